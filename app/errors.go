@@ -1,0 +1,88 @@
+package app
+
+import (
+	"errors"
+	"time"
+)
+
+// Code is what went wrong in one of the protocol's words. The list is a contract with every client.
+type Code string
+
+// The error codes of protocol version 1.
+const (
+	BadRequest      Code = "bad_request"
+	Unauthorized    Code = "unauthorized"
+	Forbidden       Code = "forbidden"
+	NotFound        Code = "not_found"
+	UnknownOp       Code = "unknown_op"
+	NotOpen         Code = "not_open"
+	Closed          Code = "closed"
+	SoldOut         Code = "sold_out"
+	LimitReached    Code = "limit_reached"
+	DuplicateKey    Code = "duplicate_key"
+	WrongState      Code = "wrong_state"
+	Conflict        Code = "conflict"
+	RateLimited     Code = "rate_limited"
+	Busy            Code = "busy" // after a buy: unknown, repeat with the same key
+	Paused          Code = "paused"
+	PassRequired    Code = "pass_required"
+	CaptchaRequired Code = "captcha_required"
+	OrderExpired    Code = "order_expired"
+	Internal        Code = "internal"
+)
+
+// Error is what people hear: a code for programs, a sentence for people, and what the code carries.
+// Everything else that fails is wrapped with a verb phrase and becomes Internal at the edge.
+type Error struct {
+	Code    Code       `json:"code"`
+	Message string     `json:"message"`
+	RetryMS int64      `json:"retry_ms,omitempty"` // when trying again makes sense, milliseconds
+	Orders  []OrderRef `json:"orders,omitempty"`   // with limit_reached: what the buyer already holds
+}
+
+// OrderRef names an order and its state by now.
+type OrderRef struct {
+	ID    ID         `json:"id"`
+	State OrderState `json:"state"`
+}
+
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Is lets errors.Is(err, &Error{Code: c}) match by code alone.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code
+}
+
+// Fail makes an Error.
+func Fail(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+
+// FailBusy is the answer to a fault of the moment: unknown outcome, try again after the pause.
+func FailBusy(message string, retry time.Duration) *Error {
+	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}
+}
+
+// AsError finds the Error in err; anything else becomes Internal without its text, so that nothing
+// of the inside leaks to a client.
+func AsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return Fail(Internal, "something failed on our side; please try again")
+}
+
+// Faults that packages report to the flows. They never reach a client as they are.
+var (
+	// ErrMoment is a fault of the moment (connection lost, deadlock, lock wait, read-only, loading):
+	// the outcome is unknown or nothing happened; the same call is safe to repeat.
+	ErrMoment = errors.New("fault of the moment")
+	// ErrData is a fault of the data itself: the same call will fail again, alone it must not block others.
+	ErrData = errors.New("fault of the data")
+	// ErrStaleEpoch means the partition was rebuilt: what the caller knows of Redis is of an older epoch.
+	ErrStaleEpoch = errors.New("stale epoch")
+	// ErrLost means Redis no longer has what the database says was loaded: the partition needs a rebuild.
+	ErrLost = errors.New("partition lost its state")
+	// ErrNoRow means that no such row exists, or not in the state that was asked for.
+	ErrNoRow = errors.New("no such row")
+)

@@ -1,0 +1,131 @@
+package app
+
+// OrderState is the one fate of an order. Only MySQL decides it (I1):
+//
+//	             ┌──────────▶ refused      (a row that says why)
+//	             │
+//	reserved ────┼──────────▶ cancelled ◀──┐ (by its buyer)
+//	(no row yet) │                         │
+//	             └─▶ pending ──────────────┼──▶ expired     (not paid by pay_by)
+//	                   │                   │       │
+//	                   ▼                   └───────┤ late money: revived to paid,
+//	                  paid ◀───────────────────────┘ or refunding → refunded
+//	                   │  ╲
+//	                   ▼   ╲
+//	                shipped ─▶ refunding ─▶ refunded
+//	                   │
+//	                   ▼
+//	                finished
+//
+// A replayed dead letter goes refused → pending on the same row, under a new hold number.
+type OrderState string
+
+// The states; Reserved is the only one without a row.
+const (
+	Reserved  OrderState = "reserved"
+	Pending   OrderState = "pending"
+	Paid      OrderState = "paid"
+	Shipped   OrderState = "shipped"
+	Finished  OrderState = "finished"
+	Cancelled OrderState = "cancelled"
+	Expired   OrderState = "expired"
+	Refused   OrderState = "refused"
+	Refunding OrderState = "refunding"
+	Refunded  OrderState = "refunded"
+)
+
+// HoldsUnits tells whether an order in this state keeps its units away from others. Refunded counts as
+// holding: its units were withdrawn, they are not back on sale.
+func (s OrderState) HoldsUnits() bool {
+	switch s {
+	case Cancelled, Expired, Refused:
+		return false
+	default:
+		return true
+	}
+}
+
+// Address is where the order goes. All three parts are asked for together.
+type Address struct {
+	Name  string `json:"name"`
+	Phone string `json:"phone"`
+	Text  string `json:"text"`
+}
+
+// Limits of an address, in bytes of UTF-8.
+const (
+	maxAddressName  = 100
+	maxAddressPhone = 32
+	maxAddressText  = 400
+)
+
+// Validate names the part that is missing or too long.
+func (a *Address) Validate() error {
+	for _, part := range []struct {
+		name, value string
+		limit       int
+	}{{"name", a.Name, maxAddressName}, {"phone", a.Phone, maxAddressPhone}, {"text", a.Text, maxAddressText}} {
+		if part.value == "" {
+			return Fail(BadRequest, "address."+part.name+" is empty")
+		}
+		if len(part.value) > part.limit {
+			return Fail(BadRequest, "address."+part.name+" is too long")
+		}
+		if !printable(part.value) {
+			return Fail(BadRequest, "address."+part.name+" contains characters that cannot be stored")
+		}
+	}
+	return nil
+}
+
+// Order is a row of the orders table, and in its JSON form what its buyer sees. Fields without a JSON
+// name are the platform's own.
+type Order struct {
+	ID          ID         `json:"id"`
+	Sale        ID         `json:"sale"`
+	ProductName string     `json:"product_name"`
+	Qty         int        `json:"qty"`
+	PriceFen    int64      `json:"price_fen"`
+	AmountFen   int64      `json:"amount_fen"`
+	State       OrderState `json:"state"`
+	Reason      string     `json:"reason,omitempty"`
+	Ticket      int64      `json:"ticket"`
+	Rev         int        `json:"rev"` // grows by one with each state; 0 while reserved
+	CreatedAt   Millis     `json:"created_at"`
+	PayBy       Millis     `json:"pay_by,omitempty"` // set once, at the first insert, from Redis time
+	PaidAt      Millis     `json:"paid_at,omitempty"`
+	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also the instant of expiry
+	TradeNo     string     `json:"trade_no,omitempty"`
+	Tracking    string     `json:"tracking,omitempty"`
+	Address     *Address   `json:"address,omitempty"`
+
+	User        ID     `json:"-"`
+	Partition   int    `json:"-"`
+	Seq         int64  `json:"-"` // number of the reservation within its partition (I8)
+	Hold        int64  `json:"-"` // number of the hold on the stock; return is keyed by (order, hold) (I3)
+	SaleVersion int64  `json:"-"` // version of the sale that set the price
+	Key         string `json:"-"` // the buyer's idempotency key
+	ContentHash string `json:"-"` // of what was asked under that key (P4)
+	ToldRev     int    `json:"-"` // the last rev whose event is in the buyer's log
+	TradeOpened Millis `json:"-"` // set before the payment gateway is first contacted
+}
+
+// Ref names the sale of the order for the ledger.
+func (o *Order) Ref() SaleRef { return SaleRef{ID: o.Sale, Partition: o.Partition} }
+
+// Reasons of a refused order.
+const (
+	ReasonGuard  = "stock_guard"   // the database had fewer units than Redis: the unit is burnt (I2)
+	ReasonNoSale = "unknown_sale"  // the sale does not exist in the database
+	ReasonKey    = "duplicate_key" // another order of the buyer has this key (Redis had lost it)
+	ReasonDead   = "undeliverable" // the entry failed on its own account, see the dead letters
+)
+
+func printable(s string) bool {
+	for _, r := range s {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return false
+		}
+	}
+	return true
+}
