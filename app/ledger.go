@@ -12,7 +12,7 @@ type Buy struct {
 	User    ID
 	Sale    SaleRef
 	Qty     int
-	Key     string // the buyer's idempotency key, 8–64 characters of [A-Za-z0-9_.:-]
+	Key     string // the buyer's idempotency key, 8–64 characters of A-Z a-z 0-9 . _ -
 	Hash    string // of the content under that key, 16 hex digits
 	Address string // JSON of Address, or ""
 }

@@ -1,0 +1,229 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// BuyRequest is what a shopper asks for when pressing Buy. Who asks comes from the token, never from here.
+type BuyRequest struct {
+	Sale    ID       `json:"sale"`
+	Qty     int      `json:"qty"`
+	Key     string   `json:"key"` // chosen by the client, 8–64 characters; the same for every retry
+	Address *Address `json:"address,omitempty"`
+	Pass    string   `json:"pass,omitempty"`
+}
+
+// Receipt answers a buy that was accepted, now or under the same key before.
+type Receipt struct {
+	Order  ID         `json:"order"`
+	Ticket int64      `json:"ticket"`
+	Place  int64      `json:"place"`
+	State  OrderState `json:"state"` // reserved, or the state it has by now
+}
+
+const (
+	// windowMargin is how far a node's clock may be off before it turns a buy away on its own.
+	windowMargin = 2 * time.Second
+	// busyRetry is the pause that a buyer with an unknown outcome is asked to keep.
+	busyRetry = 500 * time.Millisecond
+	// maxQty keeps a quantity within what every layer can carry; the limit per buyer is far below.
+	maxQty = 1_000_000
+)
+
+// Till is flow 1: a buy becomes a reservation. It asks the cheap questions first, in memory, and leaves the
+// decision to the Lua step behind the gate. Nothing in memory may turn away a buyer who already has
+// something in this sale (I9).
+type Till struct {
+	Catalogue *Catalogue
+	Gate      Gate
+	SoldOut   *SoldOut
+	Warmer    *Warmer
+	Ledger    Ledger
+	Orders    OrderBook
+	Clock     *Clock
+	Mint      func() (ID, error) // the next order id
+}
+
+// Buy reserves units for the user. The same (user, sale, key) gives the same order as long as the sale
+// lives (P4). Busy means unknown: repeat with the same key.
+func (t *Till) Buy(ctx context.Context, user ID, req BuyRequest) (Receipt, error) {
+	if err := req.validate(); err != nil {
+		return Receipt{}, err
+	}
+	sale, err := t.Catalogue.Sale(ctx, req.Sale)
+	if err != nil {
+		return Receipt{}, err
+	}
+	// Before the window nobody can hold anything yet, so this answer is safe without Redis.
+	if wait := sale.OpensAt.Sub(t.Clock.Now()); wait > windowMargin {
+		return Receipt{}, notOpen(wait)
+	}
+	if t.SoldOut.TurnsAway(sale.ID, user) {
+		return Receipt{}, Fail(SoldOut, "sold out")
+	}
+	buy, err := t.prepare(sale, user, req)
+	if err != nil {
+		return Receipt{}, err
+	}
+	decision, err := t.decide(ctx, sale, buy)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return t.answer(ctx, sale, buy, decision)
+}
+
+func (t *Till) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
+	order, err := t.Mint()
+	if err != nil {
+		return Buy{}, fmt.Errorf("mint order id: %w", errors.Join(err, FailBusy("no order number can be given right now; repeat with the same key", busyRetry)))
+	}
+	buy := Buy{Order: order, User: user, Sale: sale.Ref(), Qty: req.Qty, Key: req.Key, Hash: req.contentHash()}
+	if req.Address != nil {
+		text, err := json.Marshal(req.Address)
+		if err != nil {
+			return Buy{}, fmt.Errorf("encode address: %w", err)
+		}
+		buy.Address = string(text)
+	}
+	return buy, nil
+}
+
+// decide runs the Lua step; a sale that is not in Redis yet is warmed up once on the way.
+func (t *Till) decide(ctx context.Context, sale *Sale, buy Buy) (Decision, error) {
+	decision, err := t.Gate.Reserve(ctx, buy)
+	if err == nil && decision.Verdict == VerdictNotLoaded {
+		if err = t.Warmer.Ensure(ctx, sale.ID); err == nil {
+			decision, err = t.Gate.Reserve(ctx, buy)
+		}
+	}
+	if err != nil {
+		return Decision{}, fmt.Errorf("reserve order %s of sale %s: %w", buy.Order, buy.Sale.ID,
+			errors.Join(err, FailBusy("the outcome is unknown; repeat with the same key", busyRetry)))
+	}
+	return decision, nil
+}
+
+// answer puts the verdict of the Lua step into the words of the protocol.
+func (t *Till) answer(ctx context.Context, sale *Sale, buy Buy, d Decision) (Receipt, error) {
+	switch d.Verdict {
+	case VerdictReserved:
+		return Receipt{Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved}, nil
+	case VerdictRepeated:
+		return t.stateByNow(ctx, d), nil
+	case VerdictOtherHash:
+		return Receipt{}, Fail(DuplicateKey, "this key was used for another buy of this sale")
+	case VerdictNotOpen:
+		return Receipt{}, notOpen(sale.OpensAt.Sub(t.Clock.Now()))
+	case VerdictClosed:
+		return Receipt{}, Fail(Closed, "the sale is closed")
+	case VerdictPaused:
+		return Receipt{}, Fail(Paused, "the sale is paused")
+	case VerdictLimit:
+		return Receipt{}, t.limitReached(ctx, sale, buy.User,
+			fmt.Sprintf("at most %d per buyer in this sale", sale.Limit))
+	case VerdictCap:
+		return Receipt{}, t.limitReached(ctx, sale, buy.User,
+			fmt.Sprintf("at most %d reservations per buyer in this sale", sale.Cap))
+	case VerdictSoldOut:
+		if d.Free == 0 {
+			t.SoldOut.Suspect(sale.Ref())
+		}
+		return Receipt{}, Fail(SoldOut, "sold out")
+	case VerdictBacklog:
+		return Receipt{}, FailBusy("too many orders are waiting; repeat with the same key", 4*busyRetry)
+	default: // resting for too long, not loaded, rebuilding, other epoch: it will pass
+		return Receipt{}, FailBusy("the sale is getting ready; repeat with the same key", busyRetry)
+	}
+}
+
+// stateByNow answers a repeated key: the same order, with the state it has by now. When the database cannot
+// tell, "reserved" is the weaker claim (P3).
+func (t *Till) stateByNow(ctx context.Context, d Decision) Receipt {
+	receipt := Receipt{Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved}
+	if order, err := t.Orders.Order(ctx, d.Order); err == nil {
+		receipt.State, receipt.Place = order.State, 0
+	}
+	return receipt
+}
+
+// limitReached names what the buyer already holds, as far as it can be read now.
+func (t *Till) limitReached(ctx context.Context, sale *Sale, user ID, message string) error {
+	e := Fail(LimitReached, message)
+	seen := make(map[ID]bool)
+	if rows, _, err := t.Orders.OrdersOf(ctx, OrdersQuery{User: user, Sale: sale.ID, Limit: 100}); err == nil {
+		for _, row := range rows {
+			seen[row.ID] = true
+			if row.State.HoldsUnits() {
+				e.Orders = append(e.Orders, OrderRef{ID: row.ID, State: row.State})
+			}
+		}
+	}
+	if waiting, err := t.Ledger.Waiting(ctx, user); err == nil {
+		for _, r := range waiting {
+			if r.Sale == sale.ID && !seen[r.Order] {
+				e.Orders = append(e.Orders, OrderRef{ID: r.Order, State: Reserved})
+			}
+		}
+	}
+	return e
+}
+
+func notOpen(wait time.Duration) error {
+	e := Fail(NotOpen, "the sale has not opened yet")
+	e.RetryMS = max(0, wait.Milliseconds())
+	return e
+}
+
+func (r *BuyRequest) validate() error {
+	if r.Sale <= 0 {
+		return Fail(BadRequest, "sale is missing")
+	}
+	if r.Qty < 1 {
+		return Fail(BadRequest, "qty must be a whole number of at least 1")
+	}
+	if r.Qty > maxQty {
+		return Fail(LimitReached, "qty is far above the limit per buyer")
+	}
+	if !validKey(r.Key) {
+		return Fail(BadRequest, "key must be 8 to 64 characters of A-Z a-z 0-9 . _ -")
+	}
+	if r.Address != nil {
+		return r.Address.Validate()
+	}
+	return nil
+}
+
+// validKey keeps keys to characters that mean nothing to any layer they pass through.
+func validKey(key string) bool {
+	if len(key) < 8 || len(key) > 64 {
+		return false
+	}
+	for i := range len(key) {
+		switch c := key[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// contentHash identifies what is asked under a key, so that a key reused for something else is noticed.
+func (r *BuyRequest) contentHash() string {
+	h := sha256.New()
+	h.Write([]byte(strconv.Itoa(r.Qty)))
+	if a := r.Address; a != nil {
+		for _, part := range []string{a.Name, a.Phone, a.Text} {
+			h.Write([]byte{0})
+			h.Write([]byte(part))
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
