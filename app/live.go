@@ -145,14 +145,9 @@ func (f *Floor) Greet(ctx context.Context, user ID) ([]Reservation, error) {
 
 // Order reads one order of the user, or the reservation that has no row yet. Another user's is NotFound.
 func (f *Floor) Order(ctx context.Context, user, id ID) (Order, error) {
-	order, err := f.Orders.Order(ctx, id)
-	switch {
-	case err == nil && order.User == user:
-		return order, nil
-	case err == nil:
-		return Order{}, Fail(NotFound, "no such order")
-	case !errors.Is(err, ErrNoRow):
-		return Order{}, fmt.Errorf("read order %s: %w", id, errors.Join(err, FailBusy("orders cannot be read right now", busyRetry)))
+	order, err := f.row(ctx, user, id)
+	if !errors.Is(err, ErrNoRow) {
+		return order, err
 	}
 	waiting, err := f.Ledger.Waiting(ctx, user)
 	if err != nil {
@@ -163,7 +158,26 @@ func (f *Floor) Order(ctx context.Context, user, id ID) (Order, error) {
 			return f.reserved(ctx, r), nil
 		}
 	}
-	return Order{}, Fail(NotFound, "no such order")
+	// It may have become a row and left the waiting list between the two reads.
+	order, err = f.row(ctx, user, id)
+	if errors.Is(err, ErrNoRow) {
+		return Order{}, Fail(NotFound, "no such order")
+	}
+	return order, err
+}
+
+// row reads the user's order from the database: ErrNoRow when there is no such row at all.
+func (f *Floor) row(ctx context.Context, user, id ID) (Order, error) {
+	order, err := f.Orders.Order(ctx, id)
+	switch {
+	case errors.Is(err, ErrNoRow):
+		return Order{}, err
+	case err != nil:
+		return Order{}, fmt.Errorf("read order %s: %w", id, errors.Join(err, FailBusy("orders cannot be read right now", busyRetry)))
+	case order.User != user:
+		return Order{}, Fail(NotFound, "no such order")
+	}
+	return order, nil
 }
 
 // reserved dresses a reservation as the order it is about to become.

@@ -43,7 +43,7 @@ const (
 type Till struct {
 	Catalogue *Catalogue
 	Gate      Gate
-	SoldOut   *SoldOut
+	SoldOut   *SoldOutFlags
 	Warmer    *Warmer
 	Ledger    Ledger
 	Orders    OrderBook
@@ -99,6 +99,9 @@ func (t *Till) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
 func (t *Till) decide(ctx context.Context, sale *Sale, buy Buy) (Decision, error) {
 	decision, err := t.Gate.Reserve(ctx, buy)
 	if err == nil && decision.Verdict == VerdictNotLoaded {
+		if t.Clock.Now().Sub(sale.ClosesAt) > windowMargin { // its keys were retired long after it closed
+			return Decision{Verdict: VerdictClosed}, nil
+		}
 		if err = t.Warmer.Ensure(ctx, sale.ID); err == nil {
 			decision, err = t.Gate.Reserve(ctx, buy)
 		}

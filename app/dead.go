@@ -1,0 +1,131 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DeadLetter is an entry that failed for good on its own account. Its order has a refused row and its units are
+// back; the letter waits for an operator.
+type DeadLetter struct {
+	ID         string            `json:"id"` // partition "-" id in the dead-letter stream, e.g. "3-1767225600000-0"
+	Partition  int               `json:"partition"`
+	Order      ID                `json:"order"`
+	Sale       ID                `json:"sale"`
+	User       ID                `json:"user"`
+	Reason     string            `json:"reason"`
+	Deliveries int               `json:"deliveries"`
+	At         Millis            `json:"at"`
+	Fields     map[string]string `json:"fields"` // the entry as it was
+}
+
+// DeadLetterBox keeps dead letters, per partition, in Redis.
+type DeadLetterBox interface {
+	// DeadLetters lists them over all partitions, oldest first.
+	DeadLetters(ctx context.Context) ([]DeadLetter, error)
+	// DeadLetter reads one. ErrNoRow if there is none.
+	DeadLetter(ctx context.Context, id string) (DeadLetter, error)
+	// RemoveDeadLetter forgets one; false when it was gone already.
+	RemoveDeadLetter(ctx context.Context, id string) (bool, error)
+}
+
+// DeadLetters is what an operator can do with dead letters.
+type DeadLetters struct {
+	Box       DeadLetterBox
+	Ledger    Ledger
+	Orders    OrderBook
+	Fulfiller *Fulfiller
+	PayWindow time.Duration
+}
+
+// Replay tries an order once more: a new hold by the gate's rules for stock and limit, then refused → pending
+// on the same row. Every way out leaves either a pending order or the refused one with nothing held:
+//
+//	claim a new hold number (database) → hold the units (Redis) → revive the row (database) → deadline, event
+//
+// A crash after the hold leaves a hold whose row is refused; the reconciler finds and returns it.
+func (d *DeadLetters) Replay(ctx context.Context, id string) (Order, error) {
+	letter, err := d.Box.DeadLetter(ctx, id)
+	if errors.Is(err, ErrNoRow) {
+		return Order{}, Fail(NotFound, "no such dead letter: "+clip(id, 40))
+	}
+	if err != nil {
+		return Order{}, fmt.Errorf("read dead letter %s: %w", id, err)
+	}
+	if letter.Order == 0 {
+		return Order{}, Fail(WrongState, "the entry could not be read at all; it can only be dropped")
+	}
+	row, err := d.Orders.ClaimHold(ctx, letter.Order, Refused)
+	if errors.Is(err, ErrNoRow) {
+		return Order{}, Fail(WrongState, "its order is not refused any more")
+	}
+	if err != nil {
+		return Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
+	}
+	if row.Key == "" && row.Address == nil && letter.Fields["addr"] != "" {
+		return Order{}, Fail(WrongState, "the row could not store the buyer's address, so the order cannot be delivered; drop it")
+	}
+	if err := d.hold(ctx, row); err != nil {
+		return Order{}, err
+	}
+	revived, err := d.revive(ctx, row)
+	if err != nil {
+		return Order{}, err
+	}
+	if _, err := d.Box.RemoveDeadLetter(ctx, id); err != nil {
+		return revived, fmt.Errorf("the order is pending again, but forgetting the dead letter failed: %w", err)
+	}
+	return revived, nil
+}
+
+func (d *DeadLetters) hold(ctx context.Context, row Order) error {
+	verdict, err := d.Ledger.Hold(ctx, HoldRequest{Sale: row.Ref(), Order: row.ID, User: row.User, Hold: row.Hold, Qty: row.Qty})
+	if err != nil {
+		return fmt.Errorf("hold units for order %s: %w", row.ID, err)
+	}
+	switch verdict {
+	case VerdictReserved, VerdictRepeated:
+		return nil
+	case VerdictSoldOut, VerdictResting:
+		return Fail(SoldOut, "no unit is free for it now")
+	case VerdictLimit, VerdictCap:
+		return Fail(LimitReached, "its buyer has reached the limit meanwhile")
+	default:
+		return FailBusy("the sale is not ready; try again", time.Second)
+	}
+}
+
+func (d *DeadLetters) revive(ctx context.Context, row Order) (Order, error) {
+	now, err := d.Ledger.Now(ctx)
+	if err != nil {
+		return Order{}, fmt.Errorf("read Redis time: %w", err)
+	}
+	revived, err := d.Orders.Revive(ctx, row.ID, row.Hold, now.Add(d.PayWindow))
+	if errors.Is(err, ErrNoRow) || errors.Is(err, ErrData) {
+		if _, backErr := d.Ledger.Return(ctx, []Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold}}); backErr != nil {
+			return Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)
+		}
+		return Order{}, Fail(Conflict, "the order changed meanwhile, or the database has no unit for it")
+	}
+	if err != nil { // unknown: the reconciler returns the hold if the row stayed refused (I6)
+		return Order{}, fmt.Errorf("revive order %s: %w", row.ID, err)
+	}
+	if err := d.Fulfiller.schedule(ctx, []Order{revived}); err != nil {
+		return revived, err
+	}
+	return revived, tell(ctx, d.Fulfiller.Teller, d.Fulfiller.Told, []Order{revived})
+}
+
+// Drop forgets a dead letter; its order stays refused.
+func (d *DeadLetters) Drop(ctx context.Context, id string) error {
+	removed, err := d.Box.RemoveDeadLetter(ctx, id)
+	if err != nil {
+		return fmt.Errorf("drop dead letter %s: %w", id, err)
+	}
+	if !removed {
+		return Fail(NotFound, "no such dead letter: "+clip(id, 40))
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+// Package app is Stampede in one place: what the words mean, which promises hold, and the flows that keep them.
+// It imports the standard library only; Redis, MySQL and sockets stand behind the small ports beside the
+// flows that use them.
+//
+// # The way of an order
+//
+//	shopper ── buy ──▶ Till ──▶ Gate ──▶ one Lua step in Redis ──▶ stream entry      reserve.go
+//	   ▲                                  stock−, limit, hold, ticket      │
+//	   │ reserved: order id, ticket, place                                 ▼
+//	   │                                                  Fulfiller: row in MySQL    fulfil.go
+//	   │ order: pending, pay_by ◀── event after COMMIT ◀──────────┘   │
+//	   │                                                              ▼ deadline
+//	   │ order: expired ◀── event ◀── units back ◀── COMMIT ◀── Expirer              expire.go
+//
+// # The flows
+//
+//   - flow 0, warm.go: a sale's stock goes into Redis before its slot opens
+//   - flow 1, reserve.go: a buy becomes a reservation
+//   - flow 2, fulfil.go: stream entries become rows, buyers hear of it
+//   - flow 4, expire.go: unpaid orders end, their units are sold again; cancel
+//   - flow 5, reconcile.go: what the quick ways lost; rebuild.go: Redis anew from MySQL; dead.go: dead letters;
+//     audit.go: the proof of the stock equation
+//   - what people see: live.go (snapshots), pulse.go (moving numbers), timetable.go (edges of slots),
+//     soldout.go (turning people away without Redis), catalogue.go (what is offered)
+//
+// # The promises
+//
+//   - P1 Never oversold: the stock equation holds in Redis and in MySQL.
+//   - P2 An answered reservation is not lost by the crash of any one process.
+//   - P3 "reserved" after the Lua step, "order created" only after MySQL committed.
+//   - P4 The limit per buyer holds; the same key gives the same answer as long as the sale lives.
+//   - P5 An expired unit is back on sale within one second of its deadline.
+//   - P6 A client that reconnects misses no personal event, or is told so.
+//   - P7 XINFO GROUPS tells the truth.
+//
+// The invariants that keep them are named I1–I11 in the comments, where they are kept: I1 one id, one row,
+// one fate. I2 free units in Redis ≤ free units in MySQL. I3 stock, limit and hold change together, keyed by
+// (order, hold). I4 done moves by what XACK returned, after COMMIT, event and deadline. I5 taken changes only
+// with the rows it counts. I6 unknown is not failed. I7 absent is not empty. I8 seq never goes backwards.
+// I9 the key lookup precedes every refusal of a holder. I10 Redis time decides. I11 hints have an age limit.
+package app

@@ -1,0 +1,138 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Expirer is flow 4: an order's time is over, or its buyer gives it up, and its units are sold again.
+//
+//	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
+//
+// The database alone decides whether the order ended (I1); Redis gives units back only because of a
+// committed terminal row, and the deadline stays in the queue until all of that has happened, so that a
+// crash between any two steps is finished by the next sweep.
+type Expirer struct {
+	Ledger Ledger
+	Orders OrderBook
+	Sales  SaleBook
+	Teller Teller
+	Told   *Told
+	Floor  *Floor
+}
+
+// Due handles orders whose deadline has come. See DeadlineHandler.
+func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
+	now, err := x.Ledger.Now(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrMoment, err))
+	}
+	rows, err := x.Orders.Expire(ctx, orders, now)
+	if err != nil {
+		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
+	}
+	if err := x.after(ctx, rows); err != nil {
+		return nil, err
+	}
+	stillPending := make(map[ID]bool)
+	for _, o := range rows {
+		stillPending[o.ID] = o.State == Pending
+	}
+	finished := make([]ID, 0, len(orders))
+	for _, id := range orders {
+		if !stillPending[id] {
+			finished = append(finished, id)
+		}
+	}
+	return finished, nil
+}
+
+// Cancel ends an unpaid order of the user, or a reservation that has no row yet. Cancelling what is cancelled
+// answers the same again; what expired is OrderExpired, what was paid WrongState, another user's NotFound.
+func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
+	now, err := x.Ledger.Now(ctx)
+	if err != nil {
+		return "", unsettled("read Redis time", err)
+	}
+	// A reservation can become a row between two looks, but only once.
+	for range 3 {
+		row, err := x.Orders.Cancel(ctx, id, user, now)
+		if errors.Is(err, ErrNoRow) {
+			row, err = x.cancelReservation(ctx, user, id, now)
+		}
+		switch {
+		case errors.Is(err, errBecameRow):
+			continue
+		case err != nil:
+			return "", unsettled("cancel order "+id.String(), err)
+		}
+		if err := x.after(ctx, []Order{row}); err != nil {
+			return "", unsettled("return units of order "+id.String(), err)
+		}
+		return cancelAnswer(row)
+	}
+	return "", FailBusy("the order is changing right now; try again", busyRetry)
+}
+
+var errBecameRow = errors.New("the reservation became a row")
+
+// cancelReservation writes the order's first row in the state cancelled. The first row wins: if the consumer
+// was faster, its row is cancelled like any other.
+func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis) (Order, error) {
+	waiting, err := x.Ledger.Waiting(ctx, user)
+	if err != nil {
+		return Order{}, err
+	}
+	for _, r := range waiting {
+		if r.Order != id {
+			continue
+		}
+		epoch, _, err := x.Sales.PartitionEpoch(ctx, r.Partition)
+		if err != nil {
+			return Order{}, err
+		}
+		row := x.Floor.reserved(ctx, r)
+		row.State, row.Rev, row.CancelledAt = Cancelled, 1, now
+		inserted, err := x.Orders.Insert(ctx, epoch, []NewOrder{row})
+		if err != nil {
+			return Order{}, err
+		}
+		if !inserted[0].Fresh {
+			return Order{}, errBecameRow
+		}
+		return inserted[0].Order, nil
+	}
+	// Not waiting any more: either it never was, or it has become a row just now.
+	if _, err := x.Floor.row(ctx, user, id); err == nil {
+		return Order{}, errBecameRow
+	}
+	return Order{}, Fail(NotFound, "no such order")
+}
+
+func (x *Expirer) after(ctx context.Context, rows []Order) error {
+	if err := giveBack(ctx, x.Ledger, rows); err != nil {
+		return err
+	}
+	return tell(ctx, x.Teller, x.Told, rows)
+}
+
+func cancelAnswer(o Order) (OrderState, error) {
+	switch o.State {
+	case Cancelled:
+		return Cancelled, nil
+	case Expired:
+		return "", Fail(OrderExpired, "the order has expired")
+	default:
+		return "", Fail(WrongState, "an order that is "+string(o.State)+" cannot be cancelled")
+	}
+}
+
+// unsettled passes on what people may hear and turns everything else into "busy": the outcome is unknown.
+func unsettled(doing string, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, errors.Join(err, FailBusy("the outcome is unknown; try again", busyRetry)))
+}

@@ -1,0 +1,247 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Fulfiller is flow 2: entries of the stream become rows, and their buyers hear of it. The order of its steps
+// is what makes a crash between any two of them harmless (I4):
+//
+//	COMMIT → units of refused orders go back → deadline → event → (consumer) acknowledge
+//
+// Every step may happen again: rows are written once by their id, returns are keyed by (order, hold),
+// a deadline that is there stays, an event is recognised by (order, rev).
+type Fulfiller struct {
+	Catalogue *Catalogue
+	Ledger    Ledger
+	Orders    OrderBook
+	Teller    Teller
+	Told      *Told
+	PayWindow time.Duration
+}
+
+// Fulfil settles a batch of one partition. See EntryHandler.
+func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) ([]error, error) {
+	now, err := f.Ledger.Now(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrMoment, err))
+	}
+	verdicts := make([]error, len(entries))
+	// A batch may straddle a rebuild, so that its entries have different epochs; each is written alone.
+	byEpoch := make(map[int64][]int, 1)
+	for i, e := range entries {
+		if e.Bad != nil {
+			verdicts[i] = fmt.Errorf("%w: unreadable entry: %w", ErrData, e.Bad)
+			continue
+		}
+		byEpoch[e.Epoch] = append(byEpoch[e.Epoch], i)
+	}
+	for epoch, batch := range byEpoch {
+		w := writing{epoch: epoch, now: now, entries: entries, verdicts: verdicts, then: f.after}
+		if err := f.write(ctx, &w, batch); err != nil {
+			return nil, err
+		}
+	}
+	return verdicts, nil
+}
+
+// writing is one pass over a batch.
+type writing struct {
+	epoch    int64
+	now      Millis // Redis time, from which the deadlines count
+	entries  []Entry
+	verdicts []error // per entry; nil means settled
+	then     func(ctx context.Context, inserted []Inserted) error
+}
+
+// write inserts the entries at the positions in batch. A fault of the data halves the batch until the bad entry
+// stands alone; only then does it count against that entry.
+func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
+	rows := make([]NewOrder, len(batch))
+	for i, at := range batch {
+		row, err := f.row(ctx, &w.entries[at])
+		if err != nil {
+			return err
+		}
+		row.PayBy = w.now.Add(f.PayWindow)
+		rows[i] = row
+	}
+	inserted, err := f.Orders.Insert(ctx, w.epoch, rows)
+	switch {
+	case err == nil:
+		return w.then(ctx, inserted)
+	case !errors.Is(err, ErrData):
+		return fmt.Errorf("insert %d orders: %w", len(rows), err)
+	case len(batch) == 1:
+		w.verdicts[batch[0]] = fmt.Errorf("insert order %s: %w", rows[0].ID, err)
+		return nil
+	}
+	half := len(batch) / 2
+	if err := f.write(ctx, w, batch[:half]); err != nil {
+		return err
+	}
+	return f.write(ctx, w, batch[half:])
+}
+
+// row is the pending order that an entry asks for.
+func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
+	o := Order{
+		ID: e.Order, Sale: e.Sale, User: e.User, Partition: e.Partition, Qty: e.Qty,
+		PriceFen: e.PriceFen, AmountFen: e.PriceFen * int64(e.Qty), State: Pending, Rev: 1,
+		Ticket: e.Ticket, Seq: e.Seq, Hold: e.Hold, SaleVersion: e.SaleVersion, Key: e.Key, ContentHash: e.Hash,
+		CreatedAt: e.ReservedAt,
+	}
+	if e.Address != "" {
+		o.Address = new(Address)
+		if err := json.Unmarshal([]byte(e.Address), o.Address); err != nil {
+			o.Address = nil // the gate wrote it, so it reads; if not, the order is worth more than the line
+		}
+	}
+	sale, err := f.Catalogue.Sale(ctx, e.Sale)
+	switch {
+	case err == nil:
+		o.ProductName = sale.Product.Name
+	case !errors.Is(err, &Error{Code: NotFound}): // an unknown sale is the order book's to refuse
+		return Order{}, fmt.Errorf("read sale %s: %w", e.Sale, errors.Join(ErrMoment, err))
+	}
+	return o, nil
+}
+
+// after does what follows the commit, for rows just written and for those found there.
+func (f *Fulfiller) after(ctx context.Context, inserted []Inserted) error {
+	rows := ordersOf(inserted)
+	if err := giveBack(ctx, f.Ledger, rows); err != nil {
+		return err
+	}
+	if err := f.schedule(ctx, rows); err != nil {
+		return err
+	}
+	return tell(ctx, f.Teller, f.Told, rows)
+}
+
+func (f *Fulfiller) schedule(ctx context.Context, rows []Order) error {
+	byPartition := make(map[int][]Deadline, 1)
+	for _, o := range rows {
+		if o.State == Pending {
+			byPartition[o.Partition] = append(byPartition[o.Partition], Deadline{Order: o.ID, PayBy: o.PayBy})
+		}
+	}
+	for partition, deadlines := range byPartition {
+		if err := f.Ledger.Schedule(ctx, partition, deadlines); err != nil {
+			return fmt.Errorf("schedule %d deadlines: %w", len(deadlines), errors.Join(ErrMoment, err))
+		}
+	}
+	return nil
+}
+
+// Refuse gives an entry that failed for good its refused row, see EntryHandler.
+func (f *Fulfiller) Refuse(ctx context.Context, e Entry, reason string) error {
+	if e.Bad != nil || e.Order == 0 {
+		return nil // nothing is known of it but its stream id; the dead letter keeps that
+	}
+	inserted, err := f.refusedRow(ctx, e, reason)
+	if err != nil {
+		return err
+	}
+	return f.after(ctx, inserted)
+}
+
+// refusedRow writes the refused row; when even that cannot be stored in full, one without the buyer's texts.
+func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]Inserted, error) {
+	row, err := f.row(ctx, &e)
+	if err != nil {
+		return nil, err
+	}
+	row.State, row.Reason = Refused, reason
+	inserted, err := f.Orders.Insert(ctx, e.Epoch, []NewOrder{row})
+	if errors.Is(err, ErrData) {
+		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
+		inserted, err = f.Orders.Insert(ctx, e.Epoch, []NewOrder{row})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("refuse order %s: %w", e.Order, err)
+	}
+	return inserted, nil
+}
+
+// rescue writes rows for entries of a partition that is being rebuilt. Nothing is returned or scheduled in Redis:
+// its state is about to be made from these rows.
+func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) error {
+	now, err := f.Ledger.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(ErrMoment, err))
+	}
+	tellThem := func(ctx context.Context, inserted []Inserted) error {
+		return tell(ctx, f.Teller, f.Told, ordersOf(inserted))
+	}
+	w := writing{epoch: epoch, now: now, entries: entries, verdicts: make([]error, len(entries)), then: tellThem}
+	all := make([]int, len(entries))
+	for i := range all {
+		all[i] = i
+	}
+	if err := f.write(ctx, &w, all); err != nil {
+		return err
+	}
+	for i, verdict := range w.verdicts {
+		if verdict == nil {
+			continue
+		}
+		inserted, err := f.refusedRow(ctx, entries[i], ReasonDead)
+		if err != nil {
+			return err
+		}
+		if err := tellThem(ctx, inserted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ordersOf(inserted []Inserted) []Order {
+	rows := make([]Order, len(inserted))
+	for i, in := range inserted {
+		rows[i] = in.Order
+	}
+	return rows
+}
+
+// giveBack returns the units of every row that ended without keeping them. Rows that never held anything any
+// more change nothing: the return is keyed by (order, hold) (I3).
+func giveBack(ctx context.Context, ledger Ledger, rows []Order) error {
+	var returns []Return
+	for _, o := range rows {
+		if !o.State.HoldsUnits() {
+			burn := o.State == Refused && (o.Reason == ReasonGuard || o.Reason == ReasonNoSale)
+			returns = append(returns, Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, Burn: burn})
+		}
+	}
+	if len(returns) == 0 {
+		return nil
+	}
+	if _, err := ledger.Return(ctx, returns); err != nil {
+		return fmt.Errorf("return units of %d orders: %w", len(returns), errors.Join(ErrMoment, err))
+	}
+	return nil
+}
+
+// tell appends the events that the rows say were not told yet, and notes them as told.
+func tell(ctx context.Context, teller Teller, told *Told, rows []Order) error {
+	events := make([]OrderEvent, 0, len(rows))
+	for _, o := range rows {
+		if o.ToldRev < o.Rev {
+			events = append(events, OrderEvent{User: o.User, Key: o.Key, Order: o})
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	if err := teller.Tell(ctx, events); err != nil {
+		return fmt.Errorf("tell %d events: %w", len(events), errors.Join(ErrMoment, err))
+	}
+	told.Add(events)
+	return nil
+}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+const (
+	watchEvery  = 2 * time.Second
+	restorePage = 2000
+)
+
+// EpochHolder keeps the epoch that this node's scripts carry.
+type EpochHolder interface {
+	SetEpoch(partition int, epoch int64)
+}
+
+// Rebuild makes a partition's state in Redis anew from the database, when Redis is empty, or older than what
+// the database has already seen (I8):
+//
+//	pause → next epoch in the database → rows for what the old stream still has → sales from their rows → resume
+//
+// From the moment of the next epoch no transaction of the old one can take units, so what is read
+// afterwards stays true. A crash anywhere leaves the partition paused, and the next one starts over.
+type Rebuild struct {
+	Partitions int
+	Catalogue  *Catalogue
+	Redis      Rebuilder
+	Ledger     Ledger
+	Epochs     EpochHolder
+	Orders     OrderBook
+	Sales      SaleBook
+	Fulfiller  *Fulfiller
+}
+
+// Run looks after all partitions until ctx ends.
+func (r *Rebuild) Run(ctx context.Context) error {
+	return every(ctx, watchEvery, func() {
+		if err := r.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "look after partitions", "err", err)
+		}
+	})
+}
+
+// RunOnce rebuilds every partition that needs it and learns the epochs of all.
+func (r *Rebuild) RunOnce(ctx context.Context) error {
+	var failed []error
+	for p := range r.Partitions {
+		if err := r.Check(ctx, p); err != nil {
+			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Check rebuilds the partition if it needs it, and in any case makes this node carry its epoch.
+func (r *Rebuild) Check(ctx context.Context, partition int) error {
+	why, epoch, err := r.needed(ctx, partition)
+	if err != nil {
+		return err
+	}
+	if why == "" {
+		r.Epochs.SetEpoch(partition, epoch)
+		return nil
+	}
+	return r.Sales.LockRebuild(ctx, partition, func(ctx context.Context) error {
+		why, epoch, err := r.needed(ctx, partition) // another node may have done it meanwhile
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			if epoch, err = r.rebuild(ctx, partition, why); err != nil {
+				return err
+			}
+		}
+		r.Epochs.SetEpoch(partition, epoch)
+		return nil
+	})
+}
+
+// needed says why the partition needs a rebuild, or "". The database is read first: whatever it has seen, a
+// healthy Redis has seen before.
+func (r *Rebuild) needed(ctx context.Context, partition int) (why string, epoch int64, err error) {
+	epoch, seq, err := r.Sales.PartitionEpoch(ctx, partition)
+	if err != nil {
+		return "", 0, fmt.Errorf("read epoch: %w", err)
+	}
+	state, err := r.Redis.State(ctx, partition)
+	if err != nil {
+		return "", 0, fmt.Errorf("read state: %w", err)
+	}
+	switch {
+	case !state.Exists:
+		why = "Redis has nothing of it"
+	case state.Rebuilding:
+		why = "an earlier rebuild did not finish"
+	case state.Epoch != epoch:
+		why = fmt.Sprintf("Redis is at epoch %d, the database at %d", state.Epoch, epoch)
+	case state.Seq < seq:
+		why = fmt.Sprintf("Redis is at seq %d, the database has seen %d", state.Seq, seq)
+	}
+	return why, epoch, nil
+}
+
+func (r *Rebuild) rebuild(ctx context.Context, partition int, why string) (int64, error) {
+	state, err := r.Redis.State(ctx, partition)
+	if err != nil {
+		return 0, fmt.Errorf("read state: %w", err)
+	}
+	if err := r.Redis.Pause(ctx, partition); err != nil {
+		return 0, fmt.Errorf("pause: %w", err)
+	}
+	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, state.Epoch)
+	if err != nil {
+		return 0, fmt.Errorf("advance epoch: %w", err)
+	}
+	leftover := 0
+	err = r.Redis.Leftover(ctx, partition, func(entries []Entry) error {
+		n, err := r.rescue(ctx, epoch, entries)
+		leftover += n
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("rescue the old stream: %w", err)
+	}
+	sales, err := r.Sales.LoadedSales(ctx, partition)
+	if err != nil {
+		return 0, fmt.Errorf("list loaded sales: %w", err)
+	}
+	for i := range sales {
+		if err := r.restore(ctx, partition, &sales[i]); err != nil {
+			return 0, fmt.Errorf("restore sale %s: %w", sales[i].ID, err)
+		}
+	}
+	_, seq, err := r.Sales.PartitionEpoch(ctx, partition)
+	if err != nil {
+		return 0, fmt.Errorf("read seq: %w", err)
+	}
+	if err := r.Redis.Resume(ctx, partition, epoch, max(seq, state.Seq)); err != nil {
+		return 0, fmt.Errorf("resume: %w", err)
+	}
+	slog.InfoContext(ctx, "partition rebuilt", "partition", partition, "why", why, "epoch", epoch,
+		"sales", len(sales), "rescued", leftover)
+	return epoch, nil
+}
+
+// rescue writes rows for those entries of the old stream that have none. They were answered to their buyers,
+// so they go before anything sold under the new epoch.
+func (r *Rebuild) rescue(ctx context.Context, epoch int64, entries []Entry) (int, error) {
+	ids := make([]ID, 0, len(entries))
+	for _, e := range entries {
+		if e.Bad == nil {
+			ids = append(ids, e.Order)
+		}
+	}
+	rows, err := r.Orders.OrdersByID(ctx, ids)
+	if err != nil {
+		return 0, fmt.Errorf("read rows: %w", err)
+	}
+	written := make(map[ID]bool, len(rows))
+	for _, o := range rows {
+		written[o.ID] = true
+	}
+	missing := make([]Entry, 0, len(entries)-len(rows))
+	for _, e := range entries {
+		if e.Bad == nil && !written[e.Order] {
+			e.Epoch = epoch
+			missing = append(missing, e)
+		}
+	}
+	if len(missing) == 0 {
+		return 0, nil
+	}
+	return len(missing), r.Fulfiller.rescue(ctx, epoch, missing)
+}
+
+// restore writes what the rows say of a sale into Redis, deadlines included. All tickets given out so far
+// count as settled: whatever had no row is gone or was rescued.
+func (r *Rebuild) restore(ctx context.Context, partition int, sale *Sale) error {
+	totals, err := r.Sales.SaleTotals(ctx, sale.ID)
+	if err != nil {
+		return err
+	}
+	state := SaleState{
+		Sale: sale, Held: totals.HeldUnits, Sold: totals.SoldUnits,
+		Withdrawn: totals.Withdrawn + totals.GoneUnits, Tickets: totals.MaxTicket,
+	}
+	state.Stock = sale.Initial + sale.Added - state.Held - state.Sold - state.Withdrawn
+	if state.Stock < 0 { // the guard makes this impossible; the audit will show it, and nothing more is sold
+		slog.ErrorContext(ctx, "sale has given away more than there is", "sale", sale.ID, "units", -state.Stock)
+		state.Stock = 0
+	}
+	var deadlines []Deadline
+	for after := ID(0); ; {
+		page, err := r.Orders.OrdersOfSale(ctx, sale.ID, after, restorePage)
+		if err != nil {
+			return fmt.Errorf("read orders: %w", err)
+		}
+		for _, o := range page {
+			if o.State == Pending {
+				deadlines = append(deadlines, Deadline{Order: o.ID, PayBy: o.PayBy})
+			}
+			after = o.ID
+		}
+		state.Orders = append(state.Orders, page...)
+		if len(page) < restorePage {
+			break
+		}
+	}
+	if err := r.Redis.Restore(ctx, partition, state); err != nil {
+		return err
+	}
+	return r.Ledger.Schedule(ctx, partition, deadlines)
+}

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+const (
+	reconcileEvery = 5 * time.Second
+	reconcileBatch = 1000
+	// lateAfter is how long the quick way (sweep, consumer) has before the slow scan steps in.
+	lateAfter = 3 * time.Second
+	// retireAfter is how long after its end a sale keeps its keys, so that late retries of a buy are answered.
+	retireAfter = 24 * time.Hour
+)
+
+// Reconciler is flow 5: the slow scan that finds what the quick ways lost. It repairs only what a committed
+// row proves; everything else is for the audit to report.
+type Reconciler struct {
+	Partitions int
+	Ledger     Ledger
+	Orders     OrderBook
+	Sales      SaleBook
+	Fulfiller  *Fulfiller
+}
+
+// Run scans until ctx ends.
+func (r *Reconciler) Run(ctx context.Context) error {
+	return every(ctx, reconcileEvery, func() {
+		if err := r.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "reconcile", "err", err)
+		}
+	})
+}
+
+// RunOnce scans once: deadlines that the delay queue lost, events that no log has, holds whose order has ended, and
+// sales whose time is over.
+func (r *Reconciler) RunOnce(ctx context.Context) error {
+	now, err := r.Ledger.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", err)
+	}
+	return errors.Join(r.overdue(ctx, now), r.untold(ctx, now), r.sales(ctx, now))
+}
+
+// overdue puts pending orders whose deadline has passed back into the delay queue, where the sweeper finds them.
+func (r *Reconciler) overdue(ctx context.Context, now Millis) error {
+	rows, err := r.Orders.Overdue(ctx, now.Add(-lateAfter), reconcileBatch)
+	if err != nil {
+		return fmt.Errorf("list overdue orders: %w", err)
+	}
+	return r.Fulfiller.schedule(ctx, rows)
+}
+
+func (r *Reconciler) untold(ctx context.Context, now Millis) error {
+	rows, err := r.Orders.Untold(ctx, now.Add(-lateAfter), reconcileBatch)
+	if err != nil {
+		return fmt.Errorf("list untold orders: %w", err)
+	}
+	return tell(ctx, r.Fulfiller.Teller, r.Fulfiller.Told, rows)
+}
+
+func (r *Reconciler) sales(ctx context.Context, now Millis) error {
+	var failed []error
+	for p := range r.Partitions {
+		sales, err := r.Sales.LoadedSales(ctx, p)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("list sales of partition %d: %w", p, err))
+			continue
+		}
+		for i := range sales {
+			failed = append(failed, r.orphans(ctx, sales[i].Ref()), r.retire(ctx, &sales[i], now))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// orphans returns the units of holds whose order has ended, when whoever ended it did not live to do it.
+func (r *Reconciler) orphans(ctx context.Context, sale SaleRef) error {
+	for cursor := uint64(0); ; {
+		holds, next, err := r.Ledger.Holds(ctx, sale, cursor)
+		if err != nil {
+			return fmt.Errorf("scan holds of sale %s: %w", sale.ID, err)
+		}
+		if err := r.returnEnded(ctx, sale, holds); err != nil {
+			return err
+		}
+		if cursor = next; cursor == 0 {
+			return nil
+		}
+	}
+}
+
+func (r *Reconciler) returnEnded(ctx context.Context, sale SaleRef, holds []OpenHold) error {
+	if len(holds) == 0 {
+		return nil
+	}
+	held := make(map[ID]OpenHold, len(holds))
+	ids := make([]ID, len(holds))
+	for i, h := range holds {
+		held[h.Order], ids[i] = h, h.Order
+	}
+	rows, err := r.Orders.OrdersByID(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("read orders of sale %s: %w", sale.ID, err)
+	}
+	for _, row := range rows {
+		if row.State.HoldsUnits() {
+			continue
+		}
+		h := held[row.ID]
+		if row.Hold == h.Hold && row.State == Refused {
+			// A replay may be about to revive the row under this very hold. Taking the next number first
+			// makes that impossible (I3).
+			if _, err := r.Orders.ClaimHold(ctx, row.ID, row.State); err != nil {
+				continue // revived just now, or for the next scan
+			}
+		}
+		row.Hold = h.Hold
+		if err := giveBack(ctx, r.Ledger, []Order{row}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retire lets the keys of a sale go when it ended long ago and nothing of it is under way (I7).
+func (r *Reconciler) retire(ctx context.Context, sale *Sale, now Millis) error {
+	if now < sale.ClosesAt.Add(retireAfter) {
+		return nil
+	}
+	totals, err := r.Sales.SaleTotals(ctx, sale.ID)
+	if err != nil || totals.PendingRows > 0 {
+		return err
+	}
+	// Not marked after a crash here, the sale is restored by the next rebuild and retired again; until then
+	// its window answers for it (see Till.decide).
+	gone, err := r.Ledger.Retire(ctx, sale.Ref())
+	if err != nil || !gone {
+		return err
+	}
+	return r.Sales.MarkRetired(ctx, sale.ID)
+}
