@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Builds what is shipped. The binary contains the page, so the page comes first.
+#
+#   build.sh           all three in their order
+#   build.sh packages  the page's npm packages, if the lock file is newer than what is installed
+#   build.sh page      frontend/dist
+#   build.sh binary    bin/stampede
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+# npm writes node_modules/.package-lock.json as its last act, so it is no older than the lock file
+# after a complete installation only.
+packages() {
+  if [[ ! -e frontend/node_modules/.package-lock.json ||
+    frontend/package-lock.json -nt frontend/node_modules/.package-lock.json ]]; then
+    echo 'installing the npm packages of the page'
+    npm --prefix frontend ci --no-audit --no-fund --loglevel=error
+  fi
+}
+
+page() {
+  echo 'building the page'
+  npm --prefix frontend run --silent build
+}
+
+# Without cgo the binary runs on any Linux of its architecture, also in an empty container.
+binary() {
+  local version
+  version=$(git describe --tags --always --dirty 2>/dev/null || echo unknown)
+  echo "building bin/stampede, version $version"
+  CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$version" -o bin/stampede ./app/cmd/stampede
+}
+
+case ${1:-all} in
+packages) packages ;;
+page) page ;;
+binary) binary ;;
+all) packages && page && binary ;;
+*)
+  echo 'usage: build.sh [packages|page|binary]' >&2
+  exit 2
+  ;;
+esac

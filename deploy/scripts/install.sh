@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Installs what the tests need and is missing: Redis, MariaDB, Chromium and a C compiler (the race
+# detector needs one). On Debian with apt-get, as root or through sudo; elsewhere it says what to
+# install. Servers that a package would start at once are kept from starting: the tests run their own.
+set -euo pipefail
+
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+packages=()
+wanted=() # the same in words for people on other systems
+
+# need PROGRAM WORDS PACKAGE…: asks for the packages if the program is missing.
+need() {
+  local program=$1 words=$2
+  shift 2
+  if ! command -v "$program" >/dev/null; then
+    packages+=("$@")
+    wanted+=("$words")
+  fi
+}
+
+need redis-server 'Redis 7' redis-server
+need redis-cli 'redis-cli' redis-tools
+need mariadbd 'MariaDB 10.11 server' mariadb-server
+need mariadb-install-db 'mariadb-install-db' mariadb-server
+need mariadb-admin 'mariadb-admin' mariadb-client
+need "${CHROMIUM:-chromium}" 'Chromium' chromium
+need gcc 'a C compiler' gcc libc6-dev
+
+if ((${#packages[@]} == 0)); then
+  exit 0
+fi
+if ! command -v apt-get >/dev/null; then
+  printf 'Please install: %s. This script can do it on Debian only.\n' "$(IFS=,; echo "${wanted[*]}")" >&2
+  exit 1
+fi
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+    printf 'Please run as root: apt-get install %s\n' "${packages[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo -n)
+fi
+
+# invoke-rc.d asks this file whether a service may start; 101 means no. One that exists is the
+# machine's own policy and stays; then the package may start its service if that policy allows it.
+policy=/usr/sbin/policy-rc.d
+if [[ ! -e $policy ]]; then
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee "$policy" >/dev/null
+  trap '"${as_root[@]}" rm -f "$policy"' EXIT
+  "${as_root[@]}" chmod +x "$policy"
+fi
+
+echo "installing ${packages[*]}"
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+log=$(mktemp)
+if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${packages[@]}"; } >"$log" 2>&1; then
+  cat "$log" >&2
+  rm -f "$log"
+  echo "apt-get failed, see above" >&2
+  exit 1
+fi
+rm -f "$log"
+echo 'installed. The services of redis-server and mariadb-server were not started; the tests run private ones.'

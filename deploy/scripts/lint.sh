@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Everything that can be checked without running the program. Each check counts as one; the last
+# line is `N passed, N failed`.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/scripts/report.sh
+source deploy/scripts/report.sh
+
+# The fixed top level, and beside it only what tools look for there.
+allowed=(README.md justfile go.mod go.sum .ci .editorconfig .gitignore
+  app streams realtime frontend migrations deploy)
+
+# sources PATTERN…: files of the working tree that are in git or could be added.
+sources() {
+  local file
+  git ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r file; do
+    [[ ! -e $file ]] || printf '%s\n' "$file"
+  done
+}
+
+top_level() {
+  local strange
+  strange=$(sources | cut -d/ -f1 | sort -u | grep -vxF "$(printf '%s\n' "${allowed[@]}")" || true)
+  [[ -z $strange ]] || { printf 'not a name of the top level: %s\n' $strange && return 1; }
+}
+
+formatted() {
+  local files
+  files=$(sources '*.go' | xargs -d '\n' .run/tools/gofumpt -l -modpath stampede -lang go1.26) || return 1
+  [[ -z $files ]] || { printf 'just fmt would change %s\n' $files && return 1; }
+}
+
+# No file may hold more than 500 lines: it usually holds two ideas.
+lengths() {
+  local long
+  long=$(sources '*.go' '*.ts' '*.vue' '*.lua' '*.sh' | xargs -d '\n' wc -l |
+    awk '$2 != "total" && $1 > 500 { print $2 " has " $1 " lines, 500 is the limit" }')
+  [[ -z $long ]] || { echo "$long" && return 1; }
+}
+
+shell_syntax() {
+  local file
+  sources '*.sh' .ci/run | while IFS= read -r file; do
+    bash -n "$file" || exit 1
+  done
+}
+
+tools_module() { cd deploy/tools && go vet ./... && go test ./...; }
+
+frontend_lint() { deploy/scripts/build.sh packages && npm --prefix frontend run --silent lint; }
+
+check 'tools build' deploy/scripts/tools.sh || { conclude; exit 1; }
+check 'top level' top_level || true
+check 'file lengths' lengths || true
+check 'gofumpt' formatted || true
+check 'imports point inward (layers)' .run/tools/layers || true
+check 'go vet' go vet ./... || true
+check 'staticcheck' .run/tools/staticcheck ./... || true
+check 'the tools themselves' tools_module || true
+check 'shell syntax' shell_syntax || true
+check 'page (eslint, prettier, vue-tsc)' frontend_lint || true
+conclude

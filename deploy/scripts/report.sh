@@ -1,0 +1,67 @@
+# Sourced by the scripts that check something. They share one contract: the last line that they
+# print is `N passed, N failed`, and they exit with 0 only when something passed and nothing failed.
+# shellcheck shell=bash
+
+passed=0
+failed=0
+
+# step TITLE: a heading, so that whoever watches knows what is under way.
+step() {
+  printf '\n== %s\n' "$1"
+}
+
+# check NAME CMD…: one check, in a shell of its own. Prints one line, and all that the command printed
+# if it failed. Bash ignores `set -e` in there: functions end early with && or return.
+check() {
+  local name=$1 began=$SECONDS output
+  shift
+  output=$(mktemp)
+  if ("$@") >"$output" 2>&1 </dev/null; then
+    passed=$((passed + 1))
+    printf 'ok    %s (%d s)\n' "$name" $((SECONDS - began))
+    rm -f "$output"
+    return 0
+  fi
+  failed=$((failed + 1))
+  printf 'FAIL  %s (%d s)\n' "$name" $((SECONDS - began))
+  sed 's/^/      /' "$output"
+  rm -f "$output"
+  return 1
+}
+
+# suite NAME CMD…: a command that follows the contract itself. What it prints is shown as it comes,
+# its counts are added. No counts, or a failure without a failed test, is one failure more.
+suite() {
+  local name=$1 began=$SECONDS output status=0 line
+  shift
+  step "$name"
+  output=$(mktemp)
+  "$@" 2>&1 </dev/null | tee "$output" || status=$?
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$output" | tail -n 1 || true)
+  rm -f "$output"
+  if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    local p=${BASH_REMATCH[1]} f=${BASH_REMATCH[2]}
+    passed=$((passed + p))
+    failed=$((failed + f))
+    if ((f == 0 && (status != 0 || p == 0))); then
+      failed=$((failed + 1))
+      printf 'FAIL  %s: exit status %d, %d passed\n' "$name" "$status" "$p"
+      return 1
+    fi
+    printf '(%d s)\n' $((SECONDS - began))
+    return $((f > 0))
+  fi
+  failed=$((failed + 1))
+  printf 'FAIL  %s: it ended without counts, exit status %d\n' "$name" "$status"
+  return 1
+}
+
+# conclude prints the last line; its status is that of the whole.
+conclude() {
+  if ((passed + failed == 0)); then
+    failed=1
+    echo 'FAIL  nothing was checked'
+  fi
+  printf '%d passed, %d failed\n' "$passed" "$failed"
+  ((failed == 0))
+}

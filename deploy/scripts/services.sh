@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# Private Redis and MariaDB for tests and benchmarks, on free ports of 127.0.0.1, in a temporary folder.
+#
+#   services.sh run CMD…   starts both, runs CMD with STAMPEDE_TEST_REDIS and STAMPEDE_TEST_MYSQL set,
+#                          stops them however CMD ends, and exits with its status
+#   services.sh start      starts both and prints the two exports: eval "$(services.sh start)"
+#   services.sh stop       stops what start started
+#
+# Only processes that this script started are ever stopped, by their process id.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+conf=$root/app/apptest/conf
+state=$root/.run/services # remembers the folder of `start`
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+say() { printf '%s\n' "$*" >&2; }
+
+# free_port prints a port below the range that the kernel hands out by itself, and that nobody
+# listens on now.
+free_port() {
+  local port
+  while :; do
+    port=$((20000 + RANDOM % 10000))
+    (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  echo "$port"
+}
+
+# launch NAME CMD…: starts a server in the background and notes its process id. It leads a process
+# group of its own, so that Ctrl-C on the terminal reaches it only through us. Under `run` the kernel
+# ends it even if this script is killed without a chance to clean up.
+launch() {
+  local name=$1 tied=()
+  shift
+  if [[ $mode == run ]] && command -v setpriv >/dev/null; then
+    tied=(setpriv --pdeathsig TERM)
+  fi
+  set -m
+  "${tied[@]}" "$@" >"$dir/$name.log" 2>&1 </dev/null &
+  set +m
+  echo $! >"$dir/$name.pid"
+}
+
+# wait_for NAME CMD…: until CMD succeeds; fails with the server's log when it ends or takes 60 s.
+wait_for() {
+  local name=$1 deadline=$((SECONDS + 60))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    if ! kill -0 "$(<"$dir/$name.pid")" 2>/dev/null || ((SECONDS > deadline)); then
+      say "$name did not start:"
+      tail -n 40 "$dir/$name.log" >&2
+      return 1
+    fi
+    sleep 0.05
+  done
+}
+
+start_redis() {
+  local port
+  port=$(free_port)
+  mkdir -p "$dir/redis"
+  cp "$conf/redis.conf" "$dir/redis.conf"
+  # The title shows the configuration file, by which stop recognises its own process.
+  launch redis redis-server "$dir/redis.conf" --port "$port" --dir "$dir/redis" \
+    --proc-title-template '{title} {listen-addr} {config-file}'
+  wait_for redis redis-cli -p "$port" ping
+  echo "export STAMPEDE_TEST_REDIS='redis://127.0.0.1:$port'" >>"$dir/exports"
+}
+
+start_mariadb() {
+  local port as=()
+  port=$(free_port)
+  ((EUID != 0)) || as=(--user=root)
+  cp "$conf/my.cnf" "$dir/my.cnf"
+  if ! mariadb-install-db --defaults-file="$dir/my.cnf" --datadir="$dir/mariadb" "${as[@]}" \
+    --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve >"$dir/install.log" 2>&1; then
+    say 'mariadb-install-db failed:'
+    cat "$dir/install.log" >&2
+    return 1
+  fi
+  launch mariadb mariadbd --defaults-file="$dir/my.cnf" --datadir="$dir/mariadb" "${as[@]}" \
+    --port="$port" --socket=mysqld.sock --pid-file=mysqld.pid
+  wait_for mariadb mariadb-admin --no-defaults --protocol=tcp --host=127.0.0.1 --port="$port" --user=root ping
+  echo "export STAMPEDE_TEST_MYSQL='root@tcp(127.0.0.1:$port)/'" >>"$dir/exports"
+}
+
+start_all() {
+  dir=$(mktemp -d "${TMPDIR:-/tmp}/stampede-services-XXXXXX")
+  start_redis && start_mariadb
+}
+
+# stop_all ends our servers and removes their folder. A process id that belongs to someone else by
+# now is left alone.
+stop_all() {
+  [[ -n ${dir:-} && -d $dir ]] || return 0
+  local name pid
+  for name in redis mariadb; do
+    [[ -f $dir/$name.pid ]] || continue
+    pid=$(<"$dir/$name.pid")
+    [[ $(ps -o args= -p "$pid" 2>/dev/null) == *"$dir"* ]] || continue
+    kill -TERM "$pid" 2>/dev/null || continue
+    for _ in {1..200}; do
+      kill -0 "$pid" 2>/dev/null || break
+      sleep 0.05
+    done
+    kill -KILL "$pid" 2>/dev/null || true
+  done
+  rm -rf "$dir"
+}
+
+mode=${1:-}
+case $mode in
+run)
+  shift
+  (($#)) || { say 'usage: services.sh run CMD…'; exit 2; }
+  trap stop_all EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+  start_all
+  # shellcheck disable=SC1091
+  source "$dir/exports"
+  # In a group of its own and waited for: a signal to this script ends the command at once, too.
+  set -m
+  "$@" <&0 &
+  command=$!
+  set +m
+  trap 'kill -TERM -- "-$command" 2>/dev/null; wait "$command"; exit 130' INT
+  trap 'kill -TERM -- "-$command" 2>/dev/null; wait "$command"; exit 143' TERM HUP
+  status=0
+  wait "$command" || status=$?
+  exit "$status"
+  ;;
+start)
+  if [[ -f $state && -f $(<"$state")/exports ]]; then
+    say 'already running; services.sh stop ends them'
+  else
+    trap stop_all EXIT
+    start_all
+    trap - EXIT
+    mkdir -p "$(dirname "$state")"
+    echo "$dir" >"$state"
+    say "Redis and MariaDB run in $dir; services.sh stop ends them"
+  fi
+  cat "$(<"$state")/exports"
+  ;;
+stop)
+  [[ -f $state ]] || { say 'nothing to stop'; exit 0; }
+  dir=$(<"$state")
+  stop_all
+  rm -f "$state"
+  ;;
+*)
+  say 'usage: services.sh run CMD… | start | stop'
+  exit 2
+  ;;
+esac

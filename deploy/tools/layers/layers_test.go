@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// "Imports point inward … streams and realtime never import each other; app imports the standard
+// library only."
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		from, to string
+		inTest   bool
+		wrong    string // part of the sentence; empty: allowed
+	}{
+		{from: "stampede/app", to: "context"},
+		{from: "stampede/app", to: "github.com/redis/go-redis/v9", wrong: "standard library only"},
+		{from: "stampede/app", to: "stampede/app/store", wrong: "nothing"},
+		{from: "stampede/app", to: "pgregory.net/rapid", inTest: true},
+		{from: "stampede/app", to: "stampede/app/apptest", inTest: true},
+		{from: "stampede/streams", to: "stampede/app"},
+		{from: "stampede/streams", to: "stampede/app/store", wrong: "stampede/app/store"},
+		{from: "stampede/streams", to: "stampede/realtime", wrong: "stampede/realtime"},
+		{from: "stampede/realtime", to: "stampede/streams", inTest: true, wrong: "stampede/streams"},
+		{from: "stampede/streams", to: "stampede/app/apptest", wrong: "apptest"},
+		{from: "stampede/app/payment/alipaysim", to: "stampede/app/payment"},
+		{from: "stampede/app/server", to: "stampede/realtime"},
+		{from: "stampede/app/cmd/stampede", to: "stampede/app/server"},
+		{from: "stampede/app/cmd/stampede", to: "stampede/streams", wrong: "stampede/streams"},
+		{from: "stampede/app/server", to: "stampede/app/cmd/stampede", wrong: "app/cmd"},
+		{from: "stampede/app/novelty", to: "fmt", wrong: "has no layer"},
+	}
+	for _, c := range cases {
+		got := check(c.from, c.to, c.inTest)
+		if c.wrong == "" && got != "" {
+			t.Errorf("%s → %s: %q, want it allowed", c.from, c.to, got)
+		}
+		if c.wrong != "" && !strings.Contains(got, c.wrong) {
+			t.Errorf("%s → %s: %q, want a sentence with %q", c.from, c.to, got, c.wrong)
+		}
+	}
+}

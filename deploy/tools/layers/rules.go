@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// module is the path of the module that the rules are about.
+const module = "stampede"
+
+// layer says what a package and the packages below it may import.
+type layer struct {
+	path       string   // below the module
+	imports    []string // of this module; a path covers what lies below it
+	thirdParty bool     // may import other people's modules
+}
+
+// layers is the import rule: imports point inward,
+//
+//	cmd → server → {api, account, payment, store, streams, realtime, frontend, migrations} → app
+//
+// app tells the story with the standard library alone. streams and realtime never meet except in
+// app's flows. Commands under cmd reach the packages only through the server, so that there is one
+// composition root. The longest path wins.
+var layers = []layer{
+	{path: "app"},
+	{path: "streams", imports: []string{"app"}, thirdParty: true},
+	{path: "realtime", imports: []string{"app"}, thirdParty: true},
+	{path: "frontend"},
+	{path: "migrations"},
+	{path: "app/account", imports: []string{"app"}, thirdParty: true},
+	{path: "app/payment", imports: []string{"app", "app/payment"}, thirdParty: true},
+	{path: "app/store", imports: []string{"app", "migrations"}, thirdParty: true},
+	{path: "app/api", imports: []string{"app"}, thirdParty: true},
+	{path: "app/load", imports: []string{"app"}, thirdParty: true},
+	{
+		path: "app/server", thirdParty: true,
+		imports: []string{
+			"app", "app/account", "app/api", "app/payment", "app/store",
+			"streams", "realtime", "frontend", "migrations",
+		},
+	},
+	{path: "app/cmd", imports: []string{"app", "app/server", "app/load"}, thirdParty: true},
+	{path: testSupport, thirdParty: true},
+	{path: blackBox, thirdParty: true},
+}
+
+// Tests may also import test support and other people's modules.
+const testSupport = "app/apptest"
+
+// blackBox tests see the program from outside; what they use to speak to it is up to them.
+const blackBox = "app/e2e"
+
+// exact names the layers that mean one package in a list of imports: "app" is not "app/store".
+var exact = map[string]bool{"app": true}
+
+// check returns what is wrong with an import, or "".
+func check(from, to string, inTest bool) string {
+	l, ok := layerOf(from)
+	if !ok {
+		return fmt.Sprintf("%s has no layer: give it one in deploy/tools/layers/rules.go", from)
+	}
+	inside, ours := strings.CutPrefix(to, module+"/")
+	switch {
+	case ours && allows(l, inside):
+	case ours && inTest && within(inside, testSupport):
+	case ours:
+		return fmt.Sprintf("%s imports %s; it may import of this module: %s", from, to, list(l.imports))
+	case !standard(to) && !l.thirdParty && !inTest:
+		return fmt.Sprintf("%s imports %s; it may import the standard library only", from, to)
+	}
+	return ""
+}
+
+// layerOf finds the layer with the longest path. The innermost package "app" covers only itself: a
+// new folder below it needs a layer of its own.
+func layerOf(importPath string) (found layer, ok bool) {
+	path := strings.TrimPrefix(importPath, module+"/")
+	for _, l := range layers {
+		if covers(l.path, path) && len(l.path) >= len(found.path) {
+			found, ok = l, true
+		}
+	}
+	return found, ok
+}
+
+func allows(l layer, path string) bool {
+	if within(path, l.path) && !exact[l.path] {
+		return true
+	}
+	for _, allowed := range l.imports {
+		if covers(allowed, path) {
+			return true
+		}
+	}
+	return false
+}
+
+func covers(layerPath, path string) bool {
+	return path == layerPath || !exact[layerPath] && within(path, layerPath)
+}
+
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// standard: only other people's modules have a dot in the first part of their path.
+func standard(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".")
+}
+
+func list(paths []string) string {
+	if len(paths) == 0 {
+		return "nothing"
+	}
+	return strings.Join(paths, ", ")
+}

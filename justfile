@@ -1,0 +1,48 @@
+set positional-arguments
+
+# List the recipes
+_default:
+    @just --list --unsorted
+
+# Build everything and run the shop on embedded stores (--listen --data --shoppers)
+demo *args: build
+    @bin/stampede demo "$@"
+
+# Install what is missing, then lint and test everything, in a browser too
+[no-exit-message]
+test:
+    @deploy/scripts/test.sh
+
+# Work on the page: the demo behind Vite's hot reload
+dev:
+    @deploy/scripts/dev.sh
+
+# Build the page and bin/stampede
+build:
+    @deploy/scripts/build.sh
+
+# Test the built program from outside on private Redis and MariaDB
+[no-exit-message]
+e2e: build
+    @deploy/scripts/services.sh run deploy/scripts/e2e.sh
+
+# Measure what the README claims about speed; a word selects benchmarks
+bench *pattern:
+    @deploy/scripts/bench.sh "$@"
+
+# Check formatting, imports, static analysis, the page
+[no-exit-message]
+lint:
+    @deploy/scripts/lint.sh
+
+# Format Go and the page
+fmt:
+    @deploy/scripts/fmt.sh
+
+# Private Redis and MariaDB to develop on: eval "$(just services)"; just services stop
+services *args='start':
+    @deploy/scripts/services.sh "$@"
+
+# The same as test: what a change has to pass
+[no-exit-message]
+ready: test
