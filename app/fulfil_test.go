@@ -1,0 +1,230 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// trace records in which order the flow touched the world.
+type trace struct{ steps []string }
+
+func (tr *trace) add(format string, args ...any) {
+	tr.steps = append(tr.steps, fmt.Sprintf(format, args...))
+}
+
+// faultyBook inserts into memory, and fails where a test wants it to.
+type faultyBook struct {
+	OrderBook
+	*trace
+	poison map[ID]bool // orders that fail with ErrData
+	moment error       // returned instead of anything else
+	turn   map[ID]Order
+	sizes  []int
+	told   []OrderEvent
+}
+
+func (b *faultyBook) Insert(_ context.Context, _ int64, rows []NewOrder) ([]Inserted, error) {
+	b.sizes = append(b.sizes, len(rows))
+	if b.moment != nil {
+		return nil, b.moment
+	}
+	for _, r := range rows {
+		if b.poison[r.ID] && (r.State != Refused || r.Address != nil) {
+			return nil, fmt.Errorf("insert: %w", ErrData)
+		}
+	}
+	b.add("commit %d", len(rows))
+	inserted := make([]Inserted, len(rows))
+	for i, r := range rows {
+		inserted[i] = Inserted{Order: r, Fresh: true}
+		if other, ok := b.turn[r.ID]; ok {
+			inserted[i] = Inserted{Order: other}
+		}
+	}
+	return inserted, nil
+}
+
+func (b *faultyBook) MarkTold(_ context.Context, told []OrderEvent) error {
+	b.told = append(b.told, told...)
+	return nil
+}
+
+type fakeLedger struct {
+	Ledger
+	*trace
+	returned []Return
+	now      Millis
+}
+
+func (l *fakeLedger) Now(context.Context) (Millis, error) { return l.now, nil }
+
+func (l *fakeLedger) Schedule(_ context.Context, _ int, d []Deadline) error {
+	l.add("deadline %d", len(d))
+	return nil
+}
+
+func (l *fakeLedger) Return(_ context.Context, r []Return) ([]bool, error) {
+	l.add("return %d", len(r))
+	l.returned = append(l.returned, r...)
+	return make([]bool, len(r)), nil
+}
+
+type fakeTeller struct {
+	*trace
+	told []OrderEvent
+}
+
+func (f *fakeTeller) Tell(_ context.Context, e []OrderEvent) error {
+	f.add("event %d", len(e))
+	f.told = append(f.told, e...)
+	return nil
+}
+
+type oneSale struct{ CatalogueSource }
+
+func (oneSale) Sale(_ context.Context, id ID) (Sale, error) {
+	return Sale{ID: id, Product: Product{Name: "Lamp"}}, nil
+}
+
+func newTestFulfiller() (*Fulfiller, *faultyBook, *fakeLedger, *fakeTeller) {
+	tr := &trace{}
+	book := &faultyBook{trace: tr, poison: map[ID]bool{}, turn: map[ID]Order{}}
+	ledger := &fakeLedger{trace: tr, now: 1_000_000}
+	teller := &fakeTeller{trace: tr}
+	return &Fulfiller{
+		Catalogue: NewCatalogue(oneSale{}, nil, time.UTC), Ledger: ledger, Orders: book, Teller: teller,
+		Told: &Told{Orders: book}, PayWindow: time.Minute,
+	}, book, ledger, teller
+}
+
+func entries(n int) []Entry {
+	list := make([]Entry, n)
+	for i := range list {
+		list[i] = Entry{Order: ID(i + 1), Sale: 7, User: ID(100 + i), Epoch: 3, Qty: 1, PriceFen: 500, Hold: 1, Ticket: int64(i + 1), Key: "key-00000"}
+	}
+	return list
+}
+
+// I4: commit, then deadline, then event; the acknowledgement is the consumer's and comes after all of them.
+func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
+	t.Parallel()
+	f, book, _, teller := newTestFulfiller()
+	verdicts, err := f.Fulfil(context.Background(), entries(3))
+	if err != nil || slices.ContainsFunc(verdicts, func(e error) bool { return e != nil }) {
+		t.Fatal(verdicts, err)
+	}
+	if want := []string{"commit 3", "deadline 3", "event 3"}; !slices.Equal(book.steps, want) {
+		t.Fatalf("steps %v, want %v", book.steps, want)
+	}
+	if o := teller.told[0].Order; o.PayBy != 1_060_000 || o.State != Pending || o.ProductName != "Lamp" || o.AmountFen != 500 {
+		t.Fatalf("told %+v", o)
+	}
+}
+
+// P2: one entry that can never be stored does not keep the others back, and only it is blamed.
+func TestFulfilHalvesUntilTheBadEntryStandsAlone(t *testing.T) {
+	t.Parallel()
+	f, book, _, teller := newTestFulfiller()
+	book.poison[6] = true
+	verdicts, err := f.Fulfil(context.Background(), entries(16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range verdicts {
+		if blamed := v != nil; blamed != (i == 5) {
+			t.Errorf("entry %d: verdict %v", i, v)
+		}
+		if v != nil && !errors.Is(v, ErrData) {
+			t.Errorf("entry %d: want ErrData, got %v", i, v)
+		}
+	}
+	if len(teller.told) != 15 {
+		t.Errorf("%d told, want 15", len(teller.told))
+	}
+	if len(book.sizes) > 9 { // 16, then two halves each of four times
+		t.Errorf("%d inserts for one bad entry of 16: %v", len(book.sizes), book.sizes)
+	}
+}
+
+// P2: a fault of the moment blames nobody, whatever the entries are.
+func TestFulfilBlamesNobodyForAFaultOfTheMoment(t *testing.T) {
+	t.Parallel()
+	f, book, _, _ := newTestFulfiller()
+	book.poison[1] = true
+	book.moment = fmt.Errorf("server has gone away: %w", ErrMoment)
+	verdicts, err := f.Fulfil(context.Background(), entries(4))
+	if verdicts != nil || !errors.Is(err, ErrMoment) {
+		t.Fatalf("verdicts %v, err %v", verdicts, err)
+	}
+	if len(book.sizes) != 1 {
+		t.Errorf("halving does not help against a fault of the moment, but it was tried: %v", book.sizes)
+	}
+}
+
+// I2: a unit that the guard refused is burnt; a refusal for other reasons returns it.
+func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
+	t.Parallel()
+	f, book, ledger, _ := newTestFulfiller()
+	book.turn[1] = Order{ID: 1, Sale: 7, State: Refused, Reason: ReasonGuard, Hold: 1, Rev: 1}
+	book.turn[2] = Order{ID: 2, Sale: 7, State: Refused, Reason: ReasonKey, Hold: 1, Rev: 1}
+	book.turn[3] = Order{ID: 3, Sale: 7, State: Cancelled, Hold: 1, Rev: 1, ToldRev: 1}
+	if _, err := f.Fulfil(context.Background(), entries(4)); err != nil {
+		t.Fatal(err)
+	}
+	burnt := map[ID]bool{}
+	for _, r := range ledger.returned {
+		burnt[r.Order] = r.Burn
+	}
+	if len(burnt) != 3 || !burnt[1] || burnt[2] || burnt[3] {
+		t.Fatalf("returned %+v", ledger.returned)
+	}
+	if want := []string{"commit 4", "return 3", "deadline 1", "event 3"}; !slices.Equal(book.steps, want) {
+		t.Fatalf("steps %v, want %v (the cancelled order was told already)", book.steps, want)
+	}
+}
+
+// Dead letters: the refused row is written even when the buyer's texts cannot be stored.
+func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
+	t.Parallel()
+	f, book, ledger, teller := newTestFulfiller()
+	book.poison[1] = true
+	e := entries(1)[0]
+	e.Address = `{"name":"a","phone":"1","text":"x"}`
+	if err := f.Refuse(context.Background(), e, ReasonDead); err != nil {
+		t.Fatal(err)
+	}
+	o := teller.told[0].Order
+	if o.State != Refused || o.Reason != ReasonDead || o.Address != nil || len(ledger.returned) != 1 || ledger.returned[0].Burn {
+		t.Fatalf("told %+v, returned %+v", o, ledger.returned)
+	}
+}
+
+func TestUnreadableEntriesAreDataFaults(t *testing.T) {
+	t.Parallel()
+	f, _, _, _ := newTestFulfiller()
+	list := entries(2)
+	list[0].Bad = errors.New("field qty: \"x\"")
+	verdicts, err := f.Fulfil(context.Background(), list)
+	if err != nil || !errors.Is(verdicts[0], ErrData) || verdicts[1] != nil {
+		t.Fatal(verdicts, err)
+	}
+}
+
+// Told marks are grouped, and kept when the database fails.
+func TestToldMarksAreGroupedAndKept(t *testing.T) {
+	t.Parallel()
+	f, book, _, _ := newTestFulfiller()
+	if _, err := f.Fulfil(context.Background(), entries(3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Told.RunOnce(context.Background()); err != nil || len(book.told) != 3 {
+		t.Fatalf("marked %d, %v", len(book.told), err)
+	}
+	if err := f.Told.RunOnce(context.Background()); err != nil || len(book.told) != 3 {
+		t.Fatalf("marked twice: %d, %v", len(book.told), err)
+	}
+}

@@ -1,0 +1,143 @@
+package app
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestIDsAreStringsOnEveryWire(t *testing.T) {
+	t.Parallel()
+	const big = ID(9007199254740993) // 2^53 + 1: a JavaScript number would lose it
+	text, err := json.Marshal(struct {
+		ID ID `json:"id"`
+	}{big})
+	if err != nil || string(text) != `{"id":"9007199254740993"}` {
+		t.Fatalf("got %s, %v", text, err)
+	}
+	for _, bad := range []string{"", "0", "-1", "+1", "1e3", "01", " 1", "99999999999999999999", "9223372036854775808", "1x"} {
+		if id, err := ParseID(bad); err == nil {
+			t.Errorf("ParseID(%q) = %s, want an error", bad, id)
+		}
+	}
+}
+
+func FuzzParseID(f *testing.F) {
+	f.Add("1")
+	f.Add("9223372036854775807")
+	f.Fuzz(func(t *testing.T, s string) {
+		id, err := ParseID(s)
+		if err == nil && (id <= 0 || id.String() != s) {
+			t.Fatalf("ParseID(%q) = %d", s, id)
+		}
+	})
+}
+
+func TestPlaceCountsReservationsBeforeMine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ ticket, done, want int64 }{{1, 0, 0}, {13, 0, 12}, {13, 12, 0}, {13, 40, 0}} {
+		if got := PlaceOf(c.ticket, c.done); got != c.want {
+			t.Errorf("PlaceOf(%d, %d) = %d, want %d", c.ticket, c.done, got, c.want)
+		}
+	}
+}
+
+func TestCurrentSlotIsTheOpenOneElseTheNextElseTheLast(t *testing.T) {
+	t.Parallel()
+	slots := []Slot{{ID: 1, OpensAt: 100, ClosesAt: 200}, {ID: 2, OpensAt: 300, ClosesAt: 400}}
+	for now, want := range map[Millis]ID{50: 1, 150: 1, 200: 2, 250: 2, 399: 2, 400: 2, 900: 2} {
+		if got := CurrentSlot(slots, now); got.ID != want {
+			t.Errorf("at %d the current slot is %s, want %s", now, got.ID, want)
+		}
+	}
+	if CurrentSlot(nil, 1) != nil {
+		t.Error("no slots: want none")
+	}
+}
+
+func TestPhaseIncludesTheOpeningAndNotTheClosingInstant(t *testing.T) {
+	t.Parallel()
+	for now, want := range map[Millis]Phase{99: Upcoming, 100: Open, 199: Open, 200: Ended} {
+		if got := PhaseAt(now, 100, 200); got != want {
+			t.Errorf("at %d: %s, want %s", now, got, want)
+		}
+	}
+}
+
+func TestOnlyEndedOrdersGiveUnitsBack(t *testing.T) {
+	t.Parallel()
+	for _, s := range []OrderState{Cancelled, Expired, Refused} {
+		if s.HoldsUnits() {
+			t.Errorf("%s must not hold units", s)
+		}
+	}
+	for _, s := range []OrderState{Reserved, Pending, Paid, Shipped, Finished, Refunding, Refunded} {
+		if !s.HoldsUnits() {
+			t.Errorf("%s must hold its units", s)
+		}
+	}
+}
+
+func TestBuyRequestNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	good := BuyRequest{Sale: 1, Qty: 1, Key: "abcdefgh"}
+	if err := good.validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(*BuyRequest)
+		code   Code
+		says   string
+	}{
+		"no sale":        {func(r *BuyRequest) { r.Sale = 0 }, BadRequest, "sale"},
+		"quantity 0":     {func(r *BuyRequest) { r.Qty = 0 }, BadRequest, "qty"},
+		"negative":       {func(r *BuyRequest) { r.Qty = -3 }, BadRequest, "qty"},
+		"huge":           {func(r *BuyRequest) { r.Qty = 1 << 40 }, LimitReached, "limit"},
+		"short key":      {func(r *BuyRequest) { r.Key = "abc" }, BadRequest, "key"},
+		"long key":       {func(r *BuyRequest) { r.Key = strings.Repeat("a", 65) }, BadRequest, "key"},
+		"odd key":        {func(r *BuyRequest) { r.Key = "abcd|efgh" }, BadRequest, "key"},
+		"half address":   {func(r *BuyRequest) { r.Address = &Address{Name: "a", Phone: "1"} }, BadRequest, "address.text"},
+		"long address":   {func(r *BuyRequest) { r.Address = &Address{Name: strings.Repeat("a", 101), Phone: "1", Text: "x"} }, BadRequest, "address.name"},
+		"broken address": {func(r *BuyRequest) { r.Address = &Address{Name: "a\x00b", Phone: "1", Text: "x"} }, BadRequest, "address.name"},
+	} {
+		r := good
+		c.change(&r)
+		e := AsError(r.validate())
+		if e.Code != c.code || !strings.Contains(e.Message, c.says) {
+			t.Errorf("%s: got %v, want %s naming %q", name, e, c.code, c.says)
+		}
+	}
+}
+
+// P4: the same key with other content must be noticed, whatever part differs.
+func TestContentHashCoversEverythingUnderTheKey(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for name, r := range map[string]BuyRequest{
+		"one":         {Qty: 1},
+		"eleven":      {Qty: 11},
+		"address":     {Qty: 1, Address: &Address{Name: "ab", Phone: "c", Text: "d"}},
+		"moved parts": {Qty: 1, Address: &Address{Name: "a", Phone: "bc", Text: "d"}},
+		"other text":  {Qty: 1, Address: &Address{Name: "ab", Phone: "c", Text: "e"}},
+	} {
+		h := r.contentHash()
+		if other, ok := seen[h]; ok {
+			t.Errorf("%s and %s have the same hash %s", name, other, h)
+		}
+		seen[h] = name
+	}
+}
+
+func TestUnknownErrorsDoNotLeak(t *testing.T) {
+	t.Parallel()
+	e := AsError(errors.New("dial tcp 10.0.0.7:3306: password secret"))
+	if e.Code != Internal || strings.Contains(e.Message, "secret") {
+		t.Fatalf("got %v", e)
+	}
+	wrapped := AsError(errors.Join(ErrMoment, FailBusy("later", 250*time.Millisecond)))
+	if wrapped.Code != Busy || wrapped.RetryMS != 250 {
+		t.Fatalf("got %+v", wrapped)
+	}
+}
