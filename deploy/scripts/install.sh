@@ -30,7 +30,7 @@ if ((${#packages[@]} == 0)); then
   exit 0
 fi
 if ! command -v apt-get >/dev/null; then
-  printf 'Please install: %s. This script can do it on Debian only.\n' "$(IFS=,; echo "${wanted[*]}")" >&2
+  { printf 'Please install what is missing; on Debian this script can do it:\n' && printf '  %s\n' "${wanted[@]}"; } >&2
   exit 1
 fi
 as_root=()

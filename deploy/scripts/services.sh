@@ -120,13 +120,16 @@ run)
   start_all
   # shellcheck disable=SC1091
   source "$dir/exports"
+  # What the command leaves behind when it is killed goes with our folder.
+  export TMPDIR=$dir/tmp
+  mkdir "$TMPDIR"
   # In a group of its own and waited for: a signal to this script ends the command at once, too.
   set -m
   "$@" <&0 &
   command=$!
   set +m
-  trap 'kill -TERM -- "-$command" 2>/dev/null; wait "$command"; exit 130' INT
-  trap 'kill -TERM -- "-$command" 2>/dev/null; wait "$command"; exit 143' TERM HUP
+  trap 'kill -TERM -- "-$command" 2>/dev/null; wait "$command" || true; exit 130' INT
+  trap 'kill -TERM -- "-$command" 2>/dev/null; wait "$command" || true; exit 143' TERM HUP
   status=0
   wait "$command" || status=$?
   exit "$status"
