@@ -21,10 +21,10 @@ dev:
 build:
     @deploy/scripts/build.sh
 
-# Test the built program from outside on private Redis and MariaDB
+# Test the program from outside, as a process on private Redis and MariaDB (flags as of go test)
 [no-exit-message]
-e2e: build
-    @deploy/scripts/services.sh run deploy/scripts/e2e.sh
+e2e *flags:
+    @deploy/scripts/services.sh run deploy/scripts/go-test.sh -race "$@" ./app/e2e/...
 
 # Measure what the README claims about speed; a word selects benchmarks
 bench *pattern:

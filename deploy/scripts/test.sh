@@ -28,7 +28,7 @@ mapfile -t packages < <(go list ./... | grep -v '^stampede/app/e2e')
 suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-test.sh -race "${packages[@]}" || true
 suite 'page tests' $scripts/page-test.sh || true
 suite 'browser smoke test' $scripts/smoke.sh || true
-suite 'end to end' $scripts/services.sh run $scripts/e2e.sh || true
+suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race ./app/e2e/... || true
 
 printf '\nin %d s:\n' "$SECONDS"
 conclude

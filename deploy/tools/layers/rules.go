@@ -42,14 +42,11 @@ var layers = []layer{
 	},
 	{path: "app/cmd", imports: []string{"app", "app/server", "app/load"}, thirdParty: true},
 	{path: testSupport, thirdParty: true},
-	{path: blackBox, thirdParty: true},
+	{path: "app/e2e", imports: []string{"app"}, thirdParty: true},
 }
 
-// Tests may also import test support and other people's modules.
+// testSupport is for tests only. These may also import other people's modules.
 const testSupport = "app/apptest"
-
-// blackBox tests see the program from outside; what they use to speak to it is up to them.
-const blackBox = "app/e2e"
 
 // exact names the layers that mean one package in a list of imports: "app" is not "app/store".
 var exact = map[string]bool{"app": true}
