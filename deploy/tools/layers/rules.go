@@ -27,7 +27,7 @@ var layers = []layer{
 	{path: "streams", imports: []string{"app"}, thirdParty: true},
 	{path: "realtime", imports: []string{"app"}, thirdParty: true},
 	{path: "frontend"},
-	{path: "migrations"},
+	{path: "migrations", thirdParty: true},
 	{path: "app/account", imports: []string{"app"}, thirdParty: true},
 	{path: "app/payment", imports: []string{"app", "app/payment"}, thirdParty: true},
 	{path: "app/store", imports: []string{"app", "migrations"}, thirdParty: true},
