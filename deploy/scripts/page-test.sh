@@ -6,7 +6,8 @@ cd "$(dirname "$0")/../.."
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 status=0
-npm --prefix frontend test --silent -- --reporter=default --reporter=json --outputFile="$report" || status=$?
+export NO_COLOR=1
+npm --prefix frontend test --silent -- --reporter=json --outputFile="$report" || status=$?
 node - "$report" "$status" <<'JS'
 const { readFileSync } = require('node:fs')
 const [file, status] = process.argv.slice(2)
