@@ -1,0 +1,56 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"stampede/app"
+)
+
+// GuestLife is how long a guest's token lives. A page renews it before it ends and stays the same guest.
+const GuestLife = 12 * time.Hour
+
+// Guests lets people in without an account. Whoever loses the token loses what belongs to it.
+type Guests struct {
+	Issuer *Issuer
+	Mint   func() (app.ID, error) // the next user id
+}
+
+// Session is what a client gets when it logs in.
+type Session struct {
+	Access string `json:"access"`
+	User   User   `json:"user"`
+}
+
+// User is how a client knows itself.
+type User struct {
+	ID   app.ID `json:"id"`
+	Name string `json:"name"`
+}
+
+// Enter makes a new guest, or gives the bearer of a token that is still valid a new token for the same user. It never
+// grants more than the role of a shopper.
+func (g *Guests) Enter(bearer string) (Session, error) {
+	user := User{}
+	if who, err := g.Issuer.Verify(bearer); err == nil {
+		user = User{ID: who.User, Name: who.Name}
+	} else {
+		id, err := g.Mint()
+		if err != nil {
+			return Session{}, fmt.Errorf("mint user id: %w",
+				errors.Join(err, app.FailBusy("no one can be let in right now; please try again", time.Second)))
+		}
+		user = User{ID: id, Name: guestName(id)}
+	}
+	access, err := g.Issuer.Issue(user.ID, user.Name, Shopper, GuestLife)
+	if err != nil {
+		return Session{}, err
+	}
+	return Session{Access: access, User: user}, nil
+}
+
+// guestName is friendly and tells nothing: four digits mixed from the id. Names may repeat, ids do not.
+func guestName(id app.ID) string {
+	return fmt.Sprintf("Guest %d", 1000+uint64(id)*0x9E3779B97F4A7C15>>32%9000)
+}

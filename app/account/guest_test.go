@@ -1,0 +1,75 @@
+package account
+
+import (
+	"errors"
+	"regexp"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+func guests(t *testing.T) *Guests {
+	t.Helper()
+	next := app.ID(7_000_000_000_000_000_000)
+	return &Guests{Issuer: issuer(t, testKey, nil), Mint: func() (app.ID, error) { next++; return next, nil }}
+}
+
+func TestGuestsDiffer(t *testing.T) {
+	t.Parallel()
+	g := guests(t)
+	a, errA := g.Enter("")
+	b, errB := g.Enter("no token at all")
+	if errA != nil || errB != nil {
+		t.Fatal(errA, errB)
+	}
+	if a.User.ID == b.User.ID {
+		t.Error("two guests have one id")
+	}
+	if !regexp.MustCompile(`^Guest [1-9]\d{3}$`).MatchString(a.User.Name) {
+		t.Errorf("name %q", a.User.Name)
+	}
+	who, err := g.Issuer.Verify(a.Access)
+	if err != nil || who.User != a.User.ID || who.Role != Shopper {
+		t.Errorf("got %+v, %v", who, err)
+	}
+}
+
+// TestGuestStaysTheSame: a page renews by showing its old token, and must keep its orders.
+func TestGuestStaysTheSame(t *testing.T) {
+	t.Parallel()
+	g := guests(t)
+	a, err := g.Enter("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := g.Enter(a.Access)
+	if err != nil || b.User != a.User {
+		t.Errorf("got %+v, %v, want %+v", b.User, err, a.User)
+	}
+}
+
+func TestGuestLoginNeverGrantsMore(t *testing.T) {
+	t.Parallel()
+	g := guests(t)
+	token, err := g.Issuer.Issue(42, "boss", Admin, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := g.Enter(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who, err := g.Issuer.Verify(s.Access); err != nil || who.User != 42 || who.Role != Shopper {
+		t.Errorf("got %+v, %v", who, err)
+	}
+}
+
+func TestGuestWithoutIDIsBusy(t *testing.T) {
+	t.Parallel()
+	g := guests(t)
+	g.Mint = func() (app.ID, error) { return 0, errors.New("lease ended") }
+	if _, err := g.Enter(""); !errors.Is(err, &app.Error{Code: app.Busy}) {
+		t.Errorf("got %v, want busy", err)
+	}
+}

@@ -1,0 +1,129 @@
+package account
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"stampede/app"
+)
+
+var (
+	testKey  = []byte("0123456789abcdef0123456789abcdef")
+	otherKey = []byte("fedcba9876543210fedcba9876543210")
+)
+
+func issuer(t *testing.T, key []byte, now func() time.Time) *Issuer {
+	t.Helper()
+	i, err := NewIssuer(key, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+func TestTokenRoundTrip(t *testing.T) {
+	t.Parallel()
+	i := issuer(t, testKey, nil)
+	before := time.Now()
+	token, err := i.Issue(1234567890123456789, "Guest 4821", Operator, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := i.Verify(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if who.User != 1234567890123456789 || who.Name != "Guest 4821" || who.Role != Operator {
+		t.Errorf("got %+v", who)
+	}
+	if d := who.Expires.Sub(app.MillisOf(before)); d < 59*time.Minute || d > 61*time.Minute {
+		t.Errorf("expires in %v", d)
+	}
+}
+
+func TestShortKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := NewIssuer(testKey[:31], nil); err == nil {
+		t.Error("a key of 31 bytes was accepted")
+	}
+}
+
+// TestVerifyRefuses goes through the ways in which a token can be no good; each must end in unauthorized.
+func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
+	i := issuer(t, testKey, nil)
+	good := func() claims {
+		return claims{
+			RegisteredClaims: jwt.RegisteredClaims{
+				Issuer: issuerName, Audience: jwt.ClaimStrings{audience}, Subject: "42",
+				IssuedAt: jwt.NewNumericDate(time.Now()), ExpiresAt: jwt.NewNumericDate(time.Now().Add(time.Hour)),
+			},
+			Name: "x", Role: Shopper,
+		}
+	}
+	sign := func(method jwt.SigningMethod, key any, change func(*claims)) string {
+		c := good()
+		change(&c)
+		token := jwt.NewWithClaims(method, c)
+		token.Header["kid"] = i.kid
+		s, err := token.SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	hs := func(change func(*claims)) string { return sign(jwt.SigningMethodHS256, testKey, change) }
+	fine := hs(func(*claims) {})
+	if _, err := i.Verify(fine); err != nil {
+		t.Fatalf("the unchanged token: %v", err)
+	}
+	parts := strings.Split(fine, ".")
+	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + i.kid + `"}`))
+	foreign, err := issuer(t, otherKey, nil).Issue(42, "x", Shopper, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for name, token := range map[string]string{
+		"empty":              "",
+		"not a token":        "hello",
+		"too long":           strings.Repeat("a", maxToken+1),
+		"expired":            hs(func(c *claims) { c.ExpiresAt = jwt.NewNumericDate(time.Now().Add(-time.Minute)) }),
+		"without exp":        hs(func(c *claims) { c.ExpiresAt = nil }),
+		"from the future":    hs(func(c *claims) { c.IssuedAt = jwt.NewNumericDate(time.Now().Add(time.Hour)) }),
+		"other issuer":       hs(func(c *claims) { c.Issuer = "someone" }),
+		"other audience":     hs(func(c *claims) { c.Audience = jwt.ClaimStrings{"someone"} }),
+		"without audience":   hs(func(c *claims) { c.Audience = nil }),
+		"without user":       hs(func(c *claims) { c.Subject = "" }),
+		"user is no id":      hs(func(c *claims) { c.Subject = "-1" }),
+		"unknown role":       hs(func(c *claims) { c.Role = "root" }),
+		"alg none":           sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, func(*claims) {}),
+		"alg none, forged":   forged + "." + parts[1] + ".",
+		"alg HS512":          sign(jwt.SigningMethodHS512, testKey, func(*claims) {}),
+		"wrong key same kid": sign(jwt.SigningMethodHS256, otherKey, func(*claims) {}),
+		"of another issuer":  foreign,
+		"changed payload":    parts[0] + "." + parts[1] + "A." + parts[2],
+	} {
+		_, err := i.Verify(token)
+		if !errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+			t.Errorf("%s: got %v, want unauthorized", name, err)
+		}
+	}
+}
+
+func TestParseRole(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"shopper", "operator", "admin"} {
+		if r, err := ParseRole(s); err != nil || string(r) != s {
+			t.Errorf("%s: %v %v", s, r, err)
+		}
+	}
+	if _, err := ParseRole("Admin"); err == nil {
+		t.Error("Admin was accepted")
+	}
+}
