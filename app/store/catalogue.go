@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// SaleIDs lists the ids of all sales.
+func (s *Store) SaleIDs(ctx context.Context) ([]app.ID, error) {
+	var ids []app.ID
+	err := s.db.NewSelect().TableExpr("sales").Column("id").Order("id").Scan(ctx, &ids)
+	return ids, wrap("read sale ids", err)
+}
+
+// slotRow is app.Slot; how many sales it offers is counted by the query.
+type slotRow struct {
+	bun.BaseModel `bun:"table:slots"`
+
+	ID       app.ID     `bun:"id,pk"`
+	OpensAt  app.Millis `bun:"opens_at"`
+	ClosesAt app.Millis `bun:"closes_at"`
+	Sales    int        `bun:"sales,scanonly"`
+}
+
+func (r slotRow) slot() app.Slot {
+	return app.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Sales: r.Sales}
+}
+
+func (s *Store) slots(ctx context.Context, what string, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]app.Slot, error) {
+	var rows []slotRow
+	err := narrow(s.db.NewSelect().Model(&rows).ColumnExpr("*").
+		ColumnExpr("(SELECT COUNT(*) FROM sales WHERE sales.slot_id = slots.id) AS sales").
+		ModelTableExpr("slots")).Order("opens_at").Scan(ctx)
+	if err != nil {
+		return nil, wrap(what, err)
+	}
+	out := make([]app.Slot, len(rows))
+	for i, r := range rows {
+		out[i] = r.slot()
+	}
+	return out, nil
+}
+
+// Slots lists the slots that overlap [from, to), in the order of their windows. Their phase is left empty: it depends on the
+// clock of whoever asks.
+func (s *Store) Slots(ctx context.Context, from, to app.Millis) ([]app.Slot, error) {
+	return s.slots(ctx, "read slots", func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("opens_at < ?", to).Where("closes_at > ?", from)
+	})
+}
+
+// Slot reads one slot. ErrNoRow if there is none.
+func (s *Store) Slot(ctx context.Context, id app.ID) (app.Slot, error) {
+	what := "read slot " + id.String()
+	found, err := s.slots(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("id = ?", id) })
+	if err != nil {
+		return app.Slot{}, err
+	}
+	if len(found) == 0 {
+		return app.Slot{}, wrap(what, app.ErrNoRow)
+	}
+	return found[0], nil
+}
+
+// SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
+func (s *Store) SalesOfSlot(ctx context.Context, slot app.ID) ([]app.Sale, error) {
+	return s.sales(ctx, "read sales of slot "+slot.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("s.slot_id = ?", slot).Order("s.position", "s.id")
+	})
+}
+
+// SalesByPhase pages through the sales of a phase: upcoming ones that open first, open ones that close first, closed
+// ones that closed last come first. A page beyond the end is empty.
+func (s *Store) SalesByPhase(ctx context.Context, phase app.Phase, now app.Millis, page, size int) ([]app.Sale, bool, error) {
+	found, err := s.sales(ctx, "read "+string(phase)+" sales", func(q *bun.SelectQuery) *bun.SelectQuery {
+		switch phase {
+		case app.Upcoming:
+			q = q.Where("s.opens_at > ?", now).Order("s.opens_at", "s.id")
+		case app.Open:
+			q = q.Where("s.closes_at > ?", now).Where("s.opens_at <= ?", now).Order("s.closes_at", "s.id")
+		default:
+			q = q.Where("s.closes_at <= ?", now).Order("s.closes_at DESC", "s.id DESC")
+		}
+		return turnTo(q, page, size)
+	})
+	found, more := cut(found, size)
+	return found, more, err
+}
+
+// turnTo reads one row more than the page has, see cut.
+func turnTo(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
+	return q.Offset(int64(max(page, 1)-1) * int64(size)).Limit(int64(size) + 1)
+}
+
+// Categories lists all categories in their order.
+func (s *Store) Categories(ctx context.Context) ([]app.Category, error) {
+	var rows []categoryRow
+	if err := s.db.NewSelect().Model(&rows).Order("position", "id").Scan(ctx); err != nil {
+		return nil, wrap("read categories", err)
+	}
+	out := make([]app.Category, len(rows))
+	for i, r := range rows {
+		out[i] = app.Category{ID: r.ID, Name: r.Name}
+	}
+	return out, nil
+}
+
+type categoryRow struct {
+	bun.BaseModel `bun:"table:categories"`
+
+	ID       app.ID `bun:"id,pk"`
+	Position int    `bun:"position"`
+	Name     string `bun:"name"`
+}

@@ -1,0 +1,33 @@
+package store
+
+import "database/sql"
+
+// dialect holds the few words in which the databases differ.
+type dialect struct {
+	name      string
+	forUpdate string // ends a SELECT whose rows must not change before the commit
+	greatest  string // the larger of its arguments
+	now       string // the database's clock, Unix ms
+	onTaken   string // begins the update part of an INSERT that met its primary key
+	snapshot  *sql.TxOptions
+}
+
+var mysqlWords = dialect{
+	name:      "mysql",
+	forUpdate: " FOR UPDATE",
+	greatest:  "GREATEST",
+	// SYSDATE is the instant of evaluation; NOW is that of the statement's start, before its waits.
+	now:      "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
+	onTaken:  "ON DUPLICATE KEY UPDATE",
+	snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+}
+
+// On SQLite a write transaction has the whole file for itself from its start (_txlock=immediate), and a read
+// transaction always sees one instant.
+var sqliteWords = dialect{
+	name:     "sqlite",
+	greatest: "MAX",
+	now:      "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+	onTaken:  "ON CONFLICT DO UPDATE SET",
+	snapshot: &sql.TxOptions{ReadOnly: true},
+}

@@ -1,0 +1,13 @@
+// Package store is the durable truth: orders, sales and the catalogue in MySQL or MariaDB, or in SQLite for
+// the embedded default. It implements the books of package app and leases node numbers for ids.
+//
+// Rules that every statement here keeps:
+//
+//   - An order's row is written once and never deleted; a state changes only under a condition, and what
+//     changed is known from row counts or from a lock, never from a read before it (I1, I5).
+//   - The sale's column taken moves only in the transaction that writes or flips the row it counts (I5).
+//   - Locks are taken on orders by id, then on sales by id, so that no two transactions wait in a circle.
+//   - READ COMMITTED: nothing is decided by a snapshot, and without gap locks consumers that insert side by side
+//     do not block each other. Only SaleTotals wants a snapshot and asks for REPEATABLE READ.
+//   - Every error wraps app.ErrMoment, ErrData, ErrStaleEpoch or ErrNoRow, or is an *app.Error (see fault.go).
+package store

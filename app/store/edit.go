@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// rowsAtOnce keeps a bulk INSERT well below max_allowed_packet, also with long descriptions.
+const rowsAtOnce = 500
+
+// edit changes the catalogue in one transaction under a new version.
+func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Tx) error) error {
+	return s.inTx(ctx, what, func(tx bun.Tx) error {
+		if err := s.raiseVersion(ctx, tx); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}
+
+// insertAll writes the rows in as few statements as is sound.
+func insertAll[T any](ctx context.Context, tx bun.Tx, rows []T) error {
+	for some := range slices.Chunk(rows, rowsAtOnce) {
+		if _, err := tx.NewInsert().Model(&some).Returning("NULL").Exec(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddCategories adds categories behind those that are there. ErrData when an id or a name exists.
+func (s *Store) AddCategories(ctx context.Context, categories []app.Category) error {
+	return s.edit(ctx, "add categories", func(tx bun.Tx) error {
+		var last int
+		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(position), 0) FROM categories").Scan(&last); err != nil {
+			return err
+		}
+		rows := make([]categoryRow, len(categories))
+		for i, c := range categories {
+			rows[i] = categoryRow{ID: c.ID, Position: last + i + 1, Name: c.Name}
+		}
+		return insertAll(ctx, tx, rows)
+	})
+}
+
+// newProduct is a product as it is first written.
+type newProduct struct {
+	bun.BaseModel `bun:"table:products"`
+
+	ID          app.ID     `bun:"id,pk"`
+	Category    app.ID     `bun:"category_id"`
+	Name        string     `bun:"name"`
+	ListPrice   int64      `bun:"list_price_fen"`
+	Description string     `bun:"description"`
+	Rules       string     `bun:"rules"`
+	CreatedAt   app.Millis `bun:"created_at"`
+}
+
+// AddProducts adds products with their pictures. Their category is named by CategoryID, 0 for none. ErrData when an id exists.
+func (s *Store) AddProducts(ctx context.Context, products []app.Product) error {
+	now := wallClock()
+	rows := make([]newProduct, len(products))
+	var images []imageRow
+	for i, p := range products {
+		rows[i] = newProduct{
+			ID: p.ID, Category: p.CategoryID, Name: p.Name, ListPrice: p.ListPriceFen,
+			Description: p.Description, Rules: p.Rules, CreatedAt: now,
+		}
+		for j, image := range p.Images {
+			images = append(images, imageRow{Product: p.ID, Position: j, URL: image.URL, Alt: image.Alt})
+		}
+	}
+	return s.edit(ctx, "add products", func(tx bun.Tx) error {
+		if err := insertAll(ctx, tx, rows); err != nil {
+			return err
+		}
+		return insertAll(ctx, tx, images)
+	})
+}
+
+// AddSlots adds slots. One with the very window of an existing slot is left out; one that overlaps another in any other way fails
+// all with a Conflict, and one that does not end after it begins with BadRequest.
+func (s *Store) AddSlots(ctx context.Context, slots []app.Slot) error {
+	if len(slots) == 0 {
+		return nil
+	}
+	from, to := slots[0].OpensAt, slots[0].ClosesAt
+	for _, slot := range slots {
+		if slot.OpensAt >= slot.ClosesAt {
+			return app.Fail(app.BadRequest, fmt.Sprintf("slot %s does not end after it begins", slot.ID))
+		}
+		from, to = min(from, slot.OpensAt), max(to, slot.ClosesAt)
+	}
+	return s.edit(ctx, "add slots", func(tx bun.Tx) error {
+		var there []slotRow
+		err := tx.NewSelect().Model(&there).Where("opens_at < ?", to).Where("closes_at > ?", from).Scan(ctx)
+		if err != nil {
+			return err
+		}
+		rows, err := fit(there, slots)
+		if err != nil {
+			return err
+		}
+		return insertAll(ctx, tx, rows)
+	})
+}
+
+// fit picks the slots that are new, and makes sure that no two overlap.
+func fit(there []slotRow, slots []app.Slot) ([]slotRow, error) {
+	known := make(map[[2]app.Millis]bool, len(there))
+	for _, r := range there {
+		known[[2]app.Millis{r.OpensAt, r.ClosesAt}] = true
+	}
+	var rows []slotRow
+	for _, slot := range slots {
+		if window := [2]app.Millis{slot.OpensAt, slot.ClosesAt}; !known[window] {
+			known[window] = true
+			rows = append(rows, slotRow{ID: slot.ID, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt})
+		}
+	}
+	all := slices.Concat(there, rows)
+	slices.SortFunc(all, func(a, b slotRow) int { return int(a.OpensAt - b.OpensAt) })
+	for i := 1; i < len(all); i++ {
+		if a, b := all[i-1], all[i]; b.OpensAt < a.ClosesAt {
+			return nil, app.Fail(app.Conflict, fmt.Sprintf("slots %s and %s overlap", a.ID, b.ID))
+		}
+	}
+	return rows, nil
+}

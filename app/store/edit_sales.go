@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// newSale is a sale as it is first written.
+type newSale struct {
+	bun.BaseModel `bun:"table:sales"`
+
+	ID        app.ID        `bun:"id,pk"`
+	Slot      app.ID        `bun:"slot_id"`
+	Product   app.ID        `bun:"product_id"`
+	Position  int           `bun:"position"`
+	Partition int           `bun:"part"`
+	PriceFen  int64         `bun:"price_fen"`
+	Initial   int64         `bun:"initial"`
+	Added     int64         `bun:"added"`
+	Withdrawn int64         `bun:"withdrawn"`
+	Taken     int64         `bun:"taken"`
+	Seq       int64         `bun:"seq"`
+	Limit     int           `bun:"buyer_limit"`
+	Cap       int           `bun:"buyer_cap"`
+	OpensAt   app.Millis    `bun:"opens_at"`
+	ClosesAt  app.Millis    `bun:"closes_at"`
+	Paused    bool          `bun:"paused"`
+	Challenge app.Challenge `bun:"challenge"`
+	Version   int64         `bun:"version"`
+	Epoch     int64         `bun:"epoch"`
+	RetiredAt app.Millis    `bun:"retired_at"`
+	CreatedAt app.Millis    `bun:"created_at"`
+}
+
+// AddSales adds sales behind those that their slots have. A zero window becomes the slot's, an empty challenge "none". All or
+// nothing: BadRequest says which sale does not fit, ErrData that an id exists.
+func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
+	return s.edit(ctx, "add sales", func(tx bun.Tx) error {
+		frame, err := readFrame(ctx, tx, sales)
+		if err != nil {
+			return err
+		}
+		now := wallClock()
+		rows := make([]newSale, len(sales))
+		for i := range sales {
+			row := newSaleRow(&sales[i], now)
+			if err := frame.place(&row); err != nil {
+				return app.Fail(app.BadRequest, fmt.Sprintf("sale %s: %v", row.ID, err))
+			}
+			rows[i] = row
+		}
+		return insertAll(ctx, tx, rows)
+	})
+}
+
+func newSaleRow(s *app.Sale, now app.Millis) newSale {
+	row := newSale{
+		ID: s.ID, Slot: s.Slot, Product: s.Product.ID, Partition: s.Partition, PriceFen: s.PriceFen,
+		Initial: s.Initial, Added: s.Added, Limit: s.Limit, Cap: s.Cap, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
+		Paused: s.Paused, Challenge: s.Challenge, Version: max(s.Version, 1), CreatedAt: now,
+	}
+	if row.Challenge == "" {
+		row.Challenge = app.ChallengeNone
+	}
+	return row
+}
+
+// frame is what new sales must fit into.
+type frame struct {
+	slots      map[app.ID]*slotRow
+	products   map[app.ID]bool
+	last       map[app.ID]int // position in a slot
+	partitions int64          // 0: not decided yet
+}
+
+func readFrame(ctx context.Context, tx bun.Tx, sales []app.Sale) (*frame, error) {
+	f := &frame{slots: make(map[app.ID]*slotRow), products: make(map[app.ID]bool), last: make(map[app.ID]int)}
+	var slotIDs, productIDs []app.ID
+	for i := range sales {
+		if _, ok := f.slots[sales[i].Slot]; !ok {
+			f.slots[sales[i].Slot] = nil
+			slotIDs = append(slotIDs, sales[i].Slot)
+		}
+		if id := sales[i].Product.ID; !f.products[id] {
+			f.products[id] = true
+			productIDs = append(productIDs, id)
+		}
+	}
+	var slots []slotRow
+	if err := tx.NewSelect().Model(&slots).Where("id IN (?)", bun.List(slotIDs)).Scan(ctx); err != nil {
+		return nil, err
+	}
+	for i := range slots {
+		f.slots[slots[i].ID] = &slots[i]
+	}
+	var lasts []struct {
+		Slot app.ID `bun:"slot_id"`
+		Last int    `bun:"last"`
+	}
+	err := tx.NewRaw("SELECT slot_id, MAX(position) AS last FROM sales WHERE slot_id IN (?) GROUP BY slot_id", bun.List(slotIDs)).Scan(ctx, &lasts)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range lasts {
+		f.last[l.Slot] = l.Last
+	}
+	var found []app.ID
+	if err := tx.NewRaw("SELECT id FROM products WHERE id IN (?)", bun.List(productIDs)).Scan(ctx, &found); err != nil {
+		return nil, err
+	}
+	clear(f.products)
+	for _, id := range found {
+		f.products[id] = true
+	}
+	f.partitions, err = setting(ctx, tx, settingPartitions)
+	if errors.Is(err, app.ErrNoRow) {
+		err = nil
+	}
+	return f, err
+}
+
+// place completes a sale from its slot and checks it.
+func (f *frame) place(row *newSale) error {
+	slot := f.slots[row.Slot]
+	if slot == nil {
+		return fmt.Errorf("there is no slot %s", row.Slot)
+	}
+	if row.OpensAt == 0 && row.ClosesAt == 0 {
+		row.OpensAt, row.ClosesAt = slot.OpensAt, slot.ClosesAt
+	}
+	f.last[row.Slot]++
+	row.Position = f.last[row.Slot]
+	switch {
+	case row.ID <= 0:
+		return errors.New("it has no id")
+	case !f.products[row.Product]:
+		return fmt.Errorf("there is no product %s", row.Product)
+	case row.OpensAt >= row.ClosesAt || row.OpensAt < slot.OpensAt || row.ClosesAt > slot.ClosesAt:
+		return errors.New("its window is not within its slot's")
+	case row.Partition < 0 || f.partitions > 0 && int64(row.Partition) >= f.partitions:
+		return fmt.Errorf("partition %d is not among the %d there are", row.Partition, f.partitions)
+	case row.Initial < 0 || row.Added < 0 || row.PriceFen < 0:
+		return errors.New("units and price cannot be negative")
+	case row.Limit < 1 || row.Cap < 1:
+		return errors.New("limit and cap per buyer must be at least 1")
+	}
+	return nil
+}

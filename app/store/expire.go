@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// expireAtOnce is how many orders one transaction expires: enough to make the commit cheap, few enough to
+// keep the sale's row locked for some milliseconds only.
+const expireAtOnce = 1000
+
+// Expire flips what is due in transactions of up to expireAtOnce orders. After an error, earlier transactions
+// have been committed; asking again is safe. See app.OrderBook.
+func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	out := make([]app.Order, 0, len(ids))
+	for some := range slices.Chunk(slices.Compact(ids), expireAtOnce) {
+		var part []app.Order
+		err := s.inTx(ctx, "expire orders", func(tx bun.Tx) (err error) {
+			part, err = s.expire(ctx, tx, some, now)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+	}
+	return out, nil
+}
+
+func (s *Store) expire(ctx context.Context, tx bun.Tx, ids []app.ID, now app.Millis) ([]app.Order, error) {
+	all, err := s.lockOrders(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var due []*app.Order
+	for i := range all {
+		if o := &all[i]; o.State == app.Pending && o.PayBy <= now && o.TradeOpened == 0 {
+			due = append(due, o)
+		}
+	}
+	return all, s.end(ctx, tx, due, app.Expired, now)
+}
+
+// Cancel flips a pending order of its buyer. See app.OrderBook.
+func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) (app.Order, error) {
+	var out app.Order
+	err := s.inTx(ctx, "cancel order "+order.String(), func(tx bun.Tx) error {
+		all, err := s.lockOrders(ctx, tx, []app.ID{order})
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 || all[0].User != user {
+			return app.ErrNoRow
+		}
+		if all[0].State == app.Pending {
+			if err := s.end(ctx, tx, []*app.Order{&all[0]}, app.Cancelled, now); err != nil {
+				return err
+			}
+		}
+		out = all[0]
+		return nil
+	})
+	return out, err
+}
+
+// lockOrders reads the rows that exist, in the order of their ids, and keeps them from changing until the
+// transaction ends.
+func (s *Store) lockOrders(ctx context.Context, tx bun.Tx, ids []app.ID) ([]app.Order, error) {
+	var rows []orderRow
+	err := tx.NewRaw("SELECT * FROM orders WHERE id IN (?) ORDER BY id"+s.d.forUpdate, bun.List(ids)).Scan(ctx, &rows)
+	if err != nil {
+		return nil, err
+	}
+	return orders(rows)
+}
+
+// end flips pending orders, whose rows are locked, to the state given, and gives their units back to the
+// guards of their sales (I5).
+func (s *Store) end(ctx context.Context, tx bun.Tx, due []*app.Order, to app.OrderState, now app.Millis) error {
+	if len(due) == 0 {
+		return nil
+	}
+	ids := make([]app.ID, len(due))
+	units := make(map[app.ID]int64, 4)
+	for i, o := range due {
+		ids[i] = o.ID
+		units[o.Sale] += int64(o.Qty)
+		o.State, o.CancelledAt, o.Rev = to, now, o.Rev+1
+	}
+	matched, err := exec(ctx, tx, "UPDATE orders SET state = ?, rev = rev + 1, cancelled_at = ?, untold_since = ?"+
+		" WHERE id IN (?) AND state = ?", to, now, wallClock(), bun.List(ids), app.Pending)
+	if err != nil {
+		return err
+	}
+	if err := must(matched, int64(len(ids)), "flip locked orders"); err != nil {
+		return err
+	}
+	sales := make([]app.ID, 0, len(units))
+	for sale := range units {
+		sales = append(sales, sale)
+	}
+	slices.Sort(sales)
+	for _, sale := range sales {
+		matched, err := exec(ctx, tx, "UPDATE sales SET taken = taken - ? WHERE id = ? AND taken >= ?", units[sale], sale, units[sale])
+		if err != nil {
+			return err
+		}
+		if err := must(matched, 1, fmt.Sprintf("give back %d units of sale %s", units[sale], sale)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

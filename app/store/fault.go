@@ -1,0 +1,107 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"stampede/app"
+)
+
+// MySQL and MariaDB error numbers that say something about the values and nothing about the moment. Everything that is not in
+// this list, known or unknown, is a fault of the moment: no order is given up on a guess.
+var dataErrors = map[uint16]bool{
+	1048: true, // column cannot be null
+	1062: true, // duplicate entry
+	1153: true, // packet bigger than max_allowed_packet
+	1264: true, // out of range
+	1265: true, // data truncated
+	1292: true, // incorrect value
+	1300: true, // invalid character string
+	1366: true, // incorrect string or integer value
+	1406: true, // data too long
+	1690: true, // value out of range in an expression
+	3819: true, // check constraint (MySQL)
+	4025: true, // check constraint (MariaDB)
+}
+
+const (
+	mysqlDuplicate = 1062
+	mysqlDeadlock  = 1213
+)
+
+// wrap says what failed and of which kind it is. nil stays nil, and an error that has its kind keeps it.
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if kind := kindOf(err); kind != nil {
+		return fmt.Errorf("%s: %w: %w", what, kind, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// kindOf sorts an error of the drivers; nil when it has been sorted before.
+func kindOf(err error) error {
+	for _, sorted := range []error{app.ErrMoment, app.ErrData, app.ErrStaleEpoch, app.ErrNoRow} {
+		if errors.Is(err, sorted) {
+			return nil
+		}
+	}
+	var forPeople *app.Error
+	var my *mysql.MySQLError
+	var lite *sqlite.Error
+	switch {
+	case errors.As(err, &forPeople):
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return app.ErrNoRow
+	case errors.As(err, &my) && dataErrors[my.Number], errors.Is(err, mysql.ErrPktTooLarge):
+		return app.ErrData
+	case errors.As(err, &lite) && liteDataError(lite.Code()):
+		return app.ErrData
+	default:
+		return app.ErrMoment
+	}
+}
+
+// liteDataError looks at the primary code, which is in the low byte.
+func liteDataError(code int) bool {
+	switch code & 0xff {
+	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+		return true
+	default:
+		return false
+	}
+}
+
+// isDuplicate tells whether a primary or unique key was there already.
+func isDuplicate(err error) bool {
+	var my *mysql.MySQLError
+	if errors.As(err, &my) {
+		return my.Number == mysqlDuplicate
+	}
+	var lite *sqlite.Error
+	return errors.As(err, &lite) &&
+		(lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+}
+
+// isDeadlock tells whether the server rolled the transaction back to let another one pass.
+func isDeadlock(err error) bool {
+	var my *mysql.MySQLError
+	return errors.As(err, &my) && my.Number == mysqlDeadlock
+}
+
+// clip keeps notes within their column; it cuts between characters.
+func clip(note string, runes int) string {
+	if len(note) <= runes {
+		return note
+	}
+	r := []rune(strings.ToValidUTF8(note, "?"))
+	return string(r[:min(runes, len(r))])
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// insertTries bounds the rounds of an insert that meets rows which were not there a moment ago. Each round knows
+// at least one more of them, so it ends; the bound is for what nobody thought of.
+const insertTries = 16
+
+// Insert writes new orders with one plain multi-row INSERT and one guarded update per sale. Redelivery is the
+// exception, so nothing is looked up before: a key that is there already makes the statement
+// fail, and only then the rows that exist are read and left out. See app.OrderBook.
+func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([]app.Inserted, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	b := newBatch(rows)
+	for range insertTries {
+		var written []app.Order
+		err := s.inTx(ctx, "insert orders", func(tx bun.Tx) (err error) {
+			written, err = s.write(ctx, tx, epoch, b.fresh)
+			return err
+		})
+		if err == nil {
+			return b.result(rows, written), nil
+		}
+		if !isDuplicate(err) {
+			return nil, err
+		}
+		if err := s.sift(ctx, b); err != nil {
+			return nil, err
+		}
+		if len(b.fresh) == 0 {
+			return b.result(rows, nil), nil
+		}
+	}
+	return nil, fmt.Errorf("insert orders: %w: others keep writing the same ones", app.ErrMoment)
+}
+
+// write is one attempt, inside a transaction. It answers the orders as they were written.
+func (s *Store) write(ctx context.Context, tx bun.Tx, epoch int64, fresh []app.Order) ([]app.Order, error) {
+	now := wallClock()
+	rows := make([]orderRow, len(fresh))
+	for i := range fresh {
+		row, err := newRow(&fresh[i], now)
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = row
+	}
+	if _, err := tx.NewInsert().Model(&rows).Returning("NULL").Exec(ctx); err != nil {
+		return nil, err
+	}
+	written := slices.Clone(fresh)
+	for _, of := range bySale(written) {
+		if err := s.take(ctx, tx, epoch, of); err != nil {
+			return nil, err
+		}
+	}
+	return written, nil
+}
+
+// take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it has
+// no units left become refused.
+func (s *Store) take(ctx context.Context, tx bun.Tx, epoch int64, of []*app.Order) error {
+	units, seq := int64(0), int64(0)
+	for _, o := range of {
+		seq = max(seq, o.Seq)
+		if o.State == app.Pending {
+			units += int64(o.Qty)
+		}
+	}
+	matched, err := s.guard(ctx, tx, of[0].Sale, epoch, units, seq)
+	if err != nil || matched == 1 {
+		return err
+	}
+	return s.takeSome(ctx, tx, epoch, of, seq)
+}
+
+// guard is the statement that makes overselling impossible (P1): it matches no row if the sale is not there,
+// is of another epoch, or has fewer units left.
+func (s *Store) guard(ctx context.Context, tx bun.Tx, sale app.ID, epoch, units, seq int64) (int64, error) {
+	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, seq = "+s.d.greatest+"(seq, ?)"+
+		" WHERE id = ? AND epoch = ? AND taken + ? <= initial + added - withdrawn", units, seq, sale, epoch, units)
+}
+
+// bySale groups the orders by sale; the sales are in the order of their ids, as locks are taken.
+func bySale(all []app.Order) [][]*app.Order {
+	groups := make(map[app.ID][]*app.Order, 4)
+	for i := range all {
+		groups[all[i].Sale] = append(groups[all[i].Sale], &all[i])
+	}
+	out := make([][]*app.Order, 0, len(groups))
+	for _, g := range groups {
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b []*app.Order) int { return compare(a[0].Sale, b[0].Sale) })
+	return out
+}

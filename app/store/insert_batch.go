@@ -1,0 +1,185 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// batch is what Insert still has to write and what it found to be written already.
+type batch struct {
+	fresh []app.Order          // by id, without repeats
+	known map[app.ID]app.Order // rows that exist
+}
+
+func newBatch(rows []app.NewOrder) *batch {
+	b := &batch{fresh: slices.Clone(rows)}
+	slices.SortStableFunc(b.fresh, func(a, b app.Order) int { return compare(a.ID, b.ID) })
+	b.fresh = slices.CompactFunc(b.fresh, func(a, b app.Order) bool { return a.ID == b.ID })
+	for i := range b.fresh {
+		o := &b.fresh[i]
+		o.Rev, o.ToldRev = 1, 0
+		o.Reason = clip(o.Reason, maxReason)
+	}
+	return b
+}
+
+// result answers for each of the rows that were asked for.
+func (b *batch) result(asked []app.NewOrder, written []app.Order) []app.Inserted {
+	fresh := make(map[app.ID]*app.Order, len(written))
+	for i := range written {
+		fresh[written[i].ID] = &written[i]
+	}
+	out := make([]app.Inserted, len(asked))
+	for i := range asked {
+		if o := fresh[asked[i].ID]; o != nil {
+			out[i] = app.Inserted{Order: *o, Fresh: true}
+			delete(fresh, asked[i].ID) // should the same id be asked for twice, it was written once
+			b.remember(*o)
+		} else {
+			out[i] = app.Inserted{Order: b.known[asked[i].ID]}
+		}
+	}
+	return out
+}
+
+func (b *batch) remember(o app.Order) {
+	if b.known == nil {
+		b.known = make(map[app.ID]app.Order)
+	}
+	b.known[o.ID] = o
+}
+
+// sift is what follows a duplicate key: rows that exist by now are taken out, and orders whose key the buyer
+// has used for another one become refused, without the key.
+func (s *Store) sift(ctx context.Context, b *batch) error {
+	ids := make([]app.ID, len(b.fresh))
+	for i := range b.fresh {
+		ids[i] = b.fresh[i].ID
+	}
+	rows, err := s.OrdersByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		b.remember(row)
+	}
+	left := b.fresh[:0]
+	for _, o := range b.fresh {
+		row, exists := b.known[o.ID]
+		switch {
+		case !exists:
+			left = append(left, o)
+		case row.Sale != o.Sale || row.User != o.User:
+			return fmt.Errorf("insert orders: %w: order %s exists, of user %s in sale %s", app.ErrData, o.ID, row.User, row.Sale)
+		}
+	}
+	b.fresh = left
+	return s.siftKeys(ctx, b.fresh)
+}
+
+// buyerKey is what the unique key of the table is about (P4).
+type buyerKey struct {
+	Sale app.ID `bun:"sale_id"`
+	User app.ID `bun:"user_id"`
+	Key  string `bun:"idem_key"`
+}
+
+func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
+	sales, users := make([]app.ID, len(fresh)), make([]app.ID, len(fresh))
+	for i := range fresh {
+		sales[i], users[i] = fresh[i].Sale, fresh[i].User
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	var found []buyerKey // a few more than asked about: SQLite has no IN for tuples
+	err := s.db.NewSelect().TableExpr("orders").Column("sale_id", "user_id", "idem_key").
+		Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).
+		Where("idem_key IS NOT NULL").Scan(ctx, &found)
+	if err != nil {
+		return wrap("look for used keys", err)
+	}
+	used := make(map[buyerKey]bool, len(found))
+	for _, k := range found {
+		used[k] = true
+	}
+	for i := range fresh {
+		o := &fresh[i]
+		k := buyerKey{o.Sale, o.User, o.Key}
+		switch {
+		case o.Key == "":
+		case used[k]:
+			o.State, o.Reason, o.Key, o.PayBy = app.Refused, app.ReasonKey, "", 0
+		default:
+			used[k] = true // the first of two in one batch has it
+		}
+	}
+	return nil
+}
+
+// takeSome is what follows a guard that did not match: the sale is locked, so that its numbers stay, and
+// the orders are let through one by one, by ticket, as far as the units go.
+func (s *Store) takeSome(ctx context.Context, tx bun.Tx, epoch int64, of []*app.Order, seq int64) error {
+	var sales []struct {
+		Epoch int64 `bun:"epoch"`
+		Free  int64 `bun:"free"`
+	}
+	err := tx.NewRaw("SELECT epoch, initial + added - withdrawn - taken AS free FROM sales WHERE id = ?"+s.d.forUpdate,
+		of[0].Sale).Scan(ctx, &sales)
+	if err != nil {
+		return err
+	}
+	if len(sales) == 0 {
+		return refuse(ctx, tx, of, app.ReasonNoSale)
+	}
+	if sales[0].Epoch != epoch {
+		return fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Sale, sales[0].Epoch, epoch)
+	}
+	slices.SortFunc(of, func(a, b *app.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
+	units, free := int64(0), sales[0].Free
+	var over []*app.Order
+	for _, o := range of {
+		switch n := int64(o.Qty); {
+		case o.State != app.Pending:
+		case n <= free:
+			units, free = units+n, free-n
+		default:
+			over = append(over, o)
+		}
+	}
+	matched, err := exec(ctx, tx, "UPDATE sales SET taken = taken + ?, seq = "+s.d.greatest+"(seq, ?) WHERE id = ?", units, seq, of[0].Sale)
+	if err != nil {
+		return err
+	}
+	if err := must(matched, 1, "take units of a locked sale"); err != nil {
+		return err
+	}
+	return refuse(ctx, tx, over, app.ReasonGuard)
+}
+
+// refuse turns pending orders, written a moment ago in the same transaction, into refused ones.
+func refuse(ctx context.Context, tx bun.Tx, over []*app.Order, reason string) error {
+	ids := make([]app.ID, 0, len(over))
+	for _, o := range over {
+		if o.State == app.Pending {
+			o.State, o.Reason, o.PayBy = app.Refused, reason, 0
+			ids = append(ids, o.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	matched, err := exec(ctx, tx, "UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", app.Refused, reason, bun.List(ids))
+	if err != nil {
+		return err
+	}
+	return must(matched, int64(len(ids)), "refuse orders")
+}
+
+func compare(a, b app.ID) int { return cmp.Compare(a, b) }

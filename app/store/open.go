@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/mysqldialect"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+const (
+	dialTimeout = 5 * time.Second
+	// ioTimeout ends a wait for a server that is gone without a word; no statement of ours takes that long.
+	ioTimeout = 30 * time.Second
+	// connLifetime bounds how long a connection stays with a server that was replaced or became read-only.
+	connLifetime = time.Minute
+	mysqlConns   = 32
+	sqliteConns  = 8
+)
+
+// session is what every MySQL connection is told first. The sql_mode makes values that do not fit an error instead of cutting
+// them silently, and does not contain NO_BACKSLASH_ESCAPES, on which the escaping of strings rests.
+const session = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
+	time_zone = '+00:00', innodb_lock_wait_timeout = 5`
+
+// isolation is a statement of its own because the variable's name differs between MySQL and MariaDB.
+const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
+
+// OpenMySQL connects to MySQL or MariaDB. The DSN is of the form user:password@tcp(host:port)/database;
+// parameters that the program needs are set by the program. The error says what is wrong with the DSN, or
+// wraps app.ErrMoment when the server cannot be reached.
+func OpenMySQL(ctx context.Context, dsn string) (*Store, error) {
+	cfg, err := mysqlConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := mysql.NewConnector(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("MySQL DSN: %w", err)
+	}
+	db := sql.OpenDB(greeter{connector})
+	db.SetMaxOpenConns(mysqlConns)
+	db.SetMaxIdleConns(mysqlConns)
+	db.SetConnMaxLifetime(connLifetime)
+	if err := reach(ctx, db, "MySQL at "+cfg.Addr); err != nil {
+		return nil, err
+	}
+	// Only now: it asks the server for its version, once, and would carry on with a wrong idea of it.
+	return &Store{db: bun.NewDB(db, mysqldialect.New(mysqldialect.WithTimeLocation("UTC"))), d: mysqlWords}, nil
+}
+
+func mysqlConfig(dsn string) (*mysql.Config, error) {
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("MySQL DSN: %w (want user:password@tcp(host:port)/database)", err)
+	}
+	if cfg.DBName == "" {
+		return nil, errors.New("MySQL DSN: no database named (want user:password@tcp(host:port)/database)")
+	}
+	cfg.ParseTime, cfg.Loc = true, time.UTC
+	cfg.InterpolateParams = true // one round trip instead of three
+	cfg.ClientFoundRows = true   // a row that matched counts, changed or not
+	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
+	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
+		return nil, fmt.Errorf("MySQL DSN: %w", err)
+	}
+	return cfg, nil
+}
+
+// greeter tells each new connection what the session needs.
+type greeter struct{ driver.Connector }
+
+// Connect opens a connection, or fails if the server refuses the settings.
+func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := g.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range []string{session, isolation} {
+		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("set up connection: %w", err), conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+// OpenSQLite opens or creates the file. It is for one process at a time. A crash of the process loses
+// nothing that was committed; a crash of the machine may lose the last moment.
+func OpenSQLite(ctx context.Context, path string) (*Store, error) {
+	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"},
+	}.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("SQLite file %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(sqliteConns)
+	db.SetMaxIdleConns(sqliteConns)
+	if err := reach(ctx, db, "SQLite file "+path); err != nil {
+		return nil, err
+	}
+	return &Store{db: bun.NewDB(db, sqlitedialect.New()), d: sqliteWords, writer: make(chan struct{}, 1)}, nil
+}
+
+func reach(ctx context.Context, db *sql.DB, what string) error {
+	err := db.PingContext(ctx)
+	if err != nil {
+		return wrap("reach "+what, errors.Join(err, db.Close()))
+	}
+	return nil
+}

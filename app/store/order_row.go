@@ -1,0 +1,101 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// maxReason is the width of the column; a longer reason is cut, because it is a note for people.
+const maxReason = 200
+
+// orderRow is app.Order as the table has it.
+type orderRow struct {
+	bun.BaseModel `bun:"table:orders"`
+
+	ID          app.ID         `bun:"id,pk"`
+	Sale        app.ID         `bun:"sale_id"`
+	User        app.ID         `bun:"user_id"`
+	Partition   int            `bun:"part"`
+	Seq         int64          `bun:"seq"`
+	Ticket      int64          `bun:"ticket"`
+	Hold        int64          `bun:"hold"`
+	Qty         int            `bun:"qty"`
+	PriceFen    int64          `bun:"price_fen"`
+	AmountFen   int64          `bun:"amount_fen"`
+	SaleVersion int64          `bun:"sale_version"`
+	State       app.OrderState `bun:"state"`
+	Rev         int            `bun:"rev"`
+	ToldRev     int            `bun:"told_rev"`
+	UntoldSince *app.Millis    `bun:"untold_since"`
+	CreatedAt   app.Millis     `bun:"created_at"`
+	PayBy       app.Millis     `bun:"pay_by"`
+	PaidAt      app.Millis     `bun:"paid_at"`
+	CancelledAt app.Millis     `bun:"cancelled_at"`
+	TradeOpened app.Millis     `bun:"trade_opened"`
+	Key         *string        `bun:"idem_key"`
+	ContentHash string         `bun:"content_hash"`
+	TradeNo     string         `bun:"trade_no"`
+	Tracking    string         `bun:"tracking"`
+	Reason      string         `bun:"reason"`
+	ProductName string         `bun:"product_name"`
+	Address     *string        `bun:"address"`
+}
+
+// newRow is the first row of an order, not told to anybody yet.
+func newRow(o *app.Order, now app.Millis) (orderRow, error) {
+	row := orderRow{
+		ID: o.ID, Sale: o.Sale, User: o.User, Partition: o.Partition, Seq: o.Seq, Ticket: o.Ticket, Hold: o.Hold,
+		Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: o.AmountFen, SaleVersion: o.SaleVersion,
+		State: o.State, Rev: o.Rev, UntoldSince: &now,
+		CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt, CancelledAt: o.CancelledAt, TradeOpened: o.TradeOpened,
+		ContentHash: o.ContentHash, TradeNo: o.TradeNo, Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName,
+	}
+	if o.Key != "" {
+		row.Key = &o.Key
+	}
+	if o.Address != nil {
+		text, err := json.Marshal(o.Address)
+		if err != nil {
+			return orderRow{}, fmt.Errorf("%w: encode address of order %s: %w", app.ErrData, o.ID, err)
+		}
+		address := string(text)
+		row.Address = &address
+	}
+	return row, nil
+}
+
+func (r *orderRow) order() (app.Order, error) {
+	o := app.Order{
+		ID: r.ID, Sale: r.Sale, User: r.User, Partition: r.Partition, Seq: r.Seq, Ticket: r.Ticket, Hold: r.Hold,
+		Qty: r.Qty, PriceFen: r.PriceFen, AmountFen: r.AmountFen, SaleVersion: r.SaleVersion,
+		State: r.State, Rev: r.Rev, ToldRev: r.ToldRev,
+		CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt, CancelledAt: r.CancelledAt, TradeOpened: r.TradeOpened,
+		ContentHash: r.ContentHash, TradeNo: r.TradeNo, Tracking: r.Tracking, Reason: r.Reason, ProductName: r.ProductName,
+	}
+	if r.Key != nil {
+		o.Key = *r.Key
+	}
+	if r.Address != nil {
+		o.Address = new(app.Address)
+		if err := json.Unmarshal([]byte(*r.Address), o.Address); err != nil {
+			return app.Order{}, fmt.Errorf("%w: read address of order %s: %w", app.ErrData, r.ID, err)
+		}
+	}
+	return o, nil
+}
+
+func orders(rows []orderRow) ([]app.Order, error) {
+	out := make([]app.Order, len(rows))
+	for i := range rows {
+		o, err := rows[i].order()
+		if err != nil {
+			return nil, err
+		}
+		out[i] = o
+	}
+	return out, nil
+}

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// Order reads one row. ErrNoRow if there is none.
+func (s *Store) Order(ctx context.Context, id app.ID) (app.Order, error) {
+	var row orderRow
+	if err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx); err != nil {
+		return app.Order{}, wrap("read order "+id.String(), err)
+	}
+	return row.order()
+}
+
+// OrdersByID reads the rows that exist, in the order of their ids.
+func (s *Store) OrdersByID(ctx context.Context, ids []app.ID) ([]app.Order, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return s.readOrders(ctx, "read orders by id", func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("id IN (?)", bun.List(ids)).Order("id")
+	})
+}
+
+// OrdersOf pages through a user's orders, newest first.
+func (s *Store) OrdersOf(ctx context.Context, q app.OrdersQuery) (page []app.Order, more bool, err error) {
+	page, err = s.readOrders(ctx, "read orders of user "+q.User.String(), func(sel *bun.SelectQuery) *bun.SelectQuery {
+		sel = sel.Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
+		if q.Sale != 0 {
+			sel = sel.Where("sale_id = ?", q.Sale)
+		}
+		if q.Before != 0 {
+			sel = sel.Where("id < ?", q.Before)
+		}
+		return sel
+	})
+	page, more = cut(page, q.Limit)
+	return page, more, err
+}
+
+// OrdersOfSale walks through a sale in the order of ids, after the id given.
+func (s *Store) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int) ([]app.Order, error) {
+	return s.readOrders(ctx, "read orders of sale "+sale.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("sale_id = ?", sale).Where("id > ?", after).Order("id").Limit(int64(limit))
+	})
+}
+
+// Untold lists orders whose newest state is in no log yet, those that wait longest first. before is compared
+// with the wall clock of whoever wrote the row.
+func (s *Store) Untold(ctx context.Context, before app.Millis, limit int) ([]app.Order, error) {
+	return s.readOrders(ctx, "read untold orders", func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("untold_since < ?", before).Order("untold_since").Limit(int64(limit))
+	})
+}
+
+// Overdue lists pending orders with pay_by before the instant given, the oldest first.
+func (s *Store) Overdue(ctx context.Context, before app.Millis, limit int) ([]app.Order, error) {
+	return s.readOrders(ctx, "read overdue orders", func(q *bun.SelectQuery) *bun.SelectQuery {
+		// The state is written out so that SQLite can use its partial index.
+		return q.Where("state = 'pending'").Where("pay_by < ?", before).Order("pay_by").Limit(int64(limit))
+	})
+}
+
+func (s *Store) readOrders(ctx context.Context, what string, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]app.Order, error) {
+	var rows []orderRow
+	if err := narrow(s.db.NewSelect().Model(&rows)).Scan(ctx); err != nil {
+		return nil, wrap(what, err)
+	}
+	return orders(rows)
+}
+
+// cut shortens a page that was read with one row too many, which tells whether there are more.
+func cut[T any](page []T, size int) ([]T, bool) {
+	if len(page) <= size {
+		return page, false
+	}
+	return page[:size], true
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// Products pages through the products in the order of their ids, without description and rules.
+func (s *Store) Products(ctx context.Context, category app.ID, page, size int) ([]app.Product, bool, error) {
+	found, err := s.products(ctx, "read products", func(q *bun.SelectQuery) *bun.SelectQuery {
+		if category != 0 {
+			q = q.Where("p.category_id = ?", category)
+		}
+		return turnTo(q.Order("p.id"), page, size)
+	})
+	found, more := cut(found, size)
+	for i := range found {
+		found[i].Description, found[i].Rules = "", ""
+	}
+	return found, more, err
+}
+
+// Product reads one product with description and rules. ErrNoRow if there is none.
+func (s *Store) Product(ctx context.Context, id app.ID) (app.Product, error) {
+	what := "read product " + id.String()
+	found, err := s.products(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("p.id = ?", id) })
+	if err != nil {
+		return app.Product{}, err
+	}
+	if len(found) == 0 {
+		return app.Product{}, wrap(what, app.ErrNoRow)
+	}
+	return found[0], nil
+}
+
+func (s *Store) products(ctx context.Context, what string, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]app.Product, error) {
+	var rows []productColumns
+	err := narrow(s.db.NewSelect().TableExpr("products AS p").
+		ColumnExpr("p.id AS product_id, p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").
+		ColumnExpr("COALESCE(c.name, '') AS category_name").
+		Join("LEFT JOIN categories AS c ON c.id = p.category_id")).Scan(ctx, &rows)
+	if err != nil {
+		return nil, wrap(what, err)
+	}
+	ids := make([]app.ID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].Product
+	}
+	images, err := readImages(ctx, s.db, ids)
+	if err != nil {
+		return nil, wrap(what, err)
+	}
+	out := make([]app.Product, len(rows))
+	for i := range rows {
+		out[i] = rows[i].product(images)
+	}
+	return out, nil
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// saleRow is app.Sale with its product but without the pictures, as readSales joins it.
+type saleRow struct {
+	bun.BaseModel `bun:"table:sales,alias:s"`
+
+	ID        app.ID        `bun:"id,pk"`
+	Slot      app.ID        `bun:"slot_id"`
+	Partition int           `bun:"part"`
+	PriceFen  int64         `bun:"price_fen"`
+	Initial   int64         `bun:"initial"`
+	Added     int64         `bun:"added"`
+	Withdrawn int64         `bun:"withdrawn"`
+	Taken     int64         `bun:"taken"`
+	Limit     int           `bun:"buyer_limit"`
+	Cap       int           `bun:"buyer_cap"`
+	OpensAt   app.Millis    `bun:"opens_at"`
+	ClosesAt  app.Millis    `bun:"closes_at"`
+	Paused    bool          `bun:"paused"`
+	Challenge app.Challenge `bun:"challenge"`
+	Version   int64         `bun:"version"`
+	Epoch     int64         `bun:"epoch"`
+
+	productColumns
+}
+
+// productColumns are those of a product when it is joined to something else.
+type productColumns struct {
+	Product     app.ID `bun:"product_id"`
+	Name        string `bun:"product_name,scanonly"`
+	CategoryID  app.ID `bun:"category_id,scanonly"`
+	Category    string `bun:"category_name,scanonly"`
+	ListPrice   int64  `bun:"list_price_fen,scanonly"`
+	Description string `bun:"description,scanonly"`
+	Rules       string `bun:"rules,scanonly"`
+}
+
+func (p *productColumns) product(images map[app.ID][]app.Image) app.Product {
+	return app.Product{
+		ID: p.Product, Name: p.Name, Category: p.Category, CategoryID: p.CategoryID, Images: shown(images[p.Product]),
+		ListPriceFen: p.ListPrice, Description: p.Description, Rules: p.Rules,
+	}
+}
+
+func (r *saleRow) sale(images map[app.ID][]app.Image) app.Sale {
+	return app.Sale{
+		ID: r.ID, Slot: r.Slot, Partition: r.Partition, Product: r.product(images),
+		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Limit: r.Limit, Cap: r.Cap,
+		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge,
+		Version: r.Version, Epoch: r.Epoch,
+	}
+}
+
+// readSales reads sales with their products, wholly.
+func readSales(ctx context.Context, db bun.IDB, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]saleRow, map[app.ID][]app.Image, error) {
+	var rows []saleRow
+	err := narrow(db.NewSelect().Model(&rows).
+		ColumnExpr("s.*").
+		ColumnExpr("p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").
+		ColumnExpr("COALESCE(c.name, '') AS category_name").
+		Join("JOIN products AS p ON p.id = s.product_id").
+		Join("LEFT JOIN categories AS c ON c.id = p.category_id")).Scan(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	products := make([]app.ID, len(rows))
+	for i := range rows {
+		products[i] = rows[i].Product
+	}
+	images, err := readImages(ctx, db, products)
+	return rows, images, err
+}
+
+func (s *Store) sales(ctx context.Context, what string, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]app.Sale, error) {
+	rows, images, err := readSales(ctx, s.db, narrow)
+	if err != nil {
+		return nil, wrap(what, err)
+	}
+	out := make([]app.Sale, len(rows))
+	for i := range rows {
+		out[i] = rows[i].sale(images)
+	}
+	return out, nil
+}
+
+type imageRow struct {
+	bun.BaseModel `bun:"table:product_images"`
+
+	Product  app.ID `bun:"product_id,pk"`
+	Position int    `bun:"position,pk"`
+	URL      string `bun:"url"`
+	Alt      string `bun:"alt"`
+}
+
+// readImages reads the pictures of the products, each list in its order.
+func readImages(ctx context.Context, db bun.IDB, products []app.ID) (map[app.ID][]app.Image, error) {
+	if len(products) == 0 {
+		return nil, nil
+	}
+	var rows []imageRow
+	err := db.NewSelect().Model(&rows).Where("product_id IN (?)", bun.List(products)).Order("product_id", "position").Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	images := make(map[app.ID][]app.Image, len(products))
+	for _, r := range rows {
+		images[r.Product] = append(images[r.Product], app.Image{URL: r.URL, Alt: r.Alt})
+	}
+	return images, nil
+}
+
+// shown makes no pictures an empty list, which is what clients expect.
+func shown(images []app.Image) []app.Image {
+	if images == nil {
+		return []app.Image{}
+	}
+	return images
+}

@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// Names of settings.
+const (
+	settingPartitions = "partitions"
+	settingVersion    = "catalogue_version"
+)
+
+// setting reads a number; ErrNoRow when it was never set.
+func setting(ctx context.Context, db bun.IDB, name string) (int64, error) {
+	var text string
+	err := db.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", name).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, app.ErrNoRow
+	}
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// Version grows with every change of the catalogue; 0 before the first.
+func (s *Store) Version(ctx context.Context) (int64, error) {
+	version, err := setting(ctx, s.db, settingVersion)
+	if errors.Is(err, app.ErrNoRow) {
+		return 0, nil
+	}
+	return version, wrap("read the catalogue's version", err)
+}
+
+// raiseVersion goes first in each change of the catalogue: its row lock makes editors go one after the other, and
+// the new version is seen no earlier than the change.
+func (s *Store) raiseVersion(ctx context.Context, tx bun.Tx) error {
+	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '1') "+s.d.onTaken+" value = value + 1", settingVersion)
+	return err
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// Store is an open database. It is safe for concurrent use.
+type Store struct {
+	db *bun.DB
+	d  dialect
+
+	// writer admits one write transaction at a time on SQLite, where they would otherwise find each other
+	// by polling; nil on MySQL.
+	writer chan struct{}
+
+	rebuilds sync.Map // partition → chan struct{}: who rebuilds it, on SQLite
+}
+
+var (
+	_ app.OrderBook       = (*Store)(nil)
+	_ app.SaleBook        = (*Store)(nil)
+	_ app.CatalogueBook   = (*Store)(nil)
+	_ app.CatalogueEditor = (*Store)(nil)
+)
+
+// DB is the handle for migrations and checks.
+func (s *Store) DB() *bun.DB { return s.db }
+
+// Ping tells whether the database answers. ErrMoment if not.
+func (s *Store) Ping(ctx context.Context) error {
+	return wrap("reach the database", s.db.PingContext(ctx))
+}
+
+// Close ends all connections.
+func (s *Store) Close() error {
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("close the database: %w", err)
+	}
+	return nil
+}
+
+// victimTries is how often a transaction is tried that the server sacrifices to end a deadlock. Nothing of it
+// happened then, so trying again is safe and mostly works at once.
+const victimTries = 5
+
+// inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error is
+// classified and says what was being done; when it wraps ErrMoment, the transaction may have been
+// committed all the same.
+func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Tx) error) error {
+	var err error
+	for range victimTries {
+		if err = s.tryTx(ctx, fn); !isDeadlock(err) {
+			break
+		}
+	}
+	return wrap(what, err)
+}
+
+func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Tx) error) error {
+	if s.writer != nil {
+		select {
+		case s.writer <- struct{}{}:
+			defer func() { <-s.writer }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		// Also after a lock wait timeout, which undoes only its statement. Should this fail, the connection is
+		// gone and the server rolls back by itself.
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// inSnapshot runs fn in a read-only transaction whose reads all see one instant.
+func (s *Store) inSnapshot(ctx context.Context, what string, fn func(tx bun.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, s.d.snapshot)
+	if err != nil {
+		return wrap(what, err)
+	}
+	err = fn(tx)
+	_ = tx.Rollback() // it wrote nothing
+	return wrap(what, err)
+}
+
+// exec runs a statement and tells how many rows it matched, changed or not.
+func exec(ctx context.Context, db bun.IDB, query string, args ...any) (int64, error) {
+	result, err := db.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// must makes a fault of a statement that matched another number of rows than the locks before it promised.
+func must(matched, want int64, what string) error {
+	if matched == want {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: %d rows instead of %d", app.ErrData, what, matched, want)
+}
+
+// wallClock is for columns that only order duties or inform people. It decides nothing (I10).
+func wallClock() app.Millis { return app.MillisOf(time.Now()) }

@@ -1,0 +1,177 @@
+// Package migrations carries the schema, one folder per dialect, and brings a database to it.
+//
+// MySQL commits each statement of DDL by itself, so a MySQL file holds exactly one: a migration is applied
+// wholly or not at all, and it is marked only once it succeeded. SQLite files may split theirs.
+package migrations
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect"
+	"github.com/uptrace/bun/migrate"
+)
+
+//go:embed mysql/*.sql sqlite/*.sql
+var files embed.FS
+
+// lockWait is how long one process waits for another that is migrating the same database.
+const lockWait = time.Minute
+
+// State is one migration and what became of it.
+type State struct {
+	Name      string    // e.g. "20261121000009_orders"
+	Applied   bool      // in this database
+	AppliedAt time.Time // zero when it is not applied
+}
+
+// Up applies what is missing and answers the names of what it applied. Processes that start at the same
+// time wait for each other. After an error, what was applied before it stays; Up goes on from there.
+func Up(ctx context.Context, db *bun.DB) ([]string, error) {
+	return change(ctx, db, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) { return m.Migrate(ctx) })
+}
+
+// Down takes back what the last Up applied, data included, and answers the names.
+func Down(ctx context.Context, db *bun.DB) ([]string, error) {
+	return change(ctx, db, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) { return m.Rollback(ctx) })
+}
+
+// Status lists all migrations in their order. It changes nothing: a database without the table of applied
+// migrations has none applied.
+func Status(ctx context.Context, db *bun.DB) ([]State, error) {
+	m, err := migrator(db)
+	if err != nil {
+		return nil, err
+	}
+	known, err := hasTable(ctx, db, "bun_migrations")
+	if err != nil {
+		return nil, fmt.Errorf("look for applied migrations: %w", err)
+	}
+	if !known {
+		all, err := discover(db)
+		if err != nil {
+			return nil, err
+		}
+		return states(all.Sorted()), nil
+	}
+	all, err := m.MigrationsWithStatus(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read applied migrations: %w", err)
+	}
+	return states(all), nil
+}
+
+// Pending lists the names of the migrations that are not applied.
+func Pending(ctx context.Context, db *bun.DB) ([]string, error) {
+	all, err := Status(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range all {
+		if !s.Applied {
+			names = append(names, s.Name)
+		}
+	}
+	return names, nil
+}
+
+func states(all migrate.MigrationSlice) []State {
+	out := make([]State, len(all))
+	for i := range all {
+		out[i] = State{Name: all[i].String(), Applied: all[i].IsApplied(), AppliedAt: all[i].MigratedAt}
+	}
+	return out
+}
+
+func change(ctx context.Context, db *bun.DB, run func(*migrate.Migrator) (*migrate.MigrationGroup, error)) ([]string, error) {
+	m, err := migrator(db)
+	if err != nil {
+		return nil, err
+	}
+	var group *migrate.MigrationGroup
+	err = locked(ctx, db, func() error {
+		if err := m.Init(ctx); err != nil {
+			return fmt.Errorf("make the table of applied migrations: %w", err)
+		}
+		group, err = run(m)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("migrate: %w", err)
+	}
+	names := make([]string, len(group.Migrations))
+	for i := range group.Migrations {
+		names[i] = group.Migrations[i].String()
+	}
+	return names, nil
+}
+
+func migrator(db *bun.DB) (*migrate.Migrator, error) {
+	all, err := discover(db)
+	if err != nil {
+		return nil, err
+	}
+	return migrate.NewMigrator(db, all, migrate.WithMarkAppliedOnSuccess(true)), nil
+}
+
+func discover(db *bun.DB) (*migrate.Migrations, error) {
+	folder := "mysql"
+	if db.Dialect().Name() == dialect.SQLite {
+		folder = "sqlite"
+	}
+	sub, err := fs.Sub(files, folder)
+	if err != nil {
+		return nil, fmt.Errorf("open migrations for %s: %w", folder, err)
+	}
+	all := migrate.NewMigrations()
+	if err := all.Discover(sub); err != nil {
+		return nil, fmt.Errorf("read migrations for %s: %w", folder, err)
+	}
+	return all, nil
+}
+
+func hasTable(ctx context.Context, db *bun.DB, name string) (bool, error) {
+	query := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
+	if db.Dialect().Name() == dialect.SQLite {
+		query = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+	}
+	var n int
+	err := db.QueryRowContext(ctx, query, name).Scan(&n)
+	return n > 0, err
+}
+
+// locked keeps other processes from migrating the same MySQL database meanwhile. The lock belongs to a
+// connection, so unlike a row in a table it cannot outlive a crash. An SQLite file belongs to one process.
+func locked(ctx context.Context, db *bun.DB, fn func() error) (err error) {
+	if db.Dialect().Name() == dialect.SQLite {
+		return fn()
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	var got bool
+	for deadline := time.Now().Add(lockWait); !got; {
+		// Lock names belong to the whole server and are short, hence the hash of the database's name. Short
+		// waits, because the connection has a read timeout.
+		err = conn.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK(CONCAT('stampede:migrate:', MD5(DATABASE())), 5), 0)").Scan(&got)
+		if err != nil {
+			return fmt.Errorf("lock: %w", err)
+		}
+		if !got && time.Now().After(deadline) {
+			return fmt.Errorf("another process has been migrating this database for %v", lockWait)
+		}
+	}
+	defer func() {
+		_, unlockErr := conn.ExecContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(CONCAT('stampede:migrate:', MD5(DATABASE())))")
+		err = errors.Join(err, unlockErr)
+	}()
+	return fn()
+}
