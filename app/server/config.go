@@ -1,0 +1,135 @@
+package server
+
+import (
+	"net"
+	"net/netip"
+	"time"
+)
+
+// Config is everything that can be set, each field by one environment variable: env names it after the prefix, does says
+// its effect and unit to people (stampede serve --help). Load fills it in, says what is wrong with it, and is the
+// only place that reads the environment. Secrets can also come from a file: the same name with _FILE.
+type Config struct {
+	// Stores. With both addresses the real ones are used, with none the embedded ones.
+	RedisURL        Secret `env:"REDIS_URL" secret:"true" does:"redis://[user:password@]host:port/db; rediss:// for TLS"`
+	MySQLDSN        Secret `env:"MYSQL_DSN" secret:"true" does:"user:password@tcp(host:3306)/database; needed parameters are added"`
+	Data            string `env:"DATA" envDefault:"stampede-data" does:"folder of the embedded stores"`
+	EmbeddedRedis   string `env:"EMBEDDED_REDIS" envDefault:"127.0.0.1:0" does:"where the embedded Redis listens, for redis-cli; port 0: any free one"`
+	AllowWeakStores bool   `env:"ALLOW_WEAK_STORES" envDefault:"false" does:"start although Redis may forget (no AOF, keys evicted)"`
+
+	// Listeners.
+	Listen        string `env:"LISTEN" envDefault:"127.0.0.1:8080" does:"host:port of page, API and sockets"`
+	MetricsListen string `env:"METRICS_LISTEN" envDefault:"127.0.0.1:9090" does:"host:port of /metrics /healthz /readyz; off: none"`
+
+	// Who is buying.
+	JWTSecret  Secret `env:"JWT_SECRET" secret:"true" does:"signs tokens, at least 32 bytes, the same on every node; required on real stores"`
+	GuestLogin bool   `env:"GUEST_LOGIN" envDefault:"false" does:"let people in without an account"`
+	Origins    List   `env:"ALLOWED_ORIGINS" does:"further origins that may open sockets, e.g. https://shop.example"`
+	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks whose X-Real-IP is believed"`
+	AuthRate   int    `env:"AUTH_RATE" envDefault:"60" does:"logins per minute and client address; 0: no limit"`
+	BuyRate    int    `env:"BUY_RATE" envDefault:"100" does:"HTTP buys per second and client address; 0: no limit"`
+	MaxConns   int    `env:"MAX_CONNS" envDefault:"50000" does:"sockets of this node"`
+	UserConns  int    `env:"MAX_CONNS_PER_USER" envDefault:"10" does:"sockets of one user on this node"`
+	AddrConns  int    `env:"MAX_CONNS_PER_IP" envDefault:"1000" does:"sockets of one client address on this node; an office shares one"`
+
+	// The shop.
+	Roles      Roles         `env:"ROLES" envDefault:"api,worker,sweeper" does:"what this node does"`
+	Slots      SlotTimes     `env:"SLOTS" envDefault:"08,10,12,14,16,18,20,22" does:"the day's slots: starts (two hours each) or windows like 08:00-09:30"`
+	TimeZone   Zone          `env:"TIME_ZONE" envDefault:"Asia/Shanghai" does:"of the shop's day"`
+	PayWindow  time.Duration `env:"PAY_WINDOW" envDefault:"5m" does:"how long an order waits for its payment"`
+	Partitions int           `env:"PARTITIONS" envDefault:"8" does:"streams in Redis; fixed once a database has them"`
+	Backlog    int64         `env:"BACKLOG" envDefault:"100000" does:"reservations of a partition that may wait for MySQL before buys are busy"`
+
+	// The process.
+	DrainWithin time.Duration `env:"DRAIN_WITHIN" envDefault:"20s" does:"how long a shutdown waits for sockets"`
+	LogLevel    Level         `env:"LOG_LEVEL" envDefault:"info" does:"debug, info, warn or error"`
+	LogFormat   string        `env:"LOG_FORMAT" envDefault:"text" does:"text or json"`
+}
+
+// prefix begins the name of every variable.
+const prefix = "STAMPEDE_"
+
+// Embedded tells that no real stores are named.
+func (c *Config) Embedded() bool { return c.RedisURL == "" && c.MySQLDSN == "" }
+
+// check validates ranges and relations and answers one problem per wrong variable.
+func (c *Config) check() []Problem {
+	var p problems
+	switch {
+	case c.RedisURL != "" && c.MySQLDSN == "":
+		p.add("MYSQL_DSN", "is not set, but STAMPEDE_REDIS_URL is: set both for real stores, none for the embedded ones")
+	case c.RedisURL == "" && c.MySQLDSN != "":
+		p.add("REDIS_URL", "is not set, but STAMPEDE_MYSQL_DSN is: set both for real stores, none for the embedded ones")
+	}
+	p.check("REDIS_URL", checkRedisURL(c.RedisURL))
+	p.check("MYSQL_DSN", checkDSN(c.MySQLDSN))
+	c.checkSecret(&p)
+	p.check("LISTEN", checkAddress(c.Listen))
+	if c.MetricsListen != "off" {
+		p.check("METRICS_LISTEN", checkAddress(c.MetricsListen))
+		if c.MetricsListen == c.Listen && !freePort(c.Listen) {
+			p.add("METRICS_LISTEN", "is the same address as STAMPEDE_LISTEN: choose another port, or off")
+		}
+	}
+	p.check("EMBEDDED_REDIS", checkLoopback(c.EmbeddedRedis))
+	for _, origin := range c.Origins {
+		p.check("ALLOWED_ORIGINS", checkOrigin(origin))
+	}
+	p.within("AUTH_RATE", int64(c.AuthRate), 0, 1_000_000)
+	p.within("BUY_RATE", int64(c.BuyRate), 0, 1_000_000)
+	p.within("MAX_CONNS", int64(c.MaxConns), 1, 10_000_000)
+	p.within("MAX_CONNS_PER_USER", int64(c.UserConns), 1, int64(max(1, c.MaxConns)))
+	p.within("MAX_CONNS_PER_IP", int64(c.AddrConns), 1, 10_000_000)
+	p.within("PARTITIONS", int64(c.Partitions), 1, 1024)
+	p.within("BACKLOG", c.Backlog, 1, 10_000_000)
+	p.lasts("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
+	p.lasts("DRAIN_WITHIN", c.DrainWithin, 0, 10*time.Minute)
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		p.add("LOG_FORMAT", "is "+quote(c.LogFormat)+": want text or json")
+	}
+	return p.found
+}
+
+func (c *Config) checkSecret(p *problems) {
+	switch n := len(c.JWTSecret); {
+	case n == 0 && !c.Embedded():
+		p.add("JWT_SECRET", "is required on real stores: set at least 32 random bytes, e.g. from `openssl rand -base64 48`, the same on every node")
+	case n > 0 && n < minSecret:
+		p.add("JWT_SECRET", "is too short: at least 32 bytes are needed, e.g. from `openssl rand -base64 48`")
+	}
+}
+
+// freePort tells that the address asks for any free port.
+func freePort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && port == "0"
+}
+
+func checkAddress(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "is " + quote(address) + ": want host:port, e.g. 127.0.0.1:8080 or :8080"
+	}
+	if n, err := net.LookupPort("tcp", port); err != nil || n > 65535 {
+		return "has the port " + quote(port) + ": want 0 to 65535"
+	}
+	if host == "" || host == "localhost" {
+		return ""
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		return "has the host " + quote(host) + ": want an IP address of this machine, or nothing for all"
+	}
+	return ""
+}
+
+// checkLoopback keeps the embedded Redis, which has no password, on this machine.
+func checkLoopback(address string) string {
+	if wrong := checkAddress(address); wrong != "" {
+		return wrong
+	}
+	host, _, _ := net.SplitHostPort(address)
+	if ip, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		return "is " + quote(address) + ": the embedded Redis has no password and listens on loopback only"
+	}
+	return ""
+}

@@ -1,0 +1,42 @@
+package server
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// Variable describes one variable of the configuration to people.
+type Variable struct {
+	Name    string `json:"name"`
+	Does    string `json:"does"`
+	Default string `json:"default"`
+	Secret  bool   `json:"secret"` // can also be given as Name_FILE
+}
+
+// Variables lists the whole configuration in its order.
+func Variables() []Variable {
+	var list []Variable
+	for f := range reflect.TypeFor[Config]().Fields() {
+		list = append(list, Variable{
+			Name: prefix + f.Tag.Get("env"), Does: f.Tag.Get("does"),
+			Default: f.Tag.Get("envDefault"), Secret: f.Tag.Get("secret") != "",
+		})
+	}
+	return list
+}
+
+// Setting is a variable with the value in force.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // secrets are hidden
+}
+
+// Settings lists the values in force, secrets hidden.
+func (c *Config) Settings() []Setting {
+	value := reflect.ValueOf(*c)
+	var list []Setting
+	for i, variable := range Variables() {
+		list = append(list, Setting{variable.Name, fmt.Sprint(value.Field(i).Interface())})
+	}
+	return list
+}

@@ -1,0 +1,216 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"stampede/app/account"
+)
+
+const minSecret = account.MinKeyBytes
+
+// foreign are variables of the project's own tests and scripts; the program does not read them.
+var foreign = []string{"TEST_REDIS", "TEST_MYSQL", "BIN", "DB_PASSWORD"}
+
+// Problem is one wrong variable and what to do about it.
+type Problem struct {
+	Variable string `json:"variable"` // full name
+	Message  string `json:"message"`  // goes on after the name
+}
+
+// ConfigError lists everything that is wrong with the configuration, so that it can be put right in one go.
+type ConfigError struct{ Problems []Problem }
+
+func (e *ConfigError) Error() string {
+	var b strings.Builder
+	b.WriteString("the configuration is wrong:")
+	for _, p := range e.Problems {
+		b.WriteString("\n  " + p.Variable + " " + p.Message)
+	}
+	return b.String()
+}
+
+// problems collects what is wrong, at most one per variable.
+type problems struct{ found []Problem }
+
+func (p *problems) add(name, message string) {
+	full := prefix + name
+	if !slices.ContainsFunc(p.found, func(q Problem) bool { return q.Variable == full }) {
+		p.found = append(p.found, Problem{full, message})
+	}
+}
+
+// check adds a message that is not empty.
+func (p *problems) check(name, message string) {
+	if message != "" {
+		p.add(name, message)
+	}
+}
+
+func (p *problems) within(name string, n, low, high int64) {
+	if n < low || n > high {
+		p.add(name, fmt.Sprintf("is %d: want %d to %d", n, low, high))
+	}
+}
+
+func (p *problems) lasts(name string, d, low, high time.Duration) {
+	if d < low || d > high {
+		p.add(name, fmt.Sprintf("is %v: want %v to %v", d, low, high))
+	}
+}
+
+// Load reads the configuration from variables in the form NAME=value, as os.Environ gives them. The error is
+// a *ConfigError that names every wrong variable at once.
+func Load(environ []string) (Config, error) {
+	var p problems
+	vars := ours(environ)
+	known := names()
+	readSecretFiles(vars, known, &p)
+	for name := range vars {
+		if _, ok := known[name]; !ok && !slices.Contains(foreign, name) {
+			p.add(name, unknown(name, known))
+		}
+	}
+	var c Config
+	err := env.ParseWithOptions(&c, env.Options{Environment: vars})
+	unreadable := parseProblems(err, known, &p)
+	// A variable that could not be read has its first complaint already; the others are still checked.
+	for _, found := range c.check() {
+		if !unreadable[found.Variable] {
+			p.add(strings.TrimPrefix(found.Variable, prefix), found.Message)
+		}
+	}
+	if len(p.found) > 0 {
+		slices.SortFunc(p.found, func(a, b Problem) int { return strings.Compare(a.Variable, b.Variable) })
+		return Config{}, &ConfigError{p.found}
+	}
+	return c, nil
+}
+
+// ours keeps the variables with the program's prefix, without it. An empty value counts as not set.
+func ours(environ []string) map[string]string {
+	vars := make(map[string]string)
+	for _, line := range environ {
+		name, value, _ := strings.Cut(line, "=")
+		if short, ok := strings.CutPrefix(name, prefix); ok && value != "" {
+			vars[short] = value
+		}
+	}
+	return vars
+}
+
+// field is what the struct says about one variable.
+type field struct {
+	goName string
+	secret bool
+}
+
+func names() map[string]field {
+	known := make(map[string]field)
+	for f := range reflect.TypeFor[Config]().Fields() {
+		known[f.Tag.Get("env")] = field{goName: f.Name, secret: f.Tag.Get("secret") != ""}
+	}
+	return known
+}
+
+// readSecretFiles puts the content of NAME_FILE in the place of NAME.
+func readSecretFiles(vars map[string]string, known map[string]field, p *problems) {
+	for name, f := range known {
+		path, ok := vars[name+"_FILE"]
+		if !f.secret || !ok {
+			continue
+		}
+		delete(vars, name+"_FILE")
+		if vars[name] != "" {
+			p.add(name+"_FILE", "is set together with "+prefix+name+": set one of them")
+			continue
+		}
+		content, err := os.ReadFile(path)
+		switch value := strings.TrimRight(string(content), "\r\n"); {
+		case err != nil:
+			p.add(name+"_FILE", "cannot be read: "+err.Error())
+		case value == "":
+			p.add(name+"_FILE", "names an empty file: "+path)
+		default:
+			vars[name] = value
+		}
+	}
+}
+
+// parseProblems words the errors of the parser by variable and answers which variables they are about.
+func parseProblems(err error, known map[string]field, p *problems) map[string]bool {
+	unreadable := make(map[string]bool)
+	var all env.AggregateError
+	if !errors.As(err, &all) {
+		return unreadable
+	}
+	for _, one := range all.Errors {
+		var parse env.ParseError
+		if !errors.As(one, &parse) {
+			p.add("…", one.Error())
+			continue
+		}
+		for name, f := range known {
+			if f.goName == parse.Name {
+				unreadable[prefix+name] = true
+				p.add(name, wordParseError(parse))
+			}
+		}
+	}
+	return unreadable
+}
+
+// wordParseError says what kind of value is wanted. Our own types say it themselves.
+func wordParseError(e env.ParseError) string {
+	switch {
+	case e.Type == reflect.TypeFor[time.Duration]():
+		return "is not a duration: want a number with a unit, like 90s, 5m or 1h"
+	case e.Type.Kind() == reflect.Int || e.Type.Kind() == reflect.Int64:
+		return "is not a whole number"
+	case e.Type.Kind() == reflect.Bool:
+		return "is neither true nor false"
+	}
+	return e.Err.Error()
+}
+
+// unknown guesses which variable was meant.
+func unknown(name string, known map[string]field) string {
+	best, distance := "", 4
+	for candidate := range known {
+		if d := editDistance(name, candidate); d < distance {
+			best, distance = candidate, d
+		}
+	}
+	if best == "" {
+		return "is not a variable of this program; `stampede serve --help` lists them"
+	}
+	return "is not a variable of this program; did you mean " + prefix + best + "?"
+}
+
+// editDistance counts the single letters to change, add or leave out between two names.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

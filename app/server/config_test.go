@@ -1,0 +1,178 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const goodSecret = "0123456789abcdef0123456789abcdef"
+
+func TestDefaultsAreGood(t *testing.T) {
+	t.Parallel()
+	c, err := Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Embedded() || c.Listen != "127.0.0.1:8080" || c.PayWindow != 5*time.Minute || c.Partitions != 8 || c.GuestLogin {
+		t.Errorf("got %+v", c)
+	}
+	if c.Roles != (Roles{API: true, Worker: true, Sweeper: true}) {
+		t.Errorf("roles %v", c.Roles)
+	}
+	if len(c.Slots) != 8 || c.Slots[0] != (SlotTime{8 * time.Hour, 10 * time.Hour}) || c.Slots[7].Closes != 24*time.Hour {
+		t.Errorf("slots %v", c.Slots)
+	}
+}
+
+func TestRealStores(t *testing.T) {
+	t.Parallel()
+	c, err := Load([]string{
+		"STAMPEDE_REDIS_URL=redis://:pw@127.0.0.1:6379/2", "STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:3306)/shop",
+		"STAMPEDE_JWT_SECRET=" + goodSecret, "STAMPEDE_TRUSTED_PROXIES=10.0.0.0/8, 127.0.0.1", "STAMPEDE_ROLES=api",
+		"STAMPEDE_TEST_REDIS=redis://127.0.0.1:1", "PATH=/bin",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Embedded() || c.Roles.Worker || c.Proxies.String() != "10.0.0.0/8,127.0.0.1/32" {
+		t.Errorf("got %+v", c)
+	}
+}
+
+// TestWrongValuesAreNamed: each wrong value is named with its variable and what to do.
+func TestWrongValuesAreNamed(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"LISTEN=8080":                            "want host:port",
+		"LISTEN=shop.example:80":                 "want an IP address",
+		"LISTEN=:99999":                          "port",
+		"METRICS_LISTEN=127.0.0.1:8080":          "same address",
+		"EMBEDDED_REDIS=0.0.0.0:6379":            "loopback only",
+		"PAY_WINDOW=5":                           "want a number with a unit",
+		"PAY_WINDOW=0s":                          "want 1s to",
+		"PARTITIONS=eight":                       "is not a whole number",
+		"PARTITIONS=0":                           "want 1 to 1024",
+		"BACKLOG=-1":                             "want 1 to",
+		"GUEST_LOGIN=maybe":                      "true nor false",
+		"ROLES=api,cook":                         `"cook"`,
+		"ROLES=,":                                "is empty",
+		"SLOTS=08-07":                            "must begin before it ends",
+		"SLOTS=08-11,10":                         "before the next slot",
+		"SLOTS=25":                               "want hours and minutes",
+		"SLOTS=8:75":                             "want hours and minutes",
+		"TIME_ZONE=Mars/Base":                    "want a name like",
+		"ALLOWED_ORIGINS=https://a.example/path": "scheme and host only",
+		"TRUSTED_PROXIES=proxy.example":          "want an IP address",
+		"MAX_CONNS=0":                            "want 1 to",
+		"LOG_LEVEL=loud":                         "want debug",
+		"LOG_FORMAT=xml":                         "want text or json",
+		"JWT_SECRET=short":                       "at least 32 bytes",
+		"REDIS_URL=127.0.0.1:6379":               "want redis://",
+		"MYSQL_DSN=nonsense":                     "want user:password@tcp",
+		"LISTN=:80":                              "did you mean STAMPEDE_LISTEN?",
+		"COLOUR_OF_THE_DOOR=red":                 "is not a variable",
+	} {
+		_, err := Load([]string{prefix + line})
+		var wrong *ConfigError
+		if !errors.As(err, &wrong) {
+			t.Errorf("%s: got %v", line, err)
+			continue
+		}
+		name, _, _ := strings.Cut(line, "=")
+		found := false
+		for _, p := range wrong.Problems {
+			found = found || p.Variable == prefix+name && strings.Contains(p.Message, want)
+		}
+		if !found {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
+func TestOneStoreAloneIsRefused(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"STAMPEDE_REDIS_URL=redis://127.0.0.1:6379":       "STAMPEDE_MYSQL_DSN is not set",
+		"STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:3306)/shop": "STAMPEDE_REDIS_URL is not set",
+	} {
+		_, err := Load([]string{line, "STAMPEDE_JWT_SECRET=" + goodSecret})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", line, err, want)
+		}
+	}
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := Load([]string{"STAMPEDE_LISTEN=x", "STAMPEDE_PARTITIONS=x", "STAMPEDE_PAY_WINDOW=x", "STAMPEDE_REDIS_URL=redis://127.0.0.1:6379"})
+	var wrong *ConfigError
+	if !errors.As(err, &wrong) {
+		t.Fatal(err)
+	}
+	var named []string
+	for _, p := range wrong.Problems {
+		named = append(named, strings.TrimPrefix(p.Variable, prefix))
+	}
+	if got := fmt.Sprint(named); got != "[JWT_SECRET LISTEN MYSQL_DSN PARTITIONS PAY_WINDOW]" {
+		t.Errorf("named %s", got)
+	}
+}
+
+func TestSecretsFromFilesAndNeverShown(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "jwt")
+	if err := os.WriteFile(path, []byte(goodSecret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(c.JWTSecret) != goodSecret {
+		t.Error("the secret was not read from its file")
+	}
+	if shown := fmt.Sprintf("%v %s %+v %v", c, c.JWTSecret, c, c.Settings()); strings.Contains(shown, goodSecret) {
+		t.Error("the secret was shown")
+	}
+
+	for name, environ := range map[string][]string{
+		"both":               {"STAMPEDE_JWT_SECRET_FILE=" + path, "STAMPEDE_JWT_SECRET=" + goodSecret},
+		"missing":            {"STAMPEDE_JWT_SECRET_FILE=" + path + ".no"},
+		"no secret variable": {"STAMPEDE_LISTEN_FILE=" + path},
+	} {
+		_, err := Load(environ)
+		if err == nil || !strings.Contains(err.Error(), "_FILE") || strings.Contains(err.Error(), goodSecret) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestEveryVariableIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, v := range Variables() {
+		if v.Does == "" || v.Name == prefix {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+func TestSlotTimesRead(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"08":                "08:00-10:00",
+		"8,9":               "08:00-09:00,09:00-11:00",
+		"08:30-09,22-00":    "08:30-09:00,22:00-24:00",
+		"23":                "23:00-24:00",
+		" 10 - 11 , 11-12 ": "10:00-11:00,11:00-12:00",
+	} {
+		var s SlotTimes
+		if err := s.UnmarshalText([]byte(in)); err != nil || s.String() != want {
+			t.Errorf("%q: got %v, %v, want %s", in, s, err, want)
+		}
+	}
+}

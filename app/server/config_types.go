@@ -1,0 +1,183 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	_ "time/tzdata" // the shop's zone must be known in an empty container too
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
+)
+
+// Secret is text that no log and no message shows.
+type Secret string
+
+// String hides the value; code that needs it converts to string.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "(hidden)"
+}
+
+// LogValue hides the value from structured logs.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText hides the value from encoders.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// List is comma-separated, blanks and empty parts ignored.
+type List []string
+
+// UnmarshalText never fails.
+func (l *List) UnmarshalText(text []byte) error {
+	*l = nil
+	for part := range strings.SplitSeq(string(text), ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			*l = append(*l, part)
+		}
+	}
+	return nil
+}
+
+func (l List) String() string { return strings.Join(l, ",") }
+
+// CIDRs are addresses or networks; a bare address means itself alone.
+type CIDRs []netip.Prefix
+
+// UnmarshalText names the part that is neither an address nor a network.
+func (c *CIDRs) UnmarshalText(text []byte) error {
+	*c = nil
+	var parts List
+	if err := parts.UnmarshalText(text); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if ip, err := netip.ParseAddr(part); err == nil {
+			*c = append(*c, netip.PrefixFrom(ip, ip.BitLen()))
+			continue
+		}
+		network, err := netip.ParsePrefix(part)
+		if err != nil {
+			return fmt.Errorf("has %q: want an IP address or a network like 10.0.0.0/8", part)
+		}
+		*c = append(*c, network)
+	}
+	return nil
+}
+
+func (c CIDRs) String() string {
+	parts := make([]string, len(c))
+	for i, network := range c {
+		parts[i] = network.String()
+	}
+	return strings.Join(parts, ",")
+}
+
+// Roles say what a node does: api serves pages and sockets, worker turns reservations into rows, sweeper
+// ends unpaid orders and looks after what the others missed.
+type Roles struct{ API, Worker, Sweeper bool }
+
+// UnmarshalText wants at least one role and knows no others.
+func (r *Roles) UnmarshalText(text []byte) error {
+	*r = Roles{}
+	var parts List
+	if err := parts.UnmarshalText(text); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		switch part {
+		case "api":
+			r.API = true
+		case "worker":
+			r.Worker = true
+		case "sweeper":
+			r.Sweeper = true
+		default:
+			return fmt.Errorf("has the role %q: want some of api,worker,sweeper", part)
+		}
+	}
+	if *r == (Roles{}) {
+		return fmt.Errorf("is empty: want some of api,worker,sweeper")
+	}
+	return nil
+}
+
+func (r Roles) String() string {
+	var parts []string
+	for _, role := range []struct {
+		on   bool
+		name string
+	}{{r.API, "api"}, {r.Worker, "worker"}, {r.Sweeper, "sweeper"}} {
+		if role.on {
+			parts = append(parts, role.name)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// Zone is a time zone by its IANA name.
+type Zone struct{ *time.Location }
+
+// UnmarshalText fails for a zone that is not known.
+func (z *Zone) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return fmt.Errorf("is empty: want a name like Asia/Shanghai or UTC")
+	}
+	location, err := time.LoadLocation(string(text))
+	if err != nil {
+		return fmt.Errorf("is %q: want a name like Asia/Shanghai or UTC", text)
+	}
+	z.Location = location
+	return nil
+}
+
+// Level is how much is logged.
+type Level struct{ slog.Level }
+
+// UnmarshalText accepts the four usual words.
+func (l *Level) UnmarshalText(text []byte) error {
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, string(text)) {
+		return fmt.Errorf("is %q: want debug, info, warn or error", text)
+	}
+	return l.Level.UnmarshalText(text)
+}
+
+func checkRedisURL(s Secret) string {
+	if s == "" {
+		return ""
+	}
+	if _, err := redis.ParseURL(string(s)); err != nil {
+		return "cannot be read: want redis://[user:password@]host:port/db, or rediss:// for TLS"
+	}
+	return ""
+}
+
+func checkDSN(s Secret) string {
+	if s == "" {
+		return ""
+	}
+	dsn, err := mysql.ParseDSN(string(s))
+	if err != nil {
+		return "cannot be read: want user:password@tcp(host:3306)/database"
+	}
+	if dsn.DBName == "" {
+		return "names no database: want user:password@tcp(host:3306)/database"
+	}
+	return ""
+}
+
+func checkOrigin(origin string) string {
+	u, err := url.Parse(origin)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Path != "" || u.User != nil {
+		return "has " + quote(origin) + ": want scheme and host only, like https://shop.example"
+	}
+	return ""
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", s) }

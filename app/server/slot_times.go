@@ -1,0 +1,105 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// longestSlot is how long a slot lasts that names no end: two hours, or until the next one begins.
+const longestSlot = 2 * time.Hour
+
+// SlotTime is one slot of every day, as times since the day's midnight in the shop's zone.
+type SlotTime struct{ Opens, Closes time.Duration }
+
+// SlotTimes is the shop's day: starts like "08" or "08:30", each with an end if wanted ("08:30-10"), separated
+// by commas, in order, without overlap.
+type SlotTimes []SlotTime
+
+// UnmarshalText names the slot that cannot be read, is out of order or overlaps another.
+func (s *SlotTimes) UnmarshalText(text []byte) error {
+	var parts List
+	if err := parts.UnmarshalText(text); err != nil {
+		return err
+	}
+	if len(parts) == 0 {
+		return fmt.Errorf("is empty: want starts like 08,10,12 or windows like 08:00-10:00")
+	}
+	slots := make(SlotTimes, len(parts))
+	for i, part := range parts {
+		slot, err := parseSlot(part)
+		if err != nil {
+			return err
+		}
+		slots[i] = slot
+	}
+	for i := range slots {
+		limit := 24 * time.Hour
+		if i+1 < len(slots) {
+			limit = slots[i+1].Opens
+		}
+		if slots[i].Closes == 0 {
+			slots[i].Closes = min(slots[i].Opens+longestSlot, limit)
+		}
+		if slots[i].Closes > limit || slots[i].Opens >= slots[i].Closes {
+			return fmt.Errorf("has %q: it must begin before it ends, and end before the next slot and midnight", parts[i])
+		}
+	}
+	*s = slots
+	return nil
+}
+
+func parseSlot(part string) (SlotTime, error) {
+	from, to, hasEnd := strings.Cut(part, "-")
+	opens, err := parseClock(from)
+	if err != nil {
+		return SlotTime{}, err
+	}
+	slot := SlotTime{Opens: opens}
+	if hasEnd {
+		if slot.Closes, err = parseClock(to); err != nil {
+			return SlotTime{}, err
+		}
+		if slot.Closes == 0 {
+			slot.Closes = 24 * time.Hour // "22-00" ends at midnight
+		}
+	}
+	return slot, nil
+}
+
+// parseClock reads "8", "08", "08:30" and "24".
+func parseClock(s string) (time.Duration, error) {
+	s = strings.TrimSpace(s)
+	hour, minute, _ := strings.Cut(s, ":")
+	var h, m int
+	if !digits(hour, &h) || (minute != "" && !digits(minute, &m)) || h > 24 || m > 59 || (h == 24 && m > 0) {
+		return 0, fmt.Errorf("has the time %q: want hours and minutes like 08 or 08:30", s)
+	}
+	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute, nil
+}
+
+// digits reads one or two decimal digits.
+func digits(s string, n *int) bool {
+	if len(s) < 1 || len(s) > 2 {
+		return false
+	}
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			return false
+		}
+		*n = *n*10 + int(c-'0')
+	}
+	return true
+}
+
+func (s SlotTimes) String() string {
+	parts := make([]string, len(s))
+	for i, slot := range s {
+		parts[i] = clockText(slot.Opens) + "-" + clockText(slot.Closes)
+	}
+	return strings.Join(parts, ",")
+}
+
+func clockText(d time.Duration) string {
+	return fmt.Sprintf("%02d:%02d", int(d.Hours()), int(d.Minutes())%60)
+}
