@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,8 @@ const (
 // in the sale. Everyone else always goes on to the Lua step, which looks the key up first (I9).
 type SoldOutFlags struct {
 	Ledger Ledger
+
+	turned atomic.Int64
 
 	mu    sync.RWMutex
 	flags map[ID]*soldOutFlag
@@ -48,8 +51,14 @@ func (s *SoldOutFlags) TurnsAway(sale, user ID) bool {
 	if stale {
 		s.touch(sale, now)
 	}
+	if away {
+		s.turned.Add(1)
+	}
 	return away
 }
+
+// Turned counts the buys that were turned away without Redis since the start.
+func (s *SoldOutFlags) Turned() int64 { return s.turned.Load() }
 
 func (s *SoldOutFlags) touch(sale ID, now time.Time) {
 	s.mu.Lock()
