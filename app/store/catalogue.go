@@ -17,7 +17,7 @@ func (s *Store) SaleIDs(ctx context.Context) ([]app.ID, error) {
 
 // slotRow is app.Slot; how many sales it offers is counted by the query.
 type slotRow struct {
-	bun.BaseModel `bun:"table:slots"`
+	bun.BaseModel `bun:"table:slots,alias:slot"`
 
 	ID       app.ID     `bun:"id,pk"`
 	OpensAt  app.Millis `bun:"opens_at"`
@@ -31,9 +31,8 @@ func (r slotRow) slot() app.Slot {
 
 func (s *Store) slots(ctx context.Context, what string, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]app.Slot, error) {
 	var rows []slotRow
-	err := narrow(s.db.NewSelect().Model(&rows).ColumnExpr("*").
-		ColumnExpr("(SELECT COUNT(*) FROM sales WHERE sales.slot_id = slots.id) AS sales").
-		ModelTableExpr("slots")).Order("opens_at").Scan(ctx)
+	err := narrow(s.db.NewSelect().Model(&rows).ColumnExpr("?TableColumns").
+		ColumnExpr("(SELECT COUNT(*) FROM sales WHERE sales.slot_id = slot.id) AS sales")).Order("opens_at").Scan(ctx)
 	if err != nil {
 		return nil, wrap(what, err)
 	}

@@ -74,8 +74,11 @@ func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) 
 // transaction ends.
 func (s *Store) lockOrders(ctx context.Context, tx bun.Tx, ids []app.ID) ([]app.Order, error) {
 	var rows []orderRow
-	err := tx.NewRaw("SELECT * FROM orders WHERE id IN (?) ORDER BY id"+s.d.forUpdate, bun.List(ids)).Scan(ctx, &rows)
-	if err != nil {
+	q := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id")
+	if s.d.forUpdate != "" {
+		q = q.For("UPDATE")
+	}
+	if err := q.Scan(ctx); err != nil {
 		return nil, err
 	}
 	return orders(rows)

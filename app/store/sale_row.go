@@ -63,7 +63,7 @@ func (r *saleRow) sale(images map[app.ID][]app.Image) app.Sale {
 func readSales(ctx context.Context, db bun.IDB, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]saleRow, map[app.ID][]app.Image, error) {
 	var rows []saleRow
 	err := narrow(db.NewSelect().Model(&rows).
-		ColumnExpr("s.*").
+		ColumnExpr("?TableColumns").
 		ColumnExpr("p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").
 		ColumnExpr("COALESCE(c.name, '') AS category_name").
 		Join("JOIN products AS p ON p.id = s.product_id").

@@ -1,0 +1,289 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// I1: what was written is what is read, in every field.
+func TestInsertWritesWhatItWasGiven(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		plain, bare := h.order(h.sales[0], 2), h.order(h.sales[0], 1)
+		bare.Address = nil
+		got := h.insert(plain, bare)
+		for i, want := range []app.Order{plain, bare} {
+			want.Rev = 1
+			if !got[i].Fresh {
+				t.Errorf("order %d is not fresh", i)
+			}
+			if diff := cmp.Diff(want, got[i].Order); diff != "" {
+				t.Errorf("answer %d (-want +got):\n%s", i, diff)
+			}
+			if diff := cmp.Diff(want, h.read(want.ID)); diff != "" {
+				t.Errorf("row %d (-want +got):\n%s", i, diff)
+			}
+		}
+		h.wantTaken(h.sales[0], 3)
+	})
+}
+
+// I1, I5: a batch that is delivered twice changes nothing the second time.
+func TestInsertTwiceChangesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		rows := h.orders(50, h.sales[0], 1)
+		first := h.insert(rows...)
+		fresh := h.order(h.sales[0], 1)
+		second := h.insert(append(slices.Clone(rows), fresh)...)
+		for i := range first {
+			if second[i].Fresh {
+				t.Errorf("row %d was written twice", i)
+			}
+			if diff := cmp.Diff(first[i].Order, second[i].Order); diff != "" {
+				t.Errorf("row %d changed (-first +second):\n%s", i, diff)
+			}
+		}
+		if !second[50].Fresh {
+			t.Error("the new row among the old ones was not written")
+		}
+		h.wantTaken(h.sales[0], 51)
+	})
+}
+
+// I1, I5: the same entries in two consumers at once are written once.
+func TestInsertAtOnceWritesOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 1000)
+		for range 5 {
+			rows := h.orders(100, h.sales[0], 1)
+			before := h.totals(h.sales[0]).Taken
+			results := make([][]app.Inserted, 4)
+			var g errgroup.Group
+			for i := range results {
+				g.Go(func() (err error) {
+					mine := slices.Clone(rows[i*10:]) // overlapping, not equal
+					if i%2 == 1 {
+						slices.Reverse(mine)
+					}
+					results[i], err = h.Insert(h.ctx, h.epoch, mine)
+					return err
+				})
+			}
+			h.must(g.Wait())
+			writers := make(map[app.ID]int)
+			for _, result := range results {
+				for _, in := range result {
+					if in.Fresh {
+						writers[in.Order.ID]++
+					}
+				}
+			}
+			for _, o := range rows {
+				if writers[o.ID] != 1 {
+					t.Fatalf("order %s was written by %d consumers", o.ID, writers[o.ID])
+				}
+			}
+			h.wantTaken(h.sales[0], before+100)
+		}
+	})
+}
+
+// P2: consumers that take from several sales in opposite order do not lose anything to deadlocks.
+func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 1000, 1000, 1000)
+		var g errgroup.Group
+		for i := range 4 {
+			g.Go(func() error {
+				for range 10 {
+					var rows []app.Order
+					for _, sale := range h.sales {
+						rows = append(rows, h.orders(5, sale, 1)...)
+					}
+					if i%2 == 1 {
+						slices.Reverse(rows)
+					}
+					if _, err := h.Insert(h.ctx, h.epoch, rows); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		h.must(g.Wait())
+		for _, sale := range h.sales {
+			h.wantTaken(sale, 200)
+		}
+	})
+}
+
+// P1, I2: the guard lets exactly the units through that there are, in the order of tickets, and the rest are refused rows.
+func TestGuardRefusesTheOverflowExactly(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 7, 100)
+		rows := h.orders(5, h.sales[0], 2)
+		other := h.order(h.sales[1], 1)
+		got := h.insert(append(slices.Clone(rows), other)...)
+		for i, in := range got {
+			want := app.Pending
+			if i == 3 || i == 4 { // 3 × 2 units fit into 7
+				want = app.Refused
+			}
+			if !in.Fresh || in.Order.State != want {
+				t.Errorf("order %d: fresh %v, %s; want a fresh %s", i, in.Fresh, in.Order.State, want)
+			}
+			if diff := cmp.Diff(in.Order, h.read(in.Order.ID)); diff != "" {
+				t.Errorf("row %d (-answer +row):\n%s", i, diff)
+			}
+		}
+		if got[4].Order.Reason != app.ReasonGuard {
+			t.Errorf("reason %q", got[4].Order.Reason)
+		}
+		h.wantTaken(h.sales[0], 6)
+		h.wantTaken(h.sales[1], 1)
+		if one := h.insert(h.order(h.sales[0], 1))[0]; one.Order.State != app.Pending {
+			t.Errorf("the last unit was not sold: %s", one.Order.State)
+		}
+		if again := h.insert(rows[4])[0]; again.Fresh || again.Order.State != app.Refused {
+			t.Errorf("a refused order came back as %s", again.Order.State)
+		}
+	})
+}
+
+// P1: many consumers at once never take more than there is.
+func TestGuardHoldsUnderConcurrency(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		var g errgroup.Group
+		for range 8 {
+			g.Go(func() error {
+				_, err := h.Insert(h.ctx, h.epoch, h.orders(25, h.sales[0], 1))
+				return err
+			})
+		}
+		h.must(g.Wait())
+		h.wantTaken(h.sales[0], 100)
+		if n := h.totals(h.sales[0]).Orders; n != 200 {
+			t.Errorf("%d rows; every order must have one", n)
+		}
+	})
+}
+
+// P4: one key of a buyer is one order; the second becomes a refused row without the key.
+func TestUsedKeyBecomesARefusedRow(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10, 10)
+		first := h.order(h.sales[0], 1)
+		h.insert(first)
+		second, third, elsewhere := h.order(h.sales[0], 1), h.order(h.sales[0], 1), h.order(h.sales[1], 1)
+		second.User, second.Key = first.User, first.Key
+		third.Key, third.User = "a-new-key", second.User
+		fourth := h.order(h.sales[0], 1)
+		fourth.User, fourth.Key = third.User, third.Key // twice within one batch
+		elsewhere.User, elsewhere.Key = first.User, first.Key
+		got := h.insert(second, third, fourth, elsewhere)
+		want := []app.OrderState{app.Refused, app.Pending, app.Refused, app.Pending}
+		for i, in := range got {
+			if in.Order.State != want[i] {
+				t.Errorf("order %d is %s, want %s", i, in.Order.State, want[i])
+			}
+			if refused := in.Order.State == app.Refused; refused && (in.Order.Reason != app.ReasonKey || in.Order.Key != "") {
+				t.Errorf("order %d: reason %q, key %q", i, in.Order.Reason, in.Order.Key)
+			}
+		}
+		h.wantTaken(h.sales[0], 2)
+		h.wantTaken(h.sales[1], 1)
+	})
+}
+
+// I1: an order of a sale that the database does not have gets its refused row, and the others of the batch theirs.
+func TestUnknownSaleIsRefused(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		got := h.insert(h.order(999, 1), h.order(h.sales[0], 1))
+		if got[0].Order.State != app.Refused || got[0].Order.Reason != app.ReasonNoSale {
+			t.Errorf("%s, reason %q", got[0].Order.State, got[0].Order.Reason)
+		}
+		if got[1].Order.State != app.Pending {
+			t.Errorf("the other order is %s", got[1].Order.State)
+		}
+	})
+}
+
+// I8: a transaction that carries another epoch writes nothing.
+func TestStaleEpochWritesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.order(h.sales[0], 1)
+		for _, epoch := range []int64{0, 2} {
+			if _, err := h.Insert(h.ctx, epoch, []app.Order{o}); !errors.Is(err, app.ErrStaleEpoch) {
+				t.Errorf("epoch %d: %v", epoch, err)
+			}
+		}
+		if _, err := h.Order(h.ctx, o.ID); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a row was written: %v", err)
+		}
+		h.wantTaken(h.sales[0], 0)
+	})
+}
+
+// P2: a value that does not fit is a fault of the data, and nothing of the batch is written, so that it can be halved.
+func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		good, bad := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
+		bad.ProductName = strings.Repeat("茶", 201)
+		if _, err := h.Insert(h.ctx, h.epoch, []app.Order{good, bad}); !errors.Is(err, app.ErrData) {
+			t.Errorf("got %v, want ErrData", err)
+		}
+		if rows, err := h.OrdersByID(h.ctx, []app.ID{good.ID, bad.ID}); err != nil || len(rows) != 0 {
+			t.Errorf("%d rows were written (%v)", len(rows), err)
+		}
+		h.wantTaken(h.sales[0], 0)
+		bad.ProductName, bad.Reason = strings.Repeat("茶", 200), strings.Repeat("long ", 100)
+		h.insert(good, bad) // 200 characters fit, whatever their bytes; a reason is cut
+		if o := h.read(bad.ID); o.ProductName != bad.ProductName || len(o.Reason) != 200 {
+			t.Errorf("name has %d bytes, reason %d", len(o.ProductName), len(o.Reason))
+		}
+	})
+}
+
+// I1, I5: rows that end before they begin take no units, and the entry that comes later finds them.
+func TestCancelledFirstTakesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		entry := h.order(h.sales[0], 2)
+		cancelled := entry
+		cancelled.State, cancelled.CancelledAt = app.Cancelled, opens+5
+		h.insert(cancelled)
+		if later := h.insert(entry)[0]; later.Fresh || later.Order.State != app.Cancelled {
+			t.Errorf("fresh %v, %s; the first row wins", later.Fresh, later.Order.State)
+		}
+		h.wantTaken(h.sales[0], 0)
+		if epoch, seq, err := h.PartitionEpoch(h.ctx, 0); err != nil || epoch != 1 || seq != entry.Seq {
+			t.Errorf("epoch %d, seq %d (%v); also a cancelled row's seq counts (I8)", epoch, seq, err)
+		}
+	})
+}
+
+// I1: an id that another buyer's order has is a fault of the data, never somebody else's order.
+func TestForeignOrderIsNotAnswered(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		mine, other := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
+		h.insert(mine)
+		other.ID = mine.ID
+		if _, err := h.Insert(h.ctx, h.epoch, []app.Order{other}); !errors.Is(err, app.ErrData) {
+			t.Errorf("got %v, want ErrData", err)
+		}
+	})
+}
