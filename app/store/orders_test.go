@@ -1,0 +1,117 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+func TestOrdersOfAUserPageBackwards(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100, 100)
+		user := nextID()
+		var mine []app.ID // newest first
+		for i := range 7 {
+			o := h.order(h.sales[i%2], 1)
+			o.User = user
+			h.insert(o, h.order(h.sales[0], 1))
+			mine = append([]app.ID{o.ID}, mine...)
+		}
+		first, more, err := h.OrdersOf(h.ctx, app.OrdersQuery{User: user, Limit: 4})
+		h.must(err)
+		if diff := cmp.Diff(mine[:4], ids(first)); diff != "" || !more {
+			t.Errorf("first page, more %v (-want +got):\n%s", more, diff)
+		}
+		rest, more, err := h.OrdersOf(h.ctx, app.OrdersQuery{User: user, Before: mine[3], Limit: 3})
+		h.must(err)
+		if diff := cmp.Diff(mine[4:], ids(rest)); diff != "" || more {
+			t.Errorf("last page, more %v (-want +got):\n%s", more, diff)
+		}
+		ofSale, _, err := h.OrdersOf(h.ctx, app.OrdersQuery{User: user, Sale: h.sales[1], Limit: 100})
+		h.must(err)
+		if len(ofSale) != 3 {
+			t.Errorf("%d orders of one sale", len(ofSale))
+		}
+	})
+}
+
+func TestOrdersOfASaleWalkForwards(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100, 100)
+		var all []app.ID
+		for _, in := range h.insert(append(h.orders(7, h.sales[0], 1), h.orders(3, h.sales[1], 1)...)...)[:7] {
+			all = append(all, in.Order.ID)
+		}
+		var seen []app.ID
+		for after := app.ID(0); ; {
+			page, err := h.OrdersOfSale(h.ctx, h.sales[0], after, 3)
+			h.must(err)
+			if len(page) == 0 {
+				break
+			}
+			seen = append(seen, ids(page)...)
+			after = page[len(page)-1].ID
+		}
+		if diff := cmp.Diff(all, seen); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// P6: an order stays untold until the event of its newest state is in the log.
+func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		rows := h.insert(h.orders(3, h.sales[0], 1)...)
+		later := app.MillisOf(time.Now()).Add(time.Minute)
+		untold := func() []app.ID {
+			t.Helper()
+			got, err := h.Untold(h.ctx, later, 100)
+			h.must(err)
+			out := ids(got)
+			slices.Sort(out)
+			return out
+		}
+		if n := len(untold()); n != 3 {
+			t.Errorf("%d untold, want all 3", n)
+		}
+		expired, err := h.Expire(h.ctx, []app.ID{rows[0].Order.ID}, payBy)
+		h.must(err)
+		// Told of the first state of all, though one has moved on meanwhile.
+		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: rows[0].Order}, {Order: rows[1].Order}, {Order: rows[2].Order}}))
+		if diff := cmp.Diff([]app.ID{rows[0].Order.ID}, untold()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if got, err := h.Untold(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
+			t.Errorf("%d untold for an hour (%v)", len(got), err)
+		}
+		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: expired[0]}}))
+		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: rows[0].Order}})) // an old one, late
+		if left := untold(); len(left) != 0 {
+			t.Errorf("still untold: %v", left)
+		}
+		if o := h.read(rows[0].Order.ID); o.ToldRev != 2 {
+			t.Errorf("told_rev %d", o.ToldRev)
+		}
+	})
+}
+
+func TestOverdueListsPendingOnes(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		rows := h.orders(4, h.sales[0], 1)
+		rows[0].PayBy, rows[1].PayBy, rows[2].PayBy = payBy-1, payBy-2, payBy
+		rows[3].PayBy, rows[3].State = payBy-9, app.Cancelled
+		h.insert(rows...)
+		got, err := h.Overdue(h.ctx, payBy, 10)
+		h.must(err)
+		if diff := cmp.Diff([]app.ID{rows[1].ID, rows[0].ID}, ids(got)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

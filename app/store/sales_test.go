@@ -1,0 +1,203 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/apptest"
+	"stampede/app/store"
+)
+
+// I7: a sale is marked loaded once per epoch; a sale or partition of another epoch is stale.
+func TestMarkLoadedOncePerEpoch(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1)) // again
+		if err := h.MarkLoaded(h.ctx, h.sales[0], 2); !errors.Is(err, app.ErrStaleEpoch) {
+			t.Errorf("an epoch that the partition does not have: %v", err)
+		}
+		if err := h.MarkLoaded(h.ctx, 4242, 1); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a sale that is not there: %v", err)
+		}
+		epoch, err := h.AdvanceEpoch(h.ctx, 0, 0)
+		h.must(err)
+		if err := h.MarkLoaded(h.ctx, h.sales[0], 1); !errors.Is(err, app.ErrStaleEpoch) {
+			t.Errorf("the epoch before a rebuild: %v", err)
+		}
+		if sale, err := h.Sale(h.ctx, h.sales[0]); err != nil || sale.Epoch != epoch {
+			t.Errorf("sale at epoch %d (%v), want %d", sale.Epoch, err, epoch)
+		}
+	})
+}
+
+// I8: from the commit of the next epoch on, no transaction of the old one takes a unit.
+func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 1000)
+		var g errgroup.Group
+		fenced := make(chan struct{})
+		for range 4 {
+			g.Go(func() error {
+				for {
+					_, err := h.Insert(h.ctx, 1, h.orders(5, h.sales[0], 1))
+					if errors.Is(err, app.ErrStaleEpoch) {
+						return nil
+					}
+					if err != nil {
+						return err
+					}
+				}
+			})
+		}
+		var taken int64
+		g.Go(func() error {
+			defer close(fenced)
+			epoch, err := h.AdvanceEpoch(h.ctx, 0, 4)
+			if err == nil && epoch != 5 {
+				t.Errorf("epoch %d, want one above that of Redis", epoch)
+			}
+			taken = h.totals(h.sales[0]).Taken
+			return err
+		})
+		h.must(g.Wait())
+		<-fenced
+		h.wantTaken(h.sales[0], taken)
+		if epoch, _, err := h.PartitionEpoch(h.ctx, 0); err != nil || epoch != 5 {
+			t.Errorf("epoch %d (%v)", epoch, err)
+		}
+		if epoch, err := h.AdvanceEpoch(h.ctx, 0, 0); err != nil || epoch != 6 {
+			t.Errorf("epoch %d (%v)", epoch, err)
+		}
+	})
+}
+
+func TestAdvanceEpochMakesAMissingPartition(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := apptest.Context(t)
+		if _, _, err := s.PartitionEpoch(ctx, 3); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("epoch of a partition that is not there: %v", err)
+		}
+		if epoch, err := s.AdvanceEpoch(ctx, 3, 0); err != nil || epoch != 2 {
+			t.Errorf("epoch %d (%v)", epoch, err)
+		}
+	})
+}
+
+// A start with another number of partitions is refused with words that help.
+func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := apptest.Context(t)
+		var g errgroup.Group
+		for range 4 { // several first starts at once
+			g.Go(func() error { return s.EnsurePartitions(ctx, 8) })
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		err := s.EnsurePartitions(ctx, 4)
+		if !errors.Is(err, store.ErrPartitions) || !strings.Contains(err.Error(), "STAMPEDE_PARTITIONS=8") {
+			t.Errorf("got %v", err)
+		}
+		for _, n := range []int{0, -1, 1025} {
+			if err := s.EnsurePartitions(ctx, n); err == nil {
+				t.Errorf("%d partitions were accepted", n)
+			}
+		}
+		if epoch, seq, err := s.PartitionEpoch(ctx, 7); err != nil || epoch != 1 || seq != 0 {
+			t.Errorf("epoch %d, seq %d (%v)", epoch, seq, err)
+		}
+	})
+}
+
+func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10, 20, 30)
+		product, err := h.Sale(h.ctx, h.sales[0])
+		h.must(err)
+		cold := app.Sale{ID: nextID(), Slot: h.slot, Product: product.Product, Initial: 5, Limit: 1, Cap: 1}
+		h.must(h.AddSales(h.ctx, []app.Sale{cold}))
+		h.must(h.MarkRetired(h.ctx, h.sales[1]))
+		got, err := h.LoadedSales(h.ctx, 0)
+		h.must(err)
+		if len(got) != 2 || got[0].ID != h.sales[0] || got[1].ID != h.sales[2] {
+			t.Errorf("%d sales", len(got))
+		}
+		if diff := cmp.Diff(product, got[0]); diff != "" {
+			t.Errorf("(-read alone +read in the list):\n%s", diff)
+		}
+	})
+}
+
+// P1, P4: the totals of a sale as the audit wants them.
+func TestSaleTotals(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		greedy := nextID()
+		states := []app.OrderState{app.Pending, app.Pending, app.Cancelled, app.Refused}
+		rows := make([]app.Order, len(states))
+		for i, state := range states {
+			rows[i] = h.order(h.sales[0], 2)
+			rows[i].State, rows[i].User = state, greedy
+		}
+		rows[1].Qty = 1
+		h.insert(rows...)
+		got := h.totals(h.sales[0])
+		sale, err := h.Sale(h.ctx, h.sales[0])
+		h.must(err)
+		want := app.SaleTotals{
+			Sale: sale, Taken: 3, HeldUnits: 3, Orders: 4, MaxTicket: 4, MaxSeq: 4,
+			OverLimit: []app.ID{greedy}, PendingRows: 2,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if _, err := h.Store.SaleTotals(h.ctx, 4242); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a sale that is not there: %v", err)
+		}
+	})
+}
+
+// I8: one rebuild of a partition at a time; other partitions go on, and who waits can give up.
+func TestLockRebuildAdmitsOne(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := apptest.Context(t)
+		inside := make(chan struct{})
+		leave := make(chan struct{})
+		var g errgroup.Group
+		g.Go(func() error {
+			return s.LockRebuild(ctx, 1, func(context.Context) error {
+				close(inside)
+				<-leave
+				return nil
+			})
+		})
+		<-inside
+		short, cancel := context.WithCancel(ctx)
+		g.Go(func() error {
+			err := s.LockRebuild(short, 1, func(context.Context) error { return errors.New("two rebuilds at once") })
+			if !errors.Is(err, app.ErrMoment) {
+				return errors.Join(errors.New("who gave up waiting should hear ErrMoment"), err)
+			}
+			return nil
+		})
+		other := false
+		if err := s.LockRebuild(ctx, 2, func(context.Context) error { other = true; return nil }); err != nil || !other {
+			t.Errorf("another partition: %v", err)
+		}
+		cancel()
+		close(leave)
+		if err := g.Wait(); err != nil {
+			t.Error(err)
+		}
+		oops := errors.New("oops")
+		if err := s.LockRebuild(ctx, 1, func(context.Context) error { return oops }); !errors.Is(err, oops) {
+			t.Errorf("the lock was not free again: %v", err)
+		}
+	})
+}
