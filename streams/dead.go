@@ -1,0 +1,105 @@
+package streams
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// deadPage is how many dead letters are read at once.
+const deadPage = 500
+
+// letterFields are what bury.lua adds to the fields of an entry.
+var letterFields = []string{"reason", "stream", "deliveries", "at"}
+
+// DeadLetters lists them over all partitions, oldest first.
+func (l *Ledger) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
+	var letters []app.DeadLetter
+	for p := range l.parts {
+		for from := "-"; ; {
+			page, err := l.client.XRangeN(ctx, l.parts[p].keys.dead, from, "+", deadPage).Result()
+			if err != nil {
+				return nil, fmt.Errorf("read dead letters of partition %d: %w", p, moment(err))
+			}
+			for _, m := range page {
+				letters = append(letters, parseLetter(p, m))
+				from = "(" + m.ID
+			}
+			if len(page) < deadPage {
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(letters, func(a, b app.DeadLetter) int { return cmp.Compare(a.At, b.At) })
+	return letters, nil
+}
+
+// DeadLetter reads one. ErrNoRow if there is none.
+func (l *Ledger) DeadLetter(ctx context.Context, id string) (app.DeadLetter, error) {
+	partition, entry, err := l.letterID(id)
+	if err != nil {
+		return app.DeadLetter{}, err
+	}
+	found, err := l.client.XRange(ctx, l.parts[partition].keys.dead, entry, entry).Result()
+	if err != nil {
+		return app.DeadLetter{}, fmt.Errorf("read dead letter %s: %w", id, moment(err))
+	}
+	if len(found) == 0 {
+		return app.DeadLetter{}, fmt.Errorf("dead letter %s: %w", id, app.ErrNoRow)
+	}
+	return parseLetter(partition, found[0]), nil
+}
+
+// RemoveDeadLetter forgets one; false when it was gone already.
+func (l *Ledger) RemoveDeadLetter(ctx context.Context, id string) (bool, error) {
+	partition, entry, err := l.letterID(id)
+	if err != nil {
+		return false, nil //nolint:nilerr // what cannot exist is gone
+	}
+	n, err := l.client.XDel(ctx, l.parts[partition].keys.dead, entry).Result()
+	if err != nil {
+		return false, fmt.Errorf("remove dead letter %s: %w", id, moment(err))
+	}
+	return n == 1, nil
+}
+
+// letterID takes "3-1767225600000-0" apart. ErrNoRow: it names nothing that can exist.
+func (l *Ledger) letterID(id string) (partition int, entry string, err error) {
+	head, entry, ok := strings.Cut(id, "-")
+	partition, err = strconv.Atoi(head)
+	ms, seq, two := strings.Cut(entry, "-")
+	if err != nil || !ok || !two || partition < 0 || partition >= len(l.parts) || !digits(ms) || !digits(seq) {
+		return 0, "", fmt.Errorf("dead letter %.40q: %w", id, app.ErrNoRow)
+	}
+	return partition, entry, nil
+}
+
+func digits(s string) bool {
+	return s != "" && len(s) <= 19 && strings.Trim(s, "0123456789") == ""
+}
+
+func parseLetter(partition int, m redis.XMessage) app.DeadLetter {
+	field := func(name string) string { return text(m.Values[name]) }
+	letter := app.DeadLetter{
+		ID: strconv.Itoa(partition) + "-" + m.ID, Partition: partition, Reason: field("reason"),
+		Deliveries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
+		Fields: make(map[string]string, len(m.Values)),
+	}
+	// An id that cannot be read stays 0: the letter can be dropped, not replayed.
+	letter.Order, _ = app.ParseID(field("order"))
+	letter.Sale, _ = app.ParseID(field("sale"))
+	letter.User, _ = app.ParseID(field("user"))
+	for name := range m.Values {
+		if !slices.Contains(letterFields, name) {
+			letter.Fields[name] = field(name)
+		}
+	}
+	return letter
+}

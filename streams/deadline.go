@@ -1,0 +1,145 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"stampede/app"
+)
+
+const (
+	sweepBatch = 1000                   // orders per take; the script's bound
+	sweepLease = time.Second            // what a dead sweeper costs an order at most
+	sweepStep  = 100 * time.Millisecond // the longest sleep, so that a new, nearer deadline is not missed
+	firstBack  = 50 * time.Millisecond
+	longestOff = 2 * time.Second
+)
+
+// Sweeper takes the orders of one partition whose deadline has come to their handler. It takes them by raising
+// their score by a lease, which it renews while the handler works; what a sweeper that dies had taken comes
+// back by itself. Any number of nodes may sweep the same partition.
+type Sweeper struct {
+	ledger    *Ledger
+	partition int
+	handler   app.DeadlineHandler
+	lease     time.Duration
+}
+
+// NewSweeper makes the sweeper of a partition.
+func NewSweeper(l *Ledger, partition int, handler app.DeadlineHandler) *Sweeper {
+	return &Sweeper{ledger: l, partition: partition, handler: handler, lease: sweepLease}
+}
+
+// Run sweeps until ctx ends; the batch at hand is finished first.
+func (s *Sweeper) Run(ctx context.Context) error {
+	back := backoff{first: firstBack, longest: longestOff}
+	for ctx.Err() == nil {
+		next, err := s.runOnce(ctx)
+		if err != nil {
+			slog.WarnContext(ctx, "sweep deadlines", "partition", s.partition, "err", err)
+			next = back.next()
+		} else {
+			back.reset()
+		}
+		if next > 0 {
+			sleep(ctx, next)
+		}
+	}
+	return nil
+}
+
+// runOnce handles one batch of what is due and answers how long nothing more will be, at most sweepStep.
+func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := finishing(ctx)
+	defer cancel()
+	held, wait, err := s.take(ctx)
+	if err != nil || len(held.orders) == 0 {
+		return wait, err
+	}
+	finished, err := s.handle(ctx, held)
+	if err != nil {
+		return 0, fmt.Errorf("handle %d deadlines: %w", len(held.orders), err)
+	}
+	return wait, s.drop(ctx, held, finished)
+}
+
+// leased is a batch that was taken; its name is the score it has now.
+type leased struct {
+	orders []app.ID
+	mu     sync.Mutex
+	name   string
+}
+
+func (h *leased) current() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.name
+}
+
+func (s *Sweeper) take(ctx context.Context) (*leased, time.Duration, error) {
+	key := s.ledger.parts[s.partition].keys.deadlines
+	reply, err := takeScript.run(ctx, s.ledger.client, []string{key}, sweepBatch, s.lease.Milliseconds())
+	if err != nil {
+		return nil, 0, err
+	}
+	held := &leased{name: text(reply[1])}
+	for _, member := range reply[3:] {
+		if id, err := app.ParseID(text(member)); err == nil {
+			held.orders = append(held.orders, id)
+		}
+	}
+	wait := sweepStep
+	if next := text(reply[2]); next != "" {
+		wait = min(wait, max(0, time.Duration(number(next)-number(text(reply[0])))*time.Millisecond))
+	}
+	return held, wait, nil
+}
+
+// handle runs the handler and renews the lease while it works.
+func (s *Sweeper) handle(ctx context.Context, held *leased) ([]app.ID, error) {
+	var finished []app.ID
+	err := meanwhile(ctx, s.lease/3, func(ctx context.Context) { s.renew(ctx, held) }, func(ctx context.Context) error {
+		var err error
+		finished, err = s.handler.Due(ctx, s.partition, held.orders)
+		return err
+	})
+	return finished, err
+}
+
+// renew carries the lease on. A failure is left to the next time: the worst that comes of a lost lease is that
+// another sweeper does the same once more.
+func (s *Sweeper) renew(ctx context.Context, held *leased) {
+	key := s.ledger.parts[s.partition].keys.deadlines
+	args := append(make([]any, 0, 2+len(held.orders)), held.current(), s.lease.Milliseconds())
+	for _, id := range held.orders {
+		args = append(args, int64(id))
+	}
+	reply, err := renewScript.run(ctx, s.ledger.client, []string{key}, args...)
+	if err != nil {
+		return
+	}
+	held.mu.Lock()
+	held.name = text(reply[0])
+	held.mu.Unlock()
+}
+
+// drop removes the orders that are finished, if they are still under this sweeper's lease.
+func (s *Sweeper) drop(ctx context.Context, held *leased, finished []app.ID) error {
+	if len(finished) == 0 {
+		return nil
+	}
+	key := s.ledger.parts[s.partition].keys.deadlines
+	args := append(make([]any, 0, 1+len(finished)), held.current())
+	for _, id := range finished {
+		args = append(args, int64(id))
+	}
+	reply, err := dropScript.run(ctx, s.ledger.client, []string{key}, args...)
+	if err != nil {
+		return err
+	}
+	s.ledger.metrics.swept.Add(float64(integer(reply[0])))
+	return nil
+}

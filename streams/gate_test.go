@@ -1,0 +1,279 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// P1: with 2,000 people after 100 units, exactly 100 are reserved, tickets are 1…100, and each is one stream entry.
+func TestNeverOversold(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(100), f.gate(f.ledger)
+		var mu sync.Mutex
+		tickets := make(map[int64]app.ID)
+		var wg sync.WaitGroup
+		for i := range 2000 {
+			wg.Go(func() {
+				b := buyOf(s, app.ID(1000+i), 1, fmt.Sprintf("key-%06d", i))
+				for range 2 { // everybody asks twice under the same key, as two devices would
+					b.Order = newID()
+					d, err := g.Reserve(f.ctx, b)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					switch d.Verdict {
+					case app.VerdictReserved:
+						mu.Lock()
+						if old, taken := tickets[d.Ticket]; taken && old != d.Order {
+							t.Errorf("ticket %d given to %d and %d", d.Ticket, old, d.Order)
+						}
+						tickets[d.Ticket] = d.Order
+						mu.Unlock()
+					case app.VerdictSoldOut:
+					default:
+						t.Errorf("verdict %d", d.Verdict)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		a := f.audit(s)
+		n, err := f.client.XLen(f.ctx, f.ledger.parts[1].keys.orders).Result()
+		f.must(err)
+		if len(tickets) != 100 || a.Stock != 0 || a.Held != 100 || a.Tickets != 100 || n != 100 || len(a.Units) != 100 {
+			t.Fatalf("%d tickets, %d entries, %d buyers, %+v", len(tickets), n, len(a.Units), a.Counters)
+		}
+	})
+}
+
+// Every verdict of reserve.lua, in the order in which they go before one another.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		g := f.gate(f.ledger)
+		s := f.openSale(3)
+		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		if first.Ticket != 1 || first.Free != 2 || first.Done != 0 {
+			t.Fatalf("first decision %+v", first)
+		}
+		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated); d.Order != first.Order || d.Ticket != 1 {
+			t.Fatalf("P4: repeated as %+v, want order %d", d, first.Order)
+		}
+		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictOtherHash)
+		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-2"), app.VerdictLimit)
+		f.wantVerdict(g, buyOf(s, 12, 3, "key-two-1"), app.VerdictLimit)
+		f.wantVerdict(g, buyOf(s, 12, 2, "key-two-1"), app.VerdictReserved)
+		if d := f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), app.VerdictSoldOut); d.Free != 0 {
+			t.Fatalf("sold out with %d free", d.Free)
+		}
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated) // I9: sold out, and still the same answer
+
+		now, err := f.ledger.Now(f.ctx)
+		f.must(err)
+		early := f.openSale(1, func(s *app.Sale) { s.OpensAt = now.Add(time.Hour) })
+		f.wantVerdict(g, buyOf(early, 11, 1, "key-one-1"), app.VerdictNotOpen)
+		late := f.openSale(1, func(s *app.Sale) { s.ClosesAt = now })
+		f.wantVerdict(g, buyOf(late, 11, 1, "key-one-1"), app.VerdictClosed)
+		paused := f.openSale(1, func(s *app.Sale) { s.Paused = true })
+		f.wantVerdict(g, buyOf(paused, 11, 1, "key-one-1"), app.VerdictPaused)
+
+		capped := f.openSale(9, func(s *app.Sale) { s.Cap = 1 })
+		f.wantVerdict(g, buyOf(capped, 11, 1, "key-one-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(capped, 11, 1, "key-one-2"), app.VerdictCap)
+
+		unknown := &app.Sale{ID: newID(), Partition: 1}
+		f.wantVerdict(g, buyOf(unknown, 11, 1, "key-one-1"), app.VerdictNotLoaded)
+		if n, err := f.client.Exists(f.ctx, f.ledger.parts[1].keys.sale(unknown.ID)).Result(); err != nil || n != 0 {
+			t.Fatalf("I7: a buy made a sale: %d, %v", n, err)
+		}
+		unarmed := &app.Sale{ID: newID(), Partition: 1, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: now.Add(time.Hour)}
+		f.must(f.ledger.Create(f.ctx, testEpoch, app.SaleState{Sale: unarmed, Stock: 1}))
+		f.wantVerdict(g, buyOf(unarmed, 11, 1, "key-one-1"), app.VerdictNotLoaded)
+	})
+}
+
+// P4, I9: the window closing changes nothing for who holds something.
+func TestRepeatAfterClose(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(1), f.gate(f.ledger)
+		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		f.must(f.client.HSet(f.ctx, f.ledger.parts[1].keys.sale(s.ID), "closes", int64(s.OpensAt)+1).Err())
+		other := f.gate(f.node(dial(t, f.url)))
+		if d := f.wantVerdict(other, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated); d.Order != first.Order {
+			t.Fatalf("order %d, want %d", d.Order, first.Order)
+		}
+		f.wantVerdict(other, buyOf(s, 12, 1, "key-two-1"), app.VerdictClosed)
+	})
+}
+
+// The states of a partition in which nothing is decided, and that OnStale hears of them (I7, I8).
+func TestGateTurnsWholeCallsAway(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(5), f.gate(f.ledger)
+		b := buyOf(s, 11, 1, "key-one-1")
+
+		f.ledger.SetEpoch(1, testEpoch-1)
+		f.wantVerdict(g, b, app.VerdictEpoch)
+		f.ledger.SetEpoch(1, testEpoch)
+		f.must(f.ledger.Pause(f.ctx, 1))
+		f.stale.Store(0)
+		f.wantVerdict(g, b, app.VerdictRebuild)
+		f.must(f.client.Del(f.ctx, f.ledger.parts[1].keys.meta).Err())
+		f.wantVerdict(g, b, app.VerdictRebuild)
+		if f.stale.Load() != 2 {
+			t.Fatalf("OnStale called %d times, want 2", f.stale.Load())
+		}
+		f.must(f.ledger.Pause(f.ctx, 1))
+		f.must(f.ledger.Resume(f.ctx, 1, testEpoch, 0))
+
+		open := f.ledger.parts[1].keys.open(s.ID)
+		f.must(f.client.Set(f.ctx, open, "someone else's", 0).Err())
+		if _, err := g.Reserve(f.ctx, b); !errors.Is(err, app.ErrLost) {
+			t.Fatalf("wrong type: %v, want ErrLost", err)
+		}
+		f.must(f.client.Del(f.ctx, open).Err())
+		if a := f.audit(s); a.Stock != 5 {
+			t.Fatalf("something was written: %+v", a.Counters)
+		}
+		if _, err := g.Reserve(f.ctx, app.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, app.ErrData) {
+			t.Fatalf("negative quantity: %v", err)
+		}
+		if _, err := g.Reserve(f.ctx, app.Buy{Sale: app.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}); !errors.Is(err, app.ErrData) {
+			t.Fatalf("no such partition: %v", err)
+		}
+	})
+}
+
+// The bounded backlog: reservations that wait for the database stop at the bound, and go on when some are settled.
+func TestBacklogBound(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		f.ledger.backlog = 2
+		g := f.gate(f.ledger)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), app.VerdictBacklog)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated)
+	})
+}
+
+// I9: units that come back to an empty stock rest; a buy waits for them, a repeated key is answered at once.
+func TestRestingUnits(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(1), f.gate(f.ledger)
+		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1}}, true)
+		begin := time.Now()
+		second := make(chan app.Decision, 1)
+		go func() {
+			d, _ := g.Reserve(f.ctx, buyOf(s, 12, 1, "key-two-1"))
+			second <- d
+		}()
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated)
+		if d := <-second; d.Verdict != app.VerdictReserved || time.Since(begin) < app.FlagLife {
+			t.Fatalf("after %v: %+v; a flag may live for %v", time.Since(begin), d, app.FlagLife)
+		}
+	})
+}
+
+// I6: a lost reply is unknown; the same call goes again and finds what it did.
+func TestLostReply(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(3)
+	proxy := apptest.NewProxy(t, f.url)
+	g := f.gate(f.node(dial(t, proxy.URL)))
+	proxy.DropReplies("evalsha", 2)
+	b := buyOf(s, 11, 1, "key-one-1")
+	if d := f.wantVerdict(g, b, app.VerdictReserved); d.Order != b.Order || d.Ticket != 1 {
+		t.Fatalf("%+v", d)
+	}
+	if proxy.Dropped() != 2 {
+		t.Fatalf("%d replies lost, want 2", proxy.Dropped())
+	}
+	if a := f.audit(s); a.Held != 1 || a.Tickets != 1 {
+		t.Fatalf("taken twice: %+v", a.Counters)
+	}
+	proxy.Cut()
+	begin := time.Now()
+	if _, err := g.Reserve(f.ctx, buyOf(s, 12, 1, "key-two-1")); !errors.Is(err, app.ErrMoment) {
+		t.Fatalf("Redis out of reach: %v, want ErrMoment", err)
+	}
+	if took := time.Since(begin); took > 3*callBudget {
+		t.Fatalf("took %v to give up", took)
+	}
+	proxy.Restore()
+	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
+}
+
+// A caller that gives up is let go at once; closing answers who still waits.
+func TestGiveUpAndClose(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(3)
+	proxy := apptest.NewProxy(t, f.url)
+	g := NewGate(f.node(dial(t, proxy.URL)))
+	f.wantVerdict(g, buyOf(s, 10, 1, "key-zero1"), app.VerdictReserved)
+	proxy.Stall()
+	ctx, cancel := context.WithCancel(f.ctx)
+	var gaveUp, closed atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			c, n := ctx, &gaveUp
+			if i%2 == 0 {
+				c, n = f.ctx, &closed
+			}
+			if _, err := g.Reserve(c, buyOf(s, app.ID(100+i), 1, "key-one-1")); errors.Is(err, app.ErrMoment) {
+				n.Add(1)
+			}
+		})
+	}
+	cancel()
+	g.Close()
+	wg.Wait()
+	if gaveUp.Load() != 10 || closed.Load() != 10 {
+		t.Fatalf("%d gave up, %d heard that the gate closed", gaveUp.Load(), closed.Load())
+	}
+	if _, err := g.Reserve(f.ctx, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, app.ErrMoment) {
+		t.Fatalf("closed gate: %v", err)
+	}
+	proxy.Restore()
+}
+
+// Scripts that Redis lost (restart, SCRIPT FLUSH) are sent again, in single calls and in pipelines.
+func TestLostScriptsHeal(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, apptest.StartRedis(t, apptest.RedisOptions{}).URL)
+	s, g := f.openSale(3), f.gate(f.ledger)
+	first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+	f.must(f.client.ScriptFlush(f.ctx).Err())
+	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
+	f.must(f.client.ScriptFlush(f.ctx).Err())
+	f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1}}, true)
+	f.must(f.client.ScriptFlush(f.ctx).Err())
+	f.audit(s)
+}
+
+func (f *fixture) wantReturn(returns []app.Return, want ...bool) {
+	f.t.Helper()
+	got, err := f.ledger.Return(f.ctx, returns)
+	f.must(err)
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		f.t.Fatalf("returned %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,70 @@
+package streams
+
+import (
+	"strconv"
+
+	"stampede/app"
+)
+
+// All keys of a partition share the hash tag {p}, so that one script may touch them together and a cluster keeps them
+// on one node. None has a TTL: absent is not empty (I7). "Lua" below names the scripts that write.
+//
+//	key                              type    what, who writes
+//	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
+//	                                         settled yet. Lua reserve, settle, bury, resume
+//	stampede:{p}:orders              stream  one entry per reservation, group "fulfil", made at 0. Lua reserve; trim
+//	stampede:{p}:waiting             hash    user → its reservations that are not settled yet, joined by ";", each
+//	                                         order:sale:ticket:hold:qty:price:version:seq:at:hash:key.
+//	                                         Lua reserve adds, settle and bury remove
+//	stampede:{p}:deadlines           zset    order → instant at which it is due, ms; raised by a lease while a
+//	                                         sweeper has it. Schedule, Lua take, renew, drop
+//	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at. Lua bury
+//	stampede:{p}:attempts            hash    stream id → failures of that entry on its own account. Consumer
+//	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
+//	                                         withdrawn burnt · tickets done · paused armed rest_until. Lua create,
+//	                                         arm, reserve, return, hold, settle, bury, restore
+//	stampede:{p}:sale:<id>:buyers    hash    user → units|order:hash:ticket:key;order:hash:ticket:key… — the units
+//	                                         that count to the limit and every reservation ever accepted. Units go
+//	                                         down on return, records stay as long as the sale lives (P4, I9).
+//	                                         Lua reserve, return, hold, restore
+//	stampede:{p}:sale:<id>:open      hash    order → hold:user:qty, the live holds. Lua reserve, return, hold, restore
+//	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching. SetWatching (a hint; this one has a TTL)
+
+// Names that operators type.
+const (
+	group      = "fulfil"
+	stateOpen  = "open"
+	stateBuild = "rebuilding"
+)
+
+// partitionKeys are the keys of one partition, made once.
+type partitionKeys struct {
+	prefix    string
+	meta      string
+	orders    string
+	waiting   string
+	deadlines string
+	dead      string
+	attempts  string
+}
+
+func keysOf(partition int) partitionKeys {
+	prefix := "stampede:{" + strconv.Itoa(partition) + "}:"
+	return partitionKeys{
+		prefix:    prefix,
+		meta:      prefix + "meta",
+		orders:    prefix + "orders",
+		waiting:   prefix + "waiting",
+		deadlines: prefix + "deadlines",
+		dead:      prefix + "dead",
+		attempts:  prefix + "attempts",
+	}
+}
+
+func (k *partitionKeys) sale(id app.ID) string {
+	return k.prefix + "sale:" + id.String()
+}
+
+func (k *partitionKeys) buyers(id app.ID) string   { return k.sale(id) + ":buyers" }
+func (k *partitionKeys) open(id app.ID) string     { return k.sale(id) + ":open" }
+func (k *partitionKeys) watching(id app.ID) string { return k.sale(id) + ":watching" }

@@ -1,0 +1,281 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+const (
+	// callBudget is how long a group is tried, from its first call on, before its outcome is called unknown.
+	callBudget = time.Second
+	// callTimeout is how long one call may take; a slow disk of Redis stays below it.
+	callTimeout = 600 * time.Millisecond
+	// firstPause is the pause after a failed call; it doubles.
+	firstPause = 20 * time.Millisecond
+	// maxRests is how often a buy waits for resting units before its caller is told.
+	maxRests = 4
+)
+
+// lane is the queue of one sale. Its life: made by the first buy, runs while anybody waits in it, leaves the gate's map
+// when nobody does. One call is under way at a time.
+type lane struct {
+	gate *Gate
+	sale app.SaleRef
+	wake chan struct{} // a buy has come; only a lane that rests listens
+
+	queue []*waiter // guarded by gate.mu
+
+	// The rest belongs to the lane's goroutine and is reused from call to call.
+	resting   []*waiter
+	restUntil time.Time
+	group     []*waiter
+	args      []any
+	epoch     int64
+	keys      [6]string
+	saleID    string
+}
+
+var lanes = sync.Pool{New: func() any { return &lane{wake: make(chan struct{}, 1)} }}
+
+func newLane(g *Gate, sale app.SaleRef) *lane {
+	ln := lanes.Get().(*lane)
+	ln.gate, ln.sale, ln.saleID = g, sale, sale.ID.String()
+	k := &g.ledger.parts[sale.Partition].keys
+	ln.keys = [6]string{k.meta, k.orders, k.waiting, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
+	return ln
+}
+
+func (ln *lane) poke() {
+	select {
+	case ln.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (ln *lane) run() {
+	for {
+		more, rest := ln.take()
+		switch {
+		case !more:
+			return
+		case rest > 0:
+			ln.sleep(rest)
+		default:
+			ln.decide()
+		}
+	}
+}
+
+// take fills the next group. With nobody to ask for, it either tells how long the resting ones still rest, or
+// ends the lane: more is false then, and the lane must not be touched again.
+func (ln *lane) take() (more bool, rest time.Duration) {
+	g := ln.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(ln.group)
+	ln.group = ln.group[:0]
+	if len(ln.resting) > 0 && (g.closed || !time.Now().Before(ln.restUntil)) {
+		ln.queue = append(ln.resting, ln.queue...)
+		ln.resting = nil
+	}
+	taken := 0
+	for _, w := range ln.queue {
+		if len(ln.group) == maxGroup {
+			break
+		}
+		taken++
+		switch {
+		case w.state.Load() == abandoned:
+			w.recycle() // its caller left before it was ever sent
+		case g.closed:
+			w.answer(app.Decision{}, errGateClosed)
+		default:
+			ln.group = append(ln.group, w)
+		}
+	}
+	ln.queue = ln.queue[:copy(ln.queue, ln.queue[taken:])]
+	clear(ln.queue[len(ln.queue):cap(ln.queue)])
+	switch {
+	case len(ln.group) > 0 || len(ln.queue) > 0:
+		return true, 0
+	case len(ln.resting) > 0:
+		return true, max(time.Until(ln.restUntil), time.Millisecond)
+	}
+	delete(g.lanes, ln.sale)
+	select {
+	case <-ln.wake:
+	default:
+	}
+	lanes.Put(ln)
+	return false, 0
+}
+
+func (ln *lane) sleep(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ln.wake:
+	case <-ln.gate.ctx.Done():
+	}
+}
+
+// decide runs the script for the group and answers everyone in it.
+func (ln *lane) decide() {
+	if len(ln.group) == 0 {
+		return
+	}
+	ln.fill()
+	reply, err := ln.insist()
+	if err != nil {
+		ln.answerAll(app.Decision{}, fmt.Errorf("decide %d buys of sale %s: %w", len(ln.group), ln.saleID, err))
+		return
+	}
+	if code := integer(reply[0]); code != codeDone {
+		ln.turnAway(code)
+		return
+	}
+	if len(reply) != 2+4*len(ln.group) {
+		ln.answerAll(app.Decision{}, fmt.Errorf("%w: %d values for %d buys", app.ErrMoment, len(reply), len(ln.group)))
+		return
+	}
+	done := integer(reply[1])
+	for i, w := range ln.group {
+		r := reply[2+4*i : 6+4*i]
+		ln.answer(w, done, app.Verdict(integer(r[0])), integer(r[1]), integer(r[2]), text(r[3]))
+	}
+}
+
+// fill lays out the arguments of reserve.lua. They point into the waiters, which stay where they are until answered.
+func (ln *lane) fill() {
+	ln.epoch = ln.gate.ledger.Epoch(ln.sale.Partition)
+	args := append(ln.args[:0], "evalsha", reserveScript.sha, len(ln.keys))
+	for i := range ln.keys {
+		args = append(args, ln.keys[i])
+	}
+	args = append(args, &ln.epoch, &ln.gate.ledger.backlog, &ln.saleID)
+	for _, w := range ln.group {
+		b := &w.buy
+		args = append(args, (*int64)(&b.Order), (*int64)(&b.User), &w.qty, &b.Key, &b.Hash, &b.Address)
+	}
+	ln.args = args
+}
+
+// insist repeats the same call until it is answered or the budget is used up: a lost reply does not tell whether
+// the buys were accepted, and the script finds those that were (I6).
+func (ln *lane) insist() ([]any, error) {
+	m := ln.gate.ledger.metrics
+	m.groupSize.Observe(float64(len(ln.group)))
+	begin, pause := time.Now(), firstPause
+	for {
+		reply, err := ln.once()
+		if err == nil && len(reply) > 0 {
+			m.gateSeconds.Observe(time.Since(begin).Seconds())
+			return reply, nil
+		}
+		m.gateFaults.Inc()
+		if time.Since(begin)+pause >= callBudget || !ln.pause(pause) {
+			return nil, moment(err)
+		}
+		pause *= 2
+	}
+}
+
+// pause waits; false when the gate closes, so that closing does not take the whole budget.
+func (ln *lane) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ln.gate.ctx.Done():
+		return false
+	}
+}
+
+// once makes the call. It does not end with the gate: whoever is in it was promised an answer.
+func (ln *lane) once() ([]any, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	ln.args[0], ln.args[1] = "evalsha", reserveScript.sha
+	reply, err := ln.process(ctx)
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		ln.args[0], ln.args[1] = "eval", reserveScript.text
+		reply, err = ln.process(ctx)
+	}
+	return reply, err
+}
+
+func (ln *lane) process(ctx context.Context) ([]any, error) {
+	cmd := redis.NewCmd(ctx, ln.args...)
+	cmd.SetFirstKeyPos(3)
+	_ = ln.gate.ledger.client.Process(ctx, cmd) // the command keeps its error
+	return cmd.Slice()
+}
+
+// answer turns one verdict into a decision; a buy that met resting units waits here and goes again.
+func (ln *lane) answer(w *waiter, done int64, v app.Verdict, number, free int64, order string) {
+	d := app.Decision{Verdict: v, Order: w.buy.Order, Done: done, Free: free}
+	switch v {
+	case app.VerdictReserved:
+		d.Ticket = number
+	case app.VerdictRepeated, app.VerdictOtherHash:
+		d.Ticket = number
+		first, err := app.ParseID(order)
+		if err != nil {
+			w.answer(app.Decision{}, fmt.Errorf("%w: stored order of key %s: %w", app.ErrMoment, w.buy.Key, err))
+			return
+		}
+		if first == w.buy.Order {
+			d.Verdict = app.VerdictReserved // this very call was repeated after a lost reply
+		}
+		d.Order = first
+	case app.VerdictResting:
+		d.Retry = time.Duration(number) * time.Millisecond
+		if w.rests < maxRests {
+			w.rests++
+			ln.rest(w, d.Retry)
+			return
+		}
+	}
+	ln.gate.ledger.metrics.verdict(d.Verdict).Inc()
+	w.answer(d, nil)
+}
+
+func (ln *lane) rest(w *waiter, d time.Duration) {
+	if until := time.Now().Add(d); len(ln.resting) == 0 || until.After(ln.restUntil) {
+		ln.restUntil = until
+	}
+	ln.resting = append(ln.resting, w)
+}
+
+// turnAway answers a group whose whole call was turned away.
+func (ln *lane) turnAway(code int64) {
+	l := ln.gate.ledger
+	err := l.turnedAway(ln.sale.Partition, code)
+	switch code {
+	case codeNotLoaded, codeRebuilding, codeEpoch:
+		ln.answerAll(app.Decision{Verdict: app.Verdict(code)}, nil)
+	case codeAbsent:
+		ln.answerAll(app.Decision{Verdict: app.VerdictRebuild}, nil)
+	default:
+		ln.answerAll(app.Decision{}, err)
+	}
+}
+
+func (ln *lane) answerAll(d app.Decision, err error) {
+	for _, w := range ln.group {
+		decision := d
+		if err == nil {
+			decision.Order = w.buy.Order
+			ln.gate.ledger.metrics.verdict(d.Verdict).Inc()
+		}
+		w.answer(decision, err)
+	}
+}

@@ -1,0 +1,54 @@
+-- bury: move an entry that failed for good to the dead letters. Its order has its row (refused) by now.
+--
+-- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 dead (stream)
+--       6 sale (hash); only when the entry names one
+-- ARGV  1 epoch   2 stream id   3 reason   4 deliveries (failures on its own account)
+--       5 order id or ''   6 user id or ''
+--
+-- Returns {code, id of the dead letter or '' when the entry was acknowledged before}
+--   code  0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
+
+-- 1. Look before writing.
+local types = {'hash', 'stream', 'hash', 'hash', 'stream', 'hash'}
+for i = 1, #KEYS do
+  local t = redis.call('TYPE', KEYS[i]).ok
+  if t ~= 'none' and t ~= types[i] then return {17} end
+end
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
+if not meta[2] then return {16} end
+if meta[2] ~= 'open' then return {13} end
+if meta[1] ~= ARGV[1] then return {14} end
+
+-- 2. The letter is the entry as it was, then why. An entry that is gone leaves only the why.
+local fields = {}
+local entry = redis.call('XRANGE', KEYS[2], ARGV[2], ARGV[2])[1]
+if entry then
+  for _, v in ipairs(entry[2]) do fields[#fields + 1] = v end
+end
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+for _, v in ipairs({'reason', ARGV[3], 'stream', ARGV[2], 'deliveries', ARGV[4], 'at', string.format('%d', now)}) do
+  fields[#fields + 1] = v
+end
+
+-- 3. Acknowledge first: only who does that writes the letter (I4).
+if redis.call('XACK', KEYS[2], 'fulfil', ARGV[2]) == 0 then return {0, ''} end
+local id = redis.call('XADD', KEYS[5], '*', unpack(fields))
+redis.call('HDEL', KEYS[4], ARGV[2])
+redis.call('HINCRBY', KEYS[1], 'waiting', '-1')
+if KEYS[6] and redis.call('EXISTS', KEYS[6]) == 1 then redis.call('HINCRBY', KEYS[6], 'done', '1') end
+
+-- 4. It no longer waits.
+local list = ARGV[6] ~= '' and redis.call('HGET', KEYS[3], ARGV[6])
+if list then
+  local rest = {}
+  for item in string.gmatch(list, '[^;]+') do
+    if string.sub(item, 1, #ARGV[5] + 1) ~= ARGV[5] .. ':' then rest[#rest + 1] = item end
+  end
+  if #rest == 0 then
+    redis.call('HDEL', KEYS[3], ARGV[6])
+  else
+    redis.call('HSET', KEYS[3], ARGV[6], table.concat(rest, ';'))
+  end
+end
+return {0, id}

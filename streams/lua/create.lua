@@ -1,0 +1,20 @@
+-- create: write a sale that was never loaded, unarmed. One that exists is left as it is (I7).
+--
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
+-- ARGV  1 epoch   2… field, value pairs of the sale hash
+--
+-- Returns {code}: 0 written now, 1 it exists, 13 rebuilding, 14 epoch differs, 16 partition absent,
+--   17 a key has a wrong type
+
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
+if not meta[2] then return {16} end
+if meta[2] ~= 'open' then return {13} end
+if meta[1] ~= ARGV[1] then return {14} end
+local t = redis.call('TYPE', KEYS[2]).ok
+if t == 'hash' then return {1} end
+if t ~= 'none' then return {17} end
+
+-- Buyers or holds without a sale are left-overs of nothing that counts: the sale was never loaded.
+redis.call('HSET', KEYS[2], unpack(ARGV, 2))
+redis.call('UNLINK', KEYS[3], KEYS[4])
+return {0}

@@ -1,0 +1,51 @@
+-- hold: take units for an order that exists already, under a new hold number. The rules for stock and limit
+-- are those of reserve; window, pause and cap are not asked.
+--
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
+-- ARGV  1 epoch   2 order id   3 user id   4 hold number   5 quantity (units)
+--
+-- Returns {code, verdict, number}
+--   code     0 decided, 12 sale absent, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
+--   verdict  1 held now, or an older hold of the order that was never returned has become this one
+--            2 held under this number before
+--            3 a newer hold of the order is open: this request is late
+--            7 limit per buyer     9 not enough units     11 resting, number = milliseconds
+
+-- 1. Look before writing.
+for i = 1, 4 do
+  local t = redis.call('TYPE', KEYS[i]).ok
+  if t ~= 'none' and t ~= 'hash' then return {17} end
+end
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
+if not meta[2] then return {16} end
+if meta[2] ~= 'open' then return {13} end
+if meta[1] ~= ARGV[1] then return {14} end
+local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'limit', 'rest_until')
+if not sale[1] then return {12} end
+local order, user, hold, qty = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local value = ARGV[4] .. ':' .. user .. ':' .. ARGV[5]
+
+-- 2. An open hold of this order: the units are taken already, at most their number changes.
+local open = redis.call('HGET', KEYS[4], order)
+if open then
+  local standing = tonumber(string.match(open, '^%d+'))
+  if standing == hold then return {0, 2, 0} end
+  if standing > hold then return {0, 3, 0} end
+  redis.call('HSET', KEYS[4], order, ARGV[4] .. string.match(open, ':.*$'))
+  return {0, 1, 0}
+end
+
+-- 3. The gate's rules.
+local units, records = string.match(redis.call('HGET', KEYS[3], user) or '0|', '^(%d+)|(.*)$')
+local stock, held = tonumber(sale[1]), tonumber(sale[2])
+if tonumber(units) + qty > tonumber(sale[3]) then return {0, 7, 0} end
+if qty > stock then return {0, 9, 0} end
+local time = redis.call('TIME')
+local rest = tonumber(sale[4]) - tonumber(time[1]) * 1000 - math.floor(tonumber(time[2]) / 1000)
+if rest > 0 then return {0, 11, rest} end
+
+-- 4. Take the units.
+redis.call('HSET', KEYS[4], order, value)
+redis.call('HSET', KEYS[3], user, string.format('%d', tonumber(units) + qty) .. '|' .. records)
+redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock - qty), 'held', string.format('%d', held + qty))
+return {0, 1, 0}

@@ -1,0 +1,59 @@
+-- return: give the units of ended orders back to one sale, exactly once per (order, hold) (I3).
+--
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
+-- ARGV  1 epoch   2 rest after an empty stock (ms)
+--       then three per order: order id, hold number, burn (1: the units are withdrawn, not sold again (I2))
+--
+-- Returns {code, then one per order: 1 returned now, 0 nothing to return under that hold number}
+--   code  0 done, 12 sale absent (nothing to return), 13 rebuilding, 14 epoch differs, 16 partition absent,
+--         17 a key has a wrong type
+
+-- 1. Look before writing.
+for i = 1, 4 do
+  local t = redis.call('TYPE', KEYS[i]).ok
+  if t ~= 'none' and t ~= 'hash' then return {17} end
+end
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
+if not meta[2] then return {16} end
+if meta[2] ~= 'open' then return {13} end
+if meta[1] ~= ARGV[1] then return {14} end
+local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'withdrawn', 'burnt')
+if not sale[1] then return {12} end
+local before = tonumber(sale[1])
+local stock, held, withdrawn, burnt = before, tonumber(sale[2]), tonumber(sale[3]), tonumber(sale[4])
+
+-- 2. Each order: the hold must be the one that is open.
+local reply, returned = {0}, 0
+for i = 3, #ARGV, 3 do
+  local open = redis.call('HGET', KEYS[4], ARGV[i])
+  local hold, user, qty
+  if open then hold, user, qty = string.match(open, '^(%d+):(%d+):(%d+)$') end
+  if hold ~= nil and hold == ARGV[i + 1] then
+    qty = tonumber(qty)
+    redis.call('HDEL', KEYS[4], ARGV[i])
+    local units, records = string.match(redis.call('HGET', KEYS[3], user) or '0|', '^(%d+)|(.*)$')
+    redis.call('HSET', KEYS[3], user, string.format('%d', math.max(0, tonumber(units) - qty)) .. '|' .. records)
+    held = held - qty
+    if ARGV[i + 2] == '1' then
+      withdrawn, burnt = withdrawn + qty, burnt + qty
+    else
+      stock = stock + qty
+    end
+    returned = returned + 1
+    reply[#reply + 1] = 1
+  else
+    reply[#reply + 1] = 0
+  end
+end
+
+-- 3. The numbers. Units that come back to an empty stock rest until every sold-out flag has ended (I9).
+if returned > 0 then
+  redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock), 'held', string.format('%d', held),
+    'withdrawn', string.format('%d', withdrawn), 'burnt', string.format('%d', burnt))
+  if before == 0 and stock > 0 then
+    local time = redis.call('TIME')
+    local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    redis.call('HSET', KEYS[2], 'rest_until', string.format('%d', now + tonumber(ARGV[2])))
+  end
+end
+return reply

@@ -1,0 +1,159 @@
+package streams
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stampede/app"
+)
+
+// Metrics counts what happens in this process. It is a prometheus.Collector; register it once.
+type Metrics struct {
+	groupSize   prometheus.Histogram
+	gateSeconds prometheus.Histogram
+	gateFaults  prometheus.Counter
+	verdicts    *prometheus.CounterVec
+	byVerdict   [app.VerdictEpoch + 1]prometheus.Counter
+
+	settled  prometheus.Counter
+	moments  prometheus.Counter
+	failures prometheus.Counter
+	buried   prometheus.Counter
+	claimed  prometheus.Counter
+	swept    prometheus.Counter
+	trimmed  prometheus.Counter
+	lagFixed prometheus.Counter
+}
+
+var verdictNames = [...]string{
+	app.VerdictReserved: "reserved", app.VerdictRepeated: "repeated", app.VerdictOtherHash: "duplicate_key",
+	app.VerdictNotOpen: "not_open", app.VerdictClosed: "closed", app.VerdictPaused: "paused", app.VerdictLimit: "limit",
+	app.VerdictCap: "cap", app.VerdictSoldOut: "sold_out", app.VerdictBacklog: "backlog", app.VerdictResting: "resting",
+	app.VerdictNotLoaded: "not_loaded", app.VerdictRebuild: "rebuilding", app.VerdictEpoch: "epoch",
+}
+
+// NewMetrics makes metrics that start at zero.
+func NewMetrics() *Metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "stampede", Name: name, Help: help})
+	}
+	m := &Metrics{
+		groupSize: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "stampede", Name: "gate_group_size", Help: "Buys per script call.",
+			Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128, 256},
+		}),
+		gateSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: "stampede", Name: "gate_call_seconds", Help: "Time until a group of buys was decided.",
+			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1},
+		}),
+		gateFaults: counter("gate_faults_total", "Script calls of the gate that failed and were repeated or given up."),
+		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "stampede", Name: "gate_verdicts_total", Help: "Buys decided, by verdict.",
+		}, []string{"verdict"}),
+		settled:  counter("entries_settled_total", "Stream entries acknowledged after their row was committed."),
+		moments:  counter("entries_moment_faults_total", "Batches that met a fault of the moment and were tried again."),
+		failures: counter("entries_failures_total", "Failures of single entries on their own account."),
+		buried:   counter("entries_buried_total", "Entries moved to the dead letters."),
+		claimed:  counter("entries_claimed_total", "Entries taken over from consumers that were gone."),
+		swept:    counter("deadlines_finished_total", "Orders that left the delay queue."),
+		trimmed:  counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
+		lagFixed: counter("stream_lag_fixed_total", "How often the read counter of a group had to be set right."),
+	}
+	for v := app.VerdictReserved; v <= app.VerdictEpoch; v++ {
+		m.byVerdict[v] = m.verdicts.WithLabelValues(verdictNames[v])
+	}
+	return m
+}
+
+// verdict is the counter of a verdict; an unknown one counts as "epoch" would: something to look into.
+func (m *Metrics) verdict(v app.Verdict) prometheus.Counter {
+	if v < app.VerdictReserved || v > app.VerdictEpoch {
+		v = app.VerdictEpoch
+	}
+	return m.byVerdict[v]
+}
+
+func (m *Metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		m.groupSize, m.gateSeconds, m.gateFaults, m.verdicts, m.settled, m.moments, m.failures, m.buried,
+		m.claimed, m.swept, m.trimmed, m.lagFixed,
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	for _, c := range m.collectors() {
+		c.Describe(ch)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	for _, c := range m.collectors() {
+		c.Collect(ch)
+	}
+}
+
+// StreamStats are the numbers of one partition as XINFO and XLEN tell them.
+type StreamStats struct {
+	Partition int
+	Lag       int64 // not yet delivered
+	Pending   int64 // delivered, not settled; lag + pending wait
+	Length    int64 // entries in the stream, settled ones included
+	Dead      int64 // dead letters
+	Deadlines int64 // orders in the delay queue
+}
+
+// StreamCollector reads StreamStats at each scrape.
+type StreamCollector struct {
+	ledger *Ledger
+	up     *prometheus.Desc
+	gauges []*prometheus.Desc
+}
+
+// scrapeTimeout keeps a scrape from waiting for a Redis that does not answer.
+const scrapeTimeout = time.Second
+
+// NewStreamCollector makes a prometheus.Collector of the streams' state.
+func NewStreamCollector(l *Ledger) *StreamCollector {
+	gauge := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("stampede_"+name, help, []string{"partition"}, nil)
+	}
+	up := prometheus.NewDesc("stampede_streams_up", "1 when Redis answered this scrape.", nil, nil)
+	return &StreamCollector{ledger: l, up: up, gauges: []*prometheus.Desc{
+		gauge("stream_lag", "Reservations not yet delivered to a consumer (XINFO lag)."),
+		gauge("stream_pending", "Reservations delivered and not settled (XINFO pending)."),
+		gauge("stream_waiting", "Reservations waiting for their row: lag + pending."),
+		gauge("stream_length", "Entries in the stream, settled ones included."),
+		gauge("dead_letters", "Entries that failed for good and wait for an operator."),
+		gauge("deadlines", "Unpaid orders in the delay queue."),
+	}}
+}
+
+// Describe implements prometheus.Collector.
+func (c *StreamCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.up
+	for _, d := range c.gauges {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector; with Redis out of reach it says so and nothing else.
+func (c *StreamCollector) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	stats, err := c.ledger.Stats(ctx)
+	if err != nil {
+		ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 0)
+		return
+	}
+	ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 1)
+	for _, s := range stats {
+		for i, v := range []int64{s.Lag, s.Pending, s.Lag + s.Pending, s.Length, s.Dead, s.Deadlines} {
+			ch <- prometheus.MustNewConstMetric(c.gauges[i], prometheus.GaugeValue, float64(v), strconv.Itoa(s.Partition))
+		}
+	}
+}

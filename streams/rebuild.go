@@ -1,0 +1,159 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stampede/app"
+)
+
+const (
+	leftoverPage = 1000 // entries
+	restorePart  = 500  // buyers or holds per call
+)
+
+// State reads what Redis has of the partition. It exists only with its stream: without one, reservations that were
+// answered are gone.
+func (l *Ledger) State(ctx context.Context, partition int) (app.PartitionState, error) {
+	k, err := l.keys(partition)
+	if err != nil {
+		return app.PartitionState{}, err
+	}
+	meta, err := l.client.HMGet(ctx, k.meta, "state", "epoch", "seq").Result()
+	if err != nil {
+		return app.PartitionState{}, fmt.Errorf("read state of partition %d: %w", partition, moment(err))
+	}
+	stream, err := l.client.Exists(ctx, k.orders).Result()
+	if err != nil {
+		return app.PartitionState{}, fmt.Errorf("look for stream of partition %d: %w", partition, moment(err))
+	}
+	state := text(meta[0])
+	return app.PartitionState{
+		Exists: state == stateBuild || (state == stateOpen && stream == 1), Rebuilding: state == stateBuild,
+		Epoch: number(text(meta[1])), Seq: number(text(meta[2])),
+	}, nil
+}
+
+// Pause marks the partition as rebuilding: from then on nothing is reserved, held or returned in it.
+func (l *Ledger) Pause(ctx context.Context, partition int) error {
+	k, err := l.keys(partition)
+	if err != nil {
+		return err
+	}
+	reply, err := pauseScript.run(ctx, l.client, []string{k.meta})
+	if err != nil {
+		return err
+	}
+	return l.turnedAway(partition, integer(reply[0]))
+}
+
+// Leftover walks through all entries that the old stream still has, oldest first, settled ones included.
+func (l *Ledger) Leftover(ctx context.Context, partition int, each func([]app.Entry) error) error {
+	k, err := l.keys(partition)
+	if err != nil {
+		return err
+	}
+	for from := "-"; ; {
+		page, err := l.client.XRangeN(ctx, k.orders, from, "+", leftoverPage).Result()
+		if err != nil {
+			return fmt.Errorf("read old stream of partition %d: %w", partition, moment(err))
+		}
+		if len(page) == 0 {
+			return nil
+		}
+		entries := make([]app.Entry, len(page))
+		for i, m := range page {
+			entries[i] = parseEntry(partition, m)
+		}
+		if err := each(entries); err != nil {
+			return err
+		}
+		from = "(" + page[len(page)-1].ID
+	}
+}
+
+// Restore replaces one sale with the state given. Only between Pause and Resume.
+func (l *Ledger) Restore(ctx context.Context, partition int, s app.SaleState) error {
+	k, err := l.keys(partition)
+	if err != nil {
+		return err
+	}
+	keys := []string{k.meta, k.sale(s.Sale.ID), k.buyers(s.Sale.ID), k.open(s.Sale.ID)}
+	part := func(name string, args []any) error {
+		reply, err := restoreScript.run(ctx, l.client, keys, append([]any{name}, args...)...)
+		if err != nil {
+			return err
+		}
+		if code := integer(reply[0]); code != codeDone {
+			return fmt.Errorf("restore sale %s, part %s: %w", s.Sale.ID, name, l.turnedAway(partition, code))
+		}
+		return nil
+	}
+	if err := part("sale", saleFields(s)); err != nil {
+		return err
+	}
+	buyers, open := restored(s.Orders)
+	for name, pairs := range map[string][]any{"buyers": buyers, "open": open} {
+		for start := 0; start < len(pairs); start += 2 * restorePart {
+			if err := part(name, pairs[start:min(start+2*restorePart, len(pairs))]); err != nil {
+				return err
+			}
+		}
+	}
+	return part("arm", []any{restAfterEmpty.Milliseconds()})
+}
+
+// restored makes the pairs of the buyers and open hashes from rows. Holds are kept for what counts as held or sold;
+// units count to the limit as long as the state holds them.
+func restored(orders []app.Order) (buyers, open []any) {
+	type buyer struct {
+		units   int
+		records strings.Builder
+	}
+	byUser := make(map[app.ID]*buyer)
+	for i := range orders {
+		o := &orders[i]
+		b := byUser[o.User]
+		if b == nil {
+			b = &buyer{}
+			byUser[o.User] = b
+		}
+		if b.records.Len() > 0 {
+			b.records.WriteByte(';')
+		}
+		fmt.Fprintf(&b.records, "%d:%s:%d:%s", o.ID, o.ContentHash, o.Ticket, o.Key)
+		if o.State.HoldsUnits() {
+			b.units += o.Qty
+			if o.State != app.Refunded {
+				open = append(open, o.ID.String(), fmt.Sprintf("%d:%d:%d", o.Hold, o.User, o.Qty))
+			}
+		}
+	}
+	for user, b := range byUser {
+		buyers = append(buyers, user.String(), strconv.Itoa(b.units)+"|"+b.records.String())
+	}
+	return buyers, open
+}
+
+// Resume drops the old stream, makes a new one with its group, sets epoch and seq, and lets buys in again, from
+// this node at once.
+func (l *Ledger) Resume(ctx context.Context, partition int, epoch, seq int64) error {
+	k, err := l.keys(partition)
+	if err != nil {
+		return err
+	}
+	keys := []string{k.meta, k.orders, k.waiting, k.attempts}
+	reply, err := resumeScript.run(ctx, l.client, keys, epoch, seq)
+	if err != nil {
+		return err
+	}
+	if code := integer(reply[0]); code != 1 {
+		if err := l.turnedAway(partition, code); err != nil {
+			return err
+		}
+	}
+	l.SetEpoch(partition, epoch)
+	return nil
+}

@@ -1,0 +1,244 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// holdsPage is how many holds a step of a scan reads, about.
+const holdsPage = 1000
+
+// Create writes a sale that was never loaded, unarmed; an existing one is left as it is (I7). The orders of the
+// state are not looked at: what was never loaded has none.
+func (l *Ledger) Create(ctx context.Context, epoch int64, s app.SaleState) error {
+	k, err := l.keys(s.Sale.Partition)
+	if err != nil {
+		return err
+	}
+	keys := []string{k.meta, k.sale(s.Sale.ID), k.buyers(s.Sale.ID), k.open(s.Sale.ID)}
+	reply, err := createScript.run(ctx, l.client, keys, append([]any{epoch}, saleFields(s)...)...)
+	if err != nil {
+		return err
+	}
+	if code := integer(reply[0]); code != 1 {
+		return l.turnedAway(s.Sale.Partition, code)
+	}
+	return nil
+}
+
+// saleFields are the field, value pairs of a sale hash, unarmed.
+func saleFields(s app.SaleState) []any {
+	paused := 0
+	if s.Sale.Paused {
+		paused = 1
+	}
+	return []any{
+		"price", s.Sale.PriceFen, "version", s.Sale.Version,
+		"opens", int64(s.Sale.OpensAt), "closes", int64(s.Sale.ClosesAt), "limit", s.Sale.Limit, "cap", s.Sale.Cap,
+		"initial", s.Sale.Initial, "added", s.Sale.Added,
+		"stock", s.Stock, "held", s.Held, "sold", s.Sold, "withdrawn", s.Withdrawn, "burnt", 0,
+		"tickets", s.Tickets, "done", s.Tickets, "paused", paused, "armed", 0, "rest_until", 0,
+	}
+}
+
+// Arm lets an existing sale sell. ErrLost: there is no such sale in Redis.
+func (l *Ledger) Arm(ctx context.Context, epoch int64, sale app.SaleRef) error {
+	k, err := l.keys(sale.Partition)
+	if err != nil {
+		return err
+	}
+	reply, err := armScript.run(ctx, l.client, []string{k.meta, k.sale(sale.ID)}, epoch)
+	if err != nil {
+		return err
+	}
+	if code := integer(reply[0]); code != 1 {
+		return l.turnedAway(sale.Partition, code)
+	}
+	return nil
+}
+
+// Retire deletes the keys of a closed sale of which nothing is left; false when something is.
+func (l *Ledger) Retire(ctx context.Context, sale app.SaleRef) (bool, error) {
+	k, err := l.keys(sale.Partition)
+	if err != nil {
+		return false, err
+	}
+	keys := []string{k.meta, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID), k.watching(sale.ID)}
+	reply, err := retireScript.run(ctx, l.client, keys, l.Epoch(sale.Partition))
+	if err != nil {
+		return false, err
+	}
+	code := integer(reply[0])
+	if code == 1 {
+		return false, nil
+	}
+	return code == codeDone, l.turnedAway(sale.Partition, code)
+}
+
+// counterFields are what Counters reads of a sale, in the order of counters.
+var counterFields = []string{
+	"stock", "held", "sold", "withdrawn", "initial", "added", "tickets", "done", "paused", "version",
+}
+
+// counters reads the values of counterFields; a sale without stock is not in Redis.
+func counters(sale app.ID, values []any) app.Counters {
+	c := app.Counters{Sale: sale}
+	if len(values) != len(counterFields) || values[0] == nil {
+		return c
+	}
+	n := func(i int) int64 { return number(text(values[i])) }
+	c.Loaded = true
+	c.Stock, c.Held, c.Sold, c.Withdrawn, c.Initial, c.Added = n(0), n(1), n(2), n(3), n(4), n(5)
+	c.Tickets, c.Done, c.Paused, c.Version = n(6), n(7), n(8) == 1, n(9)
+	return c
+}
+
+// Counters reads the numbers of the sales in one pipeline, in the order asked for. Watching is read at most
+// once a second per sale.
+func (l *Ledger) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
+	if len(sales) == 0 {
+		return nil, nil
+	}
+	cmds := make([]*redis.SliceCmd, len(sales))
+	due := l.crowdDue(sales, time.Now())
+	crowds := make([]*redis.MapStringStringCmd, len(due))
+	var now *redis.TimeCmd
+	for _, sale := range sales {
+		if _, err := l.keys(sale.Partition); err != nil {
+			return nil, err
+		}
+	}
+	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, sale := range sales {
+			cmds[i] = p.HMGet(ctx, l.parts[sale.Partition].keys.sale(sale.ID), counterFields...)
+		}
+		for i, sale := range due {
+			crowds[i] = p.HGetAll(ctx, l.parts[sale.Partition].keys.watching(sale.ID))
+		}
+		if len(due) > 0 {
+			now = p.Time(ctx)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read counters of %d sales: %w", len(sales), moment(err))
+	}
+	if now != nil {
+		l.crowdRead(due, crowds, app.MillisOf(now.Val()))
+	}
+	result := make([]app.Counters, len(sales))
+	for i, sale := range sales {
+		result[i] = counters(sale.ID, cmds[i].Val())
+		result[i].Watching = l.watching(sale)
+	}
+	return result, nil
+}
+
+// Buyers lists everyone who ever had a reservation of the sale accepted, with the counters of the same instant.
+func (l *Ledger) Buyers(ctx context.Context, sale app.SaleRef) ([]app.ID, app.Counters, error) {
+	seen, users, _, err := l.look(ctx, sale, "buyers")
+	if err != nil {
+		return nil, app.Counters{}, err
+	}
+	ids := make([]app.ID, 0, len(users))
+	for _, user := range users {
+		if id, err := app.ParseID(text(user)); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, seen.Counters, nil
+}
+
+// Audit reads a sale in one script.
+func (l *Ledger) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit, error) {
+	seen, buyers, open, err := l.look(ctx, sale, "all")
+	if err != nil {
+		return app.SaleAudit{}, err
+	}
+	seen.Units = make(map[app.ID]int64, len(buyers)/2)
+	for i := 0; i+1 < len(buyers); i += 2 {
+		user, err := app.ParseID(text(buyers[i]))
+		if err != nil {
+			return app.SaleAudit{}, fmt.Errorf("%w: buyer: %w", app.ErrData, err)
+		}
+		units, _, _ := strings.Cut(text(buyers[i+1]), "|")
+		seen.Units[user] = number(units)
+	}
+	for i := 0; i+1 < len(open); i += 2 {
+		hold, err := parseHold(text(open[i]), text(open[i+1]))
+		if err != nil {
+			return app.SaleAudit{}, err
+		}
+		seen.Holds = append(seen.Holds, hold)
+	}
+	return seen, nil
+}
+
+// look runs audit.lua: the sale's numbers, its buyers and its open holds in one instant.
+func (l *Ledger) look(ctx context.Context, sale app.SaleRef, what string) (seen app.SaleAudit, buyers, open []any, err error) {
+	k, err := l.keys(sale.Partition)
+	if err != nil {
+		return seen, nil, nil, err
+	}
+	keys := []string{k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
+	reply, err := auditScript.run(ctx, l.client, keys, what)
+	if err != nil {
+		return seen, nil, nil, err
+	}
+	fields := list(reply[0])
+	hash := make(map[string]any, len(fields)/2)
+	for i := 0; i+1 < len(fields); i += 2 {
+		hash[text(fields[i])] = fields[i+1]
+	}
+	values := make([]any, len(counterFields))
+	for i, f := range counterFields {
+		values[i] = hash[f]
+	}
+	seen.Counters = counters(sale.ID, values)
+	seen.Burnt = number(text(hash["burnt"]))
+	return seen, list(reply[1]), list(reply[2]), nil
+}
+
+// Holds walks through the open holds of a sale; the next cursor is 0 at the end.
+func (l *Ledger) Holds(ctx context.Context, sale app.SaleRef, cursor uint64) ([]app.OpenHold, uint64, error) {
+	k, err := l.keys(sale.Partition)
+	if err != nil {
+		return nil, 0, err
+	}
+	pairs, next, err := l.client.HScan(ctx, k.open(sale.ID), cursor, "", holdsPage).Result()
+	if err != nil {
+		return nil, 0, fmt.Errorf("scan holds of sale %s: %w", sale.ID, moment(err))
+	}
+	holds := make([]app.OpenHold, 0, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		hold, err := parseHold(pairs[i], pairs[i+1])
+		if err != nil {
+			return nil, 0, err
+		}
+		holds = append(holds, hold)
+	}
+	return holds, next, nil
+}
+
+// parseHold reads a field of a sale's open hash: order → hold:user:qty.
+func parseHold(order, value string) (app.OpenHold, error) {
+	parts := strings.Split(value, ":")
+	id, err := app.ParseID(order)
+	if err != nil || len(parts) != 3 {
+		return app.OpenHold{}, fmt.Errorf("%w: hold %q of order %q", app.ErrData, value, order)
+	}
+	return app.OpenHold{Order: id, Hold: number(parts[0]), User: app.ID(number(parts[1])), Qty: int(number(parts[2]))}, nil
+}
+
+// number reads a decimal that a script of this package has written; anything else is 0.
+func number(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}

@@ -1,0 +1,152 @@
+package streams
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // the name that Redis itself gives a script
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+//go:embed lua/*.lua
+var luaFiles embed.FS
+
+// script is one Lua file. Its contract is the header of the file.
+type script struct {
+	name string
+	text string
+	sha  string
+}
+
+var (
+	reserveScript = load("reserve")
+	returnScript  = load("return")
+	holdScript    = load("hold")
+	createScript  = load("create")
+	armScript     = load("arm")
+	restoreScript = load("restore")
+	pauseScript   = load("pause")
+	resumeScript  = load("resume")
+	settleScript  = load("settle")
+	buryScript    = load("bury")
+	takeScript    = load("take")
+	renewScript   = load("renew")
+	dropScript    = load("drop")
+	leaveScript   = load("leave")
+	lagScript     = load("lag")
+	trimScript    = load("trim")
+	auditScript   = load("audit")
+	retireScript  = load("retire")
+)
+
+func load(name string) *script {
+	text, err := luaFiles.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err) // embedded at build time
+	}
+	sum := sha1.Sum(text) //nolint:gosec // see above
+	return &script{name: name, text: string(text), sha: hex.EncodeToString(sum[:])}
+}
+
+// Codes that every script uses in the same sense for a call that was turned away as a whole.
+const (
+	codeDone       = 0
+	codeNotLoaded  = int64(app.VerdictNotLoaded)
+	codeRebuilding = int64(app.VerdictRebuild)
+	codeEpoch      = int64(app.VerdictEpoch)
+	codeAbsent     = 16 // Redis knows nothing of the partition
+	codeBroken     = 17 // a key has a wrong type: someone else wrote to it
+	codeRejected   = 18 // an argument or the partition's state does not fit
+)
+
+// run calls the script; one that Redis has lost (restart, SCRIPT FLUSH) is sent again in full.
+func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []string, args ...any) ([]any, error) {
+	reply, err := client.EvalSha(ctx, s.sha, keys, args...).Slice()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		reply, err = client.Eval(ctx, s.text, keys, args...).Slice()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("script %s: %w", s.name, moment(err))
+	}
+	return reply, nil
+}
+
+// call is one run of a script within a pipeline.
+type call struct {
+	keys []string
+	args []any
+}
+
+// runAll makes the calls in one pipeline and answers the replies in their order. A pipeline does not heal by
+// itself: calls that came back with NOSCRIPT did nothing, and exactly they are made again.
+func (s *script) runAll(ctx context.Context, client redis.UniversalClient, calls []call) ([][]any, error) {
+	replies := make([][]any, len(calls))
+	todo := make([]int, len(calls))
+	for i := range todo {
+		todo[i] = i
+	}
+	for try := 0; len(todo) > 0; try++ {
+		cmds := make([]*redis.Cmd, len(todo))
+		// Its error is the first of the commands' errors, which are looked at one by one.
+		_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, at := range todo {
+				if try == 0 {
+					cmds[i] = p.EvalSha(ctx, s.sha, calls[at].keys, calls[at].args...)
+				} else {
+					cmds[i] = p.Eval(ctx, s.text, calls[at].keys, calls[at].args...)
+				}
+			}
+			return nil
+		})
+		var lost []int
+		for i, at := range todo {
+			reply, err := cmds[i].Slice()
+			switch {
+			case err == nil:
+				replies[at] = reply
+			case try == 0 && redis.HasErrorPrefix(err, "NOSCRIPT"):
+				lost = append(lost, at)
+			default:
+				return nil, fmt.Errorf("script %s: %w", s.name, moment(err))
+			}
+		}
+		todo = lost
+	}
+	return replies, nil
+}
+
+// moment marks whatever Redis or the way to it failed with: the outcome is unknown or nothing happened, and
+// every call of this package is safe to repeat.
+func moment(err error) error {
+	if err == nil || errors.Is(err, app.ErrMoment) {
+		return err
+	}
+	return errors.Join(app.ErrMoment, err)
+}
+
+// noGroup tells whether the stream or its group is not there.
+func noGroup(err error) bool { return err != nil && strings.Contains(err.Error(), "NOGROUP") }
+
+// integer reads a number of a reply; anything else is 0.
+func integer(v any) int64 {
+	n, _ := v.(int64)
+	return n
+}
+
+// text reads a string of a reply; anything else is "".
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// list reads a nested reply; anything else is empty.
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}

@@ -1,0 +1,148 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// restAfterEmpty is how long units rest that come back to an empty stock: longer than any sold-out flag that
+// a node may still have (app.FlagLife), so that nobody is accepted whom a valid flag does not know (I9).
+const restAfterEmpty = app.FlagLife + 50*time.Millisecond
+
+// Options say on what the ledger works.
+type Options struct {
+	// Client is for everything that answers at once. Its MaxRetries must be -1: this package repeats calls itself,
+	// with the same identity, and a hidden repetition would only stretch its deadlines.
+	Client redis.UniversalClient
+	// BlockingClient is for the consumers' blocking reads, apart so that they never keep a buy waiting for a
+	// connection. Nil: Client.
+	BlockingClient redis.UniversalClient
+	// Partitions is how many there are, ≥ 1. It is a property of the stored data.
+	Partitions int
+	// Backlog is how many reservations of one partition may wait for the database. 0: 50,000.
+	Backlog int64
+	// OnStale hears that the partition is not what this node believes: another epoch, being rebuilt, or gone.
+	// It is called often while that lasts and must return at once. Nil: nobody listens.
+	OnStale func(partition int)
+	// Metrics counts what happens here. Nil: nobody looks.
+	Metrics *Metrics
+}
+
+const defaultBacklog = 50_000
+
+// Ledger is the state of the sales in Redis. It implements app.Ledger, app.Rebuilder, app.EpochHolder,
+// app.DeadLetterBox and app.Crowd; gate, consumers and the other duties work on it. Safe for concurrent use.
+type Ledger struct {
+	client   redis.UniversalClient
+	blocking redis.UniversalClient
+	backlog  int64
+	onStale  func(partition int)
+	metrics  *Metrics
+	parts    []partition
+
+	crowdMu sync.Mutex
+	crowd   map[app.SaleRef]crowdReading
+}
+
+// partition is what this node knows of one partition.
+type partition struct {
+	keys  partitionKeys
+	epoch atomic.Int64 // 0: not known yet
+}
+
+var (
+	_ app.Ledger        = (*Ledger)(nil)
+	_ app.Rebuilder     = (*Ledger)(nil)
+	_ app.EpochHolder   = (*Ledger)(nil)
+	_ app.DeadLetterBox = (*Ledger)(nil)
+	_ app.Crowd         = (*Ledger)(nil)
+	_ app.Gate          = (*Gate)(nil)
+)
+
+// New makes a ledger. It touches nothing in Redis; SetEpoch must be called for a partition before anything is
+// bought in it.
+func New(o Options) (*Ledger, error) {
+	if o.Client == nil {
+		return nil, errors.New("streams: no Redis client")
+	}
+	if o.Partitions < 1 {
+		return nil, fmt.Errorf("streams: %d partitions, want at least 1", o.Partitions)
+	}
+	l := &Ledger{
+		client: o.Client, blocking: o.BlockingClient, backlog: o.Backlog, onStale: o.OnStale, metrics: o.Metrics,
+		parts: make([]partition, o.Partitions), crowd: make(map[app.SaleRef]crowdReading),
+	}
+	if l.blocking == nil {
+		l.blocking = l.client
+	}
+	if l.backlog == 0 {
+		l.backlog = defaultBacklog
+	}
+	if l.onStale == nil {
+		l.onStale = func(int) {}
+	}
+	if l.metrics == nil {
+		l.metrics = NewMetrics()
+	}
+	for p := range l.parts {
+		l.parts[p].keys = keysOf(p)
+	}
+	return l, nil
+}
+
+// Partitions is how many there are.
+func (l *Ledger) Partitions() int { return len(l.parts) }
+
+// SetEpoch says which epoch the scripts of this node carry for the partition from now on.
+func (l *Ledger) SetEpoch(partition int, epoch int64) { l.parts[partition].epoch.Store(epoch) }
+
+// Epoch is the epoch that the scripts of this node carry for the partition; 0 means not known yet.
+func (l *Ledger) Epoch(partition int) int64 { return l.parts[partition].epoch.Load() }
+
+// Now is Redis TIME.
+func (l *Ledger) Now(ctx context.Context) (app.Millis, error) {
+	now, err := l.client.Time(ctx).Result()
+	if err != nil {
+		return 0, fmt.Errorf("read Redis time: %w", moment(err))
+	}
+	return app.MillisOf(now), nil
+}
+
+// keys are the keys of a partition; a partition that does not exist is an error of the data.
+func (l *Ledger) keys(partition int) (*partitionKeys, error) {
+	if partition < 0 || partition >= len(l.parts) {
+		return nil, fmt.Errorf("%w: partition %d of %d", app.ErrData, partition, len(l.parts))
+	}
+	return &l.parts[partition].keys, nil
+}
+
+// turnedAway is the error behind a code with which a script turned a whole call away; nil for codeDone.
+func (l *Ledger) turnedAway(partition int, code int64) error {
+	var err error
+	switch code {
+	case codeDone:
+		return nil
+	case codeNotLoaded:
+		return fmt.Errorf("%w: the sale is not in Redis", app.ErrLost)
+	case codeRebuilding:
+		err = fmt.Errorf("%w: the partition is being rebuilt", app.ErrMoment)
+	case codeEpoch:
+		err = app.ErrStaleEpoch
+	case codeAbsent:
+		err = fmt.Errorf("%w: Redis knows nothing of it", app.ErrLost)
+	case codeBroken:
+		err = fmt.Errorf("%w: a key has a wrong type", app.ErrLost)
+	default:
+		return fmt.Errorf("%w: code %d", app.ErrData, code)
+	}
+	l.onStale(partition)
+	return fmt.Errorf("partition %d: %w", partition, err)
+}
