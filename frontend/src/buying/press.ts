@@ -1,0 +1,86 @@
+import { Lost, Refused } from '../live/requests'
+import type { Address, BuyFields, Order, Receipt, Refusal } from '../protocol/types'
+
+/**
+ * One press of Buy. Its content never changes: the key belongs to exactly this quantity and address, and is
+ * kept until the outcome is known.
+ */
+export interface Press {
+  key: string
+  /** Who pressed; another user's press is never repeated. */
+  user: string
+  sale: string
+  qty: number
+  address?: Address
+  pressedAt: number
+}
+
+export type Outcome =
+  | { kind: 'reserved'; receipt: Receipt }
+  /** An order event with this key told the outcome before the reply did. */
+  | { kind: 'settled'; order: Order }
+  | { kind: 'refused'; refusal: Refusal }
+
+/** Where a press is carried to. */
+export interface Counter {
+  buy(fields: BuyFields): Promise<Receipt>
+  /** Resolves as soon as there is a connection with a user. */
+  untilLive(): Promise<void>
+  /** The order that an event has told for this key. */
+  orderOf(key: string): Order | undefined
+  pause(ms: number): Promise<void>
+}
+
+const PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 5_000
+/** A press this close to the opening waits for it instead of being refused. */
+const EDGE_MS = 2_000
+
+/** A key of 26 random characters; randomUUID would need a secure context, which a shop on a LAN is not. */
+export function newKey(): string {
+  const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
+  return Array.from(crypto.getRandomValues(new Uint8Array(26)), (n) => alphabet[n % 32]).join('')
+}
+
+/** Whether the server has not decided yet, so that the same key must be asked again. */
+function undecided(refusal: Refusal): boolean {
+  switch (refusal.code) {
+    case 'busy':
+    case 'internal':
+    case 'rate_limited':
+    case 'unauthorized':
+      return true
+    case 'not_open':
+      return refusal.retry_ms > 0 && refusal.retry_ms <= EDGE_MS
+    default:
+      return false
+  }
+}
+
+/**
+ * Carries a press until its outcome is known. Unknown is not failed: after `busy`, a lost connection or a
+ * silent server the same press is repeated with the same key, as often as it takes; the server gives the
+ * same order for it. `repeating` is called before each repeat.
+ */
+export async function carry(press: Press, counter: Counter, repeating: () => void): Promise<Outcome> {
+  const { key, sale, qty, address } = press
+  const fields = { sale, qty, key, ...(address ? { address } : {}) }
+  for (let repeats = 0; ; repeats++) {
+    await counter.untilLive()
+    const order = counter.orderOf(key)
+    if (order) return { kind: 'settled', order }
+    let asked = 0
+    try {
+      return { kind: 'reserved', receipt: await counter.buy(fields) }
+    } catch (error) {
+      if (error instanceof Refused) {
+        if (!undecided(error.refusal)) return { kind: 'refused', refusal: error.refusal }
+        asked = error.refusal.retry_ms
+      } else if (!(error instanceof Lost)) {
+        throw error
+      }
+    }
+    repeating()
+    await counter.pause(asked || Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 1.5 ** repeats))
+  }
+}

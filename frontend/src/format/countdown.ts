@@ -1,0 +1,21 @@
+/** The time left as people read it: "1:02:03", "02:03", and "00:00" when it is over. */
+export function countdown(ms: number): string {
+  return countdownParts(ms).join(':')
+}
+
+/**
+ * The same in parts, for drawing: hours only when there are any. A second that has begun counts in full, so
+ * that 00:00 appears at the very instant and not a second before it.
+ */
+export function countdownParts(ms: number): string[] {
+  const left = Math.max(0, Math.ceil(ms / 1000))
+  const two = (n: number): string => String(n).padStart(2, '0')
+  const hours = Math.floor(left / 3600)
+  const rest = [two(Math.floor(left / 60) % 60), two(left % 60)]
+  return hours > 0 ? [String(hours), ...rest] : rest
+}
+
+/** The hour and minute of an instant where the reader is. */
+export function clockTime(at: number, lang: string): string {
+  return new Date(at).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hour12: false })
+}

@@ -1,0 +1,19 @@
+const FIRST_MS = 400
+const CEILING_MS = 15_000
+
+/**
+ * How long to wait before the n-th attempt (0 is the first after a loss), in milliseconds. The jitter spreads
+ * thousands of pages that lost the same server at the same instant.
+ */
+export function backoff(attempt: number, random: () => number = Math.random): number {
+  const ceiling = Math.min(CEILING_MS, FIRST_MS * 2 ** Math.min(attempt, 10))
+  return Math.round(ceiling * (0.5 + random() / 2))
+}
+
+/** The close code of a connection whose token ended without a `renew`: come back with a new one. */
+export const TOKEN_ENDED = 4504
+
+/** Close codes 4500–4999 tell a client to stay away; after all others it comes back. */
+export function mayReturn(closeCode: number): boolean {
+  return closeCode < 4500 || closeCode > 4999
+}

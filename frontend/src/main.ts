@@ -1,0 +1,8 @@
+import { createPinia } from 'pinia'
+import { createApp } from 'vue'
+import App from './App.vue'
+import { shopPlugin } from './shop/open'
+import './styles/tokens.css'
+import './styles/base.css'
+
+createApp(App).use(createPinia()).use(shopPlugin).mount('#app')

@@ -1,0 +1,318 @@
+/**
+ * Everything that comes over a wire enters here as `unknown` and leaves as a type of types.ts, or not at
+ * all: a field that is missing or of another kind throws a Malformed that names it. Unknown fields are
+ * ignored, as the protocol demands.
+ */
+import {
+  ERROR_CODES,
+  ORDER_STATES,
+  PHASES,
+  type Address,
+  type Counters,
+  type Image,
+  type Op,
+  type Order,
+  type OrderPage,
+  type PersonalEvent,
+  type Product,
+  type Receipt,
+  type Refusal,
+  type Replies,
+  type Reservation,
+  type Sale,
+  type ServerEvent,
+  type ServerFrame,
+  type Slot,
+  type User,
+  type WatchView,
+  type Welcome,
+} from './types'
+
+/** Wire data that is not what the protocol says. */
+export class Malformed extends Error {
+  override name = 'Malformed'
+}
+
+type Fields = Record<string, unknown>
+
+function fields(value: unknown, what: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Malformed(`${what} is not an object`)
+  }
+  return value as Fields
+}
+
+function list<T>(f: Fields, name: string, item: (value: unknown) => T): T[] {
+  const value = f[name]
+  if (value === undefined || value === null) return []
+  if (!Array.isArray(value)) throw new Malformed(`${name} is not a list`)
+  return value.map(item)
+}
+
+function text(f: Fields, name: string): string {
+  const value = f[name]
+  if (typeof value !== 'string') throw new Malformed(`${name} is not a text`)
+  return value
+}
+
+function id(f: Fields, name: string): string {
+  const value = text(f, name)
+  if (!/^\d{1,19}$/.test(value)) throw new Malformed(`${name} is not an id`)
+  return value
+}
+
+function number(f: Fields, name: string): number {
+  const value = f[name]
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Malformed(`${name} is not a number`)
+  return value
+}
+
+function numberOr(f: Fields, name: string, fallback: number): number {
+  return f[name] === undefined ? fallback : number(f, name)
+}
+
+function oneOf<T extends string>(f: Fields, name: string, words: readonly T[]): T {
+  const value = f[name]
+  if (!words.includes(value as T)) throw new Malformed(`${name} is none of ${words.join(', ')}`)
+  return value as T
+}
+
+/** Fields that may be absent: 0 and "" count as absent too, because Go writes them for "not set". */
+function optional<K extends string, T>(
+  f: Fields,
+  name: K,
+  read: (f: Fields, name: K) => T,
+): Partial<Record<K, T>> {
+  const value = f[name]
+  if (value === undefined || value === null || value === 0 || value === '') return {}
+  return { [name]: read(f, name) } as Partial<Record<K, T>>
+}
+
+function counters(f: Fields): Counters {
+  return {
+    stock: number(f, 'stock'),
+    held: number(f, 'held'),
+    sold: number(f, 'sold'),
+    done: number(f, 'done'),
+    rate: number(f, 'rate'),
+    watching: number(f, 'watching'),
+  }
+}
+
+function parseSlot(value: unknown): Slot {
+  const f = fields(value, 'slot')
+  return {
+    id: id(f, 'id'),
+    phase: oneOf(f, 'phase', PHASES),
+    opens_at: number(f, 'opens_at'),
+    closes_at: number(f, 'closes_at'),
+    sales: number(f, 'sales'),
+  }
+}
+
+/** Pictures come from this site or over https; anything else (javascript:, data:) is dropped. */
+function parseImage(value: unknown): Image {
+  const f = fields(value, 'image')
+  const url = text(f, 'url')
+  const allowed = /^\/(?!\/)/.test(url) || url.startsWith('https://')
+  return { url: allowed ? url : '', alt: f.alt === undefined ? '' : text(f, 'alt') }
+}
+
+function parseProduct(value: unknown): Product {
+  const f = fields(value, 'product')
+  return {
+    id: id(f, 'id'),
+    name: text(f, 'name'),
+    category: text(f, 'category'),
+    images: list(f, 'images', parseImage).filter((image) => image.url !== ''),
+    list_price_fen: number(f, 'list_price_fen'),
+  }
+}
+
+export function parseSale(value: unknown): Sale {
+  const f = fields(value, 'sale')
+  return {
+    id: id(f, 'id'),
+    slot: id(f, 'slot'),
+    product: parseProduct(f.product),
+    price_fen: number(f, 'price_fen'),
+    initial: number(f, 'initial'),
+    added: number(f, 'added'),
+    limit: number(f, 'limit'),
+    phase: oneOf(f, 'phase', PHASES),
+    paused: f.paused === true,
+    challenge: text(f, 'challenge'),
+    opens_at: number(f, 'opens_at'),
+    closes_at: number(f, 'closes_at'),
+    ...counters(f),
+  }
+}
+
+export function parseAddress(value: unknown): Address {
+  const f = fields(value, 'address')
+  return { name: text(f, 'name'), phone: text(f, 'phone'), text: text(f, 'text') }
+}
+
+export function parseOrder(value: unknown): Order {
+  const f = fields(value, 'order')
+  return {
+    id: id(f, 'id'),
+    sale: id(f, 'sale'),
+    product_name: text(f, 'product_name'),
+    qty: number(f, 'qty'),
+    price_fen: number(f, 'price_fen'),
+    amount_fen: number(f, 'amount_fen'),
+    state: oneOf(f, 'state', ORDER_STATES),
+    ticket: number(f, 'ticket'),
+    rev: number(f, 'rev'),
+    created_at: number(f, 'created_at'),
+    ...optional(f, 'reason', text),
+    ...optional(f, 'pay_by', number),
+    ...optional(f, 'paid_at', number),
+    ...optional(f, 'cancelled_at', number),
+    ...optional(f, 'tracking', text),
+    ...optional(f, 'address', (o, name) => parseAddress(o[name])),
+  }
+}
+
+function parseReservation(value: unknown): Reservation {
+  const f = fields(value, 'reservation')
+  return {
+    order: id(f, 'order'),
+    sale: id(f, 'sale'),
+    qty: number(f, 'qty'),
+    key: text(f, 'key'),
+    ticket: number(f, 'ticket'),
+    created_at: number(f, 'created_at'),
+  }
+}
+
+export function parseUser(value: unknown): User {
+  const f = fields(value, 'user')
+  return { id: id(f, 'id'), name: f.name === undefined ? '' : text(f, 'name') }
+}
+
+function parsePersonal(value: unknown): PersonalEvent {
+  const f = fields(value, 'event')
+  return { ev: 'order', cursor: text(f, 'cursor'), key: text(f, 'key'), order: parseOrder(f.order) }
+}
+
+function parseMissed(f: Fields): PersonalEvent[] {
+  return list(f, 'missed', (value) => value)
+    .filter((value) => fields(value, 'event').ev === 'order')
+    .map(parsePersonal)
+}
+
+function parseWelcome(value: unknown): Welcome {
+  const f = fields(value, 'hello')
+  return {
+    now: number(f, 'now'),
+    cursor: f.cursor === undefined ? '' : text(f, 'cursor'),
+    missed: parseMissed(f),
+    reset: f.reset === true,
+    reservations: list(f, 'reservations', parseReservation),
+    ...(f.user === undefined || f.user === null ? {} : { user: parseUser(f.user) }),
+  }
+}
+
+function parseWatch(value: unknown): WatchView {
+  const f = fields(value, 'watch')
+  return { slots: list(f, 'slots', parseSlot), sales: list(f, 'sales', parseSale) }
+}
+
+function parseReceipt(value: unknown): Receipt {
+  const f = fields(value, 'receipt')
+  return {
+    order: id(f, 'order'),
+    ticket: number(f, 'ticket'),
+    place: number(f, 'place'),
+    state: oneOf(f, 'state', ORDER_STATES),
+  }
+}
+
+function parseOrders(value: unknown): OrderPage {
+  const f = fields(value, 'orders')
+  return { orders: list(f, 'orders', parseOrder), more: f.more === true }
+}
+
+function parseTime(value: unknown): Replies['time'] {
+  const f = fields(value, 'time')
+  return { t0: number(f, 't0'), now: number(f, 'now') }
+}
+
+const replyParsers: { [O in Op]: (ok: unknown) => Replies[O] } = {
+  hello: parseWelcome,
+  time: parseTime,
+  watch: parseWatch,
+  buy: parseReceipt,
+  cancel: (ok) => ({ state: oneOf(fields(ok, 'cancel'), 'state', ORDER_STATES) }),
+  orders: parseOrders,
+  renew: (ok) => ok,
+  unwatch: (ok) => ok,
+  seen: (ok) => ok,
+}
+
+/** Reads the `ok` of a reply to the given op. */
+export function parseReply<O extends Op>(op: O, ok: unknown): Replies[O] {
+  return replyParsers[op](ok)
+}
+
+/** Reads an error object; a code this page does not know yet counts as `internal`. */
+export function parseRefusal(value: unknown): Refusal {
+  const f = fields(value, 'error')
+  const code = ERROR_CODES.find((known) => known === f.code) ?? 'internal'
+  return {
+    code,
+    message: typeof f.message === 'string' ? f.message : '',
+    retry_ms: numberOr(f, 'retry_ms', 0),
+    orders: list(f, 'orders', (item) => {
+      const order = fields(item, 'order')
+      return { id: id(order, 'id'), state: oneOf(order, 'state', ORDER_STATES) }
+    }),
+  }
+}
+
+function parseEvent(f: Fields): ServerEvent | undefined {
+  switch (f.ev) {
+    case 'tick':
+      return {
+        ev: 'tick',
+        now: number(f, 'now'),
+        sales: list(f, 'sales', (item) => {
+          const line = fields(item, 'tick')
+          return { id: id(line, 'id'), ...counters(line) }
+        }),
+      }
+    case 'slot':
+      return { ev: 'slot', slot: parseSlot({ ...f, id: f.slot }) }
+    case 'sale':
+      return { ev: 'sale', sale: parseSale(f.sale) }
+    case 'order':
+      return parsePersonal(f)
+    case 'notice':
+      return { ev: 'notice', level: text(f, 'level'), text: text(f, 'text') }
+    case 'bye':
+      return { ev: 'bye', code: numberOr(f, 'code', 0), retry_ms: numberOr(f, 'retry_ms', 0) }
+    default:
+      return undefined
+  }
+}
+
+/** Reads one text frame from the server. */
+export function parseFrame(data: unknown): ServerFrame {
+  if (typeof data !== 'string') throw new Malformed('frame is not text')
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch {
+    throw new Malformed('frame is not JSON')
+  }
+  const f = fields(value, 'frame')
+  if (f.ev !== undefined) {
+    const event = parseEvent(f)
+    return event ? { kind: 'event', event } : { kind: 'unknown' }
+  }
+  const frameId = number(f, 'id')
+  if (f.error !== undefined) return { kind: 'error', id: frameId, error: parseRefusal(f.error) }
+  return { kind: 'ok', id: frameId, ok: f.ok }
+}

@@ -1,0 +1,155 @@
+import { defineStore } from 'pinia'
+import { computed, ref } from 'vue'
+import type { Press } from '../buying/press'
+import { compareIds } from '../format/ids'
+import type {
+  Order,
+  OrderEvent,
+  OrderPage,
+  OrderState,
+  Receipt,
+  Reservation,
+  Sale,
+  Welcome,
+} from '../protocol/types'
+import { useSales } from './sales'
+
+/** Whether the shopper still waits for something to happen with the order. */
+export function isRunning(state: OrderState): boolean {
+  return state === 'reserved' || state === 'pending'
+}
+
+/**
+ * The shopper's own orders, newest first. They come from three sides (replies, events, pages) in any order;
+ * `rev` tells which of two versions is the newer one.
+ */
+export const useOrders = defineStore('orders', () => {
+  const sales = useSales()
+  const byId = ref(new Map<string, Order>())
+  const idOfKey = new Map<string, string>()
+  let owner: string | undefined
+  /** Where the personal log was read up to; empty for a fresh page. */
+  const cursor = ref('')
+  /** Older orders exist that were not read yet. */
+  const more = ref(false)
+  const loaded = ref(false)
+
+  const all = computed(() => [...byId.value.values()].sort((a, b) => compareIds(b.id, a.id)))
+  const running = computed(() => all.value.filter((order) => isRunning(order.state)))
+
+  function upsert(order: Order): void {
+    const known = byId.value.get(order.id)
+    if (!known || order.rev > known.rev) byId.value.set(order.id, order)
+  }
+
+  function draw(
+    sale: Sale | undefined,
+    qty: number,
+  ): Pick<Order, 'product_name' | 'price_fen' | 'amount_fen'> {
+    const price = sale?.price_fen ?? 0
+    return { product_name: sale?.product.name ?? '', price_fen: price, amount_fen: price * qty }
+  }
+
+  /** Takes the answer to a buy. When an event was quicker, its order stays. */
+  function reserve(press: Press, receipt: Receipt, now: number): void {
+    idOfKey.set(press.key, receipt.order)
+    upsert({
+      id: receipt.order,
+      sale: press.sale,
+      qty: press.qty,
+      ticket: receipt.ticket,
+      state: 'reserved',
+      rev: 0,
+      created_at: now,
+      ...draw(sales.byId.get(press.sale), press.qty),
+      ...(press.address ? { address: press.address } : {}),
+    })
+  }
+
+  function adopt(r: Reservation): void {
+    idOfKey.set(r.key, r.order)
+    const { sale, qty, ticket, created_at } = r
+    upsert({
+      id: r.order,
+      sale,
+      qty,
+      ticket,
+      created_at,
+      state: 'reserved',
+      rev: 0,
+      ...draw(sales.byId.get(sale), qty),
+    })
+  }
+
+  function hear(event: OrderEvent): void {
+    idOfKey.set(event.key, event.order.id)
+    cursor.value = event.cursor
+    upsert(event.order)
+  }
+
+  /**
+   * Takes what a hello told. True when it is not enough and the orders must be read again: at the first
+   * hello, after a reset, or when a reservation vanished without an event.
+   */
+  function welcome(w: Welcome): boolean {
+    w.missed.forEach(hear)
+    w.reservations.forEach(adopt)
+    cursor.value = w.cursor
+    const waiting = new Set(w.reservations.map((r) => r.order))
+    const vanished = all.value.some((order) => order.state === 'reserved' && !waiting.has(order.id))
+    return !loaded.value || w.reset || vanished
+  }
+
+  /**
+   * Takes the newest page of orders after such a hello. A reservation that neither the hello nor the page
+   * knows is lost on the server (only embedded stores do that) and is forgotten; its ids are returned.
+   */
+  function restart(page: OrderPage, reservations: Reservation[]): string[] {
+    page.orders.forEach(upsert)
+    more.value = page.more
+    loaded.value = true
+    const alive = new Set(reservations.map((r) => r.order))
+    const lost = all.value
+      .filter((order) => order.state === 'reserved' && !alive.has(order.id))
+      .map((o) => o.id)
+    lost.forEach((id) => byId.value.delete(id))
+    return lost
+  }
+
+  /** Takes a page of older orders. */
+  function append(page: OrderPage): void {
+    page.orders.forEach(upsert)
+    more.value = page.more
+  }
+
+  function ofKey(key: string): Order | undefined {
+    return byId.value.get(idOfKey.get(key) ?? '')
+  }
+
+  /** Says whose orders these are from now on: nothing of another user may stay. */
+  function belongTo(user: string | undefined): void {
+    if (user === owner) return
+    owner = user
+    byId.value.clear()
+    idOfKey.clear()
+    cursor.value = ''
+    more.value = loaded.value = false
+  }
+
+  return {
+    byId,
+    cursor,
+    more,
+    loaded,
+    all,
+    running,
+    upsert,
+    reserve,
+    hear,
+    belongTo,
+    welcome,
+    restart,
+    append,
+    ofKey,
+  }
+})

@@ -1,0 +1,46 @@
+import { defineStore } from 'pinia'
+import { computed, ref } from 'vue'
+import { compareIds } from '../format/ids'
+import type { Sale, TickLine } from '../protocol/types'
+import { useSlots } from './slots'
+
+/** The sales that were told by snapshots, with their numbers of this moment. */
+export const useSales = defineStore('sales', () => {
+  const slots = useSlots()
+  const byId = ref(new Map<string, Sale>())
+  /** Slots whose sales were read on this connection or an earlier one. */
+  const readSlots = ref(new Set<string>())
+
+  /** The sales of the shown slot; undefined while they are still to come. */
+  const shown = computed(() => {
+    const slot = slots.shown
+    if (!slot || !readSlots.value.has(slot.id)) return undefined
+    return [...byId.value.values()]
+      .filter((sale) => sale.slot === slot.id)
+      .sort((a, b) => compareIds(a.id, b.id))
+  })
+
+  /** Takes the snapshot of a slot: what it no longer holds is gone from the slot. */
+  function replaceSlot(slot: string, fresh: Sale[]): void {
+    const kept = new Set(fresh.map((sale) => sale.id))
+    for (const sale of byId.value.values()) {
+      if (sale.slot === slot && !kept.has(sale.id)) byId.value.delete(sale.id)
+    }
+    fresh.forEach(change)
+    readSlots.value.add(slot)
+  }
+
+  function change(sale: Sale): void {
+    byId.value.set(sale.id, sale)
+  }
+
+  /** Takes the newest numbers; a tick may name a sale that is no longer watched. */
+  function tick(lines: TickLine[]): void {
+    for (const { id, ...counters } of lines) {
+      const sale = byId.value.get(id)
+      if (sale) Object.assign(sale, counters)
+    }
+  }
+
+  return { byId, shown, replaceSlot, change, tick }
+})

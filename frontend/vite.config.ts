@@ -1,0 +1,25 @@
+import vue from '@vitejs/plugin-vue'
+import { defineConfig } from 'vitest/config'
+
+const server = '127.0.0.1:8080'
+
+export default defineConfig({
+  plugins: [vue()],
+  server: {
+    proxy: {
+      '/api': `http://${server}`,
+      '/ws': { target: `ws://${server}`, ws: true },
+    },
+  },
+  build: {
+    // The first versions that know light-dark(); everything else the page uses is older.
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    // The server's content security policy allows no data: addresses and no inline scripts.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  test: {
+    environment: 'happy-dom',
+    include: ['src/**/*.test.ts'],
+  },
+})
