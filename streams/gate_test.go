@@ -32,7 +32,7 @@ func TestNeverOversold(t *testing.T) {
 						return
 					}
 					switch d.Verdict {
-					case app.VerdictReserved:
+					case app.VerdictReserved, app.VerdictRepeated:
 						mu.Lock()
 						if old, taken := tickets[d.Ticket]; taken && old != d.Order {
 							t.Errorf("ticket %d given to %d and %d", d.Ticket, old, d.Order)

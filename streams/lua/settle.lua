@@ -45,10 +45,13 @@ for i = 2, #ARGV, 4 do
   end
 end
 
--- 4. A sale that is not there is not made (I7).
+-- 4. A sale that is not there is not made (I7); no more tickets are done than were given out, even after somebody
+--    has made the group anew and all entries come again.
 for sale = 5, #KEYS do
-  if done[sale] and redis.call('EXISTS', KEYS[sale]) == 1 then
-    redis.call('HINCRBY', KEYS[sale], 'done', string.format('%d', done[sale]))
+  local numbers = done[sale] and redis.call('HMGET', KEYS[sale], 'done', 'tickets')
+  if numbers and numbers[1] then
+    local settled = math.min(tonumber(numbers[1]) + done[sale], tonumber(numbers[2]))
+    redis.call('HSET', KEYS[sale], 'done', string.format('%d', settled))
   end
 end
 if total > 0 then redis.call('HINCRBY', KEYS[1], 'waiting', string.format('%d', -total)) end

@@ -1,0 +1,100 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// claimIdle takes over entries that have been idle for longer than any living consumer leaves them, and handles
+// them. The delivery counts do not rise by it: nobody failed.
+func (c *Consumer) claimIdle(ctx context.Context) error {
+	if time.Now().Before(c.claimAt) {
+		return nil
+	}
+	entries, err := c.claim(ctx)
+	if err != nil {
+		return err
+	}
+	if int64(len(entries)) < c.options.Batch {
+		c.claimAt = time.Now().Add(c.options.ClaimIdle / 2)
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	c.ledger.metrics.claimed.Add(float64(len(entries)))
+	slog.InfoContext(ctx, "claimed entries of a consumer that is gone", "partition", c.partition, "entries", len(entries))
+	return c.process(ctx, entries)
+}
+
+// claim answers the entries that are now this consumer's.
+func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
+	pending, err := c.ledger.client.XPendingExt(ctx, &redis.XPendingExtArgs{
+		Stream: c.keys.orders, Group: group, Idle: c.options.ClaimIdle, Start: "-", End: "+", Count: c.options.Batch,
+	}).Result()
+	if noGroup(err) {
+		return nil, c.ensureGroup(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for idle entries: %w", moment(err))
+	}
+	ids := make([]string, 0, len(pending))
+	for _, p := range pending {
+		if _, mine := c.later[p.ID]; !mine {
+			ids = append(ids, p.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	// Redis checks the idle time once more: of two who claim at once, one gets the entry.
+	ids, err = c.ledger.client.XClaimJustID(ctx, &redis.XClaimArgs{
+		Stream: c.keys.orders, Group: group, Consumer: c.name, MinIdle: c.options.ClaimIdle, Messages: ids,
+	}).Result()
+	if err != nil {
+		return nil, fmt.Errorf("claim idle entries: %w", moment(err))
+	}
+	return c.fetch(ctx, ids)
+}
+
+// fetch reads entries by their ids; one that is no longer in the stream comes without content.
+func (c *Consumer) fetch(ctx context.Context, ids []string) ([]app.Entry, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	cmds := make([]*redis.XMessageSliceCmd, len(ids))
+	_, err := c.ledger.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, id := range ids {
+			cmds[i] = p.XRange(ctx, c.keys.orders, id, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read claimed entries: %w", moment(err))
+	}
+	messages := make([]redis.XMessage, len(ids))
+	for i, id := range ids {
+		messages[i] = redis.XMessage{ID: id}
+		if found := cmds[i].Val(); len(found) > 0 {
+			messages[i] = found[0]
+		}
+	}
+	return c.parse(messages), nil
+}
+
+// renew keeps others from claiming entries that are still being worked on. A failure is left to the next time:
+// the worst that comes of it is that someone does the same once more.
+func (c *Consumer) renew(ctx context.Context, entries []app.Entry) {
+	ids := make([]string, len(entries))
+	for i := range entries {
+		ids[i] = entries[i].StreamID
+	}
+	_ = c.ledger.client.XClaimJustID(ctx, &redis.XClaimArgs{
+		Stream: c.keys.orders, Group: group, Consumer: c.name, Messages: ids,
+	}).Err()
+}

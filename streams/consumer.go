@@ -1,0 +1,263 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// ConsumerOptions say how entries are consumed; zero fields have the defaults named.
+type ConsumerOptions struct {
+	Batch      int64         // entries per batch, ≤ 1,000. 500
+	Block      time.Duration // how long a read waits for new entries; bounds the shutdown. 500 ms
+	ClaimIdle  time.Duration // entries idle for longer belong to a consumer that is gone. 10 s
+	Attempts   int           // failures of one entry on its own account until it is dead. 5
+	RetryPause time.Duration // pause before the second attempt at such an entry; it doubles. 100 ms
+}
+
+func (o ConsumerOptions) withDefaults() ConsumerOptions {
+	if o.Batch == 0 {
+		o.Batch = 500
+	}
+	if o.Block == 0 {
+		o.Block = 500 * time.Millisecond
+	}
+	if o.ClaimIdle == 0 {
+		o.ClaimIdle = 10 * time.Second
+	}
+	if o.Attempts == 0 {
+		o.Attempts = 5
+	}
+	if o.RetryPause == 0 {
+		o.RetryPause = 100 * time.Millisecond
+	}
+	return o
+}
+
+// Consumer takes the entries of one partition to their handler. An entry is
+//
+//	new ── read ─→ mine, pending ── handled, settled ─→ gone from the group
+//	                    │  ▲ fault of the moment: the batch again, its claim renewed
+//	                    │  └ failed alone: this entry again later, the others are settled
+//	                    ├─ failed alone too often: refused row, dead letter
+//	                    └─ its consumer is gone: another one claims it (claim.go)
+//
+// Any number of nodes may consume the same partition, each under its own name.
+type Consumer struct {
+	ledger    *Ledger
+	partition int
+	keys      *partitionKeys
+	name      string
+	handler   app.EntryHandler
+	options   ConsumerOptions
+
+	// What follows belongs to the goroutine in Run.
+	history string           // own pending entries up to here were read; "" when all were
+	later   map[string]retry // stream id → an entry that failed alone
+	claimAt time.Time        // when to look for idle entries again
+}
+
+// retry is an entry that failed alone and waits for its next attempt.
+type retry struct {
+	entry app.Entry
+	at    time.Time
+}
+
+// NewConsumer makes the consumer of a partition. The name must be this node's alone, and the same after a restart if
+// that is possible: it finds its own pending entries at once then.
+func NewConsumer(l *Ledger, partition int, name string, handler app.EntryHandler, o ConsumerOptions) *Consumer {
+	return &Consumer{
+		ledger: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
+		options: o.withDefaults(), history: "0", later: make(map[string]retry),
+	}
+}
+
+// Run consumes until ctx ends; the batch at hand is finished first, within five seconds. A consumer without pending
+// entries then leaves the group.
+func (c *Consumer) Run(ctx context.Context) error {
+	back := backoff{first: firstBack, longest: longestOff}
+	for ctx.Err() == nil {
+		if c.ledger.Epoch(c.partition) == 0 {
+			sleep(ctx, firstBack) // the server has not looked at this partition yet
+			continue
+		}
+		if err := c.runOnce(ctx); err != nil {
+			if ctx.Err() == nil {
+				slog.WarnContext(ctx, "consume", "partition", c.partition, "err", err)
+			}
+			c.startOver()
+			sleep(ctx, back.next())
+			continue
+		}
+		back.reset()
+	}
+	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if _, err := leaveScript.run(bye, c.ledger.client, []string{c.keys.orders}, c.name); err != nil {
+		slog.WarnContext(ctx, "leave the group", "partition", c.partition, "consumer", c.name, "err", err)
+	}
+	return nil
+}
+
+// startOver forgets what is at hand. Nothing is lost: it is all pending under this consumer's name, and read again.
+func (c *Consumer) startOver() {
+	c.history = "0"
+	clear(c.later)
+}
+
+// runOnce takes over what gone consumers left, tries again what failed, and handles one batch of what is new.
+func (c *Consumer) runOnce(ctx context.Context) error {
+	if err := c.claimIdle(ctx); err != nil {
+		return err
+	}
+	if err := c.retryFailed(ctx); err != nil {
+		return err
+	}
+	entries, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
+	return c.process(ctx, entries)
+}
+
+// read answers the next batch: first what is pending under this name from before, then what is new.
+func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
+	args := &redis.XReadGroupArgs{
+		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.patience(), Streams: []string{c.keys.orders, ">"},
+	}
+	if c.history != "" {
+		args.Streams[1], args.Block = c.history, -1
+	}
+	streams, err := c.ledger.blocking.XReadGroup(ctx, args).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		c.history = ""
+		return nil, nil
+	case noGroup(err):
+		return nil, errors.Join(fmt.Errorf("read entries: %w", moment(err)), c.ensureGroup(ctx))
+	case err != nil:
+		return nil, fmt.Errorf("read entries: %w", moment(err))
+	}
+	var messages []redis.XMessage
+	if len(streams) > 0 {
+		messages = streams[0].Messages
+	}
+	if c.history != "" {
+		c.history = ""
+		if len(messages) > 0 {
+			c.history = messages[len(messages)-1].ID
+		}
+	}
+	return c.parse(messages), nil
+}
+
+// patience is how long a read may wait: not beyond the next thing to do.
+func (c *Consumer) patience() time.Duration {
+	wait := c.options.Block
+	now := time.Now()
+	for _, r := range c.later {
+		wait = min(wait, r.at.Sub(now))
+	}
+	wait = min(wait, c.claimAt.Sub(now))
+	return max(wait, time.Millisecond)
+}
+
+// parse reads entries, without those that wait for their next attempt.
+func (c *Consumer) parse(messages []redis.XMessage) []app.Entry {
+	entries := make([]app.Entry, 0, len(messages))
+	for _, m := range messages {
+		if _, failed := c.later[m.ID]; !failed {
+			entries = append(entries, parseEntry(c.partition, m))
+		}
+	}
+	return entries
+}
+
+// ensureGroup makes the group where it is missing, from the very first entry on: what was settled before is
+// found settled. It does not make the stream. One that is absent was lost, and an empty one in its place would
+// hide that (I7).
+func (c *Consumer) ensureGroup(ctx context.Context) error {
+	err := c.ledger.client.XGroupCreate(ctx, c.keys.orders, group, "0").Err()
+	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
+		c.ledger.onStale(c.partition)
+		return fmt.Errorf("make group: %w", moment(err))
+	}
+	return nil
+}
+
+// process takes entries to their end or to their next attempt. On an error all of them are pending as before.
+func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	ctx, cancel := finishing(ctx)
+	defer cancel()
+	epoch := c.ledger.Epoch(c.partition)
+	renew := func(ctx context.Context) { c.renew(ctx, entries) }
+	return meanwhile(ctx, c.options.ClaimIdle/3, renew, func(ctx context.Context) error {
+		readable, verdicts := sortOut(entries)
+		fates, err := c.fulfil(ctx, readable)
+		if err != nil {
+			return err
+		}
+		for i, e := range readable {
+			verdicts[e.StreamID] = fates[i]
+		}
+		var settled []app.Entry
+		for _, e := range entries {
+			if verdicts[e.StreamID] == nil {
+				settled = append(settled, e)
+			}
+		}
+		if err := c.settle(ctx, epoch, settled); err != nil {
+			return err
+		}
+		return c.fail(ctx, epoch, entries, verdicts)
+	})
+}
+
+// sortOut parts what can be read from what cannot; the latter fails on its own account.
+func sortOut(entries []app.Entry) ([]app.Entry, map[string]error) {
+	verdicts := make(map[string]error, len(entries))
+	readable := make([]app.Entry, 0, len(entries))
+	for _, e := range entries {
+		if e.Bad != nil {
+			verdicts[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", app.ErrData, e.Bad)
+			continue
+		}
+		readable = append(readable, e)
+	}
+	return readable, verdicts
+}
+
+// fulfil insists on a batch until it is no longer a fault of the moment that keeps it from its end. The entries stay
+// pending and claimed meanwhile, and none of it counts against any of them.
+func (c *Consumer) fulfil(ctx context.Context, entries []app.Entry) ([]error, error) {
+	back := backoff{first: firstBack, longest: longestOff}
+	for len(entries) > 0 {
+		fates, err := c.handler.Fulfil(ctx, entries)
+		if err == nil && len(fates) != len(entries) {
+			err = fmt.Errorf("%d fates for %d entries", len(fates), len(entries))
+		}
+		if err == nil {
+			return fates, nil
+		}
+		c.ledger.metrics.moments.Inc()
+		if errors.Is(err, app.ErrStaleEpoch) {
+			c.ledger.onStale(c.partition)
+			return nil, err // the partition is made anew: look again at what is there
+		}
+		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries), "err", err)
+		if !sleep(ctx, back.next()) {
+			return nil, errors.Join(err, ctx.Err())
+		}
+	}
+	return nil, nil
+}

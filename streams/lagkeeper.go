@@ -1,0 +1,53 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+const (
+	lagEvery = time.Second
+	// lagCount is how many undelivered entries are counted one by one: some milliseconds of Redis.
+	lagCount = 1000
+)
+
+// LagKeeper keeps XINFO GROUPS truthful for all partitions (P7). Redis 7.0 forgets how many entries a group has read
+// when it replays its append-only file; lag is nil or wrong from then on. The keeper sets it right within a second.
+type LagKeeper struct{ ledger *Ledger }
+
+// NewLagKeeper makes the keeper of all partitions.
+func NewLagKeeper(l *Ledger) *LagKeeper { return &LagKeeper{ledger: l} }
+
+// Run looks once a second until ctx ends.
+func (k *LagKeeper) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if _, err := k.runOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "keep lag", "err", err)
+		}
+		sleep(ctx, lagEvery)
+	}
+	return nil
+}
+
+// runOnce answers how many groups had to be set right.
+func (k *LagKeeper) runOnce(ctx context.Context) (int, error) {
+	calls := make([]call, len(k.ledger.parts))
+	for p := range calls {
+		keys := &k.ledger.parts[p].keys
+		calls[p] = call{keys: []string{keys.meta, keys.orders}, args: []any{lagCount}}
+	}
+	replies, err := lagScript.runAll(ctx, k.ledger.client, calls)
+	if err != nil {
+		return 0, fmt.Errorf("check lag: %w", err)
+	}
+	fixed := 0
+	for _, reply := range replies {
+		if integer(reply[0]) == 1 {
+			fixed++
+		}
+	}
+	k.ledger.metrics.lagFixed.Add(float64(fixed))
+	return fixed, nil
+}

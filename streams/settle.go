@@ -1,0 +1,133 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"stampede/app"
+)
+
+// maxReason bounds the reason in a dead letter: errors of a database may quote whole statements.
+const maxReason = 500
+
+// settle acknowledges entries whose rows are committed; the places of everybody behind them move (I4).
+func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	keys := []string{c.keys.meta, c.keys.orders, c.keys.waiting, c.keys.attempts}
+	position := make(map[app.ID]int, 1)
+	args := append(make([]any, 0, 1+4*len(entries)), epoch)
+	for i := range entries {
+		e := &entries[i]
+		at, known := position[e.Sale]
+		if !known {
+			keys = append(keys, c.keys.sale(e.Sale))
+			at = len(keys)
+			position[e.Sale] = at
+		}
+		args = append(args, e.StreamID, at, int64(e.Order), int64(e.User))
+	}
+	reply, err := settleScript.run(ctx, c.ledger.client, keys, args...)
+	if err != nil {
+		return fmt.Errorf("settle %d entries: %w", len(entries), err)
+	}
+	if err := c.ledger.turnedAway(c.partition, integer(reply[0])); err != nil {
+		return fmt.Errorf("settle %d entries: %w", len(entries), err)
+	}
+	c.ledger.metrics.settled.Add(float64(integer(reply[1])))
+	for i := range entries {
+		delete(c.later, entries[i].StreamID)
+	}
+	return nil
+}
+
+// fail counts the failures of entries on their own account and puts them off; who has failed too often is buried.
+func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, verdicts map[string]error) error {
+	for _, e := range entries {
+		verdict := verdicts[e.StreamID]
+		if verdict == nil {
+			continue
+		}
+		failures, err := c.ledger.client.HIncrBy(ctx, c.keys.attempts, e.StreamID, 1).Result()
+		if err != nil {
+			return fmt.Errorf("count failures of entry %s: %w", e.StreamID, moment(err))
+		}
+		c.ledger.metrics.failures.Inc()
+		slog.WarnContext(ctx, "entry failed", "partition", c.partition, "entry", e.StreamID, "order", e.Order,
+			"failures", failures, "err", verdict)
+		if int(failures) < c.options.Attempts {
+			pause := c.options.RetryPause << (failures - 1)
+			c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(pause)}
+			continue
+		}
+		if err := c.end(ctx, epoch, e, verdict, failures); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end gives a hopeless entry its refused row and moves it to the dead letters, in this order: what is answered
+// ends in a row (P2). When the row cannot be written now, the entry comes again.
+func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error, failures int64) error {
+	if err := c.handler.Refuse(ctx, e, app.ReasonDead); err != nil && !(e.Bad != nil && errors.Is(err, app.ErrData)) {
+		if errors.Is(err, app.ErrStaleEpoch) {
+			c.ledger.onStale(c.partition)
+		}
+		slog.ErrorContext(ctx, "entry can neither be fulfilled nor refused", "partition", c.partition,
+			"entry", e.StreamID, "order", e.Order, "err", err)
+		c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(longestOff)}
+		return nil
+	}
+	keys := []string{c.keys.meta, c.keys.orders, c.keys.waiting, c.keys.attempts, c.keys.dead}
+	order, user := "", ""
+	if e.Sale != 0 {
+		keys = append(keys, c.keys.sale(e.Sale))
+	}
+	if e.Order != 0 && e.User != 0 {
+		order, user = e.Order.String(), e.User.String()
+	}
+	reply, err := buryScript.run(ctx, c.ledger.client, keys, epoch, e.StreamID, reasonOf(why), failures, order, user)
+	if err != nil {
+		return fmt.Errorf("bury entry %s: %w", e.StreamID, err)
+	}
+	if err := c.ledger.turnedAway(c.partition, integer(reply[0])); err != nil {
+		return fmt.Errorf("bury entry %s: %w", e.StreamID, err)
+	}
+	delete(c.later, e.StreamID)
+	if letter := text(reply[1]); letter != "" {
+		c.ledger.metrics.buried.Inc()
+		slog.ErrorContext(ctx, "entry is a dead letter", "partition", c.partition, "letter", letter,
+			"entry", e.StreamID, "order", e.Order, "err", why)
+	}
+	return nil
+}
+
+// reasonOf is what an operator reads in the dead letter, at most maxReason bytes of it.
+func reasonOf(why error) string {
+	reason := strings.ToValidUTF8(why.Error(), "?")
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
+	}
+	return reason
+}
+
+// retryFailed tries entries again that failed alone, each by itself, when their pause is over.
+func (c *Consumer) retryFailed(ctx context.Context) error {
+	now := time.Now()
+	for id, r := range c.later {
+		if now.Before(r.at) {
+			continue
+		}
+		delete(c.later, id)
+		if err := c.process(ctx, []app.Entry{r.entry}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
