@@ -36,8 +36,8 @@ const (
 type Error struct {
 	Code    Code       `json:"code"`
 	Message string     `json:"message"`
-	RetryMS int64      `json:"retry_ms,omitempty"` // when trying again makes sense, milliseconds
-	Orders  []OrderRef `json:"orders,omitempty"`   // with limit_reached: what the buyer already holds
+	RetryMS int64      `json:"retry_ms"`         // when trying again makes sense, milliseconds; 0: it does not, or at once
+	Orders  []OrderRef `json:"orders,omitempty"` // with limit_reached: what the buyer already holds
 }
 
 // OrderRef names an order and its state by now.
