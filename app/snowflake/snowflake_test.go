@@ -1,0 +1,188 @@
+package snowflake
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+const start = epoch + 1_000_000
+
+// fakeClock is a clock that a test sets; it has no monotonic part, so steps are seen.
+type fakeClock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func newClock() *fakeClock { return &fakeClock{at: start.Time()} }
+
+func (c *fakeClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *fakeClock) step(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+func (c *fakeClock) lease(d time.Duration) Grant {
+	return Grant{Until: c.now().Add(d), Ceiling: app.MillisOf(c.now()).Add(d)}
+}
+
+func minter(t *testing.T, node int, above app.Millis, c *fakeClock) *Minter {
+	t.Helper()
+	m, err := New(node, above, app.MillisOf(c.now()), c.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func mint(t *testing.T, m *Minter) app.ID {
+	t.Helper()
+	id, err := m.Mint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestIDCarriesTimeAndNode(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	m := minter(t, MaxNode, 0, c)
+	m.Renew(c.lease(time.Minute))
+	c.step(1234 * time.Millisecond)
+	id := mint(t, m)
+	if Time(id) != start+1234 || Node(id) != MaxNode || id <= 0 {
+		t.Errorf("id %d: time %d, node %d", id, Time(id), Node(id))
+	}
+	for _, node := range []int{-1, 0, MaxNode + 1} {
+		if _, err := New(node, 0, start, c.now); err == nil {
+			t.Errorf("node number %d was accepted", node)
+		}
+	}
+}
+
+// I10: ids grow strictly, whatever the clock does and however many are wanted at once.
+func TestIDsGrowOverClockSteps(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	m := minter(t, 1, 0, c)
+	m.Renew(Grant{Until: c.now().Add(time.Hour), Ceiling: start + 60_000})
+	last := app.ID(0)
+	for _, step := range []time.Duration{0, time.Millisecond, -time.Hour, time.Second, time.Hour - 500*time.Millisecond} {
+		c.step(step)
+		for range 3 * (maxSequence + 1) {
+			id := mint(t, m)
+			if id <= last {
+				t.Fatalf("after a step of %v: %d follows %d", step, id, last)
+			}
+			last = id
+		}
+	}
+}
+
+func TestIDsAreUniqueUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	m, err := New(7, 0, start, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Renew(Grant{Until: time.Now().Add(time.Hour), Ceiling: start + 3_600_000})
+	const callers, each = 8, 5000
+	all := make([][]app.ID, callers)
+	var wg sync.WaitGroup
+	for i := range all {
+		wg.Go(func() {
+			for range each {
+				id, err := m.Mint()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				all[i] = append(all[i], id)
+			}
+		})
+	}
+	wg.Wait()
+	seen := make(map[app.ID]bool, callers*each)
+	for _, ids := range all {
+		for _, id := range ids {
+			if seen[id] {
+				t.Fatalf("id %d was minted twice", id)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+// I10: nothing is minted before a grant, after its end, or above its ceiling.
+func TestMintingNeedsAGrant(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	m := minter(t, 1, 0, c)
+	refused := func(when string) {
+		t.Helper()
+		if id, err := m.Mint(); !errors.Is(err, ErrNoGrant) {
+			t.Errorf("%s: minted %d (%v)", when, id, err)
+		}
+	}
+	refused("before the first grant")
+	m.Renew(c.lease(10 * time.Second))
+	mint(t, m)
+	c.step(10 * time.Second)
+	refused("at the end of the lease")
+	m.Renew(c.lease(10 * time.Second))
+	mint(t, m)
+	m.Renew(Grant{Until: c.now().Add(time.Hour), Ceiling: start + 11_000})
+	c.step(2 * time.Second)
+	refused("above the ceiling")
+	c.step(-2 * time.Second)
+	m.Renew(c.lease(time.Second))
+	mint(t, m)
+	if last := m.Stop(); last != start+10_000 {
+		t.Errorf("the last millisecond was %d after the start", last-start)
+	}
+	refused("after the stop")
+}
+
+// I10: the next holder of a number starts above everything its predecessor was allowed to mint, also with a clock that is behind.
+func TestNextHolderStartsAboveItsPredecessor(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	first := minter(t, 5, 0, c)
+	grant := c.lease(30 * time.Second)
+	first.Renew(grant)
+	c.step(29 * time.Second)
+	highest := mint(t, first)
+	c.step(-time.Hour)
+	second := minter(t, 5, grant.Ceiling, c)
+	second.Renew(Grant{Until: c.now().Add(time.Minute), Ceiling: grant.Ceiling + 60_000})
+	c.step(-time.Minute) // and it goes on stepping
+	if id := mint(t, second); id <= highest || Time(id) <= grant.Ceiling {
+		t.Errorf("id %d at %d follows %d at %d", id, Time(id), highest, Time(highest))
+	}
+}
+
+func BenchmarkMint(b *testing.B) {
+	m, err := New(1, 0, start, time.Now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m.Renew(Grant{Until: time.Now().Add(time.Hour), Ceiling: start + 1e9})
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := m.Mint(); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+	"stampede/app/snowflake"
+)
+
+const (
+	// leaseFor is also how long ids can be minted while the database is away: buys go on until the backlog is full.
+	leaseFor = 10 * time.Minute
+	// leaseMargin is what minting stops short of the end of the lease.
+	leaseMargin = 10 * time.Second
+	renewEvery  = 10 * time.Second
+)
+
+// NodeLease is this process's node number and the minter of its ids. The number is leased by the database's clock and held
+// by the monotonic one; the last millisecond that ids may carry is stored before any of them is minted, so that
+// no clock, pause or crash can make two processes mint the same id (I10).
+type NodeLease struct {
+	store  *Store
+	holder string
+
+	renewing sync.Mutex // one change of the lease at a time
+
+	mu     sync.RWMutex
+	minter *snowflake.Minter
+}
+
+// LeaseNode takes a node number that nobody holds. ErrMoment when the database cannot be reached or all numbers are taken.
+func (s *Store) LeaseNode(ctx context.Context) (*NodeLease, error) {
+	l := &NodeLease{store: s, holder: rand.Text()}
+	return l, l.acquire(ctx)
+}
+
+// Mint makes the next id. It fails with snowflake.ErrNoGrant when the lease could not be renewed in time.
+func (l *NodeLease) Mint() (app.ID, error) { return l.current().Mint() }
+
+// Node is the number in the ids that are minted now.
+func (l *NodeLease) Node() int { return l.current().Node() }
+
+func (l *NodeLease) current() *snowflake.Minter {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.minter
+}
+
+// Run renews the lease until ctx ends.
+func (l *NodeLease) Run(ctx context.Context) error {
+	tick := time.NewTicker(renewEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+			if err := l.RunOnce(ctx); err != nil && ctx.Err() == nil {
+				slog.WarnContext(ctx, "renew the node lease", "node", l.Node(), "err", err)
+			}
+		}
+	}
+}
+
+// RunOnce renews the lease. If another process has the number meanwhile, it takes a new one.
+func (l *NodeLease) RunOnce(ctx context.Context) error {
+	l.renewing.Lock()
+	defer l.renewing.Unlock()
+	m := l.current()
+	asked := time.Now() // before the database counts, so that this side ends first
+	ceiling := m.Now().Add(leaseFor)
+	held := false
+	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Tx) error {
+		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ? WHERE node = ? AND holder = ?",
+			leaseFor.Milliseconds(), ceiling, m.Node(), l.holder)
+		held = matched == 1
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !held {
+		m.Stop()
+		slog.WarnContext(ctx, "another process has taken this node's number over", "node", m.Node())
+		return l.acquire(ctx)
+	}
+	m.Renew(snowflake.Grant{Until: asked.Add(leaseFor - leaseMargin), Ceiling: ceiling})
+	return nil
+}
+
+// Release gives the number back at once. Run must have ended; nothing is minted afterwards.
+func (l *NodeLease) Release(ctx context.Context) error {
+	l.renewing.Lock()
+	defer l.renewing.Unlock()
+	m := l.current()
+	last := m.Stop()
+	return l.store.inTx(ctx, fmt.Sprintf("release node %d", m.Node()), func(tx bun.Tx) error {
+		_, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = 0, last_ms = ? WHERE node = ? AND holder = ?", last, m.Node(), l.holder)
+		return err
+	})
+}
+
+func (l *NodeLease) acquire(ctx context.Context) error {
+	for {
+		var m *snowflake.Minter
+		err := l.store.inTx(ctx, "lease a node number", func(tx bun.Tx) (err error) {
+			m, err = l.take(ctx, tx)
+			return err
+		})
+		if isDuplicate(err) {
+			continue // another process was given the same new number; the next look sees it
+		}
+		if err != nil {
+			return err
+		}
+		l.mu.Lock()
+		l.minter = m
+		l.mu.Unlock()
+		return nil
+	}
+}
+
+// take makes one attempt to get a number: one whose lease has ended, else a new one.
+func (l *NodeLease) take(ctx context.Context, tx bun.Tx) (*snowflake.Minter, error) {
+	d := l.store.d
+	asked := time.Now()
+	var node int
+	err := tx.QueryRowContext(ctx, "SELECT node FROM node_leases WHERE expires_at < "+d.now+" ORDER BY node LIMIT 1"+d.forUpdate).Scan(&node)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		if node, err = addNode(ctx, tx); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	}
+	var above, now app.Millis
+	err = tx.QueryRowContext(ctx, "SELECT last_ms, "+d.now+" FROM node_leases WHERE node = ?", node).Scan(&above, &now)
+	if err != nil {
+		return nil, err
+	}
+	ceiling := max(now, above).Add(leaseFor)
+	matched, err := exec(ctx, tx, "UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ? WHERE node = ?",
+		l.holder, leaseFor.Milliseconds(), ceiling, node)
+	if err != nil {
+		return nil, err
+	}
+	if err := must(matched, 1, "lease a locked node number"); err != nil {
+		return nil, err
+	}
+	m, err := snowflake.New(node, above, now, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	m.Renew(snowflake.Grant{Until: asked.Add(leaseFor - leaseMargin), Ceiling: ceiling})
+	return m, nil
+}
+
+// addNode makes the row of the next number. Numbers are not taken back, so there are no gaps.
+func addNode(ctx context.Context, tx bun.Tx) (int, error) {
+	var node int
+	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(node), 0) + 1 FROM node_leases").Scan(&node); err != nil {
+		return 0, err
+	}
+	if node > snowflake.MaxNode {
+		return 0, fmt.Errorf("%w: all %d node numbers are leased", app.ErrMoment, snowflake.MaxNode)
+	}
+	_, err := exec(ctx, tx, "INSERT INTO node_leases (node, holder, expires_at, last_ms) VALUES (?, '', 0, 0)", node)
+	return node, err
+}

@@ -1,0 +1,115 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/apptest"
+	"stampede/app/snowflake"
+	"stampede/app/store"
+)
+
+func leaseNode(t *testing.T, s *store.Store) *store.NodeLease {
+	t.Helper()
+	l, err := s.LeaseNode(apptest.Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func mintID(t *testing.T, l *store.NodeLease) app.ID {
+	t.Helper()
+	id, err := l.Mint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// I10: processes that start at once get different node numbers.
+func TestLeasedNodesDiffer(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		leases := make([]*store.NodeLease, 12)
+		var g errgroup.Group
+		for i := range leases {
+			g.Go(func() (err error) {
+				leases[i], err = s.LeaseNode(apptest.Context(t))
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		seen := make(map[int]bool)
+		for _, l := range leases {
+			if seen[l.Node()] || snowflake.Node(mintID(t, l)) != l.Node() {
+				t.Errorf("node %d twice, or not in its ids", l.Node())
+			}
+			seen[l.Node()] = true
+		}
+	})
+}
+
+// I10: a released number goes to the next process, whose ids are above all earlier ones.
+func TestReleasedNodeIsLeasedAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := apptest.Context(t)
+		first := leaseNode(t, s)
+		for range 3 {
+			if err := first.RunOnce(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		highest := mintID(t, first)
+		if err := first.Release(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := first.Mint(); !errors.Is(err, snowflake.ErrNoGrant) {
+			t.Errorf("minted %s after the release (%v)", id, err)
+		}
+		second := leaseNode(t, s)
+		if second.Node() != first.Node() {
+			t.Errorf("node %d, want %d again", second.Node(), first.Node())
+		}
+		if id := mintID(t, second); id <= highest {
+			t.Errorf("id %s follows %s", id, highest)
+		}
+	})
+}
+
+// I10: a process whose lease ended unnoticed and whose number another one has takes a new number, and the ids of the other one
+// are above everything that the first could have minted.
+func TestLostLeaseTakesANewNumber(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := apptest.Context(t)
+		paused := leaseNode(t, s)
+		node := paused.Node()
+		if _, err := s.DB().ExecContext(ctx, "UPDATE node_leases SET expires_at = 1 WHERE node = ?", node); err != nil {
+			t.Fatal(err)
+		}
+		successor := leaseNode(t, s)
+		if successor.Node() != node {
+			t.Fatalf("node %d, want %d", successor.Node(), node)
+		}
+		above := mintID(t, successor)
+		for range 10_000 { // it does not know yet
+			if id := mintID(t, paused); id >= above {
+				t.Fatalf("id %s is not below %s", id, above)
+			}
+		}
+		if err := paused.RunOnce(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if paused.Node() == node {
+			t.Error("it kept a number that it had lost")
+		}
+		mintID(t, paused)
+		if err := successor.RunOnce(ctx); err != nil || successor.Node() != node {
+			t.Errorf("the successor lost it too: %v", err)
+		}
+	})
+}
