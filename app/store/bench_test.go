@@ -1,0 +1,80 @@
+package store_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+)
+
+const (
+	benchGroup = 500 // rows of one grouped insert, as a consumer reads them
+	benchConns = 16  // connections that write one row per transaction
+	benchFor   = 4 * time.Second
+)
+
+// BenchmarkRatioFulfil compares grouped fulfilment with one row per transaction on 16 connections, on the same MariaDB with
+// one flush per commit. The bar is a ratio of 12.
+func BenchmarkRatioFulfil(b *testing.B) {
+	h := newShop(b, onMariaDB(b), 1e9)
+	var flush, doublewrite int
+	if err := h.DB().QueryRowContext(h.ctx, "SELECT @@innodb_flush_log_at_trx_commit, @@innodb_doublewrite").Scan(&flush, &doublewrite); err != nil {
+		b.Fatal(err)
+	}
+	if flush != 1 || doublewrite != 1 {
+		b.Fatalf("innodb_flush_log_at_trx_commit = %d, innodb_doublewrite = %d: the comparison would not be of durable commits", flush, doublewrite)
+	}
+	for b.Loop() {
+		single := rowsPerSecond(b, h, benchConns, 1)
+		grouped := rowsPerSecond(b, h, 2, benchGroup)
+		b.ReportMetric(single, "single-rows/s")
+		b.ReportMetric(grouped, "grouped-rows/s")
+		b.ReportMetric(grouped/single, "ratio")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// rowsPerSecond lets the writers insert groups of the size given for a while.
+func rowsPerSecond(b *testing.B, h *shop, writers, size int) float64 {
+	b.Helper()
+	var rows atomic.Int64
+	var g errgroup.Group
+	started := time.Now()
+	for range writers {
+		g.Go(func() error {
+			for time.Since(started) < benchFor {
+				written, err := h.Insert(h.ctx, h.epoch, h.orders(size, h.sales[0], 1))
+				if err != nil {
+					return err
+				}
+				rows.Add(int64(len(written)))
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	return float64(rows.Load()) / time.Since(started).Seconds()
+}
+
+// BenchmarkExpire expires orders in batches, as the sweeper does.
+func BenchmarkExpire(b *testing.B) {
+	h := newShop(b, onMariaDB(b), 1e9)
+	var pending [][]app.ID
+	for range max(b.N, 1) {
+		rows := h.orders(1000, h.sales[0], 1)
+		h.insert(rows...)
+		pending = append(pending, ids(rows))
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		if _, err := h.Expire(h.ctx, pending[i], payBy); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(1000*b.N)/b.Elapsed().Seconds(), "orders/s")
+}

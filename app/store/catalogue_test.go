@@ -1,0 +1,233 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/apptest"
+	"stampede/app/store"
+)
+
+func TestProductsAndCategories(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := apptest.Context(t)
+		tea, pots := app.Category{ID: nextID(), Name: "Tea"}, app.Category{ID: nextID(), Name: "Pots & 壶"}
+		must(t, s.AddCategories(ctx, []app.Category{tea}))
+		must(t, s.AddCategories(ctx, []app.Category{pots}))
+		got, err := s.Categories(ctx)
+		must(t, err)
+		if diff := cmp.Diff([]app.Category{tea, pots}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		var all []app.Product
+		for i := range 5 {
+			all = append(all, app.Product{
+				ID: nextID(), Name: fmt.Sprintf("Pot %d", i), Category: pots.Name, CategoryID: pots.ID, ListPriceFen: 100,
+				Images: []app.Image{{URL: "/b.svg", Alt: "second"}, {URL: "/a.svg", Alt: "first"}}[:i%3%2+1],
+				Rules:  "one each", Description: `<p>It's a "pot" \ 茶壶</p>`,
+			})
+		}
+		all[4].Category, all[4].CategoryID, all[4].Images = "", 0, []app.Image{}
+		must(t, s.AddProducts(ctx, all))
+		one, err := s.Product(ctx, all[1].ID)
+		must(t, err)
+		if diff := cmp.Diff(all[1], one); diff != "" {
+			t.Errorf("product (-want +got):\n%s", diff)
+		}
+		for i := range all {
+			all[i].Description, all[i].Rules = "", ""
+		}
+		for _, c := range []struct {
+			category   app.ID
+			page, size int
+			want       []app.Product
+			more       bool
+		}{
+			{0, 1, 3, all[:3], true},
+			{0, 2, 3, all[3:], false},
+			{0, 0, 5, all, false},
+			{pots.ID, 2, 2, all[2:4], false},
+			{tea.ID, 1, 10, []app.Product{}, false},
+			{0, 9, 10, []app.Product{}, false},
+		} {
+			got, more, err := s.Products(ctx, c.category, c.page, c.size)
+			must(t, err)
+			if diff := cmp.Diff(c.want, got); diff != "" || more != c.more {
+				t.Errorf("category %s, page %d, more %v (-want +got):\n%s", c.category, c.page, more, diff)
+			}
+		}
+		if _, err := s.Product(ctx, 4242); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a product that is not there: %v", err)
+		}
+		if err := s.AddProducts(ctx, all[:1]); !errors.Is(err, app.ErrData) {
+			t.Errorf("a product twice: %v", err)
+		}
+	})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Slots do not overlap; adding the same schedule again changes nothing.
+func TestSlotsDoNotOverlap(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := apptest.Context(t)
+		slot := func(from, to app.Millis) app.Slot { return app.Slot{ID: nextID(), OpensAt: from, ClosesAt: to} }
+		first, second := slot(1000, 2000), slot(2000, 3000)
+		must(t, s.AddSlots(ctx, []app.Slot{second, first}))
+		must(t, s.AddSlots(ctx, []app.Slot{slot(1000, 2000), slot(3000, 4000)}))
+		for _, wrong := range [][]app.Slot{
+			{slot(1500, 1600)}, {slot(500, 1001)}, {slot(3999, 5000)}, {slot(0, 9000)}, {slot(6000, 7000), slot(6500, 7500)}, {slot(1000, 1500)},
+		} {
+			if err := s.AddSlots(ctx, wrong); !errors.Is(err, &app.Error{Code: app.Conflict}) {
+				t.Errorf("%v was added: %v", wrong, err)
+			}
+		}
+		if err := s.AddSlots(ctx, []app.Slot{slot(9000, 9000)}); !errors.Is(err, &app.Error{Code: app.BadRequest}) {
+			t.Errorf("an empty window: %v", err)
+		}
+		got, err := s.Slots(ctx, 1999, 2001)
+		must(t, err)
+		if diff := cmp.Diff([]app.Slot{first, second}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if all, err := s.Slots(ctx, 0, 10_000); err != nil || len(all) != 3 {
+			t.Errorf("%d slots (%v)", len(all), err)
+		}
+		if _, err := s.Slot(ctx, 4242); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a slot that is not there: %v", err)
+		}
+	})
+}
+
+func TestSalesBySlotAndPhase(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10, 20, 30)
+		slot, err := h.Slot(h.ctx, h.slot)
+		h.must(err)
+		if slot.Sales != 3 || slot.OpensAt != opens {
+			t.Errorf("slot %+v", slot)
+		}
+		of, err := h.SalesOfSlot(h.ctx, h.slot)
+		h.must(err)
+		for i, sale := range of {
+			want, err := h.Sale(h.ctx, h.sales[i])
+			h.must(err)
+			if diff := cmp.Diff(want, sale); diff != "" {
+				t.Errorf("sale %d (-alone +of slot):\n%s", i, diff)
+			}
+		}
+		if s := of[0]; s.OpensAt != opens || s.ClosesAt != closes || s.Challenge != app.ChallengeNone || s.Version != 1 {
+			t.Errorf("defaults: %+v", s)
+		}
+		narrow := of[0]
+		narrow.ID, narrow.OpensAt = nextID(), opens+1000
+		h.must(h.AddSales(h.ctx, []app.Sale{narrow}))
+		for _, c := range []struct {
+			phase      app.Phase
+			now        app.Millis
+			page, size int
+			want       int
+			more       bool
+		}{
+			{app.Upcoming, opens - 1, 1, 3, 3, true},
+			{app.Upcoming, opens - 1, 2, 3, 1, false},
+			{app.Upcoming, opens, 1, 3, 1, false},
+			{app.Open, opens, 1, 10, 3, false},
+			{app.Open, closes - 1, 1, 10, 4, false},
+			{app.Open, closes, 1, 10, 0, false},
+			{app.Ended, closes, 1, 2, 2, true},
+			{app.Ended, closes, 3, 2, 0, false},
+		} {
+			got, more, err := h.SalesByPhase(h.ctx, c.phase, c.now, c.page, c.size)
+			h.must(err)
+			if len(got) != c.want || more != c.more {
+				t.Errorf("%s at %d, page %d: %d sales, more %v", c.phase, c.now-opens, c.page, len(got), more)
+			}
+		}
+		if ids, err := h.SaleIDs(h.ctx); err != nil || len(ids) != 4 {
+			t.Errorf("%d ids (%v)", len(ids), err)
+		}
+	})
+}
+
+// A sale that does not fit its slot, its product or the partitions is turned away with a reason, and the whole call with it.
+func TestAddSalesTurnsMisfitsAway(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		good, err := h.Sale(h.ctx, h.sales[0])
+		h.must(err)
+		for name, spoil := range map[string]func(*app.Sale){
+			"slot":      func(s *app.Sale) { s.Slot = 4242 },
+			"product":   func(s *app.Sale) { s.Product.ID = 4242 },
+			"window":    func(s *app.Sale) { s.ClosesAt = closes + 1 },
+			"partition": func(s *app.Sale) { s.Partition = 2 },
+			"units":     func(s *app.Sale) { s.Initial = -1 },
+			"limit":     func(s *app.Sale) { s.Limit = 0 },
+			"id":        func(s *app.Sale) { s.ID = 0 },
+		} {
+			fine, wrong := good, good
+			fine.ID, wrong.ID = nextID(), nextID()
+			spoil(&wrong)
+			if err := h.AddSales(h.ctx, []app.Sale{fine, wrong}); !errors.Is(err, &app.Error{Code: app.BadRequest}) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := h.Sale(h.ctx, fine.ID); !errors.Is(err, app.ErrNoRow) {
+				t.Errorf("%s: its neighbour was added (%v)", name, err)
+			}
+		}
+	})
+}
+
+// I11: every change of the catalogue raises its version, a failed one does not.
+func TestVersionGrowsWithEachChange(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := apptest.Context(t)
+		version := func() int64 {
+			t.Helper()
+			v, err := s.Version(ctx)
+			must(t, err)
+			return v
+		}
+		if v := version(); v != 0 {
+			t.Errorf("version %d at first", v)
+		}
+		category := []app.Category{{ID: nextID(), Name: "Tea"}}
+		must(t, s.AddCategories(ctx, category))
+		must(t, s.AddSlots(ctx, []app.Slot{{ID: nextID(), OpensAt: 1, ClosesAt: 2}}))
+		before := version()
+		if err := s.AddCategories(ctx, category); !errors.Is(err, app.ErrData) {
+			t.Errorf("a category twice: %v", err)
+		}
+		if after := version(); before != 2 || after != before {
+			t.Errorf("version %d, then %d", before, after)
+		}
+	})
+}
+
+func TestBulkProducts(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		const n = 20_000
+		all := make([]app.Product, n)
+		for i := range all {
+			all[i] = app.Product{ID: nextID(), Name: fmt.Sprintf("Product %d", i), Images: []app.Image{{URL: "/a.svg"}}}
+		}
+		started := time.Now()
+		must(t, s.AddProducts(apptest.Context(t), all))
+		t.Logf("%d products in %v", n, time.Since(started))
+		got, more, err := s.Products(apptest.Context(t), 0, n/100, 100)
+		must(t, err)
+		if len(got) != 100 || more || got[99].ID != all[n-1].ID {
+			t.Errorf("last page: %d products, more %v", len(got), more)
+		}
+	})
+}

@@ -1,0 +1,165 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+	"stampede/app/store"
+)
+
+// P2: whatever is wrong with the server at the moment is a fault of the moment, never of an order.
+func TestFaultsOfTheMoment(t *testing.T) {
+	t.Parallel()
+	server := apptest.StartMariaDB(t, apptest.MariaDBOptions{})
+	admin := openMySQL(t, server.Database())
+	s := migrated(t, openMySQL(t, server.Database()))
+	h := newShop(t, s, 100)
+	run := func(statement string) {
+		t.Helper()
+		if _, err := admin.DB().ExecContext(h.ctx, statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	moment := func(when string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(h.ctx, 8*time.Second)
+		defer cancel()
+		_, err := h.Insert(ctx, h.epoch, h.orders(3, h.sales[0], 1))
+		if !errors.Is(err, app.ErrMoment) || errors.Is(err, app.ErrData) {
+			t.Errorf("%s: %v, want ErrMoment", when, err)
+		}
+	}
+
+	run("SET GLOBAL read_only = 1") // root is exempt, an ordinary user is not
+	ordinary := openMySQL(t, ordinaryUser(t, admin, s))
+	_, err := ordinary.Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
+	if !errors.Is(err, app.ErrMoment) || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("read-only: %v, want ErrMoment that says so", err)
+	}
+	run("SET GLOBAL read_only = 0")
+
+	tx, err := admin.DB().BeginTx(h.ctx, nil)
+	must(t, err)
+	_, err = tx.ExecContext(h.ctx, "SELECT * FROM "+database(t, s)+".sales FOR UPDATE")
+	must(t, err)
+	moment("a row that stays locked")
+	must(t, tx.Rollback())
+
+	server.Pause()
+	short, cancel := context.WithTimeout(h.ctx, 200*time.Millisecond)
+	if _, err := h.Insert(short, h.epoch, h.orders(1, h.sales[0], 1)); !errors.Is(err, app.ErrMoment) {
+		t.Errorf("a server that does not answer: %v", err)
+	}
+	cancel()
+	server.Resume()
+
+	server.Kill()
+	moment("a server that is gone")
+	server.Start()
+	apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+		_, err := h.Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
+		return err == nil, "it does not recover by itself"
+	})
+	totals := h.totals(h.sales[0])
+	h.wantTaken(h.sales[0], totals.Orders)
+}
+
+func database(t *testing.T, s *store.Store) string {
+	t.Helper()
+	var name string
+	must(t, s.DB().QueryRowContext(apptest.Context(t), "SELECT DATABASE()").Scan(&name))
+	return name
+}
+
+// ordinaryUser makes a user who is not exempt from read_only and answers its DSN for the database of s.
+func ordinaryUser(t *testing.T, admin, s *store.Store) string {
+	t.Helper()
+	for _, statement := range []string{
+		"CREATE USER shop@'%' IDENTIFIED BY 'secret'",
+		"GRANT SELECT, INSERT, UPDATE ON " + database(t, s) + ".* TO shop@'%'",
+	} {
+		if _, err := admin.DB().ExecContext(apptest.Context(t), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var port string
+	must(t, admin.DB().QueryRowContext(apptest.Context(t), "SELECT @@port").Scan(&port))
+	return "shop:secret@tcp(127.0.0.1:" + port + ")/" + database(t, s)
+}
+
+// I6: a commit whose answer is lost is a fault of the moment, and doing it again changes nothing.
+func TestLostCommitIsRepeated(t *testing.T) {
+	t.Parallel()
+	dsn := apptest.MySQL(t)
+	migrated(t, openMySQL(t, dsn))
+	proxy := apptest.NewProxy(t, dsn)
+	h := newShop(t, openMySQL(t, proxy.URL), 100)
+	rows := h.orders(5, h.sales[0], 1)
+	proxy.DropReplies("COMMIT", 1)
+	if _, err := h.Insert(h.ctx, h.epoch, rows); !errors.Is(err, app.ErrMoment) {
+		t.Errorf("got %v, want ErrMoment", err)
+	}
+	for _, in := range h.insert(rows...) {
+		if in.Fresh || in.Order.State != app.Pending {
+			t.Errorf("order %s: fresh %v, %s", in.Order.ID, in.Fresh, in.Order.State)
+		}
+	}
+	h.wantTaken(h.sales[0], 5)
+}
+
+// Values that a statement cannot carry are faults of the data on MariaDB and SQLite alike.
+func TestFaultsOfTheData(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		for name, spoil := range map[string]func(*app.Order){
+			"key too long":    func(o *app.Order) { o.Key = strings.Repeat("k", 65) },
+			"hash too long":   func(o *app.Order) { o.ContentHash = strings.Repeat("h", 65) },
+			"state too long":  func(o *app.Order) { o.State = "quite-refunded" },
+			"tracking number": func(o *app.Order) { o.Tracking = strings.Repeat("运", 65) },
+		} {
+			o := h.order(h.sales[0], 1)
+			spoil(&o)
+			if _, err := h.Insert(h.ctx, h.epoch, []app.Order{o}); !errors.Is(err, app.ErrData) || errors.Is(err, app.ErrMoment) {
+				t.Errorf("%s: %v, want ErrData", name, err)
+			}
+		}
+		h.wantTaken(h.sales[0], 0)
+	})
+}
+
+// Text that means something to SQL is stored as it is.
+func TestTextIsNotSQL(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.order(h.sales[0], 1)
+		o.ProductName = `'); DROP TABLE orders; -- \' ? ?? \\ " ` + "`🫖"
+		h.insert(o)
+		if got := h.read(o.ID); got.ProductName != o.ProductName {
+			t.Errorf("%q became %q", o.ProductName, got.ProductName)
+		}
+	})
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]string{
+		"nonsense":                         "MySQL DSN",
+		"root@tcp(127.0.0.1:1)/":           "no database named",
+		"root@tcp(127.0.0.1:1)/stampede":   "127.0.0.1:1",
+		"root:a/b@tcp(127.0.0.1:1)/s?x='1": "127.0.0.1:1",
+	} {
+		_, err := store.OpenMySQL(apptest.Context(t), dsn)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", dsn, err)
+		}
+	}
+	if _, err := store.OpenSQLite(apptest.Context(t), filepath.Join(t.TempDir(), "no", "such", "folder.db")); err == nil {
+		t.Error("a folder that is not there was opened")
+	}
+}
