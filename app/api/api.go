@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"io/fs"
+	"net/netip"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"stampede/app"
+)
+
+const (
+	// flowTimeout bounds one flow call.
+	flowTimeout = 10 * time.Second
+	// longestWait bounds a long poll, seconds.
+	longestWait = 30
+)
+
+// Options are what the routes stand on.
+type Options struct {
+	Shop   Shop
+	Verify func(token string) (app.ID, error)           // who a token belongs to; Unauthorized if nobody
+	Guest  func(bearer string) (session any, err error) // nil: guest login is off
+	Socket fiber.Handler                                // takes over an admitted upgrade
+	Page   fs.FS                                        // the built page; nil: it was not built
+
+	Origins  []string       // further origins that may open sockets
+	Proxies  []netip.Prefix // whose X-Real-IP is believed
+	AuthRate int            // logins per minute and address, 0: no limit
+	BuyRate  int            // buys per second and address, 0: no limit
+
+	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls answer at once
+	Metrics *Metrics        // nil: nobody looks
+}
+
+type api struct {
+	Options
+	logins  *limiter
+	buys    *limiter
+	pollers chan struct{}
+}
+
+// New makes the handler of everything but health. It can be served by several servers.
+func New(o Options) fasthttp.RequestHandler {
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
+	}
+	a := &api{
+		Options: o, logins: newLimiter(o.AuthRate, time.Minute), buys: newLimiter(o.BuyRate, time.Second),
+		pollers: make(chan struct{}, pollersAtOnce),
+	}
+	proxies := make([]string, len(o.Proxies))
+	for i, p := range o.Proxies {
+		proxies[i] = p.String()
+	}
+	f := fiber.New(fiber.Config{
+		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
+		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: "X-Real-IP", EnableIPValidation: true,
+	})
+	f.Use(a.Metrics.count, guard, a.armour)
+	a.routes(f)
+	return f.Handler()
+}
+
+// routes are all addresses there are.
+func (a *api) routes(f *fiber.App) {
+	f.Get("/ws", a.door, a.Socket)
+
+	v1 := f.Group("/api/v1", func(c *fiber.Ctx) error {
+		c.Set(fiber.HeaderCacheControl, "no-store")
+		return c.Next()
+	})
+	v1.Post("/auth/guest", a.guest)
+	v1.Get("/time", a.time)
+	v1.Get("/slots", a.slots)
+	v1.Get("/slots/:id/sales", a.salesOfSlot)
+	v1.Get("/sales", a.sales)
+	v1.Get("/sales/:id", a.sale)
+	v1.Post("/sales/:id/buy", a.asUser(a.buy))
+	v1.Get("/products", a.products)
+	v1.Get("/products/:id", a.product)
+	v1.Get("/categories", a.categories)
+	v1.Get("/orders", a.asUser(a.orders))
+	v1.Get("/orders/:id", a.asUser(a.order))
+	v1.Post("/orders/:id/cancel", a.asUser(a.cancel))
+	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
+
+	f.Get("/*", newPage(a.Page).serve)
+}
+
+// flow calls a flow with a bounded context and answers what it gives, or its error.
+func flow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
+	defer cancel()
+	answer, err := call(ctx)
+	if err != nil {
+		return err
+	}
+	return c.JSON(answer)
+}

@@ -1,0 +1,222 @@
+package api
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+const goodBuy = `{"qty":1,"key":"12345678"}`
+
+func TestAnswersHaveTheirShape(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	me := []string{"Authorization", "Bearer user-42"}
+	for path, want := range map[string]string{
+		"/api/v1/time":                  `{"now":1700000000000}`,
+		"/api/v1/slots":                 `{"slots":[{"id":"1"`,
+		"/api/v1/slots?day=2026-11-21":  `{"slots":[]}`,
+		"/api/v1/slots/1/sales":         `{"sales":[],"more":false}`,
+		"/api/v1/sales?phase=upcoming":  `{"sales":[{"id":"5"`,
+		"/api/v1/sales?page=2&size=100": `"more":true}`,
+		"/api/v1/sales/5":               `"rules":"r"`,
+		"/api/v1/products?category=3":   `{"products":[],"more":false}`,
+		"/api/v1/categories":            `{"categories":[]}`,
+		"/api/v1/orders?sale=8":         `{"orders":[{"id":"9","sale":"8"`,
+		"/api/v1/orders/7":              `"state":"reserved"`,
+		"/healthz":                      "ok",
+		"/readyz":                       "ready",
+	} {
+		s.want(s.ask("GET", path, "", me...), 200, want)
+	}
+	s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy, me...), 200,
+		`{"order":"1234567890123456789","ticket":3,"place":2,"state":"reserved"}`)
+	s.want(s.ask("POST", "/api/v1/orders/7/cancel", "", me...), 200, `{"state":"cancelled"}`)
+	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, `{"access":"a"}`)
+}
+
+// TestBadInput: a clear error for each, and never a call of the flow.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	me := []string{"Authorization", "Bearer user-42"}
+	for path, want := range map[string]string{
+		"/api/v1/slots?day=yesterday": "2026-11-21",
+		"/api/v1/slots/abc/sales":     "positive decimal",
+		"/api/v1/sales?phase=soon":    "upcoming, open or closed",
+		"/api/v1/sales?size=0":        "size must be",
+		"/api/v1/sales?page=-1":       "page must be",
+		"/api/v1/sales/0":             "positive decimal",
+		"/api/v1/products?category=x": "category",
+		"/api/v1/orders?limit=1000":   "limit must be",
+		"/api/v1/orders?before=x":     "before",
+		"/api/v1/orders/7?wait=31":    "wait must be",
+	} {
+		s.want(s.ask("GET", path, "", me...), 400, want)
+	}
+	for body, want := range map[string]string{
+		"":                        "must be a JSON object",
+		"{":                       "must be a JSON object",
+		goodBuy + goodBuy:         "nothing else",
+		`{"key":"12345678"}`:      "qty",
+		`{"qty":"1"}`:             "qty",
+		`{"qty":1.5}`:             "qty",
+		`{"qty":1e3}`:             "qty",
+		`{"qty":null}`:            "qty",
+		`{"qty":1,"key":5}`:       "key must be a string",
+		`{"qty":1,"address":"x"}`: "address must be",
+		`{"qty":-99999999999999999999,"key":"12345678"}`: "qty",
+	} {
+		s.want(s.ask("POST", "/api/v1/sales/5/buy", body, me...), 400, want)
+	}
+	if s.shop.got.Load() != nil {
+		t.Error("the flow was called")
+	}
+	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"qty":99999999999999999999,"key":"12345678"}`, me...), 200, "order")
+	if got := s.shop.got.Load(); got == nil || got.Qty != math.MaxInt || got.Sale != 5 {
+		t.Errorf("a huge quantity became %+v", got)
+	}
+	s.want(s.ask("GET", "/api/v1/nothing", ""), 404, "not_found")
+	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"key":"`+strings.Repeat("x", bodyLimit)+`"}`, me...), 413, "bad_request")
+}
+
+func TestOnlyTheOwnerSeesAnOrder(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	s.want(s.ask("GET", "/api/v1/orders/7", "", "Authorization", "Bearer user-43"), 404, "not_found")
+	for _, path := range []string{"/api/v1/orders", "/api/v1/orders/7"} {
+		s.want(s.ask("GET", path, ""), 401, "unauthorized")
+		s.want(s.ask("GET", path, "", "Authorization", "Basic user-42"), 401, "unauthorized")
+	}
+	s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy), 401, "unauthorized")
+}
+
+// TestEveryCodeHasAStatus: one table for all codes, with what the code carries.
+func TestEveryCodeHasAStatus(t *testing.T) {
+	t.Parallel()
+	for code, want := range status {
+		s := open(t, nil)
+		e := app.Fail(code, "a sentence")
+		e.RetryMS = 1500
+		s.shop.fail = e
+		got := s.ask("POST", "/api/v1/sales/5/buy", goodBuy, "Authorization", "Bearer user-42")
+		s.want(got, want, `{"error":{"code":"`+string(code)+`","message":`)
+		if code != app.Internal && got.header.Get("Retry-After") != "2" {
+			t.Errorf("%s: Retry-After %q", code, got.header.Get("Retry-After"))
+		}
+	}
+}
+
+// TestNothingOfTheInsideLeaks: unknown errors and panics are told without their text, with an id for the log.
+func TestNothingOfTheInsideLeaks(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	s.shop.fail = errors.New("secret detail")
+	for range 2 {
+		got := s.ask("GET", "/api/v1/slots", "")
+		s.want(got, 500, `"code":"internal"`)
+		if strings.Contains(got.body, "secret") || got.header.Get("X-Request-Id") == "" {
+			t.Errorf("got %s %v", got.body, got.header)
+		}
+		s.shop.panic = true
+	}
+}
+
+// TestLongPoll: the answer comes with the next state; without one, at the end of the wait; on closing, at once.
+func TestLongPoll(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	me := []string{"Authorization", "Bearer user-42"}
+	done := make(chan answer)
+	go func() { done <- s.ask("GET", "/api/v1/orders/7?wait=20", "", me...) }()
+	time.AfterFunc(100*time.Millisecond, func() { s.shop.state.Store(app.Pending) })
+	s.want(<-done, 200, `"state":"pending"`)
+
+	began := time.Now()
+	s.want(s.ask("GET", "/api/v1/orders/7?wait=1", "", me...), 200, `"state":"pending"`)
+	if waited := time.Since(began); waited < 900*time.Millisecond {
+		t.Errorf("answered after %v without a change", waited)
+	}
+	s.shop.state.Store(app.Reserved)
+	go func() { done <- s.ask("GET", "/api/v1/orders/7?wait=30", "", me...) }()
+	time.AfterFunc(100*time.Millisecond, func() { close(s.close) })
+	s.want(<-done, 200, `"state":"reserved"`)
+}
+
+func TestDoor(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *Options) { o.Origins = []string{"https://shop.example"} })
+	upgrade := func(headers ...string) answer {
+		return s.ask("GET", "/ws", "", append([]string{"Upgrade", "websocket", "Connection", "Upgrade"}, headers...)...)
+	}
+	s.want(s.ask("GET", "/ws", ""), 426, "WebSocket")
+	s.want(upgrade(), 200, "socket")
+	s.want(upgrade("Origin", s.url), 200, "socket")
+	s.want(upgrade("Origin", "https://shop.example"), 200, "socket")
+	s.want(upgrade("Origin", "https://b.example", "Host", "b.example"), 200, "socket") // TLS ends before us
+	s.want(upgrade("Origin", "https://evil.example"), 403, "forbidden")
+	s.want(upgrade("Origin", "null"), 403, "forbidden")
+	close(s.close)
+	s.want(upgrade(), 503, "busy")
+}
+
+func TestGuestLoginOff(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *Options) { o.Guest = nil })
+	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 403, "forbidden")
+}
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	got := s.ask("GET", "/", "", "Accept-Encoding", "identity")
+	s.want(got, 200, "<p>hello</p>")
+	for header, want := range map[string]string{
+		"Content-Type": "text/html", "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff",
+		"Content-Security-Policy": "script-src 'self'; style-src 'self'", "X-Frame-Options": "DENY",
+	} {
+		if !strings.Contains(got.header.Get(header), want) {
+			t.Errorf("%s is %q", header, got.header.Get(header))
+		}
+	}
+	if host := strings.TrimPrefix(s.url, "http://"); !strings.Contains(got.header.Get("Content-Security-Policy"), "ws://"+host) {
+		t.Errorf("policy %q", got.header.Get("Content-Security-Policy"))
+	}
+	if again := s.ask("GET", "/", "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
+		t.Errorf("got %d, want 304", again.code)
+	}
+	if packed := s.ask("GET", "/", "", "Accept-Encoding", "gzip"); packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > 600 {
+		t.Errorf("not compressed: %d bytes", len(packed.body))
+	}
+	if asset := s.ask("GET", "/assets/a.1.js", ""); !strings.Contains(asset.header.Get("Cache-Control"), "immutable") {
+		t.Errorf("got %v", asset.header)
+	}
+	s.want(s.ask("GET", "/../secret", ""), 404, "not_found")
+
+	bare := open(t, func(o *Options) { o.Page = nil })
+	bare.want(bare.ask("GET", "/", ""), 200, "The page was not built")
+}
+
+func TestFrontBeforeTheShopIsOpen(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	s.front.handler.Store(nil)
+	s.want(s.ask("GET", "/api/v1/time", ""), 503, `"code":"busy"`)
+	s.want(s.ask("GET", "/healthz", ""), 200, "ok")
+}
+
+func TestStatusTableIsComplete(t *testing.T) {
+	t.Parallel()
+	if got := statusOf(fiber.ErrNotFound); got != 404 {
+		t.Errorf("got %d", got)
+	}
+	if len(status) != 19 {
+		t.Errorf("%d codes in the table, the protocol has 19", len(status))
+	}
+}

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+// bearer is the token of the Authorization header, or "".
+func bearer(c *fiber.Ctx) string {
+	scheme, token, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// asUser passes the verified user on to the handler.
+func (a *api) asUser(handle func(c *fiber.Ctx, user app.ID) error) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		user, err := a.Verify(bearer(c))
+		if err != nil {
+			return err
+		}
+		return handle(c, user)
+	}
+}
+
+// guest lets someone in without an account; a token that is still valid keeps its user.
+func (a *api) guest(c *fiber.Ctx) error {
+	if a.Guest == nil {
+		return app.Fail(app.Forbidden, "this shop lets nobody in without an account")
+	}
+	if err := a.logins.take(c.IP()); err != nil {
+		return err
+	}
+	session, err := a.Guest(bearer(c))
+	if err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.JSON(session)
+}

@@ -1,0 +1,171 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+// Answers that are lists carry a name, so that they can grow.
+type (
+	timeAnswer struct {
+		Now app.Millis `json:"now"`
+	}
+	slotsAnswer struct {
+		Slots []app.Slot `json:"slots"`
+	}
+	salesAnswer struct {
+		Sales []app.SaleView `json:"sales"`
+		More  bool           `json:"more"`
+	}
+	productsAnswer struct {
+		Products []app.Product `json:"products"`
+		More     bool          `json:"more"`
+	}
+	categoriesAnswer struct {
+		Categories []app.Category `json:"categories"`
+	}
+)
+
+func (a *api) time(c *fiber.Ctx) error { return c.JSON(timeAnswer{a.Shop.Now()}) }
+
+func (a *api) slots(c *fiber.Ctx) error {
+	var day *time.Time
+	if text := c.Query("day"); text != "" {
+		parsed, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			return app.Fail(app.BadRequest, "day must look like 2026-11-21")
+		}
+		day = &parsed
+	}
+	return flow(c, func(ctx context.Context) (slotsAnswer, error) {
+		slots, err := a.Shop.Slots(ctx, day)
+		return slotsAnswer{list(slots)}, err
+	})
+}
+
+func (a *api) salesOfSlot(c *fiber.Ctx) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (salesAnswer, error) {
+		sales, err := a.Shop.SalesOfSlot(ctx, id)
+		return salesAnswer{Sales: list(sales)}, err
+	})
+}
+
+func (a *api) sales(c *fiber.Ctx) error {
+	phase := app.Phase(c.Query("phase", string(app.Open)))
+	if phase != app.Upcoming && phase != app.Open && phase != app.Ended {
+		return app.Fail(app.BadRequest, "phase must be upcoming, open or closed")
+	}
+	page, size, err := paging(c)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (salesAnswer, error) {
+		sales, more, err := a.Shop.SalesByPhase(ctx, phase, page, size)
+		return salesAnswer{list(sales), more}, err
+	})
+}
+
+func (a *api) sale(c *fiber.Ctx) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (app.SaleView, error) { return a.Shop.Sale(ctx, id) })
+}
+
+func (a *api) products(c *fiber.Ctx) error {
+	category, err := queryID(c, "category")
+	if err != nil {
+		return err
+	}
+	page, size, err := paging(c)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (productsAnswer, error) {
+		products, more, err := a.Shop.Products(ctx, category, page, size)
+		return productsAnswer{list(products), more}, err
+	})
+}
+
+func (a *api) product(c *fiber.Ctx) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (app.Product, error) { return a.Shop.Product(ctx, id) })
+}
+
+func (a *api) categories(c *fiber.Ctx) error {
+	return flow(c, func(ctx context.Context) (categoriesAnswer, error) {
+		categories, err := a.Shop.Categories(ctx)
+		return categoriesAnswer{list(categories)}, err
+	})
+}
+
+// pathID reads the id in the address; what is no id names nothing.
+func pathID(c *fiber.Ctx) (app.ID, error) {
+	id, err := app.ParseID(c.Params("id"))
+	if err != nil {
+		return 0, app.Fail(app.BadRequest, err.Error())
+	}
+	return id, nil
+}
+
+// queryID reads an id that may be left out: 0.
+func queryID(c *fiber.Ctx, name string) (app.ID, error) {
+	text := c.Query(name)
+	if text == "" {
+		return 0, nil
+	}
+	id, err := app.ParseID(text)
+	if err != nil {
+		return 0, app.Fail(app.BadRequest, name+": "+err.Error())
+	}
+	return id, nil
+}
+
+const (
+	defaultSize = 20
+	largestSize = 100
+	lastPage    = 100_000
+)
+
+// paging reads page (from 1) and size.
+func paging(c *fiber.Ctx) (page, size int, err error) {
+	if page, err = queryInt(c, "page", 1, 1, lastPage); err != nil {
+		return 0, 0, err
+	}
+	size, err = queryInt(c, "size", defaultSize, 1, largestSize)
+	return page, size, err
+}
+
+func queryInt(c *fiber.Ctx, name string, otherwise, low, high int) (int, error) {
+	text := c.Query(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		return 0, app.Fail(app.BadRequest, fmt.Sprintf("%s must be a whole number from %d to %d", name, low, high))
+	}
+	return n, nil
+}
+
+// list makes an empty list of none, so that clients never meet null.
+func list[T any](items []T) []T {
+	if items == nil {
+		return []T{}
+	}
+	return items
+}

@@ -1,0 +1,8 @@
+// Package api is the platform over HTTP: thin routes under /api/v1 with one flow call each, the page, and the door
+// in front of the socket. It decides nothing but who may pass and how an answer is worded.
+//
+//	front.go     the HTTP server; what is said before the shop is open
+//	api.go       all routes on one screen
+//	errors.go    the one table from code to status
+//	door.go      who may open a socket; auth.go: who is asking; limit.go: how often
+package api

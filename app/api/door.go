@@ -1,0 +1,37 @@
+package api
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+// door decides who may open a socket. Browsers say which page asks (Origin): it must be one of ours, or any
+// page could speak with a shopper's token in its storage. Programs send no Origin and may pass.
+func (a *api) door(c *fiber.Ctx) error {
+	if !strings.EqualFold(c.Get(fiber.HeaderUpgrade), "websocket") {
+		return fiber.ErrUpgradeRequired
+	}
+	select {
+	case <-a.Closing:
+		return app.FailBusy("this node is closing; another one will answer", drainRetry)
+	default:
+	}
+	if origin := c.Get(fiber.HeaderOrigin); origin != "" && !a.welcome(origin, c.Get(fiber.HeaderHost)) {
+		return app.Fail(app.Forbidden, "pages of this origin may not open sockets here")
+	}
+	return c.Next()
+}
+
+// welcome compares hosts, not schemes: behind a proxy that ends TLS the scheme here is not the page's.
+func (a *api) welcome(origin, host string) bool {
+	if slices.ContainsFunc(a.Origins, func(o string) bool { return strings.EqualFold(o, origin) }) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, host)
+}

@@ -1,0 +1,106 @@
+package api
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+// status is the only table from code to HTTP status.
+var status = map[app.Code]int{
+	app.BadRequest:      fiber.StatusBadRequest,
+	app.Unauthorized:    fiber.StatusUnauthorized,
+	app.Forbidden:       fiber.StatusForbidden,
+	app.PassRequired:    fiber.StatusForbidden,
+	app.CaptchaRequired: fiber.StatusForbidden,
+	app.NotFound:        fiber.StatusNotFound,
+	app.UnknownOp:       fiber.StatusNotFound,
+	app.NotOpen:         fiber.StatusConflict,
+	app.Closed:          fiber.StatusConflict,
+	app.Paused:          fiber.StatusConflict,
+	app.SoldOut:         fiber.StatusConflict,
+	app.LimitReached:    fiber.StatusConflict,
+	app.DuplicateKey:    fiber.StatusConflict,
+	app.WrongState:      fiber.StatusConflict,
+	app.Conflict:        fiber.StatusConflict,
+	app.OrderExpired:    fiber.StatusConflict,
+	app.RateLimited:     fiber.StatusTooManyRequests,
+	app.Busy:            fiber.StatusServiceUnavailable,
+	app.Internal:        fiber.StatusInternalServerError,
+}
+
+// body is how every failure looks.
+type body struct {
+	Error *app.Error `json:"error"`
+}
+
+// fail answers an error. Fiber's own (no such route, wrong method, no upgrade) keep their status.
+func fail(c *fiber.Ctx, err error) error {
+	var framework *fiber.Error
+	if errors.As(err, &framework) {
+		return send(c, framework.Code, wordFramework(framework))
+	}
+	e := app.AsError(err)
+	if e.Code == app.Internal {
+		id := requestID()
+		c.Set(fiber.HeaderXRequestID, id)
+		slog.Error("request failed", "request", id, "method", c.Method(), "path", c.Path(), "err", err)
+	} else if e.Code == app.Busy {
+		slog.Debug("request was told to come back", "method", c.Method(), "path", c.Path(), "err", err)
+	}
+	return send(c, status[e.Code], e)
+}
+
+func send(c *fiber.Ctx, code int, e *app.Error) error {
+	if e.RetryMS > 0 {
+		c.Set(fiber.HeaderRetryAfter, strconv.FormatInt((e.RetryMS+999)/1000, 10))
+	}
+	if code == fiber.StatusUnauthorized {
+		c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
+	}
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.Status(code).JSON(body{e})
+}
+
+func wordFramework(e *fiber.Error) *app.Error {
+	switch e.Code {
+	case fiber.StatusNotFound:
+		return app.Fail(app.NotFound, "no such address")
+	case fiber.StatusMethodNotAllowed:
+		return app.Fail(app.BadRequest, "this address does not know that method")
+	case fiber.StatusUpgradeRequired:
+		return app.Fail(app.BadRequest, "this address speaks WebSocket only")
+	case fiber.StatusInternalServerError:
+		return app.AsError(nil)
+	default:
+		return app.Fail(app.BadRequest, "the request cannot be understood")
+	}
+}
+
+// guard turns a panic of a handler into an internal error: the text goes to the log, never to the client.
+func guard(c *fiber.Ctx) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			id := requestID()
+			c.Set(fiber.HeaderXRequestID, id)
+			slog.Error("handler panicked", "request", id, "method", c.Method(), "path", c.Path(),
+				"panic", r, "stack", string(debug.Stack()))
+			err = send(c, fiber.StatusInternalServerError, app.AsError(nil))
+		}
+	}()
+	return c.Next()
+}
+
+// requestID lets an operator find in the log what a shopper complains about.
+func requestID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
+}

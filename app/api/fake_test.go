@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"go.uber.org/goleak"
+
+	"stampede/app"
+)
+
+// fasthttp keeps one clock for ever, and the cleaner of each server ends up to ten seconds after it.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+}
+
+// fakeShop answers what a test tells it to.
+type fakeShop struct {
+	fail  error
+	panic bool
+	got   atomic.Pointer[app.BuyRequest]
+	state atomic.Value // app.OrderState of order 7
+}
+
+func (s *fakeShop) Now() app.Millis { return 1_700_000_000_000 }
+
+func (s *fakeShop) Slots(_ context.Context, day *time.Time) ([]app.Slot, error) {
+	if s.panic {
+		panic("secret detail")
+	}
+	if day != nil {
+		return nil, s.fail
+	}
+	return []app.Slot{{ID: 1, Phase: app.Open}}, s.fail
+}
+
+func (s *fakeShop) SalesOfSlot(context.Context, app.ID) ([]app.SaleView, error) { return nil, s.fail }
+
+func (s *fakeShop) SalesByPhase(context.Context, app.Phase, int, int) ([]app.SaleView, bool, error) {
+	return []app.SaleView{{ID: 5}}, true, s.fail
+}
+
+func (s *fakeShop) Sale(context.Context, app.ID) (app.SaleView, error) {
+	return app.SaleView{ID: 5, Rules: "r"}, s.fail
+}
+
+func (s *fakeShop) Products(context.Context, app.ID, int, int) ([]app.Product, bool, error) {
+	return nil, false, s.fail
+}
+
+func (s *fakeShop) Product(context.Context, app.ID) (app.Product, error) {
+	return app.Product{}, s.fail
+}
+
+func (s *fakeShop) Categories(context.Context) ([]app.Category, error) { return nil, s.fail }
+
+func (s *fakeShop) Buy(_ context.Context, _ app.ID, req app.BuyRequest) (app.Receipt, error) {
+	s.got.Store(&req)
+	return app.Receipt{Order: 1234567890123456789, Ticket: 3, Place: 2, State: app.Reserved}, s.fail
+}
+
+func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, error) {
+	return app.Cancelled, s.fail
+}
+
+// Order 7 belongs to user 42 and nobody else.
+func (s *fakeShop) Order(_ context.Context, user, id app.ID) (app.Order, error) {
+	if user != 42 || id != 7 {
+		return app.Order{}, app.Fail(app.NotFound, "no such order")
+	}
+	return app.Order{ID: id, State: s.state.Load().(app.OrderState)}, s.fail
+}
+
+func (s *fakeShop) Orders(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
+	return []app.Order{{ID: 9, Sale: q.Sale}}, false, s.fail
+}
+
+type site struct {
+	t     *testing.T
+	shop  *fakeShop
+	front *Front
+	url   string
+	close chan struct{} // what Options.Closing is
+}
+
+// open starts a real server on a free port. Tokens are "user-<id>".
+func open(t *testing.T, change func(*Options)) *site {
+	t.Helper()
+	s := &site{t: t, shop: &fakeShop{}, close: make(chan struct{})}
+	s.shop.state.Store(app.Reserved)
+	o := Options{
+		Shop: s.shop,
+		Verify: func(token string) (app.ID, error) {
+			id, err := app.ParseID(strings.TrimPrefix(token, "user-"))
+			if err != nil {
+				return 0, app.Fail(app.Unauthorized, "the token is not valid")
+			}
+			return id, nil
+		},
+		Guest:   func(string) (any, error) { return map[string]string{"access": "a"}, nil },
+		Socket:  func(c *fiber.Ctx) error { return c.SendString("socket") },
+		Page:    fstest.MapFS{"index.html": {Data: []byte(strings.Repeat("<p>hello</p>", 100))}, "assets/a.1.js": {Data: []byte("1")}},
+		Closing: s.close,
+	}
+	if change != nil {
+		change(&o)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.url = "http://" + l.Addr().String()
+	s.front = NewFront(func() error { return nil })
+	s.front.server.WriteTimeout = 500 * time.Millisecond // shorter than a long poll, which it must not cut
+	s.front.Open(New(o))
+	done := make(chan error, 1)
+	go func() { done <- s.front.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := errors.Join(s.front.Shutdown(ctx), <-done); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+type answer struct {
+	code   int
+	body   string
+	header http.Header
+}
+
+// ask sends a request on a connection of its own.
+func (s *site) ask(method, path, body string, headers ...string) answer {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	res, err := (&http.Client{Transport: transport, Timeout: 40 * time.Second}).Do(req)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{res.StatusCode, string(text), res.Header}
+}
+
+// want checks status and a part of the body.
+func (s *site) want(a answer, code int, part string) {
+	s.t.Helper()
+	if a.code != code || !strings.Contains(a.body, part) {
+		s.t.Errorf("got %d %s, want %d with %q", a.code, a.body, code, part)
+	}
+}

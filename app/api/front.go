@@ -1,0 +1,112 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	readTimeout  = 10 * time.Second
+	writeTimeout = 15 * time.Second
+	idleTimeout  = 75 * time.Second // longer than a proxy in front keeps its connections
+	bodyLimit    = 16 << 10
+	headerLimit  = 8 << 10
+	drainRetry   = 2 * time.Second
+)
+
+// Front is the HTTP server. It listens from the first moment, so that whoever looks can see why the shop is
+// not open yet: until Open it answers health and, to everything else, busy.
+type Front struct {
+	// Ready says why this node should get no work now; nil when it should.
+	Ready func() error
+
+	server  *fasthttp.Server
+	handler atomic.Pointer[fasthttp.RequestHandler]
+}
+
+// NewFront makes a server that is not open yet.
+func NewFront(ready func() error) *Front {
+	f := &Front{Ready: ready}
+	f.server = &fasthttp.Server{
+		Handler: f.handle, ErrorHandler: unreadable, Name: "stampede",
+		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxRequestBodySize: bodyLimit, ReadBufferSize: headerLimit,
+		NoDefaultServerHeader: true, NoDefaultDate: false, ReduceMemoryUsage: true, CloseOnShutdown: true,
+		// Sockets outlive their request; realtime closes them itself. Without this their Close would do nothing.
+		KeepHijackedConns: true,
+		Logger:            quiet{},
+	}
+	return f
+}
+
+// Serve answers on the listener until Shutdown.
+func (f *Front) Serve(l net.Listener) error {
+	if err := f.server.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("serve HTTP on %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Open hands everything but health to the handler.
+func (f *Front) Open(h fasthttp.RequestHandler) { f.handler.Store(&h) }
+
+// Shutdown stops listening and waits for the requests under way. Sockets are not its concern.
+func (f *Front) Shutdown(ctx context.Context) error {
+	if err := f.server.ShutdownWithContext(ctx); err != nil {
+		return fmt.Errorf("shut down HTTP: %w", err)
+	}
+	return nil
+}
+
+func (f *Front) handle(ctx *fasthttp.RequestCtx) {
+	switch string(ctx.Path()) {
+	case "/healthz":
+		ctx.SetBodyString("ok\n")
+	case "/readyz":
+		if err := f.Ready(); err != nil {
+			ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+			ctx.SetBodyString(err.Error() + "\n")
+			return
+		}
+		ctx.SetBodyString("ready\n")
+	default:
+		if h := f.handler.Load(); h != nil {
+			(*h)(ctx)
+			return
+		}
+		ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+		ctx.Response.Header.Set("Retry-After", "2")
+		ctx.SetContentType("application/json")
+		ctx.SetBodyString(`{"error":{"code":"busy","message":"the shop is starting","retry_ms":2000}}`)
+	}
+}
+
+// unreadable answers what never became a request.
+func unreadable(ctx *fasthttp.RequestCtx, err error) {
+	code := fasthttp.StatusBadRequest
+	var small *fasthttp.ErrSmallBuffer
+	var network net.Error
+	switch {
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		code = fasthttp.StatusRequestEntityTooLarge
+	case errors.As(err, &small):
+		code = fasthttp.StatusRequestHeaderFieldsTooLarge
+	case errors.As(err, &network) && network.Timeout():
+		code = fasthttp.StatusRequestTimeout
+	}
+	ctx.SetStatusCode(code)
+	ctx.SetContentType("application/json")
+	ctx.SetBodyString(`{"error":{"code":"bad_request","message":"the request is too large or cannot be read"}}`)
+}
+
+// quiet takes the server's remarks about single connections, which say nothing to an operator.
+type quiet struct{}
+
+func (quiet) Printf(format string, args ...any) { slog.Debug("http: " + fmt.Sprintf(format, args...)) }

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stampede/app"
+)
+
+// Metrics counts requests by route and status. Register it as a Prometheus collector.
+type Metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+// NewMetrics makes the counters; nothing is counted until they are given to New.
+func NewMetrics() *Metrics {
+	return &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stampede_http_requests_total", Help: "Requests answered, by route and status.",
+		}, []string{"route", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "stampede_http_seconds", Help: "Time to answer a request, by route.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
+		}, []string{"route"}),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	m.requests.Describe(ch)
+	m.seconds.Describe(ch)
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	m.requests.Collect(ch)
+	m.seconds.Collect(ch)
+}
+
+// count goes around everything else. The route's pattern is the label, so that no client can make up new ones.
+func (m *Metrics) count(c *fiber.Ctx) error {
+	began := time.Now()
+	err := c.Next()
+	code := c.Response().StatusCode()
+	if err != nil {
+		code = statusOf(err)
+	}
+	route := c.Route().Path
+	m.requests.WithLabelValues(route, strconv.Itoa(code)).Inc()
+	m.seconds.WithLabelValues(route).Observe(time.Since(began).Seconds())
+	return err
+}
+
+// statusOf is the status that fail will answer.
+func statusOf(err error) int {
+	var framework *fiber.Error
+	if errors.As(err, &framework) {
+		return framework.Code
+	}
+	return status[app.AsError(err).Code]
+}

@@ -1,0 +1,167 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+const (
+	// pollEvery is how often a long poll looks; the stores feel at most this.
+	pollEvery = 500 * time.Millisecond
+	// pollersAtOnce bounds the long polls of a node; beyond it they answer at once.
+	pollersAtOnce = 512
+)
+
+type (
+	ordersAnswer struct {
+		Orders []app.Order `json:"orders"`
+		More   bool        `json:"more"`
+	}
+	stateAnswer struct {
+		State app.OrderState `json:"state"`
+	}
+	// buyBody is what a buy brings; the sale is in the address.
+	buyBody struct {
+		Qty     json.RawMessage `json:"qty"`
+		Key     string          `json:"key"`
+		Address *app.Address    `json:"address"`
+		Pass    string          `json:"pass"`
+	}
+)
+
+func (a *api) buy(c *fiber.Ctx, user app.ID) error {
+	if err := a.buys.take(c.IP()); err != nil {
+		return err
+	}
+	sale, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	var b buyBody
+	if err := decode(c.Body(), &b); err != nil {
+		return err
+	}
+	qty, err := quantity(b.Qty)
+	if err != nil {
+		return err
+	}
+	req := app.BuyRequest{Sale: sale, Qty: qty, Key: b.Key, Address: b.Address, Pass: b.Pass}
+	return flow(c, func(ctx context.Context) (app.Receipt, error) { return a.Shop.Buy(ctx, user, req) })
+}
+
+func (a *api) cancel(c *fiber.Ctx, user app.ID) error {
+	order, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (stateAnswer, error) {
+		state, err := a.Shop.Cancel(ctx, user, order)
+		return stateAnswer{state}, err
+	})
+}
+
+func (a *api) orders(c *fiber.Ctx, user app.ID) error {
+	q := app.OrdersQuery{User: user}
+	var err error
+	if q.Sale, err = queryID(c, "sale"); err != nil {
+		return err
+	}
+	if q.Before, err = queryID(c, "before"); err != nil {
+		return err
+	}
+	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (ordersAnswer, error) {
+		orders, more, err := a.Shop.Orders(ctx, q)
+		return ordersAnswer{list(orders), more}, err
+	})
+}
+
+// order answers an order of the user; with wait, as soon as it leaves the state that it has now, and at
+// the latest after so many seconds, with whatever it is then.
+func (a *api) order(c *fiber.Ctx, user app.ID) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	wait, err := queryInt(c, "wait", 0, 0, longestWait)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (app.Order, error) {
+		order, err := a.Shop.Order(ctx, user, id)
+		if err != nil || wait == 0 {
+			return order, err
+		}
+		return a.next(user, order, time.Duration(wait)*time.Second), nil
+	})
+}
+
+// next looks until the order has left its state. A look that fails is left to the next one.
+func (a *api) next(user app.ID, order app.Order, within time.Duration) app.Order {
+	select {
+	case a.pollers <- struct{}{}:
+		defer func() { <-a.pollers }()
+	default:
+		return order
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return order
+		case <-a.Closing:
+			return order
+		case <-ticker.C:
+			now, err := a.Shop.Order(ctx, user, order.ID)
+			if err == nil && (now.State != order.State || now.Rev != order.Rev) {
+				return now
+			}
+		}
+	}
+}
+
+// decode reads one JSON object and nothing after it. Unknown fields are ignored.
+func decode(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(into); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) && kind.Field != "" {
+			return app.Fail(app.BadRequest, kind.Field+" must be a "+kind.Type.String())
+		}
+		return app.Fail(app.BadRequest, "the body must be a JSON object")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return app.Fail(app.BadRequest, "the body must be one JSON object and nothing else")
+	}
+	return nil
+}
+
+// quantity reads a whole number. One too large for any machine is as much above the limit as a smaller one, so
+// it is not an error here: the flow answers it.
+func quantity(raw json.RawMessage) (int, error) {
+	text := string(raw)
+	n, err := strconv.Atoi(text)
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(text, "-"):
+		return math.MaxInt, nil
+	}
+	return 0, app.Fail(app.BadRequest, "qty must be a whole number of at least 1")
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"log/slog"
+	"mime"
+	"path"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// notBuilt is shown when the binary carries no page.
+const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Stampede</title>
+<h1>The page was not built</h1>
+<p>The program runs and its API answers under <a href="/api/v1/slots">/api/v1</a>,
+but this binary was made without the page. Build both with <code>npx --yes rust-just build</code>.</p></html>`
+
+// page is the built page in memory, compressed once.
+type page struct{ files map[string]*file }
+
+type file struct {
+	kind   string // media type
+	plain  []byte
+	packed []byte // gzip; nil when it does not pay
+	tag    string
+	cache  string
+}
+
+func newPage(dist fs.FS) *page {
+	p := &page{files: make(map[string]*file)}
+	if dist == nil {
+		p.files["index.html"] = newFile("index.html", []byte(notBuilt))
+		return p
+	}
+	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(path.Base(name), ".") {
+			return err
+		}
+		content, err := fs.ReadFile(dist, name)
+		p.files[name] = newFile(name, content)
+		return err
+	})
+	if err != nil { // the files are in the binary, so this is a build that went wrong
+		slog.Error("read the embedded page", "err", err)
+	}
+	return p
+}
+
+func newFile(name string, content []byte) *file {
+	sum := sha256.Sum256(content)
+	f := &file{
+		kind: mime.TypeByExtension(path.Ext(name)), plain: content,
+		tag: `"` + hex.EncodeToString(sum[:8]) + `"`, cache: "no-cache", // asks each time, is mostly told 304
+	}
+	if f.kind == "" {
+		f.kind = fiber.MIMEOctetStream
+	}
+	if strings.HasPrefix(name, "assets/") { // the build puts a hash into these names
+		f.cache = "public, max-age=31536000, immutable"
+	}
+	if !strings.HasPrefix(f.kind, "image/") || strings.HasPrefix(f.kind, "image/svg") {
+		f.packed = pack(content)
+	}
+	return f
+}
+
+// pack answers nil when compression saves nothing worth having.
+func pack(content []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a valid one
+	_, _ = w.Write(content)                               // a buffer takes everything
+	_ = w.Close()
+	if b.Len() > len(content)*9/10 {
+		return nil
+	}
+	return b.Bytes()
+}
+
+func (p *page) serve(c *fiber.Ctx) error {
+	name := strings.TrimPrefix(path.Clean("/"+c.Path()), "/")
+	if name == "" {
+		name = "index.html"
+	}
+	f := p.files[name]
+	if f == nil {
+		return fiber.ErrNotFound
+	}
+	c.Set(fiber.HeaderETag, f.tag)
+	c.Set(fiber.HeaderCacheControl, f.cache)
+	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
+	if c.Get(fiber.HeaderIfNoneMatch) == f.tag {
+		return c.SendStatus(fiber.StatusNotModified)
+	}
+	c.Set(fiber.HeaderContentType, f.kind)
+	if f.packed != nil && strings.Contains(c.Get(fiber.HeaderAcceptEncoding), "gzip") {
+		c.Set(fiber.HeaderContentEncoding, "gzip")
+		return c.Send(f.packed)
+	}
+	return c.Send(f.plain)
+}

@@ -1,0 +1,27 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"stampede/app"
+)
+
+// Shop is what the routes ask of the flows. Errors are *app.Error for people, or anything else, which is
+// then logged and answered as internal.
+type Shop interface {
+	Now() app.Millis
+	// Slots lists the slots to be shown now; with a day, those of that day in the shop's zone.
+	Slots(ctx context.Context, day *time.Time) ([]app.Slot, error)
+	SalesOfSlot(ctx context.Context, slot app.ID) ([]app.SaleView, error)
+	SalesByPhase(ctx context.Context, phase app.Phase, page, size int) ([]app.SaleView, bool, error)
+	Sale(ctx context.Context, id app.ID) (app.SaleView, error)
+	Products(ctx context.Context, category app.ID, page, size int) ([]app.Product, bool, error)
+	Product(ctx context.Context, id app.ID) (app.Product, error)
+	Categories(ctx context.Context) ([]app.Category, error)
+
+	Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error)
+	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
+	Order(ctx context.Context, user, order app.ID) (app.Order, error)
+	Orders(ctx context.Context, q app.OrdersQuery) ([]app.Order, bool, error)
+}
