@@ -33,14 +33,16 @@ var layers = []layer{
 	{path: "app/store", imports: []string{"app", "migrations"}, thirdParty: true},
 	{path: "app/api", imports: []string{"app"}, thirdParty: true},
 	{path: "app/load", imports: []string{"app"}, thirdParty: true},
+	{path: "app/seed", imports: []string{"app"}},
+	{path: "app/shoppers", imports: []string{"app"}, thirdParty: true},
 	{
 		path: "app/server", thirdParty: true,
 		imports: []string{
-			"app", "app/account", "app/api", "app/payment", "app/store",
+			"app", "app/account", "app/api", "app/payment", "app/seed", "app/snowflake", "app/store",
 			"streams", "realtime", "frontend", "migrations",
 		},
 	},
-	{path: "app/cmd", imports: []string{"app", "app/server", "app/load"}, thirdParty: true},
+	{path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/shoppers"}, thirdParty: true},
 	{path: testSupport, thirdParty: true},
 	{path: "app/e2e", imports: []string{"app"}, thirdParty: true},
 }
