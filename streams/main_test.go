@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,7 +15,11 @@ import (
 	"stampede/app/apptest"
 )
 
-func TestMain(m *testing.M) { apptest.Main(m) }
+// TestMain keeps the log quiet: faults are forced here all the time.
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	apptest.Main(m)
+}
 
 const testEpoch = 7
 

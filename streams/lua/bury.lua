@@ -36,7 +36,8 @@ if redis.call('XACK', KEYS[2], 'fulfil', ARGV[2]) == 0 then return {0, ''} end
 local id = redis.call('XADD', KEYS[5], '*', unpack(fields))
 redis.call('HDEL', KEYS[4], ARGV[2])
 redis.call('HINCRBY', KEYS[1], 'waiting', '-1')
-if KEYS[6] and redis.call('EXISTS', KEYS[6]) == 1 then redis.call('HINCRBY', KEYS[6], 'done', '1') end
+local numbers = KEYS[6] and redis.call('HMGET', KEYS[6], 'done', 'tickets')
+if numbers and numbers[1] and tonumber(numbers[1]) < tonumber(numbers[2]) then redis.call('HINCRBY', KEYS[6], 'done', '1') end
 
 -- 4. It no longer waits.
 local list = ARGV[6] ~= '' and redis.call('HGET', KEYS[3], ARGV[6])

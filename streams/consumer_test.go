@@ -1,0 +1,548 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// desk is an entry handler that remembers what it was given, and fails on demand.
+type desk struct {
+	mu      sync.Mutex
+	rows    map[app.ID]int // order → how often it was fulfilled
+	refused map[string]string
+	batches int
+	fulfil  func(ctx context.Context, entries []app.Entry) ([]error, error) // nil: all is well
+	refuse  func(e app.Entry) error
+}
+
+func newDesk() *desk { return &desk{rows: make(map[app.ID]int), refused: make(map[string]string)} }
+
+func (d *desk) Fulfil(ctx context.Context, entries []app.Entry) ([]error, error) {
+	fates := make([]error, len(entries))
+	if d.fulfil != nil {
+		var err error
+		if fates, err = d.fulfil(ctx, entries); err != nil {
+			return nil, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.batches++
+	for i, e := range entries {
+		if fates[i] == nil {
+			d.rows[e.Order]++
+		}
+	}
+	return fates, nil
+}
+
+func (d *desk) Refuse(_ context.Context, e app.Entry, reason string) error {
+	if d.refuse != nil {
+		if err := d.refuse(e); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.refused[e.StreamID] = reason
+	return nil
+}
+
+func (d *desk) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.rows)
+}
+
+func (f *fixture) consumer(name string, d app.EntryHandler) *Consumer {
+	return NewConsumer(f.ledger, 1, name, d, ConsumerOptions{
+		Block: 20 * time.Millisecond, ClaimIdle: 300 * time.Millisecond, RetryPause: 5 * time.Millisecond,
+	})
+}
+
+// reserveMany reserves one unit each for n users and answers the decisions.
+func (f *fixture) reserveMany(s *app.Sale, n int) []app.Decision {
+	f.t.Helper()
+	g := f.gate(f.ledger)
+	made := make([]app.Decision, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			d, err := g.Reserve(f.ctx, buyOf(s, app.ID(5000+i), 1, "key-many-1"))
+			if err != nil || d.Verdict != app.VerdictReserved {
+				f.t.Errorf("reserve %d: %+v, %v", i, d, err)
+			}
+			made[i] = d
+		})
+	}
+	wg.Wait()
+	return made
+}
+
+func (f *fixture) counters(s *app.Sale) app.Counters {
+	f.t.Helper()
+	c, err := f.ledger.Counters(f.ctx, []app.SaleRef{s.Ref()})
+	f.must(err)
+	return c[0]
+}
+
+func (f *fixture) stats() StreamStats {
+	f.t.Helper()
+	all, err := f.ledger.Stats(f.ctx)
+	f.must(err)
+	return all[1]
+}
+
+// run runs duties until stop is called, which waits for them.
+func (f *fixture) run(duties ...interface{ Run(context.Context) error }) (stop func()) {
+	ctx, cancel := context.WithCancel(f.ctx)
+	var wg sync.WaitGroup
+	for _, d := range duties {
+		wg.Go(func() { _ = d.Run(ctx) })
+	}
+	stop = sync.OnceFunc(func() { cancel(); wg.Wait() })
+	f.t.Cleanup(stop)
+	return stop
+}
+
+// I4: an entry carries all that its row needs; settling moves done, waiting and the user's list once.
+func TestConsumeAndSettle(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		b := buyOf(s, 4242, 2, "key-one-1")
+		d := f.wantVerdict(f.gate(f.ledger), b, app.VerdictReserved)
+		waiting, err := f.ledger.Waiting(f.ctx, 4242)
+		f.must(err)
+		if len(waiting) != 1 {
+			t.Fatalf("waiting %+v", waiting)
+		}
+		var seen app.Entry
+		box := newDesk()
+		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+			seen = entries[0]
+			return make([]error, len(entries)), nil
+		}
+		c := f.consumer("node-1", box)
+		f.must(c.runOnce(f.ctx)) // its own history: nothing
+		f.must(c.runOnce(f.ctx))
+		want := app.Entry{
+			StreamID: seen.StreamID, Order: d.Order, Sale: s.ID, User: 4242, Partition: 1, Epoch: testEpoch, Seq: 1,
+			Ticket: 1, Hold: 1, Qty: 2, PriceFen: 4990, SaleVersion: 3, Key: b.Key, Hash: b.Hash, Address: b.Address,
+			ReservedAt: seen.ReservedAt,
+		}
+		if seen != want || seen.ReservedAt == 0 {
+			t.Fatalf("entry\n%+v, want\n%+v", seen, want)
+		}
+		r := waiting[0]
+		wantR := app.Reservation{
+			Order: d.Order, Sale: s.ID, Qty: 2, Key: b.Key, Ticket: 1, State: app.Reserved, CreatedAt: seen.ReservedAt,
+			User: 4242, Partition: 1, Seq: 1, Hold: 1, Hash: b.Hash, PriceFen: 4990, Version: 3,
+		}
+		if r != wantR {
+			t.Fatalf("reservation\n%+v, want\n%+v", r, wantR)
+		}
+		for range 2 { // the second time changes nothing
+			f.must(c.settle(f.ctx, testEpoch, []app.Entry{seen}))
+			if n := f.counters(s); n.Done != 1 || n.Tickets != 1 {
+				t.Fatalf("done %d of %d", n.Done, n.Tickets)
+			}
+		}
+		waiting, err = f.ledger.Waiting(f.ctx, 4242)
+		f.must(err)
+		if st := f.stats(); len(waiting) != 0 || st.Lag != 0 || st.Pending != 0 {
+			t.Fatalf("still waiting: %v, %+v", waiting, st)
+		}
+	})
+}
+
+// Settling takes only the settled one from a user's list.
+func TestSettleKeepsOtherReservations(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.ledger)
+		orders := make([]app.ID, 3)
+		for i := range orders {
+			orders[i] = f.wantVerdict(g, buyOf(s, 7, 1, fmt.Sprintf("key-three%d", i)), app.VerdictReserved).Order
+		}
+		box := newDesk()
+		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+			fates := make([]error, len(entries))
+			for i, e := range entries {
+				if e.Order != orders[1] {
+					fates[i] = app.ErrData
+				}
+			}
+			return fates, nil
+		}
+		c := f.consumer("node-1", box)
+		f.must(c.runOnce(f.ctx))
+		f.must(c.runOnce(f.ctx))
+		waiting, err := f.ledger.Waiting(f.ctx, 7)
+		f.must(err)
+		if len(waiting) != 2 || waiting[0].Order != orders[0] || waiting[1].Order != orders[2] {
+			t.Fatalf("waiting %+v, want %d and %d", waiting, orders[0], orders[2])
+		}
+	})
+}
+
+// I4: the same entries in two consumers at once, and a batch delivered twice, count once.
+func TestTwoConsumersOnTheSameEntries(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(50)
+		f.reserveMany(s, 50)
+		one := f.consumer("node-0", newDesk())
+		one.history = ""
+		entries, err := one.read(f.ctx)
+		f.must(err)
+		var wg sync.WaitGroup
+		for i := range 6 {
+			c := f.consumer(fmt.Sprintf("node-%d", i), newDesk())
+			wg.Go(func() {
+				if err := c.process(f.ctx, entries); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if c := f.counters(s); c.Done != 50 {
+			t.Fatalf("done %d, want 50", c.Done)
+		}
+		n, err := f.client.HGet(f.ctx, f.ledger.parts[1].keys.meta, "waiting").Int()
+		f.must(err)
+		if n != 0 {
+			t.Fatalf("waiting %d, want 0", n)
+		}
+	})
+}
+
+// P2: what a dead consumer had in hand is claimed and settled, while new entries still flow; the counts of deliveries
+// stay out of it.
+func TestClaimFromDeadConsumer(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(30)
+	f.reserveMany(s, 10)
+	dead := f.consumer("node-dead", newDesk())
+	dead.history = ""
+	entries, err := dead.read(f.ctx)
+	f.must(err)
+	if len(entries) != 10 {
+		t.Fatalf("read %d", len(entries))
+	}
+	box := newDesk()
+	f.run(f.consumer("node-2", box))
+	g := f.gate(f.ledger)
+	f.wantVerdict(g, buyOf(s, 9999, 1, "key-newcomer"), app.VerdictReserved)
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		return box.count() == 11, fmt.Sprintf("%d orders have rows", box.count())
+	})
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		st := f.stats()
+		return st.Pending == 0 && f.counters(s).Done == 11, fmt.Sprintf("%+v", st)
+	})
+}
+
+// A consumer that comes back under its name finds its own entries at once.
+func TestOwnPendingFirst(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(30)
+		f.reserveMany(s, 3)
+		before := f.consumer("node-1", newDesk())
+		before.history = ""
+		_, err := before.read(f.ctx)
+		f.must(err)
+		box := newDesk()
+		f.must(f.consumer("node-1", box).runOnce(f.ctx))
+		if box.count() != 3 {
+			t.Fatalf("%d settled, want 3", box.count())
+		}
+	})
+}
+
+// While its handler works for long, a consumer keeps its entries from being claimed.
+func TestClaimIsRenewed(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(30)
+	f.reserveMany(s, 3)
+	release := make(chan struct{})
+	slow, quick := newDesk(), newDesk()
+	slow.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+		<-release
+		return make([]error, len(entries)), nil
+	}
+	first := f.consumer("node-1", slow)
+	first.history = ""
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := first.runOnce(f.ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	apptest.Eventually(t, 5*time.Second, func() (bool, string) { return f.stats().Pending == 3, "not delivered" })
+	second := f.consumer("node-2", quick)
+	begin := time.Now()
+	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+		second.claimAt = time.Time{}
+		if err := second.claimIdle(f.ctx); err != nil {
+			t.Error(err)
+		}
+		return time.Since(begin) > 3*first.options.ClaimIdle, "watching for claims"
+	})
+	close(release)
+	wg.Wait()
+	if quick.count() != 0 || f.counters(s).Done != 3 {
+		t.Fatalf("claimed %d entries of a living consumer; done %d", quick.count(), f.counters(s).Done)
+	}
+}
+
+// A bad entry is tried five times, gets its refused row, and lies in the dead letters with its reason; the others flow.
+func TestBadEntryDies(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(30)
+		made := f.reserveMany(s, 10)
+		bad := made[3].Order
+		k := &f.ledger.parts[1].keys
+		f.must(f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: k.orders, Values: []string{"v", "1", "order", "not a number"}}).Err())
+		var attempts atomic.Int64
+		box := newDesk()
+		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+			fates := make([]error, len(entries))
+			for i, e := range entries {
+				if e.Order == bad {
+					attempts.Add(1)
+					fates[i] = fmt.Errorf("%w: the column is too short", app.ErrData)
+				}
+			}
+			return fates, nil
+		}
+		f.run(f.consumer("node-1", box))
+		var letters []app.DeadLetter
+		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+			var err error
+			letters, err = f.ledger.DeadLetters(f.ctx)
+			f.must(err)
+			return len(letters) == 2, fmt.Sprintf("%d dead letters", len(letters))
+		})
+		if attempts.Load() != 5 || box.count() != 9 || len(box.refused) != 2 {
+			t.Fatalf("%d attempts, %d rows, refused %v", attempts.Load(), box.count(), box.refused)
+		}
+		if c := f.counters(s); c.Done != 10 {
+			t.Fatalf("done %d, want 10: the bad one no longer keeps others waiting", c.Done)
+		}
+		for _, l := range letters {
+			switch {
+			case l.Order == bad:
+				if !strings.Contains(l.Reason, "the column is too short") || l.Deliveries != 5 || l.Sale != s.ID ||
+					l.Fields["key"] != "key-many-1" || l.At == 0 {
+					t.Errorf("letter %+v", l)
+				}
+			case !strings.Contains(l.Reason, "field order") || l.Order != 0 || l.Fields["order"] != "not a number":
+				t.Errorf("letter of the unreadable entry %+v", l)
+			}
+			if l.Fields["reason"] != "" {
+				t.Errorf("the letter's own fields are among the entry's: %v", l.Fields)
+			}
+			one, err := f.ledger.DeadLetter(f.ctx, l.ID)
+			f.must(err)
+			if one.ID != l.ID || one.Reason != l.Reason {
+				t.Errorf("read %+v, want %+v", one, l)
+			}
+			for _, want := range []bool{true, false} {
+				gone, err := f.ledger.RemoveDeadLetter(f.ctx, l.ID)
+				f.must(err)
+				if gone != want {
+					t.Errorf("removed: %v, want %v", gone, want)
+				}
+			}
+			if _, err := f.ledger.DeadLetter(f.ctx, l.ID); !errors.Is(err, app.ErrNoRow) {
+				t.Errorf("removed letter: %v", err)
+			}
+		}
+		n, err := f.client.Exists(f.ctx, k.attempts).Result()
+		f.must(err)
+		waiting, err := f.client.HGet(f.ctx, k.meta, "waiting").Int()
+		f.must(err)
+		if n != 0 || f.stats().Pending != 0 || waiting > 0 {
+			t.Fatalf("left: attempts %d, %+v, waiting %d", n, f.stats(), waiting)
+		}
+	})
+}
+
+// Names of dead letters that cannot exist are "no such row", never a fault.
+func TestDeadLetterNames(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	for _, id := range []string{"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--"} {
+		if _, err := f.ledger.DeadLetter(f.ctx, id); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("%q: %v", id, err)
+		}
+		if gone, err := f.ledger.RemoveDeadLetter(f.ctx, id); gone || err != nil {
+			t.Errorf("%q: removed %v, %v", id, gone, err)
+		}
+	}
+}
+
+// A refused row that cannot be written now is no reason to bury the entry without one (P2).
+func TestNoBurialWithoutRow(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(3)
+	f.reserveMany(s, 1)
+	box := newDesk()
+	box.fulfil = func(context.Context, []app.Entry) ([]error, error) { return []error{app.ErrData}, nil }
+	tried := make(chan struct{}, 100)
+	box.refuse = func(app.Entry) error {
+		tried <- struct{}{}
+		return app.ErrMoment
+	}
+	stop := f.run(f.consumer("node-1", box))
+	<-tried
+	stop()
+	if st := f.stats(); st.Dead != 0 || st.Pending != 1 {
+		t.Fatalf("%+v, want it pending", st)
+	}
+}
+
+// Faults of the moment never count: with the database away for a while nothing dies and nothing is lost (P2).
+func TestMomentFaultsDoNotCount(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(30)
+		f.reserveMany(s, 5)
+		var faults atomic.Int64
+		box := newDesk()
+		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+			if faults.Add(1) <= 7 {
+				return nil, fmt.Errorf("insert: %w", app.ErrMoment)
+			}
+			return make([]error, len(entries)), nil
+		}
+		f.run(f.consumer("node-1", box))
+		apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+			return f.counters(s).Done == 5, fmt.Sprintf("done %d after %d faults", f.counters(s).Done, faults.Load())
+		})
+		n, err := f.client.Exists(f.ctx, f.ledger.parts[1].keys.attempts).Result()
+		f.must(err)
+		if n != 0 || f.stats().Dead != 0 {
+			t.Fatalf("counted: attempts %d, %+v", n, f.stats())
+		}
+	})
+}
+
+// A rebuild between reading and settling: nothing of the old epoch moves the new numbers, and the consumer goes on.
+func TestConsumerSurvivesRebuild(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(30)
+		f.reserveMany(s, 5)
+		var once sync.Once
+		box := newDesk()
+		box.fulfil = func(ctx context.Context, entries []app.Entry) ([]error, error) {
+			stale := false
+			once.Do(func() {
+				f.must(f.ledger.Pause(ctx, 1))
+				f.must(f.ledger.Restore(ctx, 1, app.SaleState{Sale: s, Stock: 25, Held: 5, Tickets: 5}))
+				f.must(f.ledger.Resume(ctx, 1, testEpoch+1, 5))
+				stale = true
+			})
+			if stale {
+				return nil, fmt.Errorf("insert: %w", app.ErrStaleEpoch)
+			}
+			return make([]error, len(entries)), nil
+		}
+		f.run(f.consumer("node-1", box))
+		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+			return f.ledger.Epoch(1) == testEpoch+1, "not rebuilt"
+		})
+		g := f.gate(f.ledger)
+		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-rebuild"), app.VerdictReserved)
+		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+			c := f.counters(s)
+			return c.Tickets == 6 && c.Done == 6, fmt.Sprintf("%+v", c)
+		})
+		if box.count() != 1 {
+			t.Fatalf("%d entries fulfilled under the new epoch, want 1", box.count())
+		}
+	})
+}
+
+// A group that somebody destroyed is made again from the first entry on; nothing counts twice.
+func TestGroupMadeAgain(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(30)
+	f.reserveMany(s, 4)
+	f.run(f.consumer("node-1", newDesk()))
+	done := func(n int64) func() (bool, string) {
+		return func() (bool, string) { c := f.counters(s); return c.Done == n, fmt.Sprintf("%+v", c) }
+	}
+	apptest.Eventually(t, 10*time.Second, done(4))
+	f.must(f.client.XGroupDestroy(f.ctx, f.ledger.parts[1].keys.orders, group).Err())
+	f.wantVerdict(f.gate(f.ledger), buyOf(s, 777, 1, "key-afterwards"), app.VerdictReserved)
+	apptest.Eventually(t, 10*time.Second, done(5))
+	if c := f.counters(s); c.Done > c.Tickets {
+		t.Fatalf("done %d of %d", c.Done, c.Tickets)
+	}
+}
+
+// I7: a stream that is gone is reported as lost, and no empty one takes its place.
+func TestLostStreamIsNotMadeAgain(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	key := f.ledger.parts[1].keys.orders
+	f.must(f.client.Del(f.ctx, key).Err())
+	f.run(f.consumer("node-1", newDesk()))
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
+	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
+		t.Fatalf("stream exists: %d, %v", n, err)
+	}
+	if st, err := f.ledger.State(f.ctx, 1); err != nil || st.Exists {
+		t.Fatalf("state %+v, %v", st, err)
+	}
+}
+
+// A consumer leaves the group when it ends, unless that would lose its pending entries.
+func TestLeaveOnlyWithoutPending(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(30)
+		f.reserveMany(s, 2)
+		key := f.ledger.parts[1].keys.orders
+		leave := func(name string) int64 {
+			reply, err := leaveScript.run(f.ctx, f.client, []string{key}, name)
+			f.must(err)
+			return integer(reply[0])
+		}
+		c := f.consumer("node-1", newDesk())
+		c.history = ""
+		entries, err := c.read(f.ctx)
+		f.must(err)
+		if leave("node-1") != 0 || f.stats().Pending != 2 {
+			t.Fatalf("left with pending entries: %+v", f.stats())
+		}
+		f.must(c.process(f.ctx, entries))
+		if leave("node-1") != 1 {
+			t.Fatal("did not leave without pending entries")
+		}
+		f.must(f.client.Del(f.ctx, key).Err())
+		if leave("node-1") != 0 {
+			t.Fatal("left what is not there")
+		}
+	})
+}
