@@ -66,8 +66,8 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 		return nil, errors.New("MySQL DSN: no database named (want user:password@tcp(host:port)/database)")
 	}
 	cfg.ParseTime, cfg.Loc = true, time.UTC
-	cfg.InterpolateParams = true // one round trip instead of three
-	cfg.ClientFoundRows = true   // a row that matched counts, changed or not
+	cfg.InterpolateParams = true    // one round trip instead of three
+	cfg.ClientFoundRows = true      // a row that matched counts, changed or not
 	cfg.Logger = &mysql.NopLogger{} // what it would print also comes back as an error, or was tried again
 	cfg.Timeout, cfg.ReadTimeout, cfg.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
 	if err := cfg.Apply(mysql.Charset("utf8mb4", "")); err != nil {
