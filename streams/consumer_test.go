@@ -286,7 +286,7 @@ func TestClaimIsRenewed(t *testing.T) {
 		return make([]error, len(entries)), nil
 	}
 	first := f.consumer("node-1", slow)
-	first.history = ""
+	first.history, first.options.ClaimIdle = "", 600*time.Millisecond
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := first.runOnce(f.ctx); err != nil {
@@ -295,13 +295,14 @@ func TestClaimIsRenewed(t *testing.T) {
 	})
 	apptest.Eventually(t, 5*time.Second, func() (bool, string) { return f.stats().Pending == 3, "not delivered" })
 	second := f.consumer("node-2", quick)
+	second.options.ClaimIdle = first.options.ClaimIdle
 	begin := time.Now()
 	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
 		second.claimAt = time.Time{}
 		if err := second.claimIdle(f.ctx); err != nil {
 			t.Error(err)
 		}
-		return time.Since(begin) > 3*first.options.ClaimIdle, "watching for claims"
+		return time.Since(begin) > 2*first.options.ClaimIdle, "watching for claims"
 	})
 	close(release)
 	wg.Wait()

@@ -46,7 +46,7 @@ end
 local added = stream['entries-added']
 if not added then return {2, lag, g['pending']} end
 local read = math.max(0, added - lag)
-if g['entries-read'] == read and g['lag'] == lag then return {0, lag, g['pending']} end
+if g['lag'] == lag then return {0, lag, g['pending']} end
 local set = redis.pcall('XGROUP', 'SETID', KEYS[2], 'fulfil', last, 'ENTRIESREAD', string.format('%d', read))
 if set.err then return {2, lag, g['pending']} end
 return {1, lag, g['pending']}

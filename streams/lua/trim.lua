@@ -6,12 +6,13 @@
 --
 -- Returns {trimmed, left}
 
+-- Stream ids are two numbers; a group that has read nothing may have just "0".
 local function before(a, b)
-  local ams, aseq = string.match(a, '^(%d+)%-(%d+)$')
-  local bms, bseq = string.match(b, '^(%d+)%-(%d+)$')
+  local ams, aseq = string.match(a, '^(%d+)%-?(%d*)$')
+  local bms, bseq = string.match(b, '^(%d+)%-?(%d*)$')
   ams, bms = tonumber(ams), tonumber(bms)
   if ams ~= bms then return ams < bms end
-  return tonumber(aseq) < tonumber(bseq)
+  return (tonumber(aseq) or 0) < (tonumber(bseq) or 0)
 end
 
 -- 1. Never beyond the oldest pending entry nor the last delivered one: lag and pending stay true (P7).

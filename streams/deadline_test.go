@@ -1,0 +1,187 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// bell is a deadline handler that remembers whom it rang for.
+type bell struct {
+	mu   sync.Mutex
+	rung map[app.ID]int
+	due  func(orders []app.ID) ([]app.ID, error) // nil: all are finished
+}
+
+func newBell() *bell { return &bell{rung: make(map[app.ID]int)} }
+
+func (b *bell) Due(_ context.Context, _ int, orders []app.ID) ([]app.ID, error) {
+	b.mu.Lock()
+	for _, id := range orders {
+		b.rung[id]++
+	}
+	b.mu.Unlock()
+	if b.due != nil {
+		return b.due(orders)
+	}
+	return orders, nil
+}
+
+func (b *bell) count(id app.ID) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rung[id]
+}
+
+func (b *bell) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.rung)
+}
+
+func (f *fixture) now() app.Millis {
+	f.t.Helper()
+	now, err := f.ledger.Now(f.ctx)
+	f.must(err)
+	return now
+}
+
+// P5: orders come when they are due and not before, and leave the queue when they are finished.
+func TestSweepWhatIsDue(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		now := f.now()
+		due, soon, later := newID(), newID(), newID()
+		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{
+			{Order: due, PayBy: now - 1}, {Order: soon, PayBy: now.Add(150 * time.Millisecond)}, {Order: later, PayBy: now.Add(time.Hour)},
+		}))
+		b := newBell()
+		f.run(NewSweeper(f.ledger, 1, b))
+		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+			return b.count(due) == 1 && b.count(soon) == 1, fmt.Sprintf("%d came", b.size())
+		})
+		if came := f.now(); came < now.Add(150*time.Millisecond) {
+			t.Fatalf("came %v early", now.Add(150*time.Millisecond).Sub(came))
+		}
+		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+			return f.stats().Deadlines == 1, fmt.Sprintf("%d left", f.stats().Deadlines)
+		})
+		if b.count(later) != 0 {
+			t.Fatal("came an hour early")
+		}
+	})
+}
+
+// A deadline that is scheduled again keeps its score.
+func TestScheduleOnce(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	id := newID()
+	for _, at := range []app.Millis{5000, 9000} {
+		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: at}}))
+	}
+	if score, err := f.client.ZScore(f.ctx, f.ledger.parts[1].keys.deadlines, id.String()).Result(); err != nil || score != 5000 {
+		t.Fatalf("score %v, %v", score, err)
+	}
+	f.must(f.ledger.Schedule(f.ctx, 1, nil))
+}
+
+// What a sweeper that died had taken comes back when its lease ends; what is not finished or failed comes again.
+func TestLeaseComesBack(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		kept, failed := newID(), newID()
+		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
+		dead := NewSweeper(f.ledger, 1, newBell())
+		dead.lease = 50 * time.Millisecond
+		if held, _, err := dead.take(f.ctx); err != nil || len(held.orders) != 2 {
+			t.Fatalf("took %v, %v", held, err)
+		}
+		if held, _, err := dead.take(f.ctx); err != nil || len(held.orders) != 0 {
+			t.Fatalf("took %v while under a lease, %v", held, err)
+		}
+		b := newBell()
+		b.due = func(orders []app.ID) ([]app.ID, error) {
+			if b.count(failed) < 3 {
+				return nil, errors.New("no database")
+			}
+			return []app.ID{failed}, nil
+		}
+		s := NewSweeper(f.ledger, 1, b)
+		s.lease = 30 * time.Millisecond
+		f.run(s)
+		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+			return f.stats().Deadlines == 1 && b.count(kept) > 4, fmt.Sprintf("%d left", f.stats().Deadlines)
+		})
+	})
+}
+
+// A lease is renewed while the handler works, and only its owner may drop under it.
+func TestLeaseIsRenewed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		id := newID()
+		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))
+		b := newBell()
+		s := NewSweeper(f.ledger, 1, b)
+		s.lease = 400 * time.Millisecond
+		other := NewSweeper(f.ledger, 1, newBell())
+		b.due = func(orders []app.ID) ([]app.ID, error) {
+			for begin := time.Now(); time.Since(begin) < 2*s.lease; sleep(f.ctx, 10*time.Millisecond) {
+				if held, _, err := other.take(f.ctx); err != nil || len(held.orders) != 0 {
+					t.Errorf("taken from a living sweeper: %v, %v", held, err)
+					break
+				}
+			}
+			return orders, nil
+		}
+		_, err := s.runOnce(f.ctx)
+		f.must(err)
+		if n := f.stats().Deadlines; n != 0 {
+			t.Fatalf("%d left", n)
+		}
+
+		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))
+		held, _, err := s.take(f.ctx)
+		f.must(err)
+		stranger := &leased{orders: held.orders, name: "12345"}
+		f.must(s.drop(f.ctx, stranger, held.orders))
+		s.renew(f.ctx, stranger)
+		if n := f.stats().Deadlines; n != 1 {
+			t.Fatal("dropped under another's lease")
+		}
+		f.must(s.drop(f.ctx, held, held.orders))
+		if n := f.stats().Deadlines; n != 0 {
+			t.Fatalf("%d left", n)
+		}
+	})
+}
+
+// P5: ten thousand equal deadlines are through well within a second of Redis work; all of them come.
+func TestManyEqualDeadlines(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	at := f.now().Add(200 * time.Millisecond)
+	deadlines := make([]app.Deadline, 10_000)
+	for i := range deadlines {
+		deadlines[i] = app.Deadline{Order: newID(), PayBy: at}
+	}
+	f.must(f.ledger.Schedule(f.ctx, 1, deadlines))
+	b := newBell()
+	f.run(NewSweeper(f.ledger, 1, b), NewSweeper(f.ledger, 1, b))
+	apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+		return f.stats().Deadlines == 0, fmt.Sprintf("%d left", f.stats().Deadlines)
+	})
+	t.Logf("%d deadlines were through %v after they were due", len(deadlines), f.now().Sub(at))
+	for _, d := range deadlines {
+		if b.count(d.Order) == 0 {
+			t.Fatalf("order %d never came", d.Order)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package streams
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// group reads what XINFO GROUPS says to an operator, unchanged.
+func (f *fixture) group() (lag, pending, read any) {
+	f.t.Helper()
+	reply, err := f.client.Do(f.ctx, "XINFO", "GROUPS", f.ledger.parts[1].keys.orders).Slice()
+	f.must(err)
+	fields := reply[0].(map[any]any)
+	return fields["lag"], fields["pending"], fields["entries-read"]
+}
+
+func (f *fixture) wantGroup(lag, pending int64) {
+	f.t.Helper()
+	if l, p, r := f.group(); l != lag || p != pending {
+		f.t.Fatalf("P7: XINFO says lag %v pending %v (read %v), the truth is %d and %d", l, p, r, lag, pending)
+	}
+}
+
+// P7: lag counts what is not delivered and pending what is not settled, entry by entry.
+func TestXinfoTellsTheTruth(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(100)
+	f.wantGroup(0, 0)
+	f.reserveMany(s, 30)
+	f.wantGroup(30, 0)
+	c := f.consumer("node-1", newDesk())
+	c.history, c.options.Batch = "", 10
+	entries, err := c.read(f.ctx)
+	f.must(err)
+	f.wantGroup(20, 10)
+	f.must(c.settle(f.ctx, testEpoch, entries[:4]))
+	f.wantGroup(20, 6)
+	if st := f.stats(); st.Lag != 20 || st.Pending != 6 || st.Length != 30 {
+		t.Fatalf("%+v", st)
+	}
+	fixed, err := NewLagKeeper(f.ledger).runOnce(f.ctx)
+	f.must(err)
+	if fixed != 0 {
+		t.Fatalf("set %d groups right that were right", fixed)
+	}
+}
+
+// P7, P2: after Redis died and came back everything is there, and the keeper makes lag true again, also when there
+// is more than it counts one by one.
+func TestXinfoAfterRestart(t *testing.T) {
+	t.Parallel()
+	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	f := newFixture(t, server.URL)
+	s := f.openSale(4000)
+	f.reserveMany(s, 100)
+	c := f.consumer("node-1", newDesk())
+	c.history, c.options.Batch = "", 40
+	entries, err := c.read(f.ctx)
+	f.must(err)
+	f.must(c.settle(f.ctx, testEpoch, entries[:15]))
+	keeper := NewLagKeeper(f.ledger)
+	restart := func() {
+		server.Kill()
+		server.Start()
+		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+			_, err := keeper.runOnce(f.ctx)
+			return err == nil, fmt.Sprint(err)
+		})
+	}
+	restart()
+	f.wantGroup(60, 25)
+	for i := range 1500 {
+		b := buyOf(s, app.ID(50_000+i), 1, "key-many-2")
+		if i%500 == 0 {
+			b.Qty = 2
+		}
+		if d, err := f.gate(f.ledger).Reserve(f.ctx, b); err != nil || d.Verdict != app.VerdictReserved {
+			t.Fatalf("%+v, %v", d, err)
+		}
+	}
+	f.wantGroup(1560, 25)
+	restart()
+	f.wantGroup(1560, 25)
+	if a := f.audit(s); a.Tickets != 1600 || a.Done != 15 {
+		t.Fatalf("after the restart: %+v", a.Counters)
+	}
+}
+
+// The count that bounds the backlog heals when somebody has tampered with it.
+func TestWaitingHeals(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(100)
+		f.reserveMany(s, 5)
+		meta := f.ledger.parts[1].keys.meta
+		f.must(f.client.HSet(f.ctx, meta, "waiting", 77).Err())
+		_, err := NewLagKeeper(f.ledger).runOnce(f.ctx)
+		f.must(err)
+		if n, err := f.client.HGet(f.ctx, meta, "waiting").Int(); err != nil || n != 5 {
+			t.Fatalf("waiting %d, want 5, %v", n, err)
+		}
+		if st := f.stats(); st.Lag != 5 {
+			t.Fatalf("%+v", st)
+		}
+	})
+}
+
+// Trimming takes only what is delivered, settled and old, or beyond the length bound; XINFO stays true (P7).
+func TestTrim(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(100)
+		f.reserveMany(s, 30)
+		c := f.consumer("node-1", newDesk())
+		c.history, c.options.Batch = "", 20
+		entries, err := c.read(f.ctx)
+		f.must(err)
+		f.must(c.settle(f.ctx, testEpoch, entries[:5]))
+		f.must(c.settle(f.ctx, testEpoch, entries[6:20])) // the sixth is pending
+		trim := func(retention time.Duration, length, want int64) {
+			t.Helper()
+			trimmer := &Trimmer{ledger: f.ledger, retention: retention, length: length}
+			got, err := trimmer.runOnce(f.ctx)
+			f.must(err)
+			if got != want {
+				t.Fatalf("trimmed %d, want %d", got, want)
+			}
+		}
+		trim(time.Hour, 1000, 0)  // young
+		trim(time.Hour, 28, 2)    // beyond the bound
+		trim(-time.Minute, 28, 3) // old: up to the pending one
+		f.must(c.settle(f.ctx, testEpoch, entries[5:6]))
+		trim(-time.Minute, 1, 14) // up to the last delivered one
+		if st := f.stats(); st.Length != 11 || st.Pending != 0 || st.Lag != 10 {
+			t.Fatalf("%+v", st)
+		}
+		f.must(f.client.Del(f.ctx, f.ledger.parts[0].keys.orders).Err())
+		trim(-time.Minute, 1, 0)
+	})
+}
+
+// A scrape tells the streams' numbers; with Redis away it says so and does not fail.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	server := apptest.StartRedis(t, apptest.RedisOptions{})
+	f := newFixture(t, server.URL)
+	f.reserveMany(f.openSale(9), 3)
+	collector := NewStreamCollector(f.ledger)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(collector, f.ledger.metrics)
+	if _, err := registry.Gather(); err != nil {
+		t.Fatal(err)
+	}
+	if n := testutil.CollectAndCount(collector, "stampede_stream_waiting"); n != 2 {
+		t.Fatalf("%d partitions, want 2", n)
+	}
+	if n := testutil.ToFloat64(f.ledger.metrics.verdict(app.VerdictReserved)); n != 3 {
+		t.Fatalf("%v reserved, want 3", n)
+	}
+	server.Kill()
+	if n := testutil.CollectAndCount(collector); n != 1 {
+		t.Fatalf("%d metrics with Redis away, want the one that says so", n)
+	}
+}
