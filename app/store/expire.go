@@ -10,17 +10,14 @@ import (
 	"stampede/app"
 )
 
-// expireAtOnce is how many orders one transaction expires: enough to make the commit cheap, few enough to
-// keep the sale's row locked for some milliseconds only.
-const expireAtOnce = 1000
-
-// Expire flips what is due in transactions of up to expireAtOnce orders. After an error, earlier transactions
-// have been committed; asking again is safe. See app.OrderBook.
+// Expire flips what is due, up to idsAtOnce orders in a transaction: enough to make the commit cheap, few enough to
+// keep the sale's row locked for some milliseconds only. After an error, earlier transactions have been
+// committed; asking again is safe. See app.OrderBook.
 func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	out := make([]app.Order, 0, len(ids))
-	for some := range slices.Chunk(slices.Compact(ids), expireAtOnce) {
+	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
 		var part []app.Order
 		err := s.inTx(ctx, "expire orders", func(tx bun.Tx) (err error) {
 			part, err = s.expire(ctx, tx, some, now)
