@@ -1,21 +1,28 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import { useSales } from './sales'
+import { useSlots } from './slots'
 
-const KEPT = 90
+/** How many samples are kept. */
+export const KEPT = 90
 
 /** The heartbeat of the shown slot: how many orders a second, sampled steadily, newest last. */
 export const usePulse = defineStore('pulse', () => {
   const sales = useSales()
-  const beats = ref<number[]>(Array.from({ length: KEPT }, () => 0))
+  const slots = useSlots()
+  const beats = ref<number[]>([])
+  let slot: string | undefined
 
   const rate = computed(() => (sales.shown ?? []).reduce((sum, sale) => sum + sale.rate, 0))
   const watching = computed(() => Math.max(0, ...(sales.shown ?? []).map((sale) => sale.watching)))
   /** Units that are taken in this slot: held or sold. */
   const taken = computed(() => (sales.shown ?? []).reduce((sum, sale) => sum + sale.held + sale.sold, 0))
 
+  /** Takes a sample; another slot has another heart. */
   function sample(): void {
-    beats.value = [...beats.value.slice(1 - KEPT), rate.value]
+    const before = slot === slots.shown?.id ? beats.value.slice(1 - KEPT) : []
+    slot = slots.shown?.id
+    beats.value = [...before, rate.value]
   }
 
   return { beats, rate, watching, taken, sample }

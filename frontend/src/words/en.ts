@@ -30,16 +30,13 @@ export const en = {
     salePrice: 'Sale price',
     left: (n: number) => `${String(n)} left`,
     held: (n: number) => `${String(n)} unpaid`,
-    soldPercent: (n: number) => `${String(n)}% sold`,
+    taken: 'Taken',
     stockLabel: (stock: number, held: number, sold: number) =>
       `${String(stock)} left, ${String(held)} reserved or unpaid, ${String(sold)} sold`,
     rate: (n: string) => `${n}/s`,
     rateLabel: (n: string) => `${n} orders a second`,
     watching: (n: number) => `${String(n)} watching`,
     soldOut: 'Sold out',
-    comesBack: 'All taken: unpaid units may come back',
-    limit: (n: number) => `At most ${String(n)} per person`,
-    lowStock: 'Almost gone',
   },
   buy: {
     press: 'Buy',
@@ -81,7 +78,7 @@ export const en = {
     close: 'Close',
     state: {
       reserved: 'Reserved',
-      pending: 'Waiting for payment',
+      pending: 'To pay',
       paid: 'Paid',
       shipped: 'Shipped',
       finished: 'Finished',

@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export const sizes = {
+  phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+  desktop: { viewport: { width: 1440, height: 900 } },
+}
+
+/** Debian's Chromium, and pages in it that remember what went wrong. */
+export class Browser {
+  static async launch() {
+    const executablePath = process.env.CHROMIUM || '/usr/bin/chromium'
+    const browser = new Browser()
+    browser.chromium = await chromium.launch({ executablePath, args: flags, headless: true })
+    browser.shots = process.env.SMOKE_SHOTS || (await mkdtemp(join(tmpdir(), 'stampede-shots-')))
+    browser.temporary = !process.env.SMOKE_SHOTS
+    await mkdir(browser.shots, { recursive: true })
+    return browser
+  }
+
+  /** A page with a storage of its own, in the given size ("phone", "desktop") and theme. */
+  async open(base, size, colorScheme) {
+    const context = await this.chromium.newContext({
+      ...sizes[size],
+      colorScheme,
+      locale: 'en-GB',
+    })
+    const page = await context.newPage()
+    page.problems = []
+    page.on('console', (message) => {
+      if (message.type() === 'error') page.problems.push(message.text())
+    })
+    page.on('pageerror', (error) => page.problems.push(String(error)))
+    await page.goto(base)
+    return page
+  }
+
+  async shoot(page, name, options = {}) {
+    await page.screenshot({ path: join(this.shots, `${name}.png`), animations: 'disabled', ...options })
+  }
+
+  async close() {
+    await this.chromium.close()
+    if (this.temporary) await rm(this.shots, { recursive: true, force: true })
+  }
+}
+
+/** Throws when axe finds something serious or critical. */
+export async function expectAccessible(page) {
+  // What fades in or out has no colour that could be judged.
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  // Through the debugger, where the page's security policy does not apply.
+  await page.evaluate(axe)
+  const { violations } = await page.evaluate(() =>
+    globalThis.axe.run(document, { resultTypes: ['violations'] }),
+  )
+  await page.emulateMedia({ reducedMotion: 'no-preference' })
+  const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  if (grave.length === 0) return
+  const lines = grave.map(
+    ({ id, nodes }) => `${id}: ${nodes.map((n) => `${n.target} ${n.any[0]?.message ?? ''}`).join('; ')}`,
+  )
+  throw new Error(lines.join('\n'))
+}
+
+export function expectNoProblems(page) {
+  if (page.problems.length > 0) throw new Error(page.problems.join('\n'))
+}
+
+/** Throws when the page is wider than its window. */
+export async function expectNoSideways(page) {
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+  if (over > 0) throw new Error(`${over} px wider than the window`)
+}

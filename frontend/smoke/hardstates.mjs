@@ -1,0 +1,145 @@
+import { expectAccessible, expectNoProblems, expectNoSideways, sizes } from './browser.mjs'
+import { StandIn, tokenOf } from './standin/server.mjs'
+
+const SOON_MS = 10_000
+
+/** States that a healthy server shows rarely, each brought about on the stand-in. */
+export async function hardStates(report, browser) {
+  for (const size of Object.keys(sizes)) {
+    const standIn = new StandIn()
+    const base = await standIn.start()
+    const { shop } = standIn
+    const open = [...shop.sales.values()].filter((sale) => sale.slot === shop.current().id)
+    const [headphones, kettle, keyboard, lamp, backpack] = open
+    const page = await browser.open(base, size, 'light')
+    const check = (what, run) => report.check(`${size}: ${what}`, run)
+    const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
+    const button = (sale) => card(sale).locator('.row .button')
+    const says = (sale, text) => button(sale).filter({ hasText: text }).waitFor({ timeout: SOON_MS })
+    await button(kettle).waitFor({ timeout: SOON_MS })
+
+    await check('a paused sale says so and goes on', async () => {
+      shop.change(kettle.id, { paused: true })
+      await says(kettle, 'Paused')
+      await browser.shoot(page, `${size}-state-paused`)
+      shop.change(kettle.id, { paused: false })
+      await says(kettle, 'Buy')
+    })
+    await check('a sale without stock is sold out', async () => {
+      shop.change(headphones.id, { sold: headphones.sold + headphones.stock, stock: 0 })
+      await says(headphones, 'Sold out')
+      await browser.shoot(page, `${size}-state-soldout`)
+    })
+    await check('a place counts down', async () => {
+      shop.settleAfter = 2_500
+      backpack.tickets += 12
+      await button(backpack).click()
+      await card(backpack).getByText('12 before you').waitFor({ timeout: SOON_MS })
+      await browser.shoot(page, `${size}-state-place`)
+      backpack.done += 12
+      await card(backpack).getByText('You are next').waitFor({ timeout: SOON_MS })
+      await card(backpack).getByText('Pay within').waitFor({ timeout: SOON_MS })
+      shop.settleAfter = 300
+    })
+    await check('a busy shop is asked again with the same key: one order', async () => {
+      const before = shop.orders.size
+      shop.busyBuys = 2
+      await button(lamp).click()
+      await card(lamp).getByText('Pay within').waitFor({ timeout: SOON_MS })
+      if (shop.orders.size !== before + 1) throw new Error(`${shop.orders.size - before} orders`)
+    })
+    await check('the limit is reached', async () => {
+      await button(keyboard).click()
+      await says(keyboard, 'Limit reached')
+      await browser.shoot(page, `${size}-state-limit`)
+    })
+    await check('an upcoming slot counts down on the button', async () => {
+      await page
+        .getByRole('navigation')
+        .getByText('Upcoming')
+        .or(page.locator('nav .upcoming'))
+        .first()
+        .click()
+      await page
+        .getByText(/Opens in \d/)
+        .first()
+        .waitFor({ timeout: SOON_MS })
+      await browser.shoot(page, `${size}-state-upcoming`)
+    })
+    await check('a closed slot says so', async () => {
+      await page.locator('nav .closed').first().click()
+      await page.getByText('Closed at').waitFor({ timeout: SOON_MS })
+      await browser.shoot(page, `${size}-state-closed`)
+      await expectAccessible(page)
+      await page.locator('nav .open').click()
+    })
+    await check('a drained node is left and found again', async () => {
+      standIn.drain(1_500)
+      await page.locator('.banner').waitFor({ timeout: SOON_MS })
+      await browser.shoot(page, `${size}-state-reconnect`)
+      await expectAccessible(page)
+      await page.locator('.live.on').waitFor({ timeout: SOON_MS })
+      await page.locator('.banner').waitFor({ state: 'detached', timeout: SOON_MS })
+    })
+    await check('an address is remembered and goes along', async () => {
+      await page.locator('.address').click()
+      await page.getByRole('textbox', { name: 'Name' }).fill('Li Lei')
+      await page.getByRole('textbox', { name: 'Phone' }).fill('13800000000')
+      await page.getByRole('textbox', { name: 'Address' }).fill('1 Long Street')
+      await browser.shoot(page, `${size}-state-address`)
+      await expectAccessible(page)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await button(kettle).click()
+      await card(kettle).getByText('Pay within').waitFor({ timeout: SOON_MS })
+      const last = [...shop.orders.values()].at(-1)
+      if (last.address?.name !== 'Li Lei') throw new Error('the order has no address')
+    })
+    await check('a notice appears', async () => {
+      shop.tell(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
+      await page.getByText('More kettles at noon.').waitFor({ timeout: SOON_MS })
+    })
+    await check('speaks Chinese and turns dark', async () => {
+      await page.locator('.lang').click()
+      await page.getByText('抢购中').first().waitFor({ timeout: SOON_MS })
+      await page.getByRole('button', { name: '切换到深色' }).click()
+      await browser.shoot(page, `${size}-state-chinese`, { fullPage: true })
+      await expectAccessible(page)
+      await expectNoSideways(page)
+    })
+    await check('reports no errors in hard states', () => expectNoProblems(page))
+    await page.context().close()
+    if (size === 'desktop') await guestsOff(report, browser, standIn, base)
+    else await emptyShop(report, browser, standIn, base)
+    standIn.close()
+  }
+}
+
+async function guestsOff(report, browser, standIn, base) {
+  standIn.guests = false
+  const page = await browser.open(base, 'desktop', 'dark')
+  await report.check('without guests the page asks for a token and takes it', async () => {
+    await page.getByLabel('Access token').fill('nonsense')
+    await browser.shoot(page, 'desktop-state-guestsoff')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByText('This is not an access token.').waitFor({ timeout: SOON_MS })
+    await page.getByLabel('Access token').fill(tokenOf('1001'))
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.locator('[data-sale] .button:enabled').first().waitFor({ timeout: SOON_MS })
+  })
+  standIn.guests = true
+  await page.context().close()
+}
+
+async function emptyShop(report, browser, standIn, base) {
+  const slots = standIn.shop.slots
+  standIn.shop.slots = []
+  const page = await browser.open(base, 'phone', 'dark')
+  await report.check('an empty shop says so', async () => {
+    await page.getByText('No sales today').waitFor({ timeout: SOON_MS })
+    await browser.shoot(page, 'phone-state-empty')
+    await expectAccessible(page)
+  })
+  standIn.shop.slots = slots
+  await page.context().close()
+}

@@ -1,0 +1,28 @@
+/**
+ * The browser smoke test. `npm run smoke -- <base url>` goes through the main job on a running server;
+ * without an address the stand-in is used, also for states that are hard to bring about on a real server.
+ * SMOKE_SHOTS names a folder for screenshots, CHROMIUM the browser.
+ */
+import { Browser, sizes } from './browser.mjs'
+import { hardStates } from './hardstates.mjs'
+import { journey } from './journey.mjs'
+import { Report } from './report.mjs'
+import { StandIn } from './standin/server.mjs'
+
+const address = process.argv[2]
+const report = new Report()
+const standIn = address ? undefined : new StandIn()
+const base = address ?? (await standIn.start())
+const browser = await Browser.launch()
+try {
+  for (const size of Object.keys(sizes)) {
+    for (const theme of ['light', 'dark']) await journey(report, browser, base, size, theme)
+  }
+  if (standIn) await hardStates(report, browser)
+} catch (error) {
+  await report.check('the smoke test itself', () => Promise.reject(error))
+} finally {
+  await browser.close()
+  standIn?.close()
+  report.end()
+}

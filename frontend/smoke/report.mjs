@@ -1,0 +1,30 @@
+/** Counts checks and prints one line for each. */
+export class Report {
+  passed = 0
+  failed = 0
+
+  /** Runs a check; whatever it throws is its failure. True when it passed. */
+  async check(name, run) {
+    try {
+      await run()
+      this.passed++
+      console.log(`ok    ${name}`)
+      return true
+    } catch (error) {
+      this.failed++
+      console.log(
+        `FAIL  ${name}\n      ${String(error.message ?? error)
+          .split('\n')
+          .slice(0, 6)
+          .join('\n      ')}`,
+      )
+      return false
+    }
+  }
+
+  /** Prints the sum, the last line; the exit code follows from it. */
+  end() {
+    console.log(`${this.passed} passed, ${this.failed} failed`)
+    process.exitCode = this.failed > 0 || this.passed === 0 ? 1 : 0
+  }
+}

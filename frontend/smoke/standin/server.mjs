@@ -1,0 +1,132 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { extname, join, normalize } from 'node:path'
+import { WebSocketServer } from 'ws'
+import { refuse, StandInShop } from './shop.mjs'
+
+const dist = new URL('../../dist/', import.meta.url).pathname
+const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
+const policy = "default-src 'self'; connect-src 'self' ws: wss:"
+
+/**
+ * A server that stands in for the real one in states that are hard to bring about there. It serves the built
+ * page under the same security policy and speaks the same protocol, from memory.
+ */
+export class StandIn {
+  guests = true
+  #clients = new Set()
+  #users = 0
+  shop = new StandInShop((user, event) => this.#tell(user, event))
+
+  /** Starts on a free port of the loopback and resolves to its address. */
+  async start() {
+    this.http = createServer((request, response) => this.#serve(request, response))
+    const sockets = new WebSocketServer({
+      server: this.http,
+      path: '/ws',
+      handleProtocols: () => 'stampede.v1',
+    })
+    sockets.on('connection', (socket) => this.#attend(socket))
+    this.timers = [setInterval(() => this.shop.bustle(), 250), setInterval(() => this.#tick(), 100)]
+    await new Promise((resolve) => this.http.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${this.http.address().port}`
+  }
+
+  close() {
+    this.timers.forEach(clearInterval)
+    this.#clients.forEach((client) => client.socket.terminate())
+    this.http.close()
+  }
+
+  /** Sends everyone away, as a node does that is drained. */
+  drain(retry_ms) {
+    this.#tell(undefined, { ev: 'bye', code: 4000, retry_ms })
+    this.#clients.forEach((client) => client.socket.close(4000))
+  }
+
+  #serve(request, response) {
+    const path = normalize(new URL(request.url, 'http://x').pathname)
+    if (path === '/api/v1/auth/guest') return this.#guest(request, response)
+    const file = join(dist, path === '/' ? 'index.html' : path)
+    if (!existsSync(file)) return response.writeHead(404).end()
+    response.writeHead(200, { 'Content-Type': types[extname(file)] ?? '', 'Content-Security-Policy': policy })
+    createReadStream(file).pipe(response)
+  }
+
+  #guest(request, response) {
+    if (!this.guests) return response.writeHead(403).end(JSON.stringify(refuse('forbidden')))
+    const old = userOf(request.headers.authorization?.slice(7))
+    const id = old ?? String(7301444300000000000n + BigInt(++this.#users))
+    const access = tokenOf(id)
+    response.end(JSON.stringify({ access, user: { id, name: `Guest ${id.slice(-3)}` } }))
+  }
+
+  #attend(socket) {
+    const client = { socket, slots: new Set() }
+    this.#clients.add(client)
+    socket.on('close', () => this.#clients.delete(client))
+    socket.on('message', (data) => {
+      const { id, op, ...fields } = JSON.parse(data)
+      socket.send(JSON.stringify({ id, ...this.#answer(client, op, fields) }))
+    })
+  }
+
+  #answer(client, op, fields) {
+    if (op === 'hello') return this.#hello(client, fields)
+    if (op === 'time') return { ok: { t0: fields.t0, now: Date.now() } }
+    if (op === 'watch') {
+      const view = this.shop.watch(fields.slot)
+      view.sales.forEach((sale) => client.slots.add(sale.slot))
+      return { ok: view }
+    }
+    if (op === 'unwatch') return { ok: client.slots.delete(fields.slot) && {} }
+    if (!client.user) return refuse('unauthorized')
+    if (op === 'buy') return this.shop.buy(client.user, fields)
+    if (op === 'cancel') return this.shop.cancel(client.user, fields.order)
+    if (op === 'orders') return { ok: this.shop.ordersOf(client.user, fields) }
+    return refuse('unknown_op')
+  }
+
+  #hello(client, { token }) {
+    client.user = userOf(token)
+    const mine = client.user ? { user: { id: client.user, name: `Guest ${client.user.slice(-3)}` } } : {}
+    const reservations = client.user ? this.shop.reservationsOf(client.user) : []
+    return {
+      ok: {
+        now: Date.now(),
+        version: 1,
+        session: 's',
+        cursor: this.shop.cursor(),
+        missed: [],
+        reset: true,
+        reservations,
+        ...mine,
+      },
+    }
+  }
+
+  #tick() {
+    for (const { socket, slots } of this.#clients) {
+      const sales = [...this.shop.sales.values()].filter((sale) => slots.has(sale.slot))
+      if (sales.length > 0)
+        socket.send(JSON.stringify({ ev: 'tick', now: Date.now(), sales: this.shop.ticks(sales) }))
+    }
+  }
+
+  #tell(user, event) {
+    for (const client of this.#clients) {
+      if (user === undefined || client.user === user) client.socket.send(JSON.stringify(event))
+    }
+  }
+}
+
+/** A token of the right shape for the page; nobody checks its signature here. */
+export function tokenOf(user) {
+  const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return `${part({ alg: 'none' })}.${part({ sub: user, exp: Math.floor(Date.now() / 1000) + 3600 })}.x`
+}
+
+function userOf(token) {
+  const body = token?.split('.')[1]
+  return body ? JSON.parse(Buffer.from(body, 'base64url').toString()).sub : undefined
+}

@@ -1,0 +1,243 @@
+import { goods } from './goods.mjs'
+
+const SLOT_MS = 5 * 60_000
+const PAY_WINDOW_MS = 60_000
+const TAKES_SPACE = new Set(['reserved', 'pending'])
+
+/**
+ * A shop in memory that keeps the rules of the protocol well enough to show the page every state. `tell` is
+ * called with (user, event) for personal events and (undefined, event) for everyone.
+ */
+export class StandInShop {
+  /** Milliseconds from an accepted buy to its order. */
+  settleAfter = 900
+  /** How many of the next buys are answered with `busy` although they are carried out. */
+  busyBuys = 0
+  slots = []
+  sales = new Map()
+  orders = new Map()
+  #keys = new Map()
+  #next = 7301444480512000000n
+  #events = 0
+
+  constructor(tell) {
+    this.tell = tell
+    const start = Date.now() - SLOT_MS - 60_000
+    for (let n = 0; n < 8; n++) this.#addSlot(start + n * SLOT_MS)
+  }
+
+  id() {
+    return String(this.#next++)
+  }
+
+  #addSlot(opens_at) {
+    const slot = { id: this.id(), opens_at, closes_at: opens_at + SLOT_MS, sales: goods.length }
+    this.slots.push(slot)
+    for (const [name, category, picture, list_price_fen, price_fen, stock, limit] of goods) {
+      const id = this.id()
+      const images = [{ url: `/products/${picture}.svg`, alt: name }]
+      this.sales.set(id, {
+        id,
+        slot: slot.id,
+        product: { id: this.id(), name, category, images, list_price_fen },
+        price_fen,
+        initial: stock,
+        added: 0,
+        stock,
+        held: 0,
+        sold: 0,
+        limit,
+        paused: false,
+        challenge: 'none',
+        opens_at,
+        closes_at: slot.closes_at,
+        done: 0,
+        tickets: 0,
+        rate: 0,
+        watching: 0,
+      })
+    }
+  }
+
+  phase(of) {
+    const now = Date.now()
+    return now < of.opens_at ? 'upcoming' : now < of.closes_at ? 'open' : 'closed'
+  }
+
+  current() {
+    return this.slots.find((slot) => Date.now() < slot.closes_at)
+  }
+
+  view(sale) {
+    return { ...sale, phase: this.phase(sale) }
+  }
+
+  watch(slot) {
+    const id = slot ?? this.current()?.id
+    return {
+      slots: this.slots.map((s) => ({ ...s, phase: this.phase(s) })),
+      sales: [...this.sales.values()].filter((sale) => sale.slot === id).map((sale) => this.view(sale)),
+    }
+  }
+
+  ticks(sales) {
+    return sales.map(({ id, stock, held, sold, done, rate, watching }) => ({
+      id,
+      stock,
+      held,
+      sold,
+      done,
+      rate,
+      watching,
+    }))
+  }
+
+  /** Answers `{ok}` or `{error}`. */
+  buy(user, { sale: id, qty, key, address }) {
+    const known = this.#keys.get(`${user}/${id}/${key}`)
+    if (known) return { ok: this.#receipt(known) }
+    const sale = this.sales.get(id)
+    if (!sale) return refuse('not_found')
+    if (sale.paused) return refuse('paused')
+    const phase = this.phase(sale)
+    if (phase === 'upcoming') return refuse('not_open', { retry_ms: sale.opens_at - Date.now() })
+    if (phase === 'closed') return refuse('closed')
+    const mine = [...this.orders.values()].filter(
+      (o) => o.user === user && o.sale === id && TAKES_SPACE.has(o.state),
+    )
+    if (mine.reduce((n, o) => n + o.qty, qty) > sale.limit) {
+      return refuse('limit_reached', { orders: mine.map((o) => ({ id: o.id, state: o.state })) })
+    }
+    if (sale.stock < qty) return refuse('sold_out')
+    const order = this.#reserve(user, sale, qty, key, address)
+    if (this.busyBuys > 0) {
+      this.busyBuys--
+      return refuse('busy', { retry_ms: 300 })
+    }
+    return { ok: this.#receipt(order) }
+  }
+
+  #reserve(user, sale, qty, key, address) {
+    sale.stock -= qty
+    sale.held += qty
+    const order = {
+      id: this.id(),
+      user,
+      key,
+      sale: sale.id,
+      product_name: sale.product.name,
+      qty,
+      price_fen: sale.price_fen,
+      amount_fen: sale.price_fen * qty,
+      state: 'reserved',
+      ticket: ++sale.tickets,
+      rev: 0,
+      created_at: Date.now(),
+      address,
+    }
+    this.orders.set(order.id, order)
+    this.#keys.set(`${user}/${sale.id}/${key}`, order)
+    setTimeout(() => this.#settle(order), this.settleAfter)
+    return order
+  }
+
+  #settle(order) {
+    this.sales.get(order.sale).done++
+    if (order.state !== 'reserved') return
+    order.pay_by = Date.now() + PAY_WINDOW_MS
+    this.#become(order, 'pending')
+    setTimeout(() => this.#giveBack(order, 'expired'), PAY_WINDOW_MS)
+  }
+
+  #giveBack(order, state) {
+    if (!TAKES_SPACE.has(order.state)) return
+    const sale = this.sales.get(order.sale)
+    sale.held -= order.qty
+    sale.stock += order.qty
+    order.cancelled_at = Date.now()
+    this.#become(order, state)
+  }
+
+  #become(order, state) {
+    order.state = state
+    order.rev++
+    this.tell(order.user, {
+      ev: 'order',
+      cursor: `1-${++this.#events}`,
+      key: order.key,
+      order: publicOrder(order),
+    })
+  }
+
+  #receipt(order) {
+    const { done } = this.sales.get(order.sale)
+    return {
+      order: order.id,
+      ticket: order.ticket,
+      place: Math.max(0, order.ticket - 1 - done),
+      state: order.state,
+    }
+  }
+
+  cancel(user, id) {
+    const order = this.orders.get(id)
+    if (order?.user !== user) return refuse('not_found')
+    this.#giveBack(order, 'cancelled')
+    return { ok: { state: order.state } }
+  }
+
+  ordersOf(user, { before, limit = 20 }) {
+    const mine = [...this.orders.values()]
+      .filter((o) => o.user === user && o.rev > 0 && (!before || o.id < before))
+      .reverse()
+    return { orders: mine.slice(0, limit).map(publicOrder), more: mine.length > limit }
+  }
+
+  reservationsOf(user) {
+    const mine = [...this.orders.values()].filter((o) => o.user === user && o.state === 'reserved')
+    return mine.map((o) => ({
+      ...this.#receipt(o),
+      sale: o.sale,
+      qty: o.qty,
+      key: o.key,
+      created_at: o.created_at,
+    }))
+  }
+
+  cursor() {
+    return `1-${this.#events}`
+  }
+
+  /** One step of simulated shoppers: some press; of those who hold a unit some pay, some let it go. */
+  bustle() {
+    for (const sale of this.sales.values()) {
+      if (this.phase(sale) !== 'open' || sale.paused) continue
+      sale.watching = Math.max(20, sale.watching + Math.round(Math.random() * 9 - 4))
+      const pressed = Math.random() < 0.3 && sale.stock > 0 ? 1 : 0
+      const paid = Math.random() < 0.05 && sale.held > 4 ? 1 : 0
+      const returned = Math.random() < 0.15 && sale.held > 4 ? 1 : 0
+      sale.stock += returned - pressed
+      sale.tickets += pressed
+      sale.done += pressed
+      sale.held += pressed - paid - returned
+      sale.sold += paid
+      sale.rate = Math.round((sale.rate * 0.9 + pressed) * 10) / 10
+    }
+  }
+
+  /** Changes a sale and tells everyone. */
+  change(id, what) {
+    const sale = this.sales.get(id)
+    Object.assign(sale, what)
+    this.tell(undefined, { ev: 'sale', sale: this.view(sale) })
+  }
+}
+
+/** An order as its buyer sees it: JSON leaves out what is undefined. */
+function publicOrder(order) {
+  return { ...order, user: undefined, key: undefined }
+}
+
+export function refuse(code, more = {}) {
+  return { error: { code, message: `stand-in: ${code}`, ...more } }
+}
