@@ -24,8 +24,9 @@ type Options struct {
 	Shop   Shop
 	Verify func(token string) (app.ID, error)           // who a token belongs to; Unauthorized if nobody
 	Guest  func(bearer string) (session any, err error) // nil: guest login is off
-	Socket fiber.Handler                                // takes over an admitted upgrade
-	Page   fs.FS                                        // the built page; nil: it was not built
+	// Mount serves sockets at the path, behind the handlers in front.
+	Mount func(web *fiber.App, path string, front ...fiber.Handler)
+	Page  fs.FS // the built page; nil: it was not built
 
 	Origins  []string       // further origins that may open sockets
 	Proxies  []netip.Prefix // whose X-Real-IP is believed
@@ -67,7 +68,7 @@ func New(o Options) fasthttp.RequestHandler {
 
 // routes are all addresses there are.
 func (a *api) routes(f *fiber.App) {
-	f.Get("/ws", a.door, a.Socket)
+	a.Mount(f, "/ws", a.door)
 
 	v1 := f.Group("/api/v1", func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")

@@ -79,8 +79,10 @@ func wordFramework(e *fiber.Error) *app.Error {
 		return app.Fail(app.BadRequest, "this address speaks WebSocket only")
 	case fiber.StatusInternalServerError:
 		return app.AsError(nil)
+	case fiber.StatusServiceUnavailable:
+		return app.FailBusy(e.Message, drainRetry)
 	default:
-		return app.Fail(app.BadRequest, "the request cannot be understood")
+		return app.Fail(app.BadRequest, e.Message)
 	}
 }
 

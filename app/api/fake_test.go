@@ -107,8 +107,10 @@ func open(t *testing.T, change func(*Options)) *site {
 			}
 			return id, nil
 		},
-		Guest:   func(string) (any, error) { return map[string]string{"access": "a"}, nil },
-		Socket:  func(c *fiber.Ctx) error { return c.SendString("socket") },
+		Guest: func(string) (any, error) { return map[string]string{"access": "a"}, nil },
+		Mount: func(web *fiber.App, path string, front ...fiber.Handler) {
+			web.Get(path, append(front, func(c *fiber.Ctx) error { return c.SendString("socket") })...)
+		},
 		Page:    fstest.MapFS{"index.html": {Data: []byte(strings.Repeat("<p>hello</p>", 100))}, "assets/a.1.js": {Data: []byte("1")}},
 		Closing: s.close,
 	}

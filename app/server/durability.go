@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Weakness is a setting of a real store with which it keeps less than the promises need.
+type Weakness struct {
+	Store   string `json:"store"`
+	Message string `json:"message"` // the setting, what it risks and what it should be
+	Refused bool   `json:"refused"` // the server does not start with it unless told to
+}
+
+// redisWants are the settings of Redis on which promise P2 rests.
+var redisWants = []struct {
+	setting, want, risk string
+	refused             bool
+}{
+	{"appendonly", "yes", "a restart of Redis forgets reservations that were answered", true},
+	{"maxmemory-policy", "noeviction", "Redis may drop stock and reservations when memory is short", true},
+	{"appendfsync", "always", "a power cut loses the last second of answered reservations", false},
+	{"no-appendfsync-on-rewrite", "no", "a power cut during a rewrite loses answered reservations", false},
+}
+
+// weaknesses looks at both stores. A managed Redis may hide its settings; that is told, but no reason to refuse.
+func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
+	var found []Weakness
+	for _, w := range redisWants {
+		is, ok := redisSetting(ctx, s.client, w.setting)
+		switch {
+		case !ok:
+			found = append(found, Weakness{"Redis", w.setting + " cannot be read: make sure that it is " + w.want, false})
+		case is != w.want:
+			found = append(found, Weakness{"Redis", fmt.Sprintf("%s is %s: %s; set it to %s", w.setting, is, w.risk, w.want), w.refused})
+		}
+	}
+	sentences, err := s.db.Weaknesses(ctx)
+	for _, sentence := range sentences {
+		found = append(found, Weakness{"MySQL", sentence, false})
+	}
+	return found, err
+}
+
+func redisSetting(ctx context.Context, client *redis.Client, name string) (string, bool) {
+	values, err := client.ConfigGet(ctx, name).Result()
+	value, ok := values[name]
+	return value, ok && err == nil
+}
+
+// insist logs every weakness and refuses to go on with those that break promises outright.
+func insist(ctx context.Context, found []Weakness, allow bool) error {
+	var refused []string
+	for _, w := range found {
+		if w.Refused && !allow {
+			refused = append(refused, w.Store+": "+w.Message)
+			continue
+		}
+		slog.WarnContext(ctx, "a store is weaker than the promises need", "store", w.Store, "what", w.Message)
+	}
+	if len(refused) > 0 {
+		return fmt.Errorf("the stores cannot keep the promises:\n  %s\nset them right, or start with STAMPEDE_ALLOW_WEAK_STORES=true and accept the risk",
+			strings.Join(refused, "\n  "))
+	}
+	return nil
+}

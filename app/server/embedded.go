@@ -1,0 +1,105 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// forwardEvery is how often the embedded Redis, whose keys do not expire by themselves, is told how time passes.
+const forwardEvery = time.Second
+
+// folder is the data folder of the embedded stores:
+//
+//	stampede.db   SQLite
+//	jwt.key       the signing key, made at the first start
+//	redis.addr    where the embedded Redis of the running server listens, for the tools beside it
+//	lock          held by the running server
+type folder string
+
+func (f folder) database() string  { return filepath.Join(string(f), "stampede.db") }
+func (f folder) redisAddr() string { return filepath.Join(string(f), "redis.addr") }
+
+func (f folder) make() error {
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return fmt.Errorf("make the data folder (STAMPEDE_DATA): %w", err)
+	}
+	return nil
+}
+
+// secret reads the signing key, or makes one that lasts as long as the folder.
+func (f folder) secret() (Secret, error) {
+	path := filepath.Join(string(f), "jwt.key")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		var key [48]byte
+		_, _ = rand.Read(key[:]) // it never fails
+		text = []byte(base64.StdEncoding.EncodeToString(key[:]))
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the signing key: %w", err)
+	}
+	if len(strings.TrimSpace(string(text))) < minSecret {
+		return "", fmt.Errorf("the signing key in %s is damaged; remove the file to get a new one (everybody is logged out)", path)
+	}
+	return Secret(strings.TrimSpace(string(text))), nil
+}
+
+// runningRedis is the address of the embedded Redis of the server that uses the folder now.
+func (f folder) runningRedis() (string, error) {
+	text, err := os.ReadFile(f.redisAddr())
+	if err != nil {
+		return "", fmt.Errorf("no server is running on the data folder %s; its Redis lives only as long as the server", string(f))
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// embeddedRedis is Redis inside the process, on a real port.
+type embeddedRedis struct {
+	mini   *miniredis.Miniredis
+	folder folder
+}
+
+// startRedis listens on the address and leaves a note for the tools.
+func startRedis(f folder, address string) (*embeddedRedis, error) {
+	mini := miniredis.NewMiniRedis()
+	if err := mini.StartAddr(address); err != nil {
+		return nil, fmt.Errorf("start the embedded Redis on %s (STAMPEDE_EMBEDDED_REDIS): %w", address, err)
+	}
+	if err := os.WriteFile(f.redisAddr(), []byte(mini.Addr()+"\n"), 0o600); err != nil {
+		mini.Close()
+		return nil, fmt.Errorf("note the address of the embedded Redis: %w", err)
+	}
+	return &embeddedRedis{mini, f}, nil
+}
+
+// run lets time pass in the embedded Redis until ctx ends.
+func (e *embeddedRedis) run(ctx context.Context) error {
+	ticker := time.NewTicker(forwardEvery)
+	defer ticker.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case now := <-ticker.C:
+			e.mini.FastForward(now.Sub(last))
+			last = now
+		}
+	}
+}
+
+func (e *embeddedRedis) close() {
+	_ = os.Remove(e.folder.redisAddr()) // a note that is left over is recognised: nobody answers there
+	e.mini.Close()
+}

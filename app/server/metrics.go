@@ -1,0 +1,66 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+func newRegistry(version string) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "stampede_build", Help: "1, labelled with the version that runs.", ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	registry.MustRegister(build)
+	return registry
+}
+
+// backDoor is the second listener, for those who look after the node: /metrics /healthz /readyz.
+type backDoor struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+// newBackDoor makes nothing of a nil listener: all methods of a nil *backDoor do nothing.
+func newBackDoor(l net.Listener, registry *prometheus.Registry, ready func() error) *backDoor {
+	if l == nil {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	return &backDoor{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second}}
+}
+
+func (b *backDoor) serve() error {
+	if b == nil {
+		return nil
+	}
+	if err := b.server.Serve(b.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	return nil
+}
+
+func (b *backDoor) shutdown(ctx context.Context) error {
+	if b == nil {
+		return nil
+	}
+	return b.server.Shutdown(ctx)
+}

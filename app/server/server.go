@@ -1,0 +1,286 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stampede/app/account"
+	"stampede/app/api"
+	"stampede/app/seed"
+)
+
+const (
+	// closeWithin bounds each step of a shutdown after the sockets are gone.
+	closeWithin = 10 * time.Second
+	// rollingAhead is how far the rolling schedule reaches into the future.
+	rollingAhead = 45 * time.Minute
+)
+
+// Options are what a command decides and no variable does.
+type Options struct {
+	Version string
+	Migrate bool        // bring the schema of real stores up to date first; embedded ones always are
+	Rolling bool        // keep the rolling demo schedule going
+	OnReady func(About) // called once, when the node is open; must return soon
+}
+
+// About says where a running node can be found.
+type About struct {
+	Addr     string // host:port of page, API and sockets
+	Metrics  string // host:port, "" for none
+	Redis    string // host:port of the embedded Redis, "" with a real one
+	Database string // file of the embedded database, "" with a real one
+}
+
+// Server is one node. Its life: New, Run, Close; Run at most once.
+type Server struct {
+	config   Config
+	options  Options
+	lock     *os.File // on the data folder; nil on real stores
+	issuer   *account.Issuer
+	registry *prometheus.Registry
+	listener net.Listener
+	front    *api.Front
+	back     *backDoor
+
+	notReady atomic.Pointer[string] // why; nil: ready
+	closing  chan struct{}          // closed when a shutdown begins
+	closeRun sync.Once
+	release  func() error // what New took, given back once
+}
+
+// New checks what can be checked at once and takes the addresses, so that a taken port, a data folder in use or a bad
+// secret ends a start before it has begun. It starts nothing. Close it, also without Run.
+func New(c Config, o Options) (s *Server, err error) {
+	s = &Server{config: c, options: o, closing: make(chan struct{}), registry: newRegistry(o.Version)}
+	s.release = sync.OnceValue(s.giveBack)
+	s.notYet("starting")
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release())
+		}
+	}()
+	if c.Embedded() {
+		if err := s.takeFolder(); err != nil {
+			return nil, err
+		}
+	}
+	if s.issuer, err = account.NewIssuer([]byte(s.config.JWTSecret), nil); err != nil {
+		return nil, fmt.Errorf("STAMPEDE_JWT_SECRET: %w", err)
+	}
+	if s.listener, err = listen(c.Listen, "LISTEN"); err != nil {
+		return nil, err
+	}
+	var metrics net.Listener
+	if c.MetricsListen != "off" {
+		if metrics, err = listen(c.MetricsListen, "METRICS_LISTEN"); err != nil {
+			return nil, err
+		}
+	}
+	s.front = api.NewFront(s.ready)
+	s.back = newBackDoor(metrics, s.registry, s.ready)
+	return s, nil
+}
+
+// takeFolder makes the data folder this server's own, and finds the signing key in it if none is configured.
+func (s *Server) takeFolder() (err error) {
+	f := folder(s.config.Data)
+	if err := f.make(); err != nil {
+		return err
+	}
+	if s.lock, err = f.lock(); err != nil {
+		return err
+	}
+	if s.config.JWTSecret == "" {
+		s.config.JWTSecret, err = f.secret()
+	}
+	return err
+}
+
+// giveBack closes what New took. Listeners that were served are closed already; closing them again does nothing.
+func (s *Server) giveBack() error {
+	if s.listener != nil {
+		_ = s.listener.Close()
+	}
+	if s.back != nil {
+		_ = s.back.listener.Close()
+	}
+	if s.lock != nil {
+		return s.lock.Close()
+	}
+	return nil
+}
+
+// Addr is where the node listens, host:port.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// ready says why this node should get no work now. A store that is away does not make a node unready: the others have
+// lost it too, and buyers are told busy, which is better than nobody answering.
+func (s *Server) ready() error {
+	if why := s.notReady.Load(); why != nil {
+		return errors.New(*why)
+	}
+	return nil
+}
+
+func (s *Server) notYet(why string) { s.notReady.Store(&why) }
+
+// Close ends what New began. It is for servers that do not run, or run no more.
+func (s *Server) Close() error { return s.release() }
+
+// Run serves until ctx ends, then shuts down in order and returns nil. Any other error means that the start failed,
+// or that a listener broke.
+//
+// The start: listeners, so that everybody can see why it is not ready → stores, waited for → schema, partitions,
+// node number → flows → clock, catalogue, partitions → duties → open.
+func (s *Server) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, s.release()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	serve := func(run func() error) {
+		serving.Go(func() {
+			if err := run(); err != nil {
+				cancel(&brokenError{err})
+			}
+		})
+	}
+	serve(func() error {
+		return s.front.Serve(api.LimitConns(s.listener, s.config.AddrConns, s.config.Proxies))
+	})
+	serve(s.back.serve)
+	defer func() { err = errors.Join(err, s.closeListeners()) }()
+
+	stores, err := openStores(ctx, &s.config, s.notYet)
+	if err != nil {
+		return outcome(ctx, err)
+	}
+	defer func() { err = errors.Join(err, stores.close()) }()
+	return outcome(ctx, s.work(ctx, stores))
+}
+
+// brokenError ends a run because a listener does not work any more.
+type brokenError struct{ error }
+
+// outcome is what Run returns: a start that was interrupted because somebody wanted it to stop is no failure.
+func outcome(ctx context.Context, err error) error {
+	var broken *brokenError
+	switch {
+	case errors.As(context.Cause(ctx), &broken):
+		return errors.Join(broken.error, err)
+	case ctx.Err() != nil && errors.Is(err, errGaveUp):
+		return nil
+	}
+	return err
+}
+
+// work is the part of Run between open and closed stores.
+func (s *Server) work(ctx context.Context, stores *stores) error {
+	c := &s.config
+	if err := s.prepare(ctx, stores); err != nil {
+		return err
+	}
+	lease, err := stores.db.LeaseNode(ctx)
+	if err != nil {
+		return fmt.Errorf("lease a node number: %w", err)
+	}
+	w, err := compose(c, stores, lease, s.issuer, s.registry)
+	if err != nil {
+		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	if s.options.Rolling {
+		w.keeper = &seed.Keeper{Seeder: w.seeder(c.Partitions), Now: w.clock.Now, Ahead: rollingAhead}
+	}
+	// Duties outlive ctx: at a shutdown they end in their turn.
+	dutyCtx, stopDuties := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopDuties()
+	d := &duties{ctx: dutyCtx}
+	err = waitFor(ctx, "the partitions in Redis", s.notYet, w.warmUp)
+	if err == nil {
+		w.startDuties(d, c)
+		if c.Roles.API {
+			s.front.Open(w.handler(c, s.closing, s.registry))
+		}
+		s.open(stores, lease.Node())
+		<-ctx.Done()
+	}
+	return errors.Join(err, s.shutDown(w, d, stopDuties))
+}
+
+// prepare makes sure that the stores are fit to be worked on.
+func (s *Server) prepare(ctx context.Context, stores *stores) error {
+	if s.config.Embedded() {
+		slog.Warn("running on embedded stores, for trying out: after a crash, reservations without a row are gone",
+			"database", folder(s.config.Data).database(), "redis", stores.embedded.mini.Addr())
+	} else {
+		found, err := stores.weaknesses(ctx)
+		if err != nil {
+			return err
+		}
+		if err := insist(ctx, found, s.config.AllowWeakStores); err != nil {
+			return err
+		}
+	}
+	return prepareDatabase(ctx, stores.db, s.options.Migrate || s.config.Embedded(), s.config.Partitions)
+}
+
+func (s *Server) open(stores *stores, node int) {
+	s.notReady.Store(nil)
+	about := About{Addr: s.Addr()}
+	if s.back != nil {
+		about.Metrics = s.back.listener.Addr().String()
+	}
+	if stores.embedded != nil {
+		about.Redis, about.Database = stores.embedded.mini.Addr(), folder(s.config.Data).database()
+	}
+	slog.Info("open", "address", about.Addr, "metrics", about.Metrics, "node", node, "roles", s.config.Roles.String(), "version", s.options.Version)
+	if s.options.OnReady != nil {
+		s.options.OnReady(about)
+	}
+}
+
+// shutDown ends everything in an order in which nobody is left waiting for someone who has gone:
+//
+//  1. readiness off, so that no more work is sent here; no new sockets; long polls answer
+//  2. sockets are told to reconnect elsewhere, and drained
+//  3. HTTP: requests under way are answered, listeners close
+//  4. the gate closes: calls under way finish, what waits hears "unknown, repeat"
+//  5. duties end: consumers finish their batch and leave the group, events told are marked
+//  6. the node number is given back, with the last millisecond used
+//  7. the stores close (Run)
+func (s *Server) shutDown(w *works, d *duties, stopDuties context.CancelFunc) error {
+	slog.Info("shutting down")
+	s.notYet("shutting down")
+	s.closeRun.Do(func() { close(s.closing) })
+
+	drain, cancel := context.WithTimeout(context.Background(), s.config.DrainWithin+closeWithin)
+	defer cancel()
+	failed := []error{w.hub.Drain(drain, s.config.DrainWithin)}
+	failed = append(failed, s.closeListeners())
+	w.gate.Close()
+	stopDuties()
+	d.wg.Wait()
+
+	last, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if err := w.lease.Release(last); err != nil {
+		slog.Warn("the node number could not be given back; its lease will end by itself", "err", err)
+	}
+	return errors.Join(failed...)
+}
+
+func (s *Server) closeListeners() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	return errors.Join(s.front.Shutdown(ctx), s.back.shutdown(ctx))
+}

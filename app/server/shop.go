@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/api"
+	"stampede/realtime"
+)
+
+// busyRetry is the pause that people are asked to keep when a store does not answer.
+const busyRetry = 500 * time.Millisecond
+
+// shop shows the flows to routes and sockets, which both see the same.
+type shop struct {
+	*app.Floor
+	till    *app.Till
+	expirer *app.Expirer
+	issuer  *account.Issuer
+	book    app.CatalogueBook
+}
+
+var (
+	_ api.Shop      = (*shop)(nil)
+	_ realtime.Shop = (*shop)(nil)
+)
+
+// Authenticate reads a token for a socket.
+func (s *shop) Authenticate(token string) (realtime.Identity, error) {
+	who, err := s.issuer.Verify(token)
+	if err != nil {
+		return realtime.Identity{}, err
+	}
+	return realtime.Identity{User: who.User, Name: who.Name, Role: string(who.Role), Expires: who.Expires}, nil
+}
+
+// verify reads a token for a route.
+func (s *shop) verify(token string) (app.ID, error) {
+	who, err := s.issuer.Verify(token)
+	return who.User, err
+}
+
+// Buy is flow 1.
+func (s *shop) Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error) {
+	return s.till.Buy(ctx, user, req)
+}
+
+// Cancel ends an unpaid order or a reservation.
+func (s *shop) Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error) {
+	return s.expirer.Cancel(ctx, user, order)
+}
+
+// Orders pages through a user's orders.
+func (s *shop) Orders(ctx context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
+	return s.OrdersOf(ctx, q)
+}
+
+// Slots lists the slots to be shown now, or those of a day.
+func (s *shop) Slots(ctx context.Context, day *time.Time) ([]app.Slot, error) {
+	if day != nil {
+		return s.Catalogue.SlotsOfDay(ctx, *day, s.Now())
+	}
+	return s.Catalogue.Today(ctx, s.Now())
+}
+
+// SalesOfSlot lists the sales of a slot with their numbers.
+func (s *shop) SalesOfSlot(ctx context.Context, slot app.ID) ([]app.SaleView, error) {
+	sales, err := s.Catalogue.SalesOfSlot(ctx, slot)
+	if err != nil {
+		return nil, err
+	}
+	return s.Views(ctx, sales)
+}
+
+// SalesByPhase pages through sales. It warms nothing up: whoever leafs through the future does not watch it.
+func (s *shop) SalesByPhase(ctx context.Context, phase app.Phase, page, size int) ([]app.SaleView, bool, error) {
+	now := s.Now()
+	sales, more, err := s.book.SalesByPhase(ctx, phase, now, page, size)
+	if err != nil {
+		return nil, false, unreadable("sales", err)
+	}
+	refs := make([]app.SaleRef, len(sales))
+	for i := range sales {
+		refs[i] = sales[i].Ref()
+	}
+	counters, err := s.Ledger.Counters(ctx, refs)
+	if err != nil {
+		return nil, false, unreadable("live numbers", err)
+	}
+	views := make([]app.SaleView, len(sales))
+	for i := range sales {
+		views[i] = app.ViewOf(&sales[i], s.Pulse.Dress(counters[i]), now)
+	}
+	return views, more, nil
+}
+
+// Sale is one sale with description and rules.
+func (s *shop) Sale(ctx context.Context, id app.ID) (app.SaleView, error) { return s.Detail(ctx, id) }
+
+// Products pages through the products of a category, 0 for all.
+func (s *shop) Products(ctx context.Context, category app.ID, page, size int) ([]app.Product, bool, error) {
+	products, more, err := s.book.Products(ctx, category, page, size)
+	return products, more, unreadable("products", err)
+}
+
+// Product is one product with description and rules.
+func (s *shop) Product(ctx context.Context, id app.ID) (app.Product, error) {
+	product, err := s.book.Product(ctx, id)
+	if errors.Is(err, app.ErrNoRow) {
+		return app.Product{}, app.Fail(app.NotFound, "no such product")
+	}
+	return product, unreadable("the product", err)
+}
+
+// Categories lists all categories.
+func (s *shop) Categories(ctx context.Context) ([]app.Category, error) {
+	categories, err := s.book.Categories(ctx)
+	return categories, unreadable("categories", err)
+}
+
+// unreadable makes a fault of a store something that people may hear; nil stays nil.
+func unreadable(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s: %w", what, errors.Join(err, app.FailBusy(what+" cannot be read right now", busyRetry)))
+}

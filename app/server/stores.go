@@ -1,0 +1,163 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"stampede/app/store"
+	"stampede/migrations"
+)
+
+const (
+	redisTimeout = 2 * time.Second
+	// redisConns is for everything but blocking reads; the gate needs few, because it groups.
+	redisConns = 64
+	// patience is the longest pause between two tries to reach a store at the start; remind is how often the
+	// log says what is being waited for.
+	patience = 2 * time.Second
+	remind   = 3 * time.Second
+)
+
+// stores are the open connections.
+type stores struct {
+	db       *store.Store
+	client   *redis.Client // answers at once
+	blocking *redis.Client // consumers wait on it
+	embedded *embeddedRedis
+}
+
+// openStores connects to what the configuration names. Real stores that cannot be reached yet are waited for until
+// ctx ends; say is told what for.
+func openStores(ctx context.Context, c *Config, say func(string)) (*stores, error) {
+	s := &stores{}
+	options, err := s.redisOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	s.connect(options, c.Partitions)
+	err = errors.Join(
+		waitFor(ctx, "the database", say, func(ctx context.Context) error { return s.openDatabase(ctx, c) }),
+		waitFor(ctx, "Redis at "+options.Addr, say, func(ctx context.Context) error { return s.client.Ping(ctx).Err() }))
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// redisOptions are those of the real Redis, or of the embedded one, which is started.
+func (s *stores) redisOptions(c *Config) (*redis.Options, error) {
+	if !c.Embedded() {
+		options, err := redis.ParseURL(string(c.RedisURL))
+		if err != nil {
+			return nil, fmt.Errorf("STAMPEDE_REDIS_URL: %w", err)
+		}
+		return options, nil
+	}
+	started, err := startRedis(folder(c.Data), c.EmbeddedRedis)
+	if err != nil {
+		return nil, err
+	}
+	s.embedded = started
+	return &redis.Options{Addr: started.mini.Addr()}, nil
+}
+
+// connect makes the clients. They never repeat a command by themselves: whoever may repeat one knows why (I6).
+func (s *stores) connect(options *redis.Options, partitions int) {
+	options.MaxRetries = -1
+	options.ContextTimeoutEnabled = true
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
+	options.PoolTimeout = redisTimeout
+	options.DialerRetries = 1
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	options.PoolSize = redisConns
+	s.client = redis.NewClient(options)
+	blocking := *options
+	blocking.PoolSize = partitions + 4
+	s.blocking = redis.NewClient(&blocking)
+}
+
+func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
+	if c.Embedded() {
+		s.db, err = store.OpenSQLite(ctx, folder(c.Data).database())
+	} else {
+		s.db, err = store.OpenMySQL(ctx, string(c.MySQLDSN))
+	}
+	return err
+}
+
+// namespace tells apart shops that share a Redis server.
+func (s *stores) namespace() string { return strconv.Itoa(s.client.Options().DB) }
+
+func (s *stores) close() error {
+	var failed []error
+	for _, c := range []*redis.Client{s.client, s.blocking} {
+		if c != nil {
+			failed = append(failed, c.Close())
+		}
+	}
+	if s.db != nil {
+		failed = append(failed, s.db.Close())
+	}
+	if s.embedded != nil {
+		s.embedded.close()
+	}
+	return errors.Join(failed...)
+}
+
+// errGaveUp means that the wait was ended from outside.
+var errGaveUp = errors.New("gave up waiting")
+
+// waitFor tries until it works or ctx ends, with a growing pause, and says every few seconds what is missing.
+func waitFor(ctx context.Context, what string, say func(string), try func(ctx context.Context) error) error {
+	pause := 50 * time.Millisecond
+	var said time.Time
+	for {
+		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
+		err := try(attempt)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if time.Since(said) > remind {
+			said = time.Now()
+			say("waiting for " + what)
+			slog.WarnContext(ctx, "cannot reach "+what+"; trying again", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w for %s: %w", errGaveUp, what, err)
+		case <-time.After(pause):
+			pause = min(2*pause, patience)
+		}
+	}
+}
+
+// prepareDatabase brings the schema up to date if that is wanted, else insists that it is, and checks that it was made
+// for this number of partitions.
+func prepareDatabase(ctx context.Context, db *store.Store, migrate bool, partitions int) error {
+	if migrate {
+		names, err := migrations.Up(ctx, db.DB())
+		if err != nil {
+			return fmt.Errorf("migrate the database: %w", err)
+		}
+		if len(names) > 0 {
+			slog.InfoContext(ctx, "database migrated", "applied", len(names), "newest", names[len(names)-1])
+		}
+	}
+	pending, err := migrations.Pending(ctx, db.DB())
+	if err != nil {
+		return fmt.Errorf("look for migrations: %w", err)
+	}
+	if len(pending) > 0 {
+		return fmt.Errorf("the database lacks %d migrations, the first is %s: run `stampede migrate up`, or serve with --migrate",
+			len(pending), pending[0])
+	}
+	return db.EnsurePartitions(ctx, partitions)
+}

@@ -1,0 +1,253 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/seed"
+	"stampede/migrations"
+	"stampede/realtime"
+	"stampede/streams"
+)
+
+// toolWait is how long a command tries to reach a store before it says that it cannot.
+const toolWait = 5 * time.Second
+
+// Tools are the parts of the program for commands that run beside a server: on real stores from anywhere, on embedded
+// ones in the data folder of a server, for what concerns Redis while it runs.
+type Tools struct {
+	config Config
+	stores stores
+}
+
+// OpenTools opens the database. Close it.
+func OpenTools(ctx context.Context, c Config) (*Tools, error) {
+	t := &Tools{config: c}
+	if c.Embedded() {
+		if err := folder(c.Data).make(); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, toolWait)
+	defer cancel()
+	if err := t.stores.openDatabase(ctx, &t.config); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Close ends all connections.
+func (t *Tools) Close() error { return t.stores.close() }
+
+// MigrateUp applies the migrations that are missing and answers their names.
+func (t *Tools) MigrateUp(ctx context.Context) ([]string, error) {
+	return migrations.Up(ctx, t.stores.db.DB())
+}
+
+// MigrateDown takes back what the last MigrateUp applied, data included, and answers the names.
+func (t *Tools) MigrateDown(ctx context.Context) ([]string, error) {
+	return migrations.Down(ctx, t.stores.db.DB())
+}
+
+// Migrations lists all migrations and whether they are applied.
+func (t *Tools) Migrations(ctx context.Context) ([]migrations.State, error) {
+	return migrations.Status(ctx, t.stores.db.DB())
+}
+
+// Seeder makes a seeder under a node number of its own; the function gives the number back. Embedded databases
+// are migrated first.
+func (t *Tools) Seeder(ctx context.Context) (*seed.Seeder, func() error, error) {
+	if err := prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions); err != nil {
+		return nil, nil, err
+	}
+	lease, err := t.stores.db.LeaseNode(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("lease a node number: %w", err)
+	}
+	s := &seed.Seeder{Book: t.stores.db, Editor: t.stores.db, Mint: lease.Mint, Partitions: t.config.Partitions}
+	return s, func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
+}
+
+// RollingPlan plans the rolling schedule over the time given, from what is there.
+func (t *Tools) RollingPlan(ctx context.Context, within time.Duration) ([]seed.Window, error) {
+	now := app.MillisOf(time.Now())
+	existing, err := t.stores.db.Slots(ctx, now.Add(-time.Hour), now.Add(within+time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	return seed.Rolling(existing, now, now.Add(within)), nil
+}
+
+// DailyPlan plans the days of STAMPEDE_SLOTS, beginning today in the shop's zone.
+func (t *Tools) DailyPlan(days int) []seed.Window {
+	hours := make([]seed.Hours, len(t.config.Slots))
+	for i, s := range t.config.Slots {
+		hours[i] = seed.Hours(s)
+	}
+	return seed.Daily(time.Now().In(t.config.TimeZone.Location), days, hours)
+}
+
+// Audit proves the stock equation for the sale, or with 0 for every loaded one, and hands over each report.
+func (t *Tools) Audit(ctx context.Context, sale app.ID, each func(app.AuditReport)) error {
+	ledger, err := t.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	sales := []app.ID{sale}
+	if sale == 0 {
+		if sales, err = t.loadedSales(ctx); err != nil {
+			return err
+		}
+	}
+	auditor := &app.Auditor{Ledger: ledger, Orders: t.stores.db, Sales: t.stores.db}
+	for _, id := range sales {
+		report, err := auditor.Sale(ctx, id)
+		if errors.Is(err, app.ErrNoRow) {
+			return app.Fail(app.NotFound, "no such sale: "+id.String())
+		}
+		if err != nil {
+			return err
+		}
+		each(report)
+	}
+	return nil
+}
+
+func (t *Tools) loadedSales(ctx context.Context) ([]app.ID, error) {
+	var ids []app.ID
+	for p := range t.config.Partitions {
+		sales, err := t.stores.db.LoadedSales(ctx, p)
+		if err != nil {
+			return nil, fmt.Errorf("list sales of partition %d: %w", p, err)
+		}
+		for i := range sales {
+			ids = append(ids, sales[i].ID)
+		}
+	}
+	return ids, nil
+}
+
+// DeadLetters lists what failed for good.
+func (t *Tools) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
+	ledger, err := t.ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ledger.DeadLetters(ctx)
+}
+
+// ReplayDead tries the order of a dead letter once more.
+func (t *Tools) ReplayDead(ctx context.Context, id string) (app.Order, error) {
+	ledger, err := t.ledger(ctx)
+	if err != nil {
+		return app.Order{}, err
+	}
+	told := &app.Told{Orders: t.stores.db}
+	order, err := t.letters(ledger, told).Replay(ctx, id)
+	return order, errors.Join(err, told.RunOnce(ctx))
+}
+
+// DropDead forgets a dead letter.
+func (t *Tools) DropDead(ctx context.Context, id string) error {
+	ledger, err := t.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	return t.letters(ledger, &app.Told{Orders: t.stores.db}).Drop(ctx, id)
+}
+
+func (t *Tools) letters(ledger *streams.Ledger, told *app.Told) *app.DeadLetters {
+	catalogue := app.NewCatalogue(t.stores.db, newIDFilter, t.config.TimeZone.Location)
+	teller := realtime.NewLog(t.stores.client, t.stores.namespace())
+	return &app.DeadLetters{
+		Box: ledger, Ledger: ledger, Orders: t.stores.db, PayWindow: t.config.PayWindow,
+		Fulfiller: &app.Fulfiller{
+			Catalogue: catalogue, Ledger: ledger, Orders: t.stores.db, Teller: teller, Told: told, PayWindow: t.config.PayWindow,
+		},
+	}
+}
+
+// ledger connects to Redis, once, under the epochs of the database.
+func (t *Tools) ledger(ctx context.Context) (*streams.Ledger, error) {
+	if t.stores.client == nil {
+		if err := t.connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	ledger, err := streams.New(streams.Options{Client: t.stores.client, Partitions: t.config.Partitions})
+	if err != nil {
+		return nil, err
+	}
+	if err := prepareDatabase(ctx, t.stores.db, false, t.config.Partitions); err != nil {
+		return nil, err
+	}
+	for p := range t.config.Partitions {
+		epoch, _, err := t.stores.db.PartitionEpoch(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		ledger.SetEpoch(p, epoch)
+	}
+	return ledger, nil
+}
+
+func (t *Tools) connect(ctx context.Context) error {
+	options := &redis.Options{}
+	var err error
+	if t.config.Embedded() {
+		options.Addr, err = folder(t.config.Data).runningRedis()
+	} else {
+		options, err = redis.ParseURL(string(t.config.RedisURL))
+	}
+	if err != nil {
+		return err
+	}
+	t.stores.connect(options, t.config.Partitions)
+	if err := t.stores.client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("cannot reach Redis at %s: %w", options.Addr, err)
+	}
+	return nil
+}
+
+// Weaknesses looks at the settings of the real stores; none for embedded ones.
+func (t *Tools) Weaknesses(ctx context.Context) ([]Weakness, error) {
+	if t.config.Embedded() {
+		return nil, nil
+	}
+	if t.stores.client == nil {
+		if err := t.connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t.stores.weaknesses(ctx)
+}
+
+// Issue signs a token for a user, as an operator does for people without an account. On embedded stores it uses, or
+// makes, the key in the data folder.
+func Issue(c Config, user app.ID, role string, ttl time.Duration) (string, error) {
+	parsed, err := account.ParseRole(role)
+	if err != nil {
+		return "", err
+	}
+	key := c.JWTSecret
+	if key == "" {
+		f := folder(c.Data)
+		if err := f.make(); err != nil {
+			return "", err
+		}
+		if key, err = f.secret(); err != nil {
+			return "", err
+		}
+	}
+	issuer, err := account.NewIssuer([]byte(key), nil)
+	if err != nil {
+		return "", err
+	}
+	return issuer.Issue(user, "User "+user.String(), parsed, ttl)
+}
