@@ -1,0 +1,210 @@
+package realtime
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"stampede/app"
+)
+
+const busyRetry = time.Second
+
+// join puts the client into the watch set of what it watches from now on. The reply with the snapshot is sent in the
+// same step, so that no tick of the set can come before it. Busy: there are too many different sets.
+func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	slots := slices.Clone(w.slots)
+	slices.Sort(slots)
+	sales := slices.Clone(w.sales)
+	for _, slot := range slots {
+		sales = append(sales, h.roster[slot]...)
+	}
+	slices.Sort(sales)
+	sales = slices.Compact(sales)
+
+	key := setKey(slots, sales)
+	set := h.sets[key]
+	if set == nil && len(slots)+len(sales) > 0 {
+		if len(h.sets) >= h.options.MaxSets {
+			return app.FailBusy("too many different things are watched on this node; watch a whole slot", busyRetry)
+		}
+		set = &watchSet{key: key, slots: slots, sales: sales}
+		h.sets[key] = set
+	}
+	h.leaveSetLocked(c, set)
+	c.send(reply)
+	if set != nil {
+		set.add(c, h.tickNo)
+	}
+	return nil
+}
+
+// watches tells whether the client watches the sale.
+func (h *Hub) watches(c *client, sale app.ID) bool {
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	return c.set != nil && c.set.has(sale)
+}
+
+// unwatch takes the client out of its set, if it has one.
+func (h *Hub) unwatch(c *client) {
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	h.leaveSetLocked(c, nil)
+}
+
+// leaveSetLocked takes the client out of its set and drops the set when it was the last one, unless it is about
+// to join that set again.
+func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
+	old := c.set
+	if old == nil {
+		return
+	}
+	if old.remove(c) == 0 && old != next {
+		delete(h.sets, old.key)
+	}
+}
+
+// enrol notes which sales a slot has, as a snapshot said.
+func (h *Hub) enrol(slot app.ID, views []app.SaleView) {
+	if slot == 0 {
+		return
+	}
+	var sales []app.ID
+	for i := range views {
+		if views[i].Slot == slot {
+			sales = append(sales, views[i].ID)
+		}
+	}
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	h.roster[slot] = sales
+	if len(h.roster) > maxRosters {
+		h.forgetRostersLocked()
+	}
+}
+
+// maxRosters is how many slots are remembered before those that nobody watches any more are forgotten.
+const maxRosters = 128
+
+func (h *Hub) forgetRostersLocked() {
+	watched := make(map[app.ID]bool)
+	for _, s := range h.sets {
+		for _, slot := range s.slots {
+			watched[slot] = true
+		}
+	}
+	for slot := range h.roster {
+		if !watched[slot] {
+			delete(h.roster, slot)
+		}
+	}
+}
+
+// allSets lists the watch sets into the slice given.
+func (h *Hub) allSets(into []*watchSet) []*watchSet {
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	for _, s := range h.sets {
+		into = append(into, s)
+	}
+	return into
+}
+
+// Watched lists the sales that at least one client of this node watches, without repeats.
+func (h *Hub) Watched() []app.ID {
+	counts := h.WatchedBy()
+	ids := make([]app.ID, 0, len(counts))
+	for id := range counts {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// WatchedBy counts this node's connections per watched sale.
+func (h *Hub) WatchedBy() map[app.ID]int64 {
+	counts := make(map[app.ID]int64)
+	for _, s := range h.allSets(nil) {
+		sales, members := s.size()
+		if members == 0 {
+			continue
+		}
+		for _, id := range sales {
+			counts[id] += int64(members)
+		}
+	}
+	return counts
+}
+
+// Tick offers the newest counters of the watched sales: one encoded frame per watch set, however many clients watch
+// it, and none where nothing changed. It never waits for a client. Calls must not come more often
+// than ten times a second; that is the caller's rhythm.
+func (h *Hub) Tick(now app.Millis, counters []app.Counters) {
+	h.beatMu.Lock()
+	defer h.beatMu.Unlock()
+	h.board.update(counters)
+	h.setsMu.Lock()
+	h.tickNo = h.board.no // with the list of sets, so that a set knows which ticks it has seen
+	h.beats = h.beats[:0]
+	for _, s := range h.sets {
+		h.beats = append(h.beats, s)
+	}
+	h.setsMu.Unlock()
+	for i, s := range h.beats {
+		s.beat(h.board, now, h.metrics)
+		h.beats[i] = nil
+	}
+	h.metrics.ticks.Inc()
+}
+
+// SlotChanged tells everyone of a slot that has changed its phase or has appeared.
+func (h *Hub) SlotChanged(s app.Slot) {
+	item := h.news.put(newsEntry{
+		subject: "slot:" + s.ID.String(),
+		frame:   prepared(encode(slotEvent{"slot", s.ID, s.Phase, s.OpensAt, s.ClosesAt, s.Sales})),
+	})
+	for _, c := range h.everybody() {
+		c.offerNews(item.subject, item.frame)
+	}
+}
+
+// SaleChanged tells everyone who watches the sale or its slot. A new sale of a watched slot is watched from now on.
+func (h *Hub) SaleChanged(v app.SaleView) {
+	item := h.news.put(newsEntry{
+		subject: "sale:" + v.ID.String(), sale: v.ID, slot: v.Slot,
+		frame: prepared(encode(saleEvent{"sale", v})),
+	})
+	h.setsMu.Lock()
+	if sales, ok := h.roster[v.Slot]; ok && !slices.Contains(sales, v.ID) {
+		h.roster[v.Slot] = append(slices.Clone(sales), v.ID)
+	}
+	h.setsMu.Unlock()
+	for _, s := range h.allSets(nil) {
+		if s.extend(v.Slot, v.ID) {
+			s.each(func(c *client) { c.offerNews(item.subject, item.frame) })
+		}
+	}
+}
+
+// Notify says a notice to everyone on all nodes; level is "info" or "warn". When the other nodes cannot be reached,
+// this node's clients hear it all the same and the error tells.
+func (h *Hub) Notify(ctx context.Context, level, text string) error {
+	n := noticeEvent{"notice", level, text}
+	err := h.log.sendNotice(ctx, n)
+	if err != nil {
+		h.say(n)
+	}
+	return err
+}
+
+// say gives a notice to everyone on this node. Two different notices are two subjects.
+func (h *Hub) say(n noticeEvent) {
+	frame := prepared(encode(n))
+	subject := "notice:" + n.Level + ":" + n.Text
+	for _, c := range h.everybody() {
+		c.offerNews(subject, frame)
+	}
+}

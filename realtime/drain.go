@@ -1,0 +1,33 @@
+package realtime
+
+import (
+	"context"
+	"time"
+)
+
+// Drain ends all connections: no new ones are taken, everybody hears `bye` with an own pause of at most within before
+// coming back elsewhere, then a close frame. It returns when every handler has, or cuts what is left when
+// ctx ends and answers ctx's error. Run should still be running, so that nothing is missed on the way.
+func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
+	h.mu.Lock()
+	h.draining = true
+	h.mu.Unlock()
+	for _, c := range h.everybody() {
+		c.departWithin(CloseDrain, within)
+	}
+	gone := make(chan struct{})
+	go func() {
+		h.serving.Wait()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		for _, c := range h.everybody() {
+			_ = c.conn.Close()
+		}
+		<-gone // a closed connection ends its reader and its writer at once
+		return ctx.Err()
+	}
+}

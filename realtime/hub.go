@@ -1,0 +1,203 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+)
+
+// Options of a hub. Zero values become the defaults named.
+type Options struct {
+	Shop    Shop
+	Log     *Log
+	Metrics prometheus.Registerer // nil: counted but not published
+
+	MaxClients int // connections of this node; 50,000
+	MaxPerUser int // connections of one user on this node; the oldest gives way; 10
+	MaxSets    int // different watch sets; 1,000
+
+	OpsPerSecond float64 // ops of one connection, as a steady rate; 20
+	OpsBurst     int     // and in one go; 40
+
+	HelloWithin time.Duration // for a successful hello after the handshake; 5 s
+	IdleAfter   time.Duration // without a word or a pong a peer is given up; 45 s
+	PingEvery   time.Duration // silent peers are pinged after this; 20 s
+	WriteWithin time.Duration // for one frame; a peer that takes longer is too slow; 5 s
+	OpWithin    time.Duration // for one op; 10 s
+	TokenGrace  time.Duration // after a token ended, for renew; 30 s
+	SyncEvery   time.Duration // every client's log is looked at this often at least; 20 s
+	KeepEvery   time.Duration // how often silence, tokens and logs are looked after; 1 s
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxClients = or(o.MaxClients, 50_000)
+	o.MaxPerUser = or(o.MaxPerUser, 10)
+	o.MaxSets = or(o.MaxSets, 1_000)
+	o.OpsPerSecond = or(o.OpsPerSecond, 20)
+	o.OpsBurst = or(o.OpsBurst, 40)
+	o.HelloWithin = or(o.HelloWithin, 5*time.Second)
+	o.IdleAfter = or(o.IdleAfter, 45*time.Second)
+	o.PingEvery = or(o.PingEvery, 20*time.Second)
+	o.WriteWithin = or(o.WriteWithin, 5*time.Second)
+	o.OpWithin = or(o.OpWithin, 10*time.Second)
+	o.TokenGrace = or(o.TokenGrace, 30*time.Second)
+	o.SyncEvery = or(o.SyncEvery, 20*time.Second)
+	o.KeepEvery = or(o.KeepEvery, time.Second)
+	return o
+}
+
+func or[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
+
+// Hub is everybody who is connected to this node. It is the app.Audience of the pulse. Locks are taken in this
+// order: mu or setsMu (never both), a set's mu, a client's mu. None is held over I/O.
+type Hub struct {
+	options Options
+	shop    Shop
+	log     *Log
+	metrics *metrics
+	began   time.Time
+
+	mu       sync.Mutex
+	clients  map[*client]struct{}
+	users    map[app.ID][]*client // the oldest first
+	draining bool
+	serving  sync.WaitGroup // one per client, until its handler returns
+
+	setsMu sync.Mutex
+	sets   map[string]*watchSet
+	roster map[app.ID][]app.ID // sales of the slots that somebody watches
+	tickNo int64               // of the newest tick
+
+	beatMu sync.Mutex // the tick loop
+	board  *board
+	beats  []*watchSet // reused from tick to tick
+
+	news   newsDesk
+	behind behindQueue
+}
+
+// NewHub makes a hub; Run must run for personal events to arrive.
+func NewHub(o Options) *Hub {
+	o = o.withDefaults()
+	h := &Hub{
+		options: o, shop: o.Shop, log: o.Log, began: time.Now(),
+		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
+		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID),
+		board: newBoard(), news: newNewsDesk(), behind: newBehindQueue(),
+	}
+	h.metrics = newMetrics(o.Metrics, h)
+	return h
+}
+
+// Run hears the other nodes, reads logs that fell behind and looks after silent clients, until ctx ends.
+func (h *Hub) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return h.log.listen(ctx, h) })
+	g.Go(func() error { return h.catchUp(ctx) })
+	g.Go(func() error { return h.keep(ctx) })
+	return g.Wait()
+}
+
+func (h *Hub) elapsed() time.Duration { return time.Since(h.began) }
+
+// errDraining means that this node takes no more connections.
+var errDraining = errors.New("draining")
+
+// errFull means that this node has as many connections as it may.
+var errFull = errors.New("full")
+
+// enter registers a connection. Every success is followed by exactly one leave.
+func (h *Hub) enter(c *client) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.openLocked(); err != nil {
+		return err
+	}
+	h.clients[c] = struct{}{}
+	h.serving.Add(1)
+	return nil
+}
+
+// open tells whether another connection would be taken now.
+func (h *Hub) open() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.openLocked()
+}
+
+func (h *Hub) openLocked() error {
+	switch {
+	case h.draining:
+		return errDraining
+	case len(h.clients) >= h.options.MaxClients:
+		return errFull
+	}
+	return nil
+}
+
+// leave is the last thing a connection's handler does.
+func (h *Hub) leave(c *client) {
+	h.unwatch(c)
+	h.disown(c)
+	h.mu.Lock()
+	delete(h.clients, c)
+	h.mu.Unlock()
+	h.serving.Done()
+}
+
+// own registers whose connection it is. The user's oldest connection gives way to one too many.
+func (h *Hub) own(c *client, user app.ID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := append(slices.Clone(h.users[user]), c)
+	h.users[user] = all
+	for _, oldest := range all[:max(0, len(all)-h.options.MaxPerUser)] {
+		oldest.depart(CloseReplaced)
+	}
+}
+
+func (h *Hub) disown(c *client) {
+	user, _ := c.user()
+	if user == 0 {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := slices.DeleteFunc(slices.Clone(h.users[user]), func(other *client) bool { return other == c })
+	if len(all) == 0 {
+		delete(h.users, user)
+		return
+	}
+	h.users[user] = all
+}
+
+// devices lists a user's connections.
+func (h *Hub) devices(user app.ID) []*client {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.users[user] // replaced, never changed in place
+}
+
+// everybody lists all connections.
+func (h *Hub) everybody() []*client {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]*client, 0, len(h.clients))
+	for c := range h.clients {
+		all = append(all, c)
+	}
+	return all
+}

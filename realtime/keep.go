@@ -1,0 +1,47 @@
+package realtime
+
+import (
+	"context"
+	"time"
+)
+
+// keep looks after all connections from time to time, until ctx ends.
+func (h *Hub) keep(ctx context.Context) error {
+	beat := time.NewTicker(h.options.KeepEvery)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-beat.C:
+			h.keepOnce()
+		}
+	}
+}
+
+// keepOnce pings who is silent, ends sessions whose token has ended, and has logs read in case a hint was lost.
+func (h *Hub) keepOnce() {
+	elapsed, now := h.elapsed(), h.shop.Now()
+	for _, c := range h.everybody() {
+		silent := elapsed - time.Duration(c.heardAt.Load())
+		if silent >= h.options.PingEvery && elapsed-c.pingedAt >= h.options.PingEvery {
+			c.pingedAt = elapsed
+			c.offerPing()
+		}
+		user, expires := c.user()
+		if user == 0 {
+			continue
+		}
+		if now > expires.Add(h.options.TokenGrace) {
+			c.depart(CloseToken)
+			continue
+		}
+		if c.syncedAt == 0 {
+			c.syncedAt = time.Duration(c.heardAt.Load()) // spreads the reads over time
+		}
+		if elapsed-c.syncedAt >= h.options.SyncEvery {
+			c.syncedAt = elapsed
+			h.behind.add(c)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"stampede/app"
+)
+
+// op carries out one kind of request. It answers what goes into `ok`, or sent when it has replied by itself.
+type op func(c *client, ctx context.Context, r *request) (any, error)
+
+type sentAlready struct{}
+
+var sent sentAlready
+
+var ops = map[string]op{
+	"hello":   (*client).hello,
+	"renew":   (*client).renew,
+	"time":    (*client).time,
+	"watch":   (*client).watch,
+	"unwatch": (*client).unwatch,
+	"buy":     (*client).buy,
+	"cancel":  (*client).cancel,
+	"orders":  (*client).orders,
+	"seen":    (*client).seen,
+}
+
+// handle answers one frame. Ops of one connection are carried out one after the other.
+func (c *client) handle(frame []byte) {
+	now := time.Now()
+	r, failed := decode(frame)
+	if wait, out := c.pace.take(now); wait > 0 {
+		failed = app.Fail(app.RateLimited, "too many ops on this connection")
+		failed.RetryMS = max(1, wait.Milliseconds())
+		if out {
+			defer c.depart(CloseTooFast)
+		}
+	}
+	if r.unreadable && c.unreadable.strike(now) {
+		defer c.depart(CloseProtocol)
+	}
+	if failed != nil {
+		c.refuse(r.id, failed)
+		return
+	}
+	run, known := ops[r.op]
+	switch {
+	case !known:
+		c.refuse(r.id, app.Fail(app.UnknownOp, "unknown op "+strconv.Quote(clip(r.op))))
+		return
+	case r.op != "hello" && !c.isGreeted():
+		c.refuse(r.id, app.Fail(app.BadRequest, "say hello first"))
+		return
+	}
+	c.answer(run, &r)
+}
+
+// answer runs the op and replies. A panic is answered like any other fault of ours; its text stays here.
+func (c *client) answer(run op, r *request) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.hub.options.OpWithin)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			slog.ErrorContext(ctx, "op panicked", "op", r.op, "session", c.session, "panic", p, "stack", string(debug.Stack()))
+			c.refuse(r.id, app.AsError(errors.New("panic")))
+		}
+	}()
+	ok, err := run(c, ctx, r)
+	switch {
+	case err != nil:
+		e := app.AsError(err)
+		if e.Code == app.Internal {
+			slog.ErrorContext(ctx, "op failed", "op", r.op, "session", c.session, "err", err)
+		}
+		c.refuse(r.id, e)
+	case ok != sent:
+		c.send(encode(reply{r.id, ok}))
+	}
+}
+
+func (c *client) refuse(id int64, e *app.Error) {
+	c.hub.metrics.refused.WithLabelValues(string(e.Code)).Inc()
+	c.send(encode(refusal{id, e}))
+}
+
+func (c *client) time(_ context.Context, r *request) (any, error) {
+	t0, failed := r.roundTrip()
+	if failed != nil {
+		return nil, failed
+	}
+	return roundTrip{T0: t0, Now: c.hub.shop.Now()}, nil
+}
+
+// watch adds a slot or sales to what is watched, and answers their snapshot. What changes between the snapshot and
+// the first tick is offered again from the news desk and with a tick of the whole set.
+func (c *client) watch(ctx context.Context, r *request) (any, error) {
+	slot, failed := optionalID("slot", r.Slot)
+	if failed != nil {
+		return nil, failed
+	}
+	sales, failed := idList("sales", r.Sales)
+	if failed != nil {
+		return nil, failed
+	}
+	mark := c.hub.news.mark()
+	view, err := c.hub.shop.Watch(ctx, slot, sales)
+	if err != nil {
+		return nil, err
+	}
+	next := c.watching.with(view.Slot, sales)
+	if len(next.slots) > maxWatchedSlots || len(next.sales) > maxWatchedSales {
+		return nil, app.Fail(app.RateLimited, fmt.Sprintf(
+			"at most %d slots and %d single sales may be watched; unwatch some first", maxWatchedSlots, maxWatchedSales))
+	}
+	if view.Slots == nil {
+		view.Slots = []app.Slot{}
+	}
+	if view.Sales == nil {
+		view.Sales = []app.SaleView{}
+	}
+	c.hub.enrol(view.Slot, view.Sales)
+	if busy := c.hub.join(c, next, encode(reply{r.id, view})); busy != nil {
+		return nil, busy
+	}
+	c.watching = next
+	for _, e := range c.hub.news.since(mark) {
+		if e.sale == 0 || c.hub.watches(c, e.sale) {
+			c.offerNews(e.subject, e.frame)
+		}
+	}
+	return sent, nil
+}
+
+func (c *client) unwatch(_ context.Context, r *request) (any, error) {
+	slot, failed := optionalID("slot", r.Slot)
+	if failed != nil {
+		return nil, failed
+	}
+	sales, failed := idList("sales", r.Sales)
+	if failed != nil {
+		return nil, failed
+	}
+	next := c.watching.without(slot, sales)
+	if busy := c.hub.join(c, next, encode(reply{r.id, empty{}})); busy != nil {
+		return nil, busy
+	}
+	c.watching = next
+	return sent, nil
+}
+
+func (c *client) buy(ctx context.Context, r *request) (any, error) {
+	user, err := c.buyer()
+	if err != nil {
+		return nil, err
+	}
+	req, failed := r.buyRequest()
+	if failed != nil {
+		return nil, failed
+	}
+	receipt, err := c.hub.shop.Buy(ctx, user, req)
+	if err != nil {
+		return nil, err
+	}
+	return receipt, nil
+}
+
+func (c *client) cancel(ctx context.Context, r *request) (any, error) {
+	user, err := c.buyer()
+	if err != nil {
+		return nil, err
+	}
+	order, failed := requiredID("order", r.Order)
+	if failed != nil {
+		return nil, failed
+	}
+	state, err := c.hub.shop.Cancel(ctx, user, order)
+	if err != nil {
+		return nil, err
+	}
+	return stateReply{state}, nil
+}
+
+func (c *client) orders(ctx context.Context, r *request) (any, error) {
+	user, err := c.buyer()
+	if err != nil {
+		return nil, err
+	}
+	q, failed := r.ordersQuery()
+	if failed != nil {
+		return nil, failed
+	}
+	q.User = user
+	orders, more, err := c.hub.shop.Orders(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if orders == nil {
+		orders = []app.Order{}
+	}
+	return orderPage{Orders: orders, More: more}, nil
+}
+
+// seen is a mark that says how far the user has looked; it changes nothing of what is replayed.
+func (c *client) seen(_ context.Context, r *request) (any, error) {
+	if _, err := c.buyer(); err != nil {
+		return nil, err
+	}
+	cursor, failed := text("cursor", r.Cursor)
+	if failed != nil {
+		return nil, failed
+	}
+	if cursor == "" {
+		return nil, app.Fail(app.BadRequest, "cursor is missing")
+	}
+	return empty{}, nil
+}
+
+// unreachable is the answer when the personal log cannot be read: hello may be tried again.
+func unreachable(err error) error {
+	return errors.Join(err, app.FailBusy("personal events cannot be read right now", busyRetry))
+}
+
+// clip keeps foreign text short in messages.
+func clip(s string) string {
+	const most = 32
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}

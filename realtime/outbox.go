@@ -1,0 +1,133 @@
+package realtime
+
+import (
+	"time"
+
+	"github.com/fasthttp/websocket"
+)
+
+// Bounds of what may wait for one client.
+const (
+	maxQueued      = 160       // replies and personal events; a whole log and then some
+	maxQueuedBytes = 512 << 10 // of them
+	maxNews        = 256       // slots, sales and notices that have changed
+)
+
+// outbox holds what is to be written to one client. It is guarded by the client's mutex and emptied by the
+// client's writer, in this order: pong and ping, queue, news, tick, and at the end bye and the close frame.
+//
+//	queue   replies and personal events, all of them in order; overflow means the client is too slow
+//	news    slot, sale, notice: newest wins per subject, bounded
+//	tick    newest wins; a tick that replaces another one is sent as the whole watch set
+type outbox struct {
+	pong        []byte
+	hasPong     bool
+	ping        bool
+	queue       [][]byte
+	queuedBytes int
+	news        []newsItem
+	tick        *tick
+	wholeTick   bool
+	closing     CloseCode // 0: staying
+	retry       time.Duration
+	closeSent   bool
+}
+
+type newsItem struct {
+	subject string
+	frame   *websocket.PreparedMessage
+}
+
+// push queues a frame that must not be dropped; false: the box is full.
+func (o *outbox) push(frame []byte) bool {
+	if len(o.queue) >= maxQueued || o.queuedBytes+len(frame) > maxQueuedBytes {
+		return false
+	}
+	o.queue = append(o.queue, frame)
+	o.queuedBytes += len(frame)
+	return true
+}
+
+// putNews replaces what is waiting on the same subject; false: the box is full.
+func (o *outbox) putNews(subject string, frame *websocket.PreparedMessage) bool {
+	for i := range o.news {
+		if o.news[i].subject == subject {
+			o.news[i].frame = frame
+			return true
+		}
+	}
+	if len(o.news) >= maxNews {
+		return false
+	}
+	o.news = append(o.news, newsItem{subject, frame})
+	return true
+}
+
+// putTick replaces the waiting tick; it answers whether one was skipped.
+func (o *outbox) putTick(t *tick, whole bool) bool {
+	skipped := o.tick != nil
+	o.wholeTick = whole || skipped
+	o.tick = t
+	return skipped
+}
+
+func (o *outbox) dropTick() { o.tick, o.wholeTick = nil, false }
+
+// parcel is one thing to write; exactly one of its parts is set. It is a value, so that taking one allocates nothing.
+type parcel struct {
+	frame   []byte
+	shared  *websocket.PreparedMessage
+	tick    *tick
+	whole   bool // with tick
+	control int  // websocket.PingMessage or PongMessage, with frame as its payload
+	goodbye CloseCode
+	retry   time.Duration // with goodbye
+}
+
+// take answers the next thing to write; false: there is nothing.
+func (o *outbox) take() (parcel, bool) {
+	switch {
+	case o.closeSent:
+		return parcel{}, false
+	case o.hasPong:
+		o.hasPong = false
+		return parcel{control: websocket.PongMessage, frame: o.pong}, true
+	case len(o.queue) > 0:
+		return parcel{frame: o.shift()}, true
+	case o.closing != 0:
+		o.closeSent = true
+		o.news, o.tick = nil, nil
+		return parcel{goodbye: o.closing, retry: o.retry}, true
+	case o.ping:
+		o.ping = false
+		return parcel{control: websocket.PingMessage}, true
+	case len(o.news) > 0:
+		return parcel{shared: o.shiftNews()}, true
+	case o.tick != nil:
+		p := parcel{tick: o.tick, whole: o.wholeTick}
+		o.dropTick()
+		return p, true
+	default:
+		return parcel{}, false
+	}
+}
+
+// shift takes the oldest frame of the queue. An empty queue keeps no array: most clients are idle.
+func (o *outbox) shift() []byte {
+	frame := o.queue[0]
+	o.queue[0] = nil
+	if o.queue = o.queue[1:]; len(o.queue) == 0 {
+		o.queue = nil
+	}
+	o.queuedBytes -= len(frame)
+	return frame
+}
+
+func (o *outbox) shiftNews() *websocket.PreparedMessage {
+	frame := o.news[0].frame
+	o.news[0] = newsItem{}
+	if o.news = o.news[1:]; len(o.news) == 0 {
+		o.news = nil
+	}
+	return frame
+}

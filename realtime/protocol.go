@@ -1,0 +1,168 @@
+package realtime
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"stampede/app"
+)
+
+// Subprotocol is what a client may name in the handshake; version is the same in the answer to hello.
+const (
+	Subprotocol = "stampede.v1"
+	version     = 1
+)
+
+// Limits of protocol version 1, told to client authors in PROTOCOL.md.
+const (
+	maxFrame        = 4 << 10 // bytes of one client frame
+	maxWatchedSales = 20      // sales that a client may watch one by one
+	maxWatchedSlots = 4       // slots that a client may watch at once
+	defaultOrders   = 20
+	maxOrders       = 100
+)
+
+// reply answers one op.
+type reply struct {
+	ID int64 `json:"id"`
+	OK any   `json:"ok"`
+}
+
+// refusal answers an op that was not carried out.
+type refusal struct {
+	ID    int64      `json:"id"`
+	Error *app.Error `json:"error"`
+}
+
+type empty struct{}
+
+type welcome struct {
+	Now          app.Millis        `json:"now"`
+	Version      int               `json:"version"`
+	Session      string            `json:"session"`
+	User         *welcomeUser      `json:"user,omitempty"`
+	Cursor       string            `json:"cursor"` // "" without a token
+	Missed       []json.RawMessage `json:"missed"` // personal events, as they would have come
+	Reset        bool              `json:"reset,omitempty"`
+	Reservations []app.Reservation `json:"reservations"`
+}
+
+type welcomeUser struct {
+	ID   app.ID `json:"id"`
+	Name string `json:"name"`
+	Role string `json:"role"`
+}
+
+type renewed struct {
+	Expires app.Millis `json:"expires"`
+}
+
+type roundTrip struct {
+	T0  json.Number `json:"t0"`
+	Now app.Millis  `json:"now"`
+}
+
+type stateReply struct {
+	State app.OrderState `json:"state"`
+}
+
+type orderPage struct {
+	Orders []app.Order `json:"orders"`
+	More   bool        `json:"more"`
+}
+
+type slotEvent struct {
+	Ev       string     `json:"ev"`
+	Slot     app.ID     `json:"slot"`
+	Phase    app.Phase  `json:"phase"`
+	OpensAt  app.Millis `json:"opens_at"`
+	ClosesAt app.Millis `json:"closes_at"`
+	Sales    int        `json:"sales"`
+}
+
+type saleEvent struct {
+	Ev   string       `json:"ev"`
+	Sale app.SaleView `json:"sale"`
+}
+
+type noticeEvent struct {
+	Ev    string `json:"ev"`
+	Level string `json:"level"`
+	Text  string `json:"text"`
+}
+
+type byeEvent struct {
+	Ev      string    `json:"ev"`
+	Code    CloseCode `json:"code"`
+	RetryMS int64     `json:"retry_ms"`
+}
+
+// encode writes values of this file, which cannot fail: they hold nothing that JSON cannot say.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("realtime: encode " + err.Error())
+	}
+	return b
+}
+
+// orderFrame is an order event as the log keeps it: without its cursor, which is known only once it is there.
+func orderFrame(key string, o *app.Order) []byte {
+	return encode(struct {
+		Ev    string     `json:"ev"`
+		Key   string     `json:"key"`
+		Order *app.Order `json:"order"`
+	}{"order", key, o})
+}
+
+// withCursor puts the cursor behind the first field, `ev`, of a kept event.
+func withCursor(event []byte, c Cursor) []byte {
+	at := 0
+	for at < len(event) && event[at] != ',' {
+		at++
+	}
+	frame := make([]byte, 0, len(event)+64)
+	frame = append(frame, event[:at]...)
+	frame = append(frame, `,"cursor":"`...)
+	frame = append(frame, c.String()...)
+	frame = append(frame, '"')
+	return append(frame, event[at:]...)
+}
+
+// tickLine appends one sale of a tick. The rate has one decimal at most.
+func tickLine(b []byte, c *app.Counters) []byte {
+	b = append(b, `{"id":"`...)
+	b = strconv.AppendInt(b, int64(c.Sale), 10)
+	b = append(b, `","stock":`...)
+	b = strconv.AppendInt(b, c.Stock, 10)
+	b = append(b, `,"held":`...)
+	b = strconv.AppendInt(b, c.Held, 10)
+	b = append(b, `,"sold":`...)
+	b = strconv.AppendInt(b, c.Sold, 10)
+	b = append(b, `,"done":`...)
+	b = strconv.AppendInt(b, c.Done, 10)
+	b = append(b, `,"rate":`...)
+	b = strconv.AppendFloat(b, tenth(c.Rate), 'f', -1, 64)
+	b = append(b, `,"watching":`...)
+	b = strconv.AppendInt(b, c.Watching, 10)
+	return append(b, '}')
+}
+
+// tickFrame joins lines into a tick.
+func tickFrame(now app.Millis, lines [][]byte) []byte {
+	size := 48
+	for _, line := range lines {
+		size += len(line) + 1
+	}
+	b := make([]byte, 0, size)
+	b = append(b, `{"ev":"tick","now":`...)
+	b = strconv.AppendInt(b, int64(now), 10)
+	b = append(b, `,"sales":[`...)
+	for i, line := range lines {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, line...)
+	}
+	return append(b, "]}"...)
+}

@@ -1,0 +1,34 @@
+package realtime
+
+import (
+	"context"
+
+	"stampede/app"
+)
+
+// Identity is who a token belongs to.
+type Identity struct {
+	User    app.ID
+	Name    string
+	Role    string
+	Expires app.Millis
+}
+
+// Shop is what the ops of a socket ask for. Errors that carry an app.Error are answered in its words; any
+// other one is answered as internal. Implementations must be safe for concurrent use.
+type Shop interface {
+	// Now is the server's clock, close to Redis TIME.
+	Now() app.Millis
+	// Authenticate checks a token: Unauthorized when it is not valid (any more).
+	Authenticate(token string) (Identity, error)
+	// Greet lists the user's reservations that have no row yet.
+	Greet(ctx context.Context, user app.ID) ([]app.Reservation, error)
+	// Watch resolves a slot (0: the current one, unless sales are named) and sales into full snapshots.
+	Watch(ctx context.Context, slot app.ID, sales []app.ID) (app.WatchView, error)
+	// Buy reserves units; the same (user, sale, key) gives the same order.
+	Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error)
+	// Cancel ends an order of the user that is not paid, and answers the state it has then.
+	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
+	// Orders pages through the user's orders, newest first; more tells whether older ones exist.
+	Orders(ctx context.Context, q app.OrdersQuery) (orders []app.Order, more bool, err error)
+}

@@ -1,0 +1,93 @@
+package realtime
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"stampede/app"
+)
+
+// fakeShop answers what a test tells it to; what is not told answers something plain. A token "user:7" belongs
+// to user 7, "until:<ms>:7" ends at that time.
+type fakeShop struct {
+	mu    sync.Mutex
+	greet func(user app.ID) ([]app.Reservation, error)
+	watch func(slot app.ID, sales []app.ID) (app.WatchView, error)
+	buy   func(user app.ID, req app.BuyRequest) (app.Receipt, error)
+	ahead time.Duration // the shop's clock is ahead of ours by this
+}
+
+func (s *fakeShop) set(change func(s *fakeShop)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+func (s *fakeShop) copy() *fakeShop {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &fakeShop{greet: s.greet, watch: s.watch, buy: s.buy, ahead: s.ahead}
+}
+
+func (s *fakeShop) Now() app.Millis { return app.MillisOf(time.Now()).Add(s.copy().ahead) }
+
+func (s *fakeShop) Authenticate(token string) (Identity, error) {
+	expires := s.Now().Add(time.Hour)
+	if rest, ok := strings.CutPrefix(token, "until:"); ok {
+		until, user, _ := strings.Cut(rest, ":")
+		at, err := app.ParseID(until)
+		if err != nil {
+			return Identity{}, err
+		}
+		token, expires = "user:"+user, app.Millis(at)
+	}
+	name, ok := strings.CutPrefix(token, "user:")
+	user, err := app.ParseID(name)
+	if !ok || err != nil || s.Now() >= expires {
+		return Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
+	}
+	return Identity{User: user, Name: "Guest " + name, Role: "shopper", Expires: expires}, nil
+}
+
+func (s *fakeShop) Greet(_ context.Context, user app.ID) ([]app.Reservation, error) {
+	if greet := s.copy().greet; greet != nil {
+		return greet(user)
+	}
+	return nil, nil
+}
+
+// Watch answers a sale per id; slot 0 is slot 1, and a slot s has the sales 10·s+1 and 10·s+2.
+func (s *fakeShop) Watch(_ context.Context, slot app.ID, sales []app.ID) (app.WatchView, error) {
+	if watch := s.copy().watch; watch != nil {
+		return watch(slot, sales)
+	}
+	if slot == 0 && len(sales) == 0 {
+		slot = 1
+	}
+	view := app.WatchView{Slot: slot}
+	if slot != 0 {
+		view.Slots = []app.Slot{{ID: slot, Phase: app.Open, Sales: 2}}
+		view.Sales = []app.SaleView{{ID: 10*slot + 1, Slot: slot}, {ID: 10*slot + 2, Slot: slot}}
+	}
+	for _, id := range sales {
+		view.Sales = append(view.Sales, app.SaleView{ID: id, Slot: 99})
+	}
+	return view, nil
+}
+
+func (s *fakeShop) Buy(_ context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error) {
+	if buy := s.copy().buy; buy != nil {
+		return buy(user, req)
+	}
+	return app.Receipt{Order: 1000 + req.Sale, Ticket: 1, State: app.Reserved}, nil
+}
+
+func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, error) {
+	return app.Cancelled, nil
+}
+
+func (s *fakeShop) Orders(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
+	return []app.Order{{ID: q.User, Sale: q.Sale, Qty: q.Limit, State: app.Pending}}, true, nil
+}

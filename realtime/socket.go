@@ -1,0 +1,170 @@
+package realtime
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fasthttp/websocket"
+	contrib "github.com/gofiber/contrib/websocket"
+	"github.com/gofiber/fiber/v2"
+)
+
+// Buffers of an idle connection; frames larger than these pass through without being copied into them.
+const (
+	readBuffer  = 256
+	writeBuffer = 1024
+	kernelQueue = 64 << 10 // bytes that the kernel may hold for a client that does not read
+)
+
+// Mount serves the socket at path. Handlers in front of it (origin, limits by address) run first and may refuse.
+//
+// It makes the web server keep hijacked connections open, so that closing them is ours alone: without that, Close
+// on a connection does nothing and a silent peer could not be cut off.
+func (h *Hub) Mount(web *fiber.App, path string, front ...fiber.Handler) {
+	web.Server().KeepHijackedConns = true
+	web.Get(path, append(front, h.door, h.upgrade())...)
+}
+
+// door refuses a handshake before it is upgraded: not a WebSocket, another subprotocol, draining, full.
+func (h *Hub) door(c *fiber.Ctx) error {
+	if !contrib.IsWebSocketUpgrade(c) {
+		return fiber.ErrUpgradeRequired
+	}
+	if offered := c.Get(fiber.HeaderSecWebSocketProtocol); offered != "" {
+		names := strings.Split(offered, ",")
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.TrimSpace(name) == Subprotocol }) {
+			return fiber.NewError(fiber.StatusBadRequest, "this server speaks "+Subprotocol)
+		}
+	}
+	if err := h.open(); err != nil {
+		c.Set(fiber.HeaderRetryAfter, "1")
+		return fiber.NewError(fiber.StatusServiceUnavailable, "this node takes no connections now: "+err.Error())
+	}
+	return c.Next()
+}
+
+func (h *Hub) upgrade() fiber.Handler {
+	handler := func(wrapper *contrib.Conn) {
+		// The wrapper goes back into a pool when this returns and is given to others; the inner one is ours.
+		h.serve(wrapper.Conn)
+	}
+	return contrib.New(handler, contrib.Config{
+		Subprotocols:    []string{Subprotocol},
+		ReadBufferSize:  readBuffer,
+		WriteBufferSize: writeBuffer,
+		WriteBufferPool: &writeBuffers,
+		RecoverHandler:  swallow,
+	})
+}
+
+var writeBuffers sync.Pool
+
+// swallow keeps the text of a panic on our side.
+func swallow(*contrib.Conn) {
+	if p := recover(); p != nil {
+		slog.Error("socket handler panicked", "panic", p, "stack", string(debug.Stack()))
+	}
+}
+
+// serve reads a connection's frames until it ends. When it returns, nobody uses the connection any more and it is closed.
+func (h *Hub) serve(conn *websocket.Conn) {
+	limitKernelQueue(conn.UnderlyingConn())
+	c := newClient(h, conn)
+	defer c.release()
+	if err := h.enter(c); err != nil { // between door and here the last place was taken
+		code := CloseFull
+		if errors.Is(err, errDraining) {
+			code = CloseDrain
+		}
+		c.depart(code)
+		c.readAll() // for the peer's close frame
+		return
+	}
+	defer h.leave(c)
+	conn.SetPongHandler(func(string) error { c.heard(); return nil })
+	conn.SetPingHandler(c.pinged)
+	_ = conn.SetReadDeadline(time.Now().Add(h.options.HelloWithin))
+	c.readAll()
+}
+
+// readAll handles frames until the connection ends. Once it is being ended by us, what still comes is thrown away.
+func (c *client) readAll() {
+	for {
+		kind, frame, err := c.conn.NextReader()
+		switch {
+		case err != nil:
+			c.readEnded(err)
+			return
+		case c.leaving():
+			continue
+		case kind != websocket.TextMessage:
+			c.depart(CloseBinary)
+			continue
+		}
+		if err := c.readFrame(frame); err != nil {
+			c.readEnded(err)
+			return
+		}
+		c.heard()
+	}
+}
+
+// frames holds buffers for reading; a connection has one only while a frame comes in.
+var frames = sync.Pool{New: func() any { return new([maxFrame + 1]byte) }}
+
+func (c *client) readFrame(r io.Reader) error {
+	buffer := frames.Get().(*[maxFrame + 1]byte)
+	defer frames.Put(buffer)
+	n, err := io.ReadFull(r, buffer[:])
+	switch {
+	case err == nil:
+		c.depart(CloseTooLarge)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && n > 0:
+		c.handle(buffer[:n])
+	default:
+		return err
+	}
+	return nil
+}
+
+// readEnded tells a peer that was silent for too long why it is cut off.
+func (c *client) readEnded(err error) {
+	var timeout net.Error
+	if !errors.As(err, &timeout) || !timeout.Timeout() {
+		_ = c.conn.Close() // the peer is gone: a write under way need not wait
+		return
+	}
+	if c.isGreeted() {
+		c.depart(CloseIdle)
+	} else {
+		c.depart(CloseNoHello)
+	}
+}
+
+// pinged answers the peer's ping through the outbox. Pings count like ops.
+func (c *client) pinged(payload string) error {
+	if _, out := c.pace.take(time.Now()); out {
+		c.depart(CloseTooFast)
+		return nil
+	}
+	c.heard()
+	c.offerPong(payload)
+	return nil
+}
+
+// limitKernelQueue bounds what the kernel holds for a client that does not read.
+func limitKernelQueue(conn net.Conn) {
+	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
+		conn = hijacked.UnsafeConn()
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(kernelQueue)
+	}
+}

@@ -1,0 +1,237 @@
+package realtime
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
+
+	"stampede/app"
+)
+
+func TestEveryOpAnswersUnderItsID(t *testing.T) {
+	t.Parallel()
+	p := startNode(t).dial(t)
+	ok := p.hello(7, "")
+	if ok.User == nil || ok.User.ID != 7 || ok.Session == "" || ok.Cursor == "" || ok.Reset {
+		t.Fatalf("hello answered %+v", ok)
+	}
+	for _, op := range []string{
+		`"op":"time","t0":12.5`,
+		`"op":"renew","token":"user:7"`,
+		`"op":"watch"`,
+		`"op":"watch","sales":["41","42"]`,
+		`"op":"unwatch","slot":"1"`,
+		`"op":"unwatch"`,
+		`"op":"buy","sale":"11","qty":1,"key":"abcdefgh","future":{"field":1}`,
+		`"op":"cancel","order":"5"`,
+		`"op":"orders","limit":5`,
+		`"op":"seen","cursor":"` + ok.Cursor + `"`,
+	} {
+		p.must(op, nil)
+	}
+}
+
+// "Bad input: a clear error": every wrong frame is answered under its id, and the socket stays open.
+func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.OpsBurst = 1000 })
+	n.shop.set(func(s *fakeShop) {
+		s.buy = func(_ app.ID, r app.BuyRequest) (app.Receipt, error) {
+			if r.Qty > 2 {
+				return app.Receipt{}, app.Fail(app.LimitReached, "at most 2")
+			}
+			return app.Receipt{}, app.Fail(app.NotFound, "no such sale")
+		}
+	})
+	p := n.dial(t)
+	p.hello(7, "")
+	for op, want := range map[string]app.Code{
+		`"op":"dance"`:                                  app.UnknownOp,
+		`"noop":1`:                                      app.BadRequest,
+		`"op":5`:                                        app.BadRequest,
+		`"op":"hello"`:                                  app.WrongState,
+		`"op":"time"`:                                   app.BadRequest,
+		`"op":"time","t0":"x"`:                          app.BadRequest,
+		`"op":"renew"`:                                  app.BadRequest,
+		`"op":"renew","token":"nonsense"`:               app.Unauthorized,
+		`"op":"renew","token":"user:8"`:                 app.Forbidden,
+		`"op":"watch","slot":1`:                         app.BadRequest,
+		`"op":"watch","sales":"11"`:                     app.BadRequest,
+		`"op":"watch","sales":[null]`:                   app.BadRequest,
+		`"op":"watch","sales":[` + many(21) + `]`:       app.BadRequest,
+		`"op":"buy","qty":1,"key":"abcdefgh"`:           app.BadRequest,
+		`"op":"buy","sale":"11","key":"abcdefgh"`:       app.BadRequest,
+		`"op":"buy","sale":"11","qty":1`:                app.BadRequest,
+		`"op":"buy","sale":11,"qty":1,"key":"abcdefgh"`: app.BadRequest,
+		buying(`0`):                                     app.BadRequest,
+		buying(`-1`):                                    app.BadRequest,
+		buying(`1.5`):                                   app.BadRequest,
+		buying(`1e3`):                                   app.BadRequest,
+		buying(`"1"`):                                   app.BadRequest,
+		buying(`-99999999999999999999`):                 app.BadRequest,
+		buying(`99999999999999999999`):                  app.LimitReached,
+		buying(`1,"address":"Beijing"`):                 app.BadRequest,
+		buying(`1`):                                     app.NotFound,
+		`"op":"cancel"`:                                 app.BadRequest,
+		`"op":"cancel","order":"-4"`:                    app.BadRequest,
+		`"op":"orders","limit":0`:                       app.BadRequest,
+		`"op":"orders","before":"x"`:                    app.BadRequest,
+		`"op":"seen"`:                                   app.BadRequest,
+	} {
+		if r := p.do(op); r.Error == nil || r.Error.Code != want || r.Error.Message == "" {
+			t.Errorf("%s: %v, want %s", op, r.Error, want)
+		}
+	}
+	p.fence()
+}
+
+func buying(qty string) string { return `"op":"buy","sale":"11","key":"abcdefgh","qty":` + qty }
+
+func many(n int) string { return strings.TrimSuffix(strings.Repeat(`"1",`, n), ",") }
+
+// "A frame whose id cannot be read is answered with id 0, and the socket stays open; who goes on is closed."
+func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
+	t.Parallel()
+	p := startNode(t).dial(t)
+	p.hello(0, "")
+	frames := []string{`{"id":1,`, `[1]`, `{"op":"time","t0":1}`, `{"id":-1,"op":"time"}`, "{\"id\":1,\"op\":\"\xff\"}"}
+	for i, frame := range frames[:maxStrikes-1] {
+		p.send(frame)
+		p.await("answer to "+frame, func(h heard) bool {
+			return h.ID != nil && *h.ID == 0 && h.Error.Code == app.BadRequest && i < p.count(0)
+		})
+	}
+	p.fence()
+	p.send(frames[maxStrikes-1])
+	p.awaitClose(CloseProtocol)
+}
+
+// count is how many replies have this id. Callers hold p.mu through await.
+func (p *peer) count(id int64) int {
+	n := 0
+	for _, h := range p.heard {
+		if h.ID != nil && *h.ID == id {
+			n++
+		}
+	}
+	return n
+}
+
+func TestNothingButHelloIsDoneBeforeHello(t *testing.T) {
+	t.Parallel()
+	p := startNode(t).dial(t)
+	if r := p.do(`"op":"time","t0":1`); r.Error == nil || r.Error.Code != app.BadRequest {
+		t.Fatalf("time before hello: %+v", r)
+	}
+	p.hello(0, "")
+	p.fence()
+}
+
+func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
+	t.Parallel()
+	p := startNode(t).dial(t)
+	if ok := p.hello(0, ""); ok.User != nil || ok.Cursor != "" {
+		t.Fatalf("hello of nobody answered %+v", ok)
+	}
+	p.must(`"op":"watch"`, nil)
+	p.must(`"op":"unwatch"`, nil)
+	for _, op := range []string{
+		buying(`1`), `"op":"cancel","order":"5"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`, `"op":"renew","token":"user:7"`,
+	} {
+		if r := p.do(op); r.Error == nil || r.Error.Code != app.Unauthorized {
+			t.Errorf("%s: %v, want unauthorized", op, r.Error)
+		}
+	}
+}
+
+func TestForgedTokenIsRefusedAndHelloMayBeSaidAgain(t *testing.T) {
+	t.Parallel()
+	p := startNode(t).dial(t)
+	if r := p.do(`"op":"hello","token":"forged"`); r.Error == nil || r.Error.Code != app.Unauthorized {
+		t.Fatalf("got %+v", r)
+	}
+	p.hello(7, "")
+}
+
+func TestSocketWithoutHelloIsClosed(t *testing.T) {
+	t.Parallel()
+	p := startNode(t, func(o *Options) { o.HelloWithin = 100 * time.Millisecond }).dial(t)
+	p.send(`{"id":1,"op":"time","t0":1}`) // is answered, but gains no time
+	p.awaitClose(CloseNoHello)
+}
+
+func TestOversizedFrameIsClosed(t *testing.T) {
+	t.Parallel()
+	p := startNode(t).dial(t)
+	p.hello(0, "")
+	p.must(`"op":"time","t0":1,"pad":"`+strings.Repeat("x", maxFrame-60)+`"`, nil)
+	p.send(`{"id":9,"op":"time","t0":1,"pad":"` + strings.Repeat("x", maxFrame) + `"}`)
+	p.awaitClose(CloseTooLarge)
+}
+
+func TestBinaryFrameIsClosed(t *testing.T) {
+	t.Parallel()
+	p := startNode(t).dial(t)
+	p.hello(0, "")
+	p.sendAs(websocket.BinaryMessage, `{"id":9,"op":"time","t0":1}`)
+	p.awaitClose(CloseBinary)
+}
+
+func TestTooManyOpsAreRefusedThenClosed(t *testing.T) {
+	t.Parallel()
+	p := startNode(t, func(o *Options) { o.OpsPerSecond, o.OpsBurst = 0.1, 5 }).dial(t)
+	p.hello(0, "")
+	for range 4 {
+		p.fence()
+	}
+	if r := p.do(`"op":"time","t0":1`); r.Error == nil || r.Error.Code != app.RateLimited || r.Error.RetryMS < 1 {
+		t.Fatalf("got %+v, want rate_limited with a pause", r.Error)
+	}
+	for range 5 {
+		p.send(`{"id":100,"op":"time","t0":1}`)
+	}
+	p.awaitClose(CloseTooFast)
+}
+
+func TestSilentPeerIsPingedThenClosed(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) {
+		o.PingEvery, o.KeepEvery, o.IdleAfter = 20*time.Millisecond, 5*time.Millisecond, 200*time.Millisecond
+	})
+	alive := n.dial(t) // answers pings by itself
+	alive.hello(0, "")
+	dead := n.dial(t)
+	dead.conn.SetPingHandler(func(string) error { return nil })
+	dead.hello(0, "")
+	dead.awaitClose(CloseIdle)
+	alive.fence()
+}
+
+func TestPanicOfTheShopStaysInside(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.shop.set(func(s *fakeShop) {
+		s.buy = func(app.ID, app.BuyRequest) (app.Receipt, error) { panic("secret of the shop") }
+	})
+	p := n.dial(t)
+	p.hello(7, "")
+	r := p.do(buying(`1`))
+	if r.Error == nil || r.Error.Code != app.Internal || strings.Contains(r.Error.Message, "secret") {
+		t.Fatalf("got %+v", r.Error)
+	}
+	p.fence()
+}
+
+func TestUserHasAtMostSoManyConnections(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.MaxPerUser = 2 })
+	oldest, second, newest := n.dial(t), n.dial(t), n.dial(t)
+	oldest.hello(7, "")
+	second.hello(7, "")
+	newest.hello(7, "")
+	oldest.awaitClose(CloseReplaced)
+	second.fence()
+	newest.fence()
+}

@@ -1,0 +1,179 @@
+package realtime
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"stampede/app"
+)
+
+// watching is what one client has asked to watch: slots with all their sales, and single sales.
+type watching struct {
+	slots []app.ID
+	sales []app.ID
+}
+
+// with answers what is watched after a further watch.
+func (w watching) with(slot app.ID, sales []app.ID) watching {
+	next := watching{slots: slices.Clone(w.slots), sales: slices.Clone(w.sales)}
+	if slot != 0 && !slices.Contains(next.slots, slot) {
+		next.slots = append(next.slots, slot)
+	}
+	for _, id := range sales {
+		if !slices.Contains(next.sales, id) {
+			next.sales = append(next.sales, id)
+		}
+	}
+	return next
+}
+
+// without answers what is left after an unwatch; naming nothing means everything.
+func (w watching) without(slot app.ID, sales []app.ID) watching {
+	if slot == 0 && len(sales) == 0 {
+		return watching{}
+	}
+	return watching{
+		slots: slices.DeleteFunc(slices.Clone(w.slots), func(id app.ID) bool { return id == slot }),
+		sales: slices.DeleteFunc(slices.Clone(w.sales), func(id app.ID) bool { return slices.Contains(sales, id) }),
+	}
+}
+
+// watchSet is a sorted list of sales with everybody who watches exactly these. A tick is encoded once per
+// set. A set lives as long as it has members.
+type watchSet struct {
+	key   string
+	slots []app.ID // whose new sales join the set
+
+	mu      sync.Mutex
+	sales   []app.ID // sorted; replaced, never changed
+	members []*client
+	fresh   []newcomer
+}
+
+// newcomer is a member who needs the whole set once, because its snapshot may be older than the board.
+type newcomer struct {
+	client *client
+	since  int64 // the tick that was the newest when it joined
+}
+
+// setKey identifies a set: the same slots and the same sales, both sorted.
+func setKey(slots, sales []app.ID) string {
+	var b strings.Builder
+	b.Grow(20 * (len(slots) + len(sales) + 1))
+	var digits [20]byte
+	for _, id := range slots {
+		b.Write(strconv.AppendInt(digits[:0], int64(id), 36))
+		b.WriteByte(',')
+	}
+	b.WriteByte('|')
+	for _, id := range sales {
+		b.Write(strconv.AppendInt(digits[:0], int64(id), 36))
+		b.WriteByte(',')
+	}
+	return b.String()
+}
+
+// add makes the client a member. A newcomer gets the whole set with the second tick from now: the first one may
+// come from a read that did not know what it watches.
+func (s *watchSet) add(c *client, tickNo int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.set, c.index = s, len(s.members)
+	s.members = append(s.members, c)
+	s.fresh = append(s.fresh, newcomer{c, tickNo})
+}
+
+// remove takes the client out and answers how many are left.
+func (s *watchSet) remove(c *client) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.members) - 1
+	s.members[c.index] = s.members[last]
+	s.members[c.index].index = c.index
+	s.members[last] = nil
+	s.members = s.members[:last]
+	s.fresh = slices.DeleteFunc(s.fresh, func(n newcomer) bool { return n.client == c })
+	c.set = nil
+	c.dropTick()
+	return last
+}
+
+// extend lets a new sale of a watched slot join the set; false: the set does not watch it.
+func (s *watchSet) extend(slot, sale app.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, found := slices.BinarySearch(s.sales, sale)
+	if found {
+		return true
+	}
+	if !slices.Contains(s.slots, slot) {
+		return false
+	}
+	s.sales = slices.Insert(slices.Clone(s.sales), at, sale)
+	return true
+}
+
+// beat offers the newest tick to the members: to all of them when something changed, else only to newcomers.
+func (s *watchSet) beat(b *board, now app.Millis, m *metrics) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := b.changedOf(s.sales)
+	due := s.dueNewcomers(b.no)
+	if len(changed) == 0 && len(due) == 0 {
+		return
+	}
+	all := b.allOf(s.sales)
+	if len(all) == 0 {
+		return // nothing of this is in Redis yet; whatever appears there counts as changed
+	}
+	t := newTick(now, changed, all, m.encodedTicks)
+	if len(changed) > 0 {
+		for _, c := range s.members {
+			c.offerTick(t, c.wholeAt == b.no)
+		}
+		return
+	}
+	for _, n := range due {
+		n.client.offerTick(t, true)
+	}
+}
+
+// dueNewcomers takes out the newcomers who get the whole set with this tick, and marks them.
+func (s *watchSet) dueNewcomers(no int64) []newcomer {
+	n := 0
+	for n < len(s.fresh) && s.fresh[n].since+2 <= no {
+		s.fresh[n].client.wholeAt = no
+		n++
+	}
+	due := s.fresh[:n:n]
+	if s.fresh = s.fresh[n:]; len(s.fresh) == 0 {
+		s.fresh = nil
+	}
+	return due
+}
+
+// each calls fn for every member.
+func (s *watchSet) each(fn func(c *client)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.members {
+		fn(c)
+	}
+}
+
+// size answers what the set watches and how many do.
+func (s *watchSet) size() (sales []app.ID, members int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sales, len(s.members)
+}
+
+// has tells whether the set watches the sale.
+func (s *watchSet) has(sale app.ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, found := slices.BinarySearch(s.sales, sale)
+	return found
+}
