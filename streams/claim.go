@@ -59,30 +59,9 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim idle entries: %w", moment(err))
 	}
-	return c.fetch(ctx, ids)
-}
-
-// fetch reads entries by their ids; one that is no longer in the stream comes without content.
-func (c *Consumer) fetch(ctx context.Context, ids []string) ([]app.Entry, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	cmds := make([]*redis.XMessageSliceCmd, len(ids))
-	_, err := c.ledger.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, id := range ids {
-			cmds[i] = p.XRange(ctx, c.keys.orders, id, id)
-		}
-		return nil
-	})
+	messages, err := c.ledger.fetch(ctx, c.partition, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read claimed entries: %w", moment(err))
-	}
-	messages := make([]redis.XMessage, len(ids))
-	for i, id := range ids {
-		messages[i] = redis.XMessage{ID: id}
-		if found := cmds[i].Val(); len(found) > 0 {
-			messages[i] = found[0]
-		}
+		return nil, err
 	}
 	return c.parse(messages), nil
 }

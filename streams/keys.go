@@ -13,9 +13,8 @@ import (
 //	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
 //	                                         settled yet. Lua reserve, settle, bury, resume
 //	stampede:{p}:orders              stream  one entry per reservation, group "fulfil", made at 0. Lua reserve; trim
-//	stampede:{p}:waiting             hash    user → its reservations that are not settled yet, joined by ";", each
-//	                                         order:sale:ticket:hold:qty:price:version:seq:at:hash:key.
-//	                                         Lua reserve adds, settle and bury remove
+//	stampede:{p}:waiting             hash    user → stream ids of its reservations that are not settled yet,
+//	                                         joined by " ". Lua reserve adds, settle and bury remove
 //	stampede:{p}:deadlines           zset    order → instant at which it is due, ms; raised by a lease while a
 //	                                         sweeper has it. Schedule, Lua take, renew, drop
 //	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at. Lua bury

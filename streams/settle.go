@@ -21,7 +21,7 @@ func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry)
 	}
 	keys := []string{c.keys.meta, c.keys.orders, c.keys.waiting, c.keys.attempts}
 	position := make(map[app.ID]int, 1)
-	args := append(make([]any, 0, 1+4*len(entries)), epoch)
+	args := append(make([]any, 0, 1+3*len(entries)), epoch)
 	for i := range entries {
 		e := &entries[i]
 		at, known := position[e.Sale]
@@ -30,7 +30,7 @@ func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry)
 			at = len(keys)
 			position[e.Sale] = at
 		}
-		args = append(args, e.StreamID, at, int64(e.Order), int64(e.User))
+		args = append(args, e.StreamID, at, int64(e.User))
 	}
 	reply, err := settleScript.run(ctx, c.ledger.client, keys, args...)
 	if err != nil {
@@ -85,14 +85,14 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error,
 		return nil
 	}
 	keys := []string{c.keys.meta, c.keys.orders, c.keys.waiting, c.keys.attempts, c.keys.dead}
-	order, user := "", ""
+	user := ""
 	if e.Sale != 0 {
 		keys = append(keys, c.keys.sale(e.Sale))
 	}
-	if e.Order != 0 && e.User != 0 {
-		order, user = e.Order.String(), e.User.String()
+	if e.User != 0 {
+		user = e.User.String()
 	}
-	reply, err := buryScript.run(ctx, c.ledger.client, keys, epoch, e.StreamID, reasonOf(why), failures, order, user)
+	reply, err := buryScript.run(ctx, c.ledger.client, keys, epoch, e.StreamID, reasonOf(why), failures, user)
 	if err != nil {
 		return fmt.Errorf("bury entry %s: %w", e.StreamID, err)
 	}

@@ -3,7 +3,7 @@
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 dead (stream)
 --       6 sale (hash); only when the entry names one
 -- ARGV  1 epoch   2 stream id   3 reason   4 deliveries (failures on its own account)
---       5 order id or ''   6 user id or ''
+--       5 user id or ''
 --
 -- Returns {code, id of the dead letter or '' when the entry was acknowledged before}
 --   code  0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
@@ -40,16 +40,16 @@ local numbers = KEYS[6] and redis.call('HMGET', KEYS[6], 'done', 'tickets')
 if numbers and numbers[1] and tonumber(numbers[1]) < tonumber(numbers[2]) then redis.call('HINCRBY', KEYS[6], 'done', '1') end
 
 -- 4. It no longer waits.
-local list = ARGV[6] ~= '' and redis.call('HGET', KEYS[3], ARGV[6])
+local list = ARGV[5] ~= '' and redis.call('HGET', KEYS[3], ARGV[5])
 if list then
   local rest = {}
-  for item in string.gmatch(list, '[^;]+') do
-    if string.sub(item, 1, #ARGV[5] + 1) ~= ARGV[5] .. ':' then rest[#rest + 1] = item end
+  for id in string.gmatch(list, '[^ ]+') do
+    if id ~= ARGV[2] then rest[#rest + 1] = id end
   end
   if #rest == 0 then
-    redis.call('HDEL', KEYS[3], ARGV[6])
+    redis.call('HDEL', KEYS[3], ARGV[5])
   else
-    redis.call('HSET', KEYS[3], ARGV[6], table.concat(rest, ';'))
+    redis.call('HSET', KEYS[3], ARGV[5], table.concat(rest, ' '))
   end
 end
 return {0, id}

@@ -34,8 +34,7 @@ local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 
   'stock', 'held', 'tickets', 'done', 'paused', 'rest_until')
 if sale[1] ~= '1' then return {12} end
 for i = 6, #ARGV, 6 do
-  local qty = tonumber(ARGV[i])
-  if not qty or qty < 1 or qty % 1 ~= 0 then return {18} end
+  if not string.find(ARGV[i], '^[1-9]%d*$') then return {18} end
 end
 
 local time = redis.call('TIME')
@@ -46,9 +45,15 @@ local limit, cap = tonumber(sale[6]), tonumber(sale[7])
 local stock, held, tickets, done = tonumber(sale[8]), tonumber(sale[9]), tonumber(sale[10]), tonumber(sale[11])
 local paused, rest = sale[12] == '1', tonumber(sale[13]) - now
 
--- 2. What this buyer has, and whether this key is among it. The key comes before every refusal (I9, P4).
+-- 2. What the buyers have, read at once. A buyer may come twice in one call: fields follows the decisions.
+local users, fields = {}, {}
+for i = 5, #ARGV, 6 do users[#users + 1] = ARGV[i] end
+for i, field in ipairs(redis.call('HMGET', KEYS[5], unpack(users))) do fields[users[i]] = field end
+
+-- 3. The key comes before every refusal (I9, P4). Answers units, records and their number, and, when the key
+--    was accepted before, with what.
 local function lookup(user, key)
-  local field = redis.call('HGET', KEYS[5], user)
+  local field = fields[user]
   if not field then return 0, '', 0 end
   local units, records = string.match(field, '^(%d+)|(.*)$')
   local count = 0
@@ -59,7 +64,7 @@ local function lookup(user, key)
   return tonumber(units), records, count
 end
 
--- 3. Why a new buy is refused; nil when it is not.
+-- 4. Why a new buy is refused; nil when it is not.
 local function refusal(units, count, qty)
   if paused then return 6, 0 end
   if now < opens then return 4, 0 end
@@ -71,47 +76,55 @@ local function refusal(units, count, qty)
   if rest > 0 then return 11, rest end
 end
 
-local reply = {0, done}
-local function answer(verdict, number, order)
-  local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = verdict, number, stock, order
-end
-
-local accepted = 0
+-- 5. Decide one by one. An accepted buy becomes its stream entry at once; buyers, holds and lists of what waits
+--    are gathered and written together, which is what makes a group cheap.
+local reply, n = {0, done}, 2
+local changed, holds, items = {}, {}, {}
 for i = 4, #ARGV, 6 do
-  local order, user, qty, key, hash, addr = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
+  local order, user, qty, key, hash = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local units, records, count, first, content, ticket = lookup(user, key)
+  local verdict, number, before
   if first then
-    answer(content == hash and 2 or 3, ticket, first)
+    verdict, number, before = content == hash and 2 or 3, ticket, first
   else
-    local verdict, number = refusal(units, count, qty)
-    if verdict then
-      answer(verdict, number, '')
-    else
-      -- 4. Accept: buyer, hold, stream entry and list of what waits, each in one write.
-      accepted, stock, held = accepted + 1, stock - qty, held + qty
-      tickets, seq, waiting = tickets + 1, seq + 1, waiting + 1
-      local n, t, s = string.format('%d', qty), string.format('%d', tickets), string.format('%d', seq)
-      local record = order .. ':' .. hash .. ':' .. t .. ':' .. key
-      if records ~= '' then record = records .. ';' .. record end
-      redis.call('HSET', KEYS[5], user, string.format('%d', units + qty) .. '|' .. record)
-      redis.call('HSET', KEYS[6], order, '1:' .. user .. ':' .. n)
+    local asked = tonumber(qty)
+    verdict, number = refusal(units, count, asked)
+    if not verdict then
+      stock, held, tickets = stock - asked, held + asked, tickets + 1
+      seq, waiting = seq + 1, waiting + 1
+      verdict, number = 1, tickets
+      local t, s = string.format('%d', tickets), string.format('%d', seq)
       local id = redis.call('XADD', KEYS[2], '*', 'v', '1', 'epoch', ARGV[1], 'seq', s, 'sale', ARGV[3], 'order', order,
-        'user', user, 'qty', n, 'price', price, 'version', version, 'ticket', t, 'hold', '1', 'key', key, 'hash', hash,
-        'addr', addr)
-      local item = table.concat({order, ARGV[3], t, '1', n, price, version, s, string.match(id, '^%d+'), hash, key}, ':')
-      if redis.call('HSETNX', KEYS[3], user, item) == 0 then
-        redis.call('HSET', KEYS[3], user, redis.call('HGET', KEYS[3], user) .. ';' .. item)
-      end
-      answer(1, tickets, '')
+        'user', user, 'qty', qty, 'price', price, 'version', version, 'ticket', t, 'hold', '1', 'key', key, 'hash', hash,
+        'addr', ARGV[i + 5])
+      if records ~= '' then records = records .. ';' end
+      fields[user] = string.format('%d|%s%s:%s:%s:%s', units + asked, records, order, hash, t, key)
+      changed[user] = true
+      holds[#holds + 1] = order
+      holds[#holds + 1] = '1:' .. user .. ':' .. qty
+      items[user] = items[user] and (items[user] .. ' ' .. id) or id
     end
   end
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = verdict, number, stock, before or ''
+  n = n + 4
 end
+if #holds == 0 then return reply end
 
--- 5. The numbers, once for all buys.
-if accepted > 0 then
-  redis.call('HSET', KEYS[4], 'stock', string.format('%d', stock), 'held', string.format('%d', held),
-    'tickets', string.format('%d', tickets))
-  redis.call('HSET', KEYS[1], 'seq', string.format('%d', seq), 'waiting', string.format('%d', waiting))
+-- 6. The rest of the writes, once for all buys.
+local who, buyers, lists = {}, {}, {}
+for user in pairs(changed) do
+  who[#who + 1] = user
+  buyers[#buyers + 1] = user
+  buyers[#buyers + 1] = fields[user]
 end
+for i, list in ipairs(redis.call('HMGET', KEYS[3], unpack(who))) do
+  lists[2 * i - 1] = who[i]
+  lists[2 * i] = list and (list .. ' ' .. items[who[i]]) or items[who[i]]
+end
+redis.call('HSET', KEYS[5], unpack(buyers))
+redis.call('HSET', KEYS[6], unpack(holds))
+redis.call('HSET', KEYS[3], unpack(lists))
+redis.call('HSET', KEYS[4], 'stock', string.format('%d', stock), 'held', string.format('%d', held),
+  'tickets', string.format('%d', tickets))
+redis.call('HSET', KEYS[1], 'seq', string.format('%d', seq), 'waiting', string.format('%d', waiting))
 return reply

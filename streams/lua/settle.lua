@@ -2,7 +2,7 @@
 -- that an entry settled twice, or by two consumers, counts once.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5… sale (hash), one per sale of the batch
--- ARGV  1 epoch   then four per entry: stream id, index of its sale in KEYS, order id, user id
+-- ARGV  1 epoch   then three per entry: stream id, index of its sale in KEYS, user id
 --
 -- Returns {code, entries that were acknowledged now}
 --   code  0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
@@ -18,29 +18,29 @@ if meta[2] ~= 'open' then return {13} end
 if meta[1] ~= ARGV[1] then return {14} end
 local counted = redis.call('EXISTS', KEYS[4]) == 1
 
--- 2. The user's reservations that are not settled, without this one.
-local function forget(user, order)
+-- 2. The user's entries that are not settled, without this one.
+local function forget(user, entry)
   local list = redis.call('HGET', KEYS[3], user)
   if not list then return end
   local rest = {}
-  for item in string.gmatch(list, '[^;]+') do
-    if string.sub(item, 1, #order + 1) ~= order .. ':' then rest[#rest + 1] = item end
+  for id in string.gmatch(list, '[^ ]+') do
+    if id ~= entry then rest[#rest + 1] = id end
   end
   if #rest == 0 then
     redis.call('HDEL', KEYS[3], user)
   else
-    redis.call('HSET', KEYS[3], user, table.concat(rest, ';'))
+    redis.call('HSET', KEYS[3], user, table.concat(rest, ' '))
   end
 end
 
 -- 3. One by one, so that each acknowledgement says whether it was the first.
 local done, total = {}, 0
-for i = 2, #ARGV, 4 do
+for i = 2, #ARGV, 3 do
   if redis.call('XACK', KEYS[2], 'fulfil', ARGV[i]) == 1 then
     local sale = tonumber(ARGV[i + 1])
     done[sale] = (done[sale] or 0) + 1
     total = total + 1
-    forget(ARGV[i + 3], ARGV[i + 2])
+    forget(ARGV[i + 2], ARGV[i])
     if counted then redis.call('HDEL', KEYS[4], ARGV[i]) end
   end
 end

@@ -1,0 +1,111 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+const (
+	benchCallers = 256
+	benchTime    = 2 * time.Second
+)
+
+// BenchmarkRatioGate compares the gate with one script call per buy: 256 concurrent callers, the same Redis with an
+// fsync per write, the same script. It reports both rates (buys per second) and their ratio; the bar is 4.
+func BenchmarkRatioGate(b *testing.B) {
+	o, err := redis.ParseURL(apptest.Redis(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize = -1, true, benchCallers
+	client := redis.NewClient(o)
+	defer client.Close()
+	l, err := New(Options{Client: client, Partitions: 1, Backlog: 1 << 40})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := reopen(ctx, l); err != nil {
+		b.Fatal(err)
+	}
+	g := NewGate(l)
+	defer g.Close()
+	var single, grouped float64
+	for b.Loop() {
+		single += buyFor(b, l, func(w *waiter) error {
+			reply, err := reserveScript.run(ctx, client, reserveKeys(l, w.buy.Sale), l.Epoch(0), l.backlog, w.buy.Sale.ID.String(),
+				int64(w.buy.Order), int64(w.buy.User), w.buy.Qty, w.buy.Key, w.buy.Hash, w.buy.Address)
+			if err == nil && integer(reply[2]) != int64(app.VerdictReserved) {
+				err = fmt.Errorf("reply %v", reply)
+			}
+			return err
+		})
+		grouped += buyFor(b, l, func(w *waiter) error {
+			d, err := g.Reserve(ctx, w.buy)
+			if err == nil && d.Verdict != app.VerdictReserved {
+				err = fmt.Errorf("verdict %d", d.Verdict)
+			}
+			return err
+		})
+	}
+	b.ReportMetric(single/float64(b.N), "single/s")
+	b.ReportMetric(grouped/float64(b.N), "grouped/s")
+	b.ReportMetric(grouped/single, "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
+func reopen(ctx context.Context, l *Ledger) error {
+	if err := l.Pause(ctx, 0); err != nil {
+		return err
+	}
+	return l.Resume(ctx, 0, testEpoch, 0)
+}
+
+func reserveKeys(l *Ledger, sale app.SaleRef) []string {
+	k := &l.parts[sale.Partition].keys
+	return []string{k.meta, k.orders, k.waiting, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
+}
+
+// buyFor lets 256 callers buy in a fresh sale for benchTime and answers buys per second.
+func buyFor(b *testing.B, l *Ledger, buy func(w *waiter) error) float64 {
+	b.Helper()
+	ctx := context.Background()
+	if err := reopen(ctx, l); err != nil {
+		b.Fatal(err)
+	}
+	s := &app.Sale{ID: newID(), PriceFen: 100, Initial: 1 << 40, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: 1 << 50}
+	if err := l.Create(ctx, testEpoch, app.SaleState{Sale: s, Stock: s.Initial}); err != nil {
+		b.Fatal(err)
+	}
+	if err := l.Arm(ctx, testEpoch, s.Ref()); err != nil {
+		b.Fatal(err)
+	}
+	var user, failed atomic.Int64
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for range benchCallers {
+		wg.Go(func() {
+			for time.Since(begin) < benchTime {
+				w := waiter{buy: buyOf(s, app.ID(user.Add(1)), 1, "key-bench1")}
+				if err := buy(&w); err != nil {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(begin)
+	if n := failed.Load(); n > 0 {
+		b.Fatalf("%d buys failed", n)
+	}
+	return float64(user.Load()) / took.Seconds()
+}
