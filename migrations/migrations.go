@@ -89,7 +89,9 @@ func states(all migrate.MigrationSlice) []State {
 	return out
 }
 
-func change(ctx context.Context, db *bun.DB, run func(*migrate.Migrator) (*migrate.MigrationGroup, error)) ([]string, error) {
+func change(
+	ctx context.Context, db *bun.DB, run func(*migrate.Migrator) (*migrate.MigrationGroup, error),
+) ([]string, error) {
 	m, err := migrator(db)
 	if err != nil {
 		return nil, err
@@ -157,11 +159,12 @@ func locked(ctx context.Context, db *bun.DB, fn func() error) (err error) {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+	// Lock names belong to the whole server and are short, hence the hash of the database's name.
+	const name = "CONCAT('stampede:migrate:', MD5(DATABASE()))"
 	var got bool
 	for deadline := time.Now().Add(lockWait); !got; {
-		// Lock names belong to the whole server and are short, hence the hash of the database's name. Short
-		// waits, because the connection has a read timeout.
-		err = conn.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK(CONCAT('stampede:migrate:', MD5(DATABASE())), 5), 0)").Scan(&got)
+		// Short waits, because the connection has a read timeout.
+		err = conn.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK("+name+", 5), 0)").Scan(&got)
 		if err != nil {
 			return fmt.Errorf("lock: %w", err)
 		}
@@ -170,7 +173,7 @@ func locked(ctx context.Context, db *bun.DB, fn func() error) (err error) {
 		}
 	}
 	defer func() {
-		_, unlockErr := conn.ExecContext(context.WithoutCancel(ctx), "SELECT RELEASE_LOCK(CONCAT('stampede:migrate:', MD5(DATABASE())))")
+		_, unlockErr := conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK("+name+")")
 		err = errors.Join(err, unlockErr)
 	}()
 	return fn()

@@ -37,7 +37,8 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	}
 }
 
-// A database goes up, down and up again; nothing is left of the way down, and Status tells the truth at each step.
+// A database goes up, down and up again; nothing is left of the way down, and Status tells the truth at
+// each step.
 func TestUpDownUp(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := apptest.Context(t)

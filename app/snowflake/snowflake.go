@@ -29,7 +29,8 @@ const (
 // epoch is 2026-01-01 UTC, the millisecond 0 of ids.
 const epoch app.Millis = 1767225600000
 
-// ErrNoGrant means that this node may not mint now: its grant has ended or is used up. Renewing the lease helps.
+// ErrNoGrant means that this node may not mint now: its grant has ended or is used up. Renewing the lease
+// helps.
 var ErrNoGrant = errors.New("no grant to mint ids")
 
 // Grant is the permission to mint.
@@ -51,20 +52,24 @@ type Minter struct {
 	sequence int64 // within last; at first its end, so that nothing is minted in the milliseconds of others
 }
 
-// New makes a minter that mints above the millisecond given and takes the time now to be the later one of now and that. Nothing is
-// minted before the first grant. clock is time.Now except in tests. It fails for a node number outside 1–MaxNode.
+// New makes a minter that mints above the millisecond given and takes the time now to be the later one of
+// now and that. Nothing is minted before the first grant. clock is time.Now except in tests. It fails for a
+// node number outside 1–MaxNode.
 func New(node int, above, now app.Millis, clock func() time.Time) (*Minter, error) {
 	if node < 1 || node > MaxNode {
 		return nil, fmt.Errorf("node number %d is not in 1–%d", node, MaxNode)
 	}
-	return &Minter{node: int64(node), clock: clock, start: clock(), base: max(now, above+1), last: max(above, epoch), sequence: maxSequence}, nil
+	return &Minter{
+		node: int64(node), clock: clock, start: clock(), base: max(now, above+1),
+		last: max(above, epoch), sequence: maxSequence,
+	}, nil
 }
 
 // Node is the node number in the ids.
 func (m *Minter) Node() int { return int(m.node) }
 
-// Now is the time that ids carry: where the minter started, carried on by the monotonic clock. It does not step when somebody
-// sets the wall clock.
+// Now is the time that ids carry: where the minter started, carried on by the monotonic clock. It does not
+// step when somebody sets the wall clock.
 func (m *Minter) Now() app.Millis { return m.base.Add(m.clock().Sub(m.start)) }
 
 // Renew replaces the grant.
@@ -82,8 +87,8 @@ func (m *Minter) Stop() app.Millis {
 	return m.last
 }
 
-// Mint makes the next id. Should the clock step backwards or more than 4096 ids be wanted in a millisecond, ids run ahead of
-// the clock, up to the ceiling of the grant. ErrNoGrant when the grant does not allow it.
+// Mint makes the next id. Should the clock step backwards or more than 4096 ids be wanted in a millisecond,
+// ids run ahead of the clock, up to the ceiling of the grant. ErrNoGrant when the grant does not allow it.
 func (m *Minter) Mint() (app.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

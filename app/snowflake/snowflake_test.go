@@ -153,7 +153,8 @@ func TestMintingNeedsAGrant(t *testing.T) {
 	refused("after the stop")
 }
 
-// I10: the next holder of a number starts above everything its predecessor was allowed to mint, also with a clock that is behind.
+// I10: the next holder of a number starts above everything its predecessor was allowed to mint, also with a
+// clock that is behind.
 func TestNextHolderStartsAboveItsPredecessor(t *testing.T) {
 	t.Parallel()
 	c := newClock()

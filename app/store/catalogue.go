@@ -29,7 +29,7 @@ func (r slotRow) slot() app.Slot {
 	return app.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Sales: r.Sales}
 }
 
-func (s *Store) slots(ctx context.Context, what string, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]app.Slot, error) {
+func (s *Store) slots(ctx context.Context, what string, narrow selection) ([]app.Slot, error) {
 	var rows []slotRow
 	err := narrow(s.db.NewSelect().Model(&rows).ColumnExpr("?TableColumns").
 		ColumnExpr("(SELECT COUNT(*) FROM sales WHERE sales.slot_id = slot.id) AS sales")).Order("opens_at").Scan(ctx)
@@ -43,8 +43,8 @@ func (s *Store) slots(ctx context.Context, what string, narrow func(*bun.SelectQ
 	return out, nil
 }
 
-// Slots lists the slots that overlap [from, to), in the order of their windows. Their phase is left empty: it depends on the
-// clock of whoever asks.
+// Slots lists the slots that overlap [from, to), in the order of their windows. Their phase is left empty:
+// it depends on the clock of whoever asks.
 func (s *Store) Slots(ctx context.Context, from, to app.Millis) ([]app.Slot, error) {
 	return s.slots(ctx, "read slots", func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("opens_at < ?", to).Where("closes_at > ?", from)
@@ -71,9 +71,11 @@ func (s *Store) SalesOfSlot(ctx context.Context, slot app.ID) ([]app.Sale, error
 	})
 }
 
-// SalesByPhase pages through the sales of a phase: upcoming ones that open first, open ones that close first, closed
-// ones that closed last come first. A page beyond the end is empty.
-func (s *Store) SalesByPhase(ctx context.Context, phase app.Phase, now app.Millis, page, size int) ([]app.Sale, bool, error) {
+// SalesByPhase pages through the sales of a phase: upcoming ones that open first, open ones that close
+// first, closed ones that closed last come first. A page beyond the end is empty.
+func (s *Store) SalesByPhase(
+	ctx context.Context, phase app.Phase, now app.Millis, page, size int,
+) ([]app.Sale, bool, error) {
 	found, err := s.sales(ctx, "read "+string(phase)+" sales", func(q *bun.SelectQuery) *bun.SelectQuery {
 		switch phase {
 		case app.Upcoming:

@@ -86,7 +86,8 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 		must(t, s.AddSlots(ctx, []app.Slot{second, first}))
 		must(t, s.AddSlots(ctx, []app.Slot{slot(1000, 2000), slot(3000, 4000)}))
 		for _, wrong := range [][]app.Slot{
-			{slot(1500, 1600)}, {slot(500, 1001)}, {slot(3999, 5000)}, {slot(0, 9000)}, {slot(6000, 7000), slot(6500, 7500)}, {slot(1000, 1500)},
+			{slot(1500, 1600)}, {slot(500, 1001)}, {slot(3999, 5000)}, {slot(0, 9000)}, {slot(1000, 1500)},
+			{slot(6000, 7000), slot(6500, 7500)},
 		} {
 			if err := s.AddSlots(ctx, wrong); !errors.Is(err, &app.Error{Code: app.Conflict}) {
 				t.Errorf("%v was added: %v", wrong, err)
@@ -160,7 +161,8 @@ func TestSalesBySlotAndPhase(t *testing.T) {
 	})
 }
 
-// A sale that does not fit its slot, its product or the partitions is turned away with a reason, and the whole call with it.
+// A sale that does not fit its slot, its product or the partitions is turned away with a reason, and the
+// whole call with it.
 func TestAddSalesTurnsMisfitsAway(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)

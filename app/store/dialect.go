@@ -22,8 +22,8 @@ var mysqlWords = dialect{
 	snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 }
 
-// On SQLite a write transaction has the whole file for itself from its start (_txlock=immediate), and a read
-// transaction always sees one instant.
+// On SQLite a write transaction has the whole file for itself from its start (_txlock=immediate), and a
+// read transaction always sees one instant.
 var sqliteWords = dialect{
 	name:     "sqlite",
 	greatest: "MAX",

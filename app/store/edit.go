@@ -61,7 +61,8 @@ type newProduct struct {
 	CreatedAt   app.Millis `bun:"created_at"`
 }
 
-// AddProducts adds products with their pictures. Their category is named by CategoryID, 0 for none. ErrData when an id exists.
+// AddProducts adds products with their pictures. Their category is named by CategoryID, 0 for none. ErrData
+// when an id exists.
 func (s *Store) AddProducts(ctx context.Context, products []app.Product) error {
 	now := wallClock()
 	rows := make([]newProduct, len(products))
@@ -83,8 +84,8 @@ func (s *Store) AddProducts(ctx context.Context, products []app.Product) error {
 	})
 }
 
-// AddSlots adds slots. One with the very window of an existing slot is left out; one that overlaps another in any other way fails
-// all with a Conflict, and one that does not end after it begins with BadRequest.
+// AddSlots adds slots. One with the very window of an existing slot is left out; one that overlaps another
+// in any other way fails all with a Conflict, and one that does not end after it begins with BadRequest.
 func (s *Store) AddSlots(ctx context.Context, slots []app.Slot) error {
 	if len(slots) == 0 {
 		return nil

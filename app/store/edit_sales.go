@@ -37,8 +37,8 @@ type newSale struct {
 	CreatedAt app.Millis    `bun:"created_at"`
 }
 
-// AddSales adds sales behind those that their slots have. A zero window becomes the slot's, an empty challenge "none". All or
-// nothing: BadRequest says which sale does not fit, ErrData that an id exists.
+// AddSales adds sales behind those that their slots have. A zero window becomes the slot's, an empty
+// challenge "none". All or nothing: BadRequest says which sale does not fit, ErrData that an id exists.
 func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
 	return s.edit(ctx, "add sales", func(tx bun.Tx) error {
 		frame, err := readFrame(ctx, tx, sales)
@@ -102,7 +102,8 @@ func readFrame(ctx context.Context, tx bun.Tx, sales []app.Sale) (*frame, error)
 		Slot app.ID `bun:"slot_id"`
 		Last int    `bun:"last"`
 	}
-	err := tx.NewRaw("SELECT slot_id, MAX(position) AS last FROM sales WHERE slot_id IN (?) GROUP BY slot_id", bun.List(slotIDs)).Scan(ctx, &lasts)
+	err := tx.NewRaw("SELECT slot_id, MAX(position) AS last FROM sales WHERE slot_id IN (?) GROUP BY slot_id",
+		bun.List(slotIDs)).Scan(ctx, &lasts)
 	if err != nil {
 		return nil, err
 	}

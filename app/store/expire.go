@@ -10,9 +10,9 @@ import (
 	"stampede/app"
 )
 
-// Expire flips what is due, up to idsAtOnce orders in a transaction: enough to make the commit cheap, few enough to
-// keep the sale's row locked for some milliseconds only. After an error, earlier transactions have been
-// committed; asking again is safe. See app.OrderBook.
+// Expire flips what is due, up to idsAtOnce orders in a transaction: enough to make the commit cheap, few
+// enough to keep the sale's row locked for some milliseconds only. After an error, earlier transactions
+// have been committed; asking again is safe. See app.OrderBook.
 func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
@@ -94,12 +94,10 @@ func (s *Store) end(ctx context.Context, tx bun.Tx, due []*app.Order, to app.Ord
 		units[o.Sale] += int64(o.Qty)
 		o.State, o.CancelledAt, o.Rev = to, now, o.Rev+1
 	}
-	matched, err := exec(ctx, tx, "UPDATE orders SET state = ?, rev = rev + 1, cancelled_at = ?, untold_since = ?"+
-		" WHERE id IN (?) AND state = ?", to, now, wallClock(), bun.List(ids), app.Pending)
+	err := execMatching(ctx, tx, len(ids), "flip locked orders",
+		"UPDATE orders SET state = ?, rev = rev + 1, cancelled_at = ?, untold_since = ? WHERE id IN (?) AND state = ?",
+		to, now, wallClock(), bun.List(ids), app.Pending)
 	if err != nil {
-		return err
-	}
-	if err := must(matched, int64(len(ids)), "flip locked orders"); err != nil {
 		return err
 	}
 	sales := make([]app.ID, 0, len(units))
@@ -108,11 +106,10 @@ func (s *Store) end(ctx context.Context, tx bun.Tx, due []*app.Order, to app.Ord
 	}
 	slices.Sort(sales)
 	for _, sale := range sales {
-		matched, err := exec(ctx, tx, "UPDATE sales SET taken = taken - ? WHERE id = ? AND taken >= ?", units[sale], sale, units[sale])
+		n := units[sale]
+		err := execMatching(ctx, tx, 1, fmt.Sprintf("give back %d units of sale %s", n, sale),
+			"UPDATE sales SET taken = taken - ? WHERE id = ? AND taken >= ?", n, sale, n)
 		if err != nil {
-			return err
-		}
-		if err := must(matched, 1, fmt.Sprintf("give back %d units of sale %s", units[sale], sale)); err != nil {
 			return err
 		}
 	}

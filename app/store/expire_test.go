@@ -24,8 +24,8 @@ func ids(all []app.Order) []app.ID {
 func TestExpireOnlyWhatIsDue(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100, 100)
-		due, late, cancelled, refused := h.order(h.sales[0], 2), h.order(h.sales[0], 1), h.order(h.sales[0], 1), h.order(h.sales[1], 1)
-		elsewhere, opened := h.order(h.sales[1], 1), h.order(h.sales[1], 1)
+		due, late, cancelled := h.order(h.sales[0], 2), h.order(h.sales[0], 1), h.order(h.sales[0], 1)
+		elsewhere, opened, refused := h.order(h.sales[1], 1), h.order(h.sales[1], 1), h.order(h.sales[1], 1)
 		late.PayBy = payBy + 1
 		refused.State = app.Refused
 		opened.TradeOpened = payBy - 10
@@ -127,7 +127,8 @@ func TestCancelIsForTheBuyerAlone(t *testing.T) {
 	})
 }
 
-// I3: a refused order is revived only under the hold number that was claimed for it, and only while units are free.
+// I3: a refused order is revived only under the hold number that was claimed for it, and only while units
+// are free.
 func TestReviveNeedsItsClaim(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 3)

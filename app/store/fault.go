@@ -13,8 +13,9 @@ import (
 	"stampede/app"
 )
 
-// MySQL and MariaDB error numbers that say something about the values and nothing about the moment. Everything that is not in
-// this list, known or unknown, is a fault of the moment: no order is given up on a guess.
+// MySQL and MariaDB error numbers that say something about the values and nothing about the moment.
+// Everything that is not in this list, known or unknown, is a fault of the moment: no order is given up on
+// a guess.
 var dataErrors = map[uint16]bool{
 	1048: true, // column cannot be null
 	1062: true, // duplicate entry

@@ -125,7 +125,8 @@ func TestFaultsOfTheData(t *testing.T) {
 		} {
 			o := h.order(h.sales[0], 1)
 			spoil(&o)
-			if _, err := h.Insert(h.ctx, h.epoch, []app.Order{o}); !errors.Is(err, app.ErrData) || errors.Is(err, app.ErrMoment) {
+			_, err := h.Insert(h.ctx, h.epoch, []app.Order{o})
+			if !errors.Is(err, app.ErrData) || errors.Is(err, app.ErrMoment) {
 				t.Errorf("%s: %v, want ErrData", name, err)
 			}
 		}

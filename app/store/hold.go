@@ -22,17 +22,13 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 		}
 		out = all[0]
 		out.Hold++
-		matched, err := exec(ctx, tx, "UPDATE orders SET hold = hold + 1 WHERE id = ?", order)
-		if err != nil {
-			return err
-		}
-		return must(matched, 1, "claim a hold of a locked order")
+		return execMatching(ctx, tx, 1, "raise its hold", "UPDATE orders SET hold = hold + 1 WHERE id = ?", order)
 	})
 	return out, err
 }
 
-// Revive makes a refused order pending again under the hold number that was claimed for it. ErrNoRow: it is not
-// refused with that hold any more. ErrData: the sale has no units left for it. See app.OrderBook.
+// Revive makes a refused order pending again under the hold number that was claimed for it. ErrNoRow: it is
+// not refused with that hold any more. ErrData: the sale has no units left for it. See app.OrderBook.
 func (s *Store) Revive(ctx context.Context, order app.ID, hold int64, payBy app.Millis) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "revive order "+order.String(), func(tx bun.Tx) error {
@@ -45,23 +41,15 @@ func (s *Store) Revive(ctx context.Context, order app.ID, hold int64, payBy app.
 		}
 		out = all[0]
 		out.State, out.Reason, out.PayBy, out.Rev = app.Pending, "", payBy, out.Rev+1
-		matched, err := exec(ctx, tx, "UPDATE orders SET state = ?, reason = '', pay_by = ?, rev = rev + 1, untold_since = ? WHERE id = ?",
+		err = execMatching(ctx, tx, 1, "flip it",
+			"UPDATE orders SET state = ?, reason = '', pay_by = ?, rev = rev + 1, untold_since = ? WHERE id = ?",
 			app.Pending, payBy, wallClock(), order)
 		if err != nil {
 			return err
 		}
-		if err := must(matched, 1, "revive a locked order"); err != nil {
-			return err
-		}
-		matched, err = exec(ctx, tx, "UPDATE sales SET taken = taken + ? WHERE id = ? AND taken + ? <= initial + added - withdrawn",
+		return execMatching(ctx, tx, 1, fmt.Sprintf("take %d units of sale %s", out.Qty, out.Sale),
+			"UPDATE sales SET taken = taken + ? WHERE id = ? AND taken + ? <= initial + added - withdrawn",
 			out.Qty, out.Sale, out.Qty)
-		if err != nil {
-			return err
-		}
-		if matched == 0 {
-			return fmt.Errorf("%w: sale %s has no %d units left", app.ErrData, out.Sale, out.Qty)
-		}
-		return nil
 	})
 	if err != nil {
 		return app.Order{}, err

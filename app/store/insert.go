@@ -10,13 +10,13 @@ import (
 	"stampede/app"
 )
 
-// insertTries bounds the rounds of an insert that meets rows which were not there a moment ago. Each round knows
-// at least one more of them, so it ends; the bound is for what nobody thought of.
+// insertTries bounds the rounds of an insert that meets rows which were not there a moment ago. Each round
+// knows at least one more of them, so it ends; the bound is for what nobody thought of.
 const insertTries = 16
 
-// Insert writes new orders with one plain multi-row INSERT and one guarded update per sale. Redelivery is the
-// exception, so nothing is looked up before: a key that is there already makes the statement
-// fail, and only then the rows that exist are read and left out. See app.OrderBook.
+// Insert writes new orders with one plain multi-row INSERT and one guarded update per sale. Redelivery is
+// the exception, so nothing is looked up before: a key that is there already makes the statement fail, and
+// only then the rows that exist are read and left out. See app.OrderBook.
 func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([]app.Inserted, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -67,8 +67,8 @@ func (s *Store) write(ctx context.Context, tx bun.Tx, epoch int64, fresh []app.O
 	return written, nil
 }
 
-// take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it has
-// no units left become refused.
+// take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it
+// has no units left become refused.
 func (s *Store) take(ctx context.Context, tx bun.Tx, epoch int64, of []*app.Order) error {
 	units, seq := int64(0), int64(0)
 	for _, o := range of {
@@ -84,8 +84,8 @@ func (s *Store) take(ctx context.Context, tx bun.Tx, epoch int64, of []*app.Orde
 	return s.takeSome(ctx, tx, epoch, of, seq)
 }
 
-// guard is the statement that makes overselling impossible (P1): it matches no row if the sale is not there,
-// is of another epoch, or has fewer units left.
+// guard is the statement that makes overselling impossible (P1): it matches no row if the sale is not
+// there, is of another epoch, or has fewer units left.
 func (s *Store) guard(ctx context.Context, tx bun.Tx, sale app.ID, epoch, units, seq int64) (int64, error) {
 	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, seq = "+s.d.greatest+"(seq, ?)"+
 		" WHERE id = ? AND epoch = ? AND taken + ? <= initial + added - withdrawn", units, seq, sale, epoch, units)

@@ -55,8 +55,8 @@ func (b *batch) remember(o app.Order) {
 	b.known[o.ID] = o
 }
 
-// sift is what follows a duplicate key: rows that exist by now are taken out, and orders whose key the buyer
-// has used for another one become refused, without the key.
+// sift is what follows a duplicate key: rows that exist by now are taken out, and orders whose key the
+// buyer has used for another one become refused, without the key.
 func (s *Store) sift(ctx context.Context, b *batch) error {
 	ids := make([]app.ID, len(b.fresh))
 	for i := range b.fresh {
@@ -153,11 +153,9 @@ func (s *Store) takeSome(ctx context.Context, tx bun.Tx, epoch int64, of []*app.
 			over = append(over, o)
 		}
 	}
-	matched, err := exec(ctx, tx, "UPDATE sales SET taken = taken + ?, seq = "+s.d.greatest+"(seq, ?) WHERE id = ?", units, seq, of[0].Sale)
+	err = execMatching(ctx, tx, 1, "take units of a locked sale",
+		"UPDATE sales SET taken = taken + ?, seq = "+s.d.greatest+"(seq, ?) WHERE id = ?", units, seq, of[0].Sale)
 	if err != nil {
-		return err
-	}
-	if err := must(matched, 1, "take units of a locked sale"); err != nil {
 		return err
 	}
 	return refuse(ctx, tx, over, app.ReasonGuard)
@@ -175,11 +173,8 @@ func refuse(ctx context.Context, tx bun.Tx, over []*app.Order, reason string) er
 	if len(ids) == 0 {
 		return nil
 	}
-	matched, err := exec(ctx, tx, "UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", app.Refused, reason, bun.List(ids))
-	if err != nil {
-		return err
-	}
-	return must(matched, int64(len(ids)), "refuse orders")
+	return execMatching(ctx, tx, len(ids), "refuse orders",
+		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", app.Refused, reason, bun.List(ids))
 }
 
 func compare(a, b app.ID) int { return cmp.Compare(a, b) }

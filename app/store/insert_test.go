@@ -126,7 +126,8 @@ func TestInsertIntoSeveralSalesInOppositeOrder(t *testing.T) {
 	})
 }
 
-// P1, I2: the guard lets exactly the units through that there are, in the order of tickets, and the rest are refused rows.
+// P1, I2: the guard lets exactly the units through that there are, in the order of tickets, and the rest
+// are refused rows.
 func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 7, 100)
@@ -205,7 +206,8 @@ func TestUsedKeyBecomesARefusedRow(t *testing.T) {
 	})
 }
 
-// I1: an order of a sale that the database does not have gets its refused row, and the others of the batch theirs.
+// I1: an order of a sale that the database does not have gets its refused row, and the others of the batch
+// theirs.
 func TestUnknownSaleIsRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
@@ -236,7 +238,8 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 	})
 }
 
-// P2: a value that does not fit is a fault of the data, and nothing of the batch is written, so that it can be halved.
+// P2: a value that does not fit is a fault of the data, and nothing of the batch is written, so that it can
+// be halved.
 func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)

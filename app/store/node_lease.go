@@ -17,16 +17,17 @@ import (
 )
 
 const (
-	// leaseFor is also how long ids can be minted while the database is away: buys go on until the backlog is full.
+	// leaseFor is also how long ids can be minted while the database is away: buys go on until the backlog
+	// is full.
 	leaseFor = 10 * time.Minute
 	// leaseMargin is what minting stops short of the end of the lease.
 	leaseMargin = 10 * time.Second
 	renewEvery  = 10 * time.Second
 )
 
-// NodeLease is this process's node number and the minter of its ids. The number is leased by the database's clock and held
-// by the monotonic one; the last millisecond that ids may carry is stored before any of them is minted, so that
-// no clock, pause or crash can make two processes mint the same id (I10).
+// NodeLease is this process's node number and the minter of its ids. The number is leased by the database's
+// clock and held by the monotonic one; the last millisecond that ids may carry is stored before any of them
+// is minted, so that no clock, pause or crash can make two processes mint the same id (I10).
 type NodeLease struct {
 	store  *Store
 	holder string
@@ -37,10 +38,14 @@ type NodeLease struct {
 	minter *snowflake.Minter
 }
 
-// LeaseNode takes a node number that nobody holds. ErrMoment when the database cannot be reached or all numbers are taken.
+// LeaseNode takes a node number that nobody holds. ErrMoment when the database cannot be reached or all
+// numbers are taken.
 func (s *Store) LeaseNode(ctx context.Context) (*NodeLease, error) {
 	l := &NodeLease{store: s, holder: rand.Text()}
-	return l, l.acquire(ctx)
+	if err := l.acquire(ctx); err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // Mint makes the next id. It fails with snowflake.ErrNoGrant when the lease could not be renewed in time.
@@ -80,8 +85,8 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	ceiling := m.Now().Add(leaseFor)
 	held := false
 	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Tx) error {
-		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ? WHERE node = ? AND holder = ?",
-			leaseFor.Milliseconds(), ceiling, m.Node(), l.holder)
+		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ?"+
+			" WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, m.Node(), l.holder)
 		held = matched == 1
 		return err
 	})
@@ -104,7 +109,8 @@ func (l *NodeLease) Release(ctx context.Context) error {
 	m := l.current()
 	last := m.Stop()
 	return l.store.inTx(ctx, fmt.Sprintf("release node %d", m.Node()), func(tx bun.Tx) error {
-		_, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = 0, last_ms = ? WHERE node = ? AND holder = ?", last, m.Node(), l.holder)
+		_, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = 0, last_ms = ? WHERE node = ? AND holder = ?",
+			last, m.Node(), l.holder)
 		return err
 	})
 }
@@ -134,7 +140,8 @@ func (l *NodeLease) take(ctx context.Context, tx bun.Tx) (*snowflake.Minter, err
 	d := l.store.d
 	asked := time.Now()
 	var node int
-	err := tx.QueryRowContext(ctx, "SELECT node FROM node_leases WHERE expires_at < "+d.now+" ORDER BY node LIMIT 1"+d.forUpdate).Scan(&node)
+	err := tx.QueryRowContext(ctx, "SELECT node FROM node_leases WHERE expires_at < "+d.now+
+		" ORDER BY node LIMIT 1"+d.forUpdate).Scan(&node)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		if node, err = addNode(ctx, tx); err != nil {
@@ -149,12 +156,10 @@ func (l *NodeLease) take(ctx context.Context, tx bun.Tx) (*snowflake.Minter, err
 		return nil, err
 	}
 	ceiling := max(now, above).Add(leaseFor)
-	matched, err := exec(ctx, tx, "UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ? WHERE node = ?",
+	err = execMatching(ctx, tx, 1, "lease a locked node number",
+		"UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ? WHERE node = ?",
 		l.holder, leaseFor.Milliseconds(), ceiling, node)
 	if err != nil {
-		return nil, err
-	}
-	if err := must(matched, 1, "lease a locked node number"); err != nil {
 		return nil, err
 	}
 	m, err := snowflake.New(node, above, now, time.Now)

@@ -81,8 +81,8 @@ func TestReleasedNodeIsLeasedAgain(t *testing.T) {
 	})
 }
 
-// I10: a process whose lease ended unnoticed and whose number another one has takes a new number, and the ids of the other one
-// are above everything that the first could have minted.
+// I10: a process whose lease ended unnoticed and whose number another one has takes a new number, and the
+// ids of the other one are above everything that the first could have minted.
 func TestLostLeaseTakesANewNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := apptest.Context(t)

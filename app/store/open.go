@@ -26,8 +26,9 @@ const (
 	sqliteConns  = 8
 )
 
-// session is what every MySQL connection is told first. The sql_mode makes values that do not fit an error instead of cutting
-// them silently, and does not contain NO_BACKSLASH_ESCAPES, on which the escaping of strings rests.
+// session is what every MySQL connection is told first. The sql_mode makes values that do not fit an error
+// instead of cutting them silently, and does not contain NO_BACKSLASH_ESCAPES, on which the escaping of
+// strings rests.
 const session = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
 	time_zone = '+00:00', innodb_lock_wait_timeout = 5`
 

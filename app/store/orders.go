@@ -18,8 +18,8 @@ func (s *Store) Order(ctx context.Context, id app.ID) (app.Order, error) {
 	return row.order()
 }
 
-// idsAtOnce is the longest list of ids in a statement. From 1000 on, MariaDB turns a list into a temporary table and
-// reads, and locks, the rows in whatever order that has, and not in the order of their ids.
+// idsAtOnce is the longest list of ids in a statement. From 1000 on, MariaDB turns a list into a temporary
+// table and reads, and locks, the rows in whatever order that has, and not in the order of their ids.
 const idsAtOnce = 500
 
 // OrdersByID reads the rows that exist, each once.
@@ -63,8 +63,8 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int)
 	})
 }
 
-// Untold lists orders whose newest state is in no log yet, those that wait longest first. before is compared
-// with the wall clock of whoever wrote the row.
+// Untold lists orders whose newest state is in no log yet, those that wait longest first. before is
+// compared with the wall clock of whoever wrote the row.
 func (s *Store) Untold(ctx context.Context, before app.Millis, limit int) ([]app.Order, error) {
 	return s.readOrders(ctx, "read untold orders", func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("untold_since < ?", before).Order("untold_since").Limit(int64(limit))
@@ -79,7 +79,7 @@ func (s *Store) Overdue(ctx context.Context, before app.Millis, limit int) ([]ap
 	})
 }
 
-func (s *Store) readOrders(ctx context.Context, what string, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]app.Order, error) {
+func (s *Store) readOrders(ctx context.Context, what string, narrow selection) ([]app.Order, error) {
 	var rows []orderRow
 	if err := narrow(s.db.NewSelect().Model(&rows)).Scan(ctx); err != nil {
 		return nil, wrap(what, err)

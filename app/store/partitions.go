@@ -11,18 +11,19 @@ import (
 	"stampede/app"
 )
 
-// maxPartitions is far beyond use; it keeps a slip of the configuration from making tens of thousands of streams.
+// maxPartitions is far beyond use; it keeps a slip of the configuration from making tens of thousands of
+// streams.
 const maxPartitions = 1024
 
 // firstEpoch is that of a partition which was never rebuilt; 0 is kept for "never loaded".
 const firstEpoch = 1
 
-// ErrPartitions means that the database was made for another number of partitions. The number is in every key of
-// Redis and in every sale, so it cannot be changed by configuration.
+// ErrPartitions means that the database was made for another number of partitions. The number is in every
+// key of Redis and in every sale, so it cannot be changed by configuration.
 var ErrPartitions = errors.New("other number of partitions")
 
-// EnsurePartitions stores the number of partitions at the first start, with a row for each, and refuses another
-// number ever after with ErrPartitions. n is 1–1024.
+// EnsurePartitions stores the number of partitions at the first start, with a row for each, and refuses
+// another number ever after with ErrPartitions. n is 1–1024.
 func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 	if n < 1 || n > maxPartitions {
 		return fmt.Errorf("number of partitions: %d is not in 1–%d", n, maxPartitions)
@@ -55,11 +56,13 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 }
 
 func (s *Store) addPartition(ctx context.Context, tx bun.Tx, partition int) error {
-	_, err := exec(ctx, tx, "INSERT INTO partitions (id, epoch) VALUES (?, ?) "+s.d.onTaken+" epoch = partitions.epoch", partition, firstEpoch)
+	_, err := exec(ctx, tx, "INSERT INTO partitions (id, epoch) VALUES (?, ?) "+s.d.onTaken+" epoch = partitions.epoch",
+		partition, firstEpoch)
 	return err
 }
 
-// lockPartition reads the epoch and keeps it until the transaction ends. ErrNoRow if there is no such partition.
+// lockPartition reads the epoch and keeps it until the transaction ends. ErrNoRow if there is no such
+// partition.
 func (s *Store) lockPartition(ctx context.Context, tx bun.Tx, partition int) (epoch int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT epoch FROM partitions WHERE id = ?"+s.d.forUpdate, partition).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -68,16 +71,18 @@ func (s *Store) lockPartition(ctx context.Context, tx bun.Tx, partition int) (ep
 	return epoch, err
 }
 
-// PartitionEpoch reads the epoch and the highest seq of any row in a sale that Redis should have.
-// ErrNoRow if there is no such partition.
+// PartitionEpoch reads the epoch and the highest seq of any row in a sale that Redis should have. ErrNoRow
+// if there is no such partition.
 func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT epoch, (SELECT COALESCE(MAX(seq), 0) FROM sales"+
-		" WHERE part = partitions.id AND retired_at = 0 AND epoch > 0) FROM partitions WHERE id = ?", partition).Scan(&epoch, &seq)
+		" WHERE part = partitions.id AND retired_at = 0 AND epoch > 0) FROM partitions WHERE id = ?", partition).
+		Scan(&epoch, &seq)
 	return epoch, seq, wrap(fmt.Sprintf("read epoch of partition %d", partition), err)
 }
 
-// AdvanceEpoch takes the partition and its loaded sales to the epoch after both the stored one and the one given.
-// Transactions that took units under the old epoch have either been committed by then or find no row to update.
+// AdvanceEpoch takes the partition and its loaded sales to the epoch after both the stored one and the one
+// given. Transactions that took units under the old epoch have either been committed by then or find no row
+// to update.
 func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
 	var next int64
 	err := s.inTx(ctx, fmt.Sprintf("advance the epoch of partition %d", partition), func(tx bun.Tx) error {
@@ -94,7 +99,8 @@ func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (i
 		}
 		// Sales are locked in the order of their ids, as everywhere.
 		var sales []app.ID
-		err = tx.NewRaw("SELECT id FROM sales WHERE part = ? AND epoch > 0 ORDER BY id"+s.d.forUpdate, partition).Scan(ctx, &sales)
+		err = tx.NewRaw("SELECT id FROM sales WHERE part = ? AND epoch > 0 ORDER BY id"+s.d.forUpdate, partition).
+			Scan(ctx, &sales)
 		if err != nil || len(sales) == 0 {
 			return err
 		}

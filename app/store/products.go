@@ -36,7 +36,7 @@ func (s *Store) Product(ctx context.Context, id app.ID) (app.Product, error) {
 	return found[0], nil
 }
 
-func (s *Store) products(ctx context.Context, what string, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]app.Product, error) {
+func (s *Store) products(ctx context.Context, what string, narrow selection) ([]app.Product, error) {
 	var rows []productColumns
 	err := narrow(s.db.NewSelect().TableExpr("products AS p").
 		ColumnExpr("p.id AS product_id, p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").

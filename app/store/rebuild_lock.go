@@ -12,8 +12,9 @@ import (
 // lockCheck is how often the connection that carries a rebuild lock is asked whether it still lives.
 const lockCheck = 2 * time.Second
 
-// LockRebuild runs fn while no other process can rebuild the partition; it waits for its turn until ctx ends. fn's
-// context ends when the lock is lost. Should fn go on for a moment after that, the epoch fences it.
+// LockRebuild runs fn while no other process can rebuild the partition; it waits for its turn until ctx
+// ends. fn's context ends when the lock is lost. Should fn go on for a moment after that, the epoch fences
+// it.
 func (s *Store) LockRebuild(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
 	if s.writer != nil { // SQLite: one process
 		return s.lockInProcess(ctx, partition, fn)

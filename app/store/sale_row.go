@@ -60,7 +60,7 @@ func (r *saleRow) sale(images map[app.ID][]app.Image) app.Sale {
 }
 
 // readSales reads sales with their products, wholly.
-func readSales(ctx context.Context, db bun.IDB, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]saleRow, map[app.ID][]app.Image, error) {
+func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, map[app.ID][]app.Image, error) {
 	var rows []saleRow
 	err := narrow(db.NewSelect().Model(&rows).
 		ColumnExpr("?TableColumns").
@@ -79,7 +79,7 @@ func readSales(ctx context.Context, db bun.IDB, narrow func(*bun.SelectQuery) *b
 	return rows, images, err
 }
 
-func (s *Store) sales(ctx context.Context, what string, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]app.Sale, error) {
+func (s *Store) sales(ctx context.Context, what string, narrow selection) ([]app.Sale, error) {
 	rows, images, err := readSales(ctx, s.db, narrow)
 	if err != nil {
 		return nil, wrap(what, err)
@@ -106,7 +106,8 @@ func readImages(ctx context.Context, db bun.IDB, products []app.ID) (map[app.ID]
 		return nil, nil
 	}
 	var rows []imageRow
-	err := db.NewSelect().Model(&rows).Where("product_id IN (?)", bun.List(products)).Order("product_id", "position").Scan(ctx)
+	err := db.NewSelect().Model(&rows).Where("product_id IN (?)", bun.List(products)).
+		Order("product_id", "position").Scan(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -24,13 +24,14 @@ func (s *Store) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
 
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
 func (s *Store) LoadedSales(ctx context.Context, partition int) ([]app.Sale, error) {
-	return s.sales(ctx, fmt.Sprintf("read loaded sales of partition %d", partition), func(q *bun.SelectQuery) *bun.SelectQuery {
+	what := fmt.Sprintf("read loaded sales of partition %d", partition)
+	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Order("s.id")
 	})
 }
 
-// MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so that the
-// epoch cannot advance past the sale meanwhile.
+// MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so
+// that the epoch cannot advance past the sale meanwhile.
 func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" loaded", func(tx bun.Tx) error {
 		var part int

@@ -46,12 +46,12 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// victimTries is how often a transaction is tried that the server sacrifices to end a deadlock. Nothing of it
-// happened then, so trying again is safe and mostly works at once.
+// victimTries is how often a transaction is tried that the server sacrifices to end a deadlock. Nothing of
+// it happened then, so trying again is safe and mostly works at once.
 const victimTries = 5
 
-// inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error is
-// classified and says what was being done; when it wraps ErrMoment, the transaction may have been
+// inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error
+// is classified and says what was being done; when it wraps ErrMoment, the transaction may have been
 // committed all the same.
 func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Tx) error) error {
 	var err error
@@ -77,8 +77,8 @@ func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Tx) error) error {
 		return err
 	}
 	if err := fn(tx); err != nil {
-		// Also after a lock wait timeout, which undoes only its statement. Should this fail, the connection is
-		// gone and the server rolls back by itself.
+		// Also after a lock wait timeout, which undoes only its statement. Should this fail, the connection
+		// is gone and the server rolls back by itself.
 		_ = tx.Rollback()
 		return err
 	}
@@ -105,13 +105,17 @@ func exec(ctx context.Context, db bun.IDB, query string, args ...any) (int64, er
 	return result.RowsAffected()
 }
 
-// must makes a fault of a statement that matched another number of rows than the locks before it promised.
-func must(matched, want int64, what string) error {
-	if matched == want {
-		return nil
+// execMatching runs a statement that must match exactly so many rows, because locks taken before it promise that.
+func execMatching(ctx context.Context, tx bun.Tx, want int, what, query string, args ...any) error {
+	matched, err := exec(ctx, tx, query, args...)
+	if err == nil && matched != int64(want) {
+		err = fmt.Errorf("%w: %s: %d rows instead of %d", app.ErrData, what, matched, want)
 	}
-	return fmt.Errorf("%w: %s: %d rows instead of %d", app.ErrData, what, matched, want)
+	return err
 }
+
+// selection narrows a query down.
+type selection func(*bun.SelectQuery) *bun.SelectQuery
 
 // wallClock is for columns that only order duties or inform people. It decides nothing (I10).
 func wallClock() app.Millis { return app.MillisOf(time.Now()) }

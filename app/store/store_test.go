@@ -96,7 +96,7 @@ func newShop(t testing.TB, s *store.Store, units ...int64) *shop {
 	h := &shop{Store: s, t: t, ctx: apptest.Context(t), slot: nextID(), epoch: 1}
 	h.must(s.EnsurePartitions(h.ctx, 2))
 	h.must(s.AddSlots(h.ctx, []app.Slot{{ID: h.slot, OpensAt: opens, ClosesAt: closes}}))
-	product := app.Product{ID: nextID(), Name: "Teapot", ListPriceFen: 9900, Images: []app.Image{{URL: "/teapot.svg", Alt: "a teapot"}}}
+	product := app.Product{ID: nextID(), Name: "Teapot", ListPriceFen: 9900, Images: []app.Image{{URL: "/teapot.svg"}}}
 	h.must(s.AddProducts(h.ctx, []app.Product{product}))
 	for _, n := range units {
 		sale := app.Sale{ID: nextID(), Slot: h.slot, Product: product, PriceFen: 4900, Initial: n, Limit: 2, Cap: 8}
@@ -120,8 +120,9 @@ func (h *shop) order(sale app.ID, qty int) app.Order {
 	id := nextID()
 	return app.Order{
 		ID: id, Sale: sale, User: nextID(), ProductName: "Teapot", Qty: qty, PriceFen: 4900, AmountFen: 4900 * int64(qty),
-		State: app.Pending, Ticket: n, Seq: n, Hold: 1, SaleVersion: 1, Key: "key-" + id.String(), ContentHash: "0123456789abcdef",
-		CreatedAt: opens + 1, PayBy: payBy, Address: &app.Address{Name: "王小明", Phone: "13800000000", Text: `1 "Long" Road\`},
+		State: app.Pending, Ticket: n, Seq: n, Hold: 1, SaleVersion: 1,
+		Key: "key-" + id.String(), ContentHash: "0123456789abcdef", CreatedAt: opens + 1, PayBy: payBy,
+		Address: &app.Address{Name: "王小明", Phone: "13800000000", Text: `1 "Long" Road\`},
 	}
 }
 

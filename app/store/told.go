@@ -9,8 +9,8 @@ import (
 	"stampede/app"
 )
 
-// MarkTold notes that the events are in their buyers' logs, with one statement per revision. A row that has moved on stays
-// untold for its newer state; one that is told already is left alone.
+// MarkTold notes that the events are in their buyers' logs, with one statement per revision. A row that has
+// moved on stays untold for its newer state; one that is told already is left alone.
 func (s *Store) MarkTold(ctx context.Context, told []app.OrderEvent) error {
 	byRev := make(map[int][]app.ID, 4)
 	for i := range told {

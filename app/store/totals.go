@@ -19,7 +19,8 @@ type rowSums struct {
 	MaxSeq    int64 `bun:"max_seq"`
 }
 
-// sumRows does not GROUP BY state: that tempts the optimizer to read all orders there are along an index on it.
+// sumRows does not GROUP BY state: that tempts the optimizer to read all orders there are along an index on
+// it.
 const sumRows = `SELECT COUNT(*) AS orders,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0) AS pending,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN qty ELSE 0 END), 0) AS held,
@@ -28,11 +29,14 @@ const sumRows = `SELECT COUNT(*) AS orders,
 	COALESCE(MAX(ticket), 0) AS max_ticket, COALESCE(MAX(seq), 0) AS max_seq
 	FROM orders WHERE sale_id = ?`
 
-// SaleTotals sums the rows of one sale and reads its guard, all as of one instant. ErrNoRow if there is no such sale.
+// SaleTotals sums the rows of one sale and reads its guard, all as of one instant. ErrNoRow if there is no
+// such sale.
 func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, error) {
 	var t app.SaleTotals
 	err := s.inSnapshot(ctx, "sum up sale "+sale.String(), func(tx bun.Tx) error {
-		rows, images, err := readSales(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("s.id = ?", sale) })
+		rows, images, err := readSales(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery {
+			return q.Where("s.id = ?", sale)
+		})
 		if err != nil {
 			return err
 		}

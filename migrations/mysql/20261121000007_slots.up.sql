@@ -2,6 +2,8 @@ CREATE TABLE slots (
   id        BIGINT NOT NULL PRIMARY KEY,
   opens_at  BIGINT NOT NULL, -- Unix ms
   closes_at BIGINT NOT NULL, -- Unix ms; the window is [opens_at, closes_at)
-  -- Slots: those that overlap a span of time, in the order of their windows; also: one slot per start
-  UNIQUE KEY slots_window (opens_at)
+  -- one slot per start
+  UNIQUE KEY slots_window (opens_at),
+  -- Slots: those that end after an instant, so not all the past ones
+  KEY slots_closes (closes_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
