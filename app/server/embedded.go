@@ -36,6 +36,16 @@ func (f folder) make() error {
 	return nil
 }
 
+// forget removes the database, not the signing key: whoever is logged in stays so.
+func (f folder) forget() error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(f.database() + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("start afresh: %w", err)
+		}
+	}
+	return nil
+}
+
 // secret reads the signing key, or makes one that lasts as long as the folder.
 func (f folder) secret() (Secret, error) {
 	path := filepath.Join(string(f), "jwt.key")

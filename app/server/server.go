@@ -30,6 +30,7 @@ type Options struct {
 	Version string
 	Migrate bool        // bring the schema of real stores up to date first; embedded ones always are
 	Rolling bool        // keep the rolling demo schedule going
+	Fresh   bool        // forget what the embedded database has
 	OnReady func(About) // called once, when the node is open; must return soon
 }
 
@@ -39,6 +40,15 @@ type About struct {
 	Metrics  string // host:port, "" for none
 	Redis    string // host:port of the embedded Redis, "" with a real one
 	Database string // file of the embedded database, "" with a real one
+}
+
+// Local is the address as this machine itself reaches it, when the node listens on all of them.
+func (a About) Local() string {
+	host, port, _ := net.SplitHostPort(a.Addr)
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return a.Addr
 }
 
 // Server is one node. Its life: New, Run, Close; Run at most once.
@@ -99,6 +109,11 @@ func (s *Server) takeFolder() (err error) {
 	}
 	if s.lock, err = f.lock(); err != nil {
 		return err
+	}
+	if s.options.Fresh {
+		if err := f.forget(); err != nil {
+			return err
+		}
 	}
 	if s.config.JWTSecret == "" {
 		s.config.JWTSecret, err = f.secret()

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type audit struct {
+	Sale app.ID `placeholder:"ID" help:"Only this sale; without it, every sale that was loaded into Redis."`
+	JSON bool   `name:"json" help:"For scripts."`
+}
+
+// Help says what is proved.
+func (audit) Help() string {
+	return "For each sale, initial + added = stock + held + sold + withdrawn must hold exactly, in one instant of Redis and in one " +
+		"of the database. Free units in Redis must not exceed those in the database, and once everything is drained both must agree. " +
+		"No buyer may be over the limit, no order may exist twice, no hold may belong to an order that has ended. " +
+		"Exit code 3 when anything of that fails.\n\nExamples:\n\n    stampede audit\n    stampede audit --sale 7301444403200000101 --json"
+}
+
+// Run audits.
+func (a *audit) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		reports := []app.AuditReport{}
+		if err := t.Audit(e.ctx, a.Sale, func(r app.AuditReport) { reports = append(reports, r) }); err != nil {
+			return err
+		}
+		failed := 0
+		for _, r := range reports {
+			if len(r.Failures) > 0 {
+				failed++
+			}
+		}
+		if a.JSON {
+			if err := e.json(reports); err != nil {
+				return err
+			}
+		} else if err := e.auditTable(reports, failed); err != nil {
+			return err
+		}
+		if failed > 0 {
+			return errAudit
+		}
+		return nil
+	})
+}
+
+func (e *env) auditTable(reports []app.AuditReport, failed int) error {
+	table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "sale\tinitial\tadded\tstock\theld\tsold\twithdrawn\tunder way\tverdict\t")
+	for _, r := range reports {
+		verdict, c := "proved", r.Redis
+		switch {
+		case len(r.Failures) > 0:
+			verdict = "FAILED"
+		case !r.Loaded:
+			verdict, c = "not in Redis", r.Database
+		}
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n",
+			r.Sale, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn, r.Waiting, verdict)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, r := range reports {
+		for _, failure := range r.Failures {
+			fmt.Fprintf(e.out, "sale %s (%s): %s\n", r.Sale, r.Product, failure)
+		}
+	}
+	fmt.Fprintf(e.out, "%d sales audited, %d failed\n", len(reports), failed)
+	return nil
+}

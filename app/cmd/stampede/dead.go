@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type dead struct {
+	List   deadList   `cmd:"" help:"List dead letters, oldest first."`
+	Replay deadReplay `cmd:"" help:"Try the order of a dead letter once more."`
+	Drop   deadDrop   `cmd:"" help:"Forget a dead letter; its order stays refused."`
+}
+
+type (
+	deadList struct {
+		JSON bool `name:"json" help:"For scripts, with the entry as it was."`
+	}
+	deadReplay struct {
+		ID string `arg:"" help:"As the list shows it."`
+	}
+	deadDrop struct {
+		ID string `arg:"" help:"As the list shows it."`
+	}
+)
+
+// Help says when a letter comes into being.
+func (dead) Help() string {
+	return "An order whose row could not be written on its own account, several times, is refused: its units are back on sale, its buyer " +
+		"knows. The letter keeps the entry and the reason. Replay takes units by the rules of a new buy and makes the refused " +
+		"order pending, or says why not.\n\nExamples:\n\n    stampede dead list\n    stampede dead replay 3-1767225600000-0"
+}
+
+// Run lists.
+func (c deadList) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		letters, err := t.DeadLetters(e.ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			if letters == nil {
+				letters = []app.DeadLetter{}
+			}
+			return e.json(letters)
+		}
+		if len(letters) == 0 {
+			fmt.Fprintln(e.out, "no dead letters")
+			return nil
+		}
+		table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(table, "id\tat\torder\tsale\tuser\ttries\treason")
+		for _, l := range letters {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", l.ID, l.At.Time().Format(time.DateTime), l.Order, l.Sale, l.User, l.Deliveries, l.Reason)
+		}
+		return table.Flush()
+	})
+}
+
+// Run replays.
+func (c deadReplay) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		order, err := t.ReplayDead(e.ctx, c.ID)
+		if err == nil {
+			fmt.Fprintf(e.out, "order %s is %s again, to be paid by %s\n", order.ID, order.State, order.PayBy.Time().Format(time.RFC3339))
+		}
+		return err
+	})
+}
+
+// Run drops.
+func (c deadDrop) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		err := t.DropDead(e.ctx, c.ID)
+		if err == nil {
+			fmt.Fprintln(e.out, "dropped", c.ID)
+		}
+		return err
+	})
+}

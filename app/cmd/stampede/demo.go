@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"stampede/app/server"
+	"stampede/app/shoppers"
+)
+
+type demo struct {
+	Listen   string `default:"127.0.0.1:8080" help:"Where the page, the API and the sockets are."`
+	Data     string `default:"stampede-data" help:"Folder for the embedded stores."`
+	Shoppers int    `default:"50" help:"How many simulated shoppers come in."`
+	Fresh    bool   `help:"Forget the shop of an earlier demo in that folder."`
+}
+
+// Help shows what to do with it.
+func (demo) Help() string {
+	return "Slots of five minutes follow one another; the next one opens 90 seconds after the first start. " +
+		"An order has one minute to be paid, then its units are sold again.\n\nExamples:\n\n" +
+		"    stampede demo\n" +
+		"    stampede demo --shoppers 500 --fresh\n" +
+		"    stampede demo --listen 0.0.0.0:8080     (to look at it with a phone)\n" +
+		"    stampede audit                          (beside it: proves that nothing was oversold)"
+}
+
+// demoDefaults hold unless the environment says otherwise: people come in as guests from one machine.
+var demoDefaults = []string{
+	"STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_PAY_WINDOW=1m", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
+	"STAMPEDE_AUTH_RATE=0", "STAMPEDE_MAX_CONNS_PER_IP=100000", "STAMPEDE_DRAIN_WITHIN=2s", "STAMPEDE_LOG_LEVEL=warn",
+}
+
+// Run serves the demo until told to stop.
+func (d *demo) Run(e *env) error {
+	if d.Shoppers < 0 || d.Shoppers > 10_000 {
+		return fmt.Errorf("%w: --shoppers is %d, want 0 to 10000", errUsage, d.Shoppers)
+	}
+	config, err := server.Load(d.environ(e.environ))
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(config.Logger(e.err))
+	ctx, leave := context.WithCancel(e.ctx)
+	defer leave()
+	var crowd sync.WaitGroup
+	node, err := server.New(config, server.Options{
+		Version: version, Rolling: true, Fresh: d.Fresh,
+		OnReady: func(about server.About) {
+			d.welcome(e, about)
+			crowd.Go(func() {
+				(&shoppers.Crowd{Base: "http://" + about.Local(), Count: d.Shoppers, Seed: d.Data}).Run(ctx)
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	err = node.Run(ctx)
+	leave()
+	crowd.Wait()
+	return err
+}
+
+// environ lays the demo's choices around what is set: real stores are left alone, whatever the environment says.
+func (d *demo) environ(set []string) []string {
+	kept := slices.DeleteFunc(slices.Clone(set), func(line string) bool {
+		return strings.HasPrefix(line, "STAMPEDE_REDIS_URL") || strings.HasPrefix(line, "STAMPEDE_MYSQL_DSN")
+	})
+	return slices.Concat(demoDefaults, kept, []string{"STAMPEDE_LISTEN=" + d.Listen, "STAMPEDE_DATA=" + d.Data})
+}
+
+func (d *demo) welcome(e *env, about server.About) {
+	host, port, _ := strings.Cut(about.Redis, ":")
+	fmt.Fprintf(e.out, `
+Stampede is open:  http://%s
+
+  shoppers   %d simulated ones are coming in
+  stores     embedded, for trying out, in %s
+  look in    redis-cli -h %s -p %s XINFO GROUPS 'stampede:{0}:orders'
+  metrics    http://%s/metrics
+
+Ctrl-C ends it.
+`, about.Local(), d.Shoppers, d.Data, host, port, about.Metrics)
+}

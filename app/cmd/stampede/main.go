@@ -1,0 +1,123 @@
+// Command stampede is the flash-sale platform: server, demo and tools in one binary. `stampede --help` teaches it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"stampede/app/server"
+)
+
+// version is set when the binary is built.
+var version = "unknown"
+
+// Exit codes, for scripts.
+const (
+	exitOK     = 0
+	exitFailed = 1 // something went wrong; the message says what
+	exitUsage  = 2 // wrong arguments or configuration
+	exitAudit  = 3 // the audit found a broken promise
+)
+
+func main() {
+	// The first signal asks for an orderly end; after it the default comes back, so that a second one kills.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// env is what commands may use of the outside.
+type env struct {
+	ctx     context.Context
+	environ []string
+	out     io.Writer // results
+	err     io.Writer // progress and logs
+}
+
+// config reads the configuration, with flags of the command laid over the environment.
+func (e *env) config(over ...string) (server.Config, error) {
+	return server.Load(append(append([]string(nil), e.environ...), over...))
+}
+
+// errAudit makes the exit code of a failed audit; its report has been printed.
+var errAudit = errors.New("the audit found broken promises")
+
+type commands struct {
+	Serve       serve       `cmd:"" help:"Run a node."`
+	Demo        demo        `cmd:"" help:"Try it out: a whole shop on embedded stores, with simulated shoppers."`
+	Migrate     migrate     `cmd:"" help:"Bring the database's schema up to date, or back."`
+	Seed        seedCmd     `cmd:"" help:"Fill an empty shop with products and slots."`
+	Audit       audit       `cmd:"" help:"Prove that nothing was oversold."`
+	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
+	Token       token       `cmd:"" help:"Sign an access token for a user."`
+	Checkconfig checkconfig `cmd:"" help:"Say what is wrong with the configuration and the stores."`
+	Version     versionCmd  `cmd:"" help:"Print the version."`
+}
+
+const description = `Stampede is a flash-sale platform that people watch live.
+
+Start with:  stampede demo
+
+On real stores:  stampede migrate up, stampede seed, stampede serve, with STAMPEDE_REDIS_URL, STAMPEDE_MYSQL_DSN and STAMPEDE_JWT_SECRET set. All settings are environment variables: stampede serve --help lists them.
+
+Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 the audit found a broken promise.`
+
+// exited carries kong's wish to end the program (after --help) up to run.
+type exited int
+
+// run is the program: arguments and environment in, exit code out.
+func run(ctx context.Context, args, environ []string, out, errOut io.Writer) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			wish, ok := r.(exited)
+			if !ok {
+				panic(r)
+			}
+			code = int(wish)
+		}
+	}()
+	var all commands
+	parser, err := kong.New(&all, kong.Name("stampede"), kong.Description(description), kong.UsageOnError(),
+		kong.Writers(out, errOut), kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
+	if err != nil {
+		fmt.Fprintln(errOut, "stampede:", err)
+		return exitFailed
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(errOut, "stampede: %v\nSee stampede --help.\n", err)
+		return exitUsage
+	}
+	return codeOf(command.Run(&env{ctx: ctx, environ: environ, out: out, err: errOut}), errOut)
+}
+
+func codeOf(err error, errOut io.Writer) int {
+	var config *server.ConfigError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errAudit):
+		fmt.Fprintln(errOut, "stampede:", err)
+		return exitAudit
+	case errors.As(err, &config), errors.Is(err, errUsage):
+		fmt.Fprintln(errOut, "stampede:", err)
+		return exitUsage
+	default:
+		fmt.Fprintln(errOut, "stampede:", err)
+		return exitFailed
+	}
+}
+
+// errUsage marks arguments that kong cannot judge.
+var errUsage = errors.New("wrong arguments")

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"stampede/app/server"
+)
+
+// rollingFor is how much of the rolling schedule seed makes.
+const rollingFor = 2 * time.Hour
+
+type seedCmd struct {
+	Rolling  bool `help:"Slots of five minutes for the next two hours, instead of the day's slots."`
+	Days     int  `default:"2" help:"For how many days, beginning today, the slots of STAMPEDE_SLOTS are made."`
+	Products int  `placeholder:"N" help:"Add N products of bulk test data, and nothing else."`
+}
+
+// Help shows examples.
+func (seedCmd) Help() string {
+	return "Adds what is missing; running it again changes nothing that is there.\n\nExamples:\n\n" +
+		"    stampede seed                      (demo products in today's and tomorrow's slots)\n" +
+		"    stampede seed --rolling\n" +
+		"    stampede seed --products 100000"
+}
+
+// Run seeds.
+func (c *seedCmd) Run(e *env) error {
+	if c.Products < 0 || c.Days < 1 || c.Days > 366 {
+		return fmt.Errorf("%w: --products must be positive, --days from 1 to 366", errUsage)
+	}
+	return e.withTools(func(t *server.Tools) (err error) {
+		seeder, release, err := t.Seeder(e.ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, release()) }()
+		if c.Products > 0 {
+			began := time.Now()
+			return seeder.Bulk(e.ctx, c.Products, func(done int) {
+				fmt.Fprintf(e.err, "%d of %d products (%.0f s)\n", done, c.Products, time.Since(began).Seconds())
+			})
+		}
+		plan := t.DailyPlan(c.Days)
+		if c.Rolling {
+			if plan, err = t.RollingPlan(e.ctx, rollingFor); err != nil {
+				return err
+			}
+		}
+		if err := seeder.Products(e.ctx); err != nil {
+			return err
+		}
+		filled, err := seeder.Schedule(e.ctx, plan)
+		if err == nil {
+			fmt.Fprintf(e.out, "%d slots filled with sales\n", filled)
+		}
+		return err
+	})
+}

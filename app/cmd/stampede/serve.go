@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"stampede/app/server"
+)
+
+type serve struct {
+	Migrate bool `help:"Bring the database's schema up to date first."`
+}
+
+// Help lists the variables, so that nobody needs another page to configure a node.
+func (serve) Help() string {
+	var b strings.Builder
+	b.WriteString("Without STAMPEDE_REDIS_URL and STAMPEDE_MYSQL_DSN the node runs on embedded stores, for trying out; " +
+		"with both, on real ones. It shuts down in order on SIGTERM or Ctrl-C.\n\nExamples:\n\n" +
+		"    stampede serve\n" +
+		"    STAMPEDE_LISTEN=:8080 STAMPEDE_ROLES=api stampede serve\n" +
+		"    STAMPEDE_JWT_SECRET_FILE=/run/secrets/jwt stampede serve --migrate\n\nVariables:\n\n")
+	for _, v := range server.Variables() {
+		does := v.Does
+		if v.Default != "" {
+			does += " (" + v.Default + ")"
+		}
+		if v.Secret {
+			does += "; or " + v.Name + "_FILE"
+		}
+		fmt.Fprintf(&b, "    %s\n        %s\n", v.Name, does)
+	}
+	return b.String()
+}
+
+// Run serves until told to stop.
+func (s *serve) Run(e *env) error {
+	config, err := e.config()
+	if err != nil {
+		return err
+	}
+	slog.SetDefault(config.Logger(e.err))
+	node, err := server.New(config, server.Options{Version: version, Migrate: s.Migrate})
+	if err != nil {
+		return err
+	}
+	return node.Run(e.ctx)
+}

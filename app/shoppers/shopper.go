@@ -1,0 +1,180 @@
+package shoppers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/fasthttp/websocket"
+
+	"stampede/app"
+)
+
+const (
+	// regrets is the share of orders that are cancelled; the rest runs out of time.
+	regrets = 0.2
+	// rush is how soon after the opening of a slot a shopper makes the first move, at most.
+	rush = 20 * time.Second
+	// regretWithin is how long after its order a shopper changes their mind, at most.
+	regretWithin = 40 * time.Second
+)
+
+// shopper is one simulated person. One goroutine decides, another one reads.
+type shopper struct {
+	base   string
+	name   string
+	random *rand.Rand
+	pace   time.Duration
+	token  string // kept over visits, so that the same guest comes back
+
+	conn    *websocket.Conn
+	next    int64 // id of the next op
+	watches int64 // id of the last watch op
+	sales   map[app.ID]sale
+	regret  map[app.ID]time.Time // orders that are to be cancelled, and when
+}
+
+// visit shops on one connection until it ends. The answer is why.
+func (s *shopper) visit(ctx context.Context) error {
+	token, err := enter(ctx, s.base, s.token)
+	if err != nil {
+		return err
+	}
+	s.token = token
+	conn, err := dial(ctx, s.base)
+	if err != nil {
+		return err
+	}
+	s.conn, s.sales, s.regret = conn, make(map[app.ID]sale), make(map[app.ID]time.Time)
+	frames, ended, left := make(chan frame, 16), make(chan error, 1), make(chan struct{})
+	go func() { ended <- receive(conn, frames, left) }()
+	err = s.shop(ctx, frames, ended)
+	close(left)
+	_ = conn.Close() // ends the reading goroutine, which is joined here
+	<-ended
+	return err
+}
+
+// shop reacts to what comes and makes a move now and then.
+func (s *shopper) shop(ctx context.Context, frames <-chan frame, ended chan error) error {
+	if err := s.send(request{Op: "hello", Token: s.token}); err != nil {
+		return err
+	}
+	if err := s.watch(); err != nil {
+		return err
+	}
+	move := time.NewTimer(s.upTo(rush))
+	defer move.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-ended:
+			ended <- err // for the join
+			return err
+		case f := <-frames:
+			opened, err := s.hear(f)
+			if err != nil {
+				return err
+			}
+			if opened {
+				move.Reset(s.upTo(rush))
+			}
+		case <-move.C:
+			if err := s.move(); err != nil {
+				return err
+			}
+			move.Reset(s.pause())
+		}
+	}
+}
+
+// pause is drawn so that most are short and a few are long, as with people.
+func (s *shopper) pause() time.Duration {
+	return min(time.Second+time.Duration(s.random.ExpFloat64()*float64(s.pace)), 4*s.pace)
+}
+
+func (s *shopper) send(r request) error {
+	s.next++
+	r.ID = s.next
+	_ = s.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if err := s.conn.WriteJSON(r); err != nil {
+		return fmt.Errorf("send %s: %w", r.Op, err)
+	}
+	return nil
+}
+
+// watch asks for the current slot.
+func (s *shopper) watch() error {
+	err := s.send(request{Op: "watch"})
+	s.watches = s.next
+	return err
+}
+
+// hear takes in a frame and tells whether a slot has just opened.
+func (s *shopper) hear(f frame) (opened bool, err error) {
+	switch {
+	case f.ID == s.watches && f.OK != nil:
+		var view struct {
+			Sales []sale `json:"sales"`
+		}
+		if err := json.Unmarshal(f.OK, &view); err != nil {
+			return false, fmt.Errorf("read the sales: %w", err)
+		}
+		clear(s.sales)
+		for _, one := range view.Sales {
+			s.sales[one.ID] = one
+		}
+	case f.Error != nil && f.Error.Code == app.Unauthorized:
+		s.token = ""
+		return false, f.Error
+	case f.Event == "tick":
+		for _, news := range f.Sales {
+			if one, ok := s.sales[news.ID]; ok {
+				one.Stock = news.Stock
+				s.sales[news.ID] = one
+			}
+		}
+	case f.Event == "sale" && f.Sale != nil:
+		if _, ok := s.sales[f.Sale.ID]; ok {
+			s.sales[f.Sale.ID] = *f.Sale
+		}
+	case f.Event == "slot" && f.Phase == app.Open:
+		return true, s.watch()
+	case f.Event == "order" && f.Order != nil && f.Order.State == app.Pending:
+		if s.random.Float64() < regrets {
+			s.regret[f.Order.ID] = time.Now().Add(s.upTo(regretWithin))
+		}
+	}
+	return false, nil
+}
+
+// move cancels what is regretted by now, else buys something that is there.
+func (s *shopper) move() error {
+	now := time.Now()
+	for order, at := range s.regret {
+		if at.Before(now) {
+			delete(s.regret, order)
+			return s.send(request{Op: "cancel", Order: order})
+		}
+	}
+	var there []sale
+	for _, one := range s.sales {
+		if one.Phase == app.Open && one.Stock > 0 {
+			there = append(there, one)
+		}
+	}
+	if len(there) == 0 {
+		return s.watch() // perhaps a unit has come back, or the next slot is on
+	}
+	wish := there[s.random.IntN(len(there))]
+	qty := 1
+	if wish.Limit > 1 && s.random.Float64() < 0.2 {
+		qty = 2
+	}
+	key := "demo-" + strconv.FormatUint(s.random.Uint64(), 36) + "-" + strconv.FormatInt(now.UnixNano(), 36)
+	return s.send(request{Op: "buy", Sale: wish.ID, Qty: qty, Key: key})
+}
