@@ -19,7 +19,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   test: {
-    environment: 'happy-dom',
     include: ['src/**/*.test.ts'],
   },
 })

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { Malformed } from '../protocol/parse'
+import { parseSession, sessionOf } from './token'
+
+function token(claims: object): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return `${part({ alg: 'HS256' })}.${part(claims)}.c2ln`
+}
+
+describe('tokens', () => {
+  it('tell when they end', () => {
+    const access = token({ sub: '7', exp: 1_795_222_800 })
+    expect(parseSession({ access, user: { id: '7', name: 'Guest 7' } })).toEqual({
+      access,
+      user: { id: '7', name: 'Guest 7' },
+      expires: 1_795_222_800_000,
+    })
+  })
+
+  it('name their user when they are pasted', () => {
+    expect(sessionOf(`  ${token({ sub: '7', exp: 1, name: '李雷' })}\n`)).toMatchObject({
+      user: { id: '7', name: '李雷' },
+    })
+  })
+
+  it.each(['', 'nonsense', 'a.b.c', token({ exp: 1 }), token({ sub: 'root' })])('%s is no token', (text) => {
+    expect(sessionOf(text)).toBeUndefined()
+  })
+
+  it('of a broken answer are refused', () => {
+    expect(() => parseSession({ access: '', user: { id: '7' } })).toThrow(Malformed)
+    expect(() => parseSession({ access: 'a.b.c' })).toThrow(Malformed)
+  })
+})

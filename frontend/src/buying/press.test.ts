@@ -1,0 +1,116 @@
+import { describe, expect, it, vi } from 'vitest'
+import { Lost, Refused } from '../live/requests'
+import type { BuyFields, ErrorCode, Order, Receipt } from '../protocol/types'
+import { order } from '../testing/samples'
+import { carry, newKey, type Counter, type Press } from './press'
+
+const press: Press = {
+  key: 'k-3f9c1d2e',
+  user: '7',
+  sale: '11',
+  qty: 2,
+  pressedAt: 0,
+  address: { name: 'Li Lei', phone: '138', text: 'Street' },
+}
+const receipt: Receipt = { order: '101', ticket: 9, place: 0, state: 'reserved' }
+
+function refused(code: ErrorCode, retry_ms = 0): Refused {
+  return new Refused({ code, message: '', retry_ms, orders: [] })
+}
+
+/** A counter that gives the scripted answers in turn. */
+function counterWith(...answers: (Receipt | Error)[]) {
+  const buys: BuyFields[] = []
+  const pauses: number[] = []
+  const counter: Counter = {
+    buy: (fields) => {
+      buys.push(fields)
+      const answer = answers.shift()
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer ?? receipt)
+    },
+    untilLive: () => Promise.resolve(),
+    orderOf: () => undefined,
+    pause: (ms) => {
+      pauses.push(ms)
+      return Promise.resolve()
+    },
+  }
+  return { counter, buys, pauses }
+}
+
+describe('a press of Buy', () => {
+  it('asks once when the answer is clear', async () => {
+    const { counter, buys } = counterWith(receipt)
+    expect(await carry(press, counter, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    expect(buys).toEqual([{ sale: '11', qty: 2, key: press.key, address: press.address }])
+  })
+
+  it('is repeated with the same key and content until the outcome is known (P4, I6)', async () => {
+    const { counter, buys, pauses } = counterWith(
+      refused('busy', 700),
+      new Lost('gone'),
+      refused('internal'),
+      receipt,
+    )
+    const repeating = vi.fn()
+    expect(await carry(press, counter, repeating)).toEqual({ kind: 'reserved', receipt })
+    expect(buys).toHaveLength(4)
+    for (const fields of buys) expect(fields).toEqual(buys[0])
+    expect(repeating).toHaveBeenCalledTimes(3)
+    expect(pauses[0]).toBe(700)
+  })
+
+  it.each<ErrorCode>([
+    'sold_out',
+    'limit_reached',
+    'closed',
+    'paused',
+    'duplicate_key',
+    'bad_request',
+    'pass_required',
+  ])('ends with %s', async (code) => {
+    const { counter, buys } = counterWith(refused(code))
+    expect(await carry(press, counter, vi.fn())).toMatchObject({ kind: 'refused', refusal: { code } })
+    expect(buys).toHaveLength(1)
+  })
+
+  it('at the very edge waits for the opening, but not for one that is far away', async () => {
+    const near = counterWith(refused('not_open', 120), receipt)
+    expect(await carry(press, near.counter, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    expect(near.pauses).toEqual([120])
+    const far = counterWith(refused('not_open', 60_000))
+    expect(await carry(press, far.counter, vi.fn())).toMatchObject({ kind: 'refused' })
+  })
+
+  it('believes an order event that was quicker than the reply', async () => {
+    const { counter, buys } = counterWith(new Lost('gone'))
+    let told: Order | undefined
+    counter.orderOf = () => told
+    counter.pause = () => {
+      told = order()
+      return Promise.resolve()
+    }
+    expect(await carry(press, counter, vi.fn())).toEqual({ kind: 'settled', order: order() })
+    expect(buys).toHaveLength(1)
+  })
+
+  it('waits for the connection before it asks', async () => {
+    const { counter, buys } = counterWith(receipt)
+    let connect: () => void = () => undefined
+    counter.untilLive = () => new Promise((resolve) => (connect = resolve))
+    const carried = carry(press, counter, vi.fn())
+    await Promise.resolve()
+    expect(buys).toHaveLength(0)
+    connect()
+    await carried
+    expect(buys).toHaveLength(1)
+  })
+})
+
+describe('keys', () => {
+  it('are of the allowed form and never the same', () => {
+    const keys = Array.from({ length: 500 }, newKey)
+    expect(new Set(keys).size).toBe(500)
+    for (const key of keys) expect(key).toMatch(/^[A-Za-z0-9._-]{8,64}$/)
+  })
+})

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest'
+import { ServerClock } from './clock'
+
+/** Two clocks that the test moves: ours runs from 0, the server's is 1,000,000 ahead. */
+function clocks() {
+  let elapsed = 0
+  const clock = new ServerClock(
+    () => elapsed,
+    () => 42,
+  )
+  /** A question and its answer, with the given time on the way there and back. */
+  const roundTrip = (there: number, back: number): void => {
+    const sentAt = elapsed
+    const said = sentAt + there + 1_000_000
+    elapsed += there + back
+    clock.answer(sentAt, said)
+  }
+  return { clock, roundTrip, pass: (ms: number) => (elapsed += ms), truth: () => elapsed + 1_000_000 }
+}
+
+describe('the server clock (I10)', () => {
+  it('is our wall clock until the server has spoken', () => {
+    const { clock } = clocks()
+    expect(clock.now()).toBe(42)
+    expect(clock.uncertainty()).toBe(Infinity)
+  })
+
+  it('trusts the shortest round trip, and is never off by more than half of it', () => {
+    const { clock, roundTrip, truth } = clocks()
+    roundTrip(200, 10)
+    roundTrip(9, 11)
+    roundTrip(5, 300)
+    expect(clock.uncertainty()).toBe(10)
+    expect(Math.abs(clock.now() - truth())).toBeLessThanOrEqual(10)
+  })
+
+  it('goes on by itself between answers', () => {
+    const { clock, roundTrip, pass, truth } = clocks()
+    roundTrip(5, 5)
+    pass(30_000)
+    expect(clock.now()).toBe(truth())
+  })
+
+  it('lets old answers go, so that it follows a clock that drifts', () => {
+    const { clock, roundTrip, pass } = clocks()
+    roundTrip(1, 1)
+    pass(6 * 60_000)
+    roundTrip(20, 20)
+    expect(clock.uncertainty()).toBe(20)
+  })
+
+  it('believes the first answer after a sleep, however slow it was', () => {
+    const { clock, roundTrip } = clocks()
+    roundTrip(1, 1)
+    clock.forget()
+    roundTrip(50, 50)
+    expect(clock.uncertainty()).toBe(50)
+  })
+})

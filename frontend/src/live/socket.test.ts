@@ -1,0 +1,194 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { Op, Requests } from '../protocol/types'
+import { FakeWire } from '../testing/fakewire'
+import { welcome } from '../testing/samples'
+import { Lost, Refused } from './requests'
+import { LiveSocket, type Listener } from './socket'
+
+const wires: FakeWire[] = []
+let cursor: string
+let listener: { [K in keyof Listener]: ReturnType<typeof vi.fn<Listener[K]>> }
+let socket: LiveSocket
+
+function wire(): FakeWire {
+  const newest = wires.at(-1)
+  if (!newest) throw new Error('nobody dialled')
+  return newest
+}
+
+async function settled(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(0)
+}
+
+async function goLive(): Promise<void> {
+  wire().open()
+  wire().answer('hello', welcome())
+  await settled()
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  wires.length = 0
+  cursor = ''
+  listener = {
+    introduce: vi.fn(() => ({ token: 't', cursor })),
+    welcomed: vi.fn(),
+    turnedAway: vi.fn(),
+    heard: vi.fn(),
+    changed: vi.fn(),
+  }
+  socket = new LiveSocket(listener, () => {
+    const fresh = new FakeWire()
+    wires.push(fresh)
+    return fresh
+  })
+  socket.reconnect()
+})
+
+afterEach(() => {
+  socket.stop()
+  vi.useRealTimers()
+})
+
+describe('hello', () => {
+  it('is the first op, and only its answer makes the socket live', async () => {
+    wire().open()
+    expect(wire().sent).toMatchObject([{ op: 'hello', token: 't' }])
+    expect(socket.state.name).toBe('connecting')
+    await goLive()
+    expect(socket.state.name).toBe('live')
+    expect(listener.welcomed).toHaveBeenCalledOnce()
+  })
+
+  it('with a token that is not accepted asks for another, and does not hammer the server', async () => {
+    wire().open()
+    wire().refuse('hello', 'unauthorized')
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(listener.turnedAway).toHaveBeenCalledOnce()
+    expect(wires).toHaveLength(1)
+  })
+
+  it('that is never answered gives the connection up', async () => {
+    wire().open()
+    await vi.advanceTimersByTimeAsync(11_000)
+    expect(wires[0]?.closed).toBe(true)
+    expect(wires.length).toBeGreaterThan(1)
+  })
+})
+
+describe('reconnect (P6)', () => {
+  it('says hello with the newest cursor', async () => {
+    await goLive()
+    cursor = '1-42'
+    wire().drop()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(wires).toHaveLength(2)
+    wire().open()
+    expect(wire().last('hello')).toMatchObject({ cursor: '1-42' })
+  })
+
+  it('waits longer after each failure, and starts anew after a success', async () => {
+    const delays: number[] = []
+    for (let n = 0; n < 5; n++) {
+      wire().drop()
+      const delay = socket.state.name === 'waiting' ? socket.state.delayMs : 0
+      delays.push(delay)
+      await vi.advanceTimersByTimeAsync(delay)
+    }
+    expect(delays.at(-1)).toBeGreaterThan((delays[0] ?? 0) * 4)
+    await goLive()
+    wire().drop()
+    expect(socket.state).toMatchObject({ name: 'waiting' })
+    expect((socket.state as { delayMs: number }).delayMs).toBeLessThanOrEqual(400)
+  })
+
+  it('keeps the pause that bye asks for', async () => {
+    await goLive()
+    wire().say({ ev: 'bye', code: 4000, retry_ms: 1730 })
+    wire().drop(4000)
+    expect(socket.state).toEqual({ name: 'waiting', delayMs: 1730 })
+    await vi.advanceTimersByTimeAsync(1_729)
+    expect(wires).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(wires).toHaveLength(2)
+  })
+
+  it.each([4500, 4503, 4999])('stays away after close code %i', async (code) => {
+    await goLive()
+    wire().drop(code)
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect(socket.state).toEqual({ name: 'stopped', code })
+    expect(wires).toHaveLength(1)
+  })
+
+  it('hears nothing more of a connection that was left', async () => {
+    await goLive()
+    const old = wire()
+    socket.reconnect()
+    old.say({ ev: 'notice', level: 'info', text: 'late' })
+    old.drop()
+    expect(listener.heard).not.toHaveBeenCalled()
+    expect(wires).toHaveLength(2)
+  })
+})
+
+describe('ops', () => {
+  it('find their answers by id, in whatever order those come', async () => {
+    await goLive()
+    const first = socket.request('cancel', { order: '1' })
+    const second = socket.request('cancel', { order: '2' })
+    const [one, two] = wire().sent.slice(-2)
+    wire().say({ id: two?.id, ok: { state: 'expired' } })
+    wire().say({ id: one?.id, ok: { state: 'cancelled' } })
+    expect(await first).toEqual({ state: 'cancelled' })
+    expect(await second).toEqual({ state: 'expired' })
+  })
+
+  it('fail with the reason that the server gives', async () => {
+    await goLive()
+    const asked = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
+    wire().refuse('buy', 'sold_out')
+    await expect(asked).rejects.toThrow(Refused)
+  })
+
+  it('are lost, not failed, when the connection breaks or stays silent (I6)', async () => {
+    await goLive()
+    const broken = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
+    wire().drop()
+    await expect(broken).rejects.toThrow(Lost)
+    await vi.advanceTimersByTimeAsync(1_000)
+    await goLive()
+    const silent = expect(socket.request('orders', {})).rejects.toThrow(Lost)
+    await vi.advanceTimersByTimeAsync(8_000)
+    await silent
+  })
+
+  it('ignore frames that are malformed', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    await goLive()
+    wire().say('{"ev":"tick"')
+    wire().say({ ev: 'notice', level: 'info', text: 'fine' })
+    expect(listener.heard).toHaveBeenCalledOnce()
+    expect(warn).toHaveBeenCalledOnce()
+    warn.mockRestore()
+  })
+
+  it('look exactly like the golden frames', async () => {
+    const folder = join(import.meta.dirname, '../../../realtime/testdata/protocol')
+    interface Golden {
+      direction: string
+      frame: { id: number; op: Op } & Record<string, unknown>
+    }
+    await goLive()
+    for (const file of readdirSync(folder)) {
+      const golden = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Golden[]
+      for (const { frame } of golden.filter(({ direction }) => direction === 'client')) {
+        const { id, op, ...fields } = frame
+        socket.request(op, fields as unknown as Requests[Op]).catch(() => undefined)
+        expect({ ...wire().last(op), id }).toEqual(frame)
+      }
+    }
+  })
+})

@@ -1,0 +1,103 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { Malformed, parseFrame, parseReply } from './parse'
+import type { Op, ServerFrame } from './types'
+
+interface Golden {
+  name: string
+  direction: 'client' | 'server'
+  frame: { id?: number; ok?: unknown; error?: unknown; ev?: string; op?: string }
+}
+
+/** The golden frames are shared with the server: what it must write, this page must read. */
+const folder = join(import.meta.dirname, '../../../realtime/testdata/protocol')
+const files = readdirSync(folder).filter((name) => name.endsWith('.json'))
+const replyOps = ['hello', 'renew', 'time', 'watch', 'unwatch', 'buy', 'cancel', 'orders', 'seen']
+
+function goldenOf(file: string): Golden[] {
+  const content = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Golden | Golden[]
+  return Array.isArray(content) ? content : [content]
+}
+
+function event(frame: ServerFrame) {
+  if (frame.kind !== 'event') throw new Error(`a frame of kind ${frame.kind}`)
+  return frame.event
+}
+
+describe('golden frames', () => {
+  it('are there, one file per op and event', () => {
+    for (const op of replyOps) expect(files).toContain(`${op}.json`)
+    for (const ev of ['tick', 'slot', 'sale', 'order', 'notice', 'bye']) expect(files).toContain(`${ev}.json`)
+  })
+
+  for (const file of files) {
+    for (const { name, frame } of goldenOf(file).filter((golden) => golden.direction === 'server')) {
+      it(`${file}: ${name}`, () => {
+        const parsed = parseFrame(JSON.stringify(frame))
+        if (frame.ev !== undefined) {
+          expect(event(parsed).ev).toBe(frame.ev)
+        } else if (frame.error !== undefined) {
+          // Codes that this page does not know would have become "internal".
+          expect(parsed).toMatchObject({ kind: 'error', id: frame.id, error: frame.error })
+        } else {
+          const op = file.replace('.json', '') as Op
+          expect(replyOps).toContain(op)
+          expect(parsed).toMatchObject({ kind: 'ok', id: frame.id })
+          const reply = parseReply(op, frame.ok) as object
+          // Whatever the page reads of a reply is exactly what the server wrote.
+          expect(frame.ok).toMatchObject(withoutDefaults(reply, frame.ok))
+        }
+      })
+    }
+  }
+})
+
+/** Drops `reset: false`, which the server does not write. */
+function withoutDefaults(reply: object, ok: unknown): object {
+  const said = ok as Record<string, unknown>
+  return Object.fromEntries(Object.entries(reply).filter(([key, value]) => value !== false || key in said))
+}
+
+describe('frames that are not what the protocol says', () => {
+  const good = {
+    ev: 'tick',
+    now: 1,
+    sales: [{ id: '7', stock: 1, held: 0, sold: 0, done: 0, rate: 0, watching: 1 }],
+  }
+
+  it.each([
+    ['binary', new ArrayBuffer(2)],
+    ['broken JSON', '{"id":1'],
+    ['a list', '[]'],
+    ['null', 'null'],
+    ['no id and no event', '{"ok":{}}'],
+    ['an id that is a number', JSON.stringify({ ...good, sales: [{ ...good.sales[0], id: 7 }] })],
+    ['stock that is a text', JSON.stringify({ ...good, sales: [{ ...good.sales[0], stock: '1' }] })],
+    ['a missing counter', JSON.stringify({ ...good, sales: [{ id: '7', stock: 1 }] })],
+  ])('%s is refused', (_, data) => {
+    expect(() => parseFrame(data)).toThrow(Malformed)
+  })
+
+  it('an unknown event and unknown fields are ignored', () => {
+    expect(parseFrame('{"ev":"fireworks","colour":"red"}')).toEqual({ kind: 'unknown' })
+    expect(event(parseFrame(JSON.stringify({ ...good, weather: 'fine' })))).toEqual(good)
+  })
+
+  it('an unknown error code counts as internal', () => {
+    const frame = parseFrame('{"id":4,"error":{"code":"teapot","message":"short and stout"}}')
+    expect(frame).toMatchObject({ kind: 'error', error: { code: 'internal', retry_ms: 0, orders: [] } })
+  })
+
+  it('a picture from a foreign scheme is dropped', () => {
+    const file = goldenOf('sale.json')[0]?.frame as { sale: { product: { images: unknown[] } } }
+    file.sale.product.images = [
+      'javascript:alert(1)',
+      '//evil.example/x.svg',
+      'data:image/svg+xml,x',
+      '/p/1.svg',
+    ].map((url) => ({ url, alt: '' }))
+    const parsed = event(parseFrame(JSON.stringify(file)))
+    expect(parsed.ev === 'sale' && parsed.sale.product.images).toEqual([{ url: '/p/1.svg', alt: '' }])
+  })
+})

@@ -1,0 +1,110 @@
+import { createPinia, setActivePinia } from 'pinia'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Press } from '../buying/press'
+import type { OrderEvent, Reservation } from '../protocol/types'
+import { order, sale, welcome } from '../testing/samples'
+import { useOrders } from './orders'
+import { useSales } from './sales'
+
+const press: Press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 2, pressedAt: 0 }
+const receipt = { order: '101', ticket: 9, place: 0, state: 'reserved' as const }
+const reservation: Reservation = {
+  order: '101',
+  sale: '11',
+  qty: 2,
+  key: press.key,
+  ticket: 9,
+  created_at: 1,
+}
+
+function told(over: Parameters<typeof order>[0], cursor = '1-6'): OrderEvent {
+  return { ev: 'order', cursor, key: press.key, order: order(over) }
+}
+
+beforeEach(() => setActivePinia(createPinia()))
+
+describe('orders', () => {
+  it('grow from reservation to order, drawn from the sale meanwhile', () => {
+    useSales().change(sale())
+    const orders = useOrders()
+    orders.reserve(press, receipt, 1)
+    expect(orders.running).toMatchObject([{ state: 'reserved', product_name: 'Kettle', amount_fen: 19_800 }])
+    orders.hear(told({ rev: 1 }))
+    expect(orders.running).toMatchObject([{ state: 'pending', pay_by: 61_100 }])
+    orders.hear(told({ rev: 2, state: 'expired' }))
+    expect(orders.running).toEqual([])
+    expect(orders.all).toHaveLength(1)
+  })
+
+  it('never go back to an older rev, in whatever order news come (P6)', () => {
+    const orders = useOrders()
+    orders.hear(told({ rev: 2, state: 'cancelled' }))
+    orders.hear(told({ rev: 1 }))
+    orders.reserve(press, receipt, 1)
+    expect(orders.all).toMatchObject([{ state: 'cancelled', rev: 2 }])
+  })
+
+  it('are found by the key of their press', () => {
+    const orders = useOrders()
+    expect(orders.ofKey(press.key)).toBeUndefined()
+    orders.hear(told({}))
+    expect(orders.ofKey(press.key)?.id).toBe('101')
+  })
+
+  it('are listed newest first', () => {
+    const orders = useOrders()
+    orders.append({ orders: [order({ id: '99' }), order({ id: '101' }), order({ id: '100' })], more: true })
+    expect(orders.all.map((o) => o.id)).toEqual(['101', '100', '99'])
+    expect(orders.more).toBe(true)
+  })
+})
+
+describe('a hello', () => {
+  it('replays what was missed and moves the cursor (P6)', () => {
+    const orders = useOrders()
+    orders.restart({ orders: [], more: false }, [])
+    const again = orders.welcome(
+      welcome({ cursor: '1-8', missed: [told({ rev: 1 }), told({ rev: 2, state: 'expired' })] }),
+    )
+    expect(again).toBe(false)
+    expect(orders.cursor).toBe('1-8')
+    expect(orders.all).toMatchObject([{ state: 'expired' }])
+  })
+
+  it('is not enough at first, and not after a reset', () => {
+    const orders = useOrders()
+    expect(orders.welcome(welcome())).toBe(true)
+    orders.restart({ orders: [], more: false }, [])
+    expect(orders.welcome(welcome())).toBe(false)
+    expect(orders.welcome(welcome({ reset: true }))).toBe(true)
+  })
+
+  it('brings back reservations that another page or device made', () => {
+    const orders = useOrders()
+    orders.welcome(welcome({ reservations: [reservation] }))
+    orders.restart({ orders: [], more: false }, [reservation])
+    expect(orders.running).toMatchObject([{ id: '101', state: 'reserved', qty: 2 }])
+    expect(orders.ofKey(press.key)?.id).toBe('101')
+  })
+
+  it('notices a reservation that vanished: read again, and only then forget it', () => {
+    const orders = useOrders()
+    orders.restart({ orders: [], more: false }, [])
+    orders.reserve(press, receipt, 1)
+    expect(orders.welcome(welcome())).toBe(true)
+    expect(orders.running).toHaveLength(1)
+    expect(orders.restart({ orders: [], more: false }, [])).toEqual(['101'])
+    expect(orders.all).toEqual([])
+  })
+
+  it('of another user starts from nothing', () => {
+    const orders = useOrders()
+    orders.belongTo('7')
+    orders.hear(told({}))
+    orders.belongTo('7')
+    expect(orders.all).toHaveLength(1)
+    orders.belongTo('8')
+    expect(orders.all).toEqual([])
+    expect(orders.cursor).toBe('')
+  })
+})

@@ -1,0 +1,105 @@
+import { createPinia, setActivePinia } from 'pinia'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { sale, slot } from '../testing/samples'
+import { useLive } from './live'
+import { useSales } from './sales'
+import { currentSlot, phaseAt, useSlots } from './slots'
+
+beforeEach(() => setActivePinia(createPinia()))
+
+describe('phases', () => {
+  it('follow the server clock: the window is [opens, closes)', () => {
+    const upcoming = slot({ phase: 'upcoming' })
+    expect([999, 1_000, 1_999, 2_000].map((now) => phaseAt(upcoming, now))).toEqual([
+      'upcoming',
+      'open',
+      'open',
+      'closed',
+    ])
+  })
+
+  it('believe an early end', () => {
+    expect(phaseAt(slot({ phase: 'closed' }), 1_500)).toBe('closed')
+  })
+})
+
+describe('slots', () => {
+  const day = [
+    slot({ id: '2', opens_at: 2_000, closes_at: 3_000 }),
+    slot({ id: '1', opens_at: 1_000, closes_at: 2_000 }),
+    slot({ id: '3', opens_at: 5_000, closes_at: 6_000 }),
+  ]
+
+  it('the current one is the open one, else the next, else the last', () => {
+    const slots = useSlots()
+    slots.replace(day)
+    const at = (now: number): string | undefined => currentSlot(slots.slots, now)?.id
+    expect([500, 1_500, 2_000, 4_000, 9_000].map(at)).toEqual(['1', '1', '2', '3', '3'])
+    expect(currentSlot([], 0)).toBeUndefined()
+  })
+
+  it('the page follows the current one until the shopper chooses another', () => {
+    const live = useLive()
+    const slots = useSlots()
+    slots.replace(day)
+    live.now = 1_500
+    expect(slots.shown?.id).toBe('1')
+    live.now = 2_500
+    expect(slots.shown?.id).toBe('2')
+    slots.choose('3')
+    expect(slots.shown?.id).toBe('3')
+    slots.choose('2')
+    live.now = 5_500
+    expect(slots.shown?.id).toBe('3')
+  })
+
+  it('a chosen one that leaves the day is let go', () => {
+    const slots = useSlots()
+    slots.replace(day)
+    useLive().now = 1_500
+    slots.choose('3')
+    slots.replace(day.slice(0, 2))
+    expect(slots.shown?.id).toBe('1')
+  })
+
+  it('change one by one, and new ones take their place in time', () => {
+    const slots = useSlots()
+    slots.replace(day)
+    slots.change(slot({ id: '4', opens_at: 3_000, closes_at: 5_000 }))
+    slots.change(slot({ id: '1', opens_at: 1_000, closes_at: 1_900, phase: 'closed' }))
+    expect(slots.slots.map((s) => s.id)).toEqual(['1', '2', '4', '3'])
+    expect(slots.slots[0]?.closes_at).toBe(1_900)
+  })
+})
+
+describe('sales', () => {
+  const line = { id: '11', stock: 37, held: 13, sold: 50, done: 78, rate: 12.4, watching: 1532 }
+
+  it('take the newest numbers of a tick and ignore sales that are not known', () => {
+    const sales = useSales()
+    sales.replaceSlot('1', [sale()])
+    sales.tick([line, { ...line, id: '404' }])
+    expect(sales.byId.get('11')).toMatchObject({ ...line, price_fen: 9_900 })
+    expect(sales.byId.has('404')).toBe(false)
+  })
+
+  it('of a slot are replaced by its snapshot, those of others stay', () => {
+    const slots = useSlots()
+    const sales = useSales()
+    slots.replace([slot()])
+    expect(sales.shown).toBeUndefined()
+    sales.replaceSlot('2', [sale({ id: '20', slot: '2' })])
+    sales.replaceSlot('1', [sale({ id: '12' }), sale()])
+    expect(sales.shown?.map((s) => s.id)).toEqual(['11', '12'])
+    sales.replaceSlot('1', [sale()])
+    expect(sales.shown?.map((s) => s.id)).toEqual(['11'])
+    expect(sales.byId.has('20')).toBe(true)
+  })
+
+  it('of an empty slot are known to be none', () => {
+    useSlots().replace([slot()])
+    const sales = useSales()
+    sales.replaceSlot('1', [])
+    expect(sales.shown).toEqual([])
+  })
+})

@@ -1,0 +1,49 @@
+import type { Wire } from '../live/socket'
+
+type Sent = { id: number; op: string } & Record<string, unknown>
+
+/** A connection in memory: the test plays the server. */
+export class FakeWire implements Wire {
+  onopen: WebSocket['onopen'] = null
+  onmessage: WebSocket['onmessage'] = null
+  onclose: WebSocket['onclose'] = null
+  readonly sent: Sent[] = []
+  closed = false
+
+  send(data: string): void {
+    this.sent.push(JSON.parse(data) as Sent)
+  }
+
+  close(): void {
+    this.closed = true
+  }
+
+  open(): void {
+    this.onopen?.call(this as unknown as WebSocket, new Event('open'))
+  }
+
+  say(frame: unknown): void {
+    const data = typeof frame === 'string' ? frame : JSON.stringify(frame)
+    this.onmessage?.call(this as unknown as WebSocket, { data } as MessageEvent)
+  }
+
+  /** The server closes, or the network breaks (1006). */
+  drop(code = 1006): void {
+    this.onclose?.call(this as unknown as WebSocket, { code } as CloseEvent)
+  }
+
+  last(op: string): Sent {
+    const found = this.sent.findLast((frame) => frame.op === op)
+    if (!found) throw new Error(`no ${op} was sent`)
+    return found
+  }
+
+  /** Answers the last op of that name. */
+  answer(op: string, ok: unknown): void {
+    this.say({ id: this.last(op).id, ok })
+  }
+
+  refuse(op: string, code: string): void {
+    this.say({ id: this.last(op).id, error: { code, message: '' } })
+  }
+}

@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest'
+import { ERROR_CODES, ORDER_STATES } from '../protocol/types'
+import { en } from './en'
+import { zh } from './zh'
+
+/** All paths to sentences in an object. */
+function paths(words: object, prefix = ''): string[] {
+  return Object.entries(words).flatMap(([key, value]) =>
+    typeof value === 'object' ? paths(value as object, `${prefix}${key}.`) : [`${prefix}${key}`],
+  )
+}
+
+describe('sentences', () => {
+  it('exist in both languages', () => {
+    expect(paths(zh)).toEqual(paths(en))
+  })
+
+  it.each([en, zh])('cover every error code and order state', (words) => {
+    for (const code of ERROR_CODES) expect(words.errors[code]).toMatch(/\S/)
+    for (const state of ORDER_STATES) expect(words.orders.happened[state]('X')).toContain('X')
+  })
+})
