@@ -5,15 +5,18 @@ import (
 	"time"
 )
 
-// Drain ends all connections: no new ones are taken, everybody hears `bye` with an own pause of at most within before
-// coming back elsewhere, then a close frame. It returns when every handler has, or cuts what is left when
-// ctx ends and answers ctx's error. Run should still be running, so that nothing is missed on the way.
+// longestPause keeps a drained client from being away for longer, however long the drain may take.
+const longestPause = 5 * time.Second
+
+// Drain ends all connections: no new ones are taken, everybody hears `bye` with an own pause of at most within (and at
+// most 5 s) before coming back elsewhere, then a close frame. It returns when every handler has, or cuts what
+// is left when ctx ends and answers ctx's error. Run should still be running, so that nothing is missed on the way.
 func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Lock()
 	h.draining = true
 	h.mu.Unlock()
 	for _, c := range h.everybody() {
-		c.departWithin(CloseDrain, within)
+		c.departWithin(CloseDrain, min(within, longestPause))
 	}
 	gone := make(chan struct{})
 	go func() {

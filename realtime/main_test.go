@@ -11,7 +11,8 @@ import (
 func TestMain(m *testing.M) {
 	apptest.Main(
 		m,
-		// A clock that the web server starts once and never stops.
-		goleak.IgnoreTopFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		// The web server's own: a clock that never stops, and a broom that wakes every ten seconds to see that it may go.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
 	)
 }

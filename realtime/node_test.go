@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app/apptest"
@@ -94,5 +95,20 @@ func (n *node) awaitClients(want int) {
 		n.hub.mu.Lock()
 		defer n.hub.mu.Unlock()
 		return len(n.hub.clients) == want, "another number of connections"
+	})
+}
+
+// startPair starts two nodes on one Redis and one namespace.
+func startPair(t *testing.T, change ...func(o *Options)) (*node, *node) {
+	t.Helper()
+	url := apptest.Redis(t)
+	return startNodeOn(t, url, change...), startNodeOn(t, url, change...)
+}
+
+// awaitEar waits until the node hears hints.
+func (n *node) awaitEar() {
+	n.t.Helper()
+	apptest.Eventually(n.t, 5*time.Second, func() (bool, string) {
+		return testutil.ToFloat64(n.hub.metrics.resyncs) > 0, "not subscribed"
 	})
 }

@@ -1,0 +1,235 @@
+package realtime
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+func counters(sale app.ID, stock int64) app.Counters {
+	return app.Counters{Sale: sale, Loaded: true, Stock: stock, Held: 1, Sold: 2, Done: 3, Rate: 1.26, Watching: 4}
+}
+
+// watcher greets and watches.
+func (n *node) watcher(t *testing.T, watch string) *peer {
+	t.Helper()
+	p := n.dial(t)
+	p.hello(0, "")
+	p.must(watch, nil)
+	return p
+}
+
+// settle lets newcomers have their whole set, so that what follows are plain ticks. It uses up three ticks.
+func (n *node) settle(watched ...app.Counters) {
+	for range 3 {
+		n.hub.Tick(1, watched)
+	}
+}
+
+// "One encoded frame per watch set per tick, whatever the number of clients."
+func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
+	t.Parallel()
+	const clients = 1000
+	n := startNode(t)
+	peers := make([]*peer, clients)
+	for i := range peers {
+		peers[i] = n.watcher(t, fmt.Sprintf(`"op":"watch","slot":"%d"`, 1+i%2))
+	}
+	n.settle(counters(11, 50), counters(21, 60))
+	for _, p := range peers {
+		p.awaitEvents("tick", 1)
+	}
+	before := testutil.ToFloat64(n.hub.metrics.encodedTicks)
+	for stock := range int64(10) {
+		n.hub.Tick(app.Millis(stock), []app.Counters{counters(11, stock), counters(21, stock)})
+		// The slowest of a thousand readers here may skip; that would cost a frame with the whole set.
+		apptest.Eventually(t, 10*time.Second, func() (bool, string) { return n.allWritten(), "ticks are waiting" })
+	}
+	if encoded := testutil.ToFloat64(n.hub.metrics.encodedTicks) - before; encoded != 20 {
+		t.Errorf("encoded %v frames for 10 ticks of 2 watch sets with %d clients", encoded, clients)
+	}
+	for _, p := range peers {
+		p.await("last tick", func(h heard) bool {
+			if h.Ev != "tick" {
+				return false
+			}
+			for _, line := range h.tick(t) {
+				if line.Stock == 9 {
+					return true
+				}
+			}
+			return false
+		})
+	}
+}
+
+// allWritten tells whether no tick waits for a writer.
+func (n *node) allWritten() bool {
+	for _, c := range n.hub.everybody() {
+		c.mu.Lock()
+		idle := !c.writing
+		c.mu.Unlock()
+		if !idle {
+			return false
+		}
+	}
+	return true
+}
+
+func TestNothingIsSentWhenNothingChanged(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	p := n.watcher(t, `"op":"watch"`)
+	n.settle(counters(11, 5))
+	p.awaitEvents("tick", 1)
+	p.fence()
+	before, encoded := len(p.all("tick")), testutil.ToFloat64(n.hub.metrics.encodedTicks)
+	for range 20 {
+		n.hub.Tick(2, []app.Counters{counters(11, 5), counters(12, 0), {Sale: 13}}[:1])
+	}
+	p.fence()
+	if after := len(p.all("tick")); after != before || testutil.ToFloat64(n.hub.metrics.encodedTicks) != encoded {
+		t.Errorf("%d ticks for nothing", after-before)
+	}
+}
+
+func TestTickNamesOnlyWhatChangedAndOnlyWhatIsWatched(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	p := n.watcher(t, `"op":"watch"`)
+	n.settle(counters(11, 5), counters(12, 6), counters(77, 1))
+	p.awaitEvents("tick", 1)
+	p.fence()
+	before := len(p.all("tick"))
+	n.hub.Tick(2, []app.Counters{counters(11, 4), counters(12, 6), counters(77, 0)})
+	got := p.awaitEvents("tick", before+1)[before].tick(t)
+	want := map[app.ID]app.SaleView{11: {ID: 11, Stock: 4, Held: 1, Sold: 2, Done: 3, Rate: 1.3, Watching: 4}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tick (-want +got):\n%s", diff)
+	}
+}
+
+// A snapshot may be older than the board: soon after it comes the whole set, even when nothing changes any more.
+func TestNewcomerGetsTheWholeSetSoon(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.watcher(t, `"op":"watch"`)
+	n.settle(counters(11, 5), counters(12, 6))
+	late := n.watcher(t, `"op":"watch"`)
+	n.settle(counters(11, 5), counters(12, 6))
+	if got := late.awaitEvents("tick", 1)[0].tick(t); len(got) != 2 {
+		t.Errorf("the newcomer got %v, want both sales", got)
+	}
+	late.fence()
+	if n := len(late.all("tick")); n != 1 {
+		t.Errorf("the newcomer got %d ticks, want 1", n)
+	}
+}
+
+// "Newest wins, the full watch set for a client that skipped one."
+func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
+	t.Parallel()
+	c := &client{hub: NewHub(Options{Shop: &fakeShop{}}), writing: true} // a writer is at work
+	b := newBoard()
+	set := &watchSet{sales: []app.ID{11, 12}, members: []*client{c}}
+	for stock := range int64(3) {
+		b.update([]app.Counters{counters(11, stock), counters(12, 9)})
+		set.beat(b, app.Millis(stock), c.hub.metrics)
+	}
+	p, ok := c.out.take()
+	if !ok || p.tick == nil || !p.whole || p.tick.now != 2 {
+		t.Fatalf("took %+v, want the newest tick as a whole set", p)
+	}
+	if _, more := c.out.take(); more {
+		t.Error("an older tick is left")
+	}
+	b.update([]app.Counters{counters(11, 99), counters(12, 9)})
+	set.beat(b, 3, c.hub.metrics)
+	if p, _ = c.out.take(); p.whole {
+		t.Error("a client that keeps up got the whole set")
+	}
+}
+
+func TestOfferingATickAllocatesNothing(t *testing.T) {
+	c := &client{hub: NewHub(Options{Shop: &fakeShop{}}), writing: true}
+	tick := newTick(1, [][]byte{[]byte(`{}`)}, [][]byte{[]byte(`{}`)}, c.hub.metrics.encodedTicks)
+	if n := testing.AllocsPerRun(100, func() { c.offerTick(tick, false); c.out.take() }); n != 0 {
+		t.Errorf("%v allocations per client and tick", n)
+	}
+}
+
+func TestUnwatchedSalesAreNotTicked(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	p := n.watcher(t, `"op":"watch","sales":["5","6"]`)
+	if diff := cmp.Diff([]app.ID{5, 6}, n.hub.Watched()); diff != "" {
+		t.Errorf("watched (-want +got):\n%s", diff)
+	}
+	p.must(`"op":"unwatch","sales":["5"]`, nil)
+	if diff := cmp.Diff(map[app.ID]int64{6: 1}, n.hub.WatchedBy()); diff != "" {
+		t.Errorf("watched (-want +got):\n%s", diff)
+	}
+	p.must(`"op":"unwatch"`, nil)
+	if got := n.hub.Watched(); len(got) != 0 {
+		t.Errorf("still watched: %v", got)
+	}
+}
+
+func TestWatchersOfTheSameShareASet(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.MaxSets = 1 })
+	n.watcher(t, `"op":"watch","sales":["5","6"]`)
+	n.watcher(t, `"op":"watch","sales":["6","5","5"]`)
+	p := n.dial(t)
+	p.hello(0, "")
+	// The number of sets is bounded; beyond it the answer is clear.
+	if r := p.do(`"op":"watch","sales":["7"]`); r.Error == nil || r.Error.Code != app.Busy || r.Error.RetryMS == 0 {
+		t.Fatalf("got %+v, want busy", r)
+	}
+	p.must(`"op":"watch","sales":["5","6"]`, nil)
+	if diff := cmp.Diff(map[app.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy()); diff != "" {
+		t.Errorf("watched (-want +got):\n%s", diff)
+	}
+}
+
+func TestWatchingIsBounded(t *testing.T) {
+	t.Parallel()
+	p := startNode(t).dial(t)
+	p.hello(0, "")
+	for slot := range maxWatchedSlots {
+		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot+1), nil)
+	}
+	if r := p.do(`"op":"watch","slot":"9"`); r.Error == nil || r.Error.Code != app.RateLimited {
+		t.Fatalf("got %+v, want rate_limited", r)
+	}
+	p.must(`"op":"unwatch","slot":"1"`, nil)
+	p.must(`"op":"watch","slot":"9"`, nil)
+}
+
+func TestMetricsAreRegistered(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	n := startNode(t, func(o *Options) { o.Metrics = registry })
+	n.watcher(t, `"op":"watch"`)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := make(map[string]float64)
+	for _, f := range families {
+		if g := f.GetMetric()[0].GetGauge(); g != nil {
+			values[f.GetName()] = g.GetValue()
+		}
+	}
+	want := map[string]float64{"stampede_live_clients": 1, "stampede_live_users": 0, "stampede_live_watch_sets": 1}
+	if diff := cmp.Diff(want, values); diff != "" {
+		t.Errorf("gauges (-want +got):\n%s", diff)
+	}
+}
