@@ -43,6 +43,12 @@ export function openDoor(socket: LiveSocket) {
     failures++
   }
 
+  /** The connection outlived its token. Often a newer one is at hand that could not be told in time. */
+  function tokenEnded(): void {
+    if (session.usable()) connect()
+    else turnedAway()
+  }
+
   function welcomed(): void {
     if (!live.ready) return
     failures = 0
@@ -75,5 +81,5 @@ export function openDoor(socket: LiveSocket) {
     return accepted
   }
 
-  return { enter, turnedAway, welcomed, paste }
+  return { enter, turnedAway, tokenEnded, welcomed, paste }
 }

@@ -1,7 +1,7 @@
 import { inject, type InjectionKey, type Plugin, type Ref } from 'vue'
 import { TOKEN_ENDED } from '../live/backoff'
 import { startHeartbeat } from '../live/heartbeat'
-import { LiveSocket, type Listener } from '../live/socket'
+import { dialPage, LiveSocket, type Listener, type Wire } from '../live/socket'
 import type { Order, ServerEvent, Welcome } from '../protocol/types'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
@@ -37,14 +37,15 @@ export function useShop(): Shop {
 const CLOCK_MS = 200
 const PULSE_MS = 500
 
-/** Opens the shop: one socket, and the stores that listen to it. Pinia must be installed before. */
+/** Opens the shop for the page. Pinia must be installed before. */
 export const shopPlugin: Plugin = {
   install(app) {
     app.provide(shopKey, openShop())
   },
 }
 
-function openShop(): Shop {
+/** One socket, and the stores that listen to it; `dial` makes its connections. */
+export function openShop(dial: () => Wire = dialPage): Shop {
   const live = useLive()
   const slots = useSlots()
   const sales = useSales()
@@ -78,7 +79,7 @@ function openShop(): Shop {
     changed(state) {
       if (state.name !== 'live') stopHeartbeat()
       live.become(state)
-      if (state.name === 'stopped' && state.code === TOKEN_ENDED) door.turnedAway()
+      if (state.name === 'stopped' && state.code === TOKEN_ENDED) door.tokenEnded()
     },
   }
 
@@ -99,7 +100,7 @@ function openShop(): Shop {
     }
   }
 
-  const socket = new LiveSocket(listener)
+  const socket = new LiveSocket(listener, dial)
   const door = openDoor(socket)
   const window_ = openWindow(socket)
   const ledger = openLedger(socket)

@@ -9,9 +9,14 @@ export class FakeWire implements Wire {
   onclose: WebSocket['onclose'] = null
   readonly sent: Sent[] = []
   closed = false
+  /** When set, `time` is answered at once, so that the heartbeat stays calm. */
+  serverClock: (() => number) | undefined
 
   send(data: string): void {
-    this.sent.push(JSON.parse(data) as Sent)
+    const frame = JSON.parse(data) as Sent
+    this.sent.push(frame)
+    if (frame.op === 'time' && this.serverClock)
+      this.answer('time', { t0: frame.t0, now: this.serverClock() })
   }
 
   close(): void {

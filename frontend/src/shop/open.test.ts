@@ -1,0 +1,214 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { useLive } from '../stores/live'
+import { useNotices } from '../stores/notices'
+import { useOrders } from '../stores/orders'
+import { usePresses } from '../stores/presses'
+import { useSales } from '../stores/sales'
+import { useSession } from '../stores/session'
+import { FakeWire } from '../testing/fakewire'
+import { order, sale, slot, welcome } from '../testing/samples'
+import { openShop, type Shop } from './open'
+
+const wires: FakeWire[] = []
+let shop: Shop
+
+/** What the guest endpoint answers, and what it was asked. */
+const guest = vi.fn<(init?: RequestInit) => { status: number; body: unknown }>()
+
+function tokenOf(user: string, expires: number): string {
+  const part = (value: object): string => btoa(JSON.stringify(value))
+  return `${part({})}.${part({ sub: user, exp: expires / 1000 })}.s`
+}
+
+function wire(): FakeWire {
+  const newest = wires.at(-1)
+  if (!newest) throw new Error('nobody dialled')
+  return newest
+}
+
+async function pass(ms = 0): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms)
+}
+
+/** Answers hello, watch and orders the way a server in the middle of a sale does. */
+async function goLive(over: Parameters<typeof welcome>[0] = {}): Promise<void> {
+  wire().open()
+  wire().answer('hello', welcome({ now: Date.now(), ...over }))
+  await pass()
+  const window = { opens_at: Date.now() - 60_000, closes_at: Date.now() + 3_600_000 }
+  wire().answer('watch', { slots: [slot(window)], sales: [sale(window)] })
+  if (wire().sent.some((frame) => frame.op === 'orders')) wire().answer('orders', { orders: [], more: false })
+  await pass()
+}
+
+function pendingEvent() {
+  const key = wires.flatMap((w) => w.sent).findLast((frame) => frame.op === 'buy')?.key
+  return { ev: 'order' as const, cursor: '1-6', key, order: order({ pay_by: Date.now() + 60_000 }) }
+}
+
+beforeEach(async () => {
+  vi.useFakeTimers()
+  localStorage.clear()
+  wires.length = 0
+  guest.mockReset()
+  guest.mockImplementation(() => ({
+    status: 200,
+    body: { access: tokenOf('7', Date.now() + 3_600_000), user: { id: '7', name: 'G' } },
+  }))
+  vi.stubGlobal('fetch', (_: string, init?: RequestInit) => {
+    const { status, body } = guest(init)
+    return Promise.resolve({ ok: status < 300, status, json: () => Promise.resolve(body) })
+  })
+  setActivePinia(createPinia())
+  shop = openShop(() => {
+    const fresh = new FakeWire()
+    fresh.serverClock = Date.now
+    wires.push(fresh)
+    return fresh
+  })
+  await pass()
+})
+
+afterEach(() => {
+  vi.clearAllTimers()
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+describe('buying', () => {
+  it('goes from press to place to order', async () => {
+    await goLive()
+    shop.buy('11', 1)
+    expect(usePresses().onSale('11')).toBeDefined()
+    await pass()
+    wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
+    await pass()
+    expect(usePresses().onSale('11')).toBeUndefined()
+    expect(useOrders().running).toMatchObject([{ id: '101', state: 'reserved', ticket: 20 }])
+    wire().say(pendingEvent())
+    expect(useOrders().running).toMatchObject([{ state: 'pending' }])
+    expect(useNotices().spoken).toContain('Kettle')
+  })
+
+  it('takes one press at a time: two quick ones are one buy', async () => {
+    await goLive()
+    shop.buy('11', 1)
+    shop.buy('11', 1)
+    await pass()
+    expect(wire().sent.filter((frame) => frame.op === 'buy')).toHaveLength(1)
+  })
+
+  it('repeats the same key on the next connection when the first breaks (P4)', async () => {
+    await goLive()
+    shop.buy('11', 2)
+    await pass()
+    const first = wire().last('buy')
+    wire().drop()
+    await pass(5_000)
+    await goLive()
+    await pass(1_000)
+    const { key, qty } = wire().last('buy')
+    expect({ key, qty }).toEqual({ key: first.key, qty: 2 })
+  })
+
+  it('does not buy again when the missed events tell the outcome (P6)', async () => {
+    await goLive()
+    shop.buy('11', 1)
+    await pass()
+    const missed = [pendingEvent()]
+    wire().drop()
+    await pass(5_000)
+    await goLive({ missed: missed as never })
+    await pass(2_000)
+    expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
+    expect(usePresses().open).toEqual([])
+    expect(useOrders().running).toMatchObject([{ id: '101', state: 'pending' }])
+  })
+
+  it('says why a buy was refused', async () => {
+    await goLive()
+    shop.buy('11', 1)
+    await pass()
+    wire().refuse('buy', 'sold_out')
+    await pass()
+    expect(usePresses().refusals.get('11')?.code).toBe('sold_out')
+    expect(useNotices().spoken).toMatch(/sold out/i)
+  })
+})
+
+describe('watching', () => {
+  it('follows ticks, and asks for everything again after a reconnect', async () => {
+    await goLive()
+    const line = { id: '11', stock: 3, held: 0, sold: 97, done: 97, rate: 2, watching: 9 }
+    wire().say({ ev: 'tick', now: Date.now(), sales: [line] })
+    expect(useSales().byId.get('11')?.stock).toBe(3)
+    wire().drop()
+    await pass(5_000)
+    wire().open()
+    wire().answer('hello', welcome({ now: Date.now() }))
+    await pass()
+    expect(wire().last('watch')).toMatchObject({ slot: '1' })
+  })
+})
+
+describe('signing in', () => {
+  it('introduces itself with the token and, after the first hello, with the cursor', async () => {
+    expect(guest).toHaveBeenCalledOnce()
+    await goLive()
+    expect(wire().last('hello').token).toBe(useSession().session?.access)
+    expect(wire().last('hello').cursor).toBeUndefined()
+    wire().drop()
+    await pass(5_000)
+    wire().open()
+    expect(wire().last('hello').cursor).toBe('1-5')
+  })
+
+  it('gets a new token before the old one ends, as the same user, without a reconnect', async () => {
+    await goLive()
+    const old = useSession().session?.access ?? ''
+    await pass(59 * 60_000)
+    expect(guest).toHaveBeenCalledTimes(2)
+    expect(guest.mock.lastCall?.[0]?.headers).toEqual({ Authorization: `Bearer ${old}` })
+    expect(wire().last('renew').token).not.toBe(old)
+    expect(wires).toHaveLength(1)
+  })
+
+  it('replaces a token that the server does not take', async () => {
+    wire().open()
+    wire().refuse('hello', 'unauthorized')
+    await pass(1_000)
+    expect(guest).toHaveBeenCalledTimes(2)
+    await goLive()
+    expect(useLive().ready).toBe(true)
+  })
+
+  it('comes back with a new token when the connection outlived the old one', async () => {
+    await goLive()
+    wire().say({ ev: 'bye', code: 4504, retry_ms: 0 })
+    wire().drop(4504)
+    await pass(1_000)
+    expect(wires.length).toBeGreaterThan(1)
+    await goLive()
+    expect(useLive().ready).toBe(true)
+  })
+
+  it('watches without a user when guests are not let in, and takes a pasted token', async () => {
+    useSession().drop()
+    guest.mockReturnValue({ status: 403, body: { error: { code: 'forbidden', message: 'off' } } })
+    shop.reconnect()
+    await pass()
+    expect(useSession().guestsOff).toBe(true)
+    wire().open()
+    wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    await pass()
+    expect(useLive().isLive).toBe(true)
+    expect(useLive().ready).toBe(false)
+    expect(shop.signIn('nonsense')).toBe(false)
+    expect(shop.signIn(tokenOf('9', Date.now() + 60_000))).toBe(true)
+    expect(useSession().user?.id).toBe('9')
+    wire().open()
+    expect(wire().last('hello').token).toBeDefined()
+  })
+})
