@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -34,6 +35,16 @@ type Rebuild struct {
 	Orders     OrderBook
 	Sales      SaleBook
 	Fulfiller  *Fulfiller
+
+	mu      sync.Mutex
+	checked map[int]bool // partitions of which every loaded sale was seen in Redis; Suspect takes one out
+}
+
+// Suspect has the next check look for every single sale of the partition, as the first one does.
+func (r *Rebuild) Suspect(partition int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.checked, partition)
 }
 
 // Run looks after all partitions until ctx ends.
@@ -101,8 +112,45 @@ func (r *Rebuild) needed(ctx context.Context, partition int) (why string, epoch 
 		why = fmt.Sprintf("Redis is at epoch %d, the database at %d", state.Epoch, epoch)
 	case state.Seq < seq:
 		why = fmt.Sprintf("Redis is at seq %d, the database has seen %d", state.Seq, seq)
+	default:
+		why, err = r.missing(ctx, partition)
 	}
-	return why, epoch, nil
+	return why, epoch, err
+}
+
+// missing says whether a sale that was loaded is not in Redis. It was there before it was marked as loaded, so
+// it was lost. Looked for at the first check and after a suspicion, not every time.
+func (r *Rebuild) missing(ctx context.Context, partition int) (why string, err error) {
+	r.mu.Lock()
+	checked := r.checked[partition]
+	r.mu.Unlock()
+	if checked {
+		return "", nil
+	}
+	sales, err := r.Sales.LoadedSales(ctx, partition)
+	if err != nil {
+		return "", fmt.Errorf("list loaded sales: %w", err)
+	}
+	refs := make([]SaleRef, len(sales))
+	for i := range sales {
+		refs[i] = sales[i].Ref()
+	}
+	counters, err := r.Ledger.Counters(ctx, refs)
+	if err != nil {
+		return "", fmt.Errorf("look for loaded sales: %w", err)
+	}
+	for i, c := range counters {
+		if !c.Loaded {
+			return fmt.Sprintf("sale %s was loaded and is not in Redis", sales[i].ID), nil
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.checked == nil {
+		r.checked = make(map[int]bool)
+	}
+	r.checked[partition] = true
+	return "", nil
 }
 
 func (r *Rebuild) rebuild(ctx context.Context, partition int, why string) (int64, error) {

@@ -70,6 +70,9 @@ func compose(c *Config, s *stores, lease *store.NodeLease, issuer *account.Issue
 	w.warmer = &app.Warmer{Catalogue: w.catalogue, Sales: s.db, Ledger: ledger, Clock: w.clock, OnLost: w.onLost}
 	w.told = &app.Told{Orders: s.db}
 	soldOut := &app.SoldOutFlags{Ledger: ledger}
+	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "stampede_soldout_turned_away_total", Help: "Buys answered sold_out by a flag of this node, without Redis.",
+	}, func() float64 { return float64(soldOut.Turned()) }))
 	w.pulse = &app.Pulse{
 		Node: nodeName(lease), Catalogue: w.catalogue, Ledger: ledger, Crowd: ledger, Audience: w.hub, SoldOut: soldOut, Clock: w.clock,
 	}
@@ -129,6 +132,7 @@ func (w *works) onStale(partition int) {
 // onLost hears of a sale that the database says was loaded and Redis does not have.
 func (w *works) onLost(partition int) {
 	slog.Error("Redis has lost a sale that was loaded; the partition needs a rebuild", "partition", partition)
+	w.rebuild.Suspect(partition)
 	w.onStale(partition)
 }
 

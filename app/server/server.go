@@ -70,35 +70,39 @@ type Server struct {
 
 // New checks what can be checked at once and takes the addresses, so that a taken port, a data folder in use or a bad
 // secret ends a start before it has begun. It starts nothing. Close it, also without Run.
-func New(c Config, o Options) (s *Server, err error) {
-	s = &Server{config: c, options: o, closing: make(chan struct{}), registry: newRegistry(o.Version)}
+func New(c Config, o Options) (*Server, error) {
+	s := &Server{config: c, options: o, closing: make(chan struct{}), registry: newRegistry(o.Version)}
 	s.release = sync.OnceValue(s.giveBack)
 	s.notYet("starting")
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.release())
-		}
-	}()
+	if err := s.take(); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	return s, nil
+}
+
+// take gets everything that only one process can have.
+func (s *Server) take() (err error) {
+	c := &s.config
 	if c.Embedded() {
 		if err := s.takeFolder(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if s.issuer, err = account.NewIssuer([]byte(s.config.JWTSecret), nil); err != nil {
-		return nil, fmt.Errorf("STAMPEDE_JWT_SECRET: %w", err)
+	if s.issuer, err = account.NewIssuer([]byte(c.JWTSecret), nil); err != nil {
+		return fmt.Errorf("STAMPEDE_JWT_SECRET: %w", err)
 	}
 	if s.listener, err = listen(c.Listen, "LISTEN"); err != nil {
-		return nil, err
+		return err
 	}
 	var metrics net.Listener
 	if c.MetricsListen != "off" {
 		if metrics, err = listen(c.MetricsListen, "METRICS_LISTEN"); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	s.front = api.NewFront(s.ready)
 	s.back = newBackDoor(metrics, s.registry, s.ready)
-	return s, nil
+	return nil
 }
 
 // takeFolder makes the data folder this server's own, and finds the signing key in it if none is configured.
