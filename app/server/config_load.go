@@ -80,7 +80,7 @@ func Load(environ []string) (Config, error) {
 	}
 	var c Config
 	err := env.ParseWithOptions(&c, env.Options{Environment: vars})
-	unreadable := parseProblems(err, known, &p)
+	unreadable := parseProblems(err, vars, known, &p)
 	// A variable that could not be read has its first complaint already; the others are still checked.
 	for _, found := range c.check() {
 		if !unreadable[found.Variable] {
@@ -145,7 +145,7 @@ func readSecretFiles(vars map[string]string, known map[string]field, p *problems
 }
 
 // parseProblems words the errors of the parser by variable and answers which variables they are about.
-func parseProblems(err error, known map[string]field, p *problems) map[string]bool {
+func parseProblems(err error, vars map[string]string, known map[string]field, p *problems) map[string]bool {
 	unreadable := make(map[string]bool)
 	var all env.AggregateError
 	if !errors.As(err, &all) {
@@ -160,22 +160,23 @@ func parseProblems(err error, known map[string]field, p *problems) map[string]bo
 		for name, f := range known {
 			if f.goName == parse.Name {
 				unreadable[prefix+name] = true
-				p.add(name, wordParseError(parse))
+				p.add(name, wordParseError(parse, vars[name]))
 			}
 		}
 	}
 	return unreadable
 }
 
-// wordParseError says what kind of value is wanted. Our own types say it themselves.
-func wordParseError(e env.ParseError) string {
+// wordParseError says what kind of value is wanted. Our own types say it themselves; secrets are texts, which
+// always parse, so no value that is shown here is one.
+func wordParseError(e env.ParseError, value string) string {
 	switch {
 	case e.Type == reflect.TypeFor[time.Duration]():
-		return "is not a duration: want a number with a unit, like 90s, 5m or 1h"
+		return "is " + quote(value) + ": want a number with a unit, like 90s, 5m or 1h"
 	case e.Type.Kind() == reflect.Int || e.Type.Kind() == reflect.Int64:
-		return "is not a whole number"
+		return "is " + quote(value) + ": want a whole number"
 	case e.Type.Kind() == reflect.Bool:
-		return "is neither true nor false"
+		return "is " + quote(value) + ": want true or false"
 	}
 	return e.Err.Error()
 }

@@ -1,0 +1,369 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// fasthttp keeps one clock for ever, and the cleaner of each server ends up to ten seconds after it.
+func TestMain(m *testing.M) {
+	apptest.Main(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+}
+
+// node is a running server and how to talk to it.
+type node struct {
+	t      *testing.T
+	server *Server
+	stop   context.CancelFunc
+	ended  chan error
+	token  string
+}
+
+// embedded is a configuration on embedded stores in the folder, with free ports.
+func embedded(t *testing.T, dir string, more ...string) Config {
+	t.Helper()
+	c, err := Load(append([]string{
+		"STAMPEDE_DATA=" + dir, "STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
+		"STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_PARTITIONS=2", "STAMPEDE_DRAIN_WITHIN=1s",
+	}, more...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// begin runs a server until the test ends or stops it.
+func begin(t *testing.T, c Config, o Options) *node {
+	t.Helper()
+	s, err := New(c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n := &node{t: t, server: s, stop: cancel, ended: make(chan error, 1)}
+	go func() { n.ended <- s.Run(ctx) }()
+	t.Cleanup(func() { n.end() })
+	return n
+}
+
+// end stops the server in order, once.
+func (n *node) end() {
+	n.t.Helper()
+	n.stop()
+	select {
+	case err, running := <-n.ended:
+		if running && err != nil {
+			n.t.Errorf("Run: %v", err)
+		}
+		if running {
+			close(n.ended)
+		}
+	case <-time.After(30 * time.Second):
+		n.t.Fatal("the server did not end")
+	}
+}
+
+func (n *node) ready() *node {
+	n.t.Helper()
+	apptest.Eventually(n.t, 20*time.Second, func() (bool, string) {
+		code, body := n.try("GET", "/readyz", nil)
+		return code == 200, body
+	})
+	return n
+}
+
+// try answers status 0 when nobody answered.
+func (n *node) try(method, path string, body any) (int, string) {
+	n.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	req, err := http.NewRequest(method, "http://"+n.server.Addr()+path, bytes.NewReader(text))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+n.token)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 35 * time.Second}
+	res, err := client.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return res.StatusCode, string(answer)
+}
+
+// ask wants status 200 and reads the answer.
+func ask[T any](n *node, method, path string, body any) T {
+	n.t.Helper()
+	code, text := n.try(method, path, body)
+	var answer T
+	if err := json.Unmarshal([]byte(text), &answer); code != 200 || err != nil {
+		n.t.Fatalf("%s %s: %d %s %v", method, path, code, text, err)
+	}
+	return answer
+}
+
+// enter logs in as a guest.
+func (n *node) enter() *node {
+	n.t.Helper()
+	n.token = ask[struct{ Access string }](n, "POST", "/api/v1/auth/guest", nil).Access
+	return n
+}
+
+type salesPage struct{ Sales []app.SaleView }
+
+// open answers the first sale that is open.
+func (n *node) open() app.SaleView {
+	n.t.Helper()
+	sales := ask[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales
+	if len(sales) == 0 {
+		n.t.Fatal("nothing is open")
+	}
+	return sales[0]
+}
+
+func (n *node) buy(sale app.ID, key string) app.Receipt {
+	n.t.Helper()
+	return ask[app.Receipt](n, "POST", "/api/v1/sales/"+sale.String()+"/buy", map[string]any{"qty": 1, "key": key})
+}
+
+// settled waits until the order has its row.
+func (n *node) settled(id app.ID) app.Order {
+	n.t.Helper()
+	var o app.Order
+	apptest.Eventually(n.t, 20*time.Second, func() (bool, string) {
+		o = ask[app.Order](n, "GET", "/api/v1/orders/"+id.String()+"?wait=5", nil)
+		return o.State != app.Reserved, string(o.State)
+	})
+	return o
+}
+
+// TestAWholeLife: a guest buys, gets an order, cancels it; the unit is back, the audit proves it; a restart on the same folder
+// makes Redis anew from the database and keeps people logged in (P1, P3).
+func TestAWholeLife(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := embedded(t, dir)
+	n := begin(t, c, Options{Rolling: true}).ready().enter()
+	sale := n.open()
+	kept := n.buy(sale.ID, "key-kept")
+	if o := n.settled(kept.Order); o.State != app.Pending || o.PayBy == 0 || o.ProductName != sale.Product.Name {
+		t.Errorf("order %+v", o)
+	}
+	if again := n.buy(sale.ID, "key-kept"); again.Order != kept.Order {
+		t.Errorf("the same key made another order: %v and %v", kept, again)
+	}
+	gone := n.buyOther(sale.ID)
+	if o := ask[struct{ State app.OrderState }](n, "POST", "/api/v1/orders/"+gone.String()+"/cancel", nil); o.State != app.Cancelled {
+		t.Errorf("cancelled order is %s", o.State)
+	}
+	n.proved(c)
+	n.end()
+
+	m := begin(t, c, Options{Rolling: true}).ready()
+	m.token = n.token
+	if o := ask[app.Order](m, "GET", "/api/v1/orders/"+kept.Order.String(), nil); o.State != app.Pending {
+		t.Errorf("after the restart the order is %s", o.State)
+	}
+	if again := m.buy(sale.ID, "key-kept"); again.Order != kept.Order {
+		t.Errorf("after the restart the same key made another order: %v", again)
+	}
+	view := ask[app.SaleView](m, "GET", "/api/v1/sales/"+sale.ID.String(), nil)
+	if view.Held != 1 || view.Stock != sale.Initial-1 {
+		t.Errorf("after the restart: stock %d, held %d of %d", view.Stock, view.Held, sale.Initial)
+	}
+	m.proved(c)
+}
+
+// buyOther buys from another sale than the one given.
+func (n *node) buyOther(not app.ID) app.ID {
+	n.t.Helper()
+	for _, s := range ask[salesPage](n, "GET", "/api/v1/sales?phase=open", nil).Sales {
+		if s.ID != not {
+			return n.buy(s.ID, "key-"+s.ID.String()).Order
+		}
+	}
+	n.t.Fatal("only one sale is open")
+	return 0
+}
+
+// proved audits every loaded sale with the tools that the command uses, beside the running server.
+func (n *node) proved(c Config) {
+	n.t.Helper()
+	tools, err := OpenTools(n.t.Context(), c)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer tools.Close()
+	audited := 0
+	err = tools.Audit(n.t.Context(), 0, func(r app.AuditReport) {
+		audited++
+		for _, failure := range r.Failures {
+			n.t.Errorf("sale %s: %s", r.Sale, failure)
+		}
+	})
+	if err != nil || audited == 0 {
+		n.t.Errorf("%d sales audited: %v", audited, err)
+	}
+}
+
+// TestDeadLetterTools: the commands reach the running server's Redis, and say so when there is none.
+func TestDeadLetterTools(t *testing.T) {
+	t.Parallel()
+	c := embedded(t, t.TempDir())
+	tools, err := OpenTools(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tools.Close()
+	if _, err := tools.DeadLetters(t.Context()); err == nil || !strings.Contains(err.Error(), "no server is running") {
+		t.Errorf("without a server: %v", err)
+	}
+	begin(t, c, Options{}).ready()
+	if letters, err := tools.DeadLetters(t.Context()); err != nil || len(letters) != 0 {
+		t.Errorf("got %v, %v", letters, err)
+	}
+	if err := tools.DropDead(t.Context(), "0-1-1"); err == nil || !strings.Contains(err.Error(), "no such dead letter") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWrongStartsAreExplained(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := embedded(t, dir)
+	first, err := New(c, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	for name, want := range map[string]struct {
+		config Config
+		says   string
+	}{
+		"folder in use":  {embedded(t, dir), "another server is using the data folder"},
+		"port in use":    {embedded(t, t.TempDir(), "STAMPEDE_LISTEN="+first.Addr()), "is in use: stop whoever has it, or choose another with STAMPEDE_LISTEN"},
+		"metrics in use": {embedded(t, t.TempDir(), "STAMPEDE_METRICS_LISTEN="+first.Addr()), "STAMPEDE_METRICS_LISTEN"},
+	} {
+		s, err := New(want.config, Options{})
+		if err == nil || !strings.Contains(err.Error(), want.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			s.Close()
+		}
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	second, err := New(c, Options{})
+	if err != nil {
+		t.Fatalf("after Close: %v", err)
+	}
+	second.Close()
+}
+
+// TestWaitsForStores: a node whose stores are not there yet listens, is not ready, says why, and can be stopped.
+func TestWaitsForStores(t *testing.T) {
+	t.Parallel()
+	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1", "STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:1)/shop",
+		"STAMPEDE_JWT_SECRET="+goodSecret)
+	n := begin(t, c, Options{})
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		code, body := n.try("GET", "/readyz", nil)
+		return code == 503 && strings.Contains(body, "waiting for"), body
+	})
+	if code, body := n.try("GET", "/healthz", nil); code != 200 {
+		t.Errorf("health: %d %s", code, body)
+	}
+	if code, body := n.try("GET", "/api/v1/time", nil); code != 503 || !strings.Contains(body, `"busy"`) {
+		t.Errorf("api: %d %s", code, body)
+	}
+	n.end()
+}
+
+// TestOnRealStores: schema demanded, weak settings refused, metrics served (P2).
+func TestOnRealStores(t *testing.T) {
+	t.Parallel()
+	dsn := apptest.MySQL(t)
+	real := func(redis string, more ...string) Config {
+		return embedded(t, t.TempDir(), append([]string{
+			"STAMPEDE_REDIS_URL=" + redis, "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" + goodSecret,
+		}, more...)...)
+	}
+	runs := func(c Config, o Options) error {
+		s, err := New(c, o)
+		if err != nil {
+			return err
+		}
+		return s.Run(t.Context())
+	}
+	durable := apptest.Redis(t)
+	if err := runs(real(durable), Options{}); err == nil || !strings.Contains(err.Error(), "stampede migrate up") {
+		t.Errorf("without a schema: %v", err)
+	}
+	weak := apptest.StartRedis(t, apptest.RedisOptions{})
+	if err := runs(real(weak.URL), Options{Migrate: true}); err == nil || !strings.Contains(err.Error(), "appendonly is no") {
+		t.Errorf("on a forgetful Redis: %v", err)
+	}
+	n := begin(t, real(durable), Options{Migrate: true, Rolling: true}).ready().enter()
+	if o := n.settled(n.buy(n.open().ID, "key-real").Order); o.State != app.Pending {
+		t.Errorf("order %+v", o)
+	}
+	res, err := http.Get(fmt.Sprintf("http://%s/metrics", n.server.back.listener.Addr()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(res.Body)
+	http.DefaultClient.CloseIdleConnections()
+	for _, name := range []string{"stampede_build", "stampede_stream_lag", "stampede_http_requests_total", "go_goroutines"} {
+		if !strings.Contains(string(text), name) {
+			t.Errorf("no metric %s", name)
+		}
+	}
+	if err := runs(real(durable, "STAMPEDE_PARTITIONS=3"), Options{}); err == nil || !strings.Contains(err.Error(), "STAMPEDE_PARTITIONS=2") {
+		t.Errorf("with other partitions: %v", err)
+	}
+}
+
+// TestRedisAway: in mid-run buys are told to come back, the node stays ready, and recovers by itself (I6).
+func TestRedisAway(t *testing.T) {
+	t.Parallel()
+	wire := apptest.NewProxy(t, apptest.Redis(t))
+	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+wire.URL, "STAMPEDE_MYSQL_DSN="+apptest.MySQL(t), "STAMPEDE_JWT_SECRET="+goodSecret)
+	n := begin(t, c, Options{Migrate: true, Rolling: true}).ready().enter()
+	sale := n.open()
+	n.buy(sale.ID, "key-before")
+	wire.Cut()
+	buy := map[string]any{"qty": 1, "key": "key-during"}
+	path := "/api/v1/sales/" + sale.ID.String() + "/buy"
+	code, body := n.try("POST", path, buy)
+	if code != 503 || !strings.Contains(body, `"busy"`) || !strings.Contains(body, "retry_ms") {
+		t.Errorf("without Redis: %d %s", code, body)
+	}
+	wire.Restore()
+	apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+		code, body = n.try("POST", path, buy)
+		return code == 200 || strings.Contains(body, "limit_reached"), body
+	})
+	n.proved(c)
+}
