@@ -90,15 +90,19 @@ func (g *Gate) join(w *waiter) error {
 	}
 	ln := g.lanes[w.buy.Sale]
 	if ln == nil {
-		ln = newLane(g, w.buy.Sale)
+		ln = &lane{sale: w.buy.Sale, wake: make(chan struct{}, 1)}
 		g.lanes[w.buy.Sale] = ln
-		g.wg.Go(ln.run)
 	}
 	if len(ln.queue) >= maxLane {
 		return errLaneFull
 	}
 	ln.queue = append(ln.queue, w)
-	ln.poke()
+	if ln.full() {
+		ln.flights++
+		g.wg.Go(newFlight(g, ln).run)
+	} else if len(ln.resting) > 0 {
+		ln.poke()
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,37 +19,30 @@ const (
 	callTimeout = 600 * time.Millisecond
 	// firstPause is the pause after a failed call; it doubles.
 	firstPause = 20 * time.Millisecond
+	// maxFlights is how many calls of one lane may be under way at once.
+	maxFlights = 2
+	// secondFlight is how many must have gathered for the second call.
+	secondFlight = 32
 	// maxRests is how often a buy waits for resting units before its caller is told.
 	maxRests = 4
 )
 
-// lane is the queue of one sale. Its life: made by the first buy, runs while anybody waits in it, leaves the gate's map
-// when nobody does. One call is under way at a time.
+// lane is the queue of one sale. Its life: made by the first buy, in the gate's map while anybody waits in it or is
+// under way, gone with the last. All of it is guarded by gate.mu.
 type lane struct {
-	gate *Gate
-	sale app.SaleRef
-	wake chan struct{} // a buy has come; only a lane that rests listens
-
-	queue []*waiter // guarded by gate.mu
-
-	// The rest belongs to the lane's goroutine and is reused from call to call.
-	resting   []*waiter
+	sale      app.SaleRef
+	queue     []*waiter
+	resting   []*waiter // told to rest; they go again, before the queue, at restUntil
 	restUntil time.Time
-	group     []*waiter
-	args      []any
-	epoch     int64
-	keys      [6]string
-	saleID    string
+	flights   int           // calls under way, and whoever waits for the rest to end
+	wake      chan struct{} // a buy has come; only a flight that waits listens
 }
 
-var lanes = sync.Pool{New: func() any { return &lane{wake: make(chan struct{}, 1)} }}
-
-func newLane(g *Gate, sale app.SaleRef) *lane {
-	ln := lanes.Get().(*lane)
-	ln.gate, ln.sale, ln.saleID = g, sale, sale.ID.String()
-	k := &g.ledger.parts[sale.Partition].keys
-	ln.keys = [6]string{k.meta, k.orders, k.waiting, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
-	return ln
+// full tells whether a buy that has just come should not wait for the next call to return: nobody is under way, or
+// enough have gathered for a call of their own. Two at once keep Redis busy while replies are being read, and
+// share its fsync; more would only make the groups smaller.
+func (ln *lane) full() bool {
+	return ln.flights == 0 || (ln.flights < maxFlights && len(ln.queue) >= secondFlight)
 }
 
 func (ln *lane) poke() {
@@ -58,35 +52,58 @@ func (ln *lane) poke() {
 	}
 }
 
-func (ln *lane) run() {
+// flight makes calls for a lane, one after the other, until nobody waits there. Its slices are reused from call to call
+// and, pooled, from lane to lane.
+type flight struct {
+	gate   *Gate
+	lane   *lane
+	group  []*waiter
+	args   []any
+	keys   [6]string
+	saleID string
+	epoch  int64
+}
+
+var flights = sync.Pool{New: func() any { return new(flight) }}
+
+func newFlight(g *Gate, ln *lane) *flight {
+	f := flights.Get().(*flight)
+	f.gate, f.lane, f.saleID = g, ln, ln.sale.ID.String()
+	k := &g.ledger.parts[ln.sale.Partition].keys
+	f.keys = [6]string{k.meta, k.orders, k.waiting, k.sale(ln.sale.ID), k.buyers(ln.sale.ID), k.open(ln.sale.ID)}
+	return f
+}
+
+func (f *flight) run() {
 	for {
-		more, rest := ln.take()
+		more, rest := f.take()
 		switch {
 		case !more:
+			flights.Put(f)
 			return
 		case rest > 0:
-			ln.sleep(rest)
+			f.sleep(rest)
 		default:
-			ln.decide()
+			f.decide()
 		}
 	}
 }
 
-// take fills the next group. With nobody to ask for, it either tells how long the resting ones still rest, or
-// ends the lane: more is false then, and the lane must not be touched again.
-func (ln *lane) take() (more bool, rest time.Duration) {
-	g := ln.gate
+// take fills the next group. With nobody to ask for, it tells how long the resting ones still rest, if no other
+// flight waits for that; else more is false and the flight is over, and with the last one the lane.
+func (f *flight) take() (more bool, rest time.Duration) {
+	g, ln := f.gate, f.lane
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	clear(ln.group)
-	ln.group = ln.group[:0]
+	clear(f.group)
+	f.group = f.group[:0]
 	if len(ln.resting) > 0 && (g.closed || !time.Now().Before(ln.restUntil)) {
 		ln.queue = append(ln.resting, ln.queue...)
 		ln.resting = nil
 	}
 	taken := 0
 	for _, w := range ln.queue {
-		if len(ln.group) == maxGroup {
+		if len(f.group) == maxGroup {
 			break
 		}
 		taken++
@@ -96,91 +113,89 @@ func (ln *lane) take() (more bool, rest time.Duration) {
 		case g.closed:
 			w.answer(app.Decision{}, errGateClosed)
 		default:
-			ln.group = append(ln.group, w)
+			f.group = append(f.group, w)
 		}
 	}
-	ln.queue = ln.queue[:copy(ln.queue, ln.queue[taken:])]
-	clear(ln.queue[len(ln.queue):cap(ln.queue)])
-	switch {
-	case len(ln.group) > 0 || len(ln.queue) > 0:
+	left := copy(ln.queue, ln.queue[taken:])
+	clear(ln.queue[left:])
+	ln.queue = ln.queue[:left]
+	if len(f.group) > 0 || left > 0 {
 		return true, 0
-	case len(ln.resting) > 0:
+	}
+	if len(ln.resting) > 0 && ln.flights == 1 {
 		return true, max(time.Until(ln.restUntil), time.Millisecond)
 	}
-	delete(g.lanes, ln.sale)
-	select {
-	case <-ln.wake:
-	default:
+	if ln.flights--; ln.flights == 0 {
+		delete(g.lanes, ln.sale)
 	}
-	lanes.Put(ln)
 	return false, 0
 }
 
-func (ln *lane) sleep(d time.Duration) {
+func (f *flight) sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-ln.wake:
-	case <-ln.gate.ctx.Done():
+	case <-f.lane.wake:
+	case <-f.gate.ctx.Done():
 	}
 }
 
 // decide runs the script for the group and answers everyone in it.
-func (ln *lane) decide() {
-	if len(ln.group) == 0 {
+func (f *flight) decide() {
+	if len(f.group) == 0 {
 		return
 	}
-	ln.fill()
-	reply, err := ln.insist()
+	f.fill()
+	reply, err := f.insist()
 	if err != nil {
-		ln.answerAll(app.Decision{}, fmt.Errorf("decide %d buys of sale %s: %w", len(ln.group), ln.saleID, err))
+		f.answerAll(app.Decision{}, fmt.Errorf("decide %d buys of sale %s: %w", len(f.group), f.saleID, err))
 		return
 	}
 	if code := integer(reply[0]); code != codeDone {
-		ln.turnAway(code)
+		f.turnAway(code)
 		return
 	}
-	if len(reply) != 2+4*len(ln.group) {
-		ln.answerAll(app.Decision{}, fmt.Errorf("%w: %d values for %d buys", app.ErrMoment, len(reply), len(ln.group)))
+	if len(reply) != 3+2*len(f.group) {
+		f.answerAll(app.Decision{}, fmt.Errorf("%w: %d values for %d buys", app.ErrMoment, len(reply), len(f.group)))
 		return
 	}
-	done := integer(reply[1])
-	for i, w := range ln.group {
-		r := reply[2+4*i : 6+4*i]
-		ln.answer(w, done, app.Verdict(integer(r[0])), integer(r[1]), integer(r[2]), text(r[3]))
+	d := app.Decision{Done: integer(reply[1]), Free: integer(reply[2])}
+	for i, w := range f.group {
+		d.Verdict = app.Verdict(integer(reply[3+2*i]))
+		f.answer(w, d, reply[4+2*i])
 	}
 }
 
 // fill lays out the arguments of reserve.lua. They point into the waiters, which stay where they are until answered.
-func (ln *lane) fill() {
-	ln.epoch = ln.gate.ledger.Epoch(ln.sale.Partition)
-	args := append(ln.args[:0], "evalsha", reserveScript.sha, len(ln.keys))
-	for i := range ln.keys {
-		args = append(args, ln.keys[i])
+func (f *flight) fill() {
+	f.epoch = f.gate.ledger.Epoch(f.lane.sale.Partition)
+	args := append(f.args[:0], "evalsha", reserveScript.sha, len(f.keys))
+	for i := range f.keys {
+		args = append(args, f.keys[i])
 	}
-	args = append(args, &ln.epoch, &ln.gate.ledger.backlog, &ln.saleID)
-	for _, w := range ln.group {
+	args = append(args, &f.epoch, &f.gate.ledger.backlog, &f.saleID)
+	for _, w := range f.group {
 		b := &w.buy
 		args = append(args, (*int64)(&b.Order), (*int64)(&b.User), &w.qty, &b.Key, &b.Hash, &b.Address)
 	}
-	ln.args = args
+	f.args = args
 }
 
 // insist repeats the same call until it is answered or the budget is used up: a lost reply does not tell whether
 // the buys were accepted, and the script finds those that were (I6).
-func (ln *lane) insist() ([]any, error) {
-	m := ln.gate.ledger.metrics
-	m.groupSize.Observe(float64(len(ln.group)))
+func (f *flight) insist() ([]any, error) {
+	m := f.gate.ledger.metrics
+	m.groupSize.Observe(float64(len(f.group)))
 	begin, pause := time.Now(), firstPause
 	for {
-		reply, err := ln.once()
+		reply, err := f.once()
 		if err == nil && len(reply) > 0 {
 			m.gateSeconds.Observe(time.Since(begin).Seconds())
 			return reply, nil
 		}
 		m.gateFaults.Inc()
-		if time.Since(begin)+pause >= callBudget || !ln.pause(pause) {
+		if time.Since(begin)+pause >= callBudget || !f.pause(pause) {
 			return nil, moment(err)
 		}
 		pause *= 2
@@ -188,45 +203,45 @@ func (ln *lane) insist() ([]any, error) {
 }
 
 // pause waits; false when the gate closes, so that closing does not take the whole budget.
-func (ln *lane) pause(d time.Duration) bool {
+func (f *flight) pause(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
-	case <-ln.gate.ctx.Done():
+	case <-f.gate.ctx.Done():
 		return false
 	}
 }
 
 // once makes the call. It does not end with the gate: whoever is in it was promised an answer.
-func (ln *lane) once() ([]any, error) {
+func (f *flight) once() ([]any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	ln.args[0], ln.args[1] = "evalsha", reserveScript.sha
-	reply, err := ln.process(ctx)
+	f.args[0], f.args[1] = "evalsha", reserveScript.sha
+	reply, err := f.process(ctx)
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		ln.args[0], ln.args[1] = "eval", reserveScript.text
-		reply, err = ln.process(ctx)
+		f.args[0], f.args[1] = "eval", reserveScript.text
+		reply, err = f.process(ctx)
 	}
 	return reply, err
 }
 
-func (ln *lane) process(ctx context.Context) ([]any, error) {
-	cmd := redis.NewCmd(ctx, ln.args...)
+func (f *flight) process(ctx context.Context) ([]any, error) {
+	cmd := redis.NewCmd(ctx, f.args...)
 	cmd.SetFirstKeyPos(3)
-	_ = ln.gate.ledger.client.Process(ctx, cmd) // the command keeps its error
+	_ = f.gate.ledger.client.Process(ctx, cmd) // the command keeps its error
 	return cmd.Slice()
 }
 
 // answer turns one verdict into a decision; a buy that met resting units waits here and goes again.
-func (ln *lane) answer(w *waiter, done int64, v app.Verdict, number, free int64, order string) {
-	d := app.Decision{Verdict: v, Order: w.buy.Order, Done: done, Free: free}
-	switch v {
+func (f *flight) answer(w *waiter, d app.Decision, value any) {
+	d.Order = w.buy.Order
+	switch d.Verdict {
 	case app.VerdictReserved:
-		d.Ticket = number
+		d.Ticket = integer(value)
 	case app.VerdictRepeated, app.VerdictOtherHash:
-		d.Ticket = number
+		ticket, order, _ := strings.Cut(text(value), ":")
 		first, err := app.ParseID(order)
 		if err != nil {
 			w.answer(app.Decision{}, fmt.Errorf("%w: stored order of key %s: %w", app.ErrMoment, w.buy.Key, err))
@@ -235,20 +250,23 @@ func (ln *lane) answer(w *waiter, done int64, v app.Verdict, number, free int64,
 		if first == w.buy.Order {
 			d.Verdict = app.VerdictReserved // this very call was repeated after a lost reply
 		}
-		d.Order = first
+		d.Order, d.Ticket = first, number(ticket)
 	case app.VerdictResting:
-		d.Retry = time.Duration(number) * time.Millisecond
+		d.Retry = time.Duration(integer(value)) * time.Millisecond
 		if w.rests < maxRests {
 			w.rests++
-			ln.rest(w, d.Retry)
+			f.rest(w, d.Retry)
 			return
 		}
 	}
-	ln.gate.ledger.metrics.verdict(d.Verdict).Inc()
+	f.gate.ledger.metrics.verdict(d.Verdict).Inc()
 	w.answer(d, nil)
 }
 
-func (ln *lane) rest(w *waiter, d time.Duration) {
+func (f *flight) rest(w *waiter, d time.Duration) {
+	f.gate.mu.Lock()
+	defer f.gate.mu.Unlock()
+	ln := f.lane
 	if until := time.Now().Add(d); len(ln.resting) == 0 || until.After(ln.restUntil) {
 		ln.restUntil = until
 	}
@@ -256,25 +274,25 @@ func (ln *lane) rest(w *waiter, d time.Duration) {
 }
 
 // turnAway answers a group whose whole call was turned away.
-func (ln *lane) turnAway(code int64) {
-	l := ln.gate.ledger
-	err := l.turnedAway(ln.sale.Partition, code)
+func (f *flight) turnAway(code int64) {
+	l := f.gate.ledger
+	err := l.turnedAway(f.lane.sale.Partition, code)
 	switch code {
 	case codeNotLoaded, codeRebuilding, codeEpoch:
-		ln.answerAll(app.Decision{Verdict: app.Verdict(code)}, nil)
+		f.answerAll(app.Decision{Verdict: app.Verdict(code)}, nil)
 	case codeAbsent:
-		ln.answerAll(app.Decision{Verdict: app.VerdictRebuild}, nil)
+		f.answerAll(app.Decision{Verdict: app.VerdictRebuild}, nil)
 	default:
-		ln.answerAll(app.Decision{}, err)
+		f.answerAll(app.Decision{}, err)
 	}
 }
 
-func (ln *lane) answerAll(d app.Decision, err error) {
-	for _, w := range ln.group {
+func (f *flight) answerAll(d app.Decision, err error) {
+	for _, w := range f.group {
 		decision := d
 		if err == nil {
 			decision.Order = w.buy.Order
-			ln.gate.ledger.metrics.verdict(d.Verdict).Inc()
+			f.gate.ledger.metrics.verdict(d.Verdict).Inc()
 		}
 		w.answer(decision, err)
 	}

@@ -5,18 +5,18 @@
 -- ARGV  1 epoch of the caller   2 backlog bound of the partition (reservations)   3 sale id
 --       then six per buy: order id, user id, quantity (units), key, content hash, address (JSON or '')
 --
--- Returns {code, done, then four per buy: verdict, number, free, order}
+-- Returns {code, done, free, then two per buy: verdict, value}
 --   code    0 decided. The whole call was turned away, and nothing follows: 12 sale absent or not armed,
 --           13 partition rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
 --           18 a quantity is not a positive whole number
 --   done    tickets of the sale that are settled
---   verdict 1 reserved     number = ticket            order = ''
---           2 repeated     number = ticket then       order = the order id then
---           3 same key with other content             order = the order id then
+--   free    units free after the last buy
+--   verdict 1 reserved                            value = ticket
+--           2 repeated                            value = 'ticket:order id' of then
+--           3 same key with other content         value = 'ticket:order id' of then
 --           4 not open     5 closed     6 paused     7 limit per buyer     8 cap per buyer
---           9 not enough units     10 backlog full
---          11 resting      number = milliseconds until the units may be sold
---   free    units free after this buy
+--           9 not enough units     10 backlog full                         value = 0
+--          11 resting                             value = milliseconds until the units may be sold
 --
 -- Sending the same call again is safe: whoever was accepted is found by his key (I6).
 
@@ -33,8 +33,11 @@ if meta[1] ~= ARGV[1] then return {14} end
 local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 'closes', 'limit', 'cap',
   'stock', 'held', 'tickets', 'done', 'paused', 'rest_until')
 if sale[1] ~= '1' then return {12} end
-for i = 6, #ARGV, 6 do
-  if not string.find(ARGV[i], '^[1-9]%d*$') then return {18} end
+local users, asked = {}, {}
+for i = 4, #ARGV, 6 do
+  local qty = tonumber(ARGV[i + 2])
+  if not qty or qty < 1 or qty % 1 ~= 0 then return {18} end
+  users[#users + 1], asked[#asked + 1] = ARGV[i + 1], qty
 end
 
 local time = redis.call('TIME')
@@ -46,8 +49,7 @@ local stock, held, tickets, done = tonumber(sale[8]), tonumber(sale[9]), tonumbe
 local paused, rest = sale[12] == '1', tonumber(sale[13]) - now
 
 -- 2. What the buyers have, read at once. A buyer may come twice in one call: fields follows the decisions.
-local users, fields = {}, {}
-for i = 5, #ARGV, 6 do users[#users + 1] = ARGV[i] end
+local fields = {}
 for i, field in ipairs(redis.call('HMGET', KEYS[5], unpack(users))) do fields[users[i]] = field end
 
 -- 3. The key comes before every refusal (I9, P4). Answers units, records and their number, and, when the key
@@ -58,7 +60,7 @@ local function lookup(user, key)
   local units, records = string.match(field, '^(%d+)|(.*)$')
   local count = 0
   for order, hash, ticket, k in string.gmatch(records, '([^:;]*):([^:;]*):([^:;]*):([^:;]*)') do
-    if k == key then return tonumber(units), records, count, order, hash, tonumber(ticket) end
+    if k == key then return tonumber(units), records, count, order, hash, ticket end
     count = count + 1
   end
   return tonumber(units), records, count
@@ -78,36 +80,36 @@ end
 
 -- 5. Decide one by one. An accepted buy becomes its stream entry at once; buyers, holds and lists of what waits
 --    are gathered and written together, which is what makes a group cheap.
-local reply, n = {0, done}, 2
+local reply = {0, done, stock}
 local changed, holds, items = {}, {}, {}
-for i = 4, #ARGV, 6 do
-  local order, user, qty, key, hash = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-  local units, records, count, first, content, ticket = lookup(user, key)
-  local verdict, number, before
+for b = 1, #users do
+  local i, user, units = 6 * b - 2, users[b], asked[b]
+  local order, qty, key, hash = ARGV[i], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  local had, records, count, first, content, ticket = lookup(user, key)
+  local verdict, value
   if first then
-    verdict, number, before = content == hash and 2 or 3, ticket, first
+    verdict, value = content == hash and 2 or 3, ticket .. ':' .. first
   else
-    local asked = tonumber(qty)
-    verdict, number = refusal(units, count, asked)
-    if not verdict then
-      stock, held, tickets = stock - asked, held + asked, tickets + 1
-      seq, waiting = seq + 1, waiting + 1
-      verdict, number = 1, tickets
-      local t, s = string.format('%d', tickets), string.format('%d', seq)
-      local id = redis.call('XADD', KEYS[2], '*', 'v', '1', 'epoch', ARGV[1], 'seq', s, 'sale', ARGV[3], 'order', order,
-        'user', user, 'qty', qty, 'price', price, 'version', version, 'ticket', t, 'hold', '1', 'key', key, 'hash', hash,
-        'addr', ARGV[i + 5])
-      if records ~= '' then records = records .. ';' end
-      fields[user] = string.format('%d|%s%s:%s:%s:%s', units + asked, records, order, hash, t, key)
-      changed[user] = true
-      holds[#holds + 1] = order
-      holds[#holds + 1] = '1:' .. user .. ':' .. qty
-      items[user] = items[user] and (items[user] .. ' ' .. id) or id
-    end
+    verdict, value = refusal(had, count, units)
   end
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = verdict, number, stock, before or ''
-  n = n + 4
+  if not verdict then
+    stock, held, tickets = stock - units, held + units, tickets + 1
+    seq, waiting = seq + 1, waiting + 1
+    verdict, value = 1, tickets
+    local t, s = string.format('%d', tickets), string.format('%d', seq)
+    local id = redis.call('XADD', KEYS[2], '*', 'v', '1', 'epoch', ARGV[1], 'seq', s, 'sale', ARGV[3], 'order', order,
+      'user', user, 'qty', qty, 'price', price, 'version', version, 'ticket', t, 'hold', '1', 'key', key, 'hash', hash,
+      'addr', ARGV[i + 5])
+    if records ~= '' then records = records .. ';' end
+    fields[user] = had + units .. '|' .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key
+    changed[user] = true
+    holds[#holds + 1] = order
+    holds[#holds + 1] = '1:' .. user .. ':' .. qty
+    items[user] = items[user] and (items[user] .. ' ' .. id) or id
+  end
+  reply[2 * b + 2], reply[2 * b + 3] = verdict, value
 end
+reply[3] = stock
 if #holds == 0 then return reply end
 
 -- 6. The rest of the writes, once for all buys.
