@@ -1,0 +1,179 @@
+package streams
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"stampede/app"
+)
+
+// model is what a sale should be, kept by the simplest means.
+type model struct {
+	stock, held, burnt, tickets int64
+	units                       map[app.ID]int64
+	keys                        map[string]modelBuy // user and key → what was accepted
+	accepted                    map[app.ID]int      // reservations per user
+	holds                       map[app.ID]app.OpenHold
+	everHeld                    []app.OpenHold // all orders, with the last hold they had
+}
+
+type modelBuy struct {
+	order  app.ID
+	ticket int64
+	hash   string
+}
+
+const (
+	modelLimit = 3
+	modelCap   = 4
+)
+
+// reserve is the rule of reserve.lua in an open sale without backlog bound.
+func (m *model) reserve(b app.Buy) app.Decision {
+	name := fmt.Sprintf("%d/%s", b.User, b.Key)
+	if first, ok := m.keys[name]; ok {
+		if first.hash != b.Hash {
+			return app.Decision{Verdict: app.VerdictOtherHash, Order: first.order, Ticket: first.ticket, Free: m.stock}
+		}
+		return app.Decision{Verdict: app.VerdictRepeated, Order: first.order, Ticket: first.ticket, Free: m.stock}
+	}
+	d := app.Decision{Order: b.Order, Free: m.stock}
+	switch qty := int64(b.Qty); {
+	case m.accepted[b.User] >= modelCap:
+		d.Verdict = app.VerdictCap
+	case m.units[b.User]+qty > modelLimit:
+		d.Verdict = app.VerdictLimit
+	case qty > m.stock:
+		d.Verdict = app.VerdictSoldOut
+	default:
+		m.tickets++
+		m.accepted[b.User]++
+		m.keys[name] = modelBuy{order: b.Order, ticket: m.tickets, hash: b.Hash}
+		m.hold(app.OpenHold{Order: b.Order, Hold: 1, User: b.User, Qty: b.Qty})
+		m.everHeld = append(m.everHeld, m.holds[b.Order])
+		d.Verdict, d.Ticket, d.Free = app.VerdictReserved, m.tickets, m.stock
+	}
+	return d
+}
+
+func (m *model) hold(h app.OpenHold) {
+	m.holds[h.Order] = h
+	m.stock -= int64(h.Qty)
+	m.held += int64(h.Qty)
+	m.units[h.User] += int64(h.Qty)
+}
+
+// giveBack is the rule of return.lua.
+func (m *model) giveBack(r app.Return) bool {
+	h, ok := m.holds[r.Order]
+	if !ok || h.Hold != r.Hold {
+		return false
+	}
+	delete(m.holds, r.Order)
+	m.held -= int64(h.Qty)
+	m.units[h.User] -= int64(h.Qty)
+	if r.Burn {
+		m.burnt += int64(h.Qty)
+	} else {
+		m.stock += int64(h.Qty)
+	}
+	return true
+}
+
+// takeAgain is the rule of hold.lua.
+func (m *model) takeAgain(h app.OpenHold) app.Verdict {
+	standing, open := m.holds[h.Order]
+	switch {
+	case open && standing.Hold == h.Hold:
+		return app.VerdictRepeated
+	case open && standing.Hold > h.Hold:
+		return app.VerdictOtherHash
+	case open:
+		standing.Hold = h.Hold
+		m.holds[h.Order] = standing
+		return app.VerdictReserved
+	case m.units[h.User]+int64(h.Qty) > modelLimit:
+		return app.VerdictLimit
+	case int64(h.Qty) > m.stock:
+		return app.VerdictSoldOut
+	}
+	m.hold(h)
+	return app.VerdictReserved
+}
+
+// P1, P4, I3: whatever happens in whatever order, the scripts do what the model says.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	g := f.gate(f.ledger)
+	rapid.Check(t, func(rt *rapid.T) {
+		stock := rapid.Int64Range(1, 12).Draw(rt, "stock")
+		s := f.openSale(stock, func(s *app.Sale) { s.Limit, s.Cap = modelLimit, modelCap })
+		m := &model{
+			stock: stock, units: make(map[app.ID]int64), keys: make(map[string]modelBuy),
+			accepted: make(map[app.ID]int), holds: make(map[app.ID]app.OpenHold),
+		}
+		someHold := func(rt *rapid.T) app.OpenHold {
+			h := rapid.SampledFrom(m.everHeld).Draw(rt, "order")
+			h.Hold = rapid.Int64Range(1, 4).Draw(rt, "hold")
+			return h
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"reserve": func(rt *rapid.T) {
+				b := buyOf(s, app.ID(rapid.IntRange(1, 4).Draw(rt, "user")), rapid.IntRange(1, 4).Draw(rt, "qty"),
+					fmt.Sprintf("key-%04d", rapid.IntRange(1, 6).Draw(rt, "key")))
+				got, err := g.Reserve(f.ctx, b)
+				if want := m.reserve(b); err != nil || got != want {
+					rt.Fatalf("buy %+v: %+v, want %+v, %v", b, got, want, err)
+				}
+			},
+			"return": func(rt *rapid.T) {
+				if len(m.everHeld) == 0 {
+					rt.Skip("nothing was ever reserved")
+				}
+				h := someHold(rt)
+				r := app.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, Burn: rapid.Bool().Draw(rt, "burn")}
+				got, err := f.ledger.Return(f.ctx, []app.Return{r, r})
+				if want := m.giveBack(r); err != nil || got[0] != want || got[1] {
+					rt.Fatalf("return %+v: %v, want %v once, %v", r, got, want, err)
+				}
+				// Resting is timed, and has its own test.
+				if err := f.client.HSet(f.ctx, f.ledger.parts[1].keys.sale(s.ID), "rest_until", 0).Err(); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"hold": func(rt *rapid.T) {
+				if len(m.everHeld) == 0 {
+					rt.Skip("nothing was ever reserved")
+				}
+				h := someHold(rt)
+				got, err := f.ledger.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: h.Order, User: h.User, Hold: h.Hold, Qty: h.Qty})
+				if want := m.takeAgain(h); err != nil || got != want {
+					rt.Fatalf("hold %+v: %d, want %d, %v", h, got, want, err)
+				}
+			},
+			"": func(rt *rapid.T) { m.compare(rt, f.audit(s)) },
+		})
+	})
+}
+
+func (m *model) compare(rt *rapid.T, a app.SaleAudit) {
+	if a.Stock != m.stock || a.Held != m.held || a.Burnt != m.burnt || a.Withdrawn != m.burnt || a.Tickets != m.tickets {
+		rt.Fatalf("%+v burnt %d, the model has stock %d held %d burnt %d tickets %d", a.Counters, a.Burnt, m.stock, m.held, m.burnt, m.tickets)
+	}
+	if len(a.Holds) != len(m.holds) {
+		rt.Fatalf("%d holds, the model has %d", len(a.Holds), len(m.holds))
+	}
+	for _, h := range a.Holds {
+		if m.holds[h.Order] != h {
+			rt.Fatalf("hold %+v, the model has %+v", h, m.holds[h.Order])
+		}
+	}
+	for user, units := range a.Units {
+		if m.units[user] != units {
+			rt.Fatalf("user %d has %d units, the model says %d", user, units, m.units[user])
+		}
+	}
+}
