@@ -11,8 +11,10 @@ var built embed.FS
 
 // Dist is the built page, with index.html at its root; false when the binary was made without building
 // the page first, so that only the placeholder is there.
-func Dist() (fs.FS, bool) {
-	page, err := fs.Sub(built, "dist")
+func Dist() (fs.FS, bool) { return pageIn(built) }
+
+func pageIn(folder fs.FS) (fs.FS, bool) {
+	page, err := fs.Sub(folder, "dist")
 	if err != nil {
 		return nil, false
 	}

@@ -6,7 +6,8 @@ import { refuse, StandInShop } from './shop.mjs'
 
 const dist = new URL('../../dist/', import.meta.url).pathname
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
-const policy = "default-src 'self'; connect-src 'self' ws: wss:"
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'none'; connect-src 'self' ws: wss:"
 
 /**
  * A server that stands in for the real one in states that are hard to bring about there. It serves the built
