@@ -30,7 +30,7 @@ type Config struct {
 	BuyRate    int    `env:"BUY_RATE" envDefault:"100" does:"HTTP buys per second and client address; 0: no limit"`
 	MaxConns   int    `env:"MAX_CONNS" envDefault:"50000" does:"sockets of this node"`
 	UserConns  int    `env:"MAX_CONNS_PER_USER" envDefault:"10" does:"sockets of one user on this node"`
-	AddrConns  int    `env:"MAX_CONNS_PER_IP" envDefault:"1000" does:"sockets of one client address on this node; an office shares one"`
+	AddrConns  int    `env:"MAX_CONNS_PER_IP" envDefault:"1000" does:"connections of one client address to this node; an office shares one"`
 
 	// The shop.
 	Roles      Roles         `env:"ROLES" envDefault:"api,worker,sweeper" does:"what this node does"`

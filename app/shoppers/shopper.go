@@ -118,26 +118,12 @@ func (s *shopper) watch() error {
 func (s *shopper) hear(f frame) (opened bool, err error) {
 	switch {
 	case f.ID == s.watches && f.OK != nil:
-		var view struct {
-			Sales []sale `json:"sales"`
-		}
-		if err := json.Unmarshal(f.OK, &view); err != nil {
-			return false, fmt.Errorf("read the sales: %w", err)
-		}
-		clear(s.sales)
-		for _, one := range view.Sales {
-			s.sales[one.ID] = one
-		}
+		return false, s.see(f.OK)
 	case f.Error != nil && f.Error.Code == app.Unauthorized:
 		s.token = ""
 		return false, f.Error
 	case f.Event == "tick":
-		for _, news := range f.Sales {
-			if one, ok := s.sales[news.ID]; ok {
-				one.Stock = news.Stock
-				s.sales[news.ID] = one
-			}
-		}
+		return false, s.tick(f.Sales)
 	case f.Event == "sale" && f.Sale != nil:
 		if _, ok := s.sales[f.Sale.ID]; ok {
 			s.sales[f.Sale.ID] = *f.Sale
@@ -150,6 +136,36 @@ func (s *shopper) hear(f frame) (opened bool, err error) {
 		}
 	}
 	return false, nil
+}
+
+// see takes in a snapshot of the slot.
+func (s *shopper) see(snapshot json.RawMessage) error {
+	var view struct {
+		Sales []sale `json:"sales"`
+	}
+	if err := json.Unmarshal(snapshot, &view); err != nil {
+		return fmt.Errorf("read the sales: %w", err)
+	}
+	clear(s.sales)
+	for _, one := range view.Sales {
+		s.sales[one.ID] = one
+	}
+	return nil
+}
+
+// tick takes in new numbers of sales that are being watched.
+func (s *shopper) tick(numbers json.RawMessage) error {
+	var news []sale
+	if err := json.Unmarshal(numbers, &news); err != nil {
+		return fmt.Errorf("read a tick: %w", err)
+	}
+	for _, n := range news {
+		if one, ok := s.sales[n.ID]; ok {
+			one.Stock = n.Stock
+			s.sales[n.ID] = one
+		}
+	}
+	return nil
 }
 
 // move cancels what is regretted by now, else buys something that is there.

@@ -27,11 +27,11 @@ type frame struct {
 	OK    json.RawMessage `json:"ok"`
 	Error *app.Error      `json:"error"`
 
-	Event string     `json:"ev"`
-	Sales []sale     `json:"sales"`
-	Sale  *sale      `json:"sale"`
-	Order *app.Order `json:"order"`
-	Phase app.Phase  `json:"phase"`
+	Event string          `json:"ev"`
+	Sales json.RawMessage `json:"sales"` // of a tick: a list; of a slot: how many
+	Sale  *sale           `json:"sale"`
+	Order *app.Order      `json:"order"`
+	Phase app.Phase       `json:"phase"`
 }
 
 // sale is what a shopper looks at.
