@@ -66,6 +66,9 @@ func (t *Till) Buy(ctx context.Context, user ID, req BuyRequest) (Receipt, error
 		return Receipt{}, notOpen(wait)
 	}
 	if t.SoldOut.TurnsAway(sale.ID, user) {
+		if t.Clock.Now() >= sale.ClosesAt {
+			return Receipt{}, Fail(Closed, "the sale is closed")
+		}
 		return Receipt{}, Fail(SoldOut, "sold out")
 	}
 	buy, err := t.prepare(sale, user, req)

@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// P2, P3: the server is killed under load, again and again. Every answered reservation becomes an order (or was refused
+// with a reason), every repeated key finds its order, nothing is sold twice.
+func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
+	s := newShop(t)
+	sale := s.open(3000, 20)
+	var mu sync.Mutex
+	answered := make(map[app.ID]string) // order → key
+	for life := range 3 {
+		n := s.start()
+		clients := crowd(t, 100, n)
+		var wg sync.WaitGroup
+		var sold sync.WaitGroup
+		sold.Add(300)
+		var once [300]sync.Once
+		count := 0
+		for user, c := range clients {
+			wg.Go(func() {
+				for i := range 10 {
+					key := fmt.Sprintf("life%d-%d-%d", life, user, i)
+					r, err := c.buy(sale.ID, 1, key)
+					if errors.Is(err, errGone) {
+						return
+					}
+					if err != nil {
+						continue // busy while dying: unknown, and not answered
+					}
+					mu.Lock()
+					answered[r.Order] = key
+					if count < len(once) {
+						once[count].Do(sold.Done)
+					}
+					count++
+					mu.Unlock()
+				}
+			})
+		}
+		sold.Wait()
+		n.kill() // in the middle of the rest
+		wg.Wait()
+	}
+	last := s.start()
+	s.drained(sale, 60*time.Second)
+	states := map[string]int64{}
+	for order, key := range answered {
+		var state, rowKey string
+		err := s.db.QueryRowContext(apptest.Context(t), "SELECT state, COALESCE(idem_key, '') FROM orders WHERE id = ?", order).Scan(&state, &rowKey)
+		if err != nil {
+			t.Fatalf("P2: order %s was answered and has no row: %v", order, err)
+		}
+		if rowKey != key {
+			t.Errorf("order %s has key %q, want %q", order, rowKey, key)
+		}
+		states[state]++
+	}
+	if states["pending"] != int64(len(answered)) {
+		t.Errorf("states of %d answered reservations: %v", len(answered), states)
+	}
+	t.Logf("%d reservations answered over three lives, states %v", len(answered), states)
+	s.audit(sale)
+	if letters := s.deadLetters(); len(letters) != 0 {
+		t.Errorf("%d dead letters, first %+v", len(letters), letters[0])
+	}
+	if code := last.stop(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM", code)
+	}
+}
+
+// I8, I7: Redis loses everything while nothing runs. The next start rebuilds it from the database: same orders, same
+// keys, same stock, and what was held can still be cancelled.
+func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(10, 2)
+	first := s.start()
+	user := newID()
+	c, _ := login(t, first, user, "")
+	r, err := c.buyUntilKnown(sale.ID, 2, "before-loss")
+	s.must(err)
+	s.drained(sale, 10*time.Second)
+	if code := first.stop(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	s.must(s.redis.FlushDB(apptest.Context(t)).Err())
+
+	second := s.start()
+	if n := s.counter(sale, "stock"); n != 8 {
+		t.Fatalf("stock %d after the rebuild, want 8", n)
+	}
+	c, _ = login(t, second, user, "")
+	again, err := c.buyUntilKnown(sale.ID, 2, "before-loss")
+	if err != nil || again.Order != r.Order || again.State != app.Pending {
+		t.Fatalf("P4 after a rebuild: %+v, %v; want order %s pending", again, err, r.Order)
+	}
+	c.fails(app.LimitReached, map[string]any{"op": "buy", "sale": sale.ID, "qty": 1, "key": "over-limit"})
+	c.must(map[string]any{"op": "cancel", "order": r.Order}, nil)
+	if n := s.counter(sale, "stock"); n != 10 {
+		t.Errorf("stock %d after the cancellation, want 10", n)
+	}
+	_, err = c.buyUntilKnown(sale.ID, 2, "after-loss")
+	s.must(err)
+	s.drained(sale, 10*time.Second)
+	s.audit(sale)
+}
+
+// I8: Redis comes back from an older copy: an order that the copy does not know must not be sold twice, and one
+// that only the copy's stream has is written.
+func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(10, 5)
+	n := s.start()
+	c, _ := login(t, n, newID(), "")
+	_, err := c.buyUntilKnown(sale.ID, 1, "in-the-copy")
+	s.must(err)
+	s.drained(sale, 10*time.Second)
+	copied := s.dump(sale)
+	_, err = c.buyUntilKnown(sale.ID, 1, "not-in-the-copy")
+	s.must(err)
+	s.drained(sale, 10*time.Second)
+	n.stop()
+	s.restore(copied)
+
+	s.start()
+	if left := s.counter(sale, "stock"); left != 8 {
+		t.Fatalf("stock %d after the rebuild from an older copy, want 8", left)
+	}
+	s.audit(sale)
+}
+
+// dump copies every key of the sale's partition.
+func (s *shop) dump(sale app.Sale) map[string]string {
+	s.t.Helper()
+	ctx := apptest.Context(s.t)
+	keys, err := s.redis.Keys(ctx, fmt.Sprintf("stampede:{%d}:*", sale.Partition)).Result()
+	s.must(err)
+	copied := make(map[string]string, len(keys))
+	for _, key := range keys {
+		copied[key], err = s.redis.Dump(ctx, key).Result()
+		s.must(err)
+	}
+	return copied
+}
+
+func (s *shop) restore(copied map[string]string) {
+	s.t.Helper()
+	ctx := apptest.Context(s.t)
+	for key, value := range copied {
+		s.must(s.redis.RestoreReplace(ctx, key, 0, value).Err())
+	}
+}

@@ -1,0 +1,105 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// P6: two devices of one user on two nodes hear everything; one that was away hears what it missed, once.
+func TestTwoDevicesOnTwoNodesHearEverything(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(50, 20)
+	a, b := s.start(), s.start()
+	user := newID()
+	phone, _ := login(t, a, user, "")
+	laptop, _ := login(t, b, user, "")
+	first, err := phone.buyUntilKnown(sale.ID, 1, "first-buy")
+	s.must(err)
+	for name, c := range map[string]*client{"phone": phone, "laptop": laptop} {
+		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+			return c.heard(first.Order, app.Pending), name + " did not hear of the order"
+		})
+	}
+
+	// The laptop goes away; things happen; it comes back with its cursor.
+	laptop.must(map[string]any{"op": "seen", "cursor": laptop.lastCursor()}, nil)
+	cursor := laptop.lastCursor()
+	laptop.close()
+	phone.must(map[string]any{"op": "cancel", "order": first.Order}, nil)
+	second, err := phone.buyUntilKnown(sale.ID, 1, "second-buy")
+	s.must(err)
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		return phone.heard(second.Order, app.Pending) && phone.heard(first.Order, app.Cancelled), "phone is behind"
+	})
+	laptop, h := login(t, b, user, cursor)
+	if h.Reset {
+		t.Fatal("reset, though the log has everything since the cursor")
+	}
+	missed := map[string]int{}
+	for _, e := range h.Missed {
+		missed[fmt.Sprintf("%s %s", e.Order.ID, e.Order.State)]++
+	}
+	for _, want := range []string{first.Order.String() + " cancelled", second.Order.String() + " pending"} {
+		if missed[want] != 1 {
+			t.Errorf("missed[] has %q %d times, want once: %v", want, missed[want], missed)
+		}
+	}
+	if len(h.Missed) != 2 {
+		t.Errorf("missed[] has %d events, want 2: %v", len(h.Missed), missed)
+	}
+
+	// A cursor that the log no longer knows is told so, and gets everything by `orders`.
+	s.must(s.redis.Del(apptest.Context(t), s.logKey(user)).Err())
+	laptop.close()
+	laptop, h = login(t, b, user, cursor)
+	if !h.Reset {
+		t.Error("the log is gone: want reset")
+	}
+	var page struct{ Orders []app.Order }
+	laptop.must(map[string]any{"op": "orders"}, &page)
+	if len(page.Orders) != 2 {
+		t.Errorf("orders answers %d orders, want 2", len(page.Orders))
+	}
+}
+
+// logKey finds the personal log of a user.
+func (s *shop) logKey(user app.ID) string {
+	s.t.Helper()
+	keys, err := s.redis.Keys(apptest.Context(s.t), "stampede:{u*}:log:"+user.String()).Result()
+	s.must(err)
+	if len(keys) != 1 {
+		s.t.Fatalf("logs of user %s: %v", user, keys)
+	}
+	return keys[0]
+}
+
+// Live: watchers on both nodes see the stock move by ticks, and the place of a waiting buyer ends with the order event.
+func TestWatchersSeeTheStockMove(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(30, 30)
+	a, b := s.start(), s.start()
+	viewer := dial(t, b)
+	viewer.must(map[string]any{"op": "hello"}, nil)
+	var view struct {
+		Slots []app.Slot
+		Sales []app.SaleView
+	}
+	viewer.must(map[string]any{"op": "watch"}, &view)
+	if len(view.Slots) != 1 || len(view.Sales) != 1 || view.Sales[0].Stock != 30 || view.Sales[0].Phase != app.Open {
+		t.Fatalf("watch answered %+v", view)
+	}
+	buyer, _ := login(t, a, newID(), "")
+	_, err := buyer.buyUntilKnown(sale.ID, 7, "seven-units")
+	s.must(err)
+	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+		stock, held := viewer.lastTick(sale.ID)
+		return stock == 23 && held == 7, fmt.Sprintf("the last tick said stock %d, held %d", stock, held)
+	})
+	viewer.fails(app.Unauthorized, map[string]any{"op": "buy", "sale": sale.ID, "qty": 1, "key": "anonymous-1"})
+}
