@@ -1,0 +1,83 @@
+package realtime
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"stampede/app"
+)
+
+func TestUnreadableIDs(t *testing.T) {
+	t.Parallel()
+	for _, frame := range []string{
+		``, `null`, `5`, `"x"`, `[]`, `{}`, `{"op":"time"}`, `{"id":null,"op":"time"}`, `{"id":"1","op":"time"}`,
+		`{"id":1.5,"op":"time"}`, `{"id":1e2,"op":"time"}`, `{"id":-1,"op":"time"}`, `{"id":9223372036854775808,"op":"time"}`,
+		`{"id":1,"op":"time"} {"id":2}`, `{"id":1,"op":"time"`, "{\"id\":1,\"op\":\"\xff\"}",
+	} {
+		if r, err := decode([]byte(frame)); err == nil || !r.unreadable || r.id != 0 || err.Code != app.BadRequest {
+			t.Errorf("%s: id %d, %v", frame, r.id, err)
+		}
+	}
+}
+
+func TestQuantities(t *testing.T) {
+	t.Parallel()
+	for qty, want := range map[string]int{
+		`1`: 1, `2147483647`: math.MaxInt32, `2147483648`: math.MaxInt32, `99999999999999999999999`: math.MaxInt32,
+		`0`: 0, `-1`: 0, `-99999999999999999999999`: 0, `1.0`: 0, `1e1`: 0, `"1"`: 0, `null`: 0, `true`: 0, `[1]`: 0,
+	} {
+		r, err := decode([]byte(`{"id":1,` + buying(qty) + `}`))
+		if err != nil {
+			t.Fatalf("%s: %v", qty, err)
+		}
+		buy, err := r.buyRequest()
+		if want == 0 && (err == nil || err.Code != app.BadRequest || !strings.Contains(err.Message, "qty")) {
+			t.Errorf("qty %s: %v, %v", qty, buy, err)
+		}
+		if want != 0 && (err != nil || buy.Qty != want) {
+			t.Errorf("qty %s: %d, %v, want %d", qty, buy.Qty, err, want)
+		}
+	}
+}
+
+// Whatever comes, decoding and reading every field neither panics nor lets anything wrong through.
+func FuzzDecode(f *testing.F) {
+	for _, frame := range goldenFrames(f, "client") {
+		f.Add(frame)
+	}
+	f.Add([]byte(`{"id":1,"op":"buy","sale":"1","qty":1e400,"key":5,"address":[]}`))
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		r, err := decode(frame)
+		if r.unreadable && (err == nil || r.id != 0) {
+			t.Fatalf("unreadable, but id %d and %v", r.id, err)
+		}
+		if r.id < 0 {
+			t.Fatalf("id %d", r.id)
+		}
+		if buy, err := r.buyRequest(); err == nil && (buy.Qty < 1 || buy.Sale <= 0) {
+			t.Fatalf("accepted %+v", buy)
+		}
+		if q, err := r.ordersQuery(); err == nil && (q.Limit < 1 || q.Limit > maxOrders) {
+			t.Fatalf("accepted %+v", q)
+		}
+		if ids, err := idList("sales", r.Sales); err == nil && len(ids) > maxWatchedSales {
+			t.Fatalf("accepted %d sales", len(ids))
+		}
+		if t0, err := r.roundTrip(); err == nil {
+			encode(roundTrip{T0: t0})
+		}
+	})
+}
+
+func FuzzHints(f *testing.F) {
+	f.Add("7 5-1 {\"ev\":\"order\",\"key\":\"\"}\n8 5-2 {}")
+	f.Fuzz(func(t *testing.T, message string) {
+		for _, h := range parseHints(message) {
+			if h.user <= 0 || h.cursor.Epoch <= 0 {
+				t.Fatalf("accepted %+v", h)
+			}
+			withCursor(h.event, h.cursor)
+		}
+	})
+}

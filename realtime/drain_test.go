@@ -1,0 +1,102 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
+)
+
+// Rolling restart: everybody is told when to come back, at different instants, and nobody new comes in.
+func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	peers := make([]*peer, 20)
+	for i := range peers {
+		peers[i] = n.dial(t)
+		peers[i].hello(0, "")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := n.hub.Drain(ctx, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	pauses := make(map[int64]bool)
+	for _, p := range peers {
+		p.awaitClose(CloseDrain)
+		pause := p.all("bye")[0].Retry
+		pauses[pause] = true
+		if pause < retrySoonest.Milliseconds() || pause > longestPause.Milliseconds() {
+			t.Errorf("asked to come back after %d ms", pause)
+		}
+	}
+	if len(pauses) < 10 {
+		t.Errorf("only %d different pauses", len(pauses))
+	}
+	n.refused(t, Subprotocol, http.StatusServiceUnavailable)
+}
+
+// What was queued before the drain is still delivered, in front of bye.
+func TestDrainDeliversWhatIsQueued(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	p := n.dial(t)
+	p.hello(7, "")
+	n.awaitEar()
+	n.log.mustTell(t, event(7, 100, 1))
+	p.awaitEvents("order", 1)
+	c := n.hub.everybody()[0]
+	c.send([]byte(`{"ev":"future"}`))
+	c.depart(CloseDrain)
+	p.awaitClose(CloseDrain)
+	if len(p.all("future")) != 1 {
+		t.Error("a queued frame was dropped")
+	}
+}
+
+// A peer that does not answer the close frame cannot hold up the drain for longer than its context.
+func TestDrainEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	conn, _ := n.rawHandshake(t, masked(`{"id":1,"op":"hello"}`))
+	n.awaitClients(1)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := n.hub.Drain(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("drain ended with %v", err)
+	}
+	conn.Close()
+}
+
+// refused opens a handshake that must be answered with the status.
+func (n *node) refused(t *testing.T, subprotocol string, want int) {
+	t.Helper()
+	d := websocket.Dialer{Subprotocols: []string{subprotocol}, HandshakeTimeout: 10 * time.Second}
+	conn, resp, err := d.Dial("ws://"+n.addr+"/ws", nil)
+	if err == nil {
+		conn.Close()
+		t.Fatalf("the handshake was accepted, want %d", want)
+	}
+	if resp == nil || resp.StatusCode != want {
+		t.Errorf("answered %v (%v), want %d", resp, err, want)
+	}
+}
+
+func TestHandshakesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.MaxClients = 1 })
+	n.refused(t, "chat.v2", http.StatusBadRequest)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get("http://" + n.addr + "/ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusUpgradeRequired {
+		t.Errorf("a plain request was answered %s", resp.Status)
+	}
+	n.dial(t).hello(0, "")
+	n.refused(t, Subprotocol, http.StatusServiceUnavailable)
+}

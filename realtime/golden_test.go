@@ -1,0 +1,308 @@
+package realtime
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+)
+
+// golden is one frame of testdata/protocol. The page's tests read the same files.
+type golden struct {
+	Name      string          `json:"name"`
+	Direction string          `json:"direction"`
+	Frame     json.RawMessage `json:"frame"`
+}
+
+// goldenFrames reads all frames of a direction, by `file/name`.
+func goldenFrames(t testing.TB, direction string) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob("testdata/protocol/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden frames: %v", err)
+	}
+	frames := make(map[string][]byte)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []golden
+		if err := json.Unmarshal(text, &list); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, g := range list {
+			if g.Direction != direction {
+				continue
+			}
+			name := strings.TrimSuffix(filepath.Base(file), ".json") + "/" + g.Name
+			if frames[name] != nil {
+				t.Errorf("%s is there twice", name)
+			}
+			var frame bytes.Buffer
+			if err := json.Compact(&frame, g.Frame); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			frames[name] = frame.Bytes()
+		}
+	}
+	return frames
+}
+
+const (
+	goldNow    = app.Millis(1795222800000)
+	goldSlot   = app.ID(7301444403200000001)
+	goldSale   = app.ID(7301444403200000101)
+	goldSale2  = app.ID(7301444403200000102)
+	goldOrder  = app.ID(7301444480512000257)
+	goldOrder2 = app.ID(7301444480512000258)
+	goldKey    = "k-3f9c1d2e"
+)
+
+var (
+	goldAddress = &app.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"}
+	goldUser    = &welcomeUser{ID: 7301444300000000007, Name: "Guest 7", Role: "shopper"}
+	goldCursor  = Cursor{1795222790123, 42}
+)
+
+func goldView() app.SaleView {
+	return app.SaleView{
+		ID: goldSale, Slot: goldSlot, Product: goldProduct(1, "Kettle", "Kitchen", 25900),
+		PriceFen: 9900, Initial: 100, Added: 20, Stock: 37, Held: 13, Sold: 70, Limit: 2,
+		Phase: app.Open, Challenge: app.ChallengeNone, OpensAt: goldNow - 60_000, ClosesAt: goldNow + 240_000,
+		Done: 78, Rate: 12.4, Watching: 1532,
+	}
+}
+
+func goldView2() app.SaleView {
+	v := goldView()
+	v.ID, v.Product, v.PriceFen, v.Initial, v.Added = goldSale2, goldProduct(2, "电饭煲", "厨房", 49900), 19900, 50, 0
+	v.Stock, v.Held, v.Sold, v.Limit, v.Done, v.Rate, v.Watching = 50, 0, 0, 1, 0, 0, 12
+	return v
+}
+
+func goldProduct(n app.ID, name, category string, price int64) app.Product {
+	return app.Product{
+		ID: 7301444403200000200 + n, Name: name, Category: category, ListPriceFen: price,
+		Images: []app.Image{{URL: "/images/" + n.String() + ".svg", Alt: name}},
+	}
+}
+
+func goldPending() app.Order {
+	o := goldAt(app.Pending, 1)
+	o.PayBy, o.Address = goldNow+298_500, goldAddress
+	return o
+}
+
+func goldAt(state app.OrderState, rev int) app.Order {
+	return app.Order{
+		ID: goldOrder, Sale: goldSale, ProductName: "Kettle", Qty: 2, PriceFen: 9900, AmountFen: 19800,
+		State: state, Ticket: 79, Rev: rev, CreatedAt: goldNow - 1500,
+	}
+}
+
+func goldWith(o app.Order, change func(o *app.Order)) app.Order {
+	change(&o)
+	return o
+}
+
+func goldLate(state app.OrderState, rev int, change func(o *app.Order)) app.Order {
+	o := goldAt(state, rev)
+	o.PayBy = goldNow + 298_500
+	return goldWith(o, change)
+}
+
+var (
+	goldExpired  = goldLate(app.Expired, 2, func(o *app.Order) { o.CancelledAt = goldNow + 298_600 })
+	goldRefused  = goldWith(goldAt(app.Refused, 1), func(o *app.Order) { o.Reason = app.ReasonGuard })
+	goldRefused2 = goldWith(goldRefused, func(o *app.Order) { o.ID, o.Ticket = goldOrder2, 80 })
+	goldPaid     = goldLate(app.Paid, 2, func(o *app.Order) {
+		o.PaidAt, o.TradeNo = goldNow+40_000, "2026112122001400000000000001"
+	})
+	goldShipped = goldWith(goldPaid, func(o *app.Order) {
+		o.State, o.Rev, o.Tracking, o.Address = app.Shipped, 3, "SF1000000000001", goldAddress
+	})
+)
+
+func goldEvent(o app.Order, n int64) []byte {
+	return withCursor(orderFrame(goldKey, &o), Cursor{goldCursor.Epoch, n})
+}
+
+func goldWelcome(change func(w *welcome)) []byte {
+	w := welcome{
+		Now: goldNow, Version: version, Session: "9f86d081884c7d65",
+		Missed: []json.RawMessage{}, Reservations: []app.Reservation{},
+	}
+	change(&w)
+	return encode(reply{1, w})
+}
+
+func goldTick(views ...app.SaleView) []byte {
+	var lines [][]byte
+	for _, v := range views {
+		lines = append(lines, tickLine(nil, &app.Counters{
+			Sale: v.ID, Stock: v.Stock, Held: v.Held, Sold: v.Sold, Done: v.Done, Rate: v.Rate, Watching: v.Watching,
+		}))
+	}
+	return tickFrame(goldNow, lines)
+}
+
+func goldSaleEvent(change func(v *app.SaleView)) []byte {
+	v := goldView()
+	change(&v)
+	return encode(saleEvent{"sale", v})
+}
+
+func goldError(id int64, e *app.Error) []byte { return encode(refusal{id, e}) }
+
+// serverFrames are the values whose encoding the golden frames pin down.
+func serverFrames() map[string][]byte {
+	slots := []app.Slot{
+		{ID: goldSlot, Phase: app.Open, OpensAt: goldNow - 60_000, ClosesAt: goldNow + 240_000, Sales: 6},
+		{ID: goldSlot + 1, Phase: app.Upcoming, OpensAt: goldNow + 240_000, ClosesAt: goldNow + 540_000, Sales: 6},
+	}
+	return map[string][]byte{
+		"hello/welcome without token": goldWelcome(func(*welcome) {}),
+		"hello/welcome, nothing missed": goldWelcome(func(w *welcome) {
+			w.User, w.Cursor = goldUser, goldCursor.String()
+			w.Reservations = []app.Reservation{{
+				Order: goldOrder2, Sale: goldSale, Qty: 1, Key: "k-5a1b7c90", Ticket: 91, Place: 12,
+				State: app.Reserved, CreatedAt: goldNow - 300,
+			}}
+		}),
+		"hello/welcome, two missed": goldWelcome(func(w *welcome) {
+			w.User, w.Cursor = goldUser, "1795222790123-44"
+			w.Missed = []json.RawMessage{goldEvent(goldPending(), 43), goldEvent(goldExpired, 44)}
+		}),
+		"hello/welcome, log does not reach back": goldWelcome(func(w *welcome) {
+			w.User, w.Cursor, w.Reset = goldUser, "1795222790123-180", true
+		}),
+		"renew/renewed":                      encode(reply{2, renewed{goldNow + 900_000}}),
+		"time/round trip":                    encode(reply{3, roundTrip{"151234", goldNow}}),
+		"time/round trip with a fraction":    encode(reply{3, roundTrip{"151234.5", goldNow}}),
+		"watch/snapshot":                     encode(reply{4, app.WatchView{Slots: slots, Sales: []app.SaleView{goldView(), goldView2()}}}),
+		"watch/nothing on sale":              encode(reply{4, app.WatchView{Slots: []app.Slot{}, Sales: []app.SaleView{}}}),
+		"unwatch/done":                       encode(reply{5, empty{}}),
+		"buy/reserved":                       encode(reply{6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Reserved}}),
+		"buy/reserved, twelve before":        encode(reply{6, app.Receipt{Order: goldOrder, Ticket: 91, Place: 12, State: app.Reserved}}),
+		"buy/repeated key, pending by now":   encode(reply{6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Pending}}),
+		"cancel/cancelled":                   encode(reply{7, stateReply{app.Cancelled}}),
+		"cancel/was expired before":          encode(reply{7, stateReply{app.Expired}}),
+		"orders/a page":                      encode(reply{8, orderPage{[]app.Order{goldPending(), goldRefused2}, true}}),
+		"orders/none":                        encode(reply{8, orderPage{[]app.Order{}, false}}),
+		"seen/noted":                         encode(reply{9, empty{}}),
+		"tick/one sale changed":              goldTick(goldView()),
+		"tick/whole watch set":               goldTick(goldView(), goldView2()),
+		"slot/opened":                        encode(slotEvent{"slot", goldSlot, app.Open, goldNow - 60_000, goldNow + 240_000, 6}),
+		"slot/closed":                        encode(slotEvent{"slot", goldSlot, app.Ended, goldNow - 300_000, goldNow, 6}),
+		"slot/announced":                     encode(slotEvent{"slot", goldSlot + 2, app.Upcoming, goldNow + 540_000, goldNow + 840_000, 0}),
+		"sale/paused":                        goldSaleEvent(func(v *app.SaleView) { v.Paused = true }),
+		"sale/stock added":                   goldSaleEvent(func(v *app.SaleView) { v.Added, v.Stock = 40, 57 }),
+		"order/pending":                      goldEvent(goldPending(), 42),
+		"order/expired":                      goldEvent(goldExpired, 43),
+		"order/cancelled":                    goldEvent(goldLate(app.Cancelled, 2, func(o *app.Order) { o.CancelledAt = goldNow + 5000 }), 43),
+		"order/refused":                      goldEvent(goldRefused, 42),
+		"order/paid":                         goldEvent(goldPaid, 43),
+		"order/shipped":                      goldEvent(goldShipped, 44),
+		"notice/information":                 encode(noticeEvent{"notice", "info", "More kettles at noon."}),
+		"notice/warning":                     encode(noticeEvent{"notice", "warn", "Payments are slow right now; your order keeps its deadline."}),
+		"bye/the node is drained":            encode(byeEvent{"bye", CloseDrain, 1730}),
+		"bye/token ended":                    encode(byeEvent{"bye", CloseToken, 0}),
+		"errors/unreadable frame":            goldError(0, app.Fail(app.BadRequest, "the frame is not a JSON object")),
+		"errors/missing field":               goldError(6, app.Fail(app.BadRequest, "sale is missing")),
+		"errors/quantity zero":               goldError(6, app.Fail(app.BadRequest, "qty must be a whole number of at least 1")),
+		"errors/no token":                    goldError(6, app.Fail(app.Unauthorized, "log in first: hello had no token")),
+		"errors/token of another user":       goldError(2, app.Fail(app.Forbidden, "the token belongs to another user")),
+		"errors/unknown sale":                goldError(6, app.Fail(app.NotFound, "no such sale")),
+		"errors/unknown op":                  goldError(10, app.Fail(app.UnknownOp, `unknown op "dance"`)),
+		"errors/before the window":           goldError(6, &app.Error{Code: app.NotOpen, Message: "the sale has not opened yet", RetryMS: 4200}),
+		"errors/after the window":            goldError(6, app.Fail(app.Closed, "the sale is closed")),
+		"errors/no stock":                    goldError(6, app.Fail(app.SoldOut, "sold out")),
+		"errors/over the limit":              goldError(6, &app.Error{Code: app.LimitReached, Message: "at most 2 per buyer in this sale", Orders: []app.OrderRef{{ID: goldOrder, State: app.Pending}, {ID: goldOrder2, State: app.Reserved}}}),
+		"errors/key used for something else": goldError(6, app.Fail(app.DuplicateKey, "this key was used for another buy of this sale")),
+		"errors/second hello":                goldError(2, app.Fail(app.WrongState, "hello was said already")),
+		"errors/lost a race":                 goldError(7, app.Fail(app.Conflict, "the order changed at the same moment; read it again")),
+		"errors/too many ops":                goldError(11, &app.Error{Code: app.RateLimited, Message: "too many ops on this connection", RetryMS: 150}),
+		"errors/outcome unknown":             goldError(6, app.FailBusy("the outcome is unknown; repeat with the same key", 500e6)),
+		"errors/paused by an operator":       goldError(6, app.Fail(app.Paused, "the sale is paused")),
+		"errors/pass asked for":              goldError(6, app.Fail(app.PassRequired, "ask for a pass first")),
+		"errors/captcha asked for":           goldError(6, app.Fail(app.CaptchaRequired, "solve the captcha first")),
+		"errors/order ended":                 goldError(12, app.Fail(app.OrderExpired, "the order has expired")),
+		"errors/fault on our side":           goldError(6, app.AsError(os.ErrClosed)),
+	}
+}
+
+// The socket protocol is a contract: every server frame is written byte for byte as its golden frame.
+func TestServerFramesAreGolden(t *testing.T) {
+	t.Parallel()
+	want, got := goldenFrames(t, "server"), serverFrames()
+	for name, frame := range want {
+		if diff := cmp.Diff(string(frame), string(got[name])); diff != "" {
+			t.Errorf("%s (-golden +written):\n%s", name, diff)
+		}
+	}
+	for name := range got {
+		if want[name] == nil {
+			t.Errorf("%s has no golden frame", name)
+		}
+	}
+}
+
+// Every client frame is read, and says what its name says.
+func TestClientFramesAreRead(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]bool)
+	for name, frame := range goldenFrames(t, "client") {
+		r, err := decode(frame)
+		if err != nil || r.unreadable || r.id == 0 {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if _, known := ops[r.op]; !known {
+			t.Errorf("%s: unknown op %s", name, r.op)
+		}
+		seen[r.op] = true
+	}
+	for name := range ops {
+		if !seen[name] {
+			t.Errorf("no golden frame of a client for %s", name)
+		}
+	}
+}
+
+func TestFieldsOfClientFrames(t *testing.T) {
+	t.Parallel()
+	frames := goldenFrames(t, "client")
+	read := func(name string) request {
+		r, err := decode(frames[name])
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return r
+	}
+	r := read("buy/with address and pass")
+	buy, err := r.buyRequest()
+	want := app.BuyRequest{Sale: goldSale, Qty: 2, Key: goldKey, Address: goldAddress, Pass: "p-1"}
+	if diff := cmp.Diff(want, buy); err != nil || diff != "" {
+		t.Errorf("buy: %v (-want +got):\n%s", err, diff)
+	}
+	r = read("orders/of a sale, further back")
+	q, err := r.ordersQuery()
+	if diff := cmp.Diff(app.OrdersQuery{Sale: goldSale, Before: goldOrder, Limit: 20}, q); err != nil || diff != "" {
+		t.Errorf("orders: %v (-want +got):\n%s", err, diff)
+	}
+	r = read("time/round trip with a fraction")
+	if t0, err := r.roundTrip(); err != nil || t0 != "151234.5" {
+		t.Errorf("time: %v, %v", t0, err)
+	}
+	r = read("watch/sales")
+	if ids, err := idList("sales", r.Sales); err != nil || len(ids) != 2 || ids[1] != goldSale2 {
+		t.Errorf("watch: %v, %v", ids, err)
+	}
+}

@@ -1,0 +1,208 @@
+package realtime
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// rawHandshake opens a connection by hand and sends what follows in the same packet as the handshake.
+func (n *node) rawHandshake(t *testing.T, follows []byte) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", n.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	handshake := "GET /ws HTTP/1.1\r\nHost: " + n.addr + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+	if _, err := conn.Write(append([]byte(handshake), follows...)); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("handshake answered %s", resp.Status)
+	}
+	return conn, r
+}
+
+// masked is a client's text frame of at most 125 bytes on the wire, with a mask of zeros.
+func masked(text string) []byte {
+	return append([]byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0}, text...)
+}
+
+// readText reads a server's text frame of less than 64 KiB.
+func readText(t *testing.T, r io.Reader) string {
+	t.Helper()
+	head := make([]byte, 2)
+	if _, err := io.ReadFull(r, head); err != nil {
+		t.Fatal(err)
+	}
+	size := int(head[1])
+	if size == 126 {
+		if _, err := io.ReadFull(r, head); err != nil {
+			t.Fatal(err)
+		}
+		size = int(head[0])<<8 | int(head[1])
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(r, text); err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestFirstFramesInTheHandshakePacket(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	follows := append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"time","t0":5}`)...)
+	_, r := n.rawHandshake(t, follows)
+	if got := readText(t, r); !strings.HasPrefix(got, `{"id":1,"ok":{"now":`) {
+		t.Errorf("hello answered %s", got)
+	}
+	if got := readText(t, r); !strings.HasPrefix(got, `{"id":2,"ok":{"t0":5,`) {
+		t.Errorf("time answered %s", got)
+	}
+}
+
+// A client that never reads is cut off, and holds nobody up meanwhile: neither the tick loop nor the others.
+func TestClientThatNeverReadsHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.WriteWithin = 300 * time.Millisecond })
+	stuck, _ := n.rawHandshake(t, append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"watch"}`)...))
+	if err := stuck.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		t.Fatal(err)
+	}
+	p := n.watcher(t, `"op":"watch"`)
+	n.settle(counters(11, 1))
+	big := strings.Repeat("x", 32<<10)
+	stock := int64(1000)
+	for n.closed(CloseSlow) == 0 {
+		// Different subjects, so that they do not replace each other: a megabyte fills what the kernel takes.
+		for subject := range 8 {
+			n.hub.say(noticeEvent{"notice", fmt.Sprint(subject), big})
+		}
+		stock--
+		began := time.Now()
+		n.hub.Tick(app.Millis(stock), []app.Counters{counters(11, stock)})
+		if took := time.Since(began); took > 200*time.Millisecond {
+			t.Fatalf("a tick took %v", took)
+		}
+		p.await("tick", func(h heard) bool { return h.Ev == "tick" && h.tick(t)[11].Stock == stock })
+		if stock < 0 {
+			t.Fatal("the client that never reads is still there")
+		}
+	}
+	n.awaitClients(1)
+	p.fence()
+}
+
+// closed is how many connections the server ended for this reason.
+func (n *node) closed(code CloseCode) int {
+	return int(testutil.ToFloat64(n.hub.metrics.closed.WithLabelValues(code.String())))
+}
+
+// Replies and personal events are never dropped: when they do not fit any more the client is told to go.
+func TestOverflowOfTheQueueClosesAsSlow(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	p := n.dial(t)
+	p.hello(7, "")
+	c := n.hub.everybody()[0]
+	c.mu.Lock()
+	wasWriting := c.writing
+	c.writing = true // as if a writer were stuck in a write
+	for i := range maxQueued {
+		if !c.out.push([]byte(`{"ev":"future"}`)) {
+			t.Errorf("full after %d", i)
+		}
+	}
+	c.sendLocked([]byte(`{"ev":"one too many"}`))
+	closing := c.out.closing
+	c.writing = wasWriting
+	c.kick()
+	c.mu.Unlock()
+	if closing != CloseSlow {
+		t.Fatalf("closing with %v", closing)
+	}
+	p.awaitClose(CloseSlow)
+}
+
+func TestNewsIsBoundedAndNewestWins(t *testing.T) {
+	t.Parallel()
+	var o outbox
+	for i := range maxNews {
+		if !o.putNews(fmt.Sprint(i), nil) {
+			t.Fatalf("full after %d", i)
+		}
+	}
+	if !o.putNews("0", prepared([]byte(`{}`))) {
+		t.Error("a newer word on the same subject did not fit")
+	}
+	if o.putNews("one too many", nil) {
+		t.Error("the box has no bound")
+	}
+	if p, _ := o.take(); p.shared == nil {
+		t.Error("the older word was kept")
+	}
+}
+
+// The framework pools its connection wrappers: a writer that outlives its handler would write into another
+// shopper's socket. Connections come and go here under a storm of frames; each may hear only its own session.
+func TestNobodyHearsAnotherConnection(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitEar()
+	storm := make(chan struct{})
+	stormed := make(chan struct{})
+	go func() {
+		defer close(stormed)
+		for order := app.ID(1); ; order++ {
+			select {
+			case <-storm:
+				return
+			default:
+			}
+			for user := app.ID(1); user <= 4; user++ {
+				n.hub.heardEvents([]hint{{user, Cursor{1, int64(order)}, orderFrame("key", &app.Order{ID: order*10 + user, Sale: 1})}})
+			}
+			n.hub.Tick(app.Millis(order), []app.Counters{counters(11, int64(order))})
+		}
+	}()
+	for round := range 100 {
+		user := app.ID(round%4 + 1)
+		p := n.dial(t)
+		p.hello(user, "")
+		p.must(`"op":"watch"`, nil)
+		p.conn.Close()
+		for _, h := range p.all("order") {
+			if h.Order.ID%10 != user {
+				t.Errorf("user %s heard of order %s", user, h.Order.ID)
+			}
+		}
+	}
+	close(storm)
+	<-stormed
+	n.awaitClients(0)
+	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+		return len(n.hub.WatchedBy()) == 0 && len(n.hub.devices(1)) == 0, "something of the dead is left"
+	})
+}
