@@ -197,13 +197,14 @@ func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
+	quit := ctx
 	ctx, cancel := finishing(ctx)
 	defer cancel()
 	epoch := c.ledger.Epoch(c.partition)
 	renew := func(ctx context.Context) { c.renew(ctx, entries) }
 	return meanwhile(ctx, c.options.ClaimIdle/3, renew, func(ctx context.Context) error {
 		readable, verdicts := sortOut(entries)
-		fates, err := c.fulfil(ctx, readable)
+		fates, err := c.fulfil(ctx, quit, readable)
 		if err != nil {
 			return err
 		}
@@ -238,8 +239,8 @@ func sortOut(entries []app.Entry) ([]app.Entry, map[string]error) {
 }
 
 // fulfil insists on a batch until it is no longer a fault of the moment that keeps it from its end. The entries stay
-// pending and claimed meanwhile, and none of it counts against any of them.
-func (c *Consumer) fulfil(ctx context.Context, entries []app.Entry) ([]error, error) {
+// pending and claimed meanwhile, and none of it counts against any of them. After quit has ended it does not begin again.
+func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]error, error) {
 	back := backoff{first: firstBack, longest: longestOff}
 	for len(entries) > 0 {
 		fates, err := c.handler.Fulfil(ctx, entries)
@@ -255,8 +256,8 @@ func (c *Consumer) fulfil(ctx context.Context, entries []app.Entry) ([]error, er
 			return nil, err // the partition is made anew: look again at what is there
 		}
 		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries), "err", err)
-		if !sleep(ctx, back.next()) {
-			return nil, errors.Join(err, ctx.Err())
+		if !sleep(quit, back.next()) {
+			return nil, errors.Join(err, quit.Err())
 		}
 	}
 	return nil, nil

@@ -6,13 +6,14 @@
 //
 // Where things live:
 //
-//	keys.go            every key: builder, type, life, owner
-//	script.go lua/     the scripts, each with its contract in the header, and what their codes mean
-//	gate.go lane.go    buys, grouped per sale
-//	ledger.go …        the ports app.Ledger and app.Rebuilder
-//	consumer.go …      entries to their handler, and their end: settled or dead
-//	deadline.go        deadlines to their handler
-//	lagkeeper.go trim.go   what keeps XINFO truthful and the streams bounded
+//	keys.go                        every key: type, life, who writes it
+//	script.go, lua/                the scripts, each with its contract in the header
+//	gate.go, lane.go, call.go      buys, grouped per sale
+//	streams.go, sales.go, holds.go, waiting.go, rebuild.go   what flows ask of the ledger
+//	consumer.go, settle.go, claim.go, dead.go                entries to their handler and to their end
+//	deadline.go, schedule.go       deadlines to their handler
+//	lagkeeper.go, trim.go          what keeps XINFO truthful and the streams bounded
+//	metrics.go, stats.go, crowd.go numbers for people
 //
 // Redis 7 and miniredis run the same scripts.
 package streams

@@ -1,0 +1,125 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// A bad entry is tried five times, gets its refused row, and lies in the dead letters with its reason; the others flow.
+func TestBadEntryDies(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(30)
+		made := f.reserveMany(s, 10)
+		bad := made[3].Order
+		k := &f.ledger.parts[1].keys
+		f.must(f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: k.orders, Values: []string{"v", "1", "order", "not a number"}}).Err())
+		var attempts atomic.Int64
+		box := newDesk()
+		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+			fates := make([]error, len(entries))
+			for i, e := range entries {
+				if e.Order == bad {
+					attempts.Add(1)
+					fates[i] = fmt.Errorf("%w: the column is too short", app.ErrData)
+				}
+			}
+			return fates, nil
+		}
+		f.run(f.consumer("node-1", box))
+		var letters []app.DeadLetter
+		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+			var err error
+			letters, err = f.ledger.DeadLetters(f.ctx)
+			f.must(err)
+			return len(letters) == 2, fmt.Sprintf("%d dead letters", len(letters))
+		})
+		if attempts.Load() != 5 || box.count() != 9 || len(box.refused) != 2 {
+			t.Fatalf("%d attempts, %d rows, refused %v", attempts.Load(), box.count(), box.refused)
+		}
+		if c := f.counters(s); c.Done != 10 {
+			t.Fatalf("done %d, want 10: the bad one no longer keeps others waiting", c.Done)
+		}
+		for _, l := range letters {
+			switch {
+			case l.Order == bad:
+				if !strings.Contains(l.Reason, "the column is too short") || l.Deliveries != 5 || l.Sale != s.ID ||
+					l.Fields["key"] != "key-many-1" || l.At == 0 {
+					t.Errorf("letter %+v", l)
+				}
+			case !strings.Contains(l.Reason, "field order") || l.Order != 0 || l.Fields["order"] != "not a number":
+				t.Errorf("letter of the unreadable entry %+v", l)
+			}
+			if l.Fields["reason"] != "" {
+				t.Errorf("the letter's own fields are among the entry's: %v", l.Fields)
+			}
+			one, err := f.ledger.DeadLetter(f.ctx, l.ID)
+			f.must(err)
+			if one.ID != l.ID || one.Reason != l.Reason {
+				t.Errorf("read %+v, want %+v", one, l)
+			}
+			for _, want := range []bool{true, false} {
+				gone, err := f.ledger.RemoveDeadLetter(f.ctx, l.ID)
+				f.must(err)
+				if gone != want {
+					t.Errorf("removed: %v, want %v", gone, want)
+				}
+			}
+			if _, err := f.ledger.DeadLetter(f.ctx, l.ID); !errors.Is(err, app.ErrNoRow) {
+				t.Errorf("removed letter: %v", err)
+			}
+		}
+		n, err := f.client.Exists(f.ctx, k.attempts).Result()
+		f.must(err)
+		waiting, err := f.client.HGet(f.ctx, k.meta, "waiting").Int()
+		f.must(err)
+		if n != 0 || f.stats().Pending != 0 || waiting > 0 {
+			t.Fatalf("left: attempts %d, %+v, waiting %d", n, f.stats(), waiting)
+		}
+	})
+}
+
+// Names of dead letters that cannot exist are "no such row", never a fault.
+func TestDeadLetterNames(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	for _, id := range []string{"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--"} {
+		if _, err := f.ledger.DeadLetter(f.ctx, id); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("%q: %v", id, err)
+		}
+		if gone, err := f.ledger.RemoveDeadLetter(f.ctx, id); gone || err != nil {
+			t.Errorf("%q: removed %v, %v", id, gone, err)
+		}
+	}
+}
+
+// A refused row that cannot be written now is no reason to bury the entry without one (P2).
+func TestNoBurialWithoutRow(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(3)
+	f.reserveMany(s, 1)
+	box := newDesk()
+	box.fulfil = func(context.Context, []app.Entry) ([]error, error) { return []error{app.ErrData}, nil }
+	tried := make(chan struct{}, 100)
+	box.refuse = func(app.Entry) error {
+		tried <- struct{}{}
+		return app.ErrMoment
+	}
+	stop := f.run(f.consumer("node-1", box))
+	<-tried
+	stop()
+	if st := f.stats(); st.Dead != 0 || st.Pending != 1 {
+		t.Fatalf("%+v, want it pending", st)
+	}
+}
