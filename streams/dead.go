@@ -61,7 +61,7 @@ func (l *Ledger) DeadLetter(ctx context.Context, id string) (app.DeadLetter, err
 func (l *Ledger) RemoveDeadLetter(ctx context.Context, id string) (bool, error) {
 	partition, entry, err := l.letterID(id)
 	if err != nil {
-		return false, nil //nolint:nilerr // what cannot exist is gone
+		return false, nil // what cannot exist is gone
 	}
 	n, err := l.client.XDel(ctx, l.parts[partition].keys.dead, entry).Result()
 	if err != nil {
