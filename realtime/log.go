@@ -60,40 +60,67 @@ func (l *Log) eventChannel(shard int) string {
 func (l *Log) noticeChannel() string { return "stampede:notice:" + l.namespace }
 
 // Tell appends the events to their users' logs and hints all nodes. An event whose order is in the log with
-// this or a later rev is left out. It stops at the first error; telling everything again is safe.
+// this or a later rev is left out. After an error some may have been appended; telling everything again is safe.
+//
+// All calls go out in one pipeline: with AOF `always` Redis then syncs once for all of them.
 func (l *Log) Tell(ctx context.Context, events []app.OrderEvent) error {
-	var shards [logShards][]*app.OrderEvent
-	for i := range events {
-		s := shardOf(events[i].User)
-		shards[s] = append(shards[s], &events[i])
+	calls := l.appends(events)
+	pipe := l.redis.Pipeline()
+	for i := range calls {
+		calls[i].reply = appendScript.EvalSha(ctx, pipe, calls[i].keys, calls[i].args...)
 	}
-	for shard, all := range shards {
-		for len(all) > 0 {
-			n := min(len(all), tellChunk)
-			if err := l.append(ctx, shard, all[:n]); err != nil {
-				return fmt.Errorf("append %d events to logs of shard %d: %w", n, shard, errors.Join(app.ErrMoment, err))
-			}
-			all = all[n:]
+	_, _ = pipe.Exec(ctx) // every call has its own error
+	for _, call := range calls {
+		err := call.reply.Err()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") { // the script cache is empty after a restart
+			err = appendScript.Eval(ctx, l.redis, call.keys, call.args...).Err()
+		}
+		if err != nil {
+			return fmt.Errorf("append %d events to logs of %d users: %w", call.events, len(call.keys), errors.Join(app.ErrMoment, err))
 		}
 	}
 	return nil
 }
 
-func (l *Log) append(ctx context.Context, shard int, events []*app.OrderEvent) error {
-	var keys []string
-	index := make(map[app.ID]int, len(events))
-	args := make([]any, 0, 3+5*len(events))
-	args = append(args, l.eventChannel(shard), logLength, logKept.Milliseconds())
-	for _, e := range events {
-		i, ok := index[e.User]
-		if !ok {
-			keys = append(keys, logKey(e.User))
-			i = len(keys)
-			index[e.User] = i
+// appendCall is one call of append.lua.
+type appendCall struct {
+	events int
+	keys   []string
+	args   []any
+	index  map[app.ID]int // user → index into keys, from 1
+	reply  *redis.Cmd
+}
+
+// appends makes the calls for the events: one per shard, or more where there are very many, in their order.
+func (l *Log) appends(events []app.OrderEvent) []*appendCall {
+	var open [logShards]*appendCall
+	var calls []*appendCall
+	for i := range events {
+		e := &events[i]
+		shard := shardOf(e.User)
+		call := open[shard]
+		if call == nil || call.events == tellChunk {
+			call = &appendCall{
+				args:  []any{l.eventChannel(shard), logLength, logKept.Milliseconds()},
+				index: make(map[app.ID]int),
+			}
+			open[shard] = call
+			calls = append(calls, call)
 		}
-		args = append(args, i, e.User.String(), e.Order.ID.String(), e.Order.Rev, orderFrame(e.Key, &e.Order))
+		call.add(e)
 	}
-	return appendScript.Run(ctx, l.redis, keys, args...).Err()
+	return calls
+}
+
+func (c *appendCall) add(e *app.OrderEvent) {
+	i, ok := c.index[e.User]
+	if !ok {
+		c.keys = append(c.keys, logKey(e.User))
+		i = len(c.keys)
+		c.index[e.User] = i
+	}
+	c.args = append(c.args, i, e.User.String(), e.Order.ID.String(), e.Order.Rev, orderFrame(e.Key, &e.Order))
+	c.events++
 }
 
 // kept is one event of a log with its place.

@@ -18,7 +18,7 @@
 
 -- How far back a log is searched for repeats. What is repeated later than that reaches the client, which knows
 -- it by its rev.
-local LOOK_BACK = 32
+local LOOK_BACK = 16
 
 local channel, keep, ttl = ARGV[1], ARGV[2], ARGV[3]
 
