@@ -69,7 +69,7 @@ export function openShop(dial: () => Wire = dialPage): Shop {
       stopHeartbeat()
       stopHeartbeat = startHeartbeat(socket, live.clock)
       door.welcomed()
-      window_.welcomed()
+      shopWindow.welcomed()
       if (!live.ready) return
       void ledger.welcomed(welcome)
       till.resume()
@@ -102,7 +102,7 @@ export function openShop(dial: () => Wire = dialPage): Shop {
 
   const socket = new LiveSocket(listener, dial)
   const door = openDoor(socket)
-  const window_ = openWindow(socket)
+  const shopWindow = openWindow(socket)
   const ledger = openLedger(socket)
   const till = openTill(socket)
 
