@@ -24,6 +24,8 @@ func TestCheck(t *testing.T) {
 		{from: "stampede/streams", to: "stampede/realtime", wrong: "stampede/realtime"},
 		{from: "stampede/realtime", to: "stampede/streams", inTest: true, wrong: "stampede/streams"},
 		{from: "stampede/streams", to: "stampede/app/apptest", wrong: "apptest"},
+		{from: "stampede/migrations", to: "stampede/app/store", inTest: true},
+		{from: "stampede/migrations", to: "stampede/app/store", wrong: "app/store"},
 		{from: "stampede/app/payment/alipaysim", to: "stampede/app/payment"},
 		{from: "stampede/app/server", to: "stampede/realtime"},
 		{from: "stampede/app/cmd/stampede", to: "stampede/app/server"},
