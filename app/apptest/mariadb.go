@@ -157,6 +157,8 @@ func startMariaDB(o MariaDBOptions) (*process, string, error) {
 				"--defaults-file=" + conf, "--datadir=" + data, "--port=" + strconv.Itoa(port),
 				// Relative to the data folder: the path of a socket may have 107 bytes at most.
 				"--socket=mysqld.sock", "--pid-file=mysqld.pid",
+				// Of its own: a starting server clears its temporary folder of tables that another one uses.
+				"--tmpdir=" + o.Dir,
 			}, runAs()...),
 			ready: func() error { return execOn(dsn, "SELECT 1") },
 		}
@@ -193,7 +195,7 @@ var dataTemplate = sync.OnceValues(func() (string, error) {
 	}
 	install := exec.Command(program, append([]string{
 		"--defaults-file=" + conf, "--datadir=" + data,
-		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve",
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--tmpdir=" + dir,
 	}, runAs()...)...)
 	if out, err := install.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", program, err, out)
