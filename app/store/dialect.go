@@ -4,7 +4,7 @@ import "database/sql"
 
 // dialect holds the few words in which the databases differ.
 type dialect struct {
-	name      string
+	begin     string // starts a transaction that will write
 	forUpdate string // ends a SELECT whose rows must not change before the commit
 	greatest  string // the larger of its arguments
 	now       string // the database's clock, Unix ms
@@ -13,7 +13,7 @@ type dialect struct {
 }
 
 var mysqlWords = dialect{
-	name:      "mysql",
+	begin:     "START TRANSACTION",
 	forUpdate: " FOR UPDATE",
 	greatest:  "GREATEST",
 	// SYSDATE is the instant of evaluation; NOW is that of the statement's start, before its waits.
@@ -22,10 +22,10 @@ var mysqlWords = dialect{
 	snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 }
 
-// On SQLite a write transaction has the whole file for itself from its start (_txlock=immediate), and a
+// On SQLite a write transaction has the whole file for itself from its start, and a
 // read transaction always sees one instant.
 var sqliteWords = dialect{
-	name:     "sqlite",
+	begin:    "BEGIN IMMEDIATE",
 	greatest: "MAX",
 	now:      "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 	onTaken:  "ON CONFLICT DO UPDATE SET",

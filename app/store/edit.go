@@ -14,8 +14,8 @@ import (
 const rowsAtOnce = 500
 
 // edit changes the catalogue in one transaction under a new version.
-func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Tx) error) error {
-	return s.inTx(ctx, what, func(tx bun.Tx) error {
+func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
+	return s.inTx(ctx, what, func(tx bun.Conn) error {
 		if err := s.raiseVersion(ctx, tx); err != nil {
 			return err
 		}
@@ -24,7 +24,7 @@ func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Tx) error)
 }
 
 // insertAll writes the rows in as few statements as is sound.
-func insertAll[T any](ctx context.Context, tx bun.Tx, rows []T) error {
+func insertAll[T any](ctx context.Context, tx bun.Conn, rows []T) error {
 	for some := range slices.Chunk(rows, rowsAtOnce) {
 		if _, err := tx.NewInsert().Model(&some).Returning("NULL").Exec(ctx); err != nil {
 			return err
@@ -35,7 +35,7 @@ func insertAll[T any](ctx context.Context, tx bun.Tx, rows []T) error {
 
 // AddCategories adds categories behind those that are there. ErrData when an id or a name exists.
 func (s *Store) AddCategories(ctx context.Context, categories []app.Category) error {
-	return s.edit(ctx, "add categories", func(tx bun.Tx) error {
+	return s.edit(ctx, "add categories", func(tx bun.Conn) error {
 		var last int
 		if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(position), 0) FROM categories").Scan(&last); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (s *Store) AddProducts(ctx context.Context, products []app.Product) error {
 			images = append(images, imageRow{Product: p.ID, Position: j, URL: image.URL, Alt: image.Alt})
 		}
 	}
-	return s.edit(ctx, "add products", func(tx bun.Tx) error {
+	return s.edit(ctx, "add products", func(tx bun.Conn) error {
 		if err := insertAll(ctx, tx, rows); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (s *Store) AddSlots(ctx context.Context, slots []app.Slot) error {
 		}
 		from, to = min(from, slot.OpensAt), max(to, slot.ClosesAt)
 	}
-	return s.edit(ctx, "add slots", func(tx bun.Tx) error {
+	return s.edit(ctx, "add slots", func(tx bun.Conn) error {
 		var there []slotRow
 		err := tx.NewSelect().Model(&there).Where("opens_at < ?", to).Where("closes_at > ?", from).Scan(ctx)
 		if err != nil {

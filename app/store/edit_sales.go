@@ -40,7 +40,7 @@ type newSale struct {
 // AddSales adds sales behind those that their slots have. A zero window becomes the slot's, an empty
 // challenge "none". All or nothing: BadRequest says which sale does not fit, ErrData that an id exists.
 func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
-	return s.edit(ctx, "add sales", func(tx bun.Tx) error {
+	return s.edit(ctx, "add sales", func(tx bun.Conn) error {
 		frame, err := readFrame(ctx, tx, sales)
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ type frame struct {
 	partitions int64          // 0: not decided yet
 }
 
-func readFrame(ctx context.Context, tx bun.Tx, sales []app.Sale) (*frame, error) {
+func readFrame(ctx context.Context, tx bun.Conn, sales []app.Sale) (*frame, error) {
 	f := &frame{slots: make(map[app.ID]*slotRow), products: make(map[app.ID]bool), last: make(map[app.ID]int)}
 	var slotIDs, productIDs []app.ID
 	for i := range sales {

@@ -19,7 +19,7 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 	out := make([]app.Order, 0, len(ids))
 	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
 		var part []app.Order
-		err := s.inTx(ctx, "expire orders", func(tx bun.Tx) (err error) {
+		err := s.inTx(ctx, "expire orders", func(tx bun.Conn) (err error) {
 			part, err = s.expire(ctx, tx, some, now)
 			return err
 		})
@@ -31,7 +31,7 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 	return out, nil
 }
 
-func (s *Store) expire(ctx context.Context, tx bun.Tx, ids []app.ID, now app.Millis) ([]app.Order, error) {
+func (s *Store) expire(ctx context.Context, tx bun.Conn, ids []app.ID, now app.Millis) ([]app.Order, error) {
 	all, err := s.lockOrders(ctx, tx, ids)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Store) expire(ctx context.Context, tx bun.Tx, ids []app.ID, now app.Mil
 // Cancel flips a pending order of its buyer. See app.OrderBook.
 func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) (app.Order, error) {
 	var out app.Order
-	err := s.inTx(ctx, "cancel order "+order.String(), func(tx bun.Tx) error {
+	err := s.inTx(ctx, "cancel order "+order.String(), func(tx bun.Conn) error {
 		all, err := s.lockOrders(ctx, tx, []app.ID{order})
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) 
 
 // lockOrders reads the rows that exist, in the order of their ids, and keeps them from changing until the
 // transaction ends.
-func (s *Store) lockOrders(ctx context.Context, tx bun.Tx, ids []app.ID) ([]app.Order, error) {
+func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []app.ID) ([]app.Order, error) {
 	var rows []orderRow
 	q := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id")
 	if s.d.forUpdate != "" {
@@ -83,7 +83,7 @@ func (s *Store) lockOrders(ctx context.Context, tx bun.Tx, ids []app.ID) ([]app.
 
 // end flips pending orders, whose rows are locked, to the state given, and gives their units back to the
 // guards of their sales (I5).
-func (s *Store) end(ctx context.Context, tx bun.Tx, due []*app.Order, to app.OrderState, now app.Millis) error {
+func (s *Store) end(ctx context.Context, tx bun.Conn, due []*app.Order, to app.OrderState, now app.Millis) error {
 	if len(due) == 0 {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"stampede/app"
 	"stampede/app/apptest"
 	"stampede/app/store"
@@ -111,6 +113,50 @@ func TestLostCommitIsRepeated(t *testing.T) {
 		}
 	}
 	h.wantTaken(h.sales[0], 5)
+}
+
+// P2: whatever a transaction was doing when the server stopped answering, its caller is free again soon
+// after its own deadline.
+func TestNoInsertOutlivesItsContext(t *testing.T) {
+	t.Parallel()
+	dsn := apptest.MySQL(t)
+	migrated(t, openMySQL(t, dsn))
+	proxy := apptest.NewProxy(t, dsn)
+	h := newShop(t, openMySQL(t, proxy.URL), 1_000_000)
+	ctx, cancel := context.WithCancel(h.ctx)
+	defer cancel()
+	var g errgroup.Group
+	warm := make(chan struct{}, 1000)
+	for range 12 { // at many different steps when it happens
+		g.Go(func() error {
+			for {
+				if _, err := h.Insert(ctx, h.epoch, h.orders(2, h.sales[0], 1)); err != nil {
+					return err
+				}
+				select {
+				case warm <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	for range 100 {
+		<-warm
+	}
+	proxy.Stall()
+	cancel()
+	started := time.Now()
+	if err := g.Wait(); !errors.Is(err, app.ErrMoment) {
+		t.Errorf("got %v, want ErrMoment", err)
+	}
+	if waited := time.Since(started); waited > 10*time.Second {
+		t.Errorf("a caller waited for %v after its context had ended", waited)
+	}
+	proxy.Restore()
+	// A commit that was under way may still arrive, so one look has to do.
+	if got := h.totals(h.sales[0]); got.Taken != got.Orders || got.Orders%2 != 0 {
+		t.Errorf("taken %d, %d rows; want pairs", got.Taken, got.Orders)
+	}
 }
 
 // Values that a statement cannot carry are faults of the data on MariaDB and SQLite alike.

@@ -12,7 +12,7 @@ import (
 // ClaimHold raises the hold number of an order that is in the state given. See app.OrderBook.
 func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) (app.Order, error) {
 	var out app.Order
-	err := s.inTx(ctx, "claim a hold for order "+order.String(), func(tx bun.Tx) error {
+	err := s.inTx(ctx, "claim a hold for order "+order.String(), func(tx bun.Conn) error {
 		all, err := s.lockOrders(ctx, tx, []app.ID{order})
 		if err != nil {
 			return err
@@ -31,7 +31,7 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 // not refused with that hold any more. ErrData: the sale has no units left for it. See app.OrderBook.
 func (s *Store) Revive(ctx context.Context, order app.ID, hold int64, payBy app.Millis) (app.Order, error) {
 	var out app.Order
-	err := s.inTx(ctx, "revive order "+order.String(), func(tx bun.Tx) error {
+	err := s.inTx(ctx, "revive order "+order.String(), func(tx bun.Conn) error {
 		all, err := s.lockOrders(ctx, tx, []app.ID{order})
 		if err != nil {
 			return err

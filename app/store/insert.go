@@ -24,7 +24,7 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 	b := newBatch(rows)
 	for range insertTries {
 		var written []app.Order
-		err := s.inTx(ctx, "insert orders", func(tx bun.Tx) (err error) {
+		err := s.inTx(ctx, "insert orders", func(tx bun.Conn) (err error) {
 			written, err = s.write(ctx, tx, epoch, b.fresh)
 			return err
 		})
@@ -45,7 +45,7 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 }
 
 // write is one attempt, inside a transaction. It answers the orders as they were written.
-func (s *Store) write(ctx context.Context, tx bun.Tx, epoch int64, fresh []app.Order) ([]app.Order, error) {
+func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app.Order) ([]app.Order, error) {
 	now := wallClock()
 	rows := make([]orderRow, len(fresh))
 	for i := range fresh {
@@ -69,7 +69,7 @@ func (s *Store) write(ctx context.Context, tx bun.Tx, epoch int64, fresh []app.O
 
 // take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it
 // has no units left become refused.
-func (s *Store) take(ctx context.Context, tx bun.Tx, epoch int64, of []*app.Order) error {
+func (s *Store) take(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order) error {
 	units, seq := int64(0), int64(0)
 	for _, o := range of {
 		seq = max(seq, o.Seq)
@@ -86,7 +86,7 @@ func (s *Store) take(ctx context.Context, tx bun.Tx, epoch int64, of []*app.Orde
 
 // guard is the statement that makes overselling impossible (P1): it matches no row if the sale is not
 // there, is of another epoch, or has fewer units left.
-func (s *Store) guard(ctx context.Context, tx bun.Tx, sale app.ID, epoch, units, seq int64) (int64, error) {
+func (s *Store) guard(ctx context.Context, tx bun.Conn, sale app.ID, epoch, units, seq int64) (int64, error) {
 	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, seq = "+s.d.greatest+"(seq, ?)"+
 		" WHERE id = ? AND epoch = ? AND taken + ? <= initial + added - withdrawn", units, seq, sale, epoch, units)
 }

@@ -125,7 +125,7 @@ func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 
 // takeSome is what follows a guard that did not match: the sale is locked, so that its numbers stay, and
 // the orders are let through one by one, by ticket, as far as the units go.
-func (s *Store) takeSome(ctx context.Context, tx bun.Tx, epoch int64, of []*app.Order, seq int64) error {
+func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, seq int64) error {
 	var sales []struct {
 		Epoch int64 `bun:"epoch"`
 		Free  int64 `bun:"free"`
@@ -162,7 +162,7 @@ func (s *Store) takeSome(ctx context.Context, tx bun.Tx, epoch int64, of []*app.
 }
 
 // refuse turns pending orders, written a moment ago in the same transaction, into refused ones.
-func refuse(ctx context.Context, tx bun.Tx, over []*app.Order, reason string) error {
+func refuse(ctx context.Context, tx bun.Conn, over []*app.Order, reason string) error {
 	ids := make([]app.ID, 0, len(over))
 	for _, o := range over {
 		if o.State == app.Pending {

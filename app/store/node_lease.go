@@ -84,7 +84,7 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	asked := time.Now() // before the database counts, so that this side ends first
 	ceiling := m.Now().Add(leaseFor)
 	held := false
-	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Tx) error {
+	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ?"+
 			" WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, m.Node(), l.holder)
 		held = matched == 1
@@ -108,7 +108,7 @@ func (l *NodeLease) Release(ctx context.Context) error {
 	defer l.renewing.Unlock()
 	m := l.current()
 	last := m.Stop()
-	return l.store.inTx(ctx, fmt.Sprintf("release node %d", m.Node()), func(tx bun.Tx) error {
+	return l.store.inTx(ctx, fmt.Sprintf("release node %d", m.Node()), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = 0, last_ms = ? WHERE node = ? AND holder = ?",
 			last, m.Node(), l.holder)
 		return err
@@ -118,7 +118,7 @@ func (l *NodeLease) Release(ctx context.Context) error {
 func (l *NodeLease) acquire(ctx context.Context) error {
 	for {
 		var m *snowflake.Minter
-		err := l.store.inTx(ctx, "lease a node number", func(tx bun.Tx) (err error) {
+		err := l.store.inTx(ctx, "lease a node number", func(tx bun.Conn) (err error) {
 			m, err = l.take(ctx, tx)
 			return err
 		})
@@ -136,7 +136,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 }
 
 // take makes one attempt to get a number: one whose lease has ended, else a new one.
-func (l *NodeLease) take(ctx context.Context, tx bun.Tx) (*snowflake.Minter, error) {
+func (l *NodeLease) take(ctx context.Context, tx bun.Conn) (*snowflake.Minter, error) {
 	d := l.store.d
 	asked := time.Now()
 	var node int
@@ -171,7 +171,7 @@ func (l *NodeLease) take(ctx context.Context, tx bun.Tx) (*snowflake.Minter, err
 }
 
 // addNode makes the row of the next number. Numbers are not taken back, so there are no gaps.
-func addNode(ctx context.Context, tx bun.Tx) (int, error) {
+func addNode(ctx context.Context, tx bun.Conn) (int, error) {
 	var node int
 	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(node), 0) + 1 FROM node_leases").Scan(&node); err != nil {
 		return 0, err

@@ -98,7 +98,6 @@ func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
 // nothing that was committed; a crash of the machine may lose the last moment.
 func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	dsn := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-		"_txlock": {"immediate"},
 		"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"},
 	}.Encode()}
 	db, err := sql.Open("sqlite", dsn.String())

@@ -28,7 +28,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 	if n < 1 || n > maxPartitions {
 		return fmt.Errorf("number of partitions: %d is not in 1–%d", n, maxPartitions)
 	}
-	return s.inTx(ctx, "check the number of partitions", func(tx bun.Tx) error {
+	return s.inTx(ctx, "check the number of partitions", func(tx bun.Conn) error {
 		// Writing the value to itself locks the row that exists, so that two first starts agree.
 		if _, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = settings.value",
 			settingPartitions, fmt.Sprint(n)); err != nil {
@@ -55,7 +55,7 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 	})
 }
 
-func (s *Store) addPartition(ctx context.Context, tx bun.Tx, partition int) error {
+func (s *Store) addPartition(ctx context.Context, tx bun.Conn, partition int) error {
 	_, err := exec(ctx, tx, "INSERT INTO partitions (id, epoch) VALUES (?, ?) "+s.d.onTaken+" epoch = partitions.epoch",
 		partition, firstEpoch)
 	return err
@@ -63,7 +63,7 @@ func (s *Store) addPartition(ctx context.Context, tx bun.Tx, partition int) erro
 
 // lockPartition reads the epoch and keeps it until the transaction ends. ErrNoRow if there is no such
 // partition.
-func (s *Store) lockPartition(ctx context.Context, tx bun.Tx, partition int) (epoch int64, err error) {
+func (s *Store) lockPartition(ctx context.Context, tx bun.Conn, partition int) (epoch int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT epoch FROM partitions WHERE id = ?"+s.d.forUpdate, partition).Scan(&epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("partition %d: %w", partition, app.ErrNoRow)
@@ -85,7 +85,7 @@ func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq i
 // to update.
 func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
 	var next int64
-	err := s.inTx(ctx, fmt.Sprintf("advance the epoch of partition %d", partition), func(tx bun.Tx) error {
+	err := s.inTx(ctx, fmt.Sprintf("advance the epoch of partition %d", partition), func(tx bun.Conn) error {
 		if err := s.addPartition(ctx, tx, partition); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]app.Sale, err
 // MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so
 // that the epoch cannot advance past the sale meanwhile.
 func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch int64) error {
-	return s.inTx(ctx, "mark sale "+sale.String()+" loaded", func(tx bun.Tx) error {
+	return s.inTx(ctx, "mark sale "+sale.String()+" loaded", func(tx bun.Conn) error {
 		var part int
 		if err := tx.QueryRowContext(ctx, "SELECT part FROM sales WHERE id = ?", sale).Scan(&part); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch int64) error 
 
 // MarkRetired notes that a sale's keys leave Redis for good. Marking it again keeps the first instant.
 func (s *Store) MarkRetired(ctx context.Context, sale app.ID) error {
-	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Tx) error {
+	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE sales SET retired_at = ? WHERE id = ? AND retired_at = 0", wallClock(), sale)
 		return err
 	})

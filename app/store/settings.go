@@ -41,7 +41,7 @@ func (s *Store) Version(ctx context.Context) (int64, error) {
 
 // raiseVersion goes first in each change of the catalogue: its row lock makes editors go one after the
 // other, and the new version is seen no earlier than the change.
-func (s *Store) raiseVersion(ctx context.Context, tx bun.Tx) error {
+func (s *Store) raiseVersion(ctx context.Context, tx bun.Conn) error {
 	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '1') "+s.d.onTaken+" value = value + 1",
 		settingVersion)
 	return err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql/driver"
 	"fmt"
 	"sync"
 	"time"
@@ -50,10 +51,13 @@ func (s *Store) Close() error {
 // it happened then, so trying again is safe and mostly works at once.
 const victimTries = 5
 
+// rollbackTimeout is what a failed transaction may take beyond its caller's context.
+const rollbackTimeout = time.Second
+
 // inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error
 // is classified and says what was being done; when it wraps ErrMoment, the transaction may have been
 // committed all the same.
-func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Tx) error) error {
+func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
 	var err error
 	for range victimTries {
 		if err = s.tryTx(ctx, fn); !isDeadlock(err) {
@@ -63,7 +67,9 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Tx) error)
 	return wrap(what, err)
 }
 
-func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Tx) error) error {
+// tryTx says BEGIN and COMMIT as statements, because those of database/sql cannot be interrupted: with a server
+// that has stopped answering they would hold the caller far beyond its context.
+func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 	if s.writer != nil {
 		select {
 		case s.writer <- struct{}{}:
@@ -72,17 +78,38 @@ func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Tx) error) error {
 			return ctx.Err()
 		}
 	}
-	tx, err := s.db.BeginTx(ctx, nil)
+	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	if err := fn(tx); err != nil {
-		// Also after a lock wait timeout, which undoes only its statement. Should this fail, the connection
-		// is gone and the server rolls back by itself.
-		_ = tx.Rollback()
+	defer conn.Close()
+	committed := false
+	defer func() {
+		if !committed {
+			abandon(ctx, conn)
+		}
+	}()
+	if _, err := conn.ExecContext(ctx, s.d.begin); err != nil {
 		return err
 	}
-	return tx.Commit()
+	if err := fn(conn); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	committed = true
+	return nil
+}
+
+// abandon ends a transaction that failed, also after a lock wait timeout, which undoes only its statement. If
+// the server does not confirm that, the connection is thrown away, and the server rolls back by itself.
+func abandon(ctx context.Context, conn bun.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+	defer cancel()
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
 }
 
 // inSnapshot runs fn in a read-only transaction whose reads all see one instant.
@@ -106,7 +133,7 @@ func exec(ctx context.Context, db bun.IDB, query string, args ...any) (int64, er
 }
 
 // execMatching runs a statement that must match exactly so many rows, because locks taken before it promise that.
-func execMatching(ctx context.Context, tx bun.Tx, want int, what, query string, args ...any) error {
+func execMatching(ctx context.Context, tx bun.IDB, want int, what, query string, args ...any) error {
 	matched, err := exec(ctx, tx, query, args...)
 	if err == nil && matched != int64(want) {
 		err = fmt.Errorf("%w: %s: %d rows instead of %d", app.ErrData, what, matched, want)
