@@ -7,6 +7,7 @@ import { useOrders } from '../stores/orders'
 import { usePresses } from '../stores/presses'
 import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
+import { useSlots } from '../stores/slots'
 import { FakeWire } from '../testing/fakewire'
 import { order, sale, slot, welcome } from '../testing/samples'
 import { openShop, type Shop } from './open'
@@ -150,6 +151,45 @@ describe('watching', () => {
     wire().answer('hello', welcome({ now: Date.now() }))
     await pass()
     expect(wire().last('watch')).toMatchObject({ slot: '1' })
+  })
+})
+
+describe('slots', () => {
+  const MINUTE = 60_000
+
+  it('change without a gap: the next one is watched before it opens, the last one let go', async () => {
+    wire().open()
+    wire().answer('hello', welcome({ now: Date.now() }))
+    await pass()
+    const edge = Date.now() + MINUTE
+    const day = [
+      slot({ id: '1', opens_at: edge - 5 * MINUTE, closes_at: edge }),
+      slot({ id: '2', phase: 'upcoming', opens_at: edge, closes_at: edge + 5 * MINUTE }),
+    ]
+    wire().answer('watch', { slots: day, sales: [sale()] })
+    await pass(30_000)
+    expect(wire().sent.filter((frame) => frame.op === 'watch')).toHaveLength(1)
+    await pass(21_000)
+    expect(wire().last('watch').slot).toBe('2')
+    wire().answer('watch', { slots: day, sales: [sale({ id: '22', slot: '2' })] })
+    await pass()
+    expect(useSales().shown?.map(({ id }) => id)).toEqual(['11'])
+    await pass(9_300)
+    expect(useSales().shown?.map(({ id }) => id)).toEqual(['22'])
+    expect(wire().last('unwatch').slot).toBe('1')
+  })
+
+  it('that are gone from the day make place for the current one', async () => {
+    await goLive()
+    useSlots().change(
+      slot({ id: '9', opens_at: Date.now() + 60 * MINUTE, closes_at: Date.now() + 65 * MINUTE }),
+    )
+    useSlots().choose('9')
+    await pass()
+    wire().refuse('watch', 'not_found')
+    await pass(1_000)
+    expect(wire().last('watch').slot).toBeUndefined()
+    expect(useSlots().shown?.id).toBe('1')
   })
 })
 

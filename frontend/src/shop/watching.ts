@@ -1,55 +1,79 @@
-import { watch } from 'vue'
-import { Lost, Refused } from '../live/requests'
+import { computed, watch } from 'vue'
+import { Refused } from '../live/requests'
 import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useSales } from '../stores/sales'
 import { useSlots } from '../stores/slots'
 
 const RETRY_MS = 1_000
+/** The next slot is watched this long before it opens, so that its sales are there at the very instant. */
+const LEAD_MS = 10_000
 
-/** Watches the slot that the page shows, and only that one. */
+/** Watches the slot that the page shows and, shortly before it opens, the next one. */
 export function openWindow(socket: LiveSocket) {
   const live = useLive()
   const slots = useSlots()
   const sales = useSales()
-  /** What this connection watches. */
-  let watched: string | undefined
+  /** Another lead for each page: not all of them ask at once. */
+  const lead = LEAD_MS * (1 + Math.random())
+  /** Slots that this connection watches. */
+  const watched = new Set<string>()
   let timer: ReturnType<typeof setTimeout>
 
-  /** Asks for the shown slot, or for the current one while no slot is known. */
-  async function look(): Promise<void> {
-    clearTimeout(timer)
-    if (!live.isLive) return
-    const before = watched
-    const slot = slots.shown?.id
-    watched = slot
-    if (before && before !== slot) socket.request('unwatch', { slot: before }).catch(() => undefined)
+  const ahead = computed(() =>
+    slots.slots.find(({ opens_at }) => opens_at > live.now && opens_at - live.now < lead),
+  )
+  const wanted = computed(
+    () => new Set([slots.shown, ahead.value].flatMap((slot) => (slot ? [slot.id] : []))),
+  )
+
+  /** Asks for a slot, or for the current one while none is known. */
+  async function look(slot?: string): Promise<void> {
+    if (slot) watched.add(slot)
     try {
       const view = await socket.request('watch', slot ? { slot } : {})
+      const told = slot ?? view.sales[0]?.slot
+      if (told) {
+        watched.add(told)
+        sales.replaceSlot(told, view.sales)
+      }
       slots.replace(view.slots)
-      const told = slot ?? view.sales[0]?.slot ?? slots.current?.id
-      if (told) sales.replaceSlot(told, view.sales)
-      watched ??= told
     } catch (error) {
-      if (error instanceof Lost) return
-      // A pinned slot may be gone from the day; anything else is asked again.
-      if (error instanceof Refused && error.refusal.code === 'not_found') slots.unpin()
-      const pause = error instanceof Refused ? error.refusal.retry_ms : 0
-      timer = setTimeout(() => void look(), pause || RETRY_MS)
+      if (slot) watched.delete(slot)
+      const refusal = error instanceof Refused ? error.refusal : undefined
+      // The slot is gone from the day: the current one, with fresh slots, takes its place.
+      const gone = refusal?.code === 'not_found'
+      if (gone) slots.unpin()
+      clearTimeout(timer)
+      timer = setTimeout(() => (gone ? void look() : adjust()), refusal?.retry_ms || RETRY_MS)
     }
   }
 
+  /** Brings what is watched in line with what is wanted. */
+  function adjust(): void {
+    // A lost connection begins with a welcome again.
+    if (!live.isLive) return
+    if (wanted.value.size === 0) return void look()
+    for (const slot of watched) {
+      if (wanted.value.has(slot)) continue
+      watched.delete(slot)
+      socket.request('unwatch', { slot }).catch(() => undefined)
+    }
+    for (const slot of wanted.value) if (!watched.has(slot)) void look(slot)
+  }
+
   watch(
-    () => slots.shown?.id,
-    (id) => {
-      if (id !== undefined && id !== watched) void look()
+    () => [...wanted.value].join(),
+    () => {
+      if (slots.known) adjust()
     },
   )
 
   /** A new connection watches nothing yet. */
   function welcomed(): void {
-    watched = undefined
-    void look()
+    clearTimeout(timer)
+    watched.clear()
+    adjust()
   }
 
   return { welcomed }
