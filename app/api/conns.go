@@ -92,3 +92,11 @@ func (c *limitedConn) Close() error {
 	c.leave()
 	return c.Conn.Close()
 }
+
+// SetWriteBuffer bounds what the kernel keeps for a peer that does not read, as on the connection itself.
+func (c *limitedConn) SetWriteBuffer(bytes int) error {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		return tcp.SetWriteBuffer(bytes)
+	}
+	return nil
+}

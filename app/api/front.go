@@ -84,7 +84,7 @@ func (f *Front) handle(ctx *fasthttp.RequestCtx) {
 		ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
 		ctx.Response.Header.Set("Retry-After", "2")
 		ctx.SetContentType("application/json")
-		ctx.SetBodyString(`{"error":{"code":"busy","message":"the shop is starting","retry_ms":2000}}`)
+		ctx.SetBodyString(`{"error":{"code":"busy","message":"this node serves nobody now; see /readyz","retry_ms":2000}}`)
 	}
 }
 

@@ -41,9 +41,9 @@ type Config struct {
 	Backlog    int64         `env:"BACKLOG" envDefault:"100000" does:"reservations of a partition that may wait for MySQL before buys are busy"`
 
 	// The process.
-	DrainWithin time.Duration `env:"DRAIN_WITHIN" envDefault:"20s" does:"how long a shutdown waits for sockets"`
-	LogLevel    Level         `env:"LOG_LEVEL" envDefault:"info" does:"debug, info, warn or error"`
-	LogFormat   string        `env:"LOG_FORMAT" envDefault:"text" does:"text or json"`
+	ReturnWithin time.Duration `env:"RETURN_WITHIN" envDefault:"5s" does:"over what time the sockets of a node that shuts down are told to come back elsewhere"`
+	LogLevel     Level         `env:"LOG_LEVEL" envDefault:"info" does:"debug, info, warn or error"`
+	LogFormat    string        `env:"LOG_FORMAT" envDefault:"text" does:"text or json"`
 }
 
 // prefix begins the name of every variable.
@@ -83,7 +83,7 @@ func (c *Config) check() []Problem {
 	p.within("PARTITIONS", int64(c.Partitions), 1, 1024)
 	p.within("BACKLOG", c.Backlog, 1, 10_000_000)
 	p.lasts("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
-	p.lasts("DRAIN_WITHIN", c.DrainWithin, 0, 10*time.Minute)
+	p.lasts("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		p.add("LOG_FORMAT", "is "+quote(c.LogFormat)+": want text or json")
 	}

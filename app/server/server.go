@@ -19,8 +19,10 @@ import (
 )
 
 const (
-	// closeWithin bounds each step of a shutdown after the sockets are gone.
+	// closeWithin bounds each step of a shutdown.
 	closeWithin = 10 * time.Second
+	// warmUpWithin bounds one try to get ready: a rebuild reads every order of every loaded sale.
+	warmUpWithin = 10 * time.Minute
 	// rollingAhead is how far the rolling schedule reaches into the future.
 	rollingAhead = 45 * time.Minute
 )
@@ -224,7 +226,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	dutyCtx, stopDuties := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopDuties()
 	d := &duties{ctx: dutyCtx}
-	err = waitFor(ctx, "the partitions in Redis", s.notYet, w.warmUp)
+	err = waitFor(ctx, "the partitions in Redis", warmUpWithin, s.notYet, w.warmUp)
 	if err == nil {
 		w.startDuties(d, c)
 		if c.Roles.API {
@@ -282,9 +284,9 @@ func (s *Server) shutDown(w *works, d *duties, stopDuties context.CancelFunc) er
 	s.notYet("shutting down")
 	s.closeRun.Do(func() { close(s.closing) })
 
-	drain, cancel := context.WithTimeout(context.Background(), s.config.DrainWithin+closeWithin)
+	drain, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	failed := []error{w.hub.Drain(drain, s.config.DrainWithin)}
+	failed := []error{w.hub.Drain(drain, s.config.ReturnWithin)}
 	failed = append(failed, s.closeListeners())
 	w.gate.Close()
 	stopDuties()

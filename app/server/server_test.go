@@ -37,7 +37,7 @@ func embedded(t *testing.T, dir string, more ...string) Config {
 	t.Helper()
 	c, err := Load(append([]string{
 		"STAMPEDE_DATA=" + dir, "STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
-		"STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_PARTITIONS=2", "STAMPEDE_DRAIN_WITHIN=1s",
+		"STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_PARTITIONS=2", "STAMPEDE_RETURN_WITHIN=1s",
 	}, more...))
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,8 @@ const (
 	// log says what is being waited for.
 	patience = 2 * time.Second
 	remind   = 3 * time.Second
+	// reachWithin bounds one try to reach a store.
+	reachWithin = 5 * time.Second
 )
 
 // stores are the open connections.
@@ -43,8 +45,8 @@ func openStores(ctx context.Context, c *Config, say func(string)) (*stores, erro
 	}
 	s.connect(options, c.Partitions)
 	err = errors.Join(
-		waitFor(ctx, "the database", say, func(ctx context.Context) error { return s.openDatabase(ctx, c) }),
-		waitFor(ctx, "Redis at "+options.Addr, say, func(ctx context.Context) error { return s.client.Ping(ctx).Err() }))
+		waitFor(ctx, "the database", reachWithin, say, func(ctx context.Context) error { return s.openDatabase(ctx, c) }),
+		waitFor(ctx, "Redis at "+options.Addr, reachWithin, say, func(ctx context.Context) error { return s.client.Ping(ctx).Err() }))
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -114,12 +116,13 @@ func (s *stores) close() error {
 // errGaveUp means that the wait was ended from outside.
 var errGaveUp = errors.New("gave up waiting")
 
-// waitFor tries until it works or ctx ends, with a growing pause, and says every few seconds what is missing.
-func waitFor(ctx context.Context, what string, say func(string), try func(ctx context.Context) error) error {
+// waitFor tries until it works or ctx ends, each time for at most within, with a growing pause, and says every few
+// seconds what is missing.
+func waitFor(ctx context.Context, what string, within time.Duration, say func(string), try func(ctx context.Context) error) error {
 	pause := 50 * time.Millisecond
 	var said time.Time
 	for {
-		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
+		attempt, cancel := context.WithTimeout(ctx, within)
 		err := try(attempt)
 		cancel()
 		if err == nil {
