@@ -199,3 +199,21 @@ func TestLockRebuildAdmitsOne(t *testing.T) {
 		}
 	})
 }
+
+// I8: a rebuild whose lock was lost with its connection is told so and ends.
+func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
+	t.Parallel()
+	s := openMySQL(t, apptest.MySQL(t))
+	ctx := apptest.Context(t)
+	err := s.LockRebuild(ctx, 1, func(inner context.Context) error {
+		_, err := s.DB().ExecContext(ctx, "EXECUTE IMMEDIATE CONCAT('KILL ', IS_USED_LOCK(CONCAT('stampede:rebuild:1:', MD5(DATABASE()))))")
+		if err != nil {
+			return err
+		}
+		<-inner.Done()
+		return inner.Err()
+	})
+	if !errors.Is(err, app.ErrMoment) || ctx.Err() != nil {
+		t.Errorf("got %v, want ErrMoment", err)
+	}
+}

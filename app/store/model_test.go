@@ -1,0 +1,185 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// P1, I1, I5: whatever is inserted, repeated, expired, cancelled and revived in whatever order, every row
+// is in the state that a simple model foretells, and the guard counts exactly the units of the rows that
+// hold units.
+func TestOrdersFollowTheModel(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s)
+		product := app.Product{ID: nextID(), Name: "Teapot"}
+		h.must(h.AddProducts(h.ctx, []app.Product{product}))
+		rapid.Check(t, func(rt *rapid.T) {
+			m := &model{T: rt, h: h, units: rapid.Int64Range(0, 12).Draw(rt, "units"), rows: make(map[app.ID]*app.Order)}
+			sale := app.Sale{ID: nextID(), Slot: h.slot, Product: product, Initial: m.units, Limit: 99, Cap: 99}
+			m.must(h.AddSales(h.ctx, []app.Sale{sale}))
+			m.must(h.MarkLoaded(h.ctx, sale.ID, h.epoch))
+			m.sale = sale.ID
+			rt.Repeat(map[string]func(*rapid.T){
+				"insert": m.insert, "expire": m.expire, "cancel": m.cancel, "revive": m.revive,
+			})
+			m.check()
+		})
+	})
+}
+
+type model struct {
+	*rapid.T
+	h     *shop
+	sale  app.ID
+	units int64
+	ids   []app.ID // in the order they were made
+	rows  map[app.ID]*app.Order
+}
+
+func (m *model) must(err error) {
+	m.Helper()
+	if err != nil {
+		m.Fatal(err)
+	}
+}
+
+func (m *model) taken() int64 {
+	n := int64(0)
+	for _, o := range m.rows {
+		if o.State.HoldsUnits() {
+			n += int64(o.Qty)
+		}
+	}
+	return n
+}
+
+// some draws an order that exists; nil when there is none yet.
+func (m *model) some() *app.Order {
+	if len(m.ids) == 0 {
+		return nil
+	}
+	return m.rows[rapid.SampledFrom(m.ids).Draw(m.T, "order")]
+}
+
+// insert writes up to four rows, among them some that exist.
+func (m *model) insert(*rapid.T) {
+	var batch, fresh []app.Order
+	for range rapid.IntRange(1, 4).Draw(m.T, "rows") {
+		if old := m.some(); old != nil && rapid.Bool().Draw(m.T, "again") {
+			again := *old
+			again.State = app.Pending // the entry does not know what became of the order
+			batch = append(batch, again)
+			continue
+		}
+		o := m.h.order(m.sale, rapid.IntRange(1, 3).Draw(m.T, "qty"))
+		o.State = rapid.SampledFrom([]app.OrderState{app.Pending, app.Pending, app.Cancelled, app.Refused}).Draw(m.T, "state")
+		batch, fresh = append(batch, o), append(fresh, o)
+	}
+	free := m.units - m.taken()
+	got, err := m.h.Insert(m.h.ctx, m.h.epoch, batch)
+	m.must(err)
+	for _, o := range fresh { // tickets grow in the order of making
+		if n := int64(o.Qty); o.State == app.Pending && n <= free {
+			free -= n
+		} else if o.State == app.Pending {
+			o.State, o.Reason, o.PayBy = app.Refused, app.ReasonGuard, 0
+		}
+		o.Rev = 1
+		m.rows[o.ID] = &o
+		m.ids = append(m.ids, o.ID)
+	}
+	for _, in := range got {
+		isFresh := slices.ContainsFunc(fresh, func(o app.Order) bool { return o.ID == in.Order.ID })
+		if in.Fresh != isFresh || in.Order.State != m.rows[in.Order.ID].State {
+			m.Fatalf("order %s: fresh %v, %s", in.Order.ID, in.Fresh, in.Order.State)
+		}
+	}
+}
+
+func (m *model) expire(*rapid.T) {
+	now := payBy - rapid.SampledFrom([]app.Millis{0, 1}).Draw(m.T, "early")
+	due := make(map[app.ID]bool)
+	for range rapid.IntRange(0, 3).Draw(m.T, "due") {
+		if o := m.some(); o != nil {
+			due[o.ID] = true
+		}
+	}
+	asked := make([]app.ID, 0, len(due))
+	for id := range due {
+		asked = append(asked, id)
+		if o := m.rows[id]; o.State == app.Pending && o.PayBy <= now {
+			o.State, o.CancelledAt, o.Rev = app.Expired, now, o.Rev+1
+		}
+	}
+	_, err := m.h.Expire(m.h.ctx, asked, now)
+	m.must(err)
+}
+
+func (m *model) cancel(*rapid.T) {
+	o := m.some()
+	if o == nil {
+		return
+	}
+	if rapid.Bool().Draw(m.T, "stranger") {
+		if _, err := m.h.Cancel(m.h.ctx, o.ID, o.User+1, payBy); !errors.Is(err, app.ErrNoRow) {
+			m.Fatalf("a stranger cancelled order %s: %v", o.ID, err)
+		}
+		return
+	}
+	if o.State == app.Pending {
+		o.State, o.CancelledAt, o.Rev = app.Cancelled, payBy, o.Rev+1
+	}
+	_, err := m.h.Cancel(m.h.ctx, o.ID, o.User, payBy)
+	m.must(err)
+}
+
+func (m *model) revive(*rapid.T) {
+	o := m.some()
+	if o == nil {
+		return
+	}
+	fits := int64(o.Qty) <= m.units-m.taken()
+	claimed, err := m.h.ClaimHold(m.h.ctx, o.ID, app.Refused)
+	if o.State != app.Refused {
+		if !errors.Is(err, app.ErrNoRow) {
+			m.Fatalf("claimed order %s, which is %s: %v", o.ID, o.State, err)
+		}
+		return
+	}
+	m.must(err)
+	o.Hold++
+	_, err = m.h.Revive(m.h.ctx, o.ID, claimed.Hold, payBy)
+	switch {
+	case fits:
+		m.must(err)
+		o.State, o.Reason, o.PayBy, o.Rev = app.Pending, "", payBy, o.Rev+1
+	case !errors.Is(err, app.ErrData):
+		m.Fatalf("revived order %s without units: %v", o.ID, err)
+	}
+}
+
+func (m *model) check() {
+	totals, err := m.h.SaleTotals(m.h.ctx, m.sale)
+	m.must(err)
+	if want := m.taken(); totals.Taken != want || totals.HeldUnits != want || want > m.units {
+		m.Fatalf("taken %d, held %d, model %d of %d", totals.Taken, totals.HeldUnits, want, m.units)
+	}
+	rows, err := m.h.OrdersByID(m.h.ctx, m.ids)
+	m.must(err)
+	if len(rows) != len(m.ids) {
+		m.Fatalf("%d rows, want %d", len(rows), len(m.ids))
+	}
+	for _, row := range rows {
+		want := m.rows[row.ID]
+		if row.State != want.State || row.Rev != want.Rev || row.Hold != want.Hold || row.Reason != want.Reason ||
+			row.PayBy != want.PayBy || row.CancelledAt != want.CancelledAt {
+			m.Fatalf("row %+v\nmodel %+v", row, *want)
+		}
+	}
+}
