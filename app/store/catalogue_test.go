@@ -86,7 +86,11 @@ func TestSlotsDoNotOverlap(t *testing.T) {
 		must(t, s.AddSlots(ctx, []app.Slot{second, first}))
 		must(t, s.AddSlots(ctx, []app.Slot{slot(1000, 2000), slot(3000, 4000)}))
 		for _, wrong := range [][]app.Slot{
-			{slot(1500, 1600)}, {slot(500, 1001)}, {slot(3999, 5000)}, {slot(0, 9000)}, {slot(1000, 1500)},
+			{slot(1500, 1600)},
+			{slot(500, 1001)},
+			{slot(3999, 5000)},
+			{slot(0, 9000)},
+			{slot(1000, 1500)},
 			{slot(6000, 7000), slot(6500, 7500)},
 		} {
 			if err := s.AddSlots(ctx, wrong); !errors.Is(err, &app.Error{Code: app.Conflict}) {
