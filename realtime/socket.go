@@ -25,11 +25,12 @@ const (
 
 // Mount serves the socket at path. Handlers in front of it (origin, limits by address) run first and may refuse.
 //
-// It makes the web server keep hijacked connections open, so that closing them is ours alone: without that, Close
-// on a connection does nothing and a silent peer could not be cut off.
+// It makes the app's server keep hijacked connections open, so that closing them is ours alone: without that, Close
+// on a connection does nothing and a silent peer could not be cut off. Who serves the app's handler with
+// another server sets KeepHijackedConns there.
 func (h *Hub) Mount(web *fiber.App, path string, front ...fiber.Handler) {
 	web.Server().KeepHijackedConns = true
-	web.Get(path, append(front, h.door, h.upgrade())...)
+	web.Get(path, append(slices.Clone(front), h.door, h.upgrade())...)
 }
 
 // door refuses a handshake before it is upgraded: not a WebSocket, another subprotocol, draining, full.
@@ -164,7 +165,7 @@ func limitKernelQueue(conn net.Conn) {
 	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
 		conn = hijacked.UnsafeConn()
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(kernelQueue)
+	if bounded, ok := conn.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		_ = bounded.SetWriteBuffer(kernelQueue)
 	}
 }
