@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	toldEvery = 200 * time.Millisecond
+	toldEvery = time.Second // long before the reconciler would tell them again
 	toldBatch = 1000
 	toldBound = 100_000 // beyond it marks are dropped: the reconciler tells again, the log recognises repeats
 )

@@ -14,6 +14,7 @@ const (
 	sweepBatch = 1000                   // orders per take; the script's bound
 	sweepLease = time.Second            // what a dead sweeper costs an order at most
 	sweepStep  = 100 * time.Millisecond // the longest sleep, so that a new, nearer deadline is not missed
+	sweepHelp  = 2                      // further batches under way at once when more is due than one
 	firstBack  = 50 * time.Millisecond
 	longestOff = 2 * time.Second
 )
@@ -26,6 +27,7 @@ type Sweeper struct {
 	partition int
 	handler   app.DeadlineHandler
 	lease     time.Duration
+	help      func() // more is due than one batch; nil outside Run
 }
 
 // NewSweeper makes the sweeper of a partition.
@@ -33,8 +35,22 @@ func NewSweeper(l *Ledger, partition int, handler app.DeadlineHandler) *Sweeper 
 	return &Sweeper{ledger: l, partition: partition, handler: handler, lease: sweepLease}
 }
 
-// Run sweeps until ctx ends; the batch at hand is finished first.
+// Run sweeps until ctx ends; the batches at hand are finished first. While one batch waits for the database, another
+// one is in Redis: when more is due than one batch, up to sweepHelp helpers take their share until nothing is.
 func (s *Sweeper) Run(ctx context.Context) error {
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	free := make(chan struct{}, sweepHelp)
+	s.help = func() {
+		select {
+		case free <- struct{}{}:
+			helpers.Go(func() {
+				defer func() { <-free }()
+				s.helpOut(ctx)
+			})
+		default:
+		}
+	}
 	back := backoff{first: firstBack, longest: longestOff}
 	for ctx.Err() == nil {
 		next, err := s.runOnce(ctx)
@@ -51,6 +67,15 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	return nil
 }
 
+// helpOut handles batches as long as more is due. It leaves pauses and complaints to Run.
+func (s *Sweeper) helpOut(ctx context.Context) {
+	for ctx.Err() == nil {
+		if next, err := s.runOnce(ctx); err != nil || next > 0 {
+			return
+		}
+	}
+}
+
 // runOnce handles one batch of what is due and answers how long nothing more will be, at most sweepStep.
 func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := finishing(ctx)
@@ -58,6 +83,9 @@ func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 	held, wait, err := s.take(ctx)
 	if err != nil || len(held.orders) == 0 {
 		return wait, err
+	}
+	if wait == 0 && s.help != nil {
+		s.help()
 	}
 	finished, err := s.handle(ctx, held)
 	if err != nil {

@@ -19,13 +19,17 @@ import (
 	"stampede/app/apptest"
 )
 
-// binary is the program under test, built once with the race detector.
-var binary string
+// binary is the program under test, built once with the race detector. shipped is built as it ships, for the tests
+// of promises about time, which the detector would slow down several times.
+var binary, shipped string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "stampede-e2e-")
 	if err == nil {
-		binary, err = build(dir)
+		binary, err = build(dir, "raced", "-race")
+	}
+	if err == nil {
+		shipped, err = build(dir, "shipped")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "build the program:", err)
@@ -34,9 +38,9 @@ func TestMain(m *testing.M) {
 	apptest.Main(m)
 }
 
-func build(dir string) (string, error) {
-	path := filepath.Join(dir, "stampede")
-	cmd := exec.Command("go", "build", "-race", "-o", path, "stampede/app/cmd/stampede")
+func build(dir, name string, flags ...string) (string, error) {
+	path := filepath.Join(dir, name)
+	cmd := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{"stampede/app/cmd/stampede"})...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
@@ -76,8 +80,13 @@ func (l *logBuffer) String() string {
 // launch starts the program without waiting for it to be ready. Later settings win over earlier ones.
 func launch(t *testing.T, settings ...string) *node {
 	t.Helper()
+	return launchProgram(t, binary, settings...)
+}
+
+func launchProgram(t *testing.T, program string, settings ...string) *node {
+	t.Helper()
 	n := &node{t: t, addr: freeAddr(t), metrics: freeAddr(t), log: &logBuffer{}, ended: make(chan struct{})}
-	n.cmd = exec.Command(binary, "serve")
+	n.cmd = exec.Command(program, "serve")
 	n.cmd.Env = append(os.Environ(),
 		"STAMPEDE_LISTEN="+n.addr, "STAMPEDE_METRICS_LISTEN="+n.metrics, "STAMPEDE_JWT_SECRET="+secret)
 	n.cmd.Env = append(n.cmd.Env, settings...)
@@ -105,6 +114,14 @@ func launch(t *testing.T, settings ...string) *node {
 func start(t *testing.T, settings ...string) *node {
 	t.Helper()
 	n := launch(t, settings...)
+	n.waitReady()
+	return n
+}
+
+// startShipped is start with the program as it ships.
+func startShipped(t *testing.T, settings ...string) *node {
+	t.Helper()
+	n := launchProgram(t, shipped, settings...)
 	n.waitReady()
 	return n
 }

@@ -87,7 +87,7 @@ func crowd(t *testing.T, n int, nodes ...*node) map[app.ID]*client {
 func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=8s")
 	sale := s.open(100, 1)
-	a, b := s.start(), s.start()
+	a, b := startShipped(t, s.settings...), startShipped(t, s.settings...)
 	clients := crowd(t, 2000, a, b)
 	accepted := rush(t, clients, sale.ID, 2)
 	if len(accepted) != 100 {
@@ -132,7 +132,7 @@ func TestTenThousandEqualDeadlines(t *testing.T) {
 	const buyers, each = 500, 20
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=10m")
 	sale := s.open(buyers*each, each)
-	a := s.start()
+	a := startShipped(t, s.settings...)
 	var wg sync.WaitGroup
 	for user, c := range crowd(t, buyers, a) {
 		wg.Go(func() {
