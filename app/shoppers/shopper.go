@@ -16,7 +16,7 @@ import (
 const (
 	// regrets is the share of orders that are cancelled; the rest runs out of time.
 	regrets = 0.2
-	// rush is how soon after the opening of a slot a shopper makes the first move, at most.
+	// rush is over what time a crowd of ordinary size makes its first move after a slot has opened.
 	rush = 20 * time.Second
 	// regretWithin is how long after its order a shopper changes their mind, at most.
 	regretWithin = 40 * time.Second
@@ -66,7 +66,7 @@ func (s *shopper) shop(ctx context.Context, frames <-chan frame, ended chan erro
 	if err := s.watch(); err != nil {
 		return err
 	}
-	move := time.NewTimer(s.upTo(rush))
+	move := time.NewTimer(s.firstMove())
 	defer move.Stop()
 	for {
 		select {
@@ -81,7 +81,7 @@ func (s *shopper) shop(ctx context.Context, frames <-chan frame, ended chan erro
 				return err
 			}
 			if opened {
-				move.Reset(s.upTo(rush))
+				move.Reset(s.firstMove())
 			}
 		case <-move.C:
 			if err := s.move(); err != nil {
@@ -96,6 +96,9 @@ func (s *shopper) shop(ctx context.Context, frames <-chan frame, ended chan erro
 func (s *shopper) pause() time.Duration {
 	return min(time.Second+time.Duration(s.random.ExpFloat64()*float64(s.pace)), 4*s.pace)
 }
+
+// firstMove comes sooner than others after an opening, but a large crowd does not rush in at once.
+func (s *shopper) firstMove() time.Duration { return s.upTo(max(rush, s.pace)) }
 
 func (s *shopper) send(r request) error {
 	s.next++
