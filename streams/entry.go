@@ -3,6 +3,7 @@ package streams
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,9 +12,12 @@ import (
 	"stampede/app"
 )
 
-// entryVersion is what reserve.lua writes into the field v. A node that meets another version leaves the entry to
-// one that knows it.
+// entryVersion is the first of the terms that reserve.lua writes. A node that meets another version leaves the
+// entry to one that knows it.
 const entryVersion = "1"
+
+// termNames are the parts of the field terms, in their order.
+var termNames = [...]string{"v", "epoch", "seq", "ticket", "hold", "qty", "price", "version", "hash", "key"}
 
 var errContentGone = errors.New("its content is no longer in the stream")
 
@@ -25,7 +29,7 @@ func parseEntry(partition int, m redis.XMessage) app.Entry {
 		e.Bad = errContentGone
 		return e
 	}
-	r := fieldReader{values: m.Values}
+	r := newFieldReader(m.Values)
 	if v := r.text("v"); v != entryVersion {
 		r.fail("v", v)
 	}
@@ -43,10 +47,21 @@ func parseEntry(partition int, m redis.XMessage) app.Entry {
 	return e
 }
 
-// fieldReader reads fields until the first that cannot be read, and remembers which it was.
+// fieldReader reads fields and terms until the first that cannot be read, and remembers which it was.
 type fieldReader struct {
 	values map[string]any
+	terms  []string
 	err    error
+}
+
+func newFieldReader(values map[string]any) *fieldReader {
+	r := &fieldReader{values: values}
+	terms := r.field("terms")
+	if r.terms = strings.Split(terms, ":"); len(r.terms) != len(termNames) {
+		r.terms = nil
+		r.fail("terms", terms)
+	}
+	return r
 }
 
 func (r *fieldReader) fail(field, value string) {
@@ -58,12 +73,24 @@ func (r *fieldReader) fail(field, value string) {
 	}
 }
 
-func (r *fieldReader) text(field string) string {
-	v, ok := r.values[field].(string)
+func (r *fieldReader) field(name string) string {
+	v, ok := r.values[name].(string)
 	if !ok {
-		r.fail(field, "")
+		r.fail(name, "")
 	}
 	return v
+}
+
+// text reads a term, or a field when there is no such term.
+func (r *fieldReader) text(name string) string {
+	i := slices.Index(termNames[:], name)
+	switch {
+	case i < 0:
+		return r.field(name)
+	case r.terms == nil:
+		return ""
+	}
+	return r.terms[i]
 }
 
 // number reads a whole number of at least 0.

