@@ -222,7 +222,7 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 
 func TestBulkProducts(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		const n = 20_000
+		const n = 5_000
 		all := make([]app.Product, n)
 		for i := range all {
 			all[i] = app.Product{ID: nextID(), Name: fmt.Sprintf("Product %d", i), Images: []app.Image{{URL: "/a.svg"}}}
