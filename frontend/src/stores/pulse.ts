@@ -1,5 +1,5 @@
 import { defineStore } from 'pinia'
-import { computed, ref } from 'vue'
+import { computed, ref, watch } from 'vue'
 import { useSales } from './sales'
 import { useSlots } from './slots'
 
@@ -11,19 +11,21 @@ export const usePulse = defineStore('pulse', () => {
   const sales = useSales()
   const slots = useSlots()
   const beats = ref<number[]>([])
-  let slot: string | undefined
 
   const rate = computed(() => (sales.shown ?? []).reduce((sum, sale) => sum + sale.rate, 0))
   const watching = computed(() => Math.max(0, ...(sales.shown ?? []).map((sale) => sale.watching)))
   /** Units that are taken in this slot: held or sold. */
   const taken = computed(() => (sales.shown ?? []).reduce((sum, sale) => sum + sale.held + sale.sold, 0))
 
-  /** Takes a sample; another slot has another heart. */
   function sample(): void {
-    const before = slot === slots.shown?.id ? beats.value.slice(1 - KEPT) : []
-    slot = slots.shown?.id
-    beats.value = [...before, rate.value]
+    beats.value = [...beats.value.slice(1 - KEPT), rate.value]
   }
+
+  // Another slot has another heart.
+  watch(
+    () => slots.shown?.id,
+    () => (beats.value = []),
+  )
 
   return { beats, rate, watching, taken, sample }
 })
