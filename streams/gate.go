@@ -90,19 +90,15 @@ func (g *Gate) join(w *waiter) error {
 	}
 	ln := g.lanes[w.buy.Sale]
 	if ln == nil {
-		ln = &lane{sale: w.buy.Sale, wake: make(chan struct{}, 1)}
+		ln = newLane(g, w.buy.Sale)
 		g.lanes[w.buy.Sale] = ln
+		g.wg.Go(ln.run)
 	}
 	if len(ln.queue) >= maxLane {
 		return errLaneFull
 	}
 	ln.queue = append(ln.queue, w)
-	if ln.full() {
-		ln.flights++
-		g.wg.Go(newFlight(g, ln).run)
-	} else if len(ln.resting) > 0 {
-		ln.poke()
-	}
+	ln.poke()
 	return nil
 }
 
