@@ -69,9 +69,13 @@ func (f folder) secret() (Secret, error) {
 func (f folder) runningRedis() (string, error) {
 	text, err := os.ReadFile(f.redisAddr())
 	if err != nil {
-		return "", fmt.Errorf("no server is running on the data folder %s; its Redis lives only as long as the server", string(f))
+		return "", noServer(string(f))
 	}
 	return strings.TrimSpace(string(text)), nil
+}
+
+func noServer(data string) error {
+	return fmt.Errorf("no server is running on the data folder %s; its Redis lives only as long as the server", data)
 }
 
 // embeddedRedis is Redis inside the process, on a real port.

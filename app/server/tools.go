@@ -209,7 +209,11 @@ func (t *Tools) connect(ctx context.Context) error {
 		return err
 	}
 	t.stores.connect(options, t.config.Partitions)
-	if err := t.stores.client.Ping(ctx).Err(); err != nil {
+	err = t.stores.client.Ping(ctx).Err()
+	switch {
+	case err != nil && t.config.Embedded(): // the note of a server that crashed
+		return noServer(t.config.Data)
+	case err != nil:
 		return fmt.Errorf("cannot reach Redis at %s: %w", options.Addr, err)
 	}
 	return nil
