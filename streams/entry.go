@@ -12,8 +12,8 @@ import (
 	"stampede/app"
 )
 
-// entryVersion is the first of the terms that reserve.lua writes. A node that meets another version leaves the
-// entry to one that knows it.
+// entryVersion is the first of the terms that reserve.lua writes. An entry of another version is unreadable here and
+// ends as a dead letter: a new layout is rolled out to all consumers before any node writes it.
 const entryVersion = "1"
 
 // termNames are the parts of the field terms, in their order.
