@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"stampede/app/crashpoint"
 )
 
 // Expirer is flow 4: an order's time is over, or its buyer gives it up, and its units are sold again.
@@ -32,9 +34,11 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 	if err != nil {
 		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
 	}
-	if err := x.after(ctx, rows); err != nil {
+	crashpoint.At(crashpoint.ExpireCommitted)
+	if err := x.after(ctx, rows, crashpoint.ExpireReturned); err != nil {
 		return nil, err
 	}
+	crashpoint.At(crashpoint.ExpireTold)
 	stillPending := make(map[ID]bool)
 	for _, o := range rows {
 		stillPending[o.ID] = o.State == Pending
@@ -67,7 +71,8 @@ func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
 		case err != nil:
 			return "", unsettled("cancel order "+id.String(), err)
 		}
-		if err := x.after(ctx, []Order{row}); err != nil {
+		crashpoint.At(crashpoint.CancelCommitted)
+		if err := x.after(ctx, []Order{row}, crashpoint.CancelReturned); err != nil {
 			return "", unsettled("return units of order "+id.String(), err)
 		}
 		return cancelAnswer(row)
@@ -101,6 +106,7 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		if !inserted[0].Fresh {
 			return Order{}, errBecameRow
 		}
+		crashpoint.At(crashpoint.CancelInserted)
 		return inserted[0].Order, nil
 	}
 	// Not waiting any more: either it never was, or it has become a row just now.
@@ -110,10 +116,12 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 	return Order{}, Fail(NotFound, "no such order")
 }
 
-func (x *Expirer) after(ctx context.Context, rows []Order) error {
+// after does what follows the commit; returned names the crash point between its two steps.
+func (x *Expirer) after(ctx context.Context, rows []Order, returned string) error {
 	if err := giveBack(ctx, x.Ledger, rows); err != nil {
 		return err
 	}
+	crashpoint.At(returned)
 	return tell(ctx, x.Teller, x.Told, rows)
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"stampede/app/crashpoint"
 )
 
 // Fulfiller is flow 2: entries of the stream become rows, and their buyers hear of it. The order of its steps
@@ -70,6 +72,7 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 		row.PayBy = w.now.Add(f.PayWindow)
 		rows[i] = row
 	}
+	crashpoint.At(crashpoint.FulfilRow)
 	inserted, err := f.Orders.Insert(ctx, w.epoch, rows)
 	switch {
 	case err == nil:
@@ -114,13 +117,20 @@ func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
 // after does what follows the commit, for rows just written and for those found there.
 func (f *Fulfiller) after(ctx context.Context, inserted []Inserted) error {
 	rows := ordersOf(inserted)
+	crashpoint.At(crashpoint.FulfilCommitted)
 	if err := giveBack(ctx, f.Ledger, rows); err != nil {
 		return err
 	}
+	crashpoint.At(crashpoint.FulfilReturned)
 	if err := f.schedule(ctx, rows); err != nil {
 		return err
 	}
-	return tell(ctx, f.Teller, f.Told, rows)
+	crashpoint.At(crashpoint.FulfilScheduled)
+	if err := tell(ctx, f.Teller, f.Told, rows); err != nil {
+		return err
+	}
+	crashpoint.At(crashpoint.FulfilTold)
+	return nil
 }
 
 func (f *Fulfiller) schedule(ctx context.Context, rows []Order) error {

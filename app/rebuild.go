@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"stampede/app/crashpoint"
 )
 
 const (
@@ -161,10 +163,12 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, why string) (int64
 	if err := r.Redis.Pause(ctx, partition); err != nil {
 		return 0, fmt.Errorf("pause: %w", err)
 	}
+	crashpoint.At(crashpoint.RebuildPaused)
 	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, state.Epoch)
 	if err != nil {
 		return 0, fmt.Errorf("advance epoch: %w", err)
 	}
+	crashpoint.At(crashpoint.RebuildAdvanced)
 	leftover := 0
 	err = r.Redis.Leftover(ctx, partition, func(entries []Entry) error {
 		n, err := r.rescue(ctx, epoch, entries)
@@ -182,11 +186,13 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, why string) (int64
 		if err := r.restore(ctx, partition, &sales[i]); err != nil {
 			return 0, fmt.Errorf("restore sale %s: %w", sales[i].ID, err)
 		}
+		crashpoint.At(crashpoint.RebuildRestored)
 	}
 	_, seq, err := r.Sales.PartitionEpoch(ctx, partition)
 	if err != nil {
 		return 0, fmt.Errorf("read seq: %w", err)
 	}
+	crashpoint.At(crashpoint.RebuildResume)
 	if err := r.Redis.Resume(ctx, partition, epoch, max(seq, state.Seq)); err != nil {
 		return 0, fmt.Errorf("resume: %w", err)
 	}
@@ -222,7 +228,11 @@ func (r *Rebuild) rescue(ctx context.Context, epoch int64, entries []Entry) (int
 	if len(missing) == 0 {
 		return 0, nil
 	}
-	return len(missing), r.Fulfiller.rescue(ctx, epoch, missing)
+	if err := r.Fulfiller.rescue(ctx, epoch, missing); err != nil {
+		return 0, err
+	}
+	crashpoint.At(crashpoint.RebuildRescue)
+	return len(missing), nil
 }
 
 // restore writes what the rows say of a sale into Redis, deadlines included. All tickets given out so far

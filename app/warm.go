@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"stampede/app/crashpoint"
 )
 
 // warmAhead is how long before it opens a slot is loaded into Redis.
@@ -77,10 +79,13 @@ func (w *Warmer) load(ctx context.Context, id ID) error {
 		if err := w.Ledger.Create(ctx, epoch, state); err != nil {
 			return fmt.Errorf("create sale %s in Redis: %w", id, err)
 		}
+		crashpoint.At(crashpoint.WarmCreated)
 		if err := w.Sales.MarkLoaded(ctx, id, epoch); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", id, err)
 		}
+		crashpoint.At(crashpoint.WarmMarked)
 	}
+	crashpoint.At(crashpoint.WarmArm)
 	err = w.Ledger.Arm(ctx, epoch, sale.Ref())
 	if errors.Is(err, ErrLost) && w.OnLost != nil {
 		w.OnLost(sale.Partition)

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
+	"stampede/app/crashpoint"
 )
 
 const (
@@ -25,7 +26,9 @@ const (
 // decide runs the script for the group and answers everyone in it.
 func (ln *lane) decide() {
 	ln.fill()
+	crashpoint.At(crashpoint.GateCall)
 	reply, err := ln.insist()
+	crashpoint.At(crashpoint.GateReply)
 	if err != nil {
 		ln.answerAll(app.Decision{}, fmt.Errorf("decide %d buys of sale %s: %w", len(ln.group), ln.saleID, err))
 		return

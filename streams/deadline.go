@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stampede/app"
+	"stampede/app/crashpoint"
 )
 
 const (
@@ -164,6 +165,7 @@ func (s *Sweeper) drop(ctx context.Context, held *leased, finished []app.ID) err
 	for _, id := range finished {
 		args = append(args, int64(id))
 	}
+	crashpoint.At(crashpoint.ExpireDrop)
 	reply, err := dropScript.run(ctx, s.ledger.client, []string{key}, args...)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stampede/app"
+	"stampede/app/crashpoint"
 )
 
 // maxReason bounds the reason in a dead letter: errors of a database may quote whole statements.
@@ -32,6 +33,7 @@ func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry)
 		}
 		args = append(args, e.StreamID, at, int64(e.User))
 	}
+	crashpoint.At(crashpoint.SettleCall)
 	reply, err := settleScript.run(ctx, c.ledger.client, keys, args...)
 	if err != nil {
 		return fmt.Errorf("settle %d entries: %w", len(entries), err)
@@ -39,6 +41,7 @@ func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry)
 	if err := c.ledger.turnedAway(c.partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("settle %d entries: %w", len(entries), err)
 	}
+	crashpoint.At(crashpoint.SettleReply)
 	c.ledger.metrics.settled.Add(float64(integer(reply[1])))
 	for i := range entries {
 		delete(c.later, entries[i].StreamID)

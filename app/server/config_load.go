@@ -73,6 +73,7 @@ func Load(environ []string) (Config, error) {
 	vars := ours(environ)
 	known := names()
 	readSecretFiles(vars, known, &p)
+	armCrash(vars, &p)
 	for name := range vars {
 		if _, ok := known[name]; !ok && !slices.Contains(foreign, name) {
 			p.add(name, unknown(name, known))

@@ -16,7 +16,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{from: "stampede/app", to: "context"},
 		{from: "stampede/app", to: "github.com/redis/go-redis/v9", wrong: "standard library only"},
-		{from: "stampede/app", to: "stampede/app/store", wrong: "nothing"},
+		{from: "stampede/app", to: "stampede/app/store", wrong: "app/crashpoint"},
 		{from: "stampede/app", to: "pgregory.net/rapid", inTest: true},
 		{from: "stampede/app", to: "stampede/app/apptest", inTest: true},
 		{from: "stampede/streams", to: "stampede/app"},

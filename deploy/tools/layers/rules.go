@@ -21,12 +21,13 @@ type layer struct {
 //
 //	cmd → server → {api, account, payment, store, streams, realtime, frontend, migrations} → app
 //
-// app tells the story with the standard library alone. streams and realtime never meet except in
+// app tells the story with the standard library and crash points alone. streams and realtime never meet except in
 // app's flows. Commands under cmd reach the packages only through the server, so that there is one
 // composition root. The longest path wins.
 var layers = []layer{
-	{path: "app"},
-	{path: "streams", imports: []string{"app"}, thirdParty: true},
+	{path: "app", imports: []string{"app/crashpoint"}},
+	{path: "app/crashpoint"},
+	{path: "streams", imports: []string{"app", "app/crashpoint"}, thirdParty: true},
 	{path: "realtime", imports: []string{"app"}, thirdParty: true},
 	{path: "frontend"},
 	{path: "migrations", thirdParty: true, inTests: []string{"app/store"}},
@@ -41,7 +42,7 @@ var layers = []layer{
 	{
 		path: "app/server", thirdParty: true,
 		imports: []string{
-			"app", "app/account", "app/api", "app/payment", "app/seed", "app/store",
+			"app", "app/account", "app/api", "app/crashpoint", "app/payment", "app/seed", "app/store",
 			"streams", "realtime", "frontend", "migrations",
 		},
 	},
@@ -50,6 +51,10 @@ var layers = []layer{
 	{
 		path: "app/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
 		imports: []string{"app", "app/account", "app/store", "streams", "realtime", "migrations"},
+	},
+	{
+		path: "app/crash", thirdParty: true, // likewise; and it names the points at which the program dies
+		imports: []string{"app", "app/account", "app/crashpoint", "app/store", "migrations"},
 	},
 }
 

@@ -1,0 +1,48 @@
+// Package crashpoint lets a process die at a named place, between two steps whose order is what makes a crash
+// harmless. In a normal build a point is nothing; built with the tag `crashpoints`, the one that was armed kills the
+// process with SIGKILL: no deferred function runs, nothing is flushed. Package app/crash does that to every one of
+// them.
+package crashpoint
+
+// The points, named <flow>.<where>. The flows draw their steps in their own comments.
+const (
+	GateCall  = "gate.before-call"  // buys have gathered, the script has not run
+	GateReply = "gate.after-reply"  // the script has accepted, nobody was answered
+	FulfilRow = "fulfil.before-row" // entries were read, nothing is written
+
+	FulfilCommitted = "fulfil.after-commit"
+	FulfilReturned  = "fulfil.after-return"
+	FulfilScheduled = "fulfil.after-schedule"
+	FulfilTold      = "fulfil.after-tell"
+	SettleCall      = "fulfil.before-settle"
+	SettleReply     = "fulfil.after-settle"
+
+	ExpireCommitted = "expire.after-commit"
+	ExpireReturned  = "expire.after-return"
+	ExpireTold      = "expire.after-tell"
+	ExpireDrop      = "expire.before-drop"
+
+	CancelCommitted = "cancel.after-commit" // of an order that had a row
+	CancelInserted  = "cancel.after-insert" // of a reservation that had none
+	CancelReturned  = "cancel.after-return"
+
+	RebuildPaused   = "rebuild.after-pause"
+	RebuildAdvanced = "rebuild.after-advance"
+	RebuildRescue   = "rebuild.in-rescue" // a batch of the old stream has its rows
+	RebuildRestored = "rebuild.after-restore"
+	RebuildResume   = "rebuild.before-resume"
+
+	WarmCreated = "warm.after-create"
+	WarmMarked  = "warm.after-mark"
+	WarmArm     = "warm.before-arm"
+)
+
+// Names lists every point, in the order of the flows.
+var Names = []string{
+	GateCall, GateReply,
+	FulfilRow, FulfilCommitted, FulfilReturned, FulfilScheduled, FulfilTold, SettleCall, SettleReply,
+	ExpireCommitted, ExpireReturned, ExpireTold, ExpireDrop,
+	CancelCommitted, CancelInserted, CancelReturned,
+	RebuildPaused, RebuildAdvanced, RebuildRescue, RebuildRestored, RebuildResume,
+	WarmCreated, WarmMarked, WarmArm,
+}
