@@ -4,13 +4,13 @@ package crashpoint
 
 import "testing"
 
-// A shipped program cannot be armed, and passing a point costs nothing.
+// A shipped program cannot be armed, and passing a point does nothing.
 func TestShippedProgramHasNoCrashPoints(t *testing.T) {
 	t.Parallel()
-	if Arm(GateCall) == nil {
-		t.Error("a normal build can be armed")
-	}
-	if n := testing.AllocsPerRun(100, func() { At(GateCall) }); n != 0 {
-		t.Errorf("a point allocates %v times", n)
+	for _, name := range Names {
+		if Arm(name) == nil {
+			t.Errorf("a normal build can be armed at %s", name)
+		}
+		At(name)
 	}
 }
