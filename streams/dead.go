@@ -87,18 +87,21 @@ func digits(s string) bool {
 
 func parseLetter(partition int, m redis.XMessage) app.DeadLetter {
 	field := func(name string) string { return text(m.Values[name]) }
+	entry := parseEntry(partition, m) // what cannot be read stays 0: the letter can be dropped, not replayed
 	letter := app.DeadLetter{
-		ID: strconv.Itoa(partition) + "-" + m.ID, Partition: partition, Reason: field("reason"),
-		Deliveries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
-		Fields: make(map[string]string, len(m.Values)),
+		ID: strconv.Itoa(partition) + "-" + m.ID, Partition: partition, Order: entry.Order, Sale: entry.Sale, User: entry.User,
+		Reason: field("reason"), Deliveries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
+		Fields: make(map[string]string, len(m.Values)+len(termNames)),
 	}
-	// An id that cannot be read stays 0: the letter can be dropped, not replayed.
-	letter.Order, _ = app.ParseID(field("order"))
-	letter.Sale, _ = app.ParseID(field("sale"))
-	letter.User, _ = app.ParseID(field("user"))
 	for name := range m.Values {
 		if !slices.Contains(letterFields, name) {
 			letter.Fields[name] = field(name)
+		}
+	}
+	if terms := splitTerms(field("terms")); terms != nil {
+		delete(letter.Fields, "terms")
+		for i, name := range termNames {
+			letter.Fields[name] = terms[i]
 		}
 	}
 	return letter

@@ -16,8 +16,19 @@ import (
 // ends as a dead letter: a new layout is rolled out to all consumers before any node writes it.
 const entryVersion = "1"
 
-// termNames are the parts of the field terms, in their order.
-var termNames = [...]string{"v", "epoch", "seq", "ticket", "hold", "qty", "price", "version", "hash", "key"}
+// termNames are the parts of the field terms, in their order. Only the last may contain the separator.
+var termNames = [...]string{
+	"v", "epoch", "seq", "ticket", "hold", "qty", "price", "version", "hash", "key", "sale", "user", "addr",
+}
+
+// splitTerms takes the field terms apart; nil when it is not what reserve.lua writes.
+func splitTerms(terms string) []string {
+	parts := strings.SplitN(terms, ":", len(termNames))
+	if len(parts) != len(termNames) {
+		return nil
+	}
+	return parts
+}
 
 var errContentGone = errors.New("its content is no longer in the stream")
 
@@ -57,8 +68,7 @@ type fieldReader struct {
 func newFieldReader(values map[string]any) *fieldReader {
 	r := &fieldReader{values: values}
 	terms := r.field("terms")
-	if r.terms = strings.Split(terms, ":"); len(r.terms) != len(termNames) {
-		r.terms = nil
+	if r.terms = splitTerms(terms); r.terms == nil {
 		r.fail("terms", terms)
 	}
 	return r

@@ -12,8 +12,8 @@ import (
 //	key                              type    what, who writes
 //	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
 //	                                         settled yet. Lua reserve, settle, bury, resume
-//	stampede:{p}:orders              stream  one entry per reservation: order sale user terms addr (see
-//	                                         reserve.lua); group "fulfil", made at 0. Lua reserve; trim
+//	stampede:{p}:orders              stream  one entry per reservation: order and terms (see reserve.lua);
+//	                                         group "fulfil", made at 0. Lua reserve; trim
 //	stampede:{p}:waiting             hash    user → stream ids of its reservations that are not settled yet,
 //	                                         joined by " ". Lua reserve adds, settle and bury remove
 //	stampede:{p}:deadlines           zset    order → instant at which it is due, ms; raised by a lease while a

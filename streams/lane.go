@@ -55,9 +55,23 @@ func (ln *lane) run() {
 			ln.sleep(rest)
 		default:
 			ln.decide()
-			// Whoever is ready to run goes first: callers just answered who buy again come into this group.
-			runtime.Gosched()
+			ln.gather()
 		}
+	}
+}
+
+// gather lets whoever is ready to run go first, as long as that makes the next group larger: the cost of a call,
+// its fsync above all, is shared by the group. Where nobody is ready it takes no time.
+func (ln *lane) gather() {
+	for before := -1; ; {
+		ln.gate.mu.Lock()
+		n := len(ln.queue)
+		ln.gate.mu.Unlock()
+		if n == before || n >= maxGroup {
+			return
+		}
+		before = n
+		runtime.Gosched()
 	}
 }
 
