@@ -1,0 +1,78 @@
+package crash
+
+import (
+	"fmt"
+
+	"stampede/app"
+)
+
+// Violation is a broken promise (P1–P8) or invariant (I1–I11).
+type Violation struct {
+	Rule string `json:"rule"`
+	Text string `json:"text"`
+}
+
+// String is one line of a report.
+func (v Violation) String() string { return v.Rule + ": " + v.Text }
+
+// Check compares what people were told with what the stores say in the end, and answers everything that is not as
+// promised; nothing is the good case. The final state must be one of rest: no node down, no order waiting.
+func Check(h History, f Final) []Violation {
+	c := newCheck(h, f)
+	c.buys()
+	c.cancels()
+	c.rows()
+	c.tickets()
+	c.sales()
+	c.groups()
+	c.events()
+	return c.found
+}
+
+// press is one buyer's key in one sale: every buy under it is the same wish.
+type press struct {
+	sale, user app.ID
+	key        string
+}
+
+// check is one comparison.
+type check struct {
+	history History
+	final   Final
+	byID    map[app.ID]*Row
+	presses map[press][]Op
+	order   []press // in the order of their first op, so that reports repeat
+	byKey   map[press][]*Row
+	found   []Violation
+}
+
+func newCheck(h History, f Final) *check {
+	c := &check{
+		history: h, final: f, byID: make(map[app.ID]*Row, len(f.Rows)), presses: make(map[press][]Op),
+		byKey: make(map[press][]*Row, len(f.Rows)),
+	}
+	for i := range f.Rows {
+		r := &f.Rows[i]
+		if c.byID[r.ID] != nil {
+			c.fail("I1", "order %s has two rows", r.ID)
+		}
+		c.byID[r.ID] = r
+		p := press{r.Sale, r.User, r.Key}
+		c.byKey[p] = append(c.byKey[p], r)
+	}
+	for _, op := range h.Ops {
+		if op.Kind != Buy {
+			continue
+		}
+		p := press{op.Sale, op.User, op.Key}
+		if c.presses[p] == nil {
+			c.order = append(c.order, p)
+		}
+		c.presses[p] = append(c.presses[p], op)
+	}
+	return c
+}
+
+func (c *check) fail(rule, format string, args ...any) {
+	c.found = append(c.found, Violation{rule, fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,74 @@
+package crash
+
+import "stampede/app"
+
+// step is a state that an order has reached.
+type step struct {
+	order app.ID
+	rev   int
+}
+
+// device is one phone or laptop of a user.
+type device struct {
+	user   app.ID
+	number int
+}
+
+// events: each device learned the last state of every order of its user, and everything that is in the log, unless
+// it was told of a reset; nothing twice; and nobody heard of what the database does not have.
+func (c *check) events() {
+	reset := make(map[device]bool)
+	for _, r := range c.history.Resets {
+		reset[device{r.User, r.Device}] = true
+	}
+	learned := make(map[device]map[step]bool)
+	devices := make(map[app.ID][]device)
+	cursors := make(map[device]map[string]bool)
+	for _, e := range c.history.Heard {
+		d := device{e.User, e.Device}
+		if learned[d] == nil {
+			learned[d], cursors[d] = make(map[step]bool), make(map[string]bool)
+			devices[e.User] = append(devices[e.User], d)
+		}
+		c.truth(e)
+		learned[d][step{e.Order, e.Rev}] = true
+		if e.Cursor == "" {
+			continue
+		}
+		if cursors[d][e.Cursor] {
+			c.fail("P6", "device %d of user %s heard the event at %s twice", d.number, d.user, e.Cursor)
+		}
+		cursors[d][e.Cursor] = true
+	}
+	for i := range c.final.Rows {
+		r := &c.final.Rows[i]
+		if len(devices[r.User]) == 0 {
+			c.fail("P6", "user %s heard nothing at all, and has order %s", r.User, r.ID)
+		}
+		for _, d := range devices[r.User] {
+			if !learned[d][step{r.ID, r.Rev}] {
+				c.fail("P6", "device %d of user %s never heard that order %s is %s (rev %d)", d.number, r.User, r.ID, r.State, r.Rev)
+			}
+		}
+	}
+	for _, e := range c.final.Logs {
+		for _, d := range devices[e.User] {
+			if !learned[d][step{e.Order, e.Rev}] && !reset[d] {
+				c.fail("P6", "device %d of user %s missed the event of order %s rev %d", d.number, e.User, e.Order, e.Rev)
+			}
+		}
+	}
+}
+
+// truth: what was heard is what was committed (P3). A row may have gone further since.
+func (c *check) truth(e Heard) {
+	row := c.byID[e.Order]
+	switch {
+	case row == nil || row.Rev < e.Rev:
+		c.fail("P3", "user %s heard that order %s is %s (rev %d); its row is %s", e.User, e.Order, e.State, e.Rev, stateOf(row))
+	case row.User != e.User:
+		c.fail("P3", "user %s heard of order %s, which is user %s's", e.User, e.Order, row.User)
+	case row.Rev == e.Rev && row.State != e.State:
+		c.fail("P3", "user %s heard that order %s is %s at rev %d; its row is %s", e.User, e.Order, e.State, e.Rev, row.State)
+	}
+}

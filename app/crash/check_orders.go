@@ -1,0 +1,124 @@
+package crash
+
+import "stampede/app"
+
+// buys: each ok has exactly one fate, each unknown at most one, and no refused one has any.
+func (c *check) buys() {
+	for _, p := range c.order {
+		if n := len(c.byKey[p]); n > 1 {
+			c.fail("P4", "key %s of user %s has %d orders", p.key, p.user, n)
+		}
+		c.press(p, c.presses[p])
+	}
+}
+
+// press looks at all buys under one key, in the order in which they were answered.
+func (c *check) press(p press, ops []Op) {
+	var first *Op
+	for i := range ops {
+		op := &ops[i]
+		switch {
+		case op.Outcome == OK && first == nil:
+			first = op
+			c.fate(op)
+		case op.Outcome == OK && (op.Order != first.Order || op.Ticket != first.Ticket):
+			c.fail("P4", "key %s of user %s: order %s ticket %d, then order %s ticket %d",
+				p.key, p.user, first.Order, first.Ticket, op.Order, op.Ticket)
+		case op.Outcome == Refused && first != nil:
+			c.fail("I9", "key %s of user %s: order %s, then refused with %s", p.key, p.user, first.Order, op.Code)
+		}
+	}
+	last := ops[len(ops)-1]
+	if first == nil && last.Outcome == Refused && len(c.byKey[p]) > 0 {
+		c.fail("I9", "key %s of user %s was refused with %s and has order %s", p.key, p.user, last.Code, c.byKey[p][0].ID)
+	}
+}
+
+// fate demands the row of an answered reservation, with what was asked for.
+func (c *check) fate(op *Op) {
+	row := c.byID[op.Order]
+	if row == nil {
+		c.fail("P2", "order %s of user %s was answered and has no row", op.Order, op.User)
+		return
+	}
+	if row.User != op.User || row.Sale != op.Sale || row.Qty != int64(op.Qty) || row.Ticket != op.Ticket || row.Key != op.Key {
+		c.fail("P2", "order %s is not what was answered: %+v, want user %s sale %s qty %d ticket %d key %s",
+			op.Order, *row, op.User, op.Sale, op.Qty, op.Ticket, op.Key)
+	}
+}
+
+// cancels: an answered cancellation is final.
+func (c *check) cancels() {
+	for _, op := range c.history.Ops {
+		if op.Kind != Cancel {
+			continue
+		}
+		row := c.byID[op.Order]
+		switch {
+		case op.Outcome == OK && (row == nil || row.State != app.Cancelled):
+			c.fail("I1", "order %s was answered cancelled and is %s", op.Order, stateOf(row))
+		case op.Outcome == Refused && op.Code == app.OrderExpired && (row == nil || row.State != app.Expired):
+			c.fail("I1", "order %s was answered expired and is %s", op.Order, stateOf(row))
+		case op.Outcome == Refused && op.Code == app.NotFound:
+			c.fail("P2", "order %s of user %s was not found when its buyer cancelled it", op.Order, op.User)
+		}
+	}
+}
+
+func stateOf(row *Row) app.OrderState {
+	if row == nil {
+		return "without a row"
+	}
+	return row.State
+}
+
+// rows: nothing that nobody asked for, nothing refused without a reason or because of a fault.
+func (c *check) rows() {
+	for i := range c.final.Rows {
+		r := &c.final.Rows[i]
+		if len(c.presses[press{r.Sale, r.User, r.Key}]) == 0 {
+			c.fail("I1", "order %s of user %s: nobody asked for it under key %q", r.ID, r.User, r.Key)
+		}
+		switch r.State {
+		case app.Pending, app.Expired, app.Cancelled:
+		case app.Refused:
+			c.refused(r)
+		default:
+			c.fail("I1", "order %s is %s, which nothing in this run makes of it", r.ID, r.State)
+		}
+	}
+	if n := c.final.DeadLetters; n > 0 {
+		c.fail("P2", "%d dead letters: a fault of the moment was taken for one of the data", n)
+	}
+}
+
+func (c *check) refused(r *Row) {
+	switch r.Reason {
+	case "":
+		c.fail("P2", "order %s is refused without a reason", r.ID)
+	case app.ReasonGuard, app.ReasonNoSale:
+		c.fail("I2", "order %s is refused (%s): Redis gave away what the database did not have", r.ID, r.Reason)
+	}
+}
+
+// tickets: every ticket that was given out has exactly one row, also where its buyer never heard of it.
+func (c *check) tickets() {
+	for _, s := range c.final.Sales {
+		owner := make(map[int64]app.ID)
+		for i := range c.final.Rows {
+			r := &c.final.Rows[i]
+			if r.Sale != s.ID {
+				continue
+			}
+			if other, taken := owner[r.Ticket]; taken {
+				c.fail("I1", "orders %s and %s of sale %s both have ticket %d", other, r.ID, s.ID, r.Ticket)
+			}
+			owner[r.Ticket] = r.ID
+		}
+		for t := int64(1); t <= s.Tickets; t++ {
+			if owner[t] == 0 {
+				c.fail("P2", "ticket %d of sale %s was given out and has no row", t, s.ID)
+			}
+		}
+	}
+}

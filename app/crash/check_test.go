@@ -1,0 +1,123 @@
+package crash
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app"
+)
+
+// run is a small run in which all is well: user 1 bought twice under one key, the first time without an answer, and
+// cancelled; user 2 bought two units and let them expire; user 3 was too late; user 4 has an order.
+func run() (History, Final) {
+	const sale = app.ID(900)
+	buy := func(user app.ID, qty int, outcome Outcome, order app.ID, ticket int64) Op {
+		return Op{Kind: Buy, User: user, Sale: sale, Key: "key-of-" + user.String(), Qty: qty, Outcome: outcome, Order: order, Ticket: ticket}
+	}
+	soldOut := buy(3, 1, Refused, 0, 0)
+	soldOut.Code = app.SoldOut
+	h := History{
+		Ops: []Op{
+			buy(1, 1, Unknown, 0, 0), buy(1, 1, OK, 11, 1), buy(2, 2, OK, 12, 2), soldOut, buy(4, 1, OK, 14, 3),
+			{Kind: Cancel, User: 1, Sale: sale, Order: 11, Outcome: OK, State: app.Cancelled},
+		},
+		Heard: []Heard{
+			{User: 1, Order: 11, State: app.Pending, Rev: 1, Via: ByEvent, Cursor: "5-1"},
+			{User: 1, Order: 11, State: app.Cancelled, Rev: 2, Via: ByMissed, Cursor: "5-2"},
+			{User: 2, Order: 12, State: app.Expired, Rev: 2, Via: ByOrders},
+			{User: 4, Order: 14, State: app.Pending, Rev: 1, Via: ByEvent, Cursor: "6-1"},
+		},
+		Resets: []Reset{{User: 2}},
+	}
+	row := func(id, user app.ID, qty, ticket int64, state app.OrderState, rev int) Row {
+		return Row{ID: id, Sale: sale, User: user, Key: "key-of-" + user.String(), Qty: qty, State: state, Ticket: ticket, Rev: rev}
+	}
+	side := Side{Initial: 4, Stock: 3, Held: 1}
+	f := Final{
+		Rows: []Row{row(11, 1, 1, 1, app.Cancelled, 2), row(12, 2, 2, 2, app.Expired, 2), row(14, 4, 1, 3, app.Pending, 1)},
+		Sales: []Sale{{
+			ID: sale, Limit: 2, Database: side, Redis: side, Tickets: 3, Done: 3,
+			Holds: []Hold{{Order: 14, User: 4, Qty: 1}},
+			Units: []Units{{User: 1}, {User: 2}, {User: 4, Qty: 1}},
+		}},
+		Logs:   []LogEntry{{User: 1, Order: 11, Rev: 1}, {User: 1, Order: 11, Rev: 2}, {User: 2, Order: 12, Rev: 1}, {User: 4, Order: 14, Rev: 1}},
+		Groups: []Group{{Partition: 0}},
+	}
+	return h, f
+}
+
+func TestGoodRunBreaksNothing(t *testing.T) {
+	t.Parallel()
+	if found := Check(run()); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
+// Every rule can fail: each entry spoils one thing in the good run, and the rule that guards it must say so.
+func TestEveryRuleCanFail(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(h *History, f *Final)
+		want  string // beginning of a violation
+	}{
+		"an answered order is lost":     {func(_ *History, f *Final) { f.Rows = f.Rows[:2] }, "P2: order 14 of user 4 was answered"},
+		"an order has another quantity": {func(_ *History, f *Final) { f.Rows[2].Qty = 2 }, "P2: order 14 is not what was answered"},
+		"an order is somebody else's":   {func(_ *History, f *Final) { f.Rows[2].User = 5 }, "P2: order 14 is not what was answered"},
+		"a lost reply became no order at all, its ticket was given out": {
+			func(_ *History, f *Final) { f.Sales[0].Tickets, f.Sales[0].Done = 4, 4 }, "P2: ticket 4",
+		},
+		"two rows of one id":   {func(_ *History, f *Final) { f.Rows = append(f.Rows, f.Rows[2]) }, "I1: order 14 has two rows"},
+		"two orders of a key":  {func(_ *History, f *Final) { f.Rows[2].ID = 15; f.Rows = append(f.Rows, f.Rows[2]) }, "P4: key key-of-4"},
+		"two with one ticket":  {func(_ *History, f *Final) { f.Rows[2].Ticket = 2 }, "I1: orders 12 and 14"},
+		"another answer later": {func(h *History, _ *Final) { h.Ops[0].Outcome, h.Ops[0].Order = OK, 10 }, "P4: key key-of-1"},
+		"a holder is refused": {
+			func(h *History, _ *Final) { h.Ops = append(h.Ops, h.Ops[4]); h.Ops[6].Outcome = Refused }, "I9: key key-of-4",
+		},
+		"a refused one has an order": {func(_ *History, f *Final) { f.Rows[2].User, f.Rows[2].Key = 3, "key-of-3" }, "I9: key key-of-3"},
+		"an order out of nothing":    {func(h *History, _ *Final) { h.Ops = slices.Delete(h.Ops, 4, 5) }, "I1: order 14 of user 4: nobody asked"},
+		"a cancellation is undone":   {func(_ *History, f *Final) { f.Rows[0].State = app.Expired }, "I1: order 11 was answered cancelled"},
+		"an expiry is undone": {
+			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, app.OrderExpired }, "I1: order 11 was answered expired",
+		},
+		"an own order is not found": {
+			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, app.NotFound }, "P2: order 11 of user 1 was not found",
+		},
+		"refused without a reason": {func(_ *History, f *Final) { f.Rows[2].State = app.Refused }, "P2: order 14 is refused without"},
+		"refused by the guard": {
+			func(_ *History, f *Final) { f.Rows[2].State, f.Rows[2].Reason = app.Refused, app.ReasonGuard }, "I2: order 14",
+		},
+		"a dead letter":           {func(_ *History, f *Final) { f.DeadLetters = 1 }, "P2: 1 dead letters"},
+		"a state from nowhere":    {func(_ *History, f *Final) { f.Rows[2].State = app.Paid }, "I1: order 14 is paid"},
+		"stock returned twice":    {func(_ *History, f *Final) { f.Sales[0].Redis.Stock++ }, "P1: sale 900, redis"},
+		"stock never returned":    {func(_ *History, f *Final) { f.Sales[0].Redis.Stock-- }, "P1: sale 900, redis"},
+		"the guard is off":        {func(_ *History, f *Final) { f.Sales[0].Database.Stock-- }, "P1: sale 900, database"},
+		"more free in Redis":      {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 4, 0 }, "I2: sale 900"},
+		"less free in Redis":      {func(_ *History, f *Final) { f.Sales[0].Redis.Stock, f.Sales[0].Redis.Held = 2, 2 }, "P1: sale 900: 2 units free"},
+		"done behind tickets":     {func(_ *History, f *Final) { f.Sales[0].Done = 2 }, "I4: sale 900"},
+		"over the limit":          {func(_ *History, f *Final) { f.Sales[0].Limit = 0 }, "P4: user 4 holds"},
+		"limit not cleared":       {func(_ *History, f *Final) { f.Sales[0].Units[0].Qty = 1 }, "I3: Redis counts 1 units for user 1"},
+		"a buyer is forgotten":    {func(_ *History, f *Final) { f.Sales[0].Units = f.Sales[0].Units[:2] }, "I3: Redis knows nothing of user 4"},
+		"a hold of an ended one":  {func(_ *History, f *Final) { f.Sales[0].Holds[0].Order = 11 }, "I3: Redis holds 1 units for order 11"},
+		"an order without a hold": {func(_ *History, f *Final) { f.Sales[0].Holds = nil }, "I3: order 14 is pending"},
+		"lag is unknown":          {func(_ *History, f *Final) { f.Groups[0].Lag = -1 }, "P7: partition 0"},
+		"pending at rest":         {func(_ *History, f *Final) { f.Groups[0].Pending = 1 }, "P7: partition 0"},
+		"a state nobody heard":    {func(h *History, _ *Final) { h.Heard = slices.Delete(h.Heard, 1, 2) }, "P6: device 0 of user 1 never heard"},
+		"an event is missed":      {func(h *History, _ *Final) { h.Heard = h.Heard[1:] }, "P6: device 0 of user 1 missed"},
+		"an event comes twice":    {func(h *History, _ *Final) { h.Heard[1].Cursor = "5-1" }, "P6: device 0 of user 1 heard the event at 5-1 twice"},
+		"a deaf user":             {func(h *History, _ *Final) { h.Heard = h.Heard[:3] }, "P6: user 4 heard nothing"},
+		"told before the commit":  {func(h *History, _ *Final) { h.Heard[3].Rev = 2 }, "P3: user 4 heard that order 14"},
+		"told another state":      {func(h *History, _ *Final) { h.Heard[3].State = app.Expired }, "P3: user 4 heard that order 14"},
+		"told somebody else":      {func(h *History, _ *Final) { h.Heard[3].User = 5 }, "P3: user 5 heard of order 14"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, f := run()
+			c.spoil(&h, &f)
+			found := Check(h, f)
+			if !slices.ContainsFunc(found, func(v Violation) bool { return strings.HasPrefix(v.String(), c.want) }) {
+				t.Errorf("want %q, found %v", c.want, found)
+			}
+		})
+	}
+}

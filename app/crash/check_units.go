@@ -1,0 +1,95 @@
+package crash
+
+import "stampede/app"
+
+// sales: the stock equation and the limits, on either side and between the two.
+func (c *check) sales() {
+	for i := range c.final.Sales {
+		s := &c.final.Sales[i]
+		c.balance(s, "database", s.Database)
+		c.balance(s, "redis", s.Redis)
+		c.agreement(s)
+		c.buyers(s)
+		c.holds(s)
+	}
+}
+
+func (c *check) balance(s *Sale, side string, n Side) {
+	if n.Initial+n.Added != n.Stock+n.Held+n.Sold+n.Withdrawn || n.Stock < 0 || n.Held < 0 {
+		c.fail("P1", "sale %s, %s: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
+			s.ID, side, n.Initial, n.Added, n.Stock, n.Held, n.Sold, n.Withdrawn)
+	}
+}
+
+// agreement: at rest both sides say the same of free and of held units, and everything is settled.
+func (c *check) agreement(s *Sale) {
+	if s.Done != s.Tickets {
+		c.fail("I4", "sale %s: %d tickets, %d done, though nothing is under way", s.ID, s.Tickets, s.Done)
+	}
+	if s.Redis.Stock > s.Database.Stock {
+		c.fail("I2", "sale %s: %d units free in Redis, %d in the database", s.ID, s.Redis.Stock, s.Database.Stock)
+	}
+	if s.Redis.Stock+s.Burnt != s.Database.Stock {
+		c.fail("P1", "sale %s: %d units free and %d burnt in Redis, %d free in the database",
+			s.ID, s.Redis.Stock, s.Burnt, s.Database.Stock)
+	}
+	var units int64
+	for i := range c.final.Rows {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.State.HoldsUnits() {
+			units += r.Qty
+		}
+	}
+	if units != s.Database.Held+s.Database.Sold || units != s.Redis.Held+s.Redis.Sold {
+		c.fail("P1", "sale %s: the rows hold %d units, the database counts %d, Redis %d",
+			s.ID, units, s.Database.Held+s.Database.Sold, s.Redis.Held+s.Redis.Sold)
+	}
+}
+
+// buyers: nobody has more than the limit, and Redis counts what the rows say.
+func (c *check) buyers(s *Sale) {
+	units := make(map[app.ID]int64)
+	for i := range c.final.Rows {
+		r := &c.final.Rows[i]
+		if r.Sale != s.ID || !r.State.HoldsUnits() {
+			continue
+		}
+		if units[r.User] += r.Qty; units[r.User] > s.Limit {
+			c.fail("P4", "user %s holds %d units of sale %s, the limit is %d", r.User, units[r.User], s.ID, s.Limit)
+		}
+	}
+	for _, u := range s.Units {
+		if u.Qty != units[u.User] {
+			c.fail("I3", "Redis counts %d units for user %s in sale %s, the rows %d", u.Qty, u.User, s.ID, units[u.User])
+		}
+		delete(units, u.User)
+	}
+	for user, n := range units {
+		c.fail("I3", "Redis knows nothing of user %s in sale %s, the rows hold %d units", user, s.ID, n)
+	}
+}
+
+// holds: every hold has its living row, every living row its hold.
+func (c *check) holds(s *Sale) {
+	held := make(map[app.ID]bool, len(s.Holds))
+	for _, h := range s.Holds {
+		held[h.Order] = true
+		row := c.byID[h.Order]
+		if row == nil || !row.State.HoldsUnits() || row.Qty != h.Qty || row.User != h.User {
+			c.fail("I3", "Redis holds %d units for order %s of user %s, which is %s", h.Qty, h.Order, h.User, stateOf(row))
+		}
+	}
+	for i := range c.final.Rows {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.State.HoldsUnits() && !held[r.ID] {
+			c.fail("I3", "order %s is %s and Redis holds nothing for it", r.ID, r.State)
+		}
+	}
+}
+
+// groups: with nothing under way, XINFO says so.
+func (c *check) groups() {
+	for _, g := range c.final.Groups {
+		if g.Lag != 0 || g.Pending != 0 {
+			c.fail("P7", "partition %d: lag %d, pending %d, though nothing is under way", g.Partition, g.Lag, g.Pending)
+		}
+	}
+}

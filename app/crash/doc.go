@@ -1,0 +1,17 @@
+// Package crash proves from outside that nothing is lost (`just crash`): real processes on a real Redis and MariaDB
+// are killed, cut off and frozen while people buy, and afterwards their memory of it is compared with what the
+// stores say.
+//
+// The package itself is that comparison: [Check] takes a [History] and a [Final] and names every promise that they
+// break. It is pure, and its tests show that each rule can fail. What makes histories is behind the build tag
+// `crashpoints`, because it needs a program that can be told where to die (package crashpoint):
+//
+//   - points_test.go: one run per crash point
+//   - backlog_test.go: kill -9 with a backlog of answered reservations that have no row yet
+//   - stores_test.go: kill -9 of Redis and MariaDB in the middle of a backlog
+//   - wire_test.go: lost replies
+//   - frozen_test.go: processes that stop and go on
+//
+// A run is made from its seed: `just crash --seed N --point NAME` repeats one. A run that fails keeps its history, the
+// final state and all logs in a folder that it names.
+package crash

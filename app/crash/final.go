@@ -1,0 +1,77 @@
+package crash
+
+import "stampede/app"
+
+// Final is what the stores say once everything has come to rest, read by the names that operators type.
+type Final struct {
+	Rows        []Row      `json:"rows"`
+	Sales       []Sale     `json:"sales"`
+	Logs        []LogEntry `json:"logs"`
+	Groups      []Group    `json:"groups"`
+	DeadLetters int64      `json:"dead_letters"`
+}
+
+// Row is a row of the orders table.
+type Row struct {
+	ID     app.ID         `json:"id"`
+	Sale   app.ID         `json:"sale"`
+	User   app.ID         `json:"user"`
+	Key    string         `json:"key"`
+	Qty    int64          `json:"qty"`
+	State  app.OrderState `json:"state"`
+	Reason string         `json:"reason,omitempty"`
+	Ticket int64          `json:"ticket"`
+	Rev    int            `json:"rev"`
+	PayBy  app.Millis     `json:"pay_by"`
+	Ended  app.Millis     `json:"ended"` // expired or cancelled; 0: neither
+}
+
+// Sale is what both stores say of one sale.
+type Sale struct {
+	ID       app.ID  `json:"id"`
+	Limit    int64   `json:"limit"`
+	Database Side    `json:"database"`
+	Redis    Side    `json:"redis"`
+	Burnt    int64   `json:"burnt"`
+	Tickets  int64   `json:"tickets"`
+	Done     int64   `json:"done"`
+	Holds    []Hold  `json:"holds"`
+	Units    []Units `json:"units"`
+}
+
+// Side is one store's count of the units.
+type Side struct {
+	Initial   int64 `json:"initial"`
+	Added     int64 `json:"added"`
+	Stock     int64 `json:"stock"` // in the database: what the guard leaves
+	Held      int64 `json:"held"`
+	Sold      int64 `json:"sold"`
+	Withdrawn int64 `json:"withdrawn"`
+}
+
+// Hold is a live hold in Redis.
+type Hold struct {
+	Order app.ID `json:"order"`
+	User  app.ID `json:"user"`
+	Qty   int64  `json:"qty"`
+}
+
+// Units is what Redis counts against a buyer's limit.
+type Units struct {
+	User app.ID `json:"user"`
+	Qty  int64  `json:"qty"`
+}
+
+// LogEntry is an event in the personal log of its user.
+type LogEntry struct {
+	User  app.ID `json:"user"`
+	Order app.ID `json:"order"`
+	Rev   int    `json:"rev"`
+}
+
+// Group is what XINFO GROUPS says of a partition's stream; a lag of −1 means that Redis does not know.
+type Group struct {
+	Partition int   `json:"partition"`
+	Lag       int64 `json:"lag"`
+	Pending   int64 `json:"pending"`
+}
