@@ -95,8 +95,10 @@ func TestSnapshotIsDroppedWhenTheVersionMoves(t *testing.T) {
 		}
 		return sale.PriceFen
 	}
-	if price() != 100 || price() != 100 || source.asked != 1 {
-		t.Fatalf("want one read for two looks, got %d", source.asked)
+	for range 2 {
+		if got := price(); got != 100 || source.asked != 1 {
+			t.Fatalf("price %d after %d reads, want 100 after one", got, source.asked)
+		}
 	}
 	source.sales[1] = Sale{ID: 1, PriceFen: 90}
 	source.version++

@@ -43,7 +43,8 @@ func (c *Clock) Now() Millis { return Millis(c.base.Load() + time.Since(c.start)
 // Sample reads Redis TIME once; half of the round trip is taken as the way back.
 func (c *Clock) Sample(ctx context.Context, redis interface {
 	Now(ctx context.Context) (Millis, error)
-}) error {
+},
+) error {
 	asked := time.Now()
 	now, err := redis.Now(ctx)
 	if err != nil {
