@@ -47,9 +47,10 @@ type OrderBook interface {
 	// ClaimHold raises the hold number of an order that is in the state given, so that a new hold can be
 	// taken under it, and answers the row. ErrNoRow: it is not in that state.
 	ClaimHold(ctx context.Context, order ID, in OrderState) (Order, error)
-	// Revive flips a refused order to pending under its claimed hold number with a new deadline, and takes its
-	// units through the guard, in one transaction. ErrNoRow: the row is no longer refused with that hold.
-	Revive(ctx context.Context, order ID, hold int64, payBy Millis) (Order, error)
+	// Revive flips a refused order to pending under its claimed hold number with a new deadline and the texts of
+	// the order given, and takes its units through the guard, in one transaction. ErrNoRow: the row is no longer
+	// refused with that hold. ErrData: no unit is free, or the texts cannot be stored.
+	Revive(ctx context.Context, claimed Order, payBy Millis) (Order, error)
 	// Order reads one row. ErrNoRow if there is none.
 	Order(ctx context.Context, id ID) (Order, error)
 	// OrdersByID reads the rows that exist among the ids.

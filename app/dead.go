@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -64,8 +65,8 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (Order, error) {
 	if err != nil {
 		return Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
-	if row.Key == "" && row.Address == nil && letter.Fields["addr"] != "" {
-		return Order{}, Fail(WrongState, "the row could not store the buyer's address, so the order cannot be delivered; drop it")
+	if err := d.complete(ctx, &row, letter); err != nil {
+		return Order{}, err
 	}
 	if err := d.hold(ctx, row); err != nil {
 		return Order{}, err
@@ -78,6 +79,27 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (Order, error) {
 		return revived, fmt.Errorf("the order is pending again, but forgetting the dead letter failed: %w", err)
 	}
 	return revived, nil
+}
+
+// complete puts back what the refused row could not store: the buyer's texts are still in the letter.
+func (d *DeadLetters) complete(ctx context.Context, row *Order, letter DeadLetter) error {
+	if row.Key == "" {
+		row.Key, row.ContentHash = letter.Fields["key"], letter.Fields["hash"]
+	}
+	if text := letter.Fields["addr"]; row.Address == nil && text != "" {
+		row.Address = new(Address)
+		if err := json.Unmarshal([]byte(text), row.Address); err != nil {
+			return Fail(WrongState, "the address in the letter cannot be read, so the order cannot be delivered; drop it")
+		}
+	}
+	if row.ProductName == "" {
+		sale, err := d.Fulfiller.Catalogue.Sale(ctx, row.Sale)
+		if err != nil {
+			return fmt.Errorf("read sale %s: %w", row.Sale, err)
+		}
+		row.ProductName = sale.Product.Name
+	}
+	return nil
 }
 
 func (d *DeadLetters) hold(ctx context.Context, row Order) error {
@@ -102,12 +124,12 @@ func (d *DeadLetters) revive(ctx context.Context, row Order) (Order, error) {
 	if err != nil {
 		return Order{}, fmt.Errorf("read Redis time: %w", err)
 	}
-	revived, err := d.Orders.Revive(ctx, row.ID, row.Hold, now.Add(d.PayWindow))
+	revived, err := d.Orders.Revive(ctx, row, now.Add(d.PayWindow))
 	if errors.Is(err, ErrNoRow) || errors.Is(err, ErrData) {
 		if _, backErr := d.Ledger.Return(ctx, []Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold}}); backErr != nil {
 			return Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)
 		}
-		return Order{}, Fail(Conflict, "the order changed meanwhile, or the database has no unit for it")
+		return Order{}, Fail(Conflict, "the order changed meanwhile, or the database has no unit for it or cannot store it: "+clip(err.Error(), 200))
 	}
 	if err != nil { // unknown: the reconciler returns the hold if the row stayed refused (I6)
 		return Order{}, fmt.Errorf("revive order %s: %w", row.ID, err)

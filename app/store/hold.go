@@ -27,23 +27,28 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 	return out, err
 }
 
-// Revive makes a refused order pending again under the hold number that was claimed for it. ErrNoRow: it is
-// not refused with that hold any more. ErrData: the sale has no units left for it. See app.OrderBook.
-func (s *Store) Revive(ctx context.Context, order app.ID, hold int64, payBy app.Millis) (app.Order, error) {
-	var out app.Order
-	err := s.inTx(ctx, "revive order "+order.String(), func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []app.ID{order})
+// Revive makes a refused order pending again under the hold number that was claimed for it, with the buyer's texts as
+// they are given. ErrNoRow: it is not refused with that hold any more. ErrData: the sale has no units left for it, or
+// the texts cannot be stored. See app.OrderBook.
+func (s *Store) Revive(ctx context.Context, claimed app.Order, payBy app.Millis) (app.Order, error) {
+	out := claimed
+	err := s.inTx(ctx, "revive order "+claimed.ID.String(), func(tx bun.Conn) error {
+		all, err := s.lockOrders(ctx, tx, []app.ID{claimed.ID})
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 || all[0].State != app.Refused || all[0].Hold != hold {
+		if len(all) == 0 || all[0].State != app.Refused || all[0].Hold != claimed.Hold {
 			return app.ErrNoRow
 		}
-		out = all[0]
-		out.State, out.Reason, out.PayBy, out.Rev = app.Pending, "", payBy, out.Rev+1
+		out.State, out.Reason, out.PayBy, out.Rev = app.Pending, "", payBy, all[0].Rev+1
+		row, err := newRow(&out, wallClock())
+		if err != nil {
+			return err
+		}
 		err = execMatching(ctx, tx, 1, "flip it",
-			"UPDATE orders SET state = ?, reason = '', pay_by = ?, rev = rev + 1, untold_since = ? WHERE id = ?",
-			app.Pending, payBy, wallClock(), order)
+			"UPDATE orders SET state = ?, reason = '', pay_by = ?, rev = rev + 1, untold_since = ?,"+
+				" idem_key = ?, content_hash = ?, product_name = ?, address = ? WHERE id = ?",
+			row.State, row.PayBy, row.UntoldSince, row.Key, row.ContentHash, row.ProductName, row.Address, row.ID)
 		if err != nil {
 			return err
 		}

@@ -154,7 +154,7 @@ func (m *model) revive(*rapid.T) {
 	}
 	m.must(err)
 	o.Hold++
-	_, err = m.h.Revive(m.h.ctx, o.ID, claimed.Hold, payBy)
+	_, err = m.h.Revive(m.h.ctx, claimed, payBy)
 	switch {
 	case fits:
 		m.must(err)
