@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -138,6 +139,42 @@ func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
 		t.Fatalf("stock %d after the rebuild from an older copy, want 8", left)
 	}
 	s.audit(sale)
+}
+
+// I7: state is lost under running nodes, all of it or a single sale. The nodes notice, rebuild it from the database, and
+// nothing is sold twice.
+func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(10, 5)
+	a, b := s.start(), s.start()
+	one, other := newID(), newID()
+	for name, lose := range map[string]func() error{
+		"everything":    func() error { return s.redis.FlushDB(apptest.Context(t)).Err() },
+		"a single sale": func() error { return s.redis.Del(apptest.Context(t), saleKey(sale)).Err() },
+	} {
+		before := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID)
+		phone, _ := login(t, a, one, "")
+		r, err := phone.buyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
+		s.must(err)
+		s.drained(sale, 20*time.Second)
+		s.must(lose())
+		phone, _ = login(t, a, one, "") // with the personal logs gone, the sockets before were told to come back
+		laptop, _ := login(t, b, other, "")
+		again, err := laptop.buyUntilKnown(sale.ID, 1, "after-"+strings.ReplaceAll(name, " ", "-"))
+		if err != nil {
+			t.Fatalf("%s lost: %v", name, err)
+		}
+		repeated, err := phone.buyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
+		if err != nil || repeated.Order != r.Order || again.Order == r.Order {
+			t.Errorf("%s lost: the same key answers %+v, %v; want order %s", name, repeated, err, r.Order)
+		}
+		s.drained(sale, 20*time.Second)
+		if free := s.counter(sale, "stock"); free != 10-before-2 {
+			t.Errorf("%s lost: stock %d, want %d", name, free, 10-before-2)
+		}
+		s.audit(sale)
+	}
 }
 
 // dump copies every key of the sale's partition.
