@@ -113,7 +113,7 @@ func ViewOf(s *Sale, c Counters, now Millis) SaleView {
 		Phase: PhaseAt(now, s.OpensAt, s.ClosesAt), Paused: s.Paused, Challenge: s.Challenge,
 		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
 	}
-	v.Product.Description, v.Product.Rules = "", ""
+	v.Product.CategoryID, v.Product.Description, v.Product.Rules = 0, "", "" // a sale shows the short form
 	if c.Loaded {
 		v.Initial, v.Added = c.Initial, c.Added
 		v.Stock, v.Held, v.Sold = c.Stock, c.Held, c.Sold
