@@ -26,6 +26,11 @@ build:
 e2e *flags:
     @deploy/scripts/services.sh run deploy/scripts/go-test.sh -race "$@" ./app/e2e/...
 
+# Kill everything while people buy, and prove that nothing was lost (--long --seed N --point NAME --run NAME)
+[no-exit-message]
+crash *flags:
+    @deploy/scripts/crash.sh "$@"
+
 # Measure what the README claims about speed; a word selects benchmarks
 bench *pattern:
     @deploy/scripts/bench.sh "$@"

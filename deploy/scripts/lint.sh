@@ -47,6 +47,9 @@ shell_syntax() {
 
 tools_module() { cd deploy/tools && go vet ./... && go test ./...; }
 
+# The crash suite and the crash points themselves are behind a build tag.
+tagged() { go vet -tags crashpoints ./... && .run/tools/staticcheck -tags crashpoints ./app/crash ./app/crashpoint; }
+
 frontend_lint() { deploy/scripts/build.sh packages && npm --prefix frontend run --silent lint; }
 
 check 'tools build' deploy/scripts/tools.sh || { conclude; exit 1; }
@@ -56,6 +59,7 @@ check 'gofumpt' formatted || true
 check 'imports point inward (layers)' .run/tools/layers || true
 check 'go vet' go vet ./... || true
 check 'staticcheck' .run/tools/staticcheck ./... || true
+check 'go vet and staticcheck with crash points' tagged || true
 check 'the tools themselves' tools_module || true
 check 'shell syntax' shell_syntax || true
 check 'page (eslint, prettier, vue-tsc)' frontend_lint || true

@@ -1,0 +1,70 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"stampede/app/apptest"
+)
+
+// backlog is how many answered reservations without a row a run must have at the moment of the kill.
+const backlog = 500
+
+// P2: kill -9 with at least 500 reservations answered and not committed, at a moment that the seed chooses; then again
+// while the next life is writing them. All of them become orders.
+func TestKilledInBacklog(t *testing.T) {
+	for i := range *seedsFlag {
+		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.crowded()
+			reserving := w.start("STAMPEDE_ROLES=api")
+			lost := w.killInBacklog(reserving)
+
+			writing := w.start()
+			w.enter(writing)
+			w.killWhileWriting(writing, w.dice.IntN(lost))
+			next := w.start()
+			w.comeBack(next)
+			w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
+		})
+	}
+}
+
+// crowded is a shop with enough for everybody, in two partitions.
+func (w *world) crowded() {
+	w.t.Helper()
+	first := w.dice.IntN(partitions)
+	w.offer(5000, 1000, first)
+	w.offer(5000, 1000, (first+1)%partitions)
+	w.invite(40)
+}
+
+// killInBacklog lets people buy on a node that writes nothing, kills it in the middle, and answers how many answered
+// reservations have no row.
+func (w *world) killInBacklog(n *node) int {
+	w.t.Helper()
+	w.enter(n)
+	tr := w.trade(habits{})
+	w.answered(backlog + 20 + w.dice.IntN(200))
+	n.kill()
+	tr.end()
+	lost := w.uncommitted()
+	if lost < backlog {
+		w.t.Fatalf("%d reservations were answered and not committed at the kill, want at least %d", lost, backlog)
+	}
+	return lost
+}
+
+// killWhileWriting kills the node as soon as more than so many rows are there.
+func (w *world) killWhileWriting(n *node, rows int) {
+	w.t.Helper()
+	apptest.Eventually(w.t, 60*time.Second, func() (bool, string) {
+		got := w.count("SELECT COUNT(*) FROM orders")
+		return got > int64(rows), fmt.Sprintf("%d rows, want more than %d", got, rows)
+	})
+	n.kill()
+}

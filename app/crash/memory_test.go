@@ -1,0 +1,79 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"slices"
+	"sync"
+
+	"stampede/app"
+)
+
+// memory is the history as it comes in, from all people at once.
+type memory struct {
+	mu       sync.Mutex
+	history  History
+	answered int // buys answered ok
+}
+
+func (m *memory) op(op Op) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.history.Ops = append(m.history.Ops, op)
+	if op.Kind == Buy && op.Outcome == OK {
+		m.answered++
+	}
+}
+
+func (m *memory) heard(h Heard) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.history.Heard = append(m.history.Heard, h)
+}
+
+func (m *memory) reset(r Reset) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.history.Resets = append(m.history.Resets, r)
+}
+
+func (m *memory) copy() History {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.history
+	h.Ops, h.Heard, h.Resets = slices.Clone(h.Ops), slices.Clone(h.Heard), slices.Clone(h.Resets)
+	return h
+}
+
+func (m *memory) answeredSoFar() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.answered
+}
+
+// answeredOrders lists the orders that were answered, each once.
+func (m *memory) answeredOrders() []app.ID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var orders []app.ID
+	for _, op := range m.history.Ops {
+		if op.Kind == Buy && op.Outcome == OK {
+			orders = append(orders, op.Order)
+		}
+	}
+	slices.Sort(orders)
+	return slices.Compact(orders)
+}
+
+// unknown counts the buys of which their buyer knows nothing.
+func (m *memory) unknown() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, op := range m.history.Ops {
+		if op.Kind == Buy && op.Outcome == Unknown {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,133 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app/apptest"
+)
+
+const secret = "a-key-for-tests-only-0123456789abcdef"
+
+// node is one life of `stampede serve`.
+type node struct {
+	t     *testing.T
+	addr  string
+	log   string // file
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// launch starts the program and does not wait for it. Later settings win over earlier ones.
+func (w *world) launch(settings ...string) *node {
+	w.t.Helper()
+	w.lives++
+	n := &node{t: w.t, addr: freeAddr(w.t), log: filepath.Join(w.folder, fmt.Sprintf("node-%d.log", w.lives)), ended: make(chan struct{})}
+	log, err := os.Create(n.log)
+	w.must(err)
+	defer func() { _ = log.Close() }()
+	n.cmd = exec.Command(binary, "serve")
+	n.cmd.Env = slices.Concat(os.Environ(), w.settings, []string{
+		"STAMPEDE_LISTEN=" + n.addr, "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
+	}, settings)
+	n.cmd.Stdout, n.cmd.Stderr = log, log
+	w.must(n.cmd.Start())
+	go func() {
+		_ = n.cmd.Wait() // how it ended is in its log
+		close(n.ended)
+	}()
+	w.t.Cleanup(n.kill)
+	return n
+}
+
+// start launches the program and waits until it is ready.
+func (w *world) start(settings ...string) *node {
+	w.t.Helper()
+	n := w.launch(settings...)
+	n.waitReady()
+	return n
+}
+
+func (n *node) waitReady() {
+	n.t.Helper()
+	apptest.Eventually(n.t, 60*time.Second, func() (bool, string) {
+		if n.dead() {
+			n.t.Fatalf("the program ended while starting:\n%s", n.tail())
+		}
+		return n.ready(), "not ready:\n" + n.tail()
+	})
+}
+
+func (n *node) ready() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.addr+"/readyz", nil)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	resp, err := plainHTTP.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// plainHTTP keeps no connection open, so that nothing outlives a run.
+var plainHTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+func (n *node) dead() bool {
+	select {
+	case <-n.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// waitDeath waits until the program has died at its crash point.
+func (n *node) waitDeath(point string) {
+	n.t.Helper()
+	select {
+	case <-n.ended:
+	case <-time.After(60 * time.Second):
+		n.t.Fatalf("crash point %s was not reached within a minute:\n%s", point, n.tail())
+	}
+	if text, _ := os.ReadFile(n.log); !strings.Contains(string(text), "crash point "+point) {
+		n.t.Fatalf("the program ended, but not at crash point %s:\n%s", point, n.tail())
+	}
+}
+
+// kill ends the program as a crash would; one that has ended stays so.
+func (n *node) kill() {
+	_ = n.cmd.Process.Kill()
+	<-n.ended
+}
+
+// tail is the last 3 KB of what the program said.
+func (n *node) tail() string {
+	text, _ := os.ReadFile(n.log)
+	return string(text[max(0, len(text)-3000):])
+}
+
+// freeAddr is an address that nobody listens on now.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}

@@ -1,0 +1,135 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"stampede/app/apptest"
+)
+
+// habits say how people behave; the zero value only buys.
+type habits struct {
+	cancels int // of a hundred answered buys, how many are cancelled at once
+	presses int // new keys per buyer at most; 0: until the socket ends
+}
+
+// traffic lets everybody buy at the same time. It ends when they have had enough or all sockets are gone.
+type traffic struct {
+	everybody sync.WaitGroup
+	stop      chan struct{}
+	stopOnce  sync.Once
+}
+
+func (w *world) trade(h habits) *traffic {
+	tr := &traffic{stop: make(chan struct{})}
+	for _, b := range w.people {
+		tr.everybody.Go(func() { b.trade(h, tr.stop) })
+	}
+	return tr
+}
+
+// wait lets everybody press as often as they want to.
+func (tr *traffic) wait() { tr.everybody.Wait() }
+
+// end lets everybody finish the op under way.
+func (tr *traffic) end() {
+	tr.stopOnce.Do(func() { close(tr.stop) })
+	tr.everybody.Wait()
+}
+
+func (b *buyer) trade(h habits, stop <-chan struct{}) {
+	for n := 0; h.presses == 0 || n < h.presses; n++ {
+		select {
+		case <-stop:
+			return
+		case <-b.phones[0].line().gone:
+			return
+		default:
+		}
+		sale := &b.world.sales[b.dice.IntN(len(b.world.sales))]
+		op := b.press(sale)
+		switch {
+		case op.Outcome == Unknown && op.Code != "": // busy: the server wants the same key again, after a pause
+			b.pause(100)
+			if op = b.buy(op); op.Outcome == Unknown {
+				b.open = append(b.open, op)
+			}
+		case op.Outcome == Unknown:
+			b.open = append(b.open, op)
+		case op.Outcome == OK && b.dice.IntN(100) < h.cancels:
+			b.cancel(op.Order, op.Sale)
+		}
+	}
+}
+
+// retry tries most of the buys again whose outcome the buyer does not know, until it is known; a few are given up,
+// as people do.
+func (b *buyer) retry() error {
+	open := b.open
+	b.open = nil
+	for _, op := range open {
+		if b.dice.IntN(10) == 0 {
+			continue
+		}
+		for try := 0; op.Outcome == Unknown; try++ {
+			if try == 100 {
+				return fmt.Errorf("user %s: buy under key %s is unknown after 100 tries", b.id, op.Key)
+			}
+			again := op
+			again.Code, again.State = "", ""
+			if op = b.buy(again); op.Outcome == Unknown {
+				if op.Code == "" {
+					return errors.Join(errGone, fmt.Errorf("user %s: retry of key %s", b.id, op.Key))
+				}
+				b.pause(200)
+			}
+		}
+	}
+	return nil
+}
+
+// everyone does the same for all people, at most 16 at a time.
+func (w *world) everyone(what string, do func(b *buyer) error) {
+	w.t.Helper()
+	var all sync.WaitGroup
+	room := make(chan struct{}, 16)
+	for _, b := range w.people {
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			if err := do(b); err != nil {
+				w.t.Errorf("%s: %v", what, err)
+			}
+		})
+	}
+	all.Wait()
+	if w.t.Failed() {
+		w.t.FailNow()
+	}
+}
+
+// enter brings everybody to the node.
+func (w *world) enter(n *node) {
+	w.t.Helper()
+	w.everyone("connect", func(b *buyer) error { return b.connect(n.addr) })
+}
+
+// comeBack brings everybody to the node and lets them ask again for what they do not know.
+func (w *world) comeBack(n *node) {
+	w.t.Helper()
+	w.enter(n)
+	w.everyone("try again", (*buyer).retry)
+}
+
+// answered waits until so many buys were answered ok.
+func (w *world) answered(n int) {
+	w.t.Helper()
+	apptest.Eventually(w.t, 60*time.Second, func() (bool, string) {
+		got := w.memory.answeredSoFar()
+		return got >= n, fmt.Sprintf("%d buys answered, want %d", got, n)
+	})
+}

@@ -1,0 +1,168 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/apptest"
+	"stampede/app/store"
+	"stampede/migrations"
+)
+
+const partitions = 8
+
+// world is one run: a pair of stores, sales, people, and everything they remember.
+type world struct {
+	t        *testing.T
+	name     string
+	dice     *rand.Rand
+	folder   string
+	settings []string // of every node
+	lives    int      // nodes started so far
+
+	books *store.Store
+	db    *sql.DB
+	redis *redis.Client
+
+	slot   app.Slot
+	sales  []app.Sale
+	people []*buyer
+	memory memory
+	final  Final // as it was looked at last
+	began  time.Time
+}
+
+// newWorld is a run on the shared test stores.
+func newWorld(t *testing.T, settings ...string) *world {
+	t.Helper()
+	return openWorld(t, apptest.Redis(t), apptest.MySQL(t), settings...)
+}
+
+// openWorld makes tables in an empty database. The settings go to every node.
+func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
+	t.Helper()
+	w := &world{t: t, name: t.Name(), dice: dice(t.Name()), folder: folderOf(t), began: time.Now()}
+	w.memory.history.Seed = *seedFlag
+	t.Cleanup(w.remember)
+	w.settings = append([]string{
+		"STAMPEDE_REDIS_URL=" + redisURL, "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_PAY_WINDOW=2s",
+	}, settings...)
+	ctx := apptest.Context(t)
+	var err error
+	w.books, err = store.OpenMySQL(ctx, dsn)
+	w.must(err)
+	t.Cleanup(func() { _ = w.books.Close() })
+	_, err = migrations.Up(ctx, w.books.DB())
+	w.must(err)
+	w.must(w.books.EnsurePartitions(ctx, partitions))
+	w.db, err = sql.Open("mysql", dsn)
+	w.must(err)
+	t.Cleanup(func() { _ = w.db.Close() })
+	options, err := redis.ParseURL(redisURL)
+	w.must(err)
+	w.redis = redis.NewClient(options)
+	t.Cleanup(func() { _ = w.redis.Close() })
+	return w
+}
+
+// remember keeps what a failed run leaves behind, and says how to repeat it.
+func (w *world) remember() {
+	if !w.t.Failed() {
+		_ = os.RemoveAll(w.folder)
+		return
+	}
+	w.write("history.json", w.memory.copy())
+	w.write("final.json", w.final)
+	w.t.Logf("history, final state and logs are in %s; again: just crash --seed %d --run '%s'", w.folder, *seedFlag, w.name)
+	report.line("FAILED  %s, kept in %s", w.name, w.folder)
+}
+
+func (w *world) write(name string, v any) {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(w.folder, name), text, 0o644)
+	}
+	if err != nil {
+		w.t.Errorf("keep %s: %v", name, err)
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+var lastID atomic.Int64
+
+func init() { lastID.Store(time.Now().UnixMicro()) }
+
+func newID() app.ID { return app.ID(lastID.Add(1)) }
+
+// offer puts a product on sale for an hour, in the partition given.
+func (w *world) offer(units int64, limit, partition int) app.Sale {
+	w.t.Helper()
+	ctx := apptest.Context(w.t)
+	now := time.Now()
+	if w.slot.ID == 0 {
+		w.slot = app.Slot{ID: newID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(time.Hour))}
+		w.must(w.books.AddSlots(ctx, []app.Slot{w.slot}))
+	}
+	category := app.Category{ID: newID()}
+	category.Name = "Things " + category.ID.String()
+	product := app.Product{ID: newID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900}
+	sale := app.Sale{
+		ID: newID(), Slot: w.slot.ID, Partition: partition, Product: product, PriceFen: 4900, Initial: units,
+		Limit: limit, Cap: 10_000, Challenge: app.ChallengeNone, Version: 1,
+		OpensAt: app.MillisOf(now.Add(-time.Second)), ClosesAt: w.slot.ClosesAt,
+	}
+	w.must(w.books.AddCategories(ctx, []app.Category{category}))
+	w.must(w.books.AddProducts(ctx, []app.Product{product}))
+	w.must(w.books.AddSales(ctx, []app.Sale{sale}))
+	w.sales = append(w.sales, sale)
+	return sale
+}
+
+// count asks the database for one number.
+func (w *world) count(query string, args ...any) int64 {
+	w.t.Helper()
+	var n sql.NullInt64
+	if err := w.db.QueryRowContext(apptest.Context(w.t), query, args...).Scan(&n); err != nil {
+		w.t.Fatalf("%s: %v", query, err)
+	}
+	return n.Int64
+}
+
+// uncommitted counts the answered reservations that have no row at this moment.
+func (w *world) uncommitted() int {
+	w.t.Helper()
+	rows, err := w.db.QueryContext(apptest.Context(w.t), "SELECT id FROM orders")
+	w.must(err)
+	defer func() { _ = rows.Close() }()
+	written := make(map[app.ID]bool)
+	for rows.Next() {
+		var id app.ID
+		w.must(rows.Scan(&id))
+		written[id] = true
+	}
+	w.must(rows.Err())
+	answered := w.memory.answeredOrders()
+	return len(slices.DeleteFunc(answered, func(id app.ID) bool { return written[id] }))
+}
+
+func saleKey(s *app.Sale) string { return fmt.Sprintf("stampede:{%d}:sale:%s", s.Partition, s.ID) }
