@@ -20,8 +20,7 @@
 --
 -- A stream entry has two fields, order and terms, where terms is
 --   version of this layout:epoch:seq:ticket:hold:quantity:price:sale version:content hash:key:sale:user:address
--- Two fields, because each costs Redis more than its bytes, most of all in the append-only file: with one field per
--- term a call takes half as long again.
+-- Two fields, because each costs Redis more than its bytes, most of all in the append-only file (deploy/DECISIONS.md).
 --
 -- Sending the same call again is safe: whoever was accepted is found by his key (I6).
 
@@ -38,11 +37,11 @@ if meta[1] ~= ARGV[1] then return {14} end
 local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 'closes', 'limit', 'cap',
   'stock', 'held', 'tickets', 'done', 'paused', 'rest_until')
 if sale[1] ~= '1' then return {12} end
-local users, asked = {}, {}
-for i = 4, #ARGV, 6 do
-  local qty = tonumber(ARGV[i + 2])
+local buys, users, asked = (#ARGV - 3) / 6, {}, {}
+for b = 1, buys do
+  local qty = tonumber(ARGV[6 * b])
   if not qty or qty < 1 or qty % 1 ~= 0 then return {18} end
-  users[#users + 1], asked[#asked + 1] = ARGV[i + 1], qty
+  users[b], asked[b] = ARGV[6 * b - 1], qty
 end
 
 local time = redis.call('TIME')
@@ -54,8 +53,8 @@ local stock, held, tickets, done = tonumber(sale[8]), tonumber(sale[9]), tonumbe
 local paused, rest = sale[12] == '1', tonumber(sale[13]) - now
 
 -- 2. What the buyers have, read at once. A buyer may come twice in one call: fields follows the decisions.
-local fields = {}
-for i, field in ipairs(redis.call('HMGET', KEYS[5], unpack(users))) do fields[users[i]] = field end
+local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
+for b = 1, buys do fields[users[b]] = stored[b] end
 
 -- 3. The key comes before every refusal (I9, P4). Answers units, records and their number, and, when the key
 --    was accepted before, with what.
@@ -85,10 +84,10 @@ end
 
 -- 5. Decide one by one. An accepted buy becomes its stream entry at once; buyers, holds and lists of what waits
 --    are gathered and written together, which is what makes a group cheap.
-local call, format, before = redis.call, string.format, '1:' .. ARGV[1] .. ':'
-local reply = {0, done, stock}
-local changed, holds, items = {}, {}, {}
-for b = 1, #users do
+local call, format = redis.call, string.format
+local head, middle, tail = '1:' .. ARGV[1] .. ':', ':' .. price .. ':' .. version .. ':', ':' .. ARGV[3] .. ':'
+local reply, accepted, holds, entries = {0, done, stock}, 0, {}, {}
+for b = 1, buys do
   local i, user, units = 6 * b - 2, users[b], asked[b]
   local order, qty, key, hash = ARGV[i], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local had, records, count, first, content, ticket = 0, '', 0
@@ -100,34 +99,33 @@ for b = 1, #users do
     verdict, value = refusal(had, count, units)
   end
   if not verdict then
-    stock, held, tickets = stock - units, held + units, tickets + 1
-    seq, waiting = seq + 1, waiting + 1
+    accepted, stock, held = accepted + 1, stock - units, held + units
+    tickets, seq, waiting = tickets + 1, seq + 1, waiting + 1
     verdict, value = 1, tickets
-    local t, s = format('%d', tickets), format('%d', seq)
-    local id = call('XADD', KEYS[2], '*', 'order', order, 'terms', before .. s .. ':' .. t .. ':1:' .. qty .. ':' .. price ..
-      ':' .. version .. ':' .. hash .. ':' .. key .. ':' .. ARGV[3] .. ':' .. user .. ':' .. ARGV[i + 5])
-    if records ~= '' then records = records .. ';' end
-    fields[user] = had + units .. '|' .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key
-    changed[user] = true
-    holds[#holds + 1] = order
-    holds[#holds + 1] = '1:' .. user .. ':' .. qty
-    items[user] = items[user] and (items[user] .. ' ' .. id) or id
+    local t = format('%d', tickets)
+    local id = call('XADD', KEYS[2], '*', 'order', order, 'terms', head .. format('%d', seq) .. ':' .. t .. ':1:' .. qty ..
+      middle .. hash .. ':' .. key .. tail .. user .. ':' .. ARGV[i + 5])
+    local counted = had == 0 and qty or format('%d', had + units)
+    if count > 0 then records = records .. ';' end
+    fields[user] = counted .. '|' .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key
+    holds[2 * accepted - 1], holds[2 * accepted] = order, '1:' .. user .. ':' .. qty
+    entries[user] = entries[user] and (entries[user] .. ' ' .. id) or id
   end
   reply[2 * b + 2], reply[2 * b + 3] = verdict, value
 end
 reply[3] = stock
-if #holds == 0 then return reply end
+if accepted == 0 then return reply end
 
 -- 6. The rest of the writes, once for all buys.
-local who, buyers, lists = {}, {}, {}
-for user in pairs(changed) do
-  who[#who + 1] = user
-  buyers[#buyers + 1] = user
-  buyers[#buyers + 1] = fields[user]
+local who, buyers, lists, n = {}, {}, {}, 0
+for user in pairs(entries) do
+  n = n + 1
+  who[n], buyers[2 * n - 1], buyers[2 * n] = user, user, fields[user]
 end
-for i, list in ipairs(redis.call('HMGET', KEYS[3], unpack(who))) do
-  lists[2 * i - 1] = who[i]
-  lists[2 * i] = list and (list .. ' ' .. items[who[i]]) or items[who[i]]
+local before = redis.call('HMGET', KEYS[3], unpack(who))
+for u = 1, n do
+  local user = who[u]
+  lists[2 * u - 1], lists[2 * u] = user, before[u] and (before[u] .. ' ' .. entries[user]) or entries[user]
 end
 redis.call('HSET', KEYS[5], unpack(buyers))
 redis.call('HSET', KEYS[6], unpack(holds))

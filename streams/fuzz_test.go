@@ -1,0 +1,113 @@
+package streams
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// An entry is either read in full or reported as bad; whatever is in the stream, nothing half right goes on.
+func FuzzEntry(f *testing.F) {
+	const fine = `1:7:12:5:1:2:4990:3:000000000000beef:key-one-1:1790000000000000001:42:{"name":"李:雷"}`
+	for _, seed := range [][3]string{
+		{"1790000000000-0", "1790000000000000002", fine},
+		{"1790000000000-0", "1790000000000000002", strings.TrimPrefix(fine, "1:")},
+		{"1-1", "0", fine},
+		{"x-1", "1", "2" + fine[1:]},
+		{"5-0", "9223372036854775808", strings.Repeat(":", 12)},
+		{"", "+1", "1:1:1:1:1:-1:1:1:h:k:1:1:"},
+		{"5-0", "1", "1:1:1:1:1:99999999999999999999:1:1:h:k:1:1:"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	f.Fuzz(func(t *testing.T, id, order, terms string) {
+		e := parseEntry(1, redis.XMessage{ID: id, Values: map[string]any{"order": order, "terms": terms}})
+		if e.StreamID != id || e.Partition != 1 {
+			t.Fatalf("where it lies is lost: %+v", e)
+		}
+		if e.Bad != nil {
+			return
+		}
+		if e.Order <= 0 || e.Sale <= 0 || e.User <= 0 || e.Epoch <= 0 || e.Seq <= 0 || e.Ticket <= 0 || e.Hold <= 0 ||
+			e.Qty <= 0 || e.PriceFen < 0 || e.SaleVersion < 0 {
+			t.Fatalf("accepted %+v", e)
+		}
+		if !strings.HasSuffix(terms, ":"+e.Address) || strings.Contains(e.Key, ":") || strings.Contains(e.Hash, ":") {
+			t.Fatalf("%q read as %+v", terms, e)
+		}
+	})
+}
+
+// Holds and names of dead letters come from Redis and from operators.
+func FuzzNames(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"1790000000000000001", "1:42:2"}, {"1", "1:2"}, {"0", "::"}, {"x", "1:2:3:4"}, {"1-1790000000000-0", "-1:-1:-1"}, {"--", ""},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	l, err := New(Options{Client: redis.NewClient(&redis.Options{}), Partitions: 2})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, name, value string) {
+		if h, err := parseHold(name, value); err == nil && (h.Order <= 0 || h.Order.String() != name) {
+			t.Fatalf("hold %q of %q read as %+v", value, name, h)
+		}
+		partition, entry, err := l.letterID(name)
+		if err == nil && (partition < 0 || partition >= 2 || !strings.HasSuffix(name, "-"+entry)) {
+			t.Fatalf("%q names entry %q of partition %d", name, entry, partition)
+		}
+	})
+}
+
+// The script behind the stock, with arguments as they would never be sent: it never throws, keeps the stock equation
+// (P1), and what it writes for an acceptable buy is read back as it was given.
+func FuzzReserveArguments(f *testing.F) {
+	for _, seed := range []struct{ order, user, qty, key, hash, address string }{
+		{"1790000000000000001", "42", "1", "key-one-1", "000000000000beef", `{"name":"李雷","phone":"1","text":"a:b|c;d"}`},
+		{"1790000000000000002", "42", "3", "key.two_2", "000000000000beef", ""},
+		{"1", "1", "1e400", "key-one-1", "h", ""},
+		{"1", "1", "0x10", "key-one-1", "h", ""},
+		{"1", "1", "nan", "a;b:c|d", "|;:", "\x00\xff"},
+		{"", "", "", "", "", ""},
+		{"-1", "9007199254740993", "1.5", "%d%s%%", "%", "%"},
+		{"1", "1", "1", "key-one-1", "h", strings.Repeat("x", 5000)},
+	} {
+		f.Add(seed.order, seed.user, seed.qty, seed.key, seed.hash, seed.address)
+	}
+	fix := onRedis(f)
+	k := &fix.ledger.parts[1].keys
+	f.Fuzz(func(t *testing.T, order, user, qty, key, hash, address string) {
+		s := fix.openSale(5)
+		keys := []string{k.meta, k.orders, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID)}
+		for range 2 {
+			reply, err := reserveScript.run(fix.ctx, fix.client, keys, testEpoch, 1<<40, int64(s.ID), order, user, qty, key, hash, address)
+			if err != nil {
+				t.Fatalf("the script threw: %v", err)
+			}
+			if code := integer(reply[0]); code != codeDone && code != codeRejected {
+				t.Fatalf("code %d", code)
+			}
+			numbers, err := fix.ledger.Counters(fix.ctx, []app.SaleRef{s.Ref()})
+			if c := numbers[0]; err != nil || c.Stock < 0 || c.Stock+c.Held != 5 || c.Tickets > 2 {
+				t.Fatalf("P1: %+v, %v", c, err)
+			}
+		}
+		sent, errOrder := app.ParseID(order)
+		buyer, errUser := app.ParseID(user)
+		if errOrder != nil || errUser != nil || strings.ContainsAny(key+hash, ":;|") || key == "" {
+			return // the callers never send these
+		}
+		newest, err := fix.client.XRevRangeN(fix.ctx, k.orders, "+", "-", 1).Result()
+		if err != nil || len(newest) == 0 {
+			return
+		}
+		e := parseEntry(1, newest[0])
+		if e.Sale == s.ID && (e.Bad != nil || e.Order != sent || e.User != buyer || e.Key != key || e.Hash != hash || e.Address != address) {
+			t.Fatalf("written as %+v", e)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// P2, P3, I4: an entry is acknowledged, and a place moves on, only after its row is committed: as long as the handler is at
+// work or fails, everything is pending and nothing is done.
+func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(30)
+		f.reserveMany(s, 5)
+		ctx, cancel := context.WithCancel(f.ctx)
+		defer cancel()
+		var pending, done int64
+		box := newDesk()
+		box.fulfil = func(context.Context, []app.Entry) ([]error, error) {
+			pending, done = f.stats().Pending, f.counters(s).Done
+			cancel() // the node ends before it could write anything
+			return nil, fmt.Errorf("insert: %w", app.ErrMoment)
+		}
+		c := f.consumer("node-1", box)
+		c.history = ""
+		if err := c.runOnce(ctx); err == nil {
+			t.Fatal("a batch that was not written counts as handled")
+		}
+		if st := f.stats(); pending != 5 || done != 0 || st.Pending != 5 || f.counters(s).Done != 0 {
+			t.Fatalf("during the write %d pending and %d done, after its failure %+v", pending, done, st)
+		}
+	})
+}
+
+// I7, P2: a group that is missing is made from the very first entry on; what nobody had read yet is delivered.
+func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(30)
+		f.reserveMany(s, 3)
+		f.must(f.client.XGroupDestroy(f.ctx, f.ledger.parts[1].keys.orders, group).Err())
+		box := newDesk()
+		f.run(f.consumer("node-1", box))
+		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+			c := f.counters(s)
+			return c.Done == 3 && box.count() == 3, fmt.Sprintf("%d orders have rows, %+v", box.count(), c)
+		})
+	})
+}
+
+// I7: absent is not empty, so nothing that a sale rests on may expire by itself, whichever script wrote it last.
+func TestNoKeyOfASaleExpires(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(30)
+		made := f.reserveMany(s, 5)
+		box := newDesk()
+		var tries atomic.Int64
+		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+			fates := make([]error, len(entries))
+			if tries.Add(1) == 1 {
+				fates[0] = app.ErrData // leaves a count of its failures
+			}
+			return fates, nil
+		}
+		c := f.consumer("node-1", box)
+		c.history = ""
+		f.must(c.runOnce(f.ctx))
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1}}, true)
+		_, err := f.ledger.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: made[1].Order, User: 5001, Hold: 2, Qty: 1})
+		f.must(err)
+		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: made[2].Order, PayBy: f.now()}}))
+		k := &f.ledger.parts[1].keys
+		for _, key := range []string{
+			k.meta, k.orders, k.waiting, k.attempts, k.deadlines, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID),
+		} {
+			ttl, err := f.client.TTL(f.ctx, key).Result()
+			f.must(err)
+			if ttl != -1 { // -2: there is no such key
+				t.Errorf("%s has a TTL of %v, want none", key, ttl)
+			}
+		}
+	})
+}
