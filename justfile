@@ -35,6 +35,16 @@ crash *flags:
 bench *pattern:
     @deploy/scripts/bench.sh "$@"
 
+# Put known defects into the program, one by one, and see the named tests fail; a word selects defects
+[no-exit-message]
+controls *pattern:
+    @deploy/scripts/controls.sh "$@"
+
+# Fuzz every decoder: seconds for each (60), a pattern for their names
+[no-exit-message]
+fuzz *args:
+    @deploy/scripts/fuzz.sh "$@"
+
 # Check formatting, imports, static analysis, the page
 [no-exit-message]
 lint:

@@ -48,7 +48,9 @@ func FuzzNames(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	l, err := New(Options{Client: redis.NewClient(&redis.Options{}), Partitions: 2})
+	client := redis.NewClient(&redis.Options{}) // nothing is asked of it
+	f.Cleanup(func() { _ = client.Close() })
+	l, err := New(Options{Client: client, Partitions: 2})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -81,7 +83,10 @@ func FuzzReserveArguments(f *testing.F) {
 	fix := onRedis(f)
 	k := &fix.ledger.parts[1].keys
 	f.Fuzz(func(t *testing.T, order, user, qty, key, hash, address string) {
+		fix.t, fix.ctx = t, t.Context()
 		s := fix.openSale(5)
+		defer fix.client.Unlink(fix.ctx, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID))
+		defer fix.client.XTrimMaxLen(fix.ctx, k.orders, 0)
 		keys := []string{k.meta, k.orders, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID)}
 		for range 2 {
 			reply, err := reserveScript.run(fix.ctx, fix.client, keys, testEpoch, 1<<40, int64(s.ID), order, user, qty, key, hash, address)

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// dueBook has orders whose deadline has come.
+type dueBook struct {
+	OrderBook
+	*trace
+	rows []Order
+	err  error // Expire answers it instead of committing
+}
+
+func (b *dueBook) Expire(context.Context, []ID, Millis) ([]Order, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	b.add("commit %d", len(b.rows))
+	return b.rows, nil
+}
+
+func (b *dueBook) Cancel(context.Context, ID, ID, Millis) (Order, error) {
+	if b.err != nil {
+		return Order{}, b.err
+	}
+	b.add("commit 1")
+	return b.rows[0], nil
+}
+
+func (b *dueBook) OrdersByID(context.Context, []ID) ([]Order, error) { return b.rows, nil }
+
+func newTestExpirer(rows ...Order) (*Expirer, *dueBook, *fakeLedger, *fakeTeller) {
+	tr := &trace{}
+	book, ledger, teller := &dueBook{trace: tr, rows: rows}, &fakeLedger{trace: tr, now: 1_000_000}, &fakeTeller{trace: tr}
+	return &Expirer{Ledger: ledger, Orders: book, Teller: teller, Told: &Told{Orders: book}}, book, ledger, teller
+}
+
+// I1, I3, P5: the row is committed, then its units go back to be sold, then the buyer hears of it. An order that is not
+// over keeps its units and its deadline.
+func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
+	t.Parallel()
+	x, book, ledger, _ := newTestExpirer(
+		Order{ID: 1, Sale: 7, State: Expired, Hold: 3, Rev: 2, ToldRev: 1},
+		Order{ID: 2, Sale: 7, State: Pending, Hold: 1, Rev: 1, ToldRev: 1},
+		Order{ID: 3, Sale: 7, State: Paid, Hold: 1, Rev: 2, ToldRev: 2})
+	finished, err := x.Due(context.Background(), 0, []ID{1, 2, 3})
+	if err != nil || !slices.Equal(finished, []ID{1, 3}) {
+		t.Fatalf("finished %v, %v", finished, err)
+	}
+	if want := []string{"commit 3", "return 1", "event 1"}; !slices.Equal(book.steps, want) {
+		t.Fatalf("steps %v, want %v", book.steps, want)
+	}
+	if r := ledger.returned[0]; r.Order != 1 || r.Hold != 3 || r.Burn {
+		t.Fatalf("returned %+v", r)
+	}
+}
+
+// I1, I3: the same way for a cancellation.
+func TestCancelReturnsUnitsAfterItsCommit(t *testing.T) {
+	t.Parallel()
+	x, book, _, _ := newTestExpirer(Order{ID: 1, Sale: 7, User: 9, State: Cancelled, Hold: 1, Rev: 2, ToldRev: 1})
+	if state, err := x.Cancel(context.Background(), 9, 1); err != nil || state != Cancelled {
+		t.Fatalf("%s, %v", state, err)
+	}
+	if want := []string{"commit 1", "return 1", "event 1"}; !slices.Equal(book.steps, want) {
+		t.Fatalf("steps %v, want %v", book.steps, want)
+	}
+}
+
+// I1, I6: as long as the database has not said that an order is over, nothing of it is sold again.
+func TestUnknownCommitReturnsNothing(t *testing.T) {
+	t.Parallel()
+	x, book, ledger, _ := newTestExpirer(Order{ID: 1, Sale: 7, User: 9, State: Pending, Hold: 1, Rev: 1, ToldRev: 1})
+	book.err = ErrMoment
+	if _, err := x.Due(context.Background(), 0, []ID{1}); !errors.Is(err, ErrMoment) {
+		t.Errorf("due: %v", err)
+	}
+	if _, err := x.Cancel(context.Background(), 9, 1); !errors.Is(err, ErrMoment) || AsError(err).Code != Busy {
+		t.Errorf("cancel: %v", err)
+	}
+	if len(ledger.returned) != 0 || len(book.steps) != 0 {
+		t.Fatalf("steps %v", book.steps)
+	}
+}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"stampede/app/account"
+)
+
+// Whatever stands in the environment, the configuration is either sound or every complaint names a variable, and no
+// secret is in any message.
+func FuzzLoad(f *testing.F) {
+	for _, lines := range []string{
+		"STAMPEDE_LISTEN=[::1]:0\nSTAMPEDE_ROLES=api,worker",
+		"STAMPEDE_SLOTS=08:00-10:00,10:00-12:00\nSTAMPEDE_TIME_ZONE=Asia/Shanghai",
+		"STAMPEDE_REDIS_URL=redis://:pw@127.0.0.1:6379/2\nSTAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:3306)/shop",
+		"STAMPEDE_PAY_WINDOW=5m\nSTAMPEDE_BACKLOG=1\nSTAMPEDE_PARTITIONS=1024",
+		"STAMPEDE_TRUSTED_PROXIES=10.0.0.0/8, ::1\nSTAMPEDE_GUEST_LOGIN=true",
+		"STAMPEDE_SLOTS=23:00-01:00\nSTAMPEDE_PARTITION=8\nSTAMPEDE_=x\n=",
+	} {
+		f.Add(lines)
+	}
+	f.Fuzz(func(t *testing.T, lines string) {
+		environ := []string{"STAMPEDE_JWT_SECRET=" + goodSecret}
+		for line := range strings.SplitSeq(lines, "\n") {
+			if name, _, _ := strings.Cut(line, "="); !strings.HasSuffix(name, "_FILE") { // those read the disk
+				environ = append(environ, line)
+			}
+		}
+		c, err := Load(environ)
+		if err == nil {
+			if c.Partitions < 1 || c.PayWindow <= 0 || c.Backlog < 1 || len(c.Slots) == 0 || len(c.JWTSecret) < account.MinKeyBytes {
+				t.Fatalf("accepted %+v", c)
+			}
+			return
+		}
+		var wrong *ConfigError
+		if !errors.As(err, &wrong) || len(wrong.Problems) == 0 {
+			t.Fatalf("%v names nothing", err)
+		}
+		for _, p := range wrong.Problems {
+			if !strings.HasPrefix(p.Variable, "STAMPEDE_") || p.Message == "" || strings.Contains(p.Message, goodSecret) {
+				t.Fatalf("%+v", p)
+			}
+		}
+	})
+}

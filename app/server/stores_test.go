@@ -1,0 +1,73 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app/apptest"
+)
+
+// I6: a client that repeated a script by itself after a lost reply would do it without knowing whether that is
+// safe, and beyond every deadline that its caller keeps. A lost reply must come back as an error, after one call.
+func TestClientsNeverRepeatByThemselves(t *testing.T) {
+	t.Parallel()
+	wire := apptest.NewProxy(t, apptest.Redis(t))
+	options, err := redis.ParseURL(wire.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stores{}
+	s.connect(options, 2)
+	t.Cleanup(func() { _ = s.close() })
+	for name, client := range map[string]*redis.Client{"calls": s.client, "blocking": s.blocking} {
+		ctx := apptest.Context(t)
+		sha, err := client.ScriptLoad(ctx, "return redis.call('INCR', KEYS[1])").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wire.DropReplies("evalsha", 1)
+		if n, err := client.EvalSha(ctx, sha, []string{name}).Int(); err == nil {
+			t.Errorf("%s: the reply was lost, and yet there is one: %d", name, n)
+		}
+		if n, err := client.Get(ctx, name).Int(); err != nil || n != 1 {
+			t.Errorf("%s: called %d times, want once, %v", name, n, err)
+		}
+	}
+}
+
+// P7: a running node sets XINFO GROUPS right after Redis has forgotten how far the group has read, as it does
+// when it replays its append-only file.
+func TestNodeKeepsLagTrue(t *testing.T) {
+	t.Parallel()
+	address := apptest.Redis(t)
+	n := begin(t, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+apptest.MySQL(t),
+		"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=1"), Options{Migrate: true, Rolling: true}).ready().enter()
+	n.settled(n.buy(n.open().ID, "key-lag-1").Order)
+	options, err := redis.ParseURL(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	ctx := apptest.Context(t)
+	const stream = "stampede:{0}:orders"
+	group := func() redis.XInfoGroup {
+		t.Helper()
+		groups, err := client.XInfoGroups(ctx, stream).Result()
+		if err != nil || len(groups) != 1 {
+			t.Fatalf("groups %v, %v", groups, err)
+		}
+		return groups[0]
+	}
+	last := group().LastDeliveredID
+	if err := client.Do(ctx, "XGROUP", "SETID", stream, "fulfil", last, "ENTRIESREAD", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		g := group()
+		return g.Lag == 0 && g.EntriesRead == 1, fmt.Sprintf("P7: everything is delivered, XINFO says %+v", g)
+	})
+}
