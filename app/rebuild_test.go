@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// sightings is what the stores say of partition 0; whatever a rebuild would do ends with a panic.
+type sightings struct {
+	SaleBook
+	Rebuilder
+	Ledger
+	epoch, seq int64
+	redis      PartitionState
+	loaded     []Sale
+	absent     map[ID]bool
+}
+
+func (s *sightings) PartitionEpoch(context.Context, int) (epoch, seq int64, err error) {
+	return s.epoch, s.seq, nil
+}
+
+func (s *sightings) State(context.Context, int) (PartitionState, error) { return s.redis, nil }
+
+func (s *sightings) LoadedSales(context.Context, int) ([]Sale, error) { return s.loaded, nil }
+
+func (s *sightings) Counters(_ context.Context, sales []SaleRef) ([]Counters, error) {
+	found := make([]Counters, len(sales))
+	for i, ref := range sales {
+		found[i] = Counters{Sale: ref.ID, Loaded: !s.absent[ref.ID]}
+	}
+	return found, nil
+}
+
+// I7, I8: a Redis that has lost anything the database knows of is never trusted: not with another epoch, not behind
+// the highest seq of a row, not without its stream, not without a sale that was loaded.
+func TestLostWritesAreNoticed(t *testing.T) {
+	t.Parallel()
+	fine := PartitionState{Exists: true, Epoch: 4, Seq: 90}
+	for name, c := range map[string]struct {
+		change func(s *sightings)
+		says   string // "": all is well
+	}{
+		"nothing lost":             {func(*sightings) {}, ""},
+		"rows not yet written":     {func(s *sightings) { s.redis.Seq = 95 }, ""},
+		"everything lost":          {func(s *sightings) { s.redis = PartitionState{} }, "nothing of it"},
+		"a rebuild was broken off": {func(s *sightings) { s.redis.Rebuilding = true }, "did not finish"},
+		"an older copy":            {func(s *sightings) { s.redis.Seq = 89 }, "seq 89"},
+		"a copy from before":       {func(s *sightings) { s.redis.Epoch = 3 }, "epoch 3"},
+		"of another database":      {func(s *sightings) { s.redis.Epoch = 5 }, "epoch 5"},
+		"one sale lost":            {func(s *sightings) { s.absent = map[ID]bool{8: true} }, "sale 8"},
+	} {
+		s := &sightings{epoch: 4, seq: 90, redis: fine, loaded: []Sale{{ID: 7}, {ID: 8}}}
+		c.change(s)
+		r := &Rebuild{Partitions: 1, Redis: s, Ledger: s, Sales: s}
+		why, epoch, err := r.needed(context.Background(), 0)
+		if err != nil || epoch != 4 || (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
+			t.Errorf("%s: a rebuild because %q, epoch %d, %v; want %q", name, why, epoch, err, c.says)
+		}
+	}
+}
+
+// A sale that goes missing later is looked for again once somebody suspects it.
+func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
+	t.Parallel()
+	s := &sightings{epoch: 4, redis: PartitionState{Exists: true, Epoch: 4}, loaded: []Sale{{ID: 7}}}
+	r := &Rebuild{Partitions: 1, Redis: s, Ledger: s, Sales: s}
+	ask := func(want bool) {
+		t.Helper()
+		why, _, err := r.needed(context.Background(), 0)
+		if err != nil || (why != "") != want {
+			t.Fatalf("a rebuild because %q, %v; wanted: %v", why, err, want)
+		}
+	}
+	ask(false)
+	s.absent = map[ID]bool{7: true}
+	ask(false) // all were seen once: not asked every time
+	r.Suspect(0)
+	ask(true)
+}
