@@ -39,8 +39,8 @@ local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 
 if sale[1] ~= '1' then return {12} end
 local buys, users, asked = (#ARGV - 3) / 6, {}, {}
 for b = 1, buys do
+  if not string.find(ARGV[6 * b], '^[1-9]%d*$') then return {18} end
   local qty = tonumber(ARGV[6 * b])
-  if not qty or qty < 1 or qty % 1 ~= 0 then return {18} end
   users[b], asked[b] = ARGV[6 * b - 1], qty
 end
 
