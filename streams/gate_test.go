@@ -197,6 +197,7 @@ func TestLostReply(t *testing.T) {
 	s := f.openSale(3)
 	proxy := apptest.NewProxy(t, f.url)
 	g := f.gate(f.node(dial(t, proxy.URL)))
+	f.must(f.client.ScriptLoad(f.ctx, reserveScript.text).Err()) // else it would be NOSCRIPT that is lost
 	proxy.DropReplies("evalsha", 2)
 	b := buyOf(s, 11, 1, "key-one-1")
 	if d := f.wantVerdict(g, b, app.VerdictReserved); d.Order != b.Order || d.Ticket != 1 {

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Negative controls: proof that the tests can fail. Each deploy/controls/*.patch puts one defect into the program. Its
+# header says which promises the defect breaks and which test must notice:
+#
+#   Defect: units are returned twice
+#   Breaks: P1 I3
+#   Test: ./streams TestReturnOnce          package and test (a pattern of `go test -run`)
+#   Race: yes                               only when the race detector is what notices
+#
+#   controls.sh [PATTERN…]   the controls whose file name contains a PATTERN (all)
+#   controls.sh --table      the headers as a Markdown table
+#   controls.sh --write      puts that table into deploy/SAFETY.md
+#
+# A control passes when its patch applies to the commit at hand and builds, the named test succeeds without it, and
+# fails with it. It runs in a temporary work tree: what is not committed has no part in it, and is not touched. The
+# last line is `N passed, N failed`.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+controls=deploy/controls
+safety=deploy/SAFETY.md
+
+# header FILE NAME: the value of a line of the header, empty if there is none.
+header() { sed -n "/^diff /q; s/^$2: //p" "$1"; }
+
+table() {
+  local file package test
+  echo '| the defect | breaks | caught by |'
+  echo '|---|---|---|'
+  for file in "$controls"/*.patch; do
+    read -r package test <<<"$(header "$file" Test)"
+    printf '| [%s](controls/%s) | %s | `%s` in %s |\n' "$(header "$file" Defect)" "${file##*/}" \
+      "$(header "$file" Breaks)" "$test" "${package#./}"
+  done
+}
+
+write() {
+  local kept
+  kept=$(mktemp)
+  { sed '/<!-- controls: begin/q' "$safety" && table && sed -n '/<!-- controls: end/,$p' "$safety"; } >"$kept"
+  cat "$kept" >"$safety"
+  rm -f "$kept"
+}
+
+case ${1:-} in
+--table) table; exit ;;
+--write) write; exit ;;
+-*) echo 'usage: controls.sh [PATTERN…] | --table | --write' >&2 && exit 2 ;;
+esac
+if [[ -z ${STAMPEDE_TEST_REDIS:-} ]]; then
+  exec deploy/scripts/services.sh run "$0" "$@"
+fi
+# shellcheck source=deploy/scripts/report.sh
+source deploy/scripts/report.sh
+
+tree=$(mktemp -d "${TMPDIR:-/tmp}/stampede-controls-XXXXXX")
+root=$PWD
+finish() {
+  git -C "$root" worktree remove --force "$tree/tree" || true
+  rm -rf "$tree"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+git worktree add --quiet --detach "$tree/tree"
+cd "$tree/tree"
+
+# build FILE BINARY: the program, and the package of the control's test as a binary.
+build() {
+  local package flags=()
+  read -r package _ <<<"$(header "$1" Test)"
+  [[ $(header "$1" Race) != yes ]] || flags=(-race)
+  go build ./... && go test -c "${flags[@]}" -o "$2" "$package"
+}
+
+# try FILE BINARY: runs the control's test. Status 0: it passed; 1: it failed; 2: no such test was run, or it broke off
+# without a verdict.
+try() {
+  local package test output status=0
+  read -r package test <<<"$(header "$1" Test)"
+  output=$(cd "$package" && "$2" -test.run="^($test)\$" -test.v -test.timeout=5m 2>&1) || status=1
+  printf '%s\n' "$output"
+  case $status in
+  0) grep -q '^--- PASS' <<<"$output" || status=2 ;;
+  1) grep -q '^--- FAIL' <<<"$output" || status=2 ;;
+  esac
+  return "$status"
+}
+
+# sound FILE: the named test passes without the defect. A package is built once for this, a test asked once.
+declare -A asked
+sound() {
+  local key binary
+  key=$(header "$1" Test)$(header "$1" Race)
+  if [[ -z ${asked[$key]:-} ]]; then
+    read -r binary _ <<<"$key"
+    binary=$tree/sound-${binary//\//-}$(header "$1" Race)
+    asked[$key]=no
+    { [[ -e $binary ]] || build "$1" "$binary"; } && try "$1" "$binary" && asked[$key]=yes
+  fi
+  [[ ${asked[$key]} == yes ]]
+}
+
+# reject LINE LOG: one failure, with the end of what was said.
+reject() {
+  failed=$((failed + 1))
+  printf 'FAIL  %s\n' "$1"
+  tail -n 40 "$2" | sed 's/^/      /'
+}
+
+for file in "$root/$controls"/*.patch; do
+  name=${file##*/}
+  wanted=$((!$#))
+  for pattern in "$@"; do
+    [[ $name != *"$pattern"* ]] || wanted=1
+  done
+  ((wanted)) || continue
+  line="$(header "$file" Defect) → $(header "$file" Test)"
+  log=$tree/log
+  began=$SECONDS
+  if ! sound "$file" >"$log" 2>&1; then
+    reject "$line: fails without the defect, too" "$log"
+  elif ! git apply --recount "$file" >"$log" 2>&1; then
+    reject "$line: the patch does not apply" "$log"
+  else
+    status=2
+    if build "$file" "$tree/defect" >"$log" 2>&1; then
+      status=0
+      try "$file" "$tree/defect" >"$log" 2>&1 || status=$?
+    fi
+    case $status in
+    0) reject "$line: NOT CAUGHT" "$log" ;;
+    1)
+      passed=$((passed + 1))
+      printf 'ok    %s: caught (%d s)\n' "$line" $((SECONDS - began))
+      ;;
+    *) reject "$line: does not build, or ends without a verdict" "$log" ;;
+    esac
+    git apply --recount -R "$file"
+  fi
+done
+conclude
