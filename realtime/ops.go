@@ -37,7 +37,7 @@ func (c *client) handle(frame []byte) {
 	r, failed := decode(frame)
 	if wait, out := c.pace.take(now); wait > 0 {
 		failed = app.Fail(app.RateLimited, "too many ops on this connection")
-		failed.RetryMS = max(1, wait.Milliseconds())
+		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up: not a moment too early
 		if out {
 			defer c.depart(CloseTooFast)
 		}

@@ -15,7 +15,8 @@ func newBucket(perSecond float64, burst int, now time.Time) bucket {
 	return bucket{tokens: float64(burst), burst: float64(burst), rate: perSecond, at: now}
 }
 
-// take takes one token. wait > 0: refused, a token comes after that; out: the debt is as large as the burst.
+// take takes one token. wait > 0: refused, after that much time the next one is served, since the debt is paid and a
+// whole token has come; out: the debt is as large as the burst.
 func (b *bucket) take(now time.Time) (wait time.Duration, out bool) {
 	b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)
 	b.at = now
@@ -23,7 +24,7 @@ func (b *bucket) take(now time.Time) (wait time.Duration, out bool) {
 	if b.tokens >= 0 {
 		return 0, false
 	}
-	return time.Duration(-b.tokens / b.rate * float64(time.Second)), b.tokens <= -b.burst
+	return time.Duration((1 - b.tokens) / b.rate * float64(time.Second)), b.tokens <= -b.burst
 }
 
 // strikes counts offences within a minute from the first.

@@ -1,0 +1,41 @@
+package realtime
+
+import (
+	"testing"
+	"time"
+)
+
+// A client that keeps the pause it is told is served next, however often it was refused before: it must not be kept
+// out for ever for asking exactly when it was told to.
+func TestObedientClientIsServedAfterItsPause(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	b := newBucket(20, 40, now)
+	refused := 0
+	for range 100 {
+		wait, out := b.take(now)
+		if out {
+			t.Fatal("an obedient client is out")
+		}
+		if wait == 0 {
+			refused = 0
+			continue
+		}
+		if refused++; refused > 1 {
+			t.Fatalf("refused again after the pause it was told")
+		}
+		now = now.Add(wait)
+	}
+}
+
+// Who does not wait is out when the debt is as large as the burst.
+func TestClientThatGoesOnIsOut(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	b := newBucket(20, 40, now)
+	for i := range 80 {
+		if _, out := b.take(now); out != (i == 79) {
+			t.Fatalf("op %d: out is %v", i+1, out)
+		}
+	}
+}
