@@ -32,7 +32,7 @@ func (w *world) collect(ctx context.Context) (f Final, err error) {
 		}
 	}
 	for _, b := range w.people {
-		log, err := w.redis.XRange(ctx, fmt.Sprintf("stampede:{u%d}:log:%s", b.id%16, b.id), "-", "+").Result()
+		log, err := w.redis.XRange(ctx, logKey(b.id), "-", "+").Result()
 		if err != nil {
 			return f, fmt.Errorf("read log of user %s: %w", b.id, err)
 		}
@@ -42,6 +42,8 @@ func (w *world) collect(ctx context.Context) (f Final, err error) {
 	}
 	return f, nil
 }
+
+func logKey(user app.ID) string { return fmt.Sprintf("stampede:{u%d}:log:%s", user%16, user) }
 
 func (w *world) readRows(ctx context.Context) ([]Row, error) {
 	rows, err := w.db.QueryContext(ctx, `SELECT id, sale_id, user_id, COALESCE(idem_key, ''), qty, state, reason, ticket, rev,
@@ -120,6 +122,28 @@ func (w *world) group(ctx context.Context, partition int) (redis.XInfoGroup, err
 		return redis.XInfoGroup{}, fmt.Errorf("groups %v, want fulfil alone", groups)
 	}
 	return groups[0], nil
+}
+
+// truthful says where XINFO GROUPS does not tell the truth about a partition (P7): lag and pending must each equal a
+// count of the stream.
+func (w *world) truthful(ctx context.Context, partition int) (untrue string, err error) {
+	key := fmt.Sprintf("stampede:{%d}:orders", partition)
+	g, err := w.group(ctx, partition)
+	if err != nil {
+		return "", err
+	}
+	waiting, err := w.redis.XRange(ctx, key, "("+g.LastDeliveredID, "+").Result()
+	if err != nil {
+		return "", err
+	}
+	pending, err := w.redis.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: key, Group: g.Name, Start: "-", End: "+", Count: 100_000}).Result()
+	if err != nil {
+		return "", err
+	}
+	if g.Lag != int64(len(waiting)) || g.Pending != int64(len(pending)) {
+		return fmt.Sprintf("partition %d: lag %d and pending %d, counted %d and %d", partition, g.Lag, g.Pending, len(waiting), len(pending)), nil
+	}
+	return "", nil
 }
 
 // number reads a decimal, a field of a stream entry or a hash; what is none is −1, which nothing legal is.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"stampede/app"
@@ -134,6 +135,13 @@ func (p *phone) close() {
 	if s := p.line(); s != nil {
 		s.close()
 	}
+}
+
+// hasHeard tells whether an event has ever reached the phone: a cursor is <epoch>-<number of events>.
+func (p *phone) hasHeard() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cursor != "" && !strings.HasSuffix(p.cursor, "-0")
 }
 
 // ask does an op on the open socket.

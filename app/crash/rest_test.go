@@ -47,6 +47,12 @@ func (w *world) moving() string {
 	if n := w.count("SELECT COUNT(*) FROM orders WHERE state = 'pending'"); n > 0 {
 		return fmt.Sprintf("%d orders are pending", n)
 	}
+	return w.unsettled()
+}
+
+// unsettled names a sale that has reservations without a settled row, "" for none.
+func (w *world) unsettled() string {
+	w.t.Helper()
 	for i := range w.sales {
 		numbers, err := w.redis.HMGet(apptest.Context(w.t), saleKey(&w.sales[i]), "tickets", "done").Result()
 		if err != nil {

@@ -151,6 +151,11 @@ func (w *world) count(query string, args ...any) int64 {
 // uncommitted counts the answered reservations that have no row at this moment.
 func (w *world) uncommitted() int {
 	w.t.Helper()
+	return len(w.uncommittedOrders())
+}
+
+func (w *world) uncommittedOrders() []app.ID {
+	w.t.Helper()
 	rows, err := w.db.QueryContext(apptest.Context(w.t), "SELECT id FROM orders")
 	w.must(err)
 	defer func() { _ = rows.Close() }()
@@ -161,8 +166,7 @@ func (w *world) uncommitted() int {
 		written[id] = true
 	}
 	w.must(rows.Err())
-	answered := w.memory.answeredOrders()
-	return len(slices.DeleteFunc(answered, func(id app.ID) bool { return written[id] }))
+	return slices.DeleteFunc(w.memory.answeredOrders(), func(id app.ID) bool { return written[id] })
 }
 
 func saleKey(s *app.Sale) string { return fmt.Sprintf("stampede:{%d}:sale:%s", s.Partition, s.ID) }

@@ -1,0 +1,168 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// P2, P7: Redis is killed in the middle of a backlog, and again while it is being written. With AOF `always` it has
+// everything that was answered, and XINFO says so.
+func TestStoresRedisKilled(t *testing.T) {
+	for i := range 3 {
+		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
+			t.Parallel()
+			server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+			w := openWorld(t, server.URL, apptest.MySQL(t))
+			w.crowded()
+			reserving := w.start("STAMPEDE_ROLES=api,sweeper") // the sweeper role keeps the lag true
+			w.enter(reserving)
+			tr := w.trade(habits{})
+			w.answered(backlog + w.dice.IntN(100))
+			server.Kill()
+			tr.end()
+			server.Start()
+			lost := w.uncommitted()
+			if lost < backlog {
+				t.Errorf("%d reservations were answered and not committed at the kill, want at least %d", lost, backlog)
+			}
+			for p := range partitions {
+				w.tellsTruth(p)
+			}
+			writing := w.start()
+			w.rows(w.dice.IntN(lost))
+			server.Kill()
+			server.Start()
+			w.comeBack(writing)
+			w.rest(writing, fmt.Sprintf("%3d uncommitted", lost))
+		})
+	}
+}
+
+// P2: MariaDB is killed, and stays away until 500 answered reservations wait; then it comes back, with the node that
+// took them or with another one.
+func TestStoresMariaDBKilled(t *testing.T) {
+	for _, nodeToo := range []bool{false, true} {
+		t.Run(map[bool]string{false: "alone", true: "and-the-node"}[nodeToo], func(t *testing.T) {
+			t.Parallel()
+			server := apptest.StartMariaDB(t, apptest.MariaDBOptions{})
+			w := openWorld(t, apptest.Redis(t), server.Database(), "STAMPEDE_PAY_WINDOW=5s")
+			w.crowded()
+			n := w.start()
+			w.enter(n)
+			tr := w.trade(habits{})
+			w.answered(100)
+			server.Kill()
+			before := w.memory.answeredSoFar()
+			w.answered(before + backlog)
+			next := n
+			if nodeToo {
+				n.kill()
+			}
+			tr.end()
+			server.Start()
+			lost := w.uncommitted()
+			if lost < backlog {
+				t.Errorf("%d reservations were answered and not committed, want at least %d", lost, backlog)
+			}
+			if nodeToo {
+				next = w.start()
+			}
+			w.comeBack(next)
+			w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
+		})
+	}
+}
+
+// P2: for a minute the database is away, read-only, or a sale's row is locked. Nothing is dead-lettered, everything is
+// written, and nobody's time to pay was over before it began.
+func TestStoresUnfitForAMinute(t *testing.T) {
+	const minute = time.Minute
+	for name, trouble := range map[string]func(t *testing.T, w *world, server *apptest.MariaDBServer) (over func()){
+		"down": func(_ *testing.T, _ *world, server *apptest.MariaDBServer) func() {
+			server.Kill()
+			return server.Start
+		},
+		"frozen": func(_ *testing.T, _ *world, server *apptest.MariaDBServer) func() {
+			server.Pause()
+			return server.Resume
+		},
+		"read-only": func(_ *testing.T, w *world, _ *apptest.MariaDBServer) func() {
+			w.exec("SET GLOBAL read_only = 1")
+			return func() { w.exec("SET GLOBAL read_only = 0") }
+		},
+		"locked": func(t *testing.T, w *world, _ *apptest.MariaDBServer) func() {
+			tx, err := w.db.BeginTx(apptest.Context(t), nil)
+			w.must(err)
+			_, err = tx.Exec("SELECT id FROM sales FOR UPDATE")
+			w.must(err)
+			return func() { w.must(tx.Rollback()) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := apptest.StartMariaDB(t, apptest.MariaDBOptions{})
+			w := openWorld(t, apptest.Redis(t), server.Database(), "STAMPEDE_PAY_WINDOW=15s")
+			// root may write to a read-only server, so the program gets a user of its own.
+			w.exec("CREATE USER 'shop'@'127.0.0.1' IDENTIFIED BY 'shop'")
+			w.exec("GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO 'shop'@'127.0.0.1'")
+			for i, s := range w.settings {
+				w.settings[i] = strings.Replace(s, "MYSQL_DSN=root@", "MYSQL_DSN=shop:shop@", 1)
+			}
+			w.crowded()
+			n := w.start()
+			w.enter(n)
+			w.trade(habits{presses: 5}).wait()
+			over := trouble(t, w, server)
+			ends := time.NewTimer(minute)
+			w.trade(habits{presses: 15}).wait()
+			<-ends.C
+			over()
+			lost := w.uncommittedOrders()
+			if len(lost) < backlog {
+				t.Errorf("%d reservations waited for the database, want at least %d", len(lost), backlog)
+			}
+			now, err := w.redis.Time(apptest.Context(t)).Result()
+			w.must(err)
+			w.comeBack(n)
+			w.rest(n, fmt.Sprintf("%3d uncommitted", len(lost)))
+			w.hadTimeToPay(lost, app.MillisOf(now))
+		})
+	}
+}
+
+func (w *world) exec(statement string) {
+	w.t.Helper()
+	_, err := w.db.ExecContext(apptest.Context(w.t), statement)
+	w.must(err)
+}
+
+// hadTimeToPay demands that the deadlines of the orders lie after the instant at which they could be written at all.
+func (w *world) hadTimeToPay(orders []app.ID, writable app.Millis) {
+	w.t.Helper()
+	waited := make(map[app.ID]bool, len(orders))
+	for _, id := range orders {
+		waited[id] = true
+	}
+	for i := range w.final.Rows {
+		if r := &w.final.Rows[i]; waited[r.ID] && r.PayBy <= writable {
+			w.t.Errorf("order %s was to be paid %d ms before it could be written", r.ID, writable-r.PayBy)
+			return
+		}
+	}
+}
+
+// rows waits until more than so many rows are there.
+func (w *world) rows(n int) {
+	w.t.Helper()
+	apptest.Eventually(w.t, 60*time.Second, func() (bool, string) {
+		got := w.count("SELECT COUNT(*) FROM orders")
+		return got > int64(n), fmt.Sprintf("%d rows, want more than %d", got, n)
+	})
+}
