@@ -37,14 +37,22 @@ func (ln *lane) decide() {
 		ln.turnAway(code)
 		return
 	}
-	if len(reply) != 3+2*len(ln.group) {
-		ln.answerAll(app.Decision{}, fmt.Errorf("%w: %d values for %d buys", app.ErrMoment, len(reply), len(ln.group)))
+	if len(reply) < 4 || (len(reply)-4)%3 != 0 {
+		ln.answerAll(app.Decision{}, fmt.Errorf("%w: a reply of %d values for %d buys", app.ErrMoment, len(reply), len(ln.group)))
 		return
 	}
 	d := app.Decision{Done: integer(reply[1]), Free: integer(reply[2])}
+	ticket, others := integer(reply[3]), reply[4:]
 	for i, w := range ln.group {
-		d.Verdict = app.Verdict(integer(reply[3+2*i]))
-		ln.answer(w, d, reply[4+2*i])
+		if len(others) == 0 || integer(others[0]) != int64(i)+1 {
+			d.Verdict, d.Ticket = app.VerdictReserved, ticket
+			ticket++
+			ln.answer(w, d, nil)
+			continue
+		}
+		d.Verdict, d.Ticket = app.Verdict(integer(others[1])), 0
+		ln.answer(w, d, others[2])
+		others = others[3:]
 	}
 }
 
@@ -119,8 +127,6 @@ func (ln *lane) process(ctx context.Context) ([]any, error) {
 func (ln *lane) answer(w *waiter, d app.Decision, value any) {
 	d.Order = w.buy.Order
 	switch d.Verdict {
-	case app.VerdictReserved:
-		d.Ticket = integer(value)
 	case app.VerdictRepeated, app.VerdictOtherHash:
 		ticket, order, _ := strings.Cut(text(value), ":")
 		first, err := app.ParseID(order)

@@ -5,14 +5,15 @@
 -- ARGV  1 epoch of the caller   2 backlog bound of the partition (reservations)   3 sale id
 --       then six per buy: order id, user id, quantity (units), key, content hash, address (JSON or '')
 --
--- Returns {code, done, free, then two per buy: verdict, value}
+-- Returns {code, done, free, first, then three per buy that was not reserved now: its number from 1, verdict, value}
 --   code    0 decided. The whole call was turned away, and nothing follows: 12 sale absent or not armed,
 --           13 partition rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
 --           18 a quantity is not a positive whole number
 --   done    tickets of the sale that are settled
 --   free    units free after the last buy
---   verdict 1 reserved                            value = ticket
---           2 repeated                            value = 'ticket:order id' of then
+--   first   ticket of the first buy that was reserved now; the others have the following ones, in their order. Saying
+--           only this of them halves what a reply costs
+--   verdict 2 repeated                            value = 'ticket:order id' of then
 --           3 same key with other content         value = 'ticket:order id' of then
 --           4 not open     5 closed     6 paused     7 limit per buyer     8 cap per buyer
 --           9 not enough units     10 backlog full                         value = 0
@@ -86,7 +87,7 @@ end
 --    are gathered and written together, which is what makes a group cheap.
 local call, format = redis.call, string.format
 local head, middle, tail = '1:' .. ARGV[1] .. ':', ':' .. price .. ':' .. version .. ':', ':' .. ARGV[3] .. ':'
-local reply, accepted, holds, entries = {0, done, stock}, 0, {}, {}
+local reply, accepted, holds, entries = {0, done, stock, tickets + 1}, 0, {}, {}
 for b = 1, buys do
   local i, user, units = 6 * b - 2, users[b], asked[b]
   local order, qty, key, hash = ARGV[i], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
@@ -101,7 +102,6 @@ for b = 1, buys do
   if not verdict then
     accepted, stock, held = accepted + 1, stock - units, held + units
     tickets, seq, waiting = tickets + 1, seq + 1, waiting + 1
-    verdict, value = 1, tickets
     local t = format('%d', tickets)
     local id = call('XADD', KEYS[2], '*', 'order', order, 'terms', head .. format('%d', seq) .. ':' .. t .. ':1:' .. qty ..
       middle .. hash .. ':' .. key .. tail .. user .. ':' .. ARGV[i + 5])
@@ -110,8 +110,10 @@ for b = 1, buys do
     fields[user] = counted .. '|' .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key
     holds[2 * accepted - 1], holds[2 * accepted] = order, '1:' .. user .. ':' .. qty
     entries[user] = entries[user] and (entries[user] .. ' ' .. id) or id
+  else
+    local n = #reply
+    reply[n + 1], reply[n + 2], reply[n + 3] = b, verdict, value
   end
-  reply[2 * b + 2], reply[2 * b + 3] = verdict, value
 end
 reply[3] = stock
 if accepted == 0 then return reply end
