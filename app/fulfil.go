@@ -28,6 +28,7 @@ type Fulfiller struct {
 
 // Fulfil settles a batch of one partition. See EntryHandler.
 func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) ([]error, error) {
+	until := f.patience()
 	now, err := f.Ledger.Now(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrMoment, err))
@@ -43,7 +44,7 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) ([]error, error
 		byEpoch[e.Epoch] = append(byEpoch[e.Epoch], i)
 	}
 	for epoch, batch := range byEpoch {
-		w := writing{epoch: epoch, now: now, entries: entries, verdicts: verdicts, then: f.after}
+		w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, then: f.after}
 		if err := f.write(ctx, &w, batch); err != nil {
 			return nil, err
 		}
@@ -51,10 +52,15 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) ([]error, error
 	return verdicts, nil
 }
 
+// patience is until when rows may be written whose deadline is counted from now. A database that stands still and goes
+// on would else commit orders whose time to pay is over: at least half of it must be left.
+func (f *Fulfiller) patience() time.Time { return time.Now().Add(max(f.PayWindow/2, time.Second)) }
+
 // writing is one pass over a batch.
 type writing struct {
 	epoch    int64
-	now      Millis // Redis time, from which the deadlines count
+	now      Millis    // Redis time, from which the deadlines count
+	until    time.Time // rows that are not written by then are given up: now is too long ago
 	entries  []Entry
 	verdicts []error // per entry; nil means settled
 	then     func(ctx context.Context, inserted []Inserted) error
@@ -63,9 +69,11 @@ type writing struct {
 // write inserts the entries at the positions in batch. A fault of the data halves the batch until the bad entry
 // stands alone; only then does it count against that entry.
 func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
+	fresh, cancel := context.WithDeadline(ctx, w.until)
+	defer cancel()
 	rows := make([]NewOrder, len(batch))
 	for i, at := range batch {
-		row, err := f.row(ctx, &w.entries[at])
+		row, err := f.row(fresh, &w.entries[at])
 		if err != nil {
 			return err
 		}
@@ -73,7 +81,7 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 		rows[i] = row
 	}
 	crashpoint.At(crashpoint.FulfilRow)
-	inserted, err := f.Orders.Insert(ctx, w.epoch, rows)
+	inserted, err := f.Orders.Insert(fresh, w.epoch, rows)
 	switch {
 	case err == nil:
 		return w.then(ctx, inserted)
@@ -181,6 +189,7 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]I
 // rescue writes rows for entries of a partition that is being rebuilt. Nothing is returned or scheduled in Redis:
 // its state is about to be made from these rows.
 func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) error {
+	until := f.patience()
 	now, err := f.Ledger.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(ErrMoment, err))
@@ -188,7 +197,7 @@ func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) er
 	tellThem := func(ctx context.Context, inserted []Inserted) error {
 		return tell(ctx, f.Teller, f.Told, ordersOf(inserted))
 	}
-	w := writing{epoch: epoch, now: now, entries: entries, verdicts: make([]error, len(entries)), then: tellThem}
+	w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)), then: tellThem}
 	all := make([]int, len(entries))
 	for i := range all {
 		all[i] = i

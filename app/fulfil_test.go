@@ -25,10 +25,14 @@ type faultyBook struct {
 	turn   map[ID]Order
 	sizes  []int
 	told   []OrderEvent
+	within time.Duration // of the last insert: how long it may take
 }
 
-func (b *faultyBook) Insert(_ context.Context, _ int64, rows []NewOrder) ([]Inserted, error) {
+func (b *faultyBook) Insert(ctx context.Context, _ int64, rows []NewOrder) ([]Inserted, error) {
 	b.sizes = append(b.sizes, len(rows))
+	if until, ok := ctx.Deadline(); ok {
+		b.within = time.Until(until)
+	}
 	if b.moment != nil {
 		return nil, b.moment
 	}
@@ -122,6 +126,18 @@ func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 	}
 	if o := teller.told[0].Order; o.PayBy != 1_060_000 || o.State != Pending || o.ProductName != "Lamp" || o.AmountFen != 500 {
 		t.Fatalf("told %+v", o)
+	}
+}
+
+// I10: an insert that hangs is given up while half of the time to pay is left, and begun anew with a new deadline.
+func TestFulfilGivesUpWhileThereIsTimeToPay(t *testing.T) {
+	t.Parallel()
+	f, book, _, _ := newTestFulfiller()
+	if _, err := f.Fulfil(context.Background(), entries(1)); err != nil {
+		t.Fatal(err)
+	}
+	if book.within <= 0 || book.within > f.PayWindow/2 {
+		t.Errorf("the insert may take %v of a pay window of %v, want half of it", book.within, f.PayWindow)
 	}
 }
 
