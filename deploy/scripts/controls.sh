@@ -9,7 +9,7 @@
 #
 #   controls.sh [PATTERN…]   the controls whose file name contains a PATTERN (all)
 #   controls.sh --table      the headers as a Markdown table
-#   controls.sh --write      puts that table into deploy/SAFETY.md
+#   controls.sh --write      puts that table, and the outcome of the last run of all, into deploy/SAFETY.md
 #
 # A control passes when its patch applies to the commit at hand and builds, the named test succeeds without it, and
 # fails with it. It runs in a temporary work tree: what is not committed has no part in it, and is not touched. The
@@ -18,6 +18,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 controls=deploy/controls
 safety=deploy/SAFETY.md
+last=.run/controls # the outcome of the last run of all
 
 # header FILE NAME: the value of a line of the header, empty if there is none.
 header() { sed -n "/^diff /q; s/^$2: //p" "$1"; }
@@ -36,7 +37,12 @@ table() {
 write() {
   local kept
   kept=$(mktemp)
-  { sed '/<!-- controls: begin/q' "$safety" && table && sed -n '/<!-- controls: end/,$p' "$safety"; } >"$kept"
+  {
+    sed '/<!-- controls: begin/q' "$safety"
+    table
+    [[ ! -e $last ]] || { echo && cat "$last"; }
+    sed -n '/<!-- controls: end/,$p' "$safety"
+  } >"$kept"
   cat "$kept" >"$safety"
   rm -f "$kept"
 }
@@ -118,7 +124,7 @@ for file in "$root/$controls"/*.patch; do
   log=$tree/log
   began=$SECONDS
   if ! sound "$file" >"$log" 2>&1; then
-    reject "$line: fails without the defect, too" "$log"
+    reject "$line: the test does not pass without the defect" "$log"
   elif ! git apply --recount "$file" >"$log" 2>&1; then
     reject "$line: the patch does not apply" "$log"
   else
@@ -138,4 +144,9 @@ for file in "$root/$controls"/*.patch; do
     git apply --recount -R "$file"
   fi
 done
+if ((!$#)); then
+  mkdir -p "$root/${last%/*}"
+  printf 'The last run of all, on %s at commit %s: %d passed, %d failed, %d s.\n' \
+    "$(date -u +%F)" "$(git rev-parse --short HEAD)" "$passed" "$failed" "$SECONDS" >"$root/$last"
+fi
 conclude

@@ -45,6 +45,13 @@ shell_syntax() {
   done
 }
 
+# Every negative control stands in SAFETY.md as its header says.
+controls_told() {
+  local missing
+  missing=$(deploy/scripts/controls.sh --table | grep -vxFf deploy/SAFETY.md || true)
+  [[ -z $missing ]] || { printf 'not in deploy/SAFETY.md, run deploy/scripts/controls.sh --write: %s\n' "$missing" && return 1; }
+}
+
 tools_module() { cd deploy/tools && go vet ./... && go test ./...; }
 
 # The crash suite and the crash points themselves are behind a build tag.
@@ -62,5 +69,6 @@ check 'staticcheck' .run/tools/staticcheck ./... || true
 check 'go vet and staticcheck with crash points' tagged || true
 check 'the tools themselves' tools_module || true
 check 'shell syntax' shell_syntax || true
+check 'SAFETY.md names all controls' controls_told || true
 check 'page (eslint, prettier, vue-tsc)' frontend_lint || true
 conclude
