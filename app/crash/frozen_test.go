@@ -40,9 +40,7 @@ func TestFrozenConsumer(t *testing.T) {
 
 			worker := w.start("STAMPEDE_ROLES=worker")
 			w.freezeHoldingBatch(worker)
-			for p := range partitions {
-				w.tellsTruth(p)
-			}
+			w.tellsTheTruth()
 			lost := w.uncommitted()
 			other := w.start()
 			apptest.Eventually(t, healing, func() (bool, string) { m := w.unsettled(); return m == "", m })
@@ -73,17 +71,18 @@ func (w *world) freezeHoldingBatch(worker *node) {
 	})
 }
 
-// tellsTruth waits until XINFO says of the partition what its stream says.
-func (w *world) tellsTruth(partition int) {
+// tellsTheTruth waits until XINFO says of every partition what its stream says (P7).
+func (w *world) tellsTheTruth() {
 	w.t.Helper()
 	apptest.Eventually(w.t, 20*time.Second, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		untrue, err := w.truthful(ctx, partition)
-		if err != nil {
-			return false, err.Error()
+		for p := range partitions {
+			if untrue, err := w.truthful(ctx, p); err != nil || untrue != "" {
+				return false, fmt.Sprint(untrue, err)
+			}
 		}
-		return untrue == "", untrue
+		return true, ""
 	})
 }
 
