@@ -8,7 +8,8 @@
 //
 //   - points_test.go: one run per crash point
 //   - backlog_test.go: kill -9 with a backlog of answered reservations that have no row yet
-//   - stores_test.go: kill -9 of Redis and MariaDB in the middle of a backlog
+//   - sweeping_test.go: kill -9 in the middle of ten thousand equal deadlines
+//   - stores_test.go: Redis and MariaDB killed in the middle of a backlog, or unfit for a minute
 //   - wire_test.go: lost replies
 //   - frozen_test.go: processes that stop and go on
 //
