@@ -159,11 +159,14 @@ func (t *Till) stateByNow(ctx context.Context, d Decision) Receipt {
 	return receipt
 }
 
-// limitReached names what the buyer already holds, as far as it can be read now.
+// limitReached names what the buyer already holds, as far as it can be read now. What waits is read before the rows: an
+// order has its row before it stops waiting, so none can slip through between the two reads.
 func (t *Till) limitReached(ctx context.Context, sale *Sale, user ID, message string) error {
 	e := Fail(LimitReached, message)
-	seen := make(map[ID]bool)
-	if rows, _, err := t.Orders.OrdersOf(ctx, OrdersQuery{User: user, Sale: sale.ID, Limit: 100}); err == nil {
+	waiting, waitingErr := t.Ledger.Waiting(ctx, user)
+	rows, _, err := t.Orders.OrdersOf(ctx, OrdersQuery{User: user, Sale: sale.ID, Limit: 100})
+	seen := make(map[ID]bool, len(rows))
+	if err == nil {
 		for _, row := range rows {
 			seen[row.ID] = true
 			if row.State.HoldsUnits() {
@@ -171,7 +174,7 @@ func (t *Till) limitReached(ctx context.Context, sale *Sale, user ID, message st
 			}
 		}
 	}
-	if waiting, err := t.Ledger.Waiting(ctx, user); err == nil {
+	if waitingErr == nil {
 		for _, r := range waiting {
 			if r.Sale == sale.ID && !seen[r.Order] {
 				e.Orders = append(e.Orders, OrderRef{ID: r.Order, State: Reserved})
