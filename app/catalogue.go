@@ -52,34 +52,38 @@ func NewCatalogue(source CatalogueSource, newFilter func(ids []ID) IDFilter, zon
 	}
 }
 
-// Refresh looks whether the catalogue's version moved, and if so forgets the snapshot and reads a new
-// filter. It answers whether it moved.
-func (c *Catalogue) Refresh(ctx context.Context) (bool, error) {
+// Refresh looks whether the catalogue's version moved, and if so forgets the snapshot and reads a new filter.
+func (c *Catalogue) Refresh(ctx context.Context) error {
 	asked := time.Now()
 	version, err := c.source.Version(ctx)
 	if err != nil {
-		return false, fmt.Errorf("read catalogue version: %w", err)
+		return fmt.Errorf("read catalogue version: %w", err)
 	}
-	c.mu.Lock()
-	moved := version != c.version
-	if !moved {
-		c.seen = asked
-	}
-	c.mu.Unlock()
-	if !moved {
-		return false, nil
+	if c.confirm(version, asked) {
+		return nil
 	}
 	// The ids are read after the version, so the filter knows at least what that version has.
 	ids, err := c.source.SaleIDs(ctx)
 	if err != nil {
-		return false, fmt.Errorf("read sale ids: %w", err)
+		return fmt.Errorf("read sale ids: %w", err)
 	}
 	filter := c.newFilter(ids)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.version, c.seen, c.filter = version, asked, filter
 	c.forget()
-	return true, nil
+	return nil
+}
+
+// confirm notes when the version was seen to be still the one that the snapshot is of; false: it is not.
+func (c *Catalogue) confirm(version int64, asked time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if version != c.version {
+		return false
+	}
+	c.seen = asked
+	return true
 }
 
 func (c *Catalogue) forget() {
@@ -110,7 +114,7 @@ func (c *Catalogue) load(ctx context.Context, id ID) (*Sale, error) {
 		return nil, Fail(NotFound, "no such sale")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read sale %s: %w", id, errors.Join(err, FailBusy("the sale cannot be read right now", busyRetry)))
+		return nil, Unreadable("the sale", fmt.Errorf("sale %s: %w", id, err))
 	}
 	c.keep(version, &sale)
 	return &sale, nil
@@ -151,7 +155,7 @@ func (c *Catalogue) SalesOfSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 	}
 	rows, err := c.source.SalesOfSlot(ctx, slot)
 	if err != nil {
-		return nil, fmt.Errorf("read sales of slot %s: %w", slot, errors.Join(err, FailBusy("the slot cannot be read right now", busyRetry)))
+		return nil, Unreadable("the slot", fmt.Errorf("sales of slot %s: %w", slot, err))
 	}
 	sales = make([]*Sale, len(rows))
 	for i := range rows {
@@ -212,7 +216,7 @@ func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]Slot, error
 	}
 	slots, err := c.source.Slots(ctx, MillisOf(day), MillisOf(day.AddDate(0, 0, 2)))
 	if err != nil {
-		return nil, fmt.Errorf("read slots of %s: %w", key, errors.Join(err, FailBusy("the slots cannot be read right now", busyRetry)))
+		return nil, Unreadable("the slots", fmt.Errorf("%s: %w", key, err))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,7 +231,7 @@ func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now Millis) (
 	start := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, c.zone)
 	slots, err := c.source.Slots(ctx, MillisOf(start), MillisOf(start.AddDate(0, 0, 1)))
 	if err != nil {
-		return nil, fmt.Errorf("read slots: %w", errors.Join(err, FailBusy("the slots cannot be read right now", busyRetry)))
+		return nil, Unreadable("the slots", err)
 	}
 	for i := range slots {
 		slots[i].Phase = PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)

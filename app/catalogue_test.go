@@ -64,7 +64,7 @@ func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 		source := &shelf{sales: map[ID]Sale{1: {ID: 1}}}
 		c := NewCatalogue(source, exactFilter, time.UTC)
 		ctx := context.Background()
-		if _, err := c.Refresh(ctx); err != nil {
+		if err := c.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}
 		notFound := &Error{Code: NotFound}
@@ -86,7 +86,7 @@ func TestSnapshotIsDroppedWhenTheVersionMoves(t *testing.T) {
 	ctx := context.Background()
 	price := func() int64 {
 		t.Helper()
-		if _, err := c.Refresh(ctx); err != nil {
+		if err := c.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}
 		sale, err := c.Sale(ctx, 1)

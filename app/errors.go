@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -60,6 +61,15 @@ func Fail(code Code, message string) *Error { return &Error{Code: code, Message:
 // FailBusy is the answer to a fault of the moment: unknown outcome, try again after the pause.
 func FailBusy(message string, retry time.Duration) *Error {
 	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}
+}
+
+// Unreadable is the answer when a store does not tell what was asked: busy for people, who hear what cannot be read, and
+// the cause for the log. What err already says to people comes first; nil stays nil.
+func Unreadable(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read %s: %w", what, errors.Join(err, FailBusy(what+" cannot be read right now", busyRetry)))
 }
 
 // AsError finds the Error in err; anything else becomes Internal without its text, so that nothing

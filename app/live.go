@@ -90,7 +90,7 @@ func (f *Floor) counters(ctx context.Context, sales []*Sale) ([]Counters, error)
 	}
 	counters, err := f.Ledger.Counters(ctx, refs)
 	if err != nil {
-		return nil, fmt.Errorf("read counters: %w", errors.Join(err, FailBusy("live numbers cannot be read right now", busyRetry)))
+		return nil, Unreadable("live numbers", err)
 	}
 	warmed := false
 	for i, c := range counters {
@@ -124,7 +124,7 @@ func (f *Floor) Detail(ctx context.Context, id ID) (SaleView, error) {
 func (f *Floor) Greet(ctx context.Context, user ID) ([]Reservation, error) {
 	waiting, err := f.Ledger.Waiting(ctx, user)
 	if err != nil {
-		return nil, fmt.Errorf("read reservations of user %s: %w", user, errors.Join(err, FailBusy("reservations cannot be read right now", busyRetry)))
+		return nil, Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
 	if len(waiting) == 0 {
 		return []Reservation{}, nil
@@ -135,7 +135,7 @@ func (f *Floor) Greet(ctx context.Context, user ID) ([]Reservation, error) {
 	}
 	counters, err := f.Ledger.Counters(ctx, refs)
 	if err != nil {
-		return nil, fmt.Errorf("read places: %w", errors.Join(err, FailBusy("reservations cannot be read right now", busyRetry)))
+		return nil, Unreadable("reservations", fmt.Errorf("places: %w", err))
 	}
 	for i := range waiting {
 		waiting[i].Place = PlaceOf(waiting[i].Ticket, counters[i].Done)
@@ -151,7 +151,7 @@ func (f *Floor) Order(ctx context.Context, user, id ID) (Order, error) {
 	}
 	waiting, err := f.Ledger.Waiting(ctx, user)
 	if err != nil {
-		return Order{}, fmt.Errorf("read reservations of user %s: %w", user, errors.Join(err, FailBusy("reservations cannot be read right now", busyRetry)))
+		return Order{}, Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
 	for _, r := range waiting {
 		if r.Order == id {
@@ -173,7 +173,7 @@ func (f *Floor) row(ctx context.Context, user, id ID) (Order, error) {
 	case errors.Is(err, ErrNoRow):
 		return Order{}, err
 	case err != nil:
-		return Order{}, fmt.Errorf("read order %s: %w", id, errors.Join(err, FailBusy("orders cannot be read right now", busyRetry)))
+		return Order{}, Unreadable("orders", fmt.Errorf("order %s: %w", id, err))
 	case order.User != user:
 		return Order{}, Fail(NotFound, "no such order")
 	}
@@ -197,7 +197,7 @@ func (f *Floor) OrdersOf(ctx context.Context, q OrdersQuery) ([]Order, bool, err
 	}
 	orders, more, err := f.Orders.OrdersOf(ctx, q)
 	if err != nil {
-		return nil, false, fmt.Errorf("read orders of user %s: %w", q.User, errors.Join(err, FailBusy("orders cannot be read right now", busyRetry)))
+		return nil, false, Unreadable("orders", fmt.Errorf("user %s: %w", q.User, err))
 	}
 	return orders, more, nil
 }

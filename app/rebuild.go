@@ -30,7 +30,6 @@ type EpochHolder interface {
 // afterwards stays true. A crash anywhere leaves the partition paused, and the next one starts over.
 type Rebuild struct {
 	Partitions int
-	Catalogue  *Catalogue
 	Redis      Rebuilder
 	Ledger     Ledger
 	Epochs     EpochHolder

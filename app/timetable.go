@@ -59,7 +59,7 @@ func (t *Timetable) RunOnce(ctx context.Context) error {
 	}
 	if time.Since(t.refreshed) >= catalogueEvery {
 		t.refreshed = time.Now()
-		if _, err := t.Catalogue.Refresh(ctx); err != nil {
+		if err := t.Catalogue.Refresh(ctx); err != nil {
 			return err
 		}
 	}

@@ -82,7 +82,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, issuer *account.Issue
 	w.expirer = &app.Expirer{Ledger: ledger, Orders: s.db, Sales: s.db, Teller: log, Told: w.told, Floor: floor}
 	w.reconciler = &app.Reconciler{Partitions: c.Partitions, Ledger: ledger, Orders: s.db, Sales: s.db, Fulfiller: w.fulfiller}
 	w.rebuild = &app.Rebuild{
-		Partitions: c.Partitions, Catalogue: w.catalogue, Redis: ledger, Ledger: ledger, Epochs: ledger,
+		Partitions: c.Partitions, Redis: ledger, Ledger: ledger, Epochs: ledger,
 		Orders: s.db, Sales: s.db, Fulfiller: w.fulfiller,
 	}
 	w.shop.Floor, w.shop.expirer = floor, w.expirer
@@ -155,7 +155,7 @@ func (w *works) warmUp(ctx context.Context) error {
 	if err := w.clock.Sample(ctx, w.ledger); err != nil {
 		return err
 	}
-	if _, err := w.catalogue.Refresh(ctx); err != nil {
+	if err := w.catalogue.Refresh(ctx); err != nil {
 		return err
 	}
 	if err := w.rebuild.RunOnce(ctx); err != nil {
@@ -165,7 +165,7 @@ func (w *works) warmUp(ctx context.Context) error {
 		if err := errors.Join(w.keeper.Seeder.Products(ctx), w.keeper.RunOnce(ctx)); err != nil {
 			return err
 		}
-		if _, err := w.catalogue.Refresh(ctx); err != nil {
+		if err := w.catalogue.Refresh(ctx); err != nil {
 			return err
 		}
 	}

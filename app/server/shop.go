@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"stampede/app"
@@ -11,9 +10,6 @@ import (
 	"stampede/app/api"
 	"stampede/realtime"
 )
-
-// busyRetry is the pause that people are asked to keep when a store does not answer.
-const busyRetry = 500 * time.Millisecond
 
 // shop shows the flows to routes and sockets, which both see the same.
 type shop struct {
@@ -81,7 +77,7 @@ func (s *shop) SalesByPhase(ctx context.Context, phase app.Phase, page, size int
 	now := s.Now()
 	sales, more, err := s.book.SalesByPhase(ctx, phase, now, page, size)
 	if err != nil {
-		return nil, false, unreadable("sales", err)
+		return nil, false, app.Unreadable("sales", err)
 	}
 	refs := make([]app.SaleRef, len(sales))
 	for i := range sales {
@@ -89,7 +85,7 @@ func (s *shop) SalesByPhase(ctx context.Context, phase app.Phase, page, size int
 	}
 	counters, err := s.Ledger.Counters(ctx, refs)
 	if err != nil {
-		return nil, false, unreadable("live numbers", err)
+		return nil, false, app.Unreadable("live numbers", err)
 	}
 	views := make([]app.SaleView, len(sales))
 	for i := range sales {
@@ -104,7 +100,7 @@ func (s *shop) Sale(ctx context.Context, id app.ID) (app.SaleView, error) { retu
 // Products pages through the products of a category, 0 for all.
 func (s *shop) Products(ctx context.Context, category app.ID, page, size int) ([]app.Product, bool, error) {
 	products, more, err := s.book.Products(ctx, category, page, size)
-	return products, more, unreadable("products", err)
+	return products, more, app.Unreadable("products", err)
 }
 
 // Product is one product with description and rules.
@@ -113,19 +109,11 @@ func (s *shop) Product(ctx context.Context, id app.ID) (app.Product, error) {
 	if errors.Is(err, app.ErrNoRow) {
 		return app.Product{}, app.Fail(app.NotFound, "no such product")
 	}
-	return product, unreadable("the product", err)
+	return product, app.Unreadable("the product", err)
 }
 
 // Categories lists all categories.
 func (s *shop) Categories(ctx context.Context) ([]app.Category, error) {
 	categories, err := s.book.Categories(ctx)
-	return categories, unreadable("categories", err)
-}
-
-// unreadable makes a fault of a store something that people may hear; nil stays nil.
-func unreadable(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("read %s: %w", what, errors.Join(err, app.FailBusy(what+" cannot be read right now", busyRetry)))
+	return categories, app.Unreadable("categories", err)
 }
