@@ -162,28 +162,37 @@ func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s SaleAudit) e
 	for i, h := range s.Holds {
 		ids[i] = h.Order
 	}
-	states := make(map[ID]OrderState, len(ids))
+	orders := make(map[ID]Order, len(ids))
 	for start := 0; start < len(ids); start += reconcileBatch {
 		rows, err := a.Orders.OrdersByID(ctx, ids[start:min(start+reconcileBatch, len(ids))])
 		if err != nil {
 			return fmt.Errorf("read orders of sale %s: %w", r.Sale, err)
 		}
 		for _, o := range rows {
-			states[o.ID] = o.State
+			orders[o.ID] = o
 		}
 	}
 	noRow := int64(0)
 	for _, h := range s.Holds {
-		state, ok := states[h.Order]
+		o, ok := orders[h.Order]
 		switch {
 		case !ok:
 			noRow++
-		case !state.HoldsUnits():
-			r.fail("redis holds %d units for order %s, which is %s", h.Qty, h.Order, state)
+		case !o.HoldsUnits():
+			r.fail("redis holds %d units for order %s, which is %s", h.Qty, h.Order, o.State)
+		case h.Sold != o.State.Sold():
+			r.fail("redis counts %d units of order %s as %s, which is %s", h.Qty, h.Order, heldOrSold(h), o.State)
 		}
 	}
 	if noRow > r.Waiting {
 		r.fail("redis holds units for %d orders without a row, but only %d reservations are under way", noRow, r.Waiting)
 	}
 	return nil
+}
+
+func heldOrSold(h OpenHold) string {
+	if h.Sold {
+		return "sold"
+	}
+	return "held"
 }

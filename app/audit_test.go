@@ -56,6 +56,8 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []ID{5} }, "1 buyers over the limit"},
 		"order twice":             {func(s *auditSides) { s.totals.Duplicates = 1 }, "twice under one key"},
 		"open without living":     {func(s *auditSides) { s.rows[1].State = Expired }, "which is expired"},
+		"paid but not sold":       {func(s *auditSides) { s.rows[1].State = Paid }, "counts 1 units of order 2 as held, which is paid"},
+		"sold but not paid":       {func(s *auditSides) { s.redis.Holds[1].Sold = true }, "as sold, which is pending"},
 		"open without row":        {func(s *auditSides) { s.rows = s.rows[:1] }, "without a row"},
 		"under way is no defect": {func(s *auditSides) {
 			s.redis.Done, s.rows = 2, s.rows[:1]

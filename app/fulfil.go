@@ -229,11 +229,12 @@ func ordersOf(inserted []Inserted) []Order {
 }
 
 // giveBack returns the units of every row that ended without keeping them. Rows that never held anything any
-// more change nothing: the return is keyed by (order, hold) (I3).
+// more change nothing: the return is keyed by (order, hold) (I3). The hold of an order that late money may be reviving
+// is left to that flow.
 func giveBack(ctx context.Context, ledger Ledger, rows []Order) error {
 	var returns []Return
 	for _, o := range rows {
-		if !o.State.HoldsUnits() {
+		if !o.HoldsUnits() && !o.reviving() {
 			burn := o.State == Refused && (o.Reason == ReasonGuard || o.Reason == ReasonNoSale)
 			returns = append(returns, Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, Burn: burn})
 		}
@@ -243,6 +244,23 @@ func giveBack(ctx context.Context, ledger Ledger, rows []Order) error {
 	}
 	if _, err := ledger.Return(ctx, returns); err != nil {
 		return fmt.Errorf("return units of %d orders: %w", len(returns), errors.Join(ErrMoment, err))
+	}
+	return nil
+}
+
+// sell counts the units of orders that are paid as sold, once per (order, hold) (I3).
+func sell(ctx context.Context, ledger Ledger, rows []Order) error {
+	var sold []SoldHold
+	for _, o := range rows {
+		if o.State.Sold() && o.HoldsUnits() {
+			sold = append(sold, SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold})
+		}
+	}
+	if len(sold) == 0 {
+		return nil
+	}
+	if _, err := ledger.Sell(ctx, sold); err != nil {
+		return fmt.Errorf("sell units of %d orders: %w", len(sold), errors.Join(ErrMoment, err))
 	}
 	return nil
 }

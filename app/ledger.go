@@ -84,13 +84,20 @@ type Return struct {
 }
 
 // HoldRequest asks for units of a sale under a new hold number for an order that already exists (dead-letter
-// replay; later: late payment). It follows the gate's rules for stock and limit, not for the window.
+// replay, late payment). It follows the gate's rules for stock and limit, not for the window.
 type HoldRequest struct {
 	Sale  SaleRef
 	Order ID
 	User  ID
 	Hold  int64
 	Qty   int
+}
+
+// SoldHold names the units of an order that is paid.
+type SoldHold struct {
+	Sale  SaleRef
+	Order ID
+	Hold  int64
 }
 
 // Deadline is the instant at which an unpaid order expires.
@@ -105,6 +112,7 @@ type OpenHold struct {
 	Hold  int64
 	User  ID
 	Qty   int
+	Sold  bool // the order is paid: the units count as sold and are never returned
 }
 
 // SaleState is all that Redis knows of one sale, as warm-up and rebuild write it.
@@ -148,6 +156,9 @@ type Ledger interface {
 	// Return gives units back, all in the fewest calls; a second return of the same (order, hold) does
 	// nothing. The result tells which ones did something.
 	Return(ctx context.Context, returns []Return) ([]bool, error)
+	// Sell moves units from held to sold, all in the fewest calls; a second sale of the same (order, hold) does
+	// nothing. The result tells which ones did something.
+	Sell(ctx context.Context, sold []SoldHold) ([]bool, error)
 	// Hold takes units for an existing order (see HoldRequest). Taking the same (order, hold) twice changes nothing.
 	Hold(ctx context.Context, h HoldRequest) (Verdict, error)
 	// Waiting lists the reservations of the user that are not settled yet, over all partitions.

@@ -34,14 +34,13 @@ const (
 	Refunded  OrderState = "refunded"
 )
 
-// HoldsUnits tells whether an order in this state keeps its units away from others. Refunded counts as
-// holding: its units were withdrawn, they are not back on sale.
-func (s OrderState) HoldsUnits() bool {
+// Sold tells whether the units of an order in this state count as sold, if it holds any.
+func (s OrderState) Sold() bool {
 	switch s {
-	case Cancelled, Expired, Refused:
-		return false
-	default:
+	case Paid, Shipped, Finished, Refunding:
 		return true
+	default:
+		return false
 	}
 }
 
@@ -94,7 +93,7 @@ type Order struct {
 	CreatedAt   Millis     `json:"created_at"`
 	PayBy       Millis     `json:"pay_by,omitempty"` // set once, at the first insert, from Redis time
 	PaidAt      Millis     `json:"paid_at,omitempty"`
-	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also the instant of expiry
+	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also the instant of expiry; 0 again when late money revives it
 	TradeNo     string     `json:"trade_no,omitempty"`
 	Tracking    string     `json:"tracking,omitempty"`
 	Address     *Address   `json:"address,omitempty"`
@@ -108,6 +107,26 @@ type Order struct {
 	ContentHash string `json:"-"` // of what was asked under that key (P4)
 	ToldRev     int    `json:"-"` // the last rev whose event is in the buyer's log
 	TradeOpened Millis `json:"-"` // set before the payment gateway is first contacted
+}
+
+// HoldsUnits tells whether the order keeps its units away from others. Refunded counts as holding: its units were
+// withdrawn, they are not back on sale. Not so when the money came late: such an order had ended and given its units
+// back, and refunding it takes none.
+func (o *Order) HoldsUnits() bool {
+	switch o.State {
+	case Cancelled, Expired, Refused:
+		return false
+	case Refunding, Refunded:
+		return o.CancelledAt == 0
+	default:
+		return true
+	}
+}
+
+// reviving tells whether late money has come for an order that had ended, and nothing is decided yet: its hold number
+// may be that of a hold which is about to become its own again.
+func (o *Order) reviving() bool {
+	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }
 
 // Ref names the sale of the order for the ledger.

@@ -78,14 +78,15 @@ func (r *Reconciler) sales(ctx context.Context, now Millis) error {
 	return errors.Join(failed...)
 }
 
-// orphans returns the units of holds whose order has ended, when whoever ended it did not live to do it.
+// orphans looks after holds that do not say what their order has become, because whoever ended it, or saw it paid, did
+// not live to do the rest: it returns the units or counts them as sold.
 func (r *Reconciler) orphans(ctx context.Context, sale SaleRef) error {
 	for cursor := uint64(0); ; {
 		holds, next, err := r.Ledger.Holds(ctx, sale, cursor)
 		if err != nil {
 			return fmt.Errorf("scan holds of sale %s: %w", sale.ID, err)
 		}
-		if err := r.returnEnded(ctx, sale, holds); err != nil {
+		if err := r.catchUp(ctx, sale, holds); err != nil {
 			return err
 		}
 		if cursor = next; cursor == 0 {
@@ -94,7 +95,7 @@ func (r *Reconciler) orphans(ctx context.Context, sale SaleRef) error {
 	}
 }
 
-func (r *Reconciler) returnEnded(ctx context.Context, sale SaleRef, holds []OpenHold) error {
+func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold) error {
 	if len(holds) == 0 {
 		return nil
 	}
@@ -107,24 +108,34 @@ func (r *Reconciler) returnEnded(ctx context.Context, sale SaleRef, holds []Open
 	if err != nil {
 		return fmt.Errorf("read orders of sale %s: %w", sale.ID, err)
 	}
+	var paid []Order
 	for _, row := range rows {
-		if row.State.HoldsUnits() {
-			continue
-		}
-		h := held[row.ID]
-		if row.Hold == h.Hold && row.State == Refused {
-			// A replay may be about to revive the row under this very hold. Taking the next number first
-			// makes that impossible (I3).
-			if _, err := r.Orders.ClaimHold(ctx, row.ID, row.State); err != nil {
-				continue // revived just now, or for the next scan
+		switch h := held[row.ID]; {
+		case !row.HoldsUnits():
+			if err := r.returnEnded(ctx, row, h); err != nil {
+				return err
 			}
-		}
-		row.Hold = h.Hold
-		if err := giveBack(ctx, r.Ledger, []Order{row}); err != nil {
-			return err
+		case row.State.Sold() && !h.Sold:
+			paid = append(paid, row)
 		}
 	}
-	return nil
+	return sell(ctx, r.Ledger, paid)
+}
+
+// returnEnded returns the units of a hold whose order has ended.
+func (r *Reconciler) returnEnded(ctx context.Context, row Order, h OpenHold) error {
+	if row.reviving() {
+		return nil // late money has come for it: that flow decides about the hold, and finishes what it began
+	}
+	if row.Hold == h.Hold && row.State == Refused {
+		// A replay may be about to revive the row under this very hold. Taking the next number first
+		// makes that impossible (I3).
+		if _, err := r.Orders.ClaimHold(ctx, row.ID, row.State); err != nil {
+			return nil // revived just now, or for the next scan
+		}
+	}
+	row.Hold = h.Hold
+	return giveBack(ctx, r.Ledger, []Order{row})
 }
 
 // retire lets the keys of a sale go when it ended long ago and nothing of it is under way (I7).

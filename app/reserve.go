@@ -169,7 +169,7 @@ func (t *Till) limitReached(ctx context.Context, sale *Sale, user ID, message st
 	if err == nil {
 		for _, row := range rows {
 			seen[row.ID] = true
-			if row.State.HoldsUnits() {
+			if row.HoldsUnits() {
 				e.Orders = append(e.Orders, OrderRef{ID: row.ID, State: row.State})
 			}
 		}

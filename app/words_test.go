@@ -69,13 +69,18 @@ func TestPhaseIncludesTheOpeningAndNotTheClosingInstant(t *testing.T) {
 func TestOnlyEndedOrdersGiveUnitsBack(t *testing.T) {
 	t.Parallel()
 	for _, s := range []OrderState{Cancelled, Expired, Refused} {
-		if s.HoldsUnits() {
+		if o := (Order{State: s, CancelledAt: 5}); o.HoldsUnits() {
 			t.Errorf("%s must not hold units", s)
 		}
 	}
 	for _, s := range []OrderState{Reserved, Pending, Paid, Shipped, Finished, Refunding, Refunded} {
-		if !s.HoldsUnits() {
+		if o := (Order{State: s}); !o.HoldsUnits() {
 			t.Errorf("%s must hold its units", s)
+		}
+	}
+	for _, s := range []OrderState{Refunding, Refunded} {
+		if o := (Order{State: s, CancelledAt: 5}); o.HoldsUnits() {
+			t.Errorf("%s must not hold units when its money came late", s)
 		}
 	}
 }

@@ -3,21 +3,47 @@ package streams
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stampede/app"
 )
 
-// returnChunk is how many orders one call of return.lua takes: some ten milliseconds of Redis at most.
-const returnChunk = 1000
+// holdsChunk is how many orders one call of return.lua or sell.lua takes: some ten milliseconds of Redis at most.
+const holdsChunk = 1000
 
-// Return gives units back, one script per sale, all in one pipeline. It answers which of them did something:
-// a second return of the same (order, hold) does nothing, nor does one for a sale that is not in Redis.
+// Return gives units back. It answers which of them did something: a second return of the same (order, hold) does
+// nothing, nor does one for a sale that is not in Redis or for units that are sold.
 func (l *Ledger) Return(ctx context.Context, returns []app.Return) ([]bool, error) {
-	results := make([]bool, len(returns))
+	done, err := l.onHolds(ctx, returnScript, len(returns), []any{restAfterEmpty.Milliseconds()}, func(i int) (app.SaleRef, []any) {
+		r := &returns[i]
+		return r.Sale, []any{int64(r.Order), r.Hold, r.Burn}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("return units of %d orders: %w", len(returns), err)
+	}
+	return done, nil
+}
+
+// Sell moves units from held to sold. It answers which of them did something: a second sale of the same (order, hold)
+// does nothing, nor does one for a sale that is not in Redis.
+func (l *Ledger) Sell(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
+	done, err := l.onHolds(ctx, sellScript, len(sold), nil, func(i int) (app.SaleRef, []any) {
+		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sell units of %d orders: %w", len(sold), err)
+	}
+	return done, nil
+}
+
+// onHolds runs a script that changes n holds, one call per sale, all in one pipeline. head is what the script wants after
+// the epoch, each what it wants per hold. The answer tells for which of them the script answered 1.
+func (l *Ledger) onHolds(ctx context.Context, s *script, n int, head []any, each func(i int) (app.SaleRef, []any)) ([]bool, error) {
 	bySale := make(map[app.SaleRef][]int, 1)
-	for i := range returns {
-		bySale[returns[i].Sale] = append(bySale[returns[i].Sale], i)
+	for i := range n {
+		sale, _ := each(i)
+		bySale[sale] = append(bySale[sale], i)
 	}
 	var calls []call
 	var chunks [][]int
@@ -27,25 +53,27 @@ func (l *Ledger) Return(ctx context.Context, returns []app.Return) ([]bool, erro
 			return nil, err
 		}
 		keys := []string{k.meta, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
-		for start := 0; start < len(at); start += returnChunk {
-			chunk := at[start:min(start+returnChunk, len(at))]
-			args := append(make([]any, 0, 2+3*len(chunk)), l.Epoch(sale.Partition), restAfterEmpty.Milliseconds())
+		for chunk := range slices.Chunk(at, holdsChunk) {
+			args := append([]any{l.Epoch(sale.Partition)}, head...)
 			for _, i := range chunk {
-				args = append(args, int64(returns[i].Order), returns[i].Hold, returns[i].Burn)
+				_, hold := each(i)
+				args = append(args, hold...)
 			}
 			calls, chunks = append(calls, call{keys, args}), append(chunks, chunk)
 		}
 	}
-	replies, err := returnScript.runAll(ctx, l.client, calls)
+	replies, err := s.runAll(ctx, l.client, calls)
 	if err != nil {
-		return nil, fmt.Errorf("return units of %d orders: %w", len(returns), err)
+		return nil, err
 	}
+	results := make([]bool, n)
 	for c, reply := range replies {
 		code := integer(reply[0])
 		if code == codeNotLoaded {
 			continue
 		}
-		if err := l.turnedAway(returns[chunks[c][0]].Sale.Partition, code); err != nil {
+		sale, _ := each(chunks[c][0])
+		if err := l.turnedAway(sale.Partition, code); err != nil {
 			return nil, err
 		}
 		for j, i := range chunks[c] {

@@ -47,6 +47,39 @@ func TestReturnOnce(t *testing.T) {
 	})
 }
 
+// I3: paid units move from held to sold once per (order, hold), keep counting to the limit, and never come back.
+func TestSellOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10), f.gate(f.ledger)
+		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
+		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved).Order
+		gone := app.SaleRef{ID: newID(), Partition: 0}
+		for round, want := range [][]bool{{false, true, false, false, false}, {false, false, false, false, false}} {
+			got, err := f.ledger.Sell(f.ctx, []app.SoldHold{
+				{Sale: s.Ref(), Order: one, Hold: 2}, // another hold
+				{Sale: s.Ref(), Order: one, Hold: 1}, // this one
+				{Sale: gone, Order: one, Hold: 1},    // a sale that is not there
+				{Sale: s.Ref(), Order: one, Hold: 1}, // again
+				{Sale: s.Ref(), Order: newID(), Hold: 1},
+			})
+			f.must(err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("round %d: %s", round, diff)
+			}
+		}
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: one, Hold: 1}, {Sale: s.Ref(), Order: two, Hold: 1}}, false, true)
+		a := f.audit(s)
+		if a.Stock != 8 || a.Held != 0 || a.Sold != 2 || a.Units[11] != 2 {
+			t.Fatalf("%+v units %v", a.Counters, a.Units)
+		}
+		if diff := cmp.Diff([]app.OpenHold{{Order: one, Hold: 1, User: 11, Qty: 2, Sold: true}}, a.Holds); diff != "" {
+			t.Fatal(diff)
+		}
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), app.VerdictLimit)
+	})
+}
+
 // Returning from many goroutines at once gives each unit back once.
 func TestReturnConcurrently(t *testing.T) {
 	t.Parallel()
@@ -234,6 +267,8 @@ func TestRetire(t *testing.T) {
 		c := f.consumer("node-1", newDesk())
 		f.must(c.runOnce(f.ctx))
 		f.must(c.runOnce(f.ctx))
+		sold := newID()
+		f.must(f.client.HSet(f.ctx, f.ledger.parts[1].keys.open(s.ID), sold.String(), "1:11:1:sold").Err())
 		retire(true)
 		retire(true)
 		left, err := f.client.Keys(f.ctx, "*:sale:*").Result()
@@ -297,6 +332,11 @@ func TestRebuild(t *testing.T) {
 		}
 		if d := f.wantVerdict(g, buyOf(s, 2, 1, "key-0001"), app.VerdictRepeated); d.Order != paid {
 			t.Fatalf("%+v", d)
+		}
+		for _, h := range a.Holds {
+			if h.Sold != (h.Order == paid) {
+				t.Fatalf("restored %+v", h)
+			}
 		}
 		f.wantVerdict(g, buyOf(s, 1, 1, "key-other"), app.VerdictLimit)
 		if d := f.wantVerdict(g, buyOf(s, 55, 1, "key-new-1"), app.VerdictReserved); d.Ticket != 1205 {

@@ -11,12 +11,13 @@ import (
 
 // model is what a sale should be, kept by the simplest means.
 type model struct {
-	stock, held, burnt, tickets int64
-	units                       map[app.ID]int64
-	keys                        map[string]modelBuy // user and key → what was accepted
-	accepted                    map[app.ID]int      // reservations per user
-	holds                       map[app.ID]app.OpenHold
-	everHeld                    []app.OpenHold // all orders, with the last hold they had
+	stock, held, sold, burnt, tickets int64
+
+	units    map[app.ID]int64
+	keys     map[string]modelBuy // user and key → what was accepted
+	accepted map[app.ID]int      // reservations per user
+	holds    map[app.ID]app.OpenHold
+	everHeld []app.OpenHold // all orders, with the last hold they had
 }
 
 type modelBuy struct {
@@ -68,7 +69,7 @@ func (m *model) hold(h app.OpenHold) {
 // giveBack is the rule of return.lua.
 func (m *model) giveBack(r app.Return) bool {
 	h, ok := m.holds[r.Order]
-	if !ok || h.Hold != r.Hold {
+	if !ok || h.Hold != r.Hold || h.Sold {
 		return false
 	}
 	delete(m.holds, r.Order)
@@ -79,6 +80,19 @@ func (m *model) giveBack(r app.Return) bool {
 	} else {
 		m.stock += int64(h.Qty)
 	}
+	return true
+}
+
+// sell is the rule of sell.lua.
+func (m *model) sell(s app.SoldHold) bool {
+	h, ok := m.holds[s.Order]
+	if !ok || h.Hold != s.Hold || h.Sold {
+		return false
+	}
+	h.Sold = true
+	m.holds[s.Order] = h
+	m.held -= int64(h.Qty)
+	m.sold += int64(h.Qty)
 	return true
 }
 
@@ -144,6 +158,17 @@ func TestModel(t *testing.T) {
 					rt.Fatal(err)
 				}
 			},
+			"sell": func(rt *rapid.T) {
+				if len(m.everHeld) == 0 {
+					rt.Skip("nothing was ever reserved")
+				}
+				h := someHold(rt)
+				sold := app.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
+				got, err := f.ledger.Sell(f.ctx, []app.SoldHold{sold, sold})
+				if want := m.sell(sold); err != nil || got[0] != want || got[1] {
+					rt.Fatalf("sell %+v: %v, want %v once, %v", sold, got, want, err)
+				}
+			},
 			"hold": func(rt *rapid.T) {
 				if len(m.everHeld) == 0 {
 					rt.Skip("nothing was ever reserved")
@@ -160,8 +185,9 @@ func TestModel(t *testing.T) {
 }
 
 func (m *model) compare(rt *rapid.T, a app.SaleAudit) {
-	if a.Stock != m.stock || a.Held != m.held || a.Burnt != m.burnt || a.Withdrawn != m.burnt || a.Tickets != m.tickets {
-		rt.Fatalf("%+v burnt %d, the model has stock %d held %d burnt %d tickets %d", a.Counters, a.Burnt, m.stock, m.held, m.burnt, m.tickets)
+	if a.Stock != m.stock || a.Held != m.held || a.Sold != m.sold || a.Burnt != m.burnt || a.Withdrawn != m.burnt || a.Tickets != m.tickets {
+		rt.Fatalf("%+v burnt %d, the model has stock %d held %d sold %d burnt %d tickets %d",
+			a.Counters, a.Burnt, m.stock, m.held, m.sold, m.burnt, m.tickets)
 	}
 	if len(a.Holds) != len(m.holds) {
 		rt.Fatalf("%d holds, the model has %d", len(a.Holds), len(m.holds))

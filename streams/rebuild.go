@@ -124,10 +124,10 @@ func restored(orders []app.Order) (buyers, open []any) {
 			b.records.WriteByte(';')
 		}
 		fmt.Fprintf(&b.records, "%d:%s:%d:%s", o.ID, o.ContentHash, o.Ticket, o.Key)
-		if o.State.HoldsUnits() {
+		if o.HoldsUnits() {
 			b.units += o.Qty
 			if o.State != app.Refunded {
-				open = append(open, o.ID.String(), fmt.Sprintf("%d:%d:%d", o.Hold, o.User, o.Qty))
+				open = append(open, o.ID.String(), holdValue(o))
 			}
 		}
 	}
@@ -135,6 +135,15 @@ func restored(orders []app.Order) (buyers, open []any) {
 		buyers = append(buyers, user.String(), strconv.Itoa(b.units)+"|"+b.records.String())
 	}
 	return buyers, open
+}
+
+// holdValue is the value that the scripts would have given the order's hold.
+func holdValue(o *app.Order) string {
+	value := fmt.Sprintf("%d:%d:%d", o.Hold, o.User, o.Qty)
+	if o.State.Sold() {
+		value += soldMark
+	}
+	return value
 }
 
 // Resume drops the old stream, makes a new one with its group, sets epoch and seq, and lets buys in again, from

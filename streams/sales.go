@@ -227,14 +227,17 @@ func (l *Ledger) Holds(ctx context.Context, sale app.SaleRef, cursor uint64) ([]
 	return holds, next, nil
 }
 
-// parseHold reads a field of a sale's open hash: order → hold:user:qty.
+// parseHold reads a field of a sale's open hash: order → hold:user:qty, with :sold behind it once the order is paid.
 func parseHold(order, value string) (app.OpenHold, error) {
+	value, sold := strings.CutSuffix(value, soldMark)
 	parts := strings.Split(value, ":")
 	id, err := app.ParseID(order)
 	if err != nil || len(parts) != 3 {
 		return app.OpenHold{}, fmt.Errorf("%w: hold %q of order %q", app.ErrData, value, order)
 	}
-	return app.OpenHold{Order: id, Hold: number(parts[0]), User: app.ID(number(parts[1])), Qty: int(number(parts[2]))}, nil
+	return app.OpenHold{
+		Order: id, Hold: number(parts[0]), User: app.ID(number(parts[1])), Qty: int(number(parts[2])), Sold: sold,
+	}, nil
 }
 
 // number reads a decimal that a script of this package has written; anything else is 0.

@@ -28,6 +28,7 @@ var (
 	reserveScript = load("reserve")
 	returnScript  = load("return")
 	holdScript    = load("hold")
+	sellScript    = load("sell")
 	createScript  = load("create")
 	armScript     = load("arm")
 	restoreScript = load("restore")

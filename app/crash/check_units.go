@@ -35,7 +35,7 @@ func (c *check) agreement(s *Sale) {
 	}
 	var units int64
 	for i := range c.final.Rows {
-		if r := &c.final.Rows[i]; r.Sale == s.ID && r.State.HoldsUnits() {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.holds() {
 			units += r.Qty
 		}
 	}
@@ -50,7 +50,7 @@ func (c *check) buyers(s *Sale) {
 	units := make(map[app.ID]int64)
 	for i := range c.final.Rows {
 		r := &c.final.Rows[i]
-		if r.Sale != s.ID || !r.State.HoldsUnits() {
+		if r.Sale != s.ID || !r.holds() {
 			continue
 		}
 		if units[r.User] += r.Qty; units[r.User] > s.Limit {
@@ -74,12 +74,12 @@ func (c *check) holds(s *Sale) {
 	for _, h := range s.Holds {
 		held[h.Order] = true
 		row := c.byID[h.Order]
-		if row == nil || !row.State.HoldsUnits() || row.Qty != h.Qty || row.User != h.User {
+		if row == nil || !row.holds() || row.Qty != h.Qty || row.User != h.User {
 			c.fail("I3", "Redis holds %d units for order %s of user %s, which is %s", h.Qty, h.Order, h.User, stateOf(row))
 		}
 	}
 	for i := range c.final.Rows {
-		if r := &c.final.Rows[i]; r.Sale == s.ID && r.State.HoldsUnits() && !held[r.ID] {
+		if r := &c.final.Rows[i]; r.Sale == s.ID && r.holds() && !held[r.ID] {
 			c.fail("I3", "order %s is %s and Redis holds nothing for it", r.ID, r.State)
 		}
 	}

@@ -26,6 +26,12 @@ type Row struct {
 	Ended  app.Millis     `json:"ended"` // expired or cancelled; 0: neither
 }
 
+// holds tells whether the order keeps its units.
+func (r *Row) holds() bool {
+	o := app.Order{State: r.State, CancelledAt: r.Ended}
+	return o.HoldsUnits()
+}
+
 // Sale is what both stores say of one sale.
 type Sale struct {
 	ID       app.ID  `json:"id"`

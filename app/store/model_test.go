@@ -52,7 +52,7 @@ func (m *model) must(err error) {
 func (m *model) taken() int64 {
 	n := int64(0)
 	for _, o := range m.rows {
-		if o.State.HoldsUnits() {
+		if o.HoldsUnits() {
 			n += int64(o.Qty)
 		}
 	}

@@ -20,12 +20,12 @@ type rowSums struct {
 }
 
 // sumRows does not GROUP BY state: that tempts the optimizer to read all orders there are along an index on
-// it.
+// it. An order that had ended before it was refunded holds no units (app.Order.HoldsUnits).
 const sumRows = `SELECT COUNT(*) AS orders,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN 1 ELSE 0 END), 0) AS pending,
 	COALESCE(SUM(CASE WHEN state = 'pending' THEN qty ELSE 0 END), 0) AS held,
-	COALESCE(SUM(CASE WHEN state IN ('paid', 'shipped', 'finished', 'refunding') THEN qty ELSE 0 END), 0) AS sold,
-	COALESCE(SUM(CASE WHEN state = 'refunded' THEN qty ELSE 0 END), 0) AS gone,
+	COALESCE(SUM(CASE WHEN state IN ('paid', 'shipped', 'finished', 'refunding') AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS sold,
+	COALESCE(SUM(CASE WHEN state = 'refunded' AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS gone,
 	COALESCE(MAX(ticket), 0) AS max_ticket, COALESCE(MAX(seq), 0) AS max_seq
 	FROM orders WHERE sale_id = ?`
 
@@ -59,7 +59,7 @@ func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, er
 
 // suspicious looks for what must never be: buyers over the limit, and orders twice under one key (P4).
 func suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals) error {
-	err := tx.NewRaw("SELECT user_id FROM orders WHERE sale_id = ? AND state NOT IN (?)"+
+	err := tx.NewRaw("SELECT user_id FROM orders WHERE sale_id = ? AND state NOT IN (?) AND cancelled_at = 0"+
 		" GROUP BY user_id HAVING SUM(qty) > ? ORDER BY user_id",
 		t.Sale.ID, bun.List(idle), t.Sale.Limit).Scan(ctx, &t.OverLimit)
 	if err != nil {

@@ -1,4 +1,4 @@
--- retire: delete the keys of a closed sale of which nothing is left.
+-- retire: delete the keys of a closed sale of which nothing is held. What is sold needs Redis no longer.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)   5 sale watching (hash)
 -- ARGV  1 epoch
@@ -16,7 +16,6 @@ if sale[1] then
   local time = redis.call('TIME')
   local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
   if now < tonumber(sale[1]) or sale[2] ~= '0' or tonumber(sale[4]) < tonumber(sale[3]) then return {1} end
-  if redis.call('HLEN', KEYS[4]) > 0 then return {1} end
 end
 redis.call('UNLINK', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
 return {0}

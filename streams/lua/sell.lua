@@ -1,0 +1,45 @@
+-- sell: units of orders that are paid move from held to sold, exactly once per (order, hold) (I3).
+--
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash)
+-- ARGV  1 epoch
+--       then two per order: order id, hold number
+--
+-- Returns {code, then one per order: 1 sold now, 0 sold before, or nothing is held under that number}
+--   code  0 done, 12 sale absent (nothing to sell), 13 rebuilding, 14 epoch differs, 16 partition absent,
+--         17 a key has a wrong type
+--
+-- A hold that is sold has ":sold" behind it, so that return never gives it back.
+
+-- 1. Look before writing.
+for i = 1, 4 do
+  local t = redis.call('TYPE', KEYS[i]).ok
+  if t ~= 'none' and t ~= 'hash' then return {17} end
+end
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
+if not meta[2] then return {16} end
+if meta[2] ~= 'open' then return {13} end
+if meta[1] ~= ARGV[1] then return {14} end
+local sale = redis.call('HMGET', KEYS[2], 'held', 'sold')
+if not sale[1] then return {12} end
+local held, sold = tonumber(sale[1]), tonumber(sale[2])
+
+-- 2. Each order: the hold must be the one that is open, and not sold yet. Stock and limit stay as they are.
+local reply, moved = {0}, 0
+for i = 2, #ARGV, 2 do
+  local open = redis.call('HGET', KEYS[4], ARGV[i])
+  local hold, qty
+  if open then hold, qty = string.match(open, '^(%d+):%d+:(%d+)$') end
+  if hold ~= nil and hold == ARGV[i + 1] then
+    redis.call('HSET', KEYS[4], ARGV[i], open .. ':sold')
+    held, sold, moved = held - tonumber(qty), sold + tonumber(qty), moved + 1
+    reply[#reply + 1] = 1
+  else
+    reply[#reply + 1] = 0
+  end
+end
+
+-- 3. The numbers.
+if moved > 0 then
+  redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold))
+end
+return reply
