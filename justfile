@@ -35,7 +35,7 @@ crash *flags:
 bench *pattern:
     @deploy/scripts/bench.sh "$@"
 
-# Put known defects into the program, one by one, and see the named tests fail; a word selects defects
+# Put known defects into the program, one by one, and see the named tests fail; a word selects defects (--short)
 [no-exit-message]
 controls *pattern:
     @deploy/scripts/controls.sh "$@"
@@ -58,6 +58,7 @@ fmt:
 services *args='start':
     @deploy/scripts/services.sh "$@"
 
-# The same as test: what a change has to pass
+# What a change has to pass: test, and the short forms of crash and controls
 [no-exit-message]
-ready: test
+ready:
+    @deploy/scripts/test.sh --ready

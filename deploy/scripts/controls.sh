@@ -8,6 +8,8 @@
 #   Race: yes                               only when the race detector is what notices
 #
 #   controls.sh [PATTERN…]   the controls whose file name contains a PATTERN (all)
+#   controls.sh --short      a quarter of them, which one the commit decides; of the others only that their patch
+#                            applies and their test is there
 #   controls.sh --table      the headers as a Markdown table
 #   controls.sh --write      puts that table, and the outcome of the last run of all, into deploy/SAFETY.md
 #
@@ -47,10 +49,13 @@ write() {
   rm -f "$kept"
 }
 
+turns=1         # among how many runs the controls are divided
+patterns=("$@") # of file names; none: all
 case ${1:-} in
 --table) table; exit ;;
 --write) write; exit ;;
--*) echo 'usage: controls.sh [PATTERN…] | --table | --write' >&2 && exit 2 ;;
+--short) turns=4 patterns=() ;;
+-*) echo 'usage: controls.sh [PATTERN…] | --short | --table | --write' >&2 && exit 2 ;;
 esac
 if [[ -z ${STAMPEDE_TEST_REDIS:-} ]]; then
   exec deploy/scripts/services.sh run "$0" "$@"
@@ -70,12 +75,13 @@ trap 'exit 143' TERM HUP
 git worktree add --quiet --detach "$tree/tree"
 cd "$tree/tree"
 
-# build FILE BINARY: the program, and the package of the control's test as a binary.
+# build FILE BINARY: the program, and the package of the control's test as a binary. Built like the program that ships,
+# so that the cache has what the patch does not touch.
 build() {
-  local package flags=()
+  local package flags=() cgo=0
   read -r package _ <<<"$(header "$1" Test)"
-  [[ $(header "$1" Race) != yes ]] || flags=(-race)
-  go build ./... && go test -c "${flags[@]}" -o "$2" "$package"
+  [[ $(header "$1" Race) != yes ]] || flags=(-race) cgo=1
+  CGO_ENABLED=$cgo go build -trimpath ./... && CGO_ENABLED=$cgo go test -trimpath -c "${flags[@]}" -o "$2" "$package"
 }
 
 # try FILE BINARY: runs the control's test. Status 0: it passed; 1: it failed; 2: no such test was run, or it broke off
@@ -113,22 +119,15 @@ reject() {
   tail -n 40 "$2" | sed 's/^/      /'
 }
 
-for file in "$root/$controls"/*.patch; do
-  name=${file##*/}
-  wanted=$((!$#))
-  for pattern in "$@"; do
-    [[ $name != *"$pattern"* ]] || wanted=1
-  done
-  ((wanted)) || continue
+# examine FILE: sees the named test pass without the defect and fail with it.
+examine() {
+  local file=$1 line log=$tree/log began=$SECONDS status=2
   line="$(header "$file" Defect) → $(header "$file" Test)"
-  log=$tree/log
-  began=$SECONDS
   if ! sound "$file" >"$log" 2>&1; then
     reject "$line: the test does not pass without the defect" "$log"
-  elif ! git apply --recount "$file" >"$log" 2>&1; then
+  elif ! git apply --recount -C1 "$file" >"$log" 2>&1; then
     reject "$line: the patch does not apply" "$log"
   else
-    status=2
     if build "$file" "$tree/defect" >"$log" 2>&1; then
       status=0
       try "$file" "$tree/defect" >"$log" 2>&1 || status=$?
@@ -141,12 +140,49 @@ for file in "$root/$controls"/*.patch; do
       ;;
     *) reject "$line: does not build, or ends without a verdict" "$log" ;;
     esac
-    git apply --recount -R "$file"
+    git apply --recount -C1 -R "$file"
+  fi
+}
+
+# glance FILE: its patch applies and its test is there.
+glance() {
+  local file=$1 line log=$tree/log package test
+  read -r package test <<<"$(header "$file" Test)"
+  line="$(header "$file" Defect) → $package $test"
+  if ! git apply --recount -C1 --check "$file" >"$log" 2>&1; then
+    reject "$line: the patch does not apply" "$log"
+  elif ! grep -qhE "^func ($test)\(t \*testing\.T\)" "$package"/*_test.go 2>"$log"; then
+    reject "$line: there is no such test" "$log"
+  else
+    passed=$((passed + 1))
+  fi
+}
+
+wanted() {
+  local pattern
+  ((${#patterns[@]})) || return 0
+  for pattern in "${patterns[@]}"; do
+    [[ $1 != *"$pattern"* ]] || return 0
+  done
+  return 1
+}
+
+commit=$(git rev-parse HEAD)
+turn=$((16#${commit:0:7} % turns)) number=0
+for file in "$root/$controls"/*.patch; do
+  wanted "${file##*/}" || continue
+  if ((number++ % turns == turn)); then
+    examine "$file"
+  else
+    glance "$file"
   fi
 done
-if ((!$#)); then
+if ((turns == 1 && !${#patterns[@]})); then
   mkdir -p "$root/${last%/*}"
   printf 'The last run of all, on %s at commit %s: %d passed, %d failed, %d s.\n' \
-    "$(date -u +%F)" "$(git rev-parse --short HEAD)" "$passed" "$failed" "$SECONDS" >"$root/$last"
+    "$(date -u +%F)" "${commit:0:7}" "$passed" "$failed" "$SECONDS" >"$root/$last"
+fi
+if ((turns > 1)); then
+  printf 'turn %d of %d: the others apply, and have their test\n' $((turn + 1)) "$turns"
 fi
 conclude

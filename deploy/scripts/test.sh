@@ -2,11 +2,20 @@
 # The test command: everything, from a fresh clone, on private Redis and MariaDB. Prints what it is
 # doing, everything about what failed, and as its last line `N passed, N failed`. A skipped test or a
 # missing service is a failure.
+#
+#   test.sh           lint, all tests, the page in a browser
+#   test.sh --ready   and the short forms of `just crash` and `just controls`: what a change has to pass
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 scripts=deploy/scripts
+ready=0
+case ${1:-} in
+'') ;;
+--ready) ready=1 ;;
+*) echo 'usage: test.sh [--ready]' >&2 && exit 2 ;;
+esac
 
 for program in go node npm git; do
   if ! command -v "$program" >/dev/null; then
@@ -29,6 +38,10 @@ suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-tes
 suite 'page tests' $scripts/page-test.sh || true
 suite 'browser smoke test' $scripts/smoke.sh || true
 suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race ./app/e2e/... || true
+if ((ready)); then
+  suite 'crash, the short form' $scripts/crash.sh || true
+  suite 'controls, the short form' $scripts/controls.sh --short || true
+fi
 
 printf '\nin %d s:\n' "$SECONDS"
 conclude
