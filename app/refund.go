@@ -1,6 +1,9 @@
 package app
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // RefundState is how far a refund has come.
 type RefundState string
@@ -48,6 +51,36 @@ const (
 	ReasonRefundShop     = "refund_by_shop"  // an operator gives the money back
 )
 
+// RefundAsk is a buyer's wish to have the money back.
+type RefundAsk struct {
+	Order ID
+	User  ID
+	Text  string // what the buyer wrote
+	At    Millis
+}
+
+// RefundDecision is an operator's word, or the policy's, on an order that is paid.
+type RefundDecision struct {
+	Order ID
+	By    ID   // the operator; 0: the policy
+	Yes   bool // no: what was asked for is declined
+	Note  string
+	At    Millis
+}
+
+// RefundsQuery pages through refunds, newest orders first.
+type RefundsQuery struct {
+	State  RefundState // "": all
+	Before ID          // 0: from the newest
+	Limit  int         // 1–100
+}
+
+// RefundBacklog is what waits: for people (asked, stuck) or for the gateway (open).
+type RefundBacklog struct {
+	Asked, Open, Stuck int64
+	Oldest             Millis // since when the oldest open one waits; 0: none is open
+}
+
 // RefundBook is the durable truth about refunds. Errors wrap ErrMoment, ErrData or ErrNoRow.
 type RefundBook interface {
 	// BeginRefund flips an order that is in one of the states given to refunding, with the reason that its buyer reads,
@@ -56,4 +89,39 @@ type RefundBook interface {
 	//
 	// A paid or shipped order keeps its units. Late money, of an order that had ended before, holds none.
 	BeginRefund(ctx context.Context, order ID, from []OrderState, request, reason string, now Millis) (Order, error)
+	// AskRefund enters what the buyer of a paid or shipped order wants, and tells so in the order's reason. It answers
+	// the row as it is afterwards, changed or not; ErrNoRow if there is none or it is another user's.
+	AskRefund(ctx context.Context, ask RefundAsk) (Order, error)
+	// DecideRefund flips a paid or shipped order to refunding, asked for or not, or declines what was asked for. The
+	// same decision again answers the order as it is. ErrNoRow: the order is in no state for it, or nothing was asked
+	// for that could be declined.
+	DecideRefund(ctx context.Context, d RefundDecision) (Order, error)
+	// ClaimRefunds takes open refunds that are due and counts an attempt. Each comes again after RefundPause, unless it
+	// is finished or stuck by then.
+	ClaimRefunds(ctx context.Context, now Millis, limit int) ([]Refund, error)
+	// NoteRefund keeps what an attempt brought; stuck: the gateway's final no, nothing is tried again.
+	NoteRefund(ctx context.Context, order ID, note string, stuck bool) error
+	// RetryRefund opens a stuck refund again. ErrNoRow: it is not stuck.
+	RetryRefund(ctx context.Context, order ID, now Millis) error
+	// FinishRefund flips a refunding order to refunded, its refund to done, and notes it for the back office, in one
+	// transaction. A refunded order is answered as it is; ErrNoRow when it is in any other state.
+	FinishRefund(ctx context.Context, order ID, now Millis) (Order, error)
+	// Refunds pages through refunds; more tells whether older ones exist.
+	Refunds(ctx context.Context, q RefundsQuery) (refunds []Refund, more bool, err error)
+	// RefundBacklog counts what waits.
+	RefundBacklog(ctx context.Context) (RefundBacklog, error)
+}
+
+const (
+	firstRefundPause = 15 * time.Second // longer than two calls of the gateway take, so that nobody sends in between
+	lastRefundPause  = 10 * time.Minute
+)
+
+// RefundPause is the time between an attempt, counted from 1, and the next one.
+func RefundPause(attempt int) time.Duration {
+	pause := firstRefundPause
+	for ; attempt > 1 && pause < lastRefundPause; attempt-- {
+		pause *= 2
+	}
+	return min(pause, lastRefundPause)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -20,6 +19,9 @@ func (s *Store) BeginRefund(ctx context.Context, order app.ID, from []app.OrderS
 	return out, err
 }
 
+// refundable are the states from which people may have an order refunded. A finished one was received and confirmed.
+var refundable = []app.OrderState{app.Paid, app.Shipped}
+
 // beginRefund enters the refund given, whose order gets its reason, or opens the one that was asked for before and
 // keeps who asked, when and why.
 func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from []app.OrderState) (app.Order, error) {
@@ -31,11 +33,10 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 		return app.Order{}, app.ErrNoRow
 	}
 	o := all[0]
-	before, err := s.lockRefund(ctx, tx, o.ID)
-	if err != nil && !errors.Is(err, app.ErrNoRow) {
+	before, known, err := s.lockRefund(ctx, tx, o.ID)
+	if err != nil {
 		return o, err
 	}
-	known := err == nil
 	if known && before.Request == r.Request && (o.State == app.Refunding || o.State == app.Refunded) {
 		return o, nil
 	}
@@ -43,36 +44,89 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 		return o, app.ErrNoRow
 	}
 	o.Reason = clip(r.Reason, maxReason)
+	if known && before.State == app.RefundAsked {
+		o.Reason = app.ReasonRefundBuyer
+		r.Reason, r.AskedBy, r.AskedAt = before.Reason, before.AskedBy, before.AskedAt
+	}
 	if err := s.turn(ctx, tx, &o, app.Refunding); err != nil {
 		return o, err
 	}
 	r.State, r.AmountFen, r.NextAt = app.RefundOpen, o.AmountFen, &r.DecidedAt
-	if known {
-		r.Reason, r.AskedBy, r.AskedAt = before.Reason, before.AskedBy, before.AskedAt
-		_, err = tx.NewUpdate().Model(&r).WherePK().Exec(ctx)
-	} else {
-		r.Reason = o.Reason
-		_, err = tx.NewInsert().Model(&r).Returning("NULL").Exec(ctx)
-	}
-	return o, err
+	return o, s.putRefund(ctx, tx, known, &r)
 }
 
-// turn flips an order whose row is locked to another state of the same units, or to the same with another reason: the
-// guard counts the units as before. Its buyer is to be told.
-func (s *Store) turn(ctx context.Context, tx bun.Conn, o *app.Order, to app.OrderState) error {
-	err := execMatching(ctx, tx, 1, "flip the locked order",
-		"UPDATE orders SET state = ?, reason = ?, rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?",
-		to, o.Reason, wallClock(), o.ID, o.State)
-	o.State, o.Rev = to, o.Rev+1
-	return err
+// AskRefund enters what a buyer wants. See app.RefundBook.
+func (s *Store) AskRefund(ctx context.Context, ask app.RefundAsk) (app.Order, error) {
+	var out app.Order
+	err := s.inTx(ctx, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (err error) {
+		out, err = s.askRefund(ctx, tx, ask)
+		return err
+	})
+	return out, err
 }
 
-// lockRefund reads the refund of an order and keeps it from changing until the transaction ends. ErrNoRow: it has none.
-func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order app.ID) (refundRow, error) {
-	var row refundRow
-	q := tx.NewSelect().Model(&row).Where("order_id = ?", order)
-	if s.d.forUpdate != "" {
-		q = q.For("UPDATE")
+func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask app.RefundAsk) (app.Order, error) {
+	all, err := s.lockOrders(ctx, tx, []app.ID{ask.Order})
+	if err != nil {
+		return app.Order{}, err
 	}
-	return row, wrap("read its refund", q.Scan(ctx))
+	if len(all) == 0 || all[0].User != ask.User {
+		return app.Order{}, app.ErrNoRow
+	}
+	o := all[0]
+	before, known, err := s.lockRefund(ctx, tx, o.ID)
+	if err != nil || !slices.Contains(refundable, o.State) || known && before.State == app.RefundAsked {
+		return o, err
+	}
+	o.Reason = app.ReasonRefundAsked
+	if err := s.turn(ctx, tx, &o, o.State); err != nil {
+		return o, err
+	}
+	return o, s.putRefund(ctx, tx, known, &refundRow{
+		Order: o.ID, Request: app.RefundNumber(o.ID), State: app.RefundAsked, AmountFen: o.AmountFen,
+		Reason: clip(ask.Text, maxReason), AskedBy: ask.User, AskedAt: ask.At,
+	})
+}
+
+// DecideRefund says yes or no. See app.RefundBook.
+func (s *Store) DecideRefund(ctx context.Context, d app.RefundDecision) (app.Order, error) {
+	var out app.Order
+	err := s.inTx(ctx, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (err error) {
+		if d.Yes {
+			out, err = s.beginRefund(ctx, tx, refundRow{
+				Order: d.Order, Request: app.RefundNumber(d.Order), Reason: app.ReasonRefundShop, AskedBy: d.By, AskedAt: d.At,
+				DecidedBy: d.By, DecidedAt: d.At, Note: clip(d.Note, maxReason),
+			}, refundable)
+		} else {
+			out, err = s.declineRefund(ctx, tx, d)
+		}
+		return err
+	})
+	return out, err
+}
+
+func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d app.RefundDecision) (app.Order, error) {
+	all, err := s.lockOrders(ctx, tx, []app.ID{d.Order})
+	if err != nil {
+		return app.Order{}, err
+	}
+	if len(all) == 0 {
+		return app.Order{}, app.ErrNoRow
+	}
+	o := all[0]
+	r, known, err := s.lockRefund(ctx, tx, o.ID)
+	switch {
+	case err != nil:
+		return o, err
+	case known && r.State == app.RefundDeclined:
+		return o, nil
+	case !known || r.State != app.RefundAsked || !slices.Contains(refundable, o.State):
+		return o, app.ErrNoRow
+	}
+	o.Reason = app.ReasonRefundDeclined
+	if err := s.turn(ctx, tx, &o, o.State); err != nil {
+		return o, err
+	}
+	r.State, r.DecidedBy, r.DecidedAt, r.Note = app.RefundDeclined, d.By, d.At, clip(d.Note, maxReason)
+	return o, s.putRefund(ctx, tx, known, &r)
 }

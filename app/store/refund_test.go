@@ -2,9 +2,12 @@ package store_test
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
 	"stampede/app/store"
@@ -50,5 +53,189 @@ func TestBeginRefundOnce(t *testing.T) {
 			t.Errorf("a second refund of one order: %v", err)
 		}
 		h.wantTaken(h.sales[0], 2)
+	})
+}
+
+// P8: late money of an order that has ended is given back without touching any unit.
+func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.order(h.sales[0], 2)
+		h.insert(o)
+		_, err := h.Expire(h.ctx, []app.ID{o.ID}, payBy)
+		h.must(err)
+		got, err := h.BeginRefund(h.ctx, o.ID, []app.OrderState{app.Expired, app.Cancelled}, app.RefundNumber(o.ID), "sold_out", payBy+5)
+		h.must(err)
+		if got.State != app.Refunding || got.Reason != "sold_out" || got.CancelledAt != payBy || got.Rev != 3 {
+			t.Errorf("%+v", got)
+		}
+		h.wantTaken(h.sales[0], 0)
+	})
+}
+
+// P8: an operator's yes, an operator's no, and a buyer who presses twice each change the order once.
+func TestAskAndDecide(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.paid(h.sales[0], 2)
+		ask := app.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}
+		if _, err := h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User + 1}); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("asked by somebody else: %v", err)
+		}
+		if _, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7}); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("declined what nobody asked for: %v", err)
+		}
+		h.wantRefund(o.ID, app.Paid, "", 2)
+		for _, step := range []struct {
+			do     func() (app.Order, error)
+			state  app.OrderState
+			reason string
+			rev    int
+		}{
+			{func() (app.Order, error) { return h.AskRefund(h.ctx, ask) }, app.Paid, app.ReasonRefundAsked, 3},
+			{func() (app.Order, error) {
+				return h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Note: "worn", At: opens + 40})
+			}, app.Paid, app.ReasonRefundDeclined, 4},
+			{func() (app.Order, error) { return h.AskRefund(h.ctx, ask) }, app.Paid, app.ReasonRefundAsked, 5},
+			{func() (app.Order, error) {
+				return h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens + 50})
+			}, app.Refunding, app.ReasonRefundBuyer, 6},
+			{func() (app.Order, error) { return h.AskRefund(h.ctx, ask) }, app.Refunding, app.ReasonRefundBuyer, 6},
+		} {
+			for range 2 {
+				got, err := step.do()
+				h.must(err)
+				if diff := cmp.Diff(got, h.read(o.ID)); diff != "" {
+					t.Errorf("(-answer +row):\n%s", diff)
+				}
+				h.wantRefund(o.ID, step.state, step.reason, step.rev)
+			}
+		}
+		all, _, err := h.Refunds(h.ctx, app.RefundsQuery{Limit: 10})
+		h.must(err)
+		want := []app.Refund{{
+			Order: o.ID, Request: app.RefundNumber(o.ID), State: app.RefundOpen, AmountFen: o.AmountFen, Reason: "too large",
+			AskedBy: o.User, AskedAt: opens + 30, DecidedBy: 7, DecidedAt: opens + 50, NextAt: opens + 50,
+		}}
+		if diff := cmp.Diff(want, all); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func (h *shop) wantRefund(order app.ID, state app.OrderState, reason string, rev int) {
+	h.t.Helper()
+	if o := h.read(order); o.State != state || o.Reason != reason || o.Rev != rev {
+		h.t.Errorf("%s (%s) at rev %d, want %s (%s) at rev %d", o.State, o.Reason, o.Rev, state, reason, rev)
+	}
+}
+
+// P8: a claimed refund comes again after its pause, longer each time, until it is finished; a stuck one only when
+// somebody says so.
+func TestRefundComesAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.paid(h.sales[0], 2)
+		now := opens + 50
+		_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: now})
+		h.must(err)
+		claimed := func(at app.Millis) int {
+			t.Helper()
+			got, err := h.ClaimRefunds(h.ctx, at, 10)
+			h.must(err)
+			return len(got)
+		}
+		for attempt := 1; attempt < 4; attempt++ {
+			if claimed(now-1) != 0 || claimed(now) != 1 || claimed(now) != 0 {
+				t.Fatalf("attempt %d was not claimed once, from its time on", attempt)
+			}
+			now = now.Add(app.RefundPause(attempt))
+		}
+		h.must(h.NoteRefund(h.ctx, o.ID, "the gateway is down", false))
+		if claimed(now) != 1 {
+			t.Error("a refund with a note does not come again")
+		}
+		if err := h.RetryRefund(h.ctx, o.ID, now); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("tried again what is not stuck: %v", err)
+		}
+		h.must(h.NoteRefund(h.ctx, o.ID, "ACCOUNT_CLOSED", true))
+		if claimed(now.Add(24*time.Hour)) != 0 {
+			t.Error("a stuck refund comes again")
+		}
+		backlog, err := h.RefundBacklog(h.ctx)
+		h.must(err)
+		if backlog != (app.RefundBacklog{Stuck: 1}) {
+			t.Errorf("%+v", backlog)
+		}
+		h.must(h.RetryRefund(h.ctx, o.ID, now))
+		if backlog, err = h.RefundBacklog(h.ctx); err != nil || backlog != (app.RefundBacklog{Open: 1, Oldest: opens + 50}) {
+			t.Errorf("%+v, %v", backlog, err)
+		}
+		if claimed(now) != 1 {
+			t.Error("what was opened again does not come")
+		}
+	})
+}
+
+// P1, P8: a finished refund withdraws the units, once, closes the refund and is posted to the back office, once.
+func TestFinishRefundOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o, other := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1)
+		if _, err := h.FinishRefund(h.ctx, o.ID, opens+70); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("finished what had not begun: %v", err)
+		}
+		_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: opens + 60})
+		h.must(err)
+		for range 2 {
+			got, err := h.FinishRefund(h.ctx, o.ID, opens+70)
+			h.must(err)
+			if diff := cmp.Diff(got, h.read(o.ID)); diff != "" {
+				t.Errorf("(-answer +row):\n%s", diff)
+			}
+			h.wantRefund(o.ID, app.Refunded, app.ReasonRefundShop, 4)
+			h.wantRefund(other.ID, app.Paid, "", 2)
+		}
+		h.wantTaken(h.sales[0], 3)
+		if sums := h.totals(h.sales[0]); sums.GoneUnits != 2 || sums.SoldUnits != 1 {
+			t.Errorf("%d units gone, %d sold", sums.GoneUnits, sums.SoldUnits)
+		}
+		got, err := h.ClaimPostings(h.ctx, opens+70, 10)
+		h.must(err)
+		want := []app.Posting{{
+			Order: o.ID, Rev: 4, State: app.Refunded, At: opens + 70, Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
+			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
+		}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Two nodes claim at the same moment: each refund goes to one of them.
+func TestRefundsAreClaimedByOneNode(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		for range 30 {
+			_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: h.paid(h.sales[0], 1).ID, Yes: true, At: opens})
+			h.must(err)
+		}
+		var claimed atomic.Int64
+		var g errgroup.Group
+		for range 4 {
+			g.Go(func() error {
+				for {
+					got, err := h.ClaimRefunds(h.ctx, opens, 4)
+					if err != nil || len(got) == 0 {
+						return err
+					}
+					claimed.Add(int64(len(got)))
+				}
+			})
+		}
+		h.must(g.Wait())
+		if n := claimed.Load(); n != 30 {
+			t.Errorf("30 refunds were claimed %d times", n)
+		}
 	})
 }

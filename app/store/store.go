@@ -29,6 +29,8 @@ var (
 	_ app.SaleBook        = (*Store)(nil)
 	_ app.CatalogueBook   = (*Store)(nil)
 	_ app.CatalogueEditor = (*Store)(nil)
+	_ app.RefundBook      = (*Store)(nil)
+	_ app.PostingBook     = (*Store)(nil)
 )
 
 // DB is the handle for migrations and checks.

@@ -1,0 +1,89 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Posting tells the shop's back office that an order was paid, or that its money was given back. Order and Rev identify
+// it: postings are delivered at least once, so a repeat is recognised by them; of two with the same order the larger
+// rev is the newer, in whatever order they come.
+type Posting struct {
+	Order       ID         `json:"order"`
+	Rev         int        `json:"rev"`
+	State       OrderState `json:"state"` // paid or refunded
+	At          Millis     `json:"at"`    // when the order reached that state
+	Sale        ID         `json:"sale"`
+	ProductName string     `json:"product_name"`
+	User        ID         `json:"user"`
+	Qty         int        `json:"qty"`
+	PriceFen    int64      `json:"price_fen"`
+	AmountFen   int64      `json:"amount_fen"`
+	PaidAt      Millis     `json:"paid_at,omitempty"` // 0: late money that was given back, of an order that was never paid
+	TradeNo     string     `json:"trade_no,omitempty"`
+	Address     *Address   `json:"address,omitempty"`
+}
+
+// PostingBook is the outbox in the database: what the back office is to hear, written in the transaction that changed
+// the order. Errors wrap ErrMoment.
+type PostingBook interface {
+	// ClaimPostings takes what is due, oldest first. What is not marked by then comes again after PostingLease.
+	ClaimPostings(ctx context.Context, now Millis, limit int) ([]Posting, error)
+	// MarkPosted notes that they are in the stream.
+	MarkPosted(ctx context.Context, posted []Posting) error
+	// Repost has everything from the instant given on appended once more, and answers how much that is.
+	Repost(ctx context.Context, since Millis) (int64, error)
+	// Unposted counts what waits, and since when the oldest does (0: nothing waits).
+	Unposted(ctx context.Context) (n int64, oldest Millis, err error)
+}
+
+// BackOffice is the stream that the back office reads.
+type BackOffice interface {
+	// Append adds postings in their order. An error is a fault of the moment: some may have been added.
+	Append(ctx context.Context, postings []Posting) error
+}
+
+const (
+	// PostingLease is how long a node has for what it took; it is also the pause after a failure.
+	PostingLease = 15 * time.Second
+	postEvery    = time.Second
+	postBatch    = 500
+)
+
+// Poster carries postings from the outbox into the back office's stream.
+type Poster struct {
+	Book   PostingBook
+	Office BackOffice
+	Ledger Ledger // for the time
+}
+
+// Run posts until ctx ends.
+func (p *Poster) Run(ctx context.Context) error {
+	return every(ctx, postEvery, func() {
+		if err := p.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "post to the back office", "err", err)
+		}
+	})
+}
+
+// RunOnce posts everything that is due. It is appended first and marked after that: a crash in between appends it again.
+func (p *Poster) RunOnce(ctx context.Context) error {
+	for {
+		now, err := p.Ledger.Now(ctx)
+		if err != nil {
+			return fmt.Errorf("read Redis time: %w", err)
+		}
+		due, err := p.Book.ClaimPostings(ctx, now, postBatch)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		if err := p.Office.Append(ctx, due); err != nil {
+			return err
+		}
+		if err := p.Book.MarkPosted(ctx, due); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// What the back office is to hear waits until it is marked, comes again after its lease, and once more when asked for.
+func TestPostingsWaitUntilMarked(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		now := opens + 60
+		for i := range app.Millis(3) {
+			o := h.paid(h.sales[0], 1)
+			_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: now})
+			h.must(err)
+			_, err = h.FinishRefund(h.ctx, o.ID, now+i)
+			h.must(err)
+		}
+		claim := func(at app.Millis, limit, want int) []app.Posting {
+			t.Helper()
+			got, err := h.ClaimPostings(h.ctx, at, limit)
+			h.must(err)
+			if len(got) != want {
+				t.Errorf("%d postings at +%d, want %d", len(got), at-now, want)
+			}
+			return got
+		}
+		claim(now-1, 10, 0)
+		first := claim(now+2, 2, 2)
+		if first[0].At > first[1].At {
+			t.Error("the newer one came first")
+		}
+		h.must(h.MarkPosted(h.ctx, first[:1]))
+		claim(now+2, 10, 1)
+		h.wantUnposted(2, now+1)
+		again := claim(now.Add(app.PostingLease)+2, 10, 2)
+		h.must(h.MarkPosted(h.ctx, again))
+		h.wantUnposted(0, 0)
+		claim(now.Add(time.Hour), 10, 0)
+		if n, err := h.Repost(h.ctx, now+1); err != nil || n != 2 {
+			t.Errorf("posted again: %d, %v", n, err)
+		}
+		claim(now.Add(time.Hour), 10, 2)
+	})
+}
+
+func (h *shop) wantUnposted(n int64, oldest app.Millis) {
+	h.t.Helper()
+	got, since, err := h.Unposted(h.ctx)
+	h.must(err)
+	if got != n || since != oldest {
+		h.t.Errorf("%d postings wait since %d, want %d since %d", got, since, n, oldest)
+	}
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// ClaimRefunds takes open refunds that are due. See app.RefundBook.
+func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]app.Refund, error) {
+	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
+		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
+	}
+	// Most of the time nothing is due, and to see that needs no lock.
+	waits, err := due(s.db, &[]refundRow{}).Exists(ctx)
+	if err != nil || !waits {
+		return nil, wrap("look for due refunds", err)
+	}
+	var out []app.Refund
+	err = s.inTx(ctx, "claim refunds", func(tx bun.Conn) error {
+		var rows []refundRow
+		q := due(tx, &rows)
+		if s.d.forUpdate != "" {
+			q = q.For("UPDATE")
+		}
+		if err := q.Scan(ctx); err != nil {
+			return err
+		}
+		out = make([]app.Refund, len(rows))
+		for i := range rows {
+			r := &rows[i]
+			r.Attempts++
+			next := now.Add(app.RefundPause(r.Attempts))
+			r.NextAt = &next
+			err := execMatching(ctx, tx, 1, "count an attempt", "UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?",
+				r.Attempts, next, r.Order)
+			if err != nil {
+				return err
+			}
+			out[i] = r.refund()
+		}
+		return nil
+	})
+	return out, err
+}
+
+// NoteRefund keeps what an attempt brought. See app.RefundBook.
+func (s *Store) NoteRefund(ctx context.Context, order app.ID, note string, stuck bool) error {
+	return s.inTx(ctx, "note an attempt to refund order "+order.String(), func(tx bun.Conn) error {
+		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason), order, app.RefundOpen)
+		if err == nil && stuck {
+			_, err = exec(ctx, tx, "UPDATE refunds SET state = ?, next_at = NULL WHERE order_id = ? AND state = ?",
+				app.RefundStuck, order, app.RefundOpen)
+		}
+		return err
+	})
+}
+
+// RetryRefund opens a stuck refund again. See app.RefundBook.
+func (s *Store) RetryRefund(ctx context.Context, order app.ID, now app.Millis) error {
+	return s.inTx(ctx, "try the refund of order "+order.String()+" again", func(tx bun.Conn) error {
+		n, err := exec(ctx, tx, "UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?",
+			app.RefundOpen, now, order, app.RefundStuck)
+		if err == nil && n == 0 {
+			err = app.ErrNoRow
+		}
+		return err
+	})
+}
+
+// FinishRefund flips a refunding order to refunded. Its units stay with the guard: they are withdrawn, which the sum of
+// the refunded rows says (see SaleTotals). See app.RefundBook.
+func (s *Store) FinishRefund(ctx context.Context, order app.ID, now app.Millis) (app.Order, error) {
+	var out app.Order
+	err := s.inTx(ctx, "finish the refund of order "+order.String(), func(tx bun.Conn) error {
+		all, err := s.lockOrders(ctx, tx, []app.ID{order})
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 || all[0].State != app.Refunding && all[0].State != app.Refunded {
+			return app.ErrNoRow
+		}
+		out = all[0]
+		if out.State == app.Refunded {
+			return nil
+		}
+		if err := s.turn(ctx, tx, &out, app.Refunded); err != nil {
+			return err
+		}
+		err = execMatching(ctx, tx, 1, "close its refund",
+			"UPDATE refunds SET state = ?, done_at = ?, next_at = NULL, note = '' WHERE order_id = ?", app.RefundDone, now, order)
+		if err != nil {
+			return err
+		}
+		return s.post(ctx, tx, &out, now)
+	})
+	return out, err
+}
+
+// Refunds pages through refunds, newest orders first.
+func (s *Store) Refunds(ctx context.Context, q app.RefundsQuery) (page []app.Refund, more bool, err error) {
+	var rows []refundRow
+	sel := s.db.NewSelect().Model(&rows).Order("order_id DESC").Limit(int64(q.Limit) + 1)
+	if q.State != "" {
+		sel = sel.Where("state = ?", q.State)
+	}
+	if q.Before != 0 {
+		sel = sel.Where("order_id < ?", q.Before)
+	}
+	if err := sel.Scan(ctx); err != nil {
+		return nil, false, wrap("read refunds", err)
+	}
+	page = make([]app.Refund, len(rows))
+	for i := range rows {
+		page[i] = rows[i].refund()
+	}
+	page, more = cut(page, q.Limit)
+	return page, more, nil
+}
+
+// RefundBacklog counts what waits.
+func (s *Store) RefundBacklog(ctx context.Context) (app.RefundBacklog, error) {
+	var b app.RefundBacklog
+	for state, n := range map[app.RefundState]*int64{app.RefundAsked: &b.Asked, app.RefundOpen: &b.Open, app.RefundStuck: &b.Stuck} {
+		oldest := app.Millis(0)
+		err := s.db.NewRaw("SELECT COUNT(*), COALESCE(MIN(decided_at), 0) FROM refunds WHERE state = ?", state).Scan(ctx, n, &oldest)
+		if err != nil {
+			return b, wrap(fmt.Sprintf("count refunds that are %s", state), err)
+		}
+		if state == app.RefundOpen {
+			b.Oldest = oldest
+		}
+	}
+	return b, nil
+}
