@@ -159,6 +159,9 @@ type Ledger interface {
 	// Sell moves units from held to sold, all in the fewest calls; a second sale of the same (order, hold) does
 	// nothing. The result tells which ones did something.
 	Sell(ctx context.Context, sold []SoldHold) ([]bool, error)
+	// Withdraw takes the units of refunded orders out of the sale for good, all in the fewest calls; they still count to
+	// the limit. A second withdrawal of the same (order, hold) does nothing. The result tells which ones did something.
+	Withdraw(ctx context.Context, sold []SoldHold) ([]bool, error)
 	// Hold takes units for an existing order (see HoldRequest). Taking the same (order, hold) twice changes nothing.
 	Hold(ctx context.Context, h HoldRequest) (Verdict, error)
 	// Waiting lists the reservations of the user that are not settled yet, over all partitions.

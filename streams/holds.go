@@ -37,6 +37,18 @@ func (l *Ledger) Sell(ctx context.Context, sold []app.SoldHold) ([]bool, error) 
 	return done, nil
 }
 
+// Withdraw takes the units of refunded orders out of the sale for good. It answers which of them did something: a second
+// withdrawal of the same (order, hold) does nothing, nor does one for a sale that is not in Redis.
+func (l *Ledger) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
+	done, err := l.onHolds(ctx, withdrawScript, len(sold), nil, func(i int) (app.SaleRef, []any) {
+		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("withdraw units of %d orders: %w", len(sold), err)
+	}
+	return done, nil
+}
+
 // onHolds runs a script that changes n holds, one call per sale, all in one pipeline. head is what the script wants after
 // the epoch, each what it wants per hold. The answer tells for which of them the script answered 1.
 func (l *Ledger) onHolds(ctx context.Context, s *script, n int, head []any, each func(i int) (app.SaleRef, []any)) ([]bool, error) {

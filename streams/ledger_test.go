@@ -80,6 +80,37 @@ func TestSellOnce(t *testing.T) {
 	})
 }
 
+// I3: refunded units are withdrawn once per (order, hold), sold or not marked as sold yet; the limit stays used up.
+func TestWithdrawOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10), f.gate(f.ledger)
+		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
+		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved).Order
+		_, err := f.ledger.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: one, Hold: 1}})
+		f.must(err)
+		gone := app.SaleRef{ID: newID(), Partition: 0}
+		for round, want := range [][]bool{{false, true, false, false, true}, {false, false, false, false, false}} {
+			got, err := f.ledger.Withdraw(f.ctx, []app.SoldHold{
+				{Sale: s.Ref(), Order: one, Hold: 2}, // another hold
+				{Sale: s.Ref(), Order: one, Hold: 1}, // this one
+				{Sale: gone, Order: one, Hold: 1},    // a sale that is not there
+				{Sale: s.Ref(), Order: one, Hold: 1}, // again
+				{Sale: s.Ref(), Order: two, Hold: 1}, // paid, but whoever sold it did not live to say so
+			})
+			f.must(err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("round %d: %s", round, diff)
+			}
+		}
+		a := f.audit(s)
+		if a.Stock != 7 || a.Held != 0 || a.Sold != 0 || a.Withdrawn != 3 || a.Burnt != 0 || len(a.Holds) != 0 || a.Units[11] != 2 {
+			t.Fatalf("%+v burnt %d holds %v units %v", a.Counters, a.Burnt, a.Holds, a.Units)
+		}
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), app.VerdictLimit)
+	})
+}
+
 // Returning from many goroutines at once gives each unit back once.
 func TestReturnConcurrently(t *testing.T) {
 	t.Parallel()

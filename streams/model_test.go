@@ -11,7 +11,7 @@ import (
 
 // model is what a sale should be, kept by the simplest means.
 type model struct {
-	stock, held, sold, burnt, tickets int64
+	stock, held, sold, burnt, withdrawn, tickets int64
 
 	units    map[app.ID]int64
 	keys     map[string]modelBuy // user and key → what was accepted
@@ -96,6 +96,22 @@ func (m *model) sell(s app.SoldHold) bool {
 	return true
 }
 
+// withdraw is the rule of withdraw.lua.
+func (m *model) withdraw(s app.SoldHold) bool {
+	h, ok := m.holds[s.Order]
+	if !ok || h.Hold != s.Hold {
+		return false
+	}
+	delete(m.holds, s.Order)
+	if h.Sold {
+		m.sold -= int64(h.Qty)
+	} else {
+		m.held -= int64(h.Qty)
+	}
+	m.withdrawn += int64(h.Qty)
+	return true
+}
+
 // takeAgain is the rule of hold.lua.
 func (m *model) takeAgain(h app.OpenHold) app.Verdict {
 	standing, open := m.holds[h.Order]
@@ -169,6 +185,17 @@ func TestModel(t *testing.T) {
 					rt.Fatalf("sell %+v: %v, want %v once, %v", sold, got, want, err)
 				}
 			},
+			"withdraw": func(rt *rapid.T) {
+				if len(m.everHeld) == 0 {
+					rt.Skip("nothing was ever reserved")
+				}
+				h := someHold(rt)
+				sold := app.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
+				got, err := f.ledger.Withdraw(f.ctx, []app.SoldHold{sold, sold})
+				if want := m.withdraw(sold); err != nil || got[0] != want || got[1] {
+					rt.Fatalf("withdraw %+v: %v, want %v once, %v", sold, got, want, err)
+				}
+			},
 			"hold": func(rt *rapid.T) {
 				if len(m.everHeld) == 0 {
 					rt.Skip("nothing was ever reserved")
@@ -185,9 +212,10 @@ func TestModel(t *testing.T) {
 }
 
 func (m *model) compare(rt *rapid.T, a app.SaleAudit) {
-	if a.Stock != m.stock || a.Held != m.held || a.Sold != m.sold || a.Burnt != m.burnt || a.Withdrawn != m.burnt || a.Tickets != m.tickets {
-		rt.Fatalf("%+v burnt %d, the model has stock %d held %d sold %d burnt %d tickets %d",
-			a.Counters, a.Burnt, m.stock, m.held, m.sold, m.burnt, m.tickets)
+	if a.Stock != m.stock || a.Held != m.held || a.Sold != m.sold || a.Burnt != m.burnt ||
+		a.Withdrawn != m.burnt+m.withdrawn || a.Tickets != m.tickets {
+		rt.Fatalf("%+v burnt %d, the model has stock %d held %d sold %d burnt %d withdrawn %d tickets %d",
+			a.Counters, a.Burnt, m.stock, m.held, m.sold, m.burnt, m.withdrawn, m.tickets)
 	}
 	if len(a.Holds) != len(m.holds) {
 		rt.Fatalf("%d holds, the model has %d", len(a.Holds), len(m.holds))

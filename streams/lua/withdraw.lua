@@ -1,0 +1,49 @@
+-- withdraw: units of orders that are refunded leave the sale for good, exactly once per (order, hold) (I3). They are
+-- not sold again, and they keep counting to their buyer's limit.
+--
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash)
+-- ARGV  1 epoch
+--       then two per order: order id, hold number
+--
+-- Returns {code, then one per order: 1 withdrawn now, 0 nothing is held or sold under that hold number}
+--   code  0 done, 12 sale absent (nothing to withdraw), 13 rebuilding, 14 epoch differs, 16 partition absent,
+--         17 a key has a wrong type
+--
+-- The stock stays as it is, so it makes no difference which side hears of it first (I2).
+
+-- 1. Look before writing.
+for i = 1, 4 do
+  local t = redis.call('TYPE', KEYS[i]).ok
+  if t ~= 'none' and t ~= 'hash' then return {17} end
+end
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
+if not meta[2] then return {16} end
+if meta[2] ~= 'open' then return {13} end
+if meta[1] ~= ARGV[1] then return {14} end
+local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'withdrawn')
+if not sale[1] then return {12} end
+local held, sold, withdrawn = tonumber(sale[1]), tonumber(sale[2]), tonumber(sale[3])
+
+-- 2. Each order: the hold must be the one that is open. Whoever paid and died before sell has left it held.
+local reply, moved = {0}, 0
+for i = 2, #ARGV, 2 do
+  local open = redis.call('HGET', KEYS[4], ARGV[i])
+  local hold, qty, mark
+  if open then hold, qty, mark = string.match(open, '^(%d+):%d+:(%d+)(.*)$') end
+  if hold ~= nil and hold == ARGV[i + 1] then
+    qty = tonumber(qty)
+    redis.call('HDEL', KEYS[4], ARGV[i])
+    if mark == ':sold' then sold = sold - qty else held = held - qty end
+    withdrawn, moved = withdrawn + qty, moved + 1
+    reply[#reply + 1] = 1
+  else
+    reply[#reply + 1] = 0
+  end
+end
+
+-- 3. The numbers.
+if moved > 0 then
+  redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold),
+    'withdrawn', string.format('%d', withdrawn))
+end
+return reply
