@@ -49,7 +49,7 @@ shell_syntax() {
 controls_told() {
   local missing file
   for file in deploy/controls/*.patch; do
-    git apply --check --recount "$file" || { echo "$file does not apply" && return 1; }
+    git apply --check --recount -C1 "$file" || { echo "$file does not apply" && return 1; }
   done
   missing=$(deploy/scripts/controls.sh --table | grep -vxFf deploy/SAFETY.md || true)
   [[ -z $missing ]] || { printf 'not in deploy/SAFETY.md, run deploy/scripts/controls.sh --write: %s\n' "$missing" && return 1; }
