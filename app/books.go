@@ -41,7 +41,7 @@ type OrderBook interface {
 	// expired and gives their units back to the sales' guard, in one transaction. It answers all the rows
 	// that exist, as they are afterwards.
 	Expire(ctx context.Context, orders []ID, now Millis) ([]Order, error)
-	// Cancel flips a pending order of the user to cancelled and gives its units back to the guard. It
+	// Cancel flips a pending order of the user, no trade opened, to cancelled and gives its units back to the guard. It
 	// answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
 	Cancel(ctx context.Context, order, user ID, now Millis) (Order, error)
 	// ClaimHold raises the hold number of an order that is in the state given, so that a new hold can be

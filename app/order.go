@@ -132,6 +132,14 @@ func (o *Order) reviving() bool {
 // Ref names the sale of the order for the ledger.
 func (o *Order) Ref() SaleRef { return SaleRef{ID: o.Sale, Partition: o.Partition} }
 
+// Reasons in the row of an order whose money came after it had ended: what happened, and why.
+const (
+	ReasonPaidLate    = "paid_late"          // it is paid all the same: units were free
+	ReasonLateSoldOut = "paid_late_sold_out" // given back: no unit is free any more
+	ReasonLateLimit   = "paid_late_limit"    // given back: its buyer has reached the limit meanwhile
+	ReasonLateOver    = "paid_late_over"     // given back: the sale ended long ago
+)
+
 // Reasons of a refused order.
 const (
 	ReasonGuard  = "stock_guard"   // the database had fewer units than Redis: the unit is burnt (I2)

@@ -45,7 +45,7 @@ func (s *Store) expire(ctx context.Context, tx bun.Conn, ids []app.ID, now app.M
 	return all, s.end(ctx, tx, due, app.Expired, now)
 }
 
-// Cancel flips a pending order of its buyer. See app.OrderBook.
+// Cancel flips a pending order of its buyer, if no trade was opened for it. See app.OrderBook.
 func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "cancel order "+order.String(), func(tx bun.Conn) error {
@@ -56,7 +56,7 @@ func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) 
 		if len(all) == 0 || all[0].User != user {
 			return app.ErrNoRow
 		}
-		if all[0].State == app.Pending {
+		if all[0].State == app.Pending && all[0].TradeOpened == 0 {
 			if err := s.end(ctx, tx, []*app.Order{&all[0]}, app.Cancelled, now); err != nil {
 				return err
 			}

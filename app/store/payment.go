@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+var _ app.PaymentBook = (*Store)(nil)
+
+// paymentRow is app.Received as the table has it.
+type paymentRow struct {
+	bun.BaseModel `bun:"table:payments"`
+
+	TradeNo        string             `bun:"trade_no,pk"`
+	Order          app.ID             `bun:"order_id"`
+	AmountFen      int64              `bun:"amount_fen"`
+	PaidAt         app.Millis         `bun:"paid_at"`
+	SeenAt         app.Millis         `bun:"seen_at"`
+	Outcome        app.PaymentOutcome `bun:"outcome"`
+	UnsettledSince *app.Millis        `bun:"unsettled_since"`
+}
+
+func (r *paymentRow) received() app.Received {
+	return app.Received{
+		TradeNo: r.TradeNo, Order: r.Order, AmountFen: r.AmountFen, PaidAt: r.PaidAt, SeenAt: r.SeenAt, Outcome: r.Outcome,
+	}
+}
+
+// Receive enters a paid trade and makes its order paid. The order's row is locked first, so that whoever hears of the
+// same trade at the same time waits and finds what was decided. See app.PaymentBook.
+func (s *Store) Receive(ctx context.Context, t app.Trade, now app.Millis) (app.Order, app.PaymentOutcome, error) {
+	var out app.Order
+	var outcome app.PaymentOutcome
+	err := s.inTx(ctx, "receive the payment of order "+t.Order.String(), func(tx bun.Conn) error {
+		all, err := s.lockOrders(ctx, tx, []app.ID{t.Order})
+		if err != nil {
+			return err
+		}
+		known, err := s.lockPayment(ctx, tx, t.No)
+		if err != nil && !errors.Is(err, app.ErrNoRow) {
+			return err
+		}
+		fresh := err != nil
+		if len(all) > 0 {
+			out = all[0]
+		}
+		outcome = outcomeOf(all, t)
+		if !fresh {
+			var changes bool
+			if outcome, changes = again(known, t, outcome); !changes {
+				return nil
+			}
+		}
+		if !outcome.Odd() {
+			if err := s.credit(ctx, tx, &out, t, now); err != nil {
+				return err
+			}
+		}
+		return s.enter(ctx, tx, fresh, paymentRow{
+			TradeNo: t.No, Order: t.Order, AmountFen: t.AmountFen, PaidAt: paidAt(t, now), SeenAt: now, Outcome: outcome,
+		})
+	})
+	return out, outcome, err
+}
+
+// outcomeOf says what a trade that was not received before means to the order, if there is one.
+func outcomeOf(found []app.Order, t app.Trade) app.PaymentOutcome {
+	switch {
+	case len(found) == 0:
+		return app.PaymentForeign
+	case found[0].AmountFen != t.AmountFen:
+		return app.PaymentAmount
+	}
+	switch found[0].State {
+	case app.Pending:
+		return app.PaymentTaken
+	case app.Expired, app.Cancelled:
+		if found[0].TradeNo != "" && found[0].TradeNo != t.No {
+			return app.PaymentSecond
+		}
+		return app.PaymentLate
+	case app.Refused:
+		return app.PaymentNever
+	default:
+		return app.PaymentSecond
+	}
+}
+
+// again says what a trade means that was received before: what it meant then, unless what it says now does not fit.
+// Only one that was odd, and is not as odd any more, changes anything.
+func again(known paymentRow, t app.Trade, outcome app.PaymentOutcome) (now app.PaymentOutcome, changes bool) {
+	switch {
+	case known.Order != t.Order:
+		return app.PaymentSecond, false
+	case known.Outcome.Odd():
+		return outcome, outcome != known.Outcome
+	case known.AmountFen != t.AmountFen:
+		return app.PaymentAmount, false
+	default:
+		return known.Outcome, false
+	}
+}
+
+// credit notes the money in the order's row: a pending one is paid by it, one that has ended stays what it is.
+func (s *Store) credit(ctx context.Context, tx bun.Conn, o *app.Order, t app.Trade, now app.Millis) error {
+	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
+	if o.State != app.Pending {
+		return execMatching(ctx, tx, 1, "note late money",
+			"UPDATE orders SET trade_no = ?, paid_at = ? WHERE id = ? AND state = ?", o.TradeNo, o.PaidAt, o.ID, o.State)
+	}
+	err := execMatching(ctx, tx, 1, "flip the locked order",
+		"UPDATE orders SET state = ?, trade_no = ?, paid_at = ?, rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?",
+		app.Paid, o.TradeNo, o.PaidAt, wallClock(), o.ID, app.Pending)
+	if err != nil {
+		return err
+	}
+	o.State, o.Rev = app.Paid, o.Rev+1
+	if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
+		return err
+	}
+	return s.post(ctx, tx, o, now)
+}
+
+// enter writes the row of a trade; one that was odd before is replaced.
+func (s *Store) enter(ctx context.Context, tx bun.Conn, fresh bool, row paymentRow) error {
+	if row.Outcome == app.PaymentLate {
+		row.UnsettledSince = &row.SeenAt
+	}
+	if fresh {
+		_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
+		return err
+	}
+	_, err := tx.NewUpdate().Model(&row).WherePK().Exec(ctx)
+	return err
+}
+
+// lockPayment reads the row of a trade and keeps it from changing. ErrNoRow: the trade is new.
+func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (paymentRow, error) {
+	var row paymentRow
+	q := tx.NewSelect().Model(&row).Where("trade_no = ?", tradeNo)
+	if s.d.forUpdate != "" {
+		q = q.For("UPDATE")
+	}
+	return row, wrap("read the payment", q.Scan(ctx))
+}
+
+// paidAt is when the gateway says that it took the money, or now if it does not say.
+func paidAt(t app.Trade, now app.Millis) app.Millis {
+	if t.PaidAt != 0 {
+		return t.PaidAt
+	}
+	return now
+}

@@ -1,0 +1,249 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+const margin = 10 * time.Second
+
+// opened is a pending order whose payment was opened.
+func (h *shop) opened(sale app.ID, qty int) app.Order {
+	h.t.Helper()
+	o := h.order(sale, qty)
+	h.insert(o)
+	got, err := h.OpenTrade(h.ctx, o.ID, o.User, opens+2, margin)
+	h.must(err)
+	return got
+}
+
+// tradeOf is the gateway's word that the order was paid.
+func tradeOf(o app.Order) app.Trade {
+	return app.Trade{Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen, PaidAt: opens + 9}
+}
+
+func (h *shop) wantReceived(t app.Trade, outcome app.PaymentOutcome, state app.OrderState) app.Order {
+	h.t.Helper()
+	o, got, err := h.Receive(h.ctx, t, opens+10)
+	h.must(err)
+	if got != outcome || o.State != state {
+		h.t.Errorf("trade %+v: %s, order %s; want %s, %s", t, got, o.State, outcome, state)
+	}
+	if state != "" {
+		if diff := cmp.Diff(o, h.read(t.Order)); diff != "" {
+			h.t.Errorf("(-answer +row):\n%s", diff)
+		}
+	}
+	return o
+}
+
+// P8: the trade is noted before anybody contacts the gateway, once, for its buyer alone, and only while there is time.
+func TestOpenTrade(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.order(h.sales[0], 1)
+		h.insert(o)
+		if _, err := h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("another user's: %v", err)
+		}
+		if got, err := h.OpenTrade(h.ctx, o.ID, o.User, payBy.Add(-margin), margin); err != nil || got.TradeOpened != 0 {
+			t.Errorf("opened when the time was over: %+v, %v", got, err)
+		}
+		for _, now := range []app.Millis{opens + 5, opens + 6} {
+			got, err := h.OpenTrade(h.ctx, o.ID, o.User, now, margin)
+			h.must(err)
+			if got.TradeOpened != opens+5 || got.Rev != 1 {
+				t.Errorf("opened at %d, rev %d", got.TradeOpened, got.Rev)
+			}
+		}
+		if got, err := h.Expire(h.ctx, []app.ID{o.ID}, payBy); err != nil || got[0].State != app.Pending {
+			t.Errorf("expired behind the gateway's back: %+v, %v", got, err)
+		}
+		if got, err := h.Cancel(h.ctx, o.ID, o.User, payBy); err != nil || got.State != app.Pending {
+			t.Errorf("cancelled behind the gateway's back: %+v, %v", got, err)
+		}
+	})
+}
+
+// I5: an order whose trade is over ends once, whatever it ended as; a paid one does not.
+func TestEndTraded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		over, paid := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
+		h.wantReceived(tradeOf(paid), app.PaymentTaken, app.Paid)
+		for range 2 {
+			got, err := h.EndTraded(h.ctx, over.ID, app.Expired, payBy)
+			h.must(err)
+			if got.State != app.Expired || got.CancelledAt != payBy || got.Rev != 2 {
+				t.Errorf("%+v", got)
+			}
+		}
+		if got, err := h.EndTraded(h.ctx, paid.ID, app.Cancelled, payBy); err != nil || got.State != app.Paid {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if _, err := h.EndTraded(h.ctx, 4242, app.Expired, payBy); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("no such order: %v", err)
+		}
+		h.wantTaken(h.sales[0], 1)
+	})
+}
+
+// P8: a payment counts once, however often and by how many it is heard of.
+func TestReceiveOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.opened(h.sales[0], 2)
+		var g errgroup.Group
+		for range 4 {
+			g.Go(func() error { _, _, err := h.Receive(h.ctx, tradeOf(o), opens+10); return err })
+		}
+		h.must(g.Wait())
+		got := h.wantReceived(tradeOf(o), app.PaymentTaken, app.Paid)
+		if got.Rev != 2 || got.PaidAt != opens+9 || got.TradeNo != tradeOf(o).No {
+			t.Errorf("%+v", got)
+		}
+		h.wantTaken(h.sales[0], 2)
+		if due, err := h.ClaimTrades(h.ctx, payBy*2, payBy*3, 10); err != nil || len(due) != 0 {
+			t.Errorf("a paid trade is asked about: %v, %v", due, err)
+		}
+	})
+}
+
+// P8: money that does not fit is kept and changes nothing; the right word about the same trade sets it right, and the
+// wrong word after the right one does not.
+func TestReceiveWhatDoesNotFit(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o, other := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
+		right := tradeOf(o)
+		wrong := right
+		wrong.AmountFen--
+		h.wantReceived(wrong, app.PaymentAmount, app.Pending)
+		h.wantReceived(wrong, app.PaymentAmount, app.Pending)
+		h.wantReceived(right, app.PaymentTaken, app.Paid)
+		h.wantReceived(wrong, app.PaymentAmount, app.Paid)
+		h.wantReceived(right, app.PaymentTaken, app.Paid)
+
+		second := right
+		second.No = "another"
+		h.wantReceived(second, app.PaymentSecond, app.Paid)
+		stolen := tradeOf(other)
+		stolen.No = right.No
+		h.wantReceived(stolen, app.PaymentSecond, app.Pending)
+		foreign := right
+		foreign.Order, foreign.No = 4242, "foreign"
+		h.wantReceived(foreign, app.PaymentForeign, "")
+		refused := h.order(h.sales[0], 1)
+		refused.State, refused.Reason = app.Refused, app.ReasonDead
+		h.insert(refused)
+		h.wantReceived(tradeOf(refused), app.PaymentNever, app.Refused)
+		h.wantTaken(h.sales[0], 3)
+	})
+}
+
+// P8, I3: late money revives an order only under the hold number claimed for it, at the epoch that was read before, and
+// only while the guard has units; what is undecided is listed until it is decided.
+func TestReviveLate(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 3)
+		o := h.opened(h.sales[0], 2)
+		_, err := h.EndTraded(h.ctx, o.ID, app.Expired, payBy)
+		h.must(err)
+		unclaimed := h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
+		h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
+		if unclaimed.TradeNo == "" || unclaimed.PaidAt == 0 || unclaimed.Rev != 2 {
+			t.Errorf("%+v", unclaimed)
+		}
+		claimed, err := h.ClaimHold(h.ctx, o.ID, app.Expired)
+		h.must(err)
+		for name, c := range map[string]struct {
+			order app.Order
+			epoch int64
+			want  error
+		}{"no claim": {unclaimed, 1, app.ErrNoRow}, "older epoch": {claimed, 0, app.ErrStaleEpoch}} {
+			if _, err := h.ReviveLate(h.ctx, c.order, c.epoch, payBy+9); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		blocker := h.order(h.sales[0], 2)
+		h.insert(blocker)
+		if _, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9); !errors.Is(err, app.ErrData) {
+			t.Errorf("revived without a unit: %v", err)
+		}
+		if list, err := h.Unsettled(h.ctx, payBy, 10); err != nil || len(list) != 1 || list[0].Order != o.ID {
+			t.Errorf("unsettled %+v, %v", list, err)
+		}
+		h.wantTaken(h.sales[0], 2)
+		_, err = h.Cancel(h.ctx, blocker.ID, blocker.User, opens)
+		h.must(err)
+		got, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9)
+		h.must(err)
+		if diff := cmp.Diff(got, h.read(o.ID)); diff != "" {
+			t.Errorf("(-answer +row):\n%s", diff)
+		}
+		if got.State != app.Paid || got.Reason != app.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 || got.Hold != 2 {
+			t.Errorf("%+v", got)
+		}
+		if _, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("revived twice: %v", err)
+		}
+		h.wantReceived(tradeOf(o), app.PaymentRevived, app.Paid)
+		if list, err := h.Unsettled(h.ctx, payBy, 10); err != nil || len(list) != 0 {
+			t.Errorf("unsettled %+v, %v", list, err)
+		}
+		h.wantTaken(h.sales[0], 2)
+	})
+}
+
+// P8: late money that is given back is settled once, and stays what was decided first.
+func TestDecidedOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 3)
+		o := h.opened(h.sales[0], 2)
+		_, err := h.EndTraded(h.ctx, o.ID, app.Cancelled, payBy)
+		h.must(err)
+		h.wantReceived(tradeOf(o), app.PaymentLate, app.Cancelled)
+		for _, outcome := range []app.PaymentOutcome{app.PaymentRefunded, app.PaymentRevived} {
+			h.must(h.Decided(h.ctx, o.ID, outcome))
+		}
+		h.wantReceived(tradeOf(o), app.PaymentRefunded, app.Cancelled)
+		if list, err := h.Unsettled(h.ctx, payBy, 10); err != nil || len(list) != 0 {
+			t.Errorf("unsettled %+v, %v", list, err)
+		}
+	})
+}
+
+// Trades are asked about by one node at a time, again when their turn comes, and never again when it is over.
+func TestClaimTrades(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		one, two := h.opened(h.sales[0], 1), h.opened(h.sales[0], 1)
+		claim := func(now app.Millis, want int) []app.OpenedTrade {
+			t.Helper()
+			due, err := h.ClaimTrades(h.ctx, now, now+100, 10)
+			h.must(err)
+			if len(due) != want {
+				t.Fatalf("at %d %d are due, want %d", now, len(due), want)
+			}
+			return due
+		}
+		claim(opens+2, 0)
+		if due := claim(opens+60_000, 2); due[0].ExpiresAt != payBy.Add(-margin) || due[0].OpenedAt != opens+2 {
+			t.Errorf("%+v", due[0])
+		}
+		claim(opens+60_000, 0)
+		claim(opens+60_100, 2)
+		h.must(h.CheckTrades(h.ctx, map[app.ID]app.Millis{one.ID: 0, two.ID: opens + 70_000}))
+		claim(opens+69_999, 0)
+		if due := claim(opens+80_000, 1); due[0].Order != two.ID {
+			t.Errorf("%+v", due[0])
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// tradeRow is app.OpenedTrade as the table has it.
+type tradeRow struct {
+	bun.BaseModel `bun:"table:trades"`
+
+	Order     app.ID      `bun:"order_id,pk"`
+	OpenedAt  app.Millis  `bun:"opened_at"`
+	ExpiresAt app.Millis  `bun:"expires_at"`
+	CheckAt   *app.Millis `bun:"check_at"`
+}
+
+// firstCheck is how long after its opening a trade is first asked about: people need some seconds to pay.
+const firstCheck = 5 * time.Second
+
+// OpenTrade notes that the gateway is about to be contacted. See app.PaymentBook.
+func (s *Store) OpenTrade(ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration) (app.Order, error) {
+	var out app.Order
+	err := s.inTx(ctx, "open the trade of order "+order.String(), func(tx bun.Conn) error {
+		all, err := s.lockOrders(ctx, tx, []app.ID{order})
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 || all[0].User != user {
+			return app.ErrNoRow
+		}
+		out = all[0]
+		expires := out.PayBy.Add(-margin)
+		if out.State != app.Pending || out.TradeOpened != 0 || expires <= now {
+			return nil
+		}
+		out.TradeOpened = now
+		err = execMatching(ctx, tx, 1, "note the trade",
+			"UPDATE orders SET trade_opened = ? WHERE id = ? AND state = ? AND trade_opened = 0", now, order, app.Pending)
+		if err != nil {
+			return err
+		}
+		check := now.Add(firstCheck)
+		row := tradeRow{Order: order, OpenedAt: now, ExpiresAt: expires, CheckAt: &check}
+		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
+		return err
+	})
+	return out, err
+}
+
+// EndTraded flips a pending order whose trade is over. See app.PaymentBook.
+func (s *Store) EndTraded(ctx context.Context, order app.ID, to app.OrderState, now app.Millis) (app.Order, error) {
+	var out app.Order
+	err := s.inTx(ctx, "end order "+order.String()+" with its trade", func(tx bun.Conn) error {
+		all, err := s.lockOrders(ctx, tx, []app.ID{order})
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			return app.ErrNoRow
+		}
+		if all[0].State == app.Pending {
+			err = s.end(ctx, tx, []*app.Order{&all[0]}, to, now)
+		}
+		out = all[0]
+		return err
+	})
+	return out, err
+}
+
+// ClaimTrades answers trades that are due and puts their next turn off, so that nobody else asks meanwhile. See
+// app.PaymentBook.
+func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit int) ([]app.OpenedTrade, error) {
+	var due []tradeRow
+	err := s.inTx(ctx, "claim trades", func(tx bun.Conn) error {
+		due = due[:0]
+		q := tx.NewSelect().Model(&due).Where("check_at <= ?", now).Order("check_at").Limit(int64(min(limit, idsAtOnce)))
+		if s.d.forUpdate != "" {
+			q = q.For("UPDATE")
+		}
+		if err := q.Scan(ctx); err != nil || len(due) == 0 {
+			return err
+		}
+		ids := make([]app.ID, len(due))
+		for i := range due {
+			ids[i] = due[i].Order
+		}
+		slices.Sort(ids)
+		return execMatching(ctx, tx, len(ids), "put them off",
+			"UPDATE trades SET check_at = ? WHERE order_id IN (?)", until, bun.List(ids))
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]app.OpenedTrade, len(due))
+	for i, r := range due {
+		out[i] = app.OpenedTrade{Order: r.Order, OpenedAt: r.OpenedAt, ExpiresAt: r.ExpiresAt}
+	}
+	return out, nil
+}
+
+// CheckTrades sets when trades are asked about next. See app.PaymentBook.
+func (s *Store) CheckTrades(ctx context.Context, next map[app.ID]app.Millis) error {
+	if len(next) == 0 {
+		return nil
+	}
+	return s.inTx(ctx, "plan the next look at trades", func(tx bun.Conn) error {
+		for _, order := range slices.Sorted(maps.Keys(next)) {
+			var at *app.Millis
+			if when := next[order]; when != 0 {
+				at = &when
+			}
+			if _, err := exec(ctx, tx, "UPDATE trades SET check_at = ? WHERE order_id = ?", at, order); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
