@@ -1,0 +1,13 @@
+// Package payment is Alipay behind app.Gateway: page, wap, app and QR payment, query, close, refund, and notifications,
+// signed with RSA2, in public-key or certificate mode.
+//
+//	Pay      page, wap, app: only signs (pay.go); QR: asks (precreate)
+//	Query, Close                                              trade.go
+//	Refund, Refunded                                          refund.go
+//	Notified verifies what the gateway sends to the shop      notify.go
+//	call: one signed question, one verified answer            call.go, answer.go
+//	Breaker: an absent gateway is not asked by everybody      breaker.go
+//
+// What the gateway does not say with its signature is unknown, never a no: such errors wrap app.ErrMoment. Yuan exist in
+// this package only, as text; Asia/Shanghai too.
+package payment

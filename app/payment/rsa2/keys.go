@@ -1,0 +1,111 @@
+package rsa2
+
+import (
+	"crypto/md5" // the gateway names certificates by it; nothing is protected by it
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// MinBits is the shortest key that RSA2 allows.
+const MinBits = 2048
+
+// ParsePrivateKey reads an RSA private key: PKCS #8 or PKCS #1, as PEM or as the bare base64 that Alipay's key tool
+// writes.
+func ParsePrivateKey(text string) (*rsa.PrivateKey, error) {
+	der, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
+		return key, longEnough(key.N.BitLen())
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, errors.New("it is no private key in PKCS #8 or PKCS #1")
+	}
+	key, ok := parsed.(*rsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("it is a %T, and RSA2 needs an RSA key", parsed)
+	}
+	return key, longEnough(key.N.BitLen())
+}
+
+// ParsePublicKey reads an RSA public key (PKIX), as PEM or as bare base64.
+func ParsePublicKey(text string) (*rsa.PublicKey, error) {
+	der, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := x509.ParsePKIXPublicKey(der)
+	if err != nil {
+		return nil, errors.New("it is no public key")
+	}
+	key, ok := parsed.(*rsa.PublicKey)
+	if !ok {
+		return nil, fmt.Errorf("it is a %T, and RSA2 needs an RSA key", parsed)
+	}
+	return key, longEnough(key.N.BitLen())
+}
+
+// ParseCertificate reads the first certificate of a PEM text.
+func ParseCertificate(text string) (*x509.Certificate, error) {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil || block.Type != "CERTIFICATE" {
+		return nil, errors.New("it holds no certificate in PEM")
+	}
+	return x509.ParseCertificate(block.Bytes)
+}
+
+// SerialNumber is the gateway's name for a certificate: MD5 of issuer and serial number, in hexadecimal.
+func SerialNumber(cert *x509.Certificate) string {
+	sum := md5.Sum([]byte(cert.Issuer.String() + cert.SerialNumber.String()))
+	return hex.EncodeToString(sum[:])
+}
+
+// RootSerialNumber names a bundle of root certificates: the names of those signed with RSA, joined by _. Alipay's own
+// bundle also holds certificates with algorithms of other kinds (SM2), which do not count.
+func RootSerialNumber(bundle string) (string, error) {
+	var names []string
+	for rest := []byte(bundle); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			continue
+		}
+		if a := cert.SignatureAlgorithm; a == x509.SHA256WithRSA || a == x509.SHA1WithRSA {
+			names = append(names, SerialNumber(cert))
+		}
+	}
+	if len(names) == 0 {
+		return "", errors.New("it holds no root certificate that is signed with RSA")
+	}
+	return strings.Join(names, "_"), nil
+}
+
+// decode unwraps PEM or bare base64, which may be broken into lines.
+func decode(text string) ([]byte, error) {
+	if block, _ := pem.Decode([]byte(text)); block != nil {
+		return block.Bytes, nil
+	}
+	der, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
+	if err != nil || len(der) == 0 {
+		return nil, errors.New("it is neither PEM nor base64")
+	}
+	return der, nil
+}
+
+func longEnough(bits int) error {
+	if bits < MinBits {
+		return fmt.Errorf("it has %d bits, RSA2 needs at least %d", bits, MinBits)
+	}
+	return nil
+}

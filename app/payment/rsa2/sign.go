@@ -1,0 +1,89 @@
+package rsa2
+
+import (
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// ErrSignature means that a signature is missing, unreadable or another text's.
+var ErrSignature = errors.New("the signature is wrong")
+
+// Fields that carry a signature and are no part of what is signed.
+const (
+	Sign     = "sign"
+	SignType = "sign_type"
+	CertSN   = "alipay_cert_sn"
+)
+
+// Canonical is the text that is signed: name=value pairs, not escaped, in the order of the pairs, joined by &. The
+// fields in without are left out.
+func Canonical(values url.Values, without ...string) string {
+	var pairs []string
+	for name, list := range values {
+		if slices.Contains(without, name) {
+			continue
+		}
+		for _, value := range list {
+			pairs = append(pairs, name+"="+value)
+		}
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, "&")
+}
+
+// SignText signs a text and answers the signature in base64.
+func SignText(key *rsa.PrivateKey, text string) (string, error) {
+	hash := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, hash[:])
+	if err != nil {
+		return "", err
+	}
+	return base64.StdEncoding.EncodeToString(signature), nil
+}
+
+// VerifyText tells whether the signature, in base64, is the key's on this text: nil or ErrSignature.
+func VerifyText(key *rsa.PublicKey, text, signature string) error {
+	raw, err := base64.StdEncoding.DecodeString(signature)
+	if err != nil || signature == "" {
+		return ErrSignature
+	}
+	hash := sha256.Sum256([]byte(text))
+	if rsa.VerifyPKCS1v15(key, crypto.SHA256, hash[:], raw) != nil {
+		return ErrSignature
+	}
+	return nil
+}
+
+// SignRequest adds sign to the fields of a request. Everything else is signed, sign_type too.
+func SignRequest(key *rsa.PrivateKey, values url.Values) error {
+	signature, err := SignText(key, Canonical(values, Sign))
+	if err == nil {
+		values.Set(Sign, signature)
+	}
+	return err
+}
+
+// VerifyRequest checks what SignRequest signed.
+func VerifyRequest(key *rsa.PublicKey, values url.Values) error {
+	return VerifyText(key, Canonical(values, Sign), values.Get(Sign))
+}
+
+// SignNotification adds sign to a notification. Unlike in a request, sign_type is not signed.
+func SignNotification(key *rsa.PrivateKey, values url.Values) error {
+	signature, err := SignText(key, Canonical(values, Sign, SignType, CertSN))
+	if err == nil {
+		values.Set(Sign, signature)
+	}
+	return err
+}
+
+// VerifyNotification checks what SignNotification signed.
+func VerifyNotification(key *rsa.PublicKey, values url.Values) error {
+	return VerifyText(key, Canonical(values, Sign, SignType, CertSN), values.Get(Sign))
+}
