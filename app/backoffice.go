@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"stampede/app/crashpoint"
 )
 
 // Posting tells the shop's back office that an order was paid, or that its money was given back. Order and Rev identify
@@ -82,6 +84,7 @@ func (p *Poster) RunOnce(ctx context.Context) error {
 		if err := p.Office.Append(ctx, due); err != nil {
 			return err
 		}
+		crashpoint.At(crashpoint.PostAppended)
 		if err := p.Book.MarkPosted(ctx, due); err != nil {
 			return err
 		}

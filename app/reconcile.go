@@ -108,7 +108,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold
 	if err != nil {
 		return fmt.Errorf("read orders of sale %s: %w", sale.ID, err)
 	}
-	var paid []Order
+	var paid, refunded []Order
 	for _, row := range rows {
 		switch h := held[row.ID]; {
 		case !row.HoldsUnits():
@@ -117,9 +117,12 @@ func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold
 			}
 		case row.State.Sold() && !h.Sold:
 			paid = append(paid, row)
+		case row.State == Refunded:
+			row.Hold = h.Hold
+			refunded = append(refunded, row)
 		}
 	}
-	return sell(ctx, r.Ledger, paid)
+	return errors.Join(sell(ctx, r.Ledger, paid), withdraw(ctx, r.Ledger, refunded))
 }
 
 // returnEnded returns the units of a hold whose order has ended.

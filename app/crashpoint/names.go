@@ -26,6 +26,15 @@ const (
 	CancelInserted  = "cancel.after-insert" // of a reservation that had none
 	CancelReturned  = "cancel.after-return"
 
+	RefundAsked     = "refund.after-ask"    // the wish is entered, the policy has not decided
+	RefundDecided   = "refund.after-decide" // the order is refunding, nobody was told
+	RefundSend      = "refund.before-send"
+	RefundSent      = "refund.after-send"
+	RefundCommitted = "refund.after-commit"
+	RefundWithdrawn = "refund.after-withdraw"
+
+	PostAppended = "post.after-append" // the back office has it, the outbox does not know
+
 	RebuildPaused   = "rebuild.after-pause"
 	RebuildAdvanced = "rebuild.after-advance"
 	RebuildRescue   = "rebuild.in-rescue" // a batch of the old stream has its rows
