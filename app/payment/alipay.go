@@ -4,17 +4,34 @@ import (
 	"crypto/rsa"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"stampede/app"
 	"stampede/app/payment/rsa2"
 )
 
-// Addresses of the gateway itself. Anything else is a simulator.
+// Addresses of the gateway itself.
 const (
 	Production = "https://openapi.alipay.com/gateway.do"
 	Sandbox    = "https://openapi-sandbox.dl.alipaydev.com/gateway.do"
 )
+
+// IsReal tells whether an address is one of Alipay's own, production or sandbox. The host decides.
+func IsReal(gateway string) bool {
+	u, err := url.Parse(gateway)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	for _, theirs := range []string{"alipay.com", "alipaydev.com"} {
+		if host == theirs || strings.HasSuffix(host, "."+theirs) {
+			return true
+		}
+	}
+	return false
+}
 
 // DefaultTimeout bounds one call to the gateway.
 const DefaultTimeout = 5 * time.Second

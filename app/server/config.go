@@ -40,6 +40,21 @@ type Config struct {
 	Partitions int           `env:"PARTITIONS" envDefault:"8" does:"streams in Redis; fixed once a database has them"`
 	Backlog    int64         `env:"BACKLOG" envDefault:"100000" does:"reservations of a partition that may wait for MySQL before buys are busy"`
 
+	// Money: what the shop has agreed with Alipay. Without an app id nothing can be paid. Keys are PEM or bare base64;
+	// either Alipay's public key, or the three certificates.
+	AlipayAppID      string        `env:"ALIPAY_APP_ID" does:"the shop's app at Alipay; none: nothing can be paid"`
+	AlipayPrivateKey Secret        `env:"ALIPAY_PRIVATE_KEY" secret:"true" does:"the shop's private key"`
+	AlipayPublicKey  Secret        `env:"ALIPAY_PUBLIC_KEY" secret:"true" does:"Alipay's public key, in public-key mode"`
+	AlipayAppCert    Secret        `env:"ALIPAY_APP_CERT" secret:"true" does:"the shop's certificate, in certificate mode"`
+	AlipayCert       Secret        `env:"ALIPAY_CERT" secret:"true" does:"Alipay's certificate, in certificate mode"`
+	AlipayRootCert   Secret        `env:"ALIPAY_ROOT_CERT" secret:"true" does:"Alipay's root certificates, in certificate mode"`
+	AlipaySellerID   string        `env:"ALIPAY_SELLER_ID" does:"2088…; when set, notifications for other sellers are refused"`
+	AlipayGateway    string        `env:"ALIPAY_GATEWAY" envDefault:"https://openapi.alipay.com/gateway.do" does:"the gateway's address; the sandbox has its own"`
+	AlipayNotifyURL  string        `env:"ALIPAY_NOTIFY_URL" does:"public address of /api/v1/payments/alipay/notify; none: payments are found by asking, within a minute"`
+	AlipayReturnURL  string        `env:"ALIPAY_RETURN_URL" does:"where buyers come back to, e.g. https://shop.example/"`
+	AlipayTimeout    time.Duration `env:"ALIPAY_TIMEOUT" envDefault:"5s" does:"how long one call to the gateway may take"`
+	AlipaySimulator  bool          `env:"ALIPAY_SIMULATOR" envDefault:"false" does:"the gateway is a simulator: no real money moves"`
+
 	// The process.
 	ReturnWithin time.Duration `env:"RETURN_WITHIN" envDefault:"5s" does:"over what time the sockets of a node that shuts down are told to come back elsewhere"`
 	LogLevel     Level         `env:"LOG_LEVEL" envDefault:"info" does:"debug, info, warn or error"`
@@ -84,6 +99,7 @@ func (c *Config) check() []Problem {
 	p.within("BACKLOG", c.Backlog, 1, 10_000_000)
 	p.lasts("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
 	p.lasts("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
+	c.checkAlipay(&p)
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		p.add("LOG_FORMAT", "is "+quote(c.LogFormat)+": want text or json")
 	}

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"stampede/app/payment"
+)
+
+// keyVariables name the variable of each key that the adapter reads.
+var keyVariables = map[string]string{
+	"PrivateKey": "ALIPAY_PRIVATE_KEY", "PublicKey": "ALIPAY_PUBLIC_KEY",
+	"AppCert": "ALIPAY_APP_CERT", "Cert": "ALIPAY_CERT", "RootCert": "ALIPAY_ROOT_CERT",
+}
+
+// gateway makes the payment gateway of the configuration; nil when nothing can be paid.
+func (c *Config) gateway() (*payment.Alipay, error) {
+	if c.AlipayAppID == "" {
+		return nil, nil
+	}
+	return payment.New(payment.Options{
+		Gateway: c.AlipayGateway, AppID: c.AlipayAppID, SellerID: c.AlipaySellerID,
+		PrivateKey: string(c.AlipayPrivateKey), PublicKey: string(c.AlipayPublicKey),
+		AppCert: string(c.AlipayAppCert), Cert: string(c.AlipayCert), RootCert: string(c.AlipayRootCert),
+		NotifyURL: c.AlipayNotifyURL, ReturnURL: c.AlipayReturnURL, Timeout: c.AlipayTimeout,
+	})
+}
+
+// checkAlipay reads the keys, so that a wrong one ends the start with its variable's name, and keeps real money and
+// simulators apart: an address that is not Alipay's own is used only when it is said to be a simulator.
+func (c *Config) checkAlipay(p *problems) {
+	if c.AlipayAppID == "" {
+		c.checkNoAlipay(p)
+		return
+	}
+	p.check("ALIPAY_GATEWAY", checkURL(c.AlipayGateway, "https://openapi.alipay.com/gateway.do"))
+	p.check("ALIPAY_NOTIFY_URL", checkURL(c.AlipayNotifyURL, "https://shop.example/api/v1/payments/alipay/notify"))
+	p.check("ALIPAY_RETURN_URL", checkURL(c.AlipayReturnURL, "https://shop.example/"))
+	p.lasts("ALIPAY_TIMEOUT", c.AlipayTimeout, 100*time.Millisecond, time.Minute)
+	switch real := payment.IsReal(c.AlipayGateway); {
+	case !real && !c.AlipaySimulator:
+		p.add("ALIPAY_GATEWAY", "is "+quote(c.AlipayGateway)+", which is not Alipay's: if a simulator is meant, say so with STAMPEDE_ALIPAY_SIMULATOR=true")
+	case real && c.AlipaySimulator:
+		p.add("ALIPAY_SIMULATOR", "is true, but STAMPEDE_ALIPAY_GATEWAY is Alipay's own: real money would move")
+	}
+	certificates := c.AlipayAppCert != "" || c.AlipayCert != "" || c.AlipayRootCert != ""
+	switch {
+	case c.AlipayPublicKey != "" && certificates:
+		p.add("ALIPAY_PUBLIC_KEY", "is set together with certificates: set the key, or the three certificates")
+		return
+	case c.AlipayPublicKey == "" && !certificates:
+		p.add("ALIPAY_PUBLIC_KEY", "is not set: set Alipay's public key, or all of STAMPEDE_ALIPAY_APP_CERT, _CERT and _ROOT_CERT")
+		return
+	}
+	_, err := c.gateway()
+	var wrong *payment.KeyError
+	if errors.As(err, &wrong) {
+		p.add(keyVariables[wrong.Option], "cannot be used: "+wrong.Err.Error())
+	}
+}
+
+// checkNoAlipay: settings that mean nothing without an app id point at a forgotten one.
+func (c *Config) checkNoAlipay(p *problems) {
+	set := c.AlipayPrivateKey + c.AlipayPublicKey + c.AlipayAppCert + c.AlipayCert + c.AlipayRootCert
+	if set != "" || c.AlipaySellerID != "" || c.AlipayNotifyURL != "" || c.AlipaySimulator {
+		p.add("ALIPAY_APP_ID", "is not set, but other STAMPEDE_ALIPAY_ variables are: set it too, or none of them")
+	}
+}
+
+// checkURL accepts an absolute web address, or none.
+func checkURL(address, like string) string {
+	if address == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ContainsAny(address, " \t") {
+		return "is " + quote(address) + ": want a whole address like " + like
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// alipayKeys are a private key and a public one, as variables hold them.
+func alipayKeys(t *testing.T) (private, public string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)), base64.StdEncoding.EncodeToString(der)
+}
+
+// Switching from the simulator to the real gateway is configuration only.
+func TestAlipay(t *testing.T) {
+	t.Parallel()
+	private, public := alipayKeys(t)
+	path := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, []byte(private+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys := []string{"STAMPEDE_ALIPAY_APP_ID=2021000000000001", "STAMPEDE_ALIPAY_PRIVATE_KEY_FILE=" + path, "STAMPEDE_ALIPAY_PUBLIC_KEY=" + public}
+	for name, more := range map[string][]string{
+		"production": nil,
+		"sandbox":    {"STAMPEDE_ALIPAY_GATEWAY=https://openapi-sandbox.dl.alipaydev.com/gateway.do"},
+		"simulator":  {"STAMPEDE_ALIPAY_GATEWAY=http://127.0.0.1:8091/gateway.do", "STAMPEDE_ALIPAY_SIMULATOR=true"},
+	} {
+		c, err := Load(append(keys, more...))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if gateway, err := c.gateway(); err != nil || gateway == nil {
+			t.Errorf("%s: %v, %v", name, gateway, err)
+		}
+	}
+	c, err := Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gateway, err := c.gateway(); err != nil || gateway != nil {
+		t.Errorf("nothing set: %v, %v", gateway, err)
+	}
+}
+
+// What is wrong about keys and addresses ends the start with the name of the variable, and shows no key.
+func TestWrongAlipayIsNamed(t *testing.T) {
+	t.Parallel()
+	private, public := alipayKeys(t)
+	good := map[string]string{"APP_ID": "2021000000000001", "PRIVATE_KEY": private, "PUBLIC_KEY": public}
+	for name, c := range map[string]struct {
+		change map[string]string
+		names  string
+		says   string
+	}{
+		"no app id":                {map[string]string{"APP_ID": ""}, "APP_ID", "set it too"},
+		"no private key":           {map[string]string{"PRIVATE_KEY": ""}, "PRIVATE_KEY", "neither PEM nor base64"},
+		"a wrong private key":      {map[string]string{"PRIVATE_KEY": public}, "PRIVATE_KEY", "no private key"},
+		"a wrong public key":       {map[string]string{"PUBLIC_KEY": "nonsense"}, "PUBLIC_KEY", "cannot be used"},
+		"neither mode":             {map[string]string{"PUBLIC_KEY": ""}, "PUBLIC_KEY", "is not set"},
+		"both modes":               {map[string]string{"CERT": "x"}, "PUBLIC_KEY", "together"},
+		"half a certificate mode":  {map[string]string{"PUBLIC_KEY": "", "CERT": "x"}, "APP_CERT", "no certificate"},
+		"a simulator, unsaid":      {map[string]string{"GATEWAY": "http://127.0.0.1:8091/gateway.do"}, "GATEWAY", "SIMULATOR=true"},
+		"a name like the real one": {map[string]string{"GATEWAY": "https://openapi.alipay.com.evil.example/"}, "GATEWAY", "not Alipay's"},
+		"real, said to be none":    {map[string]string{"SIMULATOR": "true"}, "SIMULATOR", "real money"},
+		"no address":               {map[string]string{"NOTIFY_URL": "shop.example/notify"}, "NOTIFY_URL", "whole address"},
+		"no time":                  {map[string]string{"TIMEOUT": "1ms"}, "TIMEOUT", "want 100ms"},
+	} {
+		var environ []string
+		for variable, value := range good {
+			if _, changed := c.change[variable]; !changed {
+				environ = append(environ, "STAMPEDE_ALIPAY_"+variable+"="+value)
+			}
+		}
+		for variable, value := range c.change {
+			environ = append(environ, "STAMPEDE_ALIPAY_"+variable+"="+value)
+		}
+		_, err := Load(environ)
+		var wrong *ConfigError
+		if !errors.As(err, &wrong) || len(wrong.Problems) != 1 {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		p := wrong.Problems[0]
+		if p.Variable != "STAMPEDE_ALIPAY_"+c.names || !strings.Contains(p.Message, c.says) || strings.Contains(err.Error(), private) {
+			t.Errorf("%s: %+v, want STAMPEDE_ALIPAY_%s and %q", name, p, c.names, c.says)
+		}
+	}
+}
