@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -27,6 +28,9 @@ type Options struct {
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
+	// Notified takes a payment notification of the gateway; an error that wraps app.ErrForged says that it is none. nil:
+	// nothing can be paid here.
+	Notified func(ctx context.Context, form url.Values) error
 
 	Origins  []string       // further origins that may open sockets
 	Proxies  []netip.Prefix // whose X-Real-IP is believed
@@ -39,9 +43,11 @@ type Options struct {
 
 type api struct {
 	Options
-	logins  *limiter
-	buys    *limiter
-	pollers chan struct{}
+	logins    *limiter
+	buys      *limiter
+	pollers   chan struct{}
+	forgeries *limiter
+	notices   chan struct{}
 }
 
 // New makes the handler of everything but health. It can be served by several servers.
@@ -51,7 +57,7 @@ func New(o Options) fasthttp.RequestHandler {
 	}
 	a := &api{
 		Options: o, logins: newLimiter(o.AuthRate, time.Minute), buys: newLimiter(o.BuyRate, time.Second),
-		pollers: make(chan struct{}, pollersAtOnce),
+		pollers: make(chan struct{}, pollersAtOnce), forgeries: newForgeries(), notices: make(chan struct{}, noticesAtOnce),
 	}
 	proxies := make([]string, len(o.Proxies))
 	for i, p := range o.Proxies {
@@ -87,6 +93,7 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/orders", a.asUser(a.orders))
 	v1.Get("/orders/:id", a.asUser(a.order))
 	v1.Post("/orders/:id/cancel", a.asUser(a.cancel))
+	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
 	f.Get("/*", newPage(a.Page).serve)

@@ -69,6 +69,15 @@ func (l *limiter) take(ip string) error {
 	return err
 }
 
+// spent tells whether take would fail now, and takes nothing.
+func (l *limiter) spent(ip string) bool {
+	addr, _ := netip.ParseAddr(ip)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b, ok := l.buckets[household(addr)]
+	return ok && b.tokens+l.now().Sub(b.at).Seconds()*l.perSecond < 1
+}
+
 // shrink forgets buckets that are full again, and, under a flood of addresses, any others until half are left.
 func (l *limiter) shrink(now time.Time) {
 	for addr, b := range l.buckets {

@@ -11,10 +11,11 @@ import (
 	"stampede/app"
 )
 
-// Metrics counts requests by route and status. Register it as a Prometheus collector.
+// Metrics counts requests by route and status, and payment notifications by outcome. Register it as a Prometheus collector.
 type Metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+	notices  *prometheus.CounterVec
 }
 
 // NewMetrics makes the counters; nothing is counted until they are given to New.
@@ -27,6 +28,10 @@ func NewMetrics() *Metrics {
 			Name: "stampede_http_seconds", Help: "Time to answer a request, by route.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
 		}, []string{"route"}),
+		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stampede_payment_notifications_total",
+			Help: "Payment notifications, by outcome: success, forged, unreadable, failed, turned_away.",
+		}, []string{"outcome"}),
 	}
 }
 
@@ -34,12 +39,14 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.requests.Describe(ch)
 	m.seconds.Describe(ch)
+	m.notices.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.requests.Collect(ch)
 	m.seconds.Collect(ch)
+	m.notices.Collect(ch)
 }
 
 // count goes around everything else. The route's pattern is the label, so that no client can make up new ones.

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"sync/atomic"
+	"testing"
+
+	"stampede/app"
+)
+
+const notifyPath = "/api/v1/payments/alipay/notify"
+
+// The gateway hears literally success or failure, and its fields arrive as it sent them.
+func TestNotify(t *testing.T) {
+	t.Parallel()
+	var got atomic.Pointer[url.Values]
+	s := open(t, func(o *Options) {
+		o.Notified = func(_ context.Context, form url.Values) error {
+			got.Store(&form)
+			switch form.Get("what") {
+			case "forged":
+				return app.ErrForged
+			case "database":
+				return errors.New("the database is away")
+			}
+			return nil
+		}
+	})
+	for body, want := range map[string]string{
+		"what=good&subject=%E6%B0%B4+%26%3D%2B": "success",
+		"what=forged":                           "failure",
+		"what=database":                         "failure",
+		"what=%zz":                              "failure",
+		"":                                      "success", // it is for the flow to find nothing in it
+	} {
+		if a := s.ask("POST", notifyPath, body, "Content-Type", "application/x-www-form-urlencoded"); a.code != 200 || a.body != want {
+			t.Errorf("%q: %d %q, want %s", body, a.code, a.body, want)
+		}
+		if form := got.Load(); form.Get("what") == "good" && form.Get("subject") != "水 &=+" {
+			t.Errorf("the fields arrived as %v", form)
+		}
+	}
+	s.want(s.ask("GET", notifyPath, ""), 404, "not_found")
+}
+
+func TestNotifyWithoutPayments(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	s.want(s.ask("POST", notifyPath, "a=1"), 404, "not_found")
+}
+
+// Who sends forged notifications in masses is not even verified any more; others are.
+func TestForgeriesAreLimited(t *testing.T) {
+	t.Parallel()
+	var verified atomic.Int64
+	a := &api{
+		Options: Options{
+			Metrics: NewMetrics(),
+			Notified: func(_ context.Context, form url.Values) error {
+				verified.Add(1)
+				if form.Has("good") {
+					return nil
+				}
+				return app.ErrForged
+			},
+		},
+		forgeries: newForgeries(), notices: make(chan struct{}, noticesAtOnce),
+	}
+	for range 10 * forgeriesPerMinute {
+		a.takeNotice("192.0.2.1", "bad=1")
+	}
+	if n := verified.Load(); n < forgeriesPerMinute || n > 2*forgeriesPerMinute {
+		t.Errorf("%d forgeries were verified", n)
+	}
+	if got := a.takeNotice("192.0.2.2", "good=1"); got != understood {
+		t.Errorf("another address: %s", got)
+	}
+}
+
+// No more than so many notifications are under way at once.
+func TestNoticesAtOnce(t *testing.T) {
+	t.Parallel()
+	a := &api{
+		Options:   Options{Metrics: NewMetrics(), Notified: func(context.Context, url.Values) error { return nil }},
+		forgeries: newForgeries(), notices: make(chan struct{}, 1),
+	}
+	a.notices <- struct{}{}
+	if got := a.takeNotice("192.0.2.1", "a=1"); got != "turned_away" {
+		t.Errorf("beside another one: %s", got)
+	}
+	<-a.notices
+	if got := a.takeNotice("192.0.2.1", "a=1"); got != understood {
+		t.Errorf("alone: %s", got)
+	}
+}
