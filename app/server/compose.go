@@ -87,7 +87,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, issuer *account.Issue
 	}
 	w.shop.Floor, w.shop.expirer = floor, w.expirer
 	w.shop.till = &app.Till{
-		Catalogue: w.catalogue, Gate: w.gate, SoldOut: soldOut, Warmer: w.warmer, Ledger: ledger, Orders: s.db, Clock: w.clock,
+		Catalogue: w.catalogue, Gate: w.decider(), SoldOut: soldOut, Warmer: w.warmer, Ledger: ledger, Orders: s.db, Clock: w.clock,
 		Mint: lease.Mint,
 	}
 	return w, nil

@@ -74,6 +74,7 @@ func Load(environ []string) (Config, error) {
 	known := names()
 	readSecretFiles(vars, known, &p)
 	armCrash(vars, &p)
+	armBench(vars)
 	for name := range vars {
 		if _, ok := known[name]; !ok && !slices.Contains(foreign, name) {
 			p.add(name, unknown(name, known))

@@ -79,8 +79,9 @@ func (w *works) startDuties(d *duties, c *Config) {
 	if c.Roles.Worker {
 		d.start("warm up", w.warmer.Run)
 		for p := range c.Partitions {
-			consumer := streams.NewConsumer(w.ledger, p, nodeName(w.lease), w.fulfiller, streams.ConsumerOptions{})
-			d.start(fmt.Sprintf("consumer %d", p), consumer.Run)
+			for _, consumer := range w.consumers(p) {
+				d.start(fmt.Sprintf("consumer %d", p), consumer.Run)
+			}
 		}
 	}
 	if c.Roles.Sweeper {

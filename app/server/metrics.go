@@ -45,6 +45,7 @@ func newBackDoor(l net.Listener, registry *prometheus.Registry, ready func() err
 		}
 		fmt.Fprintln(w, "ready")
 	})
+	showProfiles(mux)
 	return &backDoor{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second}}
 }
 

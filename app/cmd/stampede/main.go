@@ -56,6 +56,7 @@ type commands struct {
 	Seed        seedCmd     `cmd:"" help:"Fill an empty shop with products and slots."`
 	Audit       audit       `cmd:"" help:"Prove that nothing was oversold."`
 	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
+	Load        loadCmd     `cmd:"" help:"Press on a running server as a crowd and measure what it bears."`
 	Token       token       `cmd:"" help:"Sign an access token for a user."`
 	Checkconfig checkconfig `cmd:"" help:"Say what is wrong with the configuration and the stores."`
 	Version     versionCmd  `cmd:"" help:"Print the version."`
@@ -107,7 +108,7 @@ func codeOf(err error, errOut io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errAudit):
+	case errors.Is(err, errAudit), errors.Is(err, errLoad):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitAudit
 	case errors.As(err, &config), errors.Is(err, errUsage):

@@ -42,7 +42,7 @@ func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "audit",
-		"dead", "dead list", "dead replay", "dead drop", "token", "checkconfig", "version",
+		"dead", "dead list", "dead replay", "dead drop", "load", "token", "checkconfig", "version",
 	} {
 		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {
@@ -83,6 +83,8 @@ func TestWrongUse(t *testing.T) {
 		{"token --user 1 --ttl 9999h", []string{data}, "--ttl"},
 		{"seed --days 0", []string{data}, "--days"},
 		{"demo --shoppers -1", nil, "--shoppers"},
+		{"load", nil, "scenario"},
+		{"load idle --sockets 0", nil, "--sockets"},
 		{"demo --listen nowhere", []string{data}, "STAMPEDE_LISTEN"},
 		{"dead replay", nil, "id"},
 		{"migrate down", nil, "--yes"},

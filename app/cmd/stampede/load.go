@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"stampede/app/load"
+	"stampede/app/server"
+)
+
+type loadCmd struct {
+	Scenarios []string      `arg:"" placeholder:"SCENARIO" help:"What is measured, in this order, over the same sockets."`
+	Target    string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"The server."`
+	Sockets   int           `default:"1000" help:"Shoppers, each on a socket of their own."`
+	For       time.Duration `default:"5s" help:"How long each scenario is measured."`
+	Rate      float64       `help:"Open loop: ops a second, sent by the clock. Without it a closed loop: the next when the last is answered."`
+	Hot       int           `default:"8" help:"Sales that are bought from at the same time, each in the next partition."`
+	Stalled   float64       `help:"Share of the watchers in fanout that do not read, like 0.01."`
+	Sources   int           `default:"16" help:"Addresses of 127.0.0.0/8 that the crowd comes from."`
+	PID       int           `name:"pid" help:"The server's process on this machine: for memory and processor time."`
+	Wait      bool          `negatable:"" default:"true" help:"Wait until every reservation has become an order that its shopper has heard of."`
+	JSON      bool          `name:"json" help:"For scripts."`
+
+	IOwnThisHost bool `name:"i-own-this-host" help:"Press on a server that is not this machine."`
+}
+
+// Help lists the scenarios and shows how to use them.
+func (loadCmd) Help() string {
+	var b strings.Builder
+	b.WriteString("Presses on a running server as a crowd and says what it bears. It runs with the server's own settings (STAMPEDE_REDIS_URL, " +
+		"STAMPEDE_MYSQL_DSN, STAMPEDE_JWT_SECRET, or STAMPEDE_DATA): it puts fresh sales on offer, signs tokens, and after each scenario " +
+		"audits the sales and looks for lost events. Exit code 3 when a check failed.\n\nScenarios:\n\n")
+	for _, s := range load.Scenarios() {
+		fmt.Fprintf(&b, "    %-10s %s\n", s.Name, s.Does)
+	}
+	b.WriteString("\nThe server must let the crowd in: STAMPEDE_MAX_CONNS_PER_IP, and STAMPEDE_PAY_WINDOW long enough that nothing expires meanwhile. " +
+		"Each process needs a descriptor per socket (ulimit -n).\n\nExamples:\n\n" +
+		"    stampede load chain --sockets 2000 --for 10s\n" +
+		"    stampede load chain --sockets 4000 --rate 15000\n" +
+		"    stampede load time buy soldout burst --sockets 10000\n" +
+		"    stampede load idle fanout reconnect --sockets 18000 --pid $(pidof stampede) --json")
+	return b.String()
+}
+
+// errLoad makes the exit code of a run whose checks failed; they have been printed.
+var errLoad = errors.New("checks failed: the figures are worth nothing")
+
+// Run measures.
+func (c *loadCmd) Run(e *env) error {
+	if c.Sockets < 1 || c.Sockets > 60_000 || c.For < 100*time.Millisecond || c.Rate < 0 || c.Hot < 1 ||
+		c.Stalled < 0 || c.Stalled > 0.5 || c.Sources < 1 || c.Sources > 250 {
+		return fmt.Errorf("%w: want --sockets 1 to 60000, --for at least 100ms, --rate from 0, --hot from 1, --stalled 0 to 0.5, --sources 1 to 250", errUsage)
+	}
+	config, err := e.config()
+	if err != nil {
+		return err
+	}
+	return e.withTools(func(t *server.Tools) (err error) {
+		shop, err := newLoadShop(e.ctx, t, config)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, shop.close()) }()
+		results, err := load.Run(e.ctx, shop, load.Options{
+			Address: c.Target, Sockets: c.Sockets, For: c.For, Rate: c.Rate, Hot: c.Hot, Stalled: c.Stalled, Sources: c.Sources,
+			PID: c.PID, Own: c.IOwnThisHost, Wait: c.Wait, Progress: terminal(e.err),
+		}, c.Scenarios...)
+		if err != nil {
+			return err
+		}
+		return c.print(e, results)
+	})
+}
+
+// terminal is the writer if people look at it.
+func terminal(w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return w
+		}
+	}
+	return nil
+}
+
+func (c *loadCmd) print(e *env, results []load.Result) error {
+	failed := false
+	for _, r := range results {
+		failed = failed || len(r.Failures) > 0
+	}
+	if c.JSON {
+		if err := e.json(results); err != nil {
+			return err
+		}
+	} else if err := loadTable(e.out, results); err != nil {
+		return err
+	}
+	if failed {
+		return errLoad
+	}
+	return nil
+}
+
+func loadTable(out io.Writer, results []load.Result) error {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "scenario\tsockets\tops/s\tp50 ms\tp99 ms\tmax ms\torder p50\torder p99\t")
+	for _, r := range results {
+		var answer, order load.Latency
+		if r.Latency != nil {
+			answer = *r.Latency
+		}
+		if r.Order != nil {
+			order = *r.Order
+		}
+		fmt.Fprintf(table, "%s\t%d\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t\n", r.Scenario, r.Sockets, r.PerSec,
+			answer.P50, answer.P99, answer.Max, order.P50, order.P99)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, r := range results {
+		for _, name := range r.FigureNames() {
+			fmt.Fprintf(out, "%s: %s %.4g\n", r.Scenario, name, r.Figures[name])
+		}
+		for _, failure := range r.Failures {
+			fmt.Fprintf(out, "%s FAILED: %s\n", r.Scenario, failure)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stampede/app"
+)
+
+// warmUp is what is pressed before the window that counts.
+const warmUp = 500 * time.Millisecond
+
+// time measures the socket layer alone.
+func (b *bench) time(ctx context.Context, r *Result) error {
+	return b.measure(ctx, r, work{
+		op: (*loop).sendTime, finish: replied, rate: b.Rate, warmUp: warmUp, window: b.For,
+	})
+}
+
+// buy measures reservations.
+func (b *bench) buy(ctx context.Context, r *Result) error {
+	w, err := b.shopping(ctx)
+	if err != nil {
+		return err
+	}
+	w.finish = replied
+	return b.measure(ctx, r, w)
+}
+
+// chain measures the whole way.
+func (b *bench) chain(ctx context.Context, r *Result) error {
+	w, err := b.shopping(ctx)
+	if err != nil {
+		return err
+	}
+	w.finish = ordered
+	return b.measure(ctx, r, w)
+}
+
+// measure presses, and notes what it cost the server.
+func (b *bench) measure(ctx context.Context, r *Result, w work) error {
+	var before time.Duration
+	var err error
+	if b.PID != 0 {
+		if before, err = b.server.cpu(); err != nil {
+			return err
+		}
+	}
+	p, err := b.crowd.press(ctx, w)
+	if err != nil {
+		return err
+	}
+	r.took(p)
+	if p.Short > 0 {
+		r.fail(fmt.Sprintf("%d ops were due that no shopper was free to send", p.Short))
+	}
+	if b.PID == 0 || p.Answers.total == 0 {
+		return nil
+	}
+	after, err := b.server.cpu()
+	if err == nil {
+		spent := (after - before).Seconds()
+		r.figure("server_cpu_us_per_op", spent*1e6/(float64(p.Ops)*(w.warmUp+w.window).Seconds()/w.window.Seconds()))
+	}
+	return err
+}
+
+// Sales are used up: a shopper buys once in each. This many rounds of fresh ones last for the fastest crowd.
+const (
+	opsPerShopper = 20 // a second, as many as a connection may send
+	spareRounds   = 2
+)
+
+// shopping makes sales, enough that every shopper can buy once in each for the whole time, Hot of them at a time.
+func (b *bench) shopping(ctx context.Context) (work, error) {
+	seconds := (warmUp + b.For).Seconds()
+	each := opsPerShopper * seconds
+	if b.Rate > 0 {
+		each = b.Rate * seconds / float64(b.Sockets)
+	}
+	rounds := int(min(each, 120_000*seconds/float64(b.Sockets))) + spareRounds
+	ids, err := b.offer(ctx, b.Hot*rounds, 1<<30, 1)
+	if err != nil {
+		return work{}, err
+	}
+	sales := texts(ids)
+	first := make([]int, len(b.crowd.sockets)) // what each had bought before
+	for i, s := range b.crowd.sockets {
+		first[i] = s.bought
+	}
+	hot := b.Hot
+	return work{
+		can: func(s *socket) bool { return s.bought-first[s.index] < rounds },
+		op: func(l *loop, s *socket, at time.Duration) {
+			l.sendBuy(s, sales[(s.bought-first[s.index])*hot+s.index/len(b.crowd.loops)%hot], at)
+		},
+		rate: b.Rate, warmUp: warmUp, window: b.For,
+	}, nil
+}
+
+// soldout lets one shopper buy the only unit, and then everybody ask for it.
+func (b *bench) soldout(ctx context.Context, r *Result) error {
+	sales, err := b.offer(ctx, 1, 1, 1)
+	if err != nil {
+		return err
+	}
+	sale := sales[0].String()
+	first := b.crowd.sockets[0]
+	_, err = b.crowd.press(ctx, work{
+		op:    func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) },
+		joins: func(s *socket) bool { return s == first }, finish: replied, burst: true,
+	})
+	if err != nil {
+		return err
+	}
+	return b.measure(ctx, r, work{
+		op:     func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) },
+		joins:  func(s *socket) bool { return s != first },
+		finish: replied, code: string(app.SoldOut), rate: b.Rate, warmUp: warmUp, window: b.For,
+	})
+}
+
+// bursts is how often everybody presses in the same instant; half of them ask for the time, in turns.
+const bursts = 4
+
+// burst presses time and Buy, each in one instant, in turns. Latencies of all bursts of a kind are taken together.
+func (b *bench) burst(ctx context.Context, r *Result) error {
+	sales, err := b.offer(ctx, bursts/2, int64(b.Sockets), 1)
+	if err != nil {
+		return err
+	}
+	var times, buys pressed
+	for i := range bursts {
+		into, w := &times, work{op: (*loop).sendTime, finish: replied, burst: true}
+		if i%2 == 1 {
+			sale := sales[i/2].String()
+			into = &buys
+			w.op = func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }
+		}
+		p, err := b.crowd.press(ctx, w)
+		if err != nil {
+			return err
+		}
+		into.Ops, into.Seconds = into.Ops+p.Ops, into.Seconds+p.Seconds
+		into.Answers.merge(&p.Answers)
+		time.Sleep(300 * time.Millisecond) // the server takes breath: a burst is met by a calm server
+	}
+	r.took(&buys)
+	if times.Answers.total == 0 || buys.Answers.total == 0 {
+		return errors.New("nothing was answered")
+	}
+	of := times.Answers.latency()
+	r.figure("time_p50_ms", of.P50)
+	r.figure("time_p99_ms", of.P99)
+	r.figure("p99_ratio", r.Latency.P99/of.P99)
+	return nil
+}

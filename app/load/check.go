@@ -1,0 +1,86 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stampede/app"
+)
+
+// drainWithin is how long the server may take to turn all reservations into orders.
+const drainWithin = 60 * time.Second
+
+// expected are the refusals that a scenario provokes.
+var expected = map[string]string{"soldout": string(app.SoldOut)}
+
+// check is what every scenario ends with: nobody was refused or cut off who should not be, and the sales' books are
+// right. Where the run waits for orders, every reservation has become one and its shopper has heard of it.
+func (b *bench) check(ctx context.Context, r *Result) error {
+	refusals, losses := b.crowd.complaints()
+	r.Refusals, r.Losses = refusals, losses
+	for code, n := range refusals {
+		if code != expected[r.Scenario] {
+			r.fail(fmt.Sprintf("%d ops were refused: %s", n, code))
+		}
+	}
+	for why, n := range losses {
+		r.fail(fmt.Sprintf("%d connections were lost: %s", n, why))
+	}
+	r.Reserved, r.Orders = b.crowd.reservedOf()
+	if b.Wait && r.Reserved > 0 {
+		if err := b.heardAll(ctx, r); err != nil {
+			return err
+		}
+	}
+	waiting, failures, err := b.shop.Audit(ctx, b.used)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	for _, f := range failures {
+		r.fail("audit: " + f)
+	}
+	r.figure("waiting", float64(waiting))
+	if b.Wait && waiting > 0 {
+		r.fail(fmt.Sprintf("%d reservations have no order", waiting))
+	}
+	return nil
+}
+
+// heardAll waits until every shopper has heard of every order, and counts who has not, or has heard of one twice.
+func (b *bench) heardAll(ctx context.Context, r *Result) error {
+	parts := make([]*hearing, len(b.crowd.loops))
+	for i := range parts {
+		parts[i] = &hearing{until: time.Now().Add(drainWithin)}
+	}
+	if err := play(ctx, b.crowd, parts); err != nil {
+		return err
+	}
+	r.Reserved, r.Orders = b.crowd.reservedOf()
+	lost, twice := 0, 0
+	for _, s := range b.crowd.sockets {
+		lost += max(0, s.reserved-s.orders)
+		twice += max(0, s.orders-s.reserved)
+	}
+	if lost > 0 {
+		r.fail(fmt.Sprintf("%d order events were lost", lost))
+	}
+	if twice > 0 {
+		r.fail(fmt.Sprintf("%d order events came twice", twice))
+	}
+	return nil
+}
+
+// hearing waits for order events, and for nothing else.
+type hearing struct{ until time.Time }
+
+func (h *hearing) heard(*loop, *socket, message) {}
+
+func (h *hearing) act(l *loop) (time.Duration, bool) {
+	for _, s := range l.sockets {
+		if s.fd >= 0 && s.orders < s.reserved {
+			return 20 * time.Millisecond, time.Now().After(h.until)
+		}
+	}
+	return 0, true
+}

@@ -1,0 +1,108 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// connectPatience is how long the crowd may take to come in.
+const connectPatience = 60 * time.Second
+
+// connecting opens sockets, says hello with the token (and the cursor of an earlier visit), and watches what is asked
+// for. A few are under way at a time, as many as a listener's backlog bears.
+type connecting struct {
+	target *target
+	watch  []string // sale ids; none: nothing is watched
+	most   int      // connections under way
+	queue  []*socket
+	open   int
+	until  time.Time
+
+	handshakes histogram
+	resets     int             // hellos that were told reset
+	missed     map[*socket]int // events told by hello
+}
+
+// connect brings in the sockets and waits until all were greeted.
+func (c *crowd) connect(ctx context.Context, all []*socket, watch []string, most int) ([]*connecting, error) {
+	parts := make([]*connecting, len(c.loops))
+	for i := range parts {
+		parts[i] = &connecting{
+			target: c.target, watch: watch, most: max(1, most/len(c.loops)),
+			until: time.Now().Add(connectPatience), missed: make(map[*socket]int),
+		}
+	}
+	for _, s := range all {
+		p := parts[s.index%len(c.loops)]
+		p.queue = append(p.queue, s)
+	}
+	return parts, play(ctx, c, parts)
+}
+
+func (p *connecting) act(l *loop) (time.Duration, bool) {
+	for len(p.queue) > 0 && p.open < p.most {
+		s := p.queue[0]
+		p.queue = p.queue[1:]
+		p.open++
+		s.sentAt = l.now()
+		if err := l.connect(s, p.target, p.greeting(s)...); err != nil {
+			l.failed = fmt.Errorf("connect shopper %d: %w", s.index, err)
+			return 0, true
+		}
+	}
+	for why, n := range l.losses {
+		l.failed = fmt.Errorf("%d connections ended while coming in: %s", n, why)
+	}
+	for code, n := range l.refusals {
+		l.failed = fmt.Errorf("%d shoppers were refused: %s", n, code)
+	}
+	if time.Now().After(p.until) {
+		l.failed = fmt.Errorf("%d connections were not greeted within %v", p.open+len(p.queue), connectPatience)
+	}
+	return time.Second, p.open == 0 && len(p.queue) == 0
+}
+
+// greeting is hello, and watch if there is something to watch.
+func (p *connecting) greeting(s *socket) [][]byte {
+	s.nextID = 1
+	hello := appendField(appendOp(nil, 1, "hello"), "token", s.token)
+	if s.cursor != "" {
+		hello = appendField(hello, "cursor", s.cursor)
+	}
+	ops := [][]byte{append(hello, '}')}
+	if len(p.watch) > 0 {
+		s.nextID = 2
+		watch := append(appendOp(nil, 2, "watch"), `,"sales":["`+strings.Join(p.watch, `","`)+`"]}`...)
+		ops = append(ops, watch)
+	}
+	return ops
+}
+
+func (p *connecting) heard(l *loop, s *socket, m message) {
+	if m.kind != replied {
+		return
+	}
+	if m.id == 1 {
+		s.greeted = true
+		p.welcomed(s, m)
+	}
+	if s.awaiting == 0 {
+		p.open--
+		p.handshakes.record(l.now() - s.sentAt)
+	}
+}
+
+// welcomed takes in the answer to hello: where the log ends, and what was missed.
+func (p *connecting) welcomed(s *socket, m message) {
+	if n := strings.Count(string(m.text), `{"ev":"order"`); n > 0 {
+		s.orders += n
+		p.missed[s] += n
+	}
+	if m.after(`"reset":true`) != nil {
+		p.resets++
+	}
+	// The cursor of the whole answer comes before the missed events, which have cursors of their own.
+	s.cursor = string(m.word(`"cursor":"`))
+}

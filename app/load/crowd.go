@@ -1,0 +1,98 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+)
+
+// maxLoops is how many event loops share the crowd: more would only take cores from the server.
+const maxLoops = 2
+
+// crowd is everybody who presses on the server.
+type crowd struct {
+	target  *target
+	loops   []*loop
+	sockets []*socket
+	began   time.Time
+}
+
+// newCrowd makes n shoppers with tokens of their own, not connected yet. Their user ids begin at the instant of now,
+// so that no run meets the shoppers of another one.
+func newCrowd(n int, to *target, token func(user app.ID) (string, error)) (*crowd, error) {
+	c := &crowd{target: to, began: time.Now()}
+	for range min(maxLoops, runtime.GOMAXPROCS(0)) {
+		l, err := newLoop(c.began)
+		if err != nil {
+			return nil, err
+		}
+		c.loops = append(c.loops, l)
+	}
+	first := app.ID(c.began.UnixMicro() * 1000)
+	for i := range n {
+		user := first + app.ID(i)
+		signed, err := token(user)
+		if err != nil {
+			return nil, fmt.Errorf("token of user %s: %w", user, err)
+		}
+		s := &socket{fd: -1, index: i, user: user, token: signed}
+		c.sockets = append(c.sockets, s)
+		l := c.loops[i%len(c.loops)]
+		l.sockets = append(l.sockets, s)
+	}
+	return c, nil
+}
+
+// close cuts all connections.
+func (c *crowd) close() {
+	for _, l := range c.loops {
+		for _, s := range l.sockets {
+			l.drop(s)
+		}
+		l.poller.close()
+	}
+}
+
+// play lets every loop go through its part of a phase and waits for all of them.
+func play[P phase](ctx context.Context, c *crowd, parts []P) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for i, l := range c.loops {
+		g.Go(func() error { return l.run(ctx, parts[i]) })
+	}
+	return g.Wait()
+}
+
+// share is the part of n that falls to the loop of the number given.
+func (c *crowd) share(n, number int) int {
+	return n/len(c.loops) + min(1, max(0, n%len(c.loops)-number))
+}
+
+// refusals and losses of all loops since they were last asked for.
+func (c *crowd) complaints() (refusals, losses map[string]int) {
+	refusals, losses = make(map[string]int), make(map[string]int)
+	for _, l := range c.loops {
+		for code, n := range l.refusals {
+			refusals[code] += n
+		}
+		for why, n := range l.losses {
+			losses[why] += n
+		}
+		clear(l.refusals)
+		clear(l.losses)
+	}
+	return refusals, losses
+}
+
+// reservedOf counts reservations and order events of the whole crowd.
+func (c *crowd) reservedOf() (reserved, orders int) {
+	for _, s := range c.sockets {
+		reserved += s.reserved
+		orders += s.orders
+	}
+	return reserved, orders
+}

@@ -1,0 +1,145 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// serverFrame is a frame as a server sends it: not masked.
+func serverFrame(opcode byte, payload []byte) []byte {
+	masked := appendFrame(nil, opcode, payload)
+	head := len(masked) - len(payload) - 4
+	frame := append([]byte(nil), masked[:head]...)
+	frame[1] &^= 0x80
+	return append(frame, payload...)
+}
+
+// TestFramesHoweverTheyArrive: a frame is taken when it is whole, and not before.
+func TestFramesHoweverTheyArrive(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, 125, 126, 4096, 65535} {
+		payload := bytes.Repeat([]byte("x"), size)
+		wire := serverFrame(frameText, payload)
+		for _, cut := range []int{0, 1, 2, 3, len(wire) - 1} {
+			if cut >= len(wire) {
+				continue
+			}
+			if _, _, rest, ok, err := cutFrame(wire[:cut]); ok || err != nil || len(rest) != cut {
+				t.Errorf("%d of %d bytes: %v, %v", cut, len(wire), ok, err)
+			}
+		}
+		opcode, got, rest, ok, err := cutFrame(append(wire, "next"...))
+		if opcode != frameText || !bytes.Equal(got, payload) || string(rest) != "next" || !ok || err != nil {
+			t.Errorf("%d bytes: opcode %d, %d bytes, rest %q, %v, %v", size, opcode, len(got), rest, ok, err)
+		}
+	}
+}
+
+func TestFramesThatAreNone(t *testing.T) {
+	t.Parallel()
+	for name, wire := range map[string][]byte{
+		"fragmented": {0x01, 0}, "masked": {0x81, 0x80}, "reserved bit": {0xc1, 0},
+		"endless": {0x81, 127, 0xff, 0, 0, 0, 0, 0, 0, 0},
+	} {
+		if _, _, _, ok, err := cutFrame(wire); ok || err == nil {
+			t.Errorf("%s: %v, %v", name, ok, err)
+		}
+	}
+}
+
+// TestGoldenFramesAreUnderstood: the generator looks at frames only as far as it must; this fails when the protocol moves
+// what it looks at.
+func TestGoldenFramesAreUnderstood(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../realtime/testdata/protocol/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden frames: %v", err)
+	}
+	seen := make(map[kind]int)
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var golden []struct {
+			Direction string
+			Frame     json.RawMessage
+		}
+		if err := json.Unmarshal(text, &golden); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, g := range golden {
+			if g.Direction == "server" {
+				m := read(g.Frame)
+				seen[m.kind]++
+				lookAt(t, m)
+			}
+		}
+	}
+	for _, k := range []kind{replied, refused, ticked, ordered, parting} {
+		if seen[k] == 0 {
+			t.Errorf("no golden frame is of kind %d", k)
+		}
+	}
+}
+
+// lookAt reads of a frame what the scenarios read.
+func lookAt(t *testing.T, m message) {
+	t.Helper()
+	var frame struct {
+		ID     int64
+		Now    int64
+		Cursor string
+		Error  struct{ Code string }
+		OK     struct{ Cursor string }
+	}
+	if err := json.Unmarshal(m.text, &frame); err != nil {
+		t.Fatal(err)
+	}
+	cursor := string(m.word(`"cursor":"`))
+	now, _ := number(m.after(`"now":`))
+	switch {
+	case m.id != frame.ID:
+		t.Errorf("id %d of %s", m.id, m.text)
+	case m.kind == refused && string(m.word(`"code":"`)) != frame.Error.Code:
+		t.Errorf("code of %s", m.text)
+	case m.kind == ticked && now != frame.Now:
+		t.Errorf("now is %d in %s", now, m.text)
+	case m.kind == ordered && cursor != frame.Cursor:
+		t.Errorf("cursor %q of %s", cursor, m.text)
+	case m.kind == replied && frame.OK.Cursor != "" && cursor != frame.OK.Cursor:
+		t.Errorf("cursor %q of %s", cursor, m.text)
+	}
+}
+
+func TestTargetsThatAreNotThisMachine(t *testing.T) {
+	t.Parallel()
+	if _, err := newTarget("192.0.2.1:8080", 4, false); err == nil || !strings.Contains(err.Error(), "--i-own-this-host") {
+		t.Errorf("somebody else's host: %v", err)
+	}
+	to, err := newTarget("192.0.2.1:8080", 4, true)
+	if err != nil || to.source(7) != [4]byte{} {
+		t.Errorf("one's own host: %v", err)
+	}
+	if to, err = newTarget("127.0.0.1:8080", 4, false); err != nil || to.source(5) != [4]byte{127, 0, 0, 3} {
+		t.Errorf("this machine: %v", err)
+	}
+}
+
+func TestHandshakes(t *testing.T) {
+	t.Parallel()
+	good := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n"
+	if rest, ok, err := cutHandshake([]byte(good + "frame")); !ok || err != nil || string(rest) != "frame" {
+		t.Errorf("%q, %v, %v", rest, ok, err)
+	}
+	if _, ok, err := cutHandshake([]byte(good[:40])); ok || err != nil {
+		t.Errorf("half of it: %v, %v", ok, err)
+	}
+	if _, _, err := cutHandshake([]byte("HTTP/1.1 503 Service Unavailable\r\n\r\n")); err == nil || !strings.Contains(err.Error(), "503") {
+		t.Errorf("refused: %v", err)
+	}
+}

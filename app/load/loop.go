@@ -1,0 +1,249 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"stampede/app"
+)
+
+var (
+	errPeerClosed = errors.New("the server closed the connection")
+	errNotTaken   = errors.New("the server does not take what is sent")
+)
+
+// socket is one shopper's connection. It belongs to one loop and is touched by nobody else.
+type socket struct {
+	fd      int // -1: not connected
+	index   int // among the whole crowd
+	user    app.ID
+	token   string
+	cursor  string // of the last personal event or hello
+	nextID  int64
+	partial []byte // the beginning of a frame whose end has not come yet
+
+	upgraded bool
+	greeted  bool // hello was answered
+
+	// What the phases count.
+	sentAt   time.Duration // when the newest op was sent, or was due
+	awaiting int           // ops without a reply
+	bought   int           // buys sent
+	reserved int           // buys answered with reserved
+	orders   int           // order events
+}
+
+// send sends an op that is built in the loop's scratch buffer.
+func (s *socket) send(l *loop, op []byte) {
+	l.scratch = appendFrame(l.scratch[:0], frameText, op)
+	if err := writeTo(s.fd, l.scratch); err != nil {
+		l.lose(s, err)
+		return
+	}
+	s.awaiting++
+}
+
+// phase is what a loop does for a while with its sockets. All calls come from the loop's goroutine.
+type phase interface {
+	// heard takes in a frame of the server.
+	heard(l *loop, s *socket, m message)
+	// act sends what is due and answers how long to wait for something to come, or that all is done.
+	act(l *loop) (wait time.Duration, done bool)
+}
+
+// loop looks after a share of the crowd.
+type loop struct {
+	poller  *poller
+	began   time.Time // the instant that all times of a run count from
+	sockets []*socket
+	byFD    map[int]*socket
+	phase   phase
+	buffer  []byte
+	scratch []byte
+	op      []byte
+
+	refusals map[string]int // by error code
+	losses   map[string]int // connections lost, by reason
+	failed   error
+}
+
+func newLoop(began time.Time) (*loop, error) {
+	p, err := newPoller()
+	if err != nil {
+		return nil, err
+	}
+	return &loop{
+		poller: p, began: began, byFD: make(map[int]*socket), buffer: make([]byte, 256<<10),
+		refusals: make(map[string]int), losses: make(map[string]int),
+	}, nil
+}
+
+// now is the time since the run began.
+func (l *loop) now() time.Duration { return time.Since(l.began) }
+
+// run plays a phase to its end, or until ctx ends.
+func (l *loop) run(ctx context.Context, p phase) error {
+	l.phase = p
+	for ctx.Err() == nil && l.failed == nil {
+		wait, done := p.act(l)
+		if done {
+			return nil
+		}
+		if err := l.poller.wait(min(max(wait, 0), 100*time.Millisecond), l.readable); err != nil {
+			return err
+		}
+	}
+	return errors.Join(l.failed, ctx.Err())
+}
+
+// connect opens the socket and asks for the upgrade together with the first ops, as the protocol allows.
+func (l *loop) connect(s *socket, to *target, ops ...[]byte) error {
+	fd, err := dialFrom(to.source(s.index), to.address)
+	if err != nil {
+		return err
+	}
+	s.fd, s.upgraded, s.greeted, s.partial, s.awaiting = fd, false, false, nil, len(ops)
+	packet := append([]byte(nil), to.handshake...)
+	for _, op := range ops {
+		packet = appendFrame(packet, frameText, op)
+	}
+	if err := writeTo(fd, packet); err != nil {
+		closeSocket(fd)
+		s.fd = -1
+		return err
+	}
+	l.byFD[fd] = s
+	return l.poller.add(fd)
+}
+
+// drop cuts the connection from our side.
+func (l *loop) drop(s *socket) {
+	if s.fd < 0 {
+		return
+	}
+	delete(l.byFD, s.fd)
+	closeSocket(s.fd)
+	s.fd, s.partial = -1, nil
+}
+
+// lose notes a connection that ended although nobody here wanted that.
+func (l *loop) lose(s *socket, why error) {
+	if s.fd >= 0 {
+		l.losses[why.Error()]++
+		l.drop(s)
+	}
+}
+
+// readable takes in what has come on a socket.
+func (l *loop) readable(fd int) {
+	s := l.byFD[fd]
+	if s == nil {
+		return // dropped by what came just before
+	}
+	if len(s.partial) > len(l.buffer)/2 {
+		l.buffer = make([]byte, 2*len(l.buffer))
+	}
+	kept := copy(l.buffer, s.partial)
+	n, err := readFrom(fd, l.buffer[kept:])
+	if err != nil {
+		l.lose(s, err)
+		return
+	}
+	rest, err := l.take(s, l.buffer[:kept+n])
+	if err != nil {
+		l.lose(s, err)
+		return
+	}
+	s.partial = append(s.partial[:0], rest...)
+	if len(rest) == 0 {
+		s.partial = nil
+	}
+}
+
+// take handles whole frames and answers what is left over.
+func (l *loop) take(s *socket, b []byte) ([]byte, error) {
+	if !s.upgraded {
+		rest, ok, err := cutHandshake(b)
+		if !ok || err != nil {
+			return b, err
+		}
+		s.upgraded, b = true, rest
+	}
+	for s.fd >= 0 {
+		opcode, payload, rest, ok, err := cutFrame(b)
+		if err != nil || !ok {
+			return b, err
+		}
+		b = rest
+		switch opcode {
+		case frameText:
+			l.hear(s, read(payload))
+		case framePing:
+			l.scratch = appendFrame(l.scratch[:0], framePong, payload)
+			if err := writeTo(s.fd, l.scratch); err != nil {
+				return nil, err
+			}
+		case frameClose:
+			code := 0
+			if len(payload) >= 2 {
+				code = int(payload[0])<<8 | int(payload[1])
+			}
+			return nil, fmt.Errorf("closed with code %d", code)
+		}
+	}
+	return nil, nil
+}
+
+// hear counts what concerns every phase, and passes the frame on.
+func (l *loop) hear(s *socket, m message) {
+	switch m.kind {
+	case replied, refused:
+		s.awaiting--
+		if m.kind == refused {
+			l.refusals[string(m.word(`"code":"`))]++
+		}
+	case ordered:
+		s.orders++
+		s.cursor = string(m.word(`"cursor":"`))
+	}
+	l.phase.heard(l, s, m)
+}
+
+// op starts an op of the socket in the loop's buffer.
+func (l *loop) begin(s *socket, op string) []byte {
+	s.nextID++
+	return appendOp(l.op[:0], s.nextID, op)
+}
+
+// sendTime asks for the server's clock.
+func (l *loop) sendTime(s *socket, at time.Duration) {
+	op := append(l.begin(s, "time"), `,"t0":`...)
+	op = append(strconv.AppendInt(op, int64(at), 10), '}')
+	l.op = op
+	s.sentAt = at
+	s.send(l, op)
+}
+
+// sendBuy buys one unit. The key carries the instant at which the buy was due, so that the order event tells how
+// long everything took.
+func (l *loop) sendBuy(s *socket, sale string, at time.Duration) {
+	op := appendField(l.begin(s, "buy"), "sale", sale)
+	op = append(op, `,"qty":1,"key":"load-`...)
+	op = strconv.AppendInt(op, int64(at), 10)
+	op = append(op, '-')
+	op = strconv.AppendInt(op, int64(s.bought), 10)
+	op = append(op, `"}`...)
+	l.op = op
+	s.sentAt = at
+	s.bought++
+	s.send(l, op)
+}
+
+// dueAt is the instant that the key of an order event carries.
+func dueAt(m message) time.Duration {
+	at, _ := number(m.after(`"key":"load-`))
+	return time.Duration(at)
+}

@@ -1,0 +1,244 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	// opPause keeps each connection below the 20 ops a second that the server allows one.
+	opPause = 51 * time.Millisecond
+	// settleWithin is how long what is under way may take to end after the last op was sent.
+	settleWithin = 30 * time.Second
+)
+
+// work says what is pressed and how.
+type work struct {
+	op     func(l *loop, s *socket, at time.Duration) // sends one op
+	joins  func(s *socket) bool                       // who takes part; nil: everybody
+	can    func(s *socket) bool                       // whether the shopper has anything left to send; nil: always
+	finish kind                                       // what ends an op: replied (or refused), or ordered
+	code   string                                     // the refusal that counts as an answer; "": none does
+
+	rate   float64       // ops a second of the whole crowd; 0: closed loop
+	warmUp time.Duration // before the window that counts
+	window time.Duration
+	burst  bool // everybody presses once, at the same instant; window and rate do not matter
+}
+
+// working is one loop's part of some work.
+type working struct {
+	work
+	rate  float64 // of this loop
+	begin time.Duration
+	next  int       // open loop: which socket is next
+	sent  int       // open loop: how many were sent
+	due   []*socket // closed loop: sockets that wait for their next turn, in that order
+
+	started bool
+	stopped time.Duration // when the last op was sent
+	answers histogram     // to the reply, of ops within the window
+	orders  histogram     // to the order event
+	done    int64         // ops that ended within the window
+	short   int           // ops that were due, and nobody could send them
+}
+
+// pressed is what came of some work.
+type pressed struct {
+	Ops     int64   // that ended within the window
+	Seconds float64 // of the window; for a burst, until the last answer
+	Answers histogram
+	Orders  histogram
+	Short   int
+}
+
+// press lets the whole crowd work.
+func (c *crowd) press(ctx context.Context, w work) (*pressed, error) {
+	begin := time.Since(c.began) + 20*time.Millisecond
+	parts := make([]*working, len(c.loops))
+	for i := range parts {
+		parts[i] = &working{work: w, rate: w.rate / float64(len(c.loops)), begin: begin}
+	}
+	if err := play(ctx, c, parts); err != nil {
+		return nil, err
+	}
+	result := &pressed{Seconds: w.window.Seconds()}
+	for _, p := range parts {
+		result.Ops += p.done
+		result.Short += p.short
+		result.Answers.merge(&p.answers)
+		result.Orders.merge(&p.orders)
+	}
+	if w.burst {
+		result.Seconds = float64(result.Answers.most) / 1e6
+	}
+	return result, nil
+}
+
+func (p *working) act(l *loop) (time.Duration, bool) {
+	now := l.now()
+	if now < p.begin {
+		return p.begin - now, false
+	}
+	if p.stopped > 0 {
+		return 10 * time.Millisecond, p.settled(l, now)
+	}
+	switch {
+	case p.burst:
+		for _, s := range l.sockets {
+			p.first(l, s, p.begin)
+		}
+		p.stopped = l.now()
+		return 0, false
+	case now >= p.begin+p.warmUp+p.window:
+		p.stopped = now
+		if wanted := int(p.rate * (p.warmUp + p.window).Seconds()); p.rate > 0 {
+			p.short += max(0, wanted-p.sent)
+		}
+		return 0, false
+	case p.rate > 0:
+		return p.byClock(l, now), false
+	}
+	return p.inTurns(l, now), false
+}
+
+// byClock sends all that is due by now. What finds nobody free stays due, and counts from when it was due.
+func (p *working) byClock(l *loop, now time.Duration) time.Duration {
+	for {
+		at := p.begin + time.Duration(float64(p.sent)/p.rate*float64(time.Second))
+		if at > now {
+			return at - now
+		}
+		s := p.free(l)
+		if s == nil {
+			return time.Millisecond
+		}
+		p.sent++
+		p.send(l, s, at)
+	}
+}
+
+// free finds the next shopper who waits for nothing and may go on; nil when there is none.
+func (p *working) free(l *loop) *socket {
+	for range l.sockets {
+		s := l.sockets[p.next%len(l.sockets)]
+		p.next++
+		if s.fd >= 0 && p.joined(s) && p.idle(s) && p.may(s) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (p *working) idle(s *socket) bool {
+	return s.awaiting == 0 && (p.finish != ordered || s.orders >= s.reserved)
+}
+
+// inTurns starts everybody, and then whoever may go on again.
+func (p *working) inTurns(l *loop, now time.Duration) time.Duration {
+	if !p.started {
+		p.started = true
+		for _, s := range l.sockets {
+			p.first(l, s, l.now())
+		}
+	}
+	for len(p.due) > 0 {
+		s := p.due[0]
+		if wait := s.sentAt + opPause - now; wait > 0 {
+			return wait
+		}
+		p.due = p.due[1:]
+		p.send(l, s, l.now())
+	}
+	return 100 * time.Millisecond
+}
+
+// first sends a shopper's first op, if they take part.
+func (p *working) first(l *loop, s *socket, at time.Duration) {
+	if p.joined(s) {
+		p.send(l, s, at)
+	}
+}
+
+func (p *working) joined(s *socket) bool { return p.joins == nil || p.joins(s) }
+
+func (p *working) may(s *socket) bool { return p.can == nil || p.can(s) }
+
+func (p *working) send(l *loop, s *socket, at time.Duration) {
+	switch {
+	case s.fd < 0:
+	case !p.may(s):
+		p.short++
+	default:
+		p.op(l, s, at)
+	}
+}
+
+func (p *working) heard(l *loop, s *socket, m message) {
+	now := l.now()
+	switch m.kind {
+	case replied:
+		if m.after(`"state":"reserved"`) != nil {
+			s.reserved++
+		}
+		p.count(&p.answers, now, s.sentAt)
+		p.ended(l, s, now, replied)
+	case refused:
+		if code := string(m.word(`"code":"`)); code != p.code {
+			return // a complaint; this shopper gives up
+		}
+		p.count(&p.answers, now, s.sentAt)
+		p.ended(l, s, now, replied)
+	case ordered:
+		p.count(&p.orders, now, dueAt(m))
+		p.ended(l, s, now, ordered)
+	}
+}
+
+// count records a latency if the op was due within the window.
+func (p *working) count(h *histogram, now, due time.Duration) {
+	if due >= p.begin+p.warmUp {
+		h.record(now - due)
+	}
+}
+
+// ended counts an op that came to its end, and in a closed loop lets the shopper go on.
+func (p *working) ended(l *loop, s *socket, now time.Duration, by kind) {
+	if by != p.finish {
+		return
+	}
+	from := p.begin + p.warmUp
+	if p.burst || now >= from && now < from+p.window {
+		p.done++
+	}
+	if p.stopped > 0 || p.rate > 0 || p.burst {
+		return
+	}
+	if s.sentAt+opPause > now {
+		p.due = append(p.due, s)
+		return
+	}
+	p.send(l, s, now)
+}
+
+// settled tells whether everything that was sent has come to its end.
+func (p *working) settled(l *loop, now time.Duration) bool {
+	if p.quiet(l) {
+		return true
+	}
+	if now > p.stopped+settleWithin {
+		l.failed = fmt.Errorf("what was under way has not ended %v after the last op", settleWithin)
+		return true
+	}
+	return false
+}
+
+func (p *working) quiet(l *loop) bool {
+	for _, s := range l.sockets {
+		if s.fd >= 0 && !p.idle(s) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,51 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ticksPerSecond is the unit of CPU times under /proc on every Linux that Go runs on.
+const ticksPerSecond = 100
+
+// process is the server as the kernel sees it.
+type process struct{ pid int }
+
+// resident is the memory of the process that is in RAM, bytes.
+func (p process) resident() (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if err != nil {
+		return 0, fmt.Errorf("memory of the server: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 10, 64)
+			return kb << 10, err
+		}
+	}
+	return 0, fmt.Errorf("memory of the server: process %d has none", p.pid)
+}
+
+// cpu is how long the process has kept processors busy.
+func (p process) cpu() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
+	if err != nil {
+		return 0, fmt.Errorf("processor time of the server: %w", err)
+	}
+	// The name of the program stands in parentheses and may hold anything; user and system time are the twelfth and
+	// thirteenth fields after it.
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("processor time of the server: %d fields", len(fields))
+	}
+	user, err := strconv.ParseInt(string(fields[11]), 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	system, err := strconv.ParseInt(string(fields[12]), 10, 64)
+	return time.Duration(user+system) * time.Second / ticksPerSecond, err
+}

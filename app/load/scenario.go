@@ -1,0 +1,202 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"stampede/app"
+)
+
+// Shop is what the generator needs from the side of the shop: it is given by whoever has its configuration.
+type Shop interface {
+	// Token signs a token for a shopper.
+	Token(user app.ID) (string, error)
+	// Offer puts n fresh sales on offer, open now and for an hour, spread over the partitions in turn.
+	Offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error)
+	// Audit proves the stock equation of the sales, and answers how many reservations have no row yet and what failed.
+	Audit(ctx context.Context, sales []app.ID) (waiting int64, failures []string, err error)
+}
+
+// Options say who presses, how hard and for how long.
+type Options struct {
+	Address string        // host:port of the server
+	Sockets int           // shoppers, each on a socket of their own
+	For     time.Duration // what is measured of each scenario
+	Rate    float64       // ops a second; 0: as many as come back
+	Hot     int           // sales that are bought from at the same time, each in the next partition
+	Stalled float64       // share of the watchers that do not read
+	Sources int           // addresses of 127.0.0.0/8 that the crowd comes from
+	PID     int           // the server's process, for memory and processor time; 0: not known
+	Own     bool          // the target is not this machine, and whoever runs this may press on it
+	Wait    bool          // after buys, wait until every reservation has become an order
+
+	Progress io.Writer // where a terminal shows how far it is; nil: nowhere
+}
+
+// Scenario is one thing that can be measured.
+type Scenario struct {
+	Name string
+	Does string
+	run  func(b *bench, ctx context.Context, r *Result) error
+}
+
+// Scenarios are all there are, in the order in which one run may go through them.
+func Scenarios() []Scenario {
+	return []Scenario{
+		{"idle", "memory per socket, authenticated and watching", (*bench).idle},
+		{"time", "the socket's own time op, without Redis: the limit of the socket layer", (*bench).time},
+		{"buy", "reserved buys", (*bench).buy},
+		{"soldout", "buys of what is sold out", (*bench).soldout},
+		{"burst", "everybody presses Buy in the same instant; with a burst of time ops before it", (*bench).burst},
+		{"chain", "press → Lua → stream → MySQL commit → order event", (*bench).chain},
+		{"fanout", "watchers receive ticks of a sale that moves five times a second", (*bench).fanout},
+		{"reconnect", "everybody buys, drops, and comes back with the cursor", (*bench).reconnect},
+	}
+}
+
+// bench is one run: a crowd that is connected once and goes through some scenarios.
+type bench struct {
+	Options
+	shop    Shop
+	crowd   *crowd
+	watched []app.ID // what everybody watches; nil: nothing
+	used    []app.ID // sales that are to be audited
+	server  process
+	before  int64 // memory of the server before anybody came, bytes
+	show    *progress
+}
+
+// Run connects the crowd, goes through the scenarios named, in their order, and answers a result for each. An error
+// means that there is no figure; a failed check is part of its result.
+func Run(ctx context.Context, shop Shop, o Options, names ...string) ([]Result, error) {
+	chosen, err := choose(names)
+	if err != nil {
+		return nil, err
+	}
+	to, err := newTarget(o.Address, o.Sources, o.Own)
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{Options: o, shop: shop, server: process{o.PID}, show: newProgress(o.Progress)}
+	if b.crowd, err = newCrowd(o.Sockets, to, shop.Token); err != nil {
+		return nil, err
+	}
+	defer b.crowd.close()
+	if err := b.arrive(ctx, chosen); err != nil {
+		return nil, fmt.Errorf("bring in %d shoppers: %w", o.Sockets, err)
+	}
+	var results []Result
+	for _, s := range chosen {
+		b.show.stage(s.Name, b.For)
+		r := Result{Scenario: s.Name, Sockets: o.Sockets, Rate: o.Rate}
+		if err := s.run(b, ctx, &r); err != nil {
+			return results, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		if err := b.check(ctx, &r); err != nil {
+			return results, fmt.Errorf("check %s: %w", s.Name, err)
+		}
+		results = append(results, r)
+	}
+	b.show.end()
+	return results, nil
+}
+
+func choose(names []string) ([]Scenario, error) {
+	var chosen []Scenario
+	for _, name := range names {
+		found := false
+		for _, s := range Scenarios() {
+			if s.Name == name {
+				chosen, found = append(chosen, s), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("there is no scenario %q", name)
+		}
+	}
+	return chosen, nil
+}
+
+// arrive brings everybody in. Where a scenario is about watching, they watch one sale.
+func (b *bench) arrive(ctx context.Context, chosen []Scenario) error {
+	var watch []string
+	for _, s := range chosen {
+		if s.Name == "idle" || s.Name == "fanout" || s.Name == "reconnect" {
+			sales, err := b.offer(ctx, 1, 1<<30, 1<<20)
+			if err != nil {
+				return err
+			}
+			b.watched, watch = sales, texts(sales)
+			break
+		}
+	}
+	if b.PID != 0 {
+		var err error
+		if b.before, err = b.server.resident(); err != nil {
+			return err
+		}
+	}
+	b.show.stage("connect", 0)
+	_, err := b.crowd.connect(ctx, b.crowd.sockets, watch, underWay)
+	return err
+}
+
+// underWay is how many connections come in at the same time.
+const underWay = 256
+
+// offer puts fresh sales on offer and has the server load them, so that no buy pays for that.
+func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error) {
+	sales, err := b.shop.Offer(ctx, n, units, limit)
+	if err != nil {
+		return nil, fmt.Errorf("offer %d sales: %w", n, err)
+	}
+	b.used = append(b.used, sales...)
+	return sales, b.warm(ctx, sales)
+}
+
+// warm watches the sales once, on a socket of its own.
+func (b *bench) warm(ctx context.Context, sales []app.ID) error {
+	visitor, err := newCrowd(1, b.crowd.target, b.shop.Token)
+	if err != nil {
+		return err
+	}
+	defer visitor.close()
+	for len(sales) > 0 {
+		some := sales[:min(len(sales), 20)]
+		sales = sales[len(some):]
+		if err := visitor.watchOnce(ctx, texts(some)); err != nil {
+			return fmt.Errorf("warm up %d sales: %w", len(some), err)
+		}
+	}
+	return nil
+}
+
+// watchOnce comes in, watches, and leaves. A sale that the server does not know yet is asked for again: its catalogue
+// is up to a second old.
+func (c *crowd) watchOnce(ctx context.Context, sales []string) error {
+	for try := 0; ; try++ {
+		_, err := c.connect(ctx, c.sockets, sales, 1)
+		for _, l := range c.loops {
+			l.failed = nil
+			clear(l.refusals)
+		}
+		for _, s := range c.sockets {
+			c.loops[s.index%len(c.loops)].drop(s)
+		}
+		if err == nil || try == 10 || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(300 * time.Millisecond)
+	}
+}
+
+// texts are the ids as frames carry them.
+func texts(ids []app.ID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = id.String()
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+)
+
+// target is the server that is pressed on.
+type target struct {
+	address   *net.TCPAddr
+	handshake []byte
+	sources   int // how many addresses of 127.0.0.0/8 the crowd comes from; 0: whatever the kernel picks
+}
+
+// newTarget resolves host:port. Anything but loopback is refused unless the host is said to be one's own.
+func newTarget(address string, sources int, own bool) (*target, error) {
+	to, err := net.ResolveTCPAddr("tcp4", address)
+	if err != nil {
+		return nil, fmt.Errorf("address of the server: %w", err)
+	}
+	if to.IP == nil {
+		to.IP = net.IPv4(127, 0, 0, 1)
+	}
+	if !to.IP.IsLoopback() {
+		if !own {
+			return nil, fmt.Errorf("%s is not this machine: say --i-own-this-host to press on it all the same", to.IP)
+		}
+		sources = 0
+	}
+	request := "GET /ws HTTP/1.1\r\nHost: " + address + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c3RhbXBlZGUgbG9hZCBnZW4=\r\n" +
+		"Sec-WebSocket-Protocol: stampede.v1\r\n\r\n"
+	return &target{address: to, handshake: []byte(request), sources: sources}, nil
+}
+
+// source spreads the crowd over addresses from 127.0.0.2 on, so that no address runs out of ports.
+func (t *target) source(index int) [4]byte {
+	if t.sources == 0 {
+		return [4]byte{}
+	}
+	return [4]byte{127, 0, 0, byte(2 + index%t.sources)}
+}
+
+// cutHandshake takes the server's answer to the upgrade off b; ok is false while it has not come wholly.
+func cutHandshake(b []byte) (rest []byte, ok bool, err error) {
+	head, rest, ok := bytes.Cut(b, []byte("\r\n\r\n"))
+	if !ok {
+		return nil, false, nil
+	}
+	if !bytes.HasPrefix(head, []byte("HTTP/1.1 101 ")) {
+		status, _, _ := bytes.Cut(head, []byte("\r\n"))
+		return nil, false, errors.New("the server does not upgrade: " + string(status))
+	}
+	return rest, true, nil
+}

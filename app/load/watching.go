@@ -1,0 +1,172 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	settleDown   = 4 * time.Second        // after everybody came in, until memory is looked at
+	movesEvery   = 200 * time.Millisecond // how often the watched sale moves
+	reconnecting = 1024                   // connections that come back at the same time
+)
+
+// idle measures what a socket costs while nothing happens.
+func (b *bench) idle(ctx context.Context, r *Result) error {
+	if b.PID == 0 {
+		return fmt.Errorf("needs the server's process id: --pid")
+	}
+	if err := b.listen(ctx, settleDown); err != nil {
+		return err
+	}
+	after, err := b.server.resident()
+	if err != nil {
+		return err
+	}
+	r.figure("resident_before_mb", float64(b.before)/(1<<20))
+	r.figure("resident_after_mb", float64(after)/(1<<20))
+	r.figure("kb_per_socket", float64(after-b.before)/float64(b.Sockets)/1024)
+	return nil
+}
+
+// listen only takes in what comes, for a while.
+func (b *bench) listen(ctx context.Context, d time.Duration) error {
+	parts := make([]*listening, len(b.crowd.loops))
+	for i := range parts {
+		parts[i] = &listening{until: time.Now().Add(d)}
+	}
+	return play(ctx, b.crowd, parts)
+}
+
+type listening struct{ until time.Time }
+
+func (p *listening) heard(*loop, *socket, message) {}
+
+func (p *listening) act(*loop) (time.Duration, bool) {
+	wait := time.Until(p.until)
+	return wait, wait <= 0
+}
+
+// fanout measures ticks: everybody watches one sale, and one of them buys in it five times a second. Ages are from the
+// instant that a tick carries to its arrival; both clocks are this machine's.
+func (b *bench) fanout(ctx context.Context, r *Result) error {
+	parts := make([]*watchers, len(b.crowd.loops))
+	stalled := int(b.Stalled * float64(b.Sockets))
+	now := time.Now()
+	for i := range parts {
+		parts[i] = &watchers{
+			sale: b.watched[0].String(), stalled: b.crowd.share(stalled, i), until: now.Add(warmUp + b.For), from: now.Add(warmUp),
+		}
+	}
+	parts[0].moves = true
+	if err := play(ctx, b.crowd, parts); err != nil {
+		return err
+	}
+	var ages histogram
+	for _, p := range parts {
+		ages.merge(&p.ages)
+	}
+	r.Ops, r.Seconds = ages.total, b.For.Seconds()
+	r.PerSec = float64(r.Ops) / r.Seconds
+	r.Latency = ages.latency()
+	r.figure("stalled", float64(stalled))
+	r.figure("ticks_per_second", r.PerSec/float64(b.Sockets-stalled))
+	if ages.total == 0 {
+		r.fail("no tick came")
+	}
+	return nil
+}
+
+// watchers are one loop's part of a fan-out.
+type watchers struct {
+	sale    string
+	moves   bool // one of them buys
+	stalled int
+	begun   bool
+	from    time.Time
+	until   time.Time
+	moved   time.Time
+	ages    histogram
+}
+
+func (p *watchers) act(l *loop) (time.Duration, bool) {
+	now := time.Now()
+	if !p.begun {
+		p.begun = true
+		for _, s := range p.deaf(l) {
+			l.poller.remove(s.fd)
+		}
+	}
+	if p.moves && now.Sub(p.moved) >= movesEvery {
+		p.moved = now
+		l.sendBuy(l.sockets[0], p.sale, l.now())
+	}
+	if now.Before(p.until) {
+		return min(movesEvery, p.until.Sub(now)), false
+	}
+	for _, s := range p.deaf(l) {
+		l.drop(s)
+	}
+	return 0, true
+}
+
+// deaf are those who do not read.
+func (p *watchers) deaf(l *loop) []*socket { return l.sockets[len(l.sockets)-p.stalled:] }
+
+func (p *watchers) heard(_ *loop, s *socket, m message) {
+	switch m.kind {
+	case replied:
+		if m.after(`"state":"reserved"`) != nil {
+			s.reserved++
+		}
+	case ticked:
+		if now := time.Now(); now.After(p.from) {
+			sent, _ := number(m.after(`"now":`))
+			p.ages.record(now.Sub(time.UnixMilli(sent)))
+		}
+	}
+}
+
+// reconnect lets everybody buy, drops all connections as soon as all are answered, and measures how long it takes until
+// everybody is back. Every order event must come exactly once, before or after.
+func (b *bench) reconnect(ctx context.Context, r *Result) error {
+	sales, err := b.offer(ctx, 1, int64(b.Sockets), 1)
+	if err != nil {
+		return err
+	}
+	sale := sales[0].String()
+	_, err = b.crowd.press(ctx, work{
+		op: func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }, finish: replied, burst: true,
+	})
+	if err != nil {
+		return err
+	}
+	early := 0
+	for _, s := range b.crowd.sockets {
+		early += s.orders
+		b.crowd.loops[s.index%len(b.crowd.loops)].drop(s)
+	}
+	began := time.Now()
+	parts, err := b.crowd.connect(ctx, b.crowd.sockets, texts(b.watched), reconnecting)
+	if err != nil {
+		return err
+	}
+	r.Ops, r.Seconds = int64(b.Sockets), time.Since(began).Seconds()
+	r.PerSec = float64(r.Ops) / r.Seconds
+	var handshakes histogram
+	missed, resets := 0, 0
+	for _, p := range parts {
+		handshakes.merge(&p.handshakes)
+		missed += len(p.missed)
+		resets += p.resets
+	}
+	r.Latency = handshakes.latency()
+	r.figure("all_back_s", r.Seconds)
+	r.figure("heard_before_drop", float64(early))
+	r.figure("heard_by_hello", float64(missed))
+	if resets > 0 {
+		r.fail(fmt.Sprintf("%d shoppers were told reset", resets))
+	}
+	return nil
+}
