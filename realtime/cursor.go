@@ -10,7 +10,7 @@ import (
 
 // Cursor is a position in a user's log: the log's epoch (the Redis time at which it began) and the number of the
 // last event that was taken, counted from 1 without gaps. Number 0 means: at that time there was no log.
-// On the wire it is an opaque text, the stream id `<epoch>-<number>`.
+// On the wire it is an opaque text, `<epoch>-<number>`.
 type Cursor struct {
 	Epoch app.Millis
 	N     int64
@@ -32,7 +32,7 @@ func ParseCursor(s string) (Cursor, error) {
 	return c, nil
 }
 
-// String is the form on the wire and the id in the stream.
+// String is the form on the wire and in the log.
 func (c Cursor) String() string {
 	return strconv.FormatInt(int64(c.Epoch), 10) + "-" + strconv.FormatInt(c.N, 10)
 }

@@ -35,6 +35,7 @@ type wire struct {
 	Key     json.RawMessage `json:"key"`
 	Address json.RawMessage `json:"address"`
 	Pass    json.RawMessage `json:"pass"`
+	Via     json.RawMessage `json:"via"`
 }
 
 // decode reads a frame. Unknown fields are ignored.

@@ -63,6 +63,8 @@ const (
 	goldOrder  = app.ID(7301444480512000257)
 	goldOrder2 = app.ID(7301444480512000258)
 	goldKey    = "k-3f9c1d2e"
+	goldSigned = "app_id=2021000000000001&method=alipay.trade.app.pay&sign=kPbQ%3D%3D"
+	goldPayURL = "https://openapi.alipay.com/gateway.do?app_id=2021000000000001&method=alipay.trade.page.pay&sign=kPbQ%3D%3D"
 )
 
 var (
@@ -125,6 +127,11 @@ var (
 	goldPaid     = goldLate(app.Paid, 2, func(o *app.Order) {
 		o.PaidAt, o.TradeNo = goldNow+40_000, "2026112122001400000000000001"
 	})
+	goldRevived = goldWith(goldPaid, func(o *app.Order) { o.Rev, o.Reason = 3, app.ReasonPaidLate })
+	goldTooLate = goldLate(app.Refunding, 3, func(o *app.Order) {
+		o.Reason, o.CancelledAt, o.PaidAt, o.TradeNo = app.ReasonLateSoldOut, goldNow+298_600, goldNow+298_000, goldPaid.TradeNo
+	})
+	goldGivenBack = goldWith(goldTooLate, func(o *app.Order) { o.State, o.Rev = app.Refunded, 4 })
 	goldShipped = goldWith(goldPaid, func(o *app.Order) {
 		o.State, o.Rev, o.Tracking, o.Address = app.Shipped, 3, "SF1000000000001", goldAddress
 	})
@@ -194,6 +201,9 @@ func serverFrames() map[string][]byte {
 		"buy/repeated key, pending by now":   encode(reply{6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Pending}}),
 		"cancel/cancelled":                   encode(reply{7, stateReply{app.Cancelled}}),
 		"cancel/was expired before":          encode(reply{7, stateReply{app.Expired}}),
+		"pay/on a page":                      encode(reply{13, payReply{app.Payment{URL: goldPayURL}, goldNow + 298_500}}),
+		"pay/in the app":                     encode(reply{13, payReply{app.Payment{OrderString: goldSigned}, goldNow + 298_500}}),
+		"pay/by a code":                      encode(reply{13, payReply{app.Payment{QR: "https://qr.alipay.com/bax03431ljhokirwl38f00a7"}, goldNow + 298_500}}),
 		"orders/a page":                      encode(reply{8, orderPage{[]app.Order{goldPending(), goldRefused2}, true}}),
 		"orders/none":                        encode(reply{8, orderPage{[]app.Order{}, false}}),
 		"seen/noted":                         encode(reply{9, empty{}}),
@@ -209,6 +219,9 @@ func serverFrames() map[string][]byte {
 		"order/cancelled":                    goldEvent(goldLate(app.Cancelled, 2, func(o *app.Order) { o.CancelledAt = goldNow + 5000 }), 43),
 		"order/refused":                      goldEvent(goldRefused, 42),
 		"order/paid":                         goldEvent(goldPaid, 43),
+		"order/paid late, revived":           goldEvent(goldRevived, 44),
+		"order/paid late, sold out":          goldEvent(goldTooLate, 44),
+		"order/given back":                   goldEvent(goldGivenBack, 45),
 		"order/shipped":                      goldEvent(goldShipped, 44),
 		"notice/information":                 encode(noticeEvent{"notice", "info", "More kettles at noon."}),
 		"notice/warning":                     encode(noticeEvent{"notice", "warn", "Payments are slow right now; your order keeps its deadline."}),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +25,7 @@ const (
 // app.Teller of the flows.
 //
 //	key                          type    TTL                  what
-//	stampede:{u<S>}:log:<user>   stream  24 h after the last  the last 100 events; S = user mod 16
+//	stampede:{u<S>}:log:<user>   list    24 h after the last  the last 100 events; S = user mod 16
 //
 //	channel                               message
 //	stampede:events:<namespace>:<S>       a line `user cursor event` per event; a hint, the log is the truth
@@ -147,76 +148,81 @@ func (l *Log) Since(ctx context.Context, questions ...question) ([]span, error) 
 	pipe := l.redis.Pipeline()
 	// TIME goes first: a log that appears between it and the reads has a later epoch.
 	clock := pipe.Time(ctx)
-	ranges := make([]*redis.XMessageSliceCmd, len(questions))
-	ends := make([]*redis.XMessageSliceCmd, len(questions))
+	logs := make([]*redis.StringSliceCmd, len(questions))
 	for i, q := range questions {
-		key := logKey(q.user)
-		if !q.after.isZero() {
-			ranges[i] = pipe.XRange(ctx, key, q.after.String(), "+")
+		from := int64(0)
+		if q.after.isZero() {
+			from = -1 // only where it ends
 		}
-		ends[i] = pipe.XRevRangeN(ctx, key, "+", "-", 1)
+		logs[i] = pipe.LRange(ctx, logKey(q.user), from, -1)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("read %d logs: %w", len(questions), errors.Join(app.ErrMoment, err))
 	}
 	spans := make([]span, len(questions))
 	for i, q := range questions {
-		end, err := endOf(ends[i].Val(), app.MillisOf(clock.Val()))
+		events, err := readLog(logs[i].Val())
 		if err != nil {
 			return nil, fmt.Errorf("read log of user %s: %w", q.user, err)
+		}
+		end := Cursor{Epoch: app.MillisOf(clock.Val())} // without a log it is number 0 at this time
+		if len(events) > 0 {
+			end = events[len(events)-1].cursor
 		}
 		if q.after.isZero() {
 			spans[i] = span{end: end}
 			continue
 		}
-		if spans[i], err = spanOf(q.after, ranges[i].Val(), end); err != nil {
-			return nil, fmt.Errorf("read log of user %s: %w", q.user, err)
-		}
+		spans[i] = spanOf(q.after, events, end)
 	}
 	return spans, nil
 }
 
-// endOf is the end of a log; without a log it is number 0 at this time.
-func endOf(last []redis.XMessage, now app.Millis) (Cursor, error) {
-	if len(last) == 0 {
-		return Cursor{Epoch: now}, nil
+// readLog takes the lines of a log apart, see append.lua.
+func readLog(lines []string) ([]kept, error) {
+	events := make([]kept, len(lines))
+	for i, line := range lines {
+		parts := strings.SplitN(line, " ", 4)
+		if len(parts) < 4 {
+			return nil, fmt.Errorf("line %.60q: want cursor, order, rev, body: %w", line, app.ErrData)
+		}
+		at, err := ParseCursor(parts[0])
+		if err != nil {
+			return nil, fmt.Errorf("line %.60q: %w", line, errors.Join(app.ErrData, err))
+		}
+		events[i] = kept{cursor: at, event: []byte(parts[3])}
 	}
-	return ParseCursor(last[0].ID)
+	return events, nil
 }
 
-// spanOf decides what follows the cursor, given the log's entries from the cursor on and its end.
+// spanOf decides what follows the cursor, given the whole log and its end.
 //
-//	the cursor's own entry or the very next one comes first   what follows is complete
-//	nothing comes, and there was and is no log                nothing was missed, unless a whole log could
-//	                                                          have come and gone since
-//	anything else                                             the log was trimmed, ended or went back: reset
-func spanOf(after Cursor, from []redis.XMessage, end Cursor) (span, error) {
+//	the cursor's own entry or the very next one is there   what follows is complete
+//	there was and is no log                                nothing was missed, unless a whole log could
+//	                                                       have come and gone since
+//	anything else                                          the log was trimmed, ended or went back: reset
+func spanOf(after Cursor, log []kept, end Cursor) span {
 	broken := span{end: end, reset: true}
-	if len(from) == 0 {
-		quiet := after.N == 0 && end.N == 0 && end.Epoch >= after.Epoch && end.Epoch < after.Epoch.Add(logKept)
+	if len(log) == 0 {
+		quiet := after.N == 0 && end.Epoch >= after.Epoch && end.Epoch < after.Epoch.Add(logKept)
 		if quiet {
-			return span{end: end}, nil
+			return span{end: end}
 		}
-		return broken, nil
+		return broken
 	}
 	s := span{end: after}
-	for _, message := range from {
-		c, err := ParseCursor(message.ID)
-		if err != nil {
-			return span{}, err
-		}
-		if after.covers(c) {
+	for _, e := range log {
+		if after.covers(e.cursor) {
 			continue
 		}
-		if !s.end.followedBy(c) {
-			return broken, nil
+		if !s.end.followedBy(e.cursor) {
+			return broken
 		}
-		body, ok := message.Values["body"].(string)
-		if !ok {
-			return span{}, fmt.Errorf("entry %s has no body: %w", message.ID, app.ErrData)
-		}
-		s.events = append(s.events, kept{cursor: c, event: []byte(body)})
-		s.end = c
+		s.events = append(s.events, e)
+		s.end = e.cursor
 	}
-	return s, nil
+	if !end.covers(s.end) { // the cursor is beyond the end, or of another log
+		return broken
+	}
+	return s
 }

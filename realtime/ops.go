@@ -27,6 +27,7 @@ var ops = map[string]op{
 	"unwatch": (*client).unwatch,
 	"buy":     (*client).buy,
 	"cancel":  (*client).cancel,
+	"pay":     (*client).pay,
 	"orders":  (*client).orders,
 	"seen":    (*client).seen,
 }
@@ -184,6 +185,26 @@ func (c *client) cancel(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	return stateReply{state}, nil
+}
+
+func (c *client) pay(ctx context.Context, r *request) (any, error) {
+	user, err := c.buyer()
+	if err != nil {
+		return nil, err
+	}
+	order, failed := requiredID("order", r.Order)
+	if failed != nil {
+		return nil, failed
+	}
+	via, failed := text("via", r.Via)
+	if failed != nil {
+		return nil, failed
+	}
+	payment, payBy, err := c.hub.shop.Pay(ctx, user, order, app.PayVia(via))
+	if err != nil {
+		return nil, err
+	}
+	return payReply{payment, payBy}, nil
 }
 
 func (c *client) orders(ctx context.Context, r *request) (any, error) {

@@ -66,6 +66,11 @@ type stateReply struct {
 	State app.OrderState `json:"state"`
 }
 
+type payReply struct {
+	app.Payment
+	PayBy app.Millis `json:"pay_by"`
+}
+
 type orderPage struct {
 	Orders []app.Order `json:"orders"`
 	More   bool        `json:"more"`

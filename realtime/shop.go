@@ -29,6 +29,8 @@ type Shop interface {
 	Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error)
 	// Cancel ends an order of the user that is not paid, and answers the state it has then.
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
+	// Pay answers where the buyer pays a pending order, and until when. Asked again, it answers the same payment.
+	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payment, app.Millis, error)
 	// Orders pages through the user's orders, newest first; more tells whether older ones exist.
 	Orders(ctx context.Context, q app.OrdersQuery) (orders []app.Order, more bool, err error)
 }

@@ -88,6 +88,13 @@ func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, erro
 	return app.Cancelled, nil
 }
 
+func (s *fakeShop) Pay(_ context.Context, _, order app.ID, via app.PayVia) (app.Payment, app.Millis, error) {
+	if via != app.ViaPage {
+		return app.Payment{}, 0, app.Fail(app.BadRequest, "via must be page")
+	}
+	return app.Payment{URL: "https://pay.example/" + order.String()}, 1, nil
+}
+
 func (s *fakeShop) Orders(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
 	return []app.Order{{ID: q.User, Sale: q.Sale, Qty: q.Limit, State: app.Pending}}, true, nil
 }

@@ -26,6 +26,7 @@ func TestEveryOpAnswersUnderItsID(t *testing.T) {
 		`"op":"unwatch"`,
 		`"op":"buy","sale":"11","qty":1,"key":"abcdefgh","future":{"field":1}`,
 		`"op":"cancel","order":"5"`,
+		`"op":"pay","order":"5","via":"page"`,
 		`"op":"orders","limit":5`,
 		`"op":"seen","cursor":"` + ok.Cursor + `"`,
 	} {
@@ -76,6 +77,10 @@ func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
 		buying(`1`):                                     app.NotFound,
 		`"op":"cancel"`:                                 app.BadRequest,
 		`"op":"cancel","order":"-4"`:                    app.BadRequest,
+		`"op":"pay","via":"page"`:                       app.BadRequest,
+		`"op":"pay","order":"5"`:                        app.BadRequest,
+		`"op":"pay","order":"5","via":7`:                app.BadRequest,
+		`"op":"pay","order":5,"via":"page"`:             app.BadRequest,
 		`"op":"orders","limit":0`:                       app.BadRequest,
 		`"op":"orders","before":"x"`:                    app.BadRequest,
 		`"op":"seen"`:                                   app.BadRequest,
@@ -138,7 +143,7 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 	p.must(`"op":"watch"`, nil)
 	p.must(`"op":"unwatch"`, nil)
 	for _, op := range []string{
-		buying(`1`), `"op":"cancel","order":"5"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`, `"op":"renew","token":"user:7"`,
+		buying(`1`), `"op":"cancel","order":"5"`, `"op":"pay","order":"5","via":"page"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`, `"op":"renew","token":"user:7"`,
 	} {
 		if r := p.do(op); r.Error == nil || r.Error.Code != app.Unauthorized {
 			t.Errorf("%s: %v, want unauthorized", op, r.Error)

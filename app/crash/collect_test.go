@@ -32,12 +32,16 @@ func (w *world) collect(ctx context.Context) (f Final, err error) {
 		}
 	}
 	for _, b := range w.people {
-		log, err := w.redis.XRange(ctx, logKey(b.id), "-", "+").Result()
+		log, err := w.redis.LRange(ctx, logKey(b.id), 0, -1).Result()
 		if err != nil {
 			return f, fmt.Errorf("read log of user %s: %w", b.id, err)
 		}
-		for _, e := range log {
-			f.Logs = append(f.Logs, LogEntry{User: b.id, Order: app.ID(number(e.Values["order"])), Rev: int(number(e.Values["rev"]))})
+		for _, line := range log { // cursor, order, rev, body: see append.lua
+			parts := strings.SplitN(line, " ", 4)
+			if len(parts) < 4 {
+				return f, fmt.Errorf("log of user %s: line %.60q", b.id, line)
+			}
+			f.Logs = append(f.Logs, LogEntry{User: b.id, Order: app.ID(number(parts[1])), Rev: int(number(parts[2]))})
 		}
 	}
 	return f, nil
