@@ -22,20 +22,22 @@ import (
 //	stampede:{p}:attempts            hash    stream id → failures of that entry on its own account. Consumer
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
 //	                                         withdrawn burnt · tickets done · paused armed rest_until. Lua create,
-//	                                         arm, reserve, return, hold, sell, withdraw,
-//	                                         settle, bury, restore
+//	                                         arm, reserve, return, hold, sell, withdraw, settle, bury,
+//	                                         restore
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|order:hash:ticket:key;order:hash:ticket:key… — the units
 //	                                         that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9).
 //	                                         Lua reserve, return, hold, restore
 //	stampede:{p}:sale:<id>:open      hash    order → hold:user:qty, the live holds; with :sold behind it once the order
-//	                                         is paid. Lua reserve, return, hold, sell, withdraw,
-//	                                         restore
+//	                                         is paid. Lua reserve, return, hold, sell, withdraw, restore
 //	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching. SetWatching (a hint; this one has a TTL)
+//	stampede:{backoffice}:paid       stream  paid and refunded orders for the shop's back office (see PaidStream), under
+//	                                         a tag of its own: it is made from the database. Group "backoffice". PaidStream
 
 // Names that operators type.
 const (
 	group      = "fulfil"
+	paidKey    = "stampede:{backoffice}:paid"
 	stateOpen  = "open"
 	stateBuild = "rebuilding"
 	soldMark   = ":sold" // behind a hold whose order is paid
