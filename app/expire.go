@@ -12,6 +12,9 @@ import (
 //
 //	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
 //
+// An order whose payment was opened ends at the gateway first: TradeCloser does that beside the sweep, because the
+// gateway may take its time, and nobody else's units shall wait for it. Until it has, the order stays in the queue.
+//
 // The database alone decides whether the order ended (I1); Redis gives units back only because of a
 // committed terminal row, and the deadline stays in the queue until all of that has happened, so that a
 // crash between any two steps is finished by the next sweep.
@@ -22,6 +25,8 @@ type Expirer struct {
 	Teller Teller
 	Told   *Told
 	Floor  *Floor
+	// Closer ends orders whose payment was opened; nil: the shop takes no payments.
+	Closer *TradeCloser
 }
 
 // Due handles orders whose deadline has come. See DeadlineHandler.
@@ -30,11 +35,13 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrMoment, err))
 	}
+	orders = x.Closer.others(orders)
 	rows, err := x.Orders.Expire(ctx, orders, now)
 	if err != nil {
 		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
 	}
 	crashpoint.At(crashpoint.ExpireCommitted)
+	x.Closer.offer(rows, now)
 	if err := x.after(ctx, rows, crashpoint.ExpireReturned); err != nil {
 		return nil, err
 	}
@@ -70,6 +77,13 @@ func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
 			continue
 		case err != nil:
 			return "", unsettled("cancel order "+id.String(), err)
+		}
+		if row.State == Pending {
+			row, err = x.Closer.cancel(ctx, row)
+			if err != nil {
+				return "", err
+			}
+			return cancelAnswer(row)
 		}
 		crashpoint.At(crashpoint.CancelCommitted)
 		if err := x.after(ctx, []Order{row}, crashpoint.CancelReturned); err != nil {
@@ -116,9 +130,13 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 	return Order{}, Fail(NotFound, "no such order")
 }
 
-// after does what follows the commit; returned names the crash point between its two steps.
+// after does what follows the commit; returned names the crash point between its two steps. Orders that were paid in
+// time come here too, at their deadline: whatever was cut off when they were paid is done then at last.
 func (x *Expirer) after(ctx context.Context, rows []Order, returned string) error {
 	if err := giveBack(ctx, x.Ledger, rows); err != nil {
+		return err
+	}
+	if err := sell(ctx, x.Ledger, rows); err != nil {
 		return err
 	}
 	crashpoint.At(returned)

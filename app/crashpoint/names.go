@@ -35,6 +35,21 @@ const (
 
 	PostAppended = "post.after-append" // the back office has it, the outbox does not know
 
+	PayOpened    = "pay.after-open"   // the trade is noted, the gateway was not contacted
+	PayCommitted = "pay.after-commit" // the money is entered
+	PaySold      = "pay.after-sell"
+	PayTold      = "pay.after-tell"
+
+	CloseAnswered  = "close.after-answer" // the gateway has closed the trade, the order is pending
+	CloseCommitted = "close.after-commit"
+	CloseReturned  = "close.after-return"
+
+	LateReceived  = "late.after-receipt"
+	LateClaimed   = "late.after-claim"
+	LateHeld      = "late.after-hold"
+	LateRevived   = "late.after-revive"
+	LateRefunding = "late.after-refunding"
+
 	RebuildPaused   = "rebuild.after-pause"
 	RebuildAdvanced = "rebuild.after-advance"
 	RebuildRescue   = "rebuild.in-rescue" // a batch of the old stream has its rows
@@ -46,7 +61,7 @@ const (
 	WarmArm     = "warm.before-arm"
 )
 
-// Names lists every point, in the order of the flows.
+// Names lists every point but those of money, in the order of the flows.
 var Names = []string{
 	GateCall, GateReply,
 	FulfilRow, FulfilCommitted, FulfilReturned, FulfilScheduled, FulfilTold, SettleCall, SettleReply,
@@ -54,4 +69,11 @@ var Names = []string{
 	CancelCommitted, CancelInserted, CancelReturned,
 	RebuildPaused, RebuildAdvanced, RebuildRescue, RebuildRestored, RebuildResume,
 	WarmCreated, WarmMarked, WarmArm,
+}
+
+// MoneyNames lists the points that are passed only where orders are paid.
+var MoneyNames = []string{
+	PayOpened, PayCommitted, PaySold, PayTold,
+	CloseAnswered, CloseCommitted, CloseReturned,
+	LateReceived, LateClaimed, LateHeld, LateRevived, LateRefunding,
 }

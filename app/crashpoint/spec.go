@@ -18,8 +18,8 @@ func parse(spec string) (name string, pass int64, err error) {
 			return "", 0, fmt.Errorf("pass %q of crash point %s: want a number from 1 on", times, name)
 		}
 	}
-	if !slices.Contains(Names, name) {
-		return "", 0, fmt.Errorf("no crash point %q; there are: %s", name, strings.Join(Names, ", "))
+	if known := slices.Concat(Names, MoneyNames); !slices.Contains(known, name) {
+		return "", 0, fmt.Errorf("no crash point %q; there are: %s", name, strings.Join(known, ", "))
 	}
 	return name, pass, nil
 }

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+)
+
+const (
+	// closersAtOnce is how many trades a node asks the gateway to close at the same time: with answers after 100 ms it
+	// ends three hundred orders a second, and a gateway that has gone silent holds up no more than these.
+	closersAtOnce = 32
+	// closerQueue bounds what waits for them; more comes again when its lease in the delay queue ends.
+	closerQueue = 20_000
+	// closeRest is how long an order is left alone after a close without an answer.
+	closeRest = 2 * time.Second
+	// closePatience is what the gateway and the stores may take for one order.
+	closePatience = 15 * time.Second
+)
+
+// TradeCloser ends orders whose deadline has come and whose payment was opened: a few at a time, beside the sweep. What
+// it has at hand is not offered to the database again and again; what it forgets in a crash is still in the delay queue.
+type TradeCloser struct {
+	cashier *Cashier
+	queue   chan Order
+
+	mu    sync.Mutex
+	known map[ID]time.Time // zero: at hand; else until when it is left alone
+}
+
+// NewTradeCloser makes a closer; nil for a cashier without gateway, and all methods of a nil closer do nothing.
+func NewTradeCloser(c *Cashier) *TradeCloser {
+	if c.Gateway == nil {
+		return nil
+	}
+	return &TradeCloser{cashier: c, queue: make(chan Order, closerQueue), known: make(map[ID]time.Time)}
+}
+
+// Run closes until ctx ends.
+func (t *TradeCloser) Run(ctx context.Context) error {
+	var workers sync.WaitGroup
+	for range closersAtOnce {
+		workers.Go(func() { t.work(ctx) })
+	}
+	defer workers.Wait()
+	return every(ctx, time.Minute, t.forget)
+}
+
+// forget drops what nobody asked for any more: another node has ended it.
+func (t *TradeCloser) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.known, func(_ ID, until time.Time) bool { return !until.IsZero() && time.Since(until) > time.Minute })
+}
+
+func (t *TradeCloser) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case o := <-t.queue:
+			t.close(ctx, o)
+		}
+	}
+}
+
+// close ends one order, or leaves it alone for a while.
+func (t *TradeCloser) close(ctx context.Context, o Order) {
+	within, cancel := context.WithTimeout(ctx, closePatience)
+	defer cancel()
+	_, err := t.cashier.end(within, o, Expired)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err == nil {
+		delete(t.known, o.ID)
+		return
+	}
+	t.known[o.ID] = time.Now().Add(closeRest)
+	if ctx.Err() == nil {
+		slog.WarnContext(ctx, "an order with an opened payment cannot end yet", "order", o.ID, "err", err)
+	}
+}
+
+// others leaves out the orders that are at hand or rest.
+func (t *TradeCloser) others(orders []ID) []ID {
+	if t == nil {
+		return orders
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]ID, 0, len(orders))
+	for _, id := range orders {
+		until, known := t.known[id]
+		if known && (until.IsZero() || time.Now().Before(until)) {
+			continue
+		}
+		if known {
+			delete(t.known, id)
+		}
+		out = append(out, id)
+	}
+	return out
+}
+
+// offer takes the orders that are due at the instant now and can only end at the gateway. It never waits.
+func (t *TradeCloser) offer(rows []Order, now Millis) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, o := range rows {
+		if o.State != Pending || o.TradeOpened == 0 || o.PayBy > now {
+			continue
+		}
+		if _, known := t.known[o.ID]; known {
+			continue
+		}
+		select {
+		case t.queue <- o:
+			t.known[o.ID] = time.Time{}
+		default:
+			return
+		}
+	}
+}
+
+// cancel ends an order with an opened payment because its buyer wants it, and waits for the gateway.
+func (t *TradeCloser) cancel(ctx context.Context, o Order) (Order, error) {
+	if t == nil {
+		return Order{}, FailBusy("its payment was opened, and the payment gateway cannot be asked now", 4*busyRetry)
+	}
+	row, err := t.cashier.end(ctx, o, Cancelled)
+	if err != nil {
+		return Order{}, unsettled("cancel order "+o.ID.String(), err)
+	}
+	return row, nil
+}
