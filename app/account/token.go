@@ -17,7 +17,7 @@ const (
 	MinKeyBytes = 32
 	issuerName  = "stampede"
 	audience    = "stampede"
-	// leeway forgives nodes whose wall clocks differ a little.
+	// leeway forgives nodes whose clocks differ a little.
 	leeway = 5 * time.Second
 	// maxToken bounds what is even looked at, in bytes; our own tokens are about 300.
 	maxToken = 2048
@@ -59,7 +59,8 @@ type Issuer struct {
 	parser *jwt.Parser
 }
 
-// NewIssuer refuses keys shorter than MinKeyBytes. now is the wall clock; nil means time.Now.
+// NewIssuer refuses keys shorter than MinKeyBytes. now is the clock that all nodes share; nil means the wall clock of
+// this machine.
 func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	if len(key) < MinKeyBytes {
 		return nil, fmt.Errorf("the signing key has %d bytes, at least %d are needed", len(key), MinKeyBytes)

@@ -46,8 +46,8 @@ type works struct {
 }
 
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
-func compose(c *Config, s *stores, lease *store.NodeLease, issuer *account.Issuer, registry *prometheus.Registry) (*works, error) {
-	w := &works{stores: s, lease: lease, clock: app.NewClock(), stale: make(chan int, c.Partitions)}
+func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, issuer *account.Issuer, registry *prometheus.Registry) (*works, error) {
+	w := &works{stores: s, lease: lease, clock: clock, stale: make(chan int, c.Partitions)}
 	metrics := streams.NewMetrics()
 	ledger, err := streams.New(streams.Options{
 		Client: s.client, BlockingClient: s.blocking, Partitions: c.Partitions, Backlog: c.Backlog,

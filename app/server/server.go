@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"stampede/app"
 	"stampede/app/account"
 	"stampede/app/api"
 	"stampede/app/seed"
@@ -58,6 +59,7 @@ type Server struct {
 	config   Config
 	options  Options
 	lock     *os.File // on the data folder; nil on real stores
+	clock    *app.Clock
 	issuer   *account.Issuer
 	registry *prometheus.Registry
 	listener net.Listener
@@ -73,7 +75,7 @@ type Server struct {
 // New checks what can be checked at once and takes the addresses, so that a taken port, a data folder in use or a bad
 // secret ends a start before it has begun. It starts nothing. Close it, also without Run.
 func New(c Config, o Options) (*Server, error) {
-	s := &Server{config: c, options: o, closing: make(chan struct{}), registry: newRegistry(o.Version)}
+	s := &Server{config: c, options: o, clock: app.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version)}
 	s.release = sync.OnceValue(s.giveBack)
 	s.notYet("starting")
 	if err := s.take(); err != nil {
@@ -90,7 +92,7 @@ func (s *Server) take() (err error) {
 			return err
 		}
 	}
-	if s.issuer, err = account.NewIssuer([]byte(c.JWTSecret), nil); err != nil {
+	if s.issuer, err = account.NewIssuer([]byte(c.JWTSecret), s.time); err != nil {
 		return fmt.Errorf("STAMPEDE_JWT_SECRET: %w", err)
 	}
 	if s.listener, err = listen(c.Listen, "LISTEN"); err != nil {
@@ -106,6 +108,9 @@ func (s *Server) take() (err error) {
 	s.back = newBackDoor(metrics, s.registry, s.ready)
 	return nil
 }
+
+// time is that of Redis, by which all nodes agree how long a token lives, whatever their own clocks say (I10).
+func (s *Server) time() time.Time { return s.clock.Now().Time() }
 
 // takeFolder makes the data folder this server's own, and finds the signing key in it if none is configured.
 func (s *Server) takeFolder() (err error) {
@@ -215,7 +220,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	if err != nil {
 		return fmt.Errorf("lease a node number: %w", err)
 	}
-	w, err := compose(c, stores, lease, s.issuer, s.registry)
+	w, err := compose(c, stores, lease, s.clock, s.issuer, s.registry)
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}

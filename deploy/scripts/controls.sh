@@ -42,7 +42,8 @@ write() {
   {
     sed '/<!-- controls: begin/q' "$safety"
     table
-    [[ ! -e $last ]] || { echo && cat "$last"; }
+    echo
+    if [[ -e $last ]]; then cat "$last"; else grep '^The last run of all' "$safety"; fi
     sed -n '/<!-- controls: end/,$p' "$safety"
   } >"$kept"
   cat "$kept" >"$safety"

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/account"
+)
+
+// redisAhead is a Redis whose clock is ahead of this machine's.
+type redisAhead time.Duration
+
+func (r redisAhead) Now(context.Context) (app.Millis, error) {
+	return app.MillisOf(time.Now().Add(time.Duration(r))), nil
+}
+
+// I10: tokens live by Redis time, so that a node whose wall clock is wrong lets in whom the others let in, and issues
+// tokens that hold with them.
+func TestTokensLiveByRedisTime(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{5 * time.Minute, -5 * time.Minute} {
+		s, err := New(embedded(t, t.TempDir()), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.clock.Sample(context.Background(), redisAhead(ahead)); err != nil {
+			t.Fatal(err)
+		}
+		right, err := account.NewIssuer([]byte(s.config.JWTSecret), func() time.Time { return time.Now().Add(ahead) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, path := range map[string]struct{ from, to *account.Issuer }{"its own": {s.issuer, right}, "another's": {right, s.issuer}} {
+			token, err := path.from.Issue(7, "Tester", account.Shopper, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := path.to.Verify(token); err != nil {
+				t.Errorf("Redis %v ahead, %s token: %v", ahead, name, err)
+			}
+		}
+	}
+}
