@@ -12,6 +12,7 @@
 //   - stores_test.go: Redis and MariaDB killed in the middle of a backlog, or unfit for a minute
 //   - wire_test.go: lost replies
 //   - frozen_test.go: processes that stop and go on
+//   - clock_test.go: nodes whose wall clock is wrong
 //
 // A run is made from its seed: `just crash --seed N --point NAME` repeats one. A run that fails keeps its history, the
 // final state and all logs in a folder that it names.

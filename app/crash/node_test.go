@@ -37,7 +37,7 @@ func (w *world) launch(settings ...string) *node {
 	log, err := os.Create(n.log)
 	w.must(err)
 	defer func() { _ = log.Close() }()
-	n.cmd = exec.Command(binary, "serve")
+	n.cmd = exec.Command(w.program, "serve")
 	n.cmd.Env = slices.Concat(os.Environ(), w.settings, []string{
 		"STAMPEDE_LISTEN=" + n.addr, "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
 	}, settings)

@@ -31,6 +31,7 @@ type world struct {
 	name     string
 	dice     *rand.Rand
 	folder   string
+	program  string   // what nodes run
 	settings []string // of every node
 	lives    int      // nodes started so far
 
@@ -55,7 +56,7 @@ func newWorld(t *testing.T, settings ...string) *world {
 // openWorld makes tables in an empty database. The settings go to every node.
 func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	t.Helper()
-	w := &world{t: t, name: t.Name(), dice: dice(t.Name()), folder: folderOf(t), began: time.Now()}
+	w := &world{t: t, name: t.Name(), dice: dice(t.Name()), folder: folderOf(t), program: binary, began: time.Now()}
 	w.memory.history.Seed = *seedFlag
 	t.Cleanup(w.remember)
 	w.settings = append([]string{
@@ -117,6 +118,14 @@ func newID() app.ID { return app.ID(lastID.Add(1)) }
 // offer puts a product on sale for an hour, in the partition given.
 func (w *world) offer(units int64, limit, partition int) app.Sale {
 	w.t.Helper()
+	sale := w.stage(units, limit, partition, -time.Second, time.Hour)
+	w.sales = append(w.sales, sale)
+	return sale
+}
+
+// stage puts a product on sale that opens and closes so long from now. Nobody buys it unless told to.
+func (w *world) stage(units int64, limit, partition int, opens, closes time.Duration) app.Sale {
+	w.t.Helper()
 	ctx := apptest.Context(w.t)
 	now := time.Now()
 	if w.slot.ID == 0 {
@@ -129,12 +138,11 @@ func (w *world) offer(units int64, limit, partition int) app.Sale {
 	sale := app.Sale{
 		ID: newID(), Slot: w.slot.ID, Partition: partition, Product: product, PriceFen: 4900, Initial: units,
 		Limit: limit, Cap: 10_000, Challenge: app.ChallengeNone, Version: 1,
-		OpensAt: app.MillisOf(now.Add(-time.Second)), ClosesAt: w.slot.ClosesAt,
+		OpensAt: app.MillisOf(now.Add(opens)), ClosesAt: min(app.MillisOf(now.Add(closes)), w.slot.ClosesAt),
 	}
 	w.must(w.books.AddCategories(ctx, []app.Category{category}))
 	w.must(w.books.AddProducts(ctx, []app.Product{product}))
 	w.must(w.books.AddSales(ctx, []app.Sale{sale}))
-	w.sales = append(w.sales, sale)
 	return sale
 }
 

@@ -18,7 +18,7 @@ seeds=3
 flags=()
 while (($#)); do
   case $1 in
-  --long) run='^Test(Every|Killed|Lost|Frozen|Stores)' seeds=20 ;;
+  --long) run=. seeds=20 ;;
   --seed) flags+=(-seed "${2:?}") && shift ;;
   --seeds) seeds=${2:?} && shift ;;
   --point) run="^TestEveryPoint\$/^${2:?}\$" && shift ;;
@@ -32,6 +32,7 @@ while (($#)); do
 done
 
 status=0
+mkdir -p .run
 deploy/scripts/services.sh run deploy/scripts/go-test.sh -timeout 60m -parallel 6 -tags crashpoints ./app/crash \
   -run "$run" -seeds "$seeds" "${flags[@]}" | tee .run/crash.out || status=$?
 printf '\n'
