@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -46,6 +47,10 @@ type BackOffice interface {
 	// Append adds postings in their order. An error is a fault of the moment: some may have been added.
 	Append(ctx context.Context, postings []Posting) error
 }
+
+// ErrNotTaken is what a reader of the stream wraps when it could not take this posting although it can take others: it
+// comes again later.
+var ErrNotTaken = errors.New("the posting was not taken")
 
 const (
 	// PostingLease is how long a node has for what it took; it is also the pause after a failure.

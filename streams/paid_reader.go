@@ -39,11 +39,8 @@ func NewPaidReader(client redis.UniversalClient, group, consumer string) *PaidRe
 	return &PaidReader{client: client, group: group, consumer: consumer, claimIdle: paidClaimIdle, block: paidBlock, mine: true}
 }
 
-// ErrSkip is what a handler wraps when it could not take this entry although it can take others: it comes again later.
-// After any other error the reader pauses before it goes on.
-var ErrSkip = errors.New("this entry could not be taken")
-
-// Run hands entries over until ctx ends.
+// Run hands entries over until ctx ends. What the handler does not take for app.ErrNotTaken comes again later; after any
+// other error of it the reader pauses before it goes on.
 func (r *PaidReader) Run(ctx context.Context, handle func(context.Context, app.Posting) error) error {
 	pause := backoff{first: time.Second, longest: 30 * time.Second}
 	for ctx.Err() == nil {
@@ -73,7 +70,7 @@ func (r *PaidReader) RunOnce(ctx context.Context, handle func(context.Context, a
 		posting, err := parsePosting(m)
 		if err != nil { // nothing of ours; it would come for ever
 			slog.ErrorContext(ctx, "an entry of the paid stream cannot be read", "id", m.ID, "err", err)
-		} else if err = handle(ctx, posting); errors.Is(err, ErrSkip) {
+		} else if err = handle(ctx, posting); errors.Is(err, app.ErrNotTaken) {
 			slog.WarnContext(ctx, "a paid order could not be delivered; it comes again", "group", r.group, "order", posting.Order, "err", err)
 			continue
 		} else if err != nil {

@@ -85,7 +85,7 @@ func TestUntakenPaidOrdersComeAgain(t *testing.T) {
 		}
 		three := posting(newID(), 2)
 		f.must(s.Append(f.ctx, []app.Posting{three}))
-		o.fail[two.Order] = ErrSkip
+		o.fail[two.Order] = app.ErrNotTaken
 		o.want(t, f, 1) // one; two is skipped
 		o.want(t, f, 1) // three
 		if diff := cmp.Diff([]app.Posting{one, three}, o.got); diff != "" {
@@ -138,15 +138,15 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		f.must(s.Append(f.ctx, sent))
 		o := f.office(BackOfficeGroup, "one")
 		s.retention = -time.Minute // old enough already
-		wantTrimmed(0) // not delivered
-		o.fail[sent[1].Order] = ErrSkip
+		wantTrimmed(0)             // not delivered
+		o.fail[sent[1].Order] = app.ErrNotTaken
 		o.want(t, f, 2)
 		wantTrimmed(1) // the second one is pending
 		o.mine = true
 		o.want(t, f, 1)
 		s.retention = time.Hour
-		wantTrimmed(0) // too young
+		wantTrimmed(0)             // too young
 		s.retention = -time.Minute // old enough already
-		wantTrimmed(1) // the last delivered one stays
+		wantTrimmed(1)             // the last delivered one stays
 	})
 }

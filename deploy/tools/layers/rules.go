@@ -38,12 +38,13 @@ var layers = []layer{
 	{path: "app/api", imports: []string{"app"}, thirdParty: true},
 	{path: "app/load", imports: []string{"app"}, thirdParty: true},
 	{path: "app/seed", imports: []string{"app"}},
+	{path: "app/webhook", imports: []string{"app"}},
 	{path: "app/shoppers", imports: []string{"app"}, thirdParty: true},
 	{
 		path: "app/server", thirdParty: true,
 		imports: []string{
 			"app", "app/account", "app/api", "app/crashpoint", "app/payment", "app/seed", "app/store",
-			"streams", "realtime", "frontend", "migrations",
+			"app/webhook", "streams", "realtime", "frontend", "migrations",
 		},
 	},
 	{path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/shoppers"}, thirdParty: true},
