@@ -132,7 +132,7 @@ var (
 		o.Reason, o.CancelledAt, o.PaidAt, o.TradeNo = app.ReasonLateSoldOut, goldNow+298_600, goldNow+298_000, goldPaid.TradeNo
 	})
 	goldGivenBack = goldWith(goldTooLate, func(o *app.Order) { o.State, o.Rev = app.Refunded, 4 })
-	goldShipped = goldWith(goldPaid, func(o *app.Order) {
+	goldShipped   = goldWith(goldPaid, func(o *app.Order) {
 		o.State, o.Rev, o.Tracking, o.Address = app.Shipped, 3, "SF1000000000001", goldAddress
 	})
 )

@@ -93,6 +93,7 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/orders", a.asUser(a.orders))
 	v1.Get("/orders/:id", a.asUser(a.order))
 	v1.Post("/orders/:id/cancel", a.asUser(a.cancel))
+	v1.Post("/orders/:id/pay", a.asUser(a.pay))
 	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 

@@ -38,6 +38,8 @@ func TestAnswersHaveTheirShape(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy, me...), 200,
 		`{"order":"1234567890123456789","ticket":3,"place":2,"state":"reserved"}`)
 	s.want(s.ask("POST", "/api/v1/orders/7/cancel", "", me...), 200, `{"state":"cancelled"}`)
+	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"wap"}`, me...), 200,
+		`{"url":"https://pay.example/?via=wap","pay_by":1700000300000}`)
 	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, `{"access":"a"}`)
 }
 
@@ -82,6 +84,8 @@ func TestBadInput(t *testing.T) {
 	if got := s.shop.got.Load(); got == nil || got.Qty != math.MaxInt || got.Sale != 5 {
 		t.Errorf("a huge quantity became %+v", got)
 	}
+	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":7}`, me...), 400, "via must be a string")
+	s.want(s.ask("POST", "/api/v1/orders/x/pay", `{"via":"page"}`, me...), 400, "positive decimal")
 	s.want(s.ask("GET", "/api/v1/nothing", ""), 404, "not_found")
 	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"key":"`+strings.Repeat("x", bodyLimit)+`"}`, me...), 413, "bad_request")
 }
@@ -95,6 +99,7 @@ func TestOnlyTheOwnerSeesAnOrder(t *testing.T) {
 		s.want(s.ask("GET", path, "", "Authorization", "Basic user-42"), 401, "unauthorized")
 	}
 	s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy), 401, "unauthorized")
+	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"page"}`), 401, "unauthorized")
 }
 
 // TestEveryCodeHasAStatus: one table for all codes, with what the code carries.

@@ -73,6 +73,10 @@ func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, erro
 	return app.Cancelled, s.fail
 }
 
+func (s *fakeShop) Pay(_ context.Context, _, _ app.ID, via app.PayVia) (app.Payment, app.Millis, error) {
+	return app.Payment{URL: "https://pay.example/?via=" + string(via)}, 1_700_000_300_000, s.fail
+}
+
 // Order 7 belongs to user 42 and nobody else.
 func (s *fakeShop) Order(_ context.Context, user, id app.ID) (app.Order, error) {
 	if user != 42 || id != 7 {

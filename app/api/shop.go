@@ -22,6 +22,8 @@ type Shop interface {
 
 	Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error)
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
+	// Pay answers where the buyer pays a pending order, and until when.
+	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payment, app.Millis, error)
 	Order(ctx context.Context, user, order app.ID) (app.Order, error)
 	Orders(ctx context.Context, q app.OrdersQuery) ([]app.Order, bool, error)
 }

@@ -30,6 +30,8 @@ type works struct {
 	hub    *realtime.Hub
 	shop   *shop
 
+	gateway app.Gateway // nil: nothing can be paid
+
 	clock      *app.Clock
 	catalogue  *app.Catalogue
 	warmer     *app.Warmer
@@ -58,6 +60,9 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	}
 	registry.MustRegister(metrics, streams.NewStreamCollector(ledger))
 	w.ledger, w.gate = ledger, streams.NewGate(ledger)
+	if w.gateway, err = openGateway(c); err != nil {
+		return nil, err
+	}
 
 	// The floor asks the hub's audience for nothing, but the pulse tells it everything; the hub asks the shop.
 	w.shop = &shop{issuer: issuer, book: s.db}
@@ -104,7 +109,8 @@ func (w *works) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	registry.MustRegister(metrics)
 	o := api.Options{
 		Shop: w.shop, Verify: w.shop.verify, Mount: w.hub.Mount, Page: builtPage(),
-		Origins: c.Origins, Proxies: c.Proxies, AuthRate: c.AuthRate, BuyRate: c.BuyRate, Closing: closing, Metrics: metrics,
+		Notified: w.shop.notified(w.gateway),
+		Origins:  c.Origins, Proxies: c.Proxies, AuthRate: c.AuthRate, BuyRate: c.BuyRate, Closing: closing, Metrics: metrics,
 	}
 	if c.GuestLogin {
 		guests := &account.Guests{Issuer: w.shop.issuer, Mint: w.lease.Mint}

@@ -16,6 +16,7 @@ type shop struct {
 	*app.Floor
 	till    *app.Till
 	expirer *app.Expirer
+	cashier cashier // nil: nothing can be paid
 	issuer  *account.Issuer
 	book    app.CatalogueBook
 }
