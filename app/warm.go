@@ -75,6 +75,7 @@ func (w *Warmer) load(ctx context.Context, id ID) error {
 		return fmt.Errorf("read epoch of partition %d: %w", sale.Partition, err)
 	}
 	if sale.Epoch == 0 {
+		crashpoint.At(crashpoint.WarmRead)
 		state := SaleState{Sale: &sale, Stock: sale.Initial + sale.Added}
 		if err := w.Ledger.Create(ctx, epoch, state); err != nil {
 			return fmt.Errorf("create sale %s in Redis: %w", id, err)

@@ -1,7 +1,7 @@
 // Package crashpoint lets a process die at a named place, between two steps whose order is what makes a crash
 // harmless. In a normal build a point is nothing; built with the tag `crashpoints`, the one that was armed kills the
 // process with SIGKILL: no deferred function runs, nothing is flushed. Package app/crash does that to every one of
-// them.
+// them, and lets some of them stop the process for a while (SIGSTOP).
 package crashpoint
 
 // The points, named <flow>.<where>. The flows draw their steps in their own comments.
@@ -56,6 +56,7 @@ const (
 	RebuildRestored = "rebuild.after-restore"
 	RebuildResume   = "rebuild.before-resume"
 
+	WarmRead    = "warm.after-read" // the database says that the sale was never loaded
 	WarmCreated = "warm.after-create"
 	WarmMarked  = "warm.after-mark"
 	WarmArm     = "warm.before-arm"
@@ -68,7 +69,7 @@ var Names = []string{
 	ExpireCommitted, ExpireReturned, ExpireTold, ExpireDrop,
 	CancelCommitted, CancelInserted, CancelReturned,
 	RebuildPaused, RebuildAdvanced, RebuildRescue, RebuildRestored, RebuildResume,
-	WarmCreated, WarmMarked, WarmArm,
+	WarmRead, WarmCreated, WarmMarked, WarmArm,
 }
 
 // MoneyNames lists the points that are passed only where orders are paid.
