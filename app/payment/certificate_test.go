@@ -79,7 +79,7 @@ func TestWrongKeysAreNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	private, err := keys.AppPrivatePEM()
+	private, _, err := keys.PEM()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,11 +46,7 @@ func newCounter(t testing.TB, change func(*payment.Options)) *counter {
 	}
 	mailbox := httptest.NewServer(http.HandlerFunc(c.receive))
 	gateway := httptest.NewServer(c.sim)
-	private, err := keys.AppPrivatePEM()
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := keys.GatewayPublicPEM()
+	private, public, err := keys.PEM()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,10 +50,13 @@ type Config struct {
 	AlipayRootCert   Secret        `env:"ALIPAY_ROOT_CERT" secret:"true" does:"Alipay's root certificates, in certificate mode"`
 	AlipaySellerID   string        `env:"ALIPAY_SELLER_ID" does:"2088…; when set, notifications for other sellers are refused"`
 	AlipayGateway    string        `env:"ALIPAY_GATEWAY" envDefault:"https://openapi.alipay.com/gateway.do" does:"the gateway's address; the sandbox has its own"`
-	AlipayNotifyURL  string        `env:"ALIPAY_NOTIFY_URL" does:"public address of /api/v1/payments/alipay/notify; none: payments are found by asking, within a minute"`
-	AlipayReturnURL  string        `env:"ALIPAY_RETURN_URL" does:"where buyers come back to, e.g. https://shop.example/"`
+	AlipayNotifyURL  string        `env:"ALIPAY_NOTIFY_URL" does:"public address of /api/v1/payments/alipay/notify; none: payments are found by asking, within a minute; with a simulator, this node's own"`
+	AlipayReturnURL  string        `env:"ALIPAY_RETURN_URL" does:"where buyers come back to, e.g. https://shop.example/; with a simulator, this node's own"`
 	AlipayTimeout    time.Duration `env:"ALIPAY_TIMEOUT" envDefault:"5s" does:"how long one call to the gateway may take"`
 	AlipaySimulator  bool          `env:"ALIPAY_SIMULATOR" envDefault:"false" does:"the gateway is a simulator: no real money moves"`
+	RefundPolicy     string        `env:"REFUND_POLICY" envDefault:"auto" does:"who decides when a buyer wants the money back: auto (at once, while it is not shipped) or operator"`
+	WebhookURL       string        `env:"WEBHOOK_URL" does:"where paid and refunded orders are posted to, signed; none: the back office reads the stream"`
+	WebhookSecret    Secret        `env:"WEBHOOK_SECRET" secret:"true" does:"signs what is posted there, at least 32 bytes"`
 
 	// The process.
 	ReturnWithin time.Duration `env:"RETURN_WITHIN" envDefault:"5s" does:"over what time the sockets of a node that shuts down are told to come back elsewhere"`
@@ -97,6 +100,7 @@ func (c *Config) check() []Problem {
 	p.within("MAX_CONNS_PER_IP", int64(c.AddrConns), 1, 10_000_000)
 	p.within("PARTITIONS", int64(c.Partitions), 1, 1024)
 	p.within("BACKLOG", c.Backlog, 1, 10_000_000)
+	c.checkMoney(&p)
 	p.lasts("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
 	p.lasts("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
 	c.checkAlipay(&p)

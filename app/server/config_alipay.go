@@ -28,6 +28,19 @@ func (c *Config) gateway() (*payment.Alipay, error) {
 	})
 }
 
+// atHome completes the addresses that a simulated gateway needs: it is near, so this node can be reached by its own.
+func (c *Config) atHome(local string) {
+	if !c.AlipaySimulator {
+		return
+	}
+	if c.AlipayNotifyURL == "" {
+		c.AlipayNotifyURL = "http://" + local + "/api/v1/payments/alipay/notify"
+	}
+	if c.AlipayReturnURL == "" {
+		c.AlipayReturnURL = "http://" + local + "/"
+	}
+}
+
 // checkAlipay reads the keys, so that a wrong one ends the start with its variable's name, and keeps real money and
 // simulators apart: an address that is not Alipay's own is used only when it is said to be a simulator.
 func (c *Config) checkAlipay(p *problems) {
@@ -44,6 +57,9 @@ func (c *Config) checkAlipay(p *problems) {
 		p.add("ALIPAY_GATEWAY", "is "+quote(c.AlipayGateway)+", which is not Alipay's: if a simulator is meant, say so with STAMPEDE_ALIPAY_SIMULATOR=true")
 	case real && c.AlipaySimulator:
 		p.add("ALIPAY_SIMULATOR", "is true, but STAMPEDE_ALIPAY_GATEWAY is Alipay's own: real money would move")
+	}
+	if c.AlipayPrivateKey == "" {
+		p.add("ALIPAY_PRIVATE_KEY", "is not set: it signs what the shop asks of Alipay")
 	}
 	certificates := c.AlipayAppCert != "" || c.AlipayCert != "" || c.AlipayRootCert != ""
 	switch {

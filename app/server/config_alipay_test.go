@@ -69,7 +69,7 @@ func TestWrongAlipayIsNamed(t *testing.T) {
 		says   string
 	}{
 		"no app id":                {map[string]string{"APP_ID": ""}, "APP_ID", "set it too"},
-		"no private key":           {map[string]string{"PRIVATE_KEY": ""}, "PRIVATE_KEY", "neither PEM nor base64"},
+		"no private key":           {map[string]string{"PRIVATE_KEY": ""}, "PRIVATE_KEY", "is not set"},
 		"a wrong private key":      {map[string]string{"PRIVATE_KEY": public}, "PRIVATE_KEY", "no private key"},
 		"a wrong public key":       {map[string]string{"PUBLIC_KEY": "nonsense"}, "PUBLIC_KEY", "cannot be used"},
 		"neither mode":             {map[string]string{"PUBLIC_KEY": ""}, "PUBLIC_KEY", "is not set"},

@@ -98,6 +98,7 @@ func (s *Server) take() (err error) {
 	if s.listener, err = listen(c.Listen, "LISTEN"); err != nil {
 		return err
 	}
+	c.atHome(About{Addr: s.Addr()}.Local())
 	var metrics net.Listener
 	if c.MetricsListen != "off" {
 		if metrics, err = listen(c.MetricsListen, "METRICS_LISTEN"); err != nil {

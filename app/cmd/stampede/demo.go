@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +41,16 @@ func (d *demo) Run(e *env) error {
 	if d.Shoppers < 0 || d.Shoppers > 10_000 {
 		return fmt.Errorf("%w: --shoppers is %d, want 0 to 10000", errUsage, d.Shoppers)
 	}
-	config, err := server.Load(d.environ(e.environ))
+	gateway, err := startSimulator(d.gatewayAddress())
+	if err != nil {
+		return err
+	}
+	defer gateway.close()
+	environ, err := d.environ(e.environ, gateway)
+	if err != nil {
+		return err
+	}
+	config, err := server.Load(environ)
 	if err != nil {
 		return err
 	}
@@ -51,7 +61,7 @@ func (d *demo) Run(e *env) error {
 	node, err := server.New(config, server.Options{
 		Version: version, Rolling: true, Fresh: d.Fresh,
 		OnReady: func(about server.About) {
-			d.welcome(e, about)
+			d.welcome(e, about, gateway)
 			crowd.Go(func() {
 				(&shoppers.Crowd{Base: "http://" + about.Local(), Count: d.Shoppers, Seed: d.Data}).Run(ctx)
 			})
@@ -66,24 +76,38 @@ func (d *demo) Run(e *env) error {
 	return err
 }
 
-// environ lays the demo's choices around what is set: real stores are left alone, whatever the environment says.
-func (d *demo) environ(set []string) []string {
+// environ lays the demo's choices around what is set: real stores and real money are left alone, whatever the environment
+// says.
+func (d *demo) environ(set []string, gateway *simulator) ([]string, error) {
 	kept := slices.DeleteFunc(slices.Clone(set), func(line string) bool {
-		return strings.HasPrefix(line, "STAMPEDE_REDIS_URL") || strings.HasPrefix(line, "STAMPEDE_MYSQL_DSN")
+		return strings.HasPrefix(line, "STAMPEDE_REDIS_URL") || strings.HasPrefix(line, "STAMPEDE_MYSQL_DSN") ||
+			strings.HasPrefix(line, "STAMPEDE_ALIPAY_")
 	})
-	return slices.Concat(demoDefaults, kept, []string{"STAMPEDE_LISTEN=" + d.Listen, "STAMPEDE_DATA=" + d.Data})
+	payments, err := gateway.environ()
+	return slices.Concat(demoDefaults, kept, payments, []string{"STAMPEDE_LISTEN=" + d.Listen, "STAMPEDE_DATA=" + d.Data}), err
 }
 
-func (d *demo) welcome(e *env, about server.About) {
+// gatewayAddress is beside the shop, so that whoever reaches the one can reach the other. What is no address is for the
+// server to complain about.
+func (d *demo) gatewayAddress() string {
+	host, _, err := net.SplitHostPort(d.Listen)
+	if err != nil {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, "0")
+}
+
+func (d *demo) welcome(e *env, about server.About, gateway *simulator) {
 	host, port, _ := strings.Cut(about.Redis, ":")
 	fmt.Fprintf(e.out, `
 Stampede is open:  http://%s
 
   shoppers   %d simulated ones are coming in
+  payments   a simulated Alipay at %s; no real money moves
   stores     embedded, for trying out, in %s
   look in    redis-cli -h %s -p %s XINFO GROUPS 'stampede:{0}:orders'
   metrics    http://%s/metrics
 
 Ctrl-C ends it.
-`, about.Local(), d.Shoppers, d.Data, host, port, about.Metrics)
+`, about.Local(), d.Shoppers, gateway.base, d.Data, host, port, about.Metrics)
 }

@@ -57,6 +57,7 @@ type commands struct {
 	Audit       audit       `cmd:"" help:"Prove that nothing was oversold."`
 	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
 	Load        loadCmd     `cmd:"" help:"Press on a running server as a crowd and measure what it bears."`
+	AlipaySim   alipaySim   `cmd:"" help:"Run a simulated Alipay, to try out paying."`
 	Token       token       `cmd:"" help:"Sign an access token for a user."`
 	Checkconfig checkconfig `cmd:"" help:"Say what is wrong with the configuration and the stores."`
 	Version     versionCmd  `cmd:"" help:"Print the version."`

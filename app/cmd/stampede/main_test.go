@@ -42,7 +42,7 @@ func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "audit",
-		"dead", "dead list", "dead replay", "dead drop", "load", "token", "checkconfig", "version",
+		"dead", "dead list", "dead replay", "dead drop", "load", "alipay-sim", "token", "checkconfig", "version",
 	} {
 		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {
@@ -87,6 +87,7 @@ func TestWrongUse(t *testing.T) {
 		{"load idle --sockets 0", nil, "--sockets"},
 		{"demo --listen nowhere", []string{data}, "STAMPEDE_LISTEN"},
 		{"dead replay", nil, "id"},
+		{"serve", []string{"STAMPEDE_ALIPAY_APP_ID=1"}, "STAMPEDE_ALIPAY_PRIVATE_KEY"},
 		{"migrate down", nil, "--yes"},
 		{"serve", []string{"STAMPEDE_PARTITIONS=many"}, "STAMPEDE_PARTITIONS"},
 		{"checkconfig", []string{"STAMPEDE_LISTN=:80"}, "did you mean STAMPEDE_LISTEN?"},

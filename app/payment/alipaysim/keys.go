@@ -38,16 +38,18 @@ func NewKeys() (*Keys, error) {
 	return k, nil
 }
 
-// AppPrivatePEM is what the shop signs with (STAMPEDE_ALIPAY_PRIVATE_KEY).
-func (k *Keys) AppPrivatePEM() (string, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(k.App)
-	return toPEM("PRIVATE KEY", der), err
-}
-
-// GatewayPublicPEM is what the shop verifies with (STAMPEDE_ALIPAY_PUBLIC_KEY).
-func (k *Keys) GatewayPublicPEM() (string, error) {
-	der, err := x509.MarshalPKIXPublicKey(&k.Gateway.PublicKey)
-	return toPEM("PUBLIC KEY", der), err
+// PEM answers what the shop signs with (STAMPEDE_ALIPAY_PRIVATE_KEY) and what it verifies with
+// (STAMPEDE_ALIPAY_PUBLIC_KEY).
+func (k *Keys) PEM() (private, public string, err error) {
+	app, err := x509.MarshalPKCS8PrivateKey(k.App)
+	if err != nil {
+		return "", "", err
+	}
+	gateway, err := x509.MarshalPKIXPublicKey(&k.Gateway.PublicKey)
+	if err != nil {
+		return "", "", err
+	}
+	return toPEM("PRIVATE KEY", app), toPEM("PUBLIC KEY", gateway), nil
 }
 
 func toPEM(kind string, der []byte) string {

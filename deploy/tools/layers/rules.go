@@ -23,7 +23,7 @@ type layer struct {
 //
 // app tells the story with the standard library and crash points alone. streams and realtime never meet except in
 // app's flows. Commands under cmd reach the packages only through the server, so that there is one
-// composition root. The longest path wins.
+// composition root; the simulated gateway they start themselves, because it is no part of a server. The longest path wins.
 var layers = []layer{
 	{path: "app", imports: []string{"app/crashpoint"}},
 	{path: "app/crashpoint"},
@@ -47,11 +47,15 @@ var layers = []layer{
 			"app/webhook", "streams", "realtime", "frontend", "migrations",
 		},
 	},
-	{path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/shoppers"}, thirdParty: true},
+	{path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/shoppers", "app/payment/alipaysim"}, thirdParty: true},
 	{path: testSupport, thirdParty: true},
 	{
 		path: "app/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
 		imports: []string{"app", "app/account", "app/store", "streams", "realtime", "migrations"},
+	},
+	{
+		path: "app/moneytest", thirdParty: true, // the flows of money on real stores and the simulated gateway
+		imports: []string{"app", "app/payment", "app/store", "streams", "migrations"},
 	},
 	{
 		path: "app/crash", thirdParty: true, // likewise; and it names the points at which the program dies

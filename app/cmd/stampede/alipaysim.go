@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"stampede/app/payment/alipaysim"
+)
+
+type alipaySim struct {
+	Listen string `default:"127.0.0.1:8091" help:"Where the gateway and its cashier are."`
+	Data   string `default:"stampede-alipay" help:"Folder that gets the keys, and a file env with what serve needs."`
+}
+
+// Help shows how a server comes to it.
+func (alipaySim) Help() string {
+	return "A gateway as Alipay's, for trying out: shops sign, buyers pay at its cashier, and no real money moves. Everything " +
+		"is new with each start: the keys, and the ledger. Faults are put in force at /admin/faults, and /admin/ledger says " +
+		"where every fen is.\n\nExamples:\n\n" +
+		"    stampede alipay-sim\n" +
+		"    set -a; . stampede-alipay/env; stampede serve            (in another terminal)\n" +
+		"    curl -d '{\"kind\":\"notify_lose\",\"times\":1}' http://127.0.0.1:8091/admin/faults"
+}
+
+// Run serves until told to stop.
+func (c *alipaySim) Run(e *env) error {
+	s, err := startSimulator(c.Listen)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	path, err := s.writeEnv(c.Data)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.out, "A simulated Alipay is open at %s\n\nStart the shop with:  set -a; . %s; stampede serve\n", s.base, path)
+	select {
+	case <-e.ctx.Done():
+		return nil
+	case err := <-s.broken:
+		return err
+	}
+}
+
+// simulator is one that listens.
+type simulator struct {
+	*alipaysim.Simulator
+	base   string // http://host:port
+	server *http.Server
+	broken chan error
+}
+
+// startSimulator opens one at host:port; port 0 is any free one.
+func startSimulator(listen string) (*simulator, error) {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen for the simulated Alipay: %w", err)
+	}
+	sim, err := alipaysim.New(alipaysim.Options{})
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	host, port, _ := net.SplitHostPort(l.Addr().String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	s := &simulator{
+		Simulator: sim, base: "http://" + net.JoinHostPort(host, port), broken: make(chan error, 1),
+		server: &http.Server{Handler: sim, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute},
+	}
+	go func() {
+		if err := s.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.broken <- err
+		}
+	}()
+	return s, nil
+}
+
+func (s *simulator) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.server.Shutdown(ctx) != nil { // a call that waits for a slow fault
+		_ = s.server.Close()
+	}
+	s.Close()
+}
+
+// settings are what a server needs to use it, without the keys.
+func (s *simulator) settings() []string {
+	return []string{
+		"STAMPEDE_ALIPAY_SIMULATOR=true", "STAMPEDE_ALIPAY_GATEWAY=" + s.base + "/gateway.do",
+		"STAMPEDE_ALIPAY_APP_ID=" + s.Keys().AppID, "STAMPEDE_ALIPAY_SELLER_ID=" + s.Keys().SellerID,
+	}
+}
+
+// environ is everything that a server needs, keys as they are.
+func (s *simulator) environ() ([]string, error) {
+	private, public, err := s.Keys().PEM()
+	return append(s.settings(), "STAMPEDE_ALIPAY_PRIVATE_KEY="+private, "STAMPEDE_ALIPAY_PUBLIC_KEY="+public), err
+}
+
+// writeEnv writes the keys into files, and beside them a file that a shell can read, whose path it answers.
+func (s *simulator) writeEnv(folder string) (string, error) {
+	private, public, err := s.Keys().PEM()
+	if err != nil {
+		return "", err
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	privateFile, publicFile := filepath.Join(folder, "app-private.pem"), filepath.Join(folder, "alipay-public.pem")
+	lines := append(s.settings(),
+		"STAMPEDE_ALIPAY_PRIVATE_KEY_FILE='"+privateFile+"'", "STAMPEDE_ALIPAY_PUBLIC_KEY_FILE='"+publicFile+"'", "")
+	path := filepath.Join(folder, "env")
+	return path, errors.Join(
+		os.WriteFile(privateFile, []byte(private), 0o600), os.WriteFile(publicFile, []byte(public), 0o600),
+		os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600),
+	)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app/apptest"
+)
+
+// The simulator writes all that a server needs; and without being told so, a server does not take it for Alipay.
+func TestAlipaySim(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "with a blank")
+	ctx, stop := context.WithCancel(apptest.Context(t))
+	defer stop()
+	var out printed
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"alipay-sim", "--listen", "127.0.0.1:0", "--data", dir}, nil, &out, &out)
+	}()
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	apptest.Eventually(t, 30*time.Second, func() (bool, string) { return strings.Contains(out.String(), "stampede serve"), out.String() })
+
+	content, err := os.ReadFile(filepath.Join(dir, "env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := []string{"STAMPEDE_DATA=" + t.TempDir()}
+	for line := range strings.SplitSeq(strings.ReplaceAll(string(content), "'", ""), "\n") { // as a shell reads it
+		environ = append(environ, line)
+	}
+	if code, text, errOut := call(t, environ, "checkconfig", "--offline"); code != exitOK {
+		t.Errorf("checkconfig: code %d\n%s%s", code, text, errOut)
+	}
+	unsaid := append(environ, "STAMPEDE_ALIPAY_SIMULATOR=false")
+	if code, _, errOut := call(t, unsaid, "serve"); code != exitUsage || !strings.Contains(errOut, "STAMPEDE_ALIPAY_SIMULATOR=true") {
+		t.Errorf("serve: code %d\n%s", code, errOut)
+	}
+
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(address.FindString(out.String()) + "/admin/ledger")
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("the ledger: %v, %v", response, err)
+	}
+	_ = response.Body.Close()
+	if code, _, errOut := call(t, nil, "alipay-sim", "--listen", response.Request.URL.Host, "--data", dir); code != exitFailed {
+		t.Errorf("a taken address: code %d\n%s", code, errOut)
+	}
+	stop()
+	if code := <-ended; code != exitOK {
+		t.Errorf("ended with %d:\n%s", code, out.String())
+	}
+}
