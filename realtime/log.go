@@ -19,6 +19,11 @@ const (
 	logLength = 100            // events kept per user
 	logKept   = 24 * time.Hour // after the last event
 	tellChunk = 256            // events per call, to keep one call well below a millisecond
+
+	// crowdsAtOnce is how many calls with more than one chunk of events are under way at once. Redis carries them out one
+	// after the other anyway; the limit lets buys and returned units through between them when thousands of orders end in
+	// the same instant.
+	crowdsAtOnce = 2
 )
 
 // Log keeps every user's personal events in Redis and tells the nodes that there is something new. It is the
@@ -35,12 +40,13 @@ const (
 type Log struct {
 	redis     redis.UniversalClient
 	namespace string
+	crowds    chan struct{} // calls with many events that are under way
 }
 
 // NewLog makes a log. Nodes that share a namespace hear each other; the namespace must be the same for
 // all nodes of one shop and differ between shops on one Redis server.
 func NewLog(client redis.UniversalClient, namespace string) *Log {
-	return &Log{redis: client, namespace: namespace}
+	return &Log{redis: client, namespace: namespace, crowds: make(chan struct{}, crowdsAtOnce)}
 }
 
 //go:embed lua/append.lua
@@ -65,6 +71,14 @@ func (l *Log) noticeChannel() string { return "stampede:notice:" + l.namespace }
 //
 // All calls go out in one pipeline: with AOF `always` Redis then syncs once for all of them.
 func (l *Log) Tell(ctx context.Context, events []app.OrderEvent) error {
+	if len(events) > tellChunk {
+		select {
+		case l.crowds <- struct{}{}:
+			defer func() { <-l.crowds }()
+		case <-ctx.Done():
+			return fmt.Errorf("wait to tell %d events: %w", len(events), errors.Join(app.ErrMoment, ctx.Err()))
+		}
+	}
 	calls := l.appends(events)
 	pipe := l.redis.Pipeline()
 	for i := range calls {

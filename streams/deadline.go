@@ -15,7 +15,7 @@ const (
 	sweepBatch = 1000                   // orders per take; the script's bound
 	sweepLease = time.Second            // what a dead sweeper costs an order at most
 	sweepStep  = 100 * time.Millisecond // the longest sleep, so that a new, nearer deadline is not missed
-	sweepHelp  = 2                      // further batches under way at once when more is due than one
+	sweepHelp  = 9                      // further batches under way at once when more is due than one
 	firstBack  = 50 * time.Millisecond
 	longestOff = 2 * time.Second
 )
@@ -36,8 +36,9 @@ func NewSweeper(l *Ledger, partition int, handler app.DeadlineHandler) *Sweeper 
 	return &Sweeper{ledger: l, partition: partition, handler: handler, lease: sweepLease}
 }
 
-// Run sweeps until ctx ends; the batches at hand are finished first. While one batch waits for the database, another
-// one is in Redis: when more is due than one batch, up to sweepHelp helpers take their share until nothing is.
+// Run sweeps until ctx ends; the batches at hand are finished first. Telling the buyers takes several times as long as
+// ending their orders, and units must not wait for it: when more is due than one batch, up to sweepHelp helpers take
+// their share until nothing is, so that ten thousand orders can end while the first thousand are being told.
 func (s *Sweeper) Run(ctx context.Context) error {
 	var helpers sync.WaitGroup
 	defer helpers.Wait()

@@ -14,6 +14,12 @@ import (
 // enough to keep the sale's row locked for some milliseconds only. After an error, earlier transactions
 // have been committed; asking again is safe. See app.OrderBook.
 func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
+	select {
+	case s.expiring <- struct{}{}:
+		defer func() { <-s.expiring }()
+	case <-ctx.Done():
+		return nil, wrap("expire orders", ctx.Err())
+	}
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	out := make([]app.Order, 0, len(ids))

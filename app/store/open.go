@@ -57,7 +57,10 @@ func OpenMySQL(ctx context.Context, dsn string) (*Store, error) {
 		return nil, err
 	}
 	// Only now: it asks the server for its version, once, and would carry on with a wrong idea of it.
-	return &Store{db: bun.NewDB(db, mysqldialect.New(mysqldialect.WithTimeLocation("UTC"))), d: mysqlWords}, nil
+	return &Store{
+		db: bun.NewDB(db, mysqldialect.New(mysqldialect.WithTimeLocation("UTC"))), d: mysqlWords,
+		expiring: make(chan struct{}, mysqlConns/4),
+	}, nil
 }
 
 func mysqlConfig(dsn string) (*mysql.Config, error) {
@@ -111,7 +114,10 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := reach(ctx, db, "SQLite file "+path); err != nil {
 		return nil, err
 	}
-	return &Store{db: bun.NewDB(db, sqlitedialect.New()), d: sqliteWords, writer: make(chan struct{}, 1)}, nil
+	return &Store{
+		db: bun.NewDB(db, sqlitedialect.New()), d: sqliteWords,
+		writer: make(chan struct{}, 1), expiring: make(chan struct{}, 1),
+	}, nil
 }
 
 func reach(ctx context.Context, db *sql.DB, what string) error {

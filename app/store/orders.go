@@ -55,6 +55,19 @@ func (s *Store) OrdersOf(ctx context.Context, q app.OrdersQuery) (page []app.Ord
 	return page, more, err
 }
 
+// OrdersInState pages through all orders of a state, newest first.
+func (s *Store) OrdersInState(ctx context.Context, q app.StateQuery) (page []app.Order, more bool, err error) {
+	page, err = s.readOrders(ctx, "read orders that are "+string(q.State), func(sel *bun.SelectQuery) *bun.SelectQuery {
+		sel = sel.Where("state = ?", q.State).Order("id DESC").Limit(int64(q.Limit) + 1)
+		if q.Before != 0 {
+			sel = sel.Where("id < ?", q.Before)
+		}
+		return sel
+	})
+	page, more = cut(page, q.Limit)
+	return page, more, err
+}
+
 // OrdersOfSale walks through a sale in the order of ids, after the id given.
 func (s *Store) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int) ([]app.Order, error) {
 	return s.readOrders(ctx, "read orders of sale "+sale.String(), func(q *bun.SelectQuery) *bun.SelectQuery {

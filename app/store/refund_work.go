@@ -100,6 +100,13 @@ func (s *Store) FinishRefund(ctx context.Context, order app.ID, now app.Millis) 
 	return out, err
 }
 
+// RefundOf reads the refund of an order. ErrNoRow if it has none.
+func (s *Store) RefundOf(ctx context.Context, order app.ID) (app.Refund, error) {
+	var row refundRow
+	err := s.db.NewSelect().Model(&row).Where("order_id = ?", order).Scan(ctx)
+	return row.refund(), wrap("read the refund of order "+order.String(), err)
+}
+
 // Refunds pages through refunds, newest orders first.
 func (s *Store) Refunds(ctx context.Context, q app.RefundsQuery) (page []app.Refund, more bool, err error) {
 	var rows []refundRow

@@ -21,6 +21,10 @@ type Store struct {
 	// by polling; nil on MySQL.
 	writer chan struct{}
 
+	// expiring are the transactions that end orders in bulk and are under way: a quarter of the connections, so
+	// that a deadline of ten thousand orders leaves the others to those who buy.
+	expiring chan struct{}
+
 	rebuilds sync.Map // partition → chan struct{}: who rebuilds it, on SQLite
 }
 
