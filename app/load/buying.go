@@ -12,6 +12,12 @@ import (
 // warmUp is what is pressed before the window that counts.
 const warmUp = 500 * time.Millisecond
 
+// No crowd on one machine is faster than this, per second; so much is put on offer.
+const (
+	fastestBuys  = 150_000
+	fastestChain = 50_000
+)
+
 // time measures the socket layer alone.
 func (b *bench) time(ctx context.Context, r *Result) error {
 	return b.measure(ctx, r, work{
@@ -21,7 +27,7 @@ func (b *bench) time(ctx context.Context, r *Result) error {
 
 // buy measures reservations.
 func (b *bench) buy(ctx context.Context, r *Result) error {
-	w, err := b.shopping(ctx)
+	w, err := b.shopping(ctx, fastestBuys)
 	if err != nil {
 		return err
 	}
@@ -31,7 +37,7 @@ func (b *bench) buy(ctx context.Context, r *Result) error {
 
 // chain measures the whole way.
 func (b *bench) chain(ctx context.Context, r *Result) error {
-	w, err := b.shopping(ctx)
+	w, err := b.shopping(ctx, fastestChain)
 	if err != nil {
 		return err
 	}
@@ -67,21 +73,19 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	return err
 }
 
-// Sales are used up: a shopper buys once in each. This many rounds of fresh ones last for the fastest crowd.
-const (
-	opsPerShopper = 20 // a second, as many as a connection may send
-	spareRounds   = 2
-)
+// A crowd buys in so many rounds of fresh sales, one after the other. Within a round a shopper may buy as often as it takes
+// to last for the whole time: with a sale per buy the server would be busy loading sales, with one sale for all the
+// shoppers' records would be longer than real ones.
+const saleRounds = 12
 
-// shopping makes sales, enough that every shopper can buy once in each for the whole time, Hot of them at a time.
-func (b *bench) shopping(ctx context.Context) (work, error) {
-	seconds := (warmUp + b.For).Seconds()
-	each := opsPerShopper * seconds
+// shopping makes sales for a crowd that buys at most so fast, Hot of them at a time.
+func (b *bench) shopping(ctx context.Context, fastest float64) (work, error) {
 	if b.Rate > 0 {
-		each = b.Rate * seconds / float64(b.Sockets)
+		fastest = b.Rate
 	}
-	rounds := int(min(each, 120_000*seconds/float64(b.Sockets))) + spareRounds
-	ids, err := b.offer(ctx, b.Hot*rounds, 1<<30, 1)
+	each := int(fastest*(warmUp+b.For).Seconds())/b.Sockets + 2 // buys of one shopper
+	limit := (each + saleRounds - 1) / saleRounds
+	ids, err := b.offer(ctx, b.Hot*saleRounds, 1<<30, limit)
 	if err != nil {
 		return work{}, err
 	}
@@ -92,9 +96,10 @@ func (b *bench) shopping(ctx context.Context) (work, error) {
 	}
 	hot := b.Hot
 	return work{
-		can: func(s *socket) bool { return s.bought-first[s.index] < rounds },
+		can: func(s *socket) bool { return s.bought-first[s.index] < saleRounds*limit },
 		op: func(l *loop, s *socket, at time.Duration) {
-			l.sendBuy(s, sales[(s.bought-first[s.index])*hot+s.index/len(b.crowd.loops)%hot], at)
+			round := (s.bought - first[s.index]) / limit
+			l.sendBuy(s, sales[round*hot+s.index/len(b.crowd.loops)%hot], at)
 		},
 		rate: b.Rate, warmUp: warmUp, window: b.For,
 	}, nil

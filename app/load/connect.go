@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"stampede/app"
 )
 
 // connectPatience is how long the crowd may take to come in.
@@ -21,6 +23,7 @@ type connecting struct {
 	until  time.Time
 
 	handshakes histogram
+	turnedAway int             // busy, and came again
 	resets     int             // hellos that were told reset
 	missed     map[*socket]int // events told by hello
 }
@@ -55,9 +58,6 @@ func (p *connecting) act(l *loop) (time.Duration, bool) {
 	for why, n := range l.losses {
 		l.failed = fmt.Errorf("%d connections ended while coming in: %s", n, why)
 	}
-	for code, n := range l.refusals {
-		l.failed = fmt.Errorf("%d shoppers were refused: %s", n, code)
-	}
 	if time.Now().After(p.until) {
 		l.failed = fmt.Errorf("%d connections were not greeted within %v", p.open+len(p.queue), connectPatience)
 	}
@@ -81,6 +81,10 @@ func (p *connecting) greeting(s *socket) [][]byte {
 }
 
 func (p *connecting) heard(l *loop, s *socket, m message) {
+	if m.kind == refused {
+		p.refused(l, s, m)
+		return
+	}
 	if m.kind != replied {
 		return
 	}
@@ -92,6 +96,23 @@ func (p *connecting) heard(l *loop, s *socket, m message) {
 		p.open--
 		p.handshakes.record(l.now() - s.sentAt)
 	}
+}
+
+// refused lets a shopper come again whom a busy server turned away, as the protocol asks for. Any other refusal ends
+// the run.
+func (p *connecting) refused(l *loop, s *socket, m message) {
+	const busy = string(app.Busy)
+	if code := m.word(`"code":"`); string(code) != busy {
+		l.failed = fmt.Errorf("shopper %d was refused: %s", s.index, code)
+		return
+	}
+	if l.refusals[busy]--; l.refusals[busy] == 0 {
+		delete(l.refusals, busy)
+	}
+	l.drop(s)
+	p.open--
+	p.queue = append(p.queue, s)
+	p.turnedAway++
 }
 
 // welcomed takes in the answer to hello: where the log ends, and what was missed.

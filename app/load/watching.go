@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	settleDown   = 4 * time.Second        // after everybody came in, until memory is looked at
+	settleDown   = 4 * time.Second        // after everybody came in, at least, until memory is looked at
 	movesEvery   = 200 * time.Millisecond // how often the watched sale moves
 	reconnecting = 1024                   // connections that come back at the same time
 )
@@ -17,7 +17,7 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 	if b.PID == 0 {
 		return fmt.Errorf("needs the server's process id: --pid")
 	}
-	if err := b.listen(ctx, settleDown); err != nil {
+	if err := b.listen(ctx, max(settleDown, b.For)); err != nil {
 		return err
 	}
 	after, err := b.server.resident()
@@ -155,16 +155,18 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 	r.Ops, r.Seconds = int64(b.Sockets), time.Since(began).Seconds()
 	r.PerSec = float64(r.Ops) / r.Seconds
 	var handshakes histogram
-	missed, resets := 0, 0
+	missed, resets, turnedAway := 0, 0, 0
 	for _, p := range parts {
 		handshakes.merge(&p.handshakes)
 		missed += len(p.missed)
 		resets += p.resets
+		turnedAway += p.turnedAway
 	}
 	r.Latency = handshakes.latency()
 	r.figure("all_back_s", r.Seconds)
 	r.figure("heard_before_drop", float64(early))
 	r.figure("heard_by_hello", float64(missed))
+	r.figure("turned_away_busy", float64(turnedAway))
 	if resets > 0 {
 		r.fail(fmt.Sprintf("%d shoppers were told reset", resets))
 	}
