@@ -29,6 +29,13 @@ type OrdersQuery struct {
 	Limit  int // 1–100
 }
 
+// StateQuery pages through all orders of a state, newest first.
+type StateQuery struct {
+	State  OrderState
+	Before ID  // 0: from the newest
+	Limit  int // 1–100
+}
+
 // OrderBook is the durable truth about orders (MySQL). Errors wrap ErrMoment, ErrData, ErrStaleEpoch or ErrNoRow.
 type OrderBook interface {
 	// Insert writes the rows and takes their units from the sales, in one transaction. epoch must be the
@@ -57,6 +64,8 @@ type OrderBook interface {
 	OrdersByID(ctx context.Context, ids []ID) ([]Order, error)
 	// OrdersOf pages through a user's orders, newest first; more tells whether older ones exist.
 	OrdersOf(ctx context.Context, q OrdersQuery) (orders []Order, more bool, err error)
+	// OrdersInState pages through all orders of a state, newest first; more tells whether older ones exist.
+	OrdersInState(ctx context.Context, q StateQuery) (orders []Order, more bool, err error)
 	// OrdersOfSale walks through all orders of a sale in the order of their ids, after the id given.
 	OrdersOfSale(ctx context.Context, sale, after ID, limit int) ([]Order, error)
 	// MarkTold notes that the event of (order, rev) is in its buyer's log.

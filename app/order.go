@@ -34,6 +34,16 @@ const (
 	Refunded  OrderState = "refunded"
 )
 
+// HasRow tells whether this is a state that a row of the orders table can have.
+func (s OrderState) HasRow() bool {
+	switch s {
+	case Pending, Paid, Shipped, Finished, Cancelled, Expired, Refused, Refunding, Refunded:
+		return true
+	default:
+		return false
+	}
+}
+
 // Sold tells whether the units of an order in this state count as sold, if it holds any.
 func (s OrderState) Sold() bool {
 	switch s {

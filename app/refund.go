@@ -22,6 +22,16 @@ const (
 	RefundDeclined RefundState = "declined" // an operator said no; the buyer may ask again
 )
 
+// Known tells whether it is one of these.
+func (s RefundState) Known() bool {
+	switch s {
+	case RefundAsked, RefundOpen, RefundStuck, RefundDone, RefundDeclined:
+		return true
+	default:
+		return false
+	}
+}
+
 // Refund is a row of the refunds table: an order has at most one, of all that was paid.
 type Refund struct {
 	Order     ID          `json:"order"`
@@ -106,6 +116,8 @@ type RefundBook interface {
 	// FinishRefund flips a refunding order to refunded, its refund to done, and notes it for the back office, in one
 	// transaction. A refunded order is answered as it is; ErrNoRow when it is in any other state.
 	FinishRefund(ctx context.Context, order ID, now Millis) (Order, error)
+	// RefundOf reads the refund of an order. ErrNoRow if it has none.
+	RefundOf(ctx context.Context, order ID) (Refund, error)
 	// Refunds pages through refunds; more tells whether older ones exist.
 	Refunds(ctx context.Context, q RefundsQuery) (refunds []Refund, more bool, err error)
 	// RefundBacklog counts what waits.

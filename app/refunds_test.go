@@ -96,9 +96,12 @@ func TestDecisionNeedsSomethingToDecide(t *testing.T) {
 		yes  bool
 		code Code
 	}{
-		{Paid, true, ""}, {Shipped, true, ""},
+		{Paid, true, ""},
+		{Shipped, true, ""},
 		{Paid, false, WrongState},
-		{Pending, true, WrongState}, {Finished, true, WrongState}, {Refunded, false, WrongState},
+		{Pending, true, WrongState},
+		{Finished, true, WrongState},
+		{Refunded, false, WrongState},
 	} {
 		desk, _ := newTestDesk(RefundByOperator, c.from)
 		if _, err := desk.Decide(context.Background(), 5, 1, c.yes, ""); (c.code == "") != (err == nil) || err != nil && AsError(err).Code != c.code {

@@ -36,6 +36,7 @@ type wire struct {
 	Address json.RawMessage `json:"address"`
 	Pass    json.RawMessage `json:"pass"`
 	Via     json.RawMessage `json:"via"`
+	Reason  json.RawMessage `json:"reason"`
 }
 
 // decode reads a frame. Unknown fields are ignored.

@@ -132,6 +132,10 @@ var (
 		o.Reason, o.CancelledAt, o.PaidAt, o.TradeNo = app.ReasonLateSoldOut, goldNow+298_600, goldNow+298_000, goldPaid.TradeNo
 	})
 	goldGivenBack = goldWith(goldTooLate, func(o *app.Order) { o.State, o.Rev = app.Refunded, 4 })
+	goldAsked     = goldWith(goldPaid, func(o *app.Order) { o.Rev, o.Reason = 3, app.ReasonRefundAsked })
+	goldDeclined  = goldWith(goldPaid, func(o *app.Order) { o.Rev, o.Reason = 4, app.ReasonRefundDeclined })
+	goldRefunding = goldWith(goldPaid, func(o *app.Order) { o.State, o.Rev, o.Reason = app.Refunding, 5, app.ReasonRefundBuyer })
+	goldRefunded  = goldWith(goldRefunding, func(o *app.Order) { o.State, o.Rev = app.Refunded, 6 })
 	goldShipped   = goldWith(goldPaid, func(o *app.Order) {
 		o.State, o.Rev, o.Tracking, o.Address = app.Shipped, 3, "SF1000000000001", goldAddress
 	})
@@ -204,6 +208,8 @@ func serverFrames() map[string][]byte {
 		"pay/on a page":                      encode(reply{13, payReply{app.Payment{URL: goldPayURL}, goldNow + 298_500}}),
 		"pay/in the app":                     encode(reply{13, payReply{app.Payment{OrderString: goldSigned}, goldNow + 298_500}}),
 		"pay/by a code":                      encode(reply{13, payReply{app.Payment{QR: "https://qr.alipay.com/bax03431ljhokirwl38f00a7"}, goldNow + 298_500}}),
+		"refund/being given back":            encode(reply{14, stateReply{app.Refunding}}),
+		"refund/an operator decides":         encode(reply{14, stateReply{app.Paid}}),
 		"orders/a page":                      encode(reply{8, orderPage{[]app.Order{goldPending(), goldRefused2}, true}}),
 		"orders/none":                        encode(reply{8, orderPage{[]app.Order{}, false}}),
 		"seen/noted":                         encode(reply{9, empty{}}),
@@ -222,6 +228,10 @@ func serverFrames() map[string][]byte {
 		"order/paid late, revived":           goldEvent(goldRevived, 44),
 		"order/paid late, sold out":          goldEvent(goldTooLate, 44),
 		"order/given back":                   goldEvent(goldGivenBack, 45),
+		"order/refund asked for":             goldEvent(goldAsked, 44),
+		"order/refund declined":              goldEvent(goldDeclined, 45),
+		"order/refunding":                    goldEvent(goldRefunding, 46),
+		"order/refunded":                     goldEvent(goldRefunded, 47),
 		"order/shipped":                      goldEvent(goldShipped, 44),
 		"notice/information":                 encode(noticeEvent{"notice", "info", "More kettles at noon."}),
 		"notice/warning":                     encode(noticeEvent{"notice", "warn", "Payments are slow right now; your order keeps its deadline."}),

@@ -28,6 +28,7 @@ var ops = map[string]op{
 	"buy":     (*client).buy,
 	"cancel":  (*client).cancel,
 	"pay":     (*client).pay,
+	"refund":  (*client).refund,
 	"orders":  (*client).orders,
 	"seen":    (*client).seen,
 }
@@ -205,6 +206,26 @@ func (c *client) pay(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	return payReply{payment, payBy}, nil
+}
+
+func (c *client) refund(ctx context.Context, r *request) (any, error) {
+	user, err := c.buyer()
+	if err != nil {
+		return nil, err
+	}
+	order, failed := requiredID("order", r.Order)
+	if failed != nil {
+		return nil, failed
+	}
+	reason, failed := text("reason", r.Reason)
+	if failed != nil {
+		return nil, failed
+	}
+	state, err := c.hub.shop.Refund(ctx, user, order, reason)
+	if err != nil {
+		return nil, err
+	}
+	return stateReply{state}, nil
 }
 
 func (c *client) orders(ctx context.Context, r *request) (any, error) {

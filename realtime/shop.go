@@ -31,6 +31,8 @@ type Shop interface {
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
 	// Pay answers where the buyer pays a pending order, and until when. Asked again, it answers the same payment.
 	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payment, app.Millis, error)
+	// Refund asks for the money of a paid order back, and answers the state that the order has then.
+	Refund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
 	// Orders pages through the user's orders, newest first; more tells whether older ones exist.
 	Orders(ctx context.Context, q app.OrdersQuery) (orders []app.Order, more bool, err error)
 }

@@ -95,6 +95,13 @@ func (s *fakeShop) Pay(_ context.Context, _, order app.ID, via app.PayVia) (app.
 	return app.Payment{URL: "https://pay.example/" + order.String()}, 1, nil
 }
 
+func (s *fakeShop) Refund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {
+	if reason == "" {
+		return "", app.Fail(app.BadRequest, "reason is missing")
+	}
+	return app.Refunding, nil
+}
+
 func (s *fakeShop) Orders(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
 	return []app.Order{{ID: q.User, Sale: q.Sale, Qty: q.Limit, State: app.Pending}}, true, nil
 }

@@ -27,6 +27,7 @@ func TestEveryOpAnswersUnderItsID(t *testing.T) {
 		`"op":"buy","sale":"11","qty":1,"key":"abcdefgh","future":{"field":1}`,
 		`"op":"cancel","order":"5"`,
 		`"op":"pay","order":"5","via":"page"`,
+		`"op":"refund","order":"5","reason":"too large"`,
 		`"op":"orders","limit":5`,
 		`"op":"seen","cursor":"` + ok.Cursor + `"`,
 	} {
@@ -81,6 +82,9 @@ func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
 		`"op":"pay","order":"5"`:                        app.BadRequest,
 		`"op":"pay","order":"5","via":7`:                app.BadRequest,
 		`"op":"pay","order":5,"via":"page"`:             app.BadRequest,
+		`"op":"refund","reason":"x"`:                    app.BadRequest,
+		`"op":"refund","order":"5"`:                     app.BadRequest,
+		`"op":"refund","order":"5","reason":["x"]`:      app.BadRequest,
 		`"op":"orders","limit":0`:                       app.BadRequest,
 		`"op":"orders","before":"x"`:                    app.BadRequest,
 		`"op":"seen"`:                                   app.BadRequest,
@@ -143,7 +147,8 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 	p.must(`"op":"watch"`, nil)
 	p.must(`"op":"unwatch"`, nil)
 	for _, op := range []string{
-		buying(`1`), `"op":"cancel","order":"5"`, `"op":"pay","order":"5","via":"page"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`, `"op":"renew","token":"user:7"`,
+		buying(`1`), `"op":"cancel","order":"5"`, `"op":"pay","order":"5","via":"page"`,
+		`"op":"refund","order":"5","reason":"x"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`, `"op":"renew","token":"user:7"`,
 	} {
 		if r := p.do(op); r.Error == nil || r.Error.Code != app.Unauthorized {
 			t.Errorf("%s: %v, want unauthorized", op, r.Error)

@@ -23,8 +23,10 @@ const (
 // Options are what the routes stand on.
 type Options struct {
 	Shop   Shop
-	Verify func(token string) (app.ID, error)           // who a token belongs to; Unauthorized if nobody
-	Guest  func(bearer string) (session any, err error) // nil: guest login is off
+	Verify func(token string) (app.ID, error) // who a token belongs to; Unauthorized if nobody
+	// Operator is who a token of an operator belongs to: Unauthorized if nobody, Forbidden if a shopper.
+	Operator func(token string) (app.ID, error)
+	Guest    func(bearer string) (session any, err error) // nil: guest login is off
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
@@ -94,6 +96,8 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/orders/:id", a.asUser(a.order))
 	v1.Post("/orders/:id/cancel", a.asUser(a.cancel))
 	v1.Post("/orders/:id/pay", a.asUser(a.pay))
+	v1.Post("/orders/:id/refund", a.asUser(a.refund))
+	a.operatorRoutes(v1.Group("/operator"))
 	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 

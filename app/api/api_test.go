@@ -40,6 +40,7 @@ func TestAnswersHaveTheirShape(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/orders/7/cancel", "", me...), 200, `{"state":"cancelled"}`)
 	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"wap"}`, me...), 200,
 		`{"url":"https://pay.example/?via=wap","pay_by":1700000300000}`)
+	s.want(s.ask("POST", "/api/v1/orders/7/refund", `{"reason":"too large"}`, me...), 200, `{"state":"refunding"}`)
 	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, `{"access":"a"}`)
 }
 
@@ -86,6 +87,8 @@ func TestBadInput(t *testing.T) {
 	}
 	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":7}`, me...), 400, "via must be a string")
 	s.want(s.ask("POST", "/api/v1/orders/x/pay", `{"via":"page"}`, me...), 400, "positive decimal")
+	s.want(s.ask("POST", "/api/v1/orders/7/refund", `{}`, me...), 400, "reason is missing")
+	s.want(s.ask("POST", "/api/v1/orders/7/refund", `{"reason":1}`, me...), 400, "reason must be a string")
 	s.want(s.ask("GET", "/api/v1/nothing", ""), 404, "not_found")
 	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"key":"`+strings.Repeat("x", bodyLimit)+`"}`, me...), 413, "bad_request")
 }

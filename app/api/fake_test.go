@@ -30,6 +30,8 @@ type fakeShop struct {
 	panic bool
 	got   atomic.Pointer[app.BuyRequest]
 	state atomic.Value // app.OrderState of order 7
+
+	decided atomic.Pointer[app.RefundDecision]
 }
 
 func (s *fakeShop) Now() app.Millis { return 1_700_000_000_000 }
@@ -77,6 +79,35 @@ func (s *fakeShop) Pay(_ context.Context, _, _ app.ID, via app.PayVia) (app.Paym
 	return app.Payment{URL: "https://pay.example/?via=" + string(via)}, 1_700_000_300_000, s.fail
 }
 
+func (s *fakeShop) Refund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {
+	if reason == "" {
+		return "", app.Fail(app.BadRequest, "reason is missing")
+	}
+	return app.Refunding, s.fail
+}
+
+func (s *fakeShop) OrdersInState(_ context.Context, q app.StateQuery) ([]app.Order, bool, error) {
+	return []app.Order{{ID: 9, User: 42, State: q.State}}, true, s.fail
+}
+
+func (s *fakeShop) AnyOrder(_ context.Context, order app.ID) (app.Order, *app.Refund, error) {
+	return app.Order{ID: order, User: 42, State: app.Refunding}, &app.Refund{Order: order, Request: "R7", State: app.RefundStuck, AskedBy: 42}, s.fail
+}
+
+func (s *fakeShop) Refunds(_ context.Context, q app.RefundsQuery) ([]app.Refund, bool, error) {
+	if q.State == app.RefundStuck {
+		return nil, false, s.fail
+	}
+	return []app.Refund{{Order: 7, Request: "R7", State: app.RefundAsked, AmountFen: 9800, Reason: "too large"}}, false, s.fail
+}
+
+func (s *fakeShop) DecideRefund(_ context.Context, operator, order app.ID, yes bool, note string) (app.Order, error) {
+	s.decided.Store(&app.RefundDecision{Order: order, By: operator, Yes: yes, Note: note})
+	return app.Order{ID: order, User: 42, State: app.Refunding}, s.fail
+}
+
+func (s *fakeShop) RetryRefund(context.Context, app.ID) error { return s.fail }
+
 // Order 7 belongs to user 42 and nobody else.
 func (s *fakeShop) Order(_ context.Context, user, id app.ID) (app.Order, error) {
 	if user != 42 || id != 7 {
@@ -97,7 +128,7 @@ type site struct {
 	close chan struct{} // what Options.Closing is
 }
 
-// open starts a real server on a free port. Tokens are "user-<id>".
+// open starts a real server on a free port. Tokens are "user-<id>"; user 1 is an operator.
 func open(t *testing.T, change func(*Options)) *site {
 	t.Helper()
 	s := &site{t: t, shop: &fakeShop{}, close: make(chan struct{})}
@@ -110,6 +141,16 @@ func open(t *testing.T, change func(*Options)) *site {
 				return 0, app.Fail(app.Unauthorized, "the token is not valid")
 			}
 			return id, nil
+		},
+		Operator: func(token string) (app.ID, error) {
+			switch token {
+			case "user-1":
+				return 1, nil
+			case "":
+				return 0, app.Fail(app.Unauthorized, "the token is not valid")
+			default:
+				return 0, app.Fail(app.Forbidden, "this is for operators")
+			}
 		},
 		Guest: func(string) (any, error) { return map[string]string{"access": "a"}, nil },
 		Mount: func(web *fiber.App, path string, front ...fiber.Handler) {

@@ -24,6 +24,19 @@ type Shop interface {
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
 	// Pay answers where the buyer pays a pending order, and until when.
 	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payment, app.Millis, error)
+	// Refund asks for the money of a paid order back, and answers the state that the order has then.
+	Refund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
 	Order(ctx context.Context, user, order app.ID) (app.Order, error)
 	Orders(ctx context.Context, q app.OrdersQuery) ([]app.Order, bool, error)
+
+	// OrdersInState pages through all orders of a state, newest first.
+	OrdersInState(ctx context.Context, q app.StateQuery) ([]app.Order, bool, error)
+	// AnyOrder reads an order, whosever it is, with its refund, if it has one.
+	AnyOrder(ctx context.Context, order app.ID) (app.Order, *app.Refund, error)
+	// Refunds pages through refunds, newest orders first.
+	Refunds(ctx context.Context, q app.RefundsQuery) ([]app.Refund, bool, error)
+	// DecideRefund is an operator's yes or no; a yes also refunds what nobody asked for.
+	DecideRefund(ctx context.Context, operator, order app.ID, yes bool, note string) (app.Order, error)
+	// RetryRefund has the gateway asked again for a refund that is stuck.
+	RetryRefund(ctx context.Context, order app.ID) error
 }

@@ -42,6 +42,7 @@ type works struct {
 	rebuild    *app.Rebuild
 	pulse      *app.Pulse
 	timetable  *app.Timetable
+	office     backOffice
 	keeper     *seed.Keeper // nil: the schedule is not kept rolling
 
 	stale chan int // partitions that are not what this node believes
@@ -91,6 +92,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 		Orders: s.db, Sales: s.db, Fulfiller: w.fulfiller,
 	}
 	w.shop.Floor, w.shop.expirer = floor, w.expirer
+	w.composeBackOffice(c, log, registry)
 	w.shop.till = &app.Till{
 		Catalogue: w.catalogue, Gate: w.decider(), SoldOut: soldOut, Warmer: w.warmer, Ledger: ledger, Orders: s.db, Clock: w.clock,
 		Mint: lease.Mint,
@@ -108,7 +110,7 @@ func (w *works) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	metrics := api.NewMetrics()
 	registry.MustRegister(metrics)
 	o := api.Options{
-		Shop: w.shop, Verify: w.shop.verify, Mount: w.hub.Mount, Page: builtPage(),
+		Shop: w.shop, Verify: w.shop.verify, Operator: w.shop.operator, Mount: w.hub.Mount, Page: builtPage(),
 		Notified: w.shop.notified(w.gateway),
 		Origins:  c.Origins, Proxies: c.Proxies, AuthRate: c.AuthRate, BuyRate: c.BuyRate, Closing: closing, Metrics: metrics,
 	}

@@ -17,6 +17,7 @@ type shop struct {
 	till    *app.Till
 	expirer *app.Expirer
 	cashier cashier // nil: nothing can be paid
+	desk    *app.RefundDesk
 	issuer  *account.Issuer
 	book    app.CatalogueBook
 }

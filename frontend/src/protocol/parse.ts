@@ -13,6 +13,7 @@ import {
   type Op,
   type Order,
   type OrderPage,
+  type Payment,
   type PersonalEvent,
   type Product,
   type Receipt,
@@ -240,12 +241,24 @@ function parseTime(value: unknown): Replies['time'] {
   return { t0: number(f, 't0'), now: number(f, 'now') }
 }
 
+function parsePayment(value: unknown): Payment {
+  const f = fields(value, 'pay')
+  return {
+    ...optional(f, 'url', text),
+    ...optional(f, 'order_string', text),
+    ...optional(f, 'qr', text),
+    pay_by: number(f, 'pay_by'),
+  }
+}
+
 const replyParsers: { [O in Op]: (ok: unknown) => Replies[O] } = {
   hello: parseWelcome,
   time: parseTime,
   watch: parseWatch,
   buy: parseReceipt,
   cancel: (ok) => ({ state: oneOf(fields(ok, 'cancel'), 'state', ORDER_STATES) }),
+  pay: parsePayment,
+  refund: (ok) => ({ state: oneOf(fields(ok, 'refund'), 'state', ORDER_STATES) }),
   orders: parseOrders,
   renew: (ok) => ok,
   unwatch: (ok) => ok,

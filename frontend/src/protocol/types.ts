@@ -218,6 +218,17 @@ export interface BuyFields {
   address?: Address
 }
 
+/** How to pay: on a page of a desktop's or a phone's browser, in the gateway's app, or by a code. */
+export type PayVia = 'page' | 'wap' | 'app' | 'qr'
+
+/** Where to pay: one of the first three, depending on the way. */
+export interface Payment {
+  url?: string
+  order_string?: string
+  qr?: string
+  pay_by: number
+}
+
 /** What a client may ask, and with which fields. */
 export interface Requests {
   hello: { token?: string; cursor?: string; lang?: string }
@@ -227,6 +238,8 @@ export interface Requests {
   unwatch: { slot?: string; sales?: string[] }
   buy: BuyFields
   cancel: { order: string }
+  pay: { order: string; via: PayVia }
+  refund: { order: string; reason: string }
   orders: { sale?: string; before?: string; limit?: number }
   seen: { cursor: string }
 }
@@ -240,6 +253,8 @@ export interface Replies {
   unwatch: unknown
   buy: Receipt
   cancel: { state: OrderState }
+  pay: Payment
+  refund: { state: OrderState }
   orders: OrderPage
   seen: unknown
 }

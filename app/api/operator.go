@@ -1,0 +1,134 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+type (
+	// operatorOrder is an order as operators see it: also whose it is.
+	operatorOrder struct {
+		app.Order
+		User   app.ID      `json:"user"`
+		Refund *app.Refund `json:"refund,omitempty"`
+	}
+	operatorOrders struct {
+		Orders []operatorOrder `json:"orders"`
+		More   bool            `json:"more"`
+	}
+	refundsAnswer struct {
+		Refunds []app.Refund `json:"refunds"`
+		More    bool         `json:"more"`
+	}
+	// noteBody is what an operator writes to a decision; it may be left out.
+	noteBody struct {
+		Note string `json:"note"`
+	}
+)
+
+// operatorRoutes are for tokens whose role is operator or admin.
+func (a *api) operatorRoutes(r fiber.Router) {
+	r.Get("/orders", a.asOperator(a.ordersInState))
+	r.Get("/orders/:id", a.asOperator(a.anyOrder))
+	r.Post("/orders/:id/refund", a.asOperator(a.decide(true)))
+	r.Get("/refunds", a.asOperator(a.refunds))
+	r.Post("/refunds/:id/approve", a.asOperator(a.decide(true)))
+	r.Post("/refunds/:id/decline", a.asOperator(a.decide(false)))
+	r.Post("/refunds/:id/retry", a.asOperator(a.retryRefund))
+}
+
+// asOperator passes the verified operator on to the handler.
+func (a *api) asOperator(handle func(c *fiber.Ctx, operator app.ID) error) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		operator, err := a.Operator(bearer(c))
+		if err != nil {
+			return err
+		}
+		return handle(c, operator)
+	}
+}
+
+func (a *api) ordersInState(c *fiber.Ctx, _ app.ID) error {
+	q := app.StateQuery{State: app.OrderState(c.Query("state"))}
+	if !q.State.HasRow() {
+		return app.Fail(app.BadRequest, "state must be one that orders have: pending, paid, shipped, finished, "+
+			"cancelled, expired, refused, refunding or refunded")
+	}
+	var err error
+	if q.Before, err = queryID(c, "before"); err != nil {
+		return err
+	}
+	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (operatorOrders, error) {
+		orders, more, err := a.Shop.OrdersInState(ctx, q)
+		out := make([]operatorOrder, len(orders))
+		for i, o := range orders {
+			out[i] = operatorOrder{Order: o, User: o.User}
+		}
+		return operatorOrders{out, more}, err
+	})
+}
+
+func (a *api) anyOrder(c *fiber.Ctx, _ app.ID) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (operatorOrder, error) {
+		order, refund, err := a.Shop.AnyOrder(ctx, id)
+		return operatorOrder{order, order.User, refund}, err
+	})
+}
+
+func (a *api) refunds(c *fiber.Ctx, _ app.ID) error {
+	q := app.RefundsQuery{State: app.RefundState(c.Query("state"))}
+	if q.State != "" && !q.State.Known() {
+		return app.Fail(app.BadRequest, "state must be asked, open, stuck, done or declined")
+	}
+	var err error
+	if q.Before, err = queryID(c, "before"); err != nil {
+		return err
+	}
+	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (refundsAnswer, error) {
+		refunds, more, err := a.Shop.Refunds(ctx, q)
+		return refundsAnswer{list(refunds), more}, err
+	})
+}
+
+// decide makes the handler of a yes or a no.
+func (a *api) decide(yes bool) func(c *fiber.Ctx, operator app.ID) error {
+	return func(c *fiber.Ctx, operator app.ID) error {
+		order, err := pathID(c)
+		if err != nil {
+			return err
+		}
+		var b noteBody
+		if len(c.Body()) > 0 {
+			if err := decode(c.Body(), &b); err != nil {
+				return err
+			}
+		}
+		return flow(c, func(ctx context.Context) (operatorOrder, error) {
+			decided, err := a.Shop.DecideRefund(ctx, operator, order, yes, b.Note)
+			return operatorOrder{Order: decided, User: decided.User}, err
+		})
+	}
+}
+
+func (a *api) retryRefund(c *fiber.Ctx, _ app.ID) error {
+	order, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, a.Shop.RetryRefund(ctx, order)
+	})
+}

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stampede/app"
+	"stampede/app/webhook"
+	"stampede/streams"
+)
+
+// webhookGroup is the group under which the nodes read the paid stream for the webhook.
+const webhookGroup = "webhook"
+
+// backOffice is what follows a payment: refunds, and what the shop's back office hears.
+type backOffice struct {
+	refunder *app.Refunder // nil: there is no gateway to give money back through
+	poster   *app.Poster
+	paid     *streams.PaidStream
+	reader   *streams.PaidReader // nil: no webhook
+	webhook  *webhook.Sender
+}
+
+// composeBackOffice connects what follows a payment, and gives the shop its desk.
+func (w *works) composeBackOffice(c *Config, teller app.Teller, registry *prometheus.Registry) {
+	s := w.stores
+	w.shop.desk = &app.RefundDesk{
+		Policy: app.RefundPolicy(c.RefundPolicy), Ledger: w.ledger, Orders: s.db, Refunds: s.db, Teller: teller, Told: w.told,
+	}
+	b := &w.office
+	b.paid = streams.NewPaidStream(s.client)
+	b.poster = &app.Poster{Book: s.db, Office: b.paid, Ledger: w.ledger}
+	if w.gateway != nil {
+		b.refunder = &app.Refunder{Gateway: w.gateway, Refunds: s.db, Orders: s.db, Ledger: w.ledger, Teller: teller, Told: w.told}
+		registry.MustRegister(refundGauges(b.refunder)...)
+	}
+	if c.WebhookURL != "" {
+		b.webhook = webhook.New(c.WebhookURL, []byte(c.WebhookSecret))
+		b.reader = streams.NewPaidReader(s.blocking, webhookGroup, nodeName(w.lease))
+	}
+}
+
+// start starts the duties of the back office: the worker carries postings out, the sweeper finishes refunds.
+func (b *backOffice) start(d *duties, c *Config) {
+	if c.Roles.Worker {
+		d.start("poster", b.poster.Run)
+		if b.reader != nil {
+			d.start("webhook", func(ctx context.Context) error {
+				defer b.webhook.Close()
+				return b.reader.Run(ctx, b.webhook.Deliver)
+			})
+		}
+	}
+	if c.Roles.Sweeper {
+		d.start("paid stream", b.paid.Run)
+		if b.refunder != nil {
+			d.start("refunder", b.refunder.Run)
+		}
+	}
+}
+
+// refundGauges show what waits for people or for the gateway.
+func refundGauges(r *app.Refunder) []prometheus.Collector {
+	gauges := make([]prometheus.Collector, 0, 4)
+	for state, count := range map[app.RefundState]func(app.RefundBacklog) int64{
+		app.RefundAsked: func(b app.RefundBacklog) int64 { return b.Asked },
+		app.RefundOpen:  func(b app.RefundBacklog) int64 { return b.Open },
+		app.RefundStuck: func(b app.RefundBacklog) int64 { return b.Stuck },
+	} {
+		gauges = append(gauges, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "stampede_refunds", Help: "Refunds that wait: asked and stuck ones for people, open ones for the gateway.",
+			ConstLabels: prometheus.Labels{"state": string(state)},
+		}, func() float64 { return float64(count(r.Backlog())) }))
+	}
+	return append(gauges, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "stampede_refund_oldest_timestamp_seconds", Help: "When the oldest open refund was decided on, Unix seconds; 0: none is open.",
+	}, func() float64 { return float64(r.Backlog().Oldest) / 1000 }))
+}

@@ -1,0 +1,21 @@
+package server
+
+import (
+	"stampede/app"
+)
+
+// checkMoney looks at what follows a payment.
+func (c *Config) checkMoney(p *problems) {
+	switch app.RefundPolicy(c.RefundPolicy) {
+	case app.RefundAuto, app.RefundByOperator:
+	default:
+		p.add("REFUND_POLICY", "is "+quote(c.RefundPolicy)+": want auto or operator")
+	}
+	p.check("WEBHOOK_URL", checkURL(c.WebhookURL, "https://office.example/stampede"))
+	switch {
+	case c.WebhookURL == "" && c.WebhookSecret != "":
+		p.add("WEBHOOK_URL", "is not set, but STAMPEDE_WEBHOOK_SECRET is")
+	case c.WebhookURL != "" && len(c.WebhookSecret) < minSecret:
+		p.add("WEBHOOK_SECRET", "is missing or too short: it signs deliveries to STAMPEDE_WEBHOOK_URL and needs at least 32 random bytes")
+	}
+}
