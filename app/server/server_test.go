@@ -214,7 +214,7 @@ func (n *node) proved(c Config) {
 	}
 	defer tools.Close()
 	audited := 0
-	err = tools.Audit(n.t.Context(), 0, func(r app.AuditReport) {
+	err = tools.Audit(n.t.Context(), func(r app.AuditReport) {
 		audited++
 		for _, failure := range r.Failures {
 			n.t.Errorf("sale %s: %s", r.Sale, failure)

@@ -93,14 +93,13 @@ func (t *Tools) DailyPlan(days int) []seed.Window {
 	return seed.Daily(time.Now().In(t.config.TimeZone.Location), days, hours)
 }
 
-// Audit proves the stock equation for the sale, or with 0 for every loaded one, and hands over each report.
-func (t *Tools) Audit(ctx context.Context, sale app.ID, each func(app.AuditReport)) error {
+// Audit proves the stock equation for the sales, or for every loaded one if none is named, and hands over each report.
+func (t *Tools) Audit(ctx context.Context, each func(app.AuditReport), sales ...app.ID) error {
 	ledger, err := t.ledger(ctx)
 	if err != nil {
 		return err
 	}
-	sales := []app.ID{sale}
-	if sale == 0 {
+	if len(sales) == 0 {
 		if sales, err = t.loadedSales(ctx); err != nil {
 			return err
 		}

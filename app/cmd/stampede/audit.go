@@ -25,7 +25,11 @@ func (audit) Help() string {
 func (a *audit) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		reports := []app.AuditReport{}
-		if err := t.Audit(e.ctx, a.Sale, func(r app.AuditReport) { reports = append(reports, r) }); err != nil {
+		var only []app.ID
+		if a.Sale != 0 {
+			only = []app.ID{a.Sale}
+		}
+		if err := t.Audit(e.ctx, func(r app.AuditReport) { reports = append(reports, r) }, only...); err != nil {
 			return err
 		}
 		failed := 0

@@ -118,16 +118,14 @@ func (s *loadShop) openSlot(ctx context.Context, now app.Millis) (app.Slot, erro
 
 // Audit proves the stock equation of the sales.
 func (s *loadShop) Audit(ctx context.Context, sales []app.ID) (waiting int64, failures []string, err error) {
-	for _, sale := range sales {
-		err := s.tools.Audit(ctx, sale, func(r app.AuditReport) {
-			waiting += r.Waiting
-			for _, f := range r.Failures {
-				failures = append(failures, "sale "+r.Sale.String()+": "+f)
-			}
-		})
-		if err != nil {
-			return 0, nil, err
-		}
+	if len(sales) == 0 {
+		return 0, nil, nil
 	}
-	return waiting, failures, nil
+	err = s.tools.Audit(ctx, func(r app.AuditReport) {
+		waiting += r.Waiting
+		for _, f := range r.Failures {
+			failures = append(failures, "sale "+r.Sale.String()+": "+f)
+		}
+	}, sales...)
+	return waiting, failures, err
 }
