@@ -48,6 +48,18 @@ func (t *TradeCloser) Run(ctx context.Context) error {
 	return every(ctx, time.Minute, t.forget)
 }
 
+// RunOnce ends what is at hand, one after the other.
+func (t *TradeCloser) RunOnce(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case o := <-t.queue:
+			t.close(ctx, o)
+		default:
+			return
+		}
+	}
+}
+
 // forget drops what nobody asked for any more: another node has ended it.
 func (t *TradeCloser) forget() {
 	t.mu.Lock()

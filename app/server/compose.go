@@ -42,6 +42,7 @@ type works struct {
 	rebuild    *app.Rebuild
 	pulse      *app.Pulse
 	timetable  *app.Timetable
+	money      money
 	office     backOffice
 	keeper     *seed.Keeper // nil: the schedule is not kept rolling
 
@@ -92,6 +93,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 		Orders: s.db, Sales: s.db, Fulfiller: w.fulfiller,
 	}
 	w.shop.Floor, w.shop.expirer = floor, w.expirer
+	w.composeMoney(c, log, registry)
 	w.composeBackOffice(c, log, registry)
 	w.shop.till = &app.Till{
 		Catalogue: w.catalogue, Gate: w.decider(), SoldOut: soldOut, Warmer: w.warmer, Ledger: ledger, Orders: s.db, Clock: w.clock,

@@ -92,6 +92,7 @@ func (w *works) startDuties(d *duties, c *Config) {
 			d.start(fmt.Sprintf("sweeper %d", p), streams.NewSweeper(w.ledger, p, w.expirer).Run)
 		}
 	}
+	w.money.start(d, c)
 	w.office.start(d, c)
 	if w.keeper != nil {
 		d.start("schedule", w.keeper.Run)

@@ -1,0 +1,234 @@
+package moneytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/streams"
+)
+
+// errDied is all that a dead process hears.
+var errDied = fmt.Errorf("%w: this process is dead", app.ErrMoment)
+
+// mortal is a process that dies after its n-th call of a port: that one has its effect, but nobody hears the answer, and
+// no later one has any.
+type mortal struct {
+	mu   sync.Mutex
+	left int
+	died bool
+}
+
+func (m *mortal) dead() bool {
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.died
+}
+
+// lives counts a call that was made.
+func (m *mortal) lives() bool {
+	if m == nil {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left--
+	m.died = m.died || m.left == 0
+	return !m.died
+}
+
+// through makes a call of a port.
+func through[T any](m *mortal, call func() (T, error)) (T, error) {
+	var nothing T
+	if m.dead() {
+		return nothing, errDied
+	}
+	v, err := call()
+	if !m.lives() {
+		return nothing, errDied
+	}
+	return v, err
+}
+
+func do(m *mortal, call func() error) error {
+	_, err := through(m, func() (struct{}, error) { return struct{}{}, call() })
+	return err
+}
+
+// ports are what a process sees of the world.
+type ports struct {
+	m       *mortal
+	ledger  *streams.Ledger
+	db      *store.Store
+	gateway app.Gateway
+	teller  app.Teller
+}
+
+func (p ports) Ledger() app.Ledger        { return mortalLedger{p.ledger, p.m} }
+func (p ports) Orders() app.OrderBook     { return mortalOrders{p.db, p.m} }
+func (p ports) Sales() app.SaleBook       { return mortalSales{p.db, p.m} }
+func (p ports) Payments() app.PaymentBook { return mortalPayments{p.db, p.m} }
+func (p ports) Refunds() app.RefundBook   { return mortalRefunds{p.db, p.m} }
+func (p ports) Gateway() app.Gateway      { return mortalGateway{p.gateway, p.m} }
+func (p ports) Teller() app.Teller        { return mortalTeller{p.teller, p.m} }
+
+type mortalLedger struct {
+	app.Ledger
+	m *mortal
+}
+
+func (l mortalLedger) Now(ctx context.Context) (app.Millis, error) {
+	return through(l.m, func() (app.Millis, error) { return l.Ledger.Now(ctx) })
+}
+
+func (l mortalLedger) Return(ctx context.Context, r []app.Return) ([]bool, error) {
+	return through(l.m, func() ([]bool, error) { return l.Ledger.Return(ctx, r) })
+}
+
+func (l mortalLedger) Sell(ctx context.Context, s []app.SoldHold) ([]bool, error) {
+	return through(l.m, func() ([]bool, error) { return l.Ledger.Sell(ctx, s) })
+}
+
+func (l mortalLedger) Withdraw(ctx context.Context, s []app.SoldHold) ([]bool, error) {
+	return through(l.m, func() ([]bool, error) { return l.Ledger.Withdraw(ctx, s) })
+}
+
+func (l mortalLedger) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, error) {
+	return through(l.m, func() (app.Verdict, error) { return l.Ledger.Hold(ctx, h) })
+}
+
+type mortalOrders struct {
+	app.OrderBook
+	m *mortal
+}
+
+func (b mortalOrders) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
+	return through(b.m, func() ([]app.Order, error) { return b.OrderBook.Expire(ctx, ids, now) })
+}
+
+func (b mortalOrders) Cancel(ctx context.Context, order, user app.ID, now app.Millis) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.OrderBook.Cancel(ctx, order, user, now) })
+}
+
+func (b mortalOrders) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.OrderBook.ClaimHold(ctx, order, in) })
+}
+
+func (b mortalOrders) Order(ctx context.Context, id app.ID) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.OrderBook.Order(ctx, id) })
+}
+
+type mortalSales struct {
+	app.SaleBook
+	m *mortal
+}
+
+func (b mortalSales) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
+	return through(b.m, func() (app.Sale, error) { return b.SaleBook.Sale(ctx, id) })
+}
+
+type mortalPayments struct {
+	app.PaymentBook
+	m *mortal
+}
+
+func (b mortalPayments) OpenTrade(ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.PaymentBook.OpenTrade(ctx, order, user, now, margin) })
+}
+
+func (b mortalPayments) Receive(ctx context.Context, t app.Trade, now app.Millis) (o app.Order, outcome app.PaymentOutcome, err error) {
+	err = do(b.m, func() error {
+		o, outcome, err = b.PaymentBook.Receive(ctx, t, now)
+		return err
+	})
+	if errors.Is(err, errDied) {
+		return app.Order{}, "", err
+	}
+	return o, outcome, err
+}
+
+func (b mortalPayments) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, now app.Millis) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.PaymentBook.ReviveLate(ctx, claimed, epoch, now) })
+}
+
+func (b mortalPayments) Decided(ctx context.Context, order app.ID, outcome app.PaymentOutcome) error {
+	return do(b.m, func() error { return b.PaymentBook.Decided(ctx, order, outcome) })
+}
+
+func (b mortalPayments) EndTraded(ctx context.Context, order app.ID, to app.OrderState, now app.Millis) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.PaymentBook.EndTraded(ctx, order, to, now) })
+}
+
+func (b mortalPayments) CheckTrades(ctx context.Context, next map[app.ID]app.Millis) error {
+	return do(b.m, func() error { return b.PaymentBook.CheckTrades(ctx, next) })
+}
+
+type mortalRefunds struct {
+	app.RefundBook
+	m *mortal
+}
+
+func (b mortalRefunds) BeginRefund(ctx context.Context, order app.ID, from []app.OrderState, request, reason string, now app.Millis) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.RefundBook.BeginRefund(ctx, order, from, request, reason, now) })
+}
+
+func (b mortalRefunds) AskRefund(ctx context.Context, ask app.RefundAsk) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.RefundBook.AskRefund(ctx, ask) })
+}
+
+func (b mortalRefunds) DecideRefund(ctx context.Context, d app.RefundDecision) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.RefundBook.DecideRefund(ctx, d) })
+}
+
+func (b mortalRefunds) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]app.Refund, error) {
+	return through(b.m, func() ([]app.Refund, error) { return b.RefundBook.ClaimRefunds(ctx, now, limit) })
+}
+
+func (b mortalRefunds) NoteRefund(ctx context.Context, order app.ID, note string, stuck bool) error {
+	return do(b.m, func() error { return b.RefundBook.NoteRefund(ctx, order, note, stuck) })
+}
+
+func (b mortalRefunds) FinishRefund(ctx context.Context, order app.ID, now app.Millis) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.RefundBook.FinishRefund(ctx, order, now) })
+}
+
+type mortalGateway struct {
+	app.Gateway
+	m *mortal
+}
+
+func (g mortalGateway) Pay(ctx context.Context, r app.PayRequest) (app.Payment, error) {
+	return through(g.m, func() (app.Payment, error) { return g.Gateway.Pay(ctx, r) })
+}
+
+func (g mortalGateway) Query(ctx context.Context, order app.ID) (app.Trade, error) {
+	return through(g.m, func() (app.Trade, error) { return g.Gateway.Query(ctx, order) })
+}
+
+func (g mortalGateway) Close(ctx context.Context, order app.ID) (app.Trade, error) {
+	return through(g.m, func() (app.Trade, error) { return g.Gateway.Close(ctx, order) })
+}
+
+func (g mortalGateway) Refund(ctx context.Context, r app.RefundRequest) error {
+	return do(g.m, func() error { return g.Gateway.Refund(ctx, r) })
+}
+
+func (g mortalGateway) Refunded(ctx context.Context, r app.RefundRequest) (bool, error) {
+	return through(g.m, func() (bool, error) { return g.Gateway.Refunded(ctx, r) })
+}
+
+type mortalTeller struct {
+	app.Teller
+	m *mortal
+}
+
+func (t mortalTeller) Tell(ctx context.Context, events []app.OrderEvent) error {
+	return do(t.m, func() error { return t.Teller.Tell(ctx, events) })
+}

@@ -1,0 +1,83 @@
+package moneytest
+
+import (
+	"time"
+
+	"stampede/app"
+	"stampede/app/payment"
+)
+
+// node is a process: the flows, and what they forget when it dies.
+type node struct {
+	w         *world
+	gateway   app.Gateway
+	fulfiller *app.Fulfiller
+	cashier   *app.Cashier
+	closer    *app.TradeCloser
+	expirer   *app.Expirer
+	desk      *app.RefundDesk
+	refunder  *app.Refunder
+	watch     *app.PayReconciler
+	scan      *app.Reconciler
+}
+
+// node starts a process that lives as long as m lets it; nil: for ever.
+func (w *world) node(m *mortal) *node {
+	w.t.Helper()
+	alipay, err := payment.New(w.shop) // with a breaker of its own
+	w.must(err)
+	p := ports{m: m, ledger: w.ledger, db: w.db, gateway: alipay, teller: w.buyers}
+	ledger, orders, sales, payments, refunds := p.Ledger(), p.Orders(), p.Sales(), p.Payments(), p.Refunds()
+	gateway, teller := p.Gateway(), p.Teller()
+	told := &app.Told{Orders: w.db}
+	n := &node{w: w, gateway: gateway}
+	n.fulfiller = &app.Fulfiller{
+		Catalogue: app.NewCatalogue(w.db, nil, time.UTC), Ledger: ledger, Orders: orders, Teller: teller, Told: told,
+		PayWindow: payWindow,
+	}
+	n.cashier = &app.Cashier{
+		Gateway: gateway, Ledger: ledger, Orders: orders, Sales: sales, Payments: payments, Refunds: refunds,
+		Teller: teller, Told: told, Margin: app.TradeMargin(payWindow),
+	}
+	n.closer = app.NewTradeCloser(n.cashier)
+	n.expirer = &app.Expirer{Ledger: ledger, Orders: orders, Sales: sales, Teller: teller, Told: told, Closer: n.closer}
+	n.desk = &app.RefundDesk{Policy: app.RefundAuto, Ledger: ledger, Orders: orders, Refunds: refunds, Teller: teller, Told: told}
+	n.refunder = &app.Refunder{Gateway: gateway, Refunds: refunds, Orders: orders, Ledger: ledger, Teller: teller, Told: told}
+	n.watch = &app.PayReconciler{Cashier: n.cashier}
+	n.scan = &app.Reconciler{Partitions: 1, Ledger: ledger, Orders: orders, Sales: sales, Fulfiller: n.fulfiller}
+	return n
+}
+
+// press is the buyer pressing Pay and coming to the gateway's cashier.
+func (n *node) press(o app.Order) error {
+	payment, _, err := n.cashier.Pay(n.w.ctx, o.User, o.ID, app.ViaPage)
+	if err == nil {
+		_, err = n.w.sim.Come(payment.URL)
+	}
+	return err
+}
+
+// hear is a word of the gateway arriving, as a notification does.
+func (n *node) hear(o app.Order) error {
+	t, err := n.gateway.Query(n.w.ctx, o.ID)
+	if err == nil {
+		err = n.cashier.Settle(n.w.ctx, t)
+	}
+	return err
+}
+
+// sweep is the deadline of orders coming.
+func (n *node) sweep(orders ...app.ID) error {
+	_, err := n.expirer.Due(n.w.ctx, 0, orders)
+	n.closer.RunOnce(n.w.ctx)
+	return err
+}
+
+// duties are one round of everything that runs by itself.
+func (n *node) duties(orders ...app.ID) {
+	n.w.hurry()
+	_ = n.watch.RunOnce(n.w.ctx)
+	_ = n.refunder.RunOnce(n.w.ctx)
+	_ = n.scan.RunOnce(n.w.ctx)
+	_ = n.sweep(orders...)
+}

@@ -1,0 +1,236 @@
+package moneytest
+
+import (
+	"context"
+	"flag"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/apptest"
+	"stampede/app/payment"
+	"stampede/app/payment/alipaysim"
+	"stampede/app/store"
+	"stampede/migrations"
+	"stampede/streams"
+)
+
+// TestMain keeps the log quiet: faults are forced here all the time. A life takes half a second, so there are fewer of them
+// than usual; `-rapid.checks` has the last word.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "25"); err != nil {
+		panic(err)
+	}
+	if os.Getenv("STAMPEDE_TEST_LOG") == "" {
+		slog.SetDefault(slog.New(slog.DiscardHandler))
+	}
+	apptest.Main(m)
+}
+
+// sharedKeys are made once: making them is what takes long.
+var sharedKeys = sync.OnceValues(alipaysim.NewKeys)
+
+var lastID atomic.Int64
+
+// newID makes ids of the size that snowflakes have.
+func newID() app.ID { return app.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
+
+const (
+	priceFen  = 4990
+	payWindow = 5 * time.Minute
+)
+
+// world is everything that outlives a process: the stores, the gateway, and what buyers were told.
+type world struct {
+	t      testing.TB
+	ctx    context.Context
+	db     *store.Store
+	ledger *streams.Ledger
+	gate   *streams.Gate
+	buyers *buyers
+	sim    *alipaysim.Simulator
+	shop   payment.Options // what the shop knows of the gateway
+	slot   app.ID
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background()) // with many lives a test takes long; what waits has its own limits
+	t.Cleanup(cancel)
+	w := &world{t: t, ctx: ctx, buyers: &buyers{told: make(map[app.ID]app.Order)}}
+	w.openStores()
+	w.openGateway()
+	w.openPartition()
+	w.slot = newID()
+	now, err := w.ledger.Now(w.ctx)
+	w.must(err)
+	w.must(w.db.AddSlots(w.ctx, []app.Slot{{ID: w.slot, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(2 * time.Hour)}}))
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) openStores() {
+	db, err := store.OpenMySQL(w.ctx, apptest.MySQL(w.t))
+	w.must(err)
+	w.t.Cleanup(func() { _ = db.Close() })
+	_, err = migrations.Up(w.ctx, db.DB())
+	w.must(err)
+	w.must(db.EnsurePartitions(w.ctx, 1))
+	w.db = db
+
+	o, err := redis.ParseURL(apptest.Redis(w.t))
+	w.must(err)
+	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+	o.ReadTimeout = 30 * time.Second // a disk that is busy with other tests is not what fails here
+	client := redis.NewClient(o)
+	w.t.Cleanup(func() { _ = client.Close() })
+	w.ledger, err = streams.New(streams.Options{Client: client, BlockingClient: client, Partitions: 1})
+	w.must(err)
+	w.gate = streams.NewGate(w.ledger)
+	w.t.Cleanup(w.gate.Close)
+}
+
+func (w *world) openGateway() {
+	keys, err := sharedKeys()
+	w.must(err)
+	w.sim, err = alipaysim.New(alipaysim.Options{Keys: keys})
+	w.must(err)
+	w.t.Cleanup(w.sim.Close)
+	server := httptest.NewServer(w.sim)
+	w.t.Cleanup(server.Close)
+	private, public, err := keys.PEM()
+	w.must(err)
+	// No address for notifications: tests say themselves when a word of the gateway arrives.
+	w.shop = payment.Options{
+		Gateway: server.URL + "/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID, PrivateKey: private, PublicKey: public,
+	}
+}
+
+// openPartition makes the partition, as a node does when it starts, and consumes its stream until the test ends.
+func (w *world) openPartition() {
+	n := w.node(nil)
+	rebuild := &app.Rebuild{
+		Partitions: 1, Redis: w.ledger, Ledger: w.ledger, Epochs: w.ledger, Orders: w.db, Sales: w.db, Fulfiller: n.fulfiller,
+	}
+	w.must(rebuild.RunOnce(w.ctx))
+	ctx, cancel := context.WithCancel(w.ctx)
+	consumer := streams.NewConsumer(w.ledger, 0, "node", n.fulfiller, streams.ConsumerOptions{Block: 20 * time.Millisecond})
+	var running sync.WaitGroup
+	running.Go(func() { _ = consumer.Run(ctx) })
+	w.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// offer opens a sale.
+func (w *world) offer(units int64, limit int) app.SaleRef {
+	w.t.Helper()
+	product := app.Product{ID: newID(), Name: "Teapot", ListPriceFen: 9900}
+	w.must(w.db.AddProducts(w.ctx, []app.Product{product}))
+	sale := app.Sale{ID: newID(), Slot: w.slot, Product: product, PriceFen: priceFen, Initial: units, Limit: limit, Cap: 100}
+	w.must(w.db.AddSales(w.ctx, []app.Sale{sale}))
+	sale, err := w.db.Sale(w.ctx, sale.ID)
+	w.must(err)
+	epoch, _, err := w.db.PartitionEpoch(w.ctx, 0)
+	w.must(err)
+	w.must(w.ledger.Create(w.ctx, epoch, app.SaleState{Sale: &sale, Stock: units}))
+	w.must(w.db.MarkLoaded(w.ctx, sale.ID, epoch))
+	w.must(w.ledger.Arm(w.ctx, epoch, sale.Ref()))
+	return sale.Ref()
+}
+
+// buy reserves units and waits for the row; false when the gate says no.
+func (w *world) buy(sale app.SaleRef, user app.ID, qty int) (app.Order, bool) {
+	w.t.Helper()
+	id := newID()
+	d, err := w.gate.Reserve(w.ctx, app.Buy{
+		Order: id, User: user, Sale: sale, Qty: qty, Key: "key-" + id.String(), Hash: "0123456789abcdef",
+	})
+	w.must(err)
+	if d.Verdict != app.VerdictReserved {
+		return app.Order{}, false
+	}
+	var row app.Order
+	apptest.Eventually(w.t, 30*time.Second, func() (bool, string) {
+		row, err = w.db.Order(w.ctx, id)
+		return err == nil, "no row"
+	})
+	return row, true
+}
+
+// order buys, or ends the test.
+func (w *world) order(sale app.SaleRef, user app.ID) app.Order {
+	w.t.Helper()
+	row, ok := w.buy(sale, user, 1)
+	if !ok {
+		w.t.Fatal("not reserved")
+	}
+	return row
+}
+
+func (w *world) read(order app.ID) app.Order {
+	w.t.Helper()
+	row, err := w.db.Order(w.ctx, order)
+	w.must(err)
+	return row
+}
+
+// exec changes what only time would change.
+func (w *world) exec(query string, args ...any) {
+	w.t.Helper()
+	_, err := w.db.DB().ExecContext(w.ctx, query, args...)
+	w.must(err)
+}
+
+// age makes the order's deadline come.
+func (w *world) age(order app.ID) {
+	w.t.Helper()
+	w.exec("UPDATE orders SET pay_by = ? WHERE id = ?", 1000, order)
+}
+
+// hurry makes the turn of everything come that waits for its turn.
+func (w *world) hurry() {
+	w.t.Helper()
+	w.exec("UPDATE trades SET check_at = 1 WHERE check_at IS NOT NULL")
+	w.exec("UPDATE payments SET unsettled_since = 1 WHERE unsettled_since IS NOT NULL")
+	w.exec("UPDATE refunds SET next_at = 1 WHERE next_at IS NOT NULL")
+	w.exec("UPDATE orders SET untold_since = 1 WHERE untold_since IS NOT NULL")
+}
+
+// buyers remember the newest event of each order.
+type buyers struct {
+	mu   sync.Mutex
+	told map[app.ID]app.Order
+}
+
+// Tell is app.Teller.
+func (b *buyers) Tell(_ context.Context, events []app.OrderEvent) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range events {
+		if e.Order.Rev > b.told[e.Order.ID].Rev {
+			b.told[e.Order.ID] = e.Order
+		}
+	}
+	return nil
+}
+
+func (b *buyers) heard(order app.ID) app.Order {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.told[order]
+}

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stampede/app"
+)
+
+// money is flow 3 on this node; all of it is nil where nothing can be paid.
+type money struct {
+	cashier *app.Cashier
+	closer  *app.TradeCloser
+	watch   *app.PayReconciler
+}
+
+// composeMoney connects the cashier, and has the expirer ask it about orders whose payment was opened.
+func (w *works) composeMoney(c *Config, teller app.Teller, registry *prometheus.Registry) {
+	if w.gateway == nil {
+		return
+	}
+	s := w.stores
+	cashier := &app.Cashier{
+		Gateway: w.gateway, Ledger: w.ledger, Orders: s.db, Sales: s.db, Payments: s.db, Refunds: s.db,
+		Teller: teller, Told: w.told, Margin: app.TradeMargin(c.PayWindow),
+	}
+	w.money = money{cashier: cashier, closer: app.NewTradeCloser(cashier), watch: &app.PayReconciler{Cashier: cashier}}
+	w.expirer.Closer, w.shop.cashier = w.money.closer, cashier
+	registry.MustRegister(payCounters(cashier.Counts())...)
+}
+
+// start starts the duties of money, which belong to the sweeper.
+func (m *money) start(d *duties, c *Config) {
+	if c.Roles.Sweeper && m.cashier != nil {
+		d.start("trade closer", m.closer.Run)
+		d.start("payment reconciler", m.watch.Run)
+	}
+}
+
+// payCounters show what this node has seen of money.
+func payCounters(counts *app.PayCounts) []prometheus.Collector {
+	out := make([]prometheus.Collector, 0, 8)
+	for _, c := range []struct {
+		name, help string
+		n          *atomic.Int64
+	}{
+		{"payments_opened_total", "Presses of Pay that were answered with a payment.", &counts.Opened},
+		{"payments_heard_total", "Words of the gateway about paid trades, repeats included.", &counts.Taken},
+		{"payments_revived_total", "Orders that late money made paid.", &counts.Revived},
+		{"payments_late_refunds_total", "Late payments that are given back.", &counts.Refunded},
+		{"payments_odd_total", "Paid trades that do not fit their order: people have to look.", &counts.Odd},
+		{"trades_closed_total", "Orders ended after the gateway had closed their trade.", &counts.Closed},
+		{"trades_unanswered_total", "Closes without an answer of the gateway.", &counts.Unknown},
+	} {
+		out = append(out, prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Namespace: "stampede", Name: c.name, Help: c.help,
+		}, func() float64 { return float64(c.n.Load()) }))
+	}
+	return out
+}
