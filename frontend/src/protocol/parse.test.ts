@@ -13,7 +13,19 @@ interface Golden {
 /** The golden frames are shared with the server: what it must write, this page must read. */
 const folder = join(import.meta.dirname, '../../../realtime/testdata/protocol')
 const files = readdirSync(folder).filter((name) => name.endsWith('.json'))
-const replyOps = ['hello', 'renew', 'time', 'watch', 'unwatch', 'buy', 'cancel', 'pay', 'refund', 'orders', 'seen']
+const replyOps = [
+  'hello',
+  'renew',
+  'time',
+  'watch',
+  'unwatch',
+  'buy',
+  'cancel',
+  'pay',
+  'refund',
+  'orders',
+  'seen',
+]
 
 function goldenOf(file: string): Golden[] {
   const content = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Golden | Golden[]

@@ -194,6 +194,45 @@ describe('slots', () => {
   })
 })
 
+describe('paying', () => {
+  it('sends the shopper to the gateway, asking a busy shop again, and believes only the event', async () => {
+    await goLive()
+    const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
+    vi.stubGlobal('open', () => tab)
+    const mine = order({ pay_by: Date.now() + 60_000 })
+    useOrders().upsert(mine)
+    const paid = shop.pay(mine)
+    void shop.pay(mine)
+    expect(wire().sent.filter((frame) => frame.op === 'pay')).toHaveLength(1)
+    expect(wire().last('pay')).toMatchObject({ order: mine.id, via: 'page' })
+    wire().refuse('pay', 'busy')
+    await pass(1_000)
+    wire().answer('pay', { url: 'https://pay.example/?a=1', pay_by: mine.pay_by })
+    await paid
+    expect(tab.location.replace).toHaveBeenCalledWith('https://pay.example/?a=1')
+    expect(useOrders().byId.get(mine.id)?.state).toBe('pending')
+    const event = {
+      ev: 'order',
+      cursor: '1-9',
+      key: 'k',
+      order: { ...mine, state: 'paid', rev: mine.rev + 1 },
+    }
+    wire().say(event)
+    expect(useOrders().byId.get(mine.id)?.state).toBe('paid')
+  })
+
+  it('closes the tab and explains when the order cannot be paid any more', async () => {
+    await goLive()
+    const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
+    vi.stubGlobal('open', () => tab)
+    const paid = shop.pay(order({ pay_by: Date.now() + 60_000 }))
+    wire().refuse('pay', 'order_expired')
+    await paid
+    expect(tab.close).toHaveBeenCalled()
+    expect(useNotices().notices).toHaveLength(1)
+  })
+})
+
 describe('signing in', () => {
   it('introduces itself with the token and, after the first hello, with the cursor', async () => {
     expect(guest).toHaveBeenCalledOnce()

@@ -14,6 +14,7 @@ import { useSlots } from '../stores/slots'
 import { openTill } from './buying'
 import { openDoor } from './keeping'
 import { openLedger } from './ordering'
+import { openCounter } from './paying'
 import { openWindow } from './watching'
 
 /** What people can do in the shop; what they see is in the stores. */
@@ -21,6 +22,9 @@ export interface Shop {
   buy(sale: string, qty: number): void
   cancel(order: Order): Promise<void>
   cancelling: Ref<Set<string>>
+  pay(order: Order): Promise<void>
+  paying: Ref<Set<string>>
+  refund(order: Order, reason: string): Promise<void>
   olderOrders(): Promise<void>
   signIn(token: string): boolean
   reconnect(): void
@@ -105,6 +109,7 @@ export function openShop(dial: () => Wire = dialPage): Shop {
   const shopWindow = openWindow(socket)
   const ledger = openLedger(socket)
   const till = openTill(socket)
+  const counter = openCounter(socket)
 
   setInterval(live.refresh, CLOCK_MS)
   setInterval(pulse.sample, PULSE_MS)
@@ -127,6 +132,9 @@ export function openShop(dial: () => Wire = dialPage): Shop {
     buy: till.buy,
     cancel: ledger.cancel,
     cancelling: ledger.cancelling,
+    pay: counter.pay,
+    paying: counter.paying,
+    refund: counter.refund,
     olderOrders: ledger.older,
     signIn: door.paste,
     reconnect: () => void door.enter(),

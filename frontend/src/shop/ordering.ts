@@ -1,10 +1,11 @@
 import { ref } from 'vue'
-import { Lost, Refused } from '../live/requests'
+import { Refused } from '../live/requests'
 import type { LiveSocket } from '../live/socket'
 import type { Order, OrderEvent, Welcome } from '../protocol/types'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
 import { useWords } from '../words'
+import { useExplain } from './explain'
 
 const PAGE = 20
 const RETRY_MS = 1_000
@@ -14,6 +15,7 @@ export function openLedger(socket: LiveSocket) {
   const orders = useOrders()
   const notices = useNotices()
   const words = useWords()
+  const explain = useExplain()
   /** Orders whose cancelling is under way. */
   const cancelling = ref(new Set<string>())
 
@@ -59,12 +61,6 @@ export function openLedger(socket: LiveSocket) {
     } finally {
       cancelling.value.delete(order.id)
     }
-  }
-
-  function explain(error: unknown): void {
-    if (error instanceof Refused) notices.post('warn', words.value.errors[error.refusal.code])
-    else if (error instanceof Lost) notices.post('warn', words.value.live.lost)
-    else throw error
   }
 
   return { cancelling, welcomed, hear, older, cancel }

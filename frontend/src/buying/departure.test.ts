@@ -1,0 +1,57 @@
+// @vitest-environment happy-dom
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { cameBack, departure, wayToPay } from './departure'
+
+afterEach(() => vi.unstubAllGlobals())
+
+function tab() {
+  return { opener: window as Window | null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }
+}
+
+describe('departure', () => {
+  it('goes on in a tab that was opened at once and knows nothing of this page', () => {
+    const opened = tab()
+    vi.stubGlobal('open', () => opened)
+    const leave = departure('page')
+    expect(opened.opener).toBeNull()
+    leave.to('https://pay.example/?a=1')
+    expect(opened.location.replace).toHaveBeenCalledWith('https://pay.example/?a=1')
+  })
+
+  it('closes the tab when there is nowhere to go', () => {
+    const opened = tab()
+    vi.stubGlobal('open', () => opened)
+    departure('page').to('javascript:alert(1)')
+    expect(opened.location.replace).not.toHaveBeenCalled()
+    expect(opened.close).toHaveBeenCalled()
+  })
+
+  it('opens no tab on a phone, and leaves in this one; also where the browser blocks tabs', () => {
+    const open = vi.fn(() => null)
+    const assign = vi.fn()
+    vi.stubGlobal('open', open)
+    vi.spyOn(window.location, 'assign').mockImplementation(assign)
+    departure('wap').to('https://pay.example/')
+    expect(open).not.toHaveBeenCalled()
+    departure('page').to('https://pay.example/')
+    expect(assign).toHaveBeenCalledTimes(2)
+  })
+})
+
+describe('wayToPay', () => {
+  it('is for hands on a small screen only', () => {
+    vi.stubGlobal('matchMedia', () => ({ matches: true }))
+    expect(wayToPay()).toBe('wap')
+    vi.stubGlobal('matchMedia', () => ({ matches: false }))
+    expect(wayToPay()).toBe('page')
+  })
+})
+
+describe('cameBack', () => {
+  it('knows a return from the gateway, once', () => {
+    window.history.replaceState(null, '', '/?out_trade_no=7&sign=x')
+    expect(cameBack()).toBe(true)
+    expect(window.location.search).toBe('')
+    expect(cameBack()).toBe(false)
+  })
+})

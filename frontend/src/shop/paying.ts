@@ -1,0 +1,56 @@
+import { ref } from 'vue'
+import { departure, wayToPay } from '../buying/departure'
+import { Refused } from '../live/requests'
+import type { LiveSocket } from '../live/socket'
+import type { Order, Payment, PayVia } from '../protocol/types'
+import { useExplain } from './explain'
+
+/** How often a busy shop is asked for one press; each time it is the same payment. */
+const TRIES = 5
+const RETRY_MS = 500
+
+/** Paying, and asking for the money back. What becomes of it is told by `order` events, never by these replies. */
+export function openCounter(socket: LiveSocket) {
+  const explain = useExplain()
+  /** Orders whose payment is being opened. */
+  const paying = ref(new Set<string>())
+
+  async function pay(order: Order): Promise<void> {
+    if (paying.value.has(order.id)) return
+    paying.value.add(order.id)
+    const via = wayToPay()
+    const leave = departure(via)
+    try {
+      const { url } = await ask(order.id, via)
+      if (url) leave.to(url)
+      else leave.stay()
+    } catch (error) {
+      leave.stay()
+      explain(error)
+    } finally {
+      paying.value.delete(order.id)
+    }
+  }
+
+  async function ask(order: string, via: PayVia): Promise<Payment> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await socket.request('pay', { order, via })
+      } catch (error) {
+        const busy = error instanceof Refused && error.refusal.code === 'busy'
+        if (!busy || tries === TRIES) throw error
+        await new Promise((resolve) => setTimeout(resolve, error.refusal.retry_ms || RETRY_MS))
+      }
+    }
+  }
+
+  async function refund(order: Order, reason: string): Promise<void> {
+    try {
+      await socket.request('refund', { order: order.id, reason })
+    } catch (error) {
+      explain(error)
+    }
+  }
+
+  return { paying, pay, refund }
+}
