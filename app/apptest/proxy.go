@@ -18,11 +18,12 @@ type Proxy struct {
 	Addr string // where the proxy listens, host:port
 	URL  string // what NewProxy was given, with the proxy's address
 
-	target   string
+	t        testing.TB
 	listener net.Listener
 	lines    sync.WaitGroup
 
 	mu      sync.Mutex
+	target  string        // host:port of the server
 	changed chan struct{} // closed and replaced when a setting changes
 	open    map[*line]struct{}
 	closed  bool
@@ -51,7 +52,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 		listener.Close()
 		t.Fatalf("apptest: proxy to %q: %v", target, err)
 	}
-	p.URL = strings.Replace(target, p.target, p.Addr, 1)
+	p.t, p.URL = t, strings.Replace(target, p.target, p.Addr, 1)
 	p.lines.Go(p.accept)
 	t.Cleanup(p.close)
 	return p
@@ -104,6 +105,17 @@ func (p *Proxy) Restore() {
 	p.set(func() { p.cut, p.stalled, p.delay, p.drops = false, false, 0, 0 })
 }
 
+// Redirect resets all connections; new ones go to the server of this URL or DSN.
+func (p *Proxy) Redirect(target string) {
+	p.t.Helper()
+	address, err := address(target)
+	if err != nil {
+		p.t.Fatalf("apptest: proxy to %q: %v", target, err)
+	}
+	p.set(func() { p.target = address })
+	p.closeLines()
+}
+
 func (p *Proxy) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,23 +153,26 @@ func (p *Proxy) accept() {
 func (p *Proxy) serve(client net.Conn) {
 	l := &line{proxy: p, client: client.(*net.TCPConn), ended: make(chan struct{})}
 	defer l.reset()
-	upstream, err := net.DialTimeout("tcp4", p.target, 5*time.Second)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	upstream, err := net.DialTimeout("tcp4", target, 5*time.Second)
 	if err != nil {
 		return
 	}
 	l.server = upstream.(*net.TCPConn)
-	if !p.join(l) {
+	if !p.join(l, target) {
 		return
 	}
 	defer p.leave(l)
 	l.run()
 }
 
-// join makes the line known, so that Cut reaches it; false when the wire is cut.
-func (p *Proxy) join(l *line) bool {
+// join makes the line known, so that Cut reaches it; false when the wire is cut or leads elsewhere by now.
+func (p *Proxy) join(l *line, target string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cut || p.closed {
+	if p.cut || p.closed || p.target != target {
 		return false
 	}
 	p.open[l] = struct{}{}

@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -80,5 +81,28 @@ func TestPausedServerAnswersAfterResume(t *testing.T) {
 	server.Resume()
 	if err := <-answer; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// P7 is tested with a promoted replica: it must have everything, and live on without its master.
+func TestPromotedReplicaHasEverything(t *testing.T) {
+	t.Parallel()
+	ctx := Context(t)
+	master, replica := StartRedis(t, RedisOptions{}), StartRedis(t, RedisOptions{})
+	wire := NewProxy(t, master.URL)
+	client := redisClient(t, wire.URL)
+	if err := client.Set(ctx, "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	replica.Follow(master)
+	master.Kill()
+	replica.Promote()
+	wire.Redirect(replica.URL)
+	Eventually(t, 30*time.Second, func() (bool, string) { // a connection from before has been reset
+		err := client.Set(ctx, "other", "v", 0).Err()
+		return err == nil, fmt.Sprint("write to the promoted replica: ", err)
+	})
+	if got := client.Get(ctx, "k").Val(); got != "v" {
+		t.Errorf("the replica has %q, want what its master had", got)
 	}
 }

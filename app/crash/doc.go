@@ -14,6 +14,7 @@
 //   - frozen_test.go: processes that stop and go on
 //   - clock_test.go: nodes whose wall clock is wrong
 //   - warming_test.go: two nodes load the same sale while Redis is emptied
+//   - truth_test.go: what XINFO says while workers stand still
 //
 // A run is made from its seed: `just crash --seed N --point NAME` repeats one. A run that fails keeps its history, the
 // final state and all logs in a folder that it names.
