@@ -8,9 +8,9 @@
 //
 //   - points_test.go: one run per crash point
 //   - backlog_test.go: kill -9 with a backlog of answered reservations that have no row yet
-//   - sweeping_test.go: kill -9 in the middle of ten thousand equal deadlines
+//   - sweeping_test.go: kill -9 in the middle of ten thousand equal deadlines, and the second after it
 //   - stores_test.go: Redis and MariaDB killed in the middle of a backlog, or unfit for a minute
-//   - wire_test.go: lost replies
+//   - wire_test.go, hints_test.go: lost replies and lost hints
 //   - frozen_test.go: processes that stop and go on
 //   - clock_test.go: nodes whose wall clock is wrong
 //   - warming_test.go: two nodes load the same sale while Redis is emptied

@@ -43,7 +43,7 @@ func TestFrozenConsumer(t *testing.T) {
 			w.tellsTheTruth()
 			lost := w.uncommitted()
 			other := w.start()
-			apptest.Eventually(t, healing, func() (bool, string) { m := w.unsettled(); return m == "", m })
+			w.allWritten()
 			worker.thaw()
 			w.comeBack(other)
 			w.rest(other, fmt.Sprintf("%3d uncommitted", lost))

@@ -144,6 +144,16 @@ func (p *phone) hasHeard() bool {
 	return p.cursor != "" && !strings.HasSuffix(p.cursor, "-0")
 }
 
+// seen says up to where the owner has looked.
+func (p *phone) seen() {
+	p.mu.Lock()
+	cursor := p.cursor
+	p.mu.Unlock()
+	if _, err := p.ask(map[string]any{"op": "seen", "cursor": cursor}); codeOf(err) != "" && codeOf(err) != app.RateLimited && codeOf(err) != app.Busy {
+		p.who.world.t.Errorf("seen %q: %v", cursor, err)
+	}
+}
+
 // ask does an op on the open socket.
 func (p *phone) ask(op map[string]any) (json.RawMessage, error) {
 	s := p.line()

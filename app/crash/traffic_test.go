@@ -62,8 +62,19 @@ func (b *buyer) trade(h habits, stop <-chan struct{}) {
 			b.open = append(b.open, op)
 		case op.Outcome == OK && b.dice.IntN(100) < h.cancels:
 			b.cancel(op.Order, op.Sale)
+		case b.dice.IntN(20) == 0:
+			b.putAway()
 		}
 	}
+}
+
+// putAway lays every phone but the first one aside until its owner connects again. The first one says what it has seen,
+// which takes nothing from the others.
+func (b *buyer) putAway() {
+	for _, other := range b.phones[1:] {
+		other.close()
+	}
+	b.phones[0].seen()
 }
 
 // retry tries most of the buys again whose outcome the buyer does not know, until it is known; a few are given up,

@@ -91,7 +91,7 @@ func (w *world) sellOnAnother() *node {
 	next := w.start()
 	w.enter(next)
 	w.trade(habits{presses: 5}).wait()
-	apptest.Eventually(w.t, healing, func() (bool, string) { m := w.unsettled(); return m == "", m })
+	w.allWritten()
 	return next
 }
 
