@@ -22,7 +22,7 @@ func (s *RedisServer) Follow(master *RedisServer) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := here.SlaveOf(context.Background(), host, port).Err(); err != nil {
+	if err := here.ReplicaOf(context.Background(), host, port).Err(); err != nil {
 		s.t.Fatalf("apptest: REPLICAOF %s %s: %v", host, port, err)
 	}
 	Eventually(s.t, startTimeout, func() (bool, string) {
@@ -44,7 +44,7 @@ func (s *RedisServer) Promote() {
 	s.t.Helper()
 	here := s.client()
 	defer here.Close()
-	if err := here.SlaveOf(context.Background(), "NO", "ONE").Err(); err != nil {
+	if err := here.ReplicaOf(context.Background(), "NO", "ONE").Err(); err != nil {
 		s.t.Fatalf("apptest: REPLICAOF NO ONE: %v", err)
 	}
 }
