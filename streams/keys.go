@@ -24,7 +24,7 @@ import (
 //	                                         withdrawn burnt · tickets done · paused armed rest_until. Lua create,
 //	                                         arm, reserve, return, hold, sell, withdraw, settle, bury,
 //	                                         restore
-//	stampede:{p}:sale:<id>:buyers    hash    user → units|order:hash:ticket:key;order:hash:ticket:key… — the units
+//	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the units
 //	                                         that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9).
 //	                                         Lua reserve, return, hold, restore

@@ -3,7 +3,6 @@ package streams
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"stampede/app"
@@ -110,6 +109,7 @@ func (l *Ledger) Restore(ctx context.Context, partition int, s app.SaleState) er
 func restored(orders []app.Order) (buyers, open []any) {
 	type buyer struct {
 		units   int
+		count   int
 		records strings.Builder
 	}
 	byUser := make(map[app.ID]*buyer)
@@ -120,10 +120,8 @@ func restored(orders []app.Order) (buyers, open []any) {
 			b = &buyer{}
 			byUser[o.User] = b
 		}
-		if b.records.Len() > 0 {
-			b.records.WriteByte(';')
-		}
-		fmt.Fprintf(&b.records, "%d:%s:%d:%s", o.ID, o.ContentHash, o.Ticket, o.Key)
+		b.count++
+		fmt.Fprintf(&b.records, "%d:%s:%d:%s;", o.ID, o.ContentHash, o.Ticket, o.Key)
 		if o.HoldsUnits() {
 			b.units += o.Qty
 			if o.State != app.Refunded {
@@ -132,7 +130,7 @@ func restored(orders []app.Order) (buyers, open []any) {
 		}
 	}
 	for user, b := range byUser {
-		buyers = append(buyers, user.String(), strconv.Itoa(b.units)+"|"+b.records.String())
+		buyers = append(buyers, user.String(), fmt.Sprintf("%d|%d|%s", b.units, b.count, &b.records))
 	}
 	return buyers, open
 }

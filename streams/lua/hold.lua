@@ -36,7 +36,7 @@ if open then
 end
 
 -- 3. The gate's rules.
-local units, records = string.match(redis.call('HGET', KEYS[3], user) or '0|', '^(%d+)|(.*)$')
+local units, records = string.match(redis.call('HGET', KEYS[3], user) or '0|0|', '^(%d+)|(.*)$')
 local stock, held = tonumber(sale[1]), tonumber(sale[2])
 if tonumber(units) + qty > tonumber(sale[3]) then return {0, 7, 0} end
 if qty > stock then return {0, 9, 0} end

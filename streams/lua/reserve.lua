@@ -57,18 +57,17 @@ local paused, rest = sale[12] == '1', tonumber(sale[13]) - now
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
 for b = 1, buys do fields[users[b]] = stored[b] end
 
--- 3. The key comes before every refusal (I9, P4). Answers units, records and their number, and, when the key
---    was accepted before, with what.
+-- 3. The key comes before every refusal (I9, P4). Answers units, number of records, records, and, when the key was
+--    accepted before, with what. Who has bought often has long records: they are searched as a plain text.
 local function lookup(user, key)
   local field = fields[user]
-  if not field then return 0, '', 0 end
-  local units, records = string.match(field, '^(%d+)|(.*)$')
-  local count = 0
-  for order, hash, ticket, k in string.gmatch(records, '([^:;]*):([^:;]*):([^:;]*):([^:;]*)') do
-    if k == key then return tonumber(units), records, count, order, hash, ticket end
-    count = count + 1
-  end
-  return tonumber(units), records, count
+  if not field then return 0, 0, '' end
+  local units, count, records = string.match(field, '^(%d+)|(%d+)|(.*)$')
+  units, count = tonumber(units), tonumber(count)
+  local _, last = string.find(records, ':' .. key .. ';', 1, true)
+  if not last then return units, count, records end
+  local order, hash, ticket = string.match(string.sub(records, 1, last), '([^:;]+):([^:;]*):([^:;]+):[^:;]+;$')
+  return units, count, records, order, hash, ticket
 end
 
 -- 4. Why a new buy is refused; nil when it is not.
@@ -91,8 +90,7 @@ local reply, accepted, holds, entries = {0, done, stock, tickets + 1}, 0, {}, {}
 for b = 1, buys do
   local i, user, units = 6 * b - 2, users[b], asked[b]
   local order, qty, key, hash = ARGV[i], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-  local had, records, count, first, content, ticket = 0, '', 0
-  if fields[user] then had, records, count, first, content, ticket = lookup(user, key) end
+  local had, count, records, first, content, ticket = lookup(user, key)
   local verdict, value
   if first then
     verdict, value = content == hash and 2 or 3, ticket .. ':' .. first
@@ -105,9 +103,8 @@ for b = 1, buys do
     local t = format('%d', tickets)
     local id = call('XADD', KEYS[2], '*', 'order', order, 'terms', head .. format('%d', seq) .. ':' .. t .. ':1:' .. qty ..
       middle .. hash .. ':' .. key .. tail .. user .. ':' .. ARGV[i + 5])
-    local counted = had == 0 and qty or format('%d', had + units)
-    if count > 0 then records = records .. ';' end
-    fields[user] = counted .. '|' .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key
+    local counted = count == 0 and had == 0 and qty .. '|1|' or format('%d|%d|', had + units, count + 1)
+    fields[user] = counted .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key .. ';'
     holds[2 * accepted - 1], holds[2 * accepted] = order, '1:' .. user .. ':' .. qty
     entries[user] = entries[user] and (entries[user] .. ' ' .. id) or id
   else

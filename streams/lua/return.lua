@@ -31,7 +31,7 @@ for i = 3, #ARGV, 3 do
   if hold ~= nil and hold == ARGV[i + 1] then
     qty = tonumber(qty)
     redis.call('HDEL', KEYS[4], ARGV[i])
-    local units, records = string.match(redis.call('HGET', KEYS[3], user) or '0|', '^(%d+)|(.*)$')
+    local units, records = string.match(redis.call('HGET', KEYS[3], user) or '0|0|', '^(%d+)|(.*)$')
     redis.call('HSET', KEYS[3], user, string.format('%d', math.max(0, tonumber(units) - qty)) .. '|' .. records)
     held = held - qty
     if ARGV[i + 2] == '1' then

@@ -18,37 +18,49 @@ if meta[2] ~= 'open' then return {13} end
 if meta[1] ~= ARGV[1] then return {14} end
 local counted = redis.call('EXISTS', KEYS[4]) == 1
 
--- 2. The user's entries that are not settled, without this one.
-local function forget(user, entry)
-  local list = redis.call('HGET', KEYS[3], user)
-  if not list then return end
-  local rest = {}
-  for id in string.gmatch(list, '[^ ]+') do
-    if id ~= entry then rest[#rest + 1] = id end
-  end
-  if #rest == 0 then
-    redis.call('HDEL', KEYS[3], user)
-  else
-    redis.call('HSET', KEYS[3], user, table.concat(rest, ' '))
-  end
+-- 2. Acknowledge, sale by sale: how many of these entries were still pending is how many tickets are done now.
+local entries, done, total = {}, {}, 0
+for i = 2, #ARGV, 3 do
+  local sale = tonumber(ARGV[i + 1])
+  entries[sale] = entries[sale] or {}
+  table.insert(entries[sale], ARGV[i])
+end
+for sale, ids in pairs(entries) do
+  done[sale] = redis.call('XACK', KEYS[2], 'fulfil', unpack(ids))
+  total = total + done[sale]
+  if counted then redis.call('HDEL', KEYS[4], unpack(ids)) end
 end
 
--- 3. One by one, so that each acknowledgement says whether it was the first.
-local done, total = {}, 0
+-- 3. The users' entries that are not settled, without these; an entry that was settled before is not among them.
+local gone, users = {}, {}
 for i = 2, #ARGV, 3 do
-  if redis.call('XACK', KEYS[2], 'fulfil', ARGV[i]) == 1 then
-    local sale = tonumber(ARGV[i + 1])
-    done[sale] = (done[sale] or 0) + 1
-    total = total + 1
-    forget(ARGV[i + 2], ARGV[i])
-    if counted then redis.call('HDEL', KEYS[4], ARGV[i]) end
+  local user = ARGV[i + 2]
+  if not gone[user] then
+    gone[user] = {}
+    users[#users + 1] = user
+  end
+  gone[user][ARGV[i]] = true
+end
+local empty, changed = {}, {}
+for u, list in ipairs(#users > 0 and redis.call('HMGET', KEYS[3], unpack(users)) or {}) do
+  local user, rest, kept = users[u], {}, true
+  for id in string.gmatch(list or '', '[^ ]+') do
+    if gone[user][id] then kept = false else rest[#rest + 1] = id end
+  end
+  if list and #rest == 0 then
+    empty[#empty + 1] = user
+  elseif not kept then
+    changed[#changed + 1] = user
+    changed[#changed + 1] = table.concat(rest, ' ')
   end
 end
+if #empty > 0 then redis.call('HDEL', KEYS[3], unpack(empty)) end
+if #changed > 0 then redis.call('HSET', KEYS[3], unpack(changed)) end
 
 -- 4. A sale that is not there is not made (I7); no more tickets are done than were given out, even after somebody
 --    has made the group anew and all entries come again.
 for sale = 5, #KEYS do
-  local numbers = done[sale] and redis.call('HMGET', KEYS[sale], 'done', 'tickets')
+  local numbers = (done[sale] or 0) > 0 and redis.call('HMGET', KEYS[sale], 'done', 'tickets')
   if numbers and numbers[1] then
     local settled = math.min(tonumber(numbers[1]) + done[sale], tonumber(numbers[2]))
     redis.call('HSET', KEYS[sale], 'done', string.format('%d', settled))
