@@ -24,7 +24,7 @@ type Posting struct {
 	Qty         int        `json:"qty"`
 	PriceFen    int64      `json:"price_fen"`
 	AmountFen   int64      `json:"amount_fen"`
-	PaidAt      Millis     `json:"paid_at,omitempty"` // 0: late money that was given back, of an order that was never paid
+	PaidAt      Millis     `json:"paid_at,omitempty"`
 	TradeNo     string     `json:"trade_no,omitempty"`
 	Address     *Address   `json:"address,omitempty"`
 }

@@ -31,13 +31,17 @@ type PaidReader struct {
 	consumer  string
 	claimIdle time.Duration
 	block     time.Duration
+	batch     int
 	mine      bool // entries that this consumer has in hand come before new ones: after a start, and after an error
 }
 
 // NewPaidReader makes a reader. The client should be one that blocking reads do not keep others waiting for.
 func NewPaidReader(client redis.UniversalClient, group, consumer string) *PaidReader {
-	return &PaidReader{client: client, group: group, consumer: consumer, claimIdle: paidClaimIdle, block: paidBlock, mine: true}
+	return &PaidReader{client: client, group: group, consumer: consumer, claimIdle: paidClaimIdle, block: paidBlock, batch: paidBatch, mine: true}
 }
+
+// AtMost bounds how many entries the next RunOnce hands over, n ≥ 1.
+func (r *PaidReader) AtMost(n int) { r.batch = min(n, paidBatch) }
 
 // Run hands entries over until ctx ends. What the handler does not take for app.ErrNotTaken comes again later; after any
 // other error of it the reader pauses before it goes on.
@@ -91,7 +95,7 @@ func (r *PaidReader) next(ctx context.Context) ([]redis.XMessage, error) {
 		}
 	}
 	old, _, err := r.client.XAutoClaim(ctx, &redis.XAutoClaimArgs{
-		Stream: paidKey, Group: r.group, Consumer: r.consumer, MinIdle: r.claimIdle, Start: "0", Count: paidBatch,
+		Stream: paidKey, Group: r.group, Consumer: r.consumer, MinIdle: r.claimIdle, Start: "0", Count: int64(r.batch),
 	}).Result()
 	if err != nil && !noGroup(err) || len(old) > 0 {
 		return old, moment(err)
@@ -102,7 +106,7 @@ func (r *PaidReader) next(ctx context.Context) ([]redis.XMessage, error) {
 // read reads new entries (from ">"), or those that this consumer has in hand (from "0"). Without a group it makes one.
 func (r *PaidReader) read(ctx context.Context, from string) ([]redis.XMessage, error) {
 	found, err := r.client.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: r.group, Consumer: r.consumer, Streams: []string{paidKey, from}, Count: paidBatch, Block: r.block,
+		Group: r.group, Consumer: r.consumer, Streams: []string{paidKey, from}, Count: int64(r.batch), Block: r.block,
 	}).Result()
 	switch {
 	case errors.Is(err, redis.Nil):

@@ -23,7 +23,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // something went wrong; the message says what
 	exitUsage  = 2 // wrong arguments or configuration
-	exitAudit  = 3 // the audit found a broken promise
+	exitAudit  = 3 // the audit found a broken promise, load a missed bar, pay reconcile a difference
 )
 
 func main() {
@@ -55,6 +55,8 @@ type commands struct {
 	Migrate     migrate     `cmd:"" help:"Bring the database's schema up to date, or back."`
 	Seed        seedCmd     `cmd:"" help:"Fill an empty shop with products and slots."`
 	Audit       audit       `cmd:"" help:"Prove that nothing was oversold."`
+	Pay         pay         `cmd:"" help:"Compare payments with the gateway."`
+	Backoffice  backOffice  `cmd:"" help:"Read what the shop's back office is told: paid and refunded orders."`
 	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
 	Load        loadCmd     `cmd:"" help:"Press on a running server as a crowd and measure what it bears."`
 	AlipaySim   alipaySim   `cmd:"" help:"Run a simulated Alipay, to try out paying."`
@@ -69,7 +71,7 @@ Start with:  stampede demo
 
 On real stores:  stampede migrate up, stampede seed, stampede serve, with STAMPEDE_REDIS_URL, STAMPEDE_MYSQL_DSN and STAMPEDE_JWT_SECRET set. All settings are environment variables: stampede serve --help lists them.
 
-Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 the audit found a broken promise.`
+Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load or pay reconcile found that something is not as it must be.`
 
 // exited carries kong's wish to end the program (after --help) up to run.
 type exited int
@@ -109,7 +111,7 @@ func codeOf(err error, errOut io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errAudit), errors.Is(err, errLoad):
+	case errors.Is(err, errAudit), errors.Is(err, errLoad), errors.Is(err, errPayDay):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitAudit
 	case errors.As(err, &config), errors.Is(err, errUsage):

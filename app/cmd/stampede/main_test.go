@@ -42,7 +42,7 @@ func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "audit",
-		"dead", "dead list", "dead replay", "dead drop", "load", "alipay-sim", "token", "checkconfig", "version",
+		"pay", "pay reconcile", "backoffice", "backoffice tail", "backoffice repost", "dead", "dead list", "dead replay", "dead drop", "load", "alipay-sim", "token", "checkconfig", "version",
 	} {
 		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {
@@ -87,6 +87,10 @@ func TestWrongUse(t *testing.T) {
 		{"load idle --sockets 0", nil, "--sockets"},
 		{"demo --listen nowhere", []string{data}, "STAMPEDE_LISTEN"},
 		{"dead replay", nil, "id"},
+		{"pay reconcile", nil, "--day"},
+		{"pay reconcile --day yesterday", []string{data}, "--day"},
+		{"backoffice tail --count -1", []string{data}, "--count"},
+		{"backoffice repost --since noon", nil, "--since"},
 		{"serve", []string{"STAMPEDE_ALIPAY_APP_ID=1"}, "STAMPEDE_ALIPAY_PRIVATE_KEY"},
 		{"migrate down", nil, "--yes"},
 		{"serve", []string{"STAMPEDE_PARTITIONS=many"}, "STAMPEDE_PARTITIONS"},
@@ -122,6 +126,9 @@ func TestToolsOnAFolder(t *testing.T) {
 		{"token --user 42 --role operator", exitOK, `^[\w-]+\.[\w-]+\.[\w-]+\n$`},
 		{"audit", exitFailed, `no server is running`},
 		{"dead list", exitFailed, `no server is running`},
+		{"backoffice tail --count 1", exitFailed, `no server is running`},
+		{"backoffice repost --since 2026-11-21T10:00:00+08:00", exitOK, `^0 entries`},
+		{"pay reconcile --day 2026-11-21", exitFailed, `STAMPEDE_ALIPAY_APP_ID`},
 		{"migrate down --yes", exitOK, `taken back`},
 	} {
 		code, out, errOut := call(t, environ, strings.Fields(step.args)...)

@@ -1,0 +1,48 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// outbox has so many postings to carry, and fails where a test wants it to.
+type outbox struct {
+	PostingBook
+	*trace
+	waits int
+	fail  error // of Append
+}
+
+func (o *outbox) ClaimPostings(_ context.Context, _ Millis, limit int) ([]Posting, error) {
+	return make([]Posting, min(o.waits, limit)), nil
+}
+
+func (o *outbox) MarkPosted(_ context.Context, posted []Posting) error {
+	o.add("mark %d", len(posted))
+	o.waits -= len(posted)
+	return nil
+}
+
+func (o *outbox) Append(_ context.Context, postings []Posting) error {
+	o.add("append %d", len(postings))
+	return o.fail
+}
+
+// At least once: what is in the stream is marked after that, and what is not is not marked at all.
+func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
+	t.Parallel()
+	box := &outbox{trace: &trace{}, waits: postBatch + 3}
+	p := &Poster{Book: box, Office: box, Ledger: &fakeLedger{trace: box.trace}}
+	if err := p.RunOnce(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	wantSteps(t, box.trace, "append 500", "mark 500", "append 3", "mark 3")
+
+	box = &outbox{trace: &trace{}, waits: 3, fail: ErrMoment}
+	p.Book, p.Office = box, box
+	if err := p.RunOnce(context.Background()); !errors.Is(err, ErrMoment) {
+		t.Errorf("%v", err)
+	}
+	wantSteps(t, box.trace, "append 3")
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type pay struct {
+	Reconcile payReconcile `cmd:"" help:"Compare a day's payments with the gateway."`
+}
+
+type payReconcile struct {
+	Day  string `required:"" placeholder:"YYYY-MM-DD" help:"The day, in the shop's time zone (STAMPEDE_TIME_ZONE)."`
+	JSON bool   `name:"json" help:"For scripts."`
+}
+
+// errPayDay makes the exit code of a comparison that found differences; they have been printed.
+var errPayDay = errors.New("the books and the gateway differ")
+
+// Help says what is compared.
+func (payReconcile) Help() string {
+	return "Asks the gateway about each order of which a payment was entered, or a trade opened, on that day, and compares what it " +
+		"says now with the payments, the orders and the refunds of the shop. What differs is printed, and nothing is corrected: " +
+		"deploy/RUNBOOK.md says what each kind of difference means. Exit code 3 when anything differs, or the gateway does not " +
+		"answer.\n\nExamples:\n\n    stampede pay reconcile --day 2026-11-20\n    stampede pay reconcile --day 2026-11-20 --json"
+}
+
+// Run compares.
+func (c *payReconcile) Run(e *env) error {
+	day, err := time.Parse(time.DateOnly, c.Day)
+	if err != nil {
+		return fmt.Errorf("%w: --day is %q, want a day like 2026-11-20", errUsage, c.Day)
+	}
+	return e.withTools(func(t *server.Tools) error {
+		report, err := t.PayDay(e.ctx, day)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			err = e.json(report)
+		} else {
+			err = e.payDayTable(&report)
+		}
+		if err == nil && len(report.Differences) > 0 {
+			err = errPayDay
+		}
+		return err
+	})
+}
+
+func (e *env) payDayTable(r *app.PayDayReport) error {
+	table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
+	for i, d := range r.Differences {
+		if i == 0 {
+			fmt.Fprintln(table, "order\tdifference\t")
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", d.Order, d.Kind, d.Message)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.out, "%s: %d orders, %s yuan taken by the gateway, %s of them given back, %d differences\n",
+		r.Day, r.Orders, app.FormatFen(r.TakenFen), app.FormatFen(r.ReturnedFen), len(r.Differences))
+	return nil
+}

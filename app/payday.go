@@ -1,0 +1,158 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// PayDayBook reads what a day's payments are compared by. Errors wrap ErrMoment.
+type PayDayBook interface {
+	// OrdersOfPayDay lists, in their order and after the one given, the orders of which a payment was made or a trade was
+	// opened in [from, to). The gateway may name orders that do not exist.
+	OrdersOfPayDay(ctx context.Context, from, to Millis, after ID, limit int) ([]ID, error)
+	// PaymentsOf reads the payments of the orders.
+	PaymentsOf(ctx context.Context, orders []ID) ([]Received, error)
+	// OrdersByID reads the rows that exist among the ids.
+	OrdersByID(ctx context.Context, ids []ID) ([]Order, error)
+}
+
+// PayDifference is one thing in which the shop's books and the gateway's do not agree, or which neither can mend alone.
+type PayDifference struct {
+	Order   ID     `json:"order"`
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+// PayDayReport compares a day's payments with the gateway.
+type PayDayReport struct {
+	Day         string          `json:"day"`
+	Orders      int             `json:"orders"`       // that were asked about
+	TakenFen    int64           `json:"taken_fen"`    // by the gateway, as it says now
+	ReturnedFen int64           `json:"returned_fen"` // of that, given back by now
+	Differences []PayDifference `json:"differences"`
+}
+
+const (
+	payDayPage    = 5000
+	payDayBatch   = 200
+	payDayAtOnce  = 4 // questions under way: it is a report, the shop's own questions go first
+	payDaySettles = 3 * time.Second
+)
+
+// PayDay compares the books of a day with the gateway's, by asking it about each order. It corrects nothing.
+type PayDay struct {
+	Book    PayDayBook
+	Gateway Gateway
+
+	pause time.Duration // before a second look at what differs; 0: payDaySettles
+}
+
+// Report compares [from, to). What differs because it is changing right now is looked at twice. An error means that the
+// books could not be read; a question that the gateway does not answer is a difference.
+func (p *PayDay) Report(ctx context.Context, day string, from, to Millis) (PayDayReport, error) {
+	report := PayDayReport{Day: day, Differences: []PayDifference{}}
+	for after := ID(0); ; {
+		page, err := p.Book.OrdersOfPayDay(ctx, from, to, after, payDayPage)
+		if err != nil {
+			return report, fmt.Errorf("list the orders of %s: %w", day, err)
+		}
+		for start := 0; start < len(page); start += payDayBatch {
+			if err := p.compare(ctx, &report, page[start:min(start+payDayBatch, len(page))]); err != nil {
+				return report, err
+			}
+		}
+		if len(page) < payDayPage {
+			return report, nil
+		}
+		after = page[len(page)-1]
+	}
+}
+
+func (p *PayDay) compare(ctx context.Context, report *PayDayReport, orders []ID) error {
+	seen, err := p.look(ctx, orders)
+	if err != nil {
+		return err
+	}
+	var doubtful []ID
+	for i := range seen {
+		if len(seen[i].differences()) > 0 {
+			doubtful = append(doubtful, seen[i].order)
+		}
+	}
+	again := make(map[ID]*payDayCase, len(doubtful))
+	if len(doubtful) > 0 {
+		if err := p.settle(ctx); err != nil {
+			return err
+		}
+		second, err := p.look(ctx, doubtful)
+		if err != nil {
+			return err
+		}
+		for i := range second {
+			again[second[i].order] = &second[i]
+		}
+	}
+	for i := range seen {
+		c := &seen[i]
+		if newer := again[c.order]; newer != nil {
+			c = newer
+		}
+		report.Orders++
+		if c.took() {
+			report.TakenFen += c.trade.AmountFen
+			report.ReturnedFen += c.trade.RefundedFen
+		}
+		report.Differences = append(report.Differences, c.differences()...)
+	}
+	return nil
+}
+
+func (p *PayDay) settle(ctx context.Context) error {
+	pause := p.pause
+	if pause == 0 {
+		pause = payDaySettles
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause):
+		return nil
+	}
+}
+
+// look asks the gateway first and reads the books after that: what was settled in between is no difference.
+func (p *PayDay) look(ctx context.Context, orders []ID) ([]payDayCase, error) {
+	cases := make([]payDayCase, len(orders))
+	slots := make(chan struct{}, payDayAtOnce)
+	var wg sync.WaitGroup
+	for i, order := range orders {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			trade, err := p.Gateway.Query(ctx, order)
+			cases[i] = payDayCase{order: order, trade: trade, unanswered: err}
+		})
+	}
+	wg.Wait()
+	rows, err := p.Book.OrdersByID(ctx, orders)
+	if err != nil {
+		return nil, fmt.Errorf("read orders: %w", err)
+	}
+	payments, err := p.Book.PaymentsOf(ctx, orders)
+	if err != nil {
+		return nil, fmt.Errorf("read payments: %w", err)
+	}
+	at := make(map[ID]*payDayCase, len(cases))
+	for i := range cases {
+		at[cases[i].order] = &cases[i]
+	}
+	for i := range rows {
+		at[rows[i].ID].row = &rows[i]
+	}
+	for _, payment := range payments {
+		at[payment.Order].payments = append(at[payment.Order].payments, payment)
+	}
+	return cases, nil
+}

@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+var _ app.PayDayBook = (*Store)(nil)
+
+// OrdersOfPayDay lists the orders that a day's payments are about. See app.PayDayBook.
+func (s *Store) OrdersOfPayDay(ctx context.Context, from, to app.Millis, after app.ID, limit int) ([]app.ID, error) {
+	var ids []app.ID
+	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+
+		" UNION SELECT order_id FROM trades WHERE opened_at >= ? AND opened_at < ? AND order_id > ?"+
+		" ORDER BY order_id LIMIT ?", from, to, after, from, to, after, limit).Scan(ctx, &ids)
+	return ids, wrap("list the orders of a day's payments", err)
+}
+
+// PaymentsOf reads the payments of the orders, in the order of their trades.
+func (s *Store) PaymentsOf(ctx context.Context, orders []app.ID) ([]app.Received, error) {
+	var out []app.Received
+	for some := range slices.Chunk(orders, idsAtOnce) {
+		var rows []paymentRow
+		err := s.db.NewSelect().Model(&rows).Where("order_id IN (?)", bun.List(some)).Order("trade_no").Scan(ctx)
+		if err != nil {
+			return nil, wrap("read payments", err)
+		}
+		for i := range rows {
+			out = append(out, rows[i].received())
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,64 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// P8: a day's payments are about every order of which a trade was opened or a payment made on it, each once.
+func TestOrdersOfPayDay(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		const from, to = opens + 10, opens + 100
+		trade := func(o app.Order, at app.Millis) app.Trade {
+			return app.Trade{Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen, PaidAt: at}
+		}
+		opened := func(at app.Millis) app.Order {
+			o := h.order(h.sales[0], 1)
+			h.insert(o)
+			_, err := h.OpenTrade(h.ctx, o.ID, o.User, at, 0)
+			h.must(err)
+			return o
+		}
+		receive := func(o app.Order, at app.Millis) app.Received {
+			_, outcome, err := h.Receive(h.ctx, trade(o, at), at)
+			h.must(err)
+			return app.Received{TradeNo: "T" + o.ID.String(), Order: o.ID, AmountFen: o.AmountFen, PaidAt: at, SeenAt: at, Outcome: outcome}
+		}
+		before, within, paidLater, openedBefore := opened(from-1), opened(from), opened(to-1), opened(from-1)
+		both := opened(from + 5)
+		opened(to)
+		receive(before, from-1)
+		onTheDay := receive(both, from+6)
+		receive(paidLater, to)
+		fromYesterday := receive(openedBefore, from)
+		foreign := receive(app.Order{ID: nextID(), AmountFen: 1}, to-1)
+
+		want := []app.ID{within.ID, paidLater.ID, openedBefore.ID, both.ID, foreign.Order}
+		var got []app.ID
+		for last := app.ID(0); ; last = got[len(got)-1] {
+			page, err := h.OrdersOfPayDay(h.ctx, from, to, last, 2)
+			h.must(err)
+			got = append(got, page...)
+			if len(page) < 2 {
+				break
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		payments, err := h.PaymentsOf(h.ctx, append(got, 4242))
+		h.must(err)
+		found := make(map[app.ID]app.Received)
+		for _, p := range payments {
+			found[p.Order] = p
+		}
+		if diff := cmp.Diff(onTheDay, found[both.ID]); diff != "" || found[openedBefore.ID] != fromYesterday || len(found) != 4 {
+			t.Errorf("%d payments (-want +got):\n%s", len(found), diff)
+		}
+	})
+}
