@@ -82,8 +82,12 @@ export function expectNoProblems(page) {
   if (page.problems.length > 0) throw new Error(page.problems.join('\n'))
 }
 
-/** Throws when the page is wider than its window. */
+/** Throws when the page is wider than its window, or the orders are wider than their place. */
 export async function expectNoSideways(page) {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
   if (over > 0) throw new Error(`${over} px wider than the window`)
+  const cut = await page
+    .locator('.rail, dialog[open]')
+    .evaluateAll((places) => Math.max(0, ...places.map((place) => place.scrollWidth - place.clientWidth)))
+  if (cut > 0) throw new Error(`the orders are ${cut} px wider than their place`)
 }

@@ -1,15 +1,17 @@
 /**
  * The browser smoke test. `npm run smoke -- <base url>` goes through the main job on a running server;
- * without an address the stand-in is used, also for states that are hard to bring about on a real server.
+ * without an address the stand-in is used, also for states that are hard to bring about on a real server. A second
+ * address is a demo without simulated shoppers, on which orders are paid.
  * SMOKE_SHOTS names a folder for screenshots, CHROMIUM the browser.
  */
 import { Browser, sizes } from './browser.mjs'
 import { hardStates } from './hardstates.mjs'
 import { journey } from './journey.mjs'
+import { paying } from './paying.mjs'
 import { Report } from './report.mjs'
 import { StandIn } from './standin/server.mjs'
 
-const address = process.argv[2]
+const [address, quiet] = process.argv.slice(2)
 const report = new Report()
 const standIn = address ? undefined : new StandIn()
 const base = address ?? (await standIn.start())
@@ -18,6 +20,7 @@ try {
   for (const size of Object.keys(sizes)) {
     for (const theme of ['light', 'dark']) await journey(report, browser, base, size, theme)
   }
+  if (quiet) await paying(report, browser, quiet)
   if (standIn) await hardStates(report, browser)
 } catch (error) {
   await report.check('the smoke test itself', () => Promise.reject(error))

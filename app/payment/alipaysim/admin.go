@@ -45,7 +45,13 @@ func (s *Simulator) dropFault(w http.ResponseWriter, r *http.Request) {
 
 // act presses a button for the buyer.
 func (s *Simulator) act(w http.ResponseWriter, r *http.Request) {
-	err := s.press(r.PathValue("press"), r.PathValue("order"))
+	order, press := r.PathValue("order"), r.PathValue("press")
+	var err error
+	if press == "late" {
+		err = s.PayLate(order)
+	} else {
+		err = s.press(press, order)
+	}
 	switch {
 	case err == nil:
 		w.WriteHeader(http.StatusNoContent)

@@ -20,6 +20,16 @@ func (s *Simulator) GiveUp(order string) error {
 	return err
 }
 
+// PayLate is money that was on its way when the trade was closed, and arrives all the same. It fails when the trade does not
+// exist, or was paid before.
+func (s *Simulator) PayLate(order string) error {
+	t, err := s.book.take(order, true)
+	if err == nil {
+		s.notify(t)
+	}
+	return err
+}
+
 // Come is the buyer coming to the cashier with what the shop signed: the address of a page or wap payment, or the order
 // string of an app payment. It answers the trade's order.
 func (s *Simulator) Come(signed string) (order string, err error) {

@@ -28,9 +28,7 @@ func (s *Simulator) closeTrade(q request) (fields, *no) {
 		return nil, reason(err)
 	}
 	if _, is := s.faults.strike(PaidAfterClose, order, q.method); is {
-		if late, err := s.book.take(order, true); err == nil {
-			s.notify(late)
-		}
+		_ = s.PayLate(order) // it was closed this very moment
 	} else {
 		s.notify(t)
 	}

@@ -19,6 +19,7 @@
 //	GET    /admin/ledger               {"taken_fen","refunded_fen","trades":[…]}
 //	POST   /admin/trades/{order}/pay   the buyer of that order pays (the trade must exist)
 //	POST   /admin/trades/{order}/close the buyer gives up
+//	POST   /admin/trades/{order}/late  money that was on its way arrives, although the trade was closed
 //	GET    /admin/faults               the faults in force
 //	POST   /admin/faults               {"kind","order","method","times","delay_ms"} → the fault, with its id
 //	DELETE /admin/faults               all of them; /admin/faults/{id}: one

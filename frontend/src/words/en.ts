@@ -123,7 +123,7 @@ export const en = {
   },
   refund: {
     ask: 'Refund…',
-    label: (name: string) => `Ask for the money for ${name} back`,
+    label: (name: string) => `Refund… ${name}`,
     title: 'Ask for a refund',
     intro: (name: string) => `The money for ${name} comes back the way it was paid. You give up the units.`,
     reason: 'Why?',

@@ -120,7 +120,7 @@ export const zh: Words = {
   },
   refund: {
     ask: '退款…',
-    label: (name) => `申请退款：${name}`,
+    label: (name) => `退款… ${name}`,
     title: '申请退款',
     intro: (name) => `${name} 的款项将原路退回，商品不再保留。`,
     reason: '原因',

@@ -1,0 +1,159 @@
+import { expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
+
+const PATIENCE_MS = 30_000
+/** Products of the demo of which one buyer may have one. */
+const ONE_PER_BUYER = /Keyboard|Watch|Camera|Drone/
+
+/**
+ * Paying, as a shopper does it at the cashier of the simulated gateway. Works on a demo without simulated
+ * shoppers, so that nobody takes the units between two steps.
+ */
+export async function paying(report, browser, base) {
+  for (const [size, theme] of [
+    ['desktop', 'light'],
+    ['desktop', 'dark'],
+    ['phone', 'light'],
+    ['phone', 'dark'],
+  ]) {
+    const page = await browser.open(base, size, theme)
+    const visit = new Visit(report, browser, page, size, `${size} ${theme}`)
+    await visit.pay(base)
+    if (theme === 'light' && size === 'desktop') {
+      await visit.lateRevived()
+      await visit.lateRefunded()
+    }
+    await visit.check('reports no errors', () => expectNoProblems(page))
+    await page.context().close()
+  }
+}
+
+/** One shopper with one page. */
+class Visit {
+  constructor(report, browser, page, size, name) {
+    Object.assign(this, { browser, page, size, name })
+    this.check = (what, run) => report.check(`paying, ${name}: ${what}`, run)
+    this.shoot = (page, what) => browser.shoot(page, `paying-${name.replace(' ', '-')}-${what}`)
+  }
+
+  get orders() {
+    return this.page.locator(this.size === 'phone' ? 'dialog[open] [data-order]' : '.rail [data-order]')
+  }
+
+  /** The order as it is shown, optionally only once it is in that state. */
+  order(id, state) {
+    return this.orders.and(this.page.locator(`[data-order="${id}"]${state ? `[data-state="${state}"]` : ''}`))
+  }
+
+  /** Presses Buy on a sale and answers the id of the order when it waits for its payment. */
+  async buy(product = /./) {
+    const seen = await this.orders.evaluateAll((all) => all.map((order) => order.dataset.order))
+    const card = this.page.locator('[data-sale]').filter({ hasText: product })
+    await card.locator('.button:enabled').first().click({ timeout: PATIENCE_MS })
+    if (this.size === 'phone') await this.page.locator('.bag').click()
+    const others = seen.map((id) => `:not([data-order="${id}"])`).join('')
+    const mine = this.orders.and(this.page.locator(`[data-state="pending"]${others}`))
+    await mine.first().waitFor({ timeout: PATIENCE_MS })
+    return mine.first().getAttribute('data-order')
+  }
+
+  /** Presses Pay and answers the page on which the cashier is: another tab, or on a phone this one. */
+  async toCashier(id) {
+    const button = this.order(id).getByRole('button', { name: /^Pay for/ })
+    if (this.size === 'phone') {
+      await button.click()
+      await this.page.waitForURL(/\/cashier\//, { timeout: PATIENCE_MS })
+      return this.page
+    }
+    const [tab] = await Promise.all([
+      this.page.waitForEvent('popup', { timeout: PATIENCE_MS }),
+      button.click(),
+    ])
+    await tab.waitForURL(/\/cashier\//, { timeout: PATIENCE_MS })
+    return tab
+  }
+
+  async pay(base) {
+    let id, cashier
+    await this.check('buys', async () => {
+      await this.page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
+      id = await this.buy()
+      await this.shoot(this.page, 'topay')
+      await expectAccessible(this.page)
+      await expectNoSideways(this.page)
+    })
+    await this.check('Pay leads to the cashier, which shows what is to be paid', async () => {
+      const shown = await this.order(id).locator('.what').innerText()
+      cashier = await this.toCashier(id)
+      const amount = await cashier.locator('.amount').innerText()
+      const yuan = Number(amount.replace(/[^\d.]/g, ''))
+      if (!shown.replaceAll(',', '').includes(yuan.toString()))
+        throw new Error(`${amount}, in the shop: ${shown}`)
+      await this.shoot(cashier, 'cashier')
+      await expectAccessible(cashier)
+      await expectNoSideways(cashier)
+    })
+    await this.check('pays', async () => {
+      await cashier.getByRole('button', { name: 'Pay', exact: true }).click()
+      await cashier.locator('main[data-state="paid"]').waitFor({ timeout: PATIENCE_MS })
+      await this.shoot(cashier, 'paid')
+      await expectAccessible(cashier)
+    })
+    if (this.size === 'desktop') {
+      await this.check('the page turns to paid by push', () =>
+        this.order(id, 'paid').waitFor({ timeout: PATIENCE_MS }),
+      )
+    }
+    await this.check('comes back to the shop, and the order list says paid', async () => {
+      await cashier.waitForURL(`${base}/`, { timeout: PATIENCE_MS })
+      const there = cashier.locator(`[data-order="${id}"][data-state="paid"]`).filter({ visible: true })
+      await there.first().waitFor({ timeout: PATIENCE_MS })
+      await this.shoot(cashier, 'back')
+      await expectAccessible(cashier)
+      await expectNoSideways(cashier)
+      if (cashier !== this.page) await cashier.close()
+    })
+  }
+
+  /** Opens the cashier, leaves it, and cancels the order: the trade is closed at the gateway. Answers its admin. */
+  async abandon(id) {
+    const cashier = await this.toCashier(id)
+    const admin = new URL('/admin/', cashier.url()).href
+    await cashier.close()
+    await this.order(id)
+      .getByRole('button', { name: /^Cancel/ })
+      .click()
+    await this.order(id, 'cancelled').waitFor({ timeout: PATIENCE_MS })
+    return admin
+  }
+
+  /** The money arrives all the same. */
+  async arrive(admin, id) {
+    const answer = await this.page.request.post(`${admin}trades/${id}/late`)
+    if (!answer.ok()) throw new Error(`the simulator: ${answer.status()} ${await answer.text()}`)
+  }
+
+  async lateRevived() {
+    await this.check('late money revives the order while a unit is free', async () => {
+      const id = await this.buy()
+      await this.arrive(await this.abandon(id), id)
+      await this.order(id, 'paid').waitFor({ timeout: PATIENCE_MS })
+      await this.order(id).getByText('A unit was still free').waitFor({ timeout: PATIENCE_MS })
+      await this.shoot(this.page, 'late-revived')
+    })
+  }
+
+  async lateRefunded() {
+    await this.check('late money goes back when the limit has been used meanwhile', async () => {
+      const id = await this.buy(ONE_PER_BUYER)
+      const admin = await this.abandon(id)
+      await this.buy(ONE_PER_BUYER)
+      await this.arrive(admin, id)
+      await this.order(id, 'refunded').waitFor({ timeout: PATIENCE_MS })
+      await this.order(id).getByText('You get your money back').waitFor({ timeout: PATIENCE_MS })
+      await this.shoot(this.page, 'late-refunded')
+      const ledger = await (await this.page.request.get(`${admin}ledger`)).json()
+      const trade = ledger.trades.find(({ order }) => order === id)
+      if (trade.refunded_fen !== trade.taken_fen) throw new Error(JSON.stringify(trade))
+    })
+  }
+}
