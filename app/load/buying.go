@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"stampede/app"
@@ -59,8 +58,11 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 		return err
 	}
 	r.took(p)
-	if p.Short > 0 {
-		r.fail(fmt.Sprintf("%d ops were due that no shopper was free to send", p.Short))
+	if p.Unsent > 0 {
+		r.figure("unsent", float64(p.Unsent))
+	}
+	if p.Repeats > 0 {
+		r.figure("repeated_busy", float64(p.Repeats))
 	}
 	if b.PID == 0 || p.Answers.total == 0 {
 		return nil

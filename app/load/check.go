@@ -9,7 +9,7 @@ import (
 )
 
 // drainWithin is how long the server may take to turn all reservations into orders.
-const drainWithin = 60 * time.Second
+const drainWithin = 2 * time.Minute
 
 // expected are the refusals that a scenario provokes.
 var expected = map[string]string{"soldout": string(app.SoldOut)}

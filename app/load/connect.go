@@ -10,7 +10,7 @@ import (
 )
 
 // connectPatience is how long the crowd may take to come in.
-const connectPatience = 60 * time.Second
+const connectPatience = 2 * time.Minute
 
 // connecting opens sockets, says hello with the token (and the cursor of an earlier visit), and watches what is asked
 // for. A few are under way at a time, as many as a listener's backlog bears.
@@ -106,9 +106,7 @@ func (p *connecting) refused(l *loop, s *socket, m message) {
 		l.failed = fmt.Errorf("shopper %d was refused: %s", s.index, code)
 		return
 	}
-	if l.refusals[busy]--; l.refusals[busy] == 0 {
-		delete(l.refusals, busy)
-	}
+	l.forgive(busy)
 	l.drop(s)
 	p.open--
 	p.queue = append(p.queue, s)

@@ -34,11 +34,18 @@ type socket struct {
 	bought   int           // buys sent
 	reserved int           // buys answered with reserved
 	orders   int           // order events
+	last     []byte        // the newest op, to be repeated should the server be busy
 }
 
 // send sends an op that is built in the loop's scratch buffer.
 func (s *socket) send(l *loop, op []byte) {
-	l.scratch = appendFrame(l.scratch[:0], frameText, op)
+	s.last = append(s.last[:0], op...)
+	s.again(l)
+}
+
+// again sends the newest op once more, unchanged: it is the same op (I6).
+func (s *socket) again(l *loop) {
+	l.scratch = appendFrame(l.scratch[:0], frameText, s.last)
 	if err := writeTo(s.fd, l.scratch); err != nil {
 		l.lose(s, err)
 		return
@@ -212,7 +219,14 @@ func (l *loop) hear(s *socket, m message) {
 	l.phase.heard(l, s, m)
 }
 
-// op starts an op of the socket in the loop's buffer.
+// forgive takes back one refusal that is no complaint.
+func (l *loop) forgive(code string) {
+	if l.refusals[code]--; l.refusals[code] == 0 {
+		delete(l.refusals, code)
+	}
+}
+
+// begin starts an op of the socket in the loop's buffer.
 func (l *loop) begin(s *socket, op string) []byte {
 	s.nextID++
 	return appendOp(l.op[:0], s.nextID, op)

@@ -96,3 +96,6 @@ func appendField(dst []byte, name, value string) []byte {
 	dst = append(dst, value...)
 	return append(dst, '"')
 }
+
+// accepted tells whether a reply says that a buy was accepted, now or, when it was repeated, before.
+func (m message) accepted() bool { return m.after(`"ticket":`) != nil }

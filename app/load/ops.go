@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"stampede/app"
 )
 
 const (
 	// opPause keeps each connection below the 20 ops a second that the server allows one.
 	opPause = 51 * time.Millisecond
 	// settleWithin is how long what is under way may take to end after the last op was sent.
-	settleWithin = 30 * time.Second
+	settleWithin = time.Minute
+	// repeatAfter is the pause before an op is repeated that the server was too busy for.
+	repeatAfter = 250 * time.Millisecond
 )
 
 // work says what is pressed and how.
@@ -41,7 +45,15 @@ type working struct {
 	answers histogram     // to the reply, of ops within the window
 	orders  histogram     // to the order event
 	done    int64         // ops that ended within the window
-	short   int           // ops that were due, and nobody could send them
+	unsent  int           // ops that were due, and nobody was free to send them
+	busy    []repeat      // ops that are to be repeated, the oldest first
+	repeats int
+}
+
+// repeat is an op that met a busy server.
+type repeat struct {
+	socket *socket
+	at     time.Duration
 }
 
 // pressed is what came of some work.
@@ -50,7 +62,8 @@ type pressed struct {
 	Seconds float64 // of the window; for a burst, until the last answer
 	Answers histogram
 	Orders  histogram
-	Short   int
+	Unsent  int
+	Repeats int
 }
 
 // press lets the whole crowd work.
@@ -66,7 +79,8 @@ func (c *crowd) press(ctx context.Context, w work) (*pressed, error) {
 	result := &pressed{Seconds: w.window.Seconds()}
 	for _, p := range parts {
 		result.Ops += p.done
-		result.Short += p.short
+		result.Unsent += p.unsent
+		result.Repeats += p.repeats
 		result.Answers.merge(&p.answers)
 		result.Orders.merge(&p.orders)
 	}
@@ -81,6 +95,7 @@ func (p *working) act(l *loop) (time.Duration, bool) {
 	if now < p.begin {
 		return p.begin - now, false
 	}
+	p.repeatBusy(l, now)
 	if p.stopped > 0 {
 		return 10 * time.Millisecond, p.settled(l, now)
 	}
@@ -93,9 +108,7 @@ func (p *working) act(l *loop) (time.Duration, bool) {
 		return 0, false
 	case now >= p.begin+p.warmUp+p.window:
 		p.stopped = now
-		if wanted := int(p.rate * (p.warmUp + p.window).Seconds()); p.rate > 0 {
-			p.short += max(0, wanted-p.sent)
-		}
+		p.leaveUnsent(now)
 		return 0, false
 	case p.rate > 0:
 		return p.byClock(l, now), false
@@ -106,7 +119,7 @@ func (p *working) act(l *loop) (time.Duration, bool) {
 // byClock sends all that is due by now. What finds nobody free stays due, and counts from when it was due.
 func (p *working) byClock(l *loop, now time.Duration) time.Duration {
 	for {
-		at := p.begin + time.Duration(float64(p.sent)/p.rate*float64(time.Second))
+		at := p.dueAt(p.sent)
 		if at > now {
 			return at - now
 		}
@@ -116,6 +129,36 @@ func (p *working) byClock(l *loop, now time.Duration) time.Duration {
 		}
 		p.sent++
 		p.send(l, s, at)
+	}
+}
+
+// dueAt is when an op of the open loop is due.
+func (p *working) dueAt(number int) time.Duration {
+	return p.begin + time.Duration(float64(number)/p.rate*float64(time.Second))
+}
+
+// leaveUnsent gives up what is still due when an open loop ends. It has waited for this long already, and that counts.
+func (p *working) leaveUnsent(now time.Duration) {
+	if p.rate == 0 {
+		return
+	}
+	for ; p.dueAt(p.sent) < p.begin+p.warmUp+p.window; p.sent++ {
+		p.unsent++
+		p.count(&p.answers, now, p.dueAt(p.sent))
+		if p.finish == ordered {
+			p.count(&p.orders, now, p.dueAt(p.sent))
+		}
+	}
+}
+
+// repeatBusy sends again what the server was too busy for, after a pause.
+func (p *working) repeatBusy(l *loop, now time.Duration) {
+	for len(p.busy) > 0 && p.busy[0].at <= now {
+		if s := p.busy[0].socket; s.fd >= 0 {
+			s.again(l)
+			s.awaiting-- // it was never answered, so it is still the same one
+		}
+		p.busy = p.busy[1:]
 	}
 }
 
@@ -169,7 +212,7 @@ func (p *working) send(l *loop, s *socket, at time.Duration) {
 	switch {
 	case s.fd < 0:
 	case !p.may(s):
-		p.short++
+		p.unsent++
 	default:
 		p.op(l, s, at)
 	}
@@ -179,13 +222,21 @@ func (p *working) heard(l *loop, s *socket, m message) {
 	now := l.now()
 	switch m.kind {
 	case replied:
-		if m.after(`"state":"reserved"`) != nil {
+		if m.accepted() {
 			s.reserved++
 		}
 		p.count(&p.answers, now, s.sentAt)
 		p.ended(l, s, now, replied)
 	case refused:
-		if code := string(m.word(`"code":"`)); code != p.code {
+		switch string(m.word(`"code":"`)) {
+		case p.code:
+		case string(app.Busy):
+			l.forgive(string(app.Busy))
+			s.awaiting++
+			p.busy = append(p.busy, repeat{s, now + repeatAfter})
+			p.repeats++
+			return
+		default:
 			return // a complaint; this shopper gives up
 		}
 		p.count(&p.answers, now, s.sentAt)

@@ -117,7 +117,7 @@ func (p *watchers) deaf(l *loop) []*socket { return l.sockets[len(l.sockets)-p.s
 func (p *watchers) heard(_ *loop, s *socket, m message) {
 	switch m.kind {
 	case replied:
-		if m.after(`"state":"reserved"`) != nil {
+		if m.accepted() {
 			s.reserved++
 		}
 	case ticked:
