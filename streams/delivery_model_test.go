@@ -1,0 +1,214 @@
+package streams
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"stampede/app"
+)
+
+// deliveries is what a partition's stream should be: each accepted order is undelivered, then in somebody's hands,
+// then settled.
+type deliveries struct {
+	f         *fixture
+	sale      *app.Sale
+	gate      *Gate
+	consumers map[string]*Consumer
+
+	accepted []app.ID            // in the order of the stream
+	users    map[app.ID]app.ID   // order → user
+	read     int                 // how many of them were delivered
+	entries  []app.Entry         // those, as they were delivered
+	owner    map[app.ID]string   // who has them in hand
+	keys     map[string]struct{} // user and key of what was accepted
+	settled  int64
+}
+
+// P2, P7, I4: whatever is bought, repeated, delivered, settled twice or by the wrong one, trimmed, left behind by a
+// consumer that dies and claimed by another, in whatever order: every order is delivered once, in order, stays with
+// somebody until it is settled, and XINFO says so, also after Redis has forgotten what the group has read.
+func TestDeliveriesFollowTheModel(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	f.ctx = t.Context() // the long form takes longer than other tests may
+	g := f.gate(f.ledger)
+	rapid.Check(t, func(rt *rapid.T) {
+		f.must(f.client.FlushDB(f.ctx).Err())
+		f.must(f.ledger.Pause(f.ctx, 1))
+		f.must(f.ledger.Resume(f.ctx, 1, testEpoch, 0))
+		m := &deliveries{
+			f: f, gate: g, sale: f.openSale(1000, func(s *app.Sale) { s.Limit, s.Cap = 99, 99 }),
+			consumers: make(map[string]*Consumer), users: make(map[app.ID]app.ID), owner: make(map[app.ID]string),
+			keys: make(map[string]struct{}),
+		}
+		for _, name := range []string{"one", "two"} {
+			m.newLife(name)
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"reserve": m.reserve, "deliver": m.deliver, "settle": m.settle, "crash": m.crash, "claim": m.claim,
+			"trim": m.trim, "forget": m.forget, "": m.compare,
+		})
+	})
+}
+
+// newLife begins a consumer that knows nothing but its name.
+func (m *deliveries) newLife(name string) *Consumer {
+	c := m.f.consumer(name, newDesk())
+	c.options.ClaimIdle = 0 // whatever is in hand may be claimed
+	m.consumers[name] = c
+	return c
+}
+
+func (m *deliveries) some(rt *rapid.T) *Consumer {
+	return m.consumers[rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "consumer")]
+}
+
+// inHand lists the orders that somebody has, or this one has, in the order of the stream.
+func (m *deliveries) inHand(name string) []app.ID {
+	var held []app.ID
+	for _, id := range m.accepted[:m.read] {
+		if by := m.owner[id]; by != "" && (name == "" || by == name) {
+			held = append(held, id)
+		}
+	}
+	return held
+}
+
+// reserve buys under a new key, or under one that was used before.
+func (m *deliveries) reserve(rt *rapid.T) {
+	b := buyOf(m.sale, app.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1, fmt.Sprintf("key-%04d", rapid.IntRange(1, 20).Draw(rt, "key")))
+	d, err := m.gate.Reserve(m.f.ctx, b)
+	name := fmt.Sprintf("%d/%s", b.User, b.Key)
+	_, known := m.keys[name]
+	if want := map[bool]app.Verdict{false: app.VerdictReserved, true: app.VerdictRepeated}[known]; err != nil || d.Verdict != want {
+		rt.Fatalf("buy %+v: %+v, want verdict %d, %v", b, d, want, err)
+	}
+	if !known {
+		m.keys[name] = struct{}{}
+		m.users[b.Order] = b.User
+		m.accepted = append(m.accepted, b.Order)
+	}
+}
+
+// deliver reads the next batch of what is new.
+func (m *deliveries) deliver(rt *rapid.T) {
+	if m.read == len(m.accepted) {
+		rt.Skip("nothing is new")
+	}
+	c := m.some(rt)
+	c.history, c.options.Batch = "", rapid.Int64Range(1, 4).Draw(rt, "batch")
+	got, err := c.read(m.f.ctx)
+	next := m.accepted[m.read:min(len(m.accepted), m.read+int(c.options.Batch))]
+	m.want(rt, "delivered", got, next, err)
+	m.entries = append(m.entries, got...)
+	m.read += len(next)
+	for _, id := range next {
+		m.owner[id] = c.name
+	}
+}
+
+// settle has a consumer settle some of what was ever delivered, its own or not, settled already or not.
+func (m *deliveries) settle(rt *rapid.T) {
+	if len(m.entries) == 0 {
+		rt.Skip("nothing was delivered")
+	}
+	some := rapid.SliceOfN(rapid.SampledFrom(m.entries), 1, 4).Draw(rt, "entries")
+	if err := m.some(rt).settle(m.f.ctx, testEpoch, some); err != nil {
+		rt.Fatalf("settle: %v", err)
+	}
+	for _, e := range some {
+		if m.owner[e.Order] != "" {
+			delete(m.owner, e.Order)
+			m.settled++
+		}
+	}
+}
+
+// crash ends a consumer without a word. The next one of its name finds what it had in hand.
+func (m *deliveries) crash(rt *rapid.T) {
+	c := m.newLife(m.some(rt).name)
+	c.options.Batch = 3
+	var got []app.Entry
+	for c.history != "" {
+		more, err := c.read(m.f.ctx)
+		if err != nil {
+			rt.Fatalf("read what is in hand: %v", err)
+		}
+		got = append(got, more...)
+	}
+	m.want(rt, "found in hand", got, m.inHand(c.name), nil)
+}
+
+// claim has a consumer take over the oldest of what anybody has in hand.
+func (m *deliveries) claim(rt *rapid.T) {
+	c := m.some(rt)
+	c.options.Batch = rapid.Int64Range(1, 4).Draw(rt, "batch")
+	got, err := c.claim(m.f.ctx)
+	oldest := m.inHand("")
+	oldest = oldest[:min(len(oldest), int(c.options.Batch))]
+	m.want(rt, "claimed", got, oldest, err)
+	for _, id := range oldest {
+		m.owner[id] = c.name
+	}
+}
+
+// trim takes from the stream whatever may be taken.
+func (m *deliveries) trim(rt *rapid.T) {
+	trimmer := &Trimmer{ledger: m.f.ledger, retention: -time.Minute, length: 1}
+	if _, err := trimmer.runOnce(m.f.ctx); err != nil {
+		rt.Fatalf("trim: %v", err)
+	}
+}
+
+// forget is what a replayed append-only file does: entries-read is wrong. The keeper mends it.
+func (m *deliveries) forget(rt *rapid.T) {
+	stream := m.f.ledger.parts[1].keys.orders
+	groups, err := m.f.client.XInfoGroups(m.f.ctx, stream).Result()
+	if err == nil {
+		err = m.f.client.Do(m.f.ctx, "XGROUP", "SETID", stream, group, groups[0].LastDeliveredID,
+			"ENTRIESREAD", rapid.IntRange(0, len(m.accepted)).Draw(rt, "entries read")).Err()
+	}
+	if err == nil {
+		_, err = NewLagKeeper(m.f.ledger).runOnce(m.f.ctx)
+	}
+	if err != nil {
+		rt.Fatalf("forget and mend: %v", err)
+	}
+}
+
+func (m *deliveries) want(rt *rapid.T, what string, got []app.Entry, want []app.ID, err error) {
+	orders := make([]app.ID, 0, len(got))
+	for i := range got {
+		orders = append(orders, got[i].Order)
+	}
+	if err != nil || !slices.Equal(orders, want) {
+		rt.Fatalf("%s: %v, want %v, %v", what, orders, want, err)
+	}
+}
+
+// compare reads everything that tells of deliveries.
+func (m *deliveries) compare(rt *rapid.T) {
+	lag, pending := int64(len(m.accepted)-m.read), int64(len(m.owner))
+	if l, p, read := m.f.group(); l != lag || p != pending {
+		rt.Fatalf("P7: XINFO says lag %v pending %v (read %v), the model %d and %d", l, p, read, lag, pending)
+	}
+	if c := m.f.counters(m.sale); c.Done != m.settled || c.Tickets != int64(len(m.accepted)) {
+		rt.Fatalf("I4: %d of %d tickets are done, the model says %d of %d", c.Done, c.Tickets, m.settled, len(m.accepted))
+	}
+	unsettled := make(map[app.ID]int)
+	for i, id := range m.accepted {
+		if i >= m.read || m.owner[id] != "" {
+			unsettled[m.users[id]]++
+		}
+	}
+	for user := app.ID(1); user <= 3; user++ {
+		got, err := m.f.ledger.Waiting(m.f.ctx, user)
+		if err != nil || len(got) != unsettled[user] {
+			rt.Fatalf("user %s waits for %d orders, the model says %d, %v", user, len(got), unsettled[user], err)
+		}
+	}
+}
