@@ -85,7 +85,7 @@ func (m *deliveries) reserve(rt *rapid.T) {
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	_, known := m.keys[name]
 	if want := map[bool]app.Verdict{false: app.VerdictReserved, true: app.VerdictRepeated}[known]; err != nil || d.Verdict != want {
-		rt.Fatalf("buy %+v: %+v, want verdict %d, %v", b, d, want, err)
+		differ(rt, "P4: a buy", "%+v: %+v, want verdict %d, %v", b, d, want, err)
 	}
 	if !known {
 		m.keys[name] = struct{}{}
@@ -118,7 +118,7 @@ func (m *deliveries) settle(rt *rapid.T) {
 	}
 	some := rapid.SliceOfN(rapid.SampledFrom(m.entries), 1, 4).Draw(rt, "entries")
 	if err := m.some(rt).settle(m.f.ctx, testEpoch, some); err != nil {
-		rt.Fatalf("settle: %v", err)
+		differ(rt, "I4: settling", "%v", err)
 	}
 	for _, e := range some {
 		if m.owner[e.Order] != "" {
@@ -136,7 +136,7 @@ func (m *deliveries) crash(rt *rapid.T) {
 	for c.history != "" {
 		more, err := c.read(m.f.ctx)
 		if err != nil {
-			rt.Fatalf("read what is in hand: %v", err)
+			differ(rt, "P2: what is in hand", "%v", err)
 		}
 		got = append(got, more...)
 	}
@@ -160,7 +160,7 @@ func (m *deliveries) claim(rt *rapid.T) {
 func (m *deliveries) trim(rt *rapid.T) {
 	trimmer := &Trimmer{ledger: m.f.ledger, retention: -time.Minute, length: 1}
 	if _, err := trimmer.runOnce(m.f.ctx); err != nil {
-		rt.Fatalf("trim: %v", err)
+		differ(rt, "P7: trimming", "%v", err)
 	}
 }
 
@@ -176,7 +176,7 @@ func (m *deliveries) forget(rt *rapid.T) {
 		_, err = NewLagKeeper(m.f.ledger).runOnce(m.f.ctx)
 	}
 	if err != nil {
-		rt.Fatalf("forget and mend: %v", err)
+		differ(rt, "P7: mending", "%v", err)
 	}
 }
 
@@ -186,7 +186,7 @@ func (m *deliveries) want(rt *rapid.T, what string, got []app.Entry, want []app.
 		orders = append(orders, got[i].Order)
 	}
 	if err != nil || !slices.Equal(orders, want) {
-		rt.Fatalf("%s: %v, want %v, %v", what, orders, want, err)
+		differ(rt, "P2: what was "+what, "%v, want %v, %v", orders, want, err)
 	}
 }
 
@@ -194,10 +194,10 @@ func (m *deliveries) want(rt *rapid.T, what string, got []app.Entry, want []app.
 func (m *deliveries) compare(rt *rapid.T) {
 	lag, pending := int64(len(m.accepted)-m.read), int64(len(m.owner))
 	if l, p, read := m.f.group(); l != lag || p != pending {
-		rt.Fatalf("P7: XINFO says lag %v pending %v (read %v), the model %d and %d", l, p, read, lag, pending)
+		differ(rt, "P7: XINFO", "lag %v pending %v (read %v), the model says %d and %d", l, p, read, lag, pending)
 	}
 	if c := m.f.counters(m.sale); c.Done != m.settled || c.Tickets != int64(len(m.accepted)) {
-		rt.Fatalf("I4: %d of %d tickets are done, the model says %d of %d", c.Done, c.Tickets, m.settled, len(m.accepted))
+		differ(rt, "I4: done", "%d of %d tickets are done, the model says %d of %d", c.Done, c.Tickets, m.settled, len(m.accepted))
 	}
 	unsettled := make(map[app.ID]int)
 	for i, id := range m.accepted {
@@ -208,7 +208,7 @@ func (m *deliveries) compare(rt *rapid.T) {
 	for user := app.ID(1); user <= 3; user++ {
 		got, err := m.f.ledger.Waiting(m.f.ctx, user)
 		if err != nil || len(got) != unsettled[user] {
-			rt.Fatalf("user %s waits for %d orders, the model says %d, %v", user, len(got), unsettled[user], err)
+			differ(rt, "P2: what a user waits for", "user %s waits for %d orders, the model says %d, %v", user, len(got), unsettled[user], err)
 		}
 	}
 }

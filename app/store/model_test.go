@@ -45,8 +45,16 @@ type model struct {
 func (m *model) must(err error) {
 	m.Helper()
 	if err != nil {
-		m.Fatal(err)
+		m.differ("an answer", "%v", err)
 	}
+}
+
+// differ ends the sequence. What ends it must be the same text each time the same sequence is played, or rapid does not
+// make it shorter; what has ids in it goes into the log.
+func (m *model) differ(what, format string, args ...any) {
+	m.Helper()
+	m.Logf(format, args...)
+	m.Fatalf("%s: not as the model says", what)
 }
 
 func (m *model) taken() int64 {
@@ -97,7 +105,7 @@ func (m *model) insert(*rapid.T) {
 	for _, in := range got {
 		isFresh := slices.ContainsFunc(fresh, func(o app.Order) bool { return o.ID == in.Order.ID })
 		if in.Fresh != isFresh || in.Order.State != m.rows[in.Order.ID].State {
-			m.Fatalf("order %s: fresh %v, %s", in.Order.ID, in.Fresh, in.Order.State)
+			m.differ("I1: a row", "order %s: fresh %v, %s", in.Order.ID, in.Fresh, in.Order.State)
 		}
 	}
 }
@@ -128,7 +136,7 @@ func (m *model) cancel(*rapid.T) {
 	}
 	if rapid.Bool().Draw(m.T, "stranger") {
 		if _, err := m.h.Cancel(m.h.ctx, o.ID, o.User+1, payBy); !errors.Is(err, app.ErrNoRow) {
-			m.Fatalf("a stranger cancelled order %s: %v", o.ID, err)
+			m.differ("a cancellation", "a stranger cancelled order %s: %v", o.ID, err)
 		}
 		return
 	}
@@ -148,7 +156,7 @@ func (m *model) revive(*rapid.T) {
 	claimed, err := m.h.ClaimHold(m.h.ctx, o.ID, app.Refused)
 	if o.State != app.Refused {
 		if !errors.Is(err, app.ErrNoRow) {
-			m.Fatalf("claimed order %s, which is %s: %v", o.ID, o.State, err)
+			m.differ("a claim", "claimed order %s, which is %s: %v", o.ID, o.State, err)
 		}
 		return
 	}
@@ -160,7 +168,7 @@ func (m *model) revive(*rapid.T) {
 		m.must(err)
 		o.State, o.Reason, o.PayBy, o.Rev = app.Pending, "", payBy, o.Rev+1
 	case !errors.Is(err, app.ErrData):
-		m.Fatalf("revived order %s without units: %v", o.ID, err)
+		m.differ("P1: a revival", "revived order %s without units: %v", o.ID, err)
 	}
 }
 
@@ -168,18 +176,18 @@ func (m *model) check() {
 	totals, err := m.h.SaleTotals(m.h.ctx, m.sale)
 	m.must(err)
 	if want := m.taken(); totals.Taken != want || totals.HeldUnits != want || want > m.units {
-		m.Fatalf("taken %d, held %d, model %d of %d", totals.Taken, totals.HeldUnits, want, m.units)
+		m.differ("I5: the guard", "taken %d, held %d, model %d of %d", totals.Taken, totals.HeldUnits, want, m.units)
 	}
 	rows, err := m.h.OrdersByID(m.h.ctx, m.ids)
 	m.must(err)
 	if len(rows) != len(m.ids) {
-		m.Fatalf("%d rows, want %d", len(rows), len(m.ids))
+		m.differ("I1: the rows", "%d rows, want %d", len(rows), len(m.ids))
 	}
 	for _, row := range rows {
 		want := m.rows[row.ID]
 		if row.State != want.State || row.Rev != want.Rev || row.Hold != want.Hold || row.Reason != want.Reason ||
 			row.PayBy != want.PayBy || row.CancelledAt != want.CancelledAt {
-			m.Fatalf("row %+v\nmodel %+v", row, *want)
+			m.differ("I1: the rows", "row %+v\nmodel %+v", row, *want)
 		}
 	}
 }
