@@ -3,39 +3,102 @@
 # what they were told is compared with what the stores say. The last line is `N passed, N failed`.
 #
 #   crash.sh                          every crash point once, and a few backlogs killed at random moments
-#   crash.sh --long                   more seeds, and the stores, lost replies and frozen processes, too
+#   crash.sh --long                   more seeds, and the stores, lost replies, frozen processes and wrong clocks; then
+#                                     the model tests with 1,000 sequences each
 #   crash.sh --seed N                 as in the run that printed that seed
 #   crash.sh --seed N --point NAME    only that crash point
 #   crash.sh --seed N --run NAME      only the run of that name (a pattern of `go test -run`)
 #   crash.sh --seeds N                that many random backlogs
+#   crash.sh --write                  puts the figures of the last long run into deploy/SAFETY.md
 #
 # Runs that fail leave their history, final state and logs in .run/crash; report.txt there has a line per run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/scripts/report.sh
+source deploy/scripts/report.sh
+scripts=deploy/scripts
+safety=deploy/SAFETY.md
+last=.run/crash-long.txt # the report of the last long run
+
+# figures: the report of the last long run as a Markdown table, a line per test.
+figures() {
+  echo '| runs of | how many | buys answered | unknown | answered and uncommitted at the fault | events heard |'
+  echo '|---|---|---|---|---|---|'
+  awk '
+    $1 == "ok" {
+      split($2, name, "/")
+      test = name[1]
+      if (!(test in runs)) order[++tests] = test
+      runs[test]++
+      for (i = 3; i < NF; i++) {
+        if ($(i + 1) == "answered") answered[test] += $i
+        if ($(i + 1) == "unknown") unknown[test] += $i
+        if ($(i + 1) == "events,") events[test] += $i
+        if ($(i + 1) == "uncommitted") {
+          if (!(test in most) || $i > most[test]) most[test] = $i
+          if (!(test in least) || $i < least[test]) least[test] = $i
+        }
+      }
+    }
+    END {
+      for (i = 1; i <= tests; i++) {
+        t = order[i]
+        lost = (t in most) ? (least[t] == most[t] ? most[t] : least[t] "–" most[t]) : "—"
+        printf "| `%s` | %d | %d | %d | %s | %d |\n", t, runs[t], answered[t], unknown[t], lost, events[t]
+      }
+    }' "$last"
+  echo
+  sed -nE 's/^ok +TestKilledSweeping\/([^ ]+) .* ([0-9]+ pending at the kill.*late) orders.*/Of ten thousand equal deadlines, killed at `\1`: \2./p' "$last"
+  echo
+  sed -n 's/^seed \([0-9]*\);.*/All of it from seed \1 (`just crash --long --seed \1`)./p' "$last"
+}
+
+write() {
+  local kept
+  [[ -e $last ]] || { echo 'there was no long run yet: crash.sh --long' >&2 && return 1; }
+  kept=$(mktemp)
+  {
+    sed '/<!-- crash: begin/q' "$safety"
+    figures
+    sed -n '/<!-- crash: end/,$p' "$safety"
+  } >"$kept"
+  cat "$kept" >"$safety"
+  rm -f "$kept"
+}
+
+# models: every model test, with many more sequences than in `just test`.
+models() {
+  $scripts/services.sh run $scripts/go-test.sh -timeout 60m -run 'Model$|InOrder$' \
+    ./streams ./app/store ./realtime -rapid.checks=1000
+}
 
 run='^(TestEveryPoint|TestKilledInBacklog)$'
 seeds=3
+long=0
 flags=()
 while (($#)); do
   case $1 in
-  --long) run=. seeds=20 ;;
+  --write) write && exit ;;
+  --long) run=. seeds=20 long=1 ;;
   --seed) flags+=(-seed "${2:?}") && shift ;;
   --seeds) seeds=${2:?} && shift ;;
   --point) run="^TestEveryPoint\$/^${2:?}\$" && shift ;;
   --run) run=${2:?} && shift ;;
   *)
-    sed -n '5,11s/^# *//p' "$0" >&2
+    sed -n '5,13s/^# *//p' "$0" >&2
     exit 2
     ;;
   esac
   shift
 done
 
-status=0
-mkdir -p .run
-deploy/scripts/services.sh run deploy/scripts/go-test.sh -timeout 60m -parallel 6 -tags crashpoints ./app/crash \
-  -run "$run" -seeds "$seeds" "${flags[@]}" | tee .run/crash.out || status=$?
+suite 'crash' $scripts/services.sh run $scripts/go-test.sh -timeout 90m -parallel 6 -tags crashpoints ./app/crash \
+  -run "$run" -seeds "$seeds" "${flags[@]}" || true
 printf '\n'
-cat .run/crash/report.txt
-tail -n 1 .run/crash.out
-exit "$status"
+cat .run/crash/report.txt || true
+if ((long)); then
+  suite 'models, 1,000 sequences each' models || true
+  ((failed)) || cp .run/crash/report.txt "$last"
+fi
+printf '\n'
+conclude
