@@ -9,6 +9,9 @@ import (
 )
 
 const (
+	// endersAtOnce is how many batches of orders, whose trades the gateway has closed, are ended at the same time.
+	endersAtOnce = 4
+	endersBatch  = 500
 	// closersAtOnce is how many trades a node asks the gateway to close at the same time: with answers after 100 ms it
 	// ends three hundred orders a second, and a gateway that has gone silent holds up no more than these.
 	closersAtOnce = 32
@@ -20,11 +23,14 @@ const (
 	closePatience = 15 * time.Second
 )
 
-// TradeCloser ends orders whose deadline has come and whose payment was opened: a few at a time, beside the sweep. What
-// it has at hand is not offered to the database again and again; what it forgets in a crash is still in the delay queue.
+// TradeCloser ends orders whose deadline has come and whose payment was opened, beside the sweep: closers ask the gateway,
+// one order each, and enders write down in batches what it has answered meanwhile, so that thousands of answers do not
+// queue for the row of one sale. What is at hand is not offered to the database again and again; what is forgotten in a crash
+// is still in the delay queue.
 type TradeCloser struct {
 	cashier *Cashier
-	queue   chan Order
+	queue   chan Order // due
+	over    chan ID    // closed at the gateway
 
 	mu    sync.Mutex
 	known map[ID]time.Time // zero: at hand; else until when it is left alone
@@ -35,14 +41,17 @@ func NewTradeCloser(c *Cashier) *TradeCloser {
 	if c.Gateway == nil {
 		return nil
 	}
-	return &TradeCloser{cashier: c, queue: make(chan Order, closerQueue), known: make(map[ID]time.Time)}
+	return &TradeCloser{cashier: c, queue: make(chan Order, closerQueue), over: make(chan ID, endersBatch), known: make(map[ID]time.Time)}
 }
 
 // Run closes until ctx ends.
 func (t *TradeCloser) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	for range closersAtOnce {
-		workers.Go(func() { t.work(ctx) })
+		workers.Go(func() { t.closeAll(ctx) })
+	}
+	for range endersAtOnce {
+		workers.Go(func() { t.endAll(ctx) })
 	}
 	defer workers.Wait()
 	return every(ctx, time.Minute, t.forget)
@@ -54,6 +63,8 @@ func (t *TradeCloser) RunOnce(ctx context.Context) {
 		select {
 		case o := <-t.queue:
 			t.close(ctx, o)
+		case id := <-t.over:
+			t.end(ctx, id)
 		default:
 			return
 		}
@@ -67,7 +78,7 @@ func (t *TradeCloser) forget() {
 	maps.DeleteFunc(t.known, func(_ ID, until time.Time) bool { return !until.IsZero() && time.Since(until) > time.Minute })
 }
 
-func (t *TradeCloser) work(ctx context.Context) {
+func (t *TradeCloser) closeAll(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -78,20 +89,62 @@ func (t *TradeCloser) work(ctx context.Context) {
 	}
 }
 
-// close ends one order, or leaves it alone for a while.
+// close asks the gateway about one order and passes it on when its trade is over.
 func (t *TradeCloser) close(ctx context.Context, o Order) {
 	within, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
-	_, err := t.cashier.end(within, o, Expired)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err == nil {
-		delete(t.known, o.ID)
+	_, over, err := t.cashier.overAtGateway(within, o, Expired)
+	if err != nil || !over {
+		t.release(ctx, []ID{o.ID}, err)
 		return
 	}
-	t.known[o.ID] = time.Now().Add(closeRest)
-	if ctx.Err() == nil {
-		slog.WarnContext(ctx, "an order with an opened payment cannot end yet", "order", o.ID, "err", err)
+	select {
+	case t.over <- o.ID:
+	case <-ctx.Done():
+	}
+}
+
+func (t *TradeCloser) endAll(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case id := <-t.over:
+			t.end(ctx, id)
+		}
+	}
+}
+
+// end ends the order given and those whose trades are over by now.
+func (t *TradeCloser) end(ctx context.Context, first ID) {
+	batch := []ID{first}
+	for more := true; more && len(batch) < endersBatch; {
+		select {
+		case id := <-t.over:
+			batch = append(batch, id)
+		default:
+			more = false
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, closePatience)
+	defer cancel()
+	_, err := t.cashier.endAll(within, batch, Expired)
+	t.release(ctx, batch, err)
+}
+
+// release forgets orders that are finished; after a fault they are left alone for a while.
+func (t *TradeCloser) release(ctx context.Context, orders []ID, err error) {
+	if err != nil && ctx.Err() == nil {
+		slog.WarnContext(ctx, "orders with an opened payment cannot end yet", "orders", len(orders), "first", orders[0], "err", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range orders {
+		if err != nil {
+			t.known[id] = time.Now().Add(closeRest)
+		} else {
+			delete(t.known, id)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func (g *wordyGateway) Query(ctx context.Context, order ID) (Trade, error) {
 func (g *wordyGateway) Close(ctx context.Context, order ID) (Trade, error) {
 	return g.word(ctx, "close", order)
 }
-func (g *wordyGateway) Refund(context.Context, RefundRequest) error { return g.err }
+func (g *wordyGateway) Refund(context.Context, RefundRequest) error           { return g.err }
 func (g *wordyGateway) Refunded(context.Context, RefundRequest) (bool, error) { return false, g.err }
 
 func (g *wordyGateway) Notified(url.Values) (Trade, error) { return g.trade, g.err }
@@ -77,10 +77,10 @@ func (b *tradeBook) Receive(context.Context, Trade, Millis) (Order, PaymentOutco
 	return b.row, b.outcome, b.err
 }
 
-func (b *tradeBook) EndTraded(_ context.Context, _ ID, to OrderState, now Millis) (Order, error) {
+func (b *tradeBook) EndTraded(_ context.Context, _ []ID, to OrderState, now Millis) ([]Order, error) {
 	b.add("end as %s", to)
 	b.row.State, b.row.CancelledAt, b.row.Rev = to, now, 2
-	return b.row, b.err
+	return []Order{b.row}, b.err
 }
 
 func (l *fakeLedger) Sell(_ context.Context, s []SoldHold) ([]bool, error) {

@@ -67,9 +67,10 @@ type PaymentBook interface {
 	Decided(ctx context.Context, order ID, outcome PaymentOutcome) error
 	// Unsettled lists late payments about which nothing was decided before the instant given, the oldest first.
 	Unsettled(ctx context.Context, before Millis, limit int) ([]Received, error)
-	// EndTraded flips a pending order whose trade is over to cancelled or expired, and gives its units back to the guard,
-	// in one transaction. It answers the row as it is afterwards, flipped or not; ErrNoRow if there is none.
-	EndTraded(ctx context.Context, order ID, to OrderState, now Millis) (Order, error)
+	// EndTraded flips those of the orders that are pending, all of which have a trade that is over, to cancelled or expired,
+	// and gives their units back to the guard, in one transaction. It answers all the rows that exist, as they are
+	// afterwards.
+	EndTraded(ctx context.Context, orders []ID, to OrderState, now Millis) ([]Order, error)
 	// ClaimTrades answers trades that are due to be asked about, and puts their next turn off until the instant given.
 	ClaimTrades(ctx context.Context, now, until Millis, limit int) ([]OpenedTrade, error)
 	// CheckTrades sets when trades are asked about next; 0: never again.

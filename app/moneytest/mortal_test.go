@@ -162,8 +162,8 @@ func (b mortalPayments) Decided(ctx context.Context, order app.ID, outcome app.P
 	return do(b.m, func() error { return b.PaymentBook.Decided(ctx, order, outcome) })
 }
 
-func (b mortalPayments) EndTraded(ctx context.Context, order app.ID, to app.OrderState, now app.Millis) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.PaymentBook.EndTraded(ctx, order, to, now) })
+func (b mortalPayments) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
+	return through(b.m, func() ([]app.Order, error) { return b.PaymentBook.EndTraded(ctx, ids, to, now) })
 }
 
 func (b mortalPayments) CheckTrades(ctx context.Context, next map[app.ID]app.Millis) error {

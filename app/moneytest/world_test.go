@@ -52,6 +52,7 @@ type world struct {
 	t      testing.TB
 	ctx    context.Context
 	db     *store.Store
+	client *redis.Client
 	ledger *streams.Ledger
 	gate   *streams.Gate
 	buyers *buyers
@@ -95,9 +96,9 @@ func (w *world) openStores() {
 	w.must(err)
 	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
 	o.ReadTimeout = 30 * time.Second // a disk that is busy with other tests is not what fails here
-	client := redis.NewClient(o)
-	w.t.Cleanup(func() { _ = client.Close() })
-	w.ledger, err = streams.New(streams.Options{Client: client, BlockingClient: client, Partitions: 1})
+	w.client = redis.NewClient(o)
+	w.t.Cleanup(func() { _ = w.client.Close() })
+	w.ledger, err = streams.New(streams.Options{Client: w.client, BlockingClient: w.client, Partitions: 1, Backlog: 2 * crowd})
 	w.must(err)
 	w.gate = streams.NewGate(w.ledger)
 	w.t.Cleanup(w.gate.Close)

@@ -79,17 +79,17 @@ func TestEndTraded(t *testing.T) {
 		over, paid := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
 		h.wantReceived(tradeOf(paid), app.PaymentTaken, app.Paid)
 		for range 2 {
-			got, err := h.EndTraded(h.ctx, over.ID, app.Expired, payBy)
+			got, err := h.EndTraded(h.ctx, []app.ID{4242, paid.ID, over.ID}, app.Expired, payBy)
 			h.must(err)
-			if got.State != app.Expired || got.CancelledAt != payBy || got.Rev != 2 {
-				t.Errorf("%+v", got)
+			if len(got) != 2 {
+				t.Fatalf("%d rows", len(got))
 			}
-		}
-		if got, err := h.EndTraded(h.ctx, paid.ID, app.Cancelled, payBy); err != nil || got.State != app.Paid {
-			t.Errorf("%+v, %v", got, err)
-		}
-		if _, err := h.EndTraded(h.ctx, 4242, app.Expired, payBy); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("no such order: %v", err)
+			if o := got[0]; o.State != app.Expired || o.CancelledAt != payBy || o.Rev != 2 {
+				t.Errorf("%+v", o)
+			}
+			if diff := cmp.Diff(got, []app.Order{h.read(over.ID), h.read(paid.ID)}); diff != "" {
+				t.Errorf("(-answer +rows):\n%s", diff)
+			}
 		}
 		h.wantTaken(h.sales[0], 1)
 	})
@@ -154,7 +154,7 @@ func TestReviveLate(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 3)
 		o := h.opened(h.sales[0], 2)
-		_, err := h.EndTraded(h.ctx, o.ID, app.Expired, payBy)
+		_, err := h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)
 		h.must(err)
 		unclaimed := h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
 		h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
@@ -207,7 +207,7 @@ func TestDecidedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 3)
 		o := h.opened(h.sales[0], 2)
-		_, err := h.EndTraded(h.ctx, o.ID, app.Cancelled, payBy)
+		_, err := h.EndTraded(h.ctx, []app.ID{o.ID}, app.Cancelled, payBy)
 		h.must(err)
 		h.wantReceived(tradeOf(o), app.PaymentLate, app.Cancelled)
 		for _, outcome := range []app.PaymentOutcome{app.PaymentRefunded, app.PaymentRevived} {

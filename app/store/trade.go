@@ -54,24 +54,24 @@ func (s *Store) OpenTrade(ctx context.Context, order, user app.ID, now app.Milli
 	return out, err
 }
 
-// EndTraded flips a pending order whose trade is over. See app.PaymentBook.
-func (s *Store) EndTraded(ctx context.Context, order app.ID, to app.OrderState, now app.Millis) (app.Order, error) {
-	var out app.Order
-	err := s.inTx(ctx, "end order "+order.String()+" with its trade", func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []app.ID{order})
-		if err != nil {
+// EndTraded flips pending orders whose trades are over. See app.PaymentBook.
+func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	var all []app.Order
+	err := s.inTx(ctx, "end orders with their trades", func(tx bun.Conn) (err error) {
+		if all, err = s.lockOrders(ctx, tx, ids); err != nil {
 			return err
 		}
-		if len(all) == 0 {
-			return app.ErrNoRow
+		var ending []*app.Order
+		for i := range all {
+			if all[i].State == app.Pending {
+				ending = append(ending, &all[i])
+			}
 		}
-		if all[0].State == app.Pending {
-			err = s.end(ctx, tx, []*app.Order{&all[0]}, to, now)
-		}
-		out = all[0]
-		return err
+		return s.end(ctx, tx, ending, to, now)
 	})
-	return out, err
+	return all, err
 }
 
 // ClaimTrades answers trades that are due and puts their next turn off, so that nobody else asks meanwhile. See
