@@ -56,7 +56,7 @@ func TestFrozenConsumer(t *testing.T) {
 // look and the stop; then it goes on, and more is bought.
 func (w *world) freezeHoldingBatch(worker *node) {
 	w.t.Helper()
-	apptest.Eventually(w.t, 60*time.Second, func() (bool, string) {
+	apptest.Eventually(w.t, healing, func() (bool, string) {
 		worker.freeze()
 		for i := range w.sales {
 			if g, err := w.group(apptest.Context(w.t), w.sales[i].Partition); err == nil && g.Pending > 0 {
@@ -74,7 +74,7 @@ func (w *world) freezeHoldingBatch(worker *node) {
 // tellsTheTruth waits until XINFO says of every partition what its stream says (P7).
 func (w *world) tellsTheTruth() {
 	w.t.Helper()
-	apptest.Eventually(w.t, 20*time.Second, func() (bool, string) {
+	apptest.Eventually(w.t, healing, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		for p := range partitions {

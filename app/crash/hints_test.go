@@ -5,7 +5,6 @@ package crash
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"stampede/app/apptest"
 )
@@ -24,7 +23,7 @@ func TestLostHints(t *testing.T) {
 	var ended int64
 	for i := range cuts {
 		w.answered((i + 1) * 30)
-		apptest.Eventually(t, 30*time.Second, func() (bool, string) {
+		apptest.Eventually(t, healing, func() (bool, string) {
 			killed, err := w.redis.ClientKillByFilter(apptest.Context(t), "TYPE", "pubsub").Result()
 			ended += killed
 			return killed > 0, fmt.Sprint("nobody subscribes ", err)

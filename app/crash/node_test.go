@@ -5,7 +5,6 @@ package crash
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,7 +22,7 @@ const secret = "a-key-for-tests-only-0123456789abcdef"
 // node is one life of `stampede serve`.
 type node struct {
 	t     *testing.T
-	addr  string
+	addr  string // known once it is ready
 	log   string // file
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -33,13 +32,13 @@ type node struct {
 func (w *world) launch(settings ...string) *node {
 	w.t.Helper()
 	w.lives++
-	n := &node{t: w.t, addr: freeAddr(w.t), log: filepath.Join(w.folder, fmt.Sprintf("node-%d.log", w.lives)), ended: make(chan struct{})}
+	n := &node{t: w.t, log: filepath.Join(w.folder, fmt.Sprintf("node-%d.log", w.lives)), ended: make(chan struct{})}
 	log, err := os.Create(n.log)
 	w.must(err)
 	defer func() { _ = log.Close() }()
 	n.cmd = exec.Command(w.program, "serve")
 	n.cmd.Env = slices.Concat(os.Environ(), w.settings, []string{
-		"STAMPEDE_LISTEN=" + n.addr, "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
+		"STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
 	}, settings)
 	n.cmd.Stdout, n.cmd.Stderr = log, log
 	w.must(n.cmd.Start())
@@ -61,12 +60,21 @@ func (w *world) start(settings ...string) *node {
 
 func (n *node) waitReady() {
 	n.t.Helper()
-	apptest.Eventually(n.t, 60*time.Second, func() (bool, string) {
+	apptest.Eventually(n.t, healing, func() (bool, string) {
 		if n.dead() {
 			n.t.Fatalf("the program ended while starting:\n%s", n.tail())
 		}
-		return n.ready(), "not ready:\n" + n.tail()
+		n.addr = n.openAt()
+		return n.addr != "" && n.ready(), "not ready:\n" + n.tail()
 	})
+}
+
+// openAt is the address that the log names, "" before the node is open.
+func (n *node) openAt() string {
+	text, _ := os.ReadFile(n.log)
+	_, rest, _ := strings.Cut(string(text), " msg=open address=")
+	addr, _, _ := strings.Cut(rest, " ")
+	return addr
 }
 
 func (n *node) ready() bool {
@@ -101,8 +109,8 @@ func (n *node) waitDeath(point string) {
 	n.t.Helper()
 	select {
 	case <-n.ended:
-	case <-time.After(60 * time.Second):
-		n.t.Fatalf("crash point %s was not reached within a minute:\n%s", point, n.tail())
+	case <-time.After(healing):
+		n.t.Fatalf("crash point %s was not reached:\n%s", point, n.tail())
 	}
 	if text, _ := os.ReadFile(n.log); !strings.Contains(string(text), "crash point "+point) {
 		n.t.Fatalf("the program ended, but not at crash point %s:\n%s", point, n.tail())
@@ -119,15 +127,4 @@ func (n *node) kill() {
 func (n *node) tail() string {
 	text, _ := os.ReadFile(n.log)
 	return string(text[max(0, len(text)-3000):])
-}
-
-// freeAddr is an address that nobody listens on now.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

@@ -52,7 +52,7 @@ func (w *world) rewriteAOF() {
 	w.t.Helper()
 	ctx := apptest.Context(w.t)
 	w.must(w.redis.BgRewriteAOF(ctx).Err())
-	apptest.Eventually(w.t, 30*time.Second, func() (bool, string) {
+	apptest.Eventually(w.t, healing, func() (bool, string) {
 		info, err := w.redis.Info(ctx, "persistence").Result()
 		over := strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
 		return err == nil && over, fmt.Sprint("the AOF is being rewritten ", err)
@@ -175,7 +175,7 @@ func (w *world) hadTimeToPay(orders []app.ID, writable app.Millis) {
 // rows waits until more than so many rows are there.
 func (w *world) rows(n int) {
 	w.t.Helper()
-	apptest.Eventually(w.t, 60*time.Second, func() (bool, string) {
+	apptest.Eventually(w.t, healing, func() (bool, string) {
 		got := w.count("SELECT COUNT(*) FROM orders")
 		return got > int64(n), fmt.Sprintf("%d rows, want more than %d", got, n)
 	})

@@ -3,7 +3,6 @@
 package crash
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -78,29 +77,38 @@ func (b *buyer) putAway() {
 }
 
 // retry tries most of the buys again whose outcome the buyer does not know, until it is known; a few are given up,
-// as people do.
+// as people do. An error leaves the others for the next time.
 func (b *buyer) retry() error {
-	open := b.open
-	b.open = nil
-	for _, op := range open {
-		if b.dice.IntN(10) == 0 {
-			continue
-		}
-		for try := 0; op.Outcome == Unknown; try++ {
-			if try == 100 {
-				return fmt.Errorf("user %s: buy under key %s is unknown after 100 tries", b.id, op.Key)
-			}
-			again := op
-			again.Code, again.State = "", ""
-			if op = b.buy(again); op.Outcome == Unknown {
-				if op.Code == "" {
-					return errors.Join(errGone, fmt.Errorf("user %s: retry of key %s", b.id, op.Key))
-				}
-				b.pause(200)
+	for len(b.open) > 0 {
+		op := b.open[0]
+		if b.dice.IntN(10) > 0 {
+			op.Code, op.State = "", ""
+			if op = b.buy(op); op.Outcome == Unknown {
+				return fmt.Errorf("user %s: buy under key %s is still unknown (%q)", b.id, op.Key, op.Code)
 			}
 		}
+		b.open = b.open[1:]
 	}
 	return nil
+}
+
+// insist does something again and again until it works, for as long as a shop may take to heal.
+func insist(do func() error) error {
+	enough := time.NewTimer(healing)
+	defer enough.Stop()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-enough.C:
+			return err
+		case <-again.C:
+		}
+	}
 }
 
 // everyone does the same for all people, at most 16 at a time.
@@ -126,20 +134,28 @@ func (w *world) everyone(what string, do func(b *buyer) error) {
 // enter brings everybody to the node.
 func (w *world) enter(n *node) {
 	w.t.Helper()
-	w.everyone("connect", func(b *buyer) error { return b.connect(n.addr) })
+	w.everyone("connect", func(b *buyer) error {
+		return insist(func() error { return b.connect(n.addr) })
+	})
 }
 
 // comeBack brings everybody to the node and lets them ask again for what they do not know.
 func (w *world) comeBack(n *node) {
 	w.t.Helper()
-	w.enter(n)
-	w.everyone("try again", (*buyer).retry)
+	w.everyone("come back", func(b *buyer) error {
+		return insist(func() error {
+			if err := b.connect(n.addr); err != nil {
+				return err
+			}
+			return b.retry()
+		})
+	})
 }
 
 // answered waits until so many buys were answered ok.
 func (w *world) answered(n int) {
 	w.t.Helper()
-	apptest.Eventually(w.t, 60*time.Second, func() (bool, string) {
+	apptest.Eventually(w.t, healing, func() (bool, string) {
 		got := w.memory.answeredSoFar()
 		return got >= n, fmt.Sprintf("%d buys answered, want %d", got, n)
 	})

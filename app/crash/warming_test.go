@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"stampede/app/apptest"
 	"stampede/app/crashpoint"
@@ -43,7 +42,7 @@ func TestFrozenWarming(t *testing.T) {
 // waitFrozen waits until the program stands still at its crash point.
 func (n *node) waitFrozen(point string) {
 	n.t.Helper()
-	apptest.Eventually(n.t, 60*time.Second, func() (bool, string) {
+	apptest.Eventually(n.t, healing, func() (bool, string) {
 		text, _ := os.ReadFile(n.log)
 		return strings.Contains(string(text), "crash point "+point), "the program does not come to " + point + ":\n" + n.tail()
 	})
@@ -68,7 +67,7 @@ func soldThenEmptied(w *world, warming *node) *node {
 func rebuiltBeforeThaw(w *world, warming *node) *node {
 	next := w.sellOnAnother()
 	w.emptyRedis()
-	apptest.Eventually(w.t, 60*time.Second, func() (bool, string) {
+	apptest.Eventually(w.t, healing, func() (bool, string) {
 		n, err := w.redis.Exists(apptest.Context(w.t), saleKey(&w.sales[0])).Result()
 		return err == nil && n == 1, fmt.Sprint("the sale is not in Redis again ", err)
 	})

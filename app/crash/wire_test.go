@@ -102,7 +102,7 @@ func live(t *testing.T, f fault, kill bool) {
 	tr := w.trade(habits{cancels: 25})
 	w.answered(20 + w.dice.IntN(40))
 	f.begin(t, wire)
-	apptest.Eventually(t, 60*time.Second, func() (bool, string) {
+	apptest.Eventually(t, healing, func() (bool, string) {
 		return f.felt(wire, &w.memory), fmt.Sprintf("the fault was not felt; %d and %d replies lost", wire.redis.Dropped(), wire.mysql.Dropped())
 	})
 	lost := w.uncommitted()

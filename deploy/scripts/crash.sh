@@ -92,6 +92,7 @@ while (($#)); do
   shift
 done
 
+rm -f .run/crash/report.txt
 suite 'crash' $scripts/services.sh run $scripts/go-test.sh -timeout 90m -parallel 6 -tags crashpoints ./app/crash \
   -run "$run" -seeds "$seeds" "${flags[@]}" || true
 printf '\n'
