@@ -4,6 +4,7 @@ package crash
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,10 +12,10 @@ import (
 	"stampede/app/crashpoint"
 )
 
-// P1–P7: the program dies at each of its crash points while people buy, cancel and let orders expire; the next life
+// P1–P8: the program dies at each of its crash points while people buy, cancel and let orders expire; the next life
 // finishes what the first one began.
 func TestEveryPoint(t *testing.T) {
-	for _, point := range crashpoint.Names {
+	for _, point := range slices.Concat(crashpoint.Names, crashpoint.MoneyNames) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			flow, _, _ := strings.Cut(point, ".")
@@ -23,6 +24,8 @@ func TestEveryPoint(t *testing.T) {
 				dieRebuilding(t, point)
 			case "warm":
 				dieWarming(t, point)
+			case "pay", "close", "late", "refund", "post":
+				diePaying(t, flow, point)
 			default:
 				dieServing(t, point)
 			}

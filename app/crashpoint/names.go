@@ -77,4 +77,6 @@ var MoneyNames = []string{
 	PayOpened, PayCommitted, PaySold, PayTold,
 	CloseAnswered, CloseCommitted, CloseReturned,
 	LateReceived, LateClaimed, LateHeld, LateRevived, LateRefunding,
+	RefundAsked, RefundDecided, RefundSend, RefundSent, RefundCommitted, RefundWithdrawn,
+	PostAppended,
 }

@@ -59,7 +59,7 @@ var layers = []layer{
 	},
 	{
 		path: "app/crash", thirdParty: true, // likewise; and it names the points at which the program dies
-		imports: []string{"app", "app/account", "app/crashpoint", "app/store", "migrations"},
+		imports: []string{"app", "app/account", "app/crashpoint", "app/payment", "app/store", "migrations"},
 	},
 }
 
