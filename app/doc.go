@@ -11,13 +11,19 @@
 //	   │ order: pending, pay_by ◀── event after COMMIT ◀──────────┘   │
 //	   │                                                              ▼ deadline
 //	   │ order: expired ◀── event ◀── units back ◀── COMMIT ◀── Expirer              expire.go
+//	   │                                        the gateway first, ▲ if a payment was opened   closer.go, close.go
+//	   ├── pay ──▶ Cashier ──▶ trade noted in the row ──▶ where to pay at the gateway      pay.go
+//	   │ order: paid ◀── event ◀── held→sold ◀── COMMIT ◀── Settle ◀── the gateway's word      settle.go
 //
 // # The flows
 //
 //   - flow 0, warm.go: a sale's stock goes into Redis before its slot opens
 //   - flow 1, reserve.go: a buy becomes a reservation
 //   - flow 2, fulfil.go: stream entries become rows, buyers hear of it
-//   - flow 4, expire.go: unpaid orders end, their units are sold again; cancel
+//   - flow 3, pay.go: the buyer pays; settle.go: the gateway's word; late.go: money that came late; paywatch.go: what the
+//     gateway did not say; refunds.go, refunder.go: money back; backoffice.go: what the shop's back office hears
+//   - flow 4, expire.go: unpaid orders end, their units are sold again; cancel; closer.go, close.go: at the gateway first,
+//     if a payment was opened
 //   - flow 5, reconcile.go: what the quick ways lost; rebuild.go: Redis anew from MySQL; dead.go: dead letters;
 //     audit.go: the proof of the stock equation
 //   - what people see: live.go (snapshots), pulse.go (moving numbers), timetable.go (edges of slots),
@@ -29,9 +35,12 @@
 //   - P2 An answered reservation is not lost by the crash of any one process.
 //   - P3 "reserved" after the Lua step, "order created" only after MySQL committed.
 //   - P4 The limit per buyer holds; the same key gives the same answer as long as the sale lives.
-//   - P5 An expired unit is back on sale within one second of its deadline.
+//   - P5 An expired unit is back on sale within one second of its deadline, or of the gateway's answer if a payment
+//     was opened.
 //   - P6 A client that reconnects misses no personal event, or is told so.
 //   - P7 XINFO GROUPS tells the truth.
+//   - P8 Money is never lost: what comes after an order has ended revives it if a unit is free, else is given back, and
+//     the buyer sees which.
 //
 // The invariants that keep them are named I1–I11 in the comments, where they are kept: I1 one id, one row,
 // one fate. I2 free units in Redis ≤ free units in MySQL. I3 stock, limit and hold change together, keyed by

@@ -2,22 +2,22 @@ package app
 
 // OrderState is the one fate of an order. Only MySQL decides it (I1):
 //
-//	             ┌──────────▶ refused      (a row that says why)
+//	             ┌──────────▶ refused                     (a row that says why)
 //	             │
-//	reserved ────┼──────────▶ cancelled ◀──┐ (by its buyer)
-//	(no row yet) │                         │
-//	             └─▶ pending ──────────────┼──▶ expired     (not paid by pay_by)
-//	                   │                   │       │
-//	                   ▼                   └───────┤ late money: revived to paid,
-//	                  paid ◀───────────────────────┘ or refunding → refunded
-//	                   │  ╲
-//	                   ▼   ╲
-//	                shipped ─▶ refunding ─▶ refunded
-//	                   │
+//	reserved ────┼──────────▶ cancelled ◀─┐               (by its buyer)
+//	(no row yet) │                        │
+//	             └─▶ pending ─────────────┴─▶ expired     (not paid by pay_by)
+//	                   │ money
 //	                   ▼
-//	                finished
+//	                 paid ──▶ shipped ──▶ finished
+//	                   │         │
+//	                   └─────────┴─▶ refunding ─▶ refunded  (its buyer or the shop wants it)
 //
-// A replayed dead letter goes refused → pending on the same row, under a new hold number.
+//	late money:  cancelled │ expired ─▶ paid                (units are free: revived)
+//	             cancelled │ expired ─▶ refunding           (none are: given back at once)
+//
+// Once a payment was opened, pending ends as cancelled or expired only after the gateway has said that the trade is over
+// (Cashier). A replayed dead letter goes refused → pending on the same row, under a new hold number.
 type OrderState string
 
 // The states; Reserved is the only one without a row.

@@ -127,9 +127,6 @@ func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold
 
 // returnEnded returns the units of a hold whose order has ended.
 func (r *Reconciler) returnEnded(ctx context.Context, row Order, h OpenHold) error {
-	if row.reviving() {
-		return nil // late money has come for it: that flow decides about the hold, and finishes what it began
-	}
 	if row.Hold == h.Hold && row.State == Refused {
 		// A replay may be about to revive the row under this very hold. Taking the next number first
 		// makes that impossible (I3).
