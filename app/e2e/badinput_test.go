@@ -71,7 +71,7 @@ func TestBadInputIsAnsweredAndTheSocketGoesOn(t *testing.T) {
 		if e.Message == "" {
 			t.Errorf("%s: no sentence for people", name)
 		}
-		time.Sleep(30 * time.Millisecond) // stay below the message rate of one socket
+		c.pause(0)
 	}
 	r, err := c.buyUntilKnown(sale.ID, 1, "good-key-1")
 	if err != nil {

@@ -217,9 +217,20 @@ func (c *client) buyUntilKnown(sale app.ID, qty int, key string) (app.Receipt, e
 		if !errors.As(err, &e) || (e.Code != app.Busy && e.Code != app.RateLimited) {
 			return r, err
 		}
-		time.Sleep(time.Duration(max(e.RetryMS, 20)) * time.Millisecond) // the pause that the server asked for
+		c.pause(e.RetryMS)
 	}
 	return app.Receipt{}, errors.New("busy 200 times")
+}
+
+// pause keeps the pause that the server asked for, or what one socket needs to stay below its message rate. It waits
+// for nothing that anybody else does.
+func (c *client) pause(ms int64) {
+	over := time.NewTimer(time.Duration(max(ms, 40)) * time.Millisecond)
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-c.gone:
+	}
 }
 
 // ordersHeard lists the order events so far.

@@ -73,11 +73,11 @@ func (s *shop) buyUntilBusy(c *client, sale app.Sale, key string) int64 {
 			}
 			return i
 		case errors.As(err, &e) && e.Code == app.RateLimited:
-			time.Sleep(time.Duration(max(e.RetryMS, 50)) * time.Millisecond)
+			c.pause(e.RetryMS)
 		default:
 			s.t.Fatalf("buy: %v", err)
 		}
-		time.Sleep(40 * time.Millisecond) // one socket may only say so much in a second
+		c.pause(0)
 	}
 	s.t.Fatal("the backlog was never full")
 	return 0
