@@ -19,24 +19,51 @@ type request struct {
 	wire
 }
 
+// wire has the fields as they were written. They are parts of the frame: whoever keeps one longer than the frame
+// copies it.
 type wire struct {
-	ID      json.RawMessage `json:"id"`
-	Op      json.RawMessage `json:"op"`
-	Token   json.RawMessage `json:"token"`
-	Cursor  json.RawMessage `json:"cursor"`
-	T0      json.RawMessage `json:"t0"`
-	Slot    json.RawMessage `json:"slot"`
-	Sale    json.RawMessage `json:"sale"`
-	Sales   json.RawMessage `json:"sales"`
-	Order   json.RawMessage `json:"order"`
-	Before  json.RawMessage `json:"before"`
-	Limit   json.RawMessage `json:"limit"`
-	Qty     json.RawMessage `json:"qty"`
-	Key     json.RawMessage `json:"key"`
-	Address json.RawMessage `json:"address"`
-	Pass    json.RawMessage `json:"pass"`
-	Via     json.RawMessage `json:"via"`
-	Reason  json.RawMessage `json:"reason"`
+	ID, Op, Token, Cursor, T0, Slot, Sale, Sales, Order,
+	Before, Limit, Qty, Key, Address, Pass, Via, Reason json.RawMessage
+}
+
+// set notes a field; of several with the same name the last one counts, and unknown ones do not.
+func (w *wire) set(name, value []byte) {
+	switch string(name) {
+	case "id":
+		w.ID = value
+	case "op":
+		w.Op = value
+	case "token":
+		w.Token = value
+	case "cursor":
+		w.Cursor = value
+	case "t0":
+		w.T0 = value
+	case "slot":
+		w.Slot = value
+	case "sale":
+		w.Sale = value
+	case "sales":
+		w.Sales = value
+	case "order":
+		w.Order = value
+	case "before":
+		w.Before = value
+	case "limit":
+		w.Limit = value
+	case "qty":
+		w.Qty = value
+	case "key":
+		w.Key = value
+	case "address":
+		w.Address = value
+	case "pass":
+		w.Pass = value
+	case "via":
+		w.Via = value
+	case "reason":
+		w.Reason = value
+	}
 }
 
 // decode reads a frame. Unknown fields are ignored.
@@ -45,7 +72,7 @@ func decode(frame []byte) (request, *app.Error) {
 	if !utf8.Valid(frame) {
 		return r, app.Fail(app.BadRequest, "the frame is not UTF-8")
 	}
-	if err := json.Unmarshal(frame, &r.wire); err != nil || !bytes.HasPrefix(bytes.TrimLeft(frame, " \t\r\n"), []byte("{")) {
+	if !fields(frame, r.set) {
 		return r, app.Fail(app.BadRequest, "the frame is not a JSON object")
 	}
 	id, ok := integer(r.ID)
@@ -85,6 +112,9 @@ func text(name string, raw json.RawMessage) (string, *app.Error) {
 	if absent(raw) {
 		return "", nil
 	}
+	if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
+	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return "", app.Fail(app.BadRequest, name+" must be a text")
@@ -97,8 +127,9 @@ func optionalID(name string, raw json.RawMessage) (app.ID, *app.Error) {
 	if absent(raw) {
 		return 0, nil
 	}
-	var id app.ID
-	if err := json.Unmarshal(raw, &id); err != nil || raw[0] != '"' {
+	text, failed := text(name, raw)
+	id, err := app.ParseID(text)
+	if failed != nil || err != nil {
 		return 0, app.Fail(app.BadRequest, name+" must be an id: a decimal number in a string")
 	}
 	return id, nil

@@ -1,9 +1,13 @@
 package realtime
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
 )
@@ -55,6 +59,7 @@ func FuzzDecode(f *testing.F) {
 		if r.id < 0 {
 			t.Fatalf("id %d", r.id)
 		}
+		sameAsEncodingJSON(t, frame)
 		if buy, err := r.buyRequest(); err == nil && (buy.Qty < 1 || buy.Sale <= 0) {
 			t.Fatalf("accepted %+v", buy)
 		}
@@ -68,6 +73,32 @@ func FuzzDecode(f *testing.F) {
 			encode(roundTrip{T0: t0})
 		}
 	})
+}
+
+// sameAsEncodingJSON: our own reader takes what encoding/json takes, and finds the same in it.
+func sameAsEncodingJSON(t *testing.T, frame []byte) {
+	t.Helper()
+	var want map[string]json.RawMessage
+	valid := utf8.Valid(frame) && json.Unmarshal(frame, &want) == nil && want != nil
+	got := make(map[string]json.RawMessage)
+	ok := utf8.Valid(frame) && fields(frame, func(name, value []byte) { got[string(name)] = value })
+	if ok != valid {
+		t.Fatalf("%q is an object: %v, encoding/json says %v", frame, ok, valid)
+	}
+	if diff := cmp.Diff(want, got); ok && diff != "" {
+		t.Fatalf("%q (-encoding/json +ours):\n%s", frame, diff)
+	}
+}
+
+func TestFieldsAsEncodingJSONReadsThem(t *testing.T) {
+	t.Parallel()
+	for _, frame := range []string{
+		`{}`, ` { } `, `{"a":1}`, ` { "a" : 1 , "b" : "x" } `, `{"a":1,"a":2}`, `{"\u0061":1}`, `{"a\"":"\n"}`, `{"a":[1,{"b":"]}"}]}`,
+		`{"a":-0.5e3,"b":true,"c":null,"":0}`, `{"a":01}`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1}}`, `{"a":1}x`, `{"a":[1}`,
+		`{"a":[}`, `{"a":"x`, `{"a":"\`, `{"a":"\x"}`, "{\"a\":\"\n\"}", `{"a":tru}`, `{"a":1 2}`, `{"a":{"b":}}`, `[`, ``, `null`, `{"a":--1}`,
+	} {
+		sameAsEncodingJSON(t, []byte(frame))
+	}
 }
 
 func FuzzHints(f *testing.F) {

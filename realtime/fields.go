@@ -1,0 +1,171 @@
+package realtime
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// fields cuts a JSON object into its members without copying, and calls set for each: the name and the value as they
+// are written, blanks around them left out. It answers whether the text is one valid JSON object and nothing else.
+//
+// A frame is read for every op, and encoding/json takes longer for that than anything else a node does itself. What is
+// usual is looked at here: names and texts without escapes, whole numbers. Everything else is left to encoding/json.
+func fields(frame []byte, set func(name, value []byte)) bool {
+	s := scanner{text: frame}
+	if !s.next('{') {
+		return false
+	}
+	if s.next('}') {
+		return s.atEnd()
+	}
+	for {
+		name, ok := s.name()
+		if !ok || !s.next(':') {
+			return false
+		}
+		value, ok := s.value()
+		if !ok {
+			return false
+		}
+		set(name, value)
+		if s.next('}') {
+			return s.atEnd()
+		}
+		if !s.next(',') {
+			return false
+		}
+	}
+}
+
+// scanner goes through a JSON text from its beginning to its end.
+type scanner struct {
+	text []byte
+	at   int
+}
+
+func (s *scanner) blanks() {
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ' ', '\t', '\r', '\n':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+// next takes the character if it comes next, blanks aside.
+func (s *scanner) next(c byte) bool {
+	s.blanks()
+	if s.at < len(s.text) && s.text[s.at] == c {
+		s.at++
+		return true
+	}
+	return false
+}
+
+func (s *scanner) atEnd() bool {
+	s.blanks()
+	return s.at == len(s.text)
+}
+
+// name takes the name of a member, without its quotes.
+func (s *scanner) name() ([]byte, bool) {
+	s.blanks()
+	raw, plain, ok := s.quoted()
+	switch {
+	case !ok:
+		return nil, false
+	case plain:
+		return raw[1 : len(raw)-1], true
+	}
+	var name string
+	err := json.Unmarshal(raw, &name)
+	return []byte(name), err == nil
+}
+
+// quoted takes a text with its quotes. It is plain when it has no escapes; else somebody has to look at them.
+func (s *scanner) quoted() (raw []byte, plain, ok bool) {
+	if s.at >= len(s.text) || s.text[s.at] != '"' {
+		return nil, false, false
+	}
+	plain = true
+	for i := s.at + 1; i < len(s.text); i++ {
+		switch c := s.text[i]; {
+		case c == '"':
+			raw = s.text[s.at : i+1]
+			s.at = i + 1
+			return raw, plain, true
+		case c == '\\':
+			plain = false
+			i++
+		case c < ' ':
+			return nil, false, false
+		}
+	}
+	return nil, false, false
+}
+
+// value takes any value.
+func (s *scanner) value() ([]byte, bool) {
+	s.blanks()
+	if s.at >= len(s.text) {
+		return nil, false
+	}
+	begin := s.at
+	switch s.text[s.at] {
+	case '"':
+		raw, plain, ok := s.quoted()
+		return raw, ok && (plain || json.Valid(raw))
+	case '{', '[':
+		if !s.nested() {
+			return nil, false
+		}
+	default:
+		end := bytes.IndexAny(s.text[s.at:], ",}] \t\r\n")
+		if end <= 0 {
+			return nil, false
+		}
+		s.at += end
+		if whole(s.text[begin:s.at]) {
+			return s.text[begin:s.at], true
+		}
+	}
+	raw := s.text[begin:s.at]
+	return raw, json.Valid(raw)
+}
+
+// nested goes to the end of an object or a list, whatever is in it.
+func (s *scanner) nested() bool {
+	for depth := 0; s.at < len(s.text); {
+		switch s.text[s.at] {
+		case '"':
+			if _, _, ok := s.quoted(); !ok {
+				return false
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		s.at++
+		if depth == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// whole tells whether the text is a number of digits alone, as JSON has them: no zero in front.
+func whole(raw []byte) bool {
+	if len(raw) == 0 || raw[0] == '0' && len(raw) > 1 {
+		return false
+	}
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
