@@ -48,7 +48,9 @@ figures() {
       }
     }' "$last"
   echo
-  sed -nE 's/^ok +TestKilledSweeping\/([^ ]+) .* ([0-9]+ pending at the kill.*late) orders.*/Of ten thousand equal deadlines, killed at `\1`: \2./p' "$last"
+  echo 'Ten thousand equal deadlines, and the sweeper killed in the middle of them:'
+  echo
+  sed -nE 's/^ok +TestKilledSweeping\/([^ ]+) .* ([0-9]+ pending at the kill.*late) orders.*/- `\1`: \2/p' "$last"
   echo
   sed -n 's/^seed \([0-9]*\);.*/All of it from seed \1 (`just crash --long --seed \1`)./p' "$last"
 }
