@@ -95,9 +95,14 @@ func (h *Hub) serve(conn *websocket.Conn) {
 	c.readAll()
 }
 
+// apart is how many frames of a connection, its first ones, are handled on goroutines of their own. A goroutine keeps the
+// stack that it once needed, 16 KB after a hello, for as long as the socket lasts; most sockets say hello, watch,
+// and then only listen.
+const apart = 2
+
 // readAll handles frames until the connection ends. Once it is being ended by us, what still comes is thrown away.
 func (c *client) readAll() {
-	for {
+	for n := 0; ; n++ {
 		kind, frame, err := c.conn.NextReader()
 		switch {
 		case err != nil:
@@ -109,7 +114,7 @@ func (c *client) readAll() {
 			c.depart(CloseBinary)
 			continue
 		}
-		if err := c.readFrame(frame); err != nil {
+		if err := c.readFrame(frame, n < apart); err != nil {
 			c.readEnded(err)
 			return
 		}
@@ -120,7 +125,7 @@ func (c *client) readAll() {
 // frames holds buffers for reading; a connection has one only while a frame comes in.
 var frames = sync.Pool{New: func() any { return new([maxFrame + 1]byte) }}
 
-func (c *client) readFrame(r io.Reader) error {
+func (c *client) readFrame(r io.Reader, alone bool) error {
 	buffer := frames.Get().(*[maxFrame + 1]byte)
 	defer frames.Put(buffer)
 	n, err := io.ReadFull(r, buffer[:])
@@ -128,7 +133,13 @@ func (c *client) readFrame(r io.Reader) error {
 	case err == nil:
 		c.depart(CloseTooLarge)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF) && n > 0:
-		c.handle(buffer[:n])
+		if !alone {
+			c.handle(buffer[:n])
+			break
+		}
+		var handled sync.WaitGroup
+		handled.Go(func() { c.handle(buffer[:n]) })
+		handled.Wait()
 	default:
 		return err
 	}

@@ -17,7 +17,7 @@ const (
 	writeTimeout = 15 * time.Second
 	idleTimeout  = 75 * time.Second // longer than a proxy in front keeps its connections
 	bodyLimit    = 16 << 10
-	headerLimit  = 8 << 10
+	headerLimit  = 4 << 10 // every socket keeps a buffer of this size
 	drainRetry   = 2 * time.Second
 )
 
