@@ -117,6 +117,9 @@ func (r *AuditReport) checkDatabase(t SaleTotals) {
 	if t.Duplicates > 0 {
 		r.fail("database: %d orders twice under one key", t.Duplicates)
 	}
+	if t.Moneyless > 0 {
+		r.fail("database: %d orders are paid without money", t.Moneyless)
+	}
 }
 
 func (r *AuditReport) checkRedis(limit int, s SaleAudit) {

@@ -55,6 +55,7 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 		"buyer over limit, redis": {func(s *auditSides) { s.redis.Units[5] = 3 }, "buyer 5 counts 3"},
 		"buyer over limit, db":    {func(s *auditSides) { s.totals.OverLimit = []ID{5} }, "1 buyers over the limit"},
 		"order twice":             {func(s *auditSides) { s.totals.Duplicates = 1 }, "twice under one key"},
+		"paid without money":      {func(s *auditSides) { s.totals.Moneyless = 1 }, "1 orders are paid without money"},
 		"open without living":     {func(s *auditSides) { s.rows[1].State = Expired }, "which is expired"},
 		"paid but not sold":       {func(s *auditSides) { s.rows[1].State = Paid }, "counts 1 units of order 2 as held, which is paid"},
 		"sold but not paid":       {func(s *auditSides) { s.redis.Holds[1].Sold = true }, "as sold, which is pending"},

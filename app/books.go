@@ -112,6 +112,7 @@ type SaleTotals struct {
 	OverLimit   []ID // buyers with more units than the limit
 	Duplicates  int64
 	PendingRows int64
+	Moneyless   int64 // orders that are paid, shipped or finished without a payment
 }
 
 // CatalogueBook reads what is offered.

@@ -145,6 +145,16 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 		h.insert(refused)
 		h.wantReceived(tradeOf(refused), app.PaymentNever, app.Refused)
 		h.wantTaken(h.sales[0], 3)
+		if n := h.totals(h.sales[0]).Moneyless; n != 0 {
+			t.Errorf("%d orders are paid without money", n)
+		}
+		free := h.order(h.sales[0], 1)
+		h.insert(free)
+		_, err := h.DB().ExecContext(h.ctx, "UPDATE orders SET state = 'paid' WHERE id = ?", free.ID)
+		h.must(err)
+		if n := h.totals(h.sales[0]).Moneyless; n != 1 {
+			t.Errorf("%d orders are paid without money, want 1", n)
+		}
 	})
 }
 

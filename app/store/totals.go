@@ -57,7 +57,8 @@ func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, er
 	return t, err
 }
 
-// suspicious looks for what must never be: buyers over the limit, and orders twice under one key (P4).
+// suspicious looks for what must never be: buyers over the limit, orders twice under one key (P4), and goods without money
+// (P8).
 func suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals) error {
 	err := tx.NewRaw("SELECT user_id FROM orders WHERE sale_id = ? AND state NOT IN (?) AND cancelled_at = 0"+
 		" GROUP BY user_id HAVING SUM(qty) > ? ORDER BY user_id",
@@ -65,9 +66,15 @@ func suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals) error {
 	if err != nil {
 		return err
 	}
-	return tx.QueryRowContext(ctx, "SELECT COALESCE(SUM(n - 1), 0) FROM (SELECT COUNT(*) AS n FROM orders"+
+	err = tx.QueryRowContext(ctx, "SELECT COALESCE(SUM(n - 1), 0) FROM (SELECT COUNT(*) AS n FROM orders"+
 		" WHERE sale_id = ? AND idem_key IS NOT NULL GROUP BY user_id, idem_key HAVING COUNT(*) > 1) AS twice",
 		t.Sale.ID).Scan(&t.Duplicates)
+	if err != nil {
+		return err
+	}
+	return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM orders AS o WHERE sale_id = ? AND state IN ('paid', 'shipped', 'finished')"+
+		" AND NOT EXISTS (SELECT 1 FROM payments AS p WHERE p.order_id = o.id AND p.outcome IN (?, ?))",
+		t.Sale.ID, app.PaymentTaken, app.PaymentRevived).Scan(&t.Moneyless)
 }
 
 // idle are the states that hold no units.
