@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,9 @@ const (
 	reconcileBatch = 1000
 	// lateAfter is how long the quick way (sweep, consumer) has before the slow scan steps in.
 	lateAfter = 3 * time.Second
+	// holdsPerScan bounds what one scan reads: a few thousand open orders are all looked at each time, and for half a
+	// million a turn takes minutes, instead of reading them all every five seconds beside those who buy.
+	holdsPerScan = 5000
 	// retireAfter is how long after its end a sale keeps its keys, so that late retries of a buy are answered.
 	retireAfter = 24 * time.Hour
 )
@@ -25,6 +29,10 @@ type Reconciler struct {
 	Orders     OrderBook
 	Sales      SaleBook
 	Fulfiller  *Fulfiller
+
+	// at is the sale, and place in its holds, at which the next scan goes on; zero: at the first.
+	at    SaleRef
+	place uint64
 }
 
 // Run scans until ctx ends.
@@ -65,6 +73,7 @@ func (r *Reconciler) untold(ctx context.Context, now Millis) error {
 
 func (r *Reconciler) sales(ctx context.Context, now Millis) error {
 	var failed []error
+	var all []SaleRef
 	for p := range r.Partitions {
 		sales, err := r.Sales.LoadedSales(ctx, p)
 		if err != nil {
@@ -72,25 +81,52 @@ func (r *Reconciler) sales(ctx context.Context, now Millis) error {
 			continue
 		}
 		for i := range sales {
-			failed = append(failed, r.orphans(ctx, sales[i].Ref()), r.retire(ctx, &sales[i], now))
+			all = append(all, sales[i].Ref())
+			failed = append(failed, r.retire(ctx, &sales[i], now))
 		}
+	}
+	return errors.Join(append(failed, r.orphans(ctx, all))...)
+}
+
+// orphans looks after holds that do not say what their order has become, because whoever ended it, or saw it paid, did
+// not live to do the rest: it returns the units or counts them as sold. It goes on where the last scan has stopped,
+// and stops after a whole turn or holdsPerScan.
+func (r *Reconciler) orphans(ctx context.Context, sales []SaleRef) error {
+	first := slices.Index(sales, r.at)
+	if first < 0 { // the first scan, or the sale was retired meanwhile
+		first, r.place = 0, 0
+	}
+	var failed []error
+	read := 0
+	for i := 0; i < len(sales) && read < holdsPerScan; i++ {
+		r.at = sales[(first+i)%len(sales)]
+		n, err := r.orphansOf(ctx, r.at, holdsPerScan-read)
+		if err != nil {
+			failed = append(failed, err)
+			r.place = 0
+		}
+		if r.place == 0 {
+			r.at = sales[(first+i+1)%len(sales)]
+		}
+		read += n
 	}
 	return errors.Join(failed...)
 }
 
-// orphans looks after holds that do not say what their order has become, because whoever ended it, or saw it paid, did
-// not live to do the rest: it returns the units or counts them as sold.
-func (r *Reconciler) orphans(ctx context.Context, sale SaleRef) error {
-	for cursor := uint64(0); ; {
-		holds, next, err := r.Ledger.Holds(ctx, sale, cursor)
+// orphansOf looks at the holds of one sale from place on, and stops at the end, where
+// place is 0, or after most of them, give or take a page.
+func (r *Reconciler) orphansOf(ctx context.Context, sale SaleRef, most int) (read int, err error) {
+	for {
+		holds, next, err := r.Ledger.Holds(ctx, sale, r.place)
 		if err != nil {
-			return fmt.Errorf("scan holds of sale %s: %w", sale.ID, err)
+			return read, fmt.Errorf("scan holds of sale %s: %w", sale.ID, err)
 		}
 		if err := r.catchUp(ctx, sale, holds); err != nil {
-			return err
+			return read, err
 		}
-		if cursor = next; cursor == 0 {
-			return nil
+		read, r.place = read+len(holds), next
+		if next == 0 || read >= most {
+			return read, nil
 		}
 	}
 }

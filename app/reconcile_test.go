@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 )
@@ -49,13 +50,50 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 			c.row.ID, c.hold.Order = 5, 5
 			s := &scanned{fakeLedger: &fakeLedger{trace: tr}, holds: []OpenHold{c.hold}, rows: []Order{c.row}}
 			r := &Reconciler{Ledger: s, Orders: s}
-			if err := r.orphans(context.Background(), SaleRef{ID: 7}); err != nil {
+			if err := r.orphans(context.Background(), []SaleRef{{ID: 7}}); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(tr.steps, c.want) {
 				t.Errorf("steps %v, want %v", tr.steps, c.want)
 			}
 		})
+	}
+}
+
+// paged are sales with many holds, a thousand to a page.
+type paged struct {
+	scanned
+	pages map[ID]uint64
+	seen  map[ID]int
+}
+
+func (p *paged) Holds(_ context.Context, sale SaleRef, page uint64) ([]OpenHold, uint64, error) {
+	p.seen[sale.ID]++
+	if page+1 < p.pages[sale.ID] {
+		return make([]OpenHold, 1000), page + 1, nil
+	}
+	return make([]OpenHold, 1000), 0, nil
+}
+
+// A scan reads a bounded number of holds, and the scans together all of them, turn by turn.
+func TestScanTakesTurns(t *testing.T) {
+	t.Parallel()
+	p := &paged{pages: map[ID]uint64{1: 5, 2: 12, 3: 1}, seen: make(map[ID]int)}
+	sales := []SaleRef{{ID: 1}, {ID: 2}, {ID: 3}}
+	r := &Reconciler{Ledger: p, Orders: p}
+	pages := 0
+	for range 18 { // 18 pages a turn, five to a scan: five turns
+		if err := r.orphans(t.Context(), sales); err != nil {
+			t.Fatal(err)
+		}
+		before := pages
+		pages = p.seen[1] + p.seen[2] + p.seen[3]
+		if pages-before != holdsPerScan/1000 {
+			t.Fatalf("a scan read %d pages, want %d", pages-before, holdsPerScan/1000)
+		}
+	}
+	if want := map[ID]int{1: 25, 2: 60, 3: 5}; !maps.Equal(p.seen, want) {
+		t.Errorf("pages read %v, want %v", p.seen, want)
 	}
 }
 
