@@ -28,7 +28,7 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 		r.fail(fmt.Sprintf("%d connections were lost: %s", n, why))
 	}
 	r.Reserved, r.Orders = b.crowd.reservedOf()
-	if b.Wait && r.Reserved > 0 {
+	if b.Wait {
 		if err := b.heardAll(ctx, r); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (h *hearing) heard(*loop, *socket, message) {}
 
 func (h *hearing) act(l *loop) (time.Duration, bool) {
 	for _, s := range l.sockets {
-		if s.fd >= 0 && s.orders < s.reserved {
+		if s.fd >= 0 && (s.awaiting > 0 || s.orders < s.reserved) {
 			return 20 * time.Millisecond, time.Now().After(h.until)
 		}
 	}

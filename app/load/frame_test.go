@@ -95,7 +95,7 @@ func lookAt(t *testing.T, m message) {
 		Now    int64
 		Cursor string
 		Error  struct{ Code string }
-		OK     struct{ Cursor string }
+		OK     struct{ Cursor, Order string }
 	}
 	if err := json.Unmarshal(m.text, &frame); err != nil {
 		t.Fatal(err)
@@ -103,6 +103,8 @@ func lookAt(t *testing.T, m message) {
 	cursor := string(m.word(`"cursor":"`))
 	now, _ := number(m.after(`"now":`))
 	switch {
+	case m.kind == replied && m.accepted() != (frame.OK.Order != ""):
+		t.Errorf("accepted is %v of %s", m.accepted(), m.text)
 	case m.id != frame.ID:
 		t.Errorf("id %d of %s", m.id, m.text)
 	case m.kind == refused && string(m.word(`"code":"`)) != frame.Error.Code:

@@ -211,6 +211,8 @@ func (l *loop) hear(s *socket, m message) {
 		s.awaiting--
 		if m.kind == refused {
 			l.refusals[string(m.word(`"code":"`))]++
+		} else if m.accepted() {
+			s.reserved++
 		}
 	case ordered:
 		s.orders++

@@ -98,4 +98,4 @@ func appendField(dst []byte, name, value string) []byte {
 }
 
 // accepted tells whether a reply says that a buy was accepted, now or, when it was repeated, before.
-func (m message) accepted() bool { return m.after(`"ticket":`) != nil }
+func (m message) accepted() bool { return bytes.HasPrefix(m.after(`"ok":`), []byte(`{"order":"`)) }

@@ -222,9 +222,6 @@ func (p *working) heard(l *loop, s *socket, m message) {
 	now := l.now()
 	switch m.kind {
 	case replied:
-		if m.accepted() {
-			s.reserved++
-		}
 		p.count(&p.answers, now, s.sentAt)
 		p.ended(l, s, now, replied)
 	case refused:

@@ -114,17 +114,10 @@ func (p *watchers) act(l *loop) (time.Duration, bool) {
 // deaf are those who do not read.
 func (p *watchers) deaf(l *loop) []*socket { return l.sockets[len(l.sockets)-p.stalled:] }
 
-func (p *watchers) heard(_ *loop, s *socket, m message) {
-	switch m.kind {
-	case replied:
-		if m.accepted() {
-			s.reserved++
-		}
-	case ticked:
-		if now := time.Now(); now.After(p.from) {
-			sent, _ := number(m.after(`"now":`))
-			p.ages.record(now.Sub(time.UnixMilli(sent)))
-		}
+func (p *watchers) heard(_ *loop, _ *socket, m message) {
+	if now := time.Now(); m.kind == ticked && now.After(p.from) {
+		sent, _ := number(m.after(`"now":`))
+		p.ages.record(now.Sub(time.UnixMilli(sent)))
 	}
 }
 

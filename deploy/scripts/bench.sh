@@ -1,8 +1,20 @@
 #!/usr/bin/env bash
-# The benchmarks that stand behind the numbers of the README, on private stores with full durability.
-# Each runs both ways of doing a thing side by side and prints how many times faster ours is, so the
-# figure means something on any machine. A pattern selects: bench.sh Gate
+# Measures what RESULTS.md says, on private stores with full durability: everything beside its simple way, in turns, in five
+# rounds. The flags are those of app/load/bench: --rounds N, --scale X to try it out, --render to make the table again.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-exec deploy/scripts/services.sh run \
-  go test -run '^$' -bench "Ratio.*${1:-}" -benchtime 1x -timeout 10m ./streams ./app/store ./realtime
+
+for flag in "$@"; do
+  if [[ $flag == --render || $flag == -render ]]; then
+    exec go run ./app/load/bench "$@"
+  fi
+done
+
+bin=$(mktemp -d "${TMPDIR:-/tmp}/stampede-bench-XXXXXX")
+trap 'rm -rf "$bin"' EXIT
+echo 'building what is measured' >&2
+CGO_ENABLED=0 go build -trimpath -o "$bin/stampede" ./app/cmd/stampede
+CGO_ENABLED=0 go build -trimpath -tags bench -o "$bin/stampede-bench" ./app/cmd/stampede
+go test -c -o "$bin/" ./streams ./app/store ./realtime
+go build -o "$bin/bench" ./app/load/bench
+deploy/scripts/services.sh run "$bin/bench" -bin "$bin" "$@"

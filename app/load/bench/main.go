@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// flags say what is measured, and with which programs.
+type flags struct {
+	bin    string // folder with stampede, stampede-bench and the test binaries
+	out    string // folder of the results
+	rounds int
+	scale  float64 // of crowds and times; 1 is what the bars are about
+	render bool
+}
+
+func main() {
+	var f flags
+	flag.StringVar(&f.bin, "bin", "", "folder with the programs that are measured (bench.sh builds them)")
+	flag.StringVar(&f.out, "out", "deploy/load", "folder of the results")
+	flag.IntVar(&f.rounds, "rounds", 5, "how often everything is measured")
+	flag.Float64Var(&f.scale, "scale", 1, "makes crowds and times smaller, to try the harness out")
+	flag.BoolVar(&f.render, "render", false, "measure nothing: make the table again from the rounds that are there")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, f); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, f flags) error {
+	if !f.render {
+		if err := measure(ctx, f); err != nil {
+			return err
+		}
+	}
+	rounds, err := readRounds(f.out)
+	if err != nil {
+		return err
+	}
+	table := render(rounds)
+	if err := os.WriteFile(filepath.Join(f.out, "RESULTS.md"), table, 0o644); err != nil {
+		return err
+	}
+	_, err = os.Stdout.Write(table)
+	return err
+}
+
+// measure makes all rounds and keeps them, in the place of those of an earlier run.
+func measure(ctx context.Context, f flags) error {
+	s, err := openStores(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	machine, err := describe(ctx, s)
+	if err != nil {
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join(f.out, "round-*.json"))
+	if err != nil {
+		return err
+	}
+	var fresh []Round
+	for i := range f.rounds {
+		began := time.Now()
+		r := Round{Number: i + 1, Began: began.UTC().Format(time.RFC3339), Scale: f.scale, Machine: machine}
+		if err := (&runner{flags: f, stores: s, round: &r}).run(ctx); err != nil {
+			return fmt.Errorf("round %d: %w", r.Number, err)
+		}
+		r.Seconds = time.Since(began).Seconds()
+		fmt.Fprintf(os.Stderr, "round %d of %d took %.0f s\n", r.Number, f.rounds, r.Seconds)
+		fresh = append(fresh, r)
+	}
+	for _, path := range old {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return errors.Join(err, writeRounds(f.out, fresh))
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// micros are the Go benchmarks of a round: the test binary, the benchmark, and how often its two sides take turns.
+var micros = []struct{ binary, name, turns string }{
+	{"streams.test", "BenchmarkRatioGate", "3x"},
+	{"store.test", "BenchmarkRatioFulfil", "1x"},
+	{"realtime.test", "BenchmarkRatioFanout", "200x"},
+	{"realtime.test", "BenchmarkRatioFanoutStalled", "200x"},
+}
+
+// micro runs the Go benchmarks. A folder without test binaries has none.
+func (r *runner) micro(ctx context.Context) error {
+	r.round.Micro = make(map[string]map[string]float64)
+	for _, m := range micros {
+		binary := filepath.Join(r.bin, m.binary)
+		if _, err := os.Stat(binary); err != nil {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, binary, "-test.run", "^$", "-test.bench", "^"+m.name+"$", "-test.benchtime", m.turns)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s: %w\n%s", m.name, err, out)
+		}
+		metrics := readBenchmark(string(out), m.name)
+		if len(metrics) == 0 {
+			return fmt.Errorf("%s printed no metrics:\n%s", m.name, out)
+		}
+		r.round.Micro[strings.TrimPrefix(m.name, "BenchmarkRatio")] = metrics
+	}
+	return nil
+}
+
+// readBenchmark reads the metrics of one benchmark from what `go test -bench` prints:
+//
+//	BenchmarkRatioGate-2   2   409000 grouped/s   4.2 ratio
+func readBenchmark(out, name string) map[string]float64 {
+	metrics := make(map[string]float64)
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 || strings.Split(fields[0], "-")[0] != name {
+			continue
+		}
+		for i := 2; i+1 < len(fields); i += 2 {
+			if value, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				metrics[fields[i+1]] = value
+			}
+		}
+	}
+	return metrics
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"stampede/app/apptest"
+)
+
+func TestMain(m *testing.M) { apptest.Main(m) }
+
+// TestAWholeRound is `just bench` in small: every step runs, with its checks, so that the harness cannot rot. How fast
+// it was, nobody asks here; the Go benchmarks have tests of their own packages.
+func TestAWholeRound(t *testing.T) {
+	bin := t.TempDir()
+	for name, flags := range map[string][]string{programName: nil, simpleName: {"-tags", "bench"}} {
+		args := append(append([]string{"build"}, flags...), "-o", filepath.Join(bin, name), "stampede/app/cmd/stampede")
+		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	redis := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	mariadb := apptest.StartMariaDB(t, apptest.MariaDBOptions{})
+	t.Setenv("STAMPEDE_TEST_REDIS", redis.URL[:len(redis.URL)-len("/0")])
+	t.Setenv("STAMPEDE_TEST_MYSQL", mariadb.DSN)
+	out := t.TempDir()
+	if err := measure(t.Context(), flags{bin: bin, out: out, rounds: 1, scale: 0.005}); err != nil {
+		t.Fatal(err)
+	}
+	rounds, err := readRounds(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range rows {
+		if len(values(w.ours, rounds)) == 0 && w.ours(&Round{Micro: everyMicro}) != 1 {
+			t.Errorf("%s was not measured", w.name)
+		}
+	}
+}
+
+// everyMicro has a value for whatever Go benchmarks measure: the short form leaves them out.
+var everyMicro = map[string]map[string]float64{
+	"Gate": {"grouped/s": 1}, "Fulfil": {"grouped/s": 1}, "Fanout": {"frames/s": 1}, "FanoutStalled": {"frames/s": 1},
+}

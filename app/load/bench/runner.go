@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"stampede/app/load"
+)
+
+// Sizes of the crowds, and how long a scenario is measured.
+const (
+	manySockets  = 10_000
+	chainSockets = 4_000
+	crowdSockets = 18_000
+	fewSockets   = 1_000
+	stalledShare = 0.01
+	steadyBuys   = 5_000.0 // buys a second at which the processor time of one is compared
+
+	shortTime = 2 * time.Second
+	longTime  = 4 * time.Second
+
+	drainWithin = 3 * time.Minute
+)
+
+// runner goes through one round.
+type runner struct {
+	flags
+	stores *stores
+	shop   *shop
+	round  *Round
+
+	reserved int64 // over all that was bought in this round
+}
+
+func (r *runner) run(ctx context.Context) (err error) {
+	r.round.Steps = make(map[string][]load.Result)
+	if err := r.micro(ctx); err != nil {
+		return err
+	}
+	if r.shop, err = r.stores.openShop(ctx, r.round.Number); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.shop.close(context.WithoutCancel(ctx))) }()
+	if _, err := r.tool(ctx, "migrate", "up"); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		run  func(ctx context.Context) error
+	}{
+		{"sockets", r.sockets}, {"chain", r.chain}, {"crowd", r.crowd},
+	} {
+		began := time.Now()
+		if err := step.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+		fmt.Fprintf(os.Stderr, "round %d: %s took %.0f s\n", r.round.Number, step.name, time.Since(began).Seconds())
+	}
+	return nil
+}
+
+// on starts a server, lets work be done with it, and stops it.
+func (r *runner) on(ctx context.Context, program string, settings []string, work func(n *node) error) error {
+	n, err := r.start(ctx, program, settings...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(n), n.stop())
+}
+
+func (r *runner) size(sockets int) string {
+	return "--sockets=" + strconv.Itoa(max(20, int(float64(sockets)*r.scale)))
+}
+
+func (r *runner) time(d time.Duration) string {
+	return "--for=" + max(300*time.Millisecond, time.Duration(float64(d)*r.scale)).String()
+}
+
+var (
+	apiOnly   = []string{"STAMPEDE_ROLES=api"}
+	simpleAPI = []string{"STAMPEDE_ROLES=api", simpleSwitch}
+	simpleAll = []string{simpleSwitch}
+)
+
+// sockets measures what a node that only reserves answers, beside the limit of its own sockets and beside one script
+// call per buy.
+func (r *runner) sockets(ctx context.Context) error {
+	size, long := r.size(manySockets), r.time(longTime)
+	err := r.on(ctx, programName, apiOnly, func(n *node) error {
+		return r.buys(r.load(ctx, n, "sockets", []string{"time", "buy", "soldout", "burst"}, size, long, "--no-wait"))
+	})
+	if err != nil {
+		return err
+	}
+	return r.on(ctx, simpleName, simpleAPI, func(n *node) error {
+		return r.buys(r.load(ctx, n, "sockets-simple", []string{"buy"}, size, long, "--no-wait"))
+	})
+}
+
+// buys adds up what was reserved in a step.
+func (r *runner) buys(found []load.Result, err error) error {
+	if err == nil {
+		r.reserved += int64(found[len(found)-1].Reserved)
+	}
+	return err
+}
+
+// chain drains what the step before left waiting, and measures the whole way: at its fastest, at half of that, and
+// one by one.
+func (r *runner) chain(ctx context.Context) error {
+	err := r.on(ctx, programName, nil, func(n *node) error {
+		if err := r.drain(ctx); err != nil {
+			return err
+		}
+		before, err := r.shop.memory(ctx)
+		if err != nil {
+			return err
+		}
+		found, err := r.load(ctx, n, "chain", []string{"chain"}, r.size(chainSockets), r.time(longTime))
+		if err := r.buys(found, err); err != nil {
+			return err
+		}
+		after, err := r.shop.memory(ctx)
+		if err != nil {
+			return err
+		}
+		r.round.RedisBytesPerOrder = (after - before) / float64(found[0].Orders)
+		half := fmt.Sprintf("--rate=%.0f", found[0].PerSec/2)
+		return r.buys(r.load(ctx, n, "chain-half", []string{"chain"}, r.size(chainSockets), r.time(longTime), half))
+	})
+	if err != nil {
+		return err
+	}
+	return r.on(ctx, simpleName, simpleAll, func(n *node) error {
+		return r.buys(r.load(ctx, n, "chain-simple", []string{"chain"}, r.size(chainSockets), r.time(longTime)))
+	})
+}
+
+// crowd measures a full house on a fresh node, and the same buys with few sockets.
+func (r *runner) crowd(ctx context.Context) error {
+	rate := "--rate=" + strconv.FormatFloat(max(50, steadyBuys*r.scale), 'f', 0, 64)
+	stalled := "--stalled=" + strconv.FormatFloat(stalledShare, 'f', -1, 64)
+	err := r.on(ctx, programName, nil, func(n *node) error {
+		if err := r.buys(r.load(ctx, n, "few", []string{"buy"}, r.size(fewSockets), r.time(shortTime), rate)); err != nil {
+			return err
+		}
+		return r.buys(r.load(ctx, n, "many", []string{"buy"}, r.size(crowdSockets), r.time(shortTime), rate))
+	})
+	if err != nil {
+		return err
+	}
+	return r.on(ctx, programName, nil, func(n *node) error {
+		scenarios := []string{"idle", "fanout", "reconnect"}
+		if err := r.buys(r.load(ctx, n, "crowd", scenarios, r.size(crowdSockets), r.time(longTime), stalled)); err != nil {
+			return err
+		}
+		return r.settled(ctx)
+	})
+}
+
+// drain waits until nothing waits any more, and notes how fast that went.
+func (r *runner) drain(ctx context.Context) error {
+	began := time.Now()
+	first, err := r.shop.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	for left := first; left > 0; {
+		if time.Since(began) > drainWithin {
+			return fmt.Errorf("%d reservations still wait after %v", left, drainWithin)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+		if left, err = r.shop.waiting(ctx); err != nil {
+			return err
+		}
+	}
+	r.round.DrainedPerSec = float64(first) / time.Since(began).Seconds()
+	return r.settled(ctx)
+}
+
+// settled makes sure that every buy of this round that was answered with reserved is an order (P2), that its buyer was
+// told, and that the books of all sales are right (P1).
+func (r *runner) settled(ctx context.Context) error {
+	rows, err := r.shop.count(ctx, "SELECT COUNT(*) FROM orders WHERE state = 'pending'")
+	if err != nil {
+		return err
+	}
+	if rows != r.reserved {
+		return fmt.Errorf("%d buys were answered with reserved, %d orders are there", r.reserved, rows)
+	}
+	began := time.Now()
+	for {
+		untold, err := r.shop.count(ctx, "SELECT COUNT(*) FROM orders WHERE untold_since IS NOT NULL")
+		switch {
+		case err != nil:
+			return err
+		case untold == 0:
+			_, err := r.tool(ctx, "audit")
+			return err
+		case time.Since(began) > drainWithin:
+			return fmt.Errorf("%d orders were never told", untold)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
+)
+
+// stores are the private Redis and MariaDB that the run is given.
+type stores struct {
+	redisURL string
+	dsn      string
+	server   *sql.DB
+}
+
+// settings make the stores as large as deploy/my.cnf and deploy/redis.conf do; durability they have already. The file that
+// Redis appends to is not rewritten meanwhile: that would fall on one of two sides by chance.
+var settings = []string{
+	"SET GLOBAL innodb_buffer_pool_size = 1073741824",
+	"SET GLOBAL innodb_log_file_size = 536870912",
+}
+
+func openStores(ctx context.Context) (*stores, error) {
+	s := &stores{redisURL: os.Getenv("STAMPEDE_TEST_REDIS"), dsn: os.Getenv("STAMPEDE_TEST_MYSQL")}
+	if s.redisURL == "" || s.dsn == "" {
+		return nil, errors.New("STAMPEDE_TEST_REDIS and STAMPEDE_TEST_MYSQL are not set: deploy/scripts/bench.sh sets them")
+	}
+	var err error
+	if s.server, err = sql.Open("mysql", s.dsn); err != nil {
+		return nil, err
+	}
+	for _, statement := range settings {
+		if _, err := s.server.ExecContext(ctx, statement); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", statement, err), s.server.Close())
+		}
+	}
+	client, err := s.client(0)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return s, client.ConfigSet(ctx, "auto-aof-rewrite-percentage", "0").Err()
+}
+
+func (s *stores) close() { _ = s.server.Close() }
+
+// shop is the pair of databases of one round.
+type shop struct {
+	stores   *stores
+	name     string
+	redisURL string
+	dsn      string
+	redis    *redis.Client
+	db       *sql.DB
+}
+
+// lastDatabase keeps clear of the logical databases that Go benchmarks take from below.
+const lastDatabase = 4000
+
+// openShop makes fresh databases for a round.
+func (s *stores) openShop(ctx context.Context, round int) (*shop, error) {
+	config, err := mysql.ParseDSN(s.dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.DBName = "stampede_bench_" + strconv.Itoa(round)
+	for _, statement := range []string{"DROP DATABASE IF EXISTS ", "CREATE DATABASE "} {
+		if _, err := s.server.ExecContext(ctx, statement+config.DBName); err != nil {
+			return nil, err
+		}
+	}
+	number := lastDatabase - round
+	o := &shop{stores: s, name: config.DBName, dsn: config.FormatDSN(), redisURL: strings.TrimSuffix(s.redisURL, "/") + "/" + strconv.Itoa(number)}
+	if o.redis, err = s.client(number); err != nil {
+		return nil, err
+	}
+	if o.db, err = sql.Open("mysql", o.dsn); err != nil {
+		return nil, err
+	}
+	return o, o.redis.FlushDB(ctx).Err()
+}
+
+// close forgets the shop, so that the next round finds the stores as this one did.
+func (o *shop) close(ctx context.Context) error {
+	_, err := o.stores.server.ExecContext(ctx, "DROP DATABASE "+o.name)
+	return errors.Join(err, o.redis.FlushDB(ctx).Err(), o.redis.Close(), o.db.Close())
+}
+
+func (s *stores) client(database int) (*redis.Client, error) {
+	o, err := redis.ParseURL(s.redisURL)
+	if err != nil {
+		return nil, err
+	}
+	o.DB = database
+	return redis.NewClient(o), nil
+}
+
+// memory is what Redis uses, bytes.
+func (o *shop) memory(ctx context.Context) (float64, error) {
+	info, err := o.redis.InfoMap(ctx, "memory").Result()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(info["Memory"]["used_memory"], 64)
+}
+
+// waiting counts reservations without a row.
+func (o *shop) waiting(ctx context.Context) (int64, error) {
+	n := int64(0)
+	for p := range partitions {
+		groups, err := o.redis.XInfoGroups(ctx, fmt.Sprintf("stampede:{%d}:orders", p)).Result()
+		if err != nil {
+			return 0, err
+		}
+		for _, g := range groups {
+			n += g.Lag + g.Pending
+		}
+	}
+	return n, nil
+}
+
+func (o *shop) count(ctx context.Context, query string) (n int64, err error) {
+	err = o.db.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}
