@@ -46,14 +46,11 @@ func (b *bench) chain(ctx context.Context, r *Result) error {
 
 // measure presses, and notes what it cost the server.
 func (b *bench) measure(ctx context.Context, r *Result, w work) error {
-	var before time.Duration
-	var err error
-	if b.PID != 0 {
-		if before, err = b.server.cpu(); err != nil {
-			return err
-		}
-	}
-	p, err := b.crowd.press(ctx, w)
+	var p *pressed
+	spent, err := b.server.spent(func() (err error) {
+		p, err = b.crowd.press(ctx, w)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -64,15 +61,11 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	if p.Repeats > 0 {
 		r.figure("repeated_busy", float64(p.Repeats))
 	}
-	if b.PID == 0 || p.Answers.total == 0 {
-		return nil
+	if spent > 0 && p.Ops > 0 {
+		all := float64(p.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds() // with those of the warm-up
+		r.figure("server_cpu_us_per_op", spent.Seconds()*1e6/all)
 	}
-	after, err := b.server.cpu()
-	if err == nil {
-		spent := (after - before).Seconds()
-		r.figure("server_cpu_us_per_op", spent*1e6/(float64(p.Ops)*(w.warmUp+w.window).Seconds()/w.window.Seconds()))
-	}
-	return err
+	return nil
 }
 
 // A crowd buys in so many rounds of fresh sales, one after the other. Within a round a shopper may buy as often as it takes

@@ -30,6 +30,22 @@ func (p process) resident() (int64, error) {
 	return 0, fmt.Errorf("memory of the server: process %d has none", p.pid)
 }
 
+// spent measures the processor time that the process needs for some work; 0 when the process is not known.
+func (p process) spent(work func() error) (time.Duration, error) {
+	if p.pid == 0 {
+		return 0, work()
+	}
+	before, err := p.cpu()
+	if err != nil {
+		return 0, err
+	}
+	if err := work(); err != nil {
+		return 0, err
+	}
+	after, err := p.cpu()
+	return after - before, err
+}
+
 // cpu is how long the process has kept processors busy.
 func (p process) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))

@@ -60,7 +60,8 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 		}
 	}
 	parts[0].moves = true
-	if err := play(ctx, b.crowd, parts); err != nil {
+	spent, err := b.server.spent(func() error { return play(ctx, b.crowd, parts) })
+	if err != nil {
 		return err
 	}
 	var ages histogram
@@ -70,6 +71,13 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 	r.Ops, r.Seconds = ages.total, b.For.Seconds()
 	r.PerSec = float64(r.Ops) / r.Seconds
 	r.Latency = ages.latency()
+	frames := 0
+	for _, p := range parts {
+		frames += p.frames
+	}
+	if spent > 0 && frames > 0 {
+		r.figure("server_cpu_us_per_frame", spent.Seconds()*1e6/float64(frames))
+	}
 	r.figure("stalled", float64(stalled))
 	r.figure("ticks_per_second", r.PerSec/float64(b.Sockets-stalled))
 	if ages.total == 0 {
@@ -87,6 +95,7 @@ type watchers struct {
 	from    time.Time
 	until   time.Time
 	moved   time.Time
+	frames  int // all that came, also before the window that counts
 	ages    histogram
 }
 
@@ -115,7 +124,11 @@ func (p *watchers) act(l *loop) (time.Duration, bool) {
 func (p *watchers) deaf(l *loop) []*socket { return l.sockets[len(l.sockets)-p.stalled:] }
 
 func (p *watchers) heard(_ *loop, _ *socket, m message) {
-	if now := time.Now(); m.kind == ticked && now.After(p.from) {
+	if m.kind != ticked {
+		return
+	}
+	p.frames++
+	if now := time.Now(); now.After(p.from) {
 		sent, _ := number(m.after(`"now":`))
 		p.ages.record(now.Sub(time.UnixMilli(sent)))
 	}

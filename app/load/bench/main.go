@@ -47,12 +47,16 @@ func run(ctx context.Context, f flags) error {
 	if err != nil {
 		return err
 	}
-	table := render(rounds)
-	if err := os.WriteFile(filepath.Join(f.out, "RESULTS.md"), table, 0o644); err != nil {
-		return err
+	for name, text := range pages(rounds) {
+		err = errors.Join(err, os.WriteFile(filepath.Join(f.out, name), text, 0o644))
 	}
-	_, err = os.Stdout.Write(table)
-	return err
+	_, printed := os.Stdout.Write(pages(rounds)["RESULTS.md"])
+	return errors.Join(err, printed)
+}
+
+// pages are what is written about the rounds.
+func pages(rounds []Round) map[string][]byte {
+	return map[string][]byte{"RESULTS.md": render(rounds), "SCALE.md": extrapolate(rounds)}
 }
 
 // measure makes all rounds and keeps them, in the place of those of an earlier run.

@@ -23,8 +23,9 @@ type Round struct {
 	Micro map[string]map[string]float64 `json:"micro"` // Go benchmark → metric → value
 	Steps map[string][]load.Result      `json:"steps"` // step → what the load generator found, scenario by scenario
 
-	DrainedPerSec      float64 `json:"drained_per_second"`         // waiting reservations that became orders while nobody bought
-	RedisBytesPerOrder float64 `json:"redis_bytes_per_open_order"` // growth of Redis over the chain's open orders, everything included
+	DrainedPerSec       float64 `json:"drained_per_second"`         // waiting reservations that became orders while nobody bought
+	RedisMicrosPerOrder float64 `json:"redis_cpu_us_per_order"`     // processor time of Redis over the chain, everything included
+	RedisBytesPerOrder  float64 `json:"redis_bytes_per_open_order"` // growth of Redis over the chain's open orders, everything included
 }
 
 // result finds what a scenario of a step found.

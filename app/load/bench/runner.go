@@ -116,7 +116,7 @@ func (r *runner) chain(ctx context.Context) error {
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
-		before, err := r.shop.memory(ctx)
+		before, err := r.shop.usage(ctx)
 		if err != nil {
 			return err
 		}
@@ -124,11 +124,13 @@ func (r *runner) chain(ctx context.Context) error {
 		if err := r.buys(found, err); err != nil {
 			return err
 		}
-		after, err := r.shop.memory(ctx)
+		after, err := r.shop.usage(ctx)
 		if err != nil {
 			return err
 		}
-		r.round.RedisBytesPerOrder = (after - before) / float64(found[0].Orders)
+		orders := float64(found[0].Orders)
+		r.round.RedisBytesPerOrder = (after.bytes - before.bytes) / orders
+		r.round.RedisMicrosPerOrder = (after.seconds - before.seconds) * 1e6 / orders
 		half := fmt.Sprintf("--rate=%.0f", found[0].PerSec/2)
 		return r.buys(r.load(ctx, n, "chain-half", []string{"chain"}, r.size(chainSockets), r.time(longTime), half))
 	})

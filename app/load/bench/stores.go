@@ -102,13 +102,21 @@ func (s *stores) client(database int) (*redis.Client, error) {
 	return redis.NewClient(o), nil
 }
 
-// memory is what Redis uses, bytes.
-func (o *shop) memory(ctx context.Context) (float64, error) {
-	info, err := o.redis.InfoMap(ctx, "memory").Result()
+// usage is what Redis uses by now.
+type usage struct {
+	bytes   float64
+	seconds float64 // of a processor
+}
+
+func (o *shop) usage(ctx context.Context) (u usage, err error) {
+	info, err := o.redis.InfoMap(ctx, "memory", "cpu").Result()
 	if err != nil {
-		return 0, err
+		return u, err
 	}
-	return strconv.ParseFloat(info["Memory"]["used_memory"], 64)
+	memory, memoryErr := strconv.ParseFloat(info["Memory"]["used_memory"], 64)
+	user, userErr := strconv.ParseFloat(info["CPU"]["used_cpu_user"], 64)
+	system, systemErr := strconv.ParseFloat(info["CPU"]["used_cpu_sys"], 64)
+	return usage{memory, user + system}, errors.Join(memoryErr, userErr, systemErr)
 }
 
 // waiting counts reservations without a row.
