@@ -72,7 +72,7 @@ type OrderBook interface {
 	MarkTold(ctx context.Context, told []OrderEvent) error
 	// Untold lists orders whose newest state is not in the log yet, changed before the instant given.
 	Untold(ctx context.Context, before Millis, limit int) ([]Order, error)
-	// Overdue lists pending orders with pay_by before the instant given.
+	// Overdue lists pending orders with pay_by before the instant given, those without an opened trade first.
 	Overdue(ctx context.Context, before Millis, limit int) ([]Order, error)
 }
 

@@ -71,6 +71,13 @@ func (t *TradeCloser) RunOnce(ctx context.Context) {
 	}
 }
 
+// Waiting is how many orders this node knows that cannot end without the gateway.
+func (t *TradeCloser) Waiting() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.known)
+}
+
 // forget drops what nobody asked for any more: another node has ended it.
 func (t *TradeCloser) forget() {
 	t.mu.Lock()

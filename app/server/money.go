@@ -28,6 +28,9 @@ func (w *works) composeMoney(c *Config, teller app.Teller, registry *prometheus.
 	w.money = money{cashier: cashier, closer: app.NewTradeCloser(cashier), watch: &app.PayReconciler{Cashier: cashier}}
 	w.expirer.Closer, w.shop.cashier = w.money.closer, cashier
 	registry.MustRegister(payCounters(cashier.Counts())...)
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "stampede", Name: "trades_waiting", Help: "Orders past their deadline that this node cannot end without the gateway's answer.",
+	}, func() float64 { return float64(w.money.closer.Waiting()) }))
 }
 
 // start starts the duties of money, which belong to the sweeper.

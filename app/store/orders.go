@@ -84,11 +84,13 @@ func (s *Store) Untold(ctx context.Context, before app.Millis, limit int) ([]app
 	})
 }
 
-// Overdue lists pending orders with pay_by before the instant given, the oldest first.
+// Overdue lists pending orders with pay_by before the instant given: first those that can end by themselves, of each kind
+// the oldest first. However many wait for a payment gateway that does not answer, they hide none of the others.
 func (s *Store) Overdue(ctx context.Context, before app.Millis, limit int) ([]app.Order, error) {
 	return s.readOrders(ctx, "read overdue orders", func(q *bun.SelectQuery) *bun.SelectQuery {
 		// The state is written out so that SQLite can use its partial index.
-		return q.Where("state = 'pending'").Where("pay_by < ?", before).Order("pay_by").Limit(int64(limit))
+		return q.Where("state = 'pending'").Where("pay_by < ?", before).
+			OrderExpr("CASE WHEN trade_opened = 0 THEN 0 ELSE 1 END, pay_by").Limit(int64(limit))
 	})
 }
 

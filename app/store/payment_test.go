@@ -116,6 +116,23 @@ func TestReceiveOnce(t *testing.T) {
 	})
 }
 
+// P5: orders that wait for the gateway hide no others from the scan for lost deadlines.
+func TestOverdueListsWhatCanEndFirst(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		waiting, free := h.opened(h.sales[0], 1), h.order(h.sales[0], 1)
+		free.PayBy = payBy + 50
+		h.insert(free)
+		for limit, want := range map[int][]app.ID{1: {free.ID}, 10: {free.ID, waiting.ID}} {
+			got, err := h.Overdue(h.ctx, payBy+100, limit)
+			h.must(err)
+			if diff := cmp.Diff(want, ids(got)); diff != "" {
+				t.Errorf("limit %d (-want +got):\n%s", limit, diff)
+			}
+		}
+	})
+}
+
 // P8: money that does not fit is kept and changes nothing; the right word about the same trade sets it right, and the
 // wrong word after the right one does not.
 func TestReceiveWhatDoesNotFit(t *testing.T) {
