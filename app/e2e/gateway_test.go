@@ -24,8 +24,8 @@ type gateway struct {
 func startGateway(t *testing.T) *gateway {
 	t.Helper()
 	dir, log := t.TempDir(), &logBuffer{}
-	g := &gateway{t: t, base: "http://" + freeAddr(t)}
-	cmd := exec.Command(binary, "alipay-sim", "--listen", strings.TrimPrefix(g.base, "http://"), "--data", dir)
+	g := &gateway{t: t}
+	cmd := exec.Command(binary, "alipay-sim", "--listen", "127.0.0.1:0", "--data", dir)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,11 @@ func startGateway(t *testing.T) *gateway {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
-		g.settings = append(g.settings, strings.ReplaceAll(strings.TrimSpace(line), "'", ""))
+		setting := strings.ReplaceAll(strings.TrimSpace(line), "'", "")
+		g.settings = append(g.settings, setting)
+		if address, ok := strings.CutPrefix(setting, "STAMPEDE_ALIPAY_GATEWAY="); ok {
+			g.base = strings.TrimSuffix(address, "/gateway.do")
+		}
 	}
 	return g
 }
