@@ -7,6 +7,7 @@
 // `crashpoints`, because it needs a program that can be told where to die (package crashpoint):
 //
 //   - points_test.go: one run per crash point
+//   - paying_test.go: and those of money, with a gateway that outlives the program
 //   - backlog_test.go: kill -9 with a backlog of answered reservations that have no row yet
 //   - sweeping_test.go: kill -9 in the middle of ten thousand equal deadlines, and the second after it
 //   - stores_test.go: Redis and MariaDB killed in the middle of a backlog, or unfit for a minute
