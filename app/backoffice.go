@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"stampede/app/crashpoint"
@@ -38,8 +39,8 @@ type PostingBook interface {
 	MarkPosted(ctx context.Context, posted []Posting) error
 	// Repost has everything from the instant given on appended once more, and answers how much that is.
 	Repost(ctx context.Context, since Millis) (int64, error)
-	// Unposted counts what waits, and since when the oldest does (0: nothing waits).
-	Unposted(ctx context.Context) (n int64, oldest Millis, err error)
+	// Unposted counts what waits.
+	Unposted(ctx context.Context) (int64, error)
 }
 
 // BackOffice is the stream that the back office reads.
@@ -64,6 +65,9 @@ type Poster struct {
 	Book   PostingBook
 	Office BackOffice
 	Ledger Ledger // for the time
+
+	waiting atomic.Int64
+	counted time.Time
 }
 
 // Run posts until ctx ends.
@@ -83,8 +87,11 @@ func (p *Poster) RunOnce(ctx context.Context) error {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
 		due, err := p.Book.ClaimPostings(ctx, now, postBatch)
-		if err != nil || len(due) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(due) == 0 {
+			return p.count(ctx)
 		}
 		if err := p.Office.Append(ctx, due); err != nil {
 			return err
@@ -95,3 +102,19 @@ func (p *Poster) RunOnce(ctx context.Context) error {
 		}
 	}
 }
+
+// count looks, from time to time, how much waits in the outbox: on any node, for any node.
+func (p *Poster) count(ctx context.Context) error {
+	if time.Since(p.counted) < backlogEvery {
+		return nil
+	}
+	n, err := p.Book.Unposted(ctx)
+	if err == nil {
+		p.counted = time.Now()
+		p.waiting.Store(n)
+	}
+	return err
+}
+
+// Waiting is how much waited in the outbox when it was counted last.
+func (p *Poster) Waiting() int64 { return p.waiting.Load() }

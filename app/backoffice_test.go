@@ -24,6 +24,8 @@ func (o *outbox) MarkPosted(_ context.Context, posted []Posting) error {
 	return nil
 }
 
+func (o *outbox) Unposted(context.Context) (int64, error) { return 7, nil }
+
 func (o *outbox) Append(_ context.Context, postings []Posting) error {
 	o.add("append %d", len(postings))
 	return o.fail
@@ -38,6 +40,9 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSteps(t, box.trace, "append 500", "mark 500", "append 3", "mark 3")
+	if p.Waiting() != 7 {
+		t.Error("what waits was not counted")
+	}
 
 	box = &outbox{trace: &trace{}, waits: 3, fail: ErrMoment}
 	p.Book, p.Office = box, box

@@ -31,6 +31,9 @@ func (w *works) composeBackOffice(c *Config, teller app.Teller, registry *promet
 	b := &w.office
 	b.paid = streams.NewPaidStream(s.client)
 	b.poster = &app.Poster{Book: s.db, Office: b.paid, Ledger: w.ledger}
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "stampede_postings_waiting", Help: "Paid and refunded orders that the back office's stream does not have yet.",
+	}, func() float64 { return float64(b.poster.Waiting()) }))
 	if w.gateway != nil {
 		b.refunder = &app.Refunder{Gateway: w.gateway, Refunds: s.db, Orders: s.db, Ledger: w.ledger, Teller: teller, Told: w.told}
 		registry.MustRegister(refundGauges(b.refunder)...)

@@ -127,8 +127,8 @@ func (s *Store) Repost(ctx context.Context, since app.Millis) (n int64, err erro
 	return n, err
 }
 
-// Unposted counts what waits. See app.PostingBook.
-func (s *Store) Unposted(ctx context.Context) (n int64, oldest app.Millis, err error) {
-	err = s.db.NewRaw("SELECT COUNT(*), COALESCE(MIN(at), 0) FROM outbox WHERE next_at IS NOT NULL").Scan(ctx, &n, &oldest)
-	return n, oldest, wrap("count postings that wait", err)
+// Unposted counts what waits.
+func (s *Store) Unposted(ctx context.Context) (n int64, err error) {
+	err = s.db.NewRaw("SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL").Scan(ctx, &n)
+	return n, wrap("count postings that wait", err)
 }
