@@ -31,8 +31,8 @@ e2e *flags:
 crash *flags:
     @deploy/scripts/crash.sh "$@"
 
-# Measure what the README claims about speed; a word selects benchmarks
-bench *pattern:
+# Measure everything beside its simple way, write deploy/load/RESULTS.md (--rounds N --scale X --render)
+bench *flags:
     @deploy/scripts/bench.sh "$@"
 
 # Put known defects into the program, one by one, and see the named tests fail; a word selects defects (--short)

@@ -60,6 +60,9 @@ tools_module() { cd deploy/tools && go vet ./... && go test ./...; }
 # The crash suite and the crash points themselves are behind a build tag.
 tagged() { go vet -tags crashpoints ./... && .run/tools/staticcheck -tags crashpoints ./app/crash ./app/crashpoint; }
 
+# The simple ways that benchmarks compare with are behind one, too.
+bench_tagged() { go vet -tags bench ./streams ./app/server && .run/tools/staticcheck -tags bench ./streams ./app/server; }
+
 frontend_lint() { deploy/scripts/build.sh packages && npm --prefix frontend run --silent lint; }
 
 check 'tools build' deploy/scripts/tools.sh || { conclude; exit 1; }
@@ -70,6 +73,7 @@ check 'imports point inward (layers)' .run/tools/layers || true
 check 'go vet' go vet ./... || true
 check 'staticcheck' .run/tools/staticcheck ./... || true
 check 'go vet and staticcheck with crash points' tagged || true
+check 'go vet and staticcheck with the simple ways' bench_tagged || true
 check 'the tools themselves' tools_module || true
 check 'shell syntax' shell_syntax || true
 check 'controls apply and are in SAFETY.md' controls_told || true
