@@ -45,11 +45,14 @@ func (s *Simulator) dropFault(w http.ResponseWriter, r *http.Request) {
 
 // act presses a button for the buyer.
 func (s *Simulator) act(w http.ResponseWriter, r *http.Request) {
-	order, press := r.PathValue("order"), r.PathValue("press")
+	order := r.PathValue("order")
 	var err error
-	if press == "late" {
+	switch press := r.PathValue("press"); press {
+	case "late":
 		err = s.PayLate(order)
-	} else {
+	case "repeat":
+		err = s.Repeat(order)
+	default:
 		err = s.press(press, order)
 	}
 	switch {

@@ -30,6 +30,15 @@ func (s *Simulator) PayLate(order string) error {
 	return err
 }
 
+// Repeat tells the shop once more what the order's trade is.
+func (s *Simulator) Repeat(order string) error {
+	t, err := s.book.read(order)
+	if err == nil {
+		s.notify(t)
+	}
+	return err
+}
+
 // Come is the buyer coming to the cashier with what the shop signed: the address of a page or wap payment, or the order
 // string of an app payment. It answers the trade's order.
 func (s *Simulator) Come(signed string) (order string, err error) {

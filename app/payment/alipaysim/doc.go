@@ -20,6 +20,7 @@
 //	POST   /admin/trades/{order}/pay   the buyer of that order pays (the trade must exist)
 //	POST   /admin/trades/{order}/close the buyer gives up
 //	POST   /admin/trades/{order}/late  money that was on its way arrives, although the trade was closed
+//	POST   /admin/trades/{order}/repeat the shop is told once more what the trade is
 //	GET    /admin/faults               the faults in force
 //	POST   /admin/faults               {"kind","order","method","times","delay_ms"} → the fault, with its id
 //	DELETE /admin/faults               all of them; /admin/faults/{id}: one

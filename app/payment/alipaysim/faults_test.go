@@ -71,6 +71,7 @@ func TestAdmin(t *testing.T) {
 		{"/admin/trades/1/pay", http.StatusConflict},
 		{"/admin/trades/1/close", http.StatusConflict},
 		{"/admin/trades/1/late", http.StatusConflict},
+		{"/admin/trades/1/repeat", http.StatusNoContent},
 	} {
 		if got := s.post(step.path, "", "").StatusCode; got != step.want {
 			t.Errorf("%s: %d, want %d", step.path, got, step.want)

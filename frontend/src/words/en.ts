@@ -108,11 +108,11 @@ export const en = {
       unknown_sale: 'This sale no longer exists. Nothing was charged.',
       duplicate_key: 'The same press had already become another order.',
       undeliverable: 'The order could not be written down. Nothing was charged.',
-      paid_late: 'Your payment came after the deadline. A unit was still free: the order is yours.',
+      paid_late: 'Your payment came after the order had ended. A unit was still free: the order is yours.',
       paid_late_sold_out:
-        'Your payment came after the deadline, and all units are gone. You get your money back.',
+        'Your payment came after the order had ended, and all units are gone. You get your money back.',
       paid_late_limit:
-        'Your payment came after the deadline, and you have reached the limit. You get your money back.',
+        'Your payment came after the order had ended, and you have reached the limit. You get your money back.',
       paid_late_over: 'Your payment came long after the sale. You get your money back.',
       refund_asked: 'You asked for your money back. The shop decides.',
       refund_declined: 'The shop keeps this order as it is.',
