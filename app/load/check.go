@@ -33,7 +33,12 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 			return err
 		}
 	}
-	waiting, failures, err := b.shop.Audit(ctx, b.used)
+	var waiting int64
+	var failures []string
+	err := b.meanwhile(ctx, func() (err error) {
+		waiting, failures, err = b.shop.Audit(ctx, b.used)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}

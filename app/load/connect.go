@@ -23,7 +23,7 @@ type connecting struct {
 	until  time.Time
 
 	handshakes histogram
-	turnedAway int             // busy, and came again
+	turnedAway int             // by a busy server, and came again
 	resets     int             // hellos that were told reset
 	missed     map[*socket]int // events told by hello
 }
@@ -45,6 +45,7 @@ func (c *crowd) connect(ctx context.Context, all []*socket, watch []string, most
 }
 
 func (p *connecting) act(l *loop) (time.Duration, bool) {
+	p.comeAgain(l)
 	for len(p.queue) > 0 && p.open < p.most {
 		s := p.queue[0]
 		p.queue = p.queue[1:]
@@ -54,9 +55,6 @@ func (p *connecting) act(l *loop) (time.Duration, bool) {
 			l.failed = fmt.Errorf("connect shopper %d: %w", s.index, err)
 			return 0, true
 		}
-	}
-	for why, n := range l.losses {
-		l.failed = fmt.Errorf("%d connections ended while coming in: %s", n, why)
 	}
 	if time.Now().After(p.until) {
 		l.failed = fmt.Errorf("%d connections were not greeted within %v", p.open+len(p.queue), connectPatience)
@@ -89,12 +87,36 @@ func (p *connecting) heard(l *loop, s *socket, m message) {
 		return
 	}
 	if m.id == 1 {
-		s.greeted = true
 		p.welcomed(s, m)
 	}
 	if s.awaiting == 0 {
+		s.coming = false
 		p.open--
 		p.handshakes.record(l.now() - s.sentAt)
+	}
+}
+
+// comeAgain sends those once more whom the server cut off before it had greeted them: a busy one gives up a connection that
+// waits for hello for five seconds.
+func (p *connecting) comeAgain(l *loop) {
+	if len(l.losses) == 0 {
+		return
+	}
+	lost := 0
+	for _, n := range l.losses {
+		lost += n
+	}
+	for _, s := range l.sockets {
+		if s.coming && s.fd < 0 {
+			s.coming = false
+			p.open--
+			p.queue = append(p.queue, s)
+			p.turnedAway++
+			lost--
+		}
+	}
+	if lost == 0 {
+		clear(l.losses) // else somebody was cut off who was in already, and that is a complaint
 	}
 }
 
@@ -108,6 +130,7 @@ func (p *connecting) refused(l *loop, s *socket, m message) {
 	}
 	l.forgive(busy)
 	l.drop(s)
+	s.coming = false
 	p.open--
 	p.queue = append(p.queue, s)
 	p.turnedAway++

@@ -26,7 +26,7 @@ type socket struct {
 	partial []byte // the beginning of a frame whose end has not come yet
 
 	upgraded bool
-	greeted  bool // hello was answered
+	coming   bool // not all of the greeting was answered yet
 
 	// What the phases count.
 	sentAt   time.Duration // when the newest op was sent, or was due
@@ -112,7 +112,7 @@ func (l *loop) connect(s *socket, to *target, ops ...[]byte) error {
 	if err != nil {
 		return err
 	}
-	s.fd, s.upgraded, s.greeted, s.partial, s.awaiting = fd, false, false, nil, len(ops)
+	s.fd, s.upgraded, s.coming, s.partial, s.awaiting = fd, false, true, nil, len(ops)
 	packet := append([]byte(nil), to.handshake...)
 	for _, op := range ops {
 		packet = appendFrame(packet, frameText, op)

@@ -148,12 +148,15 @@ const underWay = 256
 
 // offer puts fresh sales on offer and has the server load them, so that no buy pays for that.
 func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error) {
-	sales, err := b.shop.Offer(ctx, n, units, limit)
-	if err != nil {
-		return nil, fmt.Errorf("offer %d sales: %w", n, err)
-	}
+	var sales []app.ID
+	err := b.meanwhile(ctx, func() (err error) {
+		if sales, err = b.shop.Offer(ctx, n, units, limit); err != nil {
+			return fmt.Errorf("offer %d sales: %w", n, err)
+		}
+		return b.warm(ctx, sales)
+	})
 	b.used = append(b.used, sales...)
-	return sales, b.warm(ctx, sales)
+	return sales, err
 }
 
 // warm watches the sales once, on a socket of its own.

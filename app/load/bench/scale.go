@@ -66,6 +66,7 @@ func extrapolate(rounds []Round) []byte {
 		"table. Nobody has run this size. The measured figures come from a machine whose %d cores the server, the stores and the\n"+
 		"generator shared, so that costs are rather too high than too low; what a network adds is not in them.\n\n",
 		rounds[0].Machine.Revision, rounds[0].Machine.Cores)
+	warn(&b, rounds)
 	section(&b, "Measured", [][2]string{
 		{"memory of an idle socket", digits(s.socketKB, 1) + " KB"},
 		{"processor time of the server per tick frame", digits(s.frameMicros, 1) + " µs"},

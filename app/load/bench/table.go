@@ -165,16 +165,22 @@ func render(rounds []Round) []byte {
 	} {
 		fmt.Fprintf(&b, "| %s | %s |\n", fact[0], fact[1])
 	}
-	if first.Scale != 1 {
-		fmt.Fprintf(&b, "\n**Crowds and times were scaled by %g: these figures say nothing about the bars.**\n", first.Scale)
-	}
-	fmt.Fprintf(&b, "\nMedians over the rounds; the spread is the lowest and the highest round. The two sides of a ratio took turns within each round.\n\n")
+	b.WriteByte('\n')
+	warn(&b, rounds)
+	fmt.Fprintf(&b, "Medians over the rounds; the spread is the lowest and the highest round. The two sides of a ratio took turns within each round.\n\n")
 	fmt.Fprintf(&b, "| figure | ours | baseline | ratio or figure | spread | bar | |\n|---|---|---|---|---|---|---|\n")
 	for _, w := range rows {
 		w.render(&b, rounds)
 	}
 	fmt.Fprintf(&b, "\n%s", explanation)
 	return b.Bytes()
+}
+
+// warn says that the rounds are not the ones that the bars are about.
+func warn(b *bytes.Buffer, rounds []Round) {
+	if scale := rounds[0].Scale; scale != 1 {
+		fmt.Fprintf(b, "**Crowds and times were scaled by %g: these figures say nothing about the bars.**\n\n", scale)
+	}
 }
 
 const explanation = `Every round ended with its checks: the books of all sales are right (` + "`stampede audit`" + `), every buy that was answered
