@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,6 +38,30 @@ func FuzzEntry(f *testing.F) {
 		}
 		if !strings.HasSuffix(terms, ":"+e.Address) || strings.Contains(e.Key, ":") || strings.Contains(e.Hash, ":") {
 			t.Fatalf("%q read as %+v", terms, e)
+		}
+	})
+}
+
+// An entry of the paid stream is what its fields say it is, or it is not read.
+func FuzzPosting(f *testing.F) {
+	const fine = `{"order":"1790000000000000002","rev":2,"state":"paid","sale":"5","user":"6","amount_fen":9800}`
+	for _, seed := range [][3]string{
+		{"1790000000000000002", "2", fine},
+		{"1790000000000000003", "2", fine},
+		{"0", "0", `{}`},
+		{"1", "02", `{"order":"1","rev":2}`},
+		{"-1", "1", `{"order":-1,"rev":1}`},
+		{"", "", "null"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	f.Fuzz(func(t *testing.T, order, rev, body string) {
+		p, err := parsePosting(redis.XMessage{Values: map[string]any{"order": order, "rev": rev, "body": body}})
+		if err != nil {
+			return
+		}
+		if p.Order < 1 || p.Rev < 1 || p.Order.String() != order || strconv.Itoa(p.Rev) != rev {
+			t.Fatalf("%q, %q, %q read as %+v", order, rev, body, p)
 		}
 	})
 }

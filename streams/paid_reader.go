@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -124,7 +125,7 @@ func parsePosting(m redis.XMessage) (app.Posting, error) {
 	if err := json.Unmarshal([]byte(text(m.Values["body"])), &p); err != nil {
 		return p, fmt.Errorf("%w: body: %w", app.ErrData, err)
 	}
-	if p.Order.String() != text(m.Values["order"]) || int64(p.Rev) != number(text(m.Values["rev"])) {
+	if p.Order < 1 || p.Rev < 1 || p.Order.String() != text(m.Values["order"]) || strconv.Itoa(p.Rev) != text(m.Values["rev"]) {
 		return p, fmt.Errorf("%w: the body is of order %s, rev %d", app.ErrData, p.Order, p.Rev)
 	}
 	return p, nil
