@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"stampede/app"
 	"stampede/app/apptest"
@@ -16,7 +15,7 @@ func (w *world) rest(sale app.SaleRef, orders []app.ID, fail func(format string,
 	w.t.Helper()
 	w.sim.Heal()
 	n := w.node(nil)
-	apptest.Eventually(w.t, 30*time.Second, func() (bool, string) {
+	apptest.Eventually(w.t, patience, func() (bool, string) {
 		n.duties(orders...)
 		why := w.underWay(orders)
 		return why == "", why

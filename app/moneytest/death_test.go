@@ -25,7 +25,9 @@ func oneOf(states ...app.OrderState) map[app.OrderState]bool {
 }
 
 // pressed has come to the cashier.
-func pressed(w *world, n *node, o app.Order) { w.must(n.press(o)) }
+func pressed(w *world, n *node, o app.Order) {
+	w.until("the buyer comes to the cashier", func() error { return n.press(o) })
+}
 
 // paid has paid, and the shop has not heard of it.
 func paid(w *world, n *node, o app.Order) {
@@ -39,10 +41,13 @@ func late(w *world, n *node, o app.Order) {
 	_, err := w.sim.Inject(alipaysim.Fault{Kind: alipaysim.PaidAfterClose, Order: o.ID.String(), Times: 1})
 	w.must(err)
 	w.age(o.ID)
-	w.must(n.sweep(o.ID))
-	if row := w.read(o.ID); row.State != app.Expired {
-		w.t.Fatalf("the order is %s", row.State)
-	}
+	w.until("the order expires", func() error {
+		err := n.sweep(o.ID)
+		if row := w.read(o.ID); err == nil && row.State != app.Expired {
+			err = fmt.Errorf("it is %s", row.State)
+		}
+		return err
+	})
 }
 
 var lives = map[string]life{
@@ -94,7 +99,10 @@ var lives = map[string]life{
 		ends:  oneOf(app.Refunded),
 	},
 	"refund": {
-		before: func(w *world, n *node, o app.Order) { paid(w, n, o); w.must(n.hear(o)) },
+		before: func(w *world, n *node, o app.Order) {
+			paid(w, n, o)
+			w.until("the shop hears of the money", func() error { return n.hear(o) })
+		},
 		then: func(n *node, o app.Order) {
 			_, _ = n.desk.Ask(n.w.ctx, o.User, o.ID, "too big")
 			_ = n.refunder.RunOnce(n.w.ctx)
