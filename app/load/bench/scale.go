@@ -115,10 +115,10 @@ const limits = `## What this does not say
   decides is made of several sales of the same product.
 - Ticks cost more than everything else together. They are newest-wins: with one a second instead of five, cores and traffic
   for them are a fifth, and the page still moves.
-- Personal events reach a node through PubSub of every node; with a hundred nodes, hints for all users reach all of them. That
-  is the first thing to measure beyond a few dozen nodes, and the reason why hints carry so little.
-- Every node reads the counters of watched sales from Redis ten times a second: nodes × 10 small pipelines, about one per cent of
-  what a shard bears.
+- Every node hears the hints of all personal events, those of other nodes' shoppers too: with N nodes each event travels N times
+  inside. That is the first thing to measure beyond a few dozen nodes.
+- Every node reads the counters of watched sales from Redis ten times a second: nodes × 10 small pipelines, which the figures
+  of one node hardly show.
 - Connections come back after a failure at the pace that bye and jitter give them; nodes need room for the neighbours' sockets.
 
 Prices: a compute-optimised machine of 8 cores and 16 GB (AWS c5.2xlarge, on demand, us-east-1: 0.34 USD in the examples of the

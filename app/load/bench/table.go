@@ -208,7 +208,9 @@ func (w *row) render(b *bytes.Buffer, rounds []Round) {
 		if len(all) > 0 {
 			spread = digits(all[0], w.digits) + "–" + digits(all[len(all)-1], w.digits)
 		}
-		verdict = w.verdict(mid)
+		if verdict = w.verdict(mid); rounds[0].Scale != 1 {
+			verdict = "scaled"
+		}
 	}
 	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(ours, w.unit), baseline, value, spread, w.bar(), verdict)
 }
