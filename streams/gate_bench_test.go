@@ -1,0 +1,34 @@
+package streams
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"stampede/app"
+)
+
+// BenchmarkGate is what a buy costs a node from Reserve to its decision while many others wait for the same sale: time of
+// the whole path, Redis and its fsync included, and allocations of this process, which groups share.
+func BenchmarkGate(b *testing.B) {
+	f := onRedis(b)
+	g := NewGate(f.ledger)
+	defer g.Close()
+	s := f.openSale(1<<40, func(s *app.Sale) { s.Limit, s.Cap = 1, 1 })
+	buy := buyOf(s, 0, 1, "key-bench1")
+	var users atomic.Int64
+	b.SetParallelism(benchCallers)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			one := buy
+			one.User = app.ID(users.Add(1))
+			one.Order = app.ID(1_791_000_000_000_000_000 + int64(one.User))
+			d, err := g.Reserve(context.Background(), one)
+			if err != nil || d.Verdict != app.VerdictReserved {
+				b.Errorf("verdict %d, %v", d.Verdict, err)
+				return
+			}
+		}
+	})
+}
