@@ -148,7 +148,7 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 		time.Sleep(300 * time.Millisecond) // the server takes breath: a burst is met by a calm server
 	}
 	r.took(&buys)
-	if times.Answers.total == 0 || buys.Answers.total == 0 {
+	if times.Answers.total() == 0 || buys.Answers.total() == 0 {
 		return errors.New("nothing was answered")
 	}
 	of := times.Answers.latency()

@@ -68,7 +68,7 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 	for _, p := range parts {
 		ages.merge(&p.ages)
 	}
-	r.Ops, r.Seconds = ages.total, b.For.Seconds()
+	r.Ops, r.Seconds = ages.total(), b.For.Seconds()
 	r.PerSec = float64(r.Ops) / r.Seconds
 	r.Latency = ages.latency()
 	frames := 0
@@ -80,7 +80,7 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 	}
 	r.figure("stalled", float64(stalled))
 	r.figure("ticks_per_second", r.PerSec/float64(b.Sockets-stalled))
-	if ages.total == 0 {
+	if ages.total() == 0 {
 		r.fail("no tick came")
 	}
 	return nil
