@@ -1,15 +1,15 @@
 package payment
 
 import (
-	"crypto/rsa"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
+	"github.com/smartwalle/alipay/v3"
+	"github.com/sony/gobreaker/v2"
+
 	"stampede/app"
-	"stampede/app/payment/rsa2"
 )
 
 // Addresses of the gateway itself.
@@ -69,15 +69,9 @@ func (e *KeyError) Unwrap() error { return e.Err }
 type Alipay struct {
 	options Options
 	zone    *time.Location
-	now     func() time.Time
-	client  *http.Client
-	breaker *Breaker
-
-	private *rsa.PrivateKey
-	public  *rsa.PublicKey // the gateway's
-
-	// Certificate mode only, all empty otherwise: how both sides name their certificates.
-	appSN, certSN, rootSN string
+	client  *alipay.Client
+	breaker *gobreaker.CircuitBreaker[struct{}]
+	certSN  string // how the gateway names its certificate; empty in public-key mode
 }
 
 var _ app.Gateway = (*Alipay)(nil)
@@ -94,53 +88,9 @@ func New(o Options) (*Alipay, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the gateway's time zone: %w", err)
 	}
-	a := &Alipay{options: o, zone: zone, now: time.Now, client: newClient(o.Timeout), breaker: NewBreaker()}
-	if a.private, err = rsa2.ParsePrivateKey(o.PrivateKey); err != nil {
-		return nil, &KeyError{"PrivateKey", err}
-	}
-	if o.PublicKey == "" {
-		return a, a.readCertificates()
-	}
-	if a.public, err = rsa2.ParsePublicKey(o.PublicKey); err != nil {
-		return nil, &KeyError{"PublicKey", err}
-	}
-	return a, nil
-}
-
-// readCertificates sets up certificate mode.
-func (a *Alipay) readCertificates() error {
-	appCert, err := rsa2.ParseCertificate(a.options.AppCert)
-	if err != nil {
-		return &KeyError{"AppCert", err}
-	}
-	if key, ok := appCert.PublicKey.(*rsa.PublicKey); !ok || !key.Equal(&a.private.PublicKey) {
-		return &KeyError{"AppCert", fmt.Errorf("it does not belong to the private key")}
-	}
-	cert, err := rsa2.ParseCertificate(a.options.Cert)
-	if err != nil {
-		return &KeyError{"Cert", err}
-	}
-	public, ok := cert.PublicKey.(*rsa.PublicKey)
-	if !ok {
-		return &KeyError{"Cert", fmt.Errorf("it holds a %T, and RSA2 needs an RSA key", cert.PublicKey)}
-	}
-	if a.rootSN, err = rsa2.RootSerialNumber(a.options.RootCert); err != nil {
-		return &KeyError{"RootCert", err}
-	}
-	a.public, a.appSN, a.certSN = public, rsa2.SerialNumber(appCert), rsa2.SerialNumber(cert)
-	return nil
-}
-
-// newClient follows no redirects: the gateway answers where it is asked.
-func newClient(timeout time.Duration) *http.Client {
-	return &http.Client{
-		Timeout: timeout,
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	a := &Alipay{options: o, zone: zone, breaker: newBreaker()}
+	return a, a.readKeys()
 }
 
 // CloseIdle gives idle connections back. Calls under way go on.
-func (a *Alipay) CloseIdle() { a.client.CloseIdleConnections() }
+func (a *Alipay) CloseIdle() { a.client.Client.CloseIdleConnections() }

@@ -1,44 +1,54 @@
 package payment
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"stampede/app"
 )
 
+// P8: faults in a row open the breaker, one call at a time looks whether the gateway is back, and neither a signed no nor
+// an abandoned call counts as a fault.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(0, 0)
-	b := NewBreaker()
-	b.now = func() time.Time { return now }
-	fault := func() { b.Done(true, false) }
-	for range openAfter - 1 {
-		if !b.Allow() {
-			t.Fatal("it opened too early")
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker()
+		end := func(err error) error {
+			_, err = b.Execute(func() (struct{}, error) { return struct{}{}, err })
+			return err
 		}
-		fault()
-	}
-	b.Done(true, true) // given up by its caller: does not count
-	if b.Open() {
-		t.Fatal("an abandoned call must not count")
-	}
-	fault()
-	if b.Allow() || !b.Open() || b.Refused() != 1 {
-		t.Fatal("it must be open now")
-	}
-	now = now.Add(restFor)
-	if !b.Allow() || b.Allow() {
-		t.Fatal("after the rest, one may look and the others wait")
-	}
-	fault()
-	if b.Allow() {
-		t.Fatal("still away: open again")
-	}
-	now = now.Add(restFor)
-	if !b.Allow() {
-		t.Fatal("the next look")
-	}
-	b.Done(false, false)
-	if b.Open() || !b.Allow() || !b.Allow() {
-		t.Fatal("it worked: closed")
-	}
+		fault := unknown("test", context.DeadlineExceeded)
+		for range openAfter - 1 {
+			if rejected(end(fault)) {
+				t.Fatal("it opened too early")
+			}
+		}
+		_ = end(unknown("test", context.Canceled))
+		if b.State() != gobreaker.StateClosed {
+			t.Fatal("an abandoned call must not count")
+		}
+		_ = end(fault)
+		if !rejected(end(nil)) {
+			t.Fatal("it must be open now")
+		}
+		time.Sleep(restFor + 1)
+		_, err := b.Execute(func() (struct{}, error) {
+			if !rejected(end(nil)) {
+				t.Error("after the rest, one may look and the others wait")
+			}
+			return struct{}{}, fault
+		})
+		if rejected(err) || !rejected(end(nil)) {
+			t.Fatal("still away: open again")
+		}
+		time.Sleep(restFor + 1)
+		_ = end(unknown("test", context.Canceled))
+		if rejected(end(&businessError{})) || rejected(end(app.ErrGatewayRefused)) {
+			t.Fatal("it answered, if only no: closed")
+		}
+	})
 }

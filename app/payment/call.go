@@ -2,92 +2,54 @@ package payment
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
+	"github.com/smartwalle/alipay/v3"
+
 	"stampede/app"
-	"stampede/app/payment/rsa2"
 )
 
-const (
-	clock = "2006-01-02 15:04:05" // how the gateway writes an instant, in Asia/Shanghai
-	// maxAnswer bounds what is read of an answer; real ones are below 10 KB.
-	maxAnswer = 1 << 20
-)
+// clock is how the gateway writes an instant, in Asia/Shanghai.
+const clock = "2006-01-02 15:04:05"
 
-// sign makes the fields of a request out of a method and its content.
-func (a *Alipay) sign(method string, content any, urls bool) (url.Values, error) {
-	text, err := json.Marshal(content)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", method, err)
-	}
-	v := url.Values{
-		"app_id": {a.options.AppID}, "method": {method}, "format": {"JSON"}, "charset": {"utf-8"},
-		"sign_type": {"RSA2"}, "timestamp": {a.now().In(a.zone).Format(clock)}, "version": {"1.0"},
-		"biz_content": {string(text)},
-	}
-	if a.appSN != "" {
-		v.Set("app_cert_sn", a.appSN)
-		v.Set("alipay_root_cert_sn", a.rootSN)
-	}
-	if urls && a.options.NotifyURL != "" {
-		v.Set("notify_url", a.options.NotifyURL)
-	}
-	if urls && a.options.ReturnURL != "" {
-		v.Set("return_url", a.options.ReturnURL)
-	}
-	if err := rsa2.SignRequest(a.private, v); err != nil {
-		return nil, fmt.Errorf("sign %s: %w", method, err)
-	}
-	return v, nil
+// head begins every answer. What follows is read field by field into structs of ours: the library's own refuse a whole
+// answer for the form of a field that nobody here reads.
+type head struct {
+	alipay.Error
 }
+
+func (h *head) said() *alipay.Error { return &h.Error }
+
+// answer is a struct that begins with head.
+type answer interface{ said() *alipay.Error }
 
 // call asks the gateway once and reads its verified answer into out. The error is nil when the gateway says that it did
 // what was asked; a *businessError is its signed no; everything else wraps app.ErrMoment, because it may have been done.
-func (a *Alipay) call(ctx context.Context, method string, content, out any) error {
-	urls := method == "alipay.trade.precreate"
-	fields, err := a.sign(method, content, urls)
-	if err != nil {
-		return err
+func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) error {
+	_, err := a.breaker.Execute(func() (struct{}, error) { return struct{}{}, a.exchange(ctx, question, out) })
+	if rejected(err) {
+		return unknown(question.APIName(), fmt.Errorf("the gateway did not answer lately and is left alone: %w", err))
 	}
-	if !a.breaker.Allow() {
-		return fmt.Errorf("%s: the gateway did not answer lately and is left alone: %w", method, app.ErrMoment)
-	}
-	err = a.exchange(ctx, method, fields, out)
-	a.breaker.Done(errors.Is(err, app.ErrMoment), errors.Is(ctx.Err(), context.Canceled))
 	return err
 }
 
-func (a *Alipay) exchange(ctx context.Context, method string, fields url.Values, out any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.options.Gateway, strings.NewReader(fields.Encode()))
-	if err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+// exchange is a call past the breaker. For the library a signed no is no error, and an unsigned one is; here an answer
+// whose signature is missing or wrong is unknown: whoever stands between may have written anything.
+func (a *Alipay) exchange(ctx context.Context, question alipay.Param, out answer) error {
+	if err := a.client.Request(ctx, question, out); err != nil {
+		return unknown(question.APIName(), err)
 	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded;charset=utf-8")
-	response, err := a.client.Do(request)
-	if err != nil {
-		return unknown(method, err)
+	if said := out.said(); said.Code != alipay.CodeSuccess { // IsSuccess also takes a payment that is still under way
+		return &businessError{question.APIName(), *said}
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-	if err != nil {
-		return unknown(method, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return unknown(method, fmt.Errorf("HTTP status %d", response.StatusCode))
-	}
-	return a.answer(method, body, out)
+	return nil
 }
 
-// unknown says that the gateway may have done what was asked (I6).
+// unknown says that the gateway may have done what was asked (I6). The text is written here and now: the library has an
+// error that is a nil pointer, which formatting survives and calling Error does not.
 func unknown(method string, err error) error {
-	return fmt.Errorf("%s: %w", method, errors.Join(err, app.ErrMoment))
+	return fmt.Errorf("%s: %w: %w", method, err, app.ErrMoment)
 }
 
 // instant reads a time of the gateway; 0 for none.

@@ -1,16 +1,20 @@
 package payment
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/smartwalle/alipay/v3"
 
 	"stampede/app"
 	"stampede/app/payment/rsa2"
 )
 
-// Notified implements app.Gateway. The cheap looks come before the signature, and there is no outgoing call whatever the
-// notification says: one that names a certificate that this shop does not know is forged, not a reason to fetch it.
+// Notified implements app.Gateway. The library looks at the signature alone; everything else is looked at here, and before
+// it, because it is cheap. There is no outgoing call whatever the notification says: one that names a certificate that
+// this shop does not know is forged, not a reason to fetch it.
 func (a *Alipay) Notified(form url.Values) (app.Trade, error) {
 	for name, values := range form {
 		if len(values) != 1 {
@@ -29,28 +33,29 @@ func (a *Alipay) Notified(form url.Values) (app.Trade, error) {
 	case form.Has("charset") && !strings.EqualFold(form.Get("charset"), "utf-8"):
 		return app.Trade{}, forged("its charset is %q", form.Get("charset"))
 	}
-	if err := rsa2.VerifyNotification(a.public, form); err != nil {
-		return app.Trade{}, forged("%v", err)
+	n, err := a.client.DecodeNotification(context.Background(), form)
+	if err != nil {
+		return app.Trade{}, forged("its signature: %v", err)
 	}
-	return a.noted(form)
+	return a.noted(n)
 }
 
 // noted reads what a verified notification says. What the gateway signed and we cannot read is not forged, but it is not
 // understood either: the error is answered `failure`, and the gateway sends it again.
-func (a *Alipay) noted(form url.Values) (app.Trade, error) {
-	id, err := app.ParseID(form.Get("out_trade_no"))
+func (a *Alipay) noted(n *alipay.Notification) (app.Trade, error) {
+	id, err := app.ParseID(n.OutTradeNo)
 	if err != nil {
 		return app.Trade{}, fmt.Errorf("notification about out_trade_no: %w", err)
 	}
-	state, known := states[form.Get("trade_status")]
-	amount, wrong := app.ParseFen(form.Get("total_amount"))
-	if !known || wrong != nil || form.Get("trade_no") == "" {
+	state, known := states[n.TradeStatus]
+	amount, wrong := app.ParseFen(n.TotalAmount)
+	if !known || wrong != nil || n.TradeNo == "" {
 		return app.Trade{}, fmt.Errorf("notification about order %v: trade_no %q, trade_status %q, total_amount %q make no sense",
-			id, form.Get("trade_no"), form.Get("trade_status"), form.Get("total_amount"))
+			id, n.TradeNo, n.TradeStatus, n.TotalAmount)
 	}
-	t := app.Trade{Order: id, No: form.Get("trade_no"), State: state, AmountFen: amount, PaidAt: a.instant(form.Get("gmt_payment"))}
-	if text := form.Get("refund_fee"); text != "" {
-		if t.RefundedFen, err = app.ParseFen(text); err != nil {
+	t := app.Trade{Order: id, No: n.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(n.GmtPayment)}
+	if n.RefundFee != "" {
+		if t.RefundedFen, err = app.ParseFen(n.RefundFee); err != nil {
 			return app.Trade{}, fmt.Errorf("notification about order %v: refund_fee: %w", id, err)
 		}
 	}

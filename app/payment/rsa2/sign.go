@@ -82,8 +82,3 @@ func SignNotification(key *rsa.PrivateKey, values url.Values) error {
 	}
 	return err
 }
-
-// VerifyNotification checks what SignNotification signed.
-func VerifyNotification(key *rsa.PublicKey, values url.Values) error {
-	return VerifyText(key, Canonical(values, Sign, SignType, CertSN), values.Get(Sign))
-}
