@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -31,6 +32,7 @@ const (
 //
 //	key                          type    TTL                  what
 //	stampede:{u<S>}:log:<user>   list    24 h after the last  the last 100 events; S = user mod 16
+//	stampede:{u<S>}:since        string  none                 the Redis time at which this Redis began to keep them
 //
 //	channel                               message
 //	stampede:events:<namespace>:<S>       a line `user cursor event` per event; a hint, the log is the truth
@@ -54,11 +56,16 @@ var appendSource string
 
 var appendScript = redis.NewScript(appendSource)
 
+//go:embed lua/since.lua
+var sinceSource string
+
 func shardOf(user app.ID) int { return int(uint64(user) % logShards) }
 
 func logKey(user app.ID) string {
 	return "stampede:{u" + strconv.Itoa(shardOf(user)) + "}:log:" + user.String()
 }
+
+func sinceKey(shard int) string { return "stampede:{u" + strconv.Itoa(shard) + "}:since" }
 
 func (l *Log) eventChannel(shard int) string {
 	return "stampede:events:" + l.namespace + ":" + strconv.Itoa(shard)
@@ -160,7 +167,15 @@ type question struct {
 // Since answers what each user's log holds after the cursor, in one pipeline.
 func (l *Log) Since(ctx context.Context, questions ...question) ([]span, error) {
 	pipe := l.redis.Pipeline()
-	// TIME goes first: a log that appears between it and the reads has a later epoch.
+	// Who has heard nothing yet cannot tell a log that began from one that began again after Redis lost everything. It goes
+	// before TIME: no cursor that is given out may be older.
+	since := make(map[int]*redis.Cmd, 1)
+	for _, q := range questions {
+		if shard := shardOf(q.user); q.after.N == 0 && since[shard] == nil {
+			since[shard] = pipe.Eval(ctx, sinceSource, []string{sinceKey(shard)})
+		}
+	}
+	// TIME goes before the logs: one that appears between it and the reads has a later epoch.
 	clock := pipe.Time(ctx)
 	logs := make([]*redis.StringSliceCmd, len(questions))
 	for i, q := range questions {
@@ -183,13 +198,26 @@ func (l *Log) Since(ctx context.Context, questions ...question) ([]span, error) 
 		if len(events) > 0 {
 			end = events[len(events)-1].cursor
 		}
-		if q.after.isZero() {
+		switch {
+		case q.after.isZero():
 			spans[i] = span{end: end}
-			continue
+		case q.after.N == 0 && q.after.Epoch < sinceOf(since[shardOf(q.user)]):
+			spans[i] = span{end: end, reset: true}
+		default:
+			spans[i] = spanOf(q.after, events, end)
 		}
-		spans[i] = spanOf(q.after, events, end)
 	}
 	return spans, nil
+}
+
+// sinceOf reads the answer of since.lua; what cannot be read counts as just now, so that the client is told to look.
+func sinceOf(answer *redis.Cmd) app.Millis {
+	text, _ := answer.Text()
+	at, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return app.Millis(at)
 }
 
 // readLog takes the lines of a log apart, see append.lua.

@@ -150,6 +150,30 @@ func TestLostLogResets(t *testing.T) {
 	})
 }
 
+// P6: who has heard nothing yet is told of a loss as well: the events that were lost could have been theirs.
+func TestLossBeforeTheFirstEventResets(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, l *Log) {
+		before := l.mustRead(t, 7, Cursor{}).end
+		l.mustTell(t, event(7, 1, 1))
+		if s := l.mustRead(t, 7, before); s.reset || len(s.events) != 1 {
+			t.Fatalf("without a loss: %+v", s)
+		}
+		if err := l.redis.Del(t.Context(), logKey(7), sinceKey(shardOf(7))).Err(); err != nil {
+			t.Fatal(err)
+		}
+		later := func() bool { return app.MillisOf(l.redis.Time(t.Context()).Val()) > before.Epoch }
+		apptest.Eventually(t, time.Second, func() (bool, string) { return later(), "the clock stands still" })
+		l.mustTell(t, event(7, 2, 1))
+		if s := l.mustRead(t, 7, before); !s.reset || s.end.N != 1 {
+			t.Errorf("after everything was lost: %+v", s)
+		}
+		if s := l.mustRead(t, 7, l.mustRead(t, 7, Cursor{}).end); s.reset {
+			t.Errorf("a cursor given out after the loss: %+v", s)
+		}
+	})
+}
+
 func TestLogsEndADayAfterTheLastEvent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *Log) {

@@ -67,14 +67,11 @@ func (b *buyer) trade(h habits, stop <-chan struct{}) {
 	}
 }
 
-// putAway lays every phone but the first one aside until its owner connects again, if it has heard something: the cursor
-// of one that has not tells nothing of a log that is lost meanwhile. The first phone says what it has seen, which takes
-// nothing from the others.
+// putAway lays every phone but the first one aside until its owner connects again. The first one says what it has seen,
+// which takes nothing from the others.
 func (b *buyer) putAway() {
 	for _, other := range b.phones[1:] {
-		if other.hasHeard() {
-			other.close()
-		}
+		other.close()
 	}
 	b.phones[0].seen()
 }

@@ -21,7 +21,7 @@ const (
 	steadyBuys   = 5_000.0 // buys a second at which the processor time of one is compared
 
 	shortTime = 2 * time.Second
-	longTime  = 4 * time.Second
+	longTime  = 3 * time.Second
 
 	drainWithin = 3 * time.Minute
 )
