@@ -38,7 +38,8 @@ func TestNotify(t *testing.T) {
 		if a := s.ask("POST", notifyPath, body, "Content-Type", "application/x-www-form-urlencoded"); a.code != 200 || a.body != want {
 			t.Errorf("%q: %d %q, want %s", body, a.code, a.body, want)
 		}
-		if form := got.Load(); form.Get("what") == "good" && form.Get("subject") != "水 &=+" {
+		// What cannot be read never comes this far; the bodies are sent in any order.
+		if form := got.Load(); form != nil && form.Get("what") == "good" && form.Get("subject") != "水 &=+" {
 			t.Errorf("the fields arrived as %v", form)
 		}
 	}
