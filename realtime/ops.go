@@ -172,14 +172,22 @@ func (c *client) buy(ctx context.Context, r *request) (any, error) {
 	return receipt, nil
 }
 
-func (c *client) cancel(ctx context.Context, r *request) (any, error) {
-	user, err := c.buyer()
-	if err != nil {
-		return nil, err
+// ownOrder reads who asks about which order; whether it is theirs is for the flow to see.
+func (c *client) ownOrder(r *request) (user, order app.ID, err error) {
+	if user, err = c.buyer(); err != nil {
+		return 0, 0, err
 	}
 	order, failed := requiredID("order", r.Order)
 	if failed != nil {
-		return nil, failed
+		return 0, 0, failed
+	}
+	return user, order, nil
+}
+
+func (c *client) cancel(ctx context.Context, r *request) (any, error) {
+	user, order, err := c.ownOrder(r)
+	if err != nil {
+		return nil, err
 	}
 	state, err := c.hub.shop.Cancel(ctx, user, order)
 	if err != nil {
@@ -189,13 +197,9 @@ func (c *client) cancel(ctx context.Context, r *request) (any, error) {
 }
 
 func (c *client) pay(ctx context.Context, r *request) (any, error) {
-	user, err := c.buyer()
+	user, order, err := c.ownOrder(r)
 	if err != nil {
 		return nil, err
-	}
-	order, failed := requiredID("order", r.Order)
-	if failed != nil {
-		return nil, failed
 	}
 	via, failed := text("via", r.Via)
 	if failed != nil {
@@ -209,13 +213,9 @@ func (c *client) pay(ctx context.Context, r *request) (any, error) {
 }
 
 func (c *client) refund(ctx context.Context, r *request) (any, error) {
-	user, err := c.buyer()
+	user, order, err := c.ownOrder(r)
 	if err != nil {
 		return nil, err
-	}
-	order, failed := requiredID("order", r.Order)
-	if failed != nil {
-		return nil, failed
 	}
 	reason, failed := text("reason", r.Reason)
 	if failed != nil {
