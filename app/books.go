@@ -43,6 +43,7 @@ type OrderBook interface {
 	// returned as it is. Units that a guard refuses turn their order into a refused one (ReasonGuard); an
 	// order whose sale is not in the database becomes refused (ReasonNoSale); one whose key the buyer has
 	// used for another order becomes refused (ReasonKey). ErrData names no row: halve and try again.
+	// Rows count as told from the beginning: the entry that they come from is the promise to tell (see Fulfiller).
 	Insert(ctx context.Context, epoch int64, rows []NewOrder) ([]Inserted, error)
 	// Expire flips those of the orders that are pending and due at the instant now (pay_by ≤ now, no trade opened) to
 	// expired and gives their units back to the sales' guard, in one transaction. It answers all the rows

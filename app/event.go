@@ -8,6 +8,7 @@ type OrderEvent struct {
 	User  ID
 	Key   string
 	Order Order
+	First bool // whoever tells has just made this state and tells of it for the first time: nothing need be looked for
 }
 
 // Teller writes personal events into the buyers' logs and hints the nodes that hold their sockets.

@@ -17,6 +17,9 @@ import (
 //
 // Every step may happen again: rows are written once by their id, returns are keyed by (order, hold),
 // a deadline that is there stays, an event is recognised by (order, rev).
+//
+// The event of a new row needs no mark in the row: its entry is not acknowledged before it is told, and comes again if
+// nobody did. Should the entry be lost with Redis, the rebuild tells of the row (see Rebuild).
 type Fulfiller struct {
 	Catalogue *Catalogue
 	Ledger    Ledger
@@ -134,10 +137,32 @@ func (f *Fulfiller) after(ctx context.Context, inserted []Inserted) error {
 		return err
 	}
 	crashpoint.At(crashpoint.FulfilScheduled)
-	if err := tell(ctx, f.Teller, f.Told, rows); err != nil {
+	if err := f.tell(ctx, inserted); err != nil {
 		return err
 	}
 	crashpoint.At(crashpoint.FulfilTold)
+	return nil
+}
+
+// tell appends the events of rows that were written now, and those of rows found there, which the one who wrote them
+// may not have told.
+func (f *Fulfiller) tell(ctx context.Context, inserted []Inserted) error {
+	events := make([]OrderEvent, 0, len(inserted))
+	var behind []OrderEvent // of a later state, whose mark is in the row
+	for i := range inserted {
+		o := &inserted[i].Order
+		e := OrderEvent{User: o.User, Key: o.Key, Order: *o, First: inserted[i].Fresh}
+		switch {
+		case o.ToldRev < o.Rev:
+			behind = append(behind, e)
+		case o.Rev == firstRev:
+			events = append(events, e)
+		}
+	}
+	if err := tellAll(ctx, f.Teller, append(events, behind...)); err != nil {
+		return err
+	}
+	f.Told.Add(behind)
 	return nil
 }
 
@@ -194,10 +219,7 @@ func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) er
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(ErrMoment, err))
 	}
-	tellThem := func(ctx context.Context, inserted []Inserted) error {
-		return tell(ctx, f.Teller, f.Told, ordersOf(inserted))
-	}
-	w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)), then: tellThem}
+	w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)), then: f.tell}
 	all := make([]int, len(entries))
 	for i := range all {
 		all[i] = i
@@ -213,7 +235,7 @@ func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) er
 		if err != nil {
 			return err
 		}
-		if err := tellThem(ctx, inserted); err != nil {
+		if err := f.tell(ctx, inserted); err != nil {
 			return err
 		}
 	}
@@ -273,12 +295,19 @@ func tell(ctx context.Context, teller Teller, told *Told, rows []Order) error {
 			events = append(events, OrderEvent{User: o.User, Key: o.Key, Order: o})
 		}
 	}
+	if err := tellAll(ctx, teller, events); err != nil {
+		return err
+	}
+	told.Add(events)
+	return nil
+}
+
+func tellAll(ctx context.Context, teller Teller, events []OrderEvent) error {
 	if len(events) == 0 {
 		return nil
 	}
 	if err := teller.Tell(ctx, events); err != nil {
 		return fmt.Errorf("tell %d events: %w", len(events), errors.Join(ErrMoment, err))
 	}
-	told.Add(events)
 	return nil
 }

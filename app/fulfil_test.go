@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func (b *faultyBook) Insert(ctx context.Context, _ int64, rows []NewOrder) ([]In
 	b.add("commit %d", len(rows))
 	inserted := make([]Inserted, len(rows))
 	for i, r := range rows {
+		r.ToldRev = r.Rev
 		inserted[i] = Inserted{Order: r, Fresh: true}
 		if other, ok := b.turn[r.ID]; ok {
 			inserted[i] = Inserted{Order: other}
@@ -187,7 +189,7 @@ func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
 	f, book, ledger, _ := newTestFulfiller()
 	book.turn[1] = Order{ID: 1, Sale: 7, State: Refused, Reason: ReasonGuard, Hold: 1, Rev: 1}
 	book.turn[2] = Order{ID: 2, Sale: 7, State: Refused, Reason: ReasonKey, Hold: 1, Rev: 1}
-	book.turn[3] = Order{ID: 3, Sale: 7, State: Cancelled, Hold: 1, Rev: 1, ToldRev: 1}
+	book.turn[3] = Order{ID: 3, Sale: 7, State: Cancelled, Hold: 1, Rev: 2, ToldRev: 2}
 	if _, err := f.Fulfil(context.Background(), entries(4)); err != nil {
 		t.Fatal(err)
 	}
@@ -230,10 +232,35 @@ func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 	}
 }
 
-// Told marks are grouped, and kept when the database fails.
+// P6: an entry that comes again is told again, because nobody knows whether it was; only who wrote the row tells of it
+// for the first time. What was told of a later state is not repeated.
+func TestRedeliveryTellsAgain(t *testing.T) {
+	t.Parallel()
+	f, book, _, teller := newTestFulfiller()
+	book.turn[2] = Order{ID: 2, Sale: 7, State: Pending, Hold: 1, Rev: 1, ToldRev: 1}
+	book.turn[3] = Order{ID: 3, Sale: 7, State: Expired, Hold: 1, Rev: 2, ToldRev: 2}
+	if _, err := f.Fulfil(context.Background(), entries(3)); err != nil {
+		t.Fatal(err)
+	}
+	first := map[ID]bool{}
+	for _, e := range teller.told {
+		first[e.Order.ID] = e.First
+	}
+	if want := (map[ID]bool{1: true, 2: false}); !maps.Equal(first, want) {
+		t.Errorf("told (order: for the first time) %v, want %v", first, want)
+	}
+	if err := f.Told.RunOnce(context.Background()); err != nil || len(book.told) != 0 {
+		t.Errorf("%d rows were marked, %v; the entry is mark enough", len(book.told), err)
+	}
+}
+
+// Marks of later states are grouped, and kept when the database fails.
 func TestToldMarksAreGroupedAndKept(t *testing.T) {
 	t.Parallel()
 	f, book, _, _ := newTestFulfiller()
+	for id := range ID(3) {
+		book.turn[id+1] = Order{ID: id + 1, Sale: 7, State: Expired, Hold: 1, Rev: 2, ToldRev: 1}
+	}
 	if _, err := f.Fulfil(context.Background(), entries(3)); err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,9 @@ const (
 	Refunded  OrderState = "refunded"
 )
 
+// firstRev is the rev of a new row.
+const firstRev = 1
+
 // HasRow tells whether this is a state that a row of the orders table can have.
 func (s OrderState) HasRow() bool {
 	switch s {

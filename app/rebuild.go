@@ -234,6 +234,18 @@ func (r *Rebuild) rescue(ctx context.Context, epoch int64, entries []Entry) (int
 	return len(missing), nil
 }
 
+// retell tells again of rows in their first state. Until its entry is acknowledged nobody knows that such an event was
+// told, and the entries are gone with what Redis has lost. Whoever heard it knows it by its rev.
+func (r *Rebuild) retell(ctx context.Context, rows []Order) error {
+	var events []OrderEvent
+	for _, o := range rows {
+		if o.Rev == firstRev {
+			events = append(events, OrderEvent{User: o.User, Key: o.Key, Order: o})
+		}
+	}
+	return tellAll(ctx, r.Fulfiller.Teller, events)
+}
+
 // restore writes what the rows say of a sale into Redis, deadlines included. All tickets given out so far
 // count as settled: whatever had no row is gone or was rescued.
 func (r *Rebuild) restore(ctx context.Context, partition int, sale *Sale) error {
@@ -261,6 +273,9 @@ func (r *Rebuild) restore(ctx context.Context, partition int, sale *Sale) error 
 				deadlines = append(deadlines, Deadline{Order: o.ID, PayBy: o.PayBy})
 			}
 			after = o.ID
+		}
+		if err := r.retell(ctx, page); err != nil {
+			return err
 		}
 		state.Orders = append(state.Orders, page...)
 		if len(page) < restorePage {

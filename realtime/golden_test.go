@@ -142,7 +142,7 @@ var (
 )
 
 func goldEvent(o app.Order, n int64) []byte {
-	return withCursor(orderFrame(goldKey, &o), Cursor{goldCursor.Epoch, n})
+	return withCursor(string(orderFrame(goldKey, &o)), Cursor{goldCursor.Epoch, n})
 }
 
 func goldWelcome(change func(w *welcome)) []byte {

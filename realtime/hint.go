@@ -22,21 +22,19 @@ const (
 
 // hint says that a user's log has a new event, and brings it along.
 type hint struct {
-	user   app.ID
-	cursor Cursor
-	event  []byte
+	user app.ID
+	kept
 }
 
 // parseHints reads the lines of a message; one that cannot be read is left out, the log has it anyway.
 func parseHints(message string) []hint {
 	hints := make([]hint, 0, strings.Count(message, "\n")+1)
 	for line := range strings.SplitSeq(message, "\n") {
-		who, rest, _ := strings.Cut(line, " ")
-		where, event, ok := strings.Cut(rest, " ")
+		who, what, _ := strings.Cut(line, " ")
 		user, errUser := app.ParseID(who)
-		cursor, errCursor := ParseCursor(where)
-		if ok && errUser == nil && errCursor == nil {
-			hints = append(hints, hint{user: user, cursor: cursor, event: []byte(event)})
+		event, errEvent := readLine(what)
+		if errUser == nil && errEvent == nil {
+			hints = append(hints, hint{user, event})
 		}
 	}
 	return hints

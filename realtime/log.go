@@ -18,8 +18,9 @@ import (
 const (
 	logShards = 16             // users are spread over this many hash tags, so that one call serves many
 	logLength = 100            // events kept per user
-	logKept   = 24 * time.Hour // after the last event
+	logKept   = 24 * time.Hour // after the last event; up to an hour longer
 	tellChunk = 256            // events per call, to keep one call well below a millisecond
+	lookBack  = 16             // lines of a log that are searched for a repeat
 
 	// crowdsAtOnce is how many calls with more than one chunk of events are under way at once. Redis carries them out one
 	// after the other anyway; the limit lets buys and returned units through between them when thousands of orders end in
@@ -35,7 +36,7 @@ const (
 //	stampede:{u<S>}:since        string  none                 the Redis time at which this Redis began to keep them
 //
 //	channel                               message
-//	stampede:events:<namespace>:<S>       a line `user cursor event` per event; a hint, the log is the truth
+//	stampede:events:<namespace>:<S>       a line `user cursor order rev body` per event; a hint, the log is the truth
 //	stampede:notice:<namespace>           JSON of a notice
 //
 // Channels are shared by all logical databases of a server, therefore they carry a namespace.
@@ -74,7 +75,8 @@ func (l *Log) eventChannel(shard int) string {
 func (l *Log) noticeChannel() string { return "stampede:notice:" + l.namespace }
 
 // Tell appends the events to their users' logs and hints all nodes. An event whose order is in the log with
-// this or a later rev is left out. After an error some may have been appended; telling everything again is safe.
+// this or a later rev is left out, unless it is said to be told for the first time. After an error some may have been
+// appended; telling everything again, not for the first time, is safe.
 //
 // All calls go out in one pipeline: with AOF `always` Redis then syncs once for all of them.
 func (l *Log) Tell(ctx context.Context, events []app.OrderEvent) error {
@@ -113,20 +115,25 @@ type appendCall struct {
 	reply  *redis.Cmd
 }
 
-// appends makes the calls for the events: one per shard, or more where there are very many, in their order.
+// appends makes the calls for the events: one per shard, or more where there are very many, in their order; and others for
+// those that may have been told before.
 func (l *Log) appends(events []app.OrderEvent) []*appendCall {
-	var open [logShards]*appendCall
+	var open, again [logShards]*appendCall
 	var calls []*appendCall
 	for i := range events {
 		e := &events[i]
 		shard := shardOf(e.User)
-		call := open[shard]
+		kind, look := &again, lookBack
+		if e.First {
+			kind, look = &open, 0
+		}
+		call := kind[shard]
 		if call == nil || call.events == tellChunk {
 			call = &appendCall{
-				args:  []any{l.eventChannel(shard), logLength, logKept.Milliseconds()},
+				args:  []any{l.eventChannel(shard), logLength, logKept.Milliseconds(), look},
 				index: make(map[app.ID]int),
 			}
-			open[shard] = call
+			kind[shard] = call
 			calls = append(calls, call)
 		}
 		call.add(e)
@@ -141,14 +148,14 @@ func (c *appendCall) add(e *app.OrderEvent) {
 		i = len(c.keys)
 		c.index[e.User] = i
 	}
-	c.args = append(c.args, i, e.User.String(), e.Order.ID.String(), e.Order.Rev, orderFrame(e.Key, &e.Order))
+	c.args = append(c.args, i, keptText(e.Key, &e.Order))
 	c.events++
 }
 
 // kept is one event of a log with its place.
 type kept struct {
 	cursor Cursor
-	event  []byte // without its cursor, see orderFrame
+	event  keptEvent
 }
 
 // span is what a log holds after a cursor.
@@ -224,17 +231,22 @@ func sinceOf(answer *redis.Cmd) app.Millis {
 func readLog(lines []string) ([]kept, error) {
 	events := make([]kept, len(lines))
 	for i, line := range lines {
-		parts := strings.SplitN(line, " ", 4)
-		if len(parts) < 4 {
-			return nil, fmt.Errorf("line %.60q: want cursor, order, rev, body: %w", line, app.ErrData)
-		}
-		at, err := ParseCursor(parts[0])
+		e, err := readLine(line)
 		if err != nil {
-			return nil, fmt.Errorf("line %.60q: %w", line, errors.Join(app.ErrData, err))
+			return nil, fmt.Errorf("line %d: %w", i, err)
 		}
-		events[i] = kept{cursor: at, event: []byte(parts[3])}
+		events[i] = e
 	}
 	return events, nil
+}
+
+func readLine(line string) (k kept, err error) {
+	where, text, _ := strings.Cut(line, " ")
+	if k.cursor, err = ParseCursor(where); err != nil {
+		return kept{}, errors.Join(app.ErrData, err)
+	}
+	k.event, err = readKept(text)
+	return k, err
 }
 
 // spanOf decides what follows the cursor, given the whole log and its end.

@@ -72,7 +72,7 @@ func TestLogAnswersWhatFollowsACursor(t *testing.T) {
 			t.Errorf("since the second (-want +got):\n%s reset: %v", diff, s.reset)
 		}
 		want := `{"ev":"order","cursor":"` + s.end.String() + `","key":"key-of-it","order":{"id":"100"`
-		if got := string(withCursor(s.events[0].event, s.end)); len(got) < len(want) || got[:len(want)] != want {
+		if got := string(s.events[0].event.frame(s.end)); len(got) < len(want) || got[:len(want)] != want {
 			t.Errorf("event is %s, want it to begin with %s", got, want)
 		}
 		if s = l.mustRead(t, 7, s.end); len(s.events) != 0 || s.reset {
@@ -177,10 +177,32 @@ func TestLossBeforeTheFirstEventResets(t *testing.T) {
 func TestLogsEndADayAfterTheLastEvent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *Log) {
+		atLeast := func(when string) {
+			t.Helper()
+			if ttl := l.redis.PTTL(t.Context(), logKey(7)).Val(); ttl < logKept-time.Minute || ttl > logKept+time.Hour {
+				t.Errorf("%s the log is kept for %v", when, ttl)
+			}
+		}
 		l.mustTell(t, event(7, 1, 1))
-		ttl := l.redis.PTTL(t.Context(), logKey(7)).Val()
-		if ttl > logKept || ttl < logKept-time.Minute {
-			t.Errorf("the log is kept for %v", ttl)
+		atLeast("after the first event")
+		l.redis.PExpire(t.Context(), logKey(7), time.Hour)
+		l.mustTell(t, event(7, 2, 1))
+		atLeast("after a day of silence")
+	})
+}
+
+// Whoever tells for the first time pays for no search; whoever tells again adds nothing.
+func TestOnlyWhatMayBeARepeatIsSearchedFor(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, l *Log) {
+		begin := l.mustRead(t, 7, Cursor{}).end
+		first := event(7, 1, 1)
+		first.First = true
+		l.mustTell(t, first)
+		l.mustTell(t, event(7, 1, 1), event(7, 2, 1)) // the same batch, redelivered with another
+		l.mustTell(t, first)                          // nobody does that; it shows that nothing was searched
+		if s := l.mustRead(t, 7, begin); len(s.events) != 3 || s.end.N != 3 {
+			t.Errorf("the log holds %v, want 1, 2 and 3", s.numbers())
 		}
 	})
 }
@@ -239,8 +261,8 @@ func FuzzCursor(f *testing.F) {
 
 func TestHintsSurviveWhatTheyCannotRead(t *testing.T) {
 	t.Parallel()
-	hints := parseHints("7 5-1 {\"ev\":\"order\",\"key\":\"a b\"}\nrubbish\n8 5-x {}\n\n9 6-2 {}")
-	if len(hints) != 2 || hints[0].user != 7 || string(hints[0].event) != `{"ev":"order","key":"a b"}` || hints[1].cursor != (Cursor{6, 2}) {
+	hints := parseHints("7 5-1 4 1 {\"ev\":\"order\",\"key\":\"a b\"}\nrubbish\n8 5-x 4 1 {}\n8 5-1 4 1 2:3:4\n\n9 6-2 4 1 {}")
+	if len(hints) != 2 || hints[0].user != 7 || hints[0].event.whole != `{"ev":"order","key":"a b"}` || hints[1].cursor != (Cursor{6, 2}) {
 		t.Errorf("read %+v", hints)
 	}
 }

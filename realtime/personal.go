@@ -19,13 +19,13 @@ type personal struct {
 }
 
 // hear offers an event that a hint brought along. It answers whether the log has to be read.
-func (c *client) hear(h hint) (behind bool) {
+func (c *client) hear(h *hint) (behind bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch p := &c.personal; {
 	case c.identity.User != h.user || p.at.covers(h.cursor):
 		return false
-	case !p.greets && !p.behind && c.takeLocked(h.cursor, h.event):
+	case !p.greets && !p.behind && c.takeLocked(&h.kept):
 		return false
 	default:
 		p.behind = true
@@ -34,12 +34,12 @@ func (c *client) hear(h hint) (behind bool) {
 }
 
 // takeLocked queues the event if it is the very next one.
-func (c *client) takeLocked(at Cursor, event []byte) bool {
-	if !c.personal.at.followedBy(at) {
+func (c *client) takeLocked(k *kept) bool {
+	if !c.personal.at.followedBy(k.cursor) {
 		return false
 	}
-	c.personal.at = at
-	c.sendLocked(withCursor(event, at))
+	c.personal.at = k.cursor
+	c.sendLocked(k.event.frame(k.cursor))
 	c.hub.metrics.events.Inc()
 	return true
 }
@@ -54,11 +54,12 @@ func (c *client) read(s span) {
 		c.departLocked(CloseResync, retryLatest)
 		return
 	}
-	for _, e := range s.events {
-		if c.personal.at.covers(e.cursor) {
+	for i := range s.events {
+		k := &s.events[i]
+		if c.personal.at.covers(k.cursor) {
 			continue
 		}
-		if !c.takeLocked(e.cursor, e.event) {
+		if !c.takeLocked(k) {
 			c.personal.behind = true // hints overtook the read across a new log; read again
 			c.hub.behind.add(c)
 			return
@@ -80,9 +81,9 @@ func (c *client) question() (question, bool) {
 
 // heardEvents gives the events of a message to their users' connections.
 func (h *Hub) heardEvents(hints []hint) {
-	for _, one := range hints {
-		for _, c := range h.devices(one.user) {
-			if c.hear(one) {
+	for i := range hints {
+		for _, c := range h.devices(hints[i].user) {
+			if c.hear(&hints[i]) {
 				h.behind.add(c)
 			}
 		}

@@ -111,27 +111,13 @@ func encode(v any) []byte {
 	return b
 }
 
-// orderFrame is an order event as the log keeps it: without its cursor, which is known only once it is there.
+// orderFrame is an order event without its cursor.
 func orderFrame(key string, o *app.Order) []byte {
 	return encode(struct {
 		Ev    string     `json:"ev"`
 		Key   string     `json:"key"`
 		Order *app.Order `json:"order"`
 	}{"order", key, o})
-}
-
-// withCursor puts the cursor behind the first field, `ev`, of a kept event.
-func withCursor(event []byte, c Cursor) []byte {
-	at := 0
-	for at < len(event) && event[at] != ',' {
-		at++
-	}
-	frame := make([]byte, 0, len(event)+64)
-	frame = append(frame, event[:at]...)
-	frame = append(frame, `,"cursor":"`...)
-	frame = append(frame, c.String()...)
-	frame = append(frame, '"')
-	return append(frame, event[at:]...)
 }
 
 // tickLine appends one sale of a tick. The rate has one decimal at most.

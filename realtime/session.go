@@ -74,7 +74,7 @@ func (c *client) snapshot(ctx context.Context, user app.ID, cursor string) (welc
 	s := spans[0]
 	w.Reset = w.Reset || s.reset
 	for _, e := range s.events {
-		w.Missed = append(w.Missed, withCursor(e.event, e.cursor))
+		w.Missed = append(w.Missed, e.event.frame(e.cursor))
 	}
 	if w.Reservations, err = c.hub.shop.Greet(ctx, user); err != nil {
 		return w, Cursor{}, err

@@ -182,7 +182,9 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 			default:
 			}
 			for user := app.ID(1); user <= 4; user++ {
-				n.hub.heardEvents([]hint{{user, Cursor{1, int64(order)}, orderFrame("key", &app.Order{ID: order*10 + user, Sale: 1})}})
+				n.hub.heardEvents([]hint{{user, kept{
+					Cursor{1, int64(order)}, keptEvent{whole: string(orderFrame("key", &app.Order{ID: order*10 + user, Sale: 1}))},
+				}}})
 			}
 			n.hub.Tick(app.Millis(order), []app.Counters{counters(11, int64(order))})
 		}

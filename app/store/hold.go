@@ -41,14 +41,14 @@ func (s *Store) Revive(ctx context.Context, claimed app.Order, payBy app.Millis)
 			return app.ErrNoRow
 		}
 		out.State, out.Reason, out.PayBy, out.Rev = app.Pending, "", payBy, all[0].Rev+1
-		row, err := newRow(&out, wallClock())
+		row, err := newRow(&out)
 		if err != nil {
 			return err
 		}
 		err = execMatching(ctx, tx, 1, "flip it",
 			"UPDATE orders SET state = ?, reason = '', pay_by = ?, rev = rev + 1, untold_since = ?,"+
 				" idem_key = ?, content_hash = ?, product_name = ?, address = ? WHERE id = ?",
-			row.State, row.PayBy, row.UntoldSince, row.Key, row.ContentHash, row.ProductName, row.Address, row.ID)
+			row.State, row.PayBy, wallClock(), row.Key, row.ContentHash, row.ProductName, row.Address, row.ID)
 		if err != nil {
 			return err
 		}

@@ -46,10 +46,9 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 
 // write is one attempt, inside a transaction. It answers the orders as they were written.
 func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app.Order) ([]app.Order, error) {
-	now := wallClock()
 	rows := make([]orderRow, len(fresh))
 	for i := range fresh {
-		row, err := newRow(&fresh[i], now)
+		row, err := newRow(&fresh[i])
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ func newBatch(rows []app.NewOrder) *batch {
 	b.fresh = slices.CompactFunc(b.fresh, func(a, b app.Order) bool { return a.ID == b.ID })
 	for i := range b.fresh {
 		o := &b.fresh[i]
-		o.Rev, o.ToldRev = 1, 0
+		o.Rev, o.ToldRev = 1, 1 // see app.OrderBook
 		o.Reason = clip(o.Reason, maxReason)
 	}
 	return b

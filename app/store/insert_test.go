@@ -21,7 +21,7 @@ func TestInsertWritesWhatItWasGiven(t *testing.T) {
 		bare.Address = nil
 		got := h.insert(plain, bare)
 		for i, want := range []app.Order{plain, bare} {
-			want.Rev = 1
+			want.Rev, want.ToldRev = 1, 1
 			if !got[i].Fresh {
 				t.Errorf("order %d is not fresh", i)
 			}

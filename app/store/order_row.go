@@ -45,12 +45,12 @@ type orderRow struct {
 	Address     *string        `bun:"address"`
 }
 
-// newRow is the first row of an order, not told to anybody yet.
-func newRow(o *app.Order, now app.Millis) (orderRow, error) {
+// newRow is the first row of an order.
+func newRow(o *app.Order) (orderRow, error) {
 	row := orderRow{
 		ID: o.ID, Sale: o.Sale, User: o.User, Partition: o.Partition, Seq: o.Seq, Ticket: o.Ticket, Hold: o.Hold,
 		Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: o.AmountFen, SaleVersion: o.SaleVersion,
-		State: o.State, Rev: o.Rev, UntoldSince: &now,
+		State: o.State, Rev: o.Rev, ToldRev: o.ToldRev,
 		CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt, CancelledAt: o.CancelledAt, TradeOpened: o.TradeOpened,
 		ContentHash: o.ContentHash, TradeNo: o.TradeNo, Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName,
 	}

@@ -63,7 +63,8 @@ func TestOrdersOfASaleWalkForwards(t *testing.T) {
 	})
 }
 
-// P6: an order stays untold until the event of its newest state is in the log.
+// P6: an order stays untold until the event of its newest state is in the log. A new row is not listed: its entry, which
+// is not acknowledged before it is told, stands for it.
 func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -77,13 +78,15 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 			slices.Sort(out)
 			return out
 		}
-		if n := len(untold()); n != 3 {
-			t.Errorf("%d untold, want all 3", n)
+		if left := untold(); len(left) != 0 {
+			t.Errorf("new rows are untold: %v", left)
 		}
-		expired, err := h.Expire(h.ctx, []app.ID{rows[0].Order.ID}, payBy)
+		expired, err := h.Expire(h.ctx, []app.ID{rows[0].Order.ID, rows[1].Order.ID}, payBy)
 		h.must(err)
-		// Told of the first state of all, though one has moved on meanwhile.
-		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: rows[0].Order}, {Order: rows[1].Order}, {Order: rows[2].Order}}))
+		if n := len(untold()); n != 2 {
+			t.Errorf("%d untold, want both that have expired", n)
+		}
+		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: rows[0].Order}, {Order: expired[1]}})) // of one only what it was before
 		if diff := cmp.Diff([]app.ID{rows[0].Order.ID}, untold()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

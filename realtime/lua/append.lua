@@ -8,19 +8,18 @@
 -- KEYS[i]  list  stampede:{u<shard>}:log:<user>, one per user, all of one shard
 -- ARGV[1]  channel for the hint
 -- ARGV[2]  how many events a log keeps
--- ARGV[3]  how long a log is kept after its last event, ms
--- ARGV[4…] per event five: index into KEYS, user id, order id, rev, body (JSON, one line)
+-- ARGV[3]  how long a log is kept at least after its last event, ms; an hour longer at most
+-- ARGV[4]  how many lines of a log are searched for repeats; 0: all events are told for the first time. What is
+--          repeated and not found reaches the client, which knows it by its rev
+-- ARGV[5…] per event two: index into KEYS, `<order> <rev> <body>` without line breaks
 --
--- Returns one string per event: its cursor `<epoch>-<number>`, or '' when the log has this order at this rev or a later
--- one already (an event is told at least once; repeats end here).
--- Publishes one message per call that appended anything: a line `user cursor body` per appended event.
+-- Returns how many events were appended; the others were there already, at this rev of their order or a later one.
+-- Publishes one message per call that appended anything: a line `<user> <cursor> <order> <rev> <body>` per event.
 -- No "no" cases: a key of another type fails the first read, before anything is written.
 
--- How far back a log is searched for repeats. What is repeated later than that reaches the client, which knows
--- it by its rev.
-local LOOK_BACK = 16
+local HOUR = 3600000 -- ms; a log's end is moved at most this often, which keeps the append-only file short
 
-local channel, keep, ttl = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local channel, keep, ttl, look = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local call, find, match = redis.call, string.find, string.match
 
 -- 1. Read the end of every log: its epoch and its last number.
@@ -28,8 +27,8 @@ local time = call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local logs = {}
 for i, key in ipairs(KEYS) do
-  local recent = call('LRANGE', key, -LOOK_BACK, -1)
-  local log = { epoch = now, last = 0, recent = recent, lines = {} }
+  local recent = call('LRANGE', key, -math.max(look, 1), -1)
+  local log = { user = match(key, '[^:]*$'), epoch = now, last = 0, recent = recent, lines = {} }
   if #recent > 0 then
     local epoch, number = match(recent[#recent], '^(%d+)-(%d+) ')
     log.epoch, log.last = epoch, tonumber(number)
@@ -50,18 +49,23 @@ local function told(lines, order, rev)
   return false
 end
 
--- 2. Number what is new.
-local ids, hints = {}, {}
-for at = 4, #ARGV, 5 do
-  local log, order, rev, body = logs[tonumber(ARGV[at])], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
-  if told(log.recent, order, tonumber(rev)) or told(log.lines, order, tonumber(rev)) then
-    ids[#ids + 1] = ''
-  else
+local function repeated(log, event)
+  if look == 0 then return false end
+  local order, rev = match(event, '^(%d+) (%d+) ')
+  rev = tonumber(rev)
+  return told(log.recent, order, rev) or told(log.lines, order, rev)
+end
+
+-- 2. Number what is new. The texts are long, and Lua pays for each new one: the parts of a hint are joined once.
+local appended, hints, n = 0, {}, 0
+for at = 5, #ARGV, 2 do
+  local log, event = logs[tonumber(ARGV[at])], ARGV[at + 1]
+  if not repeated(log, event) then
     log.last = log.last + 1
-    local id = log.epoch .. '-' .. string.format('%.0f', log.last)
-    log.lines[#log.lines + 1] = id .. ' ' .. order .. ' ' .. rev .. ' ' .. body
-    ids[#ids + 1] = id
-    hints[#hints + 1] = ARGV[at + 1] .. ' ' .. id .. ' ' .. body
+    local line = log.epoch .. '-' .. string.format('%.0f', log.last) .. ' ' .. event
+    log.lines[#log.lines + 1] = line
+    hints[n + 1], hints[n + 2], hints[n + 3], hints[n + 4] = log.user, ' ', line, '\n'
+    appended, n = appended + 1, n + 4
   end
 end
 
@@ -71,12 +75,13 @@ for i, key in ipairs(KEYS) do
   if #log.lines > 0 then
     local length = call('RPUSH', key, unpack(log.lines))
     if length > keep then call('LTRIM', key, -keep, -1) end
-    call('PEXPIRE', key, ttl)
+    if #log.recent == 0 or call('PTTL', key) < ttl then call('PEXPIRE', key, ttl + HOUR) end
   end
 end
 
 -- 4. Say that there is something to read.
-if #hints > 0 then
-  call('PUBLISH', channel, table.concat(hints, '\n'))
+if n > 0 then
+  hints[n] = nil -- no line break behind the last
+  call('PUBLISH', channel, table.concat(hints))
 end
-return ids
+return appended

@@ -1,0 +1,129 @@
+package realtime
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"stampede/app"
+)
+
+// A log keeps an event as a text `<order> <rev> <body>` behind its cursor (see append.lua). The body is the event as JSON,
+// without its cursor, which is known only once it is there; or, for an order that waits for its payment, short:
+//
+//	<sale>:<qty>:<price>:<ticket>:<created_at>:<ms until pay_by>:<key>:<product name>
+//
+// Nearly all events are of such orders, and their JSON takes three times as much of Redis, of its append-only file and of
+// the way to the nodes.
+
+// shortFields is how many fields a short body has; the last may contain colons.
+const shortFields = 8
+
+// keptText is the event as the log keeps it, without its cursor.
+func keptText(key string, o *app.Order) []byte {
+	b := make([]byte, 0, 160)
+	b = strconv.AppendInt(b, int64(o.ID), 10)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, int64(o.Rev), 10)
+	b = append(b, ' ')
+	if !short(key, o) {
+		return append(b, orderFrame(key, o)...)
+	}
+	for _, n := range [...]int64{int64(o.Sale), int64(o.Qty), o.PriceFen, o.Ticket, int64(o.CreatedAt), int64(o.PayBy - o.CreatedAt)} {
+		b = strconv.AppendInt(b, n, 10)
+		b = append(b, ':')
+	}
+	b = append(b, key...)
+	b = append(b, ':')
+	return append(b, o.ProductName...)
+}
+
+// short tells whether a short body says all there is to say of the order.
+func short(key string, o *app.Order) bool {
+	said := app.Order{
+		ID: o.ID, Sale: o.Sale, ProductName: o.ProductName, Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: int64(o.Qty) * o.PriceFen,
+		State: app.Pending, Ticket: o.Ticket, Rev: o.Rev, CreatedAt: o.CreatedAt, PayBy: o.PayBy,
+	}
+	said.User, said.Partition, said.Seq, said.Hold, said.SaleVersion = o.User, o.Partition, o.Seq, o.Hold, o.SaleVersion
+	said.Key, said.ContentHash, said.ToldRev, said.TradeOpened = o.Key, o.ContentHash, o.ToldRev, o.TradeOpened
+	return said == *o && o.PayBy != 0 && plain(o.ProductName) && plain(key) && !strings.Contains(key, ":")
+}
+
+// plain tells whether JSON says the text as it is.
+func plain(s string) bool {
+	for _, r := range s {
+		if r < ' ' || r == utf8.RuneError || strings.ContainsRune("\"\\<>&\u2028\u2029", r) {
+			return false
+		}
+	}
+	return true
+}
+
+// keptEvent is an event that was read from a log or came with a hint.
+type keptEvent struct {
+	whole string // as JSON without its cursor; "" when it was short, and then the following are set
+
+	order, rev, sale, qty, price, ticket, created, key, name string
+	amount, payBy                                            int64
+}
+
+// readKept takes the text of an event apart.
+func readKept(text string) (e keptEvent, err error) {
+	order, rest, _ := strings.Cut(text, " ")
+	rev, body, ok := strings.Cut(rest, " ")
+	if !ok {
+		return keptEvent{}, fmt.Errorf("event %.60q: want order, rev, body: %w", text, app.ErrData)
+	}
+	if strings.HasPrefix(body, "{") {
+		return keptEvent{whole: body}, nil
+	}
+	f := strings.SplitN(body, ":", shortFields)
+	if len(f) < shortFields {
+		return keptEvent{}, fmt.Errorf("event %.60q: %d fields: %w", text, len(f), app.ErrData)
+	}
+	var numbers [shortFields]int64
+	for i, s := range append([]string{order, rev}, f[:6]...) {
+		if numbers[i], err = strconv.ParseInt(s, 10, 64); err != nil {
+			return keptEvent{}, fmt.Errorf("event %.60q: %q is no number: %w", text, s, app.ErrData)
+		}
+	}
+	return keptEvent{
+		order: order, rev: rev, sale: f[0], qty: f[1], price: f[2], ticket: f[3], created: f[4], key: f[6], name: f[7],
+		amount: numbers[3] * numbers[4], payBy: numbers[6] + numbers[7],
+	}, nil
+}
+
+// frame is the event for the wire.
+func (e *keptEvent) frame(at Cursor) []byte {
+	if e.whole != "" {
+		return withCursor(e.whole, at)
+	}
+	b := make([]byte, 0, 320+len(e.name))
+	for _, part := range [...]string{
+		`{"ev":"order","cursor":"`, at.String(), `","key":"`, e.key,
+		`","order":{"id":"`, e.order, `","sale":"`, e.sale, `","product_name":"`, e.name,
+		`","qty":`, e.qty, `,"price_fen":`, e.price, `,"amount_fen":`,
+	} {
+		b = append(b, part...)
+	}
+	b = strconv.AppendInt(b, e.amount, 10)
+	for _, part := range [...]string{
+		`,"state":"pending","ticket":`, e.ticket, `,"rev":`, e.rev, `,"created_at":`, e.created, `,"pay_by":`,
+	} {
+		b = append(b, part...)
+	}
+	b = strconv.AppendInt(b, e.payBy, 10)
+	return append(b, "}}"...)
+}
+
+// withCursor puts the cursor behind the first field, `ev`, of an event.
+func withCursor(event string, at Cursor) []byte {
+	first, rest, _ := strings.Cut(event, ",")
+	b := make([]byte, 0, len(event)+64)
+	b = append(b, first...)
+	b = append(b, `,"cursor":"`...)
+	b = append(b, at.String()...)
+	b = append(b, `",`...)
+	return append(b, rest...)
+}
