@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -78,4 +79,53 @@ func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 	ask(false) // all were seen once: not asked every time
 	r.Suspect(0)
 	ask(true)
+}
+
+// lostHouse is a sale whose rows are known to the database alone.
+type lostHouse struct {
+	SaleBook
+	OrderBook
+	Rebuilder
+	Ledger
+	rows []Order
+}
+
+func (l *lostHouse) SaleTotals(context.Context, ID) (SaleTotals, error) { return SaleTotals{}, nil }
+
+func (l *lostHouse) OrdersOfSale(_ context.Context, _, after ID, limit int) ([]Order, error) {
+	from := slices.IndexFunc(l.rows, func(o Order) bool { return o.ID > after })
+	if from < 0 {
+		return nil, nil
+	}
+	return l.rows[from:min(from+limit, len(l.rows))], nil
+}
+
+func (l *lostHouse) Restore(context.Context, int, SaleState) error   { return nil }
+func (l *lostHouse) Schedule(context.Context, int, []Deadline) error { return nil }
+
+// P6: that a new row was told is known only from its entry, and the entries are lost. So the rebuild tells of every row in
+// its first state; of later ones the rows say themselves what was told.
+func TestRebuildTellsOfNewRows(t *testing.T) {
+	t.Parallel()
+	house := &lostHouse{rows: []Order{
+		{ID: 1, User: 5, State: Pending, Rev: 1, ToldRev: 1},
+		{ID: 2, User: 6, State: Paid, Rev: 2, ToldRev: 2},
+		{ID: 3, User: 5, State: Refused, Rev: 1, ToldRev: 1},
+		{ID: 4, User: 7, State: Expired, Rev: 2, ToldRev: 1},
+	}}
+	teller := &fakeTeller{trace: &trace{}}
+	r := &Rebuild{Partitions: 1, Redis: house, Ledger: house, Sales: house, Orders: house, Fulfiller: &Fulfiller{Teller: teller}}
+	if err := r.restore(context.Background(), 0, &Sale{ID: 7}); err != nil {
+		t.Fatal(err)
+	}
+	var told []ID
+	for _, e := range teller.told {
+		if e.First || e.User != house.rows[e.Order.ID-1].User {
+			t.Errorf("told %+v", e)
+		}
+		told = append(told, e.Order.ID)
+	}
+	if !slices.Equal(told, []ID{1, 3}) {
+		t.Errorf("told of %v, want 1 and 3", told)
+	}
 }

@@ -14,8 +14,8 @@ import (
 //	                                         settled yet. Lua reserve, settle, bury, resume
 //	stampede:{p}:orders              stream  one entry per reservation: order and terms (see reserve.lua);
 //	                                         group "fulfil", made at 0. Lua reserve; trim
-//	stampede:{p}:waiting             hash    user → stream ids of its reservations that are not settled yet,
-//	                                         joined by " ". Lua reserve adds, settle and bury remove
+//	stampede:{p}:waiting             hash    sale → how many of its reservations are not settled yet; without those that
+//	                                         have none. Lua reserve, settle, bury, resume
 //	stampede:{p}:deadlines           zset    order → instant at which it is due, ms; raised by a lease while a
 //	                                         sweeper has it. Schedule, Lua take, renew, drop
 //	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at. Lua bury
@@ -26,8 +26,9 @@ import (
 //	                                         restore
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the units
 //	                                         that count to the limit and every reservation ever accepted. Units go
-//	                                         down on return, records stay as long as the sale lives (P4, I9).
-//	                                         Lua reserve, return, hold, restore
+//	                                         down on return, records stay as long as the sale lives (P4, I9). While
+//	                                         reservations are not settled, |<stream id> <stream id>… behind them.
+//	                                         Lua reserve, settle, bury, return, hold, restore
 //	stampede:{p}:sale:<id>:open      hash    order → hold:user:qty, the live holds; with :sold behind it once the order
 //	                                         is paid. Lua reserve, return, hold, sell, withdraw, restore
 //	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching. SetWatching (a hint; this one has a TTL)

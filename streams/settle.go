@@ -27,9 +27,9 @@ func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry)
 		e := &entries[i]
 		at, known := position[e.Sale]
 		if !known {
-			keys = append(keys, c.keys.sale(e.Sale))
-			at = len(keys)
+			at = len(keys) + 1
 			position[e.Sale] = at
+			keys = append(keys, c.keys.sale(e.Sale), c.keys.buyers(e.Sale))
 		}
 		args = append(args, e.StreamID, at, int64(e.User))
 	}
@@ -90,7 +90,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error,
 	keys := []string{c.keys.meta, c.keys.orders, c.keys.waiting, c.keys.attempts, c.keys.dead}
 	user := ""
 	if e.Sale != 0 {
-		keys = append(keys, c.keys.sale(e.Sale))
+		keys = append(keys, c.keys.sale(e.Sale), c.keys.buyers(e.Sale))
 	}
 	if e.User != 0 {
 		user = e.User.String()

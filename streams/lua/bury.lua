@@ -1,7 +1,7 @@
 -- bury: move an entry that failed for good to the dead letters. Its order has its row (refused) by now.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 dead (stream)
---       6 sale (hash); only when the entry names one
+--       6 sale (hash)   7 sale buyers (hash); these two only when the entry names a sale
 -- ARGV  1 epoch   2 stream id   3 reason   4 deliveries (failures on its own account)
 --       5 user id or ''
 --
@@ -9,7 +9,7 @@
 --   code  0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 
 -- 1. Look before writing.
-local types = {'hash', 'stream', 'hash', 'hash', 'stream', 'hash'}
+local types = {'hash', 'stream', 'hash', 'hash', 'stream', 'hash', 'hash'}
 for i = 1, #KEYS do
   local t = redis.call('TYPE', KEYS[i]).ok
   if t ~= 'none' and t ~= types[i] then return {17} end
@@ -40,16 +40,17 @@ local numbers = KEYS[6] and redis.call('HMGET', KEYS[6], 'done', 'tickets')
 if numbers and numbers[1] and tonumber(numbers[1]) < tonumber(numbers[2]) then redis.call('HINCRBY', KEYS[6], 'done', '1') end
 
 -- 4. It no longer waits.
-local list = ARGV[5] ~= '' and redis.call('HGET', KEYS[3], ARGV[5])
-if list then
-  local rest = {}
-  for id in string.gmatch(list, '[^ ]+') do
-    if id ~= ARGV[2] then rest[#rest + 1] = id end
-  end
-  if #rest == 0 then
-    redis.call('HDEL', KEYS[3], ARGV[5])
-  else
-    redis.call('HSET', KEYS[3], ARGV[5], table.concat(rest, ' '))
+if KEYS[6] then
+  local sale = string.match(KEYS[6], '[^:]*$')
+  if redis.call('HINCRBY', KEYS[3], sale, -1) <= 0 then redis.call('HDEL', KEYS[3], sale) end
+  local field = ARGV[5] ~= '' and redis.call('HGET', KEYS[7], ARGV[5])
+  local settled, waits = string.match(field or '', '^(%d+|%d+|[^|]*)|(.*)$')
+  if settled then
+    local rest = {}
+    for other in string.gmatch(waits, '[^ ]+') do
+      if other ~= ARGV[2] then rest[#rest + 1] = other end
+    end
+    redis.call('HSET', KEYS[7], ARGV[5], #rest == 0 and settled or settled .. '|' .. table.concat(rest, ' '))
   end
 end
 return {0, id}

@@ -40,9 +40,9 @@ local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 
 if sale[1] ~= '1' then return {12} end
 local buys, users, asked = (#ARGV - 3) / 6, {}, {}
 for b = 1, buys do
-  if not string.find(ARGV[6 * b], '^[1-9]%d*$') then return {18} end
-  local qty = tonumber(ARGV[6 * b])
-  users[b], asked[b] = ARGV[6 * b - 1], qty
+  local qty = ARGV[6 * b]
+  if qty ~= '1' and not string.find(qty, '^[1-9]%d*$') then return {18} end
+  users[b], asked[b] = ARGV[6 * b - 1], tonumber(qty)
 end
 
 local time = redis.call('TIME')
@@ -55,19 +55,16 @@ local paused, rest = sale[12] == '1', tonumber(sale[13]) - now
 
 -- 2. What the buyers have, read at once. A buyer may come twice in one call: fields follows the decisions.
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
-for b = 1, buys do fields[users[b]] = stored[b] end
 
--- 3. The key comes before every refusal (I9, P4). Answers units, number of records, records, and, when the key was
---    accepted before, with what. Who has bought often has long records: they are searched as a plain text.
-local function lookup(user, key)
-  local field = fields[user]
-  if not field then return 0, 0, '' end
-  local units, count, records = string.match(field, '^(%d+)|(%d+)|(.*)$')
+-- 3. The key comes before every refusal (I9, P4). Answers units, number of records, records, what waits, and, when the key
+--    was accepted before, with what. Who has bought often has long records: they are searched as a plain text.
+local function lookup(field, key)
+  local units, count, records, waits = string.match(field, '^(%d+)|(%d+)|([^|]*)|?(.*)$')
   units, count = tonumber(units), tonumber(count)
   local _, last = string.find(records, ':' .. key .. ';', 1, true)
-  if not last then return units, count, records end
+  if not last then return units, count, records, waits end
   local order, hash, ticket = string.match(string.sub(records, 1, last), '([^:;]+):([^:;]*):([^:;]+):[^:;]+;$')
-  return units, count, records, order, hash, ticket
+  return units, count, records, waits, order, hash, ticket
 end
 
 -- 4. Why a new buy is refused; nil when it is not.
@@ -82,15 +79,17 @@ local function refusal(units, count, qty)
   if rest > 0 then return 11, rest end
 end
 
--- 5. Decide one by one. An accepted buy becomes its stream entry at once; buyers, holds and lists of what waits
---    are gathered and written together, which is what makes a group cheap.
-local call, format = redis.call, string.format
+-- 5. Decide one by one. An accepted buy becomes its stream entry at once; buyers and holds are gathered and written
+--    together, which is what makes a group cheap. Numbers are joined as they are: Lua writes them whole up to 10^14.
+local call = redis.call
 local head, middle, tail = '1:' .. ARGV[1] .. ':', ':' .. price .. ':' .. version .. ':', ':' .. ARGV[3] .. ':'
-local reply, accepted, holds, entries = {0, done, stock, tickets + 1}, 0, {}, {}
+local reply, accepted, holds = {0, done, stock, tickets + 1}, 0, {}
 for b = 1, buys do
   local i, user, units = 6 * b - 2, users[b], asked[b]
   local order, qty, key, hash = ARGV[i], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-  local had, count, records, first, content, ticket = lookup(user, key)
+  local field = fields[user] or stored[b]
+  local had, count, records, waits, first, content, ticket = 0, 0, '', ''
+  if field then had, count, records, waits, first, content, ticket = lookup(field, key) end
   local verdict, value
   if first then
     verdict, value = content == hash and 2 or 3, ticket .. ':' .. first
@@ -100,13 +99,12 @@ for b = 1, buys do
   if not verdict then
     accepted, stock, held = accepted + 1, stock - units, held + units
     tickets, seq, waiting = tickets + 1, seq + 1, waiting + 1
-    local t = format('%d', tickets)
-    local id = call('XADD', KEYS[2], '*', 'order', order, 'terms', head .. format('%d', seq) .. ':' .. t .. ':1:' .. qty ..
+    local id = call('XADD', KEYS[2], '*', 'order', order, 'terms', head .. seq .. ':' .. tickets .. ':1:' .. qty ..
       middle .. hash .. ':' .. key .. tail .. user .. ':' .. ARGV[i + 5])
-    local counted = count == 0 and had == 0 and qty .. '|1|' or format('%d|%d|', had + units, count + 1)
-    fields[user] = counted .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key .. ';'
+    if waits ~= '' then waits = waits .. ' ' end
+    fields[user] = had + units .. '|' .. count + 1 .. '|' .. records .. order .. ':' .. hash .. ':' .. tickets .. ':' ..
+      key .. ';|' .. waits .. id
     holds[2 * accepted - 1], holds[2 * accepted] = order, '1:' .. user .. ':' .. qty
-    entries[user] = entries[user] and (entries[user] .. ' ' .. id) or id
   else
     local n = #reply
     reply[n + 1], reply[n + 2], reply[n + 3] = b, verdict, value
@@ -116,20 +114,14 @@ reply[3] = stock
 if accepted == 0 then return reply end
 
 -- 6. The rest of the writes, once for all buys.
-local who, buyers, lists, n = {}, {}, {}, 0
-for user in pairs(entries) do
-  n = n + 1
-  who[n], buyers[2 * n - 1], buyers[2 * n] = user, user, fields[user]
+local buyers, n = {}, 0
+for user, field in pairs(fields) do
+  buyers[n + 1], buyers[n + 2], n = user, field, n + 2
 end
-local before = redis.call('HMGET', KEYS[3], unpack(who))
-for u = 1, n do
-  local user = who[u]
-  lists[2 * u - 1], lists[2 * u] = user, before[u] and (before[u] .. ' ' .. entries[user]) or entries[user]
-end
-redis.call('HSET', KEYS[5], unpack(buyers))
-redis.call('HSET', KEYS[6], unpack(holds))
-redis.call('HSET', KEYS[3], unpack(lists))
-redis.call('HSET', KEYS[4], 'stock', string.format('%d', stock), 'held', string.format('%d', held),
+call('HSET', KEYS[5], unpack(buyers))
+call('HSET', KEYS[6], unpack(holds))
+call('HINCRBY', KEYS[3], ARGV[3], accepted)
+call('HSET', KEYS[4], 'stock', string.format('%d', stock), 'held', string.format('%d', held),
   'tickets', string.format('%d', tickets))
-redis.call('HSET', KEYS[1], 'seq', string.format('%d', seq), 'waiting', string.format('%d', waiting))
+call('HSET', KEYS[1], 'seq', string.format('%d', seq), 'waiting', string.format('%d', waiting))
 return reply

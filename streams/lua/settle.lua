@@ -1,7 +1,8 @@
 -- settle: acknowledge entries whose rows are committed. done and waiting move only by what XACK returned (I4), so
 -- that an entry settled twice, or by two consumers, counts once.
 --
--- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5… sale (hash), one per sale of the batch
+-- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)
+--       then two per sale of the batch: sale (hash), sale buyers (hash)
 -- ARGV  1 epoch   then three per entry: stream id, index of its sale in KEYS, user id
 --
 -- Returns {code, entries that were acknowledged now}
@@ -31,39 +32,42 @@ for sale, ids in pairs(entries) do
   if counted then redis.call('HDEL', KEYS[4], unpack(ids)) end
 end
 
--- 3. The users' entries that are not settled, without these; an entry that was settled before is not among them.
+-- 3. The buyers' entries that are not settled, without these; an entry that was settled before is not among them.
 local gone, users = {}, {}
 for i = 2, #ARGV, 3 do
-  local user = ARGV[i + 2]
-  if not gone[user] then
-    gone[user] = {}
-    users[#users + 1] = user
-  end
-  gone[user][ARGV[i]] = true
+  local id, sale, user = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
+  gone[id] = true
+  users[sale] = users[sale] or {}
+  table.insert(users[sale], user)
 end
-local empty, changed = {}, {}
-for u, list in ipairs(#users > 0 and redis.call('HMGET', KEYS[3], unpack(users)) or {}) do
-  local user, rest, kept = users[u], {}, true
-  for id in string.gmatch(list or '', '[^ ]+') do
-    if gone[user][id] then kept = false else rest[#rest + 1] = id end
+for sale, of in pairs(users) do
+  local changed, seen = {}, {}
+  for u, field in ipairs(redis.call('HMGET', KEYS[sale + 1], unpack(of))) do
+    local settled, waits = string.match(field or '', '^(%d+|%d+|[^|]*)|(.*)$')
+    if settled and not seen[of[u]] then
+      seen[of[u]] = true
+      local rest = {}
+      if not gone[waits] then -- several, or others
+        for id in string.gmatch(waits, '[^ ]+') do
+          if not gone[id] then rest[#rest + 1] = id end
+        end
+      end
+      changed[#changed + 1] = of[u]
+      changed[#changed + 1] = #rest == 0 and settled or settled .. '|' .. table.concat(rest, ' ')
+    end
   end
-  if list and #rest == 0 then
-    empty[#empty + 1] = user
-  elseif not kept then
-    changed[#changed + 1] = user
-    changed[#changed + 1] = table.concat(rest, ' ')
-  end
+  if #changed > 0 then redis.call('HSET', KEYS[sale + 1], unpack(changed)) end
 end
-if #empty > 0 then redis.call('HDEL', KEYS[3], unpack(empty)) end
-if #changed > 0 then redis.call('HSET', KEYS[3], unpack(changed)) end
 
 -- 4. A sale that is not there is not made (I7); no more tickets are done than were given out, even after somebody
 --    has made the group anew and all entries come again.
-for sale = 5, #KEYS do
+for sale = 5, #KEYS, 2 do
   local numbers = (done[sale] or 0) > 0 and redis.call('HMGET', KEYS[sale], 'done', 'tickets')
   if numbers and numbers[1] then
     local settled = math.min(tonumber(numbers[1]) + done[sale], tonumber(numbers[2]))
     redis.call('HSET', KEYS[sale], 'done', string.format('%d', settled))
+    local id = string.match(KEYS[sale], '[^:]*$')
+    if redis.call('HINCRBY', KEYS[3], id, -done[sale]) <= 0 then redis.call('HDEL', KEYS[3], id) end
   end
 end
 if total > 0 then redis.call('HINCRBY', KEYS[1], 'waiting', string.format('%d', -total)) end
