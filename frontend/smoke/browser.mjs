@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
+import { decodeQR } from 'qr/decode.js'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const flags = [
@@ -58,6 +59,23 @@ export class Browser {
     await this.chromium.close()
     if (this.temporary) await rm(this.shots, { recursive: true, force: true })
   }
+}
+
+/** The text of the QR code on a picture of a page, as a camera reads it from the screen. */
+export async function scan(page, locator) {
+  const picture = await locator.screenshot({ animations: 'disabled' })
+  // A page of its own decodes the picture: the shop's security policy does not apply there.
+  const darkroom = await page.context().newPage()
+  const { data, ...size } = await darkroom.evaluate(async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))
+    const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }))
+    const { width, height } = bitmap
+    const canvas = new OffscreenCanvas(width, height).getContext('2d')
+    canvas.drawImage(bitmap, 0, 0)
+    return { width, height, data: [...canvas.getImageData(0, 0, width, height).data] }
+  }, picture.toString('base64'))
+  await darkroom.close()
+  return decodeQR({ ...size, data: Uint8Array.from(data) })
 }
 
 /** Throws when axe finds something serious or critical. */

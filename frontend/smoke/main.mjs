@@ -5,6 +5,7 @@
  * SMOKE_SHOTS names a folder for screenshots, CHROMIUM the browser.
  */
 import { Browser, sizes } from './browser.mjs'
+import { codes } from './codes.mjs'
 import { hardStates } from './hardstates.mjs'
 import { journey } from './journey.mjs'
 import { paying } from './paying.mjs'
@@ -21,7 +22,10 @@ try {
     for (const theme of ['light', 'dark']) await journey(report, browser, base, size, theme)
   }
   if (quiet) await paying(report, browser, quiet)
-  if (standIn) await hardStates(report, browser)
+  if (standIn) {
+    await hardStates(report, browser)
+    await codes(report, browser)
+  }
 } catch (error) {
   await report.check('the smoke test itself', () => Promise.reject(error))
 } finally {

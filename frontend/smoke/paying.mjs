@@ -1,4 +1,4 @@
-import { expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
+import { expectAccessible, expectNoProblems, expectNoSideways, scan } from './browser.mjs'
 
 const PATIENCE_MS = 30_000
 /** Products of the demo of which one buyer may have one. */
@@ -18,6 +18,7 @@ export async function paying(report, browser, base) {
     const page = await browser.open(base, size, theme)
     const visit = new Visit(report, browser, page, size, `${size} ${theme}`)
     await visit.pay(base)
+    if (size === 'desktop') await visit.payByPhone(theme)
     if (theme === 'light' && size === 'desktop') {
       await visit.lateRevived()
       await visit.lateRefunded()
@@ -56,17 +57,27 @@ class Visit {
     return mine.first().getAttribute('data-order')
   }
 
-  /** Presses Pay and answers the page on which the cashier is: another tab, or on a phone this one. */
+  /** Presses Pay, which on a desktop opens a sheet with two ways. */
+  async pressPay(id) {
+    await this.order(id)
+      .getByRole('button', { name: /^Pay for/ })
+      .click()
+  }
+
+  get sheet() {
+    return this.page.getByRole('dialog', { name: /^Pay for/ })
+  }
+
+  /** Goes to the cashier in this browser and answers its page: another tab, or on a phone this one. */
   async toCashier(id) {
-    const button = this.order(id).getByRole('button', { name: /^Pay for/ })
+    await this.pressPay(id)
     if (this.size === 'phone') {
-      await button.click()
       await this.page.waitForURL(/\/cashier\//, { timeout: PATIENCE_MS })
       return this.page
     }
     const [tab] = await Promise.all([
       this.page.waitForEvent('popup', { timeout: PATIENCE_MS }),
-      button.click(),
+      this.sheet.getByRole('button', { name: 'Pay in this browser' }).click(),
     ])
     await tab.waitForURL(/\/cashier\//, { timeout: PATIENCE_MS })
     return tab
@@ -111,6 +122,45 @@ class Visit {
       await expectAccessible(cashier)
       await expectNoSideways(cashier)
       if (cashier !== this.page) await cashier.close()
+    })
+  }
+
+  /** Scans the code on the desktop with a phone and pays there. */
+  async payByPhone(theme) {
+    let id, address
+    await this.check('Pay draws a code of the amount and the time left', async () => {
+      id = await this.buy()
+      await this.pressPay(id)
+      await this.sheet.getByText(id).waitFor({ timeout: PATIENCE_MS })
+      const code = this.sheet.getByRole('img', { name: id })
+      await code.waitFor({ timeout: PATIENCE_MS })
+      const amount = await this.sheet.locator('.amount').innerText()
+      const shown = await this.order(id).locator('.what').innerText()
+      if (!shown.includes(amount)) throw new Error(`${amount}, in the list: ${shown}`)
+      await this.sheet.locator('[data-deadline]').waitFor({ timeout: PATIENCE_MS })
+      address = await scan(this.page, code)
+      await this.shoot(this.page, 'code')
+      await expectAccessible(this.page)
+      await expectNoSideways(this.page)
+    })
+    await this.check(
+      'a phone that scans the code pays there, and the sheet turns to paid by push',
+      async () => {
+        const phone = await this.browser.open(address, 'phone', theme)
+        await phone.waitForURL(/\/cashier\//, { timeout: PATIENCE_MS })
+        await phone.getByText(id).waitFor({ timeout: PATIENCE_MS })
+        await phone.getByRole('button', { name: 'Pay', exact: true }).click()
+        await phone.locator('main[data-state="paid"]').waitFor({ timeout: PATIENCE_MS })
+        await this.sheet.locator('[data-outcome="paid"]').waitFor({ timeout: PATIENCE_MS })
+        await phone.context().close()
+        await this.shoot(this.page, 'code-paid')
+        await expectAccessible(this.page)
+      },
+    )
+    await this.check('Done leads back to the order, which is paid', async () => {
+      await this.page.keyboard.press('Enter') // the button has the focus
+      await this.sheet.waitFor({ state: 'hidden', timeout: PATIENCE_MS })
+      await this.order(id, 'paid').waitFor({ timeout: PATIENCE_MS })
     })
   }
 

@@ -40,6 +40,7 @@ func (s *Simulator) precreate(q request, base string) (fields, *no) {
 	if refused != nil {
 		return nil, refused
 	}
+	t.returnURL = "" // the phone that scans has no page of the shop to go back to
 	t, err := s.book.sign(t, false)
 	switch {
 	case err != nil:

@@ -46,6 +46,24 @@ func TestCashier(t *testing.T) {
 	}
 }
 
+// A person scans a code with a phone, pays there, and is not led to the shop: its page is on another screen.
+func TestScannedCode(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, Options{})
+	answer := s.post("/gateway.do", "application/x-www-form-urlencoded", s.sign("alipay.trade.precreate", s.order("42")).Encode())
+	_, rest, _ := strings.Cut(body(t, answer), `"qr_code":"`)
+	code, _, found := strings.Cut(rest, `"`)
+	if !found || !strings.HasPrefix(code, s.server.URL+"/qr/") {
+		t.Fatalf("the code: %q", code)
+	}
+	path := s.get(strings.TrimPrefix(code, s.server.URL)).Header.Get("Location")
+	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
+	text := body(t, s.get(pressed.Header.Get("Location")))
+	if !strings.Contains(text, `data-state="paid"`) || strings.Contains(text, "shop.example") || !strings.Contains(text, english.Gone) {
+		t.Errorf("after Pay:\n%s", text)
+	}
+}
+
 func TestCashierInChinese(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})

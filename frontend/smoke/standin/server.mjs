@@ -83,6 +83,7 @@ export class StandIn {
     if (op === 'unwatch') return { ok: client.slots.delete(fields.slot) && {} }
     if (!client.user) return refuse('unauthorized')
     if (op === 'buy') return this.shop.buy(client.user, fields)
+    if (op === 'pay') return this.shop.pay(client.user, fields)
     if (op === 'cancel') return this.shop.cancel(client.user, fields.order)
     if (op === 'orders') return { ok: this.shop.ordersOf(client.user, fields) }
     return refuse('unknown_op')

@@ -1,7 +1,6 @@
 import { goods } from './goods.mjs'
 
 const SLOT_MS = 5 * 60_000
-const PAY_WINDOW_MS = 60_000
 const TAKES_SPACE = new Set(['reserved', 'pending'])
 
 /**
@@ -13,6 +12,10 @@ export class StandInShop {
   settleAfter = 900
   /** How many of the next buys are answered with `busy` although they are carried out. */
   busyBuys = 0
+  /** Milliseconds from an order to its end, if it is not paid. */
+  payWindow = 60_000
+  /** Whether the payment gateway answers. */
+  gatewayAway = false
   slots = []
   sales = new Map()
   orders = new Map()
@@ -144,9 +147,9 @@ export class StandInShop {
   #settle(order) {
     this.sales.get(order.sale).done++
     if (order.state !== 'reserved') return
-    order.pay_by = Date.now() + PAY_WINDOW_MS
+    order.pay_by = Date.now() + this.payWindow
     this.#become(order, 'pending')
-    setTimeout(() => this.#giveBack(order, 'expired'), PAY_WINDOW_MS)
+    setTimeout(() => this.#giveBack(order, 'expired'), this.payWindow)
   }
 
   #giveBack(order, state) {
@@ -184,6 +187,15 @@ export class StandInShop {
     if (order?.user !== user) return refuse('not_found')
     this.#giveBack(order, 'cancelled')
     return { ok: { state: order.state } }
+  }
+
+  pay(user, { order: id, via }) {
+    const order = this.orders.get(id)
+    if (order?.user !== user) return refuse('not_found')
+    if (order.state !== 'pending') return refuse('wrong_state')
+    if (this.gatewayAway) return refuse('busy', { retry_ms: 300 })
+    const address = `https://pay.example/${id}`
+    return { ok: { [via === 'qr' ? 'qr' : 'url']: address, pay_by: order.pay_by } }
   }
 
   ordersOf(user, { before, limit = 20 }) {

@@ -9,4 +9,7 @@ export const shapes = {
   close: 'm6 6 12 12M18 6 6 18',
   minus: 'M6 12h12',
   plus: 'M6 12h12M12 6v12',
+  check: 'm5 12.5 4.5 4.5L19 7.5',
+  clock: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-14v5l3 2',
+  phone: 'M8 3h8a1 1 0 0 1 1 1v16a1 1 0 0 1-1 1H8a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1Zm3 15h2',
 } as const

@@ -221,6 +221,32 @@ describe('paying', () => {
     expect(useOrders().byId.get(mine.id)?.state).toBe('paid')
   })
 
+  it('gets a code for the phone, and leaves for nowhere', async () => {
+    await goLive()
+    const tab = vi.fn()
+    vi.stubGlobal('open', tab)
+    const code = shop.payCode(order({ pay_by: Date.now() + 60_000 }))
+    expect(wire().last('pay')).toMatchObject({ order: '101', via: 'qr' })
+    wire().refuse('pay', 'busy')
+    await pass(1_000)
+    wire().answer('pay', { qr: 'https://qr.example/1', pay_by: 61_100 })
+    expect(await code).toEqual({ text: 'https://qr.example/1' })
+    expect(tab).not.toHaveBeenCalled()
+  })
+
+  it('says soon why there is no code', async () => {
+    await goLive()
+    const busy = shop.payCode(order())
+    wire().refuse('pay', 'busy')
+    await pass(1_000)
+    wire().refuse('pay', 'busy')
+    expect(await busy).toEqual({ problem: 'busy' })
+    const lost = shop.payCode(order())
+    wire().drop()
+    expect(await lost).toEqual({ problem: 'lost' })
+    expect(useNotices().notices).toEqual([])
+  })
+
   it('closes the tab and explains when the order cannot be paid any more', async () => {
     await goLive()
     const tab = { opener: null, closed: false, location: { replace: vi.fn() }, close: vi.fn() }

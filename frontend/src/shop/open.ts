@@ -14,7 +14,7 @@ import { useSlots } from '../stores/slots'
 import { openTill } from './buying'
 import { openDoor } from './keeping'
 import { openLedger } from './ordering'
-import { openCounter } from './paying'
+import { openCounter, type PayCode } from './paying'
 import { openWindow } from './watching'
 
 /** What people can do in the shop; what they see is in the stores. */
@@ -24,13 +24,14 @@ export interface Shop {
   cancelling: Ref<Set<string>>
   pay(order: Order): Promise<void>
   paying: Ref<Set<string>>
+  payCode(order: Order): Promise<PayCode>
   refund(order: Order, reason: string): Promise<void>
   olderOrders(): Promise<void>
   signIn(token: string): boolean
   reconnect(): void
 }
 
-const shopKey: InjectionKey<Shop> = Symbol('shop')
+export const shopKey: InjectionKey<Shop> = Symbol('shop')
 
 export function useShop(): Shop {
   const shop = inject(shopKey)
@@ -134,6 +135,7 @@ export function openShop(dial: () => Wire = dialPage): Shop {
     cancelling: ledger.cancelling,
     pay: counter.pay,
     paying: counter.paying,
+    payCode: counter.payCode,
     refund: counter.refund,
     olderOrders: ledger.older,
     signIn: door.paste,

@@ -1,13 +1,18 @@
 import { ref } from 'vue'
 import { departure, wayToPay } from '../buying/departure'
-import { Refused } from '../live/requests'
+import { Lost, Refused } from '../live/requests'
 import type { LiveSocket } from '../live/socket'
-import type { Order, Payment, PayVia } from '../protocol/types'
+import type { ErrorCode, Order, Payment, PayVia } from '../protocol/types'
 import { useExplain } from './explain'
 
 /** How often a busy shop is asked for one press; each time it is the same payment. */
 const TRIES = 5
+/** For a code fewer: the shopper waits in front of an empty square, and has another way. */
+const CODE_TRIES = 2
 const RETRY_MS = 500
+
+/** The text of a code that a phone scans, or why there is none. */
+export type PayCode = { text: string } | { problem: ErrorCode | 'lost' }
 
 /** Paying, and asking for the money back. What becomes of it is told by `order` events, never by these replies. */
 export function openCounter(socket: LiveSocket) {
@@ -21,7 +26,7 @@ export function openCounter(socket: LiveSocket) {
     const via = wayToPay()
     const leave = departure(via)
     try {
-      const { url } = await ask(order.id, via)
+      const { url } = await ask(order.id, via, TRIES)
       if (url) leave.to(url)
       else leave.stay()
     } catch (error) {
@@ -32,13 +37,25 @@ export function openCounter(socket: LiveSocket) {
     }
   }
 
-  async function ask(order: string, via: PayVia): Promise<Payment> {
+  /** Asks for a code; it is the same payment as in any other way. */
+  async function payCode(order: Order): Promise<PayCode> {
+    try {
+      const { qr } = await ask(order.id, 'qr', CODE_TRIES)
+      return qr ? { text: qr } : { problem: 'wrong_state' }
+    } catch (error) {
+      if (error instanceof Refused) return { problem: error.refusal.code }
+      if (error instanceof Lost) return { problem: 'lost' }
+      throw error
+    }
+  }
+
+  async function ask(order: string, via: PayVia, most: number): Promise<Payment> {
     for (let tries = 1; ; tries++) {
       try {
         return await socket.request('pay', { order, via })
       } catch (error) {
         const busy = error instanceof Refused && error.refusal.code === 'busy'
-        if (!busy || tries === TRIES) throw error
+        if (!busy || tries === most) throw error
         await new Promise((resolve) => setTimeout(resolve, error.refusal.retry_ms || RETRY_MS))
       }
     }
@@ -52,5 +69,5 @@ export function openCounter(socket: LiveSocket) {
     }
   }
 
-  return { paying, pay, refund }
+  return { paying, pay, payCode, refund }
 }

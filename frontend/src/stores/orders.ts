@@ -19,6 +19,11 @@ export function isRunning(state: OrderState): boolean {
   return state === 'reserved' || state === 'pending'
 }
 
+/** Whether the order waits for its payment and there is time for it, by the server's clock. */
+export function isPayable(order: Order, now: number): boolean {
+  return order.state === 'pending' && (order.pay_by ?? 0) > now
+}
+
 /**
  * The shopper's own orders, newest first. They come from three sides (replies, events, pages) in any order;
  * `rev` tells which of two versions is the newer one.

@@ -1,0 +1,81 @@
+import { expectAccessible, expectNoProblems, expectNoSideways, scan } from './browser.mjs'
+import { StandIn } from './standin/server.mjs'
+
+const SOON_MS = 10_000
+
+/** The sheet with the code to scan when not all goes well, each brought about on the stand-in, in both languages. */
+export async function codes(report, browser) {
+  for (const [lang, theme] of [
+    ['en', 'light'],
+    ['zh', 'dark'],
+  ]) {
+    const standIn = new StandIn()
+    const base = await standIn.start()
+    const { shop } = standIn
+    const page = await browser.open(base, 'desktop', theme)
+    const check = (what, run) => report.check(`codes, ${lang} ${theme}: ${what}`, run)
+    const shoot = (what) => browser.shoot(page, `codes-${lang}-${theme}-${what}`)
+    const order = page.locator('.rail [data-order]').first()
+    const sheet = page.locator('dialog[open]')
+    const code = sheet.getByRole('img')
+    const soon = (locator, state = 'visible') => locator.waitFor({ state, timeout: SOON_MS })
+    const readable = async () => {
+      await soon(code)
+      const read = await scan(page, code)
+      const wanted = `https://pay.example/${await order.getAttribute('data-order')}`
+      if (read !== wanted) throw new Error(`the code says ${read}, not ${wanted}`)
+    }
+
+    await check('a gateway without an answer is told, and asked again by a press', async () => {
+      if (lang === 'zh') await page.locator('.lang').click()
+      shop.gatewayAway = true
+      await page.locator('[data-sale] .button:enabled').first().click({ timeout: SOON_MS })
+      await order.locator('.pay').click({ timeout: SOON_MS })
+      await soon(sheet.getByRole('alert'))
+      await soon(sheet.locator('.panel > .button'))
+      await shoot('away')
+      await expectAccessible(page)
+      shop.gatewayAway = false
+      await sheet.locator('.square button').click()
+      await readable()
+    })
+    await check('keeps the code in a narrow window', async () => {
+      await page.setViewportSize({ width: 390, height: 844 })
+      await readable()
+      await shoot('narrow')
+      await expectAccessible(page)
+      await expectNoSideways(page)
+      await page.setViewportSize({ width: 1440, height: 900 })
+    })
+    await check('keeps the code while the connection is lost, and says that it is', async () => {
+      const then = await sheet.locator('.then').innerText()
+      standIn.drain(1_500)
+      await soon(sheet.locator('.then').filter({ hasNotText: then }))
+      await readable()
+      await shoot('offline')
+      await soon(sheet.locator('.then').filter({ hasText: then }))
+    })
+    await check('Escape closes it, and the focus is where it was', async () => {
+      await page.keyboard.press('Escape')
+      await soon(sheet, 'hidden')
+      const pay = await page.evaluate(() => document.activeElement.classList.contains('pay'))
+      if (!pay) throw new Error('the focus is elsewhere')
+    })
+    await check('says when the time to pay is over', async () => {
+      shop.payWindow = 3_000
+      await page.locator('[data-sale] .button:enabled').nth(1).click({ timeout: SOON_MS })
+      await soon(page.locator('.rail [data-order]').nth(1))
+      await order.locator('.pay').click({ timeout: SOON_MS })
+      await readable()
+      await soon(sheet.locator('[data-outcome="expired"]'))
+      if (await code.isVisible()) throw new Error('the code is still there')
+      await shoot('over')
+      await expectAccessible(page)
+      await page.keyboard.press('Enter')
+      await soon(sheet, 'hidden')
+    })
+    await check('reports no errors', () => expectNoProblems(page))
+    await page.context().close()
+    standIn.close()
+  }
+}

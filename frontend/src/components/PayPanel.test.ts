@@ -1,0 +1,121 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { createApp, h, nextTick, type App } from 'vue'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { drawQr } from '../format/qr'
+import type { Order } from '../protocol/types'
+import { shopKey, type Shop } from '../shop/open'
+import type { PayCode } from '../shop/paying'
+import { useLive } from '../stores/live'
+import { useOrders } from '../stores/orders'
+import { order } from '../testing/samples'
+import PayPanel from './PayPanel.vue'
+
+const text = 'https://qr.alipay.com/bax03431'
+const payCode = vi.fn<(order: Order) => Promise<PayCode>>()
+const pay = vi.fn<(order: Order) => Promise<void>>()
+const done = vi.fn()
+let app: App
+
+const find = (selector: string) => document.querySelector(selector)
+const button = (name: string) => [...document.querySelectorAll('button')].find((b) => b.innerText === name)
+
+async function show(): Promise<void> {
+  const orders = useOrders()
+  orders.upsert(order({ pay_by: Date.now() + 60_000 }))
+  app = createApp(() => {
+    const mine = orders.byId.get('101')
+    return mine && h(PayPanel, { order: mine, onDone: done })
+  })
+  app.provide(shopKey, { payCode, pay } as unknown as Shop)
+  app.mount(document.body.appendChild(document.createElement('div')))
+  await settled()
+}
+
+async function settled(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(0)
+  await nextTick()
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  vi.resetAllMocks()
+  setActivePinia(createPinia())
+  payCode.mockResolvedValue({ text })
+  useLive().become({ name: 'live' })
+})
+
+afterEach(() => {
+  app.unmount()
+  document.body.replaceChildren()
+  vi.useRealTimers()
+})
+
+describe('paying at a desktop', () => {
+  it('offers a code of the order, and this browser', async () => {
+    await show()
+    expect(payCode.mock.calls.map(([{ id }]) => id)).toEqual(['101'])
+    expect(find('svg[role=img]')?.getAttribute('aria-label')).toContain('¥99 for order 101')
+    expect(find('svg[role=img] path')?.getAttribute('d')).toBe(drawQr(text).path)
+    button('Pay in this browser')?.click()
+    expect(pay).toHaveBeenCalledOnce()
+    expect(done).toHaveBeenCalledOnce()
+  })
+
+  it('offers this browser while the code is on its way', async () => {
+    payCode.mockReturnValue(new Promise(() => undefined))
+    await show()
+    expect(find('[role=status]')?.textContent).toMatch(/Getting a code/)
+    expect(button('Pay in this browser')).toBeDefined()
+  })
+
+  it('turns to paid when the event says so, with a button that has the focus', async () => {
+    await show()
+    useOrders().upsert(order({ state: 'paid', rev: 2 }))
+    await settled()
+    expect(find('svg[role=img]')).toBeNull()
+    expect(find('[data-outcome=paid]')?.textContent).toContain('Kettle is paid.')
+    expect(document.activeElement).toBe(button('Done'))
+    button('Done')?.click()
+    expect(done).toHaveBeenCalledOnce()
+  })
+
+  it('says so when the time to pay ends, and takes the code away', async () => {
+    await show()
+    await vi.advanceTimersByTimeAsync(60_000)
+    useLive().refresh()
+    await settled()
+    expect(find('svg[role=img]')).toBeNull()
+    expect(find('[data-outcome=pending]')?.textContent).toContain('Time is up')
+    expect(button('Pay in this browser')).toBeUndefined()
+    useOrders().upsert(order({ state: 'expired', rev: 2 }))
+    await settled()
+    expect(find('[data-outcome=expired]')?.textContent).toContain('was not paid in time')
+  })
+
+  it('believes the shop that it is too late, whatever the countdown says', async () => {
+    payCode.mockResolvedValue({ problem: 'order_expired' })
+    await show()
+    expect(find('[data-outcome=pending]')?.textContent).toContain('Time is up')
+  })
+
+  it('says that the gateway gives no code, and asks again when told to', async () => {
+    payCode.mockResolvedValueOnce({ problem: 'busy' })
+    await show()
+    expect(find('[role=alert]')?.textContent).toContain('gives no code right now')
+    expect(button('Pay in this browser')?.className).toBe('button')
+    button('Try again')?.click()
+    await settled()
+    expect(find('svg[role=img]')).not.toBeNull()
+  })
+
+  it('asks again by itself when the answer was lost and the shop is back', async () => {
+    payCode.mockResolvedValueOnce({ problem: 'lost' })
+    await show()
+    expect(find('[role=alert]')?.textContent).toContain('No answer came')
+    useLive().ready = true
+    await settled()
+    expect(find('svg[role=img]')).not.toBeNull()
+    expect(payCode).toHaveBeenCalledTimes(2)
+  })
+})
