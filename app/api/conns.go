@@ -94,9 +94,4 @@ func (c *limitedConn) Close() error {
 }
 
 // SetWriteBuffer bounds what the kernel keeps for a peer that does not read, as on the connection itself.
-func (c *limitedConn) SetWriteBuffer(bytes int) error {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok {
-		return tcp.SetWriteBuffer(bytes)
-	}
-	return nil
-}
+func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
