@@ -168,6 +168,7 @@ func (h *Hub) SlotChanged(s app.Slot) {
 	})
 	for _, c := range h.everybody() {
 		c.offerNews(item.subject, item.frame)
+		h.breathe()
 	}
 }
 
@@ -206,5 +207,6 @@ func (h *Hub) say(n noticeEvent) {
 	subject := "notice:" + n.Level + ":" + n.Text
 	for _, c := range h.everybody() {
 		c.offerNews(subject, frame)
+		h.breathe()
 	}
 }

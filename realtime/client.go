@@ -178,12 +178,14 @@ func (c *client) kick() {
 	}
 	c.writing = true
 	c.writers.Add(1)
+	c.hub.starting.Add(1)
 	go c.run()
 }
 
 // drain writes until nothing is left to write.
 func (c *client) drain() {
 	defer c.writers.Done()
+	c.hub.starting.Add(-1)
 	for {
 		c.mu.Lock()
 		next, ok := c.out.take()

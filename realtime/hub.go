@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -87,6 +88,8 @@ type Hub struct {
 
 	news   newsDesk
 	behind behindQueue
+
+	starting atomic.Int64 // writers that were started and have not begun
 }
 
 // NewHub makes a hub; Run must run for personal events to arrive.

@@ -27,6 +27,7 @@ func (h *Hub) keepOnce() {
 		if silent >= h.options.PingEvery && elapsed-c.pingedAt >= h.options.PingEvery {
 			c.pingedAt = elapsed
 			c.offerPing()
+			h.breathe()
 		}
 		user, expires := c.user()
 		if user == 0 {

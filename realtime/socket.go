@@ -14,6 +14,7 @@ import (
 	"github.com/fasthttp/websocket"
 	contrib "github.com/gofiber/contrib/websocket"
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 )
 
 // Buffers of an idle connection; frames larger than these pass through without being copied into them.
@@ -53,16 +54,35 @@ func (h *Hub) door(c *fiber.Ctx) error {
 
 func (h *Hub) upgrade() fiber.Handler {
 	handler := func(wrapper *contrib.Conn) {
+		forgetHandshake(wrapper)
 		// The wrapper goes back into a pool when this returns and is given to others; the inner one is ours.
 		h.serve(wrapper.Conn)
 	}
-	return contrib.New(handler, contrib.Config{
+	upgrade := contrib.New(handler, contrib.Config{
 		Subprotocols:    []string{Subprotocol},
 		ReadBufferSize:  readBuffer,
 		WriteBufferSize: writeBuffer,
 		WriteBufferPool: &writeBuffers,
 		RecoverHandler:  swallow,
 	})
+	return func(c *fiber.Ctx) error {
+		c.Locals(handshake, c.Context())
+		return upgrade(c)
+	}
+}
+
+// handshake is the name under which the wrapper brings its request along.
+const handshake = "handshake"
+
+// forgetHandshake lets go of request and answer, and of the copies that the wrapper made of them: nobody asks for them any
+// more, but web server and wrapper would keep them, 5 KB of headers, for as long as the socket lasts. The request is ours
+// alone until the handler returns; only then the web server takes it back into its pool, where an empty one is as good as a new one.
+func forgetHandshake(wrapper *contrib.Conn) {
+	if request, ok := wrapper.Locals(handshake).(*fasthttp.RequestCtx); ok {
+		request.Request = fasthttp.Request{}
+		request.Response = fasthttp.Response{}
+	}
+	*wrapper = contrib.Conn{Conn: wrapper.Conn}
 }
 
 var writeBuffers sync.Pool

@@ -130,9 +130,7 @@ func (s *watchSet) beat(b *board, now app.Millis, m *metrics) {
 	}
 	t := newTick(now, changed, all, m.encodedTicks)
 	if len(changed) > 0 {
-		for _, c := range s.members {
-			c.offerTick(t, c.wholeAt == b.no)
-		}
+		s.eachLocked(func(c *client) { c.offerTick(t, c.wholeAt == b.no) })
 		return
 	}
 	for _, n := range due {
@@ -158,8 +156,20 @@ func (s *watchSet) dueNewcomers(no int64) []newcomer {
 func (s *watchSet) each(fn func(c *client)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.members {
+	s.eachLocked(fn)
+}
+
+// eachLocked lets the lock go while the hub breathes; members may come and go then. The place of one who leaves is taken by
+// the last one: from the end to the beginning nobody is left out, and at worst somebody hears the same thing twice.
+func (s *watchSet) eachLocked(fn func(c *client)) {
+	for i := len(s.members) - 1; i >= 0; i = min(i, len(s.members)) - 1 {
+		c := s.members[i]
 		fn(c)
+		if c.hub.breathless() {
+			s.mu.Unlock()
+			c.hub.breathe()
+			s.mu.Lock()
+		}
 	}
 }
 

@@ -76,7 +76,7 @@ func New(o Options) fasthttp.RequestHandler {
 
 // routes are all addresses there are.
 func (a *api) routes(f *fiber.App) {
-	a.Mount(f, "/ws", a.door)
+	a.Mount(f, socketPath, a.door)
 
 	v1 := f.Group("/api/v1", func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")

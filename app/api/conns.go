@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 )
 
 // LimitConns wraps a listener so that one address has at most n connections at a time, sockets included; one
@@ -33,7 +34,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return conn, nil
 		}
 		if l.enter(addr) {
-			return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(addr) })}, nil
+			return &limitedConn{Conn: conn, from: l, addr: addr}, nil
 		}
 		_ = conn.Close() // nothing was said on it yet
 	}
@@ -84,19 +85,18 @@ func (l *limitedListener) leave(addr netip.Addr) {
 
 type limitedConn struct {
 	net.Conn
-	leave func()
+	from *limitedListener
+	addr netip.Addr
+	left atomic.Bool
 }
 
 // Close frees the place of the connection, once.
 func (c *limitedConn) Close() error {
-	c.leave()
+	if c.left.CompareAndSwap(false, true) {
+		c.from.leave(c.addr)
+	}
 	return c.Conn.Close()
 }
 
 // SetWriteBuffer bounds what the kernel keeps for a peer that does not read, as on the connection itself.
-func (c *limitedConn) SetWriteBuffer(bytes int) error {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok {
-		return tcp.SetWriteBuffer(bytes)
-	}
-	return nil
-}
+func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }

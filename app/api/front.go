@@ -17,7 +17,7 @@ const (
 	writeTimeout = 15 * time.Second
 	idleTimeout  = 75 * time.Second // longer than a proxy in front keeps its connections
 	bodyLimit    = 16 << 10
-	headerLimit  = 4 << 10 // every socket keeps a buffer of this size
+	headerLimit  = 4 << 10
 	drainRetry   = 2 * time.Second
 )
 
@@ -28,22 +28,28 @@ type Front struct {
 	Ready func() error
 
 	server  *fasthttp.Server
+	sockets *fasthttp.Server // has handshakes handed over
 	handler atomic.Pointer[fasthttp.RequestHandler]
 }
 
 // NewFront makes a server that is not open yet.
 func NewFront(ready func() error) *Front {
 	f := &Front{Ready: ready}
-	f.server = &fasthttp.Server{
-		Handler: f.handle, ErrorHandler: unreadable, Name: "stampede",
+	f.server = newServer(f.handle, headerLimit)
+	f.sockets = newServer(f.handleHandshake, handshakeBuffer)
+	return f
+}
+
+func newServer(handler fasthttp.RequestHandler, buffer int) *fasthttp.Server {
+	return &fasthttp.Server{
+		Handler: handler, ErrorHandler: unreadable, Name: "stampede",
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxRequestBodySize: bodyLimit, ReadBufferSize: headerLimit,
+		MaxRequestBodySize: bodyLimit, ReadBufferSize: buffer,
 		NoDefaultServerHeader: true, NoDefaultDate: false, ReduceMemoryUsage: true, CloseOnShutdown: true,
 		// Sockets outlive their request; realtime closes them itself. Without this their Close would do nothing.
 		KeepHijackedConns: true,
 		Logger:            quiet{},
 	}
-	return f
 }
 
 // Serve answers on the listener until Shutdown.
@@ -76,16 +82,34 @@ func (f *Front) handle(ctx *fasthttp.RequestCtx) {
 			return
 		}
 		ctx.SetBodyString("ready\n")
-	default:
-		if h := f.handler.Load(); h != nil {
-			(*h)(ctx)
-			return
+	case socketPath:
+		if !f.handOver(ctx) {
+			f.pass(ctx)
 		}
-		ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
-		ctx.Response.Header.Set("Retry-After", "2")
-		ctx.SetContentType("application/json")
-		ctx.SetBodyString(`{"error":{"code":"busy","message":"this node serves nobody now; see /readyz","retry_ms":2000}}`)
+	default:
+		f.pass(ctx)
 	}
+}
+
+// handleHandshake answers on a connection that was handed over. Without an upgrade it ends: the next request on it may be too
+// large for the small buffer.
+func (f *Front) handleHandshake(ctx *fasthttp.RequestCtx) {
+	f.pass(ctx)
+	if !ctx.Hijacked() {
+		ctx.SetConnectionClose()
+	}
+}
+
+// pass lets the shop answer, if it is open.
+func (f *Front) pass(ctx *fasthttp.RequestCtx) {
+	if h := f.handler.Load(); h != nil {
+		(*h)(ctx)
+		return
+	}
+	ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+	ctx.Response.Header.Set("Retry-After", "2")
+	ctx.SetContentType("application/json")
+	ctx.SetBodyString(`{"error":{"code":"busy","message":"this node serves nobody now; see /readyz","retry_ms":2000}}`)
 }
 
 // unreadable answers what never became a request.

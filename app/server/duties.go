@@ -65,6 +65,7 @@ func safely(ctx context.Context, run func(ctx context.Context) error) (err error
 // its roles ask for. Any number of nodes may have the same role.
 func (w *works) startDuties(d *duties, c *Config) {
 	d.start("node lease", w.lease.Run)
+	d.start("memory", giveBack)
 	d.start("timetable", w.timetable.Run)
 	d.start("partitions", w.rebuild.Run)
 	d.start("stale partitions", w.lookAfterStale)

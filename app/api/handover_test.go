@@ -1,0 +1,101 @@
+package api
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// shake opens a connection and says a handshake with these headers besides, and right behind it what is given.
+func (s *site) shake(headers, behind string) (net.Conn, *bufio.Reader, *http.Response) {
+	s.t.Helper()
+	host := strings.TrimPrefix(s.url, "http://")
+	conn, err := net.Dial("tcp", host)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_, err = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: "+host+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+headers+"\r\n"+behind)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r := bufio.NewReader(conn)
+	res, err := http.ReadResponse(r, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return conn, r, res
+}
+
+// hear reads that many bytes.
+func hear(t *testing.T, r io.Reader, n int) string {
+	t.Helper()
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r, b); err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// A socket is not paid for what its browser sent along, and nothing of what the client says is lost on the way.
+func TestHandshakeIsHandedOver(t *testing.T) {
+	t.Parallel()
+	cookies := make(chan int, 2)
+	s := open(t, func(o *Options) {
+		o.Mount = func(web *fiber.App, path string, front ...fiber.Handler) {
+			web.Get(path, append(front, func(c *fiber.Ctx) error {
+				cookies <- len(c.Get(fiber.HeaderCookie))
+				c.Status(fiber.StatusSwitchingProtocols)
+				c.Context().Hijack(func(conn net.Conn) {
+					defer func() { _ = conn.Close() }()
+					_, _ = io.Copy(conn, conn)
+				})
+				return nil
+			})...)
+		}
+	})
+	long := strings.Repeat("c", 3000)
+	for name, behind := range map[string]string{
+		"nothing": "", "a first frame": "hello", "more than the buffer of a socket holds": strings.Repeat("frame", 3*handshakeBuffer),
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, r, res := s.shake("Cookie: a="+long+"\r\n", behind)
+			if res.StatusCode != http.StatusSwitchingProtocols || <-cookies != 0 {
+				t.Fatalf("answered %s, or was not handed over", res.Status)
+			}
+			if got := hear(t, r, len(behind)); got != behind {
+				t.Errorf("of %d bytes behind the handshake, others came back", len(behind))
+			}
+			if _, err := io.WriteString(conn, "and on"); err != nil || hear(t, r, 6) != "and on" {
+				t.Errorf("what came later was lost: %v", err)
+			}
+		})
+	}
+	t.Run("a handshake that is too large for it", func(t *testing.T) {
+		_, r, res := s.shake("Cookie: a=b\r\nOrigin: "+s.url+"\r\nSec-WebSocket-Protocol: "+long[:handshakeBuffer]+"\r\n", "hello")
+		if res.StatusCode != http.StatusSwitchingProtocols || <-cookies == 0 || hear(t, r, 5) != "hello" {
+			t.Errorf("answered %s", res.Status)
+		}
+	})
+}
+
+// A handshake that is refused ends its connection: the server of sockets has no room for other requests.
+func TestRefusedHandshakeEndsTheConnection(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	_, r, res := s.shake("Origin: https://evil.example\r\n", "")
+	text, _ := io.ReadAll(io.LimitReader(r, res.ContentLength))
+	if res.StatusCode != http.StatusForbidden || !res.Close || !strings.Contains(string(text), "forbidden") {
+		t.Errorf("answered %s %s", res.Status, text)
+	}
+	if _, err := r.ReadByte(); err != io.EOF {
+		t.Errorf("the connection goes on: %v", err)
+	}
+}

@@ -1,0 +1,33 @@
+package server
+
+import "testing"
+
+// Memory is given back when nobody presses and there is something to give back, and only then.
+func TestMemoryIsClearedUpInCalmTimesOnly(t *testing.T) {
+	t.Parallel()
+	const mb = 1 << 20
+	idle := heap{allocated: 900 * mb, objects: 90 * mb, alive: 88 * mb, stacks: 75 * mb, free: 4 * mb, goal: 250 * mb}
+	left := idle
+	left.objects, left.free = 170*mb, 20*mb
+	young := heap{allocated: 30 * mb, objects: 22 * mb, alive: 8 * mb, stacks: 2 * mb, goal: 24 * mb}
+	for name, c := range map[string]struct {
+		now       heap
+		perSecond float64
+		want      bool
+	}{
+		"a crowd has come in":             {left, 1 * mb, true},
+		"a crowd is coming in":            {left, 50 * mb, false},
+		"a collection is near":            {left, 9 * mb, false},
+		"nothing to gain":                 {idle, 1 * mb, false},
+		"a node that has only just begun": {young, 0, false},
+	} {
+		before := c.now
+		before.allocated -= c.perSecond * lookAtMemory.Seconds()
+		if got := c.now.calmSince(before, lookAtMemory) && c.now.worthClearing(); got != c.want {
+			t.Errorf("%s: cleared %t, want %t", name, got, c.want)
+		}
+	}
+	if h := readHeap(); h.allocated <= 0 || h.objects <= 0 || h.stacks <= 0 || h.goal < h.alive {
+		t.Errorf("the runtime tells %+v", h)
+	}
+}

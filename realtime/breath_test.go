@@ -1,0 +1,44 @@
+package realtime
+
+import (
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// While a tick waits for writers to begin, watchers may leave; whoever stays gets it all the same.
+func TestNobodyIsLeftOutWhileATickBreathes(t *testing.T) {
+	t.Parallel()
+	hub, set := manyClients(5)
+	for i, c := range set.members {
+		c.set, c.index = set, i
+	}
+	first, last := set.members[0], set.members[4]
+	hub.starting.Store(mostStarting + 1)
+	b := newBoard()
+	b.update([]app.Counters{counters(11, 1)})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		set.beat(b, 1, hub.metrics)
+	}()
+	has := func(c *client) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.out.tick != nil
+	}
+	apptest.Eventually(t, 5*time.Second, func() (bool, string) { return has(last), "nobody got the tick" })
+	set.remove(first)
+	if has(set.members[1]) {
+		t.Error("the tick went on although too many writers wait to begin")
+	}
+	hub.starting.Store(0)
+	<-done
+	for i, c := range set.members {
+		if !has(c) {
+			t.Errorf("watcher %d of %d did not get the tick", i, len(set.members))
+		}
+	}
+}
