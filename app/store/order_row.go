@@ -68,6 +68,12 @@ func newRow(o *app.Order) (orderRow, error) {
 	return row, nil
 }
 
+// isNew tells whether nothing has happened to the order yet: see dialect.unsaid.
+func (r *orderRow) isNew() bool {
+	return r.UntoldSince == nil && r.PaidAt == 0 && r.CancelledAt == 0 && r.TradeOpened == 0 &&
+		r.TradeNo == "" && r.Tracking == "" && r.Reason == ""
+}
+
 func (r *orderRow) order() (app.Order, error) {
 	o := app.Order{
 		ID: r.ID, Sale: r.Sale, User: r.User, Partition: r.Partition, Seq: r.Seq, Ticket: r.Ticket, Hold: r.Hold,
