@@ -13,12 +13,16 @@ import (
 )
 
 // entryVersion is the first of the terms that reserve.lua writes. An entry of another version is unreadable here and
-// ends as a dead letter: a new layout is rolled out to all consumers before any node writes it.
-const entryVersion = "1"
+// ends as a dead letter: a new layout is rolled out to all consumers before any node writes it. Entries of the version
+// before are read: they said the seq where base is now.
+const (
+	entryVersion    = "2"
+	entryVersionSeq = "1"
+)
 
 // termNames are the parts of the field terms, in their order. Only the last may contain the separator.
 var termNames = [...]string{
-	"v", "epoch", "seq", "ticket", "hold", "qty", "price", "version", "hash", "key", "sale", "user", "addr",
+	"v", "epoch", "base", "ticket", "hold", "qty", "price", "version", "hash", "key", "sale", "user", "addr",
 }
 
 // splitTerms takes the field terms apart; nil when it is not what reserve.lua writes.
@@ -41,11 +45,9 @@ func parseEntry(partition int, m redis.XMessage) app.Entry {
 		return e
 	}
 	r := newFieldReader(m.Values)
-	if v := r.text("v"); v != entryVersion {
-		r.fail("v", v)
-	}
 	e.Order, e.Sale, e.User = app.ID(r.positive("order")), app.ID(r.positive("sale")), app.ID(r.positive("user"))
-	e.Epoch, e.Seq, e.Ticket, e.Hold = r.positive("epoch"), r.positive("seq"), r.positive("ticket"), r.positive("hold")
+	e.Epoch, e.Ticket, e.Hold = r.positive("epoch"), r.positive("ticket"), r.positive("hold")
+	e.Seq = r.seq(e.Ticket)
 	e.Qty, e.PriceFen, e.SaleVersion = int(r.positive("qty")), r.number("price"), r.number("version")
 	e.Key, e.Hash, e.Address = r.text("key"), r.text("hash"), r.text("addr")
 	ms, _, _ := strings.Cut(m.ID, "-")
@@ -112,6 +114,23 @@ func (r *fieldReader) number(field string) int64 {
 		return 0
 	}
 	return n
+}
+
+// seq is the number of the reservation within its partition, from its base and its ticket.
+func (r *fieldReader) seq(ticket int64) int64 {
+	text := r.text("base")
+	seq, err := strconv.ParseInt(text, 10, 64)
+	switch v := r.text("v"); v {
+	case entryVersion:
+		seq += ticket
+	case entryVersionSeq:
+	default:
+		r.fail("v", v)
+	}
+	if err != nil || seq < 1 {
+		r.fail("base", text)
+	}
+	return seq
 }
 
 func (r *fieldReader) positive(field string) int64 {

@@ -2,10 +2,15 @@ package server
 
 import (
 	"context"
+	"os"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
 )
+
+// pace is how much garbage there may be per 100 bytes that live before the next collection, unless GOGC says otherwise: twice
+// Go's 100. A node with thousands of sockets has much that lives and little that dies; a buy then costs a tenth less of it.
+const pace = 200
 
 const (
 	lookAtMemory = 2 * time.Second
@@ -14,9 +19,12 @@ const (
 )
 
 // giveBack gives memory to the system that a crowd left behind when it came in, and what has gathered since, whenever the node
-// is calm. The collector alone keeps as much garbage as there is alive, which is right while buyers press: collecting earlier
-// would cost them processor time. So its pace stays as it is, and only in between it is told to clear up.
+// is calm. The collector alone keeps twice as much garbage as there is alive, which is right while buyers press: collecting
+// earlier would cost them processor time. So its pace is slow, and only in between it is told to clear up.
 func giveBack(ctx context.Context) error {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(pace))
+	}
 	beat := time.NewTicker(lookAtMemory)
 	defer beat.Stop()
 	before := readHeap()
