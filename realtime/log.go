@@ -20,7 +20,8 @@ const (
 	logLength = 100            // events kept per user
 	logKept   = 24 * time.Hour // after the last event; up to an hour longer
 	tellChunk = 256            // events per call, to keep one call well below a millisecond
-	lookBack  = 16             // lines of a log that are searched for a repeat
+	lookBack  = 16             // lines of a log that are searched for a repeat; reading them all costs more than the event
+	lookFirst = 1              // of them for what is told for the first time: should somebody else be telling it, too
 
 	// crowdsAtOnce is how many calls with more than one chunk of events are under way at once. Redis carries them out one
 	// after the other anyway; the limit lets buys and returned units through between them when thousands of orders end in
@@ -75,8 +76,8 @@ func (l *Log) eventChannel(shard int) string {
 func (l *Log) noticeChannel() string { return "stampede:notice:" + l.namespace }
 
 // Tell appends the events to their users' logs and hints all nodes. An event whose order is in the log with
-// this or a later rev is left out, unless it is said to be told for the first time. After an error some may have been
-// appended; telling everything again, not for the first time, is safe.
+// this or a later rev is left out; if it is said to be told for the first time, only the newest is looked at. After an error
+// some may have been appended; telling everything again, not for the first time, is safe.
 //
 // All calls go out in one pipeline: with AOF `always` Redis then syncs once for all of them.
 func (l *Log) Tell(ctx context.Context, events []app.OrderEvent) error {
@@ -125,7 +126,7 @@ func (l *Log) appends(events []app.OrderEvent) []*appendCall {
 		shard := shardOf(e.User)
 		kind, look := &again, lookBack
 		if e.First {
-			kind, look = &open, 0
+			kind, look = &open, lookFirst
 		}
 		call := kind[shard]
 		if call == nil || call.events == tellChunk {

@@ -9,8 +9,8 @@
 -- ARGV[1]  channel for the hint
 -- ARGV[2]  how many events a log keeps
 -- ARGV[3]  how long a log is kept at least after its last event, ms; an hour longer at most
--- ARGV[4]  how many lines of a log are searched for repeats; 0: all events are told for the first time. What is
---          repeated and not found reaches the client, which knows it by its rev
+-- ARGV[4]  how many lines at the end of a log are searched for repeats, at least 1. What is repeated and not found
+--          reaches the client, which knows it by its rev
 -- ARGV[5…] per event two: index into KEYS, `<order> <rev> <body>` without line breaks
 --
 -- Returns how many events were appended; the others were there already, at this rev of their order or a later one.
@@ -27,7 +27,7 @@ local time = call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local logs = {}
 for i, key in ipairs(KEYS) do
-  local recent = call('LRANGE', key, -math.max(look, 1), -1)
+  local recent = call('LRANGE', key, -look, -1)
   local log = { user = match(key, '[^:]*$'), epoch = now, last = 0, recent = recent, lines = {} }
   if #recent > 0 then
     local epoch, number = match(recent[#recent], '^(%d+)-(%d+) ')
@@ -50,7 +50,6 @@ local function told(lines, order, rev)
 end
 
 local function repeated(log, event)
-  if look == 0 then return false end
   local order, rev = match(event, '^(%d+) (%d+) ')
   rev = tonumber(rev)
   return told(log.recent, order, rev) or told(log.lines, order, rev)
