@@ -17,7 +17,7 @@ import (
 
 const (
 	forgedRate  = 1000.0 // notifications a second
-	forgedTurns = 3      // windows without the flood, and as many with it
+	forgedTurns = 6      // windows without the flood, and as many with it
 	forgedShare = 0.9    // of the flood that must really be sent
 )
 
@@ -42,43 +42,76 @@ func (b *bench) forged(ctx context.Context, r *Result) error {
 	}
 	w.finish, w.window = replied, window
 	request := forgery(b.Address, appID, sellerID)
+	calm, flooded := &side{}, &side{}
 	all := &flood{answers: make(map[string]int), losses: make(map[string]int)}
-	var calm, flooded []float64
-	var under pressed // the flood
 	var lasted time.Duration
 	addresses := 0
-	for range forgedTurns {
-		p, err := b.crowd.press(ctx, w)
-		if err != nil {
-			return err
+	for i := range 2 * forgedTurns {
+		if i%4 == 0 || i%4 == 3 { // each side is first as often as the other: what slows down by and by slows down both
+			if err := calm.take(b.server, func() (*pressed, error) { return b.crowd.press(ctx, w) }); err != nil {
+				return err
+			}
+			continue
 		}
-		calm = append(calm, float64(p.Ops)/p.Seconds)
 		f, err := newFlood(b.crowd.target, request, forgedRate, warmUp+window)
 		if err != nil {
 			return err
 		}
 		addresses += len(f.open)
-		p, took, err := b.pressUnder(ctx, w, f)
+		err = flooded.take(b.server, func() (*pressed, error) {
+			p, took, err := b.pressUnder(ctx, w, f)
+			lasted += took
+			return p, err
+		})
 		f.close()
 		if err != nil {
 			return err
 		}
-		flooded = append(flooded, float64(p.Ops)/p.Seconds)
-		under.Ops, under.Seconds = under.Ops+p.Ops, under.Seconds+p.Seconds
-		under.Answers.merge(&p.Answers)
-		lasted += took
 		all.add(f)
 	}
-	r.took(&under)
-	without, with := middle(calm), middle(flooded)
+	r.took(&flooded.all)
+	without, with := middle(calm.rates), middle(flooded.rates)
 	r.figure("buys_per_second_without", without)
 	r.figure("buys_per_second_with", with)
 	if without > 0 {
 		r.figure("ratio", with/without)
 	}
+	if b.PID != 0 {
+		r.figure("server_cpu_us_per_buy_without", calm.microsPerBuy(w))
+		r.figure("server_cpu_us_per_buy_with", flooded.microsPerBuy(w))
+	}
 	r.figure("forged_addresses", float64(addresses))
 	r.flooded(all, lasted)
 	return nil
+}
+
+// side is what the windows of one side found.
+type side struct {
+	rates []float64 // buys a second, window by window
+	all   pressed
+	spent time.Duration // of the server's processor time
+}
+
+func (s *side) take(server process, press func() (*pressed, error)) error {
+	var p *pressed
+	spent, err := server.spent(func() (err error) {
+		p, err = press()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.rates = append(s.rates, float64(p.Ops)/p.Seconds)
+	s.all.Ops, s.all.Seconds = s.all.Ops+p.Ops, s.all.Seconds+p.Seconds
+	s.all.Answers.merge(&p.Answers)
+	s.spent += spent
+	return nil
+}
+
+// microsPerBuy counts the buys of the warm-ups, too.
+func (s *side) microsPerBuy(w work) float64 {
+	buys := float64(s.all.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds()
+	return s.spent.Seconds() * 1e6 / max(1, buys)
 }
 
 // pressUnder lets the crowd work under the flood, and answers how long that lasted.
@@ -144,8 +177,9 @@ func forgery(host, appID, sellerID string) []byte {
 		"Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
 }
 
-// middle is the median of an odd number of figures.
+// middle is the median.
 func middle(of []float64) float64 {
 	slices.Sort(of)
-	return of[len(of)/2]
+	n := len(of)
+	return (of[(n-1)/2] + of[n/2]) / 2
 }
