@@ -26,7 +26,7 @@ func (b *bench) time(ctx context.Context, r *Result) error {
 
 // buy measures reservations.
 func (b *bench) buy(ctx context.Context, r *Result) error {
-	w, err := b.shopping(ctx, fastestBuys)
+	w, err := b.shopping(ctx, fastestBuys, warmUp+b.For)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (b *bench) buy(ctx context.Context, r *Result) error {
 
 // chain measures the whole way.
 func (b *bench) chain(ctx context.Context, r *Result) error {
-	w, err := b.shopping(ctx, fastestChain)
+	w, err := b.shopping(ctx, fastestChain, warmUp+b.For)
 	if err != nil {
 		return err
 	}
@@ -73,12 +73,12 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 // shoppers' records would be longer than real ones.
 const saleRounds = 12
 
-// shopping makes sales for a crowd that buys at most so fast, Hot of them at a time.
-func (b *bench) shopping(ctx context.Context, fastest float64) (work, error) {
+// shopping makes sales for a crowd that buys at most so fast for so long, Hot of them at a time.
+func (b *bench) shopping(ctx context.Context, fastest float64, length time.Duration) (work, error) {
 	if b.Rate > 0 {
 		fastest = b.Rate
 	}
-	each := int(fastest*(warmUp+b.For).Seconds())/b.Sockets + 2 // buys of one shopper
+	each := int(fastest*length.Seconds())/b.Sockets + 2 // buys of one shopper
 	limit := (each + saleRounds - 1) / saleRounds
 	ids, err := b.offer(ctx, b.Hot*saleRounds, 1<<30, limit)
 	if err != nil {

@@ -17,6 +17,8 @@ type Shop interface {
 	Offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error)
 	// Audit proves the stock equation of the sales, and answers how many reservations have no row yet and what failed.
 	Audit(ctx context.Context, sales []app.ID) (waiting int64, failures []string, err error)
+	// Alipay is the shop as Alipay knows it; no app id when nothing can be paid.
+	Alipay() (appID, sellerID string)
 }
 
 // Options say who presses, how hard and for how long.
@@ -49,6 +51,7 @@ func Scenarios() []Scenario {
 		{"time", "the socket's own time op, without Redis: the limit of the socket layer", (*bench).time},
 		{"buy", "reserved buys", (*bench).buy},
 		{"soldout", "buys of what is sold out", (*bench).soldout},
+		{"forged", "reserved buys without and with 1,000 forged payment notifications a second beside them, in turns", (*bench).forged},
 		{"burst", "everybody presses Buy in the same instant; with a burst of time ops before it", (*bench).burst},
 		{"chain", "press → Lua → stream → MySQL commit → order event", (*bench).chain},
 		{"fanout", "watchers receive ticks of a sale that moves five times a second", (*bench).fanout},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 )
 
 // target is the server that is pressed on.
@@ -41,6 +42,16 @@ func (t *target) source(index int) [4]byte {
 		return [4]byte{}
 	}
 	return [4]byte{127, 0, 0, byte(2 + index%t.sources)}
+}
+
+// stranger is an address that is not among those of the crowd, and that no stranger of another second has: the crowd's
+// are in the lower half of 127.0.0.0/8, these in the upper one.
+func (t *target) stranger(at time.Time, index int) [4]byte {
+	if t.sources == 0 {
+		return [4]byte{}
+	}
+	host := uint32(at.Unix())<<8 + uint32(index)
+	return [4]byte{127, 128 | byte(host>>16), byte(host >> 8), byte(host)}
 }
 
 // cutHandshake takes the server's answer to the upgrade off b; ok is false while it has not come wholly.

@@ -43,6 +43,11 @@ func (s *loadShop) Token(user app.ID) (string, error) {
 	return server.Issue(s.config, user, "shopper", loadTokens)
 }
 
+// Alipay is the shop as its settings name it.
+func (s *loadShop) Alipay() (appID, sellerID string) {
+	return s.config.AlipayAppID, s.config.AlipaySellerID
+}
+
 // Offer adds sales that are open now, in the slot that is open or in a new one.
 func (s *loadShop) Offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error) {
 	if s.product.ID == 0 {

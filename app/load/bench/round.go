@@ -25,7 +25,7 @@ type Round struct {
 
 	DrainedPerSec       float64 `json:"drained_per_second"`         // waiting reservations that became orders while nobody bought
 	RedisMicrosPerOrder float64 `json:"redis_cpu_us_per_order"`     // processor time of Redis over the chain, everything included
-	RedisBytesPerOrder  float64 `json:"redis_bytes_per_open_order"` // growth of Redis over the chain's open orders, everything included
+	RedisBytesPerOrder  float64 `json:"redis_bytes_per_open_order"` // growth of Redis from the empty shop to the end of the chain, over all orders that are open by then
 }
 
 // result finds what a scenario of a step found.

@@ -22,6 +22,7 @@ const (
 
 	shortTime = 2 * time.Second
 	longTime  = 3 * time.Second
+	floodTime = 6 * time.Second
 
 	drainWithin = 3 * time.Minute
 )
@@ -31,6 +32,7 @@ type runner struct {
 	flags
 	stores *stores
 	shop   *shop
+	empty  usage // of Redis, when nobody had bought yet
 	round  *Round
 
 	reserved int64 // over all that was bought in this round
@@ -46,6 +48,9 @@ func (r *runner) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.shop.close(context.WithoutCancel(ctx))) }()
 	if _, err := r.tool(ctx, "migrate", "up"); err != nil {
+		return err
+	}
+	if r.empty, err = r.shop.usage(ctx); err != nil {
 		return err
 	}
 	for _, step := range []struct {
@@ -96,8 +101,25 @@ func (r *runner) sockets(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.on(ctx, simpleName, simpleAPI, func(n *node) error {
+	err = r.on(ctx, simpleName, simpleAPI, func(n *node) error {
 		return r.buys(r.load(ctx, n, "sockets-simple", []string{"buy"}, size, long, "--no-wait"))
+	})
+	if err != nil {
+		return err
+	}
+	return r.forged(ctx)
+}
+
+// forged measures what a flood of forged payment notifications takes from the buys. The crowd is large enough to keep the
+// node busy: each socket may send 20 ops a second at most.
+func (r *runner) forged(ctx context.Context) error {
+	var err error
+	if r.shop.settings, err = payable(); err != nil {
+		return err
+	}
+	defer func() { r.shop.settings = nil }()
+	return r.on(ctx, programName, apiOnly, func(n *node) error {
+		return r.buys(r.load(ctx, n, "forged", []string{"forged"}, r.size(chainSockets), r.time(floodTime), "--no-wait"))
 	})
 }
 
@@ -128,9 +150,8 @@ func (r *runner) chain(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		orders := float64(found[0].Orders)
-		r.round.RedisBytesPerOrder = (after.bytes - before.bytes) / orders
-		r.round.RedisMicrosPerOrder = (after.seconds - before.seconds) * 1e6 / orders
+		r.round.RedisBytesPerOrder = (after.bytes - r.empty.bytes) / float64(r.reserved)
+		r.round.RedisMicrosPerOrder = (after.seconds - before.seconds) * 1e6 / float64(found[0].Orders)
 		half := fmt.Sprintf("--rate=%.0f", found[0].PerSec/2)
 		return r.buys(r.load(ctx, n, "chain-half", []string{"chain"}, r.size(chainSockets), r.time(longTime), half))
 	})

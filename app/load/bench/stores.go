@@ -59,6 +59,7 @@ type shop struct {
 	dsn      string
 	redis    *redis.Client
 	db       *sql.DB
+	settings []string // that only the node of this step has, and the tools beside it
 }
 
 // lastDatabase keeps clear of the logical databases that Go benchmarks take from below.

@@ -1,0 +1,111 @@
+package load
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestFloodTellsAnswersApart: what is wrong with a server is a failure of the run, and nothing else is. The flood comes
+// whole, from as many addresses as it takes for none to be turned away unread.
+func TestFloodTellsAnswersApart(t *testing.T) {
+	t.Parallel()
+	for says, c := range map[string]struct {
+		status int
+		word   string
+		fails  string
+	}{
+		"not believed": {http.StatusOK, "failure", ""},
+		"believed":     {http.StatusOK, "success", "were believed"},
+		"no gateway":   {http.StatusNotFound, "Not Found", "has no gateway"},
+		"something":    {http.StatusBadGateway, "oh", `answered "502 oh"`},
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			from := make(map[string]int)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				body, _ := io.ReadAll(req.Body)
+				form, err := url.ParseQuery(string(body))
+				if err != nil || form.Get("app_id") != "1" || form.Get("seller_id") != "2" || form.Has("alipay_cert_sn") {
+					t.Errorf("%s: %v", body, err)
+				}
+				host, _, _ := strings.Cut(req.RemoteAddr, ":")
+				mu.Lock()
+				from[host]++
+				mu.Unlock()
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.word)
+			}))
+			t.Cleanup(server.Close)
+			to, err := newTarget(server.Listener.Addr().String(), 1, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := newFlood(to, forgery(server.Listener.Addr().String(), "1", "2"), forgedRate, 200*time.Millisecond)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.close()
+			stop := make(chan struct{})
+			time.AfterFunc(200*time.Millisecond, func() { close(stop) })
+			lasted, err := f.run(t.Context(), stop)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r Result
+			r.flooded(f, lasted)
+			if told := slices.ContainsFunc(r.Failures, func(s string) bool { return strings.Contains(s, c.fails) }); told != (c.fails != "") || len(r.Failures) > 1 {
+				t.Errorf("failures: %q", r.Failures)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if want := 200 / perAddress; len(from) != want {
+				t.Errorf("%d notifications from %v, want them from %d addresses", f.sent, from, want)
+			}
+		})
+	}
+}
+
+// TestNoFloodIsNoFigure: a flood of which too little came, or that was not answered, says nothing about the server.
+func TestNoFloodIsNoFigure(t *testing.T) {
+	t.Parallel()
+	for says, f := range map[string]*flood{
+		"89 %":       {sent: 1780, answers: map[string]int{disbelieved: 1780}},
+		"unanswered": {sent: 2000, waiting: 1, answers: map[string]int{disbelieved: 1999}},
+		"lost":       {sent: 2000, answers: map[string]int{disbelieved: 2000}, losses: map[string]int{"read: reset": 1}},
+	} {
+		var r Result
+		if r.flooded(f, 2*time.Second); len(r.Failures) != 1 {
+			t.Errorf("%s: failures %q", says, r.Failures)
+		}
+	}
+	var r Result
+	if r.flooded(&flood{sent: 1800, answers: map[string]int{disbelieved: 1800}}, 2*time.Second); len(r.Failures) != 0 {
+		t.Errorf("nine tenths of the flood: %q", r.Failures)
+	}
+}
+
+// TestAnswersInPieces: answers are told apart wherever the network cuts them.
+func TestAnswersInPieces(t *testing.T) {
+	t.Parallel()
+	const whole = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 7\r\n\r\nfailure"
+	for i := range whole {
+		if _, rest, ok, err := cutAnswer([]byte(whole[:i])); ok || err != nil || len(rest) != i {
+			t.Fatalf("%d bytes: %v, %v, %d left", i, ok, err, len(rest))
+		}
+	}
+	answer, rest, ok, err := cutAnswer([]byte(whole + whole[:9]))
+	if answer != disbelieved || string(rest) != whole[:9] || !ok || err != nil {
+		t.Errorf("%q, %q, %v, %v", answer, rest, ok, err)
+	}
+	if _, _, _, err := cutAnswer([]byte("HTTP/1.1 200 OK\r\n\r\nfailure")); err == nil {
+		t.Error("an answer without a length was taken")
+	}
+}
