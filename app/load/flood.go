@@ -91,7 +91,8 @@ func (f *flood) run(ctx context.Context, stop <-chan struct{}) (time.Duration, e
 				return 0, err
 			}
 		}
-		if err := f.poller.wait(time.Millisecond, f.readable); err != nil {
+		time.Sleep(time.Millisecond) // and not until an answer comes: that would wake up twice as often
+		if err := f.poller.wait(0, f.readable); err != nil {
 			return 0, err
 		}
 	}
