@@ -21,8 +21,8 @@ const (
 	steadyBuys   = 5_000.0 // buys a second at which the processor time of one is compared
 
 	shortTime = 2 * time.Second
-	longTime  = 3 * time.Second
-	floodTime = 6 * time.Second
+	longTime  = 2500 * time.Millisecond
+	floodTime = 3 * time.Second
 
 	drainWithin = 3 * time.Minute
 )
