@@ -28,7 +28,7 @@ local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 local logs = {}
 for i, key in ipairs(KEYS) do
   local recent = call('LRANGE', key, -look, -1)
-  local log = { user = match(key, '[^:]*$'), epoch = now, last = 0, recent = recent, lines = {} }
+  local log = { user = match(key, ':(%d+)$'), epoch = now, last = 0, recent = recent, lines = {} }
   if #recent > 0 then
     local epoch, number = match(recent[#recent], '^(%d+)-(%d+) ')
     log.epoch, log.last = epoch, tonumber(number)

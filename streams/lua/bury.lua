@@ -41,7 +41,7 @@ if numbers and numbers[1] and tonumber(numbers[1]) < tonumber(numbers[2]) then r
 
 -- 4. It no longer waits.
 if KEYS[6] then
-  local sale = string.match(KEYS[6], '[^:]*$')
+  local sale = string.match(KEYS[6], ':(%d+)$')
   if redis.call('HINCRBY', KEYS[3], sale, -1) <= 0 then redis.call('HDEL', KEYS[3], sale) end
   local field = ARGV[5] ~= '' and redis.call('HGET', KEYS[7], ARGV[5])
   local settled, waits = string.match(field or '', '^(%d+|%d+|[^|]*)|(.*)$')

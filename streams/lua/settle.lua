@@ -66,7 +66,7 @@ for sale = 5, #KEYS, 2 do
   if numbers and numbers[1] then
     local settled = math.min(tonumber(numbers[1]) + done[sale], tonumber(numbers[2]))
     redis.call('HSET', KEYS[sale], 'done', string.format('%d', settled))
-    local id = string.match(KEYS[sale], '[^:]*$')
+    local id = string.match(KEYS[sale], ':(%d+)$')
     if redis.call('HINCRBY', KEYS[3], id, -done[sale]) <= 0 then redis.call('HDEL', KEYS[3], id) end
   end
 end
