@@ -98,7 +98,7 @@ func parseLetter(partition int, m redis.XMessage) app.DeadLetter {
 			letter.Fields[name] = field(name)
 		}
 	}
-	if terms := splitTerms(field("terms")); terms != nil {
+	if terms := splitTerms(field("terms"), field("order")); terms != nil {
 		delete(letter.Fields, "terms")
 		for i, name := range termNames {
 			letter.Fields[name] = terms[i]

@@ -23,7 +23,7 @@ func TestBadEntryDies(t *testing.T) {
 		made := f.reserveMany(s, 10)
 		bad := made[3].Order
 		k := &f.ledger.parts[1].keys
-		f.must(f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: k.orders, Values: []string{"order", "not a number", "terms", "1:7:1:1:1:1:1:1:h:k:5:6:"}}).Err())
+		f.must(f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: k.orders, Values: []string{"terms", "2:not a number:7:1:1:1:1:1:1:h:k:5:6:"}}).Err())
 		var attempts atomic.Int64
 		box := newDesk()
 		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {

@@ -14,7 +14,7 @@ import (
 
 // entryVersion is the first of the terms that reserve.lua writes. An entry of another version is unreadable here and
 // ends as a dead letter: a new layout is rolled out to all consumers before any node writes it. Entries of the version
-// before are read: they said the seq where base is now.
+// before are read: they had the order in a field of its own, and the seq where base is now.
 const (
 	entryVersion    = "2"
 	entryVersionSeq = "1"
@@ -22,16 +22,21 @@ const (
 
 // termNames are the parts of the field terms, in their order. Only the last may contain the separator.
 var termNames = [...]string{
-	"v", "epoch", "base", "ticket", "hold", "qty", "price", "version", "hash", "key", "sale", "user", "addr",
+	"v", "order", "epoch", "base", "ticket", "hold", "qty", "price", "version", "hash", "key", "sale", "user", "addr",
 }
 
-// splitTerms takes the field terms apart; nil when it is not what reserve.lua writes.
-func splitTerms(terms string) []string {
-	parts := strings.SplitN(terms, ":", len(termNames))
-	if len(parts) != len(termNames) {
+// splitTerms takes the field terms apart; nil when it is not what reserve.lua writes. The field order is "" but in entries
+// of the version before.
+func splitTerms(terms, order string) []string {
+	version, rest, _ := strings.Cut(terms, ":")
+	if version == entryVersionSeq {
+		terms = entryVersionSeq + ":" + order + ":" + rest
+	}
+	split := strings.SplitN(terms, ":", len(termNames))
+	if len(split) != len(termNames) {
 		return nil
 	}
-	return parts
+	return split
 }
 
 var errContentGone = errors.New("its content is no longer in the stream")
@@ -70,7 +75,8 @@ type fieldReader struct {
 func newFieldReader(values map[string]any) *fieldReader {
 	r := &fieldReader{values: values}
 	terms := r.field("terms")
-	if r.terms = splitTerms(terms); r.terms == nil {
+	order, _ := values["order"].(string)
+	if r.terms = splitTerms(terms, order); r.terms == nil {
 		r.fail("terms", terms)
 	}
 	return r
@@ -93,16 +99,12 @@ func (r *fieldReader) field(name string) string {
 	return v
 }
 
-// text reads a term, or a field when there is no such term.
+// text reads a term.
 func (r *fieldReader) text(name string) string {
-	i := slices.Index(termNames[:], name)
-	switch {
-	case i < 0:
-		return r.field(name)
-	case r.terms == nil:
+	if r.terms == nil {
 		return ""
 	}
-	return r.terms[i]
+	return r.terms[slices.Index(termNames[:], name)]
 }
 
 // number reads a whole number of at least 0.

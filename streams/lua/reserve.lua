@@ -19,10 +19,10 @@
 --           9 not enough units     10 backlog full                         value = 0
 --          11 resting                             value = milliseconds until the units may be sold
 --
--- A stream entry has two fields, order and terms, where terms is
---   version of this layout:epoch:base:ticket:hold:quantity:price:sale version:content hash:key:sale:user:address
--- and base is the seq of the reservation − its ticket: the same for all of a call, so that it is written out once. Two
--- fields, because each costs Redis more than its bytes, most of all in the append-only file (deploy/DECISIONS.md).
+-- A stream entry has one field, terms:
+--   version of this layout:order:epoch:base:ticket:hold:quantity:price:sale version:content hash:key:sale:user:address
+-- where base is the seq of the reservation − its ticket: the same for all of a call, so that it is written out once. One
+-- field, because each costs Redis more than its bytes, most of all in the append-only file (deploy/DECISIONS.md).
 --
 -- Sending the same call again is safe: whoever was accepted is found by his key (I6).
 
@@ -82,7 +82,7 @@ end
 -- 5. Decide one by one. An accepted buy becomes its stream entry at once; buyers and holds are gathered and written
 --    together, which is what makes a group cheap. Writing a number costs more than joining texts: each is written once.
 local call, format, number, stream = redis.call, string.format, tonumber, KEYS[2]
-local head = '2:' .. ARGV[1] .. ':' .. format('%d', seq - tickets) .. ':'
+local head = ':' .. ARGV[1] .. ':' .. format('%d', seq - tickets) .. ':'
 local middle, tail = ':' .. price .. ':' .. version .. ':', ':' .. ARGV[3] .. ':'
 local reply, accepted, holds = {0, done, stock, tickets + 1}, 0, {}
 for b = 1, buys do
@@ -102,7 +102,7 @@ for b = 1, buys do
     accepted, stock, held = accepted + 1, stock - units, held + units
     tickets, seq, waiting = tickets + 1, seq + 1, waiting + 1
     local t = format('%d', tickets)
-    local id = call('XADD', stream, '*', 'order', order, 'terms', head .. t .. ':1:' .. qty .. middle ..
+    local id = call('XADD', stream, '*', 'terms', '2:' .. order .. head .. t .. ':1:' .. qty .. middle ..
       hash .. ':' .. key .. tail .. user .. ':' .. asks[i + 5])
     if field then
       if waits ~= '' then waits = waits .. ' ' end
