@@ -20,11 +20,13 @@ if meta[1] ~= ARGV[1] then return {14} end
 local counted = redis.call('EXISTS', KEYS[4]) == 1
 
 -- 2. Acknowledge, sale by sale: how many of these entries were still pending is how many tickets are done now.
-local entries, done, total = {}, {}, 0
+local entries, users, gone, done, total = {}, {}, {}, {}, 0
 for i = 2, #ARGV, 3 do
-  local sale = tonumber(ARGV[i + 1])
-  entries[sale] = entries[sale] or {}
-  table.insert(entries[sale], ARGV[i])
+  local id, sale, user = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
+  if not entries[sale] then entries[sale], users[sale] = {}, {} end
+  table.insert(entries[sale], id)
+  table.insert(users[sale], user)
+  gone[id] = true
 end
 for sale, ids in pairs(entries) do
   done[sale] = redis.call('XACK', KEYS[2], 'fulfil', unpack(ids))
@@ -33,13 +35,6 @@ for sale, ids in pairs(entries) do
 end
 
 -- 3. The buyers' entries that are not settled, without these; an entry that was settled before is not among them.
-local gone, users = {}, {}
-for i = 2, #ARGV, 3 do
-  local id, sale, user = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
-  gone[id] = true
-  users[sale] = users[sale] or {}
-  table.insert(users[sale], user)
-end
 for sale, of in pairs(users) do
   local changed, seen = {}, {}
   for u, field in ipairs(redis.call('HMGET', KEYS[sale + 1], unpack(of))) do
