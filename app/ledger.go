@@ -51,7 +51,7 @@ type Decision struct {
 // Gate decides buys, grouping those that wait for the same sale into one Lua call.
 type Gate interface {
 	// Reserve answers with a decision, or with an error when the outcome is unknown (ErrMoment): the
-	// buy may or may not have been accepted, and repeating it with the same key is safe.
+	// buy may or may not have been accepted, and repeating it with the same key is safe. Of ctx only the deadline counts.
 	Reserve(ctx context.Context, b Buy) (Decision, error)
 }
 

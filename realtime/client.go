@@ -161,15 +161,9 @@ func (c *client) leaving() bool {
 	return c.out.closing != 0
 }
 
-// heard moves the instant at which a silent peer is given up. Before hello it does not move.
-func (c *client) heard() {
-	c.heardAt.Store(int64(c.hub.elapsed()))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.greeted && c.out.closing == 0 {
-		_ = c.conn.SetReadDeadline(time.Now().Add(c.hub.options.IdleAfter))
-	}
-}
+// heard notes a sign of life. Whoever gives none for too long is given up by the keeper: a deadline that every frame moves
+// would cost more than decoding the frame.
+func (c *client) heard() { c.heardAt.Store(int64(c.hub.elapsed())) }
 
 // kick starts the writer unless it runs. Callers hold mu.
 func (c *client) kick() {

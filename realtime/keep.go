@@ -19,7 +19,8 @@ func (h *Hub) keep(ctx context.Context) error {
 	}
 }
 
-// keepOnce pings who is silent, ends sessions whose token has ended, and has logs read in case a hint was lost.
+// keepOnce pings who is silent and gives up who stays it, ends sessions whose token has ended, and has logs read in case
+// a hint was lost.
 func (h *Hub) keepOnce() {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.everybody() {
@@ -28,6 +29,10 @@ func (h *Hub) keepOnce() {
 			c.pingedAt = elapsed
 			c.offerPing()
 			h.breathe()
+		}
+		if silent >= h.options.IdleAfter && c.isGreeted() { // before hello there is a deadline
+			c.depart(CloseIdle)
+			continue
 		}
 		user, expires := c.user()
 		if user == 0 {

@@ -65,8 +65,8 @@ func (c *client) handle(frame []byte) {
 
 // answer runs the op and replies. A panic is answered like any other fault of ours; its text stays here.
 func (c *client) answer(run op, r *request) {
-	ctx, cancel := context.WithTimeout(context.Background(), c.hub.options.OpWithin)
-	defer cancel()
+	ctx := newWithin(c.hub.options.OpWithin)
+	defer ctx.release()
 	defer func() {
 		if p := recover(); p != nil {
 			slog.ErrorContext(ctx, "op panicked", "op", r.op, "session", c.session, "panic", p, "stack", string(debug.Stack()))

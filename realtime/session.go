@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/rand/v2"
+	"time"
 
 	"stampede/app"
 )
@@ -97,6 +98,9 @@ func (c *client) greet(id int64, w welcome, at Cursor) {
 	frame := encode(reply{id, w})
 	c.mu.Lock()
 	c.greeted = true
+	if c.out.closing == 0 {
+		_ = c.conn.SetReadDeadline(time.Time{}) // from here on the keeper listens for silence
+	}
 	c.personal.at, c.personal.greets = at, false
 	behind := c.personal.behind
 	c.sendLocked(frame)

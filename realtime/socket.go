@@ -166,18 +166,15 @@ func (c *client) readFrame(r io.Reader, alone bool) error {
 	return nil
 }
 
-// readEnded tells a peer that was silent for too long why it is cut off.
+// readEnded tells a peer that did not say hello in time why it is cut off. There is a deadline until hello, and one after
+// the last word to a peer that is being sent away, which knows why.
 func (c *client) readEnded(err error) {
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {
 		_ = c.conn.Close() // the peer is gone: a write under way need not wait
 		return
 	}
-	if c.isGreeted() {
-		c.depart(CloseIdle)
-	} else {
-		c.depart(CloseNoHello)
-	}
+	c.depart(CloseNoHello)
 }
 
 // pinged answers the peer's ping through the outbox. Pings count like ops.

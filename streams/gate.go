@@ -2,10 +2,9 @@ package streams
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
+	"time"
 
 	"stampede/app"
 )
@@ -20,6 +19,7 @@ const (
 
 var (
 	errGateClosed = fmt.Errorf("%w: the gate is closed", app.ErrMoment)
+	errTooLate    = fmt.Errorf("%w: not decided in time", app.ErrMoment)
 	errLaneFull   = fmt.Errorf("%w: too many buys of this sale are waiting", app.ErrMoment)
 )
 
@@ -55,7 +55,9 @@ func (g *Gate) Close() {
 	g.wg.Wait()
 }
 
-// Reserve decides a buy. A caller whose ctx ends is let go with ErrMoment; its buy may be accepted all the same.
+// Reserve decides a buy. Of ctx only the deadline counts: the lane lets go of whoever it has not sent by then, with
+// ErrMoment, at the latest when the call under way is over (callBudget). To wait for two things costs every buy more than
+// one that waits in vain now and then.
 func (g *Gate) Reserve(ctx context.Context, b app.Buy) (app.Decision, error) {
 	if b.Qty < 1 {
 		return app.Decision{}, fmt.Errorf("%w: quantity %d", app.ErrData, b.Qty)
@@ -64,21 +66,13 @@ func (g *Gate) Reserve(ctx context.Context, b app.Buy) (app.Decision, error) {
 		return app.Decision{}, err
 	}
 	w := newWaiter(b)
+	defer w.recycle()
+	w.until, w.hurried = ctx.Deadline()
 	if err := g.join(w); err != nil {
-		w.recycle()
 		return app.Decision{}, err
 	}
-	select {
-	case <-w.ready:
-	case <-ctx.Done():
-		if w.state.CompareAndSwap(waiting, abandoned) {
-			return app.Decision{}, errors.Join(app.ErrMoment, ctx.Err()) // the lane recycles it
-		}
-		<-w.ready // answered at the same moment
-	}
-	decision, err := w.decision, w.err
-	w.recycle()
-	return decision, err
+	<-w.ready
+	return w.decision, w.err
 }
 
 // join puts the waiter into its sale's lane and starts the lane if it is new.
@@ -102,20 +96,14 @@ func (g *Gate) join(w *waiter) error {
 	return nil
 }
 
-// The life of a waiter: waiting → answered (its caller recycles it) or waiting → abandoned (its lane does).
-const (
-	waiting int32 = iota
-	answered
-	abandoned
-)
-
-// waiter is one buy on its way through a lane. Waiters are pooled, and the arguments of the script point into them,
-// so that a buy costs no garbage of its own.
+// waiter is one buy on its way through a lane, which answers it exactly once. Waiters are pooled, and the arguments of
+// the script point into them, so that a buy costs no garbage of its own.
 type waiter struct {
 	buy      app.Buy
 	qty      int64
-	rests    int // how often it was told to rest
-	state    atomic.Int32
+	until    time.Time // with hurried: when its caller wants to be let go
+	hurried  bool
+	rests    int           // how often it was told to rest
 	ready    chan struct{} // gets one value when answered
 	decision app.Decision
 	err      error
@@ -126,7 +114,6 @@ var waiters = sync.Pool{New: func() any { return &waiter{ready: make(chan struct
 func newWaiter(b app.Buy) *waiter {
 	w := waiters.Get().(*waiter)
 	w.buy, w.qty, w.rests = b, int64(b.Qty), 0
-	w.state.Store(waiting)
 	return w
 }
 
@@ -135,12 +122,10 @@ func (w *waiter) recycle() {
 	waiters.Put(w)
 }
 
-// answer hands the decision to the caller, or recycles the waiter if the caller has left.
+func (w *waiter) late(now time.Time) bool { return w.hurried && now.After(w.until) }
+
+// answer hands the decision to the caller, who has the waiter to himself from then on.
 func (w *waiter) answer(d app.Decision, err error) {
 	w.decision, w.err = d, err
-	if w.state.CompareAndSwap(waiting, answered) {
-		w.ready <- struct{}{}
-		return
-	}
-	w.recycle()
+	w.ready <- struct{}{}
 }

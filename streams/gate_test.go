@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -221,7 +220,7 @@ func TestLostReply(t *testing.T) {
 	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
 }
 
-// A caller that gives up is let go at once; closing answers who still waits.
+// A caller is let go when his time is over, not much later than the call under way; closing answers who still waits.
 func TestGiveUpAndClose(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -230,27 +229,43 @@ func TestGiveUpAndClose(t *testing.T) {
 	g := NewGate(f.node(dial(t, proxy.URL)))
 	f.wantVerdict(g, buyOf(s, 10, 1, "key-zero1"), app.VerdictReserved)
 	proxy.Stall()
-	ctx, cancel := context.WithCancel(f.ctx)
-	var gaveUp, closed atomic.Int64
-	var wg sync.WaitGroup
-	for i := range 20 {
-		wg.Go(func() {
-			c, n := ctx, &gaveUp
-			if i%2 == 0 {
-				c, n = f.ctx, &closed
-			}
-			if _, err := g.Reserve(c, buyOf(s, app.ID(100+i), 1, "key-one-1")); errors.Is(err, app.ErrMoment) {
-				n.Add(1)
+	var waits sync.WaitGroup
+	reserve := func(ctx context.Context, user app.ID, want error) {
+		waits.Go(func() {
+			if _, err := g.Reserve(ctx, buyOf(s, user, 1, "key-one-1")); !errors.Is(err, want) {
+				t.Errorf("user %s: %v, want %v", user, err, want)
 			}
 		})
 	}
-	cancel()
-	g.Close()
-	wg.Wait()
-	if gaveUp.Load() != 10 || closed.Load() != 10 {
-		t.Fatalf("%d gave up, %d heard that the gate closed", gaveUp.Load(), closed.Load())
+	waiting := func(want int) {
+		t.Helper()
+		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			ln := g.lanes[s.Ref()]
+			return ln != nil && len(ln.queue) == want, fmt.Sprintf("%d in the queue behind the call under way", want)
+		})
 	}
-	if _, err := g.Reserve(f.ctx, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, app.ErrMoment) {
+	queueUp := func(ctx context.Context, user app.ID, want error) {
+		reserve(f.ctx, user, app.ErrMoment)
+		waiting(0)
+		for i := range app.ID(10) {
+			reserve(ctx, user+1+i, want)
+		}
+	}
+	begin := time.Now()
+	hurried, cancel := context.WithTimeout(f.ctx, 10*time.Millisecond)
+	defer cancel()
+	queueUp(hurried, 100, errTooLate)
+	waits.Wait()
+	if took := time.Since(begin); took > 3*callBudget {
+		t.Fatalf("let go after %v", took)
+	}
+	queueUp(f.ctx, 200, errGateClosed)
+	waiting(10)
+	g.Close()
+	waits.Wait()
+	if _, err := g.Reserve(f.ctx, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, errGateClosed) {
 		t.Fatalf("closed gate: %v", err)
 	}
 	proxy.Restore()

@@ -83,7 +83,8 @@ func (ln *lane) take() (more bool, rest time.Duration) {
 	defer g.mu.Unlock()
 	clear(ln.group)
 	ln.group = ln.group[:0]
-	if len(ln.resting) > 0 && (g.closed || !time.Now().Before(ln.restUntil)) {
+	now := time.Now()
+	if len(ln.resting) > 0 && (g.closed || !now.Before(ln.restUntil)) {
 		ln.queue = append(ln.resting, ln.queue...)
 		ln.resting = nil
 	}
@@ -94,10 +95,10 @@ func (ln *lane) take() (more bool, rest time.Duration) {
 		}
 		taken++
 		switch {
-		case w.state.Load() == abandoned:
-			w.recycle() // its caller left before it was ever sent
 		case g.closed:
 			w.answer(app.Decision{}, errGateClosed)
+		case w.late(now):
+			w.answer(app.Decision{}, errTooLate)
 		default:
 			ln.group = append(ln.group, w)
 		}

@@ -1,0 +1,48 @@
+package realtime
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// within is the context of one op. It ends at a deadline, but only who listens makes it set a clock: most ops, and a buy
+// is one of them, ask at most when it would end, and a timer for each would cost as much as decoding its frame.
+type within struct {
+	context.Context // what it comes from, which never ends
+	until           time.Time
+
+	mu    sync.Mutex
+	clock context.Context // nil while nobody listens
+	stop  context.CancelFunc
+}
+
+// newWithin makes a context that ends at the latest so long from now. Release it.
+func newWithin(d time.Duration) *within {
+	return &within{Context: context.Background(), until: time.Now().Add(d)}
+}
+
+func (w *within) Deadline() (time.Time, bool) { return w.until, true }
+
+func (w *within) Done() <-chan struct{} { return w.ticking().Done() }
+
+// Err asks the clock too, so that nobody finds the context ended whom Done has not told.
+func (w *within) Err() error { return w.ticking().Err() }
+
+func (w *within) ticking() context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.clock == nil {
+		w.clock, w.stop = context.WithDeadline(w.Context, w.until)
+	}
+	return w.clock
+}
+
+// release ends the context. Nobody may ask it for the first time after that.
+func (w *within) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stop != nil {
+		w.stop()
+	}
+}
