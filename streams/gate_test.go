@@ -237,18 +237,18 @@ func TestGiveUpAndClose(t *testing.T) {
 			}
 		})
 	}
-	waiting := func(want int) {
+	await := func(why string, is func(*lane) bool) {
 		t.Helper()
 		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
 			g.mu.Lock()
 			defer g.mu.Unlock()
-			ln := g.lanes[s.Ref()]
-			return ln != nil && len(ln.queue) == want, fmt.Sprintf("%d in the queue behind the call under way", want)
+			return is(g.lanes[s.Ref()]), why
 		})
 	}
 	queueUp := func(ctx context.Context, user app.ID, want error) {
+		await("the lane has not ended", func(ln *lane) bool { return ln == nil })
 		reserve(f.ctx, user, app.ErrMoment)
-		waiting(0)
+		await("no call is under way", func(ln *lane) bool { return ln != nil && len(ln.queue) == 0 })
 		for i := range app.ID(10) {
 			reserve(ctx, user+1+i, want)
 		}
@@ -262,7 +262,7 @@ func TestGiveUpAndClose(t *testing.T) {
 		t.Fatalf("let go after %v", took)
 	}
 	queueUp(f.ctx, 200, errGateClosed)
-	waiting(10)
+	await("ten do not wait", func(ln *lane) bool { return ln != nil && len(ln.queue) == 10 })
 	g.Close()
 	waits.Wait()
 	if _, err := g.Reserve(f.ctx, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, errGateClosed) {

@@ -10,7 +10,7 @@ type dialect struct {
 	now       string // the database's clock, Unix ms
 	onTaken   string // begins the update part of an INSERT that met its primary key
 	snapshot  *sql.TxOptions
-	unsaid    []string // columns of orders that have their default in a new one, see orderRow.isNew
+	defaults  bool // columns of orders have their defaults, see unsaid
 }
 
 var mysqlWords = dialect{
@@ -21,7 +21,7 @@ var mysqlWords = dialect{
 	now:      "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
 	onTaken:  "ON DUPLICATE KEY UPDATE",
 	snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-	unsaid:   []string{"untold_since", "paid_at", "cancelled_at", "trade_opened", "trade_no", "tracking", "reason"},
+	defaults: true,
 }
 
 // On SQLite a write transaction has the whole file for itself from its start, and a

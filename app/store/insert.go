@@ -46,18 +46,19 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 
 // write is one attempt, inside a transaction. It answers the orders as they were written.
 func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app.Order) ([]app.Order, error) {
-	rows, unsaid := make([]orderRow, len(fresh)), s.d.unsaid
+	rows := make([]orderRow, len(fresh))
 	for i := range fresh {
 		row, err := newRow(&fresh[i])
 		if err != nil {
 			return nil, err
 		}
 		rows[i] = row
-		if !row.isNew() {
-			unsaid = nil
-		}
 	}
-	if _, err := tx.NewInsert().Model(&rows).ExcludeColumn(unsaid...).Returning("NULL").Exec(ctx); err != nil {
+	insert := tx.NewInsert().Model(&rows).Returning("NULL")
+	if s.d.defaults {
+		insert.ExcludeColumn(unsaid(rows)...)
+	}
+	if _, err := insert.Exec(ctx); err != nil {
 		return nil, err
 	}
 	written := slices.Clone(fresh)

@@ -68,10 +68,40 @@ func newRow(o *app.Order) (orderRow, error) {
 	return row, nil
 }
 
-// isNew tells whether nothing has happened to the order yet: see dialect.unsaid.
-func (r *orderRow) isNew() bool {
-	return r.UntoldSince == nil && r.PaidAt == 0 && r.CancelledAt == 0 && r.TradeOpened == 0 &&
-		r.TradeNo == "" && r.Tracking == "" && r.Reason == ""
+// columnDefaults are the defaults of the table, which say what nearly every order begins with.
+var columnDefaults = []struct {
+	column string
+	in     func(r *orderRow) bool // whether the row has it
+}{
+	{"hold", func(r *orderRow) bool { return r.Hold == 1 }},
+	{"qty", func(r *orderRow) bool { return r.Qty == 1 }},
+	{"state", func(r *orderRow) bool { return r.State == app.Pending }},
+	{"rev", func(r *orderRow) bool { return r.Rev == 1 }},
+	{"told_rev", func(r *orderRow) bool { return r.ToldRev == 1 }},
+	{"untold_since", func(r *orderRow) bool { return r.UntoldSince == nil }},
+	{"paid_at", func(r *orderRow) bool { return r.PaidAt == 0 }},
+	{"cancelled_at", func(r *orderRow) bool { return r.CancelledAt == 0 }},
+	{"trade_opened", func(r *orderRow) bool { return r.TradeOpened == 0 }},
+	{"trade_no", func(r *orderRow) bool { return r.TradeNo == "" }},
+	{"tracking", func(r *orderRow) bool { return r.Tracking == "" }},
+	{"reason", func(r *orderRow) bool { return r.Reason == "" }},
+	{"address", func(r *orderRow) bool { return r.Address == nil }},
+}
+
+// unsaid lists the columns that have their default in all rows. An INSERT that leaves them out is half as long, and the
+// database spends a quarter of its time reading INSERTs.
+func unsaid(rows []orderRow) []string {
+	columns := make([]string, 0, len(columnDefaults))
+	for _, d := range columnDefaults {
+		i := 0
+		for i < len(rows) && d.in(&rows[i]) {
+			i++
+		}
+		if i == len(rows) {
+			columns = append(columns, d.column)
+		}
+	}
+	return columns
 }
 
 func (r *orderRow) order() (app.Order, error) {

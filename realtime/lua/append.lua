@@ -20,27 +20,25 @@
 local HOUR = 3600000 -- ms; a log's end is moved at most this often, which keeps the append-only file short
 
 local channel, keep, ttl, look = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local call, find, match = redis.call, string.find, string.match
+local call, find, match, sub = redis.call, string.find, string.match, string.sub
 
--- 1. Read the end of every log: its epoch and its last number.
+-- 1. Read the end of every log: its epoch, its last number and of which order its newest line is.
 local time = call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-local logs = {}
+local recent, epochs, lasts, newest = {}, {}, {}, {}
 for i, key in ipairs(KEYS) do
-  local recent = call('LRANGE', key, -look, -1)
-  local log = { user = match(key, ':(%d+)$'), epoch = now, last = 0, recent = recent, lines = {} }
-  if #recent > 0 then
-    local epoch, number = match(recent[#recent], '^(%d+)-(%d+) ')
-    log.epoch, log.last = epoch, tonumber(number)
+  local lines = call('LRANGE', key, -look, -1)
+  recent[i], epochs[i], lasts[i] = lines, now, 0
+  if #lines > 0 then
+    epochs[i], lasts[i], newest[i] = match(lines[#lines], '^(%d+)-(%d+) (%d+)')
   end
-  logs[i] = log
 end
 
 -- Whether one of the lines is of this order at this rev or a later one. Most are not, which a search for the text
 -- tells faster than taking each apart.
 local function told(lines, order, rev)
   local mark = ' ' .. order .. ' '
-  for _, line in ipairs(lines) do
+  for _, line in ipairs(lines or {}) do
     if find(line, mark, 1, true) then
       local of, at = match(line, '^%d+%-%d+ (%d+) (%d+) ')
       if of == order and tonumber(at) >= rev then return true end
@@ -49,33 +47,33 @@ local function told(lines, order, rev)
   return false
 end
 
-local function repeated(log, event)
-  local order, rev = match(event, '^(%d+) (%d+) ')
-  rev = tonumber(rev)
-  return told(log.recent, order, rev) or told(log.lines, order, rev)
-end
-
 -- 2. Number what is new. The texts are long, and Lua pays for each new one: the parts of a hint are joined once.
-local appended, hints, n = 0, {}, 0
+local fresh, hints, n = {}, {}, 0
+local user = #match(KEYS[1], '^.*:') + 1 -- where it begins in a key
 for at = 5, #ARGV, 2 do
-  local log, event = logs[tonumber(ARGV[at])], ARGV[at + 1]
-  if not repeated(log, event) then
-    log.last = log.last + 1
-    local line = log.epoch .. '-' .. string.format('%.0f', log.last) .. ' ' .. event
-    log.lines[#log.lines + 1] = line
-    hints[n + 1], hints[n + 2], hints[n + 3], hints[n + 4] = log.user, ' ', line, '\n'
-    appended, n = appended + 1, n + 4
+  local i, event = tonumber(ARGV[at]), ARGV[at + 1]
+  local order = match(event, '^%d+')
+  local repeated = false
+  if look > 1 or order == newest[i] then
+    local rev = tonumber(match(event, '^%d+ (%d+) '))
+    repeated = told(recent[i], order, rev) or told(fresh[i], order, rev)
+  end
+  if not repeated then
+    local last = lasts[i] + 1
+    local line = epochs[i] .. '-' .. last .. ' ' .. event
+    lasts[i], newest[i] = last, order
+    if fresh[i] then fresh[i][#fresh[i] + 1] = line else fresh[i] = { line } end
+    hints[n + 1], hints[n + 2], hints[n + 3], hints[n + 4] = sub(KEYS[i], user), ' ', line, '\n'
+    n = n + 4
   end
 end
 
 -- 3. Append it, log by log.
-for i, key in ipairs(KEYS) do
-  local log = logs[i]
-  if #log.lines > 0 then
-    local length = call('RPUSH', key, unpack(log.lines))
-    if length > keep then call('LTRIM', key, -keep, -1) end
-    if #log.recent == 0 or call('PTTL', key) < ttl then call('PEXPIRE', key, ttl + HOUR) end
-  end
+for i, lines in pairs(fresh) do
+  local key = KEYS[i]
+  local length = call('RPUSH', key, unpack(lines))
+  if length > keep then call('LTRIM', key, -keep, -1) end
+  if length == #lines or call('PTTL', key) < ttl then call('PEXPIRE', key, ttl + HOUR) end
 end
 
 -- 4. Say that there is something to read.
@@ -83,4 +81,4 @@ if n > 0 then
   hints[n] = nil -- no line break behind the last
   call('PUBLISH', channel, table.concat(hints))
 end
-return appended
+return n / 4

@@ -22,11 +22,14 @@ local counted = redis.call('EXISTS', KEYS[4]) == 1
 -- 2. Acknowledge, sale by sale: how many of these entries were still pending is how many tickets are done now.
 local entries, users, gone, done, total = {}, {}, {}, {}, 0
 for i = 2, #ARGV, 3 do
-  local id, sale, user = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]
-  if not entries[sale] then entries[sale], users[sale] = {}, {} end
-  table.insert(entries[sale], id)
-  table.insert(users[sale], user)
-  gone[id] = true
+  local id, sale = ARGV[i], tonumber(ARGV[i + 1])
+  local ids = entries[sale]
+  if not ids then
+    ids = {}
+    entries[sale], users[sale] = ids, {}
+  end
+  local n = #ids + 1
+  ids[n], users[sale][n], gone[id] = id, ARGV[i + 2], true
 end
 for sale, ids in pairs(entries) do
   done[sale] = redis.call('XACK', KEYS[2], 'fulfil', unpack(ids))
@@ -34,24 +37,32 @@ for sale, ids in pairs(entries) do
   if counted then redis.call('HDEL', KEYS[4], unpack(ids)) end
 end
 
--- 3. The buyers' entries that are not settled, without these; an entry that was settled before is not among them.
+-- 3. The buyers' entries that are not settled, without these; an entry that was settled before is not among them. Nearly
+--    always the buyer has this one entry, at the end of his record.
+local find, sub = string.find, string.sub
+local function without(field, id)
+  local sole = '|' .. id
+  local at = -#sole
+  if sub(field, at) == sole then return sub(field, 1, at - 1) end
+  local settled, waits = string.match(field, '^(%d+|%d+|[^|]*)|(.*)$')
+  if not settled then return end
+  local rest = {}
+  for other in string.gmatch(waits, '[^ ]+') do
+    if not gone[other] then rest[#rest + 1] = other end
+  end
+  return #rest == 0 and settled or settled .. '|' .. table.concat(rest, ' ')
+end
 for sale, of in pairs(users) do
-  local changed, seen = {}, {}
+  local changed, seen, n, ids = {}, {}, 0, entries[sale]
   for u, field in ipairs(redis.call('HMGET', KEYS[sale + 1], unpack(of))) do
-    local settled, waits = string.match(field or '', '^(%d+|%d+|[^|]*)|(.*)$')
-    if settled and not seen[of[u]] then
-      seen[of[u]] = true
-      local rest = {}
-      if not gone[waits] then -- several, or others
-        for id in string.gmatch(waits, '[^ ]+') do
-          if not gone[id] then rest[#rest + 1] = id end
-        end
-      end
-      changed[#changed + 1] = of[u]
-      changed[#changed + 1] = #rest == 0 and settled or settled .. '|' .. table.concat(rest, ' ')
+    local user = of[u]
+    local left = field and not seen[user] and without(field, ids[u])
+    if left then
+      seen[user] = true
+      changed[n + 1], changed[n + 2], n = user, left, n + 2
     end
   end
-  if #changed > 0 then redis.call('HSET', KEYS[sale + 1], unpack(changed)) end
+  if n > 0 then redis.call('HSET', KEYS[sale + 1], unpack(changed)) end
 end
 
 -- 4. A sale that is not there is not made (I7); no more tickets are done than were given out, even after somebody
