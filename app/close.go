@@ -71,7 +71,7 @@ func (c *Cashier) endAll(ctx context.Context, orders []ID, to OrderState) ([]Ord
 	}
 	crashpoint.At(crashpoint.CloseCommitted)
 	c.counts.Closed.Add(int64(len(rows)))
-	if err := giveBack(ctx, c.Ledger, rows); err != nil {
+	if err := giveBack(ctx, c.Ledger, pointers(rows)); err != nil {
 		return nil, err
 	}
 	crashpoint.At(crashpoint.CloseReturned)

@@ -134,7 +134,7 @@ func (d *DeadLetters) revive(ctx context.Context, row Order) (Order, error) {
 	if err != nil { // unknown: the reconciler returns the hold if the row stayed refused (I6)
 		return Order{}, fmt.Errorf("revive order %s: %w", row.ID, err)
 	}
-	if err := d.Fulfiller.schedule(ctx, []Order{revived}); err != nil {
+	if err := d.Fulfiller.schedule(ctx, []*Order{&revived}); err != nil {
 		return revived, err
 	}
 	return revived, tell(ctx, d.Fulfiller.Teller, d.Fulfiller.Told, []Order{revived})

@@ -2,12 +2,10 @@ package app
 
 import "context"
 
-// OrderEvent tells a buyer of the state that an order has reached. Order and Rev identify it: a repeat is
-// recognised and ignored.
+// OrderEvent tells a buyer of the state that an order has reached. The order's id and rev identify it: a repeat is
+// recognised and ignored. The order must not change any more.
 type OrderEvent struct {
-	User  ID
-	Key   string
-	Order Order
+	Order *Order
 	First bool // whoever tells has just made this state and tells of it for the first time: nothing need be looked for
 }
 

@@ -133,7 +133,7 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 // after does what follows the commit; returned names the crash point between its two steps. Orders that were paid in
 // time come here too, at their deadline: whatever was cut off when they were paid is done then at last.
 func (x *Expirer) after(ctx context.Context, rows []Order, returned string) error {
-	if err := giveBack(ctx, x.Ledger, rows); err != nil {
+	if err := giveBack(ctx, x.Ledger, pointers(rows)); err != nil {
 		return err
 	}
 	if err := sell(ctx, x.Ledger, rows); err != nil {

@@ -127,8 +127,8 @@ func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
 
 // after does what follows the commit, for rows just written and for those found there.
 func (f *Fulfiller) after(ctx context.Context, inserted []Inserted) error {
-	rows := ordersOf(inserted)
 	crashpoint.At(crashpoint.FulfilCommitted)
+	rows := ordersOf(inserted)
 	if err := giveBack(ctx, f.Ledger, rows); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (f *Fulfiller) tell(ctx context.Context, inserted []Inserted) error {
 	var behind []OrderEvent // of a later state, whose mark is in the row
 	for i := range inserted {
 		o := &inserted[i].Order
-		e := OrderEvent{User: o.User, Key: o.Key, Order: *o, First: inserted[i].Fresh}
+		e := OrderEvent{Order: o, First: inserted[i].Fresh}
 		switch {
 		case o.ToldRev < o.Rev:
 			behind = append(behind, e)
@@ -166,7 +166,7 @@ func (f *Fulfiller) tell(ctx context.Context, inserted []Inserted) error {
 	return nil
 }
 
-func (f *Fulfiller) schedule(ctx context.Context, rows []Order) error {
+func (f *Fulfiller) schedule(ctx context.Context, rows []*Order) error {
 	byPartition := make(map[int][]Deadline, 1)
 	for _, o := range rows {
 		if o.State == Pending {
@@ -242,18 +242,28 @@ func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) er
 	return nil
 }
 
-func ordersOf(inserted []Inserted) []Order {
-	rows := make([]Order, len(inserted))
-	for i, in := range inserted {
-		rows[i] = in.Order
+// ordersOf points at the rows: copies of hundreds of them would be most of what a batch allocates.
+func ordersOf(inserted []Inserted) []*Order {
+	rows := make([]*Order, len(inserted))
+	for i := range inserted {
+		rows[i] = &inserted[i].Order
 	}
 	return rows
+}
+
+// pointers is the same for rows that were read.
+func pointers(rows []Order) []*Order {
+	out := make([]*Order, len(rows))
+	for i := range rows {
+		out[i] = &rows[i]
+	}
+	return out
 }
 
 // giveBack returns the units of every row that ended without keeping them. Rows that never held anything any
 // more change nothing: the return is keyed by (order, hold) (I3). The hold of an order that late money may be reviving
 // is left to that flow.
-func giveBack(ctx context.Context, ledger Ledger, rows []Order) error {
+func giveBack(ctx context.Context, ledger Ledger, rows []*Order) error {
 	var returns []Return
 	for _, o := range rows {
 		if !o.HoldsUnits() && !o.reviving() {
@@ -290,9 +300,9 @@ func sell(ctx context.Context, ledger Ledger, rows []Order) error {
 // tell appends the events that the rows say were not told yet, and notes them as told.
 func tell(ctx context.Context, teller Teller, told *Told, rows []Order) error {
 	events := make([]OrderEvent, 0, len(rows))
-	for _, o := range rows {
-		if o.ToldRev < o.Rev {
-			events = append(events, OrderEvent{User: o.User, Key: o.Key, Order: o})
+	for i := range rows {
+		if rows[i].ToldRev < rows[i].Rev {
+			events = append(events, OrderEvent{Order: &rows[i]})
 		}
 	}
 	if err := tellAll(ctx, teller, events); err != nil {

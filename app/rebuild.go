@@ -238,9 +238,9 @@ func (r *Rebuild) rescue(ctx context.Context, epoch int64, entries []Entry) (int
 // told, and the entries are gone with what Redis has lost. Whoever heard it knows it by its rev.
 func (r *Rebuild) retell(ctx context.Context, rows []Order) error {
 	var events []OrderEvent
-	for _, o := range rows {
-		if o.Rev == firstRev {
-			events = append(events, OrderEvent{User: o.User, Key: o.Key, Order: o})
+	for i := range rows {
+		if rows[i].Rev == firstRev {
+			events = append(events, OrderEvent{Order: &rows[i]})
 		}
 	}
 	return tellAll(ctx, r.Fulfiller.Teller, events)

@@ -120,7 +120,7 @@ func TestRebuildTellsOfNewRows(t *testing.T) {
 	}
 	var told []ID
 	for _, e := range teller.told {
-		if e.First || e.User != house.rows[e.Order.ID-1].User {
+		if e.First || e.Order.User != house.rows[e.Order.ID-1].User {
 			t.Errorf("told %+v", e)
 		}
 		told = append(told, e.Order.ID)

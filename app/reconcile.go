@@ -60,7 +60,7 @@ func (r *Reconciler) overdue(ctx context.Context, now Millis) error {
 	if err != nil {
 		return fmt.Errorf("list overdue orders: %w", err)
 	}
-	return r.Fulfiller.schedule(ctx, rows)
+	return r.Fulfiller.schedule(ctx, pointers(rows))
 }
 
 func (r *Reconciler) untold(ctx context.Context, now Millis) error {
@@ -171,7 +171,7 @@ func (r *Reconciler) returnEnded(ctx context.Context, row Order, h OpenHold) err
 		}
 	}
 	row.Hold = h.Hold
-	return giveBack(ctx, r.Ledger, []Order{row})
+	return giveBack(ctx, r.Ledger, []*Order{&row})
 }
 
 // retire lets the keys of a sale go when it ended long ago and nothing of it is under way (I7).

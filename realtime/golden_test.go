@@ -142,7 +142,8 @@ var (
 )
 
 func goldEvent(o app.Order, n int64) []byte {
-	return withCursor(string(orderFrame(goldKey, &o)), Cursor{goldCursor.Epoch, n})
+	o.Key = goldKey
+	return withCursor(string(orderFrame(&o)), Cursor{goldCursor.Epoch, n})
 }
 
 func goldWelcome(change func(w *welcome)) []byte {

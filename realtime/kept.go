@@ -21,33 +21,33 @@ import (
 const shortFields = 8
 
 // keptText is the event as the log keeps it, without its cursor.
-func keptText(key string, o *app.Order) []byte {
+func keptText(o *app.Order) []byte {
 	b := make([]byte, 0, 160)
 	b = strconv.AppendInt(b, int64(o.ID), 10)
 	b = append(b, ' ')
 	b = strconv.AppendInt(b, int64(o.Rev), 10)
 	b = append(b, ' ')
-	if !short(key, o) {
-		return append(b, orderFrame(key, o)...)
+	if !short(o) {
+		return append(b, orderFrame(o)...)
 	}
 	for _, n := range [...]int64{int64(o.Sale), int64(o.Qty), o.PriceFen, o.Ticket, int64(o.CreatedAt), int64(o.PayBy - o.CreatedAt)} {
 		b = strconv.AppendInt(b, n, 10)
 		b = append(b, ':')
 	}
-	b = append(b, key...)
+	b = append(b, o.Key...)
 	b = append(b, ':')
 	return append(b, o.ProductName...)
 }
 
 // short tells whether a short body says all there is to say of the order.
-func short(key string, o *app.Order) bool {
+func short(o *app.Order) bool {
 	said := app.Order{
 		ID: o.ID, Sale: o.Sale, ProductName: o.ProductName, Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: int64(o.Qty) * o.PriceFen,
 		State: app.Pending, Ticket: o.Ticket, Rev: o.Rev, CreatedAt: o.CreatedAt, PayBy: o.PayBy,
 	}
 	said.User, said.Partition, said.Seq, said.Hold, said.SaleVersion = o.User, o.Partition, o.Seq, o.Hold, o.SaleVersion
 	said.Key, said.ContentHash, said.ToldRev, said.TradeOpened = o.Key, o.ContentHash, o.ToldRev, o.TradeOpened
-	return said == *o && o.PayBy != 0 && plain(o.ProductName) && plain(key) && !strings.Contains(key, ":")
+	return said == *o && o.PayBy != 0 && plain(o.ProductName) && plain(o.Key) && !strings.Contains(o.Key, ":")
 }
 
 // plain tells whether JSON says the text as it is.
@@ -78,18 +78,20 @@ func readKept(text string) (e keptEvent, err error) {
 	if strings.HasPrefix(body, "{") {
 		return keptEvent{whole: body}, nil
 	}
-	f := strings.SplitN(body, ":", shortFields)
-	if len(f) < shortFields {
-		return keptEvent{}, fmt.Errorf("event %.60q: %d fields: %w", text, len(f), app.ErrData)
+	var f [shortFields]string
+	for i := range f[:shortFields-1] {
+		if f[i], body, ok = strings.Cut(body, ":"); !ok {
+			return keptEvent{}, fmt.Errorf("event %.60q: %d fields: %w", text, i+1, app.ErrData)
+		}
 	}
 	var numbers [shortFields]int64
-	for i, s := range append([]string{order, rev}, f[:6]...) {
+	for i, s := range [...]string{order, rev, f[0], f[1], f[2], f[3], f[4], f[5]} {
 		if numbers[i], err = strconv.ParseInt(s, 10, 64); err != nil {
 			return keptEvent{}, fmt.Errorf("event %.60q: %q is no number: %w", text, s, app.ErrData)
 		}
 	}
 	return keptEvent{
-		order: order, rev: rev, sale: f[0], qty: f[1], price: f[2], ticket: f[3], created: f[4], key: f[6], name: f[7],
+		order: order, rev: rev, sale: f[0], qty: f[1], price: f[2], ticket: f[3], created: f[4], key: f[6], name: body,
 		amount: numbers[3] * numbers[4], payBy: numbers[6] + numbers[7],
 	}, nil
 }

@@ -44,10 +44,10 @@ func TestKeptEventsSayWhatTheOrderSays(t *testing.T) {
 				o.PayBy = 0
 			}
 		}
-		key := rapid.OneOf(rapid.StringMatching("[A-Za-z0-9._-]{8,64}"), rapid.String()).Draw(t, "key")
+		o.Key = rapid.OneOf(rapid.StringMatching("[A-Za-z0-9._-]{8,64}"), rapid.String()).Draw(t, "key")
 		at := Cursor{1_795_263_984_051, rapid.Int64Range(1, 1<<40).Draw(t, "n")}
 
-		text := keptText(key, &o)
+		text := keptText(&o)
 		if bytes.ContainsAny(text, "\n") {
 			t.Fatalf("%q is more than a line", text)
 		}
@@ -55,7 +55,7 @@ func TestKeptEventsSayWhatTheOrderSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := e.frame(at), withCursor(string(orderFrame(key, &o)), at); !bytes.Equal(got, want) {
+		if got, want := e.frame(at), withCursor(string(orderFrame(&o)), at); !bytes.Equal(got, want) {
 			t.Fatalf("kept as %q, which is sent as\n%s, want\n%s", text, got, want)
 		}
 	})
@@ -66,10 +66,10 @@ func TestNewOrdersAreKeptShort(t *testing.T) {
 	t.Parallel()
 	o := app.Order{
 		ID: 117601529422155776, Sale: 117601503488778281, ProductName: "Lamp", Qty: 2, PriceFen: 9900, AmountFen: 19800,
-		State: app.Pending, Ticket: 335, Rev: 1, CreatedAt: 1795263989546, PayBy: 1795263989546 + 60_000, User: 5,
+		State: app.Pending, Ticket: 335, Rev: 1, CreatedAt: 1795263989546, PayBy: 1795263989546 + 60_000, User: 5, Key: "key-of-it",
 	}
 	const want = "117601529422155776 1 117601503488778281:2:9900:335:1795263989546:60000:key-of-it:Lamp"
-	if got := string(keptText("key-of-it", &o)); got != want {
+	if got := string(keptText(&o)); got != want {
 		t.Errorf("kept as %q, want %q", got, want)
 	}
 }

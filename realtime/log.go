@@ -123,17 +123,14 @@ func (l *Log) appends(events []app.OrderEvent) []*appendCall {
 	var calls []*appendCall
 	for i := range events {
 		e := &events[i]
-		shard := shardOf(e.User)
+		shard := shardOf(e.Order.User)
 		kind, look := &again, lookBack
 		if e.First {
 			kind, look = &open, lookFirst
 		}
 		call := kind[shard]
 		if call == nil || call.events == tellChunk {
-			call = &appendCall{
-				args:  []any{l.eventChannel(shard), logLength, logKept.Milliseconds(), look},
-				index: make(map[app.ID]int),
-			}
+			call = newAppendCall(l.eventChannel(shard), look, min(2*len(events)/logShards+2, tellChunk))
 			kind[shard] = call
 			calls = append(calls, call)
 		}
@@ -142,14 +139,23 @@ func (l *Log) appends(events []app.OrderEvent) []*appendCall {
 	return calls
 }
 
-func (c *appendCall) add(e *app.OrderEvent) {
-	i, ok := c.index[e.User]
-	if !ok {
-		c.keys = append(c.keys, logKey(e.User))
-		i = len(c.keys)
-		c.index[e.User] = i
+func newAppendCall(channel string, look, events int) *appendCall {
+	args := make([]any, 0, 4+2*events)
+	return &appendCall{
+		keys: make([]string, 0, events), args: append(args, channel, logLength, logKept.Milliseconds(), look),
+		index: make(map[app.ID]int, events),
 	}
-	c.args = append(c.args, i, keptText(e.Key, &e.Order))
+}
+
+func (c *appendCall) add(e *app.OrderEvent) {
+	user := e.Order.User
+	i, ok := c.index[user]
+	if !ok {
+		c.keys = append(c.keys, logKey(user))
+		i = len(c.keys)
+		c.index[user] = i
+	}
+	c.args = append(c.args, i, keptText(e.Order))
 	c.events++
 }
 

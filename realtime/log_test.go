@@ -25,7 +25,7 @@ func onBoth(t *testing.T, test func(t *testing.T, l *Log)) {
 }
 
 func event(user, order app.ID, rev int) app.OrderEvent {
-	return app.OrderEvent{User: user, Key: "key-of-it", Order: app.Order{ID: order, Sale: 11, State: app.Pending, Rev: rev, User: user}}
+	return app.OrderEvent{Order: &app.Order{ID: order, Sale: 11, State: app.Pending, Rev: rev, User: user, Key: "key-of-it"}}
 }
 
 func (l *Log) mustTell(t *testing.T, events ...app.OrderEvent) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"stampede/app"
@@ -33,10 +34,16 @@ var ops = map[string]op{
 	"seen":    (*client).seen,
 }
 
+// requests holds requests for reuse; nobody keeps one longer than its op.
+var requests = sync.Pool{New: func() any { return new(request) }}
+
 // handle answers one frame. Ops of one connection are carried out one after the other.
 func (c *client) handle(frame []byte) {
 	now := time.Now()
-	r, failed := decode(frame)
+	r := requests.Get().(*request)
+	defer requests.Put(r)
+	var failed *app.Error
+	*r, failed = decode(frame)
 	if wait, out := c.pace.take(now); wait > 0 {
 		failed = app.Fail(app.RateLimited, "too many ops on this connection")
 		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up: not a moment too early
@@ -60,7 +67,7 @@ func (c *client) handle(frame []byte) {
 		c.refuse(r.id, app.Fail(app.BadRequest, "say hello first"))
 		return
 	}
-	c.answer(run, &r)
+	c.answer(run, r)
 }
 
 // answer runs the op and replies. A panic is answered like any other fault of ours; its text stays here.

@@ -112,12 +112,12 @@ func encode(v any) []byte {
 }
 
 // orderFrame is an order event without its cursor.
-func orderFrame(key string, o *app.Order) []byte {
+func orderFrame(o *app.Order) []byte {
 	return encode(struct {
 		Ev    string     `json:"ev"`
 		Key   string     `json:"key"`
 		Order *app.Order `json:"order"`
-	}{"order", key, o})
+	}{"order", o.Key, o})
 }
 
 // tickLine appends one sale of a tick. The rate has one decimal at most.

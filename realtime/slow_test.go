@@ -183,7 +183,7 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 			}
 			for user := app.ID(1); user <= 4; user++ {
 				n.hub.heardEvents([]hint{{user, kept{
-					Cursor{1, int64(order)}, keptEvent{whole: string(orderFrame("key", &app.Order{ID: order*10 + user, Sale: 1}))},
+					Cursor{1, int64(order)}, keptEvent{whole: string(orderFrame(&app.Order{ID: order*10 + user, Sale: 1, Key: "key"}))},
 				}}})
 			}
 			n.hub.Tick(app.Millis(order), []app.Counters{counters(11, int64(order))})

@@ -203,39 +203,47 @@ func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
 	epoch := c.ledger.Epoch(c.partition)
 	renew := func(ctx context.Context) { c.renew(ctx, entries) }
 	return meanwhile(ctx, c.options.ClaimIdle/3, renew, func(ctx context.Context) error {
-		readable, verdicts := sortOut(entries)
+		failed := unreadable(entries)
+		readable := without(entries, failed)
 		fates, err := c.fulfil(ctx, quit, readable)
 		if err != nil {
 			return err
 		}
-		for i, e := range readable {
-			verdicts[e.StreamID] = fates[i]
-		}
-		var settled []app.Entry
-		for _, e := range entries {
-			if verdicts[e.StreamID] == nil {
-				settled = append(settled, e)
+		for i, fate := range fates {
+			if fate != nil {
+				failed[readable[i].StreamID] = fate
 			}
 		}
-		if err := c.settle(ctx, epoch, settled); err != nil {
+		if err := c.settle(ctx, epoch, without(entries, failed)); err != nil {
 			return err
 		}
-		return c.fail(ctx, epoch, entries, verdicts)
+		return c.fail(ctx, epoch, entries, failed)
 	})
 }
 
-// sortOut parts what can be read from what cannot; the latter fails on its own account.
-func sortOut(entries []app.Entry) ([]app.Entry, map[string]error) {
-	verdicts := make(map[string]error, len(entries))
-	readable := make([]app.Entry, 0, len(entries))
-	for _, e := range entries {
-		if e.Bad != nil {
-			verdicts[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", app.ErrData, e.Bad)
-			continue
+// unreadable finds the entries that cannot be read; they fail on their own account.
+func unreadable(entries []app.Entry) map[string]error {
+	failed := make(map[string]error)
+	for i := range entries {
+		if e := &entries[i]; e.Bad != nil {
+			failed[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", app.ErrData, e.Bad)
 		}
-		readable = append(readable, e)
 	}
-	return readable, verdicts
+	return failed
+}
+
+// without answers the entries that have not failed; nearly always that is all of them, and nothing is copied.
+func without(entries []app.Entry, failed map[string]error) []app.Entry {
+	if len(failed) == 0 {
+		return entries
+	}
+	rest := make([]app.Entry, 0, len(entries))
+	for i := range entries {
+		if failed[entries[i].StreamID] == nil {
+			rest = append(rest, entries[i])
+		}
+	}
+	return rest
 }
 
 // fulfil insists on a batch until it is no longer a fault of the moment that keeps it from its end. The entries stay

@@ -98,7 +98,7 @@ func parseLetter(partition int, m redis.XMessage) app.DeadLetter {
 			letter.Fields[name] = field(name)
 		}
 	}
-	if terms := splitTerms(field("terms"), field("order")); terms != nil {
+	if terms, ok := splitTerms(field("terms"), field("order")); ok {
 		delete(letter.Fields, "terms")
 		for i, name := range termNames {
 			letter.Fields[name] = terms[i]

@@ -3,7 +3,6 @@ package streams
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,23 +19,44 @@ const (
 	entryVersionSeq = "1"
 )
 
-// termNames are the parts of the field terms, in their order. Only the last may contain the separator.
+// The parts of the field terms, in their order. Only the last may contain the separator.
+const (
+	termVersion = iota
+	termOrder
+	termEpoch
+	termBase
+	termTicket
+	termHold
+	termQty
+	termPrice
+	termSaleVersion
+	termHash
+	termKey
+	termSale
+	termUser
+	termAddress
+)
+
 var termNames = [...]string{
 	"v", "order", "epoch", "base", "ticket", "hold", "qty", "price", "version", "hash", "key", "sale", "user", "addr",
 }
 
-// splitTerms takes the field terms apart; nil when it is not what reserve.lua writes. The field order is "" but in entries
+type terms [len(termNames)]string
+
+// splitTerms takes the field terms apart; false when it is not what reserve.lua writes. The field order is "" but in entries
 // of the version before.
-func splitTerms(terms, order string) []string {
-	version, rest, _ := strings.Cut(terms, ":")
+func splitTerms(field, order string) (t terms, ok bool) {
+	version, rest, _ := strings.Cut(field, ":")
 	if version == entryVersionSeq {
-		terms = entryVersionSeq + ":" + order + ":" + rest
+		field = entryVersionSeq + ":" + order + ":" + rest
 	}
-	split := strings.SplitN(terms, ":", len(termNames))
-	if len(split) != len(termNames) {
-		return nil
+	for i := range t[:termAddress] {
+		if t[i], field, ok = strings.Cut(field, ":"); !ok {
+			return terms{}, false
+		}
 	}
-	return split
+	t[termAddress] = field
+	return t, ok
 }
 
 var errContentGone = errors.New("its content is no longer in the stream")
@@ -49,12 +69,12 @@ func parseEntry(partition int, m redis.XMessage) app.Entry {
 		e.Bad = errContentGone
 		return e
 	}
-	r := newFieldReader(m.Values)
-	e.Order, e.Sale, e.User = app.ID(r.positive("order")), app.ID(r.positive("sale")), app.ID(r.positive("user"))
-	e.Epoch, e.Ticket, e.Hold = r.positive("epoch"), r.positive("ticket"), r.positive("hold")
+	r := readTerms(m.Values)
+	e.Order, e.Sale, e.User = app.ID(r.positive(termOrder)), app.ID(r.positive(termSale)), app.ID(r.positive(termUser))
+	e.Epoch, e.Ticket, e.Hold = r.positive(termEpoch), r.positive(termTicket), r.positive(termHold)
 	e.Seq = r.seq(e.Ticket)
-	e.Qty, e.PriceFen, e.SaleVersion = int(r.positive("qty")), r.number("price"), r.number("version")
-	e.Key, e.Hash, e.Address = r.text("key"), r.text("hash"), r.text("addr")
+	e.Qty, e.PriceFen, e.SaleVersion = int(r.positive(termQty)), r.number(termPrice), r.number(termSaleVersion)
+	e.Key, e.Hash, e.Address = r.terms[termKey], r.terms[termHash], r.terms[termAddress]
 	ms, _, _ := strings.Cut(m.ID, "-")
 	at, err := strconv.ParseInt(ms, 10, 64)
 	if err != nil {
@@ -65,80 +85,64 @@ func parseEntry(partition int, m redis.XMessage) app.Entry {
 	return e
 }
 
-// fieldReader reads fields and terms until the first that cannot be read, and remembers which it was.
-type fieldReader struct {
-	values map[string]any
-	terms  []string
-	err    error
+// termReader reads terms and remembers the first that cannot be read.
+type termReader struct {
+	terms terms
+	err   error
 }
 
-func newFieldReader(values map[string]any) *fieldReader {
-	r := &fieldReader{values: values}
-	terms := r.field("terms")
+func readTerms(values map[string]any) termReader {
+	var r termReader
+	field, there := values["terms"].(string)
 	order, _ := values["order"].(string)
-	if r.terms = splitTerms(terms, order); r.terms == nil {
-		r.fail("terms", terms)
+	var whole bool
+	if r.terms, whole = splitTerms(field, order); !there || !whole {
+		r.fail("terms", field)
 	}
 	return r
 }
 
-func (r *fieldReader) fail(field, value string) {
+func (r *termReader) fail(name, value string) {
 	if r.err == nil {
 		if len(value) > 40 {
 			value = value[:40] + "…"
 		}
-		r.err = fmt.Errorf("field %s: %q", field, value)
+		r.err = fmt.Errorf("field %s: %q", name, value)
 	}
-}
-
-func (r *fieldReader) field(name string) string {
-	v, ok := r.values[name].(string)
-	if !ok {
-		r.fail(name, "")
-	}
-	return v
-}
-
-// text reads a term.
-func (r *fieldReader) text(name string) string {
-	if r.terms == nil {
-		return ""
-	}
-	return r.terms[slices.Index(termNames[:], name)]
 }
 
 // number reads a whole number of at least 0.
-func (r *fieldReader) number(field string) int64 {
-	v := r.text(field)
+func (r *termReader) number(term int) int64 {
+	v := r.terms[term]
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < 0 {
-		r.fail(field, v)
+		r.fail(termNames[term], v)
 		return 0
 	}
 	return n
 }
 
 // seq is the number of the reservation within its partition, from its base and its ticket.
-func (r *fieldReader) seq(ticket int64) int64 {
-	text := r.text("base")
-	seq, err := strconv.ParseInt(text, 10, 64)
-	switch v := r.text("v"); v {
+func (r *termReader) seq(ticket int64) int64 {
+	base := r.terms[termBase]
+	seq, err := strconv.ParseInt(base, 10, 64)
+	switch v := r.terms[termVersion]; v {
 	case entryVersion:
 		seq += ticket
 	case entryVersionSeq:
 	default:
-		r.fail("v", v)
+		r.fail(termNames[termVersion], v)
 	}
 	if err != nil || seq < 1 {
-		r.fail("base", text)
+		r.fail(termNames[termBase], base)
 	}
 	return seq
 }
 
-func (r *fieldReader) positive(field string) int64 {
-	n := r.number(field)
+func (r *termReader) positive(term int) int64 {
+	n := r.number(term)
 	if n == 0 {
-		r.fail(field, "0")
+		r.fail(termNames[term], "0")
 	}
 	return n
 }

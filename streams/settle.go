@@ -50,9 +50,9 @@ func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry)
 }
 
 // fail counts the failures of entries on their own account and puts them off; who has failed too often is buried.
-func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, verdicts map[string]error) error {
+func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, failed map[string]error) error {
 	for _, e := range entries {
-		verdict := verdicts[e.StreamID]
+		verdict := failed[e.StreamID]
 		if verdict == nil {
 			continue
 		}

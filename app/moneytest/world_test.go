@@ -243,7 +243,7 @@ func (b *buyers) Tell(_ context.Context, events []app.OrderEvent) error {
 	defer b.mu.Unlock()
 	for _, e := range events {
 		if e.Order.Rev > b.told[e.Order.ID].Rev {
-			b.told[e.Order.ID] = e.Order
+			b.told[e.Order.ID] = *e.Order
 		}
 	}
 	return nil

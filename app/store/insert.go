@@ -23,13 +23,16 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 	}
 	b := newBatch(rows)
 	for range insertTries {
-		var written []app.Order
+		var refused []refusal
 		err := s.inTx(ctx, "insert orders", func(tx bun.Conn) (err error) {
-			written, err = s.write(ctx, tx, epoch, b.fresh)
+			refused, err = s.write(ctx, tx, epoch, b.fresh)
 			return err
 		})
 		if err == nil {
-			return b.result(rows, written), nil
+			for _, r := range refused {
+				r.apply()
+			}
+			return b.result(rows), nil
 		}
 		if !isDuplicate(err) {
 			return nil, err
@@ -38,14 +41,14 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 			return nil, err
 		}
 		if len(b.fresh) == 0 {
-			return b.result(rows, nil), nil
+			return b.result(rows), nil
 		}
 	}
 	return nil, fmt.Errorf("insert orders: %w: others keep writing the same ones", app.ErrMoment)
 }
 
-// write is one attempt, inside a transaction. It answers the orders as they were written.
-func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app.Order) ([]app.Order, error) {
+// write is one attempt, inside a transaction. It changes nothing of the orders: it answers which of them were refused.
+func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app.Order) ([]refusal, error) {
 	rows := make([]orderRow, len(fresh))
 	for i := range fresh {
 		row, err := newRow(&fresh[i])
@@ -61,18 +64,20 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app
 	if _, err := insert.Exec(ctx); err != nil {
 		return nil, err
 	}
-	written := slices.Clone(fresh)
-	for _, of := range bySale(written) {
-		if err := s.take(ctx, tx, epoch, of); err != nil {
+	var refused []refusal
+	for _, of := range bySale(fresh) {
+		some, err := s.take(ctx, tx, epoch, of)
+		if err != nil {
 			return nil, err
 		}
+		refused = append(refused, some...)
 	}
-	return written, nil
+	return refused, nil
 }
 
 // take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it
 // has no units left become refused.
-func (s *Store) take(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order) error {
+func (s *Store) take(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order) ([]refusal, error) {
 	units, seq := int64(0), int64(0)
 	for _, o := range of {
 		seq = max(seq, o.Seq)
@@ -82,7 +87,7 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Or
 	}
 	matched, err := s.guard(ctx, tx, of[0].Sale, epoch, units, seq)
 	if err != nil || matched == 1 {
-		return err
+		return nil, err
 	}
 	return s.takeSome(ctx, tx, epoch, of, seq)
 }

@@ -29,21 +29,17 @@ func newBatch(rows []app.NewOrder) *batch {
 	return b
 }
 
-// result answers for each of the rows that were asked for.
-func (b *batch) result(asked []app.NewOrder, written []app.Order) []app.Inserted {
-	fresh := make(map[app.ID]*app.Order, len(written))
-	for i := range written {
-		fresh[written[i].ID] = &written[i]
-	}
-	out := make([]app.Inserted, len(asked))
+// result answers for each of the rows that were asked for, after the fresh ones were written.
+func (b *batch) result(asked []app.NewOrder) []app.Inserted {
+	out, given := make([]app.Inserted, len(asked)), make([]bool, len(b.fresh))
 	for i := range asked {
-		if o := fresh[asked[i].ID]; o != nil {
-			out[i] = app.Inserted{Order: *o, Fresh: true}
-			delete(fresh, asked[i].ID) // should the same id be asked for twice, it was written once
-			b.remember(*o)
-		} else {
-			out[i] = app.Inserted{Order: b.known[asked[i].ID]}
+		at, written := slices.BinarySearchFunc(b.fresh, asked[i].ID, func(o app.Order, id app.ID) int { return compare(o.ID, id) })
+		if !written {
+			out[i].Order = b.known[asked[i].ID]
+			continue
 		}
+		out[i] = app.Inserted{Order: b.fresh[at], Fresh: !given[at]}
+		given[at] = true // should the same id be asked for twice, it was written once
 	}
 	return out
 }
@@ -125,7 +121,7 @@ func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 
 // takeSome is what follows a guard that did not match: the sale is locked, so that its numbers stay, and
 // the orders are let through one by one, by ticket, as far as the units go.
-func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, seq int64) error {
+func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, seq int64) ([]refusal, error) {
 	var sales []struct {
 		Epoch int64 `bun:"epoch"`
 		Free  int64 `bun:"free"`
@@ -133,13 +129,13 @@ func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*ap
 	err := tx.NewRaw("SELECT epoch, initial + added - withdrawn - taken AS free FROM sales WHERE id = ?"+s.d.forUpdate,
 		of[0].Sale).Scan(ctx, &sales)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(sales) == 0 {
 		return refuse(ctx, tx, of, app.ReasonNoSale)
 	}
 	if sales[0].Epoch != epoch {
-		return fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Sale, sales[0].Epoch, epoch)
+		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Sale, sales[0].Epoch, epoch)
 	}
 	slices.SortFunc(of, func(a, b *app.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
 	units, free := int64(0), sales[0].Free
@@ -156,24 +152,33 @@ func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*ap
 	err = execMatching(ctx, tx, 1, "take units of a locked sale",
 		"UPDATE sales SET taken = taken + ?, seq = "+s.d.greatest+"(seq, ?) WHERE id = ?", units, seq, of[0].Sale)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	return refuse(ctx, tx, over, app.ReasonGuard)
 }
 
-// refuse turns pending orders, written a moment ago in the same transaction, into refused ones.
-func refuse(ctx context.Context, tx bun.Conn, over []*app.Order, reason string) error {
-	ids := make([]app.ID, 0, len(over))
+// refusal is a pending order that its sale has no units for.
+type refusal struct {
+	order  *app.Order
+	reason string
+}
+
+// apply makes the order what its row is, once that is committed.
+func (r refusal) apply() { r.order.State, r.order.Reason, r.order.PayBy = app.Refused, r.reason, 0 }
+
+// refuse turns rows of pending orders, written a moment ago in the same transaction, into refused ones.
+func refuse(ctx context.Context, tx bun.Conn, over []*app.Order, reason string) ([]refusal, error) {
+	var refused []refusal
+	var ids []app.ID
 	for _, o := range over {
 		if o.State == app.Pending {
-			o.State, o.Reason, o.PayBy = app.Refused, reason, 0
-			ids = append(ids, o.ID)
+			refused, ids = append(refused, refusal{o, reason}), append(ids, o.ID)
 		}
 	}
 	if len(ids) == 0 {
-		return nil
+		return nil, nil
 	}
-	return execMatching(ctx, tx, len(ids), "refuse orders",
+	return refused, execMatching(ctx, tx, len(ids), "refuse orders",
 		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", app.Refused, reason, bun.List(ids))
 }
 

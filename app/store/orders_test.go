@@ -86,15 +86,15 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 		if n := len(untold()); n != 2 {
 			t.Errorf("%d untold, want both that have expired", n)
 		}
-		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: rows[0].Order}, {Order: expired[1]}})) // of one only what it was before
+		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: &rows[0].Order}, {Order: &expired[1]}})) // of one only what it was before
 		if diff := cmp.Diff([]app.ID{rows[0].Order.ID}, untold()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		if got, err := h.Untold(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
 			t.Errorf("%d untold for an hour (%v)", len(got), err)
 		}
-		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: expired[0]}}))
-		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: rows[0].Order}})) // an old one, late
+		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: &expired[0]}}))
+		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: &rows[0].Order}})) // an old one, late
 		if left := untold(); len(left) != 0 {
 			t.Errorf("still untold: %v", left)
 		}

@@ -14,7 +14,7 @@ import (
 func (s *Store) MarkTold(ctx context.Context, told []app.OrderEvent) error {
 	byRev := make(map[int][]app.ID, 4)
 	for i := range told {
-		o := &told[i].Order
+		o := told[i].Order
 		byRev[o.Rev] = append(byRev[o.Rev], o.ID)
 	}
 	for rev, ids := range byRev {
