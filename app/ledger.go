@@ -50,9 +50,11 @@ type Decision struct {
 
 // Gate decides buys, grouping those that wait for the same sale into one Lua call.
 type Gate interface {
-	// Reserve answers with a decision, or with an error when the outcome is unknown (ErrMoment): the
-	// buy may or may not have been accepted, and repeating it with the same key is safe. Of ctx only the deadline counts.
-	Reserve(ctx context.Context, b Buy) (Decision, error)
+	// Reserve tells then a decision, or an error when the outcome is unknown (ErrMoment): the buy may or may not have been
+	// accepted, and repeating it with the same key is safe. A buy that could not be sent by the instant given is let go with
+	// an error, too. then is called exactly once, at once or from another goroutine; others are told after it, so it must
+	// not wait for anything.
+	Reserve(b Buy, until time.Time, then func(Decision, error))
 }
 
 // Reservation is an accepted buy that has no row yet.

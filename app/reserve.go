@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -33,6 +36,8 @@ const (
 	windowMargin = 2 * time.Second
 	// busyRetry is the pause that a buyer with an unknown outcome is asked to keep.
 	busyRetry = 500 * time.Millisecond
+	// decideWithin is how long a buy may wait for its Lua step when its caller sets no limit.
+	decideWithin = 10 * time.Second
 	// maxQty keeps a quantity within what every layer can carry; the limit per buyer is far below.
 	maxQty = 1_000_000
 )
@@ -40,6 +45,9 @@ const (
 // Till is flow 1: a buy becomes a reservation. It asks the cheap questions first, in memory, and leaves the
 // decision to the Lua step behind the gate. Nothing in memory may turn away a buyer who already has
 // something in this sale (I9).
+//
+//	admit ── the gate ──┬ reserved, or refused in a word ─→ then
+//	 (memory) (Lua step) └ a repeat, a limit, a sale not in Redis: more is asked, on a goroutine of the till ─→ then
 type Till struct {
 	Catalogue *Catalogue
 	Gate      Gate
@@ -49,37 +57,67 @@ type Till struct {
 	Orders    OrderBook
 	Clock     *Clock
 	Mint      func() (ID, error) // the next order id
+
+	asking sync.WaitGroup
 }
+
+// Close waits until everybody has been told for whom more is asked. The gate is closed before.
+func (t *Till) Close() { t.asking.Wait() }
 
 // Buy reserves units for the user. The same (user, sale, key) gives the same order as long as the sale
 // lives (P4). Busy means unknown: repeat with the same key.
-func (t *Till) Buy(ctx context.Context, user ID, req BuyRequest) (Receipt, error) {
+func (t *Till) Buy(ctx context.Context, user ID, req BuyRequest) (receipt Receipt, err error) {
+	told := make(chan struct{})
+	t.BuyThen(ctx, user, req, func(r Receipt, failed error) {
+		receipt, err = r, failed
+		close(told)
+	})
+	<-told
+	return receipt, err
+}
+
+// BuyThen is Buy for who does not wait. then is called exactly once: at once, or from another goroutine, where others are
+// told after it, so it must not wait for anything. ctx must last until then; of its end only the deadline counts for
+// the Lua step.
+func (t *Till) BuyThen(ctx context.Context, user ID, req BuyRequest, then func(Receipt, error)) {
+	sale, buy, err := t.admit(ctx, user, req)
+	if err != nil {
+		then(Receipt{}, err)
+		return
+	}
+	t.decide(ctx, buy, func(d Decision, err error) {
+		switch {
+		case err != nil:
+			then(Receipt{}, err)
+		case d.Verdict == VerdictNotLoaded:
+			t.asking.Go(func() { t.warmThenDecide(ctx, sale, buy, then) })
+		default:
+			t.answer(ctx, sale, buy, d, then)
+		}
+	})
+}
+
+// admit asks what can be asked in memory.
+func (t *Till) admit(ctx context.Context, user ID, req BuyRequest) (*Sale, Buy, error) {
 	if err := req.validate(); err != nil {
-		return Receipt{}, err
+		return nil, Buy{}, err
 	}
 	sale, err := t.Catalogue.Sale(ctx, req.Sale)
 	if err != nil {
-		return Receipt{}, err
+		return nil, Buy{}, err
 	}
 	// Before the window nobody can hold anything yet, so this answer is safe without Redis.
 	if wait := sale.OpensAt.Sub(t.Clock.Now()); wait > windowMargin {
-		return Receipt{}, notOpen(wait)
+		return nil, Buy{}, notOpen(wait)
 	}
 	if t.SoldOut.TurnsAway(sale.ID, user) {
 		if t.Clock.Now() >= sale.ClosesAt {
-			return Receipt{}, Fail(Closed, "the sale is closed")
+			return nil, Buy{}, Fail(Closed, "the sale is closed")
 		}
-		return Receipt{}, Fail(SoldOut, "sold out")
+		return nil, Buy{}, Fail(SoldOut, "sold out")
 	}
 	buy, err := t.prepare(sale, user, req)
-	if err != nil {
-		return Receipt{}, err
-	}
-	decision, err := t.decide(ctx, sale, buy)
-	if err != nil {
-		return Receipt{}, err
-	}
-	return t.answer(ctx, sale, buy, decision)
+	return sale, buy, err
 }
 
 func (t *Till) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
@@ -98,54 +136,101 @@ func (t *Till) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
 	return buy, nil
 }
 
-// decide runs the Lua step; a sale that is not in Redis yet is warmed up once on the way.
-func (t *Till) decide(ctx context.Context, sale *Sale, buy Buy) (Decision, error) {
-	decision, err := t.Gate.Reserve(ctx, buy)
-	if err == nil && decision.Verdict == VerdictNotLoaded {
+// decide runs the Lua step.
+func (t *Till) decide(ctx context.Context, buy Buy, then func(Decision, error)) {
+	until, limited := ctx.Deadline()
+	if !limited {
+		until = time.Now().Add(decideWithin)
+	}
+	t.Gate.Reserve(buy, until, func(d Decision, err error) { then(d, unknown(buy, err)) })
+}
+
+// warmThenDecide brings a sale into Redis that is not there yet, once, and tries again.
+func (t *Till) warmThenDecide(ctx context.Context, sale *Sale, buy Buy, then func(Receipt, error)) {
+	_, err := contained(func() (Receipt, error) {
 		if t.Clock.Now().Sub(sale.ClosesAt) > windowMargin { // its keys were retired long after it closed
-			return Decision{Verdict: VerdictClosed}, nil
+			return Receipt{}, Fail(Closed, "the sale is closed")
 		}
-		if err = t.Warmer.Ensure(ctx, sale.ID); err == nil {
-			decision, err = t.Gate.Reserve(ctx, buy)
-		}
-	}
+		return Receipt{}, unknown(buy, t.Warmer.Ensure(ctx, sale.ID))
+	})
 	if err != nil {
-		return Decision{}, fmt.Errorf("reserve order %s of sale %s: %w", buy.Order, buy.Sale.ID,
-			errors.Join(err, FailBusy("the outcome is unknown; repeat with the same key", busyRetry)))
+		then(Receipt{}, err)
+		return
 	}
-	return decision, nil
+	t.decide(ctx, buy, func(d Decision, err error) {
+		if err != nil {
+			then(Receipt{}, err)
+			return
+		}
+		t.answer(ctx, sale, buy, d, then)
+	})
+}
+
+// unknown says of an error that nobody knows what became of the buy.
+func unknown(buy Buy, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("reserve order %s of sale %s: %w", buy.Order, buy.Sale.ID,
+		errors.Join(err, FailBusy("the outcome is unknown; repeat with the same key", busyRetry)))
+}
+
+// ask answers a question to Redis or the database, on a goroutine of the till.
+func (t *Till) ask(then func(Receipt, error), question func() (Receipt, error)) {
+	t.asking.Go(func() { then(contained(question)) })
+}
+
+// contained keeps what a panic says on our side.
+func contained(question func() (Receipt, error)) (r Receipt, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			slog.Error("till panicked", "panic", p, "stack", string(debug.Stack()))
+			r, err = Receipt{}, errors.New("panic")
+		}
+	}()
+	return question()
 }
 
 // answer puts the verdict of the Lua step into the words of the protocol.
-func (t *Till) answer(ctx context.Context, sale *Sale, buy Buy, d Decision) (Receipt, error) {
+func (t *Till) answer(ctx context.Context, sale *Sale, buy Buy, d Decision, then func(Receipt, error)) {
 	switch d.Verdict {
 	case VerdictReserved:
-		return Receipt{Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved}, nil
+		then(Receipt{Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved}, nil)
 	case VerdictRepeated:
-		return t.stateByNow(ctx, d), nil
-	case VerdictOtherHash:
-		return Receipt{}, Fail(DuplicateKey, "this key was used for another buy of this sale")
-	case VerdictNotOpen:
-		return Receipt{}, notOpen(sale.OpensAt.Sub(t.Clock.Now()))
-	case VerdictClosed:
-		return Receipt{}, Fail(Closed, "the sale is closed")
-	case VerdictPaused:
-		return Receipt{}, Fail(Paused, "the sale is paused")
+		t.ask(then, func() (Receipt, error) { return t.stateByNow(ctx, d), nil })
 	case VerdictLimit:
-		return Receipt{}, t.limitReached(ctx, sale, buy.User,
-			fmt.Sprintf("at most %d per buyer in this sale", sale.Limit))
+		t.ask(then, func() (Receipt, error) {
+			return Receipt{}, t.limitReached(ctx, sale, buy.User, fmt.Sprintf("at most %d per buyer in this sale", sale.Limit))
+		})
 	case VerdictCap:
-		return Receipt{}, t.limitReached(ctx, sale, buy.User,
-			fmt.Sprintf("at most %d reservations per buyer in this sale", sale.Cap))
+		t.ask(then, func() (Receipt, error) {
+			return Receipt{}, t.limitReached(ctx, sale, buy.User, fmt.Sprintf("at most %d reservations per buyer in this sale", sale.Cap))
+		})
+	default:
+		then(Receipt{}, t.refusal(sale, d))
+	}
+}
+
+// refusal is what is said of verdicts that need no more than a word.
+func (t *Till) refusal(sale *Sale, d Decision) error {
+	switch d.Verdict {
+	case VerdictOtherHash:
+		return Fail(DuplicateKey, "this key was used for another buy of this sale")
+	case VerdictNotOpen:
+		return notOpen(sale.OpensAt.Sub(t.Clock.Now()))
+	case VerdictClosed:
+		return Fail(Closed, "the sale is closed")
+	case VerdictPaused:
+		return Fail(Paused, "the sale is paused")
 	case VerdictSoldOut:
 		if d.Free == 0 {
 			t.SoldOut.Suspect(sale.Ref())
 		}
-		return Receipt{}, Fail(SoldOut, "sold out")
+		return Fail(SoldOut, "sold out")
 	case VerdictBacklog:
-		return Receipt{}, FailBusy("too many orders are waiting; repeat with the same key", 4*busyRetry)
+		return FailBusy("too many orders are waiting; repeat with the same key", 4*busyRetry)
 	default: // resting for too long, not loaded, rebuilding, other epoch: it will pass
-		return Receipt{}, FailBusy("the sale is getting ready; repeat with the same key", busyRetry)
+		return FailBusy("the sale is getting ready; repeat with the same key", busyRetry)
 	}
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"testing"
+	"time"
 )
 
 // settlingWorld has one order that becomes a row, and stops waiting, right after the first look at it.
@@ -44,5 +45,66 @@ func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
 	}
 	if len(e.Orders) != 2 || named[1] != 1 || named[2] != 1 {
 		t.Errorf("it names %v, want orders 1 and 2", e.Orders)
+	}
+}
+
+// scriptedGate decides every buy the same way, and tells from a goroutine of its own.
+type scriptedGate struct {
+	decision Decision
+	err      error
+}
+
+func (g scriptedGate) Reserve(b Buy, _ time.Time, then func(Decision, error)) {
+	d := g.decision
+	d.Order = b.Order
+	go then(d, g.err)
+}
+
+// brokenBook panics when it is asked for an order.
+type brokenBook struct{ OrderBook }
+
+func (brokenBook) Order(context.Context, ID) (Order, error) { panic("secret of the database") }
+
+// Whatever the gate decides, a buyer is told once: also when more must be asked, and when what is asked breaks down.
+func TestEveryBuyIsToldOnce(t *testing.T) {
+	t.Parallel()
+	rows := &settlingWorld{}
+	for _, c := range []struct {
+		name  string
+		gate  scriptedGate
+		order OrderBook
+		want  Code // "" when it is reserved
+	}{
+		{"reserved", scriptedGate{decision: Decision{Verdict: VerdictReserved, Ticket: 3, Done: 1}}, rows, ""},
+		{"sold out", scriptedGate{decision: Decision{Verdict: VerdictSoldOut}}, rows, SoldOut},
+		{"limit", scriptedGate{decision: Decision{Verdict: VerdictLimit}}, rows, LimitReached},
+		{"unknown outcome", scriptedGate{err: ErrMoment}, rows, Busy},
+		{"a repeat, and the database breaks down", scriptedGate{decision: Decision{Verdict: VerdictRepeated}}, brokenBook{}, Internal},
+		{"not in Redis, long closed", scriptedGate{decision: Decision{Verdict: VerdictNotLoaded}}, rows, Closed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			clock := NewClock()
+			till := &Till{
+				Catalogue: NewCatalogue(nil, nil, time.UTC), Gate: c.gate, SoldOut: &SoldOutFlags{}, Ledger: &settlingWorld{}, Orders: c.order, Clock: clock,
+				Mint: func() (ID, error) { return 11, nil },
+			}
+			till.Catalogue.sales[7] = &Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}
+			told := make(chan error, 2)
+			till.BuyThen(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
+				if err == nil && (r.Order != 11 || r.State != Reserved || r.Place != 1) {
+					t.Errorf("receipt %+v", r)
+				}
+				told <- err
+			})
+			var code Code
+			if err := <-told; err != nil {
+				code = AsError(err).Code
+			}
+			till.Close()
+			if code != c.want || len(told) > 0 {
+				t.Errorf("told %q, want %q; %d times more", code, c.want, len(told))
+			}
+		})
 	}
 }

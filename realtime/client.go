@@ -25,6 +25,8 @@ type client struct {
 	run     func()       // drain as a value, so that starting it allocates nothing
 	heardAt atomic.Int64 // when the peer was last heard, nanoseconds since the hub began
 
+	turn sync.Mutex // held from when an op begins until it is finished, perhaps by another goroutine
+
 	// Used by the reading goroutine alone.
 	pace       bucket
 	unreadable strikes

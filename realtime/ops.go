@@ -1,7 +1,6 @@
 package realtime
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,12 +12,16 @@ import (
 	"stampede/app"
 )
 
-// op carries out one kind of request. It answers what goes into `ok`, or sent when it has replied by itself.
-type op func(c *client, ctx context.Context, r *request) (any, error)
+// op carries out one kind of request. It answers what goes into `ok`, or sent when it has replied by itself, or later when it
+// goes on after it has returned and will finish the request.
+type op func(c *client, ctx *within, r *request) (any, error)
 
-type sentAlready struct{}
+type remark string
 
-var sent sentAlready
+const (
+	sent  = remark("sent already")
+	later = remark("not finished yet")
+)
 
 var ops = map[string]op{
 	"hello":   (*client).hello,
@@ -37,13 +40,15 @@ var ops = map[string]op{
 // requests holds requests for reuse; nobody keeps one longer than its op.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// handle answers one frame. Ops of one connection are carried out one after the other.
+// handle answers one frame, perhaps after it has returned. Ops of one connection are carried out one after the other: the
+// next one waits here for its turn.
 func (c *client) handle(frame []byte) {
 	now := time.Now()
 	r := requests.Get().(*request)
 	defer requests.Put(r)
 	var failed *app.Error
 	*r, failed = decode(frame)
+	c.turn.Lock()
 	if wait, out := c.pace.take(now); wait > 0 {
 		failed = app.Fail(app.RateLimited, "too many ops on this connection")
 		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up: not a moment too early
@@ -54,42 +59,57 @@ func (c *client) handle(frame []byte) {
 	if r.unreadable && c.unreadable.strike(now) {
 		defer c.depart(CloseProtocol)
 	}
-	if failed != nil {
-		c.refuse(r.id, failed)
-		return
-	}
 	run, known := ops[r.op]
 	switch {
+	case failed != nil:
 	case !known:
-		c.refuse(r.id, app.Fail(app.UnknownOp, "unknown op "+strconv.Quote(clip(r.op))))
-		return
+		failed = app.Fail(app.UnknownOp, "unknown op "+strconv.Quote(clip(r.op)))
 	case r.op != "hello" && !c.isGreeted():
-		c.refuse(r.id, app.Fail(app.BadRequest, "say hello first"))
+		failed = app.Fail(app.BadRequest, "say hello first")
+	}
+	if failed != nil {
+		c.refuse(r.id, failed)
+		c.turn.Unlock()
 		return
 	}
 	c.answer(run, r)
 }
 
-// answer runs the op and replies. A panic is answered like any other fault of ours; its text stays here.
+// answer runs the op, and finishes it unless it will do so itself.
 func (c *client) answer(run op, r *request) {
-	ctx := newWithin(c.hub.options.OpWithin)
-	defer ctx.release()
+	ctx := newWithin(c.hub.options.OpWithin, r)
+	ok, err := c.contain(run, ctx, r)
+	if ok != later {
+		c.finish(ctx, ok, err)
+	}
+}
+
+// contain runs the op. A panic is a fault of ours like any other; its text stays here.
+func (c *client) contain(run op, ctx *within, r *request) (ok any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			slog.ErrorContext(ctx, "op panicked", "op", r.op, "session", c.session, "panic", p, "stack", string(debug.Stack()))
-			c.refuse(r.id, app.AsError(errors.New("panic")))
+			ok, err = nil, errPanicked
 		}
 	}()
-	ok, err := run(c, ctx, r)
+	return run(c, ctx, r)
+}
+
+var errPanicked = errors.New("panic")
+
+// finish replies, unless the op has done so, and lets the next op begin.
+func (c *client) finish(ctx *within, ok any, err error) {
+	defer c.turn.Unlock()
+	ctx.release()
 	switch {
 	case err != nil:
 		e := app.AsError(err)
-		if e.Code == app.Internal {
-			slog.ErrorContext(ctx, "op failed", "op", r.op, "session", c.session, "err", err)
+		if e.Code == app.Internal && !errors.Is(err, errPanicked) {
+			slog.Error("op failed", "op", ctx.op, "session", c.session, "err", err)
 		}
-		c.refuse(r.id, e)
+		c.refuse(ctx.id, e)
 	case ok != sent:
-		c.send(encode(reply{r.id, ok}))
+		c.send(encode(reply{ctx.id, ok}))
 	}
 }
 
@@ -98,7 +118,7 @@ func (c *client) refuse(id int64, e *app.Error) {
 	c.send(encode(refusal{id, e}))
 }
 
-func (c *client) time(_ context.Context, r *request) (any, error) {
+func (c *client) time(_ *within, r *request) (any, error) {
 	t0, failed := r.roundTrip()
 	if failed != nil {
 		return nil, failed
@@ -108,7 +128,7 @@ func (c *client) time(_ context.Context, r *request) (any, error) {
 
 // watch adds a slot or sales to what is watched, and answers their snapshot. What changes between the snapshot and
 // the first tick is offered again from the news desk and with a tick of the whole set.
-func (c *client) watch(ctx context.Context, r *request) (any, error) {
+func (c *client) watch(ctx *within, r *request) (any, error) {
 	slot, failed := optionalID("slot", r.Slot)
 	if failed != nil {
 		return nil, failed
@@ -146,7 +166,7 @@ func (c *client) watch(ctx context.Context, r *request) (any, error) {
 	return sent, nil
 }
 
-func (c *client) unwatch(_ context.Context, r *request) (any, error) {
+func (c *client) unwatch(_ *within, r *request) (any, error) {
 	slot, failed := optionalID("slot", r.Slot)
 	if failed != nil {
 		return nil, failed
@@ -163,7 +183,7 @@ func (c *client) unwatch(_ context.Context, r *request) (any, error) {
 	return sent, nil
 }
 
-func (c *client) buy(ctx context.Context, r *request) (any, error) {
+func (c *client) buy(ctx *within, r *request) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err
@@ -172,11 +192,8 @@ func (c *client) buy(ctx context.Context, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	receipt, err := c.hub.shop.Buy(ctx, user, req)
-	if err != nil {
-		return nil, err
-	}
-	return receipt, nil
+	c.hub.shop.BuyThen(ctx, user, req, func(receipt app.Receipt, err error) { c.finish(ctx, receipt, err) })
+	return later, nil
 }
 
 // ownOrder reads who asks about which order; whether it is theirs is for the flow to see.
@@ -191,7 +208,7 @@ func (c *client) ownOrder(r *request) (user, order app.ID, err error) {
 	return user, order, nil
 }
 
-func (c *client) cancel(ctx context.Context, r *request) (any, error) {
+func (c *client) cancel(ctx *within, r *request) (any, error) {
 	user, order, err := c.ownOrder(r)
 	if err != nil {
 		return nil, err
@@ -203,7 +220,7 @@ func (c *client) cancel(ctx context.Context, r *request) (any, error) {
 	return stateReply{state}, nil
 }
 
-func (c *client) pay(ctx context.Context, r *request) (any, error) {
+func (c *client) pay(ctx *within, r *request) (any, error) {
 	user, order, err := c.ownOrder(r)
 	if err != nil {
 		return nil, err
@@ -219,7 +236,7 @@ func (c *client) pay(ctx context.Context, r *request) (any, error) {
 	return payReply{payment, payBy}, nil
 }
 
-func (c *client) refund(ctx context.Context, r *request) (any, error) {
+func (c *client) refund(ctx *within, r *request) (any, error) {
 	user, order, err := c.ownOrder(r)
 	if err != nil {
 		return nil, err
@@ -235,7 +252,7 @@ func (c *client) refund(ctx context.Context, r *request) (any, error) {
 	return stateReply{state}, nil
 }
 
-func (c *client) orders(ctx context.Context, r *request) (any, error) {
+func (c *client) orders(ctx *within, r *request) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err
@@ -256,7 +273,7 @@ func (c *client) orders(ctx context.Context, r *request) (any, error) {
 }
 
 // seen is a mark that says how far the user has looked; it changes nothing of what is replayed.
-func (c *client) seen(_ context.Context, r *request) (any, error) {
+func (c *client) seen(_ *within, r *request) (any, error) {
 	if _, err := c.buyer(); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func newSession() string {
 //
 // An event that is told meanwhile is in the log's answer, or it is noted and the log is read again after the
 // reply; a reservation that becomes a row meanwhile is missing from the snapshot, and its event comes.
-func (c *client) hello(ctx context.Context, r *request) (any, error) {
+func (c *client) hello(ctx *within, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, app.Fail(app.WrongState, "hello was said already")
 	}
@@ -125,7 +125,7 @@ func (c *client) identify(i Identity) {
 }
 
 // renew prolongs the session with a newer token of the same user.
-func (c *client) renew(_ context.Context, r *request) (any, error) {
+func (c *client) renew(_ *within, r *request) (any, error) {
 	user, _ := c.user()
 	if user == 0 {
 		return nil, app.Fail(app.Unauthorized, "log in first: hello had no token")

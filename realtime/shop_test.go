@@ -16,7 +16,8 @@ type fakeShop struct {
 	greet func(user app.ID) ([]app.Reservation, error)
 	watch func(slot app.ID, sales []app.ID) (app.WatchView, error)
 	buy   func(user app.ID, req app.BuyRequest) (app.Receipt, error)
-	ahead time.Duration // the shop's clock is ahead of ours by this
+	later func(then func(app.Receipt, error)) // instead of buy: tells when it likes
+	ahead time.Duration                       // the shop's clock is ahead of ours by this
 }
 
 func (s *fakeShop) set(change func(s *fakeShop)) {
@@ -28,7 +29,7 @@ func (s *fakeShop) set(change func(s *fakeShop)) {
 func (s *fakeShop) copy() *fakeShop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &fakeShop{greet: s.greet, watch: s.watch, buy: s.buy, ahead: s.ahead}
+	return &fakeShop{greet: s.greet, watch: s.watch, buy: s.buy, later: s.later, ahead: s.ahead}
 }
 
 func (s *fakeShop) Now() app.Millis { return app.MillisOf(time.Now()).Add(s.copy().ahead) }
@@ -77,11 +78,15 @@ func (s *fakeShop) Watch(_ context.Context, slot app.ID, sales []app.ID) (app.Wa
 	return view, nil
 }
 
-func (s *fakeShop) Buy(_ context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error) {
-	if buy := s.copy().buy; buy != nil {
-		return buy(user, req)
+func (s *fakeShop) BuyThen(_ context.Context, user app.ID, req app.BuyRequest, then func(app.Receipt, error)) {
+	switch s := s.copy(); {
+	case s.later != nil:
+		s.later(then)
+	case s.buy != nil:
+		then(s.buy(user, req))
+	default:
+		then(app.Receipt{Order: 1000 + req.Sale, Ticket: 1, State: app.Reserved}, nil)
 	}
-	return app.Receipt{Order: 1000 + req.Sale, Ticket: 1, State: app.Reserved}, nil
 }
 
 func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, error) {

@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -217,6 +218,50 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	dead.hello(0, "")
 	dead.awaitClose(CloseIdle)
 	alive.fence()
+}
+
+// A buy holds no goroutine while it waits, but its connection's turn: the next op is answered after it.
+func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	pressed := make(chan func(app.Receipt, error), 1)
+	n.shop.set(func(s *fakeShop) { s.later = func(then func(app.Receipt, error)) { pressed <- then } })
+	p := n.dial(t)
+	p.hello(7, "")
+	p.send(`{"id":101,` + buying(`1`) + `}`)
+	p.send(`{"id":102,"op":"time","t0":1}`)
+	then := <-pressed
+	other := n.dial(t) // nobody else waits
+	other.hello(8, "")
+	other.fence()
+	then(app.Receipt{Order: 5, Ticket: 1, State: app.Reserved}, nil)
+	p.reply(102)
+	var order []int64
+	p.mu.Lock()
+	for _, h := range p.heard {
+		if h.ID != nil && *h.ID > 100 {
+			order = append(order, *h.ID)
+		}
+	}
+	p.mu.Unlock()
+	if !slices.Equal(order, []int64{101, 102}) {
+		t.Fatalf("answered in the order %v", order)
+	}
+}
+
+// Whoever has left while his buy was under way is not told, and nothing breaks.
+func TestBuyerLeavesBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	pressed := make(chan func(app.Receipt, error), 1)
+	n.shop.set(func(s *fakeShop) { s.later = func(then func(app.Receipt, error)) { pressed <- then } })
+	p := n.dial(t)
+	p.hello(7, "")
+	p.send(`{"id":101,` + buying(`1`) + `}`)
+	then := <-pressed
+	_ = p.conn.Close()
+	n.awaitClients(0)
+	then(app.Receipt{Order: 5}, nil)
 }
 
 func TestPanicOfTheShopStaysInside(t *testing.T) {

@@ -6,20 +6,22 @@ import (
 	"time"
 )
 
-// within is the context of one op. It ends at a deadline, but only who listens makes it set a clock: most ops, and a buy
+// within is the context of one op, and what its reply needs of the request. It ends at a deadline, but only who listens makes it set a clock: most ops, and a buy
 // is one of them, ask at most when it would end, and a timer for each would cost as much as decoding its frame.
 type within struct {
 	context.Context // what it comes from, which never ends
 	until           time.Time
+	id              int64 // of the request
+	op              string
 
 	mu    sync.Mutex
 	clock context.Context // nil while nobody listens
 	stop  context.CancelFunc
 }
 
-// newWithin makes a context that ends at the latest so long from now. Release it.
-func newWithin(d time.Duration) *within {
-	return &within{Context: context.Background(), until: time.Now().Add(d)}
+// newWithin makes the context of a request that ends at the latest so long from now. Release it.
+func newWithin(d time.Duration, r *request) *within {
+	return &within{Context: context.Background(), until: time.Now().Add(d), id: r.id, op: r.op}
 }
 
 func (w *within) Deadline() (time.Time, bool) { return w.until, true }

@@ -72,16 +72,16 @@ func median(of []float64) float64 {
 func benchRound(b *testing.B, l *Ledger, g *Gate) (single, grouped float64) {
 	b.Helper()
 	ctx := context.Background()
-	single = buyFor(b, l, func(w *waiter) error {
-		reply, err := reserveScript.run(ctx, l.client, reserveKeys(l, w.buy.Sale), l.Epoch(0), l.backlog, w.buy.Sale.ID.String(),
-			int64(w.buy.Order), int64(w.buy.User), w.buy.Qty, w.buy.Key, w.buy.Hash, w.buy.Address)
+	single = buyFor(b, l, func(buy app.Buy) error {
+		reply, err := reserveScript.run(ctx, l.client, reserveKeys(l, buy.Sale), l.Epoch(0), l.backlog, buy.Sale.ID.String(),
+			int64(buy.Order), int64(buy.User), buy.Qty, buy.Key, buy.Hash, buy.Address)
 		if err == nil && len(reply) != 4 { // anything but reserved is told in more values
 			err = fmt.Errorf("reply %v", reply)
 		}
 		return err
 	})
-	grouped = buyFor(b, l, func(w *waiter) error {
-		d, err := g.Reserve(ctx, w.buy)
+	grouped = buyFor(b, l, func(buy app.Buy) error {
+		d, err := decided(ctx, g, buy)
 		if err == nil && d.Verdict != app.VerdictReserved {
 			err = fmt.Errorf("verdict %d", d.Verdict)
 		}
@@ -98,7 +98,7 @@ func reserveKeys(l *Ledger, sale app.SaleRef) []string {
 // buyFor lets 256 callers buy in a fresh sale for benchTime and answers buys per second. The partition is fresh, too: no
 // consumer is at work here, and what one round leaves unsettled, far beyond the bound that a backlog has, must not
 // weigh on the next.
-func buyFor(b *testing.B, l *Ledger, buy func(w *waiter) error) float64 {
+func buyFor(b *testing.B, l *Ledger, buy func(b app.Buy) error) float64 {
 	b.Helper()
 	ctx := context.Background()
 	s := &app.Sale{ID: newID(), PriceFen: 100, Initial: 1 << 40, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: 1 << 50}
@@ -118,8 +118,7 @@ func buyFor(b *testing.B, l *Ledger, buy func(w *waiter) error) float64 {
 	for range benchCallers {
 		wg.Go(func() {
 			for time.Since(begin) < benchTime {
-				w := waiter{buy: buyOf(s, app.ID(user.Add(1)), 1, "key-bench1")}
-				if err := buy(&w); err != nil {
+				if err := buy(buyOf(s, app.ID(user.Add(1)), 1, "key-bench1")); err != nil {
 					failed.Add(1)
 				}
 			}

@@ -23,7 +23,7 @@ const (
 	maxRests = 4
 )
 
-// decide runs the script for the group and answers everyone in it.
+// decide runs the script for the group and decides everyone in it.
 func (ln *lane) decide() {
 	ln.fill()
 	crashpoint.At(crashpoint.GateCall)
@@ -131,7 +131,7 @@ func (ln *lane) answer(w *waiter, d app.Decision, value any) {
 		ticket, order, _ := strings.Cut(text(value), ":")
 		first, err := app.ParseID(order)
 		if err != nil {
-			w.answer(app.Decision{}, fmt.Errorf("%w: stored order of key %s: %w", app.ErrMoment, w.buy.Key, err))
+			ln.conclude(w, app.Decision{}, fmt.Errorf("%w: stored order of key %s: %w", app.ErrMoment, w.buy.Key, err))
 			return
 		}
 		if first == w.buy.Order {
@@ -147,7 +147,13 @@ func (ln *lane) answer(w *waiter, d app.Decision, value any) {
 		}
 	}
 	ln.gate.ledger.metrics.verdict(d.Verdict).Inc()
-	w.answer(d, nil)
+	ln.conclude(w, d, nil)
+}
+
+// conclude decides a waiter, who is told with the others of the group.
+func (ln *lane) conclude(w *waiter, d app.Decision, err error) {
+	w.decide(d, err)
+	ln.decided = append(ln.decided, w)
 }
 
 func (ln *lane) rest(w *waiter, d time.Duration) {
@@ -178,6 +184,6 @@ func (ln *lane) answerAll(d app.Decision, err error) {
 			decision.Order = w.buy.Order
 			ln.gate.ledger.metrics.verdict(d.Verdict).Inc()
 		}
-		w.answer(decision, err)
+		ln.conclude(w, decision, err)
 	}
 }

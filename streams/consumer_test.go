@@ -75,7 +75,7 @@ func (f *fixture) reserveMany(s *app.Sale, n int) []app.Decision {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			d, err := g.Reserve(f.ctx, buyOf(s, app.ID(5000+i), 1, "key-many-1"))
+			d, err := decided(f.ctx, g, buyOf(s, app.ID(5000+i), 1, "key-many-1"))
 			if err != nil || d.Verdict != app.VerdictReserved {
 				f.t.Errorf("reserve %d: %+v, %v", i, d, err)
 			}

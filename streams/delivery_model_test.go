@@ -81,7 +81,7 @@ func (m *deliveries) inHand(name string) []app.ID {
 // reserve buys under a new key, or under one that was used before.
 func (m *deliveries) reserve(rt *rapid.T) {
 	b := buyOf(m.sale, app.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1, fmt.Sprintf("key-%04d", rapid.IntRange(1, 20).Draw(rt, "key")))
-	d, err := m.gate.Reserve(m.f.ctx, b)
+	d, err := decided(m.f.ctx, m.gate, b)
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	_, known := m.keys[name]
 	if want := map[bool]app.Verdict{false: app.VerdictReserved, true: app.VerdictRepeated}[known]; err != nil || d.Verdict != want {

@@ -26,6 +26,9 @@ var (
 // Gate decides buys. Those of one sale share a lane: while one script call is under way others gather, and the
 // next call takes all that have (at most 256). There is no timer: a lone buy goes at once, and the busier a
 // sale is, the larger its groups. A lane and its goroutine exist only while somebody waits in it.
+//
+// Nobody holds a goroutine while he waits: what a call decided is told by one goroutine to all who were in it. Waking
+// thousands of goroutines, whose stacks have gone cold, costs more than deciding their buys (deploy/DECISIONS.md).
 type Gate struct {
 	ledger *Ledger
 
@@ -45,7 +48,7 @@ func NewGate(l *Ledger) *Gate {
 	return g
 }
 
-// Close lets calls under way finish, answers everyone else with ErrMoment, and waits until no goroutine of
+// Close lets calls under way finish, tells everyone else ErrMoment, and waits until all have been told and no goroutine of
 // the gate is left.
 func (g *Gate) Close() {
 	g.mu.Lock()
@@ -55,24 +58,22 @@ func (g *Gate) Close() {
 	g.wg.Wait()
 }
 
-// Reserve decides a buy. Of ctx only the deadline counts: the lane lets go of whoever it has not sent by then, with
-// ErrMoment, at the latest when the call under way is over (callBudget). To wait for two things costs every buy more than
-// one that waits in vain now and then.
-func (g *Gate) Reserve(ctx context.Context, b app.Buy) (app.Decision, error) {
+// Reserve decides a buy, see app.Gate. Whoever has not been sent by the instant given is let go at the latest when the call
+// under way is over (callBudget).
+func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.Decision, error)) {
 	if b.Qty < 1 {
-		return app.Decision{}, fmt.Errorf("%w: quantity %d", app.ErrData, b.Qty)
+		then(app.Decision{}, fmt.Errorf("%w: quantity %d", app.ErrData, b.Qty))
+		return
 	}
 	if _, err := g.ledger.keys(b.Sale.Partition); err != nil {
-		return app.Decision{}, err
+		then(app.Decision{}, err)
+		return
 	}
-	w := newWaiter(b)
-	defer w.recycle()
-	w.until, w.hurried = ctx.Deadline()
+	w := newWaiter(b, until, then)
 	if err := g.join(w); err != nil {
-		return app.Decision{}, err
+		w.decide(app.Decision{}, err)
+		w.tell()
 	}
-	<-w.ready
-	return w.decision, w.err
 }
 
 // join puts the waiter into its sale's lane and starts the lane if it is new.
@@ -96,36 +97,45 @@ func (g *Gate) join(w *waiter) error {
 	return nil
 }
 
-// waiter is one buy on its way through a lane, which answers it exactly once. Waiters are pooled, and the arguments of
+// tell starts telling people what was decided. It does not wait, so it may be called with the gate locked.
+func (g *Gate) tell(decided []*waiter) {
+	if len(decided) == 0 {
+		return
+	}
+	g.wg.Go(func() {
+		for _, w := range decided {
+			w.tell()
+		}
+	})
+}
+
+// waiter is one buy on its way through a lane, which decides it exactly once. Waiters are pooled, and the arguments of
 // the script point into them, so that a buy costs no garbage of its own.
 type waiter struct {
 	buy      app.Buy
 	qty      int64
-	until    time.Time // with hurried: when its caller wants to be let go
-	hurried  bool
-	rests    int           // how often it was told to rest
-	ready    chan struct{} // gets one value when answered
+	until    time.Time // when it is let go if it has not been sent
+	rests    int       // how often it was told to rest
+	then     func(app.Decision, error)
 	decision app.Decision
 	err      error
 }
 
-var waiters = sync.Pool{New: func() any { return &waiter{ready: make(chan struct{}, 1)} }}
+var waiters = sync.Pool{New: func() any { return new(waiter) }}
 
-func newWaiter(b app.Buy) *waiter {
+func newWaiter(b app.Buy, until time.Time, then func(app.Decision, error)) *waiter {
 	w := waiters.Get().(*waiter)
-	w.buy, w.qty, w.rests = b, int64(b.Qty), 0
+	*w = waiter{buy: b, qty: int64(b.Qty), until: until, then: then}
 	return w
 }
 
-func (w *waiter) recycle() {
-	w.buy, w.decision, w.err = app.Buy{}, app.Decision{}, nil
+// decide sets what is to be told.
+func (w *waiter) decide(d app.Decision, err error) { w.decision, w.err = d, err }
+
+// tell ends the waiter: it must not be touched again.
+func (w *waiter) tell() {
+	then, d, err := w.then, w.decision, w.err
+	*w = waiter{}
 	waiters.Put(w)
-}
-
-func (w *waiter) late(now time.Time) bool { return w.hurried && now.After(w.until) }
-
-// answer hands the decision to the caller, who has the waiter to himself from then on.
-func (w *waiter) answer(d app.Decision, err error) {
-	w.decision, w.err = d, err
-	w.ready <- struct{}{}
+	then(d, err)
 }

@@ -24,7 +24,7 @@ func BenchmarkGate(b *testing.B) {
 			one := buy
 			one.User = app.ID(users.Add(1))
 			one.Order = app.ID(1_791_000_000_000_000_000 + int64(one.User))
-			d, err := g.Reserve(context.Background(), one)
+			d, err := decided(context.Background(), g, one)
 			if err != nil || d.Verdict != app.VerdictReserved {
 				b.Errorf("verdict %d, %v", d.Verdict, err)
 				return

@@ -25,7 +25,7 @@ func TestNeverOversold(t *testing.T) {
 				b := buyOf(s, app.ID(1000+i), 1, fmt.Sprintf("key-%06d", i))
 				for range 2 { // everybody asks twice under the same key, as two devices would
 					b.Order = newID()
-					d, err := g.Reserve(f.ctx, b)
+					d, err := decided(f.ctx, g, b)
 					if err != nil {
 						t.Error(err)
 						return
@@ -139,17 +139,17 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 
 		open := f.ledger.parts[1].keys.open(s.ID)
 		f.must(f.client.Set(f.ctx, open, "someone else's", 0).Err())
-		if _, err := g.Reserve(f.ctx, b); !errors.Is(err, app.ErrLost) {
+		if _, err := decided(f.ctx, g, b); !errors.Is(err, app.ErrLost) {
 			t.Fatalf("wrong type: %v, want ErrLost", err)
 		}
 		f.must(f.client.Del(f.ctx, open).Err())
 		if a := f.audit(s); a.Stock != 5 {
 			t.Fatalf("something was written: %+v", a.Counters)
 		}
-		if _, err := g.Reserve(f.ctx, app.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, app.ErrData) {
+		if _, err := decided(f.ctx, g, app.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, app.ErrData) {
 			t.Fatalf("negative quantity: %v", err)
 		}
-		if _, err := g.Reserve(f.ctx, app.Buy{Sale: app.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}); !errors.Is(err, app.ErrData) {
+		if _, err := decided(f.ctx, g, app.Buy{Sale: app.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}); !errors.Is(err, app.ErrData) {
 			t.Fatalf("no such partition: %v", err)
 		}
 	})
@@ -179,7 +179,7 @@ func TestRestingUnits(t *testing.T) {
 		begin := time.Now()
 		second := make(chan app.Decision, 1)
 		go func() {
-			d, _ := g.Reserve(f.ctx, buyOf(s, 12, 1, "key-two-1"))
+			d, _ := decided(f.ctx, g, buyOf(s, 12, 1, "key-two-1"))
 			second <- d
 		}()
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated)
@@ -210,7 +210,7 @@ func TestLostReply(t *testing.T) {
 	}
 	proxy.Cut()
 	begin := time.Now()
-	if _, err := g.Reserve(f.ctx, buyOf(s, 12, 1, "key-two-1")); !errors.Is(err, app.ErrMoment) {
+	if _, err := decided(f.ctx, g, buyOf(s, 12, 1, "key-two-1")); !errors.Is(err, app.ErrMoment) {
 		t.Fatalf("Redis out of reach: %v, want ErrMoment", err)
 	}
 	if took := time.Since(begin); took > 3*callBudget {
@@ -232,12 +232,12 @@ func TestGiveUpAndClose(t *testing.T) {
 	var waits sync.WaitGroup
 	reserve := func(ctx context.Context, user app.ID, want error) {
 		waits.Go(func() {
-			if _, err := g.Reserve(ctx, buyOf(s, user, 1, "key-one-1")); !errors.Is(err, want) {
+			if _, err := decided(ctx, g, buyOf(s, user, 1, "key-one-1")); !errors.Is(err, want) {
 				t.Errorf("user %s: %v, want %v", user, err, want)
 			}
 		})
 	}
-	await := func(why string, is func(*lane) bool) {
+	eventually := func(why string, is func(*lane) bool) {
 		t.Helper()
 		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
 			g.mu.Lock()
@@ -246,9 +246,9 @@ func TestGiveUpAndClose(t *testing.T) {
 		})
 	}
 	queueUp := func(ctx context.Context, user app.ID, want error) {
-		await("the lane has not ended", func(ln *lane) bool { return ln == nil })
+		eventually("the lane has not ended", func(ln *lane) bool { return ln == nil })
 		reserve(f.ctx, user, app.ErrMoment)
-		await("no call is under way", func(ln *lane) bool { return ln != nil && len(ln.queue) == 0 })
+		eventually("no call is under way", func(ln *lane) bool { return ln != nil && len(ln.queue) == 0 })
 		for i := range app.ID(10) {
 			reserve(ctx, user+1+i, want)
 		}
@@ -262,10 +262,10 @@ func TestGiveUpAndClose(t *testing.T) {
 		t.Fatalf("let go after %v", took)
 	}
 	queueUp(f.ctx, 200, errGateClosed)
-	await("ten do not wait", func(ln *lane) bool { return ln != nil && len(ln.queue) == 10 })
+	eventually("ten do not wait", func(ln *lane) bool { return ln != nil && len(ln.queue) == 10 })
 	g.Close()
 	waits.Wait()
-	if _, err := g.Reserve(f.ctx, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, errGateClosed) {
+	if _, err := decided(f.ctx, g, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, errGateClosed) {
 		t.Fatalf("closed gate: %v", err)
 	}
 	proxy.Restore()

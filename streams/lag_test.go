@@ -82,7 +82,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 		if i%500 == 0 {
 			b.Qty = 2
 		}
-		if d, err := f.gate(f.ledger).Reserve(f.ctx, b); err != nil || d.Verdict != app.VerdictReserved {
+		if d, err := decided(f.ctx, f.gate(f.ledger), b); err != nil || d.Verdict != app.VerdictReserved {
 			t.Fatalf("%+v, %v", d, err)
 		}
 	}

@@ -22,6 +22,7 @@ type lane struct {
 	resting   []*waiter // told to rest; they go again, before the queue, at restUntil
 	restUntil time.Time
 	group     []*waiter
+	decided   []*waiter // of the group; they are told together
 	args      []any
 	keys      [6]string
 	saleID    string
@@ -55,9 +56,16 @@ func (ln *lane) run() {
 			ln.sleep(rest)
 		default:
 			ln.decide()
+			ln.tell()
 			ln.gather()
 		}
 	}
+}
+
+// tell hands over who was decided; whoever rests stays.
+func (ln *lane) tell() {
+	ln.gate.tell(ln.decided)
+	ln.decided = nil // the goroutine that tells them has it
 }
 
 // gather lets whoever is ready to run go first, as long as that makes the next group larger: the cost of a call,
@@ -96,13 +104,14 @@ func (ln *lane) take() (more bool, rest time.Duration) {
 		taken++
 		switch {
 		case g.closed:
-			w.answer(app.Decision{}, errGateClosed)
-		case w.late(now):
-			w.answer(app.Decision{}, errTooLate)
+			ln.conclude(w, app.Decision{}, errGateClosed)
+		case now.After(w.until):
+			ln.conclude(w, app.Decision{}, errTooLate)
 		default:
 			ln.group = append(ln.group, w)
 		}
 	}
+	ln.tell() // who was let go
 	left := copy(ln.queue, ln.queue[taken:])
 	clear(ln.queue[left:])
 	ln.queue = ln.queue[:left]

@@ -125,9 +125,18 @@ func buyOf(s *app.Sale, user app.ID, qty int, key string) app.Buy {
 	}
 }
 
+// decided makes a buy and waits until it is told what came of it, or until ctx does not want to wait any more.
+func decided(ctx context.Context, g *Gate, b app.Buy) (app.Decision, error) {
+	until, limited := ctx.Deadline()
+	if !limited {
+		until = time.Now().Add(time.Hour)
+	}
+	return apptest.Told(func(then func(app.Decision, error)) { g.Reserve(b, until, then) })
+}
+
 func (f *fixture) reserve(g *Gate, b app.Buy) app.Decision {
 	f.t.Helper()
-	d, err := g.Reserve(f.ctx, b)
+	d, err := decided(f.ctx, g, b)
 	f.must(err)
 	return d
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"stampede/app"
 )
@@ -17,8 +18,16 @@ type SingleGate struct{ ledger *Ledger }
 // NewSingleGate makes the simple gate.
 func NewSingleGate(l *Ledger) *SingleGate { return &SingleGate{l} }
 
-// Reserve decides a buy with a call of its own.
-func (g *SingleGate) Reserve(ctx context.Context, b app.Buy) (app.Decision, error) {
+// Reserve decides a buy with a call of its own, see app.Gate.
+func (g *SingleGate) Reserve(b app.Buy, until time.Time, then func(app.Decision, error)) {
+	go func() {
+		ctx, cancel := context.WithDeadline(context.Background(), until)
+		defer cancel()
+		then(g.reserve(ctx, b))
+	}()
+}
+
+func (g *SingleGate) reserve(ctx context.Context, b app.Buy) (app.Decision, error) {
 	k, err := g.ledger.keys(b.Sale.Partition)
 	if err != nil {
 		return app.Decision{}, err

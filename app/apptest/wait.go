@@ -37,3 +37,14 @@ func Eventually(t testing.TB, timeout time.Duration, condition func() (ok bool, 
 		pause = min(pause*3/2, 50*time.Millisecond)
 	}
 }
+
+// Told asks, and waits until the answer is told.
+func Told[T any](ask func(then func(T, error))) (answer T, err error) {
+	told := make(chan struct{})
+	ask(func(a T, failed error) {
+		answer, err = a, failed
+		close(told)
+	})
+	<-told
+	return answer, err
+}

@@ -182,11 +182,16 @@ func (w *world) buy(sale app.SaleRef, user app.ID, qty int) (app.Order, bool) {
 	return row, true
 }
 
+// decided makes a buy and waits until it is told what came of it.
+func (w *world) decided(b app.Buy) (app.Decision, error) {
+	return apptest.Told(func(then func(app.Decision, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
+}
+
 // reserve asks the gate until it answers: on a busy machine it gives up waiting for Redis now and then (I6).
 func (w *world) reserve(b app.Buy) (d app.Decision) {
 	apptest.Eventually(w.t, patience, func() (ok bool, why string) {
 		var err error
-		d, err = w.gate.Reserve(w.ctx, b)
+		d, err = w.decided(b)
 		return err == nil && d.Verdict != app.VerdictResting, fmt.Sprint("no answer: ", err)
 	})
 	return d

@@ -281,7 +281,7 @@ func (s *Server) open(stores *stores, node int) {
 //  1. readiness off, so that no more work is sent here; no new sockets; long polls answer
 //  2. sockets are told to reconnect elsewhere, and drained
 //  3. HTTP: requests under way are answered, listeners close
-//  4. the gate closes: calls under way finish, what waits hears "unknown, repeat"
+//  4. the gate closes: calls under way finish, what waits hears "unknown, repeat"; then the till, when all have been told
 //  5. duties end: consumers finish their batch and leave the group, events told are marked
 //  6. the node number is given back, with the last millisecond used
 //  7. the stores close (Run)
@@ -295,6 +295,7 @@ func (s *Server) shutDown(w *works, d *duties, stopDuties context.CancelFunc) er
 	failed := []error{w.hub.Drain(drain, s.config.ReturnWithin)}
 	failed = append(failed, s.closeListeners())
 	w.gate.Close()
+	w.shop.till.Close()
 	stopDuties()
 	d.wg.Wait()
 

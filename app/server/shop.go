@@ -42,6 +42,11 @@ func (s *shop) verify(token string) (app.ID, error) {
 	return who.User, err
 }
 
+// BuyThen is flow 1 for sockets, which do not wait.
+func (s *shop) BuyThen(ctx context.Context, user app.ID, req app.BuyRequest, then func(app.Receipt, error)) {
+	s.till.BuyThen(ctx, user, req, then)
+}
+
 // Buy is flow 1.
 func (s *shop) Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error) {
 	return s.till.Buy(ctx, user, req)
