@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"stampede/app"
 )
@@ -48,16 +47,6 @@ func short(o *app.Order) bool {
 	said.User, said.Partition, said.Seq, said.Hold, said.SaleVersion = o.User, o.Partition, o.Seq, o.Hold, o.SaleVersion
 	said.Key, said.ContentHash, said.ToldRev, said.TradeOpened = o.Key, o.ContentHash, o.ToldRev, o.TradeOpened
 	return said == *o && o.PayBy != 0 && plain(o.ProductName) && plain(o.Key) && !strings.Contains(o.Key, ":")
-}
-
-// plain tells whether JSON says the text as it is.
-func plain(s string) bool {
-	for _, r := range s {
-		if r < ' ' || r == utf8.RuneError || strings.ContainsRune("\"\\<>&\u2028\u2029", r) {
-			return false
-		}
-	}
-	return true
 }
 
 // keptEvent is an event that was read from a log or came with a hint.

@@ -1,6 +1,10 @@
 package realtime
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stampede/app"
+)
 
 // metrics of one node's sockets.
 type metrics struct {
@@ -12,6 +16,7 @@ type metrics struct {
 	resyncs      prometheus.Counter
 	closed       *prometheus.CounterVec
 	refused      *prometheus.CounterVec
+	soldOut      prometheus.Counter // of refused; at a hot sale it is nearly all of them
 }
 
 func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
@@ -34,6 +39,7 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		closed:       vector("closed_total", "reason", "Connections ended by the server, by reason."),
 		refused:      vector("refused_total", "code", "Ops refused, by error code."),
 	}
+	m.soldOut = m.refused.WithLabelValues(string(app.SoldOut))
 	if to == nil {
 		return m
 	}
@@ -56,4 +62,12 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		}),
 	)
 	return m
+}
+
+// refusedAs counts the ops that were refused with the code. Looking the counter up costs as much as writing the frame.
+func (m *metrics) refusedAs(code app.Code) prometheus.Counter {
+	if code == app.SoldOut {
+		return m.soldOut
+	}
+	return m.refused.WithLabelValues(string(code))
 }

@@ -109,13 +109,13 @@ func (c *client) finish(ctx *within, ok any, err error) {
 		}
 		c.refuse(ctx.id, e)
 	case ok != sent:
-		c.send(encode(reply{ctx.id, ok}))
+		c.send(replyFrame(ctx.id, ok))
 	}
 }
 
 func (c *client) refuse(id int64, e *app.Error) {
-	c.hub.metrics.refused.WithLabelValues(string(e.Code)).Inc()
-	c.send(encode(refusal{id, e}))
+	c.hub.metrics.refusedAs(e.Code).Inc()
+	c.send(refusalFrame(id, e))
 }
 
 func (c *client) time(_ *within, r *request) (any, error) {

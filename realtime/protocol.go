@@ -3,6 +3,8 @@ package realtime
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"stampede/app"
 )
@@ -109,6 +111,73 @@ func encode(v any) []byte {
 		panic("realtime: encode " + err.Error())
 	}
 	return b
+}
+
+// replyFrame answers an op. What a buy is answered is written by hand: at a hot sale it is most of what a node encodes.
+func replyFrame(id int64, ok any) []byte {
+	r, bought := ok.(app.Receipt)
+	if !bought || !plain(string(r.State)) {
+		return encode(reply{id, ok})
+	}
+	b := make([]byte, 0, 128)
+	b = append(b, `{"id":`...)
+	b = strconv.AppendInt(b, id, 10)
+	b = append(b, `,"ok":{"order":"`...)
+	b = strconv.AppendInt(b, int64(r.Order), 10)
+	b = append(b, `","ticket":`...)
+	b = strconv.AppendInt(b, r.Ticket, 10)
+	b = append(b, `,"place":`...)
+	b = strconv.AppendInt(b, r.Place, 10)
+	b = append(b, `,"state":"`...)
+	b = append(b, r.State...)
+	return append(b, `"}}`...)
+}
+
+// refusalFrame answers an op that was not carried out.
+func refusalFrame(id int64, e *app.Error) []byte {
+	if len(e.Orders) > 0 || !plain(string(e.Code)) || !plain(e.Message) {
+		return encode(refusal{id, e})
+	}
+	b := make([]byte, 0, 96+len(e.Message))
+	b = append(b, `{"id":`...)
+	b = strconv.AppendInt(b, id, 10)
+	b = append(b, `,"error":{"code":"`...)
+	b = append(b, e.Code...)
+	b = append(b, `","message":"`...)
+	b = append(b, e.Message...)
+	b = append(b, `","retry_ms":`...)
+	b = strconv.AppendInt(b, e.RetryMS, 10)
+	return append(b, "}}"...)
+}
+
+// plain tells whether JSON says the text as it is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return plainRunes(s[i:])
+		}
+		if escaped[s[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// escaped are the ASCII characters that encoding/json escapes.
+var escaped = func() (escaped [utf8.RuneSelf]bool) {
+	for c := range escaped {
+		escaped[c] = c < ' ' || strings.IndexByte("\"\\<>&", byte(c)) >= 0
+	}
+	return escaped
+}()
+
+func plainRunes(s string) bool {
+	for _, r := range s {
+		if r < utf8.RuneSelf && escaped[r] || r == utf8.RuneError || r == '\u2028' || r == '\u2029' {
+			return false
+		}
+	}
+	return true
 }
 
 // orderFrame is an order event without its cursor.
