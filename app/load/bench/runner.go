@@ -20,8 +20,8 @@ const (
 	stalledShare = 0.01
 	steadyBuys   = 5_000.0 // buys a second at which the processor time of one is compared
 
-	shortTime = 2 * time.Second
-	longTime  = 2500 * time.Millisecond
+	shortTime = 1500 * time.Millisecond
+	longTime  = 2 * time.Second
 	floodTime = 3 * time.Second
 
 	drainWithin = 3 * time.Minute
