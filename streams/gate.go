@@ -32,6 +32,10 @@ var (
 type Gate struct {
 	ledger *Ledger
 
+	// TurnsAway tells whether the sale is sold out and the user surely has nothing in it; nil: nobody knows. It is asked
+	// once more before a buy is sent: at the instant in which the last unit goes, thousands are waiting behind it.
+	TurnsAway func(sale, user app.ID) bool
+
 	mu     sync.Mutex
 	closed bool
 	lanes  map[app.SaleRef]*lane

@@ -271,6 +271,24 @@ func TestGiveUpAndClose(t *testing.T) {
 	proxy.Restore()
 }
 
+// Who waits in a lane when the sale turns out to be sold out is told so without another call; who has something in it is
+// sent all the same (I9).
+func TestSoldOutWhileWaiting(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(3), f.gate(f.ledger)
+		mine := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		g.TurnsAway = func(sale, user app.ID) bool { return sale == s.ID && user != 11 }
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictSoldOut)
+		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated); d.Order != mine.Order {
+			t.Fatalf("the repeat answered %+v", d)
+		}
+		if a := f.audit(s); a.Tickets != 1 {
+			t.Fatalf("%d tickets", a.Tickets)
+		}
+	})
+}
+
 // Scripts that Redis lost (restart, SCRIPT FLUSH) are sent again, in single calls and in pipelines.
 func TestLostScriptsHeal(t *testing.T) {
 	t.Parallel()

@@ -105,6 +105,8 @@ func (ln *lane) take() (more bool, rest time.Duration) {
 		switch {
 		case g.closed:
 			ln.conclude(w, app.Decision{}, errGateClosed)
+		case g.TurnsAway != nil && g.TurnsAway(w.buy.Sale.ID, w.buy.User):
+			ln.conclude(w, app.Decision{Verdict: app.VerdictSoldOut, Order: w.buy.Order}, nil)
 		case now.After(w.until):
 			ln.conclude(w, app.Decision{}, errTooLate)
 		default:

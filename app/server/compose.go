@@ -77,6 +77,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	w.warmer = &app.Warmer{Catalogue: w.catalogue, Sales: s.db, Ledger: ledger, Clock: w.clock, OnLost: w.onLost}
 	w.told = &app.Told{Orders: s.db}
 	soldOut := &app.SoldOutFlags{Ledger: ledger}
+	w.gate.TurnsAway = soldOut.TurnsAway
 	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "stampede_soldout_turned_away_total", Help: "Buys answered sold_out by a flag of this node, without Redis.",
 	}, func() float64 { return float64(soldOut.Turned()) }))
