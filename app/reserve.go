@@ -85,15 +85,12 @@ func (t *Till) BuyThen(ctx context.Context, user ID, req BuyRequest, then func(R
 		then(Receipt{}, err)
 		return
 	}
-	t.decide(ctx, buy, func(d Decision, err error) {
-		switch {
-		case err != nil:
-			then(Receipt{}, err)
-		case d.Verdict == VerdictNotLoaded:
+	t.decide(ctx, buy, then, func(d Decision) {
+		if d.Verdict == VerdictNotLoaded {
 			t.asking.Go(func() { t.warmThenDecide(ctx, sale, buy, then) })
-		default:
-			t.answer(ctx, sale, buy, d, then)
+			return
 		}
+		t.answer(ctx, sale, buy, d, then)
 	})
 }
 
@@ -136,13 +133,19 @@ func (t *Till) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
 	return buy, nil
 }
 
-// decide runs the Lua step.
-func (t *Till) decide(ctx context.Context, buy Buy, then func(Decision, error)) {
+// decide runs the Lua step and goes on with what it decided; when that is not known, then is told.
+func (t *Till) decide(ctx context.Context, buy Buy, then func(Receipt, error), next func(Decision)) {
 	until, limited := ctx.Deadline()
 	if !limited {
 		until = time.Now().Add(decideWithin)
 	}
-	t.Gate.Reserve(buy, until, func(d Decision, err error) { then(d, unknown(buy, err)) })
+	t.Gate.Reserve(buy, until, func(d Decision, err error) {
+		if err != nil {
+			then(Receipt{}, unknown(buy, err))
+			return
+		}
+		next(d)
+	})
 }
 
 // warmThenDecide brings a sale into Redis that is not there yet, once, and tries again.
@@ -157,13 +160,7 @@ func (t *Till) warmThenDecide(ctx context.Context, sale *Sale, buy Buy, then fun
 		then(Receipt{}, err)
 		return
 	}
-	t.decide(ctx, buy, func(d Decision, err error) {
-		if err != nil {
-			then(Receipt{}, err)
-			return
-		}
-		t.answer(ctx, sale, buy, d, then)
-	})
+	t.decide(ctx, buy, then, func(d Decision) { t.answer(ctx, sale, buy, d, then) })
 }
 
 // unknown says of an error that nobody knows what became of the buy.

@@ -220,15 +220,22 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	alive.fence()
 }
 
-// A buy holds no goroutine while it waits, but its connection's turn: the next op is answered after it.
-func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
-	t.Parallel()
+// pressedBuy is a node and a peer whose buy, under id 101, is told when the test likes.
+func pressedBuy(t *testing.T) (*node, *peer, <-chan func(app.Receipt, error)) {
+	t.Helper()
 	n := startNode(t)
 	pressed := make(chan func(app.Receipt, error), 1)
 	n.shop.set(func(s *fakeShop) { s.later = func(then func(app.Receipt, error)) { pressed <- then } })
 	p := n.dial(t)
 	p.hello(7, "")
 	p.send(`{"id":101,` + buying(`1`) + `}`)
+	return n, p, pressed
+}
+
+// A buy holds no goroutine while it waits, but its connection's turn: the next op is answered after it.
+func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
+	t.Parallel()
+	n, p, pressed := pressedBuy(t)
 	p.send(`{"id":102,"op":"time","t0":1}`)
 	then := <-pressed
 	other := n.dial(t) // nobody else waits
@@ -252,12 +259,7 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 // Whoever has left while his buy was under way is not told, and nothing breaks.
 func TestBuyerLeavesBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
-	pressed := make(chan func(app.Receipt, error), 1)
-	n.shop.set(func(s *fakeShop) { s.later = func(then func(app.Receipt, error)) { pressed <- then } })
-	p := n.dial(t)
-	p.hello(7, "")
-	p.send(`{"id":101,` + buying(`1`) + `}`)
+	n, p, pressed := pressedBuy(t)
 	then := <-pressed
 	_ = p.conn.Close()
 	n.awaitClients(0)

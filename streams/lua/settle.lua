@@ -39,7 +39,7 @@ end
 
 -- 3. The buyers' entries that are not settled, without these; an entry that was settled before is not among them. Nearly
 --    always the buyer has this one entry, at the end of his record.
-local find, sub = string.find, string.sub
+local sub = string.sub
 local function without(field, id)
   local sole = '|' .. id
   local at = -#sole
