@@ -36,6 +36,9 @@ type Gate struct {
 	// once more before a buy is sent: at the instant in which the last unit goes, thousands are waiting behind it.
 	TurnsAway func(sale, user app.ID) bool
 
+	// Urgency is told of lanes that wait for Redis with a whole group; nil: nobody wants to know.
+	Urgency *Urgency
+
 	mu     sync.Mutex
 	closed bool
 	lanes  map[app.SaleRef]*lane
@@ -97,6 +100,7 @@ func (g *Gate) join(w *waiter) error {
 		return errLaneFull
 	}
 	ln.queue = append(ln.queue, w)
+	ln.weigh()
 	ln.poke()
 	return nil
 }

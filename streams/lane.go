@@ -16,7 +16,9 @@ type lane struct {
 	sale app.SaleRef
 	wake chan struct{} // a buy has come; only a lane that rests listens
 
-	queue []*waiter // guarded by gate.mu
+	// Guarded by gate.mu.
+	queue  []*waiter
+	urgent bool // the queue holds a whole group, and the gate's urgency counts this lane
 
 	// The rest belongs to the lane's goroutine. The slices are reused from call to call and from sale to sale.
 	resting   []*waiter // told to rest; they go again, before the queue, at restUntil
@@ -43,6 +45,20 @@ func (ln *lane) poke() {
 	select {
 	case ln.wake <- struct{}{}:
 	default:
+	}
+}
+
+// weigh tells the gate's urgency when the queue has come to a whole group, and when it is less again. Callers hold gate.mu.
+func (ln *lane) weigh() {
+	whole := len(ln.queue) >= maxGroup
+	if whole == ln.urgent {
+		return
+	}
+	ln.urgent = whole
+	if whole {
+		ln.gate.Urgency.add(1)
+	} else {
+		ln.gate.Urgency.add(-1)
 	}
 }
 
@@ -117,6 +133,7 @@ func (ln *lane) take() (more bool, rest time.Duration) {
 	left := copy(ln.queue, ln.queue[taken:])
 	clear(ln.queue[left:])
 	ln.queue = ln.queue[:left]
+	ln.weigh()
 	switch {
 	case len(ln.group) > 0:
 		return true, 0

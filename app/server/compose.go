@@ -62,6 +62,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	}
 	registry.MustRegister(metrics, streams.NewStreamCollector(ledger))
 	w.ledger, w.gate = ledger, streams.NewGate(ledger)
+	w.gate.Urgency = &s.urgency
 	if w.gateway, err = openGateway(c); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"stampede/app/store"
 	"stampede/migrations"
+	"stampede/streams"
 )
 
 const (
@@ -32,6 +33,7 @@ type stores struct {
 	db       *store.Store
 	client   *redis.Client // answers at once
 	blocking *redis.Client // consumers wait on it
+	urgency  streams.Urgency
 	embedded *embeddedRedis
 }
 
@@ -79,8 +81,9 @@ func (s *stores) connect(options *redis.Options, partitions int) {
 	options.DialerRetries = 1
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	options.PoolSize = redisConns
-	s.client = redis.NewClient(options)
 	blocking := *options
+	options.Dialer = s.urgency.Dialer(redis.NewDialer(options))
+	s.client = redis.NewClient(options)
 	blocking.PoolSize = partitions + 4
 	s.blocking = redis.NewClient(&blocking)
 }
