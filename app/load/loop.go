@@ -61,6 +61,10 @@ type phase interface {
 	act(l *loop) (wait time.Duration, done bool)
 }
 
+// breath is how long a loop that has read everything leaves its sockets alone. What wakes a waiting loop is a frame that the
+// server writes, and the server pays for that: an eighth of what the write costs it. Latencies are up to a breath too long.
+const breath = time.Millisecond
+
 // loop looks after a share of the crowd.
 type loop struct {
 	poller  *poller
@@ -98,6 +102,10 @@ func (l *loop) run(ctx context.Context, p phase) error {
 		wait, done := p.act(l)
 		if done {
 			return nil
+		}
+		if wait > breath && !l.poller.more {
+			time.Sleep(breath)
+			wait -= breath
 		}
 		if err := l.poller.wait(min(max(wait, 0), 100*time.Millisecond), l.readable); err != nil {
 			return err

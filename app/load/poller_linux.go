@@ -12,6 +12,7 @@ import (
 type poller struct {
 	fd     int
 	events []syscall.EpollEvent
+	more   bool // the last wait found as many as it can tell of at a time
 }
 
 func newPoller() (*poller, error) {
@@ -37,6 +38,7 @@ func (p *poller) wait(d time.Duration, ready func(fd int)) error {
 	if err != nil && err != syscall.EINTR {
 		return os.NewSyscallError("epoll_wait", err)
 	}
+	p.more = n == len(p.events)
 	for i := range max(n, 0) {
 		ready(int(p.events[i].Fd))
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // poller needs epoll, which only Linux has.
-type poller struct{}
+type poller struct{ more bool }
 
 var errNotLinux = errors.New("the load generator needs Linux")
 
