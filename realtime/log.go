@@ -13,12 +13,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
+	"stampede/app/snowflake"
 )
 
 const (
 	logShards = 16             // users are spread over this many hash tags, so that one call serves many
 	logLength = 100            // events kept per user
-	logKept   = 24 * time.Hour // after the last event; up to an hour longer
+	logKept   = 24 * time.Hour // after the last event; up to two hours longer
 	tellChunk = 256            // events per call, to keep one call well below a millisecond
 	lookBack  = 16             // lines of a log that are searched for a repeat; reading them all costs more than the event
 	lookFirst = 1              // of them for what is told for the first time: should somebody else be telling it, too
@@ -121,6 +122,8 @@ type appendCall struct {
 func (l *Log) appends(events []app.OrderEvent) []*appendCall {
 	var open, again [logShards]*appendCall
 	var calls []*appendCall
+	hour := app.MillisOf(time.Now().Truncate(time.Hour))
+	least, beyond := snowflake.First(hour).String(), snowflake.First(hour.Add(time.Hour)).String()
 	for i := range events {
 		e := &events[i]
 		shard := shardOf(e.Order.User)
@@ -130,7 +133,8 @@ func (l *Log) appends(events []app.OrderEvent) []*appendCall {
 		}
 		call := kind[shard]
 		if call == nil || call.events == tellChunk {
-			call = newAppendCall(l.eventChannel(shard), look, min(2*len(events)/logShards+2, tellChunk))
+			call = newAppendCall(min(2*len(events)/logShards+2, tellChunk),
+				l.eventChannel(shard), logLength, logKept.Milliseconds(), look, least, beyond)
 			kind[shard] = call
 			calls = append(calls, call)
 		}
@@ -139,10 +143,10 @@ func (l *Log) appends(events []app.OrderEvent) []*appendCall {
 	return calls
 }
 
-func newAppendCall(channel string, look, events int) *appendCall {
-	args := make([]any, 0, 4+2*events)
+// newAppendCall makes a call for about so many events; first is what precedes them.
+func newAppendCall(events int, first ...any) *appendCall {
 	return &appendCall{
-		keys: make([]string, 0, events), args: append(args, channel, logLength, logKept.Milliseconds(), look),
+		keys: make([]string, 0, events), args: append(make([]any, 0, len(first)+2*events), first...),
 		index: make(map[app.ID]int, events),
 	}
 }

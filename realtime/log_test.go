@@ -9,6 +9,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/snowflake"
 )
 
 // onBoth runs a test on Redis and on the embedded one: the same promises on both.
@@ -177,17 +178,32 @@ func TestLossBeforeTheFirstEventResets(t *testing.T) {
 func TestLogsEndADayAfterTheLastEvent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *Log) {
-		atLeast := func(when string) {
+		wantKept := func(when string, least, most time.Duration) {
 			t.Helper()
-			if ttl := l.redis.PTTL(t.Context(), logKey(7)).Val(); ttl < logKept-time.Minute || ttl > logKept+time.Hour {
+			if ttl := l.redis.PTTL(t.Context(), logKey(7)).Val(); ttl < least-time.Minute || ttl > most {
 				t.Errorf("%s the log is kept for %v", when, ttl)
 			}
 		}
-		l.mustTell(t, event(7, 1, 1))
-		atLeast("after the first event")
+		// The hour may end between reading the clock here and in Tell; then the end is moved once more than it had to.
+		hour := time.Now().Truncate(time.Hour)
+		orderOf := func(at time.Time, n app.ID) app.ID { return snowflake.First(app.MillisOf(at)) + n }
+		l.mustTell(t, event(7, orderOf(hour.Add(-time.Millisecond), 1), 1))
+		wantKept("after the first event", logKept, logKept+2*time.Hour)
+
 		l.redis.PExpire(t.Context(), logKey(7), time.Hour)
-		l.mustTell(t, event(7, 2, 1))
-		atLeast("after a day of silence")
+		l.mustTell(t, event(7, orderOf(hour, 2), 1))
+		wantKept("after the first event of an hour", logKept, logKept+2*time.Hour)
+
+		l.redis.PExpire(t.Context(), logKey(7), logKept+time.Hour)
+		l.mustTell(t, event(7, orderOf(hour, 3), 1))
+		if time.Now().Truncate(time.Hour).Equal(hour) {
+			wantKept("after a further event of that hour", logKept, logKept+time.Hour)
+		}
+
+		l.redis.PExpire(t.Context(), logKey(7), time.Hour)
+		l.mustTell(t, event(7, orderOf(hour.Add(time.Hour), 4), 1)) // of a node whose clock is ahead
+		l.mustTell(t, event(7, orderOf(hour.Add(2*time.Hour), 5), 1), event(7, 6, 1))
+		wantKept("after an order from the future", logKept, logKept+2*time.Hour)
 	})
 }
 

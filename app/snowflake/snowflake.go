@@ -115,5 +115,8 @@ func Time(id app.ID) app.Millis {
 	return epoch + app.Millis(id>>(nodeBits+sequenceBits))
 }
 
+// First is the least id of a millisecond; there is none before 2026.
+func First(at app.Millis) app.ID { return app.ID(max(at-epoch, 0) << (nodeBits + sequenceBits)) }
+
 // Node is the node number that an id carries.
 func Node(id app.ID) int { return int(id>>sequenceBits) & MaxNode }

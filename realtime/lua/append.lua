@@ -8,29 +8,44 @@
 -- KEYS[i]  list  stampede:{u<shard>}:log:<user>, one per user, all of one shard
 -- ARGV[1]  channel for the hint
 -- ARGV[2]  how many events a log keeps
--- ARGV[3]  how long a log is kept at least after its last event, ms; an hour longer at most
+-- ARGV[3]  how long a log is kept at least after its last event, ms; two hours longer at most
 -- ARGV[4]  how many lines at the end of a log are searched for repeats, at least 1. What is repeated and not found
 --          reaches the client, which knows it by its rev
--- ARGV[5…] per event two: index into KEYS, `<order> <rev> <body>` without line breaks
+-- ARGV[5]  ARGV[6]  the least order id of this hour and of the next one. When the newest event of a log is of an order of this
+--          hour, then the first event of this hour has moved the log's end, and this one need not: that keeps calls few and
+--          the append-only file short. Clocks of nodes may differ by less than an hour
+-- ARGV[7…] per event two: index into KEYS, `<order> <rev> <body>` without line breaks
 --
 -- Returns how many events were appended; the others were there already, at this rev of their order or a later one.
 -- Publishes one message per call that appended anything: a line `<user> <cursor> <order> <rev> <body>` per event.
 -- No "no" cases: a key of another type fails the first read, before anything is written.
 
-local HOUR = 3600000 -- ms; a log's end is moved at most this often, which keeps the append-only file short
+local HOUR = 3600000 -- ms
 
-local channel, keep, ttl, look = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local channel, keep, ttl, look, least, beyond = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
 local call, find, match, sub = redis.call, string.find, string.match, string.sub
 
--- 1. Read the end of every log: its epoch, its last number and of which order its newest line is.
+-- 1. Read the end of every log: its epoch with the dash, its last number, of which order its newest line is, and whether that is of this
+--    hour. Patterns would take longer than all that is cut out here.
 local time = call('TIME')
-local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
-local recent, epochs, lasts, newest = {}, {}, {}, {}
+local start = string.format('%.0f-', time[1] * 1000 + math.floor(time[2] / 1000))
+local recent, heads, lasts, newest, moved = {}, {}, {}, {}, {}
 for i, key in ipairs(KEYS) do
-  local lines = call('LRANGE', key, -look, -1)
-  recent[i], epochs[i], lasts[i] = lines, now, 0
-  if #lines > 0 then
-    epochs[i], lasts[i], newest[i] = match(lines[#lines], '^(%d+)-(%d+) (%d+)')
+  local line
+  if look == 1 then
+    line = call('LINDEX', key, -1)
+    recent[i] = { line or nil }
+  else
+    recent[i] = call('LRANGE', key, -look, -1)
+    line = recent[i][#recent[i]]
+  end
+  heads[i], lasts[i] = start, 0
+  if line then
+    local dash = find(line, '-', 1, true)
+    local gap = find(line, ' ', dash, true)
+    local order = sub(line, gap + 1, find(line, ' ', gap + 1, true) - 1)
+    heads[i], lasts[i], newest[i] = sub(line, 1, dash), tonumber(sub(line, dash + 1, gap - 1)), order
+    moved[i] = #order == #least and order >= least and order < beyond
   end
 end
 
@@ -50,9 +65,9 @@ end
 -- 2. Number what is new. The texts are long, and Lua pays for each new one: the parts of a hint are joined once.
 local fresh, hints, n = {}, {}, 0
 local user = #match(KEYS[1], '^.*:') + 1 -- where it begins in a key
-for at = 5, #ARGV, 2 do
+for at = 7, #ARGV, 2 do
   local i, event = tonumber(ARGV[at]), ARGV[at + 1]
-  local order = match(event, '^%d+')
+  local order = sub(event, 1, find(event, ' ', 1, true) - 1)
   local repeated = false
   if look > 1 or order == newest[i] then
     local rev = tonumber(match(event, '^%d+ (%d+) '))
@@ -60,7 +75,7 @@ for at = 5, #ARGV, 2 do
   end
   if not repeated then
     local last = lasts[i] + 1
-    local line = epochs[i] .. '-' .. last .. ' ' .. event
+    local line = heads[i] .. last .. ' ' .. event
     lasts[i], newest[i] = last, order
     if fresh[i] then fresh[i][#fresh[i] + 1] = line else fresh[i] = { line } end
     hints[n + 1], hints[n + 2], hints[n + 3], hints[n + 4] = sub(KEYS[i], user), ' ', line, '\n'
@@ -73,7 +88,7 @@ for i, lines in pairs(fresh) do
   local key = KEYS[i]
   local length = call('RPUSH', key, unpack(lines))
   if length > keep then call('LTRIM', key, -keep, -1) end
-  if length == #lines or call('PTTL', key) < ttl then call('PEXPIRE', key, ttl + HOUR) end
+  if not moved[i] or length == #lines then call('PEXPIRE', key, ttl + 2 * HOUR) end
 end
 
 -- 4. Say that there is something to read.
