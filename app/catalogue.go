@@ -96,12 +96,12 @@ func (c *Catalogue) forget() {
 // asking the database.
 func (c *Catalogue) Sale(ctx context.Context, id ID) (*Sale, error) {
 	c.mu.RLock()
-	sale, filter, fresh := c.sales[id], c.filter, time.Since(c.seen) < catalogueAge
+	sale, filter, seen := c.sales[id], c.filter, c.seen
 	c.mu.RUnlock()
 	if sale != nil {
 		return sale, nil
 	}
-	if fresh && filter != nil && !filter.Has(id) {
+	if filter != nil && !filter.Has(id) && time.Since(seen) < catalogueAge {
 		return nil, Fail(NotFound, "no such sale")
 	}
 	return c.load(ctx, id)

@@ -38,14 +38,15 @@ type soldOutFlag struct {
 
 // TurnsAway tells whether the sale is surely sold out and the user surely never had anything in it.
 func (s *SoldOutFlags) TurnsAway(sale, user ID) bool {
-	now := time.Now()
 	s.mu.RLock()
 	f := s.flags[sale]
-	away := f != nil && now.Before(f.until)
-	if away {
-		_, known := f.buyers[user]
-		away = !known
+	if f == nil { // as nearly always: the clock costs more than all the rest
+		s.mu.RUnlock()
+		return false
 	}
+	now := time.Now()
+	_, known := f.buyers[user]
+	away := !known && now.Before(f.until)
 	stale := away && now.Sub(f.wanted) > suspectLife/4
 	s.mu.RUnlock()
 	if stale {

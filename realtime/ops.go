@@ -41,14 +41,18 @@ var ops = map[string]op{
 var requests = sync.Pool{New: func() any { return new(request) }}
 
 // handle answers one frame, perhaps after it has returned. Ops of one connection are carried out one after the other: the
-// next one waits here for its turn.
+// next one waits here for its turn, and its time begins with that.
 func (c *client) handle(frame []byte) {
-	now := time.Now()
+	now := c.heard()
 	r := requests.Get().(*request)
 	defer requests.Put(r)
 	var failed *app.Error
 	*r, failed = decode(frame)
-	c.turn.Lock()
+	begins := now
+	if !c.turn.TryLock() {
+		c.turn.Lock()
+		begins = time.Now()
+	}
 	if wait, out := c.pace.take(now); wait > 0 {
 		failed = app.Fail(app.RateLimited, "too many ops on this connection")
 		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up: not a moment too early
@@ -72,12 +76,12 @@ func (c *client) handle(frame []byte) {
 		c.turn.Unlock()
 		return
 	}
-	c.answer(run, r)
+	c.answer(run, r, begins.Add(c.hub.options.OpWithin))
 }
 
 // answer runs the op, and finishes it unless it will do so itself.
-func (c *client) answer(run op, r *request) {
-	ctx := newWithin(c.hub.options.OpWithin, r)
+func (c *client) answer(run op, r *request, until time.Time) {
+	ctx := newWithin(until, r)
 	ok, err := c.contain(run, ctx, r)
 	if ok != later {
 		c.finish(ctx, ok, err)

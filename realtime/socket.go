@@ -138,7 +138,6 @@ func (c *client) readAll() {
 			c.readEnded(err)
 			return
 		}
-		c.heard()
 	}
 }
 
@@ -179,11 +178,10 @@ func (c *client) readEnded(err error) {
 
 // pinged answers the peer's ping through the outbox. Pings count like ops.
 func (c *client) pinged(payload string) error {
-	if _, out := c.pace.take(time.Now()); out {
+	if _, out := c.pace.take(c.heard()); out {
 		c.depart(CloseTooFast)
 		return nil
 	}
-	c.heard()
 	c.offerPong(payload)
 	return nil
 }

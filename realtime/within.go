@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// within is the context of one op, and what its reply needs of the request. It ends at a deadline, but only who listens makes it set a clock: most ops, and a buy
-// is one of them, ask at most when it would end, and a timer for each would cost as much as decoding its frame.
+// within is the context of one op, and what its reply needs of the request. It ends at a deadline, but only who listens makes
+// it set a clock: most ops, and a buy is one of them, ask at most when it would end, and a timer for each would cost as much as
+// decoding its frame.
 type within struct {
 	context.Context // what it comes from, which never ends
 	until           time.Time
@@ -19,9 +20,9 @@ type within struct {
 	stop  context.CancelFunc
 }
 
-// newWithin makes the context of a request that ends at the latest so long from now. Release it.
-func newWithin(d time.Duration, r *request) *within {
-	return &within{Context: context.Background(), until: time.Now().Add(d), id: r.id, op: r.op}
+// newWithin makes the context of a request that ends at the latest at the instant given. Release it.
+func newWithin(until time.Time, r *request) *within {
+	return &within{Context: context.Background(), until: until, id: r.id, op: r.op}
 }
 
 func (w *within) Deadline() (time.Time, bool) { return w.until, true }

@@ -70,7 +70,9 @@ func (m *Minter) Node() int { return int(m.node) }
 
 // Now is the time that ids carry: where the minter started, carried on by the monotonic clock. It does not
 // step when somebody sets the wall clock.
-func (m *Minter) Now() app.Millis { return m.base.Add(m.clock().Sub(m.start)) }
+func (m *Minter) Now() app.Millis { return m.at(m.clock()) }
+
+func (m *Minter) at(now time.Time) app.Millis { return m.base.Add(now.Sub(m.start)) }
 
 // Renew replaces the grant.
 func (m *Minter) Renew(g Grant) {
@@ -93,10 +95,11 @@ func (m *Minter) Mint() (app.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	// Read under the lock: a caller who waited for it must not mint by an instant from before its wait.
-	if !m.clock().Before(m.grant.Until) {
+	now := m.clock()
+	if !now.Before(m.grant.Until) {
 		return 0, fmt.Errorf("%w: the lease of node %d has ended", ErrNoGrant, m.node)
 	}
-	ms, sequence := m.Now(), int64(0)
+	ms, sequence := m.at(now), int64(0)
 	if ms <= m.last {
 		ms, sequence = m.last, m.sequence+1
 		if sequence > maxSequence {
