@@ -58,13 +58,18 @@ local paused, rest = sale[12] == '1', tonumber(sale[13]) - now
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
 
 -- 3. The key comes before every refusal (I9, P4). Answers units, number of records, records, what waits, and, when the key
---    was accepted before, with what. Who has bought often has long records: they are searched as a plain text.
+--    was accepted before, with what. Who has bought often has long records: they are cut and
+--    searched as a plain text, because patterns go through it letter by letter.
+local find, sub = string.find, string.sub
 local function lookup(field, key)
-  local units, count, records, waits = string.match(field, '^(%d+)|(%d+)|([^|]*)|?(.*)$')
-  units, count = tonumber(units), tonumber(count)
-  local _, last = string.find(records, ':' .. key .. ';', 1, true)
+  local first = find(field, '|', 1, true)
+  local second = find(field, '|', first + 1, true)
+  local third = find(field, '|', second + 1, true) or #field + 1
+  local units, count = tonumber(sub(field, 1, first - 1)), tonumber(sub(field, first + 1, second - 1))
+  local records, waits = sub(field, second + 1, third - 1), sub(field, third + 1)
+  local _, last = find(records, ':' .. key .. ';', 1, true)
   if not last then return units, count, records, waits end
-  local order, hash, ticket = string.match(string.sub(records, 1, last), '([^:;]+):([^:;]*):([^:;]+):[^:;]+;$')
+  local order, hash, ticket = string.match(sub(records, 1, last), '([^:;]+):([^:;]*):([^:;]+):[^:;]+;$')
   return units, count, records, waits, order, hash, ticket
 end
 
