@@ -68,7 +68,7 @@ func TestNewOrdersAreKeptShort(t *testing.T) {
 		ID: 117601529422155776, Sale: 117601503488778281, ProductName: "Lamp", Qty: 2, PriceFen: 9900, AmountFen: 19800,
 		State: app.Pending, Ticket: 335, Rev: 1, CreatedAt: 1795263989546, PayBy: 1795263989546 + 60_000, User: 5, Key: "key-of-it",
 	}
-	const want = "117601529422155776 1 117601503488778281:2:9900:335:1795263989546:60000:key-of-it:Lamp"
+	const want = "117601529422155776 1 w5y94vgdmp5:2:9900:335:1:60000:key-of-it:Lamp"
 	if got := string(keptText(&o)); got != want {
 		t.Errorf("kept as %q, want %q", got, want)
 	}
