@@ -75,8 +75,11 @@ func Unreadable(what string, err error) error {
 // AsError finds the Error in err; anything else becomes Internal without its text, so that nothing
 // of the inside leaks to a client.
 func AsError(err error) *Error {
-	e, plain := err.(*Error) // as nearly always: errors.As costs as much as the rest of a refusal
-	if plain || errors.As(err, &e) {
+	if e, plain := err.(*Error); plain { // as nearly always: errors.As costs as much as the rest of a refusal
+		return e
+	}
+	var e *Error
+	if errors.As(err, &e) {
 		return e
 	}
 	return Fail(Internal, "something failed on our side; please try again")
