@@ -13,7 +13,7 @@ import (
 const pace = 200
 
 const (
-	lookAtMemory = 2 * time.Second
+	lookAtMemory = time.Second
 	calmFor      = 10 * time.Second // no collection is due for this long
 	worthwhile   = 16 << 20         // bytes
 )
