@@ -112,13 +112,6 @@ func (e *keptEvent) frame(at Cursor) []byte {
 	return append(b, "}}"...)
 }
 
-func appendAll(b []byte, parts ...string) []byte {
-	for _, part := range parts {
-		b = append(b, part...)
-	}
-	return b
-}
-
 // withCursor puts the cursor behind the first field, `ev`, of an event.
 func withCursor(event string, at Cursor) []byte {
 	first, rest, _ := strings.Cut(event, ",")

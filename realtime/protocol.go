@@ -128,9 +128,7 @@ func replyFrame(id int64, ok any) []byte {
 	b = strconv.AppendInt(b, r.Ticket, 10)
 	b = append(b, `,"place":`...)
 	b = strconv.AppendInt(b, r.Place, 10)
-	b = append(b, `,"state":"`...)
-	b = append(b, r.State...)
-	return append(b, `"}}`...)
+	return appendAll(b, `,"state":"`, string(r.State), `"}}`)
 }
 
 // refusalFrame answers an op that was not carried out.
@@ -141,13 +139,16 @@ func refusalFrame(id int64, e *app.Error) []byte {
 	b := make([]byte, 0, 96+len(e.Message))
 	b = append(b, `{"id":`...)
 	b = strconv.AppendInt(b, id, 10)
-	b = append(b, `,"error":{"code":"`...)
-	b = append(b, e.Code...)
-	b = append(b, `","message":"`...)
-	b = append(b, e.Message...)
-	b = append(b, `","retry_ms":`...)
+	b = appendAll(b, `,"error":{"code":"`, string(e.Code), `","message":"`, e.Message, `","retry_ms":`)
 	b = strconv.AppendInt(b, e.RetryMS, 10)
 	return append(b, "}}"...)
+}
+
+func appendAll(b []byte, parts ...string) []byte {
+	for _, part := range parts {
+		b = append(b, part...)
+	}
+	return b
 }
 
 // plain tells whether JSON says the text as it is.

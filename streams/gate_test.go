@@ -239,16 +239,12 @@ func TestGiveUpAndClose(t *testing.T) {
 	}
 	eventually := func(why string, is func(*lane) bool) {
 		t.Helper()
-		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			return is(g.lanes[s.Ref()]), why
-		})
+		awaitLane(t, g, s.Ref(), why, is)
 	}
 	queueUp := func(ctx context.Context, user app.ID, want error) {
 		eventually("the lane has not ended", func(ln *lane) bool { return ln == nil })
 		reserve(f.ctx, user, app.ErrMoment)
-		eventually("no call is under way", func(ln *lane) bool { return ln != nil && len(ln.queue) == 0 })
+		eventually("no call is under way", underWay)
 		for i := range app.ID(10) {
 			reserve(ctx, user+1+i, want)
 		}

@@ -71,13 +71,17 @@ func (f *fixture) node(client *redis.Client) *Ledger {
 	return l
 }
 
-func dial(t testing.TB, url string) *redis.Client {
+// dial makes a client as the program has it; change may alter its options before.
+func dial(t testing.TB, url string, change ...func(*redis.Options)) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+	for _, c := range change {
+		c(o)
+	}
 	client := redis.NewClient(o)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
@@ -95,6 +99,20 @@ func (f *fixture) gate(l *Ledger) *Gate {
 	f.t.Cleanup(g.Close)
 	return g
 }
+
+// awaitLane waits until the lane of the sale, nil for none, is as it should be; why says what it is not yet. The gate is locked
+// while is looks.
+func awaitLane(t testing.TB, g *Gate, sale app.SaleRef, why string, is func(*lane) bool) {
+	t.Helper()
+	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return is(g.lanes[sale]), why
+	})
+}
+
+// underWay tells of a lane whose call is under way and behind which nobody waits.
+func underWay(ln *lane) bool { return ln != nil && len(ln.queue) == 0 }
 
 var lastID atomic.Int64
 

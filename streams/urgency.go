@@ -63,9 +63,12 @@ func (c *urgentConn) Read(into []byte) (int, error) {
 		if n > 0 {
 			return n, nil
 		}
+		if !again {
+			break
+		}
 		before := time.Now()
 		runtime.Gosched()
-		if !again || time.Since(before) < alone {
+		if time.Since(before) < alone {
 			break
 		}
 	}

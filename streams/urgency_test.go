@@ -83,12 +83,7 @@ func TestUrgencyFollowsTheQueue(t *testing.T) {
 	s := f.openSale(10 * crowd)
 	proxy := apptest.NewProxy(t, f.url)
 	var u Urgency
-	o, err := redis.ParseURL(proxy.URL)
-	f.must(err)
-	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
-	o.Dialer = u.Dialer(redis.NewDialer(o))
-	client := redis.NewClient(o)
-	t.Cleanup(func() { _ = client.Close() })
+	client := dial(t, proxy.URL, func(o *redis.Options) { o.Dialer = u.Dialer(redis.NewDialer(o)) })
 	g := NewGate(f.node(client))
 	g.Urgency = &u
 	f.wantVerdict(g, buyOf(s, 10, 1, "key-zero1"), app.VerdictReserved)
@@ -112,19 +107,10 @@ func TestUrgencyFollowsTheQueue(t *testing.T) {
 		})
 	}
 	reserved := func(d app.Decision, err error) bool { return err == nil && d.Verdict == app.VerdictReserved }
-	underWay := func() {
-		t.Helper()
-		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
-			g.mu.Lock()
-			defer g.mu.Unlock()
-			ln := g.lanes[s.Ref()]
-			return ln != nil && len(ln.queue) == 0, "no call is under way"
-		})
-	}
 
 	proxy.Stall()
 	press(100, 1, func(app.Decision, error) bool { return true }) // decided, or told that nobody knows
-	underWay()
+	awaitLane(t, g, s.Ref(), "no call is under way", underWay)
 	press(1000, maxGroup-1, reserved)
 	if n := u.lanes.Load(); n != 0 {
 		t.Fatalf("%d lanes are urgent with less than a group waiting", n)
@@ -138,7 +124,7 @@ func TestUrgencyFollowsTheQueue(t *testing.T) {
 	proxy.Stall()
 	defer proxy.Restore()
 	press(6000, 1, func(app.Decision, error) bool { return true })
-	underWay()
+	awaitLane(t, g, s.Ref(), "no call is under way", underWay)
 	press(7000, maxGroup, func(_ app.Decision, err error) bool { return errors.Is(err, errGateClosed) })
 	wantUrgent(1)
 	g.Close()

@@ -25,8 +25,8 @@ local HOUR = 3600000 -- ms
 local channel, keep, ttl, look, least, beyond = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
 local call, find, match, sub = redis.call, string.find, string.match, string.sub
 
--- 1. Read the end of every log: its epoch with the dash, its last number, of which order its newest line is, and whether that is of this
---    hour. Patterns would take longer than all that is cut out here.
+-- 1. Read the end of every log: its epoch with the dash, its last number, of which order its newest line is, and whether
+--    that is of this hour. Patterns would take longer than all that is cut out here.
 local time = call('TIME')
 local start = string.format('%.0f-', time[1] * 1000 + math.floor(time[2] / 1000))
 local recent, heads, lasts, newest, moved = {}, {}, {}, {}, {}

@@ -58,8 +58,8 @@ local paused, rest = sale[12] == '1', tonumber(sale[13]) - now
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
 
 -- 3. The key comes before every refusal (I9, P4). Answers units, number of records, records, what waits, and, when the key
---    was accepted before, with what. Who has bought often has long records: they are cut and
---    searched as a plain text, because patterns go through it letter by letter.
+--    was accepted before, with what. Who has bought often has long records: they are cut and searched as plain texts,
+--    because patterns go through them letter by letter.
 local find, sub = string.find, string.sub
 local function lookup(field, key)
   local first = find(field, '|', 1, true)
