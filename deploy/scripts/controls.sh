@@ -9,7 +9,7 @@
 #
 #   controls.sh [PATTERN…]   the controls whose file name contains a PATTERN (all)
 #   controls.sh --short      a quarter of them, which one the commit decides; of the others only that their patch
-#                            applies and their test is there
+#                            applies, what it touches compiles, and their test is there
 #   controls.sh --table      the headers as a Markdown table
 #   controls.sh --write      puts that table, and the outcome of the last run of all, into deploy/SAFETY.md
 #
@@ -145,18 +145,30 @@ examine() {
   fi
 }
 
-# glance FILE: its patch applies and its test is there.
+# compile FILE: the Go packages that the patch touches, without what depends on them; nothing if it touches only Lua.
+compile() {
+  local packages
+  mapfile -t packages < <(sed -n 's|^+++ b/\(.*\)/[^/]*\.go$|./\1|p' "$1" | sort -u)
+  ((!${#packages[@]})) || CGO_ENABLED=0 go build -trimpath "${packages[@]}"
+}
+
+# glance FILE: its patch applies and compiles, and its test is there.
 glance() {
   local file=$1 line log=$tree/log package test
   read -r package test <<<"$(header "$file" Test)"
   line="$(header "$file" Defect) → $package $test"
-  if ! git apply --recount -C1 --check "$file" >"$log" 2>&1; then
+  if ! git apply --recount -C1 "$file" >"$log" 2>&1; then
     reject "$line: the patch does not apply" "$log"
+    return
+  fi
+  if ! compile "$file" >"$log" 2>&1; then
+    reject "$line: does not compile" "$log"
   elif ! grep -qhE "^func ($test)\(t \*testing\.T\)" "$package"/*_test.go 2>"$log"; then
     reject "$line: there is no such test" "$log"
   else
     passed=$((passed + 1))
   fi
+  git apply --recount -C1 -R "$file"
 }
 
 wanted() {
@@ -184,6 +196,6 @@ if ((turns == 1 && !${#patterns[@]})); then
     "$(date -u +%F)" "${commit:0:7}" "$passed" "$failed" "$SECONDS" >"$root/$last"
 fi
 if ((turns > 1)); then
-  printf 'turn %d of %d: the others apply, and have their test\n' $((turn + 1)) "$turns"
+  printf 'turn %d of %d: the others apply, compile, and have their test\n' $((turn + 1)) "$turns"
 fi
 conclude
