@@ -20,16 +20,14 @@ type Crowd interface {
 	SetWatching(ctx context.Context, node string, counts map[SaleRef]int64) error
 }
 
-// Pulse is the one loop of a node that reads the moving numbers: those of watched sales for the ticks, those
-// of sold-out suspects for the flags. Everything that people see move comes from here, encoded once per
-// watch set, however many clients there are.
+// Pulse is the one loop of a node that reads the numbers that people see move, those of watched sales. Every tick comes from
+// here, encoded once per watch set, however many clients there are.
 type Pulse struct {
 	Node      string
 	Catalogue *Catalogue
 	Ledger    Ledger
 	Crowd     Crowd
 	Audience  Audience
-	SoldOut   *SoldOutFlags
 	Clock     *Clock
 
 	mu     sync.Mutex
@@ -62,23 +60,15 @@ func (p *Pulse) Run(ctx context.Context) error {
 
 // RunOnce reads the counters once and passes them on.
 func (p *Pulse) RunOnce(ctx context.Context) error {
-	watched := p.Audience.Watched()
-	refs := p.refs(ctx, watched)
-	ticked := len(refs)
-	refs = append(refs, p.SoldOut.Suspects()...)
+	refs := p.refs(ctx, p.Audience.Watched())
 	if len(refs) == 0 {
 		return nil
 	}
-	read := time.Now() // before the read: a flag's life counts from here
 	counters, err := p.Ledger.Counters(ctx, refs)
 	if err != nil {
 		return err
 	}
-	for _, c := range counters[ticked:] {
-		p.SoldOut.Confirm(ctx, read, c)
-	}
-	counters = counters[:ticked]
-	changed := p.note(read, counters)
+	changed := p.note(time.Now(), counters)
 	p.Audience.Tick(p.Clock.Now(), counters)
 	p.announce(ctx, changed, counters)
 	return p.tellCrowd(ctx)
@@ -86,7 +76,7 @@ func (p *Pulse) RunOnce(ctx context.Context) error {
 
 // refs finds the partitions of watched sales; one that cannot be found is left out of this tick.
 func (p *Pulse) refs(ctx context.Context, watched []ID) []SaleRef {
-	refs := make([]SaleRef, 0, len(watched)+8)
+	refs := make([]SaleRef, 0, len(watched))
 	for _, id := range watched {
 		if sale, err := p.Catalogue.Sale(ctx, id); err == nil {
 			refs = append(refs, sale.Ref())

@@ -86,7 +86,7 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()
 			till := &Till{
-				Catalogue: NewCatalogue(nil, nil, time.UTC), Gate: c.gate, SoldOut: &SoldOutFlags{}, Ledger: &settlingWorld{}, Orders: c.order, Clock: clock,
+				Catalogue: NewCatalogue(nil, nil, time.UTC), Gate: c.gate, SoldOut: NewSoldOutFlags(nil), Ledger: &settlingWorld{}, Orders: c.order, Clock: clock,
 				Mint: func() (ID, error) { return 11, nil },
 			}
 			till.Catalogue.sales[7] = &Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}

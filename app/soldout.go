@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -14,14 +17,23 @@ const (
 	FlagLife = 200 * time.Millisecond
 	// suspectLife is how long a sale is asked about after the last buyer was turned away from it.
 	suspectLife = 30 * time.Second
+	// renewEvery is how often the suspects are read. Where everybody presses Buy a reply waits for the processor longer than
+	// it takes Redis to give it; reads that overlap keep a flag up all the same, as long as that is less than 150 ms.
+	renewEvery  = FlagLife / 4
+	readsAtOnce = int(FlagLife / renewEvery)
 )
 
 // SoldOutFlags lets this node answer "sold out" without touching Redis, to people who never had a reservation
 // in the sale. Everyone else always goes on to the Lua step, which looks the key up first (I9).
+//
+//	nothing ── Suspect: somebody met an empty stock ─→ suspected ── Run reads: stock 0, these have bought ─→ up
+//	   ↑                                                  ↑   │                                              │ Run reads again
+//	   └──────────── nobody asked for 30 s ───────────────┼───┘                                              │ and again
+//	                                                      └── units are back, or nothing was read in 200 ms ─┘
 type SoldOutFlags struct {
-	Ledger Ledger
-
+	ledger Ledger
 	turned atomic.Int64
+	first  chan struct{} // something is suspected that was not
 
 	mu    sync.RWMutex
 	flags map[ID]*soldOutFlag
@@ -30,10 +42,57 @@ type SoldOutFlags struct {
 type soldOutFlag struct {
 	sale     SaleRef
 	wanted   time.Time // the last time that a buyer was turned away
+	read     time.Time // when the newest read began that has answered
 	until    time.Time // the flag counts until then; zero while it is only a suspicion
+	raising  bool      // the buyers are being read
 	tickets  int64     // of the moment when the buyers were read
 	complete bool      // buyers were read
 	buyers   map[ID]struct{}
+}
+
+// NewSoldOutFlags makes flags that Run raises and keeps up.
+func NewSoldOutFlags(ledger Ledger) *SoldOutFlags {
+	return &SoldOutFlags{ledger: ledger, first: make(chan struct{}, 1), flags: make(map[ID]*soldOutFlag)}
+}
+
+// Run reads the counters of what is suspected, at once and then again and again, until ctx ends.
+func (s *SoldOutFlags) Run(ctx context.Context) error {
+	var reads errgroup.Group
+	reads.SetLimit(readsAtOnce)
+	defer func() { _ = reads.Wait() }()
+	ticker := time.NewTicker(renewEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.first:
+			ticker.Reset(renewEvery)
+		case <-ticker.C:
+		}
+		suspects := s.suspects()
+		if len(suspects) == 0 {
+			ticker.Stop() // until something is suspected again
+			continue
+		}
+		reads.TryGo(func() error {
+			s.look(ctx, suspects)
+			return nil
+		})
+	}
+}
+
+// look reads the counters of the sales once. Where that fails flags end by themselves, and buys go on to Redis.
+func (s *SoldOutFlags) look(ctx context.Context, sales []SaleRef) {
+	began := time.Now() // before the read: a flag's life counts from here
+	counters, err := s.ledger.Counters(ctx, sales)
+	if err != nil {
+		slog.DebugContext(ctx, "read counters of sold-out sales", "err", err)
+		return
+	}
+	for _, c := range counters {
+		s.confirm(ctx, began, c)
+	}
 }
 
 // TurnsAway tells whether the sale is surely sold out and the user surely never had anything in it.
@@ -69,23 +128,24 @@ func (s *SoldOutFlags) touch(sale ID, now time.Time) {
 	}
 }
 
-// Suspect asks the pulse to look after a sale that had no units left.
+// Suspect has a sale looked after that had no units left.
 func (s *SoldOutFlags) Suspect(sale SaleRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.flags == nil {
-		s.flags = make(map[ID]*soldOutFlag)
-	}
 	f := s.flags[sale.ID]
 	if f == nil {
 		f = &soldOutFlag{sale: sale}
 		s.flags[sale.ID] = f
+		select {
+		case s.first <- struct{}{}:
+		default:
+		}
 	}
 	f.wanted = time.Now()
 }
 
-// Suspects lists the sales that the pulse must read, and forgets those nobody asks for any more.
-func (s *SoldOutFlags) Suspects() []SaleRef {
+// suspects lists the sales that must be read, and forgets those nobody asks for any more.
+func (s *SoldOutFlags) suspects() []SaleRef {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,15 +160,16 @@ func (s *SoldOutFlags) Suspects() []SaleRef {
 	return refs
 }
 
-// Confirm takes counters that were read no earlier than at the instant given: it renews, raises or lowers the
+// confirm takes counters that were read no earlier than at the instant given: it renews, raises or lowers the
 // flag of the sale. Raising reads the sale's buyers once, at most as many as it has had tickets.
-func (s *SoldOutFlags) Confirm(ctx context.Context, read time.Time, c Counters) {
+func (s *SoldOutFlags) confirm(ctx context.Context, read time.Time, c Counters) {
 	s.mu.Lock()
 	f := s.flags[c.Sale]
-	if f == nil {
+	if f == nil || read.Before(f.read) { // a later read was faster
 		s.mu.Unlock()
 		return
 	}
+	f.read = read
 	gone := c.Loaded && c.Stock == 0
 	switch {
 	case !gone:
@@ -118,7 +179,8 @@ func (s *SoldOutFlags) Confirm(ctx context.Context, read time.Time, c Counters) 
 	default:
 		f.until, f.complete = time.Time{}, false
 	}
-	raise := gone && !f.complete
+	raise := gone && !f.complete && !f.raising
+	f.raising = f.raising || raise
 	s.mu.Unlock()
 	if raise {
 		s.raise(ctx, f.sale)
@@ -127,17 +189,20 @@ func (s *SoldOutFlags) Confirm(ctx context.Context, read time.Time, c Counters) 
 
 func (s *SoldOutFlags) raise(ctx context.Context, sale SaleRef) {
 	asked := time.Now()
-	users, c, err := s.Ledger.Buyers(ctx, sale)
-	if err != nil || !c.Loaded || c.Stock != 0 {
-		return // the flag stays down and buys go on to Redis
-	}
+	users, c, err := s.ledger.Buyers(ctx, sale)
 	buyers := make(map[ID]struct{}, len(users))
 	for _, u := range users {
 		buyers[u] = struct{}{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f := s.flags[sale.ID]; f != nil {
-		f.buyers, f.tickets, f.complete, f.until = buyers, c.Tickets, true, asked.Add(FlagLife)
+	f := s.flags[sale.ID]
+	if f == nil {
+		return
 	}
+	f.raising = false
+	if err != nil || !c.Loaded || c.Stock != 0 {
+		return // the flag stays down and buys go on to Redis
+	}
+	f.buyers, f.tickets, f.complete, f.until = buyers, c.Tickets, true, asked.Add(FlagLife)
 }

@@ -41,6 +41,7 @@ type works struct {
 	reconciler *app.Reconciler
 	rebuild    *app.Rebuild
 	pulse      *app.Pulse
+	soldOut    *app.SoldOutFlags
 	timetable  *app.Timetable
 	money      money
 	office     backOffice
@@ -77,13 +78,13 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	w.catalogue = app.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
 	w.warmer = &app.Warmer{Catalogue: w.catalogue, Sales: s.db, Ledger: ledger, Clock: w.clock, OnLost: w.onLost}
 	w.told = &app.Told{Orders: s.db}
-	soldOut := &app.SoldOutFlags{Ledger: ledger}
-	w.gate.TurnsAway = soldOut.TurnsAway
+	w.soldOut = app.NewSoldOutFlags(ledger)
+	w.gate.TurnsAway = w.soldOut.TurnsAway
 	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "stampede_soldout_turned_away_total", Help: "Buys answered sold_out by a flag of this node, without Redis.",
-	}, func() float64 { return float64(soldOut.Turned()) }))
+	}, func() float64 { return float64(w.soldOut.Turned()) }))
 	w.pulse = &app.Pulse{
-		Node: nodeName(lease), Catalogue: w.catalogue, Ledger: ledger, Crowd: ledger, Audience: w.hub, SoldOut: soldOut, Clock: w.clock,
+		Node: nodeName(lease), Catalogue: w.catalogue, Ledger: ledger, Crowd: ledger, Audience: w.hub, Clock: w.clock,
 	}
 	floor := &app.Floor{Catalogue: w.catalogue, Warmer: w.warmer, Ledger: ledger, Orders: s.db, Clock: w.clock, Pulse: w.pulse}
 	w.timetable = &app.Timetable{Catalogue: w.catalogue, Ledger: ledger, Floor: floor, Audience: w.hub, Clock: w.clock}
@@ -98,7 +99,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	w.composeMoney(c, log, registry)
 	w.composeBackOffice(c, log, registry)
 	w.shop.till = &app.Till{
-		Catalogue: w.catalogue, Gate: w.decider(), SoldOut: soldOut, Warmer: w.warmer, Ledger: ledger, Orders: s.db, Clock: w.clock,
+		Catalogue: w.catalogue, Gate: w.decider(), SoldOut: w.soldOut, Warmer: w.warmer, Ledger: ledger, Orders: s.db, Clock: w.clock,
 		Mint: lease.Mint,
 	}
 	return w, nil

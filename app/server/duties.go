@@ -76,6 +76,7 @@ func (w *works) startDuties(d *duties, c *Config) {
 	if c.Roles.API {
 		d.start("hub", w.hub.Run)
 		d.start("pulse", w.pulse.Run)
+		d.start("sold-out flags", w.soldOut.Run)
 	}
 	if c.Roles.Worker {
 		d.start("warm up", w.warmer.Run)
