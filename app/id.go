@@ -10,15 +10,20 @@ import (
 type ID int64
 
 // ParseID reads a decimal id; the "no" cases are empty, signed, zero, too long and non-digits.
-func ParseID(s string) (ID, error) {
-	if s == "" || len(s) > 19 || s[0] < '1' || s[0] > '9' {
-		return 0, fmt.Errorf("id %q: want a positive decimal number", clip(s, 24))
+func ParseID[text ~string | ~[]byte](s text) (ID, error) {
+	if id, ok := readID(s); ok {
+		return id, nil
 	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("id %q: want a positive decimal number", clip(s, 24))
+	return 0, fmt.Errorf("id %q: want a positive decimal number", clip(string(s), 24))
+}
+
+// readID is apart from the words of its failure, which would have every text copied in case it is needed for them.
+func readID[text ~string | ~[]byte](s text) (ID, bool) {
+	if len(s) == 0 || len(s) > 19 || s[0] < '1' || s[0] > '9' {
+		return 0, false
 	}
-	return ID(n), nil
+	n, err := strconv.ParseInt(string(s), 10, 64)
+	return ID(n), err == nil
 }
 
 // String is the decimal form used on every wire.
@@ -29,7 +34,7 @@ func (id ID) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64
 
 // UnmarshalText accepts exactly what ParseID accepts.
 func (id *ID) UnmarshalText(b []byte) error {
-	parsed, err := ParseID(string(b))
+	parsed, err := ParseID(b)
 	if err != nil {
 		return err
 	}

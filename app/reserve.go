@@ -42,6 +42,9 @@ const (
 	maxQty = 1_000_000
 )
 
+// errSoldOut is what most people hear at a hot sale.
+var errSoldOut = Fail(SoldOut, "sold out")
+
 // Till is flow 1: a buy becomes a reservation. It asks the cheap questions first, in memory, and leaves the
 // decision to the Lua step behind the gate. Nothing in memory may turn away a buyer who already has
 // something in this sale (I9).
@@ -111,7 +114,7 @@ func (t *Till) admit(ctx context.Context, user ID, req BuyRequest) (*Sale, Buy, 
 		if t.Clock.Now() >= sale.ClosesAt {
 			return nil, Buy{}, Fail(Closed, "the sale is closed")
 		}
-		return nil, Buy{}, Fail(SoldOut, "sold out")
+		return nil, Buy{}, errSoldOut
 	}
 	buy, err := t.prepare(sale, user, req)
 	return sale, buy, err
@@ -223,7 +226,7 @@ func (t *Till) refusal(sale *Sale, d Decision) error {
 		if d.Free == 0 {
 			t.SoldOut.Suspect(sale.Ref())
 		}
-		return Fail(SoldOut, "sold out")
+		return errSoldOut
 	case VerdictBacklog:
 		return FailBusy("too many orders are waiting; repeat with the same key", 4*busyRetry)
 	default: // resting for too long, not loaded, rebuilding, other epoch: it will pass
@@ -297,14 +300,19 @@ func validKey(key string) bool {
 		return false
 	}
 	for i := range len(key) {
-		switch c := key[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '_', c == '-':
-		default:
+		if !keyCharacters[key[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+var keyCharacters = func() (ok [256]bool) {
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") {
+		ok[c] = true
+	}
+	return ok
+}()
 
 // contentHash identifies what is asked under a key, so that a key reused for something else is noticed. It is kept with each
 // reservation in three places: without an address the quantity, which is never as long as a hash, says it all.

@@ -19,9 +19,10 @@ func BenchmarkDecode(b *testing.B) {
 	} {
 		text := []byte(frame)
 		b.Run(name, func(b *testing.B) {
+			var r request
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := decode(text); err != nil {
+				if err := r.decode(text); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -67,17 +67,17 @@ func (w *wire) set(name, value []byte) {
 }
 
 // decode reads a frame. Unknown fields are ignored.
-func decode(frame []byte) (request, *app.Error) {
-	r := request{unreadable: true}
+func (r *request) decode(frame []byte) *app.Error {
+	*r = request{unreadable: true}
 	if !utf8.Valid(frame) {
-		return r, app.Fail(app.BadRequest, "the frame is not UTF-8")
+		return app.Fail(app.BadRequest, "the frame is not UTF-8")
 	}
 	if !fields(frame, r.set) {
-		return r, app.Fail(app.BadRequest, "the frame is not a JSON object")
+		return app.Fail(app.BadRequest, "the frame is not a JSON object")
 	}
 	id, ok := integer(r.ID)
 	if !ok || id < 0 || id == math.MaxInt64 {
-		return r, app.Fail(app.BadRequest, "id must be a whole number of at least 0")
+		return app.Fail(app.BadRequest, "id must be a whole number of at least 0")
 	}
 	r.id, r.unreadable = id, false
 	op, err := text("op", r.Op)
@@ -85,7 +85,7 @@ func decode(frame []byte) (request, *app.Error) {
 		err = app.Fail(app.BadRequest, "op is missing")
 	}
 	r.op = op
-	return r, err
+	return err
 }
 
 // absent counts null as absent: some encoders write it for "not set".
@@ -107,12 +107,15 @@ func integer(raw json.RawMessage) (n int64, ok bool) {
 	return n, true
 }
 
+// plainText tells whether a value is a text without escapes, which is what stands between its quotes.
+func plainText(raw json.RawMessage) bool { return raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 }
+
 // text reads an optional string; absent is "".
 func text(name string, raw json.RawMessage) (string, *app.Error) {
 	if absent(raw) {
 		return "", nil
 	}
-	if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+	if plainText(raw) {
 		return string(raw[1 : len(raw)-1]), nil
 	}
 	var s string
@@ -127,9 +130,14 @@ func optionalID(name string, raw json.RawMessage) (app.ID, *app.Error) {
 	if absent(raw) {
 		return 0, nil
 	}
-	text, failed := text(name, raw)
-	id, err := app.ParseID(text)
-	if failed != nil || err != nil {
+	if plainText(raw) {
+		raw = raw[1 : len(raw)-1]
+	} else {
+		text, _ := text(name, raw)
+		raw = []byte(text)
+	}
+	id, err := app.ParseID(raw)
+	if err != nil {
 		return 0, app.Fail(app.BadRequest, name+" must be an id: a decimal number in a string")
 	}
 	return id, nil
@@ -165,9 +173,7 @@ func idList(name string, raw json.RawMessage) ([]app.ID, *app.Error) {
 
 // buyRequest reads the fields of a buy. Whether the quantity is within the limit is the shop's to decide; here it
 // only has to be a whole number of at least 1, however large.
-func (r *request) buyRequest() (app.BuyRequest, *app.Error) {
-	var buy app.BuyRequest
-	var err *app.Error
+func (r *request) buyRequest() (buy app.BuyRequest, err *app.Error) {
 	if buy.Sale, err = requiredID("sale", r.Sale); err != nil {
 		return buy, err
 	}
@@ -185,12 +191,20 @@ func (r *request) buyRequest() (app.BuyRequest, *app.Error) {
 	if buy.Pass, err = text("pass", r.Pass); err != nil {
 		return buy, err
 	}
-	if !absent(r.Address) {
-		if err := json.Unmarshal(r.Address, &buy.Address); err != nil {
-			return buy, app.Fail(app.BadRequest, "address must be an object with the texts name, phone and text")
-		}
+	buy.Address, err = address(r.Address)
+	return buy, err
+}
+
+// address reads an optional address; absent is nil.
+func address(raw json.RawMessage) (*app.Address, *app.Error) {
+	if absent(raw) {
+		return nil, nil
 	}
-	return buy, nil
+	var a *app.Address
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return nil, app.Fail(app.BadRequest, "address must be an object with the texts name, phone and text")
+	}
+	return a, nil
 }
 
 // ordersQuery reads the fields of orders; the user is the caller's to set.

@@ -19,7 +19,8 @@ func TestUnreadableIDs(t *testing.T) {
 		`{"id":1.5,"op":"time"}`, `{"id":1e2,"op":"time"}`, `{"id":-1,"op":"time"}`, `{"id":9223372036854775808,"op":"time"}`,
 		`{"id":1,"op":"time"} {"id":2}`, `{"id":1,"op":"time"`, "{\"id\":1,\"op\":\"\xff\"}",
 	} {
-		if r, err := decode([]byte(frame)); err == nil || !r.unreadable || r.id != 0 || err.Code != app.BadRequest {
+		var r request
+		if err := r.decode([]byte(frame)); err == nil || !r.unreadable || r.id != 0 || err.Code != app.BadRequest {
 			t.Errorf("%s: id %d, %v", frame, r.id, err)
 		}
 	}
@@ -31,7 +32,8 @@ func TestQuantities(t *testing.T) {
 		`1`: 1, `2147483647`: math.MaxInt32, `2147483648`: math.MaxInt32, `99999999999999999999999`: math.MaxInt32,
 		`0`: 0, `-1`: 0, `-99999999999999999999999`: 0, `1.0`: 0, `1e1`: 0, `"1"`: 0, `null`: 0, `true`: 0, `[1]`: 0,
 	} {
-		r, err := decode([]byte(`{"id":1,` + buying(qty) + `}`))
+		var r request
+		err := r.decode([]byte(`{"id":1,` + buying(qty) + `}`))
 		if err != nil {
 			t.Fatalf("%s: %v", qty, err)
 		}
@@ -52,7 +54,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(`{"id":1,"op":"buy","sale":"1","qty":1e400,"key":5,"address":[]}`))
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		r, err := decode(frame)
+		var r request
+		err := r.decode(frame)
 		if r.unreadable && (err == nil || r.id != 0) {
 			t.Fatalf("unreadable, but id %d and %v", r.id, err)
 		}

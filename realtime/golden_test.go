@@ -283,7 +283,8 @@ func TestClientFramesAreRead(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
 	for name, frame := range goldenFrames(t, "client") {
-		r, err := decode(frame)
+		var r request
+		err := r.decode(frame)
 		if err != nil || r.unreadable || r.id == 0 {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -304,7 +305,8 @@ func TestFieldsOfClientFrames(t *testing.T) {
 	t.Parallel()
 	frames := goldenFrames(t, "client")
 	read := func(name string) request {
-		r, err := decode(frames[name])
+		var r request
+		err := r.decode(frames[name])
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -46,8 +46,7 @@ func (c *client) handle(frame []byte) {
 	now := c.heard()
 	r := requests.Get().(*request)
 	defer requests.Put(r)
-	var failed *app.Error
-	*r, failed = decode(frame)
+	failed := r.decode(frame)
 	begins := now
 	if !c.turn.TryLock() {
 		c.turn.Lock()
@@ -196,7 +195,13 @@ func (c *client) buy(ctx *within, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	c.hub.shop.BuyThen(ctx, user, req, func(receipt app.Receipt, err error) { c.finish(ctx, receipt, err) })
+	c.hub.shop.BuyThen(ctx, user, req, func(receipt app.Receipt, err error) {
+		if err != nil {
+			c.finish(ctx, nil, err)
+			return
+		}
+		c.finish(ctx, receipt, nil)
+	})
 	return later, nil
 }
 
