@@ -41,15 +41,18 @@ func (s *Store) OrdersByID(ctx context.Context, ids []app.ID) ([]app.Order, erro
 
 // OrdersOf pages through a user's orders, newest first.
 func (s *Store) OrdersOf(ctx context.Context, q app.OrdersQuery) (page []app.Order, more bool, err error) {
+	// The ids come from the index alone, and only the page's rows are read. The index is not in the order of ids: left alone,
+	// MySQL may walk backwards through all orders there are. SQLite does not see the hint, it has an index in that order.
+	ids := s.db.NewSelect().Model((*orderRow)(nil)).Column("id").ForceIndex("orders_key").
+		Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
+	if q.Sale != 0 {
+		ids = ids.Where("sale_id = ?", q.Sale)
+	}
+	if q.Before != 0 {
+		ids = ids.Where("id < ?", q.Before)
+	}
 	page, err = s.readOrders(ctx, "read orders of user "+q.User.String(), func(sel *bun.SelectQuery) *bun.SelectQuery {
-		sel = sel.Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
-		if q.Sale != 0 {
-			sel = sel.Where("sale_id = ?", q.Sale)
-		}
-		if q.Before != 0 {
-			sel = sel.Where("id < ?", q.Before)
-		}
-		return sel
+		return sel.Join("JOIN (?) AS page USING (id)", ids).Order("id DESC")
 	})
 	page, more = cut(page, q.Limit)
 	return page, more, err

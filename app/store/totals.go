@@ -60,15 +60,18 @@ func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, er
 // suspicious looks for what must never be: buyers over the limit, orders twice under one key (P4), and goods without money
 // (P8).
 func suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals) error {
-	err := tx.NewRaw("SELECT user_id FROM orders WHERE sale_id = ? AND state NOT IN (?) AND cancelled_at = 0"+
-		" GROUP BY user_id HAVING SUM(qty) > ? ORDER BY user_id",
-		t.Sale.ID, bun.List(idle), t.Sale.Limit).Scan(ctx, &t.OverLimit)
+	// Left alone, MySQL may group by buyer along orders_key, through all orders there are. SQLite does not see the hint.
+	ofSale := func() *bun.SelectQuery {
+		return tx.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_sale").Where("sale_id = ?", t.Sale.ID)
+	}
+	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(idle)).Where("cancelled_at = 0").
+		Group("user_id").Having("SUM(qty) > ?", t.Sale.Limit).Order("user_id").Scan(ctx, &t.OverLimit)
 	if err != nil {
 		return err
 	}
-	err = tx.QueryRowContext(ctx, "SELECT COALESCE(SUM(n - 1), 0) FROM (SELECT COUNT(*) AS n FROM orders"+
-		" WHERE sale_id = ? AND idem_key IS NOT NULL GROUP BY user_id, idem_key HAVING COUNT(*) > 1) AS twice",
-		t.Sale.ID).Scan(&t.Duplicates)
+	twice := ofSale().ColumnExpr("COUNT(*) AS n").Where("idem_key IS NOT NULL").
+		Group("user_id", "idem_key").Having("COUNT(*) > 1")
+	err = tx.NewSelect().ColumnExpr("COALESCE(SUM(n - 1), 0)").TableExpr("(?) AS twice", twice).Scan(ctx, &t.Duplicates)
 	if err != nil {
 		return err
 	}
