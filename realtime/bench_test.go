@@ -101,7 +101,7 @@ func TestWritingATickAllocatesNothing(t *testing.T) {
 	var c *client
 	for _, c = range n.hub.everybody() {
 	}
-	c.written()
+	c.writers.Wait()
 	frame := newTick(1, [][]byte{[]byte(`{"id":"11"}`)}, nil, n.hub.metrics.encodedTicks).changes
 	allocs := testing.AllocsPerRun(100, func() {
 		if err := c.conn.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -113,33 +113,5 @@ func TestWritingATickAllocatesNothing(t *testing.T) {
 	})
 	if allocs > 0 {
 		t.Errorf("%v allocations per client and tick", allocs)
-	}
-}
-
-// TestWriteDeadlineMovesSeldom: a deadline for writing is moved seldom, but no write has less than four fifths of its time.
-func TestWriteDeadlineMovesSeldom(t *testing.T) {
-	t.Parallel()
-	const within = 5 * time.Minute // long, so that the test's own time does not count
-	n := startNode(t, func(o *Options) { o.WriteWithin = within })
-	n.watcher(t, `"op":"watch"`)
-	var c *client
-	for _, c = range n.hub.everybody() {
-	}
-	c.written()
-	for _, step := range []struct {
-		left  time.Duration // of the deadline that is set
-		moves bool
-	}{
-		{within, false}, {within * 9 / 10, false}, {within * 3 / 4, true}, {0, true}, {-within, true},
-	} {
-		c.writeBy = n.hub.elapsed() + step.left
-		before := n.hub.began.Add(c.writeBy)
-		deadline := c.writeDeadline()
-		if moved := !deadline.Equal(before); moved != step.moves {
-			t.Errorf("with %v left: moved %v, want %v", step.left, moved, step.moves)
-		}
-		if left := time.Until(deadline); left < within*4/5-time.Second || left > within {
-			t.Errorf("with %v left: a write has %v", step.left, left)
-		}
 	}
 }

@@ -34,17 +34,13 @@ type client struct {
 
 	mu       sync.Mutex
 	out      outbox
-	writing  bool          // a drain is running
-	starting bool          // it is counted among those that many were told of, and has not begun
-	ended    chan struct{} // closed when the running drain ends; nil: nobody waits for that
-	gone     bool          // nothing is accepted any more
-	greeted  bool          // hello was answered
+	writing  bool // a drain is running
+	gone     bool // nothing is accepted any more
+	greeted  bool // hello was answered
 	identity Identity
 	personal personal
-	tally    tally
 
-	// Used by the running drain alone, time since the hub began.
-	writeBy time.Duration // the deadline of writing
+	writers sync.WaitGroup // the running drain
 
 	// Used by the keeper alone, times since the hub began.
 	pingedAt time.Duration
@@ -93,7 +89,7 @@ func (c *client) offerNews(subject string, frame *websocket.PreparedMessage) {
 		c.departLocked(CloseSlow, retryLatest)
 		return
 	}
-	c.kickOfMany()
+	c.kick()
 }
 
 // offerTick gives the newest tick; whole asks for the whole watch set. It never waits and never allocates.
@@ -106,7 +102,7 @@ func (c *client) offerTick(t *tick, whole bool) {
 	if c.out.putTick(t, whole) {
 		c.hub.metrics.skipped.Inc()
 	}
-	c.kickOfMany()
+	c.kick()
 }
 
 // offerPing asks the peer for a sign of life.
@@ -115,7 +111,7 @@ func (c *client) offerPing() {
 	defer c.mu.Unlock()
 	if !c.gone {
 		c.out.ping = true
-		c.kickOfMany()
+		c.kick()
 	}
 }
 
@@ -175,29 +171,26 @@ func (c *client) heard() time.Time {
 	return now
 }
 
-// kick starts the writer unless it runs, and answers whether it did. Callers hold mu.
-func (c *client) kick() bool {
+// kick starts the writer unless it runs. Callers hold mu.
+func (c *client) kick() {
 	if c.writing || c.gone {
-		return false
+		return
 	}
 	c.writing = true
+	c.writers.Add(1)
+	c.hub.starting.Add(1)
 	go c.run()
-	return true
-}
-
-// kickOfMany is kick for what many are told at once: the hub waits when too many have not begun. Whoever is answered is not
-// counted, because a counter that all processors write to costs as much as starting a writer. Callers hold mu.
-func (c *client) kickOfMany() {
-	if c.kick() {
-		c.starting = true
-		c.hub.starting.Add(1)
-	}
 }
 
 // drain writes until nothing is left to write.
 func (c *client) drain() {
+	defer c.writers.Done()
+	c.hub.starting.Add(-1)
 	for {
-		next, ok := c.next()
+		c.mu.Lock()
+		next, ok := c.out.take()
+		c.writing = ok
+		c.mu.Unlock()
 		if !ok {
 			return
 		}
@@ -208,47 +201,10 @@ func (c *client) drain() {
 	}
 }
 
-// next answers what the running drain has to write; false: it has ended.
-func (c *client) next() (parcel, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.starting {
-		c.starting = false
-		c.hub.starting.Add(-1)
-	}
-	next, ok := c.out.take()
-	if ok {
-		c.tally.frames++
-	} else {
-		c.endedLocked()
-	}
-	return next, ok
-}
-
-// endedLocked is the last thing that a drain does.
-func (c *client) endedLocked() {
-	c.writing = false
-	if c.ended != nil {
-		close(c.ended)
-		c.ended = nil
-	}
-}
-
-// written waits until no drain is running.
-func (c *client) written() {
-	c.mu.Lock()
-	if c.writing && c.ended == nil {
-		c.ended = make(chan struct{})
-	}
-	ended := c.ended
-	c.mu.Unlock()
-	if ended != nil {
-		<-ended
-	}
-}
-
 func (c *client) write(p parcel) error {
-	deadline := c.writeDeadline()
+	deadline := time.Now().Add(c.hub.options.WriteWithin)
+	_ = c.conn.SetWriteDeadline(deadline)
+	c.hub.metrics.frames.Inc()
 	switch {
 	case p.goodbye != 0:
 		return c.sayGoodbye(p.goodbye, p.retry, deadline)
@@ -261,17 +217,6 @@ func (c *client) write(p parcel) error {
 	default:
 		return c.conn.WriteMessage(websocket.TextMessage, p.frame)
 	}
-}
-
-// writeDeadline answers by when a write must have ended, and sets it. Moving it with every frame would cost a tenth of writing:
-// it moves once a fifth of the time has passed, so that a write has at least four fifths of it.
-func (c *client) writeDeadline() time.Time {
-	within := c.hub.options.WriteWithin
-	if by := c.hub.elapsed() + within; by-c.writeBy > within/5 {
-		c.writeBy = by
-		_ = c.conn.SetWriteDeadline(c.hub.began.Add(by))
-	}
-	return c.hub.began.Add(c.writeBy)
 }
 
 // sayGoodbye writes the last words and leaves the peer a moment for its own close frame.
@@ -294,8 +239,7 @@ const partingWait = time.Second
 func (c *client) broken(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.gone = true
-	c.endedLocked()
+	c.gone, c.writing = true, false
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() && c.out.closing == 0 {
 		c.out.closing = CloseSlow
@@ -309,9 +253,8 @@ func (c *client) release() {
 	c.mu.Lock()
 	c.gone = true
 	c.mu.Unlock()
-	c.written() // ends within the write deadline
+	c.writers.Wait() // ends within the write deadline
 	_ = c.conn.Close()
-	c.hub.keepTally(c) // what was written after it had left
 }
 
 // user answers whose connection it is and until when; 0 for nobody.

@@ -75,7 +75,6 @@ type Hub struct {
 	clients  map[*client]struct{}
 	users    map[app.ID][]*client // the oldest first
 	draining bool
-	past     tally          // of the connections that have left
 	serving  sync.WaitGroup // one per client, until its handler returns
 
 	setsMu sync.Mutex
@@ -158,7 +157,6 @@ func (h *Hub) leave(c *client) {
 	h.disown(c)
 	h.mu.Lock()
 	delete(h.clients, c)
-	h.keepTallyLocked(c)
 	h.mu.Unlock()
 	h.serving.Done()
 }

@@ -10,7 +10,9 @@ import (
 type metrics struct {
 	ticks        prometheus.Counter
 	encodedTicks prometheus.Counter
+	frames       prometheus.Counter
 	skipped      prometheus.Counter
+	events       prometheus.Counter
 	resyncs      prometheus.Counter
 	closed       *prometheus.CounterVec
 	refused      *prometheus.CounterVec
@@ -27,14 +29,12 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help}, value)
 	}
-	sum := func(name, help string, value func() uint64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help},
-			func() float64 { return float64(value()) })
-	}
 	m := &metrics{
 		ticks:        counter("ticks_total", "Ticks of the pulse."),
 		encodedTicks: counter("tick_frames_encoded_total", "Tick frames encoded: per watch set, not per client."),
+		frames:       counter("frames_total", "Frames written to sockets."),
 		skipped:      counter("ticks_skipped_total", "Ticks that a client did not take before the next one."),
+		events:       counter("events_total", "Personal events queued for connections."),
 		resyncs:      counter("resyncs_total", "Times that all logs were read because hints may have been lost."),
 		closed:       vector("closed_total", "reason", "Connections ended by the server, by reason."),
 		refused:      vector("refused_total", "code", "Ops refused, by error code."),
@@ -44,9 +44,7 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		return m
 	}
 	to.MustRegister(
-		m.ticks, m.encodedTicks, m.skipped, m.resyncs, m.closed, m.refused,
-		sum("frames_total", "Frames written to sockets.", func() uint64 { return h.tally().frames }),
-		sum("events_total", "Personal events queued for connections.", func() uint64 { return h.tally().events }),
+		m.ticks, m.encodedTicks, m.frames, m.skipped, m.events, m.resyncs, m.closed, m.refused,
 		gauge("clients", "Connections of this node.", func() float64 {
 			h.mu.Lock()
 			defer h.mu.Unlock()

@@ -40,7 +40,7 @@ func (c *client) takeLocked(k *kept) bool {
 	}
 	c.personal.at = k.cursor
 	c.sendLocked(k.event.frame(k.cursor))
-	c.tally.events++
+	c.hub.metrics.events.Inc()
 	return true
 }
 
