@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -57,9 +55,9 @@ func NewSoldOutFlags(ledger Ledger) *SoldOutFlags {
 
 // Run reads the counters of what is suspected, at once and then again and again, until ctx ends.
 func (s *SoldOutFlags) Run(ctx context.Context) error {
-	var reads errgroup.Group
-	reads.SetLimit(readsAtOnce)
-	defer func() { _ = reads.Wait() }()
+	var reads sync.WaitGroup
+	defer reads.Wait()
+	free := make(chan struct{}, readsAtOnce)
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
 	for {
@@ -75,10 +73,14 @@ func (s *SoldOutFlags) Run(ctx context.Context) error {
 			ticker.Stop() // until something is suspected again
 			continue
 		}
-		reads.TryGo(func() error {
-			s.look(ctx, suspects)
-			return nil
-		})
+		select {
+		case free <- struct{}{}:
+			reads.Go(func() {
+				defer func() { <-free }()
+				s.look(ctx, suspects)
+			})
+		default: // as many as make sense are under way
+		}
 	}
 }
 
