@@ -17,7 +17,7 @@ import (
 
 const (
 	forgedRate  = 1000.0 // notifications a second
-	forgedTurns = 3      // windows without the flood, and as many with it
+	forgedTurns = 2      // windows without the flood, and as many with it
 	forgedShare = 0.9    // of the flood that must really be sent
 )
 

@@ -22,7 +22,7 @@ const (
 
 	shortTime = 1500 * time.Millisecond
 	longTime  = 2 * time.Second
-	floodTime = 3 * time.Second
+	floodTime = 2 * time.Second
 
 	drainWithin = 3 * time.Minute
 )
