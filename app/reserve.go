@@ -42,7 +42,7 @@ const (
 	maxQty = 1_000_000
 )
 
-// errSoldOut is what most people hear at a hot sale.
+// errSoldOut is what most people hear at a hot sale: one for all of them, so nobody may change it.
 var errSoldOut = Fail(SoldOut, "sold out")
 
 // Till is flow 1: a buy becomes a reservation. It asks the cheap questions first, in memory, and leaves the

@@ -107,16 +107,21 @@ func integer(raw json.RawMessage) (n int64, ok bool) {
 	return n, true
 }
 
-// plainText tells whether a value is a text without escapes, which is what stands between its quotes.
-func plainText(raw json.RawMessage) bool { return raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 }
+// unquoted answers what stands between the quotes of a text without escapes, not copied; false for any other value.
+func unquoted(raw json.RawMessage) ([]byte, bool) {
+	if raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
+		return nil, false
+	}
+	return raw[1 : len(raw)-1], true
+}
 
 // text reads an optional string; absent is "".
 func text(name string, raw json.RawMessage) (string, *app.Error) {
 	if absent(raw) {
 		return "", nil
 	}
-	if plainText(raw) {
-		return string(raw[1 : len(raw)-1]), nil
+	if plain, ok := unquoted(raw); ok {
+		return string(plain), nil
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
@@ -130,13 +135,12 @@ func optionalID(name string, raw json.RawMessage) (app.ID, *app.Error) {
 	if absent(raw) {
 		return 0, nil
 	}
-	if plainText(raw) {
-		raw = raw[1 : len(raw)-1]
-	} else {
-		text, _ := text(name, raw)
-		raw = []byte(text)
+	digits, ok := unquoted(raw)
+	if !ok {
+		text, _ := text(name, raw) // "" is no id either
+		digits = []byte(text)
 	}
-	id, err := app.ParseID(raw)
+	id, err := app.ParseID(digits)
 	if err != nil {
 		return 0, app.Fail(app.BadRequest, name+" must be an id: a decimal number in a string")
 	}

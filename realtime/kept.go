@@ -78,21 +78,25 @@ func readKept(text string) (e keptEvent, err error) {
 			return keptEvent{}, fmt.Errorf("event %.60q: %d fields: %w", text, i+1, app.ErrData)
 		}
 	}
-	var numbers [shortFields]int64
-	for i, s := range [...]string{order, rev, f[0], f[1], f[2], f[3], f[4], f[5]} {
-		base := 10
-		if i == 2 {
-			base = 36
+	number := func(s string, base int) int64 {
+		n, wrong := strconv.ParseInt(s, base, 64)
+		if wrong != nil && err == nil {
+			err = fmt.Errorf("event %.60q: %q is no number: %w", text, s, app.ErrData)
 		}
-		if numbers[i], err = strconv.ParseInt(s, base, 64); err != nil {
-			return keptEvent{}, fmt.Errorf("event %.60q: %q is no number: %w", text, s, app.ErrData)
-		}
+		return n
 	}
-	created := int64(snowflake.Time(app.ID(numbers[0]))) + numbers[6]
-	return keptEvent{
+	e = keptEvent{
 		order: order, rev: rev, qty: f[1], price: f[2], ticket: f[3], key: f[6], name: body,
-		sale: numbers[2], amount: numbers[3] * numbers[4], created: created, payBy: created + numbers[7],
-	}, nil
+		sale: number(f[0], 36), amount: number(f[1], 10) * number(f[2], 10),
+		created: int64(snowflake.Time(app.ID(number(order, 10)))) + number(f[4], 10),
+	}
+	e.payBy = e.created + number(f[5], 10)
+	number(rev, 10) // goes out as it is, and so does the ticket
+	number(f[3], 10)
+	if err != nil {
+		return keptEvent{}, err
+	}
+	return e, nil
 }
 
 // frame is the event for the wire.

@@ -197,7 +197,7 @@ func (c *client) buy(ctx *within, r *request) (any, error) {
 	}
 	c.hub.shop.BuyThen(ctx, user, req, func(receipt app.Receipt, err error) {
 		if err != nil {
-			c.finish(ctx, nil, err)
+			c.finish(ctx, nil, err) // without the receipt, which would have to be copied to become an any
 			return
 		}
 		c.finish(ctx, receipt, nil)
