@@ -9,8 +9,9 @@ import (
 
 // PayDayBook reads what a day's payments are compared by. Errors wrap ErrMoment.
 type PayDayBook interface {
-	// OrdersOfPayDay lists, in their order and after the one given, the orders of which a payment was made or a trade was
-	// opened in [from, to). The gateway may name orders that do not exist.
+	// OrdersOfPayDay lists, in their order and after the one given, the orders of which a payment was made in [from, to), or
+	// whose trade was open in that time: opened before to, and not over before from. So money of the day is found of which
+	// nothing is entered here. The gateway may name orders that do not exist.
 	OrdersOfPayDay(ctx context.Context, from, to Millis, after ID, limit int) ([]ID, error)
 	// PaymentsOf reads the payments of the orders.
 	PaymentsOf(ctx context.Context, orders []ID) ([]Received, error)
@@ -25,13 +26,22 @@ type PayDifference struct {
 	Message string `json:"message"`
 }
 
-// PayDayReport compares a day's payments with the gateway.
+// PayDayReport compares a day's payments with the gateway. A trade that was open at midnight is asked about for both
+// days, and what is wrong with it shows in both; its money counts on the day on which it was paid, and on no other.
 type PayDayReport struct {
 	Day         string          `json:"day"`
 	Orders      int             `json:"orders"`       // that were asked about
-	TakenFen    int64           `json:"taken_fen"`    // by the gateway, as it says now
-	ReturnedFen int64           `json:"returned_fen"` // of that, given back by now
+	Paid        int             `json:"paid"`         // of them, paid on the day
+	TakenFen    int64           `json:"taken_fen"`    // by the gateway for these, as it says now
+	ReturnedFen int64           `json:"returned_fen"` // of that, given back by now, on whatever day
 	Differences []PayDifference `json:"differences"`
+}
+
+// PayDayOf is the calendar day of an instant's date in a zone, midnight to midnight; with a change of clocks it has not
+// 24 hours.
+func PayDayOf(date time.Time, zone *time.Location) (from, to time.Time) {
+	year, month, day := date.Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, zone), time.Date(year, month, day+1, 0, 0, 0, 0, zone)
 }
 
 const (
@@ -53,13 +63,14 @@ type PayDay struct {
 // books could not be read; a question that the gateway does not answer is a difference.
 func (p *PayDay) Report(ctx context.Context, day string, from, to Millis) (PayDayReport, error) {
 	report := PayDayReport{Day: day, Differences: []PayDifference{}}
+	within := func(at Millis) bool { return from <= at && at < to }
 	for after := ID(0); ; {
 		page, err := p.Book.OrdersOfPayDay(ctx, from, to, after, payDayPage)
 		if err != nil {
 			return report, fmt.Errorf("list the orders of %s: %w", day, err)
 		}
 		for start := 0; start < len(page); start += payDayBatch {
-			if err := p.compare(ctx, &report, page[start:min(start+payDayBatch, len(page))]); err != nil {
+			if err := p.compare(ctx, &report, within, page[start:min(start+payDayBatch, len(page))]); err != nil {
 				return report, err
 			}
 		}
@@ -70,7 +81,7 @@ func (p *PayDay) Report(ctx context.Context, day string, from, to Millis) (PayDa
 	}
 }
 
-func (p *PayDay) compare(ctx context.Context, report *PayDayReport, orders []ID) error {
+func (p *PayDay) compare(ctx context.Context, report *PayDayReport, within func(Millis) bool, orders []ID) error {
 	seen, err := p.look(ctx, orders)
 	if err != nil {
 		return err
@@ -100,7 +111,8 @@ func (p *PayDay) compare(ctx context.Context, report *PayDayReport, orders []ID)
 			c = newer
 		}
 		report.Orders++
-		if c.took() {
+		if c.took() && within(c.paidAt()) {
+			report.Paid++
 			report.TakenFen += c.trade.AmountFen
 			report.ReturnedFen += c.trade.RefundedFen
 		}

@@ -16,6 +16,23 @@ func (c *payDayCase) took() bool {
 	return c.unanswered == nil && (c.trade.State == TradePaid || c.trade.RefundedFen > 0)
 }
 
+// paidAt is when the gateway took the money: as it says itself, else as the payment was entered here, else when it could be
+// taken first. The days' sums add up to everything because each trade has one such instant.
+func (c *payDayCase) paidAt() Millis {
+	if c.trade.PaidAt != 0 {
+		return c.trade.PaidAt
+	}
+	for _, p := range c.payments {
+		if p.TradeNo == c.trade.No {
+			return p.PaidAt
+		}
+	}
+	if c.row != nil {
+		return c.row.TradeOpened
+	}
+	return 0
+}
+
 // differences lists what does not agree; nothing when all is well.
 func (c *payDayCase) differences() []PayDifference {
 	var out []PayDifference

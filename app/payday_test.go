@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -18,15 +19,21 @@ type payDayBooks struct {
 	asked    map[ID]int
 }
 
-func (b *payDayBooks) OrdersOfPayDay(_ context.Context, _, _ Millis, after ID, _ int) ([]ID, error) {
-	var ids []ID
-	for _, id := range []ID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12} {
-		if id > after {
-			ids = append(ids, id)
-		}
+// OrdersOfPayDay knows the day: payments made on it, and trades that were open in it, for tradeLives at most.
+func (b *payDayBooks) OrdersOfPayDay(_ context.Context, from, to Millis, after ID, limit int) ([]ID, error) {
+	of := make(map[ID]bool)
+	for _, p := range b.payments {
+		of[p.Order] = of[p.Order] || from <= p.PaidAt && p.PaidAt < to
 	}
-	return ids, nil
+	for _, o := range b.orders {
+		of[o.ID] = of[o.ID] || o.TradeOpened < to && o.TradeOpened.Add(tradeLives) >= from
+	}
+	maps.DeleteFunc(of, func(id ID, listed bool) bool { return !listed || id <= after })
+	ids := slices.Sorted(maps.Keys(of))
+	return ids[:min(limit, len(ids))], nil
 }
+
+const tradeLives = 5 * time.Minute
 
 func (b *payDayBooks) PaymentsOf(_ context.Context, ids []ID) ([]Received, error) {
 	return slices.DeleteFunc(slices.Clone(b.payments), func(p Received) bool { return !slices.Contains(ids, p.Order) }), nil
@@ -118,5 +125,79 @@ func TestPayDayNamesEveryDifference(t *testing.T) {
 	}
 	if report.Orders != 12 || report.TakenFen != 500*7+499+400 || report.ReturnedFen != 500 {
 		t.Errorf("%+v", report)
+	}
+}
+
+// P8: each fen is counted on one day, the one on which it was paid, whichever side of midnight its trade was opened on and
+// its refund came; what is not entered here counts, too.
+func TestPayDaysCountEachTradeOnce(t *testing.T) {
+	t.Parallel()
+	const midnight = Millis(1_795_276_800_000)
+	day := Millis((24 * time.Hour).Milliseconds())
+	minute := Millis(time.Minute.Milliseconds())
+	books := serial{&payDayBooks{trades: map[ID]Trade{}, asked: map[ID]int{}}, make(chan struct{}, 1)}
+	sell := func(id ID, opened, paid Millis, fen int64, state OrderState, entered bool) {
+		trade := Trade{Order: id, No: "T" + id.String(), State: TradePaid, AmountFen: fen, PaidAt: paid}
+		if state == Refunded {
+			trade.State, trade.RefundedFen = TradeClosed, fen
+		}
+		books.trades[id] = trade
+		books.orders = append(books.orders, Order{ID: id, State: state, TradeOpened: opened})
+		if entered {
+			p := Received{TradeNo: trade.No, Order: id, AmountFen: fen, PaidAt: paid, Outcome: PaymentTaken}
+			books.payments = append(books.payments, p)
+		}
+	}
+	sell(1, midnight-4*minute, midnight-1, 1, Paid, true)                  // the last moment of the day
+	sell(2, midnight-minute, midnight, 10, Paid, true)                     // opened before midnight, paid after
+	sell(3, midnight-minute, midnight+minute, 100, Pending, false)         // the same, and nobody told the shop
+	sell(4, midnight-2*minute, midnight-minute, 1_000, Refunded, true)     // given back on the next day
+	sell(5, midnight+minute, midnight+2*minute, 10_000, Refunded, true)    // within the day
+	sell(6, midnight+day-minute, midnight+day+minute, 100_000, Paid, true) // the next midnight
+	sell(7, midnight+minute, 0, 1_000_000, Paid, false)                    // the gateway does not say when
+
+	p := &PayDay{Book: books, Gateway: books, pause: time.Nanosecond}
+	for _, c := range []struct {
+		from            Millis
+		orders, paid    int
+		taken, returned int64
+	}{
+		{midnight - day, 4, 2, 1_001, 1_000},
+		{midnight, 7, 4, 1_010_110, 10_000},
+		{midnight + day, 1, 1, 100_000, 0},
+	} {
+		report, err := p.Report(context.Background(), "", c.from, c.from+day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Orders != c.orders || report.Paid != c.paid || report.TakenFen != c.taken || report.ReturnedFen != c.returned {
+			t.Errorf("from %d: %+v, want %+v", c.from, report, c)
+		}
+	}
+}
+
+// A day of the shop begins and ends at its own midnight, also when the clocks are changed in it.
+func TestPayDayIsTheShopsDay(t *testing.T) {
+	t.Parallel()
+	for zone, want := range map[string]struct {
+		date, from string
+		hours      float64
+	}{
+		"Asia/Shanghai": {"2026-11-20", "2026-11-19T16:00:00Z", 24},
+		"Europe/Berlin": {"2026-10-25", "2026-10-24T22:00:00Z", 25},
+		"UTC":           {"2026-12-31", "2026-12-31T00:00:00Z", 24},
+	} {
+		place, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		date, err := time.Parse(time.DateOnly, want.date)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, to := PayDayOf(date, place)
+		if got := from.UTC().Format(time.RFC3339); got != want.from || to.Sub(from).Hours() != want.hours {
+			t.Errorf("%s: from %s, %v h", zone, got, to.Sub(from).Hours())
+		}
 	}
 }

@@ -21,10 +21,9 @@ func (t *Tools) PayDay(ctx context.Context, day time.Time) (app.PayDayReport, er
 	if gateway == nil {
 		return app.PayDayReport{}, errNoGateway
 	}
-	year, month, date := day.Date()
-	from := time.Date(year, month, date, 0, 0, 0, 0, t.config.TimeZone.Location)
+	from, to := app.PayDayOf(day, t.config.TimeZone.Location)
 	report := &app.PayDay{Book: t.stores.db, Gateway: gateway}
-	return report.Report(ctx, from.Format(time.DateOnly), app.MillisOf(from), app.MillisOf(from.AddDate(0, 0, 1)))
+	return report.Report(ctx, from.Format(time.DateOnly), app.MillisOf(from), app.MillisOf(to))
 }
 
 // ReadPaid hands over, one by one and at least once, what the group has not taken of the stream of paid and refunded

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -11,12 +12,16 @@ import (
 
 var _ app.PayDayBook = (*Store)(nil)
 
+// longestTrade is the longest time to pay that a shop can set (STAMPEDE_PAY_WINDOW), and bounds how far before a day its
+// trades can have been opened.
+const longestTrade = 24 * time.Hour
+
 // OrdersOfPayDay lists the orders that a day's payments are about. See app.PayDayBook.
 func (s *Store) OrdersOfPayDay(ctx context.Context, from, to app.Millis, after app.ID, limit int) ([]app.ID, error) {
 	var ids []app.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+
-		" UNION SELECT order_id FROM trades WHERE opened_at >= ? AND opened_at < ? AND order_id > ?"+
-		" ORDER BY order_id LIMIT ?", from, to, after, from, to, after, limit).Scan(ctx, &ids)
+		" UNION SELECT order_id FROM trades WHERE opened_at >= ? AND opened_at < ? AND expires_at >= ? AND order_id > ?"+
+		" ORDER BY order_id LIMIT ?", from, to, after, from.Add(-longestTrade), to, from, after, limit).Scan(ctx, &ids)
 	return ids, wrap("list the orders of a day's payments", err)
 }
 

@@ -9,7 +9,7 @@ import (
 	"stampede/app/store"
 )
 
-// P8: a day's payments are about every order of which a trade was opened or a payment made on it, each once.
+// P8: a day's payments are about every order of which a payment was made on it, or whose trade was open in it, each once.
 func TestOrdersOfPayDay(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -17,19 +17,22 @@ func TestOrdersOfPayDay(t *testing.T) {
 		trade := func(o app.Order, at app.Millis) app.Trade {
 			return app.Trade{Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen, PaidAt: at}
 		}
-		opened := func(at app.Millis) app.Order {
+		openedUntil := func(at, until app.Millis) app.Order {
 			o := h.order(h.sales[0], 1)
+			o.PayBy = until
 			h.insert(o)
 			_, err := h.OpenTrade(h.ctx, o.ID, o.User, at, 0)
 			h.must(err)
 			return o
 		}
+		opened := func(at app.Millis) app.Order { return openedUntil(at, payBy) }
 		receive := func(o app.Order, at app.Millis) app.Received {
 			_, outcome, err := h.Receive(h.ctx, trade(o, at), at)
 			h.must(err)
 			return app.Received{TradeNo: "T" + o.ID.String(), Order: o.ID, AmountFen: o.AmountFen, PaidAt: at, SeenAt: at, Outcome: outcome}
 		}
-		before, within, paidLater, openedBefore := opened(from-1), opened(from), opened(to-1), opened(from-1)
+		before, stillOpen := openedUntil(from-2, from-1), openedUntil(from-2, from)
+		within, paidLater, openedBefore := opened(from), opened(to-1), opened(from-1)
 		both := opened(from + 5)
 		opened(to)
 		receive(before, from-1)
@@ -38,7 +41,7 @@ func TestOrdersOfPayDay(t *testing.T) {
 		fromYesterday := receive(openedBefore, from)
 		foreign := receive(app.Order{ID: nextID(), AmountFen: 1}, to-1)
 
-		want := []app.ID{within.ID, paidLater.ID, openedBefore.ID, both.ID, foreign.Order}
+		want := []app.ID{stillOpen.ID, within.ID, paidLater.ID, openedBefore.ID, both.ID, foreign.Order}
 		var got []app.ID
 		for last := app.ID(0); ; last = got[len(got)-1] {
 			page, err := h.OrdersOfPayDay(h.ctx, from, to, last, 2)

@@ -24,8 +24,9 @@ var errPayDay = errors.New("the books and the gateway differ")
 
 // Help says what is compared.
 func (payReconcile) Help() string {
-	return "Asks the gateway about each order of which a payment was entered, or a trade opened, on that day, and compares what it " +
-		"says now with the payments, the orders and the refunds of the shop. What differs is printed, and nothing is corrected: " +
+	return "Asks the gateway about each order of which a payment was entered, or a trade was open, on that day, and compares what it " +
+		"says now with the payments, the orders and the refunds of the shop. Money counts on the day on which it was paid; what was " +
+		"given back of it counts there too, whenever that was. What differs is printed, and nothing is corrected: " +
 		"deploy/RUNBOOK.md says what each kind of difference means. Exit code 3 when anything differs, or the gateway does not " +
 		"answer.\n\nExamples:\n\n    stampede pay reconcile --day 2026-11-20\n    stampede pay reconcile --day 2026-11-20 --json"
 }
@@ -64,7 +65,7 @@ func (e *env) payDayTable(r *app.PayDayReport) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "%s: %d orders, %s yuan taken by the gateway, %s of them given back, %d differences\n",
-		r.Day, r.Orders, app.FormatFen(r.TakenFen), app.FormatFen(r.ReturnedFen), len(r.Differences))
+	fmt.Fprintf(e.out, "%s: %d orders, %d of them paid that day: %s yuan taken by the gateway, %s of them given back, %d differences\n",
+		r.Day, r.Orders, r.Paid, app.FormatFen(r.TakenFen), app.FormatFen(r.ReturnedFen), len(r.Differences))
 	return nil
 }
