@@ -34,6 +34,15 @@ type Payment struct {
 	QR          string `json:"qr,omitempty"`           // the text of the code
 }
 
+// Payable is where and until when a buyer pays an order.
+type Payable struct {
+	Payment
+	PayBy Millis `json:"pay_by"` // the order's deadline
+	// Until is when the gateway stops taking money for it, up to longestMargin before PayBy: what a countdown beside the
+	// payment has to show.
+	Until Millis `json:"pay_until"`
+}
+
 // TradeState is what the gateway says of a trade.
 type TradeState int
 

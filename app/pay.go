@@ -65,42 +65,43 @@ var ErrTradeOdd = errors.New("the trade does not fit its order")
 // Pay answers where the buyer pays the order, and until when. Pressing again gives the same trade; another way to pay is the
 // same trade, too. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means unknown:
 // press again.
-func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payment, Millis, error) {
+func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable, error) {
 	switch via {
 	case ViaPage, ViaWap, ViaApp, ViaQR:
 	default:
-		return Payment{}, 0, Fail(BadRequest, "via must be page, wap, app or qr")
+		return Payable{}, Fail(BadRequest, "via must be page, wap, app or qr")
 	}
 	if c.Gateway == nil {
-		return Payment{}, 0, Fail(UnknownOp, "this shop takes no payments: it has no payment gateway")
+		return Payable{}, Fail(UnknownOp, "this shop takes no payments: it has no payment gateway")
 	}
 	now, err := c.Ledger.Now(ctx)
 	if err != nil {
-		return Payment{}, 0, unsettled("read Redis time", err)
+		return Payable{}, unsettled("read Redis time", err)
 	}
 	row, err := c.Payments.OpenTrade(ctx, order, user, now, c.Margin)
 	if errors.Is(err, ErrNoRow) {
-		return Payment{}, 0, c.noRow(ctx, user, order)
+		return Payable{}, c.noRow(ctx, user, order)
 	}
 	if err != nil {
-		return Payment{}, 0, unsettled("open the trade of order "+order.String(), err)
+		return Payable{}, unsettled("open the trade of order "+order.String(), err)
 	}
 	if err := c.payable(row, now); err != nil {
-		return Payment{}, 0, err
+		return Payable{}, err
 	}
 	crashpoint.At(crashpoint.PayOpened)
+	until := MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)) // the gateway counts in seconds
 	payment, err := c.Gateway.Pay(ctx, PayRequest{
-		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName, ExpiresAt: c.tradeEnds(row),
+		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName, ExpiresAt: until,
 	})
 	switch {
 	case errors.Is(err, ErrGatewayRefused):
 		slog.WarnContext(ctx, "the gateway refuses a payment", "order", order, "via", via, "err", err)
-		return Payment{}, 0, Fail(WrongState, "the payment gateway does not take this payment; look at the order again")
+		return Payable{}, Fail(WrongState, "the payment gateway does not take this payment; look at the order again")
 	case err != nil:
-		return Payment{}, 0, unsettled("ask the gateway about order "+order.String(), err)
+		return Payable{}, unsettled("ask the gateway about order "+order.String(), err)
 	}
 	c.counts.Opened.Add(1)
-	return payment, row.PayBy, nil
+	return Payable{Payment: payment, PayBy: row.PayBy, Until: until}, nil
 }
 
 // tradeEnds is when the gateway stops taking money for the order.

@@ -109,18 +109,20 @@ func newTestCashier() (*Cashier, *wordyGateway, *tradeBook, *fakeLedger) {
 	}, gateway, book, ledger
 }
 
-// P8: the trade is noted before the gateway is contacted, and ends before the order does.
+// P8: the trade is noted before the gateway is contacted, and ends before the order does; the buyer hears when.
 func TestPayNotesTheTradeFirst(t *testing.T) {
 	t.Parallel()
 	c, gateway, book, _ := newTestCashier()
-	payment, payBy, err := c.Pay(context.Background(), 9, 1, ViaWap)
-	if err != nil || payment.URL == "" || payBy != book.row.PayBy {
-		t.Fatalf("%+v, %d, %v", payment, payBy, err)
+	book.row.PayBy += 750
+	until := book.row.PayBy - 750 - 10_000 // the gateway counts in whole seconds
+	got, err := c.Pay(context.Background(), 9, 1, ViaWap)
+	if err != nil || got.URL == "" || got.PayBy != book.row.PayBy || got.Until != until {
+		t.Fatalf("%+v, %v; want until %d", got, err, until)
 	}
 	if want := []string{"open", "gateway pay"}; !slices.Equal(book.steps, want) {
 		t.Errorf("steps %v, want %v", book.steps, want)
 	}
-	want := PayRequest{Order: 1, Via: ViaWap, AmountFen: 4900, Subject: "Lamp", ExpiresAt: payBy.Add(-10 * time.Second)}
+	want := PayRequest{Order: 1, Via: ViaWap, AmountFen: 4900, Subject: "Lamp", ExpiresAt: until}
 	if gateway.request != want {
 		t.Errorf("asked %+v, want %+v", gateway.request, want)
 	}
@@ -153,7 +155,7 @@ func TestPayRefuses(t *testing.T) {
 			if c.change != nil {
 				c.change(cashier, gateway, book)
 			}
-			if _, _, err := cashier.Pay(context.Background(), c.user, c.order, c.via); AsError(err).Code != c.want {
+			if _, err := cashier.Pay(context.Background(), c.user, c.order, c.via); AsError(err).Code != c.want {
 				t.Errorf("%v, want %s", err, c.want)
 			}
 		})

@@ -238,11 +238,11 @@ func (c *client) pay(ctx *within, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	payment, payBy, err := c.hub.shop.Pay(ctx, user, order, app.PayVia(via))
+	payable, err := c.hub.shop.Pay(ctx, user, order, app.PayVia(via))
 	if err != nil {
 		return nil, err
 	}
-	return payReply{payment, payBy}, nil
+	return payable, nil
 }
 
 func (c *client) refund(ctx *within, r *request) (any, error) {

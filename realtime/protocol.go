@@ -68,11 +68,6 @@ type stateReply struct {
 	State app.OrderState `json:"state"`
 }
 
-type payReply struct {
-	app.Payment
-	PayBy app.Millis `json:"pay_by"`
-}
-
 type orderPage struct {
 	Orders []app.Order `json:"orders"`
 	More   bool        `json:"more"`

@@ -31,7 +31,7 @@ type Shop interface {
 	// Cancel ends an order of the user that is not paid, and answers the state it has then.
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
 	// Pay answers where the buyer pays a pending order, and until when. Asked again, it answers the same payment.
-	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payment, app.Millis, error)
+	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error)
 	// Refund asks for the money of a paid order back, and answers the state that the order has then.
 	Refund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
 	// Orders pages through the user's orders, newest first; more tells whether older ones exist.

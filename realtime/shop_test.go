@@ -93,11 +93,11 @@ func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, erro
 	return app.Cancelled, nil
 }
 
-func (s *fakeShop) Pay(_ context.Context, _, order app.ID, via app.PayVia) (app.Payment, app.Millis, error) {
+func (s *fakeShop) Pay(_ context.Context, _, order app.ID, via app.PayVia) (app.Payable, error) {
 	if via != app.ViaPage {
-		return app.Payment{}, 0, app.Fail(app.BadRequest, "via must be page")
+		return app.Payable{}, app.Fail(app.BadRequest, "via must be page")
 	}
-	return app.Payment{URL: "https://pay.example/" + order.String()}, 1, nil
+	return app.Payable{Payment: app.Payment{URL: "https://pay.example/" + order.String()}, PayBy: 2, Until: 1}, nil
 }
 
 func (s *fakeShop) Refund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {

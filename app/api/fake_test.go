@@ -75,8 +75,9 @@ func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, erro
 	return app.Cancelled, s.fail
 }
 
-func (s *fakeShop) Pay(_ context.Context, _, _ app.ID, via app.PayVia) (app.Payment, app.Millis, error) {
-	return app.Payment{URL: "https://pay.example/?via=" + string(via)}, 1_700_000_300_000, s.fail
+func (s *fakeShop) Pay(_ context.Context, _, _ app.ID, via app.PayVia) (app.Payable, error) {
+	payment := app.Payment{URL: "https://pay.example/?via=" + string(via)}
+	return app.Payable{Payment: payment, PayBy: 1_700_000_300_000, Until: 1_700_000_290_000}, s.fail
 }
 
 func (s *fakeShop) Refund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {

@@ -8,12 +8,6 @@ import (
 	"stampede/app"
 )
 
-// payAnswer is where and until when the buyer pays.
-type payAnswer struct {
-	app.Payment
-	PayBy app.Millis `json:"pay_by"`
-}
-
 func (a *api) pay(c *fiber.Ctx, user app.ID) error {
 	order, err := pathID(c)
 	if err != nil {
@@ -25,8 +19,7 @@ func (a *api) pay(c *fiber.Ctx, user app.ID) error {
 	if err := decode(c.Body(), &b); err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (payAnswer, error) {
-		payment, payBy, err := a.Shop.Pay(ctx, user, order, app.PayVia(b.Via))
-		return payAnswer{payment, payBy}, err
+	return flow(c, func(ctx context.Context) (app.Payable, error) {
+		return a.Shop.Pay(ctx, user, order, app.PayVia(b.Via))
 	})
 }

@@ -23,7 +23,7 @@ type Shop interface {
 	Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error)
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
 	// Pay answers where the buyer pays a pending order, and until when.
-	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payment, app.Millis, error)
+	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error)
 	// Refund asks for the money of a paid order back, and answers the state that the order has then.
 	Refund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
 	Order(ctx context.Context, user, order app.ID) (app.Order, error)

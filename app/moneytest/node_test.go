@@ -50,7 +50,7 @@ func (w *world) node(m *mortal) *node {
 
 // press is the buyer pressing Pay and coming to the gateway's cashier.
 func (n *node) press(o app.Order) error {
-	payment, _, err := n.cashier.Pay(n.w.ctx, o.User, o.ID, app.ViaPage)
+	payment, err := n.cashier.Pay(n.w.ctx, o.User, o.ID, app.ViaPage)
 	if err == nil {
 		_, err = n.w.sim.Come(payment.URL)
 	}

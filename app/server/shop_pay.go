@@ -10,7 +10,7 @@ import (
 
 // cashier is flow 3 as the shop uses it.
 type cashier interface {
-	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payment, app.Millis, error)
+	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error)
 	Settle(ctx context.Context, t app.Trade) error
 }
 
@@ -30,9 +30,9 @@ func openGateway(c *Config) (app.Gateway, error) {
 }
 
 // Pay answers where a buyer pays.
-func (s *shop) Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payment, app.Millis, error) {
+func (s *shop) Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error) {
 	if s.cashier == nil {
-		return app.Payment{}, 0, app.Fail(app.UnknownOp, "this shop takes no payments")
+		return app.Payable{}, app.Fail(app.UnknownOp, "this shop takes no payments")
 	}
 	return s.cashier.Pay(ctx, user, order, via)
 }

@@ -41,7 +41,7 @@ beforeEach(() => {
   vi.useFakeTimers()
   vi.resetAllMocks()
   setActivePinia(createPinia())
-  payCode.mockResolvedValue({ text })
+  payCode.mockResolvedValue({ text, until: Date.now() + 50_000 })
   useLive().become({ name: 'live' })
 })
 
@@ -80,9 +80,14 @@ describe('paying at a desktop', () => {
     expect(done).toHaveBeenCalledOnce()
   })
 
-  it('says so when the time to pay ends, and takes the code away', async () => {
+  it('counts to the end of the trade at the gateway, not to that of the order', async () => {
     await show()
-    await vi.advanceTimersByTimeAsync(60_000)
+    expect(find('[data-deadline]')?.textContent).toContain('00:50')
+  })
+
+  it('says so when the gateway takes no money any more, and takes the code away', async () => {
+    await show()
+    await vi.advanceTimersByTimeAsync(50_000)
     useLive().refresh()
     await settled()
     expect(find('svg[role=img]')).toBeNull()

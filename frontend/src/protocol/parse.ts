@@ -248,6 +248,7 @@ function parsePayment(value: unknown): Payment {
     ...optional(f, 'order_string', text),
     ...optional(f, 'qr', text),
     pay_by: number(f, 'pay_by'),
+    ...optional(f, 'pay_until', number),
   }
 }
 

@@ -227,6 +227,8 @@ export interface Payment {
   order_string?: string
   qr?: string
   pay_by: number
+  /** When the gateway stops taking money, a little before `pay_by`. */
+  pay_until?: number
 }
 
 /** What a client may ask, and with which fields. */

@@ -229,8 +229,8 @@ describe('paying', () => {
     expect(wire().last('pay')).toMatchObject({ order: '101', via: 'qr' })
     wire().refuse('pay', 'busy')
     await pass(1_000)
-    wire().answer('pay', { qr: 'https://qr.example/1', pay_by: 61_100 })
-    expect(await code).toEqual({ text: 'https://qr.example/1' })
+    wire().answer('pay', { qr: 'https://qr.example/1', pay_by: 61_100, pay_until: 51_000 })
+    expect(await code).toEqual({ text: 'https://qr.example/1', until: 51_000 })
     expect(tab).not.toHaveBeenCalled()
   })
 

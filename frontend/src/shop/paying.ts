@@ -11,8 +11,8 @@ const TRIES = 5
 const CODE_TRIES = 2
 const RETRY_MS = 500
 
-/** The text of a code that a phone scans, or why there is none. */
-export type PayCode = { text: string } | { problem: ErrorCode | 'lost' }
+/** The text of a code that a phone scans and until when it can be paid, or why there is none. */
+export type PayCode = { text: string; until: number } | { problem: ErrorCode | 'lost' }
 
 /** Paying, and asking for the money back. What becomes of it is told by `order` events, never by these replies. */
 export function openCounter(socket: LiveSocket) {
@@ -40,8 +40,8 @@ export function openCounter(socket: LiveSocket) {
   /** Asks for a code; it is the same payment as in any other way. */
   async function payCode(order: Order): Promise<PayCode> {
     try {
-      const { qr } = await ask(order.id, 'qr', CODE_TRIES)
-      return qr ? { text: qr } : { problem: 'wrong_state' }
+      const { qr, pay_by, pay_until } = await ask(order.id, 'qr', CODE_TRIES)
+      return qr ? { text: qr, until: pay_until ?? pay_by } : { problem: 'wrong_state' }
     } catch (error) {
       if (error instanceof Refused) return { problem: error.refusal.code }
       if (error instanceof Lost) return { problem: 'lost' }
