@@ -53,7 +53,9 @@ type api struct {
 }
 
 // New makes the handler of everything but health. It can be served by several servers.
-func New(o Options) fasthttp.RequestHandler {
+func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
+
+func newApp(o Options) *fiber.App {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
 	}
@@ -69,9 +71,9 @@ func New(o Options) fasthttp.RequestHandler {
 		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: "X-Real-IP", EnableIPValidation: true,
 	})
-	f.Use(a.Metrics.count, guard, a.armour)
+	f.Use(a.Metrics.count, guard, a.armour, plain)
 	a.routes(f)
-	return f.Handler()
+	return f
 }
 
 // routes are all addresses there are.

@@ -4,5 +4,6 @@
 //	front.go     the HTTP server; what is said before the shop is open
 //	api.go       all routes on one screen
 //	errors.go    the one table from code to status
+//	body.go      bodies come as they are, or not at all
 //	door.go      who may open a socket; auth.go: who is asking; limit.go: how often
 package api

@@ -18,9 +18,11 @@ import (
 	"stampede/app"
 )
 
-// fasthttp keeps one clock for ever, and the cleaner of each server ends up to ten seconds after it.
+// fasthttp keeps one clock and its compressors' workers for ever, and the cleaner of each server ends up to ten seconds
+// after it.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp/stackless.funcWorker"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
@@ -129,12 +131,9 @@ type site struct {
 	close chan struct{} // what Options.Closing is
 }
 
-// open starts a real server on a free port. Tokens are "user-<id>"; user 1 is an operator.
-func open(t *testing.T, change func(*Options)) *site {
-	t.Helper()
-	s := &site{t: t, shop: &fakeShop{}, close: make(chan struct{})}
-	s.shop.state.Store(app.Reserved)
-	o := Options{
+// options are those of an open shop, before a test changes them. Tokens are "user-<id>"; user 1 is an operator.
+func (s *site) options() Options {
+	return Options{
 		Shop: s.shop,
 		Verify: func(token string) (app.ID, error) {
 			id, err := app.ParseID(strings.TrimPrefix(token, "user-"))
@@ -160,6 +159,14 @@ func open(t *testing.T, change func(*Options)) *site {
 		Page:    fstest.MapFS{"index.html": {Data: []byte(strings.Repeat("<p>hello</p>", 100))}, "assets/a.1.js": {Data: []byte("1")}},
 		Closing: s.close,
 	}
+}
+
+// open starts a real server on a free port.
+func open(t *testing.T, change func(*Options)) *site {
+	t.Helper()
+	s := &site{t: t, shop: &fakeShop{}, close: make(chan struct{})}
+	s.shop.state.Store(app.Reserved)
+	o := s.options()
 	if change != nil {
 		change(&o)
 	}

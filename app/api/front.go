@@ -49,6 +49,8 @@ func newServer(handler fasthttp.RequestHandler, buffer int) *fasthttp.Server {
 		// Sockets outlive their request; realtime closes them itself. Without this their Close would do nothing.
 		KeepHijackedConns: true,
 		Logger:            quiet{},
+		// No route takes forms with files. Parsed ahead, they cost more than their length, and their raw body is gone.
+		DisablePreParseMultipartForm: true,
 	}
 }
 
@@ -72,6 +74,10 @@ func (f *Front) Shutdown(ctx context.Context) error {
 }
 
 func (f *Front) handle(ctx *fasthttp.RequestCtx) {
+	if encoded(&ctx.Request.Header) {
+		f.pass(ctx) // it is refused there, whatever it asks for
+		return
+	}
 	switch string(ctx.Path()) {
 	case "/healthz":
 		ctx.SetBodyString("ok\n")

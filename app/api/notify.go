@@ -32,7 +32,7 @@ func (a *api) notified(c *fiber.Ctx) error {
 	if a.Notified == nil {
 		return fiber.ErrNotFound
 	}
-	outcome := a.takeNotice(c.IP(), string(c.Body()))
+	outcome := a.takeNotice(c.IP(), string(raw(c)))
 	a.Metrics.notices.WithLabelValues(outcome).Inc()
 	c.Type("txt", "utf-8")
 	if outcome == understood {

@@ -111,8 +111,8 @@ func (a *api) decide(yes bool) func(c *fiber.Ctx, operator app.ID) error {
 			return err
 		}
 		var b noteBody
-		if len(c.Body()) > 0 {
-			if err := decode(c.Body(), &b); err != nil {
+		if body := raw(c); len(body) > 0 {
+			if err := decode(body, &b); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ func (a *api) buy(c *fiber.Ctx, user app.ID) error {
 		return err
 	}
 	var b buyBody
-	if err := decode(c.Body(), &b); err != nil {
+	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
 	qty, err := quantity(b.Qty)

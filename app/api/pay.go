@@ -16,7 +16,7 @@ func (a *api) pay(c *fiber.Ctx, user app.ID) error {
 	var b struct {
 		Via string `json:"via"`
 	}
-	if err := decode(c.Body(), &b); err != nil {
+	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
 	return flow(c, func(ctx context.Context) (app.Payable, error) {

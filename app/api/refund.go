@@ -16,7 +16,7 @@ func (a *api) refund(c *fiber.Ctx, user app.ID) error {
 	var b struct {
 		Reason string `json:"reason"`
 	}
-	if err := decode(c.Body(), &b); err != nil {
+	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
 	return flow(c, func(ctx context.Context) (stateAnswer, error) {

@@ -71,6 +71,7 @@ check 'file lengths' lengths || true
 check 'gofumpt' formatted || true
 check 'imports point inward (layers)' .run/tools/layers || true
 check 'go vet' go vet ./... || true
+check 'bodies are read raw (bodies)' go vet -vettool="$PWD/.run/tools/bodies" ./... || true
 check 'staticcheck' .run/tools/staticcheck ./... || true
 check 'go vet and staticcheck with crash points' tagged || true
 check 'go vet and staticcheck with the simple ways' bench_tagged || true

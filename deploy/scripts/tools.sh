@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the developers' tools into .run/tools: staticcheck and gofumpt in the versions of
-# deploy/tools/go.mod, and our own layers and verdict. A second call takes no time.
+# deploy/tools/go.mod, and our own bodies, layers and verdict. A second call takes no time.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$root/.run/tools"
 cd "$root/deploy/tools"
-go build -o "$root/.run/tools/" ./layers ./verdict honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt
+go build -o "$root/.run/tools/" ./bodies ./layers ./verdict honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt

@@ -50,28 +50,39 @@ func New(o Options) (*Simulator, error) {
 	}
 	s := &Simulator{keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{}}
 	s.post = newPostman(o.Schedule)
-	s.routes()
+	s.mux = http.NewServeMux()
+	for pattern, handler := range s.routes() {
+		s.mux.HandleFunc(pattern, handler)
+	}
 	return s, nil
 }
 
-func (s *Simulator) routes() {
-	s.mux = http.NewServeMux()
-	s.mux.HandleFunc("POST /gateway.do", s.gateway)
-	s.mux.HandleFunc("GET /gateway.do", s.arrive)
-	s.mux.HandleFunc("GET /qr/{token}", s.scanned)
-	s.mux.HandleFunc("GET /cashier/{token}", s.cashier)
-	s.mux.HandleFunc("POST /cashier/{token}/{press}", s.pressed)
-	s.mux.Handle("GET /assets/", http.FileServerFS(assets))
-	s.mux.HandleFunc("GET /admin/ledger", s.showLedger)
-	s.mux.HandleFunc("POST /admin/trades/{order}/{press}", s.act)
-	s.mux.HandleFunc("GET /admin/faults", s.showFaults)
-	s.mux.HandleFunc("POST /admin/faults", s.addFault)
-	s.mux.HandleFunc("DELETE /admin/faults", s.dropFaults)
-	s.mux.HandleFunc("DELETE /admin/faults/{id}", s.dropFault)
+// routes are all addresses there are.
+func (s *Simulator) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"POST /gateway.do":                   s.gateway,
+		"GET /gateway.do":                    s.arrive,
+		"GET /qr/{token}":                    s.scanned,
+		"GET /cashier/{token}":               s.cashier,
+		"POST /cashier/{token}/{press}":      s.pressed,
+		"GET /assets/":                       http.FileServerFS(assets).ServeHTTP,
+		"GET /admin/ledger":                  s.showLedger,
+		"POST /admin/trades/{order}/{press}": s.act,
+		"GET /admin/faults":                  s.showFaults,
+		"POST /admin/faults":                 s.addFault,
+		"DELETE /admin/faults":               s.dropFaults,
+		"DELETE /admin/faults/{id}":          s.dropFault,
+	}
 }
 
-// ServeHTTP implements http.Handler.
-func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+// ServeHTTP implements http.Handler. Bodies come as they are: nothing is ever decoded.
+func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Content-Encoding") != "" {
+		http.Error(w, "send the body as it is", http.StatusUnsupportedMediaType)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
 
 // Keys are what the shop needs to know.
 func (s *Simulator) Keys() *Keys { return s.keys }

@@ -1,0 +1,130 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+// mostPerRequest is what a refused request may make the process allocate, the test's own client included. Each bomb
+// below would take at least seven times as much when it is decoded.
+const mostPerRequest = 1 << 20
+
+// bomb is a body that becomes far larger than bodyLimit when it is decoded.
+type bomb struct {
+	encodings []string // one Content-Encoding header each
+	body      []byte
+}
+
+// bombs are small enough for the body limit, in the order in which a careless server would undo their encodings.
+func bombs(t *testing.T) map[string]bomb {
+	t.Helper()
+	zeros := make([]byte, 7<<20)
+	gzip, deflate := fasthttp.AppendGzipBytes(nil, zeros), fasthttp.AppendDeflateBytes(nil, zeros)
+	brotli, zstd := fasthttp.AppendBrotliBytes(nil, zeros), fasthttp.AppendZstdBytes(nil, zeros)
+	nested := fasthttp.AppendBrotliBytes(nil, gzip)
+	all := map[string]bomb{
+		"gzip":                        {[]string{"gzip"}, gzip},
+		"x-gzip":                      {[]string{"x-gzip"}, gzip},
+		"deflate":                     {[]string{"deflate"}, deflate},
+		"br":                          {[]string{"br"}, brotli},
+		"brotli":                      {[]string{"brotli"}, brotli},
+		"zstd":                        {[]string{"zstd"}, zstd},
+		"nested in one header":        {[]string{"br, gzip"}, nested},
+		"nested without a blank":      {[]string{"br,gzip"}, nested},
+		"nested in two headers":       {[]string{"br", "gzip"}, nested},
+		"gzip before identity":        {[]string{"gzip, identity"}, gzip},
+		"identity in a later header":  {[]string{"gzip", "identity"}, gzip},
+		"identity in an early header": {[]string{"identity", "gzip"}, gzip},
+		"in capitals":                 {[]string{"GZIP"}, gzip},
+		"unknown":                     {[]string{"whatever"}, []byte("x")},
+	}
+	for name, b := range all {
+		if len(b.body) > bodyLimit {
+			t.Fatalf("%s has %d bytes: the body limit would refuse it, not what is tested", name, len(b.body))
+		}
+	}
+	return all
+}
+
+// everyRoute lists method and path of all routes there are, those of the front included.
+func everyRoute(t *testing.T) [][2]string {
+	t.Helper()
+	s := &site{t: t, shop: &fakeShop{}}
+	o := s.options()
+	o.Metrics = NewMetrics()
+	all := [][2]string{{"GET", "/healthz"}, {"POST", "/healthz"}, {"GET", "/readyz"}, {"POST", "/nowhere"}}
+	for _, r := range newApp(o).GetRoutes(true) {
+		all = append(all, [2]string{r.Method, strings.NewReplacer(":id", "7", "*", "index.html").Replace(r.Path)})
+	}
+	if len(all) < 30 {
+		t.Fatalf("only %d routes were found", len(all))
+	}
+	return all
+}
+
+// TestNoBodyIsDecoded: whatever the route, a compressed body is refused with 415 in the form of every failure, and
+// costs next to nothing. It does not run beside other tests, because it counts what the whole process allocates.
+func TestNoBodyIsDecoded(t *testing.T) {
+	routes, bodies := everyRoute(t), bombs(t)
+	s := open(t, func(o *Options) { o.Notified = func(context.Context, url.Values) error { return nil } })
+	kinds := []string{fiber.MIMEApplicationJSON, fiber.MIMEApplicationForm, fiber.MIMEMultipartForm + "; boundary=x"}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
+	defer client.CloseIdleConnections()
+	for name, b := range bodies {
+		for _, r := range routes {
+			for _, kind := range kinds {
+				req, err := http.NewRequestWithContext(t.Context(), r[0], s.url+r[1], bytes.NewReader(b.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header = http.Header{
+					"cOnTeNt-EnCoDiNg": b.encodings, "Content-Type": {kind}, "Authorization": {"Bearer user-1"},
+				}
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				res, err := client.Do(req)
+				if err != nil {
+					t.Fatalf("%s: %s %s: %v", name, r[0], r[1], err)
+				}
+				text, _ := io.ReadAll(res.Body)
+				_ = res.Body.Close()
+				runtime.ReadMemStats(&after)
+				if spent := after.TotalAlloc - before.TotalAlloc; spent > mostPerRequest {
+					t.Errorf("%s: %s %s with %s allocated %d bytes for %d", name, r[0], r[1], kind, spent, len(b.body))
+				}
+				said := r[0] == http.MethodHead || strings.HasPrefix(string(text), `{"error":{"code":"bad_request"`)
+				if res.StatusCode != http.StatusUnsupportedMediaType || !said {
+					t.Errorf("%s: %s %s was answered %d %.80s", name, r[0], r[1], res.StatusCode, text)
+				}
+			}
+		}
+	}
+}
+
+// A body that says that it is what it is is taken.
+func TestIdentityIsNoEncoding(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	for _, encoding := range []string{"identity", "Identity", "identity, identity", ""} {
+		as := []string{"Authorization", "Bearer user-42", "Content-Encoding", encoding}
+		s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy, as...), 200, "reserved")
+	}
+}
+
+// A handshake with an encoded body is refused like anything else, before it is handed over.
+func TestHandshakeWithEncodingIsRefused(t *testing.T) {
+	t.Parallel()
+	_, _, res := open(t, nil).shake("Content-Encoding: gzip\r\n", "")
+	if res.StatusCode != http.StatusUnsupportedMediaType || res.Header.Get("Accept-Encoding") != "identity" {
+		t.Errorf("answered %s", res.Status)
+	}
+}

@@ -1,0 +1,14 @@
+// Package fiber has the names of the real one that matter here.
+package fiber
+
+import "github.com/valyala/fasthttp"
+
+type Ctx struct{}
+
+func (c *Ctx) Body() []byte                  { return nil }
+func (c *Ctx) BodyRaw() []byte               { return nil }
+func (c *Ctx) BodyParser(out any) error      { return nil }
+func (c *Ctx) FormValue(key string) string   { return "" }
+func (c *Ctx) MultipartForm() (any, error)   { return nil, nil }
+func (c *Ctx) Request() *fasthttp.Request    { return nil }
+func (c *Ctx) Context() *fasthttp.RequestCtx { return nil }

@@ -1,0 +1,33 @@
+package realtime
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
+)
+
+// Frames are never compressed: a socket that offers it gets none, and a frame that is compressed all the same ends the
+// connection unread. So no frame becomes larger than the 4 KiB that it may have.
+func TestCompressionIsNotOffered(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	dialer := websocket.Dialer{Subprotocols: []string{Subprotocol}, EnableCompression: true, HandshakeTimeout: 10 * time.Second}
+	conn, res, err := dialer.Dial("ws://"+n.addr+"/ws", http.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if offered := res.Header.Get("Sec-WebSocket-Extensions"); offered != "" {
+		t.Errorf("the answer offers %q", offered)
+	}
+	// FIN and RSV1, text, masked with zeros, two bytes: what a compressed frame looks like.
+	if _, err := conn.UnderlyingConn().Write([]byte{0xc1, 0x82, 0, 0, 0, 0, 0x02, 0x00}); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, _, err := conn.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseProtocolError) {
+		t.Errorf("a compressed frame ended with %v, want close code 1002", err)
+	}
+}
