@@ -8,7 +8,7 @@ import (
 	"stampede/app"
 )
 
-// GuestLife is how long a guest's token lives. A page renews it before it ends and stays the same guest.
+// GuestLife is how long a guest's token lives. A page renews it when half of that is over and stays the same guest.
 const GuestLife = 12 * time.Hour
 
 // Guests lets people in without an account. Whoever loses the token loses what belongs to it.
@@ -29,25 +29,32 @@ type User struct {
 	Name string `json:"name"`
 }
 
-// Enter makes a new guest, or gives the bearer of a token that is still valid a new token for the same user. It never
-// grants more than the role of a shopper.
+// Enter makes a new guest of who shows no token, and gives the bearer of a token that is still valid a new one for the same
+// user. It never grants more than the role of a shopper. A token that has ended, or is no good, is Unauthorized: whoever
+// shows one wants to remain who they are, and as somebody else would be without their orders before anybody told them.
 func (g *Guests) Enter(bearer string) (Session, error) {
-	user := User{}
-	if who, err := g.Issuer.Verify(bearer); err == nil {
-		user = User{ID: who.User, Name: who.Name}
-	} else {
-		id, err := g.Mint()
-		if err != nil {
-			return Session{}, fmt.Errorf("mint user id: %w",
-				errors.Join(err, app.FailBusy("no one can be let in right now; please try again", time.Second)))
-		}
-		user = User{ID: id, Name: guestName(id)}
+	user, err := g.who(bearer)
+	if err != nil {
+		return Session{}, err
 	}
 	access, err := g.Issuer.Issue(user.ID, user.Name, Shopper, GuestLife)
 	if err != nil {
 		return Session{}, err
 	}
 	return Session{Access: access, User: user}, nil
+}
+
+func (g *Guests) who(bearer string) (User, error) {
+	if bearer != "" {
+		known, err := g.Issuer.Verify(bearer)
+		return User{ID: known.User, Name: known.Name}, err
+	}
+	id, err := g.Mint()
+	if err != nil {
+		return User{}, fmt.Errorf("mint user id: %w",
+			errors.Join(err, app.FailBusy("no one can be let in right now; please try again", time.Second)))
+	}
+	return User{ID: id, Name: guestName(id)}, nil
 }
 
 // guestName is friendly and tells nothing: four digits mixed from the id. Names may repeat, ids do not.

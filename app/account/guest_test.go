@@ -19,7 +19,7 @@ func TestGuestsDiffer(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
 	a, errA := g.Enter("")
-	b, errB := g.Enter("no token at all")
+	b, errB := g.Enter("")
 	if errA != nil || errB != nil {
 		t.Fatal(errA, errB)
 	}
@@ -46,6 +46,32 @@ func TestGuestStaysTheSame(t *testing.T) {
 	b, err := g.Enter(a.Access)
 	if err != nil || b.User != a.User {
 		t.Errorf("got %+v, %v, want %+v", b.User, err, a.User)
+	}
+}
+
+// TestEndedGuestIsNotReplaced: who shows a token that cannot be renewed hears so, and does not become another guest.
+func TestEndedGuestIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	g := guests(t)
+	minted := 0
+	mint := g.Mint
+	g.Mint = func() (app.ID, error) { minted++; return mint() }
+	ended, err := g.Issuer.Issue(42, "Guest 4242", Shopper, -time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", Shopper, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, token := range map[string]string{"ended": ended, "of another key": foreign, "no token at all": "hello"} {
+		s, err := g.Enter(token)
+		if !errors.Is(err, &app.Error{Code: app.Unauthorized}) || s != (Session{}) {
+			t.Errorf("%s: got %+v, %v, want unauthorized", name, s, err)
+		}
+	}
+	if minted != 0 {
+		t.Errorf("%d guests were made", minted)
 	}
 }
 

@@ -9,10 +9,11 @@ function token(claims: object): string {
 
 describe('tokens', () => {
   it('tell when they end', () => {
-    const access = token({ sub: '7', exp: 1_795_222_800 })
+    const access = token({ sub: '7', iat: 1_795_179_600, exp: 1_795_222_800 })
     expect(parseSession({ access, user: { id: '7', name: 'Guest 7' } })).toEqual({
       access,
       user: { id: '7', name: 'Guest 7' },
+      issued: 1_795_179_600_000,
       expires: 1_795_222_800_000,
     })
   })

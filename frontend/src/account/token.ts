@@ -7,6 +7,8 @@ export interface Session {
   user: User
   /** When the token ends, Unix milliseconds; 0 when the token does not say. */
   expires: number
+  /** When it was made; 0 when the token does not say. */
+  issued: number
 }
 
 /** Reads what a JWT says of itself, without checking it: only the server can. Undefined for anything else. */
@@ -24,10 +26,11 @@ function claims(token: string): Record<string, unknown> | undefined {
   }
 }
 
-/** When the token ends, Unix milliseconds; 0 when it does not say. */
-function expiryOf(token: string): number {
-  const exp = claims(token)?.exp
-  return typeof exp === 'number' ? exp * 1000 : 0
+/** When the token was made and when it ends, Unix milliseconds; 0 when it does not say. */
+function lifeOf(token: string): Pick<Session, 'issued' | 'expires'> {
+  const said = claims(token)
+  const millis = (value: unknown): number => (typeof value === 'number' ? value * 1000 : 0)
+  return { issued: millis(said?.iat), expires: millis(said?.exp) }
 }
 
 /** Reads what the guest endpoint answers. */
@@ -35,7 +38,7 @@ export function parseSession(value: unknown): Session {
   if (typeof value !== 'object' || value === null) throw new Malformed('session is not an object')
   const { access, user } = value as Record<string, unknown>
   if (typeof access !== 'string' || access === '') throw new Malformed('access is not a text')
-  return { access, user: parseUser(user), expires: expiryOf(access) }
+  return { access, user: parseUser(user), ...lifeOf(access) }
 }
 
 /** Makes a session of a token that somebody pasted; undefined when it is no token that names a user. */
@@ -46,6 +49,6 @@ export function sessionOf(token: string): Session | undefined {
   return {
     access,
     user: { id: said.sub, name: typeof said.name === 'string' ? said.name : '' },
-    expires: expiryOf(access),
+    ...lifeOf(access),
   }
 }

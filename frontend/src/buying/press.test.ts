@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { Lost, Refused } from '../live/requests'
+import { Lost, Refused, Unreadable } from '../live/requests'
 import type { BuyFields, ErrorCode, Order, Receipt } from '../protocol/types'
 import { order } from '../testing/samples'
 import { carry, newKey, type Counter, type Press } from './press'
@@ -9,6 +9,7 @@ const press: Press = {
   user: '7',
   sale: '11',
   qty: 2,
+  product: 'Kettle',
   pressedAt: 0,
   address: { name: 'Li Lei', phone: '138', text: 'Street' },
 }
@@ -28,6 +29,7 @@ function counterWith(...answers: (Receipt | Error)[]) {
       const answer = answers.shift()
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer ?? receipt)
     },
+    user: () => '7',
     untilLive: () => Promise.resolve(),
     orderOf: () => undefined,
     pause: (ms) => {
@@ -49,15 +51,20 @@ describe('a press of Buy', () => {
     const { counter, buys, pauses } = counterWith(
       refused('busy', 700),
       new Lost('gone'),
+      new Unreadable('torn'),
+      new Error('a mistake of the page'),
       refused('internal'),
       receipt,
     )
     const repeating = vi.fn()
+    const mistakes = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     expect(await carry(press, counter, repeating)).toEqual({ kind: 'reserved', receipt })
-    expect(buys).toHaveLength(4)
+    expect(buys).toHaveLength(6)
     for (const fields of buys) expect(fields).toEqual(buys[0])
-    expect(repeating).toHaveBeenCalledTimes(3)
+    expect(repeating).toHaveBeenCalledTimes(5)
     expect(pauses[0]).toBe(700)
+    expect(mistakes).toHaveBeenCalledOnce()
+    mistakes.mockRestore()
   })
 
   it.each<ErrorCode>([
@@ -91,6 +98,16 @@ describe('a press of Buy', () => {
       return Promise.resolve()
     }
     expect(await carry(press, counter, vi.fn())).toEqual({ kind: 'settled', order: order() })
+    expect(buys).toHaveLength(1)
+  })
+
+  it('is not repeated for somebody else', async () => {
+    const { counter, buys } = counterWith(new Lost('gone'), receipt)
+    counter.pause = () => {
+      counter.user = () => '8'
+      return Promise.resolve()
+    }
+    expect(await carry(press, counter, vi.fn())).toEqual({ kind: 'foreign' })
     expect(buys).toHaveLength(1)
   })
 

@@ -13,6 +13,8 @@ export interface Press {
   qty: number
   address?: Address
   pressedAt: number
+  /** What was to be bought, for telling the outcome when the sale is out of sight. */
+  product: string
 }
 
 export type Outcome =
@@ -20,10 +22,14 @@ export type Outcome =
   /** An order event with this key told the outcome before the reply did. */
   | { kind: 'settled'; order: Order }
   | { kind: 'refused'; refusal: Refusal }
+  /** Somebody else is signed in now, for whom it must not be repeated. */
+  | { kind: 'foreign' }
 
 /** Where a press is carried to. */
 export interface Counter {
   buy(fields: BuyFields): Promise<Receipt>
+  /** Who is signed in. */
+  user(): string | undefined
   /** Resolves as soon as there is a connection with a user. */
   untilLive(): Promise<void>
   /** The order that an event has told for this key. */
@@ -58,8 +64,8 @@ function undecided(refusal: Refusal): boolean {
 }
 
 /**
- * Carries a press until its outcome is known. Unknown is not failed: after `busy`, a lost connection or a
- * silent server the same press is repeated with the same key, as often as it takes; the server gives the
+ * Carries a press until its outcome is known. Unknown is not failed: after `busy`, a lost connection, an answer that
+ * cannot be read or a silent server the same press is repeated with the same key, as often as it takes; the server gives the
  * same order for it. `repeating` is called before each repeat.
  */
 export async function carry(press: Press, counter: Counter, repeating: () => void): Promise<Outcome> {
@@ -67,6 +73,7 @@ export async function carry(press: Press, counter: Counter, repeating: () => voi
   const fields = { sale, qty, key, ...(address ? { address } : {}) }
   for (let repeats = 0; ; repeats++) {
     await counter.untilLive()
+    if (counter.user() !== press.user) return { kind: 'foreign' }
     const order = counter.orderOf(key)
     if (order) return { kind: 'settled', order }
     let asked = 0
@@ -77,7 +84,7 @@ export async function carry(press: Press, counter: Counter, repeating: () => voi
         if (!undecided(error.refusal)) return { kind: 'refused', refusal: error.refusal }
         asked = error.refusal.retry_ms
       } else if (!(error instanceof Lost)) {
-        throw error
+        console.error('asking for a press of Buy failed:', error)
       }
     }
     repeating()

@@ -10,7 +10,7 @@ import { useSession } from '../stores/session'
 import { order, sale } from '../testing/samples'
 import { useBuying } from './useBuying'
 
-const press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, pressedAt: 0 }
+const press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
 
 function button(over: Partial<Sale> = {}) {
   const { label, canPress } = useBuying(() => sale(over))
@@ -48,7 +48,13 @@ describe('the Buy button', () => {
     expect(button()).toEqual({ label: 'Limit reached', canPress: false })
   })
 
-  it('rests while offline, and without a way to sign in', () => {
+  it('rests while offline or without a word, and without a way to sign in', () => {
+    useLive().refresh(true)
+    useLive().now = 1_500
+    expect(button()).toEqual({ label: 'Reconnecting…', canPress: false })
+    useLive().refresh(false)
+    useLive().now = 1_500
+    expect(button().canPress).toBe(true)
     useLive().ready = false
     expect(button()).toEqual({ label: 'Reconnecting…', canPress: false })
     useSession().guestsOff = true
@@ -63,22 +69,5 @@ describe('the Buy button', () => {
     expect(button().label).toBe('Still asking…')
     presses.end(press)
     expect(button().canPress).toBe(true)
-  })
-})
-
-describe('presses', () => {
-  it('survive a reload, and only their own user goes on with them', () => {
-    usePresses().begin(press)
-    setActivePinia(createPinia())
-    expect(usePresses().inherit('8', 1_000)).toEqual([])
-    usePresses().begin(press)
-    setActivePinia(createPinia())
-    expect(usePresses().inherit('7', 1_000)).toEqual([press])
-  })
-
-  it('are not repeated when they are long gone', () => {
-    usePresses().begin(press)
-    setActivePinia(createPinia())
-    expect(usePresses().inherit('7', 3_600_000)).toEqual([])
   })
 })

@@ -18,7 +18,17 @@ export function useBuying(sale: () => Sale) {
 
   const phase = computed(() => phaseAt(sale(), live.now))
   const press = computed(() => presses.onSale(sale().id))
-  const refusal = computed(() => presses.refusals.get(sale().id))
+  /** The last press on this sale, if it was refused and that was not read yet. */
+  const refused = computed(() =>
+    presses.ended.findLast((press) => press.sale === sale().id && press.ending?.kind === 'refused'),
+  )
+  const refusal = computed(() =>
+    refused.value?.ending?.kind === 'refused' ? refused.value.ending : undefined,
+  )
+
+  function dismiss(): void {
+    if (refused.value) presses.forget(refused.value.key)
+  }
 
   /** Units of this sale that the shopper has, as far as the page knows. */
   const mine = computed(() =>
@@ -39,7 +49,7 @@ export function useBuying(sale: () => Sale) {
     if (allowed.value === 0) return w.limitReached
     if (sale().stock === 0) return w.soldOut
     if (session.guestsOff) return w.signIn
-    if (!live.ready) return w.offline
+    if (!live.canAsk) return w.offline
     return mine.value > 0 ? w.another : w.press
   })
 
@@ -50,8 +60,8 @@ export function useBuying(sale: () => Sale) {
       !sale().paused &&
       allowed.value > 0 &&
       sale().stock > 0 &&
-      live.ready,
+      live.canAsk,
   )
 
-  return { phase, press, refusal, mine, allowed, label, canPress }
+  return { phase, press, refusal, dismiss, mine, allowed, label, canPress }
 }

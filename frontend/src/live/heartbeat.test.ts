@@ -1,7 +1,8 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ServerClock } from './clock'
 import { startHeartbeat } from './heartbeat'
-import { Lost, Refused } from './requests'
+import { Lost, Refused, Unreadable } from './requests'
 import type { LiveSocket } from './socket'
 
 beforeEach(() => vi.useFakeTimers())
@@ -10,8 +11,9 @@ afterEach(() => vi.useRealTimers())
 function beating(answer: () => Promise<{ t0: number; now: number }>) {
   const request = vi.fn(answer)
   const reconnect = vi.fn()
-  const stop = startHeartbeat({ request, reconnect } as unknown as LiveSocket, new ServerClock(() => 0))
-  return { request, reconnect, stop }
+  const line = { request, reconnect, quietMs: 0 }
+  const stop = startHeartbeat(line as unknown as LiveSocket, new ServerClock(() => 0))
+  return { request, reconnect, stop, line }
 }
 
 describe('the heartbeat', () => {
@@ -24,6 +26,26 @@ describe('the heartbeat', () => {
     stop()
     await vi.advanceTimersByTimeAsync(60_000)
     expect(request).toHaveBeenCalledTimes(7)
+  })
+
+  it('asks soon when nothing is heard, unless nobody looks', async () => {
+    const { request, line, stop } = beating(() => Promise.resolve({ t0: 0, now: 5 }))
+    await vi.advanceTimersByTimeAsync(3_000)
+    line.quietMs = 1_500
+    await vi.advanceTimersByTimeAsync(3_600)
+    expect(request.mock.calls.length).toBeGreaterThanOrEqual(7)
+    const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
+    const asked = request.mock.calls.length
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(request).toHaveBeenCalledTimes(asked)
+    hidden.mockRestore()
+    stop()
+  })
+
+  it('takes an answer that it cannot read for a word', async () => {
+    const { reconnect } = beating(() => Promise.reject(new Unreadable('torn')))
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(reconnect).not.toHaveBeenCalled()
   })
 
   it('leaves a connection that has died in silence', async () => {

@@ -17,6 +17,11 @@ export class Lost extends Error {
   override name = 'Lost'
 }
 
+/** An answer came that cannot be read. What became of the op is as unknown as without one. */
+export class Unreadable extends Lost {
+  override name = 'Unreadable'
+}
+
 interface Pending {
   settle: (ok: unknown) => void
   fail: (error: Error) => void
@@ -28,7 +33,7 @@ export class Requests {
   #next = 1
   readonly #pending = new Map<number, Pending>()
 
-  /** Registers an op; `send` gets the id to put on the wire. Rejects with Refused or Lost. */
+  /** Registers an op; `send` gets the id to put on the wire. Rejects with Refused or Lost, and with nothing else. */
   open<O extends Op>(op: O, timeoutMs: number, send: (id: number) => void): Promise<Replies[O]> {
     const id = this.#next++
     return new Promise((resolve, reject) => {
@@ -37,11 +42,16 @@ export class Requests {
         try {
           resolve(parseReply(op, ok))
         } catch (error) {
-          reject(error as Error)
+          console.warn(`an answer to ${op} cannot be read:`, error)
+          reject(new Unreadable(`unreadable answer to ${op}`))
         }
       }
       this.#pending.set(id, { settle, fail: reject, timer })
-      send(id)
+      try {
+        send(id)
+      } catch {
+        this.#take(id)?.fail(new Lost(`${op} could not be sent`))
+      }
     })
   }
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Op, Requests } from '../protocol/types'
 import { FakeWire } from '../testing/fakewire'
 import { welcome } from '../testing/samples'
-import { Lost, Refused } from './requests'
+import { Lost, Refused, Unreadable } from './requests'
 import { LiveSocket, type Listener } from './socket'
 
 const wires: FakeWire[] = []
@@ -34,6 +34,7 @@ beforeEach(() => {
   cursor = ''
   listener = {
     introduce: vi.fn(() => ({ token: 't', cursor })),
+    greeted: vi.fn(),
     welcomed: vi.fn(),
     turnedAway: vi.fn(),
     heard: vi.fn(),
@@ -75,6 +76,67 @@ describe('hello', () => {
     await vi.advanceTimersByTimeAsync(11_000)
     expect(wires[0]?.closed).toBe(true)
     expect(wires.length).toBeGreaterThan(1)
+  })
+})
+
+describe('what goes out behind the hello', () => {
+  it('does not wait for its answer', async () => {
+    const asked: Promise<unknown>[] = []
+    listener.greeted.mockImplementation((ask) => void asked.push(ask('watch', {})))
+    wire().open()
+    expect(wire().sent.map(({ op }) => op)).toEqual(['hello', 'watch'])
+    wire().answer('hello', welcome())
+    wire().answer('watch', { slots: [], sales: [] })
+    expect(await asked[0]).toEqual({ slots: [], sales: [] })
+  })
+
+  it('is lost with the connection when the hello is refused', async () => {
+    let asked: Promise<unknown> = Promise.resolve()
+    listener.greeted.mockImplementation((ask) => (asked = ask('watch', {})))
+    wire().open()
+    const lost = expect(asked).rejects.toThrow(Lost)
+    wire().refuse('hello', 'unauthorized')
+    await settled()
+    await lost
+  })
+
+  it('waits with the hello for whoever is held back', async () => {
+    let say: (hello: Requests['hello']) => void = () => undefined
+    listener.introduce.mockReturnValue(new Promise((resolve) => (say = resolve)))
+    wire().open()
+    expect(wire().sent).toEqual([])
+    expect(socket.isGreeted).toBe(false)
+    say({ token: 'late' })
+    await settled()
+    expect(wire().last('hello')).toMatchObject({ token: 'late' })
+    expect(socket.isGreeted).toBe(true)
+  })
+})
+
+describe('silence', () => {
+  it('is noticed 3 s after the last word, if an answer is overdue', async () => {
+    await goLive()
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(socket.isSilent).toBe(false)
+    wire().say({ ev: 'notice', level: 'info', text: 'a word' })
+    await vi.advanceTimersByTimeAsync(1_500)
+    socket.request('time', { t0: 1 }).catch(() => undefined)
+    await vi.advanceTimersByTimeAsync(1_400)
+    expect(socket.isSilent).toBe(false)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(socket.isSilent).toBe(true)
+    wire().answer('time', { t0: 1, now: 2 })
+    expect(socket.isSilent).toBe(false)
+  })
+
+  it('is not broken by a new attempt, only by a word', async () => {
+    await goLive()
+    wire().drop()
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(socket.state.name).toBe('connecting')
+    expect(socket.isSilent).toBe(true)
+    await goLive()
+    expect(socket.isSilent).toBe(false)
   })
 })
 
@@ -163,6 +225,20 @@ describe('ops', () => {
     const silent = expect(socket.request('orders', {})).rejects.toThrow(Lost)
     await vi.advanceTimersByTimeAsync(8_000)
     await silent
+  })
+
+  it('are unknown, not failed, when the answer cannot be read or the frame cannot be sent (I6)', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    await goLive()
+    const asked = socket.request('buy', { sale: '1', qty: 1, key: 'k-3f9c1d2e' })
+    wire().answer('buy', { order: 101 })
+    await expect(asked).rejects.toThrow(Unreadable)
+    await expect(asked).rejects.toThrow(Lost)
+    warn.mockRestore()
+    wire().send = () => {
+      throw new DOMException('closing', 'InvalidStateError')
+    }
+    await expect(socket.request('orders', {})).rejects.toThrow(Lost)
   })
 
   it('ignore frames that are malformed', async () => {

@@ -15,10 +15,18 @@ export type LiveState =
   /** The server asked us to stay away, or stop() was called. */
   | { name: 'stopped'; code: number }
 
+/** Asks the server. Rejects with Refused when it says no, and with Lost when nobody knows. */
+export type Ask = <O extends Op>(op: O, fields: Fields[O]) => Promise<Replies[O]>
+
 /** Who listens to the socket. */
 export interface Listener {
-  /** What to say in `hello`; asked again for every connection, because token and cursor change. */
-  introduce(): Fields['hello']
+  /**
+   * What to say in `hello`; asked again for every connection, because token and cursor change. A promise holds the
+   * hello back.
+   */
+  introduce(): Fields['hello'] | Promise<Fields['hello']>
+  /** A hello is on its way: what is asked here goes out behind it, without waiting for its answer. */
+  greeted(ask: Ask): void
   /** A hello was answered; `sentAt` is when it was sent, by `performance.now()`. */
   welcomed(welcome: Welcome, sentAt: number): void
   /** A hello was refused. The socket waits: correct the introduction and call reconnect(). */
@@ -29,6 +37,10 @@ export interface Listener {
 
 const ANSWER_WITHIN_MS = 8_000
 const WELCOME_WITHIN_MS = 10_000
+/** A connection that said nothing for so long is silent, if an answer is overdue. */
+const SILENT_MS = 3_000
+/** When an answer is overdue. */
+const OVERDUE_MS = 1_500
 
 export function dialPage(): Wire {
   return new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/ws`, SUBPROTOCOL)
@@ -45,6 +57,10 @@ export class LiveSocket {
   #bye: Extract<ServerEvent, { ev: 'bye' }> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #state: LiveState = { name: 'stopped', code: 0 }
+  #greeted = false
+  /** When the server last said anything, and when the first question after that was sent; `performance.now()`. */
+  #heardAt = -Infinity
+  #askedAt: number | undefined
   readonly #listener: Listener
   readonly #dial: () => Wire
 
@@ -57,6 +73,26 @@ export class LiveSocket {
     return this.#state
   }
 
+  /** Whether hello was said on the present connection, with whatever token there was. */
+  get isGreeted(): boolean {
+    return this.#greeted
+  }
+
+  /** How long nothing was heard, in milliseconds. */
+  get quietMs(): number {
+    return performance.now() - this.#heardAt
+  }
+
+  /**
+   * Whether the server should have said something by now and did not. A browser does not tell that the network
+   * stands still; and a shop in which nothing happens says nothing, so that only a question shows it.
+   */
+  get isSilent(): boolean {
+    if (this.quietMs < SILENT_MS) return false
+    if (this.#state.name !== 'live') return true
+    return this.#askedAt !== undefined && performance.now() - this.#askedAt >= OVERDUE_MS
+  }
+
   /** Connects now, whatever was planned: at the start, with a new token, or when the network is back. */
   reconnect(): void {
     this.#leave()
@@ -64,7 +100,11 @@ export class LiveSocket {
     const wire = this.#dial()
     this.#wire = wire
     this.#timer = setTimeout(() => this.#lost(wire, 0), WELCOME_WITHIN_MS)
-    wire.onopen = () => this.#greet(wire)
+    wire.onopen = () => {
+      const hello = this.#listener.introduce()
+      if (hello instanceof Promise) void hello.then((fields) => this.#greet(wire, fields))
+      else this.#greet(wire, hello)
+    }
     wire.onmessage = (message) => this.#receive(wire, message.data)
     wire.onclose = (event) => this.#lost(wire, event.code)
   }
@@ -81,13 +121,17 @@ export class LiveSocket {
   }
 
   #send<O extends Op>(wire: Wire, op: O, fields: Fields[O]): Promise<Replies[O]> {
+    this.#askedAt ??= performance.now()
     return this.#requests.open(op, ANSWER_WITHIN_MS, (id) => wire.send(JSON.stringify({ id, op, ...fields })))
   }
 
-  #greet(wire: Wire): void {
+  #greet(wire: Wire, hello: Fields['hello']): void {
     if (wire !== this.#wire) return
     const sentAt = performance.now()
-    this.#send(wire, 'hello', this.#listener.introduce()).then(
+    this.#greeted = true
+    const answer = this.#send(wire, 'hello', hello)
+    this.#listener.greeted((op, fields) => this.#send(wire, op, fields))
+    answer.then(
       (welcome) => {
         if (wire !== this.#wire) return
         clearTimeout(this.#timer)
@@ -109,6 +153,8 @@ export class LiveSocket {
 
   #receive(wire: Wire, data: unknown): void {
     if (wire !== this.#wire) return
+    this.#heardAt = performance.now()
+    this.#askedAt = undefined
     let frame
     try {
       frame = parseFrame(data)
@@ -132,6 +178,7 @@ export class LiveSocket {
     if (wire !== this.#wire) return
     const bye = this.#bye
     this.#leave()
+    this.#heardAt = -Infinity
     const reason = bye?.code ?? code
     if (!mayReturn(reason)) return this.#become({ name: 'stopped', code: reason })
     const delayMs = bye?.retry_ms ?? backoff(this.#attempt++)
@@ -145,6 +192,8 @@ export class LiveSocket {
     const wire = this.#wire
     this.#wire = undefined
     this.#bye = undefined
+    this.#greeted = false
+    this.#askedAt = undefined
     wire?.close()
     this.#requests.loseAll()
     this.#requests = new Requests()

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { order } from '../testing/samples'
 import { Malformed, parseFrame, parseReply } from './parse'
 import type { Op, ServerFrame } from './types'
 
@@ -71,6 +72,8 @@ function withoutDefaults(reply: object, ok: unknown): object {
   return Object.fromEntries(Object.entries(reply).filter(([key, value]) => value !== false || key in said))
 }
 
+const personal = { ev: 'order', cursor: 'c', key: 'k-3f9c1d2e' }
+
 describe('frames that are not what the protocol says', () => {
   const good = {
     ev: 'tick',
@@ -84,11 +87,49 @@ describe('frames that are not what the protocol says', () => {
     ['a list', '[]'],
     ['null', 'null'],
     ['no id and no event', '{"ok":{}}'],
-    ['an id that is a number', JSON.stringify({ ...good, sales: [{ ...good.sales[0], id: 7 }] })],
-    ['stock that is a text', JSON.stringify({ ...good, sales: [{ ...good.sales[0], stock: '1' }] })],
-    ['a missing counter', JSON.stringify({ ...good, sales: [{ id: '7', stock: 1 }] })],
+    ['a list that is none', JSON.stringify({ ...good, sales: {} })],
   ])('%s is refused', (_, data) => {
     expect(() => parseFrame(data)).toThrow(Malformed)
+  })
+
+  it.each([
+    ['an id that is a number', { ...good.sales[0], id: 7 }],
+    ['stock that is a text', { ...good.sales[0], stock: '1' }],
+    ['a missing counter', { id: '7', stock: 1 }],
+    ['nothing', null],
+  ])('a line with %s is left out, the others are taken', (_, line) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    expect(event(parseFrame(JSON.stringify({ ...good, sales: [line, good.sales[0]] })))).toEqual(good)
+    expect(warn).toHaveBeenCalledOnce()
+    warn.mockRestore()
+  })
+
+  it('an order in a state of a later version is shown as unknown, also among the missed events', () => {
+    const hello = { now: 1, cursor: 'c', missed: [{ ...personal, order: order({ state: 'unknown' }) }] }
+    const later = JSON.parse(JSON.stringify(hello).replace('"unknown"', '"waiting"')) as object
+    expect(parseReply('hello', later)).toMatchObject({ missed: hello.missed, reset: false })
+    const receipt = { order: '101', ticket: 1, place: 0, state: 'waiting' }
+    expect(parseReply('buy', receipt)).toMatchObject({ order: '101', state: 'unknown' })
+  })
+
+  it('a missed event that cannot be read is made up for by reading the orders', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    const missed = [
+      { ...personal, order: { id: 'torn' } },
+      { ev: 'fireworks' },
+      null,
+      { ...personal, order: order() },
+    ]
+    const welcome = parseReply('hello', { now: 1, cursor: 'c', missed })
+    expect(welcome.missed.map((told) => told.order.id)).toEqual(['101'])
+    expect(welcome.reset).toBe(true)
+    warn.mockRestore()
+  })
+
+  it('a slot in a phase of a later version follows the clock', () => {
+    const window = { id: '1', opens_at: 1, closes_at: 2, sales: 3 }
+    const { slots } = parseReply('watch', { slots: [{ ...window, phase: 'rehearsal' }], sales: [] })
+    expect(slots).toEqual([{ ...window, phase: 'open' }])
   })
 
   it('an unknown event and unknown fields are ignored', () => {

@@ -1,7 +1,8 @@
 /**
  * Everything that comes over a wire enters here as `unknown` and leaves as a type of types.ts, or not at
  * all: a field that is missing or of another kind throws a Malformed that names it. Unknown fields are
- * ignored, as the protocol demands.
+ * ignored, as the protocol demands; of a list only what cannot be read is left out, and a word that a later server
+ * may have added (a state, a phase) never makes the rest unreadable.
  */
 import {
   ERROR_CODES,
@@ -12,6 +13,8 @@ import {
   type Image,
   type Op,
   type Order,
+  type OrderState,
+  type Phase,
   type OrderPage,
   type Payment,
   type PersonalEvent,
@@ -50,6 +53,19 @@ function list<T>(f: Fields, name: string, item: (value: unknown) => T): T[] {
   return value.map(item)
 }
 
+/** The items of a list that can be read. */
+function readable<T>(f: Fields, name: string, item: (value: unknown) => T): T[] {
+  return list(f, name, (value) => value).flatMap((value) => {
+    try {
+      return [item(value)]
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+      console.warn(`left out an item of ${name}: ${error.message}`)
+      return []
+    }
+  })
+}
+
 function text(f: Fields, name: string): string {
   const value = f[name]
   if (typeof value !== 'string') throw new Malformed(`${name} is not a text`)
@@ -72,10 +88,15 @@ function numberOr(f: Fields, name: string, fallback: number): number {
   return f[name] === undefined ? fallback : number(f, name)
 }
 
-function oneOf<T extends string>(f: Fields, name: string, words: readonly T[]): T {
-  const value = f[name]
-  if (!words.includes(value as T)) throw new Malformed(`${name} is none of ${words.join(', ')}`)
-  return value as T
+function stateOf(f: Fields): OrderState {
+  const state = text(f, 'state')
+  return ORDER_STATES.find((known) => known === state) ?? 'unknown'
+}
+
+/** The page draws phases by its clock; only `closed` tells it more. */
+function phaseOf(f: Fields): Phase {
+  const phase = text(f, 'phase')
+  return PHASES.find((known) => known === phase) ?? 'open'
 }
 
 /** Fields that may be absent: 0 and "" count as absent too, because Go writes them for "not set". */
@@ -104,7 +125,7 @@ function parseSlot(value: unknown): Slot {
   const f = fields(value, 'slot')
   return {
     id: id(f, 'id'),
-    phase: oneOf(f, 'phase', PHASES),
+    phase: phaseOf(f),
     opens_at: number(f, 'opens_at'),
     closes_at: number(f, 'closes_at'),
     sales: number(f, 'sales'),
@@ -125,7 +146,7 @@ function parseProduct(value: unknown): Product {
     id: id(f, 'id'),
     name: text(f, 'name'),
     category: text(f, 'category'),
-    images: list(f, 'images', parseImage).filter((image) => image.url !== ''),
+    images: readable(f, 'images', parseImage).filter((image) => image.url !== ''),
     list_price_fen: number(f, 'list_price_fen'),
   }
 }
@@ -140,7 +161,7 @@ export function parseSale(value: unknown): Sale {
     initial: number(f, 'initial'),
     added: number(f, 'added'),
     limit: number(f, 'limit'),
-    phase: oneOf(f, 'phase', PHASES),
+    phase: phaseOf(f),
     paused: f.paused === true,
     challenge: text(f, 'challenge'),
     opens_at: number(f, 'opens_at'),
@@ -163,7 +184,7 @@ export function parseOrder(value: unknown): Order {
     qty: number(f, 'qty'),
     price_fen: number(f, 'price_fen'),
     amount_fen: number(f, 'amount_fen'),
-    state: oneOf(f, 'state', ORDER_STATES),
+    state: stateOf(f),
     ticket: number(f, 'ticket'),
     rev: number(f, 'rev'),
     created_at: number(f, 'created_at'),
@@ -198,27 +219,31 @@ function parsePersonal(value: unknown): PersonalEvent {
   return { ev: 'order', cursor: text(f, 'cursor'), key: text(f, 'key'), order: parseOrder(f.order) }
 }
 
-function parseMissed(f: Fields): PersonalEvent[] {
-  return list(f, 'missed', (value) => value)
-    .filter((value) => fields(value, 'event').ev === 'order')
-    .map(parsePersonal)
+/** The missed events, and whether one could not be read, so that the orders must be read instead. */
+function parseMissed(f: Fields): { missed: PersonalEvent[]; torn: boolean } {
+  const known = list(f, 'missed', (value) => value).filter(
+    (value) => (value as Fields | null)?.ev === 'order',
+  )
+  const missed = readable({ known }, 'known', parsePersonal)
+  return { missed, torn: missed.length < known.length }
 }
 
 function parseWelcome(value: unknown): Welcome {
   const f = fields(value, 'hello')
+  const { missed, torn } = parseMissed(f)
   return {
     now: number(f, 'now'),
     cursor: f.cursor === undefined ? '' : text(f, 'cursor'),
-    missed: parseMissed(f),
-    reset: f.reset === true,
-    reservations: list(f, 'reservations', parseReservation),
+    missed,
+    reset: f.reset === true || torn,
+    reservations: readable(f, 'reservations', parseReservation),
     ...(f.user === undefined || f.user === null ? {} : { user: parseUser(f.user) }),
   }
 }
 
 function parseWatch(value: unknown): WatchView {
   const f = fields(value, 'watch')
-  return { slots: list(f, 'slots', parseSlot), sales: list(f, 'sales', parseSale) }
+  return { slots: readable(f, 'slots', parseSlot), sales: readable(f, 'sales', parseSale) }
 }
 
 function parseReceipt(value: unknown): Receipt {
@@ -227,13 +252,13 @@ function parseReceipt(value: unknown): Receipt {
     order: id(f, 'order'),
     ticket: number(f, 'ticket'),
     place: number(f, 'place'),
-    state: oneOf(f, 'state', ORDER_STATES),
+    state: stateOf(f),
   }
 }
 
 function parseOrders(value: unknown): OrderPage {
   const f = fields(value, 'orders')
-  return { orders: list(f, 'orders', parseOrder), more: f.more === true }
+  return { orders: readable(f, 'orders', parseOrder), more: f.more === true }
 }
 
 function parseTime(value: unknown): Replies['time'] {
@@ -257,9 +282,9 @@ const replyParsers: { [O in Op]: (ok: unknown) => Replies[O] } = {
   time: parseTime,
   watch: parseWatch,
   buy: parseReceipt,
-  cancel: (ok) => ({ state: oneOf(fields(ok, 'cancel'), 'state', ORDER_STATES) }),
+  cancel: (ok) => ({ state: stateOf(fields(ok, 'cancel')) }),
   pay: parsePayment,
-  refund: (ok) => ({ state: oneOf(fields(ok, 'refund'), 'state', ORDER_STATES) }),
+  refund: (ok) => ({ state: stateOf(fields(ok, 'refund')) }),
   orders: parseOrders,
   renew: (ok) => ok,
   unwatch: (ok) => ok,
@@ -279,9 +304,9 @@ export function parseRefusal(value: unknown): Refusal {
     code,
     message: typeof f.message === 'string' ? f.message : '',
     retry_ms: numberOr(f, 'retry_ms', 0),
-    orders: list(f, 'orders', (item) => {
+    orders: readable(f, 'orders', (item) => {
       const order = fields(item, 'order')
-      return { id: id(order, 'id'), state: oneOf(order, 'state', ORDER_STATES) }
+      return { id: id(order, 'id'), state: stateOf(order) }
     }),
   }
 }
@@ -292,7 +317,7 @@ function parseEvent(f: Fields): ServerEvent | undefined {
       return {
         ev: 'tick',
         now: number(f, 'now'),
-        sales: list(f, 'sales', (item) => {
+        sales: readable(f, 'sales', (item) => {
           const line = fields(item, 'tick')
           return { id: id(line, 'id'), ...counters(line) }
         }),

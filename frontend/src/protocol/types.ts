@@ -43,7 +43,8 @@ export const ORDER_STATES = [
   'refunding',
   'refunded',
 ] as const
-export type OrderState = (typeof ORDER_STATES)[number]
+/** What this page does not know yet is shown as `unknown`. */
+export type OrderState = (typeof ORDER_STATES)[number] | 'unknown'
 
 /** A time window in which its sales are open. */
 export interface Slot {
@@ -148,7 +149,7 @@ export interface Welcome {
   cursor: string
   /** Personal events since the cursor that was sent. */
   missed: PersonalEvent[]
-  /** The log does not reach back to that cursor: read `orders` instead. */
+  /** `missed` is not all: read `orders` instead. */
   reset: boolean
   reservations: Reservation[]
 }

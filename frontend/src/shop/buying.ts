@@ -1,5 +1,6 @@
 import { watch } from 'vue'
 import { carry, newKey, type Counter, type Outcome, type Press } from '../buying/press'
+import { webLocks } from '../exclusive'
 import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
@@ -8,6 +9,7 @@ import { usePreferences } from '../stores/preferences'
 import { usePresses } from '../stores/presses'
 import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
+import { onKept } from '../storage'
 import { useWords } from '../words'
 
 /** Presses of Buy: from the button to their outcome. */
@@ -20,10 +22,12 @@ export function openTill(socket: LiveSocket) {
   const sales = useSales()
   const notices = useNotices()
   const words = useWords()
+  /** Keys of presses that this tab carries, or waits to carry on. */
   const carried = new Set<string>()
 
   const counter: Counter = {
     buy: (fields) => socket.request('buy', fields),
+    user: () => session.user?.id,
     orderOf: (key) => orders.ofKey(key),
     pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
     untilLive: () =>
@@ -50,47 +54,69 @@ export function openTill(socket: LiveSocket) {
       user,
       sale,
       qty,
+      product: sales.byId.get(sale)?.product.name ?? '',
       pressedAt: live.clock.now(),
       ...(address ? { address: { ...address } } : {}),
     }
     presses.begin(press)
-    void follow(press)
+    const followed = follow(press)
+    // Other tabs wait for this one with the press; the press does not wait for the lock.
+    void webLocks()?.request(lockOf(press), () => followed)
   }
 
-  /** Goes on with what an earlier page left open. */
+  /** Goes on with what an earlier page left open; with what another tab has in hand only when that tab is gone. */
   function resume(): void {
     const user = session.user?.id
-    if (user) presses.inherit(user, live.clock.now()).forEach((press) => void follow(press))
-  }
-
-  async function follow(press: Press): Promise<void> {
-    if (carried.has(press.key)) return
-    carried.add(press.key)
-    try {
-      settle(press, await carry(press, counter, () => presses.repeated.add(press.key)))
-    } catch (error) {
-      console.error('a press of Buy failed:', error)
-      presses.end(press, { code: 'internal', message: '', retry_ms: 0, orders: [] })
-    } finally {
-      carried.delete(press.key)
+    if (!user || !live.ready) return
+    for (const press of presses.inherit(user, live.clock.now())) {
+      if (carried.has(press.key)) continue
+      carried.add(press.key)
+      const held = webLocks()?.request(lockOf(press), () => follow(press, true)) ?? follow(press, true)
+      void held.finally(() => carried.delete(press.key))
     }
   }
 
-  function settle(press: Press, outcome: Outcome): void {
+  /** Carries a press to its end; `doubted` says that the shopper has waited for its outcome for long already. */
+  async function follow(press: Press, doubted = false): Promise<void> {
+    if (!presses.isOpen(press.key)) return
+    carried.add(press.key)
+    let asked = doubted
+    const outcome = await carry(press, counter, () => {
+      asked = true
+      presses.repeated.add(press.key)
+    })
+    carried.delete(press.key)
+    // Another tab may have been quicker, and its words may have been read by now.
+    if (presses.isOpen(press.key))
+      settle(press, outcome, asked || !sales.shown?.some(({ id }) => id === press.sale))
+  }
+
+  function settle(press: Press, outcome: Outcome, doubted: boolean): void {
     switch (outcome.kind) {
       case 'refused':
-        presses.end(press, outcome.refusal)
+        presses.end(press, { kind: 'refused', code: outcome.refusal.code })
         return notices.say(words.value.errors[outcome.refusal.code])
+      case 'foreign':
+        return presses.end(press, { kind: 'foreign' })
       case 'reserved':
+        if (outcome.receipt.state === 'refused') return presses.end(press, { kind: 'undone', reason: '' })
         orders.reserve(press, outcome.receipt, live.clock.now())
         if (orders.byId.get(outcome.receipt.order)?.state === 'reserved') {
-          notices.say(words.value.orders.happened.reserved(sales.byId.get(press.sale)?.product.name ?? ''))
+          notices.say(words.value.orders.happened.reserved(press.product))
         }
-        return presses.end(press)
+        break
       case 'settled':
-        return presses.end(press)
+        if (outcome.order.state !== 'refused') break
+        return presses.end(press, { kind: 'undone', reason: outcome.order.reason ?? '' })
     }
+    presses.end(press, doubted ? { kind: 'ordered' } : undefined)
   }
 
+  onKept('press.', resume)
+
   return { buy, resume }
+}
+
+function lockOf(press: Press): string {
+  return `stampede.press.${press.key}`
 }

@@ -4,12 +4,16 @@ import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
 import { useSession } from '../stores/session'
+import { onKept } from '../storage'
 
 const RETRY_RENEWAL_MS = 20_000
 /** The longest pause that a timer of a browser can hold. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** Keeps us signed in: gets a token, replaces it before it ends and when the server does not take it. */
+/**
+ * Keeps us signed in, as one guest for all tabs of this browser: gets a token, replaces it long before it ends, and
+ * follows what another tab does. A token that ended is told, never replaced by itself.
+ */
 export function openDoor(socket: LiveSocket) {
   const live = useLive()
   const session = useSession()
@@ -22,30 +26,39 @@ export function openDoor(socket: LiveSocket) {
     timer = setTimeout(() => void what(), Math.min(ms, LONGEST_TIMER_MS))
   }
 
-  /** Connects, with a new guest's token when we have none; without one we can still watch. */
-  async function enter(): Promise<void> {
-    if (!session.session && !(await session.renew()) && !session.guestsOff) {
-      after(backoff(failures++), enter)
-      if (live.isLive) return
-    }
-    connect()
-  }
-
-  function connect(): void {
+  /** Connects at once, because watching needs no token, and gets one meanwhile. */
+  function enter(): void {
+    const token = session.token
+    if (!token && !session.ended) void sign()
     orders.belongTo(session.user?.id)
     socket.reconnect()
   }
 
-  /** The server did not take our token. */
+  async function sign(): Promise<void> {
+    clearTimeout(timer)
+    if (await session.renew()) return signedIn()
+    if (!session.ended && !session.guestsOff) after(backoff(failures++), sign)
+  }
+
+  /** A hello that is still to come takes the token along; after one without it, another connection must. */
+  function signedIn(): void {
+    orders.belongTo(session.user?.id)
+    if (socket.isGreeted || live.state.name === 'stopped') socket.reconnect()
+  }
+
+  /** The server did not take our token. We watch without one until it is renewed, or told to have ended. */
   function turnedAway(): void {
-    session.drop()
-    after(failures === 0 ? 0 : backoff(failures), enter)
+    session.doubt()
+    // The first time the hello of the new connection can take the renewed token along.
+    if (failures === 0) void sign()
+    else after(backoff(failures), sign)
     failures++
+    socket.reconnect()
   }
 
   /** The connection outlived its token. Often a newer one is at hand that could not be told in time. */
   function tokenEnded(): void {
-    if (session.usable()) connect()
+    if (session.usable()) enter()
     else turnedAway()
   }
 
@@ -62,24 +75,46 @@ export function openDoor(socket: LiveSocket) {
 
   async function renew(): Promise<void> {
     const user = session.user?.id
-    if (!(await session.renew())) return after(RETRY_RENEWAL_MS, renew)
-    if (session.user?.id !== user) return connect()
-    const token = session.session?.access
-    if (token && live.isLive) {
-      // When this fails the connection ends in time, and the next hello uses the new token.
-      await socket.request('renew', { token }).catch((error: unknown) => {
-        if (error instanceof Refused) socket.reconnect()
-      })
+    if (!(await session.renew())) {
+      if (!session.ended) after(Math.max(RETRY_RENEWAL_MS, session.left() / 10), renew)
+      return
     }
+    if (session.user?.id !== user) return signedIn()
+    await tellToken()
     plan()
+  }
+
+  /** Prolongs the connection. When this fails it ends in time, and the next hello uses the new token. */
+  async function tellToken(): Promise<void> {
+    const token = session.token
+    if (!token || !live.ready) return
+    await socket.request('renew', { token }).catch((error: unknown) => {
+      if (error instanceof Refused) socket.reconnect()
+    })
+  }
+
+  /** Another tab has stored a token: a newer one of the same user, or that of another one. */
+  onKept('session', () => {
+    const { user, ended } = session
+    if (!session.adopt()) return
+    if (user?.id !== session.user?.id || ended || !live.ready) return signedIn()
+    void tellToken()
+    plan()
+  })
+
+  /** Becomes a new guest, as the shopper agreed; false when that fails now. */
+  async function startOver(): Promise<boolean> {
+    const replaced = await session.replace()
+    if (replaced) signedIn()
+    return replaced
   }
 
   /** Signs in with a pasted token; false when it is none. */
   function paste(token: string): boolean {
     const accepted = session.paste(token)
-    if (accepted) connect()
+    if (accepted) signedIn()
     return accepted
   }
 
-  return { enter, turnedAway, tokenEnded, welcomed, paste }
+  return { enter, turnedAway, tokenEnded, welcomed, startOver, paste }
 }

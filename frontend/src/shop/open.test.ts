@@ -62,6 +62,28 @@ beforeEach(async () => {
     const { status, body } = guest(init)
     return Promise.resolve({ ok: status < 300, status, json: () => Promise.resolve(body) })
   })
+  const { addEventListener } = window
+  vi.spyOn(window, 'addEventListener').mockImplementation((type: string, heard: unknown) => {
+    listening.push([type, heard as EventListener])
+    addEventListener.call(window, type, heard as EventListener)
+  })
+  // One tab, which never waits for a lock.
+  const request = (_: string, run: () => unknown): unknown => run()
+  Object.defineProperty(navigator, 'locks', { configurable: true, value: { request } })
+  await visit()
+})
+
+const listening: [string, EventListener][] = []
+
+/** The page before is closed: it hears nothing any more. */
+function leave(): void {
+  vi.clearAllTimers()
+  for (const [type, heard] of listening.splice(0)) window.removeEventListener(type, heard)
+}
+
+/** A page is opened in this browser, for the first time or again. */
+async function visit(): Promise<void> {
+  leave()
   setActivePinia(createPinia())
   shop = openShop(() => {
     const fresh = new FakeWire()
@@ -70,10 +92,11 @@ beforeEach(async () => {
     return fresh
   })
   await pass()
-})
+}
 
 afterEach(() => {
-  vi.clearAllTimers()
+  leave()
+  vi.restoreAllMocks()
   vi.useRealTimers()
   vi.unstubAllGlobals()
 })
@@ -134,8 +157,129 @@ describe('buying', () => {
     await pass()
     wire().refuse('buy', 'sold_out')
     await pass()
-    expect(usePresses().refusals.get('11')?.code).toBe('sold_out')
+    expect(usePresses().ended).toMatchObject([{ sale: '11', ending: { kind: 'refused', code: 'sold_out' } }])
     expect(useNotices().spoken).toMatch(/sold out/i)
+  })
+})
+
+describe('the end of a press', () => {
+  const texts = (): string[] => useNotices().notices.map(({ text }) => text)
+  const past = { id: '1', phase: 'closed' as const, opens_at: 1, closes_at: 2 }
+
+  /** The slot of the press has ended, and the page shows the next one. */
+  function rollOver(): void {
+    useSlots().replace([slot(past), slot({ id: '2', opens_at: 2, closes_at: Date.now() + 3_600_000 })])
+    useSales().replaceSlot('2', [sale({ id: '22', slot: '2' })])
+  }
+
+  it('is told after the slot is over, until it is read', async () => {
+    await goLive()
+    shop.buy('11', 1)
+    await pass()
+    expect(texts()).toEqual([])
+    rollOver()
+    await pass()
+    expect(texts()).toEqual([expect.stringContaining('keep asking')])
+    wire().drop()
+    await pass(5_000)
+    wire().open()
+    wire().answer('hello', welcome({ now: Date.now() }))
+    await pass()
+    wire().refuse('buy', 'closed')
+    await pass(60_000)
+    expect(texts()).toEqual([expect.stringMatching(/Kettle.*The sale is closed/)])
+    await visit()
+    expect(texts()).toHaveLength(1)
+    useNotices().dismiss(useNotices().notices[0]?.id ?? 0)
+    expect(texts()).toEqual([])
+    await visit()
+    expect(texts()).toEqual([])
+  })
+
+  it('is found out with its key after a reload, and told', async () => {
+    await goLive()
+    shop.buy('11', 1)
+    await pass()
+    const { key } = wire().last('buy')
+    await visit()
+    await goLive()
+    expect(wire().last('buy').key).toBe(key)
+    wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
+    await pass()
+    expect(texts()).toEqual([expect.stringContaining('went through')])
+    expect(usePresses().open).toEqual([])
+  })
+
+  it('is not an error when the answer is torn: the same key is asked again', async () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    await goLive()
+    shop.buy('11', 1)
+    await pass()
+    const { key } = wire().last('buy')
+    wire().answer('buy', { order: null })
+    await pass()
+    expect(usePresses().onSale('11')?.key).toBe(key)
+    await pass(1_000)
+    expect(wire().last('buy').key).toBe(key)
+    wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
+    await pass()
+    expect(useOrders().running).toMatchObject([{ id: '101' }])
+    warn.mockRestore()
+  })
+
+  it('of a reservation that became no order is told with its reason', async () => {
+    await goLive()
+    shop.buy('11', 1)
+    await pass()
+    wire().answer('buy', { order: '101', ticket: 20, place: 11, state: 'reserved' })
+    await pass()
+    const told = pendingEvent()
+    wire().say({ ...told, order: { ...told.order, state: 'refused', reason: 'stock_guard' } })
+    await pass()
+    expect(texts()).toEqual([expect.stringMatching(/Kettle.*last unit/)])
+  })
+
+  it('of another guest is not asked for, and told', async () => {
+    await goLive()
+    shop.buy('11', 1)
+    await pass()
+    expect(shop.signIn(tokenOf('9', Date.now() + 3_600_000))).toBe(true)
+    wire().open()
+    wire().answer('hello', welcome({ now: Date.now(), user: { id: '9', name: 'N' } }))
+    await pass(10_000)
+    expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
+    expect(texts()).toEqual([expect.stringContaining('another guest')])
+  })
+})
+
+describe('freshness', () => {
+  it('says connecting soon after the last word, and live at the next one', async () => {
+    await goLive()
+    expect(useLive().freshness).toBe('live')
+    await pass(60_000)
+    expect(useLive().freshness).toBe('live')
+    wire().serverClock = undefined
+    await pass(5_000)
+    expect(useLive().freshness).toBe('connecting')
+    expect(useLive().canAsk).toBe(false)
+    expect(document.documentElement.dataset.freshness).toBe('connecting')
+    wire().say({ ev: 'tick', now: Date.now(), sales: [] })
+    await pass(400)
+    expect(useLive().freshness).toBe('live')
+  })
+
+  it('takes the notice of a lost connection back', async () => {
+    await goLive()
+    useOrders().upsert(order())
+    const cancelled = shop.cancel(order())
+    wire().drop()
+    await cancelled
+    expect(useNotices().notices).toHaveLength(1)
+    expect(useLive().freshness).toBe('lost')
+    await pass(5_000)
+    await goLive()
+    expect(useNotices().notices).toEqual([])
+    expect(useLive().freshness).toBe('live')
   })
 })
 
@@ -281,13 +425,116 @@ describe('signing in', () => {
     expect(wires).toHaveLength(1)
   })
 
-  it('replaces a token that the server does not take', async () => {
+  it('renews a token that the server does not take, as the same guest', async () => {
     wire().open()
     wire().refuse('hello', 'unauthorized')
     await pass(1_000)
     expect(guest).toHaveBeenCalledTimes(2)
+    expect(guest.mock.lastCall?.[0]?.headers).toHaveProperty('Authorization')
     await goLive()
     expect(useLive().ready).toBe(true)
+  })
+
+  it.each([
+    ['the server refuses to renew it', { status: 401, body: {} }],
+    ['another guest comes back', { status: 200, body: { access: 'a.e30.s', user: { id: '8', name: 'H' } } }],
+  ])('tells that a token has ended before anything is replaced: %s', async (_, answer) => {
+    await goLive()
+    wire().drop()
+    await pass(5_000)
+    guest.mockReturnValue(answer)
+    wire().open()
+    wire().refuse('hello', 'unauthorized')
+    await pass()
+    wire().open()
+    await pass()
+    wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    await pass(60_000)
+    expect(useSession().ended).toBe(true)
+    expect(useSession().user?.id).toBe('7')
+    expect(localStorage.getItem('stampede.session')).toContain('"7"')
+    expect(guest).toHaveBeenCalledTimes(2)
+    // Watching goes on meanwhile, also after a reload, where the guest is told again.
+    expect(wire().last('hello').token).toBeUndefined()
+    expect(wire().last('watch')).toBeDefined()
+    await visit()
+    wire().open()
+    wire().refuse('hello', 'unauthorized')
+    await pass(1_000)
+    expect(useSession().ended).toBe(true)
+
+    guest.mockReturnValue({
+      status: 200,
+      body: { access: tokenOf('8', Date.now() + 3_600_000), user: { id: '8', name: 'H' } },
+    })
+    expect(await shop.startOver()).toBe(true)
+    expect(guest.mock.lastCall?.[0]?.headers).toEqual({})
+    expect(useSession().user?.id).toBe('8')
+    expect(useSession().ended).toBe(false)
+  })
+
+  it('follows another tab: its newer token, and its new guest', async () => {
+    await goLive()
+    const store = (user: string, life: number): void => {
+      const stored = { access: tokenOf(user, Date.now() + life), user: { id: user, name: 'G' } }
+      localStorage.setItem('stampede.session', JSON.stringify(stored))
+      window.dispatchEvent(new StorageEvent('storage', { key: 'stampede.session' }))
+    }
+    store('7', 7_200_000)
+    expect(wire().last('renew').token).toBe(useSession().session?.access)
+    expect(wires).toHaveLength(1)
+    store('8', 7_200_000)
+    expect(useSession().user?.id).toBe('8')
+    expect(wires).toHaveLength(2)
+    expect(guest).toHaveBeenCalledOnce()
+  })
+
+  it('asks for no token that another tab has got meanwhile', async () => {
+    localStorage.clear()
+    const held: (() => void)[] = []
+    const request = (_: string, run: () => unknown): Promise<unknown> =>
+      new Promise((resolve) => held.push(() => resolve(run())))
+    Object.defineProperty(navigator, 'locks', { configurable: true, value: { request } })
+    await visit()
+    const stored = { access: tokenOf('9', Date.now() + 3_600_000), user: { id: '9', name: 'G' } }
+    localStorage.setItem('stampede.session', JSON.stringify(stored))
+    held.forEach((run) => run())
+    await pass()
+    expect(useSession().user?.id).toBe('9')
+    expect(guest).toHaveBeenCalledOnce()
+    wire().open()
+    expect(wire().last('hello').token).toBe(stored.access)
+  })
+
+  it('watches while a guest is still asked for, and connects again with the token', async () => {
+    localStorage.clear()
+    let answer: (value: unknown) => void = () => undefined
+    vi.stubGlobal('fetch', () => new Promise((resolve) => (answer = resolve)))
+    await visit()
+    wire().open()
+    expect(wire().sent).toEqual([])
+    await pass(300)
+    expect(wire().sent.map(({ op }) => op)).toEqual(['hello', 'watch'])
+    wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    wire().answer('watch', { slots: [slot()], sales: [sale()] })
+    await pass()
+    expect(useSales().shown).toHaveLength(1)
+    const body = { access: tokenOf('7', Date.now() + 3_600_000), user: { id: '7', name: 'G' } }
+    answer({ ok: true, status: 200, json: () => Promise.resolve(body) })
+    await pass()
+    // Nobody is told that the connection was lost: it is exchanged.
+    expect(useLive().freshness).toBe('live')
+    await goLive()
+    expect(wire().last('hello').token).toBe(body.access)
+    expect(useLive().ready).toBe(true)
+  })
+
+  it('takes a token along that comes while the connection is being made', async () => {
+    localStorage.clear()
+    await visit()
+    wire().open()
+    expect(wire().last('hello').token).toBeDefined()
+    expect(wires).toHaveLength(2)
   })
 
   it('comes back with a new token when the connection outlived the old one', async () => {
@@ -301,10 +548,9 @@ describe('signing in', () => {
   })
 
   it('watches without a user when guests are not let in, and takes a pasted token', async () => {
-    useSession().drop()
+    localStorage.clear()
     guest.mockReturnValue({ status: 403, body: { error: { code: 'forbidden', message: 'off' } } })
-    shop.reconnect()
-    await pass()
+    await visit()
     expect(useSession().guestsOff).toBe(true)
     wire().open()
     wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })

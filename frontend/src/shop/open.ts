@@ -1,8 +1,8 @@
-import { inject, type InjectionKey, type Plugin, type Ref } from 'vue'
+import { inject, watch, type InjectionKey, type Plugin, type Ref } from 'vue'
 import { TOKEN_ENDED } from '../live/backoff'
 import { startHeartbeat } from '../live/heartbeat'
 import { dialPage, LiveSocket, type Listener, type Wire } from '../live/socket'
-import type { Order, ServerEvent, Welcome } from '../protocol/types'
+import type { Order, Requests, ServerEvent, Welcome } from '../protocol/types'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
@@ -14,8 +14,12 @@ import { useSlots } from '../stores/slots'
 import { openTill } from './buying'
 import { openDoor } from './keeping'
 import { openLedger } from './ordering'
+import { LOST } from './explain'
 import { openCounter, type PayCode } from './paying'
+import { openTelling } from './telling'
 import { openWindow } from './watching'
+
+type Hello = Requests['hello']
 
 /** What people can do in the shop; what they see is in the stores. */
 export interface Shop {
@@ -28,6 +32,8 @@ export interface Shop {
   refund(order: Order, reason: string): Promise<void>
   olderOrders(): Promise<void>
   signIn(token: string): boolean
+  /** Becomes a new guest in place of one whose token has ended; false when that fails now. */
+  startOver(): Promise<boolean>
   reconnect(): void
 }
 
@@ -41,6 +47,8 @@ export function useShop(): Shop {
 
 const CLOCK_MS = 200
 const PULSE_MS = 500
+/** How long a hello waits for a guest's token that was just asked for; without one it costs a second connection. */
+const TOKEN_WITHIN_MS = 300
 
 /** Opens the shop for the page. Pinia must be installed before. */
 export const shopPlugin: Plugin = {
@@ -61,12 +69,19 @@ export function openShop(dial: () => Wire = dialPage): Shop {
   const pulse = usePulse()
   let stopHeartbeat = (): void => undefined
 
+  const hello = (): Hello => ({
+    lang: preferences.lang,
+    ...(session.token ? { token: session.token } : {}),
+    ...(session.token && orders.cursor ? { cursor: orders.cursor } : {}),
+  })
+
   const listener: Listener = {
-    introduce: () => ({
-      lang: preferences.lang,
-      ...(session.session ? { token: session.session.access } : {}),
-      ...(session.session && orders.cursor ? { cursor: orders.cursor } : {}),
-    }),
+    introduce() {
+      if (session.token || !session.isAsking()) return hello()
+      const patience = new Promise((resolve) => setTimeout(resolve, TOKEN_WITHIN_MS))
+      return Promise.race([session.settled(), patience]).then(hello)
+    },
+    greeted: (ask) => shopWindow.greeted(ask),
     welcomed(welcome: Welcome, sentAt: number) {
       live.clock.answer(sentAt, welcome.now)
       live.refresh()
@@ -84,6 +99,7 @@ export function openShop(dial: () => Wire = dialPage): Shop {
     changed(state) {
       if (state.name !== 'live') stopHeartbeat()
       live.become(state)
+      if (state.name === 'live') notices.withdraw(LOST)
       if (state.name === 'stopped' && state.code === TOKEN_ENDED) door.tokenEnded()
     },
   }
@@ -112,7 +128,13 @@ export function openShop(dial: () => Wire = dialPage): Shop {
   const till = openTill(socket)
   const counter = openCounter(socket)
 
-  setInterval(live.refresh, CLOCK_MS)
+  openTelling()
+  watch(
+    () => live.freshness,
+    (freshness) => (document.documentElement.dataset.freshness = freshness),
+    { immediate: true },
+  )
+  setInterval(() => live.refresh(socket.isSilent), CLOCK_MS)
   setInterval(pulse.sample, PULSE_MS)
   window.addEventListener('online', () => socket.reconnect())
   document.addEventListener('visibilitychange', () => {
@@ -127,7 +149,7 @@ export function openShop(dial: () => Wire = dialPage): Shop {
     return startHeartbeat(socket, live.clock)
   }
 
-  void door.enter()
+  door.enter()
 
   return {
     buy: till.buy,
@@ -139,6 +161,7 @@ export function openShop(dial: () => Wire = dialPage): Shop {
     refund: counter.refund,
     olderOrders: ledger.older,
     signIn: door.paste,
-    reconnect: () => void door.enter(),
+    startOver: door.startOver,
+    reconnect: door.enter,
   }
 }

@@ -4,6 +4,8 @@ import type { LiveSocket } from '../live/socket'
 import type { Order, OrderEvent, Welcome } from '../protocol/types'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
+import { usePresses } from '../stores/presses'
+import { useSession } from '../stores/session'
 import { useWords } from '../words'
 import { useExplain } from './explain'
 
@@ -13,6 +15,8 @@ const RETRY_MS = 1_000
 /** The shopper's own orders: reading, hearing, cancelling. */
 export function openLedger(socket: LiveSocket) {
   const orders = useOrders()
+  const presses = usePresses()
+  const session = useSession()
   const notices = useNotices()
   const words = useWords()
   const explain = useExplain()
@@ -23,8 +27,12 @@ export function openLedger(socket: LiveSocket) {
   async function welcomed(welcome: Welcome): Promise<void> {
     if (!orders.welcome(welcome)) return
     try {
-      const lost = orders.restart(await socket.request('orders', { limit: PAGE }), welcome.reservations)
-      if (lost.length > 0) notices.post('warn', words.value.orders.lost)
+      const page = await socket.request('orders', { limit: PAGE })
+      const known = new Map(orders.byId)
+      for (const id of orders.restart(page, welcome.reservations)) {
+        const order = known.get(id)
+        if (order) undone(`lost-${id}`, { ...order, reason: 'lost' })
+      }
     } catch (error) {
       // A lost connection says hello again by itself.
       if (error instanceof Refused)
@@ -35,9 +43,17 @@ export function openLedger(socket: LiveSocket) {
   function hear(event: OrderEvent): void {
     const known = orders.byId.get(event.order.id)
     orders.hear(event)
-    if (!known || event.order.rev > known.rev) {
-      notices.say(words.value.orders.happened[event.order.state](event.order.product_name))
-    }
+    if (known && event.order.rev <= known.rev) return
+    const { order } = event
+    notices.say(words.value.orders.happened[order.state](order.product_name))
+    // A reservation that became no order is gone from the card on which it was pressed.
+    if (order.state === 'refused' && known?.state === 'reserved') undone(event.key, order)
+  }
+
+  function undone(key: string, order: Order): void {
+    const { sale, qty, product_name: product, created_at: pressedAt, reason = '' } = order
+    const press = { key, user: session.user?.id ?? '', sale, qty, product, pressedAt }
+    presses.end(press, { kind: 'undone', reason })
   }
 
   /** Reads the next older page. */

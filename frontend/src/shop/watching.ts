@@ -1,6 +1,6 @@
 import { computed, watch } from 'vue'
 import { Refused } from '../live/requests'
-import type { LiveSocket } from '../live/socket'
+import type { Ask, LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useSales } from '../stores/sales'
 import { useSlots } from '../stores/slots'
@@ -18,6 +18,9 @@ export function openWindow(socket: LiveSocket) {
   const lead = LEAD_MS * (1 + Math.random())
   /** Slots that this connection watches. */
   const watched = new Set<string>()
+  /** The current slot was asked for, whichever it is, and the answer is still to come. */
+  let asked = false
+  const request: Ask = (op, fields) => socket.request(op, fields)
   let timer: ReturnType<typeof setTimeout>
 
   const ahead = computed(() =>
@@ -28,18 +31,21 @@ export function openWindow(socket: LiveSocket) {
   )
 
   /** Asks for a slot, or for the current one while none is known. */
-  async function look(slot?: string): Promise<void> {
+  async function look(slot?: string, ask = request): Promise<void> {
     if (slot) watched.add(slot)
+    else asked = true
     try {
-      const view = await socket.request('watch', slot ? { slot } : {})
+      const view = await ask('watch', slot ? { slot } : {})
       const told = slot ?? view.sales[0]?.slot
       if (told) {
         watched.add(told)
         sales.replaceSlot(told, view.sales)
       }
       slots.replace(view.slots)
+      if (!slot) asked = false
     } catch (error) {
       if (slot) watched.delete(slot)
+      else asked = false
       const refusal = error instanceof Refused ? error.refusal : undefined
       // The slot is gone from the day: the current one, with fresh slots, takes its place.
       const gone = refusal?.code === 'not_found'
@@ -51,9 +57,9 @@ export function openWindow(socket: LiveSocket) {
 
   /** Brings what is watched in line with what is wanted. */
   function adjust(): void {
-    // A lost connection begins with a welcome again.
+    // A new connection begins by watching.
     if (!live.isLive) return
-    if (wanted.value.size === 0) return void look()
+    if (wanted.value.size === 0) return asked ? undefined : void look()
     for (const slot of watched) {
       if (wanted.value.has(slot)) continue
       watched.delete(slot)
@@ -69,12 +75,13 @@ export function openWindow(socket: LiveSocket) {
     },
   )
 
-  /** A new connection watches nothing yet. */
-  function welcomed(): void {
+  /** A new connection watches nothing yet. The first question goes out behind its hello. */
+  function greeted(ask: Ask): void {
     clearTimeout(timer)
     watched.clear()
-    adjust()
+    if (wanted.value.size === 0) void look(undefined, ask)
+    else for (const slot of wanted.value) void look(slot, ask)
   }
 
-  return { welcomed }
+  return { greeted, welcomed: adjust }
 }

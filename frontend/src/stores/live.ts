@@ -3,6 +3,13 @@ import { computed, markRaw, ref, shallowRef } from 'vue'
 import { ServerClock } from '../live/clock'
 import type { LiveState } from '../live/socket'
 
+/**
+ * What can be said of the numbers on the page: `live`, they are of this moment; `connecting`, an expected word is
+ * overdue or a connection is being made, and they may be old; `lost`, there is no connection and none is being made
+ * right now.
+ */
+export type Freshness = 'live' | 'connecting' | 'lost'
+
 /** Whether we are connected, and the server's time as everything on the page sees it. */
 export const useLive = defineStore('live', () => {
   const clock = markRaw(new ServerClock())
@@ -14,16 +21,31 @@ export const useLive = defineStore('live', () => {
   const isLive = computed(() => state.value.name === 'live')
   /** The server knows who we are on this connection: personal ops work. */
   const ready = ref(false)
+  /** An expected word is overdue. */
+  const silent = ref(false)
+  const freshness = computed<Freshness>(() => {
+    if (state.value.name === 'waiting' || state.value.name === 'stopped') return 'lost'
+    if (silent.value) return 'connecting'
+    // A connection that we leave for a better one, with a newer token, was heard a moment ago.
+    return isLive.value || wasLive.value ? 'live' : 'connecting'
+  })
+  const wasLive = ref(false)
+  /** A buy can be asked for now, and an answer be expected. */
+  const canAsk = computed(() => ready.value && !silent.value)
 
   function become(next: LiveState): void {
+    wasLive.value = next.name === 'connecting' && freshness.value === 'live'
     state.value = next
-    if (next.name !== 'live') ready.value = false
+    if (next.name === 'live') silent.value = false
+    else ready.value = false
     retryAt.value = next.name === 'waiting' ? clock.now() + next.delayMs : 0
   }
 
-  function refresh(): void {
+  /** Takes the time, and whether an expected word is overdue. */
+  function refresh(overdue = false): void {
     now.value = clock.now()
+    silent.value = overdue
   }
 
-  return { clock, state, now, retryAt, isLive, ready, become, refresh }
+  return { clock, state, now, retryAt, isLive, ready, silent, freshness, canAsk, become, refresh }
 })

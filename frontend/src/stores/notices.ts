@@ -1,5 +1,5 @@
 import { defineStore } from 'pinia'
-import { ref } from 'vue'
+import { computed, ref } from 'vue'
 
 export interface Notice {
   id: number
@@ -7,23 +7,49 @@ export interface Notice {
   text: string
 }
 
+/** A notice about one thing, which stays until the shopper has read it or the thing is over. */
+interface Standing extends Notice {
+  about: string
+  read: () => void
+}
+
 const KEPT = 3
 
-/** What the shop tells everyone, and what is read out to those who do not see the page. */
+/** What the shop tells everyone and each, and what is read out to those who do not see the page. */
 export const useNotices = defineStore('notices', () => {
-  const notices = ref<Notice[]>([])
+  const passing = ref<Notice[]>([])
+  const standing = ref<Standing[]>([])
+  const notices = computed<Notice[]>(() => [...standing.value, ...passing.value])
   /** The latest outcome in a sentence, for a polite live region. */
   const spoken = ref('')
   let next = 1
 
+  /** Tells something; of these only the latest are kept. */
   function post(level: string, text: string): void {
-    notices.value = [...notices.value.filter((n) => n.text !== text), { id: next++, level, text }].slice(
+    passing.value = [...passing.value.filter((n) => n.text !== text), { id: next++, level, text }].slice(
       -KEPT,
     )
   }
 
+  /** Tells about one thing, in place of what was told about it before; `read` is called when the shopper dismisses it. */
+  function stand(about: string, level: string, text: string, read: () => void = () => undefined): void {
+    const known = standing.value.find((notice) => notice.about === about)
+    if (known) Object.assign(known, { level, text, read })
+    else standing.value = [...standing.value, { id: next++, level, text, about, read }]
+  }
+
+  /** The thing is over: nothing more to tell about it. */
+  function withdraw(about: string): void {
+    standing.value = standing.value.filter((notice) => notice.about !== about)
+  }
+
   function dismiss(id: number): void {
-    notices.value = notices.value.filter((notice) => notice.id !== id)
+    const known = standing.value.find((notice) => notice.id === id)
+    if (known) {
+      withdraw(known.about)
+      known.read()
+    }
+    passing.value = passing.value.filter((notice) => notice.id !== id)
   }
 
   /** Says a sentence; the same one twice in a row is said again. */
@@ -31,5 +57,5 @@ export const useNotices = defineStore('notices', () => {
     spoken.value = spoken.value === sentence ? `${sentence}\u00a0` : sentence
   }
 
-  return { notices, spoken, post, dismiss, say }
+  return { notices, spoken, post, stand, withdraw, dismiss, say }
 })

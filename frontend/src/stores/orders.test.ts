@@ -6,7 +6,7 @@ import { order, sale, welcome } from '../testing/samples'
 import { useOrders } from './orders'
 import { useSales } from './sales'
 
-const press: Press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 2, pressedAt: 0 }
+const press: Press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 2, product: 'Kettle', pressedAt: 0 }
 const receipt = { order: '101', ticket: 9, place: 0, state: 'reserved' as const }
 const reservation: Reservation = {
   order: '101',

@@ -1,15 +1,50 @@
 import { defineStore } from 'pinia'
-import { ref } from 'vue'
+import { computed, ref } from 'vue'
 import type { Press } from '../buying/press'
+import { ERROR_CODES, type ErrorCode } from '../protocol/types'
 import { Malformed, parseAddress } from '../protocol/parse'
-import type { Refusal } from '../protocol/types'
-import { keep, recall } from '../storage'
+import { keep, onKept, recallAll } from '../storage'
 
 /** A press that is older is not repeated after a reload: the shopper has long looked elsewhere. */
 const MAX_AGE_MS = 5 * 60_000
+/** Each press is a value of its own in the store, so that tabs do not overwrite each other's. */
+const FAMILY = 'press.'
 
-function parsePress(value: unknown): Press {
-  const { key, user, sale, qty, address, pressedAt } = value as Record<string, unknown>
+/**
+ * What became of a press, to be told until it is read. `ordered` is told only when it was long in doubt; `undone` is
+ * a reservation that became no order, `late` was not answered in time and is not repeated, `foreign` was pressed by
+ * a guest whom this browser is no more.
+ */
+export type Ending =
+  | { kind: 'refused'; code: ErrorCode }
+  | { kind: 'ordered' }
+  | { kind: 'undone'; reason: string }
+  | { kind: 'late' }
+  | { kind: 'foreign' }
+
+/** A press, open until it has an ending. */
+export interface Kept extends Press {
+  ending?: Ending
+}
+
+function parseEnding(value: unknown): Ending {
+  const { kind, code, reason } = value as Record<string, unknown>
+  switch (kind) {
+    case 'refused':
+      return { kind, code: ERROR_CODES.find((known) => known === code) ?? 'internal' }
+    case 'undone':
+      return { kind, reason: typeof reason === 'string' ? reason : '' }
+    case 'ordered':
+    case 'late':
+    case 'foreign':
+      return { kind }
+    default:
+      throw new Malformed('ending')
+  }
+}
+
+function parsePress(value: unknown): Kept {
+  const { key, user, sale, qty, product, address, pressedAt, ending } = value as Record<string, unknown>
   if (typeof key !== 'string' || typeof user !== 'string' || typeof sale !== 'string')
     throw new Malformed('press')
   if (typeof qty !== 'number' || typeof pressedAt !== 'number') throw new Malformed('press')
@@ -19,50 +54,80 @@ function parsePress(value: unknown): Press {
     sale,
     qty,
     pressedAt,
+    product: typeof product === 'string' ? product : '',
     ...(address === undefined ? {} : { address: parseAddress(address) }),
+    ...(ending === undefined ? {} : { ending: parseEnding(ending) }),
   }
-}
-
-function parsePresses(value: unknown): Press[] {
-  return Array.isArray(value) ? value.map(parsePress) : []
 }
 
 /**
- * Presses of Buy whose outcome is not known yet, and the refusals that came of earlier ones. Open presses are
- * kept over a reload, because only their key finds out what became of them.
+ * Presses of Buy whose outcome is not known yet, and those whose outcome was not read yet. Both outlive the page, and
+ * are the same in all tabs: only its key finds out what became of a press, and only its words tell the shopper.
  */
 export const usePresses = defineStore('presses', () => {
-  const open = ref<Press[]>(recall('presses', parsePresses) ?? [])
+  const kept = ref<Kept[]>([])
   /** Keys of presses that had to be repeated. */
   const repeated = ref(new Set<string>())
-  /** Why the last press on a sale failed, by sale. */
-  const refusals = ref(new Map<string, Refusal>())
+  const open = computed(() => kept.value.filter((press) => !press.ending))
+  const ended = computed(() => kept.value.filter((press) => press.ending))
 
-  function begin(press: Press): void {
-    refusals.value.delete(press.sale)
-    open.value = [...open.value, press]
-    keep('presses', open.value)
+  /** Keys of presses that only this page knows, because the store took nothing. */
+  const unstored = new Set<string>()
+
+  /** Takes what the tabs of this browser have stored. */
+  function read(): void {
+    kept.value = recallAll(FAMILY, parsePress)
+      .concat(kept.value.filter(({ key }) => unstored.has(key)))
+      .sort((a, b) => a.pressedAt - b.pressedAt)
   }
 
-  function end(press: Press, refusal?: Refusal): void {
-    open.value = open.value.filter((other) => other.key !== press.key)
+  function put(press: Kept): void {
+    kept.value = [...kept.value.filter((other) => other.key !== press.key), press]
+    if (keep(FAMILY + press.key, press)) unstored.delete(press.key)
+    else unstored.add(press.key)
+  }
+
+  /** Forgets a press: its outcome is plain to see, or was read. */
+  function forget(key: string): void {
+    kept.value = kept.value.filter((press) => press.key !== key)
+    repeated.value.delete(key)
+    unstored.delete(key)
+    keep(FAMILY + key, undefined)
+  }
+
+  /** Begins a press; who presses again has read why the last one failed. */
+  function begin(press: Press): void {
+    ended.value.filter(({ sale }) => sale === press.sale).forEach(({ key }) => forget(key))
+    put(press)
+  }
+
+  /** Ends a press, with words when there is something to tell. */
+  function end(press: Press, ending?: Ending): void {
     repeated.value.delete(press.key)
-    if (refusal) refusals.value.set(press.sale, refusal)
-    keep('presses', open.value.length > 0 ? open.value : undefined)
+    if (ending) put({ ...press, ending })
+    else forget(press.key)
   }
 
   /** The press under way on a sale: one at a time. */
-  function onSale(sale: string): Press | undefined {
+  function onSale(sale: string): Kept | undefined {
     return open.value.find((press) => press.sale === sale)
   }
 
-  /** Presses of this user that an earlier page left open; older and foreign ones are dropped. */
+  function isOpen(key: string): boolean {
+    return open.value.some((press) => press.key === key)
+  }
+
+  /** Presses of this user that are open; those that are not to be repeated any more end with words. */
   function inherit(user: string, now: number): Press[] {
     for (const press of open.value) {
-      if (press.user !== user || now - press.pressedAt > MAX_AGE_MS) end(press)
+      if (press.user !== user) end(press, { kind: 'foreign' })
+      else if (now - press.pressedAt > MAX_AGE_MS) end(press, { kind: 'late' })
     }
     return open.value
   }
 
-  return { open, repeated, refusals, begin, end, onSale, inherit }
+  read()
+  onKept(FAMILY, read)
+
+  return { kept, open, ended, repeated, begin, end, forget, onSale, isOpen, inherit }
 })

@@ -1,75 +1,145 @@
 import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
-import { askForGuest, GuestsOff } from '../account/guest'
+import { askForGuest, GuestsOff, NotRenewed } from '../account/guest'
 import { parseSession, sessionOf, type Session } from '../account/token'
+import { exclusive } from '../exclusive'
 import { keep, recall } from '../storage'
 import { useLive } from './live'
 
-/** How long before its end a token is replaced, in milliseconds; short-lived ones at four fifths of what is left. */
-const RENEW_BEFORE_MS = 120_000
+const NAME = 'session'
 
-/** Who we are, and the token that proves it. */
+/**
+ * What the token is worth: `good` as far as we know, `doubted` after the server refused it, `ended` when it cannot be
+ * renewed either. An ended one stays until the shopper agrees to become somebody else.
+ */
+type Standing = 'good' | 'doubted' | 'ended'
+
+/** Who we are, and the token that proves it: one for all tabs of this browser. */
 export const useSession = defineStore('session', () => {
   const live = useLive()
-  const session = shallowRef<Session | undefined>(recall('session', parseSession))
+  const session = shallowRef<Session | undefined>(recall(NAME, parseSession))
+  const standing = ref<Standing>('good')
   /** The server lets no guests in: a token must be pasted. */
   const guestsOff = ref(false)
   const user = computed(() => session.value?.user)
+  const ended = computed(() => standing.value === 'ended')
+  /** The token to show to the server; undefined when there is none that it may take. */
+  const token = computed(() => (standing.value === 'good' ? session.value?.access : undefined))
+
+  /** How long the token still lives, in milliseconds. */
+  function left(): number {
+    const expires = session.value?.expires
+    return expires ? expires - live.clock.now() : Infinity
+  }
 
   function usable(): boolean {
-    const s = session.value
-    return s !== undefined && (s.expires === 0 || s.expires > live.clock.now() + 1_000)
+    return token.value !== undefined && left() > 1_000
+  }
+
+  function hold(fresh: Session): void {
+    session.value = fresh
+    standing.value = 'good'
+    guestsOff.value = false
   }
 
   function take(fresh: Session): void {
-    session.value = fresh
-    guestsOff.value = false
-    keep('session', { access: fresh.access, user: fresh.user })
+    hold(fresh)
+    keep(NAME, { access: fresh.access, user: fresh.user })
   }
 
-  /** The server does not accept the token: it is worth nothing any more. */
-  function drop(): void {
-    session.value = undefined
-    keep('session', undefined)
+  /** Takes over what another tab has stored since; true when that is another token than ours. */
+  function adopt(): boolean {
+    const stored = recall(NAME, parseSession)
+    if (!stored || stored.access === session.value?.access) return false
+    hold(stored)
+    return true
+  }
+
+  /** The server did not accept the token. */
+  function doubt(): void {
+    if (session.value) standing.value = 'doubted'
+  }
+
+  async function ask(): Promise<boolean> {
+    if (adopt()) return true
+    const old = session.value
+    try {
+      const fresh = await askForGuest(old?.access)
+      // Nobody becomes another guest unasked: the orders of the old one would be out of reach.
+      if (old && fresh.user.id !== old.user.id) throw new NotRenewed('another guest came back')
+      take(fresh)
+      return true
+    } catch (error) {
+      if (error instanceof NotRenewed) standing.value = 'ended'
+      if (error instanceof GuestsOff && !usable()) guestsOff.value = true
+      return false
+    }
   }
 
   let asking: Promise<boolean> | undefined
 
-  async function ask(): Promise<boolean> {
-    try {
-      take(await askForGuest(usable() ? session.value?.access : undefined))
-    } catch (error) {
-      if (error instanceof GuestsOff && !usable()) {
-        drop()
-        guestsOff.value = true
-      }
-      return false
-    } finally {
-      asking = undefined
-    }
-    return true
-  }
-
-  /** Gets a new token, for the same user while the old one is valid. False when there is none to be had now. */
+  /** Gets a token, for the same user if there was one. False when there is none to be had now. */
   function renew(): Promise<boolean> {
-    asking ??= ask()
+    asking ??= exclusive('guest', ask).finally(() => (asking = undefined))
     return asking
   }
 
+  function isAsking(): boolean {
+    return asking !== undefined
+  }
+
+  /** Resolves when nobody asks for a token any more. */
+  function settled(): Promise<unknown> {
+    return asking ?? Promise.resolve()
+  }
+
+  /** Becomes a new guest in place of one whose token has ended; false when that fails now. */
+  function replace(): Promise<boolean> {
+    return exclusive('guest', async () => {
+      if (adopt()) return true
+      try {
+        take(await askForGuest())
+      } catch (error) {
+        if (error instanceof GuestsOff) guestsOff.value = true
+        return false
+      }
+      return true
+    })
+  }
+
   /** Takes a token that the shopper pasted; false when it is none. */
-  function paste(token: string): boolean {
-    const pasted = sessionOf(token)
-    if (pasted) take(pasted)
-    return pasted !== undefined
+  function paste(pasted: string): boolean {
+    const made = sessionOf(pasted)
+    if (made) take(made)
+    return made !== undefined
   }
 
-  /** How long until the token should be replaced, in milliseconds; undefined when it never ends. */
+  /**
+   * How long until the token should be replaced, in milliseconds; undefined when it never ends. Half of its life is
+   * left then, so that who closes the page now can come back for a while.
+   */
   function renewIn(): number | undefined {
-    const expires = session.value?.expires
-    if (!expires) return undefined
-    const left = expires - live.clock.now()
-    return Math.max(0, Math.max(left - RENEW_BEFORE_MS, left * 0.8))
+    const s = session.value
+    if (!s?.expires) return undefined
+    const life = s.issued ? s.expires - s.issued : left()
+    return Math.max(0, left() - life / 2)
   }
 
-  return { session, user, guestsOff, usable, renew, drop, paste, renewIn }
+  return {
+    session,
+    user,
+    token,
+    ended,
+    guestsOff,
+    left,
+    usable,
+    adopt,
+    doubt,
+    renew,
+    isAsking,
+    settled,
+    replace,
+    paste,
+    renewIn,
+  }
 })

@@ -90,6 +90,7 @@ export const en = {
       refused: 'Refused',
       refunding: 'Being refunded',
       refunded: 'Refunded',
+      unknown: 'Moved on',
     } satisfies Record<OrderState, string>,
     happened: {
       reserved: (name: string) => `${name} is reserved for you.`,
@@ -102,6 +103,7 @@ export const en = {
       refused: (name: string) => `Your order of ${name} was refused.`,
       refunding: (name: string) => `The money for ${name} is on its way back.`,
       refunded: (name: string) => `The money for ${name} has been returned.`,
+      unknown: (name: string) => `Your order of ${name} has moved on. Reload the page to see how.`,
     } satisfies Record<OrderState, (name: string) => string>,
     reasons: {
       stock_guard: 'The last unit went to an earlier order. Nothing was charged.',
@@ -118,8 +120,21 @@ export const en = {
       refund_declined: 'The shop keeps this order as it is.',
       refund_by_buyer: 'You asked for your money back.',
       refund_by_shop: 'The shop gives your money back.',
+      lost: 'It was lost on the server. Please press Buy again.',
     } as Record<string, string>,
-    lost: 'A reservation was lost on the server. Please press Buy again.',
+  },
+  presses: {
+    asking: (name: string, time: string) =>
+      `${name}: we keep asking what became of your press of Buy at ${time}. There is no need to press again.`,
+    refused: (name: string, time: string, why: string) =>
+      `${name}: your press of Buy at ${time} did not go through. ${why}`,
+    ordered: (name: string, time: string) =>
+      `${name}: your press of Buy at ${time} went through. You find it among your orders.`,
+    undone: (name: string, why: string) => `${name}: your reservation did not become an order. ${why}`,
+    late: (name: string, time: string) =>
+      `${name}: your press of Buy at ${time} was never answered, and we do not repeat it. If it is not among your orders, nothing was bought.`,
+    foreign: (name: string, time: string) =>
+      `${name}: your press of Buy at ${time} was not answered before you became another guest. We cannot find out what became of it.`,
   },
   pay: {
     title: (name: string) => `Pay for ${name}`,
@@ -166,12 +181,19 @@ export const en = {
     enter: 'Sign in',
     invalid: 'This is not an access token.',
     you: (name: string) => `You are ${name}`,
+    endedTitle: (name: string) => `You are no longer signed in as ${name}`,
+    endedText:
+      'The sign-in has ended and cannot be renewed: this browser was away for too long. What was ordered is still there, but it cannot be shown or paid here any more. You can watch; to buy, go on as a new guest, without the orders of before.',
+    startOver: 'Go on as a new guest',
+    startOverFailed: 'That did not work just now. Please try again in a moment.',
   },
   live: {
     connecting: 'Connecting…',
     live: 'Live',
     offline: 'Offline',
     lost: 'The connection was lost. Your orders are safe.',
+    silent: 'Nothing has come from the shop for a moment. The numbers may be old.',
+    unanswered: 'No answer came from the shop. Please try again.',
     retryIn: (seconds: number) => `Next attempt in ${String(seconds)} s`,
     stopped: 'The server has ended this connection.',
     reconnect: 'Reconnect',
@@ -184,7 +206,7 @@ export const en = {
   },
   errors: {
     bad_request: 'The shop did not understand this. Please reload the page.',
-    unauthorized: 'Your sign-in has ended. We are getting you a new one.',
+    unauthorized: 'You are not signed in.',
     forbidden: 'You may not do this.',
     not_found: 'This no longer exists.',
     unknown_op: 'The shop cannot do this yet.',
@@ -196,7 +218,7 @@ export const en = {
     wrong_state: 'The order has moved on; this is no longer possible.',
     conflict: 'Something changed at the same moment. Please try again.',
     rate_limited: 'That was too fast. Please wait a moment.',
-    busy: 'The shop is very busy. We keep asking for you.',
+    busy: 'The shop is very busy. Please try again in a moment.',
     paused: 'The sale is paused. It may go on at any moment.',
     pass_required: 'This sale needs a buy pass.',
     captcha_required: 'Please solve the captcha first.',

@@ -89,6 +89,7 @@ export const zh: Words = {
       refused: '未成功',
       refunding: '退款中',
       refunded: '已退款',
+      unknown: '已更新',
     },
     happened: {
       reserved: (name) => `已为你预留 ${name}。`,
@@ -101,6 +102,7 @@ export const zh: Words = {
       refused: (name) => `${name} 下单未成功。`,
       refunding: (name) => `${name} 正在退款。`,
       refunded: (name) => `${name} 已退款。`,
+      unknown: (name) => `${name} 的订单有新状态，请刷新页面查看。`,
     },
     reasons: {
       stock_guard: '最后一件归更早的订单，没有扣款。',
@@ -115,8 +117,17 @@ export const zh: Words = {
       refund_declined: '商家未同意退款，订单照常。',
       refund_by_buyer: '应你的申请退款。',
       refund_by_shop: '商家主动退款。',
+      lost: '服务器丢失了这个预留，请重新抢购。',
     },
-    lost: '服务器丢失了一个预留，请重新抢购。',
+  },
+  presses: {
+    asking: (name, time) => `${name}：你 ${time} 的抢购还没有结果，我们会一直替你确认，不必再点。`,
+    refused: (name, time, why) => `${name}：你 ${time} 的抢购没有成功。${why}`,
+    ordered: (name, time) => `${name}：你 ${time} 的抢购成功了，可在“我的订单”中查看。`,
+    undone: (name, why) => `${name}：你的预留没有成为订单。${why}`,
+    late: (name, time) =>
+      `${name}：你 ${time} 的抢购一直没有答复，我们不再重复。如果不在“我的订单”里，就没有买成。`,
+    foreign: (name, time) => `${name}：你 ${time} 的抢购在换成新游客之前没有答复，我们无法得知结果。`,
   },
   pay: {
     title: (name) => `付款：${name}`,
@@ -163,12 +174,19 @@ export const zh: Words = {
     enter: '登录',
     invalid: '这不是访问令牌。',
     you: (name) => `你是 ${name}`,
+    endedTitle: (name) => `你已不再以 ${name} 的身份登录`,
+    endedText:
+      '登录已失效且无法续期：这个浏览器离开太久了。之前的订单仍然有效，但不能再在这里查看或付款。你可以继续观看；要抢购，请以新游客的身份继续，之前的订单不会带过来。',
+    startOver: '以新游客的身份继续',
+    startOverFailed: '刚才没有成功，请稍后再试。',
   },
   live: {
     connecting: '连接中…',
     live: '实时',
     offline: '离线',
     lost: '连接已断开，你的订单是安全的。',
+    silent: '商城暂时没有消息，数字可能是旧的。',
+    unanswered: '商城没有答复，请再试一次。',
     retryIn: (seconds) => `${String(seconds)} 秒后重试`,
     stopped: '服务器结束了这个连接。',
     reconnect: '重新连接',
@@ -181,7 +199,7 @@ export const zh: Words = {
   },
   errors: {
     bad_request: '商城没看懂这个请求，请刷新页面。',
-    unauthorized: '登录已失效，正在为你重新登录。',
+    unauthorized: '你还没有登录。',
     forbidden: '你不能这样做。',
     not_found: '它已不存在。',
     unknown_op: '商城还不支持这个操作。',
@@ -193,7 +211,7 @@ export const zh: Words = {
     wrong_state: '订单状态已变，不能再这样做。',
     conflict: '同一时刻发生了变化，请再试一次。',
     rate_limited: '太快了，请稍等。',
-    busy: '商城很忙，我们会一直替你确认。',
+    busy: '商城很忙，请稍后再试。',
     paused: '秒杀已暂停，随时可能继续。',
     pass_required: '这场秒杀需要抢购资格。',
     captcha_required: '请先完成验证码。',
