@@ -44,10 +44,10 @@ func (b *bench) chain(ctx context.Context, r *Result) error {
 	return b.measure(ctx, r, w)
 }
 
-// measure presses, and notes what it cost the server.
+// measure presses, and notes what it cost each process that takes part.
 func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	var p *pressed
-	spent, err := b.server.spent(func() (err error) {
+	spent, err := b.shares.spent(func() (err error) {
 		p, err = b.crowd.press(ctx, w)
 		return err
 	})
@@ -61,9 +61,11 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	if p.Repeats > 0 {
 		r.figure("repeated_busy", float64(p.Repeats))
 	}
-	if spent > 0 && p.Ops > 0 {
+	if p.Ops > 0 {
 		all := float64(p.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds() // with those of the warm-up
-		r.figure("server_cpu_us_per_op", spent.Seconds()*1e6/all)
+		for name, d := range spent {
+			r.figure(name+"_cpu_us_per_op", d.Seconds()*1e6/all)
+		}
 	}
 	return nil
 }

@@ -12,14 +12,17 @@ import (
 // ticksPerSecond is the unit of CPU times under /proc on every Linux that Go runs on.
 const ticksPerSecond = 100
 
-// process is the server as the kernel sees it.
-type process struct{ pid int }
+// process is the server, or one beside it, as the kernel sees it. The name stands in figures and errors.
+type process struct {
+	name string
+	pid  int // 0: not known
+}
 
 // resident is the memory of the process that is in RAM, bytes.
 func (p process) resident() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 	if err != nil {
-		return 0, fmt.Errorf("memory of the server: %w", err)
+		return 0, fmt.Errorf("memory of the %s: %w", p.name, err)
 	}
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
@@ -27,7 +30,7 @@ func (p process) resident() (int64, error) {
 			return kb << 10, err
 		}
 	}
-	return 0, fmt.Errorf("memory of the server: process %d has none", p.pid)
+	return 0, fmt.Errorf("memory of the %s: process %d has none", p.name, p.pid)
 }
 
 // spent measures the processor time that the process needs for some work; 0 when the process is not known.
@@ -46,17 +49,48 @@ func (p process) spent(work func() error) (time.Duration, error) {
 	return after - before, err
 }
 
+// processes are those that share a machine while something is measured, each under a name of its own.
+type processes []process
+
+// spent measures the processor time that each of the processes needs for some work.
+func (ps processes) spent(work func() error) (map[string]time.Duration, error) {
+	before, err := ps.cpu()
+	if err != nil {
+		return nil, err
+	}
+	if err := work(); err != nil {
+		return nil, err
+	}
+	after, err := ps.cpu()
+	for name := range after {
+		after[name] -= before[name]
+	}
+	return after, err
+}
+
+func (ps processes) cpu() (map[string]time.Duration, error) {
+	all := make(map[string]time.Duration, len(ps))
+	for _, p := range ps {
+		d, err := p.cpu()
+		if err != nil {
+			return nil, err
+		}
+		all[p.name] = d
+	}
+	return all, nil
+}
+
 // cpu is how long the process has kept processors busy.
 func (p process) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
 	if err != nil {
-		return 0, fmt.Errorf("processor time of the server: %w", err)
+		return 0, fmt.Errorf("processor time of the %s: %w", p.name, err)
 	}
 	// The name of the program stands in parentheses and may hold anything; user and system time are the twelfth and
 	// thirteenth fields after it.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < 13 {
-		return 0, fmt.Errorf("processor time of the server: %d fields", len(fields))
+		return 0, fmt.Errorf("processor time of the %s: %d fields", p.name, len(fields))
 	}
 	user, err := strconv.ParseInt(string(fields[11]), 10, 64)
 	if err != nil {

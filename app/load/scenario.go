@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"stampede/app"
@@ -31,10 +32,17 @@ type Options struct {
 	Stalled float64       // share of the watchers that do not read
 	Sources int           // addresses of 127.0.0.0/8 that the crowd comes from
 	PID     int           // the server's process, for memory and processor time; 0: not known
+	Beside  []Process     // other processes of this machine whose processor time is counted too: the stores
 	Own     bool          // the target is not this machine, and whoever runs this may press on it
 	Wait    bool          // after buys, wait until every reservation has become an order
 
 	Progress io.Writer // where a terminal shows how far it is; nil: nowhere
+}
+
+// Process is a process of this machine, under the name that its processor time gets among the figures.
+type Process struct {
+	Name string // [a-z0-9_]+, not "server" and not "generator"
+	PID  int
 }
 
 // Scenario is one thing that can be measured.
@@ -67,7 +75,8 @@ type bench struct {
 	watched []app.ID // what everybody watches; nil: nothing
 	used    []app.ID // sales that are to be audited
 	server  process
-	before  int64 // memory of the server before anybody came, bytes
+	shares  processes // that share this machine's processors: the server, what is beside it, and this generator
+	before  int64     // memory of the server before anybody came, bytes
 	show    *progress
 }
 
@@ -82,7 +91,9 @@ func Run(ctx context.Context, shop Shop, o Options, names ...string) ([]Result, 
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{Options: o, shop: shop, server: process{o.PID}, show: newProgress(o.Progress)}
+	b := &bench{
+		Options: o, shop: shop, server: process{serverName, o.PID}, shares: sharing(o), show: newProgress(o.Progress),
+	}
 	if b.crowd, err = newCrowd(o.Sockets, to, shop.Token); err != nil {
 		return nil, err
 	}
@@ -104,6 +115,24 @@ func Run(ctx context.Context, shop Shop, o Options, names ...string) ([]Result, 
 	}
 	b.show.end()
 	return results, nil
+}
+
+// Names of the processes that every run knows.
+const (
+	serverName    = "server"
+	generatorName = "generator"
+)
+
+// sharing lists whose processor time is counted; nobody's while the server is not known.
+func sharing(o Options) processes {
+	if o.PID == 0 {
+		return nil
+	}
+	all := processes{{serverName, o.PID}, {generatorName, os.Getpid()}}
+	for _, p := range o.Beside {
+		all = append(all, process{p.Name, p.PID})
+	}
+	return all
 }
 
 func choose(names []string) ([]Scenario, error) {

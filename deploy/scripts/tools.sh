@@ -5,4 +5,5 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$root/.run/tools"
 cd "$root/deploy/tools"
-go build -o "$root/.run/tools/" ./bodies ./layers ./verdict honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt
+# The flags are those of build.sh, so that the standard library is compiled once for all of them.
+CGO_ENABLED=0 go build -trimpath -o "$root/.run/tools/" ./bodies ./layers ./verdict honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,17 +17,18 @@ import (
 )
 
 type loadCmd struct {
-	Scenarios []string      `arg:"" placeholder:"SCENARIO" help:"What is measured, in this order, over the same sockets."`
-	Target    string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"The server."`
-	Sockets   int           `default:"1000" help:"Shoppers, each on a socket of their own."`
-	For       time.Duration `default:"5s" help:"How long each scenario is measured."`
-	Rate      float64       `help:"Open loop: ops a second, sent by the clock. Without it a closed loop: the next when the last is answered."`
-	Hot       int           `default:"8" help:"Sales that are bought from at the same time, each in the next partition."`
-	Stalled   float64       `help:"Share of the watchers in fanout that do not read, like 0.01."`
-	Sources   int           `default:"16" help:"Addresses of 127.0.0.0/8 that the crowd comes from."`
-	PID       int           `name:"pid" help:"The server's process on this machine: for memory and processor time."`
-	Wait      bool          `negatable:"" default:"true" help:"Wait until every reservation has become an order that its shopper has heard of."`
-	JSON      bool          `name:"json" help:"For scripts."`
+	Scenarios []string       `arg:"" placeholder:"SCENARIO" help:"What is measured, in this order, over the same sockets."`
+	Target    string         `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"The server."`
+	Sockets   int            `default:"1000" help:"Shoppers, each on a socket of their own."`
+	For       time.Duration  `default:"5s" help:"How long each scenario is measured."`
+	Rate      float64        `help:"Open loop: ops a second, sent by the clock. Without it a closed loop: the next when the last is answered."`
+	Hot       int            `default:"8" help:"Sales that are bought from at the same time, each in the next partition."`
+	Stalled   float64        `help:"Share of the watchers in fanout that do not read, like 0.01."`
+	Sources   int            `default:"16" help:"Addresses of 127.0.0.0/8 that the crowd comes from."`
+	PID       int            `name:"pid" help:"The server's process on this machine: for memory and processor time."`
+	Beside    map[string]int `name:"beside" placeholder:"NAME=PID" help:"Other processes of this machine, such as redis=812: for their processor time."`
+	Wait      bool           `negatable:"" default:"true" help:"Wait until every reservation has become an order that its shopper has heard of."`
+	JSON      bool           `name:"json" help:"For scripts."`
 
 	IOwnThisHost bool `name:"i-own-this-host" help:"Press on a server that is not this machine."`
 }
@@ -56,6 +60,10 @@ func (c *loadCmd) Run(e *env) error {
 		c.Stalled < 0 || c.Stalled > 0.5 || c.Sources < 1 || c.Sources > 250 {
 		return fmt.Errorf("%w: want --sockets 1 to 60000, --for at least 100ms, --rate from 0, --hot from 1, --stalled 0 to 0.5, --sources 1 to 250", errUsage)
 	}
+	beside, err := c.beside()
+	if err != nil {
+		return err
+	}
 	config, err := e.config()
 	if err != nil {
 		return err
@@ -68,13 +76,33 @@ func (c *loadCmd) Run(e *env) error {
 		defer func() { err = errors.Join(err, shop.close()) }()
 		results, err := load.Run(e.ctx, shop, load.Options{
 			Address: c.Target, Sockets: c.Sockets, For: c.For, Rate: c.Rate, Hot: c.Hot, Stalled: c.Stalled, Sources: c.Sources,
-			PID: c.PID, Own: c.IOwnThisHost, Wait: c.Wait, Progress: terminal(e.err),
+			PID: c.PID, Beside: beside, Own: c.IOwnThisHost, Wait: c.Wait, Progress: terminal(e.err),
 		}, c.Scenarios...)
 		if err != nil {
 			return err
 		}
 		return c.print(e, results)
 	})
+}
+
+// besideName is what a process beside the server may be called: its name becomes part of a figure's.
+var besideName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+// beside reads --beside, in the order of the names.
+func (c *loadCmd) beside() ([]load.Process, error) {
+	if len(c.Beside) > 0 && c.PID == 0 {
+		return nil, fmt.Errorf("%w: --beside needs --pid, the server's process", errUsage)
+	}
+	var all []load.Process
+	for _, name := range slices.Sorted(maps.Keys(c.Beside)) {
+		pid := c.Beside[name]
+		if !besideName.MatchString(name) || name == "server" || name == "generator" || pid < 1 {
+			return nil, fmt.Errorf("%w: --beside %s=%d: want a name of a-z, 0-9 and _ other than server and generator, and a process id",
+				errUsage, name, pid)
+		}
+		all = append(all, load.Process{Name: name, PID: pid})
+	}
+	return all, nil
 }
 
 // terminal is the writer if people look at it.

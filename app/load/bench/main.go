@@ -47,16 +47,21 @@ func run(ctx context.Context, f flags) error {
 	if err != nil {
 		return err
 	}
-	for name, text := range pages(rounds) {
+	machines, err := readMachines(f.out)
+	if err != nil {
+		return err
+	}
+	written := pages(rounds, machines)
+	for name, text := range written {
 		err = errors.Join(err, os.WriteFile(filepath.Join(f.out, name), text, 0o644))
 	}
-	_, printed := os.Stdout.Write(pages(rounds)["RESULTS.md"])
+	_, printed := os.Stdout.Write(written["RESULTS.md"])
 	return errors.Join(err, printed)
 }
 
 // pages are what is written about the rounds.
-func pages(rounds []Round) map[string][]byte {
-	return map[string][]byte{"RESULTS.md": render(rounds), "SCALE.md": extrapolate(rounds)}
+func pages(rounds []Round, machines []MachineFigures) map[string][]byte {
+	return map[string][]byte{"RESULTS.md": render(rounds, machines), "SCALE.md": extrapolate(rounds)}
 }
 
 // measure makes all rounds and keeps them, in the place of those of an earlier run.
@@ -88,5 +93,5 @@ func measure(ctx context.Context, f flags) error {
 	for _, path := range old {
 		err = errors.Join(err, os.Remove(path))
 	}
-	return errors.Join(err, writeRounds(f.out, fresh))
+	return errors.Join(err, writeRounds(f.out, fresh), rememberMachine(f.out, fresh))
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// micros are the Go benchmarks of a round: the test binary, the benchmark, and how often its two sides take turns.
-var micros = []struct{ binary, name, turns string }{
+// benchmarks are the Go benchmarks of a round: the test binary, the benchmark, and how often its two sides take turns.
+var benchmarks = []struct{ binary, name, turns string }{
 	{"streams.test", "BenchmarkRatioGate", "3x"},
 	{"store.test", "BenchmarkRatioFulfil", "1x"},
 	{"realtime.test", "BenchmarkRatioFanout", "200x"},
@@ -21,7 +21,7 @@ var micros = []struct{ binary, name, turns string }{
 // micro runs the Go benchmarks. A folder without test binaries has none.
 func (r *runner) micro(ctx context.Context) error {
 	r.round.Micro = make(map[string]map[string]float64)
-	for _, m := range micros {
+	for _, m := range benchmarks {
 		binary := filepath.Join(r.bin, m.binary)
 		if _, err := os.Stat(binary); err != nil {
 			continue

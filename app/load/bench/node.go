@@ -110,7 +110,11 @@ func (n *node) stop() error {
 
 // load presses on the server with a generator in a process of its own, and keeps what it found under the step's name.
 func (r *runner) load(ctx context.Context, n *node, step string, scenarios []string, args ...string) ([]load.Result, error) {
-	args = append(append([]string{"load", "--json", "--target", n.address, "--pid", strconv.Itoa(n.cmd.Process.Pid)}, args...), scenarios...)
+	with := []string{"load", "--json", "--target", n.address, "--pid", strconv.Itoa(n.cmd.Process.Pid)}
+	for name, pid := range r.stores.pids {
+		with = append(with, "--beside", fmt.Sprintf("%s=%d", name, pid))
+	}
+	args = append(append(with, args...), scenarios...)
 	out, err := r.tool(ctx, args...)
 	var found []load.Result
 	if parse := json.Unmarshal(out, &found); parse != nil {

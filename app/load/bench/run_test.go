@@ -37,6 +37,14 @@ func TestAWholeRound(t *testing.T) {
 			t.Errorf("%s was not measured", w.name)
 		}
 	}
+	for _, c := range costs {
+		if all := values(together(c.step, c.scenario), rounds); len(all) != 1 || all[0] <= 0 {
+			t.Errorf("processor time of %q was not measured of every process", c.name)
+		}
+	}
+	if machines, err := readMachines(out); err != nil || len(machines) > 0 {
+		t.Errorf("a scaled run is remembered as what this machine finds: %v, %v", machines, err)
+	}
 }
 
 // everyMicro has a value for whatever Go benchmarks measure: the short form leaves them out.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,7 @@ type stores struct {
 	redisURL string
 	dsn      string
 	server   *sql.DB
+	pids     map[string]int // the processes of Redis and of the database
 }
 
 // settings make the stores as large as deploy/my.cnf and deploy/redis.conf do; durability they have already. The file that
@@ -46,7 +48,38 @@ func openStores(ctx context.Context) (*stores, error) {
 		return nil, err
 	}
 	defer client.Close()
+	if s.pids, err = s.processes(ctx, client); err != nil {
+		return nil, errors.Join(err, s.server.Close())
+	}
 	return s, client.ConfigSet(ctx, "auto-aof-rewrite-percentage", "0").Err()
+}
+
+// processes finds the process ids of both stores, which run on this machine.
+func (s *stores) processes(ctx context.Context, client *redis.Client) (map[string]int, error) {
+	info, err := client.InfoMap(ctx, "server").Result()
+	if err != nil {
+		return nil, err
+	}
+	redisPID, err := strconv.Atoi(info["Server"]["process_id"])
+	if err != nil {
+		return nil, fmt.Errorf("process of Redis: %w", err)
+	}
+	var folder, file string
+	if err := s.server.QueryRowContext(ctx, "SELECT @@datadir, @@pid_file").Scan(&folder, &file); err != nil {
+		return nil, err
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(folder, file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("process of the database: %w", err)
+	}
+	databasePID, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return nil, fmt.Errorf("process of the database: %w", err)
+	}
+	return map[string]int{"redis": redisPID, "database": databasePID}, nil
 }
 
 func (s *stores) close() { _ = s.server.Close() }

@@ -151,8 +151,8 @@ var rows = []row{
 	},
 }
 
-// render makes RESULTS.md of the rounds.
-func render(rounds []Round) []byte {
+// render makes RESULTS.md of the rounds and of what other machines found.
+func render(rounds []Round, machines []MachineFigures) []byte {
 	var b bytes.Buffer
 	first := rounds[0]
 	m := first.Machine
@@ -172,12 +172,14 @@ func render(rounds []Round) []byte {
 	}
 	b.WriteByte('\n')
 	warn(&b, rounds)
-	fmt.Fprintf(&b, "Medians over the rounds; the spread is the lowest and the highest round. The two sides of a ratio took turns within each round.\n\n")
-	fmt.Fprintf(&b, "| figure | ours | baseline | ratio or figure | spread | bar | |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b, "Medians over the rounds; the spread is the lowest and the highest round. The two sides of a ratio took turns within each round.\n")
+	fmt.Fprintf(&b, "The last column has the medians of a ratio over all machines that machines.json knows.\n\n")
+	fmt.Fprintf(&b, "| figure | ours | baseline | ratio or figure | spread | bar | | over machines |\n|---|---|---|---|---|---|---|---|\n")
 	for _, w := range rows {
-		w.render(&b, rounds)
+		w.render(&b, rounds, machines)
 	}
 	fmt.Fprintf(&b, "\n%s", explanation)
+	processorTime(&b, rounds)
 	return b.Bytes()
 }
 
@@ -196,11 +198,16 @@ with the groups taken out. ` + "`time`" + ` is an op that the socket answers wit
 write loop writes the same bytes to as many plain connections.
 `
 
-func (w *row) render(b *bytes.Buffer, rounds []Round) {
-	of := w.figure
-	if of == nil && w.baseline != nil {
-		of = ratio(w.ours, w.baseline)
+// compared is what the bar is about; nil: there is no bar.
+func (w *row) compared() func(r *Round) float64 {
+	if w.figure == nil && w.baseline != nil {
+		return ratio(w.ours, w.baseline)
 	}
+	return w.figure
+}
+
+func (w *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures) {
+	of := w.compared()
 	ours, baseline, value, spread := median(w.ours, rounds), "", "", ""
 	if w.baseline != nil {
 		baseline = number(median(w.baseline, rounds), w.unit)
@@ -217,7 +224,8 @@ func (w *row) render(b *bytes.Buffer, rounds []Round) {
 			verdict = "scaled"
 		}
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(ours, w.unit), baseline, value, spread, w.bar(), verdict)
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(ours, w.unit), baseline, value, spread, w.bar(),
+		verdict, w.overMachines(machines))
 }
 
 func (w *row) verdict(value float64) string {

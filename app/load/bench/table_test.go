@@ -20,7 +20,11 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range pages(rounds) {
+	machines, err := readMachines(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range pages(rounds, machines) {
 		want, err := os.ReadFile(filepath.Join(kept, name))
 		if err != nil {
 			t.Fatal(err)
@@ -76,15 +80,17 @@ func TestVerdicts(t *testing.T) {
 		row  row
 		says string
 	}{
-		"least, reached":     {row{name: "x", unit: "a/s", ours: rate, figure: rate, least: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |"},
+		"least, reached":     {row{name: "x", unit: "a/s", ours: rate, figure: rate, least: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
 		"least, not reached": {row{name: "x", unit: "a/s", ours: rate, figure: rate, least: 11_001}, "| short |"},
 		"most, exceeded":     {row{name: "x", unit: "ms", ours: rate, figure: rate, most: 0.5}, "| ≤ 0.5 | short |"},
-		"ratio":              {row{name: "x", unit: "a/s", ours: rate, baseline: rate, most: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass |"},
+		"ratio":              {row{name: "x", unit: "a/s", ours: rate, baseline: rate, most: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass | 0.80–1.25 |"},
 		"not measured":       {row{name: "x", unit: "ms", ours: micro("None", "x"), figure: micro("None", "x"), most: 1}, "| not measured |"},
-		"no bar":             {row{name: "x", unit: "a/s", ours: rate}, "| x | 11,000 a/s |  |  |  |  |  |"},
+		"no bar":             {row{name: "x", unit: "a/s", ours: rate}, "| x | 11,000 a/s |  |  |  |  |  |  |"},
 	} {
 		var b bytes.Buffer
-		c.row.render(&b, rounds)
+		c.row.render(&b, rounds, []MachineFigures{
+			{Figures: map[string]float64{"x": 1.25}}, {Figures: map[string]float64{"y": 7}}, {Figures: map[string]float64{"x": 0.8}},
+		})
 		if !strings.Contains(b.String(), c.says) {
 			t.Errorf("%s: %s", name, b.String())
 		}
@@ -101,5 +107,35 @@ func TestBenchmarkLines(t *testing.T) {
 	}
 	if got := readBenchmark(out, "BenchmarkRatioGate"); len(got) != 0 {
 		t.Errorf("%v", got)
+	}
+}
+
+// TestMachinesAreRemembered: a machine's ratios take the place of its earlier ones, other machines' stay.
+func TestMachinesAreRemembered(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	gate := func(machine string, ratios ...float64) []Round {
+		rounds := make([]Round, len(ratios))
+		for i, v := range ratios {
+			rounds[i] = Round{Scale: 1, Machine: Machine{CPU: machine, Cores: 2}, Micro: map[string]map[string]float64{
+				"Gate": {"grouped/s": 100, "single/s": 10, "ratio": v},
+			}}
+		}
+		return rounds
+	}
+	for _, rounds := range [][]Round{gate("slow", 3), gate("fast", 4, 5, 6), gate("slow", 4.2, 4.7, 4.9)} {
+		if err := rememberMachine(folder, rounds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	machines, err := readMachines(folder)
+	if err != nil || len(machines) != 2 {
+		t.Fatalf("%v, %v", machines, err)
+	}
+	if got := rows[0].overMachines(machines); got != "4.70–5.00" {
+		t.Errorf("%s over machines: %s", rows[0].name, got)
+	}
+	if got := rows[0].overMachines(machines[:1]); got != "" {
+		t.Errorf("a spread of one machine: %s", got)
 	}
 }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// machinesFile remembers, beside the rounds, what each machine has found last.
+const machinesFile = "machines.json"
+
+// MachineFigures are the medians of the ratios that one machine has found. Rates move with the machine; ratios move less, and
+// by how much is seen only on several.
+type MachineFigures struct {
+	Machine  string             `json:"machine"`
+	Revision string             `json:"revision,omitempty"`
+	Began    string             `json:"began,omitempty"` // RFC 3339, UTC
+	Figures  map[string]float64 `json:"figures"`         // name of a row → its median
+}
+
+func readMachines(folder string) ([]MachineFigures, error) {
+	text, err := os.ReadFile(filepath.Join(folder, machinesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var machines []MachineFigures
+	if err := json.Unmarshal(text, &machines); err != nil {
+		return nil, fmt.Errorf("read %s: %w", machinesFile, err)
+	}
+	return machines, nil
+}
+
+// rememberMachine puts the ratios of these rounds in the place of what this machine had found before. Scaled rounds say
+// nothing about ratios and are not remembered.
+func rememberMachine(folder string, rounds []Round) error {
+	if rounds[0].Scale != 1 {
+		return nil
+	}
+	machines, err := readMachines(folder)
+	if err != nil {
+		return err
+	}
+	m := rounds[0].Machine
+	this := MachineFigures{
+		Machine: fmt.Sprintf("%s, %d cores", m.CPU, m.Cores), Revision: m.Revision, Began: rounds[0].Began, Figures: map[string]float64{},
+	}
+	for _, w := range rows {
+		if w.baseline == nil {
+			continue
+		}
+		if v := median(w.compared(), rounds); !math.IsNaN(v) {
+			this.Figures[w.name] = math.Round(v*100) / 100
+		}
+	}
+	if i := slices.IndexFunc(machines, func(f MachineFigures) bool { return f.Machine == this.Machine }); i >= 0 {
+		machines[i] = this
+	} else {
+		machines = append(machines, this)
+	}
+	text, err := json.MarshalIndent(machines, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(folder, machinesFile), append(text, '\n'), 0o644)
+}
+
+// overMachines is the lowest and the highest median of a ratio; "" for what is no ratio or was found on one machine only.
+func (w *row) overMachines(machines []MachineFigures) string {
+	if w.baseline == nil {
+		return ""
+	}
+	var all []float64
+	for _, m := range machines {
+		if v, ok := m.Figures[w.name]; ok {
+			all = append(all, v)
+		}
+	}
+	if len(all) < 2 {
+		return ""
+	}
+	return digits(slices.Min(all), w.digits) + "–" + digits(slices.Max(all), w.digits)
+}
