@@ -48,7 +48,7 @@ type Config struct {
 	AlipayAppCert    Secret        `env:"ALIPAY_APP_CERT" secret:"true" does:"the shop's certificate, in certificate mode"`
 	AlipayCert       Secret        `env:"ALIPAY_CERT" secret:"true" does:"Alipay's certificate, in certificate mode"`
 	AlipayRootCert   Secret        `env:"ALIPAY_ROOT_CERT" secret:"true" does:"Alipay's root certificates, in certificate mode"`
-	AlipaySellerID   string        `env:"ALIPAY_SELLER_ID" does:"2088…; when set, notifications for other sellers are refused"`
+	AlipaySellerID   string        `env:"ALIPAY_SELLER_ID" does:"2088…, the account that the money goes to: notifications for other sellers are refused; unset, nobody looks"`
 	AlipayGateway    string        `env:"ALIPAY_GATEWAY" envDefault:"https://openapi.alipay.com/gateway.do" does:"the gateway's address; the sandbox has its own"`
 	AlipayNotifyURL  string        `env:"ALIPAY_NOTIFY_URL" does:"public address of /api/v1/payments/alipay/notify; none: payments are found by asking, within a minute; with a simulator, this node's own"`
 	AlipayReturnURL  string        `env:"ALIPAY_RETURN_URL" does:"where buyers come back to, e.g. https://shop.example/; with a simulator, this node's own"`

@@ -77,6 +77,25 @@ func (c *Config) checkAlipay(p *problems) {
 	}
 }
 
+// Warnings names what is allowed and may all the same not be meant.
+func (c *Config) Warnings() []Problem {
+	var p problems
+	if c.AlipayAppID == "" {
+		return nil
+	}
+	if c.AlipaySimulator {
+		p.add("ALIPAY_SIMULATOR", "is true: payments go to a simulator, no real money moves")
+	}
+	if c.AlipayNotifyURL == "" && !c.AlipaySimulator {
+		p.add("ALIPAY_NOTIFY_URL", "is not set: payments are found by asking the gateway, within a minute")
+	}
+	if c.AlipaySellerID == "" && !c.AlipaySimulator {
+		p.add("ALIPAY_SELLER_ID", "is not set: a payment to another seller of the same app would be taken for one to this shop; "+
+			"set the 2088… of the account that the money goes to")
+	}
+	return p.found
+}
+
 // checkNoAlipay: settings that mean nothing without an app id point at a forgotten one.
 func (c *Config) checkNoAlipay(p *problems) {
 	set := c.AlipayPrivateKey + c.AlipayPublicKey + c.AlipayAppCert + c.AlipayCert + c.AlipayRootCert

@@ -6,8 +6,10 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,6 +57,42 @@ func TestAlipay(t *testing.T) {
 	}
 	if gateway, err := c.gateway(); err != nil || gateway != nil {
 		t.Errorf("nothing set: %v, %v", gateway, err)
+	}
+}
+
+// What may not be meant is named, with the real gateway and the sandbox; the simulator knows only one seller.
+func TestAlipayWarnings(t *testing.T) {
+	t.Parallel()
+	private, public := alipayKeys(t)
+	keys := []string{"ALIPAY_APP_ID=2021000000000001", "ALIPAY_PRIVATE_KEY=" + private, "ALIPAY_PUBLIC_KEY=" + public}
+	const notify = "ALIPAY_NOTIFY_URL=https://shop.example/api/v1/payments/alipay/notify"
+	for name, c := range map[string]struct {
+		more []string
+		want string
+	}{
+		"nothing unset": {[]string{notify, "ALIPAY_SELLER_ID=2088000000000001"}, "[]"},
+		"no seller":     {[]string{notify}, "[ALIPAY_SELLER_ID]"},
+		"no seller, sandbox": {
+			[]string{notify, "ALIPAY_GATEWAY=https://openapi-sandbox.dl.alipaydev.com/gateway.do"}, "[ALIPAY_SELLER_ID]",
+		},
+		"no notifications": {[]string{"ALIPAY_SELLER_ID=2088000000000001"}, "[ALIPAY_NOTIFY_URL]"},
+		"a simulator":      {[]string{"ALIPAY_GATEWAY=http://127.0.0.1:8091/gateway.do", "ALIPAY_SIMULATOR=true"}, "[ALIPAY_SIMULATOR]"},
+	} {
+		var environ []string
+		for _, line := range slices.Concat(keys, c.more) {
+			environ = append(environ, prefix+line)
+		}
+		config, err := Load(environ)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		named := []string{}
+		for _, w := range config.Warnings() {
+			named = append(named, strings.TrimPrefix(w.Variable, prefix))
+		}
+		if got := fmt.Sprint(named); got != c.want {
+			t.Errorf("%s: warned about %s, want %s", name, got, c.want)
+		}
 	}
 }
 

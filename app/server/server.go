@@ -66,8 +66,8 @@ type Server struct {
 	front    *api.Front
 	back     *backDoor
 
-	notReady atomic.Pointer[string] // why; nil: ready
-	closing  chan struct{}          // closed when a shutdown begins
+	notReady atomic.Pointer[obstacle] // nil: ready
+	closing  chan struct{}            // closed when a shutdown begins
 	closeRun sync.Once
 	release  func() error // what New took, given back once
 }
@@ -77,7 +77,7 @@ type Server struct {
 func New(c Config, o Options) (*Server, error) {
 	s := &Server{config: c, options: o, clock: app.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version)}
 	s.release = sync.OnceValue(s.giveBack)
-	s.notYet("starting")
+	s.notYet("starting", nil)
 	if err := s.take(); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
@@ -106,7 +106,7 @@ func (s *Server) take() (err error) {
 		}
 	}
 	s.front = api.NewFront(s.ready)
-	s.back = newBackDoor(metrics, s.registry, s.ready)
+	s.back = newBackDoor(metrics, s.registry, s.readyInDetail)
 	return nil
 }
 
@@ -150,16 +150,31 @@ func (s *Server) giveBack() error {
 // Addr is where the node listens, host:port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// ready says why this node should get no work now. A store that is away does not make a node unready: the others have
-// lost it too, and buyers are told busy, which is better than nobody answering.
+// obstacle is why a node should get no work now.
+type obstacle struct {
+	what string // in general words, for anybody who asks
+	err  error  // with hosts and causes, for those who look after the node; may be nil
+}
+
+// ready says why this node should get no work now, and nothing of the inside. A store that is away does not make a node
+// unready: the others have lost it too, and buyers are told busy, which is better than nobody answering.
 func (s *Server) ready() error {
-	if why := s.notReady.Load(); why != nil {
-		return errors.New(*why)
+	if o := s.notReady.Load(); o != nil {
+		return errors.New(o.what)
 	}
 	return nil
 }
 
-func (s *Server) notYet(why string) { s.notReady.Store(&why) }
+// readyInDetail is ready for the listener that is not public.
+func (s *Server) readyInDetail() error {
+	o := s.notReady.Load()
+	if o == nil || o.err == nil {
+		return s.ready()
+	}
+	return fmt.Errorf("%s: %w", o.what, o.err)
+}
+
+func (s *Server) notYet(what string, err error) { s.notReady.Store(&obstacle{what, err}) }
 
 // Close ends what New began. It is for servers that do not run, or run no more.
 func (s *Server) Close() error { return s.release() }
@@ -175,6 +190,9 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	defer cancel(nil)
 	var serving sync.WaitGroup
 	defer serving.Wait()
+	for _, w := range s.config.Warnings() {
+		slog.WarnContext(ctx, w.Variable+" "+w.Message)
+	}
 	serve := func(run func() error) {
 		serving.Go(func() {
 			if err := run(); err != nil {
@@ -287,7 +305,7 @@ func (s *Server) open(stores *stores, node int) {
 //  7. the stores close (Run)
 func (s *Server) shutDown(w *works, d *duties, stopDuties context.CancelFunc) error {
 	slog.Info("shutting down")
-	s.notYet("shutting down")
+	s.notYet("shutting down", nil)
 	s.closeRun.Do(func() { close(s.closing) })
 
 	drain, cancel := context.WithTimeout(context.Background(), closeWithin)

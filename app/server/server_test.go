@@ -110,6 +110,22 @@ func (n *node) try(method, path string, body any) (int, string) {
 	return res.StatusCode, string(answer)
 }
 
+// private reads a page of the second listener.
+func (n *node) private(path string) string {
+	n.t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	res, err := client.Get("http://" + n.server.back.listener.Addr().String() + path)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return string(text)
+}
+
 // ask wants status 200 and reads the answer.
 func ask[T any](n *node, method, path string, body any) T {
 	n.t.Helper()
@@ -294,6 +310,15 @@ func TestWaitsForStores(t *testing.T) {
 	if code, body := n.try("GET", "/healthz", nil); code != 200 {
 		t.Errorf("health: %d %s", code, body)
 	}
+	// Who may look at the node learns where it looks and what it meets; the public learns neither.
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		_, public := n.try("GET", "/readyz", nil)
+		if strings.Contains(public, "127.0.0.1") || strings.Contains(public, "refused") {
+			t.Errorf("the public reads %q", public)
+		}
+		private := n.private("/readyz")
+		return strings.Contains(private, "127.0.0.1:1") && strings.Contains(private, "refused"), private
+	})
 	if code, body := n.try("GET", "/api/v1/time", nil); code != 503 || !strings.Contains(body, `"busy"`) {
 		t.Errorf("api: %d %s", code, body)
 	}

@@ -38,8 +38,8 @@ type stores struct {
 }
 
 // openStores connects to what the configuration names. Real stores that cannot be reached yet are waited for until
-// ctx ends; say is told what for.
-func openStores(ctx context.Context, c *Config, say func(string)) (*stores, error) {
+// ctx ends; say is told what for, and why in vain.
+func openStores(ctx context.Context, c *Config, say func(what string, err error)) (*stores, error) {
 	s := &stores{}
 	options, err := s.redisOptions(c)
 	if err != nil {
@@ -48,7 +48,7 @@ func openStores(ctx context.Context, c *Config, say func(string)) (*stores, erro
 	s.connect(options, c.Partitions)
 	err = errors.Join(
 		waitFor(ctx, "the database", reachWithin, say, func(ctx context.Context) error { return s.openDatabase(ctx, c) }),
-		waitFor(ctx, "Redis at "+options.Addr, reachWithin, say, func(ctx context.Context) error { return s.client.Ping(ctx).Err() }))
+		waitFor(ctx, "Redis", reachWithin, say, s.ping))
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -97,6 +97,14 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 	return err
 }
 
+// ping names the address in its error: a timeout does not.
+func (s *stores) ping(ctx context.Context) error {
+	if err := s.client.Ping(ctx).Err(); err != nil {
+		return fmt.Errorf("ping Redis at %s: %w", s.client.Options().Addr, err)
+	}
+	return nil
+}
+
 // namespace tells apart shops that share a Redis server.
 func (s *stores) namespace() string { return strconv.Itoa(s.client.Options().DB) }
 
@@ -120,8 +128,10 @@ func (s *stores) close() error {
 var errGaveUp = errors.New("gave up waiting")
 
 // waitFor tries until it works or ctx ends, each time for at most within, with a growing pause, and says every few
-// seconds what is missing.
-func waitFor(ctx context.Context, what string, within time.Duration, say func(string), try func(ctx context.Context) error) error {
+// seconds what is missing. What is said to the public: no hosts in it.
+func waitFor(
+	ctx context.Context, what string, within time.Duration, say func(what string, err error), try func(ctx context.Context) error,
+) error {
 	pause := 50 * time.Millisecond
 	var said time.Time
 	for {
@@ -133,7 +143,7 @@ func waitFor(ctx context.Context, what string, within time.Duration, say func(st
 		}
 		if time.Since(said) > remind {
 			said = time.Now()
-			say("waiting for " + what)
+			say("waiting for "+what, err)
 			slog.WarnContext(ctx, "cannot reach "+what+"; trying again", "err", err)
 		}
 		select {

@@ -20,6 +20,7 @@ func (checkconfig) Help() string {
 
 type checked struct {
 	Settings   []server.Setting  `json:"settings"`
+	Warnings   []server.Problem  `json:"warnings"`
 	Weaknesses []server.Weakness `json:"weaknesses"`
 }
 
@@ -29,7 +30,8 @@ func (c checkconfig) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	answer := checked{Settings: config.Settings(), Weaknesses: []server.Weakness{}}
+	answer := checked{Settings: config.Settings(), Warnings: []server.Problem{}, Weaknesses: []server.Weakness{}}
+	answer.Warnings = append(answer.Warnings, config.Warnings()...)
 	if !c.Offline && !config.Embedded() {
 		err = e.withTools(func(t *server.Tools) error {
 			found, err := t.Weaknesses(e.ctx)
@@ -52,6 +54,9 @@ func (c checkconfig) Run(e *env) error {
 	}
 	if config.Embedded() {
 		fmt.Fprintln(e.out, "\nembedded stores: for trying out, a crash loses reservations that have no row yet")
+	}
+	for _, w := range answer.Warnings {
+		fmt.Fprintf(e.out, "\nwarning: %s %s\n", w.Variable, w.Message)
 	}
 	for _, w := range answer.Weaknesses {
 		fmt.Fprintf(e.out, "\nweak: %s: %s\n", w.Store, w.Message)
