@@ -2,7 +2,6 @@ package realtime
 
 import (
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/apptest"
@@ -29,7 +28,7 @@ func TestNobodyIsLeftOutWhileATickBreathes(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.out.tick != nil
 	}
-	apptest.Eventually(t, 5*time.Second, func() (bool, string) { return has(last), "nobody got the tick" })
+	apptest.Eventually(t, patience, func() (bool, string) { return has(last), "nobody got the tick" })
 	set.remove(first)
 	if has(set.members[1]) {
 		t.Error("the tick went on although too many writers wait to begin")

@@ -31,6 +31,7 @@ type client struct {
 	pace       bucket
 	unreadable strikes
 	watching   watching
+	helloBy    time.Time // until then a hello must succeed
 
 	mu       sync.Mutex
 	out      outbox

@@ -19,7 +19,7 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 		peers[i] = n.dial(t)
 		peers[i].hello(0, "")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := n.hub.Drain(ctx, time.Minute); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestDrainEndsWithItsContext(t *testing.T) {
 // refused opens a handshake that must be answered with the status.
 func (n *node) refused(t *testing.T, subprotocol string, want int) {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{subprotocol}, HandshakeTimeout: 10 * time.Second}
+	d := websocket.Dialer{Subprotocols: []string{subprotocol}, HandshakeTimeout: patience}
 	conn, resp, err := d.Dial("ws://"+n.addr+"/ws", nil)
 	if err == nil {
 		conn.Close()

@@ -27,7 +27,7 @@ type Options struct {
 	OpsPerSecond float64 // ops of one connection, as a steady rate; 20
 	OpsBurst     int     // and in one go; 40
 
-	HelloWithin time.Duration // for a successful hello after the handshake; 5 s
+	HelloWithin time.Duration // for a successful hello after the handshake, without what answers take on our side; 5 s
 	IdleAfter   time.Duration // without a word or a pong a peer is given up; 45 s
 	PingEvery   time.Duration // silent peers are pinged after this; 20 s
 	WriteWithin time.Duration // for one frame; a peer that takes longer is too slow; 5 s

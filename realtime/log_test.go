@@ -164,7 +164,7 @@ func TestLossBeforeTheFirstEventResets(t *testing.T) {
 			t.Fatal(err)
 		}
 		later := func() bool { return app.MillisOf(l.redis.Time(t.Context()).Val()) > before.Epoch }
-		apptest.Eventually(t, time.Second, func() (bool, string) { return later(), "the clock stands still" })
+		apptest.Eventually(t, patience, func() (bool, string) { return later(), "the clock stands still" })
 		l.mustTell(t, event(7, 2, 1))
 		if s := l.mustRead(t, 7, before); !s.reset || s.end.N != 1 {
 			t.Errorf("after everything was lost: %+v", s)

@@ -34,7 +34,7 @@ func startNode(t *testing.T, change ...func(o *Options)) *node {
 func startNodeOn(t *testing.T, redisURL string, change ...func(o *Options)) *node {
 	t.Helper()
 	n := &node{t: t, shop: &fakeShop{}, log: testLog(t, redisURL)}
-	o := Options{Shop: n.shop, Log: n.log}
+	o := Options{Shop: n.shop, Log: n.log, HelloWithin: patience, WriteWithin: patience} // limits that a test is about it sets itself
 	for _, c := range change {
 		c(&o)
 	}
@@ -53,7 +53,7 @@ func startNodeOn(t *testing.T, redisURL string, change ...func(o *Options)) *nod
 	ran := make(chan error, 1)
 	go func() { ran <- n.hub.Run(ctx) }()
 	t.Cleanup(func() {
-		n.drain(5 * time.Second)
+		n.drain(patience)
 		cancel()
 		if err := <-ran; !errors.Is(err, context.Canceled) {
 			t.Errorf("hub ended with %v", err)
@@ -91,7 +91,7 @@ func (n *node) drain(within time.Duration) {
 // awaitClients waits until that many connections are there.
 func (n *node) awaitClients(want int) {
 	n.t.Helper()
-	apptest.Eventually(n.t, 5*time.Second, func() (bool, string) {
+	apptest.Eventually(n.t, patience, func() (bool, string) {
 		n.hub.mu.Lock()
 		defer n.hub.mu.Unlock()
 		return len(n.hub.clients) == want, "another number of connections"
@@ -108,7 +108,7 @@ func startPair(t *testing.T, change ...func(o *Options)) (*node, *node) {
 // awaitEar waits until the node hears hints.
 func (n *node) awaitEar() {
 	n.t.Helper()
-	apptest.Eventually(n.t, 5*time.Second, func() (bool, string) {
+	apptest.Eventually(n.t, patience, func() (bool, string) {
 		return testutil.ToFloat64(n.hub.metrics.resyncs) > 0, "not subscribed"
 	})
 }

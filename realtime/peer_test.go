@@ -15,6 +15,9 @@ import (
 	"stampede/app/apptest"
 )
 
+// patience is how long a test waits for what must happen: far longer than it takes on a machine that is busy with other things.
+const patience = 30 * time.Second
+
 // peer is the other end of a socket: it keeps all that it hears.
 type peer struct {
 	t    *testing.T
@@ -69,7 +72,7 @@ type helloOK struct {
 
 func (n *node) dial(t *testing.T) *peer {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{Subprotocol}, HandshakeTimeout: 10 * time.Second}
+	d := websocket.Dialer{Subprotocols: []string{Subprotocol}, HandshakeTimeout: patience}
 	conn, resp, err := d.Dial("ws://"+n.addr+"/ws", http.Header{})
 	if err != nil {
 		t.Fatalf("dial: %v (%v)", err, resp)
@@ -124,6 +127,13 @@ func (p *peer) sendAs(kind int, frame string) {
 	}
 }
 
+// sendUnlessEnded is send for a peer that the server may be ending right now.
+func (p *peer) sendUnlessEnded(frame string) {
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	_ = p.conn.WriteMessage(websocket.TextMessage, []byte(frame))
+}
+
 // do sends an op, given without id, and waits for its reply.
 func (p *peer) do(op string) heard {
 	p.t.Helper()
@@ -173,7 +183,7 @@ func (p *peer) hello(user app.ID, cursor string) helloOK {
 func (p *peer) await(what string, fits func(h heard) bool) heard {
 	p.t.Helper()
 	var found heard
-	apptest.Eventually(p.t, 10*time.Second, func() (bool, string) {
+	apptest.Eventually(p.t, patience, func() (bool, string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, h := range p.heard {
@@ -204,7 +214,7 @@ func (p *peer) all(ev string) []heard {
 func (p *peer) awaitEvents(ev string, n int) []heard {
 	p.t.Helper()
 	var found []heard
-	apptest.Eventually(p.t, 10*time.Second, func() (bool, string) {
+	apptest.Eventually(p.t, patience, func() (bool, string) {
 		found = p.all(ev)
 		return len(found) >= n, fmt.Sprintf("%d of %d %s events", len(found), n, ev)
 	})
@@ -216,7 +226,7 @@ func (p *peer) awaitClose(want CloseCode) {
 	p.t.Helper()
 	bye := p.await("bye", func(h heard) bool { return h.Ev == "bye" })
 	var ended error
-	apptest.Eventually(p.t, 10*time.Second, func() (bool, string) {
+	apptest.Eventually(p.t, patience, func() (bool, string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		ended = p.ended

@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -221,10 +222,34 @@ func TestHelloIsBusyWhileTheLogCannotBeRead(t *testing.T) {
 		t.Fatalf("got %+v, want busy", r)
 	}
 	server.Start()
-	apptest.Eventually(t, 3*time.Second, func() (bool, string) {
+	apptest.Eventually(t, patience, func() (bool, string) {
 		r := p.do(`"op":"hello","token":"user:7"`)
 		return r.Error == nil, "still refused"
 	})
+}
+
+// What the server takes to answer a hello is not the peer's time, and who is told to wait has the whole time anew.
+func TestSlowAnswersLeaveThePeerItsTimeForHello(t *testing.T) {
+	t.Parallel()
+	const within = 3 * time.Second
+	for name, fault := range map[string]error{"busy": app.FailBusy("later", time.Millisecond), "internal": errors.New("broken")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := startNode(t, func(o *Options) { o.HelloWithin = within })
+			n.shop.set(func(s *fakeShop) {
+				s.greet = func(app.ID) ([]app.Reservation, error) {
+					<-time.After(within + within/10)
+					return nil, fault
+				}
+			})
+			p := n.dial(t)
+			if r := p.do(`"op":"hello","token":"user:7"`); r.Error == nil {
+				t.Fatalf("got %+v, want %v", r, fault)
+			}
+			n.shop.set(func(s *fakeShop) { s.greet = nil })
+			p.hello(7, "")
+		})
+	}
 }
 
 func TestEndedTokenMayDoNothingAndIsSentAwayAfterAGrace(t *testing.T) {

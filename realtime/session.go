@@ -29,6 +29,29 @@ func (c *client) hello(ctx *within, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, app.Fail(app.WrongState, "hello was said already")
 	}
+	asked := time.Now()
+	answer, err := c.introduce(ctx, r)
+	if err != nil {
+		c.prolong(time.Since(asked), err)
+	}
+	return answer, err
+}
+
+// prolong gives a peer whose hello was refused the time for another one: what the answer took on our side does not count,
+// and after a fault of ours, which it is asked to wait for, all of its time begins anew.
+func (c *client) prolong(took time.Duration, refusal error) {
+	c.helloBy = c.helloBy.Add(took)
+	if app.AsError(refusal).Code == app.Busy {
+		c.helloBy = time.Now().Add(c.hub.options.HelloWithin)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out.closing == 0 { // there is another deadline for who is being sent away
+		_ = c.conn.SetReadDeadline(c.helloBy)
+	}
+}
+
+func (c *client) introduce(ctx *within, r *request) (any, error) {
 	token, failed := text("token", r.Token)
 	if failed != nil {
 		return nil, failed

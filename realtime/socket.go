@@ -111,7 +111,8 @@ func (h *Hub) serve(conn *websocket.Conn) {
 	defer h.leave(c)
 	conn.SetPongHandler(func(string) error { c.heard(); return nil })
 	conn.SetPingHandler(c.pinged)
-	_ = conn.SetReadDeadline(time.Now().Add(h.options.HelloWithin))
+	c.helloBy = time.Now().Add(h.options.HelloWithin)
+	_ = conn.SetReadDeadline(c.helloBy)
 	c.readAll()
 }
 

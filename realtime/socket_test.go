@@ -9,6 +9,7 @@ import (
 	"github.com/fasthttp/websocket"
 
 	"stampede/app"
+	"stampede/app/apptest"
 )
 
 func TestEveryOpAnswersUnderItsID(t *testing.T) {
@@ -173,6 +174,20 @@ func TestSocketWithoutHelloIsClosed(t *testing.T) {
 	p.awaitClose(CloseNoHello)
 }
 
+// Saying hello again and again with a token that is not valid gains no time.
+func TestRefusedHellosGainNoTime(t *testing.T) {
+	t.Parallel()
+	p := startNode(t, func(o *Options) { o.HelloWithin = 300 * time.Millisecond }).dial(t)
+	apptest.Eventually(t, patience, func() (bool, string) {
+		if len(p.all("bye")) > 0 {
+			return true, ""
+		}
+		p.sendUnlessEnded(`{"id":1,"op":"hello","token":"forged"}`)
+		return false, "forged tokens keep the socket open"
+	})
+	p.awaitClose(CloseNoHello)
+}
+
 func TestOversizedFrameIsClosed(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
@@ -209,7 +224,8 @@ func TestTooManyOpsAreRefusedThenClosed(t *testing.T) {
 func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) {
-		o.PingEvery, o.KeepEvery, o.IdleAfter = 20*time.Millisecond, 5*time.Millisecond, 200*time.Millisecond
+		// The one that answers must manage it within IdleAfter on a busy machine, too.
+		o.PingEvery, o.KeepEvery, o.IdleAfter = 20*time.Millisecond, 5*time.Millisecond, 3*time.Second
 	})
 	alive := n.dial(t) // answers pings by itself
 	alive.hello(0, "")
