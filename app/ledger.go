@@ -144,10 +144,27 @@ type SaleAudit struct {
 	Units map[ID]int64 // per buyer, what the limit counts
 }
 
+// BuyersMark is a place in the history of a sale: everyone who was accepted before it is known. The zero mark knows nobody.
+type BuyersMark struct {
+	Epoch   int64  // of the partition
+	Tickets int64  // the last one given out by then
+	Entry   string // of the partition's stream; whoever was accepted later has an entry behind it
+}
+
+// Buyers is who has had reservations of a sale accepted: in Users is, perhaps more than once, everybody since the mark that
+// was asked with, up to the instant of the counters at least.
+type Buyers struct {
+	Counters
+	Users []ID
+	All   bool // Users are everyone, not only who came since
+	Mark  BuyersMark
+}
+
 // Ledger is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
 // partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
 type Ledger interface {
-	// Now is Redis TIME, the clock that decides windows and deadlines (I10).
+	// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrMoment and names nothing: who
+	// asks says what was read.
 	Now(ctx context.Context) (Millis, error)
 	// Counters reads the numbers of the sales in one pipeline, in the order asked for.
 	Counters(ctx context.Context, sales []SaleRef) ([]Counters, error)
@@ -168,8 +185,10 @@ type Ledger interface {
 	Hold(ctx context.Context, h HoldRequest) (Verdict, error)
 	// Waiting lists the reservations of the user that are not settled yet, over all partitions.
 	Waiting(ctx context.Context, user ID) ([]Reservation, error)
-	// Buyers lists everyone who ever had a reservation of the sale accepted, with the counters of the same instant.
-	Buyers(ctx context.Context, sale SaleRef) ([]ID, Counters, error)
+	// Buyers lists who has had a reservation of the sale accepted since the mark. What it costs depends on how many have
+	// been accepted since, in the whole partition, not on how many there are. With the zero mark, and where Redis can no
+	// longer tell who came since, it lists everyone.
+	Buyers(ctx context.Context, sale SaleRef, since BuyersMark) (Buyers, error)
 	// Schedule enters deadlines into the delay queue; one that is there already keeps its score.
 	Schedule(ctx context.Context, partition int, deadlines []Deadline) error
 	// Holds walks through the open holds of a sale; the next cursor is 0 at the end.

@@ -74,6 +74,7 @@ type Counters struct {
 	Done      int64 // tickets settled so far
 	Paused    bool
 	Version   int64
+	Epoch     int64   // of the sale's partition, read just before the numbers; 0 where nobody compares it
 	Rate      float64 // orders settled per second, averaged over 5 s; filled in by the pulse
 	Watching  int64   // people watching, on all nodes; filled in by the pulse
 }

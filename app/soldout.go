@@ -28,6 +28,8 @@ const (
 //	   ↑                                                  ↑   │                                              │ Run reads again
 //	   └──────────── nobody asked for 30 s ───────────────┼───┘                                              │ and again
 //	                                                      └── units are back, or nothing was read in 200 ms ─┘
+//
+// Who has bought is read once and kept; when units come back and go again, only who got them is read.
 type SoldOutFlags struct {
 	ledger Ledger
 	turned atomic.Int64
@@ -35,17 +37,6 @@ type SoldOutFlags struct {
 
 	mu    sync.RWMutex
 	flags map[ID]*soldOutFlag
-}
-
-type soldOutFlag struct {
-	sale     SaleRef
-	wanted   time.Time // the last time that a buyer was turned away
-	read     time.Time // when the newest read began that has answered
-	until    time.Time // the flag counts until then; zero while it is only a suspicion
-	raising  bool      // the buyers are being read
-	tickets  int64     // of the moment when the buyers were read
-	complete bool      // buyers were read
-	buyers   map[ID]struct{}
 }
 
 // NewSoldOutFlags makes flags that Run raises and keeps up.
@@ -106,8 +97,7 @@ func (s *SoldOutFlags) TurnsAway(sale, user ID) bool {
 		return false
 	}
 	now := time.Now()
-	_, known := f.buyers[user]
-	away := !known && now.Before(f.until)
+	away := f.turnsAway(user, now)
 	stale := away && now.Sub(f.wanted) > suspectLife/4
 	s.mu.RUnlock()
 	if stale {
@@ -162,49 +152,35 @@ func (s *SoldOutFlags) suspects() []SaleRef {
 	return refs
 }
 
-// confirm takes counters that were read no earlier than at the instant given: it renews, raises or lowers the
-// flag of the sale. Raising reads the sale's buyers once, at most as many as it has had tickets.
-func (s *SoldOutFlags) confirm(ctx context.Context, read time.Time, c Counters) {
+// confirm takes counters of a read that began at the instant given. Where a sale is sold out and not all of its buyers are
+// known, they are read: everyone the first time, then who came since.
+func (s *SoldOutFlags) confirm(ctx context.Context, began time.Time, c Counters) {
 	s.mu.Lock()
 	f := s.flags[c.Sale]
-	if f == nil || read.Before(f.read) { // a later read was faster
-		s.mu.Unlock()
-		return
+	raise := f != nil && f.confirm(began, c) && !f.raising
+	var since BuyersMark
+	if raise {
+		f.raising, since = true, f.known
 	}
-	f.read = read
-	gone := c.Loaded && c.Stock == 0
-	switch {
-	case !gone:
-		f.until, f.complete, f.buyers = time.Time{}, false, nil
-	case f.complete && f.tickets == c.Tickets:
-		f.until = read.Add(FlagLife)
-	default:
-		f.until, f.complete = time.Time{}, false
-	}
-	raise := gone && !f.complete && !f.raising
-	f.raising = f.raising || raise
 	s.mu.Unlock()
 	if raise {
-		s.raise(ctx, f.sale)
+		s.raise(ctx, f, since)
 	}
 }
 
-func (s *SoldOutFlags) raise(ctx context.Context, sale SaleRef) {
-	asked := time.Now()
-	users, c, err := s.ledger.Buyers(ctx, sale)
-	buyers := make(map[ID]struct{}, len(users))
-	for _, u := range users {
-		buyers[u] = struct{}{}
+func (s *SoldOutFlags) raise(ctx context.Context, f *soldOutFlag, since BuyersMark) {
+	began := time.Now()
+	buyers, err := s.ledger.Buyers(ctx, f.sale, since)
+	users := make(map[ID]struct{}, len(buyers.Users)) // made before the lock: buys wait for it
+	for _, user := range buyers.Users {
+		users[user] = struct{}{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.flags[sale.ID]
-	if f == nil {
-		return
-	}
 	f.raising = false
-	if err != nil || !c.Loaded || c.Stock != 0 {
+	if err != nil {
+		slog.DebugContext(ctx, "read the buyers of a sold-out sale", "sale", f.sale.ID, "err", err)
 		return // the flag stays down and buys go on to Redis
 	}
-	f.buyers, f.tickets, f.complete, f.until = buyers, c.Tickets, true, asked.Add(FlagLife)
+	f.learn(began, since, buyers, users)
 }

@@ -14,7 +14,8 @@ type buyersLedger struct {
 	Ledger
 	users []ID
 	c     Counters
-	reads int
+	reads int           // of all buyers or of some
+	whole int           // of all
 	takes time.Duration // how long until the counters of a moment are here
 	back  atomic.Int64  // units that are free again
 }
@@ -26,9 +27,16 @@ func (l *buyersLedger) Counters(context.Context, []SaleRef) ([]Counters, error) 
 	return []Counters{now}, nil
 }
 
-func (l *buyersLedger) Buyers(context.Context, SaleRef) ([]ID, Counters, error) {
+// Buyers takes the tickets for given out in the order of users, one each, after those of people who do not matter here.
+func (l *buyersLedger) Buyers(_ context.Context, _ SaleRef, since BuyersMark) (Buyers, error) {
 	l.reads++
-	return l.users, l.c, nil
+	b := Buyers{Counters: l.c, Users: l.users, Mark: BuyersMark{Epoch: l.c.Epoch, Tickets: l.c.Tickets, Entry: "1-1"}}
+	if b.All = since == (BuyersMark{}) || since.Epoch != l.c.Epoch; b.All {
+		l.whole++
+	} else {
+		b.Users = l.users[int64(len(l.users))-(l.c.Tickets-since.Tickets):]
+	}
+	return b, nil
 }
 
 // I9: a flag turns away only people who never had anything in the sale, reads the buyers once, and ends
@@ -67,26 +75,73 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 	})
 }
 
-// I9: a unit came back and was sold to somebody whom the flag does not know.
-func TestSoldOutFlagReadsBuyersAgainAfterAnotherTicket(t *testing.T) {
+// I9: units come back and are sold to somebody whom the flag does not know, wave after wave. Everyone is read once, then
+// only who came since.
+func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ledger := &buyersLedger{users: []ID{10}, c: Counters{Sale: 1, Loaded: true, Tickets: 5}}
+		ledger := &buyersLedger{users: []ID{10}, c: Counters{Sale: 1, Loaded: true, Tickets: 5, Epoch: 7}}
 		flags := NewSoldOutFlags(ledger)
 		ctx := context.Background()
 		flags.Suspect(SaleRef{ID: 1})
 		flags.confirm(ctx, time.Now(), ledger.c)
 
-		flags.confirm(ctx, time.Now(), Counters{Sale: 1, Loaded: true, Tickets: 5, Stock: 1})
-		if flags.TurnsAway(1, 12) {
-			t.Fatal("a unit is free: nobody is turned away")
+		for wave := ID(11); wave < 31; wave++ {
+			time.Sleep(time.Millisecond)
+			back := ledger.c
+			back.Stock = 1
+			flags.confirm(ctx, time.Now(), back)
+			if flags.TurnsAway(1, 99) {
+				t.Fatal("a unit is free: nobody is turned away")
+			}
+			ledger.users, ledger.c.Tickets = append(ledger.users, wave), ledger.c.Tickets+1
+			flags.confirm(ctx, time.Now(), ledger.c)
+			for _, buyer := range ledger.users {
+				if flags.TurnsAway(1, buyer) {
+					t.Fatalf("buyer %s must be known to the flag of wave %d", buyer, wave-10)
+				}
+			}
+			if !flags.TurnsAway(1, 99) {
+				t.Fatal("sold out: a stranger is turned away")
+			}
 		}
-		ledger.users, ledger.c.Tickets = []ID{10, 11}, 6
-		flags.confirm(ctx, time.Now(), ledger.c)
-		if flags.TurnsAway(1, 11) || !flags.TurnsAway(1, 12) {
-			t.Fatal("the new buyer must be known to the new flag")
+		if ledger.whole != 1 || ledger.reads != 21 {
+			t.Errorf("all buyers were read %d times, of %d reads; want once, of 21", ledger.whole, ledger.reads)
 		}
 	})
+}
+
+// I9: after a rebuild, or when Redis has lost tickets, the same number of tickets may belong to other people.
+func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(c *Counters){
+		"rebuilt": func(c *Counters) { c.Epoch++ },
+		"lost":    func(c *Counters) { c.Tickets-- },
+		"retired": func(c *Counters) { *c = Counters{Sale: 1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, before := t.Context(), Counters{Sale: 1, Loaded: true, Tickets: 5, Epoch: 7}
+				ledger := &buyersLedger{users: []ID{10}, c: before}
+				flags := NewSoldOutFlags(ledger)
+				flags.Suspect(SaleRef{ID: 1})
+				flags.confirm(ctx, time.Now(), before)
+
+				between := before
+				between.Stock = 1
+				change(&between)
+				flags.confirm(ctx, time.Now(), between)
+				after := before // again as many tickets as before
+				after.Epoch = max(between.Epoch, before.Epoch)
+				ledger.users, ledger.c = []ID{11}, after
+				flags.confirm(ctx, time.Now(), after)
+				if flags.TurnsAway(1, 11) || !flags.TurnsAway(1, 12) || ledger.whole != 2 {
+					t.Errorf("who bought in the new history is turned away, or nobody is; %d whole reads", ledger.whole)
+				}
+			})
+		})
+	}
 }
 
 func TestSuspectsAreForgottenWhenNobodyAsks(t *testing.T) {

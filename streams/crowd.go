@@ -30,7 +30,7 @@ type crowdReading struct {
 func (l *Ledger) SetWatching(ctx context.Context, node string, counts map[app.SaleRef]int64) error {
 	now, err := l.Now(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("read Redis time: %w", err)
 	}
 	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for sale, n := range counts {

@@ -100,8 +100,8 @@ func counters(sale app.ID, values []any) app.Counters {
 	return c
 }
 
-// Counters reads the numbers of the sales in one pipeline, in the order asked for. Watching is read at most
-// once a second per sale.
+// Counters reads the numbers of the sales in one pipeline, in the order asked for, each partition's epoch before the numbers
+// of its sales. Watching is read at most once a second per sale.
 func (l *Ledger) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil
@@ -110,6 +110,7 @@ func (l *Ledger) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Count
 	due := l.crowdDue(sales, time.Now())
 	crowds := make([]*redis.MapStringStringCmd, len(due))
 	var now *redis.TimeCmd
+	epochs := make(map[int]*redis.SliceCmd, min(len(sales), len(l.parts)))
 	for _, sale := range sales {
 		if _, err := l.keys(sale.Partition); err != nil {
 			return nil, err
@@ -117,6 +118,9 @@ func (l *Ledger) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Count
 	}
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, sale := range sales {
+			if epochs[sale.Partition] == nil {
+				epochs[sale.Partition] = p.HMGet(ctx, l.parts[sale.Partition].keys.meta, "epoch")
+			}
 			cmds[i] = p.HMGet(ctx, l.parts[sale.Partition].keys.sale(sale.ID), counterFields...)
 		}
 		for i, sale := range due {
@@ -136,33 +140,34 @@ func (l *Ledger) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Count
 	result := make([]app.Counters, len(sales))
 	for i, sale := range sales {
 		result[i] = counters(sale.ID, cmds[i].Val())
+		result[i].Epoch = number(text(epochs[sale.Partition].Val()[0]))
 		result[i].Watching = l.watching(sale)
 	}
 	return result, nil
 }
 
-// Buyers lists everyone who ever had a reservation of the sale accepted, with the counters of the same instant.
-func (l *Ledger) Buyers(ctx context.Context, sale app.SaleRef) ([]app.ID, app.Counters, error) {
-	seen, users, _, err := l.look(ctx, sale, "buyers")
-	if err != nil {
-		return nil, app.Counters{}, err
-	}
-	ids := make([]app.ID, 0, len(users))
-	for _, user := range users {
-		if id, err := app.ParseID(text(user)); err == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids, seen.Counters, nil
-}
-
-// Audit reads a sale in one script.
+// Audit reads a sale in one script: its numbers, its buyers and its open holds in one instant.
 func (l *Ledger) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit, error) {
-	seen, buyers, open, err := l.look(ctx, sale, "all")
+	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return app.SaleAudit{}, err
 	}
-	seen.Units = make(map[app.ID]int64, len(buyers)/2)
+	reply, err := auditScript.run(ctx, l.client, []string{k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)})
+	if err != nil {
+		return app.SaleAudit{}, err
+	}
+	fields, buyers, open := list(reply[0]), list(reply[1]), list(reply[2])
+	hash := make(map[string]any, len(fields)/2)
+	for i := 0; i+1 < len(fields); i += 2 {
+		hash[text(fields[i])] = fields[i+1]
+	}
+	values := make([]any, len(counterFields))
+	for i, f := range counterFields {
+		values[i] = hash[f]
+	}
+	seen := app.SaleAudit{
+		Counters: counters(sale.ID, values), Burnt: number(text(hash["burnt"])), Units: make(map[app.ID]int64, len(buyers)/2),
+	}
 	for i := 0; i+1 < len(buyers); i += 2 {
 		user, err := app.ParseID(text(buyers[i]))
 		if err != nil {
@@ -179,31 +184,6 @@ func (l *Ledger) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit, er
 		seen.Holds = append(seen.Holds, hold)
 	}
 	return seen, nil
-}
-
-// look runs audit.lua: the sale's numbers, its buyers and its open holds in one instant.
-func (l *Ledger) look(ctx context.Context, sale app.SaleRef, what string) (seen app.SaleAudit, buyers, open []any, err error) {
-	k, err := l.keys(sale.Partition)
-	if err != nil {
-		return seen, nil, nil, err
-	}
-	keys := []string{k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
-	reply, err := auditScript.run(ctx, l.client, keys, what)
-	if err != nil {
-		return seen, nil, nil, err
-	}
-	fields := list(reply[0])
-	hash := make(map[string]any, len(fields)/2)
-	for i := 0; i+1 < len(fields); i += 2 {
-		hash[text(fields[i])] = fields[i+1]
-	}
-	values := make([]any, len(counterFields))
-	for i, f := range counterFields {
-		values[i] = hash[f]
-	}
-	seen.Counters = counters(sale.ID, values)
-	seen.Burnt = number(text(hash["burnt"]))
-	return seen, list(reply[1]), list(reply[2]), nil
 }
 
 // Holds walks through the open holds of a sale; the next cursor is 0 at the end.

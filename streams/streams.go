@@ -107,11 +107,11 @@ func (l *Ledger) SetEpoch(partition int, epoch int64) { l.parts[partition].epoch
 // Epoch is the epoch that the scripts of this node carry for the partition; 0 means not known yet.
 func (l *Ledger) Epoch(partition int) int64 { return l.parts[partition].epoch.Load() }
 
-// Now is Redis TIME.
+// Now is Redis TIME. Who asks says of an error that it was the time that could not be read.
 func (l *Ledger) Now(ctx context.Context) (app.Millis, error) {
 	now, err := l.client.Time(ctx).Result()
 	if err != nil {
-		return 0, fmt.Errorf("read Redis time: %w", moment(err))
+		return 0, moment(err)
 	}
 	return app.MillisOf(now), nil
 }

@@ -1,0 +1,258 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// buyers reads who bought since the mark, sorted, each once.
+func (f *fixture) buyers(s *app.Sale, since app.BuyersMark) app.Buyers {
+	f.t.Helper()
+	b, err := f.ledger.Buyers(f.ctx, s.Ref(), since)
+	f.must(err)
+	slices.Sort(b.Users)
+	b.Users = slices.Compact(b.Users)
+	return b
+}
+
+func (f *fixture) wantBuyers(b app.Buyers, all bool, want ...app.ID) {
+	f.t.Helper()
+	if diff := cmp.Diff(want, b.Users); diff != "" || b.All != all {
+		f.t.Fatalf("I9: all %v, want %v; buyers (-want +got):\n%s", b.All, all, diff)
+	}
+}
+
+// I9: with a mark only those are read who came after it, also when other sales of the partition sell in between, and
+// with the numbers of then.
+func TestBuyersSinceTheMark(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, other, g := f.openSale(10), f.openSale(9), f.gate(f.ledger)
+		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		b := f.buyers(s, app.BuyersMark{})
+		f.wantBuyers(b, true, 11, 12)
+		if b.Tickets != 2 || b.Stock != 7 || b.Mark.Tickets != 2 || b.Mark.Epoch != testEpoch {
+			t.Fatalf("%+v", b)
+		}
+		b = f.buyers(s, b.Mark)
+		f.wantBuyers(b, false)
+
+		f.wantVerdict(g, buyOf(other, 50, 1, "key-one-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(other, 51, 1, "key-one-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-two-1"), app.VerdictReserved)
+		b = f.buyers(s, b.Mark)
+		f.wantBuyers(b, false, 11, 13)
+		if b.Tickets != 4 || b.Stock != 5 {
+			t.Fatalf("%+v", b.Counters)
+		}
+		f.wantBuyers(f.buyers(other, app.BuyersMark{}), true, 50, 51)
+		f.reserveMany(other, 7)
+		f.wantBuyers(f.buyers(s, b.Mark), false)
+	})
+}
+
+// I9: where the stream cannot tell any more who came since the mark, everyone is read.
+func TestBuyersWhoseEntriesAreGone(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(f *fixture, stream string, s *app.Sale){
+		"trimmed":        func(f *fixture, stream string, _ *app.Sale) { f.must(f.client.XTrimMaxLen(f.ctx, stream, 1).Err()) },
+		"trimmed to end": func(f *fixture, stream string, _ *app.Sale) { f.must(f.client.XTrimMaxLen(f.ctx, stream, 0).Err()) },
+		"one deleted by hand": func(f *fixture, stream string, _ *app.Sale) {
+			entries, err := f.client.XRange(f.ctx, stream, "-", "+").Result()
+			f.must(err)
+			f.must(f.client.XDel(f.ctx, stream, entries[2].ID).Err())
+		},
+		"another epoch": func(f *fixture, _ string, _ *app.Sale) {
+			f.must(f.client.HSet(f.ctx, f.ledger.parts[1].keys.meta, "epoch", testEpoch+1).Err())
+		},
+		"tickets lost": func(f *fixture, _ string, s *app.Sale) {
+			f.must(f.client.HSet(f.ctx, f.ledger.parts[1].keys.sale(s.ID), "tickets", 1).Err())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(t *testing.T, f *fixture) {
+				s, g := f.openSale(10), f.gate(f.ledger)
+				f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+				f.wantVerdict(g, buyOf(s, 12, 1, "key-one-1"), app.VerdictReserved)
+				mark := f.buyers(s, app.BuyersMark{}).Mark
+				f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), app.VerdictReserved)
+				f.wantVerdict(g, buyOf(s, 14, 1, "key-one-1"), app.VerdictReserved)
+				lose(f, f.ledger.parts[1].keys.orders, s)
+				f.wantBuyers(f.buyers(s, mark), true, 11, 12, 13, 14)
+			})
+		})
+	}
+}
+
+// I9: beside a rebuild nobody can say who has bought.
+func TestBuyersBesideARebuild(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		f.reserveMany(s, 3)
+		mark := f.buyers(s, app.BuyersMark{}).Mark
+		f.must(f.ledger.Pause(f.ctx, 1))
+		for _, since := range []app.BuyersMark{{}, mark} {
+			if b, err := f.ledger.Buyers(f.ctx, s.Ref(), since); err == nil {
+				t.Fatalf("read %+v of a partition that is being rebuilt", b)
+			}
+		}
+		gone, err := f.ledger.Buyers(f.ctx, app.SaleRef{ID: newID()}, app.BuyersMark{})
+		f.must(err)
+		if gone.Loaded || gone.Mark != (app.BuyersMark{}) {
+			t.Fatalf("of a sale that is not there: %+v", gone)
+		}
+	})
+}
+
+// sent counts the commands that a client sends.
+type sent struct {
+	mu       sync.Mutex
+	commands []string
+}
+
+func (s *sent) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *sent) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		s.note(cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (s *sent) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		s.note(cmds...)
+		return next(ctx, cmds)
+	}
+}
+
+func (s *sent) note(cmds ...redis.Cmder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, cmd := range cmds {
+		s.commands = append(s.commands, cmd.Name())
+	}
+}
+
+func (s *sent) take() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	commands := strings.Join(s.commands, " ")
+	s.commands = nil
+	return commands
+}
+
+// What a wave of returned units costs does not depend on how many have bought: nobody is read twice.
+func TestWaveReadsOnlyWhoCameSince(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	counted := &sent{}
+	f.client.AddHook(counted)
+	s := f.openSale(3000)
+	f.reserveMany(s, 2500)
+	mark := f.buyers(s, app.BuyersMark{}).Mark
+	for wave := range 3 {
+		g := f.gate(f.ledger)
+		for i := range 4 {
+			f.wantVerdict(g, buyOf(s, app.ID(90_000+10*wave+i), 1, "key-wave1"), app.VerdictReserved)
+		}
+		counted.take()
+		b := f.buyers(s, mark)
+		if commands := counted.take(); commands != "hmget hmget xrange" || b.All || len(b.Users) != 4 {
+			t.Fatalf("wave %d: sent %s for %d buyers, all %v", wave, commands, len(b.Users), b.All)
+		}
+		mark = b.Mark
+	}
+}
+
+// I9: while people buy, whoever has a ticket by the counters of a read is in it or in one before.
+func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	const crowd, each = 8, 150
+	s, other := f.openSale(crowd*each), f.openSale(crowd*each)
+	g := f.gate(f.ledger)
+	var buying sync.WaitGroup
+	for c := range crowd {
+		buying.Go(func() {
+			for i := range each {
+				user := app.ID(1 + c*each + i)
+				for _, sale := range []*app.Sale{s, other} {
+					if d, err := decided(f.ctx, g, buyOf(sale, user, 1, "key-one-1")); err != nil || d.Verdict != app.VerdictReserved {
+						t.Errorf("user %s: %+v, %v", user, d, err)
+					}
+				}
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		buying.Wait()
+	}()
+	known, mark, whole := make(map[app.ID]bool), app.BuyersMark{}, 0
+	for last := false; !last; {
+		select {
+		case <-ended:
+			last = true
+		default:
+		}
+		b, err := f.ledger.Buyers(f.ctx, s.Ref(), mark)
+		f.must(err)
+		if b.All {
+			whole++
+		}
+		for _, user := range b.Users {
+			known[user] = true
+		}
+		mark = b.Mark
+		if int64(len(known)) < b.Tickets || int64(len(known)) < mark.Tickets {
+			t.Fatalf("I9: %d buyers are known, %d have tickets, mark %+v", len(known), b.Tickets, mark)
+		}
+	}
+	if len(known) != crowd*each || whole != 1 {
+		t.Fatalf("%d of %d buyers known, everyone was read %d times", len(known), crowd*each, whole)
+	}
+}
+
+// TestPagesOfBuyers: more entries in between than a page has, and more than are looked through.
+func TestPagesOfBuyers(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s, other, g := f.openSale(10), f.openSale(30_000), f.gate(f.ledger)
+	f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+	mark := f.buyers(s, app.BuyersMark{}).Mark
+	f.reserveMany(other, buyersPage+buyersPage/2)
+	f.wantVerdict(g, buyOf(s, 12, 1, "key-one-1"), app.VerdictReserved)
+	b := f.buyers(s, mark)
+	f.wantBuyers(b, false, 12)
+
+	stream := f.ledger.parts[1].keys.orders
+	_, err := f.client.Pipelined(f.ctx, func(p redis.Pipeliner) error {
+		for range recentMost {
+			p.XAdd(f.ctx, &redis.XAddArgs{Stream: stream, Values: []any{"terms", "of another sale"}})
+		}
+		return nil
+	})
+	f.must(err)
+	f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), app.VerdictReserved)
+	b = f.buyers(s, b.Mark)
+	f.wantBuyers(b, true, 11, 12, 13)
+	f.wantBuyers(f.buyers(s, b.Mark), false)
+	if b.Mark.Tickets != 3 {
+		t.Fatal(fmt.Sprint(b.Mark))
+	}
+}
