@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,6 +21,29 @@ import (
 
 //go:embed conf/my.cnf
 var mariadbConf []byte
+
+//go:embed conf/mysql-init.sql
+var mysqlInit []byte
+
+// sqlServer is the program of which private servers are made: the one that STAMPEDE_TEST_MYSQL_SERVER names, MySQL or
+// MariaDB, else the installed MariaDB.
+var sqlServer = sync.OnceValues(func() (sqlProgram, error) {
+	path := os.Getenv("STAMPEDE_TEST_MYSQL_SERVER")
+	if path == "" {
+		path, err := findProgram("mariadbd", "mysqld")
+		return sqlProgram{path: path}, err
+	}
+	version, err := exec.Command(path, "--version").Output()
+	if err != nil {
+		return sqlProgram{}, fmt.Errorf("STAMPEDE_TEST_MYSQL_SERVER: %w", err)
+	}
+	return sqlProgram{path: path, mysql: !strings.Contains(string(version), "MariaDB")}, nil
+})
+
+type sqlProgram struct {
+	path  string
+	mysql bool // its data folder is made by itself, MariaDB's by a script
+}
 
 // MySQL returns the DSN of a new empty database on the shared test MariaDB; it is dropped when the
 // test ends. The DSN has no parameters: the program adds what it needs. GET_LOCK names are not per
@@ -98,6 +122,7 @@ var sharedMariaDB = sync.OnceValues(func() (string, error) {
 type MariaDBOptions struct {
 	Dir  string // data folder, filled when it is new; empty: a temporary one of the test
 	Port int    // on 127.0.0.1; 0: a free one
+	Conf string // a file of settings; empty: the small ones of the tests
 }
 
 // MariaDBServer is a private MariaDB that the test may Kill, Stop, Start again, Pause and Resume.
@@ -133,12 +158,12 @@ func (s *MariaDBServer) Database() string {
 }
 
 func startMariaDB(o MariaDBOptions) (*process, string, error) {
-	program, err := findProgram("mariadbd", "mysqld")
+	program, err := sqlServer()
 	if err != nil {
 		return nil, "", err
 	}
-	conf := filepath.Join(o.Dir, "my.cnf")
-	if err := os.WriteFile(conf, mariadbConf, 0o600); err != nil {
+	conf, err := sqlConf(o)
+	if err != nil {
 		return nil, "", err
 	}
 	data := filepath.Join(o.Dir, "data")
@@ -151,7 +176,7 @@ func startMariaDB(o MariaDBOptions) (*process, string, error) {
 		dsn = "root@tcp(" + loopback(port) + ")/"
 		p = &process{
 			name:    "mariadb",
-			program: program,
+			program: program.path,
 			dir:     o.Dir,
 			args: append([]string{
 				"--defaults-file=" + conf, "--datadir=" + data, "--port=" + strconv.Itoa(port),
@@ -165,6 +190,19 @@ func startMariaDB(o MariaDBOptions) (*process, string, error) {
 		return p.start()
 	})
 	return p, dsn, err
+}
+
+// sqlConf writes the file of settings into the server's folder.
+func sqlConf(o MariaDBOptions) (string, error) {
+	text := mariadbConf
+	if o.Conf != "" {
+		var err error
+		if text, err = os.ReadFile(o.Conf); err != nil {
+			return "", err
+		}
+	}
+	conf := filepath.Join(o.Dir, "my.cnf")
+	return conf, os.WriteFile(conf, text, 0o600)
 }
 
 // fillDataFolder copies a freshly initialised data folder, unless one is there already.
@@ -181,7 +219,7 @@ func fillDataFolder(data string) error {
 
 // dataTemplate initialises one data folder per test binary: a copy is several times faster.
 var dataTemplate = sync.OnceValues(func() (string, error) {
-	program, err := findProgram("mariadb-install-db", "mysql_install_db")
+	program, err := sqlServer()
 	if err != nil {
 		return "", err
 	}
@@ -189,16 +227,22 @@ var dataTemplate = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	conf, data := filepath.Join(dir, "my.cnf"), filepath.Join(dir, "data")
-	if err := os.WriteFile(conf, mariadbConf, 0o600); err != nil {
+	conf, data, init := filepath.Join(dir, "my.cnf"), filepath.Join(dir, "data"), filepath.Join(dir, "init.sql")
+	if err := errors.Join(os.WriteFile(conf, mariadbConf, 0o600), os.WriteFile(init, mysqlInit, 0o600)); err != nil {
 		return "", err
 	}
-	install := exec.Command(program, append([]string{
-		"--defaults-file=" + conf, "--datadir=" + data,
-		"--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--tmpdir=" + dir,
-	}, runAs()...)...)
-	if out, err := install.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", program, err, out)
+	path, args := program.path, []string{"--defaults-file=" + conf, "--datadir=" + data, "--tmpdir=" + dir}
+	if program.mysql {
+		// Its own first user may come from this machine only by name, and names are not looked up.
+		args = append(args, "--initialize-insecure", "--init-file="+init)
+	} else {
+		if path, err = findProgram("mariadb-install-db", "mysql_install_db"); err != nil {
+			return "", err
+		}
+		args = append(args, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+	}
+	if out, err := exec.Command(path, append(args, runAs()...)...).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s: %w\n%s", path, err, out)
 	}
 	return data, nil
 })

@@ -111,6 +111,7 @@ type RedisOptions struct {
 	Dir     string // data folder; empty: a temporary one of the test
 	Port    int    // on 127.0.0.1; 0: a free one
 	Durable bool   // append-only file with an fsync per write, as in production
+	Conf    string // a file of settings; empty: those of the tests
 }
 
 // RedisServer is a private Redis that the test may Kill, Stop, Start again, Pause and Resume.
@@ -135,12 +136,22 @@ func StartRedis(t testing.TB, o RedisOptions) *RedisServer {
 }
 
 func startRedis(o RedisOptions) (*process, string, error) {
-	program, err := findProgram("redis-server")
-	if err != nil {
-		return nil, "", err
+	program := os.Getenv("STAMPEDE_TEST_REDIS_SERVER") // Redis or Valkey; else the installed Redis
+	if program == "" {
+		var err error
+		if program, err = findProgram("redis-server"); err != nil {
+			return nil, "", err
+		}
+	}
+	text := redisConf
+	if o.Conf != "" {
+		var err error
+		if text, err = os.ReadFile(o.Conf); err != nil {
+			return nil, "", err
+		}
 	}
 	conf := filepath.Join(o.Dir, "redis.conf")
-	if err := os.WriteFile(conf, redisConf, 0o600); err != nil {
+	if err := os.WriteFile(conf, text, 0o600); err != nil {
 		return nil, "", err
 	}
 	appendOnly := "no"
@@ -149,7 +160,7 @@ func startRedis(o RedisOptions) (*process, string, error) {
 	}
 	var p *process
 	var serverURL string
-	err = onSomePort(o.Port, func(port int) error {
+	err := onSomePort(o.Port, func(port int) error {
 		serverURL = "redis://" + loopback(port) + "/0"
 		p = &process{
 			name:    "redis",

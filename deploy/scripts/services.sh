@@ -6,12 +6,16 @@
 #   services.sh start      starts both and prints the two exports: eval "$(services.sh start)"
 #   services.sh stop       stops what start started
 #
+# STAMPEDE_TEST_STORES names others than the installed Redis and MariaDB, one or both of them: mysql9+redis8,
+# mysql9+valkey9, redis8 … Those come from deploy/scripts/stores.sh. What tests start by themselves follows.
+#
 # Only processes that this script started are ever stopped, by their process id.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 conf=$root/app/apptest/conf
 state=$root/.run/services # remembers the folder of `start`
+stores=${STAMPEDE_TEST_STORES:-}
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 say() { printf '%s\n' "$*" >&2; }
@@ -56,13 +60,31 @@ wait_for() {
   done
 }
 
+# choose sets the two server programs, and tells the tests if they are not the installed ones.
+choose() {
+  local name
+  redis_server=redis-server mysql_server=
+  for name in ${stores//+/ }; do
+    case $name in
+    mysql*)
+      mysql_server=$("$root/deploy/scripts/stores.sh" program "$name") || return
+      echo "export STAMPEDE_TEST_MYSQL_SERVER='$mysql_server'" >>"$dir/exports"
+      ;;
+    *)
+      redis_server=$("$root/deploy/scripts/stores.sh" program "$name") || return
+      echo "export STAMPEDE_TEST_REDIS_SERVER='$redis_server'" >>"$dir/exports"
+      ;;
+    esac
+  done
+}
+
 start_redis() {
   local port
   port=$(free_port)
   mkdir -p "$dir/redis"
   cp "$conf/redis.conf" "$dir/redis.conf"
   # The title shows the configuration file, by which stop recognises its own process.
-  launch redis redis-server "$dir/redis.conf" --port "$port" --dir "$dir/redis" \
+  launch redis "$redis_server" "$dir/redis.conf" --port "$port" --dir "$dir/redis" \
     --proc-title-template '{title} {listen-addr} {config-file}'
   wait_for redis redis-cli -p "$port" ping
   echo "export STAMPEDE_TEST_REDIS='redis://127.0.0.1:$port'" >>"$dir/exports"
@@ -85,9 +107,29 @@ start_mariadb() {
   echo "export STAMPEDE_TEST_MYSQL='root@tcp(127.0.0.1:$port)/'" >>"$dir/exports"
 }
 
+# start_mysql is start_mariadb for MySQL. Its first user may come from this machine only by name, and names are not looked
+# up; so there is one more.
+start_mysql() {
+  local port as=()
+  port=$(free_port)
+  ((EUID != 0)) || as=(--user=root)
+  cp "$conf/my.cnf" "$conf/mysql-init.sql" "$dir"
+  if ! "$mysql_server" --defaults-file="$dir/my.cnf" --initialize-insecure --datadir="$dir/mysql" "${as[@]}" \
+    --init-file="$dir/mysql-init.sql" >"$dir/install.log" 2>&1; then
+    say 'mysqld --initialize-insecure failed:'
+    cat "$dir/install.log" >&2
+    return 1
+  fi
+  launch mysql "$mysql_server" --defaults-file="$dir/my.cnf" --datadir="$dir/mysql" "${as[@]}" \
+    --port="$port" --socket=mysqld.sock --pid-file=mysqld.pid
+  wait_for mysql grep -q 'ready for connections.*port: [1-9]' "$dir/mysql.log"
+  echo "export STAMPEDE_TEST_MYSQL='root@tcp(127.0.0.1:$port)/'" >>"$dir/exports"
+}
+
 start_all() {
   dir=$(mktemp -d "${TMPDIR:-/tmp}/stampede-services-XXXXXX")
-  start_redis && start_mariadb
+  choose && start_redis || return
+  if [[ -n $mysql_server ]]; then start_mysql; else start_mariadb; fi
 }
 
 # stop_all ends our servers and removes their folder. A process id that belongs to someone else by
@@ -95,7 +137,7 @@ start_all() {
 stop_all() {
   [[ -n ${dir:-} && -d $dir ]] || return 0
   local name pid
-  for name in redis mariadb; do
+  for name in redis mariadb mysql; do
     [[ -f $dir/$name.pid ]] || continue
     pid=$(<"$dir/$name.pid")
     [[ $(ps -o args= -p "$pid" 2>/dev/null) == *"$dir"* ]] || continue
@@ -143,7 +185,7 @@ start)
     trap - EXIT
     mkdir -p "$(dirname "$state")"
     echo "$dir" >"$state"
-    say "Redis and MariaDB run in $dir; services.sh stop ends them"
+    say "${stores:-Redis and MariaDB} run in $dir; services.sh stop ends them"
   fi
   cat "$(<"$state")/exports"
   ;;

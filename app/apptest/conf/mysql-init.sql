@@ -1,0 +1,2 @@
+CREATE USER root@'%';
+GRANT ALL ON *.* TO root@'%' WITH GRANT OPTION;
