@@ -15,6 +15,8 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
 	"github.com/uptrace/bun/migrate"
+
+	"stampede/migrations/sqllock"
 )
 
 //go:embed mysql/*.sql sqlite/*.sql
@@ -22,6 +24,10 @@ var files embed.FS
 
 // lockWait is how long one process waits for another that is migrating the same database.
 const lockWait = time.Minute
+
+// lockSilence is how long a process that migrates may stand still before another one takes its turn: what it had begun
+// may still be under way in the server then.
+const lockSilence = 8 * time.Hour
 
 // State is one migration and what became of it.
 type State struct {
@@ -148,33 +154,16 @@ func hasTable(ctx context.Context, db *bun.DB, name string) (bool, error) {
 	return n > 0, err
 }
 
-// locked keeps other processes from migrating the same MySQL database meanwhile. The lock belongs to a
-// connection, so unlike a row in a table it cannot outlive a crash. An SQLite file belongs to one process.
-func locked(ctx context.Context, db *bun.DB, fn func() error) (err error) {
+// locked keeps other processes from migrating the same MySQL database meanwhile. A statement may take hours on a large
+// table, and should the lock be lost in the middle of one, that one is finished. An SQLite file belongs to one process.
+func locked(ctx context.Context, db *bun.DB, fn func() error) error {
 	if db.Dialect().Name() == dialect.SQLite {
 		return fn()
 	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+	lock := sqllock.Lock{Name: "stampede:migrate", Wait: lockWait, Silence: lockSilence}
+	err := lock.Hold(ctx, db, func(context.Context) error { return fn() })
+	if errors.Is(err, sqllock.ErrHeld) {
+		return fmt.Errorf("another process has been migrating this database for %v", lockWait)
 	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	// Lock names belong to the whole server and are short, hence the hash of the database's name.
-	const name = "CONCAT('stampede:migrate:', MD5(DATABASE()))"
-	var got bool
-	for deadline := time.Now().Add(lockWait); !got; {
-		// Short waits, because the connection has a read timeout.
-		err = conn.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK("+name+", 5), 0)").Scan(&got)
-		if err != nil {
-			return fmt.Errorf("lock: %w", err)
-		}
-		if !got && time.Now().After(deadline) {
-			return fmt.Errorf("another process has been migrating this database for %v", lockWait)
-		}
-	}
-	defer func() {
-		_, unlockErr := conn.ExecContext(context.WithoutCancel(ctx), "DO RELEASE_LOCK("+name+")")
-		err = errors.Join(err, unlockErr)
-	}()
-	return fn()
+	return err
 }

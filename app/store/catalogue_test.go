@@ -13,6 +13,42 @@ import (
 	"stampede/app/store"
 )
 
+// Names that differ by an accent or a capital are two on every database.
+func TestNamesAreToldApart(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := apptest.Context(t)
+		must(t, s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: "cafe"}}))
+		for _, name := range []string{"café", "Cafe", "cafe\u0301", "ｃａｆｅ"} {
+			if err := s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: name}}); err != nil {
+				t.Errorf("%q beside %q: %v", name, "cafe", err)
+			}
+		}
+		if err := s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: "cafe"}}); !errors.Is(err, app.ErrData) {
+			t.Errorf("the same name again: %v, want ErrData", err)
+		}
+	})
+}
+
+// P4: no column that tells rows apart, or that a statement compares with what it was given, leaves that to the server's
+// default collation: to it 'café' and 'cafe' are one.
+func TestKeysCompareBytes(t *testing.T) {
+	t.Parallel()
+	s := onMariaDB(t)
+	rows, err := s.DB().QueryContext(apptest.Context(t), "SELECT DISTINCT c.table_name, c.column_name, c.collation_name"+
+		" FROM information_schema.columns c LEFT JOIN information_schema.statistics i"+
+		" ON i.table_schema = c.table_schema AND i.table_name = c.table_name AND i.column_name = c.column_name"+
+		" WHERE c.table_schema = DATABASE() AND c.table_name NOT LIKE 'bun%' AND c.collation_name NOT LIKE '%\\_bin'"+
+		" AND (i.index_name IS NOT NULL OR c.column_name IN ('holder', 'trade_no', 'state', 'content_hash'))")
+	must(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var table, column, collation string
+		must(t, rows.Scan(&table, &column, &collation))
+		t.Errorf("%s.%s compares by %s", table, column, collation)
+	}
+	must(t, rows.Err())
+}
+
 func TestProductsAndCategories(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := apptest.Context(t)

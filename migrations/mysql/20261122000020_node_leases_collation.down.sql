@@ -1,0 +1,1 @@
+ALTER TABLE node_leases CONVERT TO CHARACTER SET utf8mb4

@@ -1,0 +1,2 @@
+-- SQLite tells texts apart to the byte.
+SELECT 1;

@@ -1,0 +1,4 @@
+package sqllock
+
+// NameIn is for tests.
+var NameIn = nameIn

@@ -1,0 +1,48 @@
+package sqllock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"stampede/app/apptest"
+	"stampede/app/store"
+	"stampede/migrations/sqllock"
+)
+
+func TestMain(m *testing.M) { apptest.Main(m) }
+
+// I8: nodes of earlier versions had the server count the hash, by MD5(DATABASE()). They must meet the same lock.
+func TestNameIsWhatItAlwaysWas(t *testing.T) {
+	t.Parallel()
+	const want = "stampede:rebuild:3:581e3f2aeb367cdbced47ff90623a3e2"
+	if got := sqllock.NameIn("stampede", "stampede:rebuild:3"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Who waits hears after a while that it is in vain, and has its turn when the holder is done.
+func TestHoldAdmitsOne(t *testing.T) {
+	t.Parallel()
+	ctx := apptest.Context(t)
+	s, err := store.OpenMySQL(ctx, apptest.MySQL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	lock := sqllock.Lock{Name: "stampede:test", Wait: time.Millisecond, Silence: 10 * time.Second}
+	nothing := func(context.Context) error { return nil }
+	err = lock.Hold(ctx, s.DB(), func(context.Context) error {
+		if err := lock.Hold(ctx, s.DB(), nothing); !errors.Is(err, sqllock.ErrHeld) {
+			t.Errorf("a second holder: %v, want ErrHeld", err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if err := lock.Hold(ctx, s.DB(), nothing); err != nil {
+		t.Errorf("after the first holder: %v", err)
+	}
+}
