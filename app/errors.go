@@ -90,6 +90,9 @@ var (
 	// ErrMoment is a fault of the moment (connection lost, deadlock, lock wait, read-only, loading):
 	// the outcome is unknown or nothing happened; the same call is safe to repeat.
 	ErrMoment = errors.New("fault of the moment")
+	// ErrPermanent is an ErrMoment, too: no order is given up because of it. But no waiting mends it: a wrong password, a
+	// missing privilege, a command that the store does not know. Whoever waits at a start gives up and says so.
+	ErrPermanent error = permanentFault{}
 	// ErrData is a fault of the data itself: the same call will fail again, alone it must not block others.
 	ErrData = errors.New("fault of the data")
 	// ErrStaleEpoch means the partition was rebuilt: what the caller knows of Redis is of an older epoch.
@@ -99,3 +102,10 @@ var (
 	// ErrNoRow means that no such row exists, or not in the state that was asked for.
 	ErrNoRow = errors.New("no such row")
 )
+
+type permanentFault struct{}
+
+func (permanentFault) Error() string { return "fault that waiting does not mend" }
+
+// Is makes it a fault of the moment for those who only ask whether to try again.
+func (permanentFault) Is(target error) bool { return target == ErrMoment }

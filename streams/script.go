@@ -5,7 +5,6 @@ import (
 	"crypto/sha1" // the name that Redis itself gives a script
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -121,15 +120,6 @@ func (s *script) runAll(ctx context.Context, client redis.UniversalClient, calls
 		todo = lost
 	}
 	return replies, nil
-}
-
-// moment marks whatever Redis or the way to it failed with: the outcome is unknown or nothing happened, and
-// every call of this package is safe to repeat.
-func moment(err error) error {
-	if err == nil || errors.Is(err, app.ErrMoment) {
-		return err
-	}
-	return errors.Join(app.ErrMoment, err)
 }
 
 // noGroup tells whether the stream or its group is not there.

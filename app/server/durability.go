@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"stampede/migrations"
+	"stampede/streams"
 )
 
 // Weakness is a setting of a real store with which it keeps less than the promises need.
@@ -14,6 +17,31 @@ type Weakness struct {
 	Store   string `json:"store"`
 	Message string `json:"message"` // the setting, what it risks and what it should be
 	Refused bool   `json:"refused"` // the server does not start with it unless told to
+}
+
+// Lack is something that the program has to do on a store and cannot.
+type Lack struct {
+	Store   string `json:"store"`
+	Message string `json:"message"` // what was tried, and the store's answer
+}
+
+// lacks tries everything. Migrations may be left to another account: what only they need is a lack while some of them are
+// not applied.
+func (s *stores) lacks(ctx context.Context) []Lack {
+	var found []Lack
+	for _, err := range streams.Needs(ctx, s.client) {
+		found = append(found, Lack{"Redis", err.Error()})
+	}
+	pending, err := migrations.Pending(ctx, s.db.DB())
+	if err != nil {
+		return append(found, Lack{"MySQL", "look for migrations: " + err.Error()})
+	}
+	for _, need := range s.db.Needs(ctx) {
+		if need.Err != nil && (!need.Migrate || len(pending) > 0) {
+			found = append(found, Lack{"MySQL", need.Err.Error()})
+		}
+	}
+	return found
 }
 
 // redisWants are the settings of Redis on which promise P2 rests.

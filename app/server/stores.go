@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"stampede/app"
 	"stampede/app/store"
 	"stampede/migrations"
 	"stampede/streams"
@@ -46,9 +47,10 @@ func openStores(ctx context.Context, c *Config, say func(what string, err error)
 		return nil, err
 	}
 	s.connect(options, c.Partitions)
-	err = errors.Join(
-		waitFor(ctx, "the database", reachWithin, say, func(ctx context.Context) error { return s.openDatabase(ctx, c) }),
-		waitFor(ctx, "Redis", reachWithin, say, s.ping))
+	err = waitFor(ctx, "the database", reachWithin, say, func(ctx context.Context) error { return s.openDatabase(ctx, c) })
+	if err == nil {
+		err = waitFor(ctx, "Redis", reachWithin, say, s.ping)
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -99,8 +101,8 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 
 // ping names the address in its error: a timeout does not.
 func (s *stores) ping(ctx context.Context) error {
-	if err := s.client.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("ping Redis at %s: %w", s.client.Options().Addr, err)
+	if err := streams.Reach(ctx, s.client); err != nil {
+		return fmt.Errorf("Redis at %s: %w", s.client.Options().Addr, err)
 	}
 	return nil
 }
@@ -127,8 +129,12 @@ func (s *stores) close() error {
 // errGaveUp means that the wait was ended from outside.
 var errGaveUp = errors.New("gave up waiting")
 
-// waitFor tries until it works or ctx ends, each time for at most within, with a growing pause, and says every few
-// seconds what is missing. What is said to the public: no hosts in it.
+// errRefused means that waiting would be in vain.
+var errRefused = errors.New("waiting will not mend this; `stampede checkconfig` says what each store lacks, " +
+	"and STAMPEDE_MYSQL_DSN and STAMPEDE_REDIS_URL name the stores and their accounts")
+
+// waitFor tries until it works, ctx ends, or it fails with what no waiting mends; each time for at most within, with a
+// growing pause. It says every few seconds what is missing. What is said to the public: no hosts in it.
 func waitFor(
 	ctx context.Context, what string, within time.Duration, say func(what string, err error), try func(ctx context.Context) error,
 ) error {
@@ -140,6 +146,9 @@ func waitFor(
 		cancel()
 		if err == nil {
 			return nil
+		}
+		if errors.Is(err, app.ErrPermanent) {
+			return fmt.Errorf("%s: %w\n%w", what, err, errRefused)
 		}
 		if time.Since(said) > remind {
 			said = time.Now()

@@ -218,6 +218,19 @@ func (t *Tools) connect(ctx context.Context) error {
 	return nil
 }
 
+// Lacks tries on the real stores what the program does there, and answers what cannot be done; nothing of it stays.
+func (t *Tools) Lacks(ctx context.Context) ([]Lack, error) {
+	if t.config.Embedded() {
+		return nil, nil
+	}
+	if t.stores.client == nil {
+		if err := t.connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return t.stores.lacks(ctx), nil
+}
+
 // Weaknesses looks at the settings of the real stores; none for embedded ones.
 func (t *Tools) Weaknesses(ctx context.Context) ([]Weakness, error) {
 	if t.config.Embedded() {

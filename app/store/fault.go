@@ -15,7 +15,7 @@ import (
 
 // MySQL and MariaDB error numbers that say something about the values and nothing about the moment.
 // Everything that is not in this list, known or unknown, is a fault of the moment: no order is given up on
-// a guess.
+// a guess. Those among them that no waiting mends are in permanent.go.
 var dataErrors = map[uint16]bool{
 	1048: true, // column cannot be null
 	1062: true, // duplicate entry
@@ -66,6 +66,8 @@ func kindOf(err error) error {
 		return app.ErrData
 	case errors.As(err, &lite) && liteDataError(lite.Code()):
 		return app.ErrData
+	case permanent(err):
+		return app.ErrPermanent
 	default:
 		return app.ErrMoment
 	}

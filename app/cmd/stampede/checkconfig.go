@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"text/tabwriter"
 
@@ -14,14 +15,32 @@ type checkconfig struct {
 
 // Help says what is checked.
 func (checkconfig) Help() string {
-	return "Checks every variable, prints what is in force (secrets hidden), reaches the stores and names the settings of Redis and MySQL " +
-		"that are weaker than the promises need.\n\nExamples:\n\n    stampede checkconfig\n    stampede checkconfig --offline --json"
+	return "Checks every variable, prints what is in force (secrets hidden), reaches the stores, tries on them what the program does there " +
+		"(locks, statements, migrations, commands; nothing of it stays), and names the settings of Redis and MySQL " +
+		"that are weaker than the promises need. When something does not work, or serve would refuse, the exit code is 3.\n\nExamples:\n\n    stampede checkconfig\n    stampede checkconfig --offline --json"
 }
 
 type checked struct {
 	Settings   []server.Setting  `json:"settings"`
 	Warnings   []server.Problem  `json:"warnings"`
+	Lacks      []server.Lack     `json:"lacks"`
 	Weaknesses []server.Weakness `json:"weaknesses"`
+}
+
+// errUnfit makes the exit code of stores that do not do; what is wrong has been printed.
+var errUnfit = errors.New("the program cannot work on these stores as they are")
+
+// verdict is errUnfit if serve would fail or refuse.
+func (c *checked) verdict(allowWeak bool) error {
+	for _, w := range c.Weaknesses {
+		if w.Refused && !allowWeak {
+			return errUnfit
+		}
+	}
+	if len(c.Lacks) > 0 {
+		return errUnfit
+	}
+	return nil
 }
 
 // Run checks.
@@ -30,12 +49,18 @@ func (c checkconfig) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	answer := checked{Settings: config.Settings(), Warnings: []server.Problem{}, Weaknesses: []server.Weakness{}}
+	answer := checked{
+		Settings: config.Settings(), Warnings: []server.Problem{}, Lacks: []server.Lack{}, Weaknesses: []server.Weakness{},
+	}
 	answer.Warnings = append(answer.Warnings, config.Warnings()...)
 	if !c.Offline && !config.Embedded() {
 		err = e.withTools(func(t *server.Tools) error {
+			lacks, err := t.Lacks(e.ctx)
+			if err != nil {
+				return err
+			}
 			found, err := t.Weaknesses(e.ctx)
-			answer.Weaknesses = append(answer.Weaknesses, found...)
+			answer.Lacks, answer.Weaknesses = append(answer.Lacks, lacks...), append(answer.Weaknesses, found...)
 			return err
 		})
 		if err != nil {
@@ -43,7 +68,7 @@ func (c checkconfig) Run(e *env) error {
 		}
 	}
 	if c.JSON {
-		return e.json(answer)
+		return errors.Join(e.json(answer), answer.verdict(config.AllowWeakStores))
 	}
 	table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
 	for _, s := range answer.Settings {
@@ -58,8 +83,11 @@ func (c checkconfig) Run(e *env) error {
 	for _, w := range answer.Warnings {
 		fmt.Fprintf(e.out, "\nwarning: %s %s\n", w.Variable, w.Message)
 	}
+	for _, l := range answer.Lacks {
+		fmt.Fprintf(e.out, "\ndoes not work: %s: %s\n", l.Store, l.Message)
+	}
 	for _, w := range answer.Weaknesses {
 		fmt.Fprintf(e.out, "\nweak: %s: %s\n", w.Store, w.Message)
 	}
-	return nil
+	return answer.verdict(config.AllowWeakStores)
 }

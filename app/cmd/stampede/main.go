@@ -71,7 +71,7 @@ Start with:  stampede demo
 
 On real stores:  stampede migrate up, stampede seed, stampede serve, with STAMPEDE_REDIS_URL, STAMPEDE_MYSQL_DSN and STAMPEDE_JWT_SECRET set. All settings are environment variables: stampede serve --help lists them.
 
-Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load or pay reconcile found that something is not as it must be.`
+Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile or checkconfig found that something is not as it must be.`
 
 // exited carries kong's wish to end the program (after --help) up to run.
 type exited int
@@ -111,7 +111,7 @@ func codeOf(err error, errOut io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errAudit), errors.Is(err, errLoad), errors.Is(err, errPayDay):
+	case errors.Is(err, errAudit), errors.Is(err, errLoad), errors.Is(err, errPayDay), errors.Is(err, errUnfit):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitAudit
 	case errors.As(err, &config), errors.Is(err, errUsage):

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// TestStartGivesUp: a store that says no for good ends the start with a message for people; one that is away does not
+// (TestWaitsForStores).
+func TestStartGivesUp(t *testing.T) {
+	t.Parallel()
+	redisURL, dsn := apptest.Redis(t), apptest.MySQL(t)
+	for name, c := range map[string]struct{ redis, dsn, want string }{
+		"wrong account of MySQL": {redisURL, strings.Replace(apptest.Account(t, dsn, "SELECT"), ":secret@", ":wrong@", 1), "STAMPEDE_MYSQL_DSN"},
+		"no such database":       {redisURL, dsn + "_gone", "STAMPEDE_MYSQL_DSN"},
+		"wrong account of Redis": {strings.Replace(redisURL, "redis://", "redis://nobody:wrong@", 1), dsn, "STAMPEDE_REDIS_URL"},
+	} {
+		s, err := New(embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+c.redis, "STAMPEDE_MYSQL_DSN="+c.dsn, "STAMPEDE_JWT_SECRET="+goodSecret), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(apptest.Context(t), 20*time.Second)
+		err = s.Run(ctx)
+		if ctx.Err() != nil || !errors.Is(err, errRefused) || !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s: %v, want an end that names %s", name, err, c.want)
+		}
+		cancel()
+	}
+}
+
+// What was wrong with a new version of MySQL was noticed only by the work, after the stores had been reached.
+func TestWaitEndsOnAPermanentFault(t *testing.T) {
+	t.Parallel()
+	tries := 0
+	err := waitFor(apptest.Context(t), "the partitions", time.Second, func(string, error) {}, func(context.Context) error {
+		if tries++; tries < 3 {
+			return app.ErrMoment
+		}
+		return errors.Join(app.ErrMoment, fmt.Errorf("partition 1: %w", app.ErrPermanent))
+	})
+	if !errors.Is(err, errRefused) || tries != 3 {
+		t.Errorf("after %d tries: %v", tries, err)
+	}
+}
+
+// A tool tells what serve would stumble over.
+func TestLacksAreNamed(t *testing.T) {
+	t.Parallel()
+	ctx := apptest.Context(t)
+	dsn := apptest.MySQL(t)
+	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	options, err := redis.ParseURL(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := redis.NewClient(options)
+	defer root.Close()
+	if err := root.Do(ctx, "ACL", "SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all", "-xautoclaim").Err(); err != nil {
+		t.Fatal(err)
+	}
+	lacks := func(redisURL, dsn string) string {
+		t.Helper()
+		tools, err := OpenTools(ctx, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+redisURL, "STAMPEDE_MYSQL_DSN="+dsn, "STAMPEDE_JWT_SECRET="+goodSecret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tools.Close()
+		found, err := tools.Lacks(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(found)
+	}
+	node := apptest.Account(t, dsn, "SELECT, INSERT, UPDATE")
+	if found := lacks(server.URL, dsn); found != "[]" {
+		t.Errorf("all rights: %s", found)
+	}
+	limited := strings.Replace(server.URL, "redis://", "redis://shop:secret@", 1)
+	if found := lacks(limited, node); !strings.Contains(found, "XAUTOCLAIM") || !strings.Contains(found, "make tables (CREATE)") {
+		t.Errorf("before the migrations, with the account of a node: %s", found)
+	}
+}

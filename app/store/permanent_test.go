@@ -1,0 +1,92 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/apptest"
+	"stampede/app/store"
+)
+
+// P2: what no waiting mends is told apart from a server that is away, and yet costs no order: it is a fault of the
+// moment, too.
+func TestFaultsThatNoWaitingMends(t *testing.T) {
+	t.Parallel()
+	ctx := apptest.Context(t)
+	dsn := apptest.MySQL(t)
+	migrated(t, openMySQL(t, dsn))
+	reader := apptest.Account(t, dsn, "SELECT")
+	for name, dsn := range map[string]string{
+		"wrong password":   strings.Replace(reader, ":secret@", ":wrong@", 1),
+		"unknown database": dsn + "_gone",
+	} {
+		_, err := store.OpenMySQL(ctx, dsn)
+		if !errors.Is(err, app.ErrPermanent) || !errors.Is(err, app.ErrMoment) {
+			t.Errorf("%s: %v, want ErrPermanent", name, err)
+		}
+	}
+	s := openMySQL(t, reader)
+	if err := s.EnsurePartitions(ctx, 2); !errors.Is(err, app.ErrPermanent) {
+		t.Errorf("no privilege: %v, want ErrPermanent", err)
+	}
+	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, app.ErrPermanent) || !errors.Is(err, app.ErrMoment) {
+		t.Errorf("nobody listens: %v, want ErrMoment alone", err)
+	}
+	short, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := s.EnsurePartitions(short, 2); errors.Is(err, app.ErrPermanent) {
+		t.Errorf("cut off: %v", err)
+	}
+}
+
+// What the program needs is tried, before and after the schema is there, and nothing of the trial stays.
+func TestNeedsAreTried(t *testing.T) {
+	t.Parallel()
+	ctx := apptest.Context(t)
+	dsn := apptest.MySQL(t)
+	s := openMySQL(t, dsn)
+	tables := func() (n int) {
+		must(t, s.DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&n))
+		return n
+	}
+	for _, need := range s.Needs(ctx) {
+		if need.Err != nil {
+			t.Errorf("an empty database of one's own: %v", need.Err)
+		}
+	}
+	if n := tables(); n != 0 {
+		t.Errorf("%d tables were left", n)
+	}
+	migrated(t, s)
+	before := tables()
+	for name, c := range map[string]struct {
+		dsn   string
+		lacks []string
+	}{
+		"root":           {dsn, nil},
+		"a node's":       {apptest.Account(t, dsn, "SELECT, INSERT, UPDATE"), []string{"make tables (CREATE)"}},
+		"one that reads": {apptest.Account(t, dsn, "SELECT"), []string{"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE)"}},
+	} {
+		var lacks []string
+		for _, need := range openMySQL(t, c.dsn).Needs(ctx) {
+			if need.Err != nil {
+				lacks = append(lacks, need.What)
+			}
+		}
+		if !slices.Equal(lacks, c.lacks) {
+			t.Errorf("the account is %s: lacks %q, want %q", name, lacks, c.lacks)
+		}
+	}
+	if n := tables(); n != before {
+		t.Errorf("%d tables became %d", before, n)
+	}
+	var rows int
+	must(t, s.DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM settings WHERE name LIKE 'stampede%'").Scan(&rows))
+	if rows != 0 {
+		t.Errorf("%d rows were left", rows)
+	}
+}

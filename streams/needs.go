@@ -1,0 +1,86 @@
+package streams
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Needs tries the commands that the program and its scripts use, on keys of its own, and answers what cannot be done.
+// It goes by what happens and by no version: Redis, Valkey and the rights of an account differ in more than numbers.
+func Needs(ctx context.Context, client redis.UniversalClient) []error {
+	const note = "0-1"
+	key := "stampede:{checkconfig}:" + strings.ToLower(rand.Text()[:10])
+	stream, hash, set, one := key+":stream", key+":hash", key+":set", key+":text"
+	defer client.Del(context.WithoutCancel(ctx), stream, hash, set, one)
+	var failed []error
+	for _, command := range [][]any{
+		{"TIME"},
+		{"INFO", "replication"},
+		{"SET", one, 1, "PX", 60000},
+		{"GET", one},
+		{"PTTL", one},
+		{"EXISTS", one},
+		{"TYPE", one},
+		{"HSET", hash, "a", 1, "b", 2},
+		{"HSETNX", hash, "c", 3},
+		{"HINCRBY", hash, "a", 1},
+		{"HGET", hash, "a"},
+		{"HMGET", hash, "a", "b"},
+		{"HGETALL", hash},
+		{"HKEYS", hash},
+		{"HSCAN", hash, 0},
+		{"HDEL", hash, "c"},
+		{"ZADD", set, "NX", 1, "a"},
+		{"ZSCORE", set, "a"},
+		{"ZCARD", set},
+		{"ZRANGE", set, 0, -1},
+		{"ZRANGEBYSCORE", set, 0, 1},
+		{"ZREM", set, "a"},
+		{"XADD", stream, note, "a", "1"},
+		{"XADD", stream, "0-2", "a", "2"},
+		{"XGROUP", "CREATE", stream, group, "0"},
+		{"XREADGROUP", "GROUP", group, "checkconfig", "COUNT", 1, "STREAMS", stream, ">"},
+		{"XGROUP", "SETID", stream, group, note, "ENTRIESREAD", 1},
+		{"XPENDING", stream, group, "IDLE", 0, "-", "+", 10},
+		{"XCLAIM", stream, group, "checkconfig", 0, note, "JUSTID"},
+		{"XAUTOCLAIM", stream, group, "checkconfig", 0, "0"},
+		{"XINFO", "GROUPS", stream},
+		{"XINFO", "STREAM", stream},
+		{"XACK", stream, group, note},
+		{"XGROUP", "DELCONSUMER", stream, group, "checkconfig"},
+		{"XRANGE", stream, "-", "+"},
+		{"XREVRANGE", stream, "+", "-", "COUNT", 1},
+		{"XLEN", stream},
+		{"XTRIM", stream, "MINID", note},
+		{"XDEL", stream, "0-2"},
+		{"PUBLISH", key + ":channel", "a"},
+		{"SCRIPT", "LOAD", leaveScript.text},
+		{"EVAL", "return redis.call('TIME')", 0},
+		{"UNLINK", one},
+	} {
+		if err := client.Do(ctx, command...).Err(); err != nil && !errors.Is(err, redis.Nil) {
+			failed = append(failed, fmt.Errorf("%s: %w", wordsOf(command), moment(err)))
+		}
+	}
+	return failed
+}
+
+// wordsOf is what an operator looks up: the command, and its second word where that says which one.
+func wordsOf(command []any) string {
+	words := fmt.Sprint(command[0])
+	switch words {
+	case "XGROUP", "XINFO", "SCRIPT":
+		words += " " + fmt.Sprint(command[1])
+	}
+	for _, argument := range command {
+		if argument == "ENTRIESREAD" || argument == "IDLE" {
+			words += " … " + fmt.Sprint(argument)
+		}
+	}
+	return words
+}

@@ -1,0 +1,50 @@
+package streams
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// P2: what no waiting mends is told apart from a Redis that is away, and is a fault of the moment all the same. What an
+// account may not do is found by trying it.
+func TestNeedsAreTried(t *testing.T) {
+	t.Parallel()
+	ctx := apptest.Context(t)
+	server := apptest.StartRedis(t, apptest.RedisOptions{})
+	root := dial(t, server.URL)
+	if failed := Needs(ctx, root); len(failed) != 0 {
+		t.Errorf("all rights: %v", failed)
+	}
+	if keys, err := root.Keys(ctx, "*").Result(); err != nil || len(keys) != 0 {
+		t.Errorf("%v were left (%v)", keys, err)
+	}
+	if err := root.Do(ctx, "ACL", "SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all", "-xautoclaim", "-xgroup|setid").Err(); err != nil {
+		t.Fatal(err)
+	}
+	as := func(password string) *redis.Client {
+		return dial(t, strings.Replace(server.URL, "redis://", "redis://shop:"+password+"@", 1))
+	}
+	failed := Needs(ctx, as("secret"))
+	if got := fmt.Sprint(failed); len(failed) != 2 || !strings.Contains(got, "XAUTOCLAIM: ") || !strings.Contains(got, "XGROUP SETID … ENTRIESREAD: ") {
+		t.Errorf("without two rights: %v", failed)
+	}
+	for _, err := range append(failed, Reach(ctx, as("wrong"))) {
+		if !errors.Is(err, app.ErrPermanent) || !errors.Is(err, app.ErrMoment) {
+			t.Errorf("%v, want ErrPermanent", err)
+		}
+	}
+	if err := moment(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err()); !errors.Is(err, app.ErrPermanent) {
+		t.Errorf("a command that is not there: %v, want ErrPermanent", err)
+	}
+	server.Kill()
+	if err := Reach(ctx, root); errors.Is(err, app.ErrPermanent) || !errors.Is(err, app.ErrMoment) {
+		t.Errorf("nobody listens: %v, want ErrMoment alone", err)
+	}
+}
