@@ -207,9 +207,11 @@ type Rebuilder interface {
 	Pause(ctx context.Context, partition int) error
 	// Leftover walks through all entries that the old stream still has, oldest first, in batches.
 	Leftover(ctx context.Context, partition int, each func([]Entry) error) error
-	// Restore replaces one sale with the state given. Only between Pause and Resume.
-	Restore(ctx context.Context, partition int, s SaleState) error
+	// Restore replaces one sale with the state given, for the epoch that is to begin. Only between Pause and Resume;
+	// ErrStaleEpoch when a rebuild for a later one is under way.
+	Restore(ctx context.Context, epoch int64, s SaleState) error
 	// Resume drops the old stream, makes a new one with its group, sets epoch and seq, and lets buys in again.
+	// ErrStaleEpoch when a rebuild for a later one is under way.
 	Resume(ctx context.Context, partition int, epoch, seq int64) error
 }
 

@@ -11,10 +11,7 @@ import (
 	"stampede/app/crashpoint"
 )
 
-const (
-	watchEvery  = 2 * time.Second
-	restorePage = 2000
-)
+const watchEvery = 2 * time.Second
 
 // EpochHolder keeps the epoch that this node's scripts carry.
 type EpochHolder interface {
@@ -26,8 +23,11 @@ type EpochHolder interface {
 //
 //	pause → next epoch in the database → rows for what the old stream still has → sales from their rows → resume
 //
-// From the moment of the next epoch no transaction of the old one can take units, so what is read
-// afterwards stays true. A crash anywhere leaves the partition paused, and the next one starts over.
+// From the moment of the next epoch no transaction of the old one can take units, nor write a row. So the rows that are
+// read afterwards are all there are, and their units are gone from the stock. Orders go on ending, being paid and refunded
+// meanwhile; what that asks of Redis is refused until the partition is open again, and then finds the hold that the row
+// had when it was read (see Reconciler). A crash anywhere leaves the partition paused, and the next one starts over; of
+// two that believe to have the lock, the one of the later epoch goes on.
 type Rebuild struct {
 	Partitions int
 	Redis      Rebuilder
@@ -182,7 +182,7 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, why string) (int64
 		return 0, fmt.Errorf("list loaded sales: %w", err)
 	}
 	for i := range sales {
-		if err := r.restore(ctx, partition, &sales[i]); err != nil {
+		if err := r.restore(ctx, epoch, &sales[i]); err != nil {
 			return 0, fmt.Errorf("restore sale %s: %w", sales[i].ID, err)
 		}
 		crashpoint.At(crashpoint.RebuildRestored)
@@ -232,58 +232,4 @@ func (r *Rebuild) rescue(ctx context.Context, epoch int64, entries []Entry) (int
 	}
 	crashpoint.At(crashpoint.RebuildRescue)
 	return len(missing), nil
-}
-
-// retell tells again of rows in their first state. Until its entry is acknowledged nobody knows that such an event was
-// told, and the entries are gone with what Redis has lost. Whoever heard it knows it by its rev.
-func (r *Rebuild) retell(ctx context.Context, rows []Order) error {
-	var events []OrderEvent
-	for i := range rows {
-		if rows[i].Rev == firstRev {
-			events = append(events, OrderEvent{Order: &rows[i]})
-		}
-	}
-	return tellAll(ctx, r.Fulfiller.Teller, events)
-}
-
-// restore writes what the rows say of a sale into Redis, deadlines included. All tickets given out so far
-// count as settled: whatever had no row is gone or was rescued.
-func (r *Rebuild) restore(ctx context.Context, partition int, sale *Sale) error {
-	totals, err := r.Sales.SaleTotals(ctx, sale.ID)
-	if err != nil {
-		return err
-	}
-	state := SaleState{
-		Sale: sale, Held: totals.HeldUnits, Sold: totals.SoldUnits,
-		Withdrawn: totals.Withdrawn + totals.GoneUnits, Tickets: totals.MaxTicket,
-	}
-	state.Stock = sale.Initial + sale.Added - state.Held - state.Sold - state.Withdrawn
-	if state.Stock < 0 { // the guard makes this impossible; the audit will show it, and nothing more is sold
-		slog.ErrorContext(ctx, "sale has given away more than there is", "sale", sale.ID, "units", -state.Stock)
-		state.Stock = 0
-	}
-	var deadlines []Deadline
-	for after := ID(0); ; {
-		page, err := r.Orders.OrdersOfSale(ctx, sale.ID, after, restorePage)
-		if err != nil {
-			return fmt.Errorf("read orders: %w", err)
-		}
-		for _, o := range page {
-			if o.State == Pending {
-				deadlines = append(deadlines, Deadline{Order: o.ID, PayBy: o.PayBy})
-			}
-			after = o.ID
-		}
-		if err := r.retell(ctx, page); err != nil {
-			return err
-		}
-		state.Orders = append(state.Orders, page...)
-		if len(page) < restorePage {
-			break
-		}
-	}
-	if err := r.Redis.Restore(ctx, partition, state); err != nil {
-		return err
-	}
-	return r.Ledger.Schedule(ctx, partition, deadlines)
 }

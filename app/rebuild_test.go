@@ -90,8 +90,6 @@ type lostHouse struct {
 	rows []Order
 }
 
-func (l *lostHouse) SaleTotals(context.Context, ID) (SaleTotals, error) { return SaleTotals{}, nil }
-
 func (l *lostHouse) OrdersOfSale(_ context.Context, _, after ID, limit int) ([]Order, error) {
 	from := slices.IndexFunc(l.rows, func(o Order) bool { return o.ID > after })
 	if from < 0 {
@@ -100,7 +98,7 @@ func (l *lostHouse) OrdersOfSale(_ context.Context, _, after ID, limit int) ([]O
 	return l.rows[from:min(from+limit, len(l.rows))], nil
 }
 
-func (l *lostHouse) Restore(context.Context, int, SaleState) error   { return nil }
+func (l *lostHouse) Restore(context.Context, int64, SaleState) error { return nil }
 func (l *lostHouse) Schedule(context.Context, int, []Deadline) error { return nil }
 
 // P6: that a new row was told is known only from its entry, and the entries are lost. So the rebuild tells of every row in

@@ -46,6 +46,7 @@ type Sale struct {
 	PriceFen  int64
 	Initial   int64 // units put on sale at first
 	Added     int64 // units added since
+	Withdrawn int64 // units taken out by an operator
 	Limit     int   // units one buyer may hold
 	Cap       int   // reservations one buyer may make, over the sale's whole life (against hoarding)
 	OpensAt   Millis

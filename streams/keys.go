@@ -11,7 +11,8 @@ import (
 //
 //	key                              type    what, who writes
 //	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
-//	                                         settled yet. Lua reserve, settle, bury, resume
+//	                                         settled yet, building: the epoch that the rebuild under way will begin.
+//	                                         Lua reserve, settle, bury, pause, restore, resume
 //	stampede:{p}:orders              stream  one entry per reservation: order and terms (see reserve.lua);
 //	                                         group "fulfil", made at 0. Lua reserve; trim
 //	stampede:{p}:waiting             hash    sale → how many of its reservations are not settled yet; without those that

@@ -339,7 +339,7 @@ func TestRebuild(t *testing.T) {
 		for i := range 1200 { // more than one call carries
 			add(app.ID(1000+i), 1, app.Pending)
 		}
-		f.must(f.ledger.Restore(f.ctx, 1, app.SaleState{
+		f.must(f.ledger.Restore(f.ctx, testEpoch+1, app.SaleState{
 			Sale: s, Stock: 2000 - 1204, Held: 1202, Sold: 1, Withdrawn: 1, Tickets: 1204, Orders: orders,
 		}))
 		f.must(f.ledger.Resume(f.ctx, 1, testEpoch+1, 1204))
@@ -368,7 +368,7 @@ func TestRebuild(t *testing.T) {
 			t.Fatalf("%+v", d)
 		}
 		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: pending, Hold: 1}}, true)
-		if err := f.ledger.Restore(f.ctx, 1, app.SaleState{Sale: s}); err == nil {
+		if err := f.ledger.Restore(f.ctx, testEpoch+1, app.SaleState{Sale: s}); err == nil {
 			t.Fatal("restored while the partition is open")
 		}
 		if err := f.ledger.Resume(f.ctx, 1, testEpoch+9, 0); err == nil {

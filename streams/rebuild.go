@@ -73,15 +73,17 @@ func (l *Ledger) Leftover(ctx context.Context, partition int, each func([]app.En
 	}
 }
 
-// Restore replaces one sale with the state given. Only between Pause and Resume.
-func (l *Ledger) Restore(ctx context.Context, partition int, s app.SaleState) error {
+// Restore replaces one sale with the state given, for the epoch that is to begin. Only between Pause and Resume;
+// ErrStaleEpoch when a rebuild for a later one is under way.
+func (l *Ledger) Restore(ctx context.Context, epoch int64, s app.SaleState) error {
+	partition := s.Sale.Partition
 	k, err := l.keys(partition)
 	if err != nil {
 		return err
 	}
 	keys := []string{k.meta, k.sale(s.Sale.ID), k.buyers(s.Sale.ID), k.open(s.Sale.ID)}
 	part := func(name string, args []any) error {
-		reply, err := restoreScript.run(ctx, l.client, keys, append([]any{name}, args...)...)
+		reply, err := restoreScript.run(ctx, l.client, keys, append([]any{epoch, name}, args...)...)
 		if err != nil {
 			return err
 		}

@@ -72,6 +72,7 @@ type ports struct {
 }
 
 func (p ports) Ledger() app.Ledger        { return mortalLedger{p.ledger, p.m} }
+func (p ports) Redis() app.Rebuilder      { return mortalRedis{p.ledger, p.m} }
 func (p ports) Orders() app.OrderBook     { return mortalOrders{p.db, p.m} }
 func (p ports) Sales() app.SaleBook       { return mortalSales{p.db, p.m} }
 func (p ports) Payments() app.PaymentBook { return mortalPayments{p.db, p.m} }
@@ -104,6 +105,23 @@ func (l mortalLedger) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict,
 	return through(l.m, func() (app.Verdict, error) { return l.Ledger.Hold(ctx, h) })
 }
 
+type mortalRedis struct {
+	app.Rebuilder
+	m *mortal
+}
+
+func (r mortalRedis) Pause(ctx context.Context, partition int) error {
+	return do(r.m, func() error { return r.Rebuilder.Pause(ctx, partition) })
+}
+
+func (r mortalRedis) Restore(ctx context.Context, epoch int64, s app.SaleState) error {
+	return do(r.m, func() error { return r.Rebuilder.Restore(ctx, epoch, s) })
+}
+
+func (r mortalRedis) Resume(ctx context.Context, partition int, epoch, seq int64) error {
+	return do(r.m, func() error { return r.Rebuilder.Resume(ctx, partition, epoch, seq) })
+}
+
 type mortalOrders struct {
 	app.OrderBook
 	m *mortal
@@ -125,6 +143,10 @@ func (b mortalOrders) Order(ctx context.Context, id app.ID) (app.Order, error) {
 	return through(b.m, func() (app.Order, error) { return b.OrderBook.Order(ctx, id) })
 }
 
+func (b mortalOrders) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int) ([]app.Order, error) {
+	return through(b.m, func() ([]app.Order, error) { return b.OrderBook.OrdersOfSale(ctx, sale, after, limit) })
+}
+
 type mortalSales struct {
 	app.SaleBook
 	m *mortal
@@ -132,6 +154,10 @@ type mortalSales struct {
 
 func (b mortalSales) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
 	return through(b.m, func() (app.Sale, error) { return b.SaleBook.Sale(ctx, id) })
+}
+
+func (b mortalSales) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
+	return through(b.m, func() (int64, error) { return b.SaleBook.AdvanceEpoch(ctx, partition, above) })
 }
 
 type mortalPayments struct {

@@ -10,6 +10,7 @@ import (
 // node is a process: the flows, and what they forget when it dies.
 type node struct {
 	w         *world
+	ports     ports
 	gateway   app.Gateway
 	fulfiller *app.Fulfiller
 	cashier   *app.Cashier
@@ -30,7 +31,7 @@ func (w *world) node(m *mortal) *node {
 	ledger, orders, sales, payments, refunds := p.Ledger(), p.Orders(), p.Sales(), p.Payments(), p.Refunds()
 	gateway, teller := p.Gateway(), p.Teller()
 	told := &app.Told{Orders: w.db}
-	n := &node{w: w, gateway: gateway}
+	n := &node{w: w, ports: p, gateway: gateway}
 	n.fulfiller = &app.Fulfiller{
 		Catalogue: app.NewCatalogue(w.db, nil, time.UTC), Ledger: ledger, Orders: orders, Teller: teller, Told: told,
 		PayWindow: payWindow,
@@ -76,6 +77,7 @@ func (n *node) sweep(orders ...app.ID) error {
 // duties are one round of everything that runs by itself.
 func (n *node) duties(orders ...app.ID) {
 	n.w.hurry()
+	_ = n.rebuilds(nil)
 	_ = n.watch.RunOnce(n.w.ctx)
 	_ = n.refunder.RunOnce(n.w.ctx)
 	_ = n.scan.RunOnce(n.w.ctx)

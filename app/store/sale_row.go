@@ -53,7 +53,7 @@ func (p *productColumns) product(images map[app.ID][]app.Image) app.Product {
 func (r *saleRow) sale(images map[app.ID][]app.Image) app.Sale {
 	return app.Sale{
 		ID: r.ID, Slot: r.Slot, Partition: r.Partition, Product: r.product(images),
-		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Limit: r.Limit, Cap: r.Cap,
+		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
 		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge,
 		Version: r.Version, Epoch: r.Epoch,
 	}

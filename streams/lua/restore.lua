@@ -2,28 +2,38 @@
 -- come in several calls; the sale sells only when the last of them has armed it.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
--- ARGV  1 part: 'sale' field, value pairs of the sale hash; all that was there is dropped
+-- ARGV  1 the epoch that this rebuild will begin
+--       2 part: 'sale' field, value pairs of the sale hash; all that was there is dropped
 --               'buyers' user, field pairs   'open' order, field pairs   'arm' rest (ms)
---       2… what goes with the part
+--       3… what goes with the part
 --
--- Returns {code}: 0 done, 12 sale absent (its first part is missing), 18 partition not rebuilding
+-- Returns {code}: 0 done, 12 sale absent (its first part is missing), 14 a rebuild for a later epoch is under way,
+--   18 partition not rebuilding
+--
+-- A rebuild that has lost its lock may go on for a moment beside the next one. The later epoch, which has read later,
+-- takes over: from its first part on nothing is taken from the other.
 
-if redis.call('HGET', KEYS[1], 'state') ~= 'rebuilding' then return {18} end
-local part = ARGV[1]
+local meta = redis.call('HMGET', KEYS[1], 'state', 'building')
+if meta[1] ~= 'rebuilding' then return {18} end
+if meta[2] ~= ARGV[1] then
+  if tonumber(meta[2] or '0') > tonumber(ARGV[1]) then return {14} end
+  redis.call('HSET', KEYS[1], 'building', ARGV[1])
+end
+local part = ARGV[2]
 if part == 'sale' then
   redis.call('UNLINK', KEYS[2], KEYS[3], KEYS[4])
-  redis.call('HSET', KEYS[2], unpack(ARGV, 2))
+  redis.call('HSET', KEYS[2], unpack(ARGV, 3))
   return {0}
 end
 if redis.call('EXISTS', KEYS[2]) == 0 then return {12} end
 if part == 'buyers' then
-  redis.call('HSET', KEYS[3], unpack(ARGV, 2))
+  redis.call('HSET', KEYS[3], unpack(ARGV, 3))
 elseif part == 'open' then
-  redis.call('HSET', KEYS[4], unpack(ARGV, 2))
+  redis.call('HSET', KEYS[4], unpack(ARGV, 3))
 else
   -- Flags that nodes raised before the rebuild must have ended before anything is sold (I9).
   local time = redis.call('TIME')
   local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-  redis.call('HSET', KEYS[2], 'armed', '1', 'rest_until', string.format('%d', now + tonumber(ARGV[2])))
+  redis.call('HSET', KEYS[2], 'armed', '1', 'rest_until', string.format('%d', now + tonumber(ARGV[3])))
 end
 return {0}

@@ -3,11 +3,13 @@
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)
 -- ARGV  1 epoch   2 seq
 --
--- Returns {code}: 0 done, 1 it was done before (open at this very epoch), 18 partition not rebuilding
+-- Returns {code}: 0 done, 1 it was done before (open at this very epoch), 14 a rebuild for a later epoch is under way,
+--   18 partition not rebuilding
 
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state', 'building')
 if meta[2] == 'open' and meta[1] == ARGV[1] then return {1} end
 if meta[2] ~= 'rebuilding' then return {18} end
+if tonumber(meta[3] or '0') > tonumber(ARGV[1]) then return {14} end
 redis.call('UNLINK', KEYS[2], KEYS[3], KEYS[4])
 redis.call('XGROUP', 'CREATE', KEYS[2], 'fulfil', '0', 'MKSTREAM')
 redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'seq', ARGV[2], 'state', 'open', 'waiting', '0')
