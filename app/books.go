@@ -56,9 +56,10 @@ type OrderBook interface {
 	// taken under it, and answers the row. ErrNoRow: it is not in that state.
 	ClaimHold(ctx context.Context, order ID, in OrderState) (Order, error)
 	// Revive flips a refused order to pending under its claimed hold number with a new deadline and the texts of
-	// the order given, and takes its units through the guard, in one transaction. ErrNoRow: the row is no longer
-	// refused with that hold. ErrData: no unit is free, or the texts cannot be stored.
-	Revive(ctx context.Context, claimed Order, payBy Millis) (Order, error)
+	// the order given, and takes its units through the guard, in one transaction. epoch must be the sale's, read before
+	// the hold was taken, else ErrStaleEpoch: Redis has been made anew and may know nothing of the hold. ErrNoRow: the
+	// row is no longer refused with that hold. ErrData: no unit is free, or the texts cannot be stored.
+	Revive(ctx context.Context, claimed Order, epoch int64, payBy Millis) (Order, error)
 	// Order reads one row. ErrNoRow if there is none.
 	Order(ctx context.Context, id ID) (Order, error)
 	// OrdersByID reads the rows that exist among the ids.
@@ -95,8 +96,9 @@ type SaleBook interface {
 	SaleTotals(ctx context.Context, sale ID) (SaleTotals, error)
 	// LockRebuild runs fn while no other process can rebuild the partition.
 	LockRebuild(ctx context.Context, partition int, fn func(ctx context.Context) error) error
-	// MarkRetired notes that a sale's keys are about to leave Redis for good.
-	MarkRetired(ctx context.Context, sale ID) error
+	// MarkRetired notes that a sale's keys have left Redis for good. Nothing is noted when the sale is not at that epoch any
+	// more: then a rebuild may have brought them back.
+	MarkRetired(ctx context.Context, sale ID, epoch int64) error
 }
 
 // SaleTotals is what one MySQL snapshot says of a sale.

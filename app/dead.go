@@ -37,6 +37,7 @@ type DeadLetters struct {
 	Box       DeadLetterBox
 	Ledger    Ledger
 	Orders    OrderBook
+	Sales     SaleBook
 	Fulfiller *Fulfiller
 	PayWindow time.Duration
 }
@@ -65,13 +66,17 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (Order, error) {
 	if err != nil {
 		return Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
-	if err := d.complete(ctx, &row, letter); err != nil {
+	sale, err := d.Sales.Sale(ctx, row.Sale) // before the hold: a rebuild in between changes the epoch, and nothing is revived
+	if err != nil {
+		return Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
+	}
+	if err := complete(&row, letter, &sale); err != nil {
 		return Order{}, err
 	}
 	if err := d.hold(ctx, row); err != nil {
 		return Order{}, err
 	}
-	revived, err := d.revive(ctx, row)
+	revived, err := d.revive(ctx, row, sale.Epoch)
 	if err != nil {
 		return Order{}, err
 	}
@@ -82,7 +87,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (Order, error) {
 }
 
 // complete puts back what the refused row could not store: the buyer's texts are still in the letter.
-func (d *DeadLetters) complete(ctx context.Context, row *Order, letter DeadLetter) error {
+func complete(row *Order, letter DeadLetter, sale *Sale) error {
 	if row.Key == "" {
 		row.Key, row.ContentHash = letter.Fields["key"], letter.Fields["hash"]
 	}
@@ -93,10 +98,6 @@ func (d *DeadLetters) complete(ctx context.Context, row *Order, letter DeadLette
 		}
 	}
 	if row.ProductName == "" {
-		sale, err := d.Fulfiller.Catalogue.Sale(ctx, row.Sale)
-		if err != nil {
-			return fmt.Errorf("read sale %s: %w", row.Sale, err)
-		}
 		row.ProductName = sale.Product.Name
 	}
 	return nil
@@ -119,15 +120,19 @@ func (d *DeadLetters) hold(ctx context.Context, row Order) error {
 	}
 }
 
-func (d *DeadLetters) revive(ctx context.Context, row Order) (Order, error) {
+func (d *DeadLetters) revive(ctx context.Context, row Order, epoch int64) (Order, error) {
 	now, err := d.Ledger.Now(ctx)
 	if err != nil {
 		return Order{}, fmt.Errorf("read Redis time: %w", err)
 	}
-	revived, err := d.Orders.Revive(ctx, row, now.Add(d.PayWindow))
-	if errors.Is(err, ErrNoRow) || errors.Is(err, ErrData) {
+	revived, err := d.Orders.Revive(ctx, row, epoch, now.Add(d.PayWindow))
+	if errors.Is(err, ErrNoRow) || errors.Is(err, ErrData) || errors.Is(err, ErrStaleEpoch) {
+		// Certainly not revived under this number.
 		if _, backErr := d.Ledger.Return(ctx, []Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold}}); backErr != nil {
 			return Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)
+		}
+		if errors.Is(err, ErrStaleEpoch) {
+			return Order{}, FailBusy("Redis was made anew at the same moment; try again", time.Second)
 		}
 		return Order{}, Fail(Conflict, "the order changed meanwhile, or the database has no unit for it or cannot store it: "+clip(err.Error(), 200))
 	}

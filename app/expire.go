@@ -21,7 +21,6 @@ import (
 type Expirer struct {
 	Ledger Ledger
 	Orders OrderBook
-	Sales  SaleBook
 	Teller Teller
 	Told   *Told
 	Floor  *Floor
@@ -97,7 +96,8 @@ func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
 var errBecameRow = errors.New("the reservation became a row")
 
 // cancelReservation writes the order's first row in the state cancelled. The first row wins: if the consumer
-// was faster, its row is cancelled like any other.
+// was faster, its row is cancelled like any other. It is written under the epoch of the reservation, like every first row:
+// of a reservation that Redis has lost meanwhile no row may appear beside or after a rebuild.
 func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis) (Order, error) {
 	waiting, err := x.Ledger.Waiting(ctx, user)
 	if err != nil {
@@ -107,13 +107,9 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		if r.Order != id {
 			continue
 		}
-		epoch, _, err := x.Sales.PartitionEpoch(ctx, r.Partition)
-		if err != nil {
-			return Order{}, err
-		}
 		row := x.Floor.reserved(ctx, r)
 		row.State, row.Rev, row.CancelledAt = Cancelled, 1, now
-		inserted, err := x.Orders.Insert(ctx, epoch, []NewOrder{row})
+		inserted, err := x.Orders.Insert(ctx, r.Epoch, []NewOrder{row})
 		if err != nil {
 			return Order{}, err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 )
 
 // dueBook has orders whose deadline has come.
@@ -84,5 +85,46 @@ func TestUnknownCommitReturnsNothing(t *testing.T) {
 	}
 	if len(ledger.returned) != 0 || len(book.steps) != 0 {
 		t.Fatalf("steps %v", book.steps)
+	}
+}
+
+// beforeItsRow is an order that is a reservation yet: what is inserted, and under which epoch.
+type beforeItsRow struct {
+	OrderBook
+	epoch int64
+	row   Order
+}
+
+func (b *beforeItsRow) Cancel(context.Context, ID, ID, Millis) (Order, error) {
+	return Order{}, ErrNoRow
+}
+
+func (b *beforeItsRow) Insert(_ context.Context, epoch int64, rows []NewOrder) ([]Inserted, error) {
+	b.epoch, b.row = epoch, rows[0]
+	return nil, ErrStaleEpoch
+}
+
+type reservedLedger struct {
+	*fakeLedger
+	waiting Reservation
+}
+
+func (l reservedLedger) Waiting(context.Context, ID) ([]Reservation, error) {
+	return []Reservation{l.waiting}, nil
+}
+
+// P2, I8: the row of a cancelled reservation is written under the epoch of the reservation, so that none appears once a rebuild
+// has begun: it would be missing in what is restored. Whoever cancels then is told to try again.
+func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
+	t.Parallel()
+	book := &beforeItsRow{}
+	ledger := reservedLedger{&fakeLedger{trace: &trace{}, now: 1_000_000}, Reservation{Order: 1, User: 9, Sale: 7, Epoch: 4, Seq: 90}}
+	x := &Expirer{Ledger: ledger, Orders: book, Told: &Told{}, Floor: &Floor{Catalogue: NewCatalogue(oneSale{}, nil, time.UTC)}}
+	_, err := x.Cancel(context.Background(), 9, 1)
+	if AsError(err).Code != Busy || book.epoch != 4 || book.row.State != Cancelled {
+		t.Errorf("%s at epoch %d: %v", book.row.State, book.epoch, err)
+	}
+	if len(ledger.returned) != 0 {
+		t.Errorf("returned %v", ledger.returned)
 	}
 }

@@ -70,6 +70,7 @@ type Reservation struct {
 
 	User      ID     `json:"-"`
 	Partition int    `json:"-"`
+	Epoch     int64  `json:"-"`
 	Seq       int64  `json:"-"`
 	Hold      int64  `json:"-"`
 	Hash      string `json:"-"`

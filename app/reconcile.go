@@ -183,11 +183,11 @@ func (r *Reconciler) retire(ctx context.Context, sale *Sale, now Millis) error {
 	if err != nil || totals.PendingRows > 0 {
 		return err
 	}
-	// Not marked after a crash here, the sale is restored by the next rebuild and retired again; until then
-	// its window answers for it (see Till.decide).
+	// Not marked, after a crash here or because a rebuild came between, the sale is retired again; until then its window
+	// answers for it (see Till.decide).
 	gone, err := r.Ledger.Retire(ctx, sale.Ref())
 	if err != nil || !gone {
 		return err
 	}
-	return r.Sales.MarkRetired(ctx, sale.ID)
+	return r.Sales.MarkRetired(ctx, sale.ID, sale.Epoch)
 }

@@ -102,7 +102,7 @@ func (l *Ledger) waitingEntries(ctx context.Context, sales []app.SaleRef, user a
 func reservation(e app.Entry) app.Reservation {
 	return app.Reservation{
 		Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: app.Reserved, CreatedAt: e.ReservedAt,
-		User: e.User, Partition: e.Partition, Seq: e.Seq, Hold: e.Hold, Hash: e.Hash, PriceFen: e.PriceFen, Version: e.SaleVersion,
+		User: e.User, Partition: e.Partition, Epoch: e.Epoch, Seq: e.Seq, Hold: e.Hold, Hash: e.Hash, PriceFen: e.PriceFen, Version: e.SaleVersion,
 	}
 }
 

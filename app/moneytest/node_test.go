@@ -41,7 +41,7 @@ func (w *world) node(m *mortal) *node {
 		Teller: teller, Told: told, Margin: app.TradeMargin(payWindow),
 	}
 	n.closer = app.NewTradeCloser(n.cashier)
-	n.expirer = &app.Expirer{Ledger: ledger, Orders: orders, Sales: sales, Teller: teller, Told: told, Closer: n.closer}
+	n.expirer = &app.Expirer{Ledger: ledger, Orders: orders, Teller: teller, Told: told, Closer: n.closer}
 	n.desk = &app.RefundDesk{Policy: app.RefundAuto, Ledger: ledger, Orders: orders, Refunds: refunds, Teller: teller, Told: told}
 	n.refunder = &app.Refunder{Gateway: gateway, Refunds: refunds, Orders: orders, Ledger: ledger, Teller: teller, Told: told}
 	n.watch = &app.PayReconciler{Cashier: n.cashier}

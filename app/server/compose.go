@@ -89,7 +89,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	floor := &app.Floor{Catalogue: w.catalogue, Warmer: w.warmer, Ledger: ledger, Orders: s.db, Clock: w.clock, Pulse: w.pulse}
 	w.timetable = &app.Timetable{Catalogue: w.catalogue, Ledger: ledger, Floor: floor, Audience: w.hub, Clock: w.clock}
 	w.fulfiller = &app.Fulfiller{Catalogue: w.catalogue, Ledger: ledger, Orders: s.db, Teller: log, Told: w.told, PayWindow: c.PayWindow}
-	w.expirer = &app.Expirer{Ledger: ledger, Orders: s.db, Sales: s.db, Teller: log, Told: w.told, Floor: floor}
+	w.expirer = &app.Expirer{Ledger: ledger, Orders: s.db, Teller: log, Told: w.told, Floor: floor}
 	w.reconciler = &app.Reconciler{Partitions: c.Partitions, Ledger: ledger, Orders: s.db, Sales: s.db, Fulfiller: w.fulfiller}
 	w.rebuild = &app.Rebuild{
 		Partitions: c.Partitions, Redis: ledger, Ledger: ledger, Epochs: ledger,

@@ -165,7 +165,7 @@ func (t *Tools) letters(ledger *streams.Ledger, told *app.Told) *app.DeadLetters
 	catalogue := app.NewCatalogue(t.stores.db, newIDFilter, t.config.TimeZone.Location)
 	teller := realtime.NewLog(t.stores.client, t.stores.namespace())
 	return &app.DeadLetters{
-		Box: ledger, Ledger: ledger, Orders: t.stores.db, PayWindow: t.config.PayWindow,
+		Box: ledger, Ledger: ledger, Orders: t.stores.db, Sales: t.stores.db, PayWindow: t.config.PayWindow,
 		Fulfiller: &app.Fulfiller{
 			Catalogue: catalogue, Ledger: ledger, Orders: t.stores.db, Teller: teller, Told: told, PayWindow: t.config.PayWindow,
 		},

@@ -143,12 +143,12 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		if claimed.Hold != 2 || h.read(o.ID).Hold != 2 {
 			t.Errorf("hold %d", claimed.Hold)
 		}
-		if _, err := h.Revive(h.ctx, o, payBy); !errors.Is(err, app.ErrNoRow) {
+		if _, err := h.Revive(h.ctx, o, h.epoch, payBy); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("revived under an old hold: %v", err)
 		}
 		blocker := h.order(h.sales[0], 2)
 		h.insert(blocker)
-		if _, err := h.Revive(h.ctx, claimed, payBy); !errors.Is(err, app.ErrData) {
+		if _, err := h.Revive(h.ctx, claimed, h.epoch, payBy); !errors.Is(err, app.ErrData) {
 			t.Errorf("revived without a unit: %v", err)
 		}
 		if row := h.read(o.ID); row.State != app.Refused {
@@ -156,8 +156,14 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		}
 		_, err = h.Cancel(h.ctx, blocker.ID, blocker.User, opens)
 		h.must(err)
+		if _, err := h.Revive(h.ctx, claimed, h.epoch-1, payBy); !errors.Is(err, app.ErrStaleEpoch) {
+			t.Errorf("revived at another epoch: %v", err)
+		}
+		if row := h.read(o.ID); row.State != app.Refused {
+			t.Errorf("it is %s after a failure", row.State)
+		}
 		claimed.Address = &app.Address{Name: "A", Phone: "1", Text: "Road 1"} // what the refused row could not store
-		got, err := h.Revive(h.ctx, claimed, payBy+7)
+		got, err := h.Revive(h.ctx, claimed, h.epoch, payBy+7)
 		h.must(err)
 		if diff := cmp.Diff(got, h.read(o.ID)); diff != "" {
 			t.Errorf("(-answer +row):\n%s", diff)
@@ -166,7 +172,7 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		h.wantTaken(h.sales[0], 2)
-		if _, err := h.Revive(h.ctx, claimed, payBy); !errors.Is(err, app.ErrNoRow) {
+		if _, err := h.Revive(h.ctx, claimed, h.epoch, payBy); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("revived twice: %v", err)
 		}
 	})

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -29,8 +28,8 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 
 // Revive makes a refused order pending again under the hold number that was claimed for it, with the buyer's texts as
 // they are given. ErrNoRow: it is not refused with that hold any more. ErrData: the sale has no units left for it, or
-// the texts cannot be stored. See app.OrderBook.
-func (s *Store) Revive(ctx context.Context, claimed app.Order, payBy app.Millis) (app.Order, error) {
+// the texts cannot be stored. ErrStaleEpoch: the sale is not at that epoch any more. See app.OrderBook.
+func (s *Store) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (app.Order, error) {
 	out := claimed
 	err := s.inTx(ctx, "revive order "+claimed.ID.String(), func(tx bun.Conn) error {
 		all, err := s.lockOrders(ctx, tx, []app.ID{claimed.ID})
@@ -52,9 +51,7 @@ func (s *Store) Revive(ctx context.Context, claimed app.Order, payBy app.Millis)
 		if err != nil {
 			return err
 		}
-		return execMatching(ctx, tx, 1, fmt.Sprintf("take %d units of sale %s", out.Qty, out.Sale),
-			"UPDATE sales SET taken = taken + ? WHERE id = ? AND taken + ? <= initial + added - withdrawn",
-			out.Qty, out.Sale, out.Qty)
+		return s.takeAgain(ctx, tx, &out, epoch)
 	})
 	if err != nil {
 		return app.Order{}, err

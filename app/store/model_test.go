@@ -162,7 +162,7 @@ func (m *model) revive(*rapid.T) {
 	}
 	m.must(err)
 	o.Hold++
-	_, err = m.h.Revive(m.h.ctx, claimed, payBy)
+	_, err = m.h.Revive(m.h.ctx, claimed, m.h.epoch, payBy)
 	switch {
 	case fits:
 		m.must(err)

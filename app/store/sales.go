@@ -56,10 +56,11 @@ func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch int64) error 
 	})
 }
 
-// MarkRetired notes that a sale's keys leave Redis for good. Marking it again keeps the first instant.
-func (s *Store) MarkRetired(ctx context.Context, sale app.ID) error {
+// MarkRetired notes that a sale's keys have left Redis for good, if it is still at that epoch. Marking it again keeps the
+// first instant.
+func (s *Store) MarkRetired(ctx context.Context, sale app.ID, epoch int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Conn) error {
-		_, err := exec(ctx, tx, "UPDATE sales SET retired_at = ? WHERE id = ? AND retired_at = 0", wallClock(), sale)
+		_, err := exec(ctx, tx, "UPDATE sales SET retired_at = ? WHERE id = ? AND epoch = ? AND retired_at = 0", wallClock(), sale, epoch)
 		return err
 	})
 }
