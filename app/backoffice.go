@@ -49,9 +49,30 @@ type BackOffice interface {
 	Append(ctx context.Context, postings []Posting) error
 }
 
-// ErrNotTaken is what a reader of the stream wraps when it could not take this posting although it can take others: it
-// comes again later.
-var ErrNotTaken = errors.New("the posting was not taken")
+// ErrPostingRefused is what a receiver's no to one posting wraps, a no that the next try would bring again: the posting is
+// parked for an operator, and others go on.
+var ErrPostingRefused = errors.New("the receiver refuses the posting")
+
+// PauseError says that the receiver takes nothing now, whatever it is offered: nothing is delivered for a while.
+type PauseError struct {
+	After time.Duration // as the receiver asks; 0: it does not say
+	Err   error
+}
+
+func (e *PauseError) Error() string { return e.Err.Error() }
+
+func (e *PauseError) Unwrap() error { return e.Err }
+
+// ParkedPosting is an entry of the back office's stream that a receiver has refused for good. It waits for an operator,
+// who has it sent once more or drops it.
+type ParkedPosting struct {
+	ID         string  `json:"id"`
+	Group      string  `json:"group"` // whose reader was refused
+	Reason     string  `json:"reason"`
+	Deliveries int     `json:"deliveries"`
+	At         Millis  `json:"at"`
+	Posting    Posting `json:"posting"` // empty when the entry could not be read
+}
 
 const (
 	// PostingLease is how long a node has for what it took; it is also the pause after a failure.

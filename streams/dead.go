@@ -74,11 +74,16 @@ func (l *Ledger) RemoveDeadLetter(ctx context.Context, id string) (bool, error) 
 func (l *Ledger) letterID(id string) (partition int, entry string, err error) {
 	head, entry, ok := strings.Cut(id, "-")
 	partition, err = strconv.Atoi(head)
-	ms, seq, two := strings.Cut(entry, "-")
-	if err != nil || !ok || !two || partition < 0 || partition >= len(l.parts) || !digits(ms) || !digits(seq) {
+	if err != nil || !ok || partition < 0 || partition >= len(l.parts) || !isStreamID(entry) {
 		return 0, "", fmt.Errorf("dead letter %.40q: %w", id, app.ErrNoRow)
 	}
 	return partition, entry, nil
+}
+
+// isStreamID tells whether a text can be the id of an entry.
+func isStreamID(id string) bool {
+	ms, seq, two := strings.Cut(id, "-")
+	return two && digits(ms) && digits(seq)
 }
 
 func digits(s string) bool {

@@ -35,11 +35,14 @@ import (
 //	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching. SetWatching (a hint; this one has a TTL)
 //	stampede:{backoffice}:paid       stream  paid and refunded orders for the shop's back office (see PaidStream), under
 //	                                         a tag of its own: it is made from the database. Group "backoffice". PaidStream
+//	stampede:{backoffice}:parked     stream  what a receiver refuses for good: the entry's fields, then group, reason, stream,
+//	                                         deliveries, at. Stays until an operator decides. Lua park, unpark; PaidStream
 
 // Names that operators type.
 const (
 	group      = "fulfil"
 	paidKey    = "stampede:{backoffice}:paid"
+	parkedKey  = "stampede:{backoffice}:parked"
 	stateOpen  = "open"
 	stateBuild = "rebuilding"
 	soldMark   = ":sold" // behind a hold whose order is paid

@@ -23,9 +23,9 @@ const (
 	paidClaimIdle = 30 * time.Second // what a reader has had for so long is another's, or its own to try again
 )
 
-// PaidReader reads the stream of paid orders under a group: the example of how a back office does it, and what the
-// webhook stands on. Each entry goes to the handler until it has taken it, at least once. Several readers may share a
-// group, each under its own consumer name; one reader is for one goroutine.
+// PaidReader reads the stream of paid orders under a group: the example of how a back office does it, and what
+// PaidDeliverer stands on. Each entry goes to the handler until it has taken it, at least once. Several readers may share
+// a group, each under its own consumer name; one reader is for one goroutine.
 type PaidReader struct {
 	client    redis.UniversalClient
 	group     string
@@ -33,40 +33,33 @@ type PaidReader struct {
 	claimIdle time.Duration
 	block     time.Duration
 	batch     int
-	mine      bool // entries that this consumer has in hand come before new ones: after a start, and after an error
+	mine      string // where to go on in what this consumer has in hand: "0" after a start or an error, "" when all was seen
+	untaken   string // where the next claim goes on
 }
+
+// streamStart is where claims begin, and what Redis answers when it has come to the end.
+const streamStart = "0-0"
 
 // NewPaidReader makes a reader. The client should be one that blocking reads do not keep others waiting for.
 func NewPaidReader(client redis.UniversalClient, group, consumer string) *PaidReader {
-	return &PaidReader{client: client, group: group, consumer: consumer, claimIdle: paidClaimIdle, block: paidBlock, batch: paidBatch, mine: true}
+	return &PaidReader{
+		client: client, group: group, consumer: consumer, claimIdle: paidClaimIdle, block: paidBlock, batch: paidBatch,
+		mine: "0", untaken: streamStart,
+	}
 }
 
 // AtMost bounds how many entries the next RunOnce hands over, n ≥ 1.
 func (r *PaidReader) AtMost(n int) { r.batch = min(n, paidBatch) }
 
-// Run hands entries over until ctx ends. What the handler does not take for app.ErrNotTaken comes again later; after any
-// other error of it the reader pauses before it goes on.
-func (r *PaidReader) Run(ctx context.Context, handle func(context.Context, app.Posting) error) error {
-	pause := backoff{first: time.Second, longest: 30 * time.Second}
-	for ctx.Err() == nil {
-		_, err := r.RunOnce(ctx, handle)
-		if err == nil {
-			pause.reset()
-			continue
-		}
-		if ctx.Err() == nil {
-			slog.WarnContext(ctx, "read the stream of paid orders", "group", r.group, "err", err)
-			sleep(ctx, pause.next())
-		}
-	}
-	return ctx.Err()
-}
-
-// RunOnce hands over what is there: what this consumer has in hand since an error, or what somebody was given long ago and
-// never took, or what is new, for which it waits a moment. It answers how many entries were taken. An error is the
-// handler's, or a fault of the moment; what was not taken stays pending.
+// RunOnce hands over what is there, one after the other: what this consumer has in hand since an error, or what somebody
+// was given long ago and never took, or what is new, for which it waits a moment. It answers how many entries were taken.
+// An error is the handler's, or a fault of the moment; what was not taken stays pending.
 func (r *PaidReader) RunOnce(ctx context.Context, handle func(context.Context, app.Posting) error) (taken int, err error) {
-	defer func() { r.mine = err != nil }()
+	defer func() {
+		if err != nil {
+			r.mine = "0"
+		}
+	}()
 	entries, err := r.next(ctx)
 	if err != nil {
 		return 0, err
@@ -75,14 +68,11 @@ func (r *PaidReader) RunOnce(ctx context.Context, handle func(context.Context, a
 		posting, err := parsePosting(m)
 		if err != nil { // nothing of ours; it would come for ever
 			slog.ErrorContext(ctx, "an entry of the paid stream cannot be read", "id", m.ID, "err", err)
-		} else if err = handle(ctx, posting); errors.Is(err, app.ErrNotTaken) {
-			slog.WarnContext(ctx, "a paid order could not be delivered; it comes again", "group", r.group, "order", posting.Order, "err", err)
-			continue
-		} else if err != nil {
+		} else if err = handle(ctx, posting); err != nil {
 			return taken, fmt.Errorf("hand over order %s: %w", posting.Order, err)
 		}
-		if err := r.client.XAck(ctx, paidKey, r.group, m.ID).Err(); err != nil {
-			return taken, fmt.Errorf("acknowledge %s: %w", m.ID, moment(err))
+		if err := r.acknowledge(ctx, m.ID); err != nil {
+			return taken, err
 		}
 		taken++
 	}
@@ -90,24 +80,61 @@ func (r *PaidReader) RunOnce(ctx context.Context, handle func(context.Context, a
 }
 
 func (r *PaidReader) next(ctx context.Context) ([]redis.XMessage, error) {
-	if r.mine {
-		if mine, err := r.read(ctx, "0"); err != nil || len(mine) > 0 {
-			return mine, err
+	for _, look := range []func(context.Context, int) ([]redis.XMessage, error){r.inHand, r.claim} {
+		if found, err := look(ctx, r.batch); err != nil || len(found) > 0 {
+			return found, err
 		}
 	}
-	old, _, err := r.client.XAutoClaim(ctx, &redis.XAutoClaimArgs{
-		Stream: paidKey, Group: r.group, Consumer: r.consumer, MinIdle: r.claimIdle, Start: "0", Count: int64(r.batch),
-	}).Result()
-	if err != nil && !noGroup(err) || len(old) > 0 {
-		return old, moment(err)
-	}
-	return r.read(ctx, ">")
+	return r.fresh(ctx, r.batch)
 }
 
-// read reads new entries (from ">"), or those that this consumer has in hand (from "0"). Without a group it makes one.
-func (r *PaidReader) read(ctx context.Context, from string) ([]redis.XMessage, error) {
+// inHand goes on in what this consumer was given before and has not acknowledged; nothing when it has seen it all.
+func (r *PaidReader) inHand(ctx context.Context, most int) ([]redis.XMessage, error) {
+	if r.mine == "" {
+		return nil, nil
+	}
+	found, err := r.read(ctx, r.mine, most)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 0:
+		r.mine = ""
+	default:
+		r.mine = found[len(found)-1].ID
+	}
+	return found, nil
+}
+
+// claim takes over what nobody has taken for long. It goes on where the last claim has stopped, because Redis looks at a
+// few entries only each time: from the start, entries that are never taken would hide all that come after them. Nothing
+// means that it has come to the end; the next claim begins anew.
+func (r *PaidReader) claim(ctx context.Context, most int) ([]redis.XMessage, error) {
+	for {
+		old, next, err := r.client.XAutoClaim(ctx, &redis.XAutoClaimArgs{
+			Stream: paidKey, Group: r.group, Consumer: r.consumer, MinIdle: r.claimIdle, Start: r.untaken, Count: int64(most),
+		}).Result()
+		if noGroup(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("claim paid orders: %w", moment(err))
+		}
+		r.untaken = next
+		if len(old) > 0 || next == streamStart {
+			return old, nil
+		}
+	}
+}
+
+// fresh reads what nobody in the group was given yet, and waits for it a moment.
+func (r *PaidReader) fresh(ctx context.Context, most int) ([]redis.XMessage, error) {
+	return r.read(ctx, ">", most)
+}
+
+// read reads new entries (from ">"), or those that this consumer has in hand. Without a group it makes one.
+func (r *PaidReader) read(ctx context.Context, from string, most int) ([]redis.XMessage, error) {
 	found, err := r.client.XReadGroup(ctx, &redis.XReadGroupArgs{
-		Group: r.group, Consumer: r.consumer, Streams: []string{paidKey, from}, Count: int64(r.batch), Block: r.block,
+		Group: r.group, Consumer: r.consumer, Streams: []string{paidKey, from}, Count: int64(most), Block: r.block,
 	}).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
@@ -118,6 +145,13 @@ func (r *PaidReader) read(ctx context.Context, from string) ([]redis.XMessage, e
 		return nil, fmt.Errorf("read paid orders: %w", moment(err))
 	}
 	return found[0].Messages, nil
+}
+
+func (r *PaidReader) acknowledge(ctx context.Context, id string) error {
+	if err := r.client.XAck(ctx, paidKey, r.group, id).Err(); err != nil {
+		return fmt.Errorf("acknowledge %s: %w", id, moment(err))
+	}
+	return nil
 }
 
 func parsePosting(m redis.XMessage) (app.Posting, error) {

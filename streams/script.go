@@ -44,6 +44,8 @@ var (
 	trimScript     = load("trim")
 	auditScript    = load("audit")
 	retireScript   = load("retire")
+	parkScript     = load("park")
+	unparkScript   = load("unpark")
 )
 
 func load(name string) *script {

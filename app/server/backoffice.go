@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"math"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -13,13 +15,16 @@ import (
 // webhookGroup is the group under which the nodes read the paid stream for the webhook.
 const webhookGroup = "webhook"
 
+// scrapeWait is how long a scrape of the metrics waits for Redis.
+const scrapeWait = time.Second
+
 // backOffice is what follows a payment: refunds, and what the shop's back office hears.
 type backOffice struct {
 	refunder *app.Refunder // nil: there is no gateway to give money back through
 	poster   *app.Poster
 	paid     *streams.PaidStream
-	reader   *streams.PaidReader // nil: no webhook
-	webhook  *webhook.Sender
+	webhook  *webhook.Sender // nil: nobody is called
+	delivery *streams.PaidDeliverer
 }
 
 // composeBackOffice connects what follows a payment, and gives the shop its desk.
@@ -40,18 +45,30 @@ func (w *works) composeBackOffice(c *Config, teller app.Teller, registry *promet
 	}
 	if c.WebhookURL != "" {
 		b.webhook = webhook.New(c.WebhookURL, []byte(c.WebhookSecret))
-		b.reader = streams.NewPaidReader(s.blocking, webhookGroup, nodeName(w.lease))
+		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(w.lease), b.webhook.Deliver)
+		registry.MustRegister(deliveryCounters(b.delivery)...)
 	}
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "stampede_postings_parked", Help: "Postings that their receiver refuses for good, waiting for an operator; NaN: Redis did not answer.",
+	}, func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
+		defer cancel()
+		n, err := b.paid.CountParked(ctx)
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(n)
+	}))
 }
 
 // start starts the duties of the back office: the worker carries postings out, the sweeper finishes refunds.
 func (b *backOffice) start(d *duties, c *Config) {
 	if c.Roles.Worker {
 		d.start("poster", b.poster.Run)
-		if b.reader != nil {
+		if b.delivery != nil {
 			d.start("webhook", func(ctx context.Context) error {
 				defer b.webhook.Close()
-				return b.reader.Run(ctx, b.webhook.Deliver)
+				return b.delivery.Run(ctx)
 			})
 		}
 	}
@@ -61,6 +78,22 @@ func (b *backOffice) start(d *duties, c *Config) {
 			d.start("refunder", b.refunder.Run)
 		}
 	}
+}
+
+// deliveryCounters show what the webhook's receiver answers to this node.
+func deliveryCounters(d *streams.PaidDeliverer) []prometheus.Collector {
+	counters := make([]prometheus.Collector, 0, 3)
+	for result, count := range map[string]func(taken, parked, undelivered int64) int64{
+		"taken":       func(n, _, _ int64) int64 { return n },
+		"parked":      func(_, n, _ int64) int64 { return n },
+		"undelivered": func(_, _, n int64) int64 { return n },
+	} {
+		counters = append(counters, prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "stampede_webhook_deliveries_total", ConstLabels: prometheus.Labels{"result": result},
+			Help: "Deliveries to the webhook: taken, parked because refused for good, or undelivered and tried again.",
+		}, func() float64 { return float64(count(d.Counts())) }))
+	}
+	return counters
 }
 
 // refundGauges show what waits for people or for the gateway.

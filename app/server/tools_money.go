@@ -48,6 +48,76 @@ func (t *Tools) ReadPaid(ctx context.Context, group, consumer string, most int, 
 	return nil
 }
 
+// ParkedPostings lists what receivers have refused for good.
+func (t *Tools) ParkedPostings(ctx context.Context) ([]app.ParkedPosting, error) {
+	paid, err := t.paidStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return paid.Parked(ctx)
+}
+
+// ReplayParked sends parked postings once more, all of them if none is named, and hands over the id of each. Of all, those
+// that cannot be sent keep none of the others back.
+func (t *Tools) ReplayParked(ctx context.Context, ids []string, each func(id string)) error {
+	paid, err := t.paidStream(ctx)
+	if err != nil {
+		return err
+	}
+	all := len(ids) == 0
+	if all {
+		if ids, err = parkedIDs(ctx, paid); err != nil {
+			return err
+		}
+	}
+	var failed []error
+	for _, id := range ids {
+		switch err := paid.ReplayParked(ctx, id); {
+		case err == nil:
+			each(id)
+		case errors.Is(err, app.ErrNoRow) && all: // somebody else was faster
+		case errors.Is(err, app.ErrNoRow):
+			return app.Fail(app.NotFound, "nothing is parked as "+id)
+		case errors.Is(err, app.ErrData) && all:
+			failed = append(failed, err)
+		default:
+			return err
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func parkedIDs(ctx context.Context, paid *streams.PaidStream) ([]string, error) {
+	list, err := paid.Parked(ctx)
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	return ids, err
+}
+
+// DropParked forgets a parked posting.
+func (t *Tools) DropParked(ctx context.Context, id string) error {
+	paid, err := t.paidStream(ctx)
+	if err != nil {
+		return err
+	}
+	there, err := paid.DropParked(ctx, id)
+	if err == nil && !there {
+		return app.Fail(app.NotFound, "nothing is parked as "+id)
+	}
+	return err
+}
+
+func (t *Tools) paidStream(ctx context.Context) (*streams.PaidStream, error) {
+	if t.stores.client == nil {
+		if err := t.connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return streams.NewPaidStream(t.stores.client), nil
+}
+
 // Repost has everything that reached the back office since the instant given appended to its stream once more, and
 // answers how much that is. A running server does it.
 func (t *Tools) Repost(ctx context.Context, since time.Time) (int64, error) {

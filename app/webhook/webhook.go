@@ -7,7 +7,9 @@
 //	Stampede-Signature: v1=<hex>                HMAC-SHA256 of timestamp + "." + body under the shared secret
 //
 // Whoever receives checks the signature over the bytes as they came, refuses timestamps that are minutes old, and
-// answers any 2xx once it has the order for good. Anything else is delivered again.
+// answers any 2xx once it has the order for good. 401, 403, 408, 425, 429, 5xx, and no answer within ten seconds mean "not
+// now": it is delivered again, and a Retry-After is kept to, between a second and five minutes. Any other 4xx is a no to
+// this order: it is parked until an operator has it sent again (`stampede backoffice parked`).
 package webhook
 
 import (
@@ -28,6 +30,8 @@ import (
 
 const (
 	within = 10 * time.Second // for one delivery, from the dial to the last byte of the answer
+	// mostIdle is how many connections wait for the next delivery: about as many as are under way at once.
+	mostIdle = 16
 	// mostAnswer is how much of an answer is read, so that the connection can be used again.
 	mostAnswer = 64 << 10
 )
@@ -46,13 +50,14 @@ func New(address string, secret []byte) *Sender {
 		address: address, secret: secret, now: time.Now,
 		client: &http.Client{
 			Timeout:       within,
-			Transport:     &http.Transport{MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: within},
+			Transport:     &http.Transport{MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: within},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// Deliver posts one order. nil: the receiver has taken it. A 4xx wraps app.ErrNotTaken: others may still be taken.
+// Deliver posts one order. nil: the receiver has taken it. app.ErrPostingRefused: it never will. An *app.PauseError: it takes
+// nothing now. Any other error: try again.
 func (s *Sender) Deliver(ctx context.Context, p app.Posting) error {
 	body, err := json.Marshal(&p)
 	if err != nil {
@@ -74,14 +79,37 @@ func (s *Sender) Deliver(ctx context.Context, p app.Posting) error {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, answer.Body, mostAnswer) // shorter is the rule
-	switch {
-	case answer.StatusCode >= 200 && answer.StatusCode < 300:
+	return s.outcome(p.Order, answer)
+}
+
+// outcome says what an answer means for the posting and for those after it.
+func (s *Sender) outcome(order app.ID, answer *http.Response) error {
+	said := fmt.Errorf("the receiver answered order %s with %s", order, answer.Status)
+	after, asked := s.retryAfter(answer.Header.Get("Retry-After"))
+	switch code := answer.StatusCode; {
+	case code >= 200 && code < 300:
 		return nil
-	case answer.StatusCode >= 400 && answer.StatusCode < 500:
-		return fmt.Errorf("%w: the receiver answered order %s with %s", app.ErrNotTaken, p.Order, answer.Status)
+	case code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusTooManyRequests:
+		return &app.PauseError{After: after, Err: said} // about the sender, not about this order
+	case code == http.StatusRequestTimeout, code == http.StatusTooEarly, code < 400, code >= 500:
+		if asked {
+			return &app.PauseError{After: after, Err: said}
+		}
+		return said
 	default:
-		return fmt.Errorf("the receiver answered order %s with %s", p.Order, answer.Status)
+		return fmt.Errorf("%w: %w", app.ErrPostingRefused, said)
 	}
+}
+
+// retryAfter reads the header: seconds, or an instant. It keeps to no bounds.
+func (s *Sender) retryAfter(text string) (after time.Duration, asked bool) {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(s.now())), true
+	}
+	return 0, false
 }
 
 // Close ends connections that are kept for the next delivery.

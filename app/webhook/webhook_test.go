@@ -71,20 +71,56 @@ func TestSignatureIsStable(t *testing.T) {
 	}
 }
 
-// Only a 2xx is a yes. A 4xx is about this order, everything else about the receiver.
+// Only a 2xx is a yes. Most of 4xx is a no to this order, some are about the sender, everything else is about the receiver.
 func TestOnlyAYesIsTaken(t *testing.T) {
 	t.Parallel()
-	for status, refused := range map[int]bool{400: true, 404: true, 409: true, 301: false, 500: false, 503: false} {
+	const no, pause, again = "no", "pause", "again"
+	for status, want := range map[int]string{
+		400: no, 404: no, 409: no, 410: no, 413: no, 422: no,
+		401: pause, 403: pause, 429: pause, 408: again, 425: again, 301: again, 500: again, 502: again, 503: again,
+	} {
 		s, requests, _ := receiver(t, status)
-		if err := s.Deliver(t.Context(), app.Posting{Order: 1, Rev: 2}); err == nil || errors.Is(err, app.ErrNotTaken) != refused {
-			t.Errorf("%d: %v", status, err)
+		err := s.Deliver(t.Context(), app.Posting{Order: 1, Rev: 2})
+		var paused *app.PauseError
+		got := again
+		switch {
+		case errors.Is(err, app.ErrPostingRefused):
+			got = no
+		case errors.As(err, &paused):
+			got = pause
+		}
+		if err == nil || got != want {
+			t.Errorf("%d means %q (%v), want %q", status, got, err, want)
 		}
 		if len(*requests) != 1 {
 			t.Errorf("%d: %d requests", status, len(*requests))
 		}
 	}
 	s := New("http://127.0.0.1:1/", secret)
-	if err := s.Deliver(t.Context(), app.Posting{Order: 1, Rev: 2}); err == nil || errors.Is(err, app.ErrNotTaken) {
+	if err := s.Deliver(t.Context(), app.Posting{Order: 1, Rev: 2}); err == nil || errors.Is(err, app.ErrPostingRefused) {
 		t.Errorf("nobody there: %v", err)
+	}
+}
+
+// A receiver that says for how long it takes nothing is believed, in both forms of the header.
+func TestRetryAfterIsHeard(t *testing.T) {
+	t.Parallel()
+	s := New("http://127.0.0.1:1/", secret)
+	s.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
+	for header, want := range map[string]time.Duration{
+		"120": 2 * time.Minute, "Fri, 15 Jan 2027 08:01:30 GMT": 90 * time.Second, "Fri, 15 Jan 2027 07:00:00 GMT": 0,
+	} {
+		for _, status := range []int{429, 503} {
+			err := s.outcome(1, &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {header}}})
+			var paused *app.PauseError
+			if !errors.As(err, &paused) || paused.After != want {
+				t.Errorf("%d, %s: %v", status, header, err)
+			}
+		}
+	}
+	for _, header := range []string{"", "soon", "-1", "99999999999999999999"} {
+		if after, asked := s.retryAfter(header); asked {
+			t.Errorf("%q is %v", header, after)
+		}
 	}
 }

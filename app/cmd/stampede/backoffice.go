@@ -14,6 +14,7 @@ import (
 type backOffice struct {
 	Tail   officeTail   `cmd:"" help:"Print paid and refunded orders as they come, one JSON object per line."`
 	Repost officeRepost `cmd:"" help:"Send everything since an instant to the back office once more."`
+	Parked officeParked `cmd:"" help:"What the webhook's receiver refuses for good."`
 }
 
 // Help says what the stream promises.

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type officeParked struct {
+	List   parkedList   `cmd:"" help:"List them, oldest first."`
+	Replay parkedReplay `cmd:"" help:"Send them once more."`
+	Drop   parkedDrop   `cmd:"" help:"Forget one."`
+}
+
+type (
+	parkedList struct {
+		JSON bool `name:"json" help:"For scripts, with the posting as it is sent."`
+	}
+	parkedReplay struct {
+		IDs  []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
+		All  bool     `help:"All that are parked now."`
+		JSON bool     `name:"json" help:"For scripts: the ids that were sent again."`
+	}
+	parkedDrop struct {
+		ID   string `arg:"" help:"As the list shows it."`
+		JSON bool   `name:"json" help:"For scripts."`
+	}
+)
+
+// Help says how a posting comes here.
+func (officeParked) Help() string {
+	return "A posting that the webhook's receiver answers with a 4xx other than 401, 403, 408, 425 and 429 is parked with what was " +
+		"answered, and the others go on. Find out why, mend the receiver, and replay: the posting is appended to the stream once " +
+		"more, where every group gets it; readers that keep the largest rev of each order are not disturbed. What is dropped can " +
+		"still be sent by `stampede backoffice repost`.\n\nExamples:\n\n    stampede backoffice parked list\n" +
+		"    stampede backoffice parked replay 1795222790123-0\n    stampede backoffice parked replay --all"
+}
+
+// Run lists.
+func (c parkedList) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		parked, err := t.ParkedPostings(e.ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			if parked == nil {
+				parked = []app.ParkedPosting{}
+			}
+			return e.json(parked)
+		}
+		if len(parked) == 0 {
+			fmt.Fprintln(e.out, "nothing is parked")
+			return nil
+		}
+		table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(table, "id\tat\torder\trev\tstate\tgroup\ttries\treason")
+		for _, p := range parked {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s\n", p.ID, p.At.Time().Format(time.DateTime), p.Posting.Order,
+				p.Posting.Rev, p.Posting.State, p.Group, p.Deliveries, p.Reason)
+		}
+		return table.Flush()
+	})
+}
+
+// Run replays.
+func (c parkedReplay) Run(e *env) error {
+	if c.All == (len(c.IDs) > 0) {
+		return fmt.Errorf("%w: name parked postings, or say --all", errUsage)
+	}
+	return e.withTools(func(t *server.Tools) error {
+		sent := []string{}
+		err := t.ReplayParked(e.ctx, c.IDs, func(id string) {
+			sent = append(sent, id)
+			if !c.JSON {
+				fmt.Fprintln(e.out, "sent again", id)
+			}
+		})
+		if c.JSON && err == nil {
+			err = e.json(sent)
+		}
+		return err
+	})
+}
+
+// Run drops.
+func (c parkedDrop) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		err := t.DropParked(e.ctx, c.ID)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json([]string{c.ID})
+		}
+		fmt.Fprintln(e.out, "dropped", c.ID)
+		return nil
+	})
+}

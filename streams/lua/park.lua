@@ -1,0 +1,34 @@
+-- park: move an entry of the back office's stream that its receiver refuses for good to the parked ones, for one group:
+-- other groups still have it. In one step, so that a crash neither loses nor doubles it.
+--
+-- KEYS  1 paid (stream)   2 parked (stream)
+-- ARGV  1 group   2 stream id   3 reason
+--
+-- Returns {code, id of the parked entry or '' when the group has nothing of it pending}
+--   code  0 done, 17 a key has a wrong type
+
+-- 1. Look before writing.
+for i = 1, #KEYS do
+  local t = redis.call('TYPE', KEYS[i]).ok
+  if t ~= 'none' and t ~= 'stream' then return {17} end
+end
+local pending = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], '1')
+if pending.err or not pending[1] then return {0, ''} end
+
+-- 2. The entry as it was, then why. One that was trimmed by hand leaves only the why.
+local fields = {}
+local entry = redis.call('XRANGE', KEYS[1], ARGV[2], ARGV[2])[1]
+if entry then
+  for _, v in ipairs(entry[2]) do fields[#fields + 1] = v end
+end
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+for _, v in ipairs({'group', ARGV[1], 'reason', ARGV[3], 'stream', ARGV[2],
+  'deliveries', string.format('%d', pending[1][4]), 'at', string.format('%d', now)}) do
+  fields[#fields + 1] = v
+end
+
+-- 3. Parked before acknowledged.
+local id = redis.call('XADD', KEYS[2], '*', unpack(fields))
+redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
+return {0, id}
