@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+	"golang.org/x/time/rate"
 
 	"stampede/app"
 )
@@ -34,10 +35,10 @@ type Options struct {
 	// nothing can be paid here.
 	Notified func(ctx context.Context, form url.Values) error
 
-	Origins  []string       // further origins that may open sockets
-	Proxies  []netip.Prefix // whose X-Real-IP is believed
-	AuthRate int            // logins per minute and address, 0: no limit
-	BuyRate  int            // buys per second and address, 0: no limit
+	Origins []string       // further origins that may open sockets
+	Proxies []netip.Prefix // whose X-Real-IP is believed
+	Logins  Pace           // of one address
+	Buys    Pace           // of one address
 
 	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls answer at once
 	Metrics *Metrics        // nil: nobody looks
@@ -49,8 +50,13 @@ type api struct {
 	buys      *limiter
 	pollers   chan struct{}
 	forgeries *limiter
+	suspects  *rate.Limiter // notifications of addresses that have sent too many forgeries
 	notices   chan struct{}
+	stranger  *stranger
 }
+
+// realIP is the header in which a trusted proxy says for whom it asks.
+const realIP = "X-Real-IP"
 
 // New makes the handler of everything but health. It can be served by several servers.
 func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
@@ -60,8 +66,9 @@ func newApp(o Options) *fiber.App {
 		o.Metrics = NewMetrics()
 	}
 	a := &api{
-		Options: o, logins: newLimiter(o.AuthRate, time.Minute), buys: newLimiter(o.BuyRate, time.Second),
-		pollers: make(chan struct{}, pollersAtOnce), forgeries: newForgeries(), notices: make(chan struct{}, noticesAtOnce),
+		Options: o, logins: newLimiter(o.Logins), buys: newLimiter(o.Buys),
+		pollers: make(chan struct{}, pollersAtOnce), stranger: newStranger(),
+		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
 	}
 	proxies := make([]string, len(o.Proxies))
 	for i, p := range o.Proxies {
@@ -69,9 +76,9 @@ func newApp(o Options) *fiber.App {
 	}
 	f := fiber.New(fiber.Config{
 		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
-		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: "X-Real-IP", EnableIPValidation: true,
+		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
-	f.Use(a.Metrics.count, guard, a.armour, plain)
+	f.Use(a.Metrics.count, guard, a.armour, plain, a.forwarded)
 	a.routes(f)
 	return f
 }

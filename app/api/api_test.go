@@ -3,6 +3,9 @@ package api
 import (
 	"errors"
 	"math"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +42,7 @@ func TestAnswersHaveTheirShape(t *testing.T) {
 		`{"order":"1234567890123456789","ticket":3,"place":2,"state":"reserved"}`)
 	s.want(s.ask("POST", "/api/v1/orders/7/cancel", "", me...), 200, `{"state":"cancelled"}`)
 	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"wap"}`, me...), 200,
-		`{"url":"https://pay.example/?via=wap","pay_by":1700000300000}`)
+		`{"url":"https://pay.example/?via=wap","pay_by":1700000300000,"pay_until":1700000290000}`)
 	s.want(s.ask("POST", "/api/v1/orders/7/refund", `{"reason":"too large"}`, me...), 200, `{"state":"refunding"}`)
 	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, `{"access":"a"}`)
 }
@@ -226,5 +229,22 @@ func TestStatusTableIsComplete(t *testing.T) {
 	}
 	if len(status) != 19 {
 		t.Errorf("%d codes in the table, the protocol has 19", len(status))
+	}
+}
+
+// The shipped nginx waits longer than the longest poll takes, with a slow look before it.
+func TestNginxWaitsForTheLongestPoll(t *testing.T) {
+	t.Parallel()
+	site, err := os.ReadFile("../../deploy/nginx.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?s)location / \{.*?proxy_read_timeout (\d+)s;`).FindSubmatch(site)
+	if found == nil {
+		t.Fatal("nginx.conf sets no proxy_read_timeout for /")
+	}
+	seconds, err := strconv.Atoi(string(found[1]))
+	if least := longestWait*time.Second + flowTimeout; err != nil || time.Duration(seconds)*time.Second <= least {
+		t.Errorf("nginx waits %d s, a poll takes up to %v", seconds, least)
 	}
 }

@@ -4,21 +4,21 @@ import (
 	"net"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 )
 
-// LimitConns wraps a listener so that one address has at most n connections at a time, sockets included; one
-// more is closed at once. IPv6 clients are counted by their /64. Proxies, who bring everybody, are exempt.
-func LimitConns(l net.Listener, n int, exempt []netip.Prefix) net.Listener {
-	return &limitedListener{Listener: l, most: n, exempt: exempt, open: make(map[netip.Addr]int)}
+// LimitConns wraps a listener so that one address has at most n connections at a time, sockets included; one more is
+// closed at once. IPv6 clients are counted by their /64. Proxies bring everybody: their connections count for nobody,
+// until one of them becomes the socket of a client (countFor).
+func LimitConns(l net.Listener, n int, proxies []netip.Prefix) net.Listener {
+	return &limitedListener{Listener: l, most: n, proxies: proxies, open: make(map[netip.Addr]int)}
 }
 
 type limitedListener struct {
 	net.Listener
-	most   int
-	exempt []netip.Prefix
+	most    int
+	proxies []netip.Prefix
 
-	mu   sync.Mutex
+	mu   sync.Mutex // also of the fields of all its connections
 	open map[netip.Addr]int
 }
 
@@ -29,30 +29,29 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		addr, counted := l.counted(conn.RemoteAddr())
-		if !counted {
-			return conn, nil
-		}
-		if l.enter(addr) {
-			return &limitedConn{Conn: conn, from: l, addr: addr}, nil
+		c := &limitedConn{Conn: conn, from: l}
+		if addr, is := peerOf(conn); !is || l.trusts(addr) || c.enter(household(addr)) {
+			return c, nil
 		}
 		_ = conn.Close() // nothing was said on it yet
 	}
 }
 
-// counted is the address under which a connection counts, unless it is exempt.
-func (l *limitedListener) counted(remote net.Addr) (netip.Addr, bool) {
-	tcp, ok := remote.(*net.TCPAddr)
+func peerOf(conn net.Conn) (netip.Addr, bool) {
+	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}, false
 	}
-	addr := tcp.AddrPort().Addr().Unmap()
-	for _, p := range l.exempt {
+	return tcp.AddrPort().Addr().Unmap(), true
+}
+
+func (l *limitedListener) trusts(addr netip.Addr) bool {
+	for _, p := range l.proxies {
 		if p.Contains(addr) {
-			return addr, false
+			return true
 		}
 	}
-	return household(addr), true
+	return false
 }
 
 // household is the address that stands for all of one customer: an IPv6 customer has a whole /64.
@@ -65,38 +64,64 @@ func household(addr netip.Addr) netip.Addr {
 	return addr
 }
 
-func (l *limitedListener) enter(addr netip.Addr) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[addr] >= l.most {
-		return false
-	}
-	l.open[addr]++
-	return true
-}
-
-func (l *limitedListener) leave(addr netip.Addr) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open[addr]--; l.open[addr] <= 0 {
-		delete(l.open, addr)
-	}
-}
-
 type limitedConn struct {
 	net.Conn
 	from *limitedListener
-	addr netip.Addr
-	left atomic.Bool
+
+	addr   netip.Addr // for whom it counts; zero: for nobody
+	closed bool
+}
+
+// enter counts the connection for the address, unless that has too many.
+func (c *limitedConn) enter(addr netip.Addr) bool {
+	l := c.from
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.closed || l.open[addr] >= l.most {
+		return false
+	}
+	l.open[addr]++
+	c.addr = addr
+	return true
+}
+
+// leave counts the connection for nobody any more.
+func (c *limitedConn) leave(closed bool) {
+	l := c.from
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.closed = c.closed || closed
+	if !c.addr.IsValid() {
+		return
+	}
+	if l.open[c.addr]--; l.open[c.addr] <= 0 {
+		delete(l.open, c.addr)
+	}
+	c.addr = netip.Addr{}
 }
 
 // Close frees the place of the connection, once.
 func (c *limitedConn) Close() error {
-	if c.left.CompareAndSwap(false, true) {
-		c.from.leave(c.addr)
-	}
+	c.leave(true)
 	return c.Conn.Close()
 }
 
 // SetWriteBuffer bounds what the kernel keeps for a peer that does not read, as on the connection itself.
 func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
+
+// countFor counts a connection that a proxy opened for the client whose socket it becomes, and answers whether there
+// is room. One that the client opened itself is counted already. undo counts it for nobody again, if it does not
+// become a socket.
+func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
+	if again, ok := conn.(*replayed); ok {
+		conn = again.Conn
+	}
+	c, ok := conn.(*limitedConn)
+	if !ok {
+		return func() {}, true
+	}
+	if peer, is := peerOf(c.Conn); !is || !c.from.trusts(peer) {
+		return func() {}, true
+	}
+	return func() { c.leave(false) }, c.enter(client)
+}

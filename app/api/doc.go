@@ -5,5 +5,6 @@
 //	api.go       all routes on one screen
 //	errors.go    the one table from code to status
 //	body.go      bodies come as they are, or not at all
-//	door.go      who may open a socket; auth.go: who is asking; limit.go: how often
+//	door.go      who may open a socket; auth.go: who is asking; limit.go: how often; conns.go: how many at once
+//	forwarded.go what is said for whom a proxy asks, by a proxy that nobody has named
 package api

@@ -4,13 +4,17 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app"
 )
 
-// door decides who may open a socket. Browsers say which page asks (Origin): it must be one of ours, or any
+// crowdedRetry is when an address with too many sockets should try again: some have left by then.
+const crowdedRetry = 5 * time.Second
+
+// door decides who may open a socket, and counts it for its address. Browsers say which page asks (Origin): it must be one of ours, or any
 // page could speak with a shopper's token in its storage. Programs send no Origin and may pass.
 func (a *api) door(c *fiber.Ctx) error {
 	if !strings.EqualFold(c.Get(fiber.HeaderUpgrade), "websocket") {
@@ -24,7 +28,17 @@ func (a *api) door(c *fiber.Ctx) error {
 	if origin := c.Get(fiber.HeaderOrigin); origin != "" && !a.welcome(origin, c.Get(fiber.HeaderHost)) {
 		return app.Fail(app.Forbidden, "pages of this origin may not open sockets here")
 	}
-	return c.Next()
+	undo, room := countFor(c.Context().Conn(), clientAddr(c.IP()))
+	if !room {
+		e := app.Fail(app.RateLimited, "your address has too many sockets open here")
+		e.RetryMS = crowdedRetry.Milliseconds()
+		return e
+	}
+	err := c.Next()
+	if !c.Context().Hijacked() {
+		undo()
+	}
+	return err
 }
 
 // welcome compares hosts, not schemes: behind a proxy that ends TLS the scheme here is not the page's.

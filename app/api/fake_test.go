@@ -164,6 +164,12 @@ func (s *site) options() Options {
 // open starts a real server on a free port.
 func open(t *testing.T, change func(*Options)) *site {
 	t.Helper()
+	return openFor(t, 1000, change)
+}
+
+// openFor is open with as many connections for an address.
+func openFor(t *testing.T, most int, change func(*Options)) *site {
+	t.Helper()
 	s := &site{t: t, shop: &fakeShop{}, close: make(chan struct{})}
 	s.shop.state.Store(app.Reserved)
 	o := s.options()
@@ -179,7 +185,7 @@ func open(t *testing.T, change func(*Options)) *site {
 	s.front.server.WriteTimeout = 500 * time.Millisecond // shorter than a long poll, which it must not cut
 	s.front.Open(New(o))
 	done := make(chan error, 1)
-	go func() { done <- s.front.Serve(l) }()
+	go func() { done <- s.front.Serve(LimitConns(l, most, o.Proxies)) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

@@ -47,7 +47,7 @@ func (f *Front) handOver(ctx *fasthttp.RequestCtx) bool {
 
 // heardOfHandshake are the headers that somebody behind the front asks for.
 var heardOfHandshake = []string{
-	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, "X-Real-IP",
+	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, realIP,
 	fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey, fasthttp.HeaderSecWebSocketProtocol,
 }
 

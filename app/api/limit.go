@@ -6,82 +6,89 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"stampede/app"
 )
 
-// bucketsKept bounds the memory of a limiter: about 5 MB.
+// bucketsKept bounds the memory of a limiter: about 10 MB.
 const bucketsKept = 65_536
+
+// Pace is how often something may happen: so many at once, and after that so many in each period.
+type Pace struct {
+	Rate   int // in each period; 0: no limit
+	Period time.Duration
+	Burst  int
+}
 
 // limiter is a token bucket per client address. IPv6 clients are counted by their /64.
 type limiter struct {
-	perSecond float64
-	burst     float64
-	now       func() time.Time
+	limit rate.Limit
+	burst int
+	now   func() time.Time
 
 	mu      sync.Mutex
-	buckets map[netip.Addr]bucket
+	buckets map[netip.Addr]*rate.Limiter
 }
 
-type bucket struct {
-	tokens float64
-	at     time.Time
-}
-
-// newLimiter admits n in each period, all of them at once if they come so. n ≤ 0: everything passes.
-func newLimiter(n int, period time.Duration) *limiter {
-	if n <= 0 {
+// newLimiter answers nil, through which everything passes, for a pace without a limit.
+func newLimiter(p Pace) *limiter {
+	if p.Rate <= 0 {
 		return nil
 	}
 	return &limiter{
-		perSecond: float64(n) / period.Seconds(), burst: float64(n), now: time.Now,
-		buckets: make(map[netip.Addr]bucket),
+		limit: rate.Limit(float64(p.Rate) / p.Period.Seconds()), burst: max(1, p.Burst), now: time.Now,
+		buckets: make(map[netip.Addr]*rate.Limiter),
 	}
 }
 
-// take admits one request of the address, or fails with RateLimited and the time until the next one.
+// take admits one request of the address, or fails with RateLimited and the time until the next one. Who is refused
+// owes nothing.
 func (l *limiter) take(ip string) error {
 	if l == nil {
 		return nil
 	}
-	addr, _ := netip.ParseAddr(ip) // what cannot be read shares one bucket
-	addr = household(addr)
 	now := l.now()
+	taken := l.bucket(ip, now).ReserveN(now, 1)
+	wait := taken.DelayFrom(now)
+	if wait == 0 {
+		return nil
+	}
+	taken.CancelAt(now)
+	e := app.Fail(app.RateLimited, "too many requests from your address")
+	e.RetryMS = int64(math.Ceil(float64(wait) / float64(time.Millisecond)))
+	return e
+}
+
+// bucket is the one of the address, a new one if it has none.
+func (l *limiter) bucket(ip string, now time.Time) *rate.Limiter {
+	addr := clientAddr(ip)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	b, ok := l.buckets[addr]
-	if !ok {
+	b := l.buckets[addr]
+	if b == nil {
 		if len(l.buckets) >= bucketsKept {
 			l.shrink(now)
 		}
-		b = bucket{tokens: l.burst, at: now}
+		b = rate.NewLimiter(l.limit, l.burst)
+		l.buckets[addr] = b
 	}
-	b.tokens = min(l.burst, b.tokens+now.Sub(b.at).Seconds()*l.perSecond)
-	b.at = now
-	var err error
-	if b.tokens >= 1 {
-		b.tokens--
-	} else {
-		e := app.Fail(app.RateLimited, "too many requests from your address")
-		e.RetryMS = int64(math.Ceil((1 - b.tokens) / l.perSecond * 1000))
-		err = e
-	}
-	l.buckets[addr] = b
-	return err
+	return b
 }
 
 // spent tells whether take would fail now, and takes nothing.
 func (l *limiter) spent(ip string) bool {
-	addr, _ := netip.ParseAddr(ip)
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	b, ok := l.buckets[household(addr)]
-	return ok && b.tokens+l.now().Sub(b.at).Seconds()*l.perSecond < 1
+	b := l.buckets[clientAddr(ip)]
+	l.mu.Unlock()
+	return b != nil && b.TokensAt(l.now()) < 1
 }
 
 // shrink forgets buckets that are full again, and, under a flood of addresses, any others until half are left.
+// Callers hold mu.
 func (l *limiter) shrink(now time.Time) {
 	for addr, b := range l.buckets {
-		if b.tokens+now.Sub(b.at).Seconds()*l.perSecond >= l.burst {
+		if b.TokensAt(now) >= float64(l.burst) {
 			delete(l.buckets, addr)
 		}
 	}
@@ -91,4 +98,10 @@ func (l *limiter) shrink(now time.Time) {
 		}
 		delete(l.buckets, addr)
 	}
+}
+
+// clientAddr is the address under which a client counts. What cannot be read shares one.
+func clientAddr(ip string) netip.Addr {
+	addr, _ := netip.ParseAddr(ip)
+	return household(addr)
 }

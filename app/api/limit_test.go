@@ -13,7 +13,7 @@ import (
 
 func TestLimiterRefills(t *testing.T) {
 	t.Parallel()
-	l := newLimiter(2, time.Second)
+	l := newLimiter(Pace{2, time.Second, 2})
 	now := time.Unix(1000, 0)
 	l.now = func() time.Time { return now }
 	for i, want := range []bool{true, true, false} {
@@ -37,9 +37,33 @@ func TestLimiterRefills(t *testing.T) {
 	}
 }
 
+// A burst and the rate after it are two figures.
+func TestPaceAllowsABurst(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(Pace{Rate: 60, Period: time.Minute, Burst: 300})
+	now := time.Unix(1000, 0)
+	l.now = func() time.Time { return now }
+	for i := range 300 {
+		if err := l.take("192.0.2.1"); err != nil {
+			t.Fatalf("request %d: %v", i+1, err)
+		}
+	}
+	var e *app.Error
+	if err := l.take("192.0.2.1"); !errors.As(err, &e) || e.RetryMS != 1000 {
+		t.Errorf("after the burst: %+v", e)
+	}
+	for range 1000 { // who is refused owes nothing
+		_ = l.take("192.0.2.1")
+	}
+	now = now.Add(time.Second)
+	if err := l.take("192.0.2.1"); err != nil {
+		t.Errorf("after the pause: %v", err)
+	}
+}
+
 func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 	t.Parallel()
-	l := newLimiter(1, time.Hour)
+	l := newLimiter(Pace{1, time.Hour, 1})
 	if err := l.take("2001:db8::1"); err != nil {
 		t.Error(err)
 	}
@@ -53,7 +77,7 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 
 func TestLimiterMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	l := newLimiter(1, time.Hour)
+	l := newLimiter(Pace{1, time.Hour, 1})
 	for i := range 3 * bucketsKept {
 		_ = l.take(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255))
 	}
@@ -64,7 +88,7 @@ func TestLimiterMemoryIsBounded(t *testing.T) {
 
 func TestNoLimit(t *testing.T) {
 	t.Parallel()
-	l := newLimiter(0, time.Second)
+	l := newLimiter(Pace{})
 	for range 1000 {
 		if err := l.take("192.0.2.1"); err != nil {
 			t.Fatal(err)
@@ -72,14 +96,16 @@ func TestNoLimit(t *testing.T) {
 	}
 }
 
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+
 // TestRateLimitIsAnswered: by address, and X-Real-IP is believed from a trusted proxy only.
 func TestRateLimitIsAnswered(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(o *Options) { o.AuthRate = 1 })
+	s := open(t, func(o *Options) { o.Logins = Pace{1, time.Minute, 1} })
 	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, "access")
 	s.want(s.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 429, "rate_limited")
 
-	behind := open(t, func(o *Options) { o.AuthRate, o.Proxies = 1, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	behind := open(t, func(o *Options) { o.Logins, o.Proxies = Pace{1, time.Minute, 1}, loopback })
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 200, "access")
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 429, "rate_limited")

@@ -16,6 +16,8 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	notices  *prometheus.CounterVec
+
+	strangers prometheus.Counter
 }
 
 // NewMetrics makes the counters; nothing is counted until they are given to New.
@@ -32,6 +34,10 @@ func NewMetrics() *Metrics {
 			Name: "stampede_payment_notifications_total",
 			Help: "Payment notifications, by outcome: success, forged, unreadable, failed, turned_away.",
 		}, []string{"outcome"}),
+		strangers: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "stampede_http_untrusted_forwards_total",
+			Help: "Requests with X-Real-IP, X-Forwarded-For or Forwarded from a peer that is no trusted proxy.",
+		}),
 	}
 }
 
@@ -40,6 +46,7 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 	m.requests.Describe(ch)
 	m.seconds.Describe(ch)
 	m.notices.Describe(ch)
+	m.strangers.Describe(ch)
 }
 
 // Collect implements prometheus.Collector.
@@ -47,6 +54,7 @@ func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	m.requests.Collect(ch)
 	m.seconds.Collect(ch)
 	m.notices.Collect(ch)
+	m.strangers.Collect(ch)
 }
 
 // count goes around everything else. The route's pattern is the label, so that no client can make up new ones.

@@ -8,13 +8,18 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"golang.org/x/time/rate"
 
 	"stampede/app"
 )
 
 const (
-	// forgeriesPerMinute is how many forged notifications of one address are looked at; beyond it, they cost no signature.
+	// forgeriesPerMinute is how many forged notifications an address may send before it is suspect.
 	forgeriesPerMinute = 60
+	// suspectsPerSecond is how many notifications of suspect addresses are looked at, all of them together; beyond it, they
+	// cost no signature. They are not turned away for good: where a proxy is not named, the gateway has the forgers' address.
+	// So many signatures take about a hundredth of a processor.
+	suspectsPerSecond = 100
 	// noticesAtOnce bounds the notifications under way: they must not take the database from those who buy. The gateway
 	// sends again what is turned away.
 	noticesAtOnce = 16
@@ -43,7 +48,7 @@ func (a *api) notified(c *fiber.Ctx) error {
 
 // takeNotice answers success, or why not: turned_away, unreadable, forged or failed.
 func (a *api) takeNotice(ip, body string) string {
-	if a.forgeries.spent(ip) {
+	if a.forgeries.spent(ip) && !a.suspects.Allow() {
 		return "turned_away"
 	}
 	select {
@@ -73,4 +78,9 @@ func (a *api) takeNotice(ip, body string) string {
 }
 
 // newForgeries makes the limiter of forged notifications.
-func newForgeries() *limiter { return newLimiter(forgeriesPerMinute, time.Minute) }
+func newForgeries() *limiter {
+	return newLimiter(Pace{forgeriesPerMinute, time.Minute, forgeriesPerMinute})
+}
+
+// newSuspects makes the one for all addresses that are beyond it.
+func newSuspects() *rate.Limiter { return rate.NewLimiter(suspectsPerSecond, suspectsPerSecond) }

@@ -122,7 +122,7 @@ func findProgram(names ...string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%s is not installed: run deploy/scripts/install.sh, or install it yourself "+
-		"(Debian: apt-get install redis-server mariadb-server)", names[0])
+		"(Debian: apt-get install redis-server mariadb-server nginx)", names[0])
 }
 
 // freePort asks the kernel for a port that nobody listens on now. Somebody may take it before the

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/valyala/fasthttp"
@@ -117,7 +118,9 @@ func (w *works) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	o := api.Options{
 		Shop: w.shop, Verify: w.shop.verify, Operator: w.shop.operator, Mount: w.hub.Mount, Page: builtPage(),
 		Notified: w.shop.notified(w.gateway),
-		Origins:  c.Origins, Proxies: c.Proxies, AuthRate: c.AuthRate, BuyRate: c.BuyRate, Closing: closing, Metrics: metrics,
+		Origins:  c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics,
+		Logins: api.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
+		Buys:   api.Pace{Rate: c.BuyRate, Period: time.Second, Burst: c.BuyBurst},
 	}
 	if c.GuestLogin {
 		guests := &account.Guests{Issuer: w.shop.issuer, Mint: w.lease.Mint}

@@ -25,12 +25,14 @@ type Config struct {
 	JWTSecret  Secret `env:"JWT_SECRET" secret:"true" does:"signs tokens, at least 32 bytes, the same on every node; required on real stores"`
 	GuestLogin bool   `env:"GUEST_LOGIN" envDefault:"false" does:"let people in without an account"`
 	Origins    List   `env:"ALLOWED_ORIGINS" does:"further origins that may open sockets, e.g. https://shop.example"`
-	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks whose X-Real-IP is believed"`
-	AuthRate   int    `env:"AUTH_RATE" envDefault:"60" does:"logins per minute and client address; 0: no limit"`
-	BuyRate    int    `env:"BUY_RATE" envDefault:"100" does:"HTTP buys per second and client address; 0: no limit"`
+	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front: their X-Real-IP is believed; unset, everybody behind one counts as one address"`
+	AuthRate   int    `env:"AUTH_RATE" envDefault:"600" does:"logins per minute and client address, after the burst; 0: no limit"`
+	AuthBurst  int    `env:"AUTH_BURST" envDefault:"1000" does:"logins of a client address at once; an office or a mobile carrier shares one"`
+	BuyRate    int    `env:"BUY_RATE" envDefault:"100" does:"HTTP buys per second and client address, after the burst; 0: no limit"`
+	BuyBurst   int    `env:"BUY_BURST" envDefault:"1000" does:"HTTP buys of a client address at once"`
 	MaxConns   int    `env:"MAX_CONNS" envDefault:"50000" does:"sockets of this node"`
 	UserConns  int    `env:"MAX_CONNS_PER_USER" envDefault:"10" does:"sockets of one user on this node"`
-	AddrConns  int    `env:"MAX_CONNS_PER_IP" envDefault:"1000" does:"connections of one client address to this node; an office shares one"`
+	AddrConns  int    `env:"MAX_CONNS_PER_IP" envDefault:"4000" does:"connections of one client address to this node, its sockets through proxies included; a browser takes up to seven"`
 
 	// The shop.
 	Roles      Roles         `env:"ROLES" envDefault:"api,worker,sweeper" does:"what this node does"`
@@ -94,6 +96,8 @@ func (c *Config) check() []Problem {
 		p.check("ALLOWED_ORIGINS", checkOrigin(origin))
 	}
 	p.within("AUTH_RATE", int64(c.AuthRate), 0, 1_000_000)
+	p.within("AUTH_BURST", int64(c.AuthBurst), 1, 1_000_000)
+	p.within("BUY_BURST", int64(c.BuyBurst), 1, 1_000_000)
 	p.within("BUY_RATE", int64(c.BuyRate), 0, 1_000_000)
 	p.within("MAX_CONNS", int64(c.MaxConns), 1, 10_000_000)
 	p.within("MAX_CONNS_PER_USER", int64(c.UserConns), 1, int64(max(1, c.MaxConns)))

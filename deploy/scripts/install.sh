@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing: Redis, MariaDB, Chromium and a C compiler (the race
+# Installs what the tests need and is missing: Redis, MariaDB, nginx, Chromium and a C compiler (the race
 # detector needs one). On Debian with apt-get, as root or through sudo; elsewhere it says what to
 # install. Servers that a package would start at once are kept from starting: the tests run their own.
 set -euo pipefail
@@ -23,6 +23,7 @@ need redis-cli 'redis-cli' redis-tools
 need mariadbd 'MariaDB 10.11 server' mariadb-server
 need mariadb-install-db 'mariadb-install-db' mariadb-server
 need mariadb-admin 'mariadb-admin' mariadb-client
+need nginx 'nginx' nginx
 need "${CHROMIUM:-chromium}" 'Chromium' chromium
 need gcc 'a C compiler' gcc libc6-dev
 
@@ -61,4 +62,4 @@ if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${p
   exit 1
 fi
 rm -f "$log"
-echo 'installed. The services of redis-server and mariadb-server were not started; the tests run private ones.'
+echo 'installed. The services of redis-server, mariadb-server and nginx were not started; the tests run private ones.'

@@ -27,7 +27,7 @@ done
 
 # The page and the binary may fail without keeping the rest from being tested.
 step 'install and build'
-check 'Redis, MariaDB, Chromium, C compiler' $scripts/install.sh || { conclude; exit 1; }
+check 'Redis, MariaDB, nginx, Chromium, C compiler' $scripts/install.sh || { conclude; exit 1; }
 check 'npm packages' $scripts/build.sh packages || true
 check 'page builds' $scripts/build.sh page || true
 check 'binary builds' $scripts/build.sh binary || true

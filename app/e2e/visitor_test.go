@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
+
+	"stampede/app"
+)
+
+// way is how people come to a shop: straight, or through a proxy that speaks TLS.
+type way struct {
+	addr string      // host:port
+	tls  *tls.Config // nil: without TLS
+}
+
+func (w way) page() string {
+	if w.tls == nil {
+		return "http://" + w.addr
+	}
+	return "https://" + w.addr
+}
+
+// visitor is somebody with a browser, at an address of loopback.
+type visitor struct {
+	way
+	from   string
+	client *http.Client
+}
+
+// visit makes one. It keeps no connection open between two requests: a page does not stay for long.
+func (w way) visit(from string) *visitor {
+	return &visitor{way: w, from: from, client: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: w.tls.Clone(), DialContext: dialFrom(from).DialContext,
+	}}}
+}
+
+func dialFrom(from string) *net.Dialer {
+	return &net.Dialer{Timeout: 20 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+}
+
+// answered is what came back on a request.
+type answered struct {
+	code   int
+	header http.Header
+	text   string
+	failed app.Error // of an error
+}
+
+// ask sends a request with further headers, name after name and value.
+func (v *visitor) ask(ctx context.Context, method, path, token string, headers ...string) (answered, error) {
+	request, err := http.NewRequestWithContext(ctx, method, v.page()+path, nil)
+	if err != nil {
+		return answered{}, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := v.client.Do(request)
+	if err != nil {
+		return answered{}, err
+	}
+	return readAnswer(response)
+}
+
+func readAnswer(response *http.Response) (answered, error) {
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	a := answered{code: response.StatusCode, header: response.Header, text: string(text)}
+	var body struct{ Error *app.Error }
+	if json.Unmarshal(text, &body) == nil && body.Error != nil {
+		a.failed = *body.Error
+	}
+	return a, err
+}
+
+// enter becomes a guest; who is told to wait waits, as the page does.
+func (v *visitor) enter(ctx context.Context) (token string, err error) {
+	for {
+		a, err := v.ask(ctx, http.MethodPost, "/api/v1/auth/guest", "")
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("become a guest: %w", err)
+		case a.code == http.StatusOK:
+			var session struct{ Access string }
+			return session.Access, errors.Join(json.Unmarshal([]byte(a.text), &session), emptyIs(&session.Access))
+		case a.failed.RetryMS == 0:
+			return "", fmt.Errorf("become a guest: %d %s", a.code, a.text)
+		}
+		if err := rest(ctx, a.failed.RetryMS); err != nil {
+			return "", err
+		}
+	}
+}
+
+func emptyIs(text *string) error {
+	if *text == "" {
+		return errors.New("the session has no token")
+	}
+	return nil
+}
+
+// rest is what a client does that is told to come back in so many milliseconds.
+func rest(ctx context.Context, ms int64) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(time.Duration(ms) * time.Millisecond):
+		return nil
+	}
+}
+
+// socket opens one as the page of the origin would. Without a socket the answer says why.
+func (v *visitor) socket(ctx context.Context, origin string) (*websocket.Conn, answered, error) {
+	dialer := websocket.Dialer{
+		Subprotocols: []string{"stampede.v1"}, TLSClientConfig: v.tls.Clone(), NetDialContext: dialFrom(v.from).DialContext,
+		HandshakeTimeout: 20 * time.Second,
+	}
+	address := "ws" + strings.TrimPrefix(v.page(), "http") + "/ws"
+	conn, response, err := dialer.DialContext(ctx, address, http.Header{"Origin": {origin}})
+	if response == nil || err == nil {
+		return conn, answered{}, err
+	}
+	a, _ := readAnswer(response) // the library keeps the beginning of the body, which is all of it
+	return nil, a, err
+}
+
+// shop is what a page does in its first seconds: a guest, a socket, hello, watch, and a press of Buy.
+func (v *visitor) shop(ctx context.Context, sale app.ID, key string) error {
+	token, err := v.enter(ctx)
+	if err != nil {
+		return err
+	}
+	conn, a, err := v.socket(ctx, v.page())
+	if err != nil {
+		return fmt.Errorf("open the socket: %w: %d %s", err, a.code, a.text)
+	}
+	defer func() { _ = conn.Close() }()
+	if until, ok := ctx.Deadline(); ok {
+		_ = conn.SetReadDeadline(until)
+	}
+	for i, op := range []string{
+		fmt.Sprintf(`"op":"hello","token":%q`, token), `"op":"watch"`,
+		fmt.Sprintf(`"op":"buy","sale":"%s","qty":1,"key":%q`, sale, key),
+	} {
+		if err := say(ctx, conn, i+1, op); err != nil {
+			return fmt.Errorf("%.20s: %w", op, err)
+		}
+	}
+	return nil
+}
+
+// say does an op, again if it is told to come back (I6: with the same key).
+func say(ctx context.Context, conn *websocket.Conn, id int, op string) error {
+	for {
+		if err := conn.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, `{"id":%d,%s}`, id, op)); err != nil {
+			return err
+		}
+		r := reply{ID: -1}
+		for r.ID != id || r.OK == nil && r.Error == nil {
+			_, frame, err := conn.ReadMessage()
+			if err != nil {
+				return err
+			}
+			r = reply{ID: -1}
+			if err := json.Unmarshal(frame, &r); err != nil {
+				return err
+			}
+		}
+		if r.Error == nil {
+			return nil
+		}
+		if r.Error.RetryMS == 0 {
+			return r.Error
+		}
+		if err := rest(ctx, r.Error.RetryMS); err != nil {
+			return errors.Join(err, r.Error)
+		}
+	}
+}
+
+// crowd sends that many people from one address, all in one instant, and demands that each has bought within the time
+// given.
+func (w way) crowd(t *testing.T, people int, from string, sale app.ID, within time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	began := time.Now()
+	failed := make([]error, people)
+	var all sync.WaitGroup
+	for i := range people {
+		all.Go(func() { failed[i] = w.visit(from).shop(ctx, sale, fmt.Sprintf("%s-%d-%d", from, people, i)) })
+	}
+	all.Wait()
+	locked := 0
+	for _, err := range failed {
+		if err != nil {
+			locked++
+		}
+	}
+	t.Logf("%d people from %s had all bought after %v", people, from, time.Since(began))
+	if locked > 0 {
+		t.Errorf("%d of %d people have not bought within %v: %v", locked, people, within, errors.Join(failed...))
+	}
+}

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// shipped reads a file of the folder deploy.
+func shipped(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Both ways of running a node that ship have nginx in front, so both name where it comes from.
+func TestShippedNodesKnowTheirProxy(t *testing.T) {
+	t.Parallel()
+	for name, setting := range map[string]string{
+		"compose.yaml":     `(?m)^\s+STAMPEDE_TRUSTED_PROXIES: (\S+)`,
+		"stampede.service": `(?m)^Environment=STAMPEDE_TRUSTED_PROXIES=(\S+)$`,
+	} {
+		found := regexp.MustCompile(setting).FindStringSubmatch(shipped(t, name))
+		if found == nil {
+			t.Errorf("%s does not set STAMPEDE_TRUSTED_PROXIES", name)
+			continue
+		}
+		c, err := Load([]string{"STAMPEDE_TRUSTED_PROXIES=" + found[1]})
+		if err != nil || len(c.Proxies) == 0 {
+			t.Errorf("%s: %v trusts %v", name, err, c.Proxies)
+		}
+		for _, p := range c.Proxies {
+			if !p.IsSingleIP() {
+				t.Errorf("%s trusts the whole network %v: whoever else is in it could choose an address", name, p)
+			}
+		}
+	}
+}
+
+// The guards of the shipped nginx are coarser than those of the program, which alone can say what an honest client
+// should do: they never refuse whom the program would let in.
+func TestGuardsOfNginxAreCoarser(t *testing.T) {
+	t.Parallel()
+	c, err := Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := shipped(t, "nginx.conf")
+	figure := func(pattern string) int {
+		t.Helper()
+		found := regexp.MustCompile(pattern).FindAllStringSubmatch(site, -1)
+		if len(found) != 1 {
+			t.Fatalf("nginx.conf has %q %d times, want once", pattern, len(found))
+		}
+		n, err := strconv.Atoi(found[0][1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if sockets := figure(`limit_conn stampede_sockets (\d+);`); sockets < 2*c.AddrConns {
+		t.Errorf("%d sockets of an address, the program lets %d in", sockets, c.AddrConns)
+	}
+	if burst := figure(`burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {
+		t.Errorf("%d requests of an address at once, the program takes %d logins and %d buys", burst, c.AuthBurst, c.BuyBurst)
+	}
+	if perSecond := figure(`rate=(\d+)r/s;`); perSecond < 2*(c.AuthRate/60+c.BuyRate) {
+		t.Errorf("%d requests of an address a second, the program takes %d buys and %d logins", perSecond, c.BuyRate, c.AuthRate/60)
+	}
+	// A location that sets one header inherits none: without them all addresses are nginx's own, and pages lose their
+	// sockets.
+	for _, location := range regexp.MustCompile(`(?s)location [^@{]*\{.*?\n  \}`).FindAllString(site, -1) {
+		if strings.Contains(location, "proxy_set_header") {
+			t.Errorf("a location sets headers of its own and drops those of the server:\n%s", location)
+		}
+	}
+}
