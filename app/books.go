@@ -87,6 +87,8 @@ type SaleBook interface {
 	MarkLoaded(ctx context.Context, sale ID, epoch int64) error
 	// PartitionEpoch reads the epoch of a partition and the highest seq that any of its rows has.
 	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
+	// Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows.
+	Witnesses(ctx context.Context, partition int) ([]Witness, error)
 	// AdvanceEpoch gives the partition and all its loaded sales the next epoch and answers it. From its commit on,
 	// no transaction of an older epoch can take units.
 	AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error)

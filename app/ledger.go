@@ -135,6 +135,17 @@ type PartitionState struct {
 	Rebuilding bool
 	Epoch      int64
 	Seq        int64
+	Seen       int64  // the highest seq that this node was told of in this epoch
+	History    string // of the server that answered: begins anew when it starts or is promoted; "" if it does not tell
+	Followed   string // the history that it continued as a replica that was promoted; "" for any other server
+	Confirmed  string // the history in which the partition may sell; "" if none
+}
+
+// Witness names an order that was accepted: a Redis that does not know of it has lost writes (I8).
+type Witness struct {
+	Sale  SaleRef
+	User  ID
+	Order ID
 }
 
 // SaleAudit is what one Redis script saw of a sale in one instant.
@@ -202,8 +213,13 @@ type Ledger interface {
 
 // Rebuilder is the part of the ledger that makes a partition anew from the database.
 type Rebuilder interface {
-	// State reads what Redis has of the partition, and whether its sales are there.
+	// State reads what Redis has of the partition.
 	State(ctx context.Context, partition int) (PartitionState, error)
+	// Lacks answers which of the orders given, or of those that this node has seen accepted in the epoch, Redis does not
+	// know. Sales that are not in Redis at all are left out.
+	Lacks(ctx context.Context, partition int, epoch int64, rows []Witness) ([]Witness, error)
+	// Confirm lets the partition sell in the history of the state given, after nothing was found missing in it.
+	Confirm(ctx context.Context, partition int, s PartitionState) error
 	// Pause marks the partition as rebuilding: from then on nothing is reserved, held or returned in it.
 	Pause(ctx context.Context, partition int) error
 	// Leftover walks through all entries that the old stream still has, oldest first, in batches.

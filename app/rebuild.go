@@ -41,13 +41,6 @@ type Rebuild struct {
 	checked map[int]bool // partitions of which every loaded sale was seen in Redis; Suspect takes one out
 }
 
-// Suspect has the next check look for every single sale of the partition, as the first one does.
-func (r *Rebuild) Suspect(partition int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.checked, partition)
-}
-
 // Run looks after all partitions until ctx ends.
 func (r *Rebuild) Run(ctx context.Context) error {
 	return every(ctx, watchEvery, func() {
@@ -70,88 +63,28 @@ func (r *Rebuild) RunOnce(ctx context.Context) error {
 
 // Check rebuilds the partition if it needs it, and in any case makes this node carry its epoch.
 func (r *Rebuild) Check(ctx context.Context, partition int) error {
-	why, epoch, err := r.needed(ctx, partition)
+	seen, err := r.look(ctx, partition)
 	if err != nil {
 		return err
 	}
-	if why == "" {
-		r.Epochs.SetEpoch(partition, epoch)
-		return nil
+	if seen.why == "" {
+		return r.trust(ctx, partition, seen)
 	}
 	return r.Sales.LockRebuild(ctx, partition, func(ctx context.Context) error {
-		why, epoch, err := r.needed(ctx, partition) // another node may have done it meanwhile
+		seen, err := r.look(ctx, partition) // another node may have done it meanwhile
 		if err != nil {
 			return err
 		}
-		if why != "" {
-			if epoch, err = r.rebuild(ctx, partition, why); err != nil {
-				return err
-			}
+		if seen.why == "" {
+			return r.trust(ctx, partition, seen)
+		}
+		epoch, err := r.rebuild(ctx, partition, seen.why)
+		if err != nil {
+			return err
 		}
 		r.Epochs.SetEpoch(partition, epoch)
 		return nil
 	})
-}
-
-// needed says why the partition needs a rebuild, or "". The database is read first: whatever it has seen, a
-// healthy Redis has seen before.
-func (r *Rebuild) needed(ctx context.Context, partition int) (why string, epoch int64, err error) {
-	epoch, seq, err := r.Sales.PartitionEpoch(ctx, partition)
-	if err != nil {
-		return "", 0, fmt.Errorf("read epoch: %w", err)
-	}
-	state, err := r.Redis.State(ctx, partition)
-	if err != nil {
-		return "", 0, fmt.Errorf("read state: %w", err)
-	}
-	switch {
-	case !state.Exists:
-		why = "Redis has nothing of it"
-	case state.Rebuilding:
-		why = "an earlier rebuild did not finish"
-	case state.Epoch != epoch:
-		why = fmt.Sprintf("Redis is at epoch %d, the database at %d", state.Epoch, epoch)
-	case state.Seq < seq:
-		why = fmt.Sprintf("Redis is at seq %d, the database has seen %d", state.Seq, seq)
-	default:
-		why, err = r.missing(ctx, partition)
-	}
-	return why, epoch, err
-}
-
-// missing says whether a sale that was loaded is not in Redis. It was there before it was marked as loaded, so
-// it was lost. Looked for at the first check and after a suspicion, not every time.
-func (r *Rebuild) missing(ctx context.Context, partition int) (why string, err error) {
-	r.mu.Lock()
-	checked := r.checked[partition]
-	r.mu.Unlock()
-	if checked {
-		return "", nil
-	}
-	sales, err := r.Sales.LoadedSales(ctx, partition)
-	if err != nil {
-		return "", fmt.Errorf("list loaded sales: %w", err)
-	}
-	refs := make([]SaleRef, len(sales))
-	for i := range sales {
-		refs[i] = sales[i].Ref()
-	}
-	counters, err := r.Ledger.Counters(ctx, refs)
-	if err != nil {
-		return "", fmt.Errorf("look for loaded sales: %w", err)
-	}
-	for i, c := range counters {
-		if !c.Loaded {
-			return fmt.Sprintf("sale %s was loaded and is not in Redis", sales[i].ID), nil
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.checked == nil {
-		r.checked = make(map[int]bool)
-	}
-	r.checked[partition] = true
-	return "", nil
 }
 
 func (r *Rebuild) rebuild(ctx context.Context, partition int, why string) (int64, error) {

@@ -16,6 +16,8 @@ type sightings struct {
 	redis      PartitionState
 	loaded     []Sale
 	absent     map[ID]bool
+	unknown    []Witness // to Redis
+	confirmed  string
 }
 
 func (s *sightings) PartitionEpoch(context.Context, int) (epoch, seq int64, err error) {
@@ -23,6 +25,19 @@ func (s *sightings) PartitionEpoch(context.Context, int) (epoch, seq int64, err 
 }
 
 func (s *sightings) State(context.Context, int) (PartitionState, error) { return s.redis, nil }
+
+func (s *sightings) Witnesses(context.Context, int) ([]Witness, error) { return nil, nil }
+
+func (s *sightings) Lacks(context.Context, int, int64, []Witness) ([]Witness, error) {
+	return s.unknown, nil
+}
+
+func (s *sightings) Confirm(_ context.Context, _ int, state PartitionState) error {
+	s.confirmed = state.History
+	return nil
+}
+
+func (s *sightings) SetEpoch(int, int64) {}
 
 func (s *sightings) LoadedSales(context.Context, int) ([]Sale, error) { return s.loaded, nil }
 
@@ -34,11 +49,12 @@ func (s *sightings) Counters(_ context.Context, sales []SaleRef) ([]Counters, er
 	return found, nil
 }
 
-// I7, I8: a Redis that has lost anything the database knows of is never trusted: not with another epoch, not behind
-// the highest seq of a row, not without its stream, not without a sale that was loaded.
+// I7, I8: a Redis that has lost anything that anybody knows of is never trusted: not with another epoch, not behind
+// the highest seq of a row or of this node, not without an order that was accepted, not without its stream, not without a
+// sale that was loaded; and not after a replica was promoted, whatever it has.
 func TestLostWritesAreNoticed(t *testing.T) {
 	t.Parallel()
-	fine := PartitionState{Exists: true, Epoch: 4, Seq: 90}
+	fine := PartitionState{Exists: true, Epoch: 4, Seq: 90, Seen: 90, History: "abc", Confirmed: "abc"}
 	for name, c := range map[string]struct {
 		change func(s *sightings)
 		says   string // "": all is well
@@ -51,13 +67,20 @@ func TestLostWritesAreNoticed(t *testing.T) {
 		"a copy from before":       {func(s *sightings) { s.redis.Epoch = 3 }, "epoch 3"},
 		"of another database":      {func(s *sightings) { s.redis.Epoch = 5 }, "epoch 5"},
 		"one sale lost":            {func(s *sightings) { s.absent = map[ID]bool{8: true} }, "sale 8"},
+		"behind this node":         {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91"},
+		"caught up by others":      {func(s *sightings) { s.unknown = []Witness{{Order: 55}} }, "order 55"},
+		"a replica was promoted":   {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "abc" }, "promoted"},
+		"promoted more than once":  {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "fed" }, "promoted"},
+		"promoted long ago":        {func(s *sightings) { s.redis.Followed = "fed" }, ""},
+		"started again":            {func(s *sightings) { s.redis.History = "def" }, ""},
+		"first look of all":        {func(s *sightings) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, ""},
 	} {
 		s := &sightings{epoch: 4, seq: 90, redis: fine, loaded: []Sale{{ID: 7}, {ID: 8}}}
 		c.change(s)
 		r := &Rebuild{Partitions: 1, Redis: s, Ledger: s, Sales: s}
-		why, epoch, err := r.needed(context.Background(), 0)
-		if err != nil || epoch != 4 || (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
-			t.Errorf("%s: a rebuild because %q, epoch %d, %v; want %q", name, why, epoch, err, c.says)
+		f, err := r.look(context.Background(), 0)
+		if err != nil || f.epoch != 4 || (f.why == "") != (c.says == "") || !strings.Contains(f.why, c.says) {
+			t.Errorf("%s: a rebuild because %q, epoch %d, %v; want %q", name, f.why, f.epoch, err, c.says)
 		}
 	}
 }
@@ -69,9 +92,9 @@ func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 	r := &Rebuild{Partitions: 1, Redis: s, Ledger: s, Sales: s}
 	ask := func(want bool) {
 		t.Helper()
-		why, _, err := r.needed(context.Background(), 0)
-		if err != nil || (why != "") != want {
-			t.Fatalf("a rebuild because %q, %v; wanted: %v", why, err, want)
+		f, err := r.look(context.Background(), 0)
+		if err != nil || (f.why != "") != want {
+			t.Fatalf("a rebuild because %q, %v; wanted: %v", f.why, err, want)
 		}
 	}
 	ask(false)
@@ -79,6 +102,27 @@ func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 	ask(false) // all were seen once: not asked every time
 	r.Suspect(0)
 	ask(true)
+}
+
+// I8: a server that was started again may sell once somebody has looked, at every loaded sale, too.
+func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
+	t.Parallel()
+	s := &sightings{epoch: 4, redis: PartitionState{Exists: true, Epoch: 4, History: "abc", Confirmed: "abc"}, loaded: []Sale{{ID: 7}}}
+	r := &Rebuild{Partitions: 1, Redis: s, Ledger: s, Sales: s, Epochs: s}
+	check := func(want string) {
+		t.Helper()
+		if err := r.Check(context.Background(), 0); err != nil || s.confirmed != want {
+			t.Fatalf("confirmed %q, %v; want %q", s.confirmed, err, want)
+		}
+	}
+	check("")
+	s.redis.History = "def"
+	check("def")
+	s.redis.Confirmed = "def"
+	s.redis.History, s.absent = "ghi", map[ID]bool{7: true}
+	if f, err := r.look(context.Background(), 0); err != nil || !strings.Contains(f.why, "sale 7") {
+		t.Fatalf("a rebuild because %q, %v; sale 7 is missing", f.why, err)
+	}
 }
 
 // lostHouse is a sale whose rows are known to the database alone.

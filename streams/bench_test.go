@@ -78,9 +78,9 @@ func benchRound(b *testing.B, l *Ledger, g *Gate) (single, grouped float64) {
 			if !more {
 				return
 			}
-			reply, err := reserveScript.run(ctx, l.client, reserveKeys(l, buy.Sale), l.Epoch(0), l.backlog, buy.Sale.ID.String(),
+			reply, err := reserveScript.run(ctx, l.client, reserveKeys(l, buy.Sale), l.Epoch(0), l.backlog, buy.Sale.ID.String(), 0, 0, 0,
 				int64(buy.Order), int64(buy.User), buy.Qty, buy.Key, buy.Hash, buy.Address)
-			if err != nil || len(reply) != 4 { // anything but reserved is told in more values
+			if err != nil || len(reply) != 5 { // anything but reserved is told in more values
 				c.failed.Add(1)
 			}
 		}

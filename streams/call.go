@@ -25,7 +25,6 @@ const (
 
 // decide runs the script for the group and decides everyone in it.
 func (ln *lane) decide() {
-	ln.fill()
 	crashpoint.At(crashpoint.GateCall)
 	reply, err := ln.insist()
 	crashpoint.At(crashpoint.GateReply)
@@ -37,16 +36,18 @@ func (ln *lane) decide() {
 		ln.turnAway(code)
 		return
 	}
-	if len(reply) < 4 || (len(reply)-4)%3 != 0 {
+	if len(reply) < 5 || (len(reply)-5)%3 != 0 {
 		ln.answerAll(app.Decision{}, fmt.Errorf("%w: a reply of %d values for %d buys", app.ErrMoment, len(reply), len(ln.group)))
 		return
 	}
 	d := app.Decision{Done: integer(reply[1]), Free: integer(reply[2])}
-	ticket, others := integer(reply[3]), reply[4:]
+	ticket, others := integer(reply[3]), reply[5:]
+	last := accepted{seq: integer(reply[4])}
 	for i, w := range ln.group {
 		if len(others) == 0 || integer(others[0]) != int64(i)+1 {
 			d.Verdict, d.Ticket = app.VerdictReserved, ticket
 			ticket++
+			last.user, last.order = w.buy.User, w.buy.Order
 			ln.answer(w, d, nil)
 			continue
 		}
@@ -54,16 +55,18 @@ func (ln *lane) decide() {
 		ln.answer(w, d, others[2])
 		others = others[3:]
 	}
+	ln.part.seen.add(ln.epoch, ln.sale.ID, last)
 }
 
 // fill lays out the arguments of reserve.lua. They point into the waiters, which stay where they are until answered.
 func (ln *lane) fill() {
-	ln.epoch = ln.gate.ledger.Epoch(ln.sale.Partition)
+	ln.epoch = ln.part.epoch.Load()
+	ln.seq, ln.last = ln.part.seen.of(ln.epoch, ln.sale.ID)
 	args := append(ln.args[:0], "evalsha", reserveScript.sha, len(ln.keys))
 	for i := range ln.keys {
 		args = append(args, ln.keys[i])
 	}
-	args = append(args, &ln.epoch, &ln.gate.ledger.backlog, &ln.saleID)
+	args = append(args, &ln.epoch, &ln.gate.ledger.backlog, &ln.saleID, &ln.seq, (*int64)(&ln.last.user), (*int64)(&ln.last.order))
 	for _, w := range ln.group {
 		b := &w.buy
 		args = append(args, (*int64)(&b.Order), (*int64)(&b.User), &w.qty, &b.Key, &b.Hash, &b.Address)
@@ -72,12 +75,13 @@ func (ln *lane) fill() {
 }
 
 // insist repeats the same call until it is answered or the budget is used up: a lost reply does not tell whether
-// the buys were accepted, and the script finds those that were (I6).
+// the buys were accepted, and the script finds those that were (I6). Each time it carries what this node has seen by then.
 func (ln *lane) insist() ([]any, error) {
 	m := ln.gate.ledger.metrics
 	m.groupSize.Observe(float64(len(ln.group)))
 	begin, pause := time.Now(), firstPause
 	for {
+		ln.fill()
 		reply, err := ln.once()
 		if err == nil && len(reply) > 0 {
 			m.gateSeconds.Observe(time.Since(begin).Seconds())
@@ -170,7 +174,7 @@ func (ln *lane) turnAway(code int64) {
 	switch code {
 	case codeNotLoaded, codeRebuilding, codeEpoch:
 		ln.answerAll(app.Decision{Verdict: app.Verdict(code)}, nil)
-	case codeAbsent:
+	case codeAbsent, codeBehind, codeHistory:
 		ln.answerAll(app.Decision{Verdict: app.VerdictRebuild}, nil)
 	default:
 		ln.answerAll(app.Decision{}, err)

@@ -116,7 +116,7 @@ func FuzzReserveArguments(f *testing.F) {
 		defer fix.client.XTrimMaxLen(fix.ctx, k.orders, 0)
 		keys := []string{k.meta, k.orders, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID)}
 		for range 2 {
-			reply, err := reserveScript.run(fix.ctx, fix.client, keys, testEpoch, 1<<40, int64(s.ID), order, user, qty, key, hash, address)
+			reply, err := reserveScript.run(fix.ctx, fix.client, keys, testEpoch, 1<<40, int64(s.ID), 0, 0, 0, order, user, qty, key, hash, address)
 			if err != nil {
 				t.Fatalf("the script threw: %v", err)
 			}

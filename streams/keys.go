@@ -11,8 +11,9 @@ import (
 //
 //	key                              type    what, who writes
 //	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
-//	                                         settled yet, building: the epoch that the rebuild under way will begin.
-//	                                         Lua reserve, settle, bury, pause, restore, resume
+//	                                         settled yet; building: the epoch that the rebuild under way will begin;
+//	                                         history: of the server on which it may sell; began: epoch:seq of the last
+//	                                         rebuild. Lua reserve, settle, bury, pause, restore, resume, confirm
 //	stampede:{p}:orders              stream  one entry per reservation: order and terms (see reserve.lua);
 //	                                         group "fulfil", made at 0. Lua reserve; trim
 //	stampede:{p}:waiting             hash    sale → how many of its reservations are not settled yet; without those that

@@ -74,6 +74,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 			_, err := keeper.runOnce(f.ctx)
 			return err == nil, fmt.Sprint(err)
 		})
+		f.confirm(1)
 	}
 	restart()
 	f.wantGroup(60, 25)

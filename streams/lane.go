@@ -27,8 +27,11 @@ type lane struct {
 	decided   []*waiter // of the group; they are told together
 	args      []any
 	keys      [6]string
+	part      *partition
 	saleID    string
 	epoch     int64
+	seq       int64    // the highest of the partition that this node has seen
+	last      accepted // of this sale that this node has seen
 }
 
 var lanes = sync.Pool{New: func() any { return &lane{wake: make(chan struct{}, 1)} }}
@@ -36,7 +39,8 @@ var lanes = sync.Pool{New: func() any { return &lane{wake: make(chan struct{}, 1
 func newLane(g *Gate, sale app.SaleRef) *lane {
 	ln := lanes.Get().(*lane)
 	ln.gate, ln.sale, ln.saleID = g, sale, sale.ID.String()
-	k := &g.ledger.parts[sale.Partition].keys
+	ln.part = &g.ledger.parts[sale.Partition]
+	k := &ln.part.keys
 	ln.keys = [6]string{k.meta, k.orders, k.waiting, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
 	return ln
 }

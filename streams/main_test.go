@@ -71,6 +71,14 @@ func (f *fixture) node(client *redis.Client) *Ledger {
 	return l
 }
 
+// confirm lets the partition sell on, as a node does that has found nothing missing.
+func (f *fixture) confirm(partition int) {
+	f.t.Helper()
+	s, err := f.ledger.State(f.ctx, partition)
+	f.must(err)
+	f.must(f.ledger.Confirm(f.ctx, partition, s))
+}
+
 // dial makes a client as the program has it; change may alter its options before.
 func dial(t testing.TB, url string, change ...func(*redis.Options)) *redis.Client {
 	t.Helper()

@@ -26,6 +26,7 @@ type Metrics struct {
 	swept    prometheus.Counter
 	trimmed  prometheus.Counter
 	lagFixed prometheus.Counter
+	lost     prometheus.Counter
 }
 
 var verdictNames = [...]string{
@@ -61,6 +62,8 @@ func NewMetrics() *Metrics {
 		swept:    counter("deadlines_finished_total", "Orders that left the delay queue."),
 		trimmed:  counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
 		lagFixed: counter("stream_lag_fixed_total", "How often the read counter of a group had to be set right."),
+		lost: counter("reservations_lost_total", "Answered reservations that were in no row and not in Redis any more when a "+
+			"partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
 	}
 	for v := app.VerdictReserved; v <= app.VerdictEpoch; v++ {
 		m.byVerdict[v] = m.verdicts.WithLabelValues(verdictNames[v])
@@ -79,7 +82,7 @@ func (m *Metrics) verdict(v app.Verdict) prometheus.Counter {
 func (m *Metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		m.groupSize, m.gateSeconds, m.gateFaults, m.verdicts, m.settled, m.moments, m.failures, m.buried,
-		m.claimed, m.swept, m.trimmed, m.lagFixed,
+		m.claimed, m.swept, m.trimmed, m.lagFixed, m.lost,
 	}
 }
 

@@ -13,28 +13,6 @@ const (
 	restorePart  = 500  // buyers or holds per call
 )
 
-// State reads what Redis has of the partition. It exists only with its stream: without one, reservations that were
-// answered are gone.
-func (l *Ledger) State(ctx context.Context, partition int) (app.PartitionState, error) {
-	k, err := l.keys(partition)
-	if err != nil {
-		return app.PartitionState{}, err
-	}
-	meta, err := l.client.HMGet(ctx, k.meta, "state", "epoch", "seq").Result()
-	if err != nil {
-		return app.PartitionState{}, fmt.Errorf("read state of partition %d: %w", partition, moment(err))
-	}
-	stream, err := l.client.Exists(ctx, k.orders).Result()
-	if err != nil {
-		return app.PartitionState{}, fmt.Errorf("look for stream of partition %d: %w", partition, moment(err))
-	}
-	state := text(meta[0])
-	return app.PartitionState{
-		Exists: state == stateBuild || (state == stateOpen && stream == 1), Rebuilding: state == stateBuild,
-		Epoch: number(text(meta[1])), Seq: number(text(meta[2])),
-	}, nil
-}
-
 // Pause marks the partition as rebuilding: from then on nothing is reserved, held or returned in it.
 func (l *Ledger) Pause(ctx context.Context, partition int) error {
 	k, err := l.keys(partition)
@@ -163,6 +141,7 @@ func (l *Ledger) Resume(ctx context.Context, partition int, epoch, seq int64) er
 			return err
 		}
 	}
+	l.begun(ctx, partition, epoch, seq)
 	l.SetEpoch(partition, epoch)
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 //go:embed lua/*.lua
 var luaFiles embed.FS
 
-// script is one Lua file. Its contract is the header of the file.
+// script is one Lua file, with those in front of it whose functions it calls. Its contract is the header of the file.
 type script struct {
 	name string
 	text string
@@ -24,7 +24,7 @@ type script struct {
 }
 
 var (
-	reserveScript  = load("reserve")
+	reserveScript  = load("history", "reserve")
 	returnScript   = load("return")
 	holdScript     = load("hold")
 	sellScript     = load("sell")
@@ -32,8 +32,10 @@ var (
 	createScript   = load("create")
 	armScript      = load("arm")
 	restoreScript  = load("restore")
-	pauseScript    = load("pause")
-	resumeScript   = load("resume")
+	pauseScript    = load("history", "pause")
+	resumeScript   = load("history", "resume")
+	lookScript     = load("history", "look")
+	confirmScript  = load("history", "confirm")
 	settleScript   = load("settle")
 	buryScript     = load("bury")
 	takeScript     = load("take")
@@ -48,13 +50,18 @@ var (
 	unparkScript   = load("unpark")
 )
 
-func load(name string) *script {
-	text, err := luaFiles.ReadFile("lua/" + name + ".lua")
-	if err != nil {
-		panic(err) // embedded at build time
+// load makes a script of the files named; the last gives it its name.
+func load(files ...string) *script {
+	var text []byte
+	for _, name := range files {
+		part, err := luaFiles.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			panic(err) // embedded at build time
+		}
+		text = append(text, part...)
 	}
 	sum := sha1.Sum(text)
-	return &script{name: name, text: string(text), sha: hex.EncodeToString(sum[:])}
+	return &script{name: files[len(files)-1], text: string(text), sha: hex.EncodeToString(sum[:])}
 }
 
 // Codes that every script uses in the same sense for a call that was turned away as a whole.
@@ -66,6 +73,8 @@ const (
 	codeAbsent     = 16 // Redis knows nothing of the partition
 	codeBroken     = 17 // a key has a wrong type: someone else wrote to it
 	codeRejected   = 18 // an argument or the partition's state does not fit
+	codeBehind     = 19 // the caller has seen what Redis does not have
+	codeHistory    = 20 // the server began another history, and nobody has looked yet what it has
 )
 
 // run calls the script; one that Redis has lost (restart, SCRIPT FLUSH) is sent again in full.

@@ -34,7 +34,7 @@ func (g *SingleGate) reserve(ctx context.Context, b app.Buy) (app.Decision, erro
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.sale(b.Sale.ID), k.buyers(b.Sale.ID), k.open(b.Sale.ID)}
 	reply, err := reserveScript.run(ctx, g.ledger.client, keys, g.ledger.Epoch(b.Sale.Partition), g.ledger.backlog,
-		b.Sale.ID.String(), int64(b.Order), int64(b.User), int64(b.Qty), b.Key, b.Hash, b.Address)
+		b.Sale.ID.String(), 0, 0, 0, int64(b.Order), int64(b.User), int64(b.Qty), b.Key, b.Hash, b.Address)
 	if err != nil {
 		return app.Decision{}, err
 	}
@@ -42,12 +42,12 @@ func (g *SingleGate) reserve(ctx context.Context, b app.Buy) (app.Decision, erro
 		return app.Decision{Verdict: app.Verdict(code)}, g.ledger.turnedAway(b.Sale.Partition, code)
 	}
 	d := app.Decision{Verdict: app.VerdictReserved, Order: b.Order, Done: integer(reply[1]), Free: integer(reply[2]), Ticket: integer(reply[3])}
-	if len(reply) == 4 {
+	if len(reply) == 5 {
 		return d, nil
 	}
-	d.Verdict, d.Ticket = app.Verdict(integer(reply[5])), 0
+	d.Verdict, d.Ticket = app.Verdict(integer(reply[6])), 0
 	if d.Verdict == app.VerdictRepeated || d.Verdict == app.VerdictOtherHash {
-		ticket, order, _ := strings.Cut(text(reply[6]), ":")
+		ticket, order, _ := strings.Cut(text(reply[7]), ":")
 		if d.Order, err = app.ParseID(order); err != nil {
 			return app.Decision{}, fmt.Errorf("%w: stored order of key %s: %w", app.ErrMoment, b.Key, err)
 		}

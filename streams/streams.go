@@ -56,6 +56,7 @@ type Ledger struct {
 type partition struct {
 	keys  partitionKeys
 	epoch atomic.Int64 // 0: not known yet
+	seen  seen
 }
 
 var (
@@ -140,6 +141,10 @@ func (l *Ledger) turnedAway(partition int, code int64) error {
 		err = fmt.Errorf("%w: Redis knows nothing of it", app.ErrLost)
 	case codeBroken:
 		err = fmt.Errorf("%w: a key has a wrong type", app.ErrLost)
+	case codeBehind:
+		err = fmt.Errorf("%w: Redis lacks what this node has seen in it", app.ErrLost)
+	case codeHistory:
+		err = fmt.Errorf("%w: Redis began another history and was not looked at yet", app.ErrMoment)
 	default:
 		return fmt.Errorf("%w: code %d", app.ErrData, code)
 	}

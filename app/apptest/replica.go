@@ -15,10 +15,23 @@ import (
 // moment.
 func (s *RedisServer) Follow(master *RedisServer) {
 	s.t.Helper()
+	there := master.client()
+	defer there.Close()
+	s.follow(master, there.Options().Addr)
+}
+
+// FollowVia is Follow through a proxy that leads to the other server, so that the replica can be made to fall behind.
+func (s *RedisServer) FollowVia(master *RedisServer, link *Proxy) {
+	s.t.Helper()
+	s.follow(master, link.Addr)
+}
+
+func (s *RedisServer) follow(master *RedisServer, addr string) {
+	s.t.Helper()
 	here, there := s.client(), master.client()
 	defer here.Close()
 	defer there.Close()
-	host, port, err := net.SplitHostPort(there.Options().Addr)
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -51,7 +51,19 @@ func TestTruthWhileWorkersStandStill(t *testing.T) {
 	server.Kill()
 	replica.Promote()
 	wire.Redirect(replica.URL)
-	truth("on the promoted replica")
+	// What a replica lacks nobody can tell, so all that waited has been written, and the streams are new.
+	apptest.Eventually(t, healing, func() (bool, string) {
+		var waits int64
+		for p := range partitions {
+			g, err := w.group(apptest.Context(t), p)
+			if err != nil {
+				return false, err.Error()
+			}
+			waits += g.Lag + g.Pending
+		}
+		return waits == 0, fmt.Sprintf("%d entries wait on the promoted replica", waits)
+	})
+	w.tellsTheTruth()
 
 	worker.thaw()
 	w.comeBack(reserving)

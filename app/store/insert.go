@@ -78,25 +78,34 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app
 // take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it
 // has no units left become refused.
 func (s *Store) take(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order) ([]refusal, error) {
-	units, seq := int64(0), int64(0)
+	units, last := int64(0), of[0]
 	for _, o := range of {
-		seq = max(seq, o.Seq)
+		if o.Seq > last.Seq {
+			last = o
+		}
 		if o.State == app.Pending {
 			units += int64(o.Qty)
 		}
 	}
-	matched, err := s.guard(ctx, tx, of[0].Sale, epoch, units, seq)
+	matched, err := s.guard(ctx, tx, epoch, units, last)
 	if err != nil || matched == 1 {
 		return nil, err
 	}
-	return s.takeSome(ctx, tx, epoch, of, seq)
+	return s.takeSome(ctx, tx, epoch, of, last)
 }
 
-// guard is the statement that makes overselling impossible (P1): it matches no row if the sale is not
+// newest moves what a sale knows of its rows: the highest seq, and the order that has it. MySQL assigns from the left to the
+// right, so the order comes first. Its arguments: seq, order, seq.
+func (s *Store) newest() string {
+	return "last_order = CASE WHEN ? > seq THEN ? ELSE last_order END, seq = " + s.d.greatest + "(seq, ?)"
+}
+
+// guard is the statement that makes overselling impossible (P1): it matches no row if the sale of the order is not
 // there, is of another epoch, or has fewer units left.
-func (s *Store) guard(ctx context.Context, tx bun.Conn, sale app.ID, epoch, units, seq int64) (int64, error) {
-	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, seq = "+s.d.greatest+"(seq, ?)"+
-		" WHERE id = ? AND epoch = ? AND taken + ? <= initial + added - withdrawn", units, seq, sale, epoch, units)
+func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *app.Order) (int64, error) {
+	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.newest()+
+		" WHERE id = ? AND epoch = ? AND taken + ? <= initial + added - withdrawn",
+		units, last.Seq, last.ID, last.Seq, last.Sale, epoch, units)
 }
 
 // bySale groups the orders by sale; the sales are in the order of their ids, as locks are taken.

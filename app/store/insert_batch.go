@@ -121,7 +121,7 @@ func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 
 // takeSome is what follows a guard that did not match: the sale is locked, so that its numbers stay, and
 // the orders are let through one by one, by ticket, as far as the units go.
-func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, seq int64) ([]refusal, error) {
+func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, last *app.Order) ([]refusal, error) {
 	var sales []struct {
 		Epoch int64 `bun:"epoch"`
 		Free  int64 `bun:"free"`
@@ -150,7 +150,7 @@ func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*ap
 		}
 	}
 	err = execMatching(ctx, tx, 1, "take units of a locked sale",
-		"UPDATE sales SET taken = taken + ?, seq = "+s.d.greatest+"(seq, ?) WHERE id = ?", units, seq, of[0].Sale)
+		"UPDATE sales SET taken = taken + ?, "+s.newest()+" WHERE id = ?", units, last.Seq, last.ID, last.Seq, last.Sale)
 	if err != nil {
 		return nil, err
 	}

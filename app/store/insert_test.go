@@ -278,6 +278,36 @@ func TestCancelledFirstTakesNothing(t *testing.T) {
 	})
 }
 
+// I8: of each sale the order with the highest seq stands for its rows, in whatever order and state they are written; the guard
+// that refuses some of them changes nothing about that.
+func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 3)
+		sale := h.sales[0]
+		want := func(o app.Order) {
+			t.Helper()
+			got, err := h.Witnesses(h.ctx, 0)
+			if err != nil || len(got) != 1 || got[0] != (app.Witness{Sale: o.Ref(), User: o.User, Order: o.ID}) {
+				t.Errorf("witnesses %+v, %v; want order %s of user %s", got, err, o.ID, o.User)
+			}
+		}
+		if got, err := h.Witnesses(h.ctx, 0); err != nil || len(got) != 0 {
+			t.Errorf("witnesses of nothing: %+v, %v", got, err)
+		}
+		first, second, third := h.order(sale, 1), h.order(sale, 1), h.order(sale, 1)
+		h.insert(third, second)
+		want(third)
+		h.insert(first)
+		want(third)
+		last, cancelled := h.order(sale, 2), h.order(sale, 1) // more than is left
+		cancelled.State, cancelled.CancelledAt = app.Cancelled, opens+5
+		h.insert(cancelled, last)
+		want(cancelled)
+		h.insert(last, third, first) // again
+		want(cancelled)
+	})
+}
+
 // I1: an id that another buyer's order has is a fault of the data, never somebody else's order.
 func TestForeignOrderIsNotAnswered(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {

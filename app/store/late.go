@@ -48,7 +48,7 @@ func (s *Store) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, 
 // takeAgain makes the guard give the units of an order that had given them back. The guard says no in one word; why is
 // read from the row that it has locked.
 func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *app.Order, epoch int64) error {
-	matched, err := s.guard(ctx, tx, o.Sale, epoch, int64(o.Qty), o.Seq)
+	matched, err := s.guard(ctx, tx, epoch, int64(o.Qty), o)
 	if err != nil || matched == 1 {
 		return err
 	}

@@ -80,6 +80,26 @@ func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq i
 	return epoch, seq, wrap(fmt.Sprintf("read epoch of partition %d", partition), err)
 }
 
+// Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows. Redis had accepted it
+// before its row could be written.
+func (s *Store) Witnesses(ctx context.Context, partition int) ([]app.Witness, error) {
+	var rows []struct {
+		Order app.ID `bun:"id"`
+		Sale  app.ID `bun:"sale_id"`
+		User  app.ID `bun:"user_id"`
+	}
+	err := s.db.NewRaw("SELECT o.id, o.sale_id, o.user_id FROM sales AS s JOIN orders AS o ON o.id = s.last_order"+
+		" WHERE s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Scan(ctx, &rows)
+	if err != nil {
+		return nil, wrap(fmt.Sprintf("read newest orders of partition %d", partition), err)
+	}
+	out := make([]app.Witness, len(rows))
+	for i, r := range rows {
+		out[i] = app.Witness{Sale: app.SaleRef{ID: r.Sale, Partition: partition}, User: r.User, Order: r.Order}
+	}
+	return out, nil
+}
+
 // AdvanceEpoch takes the partition and its loaded sales to the epoch after both the stored one and the one
 // given. Transactions that took units under the old epoch have either been committed by then or find no row
 // to update.

@@ -7,7 +7,7 @@
 
 local t = redis.call('TYPE', KEYS[1]).ok
 if t ~= 'none' and t ~= 'hash' then return {17} end
-redis.call('HSET', KEYS[1], 'state', 'rebuilding')
+redis.call('HSET', KEYS[1], 'state', 'rebuilding', 'history', (history())) -- resume looks whether it is still the same
 redis.call('HDEL', KEYS[1], 'building') -- the epoch for which a sale was restored last, by an earlier rebuild
 redis.call('HSETNX', KEYS[1], 'epoch', '0')
 redis.call('HSETNX', KEYS[1], 'seq', '0')

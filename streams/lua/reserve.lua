@@ -3,16 +3,20 @@
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)
 --       4 sale (hash)   5 sale buyers (hash)   6 sale open (hash)
 -- ARGV  1 epoch of the caller   2 backlog bound of the partition (reservations)   3 sale id
+--       4 the highest seq that the caller has seen in this epoch
+--       5 user id, 6 order id of the last reservation of this sale that the caller has seen in this epoch; 0: none
 --       then six per buy: order id, user id, quantity (units), key, content hash, address (JSON or '')
 --
--- Returns {code, done, free, first, then three per buy that was not reserved now: its number from 1, verdict, value}
+-- Returns {code, done, free, first, seq, then three per buy that was not reserved now: its number from 1, verdict, value}
 --   code    0 decided. The whole call was turned away, and nothing follows: 12 sale absent or not armed,
 --           13 partition rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
---           18 a quantity is not a positive whole number
+--           18 a quantity is not a positive whole number, 19 the caller has seen what is not here,
+--           20 the server began another history since somebody has looked (see history.lua)
 --   done    tickets of the sale that are settled
 --   free    units free after the last buy
 --   first   ticket of the first buy that was reserved now; the others have the following ones, in their order. Saying
 --           only this of them halves what a reply costs
+--   seq     of the last reservation of the partition, this call included
 --   verdict 2 repeated                            value = 'ticket:order id' of then
 --           3 same key with other content         value = 'ticket:order id' of then
 --           4 not open     5 closed     6 paused     7 limit per buyer     8 cap per buyer
@@ -32,18 +36,20 @@ for i = 1, 6 do
   local t = redis.call('TYPE', KEYS[i]).ok
   if t ~= 'none' and t ~= types[i] then return {17} end
 end
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'state', 'waiting')
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'seq', 'state', 'waiting', 'history')
 if not meta[3] then return {16} end
 if meta[3] ~= 'open' then return {13} end
 if meta[1] ~= ARGV[1] then return {14} end
+if meta[5] ~= history() then return {20} end
+if tonumber(meta[2]) < tonumber(ARGV[4]) then return {19} end
 local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 'closes', 'limit', 'cap',
   'stock', 'held', 'tickets', 'done', 'paused', 'rest_until')
 if sale[1] ~= '1' then return {12} end
-local asks, buys, users = ARGV, (#ARGV - 3) / 6, {} -- a local name is found faster than a global one, six times a buy
+local asks, buys, users = ARGV, (#ARGV - 6) / 6, {} -- a local name is found faster than a global one, six times a buy
 for b = 1, buys do
-  local qty = asks[6 * b]
+  local qty = asks[6 * b + 3]
   if qty ~= '1' and not string.find(qty, '^[1-9]%d*$') then return {18} end
-  users[b] = asks[6 * b - 1]
+  users[b] = asks[6 * b + 2]
 end
 
 local time = redis.call('TIME')
@@ -54,8 +60,12 @@ local limit, cap = tonumber(sale[6]), tonumber(sale[7])
 local stock, held, tickets, done = tonumber(sale[8]), tonumber(sale[9]), tonumber(sale[10]), tonumber(sale[11])
 local paused, rest = sale[12] == '1', tonumber(sale[13]) - now
 
--- 2. What the buyers have, read at once. A buyer may come twice in one call: fields follows the decisions.
+-- 2. What the buyers have, read at once. A buyer may come twice in one call: fields follows the decisions. Among them is
+--    who bought last as far as the caller has seen (I8). Whatever was accepted stays in its buyer's record as long as the
+--    sale lives: where it is missing this is an older state, whose seq has caught up with buys of others.
+users[buys + 1] = ARGV[5]
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
+if ARGV[6] ~= '0' and not string.find(stored[buys + 1] or '', ARGV[6] .. ':', 1, true) then return {19} end
 
 -- 3. The key comes before every refusal (I9, P4). Answers units, number of records, records, what waits, and, when the key
 --    was accepted before, with what. Who has bought often has long records: they are cut and searched as plain texts,
@@ -89,9 +99,9 @@ end
 local call, format, number, stream = redis.call, string.format, tonumber, KEYS[2]
 local head = ':' .. ARGV[1] .. ':' .. format('%d', seq - tickets) .. ':'
 local middle, tail = ':' .. price .. ':' .. version .. ':', ':' .. ARGV[3] .. ':'
-local reply, accepted, holds = {0, done, stock, tickets + 1}, 0, {}
+local reply, accepted, holds = {0, done, stock, tickets + 1, seq}, 0, {}
 for b = 1, buys do
-  local i, user = 6 * b - 2, users[b]
+  local i, user = 6 * b + 1, users[b]
   local order, qty, key, hash = asks[i], asks[i + 2], asks[i + 3], asks[i + 4]
   local units = number(qty)
   local field = fields[user] or stored[b]
@@ -122,7 +132,7 @@ for b = 1, buys do
     reply[n + 1], reply[n + 2], reply[n + 3] = b, verdict, value
   end
 end
-reply[3] = stock
+reply[3], reply[5] = stock, seq
 if accepted == 0 then return reply end
 
 -- 6. The rest of the writes, once for all buys.

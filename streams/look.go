@@ -1,0 +1,107 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// State reads what Redis has of the partition. It exists only with its stream: without one, reservations that were
+// answered are gone.
+func (l *Ledger) State(ctx context.Context, partition int) (app.PartitionState, error) {
+	k, err := l.keys(partition)
+	if err != nil {
+		return app.PartitionState{}, err
+	}
+	reply, err := lookScript.run(ctx, l.client, []string{k.meta, k.orders})
+	if err != nil {
+		return app.PartitionState{}, fmt.Errorf("look at partition %d: %w", partition, err)
+	}
+	state, stream := text(reply[0]), integer(reply[7])
+	s := app.PartitionState{
+		Exists: state == stateBuild || (state == stateOpen && stream == 1), Rebuilding: state == stateBuild,
+		Epoch: number(text(reply[1])), Seq: number(text(reply[2])),
+		Confirmed: text(reply[4]), History: text(reply[5]), Followed: text(reply[6]),
+	}
+	if state == stateOpen {
+		if began, ok := strings.CutPrefix(text(reply[3]), strconv.FormatInt(s.Epoch, 10)+":"); ok {
+			l.begun(ctx, partition, s.Epoch, number(began))
+		}
+	}
+	_, s.Seen = l.parts[partition].seen.witnesses(s.Epoch, partition)
+	return s, nil
+}
+
+// begun goes over to an epoch that was begun at the seq given, and tells what of the one before is gone.
+func (l *Ledger) begun(ctx context.Context, partition int, epoch, at int64) {
+	lost := l.parts[partition].seen.begin(epoch, at)
+	if lost == 0 {
+		return
+	}
+	l.metrics.lost.Add(float64(lost))
+	slog.ErrorContext(ctx, "reservations that were answered are lost: Redis lost them before they had a row",
+		"partition", partition, "at_least", lost, "epoch", epoch)
+}
+
+// Lacks answers which of the orders given, or of those that this node has seen accepted in the epoch, Redis does not know. All
+// of them were accepted before this is called, and whatever was accepted stays in its buyer's record as long as its sale is
+// there. Of sales that are not there nothing is said: they were retired, or lost as a whole.
+//
+// When nothing is missing the node has seen, from then on, what is the newest of the stream by now.
+func (l *Ledger) Lacks(ctx context.Context, partition int, epoch int64, rows []app.Witness) ([]app.Witness, error) {
+	k, err := l.keys(partition)
+	if err != nil {
+		return nil, err
+	}
+	seen := &l.parts[partition].seen
+	mine, _ := seen.witnesses(epoch, partition)
+	all := append(mine, rows...)
+	armed, records := make([]*redis.BoolCmd, len(all)), make([]*redis.StringCmd, len(all))
+	var newest *redis.XMessageSliceCmd
+	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, w := range all {
+			records[i] = p.HGet(ctx, k.buyers(w.Sale.ID), w.User.String())
+			armed[i] = p.HExists(ctx, k.sale(w.Sale.ID), "armed")
+		}
+		newest = p.XRevRangeN(ctx, k.orders, "+", "-", 1)
+		return nil
+	})
+	if err != nil && err != redis.Nil {
+		return nil, fmt.Errorf("look for %d orders of partition %d: %w", len(all), partition, moment(err))
+	}
+	var missing []app.Witness
+	for i, w := range all {
+		switch {
+		case !armed[i].Val():
+			seen.drop(w.Sale.ID)
+		case !strings.Contains(records[i].Val(), w.Order.String()+":"):
+			missing = append(missing, w)
+		}
+	}
+	if len(missing) == 0 && len(newest.Val()) == 1 {
+		if e := parseEntry(partition, newest.Val()[0]); e.Bad == nil && e.Epoch == epoch {
+			seen.add(epoch, e.Sale, accepted{seq: e.Seq, user: e.User, order: e.Order})
+		}
+	}
+	return missing, nil
+}
+
+// Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrMoment: it is another
+// one by now, or the partition is not what it was; look again.
+func (l *Ledger) Confirm(ctx context.Context, partition int, s app.PartitionState) error {
+	k, err := l.keys(partition)
+	if err != nil {
+		return err
+	}
+	reply, err := confirmScript.run(ctx, l.client, []string{k.meta}, s.Epoch, s.Confirmed, s.History)
+	if err != nil {
+		return err
+	}
+	return l.turnedAway(partition, integer(reply[0]))
+}

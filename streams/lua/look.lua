@@ -1,0 +1,15 @@
+-- look: what a partition is now, in one instant.
+--
+-- KEYS  1 meta (hash)   2 orders (stream)
+--
+-- Returns {state, epoch, seq, began, confirmed, history, followed, stream}: texts, '' for what is not there
+--   began      'epoch:seq', with which seq the last epoch began that was begun by a rebuild
+--   confirmed  the history of the server when somebody looked last and found nothing missing (pause, confirm)
+--   history    that of the server now; followed: the one that it continued as a replica that was promoted
+--   stream     1 when there is one
+
+local meta = redis.call('HMGET', KEYS[1], 'state', 'epoch', 'seq', 'began', 'history')
+for i = 1, 5 do meta[i] = meta[i] or '' end
+local id, info = history()
+meta[6], meta[7], meta[8] = id, followed(info), redis.call('EXISTS', KEYS[2])
+return meta

@@ -1,0 +1,91 @@
+package streams
+
+import (
+	"sync"
+
+	"stampede/app"
+)
+
+// seen is what this node knows to have been accepted in one partition: with every call of reserve.lua it says so, and a
+// Redis that does not know of it has lost writes (I8). seq alone would not do: it is a number, and buys of others after a
+// loss raise it again. An order that was accepted can come from nowhere else.
+//
+// It is kept per sale because the calls of a sale come one after the other: each is checked against the one before. All of
+// it belongs to one epoch; a rebuild begins the next with what the rows say.
+type seen struct {
+	mu    sync.Mutex
+	epoch int64
+	seq   int64
+	last  map[app.ID]accepted // of each sale
+}
+
+// accepted names a reservation.
+type accepted struct {
+	seq         int64
+	user, order app.ID // 0: only the seq is known
+}
+
+// of answers what a call for the sale has to carry in this epoch.
+func (s *seen) of(epoch int64, sale app.ID) (seq int64, last accepted) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.epoch != epoch {
+		return 0, accepted{}
+	}
+	return s.seq, s.last[sale]
+}
+
+// add notes what Redis has just said of the sale.
+func (s *seen) add(epoch int64, sale app.ID, r accepted) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case epoch < s.epoch:
+		return
+	case epoch > s.epoch:
+		s.forget(epoch)
+	}
+	s.seq = max(s.seq, r.seq)
+	if r.order != 0 && r.seq > s.last[sale].seq {
+		s.last[sale] = r
+	}
+}
+
+func (s *seen) forget(epoch int64) {
+	s.epoch, s.seq, s.last = epoch, 0, make(map[app.ID]accepted)
+}
+
+// begin goes over to an epoch that began at the seq given, and answers how many of the reservations that this node has seen
+// before were neither in a row nor in what Redis still had.
+func (s *seen) begin(epoch, at int64) (lost int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if epoch <= s.epoch {
+		return 0
+	}
+	if s.epoch > 0 {
+		lost = max(0, s.seq-at)
+	}
+	s.forget(epoch)
+	return lost
+}
+
+// witnesses lists the newest reservation of each sale, and the highest seq.
+func (s *seen) witnesses(epoch int64, partition int) (of []app.Witness, seq int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.epoch != epoch {
+		return nil, 0
+	}
+	for sale, r := range s.last {
+		of = append(of, app.Witness{Sale: app.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order})
+	}
+	return of, s.seq
+}
+
+// drop forgets a sale that is not in Redis any more.
+func (s *seen) drop(sale app.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.last, sale)
+}

@@ -1,0 +1,187 @@
+package streams
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// copyOf keeps every key of partition 1 as it is now, and puts it back when the function answered is called.
+func (f *fixture) copyOf() (putBack func()) {
+	f.t.Helper()
+	names, err := f.client.Keys(f.ctx, f.ledger.parts[1].keys.prefix+"*").Result()
+	f.must(err)
+	copied := make(map[string]string)
+	for _, name := range names {
+		copied[name], err = f.client.Dump(f.ctx, name).Result()
+		f.must(err)
+	}
+	return func() {
+		f.t.Helper()
+		for name, value := range copied {
+			f.must(f.client.RestoreReplace(f.ctx, name, 0, value).Err())
+		}
+	}
+}
+
+// I8: Redis goes back, and others, who saw less, buy until seq has caught up. Who saw more is refused all the same, in this sale
+// by the order that is missing, and in another one of the partition as long as seq is behind; nothing of it is written.
+func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s, other := f.openSale(50), f.openSale(50)
+	mine, theirs := f.gate(f.ledger), f.gate(f.node(f.client))
+	buy := func(g *Gate, s *app.Sale, user int, want app.Verdict) {
+		t.Helper()
+		f.wantVerdict(g, buyOf(s, app.ID(user), 1, fmt.Sprintf("key-%05d", user)), want)
+	}
+	buy(mine, s, 100, app.VerdictReserved)
+	buy(theirs, s, 101, app.VerdictReserved)
+	putBack := f.copyOf()
+	buy(mine, s, 102, app.VerdictReserved)
+	buy(mine, s, 103, app.VerdictReserved)
+	putBack()
+	f.stale.Store(0)
+	buy(mine, other, 200, app.VerdictRebuild) // behind
+	buy(theirs, s, 104, app.VerdictReserved)
+	buy(theirs, s, 105, app.VerdictReserved)
+	buy(theirs, s, 106, app.VerdictReserved)
+	before := f.audit(s)
+	buy(mine, s, 102, app.VerdictRebuild) // caught up, and more
+	if f.stale.Load() != 2 {
+		t.Errorf("a look was asked for %d times, want 2", f.stale.Load())
+	}
+	if after := f.audit(s); after.Counters != before.Counters {
+		t.Errorf("a refused call wrote: %+v, then %+v", before.Counters, after.Counters)
+	}
+	if st := f.state(1); st.Seq != 5 || st.Seen != 4 {
+		t.Errorf("state %+v", st)
+	}
+	lost, err := f.ledger.Lacks(f.ctx, 1, testEpoch, nil)
+	if err != nil || len(lost) != 1 || lost[0].User != 103 {
+		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
+	}
+	buy(mine, s, 107, app.VerdictRebuild) // still: what was seen is not forgotten by looking
+}
+
+// I8: orders that rows know of are looked for, too; a node that has just begun, or only looks, takes what is newest for seen. A
+// sale that is not there is not asked about.
+func TestWitnessesAreLookedFor(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(50)
+		d := f.wantVerdict(f.gate(f.ledger), buyOf(s, 100, 1, "key-one-1"), app.VerdictReserved)
+		row := app.Witness{Sale: s.Ref(), User: 100, Order: d.Order}
+		young := f.node(f.client)
+		lacks := func(l *Ledger, want int, rows ...app.Witness) {
+			t.Helper()
+			if lost, err := l.Lacks(f.ctx, 1, testEpoch, rows); err != nil || len(lost) != want {
+				t.Fatalf("missing are %+v, %v; want %d", lost, err, want)
+			}
+		}
+		lacks(young, 0, row)
+		lacks(young, 1, row, app.Witness{Sale: s.Ref(), User: 100, Order: newID()})
+		lacks(young, 1, app.Witness{Sale: s.Ref(), User: 7, Order: d.Order})
+		lacks(young, 0, app.Witness{Sale: app.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
+		f.must(f.client.HDel(f.ctx, f.ledger.parts[1].keys.buyers(s.ID), "100").Err())
+		lacks(young, 1) // it has looked once, and has seen the order in the stream
+		f.wantVerdict(f.gate(young), buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
+		f.must(f.client.Unlink(f.ctx, f.ledger.parts[1].keys.sale(s.ID)).Err())
+		lacks(young, 0)
+	})
+}
+
+// I8: after a start of the server nothing is sold until somebody has looked, on any node; then it goes on. A replica that was
+// promoted says whom it has followed. That is what a real Redis does.
+func TestHistoryBeginsAnew(t *testing.T) {
+	t.Parallel()
+	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	wire := apptest.NewProxy(t, server.URL)
+	f := newFixture(t, wire.URL)
+	s, g, other := f.openSale(50), f.gate(f.ledger), f.gate(f.node(f.client))
+	f.wantVerdict(g, buyOf(s, 100, 1, "key-one-1"), app.VerdictReserved)
+	first, err := f.ledger.State(f.ctx, 1)
+	f.must(err)
+	if len(first.History) != 40 || first.Confirmed != first.History || first.Followed != "" {
+		t.Fatalf("state %+v", first)
+	}
+	server.Kill()
+	server.Start()
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
+	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
+	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
+	again, err := f.ledger.State(f.ctx, 1)
+	f.must(err)
+	if again.History == first.History || again.Confirmed != first.History || again.Followed != "" {
+		t.Fatalf("state after a start %+v, before %+v", again, first)
+	}
+	if err := f.ledger.Confirm(f.ctx, 1, first); err == nil {
+		t.Fatal("a look at another history was believed")
+	}
+	f.must(f.ledger.Confirm(f.ctx, 1, again))
+	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictReserved)
+	f.wantVerdict(other, buyOf(s, 102, 1, "key-three"), app.VerdictReserved)
+
+	replica := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	replica.Follow(server)
+	server.Kill()
+	replica.Promote()
+	wire.Redirect(replica.URL)
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
+	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), app.VerdictRebuild)
+	promoted, err := f.ledger.State(f.ctx, 1)
+	f.must(err)
+	if promoted.Confirmed != again.History || promoted.Followed == "" || promoted.History == again.History {
+		t.Fatalf("state of the promoted replica %+v, of what it followed %+v", promoted, again)
+	}
+}
+
+// I8: what was restored before the server began another history may be gone with it, so the partition stays closed.
+func TestResumeOnAnotherServerIsRefused(t *testing.T) {
+	t.Parallel()
+	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	f := newFixture(t, server.URL)
+	f.must(f.ledger.Pause(f.ctx, 1))
+	server.Kill()
+	server.Start()
+	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
+	if err := f.ledger.Resume(f.ctx, 1, testEpoch+1, 0); err == nil {
+		t.Fatal("resumed on a server that was started since the pause")
+	}
+	f.must(f.ledger.Pause(f.ctx, 1))
+	f.must(f.ledger.Resume(f.ctx, 1, testEpoch+1, 0))
+}
+
+// answers tells whether a new connection gets through.
+func (f *fixture) answers() (bool, string) {
+	err := f.client.Ping(f.ctx).Err()
+	return err == nil, fmt.Sprint("ping: ", err)
+}
+
+// What a node has seen counts within its epoch; the next one tells how much of it is gone.
+func TestSeenBelongsToAnEpoch(t *testing.T) {
+	t.Parallel()
+	var s seen
+	s.add(3, 7, accepted{seq: 10, user: 1, order: 11})
+	s.add(3, 7, accepted{seq: 9, user: 2, order: 12}) // older
+	s.add(3, 8, accepted{seq: 14})
+	s.add(2, 7, accepted{seq: 99, user: 3, order: 13}) // of an epoch that is over
+	if seq, last := s.of(3, 7); seq != 14 || last.order != 11 {
+		t.Errorf("seen seq %d, last %+v", seq, last)
+	}
+	if seq, last := s.of(4, 7); seq != 0 || last != (accepted{}) {
+		t.Errorf("of the next epoch: seq %d, last %+v", seq, last)
+	}
+	for _, c := range []struct{ epoch, at, lost int64 }{{3, 0, 0}, {2, 0, 0}, {4, 12, 2}, {4, 12, 0}, {5, 12, 0}} {
+		if lost := s.begin(c.epoch, c.at); lost != c.lost {
+			t.Errorf("epoch %d from %d: %d lost, want %d", c.epoch, c.at, lost, c.lost)
+		}
+	}
+	var young seen
+	if lost := young.begin(9, 0); lost != 0 {
+		t.Errorf("a node that has seen nothing counts %d as lost", lost)
+	}
+}
