@@ -8,9 +8,12 @@ import { Browser, sizes } from './browser.mjs'
 import { codes } from './codes.mjs'
 import { hardStates } from './hardstates.mjs'
 import { journey } from './journey.mjs'
+import { line } from './line.mjs'
 import { paying } from './paying.mjs'
+import { presses } from './presses.mjs'
 import { Report } from './report.mjs'
 import { StandIn } from './standin/server.mjs'
+import { endedGuest, tabs } from './tabs.mjs'
 
 const [address, quiet] = process.argv.slice(2)
 const report = new Report()
@@ -21,11 +24,16 @@ try {
   for (const size of Object.keys(sizes)) {
     for (const theme of ['light', 'dark']) await journey(report, browser, base, size, theme)
   }
+  await tabs(report, browser, base)
   if (quiet) await paying(report, browser, quiet)
   if (standIn) {
     await hardStates(report, browser)
     await codes(report, browser)
   }
+  // What hurt people once; each brings its own stand-in.
+  await endedGuest(report, browser)
+  await presses(report, browser)
+  await line(report, browser)
 } catch (error) {
   await report.check('the smoke test itself', () => Promise.reject(error))
 } finally {

@@ -15,8 +15,24 @@ const policy =
  */
 export class StandIn {
   guests = true
+  /** Whether numbers move. */
+  bustling = true
+  /** Every frame that came, with its time. */
+  received = []
+  /** How many guests were made, and how long each took, in milliseconds. */
+  guestsMade = 0
+  guestAfter = 0
+  /** How long a hello takes, in milliseconds. */
+  helloAfter = 0
+  /** How many of the next buys are carried out without an answer, or with one that nobody can read. */
+  lostBuys = 0
+  tornBuys = 0
+  /** Orders that a hello tells in a state of a later version of the protocol. */
+  missed = []
   #clients = new Set()
   #users = 0
+  #ended = new Set()
+  #stalled = false
   shop = new StandInShop((user, event) => this.#tell(user, event))
 
   /** Starts on a free port of the loopback and resolves to its address. */
@@ -28,7 +44,10 @@ export class StandIn {
       handleProtocols: () => 'stampede.v1',
     })
     sockets.on('connection', (socket) => this.#attend(socket))
-    this.timers = [setInterval(() => this.shop.bustle(), 250), setInterval(() => this.#tick(), 100)]
+    this.timers = [
+      setInterval(() => this.bustling && this.shop.bustle(), 250),
+      setInterval(() => this.#tick(), 100),
+    ]
     await new Promise((resolve) => this.http.listen(0, '127.0.0.1', resolve))
     return `http://127.0.0.1:${this.http.address().port}`
   }
@@ -45,6 +64,22 @@ export class StandIn {
     this.#clients.forEach((client) => client.socket.close(4000))
   }
 
+  /** From now on nothing comes through, in either direction, and no connection is closed. */
+  stall() {
+    this.#stalled = true
+  }
+
+  /** Frames come through again; what was sent meanwhile is lost, with all connections if they are cut. */
+  resume(cut = false) {
+    this.#stalled = false
+    if (cut) this.#clients.forEach((client) => client.socket.terminate())
+  }
+
+  /** The tokens of all guests so far have ended. */
+  endTokens() {
+    for (let n = 1; n <= this.#users; n++) this.#ended.add(guestId(n))
+  }
+
   #serve(request, response) {
     const path = normalize(new URL(request.url, 'http://x').pathname)
     if (path === '/api/v1/auth/guest') return this.#guest(request, response)
@@ -54,22 +89,42 @@ export class StandIn {
     createReadStream(file).pipe(response)
   }
 
-  #guest(request, response) {
+  async #guest(request, response) {
     if (!this.guests) return response.writeHead(403).end(JSON.stringify(refuse('forbidden')))
     const old = userOf(request.headers.authorization?.slice(7))
-    const id = old ?? String(7301444300000000000n + BigInt(++this.#users))
+    if (this.#ended.has(old)) return response.writeHead(401).end(JSON.stringify(refuse('unauthorized')))
+    await pause(this.guestAfter)
+    if (!old) this.guestsMade++
+    const id = old ?? guestId(++this.#users)
     const access = tokenOf(id)
     response.end(JSON.stringify({ access, user: { id, name: `Guest ${id.slice(-3)}` } }))
   }
 
   #attend(socket) {
-    const client = { socket, slots: new Set() }
+    const client = { socket, slots: new Set(), turn: Promise.resolve() }
     this.#clients.add(client)
     socket.on('close', () => this.#clients.delete(client))
     socket.on('message', (data) => {
+      if (this.#stalled) return
       const { id, op, ...fields } = JSON.parse(data)
-      socket.send(JSON.stringify({ id, ...this.#answer(client, op, fields) }))
+      this.received.push({ op, ...fields, at: Date.now() })
+      client.turn = client.turn.then(async () => {
+        if (op === 'hello') await pause(this.helloAfter)
+        const answer = this.#answer(client, op, fields)
+        if (answer) this.#send(client, { id, ...answer })
+      })
     })
+  }
+
+  #send({ socket }, frame) {
+    if (!this.#stalled) socket.send(JSON.stringify(frame))
+  }
+
+  #buy(client, fields) {
+    const answer = this.shop.buy(client.user, fields)
+    if (this.lostBuys > 0 && this.lostBuys--) return undefined
+    if (this.tornBuys > 0 && this.tornBuys--) return { ok: { order: null } }
+    return answer
   }
 
   #answer(client, op, fields) {
@@ -82,7 +137,7 @@ export class StandIn {
     }
     if (op === 'unwatch') return { ok: client.slots.delete(fields.slot) && {} }
     if (!client.user) return refuse('unauthorized')
-    if (op === 'buy') return this.shop.buy(client.user, fields)
+    if (op === 'buy') return this.#buy(client, fields)
     if (op === 'pay') return this.shop.pay(client.user, fields)
     if (op === 'cancel') return this.shop.cancel(client.user, fields.order)
     if (op === 'orders') return { ok: this.shop.ordersOf(client.user, fields) }
@@ -90,6 +145,7 @@ export class StandIn {
   }
 
   #hello(client, { token }) {
+    if (this.#ended.has(userOf(token))) return refuse('unauthorized')
     client.user = userOf(token)
     const mine = client.user ? { user: { id: client.user, name: `Guest ${client.user.slice(-3)}` } } : {}
     const reservations = client.user ? this.shop.reservationsOf(client.user) : []
@@ -99,7 +155,7 @@ export class StandIn {
         version: 1,
         session: 's',
         cursor: this.shop.cursor(),
-        missed: [],
+        missed: this.missed.map((order) => laterState(order, this.shop.cursor())),
         reset: true,
         reservations,
         ...mine,
@@ -108,18 +164,38 @@ export class StandIn {
   }
 
   #tick() {
-    for (const { socket, slots } of this.#clients) {
-      const sales = [...this.shop.sales.values()].filter((sale) => slots.has(sale.slot))
-      if (sales.length > 0)
-        socket.send(JSON.stringify({ ev: 'tick', now: Date.now(), sales: this.shop.ticks(sales) }))
+    if (!this.bustling) return
+    for (const client of this.#clients) {
+      const sales = [...this.shop.sales.values()].filter((sale) => client.slots.has(sale.slot))
+      if (sales.length > 0) this.#send(client, { ev: 'tick', now: Date.now(), sales: this.shop.ticks(sales) })
     }
   }
 
   #tell(user, event) {
     for (const client of this.#clients) {
-      if (user === undefined || client.user === user) client.socket.send(JSON.stringify(event))
+      if (user === undefined || client.user === user) this.#send(client, event)
     }
   }
+}
+
+function guestId(n) {
+  return String(7301444300000000000n + BigInt(n))
+}
+
+/** The event of an order in a state that this page cannot know. */
+function laterState(order, cursor) {
+  const later = {
+    ...order,
+    user: undefined,
+    key: undefined,
+    rev: order.rev + 10,
+    state: 'of a later version',
+  }
+  return { ev: 'order', cursor, key: order.key, order: later }
+}
+
+function pause(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 /** A token of the right shape for the page; nobody checks its signature here. */

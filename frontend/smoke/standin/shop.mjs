@@ -67,6 +67,22 @@ export class StandInShop {
     return now < of.opens_at ? 'upcoming' : now < of.closes_at ? 'open' : 'closed'
   }
 
+  /** Moves the day so that the current slot ends in so many milliseconds. */
+  endCurrentIn(ms) {
+    const by = Date.now() + ms - this.current().closes_at
+    for (const window of [...this.slots, ...this.sales.values()]) {
+      window.opens_at += by
+      window.closes_at += by
+    }
+  }
+
+  /** Tells everyone when the slots are. */
+  tellSlots() {
+    for (const { id, ...slot } of this.slots) {
+      this.tell(undefined, { ev: 'slot', ...slot, slot: id, phase: this.phase(slot) })
+    }
+  }
+
   current() {
     return this.slots.find((slot) => Date.now() < slot.closes_at)
   }
