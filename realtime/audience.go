@@ -17,20 +17,14 @@ func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
 	defer h.setsMu.Unlock()
 	slots := slices.Clone(w.slots)
 	slices.Sort(slots)
-	sales := slices.Clone(w.sales)
-	for _, slot := range slots {
-		sales = append(sales, h.roster[slot]...)
-	}
-	slices.Sort(sales)
-	sales = slices.Compact(sales)
-
+	sales := h.salesLocked(slots, w.sales)
 	key := setKey(slots, sales)
 	set := h.sets[key]
 	if set == nil && len(slots)+len(sales) > 0 {
 		if len(h.sets) >= h.options.MaxSets {
 			return app.FailBusy("too many different things are watched on this node; watch a whole slot", busyRetry)
 		}
-		set = &watchSet{key: key, slots: slots, sales: sales}
+		set = &watchSet{key: key, slots: slots, singles: w.sales, sales: sales}
 		h.sets[key] = set
 	}
 	h.leaveSetLocked(c, set)
@@ -39,6 +33,16 @@ func (h *Hub) join(c *client, w watching, reply []byte) *app.Error {
 		set.add(c, h.tickNo)
 	}
 	return nil
+}
+
+// salesLocked lists the sales of the slots and the single ones, sorted, each once.
+func (h *Hub) salesLocked(slots, singles []app.ID) []app.ID {
+	sales := slices.Clone(singles)
+	for _, slot := range slots {
+		sales = append(sales, h.roster[slot]...)
+	}
+	slices.Sort(sales)
+	return slices.Compact(sales)
 }
 
 // watches tells whether the client watches the sale.
@@ -67,30 +71,31 @@ func (h *Hub) leaveSetLocked(c *client, next *watchSet) {
 	}
 }
 
-// enrol notes which sales a slot has, as a snapshot said.
-func (h *Hub) enrol(slot app.ID, views []app.SaleView) {
-	if slot == 0 {
-		return
-	}
+// enrol notes what a snapshot said: which sales its slot has, and when the slot and the single sales close.
+func (h *Hub) enrol(view *app.WatchView, singles []app.ID) {
 	var sales []app.ID
-	for i := range views {
-		if views[i].Slot == slot {
-			sales = append(sales, views[i].ID)
+	for i := range view.Sales {
+		if view.Sales[i].Slot == view.Slot {
+			sales = append(sales, view.Sales[i].ID)
 		}
 	}
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
-	h.roster[slot] = sales
+	h.noteLocked(view, singles)
+	if view.Slot == 0 {
+		return
+	}
+	h.roster[view.Slot] = sales
 	if len(h.roster) > maxRosters {
-		h.forgetRostersLocked()
+		h.forgetRostersLocked(view.Slot)
 	}
 }
 
 // maxRosters is how many slots are remembered before those that nobody watches any more are forgotten.
 const maxRosters = 128
 
-func (h *Hub) forgetRostersLocked() {
-	watched := make(map[app.ID]bool)
+func (h *Hub) forgetRostersLocked(joining app.ID) {
+	watched := map[app.ID]bool{joining: true}
 	for _, s := range h.sets {
 		for _, slot := range s.slots {
 			watched[slot] = true
@@ -99,6 +104,7 @@ func (h *Hub) forgetRostersLocked() {
 	for slot := range h.roster {
 		if !watched[slot] {
 			delete(h.roster, slot)
+			delete(h.closes, subject{slot, true})
 		}
 	}
 }

@@ -34,6 +34,7 @@ type Options struct {
 	OpWithin    time.Duration // for one op; 10 s
 	TokenGrace  time.Duration // after a token ended, for renew; 30 s
 	SyncEvery   time.Duration // every client's log is looked at this often at least; 20 s
+	EndedKept   time.Duration // slots and single sales are watched for this long after they have closed; 10 min
 	KeepEvery   time.Duration // how often silence, tokens and logs are looked after; 1 s
 }
 
@@ -50,6 +51,7 @@ func (o Options) withDefaults() Options {
 	o.OpWithin = or(o.OpWithin, 10*time.Second)
 	o.TokenGrace = or(o.TokenGrace, 30*time.Second)
 	o.SyncEvery = or(o.SyncEvery, 20*time.Second)
+	o.EndedKept = or(o.EndedKept, 10*time.Minute)
 	o.KeepEvery = or(o.KeepEvery, time.Second)
 	return o
 }
@@ -79,8 +81,9 @@ type Hub struct {
 
 	setsMu sync.Mutex
 	sets   map[string]*watchSet
-	roster map[app.ID][]app.ID // sales of the slots that somebody watches
-	tickNo int64               // of the newest tick
+	roster map[app.ID][]app.ID    // sales of the slots that somebody watches
+	closes map[subject]app.Millis // when what somebody watches closes; what is not in it is watched no longer
+	tickNo int64                  // of the newest tick
 
 	beatMu sync.Mutex // the tick loop
 	board  *board
@@ -98,19 +101,20 @@ func NewHub(o Options) *Hub {
 	h := &Hub{
 		options: o, shop: o.Shop, log: o.Log, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
-		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID),
+		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID), closes: make(map[subject]app.Millis),
 		board: newBoard(), news: newNewsDesk(), behind: newBehindQueue(),
 	}
 	h.metrics = newMetrics(o.Metrics, h)
 	return h
 }
 
-// Run hears the other nodes, reads logs that fell behind and looks after silent clients, until ctx ends.
+// Run hears the other nodes, reads logs that fell behind, looks after silent clients and lets go of what is over, until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.log.listen(ctx, h) })
 	g.Go(func() error { return h.catchUp(ctx) })
 	g.Go(func() error { return h.keep(ctx) })
+	g.Go(func() error { return h.retire(ctx) })
 	return g.Wait()
 }
 

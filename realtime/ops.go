@@ -145,7 +145,8 @@ func (c *client) watch(ctx *within, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := c.watching.with(view.Slot, sales)
+	c.hub.enrol(&view, sales)
+	next := c.hub.stillWatched(c.watching.with(view.Slot, sales))
 	if len(next.slots) > maxWatchedSlots || len(next.sales) > maxWatchedSales {
 		return nil, app.Fail(app.RateLimited, fmt.Sprintf(
 			"at most %d slots and %d single sales may be watched; unwatch some first", maxWatchedSlots, maxWatchedSales))
@@ -156,7 +157,6 @@ func (c *client) watch(ctx *within, r *request) (any, error) {
 	if view.Sales == nil {
 		view.Sales = []app.SaleView{}
 	}
-	c.hub.enrol(view.Slot, view.Sales)
 	if busy := c.hub.join(c, next, encode(reply{r.id, view})); busy != nil {
 		return nil, busy
 	}
@@ -178,7 +178,7 @@ func (c *client) unwatch(_ *within, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	next := c.watching.without(slot, sales)
+	next := c.hub.stillWatched(c.watching.without(slot, sales))
 	if busy := c.hub.join(c, next, encode(reply{r.id, empty{}})); busy != nil {
 		return nil, busy
 	}

@@ -43,10 +43,11 @@ func (w watching) without(slot app.ID, sales []app.ID) watching {
 // watchSet is a sorted list of sales with everybody who watches exactly these. A tick is encoded once per
 // set. A set lives as long as it has members.
 type watchSet struct {
-	key   string
-	slots []app.ID // whose new sales join the set
+	key     string
+	singles []app.ID // watched one by one; guarded by the hub's setsMu, as writing slots is
 
 	mu      sync.Mutex
+	slots   []app.ID // whose new sales join the set; replaced, never changed
 	sales   []app.ID // sorted; replaced, never changed
 	members []*client
 	fresh   []newcomer
@@ -113,6 +114,13 @@ func (s *watchSet) extend(slot, sale app.ID) bool {
 	}
 	s.sales = slices.Insert(slices.Clone(s.sales), at, sale)
 	return true
+}
+
+// narrow leaves only these slots and sales in the set. The hub's setsMu is held.
+func (s *watchSet) narrow(slots, singles, sales []app.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slots, s.singles, s.sales = slots, singles, sales
 }
 
 // beat offers the newest tick to the members: to all of them when something changed, else only to newcomers.

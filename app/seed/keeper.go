@@ -9,21 +9,25 @@ import (
 	"stampede/app"
 )
 
-// keepEvery is how often the Keeper looks whether the schedule needs more slots.
-const keepEvery = 20 * time.Second
+const (
+	// slotsAhead is how many slots of the schedule are made before they open.
+	slotsAhead = 9
+	// looksPerSlot is how often the Keeper looks within a slot whether the schedule needs more.
+	looksPerSlot = 15
+)
 
 // Keeper keeps a rolling schedule going: a duty of the demo.
 type Keeper struct {
 	Seeder *Seeder
 	Now    func() app.Millis
-	Ahead  time.Duration // how far the schedule reaches into the future
+	Slot   time.Duration // how long a slot lasts; the schedule reaches nine of them into the future
 }
 
-// RunOnce adds the slots that are missing until Ahead from now.
+// RunOnce adds the slots that are missing.
 func (k *Keeper) RunOnce(ctx context.Context) error {
 	now := k.Now()
-	until := now.Add(k.Ahead)
-	existing, err := k.Seeder.Book.Slots(ctx, now.Add(-rollingLength), until.Add(rollingLength))
+	until := now.Add(slotsAhead * k.Slot)
+	existing, err := k.Seeder.Book.Slots(ctx, now.Add(-k.Slot), until.Add(k.Slot))
 	if err != nil {
 		return fmt.Errorf("read slots: %w", err)
 	}
@@ -33,7 +37,7 @@ func (k *Keeper) RunOnce(ctx context.Context) error {
 			plan = append(plan, Window{slot.OpensAt, slot.ClosesAt})
 		}
 	}
-	plan = append(plan, Rolling(existing, now, until)...)
+	plan = append(plan, Rolling(existing, now, until, k.Slot)...)
 	if _, err := k.Seeder.Schedule(ctx, plan); err != nil {
 		return fmt.Errorf("extend the schedule: %w", err)
 	}
@@ -42,7 +46,7 @@ func (k *Keeper) RunOnce(ctx context.Context) error {
 
 // Run keeps the schedule until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
-	ticker := time.NewTicker(keepEvery)
+	ticker := time.NewTicker(k.Slot / looksPerSlot)
 	defer ticker.Stop()
 	for {
 		if err := k.RunOnce(ctx); err != nil && ctx.Err() == nil {

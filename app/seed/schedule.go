@@ -7,8 +7,10 @@ import (
 )
 
 const (
-	rollingLength = 5 * time.Minute
-	firstCut      = 90 * time.Second
+	// RollingSlot is how long a slot of the rolling schedule lasts.
+	RollingSlot = 5 * time.Minute
+	// firstCut is how long the first one is open, of its length: 90 seconds of five minutes.
+	firstCut = 0.3
 )
 
 // Window is when a slot opens and closes.
@@ -17,10 +19,10 @@ type Window struct{ Opens, Closes app.Millis }
 // Hours is a slot of every day, as times since midnight of the shop's day.
 type Hours struct{ Opens, Closes time.Duration }
 
-// Rolling plans back-to-back slots of five minutes from what exists until there is a slot that closes at or after
+// Rolling plans back-to-back slots of the length given from what exists until there is a slot that closes at or after
 // until. From nothing, or after a gap, it begins with one that has just closed and one that is open and cut, so that the
-// next opens 90 seconds from now.
-func Rolling(existing []app.Slot, now, until app.Millis) []Window {
+// next opens soon: with slots of five minutes, 90 seconds from now.
+func Rolling(existing []app.Slot, now, until app.Millis, length time.Duration) []Window {
 	var last app.Millis
 	for _, s := range existing {
 		last = max(last, s.ClosesAt)
@@ -28,15 +30,15 @@ func Rolling(existing []app.Slot, now, until app.Millis) []Window {
 	var plan []Window
 	if last <= now {
 		now -= now % 1000
-		if closed := now.Add(-rollingLength); last <= closed {
+		if closed := now.Add(-length); last <= closed {
 			plan = append(plan, Window{closed, now})
 		}
 		start := max(now, last)
-		last = start.Add(firstCut)
+		last = start.Add(time.Duration(firstCut * float64(length)))
 		plan = append(plan, Window{start, last})
 	}
 	for last < until {
-		next := last.Add(rollingLength)
+		next := last.Add(length)
 		plan = append(plan, Window{last, next})
 		last = next
 	}

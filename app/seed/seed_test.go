@@ -112,7 +112,7 @@ func TestRollingFromNothing(t *testing.T) {
 	t.Parallel()
 	now := 1_000_000*minute + 123
 	start := now - 123
-	plan := Rolling(nil, now, now+12*minute)
+	plan := Rolling(nil, now, now+12*minute, RollingSlot)
 	want := []Window{
 		{start - 5*minute, start},
 		{start, start + 90*second},
@@ -137,7 +137,7 @@ func TestRollingGoesOnWithoutGapOrOverlap(t *testing.T) {
 		"long ago": now - 60*minute, "a moment ago": now - 500, "a minute ago": now - minute, "open": now + minute,
 	} {
 		existing := []app.Slot{{ID: 1, OpensAt: last - 5*minute, ClosesAt: last}}
-		plan := Rolling(existing, now, now+20*minute)
+		plan := Rolling(existing, now, now+20*minute, RollingSlot)
 		end := last
 		for i, w := range plan {
 			if w.Opens < end || (i > 0 && w.Opens != end) {
@@ -158,7 +158,7 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := 1_000_000 * minute
-	k := &Keeper{Seeder: s, Ahead: 30 * time.Minute, Now: func() app.Millis { return now }}
+	k := &Keeper{Seeder: s, Slot: RollingSlot, Now: func() app.Millis { return now }}
 	for range 3 {
 		if err := k.RunOnce(t.Context()); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,17 +25,16 @@ const (
 	closeWithin = 10 * time.Second
 	// warmUpWithin bounds one try to get ready: a rebuild reads every order of every loaded sale.
 	warmUpWithin = 10 * time.Minute
-	// rollingAhead is how far the rolling schedule reaches into the future.
-	rollingAhead = 45 * time.Minute
 )
 
 // Options are what a command decides and no variable does.
 type Options struct {
 	Version string
-	Migrate bool        // bring the schema of real stores up to date first; embedded ones always are
-	Rolling bool        // keep the rolling demo schedule going
-	Fresh   bool        // forget what the embedded database has
-	OnReady func(About) // called once, when the node is open; must return soon
+	Migrate bool          // bring the schema of real stores up to date first; embedded ones always are
+	Rolling bool          // keep the rolling demo schedule going
+	Slot    time.Duration // how long a slot of it lasts; 0: five minutes
+	Fresh   bool          // forget what the embedded database has
+	OnReady func(About)   // called once, when the node is open; must return soon
 }
 
 // About says where a running node can be found.
@@ -244,7 +244,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
 	if s.options.Rolling {
-		w.keeper = &seed.Keeper{Seeder: w.seeder(c.Partitions), Now: w.clock.Now, Ahead: rollingAhead}
+		w.keeper = &seed.Keeper{Seeder: w.seeder(c.Partitions), Now: w.clock.Now, Slot: cmp.Or(s.options.Slot, seed.RollingSlot)}
 	}
 	// Duties outlive ctx: at a shutdown they end in their turn.
 	dutyCtx, stopDuties := context.WithCancel(context.WithoutCancel(ctx))

@@ -81,7 +81,7 @@ func (t *Tools) RollingPlan(ctx context.Context, within time.Duration) ([]seed.W
 	if err != nil {
 		return nil, err
 	}
-	return seed.Rolling(existing, now, now.Add(within)), nil
+	return seed.Rolling(existing, now, now.Add(within), seed.RollingSlot), nil
 }
 
 // DailyPlan plans the days of STAMPEDE_SLOTS, beginning today in the shop's zone.

@@ -16,8 +16,8 @@ import (
 const (
 	// regrets is the share of orders that are cancelled; the rest runs out of time.
 	regrets = 0.2
-	// rush is over what time a crowd of ordinary size makes its first move after a slot has opened.
-	rush = 20 * time.Second
+	// shortest is the pause between two moves of one shopper, at least.
+	shortest = time.Second
 	// regretWithin is how long after its order a shopper changes their mind, at most.
 	regretWithin = 40 * time.Second
 )
@@ -27,14 +27,17 @@ type shopper struct {
 	base   string
 	name   string
 	random *rand.Rand
-	pace   time.Duration
-	token  string // kept over visits, so that the same guest comes back
+	pace   time.Duration // the mean pause between two buys
+	rush   time.Duration // over what time a crowd of ordinary size makes its first move after a slot has opened
+	token  string        // kept over visits, so that the same guest comes back
 
-	conn    *websocket.Conn
-	next    int64 // id of the next op
-	watches int64 // id of the last watch op
-	sales   map[app.ID]sale
-	regret  map[app.ID]time.Time // orders that are to be cancelled, and when
+	conn   *websocket.Conn
+	next   int64             // id of the next op
+	asked  map[int64]request // ops that are not answered yet
+	repeat *request          // what was refused for the moment and is to be asked again
+	slot   app.ID            // whose sales these are
+	sales  map[app.ID]sale
+	regret map[app.ID]time.Time // orders that are to be cancelled, and when
 }
 
 // visit shops on one connection until it ends. The answer is why.
@@ -48,7 +51,8 @@ func (s *shopper) visit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.conn, s.sales, s.regret = conn, make(map[app.ID]sale), make(map[app.ID]time.Time)
+	s.conn, s.asked, s.repeat, s.slot = conn, make(map[int64]request), nil, 0
+	s.sales, s.regret = make(map[app.ID]sale), make(map[app.ID]time.Time)
 	frames, ended, left := make(chan frame, 16), make(chan error, 1), make(chan struct{})
 	go func() { ended <- receive(conn, frames, left) }()
 	err = s.shop(ctx, frames, ended)
@@ -76,12 +80,12 @@ func (s *shopper) shop(ctx context.Context, frames <-chan frame, ended chan erro
 			ended <- err // for the join
 			return err
 		case f := <-frames:
-			opened, err := s.hear(f)
+			pause, err := s.hear(f)
 			if err != nil {
 				return err
 			}
-			if opened {
-				move.Reset(s.firstMove())
+			if pause > 0 {
+				move.Reset(pause)
 			}
 		case <-move.C:
 			if err := s.move(); err != nil {
@@ -94,15 +98,16 @@ func (s *shopper) shop(ctx context.Context, frames <-chan frame, ended chan erro
 
 // pause is drawn so that most are short and a few are long, as with people.
 func (s *shopper) pause() time.Duration {
-	return min(time.Second+time.Duration(s.random.ExpFloat64()*float64(s.pace)), 4*s.pace)
+	return min(shortest+time.Duration(s.random.ExpFloat64()*float64(s.pace)), 4*s.pace)
 }
 
 // firstMove comes sooner than others after an opening, but a large crowd does not rush in at once.
-func (s *shopper) firstMove() time.Duration { return s.upTo(max(rush, s.pace)) }
+func (s *shopper) firstMove() time.Duration { return s.upTo(max(s.rush, s.pace)) }
 
 func (s *shopper) send(r request) error {
 	s.next++
 	r.ID = s.next
+	s.asked[r.ID] = r
 	_ = s.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if err := s.conn.WriteJSON(r); err != nil {
 		return fmt.Errorf("send %s: %w", r.Op, err)
@@ -111,37 +116,38 @@ func (s *shopper) send(r request) error {
 }
 
 // watch asks for the current slot.
-func (s *shopper) watch() error {
-	err := s.send(request{Op: "watch"})
-	s.watches = s.next
-	return err
-}
+func (s *shopper) watch() error { return s.send(request{Op: "watch"}) }
 
-// hear takes in a frame and tells whether a slot has just opened.
-func (s *shopper) hear(f frame) (opened bool, err error) {
+// hear takes in a frame. A pause above 0 is how long to wait for the next move from now.
+func (s *shopper) hear(f frame) (pause time.Duration, err error) {
 	switch {
-	case f.ID == s.watches && f.OK != nil:
-		return false, s.see(f.OK)
-	case f.Error != nil && f.Error.Code == app.Unauthorized:
-		s.token = ""
-		return false, f.Error
+	case f.OK != nil:
+		r := s.asked[f.ID]
+		delete(s.asked, f.ID)
+		if r.Op == "watch" {
+			return 0, s.see(f.OK)
+		}
+	case f.Error != nil:
+		r := s.asked[f.ID]
+		delete(s.asked, f.ID)
+		return s.refused(r, f.Error)
 	case f.Event == "tick":
-		return false, s.tick(f.Sales)
+		return 0, s.tick(f.Sales)
 	case f.Event == "sale" && f.Sale != nil:
 		if _, ok := s.sales[f.Sale.ID]; ok {
 			s.sales[f.Sale.ID] = *f.Sale
 		}
 	case f.Event == "slot" && f.Phase == app.Open:
-		return true, s.watch()
+		return s.firstMove(), s.watch()
 	case f.Event == "order" && f.Order != nil && f.Order.State == app.Pending:
 		if s.random.Float64() < regrets {
 			s.regret[f.Order.ID] = time.Now().Add(s.upTo(regretWithin))
 		}
 	}
-	return false, nil
+	return 0, nil
 }
 
-// see takes in a snapshot of the slot.
+// see takes in a snapshot of the slot, and lets go of the one that was watched before.
 func (s *shopper) see(snapshot json.RawMessage) error {
 	var view struct {
 		Sales []sale `json:"sales"`
@@ -153,7 +159,14 @@ func (s *shopper) see(snapshot json.RawMessage) error {
 	for _, one := range view.Sales {
 		s.sales[one.ID] = one
 	}
-	return nil
+	if len(view.Sales) == 0 || view.Sales[0].Slot == s.slot {
+		return nil
+	}
+	before := s.slot
+	if s.slot = view.Sales[0].Slot; before == 0 {
+		return nil
+	}
+	return s.send(request{Op: "unwatch", Slot: before})
 }
 
 // tick takes in new numbers of sales that are being watched.
@@ -171,9 +184,14 @@ func (s *shopper) tick(numbers json.RawMessage) error {
 	return nil
 }
 
-// move cancels what is regretted by now, else buys something that is there.
+// move asks again for what was refused for the moment, else cancels what is regretted by now, else buys something that is
+// there.
 func (s *shopper) move() error {
 	now := time.Now()
+	if r := s.repeat; r != nil {
+		s.repeat = nil
+		return s.send(*r)
+	}
 	for order, at := range s.regret {
 		if at.Before(now) {
 			delete(s.regret, order)

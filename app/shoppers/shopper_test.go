@@ -13,7 +13,8 @@ import (
 
 func newShopper() *shopper {
 	return &shopper{
-		random: rand.New(rand.NewPCG(1, 2)), pace: busiest, sales: make(map[app.ID]sale), regret: make(map[app.ID]time.Time),
+		random: rand.New(rand.NewPCG(1, 2)), pace: busiest, rush: rush,
+		asked: make(map[int64]request), sales: make(map[app.ID]sale), regret: make(map[app.ID]time.Time),
 	}
 }
 
@@ -59,7 +60,7 @@ func TestEveryFrameIsUnderstood(t *testing.T) {
 func TestTicksMoveTheStock(t *testing.T) {
 	t.Parallel()
 	s := newShopper()
-	s.watches = 2
+	s.asked[2] = request{Op: "watch"}
 	for _, text := range []string{
 		`{"id":2,"ok":{"slots":[],"sales":[{"id":"7","stock":5,"limit":2,"phase":"open"}]}}`,
 		`{"ev":"tick","now":1,"sales":[{"id":"7","stock":3},{"id":"8","stock":1}]}`,

@@ -37,6 +37,7 @@ type frame struct {
 // sale is what a shopper looks at.
 type sale struct {
 	ID    app.ID    `json:"id"`
+	Slot  app.ID    `json:"slot"`
 	Stock int64     `json:"stock"`
 	Limit int       `json:"limit"`
 	Phase app.Phase `json:"phase"`
@@ -47,6 +48,7 @@ type request struct {
 	ID    int64  `json:"id"`
 	Op    string `json:"op"`
 	Token string `json:"token,omitempty"`
+	Slot  app.ID `json:"slot,omitzero"`
 	Sale  app.ID `json:"sale,omitzero"`
 	Order app.ID `json:"order,omitzero"`
 	Qty   int    `json:"qty,omitempty"`

@@ -8,21 +8,23 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"stampede/app/server"
 	"stampede/app/shoppers"
 )
 
 type demo struct {
-	Listen   string `default:"127.0.0.1:8080" help:"Where the page, the API and the sockets are."`
-	Data     string `default:"stampede-data" help:"Folder for the embedded stores."`
-	Shoppers int    `default:"50" help:"How many simulated shoppers come in."`
-	Fresh    bool   `help:"Forget the shop of an earlier demo in that folder."`
+	Listen   string        `default:"127.0.0.1:8080" help:"Where the page, the API and the sockets are."`
+	Data     string        `default:"stampede-data" help:"Folder for the embedded stores."`
+	Shoppers int           `default:"50" help:"How many simulated shoppers come in."`
+	Slot     time.Duration `default:"5m" help:"How long a slot lasts, at least 2s."`
+	Fresh    bool          `help:"Forget the shop of an earlier demo in that folder."`
 }
 
 // Help shows what to do with it.
 func (demo) Help() string {
-	return "Slots of five minutes follow one another; the next one opens 90 seconds after the first start. " +
+	return "Slots follow one another; the first is cut, so that with five minutes the next one opens after 90 seconds. " +
 		"An order has one minute to be paid, then its units are sold again.\n\nExamples:\n\n" +
 		"    stampede demo\n" +
 		"    stampede demo --shoppers 500 --fresh\n" +
@@ -40,6 +42,9 @@ var demoDefaults = []string{
 func (d *demo) Run(e *env) error {
 	if d.Shoppers < 0 || d.Shoppers > 10_000 {
 		return fmt.Errorf("%w: --shoppers is %d, want 0 to 10000", errUsage, d.Shoppers)
+	}
+	if d.Slot < 2*time.Second || d.Slot > 24*time.Hour {
+		return fmt.Errorf("%w: --slot is %s, want 2s to 24h", errUsage, d.Slot)
 	}
 	gateway, err := startSimulator(d.gatewayAddress())
 	if err != nil {
@@ -59,11 +64,11 @@ func (d *demo) Run(e *env) error {
 	defer leave()
 	var crowd sync.WaitGroup
 	node, err := server.New(config, server.Options{
-		Version: version, Rolling: true, Fresh: d.Fresh,
+		Version: version, Rolling: true, Slot: d.Slot, Fresh: d.Fresh,
 		OnReady: func(about server.About) {
 			d.welcome(e, about, gateway)
 			crowd.Go(func() {
-				(&shoppers.Crowd{Base: "http://" + about.Local(), Count: d.Shoppers, Seed: d.Data}).Run(ctx)
+				(&shoppers.Crowd{Base: "http://" + about.Local(), Count: d.Shoppers, Seed: d.Data, Slot: d.Slot}).Run(ctx)
 			})
 		},
 	})

@@ -1,0 +1,149 @@
+package shoppers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
+
+	"stampede/app"
+)
+
+// connected is a shopper on a real connection; heard are the ops that come out at its other end.
+func connected(t *testing.T) (s *shopper, heard <-chan request) {
+	t.Helper()
+	ops := make(chan request, 16)
+	gone := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(gone)
+		conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		for {
+			var op request
+			if conn.ReadJSON(&op) != nil {
+				return
+			}
+			ops <- op
+		}
+	}))
+	conn, res, err := websocket.DefaultDialer.Dial("ws"+strings.TrimPrefix(server.URL, "http"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	t.Cleanup(func() {
+		conn.Close()
+		<-gone
+		server.Close()
+	})
+	s = newShopper()
+	s.conn = conn
+	return s, ops
+}
+
+// ask sends an op and hears a refusal of it.
+func (s *shopper) ask(t *testing.T, r request, e *app.Error) (time.Duration, error) {
+	t.Helper()
+	if err := s.send(r); err != nil {
+		t.Fatal(err)
+	}
+	return s.hear(frame{ID: s.next, Error: e})
+}
+
+// Nobody looked at refusals once: a crowd whose fifth watch was refused fell silent for good.
+func TestRefusedWatchIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for _, e := range []*app.Error{app.Fail(app.RateLimited, "too many slots"), app.FailBusy("later", 2*time.Second)} {
+		s, heard := connected(t)
+		s.slot = 7
+		pause, err := s.ask(t, request{Op: "watch"}, e)
+		if err != nil || pause < again || pause < time.Duration(e.RetryMS)*time.Millisecond {
+			t.Fatalf("%s: pause %v, %v", e.Code, pause, err)
+		}
+		if err := s.move(); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"watch", "watch"}
+		if e.Code == app.RateLimited { // all that is watched is let go of first
+			want = []string{"watch", "unwatch", "watch"}
+		}
+		for _, op := range want {
+			if r := <-heard; r.Op != op {
+				t.Fatalf("%s: %+v, want %s", e.Code, r, op)
+			}
+		}
+	}
+}
+
+// After busy nobody knows what became of a buy: it is repeated with its key.
+func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
+	t.Parallel()
+	s, heard := connected(t)
+	buy := request{Op: "buy", Sale: 5, Qty: 2, Key: "demo-key-1"}
+	if pause, err := s.ask(t, buy, app.FailBusy("unknown", 500*time.Millisecond)); err != nil || pause < again {
+		t.Fatalf("pause %v, %v", pause, err)
+	}
+	if err := s.move(); err != nil {
+		t.Fatal(err)
+	}
+	first, second := <-heard, <-heard
+	if second.ID == first.ID || second.Op != "buy" || second.Key != buy.Key || second.Sale != buy.Sale || second.Qty != buy.Qty {
+		t.Fatalf("%+v after %+v", second, first)
+	}
+}
+
+// What cannot be had is not asked for again, and who is not let in leaves.
+func TestRefusalsForGood(t *testing.T) {
+	t.Parallel()
+	s, heard := connected(t)
+	s.sales[5] = sale{ID: 5, Stock: 3, Phase: app.Open}
+	s.sales[6] = sale{ID: 6, Stock: 3, Phase: app.Open}
+	buy := func(id app.ID) request { return request{Op: "buy", Sale: id, Qty: 1, Key: "demo-key-1"} }
+	if _, err := s.ask(t, buy(5), app.Fail(app.SoldOut, "gone")); err != nil || s.sales[5].Stock != 0 {
+		t.Fatalf("%+v, %v", s.sales, err)
+	}
+	if _, err := s.ask(t, buy(6), app.Fail(app.LimitReached, "enough")); err != nil || len(s.sales) != 1 {
+		t.Fatalf("%+v, %v", s.sales, err)
+	}
+	if _, err := s.ask(t, buy(5), app.Fail(app.Closed, "over")); err != nil || len(s.sales) != 0 {
+		t.Fatalf("%+v, %v", s.sales, err)
+	}
+	for _, op := range []string{"buy", "buy", "buy", "watch"} {
+		if r := <-heard; r.Op != op {
+			t.Fatalf("%+v, want %s", r, op)
+		}
+	}
+	s.token = "old"
+	if _, err := s.ask(t, request{Op: "hello"}, app.Fail(app.Unauthorized, "ended")); err == nil || s.token != "" {
+		t.Fatalf("token %q, %v", s.token, err)
+	}
+	if _, err := s.ask(t, request{Op: "hello"}, app.FailBusy("later", time.Second)); err == nil {
+		t.Fatal("goes on without hello")
+	}
+}
+
+// The slot before is let go of when the next one is shown.
+func TestShopperWatchesOneSlot(t *testing.T) {
+	t.Parallel()
+	s, heard := connected(t)
+	for _, snapshot := range []string{`{"sales":[{"id":"51","slot":"5"}]}`, `{"sales":[{"id":"52","slot":"5"}]}`, `{"sales":[{"id":"61","slot":"6"}]}`} {
+		if err := s.watch(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.hear(frame{ID: s.next, OK: []byte(snapshot)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, op := range []request{{Op: "watch"}, {Op: "watch"}, {Op: "watch"}, {Op: "unwatch", Slot: 5}} {
+		if r := <-heard; r.Op != op.Op || r.Slot != op.Slot {
+			t.Fatalf("%+v, want %+v", r, op)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package realtime
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"stampede/app"
+)
+
+// subject is a slot, with all its sales, or a single sale that somebody watches.
+type subject struct {
+	id   app.ID
+	slot bool
+}
+
+// noteLocked remembers when what is watched closes, as the snapshot says; an instant that it does not say is 0.
+func (h *Hub) noteLocked(view *app.WatchView, singles []app.ID) {
+	if view.Slot != 0 {
+		h.closes[subject{view.Slot, true}] = closesAt(view, subject{view.Slot, true})
+	}
+	for _, id := range singles {
+		h.closes[subject{id, false}] = closesAt(view, subject{id, false})
+	}
+}
+
+// closesAt finds in a snapshot when the subject closes. A slot that is not among those of the day closes with its sales.
+func closesAt(view *app.WatchView, s subject) (closes app.Millis) {
+	if s.slot {
+		for i := range view.Slots {
+			if view.Slots[i].ID == s.id {
+				return view.Slots[i].ClosesAt
+			}
+		}
+	}
+	for i := range view.Sales {
+		if sale := &view.Sales[i]; s.slot && sale.Slot == s.id || !s.slot && sale.ID == s.id {
+			closes = max(closes, sale.ClosesAt)
+		}
+	}
+	return closes
+}
+
+// stillWatched answers what of w is watched now: without what has left by itself, and, where it is too much, without what
+// closed longest ago, so that nobody who follows the current slot ever meets a limit.
+func (h *Hub) stillWatched(w watching) watching {
+	now := h.shop.Now()
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	keep := func(ids []app.ID, slot bool, most int) []app.ID {
+		closes := func(id app.ID) app.Millis { return h.closes[subject{id, slot}] }
+		ids = slices.DeleteFunc(slices.Clone(ids), func(id app.ID) bool {
+			_, known := h.closes[subject{id, slot}]
+			return !known
+		})
+		for len(ids) > most {
+			oldest := slices.MinFunc(ids, func(a, b app.ID) int {
+				return cmp.Compare(afterZero(closes(a)), afterZero(closes(b)))
+			})
+			if at := closes(oldest); at == 0 || at > now {
+				break // it is not over
+			}
+			ids = slices.DeleteFunc(ids, func(id app.ID) bool { return id == oldest })
+		}
+		return ids
+	}
+	return watching{slots: keep(w.slots, true, maxWatchedSlots), sales: keep(w.sales, false, maxWatchedSales)}
+}
+
+// afterZero puts an instant that nobody knows behind all others.
+func afterZero(at app.Millis) uint64 { return uint64(at) - 1 }
+
+// retire lets go, from time to time, of what has been closed for long, until ctx ends.
+func (h *Hub) retire(ctx context.Context) error {
+	beat := time.NewTicker(h.options.KeepEvery)
+	defer beat.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-beat.C:
+			h.retireOnce(ctx)
+		}
+	}
+}
+
+// retireOnce asks the shop once more before it lets go of anything: an operator may have prolonged it.
+func (h *Hub) retireOnce(ctx context.Context) {
+	latest := h.shop.Now().Add(-h.options.EndedKept)
+	var over []subject
+	for _, s := range h.closedBy(latest) {
+		closes, err := h.closesNow(ctx, s)
+		if err != nil {
+			if ctx.Err() == nil {
+				slog.WarnContext(ctx, "look whether what is watched is over", "id", s.id, "slot", s.slot, "err", err)
+			}
+			break // the others are asked about next time
+		}
+		if closes <= latest {
+			over = append(over, s)
+			continue
+		}
+		h.setsMu.Lock()
+		h.closes[s] = closes
+		h.setsMu.Unlock()
+	}
+	if len(over) > 0 {
+		h.letGo(over)
+	}
+}
+
+// closedBy lists what had closed by then, as far as is known.
+func (h *Hub) closedBy(latest app.Millis) (closed []subject) {
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	for s, at := range h.closes {
+		if at != 0 && at <= latest {
+			closed = append(closed, s)
+		}
+	}
+	return closed
+}
+
+// closesNow asks the shop when the subject closes; what is no longer there closed long ago.
+func (h *Hub) closesNow(ctx context.Context, s subject) (app.Millis, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
+	defer cancel()
+	slot, sales := s.id, []app.ID(nil)
+	if !s.slot {
+		slot, sales = 0, []app.ID{s.id}
+	}
+	view, err := h.shop.Watch(ctx, slot, sales)
+	var known *app.Error
+	if errors.As(err, &known) && known.Code == app.NotFound {
+		return 0, nil
+	}
+	return closesAt(&view, s), err
+}
+
+// letGo takes what is over out of all watch sets: ticks no longer name it. What a client has asked for forgets it with
+// the client's next watch or unwatch (stillWatched).
+func (h *Hub) letGo(over []subject) {
+	h.setsMu.Lock()
+	defer h.setsMu.Unlock()
+	for _, s := range over {
+		delete(h.closes, s)
+		if s.slot {
+			delete(h.roster, s.id)
+		}
+	}
+	isOver := func(slot bool) func(id app.ID) bool {
+		return func(id app.ID) bool { return slices.Contains(over, subject{id, slot}) }
+	}
+	for _, set := range h.sets {
+		if slices.ContainsFunc(set.slots, isOver(true)) || slices.ContainsFunc(set.singles, isOver(false)) {
+			slots := slices.DeleteFunc(slices.Clone(set.slots), isOver(true))
+			singles := slices.DeleteFunc(slices.Clone(set.singles), isOver(false))
+			set.narrow(slots, singles, h.salesLocked(slots, singles))
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package realtime
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+const slotLength = 5 * time.Minute
+
+// rollingShop makes the shop's slots follow one another without a pause: slot s is open in the s-th five minutes from now on,
+// and has the sales 10·s+1 and 10·s+2. Single sales are those of the slot that their number begins with. later lets time pass.
+func (n *node) rollingShop() (later func(time.Duration)) {
+	begin, base := n.shop.Now(), n.shop.copy().ahead
+	closes := func(slot app.ID) app.Millis { return begin.Add(time.Duration(slot) * slotLength) }
+	n.shop.set(func(s *fakeShop) {
+		s.watch = func(slot app.ID, sales []app.ID) (app.WatchView, error) {
+			if slot == 0 && len(sales) == 0 {
+				slot = app.ID(n.shop.Now().Sub(begin)/slotLength) + 1
+			}
+			view := app.WatchView{Slot: slot}
+			if slot != 0 {
+				view.Slots = []app.Slot{{ID: slot, Phase: app.Open, ClosesAt: closes(slot), Sales: 2}}
+				sales = append(slices.Clone(sales), 10*slot+1, 10*slot+2)
+			}
+			for _, id := range sales {
+				view.Sales = append(view.Sales, app.SaleView{ID: id, Slot: id / 10, ClosesAt: closes(id / 10)})
+			}
+			return view, nil
+		}
+	})
+	return func(d time.Duration) {
+		base += d
+		n.shop.set(func(s *fakeShop) { s.ahead = base })
+	}
+}
+
+func (n *node) awaitWatched(want ...app.ID) {
+	n.t.Helper()
+	apptest.Eventually(n.t, patience, func() (bool, string) {
+		diff := cmp.Diff(append([]app.ID{}, want...), n.hub.Watched())
+		return diff == "", "watched (-want +got):\n" + diff
+	})
+}
+
+// A client that follows the current slot for an evening never meets a limit, hears each slot's ticks, and holds no more than
+// four slots, however short they are.
+func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) {
+		o.EndedKept = 24 * time.Hour // nothing leaves because of its age
+		o.OpsBurst = 1000
+	})
+	later := n.rollingShop()
+	p := n.dial(t)
+	p.hello(0, "")
+	for slot := app.ID(1); slot <= 60; slot++ {
+		p.must(`"op":"watch"`, nil)
+		sale := 10*slot + 1
+		n.settle(counters(sale, int64(slot)))
+		p.await(fmt.Sprintf("tick of slot %s", slot), func(h heard) bool {
+			return h.Ev == "tick" && h.tick(t)[sale].Stock == int64(slot)
+		})
+		if watched := n.hub.Watched(); len(watched) > 2*maxWatchedSlots || watched[len(watched)-1] != sale+1 {
+			t.Fatalf("in slot %s %v are watched", slot, watched)
+		}
+		later(slotLength)
+	}
+	// Of what is not over there are still no more than four.
+	for slot := app.ID(100); slot < 100+maxWatchedSlots; slot++ {
+		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot), nil)
+	}
+	if r := p.do(`"op":"watch","slot":"200"`); r.Error == nil || r.Error.Code != app.RateLimited {
+		t.Fatalf("got %+v, want rate_limited", r)
+	}
+}
+
+// What has been closed for long leaves by itself, slots and single sales alike, and its ticks with it.
+func TestWhatClosedLongAgoIsWatchedNoLonger(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.EndedKept, o.KeepEvery = 10*time.Minute, 5*time.Millisecond })
+	later := n.rollingShop()
+	p := n.watcher(t, `"op":"watch","slot":"1","sales":["21","41"]`)
+	n.awaitWatched(11, 12, 21, 41)
+	later(slotLength + 9*time.Minute)
+	p.fence()
+	n.awaitWatched(11, 12, 21, 41) // what was reserved in it may still be paid or expire
+	later(time.Minute)
+	n.awaitWatched(21, 41)
+	later(slotLength)
+	n.awaitWatched(41)
+	n.settle(counters(11, 1), counters(21, 2), counters(41, 3))
+	p.await("tick", func(h heard) bool { return h.Ev == "tick" && len(h.tick(t)) == 1 && h.tick(t)[41].Stock == 3 })
+
+	// Watched once more it is shown, and leaves again; who watches what is left is not disturbed.
+	p.must(`"op":"watch","slot":"1"`, nil)
+	n.awaitWatched(41)
+	p.must(`"op":"unwatch","sales":["41"]`, nil)
+	n.awaitWatched()
+}
+
+// An operator who prolongs a slot or a sale keeps it watched.
+func TestProlongedSlotStaysWatched(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.EndedKept = time.Minute })
+	later := n.rollingShop()
+	n.watcher(t, `"op":"watch","slot":"1","sales":["21"]`)
+	was := n.shop.copy().watch
+	n.shop.set(func(s *fakeShop) {
+		s.watch = func(slot app.ID, sales []app.ID) (app.WatchView, error) {
+			view, err := was(slot, sales)
+			for i := range view.Slots {
+				view.Slots[i].ClosesAt = n.shop.Now()
+			}
+			return view, err
+		}
+	})
+	later(time.Hour)
+	n.hub.retireOnce(t.Context())
+	n.awaitWatched(11, 12)
+	later(2 * time.Minute)
+	n.shop.set(func(s *fakeShop) {
+		s.watch = func(app.ID, []app.ID) (app.WatchView, error) { return app.WatchView{}, app.Fail(app.NotFound, "gone") }
+	})
+	n.hub.retireOnce(t.Context())
+	n.awaitWatched()
+}
+
+// Single sales that are over make room for others, the one that closed first before the rest.
+func TestClosedSalesMakeRoom(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.EndedKept = 24 * time.Hour })
+	later := n.rollingShop()
+	p := n.dial(t)
+	p.hello(0, "")
+	for slot := 1; slot <= maxWatchedSales; slot++ {
+		p.must(fmt.Sprintf(`"op":"watch","sales":["%d"]`, 10*slot+3), nil)
+	}
+	if r := p.do(`"op":"watch","sales":["993"]`); r.Error == nil || r.Error.Code != app.RateLimited {
+		t.Fatalf("got %+v, want rate_limited", r)
+	}
+	later(2 * slotLength)
+	p.must(`"op":"watch","sales":["993"]`, nil)
+	if watched := n.hub.Watched(); len(watched) != maxWatchedSales || slices.Contains(watched, 13) || !slices.Contains(watched, 993) {
+		t.Fatalf("%v are watched", watched)
+	}
+}
