@@ -31,6 +31,11 @@ e2e *flags:
 crash *flags:
     @deploy/scripts/crash.sh "$@"
 
+# Let the demo run for long: every slot moves, nothing grows (how long, slots of, shoppers; 1h 5m 100)
+[no-exit-message]
+soak *args:
+    @deploy/scripts/soak.sh "$@"
+
 # Measure everything beside its simple way, write deploy/load/RESULTS.md (--rounds N --scale X --render)
 bench *flags:
     @deploy/scripts/bench.sh "$@"

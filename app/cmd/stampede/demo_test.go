@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,75 +22,83 @@ import (
 func TestDemoMovesInEverySlot(t *testing.T) {
 	t.Parallel()
 	const slots, length = 12, 6 * time.Second
-	base, stop := startDemo(t, "--shoppers", "20", "--slot", length.String())
+	demo := startDemo(t, "--shoppers", "20", "--slot", length.String())
 	var seen []app.ID // in their order; the first is cut
 	moved := make(map[app.ID]bool)
 	apptest.Eventually(t, 2*slots*length, func() (bool, string) {
-		open, err := currentSlot(base)
-		if err != nil || open == 0 || moved[open] {
-			return len(seen) > slots && moved[open], fmt.Sprintf("%d slots, %d moved, %v", len(seen), len(moved), err)
-		}
-		if !slices.Contains(seen, open) {
+		open, moves, why := demo.slot()
+		if open != 0 && !slices.Contains(seen, open) {
 			seen = append(seen, open)
 		}
-		var page struct{ Sales []app.SaleView }
-		if err := ask(base+"/api/v1/slots/"+open.String()+"/sales", &page); err != nil {
-			return false, err.Error()
-		}
-		var held, watching int64
-		var rate float64
-		for _, sale := range page.Sales {
-			held, watching, rate = held+sale.Held, max(watching, sale.Watching), rate+sale.Rate
-		}
-		moved[open] = held > 0 && watching > 0 && rate > 0
-		return false, fmt.Sprintf("%d slots, %d moved; in slot %s %d are held, %d watch, %.1f are sold a second",
-			len(seen), len(moved), open, held, watching, rate)
+		moved[open] = moved[open] || moves
+		return len(seen) > slots && moved[open], fmt.Sprintf("in slot %d %s", len(seen), why)
 	})
 	for i, slot := range seen[1:] {
 		if !moved[slot] {
 			t.Errorf("slot %d of %d was silent", i+2, len(seen))
 		}
 	}
-	stop()
+	demo.stop()
 }
 
-// startDemo opens the demo in a folder of its own; stop ends it in order.
-func startDemo(t *testing.T, args ...string) (base string, stop func()) {
+// running is a demo that is open.
+type running struct {
+	base, metrics string
+	stop          func() // ends it in order
+}
+
+var demoAddresses = regexp.MustCompile(`(?s)(http://127\.0\.0\.1:\d+).*(http://127\.0\.0\.1:\d+/metrics)`)
+
+// startDemo opens the demo in a folder of its own.
+func startDemo(t *testing.T, args ...string) running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var out printed
 	ended := make(chan int, 1)
 	args = append([]string{"demo", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)
 	go func() { ended <- run(ctx, args, nil, &out, &out) }()
-	stop = func() {
+	stop := sync.OnceFunc(func() {
 		cancel()
 		select {
 		case code := <-ended:
-			ended <- code
 			if code != exitOK {
 				t.Errorf("code %d\n%s", code, out.String())
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the demo did not end")
 		}
-	}
+	})
 	t.Cleanup(stop)
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	apptest.Eventually(t, 60*time.Second, func() (bool, string) { return address.MatchString(out.String()), out.String() })
-	return address.FindString(out.String()), stop
+	var found []string
+	apptest.Eventually(t, time.Minute, func() (bool, string) {
+		found = demoAddresses.FindStringSubmatch(out.String())
+		return found != nil, out.String()
+	})
+	return running{base: found[1], metrics: found[2], stop: stop}
 }
 
-func currentSlot(base string) (app.ID, error) {
-	var page struct{ Slots []app.Slot }
-	if err := ask(base+"/api/v1/slots", &page); err != nil {
-		return 0, err
+// slot tells which slot is open, and whether people are in it and buy.
+func (r running) slot() (open app.ID, moves bool, why string) {
+	var day struct{ Slots []app.Slot }
+	if err := ask(r.base+"/api/v1/slots", &day); err != nil {
+		return 0, false, err.Error()
 	}
-	for _, slot := range page.Slots {
+	for _, slot := range day.Slots {
 		if slot.Phase == app.Open {
-			return slot.ID, nil
+			open = slot.ID
 		}
 	}
-	return 0, nil
+	var offer struct{ Sales []app.SaleView }
+	if err := ask(r.base+"/api/v1/slots/"+open.String()+"/sales", &offer); err != nil {
+		return open, false, err.Error()
+	}
+	var held, watching int64
+	var rate float64
+	for _, sale := range offer.Sales {
+		held, watching, rate = held+sale.Held, max(watching, sale.Watching), rate+sale.Rate
+	}
+	return open, held > 0 && watching > 0 && rate > 0,
+		fmt.Sprintf("%d units are held, %d people watch, %.1f orders are settled a second", held, watching, rate)
 }
 
 // ask reads an answer of the shop.
