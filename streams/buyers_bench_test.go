@@ -74,7 +74,7 @@ func benchWaves(b *testing.B, buyers int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-var usec = regexp.MustCompile(`cmdstat_([a-z]+)[^:]*:calls=\d+,usec=(\d+)`)
+var usec = regexp.MustCompile(`cmdstat_([a-z]+)[^:]*:calls=(\d+),usec=(\d+)`)
 
 // redisTime answers how long Redis worked on reads since the last time, in microseconds.
 func (f *fixture) redisTime() (spent float64) {
@@ -84,10 +84,25 @@ func (f *fixture) redisTime() (spent float64) {
 	for _, of := range usec.FindAllStringSubmatch(stats, -1) {
 		switch of[1] {
 		case "evalsha", "eval", "hmget", "hscan", "xrange", "xrevrange":
-			n, _ := strconv.ParseFloat(of[2], 64)
+			n, _ := strconv.ParseFloat(of[3], 64)
 			spent += n
 		}
 	}
 	f.must(f.client.ConfigResetStat(f.ctx).Err())
 	return spent
+}
+
+// calls answers how many commands that look at what waits Redis has carried out since the last time.
+func (f *fixture) calls() (n float64) {
+	f.t.Helper()
+	stats, err := f.client.Info(f.ctx, "commandstats").Result()
+	f.must(err)
+	for _, of := range usec.FindAllStringSubmatch(stats, -1) {
+		if name := of[1]; name == "hkeys" || name == "hmget" || name == "xrange" {
+			calls, _ := strconv.ParseFloat(of[2], 64)
+			n += calls
+		}
+	}
+	f.must(f.client.ConfigResetStat(f.ctx).Err())
+	return n
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -110,6 +111,60 @@ func TestWaitingHeals(t *testing.T) {
 		}
 		if st := f.stats(); st.Lag != 5 {
 			t.Fatalf("%+v", st)
+		}
+	})
+}
+
+// What waits is found by a count per sale, and who comes back looks where it is above 0. Entries that somebody took out by
+// hand must not leave it there for ever, and those that still wait must stay in it.
+func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		gone, left := f.openSale(100), f.openSale(100)
+		f.reserveMany(gone, 6)
+		f.reserveMany(left, 5)
+		c := f.consumer("node-1", newDesk())
+		c.history, c.options.Batch = "", 8 // all of the first sale and two of the second are pending
+		entries, err := c.read(f.ctx)
+		f.must(err)
+		f.must(c.settle(f.ctx, testEpoch, entries[7:8]))
+		keys := f.ledger.parts[1].keys
+		for _, e := range entries[:6] {
+			if e.Sale != gone.ID {
+				t.Fatalf("entry %+v", e)
+			}
+			f.must(f.client.XAck(f.ctx, keys.orders, group, e.StreamID).Err())
+			f.must(f.client.XDel(f.ctx, keys.orders, e.StreamID).Err())
+		}
+		keep := func(want map[string]string) {
+			t.Helper()
+			_, err := NewLagKeeper(f.ledger).runOnce(f.ctx)
+			f.must(err)
+			got, err := f.client.HGetAll(f.ctx, keys.waiting).Result()
+			f.must(err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("waiting of sales (-want +got):\n%s", diff)
+			}
+		}
+		keep(map[string]string{left.ID.String(): "4"})
+		reservations, err := f.ledger.Waiting(f.ctx, entries[6].User)
+		f.must(err)
+		if len(reservations) != 1 || reservations[0].Sale != left.ID {
+			t.Fatalf("of who still waits: %+v", reservations)
+		}
+		// Too few is as wrong as too many: it would hide a reservation.
+		f.must(f.client.Del(f.ctx, keys.waiting).Err())
+		keep(map[string]string{left.ID.String(): "4"})
+
+		// And with nothing left, nothing waits.
+		rest, err := c.read(f.ctx)
+		f.must(err)
+		for _, e := range append(rest, entries[6]) {
+			f.must(f.client.XAck(f.ctx, keys.orders, group, e.StreamID).Err())
+		}
+		keep(map[string]string{})
+		if n, err := f.client.HGet(f.ctx, keys.meta, "waiting").Int(); err != nil || n != 0 {
+			t.Fatalf("waiting %d, %v", n, err)
 		}
 	})
 }

@@ -36,7 +36,7 @@ func (k *LagKeeper) runOnce(ctx context.Context) (int, error) {
 	calls := make([]call, len(k.ledger.parts))
 	for p := range calls {
 		keys := &k.ledger.parts[p].keys
-		calls[p] = call{keys: []string{keys.meta, keys.orders}, args: []any{lagCount}}
+		calls[p] = call{keys: []string{keys.meta, keys.orders, keys.waiting}, args: []any{lagCount}}
 	}
 	replies, err := lagScript.runAll(ctx, k.ledger.client, calls)
 	if err != nil {

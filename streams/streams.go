@@ -48,6 +48,8 @@ type Ledger struct {
 	metrics  *Metrics
 	parts    []partition
 
+	desk waitingDesk
+
 	crowdMu sync.Mutex
 	crowd   map[app.SaleRef]crowdReading
 }

@@ -4,43 +4,92 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 )
 
-// Waiting lists the reservations of the user that are not settled yet, over all partitions. Which sales have any, Redis
-// counts; the user's record in each tells their entries, and the entries, which stay in the stream at least until they are
-// settled, tell the rest.
+// waitingWithin is how long a look at what waits may take, for all who wait for it.
+const waitingWithin = 5 * time.Second
+
+// waitingDesk answers all who ask at the same time with one look: while one is under way others gather, and the next look,
+// which begins after they asked, is for all of them. So a lone user is answered at once, a reservation that was there when its
+// user asked is never hidden, and when thousands come back together, Redis is not asked once for each.
+type waitingDesk struct {
+	mu    sync.Mutex
+	asks  []*waitingAsk
+	looks bool // a goroutine is looking
+}
+
+type waitingAsk struct {
+	user     app.ID
+	answered chan struct{}
+	found    []app.Reservation
+	err      error
+}
+
+// Waiting lists the reservations of the user that are not settled yet, over all partitions.
 func (l *Ledger) Waiting(ctx context.Context, user app.ID) ([]app.Reservation, error) {
+	ask := &waitingAsk{user: user, answered: make(chan struct{})}
+	desk := &l.desk
+	desk.mu.Lock()
+	desk.asks = append(desk.asks, ask)
+	if !desk.looks {
+		desk.looks = true
+		go l.answerWaiting()
+	}
+	desk.mu.Unlock()
+	select {
+	case <-ask.answered:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, moment(ctx.Err()))
+	}
+	if ask.err != nil {
+		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, ask.err)
+	}
+	return ask.found, nil
+}
+
+// answerWaiting looks until nobody asks any more.
+func (l *Ledger) answerWaiting() {
+	for {
+		l.desk.mu.Lock()
+		asks := l.desk.asks
+		l.desk.asks, l.desk.looks = nil, len(asks) > 0
+		l.desk.mu.Unlock()
+		if len(asks) == 0 {
+			return
+		}
+		l.lookForWaiting(asks)
+		for _, ask := range asks {
+			close(ask.answered)
+		}
+	}
+}
+
+// lookForWaiting finds what waits for each of the users. Which sales have anything waiting, Redis counts; a user's record in
+// each tells their entries, and the entries, which stay in the stream at least until they are settled, tell the rest.
+func (l *Ledger) lookForWaiting(asks []*waitingAsk) {
+	ctx, cancel := context.WithTimeout(context.Background(), waitingWithin)
+	defer cancel()
 	sales, err := l.unsettledSales(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, err)
+	var entries []waitingEntry
+	if err == nil {
+		entries, err = l.waitingEntries(ctx, sales, asks)
 	}
-	ids, err := l.waitingEntries(ctx, sales, user)
-	if err != nil {
-		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, err)
+	if err == nil {
+		err = l.readWaiting(ctx, entries)
 	}
-	var found []app.Reservation
-	for partition := range l.parts {
-		messages, err := l.fetch(ctx, partition, ids[partition])
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range messages {
-			e := parseEntry(partition, m)
-			if e.Bad != nil {
-				if errors.Is(e.Bad, errContentGone) {
-					continue // settled and trimmed between the two reads
-				}
-				return nil, fmt.Errorf("%w: waiting entry %s: %w", app.ErrData, m.ID, e.Bad)
-			}
-			found = append(found, reservation(e))
+	if err != nil {
+		for _, ask := range asks {
+			ask.found, ask.err = nil, err
 		}
 	}
-	return found, nil
 }
 
 // unsettledSales lists the sales that have unsettled reservations of anybody.
@@ -68,34 +117,81 @@ func (l *Ledger) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
 	return sales, nil
 }
 
-// waitingEntries lists the stream ids of the user's unsettled reservations in the sales, by partition.
-func (l *Ledger) waitingEntries(ctx context.Context, sales []app.SaleRef, user app.ID) (map[int][]string, error) {
-	if len(sales) == 0 {
-		return nil, nil
+// waitingEntry is an entry that one of the users waits for.
+type waitingEntry struct {
+	ask       *waitingAsk
+	partition int
+	id        string
+}
+
+// usersPerRead is how many users' records of a sale one command reads.
+const usersPerRead = 500
+
+// waitingEntries lists the entries of the users' unsettled reservations in the sales.
+func (l *Ledger) waitingEntries(ctx context.Context, sales []app.SaleRef, asks []*waitingAsk) (entries []waitingEntry, err error) {
+	type read struct {
+		sale app.SaleRef
+		of   []*waitingAsk
+		cmd  *redis.SliceCmd
 	}
-	records := make([]*redis.StringCmd, len(sales))
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, sale := range sales {
-			records[i] = p.HGet(ctx, l.parts[sale.Partition].keys.buyers(sale.ID), user.String())
+	var reads []read
+	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for of := range slices.Chunk(asks, usersPerRead) {
+			users := make([]string, len(of))
+			for i, ask := range of {
+				users[i] = ask.user.String()
+			}
+			for _, sale := range sales {
+				reads = append(reads, read{sale, of, p.HMGet(ctx, l.parts[sale.Partition].keys.buyers(sale.ID), users...)})
+			}
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
+	if err != nil {
 		return nil, moment(err)
 	}
-	ids := make(map[int][]string)
-	for i, record := range records {
-		switch err := record.Err(); {
-		case errors.Is(err, redis.Nil):
-			continue
-		case err != nil:
-			return nil, moment(err)
-		}
-		if parts := strings.SplitN(record.Val(), "|", 4); len(parts) == 4 {
-			ids[sales[i].Partition] = append(ids[sales[i].Partition], strings.Fields(parts[3])...)
+	for _, r := range reads {
+		for i, record := range r.cmd.Val() {
+			parts := strings.SplitN(text(record), "|", 4)
+			if len(parts) < 4 {
+				continue
+			}
+			for _, id := range strings.Fields(parts[3]) {
+				entries = append(entries, waitingEntry{r.of[i], r.sale.Partition, id})
+			}
 		}
 	}
-	return ids, nil
+	return entries, nil
+}
+
+// readWaiting reads the entries, each for who asked. One that cannot be read is an error for its user alone; one that is no longer
+// there was settled and trimmed since.
+func (l *Ledger) readWaiting(ctx context.Context, entries []waitingEntry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	cmds := make([]*redis.XMessageSliceCmd, len(entries))
+	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, e := range entries {
+			cmds[i] = p.XRange(ctx, l.parts[e.partition].keys.orders, e.id, e.id)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read %d entries: %w", len(entries), moment(err))
+	}
+	for i, w := range entries {
+		for _, m := range cmds[i].Val() {
+			e := parseEntry(w.partition, m)
+			switch {
+			case e.Bad == nil:
+				w.ask.found = append(w.ask.found, reservation(e))
+			case !errors.Is(e.Bad, errContentGone):
+				w.ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrData, m.ID, e.Bad)
+			}
+		}
+	}
+	return nil
 }
 
 // reservation is what an entry says to its buyer as long as it has no row.

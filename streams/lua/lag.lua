@@ -1,8 +1,8 @@
 -- lag: make XINFO GROUPS tell the truth (P7). After Redis has replayed its append-only file, entries-read of a group
 -- is unknown or wrong, and so is its lag, until someone sets it again. One script, so that no read comes between.
 --
--- KEYS  1 meta (hash)   2 orders (stream)
--- ARGV  1 how many undelivered entries are counted one by one at most
+-- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)
+-- ARGV  1 how many undelivered or pending entries are counted one by one at most
 --
 -- Returns {code, lag, pending}
 --   code  0 nothing to do, 1 entries-read was set, 2 this server cannot (no XGROUP SETID ENTRIESREAD; the lag
@@ -11,6 +11,9 @@
 -- Trimming only ever takes entries that were delivered and nobody deletes single ones, so
 -- lag = entries added − entries read, and lag = entries behind the last delivered one. When those are too many to
 -- count, meta.waiting − pending stands for them: both move in the same scripts as the stream.
+--
+-- Somebody may all the same take entries out by hand (XACK, XDEL, XGROUP SETID). Then the counts of what waits, in all and per
+-- sale, are made again from the entries that do.
 
 local function fields(list)
   local map = {}
@@ -29,17 +32,40 @@ if not g then return {3, 0, 0} end
 
 -- 1. The true lag.
 local last, most = g['last-delivered-id'], tonumber(ARGV[1])
-local lag, known = 0, true
+local lag, known, undelivered = 0, true, {}
 if last ~= stream['last-generated-id'] then
-  lag = #redis.call('XRANGE', KEYS[2], '(' .. last, '+', 'COUNT', string.format('%d', most + 1))
+  undelivered = redis.call('XRANGE', KEYS[2], '(' .. last, '+', 'COUNT', string.format('%d', most + 1))
+  lag = #undelivered
   known = lag <= most
 end
 local waiting = tonumber(redis.call('HGET', KEYS[1], 'waiting') or '0')
 if not known then lag = math.max(lag, waiting - g['pending']) end
 
--- 2. The counter that bounds the backlog, where it can be proven wrong.
-if known and waiting ~= lag + g['pending'] and redis.call('EXISTS', KEYS[1]) == 1 then
-  redis.call('HSET', KEYS[1], 'waiting', string.format('%d', lag + g['pending']))
+-- 2. The counters of what waits, where they can be proven wrong: the one that bounds the backlog, and those of the sales, by
+--    which a hello finds what its user has waiting.
+if known and redis.call('EXISTS', KEYS[1]) == 1 then
+  local truth = lag + g['pending']
+  if waiting ~= truth then redis.call('HSET', KEYS[1], 'waiting', string.format('%d', truth)) end
+  local counted = 0
+  for _, n in ipairs(redis.call('HVALS', KEYS[3])) do counted = counted + tonumber(n) end
+  if counted ~= truth and g['pending'] <= most then
+    local sales, names, term = {}, {}, '^2:' .. string.rep('[^:]*:', 10) .. '(%d+):' -- the sale among the terms, see reserve
+    local function count(entry)
+      local _, _, sale = string.find(entry[2][2] or '', term)
+      if not sale then return end
+      if not sales[sale] then names[#names + 1] = sale end
+      sales[sale] = (sales[sale] or 0) + 1
+    end
+    for _, entry in ipairs(undelivered) do count(entry) end
+    if g['pending'] > 0 then
+      for _, p in ipairs(redis.call('XPENDING', KEYS[2], 'fulfil', '-', '+', string.format('%d', most))) do
+        local entry = redis.call('XRANGE', KEYS[2], p[1], p[1])[1]
+        if entry then count(entry) end
+      end
+    end
+    redis.call('UNLINK', KEYS[3])
+    for _, sale in ipairs(names) do redis.call('HSET', KEYS[3], sale, string.format('%d', sales[sale])) end
+  end
 end
 
 -- 3. What XINFO derives its lag from.
