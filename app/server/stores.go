@@ -102,7 +102,7 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 // ping names the address in its error: a timeout does not.
 func (s *stores) ping(ctx context.Context) error {
 	if err := streams.Reach(ctx, s.client); err != nil {
-		return fmt.Errorf("Redis at %s: %w", s.client.Options().Addr, err)
+		return fmt.Errorf("reach Redis at %s: %w", s.client.Options().Addr, err)
 	}
 	return nil
 }
