@@ -107,12 +107,7 @@ var buildWithAnyClock = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	program := filepath.Join(folder, "stampede")
-	out, err := exec.Command("go", "build", "-overlay", filepath.Join(folder, "overlay.json"), "-tags", "crashpoints",
-		"-o", program, "stampede/app/cmd/stampede").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return program, nil
+	return program, apptest.Build(program, "-overlay", filepath.Join(folder, "overlay.json"), "-tags", "crashpoints")
 })
 
 // tellsItsOwnTime demands that the node's log shows a wrong clock, so that the rest of the test means something.

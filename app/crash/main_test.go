@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -53,11 +52,7 @@ func prepare() error {
 		return err
 	}
 	binary = filepath.Join(keep, "stampede")
-	out, err := exec.Command("go", "build", "-tags", "crashpoints", "-o", binary, "stampede/app/cmd/stampede").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("build the program: %w\n%s", err, out)
-	}
-	return nil
+	return apptest.Build(binary, "-tags", "crashpoints")
 }
 
 // report is what people read after the suite: a line per run, in the order in which they ended.

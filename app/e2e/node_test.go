@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -26,25 +27,14 @@ var binary, shipped string
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "stampede-e2e-")
 	if err == nil {
-		binary, err = build(dir, "raced", "-race")
-	}
-	if err == nil {
-		shipped, err = build(dir, "shipped")
+		binary, shipped = filepath.Join(dir, "raced"), filepath.Join(dir, "shipped")
+		err = errors.Join(apptest.Build(binary, "-race"), apptest.Build(shipped))
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "build the program:", err)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	apptest.Main(m)
-}
-
-func build(dir, name string, flags ...string) (string, error) {
-	path := filepath.Join(dir, name)
-	cmd := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{"stampede/app/cmd/stampede"})...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
 }
 
 const secret = "a-key-for-tests-only-0123456789abcdef"

@@ -7,4 +7,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 deploy/scripts/tools.sh
-go test -json -count=1 -timeout 10m "$@" 2>&1 | .run/tools/verdict
+# -trimpath as everywhere: what has been compiled in one form is not compiled in another.
+go test -trimpath -json -count=1 -timeout 10m "$@" 2>&1 | .run/tools/verdict

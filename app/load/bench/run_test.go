@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -15,9 +14,8 @@ func TestMain(m *testing.M) { apptest.Main(m) }
 func TestAWholeRound(t *testing.T) {
 	bin := t.TempDir()
 	for name, flags := range map[string][]string{programName: nil, simpleName: {"-tags", "bench"}} {
-		args := append(append([]string{"build"}, flags...), "-o", filepath.Join(bin, name), "stampede/app/cmd/stampede")
-		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+		if err := apptest.Build(filepath.Join(bin, name), flags...); err != nil {
+			t.Fatal(err)
 		}
 	}
 	redis := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
