@@ -94,6 +94,8 @@ type SaleBook interface {
 	AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error)
 	// LoadedSales lists the sales of a partition that were loaded and are not retired.
 	LoadedSales(ctx context.Context, partition int) ([]Sale, error)
+	// FreeUnits reads how many units the guard of each of the sales has left.
+	FreeUnits(ctx context.Context, sales []ID) (map[ID]int64, error)
 	// SaleTotals sums the rows of one sale inside one snapshot.
 	SaleTotals(ctx context.Context, sale ID) (SaleTotals, error)
 	// LockRebuild runs fn while no other process can rebuild the partition.

@@ -172,6 +172,20 @@ type Buyers struct {
 	Mark  BuyersMark
 }
 
+// HoldsMark is what Redis says of a sale in one instant. Two equal marks mean that no hold of the sale changed between them.
+type HoldsMark struct {
+	Counters
+	Burnt int64
+	Moves int64 // grows with every change of a hold but a reservation, which gives out a ticket
+	Epoch int64 // of the partition, as the node that read it believes
+}
+
+// Correction is what the counters of a sale should say, by its holds as they were at the mark.
+type Correction struct {
+	At                HoldsMark
+	Held, Sold, Stock int64
+}
+
 // Ledger is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
 // partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
 type Ledger interface {
@@ -205,6 +219,11 @@ type Ledger interface {
 	Schedule(ctx context.Context, partition int, deadlines []Deadline) error
 	// Holds walks through the open holds of a sale; the next cursor is 0 at the end.
 	Holds(ctx context.Context, sale SaleRef, cursor uint64) ([]OpenHold, uint64, error)
+	// Mark reads the numbers of a sale together with what changes with each of its holds, in one instant.
+	Mark(ctx context.Context, sale SaleRef) (HoldsMark, error)
+	// Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark or reservations
+	// are under way. It tells whether it did. ErrData: the figures do not add up.
+	Correct(ctx context.Context, sale SaleRef, c Correction) (bool, error)
 	// Audit reads a sale in one script.
 	Audit(ctx context.Context, sale SaleRef) (SaleAudit, error)
 	// Retire deletes the keys of a closed sale of which nothing is left; false when something is.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,9 +32,15 @@ type Reconciler struct {
 	Sales      SaleBook
 	Fulfiller  *Fulfiller
 
-	// at is the sale, and place in its holds, at which the next scan goes on; zero: at the first.
+	// at is the sale, and place in its holds, at which the next scan goes on; zero: at the first. count is the recount of that
+	// sale, nil when it is not counted this turn.
 	at    SaleRef
 	place uint64
+	count *recount
+
+	mu         sync.Mutex
+	suspicions map[ID]suspicion // what the last turns found wrong
+	corrected  atomic.Int64
 }
 
 // Run scans until ctx ends.
@@ -44,8 +52,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	})
 }
 
-// RunOnce scans once: deadlines that the delay queue lost, events that no log has, holds whose order has ended, and
-// sales whose time is over.
+// RunOnce scans once: deadlines that the delay queue lost, events that no log has, holds whose order has ended, counts
+// without a hold, and sales whose time is over.
 func (r *Reconciler) RunOnce(ctx context.Context) error {
 	now, err := r.Ledger.Now(ctx)
 	if err != nil {
@@ -85,25 +93,30 @@ func (r *Reconciler) sales(ctx context.Context, now Millis) error {
 			failed = append(failed, r.retire(ctx, &sales[i], now))
 		}
 	}
-	return errors.Join(append(failed, r.orphans(ctx, all))...)
+	ids := make([]ID, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	free, err := r.Sales.FreeUnits(ctx, ids) // before any hold is read, see recount
+	return errors.Join(append(failed, err, r.orphans(ctx, all, free))...)
 }
 
 // orphans looks after holds that do not say what their order has become, because whoever ended it, or saw it paid, did
 // not live to do the rest: it returns the units or counts them as sold. It goes on where the last scan has stopped,
-// and stops after a whole turn or holdsPerScan.
-func (r *Reconciler) orphans(ctx context.Context, sales []SaleRef) error {
+// and stops after a whole turn or holdsPerScan. free is what the database has left of each sale.
+func (r *Reconciler) orphans(ctx context.Context, sales []SaleRef, free map[ID]int64) error {
 	first := slices.Index(sales, r.at)
 	if first < 0 { // the first scan, or the sale was retired meanwhile
-		first, r.place = 0, 0
+		first, r.place, r.count = 0, 0, nil
 	}
 	var failed []error
 	read := 0
 	for i := 0; i < len(sales) && read < holdsPerScan; i++ {
 		r.at = sales[(first+i)%len(sales)]
-		n, err := r.orphansOf(ctx, r.at, holdsPerScan-read)
+		n, err := r.orphansOf(ctx, r.at, holdsPerScan-read, free)
 		if err != nil {
 			failed = append(failed, err)
-			r.place = 0
+			r.place, r.count = 0, nil
 		}
 		if r.place == 0 {
 			r.at = sales[(first+i+1)%len(sales)]
@@ -115,7 +128,12 @@ func (r *Reconciler) orphans(ctx context.Context, sales []SaleRef) error {
 
 // orphansOf looks at the holds of one sale from place on, and stops at the end, where
 // place is 0, or after most of them, give or take a page.
-func (r *Reconciler) orphansOf(ctx context.Context, sale SaleRef, most int) (read int, err error) {
+func (r *Reconciler) orphansOf(ctx context.Context, sale SaleRef, most int, free map[ID]int64) (read int, err error) {
+	if r.place == 0 {
+		if r.count, err = r.begin(ctx, sale, free); err != nil {
+			return 0, err
+		}
+	}
 	for {
 		holds, next, err := r.Ledger.Holds(ctx, sale, r.place)
 		if err != nil {
@@ -125,7 +143,10 @@ func (r *Reconciler) orphansOf(ctx context.Context, sale SaleRef, most int) (rea
 			return read, err
 		}
 		read, r.place = read+len(holds), next
-		if next == 0 || read >= most {
+		if next == 0 {
+			return read, r.conclude(ctx, r.count)
+		}
+		if read >= most {
 			return read, nil
 		}
 	}
@@ -144,6 +165,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold
 	if err != nil {
 		return fmt.Errorf("read orders of sale %s: %w", sale.ID, err)
 	}
+	r.count.add(holds, rows)
 	var paid, refunded []Order
 	for _, row := range rows {
 		switch h := held[row.ID]; {

@@ -50,7 +50,7 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 			c.row.ID, c.hold.Order = 5, 5
 			s := &scanned{fakeLedger: &fakeLedger{trace: tr}, holds: []OpenHold{c.hold}, rows: []Order{c.row}}
 			r := &Reconciler{Ledger: s, Orders: s}
-			if err := r.orphans(context.Background(), []SaleRef{{ID: 7}}); err != nil {
+			if err := r.orphans(context.Background(), []SaleRef{{ID: 7}}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(tr.steps, c.want) {
@@ -83,7 +83,7 @@ func TestScanTakesTurns(t *testing.T) {
 	r := &Reconciler{Ledger: p, Orders: p}
 	pages := 0
 	for range 18 { // 18 pages a turn, five to a scan: five turns
-		if err := r.orphans(t.Context(), sales); err != nil {
+		if err := r.orphans(t.Context(), sales, nil); err != nil {
 			t.Fatal(err)
 		}
 		before := pages

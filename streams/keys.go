@@ -23,9 +23,9 @@ import (
 //	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at. Lua bury
 //	stampede:{p}:attempts            hash    stream id → failures of that entry on its own account. Consumer
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
-//	                                         withdrawn burnt · tickets done · paused armed rest_until. Lua create,
-//	                                         arm, reserve, return, hold, sell, withdraw, settle, bury,
-//	                                         restore
+//	                                         withdrawn burnt · tickets done · paused armed rest_until · moves:
+//	                                         changes of holds but by reserve. Lua create, arm, reserve,
+//	                                         return, hold, sell, withdraw, settle, bury, restore, correct
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the units
 //	                                         that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9). While

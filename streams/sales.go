@@ -44,7 +44,7 @@ func saleFields(s app.SaleState) []any {
 		"opens", int64(s.Sale.OpensAt), "closes", int64(s.Sale.ClosesAt), "limit", s.Sale.Limit, "cap", s.Sale.Cap,
 		"initial", s.Sale.Initial, "added", s.Sale.Added,
 		"stock", s.Stock, "held", s.Held, "sold", s.Sold, "withdrawn", s.Withdrawn, "burnt", 0,
-		"tickets", s.Tickets, "done", s.Tickets, "paused", paused, "armed", 0, "rest_until", 0,
+		"tickets", s.Tickets, "done", s.Tickets, "paused", paused, "armed", 0, "rest_until", 0, "moves", 0,
 	}
 }
 

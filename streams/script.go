@@ -48,6 +48,7 @@ var (
 	retireScript   = load("retire")
 	parkScript     = load("park")
 	unparkScript   = load("unpark")
+	correctScript  = load("correct")
 )
 
 // load makes a script of the files named; the last gives it its name.

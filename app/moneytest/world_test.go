@@ -61,6 +61,7 @@ type world struct {
 	sim    *alipaysim.Simulator
 	shop   payment.Options // what the shop knows of the gateway
 	slot   app.ID
+	scans  []*app.Reconciler // of all processes so far
 }
 
 func newWorld(t testing.TB) *world {

@@ -92,6 +92,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	w.fulfiller = &app.Fulfiller{Catalogue: w.catalogue, Ledger: ledger, Orders: s.db, Teller: log, Told: w.told, PayWindow: c.PayWindow}
 	w.expirer = &app.Expirer{Ledger: ledger, Orders: s.db, Teller: log, Told: w.told, Floor: floor}
 	w.reconciler = &app.Reconciler{Partitions: c.Partitions, Ledger: ledger, Orders: s.db, Sales: s.db, Fulfiller: w.fulfiller}
+	registry.MustRegister(recounts(w.reconciler)...)
 	w.rebuild = &app.Rebuild{
 		Partitions: c.Partitions, Redis: ledger, Ledger: ledger, Epochs: ledger,
 		Orders: s.db, Sales: s.db, Fulfiller: w.fulfiller,

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -28,6 +29,26 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]app.Sale, err
 	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Order("s.id")
 	})
+}
+
+// FreeUnits reads how many units the guard of each of the sales has left.
+func (s *Store) FreeUnits(ctx context.Context, sales []app.ID) (map[app.ID]int64, error) {
+	left := make(map[app.ID]int64, len(sales))
+	for some := range slices.Chunk(sales, idsAtOnce) {
+		var rows []struct {
+			ID   app.ID `bun:"id"`
+			Free int64  `bun:"free"`
+		}
+		err := s.db.NewRaw("SELECT id, initial + added - withdrawn - taken AS free FROM sales WHERE id IN (?)", bun.List(some)).
+			Scan(ctx, &rows)
+		if err != nil {
+			return nil, wrap(fmt.Sprintf("read what %d sales have left", len(some)), err)
+		}
+		for _, r := range rows {
+			left[r.ID] = r.Free
+		}
+	}
+	return left, nil
 }
 
 // MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so

@@ -20,9 +20,10 @@ local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
 if not meta[2] then return {16} end
 if meta[2] ~= 'open' then return {13} end
 if meta[1] ~= ARGV[1] then return {14} end
-local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'limit', 'rest_until')
+local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'limit', 'rest_until', 'moves')
 if not sale[1] then return {12} end
 local order, user, hold, qty = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local moves = string.format('%d', tonumber(sale[5] or '0') + 1)
 local value = ARGV[4] .. ':' .. user .. ':' .. ARGV[5]
 
 -- 2. An open hold of this order: the units are taken already, at most their number changes.
@@ -32,6 +33,7 @@ if open then
   if standing == hold then return {0, 2, 0} end
   if standing > hold then return {0, 3, 0} end
   redis.call('HSET', KEYS[4], order, ARGV[4] .. string.match(open, ':.*$'))
+  redis.call('HSET', KEYS[2], 'moves', moves)
   return {0, 1, 0}
 end
 
@@ -47,5 +49,6 @@ if rest > 0 then return {0, 11, rest} end
 -- 4. Take the units.
 redis.call('HSET', KEYS[4], order, value)
 redis.call('HSET', KEYS[3], user, string.format('%d', tonumber(units) + qty) .. '|' .. records)
-redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock - qty), 'held', string.format('%d', held + qty))
+redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock - qty), 'held', string.format('%d', held + qty),
+  'moves', moves)
 return {0, 1, 0}

@@ -17,7 +17,7 @@ local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
 if not meta[2] then return {16} end
 if meta[2] ~= 'open' then return {13} end
 if meta[1] ~= ARGV[1] then return {14} end
-local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'withdrawn', 'burnt')
+local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'withdrawn', 'burnt', 'moves')
 if not sale[1] then return {12} end
 local before = tonumber(sale[1])
 local stock, held, withdrawn, burnt = before, tonumber(sale[2]), tonumber(sale[3]), tonumber(sale[4])
@@ -49,7 +49,8 @@ end
 -- 3. The numbers. Units that come back to an empty stock rest until every sold-out flag has ended (I9).
 if returned > 0 then
   redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock), 'held', string.format('%d', held),
-    'withdrawn', string.format('%d', withdrawn), 'burnt', string.format('%d', burnt))
+    'withdrawn', string.format('%d', withdrawn), 'burnt', string.format('%d', burnt),
+    'moves', string.format('%d', tonumber(sale[5] or '0') + 1))
   if before == 0 and stock > 0 then
     local time = redis.call('TIME')
     local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)

@@ -19,7 +19,7 @@ local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
 if not meta[2] then return {16} end
 if meta[2] ~= 'open' then return {13} end
 if meta[1] ~= ARGV[1] then return {14} end
-local sale = redis.call('HMGET', KEYS[2], 'held', 'sold')
+local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'moves')
 if not sale[1] then return {12} end
 local held, sold = tonumber(sale[1]), tonumber(sale[2])
 
@@ -40,6 +40,7 @@ end
 
 -- 3. The numbers.
 if moved > 0 then
-  redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold))
+  redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold),
+    'moves', string.format('%d', tonumber(sale[3] or '0') + 1))
 end
 return reply

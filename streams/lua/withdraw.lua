@@ -20,7 +20,7 @@ local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
 if not meta[2] then return {16} end
 if meta[2] ~= 'open' then return {13} end
 if meta[1] ~= ARGV[1] then return {14} end
-local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'withdrawn')
+local sale = redis.call('HMGET', KEYS[2], 'held', 'sold', 'withdrawn', 'moves')
 if not sale[1] then return {12} end
 local held, sold, withdrawn = tonumber(sale[1]), tonumber(sale[2]), tonumber(sale[3])
 
@@ -44,6 +44,6 @@ end
 -- 3. The numbers.
 if moved > 0 then
   redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold),
-    'withdrawn', string.format('%d', withdrawn))
+    'withdrawn', string.format('%d', withdrawn), 'moves', string.format('%d', tonumber(sale[4] or '0') + 1))
 end
 return reply

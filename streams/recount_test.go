@@ -1,0 +1,124 @@
+package streams
+
+import (
+	"errors"
+	"testing"
+
+	"stampede/app"
+)
+
+// P1, I3: counters are set to what the holds add up to only while no hold has changed since they were read, and once.
+func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(4), f.gate(f.ledger)
+		var last app.Buy
+		for i := range 3 {
+			last = buyOf(s, app.ID(100+i), 1, "key-12345")
+			f.wantVerdict(g, last, app.VerdictReserved)
+		}
+		key := f.ledger.parts[1].keys.sale(s.ID)
+		f.must(f.client.HSet(f.ctx, key, "done", 3).Err()) // all have their rows
+		f.must(f.client.HSet(f.ctx, key, "stock", 0, "held", 4).Err())
+		mark := f.mark(s)
+		right := app.Correction{At: mark, Held: 3, Stock: 1}
+		correct := func(c app.Correction, want bool) {
+			t.Helper()
+			if did, err := f.ledger.Correct(f.ctx, s.Ref(), c); err != nil || did != want {
+				t.Fatalf("corrected: %v, want %v, %v", did, want, err)
+			}
+		}
+		for what, wrong := range map[string]app.Correction{
+			"another sum": {At: mark, Held: 3}, "below zero": {At: mark, Held: 5, Stock: -1},
+		} {
+			if _, err := f.ledger.Correct(f.ctx, s.Ref(), wrong); !errors.Is(err, app.ErrData) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+
+		hold := app.SoldHold{Sale: s.Ref(), Order: last.Order, Hold: 1}
+		for what, move := range map[string]func() error{
+			"a sale": func() error {
+				_, err := f.ledger.Sell(f.ctx, []app.SoldHold{hold})
+				return err
+			},
+			"a reservation under way": func() error { return f.client.HIncrBy(f.ctx, key, "tickets", 1).Err() },
+		} {
+			before := f.mark(s)
+			f.must(move())
+			if f.mark(s) == before {
+				t.Errorf("%s leaves the mark as it was", what)
+			}
+			correct(app.Correction{At: before, Held: 3, Stock: 1}, false)
+		}
+		f.must(f.client.HSet(f.ctx, key, "tickets", 3).Err())
+		correct(right, false) // the hold was sold since
+		right = app.Correction{At: f.mark(s), Held: 2, Sold: 1, Stock: 1}
+		correct(right, true)
+		correct(right, false)
+		if a := f.audit(s); a.Held != 2 || a.Sold != 1 || a.Stock != 1 {
+			t.Errorf("%+v", a.Counters)
+		}
+		if rest := f.client.HGet(f.ctx, key, "rest_until").Val(); rest == "0" {
+			t.Error("I9: units that come back to an empty stock do not rest")
+		}
+		stale := right
+		stale.At.Epoch--
+		if _, err := f.ledger.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, app.ErrStaleEpoch) {
+			t.Errorf("another epoch: %v", err)
+		}
+		if did, err := f.ledger.Correct(f.ctx, app.SaleRef{ID: 1, Partition: 1}, right); did || !errors.Is(err, app.ErrLost) {
+			t.Errorf("a sale that is not there: %v, %v", did, err)
+		}
+	})
+}
+
+// Whatever changes a hold changes the mark, also what leaves the sums as they were.
+func TestEveryMoveChangesTheMark(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.ledger)
+		a, b := buyOf(s, 1, 1, "key-00001"), buyOf(s, 1, 1, "key-00002")
+		for _, step := range []struct {
+			what string
+			do   func() error
+		}{
+			{"reserve", func() error { f.wantVerdict(g, a, app.VerdictReserved); return nil }},
+			{"reserve again", func() error { f.wantVerdict(g, b, app.VerdictReserved); return nil }},
+			{"take over", func() error {
+				_, err := f.ledger.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: 2, Qty: 1})
+				return err
+			}},
+			{"return", func() error {
+				_, err := f.ledger.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2}})
+				return err
+			}},
+			{"hold", func() error {
+				_, err := f.ledger.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: 3, Qty: 1})
+				return err
+			}},
+			{"sell", func() error {
+				_, err := f.ledger.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
+				return err
+			}},
+			{"withdraw", func() error {
+				_, err := f.ledger.Withdraw(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
+				return err
+			}},
+		} {
+			before := f.mark(s)
+			f.must(step.do())
+			after := f.mark(s)
+			if after.Tickets == before.Tickets && after.Moves == before.Moves {
+				t.Errorf("%s: still ticket %d and move %d", step.what, after.Tickets, after.Moves)
+			}
+		}
+	})
+}
+
+func (f *fixture) mark(s *app.Sale) app.HoldsMark {
+	f.t.Helper()
+	mark, err := f.ledger.Mark(f.ctx, s.Ref())
+	f.must(err)
+	return mark
+}
