@@ -4,7 +4,7 @@ const PATIENCE_MS = 30_000
 /** The longest wait for a slot to open: the rolling schedule has no gaps, but a server may just have started. */
 const OPENING_MS = 120_000
 
-const buyButton = '[data-sale] .button:enabled'
+const buyButton = '[data-sale] [data-does="buy"]'
 
 /** The orders as they are shown at this size: beside the page, or in the drawer that the bag opens. */
 function orders(page, size) {

@@ -1,11 +1,12 @@
 /**
- * The browser smoke test. `npm run smoke -- <base url>` goes through the main job on a running server;
- * without an address the stand-in is used, also for states that are hard to bring about on a real server. A second
- * address is a demo without simulated shoppers, on which orders are paid.
+ * The browser smoke test. `npm run smoke -- <base url>` goes through the main job on a running server; without an
+ * address the stand-in is used, also for states that are hard to bring about on a real server. A second address is a
+ * demo without simulated shoppers, on which orders are paid.
  * SMOKE_SHOTS names a folder for screenshots, CHROMIUM the browser.
  */
 import { Browser, sizes } from './browser.mjs'
 import { codes } from './codes.mjs'
+import { cost } from './cost.mjs'
 import { hardStates } from './hardstates.mjs'
 import { journey } from './journey.mjs'
 import { line } from './line.mjs'
@@ -14,6 +15,7 @@ import { presses } from './presses.mjs'
 import { Report } from './report.mjs'
 import { StandIn } from './standin/server.mjs'
 import { endedGuest, tabs } from './tabs.mjs'
+import { touch } from './touch.mjs'
 
 const [address, quiet] = process.argv.slice(2)
 const report = new Report()
@@ -34,6 +36,8 @@ try {
   await endedGuest(report, browser)
   await presses(report, browser)
   await line(report, browser)
+  await touch(report, browser)
+  await cost(report, browser)
 } catch (error) {
   await report.check('the smoke test itself', () => Promise.reject(error))
 } finally {

@@ -49,7 +49,7 @@ class Visit {
   async buy(product = /./) {
     const seen = await this.orders.evaluateAll((all) => all.map((order) => order.dataset.order))
     const card = this.page.locator('[data-sale]').filter({ hasText: product })
-    await card.locator('.button:enabled').first().click({ timeout: PATIENCE_MS })
+    await card.locator('[data-does="buy"]').first().click({ timeout: PATIENCE_MS })
     if (this.size === 'phone') await this.page.locator('.bag').click()
     const others = seen.map((id) => `:not([data-order="${id}"])`).join('')
     const mine = this.orders.and(this.page.locator(`[data-state="pending"]${others}`))

@@ -33,7 +33,11 @@ export class StandIn {
   #users = 0
   #ended = new Set()
   #stalled = false
-  shop = new StandInShop((user, event) => this.#tell(user, event))
+
+  /** Every slot of the shop holds so many sales. */
+  constructor(sales) {
+    this.shop = new StandInShop((user, event) => this.#tell(user, event), sales)
+  }
 
   /** Starts on a free port of the loopback and resolves to its address. */
   async start() {

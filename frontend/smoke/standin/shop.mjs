@@ -23,8 +23,10 @@ export class StandInShop {
   #next = 7301444480512000000n
   #events = 0
 
-  constructor(tell) {
+  /** `tell` is called with what happens; a slot holds so many sales. */
+  constructor(tell, sales = goods.length) {
     this.tell = tell
+    this.goods = Array.from({ length: sales }, (_, n) => goods[n % goods.length])
     const start = Date.now() - SLOT_MS - 60_000
     for (let n = 0; n < 8; n++) this.#addSlot(start + n * SLOT_MS)
   }
@@ -34,9 +36,9 @@ export class StandInShop {
   }
 
   #addSlot(opens_at) {
-    const slot = { id: this.id(), opens_at, closes_at: opens_at + SLOT_MS, sales: goods.length }
+    const slot = { id: this.id(), opens_at, closes_at: opens_at + SLOT_MS, sales: this.goods.length }
     this.slots.push(slot)
-    for (const [name, category, picture, list_price_fen, price_fen, stock, limit] of goods) {
+    for (const [name, category, picture, list_price_fen, price_fen, stock, limit] of this.goods) {
       const id = this.id()
       const images = [{ url: `/products/${picture}.svg`, alt: name }]
       this.sales.set(id, {

@@ -1,6 +1,7 @@
 // @vitest-environment happy-dom
 import { createPinia, setActivePinia } from 'pinia'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { effectScope, type EffectScope } from 'vue'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Sale } from '../protocol/types'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
@@ -12,12 +13,19 @@ import { useBuying } from './useBuying'
 
 const press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
 
+let scope: EffectScope
+
+function onCard(over: Partial<Sale> = {}): ReturnType<typeof useBuying> {
+  return scope.run(() => useBuying(() => sale(over))) as ReturnType<typeof useBuying>
+}
+
 function button(over: Partial<Sale> = {}) {
-  const { label, canPress } = useBuying(() => sale(over))
-  return { label: label.value, canPress: canPress.value }
+  const { label, does, another } = onCard(over)
+  return { label: label.value, does: does.value, another: another.value }
 }
 
 beforeEach(() => {
+  scope = effectScope()
   localStorage.clear()
   setActivePinia(createPinia())
   usePreferences().lang = 'en'
@@ -25,49 +33,101 @@ beforeEach(() => {
   useLive().now = 1_500
 })
 
+afterEach(() => {
+  scope.stop()
+  vi.useRealTimers()
+})
+
 describe('the Buy button', () => {
   it('can be pressed while the sale is open', () => {
-    expect(button()).toEqual({ label: 'Buy', canPress: true })
+    expect(button()).toEqual({ label: 'Buy', does: 'buy', another: false })
   })
 
   it.each<[string, Partial<Sale>, string]>([
     ['before the opening', { opens_at: 31_500, closes_at: 99_000 }, 'Opens in 00:30'],
-    ['after the end', { closes_at: 1_400 }, 'Closed'],
+    ['after the end', { closes_at: 1_400 }, 'Ended'],
     ['while paused', { paused: true }, 'Paused'],
     ['without stock', { stock: 0 }, 'Sold out'],
   ])('rests %s', (_, over, label) => {
-    expect(button(over)).toEqual({ label, canPress: false })
+    expect(button(over)).toEqual({ label, does: 'rest', another: false })
   })
 
-  it('rests at the limit, counting what is running and not what was given back', () => {
+  it('becomes Pay with the order, also when the sale is over; another unit has a control of its own', () => {
     const orders = useOrders()
-    orders.upsert(order({ id: '101', qty: 1 }))
-    orders.upsert(order({ id: '102', qty: 1, state: 'expired' }))
-    expect(button()).toEqual({ label: 'Buy more', canPress: true })
-    orders.upsert(order({ id: '103', qty: 1, state: 'reserved' }))
-    expect(button()).toEqual({ label: 'Limit reached', canPress: false })
+    orders.upsert(order({ rev: 0, state: 'reserved' }))
+    expect(button()).toEqual({ label: 'Reserved', does: 'rest', another: false })
+    orders.upsert(order({ rev: 1 }))
+    expect(button()).toEqual({ label: 'Pay', does: 'pay', another: true })
+    expect(button({ closes_at: 1_400 })).toEqual({ label: 'Pay', does: 'pay', another: false })
+    useLive().now = 61_100
+    expect(button({ closes_at: 99_000 })).toMatchObject({ label: 'Time is up', does: 'rest' })
+    orders.upsert(order({ rev: 2, state: 'paid' }))
+    expect(button({ closes_at: 99_000 })).toEqual({ label: '1 is yours', does: 'rest', another: true })
+  })
+
+  it('pays first what ends first', () => {
+    const orders = useOrders()
+    orders.upsert(order({ id: '101', pay_by: 61_100 }))
+    orders.upsert(order({ id: '102', pay_by: 9_000 }))
+    expect(onCard().unpaid.value?.id).toBe('102')
+  })
+
+  it('is Buy again when the units were given back, and rests when they still count to the limit', () => {
+    const orders = useOrders()
+    orders.upsert(order({ id: '101', state: 'expired' }))
+    orders.upsert(order({ id: '102', state: 'refunded' }))
+    expect(button()).toEqual({ label: 'Buy', does: 'buy', another: false })
+    orders.upsert(order({ id: '103', state: 'refunded' }))
+    expect(button()).toEqual({ label: 'Limit reached', does: 'rest', another: false })
+  })
+
+  it('offers no other unit at the limit', () => {
+    useOrders().upsert(order({ qty: 2 }))
+    expect(button()).toEqual({ label: 'Pay', does: 'pay', another: false })
+  })
+
+  it('takes no press for a while after an outcome, but at once when the sale opens', async () => {
+    vi.useFakeTimers()
+    const presses = usePresses()
+    const live = useLive()
+    live.now = 900
+    const { calm, does } = onCard()
+    await vi.advanceTimersByTimeAsync(500)
+    expect(calm.value).toBe(false)
+    live.now = 1_000
+    expect({ does: does.value, calm: calm.value }).toEqual({ does: 'buy', calm: false })
+    presses.begin(press)
+    await vi.advanceTimersByTimeAsync(5_000)
+    presses.end(press)
+    expect(calm.value).toBe(true)
+    await vi.advanceTimersByTimeAsync(1_499)
+    expect(calm.value).toBe(true)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(calm.value).toBe(false)
+    useOrders().upsert(order())
+    expect({ does: does.value, calm: calm.value }).toEqual({ does: 'pay', calm: true })
   })
 
   it('rests while offline or without a word, and without a way to sign in', () => {
     useLive().refresh(true)
     useLive().now = 1_500
-    expect(button()).toEqual({ label: 'Reconnecting…', canPress: false })
+    expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
     useLive().refresh(false)
     useLive().now = 1_500
-    expect(button().canPress).toBe(true)
+    expect(button().does).toBe('buy')
     useLive().ready = false
-    expect(button()).toEqual({ label: 'Reconnecting…', canPress: false })
+    expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
     useSession().guestsOff = true
-    expect(button()).toEqual({ label: 'Sign in to buy', canPress: false })
+    expect(button()).toEqual({ label: 'Sign in to buy', does: 'rest', another: false })
   })
 
   it('says that a press is under way, and that it is being repeated', () => {
     const presses = usePresses()
     presses.begin(press)
-    expect(button()).toEqual({ label: 'Reserving…', canPress: false })
+    expect(button()).toEqual({ label: 'Reserving…', does: 'rest', another: false })
     presses.repeated.add(press.key)
     expect(button().label).toBe('Still asking…')
     presses.end(press)
-    expect(button().canPress).toBe(true)
+    expect(button().does).toBe('buy')
   })
 })

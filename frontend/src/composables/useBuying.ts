@@ -1,14 +1,21 @@
 import { computed } from 'vue'
 import { countdown } from '../format/countdown'
-import type { Sale } from '../protocol/types'
+import type { Order, OrderState, Sale } from '../protocol/types'
 import { useLive } from '../stores/live'
-import { useOrders } from '../stores/orders'
+import { isPayable, useOrders } from '../stores/orders'
 import { usePresses } from '../stores/presses'
 import { useSession } from '../stores/session'
 import { phaseAt } from '../stores/slots'
 import { useWords } from '../words'
+import { CALM_MS, FRESH_MS, useCalm } from './useCalm'
 
-/** What the Buy button of a sale says and whether it can be pressed now. */
+/** In these states an order holds no unit. */
+const GAVE_BACK: OrderState[] = ['cancelled', 'expired', 'refused', 'refunded']
+
+/**
+ * What the main button of a sale says and does. It is Buy only for who has nothing of the sale: from the press on it
+ * follows the order, and becomes Pay. Another unit has a control of its own (`another`).
+ */
 export function useBuying(sale: () => Sale) {
   const live = useLive()
   const session = useSession()
@@ -30,30 +37,21 @@ export function useBuying(sale: () => Sale) {
     if (refused.value) presses.forget(refused.value.key)
   }
 
-  /** Units of this sale that the shopper has, as far as the page knows. */
-  const mine = computed(() =>
-    orders.all
-      .filter(
-        (order) => order.sale === sale().id && !['cancelled', 'expired', 'refused'].includes(order.state),
-      )
-      .reduce((units, order) => units + order.qty, 0),
+  const ofSale = computed(() => orders.all.filter((order) => order.sale === sale().id))
+  /** The shopper's orders that hold units of this sale, newest first, as far as the page knows. */
+  const holding = computed(() =>
+    ofSale.value.filter(({ state }) => !['refunding', ...GAVE_BACK].includes(state)),
   )
-  const allowed = computed(() => Math.max(0, sale().limit - mine.value))
-
-  const label = computed(() => {
-    const w = words.value.buy
-    if (press.value) return presses.repeated.has(press.value.key) ? w.repeating : w.asking
-    if (phase.value === 'closed') return w.closed
-    if (sale().paused) return w.paused
-    if (phase.value === 'upcoming') return w.opensIn(countdown(sale().opens_at - live.now))
-    if (allowed.value === 0) return w.limitReached
-    if (sale().stock === 0) return w.soldOut
-    if (session.guestsOff) return w.signIn
-    if (!live.canAsk) return w.offline
-    return mine.value > 0 ? w.another : w.press
+  const mine = computed(() => units(holding.value))
+  /** What was refunded keeps counting to the limit. */
+  const allowed = computed(() => {
+    const counted = ofSale.value.filter(({ state }) => state === 'refunded' || !GAVE_BACK.includes(state))
+    return Math.max(0, sale().limit - units(counted))
   })
+  const reserved = computed(() => holding.value.find(({ state }) => state === 'reserved'))
+  const unpaid = computed(() => holding.value.filter(({ state }) => state === 'pending').sort(byDeadline)[0])
 
-  const canPress = computed(
+  const forSale = computed(
     () =>
       !press.value &&
       phase.value === 'open' &&
@@ -62,6 +60,41 @@ export function useBuying(sale: () => Sale) {
       sale().stock > 0 &&
       live.canAsk,
   )
+  const does = computed<'buy' | 'pay' | 'rest'>(() => {
+    if (unpaid.value) return live.canAsk && isPayable(unpaid.value, live.now) ? 'pay' : 'rest'
+    return forSale.value && mine.value === 0 ? 'buy' : 'rest'
+  })
+  /** Whether one more unit can be bought beside those that the shopper has. */
+  const another = computed(() => forSale.value && mine.value > 0 && !reserved.value)
 
-  return { phase, press, refusal, dismiss, mine, allowed, label, canPress }
+  const label = computed(() => {
+    const w = words.value.buy
+    if (unpaid.value) return isPayable(unpaid.value, live.now) ? w.pay : words.value.orders.payLate
+    if (press.value) return presses.repeated.has(press.value.key) ? w.repeating : w.asking
+    if (reserved.value) return words.value.orders.state.reserved
+    if (mine.value > 0) return w.yours(mine.value)
+    if (phase.value === 'closed') return w.closed
+    if (sale().paused) return w.paused
+    if (phase.value === 'upcoming') return w.opensIn(countdown(sale().opens_at - live.now))
+    if (allowed.value === 0) return w.limitReached
+    if (sale().stock === 0) return w.soldOut
+    if (session.guestsOff) return w.signIn
+    return live.canAsk ? w.press : w.offline
+  })
+
+  /** Everything that can become of presses on this sale: when it changes, the buttons mean something else. */
+  const fate = computed(() =>
+    [press.value?.key, ...ofSale.value.map(({ id, state }) => `${id} ${state}`)].join(),
+  )
+  const calm = useCalm(() => fate.value, CALM_MS, FRESH_MS)
+
+  return { phase, press, refusal, dismiss, mine, allowed, reserved, unpaid, does, another, label, calm }
+}
+
+function units(orders: Order[]): number {
+  return orders.reduce((sum, order) => sum + order.qty, 0)
+}
+
+function byDeadline(a: Order, b: Order): number {
+  return (a.pay_by ?? 0) - (b.pay_by ?? 0)
 }

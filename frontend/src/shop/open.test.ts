@@ -166,10 +166,11 @@ describe('the end of a press', () => {
   const texts = (): string[] => useNotices().notices.map(({ text }) => text)
   const past = { id: '1', phase: 'closed' as const, opens_at: 1, closes_at: 2 }
 
-  /** The slot of the press has ended, and the page shows the next one. */
+  /** The slot of the press has ended, and the shopper has gone on to the next one. */
   function rollOver(): void {
     useSlots().replace([slot(past), slot({ id: '2', opens_at: 2, closes_at: Date.now() + 3_600_000 })])
     useSales().replaceSlot('2', [sale({ id: '22', slot: '2' })])
+    useSlots().choose('2')
   }
 
   it('is told after the slot is over, until it is read', async () => {
@@ -301,7 +302,7 @@ describe('watching', () => {
 describe('slots', () => {
   const MINUTE = 60_000
 
-  it('change without a gap: the next one is watched before it opens, the last one let go', async () => {
+  it('change without a gap, when told to: the next one is watched before it opens, the last one let go', async () => {
     wire().open()
     wire().answer('hello', welcome({ now: Date.now() }))
     await pass()
@@ -320,11 +321,33 @@ describe('slots', () => {
     await pass()
     expect(useSales().shown?.map(({ id }) => id)).toEqual(['11'])
     await pass(edge - Date.now() + 300)
-    expect(useSales().shown?.map(({ id }) => id)).toEqual(['22'])
+    expect(useSales().shown?.map(({ id }) => id)).toEqual(['11'])
     expect(wire().last('unwatch').slot).toBe('1')
+    const asked = wire().sent.length
+    useSlots().choose(useSlots().next?.id ?? '')
+    await pass()
+    expect(useSales().shown?.map(({ id }) => id)).toEqual(['22'])
+    expect(wire().sent.slice(asked)).toEqual([])
   })
 
-  it('that are gone from the day make place for the current one', async () => {
+  it('that are gone from the day stay on show when people see them, and are not asked for again', async () => {
+    await goLive()
+    wire().drop()
+    await pass(5_000)
+    wire().open()
+    wire().answer('hello', welcome({ now: Date.now() }))
+    await pass()
+    wire().refuse('watch', 'not_found')
+    await pass(1_000)
+    const fresh = { opens_at: Date.now() - MINUTE, closes_at: Date.now() + MINUTE }
+    wire().answer('watch', { slots: [slot({ id: '2', ...fresh })], sales: [sale({ id: '22', slot: '2' })] })
+    await pass(5_000)
+    expect(useSales().shown?.map(({ id, phase }) => `${id} ${phase}`)).toEqual(['11 closed'])
+    expect(useSlots().next?.id).toBe('2')
+    expect(wire().sent.filter((frame) => frame.op === 'watch' && frame.slot === '1')).toHaveLength(1)
+  })
+
+  it('that are gone from the day before they were seen make place for the current one', async () => {
     await goLive()
     useSlots().change(
       slot({ id: '9', opens_at: Date.now() + 60 * MINUTE, closes_at: Date.now() + 65 * MINUTE }),

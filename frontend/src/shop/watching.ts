@@ -3,13 +3,16 @@ import { Refused } from '../live/requests'
 import type { Ask, LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useSales } from '../stores/sales'
-import { useSlots } from '../stores/slots'
+import { phaseAt, useSlots } from '../stores/slots'
 
 const RETRY_MS = 1_000
 /** The next slot is watched this long before it opens, so that its sales are there at the very instant. */
 const LEAD_MS = 10_000
 
-/** Watches the slot that the page shows and, shortly before it opens, the next one. */
+/**
+ * Watches the slot that the page shows and, shortly before it opens, the next one. A slot that has ended is read once
+ * and let go, and instead the one is watched that the shopper goes on to.
+ */
 export function openWindow(socket: LiveSocket) {
   const live = useLive()
   const slots = useSlots()
@@ -26,8 +29,13 @@ export function openWindow(socket: LiveSocket) {
   const ahead = computed(() =>
     slots.slots.find(({ opens_at }) => opens_at > live.now && opens_at - live.now < lead),
   )
+  const onShow = computed(() => {
+    const slot = slots.shown
+    const over = slot && phaseAt(slot, live.now) === 'closed' && sales.readSlots.has(slot.id)
+    return over ? slots.next : slot
+  })
   const wanted = computed(
-    () => new Set([slots.shown, ahead.value].flatMap((slot) => (slot ? [slot.id] : []))),
+    () => new Set([onShow.value, ahead.value].flatMap((slot) => (slot ? [slot.id] : []))),
   )
 
   /** Asks for a slot, or for the current one while none is known. */
@@ -47,12 +55,18 @@ export function openWindow(socket: LiveSocket) {
       if (slot) watched.delete(slot)
       else asked = false
       const refusal = error instanceof Refused ? error.refusal : undefined
-      // The slot is gone from the day: the current one, with fresh slots, takes its place.
+      // The slot is gone from the day: it stays on show if people see it, else the current one takes its place.
       const gone = refusal?.code === 'not_found'
-      if (gone) slots.unpin()
+      if (gone && slot) forget(slot)
       clearTimeout(timer)
       timer = setTimeout(() => (gone ? void look() : adjust()), refusal?.retry_ms || RETRY_MS)
     }
+  }
+
+  function forget(slot: string): void {
+    if (!sales.readSlots.has(slot)) return slots.letGo()
+    slots.end(slot)
+    sales.endSlot(slot)
   }
 
   /** Brings what is watched in line with what is wanted. */

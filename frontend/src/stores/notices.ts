@@ -29,11 +29,13 @@ export const useNotices = defineStore('notices', () => {
     passing.value = [...passing.value.filter((n) => n.text !== text), { id: next++, level, text }].slice(
       -KEPT,
     )
+    say(text)
   }
 
   /** Tells about one thing, in place of what was told about it before; `read` is called when the shopper dismisses it. */
   function stand(about: string, level: string, text: string, read: () => void = () => undefined): void {
     const known = standing.value.find((notice) => notice.about === about)
+    if (known?.text !== text) say(text)
     if (known) Object.assign(known, { level, text, read })
     else standing.value = [...standing.value, { id: next++, level, text, about, read }]
   }

@@ -15,19 +15,31 @@ export const useSales = defineStore('sales', () => {
   const shown = computed(() => {
     const slot = slots.shown
     if (!slot || !readSlots.value.has(slot.id)) return undefined
-    return [...byId.value.values()]
-      .filter((sale) => sale.slot === slot.id)
-      .sort((a, b) => compareIds(a.id, b.id))
+    return ofSlot(slot.id).sort((a, b) => compareIds(a.id, b.id))
   })
 
-  /** Takes the snapshot of a slot: what it no longer holds is gone from the slot. */
+  /**
+   * Takes the snapshot of a slot. What it no longer holds is gone; while the slot is on show it stays, closed, because
+   * the cards behind it would move under the finger.
+   */
   function replaceSlot(slot: string, fresh: Sale[]): void {
     const kept = new Set(fresh.map((sale) => sale.id))
-    for (const sale of byId.value.values()) {
-      if (sale.slot === slot && !kept.has(sale.id)) byId.value.delete(sale.id)
+    for (const sale of ofSlot(slot)) {
+      if (kept.has(sale.id)) continue
+      if (slot === slots.shown?.id) sale.phase = 'closed'
+      else byId.value.delete(sale.id)
     }
     fresh.forEach(change)
     readSlots.value.add(slot)
+  }
+
+  /** Takes the word of the server that it has no such slot: its sales are over. */
+  function endSlot(slot: string): void {
+    for (const sale of ofSlot(slot)) sale.phase = 'closed'
+  }
+
+  function ofSlot(slot: string): Sale[] {
+    return [...byId.value.values()].filter((sale) => sale.slot === slot)
   }
 
   function change(sale: Sale): void {
@@ -42,5 +54,5 @@ export const useSales = defineStore('sales', () => {
     }
   }
 
-  return { byId, shown, replaceSlot, change, tick }
+  return { byId, readSlots, shown, replaceSlot, endSlot, change, tick }
 })

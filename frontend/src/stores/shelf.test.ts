@@ -38,26 +38,42 @@ describe('slots', () => {
     expect(currentSlot([], 0)).toBeUndefined()
   })
 
-  it('the page follows the current one until the shopper chooses another', () => {
+  it('the one on show stays when it ends, and there is a way on', () => {
     const live = useLive()
     const slots = useSlots()
-    slots.replace(day)
     live.now = 1_500
-    expect(slots.shown?.id).toBe('1')
+    slots.replace(day)
+    expect([slots.shown?.id, slots.next?.id]).toEqual(['1', undefined])
     live.now = 2_500
-    expect(slots.shown?.id).toBe('2')
-    slots.choose('3')
-    expect(slots.shown?.id).toBe('3')
+    expect([slots.shown?.id, slots.next?.id]).toEqual(['1', '2'])
     slots.choose('2')
-    live.now = 5_500
-    expect(slots.shown?.id).toBe('3')
+    expect([slots.shown?.id, slots.next?.id]).toEqual(['2', undefined])
+    live.now = 3_500
+    expect([slots.shown?.id, slots.next?.id]).toEqual(['2', '3'])
+    slots.choose('3')
+    live.now = 9_000
+    expect([slots.shown?.id, slots.next?.id]).toEqual(['3', undefined])
   })
 
-  it('a chosen one that leaves the day is let go', () => {
+  it('the one on show stays, ended, when it leaves the day', () => {
     const slots = useSlots()
-    slots.replace(day)
     useLive().now = 1_500
+    slots.replace(day)
     slots.choose('3')
+    slots.replace(day.slice(0, 2))
+    expect(slots.shown).toMatchObject({ id: '3', phase: 'closed', closes_at: 1_500 })
+    expect(slots.next?.id).toBe('1')
+    slots.choose('1')
+    slots.replace(day.slice(0, 2))
+    expect(slots.slots.map(({ id }) => id)).toEqual(['1', '2'])
+  })
+
+  it('one that never came to be seen is let go', () => {
+    const slots = useSlots()
+    useLive().now = 1_500
+    slots.replace(day)
+    slots.choose('3')
+    slots.letGo()
     slots.replace(day.slice(0, 2))
     expect(slots.shown?.id).toBe('1')
   })
@@ -91,9 +107,17 @@ describe('sales', () => {
     sales.replaceSlot('2', [sale({ id: '20', slot: '2' })])
     sales.replaceSlot('1', [sale({ id: '12' }), sale()])
     expect(sales.shown?.map((s) => s.id)).toEqual(['11', '12'])
-    sales.replaceSlot('1', [sale()])
-    expect(sales.shown?.map((s) => s.id)).toEqual(['11'])
     expect(sales.byId.has('20')).toBe(true)
+    sales.replaceSlot('2', [])
+    expect(sales.byId.has('20')).toBe(false)
+  })
+
+  it('stay on show, closed, when the snapshot lacks them: the others would move under the finger', () => {
+    useSlots().replace([slot()])
+    const sales = useSales()
+    sales.replaceSlot('1', [sale({ id: '12' }), sale()])
+    sales.replaceSlot('1', [sale({ id: '12' })])
+    expect(sales.shown?.map(({ id, phase }) => `${id} ${phase}`)).toEqual(['11 closed', '12 open'])
   })
 
   it('of an empty slot are known to be none', () => {

@@ -14,26 +14,40 @@ export function phaseAt(of: { phase: Phase; opens_at: number; closes_at: number 
 
 /** The slot that people mean by "now": the open one, else the next, else the last. */
 export function currentSlot(slots: Slot[], now: number): Slot | undefined {
-  return slots.find((slot) => now < slot.closes_at) ?? slots.at(-1)
+  return slots.find((slot) => phaseAt(slot, now) !== 'closed') ?? slots.at(-1)
 }
 
-/** The slots of the day and which of them the page shows. */
+/**
+ * The slots of the day and which of them the page shows. A slot on show stays when it ends, and the shopper goes on
+ * to the next one: nothing is put under a finger that was about to press something else.
+ */
 export const useSlots = defineStore('slots', () => {
   const live = useLive()
   const slots = ref<Slot[]>([])
   /** False until the server told them for the first time. */
   const known = ref(false)
-  /** The slot that the shopper chose; undefined follows the current one. */
-  const pinned = ref<string>()
+  /** The slot on show: the current one at first, then the one that the shopper chose. */
+  const chosen = ref<string>()
 
   const current = computed(() => currentSlot(slots.value, live.now))
-  const shown = computed(() => slots.value.find((slot) => slot.id === pinned.value) ?? current.value)
+  const shown = computed(() => slots.value.find((slot) => slot.id === chosen.value) ?? current.value)
+  /** Where to go on from a slot on show that has ended; undefined while it has not, and after the last one. */
+  const next = computed(() => {
+    const ended = shown.value && phaseAt(shown.value, live.now) === 'closed'
+    return ended && current.value && phaseAt(current.value, live.now) !== 'closed' ? current.value : undefined
+  })
 
-  /** Takes the slots of a fresh snapshot. */
+  /** Takes the slots of a fresh snapshot. The one on show stays even if it is none of them: people look at it. */
   function replace(fresh: Slot[]): void {
-    slots.value = [...fresh].sort((a, b) => a.opens_at - b.opens_at)
+    const looked = slots.value.find(({ id }) => id === chosen.value && !fresh.some((slot) => slot.id === id))
+    slots.value = [...fresh, ...(looked ? [ended(looked)] : [])].sort((a, b) => a.opens_at - b.opens_at)
     known.value = true
-    if (!fresh.some((slot) => slot.id === pinned.value)) pinned.value = undefined
+    chosen.value ??= current.value?.id
+  }
+
+  function ended(slot: Slot): Slot {
+    const closes_at = Math.min(slot.closes_at, live.now)
+    return { ...slot, phase: 'closed', closes_at, opens_at: Math.min(slot.opens_at, closes_at) }
   }
 
   /** Takes a change of one slot, or a new one. */
@@ -41,15 +55,19 @@ export const useSlots = defineStore('slots', () => {
     replace([...slots.value.filter((other) => other.id !== slot.id), slot])
   }
 
-  /** Shows a slot; choosing the current one goes back to following it. */
   function choose(id: string): void {
-    pinned.value = id === current.value?.id ? undefined : id
+    chosen.value = id
   }
 
-  /** Goes back to following the current slot. */
-  function unpin(): void {
-    pinned.value = undefined
+  /** Takes the word of the server that it has no such slot. */
+  function end(id: string): void {
+    slots.value = slots.value.map((slot) => (slot.id === id ? ended(slot) : slot))
   }
 
-  return { slots, known, pinned, current, shown, replace, change, choose, unpin }
+  /** Goes back to the current slot from one that never came to be seen. */
+  function letGo(): void {
+    chosen.value = undefined
+  }
+
+  return { slots, known, chosen, current, shown, next, replace, change, choose, end, letGo }
 })

@@ -1,0 +1,27 @@
+import { onScopeDispose, ref, watch, type Ref } from 'vue'
+
+/** A press this soon after an outcome was meant for what was there before, in milliseconds. */
+export const CALM_MS = 1_500
+/** Where something has come under a finger that had pressed something else: the second click of a double click. */
+export const FRESH_MS = 500
+
+/**
+ * Whether presses do not count just now, because something has become of an earlier one and the button has another
+ * meaning since. Calm begins in the very moment in which `outcome` changes, before anything is drawn, and with
+ * `atFirst` also when the button appears; both in milliseconds.
+ */
+export function useCalm(outcome: () => unknown, after = CALM_MS, atFirst = 0): Ref<boolean> {
+  const calm = ref(false)
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function begin(ms: number): void {
+    clearTimeout(timer)
+    calm.value = true
+    timer = setTimeout(() => (calm.value = false), ms)
+  }
+
+  watch(outcome, () => begin(after), { flush: 'sync' })
+  if (atFirst > 0) begin(atFirst)
+  onScopeDispose(() => clearTimeout(timer))
+  return calm
+}

@@ -1,0 +1,11 @@
+import { wayToPay } from '../buying/departure'
+import type { Order } from '../protocol/types'
+import { useShop } from '../shop/open'
+import { usePaySheet } from '../stores/paysheet'
+
+/** What a press of Pay does. A phone cannot scan itself: there the cashier opens at once. */
+export function usePayPress(): (order: Order) => void {
+  const shop = useShop()
+  const sheet = usePaySheet()
+  return (order) => (wayToPay() === 'wap' ? void shop.pay(order) : sheet.show(order))
+}

@@ -1,0 +1,36 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { effectScope, nextTick, ref } from 'vue'
+import { useSlowly } from './useSlowly'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+it('follows every few seconds, at an edge at once, and not at all when its time is over', async () => {
+  const stock = ref(100)
+  const scope = effectScope()
+  const label = scope.run(() =>
+    useSlowly(
+      () => `${String(stock.value)} left`,
+      () => stock.value === 0,
+    ),
+  )
+  await vi.advanceTimersByTimeAsync(5_000)
+  const seen = new Set<string | undefined>()
+  for (let tick = 0; tick < 100; tick++) {
+    stock.value--
+    await nextTick()
+    await vi.advanceTimersByTimeAsync(100)
+    seen.add(label?.value)
+  }
+  expect(seen.size).toBeLessThanOrEqual(4)
+  stock.value = 50
+  await vi.advanceTimersByTimeAsync(5_000)
+  expect(label?.value).toBe('50 left')
+  stock.value = 0
+  await nextTick()
+  expect(label?.value).toBe('0 left')
+  scope.stop()
+  stock.value = 7
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(label?.value).toBe('0 left')
+})
