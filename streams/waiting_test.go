@@ -131,7 +131,7 @@ func BenchmarkHellos(b *testing.B) {
 			})
 		}
 		wg.Wait()
-		return hellos / time.Now().Sub(began).Seconds()
+		return hellos / time.Since(began).Seconds()
 	}
 	var alone, shared, aloneCalls, sharedCalls, rounds float64
 	for ; b.Loop(); rounds++ {

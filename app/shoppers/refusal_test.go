@@ -133,7 +133,9 @@ func TestRefusalsForGood(t *testing.T) {
 func TestShopperWatchesOneSlot(t *testing.T) {
 	t.Parallel()
 	s, heard := connected(t)
-	for _, snapshot := range []string{`{"sales":[{"id":"51","slot":"5"}]}`, `{"sales":[{"id":"52","slot":"5"}]}`, `{"sales":[{"id":"61","slot":"6"}]}`} {
+	for _, snapshot := range []string{
+		`{"sales":[{"id":"51","slot":"5"}]}`, `{"sales":[{"id":"52","slot":"5"}]}`, `{"sales":[{"id":"61","slot":"6"}]}`,
+	} {
 		if err := s.watch(); err != nil {
 			t.Fatal(err)
 		}
