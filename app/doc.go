@@ -24,8 +24,8 @@
 //     gateway did not say; refunds.go, refunder.go: money back; backoffice.go: what the shop's back office hears
 //   - flow 4, expire.go: unpaid orders end, their units are sold again; cancel; closer.go, close.go: at the gateway first,
 //     if a payment was opened
-//   - flow 5, reconcile.go: what the quick ways lost; rebuild.go: Redis anew from MySQL; dead.go: dead letters;
-//     audit.go: the proof of the stock equation
+//   - flow 5, reconcile.go: what the quick ways lost; recount.go: counts that no hold accounts for; rebuild.go, restore.go:
+//     Redis anew from MySQL; dead.go: dead letters; audit.go: the proof of the stock equation
 //   - what people see: live.go (snapshots), pulse.go (moving numbers), timetable.go (edges of slots),
 //     soldout.go (turning people away without Redis), catalogue.go (what is offered)
 //

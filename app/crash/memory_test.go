@@ -65,6 +65,15 @@ func (m *memory) answeredOrders() []app.ID {
 	return slices.Compact(orders)
 }
 
+// answeredTo lists the user's buys that were answered.
+func (m *memory) answeredTo(user app.ID) []Op {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(m.history.Ops), func(op Op) bool {
+		return op.User != user || op.Kind != Buy || op.Outcome != OK
+	})
+}
+
 // unknown counts the buys of which their buyer knows nothing.
 func (m *memory) unknown() int {
 	m.mu.Lock()
