@@ -46,6 +46,7 @@ type OpenedTrade struct {
 	Order     ID
 	OpenedAt  Millis
 	ExpiresAt Millis // after it the gateway takes no money for this trade
+	DueAt     Millis // when it was to be asked about
 }
 
 // PaymentBook is the durable truth about money that comes in. Errors wrap ErrMoment, ErrData, ErrStaleEpoch or ErrNoRow.
@@ -65,14 +66,18 @@ type PaymentBook interface {
 	ReviveLate(ctx context.Context, claimed Order, epoch int64, now Millis) (Order, error)
 	// Decided settles the late payment of an order with its final outcome. One that is settled stays as it is.
 	Decided(ctx context.Context, order ID, outcome PaymentOutcome) error
-	// Unsettled lists late payments about which nothing was decided before the instant given, the oldest first.
-	Unsettled(ctx context.Context, before Millis, limit int) ([]Received, error)
+	// Unsettled lists late payments about which nothing was decided before the instant given, the oldest first, without the
+	// first ones.
+	Unsettled(ctx context.Context, before Millis, skip, limit int) ([]Received, error)
 	// EndTraded flips those of the orders that are pending, all of which have a trade that is over, to cancelled or expired,
 	// and gives their units back to the guard, in one transaction. It answers all the rows that exist, as they are
 	// afterwards.
 	EndTraded(ctx context.Context, orders []ID, to OrderState, now Millis) ([]Order, error)
-	// ClaimTrades answers trades that are due to be asked about, and puts their next turn off until the instant given.
+	// ClaimTrades answers trades that are due to be asked about, and puts their next turn off until the instant given. Those
+	// that can still be paid come before those whose time is over, which get an eighth of the limit in any case; among
+	// both, whoever waits longest.
 	ClaimTrades(ctx context.Context, now, until Millis, limit int) ([]OpenedTrade, error)
-	// CheckTrades sets when trades are asked about next; 0: never again.
-	CheckTrades(ctx context.Context, next map[ID]Millis) error
+	// CheckTrades sets, at the instant now, when trades are asked about next; 0: never again. One whose last word was heard
+	// meanwhile stays as it is.
+	CheckTrades(ctx context.Context, now Millis, next map[ID]Millis) error
 }

@@ -196,8 +196,8 @@ func (b mortalPayments) EndTraded(ctx context.Context, ids []app.ID, to app.Orde
 	return through(b.m, func() ([]app.Order, error) { return b.PaymentBook.EndTraded(ctx, ids, to, now) })
 }
 
-func (b mortalPayments) CheckTrades(ctx context.Context, next map[app.ID]app.Millis) error {
-	return do(b.m, func() error { return b.PaymentBook.CheckTrades(ctx, next) })
+func (b mortalPayments) CheckTrades(ctx context.Context, now app.Millis, next map[app.ID]app.Millis) error {
+	return do(b.m, func() error { return b.PaymentBook.CheckTrades(ctx, now, next) })
 }
 
 type mortalRefunds struct {

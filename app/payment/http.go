@@ -10,11 +10,14 @@ import (
 // maxAnswer bounds what is read of an answer, in bytes; real ones are below 10 KB.
 const maxAnswer = 1 << 20
 
+// mostIdle is how many connections wait for the next call: about as many as questions are under way at once.
+const mostIdle = 128
+
 // newHTTP makes the client under the library, which by itself has no timeout, reads answers of any length, and looks at
 // no status.
 func newHTTP(timeout time.Duration) *http.Client {
 	return &http.Client{Timeout: timeout, Transport: guard{&http.Transport{
-		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 32, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
 	}}}
 }
 

@@ -51,6 +51,7 @@ func (c *Config) checkAlipay(p *problems) {
 	p.check("ALIPAY_GATEWAY", checkURL(c.AlipayGateway, "https://openapi.alipay.com/gateway.do"))
 	p.check("ALIPAY_NOTIFY_URL", checkURL(c.AlipayNotifyURL, "https://shop.example/api/v1/payments/alipay/notify"))
 	p.check("ALIPAY_RETURN_URL", checkURL(c.AlipayReturnURL, "https://shop.example/"))
+	p.within("ALIPAY_QUERY_RATE", int64(c.AlipayQueryRate), 1, 100_000)
 	p.lasts("ALIPAY_TIMEOUT", c.AlipayTimeout, 100*time.Millisecond, time.Minute)
 	switch real := payment.IsReal(c.AlipayGateway); {
 	case !real && !c.AlipaySimulator:

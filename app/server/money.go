@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 
 	"stampede/app"
 )
@@ -25,13 +26,31 @@ func (w *works) composeMoney(c *Config, teller app.Teller, registry *prometheus.
 		Gateway: w.gateway, Ledger: w.ledger, Orders: s.db, Sales: s.db, Payments: s.db, Refunds: s.db,
 		Teller: teller, Told: w.told, Margin: app.TradeMargin(c.PayWindow),
 	}
-	w.money = money{cashier: cashier, closer: app.NewTradeCloser(cashier), watch: &app.PayReconciler{Cashier: cashier}}
+	w.money = money{cashier: cashier, closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
 	w.expirer.Closer, w.shop.cashier = w.money.closer, cashier
 	registry.MustRegister(payCounters(cashier.Counts())...)
+	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: "stampede", Name: "trades_asked_total", Help: "Questions of this node about payments that were opened and of which no last word has come.",
+	}, func() float64 { return float64(w.money.watch.Asked()) }))
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "stampede", Name: "trades_behind_seconds", Help: "How long the payment that waited longest to be asked about was due; above 25 a missed notification may take more than a minute.",
+	}, func() float64 { return w.money.watch.Behind().Seconds() }))
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "stampede", Name: "trades_waiting", Help: "Orders past their deadline that this node cannot end without the gateway's answer.",
 	}, func() float64 { return float64(w.money.closer.Waiting()) }))
 }
+
+// newPayWatch makes the duty that asks about open payments, at most so many times a second.
+func newPayWatch(cashier *app.Cashier, perSecond int) *app.PayReconciler {
+	watch := &app.PayReconciler{Cashier: cashier, Pace: rate.NewLimiter(rate.Limit(perSecond), max(1, perSecond/10))}
+	if perSecond < payWatchFull {
+		watch.AtOnce = max(1, perSecond*5)
+	}
+	return watch
+}
+
+// payWatchFull is the rate from which on as many questions as a node ever has under way pass within a few seconds.
+const payWatchFull = 25
 
 // start starts the duties of money, which belong to the sweeper.
 func (m *money) start(d *duties, c *Config) {

@@ -77,10 +77,10 @@ func (s *Store) settle(ctx context.Context, tx bun.Conn, order app.ID, outcome a
 }
 
 // Unsettled lists late payments about which nothing is decided, the oldest first. See app.PaymentBook.
-func (s *Store) Unsettled(ctx context.Context, before app.Millis, limit int) ([]app.Received, error) {
+func (s *Store) Unsettled(ctx context.Context, before app.Millis, skip, limit int) ([]app.Received, error) {
 	var rows []paymentRow
-	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since").
-		Limit(int64(limit)).Scan(ctx)
+	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").
+		Limit(int64(limit)).Offset(int64(skip)).Scan(ctx)
 	if err != nil {
 		return nil, wrap("list unsettled payments", err)
 	}

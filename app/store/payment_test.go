@@ -204,7 +204,7 @@ func TestReviveLate(t *testing.T) {
 		if _, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9); !errors.Is(err, app.ErrData) {
 			t.Errorf("revived without a unit: %v", err)
 		}
-		if list, err := h.Unsettled(h.ctx, payBy, 10); err != nil || len(list) != 1 || list[0].Order != o.ID {
+		if list, err := h.Unsettled(h.ctx, payBy, 0, 10); err != nil || len(list) != 1 || list[0].Order != o.ID {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
@@ -222,7 +222,7 @@ func TestReviveLate(t *testing.T) {
 			t.Errorf("revived twice: %v", err)
 		}
 		h.wantReceived(tradeOf(o), app.PaymentRevived, app.Paid)
-		if list, err := h.Unsettled(h.ctx, payBy, 10); err != nil || len(list) != 0 {
+		if list, err := h.Unsettled(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
@@ -241,9 +241,47 @@ func TestDecidedOnce(t *testing.T) {
 			h.must(h.Decided(h.ctx, o.ID, outcome))
 		}
 		h.wantReceived(tradeOf(o), app.PaymentRefunded, app.Cancelled)
-		if list, err := h.Unsettled(h.ctx, payBy, 10); err != nil || len(list) != 0 {
+		if list, err := h.Unsettled(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
+	})
+}
+
+// P8: trades that can still be paid are asked about before those whose time is over, which get their share all the same;
+// who waits longest comes first.
+func TestClaimTradesByWhatIsAtStake(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		orders := make(map[app.ID]int)
+		next := make(map[app.ID]app.Millis)
+		for i := range 32 {
+			o := h.opened(h.sales[0], 1)
+			orders[o.ID], next[o.ID] = i, opens+1_000+app.Millis(i)
+			if i < 16 { // their time is over, and they wait longer
+				_, err := h.DB().ExecContext(h.ctx, "UPDATE trades SET expires_at = ? WHERE order_id = ?", opens+3, o.ID)
+				h.must(err)
+			}
+		}
+		h.must(h.CheckTrades(h.ctx, opens+4, next))
+		claim := func(limit int, want ...int) {
+			t.Helper()
+			due, err := h.ClaimTrades(h.ctx, opens+2_000, opens+90_000, limit)
+			h.must(err)
+			var got []int
+			for _, d := range due {
+				got = append(got, orders[d.Order])
+				if d.DueAt != next[d.Order] {
+					t.Errorf("%+v was due at %d", d, next[d.Order])
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("limit %d (-want +got):\n%s", limit, diff)
+			}
+		}
+		claim(8, 16, 17, 18, 19, 20, 21, 22, 0)
+		claim(4, 23, 24, 25, 26)
+		claim(8, 27, 28, 29, 30, 31, 1, 2, 3)
+		claim(8, 4, 5, 6, 7, 8, 9, 10, 11)
 	})
 }
 
@@ -267,7 +305,7 @@ func TestClaimTrades(t *testing.T) {
 		}
 		claim(opens+60_000, 0)
 		claim(opens+60_100, 2)
-		h.must(h.CheckTrades(h.ctx, map[app.ID]app.Millis{one.ID: 0, two.ID: opens + 70_000}))
+		h.must(h.CheckTrades(h.ctx, opens+60_100, map[app.ID]app.Millis{one.ID: 0, two.ID: opens + 70_000}))
 		claim(opens+69_999, 0)
 		if due := claim(opens+80_000, 1); due[0].Order != two.ID {
 			t.Errorf("%+v", due[0])

@@ -74,17 +74,22 @@ func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, 
 	return all, err
 }
 
+// endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.
+const endedShare = 8
+
 // ClaimTrades answers trades that are due and puts their next turn off, so that nobody else asks meanwhile. See
 // app.PaymentBook.
 func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit int) ([]app.OpenedTrade, error) {
+	limit = min(limit, idsAtOnce)
 	var due []tradeRow
 	err := s.inTx(ctx, "claim trades", func(tx bun.Conn) error {
-		due = due[:0]
-		q := tx.NewSelect().Model(&due).Where("check_at <= ?", now).Order("check_at").Limit(int64(min(limit, idsAtOnce)))
-		if s.d.forUpdate != "" {
-			q = q.For("UPDATE")
+		var open, ended []tradeRow
+		err := s.lockDue(ctx, tx, &open, false, now, limit-limit/endedShare)
+		if err == nil && len(open) < limit {
+			err = s.lockDue(ctx, tx, &ended, true, now, limit-len(open))
 		}
-		if err := q.Scan(ctx); err != nil || len(due) == 0 {
+		due = append(open, ended...)
+		if err != nil || len(due) == 0 {
 			return err
 		}
 		ids := make([]app.ID, len(due))
@@ -100,24 +105,45 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit in
 	}
 	out := make([]app.OpenedTrade, len(due))
 	for i, r := range due {
-		out[i] = app.OpenedTrade{Order: r.Order, OpenedAt: r.OpenedAt, ExpiresAt: r.ExpiresAt}
+		out[i] = app.OpenedTrade{Order: r.Order, OpenedAt: r.OpenedAt, ExpiresAt: r.ExpiresAt, DueAt: *r.CheckAt}
 	}
 	return out, nil
 }
 
-// CheckTrades sets when trades are asked about next. See app.PaymentBook.
-func (s *Store) CheckTrades(ctx context.Context, next map[app.ID]app.Millis) error {
+// lockDue reads the trades of one kind that are due, the longest waiting first, and keeps them from changing.
+func (s *Store) lockDue(ctx context.Context, tx bun.Conn, rows *[]tradeRow, ended bool, now app.Millis, limit int) error {
+	kind := 0
+	if ended {
+		kind = 1
+	}
+	q := tx.NewSelect().Model(rows).Where("ended = ? AND check_at <= ?", kind, now).Order("check_at").Limit(int64(limit))
+	if s.d.forUpdate != "" {
+		q = q.For("UPDATE")
+	}
+	return q.Scan(ctx)
+}
+
+// CheckTrades sets when trades are asked about next, with one statement for all of the same instant. See app.PaymentBook.
+func (s *Store) CheckTrades(ctx context.Context, now app.Millis, next map[app.ID]app.Millis) error {
 	if len(next) == 0 {
 		return nil
 	}
+	together := make(map[app.Millis][]app.ID)
+	for _, order := range slices.Sorted(maps.Keys(next)) { // locks are taken in the order of ids
+		together[next[order]] = append(together[next[order]], order)
+	}
 	return s.inTx(ctx, "plan the next look at trades", func(tx bun.Conn) error {
-		for _, order := range slices.Sorted(maps.Keys(next)) {
+		for _, when := range slices.Sorted(maps.Keys(together)) {
 			var at *app.Millis
-			if when := next[order]; when != 0 {
+			if when != 0 {
 				at = &when
 			}
-			if _, err := exec(ctx, tx, "UPDATE trades SET check_at = ? WHERE order_id = ?", at, order); err != nil {
-				return err
+			for some := range slices.Chunk(together[when], idsAtOnce) {
+				_, err := exec(ctx, tx, "UPDATE trades SET check_at = ?, ended = (expires_at <= ?)"+
+					" WHERE order_id IN (?) AND check_at IS NOT NULL", at, now, bun.List(some))
+				if err != nil {
+					return err
+				}
 			}
 		}
 		return nil

@@ -1,0 +1,70 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// slowGateway answers each question after a while, and notes when.
+type slowGateway struct {
+	app.Gateway
+	takes time.Duration
+
+	mu    sync.Mutex
+	asked map[app.ID]time.Time
+}
+
+func (g *slowGateway) Query(_ context.Context, order app.ID) (app.Trade, error) {
+	time.Sleep(g.takes)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.asked[order] = time.Now()
+	return app.Trade{Order: order, No: "T" + order.String(), State: app.TradeWaiting}, nil
+}
+
+func (g *slowGateway) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.asked)
+}
+
+// wall is the time of the machine as Redis time.
+type wall struct{ app.Ledger }
+
+func (wall) Now(context.Context) (app.Millis, error) { return app.MillisOf(time.Now()), nil }
+
+// P8: the database keeps up with 20,000 open trades, all of which are due at once: with answers after 100 ms one node has
+// asked about each within a minute.
+func TestTwentyThousandTradesAreClaimedInTime(t *testing.T) {
+	t.Parallel()
+	const many = 20_000
+	s := onMariaDB(t)
+	h := newShop(t, s, many)
+	for range many / 1000 {
+		h.insert(h.orders(1000, h.sales[0], 1)...)
+	}
+	now := app.MillisOf(time.Now())
+	_, err := h.DB().ExecContext(h.ctx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at) SELECT id, ?, ?, ? FROM orders",
+		now-60_000, now+3_600_000, now)
+	h.must(err)
+
+	gateway := &slowGateway{takes: 100 * time.Millisecond, asked: make(map[app.ID]time.Time)}
+	watch := &app.PayReconciler{Cashier: &app.Cashier{Gateway: gateway, Ledger: wall{}, Orders: s, Payments: s}}
+	running, stop := context.WithCancel(h.ctx)
+	began := time.Now()
+	var done sync.WaitGroup
+	done.Go(func() { _ = watch.Run(running) })
+	apptest.Eventually(t, time.Minute, func() (bool, string) {
+		n := gateway.count()
+		return n == many, fmt.Sprintf("%d of %d were asked about", n, many)
+	})
+	t.Logf("all asked about within %v, with %d questions", time.Since(began), watch.Asked())
+	stop()
+	done.Wait()
+}
