@@ -36,6 +36,11 @@ crash *flags:
 soak *args:
     @deploy/scripts/soak.sh "$@"
 
+# Test on MySQL 9 with Redis 8 and Valkey 9, fetched from Debian into a private folder (pairs like mysql9+redis8)
+[no-exit-message]
+matrix *pairs:
+    @deploy/scripts/matrix.sh "$@"
+
 # Measure everything beside its simple way, write deploy/load/RESULTS.md (--rounds N --scale X --render)
 bench *flags:
     @deploy/scripts/bench.sh "$@"
