@@ -103,6 +103,19 @@ var (
 	ErrNoRow = errors.New("no such row")
 )
 
+// LockedSale is an ErrMoment of one sale: somebody keeps its row locked. What concerns other sales can go on without it.
+type LockedSale struct {
+	Sale ID
+	Err  error // the database's
+}
+
+func (l *LockedSale) Error() string {
+	return "sale " + l.Sale.String() + " stays locked: " + l.Err.Error()
+}
+
+// Unwrap makes it a fault of the moment.
+func (l *LockedSale) Unwrap() []error { return []error{ErrMoment, l.Err} }
+
 type permanentFault struct{}
 
 func (permanentFault) Error() string { return "fault that waiting does not mend" }

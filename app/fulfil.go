@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stampede/app/crashpoint"
@@ -69,9 +70,23 @@ type writing struct {
 	then     func(ctx context.Context, inserted []Inserted) error
 }
 
+// without takes the entries of a sale whose row somebody keeps locked out of the batch: they wait, the others do not.
+func (w *writing) without(batch []int, locked *LockedSale) []int {
+	return slices.DeleteFunc(slices.Clone(batch), func(at int) bool {
+		stuck := w.entries[at].Sale == locked.Sale
+		if stuck {
+			w.verdicts[at] = locked
+		}
+		return stuck
+	})
+}
+
 // write inserts the entries at the positions in batch. A fault of the data halves the batch until the bad entry
 // stands alone; only then does it count against that entry.
 func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
+	if len(batch) == 0 {
+		return nil
+	}
 	fresh, cancel := context.WithDeadline(ctx, w.until)
 	defer cancel()
 	rows := make([]NewOrder, len(batch))
@@ -85,9 +100,12 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 	}
 	crashpoint.At(crashpoint.FulfilRow)
 	inserted, err := f.Orders.Insert(fresh, w.epoch, rows)
+	var locked *LockedSale
 	switch {
 	case err == nil:
 		return w.then(ctx, inserted)
+	case errors.As(err, &locked):
+		return f.write(ctx, w, w.without(batch, locked))
 	case !errors.Is(err, ErrData):
 		return fmt.Errorf("insert %d orders: %w", len(rows), err)
 	case len(batch) == 1:
@@ -230,6 +248,9 @@ func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) er
 	for i, verdict := range w.verdicts {
 		if verdict == nil {
 			continue
+		}
+		if errors.Is(verdict, ErrMoment) {
+			return verdict // its row is still to be written
 		}
 		inserted, err := f.refusedRow(ctx, entries[i], ReasonDead)
 		if err != nil {

@@ -275,8 +275,8 @@ type Entry struct {
 // EntryHandler is what the consumer does with what it reads (see Fulfiller).
 type EntryHandler interface {
 	// Fulfil writes the rows of the entries, tells their buyers and sets the deadlines. It answers, per
-	// entry, nil (settled: the entry may be acknowledged) or ErrData with the reason (this entry failed
-	// alone on its own account). An error for the whole batch is a fault of the moment: nothing may be
+	// entry, nil (settled: the entry may be acknowledged), ErrData with the reason (this entry failed
+	// alone on its own account), or ErrMoment (its sale is locked: later again, while others go on). An error for the whole batch is a fault of the moment: nothing may be
 	// acknowledged, all of it is tried again later.
 	Fulfil(ctx context.Context, entries []Entry) ([]error, error)
 	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its

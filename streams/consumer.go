@@ -60,14 +60,16 @@ type Consumer struct {
 
 	// What follows belongs to the goroutine in Run.
 	history string           // own pending entries up to here were read; "" when all were
-	later   map[string]retry // stream id → an entry that failed alone
+	later   map[string]retry // stream id → an entry that failed alone, or whose sale is locked
 	claimAt time.Time        // when to look for idle entries again
 }
 
-// retry is an entry that failed alone and waits for its next attempt.
+// retry is an entry that waits for its next attempt: it failed alone, and is tried alone, or its sale was locked, and it
+// is tried with the others of whom that is true.
 type retry struct {
-	entry app.Entry
-	at    time.Time
+	entry  app.Entry
+	at     time.Time
+	locked bool
 }
 
 // NewConsumer makes the consumer of a partition. The name must be this node's alone, and the same after a restart if
@@ -217,6 +219,7 @@ func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
 		if err := c.settle(ctx, epoch, without(entries, failed)); err != nil {
 			return err
 		}
+		c.putOff(ctx, entries, failed)
 		return c.fail(ctx, epoch, entries, failed)
 	})
 }

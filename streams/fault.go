@@ -27,7 +27,7 @@ func moment(err error) error {
 // refusals are the beginnings of what Redis answers for as long as nobody changes an account, a setting, or its version.
 var refusals = []string{
 	"NOAUTH", "WRONGPASS", "NOPERM", "CROSSSLOT",
-	"ERR unknown command", "ERR unknown subcommand", "ERR Unknown Redis command", "ERR ACL failure",
+	"ERR unknown command", "ERR unknown subcommand", "ERR ACL failure",
 	"ERR AUTH", "ERR Client sent AUTH", "ERR invalid password", "ERR DB index", "ERR SELECT is not allowed", "ERR This instance has cluster",
 }
 
@@ -41,7 +41,8 @@ func permanent(err error) bool {
 				return true
 			}
 		}
-		return strings.Contains(answer.Error(), "Unknown Redis command") // in the middle of a script's error
+		// Of a script: "Unknown Redis command called from script", "Unknown command called from script" (Valkey).
+		return strings.Contains(answer.Error(), "command called from script")
 	}
 	return errors.As(err, &certificate)
 }

@@ -53,7 +53,7 @@ func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry)
 func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, failed map[string]error) error {
 	for _, e := range entries {
 		verdict := failed[e.StreamID]
-		if verdict == nil {
+		if verdict == nil || errors.Is(verdict, app.ErrMoment) {
 			continue
 		}
 		failures, err := c.ledger.client.HIncrBy(ctx, c.keys.attempts, e.StreamID, 1).Result()
@@ -120,17 +120,45 @@ func reasonOf(why error) string {
 	return reason
 }
 
-// retryFailed tries entries again that failed alone, each by itself, when their pause is over.
-func (c *Consumer) retryFailed(ctx context.Context) error {
-	now := time.Now()
-	for id, r := range c.later {
-		if now.Before(r.at) {
-			continue
-		}
-		delete(c.later, id)
-		if err := c.process(ctx, []app.Entry{r.entry}); err != nil {
-			return err
+// lockedPause is how long entries are left alone whose sale was locked; finding out takes the database two seconds.
+const lockedPause = 500 * time.Millisecond
+
+// putOff keeps entries whose sale is locked for later, under this consumer's name and without counting anything: the
+// fault is of the moment, but others of the batch need not wait for its end.
+func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[string]error) {
+	var locked []app.Entry
+	for _, e := range entries {
+		if errors.Is(failed[e.StreamID], app.ErrMoment) {
+			locked = append(locked, e)
+			c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(lockedPause), locked: true}
 		}
 	}
-	return nil
+	if len(locked) == 0 {
+		return
+	}
+	c.ledger.metrics.moments.Inc()
+	slog.WarnContext(ctx, "a sale is locked, its entries wait", "partition", c.partition, "entries", len(locked),
+		"err", failed[locked[0].StreamID])
+	c.renew(ctx, locked)
+}
+
+// retryFailed tries entries again when their pause is over: those that failed alone each by itself, those whose sale was
+// locked in one batch.
+func (c *Consumer) retryFailed(ctx context.Context) error {
+	now := time.Now()
+	var locked []app.Entry
+	for id, r := range c.later {
+		switch {
+		case now.Before(r.at):
+		case !r.locked:
+			delete(c.later, id)
+			if err := c.process(ctx, []app.Entry{r.entry}); err != nil {
+				return err
+			}
+		case int64(len(locked)) < c.options.Batch:
+			locked = append(locked, r.entry)
+			delete(c.later, id)
+		}
+	}
+	return c.process(ctx, locked)
 }

@@ -34,7 +34,7 @@ func TestRealStores(t *testing.T) {
 	c, err := Load([]string{
 		"STAMPEDE_REDIS_URL=redis://:pw@127.0.0.1:6379/2", "STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:3306)/shop",
 		"STAMPEDE_JWT_SECRET=" + goodSecret, "STAMPEDE_TRUSTED_PROXIES=10.0.0.0/8, 127.0.0.1", "STAMPEDE_ROLES=api",
-		"STAMPEDE_TEST_REDIS=redis://127.0.0.1:1", "PATH=/bin",
+		"STAMPEDE_TEST_REDIS=redis://127.0.0.1:1", "STAMPEDE_TEST_STORES=mysql9+redis8", "PATH=/bin",
 	})
 	if err != nil {
 		t.Fatal(err)

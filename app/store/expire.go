@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -12,7 +13,8 @@ import (
 
 // Expire flips what is due, up to idsAtOnce orders in a transaction: enough to make the commit cheap, few
 // enough to keep the sale's row locked for some milliseconds only. After an error, earlier transactions
-// have been committed; asking again is safe. See app.OrderBook.
+// have been committed; asking again is safe. Orders of a sale whose row somebody keeps locked are answered as they are,
+// so that those of other sales need not wait for it. See app.OrderBook.
 func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
 	select {
 	case s.expiring <- struct{}{}:
@@ -23,12 +25,9 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	out := make([]app.Order, 0, len(ids))
+	stuck := make(map[app.ID]bool) // sales
 	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
-		var part []app.Order
-		err := s.inTx(ctx, "expire orders", func(tx bun.Conn) (err error) {
-			part, err = s.expire(ctx, tx, some, now)
-			return err
-		})
+		part, err := s.expireSome(ctx, some, now, stuck)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +36,41 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 	return out, nil
 }
 
+// expireSome is one transaction, and one more for each sale that turns out to be locked; stuck remembers those.
+func (s *Store) expireSome(ctx context.Context, ids []app.ID, now app.Millis, stuck map[app.ID]bool) ([]app.Order, error) {
+	var waiting []app.Order // of stuck sales, as they are
+	for {
+		if len(stuck) > 0 {
+			all, err := s.OrdersByID(ctx, ids)
+			if err != nil {
+				return nil, err
+			}
+			ids = ids[:0:0]
+			for i := range all {
+				if stuck[all[i].Sale] {
+					waiting = append(waiting, all[i])
+				} else {
+					ids = append(ids, all[i].ID)
+				}
+			}
+		}
+		var ended []app.Order
+		err := s.inTx(ctx, "expire orders", func(tx bun.Conn) (err error) {
+			ended, err = s.expire(ctx, tx, ids, now)
+			return err
+		})
+		var one *app.LockedSale
+		if err == nil || !errors.As(err, &one) {
+			return append(waiting, ended...), err
+		}
+		stuck[one.Sale] = true
+	}
+}
+
 func (s *Store) expire(ctx context.Context, tx bun.Conn, ids []app.ID, now app.Millis) ([]app.Order, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	all, err := s.lockOrders(ctx, tx, ids)
 	if err != nil {
 		return nil, err
@@ -116,7 +149,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*app.Order, to app.O
 		err := execMatching(ctx, tx, 1, fmt.Sprintf("give back %d units of sale %s", n, sale),
 			"UPDATE sales SET taken = taken - ? WHERE id = ? AND taken >= ?", n, sale, n)
 		if err != nil {
-			return err
+			return locked(err, sale)
 		}
 	}
 	return nil

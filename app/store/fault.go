@@ -33,6 +33,7 @@ var dataErrors = map[uint16]bool{
 
 const (
 	mysqlDuplicate = 1062
+	mysqlLockWait  = 1205
 	mysqlDeadlock  = 1213
 )
 
@@ -98,6 +99,15 @@ func isDuplicate(err error) bool {
 func isDeadlock(err error) bool {
 	var my *mysql.MySQLError
 	return errors.As(err, &my) && my.Number == mysqlDeadlock
+}
+
+// locked names the sale in an error that says that its row stayed locked; any other error stays as it is.
+func locked(err error, sale app.ID) error {
+	var my *mysql.MySQLError
+	if errors.As(err, &my) && my.Number == mysqlLockWait {
+		return &app.LockedSale{Sale: sale, Err: err}
+	}
+	return err
 }
 
 // clip keeps notes within their column; it cuts between characters.

@@ -89,7 +89,7 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Or
 	}
 	matched, err := s.guard(ctx, tx, epoch, units, last)
 	if err != nil || matched == 1 {
-		return nil, err
+		return nil, locked(err, of[0].Sale)
 	}
 	return s.takeSome(ctx, tx, epoch, of, last)
 }
