@@ -177,3 +177,38 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		}
 	})
 }
+
+// P5: what is due in other sales ends although somebody keeps the row of one sale locked; its own orders are answered as
+// they are, and end later.
+func TestExpireGoesOnWithoutALockedSale(t *testing.T) {
+	t.Parallel()
+	h := newShop(t, onMariaDB(t), 2000, 2000)
+	stuck, other := h.orders(700, h.sales[0], 1), h.orders(700, h.sales[1], 1)
+	all := append(append([]app.Order{}, stuck...), other...)
+	h.insert(all...)
+	tx, err := h.DB().BeginTx(h.ctx, nil)
+	h.must(err)
+	defer func() { _ = tx.Rollback() }()
+	_, err = tx.ExecContext(h.ctx, "SELECT id FROM sales WHERE id = ? FOR UPDATE", h.sales[0])
+	h.must(err)
+	began := time.Now()
+	got, err := h.Expire(h.ctx, ids(all), payBy)
+	h.must(err)
+	t.Logf("three batches beside a locked sale took %v", time.Since(began))
+	states := make(map[app.ID]map[app.OrderState]int)
+	for _, o := range got {
+		if states[o.Sale] == nil {
+			states[o.Sale] = make(map[app.OrderState]int)
+		}
+		states[o.Sale][o.State]++
+	}
+	want := map[app.ID]map[app.OrderState]int{h.sales[0]: {app.Pending: 700}, h.sales[1]: {app.Expired: 700}}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	h.must(tx.Rollback())
+	_, err = h.Expire(h.ctx, ids(all), payBy)
+	h.must(err)
+	h.wantTaken(h.sales[0], 0)
+	h.wantTaken(h.sales[1], 0)
+}
