@@ -54,7 +54,7 @@ func (s *sightings) Counters(_ context.Context, sales []SaleRef) ([]Counters, er
 // sale that was loaded; and not after a replica was promoted, whatever it has.
 func TestLostWritesAreNoticed(t *testing.T) {
 	t.Parallel()
-	fine := PartitionState{Exists: true, Epoch: 4, Seq: 90, Seen: 90, History: "abc", Confirmed: "abc"}
+	fine := PartitionState{Exists: true, Epoch: 4, Seq: 90, Seen: 80, History: "abc", Confirmed: "abc"}
 	for name, c := range map[string]struct {
 		change func(s *sightings)
 		says   string // "": all is well

@@ -66,7 +66,8 @@ func (ln *lane) fill() {
 	for i := range ln.keys {
 		args = append(args, ln.keys[i])
 	}
-	args = append(args, &ln.epoch, &ln.gate.ledger.backlog, &ln.saleID, &ln.seq, (*int64)(&ln.last.user), (*int64)(&ln.last.order))
+	args = append(args, &ln.epoch, &ln.gate.ledger.backlog, &ln.saleID,
+		&ln.seq, (*int64)(&ln.last.user), (*int64)(&ln.last.order))
 	for _, w := range ln.group {
 		b := &w.buy
 		args = append(args, (*int64)(&b.Order), (*int64)(&b.User), &w.qty, &b.Key, &b.Hash, &b.Address)

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -72,7 +73,7 @@ func (l *Ledger) Lacks(ctx context.Context, partition int, epoch int64, rows []a
 		newest = p.XRevRangeN(ctx, k.orders, "+", "-", 1)
 		return nil
 	})
-	if err != nil && err != redis.Nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return nil, fmt.Errorf("look for %d orders of partition %d: %w", len(all), partition, moment(err))
 	}
 	var missing []app.Witness
