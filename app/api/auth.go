@@ -28,7 +28,8 @@ func (a *api) asUser(handle func(c *fiber.Ctx, user app.ID) error) fiber.Handler
 	}
 }
 
-// guest lets someone in without an account. A token that is still valid keeps its user; one that is not is unauthorized.
+// guest lets someone in without an account. A token that is still valid keeps its user; one that is not is
+// unauthorized.
 func (a *api) guest(c *fiber.Ctx) error {
 	if a.Guest == nil {
 		return app.Fail(app.Forbidden, "this shop lets nobody in without an account")
