@@ -11,10 +11,10 @@ import (
 //	units left in the database → mark → holds and their rows, page by page → what is wrong
 //	the next turn finds the very same → units left → correct, if the mark is still the same (one script)
 //
-// Reading takes long and others go on meanwhile, so what looks wrong once is nothing but a suspicion. It is believed when two
-// turns in a row found the same and nothing has moved since before the first, neither in Redis (the mark) nor in the
-// database: there units are taken for entries under way, of which there are none, and for holds, which would move the mark;
-// so the units left can only have grown, and that they are the same means that no order has ended either.
+// Reading takes long and others go on meanwhile, so what looks wrong once is nothing but a suspicion. It is believed
+// when two turns in a row found the same and nothing has moved since before the first, neither in Redis (the mark) nor
+// in the database: there units are taken for entries under way, of which there are none, and for holds, which would
+// move the mark; so the units left can only have grown, and that they are the same means that no order has ended either.
 type recount struct {
 	sale SaleRef
 	mark HoldsMark
@@ -96,8 +96,8 @@ func (c *recount) fits() bool {
 	return c.mark.Held == c.held && c.mark.Sold == c.sold && c.mark.Stock == c.stock() && c.proven()
 }
 
-// proven tells whether committed rows say that the holds are all that is taken: each hold has its row, and what the guard
-// counts as taken is what they hold and what was refunded. Then a count beyond them belongs to nobody.
+// proven tells whether committed rows say that the holds are all that is taken: each hold has its row, and what the
+// guard counts as taken is what they hold and what was refunded. Then a count beyond them belongs to nobody.
 func (c *recount) proven() bool {
 	return c.unexplained == 0 && c.stock() >= 0 && c.free == c.stock()+c.mark.Burnt
 }

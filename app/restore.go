@@ -8,10 +8,10 @@ import (
 
 const restorePage = 2000 // orders
 
-// restore writes what the rows say of a sale into Redis, deadlines included. Held, sold and withdrawn units are summed from
-// the very rows that become the holds: a row that changes after it was read keeps its hold in Redis, counted as it was,
-// until what follows the change finds it there. All tickets given out so far count as settled: whatever had no row is gone
-// or was rescued.
+// restore writes what the rows say of a sale into Redis, deadlines included. Held, sold and withdrawn units are summed
+// from the very rows that become the holds: a row that changes after it was read keeps its hold in Redis, counted as it
+// was, until what follows the change finds it there. All tickets given out so far count as settled: whatever had no row
+// is gone or was rescued.
 func (r *Rebuild) restore(ctx context.Context, epoch int64, sale *Sale) error {
 	state := SaleState{Sale: sale, Withdrawn: sale.Withdrawn}
 	for after := ID(0); ; {
