@@ -31,7 +31,7 @@ export async function hardStates(report, browser) {
       await browser.shoot(page, `${size}-state-soldout`)
     })
     await check('a place counts down', async () => {
-      shop.settleAfter = 2_500
+      shop.settleAfter = 6_000
       backpack.tickets += 12
       await button(backpack).click()
       await card(backpack).getByText('12 before you').waitFor({ timeout: SOON_MS })
