@@ -131,14 +131,15 @@ func buyFor(b *testing.B, l *Ledger, buyer func(c *benchCrowd)) float64 {
 	b.Helper()
 	ctx := context.Background()
 	s := &app.Sale{ID: newID(), PriceFen: 100, Initial: 1 << 40, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: 1 << 50}
-	if err := errors.Join(l.Pause(ctx, 0), l.Resume(ctx, 0, testEpoch, 0)); err != nil {
+	epoch := l.Epoch(0) + 1 // in the same one seq must not go back
+	if err := errors.Join(l.Pause(ctx, 0), l.Resume(ctx, 0, epoch, 0)); err != nil {
 		b.Fatal(err)
 	}
-	if err := l.Create(ctx, testEpoch, app.SaleState{Sale: s, Stock: s.Initial}); err != nil {
+	if err := l.Create(ctx, epoch, app.SaleState{Sale: s, Stock: s.Initial}); err != nil {
 		b.Fatal(err)
 	}
 	defer l.client.Unlink(ctx, reserveKeys(l, s.Ref())[3:]...)
-	if err := l.Arm(ctx, testEpoch, s.Ref()); err != nil {
+	if err := l.Arm(ctx, epoch, s.Ref()); err != nil {
 		b.Fatal(err)
 	}
 	begin := time.Now()
