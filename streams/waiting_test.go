@@ -70,8 +70,6 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 		return len(l.desk.asks) == 2*crowd, "not all have asked"
 	})
 	looks.take()
-	looks.goOn <- struct{}{}
-	<-looks.begun
 	close(looks.goOn)
 	asking.Wait()
 	commands := looks.take()
