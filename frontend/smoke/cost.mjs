@@ -2,7 +2,8 @@ import { StandIn } from './standin/server.mjs'
 
 const SOON_MS = 10_000
 const SALES = 20
-const WATCH_MS = 3_000
+const WATCH_MS = 2_000
+const TURNS = 4
 /** The cards as they once were, which cost four times as much: a yardstick of the same machine at the same moment. */
 const NESTED_GRIDS = `
   article { display: grid !important; grid-template: auto 1fr auto / minmax(0, 1fr) !important }
@@ -25,8 +26,7 @@ export async function cost(report, browser) {
   await report.check(
     `cost: a tick of ${SALES} cards is laid out for less than half of what nested grids cost`,
     async () => {
-      const [now, then] = await meter.compare(NESTED_GRIDS)
-      const [a, b] = [now, then].map(({ LayoutDuration, ticks }) => (LayoutDuration / ticks) * 1_000)
+      const [a, b] = await meter.compare(NESTED_GRIDS, (seen) => (seen.LayoutDuration / seen.ticks) * 1_000)
       console.log(`      layout ${a.toFixed(2)} ms a tick, with nested grids ${b.toFixed(2)} ms`)
       if (!(a < b / 2)) throw new Error(`${a} ms a tick, with nested grids ${b} ms`)
     },
@@ -35,12 +35,12 @@ export async function cost(report, browser) {
     const { labels, all } = await meter.changes()
     console.log(`      ${labels} of ${all} changes are labels`)
     if (all < SALES) throw new Error(`only ${all} changes: nothing moved`)
-    if (labels > all / 10) throw new Error(`${labels} of ${all} changes are labels`)
+    // A third, when they followed every tick.
+    if (labels > all / 6) throw new Error(`${labels} of ${all} changes are labels`)
   })
   await report.check('cost: the live dot costs nothing while nothing happens', async () => {
     standIn.bustling = false
-    const [beating, still] = await meter.compare(STILL_DOT)
-    const [a, b] = [beating, still].map(({ RecalcStyleCount, seconds }) => RecalcStyleCount / seconds)
+    const [a, b] = await meter.compare(STILL_DOT, (seen) => seen.RecalcStyleCount / seen.seconds)
     console.log(`      ${a.toFixed(1)} style recalculations a second, with a still dot ${b.toFixed(1)}`)
     if (a > b * 1.5 + 3) throw new Error(`${a} style recalculations a second, with a still dot ${b}`)
   })
@@ -77,10 +77,13 @@ class Meter {
     return { ...grown, seconds: grown.Timestamp }
   }
 
-  /** The page as it is and with another style, in turns so that a busy moment of the machine meets both. */
-  async compare(style) {
-    const sums = [{}, {}]
-    for (const turn of [0, 1, 0, 1]) {
+  /**
+   * What `costs` makes of the page as it is and of it with another style, in turns. Of each the least counts: whatever
+   * else runs on the machine only adds to it.
+   */
+  async compare(style, costs) {
+    const least = [Infinity, Infinity]
+    for (let turn = 0; turn < 2 * TURNS; turn++) {
       await this.page.evaluate(
         (css) => {
           const sheet = new CSSStyleSheet()
@@ -88,13 +91,12 @@ class Meter {
           document.adoptedStyleSheets = [sheet]
           document.body.getBoundingClientRect()
         },
-        turn === 1 ? style : '',
+        turn % 2 === 1 ? style : '',
       )
-      const seen = await this.watch()
-      for (const name of Object.keys(seen)) sums[turn][name] = (sums[turn][name] ?? 0) + seen[name]
+      least[turn % 2] = Math.min(least[turn % 2], costs(await this.watch()))
     }
     await this.page.evaluate(() => (document.adoptedStyleSheets = []))
-    return sums
+    return least
   }
 
   /** The changes of the cards in a few seconds, and how many of them nobody sees. */
