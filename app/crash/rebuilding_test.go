@@ -86,7 +86,7 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 			}
 			if point != "" {
 				n.waitDeath(point)
-				n = w.start()
+				w.start()
 			}
 			for _, p := range payers {
 				apptest.Eventually(t, healing, func() (bool, string) {
