@@ -1,0 +1,171 @@
+// @vitest-environment happy-dom
+import { describe, expect, it, vi } from 'vitest'
+import { useLive } from '../stores/live'
+import { useSales } from '../stores/sales'
+import { useSession } from '../stores/session'
+import { sale, slot, welcome } from '../testing/samples'
+import { goLive, guest, pass, shop, tokenOf, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
+
+visitedBeforeEach()
+
+describe('signing in', () => {
+  it('introduces itself with the token and, after the first hello, with the cursor', async () => {
+    expect(guest).toHaveBeenCalledOnce()
+    await goLive()
+    expect(wire().last('hello').token).toBe(useSession().session?.access)
+    expect(wire().last('hello').cursor).toBeUndefined()
+    wire().drop()
+    await pass(5_000)
+    wire().open()
+    expect(wire().last('hello').cursor).toBe('1-5')
+  })
+
+  it('gets a new token before the old one ends, as the same user, without a reconnect', async () => {
+    await goLive()
+    const old = useSession().session?.access ?? ''
+    await pass(59 * 60_000)
+    expect(guest).toHaveBeenCalledTimes(2)
+    expect(guest.mock.lastCall?.[0]?.headers).toEqual({ Authorization: `Bearer ${old}` })
+    expect(wire().last('renew').token).not.toBe(old)
+    expect(wires).toHaveLength(1)
+  })
+
+  it('renews a token that the server does not take, as the same guest', async () => {
+    wire().open()
+    wire().refuse('hello', 'unauthorized')
+    await pass(1_000)
+    expect(guest).toHaveBeenCalledTimes(2)
+    expect(guest.mock.lastCall?.[0]?.headers).toHaveProperty('Authorization')
+    await goLive()
+    expect(useLive().ready).toBe(true)
+  })
+
+  it.each([
+    ['the server refuses to renew it', { status: 401, body: {} }],
+    ['another guest comes back', { status: 200, body: { access: 'a.e30.s', user: { id: '8', name: 'H' } } }],
+  ])('tells that a token has ended before anything is replaced: %s', async (_, answer) => {
+    await goLive()
+    wire().drop()
+    await pass(5_000)
+    guest.mockReturnValue(answer)
+    wire().open()
+    wire().refuse('hello', 'unauthorized')
+    await pass()
+    wire().open()
+    await pass()
+    wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    await pass(60_000)
+    expect(useSession().ended).toBe(true)
+    expect(useSession().user?.id).toBe('7')
+    expect(localStorage.getItem('stampede.session')).toContain('"7"')
+    expect(guest).toHaveBeenCalledTimes(2)
+    // Watching goes on meanwhile, also after a reload, where the guest is told again.
+    expect(wire().last('hello').token).toBeUndefined()
+    expect(wire().last('watch')).toBeDefined()
+    await visit()
+    wire().open()
+    wire().refuse('hello', 'unauthorized')
+    await pass(1_000)
+    expect(useSession().ended).toBe(true)
+
+    guest.mockReturnValue({
+      status: 200,
+      body: { access: tokenOf('8', Date.now() + 3_600_000), user: { id: '8', name: 'H' } },
+    })
+    expect(await shop.startOver()).toBe(true)
+    expect(guest.mock.lastCall?.[0]?.headers).toEqual({})
+    expect(useSession().user?.id).toBe('8')
+    expect(useSession().ended).toBe(false)
+  })
+
+  it('follows another tab: its newer token, and its new guest', async () => {
+    await goLive()
+    const store = (user: string, life: number): void => {
+      const stored = { access: tokenOf(user, Date.now() + life), user: { id: user, name: 'G' } }
+      localStorage.setItem('stampede.session', JSON.stringify(stored))
+      window.dispatchEvent(new StorageEvent('storage', { key: 'stampede.session' }))
+    }
+    store('7', 7_200_000)
+    expect(wire().last('renew').token).toBe(useSession().session?.access)
+    expect(wires).toHaveLength(1)
+    store('8', 7_200_000)
+    expect(useSession().user?.id).toBe('8')
+    expect(wires).toHaveLength(2)
+    expect(guest).toHaveBeenCalledOnce()
+  })
+
+  it('asks for no token that another tab has got meanwhile', async () => {
+    localStorage.clear()
+    const held: (() => void)[] = []
+    const request = (_: string, run: () => unknown): Promise<unknown> =>
+      new Promise((resolve) => held.push(() => resolve(run())))
+    Object.defineProperty(navigator, 'locks', { configurable: true, value: { request } })
+    await visit()
+    const stored = { access: tokenOf('9', Date.now() + 3_600_000), user: { id: '9', name: 'G' } }
+    localStorage.setItem('stampede.session', JSON.stringify(stored))
+    held.forEach((run) => run())
+    await pass()
+    expect(useSession().user?.id).toBe('9')
+    expect(guest).toHaveBeenCalledOnce()
+    wire().open()
+    expect(wire().last('hello').token).toBe(stored.access)
+  })
+
+  it('watches while a guest is still asked for, and connects again with the token', async () => {
+    localStorage.clear()
+    let answer: (value: unknown) => void = () => undefined
+    vi.stubGlobal('fetch', () => new Promise((resolve) => (answer = resolve)))
+    await visit()
+    wire().open()
+    expect(wire().sent).toEqual([])
+    await pass(300)
+    expect(wire().sent.map(({ op }) => op)).toEqual(['hello', 'watch'])
+    wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    wire().answer('watch', { slots: [slot()], sales: [sale()] })
+    await pass()
+    expect(useSales().shown).toHaveLength(1)
+    const body = { access: tokenOf('7', Date.now() + 3_600_000), user: { id: '7', name: 'G' } }
+    answer({ ok: true, status: 200, json: () => Promise.resolve(body) })
+    await pass()
+    // Nobody is told that the connection was lost: it is exchanged.
+    expect(useLive().freshness).toBe('live')
+    await goLive()
+    expect(wire().last('hello').token).toBe(body.access)
+    expect(useLive().ready).toBe(true)
+  })
+
+  it('takes a token along that comes while the connection is being made', async () => {
+    localStorage.clear()
+    await visit()
+    wire().open()
+    expect(wire().last('hello').token).toBeDefined()
+    expect(wires).toHaveLength(2)
+  })
+
+  it('comes back with a new token when the connection outlived the old one', async () => {
+    await goLive()
+    wire().say({ ev: 'bye', code: 4504, retry_ms: 0 })
+    wire().drop(4504)
+    await pass(1_000)
+    expect(wires.length).toBeGreaterThan(1)
+    await goLive()
+    expect(useLive().ready).toBe(true)
+  })
+
+  it('watches without a user when guests are not let in, and takes a pasted token', async () => {
+    localStorage.clear()
+    guest.mockReturnValue({ status: 403, body: { error: { code: 'forbidden', message: 'off' } } })
+    await visit()
+    expect(useSession().guestsOff).toBe(true)
+    wire().open()
+    wire().answer('hello', { ...welcome({ now: Date.now() }), user: undefined })
+    await pass()
+    expect(useLive().isLive).toBe(true)
+    expect(useLive().ready).toBe(false)
+    expect(shop.signIn('nonsense')).toBe(false)
+    expect(shop.signIn(tokenOf('9', Date.now() + 60_000))).toBe(true)
+    expect(useSession().user?.id).toBe('9')
+    wire().open()
+    expect(wire().last('hello').token).toBeDefined()
+  })
+})
