@@ -26,6 +26,8 @@ type Expirer struct {
 	Floor  *Floor
 	// Closer ends orders whose payment was opened; nil: the shop takes no payments.
 	Closer *TradeCloser
+
+	units unitsFirst
 }
 
 // Due handles orders whose deadline has come. See DeadlineHandler.
@@ -35,13 +37,12 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrMoment, err))
 	}
 	orders = x.Closer.others(orders)
-	rows, err := x.Orders.Expire(ctx, orders, now)
+	rows, err := x.expire(ctx, orders, now)
 	if err != nil {
-		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
+		return nil, err
 	}
-	crashpoint.At(crashpoint.ExpireCommitted)
-	x.Closer.offer(rows, now)
-	if err := x.after(ctx, rows, crashpoint.ExpireReturned); err != nil {
+	x.units.wait(ctx)
+	if err := tell(ctx, x.Teller, x.Told, rows); err != nil {
 		return nil, err
 	}
 	crashpoint.At(crashpoint.ExpireTold)
@@ -56,6 +57,23 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 		}
 	}
 	return finished, nil
+}
+
+// expire ends the orders that are still unpaid and gives back the units of all that ended.
+func (x *Expirer) expire(ctx context.Context, orders []ID, now Millis) ([]Order, error) {
+	x.units.begin()
+	defer x.units.end()
+	rows, err := x.Orders.Expire(ctx, orders, now)
+	if err != nil {
+		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
+	}
+	crashpoint.At(crashpoint.ExpireCommitted)
+	x.Closer.offer(rows, now)
+	if err := x.moveUnits(ctx, rows); err != nil {
+		return nil, err
+	}
+	crashpoint.At(crashpoint.ExpireReturned)
+	return rows, nil
 }
 
 // Cancel ends an unpaid order of the user, or a reservation that has no row yet. Cancelling what is cancelled
@@ -85,8 +103,12 @@ func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
 			return cancelAnswer(row)
 		}
 		crashpoint.At(crashpoint.CancelCommitted)
-		if err := x.after(ctx, []Order{row}, crashpoint.CancelReturned); err != nil {
+		if err := x.moveUnits(ctx, []Order{row}); err != nil {
 			return "", unsettled("return units of order "+id.String(), err)
+		}
+		crashpoint.At(crashpoint.CancelReturned)
+		if err := tell(ctx, x.Teller, x.Told, []Order{row}); err != nil {
+			return "", unsettled("tell of order "+id.String(), err)
 		}
 		return cancelAnswer(row)
 	}
@@ -126,17 +148,13 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 	return Order{}, Fail(NotFound, "no such order")
 }
 
-// after does what follows the commit; returned names the crash point between its two steps. Orders that were paid in
-// time come here too, at their deadline: whatever was cut off when they were paid is done then at last.
-func (x *Expirer) after(ctx context.Context, rows []Order, returned string) error {
+// moveUnits does in Redis what the committed rows say. Orders that were paid in time come here too, at their deadline:
+// whatever was cut off when they were paid is done then at last.
+func (x *Expirer) moveUnits(ctx context.Context, rows []Order) error {
 	if err := giveBack(ctx, x.Ledger, pointers(rows)); err != nil {
 		return err
 	}
-	if err := sell(ctx, x.Ledger, rows); err != nil {
-		return err
-	}
-	crashpoint.At(returned)
-	return tell(ctx, x.Teller, x.Told, rows)
+	return sell(ctx, x.Ledger, rows)
 }
 
 func cancelAnswer(o Order) (OrderState, error) {
