@@ -34,10 +34,11 @@ check 'binary builds' $scripts/build.sh binary || true
 
 suite 'lint' $scripts/lint.sh || true
 mapfile -t packages < <(go list ./... | grep -v '^stampede/app/e2e')
-suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-test.sh -race "${packages[@]}" || true
+# Most of them wait for something most of the time, so more are under way than there are processors.
+suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-test.sh -race -p 4 "${packages[@]}" || true
 suite 'page tests' $scripts/page-test.sh || true
 suite 'browser smoke test' $scripts/smoke.sh || true
-suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race ./app/e2e/... || true
+suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 4 ./app/e2e/... || true
 if ((ready)); then
   suite 'crash, the short form' $scripts/crash.sh || true
   suite 'controls, the short form' $scripts/controls.sh --short || true

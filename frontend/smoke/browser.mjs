@@ -82,6 +82,12 @@ export async function scan(page, locator) {
 export async function expectAccessible(page) {
   // What fades in or out has no colour that could be judged.
   await page.emulateMedia({ reducedMotion: 'reduce' })
+  await page.evaluate(() => {
+    const moving = document
+      .getAnimations()
+      .filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity)
+    for (const animation of moving) animation.finish() // those that are under way are not ended by that
+  })
   // Through the debugger, where the page's security policy does not apply.
   await page.evaluate(axe)
   const { violations } = await page.evaluate(() =>
