@@ -62,7 +62,21 @@ func load(files ...string) *script {
 		text = append(text, part...)
 	}
 	sum := sha1.Sum(text)
-	return &script{name: files[len(files)-1], text: string(text), sha: hex.EncodeToString(sum[:])}
+	s := &script{name: files[len(files)-1], text: string(text), sha: hex.EncodeToString(sum[:])}
+	scripts[s.name] = s
+	return s
+}
+
+// scripts are all of them, by name.
+var scripts = make(map[string]*script)
+
+// ScriptSHA is how EVALSHA names a script, 40 hex digits; "" when there is none of that name. SLOWLOG and MONITOR show it, and
+// tests look for it on the wire.
+func ScriptSHA(name string) string {
+	if s := scripts[name]; s != nil {
+		return s.sha
+	}
+	return ""
 }
 
 // Codes that every script uses in the same sense for a call that was turned away as a whole.

@@ -3,15 +3,13 @@
 package crash
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"stampede/app/apptest"
+	"stampede/streams"
 )
 
 // wires are the two proxies of a node.
@@ -53,12 +51,11 @@ func toMySQL(w wires) *apptest.Proxy { return w.mysql }
 func scriptName(name string) func(t *testing.T) string {
 	return func(t *testing.T) string {
 		t.Helper()
-		text, err := os.ReadFile("../../streams/lua/" + name + ".lua")
-		if err != nil {
-			t.Fatal(err)
+		sha := streams.ScriptSHA(name)
+		if sha == "" {
+			t.Fatalf("there is no script %q", name)
 		}
-		sum := sha1.Sum(text)
-		return hex.EncodeToString(sum[:])
+		return sha
 	}
 }
 
