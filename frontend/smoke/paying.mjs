@@ -49,7 +49,12 @@ class Visit {
   async buy(product = /./) {
     const seen = await this.orders.evaluateAll((all) => all.map((order) => order.dataset.order))
     const card = this.page.locator('[data-sale]').filter({ hasText: product })
-    await card.locator('[data-does="buy"]').first().click({ timeout: PATIENCE_MS })
+    const buy = card.locator('[data-does="buy"]').first()
+    const next = this.page.locator('.board .next')
+    // A slot may have ended since the last order; the page stays on it until told to go on.
+    await buy.or(next).first().waitFor({ timeout: PATIENCE_MS })
+    if (!(await buy.isVisible())) await next.click()
+    await buy.click({ timeout: PATIENCE_MS })
     if (this.size === 'phone') await this.page.locator('.bag').click()
     const others = seen.map((id) => `:not([data-order="${id}"])`).join('')
     const mine = this.orders.and(this.page.locator(`[data-state="pending"]${others}`))
