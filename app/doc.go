@@ -46,5 +46,6 @@
 // one fate. I2 free units in Redis ≤ free units in MySQL. I3 stock, limit and hold change together, keyed by
 // (order, hold). I4 done moves by what XACK returned, after COMMIT, event and deadline. I5 taken changes only
 // with the rows it counts. I6 unknown is not failed. I7 absent is not empty. I8 seq never goes backwards, and what a
-// node or a row knows to have been accepted is in Redis, which has one history. I9 the key lookup precedes every refusal of a holder. I10 Redis time decides. I11 hints have an age limit.
+// node or a row knows to have been accepted is in Redis, which has one history. I9 the key lookup precedes every refusal
+// of a holder. I10 Redis time decides. I11 hints have an age limit.
 package app

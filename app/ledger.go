@@ -172,12 +172,12 @@ type Buyers struct {
 	Mark  BuyersMark
 }
 
-// HoldsMark is what Redis says of a sale in one instant. Two equal marks mean that no hold of the sale changed between them.
+// HoldsMark is what Redis says of a sale in one instant; the epoch is the one that the node carries. Two equal marks mean that
+// no hold of the sale changed between them.
 type HoldsMark struct {
 	Counters
 	Burnt int64
 	Moves int64 // grows with every change of a hold but a reservation, which gives out a ticket
-	Epoch int64 // of the partition, as the node that read it believes
 }
 
 // Correction is what the counters of a sale should say, by its holds as they were at the mark.
@@ -276,8 +276,8 @@ type Entry struct {
 type EntryHandler interface {
 	// Fulfil writes the rows of the entries, tells their buyers and sets the deadlines. It answers, per
 	// entry, nil (settled: the entry may be acknowledged), ErrData with the reason (this entry failed
-	// alone on its own account), or ErrMoment (its sale is locked: later again, while others go on). An error for the whole batch is a fault of the moment: nothing may be
-	// acknowledged, all of it is tried again later.
+	// alone on its own account), or ErrMoment (its sale is locked: later again, while others go on). An error for
+	// the whole batch is a fault of the moment: nothing may be acknowledged, all of it is tried again later.
 	Fulfil(ctx context.Context, entries []Entry) ([]error, error)
 	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its
 	// buyer. After it the entry goes to the dead letters.

@@ -78,7 +78,7 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 		if seen.why == "" {
 			return r.trust(ctx, partition, seen)
 		}
-		epoch, err := r.rebuild(ctx, partition, seen.why)
+		epoch, err := r.rebuild(ctx, partition, seen)
 		if err != nil {
 			return err
 		}
@@ -87,16 +87,12 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 	})
 }
 
-func (r *Rebuild) rebuild(ctx context.Context, partition int, why string) (int64, error) {
-	state, err := r.Redis.State(ctx, partition)
-	if err != nil {
-		return 0, fmt.Errorf("read state: %w", err)
-	}
+func (r *Rebuild) rebuild(ctx context.Context, partition int, found finding) (int64, error) {
 	if err := r.Redis.Pause(ctx, partition); err != nil {
 		return 0, fmt.Errorf("pause: %w", err)
 	}
 	crashpoint.At(crashpoint.RebuildPaused)
-	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, state.Epoch)
+	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, found.redis.Epoch)
 	if err != nil {
 		return 0, fmt.Errorf("advance epoch: %w", err)
 	}
@@ -125,10 +121,10 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, why string) (int64
 		return 0, fmt.Errorf("read seq: %w", err)
 	}
 	crashpoint.At(crashpoint.RebuildResume)
-	if err := r.Redis.Resume(ctx, partition, epoch, max(seq, state.Seq)); err != nil {
+	if err := r.Redis.Resume(ctx, partition, epoch, max(seq, found.redis.Seq)); err != nil {
 		return 0, fmt.Errorf("resume: %w", err)
 	}
-	slog.InfoContext(ctx, "partition rebuilt", "partition", partition, "why", why, "epoch", epoch,
+	slog.InfoContext(ctx, "partition rebuilt", "partition", partition, "why", found.why, "epoch", epoch,
 		"sales", len(sales), "rescued", leftover)
 	return epoch, nil
 }

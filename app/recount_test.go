@@ -77,7 +77,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 					holds:      []OpenHold{{Order: 5, Hold: 1, User: 9, Qty: 1}},
 					rows:       []Order{{ID: 5, User: 9, Qty: 1, Hold: 1, State: Pending}},
 				},
-				mark: HoldsMark{Counters: Counters{Loaded: true, Stock: 1, Held: 2, Initial: 3, Tickets: 4, Done: 4}, Epoch: 2},
+				mark: HoldsMark{Counters: Counters{Loaded: true, Stock: 1, Held: 2, Initial: 3, Tickets: 4, Done: 4, Epoch: 2}},
 				free: 2,
 			}
 			c.change(s)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"time"
 
 	"stampede/app"
 )
@@ -75,16 +74,7 @@ func afterZero(at app.Millis) uint64 { return uint64(at) - 1 }
 
 // retire lets go, from time to time, of what has been closed for long, until ctx ends.
 func (h *Hub) retire(ctx context.Context) error {
-	beat := time.NewTicker(h.options.KeepEvery)
-	defer beat.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-beat.C:
-			h.retireOnce(ctx)
-		}
-	}
+	return h.fromTimeToTime(ctx, h.retireOnce)
 }
 
 // retireOnce asks the shop once more before it lets go of anything: an operator may have prolonged it.

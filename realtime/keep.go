@@ -7,6 +7,11 @@ import (
 
 // keep looks after all connections from time to time, until ctx ends.
 func (h *Hub) keep(ctx context.Context) error {
+	return h.fromTimeToTime(ctx, func(context.Context) { h.keepOnce() })
+}
+
+// fromTimeToTime does something every KeepEvery, until ctx ends.
+func (h *Hub) fromTimeToTime(ctx context.Context, do func(ctx context.Context)) error {
 	beat := time.NewTicker(h.options.KeepEvery)
 	defer beat.Stop()
 	for {
@@ -14,7 +19,7 @@ func (h *Hub) keep(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-beat.C:
-			h.keepOnce()
+			do(ctx)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (l *Ledger) State(ctx context.Context, partition int) (app.PartitionState, 
 			l.begun(ctx, partition, s.Epoch, number(began))
 		}
 	}
-	_, s.Seen = l.parts[partition].seen.witnesses(s.Epoch, partition)
+	s.Seen = l.parts[partition].seen.highest(s.Epoch)
 	return s, nil
 }
 
@@ -61,8 +61,7 @@ func (l *Ledger) Lacks(ctx context.Context, partition int, epoch int64, rows []a
 		return nil, err
 	}
 	seen := &l.parts[partition].seen
-	mine, _ := seen.witnesses(epoch, partition)
-	all := append(mine, rows...)
+	all := append(seen.witnesses(epoch, partition), rows...)
 	armed, records := make([]*redis.BoolCmd, len(all)), make([]*redis.StringCmd, len(all))
 	var newest *redis.XMessageSliceCmd
 	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {

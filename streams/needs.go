@@ -33,6 +33,7 @@ func Needs(ctx context.Context, client redis.UniversalClient) []error {
 		{"HMGET", hash, "a", "b"},
 		{"HGETALL", hash},
 		{"HKEYS", hash},
+		{"HVALS", hash},
 		{"HSCAN", hash, 0},
 		{"HDEL", hash, "c"},
 		{"ZADD", set, "NX", 1, "a"},

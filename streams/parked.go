@@ -3,7 +3,6 @@ package streams
 import (
 	"context"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,7 +17,7 @@ const (
 // park moves an entry that a group's receiver refuses for good to the parked ones; false when the group had acknowledged it.
 // It may be repeated.
 func (s *PaidStream) park(ctx context.Context, group, id, reason string) (bool, error) {
-	reply, err := parkScript.run(ctx, s.client, []string{paidKey, parkedKey}, group, id, shorten(reason, longReason))
+	reply, err := parkScript.run(ctx, s.client, []string{paidKey, parkedKey}, group, id, cut(reason, longReason))
 	if err != nil {
 		return false, err
 	}
@@ -98,15 +97,4 @@ func parseParked(m redis.XMessage) app.ParkedPosting {
 		p.Posting = posting
 	}
 	return p
-}
-
-// shorten cuts a text between characters.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most]
 }

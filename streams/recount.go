@@ -22,9 +22,11 @@ func (l *Ledger) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, err
 		return app.HoldsMark{}, fmt.Errorf("read the numbers of sale %s: %w", sale.ID, moment(err))
 	}
 	n := len(counterFields)
-	return app.HoldsMark{
-		Counters: counters(sale.ID, values[:n]), Burnt: number(text(values[n])), Moves: number(text(values[n+1])), Epoch: epoch,
-	}, nil
+	mark := app.HoldsMark{
+		Counters: counters(sale.ID, values[:n]), Burnt: number(text(values[n])), Moves: number(text(values[n+1])),
+	}
+	mark.Epoch = epoch
+	return mark, nil
 }
 
 // Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark. It tells whether

@@ -25,10 +25,10 @@ type script struct {
 
 var (
 	reserveScript  = load("history", "reserve")
-	returnScript   = load("return")
-	holdScript     = load("hold")
-	sellScript     = load("sell")
-	withdrawScript = load("withdraw")
+	returnScript   = load("turned_away", "return")
+	holdScript     = load("turned_away", "hold")
+	sellScript     = load("turned_away", "sell")
+	withdrawScript = load("turned_away", "withdraw")
 	createScript   = load("create")
 	armScript      = load("arm")
 	restoreScript  = load("restore")
@@ -48,7 +48,7 @@ var (
 	retireScript   = load("retire")
 	parkScript     = load("park")
 	unparkScript   = load("unpark")
-	correctScript  = load("correct")
+	correctScript  = load("turned_away", "correct")
 )
 
 // load makes a script of the files named; the last gives it its name.

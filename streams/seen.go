@@ -70,17 +70,23 @@ func (s *seen) begin(epoch, at int64) (lost int64) {
 	return lost
 }
 
-// witnesses lists the newest reservation of each sale, and the highest seq.
-func (s *seen) witnesses(epoch int64, partition int) (of []app.Witness, seq int64) {
+// highest is the highest seq.
+func (s *seen) highest(epoch int64) int64 {
+	seq, _ := s.of(epoch, 0)
+	return seq
+}
+
+// witnesses lists the newest reservation of each sale.
+func (s *seen) witnesses(epoch int64, partition int) (of []app.Witness) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch != epoch {
-		return nil, 0
+		return nil
 	}
 	for sale, r := range s.last {
 		of = append(of, app.Witness{Sale: app.SaleRef{ID: sale, Partition: partition}, User: r.user, Order: r.order})
 	}
-	return of, s.seq
+	return of
 }
 
 // drop forgets a sale that is not in Redis any more.

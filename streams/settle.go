@@ -115,9 +115,17 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error,
 func reasonOf(why error) string {
 	reason := strings.ToValidUTF8(why.Error(), "?")
 	if len(reason) > maxReason {
-		reason = strings.ToValidUTF8(reason[:maxReason], "") + "…"
+		reason = cut(reason, maxReason) + "…"
 	}
 	return reason
+}
+
+// cut keeps at most so many bytes of a text, between characters.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "")
 }
 
 // lockedPause is how long entries are left alone whose sale was locked; finding out takes the database two seconds.

@@ -38,15 +38,8 @@ func (p process) spent(work func() error) (time.Duration, error) {
 	if p.pid == 0 {
 		return 0, work()
 	}
-	before, err := p.cpu()
-	if err != nil {
-		return 0, err
-	}
-	if err := work(); err != nil {
-		return 0, err
-	}
-	after, err := p.cpu()
-	return after - before, err
+	spent, err := processes{p}.spent(work)
+	return spent[p.name], err
 }
 
 // processes are those that share a machine while something is measured, each under a name of its own.

@@ -13,14 +13,8 @@
 --           18 the figures do not add up to what the sale has
 --   result  1 corrected now, 0 a hold has changed, or reservations are under way: nothing is changed
 
-for i = 1, 2 do
-  local t = redis.call('TYPE', KEYS[i]).ok
-  if t ~= 'none' and t ~= 'hash' then return {17} end
-end
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
-if not meta[2] then return {16} end
-if meta[2] ~= 'open' then return {13} end
-if meta[1] ~= ARGV[1] then return {14} end
+local code = turned_away()
+if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'tickets', 'done', 'moves', 'withdrawn', 'initial', 'added', 'stock')
 if not sale[7] then return {12} end
 if sale[1] ~= ARGV[2] or sale[2] ~= sale[1] or (sale[3] or '0') ~= ARGV[3] or sale[4] ~= ARGV[4] then return {0, 0} end

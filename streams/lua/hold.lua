@@ -12,14 +12,8 @@
 --            7 limit per buyer     9 not enough units     11 resting, number = milliseconds
 
 -- 1. Look before writing.
-for i = 1, 4 do
-  local t = redis.call('TYPE', KEYS[i]).ok
-  if t ~= 'none' and t ~= 'hash' then return {17} end
-end
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
-if not meta[2] then return {16} end
-if meta[2] ~= 'open' then return {13} end
-if meta[1] ~= ARGV[1] then return {14} end
+local code = turned_away()
+if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'limit', 'rest_until', 'moves')
 if not sale[1] then return {12} end
 local order, user, hold, qty = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])

@@ -11,5 +11,8 @@
 local meta = redis.call('HMGET', KEYS[1], 'state', 'epoch', 'seq', 'began', 'history')
 for i = 1, 5 do meta[i] = meta[i] or '' end
 local id, info = history()
-meta[6], meta[7], meta[8] = id, followed(info), redis.call('EXISTS', KEYS[2])
+-- A promoted replica names the id of the server that it followed in master_replid2; other servers have only zeros there.
+local followed = string.match(info, 'master_replid2:(%x+)') or ''
+if string.find(followed, '^0*$') then followed = '' end
+meta[6], meta[7], meta[8] = id, followed, redis.call('EXISTS', KEYS[2])
 return meta
