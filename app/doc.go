@@ -4,30 +4,30 @@
 //
 // # The way of an order
 //
-//	shopper ── buy ──▶ Till ──▶ Gate ──▶ one Lua step in Redis ──▶ stream entry      reserve.go
+//	shopper ── buy ──▶ Checkout ──▶ Gate ──▶ one Lua step in Redis ──▶ stream entry      buy_checkout.go
 //	   ▲                                  stock−, limit, hold, ticket      │
 //	   │ reserved: order id, ticket, place                                 ▼
-//	   │                                                  Fulfiller: row in MySQL    fulfil.go
+//	   │                                                  Fulfiller: row in MySQL    buy_fulfil.go
 //	   │ order: pending, pay_by ◀── event after COMMIT ◀──────────┘   │
 //	   │                                                              ▼ deadline
-//	   │ order: expired ◀── event ◀── units back ◀── COMMIT ◀── Expirer              expire.go
-//	   │                                        the gateway first, ▲ if a payment was opened   closer.go, close.go
-//	   ├── pay ──▶ Cashier ──▶ trade noted in the row ──▶ where to pay at the gateway      pay.go
-//	   │ order: paid ◀── event ◀── held→sold ◀── COMMIT ◀── Settle ◀── the gateway's word      settle.go
+//	   │ order: expired ◀── event ◀── units back ◀── COMMIT ◀── Expirer              buy_expire.go
+//	   │                                        the gateway first, ▲ if a payment was opened   pay_closer.go, pay_close.go
+//	   ├── pay ──▶ Cashier ──▶ trade noted in the row ──▶ where to pay at the gateway      pay_start.go
+//	   │ order: paid ◀── event ◀── held→sold ◀── COMMIT ◀── Settle ◀── the gateway's word      pay_settle.go
 //
 // # The flows
 //
-//   - flow 0, warm.go: a sale's stock goes into Redis before its slot opens
-//   - flow 1, reserve.go: a buy becomes a reservation
-//   - flow 2, fulfil.go: stream entries become rows, buyers hear of it
-//   - flow 3, pay.go: the buyer pays; settle.go: the gateway's word; late.go: money that came late; paywatch.go: what the
-//     gateway did not say; refunds.go, refunder.go: money back; backoffice.go: what the shop's back office hears
-//   - flow 4, expire.go: unpaid orders end, their units are sold again; cancel; closer.go, close.go: at the gateway first,
+//   - flow 0, show_warm.go: a sale's stock goes into Redis before its slot opens
+//   - flow 1, buy_checkout.go: a buy becomes a reservation
+//   - flow 2, buy_fulfil.go: stream entries become rows, buyers hear of it
+//   - flow 3, pay_start.go: the buyer pays; pay_settle.go: the gateway's word; pay_late.go: money that came late; pay_poll.go: what the
+//     gateway did not say; refund_request.go, refund_send.go: money back; outbox.go: what the shop's back office hears
+//   - flow 4, buy_expire.go: unpaid orders end, their units are sold again; cancel; pay_closer.go, pay_close.go: at the gateway first,
 //     if a payment was opened
-//   - flow 5, reconcile.go: what the quick ways lost; recount.go: counts that no hold accounts for; rebuild.go, restore.go:
-//     Redis anew from MySQL; dead.go: dead letters; audit.go: the proof of the stock equation
-//   - what people see: live.go (snapshots), pulse.go (moving numbers), timetable.go (edges of slots),
-//     soldout.go (turning people away without Redis), catalogue.go (what is offered)
+//   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for; repair_rebuild.go, repair_restore.go:
+//     Redis anew from MySQL; repair_deadletter.go: dead letters; repair_audit.go: the proof of the stock equation
+//   - what people see: show_storefront.go (snapshots), show_ticker.go (moving numbers), show_phases.go (edges of slots),
+//     buy_soldout.go (turning people away without Redis), show_catalogue.go (what is offered)
 //
 // # The promises
 //

@@ -58,7 +58,7 @@ func (e *Error) Is(target error) bool {
 // Fail makes an Error.
 func Fail(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
-// FailBusy is the answer to a fault of the moment: unknown outcome, try again after the pause.
+// FailBusy is the answer to a transient fault: unknown outcome, try again after the pause.
 func FailBusy(message string, retry time.Duration) *Error {
 	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}
 }
@@ -87,14 +87,14 @@ func AsError(err error) *Error {
 
 // Faults that packages report to the flows. They never reach a client as they are.
 var (
-	// ErrMoment is a fault of the moment (connection lost, deadlock, lock wait, read-only, loading):
+	// ErrTransient is a transient fault (connection lost, deadlock, lock wait, read-only, loading):
 	// the outcome is unknown or nothing happened; the same call is safe to repeat.
-	ErrMoment = errors.New("fault of the moment")
-	// ErrPermanent is an ErrMoment, too: no order is given up because of it. But no waiting mends it: a wrong password, a
+	ErrTransient = errors.New("transient fault")
+	// ErrMisconfigured is an ErrTransient, too: no order is given up because of it. But no waiting mends it: a wrong password, a
 	// missing privilege, a command that the store does not know. Whoever waits at a start gives up and says so.
-	ErrPermanent error = permanentFault{}
-	// ErrData is a fault of the data itself: the same call will fail again, alone it must not block others.
-	ErrData = errors.New("fault of the data")
+	ErrMisconfigured error = misconfigured{}
+	// ErrPermanent is a permanent fault: the same call will fail again, alone it must not block others.
+	ErrPermanent = errors.New("permanent fault")
 	// ErrStaleEpoch means the partition was rebuilt: what the caller knows of Redis is of an older epoch.
 	ErrStaleEpoch = errors.New("stale epoch")
 	// ErrLost means Redis no longer has what the database says was loaded: the partition needs a rebuild.
@@ -103,7 +103,7 @@ var (
 	ErrNoRow = errors.New("no such row")
 )
 
-// LockedSale is an ErrMoment of one sale: somebody keeps its row locked. What concerns other sales can go on without it.
+// LockedSale is an ErrTransient of one sale: somebody keeps its row locked. What concerns other sales can go on without it.
 type LockedSale struct {
 	Sale ID
 	Err  error // the database's
@@ -113,12 +113,12 @@ func (l *LockedSale) Error() string {
 	return "sale " + l.Sale.String() + " stays locked: " + l.Err.Error()
 }
 
-// Unwrap makes it a fault of the moment.
-func (l *LockedSale) Unwrap() []error { return []error{ErrMoment, l.Err} }
+// Unwrap makes it a transient fault.
+func (l *LockedSale) Unwrap() []error { return []error{ErrTransient, l.Err} }
 
-type permanentFault struct{}
+type misconfigured struct{}
 
-func (permanentFault) Error() string { return "fault that waiting does not mend" }
+func (misconfigured) Error() string { return "fault that waiting does not mend" }
 
-// Is makes it a fault of the moment for those who only ask whether to try again.
-func (permanentFault) Is(target error) bool { return target == ErrMoment }
+// Is makes it a transient fault for those who only ask whether to try again.
+func (misconfigured) Is(target error) bool { return target == ErrTransient }

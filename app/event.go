@@ -9,9 +9,9 @@ type OrderEvent struct {
 	First bool // whoever tells has just made this state and tells of it for the first time: nothing need be looked for
 }
 
-// Teller writes personal events into the buyers' logs and hints the nodes that hold their sockets.
-// Telling the same (order, rev) again changes nothing. An error is a fault of the moment: tell again.
-type Teller interface {
+// Notifier writes personal events into the buyers' logs and hints the nodes that hold their sockets.
+// Telling the same (order, rev) again changes nothing. An error is a transient fault: tell again.
+type Notifier interface {
 	Tell(ctx context.Context, events []OrderEvent) error
 }
 

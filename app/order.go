@@ -37,7 +37,7 @@ const (
 // firstRev is the rev of a new row.
 const firstRev = 1
 
-// HasRow tells whether this is a state that a row of the orders table can have.
+// HasRow reports whether this is a state that a row of the orders table can have.
 func (s OrderState) HasRow() bool {
 	switch s {
 	case Pending, Paid, Shipped, Finished, Cancelled, Expired, Refused, Refunding, Refunded:
@@ -47,7 +47,7 @@ func (s OrderState) HasRow() bool {
 	}
 }
 
-// Sold tells whether the units of an order in this state count as sold, if it holds any.
+// Sold reports whether the units of an order in this state count as sold, if it holds any.
 func (s OrderState) Sold() bool {
 	switch s {
 	case Paid, Shipped, Finished, Refunding:
@@ -122,7 +122,7 @@ type Order struct {
 	TradeOpened Millis `json:"-"` // set before the payment gateway is first contacted
 }
 
-// HoldsUnits tells whether the order keeps its units away from others. Refunded counts as holding: its units were
+// HoldsUnits reports whether the order keeps its units away from others. Refunded counts as holding: its units were
 // withdrawn, they are not back on sale. Not so when the money came late: such an order had ended and given its units
 // back, and refunding it takes none.
 func (o *Order) HoldsUnits() bool {
@@ -136,13 +136,13 @@ func (o *Order) HoldsUnits() bool {
 	}
 }
 
-// reviving tells whether late money has come for an order that had ended, and nothing is decided yet: its hold number
+// reviving reports whether late money has come for an order that had ended, and nothing is decided yet: its hold number
 // may be that of a hold which is about to become its own again.
 func (o *Order) reviving() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }
 
-// Ref names the sale of the order for the ledger.
+// Ref names the sale of the order for the inventory.
 func (o *Order) Ref() SaleRef { return SaleRef{ID: o.Sale, Partition: o.Partition} }
 
 // Reasons in the row of an order whose money came after it had ended: what happened, and why.

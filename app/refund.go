@@ -22,7 +22,7 @@ const (
 	RefundDeclined RefundState = "declined" // an operator said no; the buyer may ask again
 )
 
-// Known tells whether it is one of these.
+// Known reports whether it is one of these.
 func (s RefundState) Known() bool {
 	switch s {
 	case RefundAsked, RefundOpen, RefundStuck, RefundDone, RefundDeclined:
@@ -91,8 +91,8 @@ type RefundBacklog struct {
 	Oldest             Millis // since when the oldest open one waits; 0: none is open
 }
 
-// RefundBook is the durable truth about refunds. Errors wrap ErrMoment, ErrData or ErrNoRow.
-type RefundBook interface {
+// RefundStore is the durable truth about refunds. Errors wrap ErrTransient, ErrPermanent or ErrNoRow.
+type RefundStore interface {
 	// BeginRefund flips an order that is in one of the states given to refunding, with the reason that its buyer reads,
 	// and enters its refund under the request number, in one transaction. The same request again answers the order as
 	// it is. ErrNoRow: there is no such order, or it is in no such state.
@@ -118,7 +118,7 @@ type RefundBook interface {
 	FinishRefund(ctx context.Context, order ID, now Millis) (Order, error)
 	// RefundOf reads the refund of an order. ErrNoRow if it has none.
 	RefundOf(ctx context.Context, order ID) (Refund, error)
-	// Refunds pages through refunds; more tells whether older ones exist.
+	// Refunds pages through refunds; more reports whether older ones exist.
 	Refunds(ctx context.Context, q RefundsQuery) (refunds []Refund, more bool, err error)
 	// RefundBacklog counts what waits.
 	RefundBacklog(ctx context.Context) (RefundBacklog, error)

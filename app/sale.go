@@ -57,7 +57,7 @@ type Sale struct {
 	Epoch     int64 // of the partition when the sale was loaded into Redis; 0: never loaded (I7)
 }
 
-// Ref names the sale for the ledger.
+// Ref names the sale for the inventory.
 func (s *Sale) Ref() SaleRef { return SaleRef{ID: s.ID, Partition: s.Partition} }
 
 // Counters are the moving numbers of a sale, read from Redis in one piece.
@@ -76,8 +76,8 @@ type Counters struct {
 	Paused    bool
 	Version   int64
 	Epoch     int64   // of the sale's partition, read just before the numbers; 0 where nobody compares it
-	Rate      float64 // orders settled per second, averaged over 5 s; filled in by the pulse
-	Watching  int64   // people watching, on all nodes; filled in by the pulse
+	Rate      float64 // orders settled per second, averaged over 5 s; filled in by the ticker
+	Watching  int64   // people watching, on all nodes; filled in by the ticker
 }
 
 // PlaceOf is how many reservations of the sale are still before the ticket; 0 means next.

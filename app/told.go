@@ -16,7 +16,7 @@ const (
 // Told writes down, behind the scenes and in batches, which events have reached their logs. It costs no
 // commit on the way of an order; a mark lost in a crash only means that an event is offered to the log again.
 type Told struct {
-	Orders OrderBook
+	Orders OrderStore
 
 	mu      sync.Mutex
 	pending []OrderEvent

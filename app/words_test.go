@@ -141,7 +141,7 @@ func TestUnknownErrorsDoNotLeak(t *testing.T) {
 	if e.Code != Internal || strings.Contains(e.Message, "secret") {
 		t.Fatalf("got %v", e)
 	}
-	wrapped := AsError(errors.Join(ErrMoment, FailBusy("later", 250*time.Millisecond)))
+	wrapped := AsError(errors.Join(ErrTransient, FailBusy("later", 250*time.Millisecond)))
 	if wrapped.Code != Busy || wrapped.RetryMS != 250 {
 		t.Fatalf("got %+v", wrapped)
 	}

@@ -45,7 +45,7 @@ func (h *Hub) salesLocked(slots, singles []app.ID) []app.ID {
 	return slices.Compact(sales)
 }
 
-// watches tells whether the client watches the sale.
+// watches reports whether the client watches the sale.
 func (h *Hub) watches(c *client, sale app.ID) bool {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
@@ -174,7 +174,7 @@ func (h *Hub) SlotChanged(s app.Slot) {
 	})
 	for _, c := range h.everybody() {
 		c.offerNews(item.subject, item.frame)
-		h.breathe()
+		h.letWritersBegin()
 	}
 }
 
@@ -213,6 +213,6 @@ func (h *Hub) say(n noticeEvent) {
 	subject := "notice:" + n.Level + ":" + n.Text
 	for _, c := range h.everybody() {
 		c.offerNews(subject, frame)
-		h.breathe()
+		h.letWritersBegin()
 	}
 }

@@ -157,7 +157,7 @@ func (c *client) departLocked(code CloseCode, latest time.Duration) {
 	c.kick()
 }
 
-// leaving tells whether the connection is being ended by us.
+// leaving reports whether the connection is being ended by us.
 func (c *client) leaving() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +202,7 @@ func (c *client) drain() {
 	}
 }
 
-func (c *client) write(p parcel) error {
+func (c *client) write(p outgoing) error {
 	deadline := time.Now().Add(c.hub.options.WriteWithin)
 	_ = c.conn.SetWriteDeadline(deadline)
 	c.hub.metrics.frames.Inc()

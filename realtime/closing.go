@@ -42,7 +42,7 @@ var closeReasons = map[CloseCode]string{
 // String is the reason in the close frame.
 func (c CloseCode) String() string { return closeReasons[c] }
 
-// MayReconnect tells whether the client should come back on its own.
+// MayReconnect reports whether the client should come back on its own.
 func (c CloseCode) MayReconnect() bool { return c < 4500 }
 
 // The pause before a reconnect is drawn from this range, so that clients do not come back in step.

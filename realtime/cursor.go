@@ -40,7 +40,7 @@ func (c Cursor) String() string {
 // isZero tells that there is no cursor at all.
 func (c Cursor) isZero() bool { return c == Cursor{} }
 
-// followedBy tells whether next is the very next event after c. After "there was no log", that is the first event
+// followedBy reports whether next is the very next event after c. After "there was no log", that is the first event
 // of a log that began before a log of that time could have ended: an event keeps its log for logKept, so within
 // that time no other log can have come and gone.
 func (c Cursor) followedBy(next Cursor) bool {
@@ -50,5 +50,5 @@ func (c Cursor) followedBy(next Cursor) bool {
 	return next.Epoch == c.Epoch && next.N == c.N+1
 }
 
-// covers tells whether the event at other was taken by c already.
+// covers reports whether the event at other was taken by c already.
 func (c Cursor) covers(other Cursor) bool { return c.Epoch == other.Epoch && other.N <= c.N }

@@ -17,7 +17,7 @@ func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Unlock()
 	for _, c := range h.everybody() {
 		c.departWithin(CloseDrain, min(within, longestPause))
-		h.breathe()
+		h.letWritersBegin()
 	}
 	gone := make(chan struct{})
 	go func() {

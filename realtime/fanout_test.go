@@ -88,7 +88,7 @@ func (h *Hub) awaitIdle(deaf map[*client]bool) {
 	}
 }
 
-// stuck tells whether every writer to a client who does not read is at work, and waits.
+// stuck reports whether every writer to a client who does not read is at work, and waits.
 func (h *Hub) stuck(deaf map[*client]bool) bool {
 	for c := range deaf {
 		if !c.busyWriting() {

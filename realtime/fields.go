@@ -6,7 +6,7 @@ import (
 )
 
 // fields cuts a JSON object into its members without copying, and calls set for each: the name and the value as they
-// are written, blanks around them left out. It answers whether the text is one valid JSON object and nothing else.
+// are written, blanks around them left out. It reports whether the text is one valid JSON object and nothing else.
 //
 // A frame is read for every op, and encoding/json takes longer for that than anything else a node does itself. What is
 // usual is looked at here: names and texts without escapes, whole numbers. Everything else is left to encoding/json.
@@ -157,7 +157,7 @@ func (s *scanner) nested() bool {
 	return false
 }
 
-// whole tells whether the text is a number of digits alone, as JSON has them: no zero in front.
+// whole reports whether the text is a number of digits alone, as JSON has them: no zero in front.
 func whole(raw []byte) bool {
 	if len(raw) == 0 || raw[0] == '0' && len(raw) > 1 {
 		return false

@@ -117,7 +117,7 @@ func (l *Log) pass(ctx context.Context, m *redis.Message, to ear) {
 // sendNotice says the notice to all nodes.
 func (l *Log) sendNotice(ctx context.Context, n noticeEvent) error {
 	if err := l.redis.Publish(ctx, l.noticeChannel(), encode(n)).Err(); err != nil {
-		return fmt.Errorf("publish notice: %w", errors.Join(app.ErrMoment, err))
+		return fmt.Errorf("publish notice: %w", errors.Join(app.ErrTransient, err))
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func or[T comparable](value, fallback T) T {
 	return value
 }
 
-// Hub is everybody who is connected to this node. It is the app.Audience of the pulse. Locks are taken in this
+// Hub is everybody who is connected to this node. It is the app.Audience of the ticker. Locks are taken in this
 // order: mu or setsMu (never both), a set's mu, a client's mu. None is held over I/O.
 type Hub struct {
 	options Options
@@ -89,7 +89,7 @@ type Hub struct {
 	board  *board
 	beats  []*watchSet // reused from tick to tick
 
-	news   newsDesk
+	news   recentNews
 	behind behindQueue
 
 	starting atomic.Int64 // writers that were started and have not begun
@@ -102,7 +102,7 @@ func NewHub(o Options) *Hub {
 		options: o, shop: o.Shop, log: o.Log, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID), closes: make(map[subject]app.Millis),
-		board: newBoard(), news: newNewsDesk(), behind: newBehindQueue(),
+		board: newBoard(), news: newRecentNews(), behind: newBehindQueue(),
 	}
 	h.metrics = newMetrics(o.Metrics, h)
 	return h
@@ -138,7 +138,7 @@ func (h *Hub) enter(c *client) error {
 	return nil
 }
 
-// open tells whether another connection would be taken now.
+// open reports whether another connection would be taken now.
 func (h *Hub) open() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

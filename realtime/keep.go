@@ -33,7 +33,7 @@ func (h *Hub) keepOnce() {
 		if silent >= h.options.PingEvery && elapsed-c.pingedAt >= h.options.PingEvery {
 			c.pingedAt = elapsed
 			c.offerPing()
-			h.breathe()
+			h.letWritersBegin()
 		}
 		if silent >= h.options.IdleAfter && c.isGreeted() { // before hello there is a deadline
 			c.depart(CloseIdle)

@@ -43,7 +43,7 @@ func keptText(o *app.Order) []byte {
 	return append(b, o.ProductName...)
 }
 
-// short tells whether a short body says all there is to say of the order.
+// short reports whether a short body says all there is to say of the order.
 func short(o *app.Order) bool {
 	said := app.Order{
 		ID: o.ID, Sale: o.Sale, ProductName: o.ProductName, Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: int64(o.Qty) * o.PriceFen,
@@ -67,7 +67,7 @@ func readKept(text string) (e keptEvent, err error) {
 	order, rest, _ := strings.Cut(text, " ")
 	rev, body, ok := strings.Cut(rest, " ")
 	if !ok {
-		return keptEvent{}, fmt.Errorf("event %.60q: want order, rev, body: %w", text, app.ErrData)
+		return keptEvent{}, fmt.Errorf("event %.60q: want order, rev, body: %w", text, app.ErrPermanent)
 	}
 	if strings.HasPrefix(body, "{") {
 		return keptEvent{whole: body}, nil
@@ -75,13 +75,13 @@ func readKept(text string) (e keptEvent, err error) {
 	var f [shortFields]string
 	for i := range f[:shortFields-1] {
 		if f[i], body, ok = strings.Cut(body, ":"); !ok {
-			return keptEvent{}, fmt.Errorf("event %.60q: %d fields: %w", text, i+1, app.ErrData)
+			return keptEvent{}, fmt.Errorf("event %.60q: %d fields: %w", text, i+1, app.ErrPermanent)
 		}
 	}
 	number := func(s string, base int) int64 {
 		n, wrong := strconv.ParseInt(s, base, 64)
 		if wrong != nil && err == nil {
-			err = fmt.Errorf("event %.60q: %q is no number: %w", text, s, app.ErrData)
+			err = fmt.Errorf("event %.60q: %q is no number: %w", text, s, app.ErrPermanent)
 		}
 		return n
 	}

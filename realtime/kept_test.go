@@ -77,7 +77,7 @@ func TestNewOrdersAreKeptShort(t *testing.T) {
 func TestUnreadableKeptEvents(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "1", "1 1", "1 1 ", "1 1 2:3:4:5:6:7:key", "1 x 2:3:4:5:6:7:key:name", "1 1 2:3:4:5:6:x:key:name"} {
-		if _, err := readKept(text); !errors.Is(err, app.ErrData) {
+		if _, err := readKept(text); !errors.Is(err, app.ErrPermanent) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -31,7 +31,7 @@ const (
 )
 
 // Log keeps every user's personal events in Redis and tells the nodes that there is something new. It is the
-// app.Teller of the flows.
+// app.Notifier of the flows.
 //
 //	key                          type    TTL                  what
 //	stampede:{u<S>}:log:<user>   list    24 h after the last  the last 100 events; S = user mod 16
@@ -87,7 +87,7 @@ func (l *Log) Tell(ctx context.Context, events []app.OrderEvent) error {
 		case l.crowds <- struct{}{}:
 			defer func() { <-l.crowds }()
 		case <-ctx.Done():
-			return fmt.Errorf("wait to tell %d events: %w", len(events), errors.Join(app.ErrMoment, ctx.Err()))
+			return fmt.Errorf("wait to tell %d events: %w", len(events), errors.Join(app.ErrTransient, ctx.Err()))
 		}
 	}
 	calls := l.appends(events)
@@ -102,7 +102,7 @@ func (l *Log) Tell(ctx context.Context, events []app.OrderEvent) error {
 			err = appendScript.Eval(ctx, l.redis, call.keys, call.args...).Err()
 		}
 		if err != nil {
-			return fmt.Errorf("append %d events to logs of %d users: %w", call.events, len(call.keys), errors.Join(app.ErrMoment, err))
+			return fmt.Errorf("append %d events to logs of %d users: %w", call.events, len(call.keys), errors.Join(app.ErrTransient, err))
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (l *Log) Since(ctx context.Context, questions ...question) ([]span, error) 
 		logs[i] = pipe.LRange(ctx, logKey(q.user), from, -1)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("read %d logs: %w", len(questions), errors.Join(app.ErrMoment, err))
+		return nil, fmt.Errorf("read %d logs: %w", len(questions), errors.Join(app.ErrTransient, err))
 	}
 	spans := make([]span, len(questions))
 	for i, q := range questions {
@@ -254,7 +254,7 @@ func readLog(lines []string) ([]kept, error) {
 func readLine(line string) (k kept, err error) {
 	where, text, _ := strings.Cut(line, " ")
 	if k.cursor, err = ParseCursor(where); err != nil {
-		return kept{}, errors.Join(app.ErrData, err)
+		return kept{}, errors.Join(app.ErrPermanent, err)
 	}
 	k.event, err = readKept(text)
 	return k, err

@@ -85,7 +85,7 @@ func TestLogAnswersWhatFollowsACursor(t *testing.T) {
 	})
 }
 
-// Teller: "telling the same (order, rev) again changes nothing", nor does an older rev that comes late.
+// Notifier: "telling the same (order, rev) again changes nothing", nor does an older rev that comes late.
 func TestTellingAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, l *Log) {

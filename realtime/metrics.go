@@ -30,7 +30,7 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help}, value)
 	}
 	m := &metrics{
-		ticks:        counter("ticks_total", "Ticks of the pulse."),
+		ticks:        counter("ticks_total", "Ticks of the ticker."),
 		encodedTicks: counter("tick_frames_encoded_total", "Tick frames encoded: per watch set, not per client."),
 		frames:       counter("frames_total", "Frames written to sockets."),
 		skipped:      counter("ticks_skipped_total", "Ticks that a client did not take before the next one."),

@@ -14,7 +14,7 @@ import (
 
 // op carries out one kind of request. It answers what goes into `ok`, or sent when it has replied by itself, or later when it
 // goes on after it has returned and will finish the request.
-type op func(c *client, ctx *within, r *request) (any, error)
+type op func(c *client, ctx *opContext, r *request) (any, error)
 
 type remark string
 
@@ -80,7 +80,7 @@ func (c *client) handle(frame []byte) {
 
 // answer runs the op, and finishes it unless it will do so itself.
 func (c *client) answer(run op, r *request, until time.Time) {
-	ctx := newWithin(until, r)
+	ctx := newOpContext(until, r)
 	ok, err := c.contain(run, ctx, r)
 	if ok != later {
 		c.finish(ctx, ok, err)
@@ -88,7 +88,7 @@ func (c *client) answer(run op, r *request, until time.Time) {
 }
 
 // contain runs the op. A panic is a fault of ours like any other; its text stays here.
-func (c *client) contain(run op, ctx *within, r *request) (ok any, err error) {
+func (c *client) contain(run op, ctx *opContext, r *request) (ok any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			slog.ErrorContext(ctx, "op panicked", "op", r.op, "session", c.session, "panic", p, "stack", string(debug.Stack()))
@@ -101,7 +101,7 @@ func (c *client) contain(run op, ctx *within, r *request) (ok any, err error) {
 var errPanicked = errors.New("panic")
 
 // finish replies, unless the op has done so, and lets the next op begin.
-func (c *client) finish(ctx *within, ok any, err error) {
+func (c *client) finish(ctx *opContext, ok any, err error) {
 	defer c.turn.Unlock()
 	ctx.release()
 	switch {
@@ -121,7 +121,7 @@ func (c *client) refuse(id int64, e *app.Error) {
 	c.send(refusalFrame(id, e))
 }
 
-func (c *client) time(_ *within, r *request) (any, error) {
+func (c *client) time(_ *opContext, r *request) (any, error) {
 	t0, failed := r.roundTrip()
 	if failed != nil {
 		return nil, failed
@@ -131,7 +131,7 @@ func (c *client) time(_ *within, r *request) (any, error) {
 
 // watch adds a slot or sales to what is watched, and answers their snapshot. What changes between the snapshot and
 // the first tick is offered again from the news desk and with a tick of the whole set.
-func (c *client) watch(ctx *within, r *request) (any, error) {
+func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	slot, failed := optionalID("slot", r.Slot)
 	if failed != nil {
 		return nil, failed
@@ -169,7 +169,7 @@ func (c *client) watch(ctx *within, r *request) (any, error) {
 	return sent, nil
 }
 
-func (c *client) unwatch(_ *within, r *request) (any, error) {
+func (c *client) unwatch(_ *opContext, r *request) (any, error) {
 	slot, failed := optionalID("slot", r.Slot)
 	if failed != nil {
 		return nil, failed
@@ -186,7 +186,7 @@ func (c *client) unwatch(_ *within, r *request) (any, error) {
 	return sent, nil
 }
 
-func (c *client) buy(ctx *within, r *request) (any, error) {
+func (c *client) buy(ctx *opContext, r *request) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (c *client) ownOrder(r *request) (user, order app.ID, err error) {
 	return user, order, nil
 }
 
-func (c *client) cancel(ctx *within, r *request) (any, error) {
+func (c *client) cancel(ctx *opContext, r *request) (any, error) {
 	user, order, err := c.ownOrder(r)
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func (c *client) cancel(ctx *within, r *request) (any, error) {
 	return stateReply{state}, nil
 }
 
-func (c *client) pay(ctx *within, r *request) (any, error) {
+func (c *client) pay(ctx *opContext, r *request) (any, error) {
 	user, order, err := c.ownOrder(r)
 	if err != nil {
 		return nil, err
@@ -245,7 +245,7 @@ func (c *client) pay(ctx *within, r *request) (any, error) {
 	return payable, nil
 }
 
-func (c *client) refund(ctx *within, r *request) (any, error) {
+func (c *client) refund(ctx *opContext, r *request) (any, error) {
 	user, order, err := c.ownOrder(r)
 	if err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func (c *client) refund(ctx *within, r *request) (any, error) {
 	return stateReply{state}, nil
 }
 
-func (c *client) orders(ctx *within, r *request) (any, error) {
+func (c *client) orders(ctx *opContext, r *request) (any, error) {
 	user, err := c.buyer()
 	if err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func (c *client) orders(ctx *within, r *request) (any, error) {
 }
 
 // seen is a mark that says how far the user has looked; it changes nothing of what is replayed.
-func (c *client) seen(_ *within, r *request) (any, error) {
+func (c *client) seen(_ *opContext, r *request) (any, error) {
 	if _, err := c.buyer(); err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func (o *outbox) putNews(subject string, frame *websocket.PreparedMessage) bool 
 	return true
 }
 
-// putTick replaces the waiting tick; it answers whether one was skipped.
+// putTick replaces the waiting tick; it reports whether one was skipped.
 func (o *outbox) putTick(t *tick, whole bool) bool {
 	skipped := o.tick != nil
 	o.wholeTick = whole || skipped
@@ -73,8 +73,8 @@ func (o *outbox) putTick(t *tick, whole bool) bool {
 
 func (o *outbox) dropTick() { o.tick, o.wholeTick = nil, false }
 
-// parcel is one thing to write; exactly one of its parts is set. It is a value, so that taking one allocates nothing.
-type parcel struct {
+// outgoing is one thing to write; exactly one of its parts is set. It is a value, so that taking one allocates nothing.
+type outgoing struct {
 	frame   []byte
 	shared  *websocket.PreparedMessage
 	tick    *tick
@@ -85,30 +85,30 @@ type parcel struct {
 }
 
 // take answers the next thing to write; false: there is nothing.
-func (o *outbox) take() (parcel, bool) {
+func (o *outbox) take() (outgoing, bool) {
 	switch {
 	case o.closeSent:
-		return parcel{}, false
+		return outgoing{}, false
 	case o.hasPong:
 		o.hasPong = false
-		return parcel{control: websocket.PongMessage, frame: o.pong}, true
+		return outgoing{control: websocket.PongMessage, frame: o.pong}, true
 	case len(o.queue) > 0:
-		return parcel{frame: o.shift()}, true
+		return outgoing{frame: o.shift()}, true
 	case o.closing != 0:
 		o.closeSent = true
 		o.news, o.tick = nil, nil
-		return parcel{goodbye: o.closing, retry: o.retry}, true
+		return outgoing{goodbye: o.closing, retry: o.retry}, true
 	case o.ping:
 		o.ping = false
-		return parcel{control: websocket.PingMessage}, true
+		return outgoing{control: websocket.PingMessage}, true
 	case len(o.news) > 0:
-		return parcel{shared: o.shiftNews()}, true
+		return outgoing{shared: o.shiftNews()}, true
 	case o.tick != nil:
-		p := parcel{tick: o.tick, whole: o.wholeTick}
+		p := outgoing{tick: o.tick, whole: o.wholeTick}
 		o.dropTick()
 		return p, true
 	default:
-		return parcel{}, false
+		return outgoing{}, false
 	}
 }
 

@@ -18,7 +18,7 @@ type personal struct {
 	behind bool   // there may be more in the log than was taken
 }
 
-// hear offers an event that a hint brought along. It answers whether the log has to be read.
+// hear offers an event that a hint brought along. It reports whether the log has to be read.
 func (c *client) hear(h *hint) (behind bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

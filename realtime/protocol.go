@@ -146,7 +146,7 @@ func appendAll(b []byte, parts ...string) []byte {
 	return b
 }
 
-// plain tells whether JSON says the text as it is.
+// plain reports whether JSON says the text as it is.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

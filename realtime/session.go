@@ -25,7 +25,7 @@ func newSession() string {
 //
 // An event that is told meanwhile is in the log's answer, or it is noted and the log is read again after the
 // reply; a reservation that becomes a row meanwhile is missing from the snapshot, and its event comes.
-func (c *client) hello(ctx *within, r *request) (any, error) {
+func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, app.Fail(app.WrongState, "hello was said already")
 	}
@@ -51,7 +51,7 @@ func (c *client) prolong(took time.Duration, refusal error) {
 	}
 }
 
-func (c *client) introduce(ctx *within, r *request) (any, error) {
+func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	token, failed := text("token", r.Token)
 	if failed != nil {
 		return nil, failed
@@ -148,7 +148,7 @@ func (c *client) identify(i Identity) {
 }
 
 // renew prolongs the session with a newer token of the same user.
-func (c *client) renew(_ *within, r *request) (any, error) {
+func (c *client) renew(_ *opContext, r *request) (any, error) {
 	user, _ := c.user()
 	if user == 0 {
 		return nil, app.Fail(app.Unauthorized, "log in first: hello had no token")

@@ -34,6 +34,6 @@ type Shop interface {
 	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error)
 	// Refund asks for the money of a paid order back, and answers the state that the order has then.
 	Refund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
-	// Orders pages through the user's orders, newest first; more tells whether older ones exist.
+	// Orders pages through the user's orders, newest first; more reports whether older ones exist.
 	Orders(ctx context.Context, q app.OrdersQuery) (orders []app.Order, more bool, err error)
 }

@@ -70,7 +70,7 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 	}
 }
 
-// allWritten tells whether no tick waits for a writer.
+// allWritten reports whether no tick waits for a writer.
 func (n *node) allWritten() bool {
 	for _, c := range n.hub.everybody() {
 		c.mu.Lock()

@@ -167,15 +167,15 @@ func (s *watchSet) each(fn func(c *client)) {
 	s.eachLocked(fn)
 }
 
-// eachLocked lets the lock go while the hub breathes; members may come and go then. The place of one who leaves is taken by
+// eachLocked lets the lock go while the hub lets writers begin; members may come and go then. The place of one who leaves is taken by
 // the last one: from the end to the beginning nobody is left out, and at worst somebody hears the same thing twice.
 func (s *watchSet) eachLocked(fn func(c *client)) {
 	for i := len(s.members) - 1; i >= 0; i = min(i, len(s.members)) - 1 {
 		c := s.members[i]
 		fn(c)
-		if c.hub.breathless() {
+		if c.hub.tooManyStarting() {
 			s.mu.Unlock()
-			c.hub.breathe()
+			c.hub.letWritersBegin()
 			s.mu.Lock()
 		}
 	}
@@ -188,7 +188,7 @@ func (s *watchSet) size() (sales []app.ID, members int) {
 	return s.sales, len(s.members)
 }
 
-// has tells whether the set watches the sale.
+// has reports whether the set watches the sale.
 func (s *watchSet) has(sale app.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -69,7 +69,7 @@ func median(of []float64) float64 {
 
 // benchRound answers the rates of both ways. Buyers press again as soon as they are told, as people at sockets do: a single
 // call is waited for, the gate tells.
-func benchRound(b *testing.B, l *Ledger, g *Gate) (single, grouped float64) {
+func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 	b.Helper()
 	ctx := context.Background()
 	single = buyFor(b, l, func(c *benchCrowd) {
@@ -119,7 +119,7 @@ func (c *benchCrowd) press() (app.Buy, bool) {
 	return buyOf(c.sale, app.ID(c.users.Add(1)), 1, "key-bench1"), time.Now().Before(c.until)
 }
 
-func reserveKeys(l *Ledger, sale app.SaleRef) []string {
+func reserveKeys(l *Inventory, sale app.SaleRef) []string {
 	k := &l.parts[sale.Partition].keys
 	return []string{k.meta, k.orders, k.waiting, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
 }
@@ -127,7 +127,7 @@ func reserveKeys(l *Ledger, sale app.SaleRef) []string {
 // buyFor lets 256 buyers buy in a fresh sale for benchTime and answers buys per second. The partition is fresh, too: no
 // consumer is at work here, and what one round leaves unsettled, far beyond the bound that a backlog has, must not
 // weigh on the next.
-func buyFor(b *testing.B, l *Ledger, buyer func(c *benchCrowd)) float64 {
+func buyFor(b *testing.B, l *Inventory, buyer func(c *benchCrowd)) float64 {
 	b.Helper()
 	ctx := context.Background()
 	s := &app.Sale{ID: newID(), PriceFen: 100, Initial: 1 << 40, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: 1 << 50}

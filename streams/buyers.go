@@ -18,11 +18,11 @@ const (
 	recentMost = 20 * buyersPage
 )
 
-// Buyers lists who has had a reservation of the sale accepted since the mark, see app.Ledger. Every acceptance gives out the
+// Buyers lists who has had a reservation of the sale accepted since the mark, see app.Inventory. Every acceptance gives out the
 // next ticket and writes one entry into the partition's stream, in one step: who came since the mark is known when the entry
 // of every ticket since then was found. Where one is missing (trimmed, another epoch, too much in between) everyone is read,
 // page by page, so that no buy waits behind it.
-func (l *Ledger) Buyers(ctx context.Context, sale app.SaleRef, since app.BuyersMark) (app.Buyers, error) {
+func (l *Inventory) Buyers(ctx context.Context, sale app.SaleRef, since app.BuyersMark) (app.Buyers, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return app.Buyers{}, err
@@ -43,8 +43,8 @@ func (l *Ledger) Buyers(ctx context.Context, sale app.SaleRef, since app.BuyersM
 	return everyone, nil
 }
 
-// recentBuyers looks through the stream behind the mark. complete tells whether nobody is missing.
-func (l *Ledger) recentBuyers(
+// recentBuyers looks through the stream behind the mark. complete reports whether nobody is missing.
+func (l *Inventory) recentBuyers(
 	ctx context.Context, k *partitionKeys, sale app.SaleRef, since app.BuyersMark,
 ) (b app.Buyers, complete bool, err error) {
 	var numbers saleRead
@@ -55,7 +55,7 @@ func (l *Ledger) recentBuyers(
 		return nil
 	})
 	if err != nil {
-		return app.Buyers{}, false, moment(err)
+		return app.Buyers{}, false, transient(err)
 	}
 	var open bool
 	if b.Counters, open = numbers.counters(sale.ID); !open || !b.Loaded || b.Epoch != since.Epoch || b.Tickets < since.Tickets {
@@ -81,14 +81,14 @@ func (l *Ledger) recentBuyers(
 			return b, complete, nil
 		}
 		if page, err = l.client.XRangeN(ctx, k.orders, "("+b.Mark.Entry, "+", buyersPage).Result(); err != nil {
-			return app.Buyers{}, false, moment(err)
+			return app.Buyers{}, false, transient(err)
 		}
 	}
 }
 
 // allBuyers walks through everyone. Nobody is taken out of the buyers of a sale as long as it lives, so whoever had bought
 // when the walk began is met in it; who buys meanwhile has an entry behind the mark.
-func (l *Ledger) allBuyers(ctx context.Context, k *partitionKeys, sale app.SaleRef) (app.Buyers, error) {
+func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.SaleRef) (app.Buyers, error) {
 	var numbers saleRead
 	var last *redis.XMessageSliceCmd
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -97,7 +97,7 @@ func (l *Ledger) allBuyers(ctx context.Context, k *partitionKeys, sale app.SaleR
 		return nil
 	})
 	if err != nil {
-		return app.Buyers{}, moment(err)
+		return app.Buyers{}, transient(err)
 	}
 	b, open := app.Buyers{All: true}, false
 	if b.Counters, open = numbers.counters(sale.ID); !b.Loaded {
@@ -110,7 +110,7 @@ func (l *Ledger) allBuyers(ctx context.Context, k *partitionKeys, sale app.SaleR
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		var pairs []string
 		if pairs, cursor, err = l.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
-			return app.Buyers{}, moment(err)
+			return app.Buyers{}, transient(err)
 		}
 		for i := 0; i < len(pairs); i += 2 {
 			if user, err := app.ParseID(pairs[i]); err == nil {
@@ -121,10 +121,10 @@ func (l *Ledger) allBuyers(ctx context.Context, k *partitionKeys, sale app.SaleR
 	// A rebuild takes the buyers away and brings them back: what was read beside one is not everybody.
 	after := readSale(ctx, l.client, k, sale.ID)
 	if err := after.err(); err != nil {
-		return app.Buyers{}, moment(err)
+		return app.Buyers{}, transient(err)
 	}
 	if then, still := after.counters(sale.ID); !open || !still || then.Epoch != b.Epoch {
-		return app.Buyers{}, fmt.Errorf("%w: the partition is being rebuilt", app.ErrMoment)
+		return app.Buyers{}, fmt.Errorf("%w: the partition is being rebuilt", app.ErrTransient)
 	}
 	return b, nil
 }

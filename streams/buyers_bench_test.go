@@ -27,7 +27,7 @@ func BenchmarkWave(b *testing.B) {
 func benchWaves(b *testing.B, buyers int) {
 	f := newFixture(b, apptest.StartRedis(b, apptest.RedisOptions{}).URL)
 	s := f.openSale(int64(buyers) + 1_000_000)
-	key := f.ledger.parts[1].keys.buyers(s.ID)
+	key := f.inventory.parts[1].keys.buyers(s.ID)
 	for done := 0; done < buyers; done += 1000 {
 		var records []any
 		for i := range 1000 {
@@ -35,12 +35,12 @@ func benchWaves(b *testing.B, buyers int) {
 		}
 		f.must(f.client.HSet(f.ctx, key, records...).Err())
 	}
-	f.must(f.client.HSet(f.ctx, f.ledger.parts[1].keys.sale(s.ID), "tickets", buyers).Err())
-	ctx, g := context.Background(), f.gate(f.ledger)
+	f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "tickets", buyers).Err())
+	ctx, g := context.Background(), f.gate(f.inventory)
 
 	f.redisTime()
 	f.must(f.client.ConfigSet(ctx, "slowlog-log-slower-than", "0").Err())
-	first, err := f.ledger.Buyers(ctx, s.Ref(), app.BuyersMark{})
+	first, err := f.inventory.Buyers(ctx, s.Ref(), app.BuyersMark{})
 	f.must(err)
 	longest := int64(0)
 	calls, err := f.client.SlowLogGet(ctx, 1000).Result()
@@ -57,9 +57,9 @@ func benchWaves(b *testing.B, buyers int) {
 			f.wantVerdict(g, buyOf(s, app.ID(10*int(waves)+i+1), 1, "key-wave1"), app.VerdictReserved)
 		}
 		f.redisTime()
-		f.must(readEveryone.Run(ctx, f.client, []string{f.ledger.parts[1].keys.sale(s.ID), key}).Err())
+		f.must(readEveryone.Run(ctx, f.client, []string{f.inventory.parts[1].keys.sale(s.ID), key}).Err())
 		before += f.redisTime()
-		since, err := f.ledger.Buyers(ctx, s.Ref(), mark)
+		since, err := f.inventory.Buyers(ctx, s.Ref(), mark)
 		f.must(err)
 		now += f.redisTime()
 		if since.All || len(since.Users) != 10 {

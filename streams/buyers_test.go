@@ -17,7 +17,7 @@ import (
 // buyers reads who bought since the mark, sorted, each once.
 func (f *fixture) buyers(s *app.Sale, since app.BuyersMark) app.Buyers {
 	f.t.Helper()
-	b, err := f.ledger.Buyers(f.ctx, s.Ref(), since)
+	b, err := f.inventory.Buyers(f.ctx, s.Ref(), since)
 	f.must(err)
 	slices.Sort(b.Users)
 	b.Users = slices.Compact(b.Users)
@@ -36,7 +36,7 @@ func (f *fixture) wantBuyers(b app.Buyers, all bool, want ...app.ID) {
 func TestBuyersSinceTheMark(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, other, g := f.openSale(10), f.openSale(9), f.gate(f.ledger)
+		s, other, g := f.openSale(10), f.openSale(9), f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), app.VerdictReserved)
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 		b := f.buyers(s, app.BuyersMark{})
@@ -74,22 +74,22 @@ func TestBuyersWhoseEntriesAreGone(t *testing.T) {
 			f.must(f.client.XDel(f.ctx, stream, entries[2].ID).Err())
 		},
 		"another epoch": func(f *fixture, _ string, _ *app.Sale) {
-			f.must(f.client.HSet(f.ctx, f.ledger.parts[1].keys.meta, "epoch", testEpoch+1).Err())
+			f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.meta, "epoch", testEpoch+1).Err())
 		},
 		"tickets lost": func(f *fixture, _ string, s *app.Sale) {
-			f.must(f.client.HSet(f.ctx, f.ledger.parts[1].keys.sale(s.ID), "tickets", 1).Err())
+			f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "tickets", 1).Err())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			onBoth(t, func(t *testing.T, f *fixture) {
-				s, g := f.openSale(10), f.gate(f.ledger)
+				s, g := f.openSale(10), f.gate(f.inventory)
 				f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 				f.wantVerdict(g, buyOf(s, 12, 1, "key-one-1"), app.VerdictReserved)
 				mark := f.buyers(s, app.BuyersMark{}).Mark
 				f.wantVerdict(g, buyOf(s, 13, 1, "key-one-1"), app.VerdictReserved)
 				f.wantVerdict(g, buyOf(s, 14, 1, "key-one-1"), app.VerdictReserved)
-				lose(f, f.ledger.parts[1].keys.orders, s)
+				lose(f, f.inventory.parts[1].keys.orders, s)
 				f.wantBuyers(f.buyers(s, mark), true, 11, 12, 13, 14)
 			})
 		})
@@ -103,13 +103,13 @@ func TestBuyersBesideARebuild(t *testing.T) {
 		s := f.openSale(10)
 		f.reserveMany(s, 3)
 		mark := f.buyers(s, app.BuyersMark{}).Mark
-		f.must(f.ledger.Pause(f.ctx, 1))
+		f.must(f.inventory.Pause(f.ctx, 1))
 		for _, since := range []app.BuyersMark{{}, mark} {
-			if b, err := f.ledger.Buyers(f.ctx, s.Ref(), since); err == nil {
+			if b, err := f.inventory.Buyers(f.ctx, s.Ref(), since); err == nil {
 				t.Fatalf("read %+v of a partition that is being rebuilt", b)
 			}
 		}
-		gone, err := f.ledger.Buyers(f.ctx, app.SaleRef{ID: newID()}, app.BuyersMark{})
+		gone, err := f.inventory.Buyers(f.ctx, app.SaleRef{ID: newID()}, app.BuyersMark{})
 		f.must(err)
 		if gone.Loaded || gone.Mark != (app.BuyersMark{}) {
 			t.Fatalf("of a sale that is not there: %+v", gone)
@@ -165,7 +165,7 @@ func TestWaveReadsOnlyWhoCameSince(t *testing.T) {
 	f.reserveMany(s, 2500)
 	mark := f.buyers(s, app.BuyersMark{}).Mark
 	for wave := range 3 {
-		g := f.gate(f.ledger)
+		g := f.gate(f.inventory)
 		for i := range 4 {
 			f.wantVerdict(g, buyOf(s, app.ID(90_000+10*wave+i), 1, "key-wave1"), app.VerdictReserved)
 		}
@@ -184,7 +184,7 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 	f := onRedis(t)
 	const crowd, each = 8, 150
 	s, other := f.openSale(crowd*each), f.openSale(crowd*each)
-	g := f.gate(f.ledger)
+	g := f.gate(f.inventory)
 	var buying sync.WaitGroup
 	for c := range crowd {
 		buying.Go(func() {
@@ -210,7 +210,7 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 			last = true
 		default:
 		}
-		b, err := f.ledger.Buyers(f.ctx, s.Ref(), mark)
+		b, err := f.inventory.Buyers(f.ctx, s.Ref(), mark)
 		f.must(err)
 		if b.All {
 			whole++
@@ -232,7 +232,7 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 func TestPagesOfBuyers(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	s, other, g := f.openSale(10), f.openSale(30_000), f.gate(f.ledger)
+	s, other, g := f.openSale(10), f.openSale(30_000), f.gate(f.inventory)
 	f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 	mark := f.buyers(s, app.BuyersMark{}).Mark
 	f.reserveMany(other, buyersPage+buyersPage/2)
@@ -240,7 +240,7 @@ func TestPagesOfBuyers(t *testing.T) {
 	b := f.buyers(s, mark)
 	f.wantBuyers(b, false, 12)
 
-	stream := f.ledger.parts[1].keys.orders
+	stream := f.inventory.parts[1].keys.orders
 	_, err := f.client.Pipelined(f.ctx, func(p redis.Pipeliner) error {
 		for range recentMost {
 			p.XAdd(f.ctx, &redis.XAddArgs{Stream: stream, Values: []any{"terms", "of another sale"}})

@@ -27,21 +27,21 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	c.ledger.metrics.claimed.Add(float64(len(entries)))
+	c.inventory.metrics.claimed.Add(float64(len(entries)))
 	slog.InfoContext(ctx, "claimed entries of a consumer that is gone", "partition", c.partition, "entries", len(entries))
 	return c.process(ctx, entries)
 }
 
 // claim answers the entries that are now this consumer's.
 func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
-	pending, err := c.ledger.client.XPendingExt(ctx, &redis.XPendingExtArgs{
+	pending, err := c.inventory.client.XPendingExt(ctx, &redis.XPendingExtArgs{
 		Stream: c.keys.orders, Group: group, Idle: c.options.ClaimIdle, Start: "-", End: "+", Count: c.options.Batch,
 	}).Result()
 	if noGroup(err) {
 		return nil, c.ensureGroup(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for idle entries: %w", moment(err))
+		return nil, fmt.Errorf("look for idle entries: %w", transient(err))
 	}
 	ids := make([]string, 0, len(pending))
 	for _, p := range pending {
@@ -53,13 +53,13 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 		return nil, nil
 	}
 	// Redis checks the idle time once more: of two who claim at once, one gets the entry.
-	ids, err = c.ledger.client.XClaimJustID(ctx, &redis.XClaimArgs{
+	ids, err = c.inventory.client.XClaimJustID(ctx, &redis.XClaimArgs{
 		Stream: c.keys.orders, Group: group, Consumer: c.name, MinIdle: c.options.ClaimIdle, Messages: ids,
 	}).Result()
 	if err != nil {
-		return nil, fmt.Errorf("claim idle entries: %w", moment(err))
+		return nil, fmt.Errorf("claim idle entries: %w", transient(err))
 	}
-	messages, err := c.ledger.fetch(ctx, c.partition, ids)
+	messages, err := c.inventory.fetch(ctx, c.partition, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (c *Consumer) renew(ctx context.Context, entries []app.Entry) {
 	for i := range entries {
 		ids[i] = entries[i].StreamID
 	}
-	_ = c.ledger.client.XClaimJustID(ctx, &redis.XClaimArgs{
+	_ = c.inventory.client.XClaimJustID(ctx, &redis.XClaimArgs{
 		Stream: c.keys.orders, Group: group, Consumer: c.name, Messages: ids,
 	}).Err()
 }

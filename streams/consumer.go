@@ -44,14 +44,14 @@ func (o ConsumerOptions) withDefaults() ConsumerOptions {
 // Consumer takes the entries of one partition to their handler. An entry is
 //
 //	new ── read ─→ mine, pending ── handled, settled ─→ gone from the group
-//	                    │  ▲ fault of the moment: the batch again, its claim renewed
+//	                    │  ▲ transient fault: the batch again, its claim renewed
 //	                    │  └ failed alone: this entry again later, the others are settled
 //	                    ├─ failed alone too often: refused row, dead letter
 //	                    └─ its consumer is gone: another one claims it (claim.go)
 //
 // Any number of nodes may consume the same partition, each under its own name.
 type Consumer struct {
-	ledger    *Ledger
+	inventory *Inventory
 	partition int
 	keys      *partitionKeys
 	name      string
@@ -74,9 +74,9 @@ type retry struct {
 
 // NewConsumer makes the consumer of a partition. The name must be this node's alone, and the same after a restart if
 // that is possible: it finds its own pending entries at once then.
-func NewConsumer(l *Ledger, partition int, name string, handler app.EntryHandler, o ConsumerOptions) *Consumer {
+func NewConsumer(l *Inventory, partition int, name string, handler app.EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
-		ledger: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
+		inventory: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
 		options: o.withDefaults(), history: "0", later: make(map[string]retry),
 	}
 }
@@ -86,7 +86,7 @@ func NewConsumer(l *Ledger, partition int, name string, handler app.EntryHandler
 func (c *Consumer) Run(ctx context.Context) error {
 	back := backoff{first: firstBack, longest: longestOff}
 	for ctx.Err() == nil {
-		if c.ledger.Epoch(c.partition) == 0 {
+		if c.inventory.Epoch(c.partition) == 0 {
 			sleep(ctx, firstBack) // the server has not looked at this partition yet
 			continue
 		}
@@ -102,7 +102,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if _, err := leaveScript.run(bye, c.ledger.client, []string{c.keys.orders}, c.name); err != nil {
+	if _, err := leaveScript.run(bye, c.inventory.client, []string{c.keys.orders}, c.name); err != nil {
 		slog.WarnContext(ctx, "leave the group", "partition", c.partition, "consumer", c.name, "err", err)
 	}
 	return nil
@@ -137,15 +137,15 @@ func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
 	if c.history != "" {
 		args.Streams[1], args.Block = c.history, -1
 	}
-	streams, err := c.ledger.blocking.XReadGroup(ctx, args).Result()
+	streams, err := c.inventory.blocking.XReadGroup(ctx, args).Result()
 	switch {
 	case errors.Is(err, redis.Nil):
 		c.history = ""
 		return nil, nil
 	case noGroup(err):
-		return nil, errors.Join(fmt.Errorf("read entries: %w", moment(err)), c.ensureGroup(ctx))
+		return nil, errors.Join(fmt.Errorf("read entries: %w", transient(err)), c.ensureGroup(ctx))
 	case err != nil:
-		return nil, fmt.Errorf("read entries: %w", moment(err))
+		return nil, fmt.Errorf("read entries: %w", transient(err))
 	}
 	var messages []redis.XMessage
 	if len(streams) > 0 {
@@ -186,10 +186,10 @@ func (c *Consumer) parse(messages []redis.XMessage) []app.Entry {
 // found settled. It does not make the stream. One that is absent was lost, and an empty one in its place would
 // hide that (I7).
 func (c *Consumer) ensureGroup(ctx context.Context) error {
-	err := c.ledger.client.XGroupCreate(ctx, c.keys.orders, group, "0").Err()
+	err := c.inventory.client.XGroupCreate(ctx, c.keys.orders, group, "0").Err()
 	if err != nil && !strings.HasPrefix(err.Error(), "BUSYGROUP") {
-		c.ledger.onStale(c.partition)
-		return fmt.Errorf("make group: %w", moment(err))
+		c.inventory.onStale(c.partition)
+		return fmt.Errorf("make group: %w", transient(err))
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
 	quit := ctx
 	ctx, cancel := finishing(ctx)
 	defer cancel()
-	epoch := c.ledger.Epoch(c.partition)
+	epoch := c.inventory.Epoch(c.partition)
 	renew := func(ctx context.Context) { c.renew(ctx, entries) }
 	return meanwhile(ctx, c.options.ClaimIdle/3, renew, func(ctx context.Context) error {
 		failed := unreadable(entries)
@@ -229,7 +229,7 @@ func unreadable(entries []app.Entry) map[string]error {
 	failed := make(map[string]error)
 	for i := range entries {
 		if e := &entries[i]; e.Bad != nil {
-			failed[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", app.ErrData, e.Bad)
+			failed[e.StreamID] = fmt.Errorf("%w: unreadable entry: %w", app.ErrPermanent, e.Bad)
 		}
 	}
 	return failed
@@ -249,7 +249,7 @@ func without(entries []app.Entry, failed map[string]error) []app.Entry {
 	return rest
 }
 
-// fulfil insists on a batch until it is no longer a fault of the moment that keeps it from its end. The entries stay
+// fulfil retries on a batch until it is no longer a transient fault that keeps it from its end. The entries stay
 // pending and claimed meanwhile, and none of it counts against any of them. After quit has ended it does not begin again.
 func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]error, error) {
 	back := backoff{first: firstBack, longest: longestOff}
@@ -261,9 +261,9 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]err
 		if err == nil {
 			return fates, nil
 		}
-		c.ledger.metrics.moments.Inc()
+		c.inventory.metrics.moments.Inc()
 		if errors.Is(err, app.ErrStaleEpoch) {
-			c.ledger.onStale(c.partition)
+			c.inventory.onStale(c.partition)
 			return nil, err // the partition is made anew: look again at what is there
 		}
 		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries), "err", err)

@@ -62,7 +62,7 @@ func (d *desk) count() int {
 }
 
 func (f *fixture) consumer(name string, d app.EntryHandler) *Consumer {
-	return NewConsumer(f.ledger, 1, name, d, ConsumerOptions{
+	return NewConsumer(f.inventory, 1, name, d, ConsumerOptions{
 		Block: 20 * time.Millisecond, ClaimIdle: 300 * time.Millisecond, RetryPause: 5 * time.Millisecond,
 	})
 }
@@ -70,7 +70,7 @@ func (f *fixture) consumer(name string, d app.EntryHandler) *Consumer {
 // reserveMany reserves one unit each for n users and answers the decisions.
 func (f *fixture) reserveMany(s *app.Sale, n int) []app.Decision {
 	f.t.Helper()
-	g := f.gate(f.ledger)
+	g := f.gate(f.inventory)
 	made := make([]app.Decision, n)
 	var wg sync.WaitGroup
 	for i := range n {
@@ -88,14 +88,14 @@ func (f *fixture) reserveMany(s *app.Sale, n int) []app.Decision {
 
 func (f *fixture) counters(s *app.Sale) app.Counters {
 	f.t.Helper()
-	c, err := f.ledger.Counters(f.ctx, []app.SaleRef{s.Ref()})
+	c, err := f.inventory.Counters(f.ctx, []app.SaleRef{s.Ref()})
 	f.must(err)
 	return c[0]
 }
 
 func (f *fixture) stats() StreamStats {
 	f.t.Helper()
-	all, err := f.ledger.Stats(f.ctx)
+	all, err := f.inventory.Stats(f.ctx)
 	f.must(err)
 	return all[1]
 }
@@ -118,8 +118,8 @@ func TestConsumeAndSettle(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		b := buyOf(s, 4242, 2, "key-one-1")
-		d := f.wantVerdict(f.gate(f.ledger), b, app.VerdictReserved)
-		waiting, err := f.ledger.Waiting(f.ctx, 4242)
+		d := f.wantVerdict(f.gate(f.inventory), b, app.VerdictReserved)
+		waiting, err := f.inventory.Waiting(f.ctx, 4242)
 		f.must(err)
 		if len(waiting) != 1 {
 			t.Fatalf("waiting %+v", waiting)
@@ -155,7 +155,7 @@ func TestConsumeAndSettle(t *testing.T) {
 				t.Fatalf("done %d of %d", n.Done, n.Tickets)
 			}
 		}
-		waiting, err = f.ledger.Waiting(f.ctx, 4242)
+		waiting, err = f.inventory.Waiting(f.ctx, 4242)
 		f.must(err)
 		if st := f.stats(); len(waiting) != 0 || st.Lag != 0 || st.Pending != 0 {
 			t.Fatalf("still waiting: %v, %+v", waiting, st)
@@ -167,7 +167,7 @@ func TestConsumeAndSettle(t *testing.T) {
 func TestSettleKeepsOtherReservations(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.ledger)
+		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		orders := make([]app.ID, 3)
 		for i := range orders {
 			orders[i] = f.wantVerdict(g, buyOf(s, 7, 1, fmt.Sprintf("key-three%d", i)), app.VerdictReserved).Order
@@ -177,7 +177,7 @@ func TestSettleKeepsOtherReservations(t *testing.T) {
 			fates := make([]error, len(entries))
 			for i, e := range entries {
 				if e.Order != orders[1] {
-					fates[i] = app.ErrData
+					fates[i] = app.ErrPermanent
 				}
 			}
 			return fates, nil
@@ -185,7 +185,7 @@ func TestSettleKeepsOtherReservations(t *testing.T) {
 		c := f.consumer("node-1", box)
 		f.must(c.runOnce(f.ctx))
 		f.must(c.runOnce(f.ctx))
-		waiting, err := f.ledger.Waiting(f.ctx, 7)
+		waiting, err := f.inventory.Waiting(f.ctx, 7)
 		f.must(err)
 		if len(waiting) != 2 || waiting[0].Order != orders[0] || waiting[1].Order != orders[2] {
 			t.Fatalf("waiting %+v, want %d and %d", waiting, orders[0], orders[2])
@@ -216,7 +216,7 @@ func TestTwoConsumersOnTheSameEntries(t *testing.T) {
 		if c := f.counters(s); c.Done != 30 {
 			t.Fatalf("done %d, want 30", c.Done)
 		}
-		n, err := f.client.HGet(f.ctx, f.ledger.parts[1].keys.meta, "waiting").Int()
+		n, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.meta, "waiting").Int()
 		f.must(err)
 		if n != 20 {
 			t.Fatalf("waiting %d, want 20", n)
@@ -240,7 +240,7 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	}
 	box := newDesk()
 	f.run(f.consumer("node-2", box))
-	g := f.gate(f.ledger)
+	g := f.gate(f.inventory)
 	f.wantVerdict(g, buyOf(s, 9999, 1, "key-newcomer"), app.VerdictReserved)
 	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
 		return box.count() == 11, fmt.Sprintf("%d orders have rows", box.count())
@@ -307,7 +307,7 @@ func TestClaimIsRenewed(t *testing.T) {
 	}
 }
 
-// Faults of the moment never count: with the database away for a while nothing dies and nothing is lost (P2).
+// Transient faults never count: with the database away for a while nothing dies and nothing is lost (P2).
 func TestMomentFaultsDoNotCount(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -317,7 +317,7 @@ func TestMomentFaultsDoNotCount(t *testing.T) {
 		box := newDesk()
 		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
 			if faults.Add(1) <= 7 {
-				return nil, fmt.Errorf("insert: %w", app.ErrMoment)
+				return nil, fmt.Errorf("insert: %w", app.ErrTransient)
 			}
 			return make([]error, len(entries)), nil
 		}
@@ -325,7 +325,7 @@ func TestMomentFaultsDoNotCount(t *testing.T) {
 		apptest.Eventually(t, 20*time.Second, func() (bool, string) {
 			return f.counters(s).Done == 5, fmt.Sprintf("done %d after %d faults", f.counters(s).Done, faults.Load())
 		})
-		n, err := f.client.Exists(f.ctx, f.ledger.parts[1].keys.attempts).Result()
+		n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result()
 		f.must(err)
 		if n != 0 || f.stats().Dead != 0 {
 			t.Fatalf("counted: attempts %d, %+v", n, f.stats())
@@ -344,9 +344,9 @@ func TestConsumerSurvivesRebuild(t *testing.T) {
 		box.fulfil = func(ctx context.Context, entries []app.Entry) ([]error, error) {
 			stale := false
 			once.Do(func() {
-				f.must(f.ledger.Pause(ctx, 1))
-				f.must(f.ledger.Restore(ctx, 1, app.SaleState{Sale: s, Stock: 25, Held: 5, Tickets: 5}))
-				f.must(f.ledger.Resume(ctx, 1, testEpoch+1, 5))
+				f.must(f.inventory.Pause(ctx, 1))
+				f.must(f.inventory.Restore(ctx, 1, app.SaleState{Sale: s, Stock: 25, Held: 5, Tickets: 5}))
+				f.must(f.inventory.Resume(ctx, 1, testEpoch+1, 5))
 				stale = true
 			})
 			if stale {
@@ -356,9 +356,9 @@ func TestConsumerSurvivesRebuild(t *testing.T) {
 		}
 		f.run(f.consumer("node-1", box))
 		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
-			return f.ledger.Epoch(1) == testEpoch+1, "not rebuilt"
+			return f.inventory.Epoch(1) == testEpoch+1, "not rebuilt"
 		})
-		g := f.gate(f.ledger)
+		g := f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-rebuild"), app.VerdictReserved)
 		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
 			c := f.counters(s)
@@ -381,8 +381,8 @@ func TestGroupMadeAgain(t *testing.T) {
 		return func() (bool, string) { c := f.counters(s); return c.Done == n, fmt.Sprintf("%+v", c) }
 	}
 	apptest.Eventually(t, 10*time.Second, done(4))
-	f.must(f.client.XGroupDestroy(f.ctx, f.ledger.parts[1].keys.orders, group).Err())
-	f.wantVerdict(f.gate(f.ledger), buyOf(s, 777, 1, "key-afterwards"), app.VerdictReserved)
+	f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
+	f.wantVerdict(f.gate(f.inventory), buyOf(s, 777, 1, "key-afterwards"), app.VerdictReserved)
 	apptest.Eventually(t, 10*time.Second, done(5))
 	if c := f.counters(s); c.Done > c.Tickets {
 		t.Fatalf("done %d of %d", c.Done, c.Tickets)
@@ -393,14 +393,14 @@ func TestGroupMadeAgain(t *testing.T) {
 func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	key := f.ledger.parts[1].keys.orders
+	key := f.inventory.parts[1].keys.orders
 	f.must(f.client.Del(f.ctx, key).Err())
 	f.run(f.consumer("node-1", newDesk()))
 	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
 	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
 		t.Fatalf("stream exists: %d, %v", n, err)
 	}
-	if st, err := f.ledger.State(f.ctx, 1); err != nil || st.Exists {
+	if st, err := f.inventory.State(f.ctx, 1); err != nil || st.Exists {
 		t.Fatalf("state %+v, %v", st, err)
 	}
 }
@@ -411,7 +411,7 @@ func TestLeaveOnlyWithoutPending(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 2)
-		key := f.ledger.parts[1].keys.orders
+		key := f.inventory.parts[1].keys.orders
 		leave := func(name string) int64 {
 			reply, err := leaveScript.run(f.ctx, f.client, []string{key}, name)
 			f.must(err)

@@ -16,17 +16,17 @@ import (
 // deadPage is how many dead letters are read at once.
 const deadPage = 500
 
-// letterFields are what bury.lua adds to the fields of an entry.
+// letterFields are what dead_letter.lua adds to the fields of an entry.
 var letterFields = []string{"reason", "stream", "deliveries", "at"}
 
 // DeadLetters lists them over all partitions, oldest first.
-func (l *Ledger) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
+func (l *Inventory) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
 	var letters []app.DeadLetter
 	for p := range l.parts {
 		for from := "-"; ; {
 			page, err := l.client.XRangeN(ctx, l.parts[p].keys.dead, from, "+", deadPage).Result()
 			if err != nil {
-				return nil, fmt.Errorf("read dead letters of partition %d: %w", p, moment(err))
+				return nil, fmt.Errorf("read dead letters of partition %d: %w", p, transient(err))
 			}
 			for _, m := range page {
 				letters = append(letters, parseLetter(p, m))
@@ -42,14 +42,14 @@ func (l *Ledger) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
 }
 
 // DeadLetter reads one. ErrNoRow if there is none.
-func (l *Ledger) DeadLetter(ctx context.Context, id string) (app.DeadLetter, error) {
+func (l *Inventory) DeadLetter(ctx context.Context, id string) (app.DeadLetter, error) {
 	partition, entry, err := l.letterID(id)
 	if err != nil {
 		return app.DeadLetter{}, err
 	}
 	found, err := l.client.XRange(ctx, l.parts[partition].keys.dead, entry, entry).Result()
 	if err != nil {
-		return app.DeadLetter{}, fmt.Errorf("read dead letter %s: %w", id, moment(err))
+		return app.DeadLetter{}, fmt.Errorf("read dead letter %s: %w", id, transient(err))
 	}
 	if len(found) == 0 {
 		return app.DeadLetter{}, fmt.Errorf("dead letter %s: %w", id, app.ErrNoRow)
@@ -58,20 +58,20 @@ func (l *Ledger) DeadLetter(ctx context.Context, id string) (app.DeadLetter, err
 }
 
 // RemoveDeadLetter forgets one; false when it was gone already.
-func (l *Ledger) RemoveDeadLetter(ctx context.Context, id string) (bool, error) {
+func (l *Inventory) RemoveDeadLetter(ctx context.Context, id string) (bool, error) {
 	partition, entry, err := l.letterID(id)
 	if err != nil {
 		return false, nil // what cannot exist is gone
 	}
 	n, err := l.client.XDel(ctx, l.parts[partition].keys.dead, entry).Result()
 	if err != nil {
-		return false, fmt.Errorf("remove dead letter %s: %w", id, moment(err))
+		return false, fmt.Errorf("remove dead letter %s: %w", id, transient(err))
 	}
 	return n == 1, nil
 }
 
 // letterID takes "3-1767225600000-0" apart. ErrNoRow: it names nothing that can exist.
-func (l *Ledger) letterID(id string) (partition int, entry string, err error) {
+func (l *Inventory) letterID(id string) (partition int, entry string, err error) {
 	head, entry, ok := strings.Cut(id, "-")
 	partition, err = strconv.Atoi(head)
 	if err != nil || !ok || partition < 0 || partition >= len(l.parts) || !isStreamID(entry) {
@@ -80,7 +80,7 @@ func (l *Ledger) letterID(id string) (partition int, entry string, err error) {
 	return partition, entry, nil
 }
 
-// isStreamID tells whether a text can be the id of an entry.
+// isStreamID reports whether a text can be the id of an entry.
 func isStreamID(id string) bool {
 	ms, seq, two := strings.Cut(id, "-")
 	return two && digits(ms) && digits(seq)

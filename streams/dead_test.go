@@ -22,7 +22,7 @@ func TestBadEntryDies(t *testing.T) {
 		s := f.openSale(30)
 		made := f.reserveMany(s, 10)
 		bad := made[3].Order
-		k := &f.ledger.parts[1].keys
+		k := &f.inventory.parts[1].keys
 		f.must(f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: k.orders, Values: []string{"terms", "2:not a number:7:1:1:1:1:1:1:h:k:5:6:"}}).Err())
 		var attempts atomic.Int64
 		box := newDesk()
@@ -31,7 +31,7 @@ func TestBadEntryDies(t *testing.T) {
 			for i, e := range entries {
 				if e.Order == bad {
 					attempts.Add(1)
-					fates[i] = fmt.Errorf("%w: the column is too short", app.ErrData)
+					fates[i] = fmt.Errorf("%w: the column is too short", app.ErrPermanent)
 				}
 			}
 			return fates, nil
@@ -40,7 +40,7 @@ func TestBadEntryDies(t *testing.T) {
 		var letters []app.DeadLetter
 		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
 			var err error
-			letters, err = f.ledger.DeadLetters(f.ctx)
+			letters, err = f.inventory.DeadLetters(f.ctx)
 			f.must(err)
 			return len(letters) == 2, fmt.Sprintf("%d dead letters", len(letters))
 		})
@@ -63,19 +63,19 @@ func TestBadEntryDies(t *testing.T) {
 			if l.Fields["reason"] != "" {
 				t.Errorf("the letter's own fields are among the entry's: %v", l.Fields)
 			}
-			one, err := f.ledger.DeadLetter(f.ctx, l.ID)
+			one, err := f.inventory.DeadLetter(f.ctx, l.ID)
 			f.must(err)
 			if one.ID != l.ID || one.Reason != l.Reason {
 				t.Errorf("read %+v, want %+v", one, l)
 			}
 			for _, want := range []bool{true, false} {
-				gone, err := f.ledger.RemoveDeadLetter(f.ctx, l.ID)
+				gone, err := f.inventory.RemoveDeadLetter(f.ctx, l.ID)
 				f.must(err)
 				if gone != want {
 					t.Errorf("removed: %v, want %v", gone, want)
 				}
 			}
-			if _, err := f.ledger.DeadLetter(f.ctx, l.ID); !errors.Is(err, app.ErrNoRow) {
+			if _, err := f.inventory.DeadLetter(f.ctx, l.ID); !errors.Is(err, app.ErrNoRow) {
 				t.Errorf("removed letter: %v", err)
 			}
 		}
@@ -94,10 +94,10 @@ func TestDeadLetterNames(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	for _, id := range []string{"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--"} {
-		if _, err := f.ledger.DeadLetter(f.ctx, id); !errors.Is(err, app.ErrNoRow) {
+		if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("%q: %v", id, err)
 		}
-		if gone, err := f.ledger.RemoveDeadLetter(f.ctx, id); gone || err != nil {
+		if gone, err := f.inventory.RemoveDeadLetter(f.ctx, id); gone || err != nil {
 			t.Errorf("%q: removed %v, %v", id, gone, err)
 		}
 	}
@@ -110,11 +110,11 @@ func TestNoBurialWithoutRow(t *testing.T) {
 	s := f.openSale(3)
 	f.reserveMany(s, 1)
 	box := newDesk()
-	box.fulfil = func(context.Context, []app.Entry) ([]error, error) { return []error{app.ErrData}, nil }
+	box.fulfil = func(context.Context, []app.Entry) ([]error, error) { return []error{app.ErrPermanent}, nil }
 	tried := make(chan struct{}, 100)
 	box.refuse = func(app.Entry) error {
 		tried <- struct{}{}
-		return app.ErrMoment
+		return app.ErrTransient
 	}
 	stop := f.run(f.consumer("node-1", box))
 	<-tried

@@ -24,7 +24,7 @@ const (
 // their score by a lease, which it renews while the handler works; what a sweeper that dies had taken comes
 // back by itself. Any number of nodes may sweep the same partition.
 type Sweeper struct {
-	ledger    *Ledger
+	inventory *Inventory
 	partition int
 	handler   app.DeadlineHandler
 	lease     time.Duration
@@ -32,8 +32,8 @@ type Sweeper struct {
 }
 
 // NewSweeper makes the sweeper of a partition.
-func NewSweeper(l *Ledger, partition int, handler app.DeadlineHandler) *Sweeper {
-	return &Sweeper{ledger: l, partition: partition, handler: handler, lease: sweepLease}
+func NewSweeper(l *Inventory, partition int, handler app.DeadlineHandler) *Sweeper {
+	return &Sweeper{inventory: l, partition: partition, handler: handler, lease: sweepLease}
 }
 
 // Run sweeps until ctx ends; the batches at hand are finished first. Telling the buyers takes several times as long as
@@ -110,8 +110,8 @@ func (h *leased) current() string {
 }
 
 func (s *Sweeper) take(ctx context.Context) (*leased, time.Duration, error) {
-	key := s.ledger.parts[s.partition].keys.deadlines
-	reply, err := takeScript.run(ctx, s.ledger.client, []string{key}, sweepBatch, s.lease.Milliseconds())
+	key := s.inventory.parts[s.partition].keys.deadlines
+	reply, err := takeScript.run(ctx, s.inventory.client, []string{key}, sweepBatch, s.lease.Milliseconds())
 	if err != nil {
 		return nil, 0, err
 	}
@@ -142,12 +142,12 @@ func (s *Sweeper) handle(ctx context.Context, held *leased) ([]app.ID, error) {
 // renew carries the lease on. A failure is left to the next time: the worst that comes of a lost lease is that
 // another sweeper does the same once more.
 func (s *Sweeper) renew(ctx context.Context, held *leased) {
-	key := s.ledger.parts[s.partition].keys.deadlines
+	key := s.inventory.parts[s.partition].keys.deadlines
 	args := append(make([]any, 0, 2+len(held.orders)), held.current(), s.lease.Milliseconds())
 	for _, id := range held.orders {
 		args = append(args, int64(id))
 	}
-	reply, err := renewScript.run(ctx, s.ledger.client, []string{key}, args...)
+	reply, err := renewScript.run(ctx, s.inventory.client, []string{key}, args...)
 	if err != nil {
 		return
 	}
@@ -161,16 +161,16 @@ func (s *Sweeper) drop(ctx context.Context, held *leased, finished []app.ID) err
 	if len(finished) == 0 {
 		return nil
 	}
-	key := s.ledger.parts[s.partition].keys.deadlines
+	key := s.inventory.parts[s.partition].keys.deadlines
 	args := append(make([]any, 0, 1+len(finished)), held.current())
 	for _, id := range finished {
 		args = append(args, int64(id))
 	}
 	crashpoint.At(crashpoint.ExpireDrop)
-	reply, err := dropScript.run(ctx, s.ledger.client, []string{key}, args...)
+	reply, err := dropScript.run(ctx, s.inventory.client, []string{key}, args...)
 	if err != nil {
 		return err
 	}
-	s.ledger.metrics.swept.Add(float64(integer(reply[0])))
+	s.inventory.metrics.swept.Add(float64(integer(reply[0])))
 	return nil
 }

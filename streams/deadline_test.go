@@ -47,7 +47,7 @@ func (b *bell) size() int {
 
 func (f *fixture) now() app.Millis {
 	f.t.Helper()
-	now, err := f.ledger.Now(f.ctx)
+	now, err := f.inventory.Now(f.ctx)
 	f.must(err)
 	return now
 }
@@ -58,11 +58,11 @@ func TestSweepWhatIsDue(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		now := f.now()
 		due, soon, later := newID(), newID(), newID()
-		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{
+		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{
 			{Order: due, PayBy: now - 1}, {Order: soon, PayBy: now.Add(150 * time.Millisecond)}, {Order: later, PayBy: now.Add(time.Hour)},
 		}))
 		b := newBell()
-		f.run(NewSweeper(f.ledger, 1, b))
+		f.run(NewSweeper(f.inventory, 1, b))
 		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
 			return b.count(due) == 1 && b.count(soon) == 1, fmt.Sprintf("%d came", b.size())
 		})
@@ -84,12 +84,12 @@ func TestScheduleOnce(t *testing.T) {
 	f := onRedis(t)
 	id := newID()
 	for _, at := range []app.Millis{5000, 9000} {
-		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: at}}))
+		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: at}}))
 	}
-	if score, err := f.client.ZScore(f.ctx, f.ledger.parts[1].keys.deadlines, id.String()).Result(); err != nil || score != 5000 {
+	if score, err := f.client.ZScore(f.ctx, f.inventory.parts[1].keys.deadlines, id.String()).Result(); err != nil || score != 5000 {
 		t.Fatalf("score %v, %v", score, err)
 	}
-	f.must(f.ledger.Schedule(f.ctx, 1, nil))
+	f.must(f.inventory.Schedule(f.ctx, 1, nil))
 }
 
 // What a sweeper that died had taken comes back when its lease ends; what is not finished or failed comes again.
@@ -97,8 +97,8 @@ func TestLeaseComesBack(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		kept, failed := newID(), newID()
-		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
-		dead := NewSweeper(f.ledger, 1, newBell())
+		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
+		dead := NewSweeper(f.inventory, 1, newBell())
 		dead.lease = 50 * time.Millisecond
 		if held, _, err := dead.take(f.ctx); err != nil || len(held.orders) != 2 {
 			t.Fatalf("took %v, %v", held, err)
@@ -113,7 +113,7 @@ func TestLeaseComesBack(t *testing.T) {
 			}
 			return []app.ID{failed}, nil
 		}
-		s := NewSweeper(f.ledger, 1, b)
+		s := NewSweeper(f.inventory, 1, b)
 		s.lease = 30 * time.Millisecond
 		f.run(s)
 		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
@@ -127,11 +127,11 @@ func TestLeaseIsRenewed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := newID()
-		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))
+		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))
 		b := newBell()
-		s := NewSweeper(f.ledger, 1, b)
+		s := NewSweeper(f.inventory, 1, b)
 		s.lease = 400 * time.Millisecond
-		other := NewSweeper(f.ledger, 1, newBell())
+		other := NewSweeper(f.inventory, 1, newBell())
 		b.due = func(orders []app.ID) ([]app.ID, error) {
 			for begin := time.Now(); time.Since(begin) < 2*s.lease; sleep(f.ctx, 10*time.Millisecond) {
 				if held, _, err := other.take(f.ctx); err != nil || len(held.orders) != 0 {
@@ -147,7 +147,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 			t.Fatalf("%d left", n)
 		}
 
-		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))
+		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))
 		held, _, err := s.take(f.ctx)
 		f.must(err)
 		stranger := &leased{orders: held.orders, name: "12345"}
@@ -172,9 +172,9 @@ func TestManyEqualDeadlines(t *testing.T) {
 	for i := range deadlines {
 		deadlines[i] = app.Deadline{Order: newID(), PayBy: at}
 	}
-	f.must(f.ledger.Schedule(f.ctx, 1, deadlines))
+	f.must(f.inventory.Schedule(f.ctx, 1, deadlines))
 	b := newBell()
-	f.run(NewSweeper(f.ledger, 1, b), NewSweeper(f.ledger, 1, b))
+	f.run(NewSweeper(f.inventory, 1, b), NewSweeper(f.inventory, 1, b))
 	apptest.Eventually(t, 20*time.Second, func() (bool, string) {
 		return f.stats().Deadlines == 0, fmt.Sprintf("%d left", f.stats().Deadlines)
 	})

@@ -37,11 +37,11 @@ func TestDeliveriesFollowTheModel(t *testing.T) {
 	f.ctx = t.Context() // the long form takes longer than other tests may
 	rapid.Check(t, func(rt *rapid.T) {
 		f.must(f.client.FlushDB(f.ctx).Err())
-		f.ledger = f.node(f.client) // the one before has seen what is not there any more (I8)
-		f.must(f.ledger.Pause(f.ctx, 1))
-		f.must(f.ledger.Resume(f.ctx, 1, testEpoch, 0))
+		f.inventory = f.node(f.client) // the one before has seen what is not there any more (I8)
+		f.must(f.inventory.Pause(f.ctx, 1))
+		f.must(f.inventory.Resume(f.ctx, 1, testEpoch, 0))
 		m := &deliveries{
-			f: f, gate: f.gate(f.ledger), sale: f.openSale(1000, func(s *app.Sale) { s.Limit, s.Cap = 99, 99 }),
+			f: f, gate: f.gate(f.inventory), sale: f.openSale(1000, func(s *app.Sale) { s.Limit, s.Cap = 99, 99 }),
 			consumers: make(map[string]*Consumer), users: make(map[app.ID]app.ID), owner: make(map[app.ID]string),
 			keys: make(map[string]struct{}),
 		}
@@ -158,7 +158,7 @@ func (m *deliveries) claim(rt *rapid.T) {
 
 // trim takes from the stream whatever may be taken.
 func (m *deliveries) trim(rt *rapid.T) {
-	trimmer := &Trimmer{ledger: m.f.ledger, retention: -time.Minute, length: 1}
+	trimmer := &Trimmer{inventory: m.f.inventory, retention: -time.Minute, length: 1}
 	if _, err := trimmer.runOnce(m.f.ctx); err != nil {
 		differ(rt, "P7: trimming", "%v", err)
 	}
@@ -166,14 +166,14 @@ func (m *deliveries) trim(rt *rapid.T) {
 
 // forget is what a replayed append-only file does: entries-read is wrong. The keeper mends it.
 func (m *deliveries) forget(rt *rapid.T) {
-	stream := m.f.ledger.parts[1].keys.orders
+	stream := m.f.inventory.parts[1].keys.orders
 	groups, err := m.f.client.XInfoGroups(m.f.ctx, stream).Result()
 	if err == nil {
 		err = m.f.client.Do(m.f.ctx, "XGROUP", "SETID", stream, group, groups[0].LastDeliveredID,
 			"ENTRIESREAD", rapid.IntRange(0, len(m.accepted)).Draw(rt, "entries read")).Err()
 	}
 	if err == nil {
-		_, err = NewLagKeeper(m.f.ledger).runOnce(m.f.ctx)
+		_, err = NewLagKeeper(m.f.inventory).runOnce(m.f.ctx)
 	}
 	if err != nil {
 		differ(rt, "P7: mending", "%v", err)
@@ -206,7 +206,7 @@ func (m *deliveries) compare(rt *rapid.T) {
 		}
 	}
 	for user := app.ID(1); user <= 3; user++ {
-		got, err := m.f.ledger.Waiting(m.f.ctx, user)
+		got, err := m.f.inventory.Waiting(m.f.ctx, user)
 		if err != nil || len(got) != unsettled[user] {
 			differ(rt, "P2: what a user waits for", "user %s waits for %d orders, the model says %d, %v", user, len(got), unsettled[user], err)
 		}

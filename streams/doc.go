@@ -2,18 +2,18 @@
 //
 // A buy is decided by one Lua step (lua/reserve.lua) that the [Gate] runs for whatever waits for the same sale. What it
 // accepts is an entry of the partition's stream until a [Consumer] has seen it become a row. An unpaid order's
-// deadline is a member of a sorted set that the [Sweeper] empties. [Ledger] is everything else that flows ask of Redis.
+// deadline is a member of a sorted set that the [Sweeper] empties. [Inventory] is everything else that flows ask of Redis.
 //
 // Where things live:
 //
 //	keys.go                        every key: type, life, who writes it
 //	script.go, lua/                the scripts, each with its contract in the header
-//	gate.go, lane.go, call.go      buys, grouped per sale
-//	streams.go, sales.go, holds.go, waiting.go, rebuild.go   what flows ask of the ledger
+//	gate.go, salequeue.go, call.go      buys, grouped per sale
+//	streams.go, sales.go, holds.go, waiting.go, rebuild.go   what flows ask of the inventory
 //	consumer.go, settle.go, claim.go, dead.go                entries to their handler and to their end
 //	deadline.go, schedule.go       deadlines to their handler
 //	lagkeeper.go, trim.go          what keeps XINFO truthful and the streams bounded
-//	metrics.go, stats.go, crowd.go numbers for people
+//	metrics.go, stats.go, viewers.go numbers for people
 //
 // Redis 7 and miniredis run the same scripts.
 package streams

@@ -14,14 +14,14 @@ import (
 
 // moment marks whatever Redis or the way to it failed with: the outcome is unknown or nothing happened, and
 // every call of this package is safe to repeat. What no waiting mends is marked as that.
-func moment(err error) error {
+func transient(err error) error {
 	switch {
-	case err == nil || errors.Is(err, app.ErrMoment):
+	case err == nil || errors.Is(err, app.ErrTransient):
 		return err
 	case permanent(err):
-		return errors.Join(app.ErrPermanent, err)
+		return errors.Join(app.ErrMisconfigured, err)
 	}
-	return errors.Join(app.ErrMoment, err)
+	return errors.Join(app.ErrTransient, err)
 }
 
 // refusals are the beginnings of what Redis answers for as long as nobody changes an account, a setting, or its version.
@@ -31,7 +31,7 @@ var refusals = []string{
 	"ERR AUTH", "ERR Client sent AUTH", "ERR invalid password", "ERR DB index", "ERR SELECT is not allowed", "ERR This instance has cluster",
 }
 
-// permanent tells whether waiting does not mend the error.
+// permanent reports whether waiting does not mend the error.
 func permanent(err error) bool {
 	var answer redis.Error
 	var certificate *tls.CertificateVerificationError
@@ -47,10 +47,10 @@ func permanent(err error) bool {
 	return errors.As(err, &certificate)
 }
 
-// Reach tells whether Redis answers: ErrPermanent if waiting will not help, else ErrMoment.
+// Reach reports whether Redis answers: ErrMisconfigured if waiting will not help, else ErrTransient.
 func Reach(ctx context.Context, client redis.UniversalClient) error {
 	if err := client.Ping(ctx).Err(); err != nil {
-		return fmt.Errorf("ping: %w", moment(err))
+		return fmt.Errorf("ping: %w", transient(err))
 	}
 	return nil
 }

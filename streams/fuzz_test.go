@@ -44,7 +44,7 @@ func FuzzEntry(f *testing.F) {
 }
 
 // An entry of the paid stream is what its fields say it is, or it is not read.
-func FuzzPosting(f *testing.F) {
+func FuzzOutboxMessage(f *testing.F) {
 	const fine = `{"order":"1790000000000000002","rev":2,"state":"paid","sale":"5","user":"6","amount_fen":9800}`
 	for _, seed := range [][3]string{
 		{"1790000000000000002", "2", fine},
@@ -57,7 +57,7 @@ func FuzzPosting(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2])
 	}
 	f.Fuzz(func(t *testing.T, order, rev, body string) {
-		p, err := parsePosting(redis.XMessage{Values: map[string]any{"order": order, "rev": rev, "body": body}})
+		p, err := parseMessage(redis.XMessage{Values: map[string]any{"order": order, "rev": rev, "body": body}})
 		if err != nil {
 			return
 		}
@@ -108,7 +108,7 @@ func FuzzReserveArguments(f *testing.F) {
 		f.Add(seed.order, seed.user, seed.qty, seed.key, seed.hash, seed.address)
 	}
 	fix := onRedis(f)
-	k := &fix.ledger.parts[1].keys
+	k := &fix.inventory.parts[1].keys
 	f.Fuzz(func(t *testing.T, order, user, qty, key, hash, address string) {
 		fix.t, fix.ctx = t, t.Context()
 		s := fix.openSale(5)
@@ -123,7 +123,7 @@ func FuzzReserveArguments(f *testing.F) {
 			if code := integer(reply[0]); code != codeDone && code != codeRejected {
 				t.Fatalf("code %d", code)
 			}
-			numbers, err := fix.ledger.Counters(fix.ctx, []app.SaleRef{s.Ref()})
+			numbers, err := fix.inventory.Counters(fix.ctx, []app.SaleRef{s.Ref()})
 			if c := numbers[0]; err != nil || c.Stock < 0 || c.Stock+c.Held != 5 || c.Tickets > 2 {
 				t.Fatalf("P1: %+v, %v", c, err)
 			}

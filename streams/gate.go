@@ -13,35 +13,35 @@ const (
 	// maxGroup is how many buys one script call decides at most: beyond it the script keeps others waiting
 	// for longer than a round trip costs.
 	maxGroup = 256
-	// maxLane is how many buys of one sale may wait in this process; more are turned away as busy.
-	maxLane = 32_768
+	// maxQueue is how many buys of one sale may wait in this process; more are turned away as busy.
+	maxQueue = 32_768
 )
 
 var (
-	errGateClosed = fmt.Errorf("%w: the gate is closed", app.ErrMoment)
-	errTooLate    = fmt.Errorf("%w: not decided in time", app.ErrMoment)
-	errLaneFull   = fmt.Errorf("%w: too many buys of this sale are waiting", app.ErrMoment)
+	errGateClosed = fmt.Errorf("%w: the gate is closed", app.ErrTransient)
+	errTooLate    = fmt.Errorf("%w: not decided in time", app.ErrTransient)
+	errQueueFull  = fmt.Errorf("%w: too many buys of this sale are waiting", app.ErrTransient)
 )
 
-// Gate decides buys. Those of one sale share a lane: while one script call is under way others gather, and the
+// Gate decides buys. Those of one sale share a queue: while one script call is under way others gather, and the
 // next call takes all that have (at most 256). There is no timer: a lone buy goes at once, and the busier a
-// sale is, the larger its groups. A lane and its goroutine exist only while somebody waits in it.
+// sale is, the larger its groups. A queue and its goroutine exist only while somebody waits in it.
 //
 // Nobody holds a goroutine while he waits: what a call decided is told by one goroutine to all who were in it. Waking
 // thousands of goroutines, whose stacks have gone cold, costs more than deciding their buys (deploy/DECISIONS.md).
 type Gate struct {
-	ledger *Ledger
+	inventory *Inventory
 
-	// TurnsAway tells whether the sale is sold out and the user surely has nothing in it; nil: nobody knows. It is asked
+	// TurnsAway reports whether the sale is sold out and the user surely has nothing in it; nil: nobody knows. It is asked
 	// once more before a buy is sent: at the instant in which the last unit goes, thousands are waiting behind it.
 	TurnsAway func(sale, user app.ID) bool
 
-	// Urgency is told of lanes that wait for Redis with a whole group; nil: nobody wants to know.
+	// Urgency is told of sale queues that wait for Redis with a whole group; nil: nobody wants to know.
 	Urgency *Urgency
 
 	mu     sync.Mutex
 	closed bool
-	lanes  map[app.SaleRef]*lane
+	queues map[app.SaleRef]*saleQueue
 	wg     sync.WaitGroup
 
 	ctx  context.Context // ends when the gate closes
@@ -49,13 +49,13 @@ type Gate struct {
 }
 
 // NewGate makes a gate; Close it.
-func NewGate(l *Ledger) *Gate {
-	g := &Gate{ledger: l, lanes: make(map[app.SaleRef]*lane)}
+func NewGate(l *Inventory) *Gate {
+	g := &Gate{inventory: l, queues: make(map[app.SaleRef]*saleQueue)}
 	g.ctx, g.stop = context.WithCancel(context.Background())
 	return g
 }
 
-// Close lets calls under way finish, tells everyone else ErrMoment, and waits until all have been told and no goroutine of
+// Close lets calls under way finish, tells everyone else ErrTransient, and waits until all have been told and no goroutine of
 // the gate is left.
 func (g *Gate) Close() {
 	g.mu.Lock()
@@ -69,10 +69,10 @@ func (g *Gate) Close() {
 // under way is over (callBudget).
 func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.Decision, error)) {
 	if b.Qty < 1 {
-		then(app.Decision{}, fmt.Errorf("%w: quantity %d", app.ErrData, b.Qty))
+		then(app.Decision{}, fmt.Errorf("%w: quantity %d", app.ErrPermanent, b.Qty))
 		return
 	}
-	if _, err := g.ledger.keys(b.Sale.Partition); err != nil {
+	if _, err := g.inventory.keys(b.Sale.Partition); err != nil {
 		then(app.Decision{}, err)
 		return
 	}
@@ -83,25 +83,25 @@ func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.Decision, error
 	}
 }
 
-// join puts the waiter into its sale's lane and starts the lane if it is new.
+// join puts the waiter into its sale's queue and starts the queue if it is new.
 func (g *Gate) join(w *waiter) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return errGateClosed
 	}
-	ln := g.lanes[w.buy.Sale]
-	if ln == nil {
-		ln = newLane(g, w.buy.Sale)
-		g.lanes[w.buy.Sale] = ln
-		g.wg.Go(ln.run)
+	q := g.queues[w.buy.Sale]
+	if q == nil {
+		q = newSaleQueue(g, w.buy.Sale)
+		g.queues[w.buy.Sale] = q
+		g.wg.Go(q.run)
 	}
-	if len(ln.queue) >= maxLane {
-		return errLaneFull
+	if len(q.waiting) >= maxQueue {
+		return errQueueFull
 	}
-	ln.queue = append(ln.queue, w)
-	ln.weigh()
-	ln.poke()
+	q.waiting = append(q.waiting, w)
+	q.weigh()
+	q.wakeUp()
 	return nil
 }
 
@@ -117,16 +117,16 @@ func (g *Gate) tell(decided []*waiter) {
 	})
 }
 
-// waiter is one buy on its way through a lane, which decides it exactly once. Waiters are pooled, and the arguments of
+// waiter is one buy on its way through a queue, which decides it exactly once. Waiters are pooled, and the arguments of
 // the script point into them, so that a buy costs no garbage of its own.
 type waiter struct {
-	buy      app.Buy
-	qty      int64
-	until    time.Time // when it is let go if it has not been sent
-	rests    int       // how often it was told to rest
-	then     func(app.Decision, error)
-	decision app.Decision
-	err      error
+	buy       app.Buy
+	qty       int64
+	until     time.Time // when it is let go if it has not been sent
+	cooldowns int       // how often it was told to rest
+	then      func(app.Decision, error)
+	decision  app.Decision
+	err       error
 }
 
 var waiters = sync.Pool{New: func() any { return new(waiter) }}

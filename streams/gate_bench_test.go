@@ -12,7 +12,7 @@ import (
 // the whole path, Redis and its fsync included, and allocations of this process, which groups share.
 func BenchmarkGate(b *testing.B) {
 	f := onRedis(b)
-	g := NewGate(f.ledger)
+	g := NewGate(f.inventory)
 	defer g.Close()
 	s := f.openSale(1<<40, func(s *app.Sale) { s.Limit, s.Cap = 1, 1 })
 	buy := buyOf(s, 0, 1, "key-bench1")

@@ -16,7 +16,7 @@ import (
 func TestNeverOversold(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(100), f.gate(f.ledger)
+		s, g := f.openSale(100), f.gate(f.inventory)
 		var mu sync.Mutex
 		tickets := make(map[int64]app.ID)
 		var wg sync.WaitGroup
@@ -47,7 +47,7 @@ func TestNeverOversold(t *testing.T) {
 		}
 		wg.Wait()
 		a := f.audit(s)
-		n, err := f.client.XLen(f.ctx, f.ledger.parts[1].keys.orders).Result()
+		n, err := f.client.XLen(f.ctx, f.inventory.parts[1].keys.orders).Result()
 		f.must(err)
 		if len(tickets) != 100 || a.Stock != 0 || a.Held != 100 || a.Tickets != 100 || n != 100 || len(a.Units) != 100 {
 			t.Fatalf("%d tickets, %d entries, %d buyers, %+v", len(tickets), n, len(a.Units), a.Counters)
@@ -59,7 +59,7 @@ func TestNeverOversold(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		g := f.gate(f.ledger)
+		g := f.gate(f.inventory)
 		s := f.openSale(3)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 		if first.Ticket != 1 || first.Free != 2 || first.Done != 0 {
@@ -77,7 +77,7 @@ func TestVerdicts(t *testing.T) {
 		}
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated) // I9: sold out, and still the same answer
 
-		now, err := f.ledger.Now(f.ctx)
+		now, err := f.inventory.Now(f.ctx)
 		f.must(err)
 		early := f.openSale(1, func(s *app.Sale) { s.OpensAt = now.Add(time.Hour) })
 		f.wantVerdict(g, buyOf(early, 11, 1, "key-one-1"), app.VerdictNotOpen)
@@ -92,11 +92,11 @@ func TestVerdicts(t *testing.T) {
 
 		unknown := &app.Sale{ID: newID(), Partition: 1}
 		f.wantVerdict(g, buyOf(unknown, 11, 1, "key-one-1"), app.VerdictNotLoaded)
-		if n, err := f.client.Exists(f.ctx, f.ledger.parts[1].keys.sale(unknown.ID)).Result(); err != nil || n != 0 {
+		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.sale(unknown.ID)).Result(); err != nil || n != 0 {
 			t.Fatalf("I7: a buy made a sale: %d, %v", n, err)
 		}
 		unarmed := &app.Sale{ID: newID(), Partition: 1, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: now.Add(time.Hour)}
-		f.must(f.ledger.Create(f.ctx, testEpoch, app.SaleState{Sale: unarmed, Stock: 1}))
+		f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: unarmed, Stock: 1}))
 		f.wantVerdict(g, buyOf(unarmed, 11, 1, "key-one-1"), app.VerdictNotLoaded)
 	})
 }
@@ -105,9 +105,9 @@ func TestVerdicts(t *testing.T) {
 func TestRepeatAfterClose(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(1), f.gate(f.ledger)
+		s, g := f.openSale(1), f.gate(f.inventory)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-		f.must(f.client.HSet(f.ctx, f.ledger.parts[1].keys.sale(s.ID), "closes", int64(s.OpensAt)+1).Err())
+		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "closes", int64(s.OpensAt)+1).Err())
 		other := f.gate(f.node(dial(t, f.url)))
 		if d := f.wantVerdict(other, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated); d.Order != first.Order {
 			t.Fatalf("order %d, want %d", d.Order, first.Order)
@@ -120,24 +120,24 @@ func TestRepeatAfterClose(t *testing.T) {
 func TestGateTurnsWholeCallsAway(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(5), f.gate(f.ledger)
+		s, g := f.openSale(5), f.gate(f.inventory)
 		b := buyOf(s, 11, 1, "key-one-1")
 
-		f.ledger.SetEpoch(1, testEpoch-1)
+		f.inventory.SetEpoch(1, testEpoch-1)
 		f.wantVerdict(g, b, app.VerdictEpoch)
-		f.ledger.SetEpoch(1, testEpoch)
-		f.must(f.ledger.Pause(f.ctx, 1))
+		f.inventory.SetEpoch(1, testEpoch)
+		f.must(f.inventory.Pause(f.ctx, 1))
 		f.stale.Store(0)
 		f.wantVerdict(g, b, app.VerdictRebuild)
-		f.must(f.client.Del(f.ctx, f.ledger.parts[1].keys.meta).Err())
+		f.must(f.client.Del(f.ctx, f.inventory.parts[1].keys.meta).Err())
 		f.wantVerdict(g, b, app.VerdictRebuild)
 		if f.stale.Load() != 2 {
 			t.Fatalf("OnStale called %d times, want 2", f.stale.Load())
 		}
-		f.must(f.ledger.Pause(f.ctx, 1))
-		f.must(f.ledger.Resume(f.ctx, 1, testEpoch, 0))
+		f.must(f.inventory.Pause(f.ctx, 1))
+		f.must(f.inventory.Resume(f.ctx, 1, testEpoch, 0))
 
-		open := f.ledger.parts[1].keys.open(s.ID)
+		open := f.inventory.parts[1].keys.open(s.ID)
 		f.must(f.client.Set(f.ctx, open, "someone else's", 0).Err())
 		if _, err := decided(f.ctx, g, b); !errors.Is(err, app.ErrLost) {
 			t.Fatalf("wrong type: %v, want ErrLost", err)
@@ -146,10 +146,10 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 		if a := f.audit(s); a.Stock != 5 {
 			t.Fatalf("something was written: %+v", a.Counters)
 		}
-		if _, err := decided(f.ctx, g, app.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, app.ErrData) {
+		if _, err := decided(f.ctx, g, app.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, app.ErrPermanent) {
 			t.Fatalf("negative quantity: %v", err)
 		}
-		if _, err := decided(f.ctx, g, app.Buy{Sale: app.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}); !errors.Is(err, app.ErrData) {
+		if _, err := decided(f.ctx, g, app.Buy{Sale: app.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}); !errors.Is(err, app.ErrPermanent) {
 			t.Fatalf("no such partition: %v", err)
 		}
 	})
@@ -160,8 +160,8 @@ func TestBacklogBound(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
-		f.ledger.backlog = 2
-		g := f.gate(f.ledger)
+		f.inventory.backlog = 2
+		g := f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
 		f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), app.VerdictBacklog)
@@ -173,7 +173,7 @@ func TestBacklogBound(t *testing.T) {
 func TestRestingUnits(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(1), f.gate(f.ledger)
+		s, g := f.openSale(1), f.gate(f.inventory)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1}}, true)
 		begin := time.Now()
@@ -210,8 +210,8 @@ func TestLostReply(t *testing.T) {
 	}
 	proxy.Cut()
 	begin := time.Now()
-	if _, err := decided(f.ctx, g, buyOf(s, 12, 1, "key-two-1")); !errors.Is(err, app.ErrMoment) {
-		t.Fatalf("Redis out of reach: %v, want ErrMoment", err)
+	if _, err := decided(f.ctx, g, buyOf(s, 12, 1, "key-two-1")); !errors.Is(err, app.ErrTransient) {
+		t.Fatalf("Redis out of reach: %v, want ErrTransient", err)
 	}
 	if took := time.Since(begin); took > 3*callBudget {
 		t.Fatalf("took %v to give up", took)
@@ -237,13 +237,13 @@ func TestGiveUpAndClose(t *testing.T) {
 			}
 		})
 	}
-	eventually := func(why string, is func(*lane) bool) {
+	eventually := func(why string, is func(*saleQueue) bool) {
 		t.Helper()
-		awaitLane(t, g, s.Ref(), why, is)
+		awaitQueue(t, g, s.Ref(), why, is)
 	}
 	queueUp := func(ctx context.Context, user app.ID, want error) {
-		eventually("the lane has not ended", func(ln *lane) bool { return ln == nil })
-		reserve(f.ctx, user, app.ErrMoment)
+		eventually("the lane has not ended", func(q *saleQueue) bool { return q == nil })
+		reserve(f.ctx, user, app.ErrTransient)
 		eventually("no call is under way", underWay)
 		for i := range app.ID(10) {
 			reserve(ctx, user+1+i, want)
@@ -258,7 +258,7 @@ func TestGiveUpAndClose(t *testing.T) {
 		t.Fatalf("let go after %v", took)
 	}
 	queueUp(f.ctx, 200, errGateClosed)
-	eventually("ten do not wait", func(ln *lane) bool { return ln != nil && len(ln.queue) == 10 })
+	eventually("ten do not wait", func(q *saleQueue) bool { return q != nil && len(q.waiting) == 10 })
 	g.Close()
 	waits.Wait()
 	if _, err := decided(f.ctx, g, buyOf(s, 1, 1, "key-one-1")); !errors.Is(err, errGateClosed) {
@@ -267,12 +267,12 @@ func TestGiveUpAndClose(t *testing.T) {
 	proxy.Restore()
 }
 
-// Who waits in a lane when the sale turns out to be sold out is told so without another call; who has something in it is
+// Who waits in a queue when the sale turns out to be sold out is told so without another call; who has something in it is
 // sent all the same (I9).
 func TestSoldOutWhileWaiting(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(3), f.gate(f.ledger)
+		s, g := f.openSale(3), f.gate(f.inventory)
 		mine := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 		g.TurnsAway = func(sale, user app.ID) bool { return sale == s.ID && user != 11 }
 		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictSoldOut)
@@ -289,7 +289,7 @@ func TestSoldOutWhileWaiting(t *testing.T) {
 func TestLostScriptsHeal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, apptest.StartRedis(t, apptest.RedisOptions{}).URL)
-	s, g := f.openSale(3), f.gate(f.ledger)
+	s, g := f.openSale(3), f.gate(f.inventory)
 	first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 	f.must(f.client.ScriptFlush(f.ctx).Err())
 	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
@@ -301,7 +301,7 @@ func TestLostScriptsHeal(t *testing.T) {
 
 func (f *fixture) wantReturn(returns []app.Return, want ...bool) {
 	f.t.Helper()
-	got, err := f.ledger.Return(f.ctx, returns)
+	got, err := f.inventory.Return(f.ctx, returns)
 	f.must(err)
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		f.t.Fatalf("returned %v, want %v", got, want)

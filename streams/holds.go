@@ -14,7 +14,7 @@ const holdsChunk = 1000
 
 // Return gives units back. It answers which of them did something: a second return of the same (order, hold) does
 // nothing, nor does one for a sale that is not in Redis or for units that are sold.
-func (l *Ledger) Return(ctx context.Context, returns []app.Return) ([]bool, error) {
+func (l *Inventory) Return(ctx context.Context, returns []app.Return) ([]bool, error) {
 	done, err := l.onHolds(ctx, returnScript, len(returns), []any{restAfterEmpty.Milliseconds()}, func(i int) (app.SaleRef, []any) {
 		r := &returns[i]
 		return r.Sale, []any{int64(r.Order), r.Hold, r.Burn}
@@ -27,7 +27,7 @@ func (l *Ledger) Return(ctx context.Context, returns []app.Return) ([]bool, erro
 
 // Sell moves units from held to sold. It answers which of them did something: a second sale of the same (order, hold)
 // does nothing, nor does one for a sale that is not in Redis.
-func (l *Ledger) Sell(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
+func (l *Inventory) Sell(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
 	done, err := l.onHolds(ctx, sellScript, len(sold), nil, func(i int) (app.SaleRef, []any) {
 		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
 	})
@@ -39,7 +39,7 @@ func (l *Ledger) Sell(ctx context.Context, sold []app.SoldHold) ([]bool, error) 
 
 // Withdraw takes the units of refunded orders out of the sale for good. It answers which of them did something: a second
 // withdrawal of the same (order, hold) does nothing, nor does one for a sale that is not in Redis.
-func (l *Ledger) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
+func (l *Inventory) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
 	done, err := l.onHolds(ctx, withdrawScript, len(sold), nil, func(i int) (app.SaleRef, []any) {
 		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
 	})
@@ -51,7 +51,7 @@ func (l *Ledger) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, err
 
 // onHolds runs a script that changes n holds, one call per sale, all in one pipeline. head is what the script wants after
 // the epoch, each what it wants per hold. The answer tells for which of them the script answered 1.
-func (l *Ledger) onHolds(ctx context.Context, s *script, n int, head []any, each func(i int) (app.SaleRef, []any)) ([]bool, error) {
+func (l *Inventory) onHolds(ctx context.Context, s *script, n int, head []any, each func(i int) (app.SaleRef, []any)) ([]bool, error) {
 	bySale := make(map[app.SaleRef][]int, 1)
 	for i := range n {
 		sale, _ := each(i)
@@ -98,7 +98,7 @@ func (l *Ledger) onHolds(ctx context.Context, s *script, n int, head []any, each
 // Hold takes units for an existing order. It answers Reserved, Repeated (held under this number before),
 // OtherHash (a newer hold is open: this request is late), Limit, SoldOut, Resting (for too long), or why
 // the partition cannot tell: NotLoaded, Rebuild.
-func (l *Ledger) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, error) {
+func (l *Inventory) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, error) {
 	k, err := l.keys(h.Sale.Partition)
 	if err != nil {
 		return 0, err
@@ -117,11 +117,11 @@ func (l *Ledger) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, erro
 			return 0, l.turnedAway(h.Sale.Partition, code)
 		}
 		verdict := app.Verdict(integer(reply[1]))
-		if verdict != app.VerdictResting || rests == maxRests {
+		if verdict != app.VerdictCooldown || rests == maxCooldowns {
 			return verdict, nil
 		}
 		if !sleep(ctx, time.Duration(integer(reply[2]))*time.Millisecond) {
-			return 0, moment(ctx.Err())
+			return 0, transient(ctx.Err())
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // group reads what XINFO GROUPS says to an operator, unchanged.
 func (f *fixture) group() (lag, pending, read any) {
 	f.t.Helper()
-	reply, err := f.client.Do(f.ctx, "XINFO", "GROUPS", f.ledger.parts[1].keys.orders).Slice()
+	reply, err := f.client.Do(f.ctx, "XINFO", "GROUPS", f.inventory.parts[1].keys.orders).Slice()
 	f.must(err)
 	fields := reply[0].(map[any]any)
 	return fields["lag"], fields["pending"], fields["entries-read"]
@@ -47,7 +47,7 @@ func TestXinfoTellsTheTruth(t *testing.T) {
 	if st := f.stats(); st.Lag != 20 || st.Pending != 6 || st.Length != 30 {
 		t.Fatalf("%+v", st)
 	}
-	fixed, err := NewLagKeeper(f.ledger).runOnce(f.ctx)
+	fixed, err := NewLagKeeper(f.inventory).runOnce(f.ctx)
 	f.must(err)
 	if fixed != 0 {
 		t.Fatalf("set %d groups right that were right", fixed)
@@ -67,7 +67,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 	entries, err := c.read(f.ctx)
 	f.must(err)
 	f.must(c.settle(f.ctx, testEpoch, entries[:15]))
-	keeper := NewLagKeeper(f.ledger)
+	keeper := NewLagKeeper(f.inventory)
 	restart := func() {
 		server.Kill()
 		server.Start()
@@ -84,7 +84,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 		if i%500 == 0 {
 			b.Qty = 2
 		}
-		if d, err := decided(f.ctx, f.gate(f.ledger), b); err != nil || d.Verdict != app.VerdictReserved {
+		if d, err := decided(f.ctx, f.gate(f.inventory), b); err != nil || d.Verdict != app.VerdictReserved {
 			t.Fatalf("%+v, %v", d, err)
 		}
 	}
@@ -102,9 +102,9 @@ func TestWaitingHeals(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100)
 		f.reserveMany(s, 5)
-		meta := f.ledger.parts[1].keys.meta
+		meta := f.inventory.parts[1].keys.meta
 		f.must(f.client.HSet(f.ctx, meta, "waiting", 77).Err())
-		_, err := NewLagKeeper(f.ledger).runOnce(f.ctx)
+		_, err := NewLagKeeper(f.inventory).runOnce(f.ctx)
 		f.must(err)
 		if n, err := f.client.HGet(f.ctx, meta, "waiting").Int(); err != nil || n != 5 {
 			t.Fatalf("waiting %d, want 5, %v", n, err)
@@ -128,7 +128,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		entries, err := c.read(f.ctx)
 		f.must(err)
 		f.must(c.settle(f.ctx, testEpoch, entries[7:8]))
-		keys := f.ledger.parts[1].keys
+		keys := f.inventory.parts[1].keys
 		for _, e := range entries[:6] {
 			if e.Sale != gone.ID {
 				t.Fatalf("entry %+v", e)
@@ -138,7 +138,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		}
 		keep := func(want map[string]string) {
 			t.Helper()
-			_, err := NewLagKeeper(f.ledger).runOnce(f.ctx)
+			_, err := NewLagKeeper(f.inventory).runOnce(f.ctx)
 			f.must(err)
 			got, err := f.client.HGetAll(f.ctx, keys.waiting).Result()
 			f.must(err)
@@ -147,7 +147,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 			}
 		}
 		keep(map[string]string{left.ID.String(): "4"})
-		reservations, err := f.ledger.Waiting(f.ctx, entries[6].User)
+		reservations, err := f.inventory.Waiting(f.ctx, entries[6].User)
 		f.must(err)
 		if len(reservations) != 1 || reservations[0].Sale != left.ID {
 			t.Fatalf("of who still waits: %+v", reservations)
@@ -183,7 +183,7 @@ func TestTrim(t *testing.T) {
 		f.must(c.settle(f.ctx, testEpoch, entries[6:20])) // the sixth is pending
 		trim := func(retention time.Duration, length, want int64) {
 			t.Helper()
-			trimmer := &Trimmer{ledger: f.ledger, retention: retention, length: length}
+			trimmer := &Trimmer{inventory: f.inventory, retention: retention, length: length}
 			got, err := trimmer.runOnce(f.ctx)
 			f.must(err)
 			if got != want {
@@ -198,7 +198,7 @@ func TestTrim(t *testing.T) {
 		if st := f.stats(); st.Length != 11 || st.Pending != 0 || st.Lag != 10 {
 			t.Fatalf("%+v", st)
 		}
-		f.must(f.client.Del(f.ctx, f.ledger.parts[0].keys.orders).Err())
+		f.must(f.client.Del(f.ctx, f.inventory.parts[0].keys.orders).Err())
 		trim(-time.Minute, 1, 0)
 	})
 }
@@ -209,16 +209,16 @@ func TestMetrics(t *testing.T) {
 	server := apptest.StartRedis(t, apptest.RedisOptions{})
 	f := newFixture(t, server.URL)
 	f.reserveMany(f.openSale(9), 3)
-	collector := NewStreamCollector(f.ledger)
+	collector := NewStreamCollector(f.inventory)
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(collector, f.ledger.metrics)
+	registry.MustRegister(collector, f.inventory.metrics)
 	if _, err := registry.Gather(); err != nil {
 		t.Fatal(err)
 	}
 	if n := testutil.CollectAndCount(collector, "stampede_stream_waiting"); n != 2 {
 		t.Fatalf("%d partitions, want 2", n)
 	}
-	if n := testutil.ToFloat64(f.ledger.metrics.verdict(app.VerdictReserved)); n != 3 {
+	if n := testutil.ToFloat64(f.inventory.metrics.verdict(app.VerdictReserved)); n != 3 {
 		t.Fatalf("%v reserved, want 3", n)
 	}
 	server.Kill()

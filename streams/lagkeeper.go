@@ -15,10 +15,10 @@ const (
 
 // LagKeeper keeps XINFO GROUPS truthful for all partitions (P7). Redis 7.0 forgets how many entries a group has read
 // when it replays its append-only file; lag is nil or wrong from then on. The keeper sets it right within a second.
-type LagKeeper struct{ ledger *Ledger }
+type LagKeeper struct{ inventory *Inventory }
 
 // NewLagKeeper makes the keeper of all partitions.
-func NewLagKeeper(l *Ledger) *LagKeeper { return &LagKeeper{ledger: l} }
+func NewLagKeeper(l *Inventory) *LagKeeper { return &LagKeeper{inventory: l} }
 
 // Run looks once a second until ctx ends.
 func (k *LagKeeper) Run(ctx context.Context) error {
@@ -33,12 +33,12 @@ func (k *LagKeeper) Run(ctx context.Context) error {
 
 // runOnce answers how many groups had to be set right.
 func (k *LagKeeper) runOnce(ctx context.Context) (int, error) {
-	calls := make([]call, len(k.ledger.parts))
+	calls := make([]call, len(k.inventory.parts))
 	for p := range calls {
-		keys := &k.ledger.parts[p].keys
+		keys := &k.inventory.parts[p].keys
 		calls[p] = call{keys: []string{keys.meta, keys.orders, keys.waiting}, args: []any{lagCount}}
 	}
-	replies, err := lagScript.runAll(ctx, k.ledger.client, calls)
+	replies, err := lagScript.runAll(ctx, k.inventory.client, calls)
 	if err != nil {
 		return 0, fmt.Errorf("check lag: %w", err)
 	}
@@ -48,6 +48,6 @@ func (k *LagKeeper) runOnce(ctx context.Context) (int, error) {
 			fixed++
 		}
 	}
-	k.ledger.metrics.lagFixed.Add(float64(fixed))
+	k.inventory.metrics.lagFixed.Add(float64(fixed))
 	return fixed, nil
 }

@@ -44,7 +44,7 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		}
 		done(other, 5)
 		for i := range 3 {
-			f.wantVerdict(f.gate(f.ledger), buyOf(other, app.ID(7000+i), 1, "key-later-1"), app.VerdictReserved)
+			f.wantVerdict(f.gate(f.inventory), buyOf(other, app.ID(7000+i), 1, "key-later-1"), app.VerdictReserved)
 			done(other, int64(6+i))
 		}
 		if got := f.counters(stuck).Done; got != 0 || f.stats().Pending != 5 {
@@ -56,7 +56,7 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		if n := alone.Load() - before; n != 0 {
 			t.Errorf("%d of five were tried alone", n)
 		}
-		if n, err := f.client.Exists(f.ctx, f.ledger.parts[1].keys.attempts).Result(); err != nil || n != 0 || f.stats().Dead != 0 {
+		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result(); err != nil || n != 0 || f.stats().Dead != 0 {
 			t.Errorf("counted: attempts %d (%v), %+v", n, err, f.stats())
 		}
 	})

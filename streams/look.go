@@ -15,7 +15,7 @@ import (
 
 // State reads what Redis has of the partition. It exists only with its stream: without one, reservations that were
 // answered are gone.
-func (l *Ledger) State(ctx context.Context, partition int) (app.PartitionState, error) {
+func (l *Inventory) State(ctx context.Context, partition int) (app.PartitionState, error) {
 	k, err := l.keys(partition)
 	if err != nil {
 		return app.PartitionState{}, err
@@ -40,7 +40,7 @@ func (l *Ledger) State(ctx context.Context, partition int) (app.PartitionState, 
 }
 
 // begun goes over to an epoch that was begun at the seq given, and tells what of the one before is gone.
-func (l *Ledger) begun(ctx context.Context, partition int, epoch, at int64) {
+func (l *Inventory) begun(ctx context.Context, partition int, epoch, at int64) {
 	lost := l.parts[partition].seen.begin(epoch, at)
 	if lost == 0 {
 		return
@@ -55,7 +55,7 @@ func (l *Ledger) begun(ctx context.Context, partition int, epoch, at int64) {
 // there. Of sales that are not there nothing is said: they were retired, or lost as a whole.
 //
 // When nothing is missing the node has seen, from then on, what is the newest of the stream by now.
-func (l *Ledger) Lacks(ctx context.Context, partition int, epoch int64, rows []app.Witness) ([]app.Witness, error) {
+func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows []app.Witness) ([]app.Witness, error) {
 	k, err := l.keys(partition)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (l *Ledger) Lacks(ctx context.Context, partition int, epoch int64, rows []a
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, fmt.Errorf("look for %d orders of partition %d: %w", len(all), partition, moment(err))
+		return nil, fmt.Errorf("look for %d orders of partition %d: %w", len(all), partition, transient(err))
 	}
 	var missing []app.Witness
 	for i, w := range all {
@@ -92,9 +92,9 @@ func (l *Ledger) Lacks(ctx context.Context, partition int, epoch int64, rows []a
 	return missing, nil
 }
 
-// Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrMoment: it is another
+// Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient: it is another
 // one by now, or the partition is not what it was; look again.
-func (l *Ledger) Confirm(ctx context.Context, partition int, s app.PartitionState) error {
+func (l *Inventory) Confirm(ctx context.Context, partition int, s app.PartitionState) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err

@@ -36,14 +36,14 @@ func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 	})
 }
 
-// fixture is a ledger on its own database, with two partitions open at testEpoch.
+// fixture is a inventory on its own database, with two partitions open at testEpoch.
 type fixture struct {
-	t      testing.TB
-	ctx    context.Context
-	url    string
-	client *redis.Client
-	ledger *Ledger
-	stale  atomic.Int64
+	t         testing.TB
+	ctx       context.Context
+	url       string
+	client    *redis.Client
+	inventory *Inventory
+	stale     atomic.Int64
 }
 
 func onRedis(t testing.TB) *fixture { return newFixture(t, apptest.Redis(t)) }
@@ -51,17 +51,17 @@ func onRedis(t testing.TB) *fixture { return newFixture(t, apptest.Redis(t)) }
 func newFixture(t testing.TB, url string) *fixture {
 	t.Helper()
 	f := &fixture{t: t, ctx: apptest.Context(t), url: url, client: dial(t, url)}
-	f.ledger = f.node(f.client)
-	for p := range f.ledger.Partitions() {
-		f.must(f.ledger.Pause(f.ctx, p))
-		f.must(f.ledger.Resume(f.ctx, p, testEpoch, 0))
+	f.inventory = f.node(f.client)
+	for p := range f.inventory.Partitions() {
+		f.must(f.inventory.Pause(f.ctx, p))
+		f.must(f.inventory.Resume(f.ctx, p, testEpoch, 0))
 	}
 	f.stale.Store(0)
 	return f
 }
 
-// node is a further ledger on the same data, as another process would have it.
-func (f *fixture) node(client *redis.Client) *Ledger {
+// node is a further inventory on the same data, as another process would have it.
+func (f *fixture) node(client *redis.Client) *Inventory {
 	f.t.Helper()
 	l, err := New(Options{Client: client, Partitions: 2, OnStale: func(int) { f.stale.Add(1) }})
 	f.must(err)
@@ -74,9 +74,9 @@ func (f *fixture) node(client *redis.Client) *Ledger {
 // confirm lets the partition sell on, as a node does that has found nothing missing.
 func (f *fixture) confirm(partition int) {
 	f.t.Helper()
-	s, err := f.ledger.State(f.ctx, partition)
+	s, err := f.inventory.State(f.ctx, partition)
 	f.must(err)
-	f.must(f.ledger.Confirm(f.ctx, partition, s))
+	f.must(f.inventory.Confirm(f.ctx, partition, s))
 }
 
 // dial makes a client as the program has it; change may alter its options before.
@@ -102,25 +102,25 @@ func (f *fixture) must(err error) {
 	}
 }
 
-func (f *fixture) gate(l *Ledger) *Gate {
+func (f *fixture) gate(l *Inventory) *Gate {
 	g := NewGate(l)
 	f.t.Cleanup(g.Close)
 	return g
 }
 
-// awaitLane waits until the lane of the sale, nil for none, is as it should be; why says what it is not yet. The gate is locked
+// awaitQueue waits until the queue of the sale, nil for none, is as it should be; why says what it is not yet. The gate is locked
 // while is looks.
-func awaitLane(t testing.TB, g *Gate, sale app.SaleRef, why string, is func(*lane) bool) {
+func awaitQueue(t testing.TB, g *Gate, sale app.SaleRef, why string, is func(*saleQueue) bool) {
 	t.Helper()
 	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return is(g.lanes[sale]), why
+		return is(g.queues[sale]), why
 	})
 }
 
-// underWay tells of a lane whose call is under way and behind which nobody waits.
-func underWay(ln *lane) bool { return ln != nil && len(ln.queue) == 0 }
+// underWay tells of a queue whose call is under way and behind which nobody waits.
+func underWay(q *saleQueue) bool { return q != nil && len(q.waiting) == 0 }
 
 var lastID atomic.Int64
 
@@ -130,7 +130,7 @@ func newID() app.ID { return app.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
 // openSale creates and arms a sale that is open now; change may alter it before.
 func (f *fixture) openSale(stock int64, change ...func(*app.Sale)) *app.Sale {
 	f.t.Helper()
-	now, err := f.ledger.Now(f.ctx)
+	now, err := f.inventory.Now(f.ctx)
 	f.must(err)
 	s := &app.Sale{
 		ID: newID(), Partition: 1, PriceFen: 4990, Initial: stock, Limit: 2, Cap: 5, Version: 3,
@@ -139,8 +139,8 @@ func (f *fixture) openSale(stock int64, change ...func(*app.Sale)) *app.Sale {
 	for _, c := range change {
 		c(s)
 	}
-	f.must(f.ledger.Create(f.ctx, testEpoch, app.SaleState{Sale: s, Stock: stock}))
-	f.must(f.ledger.Arm(f.ctx, testEpoch, s.Ref()))
+	f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: s, Stock: stock}))
+	f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
 	return s
 }
 
@@ -179,7 +179,7 @@ func (f *fixture) wantVerdict(g *Gate, b app.Buy, want app.Verdict) app.Decision
 // audit reads the sale and proves the stock equation inside Redis (P1).
 func (f *fixture) audit(s *app.Sale) app.SaleAudit {
 	f.t.Helper()
-	a, err := f.ledger.Audit(f.ctx, s.Ref())
+	a, err := f.inventory.Audit(f.ctx, s.Ref())
 	f.must(err)
 	if a.Initial+a.Added != a.Stock+a.Held+a.Sold+a.Withdrawn || a.Stock < 0 || a.Held < 0 {
 		f.t.Fatalf("P1: stock equation broken: %+v", a.Counters)

@@ -32,7 +32,7 @@ type Metrics struct {
 var verdictNames = [...]string{
 	app.VerdictReserved: "reserved", app.VerdictRepeated: "repeated", app.VerdictOtherHash: "duplicate_key",
 	app.VerdictNotOpen: "not_open", app.VerdictClosed: "closed", app.VerdictPaused: "paused", app.VerdictLimit: "limit",
-	app.VerdictCap: "cap", app.VerdictSoldOut: "sold_out", app.VerdictBacklog: "backlog", app.VerdictResting: "resting",
+	app.VerdictCap: "cap", app.VerdictSoldOut: "sold_out", app.VerdictBacklog: "backlog", app.VerdictCooldown: "resting",
 	app.VerdictNotLoaded: "not_loaded", app.VerdictRebuild: "rebuilding", app.VerdictEpoch: "epoch",
 }
 
@@ -55,7 +55,7 @@ func NewMetrics() *Metrics {
 			Namespace: "stampede", Name: "gate_verdicts_total", Help: "Buys decided, by verdict.",
 		}, []string{"verdict"}),
 		settled:  counter("entries_settled_total", "Stream entries acknowledged after their row was committed."),
-		moments:  counter("entries_moment_faults_total", "Batches that met a fault of the moment and were tried again."),
+		moments:  counter("entries_moment_faults_total", "Batches that met a transient fault and were tried again."),
 		failures: counter("entries_failures_total", "Failures of single entries on their own account."),
 		buried:   counter("entries_buried_total", "Entries moved to the dead letters."),
 		claimed:  counter("entries_claimed_total", "Entries taken over from consumers that were gone."),
@@ -112,21 +112,21 @@ type StreamStats struct {
 
 // StreamCollector reads StreamStats at each scrape.
 type StreamCollector struct {
-	ledger *Ledger
-	up     *prometheus.Desc
-	gauges []*prometheus.Desc
+	inventory *Inventory
+	up        *prometheus.Desc
+	gauges    []*prometheus.Desc
 }
 
 // scrapeTimeout keeps a scrape from waiting for a Redis that does not answer.
 const scrapeTimeout = time.Second
 
 // NewStreamCollector makes a prometheus.Collector of the streams' state.
-func NewStreamCollector(l *Ledger) *StreamCollector {
+func NewStreamCollector(l *Inventory) *StreamCollector {
 	gauge := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("stampede_"+name, help, []string{"partition"}, nil)
 	}
 	up := prometheus.NewDesc("stampede_streams_up", "1 when Redis answered this scrape.", nil, nil)
-	return &StreamCollector{ledger: l, up: up, gauges: []*prometheus.Desc{
+	return &StreamCollector{inventory: l, up: up, gauges: []*prometheus.Desc{
 		gauge("stream_lag", "Reservations not yet delivered to a consumer (XINFO lag)."),
 		gauge("stream_pending", "Reservations delivered and not settled (XINFO pending)."),
 		gauge("stream_waiting", "Reservations waiting for their row: lag + pending."),
@@ -148,7 +148,7 @@ func (c *StreamCollector) Describe(ch chan<- *prometheus.Desc) {
 func (c *StreamCollector) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	stats, err := c.ledger.Stats(ctx)
+	stats, err := c.inventory.Stats(ctx)
 	if err != nil {
 		ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 0)
 		return

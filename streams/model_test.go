@@ -138,7 +138,7 @@ func TestModel(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	f.ctx = t.Context() // the long form takes longer than other tests may
-	g := f.gate(f.ledger)
+	g := f.gate(f.inventory)
 	rapid.Check(t, func(rt *rapid.T) {
 		stock := rapid.Int64Range(1, 12).Draw(rt, "stock")
 		s := f.openSale(stock, func(s *app.Sale) { s.Limit, s.Cap = modelLimit, modelCap })
@@ -166,12 +166,12 @@ func TestModel(t *testing.T) {
 				}
 				h := someHold(rt)
 				r := app.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, Burn: rapid.Bool().Draw(rt, "burn")}
-				got, err := f.ledger.Return(f.ctx, []app.Return{r, r})
+				got, err := f.inventory.Return(f.ctx, []app.Return{r, r})
 				if want := m.giveBack(r); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a return", "%+v: %v, want %v once, %v", r, got, want, err)
 				}
 				// Resting is timed, and has its own test.
-				if err := f.client.HSet(f.ctx, f.ledger.parts[1].keys.sale(s.ID), "rest_until", 0).Err(); err != nil {
+				if err := f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "rest_until", 0).Err(); err != nil {
 					rt.Fatal(err)
 				}
 			},
@@ -181,7 +181,7 @@ func TestModel(t *testing.T) {
 				}
 				h := someHold(rt)
 				sold := app.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
-				got, err := f.ledger.Sell(f.ctx, []app.SoldHold{sold, sold})
+				got, err := f.inventory.Sell(f.ctx, []app.SoldHold{sold, sold})
 				if want := m.sell(sold); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a sell", "%+v: %v, want %v once, %v", sold, got, want, err)
 				}
@@ -192,7 +192,7 @@ func TestModel(t *testing.T) {
 				}
 				h := someHold(rt)
 				sold := app.SoldHold{Sale: s.Ref(), Order: h.Order, Hold: h.Hold}
-				got, err := f.ledger.Withdraw(f.ctx, []app.SoldHold{sold, sold})
+				got, err := f.inventory.Withdraw(f.ctx, []app.SoldHold{sold, sold})
 				if want := m.withdraw(sold); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a withdraw", "%+v: %v, want %v once, %v", sold, got, want, err)
 				}
@@ -202,7 +202,7 @@ func TestModel(t *testing.T) {
 					rt.Skip("nothing was ever reserved")
 				}
 				h := someHold(rt)
-				got, err := f.ledger.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: h.Order, User: h.User, Hold: h.Hold, Qty: h.Qty})
+				got, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: h.Order, User: h.User, Hold: h.Hold, Qty: h.Qty})
 				if want := m.takeAgain(h); err != nil || got != want {
 					differ(rt, "I3: a hold", "%+v: %d, want %d, %v", h, got, want, err)
 				}
@@ -221,7 +221,7 @@ func differ(rt *rapid.T, what, format string, args ...any) {
 }
 
 func (m *model) compare(rt *rapid.T, f *fixture, s *app.Sale) {
-	a, err := f.ledger.Audit(f.ctx, s.Ref())
+	a, err := f.inventory.Audit(f.ctx, s.Ref())
 	if err != nil || a.Stock != m.stock || a.Held != m.held || a.Sold != m.sold || a.Burnt != m.burnt ||
 		a.Withdrawn != m.burnt+m.withdrawn || a.Tickets != m.tickets {
 		differ(rt, "P1: the counters", "%+v burnt %d, the model has stock %d held %d sold %d burnt %d withdrawn %d tickets %d, %v",

@@ -65,7 +65,7 @@ func Needs(ctx context.Context, client redis.UniversalClient) []error {
 		{"UNLINK", one},
 	} {
 		if err := client.Do(ctx, command...).Err(); err != nil && !errors.Is(err, redis.Nil) {
-			failed = append(failed, fmt.Errorf("%s: %w", wordsOf(command), moment(err)))
+			failed = append(failed, fmt.Errorf("%s: %w", wordsOf(command), transient(err)))
 		}
 	}
 	return failed

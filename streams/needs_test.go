@@ -12,7 +12,7 @@ import (
 	"stampede/app/apptest"
 )
 
-// P2: what no waiting mends is told apart from a Redis that is away, and is a fault of the moment all the same. What an
+// P2: what no waiting mends is told apart from a Redis that is away, and is a transient fault all the same. What an
 // account may not do is found by trying it.
 func TestNeedsAreTried(t *testing.T) {
 	t.Parallel()
@@ -36,15 +36,15 @@ func TestNeedsAreTried(t *testing.T) {
 		t.Errorf("without two rights: %v", failed)
 	}
 	for _, err := range append(failed, Reach(ctx, as("wrong"))) {
-		if !errors.Is(err, app.ErrPermanent) || !errors.Is(err, app.ErrMoment) {
-			t.Errorf("%v, want ErrPermanent", err)
+		if !errors.Is(err, app.ErrMisconfigured) || !errors.Is(err, app.ErrTransient) {
+			t.Errorf("%v, want ErrMisconfigured", err)
 		}
 	}
-	if err := moment(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err()); !errors.Is(err, app.ErrPermanent) {
-		t.Errorf("a command that is not there: %v, want ErrPermanent", err)
+	if err := transient(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err()); !errors.Is(err, app.ErrMisconfigured) {
+		t.Errorf("a command that is not there: %v, want ErrMisconfigured", err)
 	}
 	server.Kill()
-	if err := Reach(ctx, root); errors.Is(err, app.ErrPermanent) || !errors.Is(err, app.ErrMoment) {
-		t.Errorf("nobody listens: %v, want ErrMoment alone", err)
+	if err := Reach(ctx, root); errors.Is(err, app.ErrMisconfigured) || !errors.Is(err, app.ErrTransient) {
+		t.Errorf("nobody listens: %v, want ErrTransient alone", err)
 	}
 }

@@ -25,7 +25,7 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 		box.fulfil = func(context.Context, []app.Entry) ([]error, error) {
 			pending, done = f.stats().Pending, f.counters(s).Done
 			cancel() // the node ends before it could write anything
-			return nil, fmt.Errorf("insert: %w", app.ErrMoment)
+			return nil, fmt.Errorf("insert: %w", app.ErrTransient)
 		}
 		c := f.consumer("node-1", box)
 		c.history = ""
@@ -44,7 +44,7 @@ func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 3)
-		f.must(f.client.XGroupDestroy(f.ctx, f.ledger.parts[1].keys.orders, group).Err())
+		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 		box := newDesk()
 		f.run(f.consumer("node-1", box))
 		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
@@ -65,7 +65,7 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
 			fates := make([]error, len(entries))
 			if tries.Add(1) == 1 {
-				fates[0] = app.ErrData // leaves a count of its failures
+				fates[0] = app.ErrPermanent // leaves a count of its failures
 			}
 			return fates, nil
 		}
@@ -73,10 +73,10 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 		c.history = ""
 		f.must(c.runOnce(f.ctx))
 		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1}}, true)
-		_, err := f.ledger.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: made[1].Order, User: 5001, Hold: 2, Qty: 1})
+		_, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: made[1].Order, User: 5001, Hold: 2, Qty: 1})
 		f.must(err)
-		f.must(f.ledger.Schedule(f.ctx, 1, []app.Deadline{{Order: made[2].Order, PayBy: f.now()}}))
-		k := &f.ledger.parts[1].keys
+		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: made[2].Order, PayBy: f.now()}}))
+		k := &f.inventory.parts[1].keys
 		for _, key := range []string{
 			k.meta, k.orders, k.waiting, k.attempts, k.deadlines, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID),
 		} {

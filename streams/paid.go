@@ -25,7 +25,7 @@ const (
 // of its own. An entry has the fields
 //
 //	order  decimal id      rev    decimal, grows with the order's state
-//	state  paid, refunded  body   JSON of app.Posting
+//	state  paid, refunded  body   JSON of app.OutboxMessage
 //
 // The same (order, rev) may come more than once.
 type PaidStream struct {
@@ -33,7 +33,7 @@ type PaidStream struct {
 	retention time.Duration
 }
 
-var _ app.BackOffice = (*PaidStream)(nil)
+var _ app.OutboxStream = (*PaidStream)(nil)
 
 // NewPaidStream touches nothing in Redis yet.
 func NewPaidStream(client redis.UniversalClient) *PaidStream {
@@ -42,7 +42,7 @@ func NewPaidStream(client redis.UniversalClient) *PaidStream {
 
 // Append adds postings in their order. The documented group is there from the first entry on, so that nothing is trimmed
 // before anybody has come to read it.
-func (s *PaidStream) Append(ctx context.Context, postings []app.Posting) error {
+func (s *PaidStream) Append(ctx context.Context, postings []app.OutboxMessage) error {
 	if err := makeGroup(ctx, s.client, paidKey, BackOfficeGroup); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *PaidStream) Append(ctx context.Context, postings []app.Posting) error {
 	for i := range postings {
 		var err error
 		if bodies[i], err = json.Marshal(&postings[i]); err != nil {
-			return fmt.Errorf("%w: encode posting of order %s: %w", app.ErrData, postings[i].Order, err)
+			return fmt.Errorf("%w: encode posting of order %s: %w", app.ErrPermanent, postings[i].Order, err)
 		}
 	}
 	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -63,7 +63,7 @@ func (s *PaidStream) Append(ctx context.Context, postings []app.Posting) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("append %d postings: %w", len(postings), moment(err))
+		return fmt.Errorf("append %d postings: %w", len(postings), transient(err))
 	}
 	return nil
 }
@@ -84,14 +84,14 @@ func (s *PaidStream) Run(ctx context.Context) error {
 func (s *PaidStream) trim(ctx context.Context) (int64, error) {
 	now, err := s.client.Time(ctx).Result()
 	if err != nil {
-		return 0, fmt.Errorf("read Redis time: %w", moment(err))
+		return 0, fmt.Errorf("read Redis time: %w", transient(err))
 	}
 	groups, err := s.client.XInfoGroups(ctx, paidKey).Result()
 	if err != nil {
 		if strings.Contains(err.Error(), "no such key") {
 			return 0, nil
 		}
-		return 0, fmt.Errorf("list its groups: %w", moment(err))
+		return 0, fmt.Errorf("list its groups: %w", transient(err))
 	}
 	bound := fmt.Sprintf("%d-0", now.Add(-s.retention).UnixMilli())
 	for _, g := range groups {
@@ -101,7 +101,7 @@ func (s *PaidStream) trim(ctx context.Context) (int64, error) {
 		}
 		pending, err := s.client.XPending(ctx, paidKey, g.Name).Result()
 		if err != nil {
-			return 0, fmt.Errorf("look at pending entries of group %s: %w", g.Name, moment(err))
+			return 0, fmt.Errorf("look at pending entries of group %s: %w", g.Name, transient(err))
 		}
 		if pending.Count > 0 {
 			bound = earlier(bound, pending.Lower)
@@ -109,7 +109,7 @@ func (s *PaidStream) trim(ctx context.Context) (int64, error) {
 	}
 	n, err := s.client.XTrimMinID(ctx, paidKey, bound).Result()
 	if err != nil {
-		return 0, fmt.Errorf("trim to %s: %w", bound, moment(err))
+		return 0, fmt.Errorf("trim to %s: %w", bound, transient(err))
 	}
 	return n, nil
 }
@@ -135,7 +135,7 @@ func splitID(id string) (ms, seq uint64) {
 func makeGroup(ctx context.Context, client redis.UniversalClient, stream, name string) error {
 	err := client.XGroupCreateMkStream(ctx, stream, name, "0").Err()
 	if err != nil && !redis.HasErrorPrefix(err, "BUSYGROUP") {
-		return fmt.Errorf("make group %s: %w", name, moment(err))
+		return fmt.Errorf("make group %s: %w", name, transient(err))
 	}
 	return nil
 }

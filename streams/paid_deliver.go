@@ -27,7 +27,7 @@ const (
 // PaidDeliverer hands the entries of the stream of paid orders to a receiver that may be slow, refuse, or be away:
 //
 //	taken                 acknowledged
-//	refused               parked for an operator (app.ErrPostingRefused)
+//	refused               parked for an operator (app.ErrMessageRefused)
 //	anything else         stays pending; tried again after tryAgain, by this node or another
 //	app.PauseError        the same, and nothing is delivered for as long as the receiver asks
 //
@@ -36,7 +36,7 @@ const (
 type PaidDeliverer struct {
 	stream      *PaidStream
 	fresh, old  *PaidReader
-	deliver     func(context.Context, app.Posting) error
+	deliver     func(context.Context, app.OutboxMessage) error
 	freshPace   pace
 	oldPace     pace
 	oldPause    time.Duration
@@ -48,7 +48,7 @@ type PaidDeliverer struct {
 
 // NewPaidDeliverer makes a deliverer. deliver must end by itself, within tryAgain.
 func NewPaidDeliverer(
-	client, blocking redis.UniversalClient, group, consumer string, deliver func(context.Context, app.Posting) error,
+	client, blocking redis.UniversalClient, group, consumer string, deliver func(context.Context, app.OutboxMessage) error,
 ) *PaidDeliverer {
 	d := &PaidDeliverer{
 		stream: NewPaidStream(client), fresh: NewPaidReader(blocking, group, consumer), old: NewPaidReader(client, group, consumer),
@@ -65,10 +65,10 @@ func (d *PaidDeliverer) Counts() (taken, parked, undelivered int64) {
 
 // Run delivers until ctx ends.
 func (d *PaidDeliverer) Run(ctx context.Context) error {
-	var lanes sync.WaitGroup
-	lanes.Go(func() { d.lane(ctx, &d.freshPace, freshPlaces, d.fresh.fresh) })
-	lanes.Go(func() { d.lane(ctx, &d.oldPace, oldPlaces, d.untaken) })
-	lanes.Wait()
+	var deliverers sync.WaitGroup
+	deliverers.Go(func() { d.deliverSome(ctx, &d.freshPace, freshPlaces, d.fresh.fresh) })
+	deliverers.Go(func() { d.deliverSome(ctx, &d.oldPace, oldPlaces, d.untaken) })
+	deliverers.Wait()
 	return ctx.Err()
 }
 
@@ -81,9 +81,9 @@ func (d *PaidDeliverer) untaken(ctx context.Context, most int) ([]redis.XMessage
 	return found, err
 }
 
-// lane keeps up to so many deliveries under way. It reads no more than it can begin at once, so that nothing grows old in
+// deliverSome keeps up to so many deliveries under way. It reads no more than it can begin at once, so that nothing grows old in
 // its hands; while the receiver takes nothing it sends one at a time to see whether that is over.
-func (d *PaidDeliverer) lane(
+func (d *PaidDeliverer) deliverSome(
 	ctx context.Context, p *pace, places int, read func(context.Context, int) ([]redis.XMessage, error),
 ) {
 	fault := backoff{first: time.Second, longest: 30 * time.Second}
@@ -115,7 +115,7 @@ func (d *PaidDeliverer) lane(
 		}
 		fault.reset()
 		for _, m := range entries {
-			posting, err := parsePosting(m)
+			posting, err := parseMessage(m)
 			turn := d.orders.join(posting.Order)
 			under.Go(func() {
 				defer func() { <-free }()
@@ -146,7 +146,7 @@ func take(ctx context.Context, free chan struct{}, wait bool) bool {
 }
 
 // handOver delivers one entry and notes what became of it. unreadable says why it is no posting, if it is none.
-func (d *PaidDeliverer) handOver(ctx context.Context, p *pace, id string, posting app.Posting, unreadable error) {
+func (d *PaidDeliverer) handOver(ctx context.Context, p *pace, id string, posting app.OutboxMessage, unreadable error) {
 	began := time.Now()
 	err := unreadable
 	if err == nil {
@@ -159,7 +159,7 @@ func (d *PaidDeliverer) handOver(ctx context.Context, p *pace, id string, postin
 		if err = d.fresh.acknowledge(ctx, id); err == nil {
 			d.taken.Add(1)
 		}
-	case unreadable != nil, errors.Is(err, app.ErrPostingRefused):
+	case unreadable != nil, errors.Is(err, app.ErrMessageRefused):
 		p.answered()
 		slog.ErrorContext(ctx, "a posting is refused and parked; `stampede backoffice parked list` shows it",
 			"group", d.fresh.group, "id", id, "order", posting.Order, "rev", posting.Rev, "err", err)

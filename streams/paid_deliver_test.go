@@ -22,16 +22,16 @@ var errAway = errors.New("the receiver is away")
 type receiver struct {
 	f      *fixture
 	stream *PaidStream
-	answer func(ctx context.Context, p app.Posting, tries int) error
+	answer func(ctx context.Context, p app.OutboxMessage, tries int) error
 
 	mu    sync.Mutex
 	tries map[string]int // by order and rev
-	taken []app.Posting
+	taken []app.OutboxMessage
 }
 
 // newReceiver delivers the stream to it, as a node does, in quick succession, until the test ends. What was not taken is
 // tried again after idle.
-func newReceiver(f *fixture, idle time.Duration, answer func(ctx context.Context, p app.Posting, tries int) error) *receiver {
+func newReceiver(f *fixture, idle time.Duration, answer func(ctx context.Context, p app.OutboxMessage, tries int) error) *receiver {
 	r := &receiver{f: f, stream: NewPaidStream(f.client), answer: answer, tries: make(map[string]int)}
 	f.must(r.stream.Append(f.ctx, nil))
 	d := NewPaidDeliverer(f.client, f.client, "webhook", "one", r.take)
@@ -47,7 +47,7 @@ func newReceiver(f *fixture, idle time.Duration, answer func(ctx context.Context
 	return r
 }
 
-func (r *receiver) take(ctx context.Context, p app.Posting) error {
+func (r *receiver) take(ctx context.Context, p app.OutboxMessage) error {
 	key := fmt.Sprint(p.Order, "-", p.Rev)
 	r.mu.Lock()
 	r.tries[key]++
@@ -65,7 +65,7 @@ func (r *receiver) take(ctx context.Context, p app.Posting) error {
 // send appends postings of n new orders.
 func (r *receiver) send(n int) []app.ID {
 	r.f.t.Helper()
-	ids, postings := make([]app.ID, n), make([]app.Posting, n)
+	ids, postings := make([]app.ID, n), make([]app.OutboxMessage, n)
 	for i := range ids {
 		ids[i] = newID()
 		postings[i] = posting(ids[i], 2)
@@ -77,7 +77,7 @@ func (r *receiver) send(n int) []app.ID {
 func (r *receiver) has(order app.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.taken, func(p app.Posting) bool { return p.Order == order })
+	return slices.ContainsFunc(r.taken, func(p app.OutboxMessage) bool { return p.Order == order })
 }
 
 func (r *receiver) tried() (sum int) {
@@ -102,9 +102,9 @@ func (r *receiver) awaitAll(orders []app.ID) {
 	})
 }
 
-func (r *receiver) awaitParked(n int) []app.ParkedPosting {
+func (r *receiver) awaitParked(n int) []app.ParkedMessage {
 	r.f.t.Helper()
-	var parked []app.ParkedPosting
+	var parked []app.ParkedMessage
 	apptest.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
 		var err error
 		parked, err = r.stream.Parked(r.f.ctx)
@@ -130,7 +130,7 @@ func TestUntakenHideNobody(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		never := make(map[app.ID]bool)
 		var mu sync.Mutex
-		r := newReceiver(f, soon, func(_ context.Context, p app.Posting, tries int) error {
+		r := newReceiver(f, soon, func(_ context.Context, p app.OutboxMessage, tries int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if never[p.Order] || tries == 1 {
@@ -164,11 +164,11 @@ func TestRefusedAreParked(t *testing.T) {
 		var mu sync.Mutex
 		mended := false
 		refused := make(map[app.ID]bool)
-		r := newReceiver(f, soon, func(_ context.Context, p app.Posting, _ int) error {
+		r := newReceiver(f, soon, func(_ context.Context, p app.OutboxMessage, _ int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if refused[p.Order] && !mended {
-				return fmt.Errorf("%w: 422 no such product", app.ErrPostingRefused)
+				return fmt.Errorf("%w: 422 no such product", app.ErrMessageRefused)
 			}
 			return nil
 		})
@@ -183,7 +183,7 @@ func TestRefusedAreParked(t *testing.T) {
 		parked := r.awaitParked(160)
 		r.wantPending(0)
 		for _, p := range parked {
-			if p.Group != "webhook" || p.Deliveries < 1 || p.At == 0 || !refused[p.Posting.Order] || p.Posting.Address == nil ||
+			if p.Group != "webhook" || p.Deliveries < 1 || p.At == 0 || !refused[p.OutboxMessage.Order] || p.OutboxMessage.Address == nil ||
 				p.Reason != "the receiver refuses the posting: 422 no such product" {
 				t.Fatalf("%+v", p)
 			}
@@ -201,7 +201,7 @@ func TestRefusedAreParked(t *testing.T) {
 		mended = true
 		mu.Unlock()
 		f.must(r.stream.ReplayParked(f.ctx, parked[0].ID))
-		r.awaitAll([]app.ID{parked[0].Posting.Order})
+		r.awaitAll([]app.ID{parked[0].OutboxMessage.Order})
 		if err := r.stream.ReplayParked(f.ctx, parked[0].ID); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("sent twice: %v", err)
 		}
@@ -228,7 +228,7 @@ func TestParkedOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := NewPaidStream(f.client)
-		f.must(s.Append(f.ctx, []app.Posting{posting(newID(), 2)}))
+		f.must(s.Append(f.ctx, []app.OutboxMessage{posting(newID(), 2)}))
 		f.must(f.client.Do(f.ctx, "XADD", paidKey, "*", "a", "b").Err())
 		o := f.office(BackOfficeGroup, "one")
 		entries, err := o.fresh(f.ctx, 2)
@@ -251,7 +251,7 @@ func TestParkedOnce(t *testing.T) {
 		if len(parked) != 2 {
 			t.Fatalf("%d are parked", len(parked))
 		}
-		if err := s.ReplayParked(f.ctx, parked[1].ID); !errors.Is(err, app.ErrData) {
+		if err := s.ReplayParked(f.ctx, parked[1].ID); !errors.Is(err, app.ErrPermanent) {
 			t.Errorf("sent what cannot be read: %v", err)
 		}
 		if there, err := s.DropParked(f.ctx, parked[1].ID); !there || err != nil {
@@ -266,7 +266,7 @@ func TestPauseParksNothing(t *testing.T) {
 	f := onRedis(t)
 	var mu sync.Mutex
 	closed := true
-	r := newReceiver(f, soon, func(context.Context, app.Posting, int) error {
+	r := newReceiver(f, soon, func(context.Context, app.OutboxMessage, int) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if closed {
@@ -277,7 +277,7 @@ func TestPauseParksNothing(t *testing.T) {
 	began := time.Now()
 	all := r.send(200)
 	apptest.Eventually(t, 60*time.Second, func() (bool, string) { return time.Since(began) > 2*time.Second, "it pauses" })
-	// The first wave, and in each pause one of each lane, twice as many to be fair to a slow machine.
+	// The first wave, and in each pause one of each queue, twice as many to be fair to a slow machine.
 	if most := freshPlaces + oldPlaces + 4*int(time.Since(began)/(300*time.Millisecond)); r.tried() > most {
 		t.Errorf("tried %d times, want at most %d", r.tried(), most)
 	}
@@ -295,7 +295,7 @@ func TestSlowDeliveriesHoldNobodyUp(t *testing.T) {
 	f := onRedis(t)
 	slow := make(map[app.ID]bool)
 	var mu sync.Mutex
-	r := newReceiver(f, soon, func(ctx context.Context, p app.Posting, tries int) error {
+	r := newReceiver(f, soon, func(ctx context.Context, p app.OutboxMessage, tries int) error {
 		mu.Lock()
 		stuck := slow[p.Order]
 		mu.Unlock()
@@ -324,13 +324,13 @@ func TestPostingsOfAnOrderKeepTheirOrder(t *testing.T) {
 	f := onRedis(t)
 	blocked := newID()
 	let := make(chan struct{})
-	r := newReceiver(f, time.Hour, func(_ context.Context, p app.Posting, _ int) error {
+	r := newReceiver(f, time.Hour, func(_ context.Context, p app.OutboxMessage, _ int) error {
 		if p.Order == blocked && p.Rev == 2 {
 			<-let
 		}
 		return nil
 	})
-	f.must(r.stream.Append(f.ctx, []app.Posting{posting(blocked, 2), posting(blocked, 4), posting(blocked, 6)}))
+	f.must(r.stream.Append(f.ctx, []app.OutboxMessage{posting(blocked, 2), posting(blocked, 4), posting(blocked, 6)}))
 	r.awaitAll(r.send(20))
 	if r.has(blocked) {
 		t.Error("a later rev overtook an earlier one")
@@ -352,7 +352,7 @@ func TestPostingsOfAnOrderKeepTheirOrder(t *testing.T) {
 func TestDeliveriesOfADeadNodeGoOn(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	r := newReceiver(f, soon, func(context.Context, app.Posting, int) error { return nil })
+	r := newReceiver(f, soon, func(context.Context, app.OutboxMessage, int) error { return nil })
 	dead := f.office("webhook", "dead")
 	var ids []app.ID
 	apptest.Eventually(t, 30*time.Second, func() (bool, string) { // until it was faster than the living one

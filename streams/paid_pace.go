@@ -16,7 +16,7 @@ const (
 	shortestPause, longestPause = time.Second, 5 * time.Minute
 )
 
-// pace is how a lane of deliveries treats a receiver that takes nothing:
+// pace is how a queue of deliveries treats a receiver that takes nothing:
 //
 //	going ── faultsInARow faults, or the receiver asks for a pause ──▶ failing: pause, one delivery, pause, …
 //	  ▲                                                                  │

@@ -53,8 +53,8 @@ func (r *PaidReader) AtMost(n int) { r.batch = min(n, paidBatch) }
 
 // RunOnce hands over what is there, one after the other: what this consumer has in hand since an error, or what somebody
 // was given long ago and never took, or what is new, for which it waits a moment. It answers how many entries were taken.
-// An error is the handler's, or a fault of the moment; what was not taken stays pending.
-func (r *PaidReader) RunOnce(ctx context.Context, handle func(context.Context, app.Posting) error) (taken int, err error) {
+// An error is the handler's, or a transient fault; what was not taken stays pending.
+func (r *PaidReader) RunOnce(ctx context.Context, handle func(context.Context, app.OutboxMessage) error) (taken int, err error) {
 	defer func() {
 		if err != nil {
 			r.mine = "0"
@@ -65,7 +65,7 @@ func (r *PaidReader) RunOnce(ctx context.Context, handle func(context.Context, a
 		return 0, err
 	}
 	for _, m := range entries {
-		posting, err := parsePosting(m)
+		posting, err := parseMessage(m)
 		if err != nil { // nothing of ours; it would come for ever
 			slog.ErrorContext(ctx, "an entry of the paid stream cannot be read", "id", m.ID, "err", err)
 		} else if err = handle(ctx, posting); err != nil {
@@ -117,7 +117,7 @@ func (r *PaidReader) claim(ctx context.Context, most int) ([]redis.XMessage, err
 			return nil, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("claim paid orders: %w", moment(err))
+			return nil, fmt.Errorf("claim paid orders: %w", transient(err))
 		}
 		r.untaken = next
 		if len(old) > 0 || next == streamStart {
@@ -142,25 +142,25 @@ func (r *PaidReader) read(ctx context.Context, from string, most int) ([]redis.X
 	case noGroup(err):
 		return nil, makeGroup(ctx, r.client, paidKey, r.group)
 	case err != nil:
-		return nil, fmt.Errorf("read paid orders: %w", moment(err))
+		return nil, fmt.Errorf("read paid orders: %w", transient(err))
 	}
 	return found[0].Messages, nil
 }
 
 func (r *PaidReader) acknowledge(ctx context.Context, id string) error {
 	if err := r.client.XAck(ctx, paidKey, r.group, id).Err(); err != nil {
-		return fmt.Errorf("acknowledge %s: %w", id, moment(err))
+		return fmt.Errorf("acknowledge %s: %w", id, transient(err))
 	}
 	return nil
 }
 
-func parsePosting(m redis.XMessage) (app.Posting, error) {
-	var p app.Posting
+func parseMessage(m redis.XMessage) (app.OutboxMessage, error) {
+	var p app.OutboxMessage
 	if err := json.Unmarshal([]byte(text(m.Values["body"])), &p); err != nil {
-		return p, fmt.Errorf("%w: body: %w", app.ErrData, err)
+		return p, fmt.Errorf("%w: body: %w", app.ErrPermanent, err)
 	}
 	if p.Order < 1 || p.Rev < 1 || p.Order.String() != text(m.Values["order"]) || strconv.Itoa(p.Rev) != text(m.Values["rev"]) {
-		return p, fmt.Errorf("%w: the body is of order %s, rev %d", app.ErrData, p.Order, p.Rev)
+		return p, fmt.Errorf("%w: the body is of order %s, rev %d", app.ErrPermanent, p.Order, p.Rev)
 	}
 	return p, nil
 }

@@ -11,8 +11,8 @@ import (
 	"stampede/app"
 )
 
-func posting(order app.ID, rev int) app.Posting {
-	return app.Posting{
+func posting(order app.ID, rev int) app.OutboxMessage {
+	return app.OutboxMessage{
 		Order: order, Rev: rev, State: app.Paid, At: 1_800_000_000_000, Sale: newID(), ProductName: "茶壶", User: newID(), Qty: 2,
 		PriceFen: 4900, AmountFen: 9800, PaidAt: 1_800_000_000_000, TradeNo: "2026112122001400000000000001",
 		Address: &app.Address{Name: "李雷", Phone: "1", Text: "Road 1"},
@@ -22,7 +22,7 @@ func posting(order app.ID, rev int) app.Posting {
 // office is a reader of the stream that keeps what it took.
 type office struct {
 	*PaidReader
-	got  []app.Posting
+	got  []app.OutboxMessage
 	fail map[app.ID]error // of the next time it is handed that order
 }
 
@@ -32,7 +32,7 @@ func (f *fixture) office(group, consumer string) *office {
 	return &office{PaidReader: r, fail: map[app.ID]error{}}
 }
 
-func (o *office) take(_ context.Context, p app.Posting) error {
+func (o *office) take(_ context.Context, p app.OutboxMessage) error {
 	if err := o.fail[p.Order]; err != nil {
 		delete(o.fail, p.Order)
 		return err
@@ -55,7 +55,7 @@ func TestPaidOrdersReachEveryGroup(t *testing.T) {
 		s := NewPaidStream(f.client)
 		early := f.office(BackOfficeGroup, "one")
 		early.want(t, f, 0) // there is nothing yet, not even a stream
-		sent := []app.Posting{posting(newID(), 2), posting(newID(), 2), posting(newID(), 5)}
+		sent := []app.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 5)}
 		f.must(s.Append(f.ctx, sent[:2]))
 		f.must(s.Append(f.ctx, sent[2:]))
 		late := f.office("bookkeeping", "one")
@@ -75,7 +75,7 @@ func TestUntakenPaidOrdersComeAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := NewPaidStream(f.client)
 		one, two := posting(newID(), 2), posting(newID(), 2)
-		f.must(s.Append(f.ctx, []app.Posting{one, two}))
+		f.must(s.Append(f.ctx, []app.OutboxMessage{one, two}))
 		o := f.office(BackOfficeGroup, "one")
 		down := errors.New("the receiver is down")
 		o.fail[one.Order] = down
@@ -83,7 +83,7 @@ func TestUntakenPaidOrdersComeAgain(t *testing.T) {
 			t.Fatalf("took %d, %v", taken, err)
 		}
 		three := posting(newID(), 2)
-		f.must(s.Append(f.ctx, []app.Posting{three}))
+		f.must(s.Append(f.ctx, []app.OutboxMessage{three}))
 		o.fail[two.Order] = down
 		if taken, err := o.RunOnce(f.ctx, o.take); !errors.Is(err, down) || taken != 1 {
 			t.Fatalf("took %d, %v", taken, err)
@@ -91,13 +91,13 @@ func TestUntakenPaidOrdersComeAgain(t *testing.T) {
 		other := f.office(BackOfficeGroup, "two")
 		other.claimIdle = 0
 		other.want(t, f, 1)
-		if diff := cmp.Diff([]app.Posting{two}, other.got); diff != "" {
+		if diff := cmp.Diff([]app.OutboxMessage{two}, other.got); diff != "" {
 			t.Fatal(diff)
 		}
 		restarted := f.office(BackOfficeGroup, "one")
 		restarted.want(t, f, 1)
 		restarted.want(t, f, 0)
-		if diff := cmp.Diff([]app.Posting{one, three}, append(o.got, restarted.got...)); diff != "" {
+		if diff := cmp.Diff([]app.OutboxMessage{one, three}, append(o.got, restarted.got...)); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -113,10 +113,10 @@ func TestForeignEntryDoesNotBlockThePaidStream(t *testing.T) {
 		f.must(f.client.Do(f.ctx, append([]any{"XADD", paidKey, "*"}, fields...)...).Err())
 	}
 	fine := posting(newID(), 3)
-	f.must(s.Append(f.ctx, []app.Posting{fine}))
+	f.must(s.Append(f.ctx, []app.OutboxMessage{fine}))
 	o := f.office(BackOfficeGroup, "one")
 	o.want(t, f, 3)
-	if diff := cmp.Diff([]app.Posting{fine}, o.got); diff != "" {
+	if diff := cmp.Diff([]app.OutboxMessage{fine}, o.got); diff != "" {
 		t.Fatal(diff)
 	}
 }
@@ -135,7 +135,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 				t.Fatalf("trimmed %d, %v, want %d", got, err, n)
 			}
 		}
-		sent := []app.Posting{posting(newID(), 2), posting(newID(), 2), posting(newID(), 2)}
+		sent := []app.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 2)}
 		f.must(s.Append(f.ctx, sent))
 		o := f.office(BackOfficeGroup, "one")
 		s.retention = -time.Minute // old enough already

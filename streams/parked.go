@@ -28,12 +28,12 @@ func (s *PaidStream) park(ctx context.Context, group, id, reason string) (bool, 
 }
 
 // Parked lists what receivers have refused for good, oldest first.
-func (s *PaidStream) Parked(ctx context.Context) ([]app.ParkedPosting, error) {
-	var all []app.ParkedPosting
+func (s *PaidStream) Parked(ctx context.Context) ([]app.ParkedMessage, error) {
+	var all []app.ParkedMessage
 	for from := "-"; ; {
 		page, err := s.client.XRangeN(ctx, parkedKey, from, "+", parkedPage).Result()
 		if err != nil {
-			return nil, fmt.Errorf("read parked postings: %w", moment(err))
+			return nil, fmt.Errorf("read parked postings: %w", transient(err))
 		}
 		for _, m := range page {
 			all = append(all, parseParked(m))
@@ -49,13 +49,13 @@ func (s *PaidStream) Parked(ctx context.Context) ([]app.ParkedPosting, error) {
 func (s *PaidStream) CountParked(ctx context.Context) (int64, error) {
 	n, err := s.client.XLen(ctx, parkedKey).Result()
 	if err != nil {
-		return 0, fmt.Errorf("count parked postings: %w", moment(err))
+		return 0, fmt.Errorf("count parked postings: %w", transient(err))
 	}
 	return n, nil
 }
 
 // ReplayParked sends a parked posting once more, to every group. ErrNoRow: nothing is parked under that id, or not any more.
-// ErrData: what is parked there cannot be sent.
+// ErrPermanent: what is parked there cannot be sent.
 func (s *PaidStream) ReplayParked(ctx context.Context, id string) error {
 	if !isStreamID(id) {
 		return fmt.Errorf("parked posting %.40q: %w", id, app.ErrNoRow)
@@ -66,7 +66,7 @@ func (s *PaidStream) ReplayParked(ctx context.Context, id string) error {
 	}
 	switch code := integer(reply[0]); {
 	case code == codeRejected:
-		return fmt.Errorf("%w: parked posting %s has no body that could be sent", app.ErrData, id)
+		return fmt.Errorf("%w: parked posting %s has no body that could be sent", app.ErrPermanent, id)
 	case code != codeDone:
 		return fmt.Errorf("send parked posting %s: code %d, somebody else has written to %s or %s", id, code, paidKey, parkedKey)
 	case text(reply[1]) == "":
@@ -82,19 +82,19 @@ func (s *PaidStream) DropParked(ctx context.Context, id string) (bool, error) {
 	}
 	n, err := s.client.XDel(ctx, parkedKey, id).Result()
 	if err != nil {
-		return false, fmt.Errorf("drop parked posting %s: %w", id, moment(err))
+		return false, fmt.Errorf("drop parked posting %s: %w", id, transient(err))
 	}
 	return n == 1, nil
 }
 
-func parseParked(m redis.XMessage) app.ParkedPosting {
+func parseParked(m redis.XMessage) app.ParkedMessage {
 	field := func(name string) string { return text(m.Values[name]) }
-	p := app.ParkedPosting{
+	p := app.ParkedMessage{
 		ID: m.ID, Group: field("group"), Reason: field("reason"),
 		Deliveries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
 	}
-	if posting, err := parsePosting(m); err == nil {
-		p.Posting = posting
+	if posting, err := parseMessage(m); err == nil {
+		p.OutboxMessage = posting
 	}
 	return p
 }

@@ -14,7 +14,7 @@ const (
 )
 
 // Pause marks the partition as rebuilding: from then on nothing is reserved, held or returned in it.
-func (l *Ledger) Pause(ctx context.Context, partition int) error {
+func (l *Inventory) Pause(ctx context.Context, partition int) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (l *Ledger) Pause(ctx context.Context, partition int) error {
 }
 
 // Leftover walks through all entries that the old stream still has, oldest first, settled ones included.
-func (l *Ledger) Leftover(ctx context.Context, partition int, each func([]app.Entry) error) error {
+func (l *Inventory) Leftover(ctx context.Context, partition int, each func([]app.Entry) error) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (l *Ledger) Leftover(ctx context.Context, partition int, each func([]app.En
 	for from := "-"; ; {
 		page, err := l.client.XRangeN(ctx, k.orders, from, "+", leftoverPage).Result()
 		if err != nil {
-			return fmt.Errorf("read old stream of partition %d: %w", partition, moment(err))
+			return fmt.Errorf("read old stream of partition %d: %w", partition, transient(err))
 		}
 		if len(page) == 0 {
 			return nil
@@ -53,7 +53,7 @@ func (l *Ledger) Leftover(ctx context.Context, partition int, each func([]app.En
 
 // Restore replaces one sale with the state given, for the epoch that is to begin. Only between Pause and Resume;
 // ErrStaleEpoch when a rebuild for a later one is under way.
-func (l *Ledger) Restore(ctx context.Context, epoch int64, s app.SaleState) error {
+func (l *Inventory) Restore(ctx context.Context, epoch int64, s app.SaleState) error {
 	partition := s.Sale.Partition
 	k, err := l.keys(partition)
 	if err != nil {
@@ -126,7 +126,7 @@ func holdValue(o *app.Order) string {
 
 // Resume drops the old stream, makes a new one with its group, sets epoch and seq, and lets buys in again, from
 // this node at once.
-func (l *Ledger) Resume(ctx context.Context, partition int, epoch, seq int64) error {
+func (l *Inventory) Resume(ctx context.Context, partition int, epoch, seq int64) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err

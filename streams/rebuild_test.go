@@ -13,22 +13,22 @@ func TestLaterRebuildTakesOver(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
-		f.must(f.ledger.Pause(f.ctx, 1))
+		f.must(f.inventory.Pause(f.ctx, 1))
 		stateOf := func(stock int64) app.SaleState { return app.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock} }
-		f.must(f.ledger.Restore(f.ctx, testEpoch+1, stateOf(4)))
-		f.must(f.ledger.Restore(f.ctx, testEpoch+2, stateOf(5)))
-		if err := f.ledger.Restore(f.ctx, testEpoch+1, stateOf(4)); !errors.Is(err, app.ErrStaleEpoch) {
+		f.must(f.inventory.Restore(f.ctx, testEpoch+1, stateOf(4)))
+		f.must(f.inventory.Restore(f.ctx, testEpoch+2, stateOf(5)))
+		if err := f.inventory.Restore(f.ctx, testEpoch+1, stateOf(4)); !errors.Is(err, app.ErrStaleEpoch) {
 			t.Errorf("an older rebuild restores: %v", err)
 		}
-		if err := f.ledger.Resume(f.ctx, 1, testEpoch+1, 0); !errors.Is(err, app.ErrStaleEpoch) {
+		if err := f.inventory.Resume(f.ctx, 1, testEpoch+1, 0); !errors.Is(err, app.ErrStaleEpoch) {
 			t.Errorf("an older rebuild opens the partition: %v", err)
 		}
-		f.must(f.ledger.Resume(f.ctx, 1, testEpoch+2, 0))
+		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+2, 0))
 		if a := f.audit(s); a.Stock != 5 {
 			t.Errorf("stock %d, want what the later one read", a.Stock)
 		}
-		f.must(f.ledger.Pause(f.ctx, 1)) // of a database that was taken back to an older epoch
-		f.must(f.ledger.Restore(f.ctx, testEpoch+1, stateOf(3)))
-		f.must(f.ledger.Resume(f.ctx, 1, testEpoch+1, 0))
+		f.must(f.inventory.Pause(f.ctx, 1)) // of a database that was taken back to an older epoch
+		f.must(f.inventory.Restore(f.ctx, testEpoch+1, stateOf(3)))
+		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 0))
 	})
 }

@@ -11,7 +11,7 @@ import (
 var markFields = append(append([]string{}, counterFields...), "burnt", "moves")
 
 // Mark reads the numbers of a sale together with what changes with each of its holds, in one instant.
-func (l *Ledger) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, error) {
+func (l *Inventory) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return app.HoldsMark{}, err
@@ -19,7 +19,7 @@ func (l *Ledger) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, err
 	epoch := l.Epoch(sale.Partition)
 	values, err := l.client.HMGet(ctx, k.sale(sale.ID), markFields...).Result()
 	if err != nil {
-		return app.HoldsMark{}, fmt.Errorf("read the numbers of sale %s: %w", sale.ID, moment(err))
+		return app.HoldsMark{}, fmt.Errorf("read the numbers of sale %s: %w", sale.ID, transient(err))
 	}
 	n := len(counterFields)
 	mark := app.HoldsMark{
@@ -29,9 +29,9 @@ func (l *Ledger) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, err
 	return mark, nil
 }
 
-// Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark. It tells whether
-// it did. ErrData: the figures do not add up.
-func (l *Ledger) Correct(ctx context.Context, sale app.SaleRef, c app.Correction) (bool, error) {
+// Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark. It reports whether
+// it did. ErrPermanent: the figures do not add up.
+func (l *Inventory) Correct(ctx context.Context, sale app.SaleRef, c app.Correction) (bool, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return false, err

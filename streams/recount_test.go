@@ -11,27 +11,27 @@ import (
 func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(4), f.gate(f.ledger)
+		s, g := f.openSale(4), f.gate(f.inventory)
 		var last app.Buy
 		for i := range 3 {
 			last = buyOf(s, app.ID(100+i), 1, "key-12345")
 			f.wantVerdict(g, last, app.VerdictReserved)
 		}
-		key := f.ledger.parts[1].keys.sale(s.ID)
+		key := f.inventory.parts[1].keys.sale(s.ID)
 		f.must(f.client.HSet(f.ctx, key, "done", 3).Err()) // all have their rows
 		f.must(f.client.HSet(f.ctx, key, "stock", 0, "held", 4).Err())
 		mark := f.mark(s)
 		right := app.Correction{At: mark, Held: 3, Stock: 1}
 		correct := func(c app.Correction, want bool) {
 			t.Helper()
-			if did, err := f.ledger.Correct(f.ctx, s.Ref(), c); err != nil || did != want {
+			if did, err := f.inventory.Correct(f.ctx, s.Ref(), c); err != nil || did != want {
 				t.Fatalf("corrected: %v, want %v, %v", did, want, err)
 			}
 		}
 		for what, wrong := range map[string]app.Correction{
 			"another sum": {At: mark, Held: 3}, "below zero": {At: mark, Held: 5, Stock: -1},
 		} {
-			if _, err := f.ledger.Correct(f.ctx, s.Ref(), wrong); !errors.Is(err, app.ErrData) {
+			if _, err := f.inventory.Correct(f.ctx, s.Ref(), wrong); !errors.Is(err, app.ErrPermanent) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -39,7 +39,7 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 		hold := app.SoldHold{Sale: s.Ref(), Order: last.Order, Hold: 1}
 		for what, move := range map[string]func() error{
 			"a sale": func() error {
-				_, err := f.ledger.Sell(f.ctx, []app.SoldHold{hold})
+				_, err := f.inventory.Sell(f.ctx, []app.SoldHold{hold})
 				return err
 			},
 			"a reservation under way": func() error { return f.client.HIncrBy(f.ctx, key, "tickets", 1).Err() },
@@ -64,10 +64,10 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 		}
 		stale := right
 		stale.At.Epoch--
-		if _, err := f.ledger.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, app.ErrStaleEpoch) {
+		if _, err := f.inventory.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, app.ErrStaleEpoch) {
 			t.Errorf("another epoch: %v", err)
 		}
-		if did, err := f.ledger.Correct(f.ctx, app.SaleRef{ID: 1, Partition: 1}, right); did || !errors.Is(err, app.ErrLost) {
+		if did, err := f.inventory.Correct(f.ctx, app.SaleRef{ID: 1, Partition: 1}, right); did || !errors.Is(err, app.ErrLost) {
 			t.Errorf("a sale that is not there: %v, %v", did, err)
 		}
 	})
@@ -77,7 +77,7 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 func TestEveryMoveChangesTheMark(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.ledger)
+		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		a, b := buyOf(s, 1, 1, "key-00001"), buyOf(s, 1, 1, "key-00002")
 		for _, step := range []struct {
 			what string
@@ -86,23 +86,23 @@ func TestEveryMoveChangesTheMark(t *testing.T) {
 			{"reserve", func() error { f.wantVerdict(g, a, app.VerdictReserved); return nil }},
 			{"reserve again", func() error { f.wantVerdict(g, b, app.VerdictReserved); return nil }},
 			{"take over", func() error {
-				_, err := f.ledger.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: 2, Qty: 1})
+				_, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: 2, Qty: 1})
 				return err
 			}},
 			{"return", func() error {
-				_, err := f.ledger.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2}})
+				_, err := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2}})
 				return err
 			}},
 			{"hold", func() error {
-				_, err := f.ledger.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: 3, Qty: 1})
+				_, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: 3, Qty: 1})
 				return err
 			}},
 			{"sell", func() error {
-				_, err := f.ledger.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
+				_, err := f.inventory.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
 				return err
 			}},
 			{"withdraw", func() error {
-				_, err := f.ledger.Withdraw(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
+				_, err := f.inventory.Withdraw(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
 				return err
 			}},
 		} {
@@ -118,7 +118,7 @@ func TestEveryMoveChangesTheMark(t *testing.T) {
 
 func (f *fixture) mark(s *app.Sale) app.HoldsMark {
 	f.t.Helper()
-	mark, err := f.ledger.Mark(f.ctx, s.Ref())
+	mark, err := f.inventory.Mark(f.ctx, s.Ref())
 	f.must(err)
 	return mark
 }

@@ -17,7 +17,7 @@ const holdsPage = 1000
 
 // Create writes a sale that was never loaded, unarmed; an existing one is left as it is (I7). The orders of the
 // state are not looked at: what was never loaded has none.
-func (l *Ledger) Create(ctx context.Context, epoch int64, s app.SaleState) error {
+func (l *Inventory) Create(ctx context.Context, epoch int64, s app.SaleState) error {
 	k, err := l.keys(s.Sale.Partition)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func saleFields(s app.SaleState) []any {
 }
 
 // Arm lets an existing sale sell. ErrLost: there is no such sale in Redis.
-func (l *Ledger) Arm(ctx context.Context, epoch int64, sale app.SaleRef) error {
+func (l *Inventory) Arm(ctx context.Context, epoch int64, sale app.SaleRef) error {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func (l *Ledger) Arm(ctx context.Context, epoch int64, sale app.SaleRef) error {
 }
 
 // Retire deletes the keys of a closed sale of which nothing is left; false when something is.
-func (l *Ledger) Retire(ctx context.Context, sale app.SaleRef) (bool, error) {
+func (l *Inventory) Retire(ctx context.Context, sale app.SaleRef) (bool, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return false, err
@@ -102,13 +102,13 @@ func counters(sale app.ID, values []any) app.Counters {
 
 // Counters reads the numbers of the sales in one pipeline, in the order asked for, each partition's epoch before the numbers
 // of its sales. Watching is read at most once a second per sale.
-func (l *Ledger) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
+func (l *Inventory) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil
 	}
 	cmds := make([]*redis.SliceCmd, len(sales))
-	due := l.crowdDue(sales, time.Now())
-	crowds := make([]*redis.MapStringStringCmd, len(due))
+	due := l.viewersDue(sales, time.Now())
+	viewers := make([]*redis.MapStringStringCmd, len(due))
 	var now *redis.TimeCmd
 	epochs := make(map[int]*redis.SliceCmd, min(len(sales), len(l.parts)))
 	for _, sale := range sales {
@@ -124,7 +124,7 @@ func (l *Ledger) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Count
 			cmds[i] = p.HMGet(ctx, l.parts[sale.Partition].keys.sale(sale.ID), counterFields...)
 		}
 		for i, sale := range due {
-			crowds[i] = p.HGetAll(ctx, l.parts[sale.Partition].keys.watching(sale.ID))
+			viewers[i] = p.HGetAll(ctx, l.parts[sale.Partition].keys.watching(sale.ID))
 		}
 		if len(due) > 0 {
 			now = p.Time(ctx)
@@ -132,10 +132,10 @@ func (l *Ledger) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Count
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read counters of %d sales: %w", len(sales), moment(err))
+		return nil, fmt.Errorf("read counters of %d sales: %w", len(sales), transient(err))
 	}
 	if now != nil {
-		l.crowdRead(due, crowds, app.MillisOf(now.Val()))
+		l.viewersRead(due, viewers, app.MillisOf(now.Val()))
 	}
 	result := make([]app.Counters, len(sales))
 	for i, sale := range sales {
@@ -147,7 +147,7 @@ func (l *Ledger) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Count
 }
 
 // Audit reads a sale in one script: its numbers, its buyers and its open holds in one instant.
-func (l *Ledger) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit, error) {
+func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return app.SaleAudit{}, err
@@ -171,7 +171,7 @@ func (l *Ledger) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit, er
 	for i := 0; i+1 < len(buyers); i += 2 {
 		user, err := app.ParseID(text(buyers[i]))
 		if err != nil {
-			return app.SaleAudit{}, fmt.Errorf("%w: buyer: %w", app.ErrData, err)
+			return app.SaleAudit{}, fmt.Errorf("%w: buyer: %w", app.ErrPermanent, err)
 		}
 		units, _, _ := strings.Cut(text(buyers[i+1]), "|")
 		seen.Units[user] = number(units)
@@ -187,14 +187,14 @@ func (l *Ledger) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit, er
 }
 
 // Holds walks through the open holds of a sale; the next cursor is 0 at the end.
-func (l *Ledger) Holds(ctx context.Context, sale app.SaleRef, cursor uint64) ([]app.OpenHold, uint64, error) {
+func (l *Inventory) Holds(ctx context.Context, sale app.SaleRef, cursor uint64) ([]app.OpenHold, uint64, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return nil, 0, err
 	}
 	pairs, next, err := l.client.HScan(ctx, k.open(sale.ID), cursor, "", holdsPage).Result()
 	if err != nil {
-		return nil, 0, fmt.Errorf("scan holds of sale %s: %w", sale.ID, moment(err))
+		return nil, 0, fmt.Errorf("scan holds of sale %s: %w", sale.ID, transient(err))
 	}
 	holds := make([]app.OpenHold, 0, len(pairs)/2)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -213,7 +213,7 @@ func parseHold(order, value string) (app.OpenHold, error) {
 	parts := strings.Split(value, ":")
 	id, err := app.ParseID(order)
 	if err != nil || len(parts) != 3 {
-		return app.OpenHold{}, fmt.Errorf("%w: hold %q of order %q", app.ErrData, value, order)
+		return app.OpenHold{}, fmt.Errorf("%w: hold %q of order %q", app.ErrPermanent, value, order)
 	}
 	return app.OpenHold{
 		Order: id, Hold: number(parts[0]), User: app.ID(number(parts[1])), Qty: int(number(parts[2])), Sold: sold,

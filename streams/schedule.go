@@ -15,7 +15,7 @@ const scheduleChunk = 1000
 // Schedule enters deadlines into the delay queue; one that is there already keeps its score, which may be a
 // sweeper's lease. It asks for no epoch: a deadline belongs to a row, whatever Redis has been through, and one
 // without a row is swept away.
-func (l *Ledger) Schedule(ctx context.Context, partition int, deadlines []app.Deadline) error {
+func (l *Inventory) Schedule(ctx context.Context, partition int, deadlines []app.Deadline) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (l *Ledger) Schedule(ctx context.Context, partition int, deadlines []app.De
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("schedule %d deadlines of partition %d: %w", len(deadlines), partition, moment(err))
+		return fmt.Errorf("schedule %d deadlines of partition %d: %w", len(deadlines), partition, transient(err))
 	}
 	return nil
 }

@@ -24,31 +24,31 @@ type script struct {
 }
 
 var (
-	reserveScript  = load("history", "reserve")
-	returnScript   = load("turned_away", "return")
-	holdScript     = load("turned_away", "hold")
-	sellScript     = load("turned_away", "sell")
-	withdrawScript = load("turned_away", "withdraw")
-	createScript   = load("create")
-	armScript      = load("arm")
-	restoreScript  = load("restore")
-	pauseScript    = load("history", "pause")
-	resumeScript   = load("history", "resume")
-	lookScript     = load("history", "look")
-	confirmScript  = load("history", "confirm")
-	settleScript   = load("settle")
-	buryScript     = load("bury")
-	takeScript     = load("take")
-	renewScript    = load("renew")
-	dropScript     = load("drop")
-	leaveScript    = load("leave")
-	lagScript      = load("lag")
-	trimScript     = load("trim")
-	auditScript    = load("audit")
-	retireScript   = load("retire")
-	parkScript     = load("park")
-	unparkScript   = load("unpark")
-	correctScript  = load("turned_away", "correct")
+	reserveScript    = load("history", "reserve")
+	returnScript     = load("turned_away", "return")
+	holdScript       = load("turned_away", "hold")
+	sellScript       = load("turned_away", "sell")
+	withdrawScript   = load("turned_away", "withdraw")
+	createScript     = load("create")
+	armScript        = load("arm")
+	restoreScript    = load("restore")
+	pauseScript      = load("history", "pause")
+	resumeScript     = load("history", "resume")
+	lookScript       = load("history", "look")
+	confirmScript    = load("history", "confirm")
+	settleScript     = load("settle")
+	deadLetterScript = load("dead_letter")
+	takeScript       = load("take")
+	renewScript      = load("renew")
+	dropScript       = load("drop")
+	leaveScript      = load("leave")
+	lagScript        = load("lag")
+	trimScript       = load("trim")
+	auditScript      = load("audit")
+	retireScript     = load("retire")
+	parkScript       = load("park")
+	unparkScript     = load("unpark")
+	correctScript    = load("turned_away", "correct")
 )
 
 // load makes a script of the files named; the last gives it its name.
@@ -99,7 +99,7 @@ func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []s
 		reply, err = client.Eval(ctx, s.text, keys, args...).Slice()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("script %s: %w", s.name, moment(err))
+		return nil, fmt.Errorf("script %s: %w", s.name, transient(err))
 	}
 	return reply, nil
 }
@@ -140,7 +140,7 @@ func (s *script) runAll(ctx context.Context, client redis.UniversalClient, calls
 			case try == 0 && redis.HasErrorPrefix(err, "NOSCRIPT"):
 				lost = append(lost, at)
 			default:
-				return nil, fmt.Errorf("script %s: %w", s.name, moment(err))
+				return nil, fmt.Errorf("script %s: %w", s.name, transient(err))
 			}
 		}
 		todo = lost
@@ -148,7 +148,7 @@ func (s *script) runAll(ctx context.Context, client redis.UniversalClient, calls
 	return replies, nil
 }
 
-// noGroup tells whether the stream or its group is not there.
+// noGroup reports whether the stream or its group is not there.
 func noGroup(err error) bool { return err != nil && strings.Contains(err.Error(), "NOGROUP") }
 
 // integer reads a number of a reply; anything else is 0.

@@ -12,7 +12,7 @@ import (
 // copyOf keeps every key of partition 1 as it is now, and puts it back when the function answered is called.
 func (f *fixture) copyOf() (putBack func()) {
 	f.t.Helper()
-	names, err := f.client.Keys(f.ctx, f.ledger.parts[1].keys.prefix+"*").Result()
+	names, err := f.client.Keys(f.ctx, f.inventory.parts[1].keys.prefix+"*").Result()
 	f.must(err)
 	copied := make(map[string]string)
 	for _, name := range names {
@@ -33,7 +33,7 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s, other := f.openSale(50), f.openSale(50)
-	mine, theirs := f.gate(f.ledger), f.gate(f.node(f.client))
+	mine, theirs := f.gate(f.inventory), f.gate(f.node(f.client))
 	buy := func(g *Gate, s *app.Sale, user int, want app.Verdict) {
 		t.Helper()
 		f.wantVerdict(g, buyOf(s, app.ID(user), 1, fmt.Sprintf("key-%05d", user)), want)
@@ -60,7 +60,7 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	if st := f.state(1); st.Seq != 5 || st.Seen != 4 {
 		t.Errorf("state %+v", st)
 	}
-	lost, err := f.ledger.Lacks(f.ctx, 1, testEpoch, nil)
+	lost, err := f.inventory.Lacks(f.ctx, 1, testEpoch, nil)
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {
 		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
 	}
@@ -73,10 +73,10 @@ func TestWitnessesAreLookedFor(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
-		d := f.wantVerdict(f.gate(f.ledger), buyOf(s, 100, 1, "key-one-1"), app.VerdictReserved)
+		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 100, 1, "key-one-1"), app.VerdictReserved)
 		row := app.Witness{Sale: s.Ref(), User: 100, Order: d.Order}
 		young := f.node(f.client)
-		lacks := func(l *Ledger, want int, rows ...app.Witness) {
+		lacks := func(l *Inventory, want int, rows ...app.Witness) {
 			t.Helper()
 			if lost, err := l.Lacks(f.ctx, 1, testEpoch, rows); err != nil || len(lost) != want {
 				t.Fatalf("missing are %+v, %v; want %d", lost, err, want)
@@ -86,10 +86,10 @@ func TestWitnessesAreLookedFor(t *testing.T) {
 		lacks(young, 1, row, app.Witness{Sale: s.Ref(), User: 100, Order: newID()})
 		lacks(young, 1, app.Witness{Sale: s.Ref(), User: 7, Order: d.Order})
 		lacks(young, 0, app.Witness{Sale: app.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
-		f.must(f.client.HDel(f.ctx, f.ledger.parts[1].keys.buyers(s.ID), "100").Err())
+		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), "100").Err())
 		lacks(young, 1) // it has looked once, and has seen the order in the stream
 		f.wantVerdict(f.gate(young), buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
-		f.must(f.client.Unlink(f.ctx, f.ledger.parts[1].keys.sale(s.ID)).Err())
+		f.must(f.client.Unlink(f.ctx, f.inventory.parts[1].keys.sale(s.ID)).Err())
 		lacks(young, 0)
 	})
 }
@@ -101,9 +101,9 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
 	wire := apptest.NewProxy(t, server.URL)
 	f := newFixture(t, wire.URL)
-	s, g, other := f.openSale(50), f.gate(f.ledger), f.gate(f.node(f.client))
+	s, g, other := f.openSale(50), f.gate(f.inventory), f.gate(f.node(f.client))
 	f.wantVerdict(g, buyOf(s, 100, 1, "key-one-1"), app.VerdictReserved)
-	first, err := f.ledger.State(f.ctx, 1)
+	first, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if len(first.History) != 40 || first.Confirmed != first.History || first.Followed != "" {
 		t.Fatalf("state %+v", first)
@@ -113,15 +113,15 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
 	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
-	again, err := f.ledger.State(f.ctx, 1)
+	again, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if again.History == first.History || again.Confirmed != first.History || again.Followed != "" {
 		t.Fatalf("state after a start %+v, before %+v", again, first)
 	}
-	if err := f.ledger.Confirm(f.ctx, 1, first); err == nil {
+	if err := f.inventory.Confirm(f.ctx, 1, first); err == nil {
 		t.Fatal("a look at another history was believed")
 	}
-	f.must(f.ledger.Confirm(f.ctx, 1, again))
+	f.must(f.inventory.Confirm(f.ctx, 1, again))
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictReserved)
 	f.wantVerdict(other, buyOf(s, 102, 1, "key-three"), app.VerdictReserved)
 
@@ -132,7 +132,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	wire.Redirect(replica.URL)
 	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
 	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), app.VerdictRebuild)
-	promoted, err := f.ledger.State(f.ctx, 1)
+	promoted, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if promoted.Confirmed != again.History || promoted.Followed == "" || promoted.History == again.History {
 		t.Fatalf("state of the promoted replica %+v, of what it followed %+v", promoted, again)
@@ -144,18 +144,18 @@ func TestResumeOnAnotherServerIsRefused(t *testing.T) {
 	t.Parallel()
 	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
 	f := newFixture(t, server.URL)
-	f.must(f.ledger.Pause(f.ctx, 1))
+	f.must(f.inventory.Pause(f.ctx, 1))
 	server.Kill()
 	server.Start()
 	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
-	if err := f.ledger.Resume(f.ctx, 1, testEpoch+1, 0); err == nil {
+	if err := f.inventory.Resume(f.ctx, 1, testEpoch+1, 0); err == nil {
 		t.Fatal("resumed on a server that was started since the pause")
 	}
-	f.must(f.ledger.Pause(f.ctx, 1))
-	f.must(f.ledger.Resume(f.ctx, 1, testEpoch+1, 0))
+	f.must(f.inventory.Pause(f.ctx, 1))
+	f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 0))
 }
 
-// answers tells whether a new connection gets through.
+// answers reports whether a new connection gets through.
 func (f *fixture) answers() (bool, string) {
 	err := f.client.Ping(f.ctx).Err()
 	return err == nil, fmt.Sprint("ping: ", err)

@@ -34,15 +34,15 @@ func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry)
 		args = append(args, e.StreamID, at, int64(e.User))
 	}
 	crashpoint.At(crashpoint.SettleCall)
-	reply, err := settleScript.run(ctx, c.ledger.client, keys, args...)
+	reply, err := settleScript.run(ctx, c.inventory.client, keys, args...)
 	if err != nil {
 		return fmt.Errorf("settle %d entries: %w", len(entries), err)
 	}
-	if err := c.ledger.turnedAway(c.partition, integer(reply[0])); err != nil {
+	if err := c.inventory.turnedAway(c.partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("settle %d entries: %w", len(entries), err)
 	}
 	crashpoint.At(crashpoint.SettleReply)
-	c.ledger.metrics.settled.Add(float64(integer(reply[1])))
+	c.inventory.metrics.settled.Add(float64(integer(reply[1])))
 	for i := range entries {
 		delete(c.later, entries[i].StreamID)
 	}
@@ -53,14 +53,14 @@ func (c *Consumer) settle(ctx context.Context, epoch int64, entries []app.Entry)
 func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, failed map[string]error) error {
 	for _, e := range entries {
 		verdict := failed[e.StreamID]
-		if verdict == nil || errors.Is(verdict, app.ErrMoment) {
+		if verdict == nil || errors.Is(verdict, app.ErrTransient) {
 			continue
 		}
-		failures, err := c.ledger.client.HIncrBy(ctx, c.keys.attempts, e.StreamID, 1).Result()
+		failures, err := c.inventory.client.HIncrBy(ctx, c.keys.attempts, e.StreamID, 1).Result()
 		if err != nil {
-			return fmt.Errorf("count failures of entry %s: %w", e.StreamID, moment(err))
+			return fmt.Errorf("count failures of entry %s: %w", e.StreamID, transient(err))
 		}
-		c.ledger.metrics.failures.Inc()
+		c.inventory.metrics.failures.Inc()
 		slog.WarnContext(ctx, "entry failed", "partition", c.partition, "entry", e.StreamID, "order", e.Order,
 			"failures", failures, "err", verdict)
 		if int(failures) < c.options.Attempts {
@@ -78,9 +78,9 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, f
 // end gives a hopeless entry its refused row and moves it to the dead letters, in this order: what is answered
 // ends in a row (P2). When the row cannot be written now, the entry comes again.
 func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error, failures int64) error {
-	if err := c.handler.Refuse(ctx, e, app.ReasonDead); err != nil && !(e.Bad != nil && errors.Is(err, app.ErrData)) {
+	if err := c.handler.Refuse(ctx, e, app.ReasonDead); err != nil && !(e.Bad != nil && errors.Is(err, app.ErrPermanent)) {
 		if errors.Is(err, app.ErrStaleEpoch) {
-			c.ledger.onStale(c.partition)
+			c.inventory.onStale(c.partition)
 		}
 		slog.ErrorContext(ctx, "entry can neither be fulfilled nor refused", "partition", c.partition,
 			"entry", e.StreamID, "order", e.Order, "err", err)
@@ -95,16 +95,16 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error,
 	if e.User != 0 {
 		user = e.User.String()
 	}
-	reply, err := buryScript.run(ctx, c.ledger.client, keys, epoch, e.StreamID, reasonOf(why), failures, user)
+	reply, err := deadLetterScript.run(ctx, c.inventory.client, keys, epoch, e.StreamID, reasonOf(why), failures, user)
 	if err != nil {
 		return fmt.Errorf("bury entry %s: %w", e.StreamID, err)
 	}
-	if err := c.ledger.turnedAway(c.partition, integer(reply[0])); err != nil {
+	if err := c.inventory.turnedAway(c.partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("bury entry %s: %w", e.StreamID, err)
 	}
 	delete(c.later, e.StreamID)
 	if letter := text(reply[1]); letter != "" {
-		c.ledger.metrics.buried.Inc()
+		c.inventory.metrics.buried.Inc()
 		slog.ErrorContext(ctx, "entry is a dead letter", "partition", c.partition, "letter", letter,
 			"entry", e.StreamID, "order", e.Order, "err", why)
 	}
@@ -136,7 +136,7 @@ const lockedPause = 500 * time.Millisecond
 func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[string]error) {
 	var locked []app.Entry
 	for _, e := range entries {
-		if errors.Is(failed[e.StreamID], app.ErrMoment) {
+		if errors.Is(failed[e.StreamID], app.ErrTransient) {
 			locked = append(locked, e)
 			c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(lockedPause), locked: true}
 		}
@@ -144,7 +144,7 @@ func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[s
 	if len(locked) == 0 {
 		return
 	}
-	c.ledger.metrics.moments.Inc()
+	c.inventory.metrics.moments.Inc()
 	slog.WarnContext(ctx, "a sale is locked, its entries wait", "partition", c.partition, "entries", len(locked),
 		"err", failed[locked[0].StreamID])
 	c.renew(ctx, locked)

@@ -8,7 +8,7 @@ import (
 )
 
 // Stats reads the streams' numbers of all partitions in one pipeline.
-func (l *Ledger) Stats(ctx context.Context) ([]StreamStats, error) {
+func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	type reads struct {
 		groups    *redis.XInfoGroupsCmd
 		waiting   *redis.StringCmd
@@ -29,7 +29,7 @@ func (l *Ledger) Stats(ctx context.Context) ([]StreamStats, error) {
 	})
 	// A partition that is not there yet makes single commands fail; only the last one always answers.
 	if last := cmds[len(cmds)-1].deadlines; last.Err() != nil {
-		return nil, fmt.Errorf("read stream numbers: %w", moment(err))
+		return nil, fmt.Errorf("read stream numbers: %w", transient(err))
 	}
 	stats := make([]StreamStats, len(l.parts))
 	for i, c := range cmds {

@@ -17,7 +17,7 @@ import (
 // a node may still have (app.FlagLife), so that nobody is accepted whom a valid flag does not know (I9).
 const restAfterEmpty = app.FlagLife + 50*time.Millisecond
 
-// Options say on what the ledger works.
+// Options say on what the inventory works.
 type Options struct {
 	// Client is for everything that answers at once. Its MaxRetries must be -1: this package repeats calls itself,
 	// with the same identity, and a hidden repetition would only stretch its deadlines.
@@ -38,9 +38,9 @@ type Options struct {
 
 const defaultBacklog = 50_000
 
-// Ledger is the state of the sales in Redis. It implements app.Ledger, app.Rebuilder, app.EpochHolder,
-// app.DeadLetterBox and app.Crowd; gate, consumers and the other duties work on it. Safe for concurrent use.
-type Ledger struct {
+// Inventory is the state of the sales in Redis. It implements app.Inventory, app.Rebuilder, app.EpochHolder,
+// app.DeadLetterBox and app.ViewerCounts; gate, consumers and the other duties work on it. Safe for concurrent use.
+type Inventory struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient
 	backlog  int64
@@ -50,8 +50,8 @@ type Ledger struct {
 
 	desk waitingDesk
 
-	crowdMu sync.Mutex
-	crowd   map[app.SaleRef]crowdReading
+	viewersMu sync.Mutex
+	viewers   map[app.SaleRef]viewersReading
 }
 
 // partition is what this node knows of one partition.
@@ -62,26 +62,26 @@ type partition struct {
 }
 
 var (
-	_ app.Ledger        = (*Ledger)(nil)
-	_ app.Rebuilder     = (*Ledger)(nil)
-	_ app.EpochHolder   = (*Ledger)(nil)
-	_ app.DeadLetterBox = (*Ledger)(nil)
-	_ app.Crowd         = (*Ledger)(nil)
+	_ app.Inventory     = (*Inventory)(nil)
+	_ app.Rebuilder     = (*Inventory)(nil)
+	_ app.EpochHolder   = (*Inventory)(nil)
+	_ app.DeadLetterBox = (*Inventory)(nil)
+	_ app.ViewerCounts  = (*Inventory)(nil)
 	_ app.Gate          = (*Gate)(nil)
 )
 
-// New makes a ledger. It touches nothing in Redis; SetEpoch must be called for a partition before anything is
+// New makes a inventory. It touches nothing in Redis; SetEpoch must be called for a partition before anything is
 // bought in it.
-func New(o Options) (*Ledger, error) {
+func New(o Options) (*Inventory, error) {
 	if o.Client == nil {
 		return nil, errors.New("streams: no Redis client")
 	}
 	if o.Partitions < 1 {
 		return nil, fmt.Errorf("streams: %d partitions, want at least 1", o.Partitions)
 	}
-	l := &Ledger{
+	l := &Inventory{
 		client: o.Client, blocking: o.BlockingClient, backlog: o.Backlog, onStale: o.OnStale, metrics: o.Metrics,
-		parts: make([]partition, o.Partitions), crowd: make(map[app.SaleRef]crowdReading),
+		parts: make([]partition, o.Partitions), viewers: make(map[app.SaleRef]viewersReading),
 	}
 	if l.blocking == nil {
 		l.blocking = l.client
@@ -102,33 +102,33 @@ func New(o Options) (*Ledger, error) {
 }
 
 // Partitions is how many there are.
-func (l *Ledger) Partitions() int { return len(l.parts) }
+func (l *Inventory) Partitions() int { return len(l.parts) }
 
 // SetEpoch says which epoch the scripts of this node carry for the partition from now on.
-func (l *Ledger) SetEpoch(partition int, epoch int64) { l.parts[partition].epoch.Store(epoch) }
+func (l *Inventory) SetEpoch(partition int, epoch int64) { l.parts[partition].epoch.Store(epoch) }
 
 // Epoch is the epoch that the scripts of this node carry for the partition; 0 means not known yet.
-func (l *Ledger) Epoch(partition int) int64 { return l.parts[partition].epoch.Load() }
+func (l *Inventory) Epoch(partition int) int64 { return l.parts[partition].epoch.Load() }
 
 // Now is Redis TIME. Who asks says of an error that it was the time that could not be read.
-func (l *Ledger) Now(ctx context.Context) (app.Millis, error) {
+func (l *Inventory) Now(ctx context.Context) (app.Millis, error) {
 	now, err := l.client.Time(ctx).Result()
 	if err != nil {
-		return 0, moment(err)
+		return 0, transient(err)
 	}
 	return app.MillisOf(now), nil
 }
 
 // keys are the keys of a partition; a partition that does not exist is an error of the data.
-func (l *Ledger) keys(partition int) (*partitionKeys, error) {
+func (l *Inventory) keys(partition int) (*partitionKeys, error) {
 	if partition < 0 || partition >= len(l.parts) {
-		return nil, fmt.Errorf("%w: partition %d of %d", app.ErrData, partition, len(l.parts))
+		return nil, fmt.Errorf("%w: partition %d of %d", app.ErrPermanent, partition, len(l.parts))
 	}
 	return &l.parts[partition].keys, nil
 }
 
 // turnedAway is the error behind a code with which a script turned a whole call away; nil for codeDone.
-func (l *Ledger) turnedAway(partition int, code int64) error {
+func (l *Inventory) turnedAway(partition int, code int64) error {
 	var err error
 	switch code {
 	case codeDone:
@@ -136,7 +136,7 @@ func (l *Ledger) turnedAway(partition int, code int64) error {
 	case codeNotLoaded:
 		return fmt.Errorf("%w: the sale is not in Redis", app.ErrLost)
 	case codeRebuilding:
-		err = fmt.Errorf("%w: the partition is being rebuilt", app.ErrMoment)
+		err = fmt.Errorf("%w: the partition is being rebuilt", app.ErrTransient)
 	case codeEpoch:
 		err = app.ErrStaleEpoch
 	case codeAbsent:
@@ -146,9 +146,9 @@ func (l *Ledger) turnedAway(partition int, code int64) error {
 	case codeBehind:
 		err = fmt.Errorf("%w: Redis lacks what this node has seen in it", app.ErrLost)
 	case codeHistory:
-		err = fmt.Errorf("%w: Redis began another history and was not looked at yet", app.ErrMoment)
+		err = fmt.Errorf("%w: Redis began another history and was not looked at yet", app.ErrTransient)
 	default:
-		return fmt.Errorf("%w: code %d", app.ErrData, code)
+		return fmt.Errorf("%w: code %d", app.ErrPermanent, code)
 	}
 	l.onStale(partition)
 	return fmt.Errorf("partition %d: %w", partition, err)

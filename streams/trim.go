@@ -17,14 +17,14 @@ const (
 // Trimmer forgets settled entries of all partitions once they are older than the retention, or earlier when a
 // stream is longer than its bound. It never touches what is not delivered or not settled.
 type Trimmer struct {
-	ledger    *Ledger
+	inventory *Inventory
 	retention time.Duration
 	length    int64
 }
 
 // NewTrimmer makes the trimmer of all partitions.
-func NewTrimmer(l *Ledger) *Trimmer {
-	return &Trimmer{ledger: l, retention: trimRetention, length: trimLength}
+func NewTrimmer(l *Inventory) *Trimmer {
+	return &Trimmer{inventory: l, retention: trimRetention, length: trimLength}
 }
 
 // Run trims from time to time until ctx ends.
@@ -41,10 +41,10 @@ func (t *Trimmer) Run(ctx context.Context) error {
 // runOnce answers how many entries it has trimmed.
 func (t *Trimmer) runOnce(ctx context.Context) (int64, error) {
 	var total int64
-	for p := range t.ledger.parts {
+	for p := range t.inventory.parts {
 		for more := true; more && ctx.Err() == nil; {
-			key := t.ledger.parts[p].keys.orders
-			reply, err := trimScript.run(ctx, t.ledger.client, []string{key}, t.retention.Milliseconds(), t.length, trimChunk)
+			key := t.inventory.parts[p].keys.orders
+			reply, err := trimScript.run(ctx, t.inventory.client, []string{key}, t.retention.Milliseconds(), t.length, trimChunk)
 			if err != nil {
 				return total, fmt.Errorf("partition %d: %w", p, err)
 			}
@@ -53,6 +53,6 @@ func (t *Trimmer) runOnce(ctx context.Context) (int64, error) {
 			more = trimmed > 0 && left > t.length
 		}
 	}
-	t.ledger.metrics.trimmed.Add(float64(total))
+	t.inventory.metrics.trimmed.Add(float64(total))
 	return total, nil
 }

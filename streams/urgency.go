@@ -12,7 +12,7 @@ import (
 // alone is a yield shorter than which nobody else was ready to run.
 const alone = 50 * time.Microsecond
 
-// Urgency counts the lanes behind whose call a whole group waits already. Meanwhile the connections that its dialer made look
+// Urgency counts the sale queues behind whose call a whole group waits already. Meanwhile the connections that its dialer made look
 // for replies between the goroutines that are ready. Left to itself, Go's scheduler asks the kernel what has come only when
 // none of them is left, or after 10 ms: in the instant in which everybody presses Buy, Redis would be idle for most of that
 // time. With less than a group waiting it is better that way: what comes until then shares the next call.

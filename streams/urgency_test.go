@@ -75,7 +75,7 @@ func TestUrgentConnectionReadsAsAnyOther(t *testing.T) {
 	}
 }
 
-// A lane is urgent exactly while a whole group waits behind its call, however that ends, and nobody is lost on the way (P2).
+// A queue is urgent exactly while a whole group waits behind its call, however that ends, and nobody is lost on the way (P2).
 func TestUrgencyFollowsTheQueue(t *testing.T) {
 	t.Parallel()
 	const crowd = 3*maxGroup + 5
@@ -110,7 +110,7 @@ func TestUrgencyFollowsTheQueue(t *testing.T) {
 
 	proxy.Stall()
 	press(100, 1, func(app.Decision, error) bool { return true }) // decided, or told that nobody knows
-	awaitLane(t, g, s.Ref(), "no call is under way", underWay)
+	awaitQueue(t, g, s.Ref(), "no call is under way", underWay)
 	press(1000, maxGroup-1, reserved)
 	if n := u.lanes.Load(); n != 0 {
 		t.Fatalf("%d lanes are urgent with less than a group waiting", n)
@@ -124,7 +124,7 @@ func TestUrgencyFollowsTheQueue(t *testing.T) {
 	proxy.Stall()
 	defer proxy.Restore()
 	press(6000, 1, func(app.Decision, error) bool { return true })
-	awaitLane(t, g, s.Ref(), "no call is under way", underWay)
+	awaitQueue(t, g, s.Ref(), "no call is under way", underWay)
 	press(7000, maxGroup, func(_ app.Decision, err error) bool { return errors.Is(err, errGateClosed) })
 	wantUrgent(1)
 	g.Close()

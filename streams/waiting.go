@@ -34,7 +34,7 @@ type waitingAsk struct {
 }
 
 // Waiting lists the reservations of the user that are not settled yet, over all partitions.
-func (l *Ledger) Waiting(ctx context.Context, user app.ID) ([]app.Reservation, error) {
+func (l *Inventory) Waiting(ctx context.Context, user app.ID) ([]app.Reservation, error) {
 	ask := &waitingAsk{user: user, answered: make(chan struct{})}
 	desk := &l.desk
 	desk.mu.Lock()
@@ -47,7 +47,7 @@ func (l *Ledger) Waiting(ctx context.Context, user app.ID) ([]app.Reservation, e
 	select {
 	case <-ask.answered:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, moment(ctx.Err()))
+		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, transient(ctx.Err()))
 	}
 	if ask.err != nil {
 		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, ask.err)
@@ -56,7 +56,7 @@ func (l *Ledger) Waiting(ctx context.Context, user app.ID) ([]app.Reservation, e
 }
 
 // answerWaiting looks until nobody asks any more.
-func (l *Ledger) answerWaiting() {
+func (l *Inventory) answerWaiting() {
 	for {
 		l.desk.mu.Lock()
 		asks := l.desk.asks
@@ -74,7 +74,7 @@ func (l *Ledger) answerWaiting() {
 
 // lookForWaiting finds what waits for each of the users. Which sales have anything waiting, Redis counts; a user's record in
 // each tells their entries, and the entries, which stay in the stream at least until they are settled, tell the rest.
-func (l *Ledger) lookForWaiting(asks []*waitingAsk) {
+func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingWithin)
 	defer cancel()
 	sales, err := l.unsettledSales(ctx)
@@ -93,7 +93,7 @@ func (l *Ledger) lookForWaiting(asks []*waitingAsk) {
 }
 
 // unsettledSales lists the sales that have unsettled reservations of anybody.
-func (l *Ledger) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
+func (l *Inventory) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
 	lists := make([]*redis.StringSliceCmd, len(l.parts))
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i := range l.parts {
@@ -102,14 +102,14 @@ func (l *Ledger) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, moment(err)
+		return nil, transient(err)
 	}
 	var sales []app.SaleRef
 	for partition, list := range lists {
 		for _, text := range list.Val() {
 			id, err := app.ParseID(text)
 			if err != nil {
-				return nil, fmt.Errorf("%w: partition %d waits for sale %q", app.ErrData, partition, text)
+				return nil, fmt.Errorf("%w: partition %d waits for sale %q", app.ErrPermanent, partition, text)
 			}
 			sales = append(sales, app.SaleRef{ID: id, Partition: partition})
 		}
@@ -128,7 +128,7 @@ type waitingEntry struct {
 const usersPerRead = 500
 
 // waitingEntries lists the entries of the users' unsettled reservations in the sales.
-func (l *Ledger) waitingEntries(ctx context.Context, sales []app.SaleRef, asks []*waitingAsk) (entries []waitingEntry, err error) {
+func (l *Inventory) waitingEntries(ctx context.Context, sales []app.SaleRef, asks []*waitingAsk) (entries []waitingEntry, err error) {
 	type read struct {
 		sale app.SaleRef
 		of   []*waitingAsk
@@ -148,7 +148,7 @@ func (l *Ledger) waitingEntries(ctx context.Context, sales []app.SaleRef, asks [
 		return nil
 	})
 	if err != nil {
-		return nil, moment(err)
+		return nil, transient(err)
 	}
 	for _, r := range reads {
 		for i, record := range r.cmd.Val() {
@@ -166,7 +166,7 @@ func (l *Ledger) waitingEntries(ctx context.Context, sales []app.SaleRef, asks [
 
 // readWaiting reads the entries, each for who asked. One that cannot be read is an error for its user alone; one that is no longer
 // there was settled and trimmed since.
-func (l *Ledger) readWaiting(ctx context.Context, entries []waitingEntry) error {
+func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -178,7 +178,7 @@ func (l *Ledger) readWaiting(ctx context.Context, entries []waitingEntry) error 
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read %d entries: %w", len(entries), moment(err))
+		return fmt.Errorf("read %d entries: %w", len(entries), transient(err))
 	}
 	for i, w := range entries {
 		for _, m := range cmds[i].Val() {
@@ -187,7 +187,7 @@ func (l *Ledger) readWaiting(ctx context.Context, entries []waitingEntry) error 
 			case e.Bad == nil:
 				w.ask.found = append(w.ask.found, reservation(e))
 			case !errors.Is(e.Bad, errContentGone):
-				w.ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrData, m.ID, e.Bad)
+				w.ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, m.ID, e.Bad)
 			}
 		}
 	}
@@ -203,7 +203,7 @@ func reservation(e app.Entry) app.Reservation {
 }
 
 // fetch reads entries by their ids; one that is no longer in the stream comes without content.
-func (l *Ledger) fetch(ctx context.Context, partition int, ids []string) ([]redis.XMessage, error) {
+func (l *Inventory) fetch(ctx context.Context, partition int, ids []string) ([]redis.XMessage, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -215,7 +215,7 @@ func (l *Ledger) fetch(ctx context.Context, partition int, ids []string) ([]redi
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read %d entries: %w", len(ids), moment(err))
+		return nil, fmt.Errorf("read %d entries: %w", len(ids), transient(err))
 	}
 	messages := make([]redis.XMessage, len(ids))
 	for i, id := range ids {

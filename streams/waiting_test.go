@@ -43,7 +43,7 @@ func (h *heldLooks) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	s, g := f.openSale(100), f.gate(f.ledger)
+	s, g := f.openSale(100), f.gate(f.inventory)
 	other := dial(t, f.url)
 	l := f.node(other)
 	looks := holdLooks(other)
@@ -84,12 +84,12 @@ func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 2)
-		keys := f.ledger.parts[1].keys
+		keys := f.inventory.parts[1].keys
 		id, err := f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: keys.orders, Values: []any{"terms", "9:unheard of"}}).Result()
 		f.must(err)
 		f.must(f.client.HSet(f.ctx, keys.buyers(s.ID), "77", "1|1|1:1:1:key;|"+id).Err())
 		asks := []*waitingAsk{{user: 5000}, {user: 77}, {user: 5001}, {user: 5000}}
-		f.ledger.lookForWaiting(asks)
+		f.inventory.lookForWaiting(asks)
 		for i, want := range []int{1, 0, 1, 1} {
 			if len(asks[i].found) != want || (asks[i].err != nil) != (want == 0) {
 				t.Errorf("ask %d: %+v, %v", i, asks[i].found, asks[i].err)

@@ -78,14 +78,14 @@ func newApp(o Options) *fiber.App {
 		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
-	f.Use(a.Metrics.count, guard, a.armour, plain, a.forwarded)
+	f.Use(a.Metrics.count, guard, a.securityHeaders, plain, a.forwarded)
 	a.routes(f)
 	return f
 }
 
 // routes are all addresses there are.
 func (a *api) routes(f *fiber.App) {
-	a.Mount(f, socketPath, a.door)
+	a.Mount(f, socketPath, a.admitSocket)
 
 	v1 := f.Group("/api/v1", func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")

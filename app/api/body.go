@@ -24,7 +24,7 @@ func plain(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// encoded tells whether any of the Content-Encoding headers names anything but identity.
+// encoded reports whether any of the Content-Encoding headers names anything but identity.
 func encoded(h *fasthttp.RequestHeader) bool {
 	for _, header := range h.PeekAll(fiber.HeaderContentEncoding) {
 		for name := range strings.SplitSeq(string(header), ",") {

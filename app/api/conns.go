@@ -30,7 +30,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &limitedConn{Conn: conn, from: l}
-		if addr, is := peerOf(conn); !is || l.trusts(addr) || c.enter(household(addr)) {
+		if addr, is := peerOf(conn); !is || l.trusts(addr) || c.enter(customerAddr(addr)) {
 			return c, nil
 		}
 		_ = conn.Close() // nothing was said on it yet
@@ -54,8 +54,8 @@ func (l *limitedListener) trusts(addr netip.Addr) bool {
 	return false
 }
 
-// household is the address that stands for all of one customer: an IPv6 customer has a whole /64.
-func household(addr netip.Addr) netip.Addr {
+// customerAddr is the address that stands for all of one customer: an IPv6 customer has a whole /64.
+func customerAddr(addr netip.Addr) netip.Addr {
 	if addr = addr.Unmap(); addr.Is6() {
 		if network, err := addr.Prefix(64); err == nil {
 			return network.Addr()
@@ -109,7 +109,7 @@ func (c *limitedConn) Close() error {
 // SetWriteBuffer bounds what the kernel keeps for a peer that does not read, as on the connection itself.
 func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
 
-// countFor counts a connection that a proxy opened for the client whose socket it becomes, and answers whether there
+// countFor counts a connection that a proxy opened for the client whose socket it becomes, and reports whether there
 // is room. One that the client opened itself is counted already. undo counts it for nobody again, if it does not
 // become a socket.
 func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {

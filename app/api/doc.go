@@ -1,10 +1,10 @@
-// Package api is the platform over HTTP: thin routes under /api/v1 with one flow call each, the page, and the door
+// Package api is the platform over HTTP: thin routes under /api/v1 with one flow call each, the page, and the guard
 // in front of the socket. It decides nothing but who may pass and how an answer is worded.
 //
-//	front.go     the HTTP server; what is said before the shop is open
+//	http_server.go     the HTTP server; what is said before the shop is open
 //	api.go       all routes on one screen
 //	errors.go    the one table from code to status
 //	body.go      bodies come as they are, or not at all
-//	door.go      who may open a socket; auth.go: who is asking; limit.go: how often; conns.go: how many at once
+//	admit.go      who may open a socket; auth.go: who is asking; limit.go: how often; conns.go: how many at once
 //	forwarded.go what is said for whom a proxy asks, by a proxy that nobody has named
 package api

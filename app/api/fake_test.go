@@ -126,7 +126,7 @@ func (s *fakeShop) Orders(_ context.Context, q app.OrdersQuery) ([]app.Order, bo
 type site struct {
 	t     *testing.T
 	shop  *fakeShop
-	front *Front
+	front *HTTPServer
 	url   string
 	close chan struct{} // what Options.Closing is
 }
@@ -181,7 +181,7 @@ func openFor(t *testing.T, most int, change func(*Options)) *site {
 		t.Fatal(err)
 	}
 	s.url = "http://" + l.Addr().String()
-	s.front = NewFront(func() error { return nil })
+	s.front = NewHTTPServer(func() error { return nil })
 	s.front.server.WriteTimeout = 500 * time.Millisecond // shorter than a long poll, which it must not cut
 	s.front.Open(New(o))
 	done := make(chan error, 1)

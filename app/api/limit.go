@@ -76,7 +76,7 @@ func (l *limiter) bucket(ip string, now time.Time) *rate.Limiter {
 	return b
 }
 
-// spent tells whether take would fail now, and takes nothing.
+// spent reports whether take would fail now, and takes nothing.
 func (l *limiter) spent(ip string) bool {
 	l.mu.Lock()
 	b := l.buckets[clientAddr(ip)]
@@ -103,5 +103,5 @@ func (l *limiter) shrink(now time.Time) {
 // clientAddr is the address under which a client counts. What cannot be read shares one.
 func clientAddr(ip string) netip.Addr {
 	addr, _ := netip.ParseAddr(ip)
-	return household(addr)
+	return customerAddr(addr)
 }

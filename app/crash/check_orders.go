@@ -88,7 +88,7 @@ func (c *check) rows() {
 		}
 	}
 	if n := c.final.DeadLetters; n > 0 {
-		c.fail("P2", "%d dead letters: a fault of the moment was taken for one of the data", n)
+		c.fail("P2", "%d dead letters: a transient fault was taken for one of the data", n)
 	}
 }
 

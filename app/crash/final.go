@@ -26,7 +26,7 @@ type Row struct {
 	Ended  app.Millis     `json:"ended"` // expired or cancelled; 0: neither
 }
 
-// holds tells whether the order keeps its units.
+// holds reports whether the order keeps its units.
 func (r *Row) holds() bool {
 	o := app.Order{State: r.State, CancelledAt: r.Ended}
 	return o.HoldsUnits()

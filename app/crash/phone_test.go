@@ -137,7 +137,7 @@ func (p *phone) close() {
 	}
 }
 
-// hasHeard tells whether an event has ever reached the phone: a cursor is <epoch>-<number of events>.
+// hasHeard reports whether an event has ever reached the phone: a cursor is <epoch>-<number of events>.
 func (p *phone) hasHeard() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -92,8 +92,8 @@ func (b *buyer) retry() error {
 	return nil
 }
 
-// insist does something again and again until it works, for as long as a shop may take to heal.
-func insist(do func() error) error {
+// retrying does something again and again until it works, for as long as a shop may take to heal.
+func retrying(do func() error) error {
 	enough := time.NewTimer(healing)
 	defer enough.Stop()
 	again := time.NewTicker(100 * time.Millisecond)
@@ -135,7 +135,7 @@ func (w *world) everyone(what string, do func(b *buyer) error) {
 func (w *world) enter(n *node) {
 	w.t.Helper()
 	w.everyone("connect", func(b *buyer) error {
-		return insist(func() error { return b.connect(n.addr) })
+		return retrying(func() error { return b.connect(n.addr) })
 	})
 }
 
@@ -143,7 +143,7 @@ func (w *world) enter(n *node) {
 func (w *world) comeBack(n *node) {
 	w.t.Helper()
 	w.everyone("come back", func(b *buyer) error {
-		return insist(func() error {
+		return retrying(func() error {
 			if err := b.connect(n.addr); err != nil {
 				return err
 			}

@@ -246,7 +246,7 @@ func (c *client) ordersHeard() []event {
 	return heard
 }
 
-// heard tells whether an order event of this state has come.
+// heard reports whether an order event of this state has come.
 func (c *client) heard(order app.ID, state app.OrderState) bool {
 	for _, e := range c.ordersHeard() {
 		if e.Order.ID == order && e.Order.State == state {

@@ -29,9 +29,9 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	}))
 	t.Cleanup(office.Close)
 	s := newShop(t, "STAMPEDE_WEBHOOK_URL="+office.URL, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)
-	postings := make([]app.Posting, 3)
+	postings := make([]app.OutboxMessage, 3)
 	for i := range postings {
-		postings[i] = app.Posting{Order: newID(), Rev: 2, State: app.Paid, Sale: newID(), User: newID()}
+		postings[i] = app.OutboxMessage{Order: newID(), Rev: 2, State: app.Paid, Sale: newID(), User: newID()}
 	}
 	s.must(streams.NewPaidStream(s.redis).Append(apptest.Context(t), postings))
 	n := s.start("STAMPEDE_ROLES=worker")
@@ -40,7 +40,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 		return strings.Contains(string(text), "\nstampede_postings_parked 3\n") &&
 			strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`), "they are not parked"
 	})
-	list := func() (parked []app.ParkedPosting) {
+	list := func() (parked []app.ParkedMessage) {
 		t.Helper()
 		out, code := s.run("backoffice", "parked", "list", "--json")
 		if err := json.Unmarshal([]byte(out), &parked); err != nil || code != 0 {

@@ -235,18 +235,18 @@ func (p *payer) moneyFits(o app.Order) {
 		want = 0
 	}
 	_, text := p.request(http.MethodGet, p.g.base+"/admin/ledger", "", nil)
-	var ledger struct {
+	var inventory struct {
 		Trades []struct {
 			Order       app.ID `json:"order"`
 			TakenFen    int64  `json:"taken_fen"`
 			RefundedFen int64  `json:"refunded_fen"`
 		} `json:"trades"`
 	}
-	if err := json.Unmarshal(text, &ledger); err != nil {
+	if err := json.Unmarshal(text, &inventory); err != nil {
 		p.t.Fatal(err)
 	}
 	found := 0
-	for _, trade := range ledger.Trades {
+	for _, trade := range inventory.Trades {
 		if trade.Order != o.ID {
 			continue
 		}

@@ -28,12 +28,12 @@ type hook struct {
 	url string
 
 	mu   sync.Mutex
-	seen map[string]app.Posting // by delivery
+	seen map[string]app.OutboxMessage // by delivery
 	down bool
 }
 
 func newHook(t *testing.T) *hook {
-	h := &hook{t: t, seen: make(map[string]app.Posting), down: true}
+	h := &hook{t: t, seen: make(map[string]app.OutboxMessage), down: true}
 	server := httptest.NewServer(http.HandlerFunc(h.receive))
 	t.Cleanup(server.Close)
 	h.url = server.URL
@@ -44,7 +44,7 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	mac := hmac.New(sha256.New, []byte(hookSecret))
 	mac.Write([]byte(r.Header.Get("Stampede-Timestamp") + "." + string(body)))
-	var p app.Posting
+	var p app.OutboxMessage
 	if err != nil || r.Header.Get("Stampede-Signature") != "v1="+hex.EncodeToString(mac.Sum(nil)) || json.Unmarshal(body, &p) != nil {
 		h.t.Errorf("a delivery that is not signed, or unreadable: %v %s", r.Header, body)
 	}
@@ -58,10 +58,10 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	h.seen[r.Header.Get("Stampede-Delivery")] = p
 }
 
-func (h *hook) heard() map[string]app.Posting {
+func (h *hook) heard() map[string]app.OutboxMessage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make(map[string]app.Posting, len(h.seen))
+	out := make(map[string]app.OutboxMessage, len(h.seen))
 	for k, v := range h.seen {
 		out[k] = v
 	}

@@ -26,18 +26,18 @@ func TestSameEntriesTwiceChangeNothing(t *testing.T) {
 	}
 
 	ctx := apptest.Context(t)
-	ledger, err := streams.New(streams.Options{Client: s.redis, Partitions: 8})
+	inventory, err := streams.New(streams.Options{Client: s.redis, Partitions: 8})
 	s.must(err)
 	epoch, _, err := s.store.PartitionEpoch(ctx, sale.Partition)
 	s.must(err)
-	ledger.SetEpoch(sale.Partition, epoch)
-	teller := realtime.NewLog(s.redis, "twice-"+sale.ID.String())
+	inventory.SetEpoch(sale.Partition, epoch)
+	notifier := realtime.NewLog(s.redis, "twice-"+sale.ID.String())
 	fulfiller := &app.Fulfiller{
-		Catalogue: app.NewCatalogue(s.store, nil, time.UTC), Ledger: ledger, Orders: s.store,
-		Teller: teller, Told: &app.Told{Orders: s.store}, PayWindow: time.Minute,
+		Catalogue: app.NewCatalogue(s.store, nil, time.UTC), Inventory: inventory, Orders: s.store,
+		Notifier: notifier, Told: &app.Told{Orders: s.store}, PayWindow: time.Minute,
 	}
 	var entries []app.Entry
-	s.must(ledger.Leftover(ctx, sale.Partition, func(some []app.Entry) error {
+	s.must(inventory.Leftover(ctx, sale.Partition, func(some []app.Entry) error {
 		entries = append(entries, some...)
 		return nil
 	}))

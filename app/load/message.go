@@ -97,5 +97,5 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, '"')
 }
 
-// accepted tells whether a reply says that a buy was accepted, now or, when it was repeated, before.
+// accepted reports whether a reply says that a buy was accepted, now or, when it was repeated, before.
 func (m message) accepted() bool { return bytes.HasPrefix(m.after(`"ok":`), []byte(`{"order":"`)) }

@@ -270,7 +270,7 @@ func (p *working) ended(l *loop, s *socket, now time.Duration, by kind) {
 	p.send(l, s, now)
 }
 
-// settled tells whether everything that was sent has come to its end.
+// settled reports whether everything that was sent has come to its end.
 func (p *working) settled(l *loop, now time.Duration) bool {
 	if p.quiet(l) {
 		return true

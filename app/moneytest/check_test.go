@@ -36,7 +36,7 @@ func (w *world) rest(sale app.SaleRef, orders []app.ID, fail func(format string,
 // audit is the proof of a sale; "": nothing is wrong.
 func (w *world) audit(sale app.SaleRef) string {
 	w.t.Helper()
-	audit := app.Auditor{Ledger: w.ledger, Orders: w.db, Sales: w.db}
+	audit := app.Auditor{Inventory: w.inventory, Orders: w.db, Sales: w.db}
 	report, err := audit.Sale(w.ctx, sale.ID)
 	w.must(err)
 	return strings.Join(report.Failures, "; ")

@@ -45,13 +45,13 @@ func (g *switchboard) Close(ctx context.Context, order app.ID) (app.Trade, error
 	for health(g.health.Load()) == silent {
 		select {
 		case <-ctx.Done():
-			return app.Trade{}, app.ErrMoment
+			return app.Trade{}, app.ErrTransient
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	if health(g.health.Load()) == gone {
 		g.refused.Add(1)
-		return app.Trade{}, app.ErrMoment
+		return app.Trade{}, app.ErrTransient
 	}
 	g.answers.Store(order, time.Now())
 	return app.Trade{Order: order, State: app.TradeClosed}, nil
@@ -59,13 +59,13 @@ func (g *switchboard) Close(ctx context.Context, order app.ID) (app.Trade, error
 
 // stopwatch notes when the rows of orders ended after the answer of the gateway.
 type stopwatch struct {
-	app.PaymentBook
+	app.PaymentStore
 	gateway *switchboard
 	longest atomic.Int64
 }
 
 func (s *stopwatch) EndTraded(ctx context.Context, orders []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
-	rows, err := s.PaymentBook.EndTraded(ctx, orders, to, now)
+	rows, err := s.PaymentStore.EndTraded(ctx, orders, to, now)
 	for _, o := range rows {
 		answered, _ := s.gateway.answers.Load(o.ID)
 		took := int64(time.Since(answered.(time.Time)))
@@ -84,7 +84,7 @@ func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
 	w.reserveMany(sale)
 	gateway := &switchboard{}
 	gateway.health.Store(int32(silent))
-	watch := &stopwatch{PaymentBook: w.db, gateway: gateway}
+	watch := &stopwatch{PaymentStore: w.db, gateway: gateway}
 	w.expireTogether(gateway, watch)
 	began := time.Now()
 	w.waitFor(sale, "orders without an opened payment end", crowd/2)
@@ -145,13 +145,13 @@ func (w *world) reserveMany(sale app.SaleRef) {
 
 // expireTogether opens the payment of every second order, makes all deadlines the same instant, which is over, and sweeps
 // until the test ends.
-func (w *world) expireTogether(gateway *switchboard, payments app.PaymentBook) {
+func (w *world) expireTogether(gateway *switchboard, payments app.PaymentStore) {
 	w.t.Helper()
 	n := w.node(nil)
 	n.cashier.Gateway, n.cashier.Payments = gateway, payments
 	closer := app.NewTradeCloser(n.cashier)
 	n.expirer.Closer = closer
-	now, err := w.ledger.Now(w.ctx)
+	now, err := w.inventory.Now(w.ctx)
 	w.must(err)
 	w.exec("UPDATE orders SET pay_by = ?, trade_opened = CASE WHEN ticket % 2 = 0 THEN ? ELSE 0 END", now, now-1000)
 	const key = "stampede:{0}:deadlines"
@@ -159,7 +159,7 @@ func (w *world) expireTogether(gateway *switchboard, payments app.PaymentBook) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	var running sync.WaitGroup
 	running.Go(func() { _ = closer.Run(ctx) })
-	running.Go(func() { _ = streams.NewSweeper(w.ledger, 0, n.expirer).Run(ctx) })
+	running.Go(func() { _ = streams.NewSweeper(w.inventory, 0, n.expirer).Run(ctx) })
 	w.t.Cleanup(func() {
 		cancel()
 		running.Wait()
@@ -170,7 +170,7 @@ func (w *world) expireTogether(gateway *switchboard, payments app.PaymentBook) {
 func (w *world) waitFor(sale app.SaleRef, what string, units int64) {
 	w.t.Helper()
 	apptest.Eventually(w.t, patience, func() (bool, string) {
-		c, err := w.ledger.Counters(w.ctx, []app.SaleRef{sale})
+		c, err := w.inventory.Counters(w.ctx, []app.SaleRef{sale})
 		w.must(err)
 		return c[0].Stock == units, fmt.Sprintf("%s: %d units of %d are for sale", what, c[0].Stock, units)
 	})

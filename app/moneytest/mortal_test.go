@@ -13,7 +13,7 @@ import (
 )
 
 // errDied is all that a dead process hears.
-var errDied = fmt.Errorf("%w: this process is dead", app.ErrMoment)
+var errDied = fmt.Errorf("%w: this process is dead", app.ErrTransient)
 
 // mortal is a process that dies after its n-th call of a port: that one has its effect, but nobody hears the answer, and
 // no later one has any.
@@ -64,45 +64,45 @@ func do(m *mortal, call func() error) error {
 
 // ports are what a process sees of the world.
 type ports struct {
-	m       *mortal
-	ledger  *streams.Ledger
-	db      *store.Store
-	gateway app.Gateway
-	teller  app.Teller
+	m         *mortal
+	inventory *streams.Inventory
+	db        *store.Store
+	gateway   app.Gateway
+	notifier  app.Notifier
 }
 
-func (p ports) Ledger() app.Ledger        { return mortalLedger{p.ledger, p.m} }
-func (p ports) Redis() app.Rebuilder      { return mortalRedis{p.ledger, p.m} }
-func (p ports) Orders() app.OrderBook     { return mortalOrders{p.db, p.m} }
-func (p ports) Sales() app.SaleBook       { return mortalSales{p.db, p.m} }
-func (p ports) Payments() app.PaymentBook { return mortalPayments{p.db, p.m} }
-func (p ports) Refunds() app.RefundBook   { return mortalRefunds{p.db, p.m} }
-func (p ports) Gateway() app.Gateway      { return mortalGateway{p.gateway, p.m} }
-func (p ports) Teller() app.Teller        { return mortalTeller{p.teller, p.m} }
+func (p ports) Inventory() app.Inventory   { return mortalInventory{p.inventory, p.m} }
+func (p ports) Redis() app.Rebuilder       { return mortalRedis{p.inventory, p.m} }
+func (p ports) Orders() app.OrderStore     { return mortalOrders{p.db, p.m} }
+func (p ports) Sales() app.SaleStore       { return mortalSales{p.db, p.m} }
+func (p ports) Payments() app.PaymentStore { return mortalPayments{p.db, p.m} }
+func (p ports) Refunds() app.RefundStore   { return mortalRefunds{p.db, p.m} }
+func (p ports) Gateway() app.Gateway       { return mortalGateway{p.gateway, p.m} }
+func (p ports) Notifier() app.Notifier     { return mortalNotifier{p.notifier, p.m} }
 
-type mortalLedger struct {
-	app.Ledger
+type mortalInventory struct {
+	app.Inventory
 	m *mortal
 }
 
-func (l mortalLedger) Now(ctx context.Context) (app.Millis, error) {
-	return through(l.m, func() (app.Millis, error) { return l.Ledger.Now(ctx) })
+func (l mortalInventory) Now(ctx context.Context) (app.Millis, error) {
+	return through(l.m, func() (app.Millis, error) { return l.Inventory.Now(ctx) })
 }
 
-func (l mortalLedger) Return(ctx context.Context, r []app.Return) ([]bool, error) {
-	return through(l.m, func() ([]bool, error) { return l.Ledger.Return(ctx, r) })
+func (l mortalInventory) Return(ctx context.Context, r []app.Return) ([]bool, error) {
+	return through(l.m, func() ([]bool, error) { return l.Inventory.Return(ctx, r) })
 }
 
-func (l mortalLedger) Sell(ctx context.Context, s []app.SoldHold) ([]bool, error) {
-	return through(l.m, func() ([]bool, error) { return l.Ledger.Sell(ctx, s) })
+func (l mortalInventory) Sell(ctx context.Context, s []app.SoldHold) ([]bool, error) {
+	return through(l.m, func() ([]bool, error) { return l.Inventory.Sell(ctx, s) })
 }
 
-func (l mortalLedger) Withdraw(ctx context.Context, s []app.SoldHold) ([]bool, error) {
-	return through(l.m, func() ([]bool, error) { return l.Ledger.Withdraw(ctx, s) })
+func (l mortalInventory) Withdraw(ctx context.Context, s []app.SoldHold) ([]bool, error) {
+	return through(l.m, func() ([]bool, error) { return l.Inventory.Withdraw(ctx, s) })
 }
 
-func (l mortalLedger) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, error) {
-	return through(l.m, func() (app.Verdict, error) { return l.Ledger.Hold(ctx, h) })
+func (l mortalInventory) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, error) {
+	return through(l.m, func() (app.Verdict, error) { return l.Inventory.Hold(ctx, h) })
 }
 
 type mortalRedis struct {
@@ -123,59 +123,59 @@ func (r mortalRedis) Resume(ctx context.Context, partition int, epoch, seq int64
 }
 
 type mortalOrders struct {
-	app.OrderBook
+	app.OrderStore
 	m *mortal
 }
 
 func (b mortalOrders) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
-	return through(b.m, func() ([]app.Order, error) { return b.OrderBook.Expire(ctx, ids, now) })
+	return through(b.m, func() ([]app.Order, error) { return b.OrderStore.Expire(ctx, ids, now) })
 }
 
 func (b mortalOrders) Cancel(ctx context.Context, order, user app.ID, now app.Millis) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.OrderBook.Cancel(ctx, order, user, now) })
+	return through(b.m, func() (app.Order, error) { return b.OrderStore.Cancel(ctx, order, user, now) })
 }
 
 func (b mortalOrders) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.OrderBook.ClaimHold(ctx, order, in) })
+	return through(b.m, func() (app.Order, error) { return b.OrderStore.ClaimHold(ctx, order, in) })
 }
 
 func (b mortalOrders) Order(ctx context.Context, id app.ID) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.OrderBook.Order(ctx, id) })
+	return through(b.m, func() (app.Order, error) { return b.OrderStore.Order(ctx, id) })
 }
 
 func (b mortalOrders) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int) ([]app.Order, error) {
-	return through(b.m, func() ([]app.Order, error) { return b.OrderBook.OrdersOfSale(ctx, sale, after, limit) })
+	return through(b.m, func() ([]app.Order, error) { return b.OrderStore.OrdersOfSale(ctx, sale, after, limit) })
 }
 
 type mortalSales struct {
-	app.SaleBook
+	app.SaleStore
 	m *mortal
 }
 
 func (b mortalSales) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
-	return through(b.m, func() (app.Sale, error) { return b.SaleBook.Sale(ctx, id) })
+	return through(b.m, func() (app.Sale, error) { return b.SaleStore.Sale(ctx, id) })
 }
 
 func (b mortalSales) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
-	return through(b.m, func() (int64, error) { return b.SaleBook.AdvanceEpoch(ctx, partition, above) })
+	return through(b.m, func() (int64, error) { return b.SaleStore.AdvanceEpoch(ctx, partition, above) })
 }
 
 func (b mortalOrders) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.OrderBook.Revive(ctx, claimed, epoch, payBy) })
+	return through(b.m, func() (app.Order, error) { return b.OrderStore.Revive(ctx, claimed, epoch, payBy) })
 }
 
 type mortalPayments struct {
-	app.PaymentBook
+	app.PaymentStore
 	m *mortal
 }
 
 func (b mortalPayments) OpenTrade(ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.PaymentBook.OpenTrade(ctx, order, user, now, margin) })
+	return through(b.m, func() (app.Order, error) { return b.PaymentStore.OpenTrade(ctx, order, user, now, margin) })
 }
 
 func (b mortalPayments) Receive(ctx context.Context, t app.Trade, now app.Millis) (o app.Order, outcome app.PaymentOutcome, err error) {
 	err = do(b.m, func() error {
-		o, outcome, err = b.PaymentBook.Receive(ctx, t, now)
+		o, outcome, err = b.PaymentStore.Receive(ctx, t, now)
 		return err
 	})
 	if errors.Is(err, errDied) {
@@ -185,48 +185,48 @@ func (b mortalPayments) Receive(ctx context.Context, t app.Trade, now app.Millis
 }
 
 func (b mortalPayments) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, now app.Millis) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.PaymentBook.ReviveLate(ctx, claimed, epoch, now) })
+	return through(b.m, func() (app.Order, error) { return b.PaymentStore.ReviveLate(ctx, claimed, epoch, now) })
 }
 
 func (b mortalPayments) Decided(ctx context.Context, order app.ID, outcome app.PaymentOutcome) error {
-	return do(b.m, func() error { return b.PaymentBook.Decided(ctx, order, outcome) })
+	return do(b.m, func() error { return b.PaymentStore.Decided(ctx, order, outcome) })
 }
 
 func (b mortalPayments) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
-	return through(b.m, func() ([]app.Order, error) { return b.PaymentBook.EndTraded(ctx, ids, to, now) })
+	return through(b.m, func() ([]app.Order, error) { return b.PaymentStore.EndTraded(ctx, ids, to, now) })
 }
 
 func (b mortalPayments) CheckTrades(ctx context.Context, now app.Millis, next map[app.ID]app.Millis) error {
-	return do(b.m, func() error { return b.PaymentBook.CheckTrades(ctx, now, next) })
+	return do(b.m, func() error { return b.PaymentStore.CheckTrades(ctx, now, next) })
 }
 
 type mortalRefunds struct {
-	app.RefundBook
+	app.RefundStore
 	m *mortal
 }
 
 func (b mortalRefunds) BeginRefund(ctx context.Context, order app.ID, from []app.OrderState, request, reason string, now app.Millis) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.RefundBook.BeginRefund(ctx, order, from, request, reason, now) })
+	return through(b.m, func() (app.Order, error) { return b.RefundStore.BeginRefund(ctx, order, from, request, reason, now) })
 }
 
 func (b mortalRefunds) AskRefund(ctx context.Context, ask app.RefundAsk) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.RefundBook.AskRefund(ctx, ask) })
+	return through(b.m, func() (app.Order, error) { return b.RefundStore.AskRefund(ctx, ask) })
 }
 
 func (b mortalRefunds) DecideRefund(ctx context.Context, d app.RefundDecision) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.RefundBook.DecideRefund(ctx, d) })
+	return through(b.m, func() (app.Order, error) { return b.RefundStore.DecideRefund(ctx, d) })
 }
 
 func (b mortalRefunds) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]app.Refund, error) {
-	return through(b.m, func() ([]app.Refund, error) { return b.RefundBook.ClaimRefunds(ctx, now, limit) })
+	return through(b.m, func() ([]app.Refund, error) { return b.RefundStore.ClaimRefunds(ctx, now, limit) })
 }
 
 func (b mortalRefunds) NoteRefund(ctx context.Context, order app.ID, note string, stuck bool) error {
-	return do(b.m, func() error { return b.RefundBook.NoteRefund(ctx, order, note, stuck) })
+	return do(b.m, func() error { return b.RefundStore.NoteRefund(ctx, order, note, stuck) })
 }
 
 func (b mortalRefunds) FinishRefund(ctx context.Context, order app.ID, now app.Millis) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.RefundBook.FinishRefund(ctx, order, now) })
+	return through(b.m, func() (app.Order, error) { return b.RefundStore.FinishRefund(ctx, order, now) })
 }
 
 type mortalGateway struct {
@@ -254,11 +254,11 @@ func (g mortalGateway) Refunded(ctx context.Context, r app.RefundRequest) (bool,
 	return through(g.m, func() (bool, error) { return g.Gateway.Refunded(ctx, r) })
 }
 
-type mortalTeller struct {
-	app.Teller
+type mortalNotifier struct {
+	app.Notifier
 	m *mortal
 }
 
-func (t mortalTeller) Tell(ctx context.Context, events []app.OrderEvent) error {
-	return do(t.m, func() error { return t.Teller.Tell(ctx, events) })
+func (t mortalNotifier) Tell(ctx context.Context, events []app.OrderEvent) error {
+	return do(t.m, func() error { return t.Notifier.Tell(ctx, events) })
 }

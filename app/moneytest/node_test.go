@@ -27,30 +27,30 @@ func (w *world) node(m *mortal) *node {
 	w.t.Helper()
 	alipay, err := payment.New(w.shop) // with a breaker of its own
 	w.must(err)
-	p := ports{m: m, ledger: w.ledger, db: w.db, gateway: alipay, teller: w.buyers}
-	ledger, orders, sales, payments, refunds := p.Ledger(), p.Orders(), p.Sales(), p.Payments(), p.Refunds()
-	gateway, teller := p.Gateway(), p.Teller()
+	p := ports{m: m, inventory: w.inventory, db: w.db, gateway: alipay, notifier: w.buyers}
+	inventory, orders, sales, payments, refunds := p.Inventory(), p.Orders(), p.Sales(), p.Payments(), p.Refunds()
+	gateway, notifier := p.Gateway(), p.Notifier()
 	told := &app.Told{Orders: w.db}
 	n := &node{w: w, ports: p, gateway: gateway}
 	n.fulfiller = &app.Fulfiller{
-		Catalogue: app.NewCatalogue(w.db, nil, time.UTC), Ledger: ledger, Orders: orders, Teller: teller, Told: told,
+		Catalogue: app.NewCatalogue(w.db, nil, time.UTC), Inventory: inventory, Orders: orders, Notifier: notifier, Told: told,
 		PayWindow: payWindow,
 	}
 	n.cashier = &app.Cashier{
-		Gateway: gateway, Ledger: ledger, Orders: orders, Sales: sales, Payments: payments, Refunds: refunds,
-		Teller: teller, Told: told, Margin: app.TradeMargin(payWindow),
+		Gateway: gateway, Inventory: inventory, Orders: orders, Sales: sales, Payments: payments, Refunds: refunds,
+		Notifier: notifier, Told: told, Margin: app.TradeMargin(payWindow),
 	}
 	n.closer = app.NewTradeCloser(n.cashier)
-	n.expirer = &app.Expirer{Ledger: ledger, Orders: orders, Teller: teller, Told: told, Closer: n.closer}
-	n.desk = &app.RefundDesk{Policy: app.RefundAuto, Ledger: ledger, Orders: orders, Refunds: refunds, Teller: teller, Told: told}
-	n.refunder = &app.Refunder{Gateway: gateway, Refunds: refunds, Orders: orders, Ledger: ledger, Teller: teller, Told: told}
+	n.expirer = &app.Expirer{Inventory: inventory, Orders: orders, Notifier: notifier, Told: told, Closer: n.closer}
+	n.desk = &app.RefundDesk{Policy: app.RefundAuto, Inventory: inventory, Orders: orders, Refunds: refunds, Notifier: notifier, Told: told}
+	n.refunder = &app.Refunder{Gateway: gateway, Refunds: refunds, Orders: orders, Inventory: inventory, Notifier: notifier, Told: told}
 	n.watch = &app.PayReconciler{Cashier: n.cashier}
-	n.scan = &app.Reconciler{Partitions: 1, Ledger: ledger, Orders: orders, Sales: sales, Fulfiller: n.fulfiller}
+	n.scan = &app.Reconciler{Partitions: 1, Inventory: inventory, Orders: orders, Sales: sales, Fulfiller: n.fulfiller}
 	w.scans = append(w.scans, n.scan)
 	return n
 }
 
-// dead tells whether the process has died.
+// dead reports whether the process has died.
 func (n *node) dead() bool { return n.ports.m.dead() }
 
 // press is the buyer pressing Pay and coming to the gateway's cashier.

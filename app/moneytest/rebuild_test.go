@@ -56,24 +56,24 @@ func (i interruptedRedis) Resume(ctx context.Context, partition int, epoch, seq 
 }
 
 type interruptedSales struct {
-	app.SaleBook
+	app.SaleStore
 	m meanwhile
 }
 
 func (i interruptedSales) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
-	epoch, err := i.SaleBook.AdvanceEpoch(ctx, partition, above)
+	epoch, err := i.SaleStore.AdvanceEpoch(ctx, partition, above)
 	i.m.comes(advanced, 0)
 	return epoch, err
 }
 
 type interruptedOrders struct {
-	app.OrderBook
+	app.OrderStore
 	m meanwhile
 }
 
 func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int) ([]app.Order, error) {
 	i.m.comes(beforeRows, sale)
-	page, err := i.OrderBook.OrdersOfSale(ctx, sale, after, limit)
+	page, err := i.OrderStore.OrdersOfSale(ctx, sale, after, limit)
 	i.m.comes(afterRows, sale)
 	return page, err
 }
@@ -82,7 +82,7 @@ func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after app.ID,
 func (n *node) rebuilds(others meanwhile) error {
 	p := n.ports
 	r := app.Rebuild{
-		Partitions: 1, Redis: interruptedRedis{p.Redis(), others}, Ledger: p.Ledger(), Epochs: n.w.ledger,
+		Partitions: 1, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(), Epochs: n.w.inventory,
 		Orders: interruptedOrders{p.Orders(), others}, Sales: interruptedSales{p.Sales(), others}, Fulfiller: n.fulfiller,
 	}
 	return r.RunOnce(n.w.ctx)
@@ -91,7 +91,7 @@ func (n *node) rebuilds(others meanwhile) error {
 // counted says where the counters of a sale in Redis are not the sums of its holds (I3); "" if nowhere.
 func (w *world) counted(sale app.SaleRef) string {
 	w.t.Helper()
-	a, err := w.ledger.Audit(w.ctx, sale)
+	a, err := w.inventory.Audit(w.ctx, sale)
 	w.must(err)
 	var held, sold int64
 	for _, h := range a.Holds {

@@ -20,10 +20,10 @@ func (b letterBox) DeadLetter(_ context.Context, id string) (app.DeadLetter, err
 func (b letterBox) RemoveDeadLetter(context.Context, string) (bool, error) { return true, nil }
 
 // replay tries the refused order once more, as an operator does.
-func (n *node) replay(order app.ID, orders app.OrderBook) error {
+func (n *node) replay(order app.ID, orders app.OrderStore) error {
 	p := n.ports
 	letters := app.DeadLetters{
-		Box: letterBox{order: order}, Ledger: p.Ledger(), Orders: orders, Sales: p.Sales(), Fulfiller: n.fulfiller, PayWindow: payWindow,
+		Box: letterBox{order: order}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Fulfiller: n.fulfiller, PayWindow: payWindow,
 	}
 	_, err := letters.Replay(n.w.ctx, "0-1-0")
 	return err
@@ -34,17 +34,17 @@ func (w *world) refused(o app.Order) {
 	w.t.Helper()
 	w.exec("UPDATE orders SET state = 'refused', reason = ?, pay_by = 0 WHERE id = ?", app.ReasonDead, o.ID)
 	w.exec("UPDATE sales SET taken = taken - ? WHERE id = ?", o.Qty, o.Sale)
-	_, _ = w.ledger.Return(w.ctx, []app.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold}})
+	_, _ = w.inventory.Return(w.ctx, []app.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold}})
 }
 
-// heldUp is an order book whose Revive is held up by something else.
+// heldUp is an order store whose Revive is held up by something else.
 type heldUp struct {
-	app.OrderBook
+	app.OrderStore
 	by func(revive func())
 }
 
 func (b heldUp) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (o app.Order, err error) {
-	b.by(func() { o, err = b.OrderBook.Revive(ctx, claimed, epoch, payBy) })
+	b.by(func() { o, err = b.OrderStore.Revive(ctx, claimed, epoch, payBy) })
 	return o, err
 }
 
@@ -76,7 +76,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 		if wrong := w.counted(sale); wrong != "" {
 			t.Errorf("%s: I3: %s", moment, wrong)
 		}
-		if a, err := w.ledger.Audit(w.ctx, sale); err != nil || a.Stock > w.free(sale) {
+		if a, err := w.inventory.Audit(w.ctx, sale); err != nil || a.Stock > w.free(sale) {
 			t.Errorf("%s: I2: %d units are free in Redis, %d in the database, %v", moment, a.Stock, w.free(sale), err)
 		}
 		w.rest(sale, []app.ID{o.ID}, t.Errorf)

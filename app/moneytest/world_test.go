@@ -51,17 +51,17 @@ const (
 
 // world is everything that outlives a process: the stores, the gateway, and what buyers were told.
 type world struct {
-	t      testing.TB
-	ctx    context.Context
-	db     *store.Store
-	client *redis.Client
-	ledger *streams.Ledger
-	gate   *streams.Gate
-	buyers *buyers
-	sim    *alipaysim.Simulator
-	shop   payment.Options // what the shop knows of the gateway
-	slot   app.ID
-	scans  []*app.Reconciler // of all processes so far
+	t         testing.TB
+	ctx       context.Context
+	db        *store.Store
+	client    *redis.Client
+	inventory *streams.Inventory
+	gate      *streams.Gate
+	buyers    *buyers
+	sim       *alipaysim.Simulator
+	shop      payment.Options // what the shop knows of the gateway
+	slot      app.ID
+	scans     []*app.Reconciler // of all processes so far
 }
 
 func newWorld(t testing.TB) *world {
@@ -73,7 +73,7 @@ func newWorld(t testing.TB) *world {
 	w.openGateway()
 	w.openPartition()
 	w.slot = newID()
-	now, err := w.ledger.Now(w.ctx)
+	now, err := w.inventory.Now(w.ctx)
 	w.must(err)
 	w.must(w.db.AddSlots(w.ctx, []app.Slot{{ID: w.slot, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(2 * time.Hour)}}))
 	return w
@@ -110,9 +110,9 @@ func (w *world) openStores() {
 	o.ReadTimeout = 30 * time.Second // a disk that is busy with other tests is not what fails here
 	w.client = redis.NewClient(o)
 	w.t.Cleanup(func() { _ = w.client.Close() })
-	w.ledger, err = streams.New(streams.Options{Client: w.client, BlockingClient: w.client, Partitions: 1, Backlog: 2 * crowd})
+	w.inventory, err = streams.New(streams.Options{Client: w.client, BlockingClient: w.client, Partitions: 1, Backlog: 2 * crowd})
 	w.must(err)
-	w.gate = streams.NewGate(w.ledger)
+	w.gate = streams.NewGate(w.inventory)
 	w.t.Cleanup(w.gate.Close)
 }
 
@@ -136,11 +136,11 @@ func (w *world) openGateway() {
 func (w *world) openPartition() {
 	n := w.node(nil)
 	rebuild := &app.Rebuild{
-		Partitions: 1, Redis: w.ledger, Ledger: w.ledger, Epochs: w.ledger, Orders: w.db, Sales: w.db, Fulfiller: n.fulfiller,
+		Partitions: 1, Redis: w.inventory, Inventory: w.inventory, Epochs: w.inventory, Orders: w.db, Sales: w.db, Fulfiller: n.fulfiller,
 	}
 	w.must(rebuild.RunOnce(w.ctx))
 	ctx, cancel := context.WithCancel(w.ctx)
-	consumer := streams.NewConsumer(w.ledger, 0, "node", n.fulfiller, streams.ConsumerOptions{Block: 20 * time.Millisecond})
+	consumer := streams.NewConsumer(w.inventory, 0, "node", n.fulfiller, streams.ConsumerOptions{Block: 20 * time.Millisecond})
 	var running sync.WaitGroup
 	running.Go(func() { _ = consumer.Run(ctx) })
 	w.t.Cleanup(func() {
@@ -160,9 +160,9 @@ func (w *world) offer(units int64, limit int) app.SaleRef {
 	w.must(err)
 	epoch, _, err := w.db.PartitionEpoch(w.ctx, 0)
 	w.must(err)
-	w.must(w.ledger.Create(w.ctx, epoch, app.SaleState{Sale: &sale, Stock: units}))
+	w.must(w.inventory.Create(w.ctx, epoch, app.SaleState{Sale: &sale, Stock: units}))
 	w.must(w.db.MarkLoaded(w.ctx, sale.ID, epoch))
-	w.must(w.ledger.Arm(w.ctx, epoch, sale.Ref()))
+	w.must(w.inventory.Arm(w.ctx, epoch, sale.Ref()))
 	return sale.Ref()
 }
 
@@ -193,7 +193,7 @@ func (w *world) reserve(b app.Buy) (d app.Decision) {
 	apptest.Eventually(w.t, patience, func() (ok bool, why string) {
 		var err error
 		d, err = w.decided(b)
-		return err == nil && d.Verdict != app.VerdictResting, fmt.Sprint("no answer: ", err)
+		return err == nil && d.Verdict != app.VerdictCooldown, fmt.Sprint("no answer: ", err)
 	})
 	return d
 }
@@ -243,7 +243,7 @@ type buyers struct {
 	told map[app.ID]app.Order
 }
 
-// Tell is app.Teller.
+// Tell is app.Notifier.
 func (b *buyers) Tell(_ context.Context, events []app.OrderEvent) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 	Sandbox    = "https://openapi-sandbox.dl.alipaydev.com/gateway.do"
 )
 
-// IsReal tells whether an address is one of Alipay's own, production or sandbox. The host decides.
+// IsReal reports whether an address is one of Alipay's own, production or sandbox. The host decides.
 func IsReal(gateway string) bool {
 	u, err := url.Parse(gateway)
 	if err != nil {

@@ -142,8 +142,8 @@ func TestUnknownIsNotFailed(t *testing.T) {
 			order := app.ID(1 + i)
 			c.pay(t, order, app.ViaPage)
 			c.inject(t, alipaysim.Fault{Kind: kind, Times: 1})
-			if _, err := c.Close(t.Context(), order); !errors.Is(err, app.ErrMoment) {
-				t.Fatalf("close: %v, want a fault of the moment", err)
+			if _, err := c.Close(t.Context(), order); !errors.Is(err, app.ErrTransient) {
+				t.Fatalf("close: %v, want a transient fault", err)
 			}
 			want := app.TradeClosed
 			if kind == alipaysim.Down {
@@ -163,8 +163,8 @@ func TestSlowGatewayIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, func(o *payment.Options) { o.Timeout = 50 * time.Millisecond })
 	c.inject(t, alipaysim.Fault{Kind: alipaysim.Slow, DelayMS: 60_000})
-	if _, err := c.Query(t.Context(), 1); !errors.Is(err, app.ErrMoment) {
-		t.Errorf("got %v, want a fault of the moment", err)
+	if _, err := c.Query(t.Context(), 1); !errors.Is(err, app.ErrTransient) {
+		t.Errorf("got %v, want a transient fault", err)
 	}
 }
 

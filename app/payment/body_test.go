@@ -32,7 +32,7 @@ func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	_, err := c.Query(context.Background(), 7)
 	runtime.ReadMemStats(&after)
-	if spent := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, app.ErrMoment) || spent > 32<<20 {
+	if spent := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, app.ErrTransient) || spent > 32<<20 {
 		t.Errorf("%d bytes allocated, %v", spent, err)
 	}
 }

@@ -32,12 +32,12 @@ func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 		MaxRequests:  1,
 		Timeout:      restFor,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= openAfter },
-		IsSuccessful: func(err error) bool { return !errors.Is(err, app.ErrMoment) },
+		IsSuccessful: func(err error) bool { return !errors.Is(err, app.ErrTransient) },
 		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) },
 	})
 }
 
-// rejected tells whether the breaker made no call.
+// rejected reports whether the breaker made no call.
 func rejected(err error) bool {
 	return errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests)
 }

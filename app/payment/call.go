@@ -25,7 +25,7 @@ func (h *head) said() *alipay.Error { return &h.Error }
 type answer interface{ said() *alipay.Error }
 
 // call asks the gateway once and reads its verified answer into out. The error is nil when the gateway says that it did
-// what was asked; a *businessError is its signed no; everything else wraps app.ErrMoment, because it may have been done.
+// what was asked; a *businessError is its signed no; everything else wraps app.ErrTransient, because it may have been done.
 func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) error {
 	_, err := a.breaker.Execute(func() (struct{}, error) { return struct{}{}, a.exchange(ctx, question, out) })
 	if rejected(err) {
@@ -49,7 +49,7 @@ func (a *Alipay) exchange(ctx context.Context, question alipay.Param, out answer
 // unknown says that the gateway may have done what was asked (I6). The text is written here and now: the library has an
 // error that is a nil pointer, which formatting survives and calling Error does not.
 func unknown(method string, err error) error {
-	return fmt.Errorf("%s: %w: %w", method, err, app.ErrMoment)
+	return fmt.Errorf("%s: %w: %w", method, err, app.ErrTransient)
 }
 
 // instant reads a time of the gateway; 0 for none.

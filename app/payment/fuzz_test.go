@@ -100,7 +100,7 @@ func FuzzAnswer(f *testing.F) {
 			head
 			Status string `json:"trade_status"`
 		}
-		if err := a.exchange(t.Context(), alipay.TradeQuery{OutTradeNo: "7"}, &out); errors.Is(err, app.ErrMoment) {
+		if err := a.exchange(t.Context(), alipay.TradeQuery{OutTradeNo: "7"}, &out); errors.Is(err, app.ErrTransient) {
 			return
 		}
 		var parts map[string]json.RawMessage

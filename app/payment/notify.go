@@ -62,7 +62,7 @@ func (a *Alipay) noted(n *alipay.Notification) (app.Trade, error) {
 	return t, nil
 }
 
-// knows tells whether a text may name that certificate as its signer's. The gateway may leave the name out; in public-key
+// knows reports whether a text may name that certificate as its signer's. The gateway may leave the name out; in public-key
 // mode there is none that could be right. Either way only our own copy of the gateway's key verifies.
 func (a *Alipay) knows(certSN string) bool { return certSN == "" || certSN == a.certSN }
 

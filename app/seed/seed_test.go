@@ -16,7 +16,7 @@ const (
 
 // book is a catalogue in memory: what the seed needs of one.
 type book struct {
-	app.CatalogueBook
+	app.CatalogueStore
 	categories []app.Category
 	products   map[app.ID]app.Product
 	slots      []app.Slot
@@ -55,7 +55,7 @@ func (b *book) AddCategories(_ context.Context, c []app.Category) error {
 func (b *book) AddProducts(_ context.Context, products []app.Product) error {
 	for _, p := range products {
 		if _, ok := b.products[p.ID]; ok {
-			return app.ErrData
+			return app.ErrPermanent
 		}
 		b.products[p.ID] = p
 	}

@@ -16,7 +16,7 @@ const (
 
 // Seeder writes into the catalogue what is missing there.
 type Seeder struct {
-	Book       app.CatalogueBook
+	Book       app.CatalogueStore
 	Editor     app.CatalogueEditor
 	Mint       func() (app.ID, error) // ids of slots, sales and bulk products
 	Partitions int

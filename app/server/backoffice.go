@@ -21,31 +21,31 @@ const scrapeWait = time.Second
 // backOffice is what follows a payment: refunds, and what the shop's back office hears.
 type backOffice struct {
 	refunder *app.Refunder // nil: there is no gateway to give money back through
-	poster   *app.Poster
+	poster   *app.OutboxSender
 	paid     *streams.PaidStream
 	webhook  *webhook.Sender // nil: nobody is called
 	delivery *streams.PaidDeliverer
 }
 
 // composeBackOffice connects what follows a payment, and gives the shop its desk.
-func (w *works) composeBackOffice(c *Config, teller app.Teller, registry *prometheus.Registry) {
-	s := w.stores
-	w.shop.desk = &app.RefundDesk{
-		Policy: app.RefundPolicy(c.RefundPolicy), Ledger: w.ledger, Orders: s.db, Refunds: s.db, Teller: teller, Told: w.told,
+func (p *parts) composeBackOffice(c *Config, notifier app.Notifier, registry *prometheus.Registry) {
+	s := p.stores
+	p.shop.desk = &app.RefundDesk{
+		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.inventory, Orders: s.db, Refunds: s.db, Notifier: notifier, Told: p.told,
 	}
-	b := &w.office
+	b := &p.office
 	b.paid = streams.NewPaidStream(s.client)
-	b.poster = &app.Poster{Book: s.db, Office: b.paid, Ledger: w.ledger}
+	b.poster = &app.OutboxSender{Book: s.db, Office: b.paid, Inventory: p.inventory}
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "stampede_postings_waiting", Help: "Paid and refunded orders that the back office's stream does not have yet.",
 	}, func() float64 { return float64(b.poster.Waiting()) }))
-	if w.gateway != nil {
-		b.refunder = &app.Refunder{Gateway: w.gateway, Refunds: s.db, Orders: s.db, Ledger: w.ledger, Teller: teller, Told: w.told}
+	if p.gateway != nil {
+		b.refunder = &app.Refunder{Gateway: p.gateway, Refunds: s.db, Orders: s.db, Inventory: p.inventory, Notifier: notifier, Told: p.told}
 		registry.MustRegister(refundGauges(b.refunder)...)
 	}
 	if c.WebhookURL != "" {
 		b.webhook = webhook.New(c.WebhookURL, []byte(c.WebhookSecret))
-		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(w.lease), b.webhook.Deliver)
+		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(p.lease), b.webhook.Deliver)
 		registry.MustRegister(deliveryCounters(b.delivery)...)
 	}
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -13,10 +13,10 @@ import (
 
 func armBench(map[string]string) {}
 
-func (w *works) decider() app.Gate { return w.gate }
+func (p *parts) decider() app.Gate { return p.gate }
 
-func (w *works) consumers(partition int) []*streams.Consumer {
-	return []*streams.Consumer{streams.NewConsumer(w.ledger, partition, nodeName(w.lease), w.fulfiller, streams.ConsumerOptions{})}
+func (p *parts) consumers(partition int) []*streams.Consumer {
+	return []*streams.Consumer{streams.NewConsumer(p.inventory, partition, nodeName(p.lease), p.fulfiller, streams.ConsumerOptions{})}
 }
 
 func showProfiles(*http.ServeMux) {}

@@ -24,21 +24,21 @@ func armBench(vars map[string]string) {
 	delete(vars, "BENCH_SIMPLE")
 }
 
-func (w *works) decider() app.Gate {
+func (p *parts) decider() app.Gate {
 	if simple {
-		return streams.NewSingleGate(w.ledger)
+		return streams.NewSingleGate(p.inventory)
 	}
-	return w.gate
+	return p.gate
 }
 
-func (w *works) consumers(partition int) []*streams.Consumer {
+func (p *parts) consumers(partition int) []*streams.Consumer {
 	n, o := 1, streams.ConsumerOptions{}
 	if simple {
-		n, o.Batch = max(1, simpleConnections/w.ledger.Partitions()), 1
+		n, o.Batch = max(1, simpleConnections/p.inventory.Partitions()), 1
 	}
 	all := make([]*streams.Consumer, n)
 	for i := range all {
-		all[i] = streams.NewConsumer(w.ledger, partition, fmt.Sprintf("%s.%d", nodeName(w.lease), i), w.fulfiller, o)
+		all[i] = streams.NewConsumer(p.inventory, partition, fmt.Sprintf("%s.%d", nodeName(p.lease), i), p.fulfiller, o)
 	}
 	return all
 }

@@ -80,8 +80,8 @@ func redisSetting(ctx context.Context, client *redis.Client, name string) (strin
 	return value, ok && err == nil
 }
 
-// insist logs every weakness and refuses to go on with those that break promises outright.
-func insist(ctx context.Context, found []Weakness, allow bool) error {
+// refuseWeak logs every weakness and refuses to go on with those that break promises outright.
+func refuseWeak(ctx context.Context, found []Weakness, allow bool) error {
 	var refused []string
 	for _, w := range found {
 		if w.Refused && !allow {

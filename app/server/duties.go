@@ -63,40 +63,40 @@ func safely(ctx context.Context, run func(ctx context.Context) error) (err error
 
 // startDuties starts what this node does in the background. What every node needs to know comes first; then what
 // its roles ask for. Any number of nodes may have the same role.
-func (w *works) startDuties(d *duties, c *Config) {
-	d.start("node lease", w.lease.Run)
-	d.start("memory", giveBack)
-	d.start("timetable", w.timetable.Run)
-	d.start("partitions", w.rebuild.Run)
-	d.start("stale partitions", w.lookAfterStale)
-	d.start("told", w.told.Run)
-	if w.stores.embedded != nil {
-		d.start("embedded Redis", w.stores.embedded.run)
+func (p *parts) startDuties(d *duties, c *Config) {
+	d.start("node lease", p.lease.Run)
+	d.start("memory", releaseMemory)
+	d.start("phases", p.phases.Run)
+	d.start("partitions", p.rebuild.Run)
+	d.start("stale partitions", p.lookAfterStale)
+	d.start("told", p.told.Run)
+	if p.stores.embedded != nil {
+		d.start("embedded Redis", p.stores.embedded.run)
 	}
 	if c.Roles.API {
-		d.start("hub", w.hub.Run)
-		d.start("pulse", w.pulse.Run)
-		d.start("sold-out flags", w.soldOut.Run)
+		d.start("hub", p.hub.Run)
+		d.start("ticker", p.ticker.Run)
+		d.start("sold-out flags", p.soldOut.Run)
 	}
 	if c.Roles.Worker {
-		d.start("warm up", w.warmer.Run)
-		for p := range c.Partitions {
-			for _, consumer := range w.consumers(p) {
-				d.start(fmt.Sprintf("consumer %d", p), consumer.Run)
+		d.start("warm up", p.warmer.Run)
+		for partition := range c.Partitions {
+			for _, consumer := range p.consumers(partition) {
+				d.start(fmt.Sprintf("consumer %d", partition), consumer.Run)
 			}
 		}
 	}
 	if c.Roles.Sweeper {
-		d.start("reconciler", w.reconciler.Run)
-		d.start("trimmer", streams.NewTrimmer(w.ledger).Run)
-		d.start("lag keeper", streams.NewLagKeeper(w.ledger).Run)
-		for p := range c.Partitions {
-			d.start(fmt.Sprintf("sweeper %d", p), streams.NewSweeper(w.ledger, p, w.expirer).Run)
+		d.start("reconciler", p.reconciler.Run)
+		d.start("trimmer", streams.NewTrimmer(p.inventory).Run)
+		d.start("lag keeper", streams.NewLagKeeper(p.inventory).Run)
+		for partition := range c.Partitions {
+			d.start(fmt.Sprintf("sweeper %d", partition), streams.NewSweeper(p.inventory, partition, p.expirer).Run)
 		}
 	}
-	w.money.start(d, c)
-	w.office.start(d, c)
-	if w.keeper != nil {
-		d.start("schedule", w.keeper.Run)
+	p.money.start(d, c)
+	p.office.start(d, c)
+	if p.keeper != nil {
+		d.start("schedule", p.keeper.Run)
 	}
 }

@@ -24,14 +24,14 @@ func newRegistry(version string) *prometheus.Registry {
 	return registry
 }
 
-// backDoor is the second listener, for those who look after the node: /metrics /healthz /readyz.
-type backDoor struct {
+// privateServer is the second listener, for those who look after the node: /metrics /healthz /readyz.
+type privateServer struct {
 	listener net.Listener
 	server   *http.Server
 }
 
-// newBackDoor makes nothing of a nil listener: all methods of a nil *backDoor do nothing.
-func newBackDoor(l net.Listener, registry *prometheus.Registry, ready func() error) *backDoor {
+// newPrivateServer makes nothing of a nil listener: all methods of a nil *privateServer do nothing.
+func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func() error) *privateServer {
 	if l == nil {
 		return nil
 	}
@@ -46,10 +46,10 @@ func newBackDoor(l net.Listener, registry *prometheus.Registry, ready func() err
 		fmt.Fprintln(w, "ready")
 	})
 	showProfiles(mux)
-	return &backDoor{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second}}
+	return &privateServer{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second}}
 }
 
-func (b *backDoor) serve() error {
+func (b *privateServer) serve() error {
 	if b == nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (b *backDoor) serve() error {
 	return nil
 }
 
-func (b *backDoor) shutdown(ctx context.Context) error {
+func (b *privateServer) shutdown(ctx context.Context) error {
 	if b == nil {
 		return nil
 	}

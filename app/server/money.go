@@ -17,27 +17,27 @@ type money struct {
 }
 
 // composeMoney connects the cashier, and has the expirer ask it about orders whose payment was opened.
-func (w *works) composeMoney(c *Config, teller app.Teller, registry *prometheus.Registry) {
-	if w.gateway == nil {
+func (p *parts) composeMoney(c *Config, notifier app.Notifier, registry *prometheus.Registry) {
+	if p.gateway == nil {
 		return
 	}
-	s := w.stores
+	s := p.stores
 	cashier := &app.Cashier{
-		Gateway: w.gateway, Ledger: w.ledger, Orders: s.db, Sales: s.db, Payments: s.db, Refunds: s.db,
-		Teller: teller, Told: w.told, Margin: app.TradeMargin(c.PayWindow),
+		Gateway: p.gateway, Inventory: p.inventory, Orders: s.db, Sales: s.db, Payments: s.db, Refunds: s.db,
+		Notifier: notifier, Told: p.told, Margin: app.TradeMargin(c.PayWindow),
 	}
-	w.money = money{cashier: cashier, closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
-	w.expirer.Closer, w.shop.cashier = w.money.closer, cashier
+	p.money = money{cashier: cashier, closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
+	p.expirer.Closer, p.shop.cashier = p.money.closer, cashier
 	registry.MustRegister(payCounters(cashier.Counts())...)
 	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Namespace: "stampede", Name: "trades_asked_total", Help: "Questions of this node about payments that were opened and of which no last word has come.",
-	}, func() float64 { return float64(w.money.watch.Asked()) }))
+	}, func() float64 { return float64(p.money.watch.Asked()) }))
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "stampede", Name: "trades_behind_seconds", Help: "How long the payment that waited longest to be asked about was due; above 25 a missed notification may take more than a minute.",
-	}, func() float64 { return w.money.watch.Behind().Seconds() }))
+	}, func() float64 { return p.money.watch.Behind().Seconds() }))
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "stampede", Name: "trades_waiting", Help: "Orders past their deadline that this node cannot end without the gateway's answer.",
-	}, func() float64 { return float64(w.money.closer.Waiting()) }))
+	}, func() float64 { return float64(p.money.closer.Waiting()) }))
 }
 
 // newPayWatch makes the duty that asks about open payments, at most so many times a second.

@@ -43,9 +43,9 @@ func TestWaitEndsOnAPermanentFault(t *testing.T) {
 	tries := 0
 	err := waitFor(apptest.Context(t), "the partitions", time.Second, func(string, error) {}, func(context.Context) error {
 		if tries++; tries < 3 {
-			return app.ErrMoment
+			return app.ErrTransient
 		}
-		return errors.Join(app.ErrMoment, fmt.Errorf("partition 1: %w", app.ErrPermanent))
+		return errors.Join(app.ErrTransient, fmt.Errorf("partition 1: %w", app.ErrMisconfigured))
 	})
 	if !errors.Is(err, errRefused) || tries != 3 {
 		t.Errorf("after %d tries: %v", tries, err)

@@ -63,8 +63,8 @@ type Server struct {
 	issuer   *account.Issuer
 	registry *prometheus.Registry
 	listener net.Listener
-	front    *api.Front
-	back     *backDoor
+	front    *api.HTTPServer
+	back     *privateServer
 
 	notReady atomic.Pointer[obstacle] // nil: ready
 	closing  chan struct{}            // closed when a shutdown begins
@@ -76,8 +76,8 @@ type Server struct {
 // secret ends a start before it has begun. It starts nothing. Close it, also without Run.
 func New(c Config, o Options) (*Server, error) {
 	s := &Server{config: c, options: o, clock: app.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version)}
-	s.release = sync.OnceValue(s.giveBack)
-	s.notYet("starting", nil)
+	s.release = sync.OnceValue(s.releaseMemory)
+	s.setNotReady("starting", nil)
 	if err := s.take(); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
@@ -105,8 +105,8 @@ func (s *Server) take() (err error) {
 			return err
 		}
 	}
-	s.front = api.NewFront(s.ready)
-	s.back = newBackDoor(metrics, s.registry, s.readyInDetail)
+	s.front = api.NewHTTPServer(s.ready)
+	s.back = newPrivateServer(metrics, s.registry, s.readyInDetail)
 	return nil
 }
 
@@ -133,8 +133,8 @@ func (s *Server) takeFolder() (err error) {
 	return err
 }
 
-// giveBack closes what New took. Listeners that were served are closed already; closing them again does nothing.
-func (s *Server) giveBack() error {
+// releaseMemory closes what New took. Listeners that were served are closed already; closing them again does nothing.
+func (s *Server) releaseMemory() error {
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}
@@ -174,7 +174,7 @@ func (s *Server) readyInDetail() error {
 	return fmt.Errorf("%s: %w", o.what, o.err)
 }
 
-func (s *Server) notYet(what string, err error) { s.notReady.Store(&obstacle{what, err}) }
+func (s *Server) setNotReady(what string, err error) { s.notReady.Store(&obstacle{what, err}) }
 
 // Close ends what New began. It is for servers that do not run, or run no more.
 func (s *Server) Close() error { return s.release() }
@@ -206,7 +206,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	serve(s.back.serve)
 	defer func() { err = errors.Join(err, s.closeListeners()) }()
 
-	stores, err := openStores(ctx, &s.config, s.notYet)
+	stores, err := openStores(ctx, &s.config, s.setNotReady)
 	if err != nil {
 		return outcome(ctx, err)
 	}
@@ -239,27 +239,27 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	if err != nil {
 		return fmt.Errorf("lease a node number: %w", err)
 	}
-	w, err := compose(c, stores, lease, s.clock, s.issuer, s.registry)
+	p, err := compose(c, stores, lease, s.clock, s.issuer, s.registry)
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
 	if s.options.Rolling {
-		w.keeper = &seed.Keeper{Seeder: w.seeder(c.Partitions), Now: w.clock.Now, Slot: cmp.Or(s.options.Slot, seed.RollingSlot)}
+		p.keeper = &seed.Keeper{Seeder: p.seeder(c.Partitions), Now: p.clock.Now, Slot: cmp.Or(s.options.Slot, seed.RollingSlot)}
 	}
 	// Duties outlive ctx: at a shutdown they end in their turn.
 	dutyCtx, stopDuties := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopDuties()
 	d := &duties{ctx: dutyCtx}
-	err = waitFor(ctx, "the partitions in Redis", warmUpWithin, s.notYet, w.warmUp)
+	err = waitFor(ctx, "the partitions in Redis", warmUpWithin, s.setNotReady, p.warmUp)
 	if err == nil {
-		w.startDuties(d, c)
+		p.startDuties(d, c)
 		if c.Roles.API {
-			s.front.Open(w.handler(c, s.closing, s.registry))
+			s.front.Open(p.handler(c, s.closing, s.registry))
 		}
 		s.open(stores, lease.Node())
 		<-ctx.Done()
 	}
-	return errors.Join(err, s.shutDown(w, d, stopDuties))
+	return errors.Join(err, s.shutDown(p, d, stopDuties))
 }
 
 // prepare makes sure that the stores are fit to be worked on.
@@ -272,7 +272,7 @@ func (s *Server) prepare(ctx context.Context, stores *stores) error {
 		if err != nil {
 			return err
 		}
-		if err := insist(ctx, found, s.config.AllowWeakStores); err != nil {
+		if err := refuseWeak(ctx, found, s.config.AllowWeakStores); err != nil {
 			return err
 		}
 	}
@@ -299,27 +299,27 @@ func (s *Server) open(stores *stores, node int) {
 //  1. readiness off, so that no more work is sent here; no new sockets; long polls answer
 //  2. sockets are told to reconnect elsewhere, and drained
 //  3. HTTP: requests under way are answered, listeners close
-//  4. the gate closes: calls under way finish, what waits hears "unknown, repeat"; then the till, when all have been told
+//  4. the gate closes: calls under way finish, what waits hears "unknown, repeat"; then the checkout, when all have been told
 //  5. duties end: consumers finish their batch and leave the group, events told are marked
 //  6. the node number is given back, with the last millisecond used
 //  7. the stores close (Run)
-func (s *Server) shutDown(w *works, d *duties, stopDuties context.CancelFunc) error {
+func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) error {
 	slog.Info("shutting down")
-	s.notYet("shutting down", nil)
+	s.setNotReady("shutting down", nil)
 	s.closeRun.Do(func() { close(s.closing) })
 
 	drain, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	failed := []error{w.hub.Drain(drain, s.config.ReturnWithin)}
+	failed := []error{p.hub.Drain(drain, s.config.ReturnWithin)}
 	failed = append(failed, s.closeListeners())
-	w.gate.Close()
-	w.shop.till.Close()
+	p.gate.Close()
+	p.shop.checkout.Close()
 	stopDuties()
 	d.wg.Wait()
 
 	last, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	if err := w.lease.Release(last); err != nil {
+	if err := p.lease.Release(last); err != nil {
 		slog.Warn("the node number could not be given back; its lease will end by itself", "err", err)
 	}
 	return errors.Join(failed...)

@@ -13,13 +13,13 @@ import (
 
 // shop shows the flows to routes and sockets, which both see the same.
 type shop struct {
-	*app.Floor
-	till    *app.Till
-	expirer *app.Expirer
-	cashier cashier // nil: nothing can be paid
-	desk    *app.RefundDesk
-	issuer  *account.Issuer
-	book    app.CatalogueBook
+	*app.Storefront
+	checkout *app.Checkout
+	expirer  *app.Expirer
+	cashier  cashier // nil: nothing can be paid
+	desk     *app.RefundDesk
+	issuer   *account.Issuer
+	book     app.CatalogueStore
 }
 
 var (
@@ -44,12 +44,12 @@ func (s *shop) verify(token string) (app.ID, error) {
 
 // BuyThen is flow 1 for sockets, which do not wait.
 func (s *shop) BuyThen(ctx context.Context, user app.ID, req app.BuyRequest, then func(app.Receipt, error)) {
-	s.till.BuyThen(ctx, user, req, then)
+	s.checkout.BuyThen(ctx, user, req, then)
 }
 
 // Buy is flow 1.
 func (s *shop) Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error) {
-	return s.till.Buy(ctx, user, req)
+	return s.checkout.Buy(ctx, user, req)
 }
 
 // Cancel ends an unpaid order or a reservation.
@@ -90,13 +90,13 @@ func (s *shop) SalesByPhase(ctx context.Context, phase app.Phase, page, size int
 	for i := range sales {
 		refs[i] = sales[i].Ref()
 	}
-	counters, err := s.Ledger.Counters(ctx, refs)
+	counters, err := s.Inventory.Counters(ctx, refs)
 	if err != nil {
 		return nil, false, app.Unreadable("live numbers", err)
 	}
 	views := make([]app.SaleView, len(sales))
 	for i := range sales {
-		views[i] = app.ViewOf(&sales[i], s.Pulse.Dress(counters[i]), now)
+		views[i] = app.ViewOf(&sales[i], s.Ticker.Dress(counters[i]), now)
 	}
 	return views, more, nil
 }

@@ -147,7 +147,7 @@ func waitFor(
 		if err == nil {
 			return nil
 		}
-		if errors.Is(err, app.ErrPermanent) {
+		if errors.Is(err, app.ErrMisconfigured) {
 			return fmt.Errorf("%s: %w\n%w", what, err, errRefused)
 		}
 		if time.Since(said) > remind {

@@ -95,7 +95,7 @@ func (t *Tools) DailyPlan(days int) []seed.Window {
 
 // Audit proves the stock equation for the sales, or for every loaded one if none is named, and hands over each report.
 func (t *Tools) Audit(ctx context.Context, each func(app.AuditReport), sales ...app.ID) error {
-	ledger, err := t.ledger(ctx)
+	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (t *Tools) Audit(ctx context.Context, each func(app.AuditReport), sales ...
 			return err
 		}
 	}
-	auditor := &app.Auditor{Ledger: ledger, Orders: t.stores.db, Sales: t.stores.db}
+	auditor := &app.Auditor{Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db}
 	for _, id := range sales {
 		report, err := auditor.Sale(ctx, id)
 		if errors.Is(err, app.ErrNoRow) {
@@ -134,52 +134,52 @@ func (t *Tools) loadedSales(ctx context.Context) ([]app.ID, error) {
 
 // DeadLetters lists what failed for good.
 func (t *Tools) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
-	ledger, err := t.ledger(ctx)
+	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return ledger.DeadLetters(ctx)
+	return inventory.DeadLetters(ctx)
 }
 
 // ReplayDead tries the order of a dead letter once more.
 func (t *Tools) ReplayDead(ctx context.Context, id string) (app.Order, error) {
-	ledger, err := t.ledger(ctx)
+	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return app.Order{}, err
 	}
 	told := &app.Told{Orders: t.stores.db}
-	order, err := t.letters(ledger, told).Replay(ctx, id)
+	order, err := t.letters(inventory, told).Replay(ctx, id)
 	return order, errors.Join(err, told.RunOnce(ctx))
 }
 
 // DropDead forgets a dead letter.
 func (t *Tools) DropDead(ctx context.Context, id string) error {
-	ledger, err := t.ledger(ctx)
+	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return err
 	}
-	return t.letters(ledger, &app.Told{Orders: t.stores.db}).Drop(ctx, id)
+	return t.letters(inventory, &app.Told{Orders: t.stores.db}).Drop(ctx, id)
 }
 
-func (t *Tools) letters(ledger *streams.Ledger, told *app.Told) *app.DeadLetters {
+func (t *Tools) letters(inventory *streams.Inventory, told *app.Told) *app.DeadLetters {
 	catalogue := app.NewCatalogue(t.stores.db, newIDFilter, t.config.TimeZone.Location)
-	teller := realtime.NewLog(t.stores.client, t.stores.namespace())
+	notifier := realtime.NewLog(t.stores.client, t.stores.namespace())
 	return &app.DeadLetters{
-		Box: ledger, Ledger: ledger, Orders: t.stores.db, Sales: t.stores.db, PayWindow: t.config.PayWindow,
+		Box: inventory, Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db, PayWindow: t.config.PayWindow,
 		Fulfiller: &app.Fulfiller{
-			Catalogue: catalogue, Ledger: ledger, Orders: t.stores.db, Teller: teller, Told: told, PayWindow: t.config.PayWindow,
+			Catalogue: catalogue, Inventory: inventory, Orders: t.stores.db, Notifier: notifier, Told: told, PayWindow: t.config.PayWindow,
 		},
 	}
 }
 
-// ledger connects to Redis, once, under the epochs of the database.
-func (t *Tools) ledger(ctx context.Context) (*streams.Ledger, error) {
+// inventory connects to Redis, once, under the epochs of the database.
+func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	if t.stores.client == nil {
 		if err := t.connect(ctx); err != nil {
 			return nil, err
 		}
 	}
-	ledger, err := streams.New(streams.Options{Client: t.stores.client, Partitions: t.config.Partitions})
+	inventory, err := streams.New(streams.Options{Client: t.stores.client, Partitions: t.config.Partitions})
 	if err != nil {
 		return nil, err
 	}
@@ -191,9 +191,9 @@ func (t *Tools) ledger(ctx context.Context) (*streams.Ledger, error) {
 		if err != nil {
 			return nil, err
 		}
-		ledger.SetEpoch(p, epoch)
+		inventory.SetEpoch(p, epoch)
 	}
-	return ledger, nil
+	return inventory, nil
 }
 
 func (t *Tools) connect(ctx context.Context) error {

@@ -12,23 +12,23 @@ import (
 // errNoGateway is for commands that ask the gateway where none is configured.
 var errNoGateway = errors.New("STAMPEDE_ALIPAY_APP_ID is not set: there is no gateway to compare with")
 
-// PayDay compares the payments of a day, in the shop's zone, with the gateway. It corrects nothing.
-func (t *Tools) PayDay(ctx context.Context, day time.Time) (app.PayDayReport, error) {
+// DailyReconciliation compares the payments of a day, in the shop's zone, with the gateway. It corrects nothing.
+func (t *Tools) DailyReconciliation(ctx context.Context, day time.Time) (app.ReconciliationReport, error) {
 	gateway, err := t.config.gateway()
 	if err != nil {
-		return app.PayDayReport{}, err
+		return app.ReconciliationReport{}, err
 	}
 	if gateway == nil {
-		return app.PayDayReport{}, errNoGateway
+		return app.ReconciliationReport{}, errNoGateway
 	}
-	from, to := app.PayDayOf(day, t.config.TimeZone.Location)
-	report := &app.PayDay{Book: t.stores.db, Gateway: gateway}
+	from, to := app.CalendarDay(day, t.config.TimeZone.Location)
+	report := &app.DailyReconciliation{Book: t.stores.db, Gateway: gateway}
 	return report.Report(ctx, from.Format(time.DateOnly), app.MillisOf(from), app.MillisOf(to))
 }
 
 // ReadPaid hands over, one by one and at least once, what the group has not taken of the stream of paid and refunded
 // orders, until there were most of them (0: no end), ctx ends, or handle fails.
-func (t *Tools) ReadPaid(ctx context.Context, group, consumer string, most int, handle func(context.Context, app.Posting) error) error {
+func (t *Tools) ReadPaid(ctx context.Context, group, consumer string, most int, handle func(context.Context, app.OutboxMessage) error) error {
 	if t.stores.client == nil {
 		if err := t.connect(ctx); err != nil {
 			return err
@@ -48,8 +48,8 @@ func (t *Tools) ReadPaid(ctx context.Context, group, consumer string, most int, 
 	return nil
 }
 
-// ParkedPostings lists what receivers have refused for good.
-func (t *Tools) ParkedPostings(ctx context.Context) ([]app.ParkedPosting, error) {
+// ParkedMessages lists what receivers have refused for good.
+func (t *Tools) ParkedMessages(ctx context.Context) ([]app.ParkedMessage, error) {
 	paid, err := t.paidStream(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (t *Tools) ReplayParked(ctx context.Context, ids []string, each func(id str
 		case errors.Is(err, app.ErrNoRow) && all: // somebody else was faster
 		case errors.Is(err, app.ErrNoRow):
 			return app.Fail(app.NotFound, "nothing is parked as "+id)
-		case errors.Is(err, app.ErrData) && all:
+		case errors.Is(err, app.ErrPermanent) && all:
 			failed = append(failed, err)
 		default:
 			return err

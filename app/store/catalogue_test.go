@@ -23,8 +23,8 @@ func TestNamesAreToldApart(t *testing.T) {
 				t.Errorf("%q beside %q: %v", name, "cafe", err)
 			}
 		}
-		if err := s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: "cafe"}}); !errors.Is(err, app.ErrData) {
-			t.Errorf("the same name again: %v, want ErrData", err)
+		if err := s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: "cafe"}}); !errors.Is(err, app.ErrPermanent) {
+			t.Errorf("the same name again: %v, want ErrPermanent", err)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func TestProductsAndCategories(t *testing.T) {
 		if _, err := s.Product(ctx, 4242); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("a product that is not there: %v", err)
 		}
-		if err := s.AddProducts(ctx, all[:1]); !errors.Is(err, app.ErrData) {
+		if err := s.AddProducts(ctx, all[:1]); !errors.Is(err, app.ErrPermanent) {
 			t.Errorf("a product twice: %v", err)
 		}
 	})
@@ -247,7 +247,7 @@ func TestVersionGrowsWithEachChange(t *testing.T) {
 		must(t, s.AddCategories(ctx, category))
 		must(t, s.AddSlots(ctx, []app.Slot{{ID: nextID(), OpensAt: 1, ClosesAt: 2}}))
 		before := version()
-		if err := s.AddCategories(ctx, category); !errors.Is(err, app.ErrData) {
+		if err := s.AddCategories(ctx, category); !errors.Is(err, app.ErrPermanent) {
 			t.Errorf("a category twice: %v", err)
 		}
 		if after := version(); before != 2 || after != before {

@@ -33,7 +33,7 @@ func insertAll[T any](ctx context.Context, tx bun.Conn, rows []T) error {
 	return nil
 }
 
-// AddCategories adds categories behind those that are there. ErrData when an id or a name exists.
+// AddCategories adds categories behind those that are there. ErrPermanent when an id or a name exists.
 func (s *Store) AddCategories(ctx context.Context, categories []app.Category) error {
 	return s.edit(ctx, "add categories", func(tx bun.Conn) error {
 		var last int
@@ -61,7 +61,7 @@ type newProduct struct {
 	CreatedAt   app.Millis `bun:"created_at"`
 }
 
-// AddProducts adds products with their pictures. Their category is named by CategoryID, 0 for none. ErrData
+// AddProducts adds products with their pictures. Their category is named by CategoryID, 0 for none. ErrPermanent
 // when an id exists.
 func (s *Store) AddProducts(ctx context.Context, products []app.Product) error {
 	now := wallClock()

@@ -38,7 +38,7 @@ type newSale struct {
 }
 
 // AddSales adds sales behind those that their slots have. A zero window becomes the slot's, an empty
-// challenge "none". All or nothing: BadRequest says which sale does not fit, ErrData that an id exists.
+// challenge "none". All or nothing: BadRequest says which sale does not fit, ErrPermanent that an id exists.
 func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
 	return s.edit(ctx, "add sales", func(tx bun.Conn) error {
 		frame, err := readFrame(ctx, tx, sales)

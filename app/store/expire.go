@@ -14,7 +14,7 @@ import (
 // Expire flips what is due, up to idsAtOnce orders in a transaction: enough to make the commit cheap, few
 // enough to keep the sale's row locked for some milliseconds only. After an error, earlier transactions
 // have been committed; asking again is safe. Orders of a sale whose row somebody keeps locked are answered as they are,
-// so that those of other sales need not wait for it. See app.OrderBook.
+// so that those of other sales need not wait for it. See app.OrderStore.
 func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
 	select {
 	case s.expiring <- struct{}{}:
@@ -84,7 +84,7 @@ func (s *Store) expire(ctx context.Context, tx bun.Conn, ids []app.ID, now app.M
 	return all, s.end(ctx, tx, due, app.Expired, now)
 }
 
-// Cancel flips a pending order of its buyer, if no trade was opened for it. See app.OrderBook.
+// Cancel flips a pending order of its buyer, if no trade was opened for it. See app.OrderStore.
 func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "cancel order "+order.String(), func(tx bun.Conn) error {

@@ -148,7 +148,7 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		}
 		blocker := h.order(h.sales[0], 2)
 		h.insert(blocker)
-		if _, err := h.Revive(h.ctx, claimed, h.epoch, payBy); !errors.Is(err, app.ErrData) {
+		if _, err := h.Revive(h.ctx, claimed, h.epoch, payBy); !errors.Is(err, app.ErrPermanent) {
 			t.Errorf("revived without a unit: %v", err)
 		}
 		if row := h.read(o.ID); row.State != app.Refused {

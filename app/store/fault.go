@@ -14,7 +14,7 @@ import (
 )
 
 // MySQL and MariaDB error numbers that say something about the values and nothing about the moment.
-// Everything that is not in this list, known or unknown, is a fault of the moment: no order is given up on
+// Everything that is not in this list, known or unknown, is a transient fault: no order is given up on
 // a guess. Those among them that no waiting mends are in permanent.go.
 var dataErrors = map[uint16]bool{
 	1048: true, // column cannot be null
@@ -50,7 +50,7 @@ func wrap(what string, err error) error {
 
 // kindOf sorts an error of the drivers; nil when it has been sorted before.
 func kindOf(err error) error {
-	for _, sorted := range []error{app.ErrMoment, app.ErrData, app.ErrStaleEpoch, app.ErrNoRow} {
+	for _, sorted := range []error{app.ErrTransient, app.ErrPermanent, app.ErrStaleEpoch, app.ErrNoRow} {
 		if errors.Is(err, sorted) {
 			return nil
 		}
@@ -64,13 +64,13 @@ func kindOf(err error) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return app.ErrNoRow
 	case errors.As(err, &my) && dataErrors[my.Number], errors.Is(err, mysql.ErrPktTooLarge):
-		return app.ErrData
-	case errors.As(err, &lite) && liteDataError(lite.Code()):
-		return app.ErrData
-	case permanent(err):
 		return app.ErrPermanent
+	case errors.As(err, &lite) && liteDataError(lite.Code()):
+		return app.ErrPermanent
+	case permanent(err):
+		return app.ErrMisconfigured
 	default:
-		return app.ErrMoment
+		return app.ErrTransient
 	}
 }
 
@@ -84,7 +84,7 @@ func liteDataError(code int) bool {
 	}
 }
 
-// isDuplicate tells whether a primary or unique key was there already.
+// isDuplicate reports whether a primary or unique key was there already.
 func isDuplicate(err error) bool {
 	var my *mysql.MySQLError
 	if errors.As(err, &my) {
@@ -95,7 +95,7 @@ func isDuplicate(err error) bool {
 		(lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 }
 
-// isDeadlock tells whether the server rolled the transaction back to let another one pass.
+// isDeadlock reports whether the server rolled the transaction back to let another one pass.
 func isDeadlock(err error) bool {
 	var my *mysql.MySQLError
 	return errors.As(err, &my) && my.Number == mysqlDeadlock

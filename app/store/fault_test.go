@@ -34,7 +34,7 @@ func TestStandingTransactionIsEnded(t *testing.T) {
 	t.Logf("kept out for %v", time.Since(began))
 }
 
-// P2: whatever is wrong with the server at the moment is a fault of the moment, never of an order.
+// P2: whatever is wrong with the server at the moment is a transient fault, never of an order.
 func TestFaultsOfTheMoment(t *testing.T) {
 	t.Parallel()
 	server := apptest.StartMariaDB(t, apptest.MariaDBOptions{})
@@ -52,16 +52,16 @@ func TestFaultsOfTheMoment(t *testing.T) {
 		ctx, cancel := context.WithTimeout(h.ctx, 8*time.Second)
 		defer cancel()
 		_, err := h.Insert(ctx, h.epoch, h.orders(3, h.sales[0], 1))
-		if !errors.Is(err, app.ErrMoment) || errors.Is(err, app.ErrData) {
-			t.Errorf("%s: %v, want ErrMoment", when, err)
+		if !errors.Is(err, app.ErrTransient) || errors.Is(err, app.ErrPermanent) {
+			t.Errorf("%s: %v, want ErrTransient", when, err)
 		}
 	}
 
 	run("SET GLOBAL read_only = 1") // root is exempt, an ordinary user is not
 	ordinary := openMySQL(t, ordinaryUser(t, admin, s))
 	_, err := ordinary.Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
-	if !errors.Is(err, app.ErrMoment) || !strings.Contains(err.Error(), "read-only") {
-		t.Errorf("read-only: %v, want ErrMoment that says so", err)
+	if !errors.Is(err, app.ErrTransient) || !strings.Contains(err.Error(), "read-only") {
+		t.Errorf("read-only: %v, want ErrTransient that says so", err)
 	}
 	run("SET GLOBAL read_only = 0")
 
@@ -74,7 +74,7 @@ func TestFaultsOfTheMoment(t *testing.T) {
 
 	server.Pause()
 	short, cancel := context.WithTimeout(h.ctx, 200*time.Millisecond)
-	if _, err := h.Insert(short, h.epoch, h.orders(1, h.sales[0], 1)); !errors.Is(err, app.ErrMoment) {
+	if _, err := h.Insert(short, h.epoch, h.orders(1, h.sales[0], 1)); !errors.Is(err, app.ErrTransient) {
 		t.Errorf("a server that does not answer: %v", err)
 	}
 	cancel()
@@ -114,7 +114,7 @@ func ordinaryUser(t *testing.T, admin, s *store.Store) string {
 	return "shop:secret@tcp(127.0.0.1:" + port + ")/" + database(t, s)
 }
 
-// I6: a commit whose answer is lost is a fault of the moment, and doing it again changes nothing.
+// I6: a commit whose answer is lost is a transient fault, and doing it again changes nothing.
 func TestLostCommitIsRepeated(t *testing.T) {
 	t.Parallel()
 	dsn := apptest.MySQL(t)
@@ -123,8 +123,8 @@ func TestLostCommitIsRepeated(t *testing.T) {
 	h := newShop(t, openMySQL(t, proxy.URL), 100)
 	rows := h.orders(5, h.sales[0], 1)
 	proxy.DropReplies("COMMIT", 1)
-	if _, err := h.Insert(h.ctx, h.epoch, rows); !errors.Is(err, app.ErrMoment) {
-		t.Errorf("got %v, want ErrMoment", err)
+	if _, err := h.Insert(h.ctx, h.epoch, rows); !errors.Is(err, app.ErrTransient) {
+		t.Errorf("got %v, want ErrTransient", err)
 	}
 	for _, in := range h.insert(rows...) {
 		if in.Fresh || in.Order.State != app.Pending {
@@ -165,8 +165,8 @@ func TestNoInsertOutlivesItsContext(t *testing.T) {
 	proxy.Stall()
 	cancel()
 	started := time.Now()
-	if err := g.Wait(); !errors.Is(err, app.ErrMoment) {
-		t.Errorf("got %v, want ErrMoment", err)
+	if err := g.Wait(); !errors.Is(err, app.ErrTransient) {
+		t.Errorf("got %v, want ErrTransient", err)
 	}
 	if waited := time.Since(started); waited > 10*time.Second {
 		t.Errorf("a caller waited for %v after its context had ended", waited)
@@ -178,7 +178,7 @@ func TestNoInsertOutlivesItsContext(t *testing.T) {
 	}
 }
 
-// Values that a statement cannot carry are faults of the data on MariaDB and SQLite alike.
+// Values that a statement cannot carry are permanent faults on MariaDB and SQLite alike.
 func TestFaultsOfTheData(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
@@ -191,8 +191,8 @@ func TestFaultsOfTheData(t *testing.T) {
 			o := h.order(h.sales[0], 1)
 			spoil(&o)
 			_, err := h.Insert(h.ctx, h.epoch, []app.Order{o})
-			if !errors.Is(err, app.ErrData) || errors.Is(err, app.ErrMoment) {
-				t.Errorf("%s: %v, want ErrData", name, err)
+			if !errors.Is(err, app.ErrPermanent) || errors.Is(err, app.ErrTransient) {
+				t.Errorf("%s: %v, want ErrPermanent", name, err)
 			}
 		}
 		h.wantTaken(h.sales[0], 0)

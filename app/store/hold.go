@@ -8,7 +8,7 @@ import (
 	"stampede/app"
 )
 
-// ClaimHold raises the hold number of an order that is in the state given. See app.OrderBook.
+// ClaimHold raises the hold number of an order that is in the state given. See app.OrderStore.
 func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "claim a hold for order "+order.String(), func(tx bun.Conn) error {
@@ -27,8 +27,8 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 }
 
 // Revive makes a refused order pending again under the hold number that was claimed for it, with the buyer's texts as
-// they are given. ErrNoRow: it is not refused with that hold any more. ErrData: the sale has no units left for it, or
-// the texts cannot be stored. ErrStaleEpoch: the sale is not at that epoch any more. See app.OrderBook.
+// they are given. ErrNoRow: it is not refused with that hold any more. ErrPermanent: the sale has no units left for it, or
+// the texts cannot be stored. ErrStaleEpoch: the sale is not at that epoch any more. See app.OrderStore.
 func (s *Store) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (app.Order, error) {
 	out := claimed
 	err := s.inTx(ctx, "revive order "+claimed.ID.String(), func(tx bun.Conn) error {

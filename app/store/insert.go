@@ -16,7 +16,7 @@ const insertTries = 16
 
 // Insert writes new orders with one plain multi-row INSERT and one guarded update per sale. Redelivery is
 // the exception, so nothing is looked up before: a key that is there already makes the statement fail, and
-// only then the rows that exist are read and left out. See app.OrderBook.
+// only then the rows that exist are read and left out. See app.OrderStore.
 func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([]app.Inserted, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -44,7 +44,7 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 			return b.result(rows), nil
 		}
 	}
-	return nil, fmt.Errorf("insert orders: %w: others keep writing the same ones", app.ErrMoment)
+	return nil, fmt.Errorf("insert orders: %w: others keep writing the same ones", app.ErrTransient)
 }
 
 // write is one attempt, inside a transaction. It changes nothing of the orders: it answers which of them were refused.

@@ -23,7 +23,7 @@ func newBatch(rows []app.NewOrder) *batch {
 	b.fresh = slices.CompactFunc(b.fresh, func(a, b app.Order) bool { return a.ID == b.ID })
 	for i := range b.fresh {
 		o := &b.fresh[i]
-		o.Rev, o.ToldRev = 1, 1 // see app.OrderBook
+		o.Rev, o.ToldRev = 1, 1 // see app.OrderStore
 		o.Reason = clip(o.Reason, maxReason)
 	}
 	return b
@@ -72,7 +72,7 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 		case !exists:
 			left = append(left, o)
 		case row.Sale != o.Sale || row.User != o.User:
-			return fmt.Errorf("insert orders: %w: order %s exists, of user %s in sale %s", app.ErrData, o.ID, row.User, row.Sale)
+			return fmt.Errorf("insert orders: %w: order %s exists, of user %s in sale %s", app.ErrPermanent, o.ID, row.User, row.Sale)
 		}
 	}
 	b.fresh = left

@@ -238,15 +238,15 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 	})
 }
 
-// P2: a value that does not fit is a fault of the data, and nothing of the batch is written, so that it can
+// P2: a value that does not fit is a permanent fault, and nothing of the batch is written, so that it can
 // be halved.
 func TestValueThatDoesNotFitWritesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		good, bad := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		bad.ProductName = strings.Repeat("茶", 201)
-		if _, err := h.Insert(h.ctx, h.epoch, []app.Order{good, bad}); !errors.Is(err, app.ErrData) {
-			t.Errorf("got %v, want ErrData", err)
+		if _, err := h.Insert(h.ctx, h.epoch, []app.Order{good, bad}); !errors.Is(err, app.ErrPermanent) {
+			t.Errorf("got %v, want ErrPermanent", err)
 		}
 		if rows, err := h.OrdersByID(h.ctx, []app.ID{good.ID, bad.ID}); err != nil || len(rows) != 0 {
 			t.Errorf("%d rows were written (%v)", len(rows), err)
@@ -308,15 +308,15 @@ func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 	})
 }
 
-// I1: an id that another buyer's order has is a fault of the data, never somebody else's order.
+// I1: an id that another buyer's order has is a permanent fault, never somebody else's order.
 func TestForeignOrderIsNotAnswered(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		mine, other := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(mine)
 		other.ID = mine.ID
-		if _, err := h.Insert(h.ctx, h.epoch, []app.Order{other}); !errors.Is(err, app.ErrData) {
-			t.Errorf("got %v, want ErrData", err)
+		if _, err := h.Insert(h.ctx, h.epoch, []app.Order{other}); !errors.Is(err, app.ErrPermanent) {
+			t.Errorf("got %v, want ErrPermanent", err)
 		}
 	})
 }

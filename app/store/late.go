@@ -9,7 +9,7 @@ import (
 	"stampede/app"
 )
 
-// ReviveLate makes an order that had ended paid by the money that came late. See app.PaymentBook.
+// ReviveLate makes an order that had ended paid by the money that came late. See app.PaymentStore.
 func (s *Store) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, now app.Millis) (app.Order, error) {
 	out := claimed
 	err := s.inTx(ctx, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) error {
@@ -60,10 +60,10 @@ func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *app.Order, epoch 
 	if at != epoch {
 		return fmt.Errorf("%w: sale %s is at %d, not at %d", app.ErrStaleEpoch, o.Sale, at, epoch)
 	}
-	return fmt.Errorf("%w: take %d units of sale %s", app.ErrData, o.Qty, o.Sale)
+	return fmt.Errorf("%w: take %d units of sale %s", app.ErrPermanent, o.Qty, o.Sale)
 }
 
-// Decided settles the late payment of an order. See app.PaymentBook.
+// Decided settles the late payment of an order. See app.PaymentStore.
 func (s *Store) Decided(ctx context.Context, order app.ID, outcome app.PaymentOutcome) error {
 	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
 		return s.settle(ctx, tx, order, outcome)
@@ -76,7 +76,7 @@ func (s *Store) settle(ctx context.Context, tx bun.Conn, order app.ID, outcome a
 	return err
 }
 
-// Unsettled lists late payments about which nothing is decided, the oldest first. See app.PaymentBook.
+// Unsettled lists late payments about which nothing is decided, the oldest first. See app.PaymentStore.
 func (s *Store) Unsettled(ctx context.Context, before app.Millis, skip, limit int) ([]app.Received, error) {
 	var rows []paymentRow
 	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").

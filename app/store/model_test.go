@@ -167,7 +167,7 @@ func (m *model) revive(*rapid.T) {
 	case fits:
 		m.must(err)
 		o.State, o.Reason, o.PayBy, o.Rev = app.Pending, "", payBy, o.Rev+1
-	case !errors.Is(err, app.ErrData):
+	case !errors.Is(err, app.ErrPermanent):
 		m.differ("P1: a revival", "revived order %s without units: %v", o.ID, err)
 	}
 }

@@ -38,7 +38,7 @@ type NodeLease struct {
 	minter *snowflake.Minter
 }
 
-// LeaseNode takes a node number that nobody holds. ErrMoment when the database cannot be reached or all
+// LeaseNode takes a node number that nobody holds. ErrTransient when the database cannot be reached or all
 // numbers are taken.
 func (s *Store) LeaseNode(ctx context.Context) (*NodeLease, error) {
 	l := &NodeLease{store: s, holder: rand.Text()}
@@ -177,7 +177,7 @@ func addNode(ctx context.Context, tx bun.Conn) (int, error) {
 		return 0, err
 	}
 	if node > snowflake.MaxNode {
-		return 0, fmt.Errorf("%w: all %d node numbers are leased", app.ErrMoment, snowflake.MaxNode)
+		return 0, fmt.Errorf("%w: all %d node numbers are leased", app.ErrTransient, snowflake.MaxNode)
 	}
 	_, err := exec(ctx, tx, "INSERT INTO node_leases (node, holder, expires_at, last_ms) VALUES (?, '', 0, 0)", node)
 	return node, err

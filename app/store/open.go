@@ -47,7 +47,7 @@ const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 
 // OpenMySQL connects to MySQL or MariaDB. The DSN is of the form user:password@tcp(host:port)/database;
 // parameters that the program needs are set by the program. The error says what is wrong with the DSN, or
-// wraps app.ErrMoment when the server cannot be reached.
+// wraps app.ErrTransient when the server cannot be reached.
 func OpenMySQL(ctx context.Context, dsn string) (*Store, error) {
 	cfg, err := mysqlConfig(dsn)
 	if err != nil {

@@ -60,7 +60,7 @@ func newRow(o *app.Order) (orderRow, error) {
 	if o.Address != nil {
 		text, err := json.Marshal(o.Address)
 		if err != nil {
-			return orderRow{}, fmt.Errorf("%w: encode address of order %s: %w", app.ErrData, o.ID, err)
+			return orderRow{}, fmt.Errorf("%w: encode address of order %s: %w", app.ErrPermanent, o.ID, err)
 		}
 		address := string(text)
 		row.Address = &address
@@ -118,7 +118,7 @@ func (r *orderRow) order() (app.Order, error) {
 	if r.Address != nil {
 		o.Address = new(app.Address)
 		if err := json.Unmarshal([]byte(*r.Address), o.Address); err != nil {
-			return app.Order{}, fmt.Errorf("%w: read address of order %s: %w", app.ErrData, r.ID, err)
+			return app.Order{}, fmt.Errorf("%w: read address of order %s: %w", app.ErrPermanent, r.ID, err)
 		}
 	}
 	return o, nil

@@ -105,7 +105,7 @@ func (s *Store) readOrders(ctx context.Context, what string, narrow selection) (
 	return orders(rows)
 }
 
-// cut shortens a page that was read with one row too many, which tells whether there are more.
+// cut shortens a page that was read with one row too many, which reports whether there are more.
 func cut[T any](page []T, size int) ([]T, bool) {
 	if len(page) <= size {
 		return page, false

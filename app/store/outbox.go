@@ -29,8 +29,8 @@ func (s *Store) post(ctx context.Context, tx bun.Conn, o *app.Order, now app.Mil
 	return err
 }
 
-// ClaimPostings takes what is due. See app.PostingBook.
-func (s *Store) ClaimPostings(ctx context.Context, now app.Millis, limit int) ([]app.Posting, error) {
+// ClaimOutbox takes what is due. See app.OutboxStore.
+func (s *Store) ClaimOutbox(ctx context.Context, now app.Millis, limit int) ([]app.OutboxMessage, error) {
 	due := func(db bun.IDB, rows *[]outboxRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id", "rev").Limit(int64(limit))
 	}
@@ -52,7 +52,7 @@ func (s *Store) ClaimPostings(ctx context.Context, now app.Millis, limit int) ([
 		for some := range slices.Chunk(ordersOf(rows), idsAtOnce) {
 			// A newer revision of one of them that is due beyond the limit waits as long as these.
 			_, err := exec(ctx, tx, "UPDATE outbox SET next_at = ? WHERE order_id IN (?) AND next_at <= ?",
-				now.Add(app.PostingLease), bun.List(some), now)
+				now.Add(app.OutboxLease), bun.List(some), now)
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func (s *Store) ClaimPostings(ctx context.Context, now app.Millis, limit int) ([
 }
 
 // postings puts what the orders' rows say behind the revisions. What the row has by now is no older than the revision.
-func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]app.Posting, error) {
+func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]app.OutboxMessage, error) {
 	found, err := s.OrdersByID(ctx, ordersOf(rows))
 	if err != nil {
 		return nil, err
@@ -75,13 +75,13 @@ func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]app.Posting, 
 	for i := range found {
 		byID[found[i].ID] = &found[i]
 	}
-	out := make([]app.Posting, len(rows))
+	out := make([]app.OutboxMessage, len(rows))
 	for i, r := range rows {
 		o := byID[r.Order]
 		if o == nil {
-			return nil, fmt.Errorf("%w: order %s is in the outbox and has no row", app.ErrData, r.Order)
+			return nil, fmt.Errorf("%w: order %s is in the outbox and has no row", app.ErrPermanent, r.Order)
 		}
-		out[i] = app.Posting{
+		out[i] = app.OutboxMessage{
 			Order: r.Order, Rev: r.Rev, State: r.State, At: r.At, Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: o.Qty,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
 		}
@@ -97,8 +97,8 @@ func ordersOf(rows []outboxRow) []app.ID {
 	return ids
 }
 
-// MarkPosted notes that postings are in the stream, with one statement per revision.
-func (s *Store) MarkPosted(ctx context.Context, posted []app.Posting) error {
+// MarkSent notes that postings are in the stream, with one statement per revision.
+func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage) error {
 	byRev := make(map[int][]app.ID, 2)
 	for i := range posted {
 		byRev[posted[i].Rev] = append(byRev[posted[i].Rev], posted[i].Order)
@@ -118,7 +118,7 @@ func (s *Store) MarkPosted(ctx context.Context, posted []app.Posting) error {
 	return nil
 }
 
-// Repost has everything from an instant on appended once more. See app.PostingBook.
+// Repost has everything from an instant on appended once more. See app.OutboxStore.
 func (s *Store) Repost(ctx context.Context, since app.Millis) (n int64, err error) {
 	err = s.inTx(ctx, "post again", func(tx bun.Conn) error {
 		n, err = exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE at >= ?", since)

@@ -20,9 +20,9 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 			_, err = h.FinishRefund(h.ctx, o.ID, now+i)
 			h.must(err)
 		}
-		claim := func(at app.Millis, limit, want int) []app.Posting {
+		claim := func(at app.Millis, limit, want int) []app.OutboxMessage {
 			t.Helper()
-			got, err := h.ClaimPostings(h.ctx, at, limit)
+			got, err := h.ClaimOutbox(h.ctx, at, limit)
 			h.must(err)
 			if len(got) != want {
 				t.Errorf("%d postings at +%d, want %d", len(got), at-now, want)
@@ -34,11 +34,11 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 		if first[0].At > first[1].At {
 			t.Error("the newer one came first")
 		}
-		h.must(h.MarkPosted(h.ctx, first[:1]))
+		h.must(h.MarkSent(h.ctx, first[:1]))
 		claim(now+2, 10, 1)
 		h.wantUnposted(2)
-		again := claim(now.Add(app.PostingLease)+2, 10, 2)
-		h.must(h.MarkPosted(h.ctx, again))
+		again := claim(now.Add(app.OutboxLease)+2, 10, 2)
+		h.must(h.MarkSent(h.ctx, again))
 		h.wantUnposted(0)
 		claim(now.Add(time.Hour), 10, 0)
 		if n, err := h.Repost(h.ctx, now+1); err != nil || n != 2 {

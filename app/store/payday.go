@@ -10,14 +10,14 @@ import (
 	"stampede/app"
 )
 
-var _ app.PayDayBook = (*Store)(nil)
+var _ app.ReconciliationStore = (*Store)(nil)
 
 // longestTrade is the longest time to pay that a shop can set (STAMPEDE_PAY_WINDOW), and bounds how far before a day its
 // trades can have been opened.
 const longestTrade = 24 * time.Hour
 
-// OrdersOfPayDay lists the orders that a day's payments are about. See app.PayDayBook.
-func (s *Store) OrdersOfPayDay(ctx context.Context, from, to app.Millis, after app.ID, limit int) ([]app.ID, error) {
+// OrdersOfDay lists the orders that a day's payments are about. See app.ReconciliationStore.
+func (s *Store) OrdersOfDay(ctx context.Context, from, to app.Millis, after app.ID, limit int) ([]app.ID, error) {
 	var ids []app.ID
 	err := s.db.NewRaw("SELECT order_id FROM payments WHERE paid_at >= ? AND paid_at < ? AND order_id > ?"+
 		" UNION SELECT order_id FROM trades WHERE opened_at >= ? AND opened_at < ? AND expires_at >= ? AND order_id > ?"+

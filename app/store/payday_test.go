@@ -10,7 +10,7 @@ import (
 )
 
 // P8: a day's payments are about every order of which a payment was made on it, or whose trade was open in it, each once.
-func TestOrdersOfPayDay(t *testing.T) {
+func TestOrdersOfDay(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
 		const from, to = opens + 10, opens + 100
@@ -44,7 +44,7 @@ func TestOrdersOfPayDay(t *testing.T) {
 		want := []app.ID{stillOpen.ID, within.ID, paidLater.ID, openedBefore.ID, both.ID, foreign.Order}
 		var got []app.ID
 		for last := app.ID(0); ; last = got[len(got)-1] {
-			page, err := h.OrdersOfPayDay(h.ctx, from, to, last, 2)
+			page, err := h.OrdersOfDay(h.ctx, from, to, last, 2)
 			h.must(err)
 			got = append(got, page...)
 			if len(page) < 2 {

@@ -9,7 +9,7 @@ import (
 	"stampede/app"
 )
 
-var _ app.PaymentBook = (*Store)(nil)
+var _ app.PaymentStore = (*Store)(nil)
 
 // paymentRow is app.Received as the table has it.
 type paymentRow struct {
@@ -31,7 +31,7 @@ func (r *paymentRow) received() app.Received {
 }
 
 // Receive enters a paid trade and makes its order paid. The order's row is locked first, so that whoever hears of the
-// same trade at the same time waits and finds what was decided. See app.PaymentBook.
+// same trade at the same time waits and finds what was decided. See app.PaymentStore.
 func (s *Store) Receive(ctx context.Context, t app.Trade, now app.Millis) (app.Order, app.PaymentOutcome, error) {
 	var out app.Order
 	var outcome app.PaymentOutcome

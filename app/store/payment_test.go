@@ -201,7 +201,7 @@ func TestReviveLate(t *testing.T) {
 		}
 		blocker := h.order(h.sales[0], 2)
 		h.insert(blocker)
-		if _, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9); !errors.Is(err, app.ErrData) {
+		if _, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9); !errors.Is(err, app.ErrPermanent) {
 			t.Errorf("revived without a unit: %v", err)
 		}
 		if list, err := h.Unsettled(h.ctx, payBy, 0, 10); err != nil || len(list) != 1 || list[0].Order != o.ID {

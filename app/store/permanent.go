@@ -40,7 +40,7 @@ var permanentErrors = map[uint16]bool{
 	4151: true, // the account is locked (MariaDB)
 }
 
-// permanent tells whether waiting does not mend the error.
+// permanent reports whether waiting does not mend the error.
 func permanent(err error) bool {
 	var my *mysql.MySQLError
 	var certificate *tls.CertificateVerificationError

@@ -25,20 +25,20 @@ func TestFaultsThatNoWaitingMends(t *testing.T) {
 		"unknown database": dsn + "_gone",
 	} {
 		_, err := store.OpenMySQL(ctx, dsn)
-		if !errors.Is(err, app.ErrPermanent) || !errors.Is(err, app.ErrMoment) {
-			t.Errorf("%s: %v, want ErrPermanent", name, err)
+		if !errors.Is(err, app.ErrMisconfigured) || !errors.Is(err, app.ErrTransient) {
+			t.Errorf("%s: %v, want ErrMisconfigured", name, err)
 		}
 	}
 	s := openMySQL(t, reader)
-	if err := s.EnsurePartitions(ctx, 2); !errors.Is(err, app.ErrPermanent) {
-		t.Errorf("no privilege: %v, want ErrPermanent", err)
+	if err := s.EnsurePartitions(ctx, 2); !errors.Is(err, app.ErrMisconfigured) {
+		t.Errorf("no privilege: %v, want ErrMisconfigured", err)
 	}
-	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, app.ErrPermanent) || !errors.Is(err, app.ErrMoment) {
-		t.Errorf("nobody listens: %v, want ErrMoment alone", err)
+	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, app.ErrMisconfigured) || !errors.Is(err, app.ErrTransient) {
+		t.Errorf("nobody listens: %v, want ErrTransient alone", err)
 	}
 	short, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := s.EnsurePartitions(short, 2); errors.Is(err, app.ErrPermanent) {
+	if err := s.EnsurePartitions(short, 2); errors.Is(err, app.ErrMisconfigured) {
 		t.Errorf("cut off: %v", err)
 	}
 }

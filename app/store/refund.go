@@ -9,7 +9,7 @@ import (
 	"stampede/app"
 )
 
-// BeginRefund flips an order to refunding and enters its refund. See app.RefundBook.
+// BeginRefund flips an order to refunding and enters its refund. See app.RefundStore.
 func (s *Store) BeginRefund(ctx context.Context, order app.ID, from []app.OrderState, request, reason string, now app.Millis) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "begin the refund of order "+order.String(), func(tx bun.Conn) (err error) {
@@ -55,7 +55,7 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 	return o, s.putRefund(ctx, tx, known, &r)
 }
 
-// AskRefund enters what a buyer wants. See app.RefundBook.
+// AskRefund enters what a buyer wants. See app.RefundStore.
 func (s *Store) AskRefund(ctx context.Context, ask app.RefundAsk) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (err error) {
@@ -88,7 +88,7 @@ func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask app.RefundAsk) (
 	})
 }
 
-// DecideRefund says yes or no. See app.RefundBook.
+// DecideRefund says yes or no. See app.RefundStore.
 func (s *Store) DecideRefund(ctx context.Context, d app.RefundDecision) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (err error) {

@@ -200,9 +200,9 @@ func TestFinishRefundOnce(t *testing.T) {
 		if sums := h.totals(h.sales[0]); sums.GoneUnits != 2 || sums.SoldUnits != 1 {
 			t.Errorf("%d units gone, %d sold", sums.GoneUnits, sums.SoldUnits)
 		}
-		got, err := h.ClaimPostings(h.ctx, opens+70, 10)
+		got, err := h.ClaimOutbox(h.ctx, opens+70, 10)
 		h.must(err)
-		want := []app.Posting{{
+		want := []app.OutboxMessage{{
 			Order: o.ID, Rev: 4, State: app.Refunded, At: opens + 70, Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
 		}}

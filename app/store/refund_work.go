@@ -9,7 +9,7 @@ import (
 	"stampede/app"
 )
 
-// ClaimRefunds takes open refunds that are due. See app.RefundBook.
+// ClaimRefunds takes open refunds that are due. See app.RefundStore.
 func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]app.Refund, error) {
 	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
@@ -47,7 +47,7 @@ func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]
 	return out, err
 }
 
-// NoteRefund keeps what an attempt brought. See app.RefundBook.
+// NoteRefund keeps what an attempt brought. See app.RefundStore.
 func (s *Store) NoteRefund(ctx context.Context, order app.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "note an attempt to refund order "+order.String(), func(tx bun.Conn) error {
 		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason), order, app.RefundOpen)
@@ -59,7 +59,7 @@ func (s *Store) NoteRefund(ctx context.Context, order app.ID, note string, stuck
 	})
 }
 
-// RetryRefund opens a stuck refund again. See app.RefundBook.
+// RetryRefund opens a stuck refund again. See app.RefundStore.
 func (s *Store) RetryRefund(ctx context.Context, order app.ID, now app.Millis) error {
 	return s.inTx(ctx, "try the refund of order "+order.String()+" again", func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?",
@@ -72,7 +72,7 @@ func (s *Store) RetryRefund(ctx context.Context, order app.ID, now app.Millis) e
 }
 
 // FinishRefund flips a refunding order to refunded. Its units stay with the guard: they are withdrawn, which the sum of
-// the refunded rows says (see SaleTotals). See app.RefundBook.
+// the refunded rows says (see SaleTotals). See app.RefundStore.
 func (s *Store) FinishRefund(ctx context.Context, order app.ID, now app.Millis) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "finish the refund of order "+order.String(), func(tx bun.Conn) error {

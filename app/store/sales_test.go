@@ -191,7 +191,7 @@ func TestLockRebuildAdmitsOne(t *testing.T) {
 		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 		defer cancel()
 		err := s.LockRebuild(short, 1, func(context.Context) error { return errors.New("two rebuilds at once") })
-		if !errors.Is(err, app.ErrMoment) {
+		if !errors.Is(err, app.ErrTransient) {
 			t.Errorf("who gave up waiting heard %v", err)
 		}
 		close(leave)
@@ -224,7 +224,7 @@ func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
 		<-inner.Done()
 		return inner.Err()
 	})
-	if !errors.Is(err, app.ErrMoment) || ctx.Err() != nil {
-		t.Errorf("got %v, want ErrMoment", err)
+	if !errors.Is(err, app.ErrTransient) || ctx.Err() != nil {
+		t.Errorf("got %v, want ErrTransient", err)
 	}
 }

@@ -29,18 +29,18 @@ type Store struct {
 }
 
 var (
-	_ app.OrderBook       = (*Store)(nil)
-	_ app.SaleBook        = (*Store)(nil)
-	_ app.CatalogueBook   = (*Store)(nil)
+	_ app.OrderStore      = (*Store)(nil)
+	_ app.SaleStore       = (*Store)(nil)
+	_ app.CatalogueStore  = (*Store)(nil)
 	_ app.CatalogueEditor = (*Store)(nil)
-	_ app.RefundBook      = (*Store)(nil)
-	_ app.PostingBook     = (*Store)(nil)
+	_ app.RefundStore     = (*Store)(nil)
+	_ app.OutboxStore     = (*Store)(nil)
 )
 
 // DB is the handle for migrations and checks.
 func (s *Store) DB() *bun.DB { return s.db }
 
-// Ping tells whether the database answers. ErrMoment if not.
+// Ping reports whether the database answers. ErrTransient if not.
 func (s *Store) Ping(ctx context.Context) error {
 	return wrap("reach the database", s.db.PingContext(ctx))
 }
@@ -61,7 +61,7 @@ const victimTries = 5
 const rollbackTimeout = time.Second
 
 // inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error
-// is classified and says what was being done; when it wraps ErrMoment, the transaction may have been
+// is classified and says what was being done; when it wraps ErrTransient, the transaction may have been
 // committed all the same.
 func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
 	var err error
@@ -142,7 +142,7 @@ func exec(ctx context.Context, db bun.IDB, query string, args ...any) (int64, er
 func execMatching(ctx context.Context, tx bun.IDB, want int, what, query string, args ...any) error {
 	matched, err := exec(ctx, tx, query, args...)
 	if err == nil && matched != int64(want) {
-		err = fmt.Errorf("%w: %s: %d rows instead of %d", app.ErrData, what, matched, want)
+		err = fmt.Errorf("%w: %s: %d rows instead of %d", app.ErrPermanent, what, matched, want)
 	}
 	return err
 }

@@ -24,7 +24,7 @@ type tradeRow struct {
 // firstCheck is how long after its opening a trade is first asked about: people need some seconds to pay.
 const firstCheck = 5 * time.Second
 
-// OpenTrade notes that the gateway is about to be contacted. See app.PaymentBook.
+// OpenTrade notes that the gateway is about to be contacted. See app.PaymentStore.
 func (s *Store) OpenTrade(ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "open the trade of order "+order.String(), func(tx bun.Conn) error {
@@ -54,7 +54,7 @@ func (s *Store) OpenTrade(ctx context.Context, order, user app.ID, now app.Milli
 	return out, err
 }
 
-// EndTraded flips pending orders whose trades are over. See app.PaymentBook.
+// EndTraded flips pending orders whose trades are over. See app.PaymentStore.
 func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
@@ -78,7 +78,7 @@ func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, 
 const endedShare = 8
 
 // ClaimTrades answers trades that are due and puts their next turn off, so that nobody else asks meanwhile. See
-// app.PaymentBook.
+// app.PaymentStore.
 func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit int) ([]app.OpenedTrade, error) {
 	limit = min(limit, idsAtOnce)
 	var due []tradeRow
@@ -123,7 +123,7 @@ func (s *Store) lockDue(ctx context.Context, tx bun.Conn, rows *[]tradeRow, ende
 	return q.Scan(ctx)
 }
 
-// CheckTrades sets when trades are asked about next, with one statement for all of the same instant. See app.PaymentBook.
+// CheckTrades sets when trades are asked about next, with one statement for all of the same instant. See app.PaymentStore.
 func (s *Store) CheckTrades(ctx context.Context, now app.Millis, next map[app.ID]app.Millis) error {
 	if len(next) == 0 {
 		return nil

@@ -35,7 +35,7 @@ func (g *slowGateway) count() int {
 }
 
 // wall is the time of the machine as Redis time.
-type wall struct{ app.Ledger }
+type wall struct{ app.Inventory }
 
 func (wall) Now(context.Context) (app.Millis, error) { return app.MillisOf(time.Now()), nil }
 
@@ -55,7 +55,7 @@ func TestTwentyThousandTradesAreClaimedInTime(t *testing.T) {
 	h.must(err)
 
 	gateway := &slowGateway{takes: 100 * time.Millisecond, asked: make(map[app.ID]time.Time)}
-	watch := &app.PayReconciler{Cashier: &app.Cashier{Gateway: gateway, Ledger: wall{}, Orders: s, Payments: s}}
+	watch := &app.PayReconciler{Cashier: &app.Cashier{Gateway: gateway, Inventory: wall{}, Orders: s, Payments: s}}
 	running, stop := context.WithCancel(h.ctx)
 	began := time.Now()
 	var done sync.WaitGroup

@@ -30,7 +30,7 @@ func TestAnswerIsBoundedAfterDecoding(t *testing.T) {
 	t.Cleanup(s.Close)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := s.Deliver(t.Context(), app.Posting{Order: 1, Rev: 2})
+	err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2})
 	runtime.ReadMemStats(&after)
 	if spent := after.TotalAlloc - before.TotalAlloc; err != nil || spent > 16<<20 || !<-cut {
 		t.Errorf("%d bytes allocated, %v; or all of the answer was read", spent, err)

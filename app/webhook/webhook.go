@@ -1,7 +1,7 @@
 // Package webhook delivers paid and refunded orders to an address of the shop's back office, for shops that would
 // rather be called than read the stream. A delivery is
 //
-//	POST the JSON of app.Posting
+//	POST the JSON of app.OutboxMessage
 //	Stampede-Delivery: <order>-<rev>            the same for a repeat: deliveries come at least once
 //	Stampede-Timestamp: <Unix seconds>
 //	Stampede-Signature: v1=<hex>                HMAC-SHA256 of timestamp + "." + body under the shared secret
@@ -56,9 +56,9 @@ func New(address string, secret []byte) *Sender {
 	}
 }
 
-// Deliver posts one order. nil: the receiver has taken it. app.ErrPostingRefused: it never will. An *app.PauseError: it takes
+// Deliver posts one order. nil: the receiver has taken it. app.ErrMessageRefused: it never will. An *app.PauseError: it takes
 // nothing now. Any other error: try again.
-func (s *Sender) Deliver(ctx context.Context, p app.Posting) error {
+func (s *Sender) Deliver(ctx context.Context, p app.OutboxMessage) error {
 	body, err := json.Marshal(&p)
 	if err != nil {
 		return fmt.Errorf("encode order %s: %w", p.Order, err)
@@ -97,7 +97,7 @@ func (s *Sender) outcome(order app.ID, answer *http.Response) error {
 		}
 		return said
 	default:
-		return fmt.Errorf("%w: %w", app.ErrPostingRefused, said)
+		return fmt.Errorf("%w: %w", app.ErrMessageRefused, said)
 	}
 }
 

@@ -39,12 +39,12 @@ func TestDeliveryIsSigned(t *testing.T) {
 	t.Parallel()
 	s, requests, bodies := receiver(t, http.StatusNoContent)
 	s.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
-	p := app.Posting{Order: 7301444480512000257, Rev: 4, State: app.Refunded, Sale: 5, User: 6, AmountFen: 9800}
+	p := app.OutboxMessage{Order: 7301444480512000257, Rev: 4, State: app.Refunded, Sale: 5, User: 6, AmountFen: 9800}
 	if err := s.Deliver(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	r, body := (*requests)[0], (*bodies)[0]
-	var got app.Posting
+	var got app.OutboxMessage
 	if err := json.Unmarshal(body, &got); err != nil || got != p {
 		t.Errorf("%s, %v", body, err)
 	}
@@ -80,11 +80,11 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 		401: pause, 403: pause, 429: pause, 408: again, 425: again, 301: again, 500: again, 502: again, 503: again,
 	} {
 		s, requests, _ := receiver(t, status)
-		err := s.Deliver(t.Context(), app.Posting{Order: 1, Rev: 2})
+		err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2})
 		var paused *app.PauseError
 		got := again
 		switch {
-		case errors.Is(err, app.ErrPostingRefused):
+		case errors.Is(err, app.ErrMessageRefused):
 			got = no
 		case errors.As(err, &paused):
 			got = pause
@@ -97,7 +97,7 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 		}
 	}
 	s := New("http://127.0.0.1:1/", secret)
-	if err := s.Deliver(t.Context(), app.Posting{Order: 1, Rev: 2}); err == nil || errors.Is(err, app.ErrPostingRefused) {
+	if err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2}); err == nil || errors.Is(err, app.ErrMessageRefused) {
 		t.Errorf("nobody there: %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func (c *officeTail) Run(e *env) error {
 	}
 	return e.withTools(func(t *server.Tools) error {
 		lines := json.NewEncoder(e.out)
-		return t.ReadPaid(e.ctx, c.Group, c.Consumer, c.Count, func(_ context.Context, p app.Posting) error {
+		return t.ReadPaid(e.ctx, c.Group, c.Consumer, c.Count, func(_ context.Context, p app.OutboxMessage) error {
 			return lines.Encode(p)
 		})
 	})

@@ -20,7 +20,7 @@ type loadShop struct {
 	tools   *server.Tools
 	config  server.Config
 	edit    app.CatalogueEditor
-	book    app.CatalogueBook
+	book    app.CatalogueStore
 	mint    func() (app.ID, error)
 	release func() error
 

@@ -111,7 +111,7 @@ func codeOf(err error, errOut io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errAudit), errors.Is(err, errLoad), errors.Is(err, errPayDay), errors.Is(err, errUnfit):
+	case errors.Is(err, errAudit), errors.Is(err, errLoad), errors.Is(err, errReconciliation), errors.Is(err, errUnfit):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitAudit
 	case errors.As(err, &config), errors.Is(err, errUsage):

@@ -42,13 +42,13 @@ func (officeParked) Help() string {
 // Run lists.
 func (c parkedList) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		parked, err := t.ParkedPostings(e.ctx)
+		parked, err := t.ParkedMessages(e.ctx)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
 			if parked == nil {
-				parked = []app.ParkedPosting{}
+				parked = []app.ParkedMessage{}
 			}
 			return e.json(parked)
 		}
@@ -59,8 +59,8 @@ func (c parkedList) Run(e *env) error {
 		table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "id\tat\torder\trev\tstate\tgroup\ttries\treason")
 		for _, p := range parked {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s\n", p.ID, p.At.Time().Format(time.DateTime), p.Posting.Order,
-				p.Posting.Rev, p.Posting.State, p.Group, p.Deliveries, p.Reason)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s\n", p.ID, p.At.Time().Format(time.DateTime), p.OutboxMessage.Order,
+				p.OutboxMessage.Rev, p.OutboxMessage.State, p.Group, p.Deliveries, p.Reason)
 		}
 		return table.Flush()
 	})

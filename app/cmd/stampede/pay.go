@@ -19,8 +19,8 @@ type payReconcile struct {
 	JSON bool   `name:"json" help:"For scripts."`
 }
 
-// errPayDay makes the exit code of a comparison that found differences; they have been printed.
-var errPayDay = errors.New("the books and the gateway differ")
+// errReconciliation makes the exit code of a comparison that found differences; they have been printed.
+var errReconciliation = errors.New("the books and the gateway differ")
 
 // Help says what is compared.
 func (payReconcile) Help() string {
@@ -38,7 +38,7 @@ func (c *payReconcile) Run(e *env) error {
 		return fmt.Errorf("%w: --day is %q, want a day like 2026-11-20", errUsage, c.Day)
 	}
 	return e.withTools(func(t *server.Tools) error {
-		report, err := t.PayDay(e.ctx, day)
+		report, err := t.DailyReconciliation(e.ctx, day)
 		if err != nil {
 			return err
 		}
@@ -48,13 +48,13 @@ func (c *payReconcile) Run(e *env) error {
 			err = e.payDayTable(&report)
 		}
 		if err == nil && len(report.Differences) > 0 {
-			err = errPayDay
+			err = errReconciliation
 		}
 		return err
 	})
 }
 
-func (e *env) payDayTable(r *app.PayDayReport) error {
+func (e *env) payDayTable(r *app.ReconciliationReport) error {
 	table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
 	for i, d := range r.Differences {
 		if i == 0 {

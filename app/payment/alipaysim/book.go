@@ -78,7 +78,7 @@ func newBook(now func() time.Time) *book {
 	return &book{now: now, orders: make(map[string]*Trade), tokens: make(map[string]*Trade)}
 }
 
-// sign notes a trade that the shop has signed; begin tells whether the buyer is there with it. The same order again is
+// sign notes a trade that the shop has signed; begin reports whether the buyer is there with it. The same order again is
 // the same trade, if the amount is the same.
 func (b *book) sign(t Trade, begin bool) (Trade, error) {
 	b.mu.Lock()
@@ -173,7 +173,7 @@ func (b *book) close(order string) (Trade, error) {
 	})
 }
 
-// refund gives back; fresh tells whether money moved now. The same number again is the same refund.
+// refund gives back; fresh reports whether money moved now. The same number again is the same refund.
 func (b *book) refund(order, request string, fen int64) (t Trade, fresh bool, err error) {
 	t, err = b.change(order, func(t *Trade) error {
 		for _, r := range t.Refunds {

@@ -96,7 +96,7 @@ func (f *faults) all() []Fault {
 	return append([]Fault{}, f.list...)
 }
 
-// strike tells whether a fault of the kind concerns this order and method, and counts that it did.
+// strike reports whether a fault of the kind concerns this order and method, and counts that it did.
 func (f *faults) strike(kind Kind, order, method string) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

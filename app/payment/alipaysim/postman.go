@@ -69,7 +69,7 @@ func (p *postman) deliver(l letter) {
 	}
 }
 
-// knock delivers once and tells whether the shop answered success.
+// knock delivers once and reports whether the shop answered success.
 func (p *postman) knock(l letter) bool {
 	select {
 	case p.hands <- struct{}{}:

@@ -47,7 +47,7 @@ func SignText(key *rsa.PrivateKey, text string) (string, error) {
 	return base64.StdEncoding.EncodeToString(signature), nil
 }
 
-// VerifyText tells whether the signature, in base64, is the key's on this text: nil or ErrSignature.
+// VerifyText reports whether the signature, in base64, is the key's on this text: nil or ErrSignature.
 func VerifyText(key *rsa.PublicKey, text, signature string) error {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil || signature == "" {

@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	readTimeout  = 10 * time.Second
+	writeTimeout = 15 * time.Second
+	idleTimeout  = 75 * time.Second // longer than a proxy in front keeps its connections
+	bodyLimit    = 16 << 10
+	headerLimit  = 4 << 10
+	drainRetry   = 2 * time.Second
+)
+
+// HTTPServer is the HTTP server. It listens from the first moment, so that whoever looks can see why the shop is
+// not open yet: until Open it answers health and, to everything else, busy.
+type HTTPServer struct {
+	// Ready says why this node should get no work now; nil when it should.
+	Ready func() error
+
+	server  *fasthttp.Server
+	sockets *fasthttp.Server // has handshakes handed over
+	handler atomic.Pointer[fasthttp.RequestHandler]
+}
+
+// NewHTTPServer makes a server that is not open yet.
+func NewHTTPServer(ready func() error) *HTTPServer {
+	f := &HTTPServer{Ready: ready}
+	f.server = newServer(f.handle, headerLimit)
+	f.sockets = newServer(f.handleHandshake, handshakeBuffer)
+	return f
+}
+
+func newServer(handler fasthttp.RequestHandler, buffer int) *fasthttp.Server {
+	return &fasthttp.Server{
+		Handler: handler, ErrorHandler: unreadable, Name: "stampede",
+		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxRequestBodySize: bodyLimit, ReadBufferSize: buffer,
+		NoDefaultServerHeader: true, NoDefaultDate: false, ReduceMemoryUsage: true, CloseOnShutdown: true,
+		// Sockets outlive their request; realtime closes them itself. Without this their Close would do nothing.
+		KeepHijackedConns: true,
+		Logger:            quiet{},
+		// No route takes forms with files. Parsed ahead, they cost more than their length, and their raw body is gone.
+		DisablePreParseMultipartForm: true,
+	}
+}
+
+// Serve answers on the listener until Shutdown.
+func (f *HTTPServer) Serve(l net.Listener) error {
+	if err := f.server.Serve(l); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("serve HTTP on %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Open hands everything but health to the handler.
+func (f *HTTPServer) Open(h fasthttp.RequestHandler) { f.handler.Store(&h) }
+
+// Shutdown stops listening and waits for the requests under way. Sockets are not its concern.
+func (f *HTTPServer) Shutdown(ctx context.Context) error {
+	if err := f.server.ShutdownWithContext(ctx); err != nil {
+		return fmt.Errorf("shut down HTTP: %w", err)
+	}
+	return nil
+}
+
+func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
+	if encoded(&ctx.Request.Header) {
+		f.pass(ctx) // it is refused there, whatever it asks for
+		return
+	}
+	switch string(ctx.Path()) {
+	case "/healthz":
+		ctx.SetBodyString("ok\n")
+	case "/readyz":
+		if err := f.Ready(); err != nil {
+			ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+			ctx.SetBodyString(err.Error() + "\n")
+			return
+		}
+		ctx.SetBodyString("ready\n")
+	case socketPath:
+		if !f.moveHandshake(ctx) {
+			f.pass(ctx)
+		}
+	default:
+		f.pass(ctx)
+	}
+}
+
+// handleHandshake answers on a connection that was handed over. Without an upgrade it ends: the next request on it may be too
+// large for the small buffer.
+func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
+	f.pass(ctx)
+	if !ctx.Hijacked() {
+		ctx.SetConnectionClose()
+	}
+}
+
+// pass lets the shop answer, if it is open.
+func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
+	if h := f.handler.Load(); h != nil {
+		(*h)(ctx)
+		return
+	}
+	ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
+	ctx.Response.Header.Set("Retry-After", "2")
+	ctx.SetContentType("application/json")
+	ctx.SetBodyString(`{"error":{"code":"busy","message":"this node serves nobody now; see /readyz","retry_ms":2000}}`)
+}
+
+// unreadable answers what never became a request.
+func unreadable(ctx *fasthttp.RequestCtx, err error) {
+	code := fasthttp.StatusBadRequest
+	var small *fasthttp.ErrSmallBuffer
+	var network net.Error
+	switch {
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		code = fasthttp.StatusRequestEntityTooLarge
+	case errors.As(err, &small):
+		code = fasthttp.StatusRequestHeaderFieldsTooLarge
+	case errors.As(err, &network) && network.Timeout():
+		code = fasthttp.StatusRequestTimeout
+	}
+	ctx.SetStatusCode(code)
+	ctx.SetContentType("application/json")
+	ctx.SetBodyString(`{"error":{"code":"bad_request","message":"the request is too large or cannot be read"}}`)
+}
+
+// quiet takes the server's remarks about single connections, which say nothing to an operator.
+type quiet struct{}
+
+func (quiet) Printf(format string, args ...any) { slog.Debug("http: " + fmt.Sprintf(format, args...)) }

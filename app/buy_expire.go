@@ -1,0 +1,178 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stampede/app/crashpoint"
+)
+
+// Expirer is flow 4: an order's time is over, or its buyer gives it up, and its units are sold again.
+//
+//	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
+//
+// An order whose payment was opened ends at the gateway first: TradeCloser does that beside the sweep, because the
+// gateway may take its time, and nobody else's units shall wait for it. Until it has, the order stays in the queue.
+//
+// The database alone decides whether the order ended (I1); Redis gives units back only because of a
+// committed terminal row, and the deadline stays in the queue until all of that has happened, so that a
+// crash between any two steps is finished by the next sweep.
+type Expirer struct {
+	Inventory  Inventory
+	Orders     OrderStore
+	Notifier   Notifier
+	Told       *Told
+	Storefront *Storefront
+	// Closer ends orders whose payment was opened; nil: the shop takes no payments.
+	Closer *TradeCloser
+
+	units unitsFirst
+}
+
+// Due handles orders whose deadline has come. See DeadlineHandler.
+func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
+	now, err := x.Inventory.Now(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+	}
+	orders = x.Closer.others(orders)
+	rows, err := x.expire(ctx, orders, now)
+	if err != nil {
+		return nil, err
+	}
+	x.units.wait(ctx)
+	if err := tell(ctx, x.Notifier, x.Told, rows); err != nil {
+		return nil, err
+	}
+	crashpoint.At(crashpoint.ExpireTold)
+	stillPending := make(map[ID]bool)
+	for _, o := range rows {
+		stillPending[o.ID] = o.State == Pending
+	}
+	finished := make([]ID, 0, len(orders))
+	for _, id := range orders {
+		if !stillPending[id] {
+			finished = append(finished, id)
+		}
+	}
+	return finished, nil
+}
+
+// expire ends the orders that are still unpaid and gives back the units of all that ended.
+func (x *Expirer) expire(ctx context.Context, orders []ID, now Millis) ([]Order, error) {
+	x.units.begin()
+	defer x.units.end()
+	rows, err := x.Orders.Expire(ctx, orders, now)
+	if err != nil {
+		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
+	}
+	crashpoint.At(crashpoint.ExpireCommitted)
+	x.Closer.offer(rows, now)
+	if err := x.moveUnits(ctx, rows); err != nil {
+		return nil, err
+	}
+	crashpoint.At(crashpoint.ExpireReturned)
+	return rows, nil
+}
+
+// Cancel ends an unpaid order of the user, or a reservation that has no row yet. Cancelling what is cancelled
+// answers the same again; what expired is OrderExpired, what was paid WrongState, another user's NotFound.
+func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
+	now, err := x.Inventory.Now(ctx)
+	if err != nil {
+		return "", unsettled("read Redis time", err)
+	}
+	// A reservation can become a row between two looks, but only once.
+	for range 3 {
+		row, err := x.Orders.Cancel(ctx, id, user, now)
+		if errors.Is(err, ErrNoRow) {
+			row, err = x.cancelReservation(ctx, user, id, now)
+		}
+		switch {
+		case errors.Is(err, errBecameRow):
+			continue
+		case err != nil:
+			return "", unsettled("cancel order "+id.String(), err)
+		}
+		if row.State == Pending {
+			row, err = x.Closer.cancel(ctx, row)
+			if err != nil {
+				return "", err
+			}
+			return cancelAnswer(row)
+		}
+		crashpoint.At(crashpoint.CancelCommitted)
+		if err := x.moveUnits(ctx, []Order{row}); err != nil {
+			return "", unsettled("return units of order "+id.String(), err)
+		}
+		crashpoint.At(crashpoint.CancelReturned)
+		if err := tell(ctx, x.Notifier, x.Told, []Order{row}); err != nil {
+			return "", unsettled("tell of order "+id.String(), err)
+		}
+		return cancelAnswer(row)
+	}
+	return "", FailBusy("the order is changing right now; try again", busyRetry)
+}
+
+var errBecameRow = errors.New("the reservation became a row")
+
+// cancelReservation writes the order's first row in the state cancelled. The first row wins: if the consumer
+// was faster, its row is cancelled like any other. It is written under the epoch of the reservation, like every first row:
+// of a reservation that Redis has lost meanwhile no row may appear beside or after a rebuild.
+func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis) (Order, error) {
+	waiting, err := x.Inventory.Waiting(ctx, user)
+	if err != nil {
+		return Order{}, err
+	}
+	for _, r := range waiting {
+		if r.Order != id {
+			continue
+		}
+		row := x.Storefront.reserved(ctx, r)
+		row.State, row.Rev, row.CancelledAt = Cancelled, 1, now
+		inserted, err := x.Orders.Insert(ctx, r.Epoch, []NewOrder{row})
+		if err != nil {
+			return Order{}, err
+		}
+		if !inserted[0].Fresh {
+			return Order{}, errBecameRow
+		}
+		crashpoint.At(crashpoint.CancelInserted)
+		return inserted[0].Order, nil
+	}
+	// Not waiting any more: either it never was, or it has become a row just now.
+	if _, err := x.Storefront.row(ctx, user, id); err == nil {
+		return Order{}, errBecameRow
+	}
+	return Order{}, Fail(NotFound, "no such order")
+}
+
+// moveUnits does in Redis what the committed rows say. Orders that were paid in time come here too, at their deadline:
+// whatever was cut off when they were paid is done then at last.
+func (x *Expirer) moveUnits(ctx context.Context, rows []Order) error {
+	if err := giveBack(ctx, x.Inventory, pointers(rows)); err != nil {
+		return err
+	}
+	return sell(ctx, x.Inventory, rows)
+}
+
+func cancelAnswer(o Order) (OrderState, error) {
+	switch o.State {
+	case Cancelled:
+		return Cancelled, nil
+	case Expired:
+		return "", Fail(OrderExpired, "the order has expired")
+	default:
+		return "", Fail(WrongState, "an order that is "+string(o.State)+" cannot be cancelled")
+	}
+}
+
+// unsettled passes on what people may hear and turns everything else into "busy": the outcome is unknown.
+func unsettled(doing string, err error) error {
+	var known *Error
+	if errors.As(err, &known) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", doing, errors.Join(err, FailBusy("the outcome is unknown; try again", busyRetry)))
+}

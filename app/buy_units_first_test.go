@@ -1,0 +1,76 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// busyShop writes down what happens to which order. Those of order 2 are locked in the database for a while.
+type busyShop struct {
+	OrderStore
+	Inventory
+	locked time.Duration
+
+	mu    sync.Mutex
+	steps []string
+}
+
+func (s *busyShop) add(step string, order ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps = append(s.steps, step+" "+order.String())
+}
+
+func (s *busyShop) Now(context.Context) (Millis, error) { return 1_000_000, nil }
+
+func (s *busyShop) Expire(_ context.Context, ids []ID, _ Millis) ([]Order, error) {
+	if ids[0] == 2 {
+		time.Sleep(s.locked)
+	}
+	return []Order{{ID: ids[0], Sale: 7, State: Expired, Hold: 1, Rev: 2, ToldRev: 1}}, nil
+}
+
+func (s *busyShop) Return(_ context.Context, r []Return) ([]bool, error) {
+	s.add("units", r[0].Order)
+	return make([]bool, len(r)), nil
+}
+
+func (s *busyShop) Tell(_ context.Context, e []OrderEvent) error {
+	s.add("told", e[0].Order.ID)
+	return nil
+}
+
+// P5: of two batches that are due at once both get their units back before anybody is told; but one whose orders are locked
+// does not keep the other's buyers waiting for longer than tellingWaits.
+func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
+	t.Parallel()
+	for locked, want := range map[time.Duration][]string{
+		tellingWaits / 2: {"units 1", "units 2", "told"},
+		tellingWaits * 2: {"units 1", "told 1", "units 2", "told 2"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			shop := &busyShop{locked: locked}
+			x := &Expirer{Inventory: shop, Orders: shop, Notifier: shop, Told: &Told{Orders: shop}}
+			var batches sync.WaitGroup
+			for _, id := range []ID{2, 1} {
+				batches.Go(func() {
+					if finished, err := x.Due(t.Context(), 0, []ID{id}); err != nil || !slices.Equal(finished, []ID{id}) {
+						t.Errorf("finished %v, %v", finished, err)
+					}
+				})
+				synctest.Wait()
+			}
+			batches.Wait()
+			if len(want) == 3 { // who is told first does not matter
+				shop.steps = slices.Concat(shop.steps[:2], []string{shop.steps[2][:4]})
+			}
+			if !slices.Equal(shop.steps, want) {
+				t.Errorf("locked for %v: %v, want %v", locked, shop.steps, want)
+			}
+		})
+	}
+}

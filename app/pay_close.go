@@ -1,0 +1,91 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stampede/app/crashpoint"
+)
+
+// end ends a pending order whose trade was opened: the gateway first, then the row, then the units. It answers the row as
+// it is afterwards: ended, or paid if the buyer was faster. An error is a transient fault: nothing is known to have
+// ended, ask again.
+func (c *Cashier) end(ctx context.Context, o Order, to OrderState) (Order, error) {
+	row, over, err := c.overAtGateway(ctx, o, to)
+	if err != nil || !over {
+		return row, err
+	}
+	rows, err := c.endAll(ctx, []ID{o.ID}, to)
+	if err != nil {
+		return Order{}, err
+	}
+	if len(rows) == 0 {
+		return Order{}, fmt.Errorf("end order %s: %w", o.ID, ErrNoRow)
+	}
+	return rows[0], nil
+}
+
+// overAtGateway asks the gateway to end the trade. over is its definite word that nothing was paid and nothing can be; else
+// the row is what the money made of it.
+//
+// A trade begins to exist when the buyer comes to the gateway with what was signed, so one that the gateway does not know is
+// over for certain only at the deadline, Margin after the gateway stopped taking money for it. A buyer who cancels earlier
+// gives up a payment that was not begun; should it come all the same, it is late money.
+func (c *Cashier) overAtGateway(ctx context.Context, o Order, to OrderState) (row Order, over bool, err error) {
+	t, err := c.Gateway.Close(ctx, o.ID)
+	if errors.Is(err, ErrGatewayRefused) {
+		t, err = c.Gateway.Query(ctx, o.ID)
+	}
+	if err != nil {
+		c.counts.Unknown.Add(1)
+		return Order{}, false, fmt.Errorf("close the trade of order %s: %w", o.ID, errors.Join(ErrTransient, err))
+	}
+	crashpoint.At(crashpoint.CloseAnswered)
+	switch t.State {
+	case TradePaid:
+		row, err := c.paidMeanwhile(ctx, t)
+		return row, false, err
+	case TradeClosed:
+		return o, true, nil
+	}
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return Order{}, false, fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+	}
+	if t.State == TradeWaiting || to == Expired && now < o.PayBy {
+		return Order{}, false, fmt.Errorf("%w: the trade of order %s is not over yet", ErrTransient, o.ID)
+	}
+	return o, true, nil
+}
+
+// endAll ends pending orders whose trades are over, gives their units back and tells their buyers.
+func (c *Cashier) endAll(ctx context.Context, orders []ID, to OrderState) ([]Order, error) {
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+	}
+	rows, err := c.Payments.EndTraded(ctx, orders, to, now)
+	if err != nil {
+		return nil, fmt.Errorf("end %d orders: %w", len(orders), err)
+	}
+	crashpoint.At(crashpoint.CloseCommitted)
+	c.counts.Closed.Add(int64(len(rows)))
+	if err := giveBack(ctx, c.Inventory, pointers(rows)); err != nil {
+		return nil, err
+	}
+	crashpoint.At(crashpoint.CloseReturned)
+	return rows, tell(ctx, c.Notifier, c.Told, rows)
+}
+
+// paidMeanwhile takes the money and answers the order that it has paid.
+func (c *Cashier) paidMeanwhile(ctx context.Context, t Trade) (Order, error) {
+	if err := c.Settle(ctx, t); err != nil {
+		return Order{}, fmt.Errorf("settle the trade of order %s: %w", t.Order, errors.Join(ErrTransient, err))
+	}
+	row, err := c.Orders.Order(ctx, t.Order)
+	if err != nil {
+		return Order{}, fmt.Errorf("read order %s: %w", t.Order, err)
+	}
+	return row, nil
+}

@@ -1,0 +1,121 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"stampede/app/crashpoint"
+)
+
+// decide finds out what becomes of an order whose money came after it had ended, at once (P8):
+//
+//	claim a hold number (database) → hold the units (Redis) ─┬▶ free: paid again, through the guard (database) → held → sold → event
+//	                                                         └▶ not free: refunding (database) → event → Refunder
+//
+// The limit per buyer counts, the window does not: the buyer had bought in time. Whoever claims the last number decides; a
+// hold taken under an older one becomes the newer one's, or comes back by it. A crash anywhere leaves the payment
+// unsettled, and PayReconciler begins anew.
+func (c *Cashier) decide(ctx context.Context, o Order) error {
+	sale, err := c.Sales.Sale(ctx, o.Sale) // before the hold: a rebuild in between changes the epoch, and nothing is revived
+	if err != nil {
+		return fmt.Errorf("read sale %s: %w", o.Sale, err)
+	}
+	claimed, err := c.Orders.ClaimHold(ctx, o.ID, o.State)
+	if errors.Is(err, ErrNoRow) {
+		return c.decided(ctx, o.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("claim a hold for order %s: %w", o.ID, err)
+	}
+	crashpoint.At(crashpoint.LateClaimed)
+	verdict, err := c.Inventory.Hold(ctx, HoldRequest{
+		Sale: claimed.Ref(), Order: claimed.ID, User: claimed.User, Hold: claimed.Hold, Qty: claimed.Qty,
+	})
+	if err != nil {
+		return fmt.Errorf("hold units for order %s: %w", o.ID, err)
+	}
+	crashpoint.At(crashpoint.LateHeld)
+	switch verdict {
+	case VerdictReserved, VerdictRepeated:
+		return c.revive(ctx, claimed, sale.Epoch)
+	case VerdictSoldOut:
+		return c.giveUp(ctx, claimed, ReasonLateSoldOut)
+	case VerdictLimit:
+		return c.giveUp(ctx, claimed, ReasonLateLimit)
+	}
+	now, err := c.Inventory.Now(ctx)
+	if err == nil && verdict == VerdictNotLoaded && now > sale.ClosesAt.Add(retireAfter) {
+		return c.giveUp(ctx, claimed, ReasonLateOver)
+	}
+	// Being rebuilt, resting for too long, or another decision is under way: it will pass.
+	return fmt.Errorf("%w: no answer about units for order %s: %d", ErrTransient, o.ID, verdict)
+}
+
+// revive makes the order paid under the hold that was taken for it.
+func (c *Cashier) revive(ctx context.Context, claimed Order, epoch int64) error {
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+	}
+	paid, err := c.Payments.ReviveLate(ctx, claimed, epoch, now)
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrNoRow), errors.Is(err, ErrPermanent), errors.Is(err, ErrStaleEpoch):
+		// Certainly not revived under this number.
+		if _, backErr := c.Inventory.Return(ctx, []Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold}}); backErr != nil {
+			return fmt.Errorf("return units of order %s: %w", claimed.ID, backErr)
+		}
+		if errors.Is(err, ErrPermanent) {
+			return c.giveUp(ctx, claimed, ReasonLateSoldOut)
+		}
+		return fmt.Errorf("%w: revive order %s: %w", ErrTransient, claimed.ID, err)
+	default: // unknown: the next claim takes the hold over, or finds the order paid (I6)
+		return fmt.Errorf("revive order %s: %w", claimed.ID, err)
+	}
+	crashpoint.At(crashpoint.LateRevived)
+	c.counts.Revived.Add(1)
+	slog.InfoContext(ctx, "late money revived an order", "order", paid.ID)
+	return c.after(ctx, paid)
+}
+
+// giveUp begins the refund. The request number depends on nothing but the order, so that no second one can come of it.
+func (c *Cashier) giveUp(ctx context.Context, o Order, reason string) error {
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+	}
+	refunding, err := c.Refunds.BeginRefund(ctx, o.ID, []OrderState{Expired, Cancelled}, RefundNumber(o.ID), reason, now)
+	if errors.Is(err, ErrNoRow) {
+		return c.decided(ctx, o.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("begin the refund of order %s: %w", o.ID, err)
+	}
+	crashpoint.At(crashpoint.LateRefunding)
+	c.counts.Refunded.Add(1)
+	slog.InfoContext(ctx, "late money is given back", "order", o.ID, "reason", reason)
+	if err := tell(ctx, c.Notifier, c.Told, []Order{refunding}); err != nil {
+		return err
+	}
+	return c.decided(ctx, o.ID)
+}
+
+// decided settles the payment of an order about which somebody has decided, here or elsewhere.
+func (c *Cashier) decided(ctx context.Context, id ID) error {
+	o, err := c.Orders.Order(ctx, id)
+	if err != nil {
+		return fmt.Errorf("read order %s: %w", id, err)
+	}
+	switch {
+	case o.reviving(): // not yet: another one holds the claim
+		return fmt.Errorf("%w: order %s is being decided", ErrTransient, id)
+	case o.CancelledAt == 0: // revived, which settles the payment in the same transaction
+		return c.after(ctx, o)
+	}
+	if err := c.Payments.Decided(ctx, id, PaymentRefunded); err != nil {
+		return fmt.Errorf("settle the payment of order %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// ReconciliationStore reads what a day's payments are compared by. Errors wrap ErrTransient.
+type ReconciliationStore interface {
+	// OrdersOfDay lists, in their order and after the one given, the orders of which a payment was made in [from, to), or
+	// whose trade was open in that time: opened before to, and not over before from. So money of the day is found of which
+	// nothing is entered here. The gateway may name orders that do not exist.
+	OrdersOfDay(ctx context.Context, from, to Millis, after ID, limit int) ([]ID, error)
+	// PaymentsOf reads the payments of the orders.
+	PaymentsOf(ctx context.Context, orders []ID) ([]Received, error)
+	// OrdersByID reads the rows that exist among the ids.
+	OrdersByID(ctx context.Context, ids []ID) ([]Order, error)
+}
+
+// PayDifference is one thing in which the shop's books and the gateway's do not agree, or which neither can mend alone.
+type PayDifference struct {
+	Order   ID     `json:"order"`
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+// ReconciliationReport compares a day's payments with the gateway. A trade that was open at midnight is asked about for both
+// days, and what is wrong with it shows in both; its money counts on the day on which it was paid, and on no other.
+type ReconciliationReport struct {
+	Day         string          `json:"day"`
+	Orders      int             `json:"orders"`       // that were asked about
+	Paid        int             `json:"paid"`         // of them, paid on the day
+	TakenFen    int64           `json:"taken_fen"`    // by the gateway for these, as it says now
+	ReturnedFen int64           `json:"returned_fen"` // of that, given back by now, on whatever day
+	Differences []PayDifference `json:"differences"`
+}
+
+// CalendarDay is the calendar day of an instant's date in a zone, midnight to midnight; with a change of clocks it has not
+// 24 hours.
+func CalendarDay(date time.Time, zone *time.Location) (from, to time.Time) {
+	year, month, day := date.Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, zone), time.Date(year, month, day+1, 0, 0, 0, 0, zone)
+}
+
+const (
+	payDayPage    = 5000
+	payDayBatch   = 200
+	payDayAtOnce  = 4 // questions under way: it is a report, the shop's own questions go first
+	payDaySettles = 3 * time.Second
+)
+
+// DailyReconciliation compares the books of a day with the gateway's, by asking it about each order. It corrects nothing.
+type DailyReconciliation struct {
+	Book    ReconciliationStore
+	Gateway Gateway
+
+	pause time.Duration // before a second look at what differs; 0: payDaySettles
+}
+
+// Report compares [from, to). What differs because it is changing right now is looked at twice. An error means that the
+// books could not be read; a question that the gateway does not answer is a difference.
+func (p *DailyReconciliation) Report(ctx context.Context, day string, from, to Millis) (ReconciliationReport, error) {
+	report := ReconciliationReport{Day: day, Differences: []PayDifference{}}
+	within := func(at Millis) bool { return from <= at && at < to }
+	for after := ID(0); ; {
+		page, err := p.Book.OrdersOfDay(ctx, from, to, after, payDayPage)
+		if err != nil {
+			return report, fmt.Errorf("list the orders of %s: %w", day, err)
+		}
+		for start := 0; start < len(page); start += payDayBatch {
+			if err := p.compare(ctx, &report, within, page[start:min(start+payDayBatch, len(page))]); err != nil {
+				return report, err
+			}
+		}
+		if len(page) < payDayPage {
+			return report, nil
+		}
+		after = page[len(page)-1]
+	}
+}
+
+func (p *DailyReconciliation) compare(ctx context.Context, report *ReconciliationReport, within func(Millis) bool, orders []ID) error {
+	seen, err := p.look(ctx, orders)
+	if err != nil {
+		return err
+	}
+	var doubtful []ID
+	for i := range seen {
+		if len(seen[i].differences()) > 0 {
+			doubtful = append(doubtful, seen[i].order)
+		}
+	}
+	again := make(map[ID]*payDayCase, len(doubtful))
+	if len(doubtful) > 0 {
+		if err := p.settle(ctx); err != nil {
+			return err
+		}
+		second, err := p.look(ctx, doubtful)
+		if err != nil {
+			return err
+		}
+		for i := range second {
+			again[second[i].order] = &second[i]
+		}
+	}
+	for i := range seen {
+		c := &seen[i]
+		if newer := again[c.order]; newer != nil {
+			c = newer
+		}
+		report.Orders++
+		if c.took() && within(c.paidAt()) {
+			report.Paid++
+			report.TakenFen += c.trade.AmountFen
+			report.ReturnedFen += c.trade.RefundedFen
+		}
+		report.Differences = append(report.Differences, c.differences()...)
+	}
+	return nil
+}
+
+func (p *DailyReconciliation) settle(ctx context.Context) error {
+	pause := p.pause
+	if pause == 0 {
+		pause = payDaySettles
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause):
+		return nil
+	}
+}
+
+// look asks the gateway first and reads the books after that: what was settled in between is no difference.
+func (p *DailyReconciliation) look(ctx context.Context, orders []ID) ([]payDayCase, error) {
+	cases := make([]payDayCase, len(orders))
+	slots := make(chan struct{}, payDayAtOnce)
+	var wg sync.WaitGroup
+	for i, order := range orders {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			trade, err := p.Gateway.Query(ctx, order)
+			cases[i] = payDayCase{order: order, trade: trade, unanswered: err}
+		})
+	}
+	wg.Wait()
+	rows, err := p.Book.OrdersByID(ctx, orders)
+	if err != nil {
+		return nil, fmt.Errorf("read orders: %w", err)
+	}
+	payments, err := p.Book.PaymentsOf(ctx, orders)
+	if err != nil {
+		return nil, fmt.Errorf("read payments: %w", err)
+	}
+	at := make(map[ID]*payDayCase, len(cases))
+	for i := range cases {
+		at[cases[i].order] = &cases[i]
+	}
+	for i := range rows {
+		at[rows[i].ID].row = &rows[i]
+	}
+	for _, payment := range payments {
+		at[payment.Order].payments = append(at[payment.Order].payments, payment)
+	}
+	return cases, nil
+}

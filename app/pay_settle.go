@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"stampede/app/crashpoint"
+)
+
+// Settle takes the gateway's word on a trade, wherever it was said: in a notification, an answer to a query or to a close.
+// nil means that it has been taken and nobody needs to say it again. ErrTradeOdd: it does not fit the order. Any other error is a
+// transient fault: say it again.
+//
+// Only money changes anything here. That a trade waits, is closed or unknown ends no order: that happens at its deadline, or
+// because its buyer cancels it; and a trade that is closed after it was paid was refunded, which its refund knows.
+func (c *Cashier) Settle(ctx context.Context, t Trade) error {
+	if t.State != TradePaid {
+		return nil
+	}
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+	}
+	order, outcome, err := c.Payments.Receive(ctx, t, now)
+	if err != nil {
+		return fmt.Errorf("receive trade %s: %w", t.No, err)
+	}
+	crashpoint.At(crashpoint.PayCommitted)
+	c.counts.Taken.Add(1)
+	switch {
+	case outcome.Odd():
+		c.counts.Odd.Add(1)
+		slog.ErrorContext(ctx, "money that does not fit its order", "order", t.Order, "trade", t.No, "outcome", outcome,
+			"trade_fen", t.AmountFen, "order_fen", order.AmountFen, "state", order.State)
+		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeOdd, t.No, t.Order, outcome)
+	case outcome == PaymentLate:
+		crashpoint.At(crashpoint.LateReceived)
+		return c.decide(ctx, order)
+	case order.ToldRev < order.Rev: // a repeat of what is told changes nothing, and costs nothing
+		return c.after(ctx, order)
+	}
+	return nil
+}

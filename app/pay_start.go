@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"stampede/app/crashpoint"
+)
+
+// Cashier is flow 3: the buyer pays, at a gateway that belongs to somebody else.
+//
+//	Pay:     trade noted in the row ─▶ gateway                                                      pay_start.go
+//	Settle:  notification │ query │ answer to a close ─▶ payments row + pending → paid ─▶ held → sold ─▶ event   pay_settle.go
+//	close:   ask the gateway to end the trade ─▶ expired │ cancelled ─▶ units go back ─▶ event      pay_close.go
+//	decide:  the order had ended ─▶ revived, or refunded                                            pay_late.go
+//
+// The gateway may say anything late, twice, in another order, or nothing at all. So every word of it goes through Settle,
+// the database alone decides what it means, and whoever asks again gets the same (I1, I6). PayReconciler asks where no word
+// has come.
+type Cashier struct {
+	Gateway   Gateway // nil: the shop takes no payments
+	Inventory Inventory
+	Orders    OrderStore
+	Sales     SaleStore
+	Payments  PaymentStore
+	Refunds   RefundStore
+	Notifier  Notifier
+	Told      *Told
+	// Margin is how long before its deadline an order can be paid last, see TradeMargin.
+	Margin time.Duration
+
+	counts PayCounts
+}
+
+// PayCounts are what this node has seen of money.
+type PayCounts struct {
+	Opened   atomic.Int64 // presses of Pay that were answered with a payment
+	Taken    atomic.Int64 // words of the gateway about paid trades
+	Revived  atomic.Int64 // orders that late money made paid
+	Refunded atomic.Int64 // late money that is given back
+	Odd      atomic.Int64 // trades that do not fit their order: people have to look
+	Closed   atomic.Int64 // orders ended after the gateway had closed their trade
+	Unknown  atomic.Int64 // closes without an answer
+}
+
+// Counts are for metrics.
+func (c *Cashier) Counts() *PayCounts { return &c.counts }
+
+// longestMargin covers what lies between the gateway's clock and ours: its time_expire has whole seconds, the clocks of two
+// houses may differ by a few more, and whatever was paid in the last moment needs one to be told. It ends at pay_by, so
+// that a trade which the gateway does not know by then can never be paid any more, and the unit is free at once (P5).
+const longestMargin = 10 * time.Second
+
+// TradeMargin is how long before the deadline the gateway stops taking money, for a time to pay: ten seconds, or a sixth
+// of it if that is shorter.
+func TradeMargin(payWindow time.Duration) time.Duration { return min(longestMargin, payWindow/6) }
+
+// ErrTradeOdd means that a trade does not fit its order: nothing has changed, and people have to look.
+var ErrTradeOdd = errors.New("the trade does not fit its order")
+
+// Pay answers where the buyer pays the order, and until when. Pressing again gives the same trade; another way to pay is the
+// same trade, too. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means unknown:
+// press again.
+func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable, error) {
+	switch via {
+	case ViaPage, ViaWap, ViaApp, ViaQR:
+	default:
+		return Payable{}, Fail(BadRequest, "via must be page, wap, app or qr")
+	}
+	if c.Gateway == nil {
+		return Payable{}, Fail(UnknownOp, "this shop takes no payments: it has no payment gateway")
+	}
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return Payable{}, unsettled("read Redis time", err)
+	}
+	row, err := c.Payments.OpenTrade(ctx, order, user, now, c.Margin)
+	if errors.Is(err, ErrNoRow) {
+		return Payable{}, c.noRow(ctx, user, order)
+	}
+	if err != nil {
+		return Payable{}, unsettled("open the trade of order "+order.String(), err)
+	}
+	if err := c.payable(row, now); err != nil {
+		return Payable{}, err
+	}
+	crashpoint.At(crashpoint.PayOpened)
+	until := MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)) // the gateway counts in seconds
+	payment, err := c.Gateway.Pay(ctx, PayRequest{
+		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName, ExpiresAt: until,
+	})
+	switch {
+	case errors.Is(err, ErrGatewayRefused):
+		slog.WarnContext(ctx, "the gateway refuses a payment", "order", order, "via", via, "err", err)
+		return Payable{}, Fail(WrongState, "the payment gateway does not take this payment; look at the order again")
+	case err != nil:
+		return Payable{}, unsettled("ask the gateway about order "+order.String(), err)
+	}
+	c.counts.Opened.Add(1)
+	return Payable{Payment: payment, PayBy: row.PayBy, Until: until}, nil
+}
+
+// tradeEnds is when the gateway stops taking money for the order.
+func (c *Cashier) tradeEnds(o Order) Millis { return o.PayBy.Add(-c.Margin) }
+
+// payable says why the order cannot be paid; nil when it can.
+func (c *Cashier) payable(o Order, now Millis) error {
+	switch {
+	case o.State == Expired, o.State == Pending && c.tradeEnds(o) <= now:
+		return Fail(OrderExpired, "the time to pay is over")
+	case o.State != Pending:
+		return Fail(WrongState, "an order that is "+string(o.State)+" cannot be paid")
+	}
+	return nil
+}
+
+// noRow tells a reservation, which will have its row in a moment, from an order that is not there or somebody else's.
+func (c *Cashier) noRow(ctx context.Context, user, order ID) error {
+	waiting, err := c.Inventory.Waiting(ctx, user)
+	if err != nil {
+		return unsettled("read reservations", err)
+	}
+	for _, r := range waiting {
+		if r.Order == order {
+			return FailBusy("the order is still being written; try again", busyRetry)
+		}
+	}
+	return Fail(NotFound, "no such order")
+}
+
+// after does what follows the commit of a paid order. Each step may happen again.
+func (c *Cashier) after(ctx context.Context, paid Order) error {
+	if err := sell(ctx, c.Inventory, []Order{paid}); err != nil {
+		return fmt.Errorf("order %s: %w", paid.ID, err)
+	}
+	crashpoint.At(crashpoint.PaySold)
+	if err := tell(ctx, c.Notifier, c.Told, []Order{paid}); err != nil {
+		return err
+	}
+	crashpoint.At(crashpoint.PayTold)
+	return nil
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/url"
+)
+
+// PayVia is how a buyer wants to pay.
+type PayVia string
+
+// The ways to pay, as the protocol spells them.
+const (
+	ViaPage PayVia = "page" // a page of the gateway in a desktop browser
+	ViaWap  PayVia = "wap"  // a page of the gateway in a phone's browser
+	ViaApp  PayVia = "app"  // the gateway's app, opened by ours with a signed order string
+	ViaQR   PayVia = "qr"   // a code on the desktop, scanned with the phone
+)
+
+// PayRequest asks the gateway for a payment. The trade's own number at the gateway is the order id: however often
+// the buyer presses, there is one trade per order.
+type PayRequest struct {
+	Order     ID
+	Via       PayVia
+	AmountFen int64  // > 0
+	Subject   string // what the buyer reads at the gateway
+	ExpiresAt Millis // after it the gateway takes no money for this trade any more
+}
+
+// Payment is where the buyer pays; one field is set, depending on the way.
+type Payment struct {
+	URL         string `json:"url,omitempty"`          // page, wap
+	OrderString string `json:"order_string,omitempty"` // app
+	QR          string `json:"qr,omitempty"`           // the text of the code
+}
+
+// Payable is where and until when a buyer pays an order.
+type Payable struct {
+	Payment
+	PayBy Millis `json:"pay_by"` // the order's deadline
+	// Until is when the gateway stops taking money for it, up to longestMargin before PayBy: what a countdown beside the
+	// payment has to show.
+	Until Millis `json:"pay_until"`
+}
+
+// TradeState is what the gateway says of a trade.
+type TradeState int
+
+// The states of a trade. Absent is no proof that nothing will be paid: a trade begins to exist when the buyer comes
+// to the gateway with what we signed, and that works until ExpiresAt.
+const (
+	TradeAbsent  TradeState = iota // the gateway has no such trade
+	TradeWaiting                   // it waits for the buyer
+	TradePaid                      // the money is ours (Alipay: TRADE_SUCCESS, TRADE_FINISHED)
+	TradeClosed                    // over: nothing was paid, or everything was given back
+)
+
+// Trade is one trade as the gateway states it, in a verified answer or a verified notification.
+type Trade struct {
+	Order       ID
+	No          string // the gateway's number; empty while absent
+	State       TradeState
+	AmountFen   int64
+	RefundedFen int64
+	PaidAt      Millis // 0: not paid, or not told
+}
+
+// RefundRequest gives money back. Request is the number under which the gateway knows this refund: the same
+// number again is the same refund, never a second one.
+type RefundRequest struct {
+	Order     ID
+	TradeNo   string
+	Request   string
+	AmountFen int64
+	Reason    string
+}
+
+// Errors of a Gateway, besides ErrTransient (unknown: ask again or repeat with the same identity, I6).
+var (
+	// ErrForged: a notification that is not the gateway's word to this shop: bad signature, another shop's app or
+	// seller, another mode's certificate. It is answered `failure` and changes nothing.
+	ErrForged = errors.New("not a notification of the gateway to this shop")
+	// ErrGatewayRefused: a signed, final no. Repeating the same request brings the same answer.
+	ErrGatewayRefused = errors.New("the gateway refuses")
+)
+
+// Gateway is the payment provider. All calls but Notified contact it; each ends within the adapter's timeout, and
+// an error that wraps ErrTransient means that the outcome is unknown.
+type Gateway interface {
+	// Pay answers where the buyer pays. Ways that need no call of ours (page, wap, app) only sign; QR asks the gateway.
+	Pay(ctx context.Context, r PayRequest) (Payment, error)
+	// Query reads a trade. TradeAbsent, and no error, when the gateway has none.
+	Query(ctx context.Context, order ID) (Trade, error)
+	// Close ends a trade that is not paid and answers it as it is afterwards: closed, absent, or paid because the
+	// buyer was faster.
+	Close(ctx context.Context, order ID) (Trade, error)
+	// Refund gives money back. nil: the gateway has done it, now or under the same request before.
+	Refund(ctx context.Context, r RefundRequest) error
+	// Refunded asks whether a refund was done.
+	Refunded(ctx context.Context, r RefundRequest) (bool, error)
+	// Notified verifies a notification, parsed from the body as it was sent, and answers the trade it states, or
+	// ErrForged. It looks at signature, app and seller; order, amount and state are the flow's to check. It makes no
+	// outgoing call.
+	Notified(form url.Values) (Trade, error)
+}

@@ -1,0 +1,292 @@
+package app
+
+import (
+	"context"
+	"time"
+)
+
+// Buy is one buy on its way to the Lua step. The order id is minted by the server; the same id, key and
+// hash are sent again when a reply is lost (I6).
+type Buy struct {
+	Order   ID
+	User    ID
+	Sale    SaleRef
+	Qty     int
+	Key     string // the buyer's idempotency key, 8–64 characters of A-Z a-z 0-9 . _ -
+	Hash    string // of the content under that key, 16 hex digits
+	Address string // JSON of Address, or ""
+}
+
+// Verdict is what the Lua step decided about a buy.
+type Verdict int
+
+// Verdicts of reserve.lua. Their numbers are part of the script's contract.
+const (
+	VerdictReserved  Verdict = 1  // accepted now
+	VerdictRepeated  Verdict = 2  // the same key was accepted before: the stored answer
+	VerdictOtherHash Verdict = 3  // the same key with other content
+	VerdictNotOpen   Verdict = 4  // before the window, by Redis time
+	VerdictClosed    Verdict = 5  // after the window
+	VerdictPaused    Verdict = 6  // an operator paused the sale
+	VerdictLimit     Verdict = 7  // more units than the limit per buyer
+	VerdictCap       Verdict = 8  // more reservations than the cap per buyer
+	VerdictSoldOut   Verdict = 9  // not enough free units
+	VerdictBacklog   Verdict = 10 // too many orders wait for the database
+	VerdictCooldown  Verdict = 11 // units came back a moment ago and rest until every sold-out flag has ended (I9)
+	VerdictNotLoaded Verdict = 12 // the sale is not in Redis, or not armed yet
+	VerdictRebuild   Verdict = 13 // the partition is being rebuilt, or has no state at all
+	VerdictEpoch     Verdict = 14 // the caller's epoch is not the partition's
+)
+
+// Decision answers a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the place.
+type Decision struct {
+	Verdict Verdict
+	Order   ID
+	Ticket  int64
+	Done    int64
+	Free    int64         // free units after the step
+	Retry   time.Duration // with VerdictCooldown: how long
+}
+
+// Gate decides buys, grouping those that wait for the same sale into one Lua call.
+type Gate interface {
+	// Reserve tells then a decision, or an error when the outcome is unknown (ErrTransient): the buy may or may not have been
+	// accepted, and repeating it with the same key is safe. A buy that could not be sent by the instant given is let go with
+	// an error, too. then is called exactly once, at once or from another goroutine; others are told after it, so it must
+	// not wait for anything.
+	Reserve(b Buy, until time.Time, then func(Decision, error))
+}
+
+// Reservation is an accepted buy that has no row yet.
+type Reservation struct {
+	Order     ID         `json:"order"`
+	Sale      ID         `json:"sale"`
+	Qty       int        `json:"qty"`
+	Key       string     `json:"key"`
+	Ticket    int64      `json:"ticket"`
+	Place     int64      `json:"place"`
+	State     OrderState `json:"state"` // always reserved
+	CreatedAt Millis     `json:"created_at"`
+
+	User      ID     `json:"-"`
+	Partition int    `json:"-"`
+	Epoch     int64  `json:"-"`
+	Seq       int64  `json:"-"`
+	Hold      int64  `json:"-"`
+	Hash      string `json:"-"`
+	PriceFen  int64  `json:"-"`
+	Version   int64  `json:"-"`
+}
+
+// Return gives an order's units back to the stock, exactly once per (order, hold) (I3).
+type Return struct {
+	Sale  SaleRef
+	Order ID
+	Hold  int64
+	Burn  bool // the database refused the unit: withdrawn, not sold again (I2)
+}
+
+// HoldRequest asks for units of a sale under a new hold number for an order that already exists (dead-letter
+// replay, late payment). It follows the gate's rules for stock and limit, not for the window.
+type HoldRequest struct {
+	Sale  SaleRef
+	Order ID
+	User  ID
+	Hold  int64
+	Qty   int
+}
+
+// SoldHold names the units of an order that is paid.
+type SoldHold struct {
+	Sale  SaleRef
+	Order ID
+	Hold  int64
+}
+
+// Deadline is the instant at which an unpaid order expires.
+type Deadline struct {
+	Order ID
+	PayBy Millis
+}
+
+// OpenHold is a hold that Redis keeps for an order.
+type OpenHold struct {
+	Order ID
+	Hold  int64
+	User  ID
+	Qty   int
+	Sold  bool // the order is paid: the units count as sold and are never returned
+}
+
+// SaleState is all that Redis knows of one sale, as warm-up and rebuild write it.
+type SaleState struct {
+	Sale      *Sale
+	Stock     int64
+	Held      int64
+	Sold      int64
+	Withdrawn int64
+	Tickets   int64
+	Orders    []Order // every order of the sale that has a row: for keys, limits, holds
+}
+
+// PartitionState is the state of a partition in Redis.
+type PartitionState struct {
+	Exists     bool
+	Rebuilding bool
+	Epoch      int64
+	Seq        int64
+	Seen       int64  // the highest seq that this node was told of in this epoch
+	History    string // of the server that answered: begins anew when it starts or is promoted; "" if it does not tell
+	Followed   string // the history that it continued as a replica that was promoted; "" for any other server
+	Confirmed  string // the history in which the partition may sell; "" if none
+}
+
+// Witness names an order that was accepted: a Redis that does not know of it has lost writes (I8).
+type Witness struct {
+	Sale  SaleRef
+	User  ID
+	Order ID
+}
+
+// SaleAudit is what one Redis script saw of a sale in one instant.
+type SaleAudit struct {
+	Counters
+	Burnt int64
+	Holds []OpenHold
+	Units map[ID]int64 // per buyer, what the limit counts
+}
+
+// BuyersMark is a place in the history of a sale: everyone who was accepted before it is known. The zero mark knows nobody.
+type BuyersMark struct {
+	Epoch   int64  // of the partition
+	Tickets int64  // the last one given out by then
+	Entry   string // of the partition's stream; whoever was accepted later has an entry behind it
+}
+
+// Buyers is who has had reservations of a sale accepted: in Users is, perhaps more than once, everybody since the mark that
+// was asked with, up to the instant of the counters at least.
+type Buyers struct {
+	Counters
+	Users []ID
+	All   bool // Users are everyone, not only who came since
+	Mark  BuyersMark
+}
+
+// HoldsMark is what Redis says of a sale in one instant; the epoch is the one that the node carries. Two equal marks mean that
+// no hold of the sale changed between them.
+type HoldsMark struct {
+	Counters
+	Burnt int64
+	Moves int64 // grows with every change of a hold but a reservation, which gives out a ticket
+}
+
+// Correction is what the counters of a sale should say, by its holds as they were at the mark.
+type Correction struct {
+	At                HoldsMark
+	Held, Sold, Stock int64
+}
+
+// Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
+// partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
+type Inventory interface {
+	// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient and names nothing: who
+	// asks says what was read.
+	Now(ctx context.Context) (Millis, error)
+	// Counters reads the numbers of the sales in one pipeline, in the order asked for.
+	Counters(ctx context.Context, sales []SaleRef) ([]Counters, error)
+	// Create writes a sale that was never loaded, unarmed; an existing one is left as it is (I7).
+	Create(ctx context.Context, epoch int64, s SaleState) error
+	// Arm lets an existing sale sell. ErrLost: there is no such sale in Redis.
+	Arm(ctx context.Context, epoch int64, sale SaleRef) error
+	// Return gives units back, all in the fewest calls; a second return of the same (order, hold) does
+	// nothing. The result tells which ones did something.
+	Return(ctx context.Context, returns []Return) ([]bool, error)
+	// Sell moves units from held to sold, all in the fewest calls; a second sale of the same (order, hold) does
+	// nothing. The result tells which ones did something.
+	Sell(ctx context.Context, sold []SoldHold) ([]bool, error)
+	// Withdraw takes the units of refunded orders out of the sale for good, all in the fewest calls; they still count to
+	// the limit. A second withdrawal of the same (order, hold) does nothing. The result tells which ones did something.
+	Withdraw(ctx context.Context, sold []SoldHold) ([]bool, error)
+	// Hold takes units for an existing order (see HoldRequest). Taking the same (order, hold) twice changes nothing.
+	Hold(ctx context.Context, h HoldRequest) (Verdict, error)
+	// Waiting lists the reservations of the user that are not settled yet, over all partitions.
+	Waiting(ctx context.Context, user ID) ([]Reservation, error)
+	// Buyers lists who has had a reservation of the sale accepted since the mark. What it costs depends on how many have
+	// been accepted since, in the whole partition, not on how many there are. With the zero mark, and where Redis can no
+	// longer tell who came since, it lists everyone.
+	Buyers(ctx context.Context, sale SaleRef, since BuyersMark) (Buyers, error)
+	// Schedule enters deadlines into the delay queue; one that is there already keeps its score.
+	Schedule(ctx context.Context, partition int, deadlines []Deadline) error
+	// Holds walks through the open holds of a sale; the next cursor is 0 at the end.
+	Holds(ctx context.Context, sale SaleRef, cursor uint64) ([]OpenHold, uint64, error)
+	// Mark reads the numbers of a sale together with what changes with each of its holds, in one instant.
+	Mark(ctx context.Context, sale SaleRef) (HoldsMark, error)
+	// Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark or reservations
+	// are under way. It reports whether it did. ErrPermanent: the figures do not add up.
+	Correct(ctx context.Context, sale SaleRef, c Correction) (bool, error)
+	// Audit reads a sale in one script.
+	Audit(ctx context.Context, sale SaleRef) (SaleAudit, error)
+	// Retire deletes the keys of a closed sale of which nothing is left; false when something is.
+	Retire(ctx context.Context, sale SaleRef) (bool, error)
+}
+
+// Rebuilder is the part of the inventory that makes a partition anew from the database.
+type Rebuilder interface {
+	// State reads what Redis has of the partition.
+	State(ctx context.Context, partition int) (PartitionState, error)
+	// Lacks answers which of the orders given, or of those that this node has seen accepted in the epoch, Redis does not
+	// know. Sales that are not in Redis at all are left out.
+	Lacks(ctx context.Context, partition int, epoch int64, rows []Witness) ([]Witness, error)
+	// Confirm lets the partition sell in the history of the state given, after nothing was found missing in it.
+	Confirm(ctx context.Context, partition int, s PartitionState) error
+	// Pause marks the partition as rebuilding: from then on nothing is reserved, held or returned in it.
+	Pause(ctx context.Context, partition int) error
+	// Leftover walks through all entries that the old stream still has, oldest first, in batches.
+	Leftover(ctx context.Context, partition int, each func([]Entry) error) error
+	// Restore replaces one sale with the state given, for the epoch that is to begin. Only between Pause and Resume;
+	// ErrStaleEpoch when a rebuild for a later one is under way.
+	Restore(ctx context.Context, epoch int64, s SaleState) error
+	// Resume drops the old stream, makes a new one with its group, sets epoch and seq, and lets buys in again.
+	// ErrStaleEpoch when a rebuild for a later one is under way.
+	Resume(ctx context.Context, partition int, epoch, seq int64) error
+}
+
+// Entry is one reservation as the stream carries it: all that its row needs.
+type Entry struct {
+	StreamID    string // Redis stream id; its first part is ReservedAt
+	Order       ID
+	Sale        ID
+	User        ID
+	Partition   int
+	Epoch       int64
+	Seq         int64
+	Ticket      int64
+	Hold        int64
+	Qty         int
+	PriceFen    int64
+	SaleVersion int64
+	Key         string
+	Hash        string
+	Address     string
+	ReservedAt  Millis
+	Bad         error // why the entry could not be read; then only StreamID and Partition are sure
+}
+
+// EntryHandler is what the consumer does with what it reads (see Fulfiller).
+type EntryHandler interface {
+	// Fulfil writes the rows of the entries, tells their buyers and sets the deadlines. It answers, per
+	// entry, nil (settled: the entry may be acknowledged), ErrPermanent with the reason (this entry failed
+	// alone on its own account), or ErrTransient (its sale is locked: later again, while others go on). An error for
+	// the whole batch is a transient fault: nothing may be acknowledged, all of it is tried again later.
+	Fulfil(ctx context.Context, entries []Entry) ([]error, error)
+	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its
+	// buyer. After it the entry goes to the dead letters.
+	Refuse(ctx context.Context, e Entry, reason string) error
+}
+
+// DeadlineHandler is what the sweeper does with the orders whose deadline has come (see Expirer).
+type DeadlineHandler interface {
+	// Due expires the orders that are still unpaid and returns the units of all that ended. It answers
+	// the orders that are finished with the delay queue; the rest come again when their lease ends.
+	Due(ctx context.Context, partition int, orders []ID) ([]ID, error)
+}

@@ -1,0 +1,155 @@
+package app
+
+import "context"
+
+// NewOrder is a row to be inserted. State is Pending (units are taken by the guard), Cancelled or Refused
+// (no units are taken).
+type NewOrder = Order
+
+// Inserted is what became of one row that was to be inserted.
+type Inserted struct {
+	Order Order // the row as the database has it now, whoever wrote it
+	Fresh bool  // this call wrote it; false: it was there before and nothing changed
+}
+
+// Flip asks for a change of state of an existing order.
+type Flip struct {
+	Order  ID
+	User   ID // when not 0, the row must belong to this user
+	To     OrderState
+	Reason string
+	At     Millis // into the column that goes with the state
+}
+
+// OrdersQuery pages through the orders of one user, newest first.
+type OrdersQuery struct {
+	User   ID
+	Sale   ID  // 0: all
+	Before ID  // 0: from the newest
+	Limit  int // 1–100
+}
+
+// StateQuery pages through all orders of a state, newest first.
+type StateQuery struct {
+	State  OrderState
+	Before ID  // 0: from the newest
+	Limit  int // 1–100
+}
+
+// OrderStore is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or ErrNoRow.
+type OrderStore interface {
+	// Insert writes the rows and takes their units from the sales, in one transaction. epoch must be the
+	// sales' epoch, else ErrStaleEpoch and nothing is written. A row that exists is left alone and
+	// returned as it is. Units that a guard refuses turn their order into a refused one (ReasonGuard); an
+	// order whose sale is not in the database becomes refused (ReasonNoSale); one whose key the buyer has
+	// used for another order becomes refused (ReasonKey). ErrPermanent names no row: halve and try again.
+	// Rows count as told from the beginning: the entry that they come from is the promise to tell (see Fulfiller).
+	Insert(ctx context.Context, epoch int64, rows []NewOrder) ([]Inserted, error)
+	// Expire flips those of the orders that are pending and due at the instant now (pay_by ≤ now, no trade opened) to
+	// expired and gives their units back to the sales' guard, in one transaction. It answers all the rows
+	// that exist, as they are afterwards.
+	Expire(ctx context.Context, orders []ID, now Millis) ([]Order, error)
+	// Cancel flips a pending order of the user, no trade opened, to cancelled and gives its units back to the guard. It
+	// answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
+	Cancel(ctx context.Context, order, user ID, now Millis) (Order, error)
+	// ClaimHold raises the hold number of an order that is in the state given, so that a new hold can be
+	// taken under it, and answers the row. ErrNoRow: it is not in that state.
+	ClaimHold(ctx context.Context, order ID, in OrderState) (Order, error)
+	// Revive flips a refused order to pending under its claimed hold number with a new deadline and the texts of
+	// the order given, and takes its units through the guard, in one transaction. epoch must be the sale's, read before
+	// the hold was taken, else ErrStaleEpoch: Redis has been made anew and may know nothing of the hold. ErrNoRow: the
+	// row is no longer refused with that hold. ErrPermanent: no unit is free, or the texts cannot be stored.
+	Revive(ctx context.Context, claimed Order, epoch int64, payBy Millis) (Order, error)
+	// Order reads one row. ErrNoRow if there is none.
+	Order(ctx context.Context, id ID) (Order, error)
+	// OrdersByID reads the rows that exist among the ids.
+	OrdersByID(ctx context.Context, ids []ID) ([]Order, error)
+	// OrdersOf pages through a user's orders, newest first; more reports whether older ones exist.
+	OrdersOf(ctx context.Context, q OrdersQuery) (orders []Order, more bool, err error)
+	// OrdersInState pages through all orders of a state, newest first; more reports whether older ones exist.
+	OrdersInState(ctx context.Context, q StateQuery) (orders []Order, more bool, err error)
+	// OrdersOfSale walks through all orders of a sale in the order of their ids, after the id given.
+	OrdersOfSale(ctx context.Context, sale, after ID, limit int) ([]Order, error)
+	// MarkTold notes that the event of (order, rev) is in its buyer's log.
+	MarkTold(ctx context.Context, told []OrderEvent) error
+	// Untold lists orders whose newest state is not in the log yet, changed before the instant given.
+	Untold(ctx context.Context, before Millis, limit int) ([]Order, error)
+	// Overdue lists pending orders with pay_by before the instant given, those without an opened trade first.
+	Overdue(ctx context.Context, before Millis, limit int) ([]Order, error)
+}
+
+// SaleStore is the durable truth about what is on sale and how far each partition has come.
+type SaleStore interface {
+	// Sale reads one sale with its product. ErrNoRow if there is none.
+	Sale(ctx context.Context, id ID) (Sale, error)
+	// MarkLoaded sets the epoch of a sale that was never loaded; a sale that has this epoch already is fine.
+	// ErrStaleEpoch when it has another one, or the partition has.
+	MarkLoaded(ctx context.Context, sale ID, epoch int64) error
+	// PartitionEpoch reads the epoch of a partition and the highest seq that any of its rows has.
+	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
+	// Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows.
+	Witnesses(ctx context.Context, partition int) ([]Witness, error)
+	// AdvanceEpoch gives the partition and all its loaded sales the next epoch and answers it. From its commit on,
+	// no transaction of an older epoch can take units.
+	AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error)
+	// LoadedSales lists the sales of a partition that were loaded and are not retired.
+	LoadedSales(ctx context.Context, partition int) ([]Sale, error)
+	// FreeUnits reads how many units the guard of each of the sales has left.
+	FreeUnits(ctx context.Context, sales []ID) (map[ID]int64, error)
+	// SaleTotals sums the rows of one sale inside one snapshot.
+	SaleTotals(ctx context.Context, sale ID) (SaleTotals, error)
+	// LockRebuild runs fn while no other process can rebuild the partition.
+	LockRebuild(ctx context.Context, partition int, fn func(ctx context.Context) error) error
+	// MarkRetired notes that a sale's keys have left Redis for good. Nothing is noted when the sale is not at that epoch any
+	// more: then a rebuild may have brought them back.
+	MarkRetired(ctx context.Context, sale ID, epoch int64) error
+}
+
+// SaleTotals is what one MySQL snapshot says of a sale.
+type SaleTotals struct {
+	Sale        Sale
+	Taken       int64 // the guard: units given to rows that hold units
+	Withdrawn   int64
+	HeldUnits   int64 // of pending rows
+	SoldUnits   int64 // of paid, shipped, finished and refunding rows
+	GoneUnits   int64 // of refunded rows
+	Orders      int64
+	MaxTicket   int64
+	MaxSeq      int64
+	OverLimit   []ID // buyers with more units than the limit
+	Duplicates  int64
+	PendingRows int64
+	Moneyless   int64 // orders that are paid, shipped or finished without a payment
+}
+
+// CatalogueStore reads what is offered.
+type CatalogueStore interface {
+	// Version grows with every change of slots, sales and products.
+	Version(ctx context.Context) (int64, error)
+	// SaleIDs lists the ids of all sales, for the Bloom filter.
+	SaleIDs(ctx context.Context) ([]ID, error)
+	// Slots lists the slots that overlap [from, to), in the order of their windows.
+	Slots(ctx context.Context, from, to Millis) ([]Slot, error)
+	// Slot reads one slot. ErrNoRow if there is none.
+	Slot(ctx context.Context, id ID) (Slot, error)
+	// SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
+	SalesOfSlot(ctx context.Context, slot ID) ([]Sale, error)
+	// SalesByPhase pages through the sales of a phase at the instant now; page starts at 1.
+	SalesByPhase(ctx context.Context, phase Phase, now Millis, page, size int) (sales []Sale, more bool, err error)
+	// Products pages through the products; category 0 means all.
+	Products(ctx context.Context, category ID, page, size int) (products []Product, more bool, err error)
+	// Product reads one product with description and rules. ErrNoRow if there is none.
+	Product(ctx context.Context, id ID) (Product, error)
+	// Categories lists all categories in their order.
+	Categories(ctx context.Context) ([]Category, error)
+}
+
+// CatalogueEditor changes what is offered. Each call raises the catalogue's version.
+type CatalogueEditor interface {
+	AddCategories(ctx context.Context, categories []Category) error
+	AddProducts(ctx context.Context, products []Product) error
+	// AddSlots adds slots that overlap no other one; a slot with the same window is left as it is.
+	AddSlots(ctx context.Context, slots []Slot) error
+	// AddSales adds sales; their partition, limit, cap and window must be set (a zero window is the slot's).
+	AddSales(ctx context.Context, sales []Sale) error
+}

@@ -1,0 +1,135 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"stampede/app/crashpoint"
+)
+
+// RefundPolicy says who decides on what a buyer asks for.
+type RefundPolicy string
+
+// The policies.
+const (
+	// RefundAuto gives the money of a paid order back at once. What is shipped is on its way to the buyer, so an operator
+	// decides on it in any case.
+	RefundAuto RefundPolicy = "auto"
+	// RefundByOperator leaves every refund to an operator.
+	RefundByOperator RefundPolicy = "operator"
+)
+
+// longestRefundText is how much a buyer may write, in characters.
+const longestRefundText = 200
+
+// RefundDesk is where buyers ask for their money and operators decide. The Refunder does the rest.
+type RefundDesk struct {
+	Policy    RefundPolicy
+	Inventory Inventory
+	Orders    OrderStore
+	Refunds   RefundStore
+	Notifier  Notifier
+	Told      *Told
+}
+
+// Ask is the buyer's wish to have the money of a paid or shipped order back. It answers the state that the order has
+// then: refunding, or unchanged with the reason ReasonRefundAsked while an operator decides. Asking again changes
+// nothing. Another user's order is NotFound, one that was not paid, or is finished, WrongState.
+func (d *RefundDesk) Ask(ctx context.Context, user, order ID, text string) (OrderState, error) {
+	switch {
+	case text == "":
+		return "", Fail(BadRequest, "reason is missing")
+	case utf8.RuneCountInString(text) > longestRefundText:
+		return "", Fail(BadRequest, fmt.Sprintf("reason is longer than %d characters", longestRefundText))
+	case !printable(text):
+		return "", Fail(BadRequest, "reason contains characters that cannot be stored")
+	}
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return "", unsettled("read Redis time", err)
+	}
+	row, err := d.Refunds.AskRefund(ctx, RefundAsk{Order: order, User: user, Text: text, At: now})
+	if errors.Is(err, ErrNoRow) {
+		return "", Fail(NotFound, "no such order")
+	}
+	if err != nil {
+		return "", unsettled("ask for the refund of order "+order.String(), err)
+	}
+	crashpoint.At(crashpoint.RefundAsked)
+	if d.Policy == RefundAuto && row.State == Paid {
+		row, err = d.Refunds.DecideRefund(ctx, RefundDecision{Order: order, Yes: true, At: now})
+		if errors.Is(err, ErrNoRow) {
+			return "", Fail(Conflict, "the order changed at the same moment; read it again")
+		}
+		if err != nil {
+			return "", unsettled("decide on the refund of order "+order.String(), err)
+		}
+		crashpoint.At(crashpoint.RefundDecided)
+	}
+	if err := tell(ctx, d.Notifier, d.Told, []Order{row}); err != nil {
+		return "", unsettled("tell of the refund of order "+order.String(), err)
+	}
+	switch row.State {
+	case Paid, Shipped, Refunding, Refunded:
+		return row.State, nil
+	default:
+		return "", Fail(WrongState, "an order that is "+string(row.State)+" cannot be refunded")
+	}
+}
+
+// Decide is an operator's yes or no. A yes also refunds an order for which nobody has asked. NotFound: there is no such
+// order. WrongState: it is not paid, or a no meets nothing that was asked for.
+func (d *RefundDesk) Decide(ctx context.Context, operator, order ID, yes bool, note string) (Order, error) {
+	if utf8.RuneCountInString(note) > longestRefundText || !printable(note) {
+		return Order{}, Fail(BadRequest, fmt.Sprintf("note must be text of at most %d characters", longestRefundText))
+	}
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return Order{}, unsettled("read Redis time", err)
+	}
+	row, err := d.Refunds.DecideRefund(ctx, RefundDecision{Order: order, By: operator, Yes: yes, Note: note, At: now})
+	if errors.Is(err, ErrNoRow) {
+		return Order{}, d.undecidable(ctx, order, yes)
+	}
+	if err != nil {
+		return Order{}, unsettled("decide on the refund of order "+order.String(), err)
+	}
+	crashpoint.At(crashpoint.RefundDecided)
+	if err := tell(ctx, d.Notifier, d.Told, []Order{row}); err != nil {
+		return Order{}, unsettled("tell of the refund of order "+order.String(), err)
+	}
+	return row, nil
+}
+
+// undecidable says why a decision met nothing to decide on.
+func (d *RefundDesk) undecidable(ctx context.Context, order ID, yes bool) error {
+	row, err := d.Orders.Order(ctx, order)
+	switch {
+	case errors.Is(err, ErrNoRow):
+		return Fail(NotFound, "no such order")
+	case err != nil:
+		return Unreadable("the order", err)
+	case !yes && (row.State == Paid || row.State == Shipped):
+		return Fail(WrongState, "nobody asked for a refund that could be declined")
+	default:
+		return Fail(WrongState, "an order that is "+string(row.State)+" cannot be refunded")
+	}
+}
+
+// Retry has the gateway asked again for a refund that is stuck.
+func (d *RefundDesk) Retry(ctx context.Context, order ID) error {
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return unsettled("read Redis time", err)
+	}
+	err = d.Refunds.RetryRefund(ctx, order, now)
+	if errors.Is(err, ErrNoRow) {
+		return Fail(WrongState, "the refund of that order is not stuck")
+	}
+	if err != nil {
+		return unsettled("try the refund of order "+order.String()+" again", err)
+	}
+	return nil
+}

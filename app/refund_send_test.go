@@ -1,0 +1,238 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// refundStore keeps one order and its refund in memory, and fails once at the step a test names.
+type refundStore struct {
+	RefundStore
+	OrderStore
+	*trace
+	order  Order
+	refund Refund
+	fail   string
+}
+
+// falls reports whether the step fails now: before it does anything, and only once.
+func (b *refundStore) falls(step string) error {
+	if b.fail != step {
+		return nil
+	}
+	b.fail = ""
+	return fmt.Errorf("%s: %w", step, ErrTransient)
+}
+
+func (b *refundStore) Order(context.Context, ID) (Order, error) { return b.order, b.falls("read") }
+
+func (b *refundStore) MarkTold(context.Context, []OrderEvent) error { return nil }
+
+func (b *refundStore) ClaimRefunds(_ context.Context, now Millis, _ int) ([]Refund, error) {
+	if b.refund.State != RefundOpen || b.refund.NextAt > now {
+		return nil, nil
+	}
+	b.refund.Attempts++
+	b.refund.NextAt = now.Add(RefundPause(b.refund.Attempts))
+	return []Refund{b.refund}, nil
+}
+
+func (b *refundStore) NoteRefund(_ context.Context, _ ID, note string, stuck bool) error {
+	b.refund.Note = note
+	if stuck {
+		b.refund.State = RefundStuck
+	}
+	return nil
+}
+
+func (b *refundStore) FinishRefund(context.Context, ID, Millis) (Order, error) {
+	if err := b.falls("commit"); err != nil {
+		return Order{}, err
+	}
+	if b.order.State == Refunding {
+		b.add("commit")
+		b.order.State, b.order.Rev, b.refund.State = Refunded, b.order.Rev+1, RefundDone
+	}
+	return b.order, nil
+}
+
+func (b *refundStore) RefundBacklog(context.Context) (RefundBacklog, error) {
+	return RefundBacklog{Stuck: 1}, nil
+}
+
+func (b *refundStore) OrdersByID(context.Context, []ID) ([]Order, error) {
+	return []Order{b.order}, nil
+}
+
+func (l *fakeInventory) Withdraw(_ context.Context, gone []SoldHold) ([]bool, error) {
+	l.add("withdraw %d", len(gone))
+	return make([]bool, len(gone)), nil
+}
+
+// fakeGateway gives money back by request number, and answers what a test wants.
+type fakeGateway struct {
+	Gateway
+	*trace
+	given  map[string]int64
+	answer error // of Refund, instead of doing it
+	lost   error // of Refund, after having done it
+	silent error // of Refunded
+}
+
+func (g *fakeGateway) Refund(_ context.Context, r RefundRequest) error {
+	g.add("refund")
+	if g.answer != nil {
+		return g.answer
+	}
+	if g.given[r.Request] != 0 {
+		return g.lost // the same refund, not a second one
+	}
+	g.given[r.Request] = r.AmountFen
+	return g.lost
+}
+
+func (g *fakeGateway) Refunded(_ context.Context, r RefundRequest) (bool, error) {
+	g.add("ask")
+	return g.given[r.Request] != 0, g.silent
+}
+
+func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakeInventory) {
+	tr := &trace{}
+	book := &refundStore{
+		trace: tr, order: Order{ID: 1, Sale: 7, User: 9, State: Refunding, AmountFen: 500, Hold: 2, Rev: 3, ToldRev: 3},
+		refund: Refund{Order: 1, Request: "R1", State: RefundOpen, AmountFen: 500},
+	}
+	gateway := &fakeGateway{trace: tr, given: map[string]int64{}}
+	inventory := &fakeInventory{trace: tr, now: 1_000_000}
+	return &Refunder{
+		Gateway: gateway, Refunds: book, Orders: book, Inventory: inventory, Notifier: &fakeNotifier{trace: tr}, Told: &Told{Orders: book},
+	}, book, gateway, inventory
+}
+
+// later lets the pause of the last attempt pass.
+func (l *fakeInventory) later() { l.now = l.now.Add(lastRefundPause) }
+
+func wantSteps(t *testing.T, tr *trace, want ...string) {
+	t.Helper()
+	if !slices.Equal(tr.steps, want) {
+		t.Errorf("steps %v, want %v", tr.steps, want)
+	}
+}
+
+// P8: the gateway first, then the row, then the units, then the buyer; each only after the one before.
+func TestRefundKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
+	t.Parallel()
+	r, book, _, _ := newTestRefunder()
+	if err := r.RunOnce(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	wantSteps(t, book.trace, "refund", "commit", "withdraw 1", "event 1")
+	if r.Backlog().Stuck != 1 {
+		t.Error("what waits was not counted")
+	}
+}
+
+// P8: late money was of an order that holds no units, so none are withdrawn.
+func TestRefundOfLateMoneyWithdrawsNothing(t *testing.T) {
+	t.Parallel()
+	r, book, _, _ := newTestRefunder()
+	book.order.CancelledAt = 900_000
+	if err := r.RunOnce(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	wantSteps(t, book.trace, "refund", "commit", "event 1")
+}
+
+// I6, P8: an answer that was lost is asked for, and nothing is given back twice.
+func TestLostAnswerIsAskedFor(t *testing.T) {
+	t.Parallel()
+	r, book, gateway, inventory := newTestRefunder()
+	gateway.lost, gateway.silent = ErrTransient, ErrTransient
+	if err := r.RunOnce(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if book.refund.State != RefundOpen || book.refund.Note == "" {
+		t.Fatalf("%+v", book.refund)
+	}
+	if err := r.RunOnce(context.Background()); err != nil { // its pause is not over
+		t.Fatal(err)
+	}
+	wantSteps(t, book.trace, "refund", "ask")
+	gateway.silent = nil
+	inventory.later()
+	if err := r.RunOnce(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	wantSteps(t, book.trace, "refund", "ask", "ask", "commit", "withdraw 1", "event 1")
+	if gateway.given["R1"] != 500 {
+		t.Errorf("given back: %v", gateway.given)
+	}
+}
+
+// P8: a final no is for people to look at; a no because it was done before is a yes.
+func TestRefusedRefundIsStuckUnlessItWasDone(t *testing.T) {
+	t.Parallel()
+	for _, done := range []bool{false, true} {
+		r, book, gateway, inventory := newTestRefunder()
+		gateway.answer = fmt.Errorf("%w: ACQ.TRADE_HAS_CLOSE", ErrGatewayRefused)
+		want := RefundStuck
+		if done {
+			gateway.given["R1"], want = 500, RefundDone
+		}
+		for range 2 {
+			if err := r.RunOnce(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			inventory.later()
+		}
+		if book.refund.State != want {
+			t.Errorf("done before: %v; it is %s: %s", done, book.refund.State, book.refund.Note)
+		}
+	}
+}
+
+// P8: wherever an attempt is cut off, a later one, or the reconciler after the commit, brings it to the end.
+func TestRefundIsFinishedAfterAFaultAtAnyStep(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"read", "commit"} {
+		r, book, gateway, inventory := newTestRefunder()
+		book.fail = step
+		if err := r.RunOnce(context.Background()); !errors.Is(err, ErrTransient) {
+			t.Errorf("%s: %v", step, err)
+		}
+		inventory.later()
+		if err := r.RunOnce(context.Background()); err != nil {
+			t.Errorf("%s: %v", step, err)
+		}
+		if book.order.State != Refunded || gateway.given["R1"] != 500 || !slices.Contains(book.steps, "withdraw 1") {
+			t.Errorf("%s: %s, given back %v, steps %v", step, book.order.State, gateway.given, book.steps)
+		}
+	}
+}
+
+// I3: a hold that a refunded order still has in Redis is withdrawn by the reconciler.
+func TestReconcilerWithdrawsWhatARefundLeft(t *testing.T) {
+	t.Parallel()
+	_, book, _, inventory := newTestRefunder()
+	book.order.State = Refunded
+	rec := &Reconciler{Inventory: inventory, Orders: book}
+	if err := rec.catchUp(context.Background(), SaleRef{ID: 7}, []OpenHold{{Order: 1, Hold: 2, User: 9, Qty: 1, Sold: true}}); err != nil {
+		t.Fatal(err)
+	}
+	wantSteps(t, book.trace, "withdraw 1")
+}
+
+func TestRefundPauseGrowsToItsBound(t *testing.T) {
+	t.Parallel()
+	for attempt, want := range map[int]time.Duration{
+		1: 15 * time.Second, 2: 30 * time.Second, 3: time.Minute, 7: 10 * time.Minute, 1000: 10 * time.Minute,
+	} {
+		if got := RefundPause(attempt); got != want {
+			t.Errorf("after attempt %d: %v, want %v", attempt, got, want)
+		}
+	}
+}

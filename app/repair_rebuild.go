@@ -1,0 +1,164 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"stampede/app/crashpoint"
+)
+
+const watchEvery = 2 * time.Second
+
+// EpochHolder keeps the epoch that this node's scripts carry.
+type EpochHolder interface {
+	SetEpoch(partition int, epoch int64)
+}
+
+// Rebuild makes a partition's state in Redis anew from the database, when Redis is empty, or older than what
+// the database has already seen (I8):
+//
+//	pause → next epoch in the database → rows for what the old stream still has → sales from their rows → resume
+//
+// From the moment of the next epoch no transaction of the old one can take units, nor write a row. So the rows that are
+// read afterwards are all there are, and their units are gone from the stock. Orders go on ending, being paid and refunded
+// meanwhile; what that asks of Redis is refused until the partition is open again, and then finds the hold that the row
+// had when it was read (see Reconciler). A crash anywhere leaves the partition paused, and the next one starts over; of
+// two that believe to have the lock, the one of the later epoch goes on.
+type Rebuild struct {
+	Partitions int
+	Redis      Rebuilder
+	Inventory  Inventory
+	Epochs     EpochHolder
+	Orders     OrderStore
+	Sales      SaleStore
+	Fulfiller  *Fulfiller
+
+	mu      sync.Mutex
+	checked map[int]bool // partitions of which every loaded sale was seen in Redis; Suspect takes one out
+}
+
+// Run looks after all partitions until ctx ends.
+func (r *Rebuild) Run(ctx context.Context) error {
+	return every(ctx, watchEvery, func() {
+		if err := r.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "look after partitions", "err", err)
+		}
+	})
+}
+
+// RunOnce rebuilds every partition that needs it and learns the epochs of all.
+func (r *Rebuild) RunOnce(ctx context.Context) error {
+	var failed []error
+	for p := range r.Partitions {
+		if err := r.Check(ctx, p); err != nil {
+			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Check rebuilds the partition if it needs it, and in any case makes this node carry its epoch.
+func (r *Rebuild) Check(ctx context.Context, partition int) error {
+	seen, err := r.look(ctx, partition)
+	if err != nil {
+		return err
+	}
+	if seen.why == "" {
+		return r.trust(ctx, partition, seen)
+	}
+	return r.Sales.LockRebuild(ctx, partition, func(ctx context.Context) error {
+		seen, err := r.look(ctx, partition) // another node may have done it meanwhile
+		if err != nil {
+			return err
+		}
+		if seen.why == "" {
+			return r.trust(ctx, partition, seen)
+		}
+		epoch, err := r.rebuild(ctx, partition, seen)
+		if err != nil {
+			return err
+		}
+		r.Epochs.SetEpoch(partition, epoch)
+		return nil
+	})
+}
+
+func (r *Rebuild) rebuild(ctx context.Context, partition int, found finding) (int64, error) {
+	if err := r.Redis.Pause(ctx, partition); err != nil {
+		return 0, fmt.Errorf("pause: %w", err)
+	}
+	crashpoint.At(crashpoint.RebuildPaused)
+	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, found.redis.Epoch)
+	if err != nil {
+		return 0, fmt.Errorf("advance epoch: %w", err)
+	}
+	crashpoint.At(crashpoint.RebuildAdvanced)
+	leftover := 0
+	err = r.Redis.Leftover(ctx, partition, func(entries []Entry) error {
+		n, err := r.rescue(ctx, epoch, entries)
+		leftover += n
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("rescue the old stream: %w", err)
+	}
+	sales, err := r.Sales.LoadedSales(ctx, partition)
+	if err != nil {
+		return 0, fmt.Errorf("list loaded sales: %w", err)
+	}
+	for i := range sales {
+		if err := r.restore(ctx, epoch, &sales[i]); err != nil {
+			return 0, fmt.Errorf("restore sale %s: %w", sales[i].ID, err)
+		}
+		crashpoint.At(crashpoint.RebuildRestored)
+	}
+	_, seq, err := r.Sales.PartitionEpoch(ctx, partition)
+	if err != nil {
+		return 0, fmt.Errorf("read seq: %w", err)
+	}
+	crashpoint.At(crashpoint.RebuildResume)
+	if err := r.Redis.Resume(ctx, partition, epoch, max(seq, found.redis.Seq)); err != nil {
+		return 0, fmt.Errorf("resume: %w", err)
+	}
+	slog.InfoContext(ctx, "partition rebuilt", "partition", partition, "why", found.why, "epoch", epoch,
+		"sales", len(sales), "rescued", leftover)
+	return epoch, nil
+}
+
+// rescue writes rows for those entries of the old stream that have none. They were answered to their buyers,
+// so they go before anything sold under the new epoch.
+func (r *Rebuild) rescue(ctx context.Context, epoch int64, entries []Entry) (int, error) {
+	ids := make([]ID, 0, len(entries))
+	for _, e := range entries {
+		if e.Bad == nil {
+			ids = append(ids, e.Order)
+		}
+	}
+	rows, err := r.Orders.OrdersByID(ctx, ids)
+	if err != nil {
+		return 0, fmt.Errorf("read rows: %w", err)
+	}
+	written := make(map[ID]bool, len(rows))
+	for _, o := range rows {
+		written[o.ID] = true
+	}
+	missing := make([]Entry, 0, len(entries)-len(rows))
+	for _, e := range entries {
+		if e.Bad == nil && !written[e.Order] {
+			e.Epoch = epoch
+			missing = append(missing, e)
+		}
+	}
+	if len(missing) == 0 {
+		return 0, nil
+	}
+	if err := r.Fulfiller.rescue(ctx, epoch, missing); err != nil {
+		return 0, err
+	}
+	crashpoint.At(crashpoint.RebuildRescue)
+	return len(missing), nil
+}

@@ -1,0 +1,215 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	reconcileEvery = 5 * time.Second
+	reconcileBatch = 1000
+	// lateAfter is how long the quick way (sweep, consumer) has before the slow scan steps in.
+	lateAfter = 3 * time.Second
+	// holdsPerScan bounds what one scan reads: a few thousand open orders are all looked at each time, and for half a
+	// million a turn takes minutes, instead of reading them all every five seconds beside those who buy.
+	holdsPerScan = 5000
+	// retireAfter is how long after its end a sale keeps its keys, so that late retries of a buy are answered.
+	retireAfter = 24 * time.Hour
+)
+
+// Reconciler is flow 5: the slow scan that finds what the quick ways lost. It repairs only what a committed
+// row proves; everything else is for the audit to report.
+type Reconciler struct {
+	Partitions int
+	Inventory  Inventory
+	Orders     OrderStore
+	Sales      SaleStore
+	Fulfiller  *Fulfiller
+
+	// at is the sale, and place in its holds, at which the next scan goes on; zero: at the first. count is the recount of that
+	// sale, nil when it is not counted this turn.
+	at    SaleRef
+	place uint64
+	count *recount
+
+	mu         sync.Mutex
+	suspicions map[ID]suspicion // what the last turns found wrong
+	corrected  atomic.Int64
+}
+
+// Run scans until ctx ends.
+func (r *Reconciler) Run(ctx context.Context) error {
+	return every(ctx, reconcileEvery, func() {
+		if err := r.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "reconcile", "err", err)
+		}
+	})
+}
+
+// RunOnce scans once: deadlines that the delay queue lost, events that no log has, holds whose order has ended, counts
+// without a hold, and sales whose time is over.
+func (r *Reconciler) RunOnce(ctx context.Context) error {
+	now, err := r.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", err)
+	}
+	return errors.Join(r.overdue(ctx, now), r.untold(ctx, now), r.sales(ctx, now))
+}
+
+// overdue puts pending orders whose deadline has passed back into the delay queue, where the sweeper finds them.
+func (r *Reconciler) overdue(ctx context.Context, now Millis) error {
+	rows, err := r.Orders.Overdue(ctx, now.Add(-lateAfter), reconcileBatch)
+	if err != nil {
+		return fmt.Errorf("list overdue orders: %w", err)
+	}
+	return r.Fulfiller.schedule(ctx, pointers(rows))
+}
+
+func (r *Reconciler) untold(ctx context.Context, now Millis) error {
+	rows, err := r.Orders.Untold(ctx, now.Add(-lateAfter), reconcileBatch)
+	if err != nil {
+		return fmt.Errorf("list untold orders: %w", err)
+	}
+	return tell(ctx, r.Fulfiller.Notifier, r.Fulfiller.Told, rows)
+}
+
+func (r *Reconciler) sales(ctx context.Context, now Millis) error {
+	var failed []error
+	var all []SaleRef
+	for p := range r.Partitions {
+		sales, err := r.Sales.LoadedSales(ctx, p)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("list sales of partition %d: %w", p, err))
+			continue
+		}
+		for i := range sales {
+			all = append(all, sales[i].Ref())
+			failed = append(failed, r.retire(ctx, &sales[i], now))
+		}
+	}
+	ids := make([]ID, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	free, err := r.Sales.FreeUnits(ctx, ids) // before any hold is read, see recount
+	return errors.Join(append(failed, err, r.orphans(ctx, all, free))...)
+}
+
+// orphans looks after holds that do not say what their order has become, because whoever ended it, or saw it paid, did
+// not live to do the rest: it returns the units or counts them as sold. It goes on where the last scan has stopped,
+// and stops after a whole turn or holdsPerScan. free is what the database has left of each sale.
+func (r *Reconciler) orphans(ctx context.Context, sales []SaleRef, free map[ID]int64) error {
+	first := slices.Index(sales, r.at)
+	if first < 0 { // the first scan, or the sale was retired meanwhile
+		first, r.place, r.count = 0, 0, nil
+	}
+	var failed []error
+	read := 0
+	for i := 0; i < len(sales) && read < holdsPerScan; i++ {
+		r.at = sales[(first+i)%len(sales)]
+		n, err := r.orphansOf(ctx, r.at, holdsPerScan-read, free)
+		if err != nil {
+			failed = append(failed, err)
+			r.place, r.count = 0, nil
+		}
+		if r.place == 0 {
+			r.at = sales[(first+i+1)%len(sales)]
+		}
+		read += n
+	}
+	return errors.Join(failed...)
+}
+
+// orphansOf looks at the holds of one sale from place on, and stops at the end, where
+// place is 0, or after most of them, give or take a page.
+func (r *Reconciler) orphansOf(ctx context.Context, sale SaleRef, most int, free map[ID]int64) (read int, err error) {
+	if r.place == 0 {
+		if r.count, err = r.begin(ctx, sale, free); err != nil {
+			return 0, err
+		}
+	}
+	for {
+		holds, next, err := r.Inventory.Holds(ctx, sale, r.place)
+		if err != nil {
+			return read, fmt.Errorf("scan holds of sale %s: %w", sale.ID, err)
+		}
+		if err := r.catchUp(ctx, sale, holds); err != nil {
+			return read, err
+		}
+		read, r.place = read+len(holds), next
+		if next == 0 {
+			return read, r.conclude(ctx, r.count)
+		}
+		if read >= most {
+			return read, nil
+		}
+	}
+}
+
+func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold) error {
+	if len(holds) == 0 {
+		return nil
+	}
+	held := make(map[ID]OpenHold, len(holds))
+	ids := make([]ID, len(holds))
+	for i, h := range holds {
+		held[h.Order], ids[i] = h, h.Order
+	}
+	rows, err := r.Orders.OrdersByID(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("read orders of sale %s: %w", sale.ID, err)
+	}
+	r.count.add(holds, rows)
+	var paid, refunded []Order
+	for _, row := range rows {
+		switch h := held[row.ID]; {
+		case !row.HoldsUnits():
+			if err := r.returnEnded(ctx, row, h); err != nil {
+				return err
+			}
+		case row.State.Sold() && !h.Sold:
+			paid = append(paid, row)
+		case row.State == Refunded:
+			row.Hold = h.Hold
+			refunded = append(refunded, row)
+		}
+	}
+	return errors.Join(sell(ctx, r.Inventory, paid), withdraw(ctx, r.Inventory, refunded))
+}
+
+// returnEnded returns the units of a hold whose order has ended.
+func (r *Reconciler) returnEnded(ctx context.Context, row Order, h OpenHold) error {
+	if row.Hold == h.Hold && row.State == Refused {
+		// A replay may be about to revive the row under this very hold. Taking the next number first
+		// makes that impossible (I3).
+		if _, err := r.Orders.ClaimHold(ctx, row.ID, row.State); err != nil {
+			return nil // revived just now, or for the next scan
+		}
+	}
+	row.Hold = h.Hold
+	return giveBack(ctx, r.Inventory, []*Order{&row})
+}
+
+// retire lets the keys of a sale go when it ended long ago and nothing of it is under way (I7).
+func (r *Reconciler) retire(ctx context.Context, sale *Sale, now Millis) error {
+	if now < sale.ClosesAt.Add(retireAfter) {
+		return nil
+	}
+	totals, err := r.Sales.SaleTotals(ctx, sale.ID)
+	if err != nil || totals.PendingRows > 0 {
+		return err
+	}
+	// Not marked, after a crash here or because a rebuild came between, the sale is retired again; until then its window
+	// answers for it (see Checkout.decide).
+	gone, err := r.Inventory.Retire(ctx, sale.Ref())
+	if err != nil || !gone {
+		return err
+	}
+	return r.Sales.MarkRetired(ctx, sale.ID, sale.Epoch)
+}

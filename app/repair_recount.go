@@ -1,0 +1,201 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+)
+
+// recount adds up the holds of a sale during one turn of the scan, to find counts without a hold and rows without one:
+//
+//	units left in the database → mark → holds and their rows, page by page → what is wrong
+//	the next turn finds the very same → units left → correct, if the mark is still the same (one script)
+//
+// Reading takes long and others go on meanwhile, so what looks wrong once is nothing but a suspicion. It is believed
+// when two turns in a row found the same and nothing has moved since before the first, neither in Redis (the mark) nor
+// in the database: there units are taken for entries under way, of which there are none, and for holds, which would
+// move the mark; so the units left can only have grown, and that they are the same means that no order has ended either.
+type recount struct {
+	sale SaleRef
+	mark HoldsMark
+	seen map[ID]bool // a scan may show a hold twice
+	wrong
+	undecided bool // late money may be about to take a hold: its order says nothing yet
+}
+
+// wrong is what a recount compares; two recounts that found the same are equal.
+type wrong struct {
+	free        int64 // units that the database's guard had left before the turn
+	held, sold  int64 // what the holds add up to
+	unexplained int   // holds without a row that says the same
+}
+
+// suspicion is what the last turn found wrong with a sale.
+type suspicion struct {
+	mark HoldsMark
+	wrong
+	told bool // people were told
+}
+
+// begin starts the recount of a sale; nil when it cannot be counted now.
+func (r *Reconciler) begin(ctx context.Context, sale SaleRef, free map[ID]int64) (*recount, error) {
+	units, known := free[sale.ID]
+	if !known {
+		return nil, nil
+	}
+	mark, err := r.Inventory.Mark(ctx, sale)
+	if err != nil {
+		return nil, fmt.Errorf("mark the holds of sale %s: %w", sale.ID, err)
+	}
+	if !mark.Loaded || mark.Done != mark.Tickets {
+		return nil, nil // reservations without a row are under way
+	}
+	return &recount{sale: sale, mark: mark, seen: make(map[ID]bool), wrong: wrong{free: units}}, nil
+}
+
+// add counts holds beside their rows.
+func (c *recount) add(holds []OpenHold, rows []Order) {
+	if c == nil {
+		return
+	}
+	byID := make(map[ID]*Order, len(rows))
+	for i := range rows {
+		byID[rows[i].ID] = &rows[i]
+	}
+	for _, h := range holds {
+		if c.seen[h.Order] {
+			continue
+		}
+		c.seen[h.Order] = true
+		if h.Sold {
+			c.sold += int64(h.Qty)
+		} else {
+			c.held += int64(h.Qty)
+		}
+		row := byID[h.Order]
+		c.undecided = c.undecided || row != nil && row.reviving()
+		if row == nil || !h.explainedBy(row) {
+			c.unexplained++
+		}
+	}
+}
+
+// explainedBy reports whether the row is why the hold is there, as it is.
+func (h OpenHold) explainedBy(row *Order) bool {
+	return row.HoldsUnits() && row.State != Refunded && row.State.Sold() == h.Sold &&
+		row.Hold == h.Hold && row.User == h.User && row.Qty == h.Qty
+}
+
+// stock is what would be free in Redis if nothing but the holds and what is withdrawn were taken.
+func (c *recount) stock() int64 {
+	return c.mark.Initial + c.mark.Added - c.mark.Withdrawn - c.held - c.sold
+}
+
+// fits reports whether counters, holds and rows say the same.
+func (c *recount) fits() bool {
+	return c.mark.Held == c.held && c.mark.Sold == c.sold && c.mark.Stock == c.stock() && c.proven()
+}
+
+// proven reports whether committed rows say that the holds are all that is taken: each hold has its row, and what the
+// guard counts as taken is what they hold and what was refunded. Then a count beyond them belongs to nobody.
+func (c *recount) proven() bool {
+	return c.unexplained == 0 && c.stock() >= 0 && c.free == c.stock()+c.mark.Burnt
+}
+
+// conclude ends a turn through the holds of a sale.
+func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
+	if c == nil || c.undecided {
+		return nil
+	}
+	if c.fits() {
+		r.trust(c.sale.ID)
+		return nil
+	}
+	if !r.again(c) {
+		return nil
+	}
+	free, err := r.Sales.FreeUnits(ctx, []ID{c.sale.ID})
+	if err != nil {
+		return fmt.Errorf("read what sale %s has left: %w", c.sale.ID, err)
+	}
+	if free[c.sale.ID] != c.free {
+		return nil
+	}
+	if !c.proven() {
+		return r.alarm(ctx, c)
+	}
+	corrected, err := r.Inventory.Correct(ctx, c.sale, Correction{At: c.mark, Held: c.held, Sold: c.sold, Stock: c.stock()})
+	if err != nil {
+		return fmt.Errorf("correct the counters of sale %s: %w", c.sale.ID, err)
+	}
+	if corrected {
+		r.trust(c.sale.ID)
+		r.corrected.Add(1)
+		slog.ErrorContext(ctx, "the counters of a sale were not the sums of its holds; corrected", "sale", c.sale.ID,
+			"held", c.mark.Held, "holds_held", c.held, "sold", c.mark.Sold, "holds_sold", c.sold, "stock", c.mark.Stock,
+			"stock_now", c.stock())
+	}
+	return nil
+}
+
+// alarm tells people, once, of what no row proves: that is not decided about here.
+func (r *Reconciler) alarm(ctx context.Context, c *recount) error {
+	mark, err := r.Inventory.Mark(ctx, c.sale)
+	if err != nil || mark != c.mark {
+		return err
+	}
+	if r.tellOnce(c.sale.ID) {
+		slog.ErrorContext(ctx, "holds and rows of a sale do not agree; `stampede audit` says more, deploy/RUNBOOK.md what to do",
+			"sale", c.sale.ID, "held", c.mark.Held, "holds_held", c.held, "sold", c.mark.Sold, "holds_sold", c.sold,
+			"holds_without_row", c.unexplained, "stock", c.mark.Stock, "free_in_database", c.free, "burnt", c.mark.Burnt)
+	}
+	return nil
+}
+
+// again reports whether the last turn has found the same wrong, and remembers what this one did.
+func (r *Reconciler) again(c *recount) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, known := r.suspicions[c.sale.ID]
+	if known && before.mark == c.mark && before.wrong == c.wrong {
+		return true
+	}
+	if r.suspicions == nil {
+		r.suspicions = make(map[ID]suspicion)
+	}
+	r.suspicions[c.sale.ID] = suspicion{mark: c.mark, wrong: c.wrong, told: before.told}
+	return false
+}
+
+func (r *Reconciler) trust(sale ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.suspicions, sale)
+}
+
+// tellOnce reports whether people were not told before that this sale is wrong.
+func (r *Reconciler) tellOnce(sale ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.suspicions[sale]
+	told := s.told
+	s.told = true
+	r.suspicions[sale] = s
+	return !told
+}
+
+// Mismatched is how many sales have holds and rows that do not agree, as this node has found: people have to look.
+func (r *Reconciler) Mismatched() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, s := range r.suspicions {
+		if s.told {
+			n++
+		}
+	}
+	return n
+}
+
+// Corrected is how often this node has set counters to the sums of their holds. Each time there was a defect before.
+func (r *Reconciler) Corrected() int64 { return r.corrected.Load() }

@@ -1,0 +1,106 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+const (
+	catalogueEvery = 500 * time.Millisecond
+	clockEvery     = time.Second
+	longestNap     = 250 * time.Millisecond
+)
+
+// PhaseWatcher keeps this node's clock and catalogue fresh and tells everyone when a slot, or a sale with
+// a window of its own, changes its phase. Nothing counts down by messages: clients draw the countdown.
+type PhaseWatcher struct {
+	Catalogue  *Catalogue
+	Inventory  Inventory
+	Storefront *Storefront
+	Audience   Audience
+	Clock      *Clock
+
+	slots     map[ID]Phase
+	sales     map[ID]Phase
+	refreshed time.Time
+	sampled   time.Time
+}
+
+// Run keeps time until ctx ends.
+func (t *PhaseWatcher) Run(ctx context.Context) error {
+	for {
+		if err := t.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "timetable", "err", err)
+		}
+		nap := time.NewTimer(t.nap())
+		select {
+		case <-ctx.Done():
+			nap.Stop()
+			return ctx.Err()
+		case <-nap.C:
+		}
+	}
+}
+
+// nap is short enough to be on time at an edge that comes before the next look.
+func (t *PhaseWatcher) nap() time.Duration {
+	ms := time.Duration(int64(t.Clock.Now())%1000) * time.Millisecond
+	return min(longestNap, time.Second-ms+time.Millisecond)
+}
+
+// RunOnce refreshes what is due and announces every phase that changed since the last look.
+func (t *PhaseWatcher) RunOnce(ctx context.Context) error {
+	if time.Since(t.sampled) >= clockEvery {
+		t.sampled = time.Now()
+		if err := t.Clock.Sample(ctx, t.Inventory); err != nil {
+			slog.WarnContext(ctx, "keep the clock", "err", err)
+		}
+	}
+	if time.Since(t.refreshed) >= catalogueEvery {
+		t.refreshed = time.Now()
+		if err := t.Catalogue.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	return t.announce(ctx)
+}
+
+func (t *PhaseWatcher) announce(ctx context.Context) error {
+	now := t.Clock.Now()
+	slots, err := t.Catalogue.Today(ctx, now)
+	if err != nil {
+		return err
+	}
+	first := t.slots == nil
+	seen := make(map[ID]Phase, len(slots))
+	phases := make(map[ID]Phase)
+	for _, slot := range slots {
+		seen[slot.ID] = slot.Phase
+		if before, ok := t.slots[slot.ID]; !first && (!ok || before != slot.Phase) {
+			t.Audience.SlotChanged(slot)
+		}
+	}
+	for _, id := range t.Audience.Watched() {
+		sale, err := t.Catalogue.Sale(ctx, id)
+		if err != nil {
+			continue
+		}
+		phases[id] = PhaseAt(now, sale.OpensAt, sale.ClosesAt)
+		if before, ok := t.sales[id]; ok && before != phases[id] {
+			t.announceSale(ctx, sale)
+		}
+	}
+	t.slots, t.sales = seen, phases
+	return nil
+}
+
+// announceSale sends the whole sale in its new phase.
+func (t *PhaseWatcher) announceSale(ctx context.Context, sale *Sale) {
+	views, err := t.Storefront.Views(ctx, []*Sale{sale})
+	if err != nil {
+		slog.WarnContext(ctx, "announce sale", "sale", sale.ID, "err", err)
+		return
+	}
+	t.Audience.SaleChanged(views[0])
+}

@@ -1,0 +1,212 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// WatchView is what a client that starts to watch gets: the slots of the day and full snapshots of the sales.
+type WatchView struct {
+	Slot  ID         `json:"-"` // the slot that was resolved; 0 when there is none
+	Slots []Slot     `json:"slots"`
+	Sales []SaleView `json:"sales"`
+}
+
+// Storefront answers what people on the shop storefront ask: what is on, what have I got. It changes nothing.
+type Storefront struct {
+	Catalogue *Catalogue
+	Warmer    *Warmer
+	Inventory Inventory
+	Orders    OrderStore
+	Clock     *Clock
+	Ticker    *Ticker
+}
+
+// Now is the server's clock, close to Redis TIME.
+func (f *Storefront) Now() Millis { return f.Clock.Now() }
+
+// Watch resolves a slot (0: the current one, unless only sales are asked for) and further sales into
+// snapshots, and warms up what is watched for the first time. An unknown id is NotFound.
+func (f *Storefront) Watch(ctx context.Context, slot ID, extra []ID) (WatchView, error) {
+	now := f.Clock.Now()
+	slots, err := f.Catalogue.Today(ctx, now)
+	if err != nil {
+		return WatchView{}, fmt.Errorf("read slots: %w", err)
+	}
+	view := WatchView{Slot: slot, Slots: slots, Sales: []SaleView{}}
+	if slot == 0 && len(extra) == 0 {
+		if current := CurrentSlot(slots, now); current != nil {
+			view.Slot = current.ID
+		}
+	}
+	var sales []*Sale
+	if view.Slot != 0 {
+		if sales, err = f.Catalogue.SalesOfSlot(ctx, view.Slot); err != nil {
+			return WatchView{}, err
+		}
+	}
+	known := make(map[ID]bool, len(sales))
+	for _, s := range sales {
+		known[s.ID] = true
+	}
+	for _, id := range extra {
+		if known[id] {
+			continue
+		}
+		sale, err := f.Catalogue.Sale(ctx, id)
+		if err != nil {
+			return WatchView{}, err
+		}
+		known[id] = true
+		sales = append(sales, sale)
+	}
+	view.Sales, err = f.Views(ctx, sales)
+	return view, err
+}
+
+// Views joins sales with their counters of this moment; sales that were never loaded are warmed up.
+func (f *Storefront) Views(ctx context.Context, sales []*Sale) ([]SaleView, error) {
+	views := make([]SaleView, len(sales))
+	if len(sales) == 0 {
+		return views, nil
+	}
+	counters, err := f.counters(ctx, sales)
+	if err != nil {
+		return nil, err
+	}
+	now := f.Clock.Now()
+	for i, s := range sales {
+		views[i] = ViewOf(s, f.Ticker.Dress(counters[i]), now)
+	}
+	return views, nil
+}
+
+// counters reads the numbers, warming up once what is not loaded and has not closed yet.
+func (f *Storefront) counters(ctx context.Context, sales []*Sale) ([]Counters, error) {
+	refs := make([]SaleRef, len(sales))
+	for i, s := range sales {
+		refs[i] = s.Ref()
+	}
+	counters, err := f.Inventory.Counters(ctx, refs)
+	if err != nil {
+		return nil, Unreadable("live numbers", err)
+	}
+	warmed := false
+	for i, c := range counters {
+		if !c.Loaded && f.Clock.Now() < sales[i].ClosesAt {
+			if err := f.Warmer.Ensure(ctx, sales[i].ID); err == nil {
+				warmed = true
+			}
+		}
+	}
+	if warmed {
+		return f.Inventory.Counters(ctx, refs)
+	}
+	return counters, nil
+}
+
+// Detail is one sale with description and rules.
+func (f *Storefront) Detail(ctx context.Context, id ID) (SaleView, error) {
+	sale, err := f.Catalogue.Sale(ctx, id)
+	if err != nil {
+		return SaleView{}, err
+	}
+	views, err := f.Views(ctx, []*Sale{sale})
+	if err != nil {
+		return SaleView{}, err
+	}
+	views[0].Description, views[0].Rules = sale.Product.Description, sale.Product.Rules
+	return views[0], nil
+}
+
+// Greet lists the user's reservations that have no row yet, each with its place.
+func (f *Storefront) Greet(ctx context.Context, user ID) ([]Reservation, error) {
+	waiting, err := f.Inventory.Waiting(ctx, user)
+	if err != nil {
+		return nil, Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
+	}
+	if len(waiting) == 0 {
+		return []Reservation{}, nil
+	}
+	refs := make([]SaleRef, len(waiting))
+	for i, r := range waiting {
+		refs[i] = SaleRef{ID: r.Sale, Partition: r.Partition}
+	}
+	counters, err := f.Inventory.Counters(ctx, refs)
+	if err != nil {
+		return nil, Unreadable("reservations", fmt.Errorf("places: %w", err))
+	}
+	for i := range waiting {
+		waiting[i].Place = PlaceOf(waiting[i].Ticket, counters[i].Done)
+	}
+	return waiting, nil
+}
+
+// Order reads one order of the user, or the reservation that has no row yet. Another user's is NotFound.
+func (f *Storefront) Order(ctx context.Context, user, id ID) (Order, error) {
+	order, err := f.row(ctx, user, id)
+	if !errors.Is(err, ErrNoRow) {
+		return order, err
+	}
+	waiting, err := f.Inventory.Waiting(ctx, user)
+	if err != nil {
+		return Order{}, Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
+	}
+	for _, r := range waiting {
+		if r.Order == id {
+			return f.reserved(ctx, r), nil
+		}
+	}
+	// It may have become a row and left the waiting list between the two reads.
+	order, err = f.row(ctx, user, id)
+	if errors.Is(err, ErrNoRow) {
+		return Order{}, Fail(NotFound, "no such order")
+	}
+	return order, err
+}
+
+// row reads the user's order from the database: ErrNoRow when there is no such row at all.
+func (f *Storefront) row(ctx context.Context, user, id ID) (Order, error) {
+	order, err := f.Orders.Order(ctx, id)
+	switch {
+	case errors.Is(err, ErrNoRow):
+		return Order{}, err
+	case err != nil:
+		return Order{}, Unreadable("orders", fmt.Errorf("order %s: %w", id, err))
+	case order.User != user:
+		return Order{}, Fail(NotFound, "no such order")
+	}
+	return order, nil
+}
+
+// reserved dresses a reservation as the order it is about to become.
+func (f *Storefront) reserved(ctx context.Context, r Reservation) Order {
+	o := r.order()
+	o.State = Reserved
+	if sale, err := f.Catalogue.Sale(ctx, r.Sale); err == nil {
+		o.ProductName = sale.Product.Name
+	}
+	return o
+}
+
+// OrdersOf pages through the user's own orders, newest first.
+func (f *Storefront) OrdersOf(ctx context.Context, q OrdersQuery) ([]Order, bool, error) {
+	if q.Limit < 1 || q.Limit > 100 {
+		q.Limit = 20
+	}
+	orders, more, err := f.Orders.OrdersOf(ctx, q)
+	if err != nil {
+		return nil, false, Unreadable("orders", fmt.Errorf("user %s: %w", q.User, err))
+	}
+	return orders, more, nil
+}
+
+// order is the row that a reservation becomes; state, rev and deadline are the caller's.
+func (r *Reservation) order() Order {
+	return Order{
+		ID: r.Order, Sale: r.Sale, User: r.User, Partition: r.Partition, Qty: r.Qty,
+		PriceFen: r.PriceFen, AmountFen: r.PriceFen * int64(r.Qty), Ticket: r.Ticket, Seq: r.Seq, Hold: r.Hold,
+		SaleVersion: r.Version, Key: r.Key, ContentHash: r.Hash, CreatedAt: r.CreatedAt,
+	}
+}

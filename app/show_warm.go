@@ -1,0 +1,158 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"stampede/app/crashpoint"
+)
+
+// warmAhead is how long before it opens a slot is loaded into Redis.
+const warmAhead = 5 * time.Minute
+
+// Warmer is flow 0: a sale's stock goes into Redis before it opens, or when it is first watched. A sale is
+// created at most once per epoch of its partition (I7):
+//
+//	create (unarmed, create-only) → mark loaded in the database → arm
+//
+// A crash between the steps is healed by doing them again: an unarmed sale has sold nothing. A sale that is marked
+// but absent in Redis was lost, and only a rebuild may bring it back.
+type Warmer struct {
+	Catalogue *Catalogue
+	Sales     SaleStore
+	Inventory Inventory
+	Clock     *Clock
+	OnLost    func(partition int) // a partition needs a rebuild
+
+	mu    sync.Mutex
+	known map[ID]int64 // sales that this node has armed → epoch
+	busy  map[ID]*warming
+}
+
+type warming struct {
+	done chan struct{}
+	err  error
+}
+
+// Ensure loads the sale unless it is loaded. Callers that come at the same time share one load.
+func (w *Warmer) Ensure(ctx context.Context, sale ID) error {
+	w.mu.Lock()
+	if w.busy == nil {
+		w.busy, w.known = make(map[ID]*warming), make(map[ID]int64)
+	}
+	if other := w.busy[sale]; other != nil {
+		w.mu.Unlock()
+		select {
+		case <-other.done:
+			return other.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	mine := &warming{done: make(chan struct{})}
+	w.busy[sale] = mine
+	w.mu.Unlock()
+
+	mine.err = w.load(ctx, sale)
+	w.mu.Lock()
+	delete(w.busy, sale)
+	w.mu.Unlock()
+	close(mine.done)
+	return mine.err
+}
+
+func (w *Warmer) load(ctx context.Context, id ID) error {
+	sale, err := w.Sales.Sale(ctx, id) // from the database itself: the snapshot may not know the epoch yet
+	if err != nil {
+		return fmt.Errorf("read sale %s: %w", id, err)
+	}
+	epoch, _, err := w.Sales.PartitionEpoch(ctx, sale.Partition)
+	if err != nil {
+		return fmt.Errorf("read epoch of partition %d: %w", sale.Partition, err)
+	}
+	if sale.Epoch == 0 {
+		crashpoint.At(crashpoint.WarmRead)
+		state := SaleState{Sale: &sale, Stock: sale.Initial + sale.Added}
+		if err := w.Inventory.Create(ctx, epoch, state); err != nil {
+			return fmt.Errorf("create sale %s in Redis: %w", id, err)
+		}
+		crashpoint.At(crashpoint.WarmCreated)
+		if err := w.Sales.MarkLoaded(ctx, id, epoch); err != nil {
+			return fmt.Errorf("mark sale %s loaded: %w", id, err)
+		}
+		crashpoint.At(crashpoint.WarmMarked)
+	}
+	crashpoint.At(crashpoint.WarmArm)
+	err = w.Inventory.Arm(ctx, epoch, sale.Ref())
+	if errors.Is(err, ErrLost) && w.OnLost != nil {
+		w.OnLost(sale.Partition)
+	}
+	if err != nil {
+		return fmt.Errorf("arm sale %s: %w", id, err)
+	}
+	w.mu.Lock()
+	w.known[id] = epoch
+	w.mu.Unlock()
+	return nil
+}
+
+// RunOnce loads what opens within the next five minutes or is open and was not loaded by this node yet.
+func (w *Warmer) RunOnce(ctx context.Context) error {
+	now := w.Clock.Now()
+	slots, err := w.Catalogue.Today(ctx, now)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, slot := range slots {
+		if slot.ClosesAt <= now || slot.OpensAt > now.Add(warmAhead) {
+			continue
+		}
+		sales, err := w.Catalogue.SalesOfSlot(ctx, slot.ID)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		for _, sale := range sales {
+			if !w.warm(sale.ID) {
+				failed = append(failed, w.Ensure(ctx, sale.ID))
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (w *Warmer) warm(sale ID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, ok := w.known[sale]
+	return ok
+}
+
+// Run warms up until ctx ends.
+func (w *Warmer) Run(ctx context.Context) error {
+	return every(ctx, time.Second, func() {
+		if err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "warm up", "err", err)
+		}
+	})
+}
+
+// every calls fn at once and then with a pause of d between two calls, until ctx ends.
+func every(ctx context.Context, d time.Duration, fn func()) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			fn()
+			timer.Reset(d)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// An op's context ends when its time is over, for everybody who listens, whenever they began to.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	w := newOpContext(time.Now().Add(20*time.Millisecond), &request{})
+	defer w.release()
+	if at, ok := w.Deadline(); !ok || time.Until(at) > 20*time.Millisecond {
+		t.Fatalf("deadline %v, %v", at, ok)
+	}
+	if err := w.Err(); err != nil {
+		t.Fatalf("ended at once: %v", err)
+	}
+	child, cancel := context.WithCancel(w)
+	defer cancel()
+	<-child.Done()
+	<-w.Done()
+	if !errors.Is(w.Err(), context.DeadlineExceeded) || !errors.Is(child.Err(), context.DeadlineExceeded) {
+		t.Fatalf("%v, child %v", w.Err(), child.Err())
+	}
+}
+
+// What an op has started ends with it.
+func TestWithinReleased(t *testing.T) {
+	t.Parallel()
+	w := newOpContext(time.Now().Add(time.Hour), &request{})
+	done := w.Done()
+	w.release()
+	<-done
+	if !errors.Is(w.Err(), context.Canceled) {
+		t.Fatalf("%v", w.Err())
+	}
+	newOpContext(time.Now().Add(time.Hour), &request{}).release() // nobody listened
+}

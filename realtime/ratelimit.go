@@ -1,0 +1,48 @@
+package realtime
+
+import "time"
+
+// bucket is a token bucket that may run into debt: an op that finds it empty is refused and counts all the same, and
+// who goes on until the debt is as large as the burst is out. It is not safe for concurrent use.
+type bucket struct {
+	tokens float64
+	burst  float64
+	rate   float64 // tokens per second
+	at     time.Time
+}
+
+func newBucket(perSecond float64, burst int, now time.Time) bucket {
+	return bucket{tokens: float64(burst), burst: float64(burst), rate: perSecond, at: now}
+}
+
+// take takes one token. wait > 0: refused, after that much time the next one is served, since the debt is paid and a
+// whole token has come; out: the debt is as large as the burst.
+func (b *bucket) take(now time.Time) (wait time.Duration, out bool) {
+	b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)
+	b.at = now
+	b.tokens--
+	if b.tokens >= 0 {
+		return 0, false
+	}
+	return time.Duration((1 - b.tokens) / b.rate * float64(time.Second)), b.tokens <= -b.burst
+}
+
+// strikes counts offences within a minute from the first.
+type strikes struct {
+	n     int
+	since time.Time
+}
+
+const (
+	maxStrikes   = 5
+	strikeWindow = time.Minute
+)
+
+// strike counts one and reports whether that was one too many.
+func (s *strikes) strike(now time.Time) (out bool) {
+	if now.Sub(s.since) > strikeWindow {
+		s.n, s.since = 0, now
+	}
+	s.n++
+	return s.n >= maxStrikes
+}

@@ -1,0 +1,420 @@
+package streams
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+)
+
+// I3: units come back exactly once per (order, hold), to the stock and to the buyer's limit; burnt ones do not (I2).
+func TestReturnOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10), f.gate(f.inventory)
+		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
+		two := f.wantVerdict(g, buyOf(s, 12, 2, "key-two-1"), app.VerdictReserved).Order
+		three := f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), app.VerdictReserved).Order
+		gone := app.SaleRef{ID: newID(), Partition: 0}
+		f.wantReturn([]app.Return{
+			{Sale: s.Ref(), Order: one, Hold: 2},             // another hold
+			{Sale: s.Ref(), Order: one, Hold: 1},             // this one
+			{Sale: gone, Order: one, Hold: 1},                // a sale that is not there
+			{Sale: s.Ref(), Order: one, Hold: 1},             // again
+			{Sale: s.Ref(), Order: two, Hold: 1, Burn: true}, // withdrawn
+			{Sale: s.Ref(), Order: newID(), Hold: 1},         // never reserved
+		}, false, true, false, false, true, false)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: one, Hold: 1}, {Sale: s.Ref(), Order: two, Hold: 1}}, false, false)
+		a := f.audit(s)
+		if a.Stock != 7 || a.Held != 1 || a.Withdrawn != 2 || a.Burnt != 2 {
+			t.Fatalf("%+v burnt %d", a.Counters, a.Burnt)
+		}
+		if diff := cmp.Diff(map[app.ID]int64{11: 0, 12: 0, 13: 1}, a.Units); diff != "" {
+			t.Fatal(diff)
+		}
+		if diff := cmp.Diff([]app.OpenHold{{Order: three, Hold: 1, User: 13, Qty: 1}}, a.Holds); diff != "" {
+			t.Fatal(diff)
+		}
+		// The limit is free again, the records of old keys are not (P4).
+		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictRepeated)
+		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-2"), app.VerdictReserved)
+	})
+}
+
+// I3: paid units move from held to sold once per (order, hold), keep counting to the limit, and never come back.
+func TestSellOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10), f.gate(f.inventory)
+		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
+		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved).Order
+		gone := app.SaleRef{ID: newID(), Partition: 0}
+		for round, want := range [][]bool{{false, true, false, false, false}, {false, false, false, false, false}} {
+			got, err := f.inventory.Sell(f.ctx, []app.SoldHold{
+				{Sale: s.Ref(), Order: one, Hold: 2}, // another hold
+				{Sale: s.Ref(), Order: one, Hold: 1}, // this one
+				{Sale: gone, Order: one, Hold: 1},    // a sale that is not there
+				{Sale: s.Ref(), Order: one, Hold: 1}, // again
+				{Sale: s.Ref(), Order: newID(), Hold: 1},
+			})
+			f.must(err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("round %d: %s", round, diff)
+			}
+		}
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: one, Hold: 1}, {Sale: s.Ref(), Order: two, Hold: 1}}, false, true)
+		a := f.audit(s)
+		if a.Stock != 8 || a.Held != 0 || a.Sold != 2 || a.Units[11] != 2 {
+			t.Fatalf("%+v units %v", a.Counters, a.Units)
+		}
+		if diff := cmp.Diff([]app.OpenHold{{Order: one, Hold: 1, User: 11, Qty: 2, Sold: true}}, a.Holds); diff != "" {
+			t.Fatal(diff)
+		}
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), app.VerdictLimit)
+	})
+}
+
+// I3: refunded units are withdrawn once per (order, hold), sold or not marked as sold yet; the limit stays used up.
+func TestWithdrawOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10), f.gate(f.inventory)
+		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
+		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved).Order
+		_, err := f.inventory.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: one, Hold: 1}})
+		f.must(err)
+		gone := app.SaleRef{ID: newID(), Partition: 0}
+		for round, want := range [][]bool{{false, true, false, false, true}, {false, false, false, false, false}} {
+			got, err := f.inventory.Withdraw(f.ctx, []app.SoldHold{
+				{Sale: s.Ref(), Order: one, Hold: 2}, // another hold
+				{Sale: s.Ref(), Order: one, Hold: 1}, // this one
+				{Sale: gone, Order: one, Hold: 1},    // a sale that is not there
+				{Sale: s.Ref(), Order: one, Hold: 1}, // again
+				{Sale: s.Ref(), Order: two, Hold: 1}, // paid, but whoever sold it did not live to say so
+			})
+			f.must(err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("round %d: %s", round, diff)
+			}
+		}
+		a := f.audit(s)
+		if a.Stock != 7 || a.Held != 0 || a.Sold != 0 || a.Withdrawn != 3 || a.Burnt != 0 || len(a.Holds) != 0 || a.Units[11] != 2 {
+			t.Fatalf("%+v burnt %d holds %v units %v", a.Counters, a.Burnt, a.Holds, a.Units)
+		}
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), app.VerdictLimit)
+	})
+}
+
+// Returning from many goroutines at once gives each unit back once.
+func TestReturnConcurrently(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(200)
+	returns := make([]app.Return, 0, 200)
+	for _, d := range f.reserveMany(s, 200) {
+		returns = append(returns, app.Return{Sale: s.Ref(), Order: d.Order, Hold: 1})
+	}
+	var mu sync.Mutex
+	total := 0
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			done, err := f.inventory.Return(f.ctx, returns)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, d := range done {
+				if d {
+					total++
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if a := f.audit(s); total != 200 || a.Stock != 200 {
+		t.Fatalf("%d returned, stock %d", total, a.Stock)
+	}
+}
+
+// A hold for an order that exists: gate's rules for stock and limit, a new number, once (I3).
+func TestHold(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(3), f.gate(f.inventory)
+		order := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
+		hold := func(h app.HoldRequest, want app.Verdict) {
+			t.Helper()
+			h.Sale = s.Ref()
+			got, err := f.inventory.Hold(f.ctx, h)
+			f.must(err)
+			if got != want {
+				t.Fatalf("hold %+v: %d, want %d", h, got, want)
+			}
+		}
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: order, Hold: 1}}, true)
+		hold(app.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, app.VerdictReserved)
+		hold(app.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, app.VerdictRepeated)
+		hold(app.HoldRequest{Order: order, User: 11, Hold: 1, Qty: 2}, app.VerdictOtherHash)
+		hold(app.HoldRequest{Order: order, User: 11, Hold: 3, Qty: 2}, app.VerdictReserved) // never returned: the same units
+		if a := f.audit(s); a.Stock != 1 || a.Held != 2 || a.Units[11] != 2 {
+			t.Fatalf("%+v units %v", a.Counters, a.Units)
+		}
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: order, Hold: 2}}, false)
+		hold(app.HoldRequest{Order: newID(), User: 11, Hold: 2, Qty: 1}, app.VerdictLimit)
+		hold(app.HoldRequest{Order: newID(), User: 12, Hold: 2, Qty: 2}, app.VerdictSoldOut)
+		last := newID()
+		hold(app.HoldRequest{Order: last, User: 12, Hold: 2, Qty: 1}, app.VerdictReserved)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: last, Hold: 2}}, true)
+		begin := time.Now() // the unit rests first (I9)
+		hold(app.HoldRequest{Order: last, User: 12, Hold: 3, Qty: 1}, app.VerdictReserved)
+		if time.Since(begin) < app.FlagLife {
+			t.Fatalf("held after %v", time.Since(begin))
+		}
+		f.must(f.inventory.Pause(f.ctx, 1))
+		hold(app.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, app.VerdictRebuild)
+		f.must(f.inventory.Resume(f.ctx, 1, testEpoch, 0))
+		s.ID = newID()
+		hold(app.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, app.VerdictNotLoaded)
+	})
+}
+
+// I7: a sale is created once, sells only when armed, and absent ones are reported as lost.
+func TestCreateAndArm(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(5)
+		f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved)
+		f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: s, Stock: 99}))
+		f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
+		if a := f.audit(s); a.Stock != 3 || a.Initial != 5 {
+			t.Fatalf("created twice: %+v", a.Counters)
+		}
+		if err := f.inventory.Arm(f.ctx, testEpoch, app.SaleRef{ID: newID(), Partition: 1}); !errors.Is(err, app.ErrLost) {
+			t.Fatalf("arm an absent sale: %v", err)
+		}
+		for _, err := range []error{
+			f.inventory.Create(f.ctx, testEpoch-1, app.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch-1, s.Ref()),
+		} {
+			if !errors.Is(err, app.ErrStaleEpoch) {
+				t.Fatalf("older epoch: %v", err)
+			}
+		}
+		f.inventory.SetEpoch(1, testEpoch-1)
+		if _, err := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: 1, Hold: 1}}); !errors.Is(err, app.ErrStaleEpoch) {
+			t.Fatalf("return under an older epoch: %v", err)
+		}
+		if _, err := f.inventory.Retire(f.ctx, s.Ref()); !errors.Is(err, app.ErrStaleEpoch) {
+			t.Fatalf("retire under an older epoch: %v", err)
+		}
+		f.must(f.client.Del(f.ctx, f.inventory.parts[1].keys.meta).Err())
+		for _, err := range []error{
+			f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch, s.Ref()),
+		} {
+			if !errors.Is(err, app.ErrLost) {
+				t.Fatalf("no partition: %v", err)
+			}
+		}
+	})
+}
+
+// Counters and holds of a sale; a sale that is not there is not loaded.
+func TestCountersAndHolds(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(5), f.gate(f.inventory)
+		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		absent := app.SaleRef{ID: newID(), Partition: 0}
+		got, err := f.inventory.Counters(f.ctx, []app.SaleRef{absent, s.Ref()})
+		f.must(err)
+		want := []app.Counters{
+			{Sale: absent.ID, Epoch: testEpoch},
+			{Sale: s.ID, Loaded: true, Stock: 2, Held: 3, Initial: 5, Tickets: 2, Version: 3, Epoch: testEpoch},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		holds, next, err := f.inventory.Holds(f.ctx, s.Ref(), 0)
+		f.must(err)
+		if len(holds) != 2 || next != 0 {
+			t.Fatalf("holds %v, next %d", holds, next)
+		}
+	})
+}
+
+// Who watches is summed over the nodes, and a node that says nothing any more is forgotten.
+func TestWatching(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(5)
+	f.must(f.inventory.SetWatching(f.ctx, "node-1", map[app.SaleRef]int64{s.Ref(): 3}))
+	f.must(f.inventory.SetWatching(f.ctx, "node-2", map[app.SaleRef]int64{s.Ref(): 4}))
+	f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.watching(s.ID), "node-gone", "100:1790000").Err())
+	if c := f.counters(s); c.Watching != 7 {
+		t.Fatalf("watching %d, want 7", c.Watching)
+	}
+	read := f.inventory.viewers[s.Ref()].read
+	for after, want := range map[time.Duration]int{viewersEvery - 1: 0, viewersEvery: 1} {
+		if due := f.inventory.viewersDue([]app.SaleRef{s.Ref()}, read.Add(after)); len(due) != want {
+			t.Fatalf("%v after a reading %d are due, want %d", after, len(due), want)
+		}
+		f.inventory.viewers[s.Ref()] = viewersReading{count: 7, read: read}
+	}
+}
+
+// A sale goes only when it is closed, holds nothing and has all tickets settled.
+func TestRetire(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(5)
+		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		retire := func(want bool) {
+			t.Helper()
+			got, err := f.inventory.Retire(f.ctx, s.Ref())
+			f.must(err)
+			if got != want {
+				t.Fatalf("retired %v, want %v", got, want)
+			}
+		}
+		retire(false) // open
+		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "closes", 1).Err())
+		retire(false) // held
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: d.Order, Hold: 1}}, true)
+		retire(false) // in the stream
+		c := f.consumer("node-1", newDesk())
+		f.must(c.runOnce(f.ctx))
+		f.must(c.runOnce(f.ctx))
+		sold := newID()
+		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.open(s.ID), sold.String(), "1:11:1:sold").Err())
+		retire(true)
+		retire(true)
+		left, err := f.client.Keys(f.ctx, "*:sale:*").Result()
+		f.must(err)
+		if len(left) != 0 {
+			t.Fatalf("left %v", left)
+		}
+	})
+}
+
+// I8: a rebuild replaces what Redis has by what the database says; a repeated key still gives its order (P4).
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(2000), f.gate(f.inventory)
+		for i := range 3 {
+			f.wantVerdict(g, buyOf(s, app.ID(100+i), 1, "key-before"), app.VerdictReserved)
+		}
+		f.must(f.inventory.Pause(f.ctx, 1))
+		if st := f.state(1); st != (app.PartitionState{Exists: true, Rebuilding: true, Epoch: testEpoch, Seq: 3, Seen: 3}) {
+			t.Fatalf("state %+v", st)
+		}
+		var leftover []app.Entry
+		f.must(f.inventory.Leftover(f.ctx, 1, func(e []app.Entry) error {
+			leftover = append(leftover, e...)
+			return nil
+		}))
+		if len(leftover) != 3 || leftover[0].Bad != nil || leftover[2].Ticket != 3 {
+			t.Fatalf("left over %+v", leftover)
+		}
+		var orders []app.Order
+		add := func(user app.ID, qty int, state app.OrderState) app.ID {
+			o := app.Order{
+				ID: newID(), Sale: s.ID, User: user, Partition: 1, Qty: qty, State: state, Hold: 1,
+				Ticket: int64(len(orders) + 1), Key: fmt.Sprintf("key-%04d", len(orders)), ContentHash: fmt.Sprintf("%016x", qty),
+			}
+			orders = append(orders, o)
+			return o.ID
+		}
+		pending, paid := add(1, 2, app.Pending), add(2, 1, app.Paid)
+		add(3, 1, app.Refunded)
+		add(1, 1, app.Expired)
+		for i := range 1200 { // more than one call carries
+			add(app.ID(1000+i), 1, app.Pending)
+		}
+		f.must(f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{
+			Sale: s, Stock: 2000 - 1204, Held: 1202, Sold: 1, Withdrawn: 1, Tickets: 1204, Orders: orders,
+		}))
+		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 1204))
+		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 1204)) // a lost reply
+
+		if st := f.state(1); st != (app.PartitionState{Exists: true, Epoch: testEpoch + 1, Seq: 1204}) {
+			t.Fatalf("state %+v", st)
+		}
+		a := f.audit(s)
+		if a.Done != 1204 || len(a.Holds) != 1202 || a.Units[1] != 2 || a.Units[2] != 1 || a.Units[3] != 1 {
+			t.Fatalf("%+v, %d holds", a.Counters, len(a.Holds))
+		}
+		if d := f.wantVerdict(g, buyOf(s, 1, 2, "key-0000"), app.VerdictRepeated); d.Order != pending || d.Ticket != 1 {
+			t.Fatalf("%+v", d)
+		}
+		if d := f.wantVerdict(g, buyOf(s, 2, 1, "key-0001"), app.VerdictRepeated); d.Order != paid {
+			t.Fatalf("%+v", d)
+		}
+		for _, h := range a.Holds {
+			if h.Sold != (h.Order == paid) {
+				t.Fatalf("restored %+v", h)
+			}
+		}
+		f.wantVerdict(g, buyOf(s, 1, 1, "key-other"), app.VerdictLimit)
+		if d := f.wantVerdict(g, buyOf(s, 55, 1, "key-new-1"), app.VerdictReserved); d.Ticket != 1205 {
+			t.Fatalf("%+v", d)
+		}
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: pending, Hold: 1}}, true)
+		if err := f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{Sale: s}); err == nil {
+			t.Fatal("restored while the partition is open")
+		}
+		if err := f.inventory.Resume(f.ctx, 1, testEpoch+9, 0); err == nil {
+			t.Fatal("resumed what was not paused")
+		}
+	})
+}
+
+// state is what State says of the partition, without the history: that of the server's own choice is what is confirmed.
+func (f *fixture) state(partition int) app.PartitionState {
+	f.t.Helper()
+	s, err := f.inventory.State(f.ctx, partition)
+	f.must(err)
+	if s.Exists && s.History != s.Confirmed || s.Followed != "" {
+		f.t.Fatalf("history %q, confirmed %q, followed %q", s.History, s.Confirmed, s.Followed)
+	}
+	s.History, s.Confirmed = "", ""
+	return s
+}
+
+// A partition that Redis does not know can be paused, so that a rebuild broken off is seen.
+func TestStateOfNothing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		f.must(f.client.FlushDB(f.ctx).Err())
+		if st := f.state(1); st != (app.PartitionState{}) {
+			t.Fatalf("state %+v", st)
+		}
+		f.must(f.inventory.Pause(f.ctx, 1))
+		if st, err := f.inventory.State(f.ctx, 1); err != nil || !st.Exists || !st.Rebuilding {
+			t.Fatalf("state %+v, %v", st, err)
+		}
+	})
+}
+
+// What cannot be read is named once: by who asks for the time, not by the clock as well.
+func TestUnreadableTimeIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	f.must(f.client.Close())
+	err := app.NewClock().Sample(f.ctx, f.inventory)
+	if !errors.Is(err, app.ErrTransient) || strings.Count(err.Error(), "read Redis time") != 1 {
+		t.Fatal(err)
+	}
+	err = f.inventory.SetWatching(f.ctx, "node", nil)
+	if !errors.Is(err, app.ErrTransient) || strings.Count(err.Error(), "read Redis time") != 1 {
+		t.Fatal(err)
+	}
+}
