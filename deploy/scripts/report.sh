@@ -69,7 +69,7 @@ begin() {
     "$@" >"$folder/output" 2>&1 </dev/null &
     echo $! >"$folder/pid"
     wait $! || status=$?
-    echo "$status" >"$folder/status"
+    [[ ! -d $folder ]] || echo "$status" >"$folder/status"
   ) &
   until [[ -s $folder/pid ]]; do sleep 0.01; done
   trap end_begun EXIT
