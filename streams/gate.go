@@ -36,9 +36,6 @@ type Gate struct {
 	// once more before a buy is sent: at the instant in which the last unit goes, thousands are waiting behind it.
 	TurnsAway func(sale, user app.ID) bool
 
-	// Urgency is told of sale queues that wait for Redis with a whole group; nil: nobody wants to know.
-	Urgency *Urgency
-
 	mu     sync.Mutex
 	closed bool
 	queues map[app.SaleRef]*saleQueue
@@ -100,7 +97,6 @@ func (g *Gate) join(w *waiter) error {
 		return errQueueFull
 	}
 	q.waiting = append(q.waiting, w)
-	q.weigh()
 	q.wakeUp()
 	return nil
 }

@@ -18,7 +18,6 @@ type saleQueue struct {
 
 	// Guarded by gate.mu.
 	waiting []*waiter
-	urgent  bool // the queue holds a whole group, and the gate's urgency counts this lane
 
 	// The rest belongs to the queue's goroutine. The slices are reused from call to call and from sale to sale.
 	cooling   []*waiter // told to rest; they go again, before the queue, at coolUntil
@@ -49,20 +48,6 @@ func (q *saleQueue) wakeUp() {
 	select {
 	case q.wake <- struct{}{}:
 	default:
-	}
-}
-
-// weigh tells the gate's urgency when the queue has come to a whole group, and when it is less again. Callers hold gate.mu.
-func (q *saleQueue) weigh() {
-	whole := len(q.waiting) >= maxGroup
-	if whole == q.urgent {
-		return
-	}
-	q.urgent = whole
-	if whole {
-		q.gate.Urgency.add(1)
-	} else {
-		q.gate.Urgency.add(-1)
 	}
 }
 
@@ -137,7 +122,6 @@ func (q *saleQueue) take() (more bool, rest time.Duration) {
 	left := copy(q.waiting, q.waiting[taken:])
 	clear(q.waiting[left:])
 	q.waiting = q.waiting[:left]
-	q.weigh()
 	switch {
 	case len(q.group) > 0:
 		return true, 0

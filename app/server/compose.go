@@ -64,7 +64,6 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	}
 	registry.MustRegister(metrics, streams.NewStreamCollector(inventory))
 	p.inventory, p.gate = inventory, streams.NewGate(inventory)
-	p.gate.Urgency = &s.urgency
 	if p.gateway, err = openGateway(c); err != nil {
 		return nil, err
 	}

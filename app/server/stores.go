@@ -34,7 +34,6 @@ type stores struct {
 	db       *store.Store
 	client   *redis.Client // answers at once
 	blocking *redis.Client // consumers wait on it
-	urgency  streams.Urgency
 	embedded *embeddedRedis
 }
 
@@ -84,7 +83,6 @@ func (s *stores) connect(options *redis.Options, partitions int) {
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	options.PoolSize = redisConns
 	blocking := *options
-	options.Dialer = s.urgency.Dialer(redis.NewDialer(options))
 	s.client = redis.NewClient(options)
 	blocking.PoolSize = partitions + 4
 	s.blocking = redis.NewClient(&blocking)
