@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Negative controls: proof that the tests can fail. Each deploy/controls/*.patch puts one defect into the program. Its
-# header says which promises the defect breaks and which test must notice:
+# Negative controls: proof that the tests can fail. Each file of deploy/controls puts one defect into the program: an
+# *.edit by lines that it names (deploy/tools/mutate), a *.patch where that does not say it. Its header says which
+# promises the defect breaks and which test must notice:
 #
 #   Defect: units are returned twice
 #   Breaks: P1 I3
@@ -8,12 +9,12 @@
 #   Race: yes                               only when the race detector is what notices
 #
 #   controls.sh [PATTERN…]   the controls whose file name contains a PATTERN (all)
-#   controls.sh --short      a quarter of them, which one the commit decides; of the others only that their patch
-#                            applies, what it touches compiles, and their test is there
+#   controls.sh --short      a quarter of them, which one the commit decides; of the others only that they apply,
+#                            what they touch compiles, and their test is there
 #   controls.sh --table      the headers as a Markdown table
 #   controls.sh --write      puts that table, and the outcome of the last run of all, into deploy/SAFETY.md
 #
-# A control passes when its patch applies to the commit at hand and builds, the named test succeeds without it, and
+# A control passes when it applies to the commit at hand and builds, the named test succeeds without it, and
 # fails with it. It runs in a temporary work tree: what is not committed has no part in it, and is not touched. The
 # last line is `N passed, N failed`.
 set -euo pipefail
@@ -23,13 +24,16 @@ safety=deploy/SAFETY.md
 last=.run/controls # the outcome of the last run of all
 
 # header FILE NAME: the value of a line of the header, empty if there is none.
-header() { sed -n "/^diff /q; s/^$2: //p" "$1"; }
+header() { sed -n "/^$/q; s/^$2: //p" "$1"; }
+
+# controls_in FOLDER: all of them, by name.
+controls_in() { find "$1" -name '*.patch' -o -name '*.edit' | sort; }
 
 table() {
   local file package test
   echo '| the defect | breaks | caught by |'
   echo '|---|---|---|'
-  for file in "$controls"/*.patch; do
+  for file in $(controls_in "$controls"); do
     read -r package test <<<"$(header "$file" Test)"
     printf '| [%s](controls/%s) | %s | `%s` in %s |\n' "$(header "$file" Defect)" "${file##*/}" \
       "$(header "$file" Breaks)" "$test" "${package#./}"
@@ -64,6 +68,7 @@ fi
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 
+deploy/scripts/tools.sh
 tree=$(mktemp -d "${TMPDIR:-/tmp}/stampede-controls-XXXXXX")
 root=$PWD
 finish() {
@@ -75,6 +80,15 @@ trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 git worktree add --quiet --detach "$tree/tree"
 cd "$tree/tree"
+
+# apply FILE: puts the defect in; undo takes it out again.
+apply() {
+  case $1 in
+  *.edit) "$root/.run/tools/mutate" "$1" ;;
+  *) git apply --recount -C1 "$1" ;;
+  esac
+}
+undo() { git checkout --quiet -- .; }
 
 # build FILE BINARY: the program, and the package of the control's test as a binary. Built like the program that ships,
 # so that the cache has what the patch does not touch.
@@ -126,8 +140,8 @@ examine() {
   line="$(header "$file" Defect) → $(header "$file" Test)"
   if ! sound "$file" >"$log" 2>&1; then
     reject "$line: the test does not pass without the defect" "$log"
-  elif ! git apply --recount -C1 "$file" >"$log" 2>&1; then
-    reject "$line: the patch does not apply" "$log"
+  elif ! apply "$file" >"$log" 2>&1; then
+    reject "$line: it does not apply" "$log"
   else
     if build "$file" "$tree/defect" >"$log" 2>&1; then
       status=0
@@ -141,24 +155,24 @@ examine() {
       ;;
     *) reject "$line: does not build, or ends without a verdict" "$log" ;;
     esac
-    git apply --recount -C1 -R "$file"
+    undo
   fi
 }
 
-# compile FILE: the Go packages that the patch touches, without what depends on them; nothing if it touches only Lua.
+# compile FILE: the Go packages that it touches, without what depends on them; nothing if it touches only Lua.
 compile() {
   local packages
-  mapfile -t packages < <(sed -n 's|^+++ b/\(.*\)/[^/]*\.go$|./\1|p' "$1" | sort -u)
+  mapfile -t packages < <(sed -n -e 's|^+++ b/\(.*\)/[^/]*\.go$|./\1|p' -e 's|^File: \(.*\)/[^/]*\.go$|./\1|p' "$1" | sort -u)
   ((!${#packages[@]})) || CGO_ENABLED=0 go build -trimpath "${packages[@]}"
 }
 
-# glance FILE: its patch applies and compiles, and its test is there.
+# glance FILE: it applies and compiles, and its test is there.
 glance() {
   local file=$1 line log=$tree/log package test
   read -r package test <<<"$(header "$file" Test)"
   line="$(header "$file" Defect) → $package $test"
-  if ! git apply --recount -C1 "$file" >"$log" 2>&1; then
-    reject "$line: the patch does not apply" "$log"
+  if ! apply "$file" >"$log" 2>&1; then
+    reject "$line: it does not apply" "$log"
     return
   fi
   if ! compile "$file" >"$log" 2>&1; then
@@ -168,7 +182,7 @@ glance() {
   else
     passed=$((passed + 1))
   fi
-  git apply --recount -C1 -R "$file"
+  undo
 }
 
 wanted() {
@@ -182,7 +196,7 @@ wanted() {
 
 commit=$(git rev-parse HEAD)
 turn=$((16#${commit:0:7} % turns)) number=0
-for file in "$root/$controls"/*.patch; do
+for file in $(controls_in "$root/$controls"); do
   wanted "${file##*/}" || continue
   if ((number++ % turns == turn)); then
     examine "$file"

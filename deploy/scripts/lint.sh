@@ -55,6 +55,10 @@ controls_told() {
   for file in deploy/controls/*.patch; do
     git apply --check --recount -C1 "$file" || { echo "$file does not apply" && return 1; }
   done
+  for file in deploy/controls/*.edit; do
+    [[ -e $file ]] || continue
+    .run/tools/mutate -n "$file" || { echo "$file does not apply" && return 1; }
+  done
   missing=$(deploy/scripts/controls.sh --table | grep -vxFf deploy/SAFETY.md || true)
   [[ -z $missing ]] || { printf 'not in deploy/SAFETY.md, run deploy/scripts/controls.sh --write: %s\n' "$missing" && return 1; }
 }
