@@ -3,7 +3,6 @@
 package crash
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +11,8 @@ import (
 
 	"stampede/app"
 	"stampede/app/account"
+	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 // buyer is one user with one or two phones. What a buyer does belongs to one goroutine at a time.
@@ -31,7 +32,7 @@ func (w *world) invite(n int) {
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	w.must(err)
 	for i := range n {
-		b := &buyer{world: w, id: newID(), dice: rand.New(rand.NewPCG(w.dice.Uint64(), w.dice.Uint64()))}
+		b := &buyer{world: w, id: apptest.NewID(), dice: rand.New(rand.NewPCG(w.dice.Uint64(), w.dice.Uint64()))}
 		b.token, err = issuer.Issue(b.id, "Tester", account.Shopper, time.Hour)
 		w.must(err)
 		phones := 1
@@ -69,68 +70,56 @@ func (b *buyer) press(sale *app.Sale) Op {
 	})
 }
 
-// buy sends the buy and writes down what came of it. Busy and a lost socket are the same: unknown. A rate limit is
-// waited out, because it says that nothing was done.
+// buy sends the buy and writes down what came of it.
 func (b *buyer) buy(op Op) Op {
 	op.Asked = b.now()
-	reply, err := b.patient(map[string]any{"op": "buy", "sale": op.Sale, "qty": op.Qty, "key": op.Key})
-	op.Known, op.Code = b.now(), codeOf(err)
-	switch {
-	case err == nil:
-		var r app.Receipt
-		if err := json.Unmarshal(reply, &r); err != nil {
-			b.world.t.Errorf("buy answered %s: %v", reply, err)
-		}
-		op.Outcome, op.Order, op.Ticket, op.State = OK, r.Order, r.Ticket, r.State
-	case op.Code == "" || op.Code == app.Busy || op.Code == app.Internal:
-		op.Outcome = Unknown
-	default:
-		op.Outcome = Refused
+	var r app.Receipt
+	err := b.patiently(func(s *wsclient.Conn) (err error) {
+		r, err = s.Buy(op.Sale, op.Qty, op.Key)
+		return err
+	})
+	if err == nil {
+		op.Order, op.Ticket, op.State = r.Order, r.Ticket, r.State
 	}
-	b.world.memory.op(op)
-	return op
+	return b.note(op, err)
 }
 
 // cancel gives an order up.
 func (b *buyer) cancel(order, sale app.ID) {
 	op := Op{Kind: Cancel, User: b.id, Sale: sale, Order: order, Asked: b.now()}
-	reply, err := b.patient(map[string]any{"op": "cancel", "order": order})
-	op.Known, op.Code = b.now(), codeOf(err)
+	err := b.patiently(func(s *wsclient.Conn) error {
+		answer, err := s.Cancel(order)
+		op.State = answer.State
+		return err
+	})
+	b.note(op, err)
+}
+
+// patiently does an op on the first phone. A rate limit is waited out, because it says that nothing was done.
+func (b *buyer) patiently(do func(s *wsclient.Conn) error) error {
+	s := b.phones[0].socket()
+	if s == nil {
+		return wsclient.ErrGone
+	}
+	return s.Patiently(func() error { return do(s) }, app.RateLimited)
+}
+
+// note writes down what came of an op. Busy and a lost socket are the same: unknown.
+func (b *buyer) note(op Op, err error) Op {
+	op.Known, op.Code = b.now(), wsclient.CodeOf(err)
+	lost := errors.Is(err, wsclient.ErrGone) || errors.Is(err, wsclient.ErrSilent)
 	switch {
 	case err == nil:
-		var answer struct{ State app.OrderState }
-		if err := json.Unmarshal(reply, &answer); err != nil {
-			b.world.t.Errorf("cancel answered %s: %v", reply, err)
-		}
-		op.Outcome, op.State = OK, answer.State
-	case op.Code == "" || op.Code == app.Busy || op.Code == app.Internal:
+		op.Outcome = OK
+	case lost || op.Code == app.Busy || op.Code == app.Internal:
 		op.Outcome = Unknown
+	case op.Code == "":
+		b.world.t.Errorf("%s: %v", op.Kind, err)
 	default:
 		op.Outcome = Refused
 	}
 	b.world.memory.op(op)
-}
-
-// patient does an op on the first phone, again and again while the socket says that it is too fast.
-func (b *buyer) patient(op map[string]any) (json.RawMessage, error) {
-	for {
-		reply, err := b.phones[0].ask(op)
-		var e *app.Error
-		if !errors.As(err, &e) || e.Code != app.RateLimited {
-			return reply, err
-		}
-		b.pause(e.RetryMS)
-	}
-}
-
-// pause keeps the pause that the server asked for, or until the socket ends.
-func (b *buyer) pause(ms int64) {
-	timer := time.NewTimer(time.Duration(max(ms, 20)) * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-b.phones[0].line().gone:
-	}
+	return op
 }
 
 func (b *buyer) now() app.Millis { return app.Millis(time.Since(b.world.began).Milliseconds()) }

@@ -139,7 +139,7 @@ func (w *world) knowsGuestsOf(host, other *node) {
 	ctx := apptest.Context(w.t)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host.addr+"/api/v1/auth/guest", nil)
 	w.must(err)
-	resp, err := plainHTTP.Do(req)
+	resp, err := apptest.HTTP.Do(req)
 	w.must(err)
 	defer func() { _ = resp.Body.Close() }()
 	var guest struct{ Access string }

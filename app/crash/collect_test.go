@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
+	"stampede/app/apptest"
 )
 
 // collect reads the final state straight from the tables and keys, without the program's own readers. Two reads are
@@ -76,14 +77,14 @@ func (w *world) readSale(ctx context.Context, sale *app.Sale) (Sale, error) {
 	if err != nil {
 		return s, err
 	}
-	hash, err := w.redis.HGetAll(ctx, saleKey(sale)).Result()
+	hash, err := w.redis.HGetAll(ctx, apptest.SaleKey(sale)).Result()
 	if err != nil {
 		return s, err
 	}
 	n := func(field string) int64 { return number(hash[field]) }
 	s.Redis = Side{n("initial"), n("added"), n("stock"), n("held"), n("sold"), n("withdrawn")}
 	s.Burnt, s.Tickets, s.Done = n("burnt"), n("tickets"), n("done")
-	open, err := w.redis.HGetAll(ctx, saleKey(sale)+":open").Result()
+	open, err := w.redis.HGetAll(ctx, apptest.SaleKey(sale)+":open").Result()
 	if err != nil {
 		return s, err
 	}
@@ -94,7 +95,7 @@ func (w *world) readSale(ctx context.Context, sale *app.Sale) (Sale, error) {
 		}
 		s.Holds = append(s.Holds, Hold{Order: app.ID(number(order)), User: app.ID(number(part[1])), Qty: number(part[2])})
 	}
-	buyers, err := w.redis.HGetAll(ctx, saleKey(sale)+":buyers").Result()
+	buyers, err := w.redis.HGetAll(ctx, apptest.SaleKey(sale)+":buyers").Result()
 	for user, value := range buyers { // units|records
 		units, _, _ := strings.Cut(value, "|")
 		s.Units = append(s.Units, Units{User: app.ID(number(user)), Qty: number(units)})

@@ -3,9 +3,7 @@
 package crash
 
 import (
-	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -65,7 +63,7 @@ func (n *node) waitReady() {
 			n.t.Fatalf("the program ended while starting:\n%s", n.tail())
 		}
 		n.addr = n.openAt()
-		return n.addr != "" && n.ready(), "not ready:\n" + n.tail()
+		return n.addr != "" && apptest.Ready(n.t, n.addr), "not ready:\n" + n.tail()
 	})
 }
 
@@ -76,24 +74,6 @@ func (n *node) openAt() string {
 	addr, _, _ := strings.Cut(rest, " ")
 	return addr
 }
-
-func (n *node) ready() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.addr+"/readyz", nil)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	resp, err := plainHTTP.Do(req)
-	if err != nil {
-		return false
-	}
-	_ = resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
-}
-
-// plainHTTP keeps no connection open, so that nothing outlives a run.
-var plainHTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func (n *node) dead() bool {
 	select {

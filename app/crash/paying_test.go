@@ -80,7 +80,7 @@ func (w *world) payer(sim *alipaysim.Simulator) *payer {
 	w.t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	w.must(err)
-	token, err := issuer.Issue(newID(), "Tester", account.Shopper, time.Hour)
+	token, err := issuer.Issue(apptest.NewID(), "Tester", account.Shopper, time.Hour)
 	w.must(err)
 	return &payer{w: w, sim: sim, token: token}
 }
@@ -194,7 +194,7 @@ func (p *payer) ask(n *node, path string, body, into any) error {
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+p.token)
-	answer, err := plainHTTP.Do(request)
+	answer, err := apptest.HTTP.Do(request)
 	if err != nil {
 		return err
 	}

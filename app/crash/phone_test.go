@@ -3,13 +3,10 @@
 package crash
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
 	"sync"
 
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
 // phone is one device of a buyer. It keeps its cursor from socket to socket, as a page does.
@@ -17,66 +14,47 @@ type phone struct {
 	who    *buyer
 	number int
 
-	mu     sync.Mutex
-	cursor string
-	socket *socket // nil before the first one
-}
-
-// hello is the part of its reply that a phone needs.
-type hello struct {
-	Cursor string  `json:"cursor"`
-	Missed []frame `json:"missed"`
-	Reset  bool    `json:"reset"`
+	mu   sync.Mutex
+	line *wsclient.Conn // the newest socket, open or not; nil before the first one
+	told bool           // an event has reached it, ever
 }
 
 // connect opens a socket to a node unless one is open, says hello, and takes in what was missed.
 func (p *phone) connect(addr string) error {
-	if old := p.line(); old != nil {
-		select {
-		case <-old.gone:
-		default:
+	old := p.socket()
+	cursor := ""
+	if old != nil {
+		if old.Err() == nil {
 			return nil
 		}
+		cursor = old.Cursor()
 	}
-	s, err := dial(addr, p.heard)
+	shop := "http://" + addr
+	dialer := wsclient.Dialer{Origin: shop, Heard: p.heard}
+	s, err := dialer.Dial(p.who.world.t.Context(), shop)
 	if err != nil {
 		return err
 	}
-	if err := p.greet(s); err != nil {
-		s.close()
+	if err := p.greet(s, cursor); err != nil {
+		s.Close()
 		return err
 	}
-	p.mu.Lock()
-	p.socket = s
-	p.mu.Unlock()
 	return nil
 }
 
-func (p *phone) greet(s *socket) error {
-	ask := map[string]any{"op": "hello", "token": p.who.token}
-	p.mu.Lock()
-	known := p.cursor
-	p.mu.Unlock()
-	if known != "" {
-		ask["cursor"] = known
-	}
-	reply, err := s.do(ask)
+// greet says hello. Once it is answered, the cursor of the socket is the phone's.
+func (p *phone) greet(s *wsclient.Conn, cursor string) error {
+	welcome, err := s.Hello(p.who.token, cursor)
 	if err != nil {
 		return err
 	}
-	var h hello
-	if err := json.Unmarshal(reply, &h); err != nil {
-		return fmt.Errorf("hello answered %s: %w", reply, err)
-	}
-	for _, e := range h.Missed {
-		p.learn(e.Order, ByMissed, e.Cursor)
-	}
 	p.mu.Lock()
-	if p.cursor == known { // no event has overtaken the reply
-		p.cursor = h.Cursor
-	}
+	p.line = s
 	p.mu.Unlock()
-	if !h.Reset {
+	for i := range welcome.Missed {
+		p.learn(&welcome.Missed[i].Order, ByMissed, welcome.Missed[i].Cursor)
+	}
+	if !welcome.Reset {
 		return nil
 	}
 	p.who.world.memory.reset(Reset{User: p.who.id, Device: p.number})
@@ -84,26 +62,15 @@ func (p *phone) greet(s *socket) error {
 }
 
 // readOrders is what a page does after a reset.
-func (p *phone) readOrders(s *socket) error {
+func (p *phone) readOrders(s *wsclient.Conn) error {
 	for before := app.ID(0); ; {
-		ask := map[string]any{"op": "orders"}
-		if before != 0 {
-			ask["before"] = before
-		}
-		reply, err := s.do(ask)
+		page, err := s.Orders(before)
 		if err != nil {
 			return err
 		}
-		var page struct {
-			Orders []app.Order `json:"orders"`
-			More   bool        `json:"more"`
-		}
-		if err := json.Unmarshal(reply, &page); err != nil {
-			return fmt.Errorf("orders answered %s: %w", reply, err)
-		}
-		for _, o := range page.Orders {
-			p.learn(o, ByOrders, "")
-			before = o.ID
+		for i := range page.Orders {
+			p.learn(&page.Orders[i], ByOrders, "")
+			before = page.Orders[i].ID
 		}
 		if !page.More {
 			return nil
@@ -112,62 +79,51 @@ func (p *phone) readOrders(s *socket) error {
 }
 
 // heard takes an event of the open socket.
-func (p *phone) heard(f frame) {
-	p.mu.Lock()
-	p.cursor = f.Cursor
-	p.mu.Unlock()
-	p.learn(f.Order, ByEvent, f.Cursor)
+func (p *phone) heard(f *wsclient.Frame) {
+	if e, ok := f.Event.(*wsclient.OrderEvent); ok {
+		p.learn(&e.Order, ByEvent, e.Cursor)
+	}
 }
 
-func (p *phone) learn(o app.Order, via Via, cursor string) {
+func (p *phone) learn(o *app.Order, via Via, cursor string) {
+	if via != ByOrders {
+		p.mu.Lock()
+		p.told = true
+		p.mu.Unlock()
+	}
 	p.who.world.memory.heard(Heard{
 		User: p.who.id, Device: p.number, Order: o.ID, State: o.State, Rev: o.Rev, Via: via, Cursor: cursor,
 	})
 }
 
-func (p *phone) line() *socket {
+func (p *phone) socket() *wsclient.Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.socket
+	return p.line
 }
 
 func (p *phone) close() {
-	if s := p.line(); s != nil {
-		s.close()
+	if s := p.socket(); s != nil {
+		s.Close()
 	}
 }
 
-// hasHeard reports whether an event has ever reached the phone: a cursor is <epoch>-<number of events>.
+// hasHeard reports whether an event has ever reached the phone.
 func (p *phone) hasHeard() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cursor != "" && !strings.HasSuffix(p.cursor, "-0")
+	return p.told
 }
 
 // seen says up to where the owner has looked.
 func (p *phone) seen() {
-	p.mu.Lock()
-	cursor := p.cursor
-	p.mu.Unlock()
-	if _, err := p.ask(map[string]any{"op": "seen", "cursor": cursor}); codeOf(err) != "" && codeOf(err) != app.RateLimited && codeOf(err) != app.Busy {
+	s := p.socket()
+	if s == nil {
+		return
+	}
+	cursor := s.Cursor()
+	err := s.Seen(cursor)
+	if code := wsclient.CodeOf(err); code != "" && code != app.RateLimited && code != app.Busy {
 		p.who.world.t.Errorf("seen %q: %v", cursor, err)
 	}
-}
-
-// ask does an op on the open socket.
-func (p *phone) ask(op map[string]any) (json.RawMessage, error) {
-	s := p.line()
-	if s == nil {
-		return nil, errGone
-	}
-	return s.do(op)
-}
-
-// codeOf is what the server said, "" when nothing is known.
-func codeOf(err error) app.Code {
-	var e *app.Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return ""
 }

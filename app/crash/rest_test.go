@@ -54,7 +54,7 @@ func (w *world) moving() string {
 func (w *world) unsettled() string {
 	w.t.Helper()
 	for i := range w.sales {
-		numbers, err := w.redis.HMGet(apptest.Context(w.t), saleKey(&w.sales[i]), "tickets", "done").Result()
+		numbers, err := w.redis.HMGet(apptest.Context(w.t), apptest.SaleKey(&w.sales[i]), "tickets", "done").Result()
 		if err != nil {
 			return err.Error()
 		}

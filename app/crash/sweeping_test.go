@@ -63,7 +63,7 @@ func (w *world) allWritten() {
 func (w *world) allBack() app.Millis {
 	w.t.Helper()
 	apptest.Eventually(w.t, healing, func() (bool, string) {
-		free, err := w.redis.HGet(apptest.Context(w.t), saleKey(&w.sales[0]), "stock").Int64()
+		free, err := w.redis.HGet(apptest.Context(w.t), apptest.SaleKey(&w.sales[0]), "stock").Int64()
 		w.must(err)
 		return free == w.sales[0].Initial, fmt.Sprintf("%d of %d units are free", free, w.sales[0].Initial)
 	})

@@ -45,7 +45,7 @@ func (b *buyer) trade(h habits, stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-b.phones[0].line().gone:
+		case <-b.phones[0].socket().Done():
 			return
 		default:
 		}
@@ -53,7 +53,7 @@ func (b *buyer) trade(h habits, stop <-chan struct{}) {
 		op := b.press(sale)
 		switch {
 		case op.Outcome == Unknown && op.Code != "": // busy: the server wants the same key again, after a pause
-			b.pause(100)
+			b.phones[0].socket().Pause(100 * time.Millisecond)
 			if op = b.buy(op); op.Outcome == Unknown {
 				b.open = append(b.open, op)
 			}

@@ -68,7 +68,7 @@ func rebuiltBeforeThaw(w *world, warming *node) *node {
 	next := w.sellOnAnother()
 	w.emptyRedis()
 	apptest.Eventually(w.t, healing, func() (bool, string) {
-		n, err := w.redis.Exists(apptest.Context(w.t), saleKey(&w.sales[0])).Result()
+		n, err := w.redis.Exists(apptest.Context(w.t), apptest.SaleKey(&w.sales[0])).Result()
 		return err == nil && n == 1, fmt.Sprint("the sale is not in Redis again ", err)
 	})
 	warming.thaw()

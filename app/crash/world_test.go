@@ -5,12 +5,10 @@ package crash
 import (
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,12 +107,6 @@ func (w *world) must(err error) {
 	}
 }
 
-var lastID atomic.Int64
-
-func init() { lastID.Store(time.Now().UnixMicro()) }
-
-func newID() app.ID { return app.ID(lastID.Add(1)) }
-
 // offer puts a product on sale for an hour, in the partition given.
 func (w *world) offer(units int64, limit, partition int) app.Sale {
 	w.t.Helper()
@@ -129,14 +121,14 @@ func (w *world) stage(units int64, limit, partition int, opens, closes time.Dura
 	ctx := apptest.Context(w.t)
 	now := time.Now()
 	if w.slot.ID == 0 {
-		w.slot = app.Slot{ID: newID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(time.Hour))}
+		w.slot = app.Slot{ID: apptest.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(time.Hour))}
 		w.must(w.books.AddSlots(ctx, []app.Slot{w.slot}))
 	}
-	category := app.Category{ID: newID()}
+	category := app.Category{ID: apptest.NewID()}
 	category.Name = "Things " + category.ID.String()
-	product := app.Product{ID: newID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900}
+	product := app.Product{ID: apptest.NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900}
 	sale := app.Sale{
-		ID: newID(), Slot: w.slot.ID, Partition: partition, Product: product, PriceFen: 4900, Initial: units,
+		ID: apptest.NewID(), Slot: w.slot.ID, Partition: partition, Product: product, PriceFen: 4900, Initial: units,
 		Limit: limit, Cap: 10_000, Challenge: app.ChallengeNone, Version: 1,
 		OpensAt: app.MillisOf(now.Add(opens)), ClosesAt: min(app.MillisOf(now.Add(closes)), w.slot.ClosesAt),
 	}
@@ -149,11 +141,7 @@ func (w *world) stage(units int64, limit, partition int, opens, closes time.Dura
 // count asks the database for one number.
 func (w *world) count(query string, args ...any) int64 {
 	w.t.Helper()
-	var n sql.NullInt64
-	if err := w.db.QueryRowContext(apptest.Context(w.t), query, args...).Scan(&n); err != nil {
-		w.t.Fatalf("%s: %v", query, err)
-	}
-	return n.Int64
+	return apptest.Count(w.t, w.db, query, args...)
 }
 
 // uncommitted counts the answered reservations that have no row at this moment.
@@ -176,5 +164,3 @@ func (w *world) uncommittedOrders() []app.ID {
 	w.must(rows.Err())
 	return slices.DeleteFunc(w.memory.answeredOrders(), func(id app.ID) bool { return written[id] })
 }
-
-func saleKey(s *app.Sale) string { return fmt.Sprintf("stampede:{%d}:sale:%s", s.Partition, s.ID) }

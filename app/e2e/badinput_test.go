@@ -14,6 +14,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 // Bad input gets a clear error and loses nothing: the same socket goes on to buy afterwards.
@@ -24,7 +25,7 @@ func TestBadInputIsAnsweredAndTheSocketGoesOn(t *testing.T) {
 	upcoming := s.offer(5, 2, time.Now().Add(time.Hour), time.Now().Add(90*time.Minute))
 	closed := s.offer(5, 2, time.Now().Add(-30*time.Minute), time.Now().Add(-10*time.Minute))
 	n := s.start()
-	c, _ := login(t, n, newID(), "")
+	c, _ := login(t, n, apptest.NewID(), "")
 
 	buy := func(change map[string]any) map[string]any {
 		frame := map[string]any{"op": "buy", "sale": sale.ID, "qty": 1, "key": "good-key-1"}
@@ -62,22 +63,24 @@ func TestBadInputIsAnsweredAndTheSocketGoesOn(t *testing.T) {
 		"unknown order":    {map[string]any{"op": "cancel", "order": "4611686018427387904"}, app.NotFound},
 		"order missing":    {map[string]any{"op": "cancel"}, app.BadRequest},
 		"unknown slot":     {map[string]any{"op": "watch", "slot": "4611686018427387904"}, app.NotFound},
-		"foreign token":    {map[string]any{"op": "renew", "token": token(t, newID())}, app.Forbidden},
+		"foreign token":    {map[string]any{"op": "renew", "token": token(t, apptest.NewID())}, app.Forbidden},
 		"rubbish token":    {map[string]any{"op": "renew", "token": "x.y.z"}, app.Unauthorized},
 		"too many sales":   {map[string]any{"op": "watch", "sales": make([]string, 21)}, app.BadRequest},
 		"unknown to watch": {map[string]any{"op": "watch", "sales": []string{"4611686018427387904"}}, app.NotFound},
 	} {
-		e := c.fails(f.code, f.frame)
-		if e.Message == "" {
+		members, err := json.Marshal(f.frame)
+		s.must(err)
+		_, err = c.DoText(string(members[1 : len(members)-1]))
+		if e := refused(t, f.code, err); e.Message == "" {
 			t.Errorf("%s: no sentence for people", name)
 		}
 		c.pause(0)
 	}
-	r, err := c.buyUntilKnown(sale.ID, 1, "good-key-1")
+	r, err := c.BuyUntilKnown(sale.ID, 1, "good-key-1")
 	if err != nil {
 		t.Fatalf("after all that, a good buy: %v", err)
 	}
-	c.fails(app.DuplicateKey, buy(map[string]any{"qty": 2}))
+	c.cannotBuy(app.DuplicateKey, sale.ID, 2, "good-key-1")
 	s.drained(sale, 10*time.Second)
 	if n := s.count("SELECT COUNT(*) FROM orders"); n != 1 {
 		t.Errorf("%d orders, want only %s", n, r.Order)
@@ -92,70 +95,63 @@ func TestBrokenFramesAreAnsweredOrClosed(t *testing.T) {
 	s.open(5, 2)
 	n := s.start()
 
+	hello := wsclient.Request{Op: wsclient.Hello}
 	t.Run("broken JSON is answered with id 0 and the socket stays open", func(t *testing.T) {
-		conn := rawDial(t, n)
-		send(t, conn, websocket.TextMessage, `{"id":1,"op":`)
-		if got := receive(t, conn); got.ID != 0 || got.Error == nil || got.Error.Code != app.BadRequest {
+		c := dial(t, n)
+		c.write(websocket.TextMessage, `{"id":1,"op":`)
+		if got := c.awaitAnswer(); got.ID != 0 || got.Error == nil || got.Error.Code != app.BadRequest {
 			t.Fatalf("got %+v", got)
 		}
-		send(t, conn, websocket.TextMessage, `{"id":2,"op":"hello"}`)
-		if got := receive(t, conn); got.ID != 2 || got.OK == nil {
-			t.Fatalf("got %+v", got)
+		if _, err := c.Do(hello); err != nil {
+			t.Fatal(err)
 		}
 	})
 	t.Run("who goes on with broken JSON is closed", func(t *testing.T) {
-		conn := rawDial(t, n)
+		c := dial(t, n)
 		for range 50 {
-			if conn.WriteMessage(websocket.TextMessage, []byte("][")) != nil {
+			if c.SendRaw(websocket.TextMessage, []byte("][")) != nil {
 				break
 			}
 		}
-		wantClose(t, conn, 4500, 4999)
+		c.wantClose(4500, 4999)
 	})
 	t.Run("an op before hello is refused", func(t *testing.T) {
-		conn := rawDial(t, n)
-		send(t, conn, websocket.TextMessage, `{"id":1,"op":"orders"}`)
-		if got := receive(t, conn); got.Error == nil {
-			t.Fatalf("got %+v", got)
+		if _, err := dial(t, n).Orders(0); wsclient.CodeOf(err) == "" {
+			t.Fatalf("got %v", err)
 		}
 	})
 	t.Run("a binary frame is closed", func(t *testing.T) {
-		conn := rawDial(t, n)
-		send(t, conn, websocket.BinaryMessage, `{"id":1,"op":"hello"}`)
-		wantClose(t, conn, 1003, 4999)
+		c := dial(t, n)
+		c.write(websocket.BinaryMessage, `{"id":1,"op":"hello"}`)
+		c.wantClose(1003, 4999)
 	})
 	t.Run("an oversized frame is closed", func(t *testing.T) {
-		conn := rawDial(t, n)
-		send(t, conn, websocket.TextMessage, `{"id":1,"op":"hello","token":"`+strings.Repeat("x", 1<<20)+`"}`)
-		wantClose(t, conn, 1009, 4999)
+		c := dial(t, n)
+		c.write(websocket.TextMessage, `{"id":1,"op":"hello","token":"`+strings.Repeat("x", 1<<20)+`"}`)
+		c.wantClose(1009, 4999)
 	})
 	t.Run("no hello within five seconds is closed", func(t *testing.T) {
-		wantClose(t, rawDial(t, n), 4000, 4999)
+		dial(t, n).wantClose(4000, 4999)
 	})
 	t.Run("an expired token is unauthorized", func(t *testing.T) {
-		conn := rawDial(t, n)
-		send(t, conn, websocket.TextMessage, fmt.Sprintf(`{"id":1,"op":"hello","token":%q}`, tokenFor(t, newID(), -time.Minute)))
-		if got := receive(t, conn); got.Error == nil || got.Error.Code != app.Unauthorized {
-			t.Fatalf("got %+v", got)
-		}
+		_, err := dial(t, n).Hello(tokenFor(t, apptest.NewID(), -time.Minute), "")
+		refused(t, app.Unauthorized, err)
 	})
 	t.Run("a client faster than allowed is slowed down or closed", func(t *testing.T) {
-		conn := rawDial(t, n)
-		send(t, conn, websocket.TextMessage, `{"id":1,"op":"hello"}`)
-		for i := range 2000 {
-			if conn.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, `{"id":%d,"op":"time","t0":1}`, i+2)) != nil {
+		c := dial(t, n)
+		s.must(c.Send(hello))
+		for range 2000 {
+			if c.Send(wsclient.Request{Op: wsclient.Time, T0: "1"}) != nil {
 				break
 			}
 		}
-		limited := false
-		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-		for !limited {
-			_, frame, err := conn.ReadMessage()
-			limited = err != nil && !isTimeout(err) || strings.Contains(string(frame), string(app.RateLimited))
-			if isTimeout(err) {
-				t.Fatal("2,000 ops in one go were all served")
+		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+			limited := c.Err() != nil
+			for f := c.nextAnswer(); f != nil; f = c.nextAnswer() {
+				limited = limited || f.Error != nil && f.Error.Code == app.RateLimited
 			}
-		}
+			return limited, "2,000 ops in one go were all served"
+		})
 	})
 }
 
@@ -197,8 +193,7 @@ func TestFirstFrameInTheHandshakePacket(t *testing.T) {
 	body := make([]byte, size)
 	_, err = io.ReadFull(r, body)
 	s.must(err)
-	var got reply
-	if err := json.Unmarshal(body, &got); err != nil || got.ID != 7 || got.OK == nil {
+	if got, err := wsclient.Parse(body); err != nil || got.ID != 7 || got.OK == nil {
 		t.Fatalf("answered %s", body)
 	}
 }
@@ -209,15 +204,18 @@ func TestClientThatNeverReadsHoldsNobodyUp(t *testing.T) {
 	s := newShop(t)
 	sale := s.open(100_000, 1000)
 	n := s.start()
-	deaf := rawDial(t, n)
-	send(t, deaf, websocket.TextMessage, `{"id":1,"op":"hello"}`)
-	send(t, deaf, websocket.TextMessage, `{"id":2,"op":"watch"}`)
-	watcher := dial(t, n)
-	watcher.must(map[string]any{"op": "hello"}, nil)
-	watcher.must(map[string]any{"op": "watch"}, nil)
-	buyer, _ := login(t, n, newID(), "")
+	enough := make(chan struct{})
+	defer close(enough)
+	dialer := wsclient.Dialer{Heard: func(*wsclient.Frame) { <-enough }} // nothing is read behind the first answer
+	deaf, err := dialer.Dial(t.Context(), "http://"+n.addr)
+	s.must(err)
+	t.Cleanup(deaf.Close)
+	s.must(deaf.Send(wsclient.Request{Op: wsclient.Hello}))
+	s.must(deaf.Send(wsclient.Request{Op: wsclient.Watch}))
+	watcher, _ := viewer(t, n)
+	buyer, _ := login(t, n, apptest.NewID(), "")
 	for i := range 20 {
-		_, err := buyer.buyUntilKnown(sale.ID, 1, fmt.Sprintf("buy-number-%d", i))
+		_, err := buyer.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("buy-number-%d", i))
 		s.must(err)
 		want := sale.Initial - int64(i) - 1
 		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
@@ -227,65 +225,33 @@ func TestClientThatNeverReadsHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-func rawDial(t *testing.T, n *node) *websocket.Conn {
-	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{"stampede.v1"}, HandshakeTimeout: 10 * time.Second}
-	conn, resp, err := d.Dial("ws://"+n.addr+"/ws", nil)
-	if resp != nil && resp.Body != nil {
-		_ = resp.Body.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return conn
-}
-
-func send(t *testing.T, conn *websocket.Conn, kind int, text string) {
-	t.Helper()
-	if err := conn.WriteMessage(kind, []byte(text)); err != nil {
-		t.Fatal(err)
+// write sends a frame as it is.
+func (c *client) write(kind int, frame string) {
+	c.t.Helper()
+	if err := c.SendRaw(kind, []byte(frame)); err != nil {
+		c.t.Fatal(err)
 	}
 }
 
-// receive reads until the next reply, past events.
-func receive(t *testing.T, conn *websocket.Conn) reply {
-	t.Helper()
-	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-	for {
-		_, frame, err := conn.ReadMessage()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasPrefix(string(frame), `{"ev"`) {
-			continue
-		}
-		var r reply
-		if err := json.Unmarshal(frame, &r); err != nil {
-			t.Fatalf("%s: %v", frame, err)
-		}
-		return r
-	}
+// awaitAnswer waits for the next answer that no call waits for.
+func (c *client) awaitAnswer() (answer *wsclient.Frame) {
+	c.t.Helper()
+	apptest.Eventually(c.t, 10*time.Second, func() (bool, string) {
+		answer = c.nextAnswer()
+		return answer != nil, "no answer"
+	})
+	return answer
 }
 
-// wantClose reads until the server closes the socket with a code of the range.
-func wantClose(t *testing.T, conn *websocket.Conn, from, to int) {
-	t.Helper()
-	_ = conn.SetReadDeadline(time.Now().Add(15 * time.Second))
-	for {
-		_, _, err := conn.ReadMessage()
-		if err == nil {
-			continue
-		}
-		closed, ok := err.(*websocket.CloseError)
-		if !ok || closed.Code < from || closed.Code > to {
-			t.Fatalf("ended by %v, want a close code of %d to %d", err, from, to)
-		}
-		return
+// wantClose waits until the server closes the socket with a code of the range.
+func (c *client) wantClose(from, to int) {
+	c.t.Helper()
+	select {
+	case <-c.Done():
+	case <-time.After(15 * time.Second):
+		c.t.Fatal("the socket is still open")
 	}
-}
-
-func isTimeout(err error) bool {
-	timeout, ok := err.(net.Error)
-	return ok && timeout.Timeout()
+	if code := wsclient.CloseCode(c.Err()); code < from || code > to {
+		c.t.Fatalf("ended by %v, want a close code of %d to %d", c.Err(), from, to)
+	}
 }

@@ -1,58 +1,24 @@
 package e2e
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/fasthttp/websocket"
-
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
-// client is one socket, as a phone has it.
+// client is one socket, as a phone has it. It keeps what it hears.
 type client struct {
-	t    *testing.T
-	conn *websocket.Conn
-	gone chan struct{} // closed when the socket ended
+	*wsclient.Conn
+	t *testing.T
 
-	writing sync.Mutex
 	mu      sync.Mutex
-	lastID  int
-	replies map[int]chan reply
-	events  []event
-	ticks   map[app.ID]app.SaleView // the newest numbers of each sale
-	cursor  string
-	closed  error
-}
-
-type reply struct {
-	ID    int             `json:"id"`
-	OK    json.RawMessage `json:"ok"`
-	Error *app.Error      `json:"error"`
-}
-
-type event struct {
-	Ev     string         `json:"ev"`
-	Cursor string         `json:"cursor"`
-	Key    string         `json:"key"`
-	Order  app.Order      `json:"order"`
-	Sales  []app.SaleView `json:"sales"`
-	Code   int            `json:"code"`
-	Retry  int64          `json:"retry_ms"`
-}
-
-type hello struct {
-	Now          int64             `json:"now"`
-	Session      string            `json:"session"`
-	Cursor       string            `json:"cursor"`
-	Missed       []event           `json:"missed"`
-	Reset        bool              `json:"reset"`
-	Reservations []app.Reservation `json:"reservations"`
+	told    []*wsclient.OrderEvent
+	answers []*wsclient.Frame // those that no call waits for
+	ticks   map[app.ID]wsclient.TickLine
 }
 
 // dial opens a socket and says nothing yet.
@@ -66,189 +32,89 @@ func dial(t *testing.T, n *node) *client {
 }
 
 func tryDial(t *testing.T, n *node) (*client, error) {
-	d := websocket.Dialer{Subprotocols: []string{"stampede.v1"}, HandshakeTimeout: 20 * time.Second}
-	conn, resp, err := d.Dial("ws://"+n.addr+"/ws", http.Header{"Origin": {"http://" + n.addr}})
-	if resp != nil && resp.Body != nil {
-		_ = resp.Body.Close()
-	}
-	if err != nil {
+	c := &client{t: t, ticks: make(map[app.ID]wsclient.TickLine)}
+	shop := "http://" + n.addr
+	var err error
+	if c.Conn, err = (&wsclient.Dialer{Origin: shop, Heard: c.take}).Dial(t.Context(), shop); err != nil {
 		return nil, err
 	}
-	c := &client{t: t, conn: conn, gone: make(chan struct{}), replies: make(map[int]chan reply), ticks: make(map[app.ID]app.SaleView)}
-	go c.read()
-	t.Cleanup(c.close)
+	t.Cleanup(c.Close)
 	return c, nil
 }
 
 // login opens a socket and says hello for the user.
-func login(t *testing.T, n *node, user app.ID, cursor string) (*client, hello) {
+func login(t *testing.T, n *node, user app.ID, cursor string) (*client, wsclient.Welcome) {
 	t.Helper()
 	c := dial(t, n)
-	return c, c.hello(token(t, user), cursor)
+	welcome, err := c.Hello(token(t, user), cursor)
+	if err != nil {
+		t.Fatalf("hello: %v", err)
+	}
+	return c, welcome
 }
 
-func (c *client) hello(token, cursor string) hello {
-	c.t.Helper()
-	frame := map[string]any{"op": "hello", "token": token}
-	if cursor != "" {
-		frame["cursor"] = cursor
+// viewer opens a socket for nobody, who watches the current slot.
+func viewer(t *testing.T, n *node) (*client, app.WatchView) {
+	t.Helper()
+	c := dial(t, n)
+	_, err := c.Hello("", "")
+	view, watching := c.Watch(0)
+	if err := errors.Join(err, watching); err != nil {
+		t.Fatalf("watch: %v", err)
 	}
-	var h hello
-	c.must(frame, &h)
-	return h
+	return c, view
 }
 
-func (c *client) read() {
-	defer close(c.gone)
-	for {
-		_, frame, err := c.conn.ReadMessage()
-		if err != nil {
-			c.mu.Lock()
-			c.closed = err
-			c.mu.Unlock()
-			return
-		}
-		c.take(frame)
-	}
-}
-
-func (c *client) take(frame []byte) {
-	var e event
-	if err := json.Unmarshal(frame, &e); err == nil && e.Ev != "" {
-		c.mu.Lock()
-		if e.Ev == "tick" {
-			for _, sale := range e.Sales {
-				c.ticks[sale.ID] = sale
-			}
-		} else {
-			c.events = append(c.events, e)
-		}
-		if e.Cursor != "" {
-			c.cursor = e.Cursor
-		}
-		c.mu.Unlock()
-		return
-	}
-	var r reply
-	if err := json.Unmarshal(frame, &r); err != nil {
-		return
-	}
+func (c *client) take(f *wsclient.Frame) {
 	c.mu.Lock()
-	waiting := c.replies[r.ID]
-	delete(c.replies, r.ID)
-	c.mu.Unlock()
-	if waiting != nil {
-		waiting <- r
-	}
-}
-
-var errGone = errors.New("the socket ended before the reply")
-
-// do sends an op and waits for its reply.
-func (c *client) do(frame map[string]any) (json.RawMessage, error) {
-	answer := make(chan reply, 1)
-	c.mu.Lock()
-	c.lastID++
-	frame["id"] = c.lastID
-	c.replies[c.lastID] = answer
-	c.mu.Unlock()
-	text, err := json.Marshal(frame)
-	if err != nil {
-		return nil, err
-	}
-	c.writing.Lock()
-	err = c.conn.WriteMessage(websocket.TextMessage, text)
-	c.writing.Unlock()
-	if err != nil {
-		return nil, errGone
-	}
-	select {
-	case r := <-answer:
-		if r.Error != nil {
-			return nil, r.Error
-		}
-		return r.OK, nil
-	case <-c.gone:
-		return nil, errGone
-	case <-time.After(30 * time.Second):
-		return nil, fmt.Errorf("no reply to %s within 30 s", text)
-	}
-}
-
-// must does an op that has to succeed.
-func (c *client) must(frame map[string]any, into any) {
-	c.t.Helper()
-	ok, err := c.do(frame)
-	if err != nil {
-		c.t.Fatalf("%v: %v", frame["op"], err)
-	}
-	if into != nil {
-		if err := json.Unmarshal(ok, into); err != nil {
-			c.t.Fatalf("%v answered %s: %v", frame["op"], ok, err)
+	defer c.mu.Unlock()
+	switch e := f.Event.(type) {
+	case nil:
+		c.answers = append(c.answers, f)
+	case *wsclient.OrderEvent:
+		c.told = append(c.told, e)
+	case *wsclient.TickEvent:
+		for _, line := range e.Sales {
+			c.ticks[line.ID] = line
 		}
 	}
 }
 
-// fails does an op that has to fail with the code.
-func (c *client) fails(code app.Code, frame map[string]any) *app.Error {
-	c.t.Helper()
-	ok, err := c.do(frame)
+// refused demands that an op was refused with the code.
+func refused(t *testing.T, code app.Code, err error) *app.Error {
+	t.Helper()
 	var e *app.Error
 	if !errors.As(err, &e) || e.Code != code {
-		c.t.Fatalf("%v: got ok %s, error %v; want %s", frame, ok, err, code)
+		t.Fatalf("got %v; want %s", err, code)
 	}
 	return e
 }
 
-func (c *client) buy(sale app.ID, qty int, key string) (app.Receipt, error) {
-	ok, err := c.do(map[string]any{"op": "buy", "sale": sale, "qty": qty, "key": key})
+// cannotBuy demands that a buy is refused with the code.
+func (c *client) cannotBuy(code app.Code, sale app.ID, qty int, key string) *app.Error {
+	c.t.Helper()
+	_, err := c.Buy(sale, qty, key)
+	return refused(c.t, code, err)
+}
+
+// cancels cancels an order and answers what it is then.
+func (c *client) cancels(order app.ID) app.OrderState {
+	c.t.Helper()
+	answer, err := c.Cancel(order)
 	if err != nil {
-		return app.Receipt{}, err
+		c.t.Fatalf("cancel: %v", err)
 	}
-	var r app.Receipt
-	return r, json.Unmarshal(ok, &r)
+	return answer.State
 }
 
-// buyUntilKnown repeats a buy with the same key while its outcome is unknown, as every client must (I6).
-func (c *client) buyUntilKnown(sale app.ID, qty int, key string) (app.Receipt, error) {
-	for range 200 {
-		r, err := c.buy(sale, qty, key)
-		var e *app.Error
-		if !errors.As(err, &e) || (e.Code != app.Busy && e.Code != app.RateLimited) {
-			return r, err
-		}
-		c.pause(e.RetryMS)
-	}
-	return app.Receipt{}, errors.New("busy 200 times")
-}
-
-// pause keeps the pause that the server asked for, or what one socket needs to stay below its message rate. It waits
-// for nothing that anybody else does.
-func (c *client) pause(ms int64) {
-	over := time.NewTimer(time.Duration(max(ms, 40)) * time.Millisecond)
-	defer over.Stop()
-	select {
-	case <-over.C:
-	case <-c.gone:
-	}
-}
-
-// ordersHeard lists the order events so far.
-func (c *client) ordersHeard() []event {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var heard []event
-	for _, e := range c.events {
-		if e.Ev == "order" {
-			heard = append(heard, e)
-		}
-	}
-	return heard
-}
+// pause keeps the pause that the server asked for.
+func (c *client) pause(ms int64) { c.Pause(time.Duration(ms) * time.Millisecond) }
 
 // heard reports whether an order event of this state has come.
 func (c *client) heard(order app.ID, state app.OrderState) bool {
-	for _, e := range c.ordersHeard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.told {
 		if e.Order.ID == order && e.Order.State == state {
 			return true
 		}
@@ -263,13 +129,14 @@ func (c *client) lastTick(sale app.ID) (stock, held int64) {
 	return c.ticks[sale].Stock, c.ticks[sale].Held
 }
 
-func (c *client) lastCursor() string {
+// nextAnswer takes the oldest answer that no call waited for; nil while there is none.
+func (c *client) nextAnswer() *wsclient.Frame {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.cursor
-}
-
-func (c *client) close() {
-	_ = c.conn.Close()
-	<-c.gone
+	if len(c.answers) == 0 {
+		return nil
+	}
+	next := c.answers[0]
+	c.answers = c.answers[1:]
+	return next
 }

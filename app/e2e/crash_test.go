@@ -10,6 +10,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 // P2, P3: the server is killed under load, again and again. Every answered reservation becomes an order (or was refused
@@ -31,8 +32,8 @@ func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 			wg.Go(func() {
 				for i := range 10 {
 					key := fmt.Sprintf("life%d-%d-%d", life, user, i)
-					r, err := c.buy(sale.ID, 1, key)
-					if errors.Is(err, errGone) {
+					r, err := c.Buy(sale.ID, 1, key)
+					if errors.Is(err, wsclient.ErrGone) {
 						return
 					}
 					if err != nil {
@@ -86,9 +87,9 @@ func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 	s := newShop(t)
 	sale := s.open(10, 2)
 	first := s.start()
-	user := newID()
+	user := apptest.NewID()
 	c, _ := login(t, first, user, "")
-	r, err := c.buyUntilKnown(sale.ID, 2, "before-loss")
+	r, err := c.BuyUntilKnown(sale.ID, 2, "before-loss")
 	s.must(err)
 	s.drained(sale, 10*time.Second)
 	if code := first.stop(); code != 0 {
@@ -101,16 +102,16 @@ func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
 		t.Fatalf("stock %d after the rebuild, want 8", n)
 	}
 	c, _ = login(t, second, user, "")
-	again, err := c.buyUntilKnown(sale.ID, 2, "before-loss")
+	again, err := c.BuyUntilKnown(sale.ID, 2, "before-loss")
 	if err != nil || again.Order != r.Order || again.State != app.Pending {
 		t.Fatalf("P4 after a rebuild: %+v, %v; want order %s pending", again, err, r.Order)
 	}
-	c.fails(app.LimitReached, map[string]any{"op": "buy", "sale": sale.ID, "qty": 1, "key": "over-limit"})
-	c.must(map[string]any{"op": "cancel", "order": r.Order}, nil)
+	c.cannotBuy(app.LimitReached, sale.ID, 1, "over-limit")
+	c.cancels(r.Order)
 	if n := s.counter(sale, "stock"); n != 10 {
 		t.Errorf("stock %d after the cancellation, want 10", n)
 	}
-	_, err = c.buyUntilKnown(sale.ID, 2, "after-loss")
+	_, err = c.BuyUntilKnown(sale.ID, 2, "after-loss")
 	s.must(err)
 	s.drained(sale, 10*time.Second)
 	s.audit(sale)
@@ -123,12 +124,12 @@ func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
 	s := newShop(t)
 	sale := s.open(10, 5)
 	n := s.start()
-	c, _ := login(t, n, newID(), "")
-	_, err := c.buyUntilKnown(sale.ID, 1, "in-the-copy")
+	c, _ := login(t, n, apptest.NewID(), "")
+	_, err := c.BuyUntilKnown(sale.ID, 1, "in-the-copy")
 	s.must(err)
 	s.drained(sale, 10*time.Second)
 	copied := s.dump(sale)
-	_, err = c.buyUntilKnown(sale.ID, 1, "not-in-the-copy")
+	_, err = c.BuyUntilKnown(sale.ID, 1, "not-in-the-copy")
 	s.must(err)
 	s.drained(sale, 10*time.Second)
 	n.stop()
@@ -148,24 +149,24 @@ func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 	s := newShop(t)
 	sale := s.open(10, 5)
 	a, b := s.start(), s.start()
-	one, other := newID(), newID()
+	one, other := apptest.NewID(), apptest.NewID()
 	for name, lose := range map[string]func() error{
 		"everything":    func() error { return s.redis.FlushDB(apptest.Context(t)).Err() },
-		"a single sale": func() error { return s.redis.Del(apptest.Context(t), saleKey(sale)).Err() },
+		"a single sale": func() error { return s.redis.Del(apptest.Context(t), apptest.SaleKey(&sale)).Err() },
 	} {
 		before := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID)
 		phone, _ := login(t, a, one, "")
-		r, err := phone.buyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
+		r, err := phone.BuyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
 		s.must(err)
 		s.drained(sale, 20*time.Second)
 		s.must(lose())
 		phone, _ = login(t, a, one, "") // with the personal logs gone, the sockets before were told to come back
 		laptop, _ := login(t, b, other, "")
-		again, err := laptop.buyUntilKnown(sale.ID, 1, "after-"+strings.ReplaceAll(name, " ", "-"))
+		again, err := laptop.BuyUntilKnown(sale.ID, 1, "after-"+strings.ReplaceAll(name, " ", "-"))
 		if err != nil {
 			t.Fatalf("%s lost: %v", name, err)
 		}
-		repeated, err := phone.buyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
+		repeated, err := phone.BuyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
 		if err != nil || repeated.Order != r.Order || again.Order == r.Order {
 			t.Errorf("%s lost: the same key answers %+v, %v; want order %s", name, repeated, err, r.Order)
 		}

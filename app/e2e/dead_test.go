@@ -7,6 +7,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 // P2: an order that can never be stored ends refused with a reason, its unit sells again, and nobody behind it
@@ -18,14 +19,18 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	n := s.start()
 	s.exec("ALTER TABLE orders MODIFY address VARCHAR(10) NULL") // the defect: no address fits
 
-	unlucky, _ := login(t, n, newID(), "")
+	unlucky, _ := login(t, n, apptest.NewID(), "")
 	address := app.Address{Name: "A", Phone: "13800000000", Text: "A road that is long enough"}
 	var doomed, dropped app.Receipt
 	for key, receipt := range map[string]*app.Receipt{"to-be-replayed": &doomed, "to-be-dropped": &dropped} {
-		unlucky.must(map[string]any{"op": "buy", "sale": sale.ID, "qty": 1, "key": key, "address": address}, receipt)
+		var err error
+		*receipt, err = wsclient.Ask[app.Receipt](unlucky.Conn, wsclient.Request{
+			Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: &address,
+		})
+		s.must(err)
 	}
-	lucky, _ := login(t, n, newID(), "")
-	r, err := lucky.buyUntilKnown(sale.ID, 1, "without-address")
+	lucky, _ := login(t, n, apptest.NewID(), "")
+	r, err := lucky.BuyUntilKnown(sale.ID, 1, "without-address")
 	s.must(err)
 	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
 		return lucky.heard(r.Order, app.Pending), "an order behind the bad ones waits"

@@ -15,10 +15,10 @@ func TestTwoDevicesOnTwoNodesHearEverything(t *testing.T) {
 	s := newShop(t)
 	sale := s.open(50, 20)
 	a, b := s.start(), s.start()
-	user := newID()
+	user := apptest.NewID()
 	phone, _ := login(t, a, user, "")
 	laptop, _ := login(t, b, user, "")
-	first, err := phone.buyUntilKnown(sale.ID, 1, "first-buy")
+	first, err := phone.BuyUntilKnown(sale.ID, 1, "first-buy")
 	s.must(err)
 	for name, c := range map[string]*client{"phone": phone, "laptop": laptop} {
 		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
@@ -27,11 +27,11 @@ func TestTwoDevicesOnTwoNodesHearEverything(t *testing.T) {
 	}
 
 	// The laptop goes away; things happen; it comes back with its cursor.
-	laptop.must(map[string]any{"op": "seen", "cursor": laptop.lastCursor()}, nil)
-	cursor := laptop.lastCursor()
-	laptop.close()
-	phone.must(map[string]any{"op": "cancel", "order": first.Order}, nil)
-	second, err := phone.buyUntilKnown(sale.ID, 1, "second-buy")
+	cursor := laptop.Cursor()
+	s.must(laptop.Seen(cursor))
+	laptop.Close()
+	phone.cancels(first.Order)
+	second, err := phone.BuyUntilKnown(sale.ID, 1, "second-buy")
 	s.must(err)
 	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
 		return phone.heard(second.Order, app.Pending) && phone.heard(first.Order, app.Cancelled), "phone is behind"
@@ -55,13 +55,13 @@ func TestTwoDevicesOnTwoNodesHearEverything(t *testing.T) {
 
 	// A cursor that the log no longer knows is told so, and gets everything by `orders`.
 	s.must(s.redis.Del(apptest.Context(t), s.logKey(user)).Err())
-	laptop.close()
+	laptop.Close()
 	laptop, h = login(t, b, user, cursor)
 	if !h.Reset {
 		t.Error("the log is gone: want reset")
 	}
-	var page struct{ Orders []app.Order }
-	laptop.must(map[string]any{"op": "orders"}, &page)
+	page, err := laptop.Orders(0)
+	s.must(err)
 	if len(page.Orders) != 2 {
 		t.Errorf("orders answers %d orders, want 2", len(page.Orders))
 	}
@@ -84,22 +84,16 @@ func TestWatchersSeeTheStockMove(t *testing.T) {
 	s := newShop(t)
 	sale := s.open(30, 30)
 	a, b := s.start(), s.start()
-	viewer := dial(t, b)
-	viewer.must(map[string]any{"op": "hello"}, nil)
-	var view struct {
-		Slots []app.Slot
-		Sales []app.SaleView
-	}
-	viewer.must(map[string]any{"op": "watch"}, &view)
+	watcher, view := viewer(t, b)
 	if len(view.Slots) != 1 || len(view.Sales) != 1 || view.Sales[0].Stock != 30 || view.Sales[0].Phase != app.Open {
 		t.Fatalf("watch answered %+v", view)
 	}
-	buyer, _ := login(t, a, newID(), "")
-	_, err := buyer.buyUntilKnown(sale.ID, 7, "seven-units")
+	buyer, _ := login(t, a, apptest.NewID(), "")
+	_, err := buyer.BuyUntilKnown(sale.ID, 7, "seven-units")
 	s.must(err)
 	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
-		stock, held := viewer.lastTick(sale.ID)
+		stock, held := watcher.lastTick(sale.ID)
 		return stock == 23 && held == 7, fmt.Sprintf("the last tick said stock %d, held %d", stock, held)
 	})
-	viewer.fails(app.Unauthorized, map[string]any{"op": "buy", "sale": sale.ID, "qty": 1, "key": "anonymous-1"})
+	watcher.cannotBuy(app.Unauthorized, sale.ID, 1, "anonymous-1")
 }

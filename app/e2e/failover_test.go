@@ -12,6 +12,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 // I8, P1, P4: a replica is promoted under load that lacks the newest reservations. Whoever has an order in a row presses again
@@ -37,7 +38,7 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 	}
 	s.buyers(a, sale, unwritten)
 	promoted := redisAt(t, replica.URL)
-	if n, err := promoted.HGet(apptest.Context(t), saleKey(sale), "tickets").Int(); err != nil || n != many {
+	if n, err := promoted.HGet(apptest.Context(t), apptest.SaleKey(&sale), "tickets").Int(); err != nil || n != many {
 		t.Fatalf("the replica has %d tickets, %v; want the first %d", n, err, many)
 	}
 
@@ -48,10 +49,10 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 			c := enter(t, n, user)
 			pressing.Go(func() {
 				for try := 0; ; try++ {
-					_, err := c.buy(sale.ID, 1, fmt.Sprintf("again-%s-%d-%s", user, try, n.addr[len("127.0.0.1:"):]))
+					_, err := c.Buy(sale.ID, 1, fmt.Sprintf("again-%s-%d-%s", user, try, n.addr[len("127.0.0.1:"):]))
 					var e *app.Error
 					switch {
-					case errors.Is(err, errGone): // told to come back, because personal events were lost, too
+					case errors.Is(err, wsclient.ErrGone): // told to come back, because personal events were lost, too
 						c = enter(t, n, user)
 					case errors.As(err, &e) && (e.Code == app.Busy || e.Code == app.RateLimited || e.Code == app.LimitReached):
 						c.pause(0)
@@ -115,7 +116,7 @@ func TestOlderRedisUnderRunningNode(t *testing.T) {
 	var pressing sync.WaitGroup
 	for i, c := range clients {
 		pressing.Go(func() {
-			_, err := c.buyUntilKnown(sale.ID, 1, fmt.Sprintf("pressed-again-%d", i))
+			_, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("pressed-again-%d", i))
 			var e *app.Error
 			if !errors.As(err, &e) || e.Code != app.LimitReached {
 				t.Errorf("I8: user %s, who has an order, pressed again and heard: %v", lost[i], err)
@@ -167,13 +168,13 @@ func (s *shop) buyers(n *node, sale app.Sale, many int) []app.ID {
 	users := make([]app.ID, many)
 	var buying sync.WaitGroup
 	for i := range users {
-		users[i] = newID()
+		users[i] = apptest.NewID()
 		buying.Go(func() {
 			for {
 				c := enter(s.t, n, users[i])
-				_, err := c.buyUntilKnown(sale.ID, 1, "first-"+users[i].String())
-				c.close()
-				if errors.Is(err, errGone) {
+				_, err := c.BuyUntilKnown(sale.ID, 1, "first-"+users[i].String())
+				c.Close()
+				if errors.Is(err, wsclient.ErrGone) {
 					continue
 				}
 				if err != nil {
@@ -192,10 +193,10 @@ func enter(t *testing.T, n *node, user app.ID) *client {
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		c, err := tryDial(t, n)
 		if err == nil {
-			if _, err = c.do(map[string]any{"op": "hello", "token": token(t, user)}); err == nil {
+			if _, err = c.Hello(token(t, user), ""); err == nil {
 				return c
 			}
-			c.close()
+			c.Close()
 		}
 		if time.Now().After(deadline) {
 			t.Errorf("user %s cannot enter: %v", user, err)

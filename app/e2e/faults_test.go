@@ -20,8 +20,8 @@ func TestMySQLDownInMidSale(t *testing.T) {
 	s := openShop(t, apptest.Redis(t), maria.Database(), "STAMPEDE_PAY_WINDOW=30s", "STAMPEDE_BACKLOG=40")
 	sale := s.open(1000, 1000)
 	n := s.start()
-	c, _ := login(t, n, newID(), "")
-	_, err := c.buyUntilKnown(sale.ID, 1, "before-it-went")
+	c, _ := login(t, n, apptest.NewID(), "")
+	_, err := c.BuyUntilKnown(sale.ID, 1, "before-it-went")
 	s.must(err)
 	s.drained(sale, 10*time.Second)
 
@@ -33,7 +33,7 @@ func TestMySQLDownInMidSale(t *testing.T) {
 	maria.Start()
 	s.drained(sale, 60*time.Second)
 	s.settledWell(sale, reserved+1)
-	_, err = c.buyUntilKnown(sale.ID, 1, "after-it-came-back")
+	_, err = c.BuyUntilKnown(sale.ID, 1, "after-it-came-back")
 	s.must(err)
 }
 
@@ -47,8 +47,8 @@ func TestMySQLReadOnlyInMidSale(t *testing.T) {
 	s.exec("CREATE USER 'shop'@'127.0.0.1' IDENTIFIED BY 'shop'")
 	s.exec("GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO 'shop'@'127.0.0.1'")
 	n := s.start("STAMPEDE_MYSQL_DSN=" + strings.Replace(s.dsn, "root", "shop:shop", 1))
-	c, _ := login(t, n, newID(), "")
-	_, err := c.buyUntilKnown(sale.ID, 1, "before-it-went")
+	c, _ := login(t, n, apptest.NewID(), "")
+	_, err := c.BuyUntilKnown(sale.ID, 1, "before-it-went")
 	s.must(err)
 	s.drained(sale, 10*time.Second)
 
@@ -63,7 +63,7 @@ func TestMySQLReadOnlyInMidSale(t *testing.T) {
 func (s *shop) buyUntilBusy(c *client, sale app.Sale, key string) int64 {
 	s.t.Helper()
 	for i := range int64(500) {
-		_, err := c.buy(sale.ID, 1, fmt.Sprintf("%s-%d", key, i))
+		_, err := c.Buy(sale.ID, 1, fmt.Sprintf("%s-%d", key, i))
 		var e *app.Error
 		switch {
 		case err == nil:
@@ -116,23 +116,23 @@ func TestRedisDownInMidSale(t *testing.T) {
 	s := openShop(t, server.URL, apptest.MySQL(t))
 	sale := s.open(100, 100)
 	n := s.start()
-	c, _ := login(t, n, newID(), "")
-	r, err := c.buyUntilKnown(sale.ID, 1, "before-it-went")
+	c, _ := login(t, n, apptest.NewID(), "")
+	r, err := c.BuyUntilKnown(sale.ID, 1, "before-it-went")
 	s.must(err)
 	s.drained(sale, 10*time.Second)
 
 	server.Kill()
-	_, err = c.buy(sale.ID, 1, "while-it-is-away")
+	_, err = c.Buy(sale.ID, 1, "while-it-is-away")
 	var e *app.Error
 	if !errors.As(err, &e) || e.Code != app.Busy || e.RetryMS <= 0 {
 		t.Errorf("with Redis away: %v, want busy with retry_ms", err)
 	}
 	server.Start() // the script cache is empty now: scripts heal
-	again, err := c.buyUntilKnown(sale.ID, 1, "before-it-went")
+	again, err := c.BuyUntilKnown(sale.ID, 1, "before-it-went")
 	if err != nil || again.Order != r.Order {
 		t.Errorf("the same key after the restart: %+v, %v", again, err)
 	}
-	_, err = c.buyUntilKnown(sale.ID, 1, "while-it-is-away")
+	_, err = c.BuyUntilKnown(sale.ID, 1, "while-it-is-away")
 	s.must(err)
 	s.drained(sale, 30*time.Second)
 	if n := s.counter(sale, "stock"); n != 98 {
@@ -164,13 +164,13 @@ func TestStoresUnreachableAtStart(t *testing.T) {
 		apptest.Eventually(t, 20*time.Second, func() (bool, string) {
 			return strings.Contains(strings.ToLower(n.log.String()), what), "the log does not name " + what + ": " + n.log.String()
 		})
-		if n.ready() {
+		if apptest.Ready(n.t, n.addr) {
 			t.Errorf("ready without %s", what)
 		}
 		store.back()
 		n.waitReady()
-		c, _ := login(t, n, newID(), "")
-		_, err := c.buyUntilKnown(sale.ID, 1, "first-"+what)
+		c, _ := login(t, n, apptest.NewID(), "")
+		_, err := c.BuyUntilKnown(sale.ID, 1, "first-"+what)
 		s.must(err)
 		n.stop()
 	}

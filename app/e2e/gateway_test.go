@@ -64,7 +64,7 @@ func (g *gateway) payAtCashier(url string, order app.ID) {
 		if err != nil {
 			g.t.Fatal(err)
 		}
-		answer, err := plainHTTP.Do(request)
+		answer, err := apptest.HTTP.Do(request)
 		if err != nil {
 			g.t.Fatalf("%s: %v", step.url, err)
 		}
@@ -78,7 +78,7 @@ func (g *gateway) payAtCashier(url string, order app.ID) {
 // ledger is where the money is, as the gateway knows it.
 func (g *gateway) ledger() (taken, refunded int64) {
 	g.t.Helper()
-	answer, err := plainHTTP.Get(g.base + "/admin/ledger")
+	answer, err := apptest.HTTP.Get(g.base + "/admin/ledger")
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (n *node) request(method, url, token string, body []byte) (int, []byte) {
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := plainHTTP.Do(req)
+	resp, err := apptest.HTTP.Do(req)
 	if err != nil {
 		n.t.Fatalf("%s %s: %v", method, url, err)
 	}
@@ -115,7 +115,7 @@ func TestTheWholeWayOverHTTP(t *testing.T) {
 	if order.AmountFen != sale.PriceFen || order.PayBy == 0 || order.Address == nil || order.Address.Text != "Road 1" {
 		t.Errorf("order %+v", order)
 	}
-	n.expect(http.StatusNotFound, nil, n.read, path, token(t, newID()), nil)
+	n.expect(http.StatusNotFound, nil, n.read, path, token(t, apptest.NewID()), nil)
 	n.expect(http.StatusOK, nil, n.post, path+"/cancel", guest.Access, nil)
 	n.expect(http.StatusOK, &order, n.read, path, guest.Access, nil)
 	if order.State != app.Cancelled {

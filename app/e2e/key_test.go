@@ -22,10 +22,10 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	lossy := s.start("STAMPEDE_REDIS_URL=" + proxy.URL)
 	other := s.start()
 
-	user := newID()
+	user := apptest.NewID()
 	first, _ := login(t, lossy, user, "")
 	proxy.DropReplies("evalsha", 1_000_000) // carried out, but never heard of
-	_, err := first.buy(sale.ID, 1, "the-last-unit")
+	_, err := first.Buy(sale.ID, 1, "the-last-unit")
 	var e *app.Error
 	if !errors.As(err, &e) || e.Code != app.Busy {
 		t.Fatalf("with every reply lost the outcome must be unknown (busy), got %v", err)
@@ -36,26 +36,26 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	}
 
 	// Raise the flag on the other node: strangers are turned away, at last without Redis.
-	stranger, _ := login(t, other, newID(), "")
+	stranger, _ := login(t, other, apptest.NewID(), "")
 	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
-		_, err := stranger.buy(sale.ID, 1, "stranger-key")
+		_, err := stranger.Buy(sale.ID, 1, "stranger-key")
 		return errors.As(err, &e) && e.Code == app.SoldOut && s.flagged(other), fmt.Sprint("no flag yet: ", err)
 	})
 	second, _ := login(t, other, user, "")
-	got, err := second.buy(sale.ID, 1, "the-last-unit")
+	got, err := second.Buy(sale.ID, 1, "the-last-unit")
 	if err != nil {
 		t.Fatalf("the same key behind a sold-out flag: %v", err)
 	}
 	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n > 1 {
 		t.Fatalf("%d orders for one unit", n)
 	}
-	second.fails(app.DuplicateKey, map[string]any{"op": "buy", "sale": sale.ID, "qty": 2, "key": "the-last-unit"})
+	second.cannotBuy(app.DuplicateKey, sale.ID, 2, "the-last-unit")
 
 	apptest.Eventually(t, 30*time.Second, func() (bool, string) {
-		_, err := stranger.buy(sale.ID, 1, "stranger-key")
+		_, err := stranger.Buy(sale.ID, 1, "stranger-key")
 		return errors.As(err, &e) && e.Code == app.Closed, fmt.Sprint("not closed yet: ", err)
 	})
-	again, err := second.buy(sale.ID, 1, "the-last-unit")
+	again, err := second.Buy(sale.ID, 1, "the-last-unit")
 	if err != nil || again.Order != got.Order || again.Ticket != got.Ticket {
 		t.Fatalf("after close: %+v, %v; want order %s", again, err, got.Order)
 	}
@@ -75,14 +75,14 @@ func TestLimitHoldsOverDevicesAndNodes(t *testing.T) {
 	s := newShop(t)
 	sale := s.open(50, 2)
 	a, b := s.start(), s.start()
-	user := newID()
+	user := apptest.NewID()
 	phone, _ := login(t, a, user, "")
 	laptop, _ := login(t, b, user, "")
-	one, err := phone.buyUntilKnown(sale.ID, 1, "phone-one")
+	one, err := phone.BuyUntilKnown(sale.ID, 1, "phone-one")
 	s.must(err)
-	two, err := laptop.buyUntilKnown(sale.ID, 1, "laptop-one")
+	two, err := laptop.BuyUntilKnown(sale.ID, 1, "laptop-one")
 	s.must(err)
-	e := phone.fails(app.LimitReached, map[string]any{"op": "buy", "sale": sale.ID, "qty": 1, "key": "phone-two"})
+	e := phone.cannotBuy(app.LimitReached, sale.ID, 1, "phone-two")
 	held := map[app.ID]bool{}
 	for _, o := range e.Orders {
 		held[o.ID] = true
@@ -90,18 +90,16 @@ func TestLimitHoldsOverDevicesAndNodes(t *testing.T) {
 	if len(e.Orders) != 2 || !held[one.Order] || !held[two.Order] {
 		t.Errorf("limit_reached names %v, want %s and %s", e.Orders, one.Order, two.Order)
 	}
-	laptop.fails(app.LimitReached, map[string]any{"op": "buy", "sale": sale.ID, "qty": 3, "key": "laptop-three"})
+	laptop.cannotBuy(app.LimitReached, sale.ID, 3, "laptop-three")
 
 	// A cancelled order frees the limit, exactly once.
-	var answer struct{ State app.OrderState }
-	phone.must(map[string]any{"op": "cancel", "order": one.Order}, &answer)
-	phone.must(map[string]any{"op": "cancel", "order": one.Order}, &answer)
-	if answer.State != app.Cancelled {
-		t.Errorf("cancelled twice: %s", answer.State)
+	phone.cancels(one.Order)
+	if state := phone.cancels(one.Order); state != app.Cancelled {
+		t.Errorf("cancelled twice: %s", state)
 	}
-	_, err = laptop.buyUntilKnown(sale.ID, 1, "laptop-two")
+	_, err = laptop.BuyUntilKnown(sale.ID, 1, "laptop-two")
 	s.must(err)
-	laptop.fails(app.LimitReached, map[string]any{"op": "buy", "sale": sale.ID, "qty": 1, "key": "laptop-four"})
+	laptop.cannotBuy(app.LimitReached, sale.ID, 1, "laptop-four")
 	s.drained(sale, 10*time.Second)
 	s.audit(sale)
 }
@@ -112,23 +110,25 @@ func TestOrdersOfOthersDoNotExist(t *testing.T) {
 	s := newShop(t)
 	sale := s.open(5, 1)
 	a := s.start()
-	owner, _ := login(t, a, newID(), "")
-	r, err := owner.buyUntilKnown(sale.ID, 1, "owner-key")
+	owner, _ := login(t, a, apptest.NewID(), "")
+	r, err := owner.BuyUntilKnown(sale.ID, 1, "owner-key")
 	s.must(err)
-	thief, _ := login(t, a, newID(), "")
-	thief.fails(app.NotFound, map[string]any{"op": "cancel", "order": r.Order})
+	thief, _ := login(t, a, apptest.NewID(), "")
+	_, err = thief.Cancel(r.Order)
+	refused(t, app.NotFound, err)
 	s.drained(sale, 10*time.Second)
-	thief.fails(app.NotFound, map[string]any{"op": "cancel", "order": r.Order})
-	status, body := a.get("/api/v1/orders/"+r.Order.String(), token(t, newID()))
+	_, err = thief.Cancel(r.Order)
+	refused(t, app.NotFound, err)
+	status, body := a.get("/api/v1/orders/"+r.Order.String(), token(t, apptest.NewID()))
 	if status != 404 {
 		t.Errorf("another user's order over HTTP: %d %s", status, body)
 	}
-	var page struct{ Orders []app.Order }
-	thief.must(map[string]any{"op": "orders"}, &page)
+	page, err := thief.Orders(0)
+	s.must(err)
 	if len(page.Orders) != 0 {
 		t.Errorf("a stranger sees %v", page.Orders)
 	}
-	if _, err := s.store.Cancel(context.Background(), r.Order, newID(), app.MillisOf(time.Now())); !errors.Is(err, app.ErrNoRow) {
+	if _, err := s.store.Cancel(context.Background(), r.Order, apptest.NewID(), app.MillisOf(time.Now())); !errors.Is(err, app.ErrNoRow) {
 		t.Errorf("the store lets a stranger cancel: %v", err)
 	}
 }

@@ -17,10 +17,10 @@ func TestLockedSaleDoesNotHoldOthersUp(t *testing.T) {
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=20s")
 	stuck, other := s.twoOfOnePartition()
 	n := s.start()
-	c, _ := login(t, n, newID(), "")
+	c, _ := login(t, n, apptest.NewID(), "")
 	buy := func(sale app.Sale, key string) app.ID {
 		t.Helper()
-		r, err := c.buyUntilKnown(sale.ID, 1, key)
+		r, err := c.BuyUntilKnown(sale.ID, 1, key)
 		s.must(err)
 		return r.Order
 	}

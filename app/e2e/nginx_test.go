@@ -9,6 +9,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 const (
@@ -81,7 +82,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %d %s", err, a.code, a.text)
 		}
-		defer func() { _ = conn.Close() }()
+		defer conn.Close()
 		for _, origin := range []string{"https://127.0.0.1", "https://evil.example"} {
 			if _, a, err := v.socket(ctx, origin); err == nil || a.code != http.StatusForbidden {
 				t.Errorf("a page of %s: %v, %d %s", origin, err, a.code, a.text)
@@ -95,8 +96,8 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 			if err != nil {
 				t.Fatalf("socket %d: %v: %d %s", i+1, err, a.code, a.text)
 			}
-			s.must(conn.WriteMessage(1, []byte(`{"id":1,"op":"hello"}`)))
-			defer func() { _ = conn.Close() }()
+			defer conn.Close()
+			s.must(conn.Send(wsclient.Request{Op: wsclient.Hello}))
 		}
 		if _, a, err := v.socket(ctx, v.page()); err == nil || a.code != http.StatusTooManyRequests || a.failed.RetryMS <= 0 {
 			t.Errorf("one more: %v, %d %s", err, a.code, a.text)
@@ -106,7 +107,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 		if err != nil {
 			t.Fatalf("another address: %v: %d %s", err, a.code, a.text)
 		}
-		_ = conn.Close()
+		conn.Close()
 	})
 }
 
@@ -117,7 +118,7 @@ func TestLongestPollBehindNginx(t *testing.T) {
 	sale := s.open(10, 1)
 	n := s.start()
 	w, ctx := behindNginx(t, n), apptest.Context(t)
-	user := token(t, newID())
+	user := token(t, apptest.NewID())
 	var receipt app.Receipt
 	press := map[string]any{"qty": 1, "key": "long-poll-1"}
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", user, press)
@@ -160,7 +161,7 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %d %s", err, a.code, a.text)
 	}
-	defer func() { _ = conn.Close() }()
+	defer conn.Close()
 	_, a, err = v.socket(ctx, v.page())
 	if err == nil {
 		t.Fatal("the second socket was let in")

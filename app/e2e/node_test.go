@@ -2,11 +2,9 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -124,23 +122,8 @@ func (n *node) waitReady() {
 			n.t.Fatalf("the program ended:\n%s", n.log)
 		default:
 		}
-		return n.ready(), "not ready: " + tail(n.log.String(), 600)
+		return apptest.Ready(n.t, n.addr), "not ready: " + tail(n.log.String(), 600)
 	})
-}
-
-func (n *node) ready() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.addr+"/readyz", nil)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	resp, err := plainHTTP.Do(req)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = resp.Body.Close() }()
-	return resp.StatusCode == http.StatusOK
 }
 
 // kill ends the program as a crash would.
@@ -172,9 +155,6 @@ func run(t *testing.T, settings []string, args ...string) (out string, code int)
 	}
 	return string(text), cmd.ProcessState.ExitCode()
 }
-
-// plainHTTP keeps no connection open, so that nothing outlives a test.
-var plainHTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 15 * time.Second}
 
 func freeAddr(t *testing.T) string {
 	t.Helper()

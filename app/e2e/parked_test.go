@@ -31,7 +31,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	s := newShop(t, "STAMPEDE_WEBHOOK_URL="+office.URL, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)
 	postings := make([]app.OutboxMessage, 3)
 	for i := range postings {
-		postings[i] = app.OutboxMessage{Order: newID(), Rev: 2, State: app.Paid, Sale: newID(), User: newID()}
+		postings[i] = app.OutboxMessage{Order: apptest.NewID(), Rev: 2, State: app.Paid, Sale: apptest.NewID(), User: apptest.NewID()}
 	}
 	s.must(streams.NewPaidStream(s.redis).Append(apptest.Context(t), postings))
 	n := s.start("STAMPEDE_ROLES=worker")

@@ -98,7 +98,7 @@ func newPayer(t *testing.T, s *shop, n *node, g *gateway, sale app.Sale, fault m
 	t.Helper()
 	ownShop, ownNode := *s, *n
 	ownShop.t, ownNode.t = t, t
-	p := &payer{shop: &ownShop, node: &ownNode, g: g, t: t, sale: sale, who: token(t, newID()), fault: fault}
+	p := &payer{shop: &ownShop, node: &ownNode, g: g, t: t, sale: sale, who: token(t, apptest.NewID()), fault: fault}
 	p.order = p.bought(sale, p.who, 1)
 	return p
 }

@@ -72,7 +72,7 @@ func (h *hook) heard() map[string]app.OutboxMessage {
 func (n *node) bought(sale app.Sale, who string, qty int) app.Order {
 	n.t.Helper()
 	var receipt app.Receipt
-	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{"qty": qty, "key": "bought-" + newID().String()})
+	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{"qty": qty, "key": "bought-" + apptest.NewID().String()})
 	return n.becomes(receipt.Order, who, app.Pending)
 }
 
@@ -103,7 +103,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	s := newShop(t, append(g.settings, "STAMPEDE_WEBHOOK_URL="+h.url, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)...)
 	sale := s.open(5, 2)
 	n := s.start()
-	who := token(t, newID())
+	who := token(t, apptest.NewID())
 	order := n.paid(g, n.bought(sale, who, 2), who)
 
 	ask := func() (state struct{ State app.OrderState }) {
@@ -173,7 +173,7 @@ func TestOperatorDecidesOnARefund(t *testing.T) {
 	s := newShop(t, append(g.settings, "STAMPEDE_REFUND_POLICY=operator")...)
 	sale := s.open(5, 2)
 	n := s.start()
-	who, operator := token(t, newID()), operatorToken(t)
+	who, operator := token(t, apptest.NewID()), operatorToken(t)
 	order := n.paid(g, n.bought(sale, who, 1), who)
 	mine, desk := "/api/v1/orders/"+order.ID.String(), "/api/v1/operator"
 	wantReason := func(reason string) {
@@ -220,7 +220,7 @@ func operatorToken(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := issuer.Issue(newID(), "Operator", account.Operator, time.Hour)
+	text, err := issuer.Issue(apptest.NewID(), "Operator", account.Operator, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

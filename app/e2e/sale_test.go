@@ -26,7 +26,7 @@ func rush(t *testing.T, clients map[app.ID]*client, sale app.ID, repeats int) ma
 			<-gun
 			key := fmt.Sprintf("press-%d", user)
 			for range 1 + repeats {
-				r, err := c.buyUntilKnown(sale, 1, key)
+				r, err := c.BuyUntilKnown(sale, 1, key)
 				var e *app.Error
 				if errors.As(err, &e) && e.Code == app.SoldOut {
 					continue
@@ -60,13 +60,13 @@ func crowd(t *testing.T, n int, nodes ...*node) map[app.ID]*client {
 		wg.Go(func() {
 			start <- struct{}{}
 			defer func() { <-start }()
-			user := newID()
+			user := apptest.NewID()
 			c, err := tryDial(t, nodes[i%len(nodes)])
 			if err != nil {
 				t.Errorf("dial: %v", err)
 				return
 			}
-			if _, err := c.do(map[string]any{"op": "hello", "token": token(t, user)}); err != nil {
+			if _, err := c.Hello(token(t, user), ""); err != nil {
 				t.Errorf("hello: %v", err)
 				return
 			}
@@ -117,7 +117,7 @@ func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	again := 0
 	for user, c := range clients {
 		if _, ok := accepted[user]; ok && again < 20 {
-			if _, err := c.buyUntilKnown(sale.ID, 1, fmt.Sprintf("second-%d", user)); err != nil {
+			if _, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("second-%d", user)); err != nil {
 				t.Errorf("a returned unit does not sell again: %v", err)
 			}
 			again++
@@ -137,7 +137,7 @@ func TestTenThousandEqualDeadlines(t *testing.T) {
 	for user, c := range crowd(t, buyers, a) {
 		wg.Go(func() {
 			for i := range each {
-				if _, err := c.buyUntilKnown(sale.ID, 1, fmt.Sprintf("bulk-%d-%d", user, i)); err != nil {
+				if _, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("bulk-%d-%d", user, i)); err != nil {
 					t.Errorf("buy: %v", err)
 					return
 				}

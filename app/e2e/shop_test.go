@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,22 +77,16 @@ func (s *shop) run(args ...string) (string, int) {
 	return run(s.t, s.settings, args...)
 }
 
-var lastID atomic.Int64
-
-func init() { lastID.Store(time.Now().UnixMicro()) }
-
-func newID() app.ID { return app.ID(lastID.Add(1)) }
-
 // offer puts one product on sale in a window of its own, and answers the sale.
 func (s *shop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
 	s.t.Helper()
-	category := app.Category{ID: newID()}
+	category := app.Category{ID: apptest.NewID()}
 	category.Name = "Things " + category.ID.String()
 	product := app.Product{
-		ID: newID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900,
+		ID: apptest.NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900,
 		Images: []app.Image{{URL: "/products/lamp.svg", Alt: "A lamp"}},
 	}
-	id := newID()
+	id := apptest.NewID()
 	sale := app.Sale{
 		ID: id, Slot: s.theSlot().ID, Partition: int(id) % 8, Product: product, PriceFen: 4900, Initial: units,
 		Limit: limit, Cap: max(10, limit), Challenge: app.ChallengeNone, Version: 1,
@@ -110,7 +103,7 @@ func (s *shop) theSlot() app.Slot {
 	s.t.Helper()
 	if s.slot.ID == 0 {
 		now := time.Now()
-		s.slot = app.Slot{ID: newID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(2 * time.Hour))}
+		s.slot = app.Slot{ID: apptest.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(2 * time.Hour))}
 		s.must(s.store.AddSlots(apptest.Context(s.t), []app.Slot{s.slot}))
 	}
 	return s.slot
@@ -152,25 +145,17 @@ func tokenFor(t *testing.T, user app.ID, life time.Duration) string {
 // count asks the database for one number.
 func (s *shop) count(query string, args ...any) int64 {
 	s.t.Helper()
-	var n sql.NullInt64
-	if err := s.db.QueryRowContext(apptest.Context(s.t), query, args...).Scan(&n); err != nil {
-		s.t.Fatalf("%s: %v", query, err)
-	}
-	return n.Int64
+	return apptest.Count(s.t, s.db, query, args...)
 }
 
 // counter reads one number of a sale from Redis, by the names that operators type.
 func (s *shop) counter(sale app.Sale, field string) int64 {
 	s.t.Helper()
-	n, err := s.redis.HGet(apptest.Context(s.t), saleKey(sale), field).Int64()
+	n, err := s.redis.HGet(apptest.Context(s.t), apptest.SaleKey(&sale), field).Int64()
 	if err != nil {
 		s.t.Fatalf("read %s of sale %s: %v", field, sale.ID, err)
 	}
 	return n
-}
-
-func saleKey(sale app.Sale) string {
-	return fmt.Sprintf("stampede:{%d}:sale:%s", sale.Partition, sale.ID)
 }
 
 func streamKey(sale app.Sale) string { return fmt.Sprintf("stampede:{%d}:orders", sale.Partition) }
@@ -181,7 +166,7 @@ func (s *shop) drained(sale app.Sale, within time.Duration) {
 	apptest.Eventually(s.t, within, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		values, err := s.redis.HMGet(ctx, saleKey(sale), "tickets", "done").Result()
+		values, err := s.redis.HMGet(ctx, apptest.SaleKey(&sale), "tickets", "done").Result()
 		if err != nil {
 			return false, err.Error()
 		}

@@ -9,14 +9,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/fasthttp/websocket"
-
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
 // way is how people come to a shop: straight, or through a proxy that speaks TLS.
@@ -125,21 +123,19 @@ func rest(ctx context.Context, ms int64) error {
 }
 
 // socket opens one as the page of the origin would. Without a socket the answer says why.
-func (v *visitor) socket(ctx context.Context, origin string) (*websocket.Conn, answered, error) {
-	dialer := websocket.Dialer{
-		Subprotocols: []string{"stampede.v1"}, TLSClientConfig: v.tls.Clone(), NetDialContext: dialFrom(v.from).DialContext,
-		HandshakeTimeout: 20 * time.Second,
-	}
-	address := "ws" + strings.TrimPrefix(v.page(), "http") + "/ws"
-	conn, response, err := dialer.DialContext(ctx, address, http.Header{"Origin": {origin}})
-	if response == nil || err == nil {
+func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, answered, error) {
+	dialer := wsclient.Dialer{Origin: origin, TLS: v.tls.Clone(), From: dialFrom(v.from).LocalAddr}
+	conn, err := dialer.Dial(ctx, v.page())
+	var refused *wsclient.Refused
+	if !errors.As(err, &refused) {
 		return conn, answered{}, err
 	}
-	a, _ := readAnswer(response) // the library keeps the beginning of the body, which is all of it
+	a, _ := readAnswer(refused.Response) // the library keeps the beginning of the body, which is all of it
 	return nil, a, err
 }
 
-// shop is what a page does in its first seconds: a guest, a socket, hello, watch, and a press of Buy.
+// shop is what a page does in its first seconds: a guest, a socket, hello, watch, and a press of Buy; each again if it is
+// told to come back (I6: with the same key).
 func (v *visitor) shop(ctx context.Context, sale app.ID, key string) error {
 	token, err := v.enter(ctx)
 	if err != nil {
@@ -149,48 +145,20 @@ func (v *visitor) shop(ctx context.Context, sale app.ID, key string) error {
 	if err != nil {
 		return fmt.Errorf("open the socket: %w: %d %s", err, a.code, a.text)
 	}
-	defer func() { _ = conn.Close() }()
-	if until, ok := ctx.Deadline(); ok {
-		_ = conn.SetReadDeadline(until)
-	}
-	for i, op := range []string{
-		fmt.Sprintf(`"op":"hello","token":%q`, token), `"op":"watch"`,
-		fmt.Sprintf(`"op":"buy","sale":"%s","qty":1,"key":%q`, sale, key),
+	defer conn.Close()
+	defer context.AfterFunc(ctx, conn.Close)()
+	for _, op := range []wsclient.Request{
+		{Op: wsclient.Hello, Token: token}, {Op: wsclient.Watch}, {Op: wsclient.Buy, Sale: sale, Qty: 1, Key: key},
 	} {
-		if err := say(ctx, conn, i+1, op); err != nil {
-			return fmt.Errorf("%.20s: %w", op, err)
+		err := conn.Patiently(func() error {
+			_, err := conn.Do(op)
+			return err
+		}, app.Busy, app.RateLimited)
+		if err != nil {
+			return fmt.Errorf("%s: %w", op.Op, err)
 		}
 	}
 	return nil
-}
-
-// say does an op, again if it is told to come back (I6: with the same key).
-func say(ctx context.Context, conn *websocket.Conn, id int, op string) error {
-	for {
-		if err := conn.WriteMessage(websocket.TextMessage, fmt.Appendf(nil, `{"id":%d,%s}`, id, op)); err != nil {
-			return err
-		}
-		r := reply{ID: -1}
-		for r.ID != id || r.OK == nil && r.Error == nil {
-			_, frame, err := conn.ReadMessage()
-			if err != nil {
-				return err
-			}
-			r = reply{ID: -1}
-			if err := json.Unmarshal(frame, &r); err != nil {
-				return err
-			}
-		}
-		if r.Error == nil {
-			return nil
-		}
-		if r.Error.RetryMS == 0 {
-			return r.Error
-		}
-		if err := rest(ctx, r.Error.RetryMS); err != nil {
-			return errors.Join(err, r.Error)
-		}
-	}
 }
 
 // crowd sends that many people from one address, all in one instant, and demands that each has bought within the time

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
 // connectPatience is how long the crowd may take to come in.
@@ -16,8 +17,8 @@ const connectPatience = 2 * time.Minute
 // for. A few are under way at a time, as many as a listener's backlog bears.
 type connecting struct {
 	target *target
-	watch  []string // sale ids; none: nothing is watched
-	most   int      // connections under way
+	watch  []byte // the op; nil: nothing is watched
+	most   int    // connections under way
 	queue  []*socket
 	open   int
 	until  time.Time
@@ -28,12 +29,22 @@ type connecting struct {
 	missed     map[*socket]int // events told by hello
 }
 
+// The ids of the ops that a shopper begins with.
+const (
+	helloID = 1
+	watchID = 2
+)
+
 // connect brings in the sockets and waits until all were greeted.
-func (c *crowd) connect(ctx context.Context, all []*socket, watch []string, most int) ([]*connecting, error) {
+func (c *crowd) connect(ctx context.Context, all []*socket, watch []app.ID, most int) ([]*connecting, error) {
+	var op []byte
+	if len(watch) > 0 {
+		op = wsclient.Request{ID: watchID, Op: wsclient.Watch, Sales: watch}.Encode()
+	}
 	parts := make([]*connecting, len(c.loops))
 	for i := range parts {
 		parts[i] = &connecting{
-			target: c.target, watch: watch, most: max(1, most/len(c.loops)),
+			target: c.target, watch: op, most: max(1, most/len(c.loops)),
 			until: time.Now().Add(connectPatience), missed: make(map[*socket]int),
 		}
 	}
@@ -64,16 +75,10 @@ func (p *connecting) act(l *loop) (time.Duration, bool) {
 
 // greeting is hello, and watch if there is something to watch.
 func (p *connecting) greeting(s *socket) [][]byte {
-	s.nextID = 1
-	hello := appendField(appendOp(nil, 1, "hello"), "token", s.token)
-	if s.cursor != "" {
-		hello = appendField(hello, "cursor", s.cursor)
-	}
-	ops := [][]byte{append(hello, '}')}
-	if len(p.watch) > 0 {
-		s.nextID = 2
-		watch := append(appendOp(nil, 2, "watch"), `,"sales":["`+strings.Join(p.watch, `","`)+`"]}`...)
-		ops = append(ops, watch)
+	s.nextID = watchID
+	ops := [][]byte{wsclient.Request{ID: helloID, Op: wsclient.Hello, Token: s.token, Cursor: s.cursor}.Encode()}
+	if p.watch != nil {
+		ops = append(ops, p.watch)
 	}
 	return ops
 }
@@ -86,7 +91,7 @@ func (p *connecting) heard(l *loop, s *socket, m message) {
 	if m.kind != replied {
 		return
 	}
-	if m.id == 1 {
+	if m.id == helloID {
 		p.welcomed(s, m)
 	}
 	if s.awaiting == 0 {
@@ -136,7 +141,8 @@ func (p *connecting) refused(l *loop, s *socket, m message) {
 	p.turnedAway++
 }
 
-// welcomed takes in the answer to hello: where the log ends, and what was missed.
+// welcomed takes in the answer to hello: where the log ends, and what was missed. It looks for what it needs instead of
+// reading a wsclient.Welcome: when thousands come back at once, the orders in it would be most of what the generator does.
 func (p *connecting) welcomed(s *socket, m message) {
 	if n := strings.Count(string(m.text), `{"ev":"order"`); n > 0 {
 		s.orders += n

@@ -3,10 +3,11 @@ package load
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 // serverFrame is a frame as a server sends it: not masked.
@@ -55,30 +56,11 @@ func TestFramesThatAreNone(t *testing.T) {
 // what it looks at.
 func TestGoldenFramesAreUnderstood(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../realtime/testdata/protocol/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden frames: %v", err)
-	}
 	seen := make(map[kind]int)
-	for _, path := range files {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var golden []struct {
-			Direction string
-			Frame     json.RawMessage
-		}
-		if err := json.Unmarshal(text, &golden); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		for _, g := range golden {
-			if g.Direction == "server" {
-				m := read(g.Frame)
-				seen[m.kind]++
-				lookAt(t, m)
-			}
-		}
+	for _, frame := range apptest.GoldenFrames(t, "../../realtime/testdata/protocol", "server") {
+		m := read(frame)
+		seen[m.kind]++
+		lookAt(t, m)
 	}
 	for _, k := range []kind{replied, refused, ticked, ordered, parting} {
 		if seen[k] == 0 {
@@ -115,6 +97,19 @@ func lookAt(t *testing.T, m message) {
 		t.Errorf("cursor %q of %s", cursor, m.text)
 	case m.kind == replied && frame.OK.Cursor != "" && cursor != frame.OK.Cursor:
 		t.Errorf("cursor %q of %s", cursor, m.text)
+	}
+}
+
+// TestOpsByHand: what is written by hand is what every client writes.
+func TestOpsByHand(t *testing.T) {
+	t.Parallel()
+	want := wsclient.Request{ID: 7, Op: wsclient.Buy, Sale: 7301444403200000101, Qty: 1, Key: "load-123456789-3"}.Encode()
+	if got := appendBuy(nil, 7, "7301444403200000101", 123456789, 3); !bytes.Equal(got, want) {
+		t.Errorf("buy is %s, want %s", got, want)
+	}
+	want = wsclient.Request{ID: 8, Op: wsclient.Time, T0: "123456789"}.Encode()
+	if got := appendTime(nil, 8, 123456789); !bytes.Equal(got, want) {
+		t.Errorf("time is %s, want %s", got, want)
 	}
 }
 

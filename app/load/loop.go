@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"stampede/app"
@@ -236,34 +235,21 @@ func (l *loop) forgive(code string) {
 	}
 }
 
-// begin starts an op of the socket in the loop's buffer.
-func (l *loop) begin(s *socket, op string) []byte {
-	s.nextID++
-	return appendOp(l.op[:0], s.nextID, op)
-}
-
 // sendTime asks for the server's clock.
 func (l *loop) sendTime(s *socket, at time.Duration) {
-	op := append(l.begin(s, "time"), `,"t0":`...)
-	op = append(strconv.AppendInt(op, int64(at), 10), '}')
-	l.op = op
+	s.nextID++
 	s.sentAt = at
-	s.send(l, op)
+	l.op = appendTime(l.op[:0], s.nextID, at)
+	s.send(l, l.op)
 }
 
-// sendBuy buys one unit. The key carries the instant at which the buy was due, so that the order event tells how
-// long everything took.
+// sendBuy buys one unit.
 func (l *loop) sendBuy(s *socket, sale string, at time.Duration) {
-	op := appendField(l.begin(s, "buy"), "sale", sale)
-	op = append(op, `,"qty":1,"key":"load-`...)
-	op = strconv.AppendInt(op, int64(at), 10)
-	op = append(op, '-')
-	op = strconv.AppendInt(op, int64(s.bought), 10)
-	op = append(op, `"}`...)
-	l.op = op
+	s.nextID++
 	s.sentAt = at
+	l.op = appendBuy(l.op[:0], s.nextID, sale, at, s.bought)
 	s.bought++
-	s.send(l, op)
+	s.send(l, l.op)
 }
 
 // dueAt is the instant that the key of an order event carries.

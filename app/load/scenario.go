@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
 // Shop is what the generator needs from the side of the shop: it is given by whoever has its configuration.
@@ -153,14 +155,12 @@ func choose(names []string) ([]Scenario, error) {
 
 // arrive brings everybody in. Where a scenario is about watching, they watch one sale.
 func (b *bench) arrive(ctx context.Context, chosen []Scenario) error {
-	var watch []string
 	for _, s := range chosen {
 		if s.Name == "idle" || s.Name == "fanout" || s.Name == "reconnect" {
-			sales, err := b.offer(ctx, 1, 1<<30, 1<<20)
-			if err != nil {
+			var err error
+			if b.watched, err = b.offer(ctx, 1, 1<<30, 1<<20); err != nil {
 				return err
 			}
-			b.watched, watch = sales, texts(sales)
 			break
 		}
 	}
@@ -171,7 +171,7 @@ func (b *bench) arrive(ctx context.Context, chosen []Scenario) error {
 		}
 	}
 	b.show.stage("connect", 0)
-	_, err := b.crowd.connect(ctx, b.crowd.sockets, watch, underWay)
+	_, err := b.crowd.connect(ctx, b.crowd.sockets, b.watched, underWay)
 	return err
 }
 
@@ -191,39 +191,43 @@ func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]app
 	return sales, err
 }
 
-// warm watches the sales once, on a socket of its own.
+// warm watches the sales once, on a socket of its own. Each is let go of again: no more than 20 are watched at a time.
 func (b *bench) warm(ctx context.Context, sales []app.ID) error {
-	visitor, err := newCrowd(1, b.crowd.target, b.shop.Token)
+	visitor, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
 	if err != nil {
 		return err
 	}
-	defer visitor.close()
-	for len(sales) > 0 {
-		some := sales[:min(len(sales), 20)]
-		sales = sales[len(some):]
-		if err := visitor.watchOnce(ctx, texts(some)); err != nil {
+	defer visitor.Close()
+	defer context.AfterFunc(ctx, visitor.Close)()
+	err = visitor.Patiently(func() error {
+		_, err := visitor.Hello("", "")
+		return err
+	}, app.Busy)
+	if err != nil {
+		return fmt.Errorf("warm up: %w", err)
+	}
+	for some := range slices.Chunk(sales, 20) {
+		if err := watchOnce(visitor, some); err != nil {
 			return fmt.Errorf("warm up %d sales: %w", len(some), err)
 		}
 	}
 	return nil
 }
 
-// watchOnce comes in, watches, and leaves. A sale that the server does not know yet is asked for again: its catalogue
-// is up to a second old.
-func (c *crowd) watchOnce(ctx context.Context, sales []string) error {
+// watchOnce watches and lets go. A sale that the server does not know yet is asked for again: its catalogue is up to a
+// second old.
+func watchOnce(visitor *wsclient.Conn, sales []app.ID) error {
 	for try := 0; ; try++ {
-		_, err := c.connect(ctx, c.sockets, sales, 1)
-		for _, l := range c.loops {
-			l.failed = nil
-			clear(l.refusals)
-		}
-		for _, s := range c.sockets {
-			c.loops[s.index%len(c.loops)].drop(s)
-		}
-		if err == nil || try == 10 || ctx.Err() != nil {
+		err := visitor.Patiently(func() error {
+			if _, err := visitor.Watch(0, sales...); err != nil {
+				return err
+			}
+			return visitor.Unwatch(0)
+		}, app.Busy, app.RateLimited)
+		if wsclient.CodeOf(err) != app.NotFound || try == 10 {
 			return err
 		}
-		time.Sleep(300 * time.Millisecond)
+		visitor.Pause(300 * time.Millisecond)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"stampede/app/wsclient"
 )
 
 // target is the server that is pressed on.
@@ -30,9 +32,9 @@ func newTarget(address string, sources int, own bool) (*target, error) {
 		}
 		sources = 0
 	}
-	request := "GET /ws HTTP/1.1\r\nHost: " + address + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+	request := "GET " + wsclient.Path + " HTTP/1.1\r\nHost: " + address + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c3RhbXBlZGUgbG9hZCBnZW4=\r\n" +
-		"Sec-WebSocket-Protocol: stampede.v1\r\n\r\n"
+		"Sec-WebSocket-Protocol: " + wsclient.Subprotocol + "\r\n\r\n"
 	return &target{address: to, handshake: []byte(request), sources: sources}, nil
 }
 

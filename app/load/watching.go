@@ -154,7 +154,7 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 		b.crowd.loops[s.index%len(b.crowd.loops)].drop(s)
 	}
 	began := time.Now()
-	parts, err := b.crowd.connect(ctx, b.crowd.sockets, texts(b.watched), reconnecting)
+	parts, err := b.crowd.connect(ctx, b.crowd.sockets, b.watched, reconnecting)
 	if err != nil {
 		return err
 	}

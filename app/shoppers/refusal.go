@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
 // again is how long a shopper waits at least before asking again for what was refused for the moment.
@@ -12,7 +13,7 @@ const again = time.Second
 
 // refused draws its lesson from every refusal: what will pass is asked again, with the same key, after the pause that the
 // server asks for; what cannot be had is not wished for again. A pause above 0 is how long to wait for the next move.
-func (s *shopper) refused(r request, e *app.Error) (pause time.Duration, err error) {
+func (s *shopper) refused(r wsclient.Request, e *app.Error) (pause time.Duration, err error) {
 	slog.Debug(s.name+" was refused", "op", r.Op, "code", e.Code, "message", e.Message)
 	switch e.Code {
 	case app.Unauthorized:
@@ -28,7 +29,7 @@ func (s *shopper) refused(r request, e *app.Error) (pause time.Duration, err err
 	case app.Paused, app.LimitReached, app.PassRequired, app.CaptchaRequired:
 		delete(s.sales, r.Sale)
 	case app.Closed, app.NotOpen, app.NotFound:
-		if r.Op == "buy" {
+		if r.Op == wsclient.Buy {
 			delete(s.sales, r.Sale)
 			return 0, s.watch()
 		}
@@ -38,19 +39,18 @@ func (s *shopper) refused(r request, e *app.Error) (pause time.Duration, err err
 
 // giveWay waits and asks again. Whoever could not say hello leaves, and comes again; whoever watches too much lets go of
 // all of it first.
-func (s *shopper) giveWay(r request, e *app.Error) (time.Duration, error) {
+func (s *shopper) giveWay(r wsclient.Request, e *app.Error) (time.Duration, error) {
 	switch r.Op {
-	case "hello":
+	case wsclient.Hello:
 		return 0, e
 	case "": // of nothing that was asked
 		return 0, nil
 	}
 	pause := max(again, time.Duration(e.RetryMS)*time.Millisecond)
-	r.ID = 0
 	s.repeat = &r
-	if r.Op == "watch" && e.Code == app.RateLimited {
+	if r.Op == wsclient.Watch && e.Code == app.RateLimited {
 		s.slot = 0
-		return pause, s.send(request{Op: "unwatch"})
+		return pause, s.conn.Send(wsclient.Request{Op: wsclient.Unwatch})
 	}
 	return pause + s.upTo(pause), nil
 }

@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/fasthttp/websocket"
-
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
 const (
@@ -20,6 +19,8 @@ const (
 	shortest = time.Second
 	// regretWithin is how long after its order a shopper changes their mind, at most.
 	regretWithin = 40 * time.Second
+	// silence is how long a shopper waits for a word or a ping before giving the connection up.
+	silence = 60 * time.Second
 )
 
 // shopper is one simulated person. One goroutine decides, another one reads.
@@ -31,12 +32,10 @@ type shopper struct {
 	rush   time.Duration // over what time a crowd of ordinary size makes its first move after a slot has opened
 	token  string        // kept over visits, so that the same guest comes back
 
-	conn   *websocket.Conn
-	next   int64             // id of the next op
-	asked  map[int64]request // ops that are not answered yet
-	repeat *request          // what was refused for the moment and is to be asked again
+	conn   *wsclient.Conn
+	repeat *wsclient.Request // what was refused for the moment and is to be asked again
 	slot   app.ID            // whose sales these are
-	sales  map[app.ID]sale
+	sales  map[app.ID]app.SaleView
 	regret map[app.ID]time.Time // orders that are to be cancelled, and when
 }
 
@@ -47,24 +46,26 @@ func (s *shopper) visit(ctx context.Context) error {
 		return err
 	}
 	s.token = token
-	conn, err := dial(ctx, s.base)
-	if err != nil {
+	frames, left := make(chan *wsclient.Frame, 16), make(chan struct{})
+	dialer := wsclient.Dialer{Timeout: dialTimeout, Silence: silence, Heard: func(f *wsclient.Frame) {
+		select {
+		case frames <- f:
+		case <-left:
+		}
+	}}
+	if s.conn, err = dialer.Dial(ctx, s.base); err != nil {
 		return err
 	}
-	s.conn, s.asked, s.repeat, s.slot = conn, make(map[int64]request), nil, 0
-	s.sales, s.regret = make(map[app.ID]sale), make(map[app.ID]time.Time)
-	frames, ended, left := make(chan frame, 16), make(chan error, 1), make(chan struct{})
-	go func() { ended <- receive(conn, frames, left) }()
-	err = s.shop(ctx, frames, ended)
-	close(left)
-	_ = conn.Close() // ends the reading goroutine, which is joined here
-	<-ended
-	return err
+	defer s.conn.Close() // ends the reading goroutine, which must not wait for a listener any more
+	defer close(left)
+	s.repeat, s.slot = nil, 0
+	s.sales, s.regret = make(map[app.ID]app.SaleView), make(map[app.ID]time.Time)
+	return s.shop(ctx, frames)
 }
 
 // shop reacts to what comes and makes a move now and then.
-func (s *shopper) shop(ctx context.Context, frames <-chan frame, ended chan error) error {
-	if err := s.send(request{Op: "hello", Token: s.token}); err != nil {
+func (s *shopper) shop(ctx context.Context, frames <-chan *wsclient.Frame) error {
+	if err := s.conn.Send(wsclient.Request{Op: wsclient.Hello, Token: s.token}); err != nil {
 		return err
 	}
 	if err := s.watch(); err != nil {
@@ -76,9 +77,8 @@ func (s *shopper) shop(ctx context.Context, frames <-chan frame, ended chan erro
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err := <-ended:
-			ended <- err // for the join
-			return err
+		case <-s.conn.Done():
+			return s.conn.Err()
 		case f := <-frames:
 			pause, err := s.hear(f)
 			if err != nil {
@@ -104,44 +104,31 @@ func (s *shopper) pause() time.Duration {
 // firstMove comes sooner than others after an opening, but a large crowd does not rush in at once.
 func (s *shopper) firstMove() time.Duration { return s.upTo(max(s.rush, s.pace)) }
 
-func (s *shopper) send(r request) error {
-	s.next++
-	r.ID = s.next
-	s.asked[r.ID] = r
-	_ = s.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
-	if err := s.conn.WriteJSON(r); err != nil {
-		return fmt.Errorf("send %s: %w", r.Op, err)
-	}
-	return nil
-}
-
 // watch asks for the current slot.
-func (s *shopper) watch() error { return s.send(request{Op: "watch"}) }
+func (s *shopper) watch() error { return s.conn.Send(wsclient.Request{Op: wsclient.Watch}) }
 
 // hear takes in a frame. A pause above 0 is how long to wait for the next move from now.
-func (s *shopper) hear(f frame) (pause time.Duration, err error) {
+func (s *shopper) hear(f *wsclient.Frame) (pause time.Duration, err error) {
 	switch {
-	case f.OK != nil:
-		r := s.asked[f.ID]
-		delete(s.asked, f.ID)
-		if r.Op == "watch" {
-			return 0, s.see(f.OK)
-		}
 	case f.Error != nil:
-		r := s.asked[f.ID]
-		delete(s.asked, f.ID)
-		return s.refused(r, f.Error)
-	case f.Event == "tick":
-		return 0, s.tick(f.Sales)
-	case f.Event == "sale" && f.Sale != nil:
-		if _, ok := s.sales[f.Sale.ID]; ok {
-			s.sales[f.Sale.ID] = *f.Sale
+		return s.refused(f.Request, f.Error)
+	case f.OK != nil && f.Request.Op == wsclient.Watch:
+		return 0, s.see(f.OK)
+	}
+	switch e := f.Event.(type) {
+	case *wsclient.TickEvent:
+		s.tick(e.Sales)
+	case *wsclient.SaleEvent:
+		if _, ok := s.sales[e.Sale.ID]; ok {
+			s.sales[e.Sale.ID] = e.Sale
 		}
-	case f.Event == "slot" && f.Phase == app.Open:
-		return s.firstMove(), s.watch()
-	case f.Event == "order" && f.Order != nil && f.Order.State == app.Pending:
-		if s.random.Float64() < regrets {
-			s.regret[f.Order.ID] = time.Now().Add(s.upTo(regretWithin))
+	case *wsclient.SlotEvent:
+		if e.Phase == app.Open {
+			return s.firstMove(), s.watch()
+		}
+	case *wsclient.OrderEvent:
+		if e.Order.State == app.Pending && s.random.Float64() < regrets {
+			s.regret[e.Order.ID] = time.Now().Add(s.upTo(regretWithin))
 		}
 	}
 	return 0, nil
@@ -149,9 +136,7 @@ func (s *shopper) hear(f frame) (pause time.Duration, err error) {
 
 // see takes in a snapshot of the slot, and lets go of the one that was watched before.
 func (s *shopper) see(snapshot json.RawMessage) error {
-	var view struct {
-		Sales []sale `json:"sales"`
-	}
+	var view app.WatchView
 	if err := json.Unmarshal(snapshot, &view); err != nil {
 		return fmt.Errorf("read the sales: %w", err)
 	}
@@ -166,22 +151,17 @@ func (s *shopper) see(snapshot json.RawMessage) error {
 	if s.slot = view.Sales[0].Slot; before == 0 {
 		return nil
 	}
-	return s.send(request{Op: "unwatch", Slot: before})
+	return s.conn.Send(wsclient.Request{Op: wsclient.Unwatch, Slot: before})
 }
 
 // tick takes in new numbers of sales that are being watched.
-func (s *shopper) tick(numbers json.RawMessage) error {
-	var news []sale
-	if err := json.Unmarshal(numbers, &news); err != nil {
-		return fmt.Errorf("read a tick: %w", err)
-	}
-	for _, n := range news {
-		if one, ok := s.sales[n.ID]; ok {
-			one.Stock = n.Stock
-			s.sales[n.ID] = one
+func (s *shopper) tick(lines []wsclient.TickLine) {
+	for _, line := range lines {
+		if one, ok := s.sales[line.ID]; ok {
+			one.Stock = line.Stock
+			s.sales[line.ID] = one
 		}
 	}
-	return nil
 }
 
 // move asks again for what was refused for the moment, else cancels what is regretted by now, else buys something that is
@@ -190,15 +170,15 @@ func (s *shopper) move() error {
 	now := time.Now()
 	if r := s.repeat; r != nil {
 		s.repeat = nil
-		return s.send(*r)
+		return s.conn.Send(*r)
 	}
 	for order, at := range s.regret {
 		if at.Before(now) {
 			delete(s.regret, order)
-			return s.send(request{Op: "cancel", Order: order})
+			return s.conn.Send(wsclient.Request{Op: wsclient.Cancel, Order: order})
 		}
 	}
-	var there []sale
+	var there []app.SaleView
 	for _, one := range s.sales {
 		if one.Phase == app.Open && one.Stock > 0 {
 			there = append(there, one)
@@ -213,5 +193,5 @@ func (s *shopper) move() error {
 		qty = 2
 	}
 	key := "demo-" + strconv.FormatUint(s.random.Uint64(), 36) + "-" + strconv.FormatInt(now.UnixNano(), 36)
-	return s.send(request{Op: "buy", Sale: wish.ID, Qty: qty, Key: key})
+	return s.conn.Send(wsclient.Request{Op: wsclient.Buy, Sale: wish.ID, Qty: qty, Key: key})
 }

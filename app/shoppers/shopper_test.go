@@ -1,20 +1,19 @@
 package shoppers
 
 import (
-	"encoding/json"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"stampede/app"
+	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 func newShopper() *shopper {
 	return &shopper{
 		random: rand.New(rand.NewPCG(1, 2)), pace: busiest, rush: rush,
-		asked: make(map[int64]request), sales: make(map[app.ID]sale), regret: make(map[app.ID]time.Time),
+		sales: make(map[app.ID]app.SaleView), regret: make(map[app.ID]time.Time),
 	}
 }
 
@@ -22,37 +21,18 @@ func newShopper() *shopper {
 // that make a shopper write, which needs a connection.
 func TestEveryFrameIsUnderstood(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../realtime/testdata/protocol/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden frames: %v", err)
-	}
-	for _, path := range files {
-		text, err := os.ReadFile(path)
+	for name, text := range apptest.GoldenFrames(t, "../../realtime/testdata/protocol", "server") {
+		f, err := wsclient.Parse(text)
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("%s: %v", name, err)
+			continue
 		}
-		var golden []struct {
-			Name, Direction string
-			Frame           json.RawMessage
+		slot, ok := f.Event.(*wsclient.SlotEvent)
+		if ok && slot.Phase == app.Open || f.Error != nil && f.Error.Code == app.Unauthorized {
+			continue
 		}
-		if err := json.Unmarshal(text, &golden); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		for _, g := range golden {
-			var f frame
-			if g.Direction != "server" {
-				continue
-			}
-			if err := json.Unmarshal(g.Frame, &f); err != nil {
-				t.Errorf("%s, %s: %v", filepath.Base(path), g.Name, err)
-				continue
-			}
-			if f.Event == "slot" && f.Phase == app.Open || f.Error != nil && f.Error.Code == app.Unauthorized {
-				continue
-			}
-			if _, err := newShopper().hear(f); err != nil {
-				t.Errorf("%s, %s: %v", filepath.Base(path), g.Name, err)
-			}
+		if _, err := newShopper().hear(f); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -60,15 +40,15 @@ func TestEveryFrameIsUnderstood(t *testing.T) {
 func TestTicksMoveTheStock(t *testing.T) {
 	t.Parallel()
 	s := newShopper()
-	s.asked[2] = request{Op: "watch"}
 	for _, text := range []string{
 		`{"id":2,"ok":{"slots":[],"sales":[{"id":"7","stock":5,"limit":2,"phase":"open"}]}}`,
 		`{"ev":"tick","now":1,"sales":[{"id":"7","stock":3},{"id":"8","stock":1}]}`,
 	} {
-		var f frame
-		if err := json.Unmarshal([]byte(text), &f); err != nil {
+		f, err := wsclient.Parse([]byte(text))
+		if err != nil {
 			t.Fatal(err)
 		}
+		f.Request.Op = wsclient.Watch // of the answer; an event has none
 		if _, err := s.hear(f); err != nil {
 			t.Fatal(err)
 		}

@@ -31,6 +31,13 @@ func TestCheck(t *testing.T) {
 		{from: "stampede/app/cmd/stampede", to: "stampede/app/server"},
 		{from: "stampede/app/cmd/stampede", to: "stampede/streams", wrong: "stampede/streams"},
 		{from: "stampede/app/server", to: "stampede/app/cmd/stampede", wrong: "app/cmd"},
+		{from: "stampede/app/shoppers", to: "stampede/app/wsclient"},
+		{from: "stampede/app/load/bench", to: "stampede/app/wsclient"},
+		{from: "stampede/app/wsclient", to: "stampede/app"},
+		{from: "stampede/app/wsclient", to: "stampede/realtime", inTest: true, wrong: "stampede/realtime"},
+		{from: "stampede/realtime", to: "stampede/app/wsclient", wrong: "app/wsclient"},
+		{from: "stampede/realtime", to: "stampede/app/wsclient", inTest: true},
+		{from: "stampede/app/server", to: "stampede/app/wsclient", wrong: "app/wsclient"},
 		{from: "stampede/app/novelty", to: "fmt", wrong: "has no layer"},
 	}
 	for _, c := range cases {

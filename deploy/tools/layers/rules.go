@@ -28,7 +28,10 @@ var layers = []layer{
 	{path: "app", imports: []string{"app/crashpoint"}},
 	{path: "app/crashpoint"},
 	{path: "streams", imports: []string{"app", "app/crashpoint"}, thirdParty: true},
-	{path: "realtime", imports: []string{"app", "app/snowflake"}, thirdParty: true}, // a log reads the time in an order's id
+	{
+		path: "realtime", thirdParty: true, inTests: []string{"app/wsclient"},
+		imports: []string{"app", "app/snowflake"}, // a log reads the time in an order's id
+	},
 	{path: "frontend"},
 	{path: "migrations", thirdParty: true, inTests: []string{"app/store"}},
 	{path: "app/account", imports: []string{"app"}, thirdParty: true},
@@ -36,10 +39,11 @@ var layers = []layer{
 	{path: "app/snowflake", imports: []string{"app"}},
 	{path: "app/store", imports: []string{"app", "app/snowflake", "migrations"}, thirdParty: true},
 	{path: "app/api", imports: []string{"app"}, thirdParty: true},
-	{path: "app/load", imports: []string{"app"}, thirdParty: true},
+	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
 	{path: "app/seed", imports: []string{"app"}},
 	{path: "app/webhook", imports: []string{"app"}},
-	{path: "app/shoppers", imports: []string{"app"}, thirdParty: true},
+	{path: "app/shoppers", imports: []string{"app", "app/wsclient"}, thirdParty: true},
+	{path: "app/wsclient", imports: []string{"app"}, thirdParty: true}, // the other end of the wire: no server imports it
 	{
 		path: "app/server", thirdParty: true,
 		imports: []string{
@@ -48,10 +52,10 @@ var layers = []layer{
 		},
 	},
 	{path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/shoppers", "app/payment/alipaysim"}, thirdParty: true},
-	{path: testSupport, thirdParty: true},
+	{path: testSupport, imports: []string{"app"}, thirdParty: true},
 	{
 		path: "app/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
-		imports: []string{"app", "app/account", "app/store", "streams", "realtime", "migrations"},
+		imports: []string{"app", "app/account", "app/store", "app/wsclient", "streams", "realtime", "migrations"},
 	},
 	{
 		path: "app/moneytest", thirdParty: true, // the flows of money on real stores and the simulated gateway
@@ -59,7 +63,7 @@ var layers = []layer{
 	},
 	{
 		path: "app/crash", thirdParty: true, // likewise; and it names the points at which the program dies
-		imports: []string{"app", "app/account", "app/crashpoint", "app/payment", "app/store", "migrations"},
+		imports: []string{"app", "app/account", "app/crashpoint", "app/payment", "app/store", "app/wsclient", "migrations"},
 	},
 }
 

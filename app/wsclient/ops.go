@@ -1,0 +1,113 @@
+package wsclient
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stampede/app"
+)
+
+// Ask does an op and reads what it gives.
+func Ask[T any](c *Conn, r Request) (answer T, err error) {
+	ok, err := c.Do(r)
+	if err != nil {
+		return answer, err
+	}
+	if err := json.Unmarshal(ok, &answer); err != nil {
+		return answer, fmt.Errorf("read answer %.200s to %s: %w", ok, r.Op, err)
+	}
+	return answer, nil
+}
+
+// Hello logs in; without a token, as nobody. With the cursor of an earlier connection it tells what was missed since.
+func (c *Conn) Hello(token, cursor string) (Welcome, error) {
+	return Ask[Welcome](c, Request{Op: Hello, Token: token, Cursor: cursor})
+}
+
+// Renew goes on with another token of the same user.
+func (c *Conn) Renew(token string) (Renewed, error) {
+	return Ask[Renewed](c, Request{Op: Renew, Token: token})
+}
+
+// Time asks for the server's clock.
+func (c *Conn) Time(t0 json.Number) (RoundTrip, error) {
+	return Ask[RoundTrip](c, Request{Op: Time, T0: t0})
+}
+
+// Watch adds a slot and single sales to what is watched; without any, the current slot.
+func (c *Conn) Watch(slot app.ID, sales ...app.ID) (app.WatchView, error) {
+	return Ask[app.WatchView](c, Request{Op: Watch, Slot: slot, Sales: sales})
+}
+
+// Unwatch lets go of them; without any, of everything.
+func (c *Conn) Unwatch(slot app.ID, sales ...app.ID) error {
+	_, err := c.Do(Request{Op: Unwatch, Slot: slot, Sales: sales})
+	return err
+}
+
+// Buy presses Buy, once more if the key was used before.
+func (c *Conn) Buy(sale app.ID, qty int, key string) (app.Receipt, error) {
+	return Ask[app.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key})
+}
+
+// BuyUntilKnown repeats a buy with the same key while its outcome is unknown, as every client must (I6).
+func (c *Conn) BuyUntilKnown(sale app.ID, qty int, key string) (receipt app.Receipt, err error) {
+	err = c.Patiently(func() error {
+		receipt, err = c.Buy(sale, qty, key)
+		return err
+	}, app.Busy, app.RateLimited)
+	return receipt, err
+}
+
+// Cancel gives an unpaid order up.
+func (c *Conn) Cancel(order app.ID) (State, error) {
+	return Ask[State](c, Request{Op: Cancel, Order: order})
+}
+
+// Pay asks where to pay: via page, wap, app or qr.
+func (c *Conn) Pay(order app.ID, via string) (app.Payable, error) {
+	return Ask[app.Payable](c, Request{Op: Pay, Order: order, Via: via})
+}
+
+// Refund asks for the money of an order back.
+func (c *Conn) Refund(order app.ID, reason string) (State, error) {
+	return Ask[State](c, Request{Op: Refund, Order: order, Reason: reason})
+}
+
+// Orders reads the orders before the one given, the newest first; 0: from the newest on.
+func (c *Conn) Orders(before app.ID) (Page, error) {
+	return Ask[Page](c, Request{Op: Orders, Before: before})
+}
+
+// Seen says up to where the user has looked.
+func (c *Conn) Seen(cursor string) error {
+	_, err := c.Do(Request{Op: Seen, Cursor: cursor})
+	return err
+}
+
+// Patiently does something again, after the pause that the server asks for, while it is refused with one of the codes;
+// 200 times at most.
+func (c *Conn) Patiently(do func() error, codes ...app.Code) (err error) {
+	for range 200 {
+		var refused *app.Error
+		if err = do(); !errors.As(err, &refused) || !slices.Contains(codes, refused.Code) {
+			return err
+		}
+		c.Pause(time.Duration(refused.RetryMS) * time.Millisecond)
+	}
+	return fmt.Errorf("refused 200 times: %w", err)
+}
+
+// Pause lasts until the connection ends, or for the time that the server asked for; at least for what keeps one socket
+// below the ops a second that it may do.
+func (c *Conn) Pause(d time.Duration) {
+	over := time.NewTimer(max(d, 50*time.Millisecond))
+	defer over.Stop()
+	select {
+	case <-over.C:
+	case <-c.done:
+	}
+}

@@ -1,0 +1,50 @@
+package wsclient
+
+import (
+	"encoding/json"
+
+	"stampede/app"
+)
+
+// The answers to buy, pay and watch are app.Receipt, app.Payable and app.WatchView; those to unwatch and seen say nothing.
+
+// Welcome answers hello.
+type Welcome struct {
+	Now          app.Millis        `json:"now"`
+	Version      int               `json:"version"`
+	Session      string            `json:"session"`
+	User         *User             `json:"user,omitempty"` // nil without a token
+	Cursor       string            `json:"cursor"`
+	Missed       []OrderEvent      `json:"missed"`          // in the order in which they happened
+	Reset        bool              `json:"reset,omitempty"` // the cursor was of no use: read the orders anew
+	Reservations []app.Reservation `json:"reservations"`    // those that have no row yet
+}
+
+// User is whom a token names.
+type User struct {
+	ID   app.ID `json:"id"`
+	Name string `json:"name"`
+	Role string `json:"role"`
+}
+
+// Renewed answers renew.
+type Renewed struct {
+	Expires app.Millis `json:"expires"`
+}
+
+// RoundTrip answers time: the server's clock was at Now between the sending and the answer.
+type RoundTrip struct {
+	T0  json.Number `json:"t0"`
+	Now app.Millis  `json:"now"`
+}
+
+// State answers cancel and refund: what the order is by now.
+type State struct {
+	State app.OrderState `json:"state"`
+}
+
+// Page answers orders, the newest first.
+type Page struct {
+	Orders []app.Order `json:"orders"`
+	More   bool        `json:"more"` // there are older ones
+}

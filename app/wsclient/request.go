@@ -1,0 +1,67 @@
+package wsclient
+
+import (
+	"encoding/json"
+
+	"stampede/app"
+)
+
+// Subprotocol is what a client names in the handshake, at Path.
+const (
+	Subprotocol = "stampede.v1"
+	Path        = "/ws"
+)
+
+// Op is what a client may ask for.
+type Op string
+
+// The ops of version 1.
+const (
+	Hello   Op = "hello"
+	Renew   Op = "renew"
+	Time    Op = "time"
+	Watch   Op = "watch"
+	Unwatch Op = "unwatch"
+	Buy     Op = "buy"
+	Cancel  Op = "cancel"
+	Pay     Op = "pay"
+	Refund  Op = "refund"
+	Orders  Op = "orders"
+	Seen    Op = "seen"
+)
+
+// Request is one op with its fields; what an op does not have, or may leave out, stays empty and is not sent.
+type Request struct {
+	ID int64 `json:"id"` // of the connection's choice, unless the frame is encoded without one
+	Op Op    `json:"op"`
+
+	Token  string      `json:"token,omitempty"`  // hello, renew
+	Cursor string      `json:"cursor,omitempty"` // hello, seen
+	Lang   string      `json:"lang,omitempty"`   // hello
+	T0     json.Number `json:"t0,omitempty"`     // time: comes back as it is
+
+	Slot  app.ID   `json:"slot,omitzero"`   // watch, unwatch
+	Sales []app.ID `json:"sales,omitempty"` // watch, unwatch
+
+	Sale    app.ID       `json:"sale,omitzero"`     // buy, orders
+	Qty     int          `json:"qty,omitempty"`     // buy
+	Key     string       `json:"key,omitempty"`     // buy: of one press of the button, however often it is sent
+	Address *app.Address `json:"address,omitempty"` // buy
+	Pass    string       `json:"pass,omitempty"`    // buy
+
+	Order  app.ID `json:"order,omitzero"`   // cancel, pay, refund
+	Via    string `json:"via,omitempty"`    // pay: page, wap, app or qr
+	Reason string `json:"reason,omitempty"` // refund
+
+	Before app.ID `json:"before,omitzero"` // orders: older than this one
+	Limit  int    `json:"limit,omitempty"` // orders
+}
+
+// Encode writes the frame.
+func (r Request) Encode() []byte {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic("wsclient: encode " + err.Error()) // only a T0 that is no number does that
+	}
+	return text
+}
