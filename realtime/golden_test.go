@@ -1,58 +1,20 @@
 package realtime
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
+	"stampede/app/apptest"
 )
-
-// golden is one frame of testdata/protocol. The page's tests read the same files.
-type golden struct {
-	Name      string          `json:"name"`
-	Direction string          `json:"direction"`
-	Frame     json.RawMessage `json:"frame"`
-}
 
 // goldenFrames reads all frames of a direction, by `file/name`.
 func goldenFrames(t testing.TB, direction string) map[string][]byte {
 	t.Helper()
-	files, err := filepath.Glob("testdata/protocol/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no golden frames: %v", err)
-	}
-	frames := make(map[string][]byte)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var list []golden
-		if err := json.Unmarshal(text, &list); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		for _, g := range list {
-			if g.Direction != direction {
-				continue
-			}
-			name := strings.TrimSuffix(filepath.Base(file), ".json") + "/" + g.Name
-			if frames[name] != nil {
-				t.Errorf("%s is there twice", name)
-			}
-			var frame bytes.Buffer
-			if err := json.Compact(&frame, g.Frame); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			frames[name] = frame.Bytes()
-		}
-	}
-	return frames
+	return apptest.GoldenFrames(t, "testdata/protocol", direction)
 }
 
 const (

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -13,103 +12,41 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 // patience is how long a test waits for what must happen: far longer than it takes on a machine that is busy with other things.
 const patience = 30 * time.Second
 
-// peer is the other end of a socket: it keeps all that it hears.
+// peer is the other end of a socket: it keeps all that it hears. It sends raw frames, so that answers are among them, too.
 type peer struct {
 	t    *testing.T
-	conn *websocket.Conn
+	conn *wsclient.Conn
 
-	writing sync.Mutex
-	lastID  int64
-	mu      sync.Mutex
-	heard   []heard
-	ended   error
-}
-
-// heard is one frame from the server, read loosely.
-type heard struct {
-	ID     *int64          `json:"id"`
-	OK     json.RawMessage `json:"ok"`
-	Error  *app.Error      `json:"error"`
-	Ev     string          `json:"ev"`
-	Cursor string          `json:"cursor"`
-	Key    string          `json:"key"`
-	Order  app.Order       `json:"order"`
-	Sales  json.RawMessage `json:"sales"`
-	Sale   *app.SaleView   `json:"sale"`
-	Slot   app.ID          `json:"slot"`
-	Phase  app.Phase       `json:"phase"`
-	Text   string          `json:"text"`
-	Code   CloseCode       `json:"code"`
-	Retry  int64           `json:"retry_ms"`
-}
-
-func (h *heard) tick(t *testing.T) map[app.ID]app.SaleView {
-	t.Helper()
-	var lines []app.SaleView
-	if err := json.Unmarshal(h.Sales, &lines); err != nil {
-		t.Fatalf("tick %s: %v", h.Sales, err)
-	}
-	bySale := make(map[app.ID]app.SaleView, len(lines))
-	for _, line := range lines {
-		bySale[line.ID] = line
-	}
-	return bySale
-}
-
-type helloOK struct {
-	Session      string            `json:"session"`
-	User         *welcomeUser      `json:"user"`
-	Cursor       string            `json:"cursor"`
-	Missed       []heard           `json:"missed"`
-	Reset        bool              `json:"reset"`
-	Reservations []app.Reservation `json:"reservations"`
+	mu     sync.Mutex
+	lastID int64
+	heard  []*wsclient.Frame
 }
 
 func (n *node) dial(t *testing.T) *peer {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{Subprotocol}, HandshakeTimeout: patience}
-	conn, resp, err := d.Dial("ws://"+n.addr+"/ws", http.Header{})
-	if err != nil {
-		t.Fatalf("dial: %v (%v)", err, resp)
+	p := &peer{t: t}
+	dialer := wsclient.Dialer{Timeout: patience, Heard: func(f *wsclient.Frame) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.heard = append(p.heard, f)
+	}}
+	var err error
+	if p.conn, err = dialer.Dial(t.Context(), "http://"+n.addr); err != nil {
+		t.Fatalf("dial: %v", err)
 	}
-	return newPeer(t, conn)
-}
-
-func newPeer(t *testing.T, conn *websocket.Conn) *peer {
-	p := &peer{t: t, conn: conn}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p.listen()
-	}()
 	t.Cleanup(func() {
-		conn.Close()
-		<-done
+		p.conn.Close()
+		if err := p.conn.Err(); errors.Is(err, wsclient.ErrFrame) {
+			t.Error(err)
+		}
 	})
 	return p
-}
-
-func (p *peer) listen() {
-	for {
-		_, frame, err := p.conn.ReadMessage()
-		p.mu.Lock()
-		if err != nil {
-			p.ended = err
-			p.mu.Unlock()
-			return
-		}
-		var h heard
-		if err := json.Unmarshal(frame, &h); err != nil {
-			p.t.Errorf("unreadable frame %s: %v", frame, err)
-		}
-		p.heard = append(p.heard, h)
-		p.mu.Unlock()
-	}
 }
 
 // send writes a raw text frame.
@@ -120,35 +57,34 @@ func (p *peer) send(frame string) {
 
 func (p *peer) sendAs(kind int, frame string) {
 	p.t.Helper()
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	if err := p.conn.WriteMessage(kind, []byte(frame)); err != nil {
+	if err := p.conn.SendRaw(kind, []byte(frame)); err != nil {
 		p.t.Errorf("send: %v", err)
 	}
 }
 
 // sendUnlessEnded is send for a peer that the server may be ending right now.
 func (p *peer) sendUnlessEnded(frame string) {
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	_ = p.conn.WriteMessage(websocket.TextMessage, []byte(frame))
+	_ = p.conn.SendRaw(websocket.TextMessage, []byte(frame))
 }
 
 // do sends an op, given without id, and waits for its reply.
-func (p *peer) do(op string) heard {
+func (p *peer) do(op string) *wsclient.Frame {
 	p.t.Helper()
-	p.writing.Lock()
+	p.mu.Lock()
 	p.lastID++
 	id := p.lastID
-	p.writing.Unlock()
+	p.mu.Unlock()
 	p.send(fmt.Sprintf(`{"id":%d,%s}`, id, op))
 	return p.reply(id)
 }
 
-func (p *peer) reply(id int64) heard {
+func (p *peer) reply(id int64) *wsclient.Frame {
 	p.t.Helper()
-	return p.await("reply to "+fmt.Sprint(id), func(h heard) bool { return h.ID != nil && *h.ID == id })
+	return p.await("reply to "+fmt.Sprint(id), func(f *wsclient.Frame) bool { return answers(f, id) })
 }
+
+// answers reports whether a frame is the answer to the op of this id.
+func answers(f *wsclient.Frame, id int64) bool { return f.Ev == "" && f.ID == id }
 
 // must is do for an op that has to succeed; ok may be nil.
 func (p *peer) must(op string, ok any) {
@@ -165,7 +101,7 @@ func (p *peer) must(op string, ok any) {
 }
 
 // hello greets as the user; 0 for nobody, cursor "" for a fresh client.
-func (p *peer) hello(user app.ID, cursor string) helloOK {
+func (p *peer) hello(user app.ID, cursor string) (ok wsclient.Welcome) {
 	p.t.Helper()
 	op := `"op":"hello"`
 	if user != 0 {
@@ -174,46 +110,66 @@ func (p *peer) hello(user app.ID, cursor string) helloOK {
 	if cursor != "" {
 		op += fmt.Sprintf(`,"cursor":%q`, cursor)
 	}
-	var ok helloOK
 	p.must(op, &ok)
 	return ok
 }
 
 // await waits for the first frame that fits, and leaves it where it is.
-func (p *peer) await(what string, fits func(h heard) bool) heard {
+func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
 	p.t.Helper()
-	var found heard
 	apptest.Eventually(p.t, patience, func() (bool, string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		for _, h := range p.heard {
-			if fits(h) {
-				found = h
+		for _, f := range p.heard {
+			if fits(f) {
+				found = f
 				return true, ""
 			}
 		}
-		return false, fmt.Sprintf("no %s among %d frames, ended: %v", what, len(p.heard), p.ended)
+		return false, fmt.Sprintf("no %s among %d frames, ended: %v", what, len(p.heard), p.conn.Err())
 	})
 	return found
 }
 
+// awaitTick waits for a tick whose lines fit.
+func (p *peer) awaitTick(what string, fits func(lines map[app.ID]wsclient.TickLine) bool) {
+	p.t.Helper()
+	p.await(what, func(f *wsclient.Frame) bool { return f.Ev == "tick" && fits(lines(f)) })
+}
+
+// lines are those of a tick, by sale.
+func lines(tick *wsclient.Frame) map[app.ID]wsclient.TickLine {
+	bySale := make(map[app.ID]wsclient.TickLine)
+	for _, line := range tick.Event.(*wsclient.TickEvent).Sales {
+		bySale[line.ID] = line
+	}
+	return bySale
+}
+
 // all lists what was heard so far under an event name.
-func (p *peer) all(ev string) []heard {
+func (p *peer) all(ev string) []*wsclient.Frame {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var found []heard
-	for _, h := range p.heard {
-		if h.Ev == ev {
-			found = append(found, h)
+	var found []*wsclient.Frame
+	for _, f := range p.heard {
+		if f.Ev == ev {
+			found = append(found, f)
 		}
 	}
 	return found
 }
 
+// orders lists the order events so far.
+func (p *peer) orders() (events []*wsclient.OrderEvent) {
+	for _, f := range p.all("order") {
+		events = append(events, f.Event.(*wsclient.OrderEvent))
+	}
+	return events
+}
+
 // awaitEvents waits until that many events of the name were heard.
-func (p *peer) awaitEvents(ev string, n int) []heard {
+func (p *peer) awaitEvents(ev string, n int) (found []*wsclient.Frame) {
 	p.t.Helper()
-	var found []heard
 	apptest.Eventually(p.t, patience, func() (bool, string) {
 		found = p.all(ev)
 		return len(found) >= n, fmt.Sprintf("%d of %d %s events", len(found), n, ev)
@@ -224,20 +180,17 @@ func (p *peer) awaitEvents(ev string, n int) []heard {
 // awaitClose waits for the end of the socket, which must be said with bye and this code.
 func (p *peer) awaitClose(want CloseCode) {
 	p.t.Helper()
-	bye := p.await("bye", func(h heard) bool { return h.Ev == "bye" })
-	var ended error
-	apptest.Eventually(p.t, patience, func() (bool, string) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		ended = p.ended
-		return ended != nil, "the socket is still open"
-	})
-	var closed *websocket.CloseError
-	if !errors.As(ended, &closed) || closed.Code != int(want) || bye.Code != want {
-		p.t.Fatalf("ended with %v after bye %d, want %d", ended, bye.Code, want)
+	bye := p.awaitEvents("bye", 1)[0].Event.(*wsclient.ByeEvent)
+	select {
+	case <-p.conn.Done():
+	case <-time.After(patience):
+		p.t.Fatal("the socket is still open")
 	}
-	if want.MayReconnect() != (bye.Retry > 0) {
-		p.t.Errorf("code %d asks for a pause of %d ms", want, bye.Retry)
+	if err := p.conn.Err(); wsclient.CloseCode(err) != int(want) || bye.Code != int(want) {
+		p.t.Fatalf("ended with %v after bye %d, want %d", err, bye.Code, want)
+	}
+	if want.MayReconnect() != (bye.RetryMS > 0) {
+		p.t.Errorf("code %d asks for a pause of %d ms", want, bye.RetryMS)
 	}
 }
 

@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 func TestEveryOpAnswersUnderItsID(t *testing.T) {
@@ -110,8 +112,8 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 	frames := []string{`{"id":1,`, `[1]`, `{"op":"time","t0":1}`, `{"id":-1,"op":"time"}`, "{\"id\":1,\"op\":\"\xff\"}"}
 	for i, frame := range frames[:maxStrikes-1] {
 		p.send(frame)
-		p.await("answer to "+frame, func(h heard) bool {
-			return h.ID != nil && *h.ID == 0 && h.Error.Code == app.BadRequest && i < p.count(0)
+		p.await("answer to "+frame, func(f *wsclient.Frame) bool {
+			return answers(f, 0) && f.Error.Code == app.BadRequest && i < p.count(0)
 		})
 	}
 	p.fence()
@@ -122,8 +124,8 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 // count is how many replies have this id. Callers hold p.mu through await.
 func (p *peer) count(id int64) int {
 	n := 0
-	for _, h := range p.heard {
-		if h.ID != nil && *h.ID == id {
+	for _, f := range p.heard {
+		if answers(f, id) {
 			n++
 		}
 	}
@@ -229,10 +231,19 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	})
 	alive := n.dial(t) // answers pings by itself
 	alive.hello(0, "")
-	dead := n.dial(t)
-	dead.conn.SetPingHandler(func(string) error { return nil })
-	dead.hello(0, "")
-	dead.awaitClose(CloseIdle)
+	_, dead := n.rawHandshake(t, masked(`{"id":1,"op":"hello"}`)) // by hand: answers no ping
+	last := ""
+	for !strings.HasPrefix(last, `{"ev":"bye"`) {
+		last = readText(t, dead)
+	}
+	f, err := wsclient.Parse([]byte(last))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bye, code := f.Event.(*wsclient.ByeEvent), binary.BigEndian.Uint16([]byte(readText(t, dead)))
+	if bye.Code != int(CloseIdle) || bye.RetryMS <= 0 || code != uint16(CloseIdle) {
+		t.Errorf("ended with code %d after %s", code, last)
+	}
 	alive.fence()
 }
 
@@ -261,9 +272,9 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	p.reply(102)
 	var order []int64
 	p.mu.Lock()
-	for _, h := range p.heard {
-		if h.ID != nil && *h.ID > 100 {
-			order = append(order, *h.ID)
+	for _, f := range p.heard {
+		if f.ID > 100 {
+			order = append(order, f.ID)
 		}
 	}
 	p.mu.Unlock()
@@ -277,7 +288,7 @@ func TestBuyerLeavesBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	n, p, pressed := pressedBuy(t)
 	then := <-pressed
-	_ = p.conn.Close()
+	p.conn.Close()
 	n.awaitClients(0)
 	then(app.Receipt{Order: 5}, nil)
 }

@@ -3,6 +3,7 @@
 package crash
 
 import (
+	"errors"
 	"sync"
 
 	"stampede/app"
@@ -24,8 +25,11 @@ func (p *phone) connect(addr string) error {
 	old := p.socket()
 	cursor := ""
 	if old != nil {
-		if old.Err() == nil {
+		switch err := old.Err(); {
+		case err == nil:
 			return nil
+		case errors.Is(err, wsclient.ErrFrame):
+			p.who.world.t.Error(err)
 		}
 		cursor = old.Cursor()
 	}

@@ -38,7 +38,12 @@ func tryDial(t *testing.T, n *node) (*client, error) {
 	if c.Conn, err = (&wsclient.Dialer{Origin: shop, Heard: c.take}).Dial(t.Context(), shop); err != nil {
 		return nil, err
 	}
-	t.Cleanup(c.Close)
+	t.Cleanup(func() {
+		c.Close()
+		if errors.Is(c.Err(), wsclient.ErrFrame) {
+			t.Error(c.Err())
+		}
+	})
 	return c, nil
 }
 
@@ -68,9 +73,10 @@ func viewer(t *testing.T, n *node) (*client, app.WatchView) {
 func (c *client) take(f *wsclient.Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch e := f.Event.(type) {
-	case nil:
+	if f.Ev == "" {
 		c.answers = append(c.answers, f)
+	}
+	switch e := f.Event.(type) {
 	case *wsclient.OrderEvent:
 		c.told = append(c.told, e)
 	case *wsclient.TickEvent:

@@ -178,7 +178,7 @@ func (c *Conn) take(f *Frame) {
 	if event, ok := f.Event.(*OrderEvent); ok {
 		c.advance(event.Cursor)
 	}
-	if f.Event == nil {
+	if f.Ev == "" {
 		q := c.answered(f.ID)
 		f.Request = q.request
 		if q.request.Op == Hello && f.OK != nil {

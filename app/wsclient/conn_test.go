@@ -158,10 +158,12 @@ func TestConnectionsEnd(t *testing.T) {
 		dialer Dialer
 		say    func(Request) []string
 		code   int
+
+		unreadable bool
 	}{
-		"closed by the server":    {Dialer{}, func(Request) []string { return nil }, 4000},
-		"a frame that is none":    {Dialer{}, func(Request) []string { return []string{"rubbish"} }, 0},
-		"a server without a word": {Dialer{Silence: 50 * time.Millisecond}, silent, 0},
+		"closed by the server":    {Dialer{}, func(Request) []string { return nil }, 4000, false},
+		"a frame that is none":    {Dialer{}, func(Request) []string { return []string{"rubbish"} }, 0, true},
+		"a server without a word": {Dialer{Silence: 50 * time.Millisecond}, silent, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,7 +172,7 @@ func TestConnectionsEnd(t *testing.T) {
 				t.Errorf("answered %v", err)
 			}
 			<-c.Done()
-			if c.Err() == nil || CloseCode(c.Err()) != end.code {
+			if c.Err() == nil || CloseCode(c.Err()) != end.code || errors.Is(c.Err(), ErrFrame) != end.unreadable {
 				t.Errorf("ended with %v, want code %d", c.Err(), end.code)
 			}
 			if c.Send(Request{Op: Time, T0: "1"}) == nil {

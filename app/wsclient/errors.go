@@ -9,6 +9,9 @@ import (
 	"stampede/app"
 )
 
+// ErrFrame ends a connection whose server has sent something that is no frame of this protocol.
+var ErrFrame = errors.New("unreadable frame")
+
 // What a call answers when nothing is known of its op.
 var (
 	ErrGone   = errors.New("the socket ended before the reply")

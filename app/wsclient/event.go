@@ -3,7 +3,7 @@ package wsclient
 import "stampede/app"
 
 // Event is what the server says without being asked: *TickEvent, *SlotEvent, *SaleEvent, *OrderEvent, *NoticeEvent or
-// *ByeEvent; an UnknownEvent is to be ignored.
+// *ByeEvent; nil stands for those to come, which are to be ignored.
 type Event any
 
 // TickEvent has the newest numbers of sales that are watched. They replace those before.
@@ -63,10 +63,7 @@ type ByeEvent struct {
 	RetryMS int64  `json:"retry_ms"` // the pause until then
 }
 
-// UnknownEvent is the name of an event that this package does not know.
-type UnknownEvent string
-
-// blank is an event of the name, to be filled in; nil when there is none of that name.
+// blank is an event of the name, to be filled in; nil when this package does not know it.
 func blank(ev string) Event {
 	switch ev {
 	case "tick":

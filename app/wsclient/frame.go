@@ -2,6 +2,7 @@ package wsclient
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"stampede/app"
@@ -9,7 +10,8 @@ import (
 
 // Frame is one frame of the server: an event, or the answer to an op, which was either carried out or refused.
 type Frame struct {
-	Event Event // nil in an answer
+	Ev    string // the event's name; "" in an answer
+	Event Event
 
 	ID      int64           // of the op; 0 answers what the server could not read
 	OK      json.RawMessage // what the op gave; nil when it was refused
@@ -17,33 +19,34 @@ type Frame struct {
 	Request Request         // what is answered, as far as this connection has asked it
 }
 
-// Parse reads a frame of the server.
+// Parse reads a frame of the server. What is none is an ErrFrame.
 func Parse(text []byte) (*Frame, error) {
+	f, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w: %.200s", ErrFrame, err, text)
+	}
+	return f, nil
+}
+
+func parse(text []byte) (*Frame, error) {
 	var head struct {
+		Ev    string          `json:"ev"`
 		ID    *int64          `json:"id"`
 		OK    json.RawMessage `json:"ok"`
 		Error *app.Error      `json:"error"`
-		Ev    string          `json:"ev"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return nil, fmt.Errorf("read frame %.200s: %w", text, err)
+		return nil, err
 	}
-	switch {
-	case head.Ev != "":
-		return parseEvent(head.Ev, text)
-	case head.ID == nil || (head.OK == nil) == (head.Error == nil):
-		return nil, fmt.Errorf("read frame %.200s: neither an event nor an answer", text)
+	if head.Ev == "" {
+		if head.ID == nil || (head.OK == nil) == (head.Error == nil) {
+			return nil, errors.New("neither an event nor an answer")
+		}
+		return &Frame{ID: *head.ID, OK: head.OK, Error: head.Error}, nil
 	}
-	return &Frame{ID: *head.ID, OK: head.OK, Error: head.Error}, nil
-}
-
-func parseEvent(ev string, text []byte) (*Frame, error) {
-	event := blank(ev)
-	if event == nil {
-		return &Frame{Event: UnknownEvent(ev)}, nil
+	f := &Frame{Ev: head.Ev, Event: blank(head.Ev)}
+	if f.Event == nil {
+		return f, nil
 	}
-	if err := json.Unmarshal(text, event); err != nil {
-		return nil, fmt.Errorf("read %s event %.200s: %w", ev, text, err)
-	}
-	return &Frame{Event: event}, nil
+	return f, json.Unmarshal(text, f.Event)
 }
