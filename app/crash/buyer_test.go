@@ -107,11 +107,10 @@ func (b *buyer) patiently(do func(s *wsclient.Conn) error) error {
 // note writes down what came of an op. Busy and a lost socket are the same: unknown.
 func (b *buyer) note(op Op, err error) Op {
 	op.Known, op.Code = b.now(), wsclient.CodeOf(err)
-	lost := errors.Is(err, wsclient.ErrGone) || errors.Is(err, wsclient.ErrSilent)
 	switch {
 	case err == nil:
 		op.Outcome = OK
-	case lost || op.Code == app.Busy || op.Code == app.Internal:
+	case errors.Is(err, wsclient.ErrGone) || op.Code == app.Busy || op.Code == app.Internal:
 		op.Outcome = Unknown
 	case op.Code == "":
 		b.world.t.Errorf("%s: %v", op.Kind, err)

@@ -53,7 +53,7 @@ func (b *buyer) trade(h habits, stop <-chan struct{}) {
 		op := b.press(sale)
 		switch {
 		case op.Outcome == Unknown && op.Code != "": // busy: the server wants the same key again, after a pause
-			b.phones[0].socket().Pause(100 * time.Millisecond)
+			b.phones[0].socket().Pause(100)
 			if op = b.buy(op); op.Outcome == Unknown {
 				b.open = append(b.open, op)
 			}

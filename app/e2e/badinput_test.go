@@ -43,7 +43,7 @@ func TestBadInputIsAnsweredAndTheSocketGoesOn(t *testing.T) {
 		code  app.Code
 	}{
 		"unknown op":       {map[string]any{"op": "dance"}, app.UnknownOp},
-		"no op":            {map[string]any{}, app.BadRequest},
+		"no op":            {map[string]any{"noop": 1}, app.BadRequest},
 		"sale missing":     {buy(map[string]any{"sale": nil}), app.BadRequest},
 		"sale a number":    {buy(map[string]any{"sale": 12}), app.BadRequest},
 		"unknown sale":     {buy(map[string]any{"sale": "4611686018427387904"}), app.NotFound},
@@ -70,11 +70,11 @@ func TestBadInputIsAnsweredAndTheSocketGoesOn(t *testing.T) {
 	} {
 		members, err := json.Marshal(f.frame)
 		s.must(err)
-		_, err = c.DoText(string(members[1 : len(members)-1]))
+		_, err = c.Do(wsclient.Request{Text: string(members[1 : len(members)-1])})
 		if e := refused(t, f.code, err); e.Message == "" {
 			t.Errorf("%s: no sentence for people", name)
 		}
-		c.pause(0)
+		c.Pause(0)
 	}
 	r, err := c.BuyUntilKnown(sale.ID, 1, "good-key-1")
 	if err != nil {

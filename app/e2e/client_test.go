@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/wsclient"
@@ -112,9 +111,6 @@ func (c *client) cancels(order app.ID) app.OrderState {
 	}
 	return answer.State
 }
-
-// pause keeps the pause that the server asked for.
-func (c *client) pause(ms int64) { c.Pause(time.Duration(ms) * time.Millisecond) }
 
 // heard reports whether an order event of this state has come.
 func (c *client) heard(order app.ID, state app.OrderState) bool {

@@ -55,7 +55,7 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 					case errors.Is(err, wsclient.ErrGone): // told to come back, because personal events were lost, too
 						c = enter(t, n, user)
 					case errors.As(err, &e) && (e.Code == app.Busy || e.Code == app.RateLimited || e.Code == app.LimitReached):
-						c.pause(0)
+						c.Pause(0)
 					default:
 						t.Errorf("I8: user %s, who has an order, pressed again and heard: %v", user, err)
 						return

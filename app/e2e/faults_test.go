@@ -73,11 +73,11 @@ func (s *shop) buyUntilBusy(c *client, sale app.Sale, key string) int64 {
 			}
 			return i
 		case errors.As(err, &e) && e.Code == app.RateLimited:
-			c.pause(e.RetryMS)
+			c.Pause(e.RetryMS)
 		default:
 			s.t.Fatalf("buy: %v", err)
 		}
-		c.pause(0)
+		c.Pause(0)
 	}
 	s.t.Fatal("the backlog was never full")
 	return 0

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -191,7 +192,8 @@ func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]app
 	return sales, err
 }
 
-// warm watches the sales once, on a socket of its own. Each is let go of again: no more than 20 are watched at a time.
+// warm watches the sales once, on a socket of its own, no more than 20 at a time. A sale that the server does not know yet
+// is asked for again: its catalogue is up to a second old.
 func (b *bench) warm(ctx context.Context, sales []app.ID) error {
 	visitor, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
 	if err != nil {
@@ -199,36 +201,19 @@ func (b *bench) warm(ctx context.Context, sales []app.ID) error {
 	}
 	defer visitor.Close()
 	defer context.AfterFunc(ctx, visitor.Close)()
-	err = visitor.Patiently(func() error {
-		_, err := visitor.Hello("", "")
-		return err
-	}, app.Busy)
-	if err != nil {
-		return fmt.Errorf("warm up: %w", err)
-	}
+	_, err = visitor.Hello("", "")
 	for some := range slices.Chunk(sales, 20) {
-		if err := watchOnce(visitor, some); err != nil {
-			return fmt.Errorf("warm up %d sales: %w", len(some), err)
+		if err == nil {
+			err = visitor.Patiently(func() error {
+				_, err := visitor.Watch(0, some...)
+				return errors.Join(err, visitor.Unwatch(0))
+			}, app.NotFound, app.Busy, app.RateLimited)
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("warm up %d sales: %w", len(sales), err)
 	}
 	return nil
-}
-
-// watchOnce watches and lets go. A sale that the server does not know yet is asked for again: its catalogue is up to a
-// second old.
-func watchOnce(visitor *wsclient.Conn, sales []app.ID) error {
-	for try := 0; ; try++ {
-		err := visitor.Patiently(func() error {
-			if _, err := visitor.Watch(0, sales...); err != nil {
-				return err
-			}
-			return visitor.Unwatch(0)
-		}, app.Busy, app.RateLimited)
-		if wsclient.CodeOf(err) != app.NotFound || try == 10 {
-			return err
-		}
-		visitor.Pause(300 * time.Millisecond)
-	}
 }
 
 // texts are the ids as frames carry them.

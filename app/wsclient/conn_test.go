@@ -110,7 +110,7 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 	if _, err := c.Cancel(7); CodeOf(err) != app.NotFound {
 		t.Errorf("cancel: %v", err)
 	}
-	if _, err := c.DoText(`"op":"dance"`); CodeOf(err) != app.NotFound {
+	if _, err := c.Do(Request{Text: `"op":"dance"`}); CodeOf(err) != app.NotFound {
 		t.Errorf("dance: %v", err)
 	}
 }

@@ -2,9 +2,15 @@ package wsclient
 
 import "stampede/app"
 
-// Event is what the server says without being asked: *TickEvent, *SlotEvent, *SaleEvent, *OrderEvent, *NoticeEvent or
-// *ByeEvent; nil stands for those to come, which are to be ignored.
-type Event any
+// events makes an event of each name, to be read into.
+var events = map[string]func() any{
+	"tick":   func() any { return new(TickEvent) },
+	"slot":   func() any { return new(SlotEvent) },
+	"sale":   func() any { return new(SaleEvent) },
+	"order":  func() any { return new(OrderEvent) },
+	"notice": func() any { return new(NoticeEvent) },
+	"bye":    func() any { return new(ByeEvent) },
+}
 
 // TickEvent has the newest numbers of sales that are watched. They replace those before.
 type TickEvent struct {
@@ -34,14 +40,13 @@ type SlotEvent struct {
 	Sales    int        `json:"sales"` // how many
 }
 
-// SaleEvent tells of a sale that an operator or its window has changed.
+// SaleEvent tells of a sale that has changed in more than its numbers.
 type SaleEvent struct {
 	Ev   string       `json:"ev"`
 	Sale app.SaleView `json:"sale"`
 }
 
-// OrderEvent is personal: the state that an order of the user has reached. A Rev that is not above what is known already
-// is a repeat.
+// OrderEvent is personal: the state that an order has reached. One whose Rev is not above what is known is a repeat.
 type OrderEvent struct {
 	Ev     string    `json:"ev"`
 	Cursor string    `json:"cursor"`
@@ -49,36 +54,16 @@ type OrderEvent struct {
 	Order  app.Order `json:"order"`
 }
 
-// NoticeEvent is a sentence of the operators for everybody.
+// NoticeEvent is a sentence for everybody.
 type NoticeEvent struct {
 	Ev    string `json:"ev"`
 	Level string `json:"level"` // info, warn
 	Text  string `json:"text"`
 }
 
-// ByeEvent comes right before the server closes the socket.
+// ByeEvent comes right before the server closes the socket with this code; 4000–4499: come again after the pause.
 type ByeEvent struct {
 	Ev      string `json:"ev"`
-	Code    int    `json:"code"`     // of the close frame; 4000–4499: come again
-	RetryMS int64  `json:"retry_ms"` // the pause until then
-}
-
-// blank is an event of the name, to be filled in; nil when this package does not know it.
-func blank(ev string) Event {
-	switch ev {
-	case "tick":
-		return new(TickEvent)
-	case "slot":
-		return new(SlotEvent)
-	case "sale":
-		return new(SaleEvent)
-	case "order":
-		return new(OrderEvent)
-	case "notice":
-		return new(NoticeEvent)
-	case "bye":
-		return new(ByeEvent)
-	default:
-		return nil
-	}
+	Code    int    `json:"code"`
+	RetryMS int64  `json:"retry_ms"`
 }

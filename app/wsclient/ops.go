@@ -48,7 +48,7 @@ func (c *Conn) Unwatch(slot app.ID, sales ...app.ID) error {
 	return err
 }
 
-// Buy presses Buy, once more if the key was used before.
+// Buy presses Buy. The same key is the same press.
 func (c *Conn) Buy(sale app.ID, qty int, key string) (app.Receipt, error) {
 	return Ask[app.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key})
 }
@@ -96,18 +96,16 @@ func (c *Conn) Patiently(do func() error, codes ...app.Code) (err error) {
 		if err = do(); !errors.As(err, &refused) || !slices.Contains(codes, refused.Code) {
 			return err
 		}
-		c.Pause(time.Duration(refused.RetryMS) * time.Millisecond)
+		c.Pause(refused.RetryMS)
 	}
 	return fmt.Errorf("refused 200 times: %w", err)
 }
 
-// Pause lasts until the connection ends, or for the time that the server asked for; at least for what keeps one socket
-// below the ops a second that it may do.
-func (c *Conn) Pause(d time.Duration) {
-	over := time.NewTimer(max(d, 50*time.Millisecond))
-	defer over.Stop()
+// Pause lasts for the milliseconds that the server asked for, and for what keeps one socket below the ops a second that
+// it may do; or until the connection ends.
+func (c *Conn) Pause(ms int64) {
 	select {
-	case <-over.C:
+	case <-time.After(time.Duration(max(ms, 50)) * time.Millisecond):
 	case <-c.done:
 	}
 }

@@ -2,6 +2,7 @@ package wsclient
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"stampede/app"
 )
@@ -32,36 +33,35 @@ const (
 
 // Request is one op with its fields; what an op does not have, or may leave out, stays empty and is not sent.
 type Request struct {
-	ID int64 `json:"id"` // of the connection's choice, unless the frame is encoded without one
+	ID int64 `json:"id"` // a connection chooses it when it sends
 	Op Op    `json:"op"`
 
-	Token  string      `json:"token,omitempty"`  // hello, renew
-	Cursor string      `json:"cursor,omitempty"` // hello, seen
-	Lang   string      `json:"lang,omitempty"`   // hello
-	T0     json.Number `json:"t0,omitempty"`     // time: comes back as it is
+	Token   string       `json:"token,omitempty"`  // hello, renew
+	Cursor  string       `json:"cursor,omitempty"` // hello, seen
+	Lang    string       `json:"lang,omitempty"`   // hello
+	T0      json.Number  `json:"t0,omitempty"`     // time: comes back as it is
+	Slot    app.ID       `json:"slot,omitzero"`    // watch, unwatch
+	Sales   []app.ID     `json:"sales,omitempty"`  // watch, unwatch
+	Sale    app.ID       `json:"sale,omitzero"`    // buy, orders
+	Qty     int          `json:"qty,omitempty"`    // buy
+	Key     string       `json:"key,omitempty"`    // buy: of one press of the button, however often it is sent
+	Address *app.Address `json:"address,omitempty"`
+	Pass    string       `json:"pass,omitempty"`
+	Order   app.ID       `json:"order,omitzero"`   // cancel, pay, refund
+	Via     string       `json:"via,omitempty"`    // pay: page, wap, app or qr
+	Reason  string       `json:"reason,omitempty"` // refund
+	Before  app.ID       `json:"before,omitzero"`  // orders: older than this one
+	Limit   int          `json:"limit,omitempty"`  // orders
 
-	Slot  app.ID   `json:"slot,omitzero"`   // watch, unwatch
-	Sales []app.ID `json:"sales,omitempty"` // watch, unwatch
-
-	Sale    app.ID       `json:"sale,omitzero"`     // buy, orders
-	Qty     int          `json:"qty,omitempty"`     // buy
-	Key     string       `json:"key,omitempty"`     // buy: of one press of the button, however often it is sent
-	Address *app.Address `json:"address,omitempty"` // buy
-	Pass    string       `json:"pass,omitempty"`    // buy
-
-	Order  app.ID `json:"order,omitzero"`   // cancel, pay, refund
-	Via    string `json:"via,omitempty"`    // pay: page, wap, app or qr
-	Reason string `json:"reason,omitempty"` // refund
-
-	Before app.ID `json:"before,omitzero"` // orders: older than this one
-	Limit  int    `json:"limit,omitempty"` // orders
+	// Text is for bad input, which the fields cannot say: it is sent in their place, `"op":"dance","step":1`.
+	Text string `json:"-"`
 }
 
 // Encode writes the frame.
 func (r Request) Encode() []byte {
-	text, err := json.Marshal(r)
-	if err != nil {
-		panic("wsclient: encode " + err.Error()) // only a T0 that is no number does that
+	if r.Text != "" {
+		return fmt.Appendf(nil, `{"id":%d,%s}`, r.ID, r.Text)
 	}
-	return text
+	frame, _ := json.Marshal(r) // only a T0 that is no number fails, and is answered with bad_request
+	return frame
 }

@@ -15,9 +15,9 @@ type Welcome struct {
 	Session      string            `json:"session"`
 	User         *User             `json:"user,omitempty"` // nil without a token
 	Cursor       string            `json:"cursor"`
-	Missed       []OrderEvent      `json:"missed"`          // in the order in which they happened
-	Reset        bool              `json:"reset,omitempty"` // the cursor was of no use: read the orders anew
-	Reservations []app.Reservation `json:"reservations"`    // those that have no row yet
+	Missed       []OrderEvent      `json:"missed"`
+	Reset        bool              `json:"reset,omitempty"` // the cursor was of no use
+	Reservations []app.Reservation `json:"reservations"`    // those without a row
 }
 
 // User is whom a token names.
@@ -32,7 +32,7 @@ type Renewed struct {
 	Expires app.Millis `json:"expires"`
 }
 
-// RoundTrip answers time: the server's clock was at Now between the sending and the answer.
+// RoundTrip answers time.
 type RoundTrip struct {
 	T0  json.Number `json:"t0"`
 	Now app.Millis  `json:"now"`
@@ -46,5 +46,5 @@ type State struct {
 // Page answers orders, the newest first.
 type Page struct {
 	Orders []app.Order `json:"orders"`
-	More   bool        `json:"more"` // there are older ones
+	More   bool        `json:"more"`
 }
