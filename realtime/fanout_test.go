@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
 // fanoutClients is how many sockets each side of a fan-out has.
@@ -119,10 +120,8 @@ func listen(b *testing.B, serve func(l net.Listener)) string {
 func watchFor(b *testing.B, address string) net.Conn {
 	b.Helper()
 	conn := dialPlain(b, address)
-	handshake := "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-	hello := string(masked(`{"id":1,"op":"hello"}`)) + string(masked(`{"id":2,"op":"watch"}`))
-	if _, err := conn.Write([]byte(handshake + hello)); err != nil {
+	hello := append(masked(`{"id":1,"op":"hello"}`), masked(`{"id":2,"op":"watch"}`)...)
+	if _, err := conn.Write(append(wsclient.Handshake("x"), hello...)); err != nil {
 		b.Fatal(err)
 	}
 	buffer := make([]byte, 4096)

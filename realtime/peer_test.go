@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fasthttp/websocket"
-
 	"stampede/app"
 	"stampede/app/apptest"
 	"stampede/app/wsclient"
@@ -18,14 +16,13 @@ import (
 // patience is how long a test waits for what must happen: far longer than it takes on a machine that is busy with other things.
 const patience = 30 * time.Second
 
-// peer is the other end of a socket: it keeps all that it hears. It sends raw frames, so that answers are among them, too.
+// peer is the other end of a socket. It keeps all that it hears, except the answers that do waits for.
 type peer struct {
 	t    *testing.T
 	conn *wsclient.Conn
 
-	mu     sync.Mutex
-	lastID int64
-	heard  []*wsclient.Frame
+	mu    sync.Mutex
+	heard []*wsclient.Frame
 }
 
 func (n *node) dial(t *testing.T) *peer {
@@ -52,7 +49,7 @@ func (n *node) dial(t *testing.T) *peer {
 // send writes a raw text frame.
 func (p *peer) send(frame string) {
 	p.t.Helper()
-	p.sendAs(websocket.TextMessage, frame)
+	p.sendAs(wsclient.Text, frame)
 }
 
 func (p *peer) sendAs(kind int, frame string) {
@@ -64,27 +61,19 @@ func (p *peer) sendAs(kind int, frame string) {
 
 // sendUnlessEnded is send for a peer that the server may be ending right now.
 func (p *peer) sendUnlessEnded(frame string) {
-	_ = p.conn.SendRaw(websocket.TextMessage, []byte(frame))
+	_ = p.conn.SendRaw(wsclient.Text, []byte(frame))
 }
 
-// do sends an op, given without id, and waits for its reply.
+// do sends an op, given without id, and waits for its answer.
 func (p *peer) do(op string) *wsclient.Frame {
 	p.t.Helper()
-	p.mu.Lock()
-	p.lastID++
-	id := p.lastID
-	p.mu.Unlock()
-	p.send(fmt.Sprintf(`{"id":%d,%s}`, id, op))
-	return p.reply(id)
+	ok, err := p.conn.Do(wsclient.Request{Text: op})
+	var refused *app.Error
+	if err != nil && !errors.As(err, &refused) {
+		p.t.Fatalf("%s: %v", op, err)
+	}
+	return &wsclient.Frame{OK: ok, Error: refused}
 }
-
-func (p *peer) reply(id int64) *wsclient.Frame {
-	p.t.Helper()
-	return p.await("reply to "+fmt.Sprint(id), func(f *wsclient.Frame) bool { return answers(f, id) })
-}
-
-// answers reports whether a frame is the answer to the op of this id.
-func answers(f *wsclient.Frame, id int64) bool { return f.Ev == "" && f.ID == id }
 
 // must is do for an op that has to succeed; ok may be nil.
 func (p *peer) must(op string, ok any) {
@@ -101,16 +90,16 @@ func (p *peer) must(op string, ok any) {
 }
 
 // hello greets as the user; 0 for nobody, cursor "" for a fresh client.
-func (p *peer) hello(user app.ID, cursor string) (ok wsclient.Welcome) {
+func (p *peer) hello(user app.ID, cursor string) wsclient.Welcome {
 	p.t.Helper()
-	op := `"op":"hello"`
+	token := ""
 	if user != 0 {
-		op += fmt.Sprintf(`,"token":"user:%d"`, user)
+		token = fmt.Sprintf("user:%d", user)
 	}
-	if cursor != "" {
-		op += fmt.Sprintf(`,"cursor":%q`, cursor)
+	ok, err := p.conn.Hello(token, cursor)
+	if err != nil {
+		p.t.Fatalf("hello: %v", err)
 	}
-	p.must(op, &ok)
 	return ok
 }
 
@@ -145,6 +134,9 @@ func lines(tick *wsclient.Frame) map[app.ID]wsclient.TickLine {
 	}
 	return bySale
 }
+
+// answers reports whether a frame is the answer to the op of this id.
+func answers(f *wsclient.Frame, id int64) bool { return f.Ev == "" && f.ID == id }
 
 // all lists what was heard so far under an event name.
 func (p *peer) all(ev string) []*wsclient.Frame {

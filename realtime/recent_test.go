@@ -62,7 +62,7 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 	})
 	p := n.dial(t)
 	p.hello(0, "")
-	p.must(`"op":"watch"`, nil)
+	p.send(`{"id":102,"op":"watch"}`) // by hand: its answer is heard among the rest
 	p.awaitEvents("sale", 1)
 	p.fence()
 	reply, sale, slot := -1, -1, -1
@@ -70,7 +70,7 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 	defer p.mu.Unlock()
 	for i, f := range p.heard {
 		switch {
-		case answers(f, 2):
+		case answers(f, 102):
 			reply = i
 		case f.Ev == "sale":
 			sale = i

@@ -3,7 +3,6 @@ package realtime
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -28,9 +27,7 @@ func (n *node) rawHandshake(t *testing.T, follows []byte) (net.Conn, *bufio.Read
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	handshake := "GET /ws HTTP/1.1\r\nHost: " + n.addr + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-	if _, err := conn.Write(append([]byte(handshake), follows...)); err != nil {
+	if _, err := conn.Write(append(wsclient.Handshake(n.addr), follows...)); err != nil {
 		t.Fatal(err)
 	}
 	r := bufio.NewReader(conn)
@@ -45,27 +42,14 @@ func (n *node) rawHandshake(t *testing.T, follows []byte) (net.Conn, *bufio.Read
 	return conn, r
 }
 
-// masked is a client's text frame of at most 125 bytes on the wire, with a mask of zeros.
-func masked(text string) []byte {
-	return append([]byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0}, text...)
-}
+// masked is a client's text frame on the wire.
+func masked(text string) []byte { return wsclient.AppendFrame(nil, wsclient.Text, []byte(text)) }
 
-// readText reads a server's text frame of less than 64 KiB.
-func readText(t *testing.T, r io.Reader) string {
+// readText reads a server's frame.
+func readText(t *testing.T, r *bufio.Reader) string {
 	t.Helper()
-	head := make([]byte, 2)
-	if _, err := io.ReadFull(r, head); err != nil {
-		t.Fatal(err)
-	}
-	size := int(head[1])
-	if size == 126 {
-		if _, err := io.ReadFull(r, head); err != nil {
-			t.Fatal(err)
-		}
-		size = int(head[0])<<8 | int(head[1])
-	}
-	text := make([]byte, size)
-	if _, err := io.ReadFull(r, text); err != nil {
+	_, text, err := wsclient.ReadFrame(r)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fasthttp/websocket"
-
 	"stampede/app"
 	"stampede/app/apptest"
 	"stampede/app/wsclient"
@@ -203,7 +201,7 @@ func TestBinaryFrameIsClosed(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
 	p.hello(0, "")
-	p.sendAs(websocket.BinaryMessage, `{"id":9,"op":"time","t0":1}`)
+	p.sendAs(wsclient.Binary, `{"id":9,"op":"time","t0":1}`)
 	p.awaitClose(CloseBinary)
 }
 
@@ -269,7 +267,7 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	other.hello(8, "")
 	other.fence()
 	then(app.Receipt{Order: 5, Ticket: 1, State: app.Reserved}, nil)
-	p.reply(102)
+	p.await("answer", func(f *wsclient.Frame) bool { return answers(f, 102) })
 	var order []int64
 	p.mu.Lock()
 	for _, f := range p.heard {

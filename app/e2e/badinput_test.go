@@ -4,13 +4,11 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/fasthttp/websocket"
 
 	"stampede/app"
 	"stampede/app/apptest"
@@ -98,7 +96,7 @@ func TestBrokenFramesAreAnsweredOrClosed(t *testing.T) {
 	hello := wsclient.Request{Op: wsclient.Hello}
 	t.Run("broken JSON is answered with id 0 and the socket stays open", func(t *testing.T) {
 		c := dial(t, n)
-		c.write(websocket.TextMessage, `{"id":1,"op":`)
+		c.write(wsclient.Text, `{"id":1,"op":`)
 		if got := c.awaitAnswer(); got.ID != 0 || got.Error == nil || got.Error.Code != app.BadRequest {
 			t.Fatalf("got %+v", got)
 		}
@@ -109,7 +107,7 @@ func TestBrokenFramesAreAnsweredOrClosed(t *testing.T) {
 	t.Run("who goes on with broken JSON is closed", func(t *testing.T) {
 		c := dial(t, n)
 		for range 50 {
-			if c.SendRaw(websocket.TextMessage, []byte("][")) != nil {
+			if c.SendRaw(wsclient.Text, []byte("][")) != nil {
 				break
 			}
 		}
@@ -122,12 +120,13 @@ func TestBrokenFramesAreAnsweredOrClosed(t *testing.T) {
 	})
 	t.Run("a binary frame is closed", func(t *testing.T) {
 		c := dial(t, n)
-		c.write(websocket.BinaryMessage, `{"id":1,"op":"hello"}`)
+		c.write(wsclient.Binary, `{"id":1,"op":"hello"}`)
 		c.wantClose(1003, 4999)
 	})
 	t.Run("an oversized frame is closed", func(t *testing.T) {
 		c := dial(t, n)
-		c.write(websocket.TextMessage, `{"id":1,"op":"hello","token":"`+strings.Repeat("x", 1<<20)+`"}`)
+		frame := `{"id":1,"op":"hello","token":"` + strings.Repeat("x", 1<<20) + `"}`
+		_ = c.SendRaw(wsclient.Text, []byte(frame)) // the end may come in the middle of it
 		c.wantClose(1009, 4999)
 	})
 	t.Run("no hello within five seconds is closed", func(t *testing.T) {
@@ -164,37 +163,17 @@ func TestFirstFrameInTheHandshakePacket(t *testing.T) {
 	conn, err := net.Dial("tcp", n.addr)
 	s.must(err)
 	defer func() { _ = conn.Close() }()
-	payload := []byte(`{"id":7,"op":"hello"}`)
-	frame := append([]byte{0x81, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...) // masked with zeros
-	handshake := "GET /ws HTTP/1.1\r\nHost: " + n.addr + "\r\nOrigin: http://" + n.addr + "\r\nUpgrade: websocket\r\n" +
-		"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: stampede.v1\r\n" +
-		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-	_, err = conn.Write(append([]byte(handshake), frame...))
+	_, err = conn.Write(wsclient.AppendFrame(wsclient.Handshake(n.addr), wsclient.Text, []byte(`{"id":7,"op":"hello"}`)))
 	s.must(err)
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	r := bufio.NewReader(conn)
-	for {
-		line, err := r.ReadString('\n')
-		s.must(err)
-		if line == "\r\n" {
-			break
-		}
-	}
-	head := make([]byte, 2)
-	_, err = io.ReadFull(r, head)
+	response, err := http.ReadResponse(r, nil)
 	s.must(err)
-	size := int(head[1])
-	if size == 126 {
-		long := make([]byte, 2)
-		_, err = io.ReadFull(r, long)
-		s.must(err)
-		size = int(long[0])<<8 | int(long[1])
-	}
-	body := make([]byte, size)
-	_, err = io.ReadFull(r, body)
+	_ = response.Body.Close()
+	_, answer, err := wsclient.ReadFrame(r)
 	s.must(err)
-	if got, err := wsclient.Parse(body); err != nil || got.ID != 7 || got.OK == nil {
-		t.Fatalf("answered %s", body)
+	if got, err := wsclient.Parse(answer); err != nil || got.ID != 7 || got.OK == nil {
+		t.Fatalf("answered %s", answer)
 	}
 }
 

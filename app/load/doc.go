@@ -1,5 +1,5 @@
 // Package load presses on a running node as a crowd would, and measures what comes back. It speaks the socket
-// protocol like any client (what is said once a connection is encoded by wsclient), from a process of its own, so that
+// protocol like any client (of wsclient, which it shares the frames with), from a process of its own, so that
 // neither its memory nor its bookkeeping counts as the server's. Thousands of sockets share two event loops instead of having a goroutine each: on a machine that the
 // server shares with it, what the generator does not use is the server's.
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
 var (
@@ -44,7 +45,7 @@ func (s *socket) send(l *loop, op []byte) {
 
 // again sends the newest op once more, unchanged: it is the same op (I6).
 func (s *socket) again(l *loop) {
-	l.scratch = appendFrame(l.scratch[:0], frameText, s.last)
+	l.scratch = wsclient.AppendFrame(l.scratch[:0], wsclient.Text, s.last)
 	if err := writeTo(s.fd, l.scratch); err != nil {
 		l.lose(s, err)
 		return
@@ -122,7 +123,7 @@ func (l *loop) connect(s *socket, to *target, ops ...[]byte) error {
 	s.fd, s.upgraded, s.coming, s.partial, s.awaiting = fd, false, true, nil, len(ops)
 	packet := append([]byte(nil), to.handshake...)
 	for _, op := range ops {
-		packet = appendFrame(packet, frameText, op)
+		packet = wsclient.AppendFrame(packet, wsclient.Text, op)
 	}
 	if err := writeTo(fd, packet); err != nil {
 		closeSocket(fd)
@@ -180,27 +181,27 @@ func (l *loop) readable(fd int) {
 // take handles whole frames and answers what is left over.
 func (l *loop) take(s *socket, b []byte) ([]byte, error) {
 	if !s.upgraded {
-		rest, ok, err := cutHandshake(b)
+		rest, ok, err := wsclient.CutHandshake(b)
 		if !ok || err != nil {
 			return b, err
 		}
 		s.upgraded, b = true, rest
 	}
 	for s.fd >= 0 {
-		opcode, payload, rest, ok, err := cutFrame(b)
+		opcode, payload, rest, ok, err := wsclient.CutFrame(b)
 		if err != nil || !ok {
 			return b, err
 		}
 		b = rest
 		switch opcode {
-		case frameText:
+		case wsclient.Text:
 			l.hear(s, read(payload))
-		case framePing:
-			l.scratch = appendFrame(l.scratch[:0], framePong, payload)
+		case wsclient.Ping:
+			l.scratch = wsclient.AppendFrame(l.scratch[:0], wsclient.Pong, payload)
 			if err := writeTo(s.fd, l.scratch); err != nil {
 				return nil, err
 			}
-		case frameClose:
+		case wsclient.Close:
 			code := 0
 			if len(payload) >= 2 {
 				code = int(payload[0])<<8 | int(payload[1])

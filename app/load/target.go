@@ -1,8 +1,6 @@
 package load
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -32,10 +30,7 @@ func newTarget(address string, sources int, own bool) (*target, error) {
 		}
 		sources = 0
 	}
-	request := "GET " + wsclient.Path + " HTTP/1.1\r\nHost: " + address + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c3RhbXBlZGUgbG9hZCBnZW4=\r\n" +
-		"Sec-WebSocket-Protocol: " + wsclient.Subprotocol + "\r\n\r\n"
-	return &target{address: to, handshake: []byte(request), sources: sources}, nil
+	return &target{address: to, handshake: wsclient.Handshake(address), sources: sources}, nil
 }
 
 // source spreads the crowd over addresses from 127.0.0.2 on, so that no address runs out of ports.
@@ -54,17 +49,4 @@ func (t *target) stranger(at time.Time, index int) [4]byte {
 	}
 	host := uint32(at.Unix())<<8 + uint32(index)
 	return [4]byte{127, 128 | byte(host>>16), byte(host >> 8), byte(host)}
-}
-
-// cutHandshake takes the server's answer to the upgrade off b; ok is false while it has not come wholly.
-func cutHandshake(b []byte) (rest []byte, ok bool, err error) {
-	head, rest, ok := bytes.Cut(b, []byte("\r\n\r\n"))
-	if !ok {
-		return nil, false, nil
-	}
-	if !bytes.HasPrefix(head, []byte("HTTP/1.1 101 ")) {
-		status, _, _ := bytes.Cut(head, []byte("\r\n"))
-		return nil, false, errors.New("the server does not upgrade: " + string(status))
-	}
-	return rest, true, nil
 }

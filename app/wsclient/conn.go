@@ -74,13 +74,13 @@ func (c *Conn) send(r Request, answer chan *Frame) error {
 	r.ID = c.lastID
 	c.asked[r.ID] = question{r, answer}
 	c.mu.Unlock()
-	if err := c.SendRaw(websocket.TextMessage, r.Encode()); err != nil {
+	if err := c.SendRaw(Text, r.Encode()); err != nil {
 		return fmt.Errorf("send %s: %w", r.Op, err)
 	}
 	return nil
 }
 
-// SendRaw writes a frame as it is, a websocket.TextMessage or websocket.BinaryMessage.
+// SendRaw writes a frame as it is, Text or Binary.
 func (c *Conn) SendRaw(kind int, frame []byte) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
