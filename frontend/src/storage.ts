@@ -1,3 +1,5 @@
+import { useListener } from './timers'
+
 /** Small values that outlive the page. A browser that forbids storage only forgets sooner. */
 
 const OURS = 'stampede.'
@@ -34,9 +36,10 @@ export function keep(name: string, value: unknown): boolean {
   }
 }
 
-/** Calls back when another tab has changed a value whose name begins so. */
+/** Calls back when another tab has changed a value whose name begins so, as long as the scope of the caller lives. */
 export function onKept(beginning: string, changed: () => void): void {
-  window.addEventListener('storage', ({ key }) => {
+  useListener(window, 'storage', (event) => {
+    const { key } = event as StorageEvent
     // A store that was emptied has no key to tell.
     if (key === null || key.startsWith(OURS + beginning)) changed()
   })

@@ -118,7 +118,7 @@ describe('paying at a desktop', () => {
     payCode.mockResolvedValueOnce({ problem: 'lost' })
     await show()
     expect(find('[role=alert]')?.textContent).toContain('No answer came')
-    useLive().ready = true
+    useLive().welcomed(true)
     await settled()
     expect(find('svg[role=img]')).not.toBeNull()
     expect(payCode).toHaveBeenCalledTimes(2)

@@ -1,4 +1,5 @@
-import { onScopeDispose, ref, watch, type Ref } from 'vue'
+import { readonly, ref, watch, type Ref } from 'vue'
+import { useTimer } from '../timers'
 
 /** A press this soon after an outcome was meant for what was there before, in milliseconds. */
 export const CALM_MS = 1_500
@@ -10,18 +11,16 @@ export const FRESH_MS = 500
  * meaning since. Calm begins in the very moment in which `outcome` changes, before anything is drawn, and with
  * `atFirst` also when the button appears; both in milliseconds.
  */
-export function useCalm(outcome: () => unknown, after = CALM_MS, atFirst = 0): Ref<boolean> {
+export function useCalm(outcome: () => unknown, after = CALM_MS, atFirst = 0): Readonly<Ref<boolean>> {
   const calm = ref(false)
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const timer = useTimer()
 
   function begin(ms: number): void {
-    clearTimeout(timer)
     calm.value = true
-    timer = setTimeout(() => (calm.value = false), ms)
+    timer.start(ms, () => (calm.value = false))
   }
 
   watch(outcome, () => begin(after), { flush: 'sync' })
   if (atFirst > 0) begin(atFirst)
-  onScopeDispose(() => clearTimeout(timer))
-  return calm
+  return readonly(calm)
 }

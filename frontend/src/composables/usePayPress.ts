@@ -1,4 +1,4 @@
-import { wayToPay } from '../buying/departure'
+import { wayToPay } from '../checkout/departure'
 import type { Order } from '../protocol/types'
 import { useShop } from '../shop/open'
 import { usePaySheet } from '../stores/paysheet'

@@ -1,5 +1,5 @@
 import { computed } from 'vue'
-import { placeOf, waitOf } from '../buying/place'
+import { placeOf, waitOf } from '../checkout/place'
 import type { Order } from '../protocol/types'
 import { useSales } from '../stores/sales'
 import { useWords } from '../words'

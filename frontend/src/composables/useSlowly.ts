@@ -1,4 +1,5 @@
-import { onScopeDispose, shallowRef, watch, type Ref } from 'vue'
+import { shallowRef, watch, type Ref } from 'vue'
+import { useTimer } from '../timers'
 
 /** How often a label may change that is read out and not seen, in milliseconds. */
 const EVERY_MS = 5_000
@@ -9,21 +10,19 @@ const EVERY_MS = 5_000
  */
 export function useSlowly<T>(value: () => T, edge: () => unknown): Readonly<Ref<T>> {
   const slow = shallowRef(value())
-  let timer: ReturnType<typeof setTimeout> | undefined
+  const timer = useTimer()
   // Another moment for each label: they do not all change in the same tick.
   let changedAt = performance.now() - Math.random() * EVERY_MS
 
   function follow(): void {
-    clearTimeout(timer)
-    timer = undefined
+    timer.stop()
     changedAt = performance.now()
     slow.value = value()
   }
 
   watch(value, () => {
-    timer ??= setTimeout(follow, Math.max(0, changedAt + EVERY_MS - performance.now()))
+    if (!timer.isRunning()) timer.start(Math.max(0, changedAt + EVERY_MS - performance.now()), follow)
   })
   watch(edge, follow)
-  onScopeDispose(() => clearTimeout(timer))
   return slow
 }

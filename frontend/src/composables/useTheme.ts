@@ -1,22 +1,20 @@
-import { computed, onScopeDispose, ref } from 'vue'
+import { computed, ref } from 'vue'
 import { usePreferences, type Theme } from '../stores/preferences'
+import { useListener } from '../timers'
 
 /** The theme that is seen now (the choice, else the system's), and a switch to the other one. */
 export function useTheme() {
   const preferences = usePreferences()
   const query = matchMedia('(prefers-color-scheme: dark)')
-  const system = ref<Theme>(query.matches ? 'dark' : 'light')
-  const follow = (event: MediaQueryListEvent): void => {
-    system.value = event.matches ? 'dark' : 'light'
-  }
-  query.addEventListener('change', follow)
-  onScopeDispose(() => query.removeEventListener('change', follow))
+  const seen = (): Theme => (query.matches ? 'dark' : 'light')
+  const system = ref(seen())
+  useListener(query, 'change', () => (system.value = seen()))
 
   const theme = computed(() => preferences.theme ?? system.value)
 
   function toggle(): void {
     const other = theme.value === 'dark' ? 'light' : 'dark'
-    preferences.theme = other === system.value ? undefined : other
+    preferences.paint(other === system.value ? undefined : other)
   }
 
   return { theme, toggle }

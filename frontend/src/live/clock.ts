@@ -5,7 +5,7 @@ interface Sample {
   takenAt: number
 }
 
-const KEPT = 8
+const MAX_SAMPLES = 8
 const MAX_AGE_MS = 5 * 60_000
 
 /**
@@ -17,15 +17,10 @@ export class ServerClock {
   readonly #elapsed: () => number
   readonly #wall: () => number
 
-  /** `elapsed` is a monotonic clock in milliseconds; `wall` serves until the first sample. */
-  constructor(elapsed: () => number = () => performance.now(), wall: () => number = Date.now) {
+  /** `elapsed` is our monotonic clock in milliseconds; `wall` serves until the first sample. */
+  constructor(elapsed: () => number = () => performance.now(), wall: () => number = () => Date.now()) {
     this.#elapsed = elapsed
     this.#wall = wall
-  }
-
-  /** Our monotonic clock, for marking when a question was sent. */
-  elapsed(): number {
-    return this.#elapsed()
   }
 
   /** The server's time now, in Unix milliseconds. */
@@ -40,11 +35,11 @@ export class ServerClock {
     return best ? best.roundTrip / 2 : Infinity
   }
 
-  /** Takes in an answer: the server said `serverNow` to a question that was sent at `sentAt` of `elapsed()`. */
+  /** Takes in an answer: the server said `serverNow` to a question that was sent at `sentAt` of our monotonic clock. */
   answer(sentAt: number, serverNow: number): void {
     const now = this.#elapsed()
     const roundTrip = Math.max(0, now - sentAt)
-    this.#samples = this.#samples.filter((s) => now - s.takenAt < MAX_AGE_MS).slice(-(KEPT - 1))
+    this.#samples = this.#samples.filter((s) => now - s.takenAt < MAX_AGE_MS).slice(-(MAX_SAMPLES - 1))
     this.#samples.push({ offset: serverNow - (sentAt + now) / 2, roundTrip, takenAt: now })
   }
 

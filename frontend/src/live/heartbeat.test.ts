@@ -1,8 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { ServerClock } from './clock'
 import { startHeartbeat } from './heartbeat'
-import { Lost, Refused, Unreadable } from './requests'
+import { Lost, Refused, Unreadable } from './ops'
 import type { LiveSocket } from './socket'
 
 beforeEach(() => vi.useFakeTimers())
@@ -12,7 +11,7 @@ function beating(answer: () => Promise<{ t0: number; now: number }>) {
   const request = vi.fn(answer)
   const reconnect = vi.fn()
   const line = { request, reconnect, quietMs: 0 }
-  const stop = startHeartbeat(line as unknown as LiveSocket, new ServerClock(() => 0))
+  const stop = startHeartbeat(line as unknown as LiveSocket, vi.fn())
   return { request, reconnect, stop, line }
 }
 

@@ -1,5 +1,4 @@
-import type { ServerClock } from './clock'
-import { Lost, Unreadable } from './requests'
+import { Lost, Unreadable } from './ops'
 import type { LiveSocket } from './socket'
 
 /** The first round trips come quickly, for a good estimate of the server's clock. */
@@ -11,22 +10,24 @@ const QUIET_MS = 1_500
 const LOOK_MS = 250
 
 /**
- * Asks the server for the time again and again on one connection: that measures the clock and notices a
- * connection that died without a word, which a browser does not tell. Call it on every welcome; the returned
- * function ends it.
+ * Asks the server for the time again and again on one connection: that measures its clock and notices a
+ * connection that died without a word, which a browser does not tell. `heard` takes each answer with the moment of
+ * `performance.now()` at which it was asked for. Call it on every welcome; the returned function ends it.
  */
-export function startHeartbeat(socket: LiveSocket, clock: ServerClock): () => void {
+export function startHeartbeat(
+  socket: LiveSocket,
+  heard: (sentAt: number, serverNow: number) => void,
+): () => void {
   let beats = 0
   let stopped = false
   let timer: ReturnType<typeof setTimeout>
   let beatAt = performance.now()
 
   const beat = async (): Promise<void> => {
-    const sentAt = clock.elapsed()
-    beatAt = performance.now()
+    const sentAt = (beatAt = performance.now())
     try {
       const { now } = await socket.request('time', { t0: Math.round(sentAt) })
-      if (!stopped) clock.answer(sentAt, now)
+      if (!stopped) heard(sentAt, now)
     } catch (error) {
       // An answer that cannot be read is a word all the same.
       if (!stopped && error instanceof Lost && !(error instanceof Unreadable)) return socket.reconnect()

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Op, Requests } from '../protocol/types'
+import type { Op, OpFields } from '../protocol/types'
 import { FakeWire } from '../testing/fakewire'
 import { welcome } from '../testing/samples'
-import { Lost, Refused, Unreadable } from './requests'
+import { Lost, Refused, Unreadable } from './ops'
 import { LiveSocket, type Listener } from './socket'
 
 const wires: FakeWire[] = []
@@ -49,7 +49,7 @@ beforeEach(() => {
 })
 
 afterEach(() => {
-  socket.stop()
+  socket.close()
   vi.useRealTimers()
 })
 
@@ -101,7 +101,7 @@ describe('what goes out behind the hello', () => {
   })
 
   it('waits with the hello for whoever is held back', async () => {
-    let say: (hello: Requests['hello']) => void = () => undefined
+    let say: (hello: OpFields['hello']) => void = () => undefined
     listener.introduce.mockReturnValue(new Promise((resolve) => (say = resolve)))
     wire().open()
     expect(wire().sent).toEqual([])
@@ -262,7 +262,7 @@ describe('ops', () => {
       const golden = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Golden[]
       for (const { frame } of golden.filter(({ direction }) => direction === 'client')) {
         const { id, op, ...fields } = frame
-        socket.request(op, fields as unknown as Requests[Op]).catch(() => undefined)
+        socket.request(op, fields as unknown as OpFields[Op]).catch(() => undefined)
         expect({ ...wire().last(op), id }).toEqual(frame)
       }
     }

@@ -1,8 +1,8 @@
 import { Malformed, parseFrame } from '../protocol/parse'
 import { SUBPROTOCOL } from '../protocol/types'
-import type { Op, Refusal, Replies, Requests as Fields, ServerEvent, Welcome } from '../protocol/types'
+import type { Op, OpFields, OpReplies, Refusal, ServerEvent, Welcome } from '../protocol/types'
 import { backoff, mayReturn } from './backoff'
-import { Lost, Refused, Requests } from './requests'
+import { Lost, PendingOps, Refused } from './ops'
 
 /** The part of WebSocket that is used, so that tests can put another one in its place. */
 export type Wire = Pick<WebSocket, 'send' | 'close' | 'onopen' | 'onmessage' | 'onclose'>
@@ -12,11 +12,11 @@ export type LiveState =
   | { name: 'live' }
   /** Lost; the next attempt comes after `delayMs`. */
   | { name: 'waiting'; delayMs: number }
-  /** The server asked us to stay away, or stop() was called. */
+  /** The server asked us to stay away, or close() was called. */
   | { name: 'stopped'; code: number }
 
 /** Asks the server. Rejects with Refused when it says no, and with Lost when nobody knows. */
-export type Ask = <O extends Op>(op: O, fields: Fields[O]) => Promise<Replies[O]>
+export type Ask = <O extends Op>(op: O, fields: OpFields[O]) => Promise<OpReplies[O]>
 
 /** Who listens to the socket. */
 export interface Listener {
@@ -24,7 +24,7 @@ export interface Listener {
    * What to say in `hello`; asked again for every connection, because token and cursor change. A promise holds the
    * hello back.
    */
-  introduce(): Fields['hello'] | Promise<Fields['hello']>
+  introduce(): OpFields['hello'] | Promise<OpFields['hello']>
   /** A hello is on its way: what is asked here goes out behind it, without waiting for its answer. */
   greeted(ask: Ask): void
   /** A hello was answered; `sentAt` is when it was sent, by `performance.now()`. */
@@ -52,12 +52,13 @@ export function dialPage(): Wire {
  */
 export class LiveSocket {
   #wire: Wire | undefined
-  #requests = new Requests()
+  #pending = new PendingOps()
   #attempt = 0
   #bye: Extract<ServerEvent, { ev: 'bye' }> | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #state: LiveState = { name: 'stopped', code: 0 }
   #greeted = false
+  #closed = false
   /** When the server last said anything, and when the first question after that was sent; `performance.now()`. */
   #heardAt = -Infinity
   #askedAt: number | undefined
@@ -95,6 +96,7 @@ export class LiveSocket {
 
   /** Connects now, whatever was planned: at the start, with a new token, or when the network is back. */
   reconnect(): void {
+    if (this.#closed) return
     this.#leave()
     this.#become({ name: 'connecting' })
     const wire = this.#dial()
@@ -109,23 +111,25 @@ export class LiveSocket {
     wire.onclose = (event) => this.#lost(wire, event.code)
   }
 
-  stop(): void {
+  /** Ends for good: nobody connects again. */
+  close(): void {
+    this.#closed = true
     this.#leave()
     this.#become({ name: 'stopped', code: 0 })
   }
 
   /** Asks the server. Rejects with Refused when it says no, and with Lost when nobody knows. */
-  request<O extends Op>(op: O, fields: Fields[O]): Promise<Replies[O]> {
+  request<O extends Op>(op: O, fields: OpFields[O]): Promise<OpReplies[O]> {
     if (this.#state.name !== 'live' || !this.#wire) return Promise.reject(new Lost('not connected'))
     return this.#send(this.#wire, op, fields)
   }
 
-  #send<O extends Op>(wire: Wire, op: O, fields: Fields[O]): Promise<Replies[O]> {
+  #send<O extends Op>(wire: Wire, op: O, fields: OpFields[O]): Promise<OpReplies[O]> {
     this.#askedAt ??= performance.now()
-    return this.#requests.open(op, ANSWER_WITHIN_MS, (id) => wire.send(JSON.stringify({ id, op, ...fields })))
+    return this.#pending.open(op, ANSWER_WITHIN_MS, (id) => wire.send(JSON.stringify({ id, op, ...fields })))
   }
 
-  #greet(wire: Wire, hello: Fields['hello']): void {
+  #greet(wire: Wire, hello: OpFields['hello']): void {
     if (wire !== this.#wire) return
     const sentAt = performance.now()
     this.#greeted = true
@@ -165,9 +169,9 @@ export class LiveSocket {
     }
     switch (frame.kind) {
       case 'ok':
-        return this.#requests.settle(frame.id, frame.ok)
+        return this.#pending.settle(frame.id, frame.ok)
       case 'error':
-        return this.#requests.refuse(frame.id, frame.error)
+        return this.#pending.refuse(frame.id, frame.error)
       case 'event':
         if (frame.event.ev === 'bye') this.#bye = frame.event
         return this.#listener.heard(frame.event)
@@ -195,8 +199,8 @@ export class LiveSocket {
     this.#greeted = false
     this.#askedAt = undefined
     wire?.close()
-    this.#requests.loseAll()
-    this.#requests = new Requests()
+    this.#pending.loseAll()
+    this.#pending = new PendingOps()
   }
 
   #become(state: LiveState): void {

@@ -21,7 +21,7 @@ import {
   type Product,
   type Receipt,
   type Refusal,
-  type Replies,
+  type OpReplies,
   type Reservation,
   type Sale,
   type ServerEvent,
@@ -261,7 +261,7 @@ function parseOrders(value: unknown): OrderPage {
   return { orders: readable(f, 'orders', parseOrder), more: f.more === true }
 }
 
-function parseTime(value: unknown): Replies['time'] {
+function parseTime(value: unknown): OpReplies['time'] {
   const f = fields(value, 'time')
   return { t0: number(f, 't0'), now: number(f, 'now') }
 }
@@ -277,7 +277,7 @@ function parsePayment(value: unknown): Payment {
   }
 }
 
-const replyParsers: { [O in Op]: (ok: unknown) => Replies[O] } = {
+const replyParsers: { [O in Op]: (ok: unknown) => OpReplies[O] } = {
   hello: parseWelcome,
   time: parseTime,
   watch: parseWatch,
@@ -292,7 +292,7 @@ const replyParsers: { [O in Op]: (ok: unknown) => Replies[O] } = {
 }
 
 /** Reads the `ok` of a reply to the given op. */
-export function parseReply<O extends Op>(op: O, ok: unknown): Replies[O] {
+export function parseReply<O extends Op>(op: O, ok: unknown): OpReplies[O] {
   return replyParsers[op](ok)
 }
 

@@ -1,6 +1,6 @@
 /**
  * The words of the socket protocol, version 1. Ids are strings (64 bit), times are Unix milliseconds of the
- * server's clock, money is whole fen.
+ * server's clock, money is whole fen. What the server has told is replaced, never written to.
  */
 
 export const SUBPROTOCOL = 'stampede.v1'
@@ -48,146 +48,146 @@ export type OrderState = (typeof ORDER_STATES)[number] | 'unknown'
 
 /** A time window in which its sales are open. */
 export interface Slot {
-  id: string
-  phase: Phase
-  opens_at: number
-  closes_at: number
+  readonly id: string
+  readonly phase: Phase
+  readonly opens_at: number
+  readonly closes_at: number
   /** How many sales it offers. */
-  sales: number
+  readonly sales: number
 }
 
 export interface Image {
-  url: string
-  alt: string
+  readonly url: string
+  readonly alt: string
 }
 
 export interface Product {
-  id: string
-  name: string
-  category: string
-  images: Image[]
-  list_price_fen: number
+  readonly id: string
+  readonly name: string
+  readonly category: string
+  readonly images: readonly Image[]
+  readonly list_price_fen: number
 }
 
 /** The numbers of a sale that move. */
 export interface Counters {
   /** Units free to reserve now. */
-  stock: number
+  readonly stock: number
   /** Units reserved or unpaid. */
-  held: number
-  sold: number
+  readonly held: number
+  readonly sold: number
   /** Tickets settled so far; what a place is counted from. */
-  done: number
+  readonly done: number
   /** Orders per second, averaged over 5 s. */
-  rate: number
+  readonly rate: number
   /** People watching, on all nodes. */
-  watching: number
+  readonly watching: number
 }
 
 /** One product offered in one slot. */
 export interface Sale extends Counters {
-  id: string
-  slot: string
-  product: Product
-  price_fen: number
-  initial: number
-  added: number
+  readonly id: string
+  readonly slot: string
+  readonly product: Product
+  readonly price_fen: number
+  readonly initial: number
+  readonly added: number
   /** Units one buyer may hold. */
-  limit: number
-  phase: Phase
-  paused: boolean
-  challenge: string
-  opens_at: number
-  closes_at: number
+  readonly limit: number
+  readonly phase: Phase
+  readonly paused: boolean
+  readonly challenge: string
+  readonly opens_at: number
+  readonly closes_at: number
 }
 
 export interface Address {
-  name: string
-  phone: string
-  text: string
+  readonly name: string
+  readonly phone: string
+  readonly text: string
 }
 
 export interface Order {
-  id: string
-  sale: string
-  product_name: string
-  qty: number
-  price_fen: number
-  amount_fen: number
-  state: OrderState
-  reason?: string
-  ticket: number
+  readonly id: string
+  readonly sale: string
+  readonly product_name: string
+  readonly qty: number
+  readonly price_fen: number
+  readonly amount_fen: number
+  readonly state: OrderState
+  readonly reason?: string
+  readonly ticket: number
   /** Grows with each state; 0 while there is no row yet. */
-  rev: number
-  created_at: number
-  pay_by?: number
-  paid_at?: number
-  cancelled_at?: number
-  tracking?: string
-  address?: Address
+  readonly rev: number
+  readonly created_at: number
+  readonly pay_by?: number
+  readonly paid_at?: number
+  readonly cancelled_at?: number
+  readonly tracking?: string
+  readonly address?: Address
 }
 
 /** A buy that was accepted and has no row yet. */
 export interface Reservation {
-  order: string
-  sale: string
-  qty: number
-  key: string
-  ticket: number
-  created_at: number
+  readonly order: string
+  readonly sale: string
+  readonly qty: number
+  readonly key: string
+  readonly ticket: number
+  readonly created_at: number
 }
 
 export interface User {
-  id: string
-  name: string
+  readonly id: string
+  readonly name: string
 }
 
 /** What `hello` answers. */
 export interface Welcome {
-  now: number
-  user?: User
-  cursor: string
+  readonly now: number
+  readonly user?: User
+  readonly cursor: string
   /** Personal events since the cursor that was sent. */
-  missed: PersonalEvent[]
+  readonly missed: readonly PersonalEvent[]
   /** `missed` is not all: read `orders` instead. */
-  reset: boolean
-  reservations: Reservation[]
+  readonly reset: boolean
+  readonly reservations: readonly Reservation[]
 }
 
 export interface WatchView {
-  slots: Slot[]
-  sales: Sale[]
+  readonly slots: readonly Slot[]
+  readonly sales: readonly Sale[]
 }
 
 /** What an accepted `buy` answers. */
 export interface Receipt {
-  order: string
-  ticket: number
-  place: number
-  state: OrderState
+  readonly order: string
+  readonly ticket: number
+  readonly place: number
+  readonly state: OrderState
 }
 
 export interface OrderPage {
-  orders: Order[]
-  more: boolean
+  readonly orders: readonly Order[]
+  readonly more: boolean
 }
 
 export interface TickLine extends Counters {
-  id: string
+  readonly id: string
 }
 
 export interface OrderEvent {
-  ev: 'order'
-  cursor: string
-  key: string
-  order: Order
+  readonly ev: 'order'
+  readonly cursor: string
+  readonly key: string
+  readonly order: Order
 }
 
 /** Kept by the server in a log per user and repeated after a reconnect. */
 export type PersonalEvent = OrderEvent
 
 export type ServerEvent =
-  | { ev: 'tick'; now: number; sales: TickLine[] }
+  | { ev: 'tick'; now: number; sales: readonly TickLine[] }
   | { ev: 'slot'; slot: Slot }
   | { ev: 'sale'; sale: Sale }
   | PersonalEvent
@@ -196,12 +196,12 @@ export type ServerEvent =
 
 /** Why an op was refused, in the protocol's words. */
 export interface Refusal {
-  code: ErrorCode
-  message: string
+  readonly code: ErrorCode
+  readonly message: string
   /** When trying again makes sense; 0 when the server did not say. */
-  retry_ms: number
+  readonly retry_ms: number
   /** With `limit_reached`: what the buyer already holds. */
-  orders: { id: string; state: OrderState }[]
+  readonly orders: readonly { id: string; state: OrderState }[]
 }
 
 export type ServerFrame =
@@ -212,11 +212,11 @@ export type ServerFrame =
   | { kind: 'unknown' }
 
 export interface BuyFields {
-  sale: string
-  qty: number
+  readonly sale: string
+  readonly qty: number
   /** Chosen by the client, 8–64 characters; the same for every repeat of one press. */
-  key: string
-  address?: Address
+  readonly key: string
+  readonly address?: Address
 }
 
 /** How to pay: on a page of a desktop's or a phone's browser, in the gateway's app, or by a code. */
@@ -224,16 +224,16 @@ export type PayVia = 'page' | 'wap' | 'app' | 'qr'
 
 /** Where to pay: one of the first three, depending on the way. */
 export interface Payment {
-  url?: string
-  order_string?: string
-  qr?: string
-  pay_by: number
+  readonly url?: string
+  readonly order_string?: string
+  readonly qr?: string
+  readonly pay_by: number
   /** When the gateway stops taking money, a little before `pay_by`. */
-  pay_until?: number
+  readonly pay_until?: number
 }
 
 /** What a client may ask, and with which fields. */
-export interface Requests {
+export interface OpFields {
   hello: { token?: string; cursor?: string; lang?: string }
   renew: { token: string }
   time: { t0: number }
@@ -248,7 +248,7 @@ export interface Requests {
 }
 
 /** What the server answers to each of them. */
-export interface Replies {
+export interface OpReplies {
   hello: Welcome
   renew: unknown
   time: { t0: number; now: number }
@@ -262,4 +262,4 @@ export interface Replies {
   seen: unknown
 }
 
-export type Op = keyof Requests
+export type Op = keyof OpFields

@@ -1,5 +1,5 @@
-import { watch } from 'vue'
-import { carry, newKey, type Counter, type Outcome, type Press } from '../buying/press'
+import { onScopeDispose, watch } from 'vue'
+import { carry, newKey, type Backend, type Outcome, type Press } from '../checkout/press'
 import { webLocks } from '../exclusive'
 import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
@@ -10,10 +10,11 @@ import { usePresses } from '../stores/presses'
 import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
 import { onKept } from '../storage'
+import { usePause } from '../timers'
 import { useWords } from '../words'
 
 /** Presses of Buy: from the button to their outcome. */
-export function openTill(socket: LiveSocket) {
+export function openBuying(socket: LiveSocket) {
   const live = useLive()
   const session = useSession()
   const orders = useOrders()
@@ -25,23 +26,23 @@ export function openTill(socket: LiveSocket) {
   /** Keys of presses that this tab carries, or waits to carry on. */
   const carried = new Set<string>()
 
-  const counter: Counter = {
+  /** Presses that go on as soon as the server knows who we are. */
+  const waiting: (() => void)[] = []
+  const closed = new Promise<void>((resolve) => onScopeDispose(resolve))
+
+  watch(
+    () => live.ready,
+    (ready) => {
+      if (ready) waiting.splice(0).forEach((goOn) => goOn())
+    },
+  )
+
+  const backend: Backend = {
     buy: (fields) => socket.request('buy', fields),
     user: () => session.user?.id,
     orderOf: (key) => orders.ofKey(key),
-    pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    untilLive: () =>
-      new Promise((resolve) => {
-        if (live.ready) return resolve()
-        const stop = watch(
-          () => live.ready,
-          (ready) => {
-            if (!ready) return
-            stop()
-            resolve()
-          },
-        )
-      }),
+    pause: usePause(),
+    untilLive: () => new Promise((resolve) => (live.ready ? resolve() : waiting.push(resolve))),
   }
 
   /** Presses Buy. Nothing happens while an earlier press on the sale is still under way. */
@@ -55,23 +56,28 @@ export function openTill(socket: LiveSocket) {
       sale,
       qty,
       product: sales.byId.get(sale)?.product.name ?? '',
-      pressedAt: live.clock.now(),
+      pressedAt: live.instant(),
       ...(address ? { address: { ...address } } : {}),
     }
     presses.begin(press)
     const followed = follow(press)
     // Other tabs wait for this one with the press; the press does not wait for the lock.
-    void webLocks()?.request(lockOf(press), () => followed)
+    void lock(press, () => followed)
+  }
+
+  /** Has the press in hand, for all tabs to see, as long as this runs and the shop is open. */
+  function lock(press: Press, run: () => Promise<void>): Promise<unknown> | undefined {
+    return webLocks()?.request(`stampede.press.${press.key}`, () => Promise.race([run(), closed]))
   }
 
   /** Goes on with what an earlier page left open; with what another tab has in hand only when that tab is gone. */
   function resume(): void {
     const user = session.user?.id
     if (!user || !live.ready) return
-    for (const press of presses.inherit(user, live.clock.now())) {
+    for (const press of presses.inherit(user, live.instant())) {
       if (carried.has(press.key)) continue
       carried.add(press.key)
-      const held = webLocks()?.request(lockOf(press), () => follow(press, true)) ?? follow(press, true)
+      const held = lock(press, () => follow(press, true)) ?? follow(press, true)
       void held.finally(() => carried.delete(press.key))
     }
   }
@@ -81,9 +87,9 @@ export function openTill(socket: LiveSocket) {
     if (!presses.isOpen(press.key)) return
     carried.add(press.key)
     let asked = doubted
-    const outcome = await carry(press, counter, () => {
+    const outcome = await carry(press, backend, () => {
       asked = true
-      presses.repeated.add(press.key)
+      presses.repeat(press.key)
     })
     carried.delete(press.key)
     // Another tab may have been quicker, and its words may have been read by now.
@@ -100,7 +106,7 @@ export function openTill(socket: LiveSocket) {
         return presses.end(press, { kind: 'foreign' })
       case 'reserved':
         if (outcome.receipt.state === 'refused') return presses.end(press, { kind: 'undone', reason: '' })
-        orders.reserve(press, outcome.receipt, live.clock.now())
+        orders.reserve(press, outcome.receipt, live.instant())
         if (orders.byId.get(outcome.receipt.order)?.state === 'reserved') {
           notices.say(words.value.orders.happened.reserved(press.product))
         }
@@ -115,8 +121,4 @@ export function openTill(socket: LiveSocket) {
   onKept('press.', resume)
 
   return { buy, resume }
-}
-
-function lockOf(press: Press): string {
-  return `stampede.press.${press.key}`
 }

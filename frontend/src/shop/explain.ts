@@ -1,4 +1,4 @@
-import { Lost, Refused } from '../live/requests'
+import { Lost, Refused } from '../live/ops'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
 import { useWords } from '../words'

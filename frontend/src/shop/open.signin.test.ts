@@ -12,7 +12,7 @@ describe('signing in', () => {
   it('introduces itself with the token and, after the first hello, with the cursor', async () => {
     expect(guest).toHaveBeenCalledOnce()
     await goLive()
-    expect(wire().last('hello').token).toBe(useSession().session?.access)
+    expect(wire().last('hello').token).toBe(useSession().token)
     expect(wire().last('hello').cursor).toBeUndefined()
     wire().drop()
     await pass(5_000)
@@ -22,7 +22,7 @@ describe('signing in', () => {
 
   it('gets a new token before the old one ends, as the same user, without a reconnect', async () => {
     await goLive()
-    const old = useSession().session?.access ?? ''
+    const old = useSession().token ?? ''
     await pass(59 * 60_000)
     expect(guest).toHaveBeenCalledTimes(2)
     expect(guest.mock.lastCall?.[0]?.headers).toEqual({ Authorization: `Bearer ${old}` })
@@ -86,7 +86,7 @@ describe('signing in', () => {
       window.dispatchEvent(new StorageEvent('storage', { key: 'stampede.session' }))
     }
     store('7', 7_200_000)
-    expect(wire().last('renew').token).toBe(useSession().session?.access)
+    expect(wire().last('renew').token).toBe(useSession().token)
     expect(wires).toHaveLength(1)
     store('8', 7_200_000)
     expect(useSession().user?.id).toBe('8')

@@ -1,33 +1,32 @@
-import { inject, watch, type InjectionKey, type Plugin, type Ref } from 'vue'
+import { effectScope, inject, onScopeDispose, watch, type InjectionKey, type Plugin, type Ref } from 'vue'
 import { TOKEN_ENDED } from '../live/backoff'
 import { startHeartbeat } from '../live/heartbeat'
 import { dialPage, LiveSocket, type Listener, type Wire } from '../live/socket'
-import type { Order, Requests, ServerEvent, Welcome } from '../protocol/types'
+import type { OpFields, Order, ServerEvent, Welcome } from '../protocol/types'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
 import { usePreferences } from '../stores/preferences'
-import { usePulse } from '../stores/pulse'
+import { useRates } from '../stores/rates'
 import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
 import { useSlots } from '../stores/slots'
-import { openTill } from './buying'
-import { openDoor } from './keeping'
-import { openLedger } from './ordering'
+import { useInterval, useListener, usePause } from '../timers'
+import { openBuying } from './buying'
 import { LOST } from './explain'
-import { openCounter, type PayCode } from './paying'
-import { openTelling } from './telling'
-import { openWindow } from './watching'
-
-type Hello = Requests['hello']
+import { openOrdering } from './ordering'
+import { openOutcomes } from './outcomes'
+import { openPaying, type PayCode } from './paying'
+import { openSignIn } from './signin'
+import { openWatching } from './watching'
 
 /** What people can do in the shop; what they see is in the stores. */
 export interface Shop {
   buy(sale: string, qty: number): void
   cancel(order: Order): Promise<void>
-  cancelling: Ref<Set<string>>
+  cancelling: Readonly<Ref<ReadonlySet<string>>>
   pay(order: Order): Promise<void>
-  paying: Ref<Set<string>>
+  paying: Readonly<Ref<ReadonlySet<string>>>
   payCode(order: Order): Promise<PayCode>
   refund(order: Order, reason: string): Promise<void>
   olderOrders(): Promise<void>
@@ -35,6 +34,8 @@ export interface Shop {
   /** Becomes a new guest in place of one whose token has ended; false when that fails now. */
   startOver(): Promise<boolean>
   reconnect(): void
+  /** Ends whatever the shop has begun. Nothing of it is left, and nothing comes back. */
+  close(): void
 }
 
 export const shopKey: InjectionKey<Shop> = Symbol('shop')
@@ -46,19 +47,28 @@ export function useShop(): Shop {
 }
 
 const CLOCK_MS = 200
-const PULSE_MS = 500
+const SAMPLE_MS = 500
 /** How long a hello waits for a guest's token that was just asked for; without one it costs a second connection. */
 const TOKEN_WITHIN_MS = 300
 
 /** Opens the shop for the page. Pinia must be installed before. */
 export const shopPlugin: Plugin = {
   install(app) {
-    app.provide(shopKey, openShop())
+    const shop = openShop()
+    app.provide(shopKey, shop)
+    app.onUnmount(shop.close)
   },
 }
 
-/** One socket, and the stores that listen to it; `dial` makes its connections. */
+/** Opens a shop whose connections `dial` makes. */
 export function openShop(dial: () => Wire = dialPage): Shop {
+  const scope = effectScope(true)
+  const shop = scope.run(() => startShop(dial)) as Omit<Shop, 'close'>
+  return { ...shop, close: () => scope.stop() }
+}
+
+/** One socket, and the stores that listen to it, until the scope around it ends. */
+function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   const live = useLive()
   const slots = useSlots()
   const sales = useSales()
@@ -66,10 +76,11 @@ export function openShop(dial: () => Wire = dialPage): Shop {
   const session = useSession()
   const notices = useNotices()
   const preferences = usePreferences()
-  const pulse = usePulse()
+  const rates = useRates()
+  const pause = usePause()
   let stopHeartbeat = (): void => undefined
 
-  const hello = (): Hello => ({
+  const hello = (): OpFields['hello'] => ({
     lang: preferences.lang,
     ...(session.token ? { token: session.token } : {}),
     ...(session.token && orders.cursor ? { cursor: orders.cursor } : {}),
@@ -78,29 +89,26 @@ export function openShop(dial: () => Wire = dialPage): Shop {
   const listener: Listener = {
     introduce() {
       if (session.token || !session.isAsking()) return hello()
-      const patience = new Promise((resolve) => setTimeout(resolve, TOKEN_WITHIN_MS))
-      return Promise.race([session.settled(), patience]).then(hello)
+      return Promise.race([session.settled(), pause(TOKEN_WITHIN_MS)]).then(hello)
     },
-    greeted: (ask) => shopWindow.greeted(ask),
+    greeted: (ask) => watching.greeted(ask),
     welcomed(welcome: Welcome, sentAt: number) {
-      live.clock.answer(sentAt, welcome.now)
-      live.refresh()
-      live.ready = welcome.user !== undefined
-      stopHeartbeat()
-      stopHeartbeat = startHeartbeat(socket, live.clock)
-      door.welcomed()
-      shopWindow.welcomed()
+      live.hearTime(sentAt, welcome.now)
+      live.welcomed(welcome.user !== undefined)
+      restartHeartbeat()
+      signIn.welcomed()
+      watching.welcomed()
       if (!live.ready) return
-      void ledger.welcomed(welcome)
-      till.resume()
+      void ordering.welcomed(welcome)
+      buying.resume()
     },
-    turnedAway: () => door.turnedAway(),
+    turnedAway: () => signIn.turnedAway(),
     heard: (event) => hear(event),
     changed(state) {
       if (state.name !== 'live') stopHeartbeat()
       live.become(state)
       if (state.name === 'live') notices.withdraw(LOST)
-      if (state.name === 'stopped' && state.code === TOKEN_ENDED) door.tokenEnded()
+      if (state.name === 'stopped' && state.code === TOKEN_ENDED) signIn.tokenEnded()
     },
   }
 
@@ -113,7 +121,7 @@ export function openShop(dial: () => Wire = dialPage): Shop {
       case 'sale':
         return sales.change(event.sale)
       case 'order':
-        return ledger.hear(event)
+        return ordering.hear(event)
       case 'notice':
         return notices.post(event.level, event.text)
       case 'bye':
@@ -122,46 +130,47 @@ export function openShop(dial: () => Wire = dialPage): Shop {
   }
 
   const socket = new LiveSocket(listener, dial)
-  const door = openDoor(socket)
-  const shopWindow = openWindow(socket)
-  const ledger = openLedger(socket)
-  const till = openTill(socket)
-  const counter = openCounter(socket)
+  const signIn = openSignIn(socket)
+  const watching = openWatching(socket)
+  const ordering = openOrdering(socket)
+  const buying = openBuying(socket)
+  const paying = openPaying(socket)
 
-  openTelling()
+  openOutcomes()
   watch(
     () => live.freshness,
     (freshness) => (document.documentElement.dataset.freshness = freshness),
     { immediate: true },
   )
-  setInterval(() => live.refresh(socket.isSilent), CLOCK_MS)
-  setInterval(pulse.sample, PULSE_MS)
-  window.addEventListener('online', () => socket.reconnect())
-  document.addEventListener('visibilitychange', () => {
+  useInterval(CLOCK_MS, () => live.refresh(socket.isSilent))
+  useInterval(SAMPLE_MS, rates.sample)
+  useListener(window, 'online', () => socket.reconnect())
+  useListener(document, 'visibilitychange', () => {
     if (document.hidden) return
-    live.clock.forget()
-    if (live.isLive) stopHeartbeat = restartHeartbeat()
+    live.doubtTime()
+    if (live.isLive) restartHeartbeat()
     else if (live.state.name === 'waiting') socket.reconnect()
   })
+  onScopeDispose(() => socket.close())
 
-  function restartHeartbeat(): () => void {
+  function restartHeartbeat(): void {
     stopHeartbeat()
-    return startHeartbeat(socket, live.clock)
+    stopHeartbeat = startHeartbeat(socket, live.hearTime)
   }
 
-  door.enter()
+  signIn.enter()
 
   return {
-    buy: till.buy,
-    cancel: ledger.cancel,
-    cancelling: ledger.cancelling,
-    pay: counter.pay,
-    paying: counter.paying,
-    payCode: counter.payCode,
-    refund: counter.refund,
-    olderOrders: ledger.older,
-    signIn: door.paste,
-    startOver: door.startOver,
-    reconnect: door.enter,
+    buy: buying.buy,
+    cancel: ordering.cancel,
+    cancelling: ordering.cancelling,
+    pay: paying.pay,
+    paying: paying.paying,
+    payCode: paying.payCode,
+    refund: paying.refund,
+    olderOrders: ordering.older,
+    signIn: signIn.paste,
+    startOver: signIn.startOver,
+    reconnect: signIn.enter,
   }
 }

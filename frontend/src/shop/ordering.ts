@@ -1,11 +1,13 @@
 import { ref } from 'vue'
-import { Refused } from '../live/requests'
+import { Refused } from '../live/ops'
 import type { LiveSocket } from '../live/socket'
 import type { Order, OrderEvent, Welcome } from '../protocol/types'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
 import { usePresses } from '../stores/presses'
+import { asReadonly } from '../stores/readonly'
 import { useSession } from '../stores/session'
+import { useTimer } from '../timers'
 import { useWords } from '../words'
 import { useExplain } from './explain'
 
@@ -13,7 +15,7 @@ const PAGE = 20
 const RETRY_MS = 1_000
 
 /** The shopper's own orders: reading, hearing, cancelling. */
-export function openLedger(socket: LiveSocket) {
+export function openOrdering(socket: LiveSocket) {
   const orders = useOrders()
   const presses = usePresses()
   const session = useSession()
@@ -22,6 +24,7 @@ export function openLedger(socket: LiveSocket) {
   const explain = useExplain()
   /** Orders whose cancelling is under way. */
   const cancelling = ref(new Set<string>())
+  const retry = useTimer()
 
   /** Takes a hello and reads the orders again when that is not enough. */
   async function welcomed(welcome: Welcome): Promise<void> {
@@ -35,8 +38,7 @@ export function openLedger(socket: LiveSocket) {
       }
     } catch (error) {
       // A lost connection says hello again by itself.
-      if (error instanceof Refused)
-        setTimeout(() => void welcomed(welcome), error.refusal.retry_ms || RETRY_MS)
+      if (error instanceof Refused) retry.start(error.refusal.retry_ms || RETRY_MS, () => welcomed(welcome))
     }
   }
 
@@ -79,5 +81,5 @@ export function openLedger(socket: LiveSocket) {
     }
   }
 
-  return { cancelling, welcomed, hear, older, cancel }
+  return { cancelling: asReadonly(cancelling), welcomed, hear, older, cancel }
 }

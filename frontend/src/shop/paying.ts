@@ -1,8 +1,10 @@
 import { ref } from 'vue'
-import { departure, wayToPay } from '../buying/departure'
-import { Lost, Refused } from '../live/requests'
+import { departure, wayToPay } from '../checkout/departure'
+import { Lost, Refused } from '../live/ops'
 import type { LiveSocket } from '../live/socket'
 import type { ErrorCode, Order, Payment, PayVia } from '../protocol/types'
+import { asReadonly } from '../stores/readonly'
+import { usePause } from '../timers'
 import { useExplain } from './explain'
 
 /** How often a busy shop is asked for one press; each time it is the same payment. */
@@ -15,10 +17,11 @@ const RETRY_MS = 500
 export type PayCode = { text: string; until: number } | { problem: ErrorCode | 'lost' }
 
 /** Paying, and asking for the money back. What becomes of it is told by `order` events, never by these replies. */
-export function openCounter(socket: LiveSocket) {
+export function openPaying(socket: LiveSocket) {
   const explain = useExplain()
   /** Orders whose payment is being opened. */
   const paying = ref(new Set<string>())
+  const pause = usePause()
 
   async function pay(order: Order): Promise<void> {
     if (paying.value.has(order.id)) return
@@ -56,7 +59,7 @@ export function openCounter(socket: LiveSocket) {
       } catch (error) {
         const busy = error instanceof Refused && error.refusal.code === 'busy'
         if (!busy || tries === most) throw error
-        await new Promise((resolve) => setTimeout(resolve, error.refusal.retry_ms || RETRY_MS))
+        await pause(error.refusal.retry_ms || RETRY_MS)
       }
     }
   }
@@ -69,5 +72,5 @@ export function openCounter(socket: LiveSocket) {
     }
   }
 
-  return { paying, pay, payCode, refund }
+  return { paying: asReadonly(paying), pay, payCode, refund }
 }

@@ -1,9 +1,10 @@
 import { computed, watch } from 'vue'
-import { Refused } from '../live/requests'
+import { Refused } from '../live/ops'
 import type { Ask, LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useSales } from '../stores/sales'
 import { phaseAt, useSlots } from '../stores/slots'
+import { useTimer } from '../timers'
 
 const RETRY_MS = 1_000
 /** The next slot is watched this long before it opens, so that its sales are there at the very instant. */
@@ -13,7 +14,7 @@ const LEAD_MS = 10_000
  * Watches the slot that the page shows and, shortly before it opens, the next one. A slot that has ended is read once
  * and let go, and instead the one is watched that the shopper goes on to.
  */
-export function openWindow(socket: LiveSocket) {
+export function openWatching(socket: LiveSocket) {
   const live = useLive()
   const slots = useSlots()
   const sales = useSales()
@@ -24,7 +25,7 @@ export function openWindow(socket: LiveSocket) {
   /** The current slot was asked for, whichever it is, and the answer is still to come. */
   let asked = false
   const request: Ask = (op, fields) => socket.request(op, fields)
-  let timer: ReturnType<typeof setTimeout>
+  const retry = useTimer()
 
   const ahead = computed(() =>
     slots.slots.find(({ opens_at }) => opens_at > live.now && opens_at - live.now < lead),
@@ -58,8 +59,7 @@ export function openWindow(socket: LiveSocket) {
       // The slot is gone from the day: it stays on show if people see it, else the current one takes its place.
       const gone = refusal?.code === 'not_found'
       if (gone && slot) forget(slot)
-      clearTimeout(timer)
-      timer = setTimeout(() => (gone ? void look() : adjust()), refusal?.retry_ms || RETRY_MS)
+      retry.start(refusal?.retry_ms || RETRY_MS, () => (gone ? look() : adjust()))
     }
   }
 
@@ -91,7 +91,7 @@ export function openWindow(socket: LiveSocket) {
 
   /** A new connection watches nothing yet. The first question goes out behind its hello. */
   function greeted(ask: Ask): void {
-    clearTimeout(timer)
+    retry.stop()
     watched.clear()
     if (wanted.value.size === 0) void look(undefined, ask)
     else for (const slot of wanted.value) void look(slot, ask)

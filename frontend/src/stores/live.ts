@@ -1,7 +1,8 @@
 import { defineStore } from 'pinia'
-import { computed, markRaw, ref, shallowRef } from 'vue'
+import { computed, ref, shallowRef } from 'vue'
 import { ServerClock } from '../live/clock'
 import type { LiveState } from '../live/socket'
+import { asReadonly } from './readonly'
 
 /**
  * What can be said of the numbers on the page: `live`, they are of this moment; `connecting`, an expected word is
@@ -12,9 +13,9 @@ export type Freshness = 'live' | 'connecting' | 'lost'
 
 /** Whether we are connected, and the server's time as everything on the page sees it. */
 export const useLive = defineStore('live', () => {
-  const clock = markRaw(new ServerClock())
+  const clock = new ServerClock()
   const state = shallowRef<LiveState>({ name: 'connecting' })
-  /** The server's time, Unix milliseconds, refreshed a few times a second. */
+  /** The server's time as it is drawn, Unix milliseconds, refreshed a few times a second. */
   const now = ref(clock.now())
   /** When the next attempt comes, by the same time; 0 when none is planned. */
   const retryAt = ref(0)
@@ -23,13 +24,13 @@ export const useLive = defineStore('live', () => {
   const ready = ref(false)
   /** An expected word is overdue. */
   const silent = ref(false)
+  const wasLive = ref(false)
   const freshness = computed<Freshness>(() => {
     if (state.value.name === 'waiting' || state.value.name === 'stopped') return 'lost'
     if (silent.value) return 'connecting'
     // A connection that we leave for a better one, with a newer token, was heard a moment ago.
     return isLive.value || wasLive.value ? 'live' : 'connecting'
   })
-  const wasLive = ref(false)
   /** A buy can be asked for now, and an answer be expected. */
   const canAsk = computed(() => ready.value && !silent.value)
 
@@ -41,11 +42,34 @@ export const useLive = defineStore('live', () => {
     retryAt.value = next.name === 'waiting' ? clock.now() + next.delayMs : 0
   }
 
+  /** Takes a hello's answer: whether the server knows us by it. */
+  function welcomed(known: boolean): void {
+    ready.value = known
+    refresh()
+  }
+
   /** Takes the time, and whether an expected word is overdue. */
   function refresh(overdue = false): void {
     now.value = clock.now()
     silent.value = overdue
   }
 
-  return { clock, state, now, retryAt, isLive, ready, silent, freshness, canAsk, become, refresh }
+  return {
+    state: asReadonly(state),
+    now: asReadonly(now),
+    retryAt: asReadonly(retryAt),
+    isLive,
+    ready: asReadonly(ready),
+    freshness,
+    canAsk,
+    become,
+    welcomed,
+    refresh,
+    /** The server's time at this very moment, for what is reckoned and not drawn. */
+    instant: () => clock.now(),
+    /** Takes the server's time, as it was answered to a question that was sent at `sentAt` of `performance.now()`. */
+    hearTime: (sentAt: number, serverNow: number) => clock.answer(sentAt, serverNow),
+    /** The monotonic clock may have stood still: what was learnt is doubtful. */
+    doubtTime: () => clock.forget(),
+  }
 })

@@ -1,5 +1,6 @@
 import { defineStore } from 'pinia'
-import { computed, ref } from 'vue'
+import { computed, ref, shallowRef } from 'vue'
+import { asReadonly } from './readonly'
 
 export interface Notice {
   id: number
@@ -13,13 +14,13 @@ interface Standing extends Notice {
   read: () => void
 }
 
-const KEPT = 3
+const MAX_PASSING = 3
 
 /** What the shop tells everyone and each, and what is read out to those who do not see the page. */
 export const useNotices = defineStore('notices', () => {
-  const passing = ref<Notice[]>([])
-  const standing = ref<Standing[]>([])
-  const notices = computed<Notice[]>(() => [...standing.value, ...passing.value])
+  const passing = shallowRef<readonly Notice[]>([])
+  const standing = shallowRef<readonly Standing[]>([])
+  const notices = computed<readonly Readonly<Notice>[]>(() => [...standing.value, ...passing.value])
   /** The latest outcome in a sentence, for a polite live region. */
   const spoken = ref('')
   let next = 1
@@ -27,7 +28,7 @@ export const useNotices = defineStore('notices', () => {
   /** Tells something; of these only the latest are kept. */
   function post(level: string, text: string): void {
     passing.value = [...passing.value.filter((n) => n.text !== text), { id: next++, level, text }].slice(
-      -KEPT,
+      -MAX_PASSING,
     )
     say(text)
   }
@@ -36,8 +37,10 @@ export const useNotices = defineStore('notices', () => {
   function stand(about: string, level: string, text: string, read: () => void = () => undefined): void {
     const known = standing.value.find((notice) => notice.about === about)
     if (known?.text !== text) say(text)
-    if (known) Object.assign(known, { level, text, read })
-    else standing.value = [...standing.value, { id: next++, level, text, about, read }]
+    const notice = { id: known?.id ?? next++, level, text, about, read }
+    standing.value = known
+      ? standing.value.map((n) => (n === known ? notice : n))
+      : [...standing.value, notice]
   }
 
   /** The thing is over: nothing more to tell about it. */
@@ -59,5 +62,5 @@ export const useNotices = defineStore('notices', () => {
     spoken.value = spoken.value === sentence ? `${sentence}\u00a0` : sentence
   }
 
-  return { notices, spoken, post, stand, withdraw, dismiss, say }
+  return { notices, spoken: asReadonly(spoken), post, stand, withdraw, dismiss, say }
 })

@@ -1,6 +1,6 @@
 import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Press } from '../buying/press'
+import type { Press } from '../checkout/press'
 import type { OrderEvent, Reservation } from '../protocol/types'
 import { order, sale, welcome } from '../testing/samples'
 import { useOrders } from './orders'

@@ -1,6 +1,6 @@
 import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
-import type { Press } from '../buying/press'
+import type { Press } from '../checkout/press'
 import { compareIds } from '../format/ids'
 import type {
   Order,
@@ -12,6 +12,7 @@ import type {
   Sale,
   Welcome,
 } from '../protocol/types'
+import { asReadonly } from './readonly'
 import { useSales } from './sales'
 
 /** Whether the shopper still waits for something to happen with the order. */
@@ -31,6 +32,7 @@ export function isPayable(order: Order, now: number): boolean {
 export const useOrders = defineStore('orders', () => {
   const sales = useSales()
   const byId = ref(new Map<string, Order>())
+  const orders = asReadonly(byId)
   const idOfKey = new Map<string, string>()
   let owner: string | undefined
   /** Where the personal log was read up to; empty for a fresh page. */
@@ -39,7 +41,7 @@ export const useOrders = defineStore('orders', () => {
   const more = ref(false)
   const loaded = ref(false)
 
-  const all = computed(() => [...byId.value.values()].sort((a, b) => compareIds(b.id, a.id)))
+  const all = computed(() => [...orders.value.values()].sort((a, b) => compareIds(b.id, a.id)))
   const running = computed(() => all.value.filter((order) => isRunning(order.state)))
 
   function upsert(order: Order): void {
@@ -109,7 +111,7 @@ export const useOrders = defineStore('orders', () => {
    * Takes the newest page of orders after such a hello. A reservation that neither the hello nor the page
    * knows is lost on the server (only embedded stores do that) and is forgotten; its ids are returned.
    */
-  function restart(page: OrderPage, reservations: Reservation[]): string[] {
+  function restart(page: OrderPage, reservations: readonly Reservation[]): string[] {
     page.orders.forEach(upsert)
     more.value = page.more
     loaded.value = true
@@ -142,10 +144,9 @@ export const useOrders = defineStore('orders', () => {
   }
 
   return {
-    byId,
-    cursor,
-    more,
-    loaded,
+    byId: orders,
+    cursor: asReadonly(cursor),
+    more: asReadonly(more),
     all,
     running,
     upsert,

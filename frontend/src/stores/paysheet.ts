@@ -2,19 +2,24 @@ import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import type { Order } from '../protocol/types'
 import { useOrders } from './orders'
+import { asReadonly } from './readonly'
 
 /** The one sheet in which an order is paid at a desktop, wherever Pay was pressed. */
 export const usePaySheet = defineStore('paysheet', () => {
   const orders = useOrders()
   const id = ref('')
-  const open = ref(false)
+  const isOpen = ref(false)
   /** As it is now: it may be paid while its sheet is open. */
   const order = computed(() => orders.byId.get(id.value))
 
   function show(wanted: Order): void {
     id.value = wanted.id
-    open.value = true
+    isOpen.value = true
   }
 
-  return { open, order, show }
+  function close(): void {
+    isOpen.value = false
+  }
+
+  return { isOpen: asReadonly(isOpen), order, show, close }
 })

@@ -3,6 +3,7 @@ import { ref, watch, watchEffect } from 'vue'
 import { parseAddress } from '../protocol/parse'
 import type { Address } from '../protocol/types'
 import { keep, recall } from '../storage'
+import { asReadonly } from './readonly'
 
 export type Lang = 'en' | 'zh'
 export type Theme = 'light' | 'dark'
@@ -30,5 +31,14 @@ export const usePreferences = defineStore('preferences', () => {
   watch(theme, (value) => keep('theme', value))
   watch(address, (value) => keep('address', value))
 
-  return { lang, theme, address }
+  return {
+    lang: asReadonly(lang),
+    theme: asReadonly(theme),
+    address: asReadonly(address),
+    speak: (wanted: Lang) => (lang.value = wanted),
+    /** Undefined follows the system. */
+    paint: (wanted: Theme | undefined) => (theme.value = wanted),
+    /** Undefined sends no address along. */
+    deliverTo: (wanted: Address | undefined) => (address.value = wanted),
+  }
 })

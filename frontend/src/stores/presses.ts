@@ -1,9 +1,10 @@
 import { defineStore } from 'pinia'
-import { computed, ref } from 'vue'
-import type { Press } from '../buying/press'
+import { computed, ref, shallowRef } from 'vue'
+import type { Press } from '../checkout/press'
 import { ERROR_CODES, type ErrorCode } from '../protocol/types'
 import { Malformed, parseAddress } from '../protocol/parse'
 import { keep, onKept, recallAll } from '../storage'
+import { asReadonly } from './readonly'
 
 /** A press that is older is not repeated after a reload: the shopper has long looked elsewhere. */
 const MAX_AGE_MS = 5 * 60_000
@@ -23,7 +24,7 @@ export type Ending =
   | { kind: 'foreign' }
 
 /** A press, open until it has an ending. */
-export interface Kept extends Press {
+export interface StoredPress extends Press {
   ending?: Ending
 }
 
@@ -43,7 +44,7 @@ function parseEnding(value: unknown): Ending {
   }
 }
 
-function parsePress(value: unknown): Kept {
+function parsePress(value: unknown): StoredPress {
   const { key, user, sale, qty, product, address, pressedAt, ending } = value as Record<string, unknown>
   if (typeof key !== 'string' || typeof user !== 'string' || typeof sale !== 'string')
     throw new Malformed('press')
@@ -65,7 +66,7 @@ function parsePress(value: unknown): Kept {
  * are the same in all tabs: only its key finds out what became of a press, and only its words tell the shopper.
  */
 export const usePresses = defineStore('presses', () => {
-  const kept = ref<Kept[]>([])
+  const kept = shallowRef<readonly StoredPress[]>([])
   /** Keys of presses that had to be repeated. */
   const repeated = ref(new Set<string>())
   const open = computed(() => kept.value.filter((press) => !press.ending))
@@ -81,7 +82,7 @@ export const usePresses = defineStore('presses', () => {
       .sort((a, b) => a.pressedAt - b.pressedAt)
   }
 
-  function put(press: Kept): void {
+  function put(press: StoredPress): void {
     kept.value = [...kept.value.filter((other) => other.key !== press.key), press]
     if (keep(FAMILY + press.key, press)) unstored.delete(press.key)
     else unstored.add(press.key)
@@ -108,8 +109,13 @@ export const usePresses = defineStore('presses', () => {
     else forget(press.key)
   }
 
+  /** The press had no answer yet, and is asked for again. */
+  function repeat(key: string): void {
+    repeated.value.add(key)
+  }
+
   /** The press under way on a sale: one at a time. */
-  function onSale(sale: string): Kept | undefined {
+  function onSale(sale: string): StoredPress | undefined {
     return open.value.find((press) => press.sale === sale)
   }
 
@@ -129,5 +135,17 @@ export const usePresses = defineStore('presses', () => {
   read()
   onKept(FAMILY, read)
 
-  return { kept, open, ended, repeated, begin, end, forget, onSale, isOpen, inherit }
+  return {
+    kept: asReadonly(kept),
+    open,
+    ended,
+    repeated: asReadonly(repeated),
+    begin,
+    repeat,
+    end,
+    forget,
+    onSale,
+    isOpen,
+    inherit,
+  }
 })

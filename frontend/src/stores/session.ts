@@ -5,6 +5,7 @@ import { parseSession, sessionOf, type Session } from '../account/token'
 import { exclusive } from '../exclusive'
 import { keep, recall } from '../storage'
 import { useLive } from './live'
+import { asReadonly } from './readonly'
 
 const NAME = 'session'
 
@@ -12,24 +13,24 @@ const NAME = 'session'
  * What the token is worth: `good` as far as we know, `doubted` after the server refused it, `ended` when it cannot be
  * renewed either. An ended one stays until the shopper agrees to become somebody else.
  */
-type Standing = 'good' | 'doubted' | 'ended'
+type TokenState = 'good' | 'doubted' | 'ended'
 
 /** Who we are, and the token that proves it: one for all tabs of this browser. */
 export const useSession = defineStore('session', () => {
   const live = useLive()
   const session = shallowRef<Session | undefined>(recall(NAME, parseSession))
-  const standing = ref<Standing>('good')
+  const tokenState = ref<TokenState>('good')
   /** The server lets no guests in: a token must be pasted. */
   const guestsOff = ref(false)
   const user = computed(() => session.value?.user)
-  const ended = computed(() => standing.value === 'ended')
+  const ended = computed(() => tokenState.value === 'ended')
   /** The token to show to the server; undefined when there is none that it may take. */
-  const token = computed(() => (standing.value === 'good' ? session.value?.access : undefined))
+  const token = computed(() => (tokenState.value === 'good' ? session.value?.access : undefined))
 
   /** How long the token still lives, in milliseconds. */
   function left(): number {
     const expires = session.value?.expires
-    return expires ? expires - live.clock.now() : Infinity
+    return expires ? expires - live.instant() : Infinity
   }
 
   function usable(): boolean {
@@ -38,7 +39,7 @@ export const useSession = defineStore('session', () => {
 
   function hold(fresh: Session): void {
     session.value = fresh
-    standing.value = 'good'
+    tokenState.value = 'good'
     guestsOff.value = false
   }
 
@@ -57,7 +58,7 @@ export const useSession = defineStore('session', () => {
 
   /** The server did not accept the token. */
   function doubt(): void {
-    if (session.value) standing.value = 'doubted'
+    if (session.value) tokenState.value = 'doubted'
   }
 
   async function ask(): Promise<boolean> {
@@ -70,7 +71,7 @@ export const useSession = defineStore('session', () => {
       take(fresh)
       return true
     } catch (error) {
-      if (error instanceof NotRenewed) standing.value = 'ended'
+      if (error instanceof NotRenewed) tokenState.value = 'ended'
       if (error instanceof GuestsOff && !usable()) guestsOff.value = true
       return false
     }
@@ -126,11 +127,10 @@ export const useSession = defineStore('session', () => {
   }
 
   return {
-    session,
     user,
     token,
     ended,
-    guestsOff,
+    guestsOff: asReadonly(guestsOff),
     left,
     usable,
     adopt,

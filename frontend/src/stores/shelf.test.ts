@@ -1,11 +1,16 @@
 import { createPinia, setActivePinia } from 'pinia'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { at } from '../testing/clock'
 import { sale, slot } from '../testing/samples'
-import { useLive } from './live'
 import { useSales } from './sales'
 import { currentSlot, phaseAt, useSlots } from './slots'
 
-beforeEach(() => setActivePinia(createPinia()))
+beforeEach(() => {
+  vi.useFakeTimers()
+  setActivePinia(createPinia())
+})
+
+afterEach(() => void vi.useRealTimers())
 
 describe('phases', () => {
   it('follow the server clock: the window is [opens, closes)', () => {
@@ -39,25 +44,24 @@ describe('slots', () => {
   })
 
   it('the one on show stays when it ends, and there is a way on', () => {
-    const live = useLive()
     const slots = useSlots()
-    live.now = 1_500
+    at(1_500)
     slots.replace(day)
     expect([slots.shown?.id, slots.next?.id]).toEqual(['1', undefined])
-    live.now = 2_500
+    at(2_500)
     expect([slots.shown?.id, slots.next?.id]).toEqual(['1', '2'])
     slots.choose('2')
     expect([slots.shown?.id, slots.next?.id]).toEqual(['2', undefined])
-    live.now = 3_500
+    at(3_500)
     expect([slots.shown?.id, slots.next?.id]).toEqual(['2', '3'])
     slots.choose('3')
-    live.now = 9_000
+    at(9_000)
     expect([slots.shown?.id, slots.next?.id]).toEqual(['3', undefined])
   })
 
   it('the one on show stays, ended, when it leaves the day', () => {
     const slots = useSlots()
-    useLive().now = 1_500
+    at(1_500)
     slots.replace(day)
     slots.choose('3')
     slots.replace(day.slice(0, 2))
@@ -70,7 +74,7 @@ describe('slots', () => {
 
   it('one that never came to be seen is let go', () => {
     const slots = useSlots()
-    useLive().now = 1_500
+    at(1_500)
     slots.replace(day)
     slots.choose('3')
     slots.letGo()

@@ -2,6 +2,7 @@ import { defineStore } from 'pinia'
 import { computed, ref } from 'vue'
 import type { Phase, Slot } from '../protocol/types'
 import { useLive } from './live'
+import { asReadonly } from './readonly'
 
 /**
  * The phase of a slot or sale at an instant of the server's clock. The client draws the edges by itself; only
@@ -13,7 +14,7 @@ export function phaseAt(of: { phase: Phase; opens_at: number; closes_at: number 
 }
 
 /** The slot that people mean by "now": the open one, else the next, else the last. */
-export function currentSlot(slots: Slot[], now: number): Slot | undefined {
+export function currentSlot(slots: readonly Slot[], now: number): Slot | undefined {
   return slots.find((slot) => phaseAt(slot, now) !== 'closed') ?? slots.at(-1)
 }
 
@@ -24,13 +25,14 @@ export function currentSlot(slots: Slot[], now: number): Slot | undefined {
 export const useSlots = defineStore('slots', () => {
   const live = useLive()
   const slots = ref<Slot[]>([])
+  const day = asReadonly(slots)
   /** False until the server told them for the first time. */
   const known = ref(false)
   /** The slot on show: the current one at first, then the one that the shopper chose. */
   const chosen = ref<string>()
 
-  const current = computed(() => currentSlot(slots.value, live.now))
-  const shown = computed(() => slots.value.find((slot) => slot.id === chosen.value) ?? current.value)
+  const current = computed(() => currentSlot(day.value, live.now))
+  const shown = computed(() => day.value.find((slot) => slot.id === chosen.value) ?? current.value)
   /** Where to go on from a slot on show that has ended; undefined while it has not, and after the last one. */
   const next = computed(() => {
     const ended = shown.value && phaseAt(shown.value, live.now) === 'closed'
@@ -38,7 +40,7 @@ export const useSlots = defineStore('slots', () => {
   })
 
   /** Takes the slots of a fresh snapshot. The one on show stays even if it is none of them: people look at it. */
-  function replace(fresh: Slot[]): void {
+  function replace(fresh: readonly Slot[]): void {
     const looked = slots.value.find(({ id }) => id === chosen.value && !fresh.some((slot) => slot.id === id))
     slots.value = [...fresh, ...(looked ? [ended(looked)] : [])].sort((a, b) => a.opens_at - b.opens_at)
     known.value = true
@@ -69,5 +71,5 @@ export const useSlots = defineStore('slots', () => {
     chosen.value = undefined
   }
 
-  return { slots, known, chosen, current, shown, next, replace, change, choose, end, letGo }
+  return { slots: day, known: asReadonly(known), current, shown, next, replace, change, choose, end, letGo }
 })

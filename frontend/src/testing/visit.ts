@@ -1,5 +1,5 @@
 // The whole page's logic, opened as a visitor opens it, on a line that the test answers.
-import { createPinia, setActivePinia } from 'pinia'
+import { createPinia, disposePinia, setActivePinia, type Pinia } from 'pinia'
 import { afterEach, beforeEach, vi } from 'vitest'
 import { openShop, type Shop } from '../shop/open'
 import { FakeWire } from './fakewire'
@@ -63,29 +63,26 @@ async function begin(): Promise<void> {
     const { status, body } = guest(init)
     return Promise.resolve({ ok: status < 300, status, json: () => Promise.resolve(body) })
   })
-  const { addEventListener } = window
-  vi.spyOn(window, 'addEventListener').mockImplementation((type: string, heard: unknown) => {
-    listening.push([type, heard as EventListener])
-    addEventListener.call(window, type, heard as EventListener)
-  })
   // One tab, which never waits for a lock.
   const request = (_: string, run: () => unknown): unknown => run()
   Object.defineProperty(navigator, 'locks', { configurable: true, value: { request } })
   await visit()
 }
 
-const listening: [string, EventListener][] = []
+let pinia: Pinia | undefined
 
 /** The page before is closed: it hears nothing any more. */
-export function leave(): void {
-  vi.clearAllTimers()
-  for (const [type, heard] of listening.splice(0)) window.removeEventListener(type, heard)
+function leave(): void {
+  if (!pinia) return
+  shop.close()
+  disposePinia(pinia)
+  pinia = undefined
 }
 
 /** A page is opened in this browser, for the first time or again. */
 export async function visit(): Promise<void> {
   leave()
-  setActivePinia(createPinia())
+  setActivePinia((pinia = createPinia()))
   shop = openShop(() => {
     const fresh = new FakeWire()
     fresh.serverClock = Date.now

@@ -21,7 +21,7 @@ export const en = {
     closesIn: 'Closes in',
     closedAt: (time: string) => `Closed at ${time}`,
   },
-  pulse: {
+  rates: {
     label: 'Orders per second, of late',
     rate: 'orders a second',
     watching: 'watching',

@@ -20,7 +20,7 @@ export const zh: Words = {
     closesIn: '距结束',
     closedAt: (time) => `已于 ${time} 结束`,
   },
-  pulse: {
+  rates: {
     label: '最近每秒订单数',
     rate: '单/秒',
     watching: '人在看',

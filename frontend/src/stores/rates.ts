@@ -1,16 +1,17 @@
 import { defineStore } from 'pinia'
 import { computed, ref, watch } from 'vue'
+import { asReadonly } from './readonly'
 import { useSales } from './sales'
 import { useSlots } from './slots'
 
 /** How many samples are kept. */
-export const KEPT = 90
+export const MAX_SAMPLES = 90
 
-/** The heartbeat of the shown slot: how many orders a second, sampled steadily, newest last. */
-export const usePulse = defineStore('pulse', () => {
+/** How fast the shown slot sells: orders a second, sampled steadily, newest last. */
+export const useRates = defineStore('rates', () => {
   const sales = useSales()
   const slots = useSlots()
-  const beats = ref<number[]>([])
+  const samples = ref<number[]>([])
 
   const rate = computed(() => (sales.shown ?? []).reduce((sum, sale) => sum + sale.rate, 0))
   const watching = computed(() => Math.max(0, ...(sales.shown ?? []).map((sale) => sale.watching)))
@@ -18,14 +19,14 @@ export const usePulse = defineStore('pulse', () => {
   const taken = computed(() => (sales.shown ?? []).reduce((sum, sale) => sum + sale.held + sale.sold, 0))
 
   function sample(): void {
-    beats.value = [...beats.value.slice(1 - KEPT), rate.value]
+    samples.value = [...samples.value.slice(1 - MAX_SAMPLES), rate.value]
   }
 
-  // Another slot has another heart.
+  // Another slot has rates of its own.
   watch(
     () => slots.shown?.id,
-    () => (beats.value = []),
+    () => (samples.value = []),
   )
 
-  return { beats, rate, watching, taken, sample }
+  return { samples: asReadonly(samples), rate, watching, taken, sample }
 })

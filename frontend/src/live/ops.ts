@@ -1,5 +1,5 @@
 import { parseReply } from '../protocol/parse'
-import type { Op, Refusal, Replies } from '../protocol/types'
+import type { Op, Refusal, OpReplies } from '../protocol/types'
 
 /** The server refused an op and said why. */
 export class Refused extends Error {
@@ -29,12 +29,12 @@ interface Pending {
 }
 
 /** Ops under way on one connection, each waiting for the reply with its id. */
-export class Requests {
+export class PendingOps {
   #next = 1
   readonly #pending = new Map<number, Pending>()
 
   /** Registers an op; `send` gets the id to put on the wire. Rejects with Refused or Lost, and with nothing else. */
-  open<O extends Op>(op: O, timeoutMs: number, send: (id: number) => void): Promise<Replies[O]> {
+  open<O extends Op>(op: O, timeoutMs: number, send: (id: number) => void): Promise<OpReplies[O]> {
     const id = this.#next++
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.#take(id)?.fail(new Lost(`no answer to ${op}`)), timeoutMs)

@@ -16,7 +16,7 @@ const GAVE_BACK: OrderState[] = ['cancelled', 'expired', 'refused', 'refunded']
  * What the main button of a sale says and does. It is Buy only for who has nothing of the sale: from the press on it
  * follows the order, and becomes Pay. Another unit has a control of its own (`another`).
  */
-export function useBuying(sale: () => Sale) {
+export function useBuyButton(sale: () => Sale) {
   const live = useLive()
   const session = useSession()
   const orders = useOrders()
@@ -83,10 +83,10 @@ export function useBuying(sale: () => Sale) {
   })
 
   /** Everything that can become of presses on this sale: when it changes, the buttons mean something else. */
-  const fate = computed(() =>
+  const outcomes = computed(() =>
     [press.value?.key, ...ofSale.value.map(({ id, state }) => `${id} ${state}`)].join(),
   )
-  const calm = useCalm(() => fate.value, CALM_MS, FRESH_MS)
+  const calm = useCalm(() => outcomes.value, CALM_MS, FRESH_MS)
 
   return { phase, press, refusal, dismiss, mine, allowed, reserved, unpaid, does, another, label, calm }
 }

@@ -1,4 +1,4 @@
-import { Lost, Refused } from '../live/requests'
+import { Lost, Refused } from '../live/ops'
 import type { Address, BuyFields, Order, Receipt, Refusal } from '../protocol/types'
 
 /**
@@ -6,15 +6,15 @@ import type { Address, BuyFields, Order, Receipt, Refusal } from '../protocol/ty
  * kept until the outcome is known.
  */
 export interface Press {
-  key: string
+  readonly key: string
   /** Who pressed; another user's press is never repeated. */
-  user: string
-  sale: string
-  qty: number
-  address?: Address
-  pressedAt: number
+  readonly user: string
+  readonly sale: string
+  readonly qty: number
+  readonly address?: Address
+  readonly pressedAt: number
   /** What was to be bought, for telling the outcome when the sale is out of sight. */
-  product: string
+  readonly product: string
 }
 
 export type Outcome =
@@ -25,8 +25,8 @@ export type Outcome =
   /** Somebody else is signed in now, for whom it must not be repeated. */
   | { kind: 'foreign' }
 
-/** Where a press is carried to. */
-export interface Counter {
+/** The server, as far as a press needs it. */
+export interface Backend {
   buy(fields: BuyFields): Promise<Receipt>
   /** Who is signed in. */
   user(): string | undefined
@@ -68,17 +68,17 @@ function undecided(refusal: Refusal): boolean {
  * cannot be read or a silent server the same press is repeated with the same key, as often as it takes; the server gives the
  * same order for it. `repeating` is called before each repeat.
  */
-export async function carry(press: Press, counter: Counter, repeating: () => void): Promise<Outcome> {
+export async function carry(press: Press, backend: Backend, repeating: () => void): Promise<Outcome> {
   const { key, sale, qty, address } = press
   const fields = { sale, qty, key, ...(address ? { address } : {}) }
   for (let repeats = 0; ; repeats++) {
-    await counter.untilLive()
-    if (counter.user() !== press.user) return { kind: 'foreign' }
-    const order = counter.orderOf(key)
+    await backend.untilLive()
+    if (backend.user() !== press.user) return { kind: 'foreign' }
+    const order = backend.orderOf(key)
     if (order) return { kind: 'settled', order }
     let asked = 0
     try {
-      return { kind: 'reserved', receipt: await counter.buy(fields) }
+      return { kind: 'reserved', receipt: await backend.buy(fields) }
     } catch (error) {
       if (error instanceof Refused) {
         if (!undecided(error.refusal)) return { kind: 'refused', refusal: error.refusal }
@@ -88,6 +88,6 @@ export async function carry(press: Press, counter: Counter, repeating: () => voi
       }
     }
     repeating()
-    await counter.pause(asked || Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 1.5 ** repeats))
+    await backend.pause(asked || Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 1.5 ** repeats))
   }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest'
-import { Lost, Refused, Unreadable } from '../live/requests'
+import { Lost, Refused, Unreadable } from '../live/ops'
 import type { BuyFields, ErrorCode, Order, Receipt } from '../protocol/types'
 import { order } from '../testing/samples'
-import { carry, newKey, type Counter, type Press } from './press'
+import { carry, newKey, type Backend, type Press } from './press'
 
 const press: Press = {
   key: 'k-3f9c1d2e',
@@ -19,11 +19,11 @@ function refused(code: ErrorCode, retry_ms = 0): Refused {
   return new Refused({ code, message: '', retry_ms, orders: [] })
 }
 
-/** A counter that gives the scripted answers in turn. */
-function counterWith(...answers: (Receipt | Error)[]) {
+/** A backend that gives the scripted answers in turn. */
+function backendWith(...answers: (Receipt | Error)[]) {
   const buys: BuyFields[] = []
   const pauses: number[] = []
-  const counter: Counter = {
+  const backend: Backend = {
     buy: (fields) => {
       buys.push(fields)
       const answer = answers.shift()
@@ -37,18 +37,18 @@ function counterWith(...answers: (Receipt | Error)[]) {
       return Promise.resolve()
     },
   }
-  return { counter, buys, pauses }
+  return { backend, buys, pauses }
 }
 
 describe('a press of Buy', () => {
   it('asks once when the answer is clear', async () => {
-    const { counter, buys } = counterWith(receipt)
-    expect(await carry(press, counter, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    const { backend, buys } = backendWith(receipt)
+    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(buys).toEqual([{ sale: '11', qty: 2, key: press.key, address: press.address }])
   })
 
   it('is repeated with the same key and content until the outcome is known (P4, I6)', async () => {
-    const { counter, buys, pauses } = counterWith(
+    const { backend, buys, pauses } = backendWith(
       refused('busy', 700),
       new Lost('gone'),
       new Unreadable('torn'),
@@ -58,7 +58,7 @@ describe('a press of Buy', () => {
     )
     const repeating = vi.fn()
     const mistakes = vi.spyOn(console, 'error').mockImplementation(() => undefined)
-    expect(await carry(press, counter, repeating)).toEqual({ kind: 'reserved', receipt })
+    expect(await carry(press, backend, repeating)).toEqual({ kind: 'reserved', receipt })
     expect(buys).toHaveLength(6)
     for (const fields of buys) expect(fields).toEqual(buys[0])
     expect(repeating).toHaveBeenCalledTimes(5)
@@ -76,46 +76,46 @@ describe('a press of Buy', () => {
     'bad_request',
     'pass_required',
   ])('ends with %s', async (code) => {
-    const { counter, buys } = counterWith(refused(code))
-    expect(await carry(press, counter, vi.fn())).toMatchObject({ kind: 'refused', refusal: { code } })
+    const { backend, buys } = backendWith(refused(code))
+    expect(await carry(press, backend, vi.fn())).toMatchObject({ kind: 'refused', refusal: { code } })
     expect(buys).toHaveLength(1)
   })
 
   it('at the very edge waits for the opening, but not for one that is far away', async () => {
-    const near = counterWith(refused('not_open', 120), receipt)
-    expect(await carry(press, near.counter, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    const near = backendWith(refused('not_open', 120), receipt)
+    expect(await carry(press, near.backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
     expect(near.pauses).toEqual([120])
-    const far = counterWith(refused('not_open', 60_000))
-    expect(await carry(press, far.counter, vi.fn())).toMatchObject({ kind: 'refused' })
+    const far = backendWith(refused('not_open', 60_000))
+    expect(await carry(press, far.backend, vi.fn())).toMatchObject({ kind: 'refused' })
   })
 
   it('believes an order event that was quicker than the reply', async () => {
-    const { counter, buys } = counterWith(new Lost('gone'))
+    const { backend, buys } = backendWith(new Lost('gone'))
     let told: Order | undefined
-    counter.orderOf = () => told
-    counter.pause = () => {
+    backend.orderOf = () => told
+    backend.pause = () => {
       told = order()
       return Promise.resolve()
     }
-    expect(await carry(press, counter, vi.fn())).toEqual({ kind: 'settled', order: order() })
+    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'settled', order: order() })
     expect(buys).toHaveLength(1)
   })
 
   it('is not repeated for somebody else', async () => {
-    const { counter, buys } = counterWith(new Lost('gone'), receipt)
-    counter.pause = () => {
-      counter.user = () => '8'
+    const { backend, buys } = backendWith(new Lost('gone'), receipt)
+    backend.pause = () => {
+      backend.user = () => '8'
       return Promise.resolve()
     }
-    expect(await carry(press, counter, vi.fn())).toEqual({ kind: 'foreign' })
+    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'foreign' })
     expect(buys).toHaveLength(1)
   })
 
   it('waits for the connection before it asks', async () => {
-    const { counter, buys } = counterWith(receipt)
+    const { backend, buys } = backendWith(receipt)
     let connect: () => void = () => undefined
-    counter.untilLive = () => new Promise((resolve) => (connect = resolve))
-    const carried = carry(press, counter, vi.fn())
+    backend.untilLive = () => new Promise((resolve) => (connect = resolve))
+    const carried = carry(press, backend, vi.fn())
     await Promise.resolve()
     expect(buys).toHaveLength(0)
     connect()

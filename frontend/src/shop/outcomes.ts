@@ -2,7 +2,7 @@ import { computed, watch } from 'vue'
 import { clockTime } from '../format/countdown'
 import { useNotices } from '../stores/notices'
 import { usePreferences } from '../stores/preferences'
-import { usePresses, type Kept } from '../stores/presses'
+import { usePresses, type StoredPress } from '../stores/presses'
 import { useSales } from '../stores/sales'
 import { useWords } from '../words'
 
@@ -10,21 +10,21 @@ import { useWords } from '../words'
  * Tells what became of each press, or that we still ask, wherever the shopper looks. The card of the sale tells a
  * refusal and a press under way by itself; this tells the rest, and those too once the card is out of sight.
  */
-export function openTelling(): void {
+export function openOutcomes(): void {
   const presses = usePresses()
   const sales = useSales()
   const notices = useNotices()
   const preferences = usePreferences()
   const words = useWords()
 
-  const isOnCard = ({ ending, sale }: Kept): boolean =>
+  const isOnCard = ({ ending, sale }: StoredPress): boolean =>
     (!ending || ending.kind === 'refused') && (sales.shown?.some(({ id }) => id === sale) ?? false)
   const told = computed(() => presses.kept.filter((press) => !isOnCard(press)))
   const texts = computed(
     () => new Map(told.value.map((press) => [`press.${press.key}`, { press, text: sentence(press) }])),
   )
 
-  function sentence({ ending, product, pressedAt }: Kept): string {
+  function sentence({ ending, product, pressedAt }: StoredPress): string {
     const w = words.value.presses
     const time = clockTime(pressedAt, preferences.lang)
     switch (ending?.kind) {

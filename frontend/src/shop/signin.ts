@@ -1,30 +1,24 @@
 import { backoff } from '../live/backoff'
-import { Refused } from '../live/requests'
+import { Refused } from '../live/ops'
 import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useOrders } from '../stores/orders'
 import { useSession } from '../stores/session'
 import { onKept } from '../storage'
+import { useTimer } from '../timers'
 
 const RETRY_RENEWAL_MS = 20_000
-/** The longest pause that a timer of a browser can hold. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Keeps us signed in, as one guest for all tabs of this browser: gets a token, replaces it long before it ends, and
  * follows what another tab does. A token that ended is told, never replaced by itself.
  */
-export function openDoor(socket: LiveSocket) {
+export function openSignIn(socket: LiveSocket) {
   const live = useLive()
   const session = useSession()
   const orders = useOrders()
   let failures = 0
-  let timer: ReturnType<typeof setTimeout>
-
-  function after(ms: number, what: () => Promise<void>): void {
-    clearTimeout(timer)
-    timer = setTimeout(() => void what(), Math.min(ms, LONGEST_TIMER_MS))
-  }
+  const later = useTimer()
 
   /** Connects at once, because watching needs no token, and gets one meanwhile. */
   function enter(): void {
@@ -35,9 +29,9 @@ export function openDoor(socket: LiveSocket) {
   }
 
   async function sign(): Promise<void> {
-    clearTimeout(timer)
+    later.stop()
     if (await session.renew()) return signedIn()
-    if (!session.ended && !session.guestsOff) after(backoff(failures++), sign)
+    if (!session.ended && !session.guestsOff) later.start(backoff(failures++), sign)
   }
 
   /** A hello that is still to come takes the token along; after one without it, another connection must. */
@@ -51,7 +45,7 @@ export function openDoor(socket: LiveSocket) {
     session.doubt()
     // The first time the hello of the new connection can take the renewed token along.
     if (failures === 0) void sign()
-    else after(backoff(failures), sign)
+    else later.start(backoff(failures), sign)
     failures++
     socket.reconnect()
   }
@@ -70,13 +64,13 @@ export function openDoor(socket: LiveSocket) {
 
   function plan(): void {
     const ms = session.renewIn()
-    if (ms !== undefined) after(ms, renew)
+    if (ms !== undefined) later.start(ms, renew)
   }
 
   async function renew(): Promise<void> {
     const user = session.user?.id
     if (!(await session.renew())) {
-      if (!session.ended) after(Math.max(RETRY_RENEWAL_MS, session.left() / 10), renew)
+      if (!session.ended) later.start(Math.max(RETRY_RENEWAL_MS, session.left() / 10), renew)
       return
     }
     if (session.user?.id !== user) return signedIn()

@@ -8,15 +8,16 @@ import { useOrders } from '../stores/orders'
 import { usePreferences } from '../stores/preferences'
 import { usePresses } from '../stores/presses'
 import { useSession } from '../stores/session'
+import { at } from '../testing/clock'
 import { order, sale } from '../testing/samples'
-import { useBuying } from './useBuying'
+import { useBuyButton } from './useBuyButton'
 
 const press = { key: 'k-3f9c1d2e', user: '7', sale: '11', qty: 1, product: 'Kettle', pressedAt: 0 }
 
 let scope: EffectScope
 
-function onCard(over: Partial<Sale> = {}): ReturnType<typeof useBuying> {
-  return scope.run(() => useBuying(() => sale(over))) as ReturnType<typeof useBuying>
+function onCard(over: Partial<Sale> = {}): ReturnType<typeof useBuyButton> {
+  return scope.run(() => useBuyButton(() => sale(over))) as ReturnType<typeof useBuyButton>
 }
 
 function button(over: Partial<Sale> = {}) {
@@ -25,17 +26,19 @@ function button(over: Partial<Sale> = {}) {
 }
 
 beforeEach(() => {
+  vi.useFakeTimers()
   scope = effectScope()
   localStorage.clear()
   setActivePinia(createPinia())
-  usePreferences().lang = 'en'
-  useLive().ready = true
-  useLive().now = 1_500
+  usePreferences().speak('en')
+  useLive().welcomed(true)
+  at(1_500)
 })
 
 afterEach(() => {
   scope.stop()
   vi.useRealTimers()
+  vi.unstubAllGlobals()
 })
 
 describe('the Buy button', () => {
@@ -59,7 +62,7 @@ describe('the Buy button', () => {
     orders.upsert(order({ rev: 1 }))
     expect(button()).toEqual({ label: 'Pay', does: 'pay', another: true })
     expect(button({ closes_at: 1_400 })).toEqual({ label: 'Pay', does: 'pay', another: false })
-    useLive().now = 61_100
+    at(61_100)
     expect(button({ closes_at: 99_000 })).toMatchObject({ label: 'Time is up', does: 'rest' })
     orders.upsert(order({ rev: 2, state: 'paid' }))
     expect(button({ closes_at: 99_000 })).toEqual({ label: '1 is yours', does: 'rest', another: true })
@@ -87,14 +90,12 @@ describe('the Buy button', () => {
   })
 
   it('takes no press for a while after an outcome, but at once when the sale opens', async () => {
-    vi.useFakeTimers()
     const presses = usePresses()
-    const live = useLive()
-    live.now = 900
+    at(900)
     const { calm, does } = onCard()
     await vi.advanceTimersByTimeAsync(500)
     expect(calm.value).toBe(false)
-    live.now = 1_000
+    at(1_000)
     expect({ does: does.value, calm: calm.value }).toEqual({ does: 'buy', calm: false })
     presses.begin(press)
     await vi.advanceTimersByTimeAsync(5_000)
@@ -108,16 +109,17 @@ describe('the Buy button', () => {
     expect({ does: does.value, calm: calm.value }).toEqual({ does: 'pay', calm: true })
   })
 
-  it('rests while offline or without a word, and without a way to sign in', () => {
-    useLive().refresh(true)
-    useLive().now = 1_500
+  it('rests while offline or without a word, and without a way to sign in', async () => {
+    at(1_500, true)
     expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
-    useLive().refresh(false)
-    useLive().now = 1_500
+    at(1_500)
     expect(button().does).toBe('buy')
-    useLive().ready = false
+    useLive().welcomed(false)
     expect(button()).toEqual({ label: 'Reconnecting…', does: 'rest', another: false })
-    useSession().guestsOff = true
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response('{}', { status: 403 })))
+    const asked = useSession().renew()
+    await vi.advanceTimersByTimeAsync(100)
+    await asked
     expect(button()).toEqual({ label: 'Sign in to buy', does: 'rest', another: false })
   })
 
@@ -125,7 +127,7 @@ describe('the Buy button', () => {
     const presses = usePresses()
     presses.begin(press)
     expect(button()).toEqual({ label: 'Reserving…', does: 'rest', another: false })
-    presses.repeated.add(press.key)
+    presses.repeat(press.key)
     expect(button().label).toBe('Still asking…')
     presses.end(press)
     expect(button().does).toBe('buy')

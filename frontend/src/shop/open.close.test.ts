@@ -1,0 +1,87 @@
+// @vitest-environment happy-dom
+import { expect, it, vi } from 'vitest'
+import { useLive } from '../stores/live'
+import { useOrders } from '../stores/orders'
+import { usePresses } from '../stores/presses'
+import { order } from '../testing/samples'
+import { goLive, pass, pendingEvent, shop, visit, visitedBeforeEach, wire, wires } from '../testing/visit'
+
+visitedBeforeEach()
+
+/** What listens to the window and the document now, beyond what listened before. */
+function listening(): Set<string> {
+  const heard = new Set<string>()
+  for (const [name, target] of Object.entries({ window, document })) {
+    const { addEventListener, removeEventListener } = target
+    const ids = new Map<unknown, number>()
+    const id = (type: string, run: unknown): string => {
+      if (!ids.has(run)) ids.set(run, ids.size)
+      return `${name} ${type} ${String(ids.get(run))}`
+    }
+    vi.spyOn(target as Window, 'addEventListener').mockImplementation((type: string, run: unknown) => {
+      heard.add(id(type, run))
+      addEventListener.call(target, type, run as EventListener)
+    })
+    vi.spyOn(target as Window, 'removeEventListener').mockImplementation((type: string, run: unknown) => {
+      heard.delete(id(type, run))
+      removeEventListener.call(target, type, run as EventListener)
+    })
+  }
+  return heard
+}
+
+it('leaves no timer, no listener, no lock and no connection behind, whatever was under way', async () => {
+  const heard = listening()
+  const locks: Promise<unknown>[] = []
+  const request = (_: string, run: () => Promise<unknown>): Promise<unknown> => {
+    const held = run()
+    locks.push(held)
+    return held
+  }
+  Object.defineProperty(navigator, 'locks', { configurable: true, value: { request } })
+  await visit()
+  await goLive()
+  const stores = heard.size
+  expect(stores).toBeGreaterThan(3)
+  expect(vi.getTimerCount()).toBeGreaterThan(3)
+  vi.stubGlobal('open', () => null)
+  useOrders().upsert(order({ pay_by: Date.now() + 60_000 }))
+  shop.buy('11', 1)
+  void shop.pay(order())
+  await pass()
+  wire().refuse('buy', 'busy')
+  wire().refuse('pay', 'busy')
+  await pass()
+  shop.buy('12', 1)
+  await pass()
+
+  shop.close()
+  await pass()
+  expect(vi.getTimerCount()).toBe(0)
+  expect(wires.every(({ closed }) => closed)).toBe(true)
+  await Promise.all(locks)
+  // What the stores themselves listen to goes with them.
+  expect([...heard].map((what) => what.split(' ')[1])).toEqual(['storage'])
+})
+
+it('comes back for nothing that happens after it was closed', async () => {
+  await goLive()
+  shop.buy('11', 1)
+  await pass()
+  const event = pendingEvent()
+  const dialled = wires.length
+  shop.close()
+  wire().say(event)
+  wire().drop()
+  window.dispatchEvent(new Event('online'))
+  document.dispatchEvent(new Event('visibilitychange'))
+  window.dispatchEvent(new StorageEvent('storage', { key: 'stampede.session' }))
+  shop.reconnect()
+  await pass(3_600_000)
+  expect(wires).toHaveLength(dialled)
+  expect(vi.getTimerCount()).toBe(0)
+  expect(useOrders().all).toEqual([])
+  expect(usePresses().onSale('11')).toBeDefined()
+  expect(document.documentElement.dataset.freshness).toBe('live')
+  expect(useLive().freshness).toBe('lost')
+})

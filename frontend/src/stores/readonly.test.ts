@@ -1,0 +1,42 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { order, sale } from '../testing/samples'
+import { useLive } from './live'
+import { useOrders } from './orders'
+import { usePreferences } from './preferences'
+import { useSales } from './sales'
+
+beforeEach(() => setActivePinia(createPinia()))
+
+// The compiler refuses what the comments expect, and so does the running page.
+describe('what a store hands out', () => {
+  it('cannot be written, at any depth', () => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    useSales().change(sale())
+    useOrders().upsert(order())
+    const writes = [
+      // @ts-expect-error: told by a hello
+      () => (useLive().ready = true),
+      // @ts-expect-error: told by ticks
+      () => (useSales().byId.get('11').stock = 0),
+      // @ts-expect-error: told by events
+      () => useOrders().byId.clear(),
+      // @ts-expect-error: chosen by speak()
+      () => (usePreferences().lang = 'zh'),
+    ]
+    for (const write of writes) write()
+    expect(warn).toHaveBeenCalledTimes(writes.length)
+    expect(useLive().ready).toBe(false)
+    expect(useSales().byId.get('11')?.stock).toBe(90)
+    expect(useOrders().byId.size).toBe(1)
+    warn.mockRestore()
+  })
+
+  it('follows the actions', () => {
+    const sales = useSales()
+    sales.change(sale())
+    sales.tick([{ id: '11', stock: 1, held: 0, sold: 99, done: 99, rate: 1, watching: 1 }])
+    expect(sales.byId.get('11')?.stock).toBe(1)
+  })
+})
