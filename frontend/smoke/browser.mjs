@@ -78,6 +78,12 @@ export async function scan(page, locator) {
   return decodeQR({ ...size, data: Uint8Array.from(data) })
 }
 
+/** What a countdown in there says, in seconds. */
+export async function secondsLeft(locator) {
+  const [minutes, seconds] = (await locator.locator('[data-deadline]').innerText()).split(':')
+  return Number(minutes) * 60 + Number(seconds)
+}
+
 /** Throws when axe finds something serious or critical. */
 export async function expectAccessible(page) {
   // What fades in or out has no colour that could be judged.

@@ -1,4 +1,4 @@
-import { expectAccessible, expectNoProblems, expectNoSideways, scan } from './browser.mjs'
+import { expectAccessible, expectNoProblems, expectNoSideways, scan, secondsLeft } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
 const SOON_MS = 10_000
@@ -40,6 +40,11 @@ export async function codes(report, browser) {
       shop.gatewayAway = false
       await sheet.locator('.square button').click()
       await readable()
+    })
+    await check('counts to what the trade ends at, ten seconds before the order does', async () => {
+      const [ofOrder, ofTrade] = await Promise.all([order, sheet].map(secondsLeft))
+      const ahead = ofOrder - ofTrade
+      if (ahead < 9 || ahead > 11) throw new Error(`${ahead} s before the order`)
     })
     await check('keeps the code in a narrow window', async () => {
       await page.setViewportSize({ width: 390, height: 844 })

@@ -30,14 +30,43 @@ export async function hardStates(report, browser) {
       await says(headphones, 'Sold out')
       await browser.shoot(page, `${size}-state-soldout`)
     })
+    await check('a fall of the stock floats between the numbers and covers neither', async () => {
+      standIn.bustling = false
+      const { stock, held } = lamp
+      const numbers = card(lamp).locator('.stock')
+      for (const [left, unpaid] of [
+        [38, 2],
+        [1_388, 1_200],
+      ]) {
+        shop.change(lamp.id, { stock: left + 12, held: unpaid })
+        await numbers.getByText(`${left + 12} left`).waitFor({ timeout: SOON_MS })
+        shop.change(lamp.id, { stock: left })
+        await numbers.getByText(`${left} left`).waitFor({ timeout: SOON_MS })
+        await numbers.getByText('−12').waitFor({ state: 'attached', timeout: SOON_MS })
+        await numbers.evaluate(expectNothingCovered, left < 100)
+        if (left < 100) await browser.shoot(page, `${size}-state-fall`, { animations: 'allow' })
+      }
+      await expectNoSideways(page)
+      shop.change(lamp.id, { stock, held })
+      standIn.bustling = true
+    })
     await check('a place counts down', async () => {
       shop.settleAfter = 6_000
       backpack.tickets += 12
       await button(backpack).click()
       await card(backpack).getByText('12 before you').waitFor({ timeout: SOON_MS })
+      const bars = () =>
+        page
+          .locator('.place .bar > span')
+          .evaluateAll((all) => all.map(({ style }) => style.transform).join(' '))
+      const begun = await bars()
       await browser.shoot(page, `${size}-state-place`)
       backpack.done += 12
       await card(backpack).getByText('You are next').waitFor({ timeout: SOON_MS })
+      const full = await bars()
+      // One on the card, one in the list, and on a phone one in the bar at the bottom: all alike.
+      if (!/^(scaleX\(0\.04\) ?){2,3}$/.test(begun) || !/^(scaleX\(1\) ?){2,3}$/.test(full))
+        throw new Error(`the bars are ${begun}, then ${full}`)
       await says(backpack, 'Pay')
       shop.settleAfter = 300
     })
@@ -112,6 +141,27 @@ export async function hardStates(report, browser) {
     else await emptyShop(report, browser, standIn, base)
     standIn.close()
   }
+}
+
+/** In the page: throws when "−12", anywhere on its way up, lies over one of the numbers, or is cut off where it should be whole. */
+function expectNothingCovered(numbers, whole) {
+  const drop = numbers.querySelector('.drop')
+  const [flight] = drop.getAnimations()
+  flight.pause()
+  for (const at of [0, 200, 400, 600, 850]) {
+    flight.currentTime = at
+    const box = drop.getBoundingClientRect()
+    const room = drop.parentElement.getBoundingClientRect()
+    const right = getComputedStyle(drop.parentElement).overflowX === 'clip' ? room.right : Infinity
+    if (whole && right < box.right) throw new Error(`cut off by ${box.right - right} px`)
+    for (const text of numbers.querySelectorAll('p > :not(.room), .percent, .rate')) {
+      if (text.contains(drop)) continue
+      const { left, top, bottom } = text.getBoundingClientRect()
+      const beside = Math.min(box.right, right) <= left || text.getBoundingClientRect().right <= box.left
+      if (!beside && box.top < bottom && top < box.bottom) throw new Error(`covers ${text.textContent}`)
+    }
+  }
+  flight.currentTime = 200
 }
 
 async function guestsOff(report, browser, standIn, base) {

@@ -1,4 +1,4 @@
-import { expectAccessible, expectNoProblems, expectNoSideways, scan } from './browser.mjs'
+import { expectAccessible, expectNoProblems, expectNoSideways, scan, secondsLeft } from './browser.mjs'
 
 const PATIENCE_MS = 30_000
 /** Products of the demo of which one buyer may have one. */
@@ -142,7 +142,9 @@ class Visit {
       const amount = await this.sheet.locator('.amount').innerText()
       const shown = await this.order(id).locator('.what').innerText()
       if (!shown.includes(amount)) throw new Error(`${amount}, in the list: ${shown}`)
-      await this.sheet.locator('[data-deadline]').waitFor({ timeout: PATIENCE_MS })
+      const [ofOrder, ofTrade] = await Promise.all([this.order(id), this.sheet].map(secondsLeft))
+      // The gateway counts in whole seconds, and the two are read one after the other.
+      if (ofTrade >= ofOrder || ofTrade < ofOrder - 12) throw new Error(`${ofTrade} s of ${ofOrder} s`)
       address = await scan(this.page, code)
       await this.shoot(this.page, 'code')
       await expectAccessible(this.page)

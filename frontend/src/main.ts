@@ -4,6 +4,7 @@ import App from './App.vue'
 import { shopPlugin } from './shop/open'
 import './styles/tokens.css'
 import './styles/base.css'
+import './styles/shapes.css'
 import './styles/freshness.css'
 import './styles/skeleton.css'
 

@@ -1,6 +1,8 @@
 import { goods } from './goods.mjs'
 
 const SLOT_MS = 5 * 60_000
+/** The gateway stops taking money so long before the deadline at most. */
+const LONGEST_MARGIN_MS = 10_000
 const TAKES_SPACE = new Set(['reserved', 'pending'])
 
 /**
@@ -158,7 +160,7 @@ export class StandInShop {
     }
     this.orders.set(order.id, order)
     this.#keys.set(`${user}/${sale.id}/${key}`, order)
-    setTimeout(() => this.#settle(order), this.settleAfter)
+    setTimeout(() => this.#settle(order), this.settleAfter).unref() // nobody waits for it at the end
     return order
   }
 
@@ -167,7 +169,7 @@ export class StandInShop {
     if (order.state !== 'reserved') return
     order.pay_by = Date.now() + this.payWindow
     this.#become(order, 'pending')
-    setTimeout(() => this.#giveBack(order, 'expired'), this.payWindow)
+    setTimeout(() => this.#giveBack(order, 'expired'), this.payWindow).unref()
   }
 
   #giveBack(order, state) {
@@ -213,7 +215,9 @@ export class StandInShop {
     if (order.state !== 'pending') return refuse('wrong_state')
     if (this.gatewayAway) return refuse('busy', { retry_ms: 300 })
     const address = `https://pay.example/${id}`
-    return { ok: { [via === 'qr' ? 'qr' : 'url']: address, pay_by: order.pay_by } }
+    const { created_at, pay_by } = order
+    const pay_until = pay_by - Math.min(LONGEST_MARGIN_MS, (pay_by - created_at) / 6)
+    return { ok: { [via === 'qr' ? 'qr' : 'url']: address, pay_by, pay_until } }
   }
 
   ordersOf(user, { before, limit = 20 }) {

@@ -1,4 +1,4 @@
-import { shallowRef, watch } from 'vue'
+import { ref, shallowRef, watch } from 'vue'
 import type { Order } from '../protocol/types'
 import { useShop } from '../shop/open'
 import type { PayCode } from '../shop/paying'
@@ -10,10 +10,13 @@ export function usePayCode(order: Order) {
   const live = useLive()
   /** Undefined while the shop is being asked. */
   const code = shallowRef<PayCode>()
+  /** When the gateway stops taking money, a little before the deadline of the order; undefined before it was told. */
+  const until = ref<number>()
 
   async function ask(): Promise<void> {
     code.value = undefined
     code.value = await shop.payCode(order)
+    if ('until' in code.value) until.value = code.value.until
   }
 
   watch(
@@ -24,5 +27,5 @@ export function usePayCode(order: Order) {
   )
   void ask()
 
-  return { code, ask }
+  return { code, until, ask }
 }

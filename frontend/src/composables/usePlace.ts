@@ -4,7 +4,12 @@ import type { Order } from '../protocol/types'
 import { useSales } from '../stores/sales'
 import { useWords } from '../words'
 
-/** The place of a reservation in words, and about how long it takes; it moves with every tick. */
+/** A bar that has only begun is seen to be one. */
+const LEAST = 0.04
+/** Where the waiting of each order began, so that all its bars fill up towards "next" alike. */
+const began = new Map<string, number>()
+
+/** The place of a reservation in words, about how long it takes, and how far it has come; it moves with every tick. */
 export function usePlace(order: () => Order) {
   const sales = useSales()
   const words = useWords()
@@ -22,5 +27,13 @@ export function usePlace(order: () => Order) {
     return ms === undefined ? '' : words.value.place.wait(Math.ceil(ms / 1000))
   })
 
-  return { place, text, wait }
+  const progress = computed(() => {
+    if (place.value === undefined) return LEAST
+    const { id } = order()
+    const first = Math.max(began.get(id) ?? 0, place.value)
+    began.set(id, first)
+    return Math.max(LEAST, first === 0 ? 1 : 1 - place.value / first)
+  })
+
+  return { text, wait, progress }
 }

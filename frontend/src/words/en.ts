@@ -13,7 +13,6 @@ export const en = {
   slots: {
     label: 'Slots of the day',
     phase: { upcoming: 'Upcoming', open: 'Open now', closed: 'Closed' } satisfies Record<Phase, string>,
-    sales: (n: number) => (n === 1 ? '1 sale' : `${String(n)} sales`),
     ended: 'Slot ended',
     goOn: 'Next slot',
     goOnNow: 'open now',
@@ -167,6 +166,7 @@ export const en = {
     intro: (name: string) => `The money for ${name} comes back the way it was paid. You give up the units.`,
     reason: 'Why?',
     send: 'Ask for the refund',
+    incomplete: 'Please say why.',
   },
   address: {
     title: 'Delivery address',

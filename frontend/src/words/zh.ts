@@ -12,7 +12,6 @@ export const zh: Words = {
   slots: {
     label: '今日场次',
     phase: { upcoming: '即将开始', open: '抢购中', closed: '已结束' },
-    sales: (n) => `${String(n)} 件商品`,
     ended: '本场已结束',
     goOn: '下一场',
     goOnNow: '抢购中',
@@ -160,6 +159,7 @@ export const zh: Words = {
     intro: (name) => `${name} 的款项将原路退回，商品不再保留。`,
     reason: '原因',
     send: '提交申请',
+    incomplete: '请填写原因。',
   },
   address: {
     title: '收货地址',
