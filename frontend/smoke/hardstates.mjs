@@ -44,6 +44,7 @@ export async function hardStates(report, browser) {
         await numbers.getByText(`${left} left`).waitFor({ timeout: SOON_MS })
         await numbers.getByText('−12').waitFor({ state: 'attached', timeout: SOON_MS })
         await numbers.evaluate(expectNothingCovered, left < 100)
+        await numbers.scrollIntoViewIfNeeded()
         if (left < 100) await browser.shoot(page, `${size}-state-fall`, { animations: 'allow' })
       }
       await expectNoSideways(page)
@@ -52,16 +53,17 @@ export async function hardStates(report, browser) {
     })
     await check('a place counts down', async () => {
       shop.settleAfter = 6_000
+      standIn.bustling = false // nobody else moves the line
       backpack.tickets += 12
       await button(backpack).click()
       await card(backpack).getByText('12 before you').waitFor({ timeout: SOON_MS })
       const bars = () =>
         page
-          .locator('.place .bar > span')
+          .locator('.place .progress > span')
           .evaluateAll((all) => all.map(({ style }) => style.transform).join(' '))
       const begun = await bars()
       await browser.shoot(page, `${size}-state-place`)
-      backpack.done += 12
+      shop.change(backpack.id, { done: backpack.done + 12 })
       await card(backpack).getByText('You are next').waitFor({ timeout: SOON_MS })
       const full = await bars()
       // One on the card, one in the list, and on a phone one in the bar at the bottom: all alike.
@@ -69,6 +71,7 @@ export async function hardStates(report, browser) {
         throw new Error(`the bars are ${begun}, then ${full}`)
       await says(backpack, 'Pay')
       shop.settleAfter = 300
+      standIn.bustling = true
     })
     await check('a busy shop is asked again with the same key: one order', async () => {
       const before = shop.orders.size
