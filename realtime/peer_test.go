@@ -49,19 +49,9 @@ func (n *node) dial(t *testing.T) *peer {
 // send writes a raw text frame.
 func (p *peer) send(frame string) {
 	p.t.Helper()
-	p.sendAs(wsclient.Text, frame)
-}
-
-func (p *peer) sendAs(kind int, frame string) {
-	p.t.Helper()
-	if err := p.conn.SendRaw(kind, []byte(frame)); err != nil {
+	if err := p.conn.SendRaw(wsclient.Text, []byte(frame)); err != nil {
 		p.t.Errorf("send: %v", err)
 	}
-}
-
-// sendUnlessEnded is send for a peer that the server may be ending right now.
-func (p *peer) sendUnlessEnded(frame string) {
-	_ = p.conn.SendRaw(wsclient.Text, []byte(frame))
 }
 
 // do sends an op, given without id, and waits for its answer.

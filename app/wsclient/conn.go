@@ -125,9 +125,8 @@ func (c *Conn) read() {
 	})
 	for c.err == nil {
 		c.hold()
-		_, text, err := c.socket.ReadMessage()
-		if err != nil {
-			c.err = fmt.Errorf("read: %w", err)
+		var text []byte
+		if _, text, c.err = c.socket.ReadMessage(); c.err != nil {
 			return
 		}
 		var f *Frame

@@ -1,6 +1,7 @@
 package wsclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -32,11 +33,8 @@ func (r *Refused) Error() string { return "the handshake was answered " + r.Stat
 // Dial opens a socket to the shop at "http://host:port" or "https://host:port".
 func (d *Dialer) Dial(ctx context.Context, shop string) (*Conn, error) {
 	dialer := websocket.Dialer{
-		HandshakeTimeout: d.Timeout, Subprotocols: []string{Subprotocol}, TLSClientConfig: d.TLS,
+		HandshakeTimeout: cmp.Or(d.Timeout, 20*time.Second), Subprotocols: []string{Subprotocol}, TLSClientConfig: d.TLS,
 		NetDialContext: (&net.Dialer{LocalAddr: d.From}).DialContext,
-	}
-	if d.Timeout == 0 {
-		dialer.HandshakeTimeout = 20 * time.Second
 	}
 	header := http.Header{}
 	if d.Origin != "" {
