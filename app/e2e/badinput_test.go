@@ -96,7 +96,7 @@ func TestBrokenFramesAreAnsweredOrClosed(t *testing.T) {
 	hello := wsclient.Request{Op: wsclient.Hello}
 	t.Run("broken JSON is answered with id 0 and the socket stays open", func(t *testing.T) {
 		c := dial(t, n)
-		c.write(wsclient.Text, `{"id":1,"op":`)
+		s.must(c.SendRaw(wsclient.Text, []byte(`{"id":1,"op":`)))
 		if got := c.awaitAnswer(); got.ID != 0 || got.Error == nil || got.Error.Code != app.BadRequest {
 			t.Fatalf("got %+v", got)
 		}
@@ -120,7 +120,7 @@ func TestBrokenFramesAreAnsweredOrClosed(t *testing.T) {
 	})
 	t.Run("a binary frame is closed", func(t *testing.T) {
 		c := dial(t, n)
-		c.write(wsclient.Binary, `{"id":1,"op":"hello"}`)
+		s.must(c.SendRaw(wsclient.Binary, []byte(`{"id":1,"op":"hello"}`)))
 		c.wantClose(1003, 4999)
 	})
 	t.Run("an oversized frame is closed", func(t *testing.T) {
@@ -201,14 +201,6 @@ func TestClientThatNeverReadsHoldsNobodyUp(t *testing.T) {
 			stock, _ := watcher.lastTick(sale.ID)
 			return stock == want, fmt.Sprintf("the watcher sees stock %d, want %d", stock, want)
 		})
-	}
-}
-
-// write sends a frame as it is.
-func (c *client) write(kind int, frame string) {
-	c.t.Helper()
-	if err := c.SendRaw(kind, []byte(frame)); err != nil {
-		c.t.Fatal(err)
 	}
 }
 
