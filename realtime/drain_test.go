@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/fasthttp/websocket"
-
-	"stampede/app/wsclient"
 )
 
 // Rolling restart: everybody is told when to come back, at different instants, and nobody new comes in.
@@ -29,7 +27,7 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 	pauses := make(map[int64]bool)
 	for _, p := range peers {
 		p.awaitClose(CloseDrain)
-		pause := p.all("bye")[0].Event.(*wsclient.ByeEvent).RetryMS
+		pause := p.all("bye")[0].Retry
 		pauses[pause] = true
 		if pause < retrySoonest.Milliseconds() || pause > longestPause.Milliseconds() {
 			t.Errorf("asked to come back after %d ms", pause)

@@ -18,8 +18,8 @@ import (
 // told lists the (order, rev) of the order events a peer has heard, in order.
 func (p *peer) told() []string {
 	var list []string
-	for _, e := range p.orders() {
-		list = append(list, fmt.Sprintf("%s/%d", e.Order.ID, e.Order.Rev))
+	for _, h := range p.all("order") {
+		list = append(list, fmt.Sprintf("%s/%d", h.Order.ID, h.Order.Rev))
 	}
 	return list
 }
@@ -57,8 +57,7 @@ func TestReconnectWithCursorMissesNothing(t *testing.T) {
 	p.hello(7, "")
 	one.awaitEar()
 	one.log.mustTell(t, event(7, 100, 1))
-	p.awaitEvents("order", 1)
-	cursor := p.conn.Cursor()
+	cursor := p.awaitEvents("order", 1)[0].Cursor
 	p.conn.Close()
 	one.awaitClients(0)
 	one.log.mustTell(t, event(7, 100, 2), event(7, 101, 1))
@@ -201,8 +200,7 @@ func TestLostLogSendsConnectedClientsToHello(t *testing.T) {
 	p.hello(7, "")
 	n.awaitEar()
 	n.log.mustTell(t, event(7, 100, 1))
-	p.awaitEvents("order", 1)
-	cursor := p.conn.Cursor()
+	cursor := p.awaitEvents("order", 1)[0].Cursor
 	if err := n.log.redis.Del(t.Context(), logKey(7)).Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"stampede/app"
-	"stampede/app/wsclient"
 )
 
 func paused(id, slot app.ID) app.SaleView {
@@ -20,12 +19,12 @@ func TestSlotsAreToldToEveryoneSalesToTheirWatchers(t *testing.T) {
 	n.hub.SaleChanged(paused(11, 1))
 	n.hub.SlotChanged(app.Slot{ID: 3, Phase: app.Upcoming})
 	for _, p := range []*peer{slot, sale} {
-		if got := p.awaitEvents("sale", 1)[0].Event.(*wsclient.SaleEvent).Sale; got.ID != 11 || !got.Paused {
-			t.Errorf("heard %+v", got)
+		if got := p.awaitEvents("sale", 1)[0]; got.Sale.ID != 11 || !got.Sale.Paused {
+			t.Errorf("heard %+v", got.Sale)
 		}
 	}
 	for _, p := range []*peer{slot, sale, other} {
-		if got := p.awaitEvents("slot", 1)[0].Event.(*wsclient.SlotEvent); got.Slot != 3 || got.Phase != app.Upcoming {
+		if got := p.awaitEvents("slot", 1)[0]; got.Slot != 3 || got.Phase != app.Upcoming {
 			t.Errorf("heard %+v", got)
 		}
 	}
@@ -42,10 +41,10 @@ func TestNewSaleOfAWatchedSlotIsTicked(t *testing.T) {
 	n.hub.SaleChanged(paused(19, 1))
 	p.awaitEvents("sale", 1)
 	n.hub.Tick(1, []app.Counters{counters(19, 5)})
-	p.awaitTick("tick of the new sale", func(lines map[app.ID]wsclient.TickLine) bool { return lines[19].Stock == 5 })
+	p.await("tick of the new sale", func(h heard) bool { return h.Ev == "tick" && h.tick(t)[19].Stock == 5 })
 	p.must(`"op":"watch","sales":["41"]`, nil) // keeps it
 	n.hub.Tick(2, []app.Counters{counters(19, 4)})
-	p.awaitTick("tick after another watch", func(lines map[app.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
+	p.await("tick after another watch", func(h heard) bool { return h.Ev == "tick" && h.tick(t)[19].Stock == 4 })
 }
 
 // What changes while a snapshot is being read must not be lost behind that older snapshot.
@@ -62,19 +61,19 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 	})
 	p := n.dial(t)
 	p.hello(0, "")
-	p.send(`{"id":102,"op":"watch"}`) // by hand: its answer is heard among the rest
+	p.must(`"op":"watch"`, nil)
 	p.awaitEvents("sale", 1)
 	p.fence()
 	reply, sale, slot := -1, -1, -1
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, f := range p.heard {
+	for i, h := range p.heard {
 		switch {
-		case answers(f, 102):
+		case h.ID != nil && *h.ID == 2:
 			reply = i
-		case f.Ev == "sale":
+		case h.Ev == "sale":
 			sale = i
-		case f.Ev == "slot":
+		case h.Ev == "slot":
 			slot = i
 		}
 	}
@@ -108,7 +107,7 @@ func TestNoticeIsHeardOnAllNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range []*peer{a, b} {
-		if got := p.awaitEvents("notice", 1)[0].Event.(*wsclient.NoticeEvent); got.Text != "More kettles at noon." {
+		if got := p.awaitEvents("notice", 1)[0]; got.Text != "More kettles at noon." {
 			t.Errorf("heard %+v", got)
 		}
 	}

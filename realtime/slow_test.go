@@ -94,7 +94,7 @@ func TestClientThatNeverReadsHoldsNobodyUp(t *testing.T) {
 		if took := time.Since(began); took > within/2 {
 			t.Fatalf("a tick took %v: it waits for who does not read", took)
 		}
-		p.awaitTick("tick", func(lines map[app.ID]wsclient.TickLine) bool { return lines[11].Stock == stock })
+		p.await("tick", func(h heard) bool { return h.Ev == "tick" && h.tick(t)[11].Stock == stock })
 		if stock < 0 {
 			t.Fatal("the client that never reads is still there")
 		}
@@ -188,9 +188,9 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 		}
 		for i, p := range peers {
 			p.conn.Close()
-			for _, e := range p.orders() {
-				if user := app.ID(i + 1); e.Order.ID%10 != user {
-					t.Errorf("user %s heard of order %s", user, e.Order.ID)
+			for _, h := range p.all("order") {
+				if user := app.ID(i + 1); h.Order.ID%10 != user {
+					t.Errorf("user %s heard of order %s", user, h.Order.ID)
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -110,8 +111,8 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 	frames := []string{`{"id":1,`, `[1]`, `{"op":"time","t0":1}`, `{"id":-1,"op":"time"}`, "{\"id\":1,\"op\":\"\xff\"}"}
 	for i, frame := range frames[:maxStrikes-1] {
 		p.send(frame)
-		p.await("answer to "+frame, func(f *wsclient.Frame) bool {
-			return answers(f, 0) && f.Error.Code == app.BadRequest && i < p.count(0)
+		p.await("answer to "+frame, func(h heard) bool {
+			return h.ID != nil && *h.ID == 0 && h.Error.Code == app.BadRequest && i < p.count(0)
 		})
 	}
 	p.fence()
@@ -122,8 +123,8 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 // count is how many replies have this id. Callers hold p.mu through await.
 func (p *peer) count(id int64) int {
 	n := 0
-	for _, f := range p.heard {
-		if answers(f, id) {
+	for _, h := range p.heard {
+		if h.ID != nil && *h.ID == id {
 			n++
 		}
 	}
@@ -236,12 +237,12 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	for !strings.HasPrefix(last, `{"ev":"bye"`) {
 		last = readText(t, dead)
 	}
-	f, err := wsclient.Parse([]byte(last))
-	if err != nil {
+	var bye heard
+	if err := json.Unmarshal([]byte(last), &bye); err != nil {
 		t.Fatal(err)
 	}
-	bye, code := f.Event.(*wsclient.ByeEvent), binary.BigEndian.Uint16([]byte(readText(t, dead)))
-	if bye.Code != int(CloseIdle) || bye.RetryMS <= 0 || code != uint16(CloseIdle) {
+	code := CloseCode(binary.BigEndian.Uint16([]byte(readText(t, dead))))
+	if bye.Code != CloseIdle || bye.Retry <= 0 || code != CloseIdle {
 		t.Errorf("ended with code %d after %s", code, last)
 	}
 	alive.fence()
@@ -269,12 +270,12 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	other.hello(8, "")
 	other.fence()
 	then(app.Receipt{Order: 5, Ticket: 1, State: app.Reserved}, nil)
-	p.await("answer", func(f *wsclient.Frame) bool { return answers(f, 102) })
+	p.reply(102)
 	var order []int64
 	p.mu.Lock()
-	for _, f := range p.heard {
-		if f.ID > 100 {
-			order = append(order, f.ID)
+	for _, h := range p.heard {
+		if h.ID != nil && *h.ID > 100 {
+			order = append(order, *h.ID)
 		}
 	}
 	p.mu.Unlock()

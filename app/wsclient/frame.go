@@ -20,6 +20,7 @@ type Frame struct {
 	OK      json.RawMessage // what the op gave; nil when it was refused
 	Error   *app.Error      // why it was refused; nil when it was not
 	Request Request         // what is answered, if the connection knows
+	Text    []byte          // all of it, as it came
 }
 
 // Parse reads a frame of the server.
@@ -31,7 +32,7 @@ func Parse(text []byte) (*Frame, error) {
 		Error *app.Error
 	}
 	err := json.Unmarshal(text, &head)
-	f := &Frame{Ev: head.Ev, OK: head.OK, Error: head.Error}
+	f := &Frame{Ev: head.Ev, OK: head.OK, Error: head.Error, Text: text}
 	switch {
 	case err != nil:
 	case f.Ev != "":
