@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
@@ -112,16 +113,18 @@ func (c *client) cancels(order app.ID) app.OrderState {
 	return answer.State
 }
 
-// heard reports whether an order event of this state has come.
-func (c *client) heard(order app.ID, state app.OrderState) bool {
+// ordersHeard lists the order events so far.
+func (c *client) ordersHeard() []*wsclient.OrderEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.told {
-		if e.Order.ID == order && e.Order.State == state {
-			return true
-		}
-	}
-	return false
+	return slices.Clone(c.told)
+}
+
+// heard reports whether an order event of this state has come.
+func (c *client) heard(order app.ID, state app.OrderState) bool {
+	return slices.ContainsFunc(c.ordersHeard(), func(e *wsclient.OrderEvent) bool {
+		return e.Order.ID == order && e.Order.State == state
+	})
 }
 
 // lastTick is what the newest tick said of a sale.
