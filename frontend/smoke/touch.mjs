@@ -21,7 +21,8 @@ export async function touch(report, browser) {
       const check = (what, run) => report.check(`touch, ${size} ${theme}: ${what}`, run)
       const shoot = (what) => browser.shoot(page, `touch-${size}-${theme}-${what}`)
       await check('the page is there', () =>
-        page.locator('[data-does="buy"]').first().waitFor({ timeout: SOON_MS }),
+        // Not before presses count.
+        page.locator('[data-does="buy"][aria-disabled="false"]').first().waitFor({ timeout: SOON_MS }),
       )
       // Only what the test does changes the page.
       standIn.bustling = false
@@ -126,6 +127,9 @@ async function slotChange({ check, shoot, page, hand, shop }) {
     const focus = await page.evaluate(() => document.activeElement.closest('[data-sale]')?.dataset.sale)
     if (focus !== sale.id) throw new Error(`the focus is on ${focus}`)
     await hand.expectNoShift()
+    const { x, width } = await ended.boundingBox()
+    const over = x + width - page.viewportSize().width
+    if (over > 0) throw new Error(`the way on is ${over} px wider than the window`)
     await shoot('ended')
     await expectAccessible(page)
   })

@@ -1,4 +1,4 @@
-import { onScopeDispose } from 'vue'
+import { getCurrentScope, onScopeDispose } from 'vue'
 
 // What a component or the shop begins ends with it: each of these belongs to the scope in which it was made.
 
@@ -7,8 +7,8 @@ const LONGEST_MS = 2 ** 31 - 1
 
 /** One timer: to start it again puts it off, and what would start it after its scope has ended finds it dead. */
 export function useTimer() {
+  const scope = getCurrentScope()
   let timer: ReturnType<typeof setTimeout> | undefined
-  let over = false
 
   function stop(): void {
     clearTimeout(timer)
@@ -17,7 +17,7 @@ export function useTimer() {
 
   function start(ms: number, run: () => unknown): void {
     stop()
-    if (over) return
+    if (scope?.active === false) return
     const ring = (): void => {
       timer = undefined
       run()
@@ -25,24 +25,18 @@ export function useTimer() {
     timer = setTimeout(ring, Math.min(ms, LONGEST_MS))
   }
 
-  onScopeDispose(() => {
-    over = true
-    stop()
-  })
+  onScopeDispose(stop)
   return { start, stop, isRunning: () => timer !== undefined }
 }
 
 /** Pauses, as many at a time as there are. None of them ends any more once the scope has: who waits goes no further. */
 export function usePause(): (ms: number) => Promise<void> {
   const timers = new Set<ReturnType<typeof setTimeout>>()
-  let over = false
-  onScopeDispose(() => {
-    over = true
-    timers.forEach(clearTimeout)
-  })
+  const scope = getCurrentScope()
+  onScopeDispose(() => timers.forEach(clearTimeout))
   return (ms) =>
     new Promise((resolve) => {
-      if (over) return
+      if (scope?.active === false) return
       const timer = setTimeout(() => {
         timers.delete(timer)
         resolve()

@@ -3,13 +3,13 @@ import { computed, ref } from 'vue'
 import type { Press } from '../checkout/press'
 import { compareIds } from '../format/ids'
 import type {
+  Address,
   Order,
   OrderEvent,
   OrderPage,
   OrderState,
   Receipt,
   Reservation,
-  Sale,
   Welcome,
 } from '../protocol/types'
 import { asReadonly } from './readonly'
@@ -49,42 +49,26 @@ export const useOrders = defineStore('orders', () => {
     if (!known || order.rev > known.rev) byId.value.set(order.id, order)
   }
 
-  function draw(
-    sale: Sale | undefined,
-    qty: number,
-  ): Pick<Order, 'product_name' | 'price_fen' | 'amount_fen'> {
-    const price = sale?.price_fen ?? 0
-    return { product_name: sale?.product.name ?? '', price_fen: price, amount_fen: price * qty }
-  }
-
   /** Takes the answer to a buy. When an event was quicker, its order stays. */
   function reserve(press: Press, receipt: Receipt, now: number): void {
-    idOfKey.set(press.key, receipt.order)
-    upsert({
-      id: receipt.order,
-      sale: press.sale,
-      qty: press.qty,
-      ticket: receipt.ticket,
-      state: 'reserved',
-      rev: 0,
-      created_at: now,
-      ...draw(sales.byId.get(press.sale), press.qty),
-      ...(press.address ? { address: press.address } : {}),
-    })
+    const { key, sale, qty, address } = press
+    adopt({ order: receipt.order, key, sale, qty, ticket: receipt.ticket, created_at: now }, address)
   }
 
-  function adopt(r: Reservation): void {
-    idOfKey.set(r.key, r.order)
-    const { sale, qty, ticket, created_at } = r
+  /** Draws a reservation as an order; until there is a row, name and price are those of the sale. */
+  function adopt({ order, key, ...reserved }: Reservation, address?: Address): void {
+    idOfKey.set(key, order)
+    const sale = sales.byId.get(reserved.sale)
+    const price_fen = sale?.price_fen ?? 0
     upsert({
-      id: r.order,
-      sale,
-      qty,
-      ticket,
-      created_at,
+      ...reserved,
+      id: order,
       state: 'reserved',
       rev: 0,
-      ...draw(sales.byId.get(sale), qty),
+      product_name: sale?.product.name ?? '',
+      price_fen,
+      amount_fen: price_fen * reserved.qty,
+      ...(address ? { address } : {}),
     })
   }
 
@@ -100,7 +84,7 @@ export const useOrders = defineStore('orders', () => {
    */
   function welcome(w: Welcome): boolean {
     w.missed.forEach(hear)
-    w.reservations.forEach(adopt)
+    for (const reservation of w.reservations) adopt(reservation)
     cursor.value = w.cursor
     const waiting = new Set(w.reservations.map((r) => r.order))
     const vanished = all.value.some((order) => order.state === 'reserved' && !waiting.has(order.id))

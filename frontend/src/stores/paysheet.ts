@@ -17,9 +17,5 @@ export const usePaySheet = defineStore('paysheet', () => {
     isOpen.value = true
   }
 
-  function close(): void {
-    isOpen.value = false
-  }
-
-  return { isOpen: asReadonly(isOpen), order, show, close }
+  return { isOpen: asReadonly(isOpen), order, show, close: () => (isOpen.value = false) }
 })

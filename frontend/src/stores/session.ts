@@ -61,13 +61,13 @@ export const useSession = defineStore('session', () => {
     if (session.value) tokenState.value = 'doubted'
   }
 
-  async function ask(): Promise<boolean> {
+  /** Asks for a token of the same user, or as nobody for that of a new guest. */
+  async function ask(as: Session | undefined): Promise<boolean> {
     if (adopt()) return true
-    const old = session.value
     try {
-      const fresh = await askForGuest(old?.access)
+      const fresh = await askForGuest(as?.access)
       // Nobody becomes another guest unasked: the orders of the old one would be out of reach.
-      if (old && fresh.user.id !== old.user.id) throw new NotRenewed('another guest came back')
+      if (as && fresh.user.id !== as.user.id) throw new NotRenewed('another guest came back')
       take(fresh)
       return true
     } catch (error) {
@@ -81,7 +81,7 @@ export const useSession = defineStore('session', () => {
 
   /** Gets a token, for the same user if there was one. False when there is none to be had now. */
   function renew(): Promise<boolean> {
-    asking ??= exclusive('guest', ask).finally(() => (asking = undefined))
+    asking ??= exclusive('guest', () => ask(session.value)).finally(() => (asking = undefined))
     return asking
   }
 
@@ -96,16 +96,7 @@ export const useSession = defineStore('session', () => {
 
   /** Becomes a new guest in place of one whose token has ended; false when that fails now. */
   function replace(): Promise<boolean> {
-    return exclusive('guest', async () => {
-      if (adopt()) return true
-      try {
-        take(await askForGuest())
-      } catch (error) {
-        if (error instanceof GuestsOff) guestsOff.value = true
-        return false
-      }
-      return true
-    })
+    return exclusive('guest', () => ask(undefined))
   }
 
   /** Takes a token that the shopper pasted; false when it is none. */
