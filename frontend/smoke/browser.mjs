@@ -86,6 +86,8 @@ export async function secondsLeft(locator) {
 
 /** Throws when axe finds something serious or critical. */
 export async function expectAccessible(page) {
+  // A button that has just become Pay changes its colours once more, in the middle of being judged.
+  await page.waitForFunction(() => !document.querySelector('.pay.calm'))
   // What fades in or out has no colour that could be judged.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   await page.evaluate(() => {

@@ -169,6 +169,18 @@ class Visit {
       await this.sheet.waitFor({ state: 'hidden', timeout: PATIENCE_MS })
       await this.order(id, 'paid').waitFor({ timeout: PATIENCE_MS })
     })
+    await this.check('asks for the money back, but not without a reason', async () => {
+      await this.order(id).getByRole('button', { name: 'Refund…' }).click()
+      const form = this.page.getByRole('dialog', { name: 'Ask for a refund' })
+      const send = form.getByRole('button', { name: 'Ask for the refund' })
+      await send.click()
+      await form.getByText('Please say why.').waitFor({ timeout: PATIENCE_MS })
+      await this.shoot(this.page, 'refund')
+      await expectAccessible(this.page)
+      await form.getByRole('textbox').fill('It is too small.')
+      await send.click()
+      await this.order(id).getByText('You asked for your money back.').waitFor({ timeout: PATIENCE_MS })
+    })
   }
 
   /** Opens the cashier, leaves it, and cancels the order: the trade is closed at the gateway. Answers its admin. */
