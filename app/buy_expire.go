@@ -21,8 +21,7 @@ import (
 type Expirer struct {
 	Inventory  Inventory
 	Orders     OrderStore
-	Notifier   Notifier
-	Told       *Told
+	Effects    *Effects
 	Storefront *Storefront
 	// Closer ends orders whose payment was opened; nil: the shop takes no payments.
 	Closer *TradeCloser
@@ -42,7 +41,7 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 		return nil, err
 	}
 	x.units.wait(ctx)
-	if err := tell(ctx, x.Notifier, x.Told, rows); err != nil {
+	if err := x.Effects.Tell(ctx, now, pointers(rows)); err != nil {
 		return nil, err
 	}
 	crashpoint.At(crashpoint.ExpireTold)
@@ -59,7 +58,8 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 	return finished, nil
 }
 
-// expire ends the orders that are still unpaid and gives back the units of all that ended.
+// expire ends the orders that are still unpaid and gives back the units of all that ended. Orders that were paid in time come
+// here too, at their deadline: whatever was cut off when they were paid is done then at last.
 func (x *Expirer) expire(ctx context.Context, orders []ID, now Millis) ([]Order, error) {
 	x.units.begin()
 	defer x.units.end()
@@ -69,7 +69,7 @@ func (x *Expirer) expire(ctx context.Context, orders []ID, now Millis) ([]Order,
 	}
 	crashpoint.At(crashpoint.ExpireCommitted)
 	x.Closer.offer(rows, now)
-	if err := x.moveUnits(ctx, rows); err != nil {
+	if err := x.Effects.Units(ctx, pointers(rows)); err != nil {
 		return nil, err
 	}
 	crashpoint.At(crashpoint.ExpireReturned)
@@ -103,12 +103,8 @@ func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
 			return cancelAnswer(row)
 		}
 		crashpoint.At(crashpoint.CancelCommitted)
-		if err := x.moveUnits(ctx, []Order{row}); err != nil {
-			return "", unsettled("return units of order "+id.String(), err)
-		}
-		crashpoint.At(crashpoint.CancelReturned)
-		if err := tell(ctx, x.Notifier, x.Told, []Order{row}); err != nil {
-			return "", unsettled("tell of order "+id.String(), err)
+		if err := x.Effects.Do(ctx, now, &row); err != nil {
+			return "", unsettled("finish cancelling order "+id.String(), err)
 		}
 		return cancelAnswer(row)
 	}
@@ -146,15 +142,6 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		return Order{}, errBecameRow
 	}
 	return Order{}, Fail(NotFound, "no such order")
-}
-
-// moveUnits does in Redis what the committed rows say. Orders that were paid in time come here too, at their deadline:
-// whatever was cut off when they were paid is done then at last.
-func (x *Expirer) moveUnits(ctx context.Context, rows []Order) error {
-	if err := giveBack(ctx, x.Inventory, pointers(rows)); err != nil {
-		return err
-	}
-	return sell(ctx, x.Inventory, rows)
 }
 
 func cancelAnswer(o Order) (OrderState, error) {

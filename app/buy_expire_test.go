@@ -21,6 +21,9 @@ func (b *dueStore) Expire(context.Context, []ID, Millis) ([]Order, error) {
 		return nil, b.err
 	}
 	b.add("commit %d", len(b.rows))
+	for i := range b.rows {
+		b.rows[i].Stamped = b.rows[i].ToldRev < b.rows[i].Rev
+	}
 	return b.rows, nil
 }
 
@@ -29,6 +32,7 @@ func (b *dueStore) Cancel(context.Context, ID, ID, Millis) (Order, error) {
 		return Order{}, b.err
 	}
 	b.add("commit 1")
+	b.rows[0].Stamped = true
 	return b.rows[0], nil
 }
 
@@ -37,7 +41,7 @@ func (b *dueStore) OrdersByID(context.Context, []ID) ([]Order, error) { return b
 func newTestExpirer(rows ...Order) (*Expirer, *dueStore, *fakeInventory, *fakeNotifier) {
 	tr := &trace{}
 	book, inventory, notifier := &dueStore{trace: tr, rows: rows}, &fakeInventory{trace: tr, now: 1_000_000}, &fakeNotifier{trace: tr}
-	return &Expirer{Inventory: inventory, Orders: book, Notifier: notifier, Told: &Told{Orders: book}}, book, inventory, notifier
+	return &Expirer{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory, notifier
 }
 
 // I1, I3, P5: the row is committed, then its units go back to be sold, then the buyer hears of it. An order that is not
@@ -52,7 +56,7 @@ func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 	if err != nil || !slices.Equal(finished, []ID{1, 3}) {
 		t.Fatalf("finished %v, %v", finished, err)
 	}
-	if want := []string{"commit 3", "return 1", "sell 1", "event 1"}; !slices.Equal(book.steps, want) {
+	if want := []string{"commit 3", "return 1", "sell 1", "tell 1"}; !slices.Equal(book.steps, want) {
 		t.Fatalf("steps %v, want %v", book.steps, want)
 	}
 	if r := inventory.returned[0]; r.Order != 1 || r.Hold != 3 || r.Burn {
@@ -67,7 +71,7 @@ func TestCancelReturnsUnitsAfterItsCommit(t *testing.T) {
 	if state, err := x.Cancel(context.Background(), 9, 1); err != nil || state != Cancelled {
 		t.Fatalf("%s, %v", state, err)
 	}
-	if want := []string{"commit 1", "return 1", "event 1"}; !slices.Equal(book.steps, want) {
+	if want := []string{"commit 1", "return 1", "tell 1"}; !slices.Equal(book.steps, want) {
 		t.Fatalf("steps %v, want %v", book.steps, want)
 	}
 }
@@ -119,7 +123,7 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 	t.Parallel()
 	book := &beforeItsRow{}
 	inventory := reservedInventory{&fakeInventory{trace: &trace{}, now: 1_000_000}, Reservation{Order: 1, User: 9, Sale: 7, Epoch: 4, Seq: 90}}
-	x := &Expirer{Inventory: inventory, Orders: book, Told: &Told{}, Storefront: &Storefront{Catalogue: NewCatalogue(oneSale{}, nil, time.UTC)}}
+	x := &Expirer{Inventory: inventory, Orders: book, Storefront: &Storefront{Catalogue: NewCatalogue(oneSale{}, nil, time.UTC)}}
 	_, err := x.Cancel(context.Background(), 9, 1)
 	if AsError(err).Code != Busy || book.epoch != 4 || book.row.State != Cancelled {
 		t.Errorf("%s at epoch %d: %v", book.row.State, book.epoch, err)

@@ -14,19 +14,15 @@ import (
 // Fulfiller is flow 2: entries of the stream become rows, and their buyers hear of it. The order of its steps
 // is what makes a crash between any two of them harmless (I4):
 //
-//	COMMIT → units of refused orders go back → deadline → event → (consumer) acknowledge
+//	COMMIT → units of refused orders go back → deadlines, message and acknowledgement in one step
 //
-// Every step may happen again: rows are written once by their id, returns are keyed by (order, hold),
-// a deadline that is there stays, an event is recognised by (order, rev).
-//
-// The event of a new row needs no mark in the row: its entry is not acknowledged before it is told, and comes again if
-// nobody did. Should the entry be lost with Redis, the rebuild tells of the row (see Rebuild).
+// Rows are written once by their id; what follows is in Effects. That a new row was told needs no mark in it: its entry is
+// pending until then, and comes again if nobody did it. Should the entry be lost with Redis, the rebuild stamps the row anew.
 type Fulfiller struct {
 	Catalogue *Catalogue
 	Inventory Inventory
 	Orders    OrderStore
-	Notifier  Notifier
-	Told      *Told
+	Effects   *Effects
 	PayWindow time.Duration
 }
 
@@ -48,7 +44,7 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) ([]error, error
 		byEpoch[e.Epoch] = append(byEpoch[e.Epoch], i)
 	}
 	for epoch, batch := range byEpoch {
-		w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, then: f.after}
+		w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, then: f.finish}
 		if err := f.write(ctx, &w, batch); err != nil {
 			return nil, err
 		}
@@ -67,7 +63,7 @@ type writing struct {
 	until    time.Time // rows that are not written by then are given up: now is too long ago
 	entries  []Entry
 	verdicts []error // per entry; nil means settled
-	then     func(ctx context.Context, inserted []Inserted) error
+	then     func(ctx context.Context, w *writing, batch []int, inserted []Inserted) error
 }
 
 // without takes the entries of a sale whose row somebody keeps locked out of the batch: they wait, the others do not.
@@ -103,7 +99,7 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 	var locked *LockedSale
 	switch {
 	case err == nil:
-		return w.then(ctx, inserted)
+		return w.then(ctx, w, batch, inserted)
 	case errors.As(err, &locked):
 		return f.write(ctx, w, w.without(batch, locked))
 	case !errors.Is(err, ErrPermanent):
@@ -143,60 +139,26 @@ func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
 	return o, nil
 }
 
-// after does what follows the commit, for rows just written and for those found there.
-func (f *Fulfiller) after(ctx context.Context, inserted []Inserted) error {
+// finish does what follows the commit of the rows of a batch, and acknowledges their entries.
+func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserted []Inserted) error {
 	crashpoint.At(crashpoint.FulfilCommitted)
-	rows := ordersOf(inserted)
-	if err := giveBack(ctx, f.Inventory, rows); err != nil {
-		return err
+	entries := make([]*Entry, len(batch))
+	for i, at := range batch {
+		entries[i] = &w.entries[at]
 	}
-	crashpoint.At(crashpoint.FulfilReturned)
-	if err := f.schedule(ctx, rows); err != nil {
-		return err
-	}
-	crashpoint.At(crashpoint.FulfilScheduled)
-	if err := f.tell(ctx, inserted); err != nil {
-		return err
-	}
-	crashpoint.At(crashpoint.FulfilTold)
-	return nil
+	return f.Effects.Finish(ctx, entries[0].Partition, w.now, toFinish(inserted), entries)
 }
 
-// tell appends the events of rows that were written now, and those of rows found there, which the one who wrote them
-// may not have told.
-func (f *Fulfiller) tell(ctx context.Context, inserted []Inserted) error {
-	events := make([]OrderEvent, 0, len(inserted))
-	var behind []OrderEvent // of a later state, whose mark is in the row
+// toFinish points at the rows that follow from the entries: copies of hundreds of them would be most of what a batch
+// allocates. What has moved on since, and was told, is nobody's business here.
+func toFinish(inserted []Inserted) []*Order {
+	rows := make([]*Order, 0, len(inserted))
 	for i := range inserted {
-		o := &inserted[i].Order
-		e := OrderEvent{Order: o, First: inserted[i].Fresh}
-		switch {
-		case o.ToldRev < o.Rev:
-			behind = append(behind, e)
-		case o.Rev == firstRev:
-			events = append(events, e)
+		if o := &inserted[i].Order; o.Rev == firstRev || o.ToldRev < o.Rev {
+			rows = append(rows, o)
 		}
 	}
-	if err := tellAll(ctx, f.Notifier, append(events, behind...)); err != nil {
-		return err
-	}
-	f.Told.Add(behind)
-	return nil
-}
-
-func (f *Fulfiller) schedule(ctx context.Context, rows []*Order) error {
-	byPartition := make(map[int][]Deadline, 1)
-	for _, o := range rows {
-		if o.State == Pending {
-			byPartition[o.Partition] = append(byPartition[o.Partition], Deadline{Order: o.ID, PayBy: o.PayBy})
-		}
-	}
-	for partition, deadlines := range byPartition {
-		if err := f.Inventory.Schedule(ctx, partition, deadlines); err != nil {
-			return fmt.Errorf("schedule %d deadlines: %w", len(deadlines), errors.Join(ErrTransient, err))
-		}
-	}
-	return nil
+	return rows
 }
 
 // Refuse gives an entry that failed for good its refused row, see EntryHandler.
@@ -204,11 +166,15 @@ func (f *Fulfiller) Refuse(ctx context.Context, e Entry, reason string) error {
 	if e.Bad != nil || e.Order == 0 {
 		return nil // nothing is known of it but its stream id; the dead letter keeps that
 	}
+	now, err := f.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+	}
 	inserted, err := f.refusedRow(ctx, e, reason)
 	if err != nil {
 		return err
 	}
-	return f.after(ctx, inserted)
+	return f.Effects.Finish(ctx, e.Partition, now, toFinish(inserted), nil)
 }
 
 // refusedRow writes the refused row; when even that cannot be stored in full, one without the buyer's texts.
@@ -229,15 +195,15 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]I
 	return inserted, nil
 }
 
-// rescue writes rows for entries of a partition that is being rebuilt. Nothing is returned or scheduled in Redis:
-// its state is about to be made from these rows.
+// rescue writes rows for entries of a partition that is being rebuilt. Nothing follows in Redis: its state is about to be
+// made from these rows, and with the new epoch all nodes read what has changed.
 func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) error {
 	until := f.patience()
 	now, err := f.Inventory.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
 	}
-	w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)), then: f.tell}
+	w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)), then: nothingFollows}
 	all := make([]int, len(entries))
 	for i := range all {
 		all[i] = i
@@ -252,93 +218,11 @@ func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) er
 		if errors.Is(verdict, ErrTransient) {
 			return verdict // its row is still to be written
 		}
-		inserted, err := f.refusedRow(ctx, entries[i], ReasonDead)
-		if err != nil {
-			return err
-		}
-		if err := f.tell(ctx, inserted); err != nil {
+		if _, err := f.refusedRow(ctx, entries[i], ReasonDead); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ordersOf points at the rows: copies of hundreds of them would be most of what a batch allocates.
-func ordersOf(inserted []Inserted) []*Order {
-	rows := make([]*Order, len(inserted))
-	for i := range inserted {
-		rows[i] = &inserted[i].Order
-	}
-	return rows
-}
-
-// pointers is the same for rows that were read.
-func pointers(rows []Order) []*Order {
-	out := make([]*Order, len(rows))
-	for i := range rows {
-		out[i] = &rows[i]
-	}
-	return out
-}
-
-// giveBack returns the units of every row that ended without keeping them. Rows that never held anything any
-// more change nothing: the return is keyed by (order, hold) (I3). The hold of an order that late money may be reviving
-// is left to that flow.
-func giveBack(ctx context.Context, inventory Inventory, rows []*Order) error {
-	var returns []Return
-	for _, o := range rows {
-		if !o.HoldsUnits() && !o.reviving() {
-			burn := o.State == Refused && (o.Reason == ReasonGuard || o.Reason == ReasonNoSale)
-			returns = append(returns, Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, Burn: burn})
-		}
-	}
-	if len(returns) == 0 {
-		return nil
-	}
-	if _, err := inventory.Return(ctx, returns); err != nil {
-		return fmt.Errorf("return units of %d orders: %w", len(returns), errors.Join(ErrTransient, err))
-	}
-	return nil
-}
-
-// sell counts the units of orders that are paid as sold, once per (order, hold) (I3).
-func sell(ctx context.Context, inventory Inventory, rows []Order) error {
-	var sold []SoldHold
-	for _, o := range rows {
-		if o.State.Sold() && o.HoldsUnits() {
-			sold = append(sold, SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold})
-		}
-	}
-	if len(sold) == 0 {
-		return nil
-	}
-	if _, err := inventory.Sell(ctx, sold); err != nil {
-		return fmt.Errorf("sell units of %d orders: %w", len(sold), errors.Join(ErrTransient, err))
-	}
-	return nil
-}
-
-// tell appends the events that the rows say were not told yet, and notes them as told.
-func tell(ctx context.Context, notifier Notifier, told *Told, rows []Order) error {
-	events := make([]OrderEvent, 0, len(rows))
-	for i := range rows {
-		if rows[i].ToldRev < rows[i].Rev {
-			events = append(events, OrderEvent{Order: &rows[i]})
-		}
-	}
-	if err := tellAll(ctx, notifier, events); err != nil {
-		return err
-	}
-	told.Add(events)
-	return nil
-}
-
-func tellAll(ctx context.Context, notifier Notifier, events []OrderEvent) error {
-	if len(events) == 0 {
-		return nil
-	}
-	if err := notifier.Tell(ctx, events); err != nil {
-		return fmt.Errorf("tell %d events: %w", len(events), errors.Join(ErrTransient, err))
-	}
-	return nil
-}
+func nothingFollows(context.Context, *writing, []int, []Inserted) error { return nil }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -25,7 +24,7 @@ type faultyStore struct {
 	moment error       // returned instead of anything else
 	turn   map[ID]Order
 	sizes  []int
-	told   []OrderEvent
+	marked []*Order
 	within time.Duration // of the last insert: how long it may take
 }
 
@@ -46,6 +45,7 @@ func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []NewOrder) ([]I
 	inserted := make([]Inserted, len(rows))
 	for i, r := range rows {
 		r.ToldRev = r.Rev
+		r.Stamped = true
 		inserted[i] = Inserted{Order: r, Fresh: true}
 		if other, ok := b.turn[r.ID]; ok {
 			inserted[i] = Inserted{Order: other}
@@ -54,9 +54,19 @@ func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []NewOrder) ([]I
 	return inserted, nil
 }
 
-func (b *faultyStore) MarkTold(_ context.Context, told []OrderEvent) error {
-	b.told = append(b.told, told...)
+func (b *faultyStore) MarkTold(_ context.Context, told []*Order) error {
+	b.marked = append(b.marked, told...)
 	return nil
+}
+
+func (b *faultyStore) Restamp(_ context.Context, ids []ID) ([]Order, error) {
+	b.add("stamp %d", len(ids))
+	rows := make([]Order, len(ids))
+	for i, id := range ids {
+		rows[i] = b.turn[id]
+		rows[i].ID, rows[i].Stamped = id, true
+	}
+	return rows, nil
 }
 
 type fakeInventory struct {
@@ -64,12 +74,24 @@ type fakeInventory struct {
 	*trace
 	returned []Return
 	now      Millis
+	notifier *fakeNotifier // hears what Finish tells
+	late     int           // so many calls of Finish come too late
 }
 
 func (l *fakeInventory) Now(context.Context) (Millis, error) { return l.now, nil }
 
 func (l *fakeInventory) Schedule(_ context.Context, _ int, d []Deadline) error {
 	l.add("deadline %d", len(d))
+	return nil
+}
+
+func (l *fakeInventory) Finish(_ context.Context, _ int, _ Millis, rows []*Order, entries []*Entry) error {
+	if l.late > 0 {
+		l.late--
+		return ErrTooLate
+	}
+	l.add("finish %d of %d", len(rows), len(entries))
+	l.notifier.told = append(l.notifier.told, rows...)
 	return nil
 }
 
@@ -81,13 +103,23 @@ func (l *fakeInventory) Return(_ context.Context, r []Return) ([]bool, error) {
 
 type fakeNotifier struct {
 	*trace
-	told []OrderEvent
+	told []*Order
+	late int // so many calls come too late
 }
 
-func (f *fakeNotifier) Tell(_ context.Context, e []OrderEvent) error {
-	f.add("event %d", len(e))
-	f.told = append(f.told, e...)
+func (f *fakeNotifier) Publish(_ context.Context, _ int, _ Millis, rows []*Order) error {
+	if f.late > 0 {
+		f.late--
+		return ErrTooLate
+	}
+	f.add("tell %d", len(rows))
+	f.told = append(f.told, rows...)
 	return nil
+}
+
+// effectsOf are the effects on fakes that share a trace.
+func effectsOf(inventory Inventory, orders OrderStore, notifier Notifier) *Effects {
+	return &Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &Told{Orders: orders}}
 }
 
 type oneSale struct{ CatalogueSource }
@@ -99,11 +131,11 @@ func (oneSale) Sale(_ context.Context, id ID) (Sale, error) {
 func newTestFulfiller() (*Fulfiller, *faultyStore, *fakeInventory, *fakeNotifier) {
 	tr := &trace{}
 	book := &faultyStore{trace: tr, poison: map[ID]bool{}, turn: map[ID]Order{}}
-	inventory := &fakeInventory{trace: tr, now: 1_000_000}
 	notifier := &fakeNotifier{trace: tr}
+	inventory := &fakeInventory{trace: tr, now: 1_000_000, notifier: notifier}
 	return &Fulfiller{
-		Catalogue: NewCatalogue(oneSale{}, nil, time.UTC), Inventory: inventory, Orders: book, Notifier: notifier,
-		Told: &Told{Orders: book}, PayWindow: time.Minute,
+		Catalogue: NewCatalogue(oneSale{}, nil, time.UTC), Inventory: inventory, Orders: book,
+		Effects: effectsOf(inventory, book, notifier), PayWindow: time.Minute,
 	}, book, inventory, notifier
 }
 
@@ -115,7 +147,7 @@ func entries(n int) []Entry {
 	return list
 }
 
-// I4: commit, then deadline, then event; the acknowledgement is the consumer's and comes after all of them.
+// I4: commit, then deadlines, message and acknowledgement in one step.
 func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 	t.Parallel()
 	f, book, _, notifier := newTestFulfiller()
@@ -123,10 +155,10 @@ func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 	if err != nil || slices.ContainsFunc(verdicts, func(e error) bool { return e != nil }) {
 		t.Fatal(verdicts, err)
 	}
-	if want := []string{"commit 3", "deadline 3", "event 3"}; !slices.Equal(book.steps, want) {
+	if want := []string{"commit 3", "finish 3 of 3"}; !slices.Equal(book.steps, want) {
 		t.Fatalf("steps %v, want %v", book.steps, want)
 	}
-	if o := notifier.told[0].Order; o.PayBy != 1_060_000 || o.State != Pending || o.ProductName != "Lamp" || o.AmountFen != 500 {
+	if o := notifier.told[0]; o.PayBy != 1_060_000 || o.State != Pending || o.ProductName != "Lamp" || o.AmountFen != 500 {
 		t.Fatalf("told %+v", o)
 	}
 }
@@ -197,11 +229,11 @@ func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
 	for _, r := range inventory.returned {
 		burnt[r.Order] = r.Burn
 	}
-	if len(burnt) != 3 || !burnt[1] || burnt[2] || burnt[3] {
+	if len(burnt) != 2 || !burnt[1] || burnt[2] {
 		t.Fatalf("returned %+v", inventory.returned)
 	}
-	if want := []string{"commit 4", "return 3", "deadline 1", "event 3"}; !slices.Equal(book.steps, want) {
-		t.Fatalf("steps %v, want %v (the cancelled order was told already)", book.steps, want)
+	if want := []string{"commit 4", "return 2", "stamp 2", "finish 3 of 4"}; !slices.Equal(book.steps, want) {
+		t.Fatalf("steps %v, want %v (what is done about the cancelled order, its flow owes)", book.steps, want)
 	}
 }
 
@@ -215,7 +247,7 @@ func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 	if err := f.Refuse(context.Background(), e, ReasonDead); err != nil {
 		t.Fatal(err)
 	}
-	o := notifier.told[0].Order
+	o := notifier.told[0]
 	if o.State != Refused || o.Reason != ReasonDead || o.Address != nil || len(inventory.returned) != 1 || inventory.returned[0].Burn {
 		t.Fatalf("told %+v, returned %+v", o, inventory.returned)
 	}
@@ -232,8 +264,8 @@ func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 	}
 }
 
-// P6: an entry that comes again is told again, because nobody knows whether it was; only who wrote the row tells of it
-// for the first time. What was told of a later state is not repeated.
+// P6, F2: an entry that comes again is told again, because nobody knows whether it was, and its row is stamped anew, so that
+// whoever was away since finds it. What was told of a later state is not repeated.
 func TestRedeliveryTellsAgain(t *testing.T) {
 	t.Parallel()
 	f, book, _, notifier := newTestFulfiller()
@@ -242,16 +274,33 @@ func TestRedeliveryTellsAgain(t *testing.T) {
 	if _, err := f.Fulfil(context.Background(), entries(3)); err != nil {
 		t.Fatal(err)
 	}
-	first := map[ID]bool{}
-	for _, e := range notifier.told {
-		first[e.Order.ID] = e.First
+	wantSteps(t, book.trace, "commit 3", "stamp 1", "finish 2 of 3")
+	for _, o := range notifier.told {
+		if !o.Stamped {
+			t.Errorf("told of order %s, which nobody stamped", o.ID)
+		}
 	}
-	if want := (map[ID]bool{1: true, 2: false}); !maps.Equal(first, want) {
-		t.Errorf("told (order: for the first time) %v, want %v", first, want)
+	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 0 {
+		t.Errorf("%d rows were marked, %v; the entry is mark enough", len(book.marked), err)
 	}
-	if err := f.Told.RunOnce(context.Background()); err != nil || len(book.told) != 0 {
-		t.Errorf("%d rows were marked, %v; the entry is mark enough", len(book.told), err)
+}
+
+// F2: rows that were stamped too long ago are stamped anew before they are told, of a batch and of a later state.
+func TestTooLateIsStampedAnew(t *testing.T) {
+	t.Parallel()
+	f, book, inventory, notifier := newTestFulfiller()
+	inventory.late = 1
+	if _, err := f.Fulfil(context.Background(), entries(2)); err != nil {
+		t.Fatal(err)
 	}
+	wantSteps(t, book.trace, "commit 2", "stamp 2", "finish 2 of 2")
+	book.steps, notifier.late = nil, 1
+	paid := &Order{ID: 9, Sale: 7, State: Refused, Rev: 2, ToldRev: 1, Stamped: true}
+	book.turn[9] = *paid
+	if err := f.Effects.Tell(context.Background(), 1, []*Order{paid}); err != nil {
+		t.Fatal(err)
+	}
+	wantSteps(t, book.trace, "stamp 1", "tell 1")
 }
 
 // Marks of later states are grouped, and kept when the database fails.
@@ -264,10 +313,10 @@ func TestToldMarksAreGroupedAndKept(t *testing.T) {
 	if _, err := f.Fulfil(context.Background(), entries(3)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Told.RunOnce(context.Background()); err != nil || len(book.told) != 3 {
-		t.Fatalf("marked %d, %v", len(book.told), err)
+	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
+		t.Fatalf("marked %d, %v", len(book.marked), err)
 	}
-	if err := f.Told.RunOnce(context.Background()); err != nil || len(book.told) != 3 {
-		t.Fatalf("marked twice: %d, %v", len(book.told), err)
+	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
+		t.Fatalf("marked twice: %d, %v", len(book.marked), err)
 	}
 }

@@ -31,7 +31,7 @@ func (s *busyShop) Expire(_ context.Context, ids []ID, _ Millis) ([]Order, error
 	if ids[0] == 2 {
 		time.Sleep(s.locked)
 	}
-	return []Order{{ID: ids[0], Sale: 7, State: Expired, Hold: 1, Rev: 2, ToldRev: 1}}, nil
+	return []Order{{ID: ids[0], Sale: 7, State: Expired, Hold: 1, Rev: 2, ToldRev: 1, Stamped: true}}, nil
 }
 
 func (s *busyShop) Return(_ context.Context, r []Return) ([]bool, error) {
@@ -39,8 +39,8 @@ func (s *busyShop) Return(_ context.Context, r []Return) ([]bool, error) {
 	return make([]bool, len(r)), nil
 }
 
-func (s *busyShop) Tell(_ context.Context, e []OrderEvent) error {
-	s.add("told", e[0].Order.ID)
+func (s *busyShop) Publish(_ context.Context, _ int, _ Millis, rows []*Order) error {
+	s.add("told", rows[0].ID)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			shop := &busyShop{locked: locked}
-			x := &Expirer{Inventory: shop, Orders: shop, Notifier: shop, Told: &Told{Orders: shop}}
+			x := &Expirer{Inventory: shop, Orders: shop, Effects: effectsOf(shop, shop, shop)}
 			var batches sync.WaitGroup
 			for _, id := range []ID{2, 1} {
 				batches.Go(func() {

@@ -8,7 +8,7 @@
 //	   ▲                                  stock−, limit, hold, ticket      │
 //	   │ reserved: order id, ticket, place                                 ▼
 //	   │                                                  Fulfiller: row in MySQL    buy_fulfil.go
-//	   │ order: pending, pay_by ◀── event after COMMIT ◀──────────┘   │
+//	   │ order: pending, pay_by ◀── message after COMMIT ◀────────┘   │            effects.go
 //	   │                                                              ▼ deadline
 //	   │ order: expired ◀── event ◀── units back ◀── COMMIT ◀── Expirer              buy_expire.go
 //	   │                                        the gateway first, ▲ if a payment was opened   pay_closer.go, pay_close.go
@@ -37,7 +37,7 @@
 //   - P4 The limit per buyer holds; the same key gives the same answer as long as the sale lives.
 //   - P5 An expired unit is back on sale within one second of its deadline, or of the gateway's answer if a payment
 //     was opened.
-//   - P6 A client that reconnects misses no personal event, or is told so.
+//   - P6 A client that reconnects learns the newest state of every order that changed meanwhile, or is told to read all.
 //   - P7 XINFO GROUPS tells the truth.
 //   - P8 Money is never lost: what comes after an order has ended revives it if a unit is free, else is given back, and
 //     the buyer sees which.
@@ -48,4 +48,8 @@
 // with the rows it counts. I6 unknown is not failed. I7 absent is not empty. I8 seq never goes backwards, and what a
 // node or a row knows to have been accepted is in Redis, which has one history. I9 the key lookup precedes every refusal
 // of a holder. I10 Redis time decides. I11 hints have an age limit.
+//
+// After the commit rows are the log (effects.go): F1 the database stamps each new state. F2 what is published was stamped a
+// moment ago, else it is stamped anew. F3 somebody owes it until it is told: an entry, or the row. F4 messages are a chain. F5 a
+// node knows until when it has heard everything, and reads rows where it has not. F6 a cursor is such an instant.
 package app

@@ -99,6 +99,8 @@ var (
 	ErrStaleEpoch = errors.New("stale epoch")
 	// ErrLost means Redis no longer has what the database says was loaded: the partition needs a rebuild.
 	ErrLost = errors.New("partition lost its state")
+	// ErrTooLate means that rows were stamped too long ago to be published: whoever was away meanwhile would not find them.
+	ErrTooLate = errors.New("stamped too long ago")
 	// ErrNoRow means that no such row exists, or not in the state that was asked for.
 	ErrNoRow = errors.New("no such row")
 )

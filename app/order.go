@@ -118,8 +118,9 @@ type Order struct {
 	SaleVersion int64  `json:"-"` // version of the sale that set the price
 	Key         string `json:"-"` // the buyer's idempotency key
 	ContentHash string `json:"-"` // of what was asked under that key (P4)
-	ToldRev     int    `json:"-"` // the last rev whose event is in the buyer's log
+	ToldRev     int    `json:"-"` // the last rev that was published; of a new row, its first
 	TradeOpened Millis `json:"-"` // set before the payment gateway is first contacted
+	Stamped     bool   `json:"-"` // the call that answered this row has changed and stamped it, see Notifier
 }
 
 // HoldsUnits reports whether the order keeps its units away from others. Refunded counts as holding: its units were

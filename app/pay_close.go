@@ -71,11 +71,7 @@ func (c *Cashier) endAll(ctx context.Context, orders []ID, to OrderState) ([]Ord
 	}
 	crashpoint.At(crashpoint.CloseCommitted)
 	c.counts.Closed.Add(int64(len(rows)))
-	if err := giveBack(ctx, c.Inventory, pointers(rows)); err != nil {
-		return nil, err
-	}
-	crashpoint.At(crashpoint.CloseReturned)
-	return rows, tell(ctx, c.Notifier, c.Told, rows)
+	return rows, c.Effects.Do(ctx, now, pointers(rows)...)
 }
 
 // paidMeanwhile takes the money and answers the order that it has paid.

@@ -77,7 +77,7 @@ func (c *Cashier) revive(ctx context.Context, claimed Order, epoch int64) error 
 	crashpoint.At(crashpoint.LateRevived)
 	c.counts.Revived.Add(1)
 	slog.InfoContext(ctx, "late money revived an order", "order", paid.ID)
-	return c.after(ctx, paid)
+	return c.Effects.Do(ctx, now, &paid)
 }
 
 // giveUp begins the refund. The request number depends on nothing but the order, so that no second one can come of it.
@@ -96,7 +96,7 @@ func (c *Cashier) giveUp(ctx context.Context, o Order, reason string) error {
 	crashpoint.At(crashpoint.LateRefunding)
 	c.counts.Refunded.Add(1)
 	slog.InfoContext(ctx, "late money is given back", "order", o.ID, "reason", reason)
-	if err := tell(ctx, c.Notifier, c.Told, []Order{refunding}); err != nil {
+	if err := c.Effects.Do(ctx, now, &refunding); err != nil {
 		return err
 	}
 	return c.decided(ctx, o.ID)
@@ -104,6 +104,10 @@ func (c *Cashier) giveUp(ctx context.Context, o Order, reason string) error {
 
 // decided settles the payment of an order about which somebody has decided, here or elsewhere.
 func (c *Cashier) decided(ctx context.Context, id ID) error {
+	now, err := c.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+	}
 	o, err := c.Orders.Order(ctx, id)
 	if err != nil {
 		return fmt.Errorf("read order %s: %w", id, err)
@@ -112,7 +116,7 @@ func (c *Cashier) decided(ctx context.Context, id ID) error {
 	case o.reviving(): // not yet: another one holds the claim
 		return fmt.Errorf("%w: order %s is being decided", ErrTransient, id)
 	case o.CancelledAt == 0: // revived, which settles the payment in the same transaction
-		return c.after(ctx, o)
+		return c.Effects.Do(ctx, now, &o)
 	}
 	if err := c.Payments.Decided(ctx, id, PaymentRefunded); err != nil {
 		return fmt.Errorf("settle the payment of order %s: %w", id, err)

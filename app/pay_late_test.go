@@ -35,12 +35,18 @@ func (w *lateWorld) ClaimHold(context.Context, ID, OrderState) (Order, error) {
 	return w.row, nil
 }
 
+func (w *lateWorld) Restamp(_ context.Context, ids []ID) ([]Order, error) {
+	w.add("stamp %d", len(ids))
+	w.row.Stamped = true
+	return []Order{w.row}, nil
+}
+
 func (w *lateWorld) BeginRefund(_ context.Context, _ ID, _ []OrderState, request, reason string, _ Millis) (Order, error) {
 	w.add("refund %s: %s", request, reason)
 	if w.begin != nil {
 		return Order{}, w.begin
 	}
-	w.row.State, w.row.Reason, w.row.Rev = Refunding, reason, w.row.Rev+1
+	w.row.State, w.row.Reason, w.row.Rev, w.row.Stamped = Refunding, reason, w.row.Rev+1, true
 	return w.row, nil
 }
 
@@ -55,7 +61,7 @@ func (b lateStore) ReviveLate(_ context.Context, claimed Order, epoch int64, _ M
 	if b.w.revive != nil {
 		return Order{}, b.w.revive
 	}
-	b.w.row.State, b.w.row.CancelledAt, b.w.row.Rev = Paid, 0, b.w.row.Rev+1
+	b.w.row.State, b.w.row.CancelledAt, b.w.row.Rev, b.w.row.Stamped = Paid, 0, b.w.row.Rev+1, true
 	return b.w.row, nil
 }
 
@@ -86,23 +92,23 @@ func TestDecideAboutLateMoney(t *testing.T) {
 	}{
 		"free": {
 			func(w *lateWorld) { w.verdict = VerdictReserved }, false,
-			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "event 1"},
+			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "tell 1"},
 		},
 		"held by an attempt that died": {
 			func(w *lateWorld) { w.verdict = VerdictRepeated }, false,
-			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "event 1"},
+			[]string{"claim", "hold 2", "revive hold 2 at epoch 3", "sell 1", "tell 1"},
 		},
 		"sold out": {
 			func(w *lateWorld) { w.verdict = VerdictSoldOut }, false,
-			[]string{"claim", "hold 2", "refund R1: " + ReasonLateSoldOut, "event 1", "decided: refunded"},
+			[]string{"claim", "hold 2", "refund R1: " + ReasonLateSoldOut, "return 1", "tell 1", "decided: refunded"},
 		},
 		"limit": {
 			func(w *lateWorld) { w.verdict = VerdictLimit }, false,
-			[]string{"claim", "hold 2", "refund R1: " + ReasonLateLimit, "event 1", "decided: refunded"},
+			[]string{"claim", "hold 2", "refund R1: " + ReasonLateLimit, "return 1", "tell 1", "decided: refunded"},
 		},
 		"sale retired": {
 			func(w *lateWorld) { w.verdict, w.closes = VerdictNotLoaded, long }, false,
-			[]string{"claim", "hold 2", "refund R1: " + ReasonLateOver, "event 1", "decided: refunded"},
+			[]string{"claim", "hold 2", "refund R1: " + ReasonLateOver, "return 1", "tell 1", "decided: refunded"},
 		},
 		"sale lost for a moment": {func(w *lateWorld) { w.verdict = VerdictNotLoaded }, true, []string{"claim", "hold 2"}},
 		"rebuilding":             {func(w *lateWorld) { w.verdict = VerdictRebuild }, true, []string{"claim", "hold 2"}},
@@ -112,7 +118,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			func(w *lateWorld) { w.verdict, w.revive = VerdictReserved, ErrPermanent }, false,
 			[]string{
 				"claim", "hold 2", "revive hold 2 at epoch 3", "return 1",
-				"refund R1: " + ReasonLateSoldOut, "event 1", "decided: refunded",
+				"refund R1: " + ReasonLateSoldOut, "return 1", "tell 1", "decided: refunded",
 			},
 		},
 		"rebuilt meanwhile": {
@@ -132,8 +138,8 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			[]string{"claim", "decided: refunded"},
 		},
 		"revived by another": {
-			func(w *lateWorld) { w.claim, w.row.State, w.row.CancelledAt, w.row.ToldRev = ErrNoRow, Paid, 0, 2 }, false,
-			[]string{"claim", "sell 1"},
+			func(w *lateWorld) { w.claim, w.row.State, w.row.CancelledAt, w.row.ToldRev = ErrNoRow, Paid, 0, 1 }, false,
+			[]string{"claim", "sell 1", "stamp 1", "tell 1"},
 		},
 		"being decided by another": {
 			func(w *lateWorld) { w.verdict, w.begin = VerdictSoldOut, ErrNoRow }, true,
@@ -149,7 +155,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			c.change(w)
 			cashier := &Cashier{
 				Inventory: lateInventory{&fakeInventory{trace: tr, now: now}, w}, Orders: w, Sales: w, Payments: lateStore{w: w},
-				Refunds: lateRefunds{w: w}, Notifier: &fakeNotifier{trace: tr}, Told: &Told{},
+				Refunds: lateRefunds{w: w}, Effects: effectsOf(lateInventory{&fakeInventory{trace: tr, now: now}, w}, w, &fakeNotifier{trace: tr}),
 			}
 			err := cashier.decide(context.Background(), w.row)
 			if again := errors.Is(err, ErrTransient); again != c.again || (err == nil) == c.again {

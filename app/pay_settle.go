@@ -39,7 +39,7 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 		crashpoint.At(crashpoint.LateReceived)
 		return c.decide(ctx, order)
 	case order.ToldRev < order.Rev: // a repeat of what is told changes nothing, and costs nothing
-		return c.after(ctx, order)
+		return c.Effects.Do(ctx, now, &order)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -28,8 +27,7 @@ type Cashier struct {
 	Sales     SaleStore
 	Payments  PaymentStore
 	Refunds   RefundStore
-	Notifier  Notifier
-	Told      *Told
+	Effects   *Effects
 	// Margin is how long before its deadline an order can be paid last, see TradeMargin.
 	Margin time.Duration
 
@@ -130,17 +128,4 @@ func (c *Cashier) noRow(ctx context.Context, user, order ID) error {
 		}
 	}
 	return Fail(NotFound, "no such order")
-}
-
-// after does what follows the commit of a paid order. Each step may happen again.
-func (c *Cashier) after(ctx context.Context, paid Order) error {
-	if err := sell(ctx, c.Inventory, []Order{paid}); err != nil {
-		return fmt.Errorf("order %s: %w", paid.ID, err)
-	}
-	crashpoint.At(crashpoint.PaySold)
-	if err := tell(ctx, c.Notifier, c.Told, []Order{paid}); err != nil {
-		return err
-	}
-	crashpoint.At(crashpoint.PayTold)
-	return nil
 }

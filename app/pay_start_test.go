@@ -73,13 +73,13 @@ func (b *tradeStore) OpenTrade(_ context.Context, _, user ID, now Millis, _ time
 
 func (b *tradeStore) Receive(context.Context, Trade, Millis) (Order, PaymentOutcome, error) {
 	b.add("receive")
-	b.row.State, b.row.Rev = Paid, 2
+	b.row.State, b.row.Rev, b.row.Stamped = Paid, 2, true
 	return b.row, b.outcome, b.err
 }
 
 func (b *tradeStore) EndTraded(_ context.Context, _ []ID, to OrderState, now Millis) ([]Order, error) {
 	b.add("end as %s", to)
-	b.row.State, b.row.CancelledAt, b.row.Rev = to, now, 2
+	b.row.State, b.row.CancelledAt, b.row.Rev, b.row.Stamped = to, now, 2, true
 	return []Order{b.row}, b.err
 }
 
@@ -103,9 +103,10 @@ func newTestCashier() (*Cashier, *wordyGateway, *tradeStore, *fakeInventory) {
 		PayBy: 1_000_000 + Millis((payWindow - time.Minute).Milliseconds()),
 	}}
 	gateway := &wordyGateway{trace: tr}
+	orders := &dueStore{trace: tr}
 	return &Cashier{
-		Gateway: gateway, Inventory: inventory, Payments: book, Orders: &dueStore{trace: tr}, Notifier: &fakeNotifier{trace: tr},
-		Told: &Told{}, Margin: TradeMargin(payWindow),
+		Gateway: gateway, Inventory: inventory, Payments: book, Orders: orders,
+		Effects: effectsOf(inventory, orders, &fakeNotifier{trace: tr}), Margin: TradeMargin(payWindow),
 	}, gateway, book, inventory
 }
 
@@ -172,7 +173,7 @@ func TestSettleTellsAfterTheCommit(t *testing.T) {
 		}
 		book.row.ToldRev = 2
 	}
-	if want := []string{"receive", "sell 1", "event 1", "receive"}; !slices.Equal(book.steps, want) {
+	if want := []string{"receive", "sell 1", "tell 1", "receive"}; !slices.Equal(book.steps, want) {
 		t.Errorf("steps %v, want %v", book.steps, want)
 	}
 	for _, state := range []TradeState{TradeAbsent, TradeWaiting, TradeClosed} {

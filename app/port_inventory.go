@@ -217,6 +217,13 @@ type Inventory interface {
 	Buyers(ctx context.Context, sale SaleRef, since BuyersMark) (Buyers, error)
 	// Schedule enters deadlines into the delay queue; one that is there already keeps its score.
 	Schedule(ctx context.Context, partition int, deadlines []Deadline) error
+	// Finish is the one step out of new rows of a partition: their deadlines, one message, and the acknowledgement of their
+	// entries, together. asOf is Redis time, read before the transaction began that stamped the rows. ErrTooLate: see
+	// Notifier; nothing was done. All of it may happen again: a deadline that is there stays, an entry is acknowledged once.
+	Finish(ctx context.Context, partition int, asOf Millis, rows []*Order, entries []*Entry) error
+	// Delivery tells how far the consumers of a partition are. ErrTransient also while nobody has looked whether Redis lacks
+	// something.
+	Delivery(ctx context.Context, partition int) (Delivery, error)
 	// Holds walks through the open holds of a sale; the next cursor is 0 at the end.
 	Holds(ctx context.Context, sale SaleRef, cursor uint64) ([]OpenHold, uint64, error)
 	// Mark reads the numbers of a sale together with what changes with each of its holds, in one instant.
@@ -228,6 +235,21 @@ type Inventory interface {
 	Audit(ctx context.Context, sale SaleRef) (SaleAudit, error)
 	// Retire deletes the keys of a closed sale of which nothing is left; false when something is.
 	Retire(ctx context.Context, sale SaleRef) (bool, error)
+}
+
+// Delivery is how far the consumers of a partition are. Entries count as they were added, by the time of Redis and a number.
+type Delivery struct {
+	Epoch  int64   // of the partition, to which the stream belongs
+	Newest EntryID // the last entry that was ever added
+	Open   EntryID // the oldest one that is not acknowledged; zero when all are
+}
+
+// EntryID is the place of an entry in its stream.
+type EntryID struct{ Time, Number int64 }
+
+// After reports whether the entry was added after the other one.
+func (e EntryID) After(other EntryID) bool {
+	return e.Time > other.Time || e.Time == other.Time && e.Number > other.Number
 }
 
 // Rebuilder is the part of the inventory that makes a partition anew from the database.
@@ -274,10 +296,10 @@ type Entry struct {
 
 // EntryHandler is what the consumer does with what it reads (see Fulfiller).
 type EntryHandler interface {
-	// Fulfil writes the rows of the entries, tells their buyers and sets the deadlines. It answers, per
-	// entry, nil (settled: the entry may be acknowledged), ErrPermanent with the reason (this entry failed
-	// alone on its own account), or ErrTransient (its sale is locked: later again, while others go on). An error for
-	// the whole batch is a transient fault: nothing may be acknowledged, all of it is tried again later.
+	// Fulfil writes the rows of the entries and does what follows, the acknowledgement included. It answers, per entry, nil
+	// (settled and acknowledged), ErrPermanent with the reason (this entry failed alone on its own account), or ErrTransient
+	// (its sale is locked: later again, while others go on). An error for the whole batch is a transient fault: all of it is
+	// tried again later.
 	Fulfil(ctx context.Context, entries []Entry) ([]error, error)
 	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its
 	// buyer. After it the entry goes to the dead letters.

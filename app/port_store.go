@@ -70,9 +70,14 @@ type OrderStore interface {
 	OrdersInState(ctx context.Context, q StateQuery) (orders []Order, more bool, err error)
 	// OrdersOfSale walks through all orders of a sale in the order of their ids, after the id given.
 	OrdersOfSale(ctx context.Context, sale, after ID, limit int) ([]Order, error)
-	// MarkTold notes that the event of (order, rev) is in its buyer's log.
-	MarkTold(ctx context.Context, told []OrderEvent) error
-	// Untold lists orders whose newest state is not in the log yet, changed before the instant given.
+	// MarkTold notes that the rows were published in the states given.
+	MarkTold(ctx context.Context, told []*Order) error
+	// Restamp makes the changes of rows as new as now, so that whoever was away finds them, and answers the rows as they are
+	// afterwards, stamped. Those that do not exist are left out.
+	Restamp(ctx context.Context, ids []ID) ([]Order, error)
+	// RestampSince does that for those of the rows that were stamped at the instant given or later, and answers nothing.
+	RestampSince(ctx context.Context, ids []ID, since Millis) error
+	// Untold lists orders whose newest state was not published yet, changed before the instant given, the oldest first.
 	Untold(ctx context.Context, before Millis, limit int) ([]Order, error)
 	// Overdue lists pending orders with pay_by before the instant given, those without an opened trade first.
 	Overdue(ctx context.Context, before Millis, limit int) ([]Order, error)
@@ -103,6 +108,11 @@ type SaleStore interface {
 	// MarkRetired notes that a sale's keys have left Redis for good. Nothing is noted when the sale is not at that epoch any
 	// more: then a rebuild may have brought them back.
 	MarkRetired(ctx context.Context, sale ID, epoch int64) error
+	// ToldUntil is an instant of the database's clock: new rows of the partition that were stamped earlier have been published
+	// in their first state. 0: nobody knows.
+	ToldUntil(ctx context.Context, partition int) (Millis, error)
+	// SetToldUntil moves that instant forward; an earlier one than is known changes nothing.
+	SetToldUntil(ctx context.Context, partition int, at Millis) error
 }
 
 // SaleTotals is what one MySQL snapshot says of a sale.

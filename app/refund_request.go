@@ -30,8 +30,7 @@ type RefundDesk struct {
 	Inventory Inventory
 	Orders    OrderStore
 	Refunds   RefundStore
-	Notifier  Notifier
-	Told      *Told
+	Effects   *Effects
 }
 
 // Ask is the buyer's wish to have the money of a paid or shipped order back. It answers the state that the order has
@@ -68,7 +67,7 @@ func (d *RefundDesk) Ask(ctx context.Context, user, order ID, text string) (Orde
 		}
 		crashpoint.At(crashpoint.RefundDecided)
 	}
-	if err := tell(ctx, d.Notifier, d.Told, []Order{row}); err != nil {
+	if err := d.Effects.Do(ctx, now, &row); err != nil {
 		return "", unsettled("tell of the refund of order "+order.String(), err)
 	}
 	switch row.State {
@@ -97,7 +96,7 @@ func (d *RefundDesk) Decide(ctx context.Context, operator, order ID, yes bool, n
 		return Order{}, unsettled("decide on the refund of order "+order.String(), err)
 	}
 	crashpoint.At(crashpoint.RefundDecided)
-	if err := tell(ctx, d.Notifier, d.Told, []Order{row}); err != nil {
+	if err := d.Effects.Do(ctx, now, &row); err != nil {
 		return Order{}, unsettled("tell of the refund of order "+order.String(), err)
 	}
 	return row, nil

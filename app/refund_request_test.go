@@ -13,7 +13,7 @@ func (b *refundStore) AskRefund(_ context.Context, ask RefundAsk) (Order, error)
 	}
 	if b.order.State == Paid || b.order.State == Shipped {
 		b.add("ask")
-		b.order.Reason, b.order.Rev = ReasonRefundAsked, b.order.Rev+1
+		b.order.Reason, b.order.Rev, b.order.Stamped = ReasonRefundAsked, b.order.Rev+1, true
 	}
 	return b.order, b.falls("ask")
 }
@@ -23,16 +23,17 @@ func (b *refundStore) DecideRefund(_ context.Context, d RefundDecision) (Order, 
 		return Order{}, ErrNoRow
 	}
 	b.add("decide")
-	b.order.State, b.order.Reason, b.order.Rev = Refunding, ReasonRefundBuyer, b.order.Rev+1
+	b.order.State, b.order.Reason, b.order.Rev, b.order.Stamped = Refunding, ReasonRefundBuyer, b.order.Rev+1, true
 	return b.order, nil
 }
 
 func newTestDesk(policy RefundPolicy, state OrderState) (*RefundDesk, *refundStore) {
 	tr := &trace{}
 	book := &refundStore{trace: tr, order: Order{ID: 1, Sale: 7, User: 9, State: state, Rev: 3, ToldRev: 3}}
+	inventory := &fakeInventory{trace: tr, now: 1_000_000}
 	return &RefundDesk{
-		Policy: policy, Inventory: &fakeInventory{trace: tr, now: 1_000_000}, Orders: book, Refunds: book,
-		Notifier: &fakeNotifier{trace: tr}, Told: &Told{Orders: book},
+		Policy: policy, Inventory: inventory, Orders: book, Refunds: book,
+		Effects: effectsOf(inventory, book, &fakeNotifier{trace: tr}),
 	}, book
 }
 
@@ -46,9 +47,9 @@ func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
 		code   Code
 		steps  []string
 	}{
-		{RefundAuto, Paid, Refunding, "", []string{"ask", "decide", "event 1"}},
-		{RefundAuto, Shipped, Shipped, "", []string{"ask", "event 1"}},
-		{RefundByOperator, Paid, Paid, "", []string{"ask", "event 1"}},
+		{RefundAuto, Paid, Refunding, "", []string{"ask", "decide", "sell 1", "tell 1"}},
+		{RefundAuto, Shipped, Shipped, "", []string{"ask", "sell 1", "tell 1"}},
+		{RefundByOperator, Paid, Paid, "", []string{"ask", "sell 1", "tell 1"}},
 		{RefundByOperator, Refunding, Refunding, "", nil},
 		{RefundAuto, Refunded, Refunded, "", nil},
 		{RefundAuto, Pending, "", WrongState, nil},

@@ -33,8 +33,7 @@ type Refunder struct {
 	Refunds   RefundStore
 	Orders    OrderStore
 	Inventory Inventory
-	Notifier  Notifier
-	Told      *Told
+	Effects   *Effects
 
 	backlog atomic.Pointer[RefundBacklog]
 	counted time.Time
@@ -137,29 +136,7 @@ func (r *Refunder) finish(ctx context.Context, order ID) error {
 		return err
 	}
 	crashpoint.At(crashpoint.RefundCommitted)
-	if err := withdraw(ctx, r.Inventory, []Order{row}); err != nil {
-		return err
-	}
-	crashpoint.At(crashpoint.RefundWithdrawn)
-	return tell(ctx, r.Notifier, r.Told, []Order{row})
-}
-
-// withdraw takes the units of those orders that are refunded out of their sales. Late money that was given back never
-// held any.
-func withdraw(ctx context.Context, inventory Inventory, rows []Order) error {
-	var gone []SoldHold
-	for _, o := range rows {
-		if o.State == Refunded && o.HoldsUnits() {
-			gone = append(gone, SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold})
-		}
-	}
-	if len(gone) == 0 {
-		return nil
-	}
-	if _, err := inventory.Withdraw(ctx, gone); err != nil {
-		return fmt.Errorf("withdraw units of %d orders: %w", len(gone), errors.Join(ErrTransient, err))
-	}
-	return nil
+	return r.Effects.Do(ctx, now, &row)
 }
 
 // count looks, from time to time, how much waits.

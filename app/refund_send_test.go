@@ -30,7 +30,7 @@ func (b *refundStore) falls(step string) error {
 
 func (b *refundStore) Order(context.Context, ID) (Order, error) { return b.order, b.falls("read") }
 
-func (b *refundStore) MarkTold(context.Context, []OrderEvent) error { return nil }
+func (b *refundStore) MarkTold(context.Context, []*Order) error { return nil }
 
 func (b *refundStore) ClaimRefunds(_ context.Context, now Millis, _ int) ([]Refund, error) {
 	if b.refund.State != RefundOpen || b.refund.NextAt > now {
@@ -55,7 +55,7 @@ func (b *refundStore) FinishRefund(context.Context, ID, Millis) (Order, error) {
 	}
 	if b.order.State == Refunding {
 		b.add("commit")
-		b.order.State, b.order.Rev, b.refund.State = Refunded, b.order.Rev+1, RefundDone
+		b.order.State, b.order.Rev, b.order.Stamped, b.refund.State = Refunded, b.order.Rev+1, true, RefundDone
 	}
 	return b.order, nil
 }
@@ -109,7 +109,8 @@ func newTestRefunder() (*Refunder, *refundStore, *fakeGateway, *fakeInventory) {
 	gateway := &fakeGateway{trace: tr, given: map[string]int64{}}
 	inventory := &fakeInventory{trace: tr, now: 1_000_000}
 	return &Refunder{
-		Gateway: gateway, Refunds: book, Orders: book, Inventory: inventory, Notifier: &fakeNotifier{trace: tr}, Told: &Told{Orders: book},
+		Gateway: gateway, Refunds: book, Orders: book, Inventory: inventory,
+		Effects: effectsOf(inventory, book, &fakeNotifier{trace: tr}),
 	}, book, gateway, inventory
 }
 
@@ -130,7 +131,7 @@ func TestRefundKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 	if err := r.RunOnce(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, book.trace, "refund", "commit", "withdraw 1", "event 1")
+	wantSteps(t, book.trace, "refund", "commit", "withdraw 1", "tell 1")
 	if r.Backlog().Stuck != 1 {
 		t.Error("what waits was not counted")
 	}
@@ -144,7 +145,7 @@ func TestRefundOfLateMoneyWithdrawsNothing(t *testing.T) {
 	if err := r.RunOnce(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, book.trace, "refund", "commit", "event 1")
+	wantSteps(t, book.trace, "refund", "commit", "return 1", "tell 1")
 }
 
 // I6, P8: an answer that was lost is asked for, and nothing is given back twice.
@@ -167,7 +168,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	if err := r.RunOnce(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	wantSteps(t, book.trace, "refund", "ask", "ask", "commit", "withdraw 1", "event 1")
+	wantSteps(t, book.trace, "refund", "ask", "ask", "commit", "withdraw 1", "tell 1")
 	if gateway.given["R1"] != 500 {
 		t.Errorf("given back: %v", gateway.given)
 	}
@@ -219,7 +220,7 @@ func TestReconcilerWithdrawsWhatARefundLeft(t *testing.T) {
 	t.Parallel()
 	_, book, _, inventory := newTestRefunder()
 	book.order.State = Refunded
-	rec := &Reconciler{Inventory: inventory, Orders: book}
+	rec := &Reconciler{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, nil)}
 	if err := rec.catchUp(context.Background(), SaleRef{ID: 7}, []OpenHold{{Order: 1, Hold: 2, User: 9, Qty: 1, Sold: true}}); err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type DeadLetters struct {
 	Inventory Inventory
 	Orders    OrderStore
 	Sales     SaleStore
-	Fulfiller *Fulfiller
+	Effects   *Effects
 	PayWindow time.Duration
 }
 
@@ -139,10 +139,7 @@ func (d *DeadLetters) revive(ctx context.Context, row Order, epoch int64) (Order
 	if err != nil { // unknown: the reconciler returns the hold if the row stayed refused (I6)
 		return Order{}, fmt.Errorf("revive order %s: %w", row.ID, err)
 	}
-	if err := d.Fulfiller.schedule(ctx, []*Order{&revived}); err != nil {
-		return revived, err
-	}
-	return revived, tell(ctx, d.Fulfiller.Notifier, d.Fulfiller.Told, []Order{revived})
+	return revived, d.Effects.Do(ctx, now, &revived)
 }
 
 // Drop forgets a dead letter; its order stays refused.

@@ -110,8 +110,12 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, found finding) (in
 	if err != nil {
 		return 0, fmt.Errorf("list loaded sales: %w", err)
 	}
+	toldUntil, err := r.Sales.ToldUntil(ctx, partition)
+	if err != nil {
+		return 0, fmt.Errorf("read until when rows were told: %w", err)
+	}
 	for i := range sales {
-		if err := r.restore(ctx, epoch, &sales[i]); err != nil {
+		if err := r.restore(ctx, epoch, &sales[i], toldUntil); err != nil {
 			return 0, fmt.Errorf("restore sale %s: %w", sales[i].ID, err)
 		}
 		crashpoint.At(crashpoint.RebuildRestored)

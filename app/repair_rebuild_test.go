@@ -131,7 +131,9 @@ type lostHouse struct {
 	OrderStore
 	Rebuilder
 	Inventory
-	rows []Order
+	rows    []Order
+	stamped []ID
+	since   Millis
 }
 
 func (l *lostHouse) OrdersOfSale(_ context.Context, _, after ID, limit int) ([]Order, error) {
@@ -145,9 +147,14 @@ func (l *lostHouse) OrdersOfSale(_ context.Context, _, after ID, limit int) ([]O
 func (l *lostHouse) Restore(context.Context, int64, SaleState) error { return nil }
 func (l *lostHouse) Schedule(context.Context, int, []Deadline) error { return nil }
 
-// P6: that a new row was told is known only from its entry, and the entries are lost. So the rebuild tells of every row in
-// its first state; of later ones the rows say themselves what was told.
-func TestRebuildTellsOfNewRows(t *testing.T) {
+func (l *lostHouse) RestampSince(_ context.Context, ids []ID, since Millis) error {
+	l.stamped, l.since = append(l.stamped, ids...), since
+	return nil
+}
+
+// P6, F3: that a new row was told is known only from its entry, and the entries are lost. So the rebuild stamps those anew
+// that may not have been told; of later states the rows say themselves what was told.
+func TestRebuildStampsNewRowsAnew(t *testing.T) {
 	t.Parallel()
 	house := &lostHouse{rows: []Order{
 		{ID: 1, User: 5, State: Pending, Rev: 1, ToldRev: 1},
@@ -155,19 +162,11 @@ func TestRebuildTellsOfNewRows(t *testing.T) {
 		{ID: 3, User: 5, State: Refused, Rev: 1, ToldRev: 1},
 		{ID: 4, User: 7, State: Expired, Rev: 2, ToldRev: 1},
 	}}
-	notifier := &fakeNotifier{trace: &trace{}}
-	r := &Rebuild{Partitions: 1, Redis: house, Inventory: house, Sales: house, Orders: house, Fulfiller: &Fulfiller{Notifier: notifier}}
-	if err := r.restore(context.Background(), 0, &Sale{ID: 7}); err != nil {
+	r := &Rebuild{Partitions: 1, Redis: house, Inventory: house, Sales: house, Orders: house}
+	if err := r.restore(context.Background(), 0, &Sale{ID: 7}, 4711); err != nil {
 		t.Fatal(err)
 	}
-	var told []ID
-	for _, e := range notifier.told {
-		if e.First || e.Order.User != house.rows[e.Order.ID-1].User {
-			t.Errorf("told %+v", e)
-		}
-		told = append(told, e.Order.ID)
-	}
-	if !slices.Equal(told, []ID{1, 3}) {
-		t.Errorf("told of %v, want 1 and 3", told)
+	if !slices.Equal(house.stamped, []ID{1, 3}) || house.since != 4711 {
+		t.Errorf("stamped %v since %d, want 1 and 3 since 4711", house.stamped, house.since)
 	}
 }

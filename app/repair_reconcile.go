@@ -30,7 +30,7 @@ type Reconciler struct {
 	Inventory  Inventory
 	Orders     OrderStore
 	Sales      SaleStore
-	Fulfiller  *Fulfiller
+	Effects    *Effects
 
 	// at is the sale, and place in its holds, at which the next scan goes on; zero: at the first. count is the recount of that
 	// sale, nil when it is not counted this turn.
@@ -52,7 +52,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	})
 }
 
-// RunOnce scans once: deadlines that the delay queue lost, events that no log has, holds whose order has ended, counts
+// RunOnce scans once: deadlines that the delay queue lost, states that were not told, holds whose order has ended, counts
 // without a hold, and sales whose time is over.
 func (r *Reconciler) RunOnce(ctx context.Context) error {
 	now, err := r.Inventory.Now(ctx)
@@ -68,7 +68,7 @@ func (r *Reconciler) overdue(ctx context.Context, now Millis) error {
 	if err != nil {
 		return fmt.Errorf("list overdue orders: %w", err)
 	}
-	return r.Fulfiller.schedule(ctx, pointers(rows))
+	return r.Effects.Schedule(ctx, pointers(rows))
 }
 
 func (r *Reconciler) untold(ctx context.Context, now Millis) error {
@@ -76,7 +76,7 @@ func (r *Reconciler) untold(ctx context.Context, now Millis) error {
 	if err != nil {
 		return fmt.Errorf("list untold orders: %w", err)
 	}
-	return tell(ctx, r.Fulfiller.Notifier, r.Fulfiller.Told, rows)
+	return r.Effects.Tell(ctx, now, pointers(rows))
 }
 
 func (r *Reconciler) sales(ctx context.Context, now Millis) error {
@@ -166,7 +166,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold
 		return fmt.Errorf("read orders of sale %s: %w", sale.ID, err)
 	}
 	r.count.add(holds, rows)
-	var paid, refunded []Order
+	var moved []*Order
 	for _, row := range rows {
 		switch h := held[row.ID]; {
 		case !row.HoldsUnits():
@@ -174,13 +174,13 @@ func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold
 				return err
 			}
 		case row.State.Sold() && !h.Sold:
-			paid = append(paid, row)
+			moved = append(moved, &row)
 		case row.State == Refunded:
 			row.Hold = h.Hold
-			refunded = append(refunded, row)
+			moved = append(moved, &row)
 		}
 	}
-	return errors.Join(sell(ctx, r.Inventory, paid), withdraw(ctx, r.Inventory, refunded))
+	return r.Effects.Units(ctx, moved)
 }
 
 // returnEnded returns the units of a hold whose order has ended.
@@ -193,7 +193,7 @@ func (r *Reconciler) returnEnded(ctx context.Context, row Order, h OpenHold) err
 		}
 	}
 	row.Hold = h.Hold
-	return giveBack(ctx, r.Inventory, []*Order{&row})
+	return r.Effects.Units(ctx, []*Order{&row})
 }
 
 // retire lets the keys of a sale go when it ended long ago and nothing of it is under way (I7).

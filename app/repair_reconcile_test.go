@@ -49,7 +49,7 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 			tr := &trace{}
 			c.row.ID, c.hold.Order = 5, 5
 			s := &scanned{fakeInventory: &fakeInventory{trace: tr}, holds: []OpenHold{c.hold}, rows: []Order{c.row}}
-			r := &Reconciler{Inventory: s, Orders: s}
+			r := &Reconciler{Inventory: s, Orders: s, Effects: effectsOf(s, s, nil)}
 			if err := r.orphans(context.Background(), []SaleRef{{ID: 7}}, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestScanTakesTurns(t *testing.T) {
 	t.Parallel()
 	p := &paged{pages: map[ID]uint64{1: 5, 2: 12, 3: 1}, seen: make(map[ID]int)}
 	sales := []SaleRef{{ID: 1}, {ID: 2}, {ID: 3}}
-	r := &Reconciler{Inventory: p, Orders: p}
+	r := &Reconciler{Inventory: p, Orders: p, Effects: effectsOf(p, p, nil)}
 	pages := 0
 	for range 18 { // 18 pages a turn, five to a scan: five turns
 		if err := r.orphans(t.Context(), sales, nil); err != nil {

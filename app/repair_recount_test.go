@@ -81,7 +81,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 				free: 2,
 			}
 			c.change(s)
-			r := &Reconciler{Inventory: s, Orders: s, Sales: countedStores{c: s}}
+			r := &Reconciler{Inventory: s, Orders: s, Effects: effectsOf(s, s, nil), Sales: countedStores{c: s}}
 			for turn := range c.turns {
 				if s.moves != nil {
 					s.moves(turn)
@@ -112,7 +112,7 @@ func TestRecountOverSeveralScans(t *testing.T) {
 		s.rows = append(s.rows, Order{ID: i + 1, User: 9, Qty: 1, Hold: 1, State: Pending})
 	}
 	p := pagedHolds{s}
-	r := &Reconciler{Inventory: p, Orders: p, Sales: countedStores{c: s}}
+	r := &Reconciler{Inventory: p, Orders: p, Effects: effectsOf(p, p, nil), Sales: countedStores{c: s}}
 	for range 6 { // three scans a turn
 		if err := r.orphans(t.Context(), []SaleRef{{ID: 7}}, map[ID]int64{7: s.free}); err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ const restorePage = 2000 // orders
 // from the very rows that become the holds: a row that changes after it was read keeps its hold in Redis, counted as it
 // was, until what follows the change finds it there. All tickets given out so far count as settled: whatever had no row
 // is gone or was rescued.
-func (r *Rebuild) restore(ctx context.Context, epoch int64, sale *Sale) error {
+func (r *Rebuild) restore(ctx context.Context, epoch int64, sale *Sale, toldUntil Millis) error {
 	state := SaleState{Sale: sale, Withdrawn: sale.Withdrawn}
 	for after := ID(0); ; {
 		page, err := r.Orders.OrdersOfSale(ctx, sale.ID, after, restorePage)
@@ -20,8 +20,8 @@ func (r *Rebuild) restore(ctx context.Context, epoch int64, sale *Sale) error {
 			return fmt.Errorf("read orders: %w", err)
 		}
 		state.enter(page)
-		if err := r.retell(ctx, page); err != nil {
-			return err
+		if err := r.restamp(ctx, page, toldUntil); err != nil {
+			return fmt.Errorf("stamp orders anew: %w", err)
 		}
 		if len(page) < restorePage {
 			break
@@ -67,14 +67,18 @@ func (s *SaleState) deadlines() []Deadline {
 	return due
 }
 
-// retell tells again of rows in their first state. Until its entry is acknowledged nobody knows that such an event was
-// told, and the entries are gone with what Redis has lost. Whoever heard it knows it by its rev.
-func (r *Rebuild) retell(ctx context.Context, rows []Order) error {
-	var events []OrderEvent
+// restamp makes the changes of those rows as new as now whose first state may not have been told: until its entry is
+// acknowledged nobody knows, and the entries are gone with what Redis has lost. With the new epoch every node reads what has
+// changed, and whoever is away finds it. Whoever heard it knows it by its rev.
+func (r *Rebuild) restamp(ctx context.Context, rows []Order, since Millis) error {
+	var ids []ID
 	for i := range rows {
 		if rows[i].Rev == firstRev {
-			events = append(events, OrderEvent{Order: &rows[i]})
+			ids = append(ids, rows[i].ID)
 		}
 	}
-	return tellAll(ctx, r.Fulfiller.Notifier, events)
+	if len(ids) == 0 {
+		return nil
+	}
+	return r.Orders.RestampSince(ctx, ids, since)
 }

@@ -2,6 +2,8 @@ package realtime
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -200,11 +202,11 @@ func (h *Hub) SaleChanged(v app.SaleView) {
 // this node's clients hear it all the same and the error tells.
 func (h *Hub) Notify(ctx context.Context, level, text string) error {
 	n := noticeEvent{"notice", level, text}
-	err := h.log.sendNotice(ctx, n)
-	if err != nil {
+	if err := h.options.Redis.Publish(ctx, h.noticeChannel(), encode(n)).Err(); err != nil {
 		h.say(n)
+		return fmt.Errorf("publish notice: %w", errors.Join(app.ErrTransient, err))
 	}
-	return err
+	return nil
 }
 
 // say gives a notice to everyone on this node. Two different notices are two subjects.

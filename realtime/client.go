@@ -39,13 +39,11 @@ type client struct {
 	gone     bool // nothing is accepted any more
 	greeted  bool // hello was answered
 	identity Identity
-	personal personal
+	hearing  *hearing // nil for nearly all, see there
 
 	writers sync.WaitGroup // the running drain
 
-	// Used by the keeper alone, times since the hub began.
-	pingedAt time.Duration
-	syncedAt time.Duration
+	pingedAt time.Duration // used by the keeper alone, since the hub began
 
 	// Guarded by the hub's setsMu and the set's lock, see watchset.go.
 	set     *watchSet
@@ -150,7 +148,7 @@ func (c *client) departLocked(code CloseCode, latest time.Duration) {
 	c.hub.metrics.closed.WithLabelValues(code.String()).Inc()
 	c.out.closing, c.out.retry = code, code.retryAfter(latest)
 	if code == CloseSlow {
-		c.out.queue, c.out.queuedBytes = nil, 0 // it had its chance; the log has the personal events
+		c.out.queue, c.out.queuedBytes = nil, 0 // it had its chance; its rows have the personal events
 	}
 	// What is queued and the last word may take as long as a write may; the peer then has a moment to answer.
 	_ = c.conn.SetReadDeadline(time.Now().Add(2 * c.hub.options.WriteWithin))

@@ -14,7 +14,7 @@ const (
 	CloseSlow     CloseCode = 4001 // the client did not read what was sent
 	CloseIdle     CloseCode = 4002 // nothing was heard, not even a pong
 	CloseNoHello  CloseCode = 4003 // no successful hello in time
-	CloseResync   CloseCode = 4004 // the personal log broke off; say hello with the cursor
+	CloseResync   CloseCode = 4004 // what it missed cannot be told as events; say hello with the cursor
 	CloseFull     CloseCode = 4005 // this node has as many connections as it may
 	CloseProtocol CloseCode = 4500 // frames that cannot be read, again and again
 	CloseTooFast  CloseCode = 4501 // far more ops than allowed

@@ -103,15 +103,3 @@ func TestFieldsAsEncodingJSONReadsThem(t *testing.T) {
 		sameAsEncodingJSON(t, []byte(frame))
 	}
 }
-
-func FuzzHints(f *testing.F) {
-	f.Add("7 5-1 4 1 {\"ev\":\"order\",\"key\":\"\"}\n8 5-2 4 1 {}\n8 5-3 4 1 11:2:500:7:1700000000000:60000:key:a:name")
-	f.Fuzz(func(t *testing.T, message string) {
-		for _, h := range parseHints(message) {
-			if h.user <= 0 || h.cursor.Epoch <= 0 {
-				t.Fatalf("accepted %+v", h)
-			}
-			h.event.frame(h.cursor)
-		}
-	})
-}

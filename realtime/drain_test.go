@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fasthttp/websocket"
+
+	"stampede/app/wsclient"
 )
 
 // Rolling restart: everybody is told when to come back, at different instants, and nobody new comes in.
@@ -27,7 +29,7 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 	pauses := make(map[int64]bool)
 	for _, p := range peers {
 		p.awaitClose(CloseDrain)
-		pause := p.all("bye")[0].Retry
+		pause := p.all("bye")[0].Event.(*wsclient.ByeEvent).RetryMS
 		pauses[pause] = true
 		if pause < retrySoonest.Milliseconds() || pause > longestPause.Milliseconds() {
 			t.Errorf("asked to come back after %d ms", pause)
@@ -45,8 +47,8 @@ func TestDrainDeliversWhatIsQueued(t *testing.T) {
 	n := startNode(t)
 	p := n.dial(t)
 	p.hello(7, "")
-	n.awaitEar()
-	n.log.mustTell(t, event(7, 100, 1))
+	n.awaitProven()
+	n.feed.tell(t, state(7, 100, 1))
 	p.awaitEvents("order", 1)
 	c := n.hub.everybody()[0]
 	c.send([]byte(`{"ev":"future"}`))

@@ -10,6 +10,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 const slotLength = 5 * time.Minute
@@ -64,8 +65,8 @@ func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
 		p.must(`"op":"watch"`, nil)
 		sale := 10*slot + 1
 		n.settle(counters(sale, int64(slot)))
-		p.await(fmt.Sprintf("tick of slot %s", slot), func(h heard) bool {
-			return h.Ev == "tick" && h.tick(t)[sale].Stock == int64(slot)
+		p.awaitTick(fmt.Sprintf("tick of slot %s", slot), func(lines map[app.ID]wsclient.TickLine) bool {
+			return lines[sale].Stock == int64(slot)
 		})
 		if watched := n.hub.Watched(); len(watched) > 2*maxWatchedSlots || watched[len(watched)-1] != sale+1 {
 			t.Fatalf("in slot %s %v are watched", slot, watched)
@@ -96,7 +97,7 @@ func TestWhatClosedLongAgoIsWatchedNoLonger(t *testing.T) {
 	later(slotLength)
 	n.awaitWatched(41)
 	n.settle(counters(11, 1), counters(21, 2), counters(41, 3))
-	p.await("tick", func(h heard) bool { return h.Ev == "tick" && len(h.tick(t)) == 1 && h.tick(t)[41].Stock == 3 })
+	p.awaitTick("tick", func(lines map[app.ID]wsclient.TickLine) bool { return len(lines) == 1 && lines[41].Stock == 3 })
 
 	// Watched once more it is shown, and leaves again; who watches what is left is not disturbed.
 	p.must(`"op":"watch","slot":"1"`, nil)

@@ -32,7 +32,7 @@ const (
 var (
 	goldAddress = &app.Address{Name: "李雷", Phone: "13800000000", Text: "北京市海淀区中关村大街 1 号"}
 	goldUser    = &welcomeUser{ID: 7301444300000000007, Name: "Guest 7", Role: "shopper"}
-	goldCursor  = Cursor{1795222790123, 42}
+	goldCursor  = goldInstant(42)
 )
 
 func goldView() app.SaleView {
@@ -103,9 +103,12 @@ var (
 	})
 )
 
+// goldInstant is a cursor of some milliseconds.
+func goldInstant(ms int64) Cursor { return Cursor{1795222790000 + app.Millis(ms), "5f3a9c1e"} }
+
 func goldEvent(o app.Order, n int64) []byte {
 	o.Key = goldKey
-	return withCursor(string(orderFrame(&o)), Cursor{goldCursor.Epoch, n})
+	return withCursor(string(OrderFrame(&o)), goldInstant(n).String())
 }
 
 func goldWelcome(change func(w *welcome)) []byte {
@@ -151,11 +154,11 @@ func serverFrames() map[string][]byte {
 			}}
 		}),
 		"hello/welcome, two missed": goldWelcome(func(w *welcome) {
-			w.User, w.Cursor = goldUser, "1795222790123-44"
-			w.Missed = []json.RawMessage{goldEvent(goldPending(), 43), goldEvent(goldExpired, 44)}
+			w.User, w.Cursor = goldUser, "1795222790044.5f3a9c1e"
+			w.Missed = []json.RawMessage{goldEvent(goldExpired, 44), goldEvent(goldRefused2, 44)}
 		}),
-		"hello/welcome, log does not reach back": goldWelcome(func(w *welcome) {
-			w.User, w.Cursor, w.Reset = goldUser, "1795222790123-180", true
+		"hello/welcome, too much was missed": goldWelcome(func(w *welcome) {
+			w.User, w.Cursor, w.Reset = goldUser, "1795222790180.5f3a9c1e", true
 		}),
 		"renew/renewed":                      encode(reply{2, renewed{goldNow + 900_000}}),
 		"time/round trip":                    encode(reply{3, roundTrip{"151234", goldNow}}),

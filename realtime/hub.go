@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
@@ -17,8 +18,15 @@ import (
 // Options of a hub. Zero values become the defaults named.
 type Options struct {
 	Shop    Shop
-	Log     *Log
 	Metrics prometheus.Registerer // nil: counted but not published
+
+	// Messages of changes and notices. Nodes that share a namespace hear each other; it must be the same for all nodes of one
+	// shop and differ between shops on one Redis server.
+	Redis      redis.UniversalClient
+	Namespace  string
+	Partitions int
+	Orders     app.ChangedOrders // rows, when messages may be lost
+	Chains     app.Chains        // how far the messages have come
 
 	MaxClients int // connections of this node; 50,000
 	MaxPerUser int // connections of one user on this node; the oldest gives way; 10
@@ -33,9 +41,13 @@ type Options struct {
 	WriteWithin time.Duration // for one frame; a peer that takes longer is too slow; 5 s
 	OpWithin    time.Duration // for one op; 10 s
 	TokenGrace  time.Duration // after a token ended, for renew; 30 s
-	SyncEvery   time.Duration // every client's log is looked at this often at least; 20 s
 	EndedKept   time.Duration // slots and single sales are watched for this long after they have closed; 10 min
-	KeepEvery   time.Duration // how often silence, tokens and logs are looked after; 1 s
+	KeepEvery   time.Duration // how often silence and tokens are looked after; 1 s
+
+	LookEvery   time.Duration // how often the ends of the chains of messages are looked at; 1 s
+	ReachWithin time.Duration // for a message to come after its number was read; 5 s
+	ReadWithin  time.Duration // for rows that a hello waits for, and for the database's clock; 3 s
+	Overlap     time.Duration // rows are read from this long before a cursor on, see follow.go; 60 s
 }
 
 func (o Options) withDefaults() Options {
@@ -50,9 +62,12 @@ func (o Options) withDefaults() Options {
 	o.WriteWithin = or(o.WriteWithin, 5*time.Second)
 	o.OpWithin = or(o.OpWithin, 10*time.Second)
 	o.TokenGrace = or(o.TokenGrace, 30*time.Second)
-	o.SyncEvery = or(o.SyncEvery, 20*time.Second)
 	o.EndedKept = or(o.EndedKept, 10*time.Minute)
 	o.KeepEvery = or(o.KeepEvery, time.Second)
+	o.LookEvery = or(o.LookEvery, time.Second)
+	o.ReachWithin = or(o.ReachWithin, 5*time.Second)
+	o.ReadWithin = or(o.ReadWithin, 3*time.Second)
+	o.Overlap = or(o.Overlap, time.Minute)
 	return o
 }
 
@@ -65,11 +80,10 @@ func or[T comparable](value, fallback T) T {
 }
 
 // Hub is everybody who is connected to this node. It is the app.Audience of the ticker. Locks are taken in this
-// order: mu or setsMu (never both), a set's mu, a client's mu. None is held over I/O.
+// order: mu or setsMu (never both), a set's mu, a client's mu, and any other last. None is held over I/O.
 type Hub struct {
 	options Options
 	shop    Shop
-	log     *Log
 	metrics *metrics
 	began   time.Time
 
@@ -89,30 +103,50 @@ type Hub struct {
 	board  *board
 	beats  []*watchSet // reused from tick to tick
 
-	news   recentNews
-	behind behindQueue
+	news recentNews
+
+	listener   *listener
+	chainsMu   sync.Mutex // also held while the proven instant moves
+	chains     chains
+	wake       chan struct{}                 // the chains broke off
+	proven     atomic.Pointer[provenInstant] // see follow.go; nil: none yet, or none of the present history
+	histories  atomic.Uint32                 // how often the database has come to another history
+	lastProven atomic.Int64                  // when the last instant of the former history was proven, nanoseconds since the hub began
+
+	desk replayDesk       // hellos that wait for rows
+	owed pending[*client] // connections whose hello did not get them
+	few  pending[app.ID]  // users of whom there is something new
 
 	starting atomic.Int64 // writers that were started and have not begun
 }
 
-// NewHub makes a hub; Run must run for personal events to arrive.
+// NewHub makes a hub; Run must run for personal events to arrive and for hellos with a cursor to be told what they missed.
 func NewHub(o Options) *Hub {
 	o = o.withDefaults()
 	h := &Hub{
-		options: o, shop: o.Shop, log: o.Log, began: time.Now(),
+		options: o, shop: o.Shop, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID), closes: make(map[subject]app.Millis),
-		board: newBoard(), news: newRecentNews(), behind: newBehindQueue(),
+		board: newBoard(), news: newRecentNews(),
+		chains: newChains(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),
+		desk: newReplayDesk(), owed: newPending[*client](), few: newPending[app.ID](),
 	}
+	h.listener = h.newListener()
 	h.metrics = newMetrics(o.Metrics, h)
 	return h
 }
 
-// Run hears the other nodes, reads logs that fell behind, looks after silent clients and lets go of what is over, until ctx ends.
+// Run hears of changes, reads the rows of those who may have missed some, looks after silent clients and lets go of what is
+// over, until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return h.log.listen(ctx, h) })
-	g.Go(func() error { return h.catchUp(ctx) })
+	g.Go(func() error { return h.listener.Run(ctx) })
+	g.Go(func() error { return h.follow(ctx) })
+	for range readersAtOnce {
+		g.Go(func() error { return h.answerHellos(ctx) })
+	}
+	g.Go(func() error { return h.replayOwed(ctx) })
+	g.Go(func() error { return h.tellFew(ctx) })
 	g.Go(func() error { return h.keep(ctx) })
 	g.Go(func() error { return h.retire(ctx) })
 	return g.Wait()

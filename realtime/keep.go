@@ -24,8 +24,7 @@ func (h *Hub) fromTimeToTime(ctx context.Context, do func(ctx context.Context)) 
 	}
 }
 
-// keepOnce pings who is silent and gives up who stays it, ends sessions whose token has ended, and has logs read in case
-// a hint was lost.
+// keepOnce pings who is silent and gives up who stays it, and ends sessions whose token has ended.
 func (h *Hub) keepOnce() {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.everybody() {
@@ -45,14 +44,6 @@ func (h *Hub) keepOnce() {
 		}
 		if now > expires.Add(h.options.TokenGrace) {
 			c.depart(CloseToken)
-			continue
-		}
-		if c.syncedAt == 0 {
-			c.syncedAt = time.Duration(c.heardAt.Load()) // spreads the reads over time
-		}
-		if elapsed-c.syncedAt >= h.options.SyncEvery {
-			c.syncedAt = elapsed
-			h.behind.add(c)
 		}
 	}
 }

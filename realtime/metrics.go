@@ -14,6 +14,7 @@ type metrics struct {
 	skipped      prometheus.Counter
 	events       prometheus.Counter
 	resyncs      prometheus.Counter
+	replays      prometheus.Counter
 	closed       *prometheus.CounterVec
 	refused      *prometheus.CounterVec
 	soldOut      prometheus.Counter // of refused; at a hot sale it is nearly all of them
@@ -35,7 +36,8 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		frames:       counter("frames_total", "Frames written to sockets."),
 		skipped:      counter("ticks_skipped_total", "Ticks that a client did not take before the next one."),
 		events:       counter("events_total", "Personal events queued for connections."),
-		resyncs:      counter("resyncs_total", "Times that all logs were read because hints may have been lost."),
+		resyncs:      counter("resyncs_total", "Times that rows were read because messages may have been lost."),
+		replays:      counter("replays_total", "Connections whose rows were read because they came with a cursor."),
 		closed:       vector("closed_total", "reason", "Connections ended by the server, by reason."),
 		refused:      vector("refused_total", "code", "Ops refused, by error code."),
 	}
@@ -44,7 +46,7 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		return m
 	}
 	to.MustRegister(
-		m.ticks, m.encodedTicks, m.frames, m.skipped, m.events, m.resyncs, m.closed, m.refused,
+		m.ticks, m.encodedTicks, m.frames, m.skipped, m.events, m.resyncs, m.replays, m.closed, m.refused,
 		gauge("clients", "Connections of this node.", func() float64 {
 			h.mu.Lock()
 			defer h.mu.Unlock()

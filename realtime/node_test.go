@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/redis/go-redis/v9"
 
 	"stampede/app/apptest"
 )
@@ -20,21 +17,25 @@ type node struct {
 	t    *testing.T
 	hub  *Hub
 	shop *fakeShop
-	log  *Log
+	feed *feed
 	addr string
 }
 
-// startNode starts a node on a Redis of its own; options may be changed before it starts.
+// startNode starts a node of a shop of its own; options may be changed before it starts.
 func startNode(t *testing.T, change ...func(o *Options)) *node {
 	t.Helper()
-	return startNodeOn(t, apptest.Redis(t), change...)
+	return startNodeOn(t, newFeed(t, apptest.Redis(t)), change...)
 }
 
-// startNodeOn starts a node on a Redis that other nodes may share.
-func startNodeOn(t *testing.T, redisURL string, change ...func(o *Options)) *node {
+// startNodeOn starts a node of a shop that may have others.
+func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 	t.Helper()
-	n := &node{t: t, shop: &fakeShop{}, log: testLog(t, redisURL)}
-	o := Options{Shop: n.shop, Log: n.log, HelloWithin: patience, WriteWithin: patience} // limits that a test is about it sets itself
+	n := &node{t: t, shop: &fakeShop{}, feed: f}
+	o := Options{
+		Shop: n.shop, Redis: openRedis(t, f.url), Namespace: f.namespace, Partitions: partitions, Orders: f, Chains: f,
+		HelloWithin: patience, WriteWithin: patience, ReachWithin: patience, // limits that a test is about it sets itself
+		LookEvery: 10 * time.Millisecond,
+	}
 	for _, c := range change {
 		c(&o)
 	}
@@ -66,19 +67,6 @@ func startNodeOn(t *testing.T, redisURL string, change ...func(o *Options)) *nod
 	return n
 }
 
-// testLog opens the log of a Redis; its database number keeps the channels of tests apart.
-func testLog(t testing.TB, redisURL string) *Log {
-	t.Helper()
-	options, err := redis.ParseURL(redisURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	options.ContextTimeoutEnabled = true
-	client := redis.NewClient(options)
-	t.Cleanup(func() { client.Close() })
-	return NewLog(client, strings.ReplaceAll(t.Name(), "/", ".")+":"+redisURL)
-}
-
 func (n *node) drain(within time.Duration) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -98,17 +86,23 @@ func (n *node) awaitClients(want int) {
 	})
 }
 
-// startPair starts two nodes on one Redis and one namespace.
+// startPair starts two nodes of one shop.
 func startPair(t *testing.T, change ...func(o *Options)) (*node, *node) {
 	t.Helper()
-	url := apptest.Redis(t)
-	return startNodeOn(t, url, change...), startNodeOn(t, url, change...)
+	f := newFeed(t, apptest.Redis(t))
+	return startNodeOn(t, f, change...), startNodeOn(t, f, change...)
 }
 
-// awaitEar waits until the node hears hints.
-func (n *node) awaitEar() {
+// awaitProven waits until the node has proven an instant that is not before now: it hears changes, and has told all
+// that there were.
+func (n *node) awaitProven() {
 	n.t.Helper()
+	now, err := n.feed.Clock(n.t.Context())
+	if err != nil {
+		n.t.Fatal(err)
+	}
 	apptest.Eventually(n.t, patience, func() (bool, string) {
-		return testutil.ToFloat64(n.hub.metrics.resyncs) > 0, "not subscribed"
+		p := n.hub.proven.Load()
+		return p != nil && p.History == now.History && p.At >= now.At, "no instant is proven"
 	})
 }

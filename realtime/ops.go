@@ -296,11 +296,6 @@ func (c *client) seen(_ *opContext, r *request) (any, error) {
 	return empty{}, nil
 }
 
-// unreachable is the answer when the personal log cannot be read: hello may be tried again.
-func unreachable(err error) error {
-	return errors.Join(err, app.FailBusy("personal events cannot be read right now", busyRetry))
-}
-
 // clip keeps foreign text short in messages.
 func clip(s string) string {
 	const most = 32

@@ -16,60 +16,23 @@ import (
 // patience is how long a test waits for what must happen: far longer than it takes on a machine that is busy with other things.
 const patience = 30 * time.Second
 
-// peer is the other end of a socket. It keeps all that it hears; its ops are sent by hand, so that their answers are among it.
+// peer is the other end of a socket. It keeps all that it hears, except the answers that do waits for.
 type peer struct {
 	t    *testing.T
 	conn *wsclient.Conn
 
-	mu     sync.Mutex
-	lastID int64
-	heard  []heard
-}
-
-// heard is one frame from the server, read loosely.
-type heard struct {
-	ID     *int64          `json:"id"`
-	OK     json.RawMessage `json:"ok"`
-	Error  *app.Error      `json:"error"`
-	Ev     string          `json:"ev"`
-	Cursor string          `json:"cursor"`
-	Key    string          `json:"key"`
-	Order  app.Order       `json:"order"`
-	Sales  json.RawMessage `json:"sales"`
-	Sale   *app.SaleView   `json:"sale"`
-	Slot   app.ID          `json:"slot"`
-	Phase  app.Phase       `json:"phase"`
-	Text   string          `json:"text"`
-	Code   CloseCode       `json:"code"`
-	Retry  int64           `json:"retry_ms"`
-}
-
-func (h *heard) tick(t *testing.T) map[app.ID]app.SaleView {
-	t.Helper()
-	var lines []app.SaleView
-	if err := json.Unmarshal(h.Sales, &lines); err != nil {
-		t.Fatalf("tick %s: %v", h.Sales, err)
-	}
-	bySale := make(map[app.ID]app.SaleView, len(lines))
-	for _, line := range lines {
-		bySale[line.ID] = line
-	}
-	return bySale
-}
-
-type helloOK struct {
-	Session      string            `json:"session"`
-	User         *welcomeUser      `json:"user"`
-	Cursor       string            `json:"cursor"`
-	Missed       []heard           `json:"missed"`
-	Reset        bool              `json:"reset"`
-	Reservations []app.Reservation `json:"reservations"`
+	mu    sync.Mutex
+	heard []*wsclient.Frame
 }
 
 func (n *node) dial(t *testing.T) *peer {
 	t.Helper()
 	p := &peer{t: t}
-	dialer := wsclient.Dialer{Timeout: patience, Heard: p.take}
+	dialer := wsclient.Dialer{Timeout: patience, Heard: func(f *wsclient.Frame) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.heard = append(p.heard, f)
+	}}
 	var err error
 	if p.conn, err = dialer.Dial(t.Context(), "http://"+n.addr); err != nil {
 		t.Fatalf("dial: %v", err)
@@ -83,38 +46,33 @@ func (n *node) dial(t *testing.T) *peer {
 	return p
 }
 
-func (p *peer) take(f *wsclient.Frame) {
-	var h heard
-	if err := json.Unmarshal(f.Text, &h); err != nil {
-		p.t.Errorf("unreadable frame %s: %v", f.Text, err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.heard = append(p.heard, h)
-}
-
 // send writes a raw text frame.
 func (p *peer) send(frame string) {
 	p.t.Helper()
-	if err := p.conn.SendRaw(wsclient.Text, []byte(frame)); err != nil {
+	p.sendAs(wsclient.Text, frame)
+}
+
+func (p *peer) sendAs(kind int, frame string) {
+	p.t.Helper()
+	if err := p.conn.SendRaw(kind, []byte(frame)); err != nil {
 		p.t.Errorf("send: %v", err)
 	}
 }
 
-// do sends an op, given without id, and waits for its reply.
-func (p *peer) do(op string) heard {
-	p.t.Helper()
-	p.mu.Lock()
-	p.lastID++
-	id := p.lastID
-	p.mu.Unlock()
-	p.send(fmt.Sprintf(`{"id":%d,%s}`, id, op))
-	return p.reply(id)
+// sendUnlessEnded is send for a peer that the server may be ending right now.
+func (p *peer) sendUnlessEnded(frame string) {
+	_ = p.conn.SendRaw(wsclient.Text, []byte(frame))
 }
 
-func (p *peer) reply(id int64) heard {
+// do sends an op, given without id, and waits for its answer.
+func (p *peer) do(op string) *wsclient.Frame {
 	p.t.Helper()
-	return p.await("reply to "+fmt.Sprint(id), func(h heard) bool { return h.ID != nil && *h.ID == id })
+	ok, err := p.conn.Do(wsclient.Request{Text: op})
+	var refused *app.Error
+	if err != nil && !errors.As(err, &refused) {
+		p.t.Fatalf("%s: %v", op, err)
+	}
+	return &wsclient.Frame{OK: ok, Error: refused}
 }
 
 // must is do for an op that has to succeed; ok may be nil.
@@ -132,30 +90,28 @@ func (p *peer) must(op string, ok any) {
 }
 
 // hello greets as the user; 0 for nobody, cursor "" for a fresh client.
-func (p *peer) hello(user app.ID, cursor string) helloOK {
+func (p *peer) hello(user app.ID, cursor string) wsclient.Welcome {
 	p.t.Helper()
-	op := `"op":"hello"`
+	token := ""
 	if user != 0 {
-		op += fmt.Sprintf(`,"token":"user:%d"`, user)
+		token = fmt.Sprintf("user:%d", user)
 	}
-	if cursor != "" {
-		op += fmt.Sprintf(`,"cursor":%q`, cursor)
+	ok, err := p.conn.Hello(token, cursor)
+	if err != nil {
+		p.t.Fatalf("hello: %v", err)
 	}
-	var ok helloOK
-	p.must(op, &ok)
 	return ok
 }
 
 // await waits for the first frame that fits, and leaves it where it is.
-func (p *peer) await(what string, fits func(h heard) bool) heard {
+func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
 	p.t.Helper()
-	var found heard
 	apptest.Eventually(p.t, patience, func() (bool, string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		for _, h := range p.heard {
-			if fits(h) {
-				found = h
+		for _, f := range p.heard {
+			if fits(f) {
+				found = f
 				return true, ""
 			}
 		}
@@ -164,23 +120,48 @@ func (p *peer) await(what string, fits func(h heard) bool) heard {
 	return found
 }
 
+// awaitTick waits for a tick whose lines fit.
+func (p *peer) awaitTick(what string, fits func(lines map[app.ID]wsclient.TickLine) bool) {
+	p.t.Helper()
+	p.await(what, func(f *wsclient.Frame) bool { return f.Ev == "tick" && fits(lines(f)) })
+}
+
+// lines are those of a tick, by sale.
+func lines(tick *wsclient.Frame) map[app.ID]wsclient.TickLine {
+	bySale := make(map[app.ID]wsclient.TickLine)
+	for _, line := range tick.Event.(*wsclient.TickEvent).Sales {
+		bySale[line.ID] = line
+	}
+	return bySale
+}
+
+// answers reports whether a frame is the answer to the op of this id.
+func answers(f *wsclient.Frame, id int64) bool { return f.Ev == "" && f.ID == id }
+
 // all lists what was heard so far under an event name.
-func (p *peer) all(ev string) []heard {
+func (p *peer) all(ev string) []*wsclient.Frame {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var found []heard
-	for _, h := range p.heard {
-		if h.Ev == ev {
-			found = append(found, h)
+	var found []*wsclient.Frame
+	for _, f := range p.heard {
+		if f.Ev == ev {
+			found = append(found, f)
 		}
 	}
 	return found
 }
 
+// orders lists the order events so far.
+func (p *peer) orders() (events []*wsclient.OrderEvent) {
+	for _, f := range p.all("order") {
+		events = append(events, f.Event.(*wsclient.OrderEvent))
+	}
+	return events
+}
+
 // awaitEvents waits until that many events of the name were heard.
-func (p *peer) awaitEvents(ev string, n int) []heard {
+func (p *peer) awaitEvents(ev string, n int) (found []*wsclient.Frame) {
 	p.t.Helper()
-	var found []heard
 	apptest.Eventually(p.t, patience, func() (bool, string) {
 		found = p.all(ev)
 		return len(found) >= n, fmt.Sprintf("%d of %d %s events", len(found), n, ev)
@@ -191,17 +172,17 @@ func (p *peer) awaitEvents(ev string, n int) []heard {
 // awaitClose waits for the end of the socket, which must be said with bye and this code.
 func (p *peer) awaitClose(want CloseCode) {
 	p.t.Helper()
-	bye := p.await("bye", func(h heard) bool { return h.Ev == "bye" })
+	bye := p.awaitEvents("bye", 1)[0].Event.(*wsclient.ByeEvent)
 	select {
 	case <-p.conn.Done():
 	case <-time.After(patience):
 		p.t.Fatal("the socket is still open")
 	}
-	if err := p.conn.Err(); wsclient.CloseCode(err) != int(want) || bye.Code != want {
+	if err := p.conn.Err(); wsclient.CloseCode(err) != int(want) || bye.Code != int(want) {
 		p.t.Fatalf("ended with %v after bye %d, want %d", err, bye.Code, want)
 	}
-	if want.MayReconnect() != (bye.Retry > 0) {
-		p.t.Errorf("code %d asks for a pause of %d ms", want, bye.Retry)
+	if want.MayReconnect() != (bye.RetryMS > 0) {
+		p.t.Errorf("code %d asks for a pause of %d ms", want, bye.RetryMS)
 	}
 }
 

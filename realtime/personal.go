@@ -1,194 +1,99 @@
 package realtime
 
 import (
-	"context"
-	"log/slog"
-	"sync"
-	"time"
+	"strings"
+
+	"stampede/app"
 )
 
-// personal is how far a connection has read its user's log. It is guarded by the client's mutex.
-//
-// Events come from two sides: hints, which bring the event along, and reads of the log. Both go through take,
-// which accepts exactly the next event. So nothing is doubled and nothing is left out, whatever the order in
-// which hints and reads arrive; a gap only means that the log has to be read.
-type personal struct {
-	at     Cursor // the last event that was queued for this connection
-	greets bool   // hello is under way: events are not taken, only noted as behind
-	behind bool   // there may be more in the log than was taken
+// hearing is what is special about a connection's personal events. Nearly all connections have none: their frames carry
+// the node's proven instant, because this node has given them all that came since they said hello. It is guarded by the
+// client's mutex.
+type hearing struct {
+	greets bool     // hello is under way: events wait in held until it is answered
+	held   []string // frames without a cursor
+	from   Cursor   // what frames carry instead of the proven instant
+	owed   bool     // rows since from are yet to be read; until then no frame may carry a later instant
 }
 
-// hear offers an event that a hint brought along. It reports whether the log has to be read.
-func (c *client) hear(h *hint) (behind bool) {
+// tell queues an order event of a user, unless the connection is no longer that user's. The frame has no cursor yet.
+func (c *client) tell(user app.ID, frame string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch p := &c.personal; {
-	case c.identity.User != h.user || p.at.covers(h.cursor):
-		return false
-	case !p.greets && !p.behind && c.takeLocked(&h.kept):
-		return false
+	switch {
+	case c.identity.User != user: // its hello has failed meanwhile
+	case c.hearing != nil && c.hearing.greets:
+		c.holdLocked(frame)
 	default:
-		p.behind = true
-		return !p.greets
+		c.tellLocked(frame)
 	}
 }
 
-// takeLocked queues the event if it is the very next one.
-func (c *client) takeLocked(k *kept) bool {
-	if !c.personal.at.followedBy(k.cursor) {
-		return false
+// holdLocked keeps an event until hello is answered.
+func (c *client) holdLocked(frame string) {
+	if len(c.hearing.held) >= maxQueued {
+		c.departLocked(CloseSlow, retryLatest) // it did not get any of them, and comes back with the cursor that it has
+		return
 	}
-	c.personal.at = k.cursor
-	c.sendLocked(k.event.frame(k.cursor))
-	c.hub.metrics.events.Inc()
-	return true
+	c.hearing.held = append(c.hearing.held, strings.Clone(frame)) // not the whole message with it
 }
 
-// read takes what the log holds after the cursor it was asked for. A log that broke off ends the
-// connection: with its cursor the client learns of the reset in its next hello.
-func (c *client) read(s span) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.personal.behind = false
-	if s.reset {
+func (c *client) tellLocked(frame string) {
+	cursor, ok := c.cursorLocked()
+	if !ok {
 		c.departLocked(CloseResync, retryLatest)
 		return
 	}
-	for i := range s.events {
-		k := &s.events[i]
-		if c.personal.at.covers(k.cursor) {
-			continue
+	c.sendLocked(withCursor(frame, cursor))
+	c.hub.metrics.events.Inc()
+}
+
+// cursorLocked is the cursor of the next personal event: up to there everything is queued before it. False: what the
+// client knows is of a history of the database that is over.
+func (c *client) cursorLocked() (string, bool) {
+	proven := c.hub.proven.Load()
+	if p := c.hearing; p != nil {
+		if p.owed || proven == nil || proven.History != p.from.History {
+			return p.from.String(), true
 		}
-		if !c.takeLocked(k) {
-			c.personal.behind = true // hints overtook the read across a new log; read again
-			c.hub.behind.add(c)
-			return
-		}
+		c.hearing = nil
+	}
+	if proven == nil {
+		return "", false
+	}
+	return proven.text, true
+}
+
+// settleLocked goes on from an instant at which the client knew everything: the node's proven instant takes over, as
+// soon as it is of the same history. Which of two is the present one, the next resync finds out.
+func (c *client) settleLocked(at Cursor) {
+	c.hearing = nil
+	proven := c.hub.proven.Load()
+	if proven == nil || proven.History != at.History {
+		c.hearing = &hearing{from: at}
+	}
+	if proven != nil && proven.History != at.History {
+		c.hub.breakOff("a hello was told another history of the database")
 	}
 }
 
-// question asks the log for what this connection has not taken yet; false: it has no user or is not ready.
-func (c *client) question() (question, bool) {
+// leaveHistory ends a connection whose client knows orders of another history of the database than the present one; its
+// cursor says so in its next hello. One whose rows are yet to be read is told when they are.
+func (c *client) leaveHistory(present string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p := &c.personal
-	if c.gone || c.out.closing != 0 || p.greets || p.at.isZero() {
-		return question{}, false
+	stays := c.hub.proven.Load() != nil // who goes with the proven instant
+	if p := c.hearing; p != nil {
+		stays = p.greets || p.owed || p.from.History == present
 	}
-	p.behind = true // hints wait until the read is in
-	return question{user: c.identity.User, after: p.at}, true
-}
-
-// heardEvents gives the events of a message to their users' connections.
-func (h *Hub) heardEvents(hints []hint) {
-	for i := range hints {
-		for _, c := range h.devices(hints[i].user) {
-			if c.hear(&hints[i]) {
-				h.behind.add(c)
-			}
-		}
+	if c.identity.User != 0 && !stays {
+		c.departLocked(CloseResync, retryLatest)
 	}
 }
 
-func (h *Hub) heardNotice(n noticeEvent) { h.say(n) }
-
-// heardNothing has every log read: hints may have been lost.
-func (h *Hub) heardNothing() {
-	h.metrics.resyncs.Inc()
-	for _, c := range h.everybody() {
-		h.behind.add(c)
-	}
-}
-
-// behindQueue holds the connections whose log has to be read, each once.
-type behindQueue struct {
-	mu      sync.Mutex
-	waiting map[*client]struct{}
-	signal  chan struct{}
-}
-
-func newBehindQueue() behindQueue {
-	return behindQueue{waiting: make(map[*client]struct{}), signal: make(chan struct{}, 1)}
-}
-
-func (q *behindQueue) add(c *client) {
-	q.mu.Lock()
-	q.waiting[c] = struct{}{}
-	q.mu.Unlock()
-	select {
-	case q.signal <- struct{}{}:
-	default:
-	}
-}
-
-// takeSome takes out at most n.
-func (q *behindQueue) takeSome(n int) []*client {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	some := make([]*client, 0, min(n, len(q.waiting)))
-	for c := range q.waiting {
-		if len(some) == n {
-			break
-		}
-		some = append(some, c)
-		delete(q.waiting, c)
-	}
-	return some
-}
-
-const (
-	catchUpBatch = 64 // logs per read
-	catchUpPause = 200 * time.Millisecond
-)
-
-// catchUp reads the logs of connections that are behind, in batches, until ctx ends.
-func (h *Hub) catchUp(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-h.behind.signal:
-		}
-		for some := h.behind.takeSome(catchUpBatch); len(some) > 0; some = h.behind.takeSome(catchUpBatch) {
-			err := h.catchUpSome(ctx, some)
-			if err == nil {
-				continue
-			}
-			if ctx.Err() == nil {
-				slog.WarnContext(ctx, "read personal logs; trying again", "err", err)
-			}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(catchUpPause):
-			}
-		}
-	}
-}
-
-func (h *Hub) catchUpSome(ctx context.Context, some []*client) error {
-	readers := make([]*client, 0, len(some))
-	questions := make([]question, 0, len(some))
-	for _, c := range some {
-		if q, ok := c.question(); ok {
-			readers = append(readers, c)
-			questions = append(questions, q)
-		}
-	}
-	if len(questions) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
-	defer cancel()
-	spans, err := h.log.Since(ctx, questions...)
-	if err != nil {
-		for _, c := range readers {
-			h.behind.add(c)
-		}
-		return err
-	}
-	for i, c := range readers {
-		c.read(spans[i])
-	}
-	return nil
+// withCursor puts the cursor behind the first field, `ev`, of an event.
+func withCursor(event, cursor string) []byte {
+	first, rest, _ := strings.Cut(event, ",")
+	b := make([]byte, 0, len(event)+len(cursor)+len(`,"cursor":""`))
+	return appendAll(b, first, `,"cursor":"`, cursor, `",`, rest)
 }

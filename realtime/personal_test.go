@@ -1,45 +1,98 @@
 package realtime
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 // told lists the (order, rev) of the order events a peer has heard, in order.
 func (p *peer) told() []string {
 	var list []string
-	for _, h := range p.all("order") {
+	for _, e := range p.orders() {
+		list = append(list, fmt.Sprintf("%s/%d", e.Order.ID, e.Order.Rev))
+	}
+	return list
+}
+
+// fresh is what a client makes of it: what is not above the rev that it has is a repeat.
+func (p *peer) fresh() []string {
+	var list []string
+	revs := make(map[app.ID]int)
+	for _, h := range p.orders() {
+		if o := h.Order; o.Rev > revs[o.ID] {
+			revs[o.ID] = o.Rev
+			list = append(list, fmt.Sprintf("%s/%d", o.ID, o.Rev))
+		}
+	}
+	return list
+}
+
+// awaitFresh waits until a peer has heard these states, repeats not counted.
+func (p *peer) awaitFresh(want ...string) {
+	p.t.Helper()
+	apptest.Eventually(p.t, patience, func() (bool, string) {
+		diff := cmp.Diff(want, p.fresh())
+		return diff == "", "heard (-want +got):\n" + diff
+	})
+}
+
+// heard is an order event.
+type heard = wsclient.OrderEvent
+
+// awaitOrders waits until so many have been heard.
+func (p *peer) awaitOrders(n int) []*heard {
+	p.t.Helper()
+	p.awaitEvents("order", n)
+	return p.orders()
+}
+
+// awaitOrder waits for the first that fits.
+func (p *peer) awaitOrder(what string, fits func(h heard) bool) heard {
+	p.t.Helper()
+	f := p.await(what, func(f *wsclient.Frame) bool {
+		e, is := f.Event.(*wsclient.OrderEvent)
+		return is && fits(*e)
+	})
+	return *f.Event.(*wsclient.OrderEvent)
+}
+
+// missedStates lists the (order, rev) that a hello told.
+func missedStates(ok *wsclient.Welcome) []string {
+	var list []string
+	for _, h := range ok.Missed {
 		list = append(list, fmt.Sprintf("%s/%d", h.Order.ID, h.Order.Rev))
 	}
 	return list
 }
 
-// "Two devices of one user on two nodes hear everything", and nobody else does.
+// "All devices of a user hear", on all nodes, and nobody else does.
 func TestAllDevicesOnAllNodesHear(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
+	one.awaitProven()
+	two.awaitProven()
 	phone, tablet, page, other := one.dial(t), one.dial(t), two.dial(t), two.dial(t)
 	for _, p := range []*peer{phone, tablet, page} {
 		p.hello(7, "")
 	}
 	other.hello(8, "")
-	one.awaitEar()
-	two.awaitEar()
-	one.log.mustTell(t, event(7, 100, 1), event(7, 101, 1))
-	two.log.mustTell(t, event(7, 100, 2))
+	one.feed.tell(t, state(7, 100, 1), state(7, 103, 1))
+	one.feed.tell(t, state(7, 100, 2))
 	for _, p := range []*peer{phone, tablet, page} {
 		p.awaitEvents("order", 3)
-		if diff := cmp.Diff([]string{"100/1", "101/1", "100/2"}, p.told()); diff != "" {
+		if diff := cmp.Diff([]string{"100/1", "103/1", "100/2"}, p.told()); diff != "" {
 			t.Errorf("heard (-want +got):\n%s", diff)
 		}
 	}
@@ -49,183 +102,213 @@ func TestAllDevicesOnAllNodesHear(t *testing.T) {
 	}
 }
 
-// P6: "a client that reconnects misses no personal event".
+// The same on the embedded Redis.
+func TestEventsComeByTheEmbeddedRedis(t *testing.T) {
+	t.Parallel()
+	n := startNodeOn(t, newFeed(t, "redis://"+miniredis.RunT(t).Addr()))
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	n.feed.tell(t, state(7, 100, 1), state(7, 101, 1))
+	n.feed.tell(t, state(7, 100, 2))
+	p.awaitEvents("order", 3)
+	n.awaitProven()
+}
+
+// P6: "a client that reconnects learns the newest state of every order that changed while it was away".
 func TestReconnectWithCursorMissesNothing(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
+	one.awaitProven()
+	two.awaitProven()
 	p := one.dial(t)
 	p.hello(7, "")
-	one.awaitEar()
-	one.log.mustTell(t, event(7, 100, 1))
-	cursor := p.awaitEvents("order", 1)[0].Cursor
+	one.feed.tell(t, state(7, 100, 1))
+	p.awaitEvents("order", 1)
+	cursor := p.conn.Cursor()
 	p.conn.Close()
 	one.awaitClients(0)
-	one.log.mustTell(t, event(7, 100, 2), event(7, 101, 1))
+	one.feed.tell(t, state(7, 100, 2), state(8, 200, 1))
+	one.feed.tell(t, state(7, 101, 1))
+	one.feed.tell(t, state(7, 101, 2))
 
 	again := two.dial(t)
 	ok := again.hello(7, cursor)
-	if ok.Reset || len(ok.Missed) != 2 || ok.Missed[0].Ev != "order" || ok.Missed[0].Order.Rev != 2 || ok.Missed[1].Order.ID != 101 {
-		t.Fatalf("hello answered %+v", ok)
+	if diff := cmp.Diff([]string{"100/2", "101/2"}, missedStates(&ok)); ok.Reset || diff != "" {
+		t.Fatalf("reset %v, missed (-want +got):\n%s", ok.Reset, diff)
 	}
-	if ok.Cursor != ok.Missed[1].Cursor {
-		t.Errorf("cursor %s after the last missed event %s", ok.Cursor, ok.Missed[1].Cursor)
+	for _, missed := range ok.Missed {
+		if missed.Ev != "order" || missed.Key != "key-of-it" || missed.Cursor != ok.Cursor {
+			t.Errorf("missed %+v, with the answer's cursor %s", missed, ok.Cursor)
+		}
 	}
-	two.awaitEar()
-	two.log.mustTell(t, event(7, 101, 2))
-	again.awaitEvents("order", 1)
-	if diff := cmp.Diff([]string{"101/2"}, again.told()); diff != "" {
-		t.Errorf("heard (-want +got):\n%s", diff)
+	two.feed.tell(t, state(7, 101, 3))
+	again.awaitOrder("what is new", func(h heard) bool { return h.Order.ID == 101 && h.Order.Rev == 3 })
+}
+
+// A cursor is good for as long as one likes: the rows are always there.
+func TestLongAbsenceIsNoReset(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.feed.commitLongAgo(50*24*time.Hour, state(7, 100, 2), state(7, 101, 1))
+	n.feed.commitLongAgo(29*24*time.Hour, state(7, 102, 5))
+	now, _ := n.feed.Clock(t.Context())
+	ok := n.dial(t).hello(7, Cursor{now.At.Add(-30 * 24 * time.Hour), now.History}.String())
+	if diff := cmp.Diff([]string{"102/5"}, missedStates(&ok)); ok.Reset || diff != "" {
+		t.Errorf("reset %v, missed (-want +got):\n%s", ok.Reset, diff)
 	}
 }
 
-// P6: "… or is told so".
-func TestReconnectBeyondTheLogIsReset(t *testing.T) {
+// P6: "beyond 100 orders it is told so". A buyer with very many is no different: what counts is how many changed.
+func TestBuyerWithManyOrders(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	for _, cursor := range []string{"1795222790123-42", "not a cursor"} {
-		if ok := n.dial(t).hello(7, cursor); !ok.Reset || len(ok.Missed) != 0 || ok.Cursor == "" || ok.Cursor == cursor {
+	now, _ := n.feed.Clock(t.Context())
+	cursor := Cursor{now.At.Add(-time.Hour), now.History}.String()
+	for i := range 2000 {
+		n.feed.commitLongAgo(2*time.Hour, state(7, app.ID(1000+i), 1))
+	}
+	for i := range mostChanges {
+		n.feed.commit(state(7, app.ID(1000+i), 2))
+	}
+	if ok := n.dial(t).hello(7, cursor); ok.Reset || len(ok.Missed) != mostChanges {
+		t.Fatalf("reset %v, %d missed of %d", ok.Reset, len(ok.Missed), mostChanges)
+	}
+	n.feed.commit(state(7, 2999, 2))
+	ok := n.dial(t).hello(7, cursor)
+	if !ok.Reset || len(ok.Missed) != 0 || ok.Cursor == "" || ok.Cursor == cursor {
+		t.Errorf("beyond %d orders: %+v", mostChanges, ok)
+	}
+}
+
+// What nobody can go on from is answered with a reset and a new cursor: of the version before, of another history, from
+// a future that the database's clock has gone back from.
+func TestUselessCursorIsReset(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	now, _ := n.feed.Clock(t.Context())
+	for _, cursor := range []string{
+		"1795222790123-42", "not a cursor", noCursor.String(),
+		Cursor{now.At, "ffffffff"}.String(), Cursor{now.At.Add(time.Hour), now.History}.String(),
+	} {
+		ok := n.dial(t).hello(7, cursor)
+		if next, err := ParseCursor(ok.Cursor); !ok.Reset || len(ok.Missed) != 0 || err != nil || next.History != now.History {
 			t.Errorf("hello with %s answered %+v", cursor, ok)
 		}
+		if ok := n.dial(t).hello(7, ok.Cursor); ok.Reset {
+			t.Errorf("hello after a reset answered %+v", ok)
+		}
 	}
 }
 
-// Events told while hello is being answered come after the answer, each once.
-func TestEventsDuringHelloAreNeitherLostNorDoubled(t *testing.T) {
+// What is told while hello is being answered comes after the answer, and nothing is lost.
+func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.awaitEar()
+	n.awaitProven()
+	cursor := n.hub.proven.Load().text
+	n.feed.set(func(d *database) {
+		d.before = func() {
+			n.feed.set(func(d *database) { d.before = nil })
+			n.feed.tell(t, state(7, 100, 1)) // before the rows are read, and in them
+		}
+	})
 	n.shop.set(func(s *fakeShop) {
 		s.greet = func(user app.ID) ([]app.Reservation, error) {
-			n.log.mustTell(t, event(user, 100, 1), event(user, 101, 1)) // after the log was read
-			return []app.Reservation{{Order: 100, Sale: 11, State: app.Reserved}}, nil
+			n.feed.tell(t, state(user, 101, 1), state(user, 102, 1)) // after they were read
+			return []app.Reservation{{Order: 101, Sale: 11, State: app.Reserved}}, nil
 		}
 	})
 	p := n.dial(t)
-	if ok := p.hello(7, ""); len(ok.Missed) != 0 || len(ok.Reservations) != 1 {
+	p.send(`{"id":77,"op":"hello","token":"user:7","cursor":"` + cursor + `"}`) // nobody waits for it, so it is kept in its place
+	answer := p.await("the answer", func(f *wsclient.Frame) bool { return answers(f, 77) })
+	var ok wsclient.Welcome
+	if err := json.Unmarshal(answer.OK, &ok); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"100/1"}, missedStates(&ok)); diff != "" || len(ok.Reservations) != 1 {
 		t.Fatalf("hello answered %+v", ok)
 	}
-	n.log.mustTell(t, event(7, 102, 1))
-	p.awaitEvents("order", 3)
-	p.fence()
-	if diff := cmp.Diff([]string{"100/1", "101/1", "102/1"}, p.told()); diff != "" {
-		t.Errorf("heard (-want +got):\n%s", diff)
-	}
-}
-
-// PubSub is only a hint: when it is cut, the log is read after it is back.
-func TestCutSubscriptionLosesNothing(t *testing.T) {
-	t.Parallel()
-	url := apptest.Redis(t)
-	n := startNodeOn(t, url)
-	p := n.dial(t)
-	p.hello(7, "")
-	n.awaitEar()
-	direct := testLog(t, url)
-	before := testutil.ToFloat64(n.hub.metrics.resyncs)
-	for round := range 3 {
-		cutSubscriptions(t, direct)
-		direct.mustTell(t, event(7, app.ID(100+round), 1))
-		p.awaitEvents("order", round+1)
-	}
-	if after := testutil.ToFloat64(n.hub.metrics.resyncs); after <= before {
-		t.Error("the subscription was not cut")
-	}
-	if diff := cmp.Diff([]string{"100/1", "101/1", "102/1"}, p.told()); diff != "" {
-		t.Errorf("heard (-want +got):\n%s", diff)
-	}
-}
-
-// cutSubscriptions ends the connections that are subscribed to this log's channels. The server is shared with other
-// tests, so they are found by the channel count of this log alone: only ours have this name.
-func cutSubscriptions(t *testing.T, l *Log) {
-	t.Helper()
-	list, err := l.redis.ClientList(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := fmt.Sprintf(" db=%d ", l.database(t))
-	for line := range strings.Lines(list) {
-		if !strings.Contains(line, db) || !strings.Contains(line, fmt.Sprintf(" sub=%d ", logShards+1)) {
-			continue
-		}
-		id, _, _ := strings.Cut(strings.TrimPrefix(line, "id="), " ")
-		if err := l.redis.ClientKillByFilter(t.Context(), "ID", id).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// database is the number of the logical database that the log is in.
-func (l *Log) database(t *testing.T) int {
-	t.Helper()
-	type withOptions interface{ Options() *redis.Options }
-	return l.redis.(withOptions).Options().DB
-}
-
-// A hint that is lost without a broken connection is found by looking at the logs from time to time.
-func TestLostHintIsFoundByLooking(t *testing.T) {
-	t.Parallel()
-	url := apptest.Redis(t)
-	n := startNodeOn(t, url, func(o *Options) {
-		o.KeepEvery, o.SyncEvery = 5*time.Millisecond, 20*time.Millisecond
+	n.feed.tell(t, state(7, 103, 1))
+	n.feed.tell(t, state(7, 106, 1)) // of the same partition: nothing can overtake it
+	p.awaitOrder("the last event", func(h heard) bool { return h.Order.ID == 106 })
+	apptest.Eventually(t, patience, func() (bool, string) {
+		return len(slices.Compact(slices.Sorted(slices.Values(p.told())))) >= 4, fmt.Sprint(p.told())
 	})
-	p := n.dial(t)
-	p.hello(7, "")
-	deaf := NewLog(n.log.redis, "another namespace") // its hints go elsewhere
-	deaf.mustTell(t, event(7, 100, 1))
-	p.awaitEvents("order", 1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !answers(p.heard[0], 77) {
+		t.Errorf("heard %+v before the answer to hello", p.heard[0])
+	}
 }
 
-// A gap in the hints is filled from the log, in order.
-func TestGapInHintsIsReadFromTheLog(t *testing.T) {
+// Hellos that come at the same time share reads of the rows.
+func TestHellosShareReads(t *testing.T) {
+	t.Parallel()
+	const peers = 100
+	n := startNode(t)
+	n.awaitProven()
+	cursor := n.hub.proven.Load().text
+	begun, hold := make(chan struct{}, peers), make(chan struct{})
+	n.feed.set(func(d *database) {
+		d.reads, d.before = 0, func() {
+			begun <- struct{}{}
+			<-hold
+		}
+	})
+	answered := make(chan wsclient.Welcome, peers)
+	var greeting sync.WaitGroup
+	for i := range peers {
+		n.feed.commit(state(app.ID(i+1), app.ID(100+i), 1))
+		p := n.dial(t)
+		greeting.Go(func() { answered <- p.hello(app.ID(i+1), cursor) })
+	}
+	for range readersAtOnce {
+		<-begun
+	}
+	apptest.Eventually(t, patience, func() (bool, string) {
+		n.hub.desk.mu.Lock()
+		defer n.hub.desk.mu.Unlock()
+		return len(n.hub.desk.asks) >= peers-readersAtOnce*groupUsers && n.greeting() == peers, "not all have asked"
+	})
+	close(hold)
+	greeting.Wait()
+	close(answered)
+	for ok := range answered {
+		if ok.Reset || len(ok.Missed) != 1 {
+			t.Errorf("answered %+v", ok)
+		}
+	}
+	if n.feed.reads > 10 {
+		t.Errorf("%d reads for %d hellos", n.feed.reads, peers)
+	}
+}
+
+// greeting counts the connections whose hello is under way.
+func (n *node) greeting() (count int) {
+	for _, c := range n.hub.everybody() {
+		c.mu.Lock()
+		if c.hearing != nil && c.hearing.greets {
+			count++
+		}
+		c.mu.Unlock()
+	}
+	return count
+}
+
+func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	p := n.dial(t)
-	p.hello(7, "")
-	n.awaitEar()
-	NewLog(n.log.redis, "another namespace").mustTell(t, event(7, 100, 1), event(7, 101, 1))
-	n.log.mustTell(t, event(7, 102, 1))
-	p.awaitEvents("order", 3)
-	p.fence()
-	if diff := cmp.Diff([]string{"100/1", "101/1", "102/1"}, p.told()); diff != "" {
-		t.Errorf("heard (-want +got):\n%s", diff)
-	}
-}
-
-// A log that breaks off under a connected client sends it to hello, where it is told of the reset.
-func TestLostLogSendsConnectedClientsToHello(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
-	p := n.dial(t)
-	p.hello(7, "")
-	n.awaitEar()
-	n.log.mustTell(t, event(7, 100, 1))
-	cursor := p.awaitEvents("order", 1)[0].Cursor
-	if err := n.log.redis.Del(t.Context(), logKey(7)).Err(); err != nil {
-		t.Fatal(err)
-	}
-	n.log.mustTell(t, event(7, 101, 1))
-	p.awaitClose(CloseResync)
-	if ok := n.dial(t).hello(7, cursor); !ok.Reset {
-		t.Errorf("hello answered %+v, want a reset", ok)
-	}
-}
-
-func TestHelloIsBusyWhileTheLogCannotBeRead(t *testing.T) {
-	t.Parallel()
-	server := apptest.StartRedis(t, apptest.RedisOptions{})
-	n := startNodeOn(t, server.URL)
-	n.awaitEar()
-	server.Kill()
+	n.shop.set(func(s *fakeShop) {
+		s.greet = func(app.ID) ([]app.Reservation, error) { return nil, app.FailBusy("later", time.Millisecond) }
+	})
 	p := n.dial(t)
 	if r := p.do(`"op":"hello","token":"user:7"`); r.Error == nil || r.Error.Code != app.Busy || r.Error.RetryMS == 0 {
 		t.Fatalf("got %+v, want busy", r)
 	}
-	server.Start()
-	apptest.Eventually(t, patience, func() (bool, string) {
-		r := p.do(`"op":"hello","token":"user:7"`)
-		return r.Error == nil, "still refused"
-	})
+	n.feed.tell(t, state(7, 100, 1)) // for nobody
+	n.shop.set(func(s *fakeShop) { s.greet = nil })
+	p.hello(7, "")
 }
 
 // What the server takes to answer a hello is not the peer's time, and who is told to wait has the whole time anew.

@@ -44,7 +44,7 @@ type welcome struct {
 	Session      string            `json:"session"`
 	User         *welcomeUser      `json:"user,omitempty"`
 	Cursor       string            `json:"cursor"` // "" without a token
-	Missed       []json.RawMessage `json:"missed"` // personal events, as they would have come
+	Missed       []json.RawMessage `json:"missed"` // the newest states, as events
 	Reset        bool              `json:"reset,omitempty"`
 	Reservations []app.Reservation `json:"reservations"`
 }
@@ -174,15 +174,6 @@ func plainRunes(s string) bool {
 		}
 	}
 	return true
-}
-
-// orderFrame is an order event without its cursor.
-func orderFrame(o *app.Order) []byte {
-	return encode(struct {
-		Ev    string     `json:"ev"`
-		Key   string     `json:"key"`
-		Order *app.Order `json:"order"`
-	}{"order", o.Key, o})
 }
 
 // tickLine appends one sale of a tick. The rate has one decimal at most.

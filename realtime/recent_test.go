@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"stampede/app"
+	"stampede/app/wsclient"
 )
 
 func paused(id, slot app.ID) app.SaleView {
@@ -19,12 +20,12 @@ func TestSlotsAreToldToEveryoneSalesToTheirWatchers(t *testing.T) {
 	n.hub.SaleChanged(paused(11, 1))
 	n.hub.SlotChanged(app.Slot{ID: 3, Phase: app.Upcoming})
 	for _, p := range []*peer{slot, sale} {
-		if got := p.awaitEvents("sale", 1)[0]; got.Sale.ID != 11 || !got.Sale.Paused {
-			t.Errorf("heard %+v", got.Sale)
+		if got := p.awaitEvents("sale", 1)[0].Event.(*wsclient.SaleEvent).Sale; got.ID != 11 || !got.Paused {
+			t.Errorf("heard %+v", got)
 		}
 	}
 	for _, p := range []*peer{slot, sale, other} {
-		if got := p.awaitEvents("slot", 1)[0]; got.Slot != 3 || got.Phase != app.Upcoming {
+		if got := p.awaitEvents("slot", 1)[0].Event.(*wsclient.SlotEvent); got.Slot != 3 || got.Phase != app.Upcoming {
 			t.Errorf("heard %+v", got)
 		}
 	}
@@ -41,10 +42,10 @@ func TestNewSaleOfAWatchedSlotIsTicked(t *testing.T) {
 	n.hub.SaleChanged(paused(19, 1))
 	p.awaitEvents("sale", 1)
 	n.hub.Tick(1, []app.Counters{counters(19, 5)})
-	p.await("tick of the new sale", func(h heard) bool { return h.Ev == "tick" && h.tick(t)[19].Stock == 5 })
+	p.awaitTick("tick of the new sale", func(lines map[app.ID]wsclient.TickLine) bool { return lines[19].Stock == 5 })
 	p.must(`"op":"watch","sales":["41"]`, nil) // keeps it
 	n.hub.Tick(2, []app.Counters{counters(19, 4)})
-	p.await("tick after another watch", func(h heard) bool { return h.Ev == "tick" && h.tick(t)[19].Stock == 4 })
+	p.awaitTick("tick after another watch", func(lines map[app.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
 }
 
 // What changes while a snapshot is being read must not be lost behind that older snapshot.
@@ -61,19 +62,19 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 	})
 	p := n.dial(t)
 	p.hello(0, "")
-	p.must(`"op":"watch"`, nil)
+	p.send(`{"id":102,"op":"watch"}`) // by hand: its answer is heard among the rest
 	p.awaitEvents("sale", 1)
 	p.fence()
 	reply, sale, slot := -1, -1, -1
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, h := range p.heard {
+	for i, f := range p.heard {
 		switch {
-		case h.ID != nil && *h.ID == 2:
+		case answers(f, 102):
 			reply = i
-		case h.Ev == "sale":
+		case f.Ev == "sale":
 			sale = i
-		case h.Ev == "slot":
+		case f.Ev == "slot":
 			slot = i
 		}
 	}
@@ -101,13 +102,13 @@ func TestNoticeIsHeardOnAllNodes(t *testing.T) {
 	a, b := one.dial(t), two.dial(t)
 	a.hello(0, "")
 	b.hello(7, "")
-	one.awaitEar()
-	two.awaitEar()
+	one.awaitProven()
+	two.awaitProven()
 	if err := one.hub.Notify(t.Context(), "info", "More kettles at noon."); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []*peer{a, b} {
-		if got := p.awaitEvents("notice", 1)[0]; got.Text != "More kettles at noon." {
+		if got := p.awaitEvents("notice", 1)[0].Event.(*wsclient.NoticeEvent); got.Text != "More kettles at noon." {
 			t.Errorf("heard %+v", got)
 		}
 	}

@@ -21,10 +21,10 @@ func newSession() string {
 
 // hello says who is there. For a user the order of the steps is what makes personal events complete:
 //
-//	own (hints find this connection, and are noted) → log from the cursor → reservations → reply → hints count
+//	own (messages find this connection, and wait) → rows since the cursor → reservations → reply → what has waited
 //
-// An event that is told meanwhile is in the log's answer, or it is noted and the log is read again after the
-// reply; a reservation that becomes a row meanwhile is missing from the snapshot, and its event comes.
+// A change that is published meanwhile waits, or it is in the rows, or both; a reservation that becomes a row meanwhile
+// is missing from the snapshot, and its event comes.
 func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, app.Fail(app.WrongState, "hello was said already")
@@ -37,8 +37,8 @@ func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	return answer, err
 }
 
-// prolong gives a peer whose hello was refused the time for another one: what the answer took on our side does not count,
-// and after a fault of ours, which it is asked to wait for, all of its time begins anew.
+// prolong gives a peer whose hello was refused the time for another one: what the answer took on our side does not
+// count, and after a fault of ours, which it is asked to wait for, all of its time begins anew.
 func (c *client) prolong(took time.Duration, refusal error) {
 	c.helloBy = c.helloBy.Add(took)
 	if app.AsError(refusal).Code == app.Busy {
@@ -61,7 +61,7 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 		return nil, failed
 	}
 	if token == "" {
-		c.greet(r.id, welcome{}, Cursor{})
+		c.greet(r.id, welcome{}, knowledge{})
 		return sent, nil
 	}
 	identity, err := c.hub.shop.Authenticate(token)
@@ -70,48 +70,76 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	}
 	c.identify(identity)
 	c.hub.own(c, identity.User)
-	w, at, err := c.snapshot(ctx, identity.User, cursor)
+	w, known, err := c.snapshot(ctx, identity.User, cursor)
 	if err != nil {
 		c.hub.disown(c)
 		c.identify(Identity{})
 		return nil, err
 	}
 	w.User = &welcomeUser{ID: identity.User, Name: identity.Name, Role: identity.Role}
-	c.greet(r.id, w, at)
+	c.greet(r.id, w, known)
 	return sent, nil
 }
 
-// snapshot reads what the user has missed and what waits for a row, in this order. An unreadable cursor counts as
-// one whose log is gone.
-func (c *client) snapshot(ctx context.Context, user app.ID, cursor string) (welcome, Cursor, error) {
-	var w welcome
-	var after Cursor
-	if cursor != "" {
-		var err error
-		after, err = ParseCursor(cursor)
-		w.Reset = err != nil
+// knowledge is what a client knows with the answer to hello: everything up to an instant, or, when rows are owed, what
+// it knew before.
+type knowledge struct {
+	at        Cursor
+	owed      bool
+	histories uint32 // Hub.histories before anything was read
+}
+
+// snapshot reads what the user has missed and what waits for a row, in this order.
+func (c *client) snapshot(ctx context.Context, user app.ID, cursor string) (w welcome, k knowledge, err error) {
+	k.histories = c.hub.histories.Load()
+	if cursor == "" {
+		k.at = c.hub.fromNowOn(ctx)
+	} else {
+		w.Missed, k.at, k.owed, w.Reset = c.hub.missed(ctx, user, cursor)
 	}
-	spans, err := c.hub.log.Since(ctx, question{user: user, after: after})
+	w.Cursor = k.at.String()
+	w.Reservations, err = c.hub.shop.Greet(ctx, user)
+	return w, k, err
+}
+
+// missed reads what has changed since the cursor. Reset: it cannot be told, because the cursor cannot be read (the
+// version before wrote others), is of another history, or too much has changed. Owed: the database does not answer in
+// time; what has changed comes as events when it does.
+func (h *Hub) missed(
+	ctx context.Context, user app.ID, cursor string,
+) (frames []json.RawMessage, at Cursor, owed, reset bool) {
+	after, err := ParseCursor(cursor)
 	if err != nil {
-		return w, Cursor{}, unreachable(err)
+		return nil, h.fromNowOn(ctx), false, true
 	}
-	s := spans[0]
-	w.Reset = w.Reset || s.reset
-	for _, e := range s.events {
-		w.Missed = append(w.Missed, e.event.frame(e.cursor))
+	r, err := h.ask(ctx, h.querySince(user, after), true)
+	if err != nil {
+		return nil, after, true, false
 	}
-	if w.Reservations, err = c.hub.shop.Greet(ctx, user); err != nil {
-		return w, Cursor{}, err
+	if !r.follows(after) {
+		return nil, r.at, false, true
 	}
-	return w, s.end, nil
+	for i := range r.changes.Orders {
+		frames = append(frames, withCursor(string(OrderFrame(&r.changes.Orders[i])), r.at.String()))
+	}
+	return frames, r.at, false, false
+}
+
+// fromNowOn is a cursor for a client that has to be told nothing of what was.
+func (h *Hub) fromNowOn(ctx context.Context) Cursor {
+	if proven := h.proven.Load(); proven != nil {
+		return proven.Cursor
+	}
+	r, err := h.ask(ctx, app.ChangesQuery{}, false)
+	if err != nil {
+		return noCursor
+	}
+	return r.at
 }
 
 // greet sends the answer to hello; from here on news and personal events come.
-func (c *client) greet(id int64, w welcome, at Cursor) {
+func (c *client) greet(id int64, w welcome, k knowledge) {
 	w.Now, w.Version, w.Session = c.hub.shop.Now(), version, c.session
-	if !at.isZero() {
-		w.Cursor = at.String()
-	}
 	if w.Missed == nil {
 		w.Missed = []json.RawMessage{}
 	}
@@ -120,16 +148,32 @@ func (c *client) greet(id int64, w welcome, at Cursor) {
 	}
 	frame := encode(reply{id, w})
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.greeted = true
 	if c.out.closing == 0 {
 		_ = c.conn.SetReadDeadline(time.Time{}) // from here on the keeper listens for silence
 	}
-	c.personal.at, c.personal.greets = at, false
-	behind := c.personal.behind
 	c.sendLocked(frame)
-	c.mu.Unlock()
-	if behind {
-		c.hub.behind.add(c)
+	if c.identity.User != 0 {
+		c.hearFromLocked(k)
+	}
+}
+
+// hearFromLocked lets personal events come: first those that have waited for the answer to hello.
+func (c *client) hearFromLocked(k knowledge) {
+	if k.histories != c.hub.histories.Load() { // what was read may be of the history that has just ended
+		c.departLocked(CloseResync, retryLatest)
+		return
+	}
+	held := c.hearing.held
+	if k.owed {
+		c.hearing = &hearing{from: k.at, owed: true}
+		c.hub.owed.add(c)
+	} else {
+		c.settleLocked(k.at)
+	}
+	for _, frame := range held {
+		c.tellLocked(frame)
 	}
 }
 
@@ -143,8 +187,10 @@ func (c *client) isGreeted() bool {
 func (c *client) identify(i Identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.identity = i
-	c.personal = personal{greets: i.User != 0}
+	c.identity, c.hearing = i, nil
+	if i.User != 0 {
+		c.hearing = &hearing{greets: true}
+	}
 }
 
 // renew prolongs the session with a newer token of the same user.

@@ -2,7 +2,6 @@ package realtime
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -111,8 +110,8 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 	frames := []string{`{"id":1,`, `[1]`, `{"op":"time","t0":1}`, `{"id":-1,"op":"time"}`, "{\"id\":1,\"op\":\"\xff\"}"}
 	for i, frame := range frames[:maxStrikes-1] {
 		p.send(frame)
-		p.await("answer to "+frame, func(h heard) bool {
-			return h.ID != nil && *h.ID == 0 && h.Error.Code == app.BadRequest && i < p.count(0)
+		p.await("answer to "+frame, func(f *wsclient.Frame) bool {
+			return answers(f, 0) && f.Error.Code == app.BadRequest && i < p.count(0)
 		})
 	}
 	p.fence()
@@ -123,8 +122,8 @@ func TestUnreadableFramesAreAnsweredThenEndTheSocket(t *testing.T) {
 // count is how many replies have this id. Callers hold p.mu through await.
 func (p *peer) count(id int64) int {
 	n := 0
-	for _, h := range p.heard {
-		if h.ID != nil && *h.ID == id {
+	for _, f := range p.heard {
+		if answers(f, id) {
 			n++
 		}
 	}
@@ -183,7 +182,7 @@ func TestRefusedHellosGainNoTime(t *testing.T) {
 		if len(p.all("bye")) > 0 {
 			return true, ""
 		}
-		_ = p.conn.Send(wsclient.Request{Op: wsclient.Hello, Token: "forged"}) // the server may be ending it right now
+		p.sendUnlessEnded(`{"id":1,"op":"hello","token":"forged"}`)
 		return false, "forged tokens keep the socket open"
 	})
 	p.awaitClose(CloseNoHello)
@@ -202,9 +201,7 @@ func TestBinaryFrameIsClosed(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
 	p.hello(0, "")
-	if err := p.conn.SendRaw(wsclient.Binary, []byte(`{"id":9,"op":"time","t0":1}`)); err != nil {
-		t.Fatal(err)
-	}
+	p.sendAs(wsclient.Binary, `{"id":9,"op":"time","t0":1}`)
 	p.awaitClose(CloseBinary)
 }
 
@@ -237,12 +234,12 @@ func TestSilentPeerIsPingedThenClosed(t *testing.T) {
 	for !strings.HasPrefix(last, `{"ev":"bye"`) {
 		last = readText(t, dead)
 	}
-	var bye heard
-	if err := json.Unmarshal([]byte(last), &bye); err != nil {
+	f, err := wsclient.Parse([]byte(last))
+	if err != nil {
 		t.Fatal(err)
 	}
-	code := CloseCode(binary.BigEndian.Uint16([]byte(readText(t, dead))))
-	if bye.Code != CloseIdle || bye.Retry <= 0 || code != CloseIdle {
+	bye, code := f.Event.(*wsclient.ByeEvent), binary.BigEndian.Uint16([]byte(readText(t, dead)))
+	if bye.Code != int(CloseIdle) || bye.RetryMS <= 0 || code != uint16(CloseIdle) {
 		t.Errorf("ended with code %d after %s", code, last)
 	}
 	alive.fence()
@@ -270,12 +267,12 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	other.hello(8, "")
 	other.fence()
 	then(app.Receipt{Order: 5, Ticket: 1, State: app.Reserved}, nil)
-	p.reply(102)
+	p.await("answer", func(f *wsclient.Frame) bool { return answers(f, 102) })
 	var order []int64
 	p.mu.Lock()
-	for _, h := range p.heard {
-		if h.ID != nil && *h.ID > 100 {
-			order = append(order, *h.ID)
+	for _, f := range p.heard {
+		if f.ID > 100 {
+			order = append(order, f.ID)
 		}
 	}
 	p.mu.Unlock()

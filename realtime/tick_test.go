@@ -10,6 +10,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/apptest"
+	"stampede/app/wsclient"
 )
 
 func counters(sale app.ID, stock int64) app.Counters {
@@ -56,11 +57,8 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 		t.Errorf("encoded %v frames for 10 ticks of 2 watch sets with %d clients", encoded, clients)
 	}
 	for _, p := range peers {
-		p.await("last tick", func(h heard) bool {
-			if h.Ev != "tick" {
-				return false
-			}
-			for _, line := range h.tick(t) {
+		p.awaitTick("last tick", func(lines map[app.ID]wsclient.TickLine) bool {
+			for _, line := range lines {
 				if line.Stock == 9 {
 					return true
 				}
@@ -109,8 +107,8 @@ func TestTickNamesOnlyWhatChangedAndOnlyWhatIsWatched(t *testing.T) {
 	p.fence()
 	before := len(p.all("tick"))
 	n.hub.Tick(2, []app.Counters{counters(11, 4), counters(12, 6), counters(77, 0)})
-	got := p.awaitEvents("tick", before+1)[before].tick(t)
-	want := map[app.ID]app.SaleView{11: {ID: 11, Stock: 4, Held: 1, Sold: 2, Done: 3, Rate: 1.3, Watching: 4}}
+	got := lines(p.awaitEvents("tick", before+1)[before])
+	want := map[app.ID]wsclient.TickLine{11: {ID: 11, Stock: 4, Held: 1, Sold: 2, Done: 3, Rate: 1.3, Watching: 4}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tick (-want +got):\n%s", diff)
 	}
@@ -124,7 +122,7 @@ func TestNewcomerGetsTheWholeSetSoon(t *testing.T) {
 	n.settle(counters(11, 5), counters(12, 6))
 	late := n.watcher(t, `"op":"watch"`)
 	n.settle(counters(11, 5), counters(12, 6))
-	if got := late.awaitEvents("tick", 1)[0].tick(t); len(got) != 2 {
+	if got := lines(late.awaitEvents("tick", 1)[0]); len(got) != 2 {
 		t.Errorf("the newcomer got %v, want both sales", got)
 	}
 	late.fence()

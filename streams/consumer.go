@@ -216,8 +216,8 @@ func (c *Consumer) process(ctx context.Context, entries []app.Entry) error {
 				failed[readable[i].StreamID] = fate
 			}
 		}
-		if err := c.settle(ctx, epoch, without(entries, failed)); err != nil {
-			return err
+		for _, e := range without(readable, failed) {
+			delete(c.later, e.StreamID) // its handler has acknowledged it
 		}
 		c.putOff(ctx, entries, failed)
 		return c.fail(ctx, epoch, entries, failed)

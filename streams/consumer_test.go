@@ -61,8 +61,37 @@ func (d *desk) count() int {
 	return len(d.rows)
 }
 
+// settling does behind a desk what the flow does: it acknowledges what has come to its end.
+type settling struct {
+	app.EntryHandler
+	f *fixture
+}
+
+func (s settling) Fulfil(ctx context.Context, entries []app.Entry) ([]error, error) {
+	fates, err := s.EntryHandler.Fulfil(ctx, entries)
+	if err != nil || len(fates) != len(entries) {
+		return fates, err
+	}
+	var done []app.Entry
+	for i := range entries {
+		if fates[i] == nil {
+			done = append(done, entries[i])
+		}
+	}
+	return fates, s.f.settle(ctx, done)
+}
+
+// settle acknowledges entries whose rows, if there were any, are committed.
+func (f *fixture) settle(ctx context.Context, entries []app.Entry) error {
+	pointers := make([]*app.Entry, len(entries))
+	for i := range entries {
+		pointers[i] = &entries[i]
+	}
+	return f.inventory.Finish(ctx, 1, 0, nil, pointers)
+}
+
 func (f *fixture) consumer(name string, d app.EntryHandler) *Consumer {
-	return NewConsumer(f.inventory, 1, name, d, ConsumerOptions{
+	return NewConsumer(f.inventory, 1, name, settling{d, f}, ConsumerOptions{
 		Block: 20 * time.Millisecond, ClaimIdle: 300 * time.Millisecond, RetryPause: 5 * time.Millisecond,
 	})
 }
@@ -150,7 +179,7 @@ func TestConsumeAndSettle(t *testing.T) {
 			t.Fatalf("reservation\n%+v, want\n%+v", r, wantR)
 		}
 		for range 2 { // the second time changes nothing
-			f.must(c.settle(f.ctx, testEpoch, []app.Entry{seen}))
+			f.must(f.settle(f.ctx, []app.Entry{seen}))
 			if n := f.counters(s); n.Done != 1 || n.Tickets != 1 {
 				t.Fatalf("done %d of %d", n.Done, n.Tickets)
 			}

@@ -117,7 +117,7 @@ func (m *deliveries) settle(rt *rapid.T) {
 		rt.Skip("nothing was delivered")
 	}
 	some := rapid.SliceOfN(rapid.SampledFrom(m.entries), 1, 4).Draw(rt, "entries")
-	if err := m.some(rt).settle(m.f.ctx, testEpoch, some); err != nil {
+	if err := m.f.settle(m.f.ctx, some); err != nil {
 		differ(rt, "I4: settling", "%v", err)
 	}
 	for _, e := range some {

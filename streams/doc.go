@@ -10,7 +10,7 @@
 //	script.go, lua/                the scripts, each with its contract in the header
 //	gate.go, salequeue.go, call.go      buys, grouped per sale
 //	streams.go, sales.go, holds.go, waiting.go, rebuild.go   what flows ask of the inventory
-//	consumer.go, settle.go, claim.go, dead.go                entries to their handler and to their end
+//	consumer.go, finish.go, fail.go, claim.go, dead.go                entries to their handler and to their end
 //	deadline.go, schedule.go       deadlines to their handler
 //	lagkeeper.go, trim.go          what keeps XINFO truthful and the streams bounded
 //	metrics.go, stats.go, viewers.go numbers for people

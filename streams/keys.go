@@ -13,24 +13,25 @@ import (
 //	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
 //	                                         settled yet; building: the epoch that the rebuild under way will begin;
 //	                                         history: of the server on which it may sell; began: epoch:seq of the last
-//	                                         rebuild. Lua reserve, settle, bury, pause, restore, resume, confirm
+//	                                         rebuild; told: number of the last message to the nodes. Lua
+//	                                         reserve, finish, publish, dead_letter, pause, restore, resume, confirm
 //	stampede:{p}:orders              stream  one entry per reservation: order and terms (see reserve.lua);
 //	                                         group "fulfil", made at 0. Lua reserve; trim
 //	stampede:{p}:waiting             hash    sale → how many of its reservations are not settled yet; without those that
-//	                                         have none. Lua reserve, settle, bury, resume
+//	                                         have none. Lua reserve, finish, dead_letter, resume
 //	stampede:{p}:deadlines           zset    order → instant at which it is due, ms; raised by a lease while a
-//	                                         sweeper has it. Schedule, Lua take, renew, drop
-//	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at. Lua bury
+//	                                         sweeper has it. Schedule, Lua finish, take, renew, drop
+//	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at. Lua dead_letter
 //	stampede:{p}:attempts            hash    stream id → failures of that entry on its own account. Consumer
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
 //	                                         withdrawn burnt · tickets done · paused armed rest_until · moves:
 //	                                         changes of holds but by reserve. Lua create, arm, reserve,
-//	                                         return, hold, sell, withdraw, settle, bury, restore, correct
+//	                                         return, hold, sell, withdraw, finish, dead_letter, restore, correct
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the units
 //	                                         that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9). While
 //	                                         reservations are not settled, |<stream id> <stream id>… behind them.
-//	                                         Lua reserve, settle, bury, return, hold, restore
+//	                                         Lua reserve, finish, dead_letter, return, hold, restore
 //	stampede:{p}:sale:<id>:open      hash    order → hold:user:qty, the live holds; with :sold behind it once the order
 //	                                         is paid. Lua reserve, return, hold, sell, withdraw, restore
 //	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching. SetWatching (a hint; this one has a TTL)
@@ -38,6 +39,10 @@ import (
 //	                                         a tag of its own: it is made from the database. Group "backoffice". PaidStream
 //	stampede:{backoffice}:parked     stream  what a receiver refuses for good: the entry's fields, then group, reason, stream,
 //	                                         deliveries, at. Stays until an operator decides. Lua park, unpark; PaidStream
+//
+//	channel                              message
+//	stampede:changes:<namespace>:<p>     what has changed in partition p, see app.Message. Lua finish, publish
+//	stampede:notice:<namespace>          JSON of a notice. Package realtime
 
 // Names that operators type.
 const (

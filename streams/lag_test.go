@@ -42,7 +42,7 @@ func TestXinfoTellsTheTruth(t *testing.T) {
 	entries, err := c.read(f.ctx)
 	f.must(err)
 	f.wantGroup(20, 10)
-	f.must(c.settle(f.ctx, testEpoch, entries[:4]))
+	f.must(f.settle(f.ctx, entries[:4]))
 	f.wantGroup(20, 6)
 	if st := f.stats(); st.Lag != 20 || st.Pending != 6 || st.Length != 30 {
 		t.Fatalf("%+v", st)
@@ -66,7 +66,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 	c.history, c.options.Batch = "", 40
 	entries, err := c.read(f.ctx)
 	f.must(err)
-	f.must(c.settle(f.ctx, testEpoch, entries[:15]))
+	f.must(f.settle(f.ctx, entries[:15]))
 	keeper := NewLagKeeper(f.inventory)
 	restart := func() {
 		server.Kill()
@@ -127,7 +127,7 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 		c.history, c.options.Batch = "", 8 // all of the first sale and two of the second are pending
 		entries, err := c.read(f.ctx)
 		f.must(err)
-		f.must(c.settle(f.ctx, testEpoch, entries[7:8]))
+		f.must(f.settle(f.ctx, entries[7:8]))
 		keys := f.inventory.parts[1].keys
 		for _, e := range entries[:6] {
 			if e.Sale != gone.ID {
@@ -179,8 +179,8 @@ func TestTrim(t *testing.T) {
 		c.history, c.options.Batch = "", 20
 		entries, err := c.read(f.ctx)
 		f.must(err)
-		f.must(c.settle(f.ctx, testEpoch, entries[:5]))
-		f.must(c.settle(f.ctx, testEpoch, entries[6:20])) // the sixth is pending
+		f.must(f.settle(f.ctx, entries[:5]))
+		f.must(f.settle(f.ctx, entries[6:20])) // the sixth is pending
 		trim := func(retention time.Duration, length, want int64) {
 			t.Helper()
 			trimmer := &Trimmer{inventory: f.inventory, retention: retention, length: length}
@@ -193,7 +193,7 @@ func TestTrim(t *testing.T) {
 		trim(time.Hour, 1000, 0)  // young
 		trim(time.Hour, 28, 2)    // beyond the bound
 		trim(-time.Minute, 28, 3) // old: up to the pending one
-		f.must(c.settle(f.ctx, testEpoch, entries[5:6]))
+		f.must(f.settle(f.ctx, entries[5:6]))
 		trim(-time.Minute, 1, 14) // up to the last delivered one
 		if st := f.stats(); st.Length != 11 || st.Pending != 0 || st.Lag != 10 {
 			t.Fatalf("%+v", st)

@@ -63,7 +63,7 @@ func newFixture(t testing.TB, url string) *fixture {
 // node is a further inventory on the same data, as another process would have it.
 func (f *fixture) node(client *redis.Client) *Inventory {
 	f.t.Helper()
-	l, err := New(Options{Client: client, Partitions: 2, OnStale: func(int) { f.stale.Add(1) }})
+	l, err := New(Options{Client: client, Namespace: f.url, Partitions: 2, OnStale: func(int) { f.stale.Add(1) }})
 	f.must(err)
 	for p := range l.Partitions() {
 		l.SetEpoch(p, testEpoch)

@@ -36,7 +36,8 @@ var (
 	resumeScript     = load("history", "resume")
 	lookScript       = load("history", "look")
 	confirmScript    = load("history", "confirm")
-	settleScript     = load("settle")
+	finishScript     = load("tell", "finish")
+	publishScript    = load("tell", "publish")
 	deadLetterScript = load("dead_letter")
 	takeScript       = load("take")
 	renewScript      = load("renew")
@@ -90,6 +91,7 @@ const (
 	codeRejected   = 18 // an argument or the partition's state does not fit
 	codeBehind     = 19 // the caller has seen what Redis does not have
 	codeHistory    = 20 // the server began another history, and nobody has looked yet what it has
+	codeTooLate    = 21 // rows were stamped too long ago to be published
 )
 
 // run calls the script; one that Redis has lost (restart, SCRIPT FLUSH) is sent again in full.

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -29,6 +30,10 @@ type Options struct {
 	Partitions int
 	// Backlog is how many reservations of one partition may wait for the database. 0: 50,000.
 	Backlog int64
+	// Namespace is part of the channels' names: the same for all nodes of one shop, different between shops on one server.
+	Namespace string
+	// Frame encodes the order event that messages carry, without line breaks. Nil: the order as JSON.
+	Frame func(o *app.Order) []byte
 	// OnStale hears that the partition is not what this node believes: another epoch, being rebuilt, or gone.
 	// It is called often while that lasts and must return at once. Nil: nobody listens.
 	OnStale func(partition int)
@@ -47,6 +52,9 @@ type Inventory struct {
 	onStale  func(partition int)
 	metrics  *Metrics
 	parts    []partition
+
+	namespace string
+	frame     func(o *app.Order) []byte
 
 	desk waitingDesk
 
@@ -67,6 +75,8 @@ var (
 	_ app.EpochHolder   = (*Inventory)(nil)
 	_ app.DeadLetterBox = (*Inventory)(nil)
 	_ app.ViewerCounts  = (*Inventory)(nil)
+	_ app.Notifier      = (*Inventory)(nil)
+	_ app.Chains        = (*Inventory)(nil)
 	_ app.Gate          = (*Gate)(nil)
 )
 
@@ -81,7 +91,7 @@ func New(o Options) (*Inventory, error) {
 	}
 	l := &Inventory{
 		client: o.Client, blocking: o.BlockingClient, backlog: o.Backlog, onStale: o.OnStale, metrics: o.Metrics,
-		parts: make([]partition, o.Partitions), viewers: make(map[app.SaleRef]viewersReading),
+		parts: make([]partition, o.Partitions), namespace: o.Namespace, frame: o.Frame, viewers: make(map[app.SaleRef]viewersReading),
 	}
 	if l.blocking == nil {
 		l.blocking = l.client
@@ -91,6 +101,9 @@ func New(o Options) (*Inventory, error) {
 	}
 	if l.onStale == nil {
 		l.onStale = func(int) {}
+	}
+	if l.frame == nil {
+		l.frame = func(o *app.Order) []byte { b, _ := json.Marshal(o); return b }
 	}
 	if l.metrics == nil {
 		l.metrics = NewMetrics()
@@ -145,6 +158,8 @@ func (l *Inventory) turnedAway(partition int, code int64) error {
 		err = fmt.Errorf("%w: a key has a wrong type", app.ErrLost)
 	case codeBehind:
 		err = fmt.Errorf("%w: Redis lacks what this node has seen in it", app.ErrLost)
+	case codeTooLate:
+		return app.ErrTooLate
 	case codeHistory:
 		err = fmt.Errorf("%w: Redis began another history and was not looked at yet", app.ErrTransient)
 	default:

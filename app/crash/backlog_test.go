@@ -5,16 +5,13 @@ package crash
 import (
 	"fmt"
 	"testing"
-
-	"stampede/app/apptest"
 )
 
 // backlog is how many answered reservations without a row a run must have at the moment of the kill.
 const backlog = 500
 
 // P2, P6: kill -9 with at least 500 reservations answered and not committed, at a moment that the seed chooses; then again
-// while the next life is writing them, and some personal logs have expired when it is over. All of them become orders,
-// and everybody hears of theirs or is told to read them.
+// while the next life is writing them. All of them become orders, and everybody hears of theirs.
 func TestKilledInBacklog(t *testing.T) {
 	for i := range *seedsFlag {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
@@ -28,7 +25,6 @@ func TestKilledInBacklog(t *testing.T) {
 			w.enter(writing)
 			w.rows(w.dice.IntN(lost))
 			writing.kill()
-			w.forgetLogs(5)
 			next := w.start()
 			w.comeBack(next)
 			w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
@@ -59,16 +55,4 @@ func (w *world) killInBacklog(n *node) int {
 		w.t.Fatalf("%d reservations were answered and not committed at the kill, want at least %d", lost, backlog)
 	}
 	return lost
-}
-
-// forgetLogs lets the personal logs of up to n people end who have heard something and are away, as a log does 24 hours
-// after its last event.
-func (w *world) forgetLogs(n int) {
-	w.t.Helper()
-	for _, b := range w.people {
-		if n > 0 && b.heardOnEveryPhone() {
-			w.must(w.redis.Del(apptest.Context(w.t), logKey(b.id)).Err())
-			n--
-		}
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"stampede/app"
@@ -56,10 +55,6 @@ func (b *buyer) connect(addr string) error {
 		}
 	}
 	return nil
-}
-
-func (b *buyer) heardOnEveryPhone() bool {
-	return !slices.ContainsFunc(b.phones, func(p *phone) bool { return !p.hasHeard() })
 }
 
 // press buys once more under a new key.

@@ -32,23 +32,8 @@ func (w *world) collect(ctx context.Context) (f Final, err error) {
 			return f, fmt.Errorf("read partition %d: %w", p, err)
 		}
 	}
-	for _, b := range w.people {
-		log, err := w.redis.LRange(ctx, logKey(b.id), 0, -1).Result()
-		if err != nil {
-			return f, fmt.Errorf("read log of user %s: %w", b.id, err)
-		}
-		for _, line := range log { // cursor, order, rev, body: see append.lua
-			parts := strings.SplitN(line, " ", 4)
-			if len(parts) < 4 {
-				return f, fmt.Errorf("log of user %s: line %.60q", b.id, line)
-			}
-			f.Logs = append(f.Logs, LogEntry{User: b.id, Order: app.ID(number(parts[1])), Rev: int(number(parts[2]))})
-		}
-	}
 	return f, nil
 }
-
-func logKey(user app.ID) string { return fmt.Sprintf("stampede:{u%d}:log:%s", user%16, user) }
 
 func (w *world) readRows(ctx context.Context) ([]Row, error) {
 	rows, err := w.db.QueryContext(ctx, `SELECT id, sale_id, user_id, COALESCE(idem_key, ''), qty, state, reason, ticket, rev,

@@ -4,11 +4,10 @@ import "stampede/app"
 
 // Final is what the stores say once everything has come to rest, read by the names that operators type.
 type Final struct {
-	Rows        []Row      `json:"rows"`
-	Sales       []Sale     `json:"sales"`
-	Logs        []LogEntry `json:"logs"`
-	Groups      []Group    `json:"groups"`
-	DeadLetters int64      `json:"dead_letters"`
+	Rows        []Row   `json:"rows"`
+	Sales       []Sale  `json:"sales"`
+	Groups      []Group `json:"groups"`
+	DeadLetters int64   `json:"dead_letters"`
 }
 
 // Row is a row of the orders table.
@@ -66,13 +65,6 @@ type Hold struct {
 type Units struct {
 	User app.ID `json:"user"`
 	Qty  int64  `json:"qty"`
-}
-
-// LogEntry is an event in the personal log of its user.
-type LogEntry struct {
-	User  app.ID `json:"user"`
-	Order app.ID `json:"order"`
-	Rev   int    `json:"rev"`
 }
 
 // Group is what XINFO GROUPS says of a partition's stream; a lag of −1 means that Redis does not know.

@@ -112,13 +112,6 @@ func (p *phone) close() {
 	}
 }
 
-// hasHeard reports whether an event has ever reached the phone.
-func (p *phone) hasHeard() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.told
-}
-
 // seen says up to where the owner has looked.
 func (p *phone) seen() {
 	s := p.socket()

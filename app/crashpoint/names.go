@@ -11,11 +11,11 @@ const (
 	FulfilRow = "fulfil.before-row" // entries were read, nothing is written
 
 	FulfilCommitted = "fulfil.after-commit"
-	FulfilReturned  = "fulfil.after-return"
-	FulfilScheduled = "fulfil.after-schedule"
-	FulfilTold      = "fulfil.after-tell"
-	SettleCall      = "fulfil.before-settle"
-	SettleReply     = "fulfil.after-settle"
+	FinishCall      = "fulfil.before-finish" // units of refused orders are back
+	FinishReply     = "fulfil.after-finish"
+
+	EffectsMoved = "effects.after-units" // of a later state: units are back, sold or withdrawn, nobody was told
+	EffectsTold  = "effects.after-tell"  // the row says that nobody was
 
 	ExpireCommitted = "expire.after-commit"
 	ExpireReturned  = "expire.after-return"
@@ -24,25 +24,20 @@ const (
 
 	CancelCommitted = "cancel.after-commit" // of an order that had a row
 	CancelInserted  = "cancel.after-insert" // of a reservation that had none
-	CancelReturned  = "cancel.after-return"
 
 	RefundAsked     = "refund.after-ask"    // the wish is entered, the policy has not decided
 	RefundDecided   = "refund.after-decide" // the order is refunding, nobody was told
 	RefundSend      = "refund.before-send"
 	RefundSent      = "refund.after-send"
 	RefundCommitted = "refund.after-commit"
-	RefundWithdrawn = "refund.after-withdraw"
 
 	PostAppended = "post.after-append" // the back office has it, the outbox does not know
 
 	PayOpened    = "pay.after-open"   // the trade is noted, the gateway was not contacted
 	PayCommitted = "pay.after-commit" // the money is entered
-	PaySold      = "pay.after-sell"
-	PayTold      = "pay.after-tell"
 
 	CloseAnswered  = "close.after-answer" // the gateway has closed the trade, the order is pending
 	CloseCommitted = "close.after-commit"
-	CloseReturned  = "close.after-return"
 
 	LateReceived  = "late.after-receipt"
 	LateClaimed   = "late.after-claim"
@@ -65,18 +60,18 @@ const (
 // Names lists every point but those of money, in the order of the flows.
 var Names = []string{
 	GateCall, GateReply,
-	FulfilRow, FulfilCommitted, FulfilReturned, FulfilScheduled, FulfilTold, SettleCall, SettleReply,
+	FulfilRow, FulfilCommitted, FinishCall, FinishReply,
 	ExpireCommitted, ExpireReturned, ExpireTold, ExpireDrop,
-	CancelCommitted, CancelInserted, CancelReturned,
+	CancelCommitted, CancelInserted, EffectsMoved, EffectsTold,
 	RebuildPaused, RebuildAdvanced, RebuildRescue, RebuildRestored, RebuildResume,
 	WarmRead, WarmCreated, WarmMarked, WarmArm,
 }
 
 // MoneyNames lists the points that are passed only where orders are paid.
 var MoneyNames = []string{
-	PayOpened, PayCommitted, PaySold, PayTold,
-	CloseAnswered, CloseCommitted, CloseReturned,
+	PayOpened, PayCommitted,
+	CloseAnswered, CloseCommitted,
 	LateReceived, LateClaimed, LateHeld, LateRevived, LateRefunding,
-	RefundAsked, RefundDecided, RefundSend, RefundSent, RefundCommitted, RefundWithdrawn,
+	RefundAsked, RefundDecided, RefundSend, RefundSent, RefundCommitted,
 	PostAppended,
 }

@@ -6,7 +6,7 @@ import "testing"
 
 func TestSpecNamesPointAndPass(t *testing.T) {
 	t.Parallel()
-	for spec, want := range map[string]int64{GateCall: 1, FulfilTold + "#3": 3} {
+	for spec, want := range map[string]int64{GateCall: 1, FinishReply + "#3": 3} {
 		if _, pass, err := parse(spec); err != nil || pass != want {
 			t.Errorf("%s: pass %d, %v; want %d", spec, pass, err, want)
 		}

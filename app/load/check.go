@@ -52,7 +52,7 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// heardAll waits until every shopper has heard of every order, and counts who has not, or has heard of one twice.
+// heardAll waits until every shopper has heard of every order, and counts who has not, or has heard of more.
 func (b *bench) heardAll(ctx context.Context, r *Result) error {
 	parts := make([]*hearing, len(b.crowd.loops))
 	for i := range parts {
@@ -71,7 +71,7 @@ func (b *bench) heardAll(ctx context.Context, r *Result) error {
 		r.fail(fmt.Sprintf("%d order events were lost", lost))
 	}
 	if twice > 0 {
-		r.fail(fmt.Sprintf("%d order events came twice", twice))
+		r.fail(fmt.Sprintf("%d orders were heard of that nobody was promised", twice))
 	}
 	return nil
 }

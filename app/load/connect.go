@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"stampede/app"
@@ -141,12 +140,15 @@ func (p *connecting) refused(l *loop, s *socket, m message) {
 	p.turnedAway++
 }
 
-// welcomed takes in the answer to hello: where the log ends, and what was missed. It looks for what it needs instead of
+// welcomed takes in the answer to hello: a cursor, and what has changed since the last one, or a little before. It looks for what it needs instead of
 // reading a wsclient.Welcome: when thousands come back at once, the orders in it would be most of what the generator does.
 func (p *connecting) welcomed(s *socket, m message) {
-	if n := strings.Count(string(m.text), `{"ev":"order"`); n > 0 {
-		s.orders += n
-		p.missed[s] += n
+	for rest := m; ; p.missed[s]++ {
+		rest = message{text: rest.after(`{"ev":"order"`)}
+		if rest.text == nil {
+			break
+		}
+		s.learn(rest.order(), len(s.known))
 	}
 	if m.after(`"reset":true`) != nil {
 		p.resets++

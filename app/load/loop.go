@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"stampede/app"
@@ -33,8 +34,24 @@ type socket struct {
 	awaiting int           // ops without a reply
 	bought   int           // buys sent
 	reserved int           // buys answered with reserved
-	orders   int           // order events
+	orders   int           // that it has heard of
+	known    []int64       // those orders, as they came
 	last     []byte        // the newest op, to be repeated should the server be busy
+}
+
+// recent is among how many of the last orders a repeat is looked for when events come one by one: one that was delivered to
+// the server twice comes soon again. What comes with hello is looked for among all.
+const recent = 8
+
+// learn counts an order that it has not heard of before. Clients know a repeat by order and rev; all orders here stay in their
+// first state.
+func (s *socket) learn(order int64, among int) (fresh bool) {
+	if slices.Contains(s.known[max(0, len(s.known)-among):], order) {
+		return false
+	}
+	s.known = append(s.known, order)
+	s.orders++
+	return true
 }
 
 // send sends an op that is built in the loop's scratch buffer.
@@ -223,7 +240,7 @@ func (l *loop) hear(s *socket, m message) {
 			s.reserved++
 		}
 	case ordered:
-		s.orders++
+		s.learn(m.order(), recent)
 		s.cursor = string(m.word(`"cursor":"`))
 	}
 	l.phase.heard(l, s, m)

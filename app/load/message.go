@@ -70,6 +70,12 @@ func (m message) after(mark string) []byte {
 	return rest
 }
 
+// order is the id of the first order in the message; 0 if there is none.
+func (m message) order() int64 {
+	id, _ := number(m.after(`"order":{"id":"`))
+	return id
+}
+
 // word is the string after the mark, up to its closing quote.
 func (m message) word(mark string) []byte {
 	rest := m.after(mark)

@@ -71,7 +71,7 @@ type ports struct {
 	notifier  app.Notifier
 }
 
-func (p ports) Inventory() app.Inventory   { return mortalInventory{p.inventory, p.m} }
+func (p ports) Inventory() app.Inventory   { return mortalInventory{p.inventory, p.notifier, p.m} }
 func (p ports) Redis() app.Rebuilder       { return mortalRedis{p.inventory, p.m} }
 func (p ports) Orders() app.OrderStore     { return mortalOrders{p.db, p.m} }
 func (p ports) Sales() app.SaleStore       { return mortalSales{p.db, p.m} }
@@ -82,7 +82,19 @@ func (p ports) Notifier() app.Notifier     { return mortalNotifier{p.notifier, p
 
 type mortalInventory struct {
 	app.Inventory
-	m *mortal
+	told app.Notifier // hears what Finish tells
+	m    *mortal
+}
+
+func (l mortalInventory) Finish(
+	ctx context.Context, partition int, asOf app.Millis, rows []*app.Order, entries []*app.Entry,
+) error {
+	return do(l.m, func() error {
+		if err := l.Inventory.Finish(ctx, partition, asOf, rows, entries); err != nil {
+			return err
+		}
+		return l.told.Publish(ctx, partition, asOf, rows)
+	})
 }
 
 func (l mortalInventory) Now(ctx context.Context) (app.Millis, error) {
@@ -259,6 +271,6 @@ type mortalNotifier struct {
 	m *mortal
 }
 
-func (t mortalNotifier) Tell(ctx context.Context, events []app.OrderEvent) error {
-	return do(t.m, func() error { return t.Notifier.Tell(ctx, events) })
+func (t mortalNotifier) Publish(ctx context.Context, partition int, asOf app.Millis, rows []*app.Order) error {
+	return do(t.m, func() error { return t.Notifier.Publish(ctx, partition, asOf, rows) })
 }

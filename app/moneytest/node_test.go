@@ -12,6 +12,7 @@ type node struct {
 	w         *world
 	ports     ports
 	gateway   app.Gateway
+	effects   *app.Effects
 	fulfiller *app.Fulfiller
 	cashier   *app.Cashier
 	closer    *app.TradeCloser
@@ -30,22 +31,22 @@ func (w *world) node(m *mortal) *node {
 	p := ports{m: m, inventory: w.inventory, db: w.db, gateway: alipay, notifier: w.buyers}
 	inventory, orders, sales, payments, refunds := p.Inventory(), p.Orders(), p.Sales(), p.Payments(), p.Refunds()
 	gateway, notifier := p.Gateway(), p.Notifier()
-	told := &app.Told{Orders: w.db}
-	n := &node{w: w, ports: p, gateway: gateway}
+	effects := &app.Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &app.Told{Orders: w.db}}
+	n := &node{w: w, ports: p, gateway: gateway, effects: effects}
 	n.fulfiller = &app.Fulfiller{
-		Catalogue: app.NewCatalogue(w.db, nil, time.UTC), Inventory: inventory, Orders: orders, Notifier: notifier, Told: told,
+		Catalogue: app.NewCatalogue(w.db, nil, time.UTC), Inventory: inventory, Orders: orders, Effects: effects,
 		PayWindow: payWindow,
 	}
 	n.cashier = &app.Cashier{
 		Gateway: gateway, Inventory: inventory, Orders: orders, Sales: sales, Payments: payments, Refunds: refunds,
-		Notifier: notifier, Told: told, Margin: app.TradeMargin(payWindow),
+		Effects: effects, Margin: app.TradeMargin(payWindow),
 	}
 	n.closer = app.NewTradeCloser(n.cashier)
-	n.expirer = &app.Expirer{Inventory: inventory, Orders: orders, Notifier: notifier, Told: told, Closer: n.closer}
-	n.desk = &app.RefundDesk{Policy: app.RefundAuto, Inventory: inventory, Orders: orders, Refunds: refunds, Notifier: notifier, Told: told}
-	n.refunder = &app.Refunder{Gateway: gateway, Refunds: refunds, Orders: orders, Inventory: inventory, Notifier: notifier, Told: told}
+	n.expirer = &app.Expirer{Inventory: inventory, Orders: orders, Effects: effects, Closer: n.closer}
+	n.desk = &app.RefundDesk{Policy: app.RefundAuto, Inventory: inventory, Orders: orders, Refunds: refunds, Effects: effects}
+	n.refunder = &app.Refunder{Gateway: gateway, Refunds: refunds, Orders: orders, Inventory: inventory, Effects: effects}
 	n.watch = &app.PayReconciler{Cashier: n.cashier}
-	n.scan = &app.Reconciler{Partitions: 1, Inventory: inventory, Orders: orders, Sales: sales, Fulfiller: n.fulfiller}
+	n.scan = &app.Reconciler{Partitions: 1, Inventory: inventory, Orders: orders, Sales: sales, Effects: effects}
 	w.scans = append(w.scans, n.scan)
 	return n
 }

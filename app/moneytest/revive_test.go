@@ -23,7 +23,7 @@ func (b letterBox) RemoveDeadLetter(context.Context, string) (bool, error) { ret
 func (n *node) replay(order app.ID, orders app.OrderStore) error {
 	p := n.ports
 	letters := app.DeadLetters{
-		Box: letterBox{order: order}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Fulfiller: n.fulfiller, PayWindow: payWindow,
+		Box: letterBox{order: order}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Effects: n.effects, PayWindow: payWindow,
 	}
 	_, err := letters.Replay(n.w.ctx, "0-1-0")
 	return err

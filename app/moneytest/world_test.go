@@ -243,13 +243,13 @@ type buyers struct {
 	told map[app.ID]app.Order
 }
 
-// Tell is app.Notifier.
-func (b *buyers) Tell(_ context.Context, events []app.OrderEvent) error {
+// Publish is app.Notifier.
+func (b *buyers) Publish(_ context.Context, _ int, _ app.Millis, rows []*app.Order) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, e := range events {
-		if e.Order.Rev > b.told[e.Order.ID].Rev {
-			b.told[e.Order.ID] = *e.Order
+	for _, o := range rows {
+		if o.Rev > b.told[o.ID].Rev {
+			b.told[o.ID] = *o
 		}
 	}
 	return nil

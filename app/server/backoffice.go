@@ -27,11 +27,11 @@ type backOffice struct {
 	delivery *streams.PaidDeliverer
 }
 
-// composeBackOffice connects what follows a payment, and gives the shop its desk.
-func (p *parts) composeBackOffice(c *Config, notifier app.Notifier, registry *prometheus.Registry) {
+// composeOutbox connects what follows a payment, and gives the shop its desk.
+func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
 	p.shop.desk = &app.RefundDesk{
-		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.inventory, Orders: s.db, Refunds: s.db, Notifier: notifier, Told: p.told,
+		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.inventory, Orders: s.db, Refunds: s.db, Effects: p.effects,
 	}
 	b := &p.office
 	b.paid = streams.NewPaidStream(s.client)
@@ -40,7 +40,7 @@ func (p *parts) composeBackOffice(c *Config, notifier app.Notifier, registry *pr
 		Name: "stampede_postings_waiting", Help: "Paid and refunded orders that the back office's stream does not have yet.",
 	}, func() float64 { return float64(b.poster.Waiting()) }))
 	if p.gateway != nil {
-		b.refunder = &app.Refunder{Gateway: p.gateway, Refunds: s.db, Orders: s.db, Inventory: p.inventory, Notifier: notifier, Told: p.told}
+		b.refunder = &app.Refunder{Gateway: p.gateway, Refunds: s.db, Orders: s.db, Inventory: p.inventory, Effects: p.effects}
 		registry.MustRegister(refundGauges(b.refunder)...)
 	}
 	if c.WebhookURL != "" {

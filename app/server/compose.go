@@ -37,6 +37,8 @@ type parts struct {
 	catalogue  *app.Catalogue
 	warmer     *app.Warmer
 	told       *app.Told
+	effects    *app.Effects
+	watermark  *app.ToldWatermark
 	fulfiller  *app.Fulfiller
 	expirer    *app.Expirer
 	reconciler *app.Reconciler
@@ -57,7 +59,7 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	metrics := streams.NewMetrics()
 	inventory, err := streams.New(streams.Options{
 		Client: s.client, BlockingClient: s.blocking, Partitions: c.Partitions, Backlog: c.Backlog,
-		OnStale: p.onStale, Metrics: metrics,
+		Namespace: s.namespace(), Frame: realtime.OrderFrame, OnStale: p.onStale, Metrics: metrics,
 	})
 	if err != nil {
 		return nil, err
@@ -70,14 +72,16 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 
 	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
 	p.shop = &shop{issuer: issuer, book: s.db}
-	log := realtime.NewLog(s.client, s.namespace())
 	p.hub = realtime.NewHub(realtime.Options{
-		Shop: p.shop, Log: log, Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
+		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db, Chains: inventory,
+		Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
 	})
 
 	p.catalogue = app.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
 	p.warmer = &app.Warmer{Catalogue: p.catalogue, Sales: s.db, Inventory: inventory, Clock: p.clock, OnLost: p.onLost}
 	p.told = &app.Told{Orders: s.db}
+	p.effects = &app.Effects{Inventory: inventory, Notifier: inventory, Orders: s.db, Told: p.told}
+	p.watermark = &app.ToldWatermark{Partitions: c.Partitions, Inventory: inventory, Orders: s.db, Sales: s.db}
 	p.soldOut = app.NewSoldOutFlags(inventory)
 	p.gate.TurnsAway = p.soldOut.TurnsAway
 	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
@@ -88,17 +92,17 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	}
 	storefront := &app.Storefront{Catalogue: p.catalogue, Warmer: p.warmer, Inventory: inventory, Orders: s.db, Clock: p.clock, Ticker: p.ticker}
 	p.phases = &app.PhaseWatcher{Catalogue: p.catalogue, Inventory: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock}
-	p.fulfiller = &app.Fulfiller{Catalogue: p.catalogue, Inventory: inventory, Orders: s.db, Notifier: log, Told: p.told, PayWindow: c.PayWindow}
-	p.expirer = &app.Expirer{Inventory: inventory, Orders: s.db, Notifier: log, Told: p.told, Storefront: storefront}
-	p.reconciler = &app.Reconciler{Partitions: c.Partitions, Inventory: inventory, Orders: s.db, Sales: s.db, Fulfiller: p.fulfiller}
+	p.fulfiller = &app.Fulfiller{Catalogue: p.catalogue, Inventory: inventory, Orders: s.db, Effects: p.effects, PayWindow: c.PayWindow}
+	p.expirer = &app.Expirer{Inventory: inventory, Orders: s.db, Effects: p.effects, Storefront: storefront}
+	p.reconciler = &app.Reconciler{Partitions: c.Partitions, Inventory: inventory, Orders: s.db, Sales: s.db, Effects: p.effects}
 	registry.MustRegister(recounts(p.reconciler)...)
 	p.rebuild = &app.Rebuild{
 		Partitions: c.Partitions, Redis: inventory, Inventory: inventory, Epochs: inventory,
 		Orders: s.db, Sales: s.db, Fulfiller: p.fulfiller,
 	}
 	p.shop.Storefront, p.shop.expirer = storefront, p.expirer
-	p.composeMoney(c, log, registry)
-	p.composeBackOffice(c, log, registry)
+	p.composeMoney(c, registry)
+	p.composeOutbox(c, registry)
 	p.shop.checkout = &app.Checkout{
 		Catalogue: p.catalogue, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer, Inventory: inventory, Orders: s.db, Clock: p.clock,
 		Mint: lease.Mint,

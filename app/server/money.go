@@ -17,14 +17,14 @@ type money struct {
 }
 
 // composeMoney connects the cashier, and has the expirer ask it about orders whose payment was opened.
-func (p *parts) composeMoney(c *Config, notifier app.Notifier, registry *prometheus.Registry) {
+func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	if p.gateway == nil {
 		return
 	}
 	s := p.stores
 	cashier := &app.Cashier{
 		Gateway: p.gateway, Inventory: p.inventory, Orders: s.db, Sales: s.db, Payments: s.db, Refunds: s.db,
-		Notifier: notifier, Told: p.told, Margin: app.TradeMargin(c.PayWindow),
+		Effects: p.effects, Margin: app.TradeMargin(c.PayWindow),
 	}
 	p.money = money{cashier: cashier, closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
 	p.expirer.Closer, p.shop.cashier = p.money.closer, cashier

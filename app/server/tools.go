@@ -162,13 +162,9 @@ func (t *Tools) DropDead(ctx context.Context, id string) error {
 }
 
 func (t *Tools) letters(inventory *streams.Inventory, told *app.Told) *app.DeadLetters {
-	catalogue := app.NewCatalogue(t.stores.db, newIDFilter, t.config.TimeZone.Location)
-	notifier := realtime.NewLog(t.stores.client, t.stores.namespace())
 	return &app.DeadLetters{
 		Box: inventory, Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db, PayWindow: t.config.PayWindow,
-		Fulfiller: &app.Fulfiller{
-			Catalogue: catalogue, Inventory: inventory, Orders: t.stores.db, Notifier: notifier, Told: told, PayWindow: t.config.PayWindow,
-		},
+		Effects: &app.Effects{Inventory: inventory, Notifier: inventory, Orders: t.stores.db, Told: told},
 	}
 }
 
@@ -179,7 +175,9 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 			return nil, err
 		}
 	}
-	inventory, err := streams.New(streams.Options{Client: t.stores.client, Partitions: t.config.Partitions})
+	inventory, err := streams.New(streams.Options{
+		Client: t.stores.client, Partitions: t.config.Partitions, Namespace: t.stores.namespace(), Frame: realtime.OrderFrame,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,9 @@ type dialect struct {
 	forUpdate string // ends a SELECT whose rows must not change before the commit
 	greatest  string // the larger of its arguments
 	now       string // the database's clock, Unix ms
+	history   string // names the server that answers: 8 hex digits, another one after a failover
+	changed   string // when a row of orders was stamped, Unix ms of that clock
+	stamp     string // stamps a row of orders
 	onTaken   string // begins the update part of an INSERT that met its primary key
 	snapshot  *sql.TxOptions
 	defaults  bool // columns of orders have their defaults, see unsaid
@@ -19,6 +22,9 @@ var mysqlWords = dialect{
 	greatest:  "GREATEST",
 	// SYSDATE is the instant of evaluation; NOW is that of the statement's start, before its waits.
 	now:      "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
+	history:  "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id), 256), 8)",
+	changed:  "CAST(UNIX_TIMESTAMP(changed_at) * 1000 AS SIGNED)",
+	stamp:    "changed_at = SYSDATE(3)",
 	onTaken:  "ON DUPLICATE KEY UPDATE",
 	snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	defaults: true,
@@ -30,6 +36,9 @@ var sqliteWords = dialect{
 	begin:    "BEGIN IMMEDIATE",
 	greatest: "MAX",
 	now:      "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+	history:  "'00000001'", // not 00000000, which is nobody's
+	changed:  "changed_at",
+	stamp:    "changed_at = CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 	onTaken:  "ON CONFLICT DO UPDATE SET",
 	snapshot: &sql.TxOptions{ReadOnly: true},
 }

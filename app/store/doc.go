@@ -1,5 +1,5 @@
 // Package store is the durable truth: orders, sales and the catalogue in MySQL or MariaDB, or in SQLite for
-// the embedded default. It implements the books of package app and leases node numbers for ids.
+// the embedded default. It implements the stores of package app and leases node numbers for ids.
 //
 // Rules that every statement here keeps:
 //
@@ -9,5 +9,6 @@
 //   - Locks are taken on orders by id, then on sales by id, so that no two transactions wait in a circle.
 //   - READ COMMITTED: nothing is decided by a snapshot, and without gap locks consumers that insert side by side
 //     do not block each other. Only SaleTotals wants a snapshot and asks for REPEATABLE READ.
+//   - The database's clock stamps a row with each new state of it (F1); a change that makes none says so (see unstamped).
 //   - Every error wraps app.ErrTransient, ErrPermanent, ErrStaleEpoch or ErrNoRow, or is an *app.Error (see fault.go).
 package store

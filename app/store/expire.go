@@ -131,7 +131,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*app.Order, to app.O
 	for i, o := range due {
 		ids[i] = o.ID
 		units[o.Sale] += int64(o.Qty)
-		o.State, o.CancelledAt, o.Rev = to, now, o.Rev+1
+		o.State, o.CancelledAt, o.Rev, o.Stamped = to, now, o.Rev+1, true
 	}
 	err := execMatching(ctx, tx, len(ids), "flip locked orders",
 		"UPDATE orders SET state = ?, rev = rev + 1, cancelled_at = ?, untold_since = ? WHERE id IN (?) AND state = ?",

@@ -40,7 +40,7 @@ func TestExpireOnlyWhatIsDue(t *testing.T) {
 			states := make(map[app.ID]app.OrderState)
 			for _, o := range got {
 				states[o.ID] = o.State
-				if diff := cmp.Diff(o, h.read(o.ID)); diff != "" {
+				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" {
 					t.Errorf("round %d, order %s (-answer +row):\n%s", round, o.ID, diff)
 				}
 			}
@@ -165,7 +165,7 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 		claimed.Address = &app.Address{Name: "A", Phone: "1", Text: "Road 1"} // what the refused row could not store
 		got, err := h.Revive(h.ctx, claimed, h.epoch, payBy+7)
 		h.must(err)
-		if diff := cmp.Diff(got, h.read(o.ID)); diff != "" {
+		if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
 			t.Errorf("(-answer +row):\n%s", diff)
 		}
 		if got.State != app.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {

@@ -21,7 +21,7 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 		}
 		out = all[0]
 		out.Hold++
-		return execMatching(ctx, tx, 1, "raise its hold", "UPDATE orders SET hold = hold + 1 WHERE id = ?", order)
+		return execMatching(ctx, tx, 1, "raise its hold", "UPDATE orders SET hold = hold + 1, "+unstamped+" WHERE id = ?", order)
 	})
 	return out, err
 }
@@ -40,6 +40,7 @@ func (s *Store) Revive(ctx context.Context, claimed app.Order, epoch int64, payB
 			return app.ErrNoRow
 		}
 		out.State, out.Reason, out.PayBy, out.Rev = app.Pending, "", payBy, all[0].Rev+1
+		out.Stamped = true
 		row, err := newRow(&out)
 		if err != nil {
 			return err

@@ -24,6 +24,7 @@ func newBatch(rows []app.NewOrder) *batch {
 	for i := range b.fresh {
 		o := &b.fresh[i]
 		o.Rev, o.ToldRev = 1, 1 // see app.OrderStore
+		o.Stamped = true        // by being written; what is found to exist replaces it
 		o.Reason = clip(o.Reason, maxReason)
 	}
 	return b

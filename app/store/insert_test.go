@@ -25,7 +25,7 @@ func TestInsertWritesWhatItWasGiven(t *testing.T) {
 			if !got[i].Fresh {
 				t.Errorf("order %d is not fresh", i)
 			}
-			if diff := cmp.Diff(want, got[i].Order); diff != "" {
+			if diff := cmp.Diff(want, got[i].Order, asRow); diff != "" {
 				t.Errorf("answer %d (-want +got):\n%s", i, diff)
 			}
 			if diff := cmp.Diff(want, h.read(want.ID)); diff != "" {
@@ -48,7 +48,7 @@ func TestInsertTwiceChangesNothing(t *testing.T) {
 			if second[i].Fresh {
 				t.Errorf("row %d was written twice", i)
 			}
-			if diff := cmp.Diff(first[i].Order, second[i].Order); diff != "" {
+			if diff := cmp.Diff(first[i].Order, second[i].Order, asRow); diff != "" {
 				t.Errorf("row %d changed (-first +second):\n%s", i, diff)
 			}
 		}
@@ -142,7 +142,7 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 			if !in.Fresh || in.Order.State != want {
 				t.Errorf("order %d: fresh %v, %s; want a fresh %s", i, in.Fresh, in.Order.State, want)
 			}
-			if diff := cmp.Diff(in.Order, h.read(in.Order.ID)); diff != "" {
+			if diff := cmp.Diff(in.Order, h.read(in.Order.ID), asRow); diff != "" {
 				t.Errorf("row %d (-answer +row):\n%s", i, diff)
 			}
 		}

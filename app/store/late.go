@@ -27,7 +27,7 @@ func (s *Store) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, 
 		if err != nil {
 			return err
 		}
-		out.State, out.Reason, out.CancelledAt, out.Rev = app.Paid, app.ReasonPaidLate, 0, out.Rev+1
+		out.State, out.Reason, out.CancelledAt, out.Rev, out.Stamped = app.Paid, app.ReasonPaidLate, 0, out.Rev+1, true
 		if err := s.takeAgain(ctx, tx, &out, epoch); err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int)
 	})
 }
 
-// Untold lists orders whose newest state is in no log yet, those that wait longest first. before is
+// Untold lists orders whose newest state was not published yet, those that wait longest first. before is
 // compared with the wall clock of whoever wrote the row.
 func (s *Store) Untold(ctx context.Context, before app.Millis, limit int) ([]app.Order, error) {
 	return s.readOrders(ctx, "read untold orders", func(q *bun.SelectQuery) *bun.SelectQuery {

@@ -63,8 +63,8 @@ func TestOrdersOfASaleWalkForwards(t *testing.T) {
 	})
 }
 
-// P6: an order stays untold until the event of its newest state is in the log. A new row is not listed: its entry, which
-// is not acknowledged before it is told, stands for it.
+// P6, F3: an order stays untold until its newest state was published. A new row is not listed: its entry, which is not
+// acknowledged before it is told, stands for it.
 func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -86,15 +86,15 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 		if n := len(untold()); n != 2 {
 			t.Errorf("%d untold, want both that have expired", n)
 		}
-		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: &rows[0].Order}, {Order: &expired[1]}})) // of one only what it was before
+		h.must(h.MarkTold(h.ctx, []*app.Order{&rows[0].Order, &expired[1]})) // of one only what it was before
 		if diff := cmp.Diff([]app.ID{rows[0].Order.ID}, untold()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		if got, err := h.Untold(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
 			t.Errorf("%d untold for an hour (%v)", len(got), err)
 		}
-		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: &expired[0]}}))
-		h.must(h.MarkTold(h.ctx, []app.OrderEvent{{Order: &rows[0].Order}})) // an old one, late
+		h.must(h.MarkTold(h.ctx, []*app.Order{&expired[0]}))
+		h.must(h.MarkTold(h.ctx, []*app.Order{&rows[0].Order})) // an old one, late
 		if left := untold(); len(left) != 0 {
 			t.Errorf("still untold: %v", left)
 		}

@@ -110,7 +110,7 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *app.Order, t app.Tra
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
 	if o.State != app.Pending {
 		return execMatching(ctx, tx, 1, "note late money",
-			"UPDATE orders SET trade_no = ?, paid_at = ? WHERE id = ? AND state = ?", o.TradeNo, o.PaidAt, o.ID, o.State)
+			"UPDATE orders SET trade_no = ?, paid_at = ?, "+unstamped+" WHERE id = ? AND state = ?", o.TradeNo, o.PaidAt, o.ID, o.State)
 	}
 	err := execMatching(ctx, tx, 1, "flip the locked order",
 		"UPDATE orders SET state = ?, trade_no = ?, paid_at = ?, rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?",
@@ -118,7 +118,7 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *app.Order, t app.Tra
 	if err != nil {
 		return err
 	}
-	o.State, o.Rev = app.Paid, o.Rev+1
+	o.State, o.Rev, o.Stamped = app.Paid, o.Rev+1, true
 	if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (h *shop) wantReceived(t app.Trade, outcome app.PaymentOutcome, state app.O
 		h.t.Errorf("trade %+v: %s, order %s; want %s, %s", t, got, o.State, outcome, state)
 	}
 	if state != "" {
-		if diff := cmp.Diff(o, h.read(t.Order)); diff != "" {
+		if diff := cmp.Diff(o, h.read(t.Order), asRow); diff != "" {
 			h.t.Errorf("(-answer +row):\n%s", diff)
 		}
 	}
@@ -87,7 +87,7 @@ func TestEndTraded(t *testing.T) {
 			if o := got[0]; o.State != app.Expired || o.CancelledAt != payBy || o.Rev != 2 {
 				t.Errorf("%+v", o)
 			}
-			if diff := cmp.Diff(got, []app.Order{h.read(over.ID), h.read(paid.ID)}); diff != "" {
+			if diff := cmp.Diff(got, []app.Order{h.read(over.ID), h.read(paid.ID)}, asRow); diff != "" {
 				t.Errorf("(-answer +rows):\n%s", diff)
 			}
 		}
@@ -212,7 +212,7 @@ func TestReviveLate(t *testing.T) {
 		h.must(err)
 		got, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9)
 		h.must(err)
-		if diff := cmp.Diff(got, h.read(o.ID)); diff != "" {
+		if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
 			t.Errorf("(-answer +row):\n%s", diff)
 		}
 		if got.State != app.Paid || got.Reason != app.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 || got.Hold != 2 {

@@ -70,6 +70,6 @@ func (s *Store) turn(ctx context.Context, tx bun.Conn, o *app.Order, to app.Orde
 	err := execMatching(ctx, tx, 1, "flip the locked order",
 		"UPDATE orders SET state = ?, reason = ?, rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?",
 		to, o.Reason, wallClock(), o.ID, o.State)
-	o.State, o.Rev = to, o.Rev+1
+	o.State, o.Rev, o.Stamped = to, o.Rev+1, true
 	return err
 }

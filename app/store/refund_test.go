@@ -45,7 +45,7 @@ func TestBeginRefundOnce(t *testing.T) {
 			if got.State != app.Refunding || got.Reason != app.ReasonRefundShop || got.Rev != o.Rev+1 {
 				t.Errorf("%+v", got)
 			}
-			if diff := cmp.Diff(got, h.read(o.ID)); diff != "" {
+			if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
 				t.Errorf("(-answer +row):\n%s", diff)
 			}
 		}
@@ -105,7 +105,7 @@ func TestAskAndDecide(t *testing.T) {
 			for range 2 {
 				got, err := step.do()
 				h.must(err)
-				if diff := cmp.Diff(got, h.read(o.ID)); diff != "" {
+				if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
 					t.Errorf("(-answer +row):\n%s", diff)
 				}
 				h.wantRefund(o.ID, step.state, step.reason, step.rev)
@@ -190,7 +190,7 @@ func TestFinishRefundOnce(t *testing.T) {
 		for range 2 {
 			got, err := h.FinishRefund(h.ctx, o.ID, opens+70)
 			h.must(err)
-			if diff := cmp.Diff(got, h.read(o.ID)); diff != "" {
+			if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
 				t.Errorf("(-answer +row):\n%s", diff)
 			}
 			h.wantRefund(o.ID, app.Refunded, app.ReasonRefundShop, 4)

@@ -30,6 +30,7 @@ type Store struct {
 
 var (
 	_ app.OrderStore      = (*Store)(nil)
+	_ app.ChangedOrders   = (*Store)(nil)
 	_ app.SaleStore       = (*Store)(nil)
 	_ app.CatalogueStore  = (*Store)(nil)
 	_ app.CatalogueEditor = (*Store)(nil)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -9,20 +10,19 @@ import (
 	"stampede/app"
 )
 
-// MarkTold notes that the events are in their buyers' logs, with one statement per revision. A row that has
-// moved on stays untold for its newer state; one that is told already is left alone.
-func (s *Store) MarkTold(ctx context.Context, told []app.OrderEvent) error {
+// MarkTold notes that the rows were published, with one statement per revision. A row that has moved on stays untold
+// for its newer state; one that is told already is left alone.
+func (s *Store) MarkTold(ctx context.Context, told []*app.Order) error {
 	byRev := make(map[int][]app.ID, 4)
-	for i := range told {
-		o := told[i].Order
+	for _, o := range told {
 		byRev[o.Rev] = append(byRev[o.Rev], o.ID)
 	}
 	for rev, ids := range byRev {
 		slices.Sort(ids) // locks are taken in the order of ids
 		for some := range slices.Chunk(ids, idsAtOnce) {
 			err := s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
-				_, err := exec(ctx, tx, "UPDATE orders SET told_rev = ?, untold_since = CASE WHEN rev > ? THEN untold_since END"+
-					" WHERE id IN (?) AND told_rev < ?", rev, rev, bun.List(some), rev)
+				_, err := exec(ctx, tx, "UPDATE orders SET told_rev = ?, untold_since = CASE WHEN rev > ? THEN untold_since END, "+
+					unstamped+" WHERE id IN (?) AND told_rev < ?", rev, rev, bun.List(some), rev)
 				return err
 			})
 			if err != nil {
@@ -31,4 +31,22 @@ func (s *Store) MarkTold(ctx context.Context, told []app.OrderEvent) error {
 		}
 	}
 	return nil
+}
+
+// ToldUntil reads until when the new rows of a partition have been published. ErrNoRow if there is no such partition.
+func (s *Store) ToldUntil(ctx context.Context, partition int) (at app.Millis, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT told_until FROM partitions WHERE id = ?", partition).Scan(&at)
+	return at, wrap(fmt.Sprintf("read until when partition %d was told", partition), err)
+}
+
+// SetToldUntil moves that instant forward. ErrNoRow if there is no such partition.
+func (s *Store) SetToldUntil(ctx context.Context, partition int, at app.Millis) error {
+	return s.inTx(ctx, fmt.Sprintf("note until when partition %d was told", partition), func(tx bun.Conn) error {
+		matched, err := exec(ctx, tx,
+			"UPDATE partitions SET told_until = "+s.d.greatest+"(told_until, ?) WHERE id = ?", at, partition)
+		if err == nil && matched == 0 {
+			err = app.ErrNoRow
+		}
+		return err
+	})
 }

@@ -42,7 +42,7 @@ func (s *Store) OpenTrade(ctx context.Context, order, user app.ID, now app.Milli
 		}
 		out.TradeOpened = now
 		err = execMatching(ctx, tx, 1, "note the trade",
-			"UPDATE orders SET trade_opened = ? WHERE id = ? AND state = ? AND trade_opened = 0", now, order, app.Pending)
+			"UPDATE orders SET trade_opened = ?, "+unstamped+" WHERE id = ? AND state = ? AND trade_opened = 0", now, order, app.Pending)
 		if err != nil {
 			return err
 		}

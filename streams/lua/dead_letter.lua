@@ -1,4 +1,4 @@
--- bury: move an entry that failed for good to the dead letters. Its order has its row (refused) by now.
+-- dead_letter: move an entry that failed for good to the dead letters. Its order has its row (refused) by now.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 dead (stream)
 --       6 sale (hash)   7 sale buyers (hash); these two only when the entry names a sale

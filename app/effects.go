@@ -1,0 +1,247 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stampede/app/crashpoint"
+)
+
+// Effects are what follows a COMMIT. Flows decide and commit, and then call this; what is to be done the rows say alone:
+//
+//	new rows   units of refused orders back → one step: deadlines, message, acknowledgement (Finish)
+//	others     units back │ sold │ withdrawn → deadline → message → mark of what was told
+//
+// Each step is keyed so that doing it again changes nothing: units by (order, hold) (I3), a deadline by its order, a
+// message by (order, rev). Somebody owes it until it is done (F3): for a new row its entry, which is pending until the last
+// step; for a later state the row, which is untold until then, and its hold or its deadline, which are still there.
+type Effects struct {
+	Inventory Inventory
+	Notifier  Notifier
+	Orders    OrderStore
+	Told      *Told
+}
+
+// Do does what the states of committed rows call for. asOf is Redis time, read before the transaction began that changed
+// them. Of a row that the caller did not change, and that was told, nothing is owed any more.
+func (e *Effects) Do(ctx context.Context, asOf Millis, rows ...*Order) error {
+	rows = slices.DeleteFunc(rows, func(o *Order) bool { return !o.Stamped && o.ToldRev >= o.Rev })
+	if err := e.Units(ctx, rows); err != nil {
+		return err
+	}
+	crashpoint.At(crashpoint.EffectsMoved)
+	if err := e.Schedule(ctx, rows); err != nil {
+		return err
+	}
+	if err := e.Tell(ctx, asOf, rows); err != nil {
+		return err
+	}
+	crashpoint.At(crashpoint.EffectsTold)
+	return nil
+}
+
+// Finish does it for new rows of a partition, whose entries it acknowledges. Rows that were there before it publishes only
+// after they were stamped anew: who wrote them may have died long ago, without a word (F2).
+func (e *Effects) Finish(ctx context.Context, partition int, asOf Millis, rows []*Order, entries []*Entry) error {
+	if err := e.returnUnits(ctx, rows); err != nil {
+		return err
+	}
+	rows, err := e.stamped(ctx, rows)
+	if err != nil {
+		return err
+	}
+	err = e.Inventory.Finish(ctx, partition, asOf, rows, entries)
+	if errors.Is(err, ErrTooLate) {
+		err = e.finishLate(ctx, partition, rows, entries)
+	}
+	if err != nil {
+		return fmt.Errorf("finish %d entries: %w", len(entries), err)
+	}
+	e.Told.Add(later(rows))
+	return nil
+}
+
+// finishLate publishes rows whose transaction, or what followed it, took too long: the database stood still, say.
+func (e *Effects) finishLate(ctx context.Context, partition int, rows []*Order, entries []*Entry) error {
+	asOf, err := e.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+	}
+	if rows, err = e.restamp(ctx, rows); err != nil {
+		return err
+	}
+	return e.Inventory.Finish(ctx, partition, asOf, rows, entries)
+}
+
+// later are those of the rows whose state is not their first: that it was told has to be marked in the row.
+func later(rows []*Order) []*Order {
+	var some []*Order
+	for _, o := range rows {
+		if o.ToldRev < o.Rev {
+			some = append(some, o)
+		}
+	}
+	return some
+}
+
+// Units moves units in Redis as the rows say: back to the stock, from held to sold, or out of the sale.
+func (e *Effects) Units(ctx context.Context, rows []*Order) error {
+	if err := e.returnUnits(ctx, rows); err != nil {
+		return err
+	}
+	if err := e.sell(ctx, rows); err != nil {
+		return err
+	}
+	return e.withdraw(ctx, rows)
+}
+
+// returnUnits returns the units of every row that ended without keeping them. The hold of an order that late money may be
+// reviving is left to that flow.
+func (e *Effects) returnUnits(ctx context.Context, rows []*Order) error {
+	var returns []Return
+	for _, o := range rows {
+		if !o.HoldsUnits() && !o.reviving() {
+			burn := o.State == Refused && (o.Reason == ReasonGuard || o.Reason == ReasonNoSale)
+			returns = append(returns, Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, Burn: burn})
+		}
+	}
+	if len(returns) == 0 {
+		return nil
+	}
+	if _, err := e.Inventory.Return(ctx, returns); err != nil {
+		return fmt.Errorf("return units of %d orders: %w", len(returns), errors.Join(ErrTransient, err))
+	}
+	return nil
+}
+
+// sell counts the units of orders that are paid as sold.
+func (e *Effects) sell(ctx context.Context, rows []*Order) error {
+	sold := holds(rows, func(o *Order) bool { return o.State.Sold() && o.HoldsUnits() })
+	if len(sold) == 0 {
+		return nil
+	}
+	if _, err := e.Inventory.Sell(ctx, sold); err != nil {
+		return fmt.Errorf("sell units of %d orders: %w", len(sold), errors.Join(ErrTransient, err))
+	}
+	return nil
+}
+
+// withdraw takes the units of refunded orders out of their sales. Late money that was given back never held any.
+func (e *Effects) withdraw(ctx context.Context, rows []*Order) error {
+	gone := holds(rows, func(o *Order) bool { return o.State == Refunded && o.HoldsUnits() })
+	if len(gone) == 0 {
+		return nil
+	}
+	if _, err := e.Inventory.Withdraw(ctx, gone); err != nil {
+		return fmt.Errorf("withdraw units of %d orders: %w", len(gone), errors.Join(ErrTransient, err))
+	}
+	return nil
+}
+
+// holds names the holds of the rows that are meant.
+func holds(rows []*Order, meant func(*Order) bool) []SoldHold {
+	var some []SoldHold
+	for _, o := range rows {
+		if meant(o) {
+			some = append(some, SoldHold{Sale: o.Ref(), Order: o.ID, Hold: o.Hold})
+		}
+	}
+	return some
+}
+
+// Schedule enters the deadlines of pending rows.
+func (e *Effects) Schedule(ctx context.Context, rows []*Order) error {
+	byPartition := make(map[int][]Deadline, 1)
+	for _, o := range rows {
+		if o.State == Pending {
+			byPartition[o.Partition] = append(byPartition[o.Partition], Deadline{Order: o.ID, PayBy: o.PayBy})
+		}
+	}
+	for partition, deadlines := range byPartition {
+		if err := e.Inventory.Schedule(ctx, partition, deadlines); err != nil {
+			return fmt.Errorf("schedule %d deadlines: %w", len(deadlines), errors.Join(ErrTransient, err))
+		}
+	}
+	return nil
+}
+
+// Tell publishes the rows that were not told yet, and notes them as told.
+func (e *Effects) Tell(ctx context.Context, asOf Millis, rows []*Order) error {
+	untold, err := e.stamped(ctx, later(rows))
+	if err != nil {
+		return err
+	}
+	byPartition := make(map[int][]*Order, 1)
+	for _, o := range untold {
+		byPartition[o.Partition] = append(byPartition[o.Partition], o)
+	}
+	for partition, some := range byPartition {
+		if err := e.publish(ctx, partition, asOf, some); err != nil {
+			return fmt.Errorf("tell of %d orders: %w", len(some), errors.Join(ErrTransient, err))
+		}
+		e.Told.Add(some)
+	}
+	return nil
+}
+
+func (e *Effects) publish(ctx context.Context, partition int, asOf Millis, rows []*Order) error {
+	err := e.Notifier.Publish(ctx, partition, asOf, rows)
+	if !errors.Is(err, ErrTooLate) {
+		return err
+	}
+	if asOf, err = e.Inventory.Now(ctx); err != nil {
+		return fmt.Errorf("read Redis time: %w", err)
+	}
+	if rows, err = e.restamp(ctx, rows); err != nil {
+		return err
+	}
+	return e.Notifier.Publish(ctx, partition, asOf, rows)
+}
+
+// stamped stamps those of the rows anew that were not changed a moment ago by the caller's own transaction. asOf was read
+// before, so it holds for them, too.
+func (e *Effects) stamped(ctx context.Context, rows []*Order) ([]*Order, error) {
+	var old []*Order
+	for _, o := range rows {
+		if !o.Stamped {
+			old = append(old, o)
+		}
+	}
+	if len(old) == 0 {
+		return rows, nil
+	}
+	fresh, err := e.restamp(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range rows {
+		if o.Stamped {
+			fresh = append(fresh, o)
+		}
+	}
+	return fresh, nil
+}
+
+// restamp makes the changes of the rows as new as now and answers the rows as they are now.
+func (e *Effects) restamp(ctx context.Context, rows []*Order) ([]*Order, error) {
+	ids := make([]ID, len(rows))
+	for i, o := range rows {
+		ids[i] = o.ID
+	}
+	fresh, err := e.Orders.Restamp(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("stamp %d orders anew: %w", len(ids), err)
+	}
+	return pointers(fresh), nil
+}
+
+// pointers point at the rows: copies of hundreds of them would be most of what a batch allocates.
+func pointers(rows []Order) []*Order {
+	out := make([]*Order, len(rows))
+	for i := range rows {
+		out[i] = &rows[i]
+	}
+	return out
+}

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+const watermarkEvery = 5 * time.Second
+
+// ToldWatermark notes in the database up to which instant the new rows of each partition have been told. A rebuild stamps
+// anew only what is younger: without the mark it could not tell which rows nobody has heard of, because the entries that
+// owed it are lost with Redis.
+//
+// An instant T of the database's clock is proven as follows. After T was read, the newest entry of the stream is N. Every
+// row that was stamped by T comes from an entry up to N. Once all entries up to N are acknowledged, all those rows are told.
+type ToldWatermark struct {
+	Partitions int
+	Inventory  Inventory
+	Orders     ChangedOrders
+	Sales      SaleStore
+
+	claims map[int]claim // what is to be proven, by partition
+}
+
+// claim is an instant that is proven when the entry given, and all before it, are acknowledged.
+type claim struct {
+	epoch int64
+	at    Millis
+	until EntryID
+}
+
+// Run moves the marks forward until ctx ends.
+func (w *ToldWatermark) Run(ctx context.Context) error {
+	return every(ctx, watermarkEvery, func() {
+		if err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "note until when new orders were told", "err", err)
+		}
+	})
+}
+
+// RunOnce looks at each partition once.
+func (w *ToldWatermark) RunOnce(ctx context.Context) error {
+	if w.claims == nil {
+		w.claims = make(map[int]claim, w.Partitions)
+	}
+	now, err := w.Orders.Clock(ctx)
+	if err != nil {
+		return fmt.Errorf("read the database's clock: %w", err)
+	}
+	var failed []error
+	for p := range w.Partitions {
+		if err := w.look(ctx, p, now.At); err != nil {
+			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (w *ToldWatermark) look(ctx context.Context, partition int, now Millis) error {
+	d, err := w.Inventory.Delivery(ctx, partition)
+	if err != nil {
+		delete(w.claims, partition) // what is read next may be another stream
+		return err
+	}
+	// A stream that began anew proves nothing about the old one; the rebuild has seen to those rows.
+	if c, known := w.claims[partition]; known && c.epoch == d.Epoch {
+		if settled := d.Open == (EntryID{}) || d.Open.After(c.until); !settled {
+			return nil
+		}
+		if err := w.Sales.SetToldUntil(ctx, partition, c.at); err != nil {
+			return err
+		}
+	}
+	w.claims[partition] = claim{epoch: d.Epoch, at: now, until: d.Newest}
+	return nil
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// Message tells all nodes what has changed in a partition. It travels by PubSub, which drops without a word, so each
+// names the one before it: whoever finds that he has not heard that one reads the rows instead (F4, F5).
+//
+//	<number of the one before> <its own number>\n
+//	<user> <frame>\n                                  per change; a frame is an order event without its cursor
+//
+// The numbers of a partition come from Redis, one after the other from 1 on. A Redis that has lost writes uses some of
+// them again.
+type Message struct {
+	Before, Number int64
+	lines          string
+}
+
+// Change is the newest state of an order, for its buyer.
+type Change struct {
+	User  ID
+	Frame string // JSON without line breaks
+}
+
+// AppendChange writes a change behind those of a message; the first line is put in front by the script that publishes
+// it.
+func AppendChange(b []byte, user ID, frame []byte) []byte {
+	b = strconv.AppendInt(b, int64(user), 10)
+	b = append(b, ' ')
+	b = append(b, frame...)
+	return append(b, '\n')
+}
+
+// ParseMessage reads the first line of a message; its changes are read by Changes.
+func ParseMessage(text string) (Message, error) {
+	head, lines, ok := strings.Cut(text, "\n")
+	before, number, two := strings.Cut(head, " ")
+	m := Message{lines: lines}
+	var errBefore, errNumber error
+	m.Before, errBefore = strconv.ParseInt(before, 10, 64)
+	m.Number, errNumber = strconv.ParseInt(number, 10, 64)
+	if !ok || !two || errBefore != nil || errNumber != nil || m.Before < 0 || m.Number != m.Before+1 {
+		return Message{}, fmt.Errorf("message %.60q: want two numbers, one after the other: %w", text, ErrPermanent)
+	}
+	return m, nil
+}
+
+// Changes reads the changes one after the other, without allocating: most are of users who are not connected here. A
+// line that cannot be read comes as an error and is the last: its rows and those behind it are read then.
+func (m Message) Changes() iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		for rest := m.lines; rest != ""; {
+			line, after, ok := strings.Cut(rest, "\n")
+			who, frame, two := strings.Cut(line, " ")
+			user, known := readID(who)
+			if !ok || !two || !known || frame == "" {
+				err := fmt.Errorf("message %d, line %.60q: want a user and a frame: %w", m.Number, line, ErrPermanent)
+				yield(Change{}, err)
+				return
+			}
+			if !yield(Change{user, frame}, nil) {
+				return
+			}
+			rest = after
+		}
+	}
+}
+
+// OneLine reports whether a frame can stand in a message.
+func OneLine(frame []byte) bool { return bytes.IndexByte(frame, '\n') < 0 }
+
+// ChangesChannel is where the messages of a partition are published. Channels are shared by all logical databases of a
+// server, therefore they carry a namespace, which is the same for all nodes of one shop.
+func ChangesChannel(namespace string, partition int) string {
+	return "stampede:changes:" + namespace + ":" + strconv.Itoa(partition)
+}

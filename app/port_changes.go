@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"time"
+)
+
+// Instant is an instant of the database's clock, in one history of the database: after a failover to a server that may lack
+// commits, instants of the old one say nothing about the new one.
+type Instant struct {
+	At      Millis
+	History string // 8 hex digits, of the server that answers
+}
+
+// ChainEnd is how far the messages of a partition have come, as Redis says.
+type ChainEnd struct {
+	Told  int64 // number of the last message; 0: none yet, or Redis knows nothing of the partition
+	Epoch int64 // of the partition; 0: Redis knows nothing of it
+}
+
+// ChangesQuery asks for the orders of a user whose newest state was stamped at an instant or later.
+type ChangesQuery struct {
+	User  ID
+	Since Millis // the database's clock
+}
+
+// Changes are the newest states of a user's orders that changed since an instant, the oldest change first.
+type Changes struct {
+	Orders []Order
+	More   bool // there are more than were asked for; Orders is not complete
+}
+
+// ChangedOrders is where a node reads what it may not have heard of (F5, F6).
+type ChangedOrders interface {
+	// Clock is the database's clock. ErrTransient: it does not answer.
+	Clock(ctx context.Context) (Instant, error)
+	// Changed answers each query with at most so many orders, all of them read after the instant. One statement serves many
+	// users.
+	Changed(ctx context.Context, queries []ChangesQuery, most int) ([]Changes, Instant, error)
+}
+
+// Chains tell how far the messages of all partitions have come.
+type Chains interface {
+	// ChainEnds reads the ends of all partitions in one call, in their order.
+	ChainEnds(ctx context.Context) ([]ChainEnd, error)
+}
+
+// PublishWithin is how old, by Redis time, the beginning of a transaction may be whose rows are published.
+const PublishWithin = 15 * time.Second
+
+// Notifier tells the nodes that hold the sockets what has changed.
+type Notifier interface {
+	// Publish tells of rows of one partition, in one message. asOf is Redis time, read before the transaction began that
+	// stamped the rows. ErrTooLate: that is more than PublishWithin ago, nobody was told, and the rows have to be stamped anew
+	// (F2). An error of any other kind is a transient fault: nobody knows, tell again.
+	Publish(ctx context.Context, partition int, asOf Millis, rows []*Order) error
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// Clock is the instant by the database's clock, and which server says so. See app.ChangedOrders.
+func (s *Store) Clock(ctx context.Context) (app.Instant, error) {
+	now, err := s.clock(ctx, s.db)
+	return now, wrap("read the database's clock", err)
+}
+
+func (s *Store) clock(ctx context.Context, db bun.IDB) (now app.Instant, err error) {
+	err = db.QueryRowContext(ctx, "SELECT "+s.d.now+", "+s.d.history).Scan(&now.At, &now.History)
+	return now, err
+}
+
+// Changed reads what changed of many users' orders. The instant is read first, by the connection that reads the
+// rows, so that both are of one server: what is committed later has a stamp that is no older than it, but for the
+// length of a transaction, which the margin of whoever asks covers (F5, F6). See app.ChangedOrders.
+func (s *Store) Changed(
+	ctx context.Context, queries []app.ChangesQuery, most int,
+) (changes []app.Changes, now app.Instant, err error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return nil, now, wrap("read changed orders", err)
+	}
+	defer conn.Close()
+	if now, err = s.clock(ctx, conn); err != nil {
+		return nil, now, wrap("read the clock before changed orders", err)
+	}
+	for some := range slices.Chunk(queries, idsAtOnce) {
+		rows, err := s.latest(ctx, conn, some, most+1)
+		if err != nil {
+			return nil, now, wrap("read changed orders", err)
+		}
+		for _, q := range some {
+			changes = append(changes, changesOf(rows[q.User], q.Since, most))
+		}
+	}
+	return changes, now, nil
+}
+
+// changedRow is an order with the instant of its stamp.
+type changedRow struct {
+	orderRow `bun:",extend"`
+
+	Changed app.Millis `bun:"changed,scanonly"`
+}
+
+// latest reads the orders of each of the users that changed since the earliest instant that is asked for, the newest
+// change first and at most so many of each: a buyer with thousands of orders makes neither the answer nor its
+// sorting larger for the others. As those are a user's newest, whoever asks for a later instant finds all of his own
+// among them.
+func (s *Store) latest(
+	ctx context.Context, conn bun.Conn, queries []app.ChangesQuery, most int,
+) (map[app.ID][]changedRow, error) {
+	users, since := make([]app.ID, len(queries)), queries[0].Since
+	for i, q := range queries {
+		users[i], since = q.User, min(since, q.Since)
+	}
+	// Left alone, MySQL may read all orders there are instead of those of many users. SQLite does not see the hint.
+	newest := conn.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_key").
+		Column("id").ColumnExpr(s.d.changed+" AS changed").
+		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY user_id ORDER BY changed_at DESC, id DESC) AS nth").
+		Where("user_id IN (?)", bun.List(users)).Where(s.d.changed+" >= ?", since)
+	var rows []changedRow
+	err := conn.NewSelect().Model(&rows).ColumnExpr("?TableColumns").Column("newest.changed").
+		Join("JOIN (?) AS newest USING (id)", newest).Where("nth <= ?", most).Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(rows, func(a, b changedRow) int {
+		return cmp.Or(cmp.Compare(b.Changed, a.Changed), compare(b.ID, a.ID))
+	})
+	byUser := make(map[app.ID][]changedRow, len(users))
+	for i := range rows {
+		byUser[rows[i].User] = append(byUser[rows[i].User], rows[i])
+	}
+	return byUser, nil
+}
+
+// changesOf answers one query from the user's rows, the newest first. A row that cannot be read is left to the list of
+// all orders, which says so to its buyer alone: the others of the statement need not suffer.
+func changesOf(rows []changedRow, since app.Millis, most int) app.Changes {
+	var c app.Changes
+	for i := range rows {
+		if rows[i].Changed < since {
+			break
+		}
+		if i == most {
+			c.More = true
+			break
+		}
+		o, err := rows[i].order()
+		if err != nil {
+			c.More = true
+			continue
+		}
+		c.Orders = append(c.Orders, o)
+	}
+	slices.Reverse(c.Orders)
+	return c
+}

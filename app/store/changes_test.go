@@ -1,0 +1,251 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+	"stampede/app/apptest"
+	"stampede/app/store"
+)
+
+func since(user app.ID, at app.Millis) app.ChangesQuery {
+	return app.ChangesQuery{User: user, Since: at}
+}
+
+// ofUser writes so many orders of one buyer, the first of them stamped at the instant given, each other one a
+// millisecond after the one before.
+func (h *shop) ofUser(n int, from app.Millis) []app.Order {
+	h.t.Helper()
+	rows := h.orders(n, h.sales[0], 1)
+	for i := range rows {
+		rows[i].User = rows[0].User
+	}
+	h.insert(rows...)
+	h.stampWhere("user_id = ?", "? + ticket", from-app.Millis(rows[0].Ticket), rows[0].User)
+	return rows
+}
+
+// wantChanges compares the ids of an answer.
+func wantChanges(t *testing.T, what string, got app.Changes, more bool, want ...app.ID) {
+	t.Helper()
+	if diff := cmp.Diff(want, append([]app.ID(nil), ids(got.Orders)...)); diff != "" || got.More != more {
+		t.Errorf("%s: more %v, want %v (-want +got):\n%s", what, got.More, more, diff)
+	}
+}
+
+// P6, F6: each buyer of a statement gets what changed since an instant of his own, the oldest change first and each
+// order in its newest state; two devices of one buyer may ask for different instants.
+func TestChangedAnswersEachBuyer(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		one, two, three := h.ofUser(4, longAgo), h.ofUser(3, longAgo+100), h.ofUser(2, longAgo)
+		h.stamp(one[0].ID, longAgo+50) // changed last, though the oldest order
+		got, now, err := h.Changed(h.ctx, []app.ChangesQuery{
+			since(one[0].User, longAgo+2), since(two[0].User, longAgo+102), since(three[0].User, longAgo+2),
+			since(nextID(), 0), since(one[0].User, longAgo+50), since(two[0].User, 0),
+		}, 100)
+		h.must(err)
+		if len(got) != 6 {
+			t.Fatalf("%d answers", len(got))
+		}
+		wantChanges(t, "first", got[0], false, one[2].ID, one[3].ID, one[0].ID)
+		wantChanges(t, "second", got[1], false, two[2].ID)
+		wantChanges(t, "nothing changed", got[2], false)
+		wantChanges(t, "a stranger", got[3], false)
+		wantChanges(t, "the first one's other device", got[4], false, one[0].ID)
+		wantChanges(t, "the second one's other device", got[5], false, two[0].ID, two[1].ID, two[2].ID)
+
+		_, err = h.Cancel(h.ctx, one[1].ID, one[1].User, payBy)
+		h.must(err)
+		got, later, err := h.Changed(h.ctx, []app.ChangesQuery{since(one[0].User, now.At)}, 100)
+		h.must(err)
+		wantChanges(t, "after a cancellation", got[0], false, one[1].ID)
+		if diff := cmp.Diff(h.read(one[1].ID), got[0].Orders[0]); diff != "" {
+			t.Errorf("(-row +answer):\n%s", diff)
+		}
+		if later.At < now.At || later.History != now.History {
+			t.Errorf("%+v after %+v", later, now)
+		}
+		if got, now, err := h.Changed(h.ctx, nil, 100); err != nil || len(got) != 0 || now.At < later.At {
+			t.Errorf("nobody asked: %v, %+v, %v", got, now, err)
+		}
+	})
+}
+
+// P6: beyond the bound a buyer is told so and gets the newest changes; nobody else of the statement is cut short by
+// somebody with thousands of orders, not even by himself, when he has seen most of them.
+func TestChangedIsBoundedForEachBuyer(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		const most = 100
+		h := newShop(t, s, 1e6)
+		many, full := h.ofUser(2000, longAgo), h.ofUser(most, longAgo)
+		over, few := h.ofUser(most+1, longAgo), h.ofUser(2, longAgo)
+		got, _, err := h.Changed(h.ctx, []app.ChangesQuery{
+			since(many[0].User, 0), since(full[0].User, 0), since(over[0].User, 0), since(few[0].User, 0),
+			since(many[0].User, longAgo+1995), since(over[0].User, longAgo+1),
+			since(many[0].User, longAgo+1900), since(many[0].User, longAgo+1899),
+		}, most)
+		h.must(err)
+		wantChanges(t, "2,000 orders", got[0], true, ids(many[1900:])...)
+		wantChanges(t, "as many as the bound", got[1], false, ids(full)...)
+		wantChanges(t, "one more", got[2], true, ids(over[1:])...)
+		wantChanges(t, "two", got[3], false, ids(few)...)
+		wantChanges(t, "the last five of 2,000", got[4], false, ids(many[1995:])...)
+		wantChanges(t, "all but the first", got[5], false, ids(over[1:])...)
+		wantChanges(t, "the last hundred of 2,000", got[6], false, ids(many[1900:])...)
+		wantChanges(t, "one more than that", got[7], true, ids(many[1900:])...)
+	})
+}
+
+// P6: more buyers than a statement takes are all answered, in the order in which they were asked about.
+func TestChangedOfVeryManyBuyers(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 1e6)
+		rows := h.orders(1203, h.sales[0], 1)
+		h.insert(rows...)
+		queries := make([]app.ChangesQuery, len(rows))
+		for i := range rows {
+			queries[i] = app.ChangesQuery{User: rows[i].User, Since: longAgo}
+		}
+		got, _, err := h.Changed(h.ctx, queries, 100)
+		h.must(err)
+		if len(got) != len(rows) {
+			t.Fatalf("%d answers for %d queries", len(got), len(rows))
+		}
+		for i := range rows {
+			wantChanges(t, fmt.Sprintf("query %d", i), got[i], false, rows[i].ID)
+		}
+	})
+}
+
+// P6: what the database reads for a statement grows with the orders of those who are asked about, not with the orders
+// that there are: also without an index on the stamps (F1).
+func TestChangedReadsNoOtherOrders(t *testing.T) {
+	t.Parallel()
+	const others, users, each = 10_000, 200, 10
+	h := newShop(t, onMariaDB(t), 1e6)
+	for range others / 1000 {
+		h.insert(h.orders(1000, h.sales[0], 1)...)
+	}
+	queries := make([]app.ChangesQuery, users)
+	for i := range queries {
+		queries[i] = since(h.ofUser(each, longAgo)[0].User, longAgo+each-1)
+	}
+	h.must(h.analyze())
+	h.DB().SetMaxOpenConns(1) // the counters are those of a connection
+	_, err := h.DB().ExecContext(h.ctx, "FLUSH STATUS")
+	h.must(err)
+	_, _, err = h.Changed(h.ctx, queries, 100)
+	h.must(err)
+	var counters []struct {
+		Name  string `bun:"Variable_name"`
+		Count int64  `bun:"Value"`
+	}
+	h.must(h.DB().NewRaw("SHOW SESSION STATUS LIKE 'Handler_read%'").Scan(h.ctx, &counters))
+	read := int64(0)
+	for _, c := range counters {
+		read += c.Count
+	}
+	t.Logf("%d reads for %d orders of %d buyers among %d", read, users*each, users, others)
+	if read < users*each || read >= others {
+		t.Errorf("%d reads, want some for each of %d orders and fewer than the %d that there are besides: %+v",
+			read, users*each, others, counters)
+	}
+}
+
+// P6: a row that cannot be read does not keep the changes of others from them; its buyer is told to read all orders.
+func TestChangedLeavesOutWhatCannotBeRead(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		torn, whole := h.ofUser(2, longAgo), h.ofUser(1, longAgo)
+		_, err := h.DB().ExecContext(h.ctx,
+			"UPDATE orders SET address = '{', changed_at = changed_at WHERE id = ?", torn[0].ID)
+		h.must(err)
+		got, _, err := h.Changed(h.ctx, []app.ChangesQuery{since(torn[0].User, longAgo), since(whole[0].User, longAgo)}, 100)
+		h.must(err)
+		wantChanges(t, "with a torn row", got[0], true, torn[1].ID)
+		wantChanges(t, "the other", got[1], false, whole[0].ID)
+	})
+}
+
+// between is a query hook: what the context carries is done after each query of its.
+type between struct{}
+
+func (between) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (between) AfterQuery(ctx context.Context, _ *bun.QueryEvent) {
+	if do, ok := ctx.Value(between{}).(func()); ok {
+		do()
+	}
+}
+
+// F6: the instant is read before the rows: whatever is committed while they are read is among them, or its stamp is no
+// older than the instant.
+func TestChangedReadsTheInstantFirst(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		rows := h.ofUser(8, longAgo)
+		s.HookQueries(between{})
+		var ended []app.Order
+		ctx := context.WithValue(h.ctx, between{}, func() {
+			o, err := h.Cancel(h.ctx, rows[len(ended)].ID, rows[0].User, payBy)
+			h.must(err)
+			ended = append(ended, o)
+			for since := h.clock(); h.clock().At <= since.At; { // whatever is read from here on is younger
+				continue
+			}
+		})
+		got, now, err := h.Changed(ctx, []app.ChangesQuery{since(rows[0].User, longAgo+100)}, 100)
+		h.must(err)
+		if len(ended) < 2 {
+			t.Fatalf("%d orders ended between the queries, want some before the rows and some after", len(ended))
+		}
+		younger := h.changed(rows[0].User, now.At)
+		for _, o := range ended {
+			if !slices.Contains(ids(got[0].Orders), o.ID) && !slices.Contains(ids(younger), o.ID) {
+				t.Errorf("order %s is not in the answer, and its stamp is older than the instant", o.ID)
+			}
+		}
+		if len(got[0].Orders) == 0 || len(younger) == 0 {
+			t.Errorf("%d in the answer, %d younger", len(got[0].Orders), len(younger))
+		}
+	})
+}
+
+// F6: the clock goes on, and says whose it is.
+func TestClock(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 1)
+		first, second := h.clock(), h.clock()
+		if second.At < first.At || first.At < longAgo || first.History != second.History {
+			t.Errorf("%+v, then %+v", first, second)
+		}
+		if !regexp.MustCompile("^[0-9a-f]{8}$").MatchString(first.History) || first.History == "00000000" {
+			t.Errorf("history %q", first.History)
+		}
+	})
+}
+
+// F6: another server has another history, which a failover to it shows, and so has one that was told that it is another.
+func TestAnotherServerHasAnotherHistory(t *testing.T) {
+	t.Parallel()
+	one := &shop{Store: onMariaDB(t), t: t, ctx: apptest.Context(t)}
+	same := &shop{Store: onMariaDB(t), t: t, ctx: one.ctx}
+	other := &shop{Store: openMySQL(t, apptest.StartMariaDB(t, apptest.MariaDBOptions{}).Database()), t: t, ctx: one.ctx}
+	if a, b, c := one.clock().History, same.clock().History, other.clock().History; a != b || a == c {
+		t.Errorf("%s and %s on one server, %s on another", a, b, c)
+	}
+	before := other.clock().History
+	_, err := other.DB().ExecContext(other.ctx, "SET GLOBAL server_id = @@global.server_id + 1")
+	other.must(err)
+	if after := other.clock().History; after == before {
+		t.Errorf("the same history %s under another server_id", after)
+	}
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// unstamped is said by every change of a row that makes no new state of it: what its buyer sees is as old as before.
+const unstamped = "changed_at = changed_at"
+
+// Restamp makes the changes of rows as new as now. Rows are locked first, so that no stamp is older than that of a
+// change which was waited for. See app.OrderStore.
+func (s *Store) Restamp(ctx context.Context, ids []app.ID) ([]app.Order, error) {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	out := make([]app.Order, 0, len(ids))
+	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
+		var rows []app.Order
+		err := s.inTx(ctx, "stamp orders anew", func(tx bun.Conn) (err error) {
+			if rows, err = s.lockOrders(ctx, tx, some); err != nil || len(rows) == 0 {
+				return err
+			}
+			return execMatching(ctx, tx, len(rows), "stamp locked orders",
+				"UPDATE orders SET "+s.d.stamp+" WHERE id IN (?)", bun.List(some))
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			rows[i].Stamped = true
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+// RestampSince does that for those that were stamped at the instant or later. See app.OrderStore.
+func (s *Store) RestampSince(ctx context.Context, ids []app.ID, since app.Millis) error {
+	ids = slices.Clone(ids)
+	slices.Sort(ids) // locks are taken in the order of ids
+	for some := range slices.Chunk(ids, idsAtOnce) {
+		err := s.inTx(ctx, "stamp young orders anew", func(tx bun.Conn) error {
+			_, err := exec(ctx, tx, "UPDATE orders SET "+s.d.stamp+" WHERE id IN (?) AND "+s.d.changed+" >= ?",
+				bun.List(some), since)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

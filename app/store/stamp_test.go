@@ -1,0 +1,134 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/uptrace/bun/dialect"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// longAgo is before every stamp of a test, and later than SQLite's 0.
+const longAgo app.Millis = 1_600_000_000_000
+
+// stamp sets when a row was changed last.
+func (h *shop) stamp(order app.ID, at app.Millis) { h.stampWhere("id = ?", "?", at, order) }
+
+// stampWhere sets that for all rows of which the condition holds; the instant is an expression, and its argument the
+// first.
+func (h *shop) stampWhere(condition, instant string, args ...any) {
+	h.t.Helper()
+	if h.DB().Dialect().Name() != dialect.SQLite {
+		instant = "FROM_UNIXTIME((" + instant + ") / 1000)"
+	}
+	_, err := h.DB().ExecContext(h.ctx, "UPDATE orders SET changed_at = "+instant+" WHERE "+condition, args...)
+	h.must(err)
+}
+
+// changed reads the user's orders that were stamped at the instant or later.
+func (h *shop) changed(user app.ID, since app.Millis) []app.Order {
+	h.t.Helper()
+	got, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: user, Since: since}}, 100)
+	h.must(err)
+	return got[0].Orders
+}
+
+func (h *shop) clock() app.Instant {
+	h.t.Helper()
+	now, err := h.Clock(h.ctx)
+	h.must(err)
+	return now
+}
+
+// F1: bookkeeping that is no news to a buyer leaves the stamp alone.
+func TestMarkToldDoesNotStamp(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		o := isExpired(h)
+		h.stamp(o.ID, longAgo)
+		h.must(h.MarkTold(h.ctx, []*app.Order{&o}))
+		if row := h.read(o.ID); row.ToldRev != row.Rev {
+			t.Errorf("told %d of %d", row.ToldRev, row.Rev)
+		}
+		if got := h.changed(o.User, longAgo+1); len(got) != 0 {
+			t.Error("the row was stamped")
+		}
+	})
+}
+
+// F2: rows are stamped anew whatever their state is, and answered as they are by then; those that do not exist are
+// left out.
+func TestRestamp(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 2000)
+		many := h.orders(1100, h.sales[0], 1) // more than a statement takes
+		for i := range many {
+			many[i].User = many[0].User
+		}
+		h.insert(many...)
+		_, err := h.Cancel(h.ctx, many[7].ID, many[7].User, payBy)
+		h.must(err)
+		untouched := isPending(h)
+		h.stamp(untouched.ID, longAgo)
+		asked := append(ids(many), many[3].ID, 4242, 4243)
+		slices.Reverse(asked)
+		before := h.clock().At
+		got, err := h.Restamp(h.ctx, asked)
+		h.must(err)
+		if diff := cmp.Diff(ids(many), ids(got)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		for i := range got {
+			if !got[i].Stamped {
+				t.Fatalf("order %s is not stamped", got[i].ID)
+			}
+		}
+		if got[7].State != app.Cancelled || got[7].Rev != 2 {
+			t.Errorf("answered as it was: %s, rev %d", got[7].State, got[7].Rev)
+		}
+		queries := []app.ChangesQuery{since(many[0].User, before), since(untouched.User, longAgo+1)}
+		all, _, err := h.Changed(h.ctx, queries, len(many))
+		h.must(err)
+		if len(all[0].Orders) != len(many) || all[0].More || len(all[1].Orders) != 0 {
+			t.Errorf("%d rows were stamped, want %d; %d of another buyer", len(all[0].Orders), len(many), len(all[1].Orders))
+		}
+		if got, err := h.Restamp(h.ctx, []app.ID{4242}); err != nil || len(got) != 0 {
+			t.Errorf("nothing is there: %v, %v", got, err)
+		}
+		if got, err := h.Restamp(h.ctx, nil); err != nil || len(got) != 0 {
+			t.Errorf("nothing was asked for: %v, %v", got, err)
+		}
+	})
+}
+
+// F2: after a rebuild only what nobody may have heard of becomes new again: rows that are older stay as they are.
+func TestRestampSince(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		rows := h.orders(3, h.sales[0], 1)
+		for i := range rows {
+			rows[i].User = rows[0].User
+		}
+		h.insert(rows...)
+		for i := range rows {
+			h.stamp(rows[i].ID, longAgo+app.Millis(i))
+		}
+		before := h.clock().At
+		h.must(h.RestampSince(h.ctx, append(ids(rows), 4242), longAgo+1))
+		got := ids(h.changed(rows[0].User, before))
+		slices.Sort(got)
+		if diff := cmp.Diff(ids(rows[1:]), got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if got := h.changed(rows[0].User, longAgo); len(got) != 3 {
+			t.Errorf("%d rows, want 3", len(got))
+		}
+		if row := h.read(rows[1].ID); row.Rev != 1 || row.State != app.Pending {
+			t.Errorf("%s at rev %d", row.State, row.Rev)
+		}
+		h.must(h.RestampSince(h.ctx, nil, 0))
+	})
+}

@@ -1,0 +1,312 @@
+package store_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// stampCase is a call of a method that answers orders, and whether it makes a new state of the order given.
+type stampCase struct {
+	method, name string
+	prepare      func(h *shop) app.Order
+	do           func(h *shop, o app.Order) ([]app.Order, error)
+	stamps       bool
+}
+
+func one(o app.Order, err error) ([]app.Order, error) { return []app.Order{o}, err }
+
+func inserted(h *shop, rows ...app.Order) ([]app.Order, error) {
+	got, err := h.Insert(h.ctx, h.epoch, rows)
+	out := make([]app.Order, len(got))
+	for i := range got {
+		out[i] = got[i].Order
+	}
+	return out, err
+}
+
+// The states that the calls begin with.
+func isNew(h *shop) app.Order { return h.order(h.sales[0], 1) }
+
+func isPending(h *shop) app.Order {
+	o := isNew(h)
+	h.insert(o)
+	return h.read(o.ID)
+}
+
+func isOpened(h *shop) app.Order { return h.opened(h.sales[0], 1) }
+
+func isExpired(h *shop) app.Order {
+	o := isPending(h)
+	_, err := h.Expire(h.ctx, []app.ID{o.ID}, payBy)
+	h.must(err)
+	return h.read(o.ID)
+}
+
+func isClaimed(h *shop) app.Order {
+	o := isNew(h)
+	o.State, o.Reason, o.PayBy = app.Refused, app.ReasonDead, 0
+	h.insert(o)
+	claimed, err := h.ClaimHold(h.ctx, o.ID, app.Refused)
+	h.must(err)
+	return claimed
+}
+
+func isLate(h *shop) app.Order {
+	o := isExpired(h)
+	h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
+	claimed, err := h.ClaimHold(h.ctx, o.ID, app.Expired)
+	h.must(err)
+	return claimed
+}
+
+func isPaid(h *shop) app.Order {
+	o := isOpened(h)
+	return h.wantReceived(tradeOf(o), app.PaymentTaken, app.Paid)
+}
+
+func isAsked(h *shop) app.Order {
+	o := isPaid(h)
+	_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, At: opens})
+	h.must(err)
+	return h.read(o.ID)
+}
+
+func isDeclined(h *shop) app.Order {
+	o := isAsked(h)
+	_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, At: opens})
+	h.must(err)
+	return h.read(o.ID)
+}
+
+func isRefunding(h *shop) app.Order {
+	o := isPaid(h)
+	_, err := begin(h, o)
+	h.must(err)
+	return h.read(o.ID)
+}
+
+func isRefunded(h *shop) app.Order {
+	o := isRefunding(h)
+	_, err := h.FinishRefund(h.ctx, o.ID, opens)
+	h.must(err)
+	return h.read(o.ID)
+}
+
+// The calls that several cases make.
+func expire(h *shop, o app.Order) ([]app.Order, error) {
+	return h.Expire(h.ctx, []app.ID{o.ID}, payBy)
+}
+
+func cancel(h *shop, o app.Order) ([]app.Order, error) {
+	return one(h.Cancel(h.ctx, o.ID, o.User, payBy))
+}
+
+func openTrade(h *shop, o app.Order) ([]app.Order, error) {
+	return one(h.OpenTrade(h.ctx, o.ID, o.User, opens+3, margin))
+}
+
+func endTraded(h *shop, o app.Order) ([]app.Order, error) {
+	return h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)
+}
+
+func receive(h *shop, o app.Order) ([]app.Order, error) {
+	got, _, err := h.Receive(h.ctx, tradeOf(o), opens+10)
+	return one(got, err)
+}
+
+func begin(h *shop, o app.Order) ([]app.Order, error) {
+	from := []app.OrderState{app.Paid}
+	return one(h.BeginRefund(h.ctx, o.ID, from, app.RefundNumber(o.ID), app.ReasonRefundShop, opens+20))
+}
+
+func ask(h *shop, o app.Order) ([]app.Order, error) {
+	return one(h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}))
+}
+
+func decide(yes bool) func(h *shop, o app.Order) ([]app.Order, error) {
+	return func(h *shop, o app.Order) ([]app.Order, error) {
+		return one(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: yes, At: opens + 40}))
+	}
+}
+
+func finish(h *shop, o app.Order) ([]app.Order, error) {
+	return one(h.FinishRefund(h.ctx, o.ID, opens+50))
+}
+
+func insert(h *shop, o app.Order) ([]app.Order, error) { return inserted(h, o) }
+
+var stampCases = []stampCase{
+	{"Insert", "a new row", isNew, insert, true},
+	{"Insert", "the same one twice in a call", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+		return inserted(h, o, o)
+	}, true},
+	{"Insert", "one that the guard refuses", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+		o.Qty = 1_000_000
+		return inserted(h, o)
+	}, true},
+	{"Insert", "one of an unknown sale", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+		o.Sale = 999
+		return inserted(h, o)
+	}, true},
+	{"Insert", "one whose key is used", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+		first := isNew(h)
+		first.User, first.Key = o.User, o.Key
+		h.insert(first)
+		return inserted(h, o)
+	}, true},
+	{"Insert", "a new row among others that exist", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+		got, err := inserted(h, isPending(h), o)
+		return got[1:], err
+	}, true},
+	{"Insert", "a row that exists", isPending, insert, false},
+	{"Insert", "a row that exists, among new ones", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		got, err := inserted(h, isNew(h), o)
+		return got[1:], err
+	}, false},
+	{"Insert", "a row that has ended", isExpired, insert, false},
+
+	{"Expire", "what is due", isPending, expire, true},
+	{"Expire", "what has expired", isExpired, expire, false},
+	{"Expire", "what has a trade", isOpened, expire, false},
+	{"Expire", "what is not due", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		return h.Expire(h.ctx, []app.ID{o.ID}, payBy-1)
+	}, false},
+	{"Cancel", "a pending one", isPending, cancel, true},
+	{"Cancel", "one that has ended", isExpired, cancel, false},
+	{"Cancel", "one that has a trade", isOpened, cancel, false},
+	{"ClaimHold", "a pending one", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		return one(h.ClaimHold(h.ctx, o.ID, app.Pending))
+	}, false},
+	{"Revive", "a refused one", isClaimed, func(h *shop, o app.Order) ([]app.Order, error) {
+		return one(h.Revive(h.ctx, o, h.epoch, payBy))
+	}, true},
+	{"Restamp", "a pending one", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		return h.Restamp(h.ctx, []app.ID{o.ID})
+	}, true},
+
+	{"OpenTrade", "of a pending one", isPending, openTrade, false},
+	{"OpenTrade", "again", isOpened, openTrade, false},
+	{"EndTraded", "a pending one", isOpened, endTraded, true},
+	{"EndTraded", "a paid one", isPaid, endTraded, false},
+	{"Receive", "for a pending one", isOpened, receive, true},
+	{"Receive", "again", isPaid, receive, false},
+	{"Receive", "late", isExpired, receive, false},
+	{"Receive", "a wrong amount", isOpened, func(h *shop, o app.Order) ([]app.Order, error) {
+		o.AmountFen++
+		return receive(h, o)
+	}, false},
+	{"ReviveLate", "one that had ended", isLate, func(h *shop, o app.Order) ([]app.Order, error) {
+		return one(h.ReviveLate(h.ctx, o, h.epoch, payBy+9))
+	}, true},
+
+	{"BeginRefund", "of a paid one", isPaid, begin, true},
+	{"BeginRefund", "again", isRefunding, begin, false},
+	{"AskRefund", "of a paid one", isPaid, ask, true},
+	{"AskRefund", "again", isAsked, ask, false},
+	{"AskRefund", "after a no", isDeclined, ask, true},
+	{"AskRefund", "when it is under way", isRefunding, ask, false},
+	{"DecideRefund", "yes", isAsked, decide(true), true},
+	{"DecideRefund", "no", isAsked, decide(false), true},
+	{"DecideRefund", "no again", isDeclined, decide(false), false},
+	{"FinishRefund", "of a refunding one", isRefunding, finish, true},
+	{"FinishRefund", "again", isRefunded, finish, false},
+
+	{"Order", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		return one(h.Order(h.ctx, o.ID))
+	}, false},
+	{"OrdersByID", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		return h.OrdersByID(h.ctx, []app.ID{o.ID})
+	}, false},
+	{"OrdersOf", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		got, _, err := h.OrdersOf(h.ctx, app.OrdersQuery{User: o.User, Limit: 1})
+		return got, err
+	}, false},
+	{"OrdersInState", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		got, _, err := h.OrdersInState(h.ctx, app.StateQuery{State: app.Pending, Before: o.ID + 1, Limit: 1})
+		return got, err
+	}, false},
+	{"OrdersOfSale", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		return h.OrdersOfSale(h.ctx, o.Sale, o.ID-1, 1)
+	}, false},
+	{"Untold", "read", isExpired, func(h *shop, o app.Order) ([]app.Order, error) {
+		got, err := h.Untold(h.ctx, app.MillisOf(time.Now()).Add(time.Hour), 1000)
+		return only(o, got), err
+	}, false},
+	{"Overdue", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		got, err := h.Overdue(h.ctx, payBy+1, 1000)
+		return only(o, got), err
+	}, false},
+	{"Changed", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		got, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: o.User}}, 10)
+		return got[0].Orders, err
+	}, false},
+}
+
+func only(o app.Order, all []app.Order) []app.Order {
+	return slices.DeleteFunc(all, func(other app.Order) bool { return other.ID != o.ID })
+}
+
+// F1, F2: exactly a new state of a row stamps it, besides Restamp, and exactly the call that has stamped a row says
+// so, in every method that answers orders.
+func TestStamped(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 1000)
+		for _, c := range stampCases {
+			t.Run(c.method+"/"+c.name, func(t *testing.T) {
+				h := &shop{Store: h.Store, t: t, ctx: h.ctx, sales: h.sales, epoch: h.epoch}
+				o := c.prepare(h)
+				h.stamp(o.ID, longAgo)
+				o.Stamped = !c.stamps // nothing is taken over from what was asked
+				before := h.clock().At
+				got, err := c.do(h, o)
+				h.must(err)
+				if len(got) == 0 {
+					t.Fatal("no order was answered")
+				}
+				for _, answer := range got {
+					if answer.ID != o.ID || answer.Stamped != c.stamps {
+						t.Errorf("order %s of %s: stamped %v, want %v", answer.ID, o.ID, answer.Stamped, c.stamps)
+					}
+				}
+				if stamped := len(only(o, h.changed(o.User, before))) == 1; stamped != c.stamps {
+					t.Errorf("the row is stamped: %v, want %v", stamped, c.stamps)
+				}
+				if len(only(o, h.changed(o.User, longAgo))) != 1 {
+					t.Error("the row's stamp was lost")
+				}
+			})
+		}
+	})
+}
+
+// The cases of TestStamped know every method that answers orders.
+func TestStampedKnowsAllMethods(t *testing.T) {
+	t.Parallel()
+	known := make(map[string]bool)
+	for _, c := range stampCases {
+		known[c.method] = true
+	}
+	answers := map[reflect.Type]bool{
+		reflect.TypeFor[app.Order](): true, reflect.TypeFor[[]app.Order](): true, reflect.TypeFor[[]app.Inserted](): true,
+		reflect.TypeFor[[]app.Changes](): true,
+	}
+	all := make(map[string]bool)
+	for m := range reflect.TypeFor[*store.Store]().Methods() {
+		for out := range m.Type.Outs() {
+			if answers[out] {
+				all[m.Name] = true
+			}
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(known))); diff != "" {
+		t.Errorf("(-methods +cases):\n%s", diff)
+	}
+}

@@ -1,0 +1,192 @@
+package realtime
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+func (f *feed) setAway(away bool) { f.set(func(d *database) { d.away = away }) }
+
+// With the database away hello is answered all the same. Events come meanwhile, with the old cursor; what was missed
+// comes as events when the database is back, and then the cursor moves on.
+func TestHelloWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	cursor := n.hub.proven.Load().text
+	n.feed.commit(state(7, 100, 2)) // while nobody of the user was connected
+	n.feed.setAway(true)
+	p := n.dial(t)
+	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
+		t.Fatalf("hello answered %+v, came with %s", ok, cursor)
+	}
+	n.feed.tell(t, state(7, 101, 1))
+	if h := p.awaitOrders(1)[0]; h.Cursor != cursor {
+		t.Errorf("an event carries %s while rows from %s on are owed", h.Cursor, cursor)
+	}
+	n.feed.setAway(false)
+	missed := p.awaitOrder("what was missed", func(h heard) bool { return h.Order.ID == 100 })
+	if missed.Cursor != cursor || missed.Order.Rev != 2 {
+		t.Errorf("missed %+v", missed)
+	}
+	n.awaitProven()
+	n.feed.tell(t, state(7, 101, 2))
+	h := p.awaitOrder("what came afterwards", func(h heard) bool { return h.Order.ID == 101 && h.Order.Rev == 2 })
+	if h.Cursor == cursor {
+		t.Error("the cursor does not move on")
+	}
+}
+
+// Who cannot be told everything when the database is back is sent to hello, which says so.
+func TestOwedRowsThatCannotBeTold(t *testing.T) {
+	t.Parallel()
+	for name, happens := range map[string]func(d *database){
+		"too many": func(d *database) {
+			for i := range mostChanges + 1 {
+				d.rows[app.ID(i+1)] = row{state(7, app.ID(i+1), 1), d.nowLocked()}
+			}
+		},
+		"another history": func(d *database) { d.history = "0badcafe" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := startNode(t)
+			n.awaitProven()
+			cursor := n.hub.proven.Load().text
+			n.feed.setAway(true)
+			p := n.dial(t)
+			p.hello(7, cursor)
+			n.feed.set(happens)
+			n.feed.setAway(false)
+			p.awaitClose(CloseResync)
+			if ok := n.dial(t).hello(7, cursor); !ok.Reset {
+				t.Errorf("hello answered %+v, want a reset", ok)
+			}
+		})
+	}
+}
+
+// A node that has begun while the database is away knows no instant: what its clients are told is delivered, and when
+// the database is back, they are sent to hello, which says reset.
+func TestNodeBeginsWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	f := newFeed(t, apptest.Redis(t))
+	f.setAway(true)
+	n := startNodeOn(t, f)
+	apptest.Eventually(t, patience, func() (bool, string) { return n.hub.broken() != "", "not subscribed" })
+	p := n.dial(t)
+	ok := p.hello(7, "")
+	if ok.Cursor != noCursor.String() || ok.Reset {
+		t.Fatalf("hello answered %+v", ok)
+	}
+	n.feed.tell(t, state(7, 100, 1))
+	p.awaitFresh("100/1")
+	n.feed.setAway(false)
+	p.awaitClose(CloseResync)
+	if ok := n.dial(t).hello(7, p.orders()[0].Cursor); !ok.Reset || ok.Cursor == noCursor.String() {
+		t.Errorf("hello answered %+v, want a reset", ok)
+	}
+}
+
+// Rows that are owed to everybody while the database is away: events go on, the proven instant does not.
+func TestLostMessagesWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	n.feed.setAway(true)
+	before := n.hub.proven.Load().At
+	n.feed.lose(t, state(7, 100, 1))
+	n.feed.tell(t, state(7, 103, 1)) // says that one is missing
+	n.feed.tell(t, state(7, 106, 1))
+	for _, h := range p.awaitOrders(2) {
+		if at, err := ParseCursor(h.Cursor); err != nil || at.At > before {
+			t.Errorf("an event carries %s", h.Cursor)
+		}
+	}
+	n.feed.setAway(false)
+	p.awaitOrder("what was lost", func(h heard) bool { return h.Order.ID == 100 })
+	n.awaitProven()
+	n.feed.tell(t, state(7, 109, 1))
+	p.awaitOrder("what came afterwards", func(h heard) bool { return h.Order.ID == 109 })
+}
+
+// After a failover the database may lack commits and use a rev again: who knows its orders from before is sent to
+// hello, which says reset; who has read them from the new one is not.
+func TestFailoverOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.LookEvery = 50 * time.Millisecond })
+	n.awaitProven()
+	p, nobody := n.dial(t), n.dial(t)
+	p.hello(7, "")
+	nobody.hello(0, "")
+	n.feed.tell(t, state(7, 100, 3))
+	cursor := p.awaitOrders(1)[0].Cursor
+	n.feed.set(func(d *database) {
+		d.history = "0badcafe"
+		d.rows[100] = row{state(7, 100, 2), d.nowLocked()}
+	})
+	p.awaitClose(CloseResync)
+	again := n.dial(t)
+	ok := again.hello(7, cursor)
+	if at, err := ParseCursor(ok.Cursor); !ok.Reset || err != nil || at.History != "0badcafe" {
+		t.Fatalf("hello answered %+v, want a reset to the new history", ok)
+	}
+	n.awaitProven()
+	n.feed.tell(t, state(7, 100, 3))
+	h := again.awaitOrder("a rev for the second time", func(h heard) bool { return h.Order.Rev == 3 })
+	if ok := n.dial(t).hello(7, h.Cursor); ok.Reset {
+		t.Errorf("hello answered %+v", ok)
+	}
+	nobody.fence() // who has no orders stays
+	again.fence()
+}
+
+// A user with more changes than are told one by one is sent to hello by a resync, too.
+func TestResyncOfAUserWithManyChanges(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	p, other := n.dial(t), n.dial(t)
+	cursor := p.hello(7, "").Cursor
+	other.hello(8, "")
+	for i := range mostChanges + 1 {
+		n.feed.commit(state(7, app.ID(1000+i), 1))
+	}
+	n.feed.lose(t, state(8, 100, 1))
+	n.feed.tell(t, state(8, 103, 1))
+	p.awaitClose(CloseResync)
+	if ok := n.dial(t).hello(7, cursor); !ok.Reset {
+		t.Errorf("hello answered %+v, want a reset", ok)
+	}
+	other.awaitOrder("what was lost", func(h heard) bool { return h.Order.ID == 100 })
+}
+
+// One user's rows that cannot be read hold nobody else's events up.
+func TestHelloWaitsForRowsOnlySoLong(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.ReadWithin = 50 * time.Millisecond })
+	n.awaitProven()
+	cursor := n.hub.proven.Load().text
+	n.feed.commit(state(7, 100, 1))
+	hold := make(chan struct{})
+	n.feed.set(func(d *database) { d.before = func() { <-hold } })
+	p := n.dial(t)
+	if ok := p.hello(7, cursor); ok.Reset || len(ok.Missed) != 0 || ok.Cursor != cursor {
+		t.Errorf("hello answered %+v", ok)
+	}
+	n.feed.tell(t, state(7, 101, 1))
+	p.awaitFresh("101/1")
+	n.feed.set(func(d *database) { d.before = nil })
+	close(hold)
+	p.awaitOrder("what was missed", func(h heard) bool { return h.Order.ID == 100 })
+	if diff := cmp.Diff([]string{"101/1", "100/1"}, p.fresh()); diff != "" {
+		t.Errorf("heard (-want +got):\n%s", diff)
+	}
+}

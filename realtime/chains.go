@@ -1,0 +1,164 @@
+package realtime
+
+import (
+	"time"
+
+	"stampede/app"
+)
+
+// chains is what this node has heard of the messages of all partitions, and what that proves. It is state alone:
+// whoever asks Redis and the database hands in what they said, with the time since the hub began.
+//
+//	subscribed ─ ask ─ restart ─┬─ heard … ask ─ looked ─ proven …   as long as nothing is missing
+//	     ▲           ▲          │
+//	     └───────────┴──────────┴─ broken: messages may be lost; rows have to be read, from ask on again
+//
+// Messages of a partition have numbers one after the other, and each names the one before it. That shows a lost message
+// when the next one comes. Whether the last ones came is shown by the ends of the chains, which are looked at from time
+// to time: what was published before they were read is heard when every partition has been heard up to its end. The
+// instant of the database's clock that was read before them is proven then.
+type chains struct {
+	within time.Duration // for a message to come after its number was read
+	parts  []chain
+	looks  []look // whose ends are not all heard yet, the oldest first
+	broken string // why rows have to be read; "" when they need not
+	begun  bool   // there was a subscription
+}
+
+// chain is one partition.
+type chain struct {
+	epoch int64
+	heard int64         // number of the last message that came, or up to which rows were read
+	asked int64         // heard, when the ends were last asked for
+	late  time.Duration // until then messages up to heard may come: rows were read before they did
+
+	// Of a new subscription nobody knows where it begins until the ends have been asked for.
+	fresh bool
+	some  bool  // a message has come
+	from  int64 // the number before the first one
+}
+
+// look is an instant of the database's clock and the ends of the chains that were read after it.
+type look struct {
+	at    Cursor
+	asked time.Duration // when the clock was asked
+	ends  []app.ChainEnd
+	until time.Duration
+}
+
+func newChains(partitions int, within time.Duration) chains {
+	return chains{within: within, parts: make([]chain, partitions)}
+}
+
+// breakOff notes that messages may be lost.
+func (c *chains) breakOff(why string) {
+	if c.broken == "" {
+		c.broken = why
+	}
+	c.looks = nil
+}
+
+// subscribed notes that messages come by a new subscription from here on.
+func (c *chains) subscribed() {
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.fresh, p.some = true, false
+	}
+	c.begun = true
+	c.breakOff("subscribed anew")
+}
+
+// ask goes before reading the ends of the chains: what comes from here on may be before or behind them.
+func (c *chains) ask() {
+	for i := range c.parts {
+		c.parts[i].asked = c.parts[i].heard
+	}
+}
+
+// restart goes on from ends that were read after ask, because rows are going to be read. What broke between ask and
+// here was perhaps published later: then it is still broken, and rows have to be read once more.
+func (c *chains) restart(now time.Duration, ends []app.ChainEnd) {
+	for i := range c.parts {
+		if !c.parts[i].restart(ends[i], now+c.within) {
+			c.breakOff("lost while rows were to be read")
+		}
+	}
+}
+
+// restart reports whether nothing behind the end can be lost.
+func (p *chain) restart(end app.ChainEnd, late time.Duration) bool {
+	first, came := p.asked, p.heard != p.asked
+	if p.fresh {
+		first, came = p.from, p.some
+	}
+	p.fresh, p.epoch = false, end.Epoch
+	switch {
+	case !came || end.Told >= p.heard: // all that came was published before the end was read
+		p.heard, p.late = end.Told, late
+		return true
+	case end.Told < first: // some between the end and the first that came are lost, or numbers have gone back
+		return false
+	default: // they go on behind the end
+		p.late = 0
+		return true
+	}
+}
+
+// heard takes the number of a message; its changes have been delivered.
+func (c *chains) heard(now time.Duration, partition int, before, number int64) {
+	p := &c.parts[partition]
+	switch {
+	case p.fresh && !p.some:
+		p.some, p.from, p.heard = true, before, number
+	case before == p.heard:
+		p.heard, p.late = number, 0
+	case number <= p.heard && now < p.late: // rows were read after it was published
+	default: // one before it is lost, or the number comes again; what follows it does not break anything anew
+		p.from, p.heard = before, number
+		c.breakOff("a message is missing")
+	}
+}
+
+// looked takes an instant of the database's clock and the ends that were read after it and after ask.
+func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends []app.ChainEnd) {
+	if c.broken != "" {
+		return
+	}
+	for i := range c.parts {
+		switch p := &c.parts[i]; {
+		case ends[i].Epoch != p.epoch:
+			c.breakOff("another epoch of Redis")
+			return
+		case ends[i].Told < p.asked:
+			c.breakOff("the numbers of messages went back")
+			return
+		}
+	}
+	c.looks = append(c.looks, look{at, asked, ends, now + c.within})
+}
+
+// proven answers the newest look whose ends have all been heard; false: there is no new one.
+func (c *chains) proven(now time.Duration) (newest look, ok bool) {
+	for i := len(c.looks) - 1; i >= 0 && !ok; i-- {
+		if c.reached(c.looks[i].ends) {
+			newest, ok = c.looks[i], true
+			c.looks = c.looks[i+1:]
+		}
+	}
+	if len(c.looks) > 0 && now > c.looks[0].until {
+		c.breakOff(notReached)
+	}
+	return newest, ok
+}
+
+// notReached is the one reason that says something about the subscription: it may be half dead.
+const notReached = "a message did not come in time"
+
+func (c *chains) reached(ends []app.ChainEnd) bool {
+	for i := range c.parts {
+		if c.parts[i].heard < ends[i].Told {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,149 @@
+package realtime
+
+import (
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+// ends are the ends of two chains at the epochs that they begin with.
+func ends(one, two int64) []app.ChainEnd {
+	return []app.ChainEnd{{Told: one, Epoch: 1}, {Told: two, Epoch: 1}}
+}
+
+// wholeChains are chains of two partitions that go on from message 100 and 200; late messages are not expected any
+// more.
+func wholeChains() *chains {
+	c := newChains(2, 5*time.Second)
+	c.subscribed()
+	c.ask()
+	c.broken = ""
+	c.restart(-time.Minute, ends(100, 200))
+	return &c
+}
+
+// look has the ends looked at, with nothing in between.
+func (c *chains) look(told []app.ChainEnd) {
+	c.ask()
+	c.looked(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, told)
+}
+
+// F5: what a break is, and what is none.
+func TestChains(t *testing.T) {
+	t.Parallel()
+	const second, gap = time.Second, "a message is missing"
+	for name, c := range map[string]struct {
+		happens func(c *chains)
+		broken  string        // why rows have to be read
+		proven  bool          // a look proves its instant
+		at      time.Duration // when that is asked
+	}{
+		"nothing": {func(*chains) {}, "", false, 4 * second},
+		"the next message": {func(c *chains) {
+			c.heard(0, 0, 100, 101)
+			c.heard(0, 0, 101, 102)
+		}, "", false, 4 * second},
+		"a message is left out": {func(c *chains) { c.heard(0, 0, 101, 102) }, gap, false, 4 * second},
+		"a message comes again": {func(c *chains) { c.heard(0, 0, 99, 100) }, gap, false, 4 * second},
+		"a message of the past": {func(c *chains) { c.heard(0, 0, 41, 42) }, gap, false, 4 * second},
+		"all was heard":         {func(c *chains) { c.look(ends(100, 200)) }, "", true, 4 * second},
+		"another epoch": {func(c *chains) {
+			c.look([]app.ChainEnd{{Told: 100, Epoch: 2}, {Told: 200, Epoch: 1}})
+		}, "another epoch of Redis", false, 4 * second},
+		"absent": {func(c *chains) {
+			c.look([]app.ChainEnd{{}, {Told: 200, Epoch: 1}})
+		}, "another epoch of Redis", false, 4 * second},
+		"numbers went back": {func(c *chains) {
+			c.look(ends(99, 200))
+		}, "the numbers of messages went back", false, 4 * second},
+		"an end is not reached":  {func(c *chains) { c.look(ends(101, 200)) }, notReached, false, 6 * second},
+		"there is time to reach": {func(c *chains) { c.look(ends(101, 200)) }, "", false, 4 * second},
+		"it is reached in time": {func(c *chains) {
+			c.look(ends(101, 200))
+			c.heard(second, 0, 100, 101)
+		}, "", true, 4 * second},
+		"one silent, one goes on": {func(c *chains) {
+			c.look(ends(101, 200))
+			c.heard(second, 1, 200, 201)
+		}, "", false, 4 * second},
+		"heard while ends are read": {func(c *chains) {
+			c.ask()
+			c.heard(0, 0, 100, 101)
+			c.looked(0, Cursor{}, 0, ends(100, 200))
+		}, "", true, 4 * second},
+		"subscribed anew": {(*chains).subscribed, "subscribed anew", false, 4 * second},
+	} {
+		chains := wholeChains()
+		c.happens(chains)
+		_, proven := chains.proven(c.at)
+		if chains.broken != c.broken || proven != c.proven {
+			t.Errorf("%s: broken %q, proven %v, want %q, %v", name, chains.broken, proven, c.broken, c.proven)
+		}
+	}
+}
+
+// Going on from the ends, while messages come: those up to the end may be late, those behind it must not be missing.
+func TestChainsGoOnFromTheirEnds(t *testing.T) {
+	t.Parallel()
+	const late, second = 5 * time.Second, time.Second
+	for name, c := range map[string]struct {
+		before  func(c *chains) // between ask and restart
+		end     int64
+		after   func(c *chains)
+		missing bool
+		same    bool // so it is for a subscription that was there before, too
+	}{
+		"nothing comes, then the next": {func(*chains) {}, 110, func(c *chains) { c.heard(0, 0, 110, 111) }, false, true},
+		"late ones, then the next": {func(*chains) {}, 110, func(c *chains) {
+			c.heard(0, 0, 107, 108)
+			c.heard(0, 0, 108, 109)
+			c.heard(0, 0, 110, 111)
+		}, false, true},
+		"far too late": {func(*chains) {}, 110, func(c *chains) { c.heard(late+second, 0, 107, 108) }, true, false},
+		"late behind a newer one": {func(*chains) {}, 110, func(c *chains) {
+			c.heard(0, 0, 110, 111)
+			c.heard(0, 0, 107, 108)
+		}, true, false},
+		"the next is left out": {func(*chains) {}, 110, func(c *chains) { c.heard(0, 0, 111, 112) }, true, false},
+		"they come before and go on": {func(c *chains) {
+			c.heard(0, 0, 109, 110)
+			c.heard(0, 0, 110, 111)
+		}, 110, func(c *chains) { c.heard(0, 0, 111, 112) }, false, false},
+		"they come from the end on":  {func(c *chains) { c.heard(0, 0, 110, 111) }, 110, func(c *chains) { c.heard(0, 0, 111, 112) }, false, false},
+		"one behind the end is lost": {func(c *chains) { c.heard(0, 0, 111, 112) }, 110, func(*chains) {}, true, false},
+		"one of those that come": {func(c *chains) {
+			c.heard(0, 0, 109, 110)
+			c.heard(0, 0, 111, 112)
+		}, 110, func(*chains) {}, true, false},
+		"all that come are behind":    {func(c *chains) { c.heard(0, 0, 105, 106) }, 110, func(c *chains) { c.heard(0, 0, 110, 111) }, false, false},
+		"numbers that have gone back": {func(*chains) {}, 90, func(c *chains) { c.heard(0, 0, 90, 91) }, false, true},
+		"none were ever told":         {func(*chains) {}, 0, func(c *chains) { c.heard(0, 0, 0, 1) }, false, false},
+	} {
+		for _, anew := range []bool{true, false} {
+			if !anew && !c.same {
+				continue
+			}
+			chains := wholeChains()
+			if anew {
+				chains.subscribed()
+			}
+			chains.ask()
+			chains.broken = ""
+			c.before(chains)
+			chains.restart(0, ends(c.end, 200))
+			c.after(chains)
+			if got := chains.broken != ""; got != c.missing {
+				t.Errorf("%s: broken %q", name, chains.broken)
+			}
+		}
+	}
+	// The same subscription goes on: what comes meanwhile has to be behind what came before.
+	chains := wholeChains()
+	chains.ask()
+	chains.heard(0, 0, 100, 101)
+	chains.restart(0, ends(99, 200))
+	if chains.broken == "" {
+		t.Error("numbers went back while messages came, and nothing is read")
+	}
+}

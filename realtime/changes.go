@@ -1,0 +1,88 @@
+package realtime
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"stampede/app"
+)
+
+// oldChannels is how many channels nodes of the version before publish on: lines `user cursor order rev body`.
+const oldChannels = 16
+
+// newListener hears the changes of all partitions, notices, and the changes that nodes of the version before tell.
+func (h *Hub) newListener() *listener {
+	l := &listener{
+		redis: h.options.Redis, made: h.subscribed,
+		channels: map[string]func(string){h.noticeChannel(): h.hearNotice},
+	}
+	for partition := range h.options.Partitions {
+		name := app.ChangesChannel(h.options.Namespace, partition)
+		l.channels[name] = func(payload string) { h.hearMessage(partition, payload) }
+	}
+	for shard := range oldChannels {
+		l.channels["stampede:events:"+h.options.Namespace+":"+strconv.Itoa(shard)] = h.hearOldVersion
+	}
+	return l
+}
+
+func (h *Hub) noticeChannel() string { return "stampede:notice:" + h.options.Namespace }
+
+// hearMessage gives the changes of a message to their users' connections, and counts the message as heard after that:
+// what a proven instant covers is queued before it is shown to anybody.
+func (h *Hub) hearMessage(partition int, payload string) {
+	m, err := app.ParseMessage(payload)
+	if err == nil {
+		err = h.deliver(m)
+		h.chainsMu.Lock()
+		h.chains.heard(h.elapsed(), partition, m.Before, m.Number)
+		h.chainsMu.Unlock()
+	}
+	if err != nil {
+		slog.Warn("message of changes that cannot be read; reading rows", "partition", partition, "err", err)
+		h.breakOff("an unreadable message")
+	}
+	h.prove()
+}
+
+// deliver queues each change for its user's connections; one that cannot be read ends it.
+func (h *Hub) deliver(m app.Message) error {
+	for change, err := range m.Changes() {
+		if err != nil {
+			return err
+		}
+		for _, c := range h.devices(change.User) {
+			c.tell(change.User, change.Frame)
+		}
+	}
+	return nil
+}
+
+// hearOldVersion reads rows of those users of this node whom a node of the version before tells of a change.
+func (h *Hub) hearOldVersion(payload string) {
+	for line := range strings.SplitSeq(payload, "\n") {
+		who, _, _ := strings.Cut(line, " ")
+		if user, err := app.ParseID(who); err == nil && len(h.devices(user)) > 0 {
+			h.few.add(user)
+		}
+	}
+}
+
+func (h *Hub) hearNotice(payload string) {
+	var n noticeEvent
+	if err := json.Unmarshal([]byte(payload), &n); err != nil {
+		slog.Warn("unreadable notice", "err", err)
+		return
+	}
+	h.say(n)
+}
+
+// subscribed notes that messages come from here on; what came before is read from the rows.
+func (h *Hub) subscribed() {
+	h.chainsMu.Lock()
+	h.chains.subscribed()
+	h.chainsMu.Unlock()
+	h.brokenOff()
+}

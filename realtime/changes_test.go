@@ -1,0 +1,128 @@
+package realtime
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"unsafe"
+
+	"stampede/app"
+)
+
+// listening makes a hub with one greeted connection of each user, whose writers are said to be at work, so that what is
+// told stays in their queues.
+func listening(o Options, users ...app.ID) (*Hub, []*client) {
+	o.Shop, o.Partitions = &fakeShop{}, partitions
+	hub := NewHub(o)
+	clients := make([]*client, len(users))
+	for i, user := range users {
+		clients[i] = &client{hub: hub, writing: true, greeted: true, identity: Identity{User: user}}
+		hub.clients[clients[i]] = struct{}{}
+		hub.own(clients[i], user)
+	}
+	return hub, clients
+}
+
+// Whatever a message says, it reaches only the users that it names, and one that cannot be read has rows read.
+func FuzzMessages(f *testing.F) {
+	for _, s := range []string{
+		"0 1\n7 {\"ev\":\"order\",\"key\":\"\"}\n8 {\"ev\":\"x\",\"a\":1}\n",
+		"0 1\n7", "rubbish", "5 6\n", "0 1\n77 {}\n",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, payload string) {
+		hub, clients := listening(Options{}, 7, 8)
+		hub.setProven(goldInstant(1), 0)
+		hub.hearMessage(0, payload)
+		m, err := app.ParseMessage(payload)
+		if err != nil {
+			if hub.broken() == "" {
+				t.Fatalf("%q is not read, and no rows either", payload)
+			}
+			return
+		}
+		told := map[app.ID][][]byte{7: clients[0].out.queue, 8: clients[1].out.queue}
+		for change, err := range m.Changes() {
+			if err != nil {
+				if hub.broken() == "" {
+					t.Fatalf("%q is not read to its end, and no rows either", payload)
+				}
+				break
+			}
+			queue := told[change.User]
+			if len(queue) == 0 {
+				continue // of somebody else, or more than fit
+			}
+			if !bytes.Equal(queue[0], withCursor(change.Frame, goldInstant(1).String())) {
+				t.Fatalf("%q is told as %s", change.Frame, queue[0])
+			}
+			told[change.User] = queue[1:]
+		}
+		for user, queue := range told {
+			if len(queue) > 0 {
+				t.Fatalf("user %s is told %s besides", user, queue)
+			}
+		}
+		hub.hearOldVersion(payload)
+	})
+}
+
+// A message with many changes costs a node next to nothing for users who are not connected to it.
+func TestForeignChangesAllocateNothing(t *testing.T) {
+	hub, clients := listening(Options{}, 7)
+	hub.setProven(goldInstant(1), 0)
+	payload := manyChanges(500)
+	perMessage := testing.AllocsPerRun(10, func() { hub.hearMessage(0, payload) })
+	if perMessage > 1 || len(clients[0].out.queue) > 0 {
+		t.Errorf("%v allocations for 500 changes of others", perMessage)
+	}
+}
+
+func manyChanges(n int) string {
+	lines := fmt.Appendf(nil, "0 1\n")
+	for i := range n {
+		o := state(app.ID(7301444300000000000+i), app.ID(7301444480512000257+i), 1)
+		lines = app.AppendChange(lines, o.User, OrderFrame(&o))
+	}
+	return string(lines)
+}
+
+// BenchmarkMessage hears a message with 500 changes of users of whom 18,000 others are connected here.
+func BenchmarkMessage(b *testing.B) {
+	users := make([]app.ID, 18_000)
+	for i := range users {
+		users[i] = app.ID(1 + i)
+	}
+	hub, _ := listening(Options{}, users...)
+	hub.setProven(goldInstant(1), 0)
+	payload := manyChanges(500)
+	b.ReportAllocs()
+	for b.Loop() {
+		hub.hearMessage(0, payload)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/500, "ns/change")
+}
+
+// Nearly all connections only listen: what is special about personal events takes a word of each, and nothing else once
+// hello is answered.
+func TestListeningTakesNoMemory(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	cursor := n.dial(t).hello(7, "").Cursor
+	n.dial(t).hello(8, cursor)
+	for _, c := range n.hub.everybody() {
+		c.mu.Lock()
+		if c.hearing != nil {
+			t.Errorf("a connection keeps %+v", *c.hearing)
+		}
+		c.mu.Unlock()
+	}
+	if size := unsafe.Sizeof(client{}); size > mostClientBytes {
+		t.Errorf("a connection takes %d bytes, not more than %d", size, mostClientBytes)
+	}
+}
+
+// mostClientBytes is the size class that the allocator rounds a client up to.
+const mostClientBytes = 576

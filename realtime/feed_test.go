@@ -1,0 +1,216 @@
+package realtime
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+const partitions = 3 // of the shops in these tests
+
+// database is rows in memory, with a clock of its own.
+type database struct {
+	mu      sync.Mutex
+	ahead   time.Duration // of its clock, before this machine's
+	history string
+	away    bool
+	rows    map[app.ID]row // by order
+	reads   int            // calls that read rows
+	before  func()         // what happens before rows are read
+}
+
+// row is the newest state of an order, stamped by the database's clock.
+type row struct {
+	order app.Order
+	at    app.Millis
+}
+
+func newDatabase() *database { return &database{history: "5f3a9c1e", rows: make(map[app.ID]row)} }
+
+func (d *database) set(change func(d *database)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change(d)
+}
+
+func (d *database) nowLocked() app.Millis { return app.MillisOf(time.Now().Add(d.ahead)) }
+
+func (d *database) instantLocked() (app.Instant, error) {
+	if d.away {
+		return app.Instant{}, fmt.Errorf("the database is away: %w", app.ErrTransient)
+	}
+	return app.Instant{At: d.nowLocked(), History: d.history}, nil
+}
+
+func (d *database) Clock(context.Context) (app.Instant, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.instantLocked()
+}
+
+func (d *database) Changed(_ context.Context, queries []app.ChangesQuery, most int) ([]app.Changes, app.Instant, error) {
+	d.mu.Lock()
+	before := d.before
+	d.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at, err := d.instantLocked()
+	if err != nil {
+		return nil, at, err
+	}
+	d.reads++
+	changes := make([]app.Changes, len(queries))
+	for i, q := range queries {
+		var found []row
+		for _, r := range d.rows {
+			if r.order.User == q.User && r.at >= q.Since {
+				found = append(found, r)
+			}
+		}
+		slices.SortFunc(found, func(a, b row) int {
+			return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order.ID, b.order.ID))
+		})
+		if changes[i].More = len(found) > most; changes[i].More {
+			found = found[:most]
+		}
+		for _, r := range found {
+			changes[i].Orders = append(changes[i].Orders, r.order)
+		}
+	}
+	return changes, at, nil
+}
+
+// commit stamps and writes rows.
+func (d *database) commit(orders ...app.Order) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range orders {
+		d.rows[o.ID] = row{o, d.nowLocked()}
+	}
+}
+
+// commitLongAgo writes rows that changed some time ago.
+func (d *database) commitLongAgo(ago time.Duration, orders ...app.Order) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range orders {
+		d.rows[o.ID] = row{o, d.nowLocked().Add(-ago)}
+	}
+}
+
+// feed is a shop's database and Redis as all of its nodes share them, with what the flows do after a COMMIT.
+type feed struct {
+	*database
+	redis     *redis.Client // for everything but subscriptions
+	url       string        // for subscriptions and notices
+	namespace string
+}
+
+// newFeed opens a feed on a Redis; its database number keeps the channels of tests apart.
+func newFeed(t testing.TB, redisURL string) *feed {
+	t.Helper()
+	f := &feed{
+		database: newDatabase(), redis: openRedis(t, redisURL), url: redisURL,
+		namespace: strings.ReplaceAll(t.Name(), "/", ".") + ":" + redisURL,
+	}
+	for p := range partitions {
+		if err := f.redis.HSet(t.Context(), f.meta(p), "epoch", 1).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+func openRedis(t testing.TB, url string) *redis.Client {
+	t.Helper()
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.ContextTimeoutEnabled = true
+	client := redis.NewClient(options)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+func (f *feed) meta(partition int) string { return fmt.Sprintf("meta:%d", partition) }
+
+// publishScript is the heart of the script that publishes.
+var publishScript = redis.NewScript(`
+local n = redis.call('HINCRBY', KEYS[1], 'told', 1)
+redis.call('PUBLISH', ARGV[1], string.format('%d %d\n', n - 1, n) .. ARGV[2])
+return n`)
+
+// state is an order of a user as it is at a rev.
+func state(user, order app.ID, rev int) app.Order {
+	return app.Order{
+		ID: order, Sale: 11, State: app.Pending, Rev: rev, User: user, Key: "key-of-it", Partition: int(order) % partitions,
+	}
+}
+
+// tell commits rows and publishes them, a message per partition.
+func (f *feed) tell(t testing.TB, orders ...app.Order) {
+	t.Helper()
+	f.commit(orders...)
+	f.publish(t, f.namespace, orders...)
+}
+
+// lose commits rows and publishes them where nobody hears it: the chains go on without a message.
+func (f *feed) lose(t testing.TB, orders ...app.Order) {
+	t.Helper()
+	f.commit(orders...)
+	f.publish(t, f.namespace+" elsewhere", orders...)
+}
+
+func (f *feed) publish(t testing.TB, namespace string, orders ...app.Order) {
+	t.Helper()
+	var lines [partitions][]byte
+	for i := range orders {
+		o := &orders[i]
+		lines[o.Partition] = app.AppendChange(lines[o.Partition], o.User, OrderFrame(o))
+	}
+	for p, text := range lines {
+		if len(text) > 0 {
+			f.publishText(t, namespace, p, string(text))
+		}
+	}
+}
+
+func (f *feed) publishText(t testing.TB, namespace string, partition int, lines string) {
+	t.Helper()
+	channel := app.ChangesChannel(namespace, partition)
+	err := publishScript.Run(t.Context(), f.redis, []string{f.meta(partition)}, channel, lines).Err()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *feed) ChainEnds(ctx context.Context) ([]app.ChainEnd, error) {
+	ends := make([]app.ChainEnd, partitions)
+	for p := range ends {
+		numbers, err := f.redis.HMGet(ctx, f.meta(p), "told", "epoch").Result()
+		if err != nil {
+			return nil, fmt.Errorf("read meta: %w", err)
+		}
+		for i, into := range []*int64{&ends[p].Told, &ends[p].Epoch} {
+			if text, ok := numbers[i].(string); ok {
+				if _, err := fmt.Sscan(text, into); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return ends, nil
+}

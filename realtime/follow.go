@@ -1,0 +1,247 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"stampede/app"
+)
+
+// The node's proven instant is an instant of the database's clock: of all that was stamped up to then, less
+// Options.Overlap, every connection of this node has been told, or it was told by its hello. It moves in two ways (F5):
+//
+//	look     clock, ends of the chains; when all messages up to the ends have been heard, the instant is proven
+//	resync   clock, ends of the chains, rows of all who are connected here; when they are queued, it is proven
+//
+// It rests on this: a change is published within app.PublishWithin of its stamp, or it is stamped anew. So what was
+// stamped before an instant less the overlap was published before the ends were read that prove the instant. The rest
+// of the overlap is for numbers that went back without being seen at once: at the latest the new epoch of Redis shows
+// that, and rows are read back to before it.
+
+// provenInstant is a proven instant with its form on the wire.
+type provenInstant struct {
+	Cursor
+	text  string
+	asked time.Duration // when the database said it, since the hub began
+}
+
+// Between attempts to read rows; doubled after each.
+const (
+	retryFirst = 200 * time.Millisecond
+	retryMost  = 2 * time.Second
+)
+
+// breakOff notes that messages may be lost and has rows read.
+func (h *Hub) breakOff(why string) {
+	h.chainsMu.Lock()
+	h.chains.breakOff(why)
+	h.chainsMu.Unlock()
+	h.brokenOff()
+}
+
+// brokenOff wakes follow.
+func (h *Hub) brokenOff() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// broken answers why rows have to be read; "" when they need not.
+func (h *Hub) broken() string {
+	h.chainsMu.Lock()
+	defer h.chainsMu.Unlock()
+	return h.chains.broken
+}
+
+// prove moves the proven instant to the newest look whose messages have all been heard.
+func (h *Hub) prove() {
+	h.chainsMu.Lock()
+	defer h.chainsMu.Unlock()
+	before := h.chains.broken
+	if l, ok := h.chains.proven(h.elapsed()); ok {
+		h.setProven(l.at, l.asked)
+	}
+	if h.chains.broken != before {
+		h.brokenOff()
+	}
+}
+
+func (h *Hub) setProven(at Cursor, asked time.Duration) {
+	h.proven.Store(&provenInstant{at, at.String(), asked})
+}
+
+// follow looks at the ends of the chains, and reads rows whenever messages may be lost, until ctx ends.
+func (h *Hub) follow(ctx context.Context) error {
+	beat := time.NewTicker(h.options.LookEvery)
+	defer beat.Stop()
+	failing := false // whether the last look did not succeed; said once
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-h.wake:
+		case <-beat.C:
+			err := h.look(ctx)
+			if err != nil && !failing && ctx.Err() == nil {
+				slog.WarnContext(ctx, "look at the ends of the chains of changes; trying again", "err", err)
+			}
+			failing = err != nil
+		}
+		if err := h.resyncUntilWhole(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// look asks how far the messages have come.
+func (h *Hub) look(ctx context.Context) error {
+	h.chainsMu.Lock()
+	useful := h.chains.begun && h.chains.broken == ""
+	h.chainsMu.Unlock()
+	if !useful {
+		return nil
+	}
+	asked := h.elapsed()
+	at, err := h.clock(ctx)
+	if err != nil {
+		return err
+	}
+	if before := h.proven.Load(); before != nil && (at.History != before.History || at.At < before.At) {
+		h.breakOff("another history of the database, or its clock went back")
+		return nil
+	}
+	ends, err := h.chainEnds(ctx)
+	if err != nil {
+		return err
+	}
+	h.chainsMu.Lock()
+	h.chains.looked(h.elapsed(), at, asked, ends)
+	h.chainsMu.Unlock()
+	h.prove()
+	return nil
+}
+
+// clock is the database's clock.
+func (h *Hub) clock(ctx context.Context) (Cursor, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
+	defer cancel()
+	at, err := h.options.Orders.Clock(ctx)
+	if err != nil {
+		return Cursor{}, fmt.Errorf("read the database's clock: %w", err)
+	}
+	return Cursor(at), nil
+}
+
+// chainEnds reads the ends of the chains. What comes from here on may be before or behind them.
+func (h *Hub) chainEnds(ctx context.Context) ([]app.ChainEnd, error) {
+	h.chainsMu.Lock()
+	h.chains.ask()
+	h.chainsMu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
+	defer cancel()
+	ends, err := h.options.Chains.ChainEnds(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the ends of the chains: %w", err)
+	}
+	if len(ends) != h.options.Partitions {
+		return nil, fmt.Errorf("%d ends of %d chains: %w", len(ends), h.options.Partitions, app.ErrPermanent)
+	}
+	return ends, nil
+}
+
+// resyncUntilWhole reads rows until nothing is missing, or ctx ends.
+func (h *Hub) resyncUntilWhole(ctx context.Context) error {
+	for wait := retryFirst; h.broken() != ""; wait = min(2*wait, retryMost) {
+		if err := h.resync(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "read rows because messages may be lost; trying again", "err", err)
+		}
+		if h.broken() == "" {
+			break
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+var errOtherHistory = errors.New("the rows are of another history of the database")
+
+// resync reads the rows of all who are connected here that may have changed since the proven instant, and moves it.
+// Events in messages are delivered meanwhile, too; clients know a repeat by its rev. Until all rows are queued frames
+// carry the instant as it was.
+func (h *Hub) resync(ctx context.Context) error {
+	asked := h.elapsed()
+	at, err := h.clock(ctx)
+	if err != nil {
+		return err
+	}
+	h.chainsMu.Lock()
+	why := h.chains.broken
+	h.chains.broken = ""
+	h.chainsMu.Unlock()
+	if err := h.restart(ctx, at, why); err != nil {
+		h.breakOff(why)
+		return err
+	}
+	since := h.rowsSince(at, asked)
+	if before := h.proven.Load(); before != nil && before.History != at.History {
+		h.histories.Add(1) // first: a hello under way finds out by it
+		h.lastProven.Store(int64(before.asked))
+		h.proven.Store(nil)
+		h.leaveHistories(at.History)
+	}
+	if err := h.tellRows(ctx, h.connectedUsers(), since, at.History); err != nil {
+		h.breakOff(why)
+		return err
+	}
+	h.chainsMu.Lock()
+	h.setProven(at, asked)
+	h.chainsMu.Unlock()
+	h.leaveHistories(at.History)
+	return nil
+}
+
+// restart goes on from the ends of the chains as they are now.
+func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
+	if why == notReached {
+		h.listener.renew()
+	}
+	ends, err := h.chainEnds(ctx)
+	if err != nil {
+		return err
+	}
+	h.chainsMu.Lock()
+	h.chains.restart(h.elapsed(), ends)
+	h.chainsMu.Unlock()
+	h.metrics.resyncs.Inc()
+	slog.InfoContext(ctx, "reading rows because messages may be lost", "why", why, "instant", at.String())
+	return nil
+}
+
+// rowsSince is from where on rows are read, by the clock that says at now: before the proven instant, also when that
+// clock has gone back or is another one meanwhile. On a node that has just begun nobody was connected before it did.
+func (h *Hub) rowsSince(at Cursor, asked time.Duration) app.Millis {
+	proven := h.proven.Load()
+	if proven == nil {
+		return at.At.Add(time.Duration(h.lastProven.Load()) - asked - h.options.Overlap)
+	}
+	since := at.At.Add(proven.asked - asked)
+	if proven.History == at.History {
+		since = min(since, proven.At)
+	}
+	return since.Add(-h.options.Overlap)
+}
+
+// leaveHistories ends the connections whose clients know orders of another history of the database than the present
+// one.
+func (h *Hub) leaveHistories(present string) {
+	for _, c := range h.everybody() {
+		c.leaveHistory(present)
+		h.letWritersBegin()
+	}
+}

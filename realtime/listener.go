@@ -1,0 +1,114 @@
+package realtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	subscriptionSilence = 5 * time.Second        // after this long without a word the subscription is pinged
+	subscribeAgainAfter = 200 * time.Millisecond // before a broken subscription is tried again
+)
+
+// listener hears channels of Redis by one subscription. PubSub drops messages without a word: whenever the subscription
+// was made, the listener says so, and from then on every message comes, until it breaks.
+//
+// A connection that is silent is pinged, and given up when it stays so. One that only swallows messages looks alive
+// from here; who finds out that messages are missing calls renew.
+type listener struct {
+	redis    redis.UniversalClient
+	channels map[string]func(payload string) // what to do with a message, by the channel's name
+	made     func()
+
+	mu  sync.Mutex
+	sub *redis.PubSub // nil between two subscriptions
+}
+
+// Run listens until ctx ends.
+func (l *listener) Run(ctx context.Context) error {
+	for {
+		err := l.listen(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		slog.WarnContext(ctx, "subscription to changes broke; subscribing again", "err", err)
+		if err := pause(ctx, subscribeAgainAfter); err != nil {
+			return err
+		}
+	}
+}
+
+// renew gives the subscription up; Run makes another one.
+func (l *listener) renew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sub != nil {
+		_ = l.sub.Close()
+	}
+}
+
+func (l *listener) set(sub *redis.PubSub) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sub = sub
+}
+
+// listen makes a subscription and hears it until it breaks.
+func (l *listener) listen(ctx context.Context) error {
+	names := make([]string, 0, len(l.channels))
+	for name := range l.channels {
+		names = append(names, name)
+	}
+	sub := l.redis.Subscribe(ctx, names...)
+	l.set(sub)
+	defer sub.Close()
+	defer l.set(nil)
+	stop := context.AfterFunc(ctx, func() { sub.Close() }) // a blocked receive does not look at ctx
+	defer stop()
+	subscribed, pinged := 0, false
+	for {
+		message, err := sub.ReceiveTimeout(ctx, subscriptionSilence)
+		var timeout net.Error
+		switch {
+		case err == nil:
+			pinged = false
+		case errors.As(err, &timeout) && timeout.Timeout() && !pinged:
+			pinged = true
+			if err := sub.Ping(ctx); err != nil {
+				return fmt.Errorf("ping: %w", err)
+			}
+			continue
+		default:
+			return fmt.Errorf("receive: %w", err)
+		}
+		switch m := message.(type) {
+		case *redis.Subscription:
+			if subscribed++; subscribed == len(names) {
+				l.made()
+			}
+		case *redis.Message:
+			if do := l.channels[m.Channel]; do != nil {
+				do(m.Payload)
+			}
+		}
+	}
+}
+
+// pause waits, or returns ctx's error when it ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

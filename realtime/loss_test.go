@@ -1,0 +1,279 @@
+package realtime
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// resyncs is how often rows were read because messages may have been lost.
+func (n *node) resyncs() int { return int(testutil.ToFloat64(n.hub.metrics.resyncs)) }
+
+// soon makes a message count as lost soon after its number was seen.
+func soon(o *Options) { o.ReachWithin = 50 * time.Millisecond }
+
+// PubSub drops without a word: what came while the subscription was cut is read from the rows.
+func TestCutSubscriptionLosesNothing(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	var want []string
+	for round := range 3 {
+		before := n.resyncs()
+		cutSubscriptions(t, n.feed)
+		n.feed.tell(t, state(7, app.ID(100+round), 1))
+		want = append(want, fmt.Sprintf("%d/1", 100+round))
+		p.awaitFresh(want...)
+		apptest.Eventually(t, patience, func() (bool, string) { return n.resyncs() > before, "not cut" })
+	}
+}
+
+// cutSubscriptions ends the connections that are subscribed to this shop's channels. The server is shared with other
+// tests, so they are found by their database and by how many channels they hear.
+func cutSubscriptions(t *testing.T, f *feed) {
+	t.Helper()
+	list, err := f.redis.ClientList(t.Context()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := fmt.Sprintf(" db=%d ", f.redis.Options().DB)
+	for line := range strings.Lines(list) {
+		if !strings.Contains(line, db) || !strings.Contains(line, fmt.Sprintf(" sub=%d ", partitions+oldChannels+1)) {
+			continue
+		}
+		id, _, _ := strings.Cut(strings.TrimPrefix(line, "id="), " ")
+		if err := f.redis.ClientKillByFilter(t.Context(), "ID", id).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// F5: a message names its predecessor; when that was not heard, the rows tell.
+func TestLostMessageIsReadFromTheRows(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	n.feed.lose(t, state(7, 100, 1))
+	n.feed.tell(t, state(8, 103, 1)) // of the same partition, for somebody else
+	p.awaitFresh("100/1")
+}
+
+// F5: a partition that falls silent while others go on: the ends of the chains tell.
+func TestLostLastMessageIsFoundByLooking(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, soon)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	n.feed.lose(t, state(7, 100, 1)) // partition 1
+	for i := range 20 {
+		n.feed.tell(t, state(8, app.ID(3*i+200), 1)) // partition 2
+	}
+	p.awaitFresh("100/1")
+	n.awaitProven()
+}
+
+// Until a lost message is known to be none, frames do not carry an instant behind it.
+func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	n.feed.lose(t, state(7, 100, 1)) // and nobody finds out: there is plenty of time for it to come
+	lost, _ := n.feed.Clock(t.Context())
+	for i := range 20 {
+		<-time.After(n.hub.options.LookEvery)
+		n.feed.tell(t, state(7, app.ID(101+3*i), 1))
+	}
+	for _, h := range p.awaitOrders(20) {
+		if at, err := ParseCursor(h.Cursor); err != nil || at.At > lost.At {
+			t.Errorf("event of order %s carries %s, the change at %d was lost", h.Order.ID, h.Cursor, lost.At)
+		}
+	}
+}
+
+// A message that cannot be read counts as lost; what stands before the fault is told at once.
+func TestUnreadableMessageIsReadFromTheRows(t *testing.T) {
+	t.Parallel()
+	for name, lines := range map[string]string{"a line": "7 {\"ev\":\"order\"", "rubbish": "rubbish\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := startNode(t)
+			n.awaitProven()
+			p := n.dial(t)
+			p.hello(7, "")
+			n.feed.commit(state(7, 100, 1))
+			n.feed.publishText(t, n.feed.namespace, 1, lines)
+			p.awaitFresh("100/1")
+		})
+	}
+	n := startNode(t)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	n.feed.commit(state(7, 100, 1))
+	if err := n.feed.redis.Publish(t.Context(), app.ChangesChannel(n.feed.namespace, 0), "no number").Err(); err != nil {
+		t.Fatal(err)
+	}
+	p.awaitFresh("100/1")
+}
+
+// A half-dead connection: the subscription looks alive and is silent.
+func TestSilentSubscriptionLosesNothing(t *testing.T) {
+	t.Parallel()
+	url := apptest.Redis(t)
+	proxy := apptest.NewProxy(t, url)
+	f := newFeed(t, url)
+	f.url = proxy.URL
+	n := startNodeOn(t, f, soon)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	proxy.Stall()
+	n.feed.tell(t, state(7, 100, 1))
+	p.awaitFresh("100/1")
+	n.feed.tell(t, state(7, 101, 1), state(7, 102, 1))
+	p.awaitOrder("the second", func(h heard) bool { return h.Order.ID == 101 })
+	p.awaitOrder("the third", func(h heard) bool { return h.Order.ID == 102 })
+	proxy.Restore()
+	n.feed.tell(t, state(7, 103, 1))
+	p.awaitOrder("the fourth", func(h heard) bool { return h.Order.ID == 103 })
+	n.awaitProven()
+}
+
+// A Redis that restarts without what it had: ends are absent, numbers begin anew.
+func TestRestartOfRedisLosesNothing(t *testing.T) {
+	t.Parallel()
+	server := apptest.StartRedis(t, apptest.RedisOptions{})
+	n := startNodeOn(t, newFeed(t, server.URL), soon)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	for i := range 5 {
+		n.feed.tell(t, state(7, 100, i+1))
+	}
+	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5")
+	server.Kill()
+	n.feed.commit(state(7, 100, 6)) // nobody can be told
+	server.Start()
+	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5", "100/6")
+	apptest.Eventually(t, patience, func() (bool, string) { return n.resyncs() >= 2, "subscribed once" })
+	n.feed.tell(t, state(7, 100, 7))
+	p.awaitOrder("what is told afterwards", func(h heard) bool { return h.Order.Rev == 7 })
+	n.awaitProven()
+}
+
+// A failover of Redis behind a subscription that lives on: numbers go back and are used again, and some of those
+// messages are lost.
+func TestNumbersThatAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]func(t *testing.T, n *node){
+		"nothing comes":  func(*testing.T, *node) {},
+		"a number again": func(t *testing.T, n *node) { n.feed.tell(t, state(8, 106, 1)) },
+		"another new one": func(t *testing.T, n *node) {
+			n.feed.lose(t, state(8, 106, 1))
+			n.feed.tell(t, state(8, 109, 1))
+		},
+		"as far as before": func(t *testing.T, n *node) {
+			n.feed.lose(t, state(8, 106, 1), state(8, 107, 1))
+			n.feed.lose(t, state(8, 109, 1))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := startNode(t, soon)
+			n.awaitProven()
+			p := n.dial(t)
+			p.hello(7, "")
+			for i := range 4 {
+				n.feed.tell(t, state(7, 100, i+1))
+			}
+			p.awaitFresh("100/1", "100/2", "100/3", "100/4")
+			n.awaitProven()
+			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "told", -3).Err(); err != nil {
+				t.Fatal(err)
+			}
+			n.feed.lose(t, state(7, 103, 1))
+			after(t, n)
+			// The rebuild that follows gives the partition a new epoch.
+			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "epoch", 1).Err(); err != nil {
+				t.Fatal(err)
+			}
+			p.awaitOrder("what was lost", func(h heard) bool { return h.Order.ID == 103 })
+			n.awaitProven()
+		})
+	}
+}
+
+// Clocks of database, Redis and nodes may be minutes apart: only the database's counts.
+func TestClocksMinutesApart(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{-7 * time.Minute, 7 * time.Minute} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			t.Parallel()
+			f := newFeed(t, apptest.Redis(t))
+			f.ahead = ahead
+			n := startNodeOn(t, f)
+			n.shop.set(func(s *fakeShop) { s.ahead = -3 * ahead })
+			n.awaitProven()
+			p := n.dial(t)
+			ok := p.hello(7, "")
+			n.feed.lose(t, state(7, 100, 1))
+			n.feed.tell(t, state(7, 103, 1))
+			p.awaitOrder("what was lost", func(h heard) bool { return h.Order.ID == 100 })
+			n.awaitProven()
+			again := n.dial(t).hello(7, ok.Cursor)
+			if again.Reset || len(again.Missed) != 2 {
+				t.Errorf("hello answered %+v", again)
+			}
+		})
+	}
+}
+
+// A clock of the database that goes back does not hide what changes from then on.
+func TestDatabaseClockGoesBack(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	n.feed.set(func(d *database) { d.ahead = -10 * time.Minute })
+	n.feed.lose(t, state(7, 100, 1))
+	n.feed.tell(t, state(8, 103, 1))
+	p.awaitFresh("100/1")
+	apptest.Eventually(t, patience, func() (bool, string) {
+		now, _ := n.feed.Clock(t.Context())
+		return n.hub.proven.Load().At <= now.At, "the proven instant is in the future"
+	})
+}
+
+// During an upgrade nodes of the version before tell of changes in their way.
+func TestNodesOfTheVersionBeforeAreHeard(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	p := n.dial(t)
+	p.hello(7, "")
+	before := n.resyncs()
+	n.feed.commit(state(7, 100, 1), state(8, 200, 1))
+	channel := "stampede:events:" + n.feed.namespace + ":7"
+	lines := "rubbish\n7 1795222790123-42 100 1 w5y94vgdmp5:2:9900:335:1:60000:key-of-it:Lamp\n23 1795222790123-1 5 1 {}"
+	if err := n.feed.redis.Publish(t.Context(), channel, lines).Err(); err != nil {
+		t.Fatal(err)
+	}
+	p.awaitFresh("100/1")
+	if n.resyncs() != before {
+		t.Error("everybody's rows were read")
+	}
+}

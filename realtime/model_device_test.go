@@ -1,0 +1,153 @@
+package realtime
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"stampede/app"
+)
+
+func (w *world) connect(d *modelDevice, n *modelNode) {
+	w.disconnect(d)
+	d.node, d.fresh = n, d.cursor == ""
+	d.c = &client{hub: n.hub, conn: d.c.conn, writing: true}
+	n.hub.clients[d.c] = struct{}{}
+	d.c.identify(Identity{User: d.user})
+	n.hub.own(d.c, d.user)
+	welcome, known, err := d.c.snapshot(w.working(), d.user, d.cursor)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.meanwhile()
+	d.c.greet(1, welcome, known)
+}
+
+// disconnect loses what the device has not read.
+func (w *world) disconnect(d *modelDevice) {
+	if d.node == nil {
+		return
+	}
+	d.node.hub.disown(d.c)
+	delete(d.node.hub.clients, d.c)
+	d.c.gone = true
+	d.node = nil
+}
+
+// read takes some frames from the device's socket.
+func (w *world) read(d *modelDevice, most int) {
+	for ; most > 0 && d.node != nil && len(d.c.out.queue) > 0; most-- {
+		w.take(d, d.c.out.shift())
+	}
+	if d.node != nil && len(d.c.out.queue) == 0 && d.c.out.closing != 0 {
+		if d.c.out.closing == CloseResync && w.history == 0 && d.cursor != noCursor.String() {
+			w.t.Fatalf("sent away with %s, though nothing forbids to tell everything", d.c.out.closing)
+		}
+		w.disconnect(d)
+	}
+}
+
+func (w *world) take(d *modelDevice, frame []byte) {
+	var f struct {
+		Cursor string `json:"cursor"`
+		OK     *struct {
+			Cursor string `json:"cursor"`
+			Reset  bool   `json:"reset"`
+			Missed []struct {
+				Order modelOrder `json:"order"`
+			} `json:"missed"`
+		} `json:"ok"`
+		Order modelOrder `json:"order"`
+	}
+	if err := json.Unmarshal(frame, &f); err != nil {
+		w.t.Fatalf("%s: %v", frame, err)
+	}
+	if f.OK == nil {
+		d.cursor = f.Cursor
+		d.learn(f.Order)
+		return
+	}
+	if f.OK.Reset && w.history == 0 && d.cursor != noCursor.String() {
+		w.t.Fatalf("reset with cursor %s, though the rows have everything", d.cursor)
+	}
+	d.cursor = f.OK.Cursor
+	for _, m := range f.OK.Missed {
+		d.learn(m.Order)
+	}
+	if f.OK.Reset || d.fresh { // it reads `orders`
+		d.known = make(map[app.ID]modelRow)
+		for id, r := range w.rows {
+			if ownerOf(id) == d.user {
+				d.known[id] = modelRow{rev: r.rev, content: r.content}
+			}
+		}
+	}
+}
+
+// modelOrder is what a device reads of an order.
+type modelOrder struct {
+	ID      app.ID `json:"id"`
+	Rev     int    `json:"rev"`
+	Content int    `json:"ticket"`
+}
+
+func (d *modelDevice) learn(o modelOrder) {
+	if o.Rev > d.known[o.ID].rev {
+		d.known[o.ID] = modelRow{rev: o.Rev, content: o.Content}
+	}
+}
+
+// heal has everything work again, until all that is owed is done.
+func (w *world) heal() {
+	w.drawn = nil // nothing happens meanwhile any more
+	w.away = false
+	for _, id := range slices.Sorted(maps.Keys(w.opened)) {
+		w.commit(id)
+	}
+	for len(w.untold) > 0 {
+		w.publish(0)
+	}
+	for _, n := range w.nodes {
+		for p, messages := range n.under {
+			for _, text := range messages {
+				n.hub.hearMessage(p, text)
+			}
+			n.under[p] = nil
+		}
+		if !n.subscribed {
+			n.subscribed = true
+			n.hub.subscribed()
+		}
+	}
+	w.pass(epochWithin)
+	for range 10 {
+		for _, n := range w.nodes {
+			w.look(n)
+			w.pass(6 * time.Second)
+			w.look(n)
+			w.resync(n)
+			w.replayOwed(n)
+		}
+	}
+	for i, n := range w.nodes {
+		if p := n.hub.proven.Load(); n.hub.broken() != "" || p == nil || p.At < w.clock().Add(-time.Minute) {
+			w.t.Fatalf("node %d is not whole again: %q, proven %v", i, n.hub.broken(), p)
+		}
+	}
+}
+
+func (w *world) checkDevices() {
+	for i, d := range w.devices {
+		w.read(d, 1000)
+		if d.node == nil {
+			w.connect(d, w.nodes[i%2])
+			w.read(d, 1000)
+		}
+		for id, r := range w.rows {
+			if got := d.known[id]; ownerOf(id) == d.user && (got.rev != r.rev || got.content != r.content) {
+				w.t.Fatalf("device %d knows order %s at rev %d (%d), it is at %d (%d)", i, id, got.rev, got.content, r.rev, r.content)
+			}
+		}
+	}
+}

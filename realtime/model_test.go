@@ -1,0 +1,418 @@
+package realtime
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fasthttp/websocket"
+	"pgregory.net/rapid"
+
+	"stampede/app"
+)
+
+// P6 as a model. Two nodes, a database, a Redis with two partitions, devices that keep their cursors and read their
+// sockets when they like. Time is virtual: hubs are made to have begun earlier. Anything may happen between any two
+// steps: messages are lost or late, subscriptions break, numbers go back and are used again, the database is away or
+// fails over, transactions take their time. In the end, when everything works again, every device knows the newest
+// state of every order of its user.
+//
+// What the model takes for granted: a change is published within app.PublishWithin of the beginning of its transaction,
+// or it is stamped anew; numbers that went back are known by a new epoch within half of the overlap (a look sees them
+// earlier, unless they have come as far again by then); and what a failover of the database loses is not published any
+// more.
+func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
+	t.Parallel()
+	conn := serverSide(t)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		w := newWorld(ctx, t, conn)
+		t.Repeat(map[string]func(*rapid.T){
+			"":           func(*rapid.T) { w.prepare() },
+			"change":     func(*rapid.T) { w.change() },
+			"travel":     func(*rapid.T) { w.travel() },
+			"time":       func(*rapid.T) { w.pass(spans[w.pick("time", len(spans))]) },
+			"look":       func(*rapid.T) { w.look(w.someNode()) },
+			"resync":     func(*rapid.T) { w.resync(w.someNode()) },
+			"live":       func(*rapid.T) { w.live() },
+			"connect":    func(*rapid.T) { w.connect(w.someDevice(), w.someNode()) },
+			"disconnect": func(*rapid.T) { w.disconnect(w.someDevice()) },
+			"read":       func(*rapid.T) { w.read(w.someDevice(), 1+w.pick("frames", 4)) },
+			"away":       w.rarely(w.happen),
+			"subscribe":  w.rarely(func() { w.resubscribe(w.someNode()) }),
+			"go back":    w.rarely(func() { w.goBack(&w.parts[w.pick("partition", modelParts)]) }),
+			"fail over":  w.rarely(w.failOver),
+		})
+		w.heal()
+		w.checkDevices()
+	})
+}
+
+// serverSide is a connection as a hub has it, for clients that are never written to.
+func serverSide(t *testing.T) *websocket.Conn {
+	n := startNode(t)
+	n.dial(t).hello(0, "")
+	return n.hub.everybody()[0].conn
+}
+
+var spans = []time.Duration{
+	time.Millisecond, 200 * time.Millisecond, time.Second, 4 * time.Second, 10 * time.Second, 16 * time.Second, time.Hour,
+}
+
+const (
+	modelUsers  = 1
+	modelOrders = 2 // one of each partition
+	modelParts  = 2
+	epochWithin = 30 * time.Second
+)
+
+type world struct {
+	t        *rapid.T
+	ctx      context.Context
+	stop     context.CancelFunc // ends what a node does right now, because the database is away
+	now      time.Duration
+	ahead    time.Duration // of the database's clock
+	away     bool
+	history  int
+	contents int
+	rows     map[app.ID]modelRow
+	former   map[app.ID]modelRow // before the last change
+	opened   map[app.ID]modelTransaction
+	untold   []modelChange
+	parts    [modelParts]modelPartition
+	nodes    []*modelNode
+	devices  []*modelDevice
+	drawn    []int // what may happen while a node waits for an answer
+	during   bool  // it does
+}
+
+// modelRow is an order; its content is different with each change, whatever its rev.
+type modelRow struct {
+	rev, content int
+	at           app.Millis
+}
+
+type modelTransaction struct {
+	at    app.Millis
+	since time.Duration // by the clock of Redis
+}
+
+// modelChange is what somebody owes to publish.
+type modelChange struct {
+	order app.ID
+	row   modelRow
+	since time.Duration
+}
+
+type modelPartition struct {
+	told, epoch, lastEpoch int64
+	epochBy                time.Duration // numbers have gone back: a new epoch comes until then; 0: they have not
+}
+
+type modelNode struct {
+	hub        *Hub
+	subscribed bool
+	under      [modelParts][]string // messages on their way
+}
+
+type modelDevice struct {
+	user   app.ID
+	node   *modelNode // nil: not connected
+	c      *client
+	cursor string
+	fresh  bool // it has no cursor in this hello
+	known  map[app.ID]modelRow
+}
+
+func newWorld(ctx context.Context, t *rapid.T, conn *websocket.Conn) *world {
+	w := &world{
+		t: t, ctx: ctx, rows: make(map[app.ID]modelRow), former: make(map[app.ID]modelRow),
+		opened: make(map[app.ID]modelTransaction),
+		ahead:  rapid.SampledFrom([]time.Duration{0, -7 * time.Minute, 7 * time.Minute}).Draw(t, "ahead"),
+	}
+	for i := range w.parts {
+		w.parts[i] = modelPartition{epoch: 1, lastEpoch: 1}
+	}
+	for range 2 {
+		n := &modelNode{hub: NewHub(Options{Shop: &fakeShop{}, Partitions: modelParts, Orders: w, Chains: w})}
+		go n.hub.answerHellos(ctx)
+		w.nodes = append(w.nodes, n)
+	}
+	for i := range 2 {
+		w.devices = append(w.devices, &modelDevice{
+			user: app.ID(i%modelUsers + 1), c: &client{conn: conn}, known: make(map[app.ID]modelRow),
+		})
+	}
+	if w.pick("whole", 4) > 0 { // to begin with, everything works
+		for i, n := range w.nodes {
+			n.subscribed = true
+			n.hub.subscribed()
+			w.resync(n)
+			w.connect(w.devices[i], n)
+			w.read(w.devices[i], 1)
+		}
+	}
+	return w
+}
+
+func ownerOf(order app.ID) app.ID  { return order%modelUsers + 1 }
+func partitionOf(order app.ID) int { return int(order-1) % modelParts }
+
+func (w *world) order(id app.ID, r modelRow) app.Order {
+	return app.Order{
+		ID: id, Sale: 1, State: app.Pending, Rev: r.rev, Ticket: int64(r.content), User: ownerOf(id), Key: "key-of-it",
+	}
+}
+
+func (w *world) clock() app.Millis { return app.Millis((time.Hour + w.now + w.ahead).Milliseconds()) }
+
+func (w *world) instant() (app.Instant, error) {
+	if w.away {
+		w.stop()
+		return app.Instant{}, app.ErrTransient
+	}
+	return app.Instant{At: w.clock(), History: fmt.Sprintf("%08x", w.history+1)}, nil
+}
+
+func (w *world) Clock(context.Context) (app.Instant, error) { return w.instant() }
+
+func (w *world) Changed(_ context.Context, queries []app.ChangesQuery, _ int) ([]app.Changes, app.Instant, error) {
+	at, err := w.instant()
+	if err != nil {
+		return nil, at, err
+	}
+	w.meanwhile()
+	changes := make([]app.Changes, len(queries))
+	for i, q := range queries {
+		for _, id := range slices.Sorted(maps.Keys(w.rows)) {
+			if r := w.rows[id]; ownerOf(id) == q.User && r.at >= q.Since {
+				changes[i].Orders = append(changes[i].Orders, w.order(id, r))
+			}
+		}
+	}
+	return changes, at, nil
+}
+
+func (w *world) ChainEnds(context.Context) ([]app.ChainEnd, error) {
+	w.meanwhile()
+	ends := make([]app.ChainEnd, modelParts)
+	for i, p := range w.parts {
+		ends[i] = app.ChainEnd{Told: p.told, Epoch: p.epoch}
+	}
+	w.meanwhile()
+	return ends, nil
+}
+
+// meanwhile lets something happen while a node waits for an answer. The answer may be given by another goroutine, which
+// must not draw: what happens was drawn before.
+func (w *world) meanwhile() {
+	w.during = true
+	defer func() { w.during = false }()
+	for n := w.pick("meanwhile", 4); n > 0; n-- {
+		switch w.pick("what", 4) {
+		case 0:
+			w.happen()
+		case 1:
+			w.change()
+		case 2:
+			w.travel()
+		case 3:
+			w.pass(spans[w.pick("time", 4)])
+		}
+	}
+}
+
+// rarely is an action that is taken one time in eight that it could be.
+func (w *world) rarely(do func()) func(*rapid.T) {
+	return func(t *rapid.T) {
+		if w.pick("rarely", 8) != 7 {
+			t.Skip("not now")
+		}
+		do()
+	}
+}
+
+// live is what both nodes do every second.
+func (w *world) live() {
+	w.pass(time.Second)
+	for _, n := range w.nodes {
+		w.look(n)
+		w.resync(n)
+		w.replayOwed(n)
+	}
+}
+
+// prepare draws what may happen during the next step.
+func (w *world) prepare() {
+	w.drawn = rapid.SliceOfN(rapid.IntRange(0, evenly), 0, 16).Draw(w.t, "during")
+}
+
+// evenly is a range that is drawn from, so that what is left of a division by a small number is about as often the one
+// as the other: small numbers are drawn far more often than large ones.
+const evenly = 1 << 20
+
+// pick chooses one of n.
+func (w *world) pick(what string, n int) int {
+	if !w.during {
+		return rapid.IntRange(0, evenly).Draw(w.t, what) % n
+	}
+	if len(w.drawn) == 0 {
+		return 0
+	}
+	i := w.drawn[0] % n
+	w.drawn = w.drawn[1:]
+	return i
+}
+
+func (w *world) someNode() *modelNode     { return w.nodes[w.pick("node", len(w.nodes))] }
+func (w *world) someDevice() *modelDevice { return w.devices[w.pick("device", len(w.devices))] }
+
+// pass lets time go by.
+func (w *world) pass(d time.Duration) {
+	w.now += d
+	for _, n := range w.nodes {
+		n.hub.began = n.hub.began.Add(-d)
+	}
+	for i := range w.parts {
+		if p := &w.parts[i]; p.epochBy != 0 && w.now >= p.epochBy {
+			p.lastEpoch++
+			p.epoch, p.epochBy = p.lastEpoch, 0
+		}
+	}
+}
+
+// happen has the database come and go.
+func (w *world) happen() { w.away = w.pick("away", 2) == 1 }
+
+// change moves an order on: a transaction begins, it commits, the change is published or stamped anew.
+func (w *world) change() {
+	if len(w.untold) > 0 && w.pick("publish", 2) == 1 {
+		w.publish(w.pick("which", len(w.untold)))
+		return
+	}
+	id := app.ID(1 + w.pick("order", modelOrders))
+	if w.pick("at once", 2) == 0 {
+		if _, open := w.opened[id]; !open {
+			w.opened[id] = modelTransaction{w.clock(), w.now}
+			w.commit(id)
+			w.publish(len(w.untold) - 1)
+		}
+		return
+	}
+	if _, open := w.opened[id]; open {
+		w.commit(id)
+		return
+	}
+	w.opened[id] = modelTransaction{w.clock(), w.now}
+}
+
+func (w *world) commit(id app.ID) {
+	transaction := w.opened[id]
+	delete(w.opened, id)
+	w.contents++
+	w.former[id] = w.rows[id]
+	w.rows[id] = modelRow{w.rows[id].rev + 1, w.contents, transaction.at}
+	w.untold = append(w.untold, modelChange{id, w.rows[id], transaction.since})
+}
+
+func (w *world) publish(i int) {
+	change := &w.untold[i]
+	if w.now-change.since > app.PublishWithin {
+		if _, locked := w.opened[change.order]; w.away || locked {
+			return
+		}
+		r := w.rows[change.order]
+		r.at = w.clock()
+		w.rows[change.order] = r
+		change.row, change.since = r, w.now
+		return
+	}
+	o := w.order(change.order, change.row)
+	p := partitionOf(change.order)
+	w.parts[p].told++
+	text := app.AppendChange(fmt.Appendf(nil, "%d %d\n", w.parts[p].told-1, w.parts[p].told), o.User, OrderFrame(&o))
+	for _, n := range w.nodes {
+		if n.subscribed {
+			n.under[p] = append(n.under[p], string(text))
+		}
+	}
+	w.untold = slices.Delete(w.untold, i, i+1)
+}
+
+// travel lets the next message of a partition arrive at a node, or not.
+func (w *world) travel() {
+	n, p := w.someNode(), w.pick("partition", modelParts)
+	if len(n.under[p]) == 0 {
+		return
+	}
+	text := n.under[p][0]
+	n.under[p] = n.under[p][1:]
+	if w.pick("lost", 4) > 0 {
+		n.hub.hearMessage(p, text)
+	}
+}
+
+func (w *world) resubscribe(n *modelNode) {
+	n.under = [modelParts][]string{}
+	if n.subscribed = w.pick("subscribed", 3) > 0; n.subscribed {
+		n.hub.subscribed()
+	}
+}
+
+// working is a context that ends when the database turns out to be away: a node would try again for ever.
+func (w *world) working() context.Context {
+	ctx, cancel := context.WithCancel(w.ctx)
+	w.stop = cancel
+	return ctx
+}
+
+func (w *world) look(n *modelNode) { _ = n.hub.look(w.working()) }
+
+func (w *world) resync(n *modelNode) {
+	if n.hub.broken() != "" {
+		_ = n.hub.resync(w.working())
+	}
+}
+
+func (w *world) replayOwed(n *modelNode) {
+	some := n.hub.owed.take(groupUsers)
+	if err := n.hub.replaySome(w.working(), some); err != nil {
+		n.hub.owed.add(some...)
+	}
+}
+
+// goBack has Redis lose the last messages of a partition, or all that it knows of it.
+func (w *world) goBack(p *modelPartition) {
+	if p.epochBy != 0 {
+		return
+	}
+	p.told = max(0, p.told-int64(1+w.pick("back", 4)))
+	if w.pick("absent", 3) == 2 {
+		p.told, p.epoch = 0, 0
+	}
+	p.epochBy = w.now + epochWithin
+}
+
+// failOver goes on with a database that lacks some commits.
+func (w *world) failOver() {
+	w.history++
+	w.opened = make(map[app.ID]modelTransaction)
+	for _, id := range slices.Sorted(maps.Keys(w.former)) {
+		if w.pick("lacks", 2) == 1 {
+			w.rows[id] = w.former[id]
+		}
+	}
+	w.former = make(map[app.ID]modelRow)
+	for i := range w.untold {
+		w.untold[i].row = w.rows[w.untold[i].order]
+	}
+	w.untold = slices.DeleteFunc(w.untold, func(c modelChange) bool { return c.row.rev == 0 })
+	maps.DeleteFunc(w.rows, func(_ app.ID, r modelRow) bool { return r.rev == 0 })
+	for _, n := range w.nodes {
+		n.under = [modelParts][]string{}
+	}
+}

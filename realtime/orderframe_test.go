@@ -1,0 +1,61 @@
+package realtime
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"stampede/app"
+)
+
+// A frame that is written by hand says what JSON says of the order, in one line, and takes a cursor.
+func TestOrderFramesAreWhatJSONSays(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := func(name string) string {
+			return rapid.OneOf(
+				rapid.Just(""), rapid.StringMatching(`[ -~]{0,20}`), rapid.Just("手机壳: 5 × \U0001f525"), rapid.String(),
+			).Draw(t, name)
+		}
+		number := func(name string) int64 { return rapid.OneOf(rapid.Just(int64(0)), rapid.Int64()).Draw(t, name) }
+		instant := func(name string) app.Millis { return app.Millis(number(name)) }
+		o := app.Order{
+			ID: app.ID(rapid.Int64Min(1).Draw(t, "id")), Sale: app.ID(rapid.Int64Min(1).Draw(t, "sale")),
+			ProductName: text("name"), Qty: int(number("qty")),
+			PriceFen: number("price"), AmountFen: number("amount"), State: app.OrderState(text("state")),
+			Reason: text("reason"),
+			Ticket: number("ticket"), Rev: int(number("rev")), CreatedAt: instant("created"), PayBy: instant("pay by"),
+			PaidAt: instant("paid"), CancelledAt: instant("cancelled"), TradeNo: text("trade"),
+			Tracking: text("tracking"),
+			User:     5, Key: text("key"), Hold: 3,
+		}
+		if rapid.Bool().Draw(t, "address") {
+			o.Address = &app.Address{Name: text("who"), Phone: text("phone"), Text: text("where")}
+		}
+		want := encode(struct {
+			Ev    string     `json:"ev"`
+			Key   string     `json:"key"`
+			Order *app.Order `json:"order"`
+		}{"order", o.Key, &o})
+		got := OrderFrame(&o)
+		if !bytes.Equal(got, want) || !app.OneLine(got) {
+			t.Fatalf("written as\n%s, want\n%s", got, want)
+		}
+		var h heard
+		framed := withCursor(string(got), "1795222790123.5f3a9c1e")
+		if err := json.Unmarshal(framed, &h); err != nil || h.Cursor != "1795222790123.5f3a9c1e" || h.Ev != "order" {
+			t.Fatalf("with a cursor %s: %v", framed, err)
+		}
+	})
+}
+
+func BenchmarkOrderFrame(b *testing.B) {
+	o := state(7, 7301444480512000257, 1)
+	o.ProductName, o.PayBy, o.CreatedAt = "Lamp", 1795263989546, 1795263989546
+	b.ReportAllocs()
+	for b.Loop() {
+		OrderFrame(&o)
+	}
+}

@@ -1,0 +1,179 @@
+package realtime
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+)
+
+const (
+	groupUsers   = 200 // users per statement
+	groupsAtOnce = 2   // statements of a resync under way
+	mostChanges  = 100 // orders of a user that are told one by one; beyond that the client reads `orders`
+)
+
+// changed reads rows, and in which history of the database they are true.
+func (h *Hub) changed(ctx context.Context, queries []app.ChangesQuery) ([]app.Changes, Cursor, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.options.OpWithin)
+	defer cancel()
+	changes, at, err := h.options.Orders.Changed(ctx, queries, mostChanges)
+	if err == nil && len(changes) != len(queries) {
+		err = fmt.Errorf("%d answers: %w", len(changes), app.ErrPermanent)
+	}
+	if err != nil {
+		return nil, Cursor{}, fmt.Errorf("read changes of %d users: %w", len(queries), err)
+	}
+	return changes, Cursor(at), nil
+}
+
+// tellRows queues what has changed since an instant for the users' connections, group by group. A group that cannot be
+// read is tried again until ctx ends; when another history of the database answers, that is an error.
+func (h *Hub) tellRows(ctx context.Context, users []app.ID, since app.Millis, history string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(groupsAtOnce)
+	for group := range slices.Chunk(users, groupUsers) {
+		g.Go(func() error {
+			return again(ctx, func() error { return h.tellGroup(ctx, group, since, history) })
+		})
+	}
+	return g.Wait()
+}
+
+// again tries until it succeeds, ctx ends, or another history answers; it pauses longer and longer.
+func again(ctx context.Context, do func() error) error {
+	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
+		err := do()
+		if err == nil || err == errOtherHistory {
+			return err
+		}
+		if ctx.Err() == nil {
+			slog.WarnContext(ctx, "read changed rows; trying again", "err", err)
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// tellGroup reads the rows of some users, without those who have left meanwhile, and queues them. A user with too many
+// is sent to hello, which tells them to read `orders`.
+func (h *Hub) tellGroup(ctx context.Context, users []app.ID, since app.Millis, history string) error {
+	queries := make([]app.ChangesQuery, 0, len(users))
+	for _, user := range users {
+		if len(h.devices(user)) > 0 {
+			queries = append(queries, app.ChangesQuery{User: user, Since: since})
+		}
+	}
+	if len(queries) == 0 {
+		return nil
+	}
+	changes, at, err := h.changed(ctx, queries)
+	if err != nil {
+		return err
+	}
+	if history != "" && at.History != history {
+		return errOtherHistory
+	}
+	for i := range changes {
+		h.tellChanges(queries[i].User, &changes[i])
+		h.letWritersBegin()
+	}
+	return nil
+}
+
+func (h *Hub) tellChanges(user app.ID, changes *app.Changes) {
+	devices := h.devices(user)
+	if changes.More {
+		for _, c := range devices {
+			c.depart(CloseResync)
+		}
+		return
+	}
+	for i := range changes.Orders {
+		frame := string(OrderFrame(&changes.Orders[i]))
+		for _, c := range devices {
+			c.tell(user, frame)
+		}
+	}
+}
+
+// connectedUsers lists the users who are connected here.
+func (h *Hub) connectedUsers() []app.ID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Keys(h.users))
+}
+
+// tellFew reads the rows of single users of whom there is something new, until ctx ends. How new it is nobody says: the
+// overlap is for that.
+func (h *Hub) tellFew(ctx context.Context) error {
+	return h.few.each(ctx, func(users []app.ID) error {
+		asked := h.elapsed()
+		at, err := h.clock(ctx)
+		if err != nil {
+			return err
+		}
+		return h.tellGroup(ctx, users, h.rowsSince(at, asked), "")
+	})
+}
+
+// pending is a set of what is to be done, each once, in groups.
+type pending[K comparable] struct {
+	mu      sync.Mutex
+	waiting map[K]struct{}
+	signal  chan struct{}
+}
+
+func newPending[K comparable]() pending[K] {
+	return pending[K]{waiting: make(map[K]struct{}), signal: make(chan struct{}, 1)}
+}
+
+func (q *pending[K]) add(some ...K) {
+	q.mu.Lock()
+	for _, k := range some {
+		q.waiting[k] = struct{}{}
+	}
+	q.mu.Unlock()
+	select {
+	case q.signal <- struct{}{}:
+	default:
+	}
+}
+
+// take takes out at most n.
+func (q *pending[K]) take(n int) []K {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	some := make([]K, 0, min(n, len(q.waiting)))
+	for k := range q.waiting {
+		if len(some) == n {
+			break
+		}
+		some = append(some, k)
+		delete(q.waiting, k)
+	}
+	return some
+}
+
+// each does group by group what is pending, until ctx ends; what fails is tried again.
+func (q *pending[K]) each(ctx context.Context, do func(some []K) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-q.signal:
+		}
+		for some := q.take(groupUsers); len(some) > 0; some = q.take(groupUsers) {
+			if err := again(ctx, func() error { return do(some) }); err != nil {
+				return err
+			}
+		}
+	}
+}

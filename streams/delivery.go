@@ -1,0 +1,63 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// Delivery tells how far the consumers of a partition are. The state is read last: if Redis began another history before the
+// other reads, nobody has confirmed it yet, and nothing is told.
+func (l *Inventory) Delivery(ctx context.Context, partition int) (app.Delivery, error) {
+	k, err := l.keys(partition)
+	if err != nil {
+		return app.Delivery{}, err
+	}
+	var stream *redis.XInfoStreamCmd
+	var groups *redis.XInfoGroupsCmd
+	var pending *redis.XPendingCmd
+	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		stream, groups = p.XInfoStream(ctx, k.orders), p.XInfoGroups(ctx, k.orders)
+		pending = p.XPending(ctx, k.orders, group)
+		return nil
+	})
+	if err != nil {
+		return app.Delivery{}, fmt.Errorf("look at the consumers of partition %d: %w", partition, transient(err))
+	}
+	d := app.Delivery{Newest: entryID(stream.Val().LastGeneratedID)}
+	if pending.Val().Count > 0 {
+		d.Open = entryID(pending.Val().Lower)
+	}
+	for _, g := range groups.Val() {
+		if g.Name != group || entryID(g.LastDeliveredID) == d.Newest || d.Open != (app.EntryID{}) {
+			continue
+		}
+		d.Open = entryID(g.LastDeliveredID) // the next one is not delivered: it is at least as open as this
+		d.Open.Number++
+	}
+	state, err := l.State(ctx, partition)
+	switch {
+	case err != nil:
+		return app.Delivery{}, err
+	case !state.Exists, state.Rebuilding, state.History != state.Confirmed:
+		return app.Delivery{}, fmt.Errorf("%w: nobody has looked yet whether Redis has all of partition %d", app.ErrTransient, partition)
+	}
+	d.Epoch = state.Epoch
+	return d, nil
+}
+
+// entryID reads the id of a stream entry; what is none is the zero id.
+func entryID(s string) app.EntryID {
+	t, n, _ := strings.Cut(s, "-")
+	at, errTime := strconv.ParseInt(t, 10, 64)
+	count, errNumber := strconv.ParseInt(n, 10, 64)
+	if errTime != nil || errNumber != nil {
+		return app.EntryID{}
+	}
+	return app.EntryID{Time: at, Number: count}
+}

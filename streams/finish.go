@@ -1,0 +1,53 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+
+	"stampede/app"
+	"stampede/app/crashpoint"
+)
+
+// Finish is the one step out of new rows of a partition: one message, their deadlines, and the acknowledgement of their
+// entries, which moves the places of everybody behind them (I4). At most 1,000 of each: that is what a consumer reads.
+func (l *Inventory) Finish(ctx context.Context, partition int, asOf app.Millis, rows []*app.Order, entries []*app.Entry) error {
+	k, err := l.keys(partition)
+	if err != nil {
+		return err
+	}
+	if len(rows)+len(entries) == 0 {
+		return nil
+	}
+	keys := []string{k.meta, k.orders, k.waiting, k.attempts, k.deadlines}
+	args := append(make([]any, 0, 6+2*len(rows)+3*len(entries)), l.Epoch(partition), int64(asOf),
+		app.PublishWithin.Milliseconds(), app.ChangesChannel(l.namespace, partition), l.lines(rows), 0)
+	deadlines := 0
+	for _, o := range rows {
+		if o.State == app.Pending {
+			args = append(args, int64(o.PayBy), int64(o.ID))
+			deadlines++
+		}
+	}
+	args[5] = deadlines
+	position := make(map[app.ID]int, 1)
+	for _, e := range entries {
+		at, known := position[e.Sale]
+		if !known {
+			at = len(keys) + 1
+			position[e.Sale] = at
+			keys = append(keys, k.sale(e.Sale), k.buyers(e.Sale))
+		}
+		args = append(args, e.StreamID, at, int64(e.User))
+	}
+	crashpoint.At(crashpoint.FinishCall)
+	reply, err := finishScript.run(ctx, l.client, keys, args...)
+	if err != nil {
+		return fmt.Errorf("finish %d entries: %w", len(entries), err)
+	}
+	if err := l.turnedAway(partition, integer(reply[0])); err != nil {
+		return fmt.Errorf("finish %d entries: %w", len(entries), err)
+	}
+	crashpoint.At(crashpoint.FinishReply)
+	l.metrics.settled.Add(float64(integer(reply[1])))
+	return nil
+}

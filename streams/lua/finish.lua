@@ -1,0 +1,92 @@
+-- finish: the one step out of a batch whose rows are committed: the message to the nodes, the deadlines, and the
+-- acknowledgement of the entries, together. done and waiting move only by what XACK returned (I4), so that an entry finished
+-- twice, or by two consumers, counts once.
+--
+-- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 deadlines (zset)
+--       then two per sale of the batch: sale (hash), sale buyers (hash)
+-- ARGV  1 epoch
+--       2 Redis time before the transaction began that stamped the rows, ms   3 how long ago that may be, ms   4 channel
+--       5 the changes, a line each (app.Message), or ''   6 how many deadlines
+--       then two per deadline: instant (ms), order; then three per entry: stream id, index of its sale in KEYS, user id
+--
+-- Returns {code, entries that were acknowledged now}
+--   code  0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type, 21 stamped too long ago
+--
+-- The first write is one that Redis refuses when its memory is short; from then on it refuses none.
+
+-- 1. Look before writing.
+for i = 1, #KEYS do
+  local t = redis.call('TYPE', KEYS[i]).ok
+  if t ~= 'none' and t ~= (i == 2 and 'stream' or i == 5 and 'zset' or 'hash') then return {17} end
+end
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
+if not meta[2] then return {16} end
+if meta[2] ~= 'open' then return {13} end
+if meta[1] ~= ARGV[1] then return {14} end
+if ARGV[5] ~= '' and too_late(ARGV[2], ARGV[3]) then return {21} end
+local counted = redis.call('EXISTS', KEYS[4]) == 1
+local first = 7 + 2 * tonumber(ARGV[6]) -- where the entries begin
+
+-- 2. Tell, and set the deadlines. One that is there keeps its score, which may be a sweeper's lease.
+if ARGV[5] ~= '' then tell(KEYS[1], ARGV[4], ARGV[5]) end
+if first > 7 then redis.call('ZADD', KEYS[5], 'NX', unpack(ARGV, 7, first - 1)) end
+
+-- 3. Acknowledge, sale by sale: how many of these entries were still pending is how many tickets are done now.
+local entries, users, gone, done, total = {}, {}, {}, {}, 0
+for i = first, #ARGV, 3 do
+  local id, sale = ARGV[i], tonumber(ARGV[i + 1])
+  local ids = entries[sale]
+  if not ids then
+    ids = {}
+    entries[sale], users[sale] = ids, {}
+  end
+  local n = #ids + 1
+  ids[n], users[sale][n], gone[id] = id, ARGV[i + 2], true
+end
+for sale, ids in pairs(entries) do
+  done[sale] = redis.call('XACK', KEYS[2], 'fulfil', unpack(ids))
+  total = total + done[sale]
+  if counted then redis.call('HDEL', KEYS[4], unpack(ids)) end
+end
+
+-- 4. The buyers' entries that are not settled, without these; an entry that was settled before is not among them. Nearly
+--    always the buyer has this one entry, at the end of his record.
+local sub = string.sub
+local function without(field, id)
+  local sole = '|' .. id
+  local at = -#sole
+  if sub(field, at) == sole then return sub(field, 1, at - 1) end
+  local settled, waits = string.match(field, '^(%d+|%d+|[^|]*)|(.*)$')
+  if not settled then return end
+  local rest = {}
+  for other in string.gmatch(waits, '[^ ]+') do
+    if not gone[other] then rest[#rest + 1] = other end
+  end
+  return #rest == 0 and settled or settled .. '|' .. table.concat(rest, ' ')
+end
+for sale, of in pairs(users) do
+  local changed, seen, n, ids = {}, {}, 0, entries[sale]
+  for u, field in ipairs(redis.call('HMGET', KEYS[sale + 1], unpack(of))) do
+    local user = of[u]
+    local left = field and not seen[user] and without(field, ids[u])
+    if left then
+      seen[user] = true
+      changed[n + 1], changed[n + 2], n = user, left, n + 2
+    end
+  end
+  if n > 0 then redis.call('HSET', KEYS[sale + 1], unpack(changed)) end
+end
+
+-- 5. A sale that is not there is not made (I7); no more tickets are done than were given out, even after somebody
+--    has made the group anew and all entries come again.
+for sale = 6, #KEYS, 2 do
+  local numbers = (done[sale] or 0) > 0 and redis.call('HMGET', KEYS[sale], 'done', 'tickets')
+  if numbers and numbers[1] then
+    local settled = math.min(tonumber(numbers[1]) + done[sale], tonumber(numbers[2]))
+    redis.call('HSET', KEYS[sale], 'done', string.format('%d', settled))
+    local id = string.match(KEYS[sale], ':(%d+)$')
+    if redis.call('HINCRBY', KEYS[3], id, -done[sale]) <= 0 then redis.call('HDEL', KEYS[3], id) end
+  end
+end
+if total > 0 then redis.call('HINCRBY', KEYS[1], 'waiting', string.format('%d', -total)) end
+return {0, total}

@@ -1,0 +1,245 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/apptest"
+)
+
+// listen hears the messages of partition 1.
+func (f *fixture) listen() <-chan *redis.Message {
+	f.t.Helper()
+	sub := f.client.Subscribe(f.ctx, app.ChangesChannel(f.url, 1))
+	f.t.Cleanup(func() { _ = sub.Close() })
+	_, err := sub.Receive(f.ctx)
+	f.must(err)
+	return sub.Channel()
+}
+
+// heard is a message with its changes.
+type heard struct {
+	app.Message
+	changes []app.Change
+}
+
+// hear takes the next message.
+func (f *fixture) hear(messages <-chan *redis.Message) (h heard) {
+	f.t.Helper()
+	select {
+	case m := <-messages:
+		var err error
+		h.Message, err = app.ParseMessage(m.Payload)
+		f.must(err)
+		for change, err := range h.Changes() {
+			f.must(err)
+			h.changes = append(h.changes, change)
+		}
+	case <-time.After(5 * time.Second):
+		f.t.Fatal("no message came")
+	}
+	return h
+}
+
+func (f *fixture) end() app.ChainEnd {
+	f.t.Helper()
+	ends, err := f.inventory.ChainEnds(f.ctx)
+	f.must(err)
+	return ends[1]
+}
+
+// F4: every message names the one before it, and what Redis says is the end of the chain is the last of them.
+func TestMessagesAreAChain(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		messages := f.listen()
+		if end := f.end(); end != (app.ChainEnd{Epoch: testEpoch}) {
+			t.Fatalf("before any message: %+v", end)
+		}
+		rows := make([]*app.Order, publishChunk+1)
+		for i := range rows {
+			rows[i] = &app.Order{ID: app.ID(i + 1), User: app.ID(100 + i), Partition: 1, Rev: 2}
+		}
+		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
+		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows))
+		for i, want := range []int{1, publishChunk, 1} {
+			m := f.hear(messages)
+			if m.Before != int64(i) || m.Number != int64(i)+1 || len(m.changes) != want {
+				t.Fatalf("message %d: %d after %d with %d changes, want %d", i, m.Number, m.Before, len(m.changes), want)
+			}
+		}
+		if end := f.end(); end.Told != 3 || end.Epoch != testEpoch {
+			t.Fatalf("the chain ends at %+v", end)
+		}
+		f.must(f.inventory.Pause(f.ctx, 1)) // rows are true whatever Redis is going through
+		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
+		if m := f.hear(messages); m.Number != 4 || m.changes[0].User != 100 {
+			t.Fatalf("while the partition is rebuilt: %+v", m)
+		}
+	})
+}
+
+// F2: what was stamped in a transaction that began more than PublishWithin ago, or in the future, is told to nobody, neither
+// alone nor with the acknowledgement of its entry.
+func TestWhatIsTooLateIsNotTold(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		f.reserveMany(s, 1)
+		c := f.consumer("node-1", newDesk())
+		c.history = ""
+		entries, err := c.read(f.ctx)
+		f.must(err)
+		row := []*app.Order{{ID: entries[0].Order, User: 5000, Partition: 1, Rev: 1, State: app.Pending, PayBy: 5}}
+		for name, asOf := range map[string]app.Millis{
+			"past": f.now().Add(-app.PublishWithin - 50*time.Millisecond), "future": f.now().Add(time.Minute),
+		} {
+			if err := f.inventory.Publish(f.ctx, 1, asOf, row); !errors.Is(err, app.ErrTooLate) {
+				t.Errorf("%s: published, %v", name, err)
+			}
+			err := f.inventory.Finish(f.ctx, 1, asOf, row, []*app.Entry{&entries[0]})
+			if !errors.Is(err, app.ErrTooLate) {
+				t.Errorf("%s: finished, %v", name, err)
+			}
+		}
+		if end := f.end(); end.Told != 0 {
+			t.Errorf("%d messages", end.Told)
+		}
+		if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 {
+			t.Errorf("%+v", st)
+		}
+		f.must(f.inventory.Finish(f.ctx, 1, f.now(), row, []*app.Entry{&entries[0]}))
+		if st := f.stats(); st.Pending != 0 || st.Deadlines != 1 || f.end().Told != 1 {
+			t.Errorf("in time: %+v", st)
+		}
+	})
+}
+
+// I4: message, deadline and acknowledgement are one step. A deadline that is there stays, an entry counts once; of a
+// partition of another epoch nothing is done.
+func TestFinishIsOneStep(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		f.reserveMany(s, 3)
+		c := f.consumer("node-1", newDesk())
+		c.history = ""
+		read, err := c.read(f.ctx)
+		f.must(err)
+		var rows []*app.Order
+		var entries []*app.Entry
+		for i := range read {
+			e := &read[i]
+			rows = append(rows, &app.Order{ID: e.Order, User: e.User, Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000})
+			entries = append(entries, e)
+		}
+		rows[2].State = app.Refused
+		messages := f.listen()
+		f.inventory.SetEpoch(1, testEpoch-1)
+		if err := f.inventory.Finish(f.ctx, 1, f.now(), rows, entries); !errors.Is(err, app.ErrStaleEpoch) {
+			t.Fatalf("in another epoch: %v", err)
+		}
+		f.inventory.SetEpoch(1, testEpoch)
+		for round := range 2 {
+			f.must(f.inventory.Finish(f.ctx, 1, f.now(), rows, entries))
+			m := f.hear(messages)
+			if m.Number != int64(round)+1 || len(m.changes) != 3 || m.changes[1].User != read[1].User {
+				t.Fatalf("round %d told %+v", round, m)
+			}
+			if n := f.counters(s); n.Done != 3 {
+				t.Errorf("round %d: done %d", round, n.Done)
+			}
+			due, err := f.client.ZRangeWithScores(f.ctx, f.inventory.parts[1].keys.deadlines, 0, -1).Result()
+			f.must(err)
+			if len(due) != 2 || due[0].Score != 1000 || due[1].Score != 1000 {
+				t.Errorf("round %d: deadlines %v", round, due)
+			}
+			rows[0].PayBy = 9999 // nobody moves a deadline that is there
+		}
+	})
+}
+
+// Redis that is out of memory refuses the whole step: nothing of it has happened.
+func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
+	t.Parallel()
+	server := apptest.StartRedis(t, apptest.RedisOptions{})
+	f := newFixture(t, server.URL)
+	s := f.openSale(10)
+	f.reserveMany(s, 1)
+	c := f.consumer("node-1", newDesk())
+	c.history = ""
+	read, err := c.read(f.ctx)
+	f.must(err)
+	row := []*app.Order{{ID: read[0].Order, User: read[0].User, Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000}}
+	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "1").Err())
+	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*app.Entry{&read[0]}); !errors.Is(err, app.ErrTransient) {
+		t.Fatalf("without memory: %v", err)
+	}
+	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "0").Err())
+	if st := f.stats(); st.Pending != 1 || st.Deadlines != 0 || f.end().Told != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// F3: how far the consumers are: the oldest entry that is not acknowledged, delivered or not, and nothing while nobody has
+// looked whether Redis lacks something.
+func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		look := func() app.Delivery {
+			t.Helper()
+			d, err := f.inventory.Delivery(f.ctx, 1)
+			f.must(err)
+			return d
+		}
+		if d := look(); d.Open != (app.EntryID{}) || d.Epoch != testEpoch {
+			t.Fatalf("without entries %+v", d)
+		}
+		f.reserveMany(s, 3)
+		first := look()
+		if first.Open == (app.EntryID{}) || first.Open.After(first.Newest) {
+			t.Fatalf("nothing is delivered: %+v", first)
+		}
+		c := f.consumer("node-1", newDesk())
+		c.history = ""
+		read, err := c.read(f.ctx)
+		f.must(err)
+		for i, e := range read {
+			if d := look(); d.Open != entryID(e.StreamID) || d.Newest != entryID(read[2].StreamID) {
+				t.Fatalf("before entry %d is acknowledged: %+v", i, d)
+			}
+			f.must(f.settle(f.ctx, []app.Entry{e}))
+		}
+		if d := look(); d.Open != (app.EntryID{}) || d.Newest != first.Newest {
+			t.Fatalf("all acknowledged: %+v", d)
+		}
+		f.must(f.inventory.Pause(f.ctx, 1))
+		if _, err := f.inventory.Delivery(f.ctx, 1); !errors.Is(err, app.ErrTransient) {
+			t.Fatalf("while it is rebuilt: %v", err)
+		}
+	})
+}
+
+// BenchmarkFinish is the step out of a batch of 500 orders.
+func BenchmarkFinish(b *testing.B) {
+	f := newFixture(b, apptest.Redis(b))
+	s := f.openSale(1 << 40)
+	rows, entries := make([]*app.Order, 500), make([]*app.Entry, 500)
+	for i := range rows {
+		rows[i] = &app.Order{ID: app.ID(i + 1), User: app.ID(5000 + i), Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000}
+		entries[i] = &app.Entry{StreamID: "1-1", Sale: s.ID, User: rows[i].User}
+	}
+	for b.Loop() {
+		if err := f.inventory.Finish(context.Background(), 1, f.now(), rows, entries); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(slices.Clone(rows))), "us/order")
+}
