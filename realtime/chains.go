@@ -129,7 +129,7 @@ func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends 
 		case ends[i].Epoch != p.epoch:
 			c.breakOff("another epoch of Redis")
 			return
-		case ends[i].Told < p.asked:
+		case ends[i].Told < max(p.asked, c.lastEnd(i)):
 			c.breakOff("the numbers of messages went back")
 			return
 		}
@@ -137,18 +137,28 @@ func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends 
 	c.looks = append(c.looks, look{at, asked, ends, now + c.within})
 }
 
-// proven answers the newest look whose ends have all been heard; false: there is no new one.
-func (c *chains) proven(now time.Duration) (newest look, ok bool) {
-	for i := len(c.looks) - 1; i >= 0 && !ok; i-- {
-		if c.reached(c.looks[i].ends) {
-			newest, ok = c.looks[i], true
-			c.looks = c.looks[i+1:]
-		}
+// lastEnd is the end of a partition at the last look that is not proven yet.
+func (c *chains) lastEnd(partition int) int64 {
+	if len(c.looks) == 0 {
+		return 0
 	}
+	return c.looks[len(c.looks)-1].ends[partition].Told
+}
+
+// proven answers the newest look whose ends have all been heard; false: there is no new one. It is asked after each
+// message and each look: one that is overdue was not reached in time, whatever has come since.
+func (c *chains) proven(now time.Duration) (newest look, ok bool) {
 	if len(c.looks) > 0 && now > c.looks[0].until {
 		c.breakOff(notReached)
 	}
-	return newest, ok
+	for i := len(c.looks) - 1; i >= 0; i-- {
+		if c.reached(c.looks[i].ends) {
+			newest = c.looks[i]
+			c.looks = c.looks[i+1:]
+			return newest, true
+		}
+	}
+	return look{}, false
 }
 
 // notReached is the one reason that says something about the subscription: it may be half dead.

@@ -72,6 +72,14 @@ func TestChains(t *testing.T) {
 			c.heard(0, 0, 100, 101)
 			c.looked(0, Cursor{}, 0, ends(100, 200))
 		}, "", true, 4 * second},
+		"it is reached too late": {func(c *chains) {
+			c.look(ends(101, 200))
+			c.heard(6*second, 0, 100, 101)
+		}, notReached, false, 6 * second},
+		"an end goes back before it is reached": {func(c *chains) {
+			c.look(ends(102, 200))
+			c.look(ends(100, 200))
+		}, "the numbers of messages went back", false, 4 * second},
 		"subscribed anew": {(*chains).subscribed, "subscribed anew", false, 4 * second},
 	} {
 		chains := wholeChains()
