@@ -100,8 +100,8 @@ func TestLostMessagesWhileTheDatabaseIsAway(t *testing.T) {
 	n.awaitProven()
 	p := n.dial(t)
 	p.hello(7, "")
-	n.feed.setAway(true)
-	before := n.hub.proven.Load().At
+	var before app.Millis // the last that the database has said
+	n.feed.set(func(d *database) { d.away, before = true, d.nowLocked() })
 	n.feed.lose(t, state(7, 100, 1))
 	n.feed.tell(t, state(7, 103, 1)) // says that one is missing
 	n.feed.tell(t, state(7, 106, 1))
