@@ -159,6 +159,23 @@ func TestLongAbsenceIsNoReset(t *testing.T) {
 	}
 }
 
+// F5, F6: a change may be told up to PublishWithin after its stamp. A cursor or a proven instant that was given out in between
+// covers its stamp, but not the change: so rows are read from a margin before it on, by hello and by a resync.
+func TestWhatWasUnderWayIsReadToo(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.awaitProven()
+	n.feed.commitLongAgo(app.PublishWithin, state(7, 100, 1))
+	p := n.dial(t)
+	ok := p.hello(7, n.hub.proven.Load().text)
+	if diff := cmp.Diff([]string{"100/1"}, missedStates(&ok)); diff != "" {
+		t.Errorf("hello: missed (-want +got):\n%s", diff)
+	}
+	n.feed.commitLongAgo(app.PublishWithin, state(7, 101, 1))
+	n.hub.breakOff("a test")
+	p.awaitOrder("what was under way", func(h heard) bool { return h.Order.ID == 101 })
+}
+
 // P6: "beyond 100 orders it is told so". A buyer with very many is no different: what counts is how many changed.
 func TestBuyerWithManyOrders(t *testing.T) {
 	t.Parallel()
