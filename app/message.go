@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 	"strconv"
@@ -24,7 +23,7 @@ type Message struct {
 // Change is the newest state of an order, for its buyer.
 type Change struct {
 	User  ID
-	Frame string // JSON without line breaks
+	Frame string // JSON; it must have no line break
 }
 
 // AppendChange writes a change behind those of a message; the first line is put in front by the script that publishes
@@ -70,9 +69,6 @@ func (m Message) Changes() iter.Seq2[Change, error] {
 		}
 	}
 }
-
-// OneLine reports whether a frame can stand in a message.
-func OneLine(frame []byte) bool { return bytes.IndexByte(frame, '\n') < 0 }
 
 // ChangesChannel is where the messages of a partition are published. Channels are shared by all logical databases of a
 // server, therefore they carry a namespace, which is the same for all nodes of one shop.

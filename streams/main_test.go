@@ -36,7 +36,7 @@ func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 	})
 }
 
-// fixture is a inventory on its own database, with two partitions open at testEpoch.
+// fixture is an inventory on its own database, with two partitions open at testEpoch.
 type fixture struct {
 	t         testing.TB
 	ctx       context.Context

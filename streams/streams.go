@@ -80,7 +80,7 @@ var (
 	_ app.Gate          = (*Gate)(nil)
 )
 
-// New makes a inventory. It touches nothing in Redis; SetEpoch must be called for a partition before anything is
+// New makes an inventory. It touches nothing in Redis; SetEpoch must be called for a partition before anything is
 // bought in it.
 func New(o Options) (*Inventory, error) {
 	if o.Client == nil {

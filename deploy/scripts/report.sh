@@ -56,40 +56,6 @@ suite() {
   return 1
 }
 
-# begin NAME CMD…: begins a command that mostly waits, beside what comes next. `suite TITLE finish NAME` waits for its end, shows
-# what it printed, and has its exit status. It is ended with this shell.
-declare -A begun
-begin() {
-  local name=$1 folder
-  shift
-  folder=$(mktemp -d)
-  begun[$name]=$folder
-  (
-    status=0
-    "$@" >"$folder/output" 2>&1 </dev/null &
-    echo $! >"$folder/pid"
-    wait $! || status=$?
-    [[ ! -d $folder ]] || echo "$status" >"$folder/status"
-  ) &
-  until [[ -s $folder/pid ]]; do sleep 0.01; done
-  trap end_begun EXIT
-}
-
-finish() {
-  local folder=${begun[$1]}
-  until [[ -s $folder/status ]]; do sleep 0.2; done
-  cat "$folder/output"
-  return "$(<"$folder/status")"
-}
-
-end_begun() {
-  local folder
-  for folder in "${begun[@]}"; do
-    [[ -s $folder/status ]] || kill -TERM "$(<"$folder/pid")" 2>/dev/null || true
-    rm -rf "$folder"
-  done
-}
-
 # conclude prints the last line; its status is that of the whole.
 conclude() {
   if ((passed + failed == 0)); then

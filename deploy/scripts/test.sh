@@ -40,10 +40,8 @@ suite 'page tests' $scripts/page-test.sh || true
 # What has to happen within a second (P5) is seen on a machine that does nothing else meanwhile.
 second='^TestTenThousandEqualDeadlines$'
 suite 'end to end, within a second' $scripts/services.sh run $scripts/go-test.sh -race -run "$second" ./app/e2e/... || true
-# What people do in a browser takes minutes of waiting, in which the program can be tested from outside.
-begin browser $scripts/smoke.sh
 suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 4 -skip "$second" ./app/e2e/... || true
-suite 'browser smoke test' finish browser || true
+suite 'browser smoke test' $scripts/smoke.sh || true
 if ((ready)); then
   suite 'crash, the short form' $scripts/crash.sh || true
   suite 'controls, the short form' $scripts/controls.sh --short || true

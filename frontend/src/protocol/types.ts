@@ -183,7 +183,7 @@ export interface OrderEvent {
   readonly order: Order
 }
 
-/** Kept by the server in a log per user and repeated after a reconnect. */
+/** Told as it happens; after a reconnect the newest state of each order that changed. */
 export type PersonalEvent = OrderEvent
 
 export type ServerEvent =

@@ -35,7 +35,7 @@ export const useOrders = defineStore('orders', () => {
   const orders = asReadonly(byId)
   const idOfKey = new Map<string, string>()
   let owner: string | undefined
-  /** Where the personal log was read up to; empty for a fresh page. */
+  /** Up to where changes of orders are known; empty for a fresh page. */
   const cursor = ref('')
   /** Older orders exist that were not read yet. */
   const more = ref(false)
