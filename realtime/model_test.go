@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fasthttp/websocket"
 	"pgregory.net/rapid"
 
 	"stampede/app"
@@ -26,11 +25,11 @@ import (
 // more.
 func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
 	t.Parallel()
-	conn := serverSide(t)
+	lender := serverSide(t)
 	rapid.Check(t, func(t *rapid.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		w := newWorld(ctx, t, conn)
+		w := newWorld(ctx, t, lender)
 		t.Repeat(map[string]func(*rapid.T){
 			"":           func(*rapid.T) { w.prepare() },
 			"change":     func(*rapid.T) { w.change() },
@@ -52,11 +51,11 @@ func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
 	})
 }
 
-// serverSide is a connection as a hub has it, for clients that are never written to.
-func serverSide(t *testing.T) *websocket.Conn {
+// serverSide is a client as a hub has it; its connection is lent to those that are never written to.
+func serverSide(t *testing.T) *client {
 	n := startNode(t)
 	n.dial(t).hello(0, "")
-	return n.hub.everybody()[0].conn
+	return n.hub.everybody()[0]
 }
 
 var spans = []time.Duration{
@@ -128,7 +127,7 @@ type modelDevice struct {
 	known  map[app.ID]modelRow
 }
 
-func newWorld(ctx context.Context, t *rapid.T, conn *websocket.Conn) *world {
+func newWorld(ctx context.Context, t *rapid.T, lender *client) *world {
 	w := &world{
 		t: t, ctx: ctx, rows: make(map[app.ID]modelRow), former: make(map[app.ID]modelRow),
 		opened: make(map[app.ID]modelTransaction),
@@ -144,7 +143,7 @@ func newWorld(ctx context.Context, t *rapid.T, conn *websocket.Conn) *world {
 	}
 	for i := range 2 {
 		w.devices = append(w.devices, &modelDevice{
-			user: app.ID(i%modelUsers + 1), c: &client{conn: conn}, known: make(map[app.ID]modelRow),
+			user: app.ID(i%modelUsers + 1), c: &client{conn: lender.conn}, known: make(map[app.ID]modelRow),
 		})
 	}
 	if w.pick("whole", 4) > 0 { // to begin with, everything works
