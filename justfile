@@ -24,7 +24,7 @@ build:
 # Test the program from outside, as a process on private Redis and MariaDB (flags as of go test)
 [no-exit-message]
 e2e *flags:
-    @deploy/scripts/services.sh run deploy/scripts/go-test.sh -race "$@" ./app/e2e/...
+    @deploy/scripts/services.sh run deploy/scripts/go-test.sh -race "$@" ./app/test/e2e/...
 
 # Kill everything while people buy, and prove that nothing was lost (--long --seed N --point NAME --run NAME)
 [no-exit-message]

@@ -10,24 +10,24 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"stampede/app/apptest"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 	"stampede/migrations"
 )
 
-func TestMain(m *testing.M) { apptest.Main(m) }
+func TestMain(m *testing.M) { kit.Main(m) }
 
 func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	t.Parallel()
 	for name, open := range map[string]func(ctx context.Context) (*store.Store, error){
-		"mariadb": func(ctx context.Context) (*store.Store, error) { return store.OpenMySQL(ctx, apptest.MySQL(t)) },
+		"mariadb": func(ctx context.Context) (*store.Store, error) { return store.OpenMySQL(ctx, kit.MySQL(t)) },
 		"sqlite": func(ctx context.Context) (*store.Store, error) {
 			return store.OpenSQLite(ctx, filepath.Join(t.TempDir(), "shop.db"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := open(apptest.Context(t))
+			s, err := open(kit.Context(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 // each step.
 func TestUpDownUp(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		applied := func() (n, all int) {
 			t.Helper()
 			status, err := migrations.Status(ctx, s.DB())
@@ -89,16 +89,16 @@ func TestUpDownUp(t *testing.T) {
 // Nodes that start at the same time and all migrate wait for each other.
 func TestUpAtOnce(t *testing.T) {
 	t.Parallel()
-	dsn := apptest.MySQL(t)
+	dsn := kit.MySQL(t)
 	var g errgroup.Group
 	for range 4 {
 		g.Go(func() error {
-			s, err := store.OpenMySQL(apptest.Context(t), dsn)
+			s, err := store.OpenMySQL(kit.Context(t), dsn)
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			_, err = migrations.Up(apptest.Context(t), s.DB())
+			_, err = migrations.Up(kit.Context(t), s.DB())
 			return err
 		})
 	}

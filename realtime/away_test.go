@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 func (f *feed) setAway(away bool) { f.set(func(d *database) { d.away = away }) }
@@ -75,10 +75,10 @@ func TestOwedRowsThatCannotBeTold(t *testing.T) {
 // the database is back, they are sent to hello, which says reset.
 func TestNodeBeginsWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	f := newFeed(t, apptest.Redis(t))
+	f := newFeed(t, kit.Redis(t))
 	f.setAway(true)
 	n := startNodeOn(t, f)
-	apptest.Eventually(t, patience, func() (bool, string) { return n.hub.broken() != "", "not subscribed" })
+	kit.Eventually(t, patience, func() (bool, string) { return n.hub.broken() != "", "not subscribed" })
 	p := n.dial(t)
 	ok := p.hello(7, "")
 	if ok.Cursor != noCursor.String() || ok.Reset {

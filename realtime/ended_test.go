@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
@@ -44,7 +44,7 @@ func (n *node) rollingShop() (later func(time.Duration)) {
 
 func (n *node) awaitWatched(want ...app.ID) {
 	n.t.Helper()
-	apptest.Eventually(n.t, patience, func() (bool, string) {
+	kit.Eventually(n.t, patience, func() (bool, string) {
 		diff := cmp.Diff(append([]app.ID{}, want...), n.hub.Watched())
 		return diff == "", "watched (-want +got):\n" + diff
 	})

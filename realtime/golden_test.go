@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // goldenFrames reads all frames of a direction, by `file/name`.
 func goldenFrames(t testing.TB, direction string) map[string][]byte {
 	t.Helper()
-	return apptest.GoldenFrames(t, "testdata/protocol", direction)
+	return kit.GoldenFrames(t, "testdata/protocol", direction)
 }
 
 const (

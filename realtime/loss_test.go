@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // resyncs is how often rows were read because messages may have been lost.
@@ -32,7 +32,7 @@ func TestCutSubscriptionLosesNothing(t *testing.T) {
 		n.feed.tell(t, state(7, app.ID(100+round), 1))
 		want = append(want, fmt.Sprintf("%d/1", 100+round))
 		p.awaitFresh(want...)
-		apptest.Eventually(t, patience, func() (bool, string) { return n.resyncs() > before, "not cut" })
+		kit.Eventually(t, patience, func() (bool, string) { return n.resyncs() > before, "not cut" })
 	}
 }
 
@@ -132,8 +132,8 @@ func TestUnreadableMessageIsReadFromTheRows(t *testing.T) {
 // A half-dead connection: the subscription looks alive and is silent.
 func TestSilentSubscriptionLosesNothing(t *testing.T) {
 	t.Parallel()
-	url := apptest.Redis(t)
-	proxy := apptest.NewProxy(t, url)
+	url := kit.Redis(t)
+	proxy := kit.NewProxy(t, url)
 	f := newFeed(t, url)
 	f.url = proxy.URL
 	n := startNodeOn(t, f, soon)
@@ -155,7 +155,7 @@ func TestSilentSubscriptionLosesNothing(t *testing.T) {
 // A Redis that restarts without what it had: ends are absent, numbers begin anew.
 func TestRestartOfRedisLosesNothing(t *testing.T) {
 	t.Parallel()
-	server := apptest.StartRedis(t, apptest.RedisOptions{})
+	server := kit.StartRedis(t, kit.RedisOptions{})
 	n := startNodeOn(t, newFeed(t, server.URL), soon)
 	n.awaitProven()
 	p := n.dial(t)
@@ -168,7 +168,7 @@ func TestRestartOfRedisLosesNothing(t *testing.T) {
 	n.feed.commit(state(7, 100, 6)) // nobody can be told
 	server.Start()
 	p.awaitFresh("100/1", "100/2", "100/3", "100/4", "100/5", "100/6")
-	apptest.Eventually(t, patience, func() (bool, string) { return n.resyncs() >= 2, "subscribed once" })
+	kit.Eventually(t, patience, func() (bool, string) { return n.resyncs() >= 2, "subscribed once" })
 	n.feed.tell(t, state(7, 100, 7))
 	p.awaitOrder("what is told afterwards", func(h heard) bool { return h.Order.Rev == 7 })
 	n.awaitProven()
@@ -222,7 +222,7 @@ func TestClocksMinutesApart(t *testing.T) {
 	for _, ahead := range []time.Duration{-7 * time.Minute, 7 * time.Minute} {
 		t.Run(ahead.String(), func(t *testing.T) {
 			t.Parallel()
-			f := newFeed(t, apptest.Redis(t))
+			f := newFeed(t, kit.Redis(t))
 			f.ahead = ahead
 			n := startNodeOn(t, f)
 			n.shop.set(func(s *fakeShop) { s.ahead = -3 * ahead })
@@ -252,7 +252,7 @@ func TestDatabaseClockGoesBack(t *testing.T) {
 	n.feed.lose(t, state(7, 100, 1))
 	n.feed.tell(t, state(8, 103, 1))
 	p.awaitFresh("100/1")
-	apptest.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		now, _ := n.feed.Clock(t.Context())
 		return n.hub.proven.Load().At <= now.At, "the proven instant is in the future"
 	})

@@ -5,11 +5,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 func TestMain(m *testing.M) {
-	apptest.Main(
+	kit.Main(
 		m,
 		// The web server's own: a clock that never stops, and a broom that wakes every ten seconds to see that it may go.
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // node is a hub behind a real web server on a free port.
@@ -24,7 +24,7 @@ type node struct {
 // startNode starts a node of a shop of its own; options may be changed before it starts.
 func startNode(t *testing.T, change ...func(o *Options)) *node {
 	t.Helper()
-	return startNodeOn(t, newFeed(t, apptest.Redis(t)), change...)
+	return startNodeOn(t, newFeed(t, kit.Redis(t)), change...)
 }
 
 // startNodeOn starts a node of a shop that may have others.
@@ -79,7 +79,7 @@ func (n *node) drain(within time.Duration) {
 // awaitClients waits until that many connections are there.
 func (n *node) awaitClients(want int) {
 	n.t.Helper()
-	apptest.Eventually(n.t, patience, func() (bool, string) {
+	kit.Eventually(n.t, patience, func() (bool, string) {
 		n.hub.mu.Lock()
 		defer n.hub.mu.Unlock()
 		return len(n.hub.clients) == want, "another number of connections"
@@ -89,7 +89,7 @@ func (n *node) awaitClients(want int) {
 // startPair starts two nodes of one shop.
 func startPair(t *testing.T, change ...func(o *Options)) (*node, *node) {
 	t.Helper()
-	f := newFeed(t, apptest.Redis(t))
+	f := newFeed(t, kit.Redis(t))
 	return startNodeOn(t, f, change...), startNodeOn(t, f, change...)
 }
 
@@ -101,7 +101,7 @@ func (n *node) awaitProven() {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	apptest.Eventually(n.t, patience, func() (bool, string) {
+	kit.Eventually(n.t, patience, func() (bool, string) {
 		p := n.hub.proven.Load()
 		return p != nil && p.History == now.History && p.At >= now.At, "no instant is proven"
 	})

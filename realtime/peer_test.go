@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
@@ -106,7 +106,7 @@ func (p *peer) hello(user app.ID, cursor string) wsclient.Welcome {
 // await waits for the first frame that fits, and leaves it where it is.
 func (p *peer) await(what string, fits func(f *wsclient.Frame) bool) (found *wsclient.Frame) {
 	p.t.Helper()
-	apptest.Eventually(p.t, patience, func() (bool, string) {
+	kit.Eventually(p.t, patience, func() (bool, string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, f := range p.heard {
@@ -162,7 +162,7 @@ func (p *peer) orders() (events []*wsclient.OrderEvent) {
 // awaitEvents waits until that many events of the name were heard.
 func (p *peer) awaitEvents(ev string, n int) (found []*wsclient.Frame) {
 	p.t.Helper()
-	apptest.Eventually(p.t, patience, func() (bool, string) {
+	kit.Eventually(p.t, patience, func() (bool, string) {
 		found = p.all(ev)
 		return len(found) >= n, fmt.Sprintf("%d of %d %s events", len(found), n, ev)
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
@@ -42,7 +42,7 @@ func (p *peer) fresh() []string {
 // awaitFresh waits until a peer has heard these states, repeats not counted.
 func (p *peer) awaitFresh(want ...string) {
 	p.t.Helper()
-	apptest.Eventually(p.t, patience, func() (bool, string) {
+	kit.Eventually(p.t, patience, func() (bool, string) {
 		diff := cmp.Diff(want, p.fresh())
 		return diff == "", "heard (-want +got):\n" + diff
 	})
@@ -249,7 +249,7 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	n.feed.tell(t, state(7, 103, 1))
 	n.feed.tell(t, state(7, 106, 1)) // of the same partition: nothing can overtake it
 	p.awaitOrder("the last event", func(h heard) bool { return h.Order.ID == 106 })
-	apptest.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return len(slices.Compact(slices.Sorted(slices.Values(p.told())))) >= 4, fmt.Sprint(p.told())
 	})
 	p.mu.Lock()
@@ -283,7 +283,7 @@ func TestHellosShareReads(t *testing.T) {
 	for range readersAtOnce {
 		<-begun
 	}
-	apptest.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		n.hub.desk.mu.Lock()
 		defer n.hub.desk.mu.Unlock()
 		return len(n.hub.desk.asks) >= peers-readersAtOnce*groupUsers && n.greeting() == peers, "not all have asked"

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
@@ -217,7 +217,7 @@ func TestNobodyHearsAnotherConnection(t *testing.T) {
 	close(storm)
 	<-stormed
 	n.awaitClients(0)
-	apptest.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return len(n.hub.WatchedBy()) == 0 && len(n.hub.devices(1)) == 0, "something of the dead is left"
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
@@ -178,7 +178,7 @@ func TestSocketWithoutHelloIsClosed(t *testing.T) {
 func TestRefusedHellosGainNoTime(t *testing.T) {
 	t.Parallel()
 	p := startNode(t, func(o *Options) { o.HelloWithin = 300 * time.Millisecond }).dial(t)
-	apptest.Eventually(t, patience, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		if len(p.all("bye")) > 0 {
 			return true, ""
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // While a tick waits for writers to begin, watchers may leave; whoever stays gets it all the same.
@@ -28,7 +28,7 @@ func TestNobodyIsLeftOutWhileATickBreathes(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.out.tick != nil
 	}
-	apptest.Eventually(t, patience, func() (bool, string) { return has(last), "nobody got the tick" })
+	kit.Eventually(t, patience, func() (bool, string) { return has(last), "nobody got the tick" })
 	set.remove(first)
 	if has(set.members[1]) {
 		t.Error("the tick went on although too many writers wait to begin")

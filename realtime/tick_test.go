@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
@@ -46,12 +46,12 @@ func TestOneFrameIsEncodedPerWatchSetAndTick(t *testing.T) {
 	for _, p := range peers {
 		p.awaitEvents("tick", 1)
 	}
-	apptest.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "first ticks are waiting" })
+	kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "first ticks are waiting" })
 	before := testutil.ToFloat64(n.hub.metrics.encodedTicks)
 	for stock := range int64(10) {
 		n.hub.Tick(app.Millis(stock), []app.Counters{counters(11, stock), counters(21, stock)})
 		// The slowest of a thousand readers here may skip; that would cost a frame with the whole set.
-		apptest.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "ticks are waiting" })
+		kit.Eventually(t, patience, func() (bool, string) { return n.allWritten(), "ticks are waiting" })
 	}
 	if encoded := testutil.ToFloat64(n.hub.metrics.encodedTicks) - before; encoded != 20 {
 		t.Errorf("encoded %v frames for 10 ticks of 2 watch sets with %d clients", encoded, clients)

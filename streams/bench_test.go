@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // is 4. The two take turns in short rounds, one per iteration (-benchtime 12x), so that what else the machine does falls
 // on both.
 func BenchmarkRatioGate(b *testing.B) {
-	o, err := redis.ParseURL(apptest.Redis(b))
+	o, err := redis.ParseURL(kit.Redis(b))
 	if err != nil {
 		b.Fatal(err)
 	}

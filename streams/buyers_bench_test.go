@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // readEveryone is how the buyers were read before there was a mark: all of them in one script.
@@ -25,7 +25,7 @@ func BenchmarkWave(b *testing.B) {
 }
 
 func benchWaves(b *testing.B, buyers int) {
-	f := newFixture(b, apptest.StartRedis(b, apptest.RedisOptions{}).URL)
+	f := newFixture(b, kit.StartRedis(b, kit.RedisOptions{}).URL)
 	s := f.openSale(int64(buyers) + 1_000_000)
 	key := f.inventory.parts[1].keys.buyers(s.ID)
 	for done := 0; done < buyers; done += 1000 {

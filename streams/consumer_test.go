@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // desk is an entry handler that remembers what it was given, and fails on demand.
@@ -271,10 +271,10 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	f.run(f.consumer("node-2", box))
 	g := f.gate(f.inventory)
 	f.wantVerdict(g, buyOf(s, 9999, 1, "key-newcomer"), app.VerdictReserved)
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
 		return box.count() == 11, fmt.Sprintf("%d orders have rows", box.count())
 	})
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
 		st := f.stats()
 		return st.Pending == 0 && f.counters(s).Done == 11, fmt.Sprintf("%+v", st)
 	})
@@ -318,11 +318,11 @@ func TestClaimIsRenewed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	apptest.Eventually(t, 5*time.Second, func() (bool, string) { return f.stats().Pending == 3, "not delivered" })
+	kit.Eventually(t, 5*time.Second, func() (bool, string) { return f.stats().Pending == 3, "not delivered" })
 	second := f.consumer("node-2", quick)
 	second.options.ClaimIdle = first.options.ClaimIdle
 	begin := time.Now()
-	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+	kit.Eventually(t, 5*time.Second, func() (bool, string) {
 		second.claimAt = time.Time{}
 		if err := second.claimIdle(f.ctx); err != nil {
 			t.Error(err)
@@ -351,7 +351,7 @@ func TestMomentFaultsDoNotCount(t *testing.T) {
 			return make([]error, len(entries)), nil
 		}
 		f.run(f.consumer("node-1", box))
-		apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+		kit.Eventually(t, 20*time.Second, func() (bool, string) {
 			return f.counters(s).Done == 5, fmt.Sprintf("done %d after %d faults", f.counters(s).Done, faults.Load())
 		})
 		n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result()
@@ -384,12 +384,12 @@ func TestConsumerSurvivesRebuild(t *testing.T) {
 			return make([]error, len(entries)), nil
 		}
 		f.run(f.consumer("node-1", box))
-		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		kit.Eventually(t, 10*time.Second, func() (bool, string) {
 			return f.inventory.Epoch(1) == testEpoch+1, "not rebuilt"
 		})
 		g := f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-rebuild"), app.VerdictReserved)
-		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		kit.Eventually(t, 10*time.Second, func() (bool, string) {
 			c := f.counters(s)
 			return c.Tickets == 6 && c.Done == 6, fmt.Sprintf("%+v", c)
 		})
@@ -409,10 +409,10 @@ func TestGroupMadeAgain(t *testing.T) {
 	done := func(n int64) func() (bool, string) {
 		return func() (bool, string) { c := f.counters(s); return c.Done == n, fmt.Sprintf("%+v", c) }
 	}
-	apptest.Eventually(t, 10*time.Second, done(4))
+	kit.Eventually(t, 10*time.Second, done(4))
 	f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 	f.wantVerdict(f.gate(f.inventory), buyOf(s, 777, 1, "key-afterwards"), app.VerdictReserved)
-	apptest.Eventually(t, 10*time.Second, done(5))
+	kit.Eventually(t, 10*time.Second, done(5))
 	if c := f.counters(s); c.Done > c.Tickets {
 		t.Fatalf("done %d of %d", c.Done, c.Tickets)
 	}
@@ -425,7 +425,7 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	key := f.inventory.parts[1].keys.orders
 	f.must(f.client.Del(f.ctx, key).Err())
 	f.run(f.consumer("node-1", newDesk()))
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
+	kit.Eventually(t, 10*time.Second, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
 	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
 		t.Fatalf("stream exists: %d, %v", n, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // A bad entry is tried five times, gets its refused row, and lies in the dead letters with its reason; the others flow.
@@ -38,7 +38,7 @@ func TestBadEntryDies(t *testing.T) {
 		}
 		f.run(f.consumer("node-1", box))
 		var letters []app.DeadLetter
-		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		kit.Eventually(t, 10*time.Second, func() (bool, string) {
 			var err error
 			letters, err = f.inventory.DeadLetters(f.ctx)
 			f.must(err)

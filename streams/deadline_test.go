@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // bell is a deadline handler that remembers whom it rang for.
@@ -63,13 +63,13 @@ func TestSweepWhatIsDue(t *testing.T) {
 		}))
 		b := newBell()
 		f.run(NewSweeper(f.inventory, 1, b))
-		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+		kit.Eventually(t, 5*time.Second, func() (bool, string) {
 			return b.count(due) == 1 && b.count(soon) == 1, fmt.Sprintf("%d came", b.size())
 		})
 		if came := f.now(); came < now.Add(150*time.Millisecond) {
 			t.Fatalf("came %v early", now.Add(150*time.Millisecond).Sub(came))
 		}
-		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+		kit.Eventually(t, 5*time.Second, func() (bool, string) {
 			return f.stats().Deadlines == 1, fmt.Sprintf("%d left", f.stats().Deadlines)
 		})
 		if b.count(later) != 0 {
@@ -116,7 +116,7 @@ func TestLeaseComesBack(t *testing.T) {
 		s := NewSweeper(f.inventory, 1, b)
 		s.lease = 30 * time.Millisecond
 		f.run(s)
-		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+		kit.Eventually(t, 5*time.Second, func() (bool, string) {
 			return f.stats().Deadlines == 1 && b.count(kept) > 4, fmt.Sprintf("%d left", f.stats().Deadlines)
 		})
 	})
@@ -175,7 +175,7 @@ func TestManyEqualDeadlines(t *testing.T) {
 	f.must(f.inventory.Schedule(f.ctx, 1, deadlines))
 	b := newBell()
 	f.run(NewSweeper(f.inventory, 1, b), NewSweeper(f.inventory, 1, b))
-	apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
 		return f.stats().Deadlines == 0, fmt.Sprintf("%d left", f.stats().Deadlines)
 	})
 	t.Logf("%d deadlines were through %v after they were due", len(deadlines), f.now().Sub(at))

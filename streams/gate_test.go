@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // P1: with 2,000 people after 100 units, exactly 100 are reserved, tickets are 1…100, and each is one stream entry.
@@ -194,7 +194,7 @@ func TestLostReply(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(3)
-	proxy := apptest.NewProxy(t, f.url)
+	proxy := kit.NewProxy(t, f.url)
 	g := f.gate(f.node(dial(t, proxy.URL)))
 	f.must(f.client.ScriptLoad(f.ctx, reserveScript.text).Err()) // else it would be NOSCRIPT that is lost
 	proxy.DropReplies("evalsha", 2)
@@ -225,7 +225,7 @@ func TestGiveUpAndClose(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(3)
-	proxy := apptest.NewProxy(t, f.url)
+	proxy := kit.NewProxy(t, f.url)
 	g := NewGate(f.node(dial(t, proxy.URL)))
 	f.wantVerdict(g, buyOf(s, 10, 1, "key-zero1"), app.VerdictReserved)
 	proxy.Stall()
@@ -288,7 +288,7 @@ func TestSoldOutWhileWaiting(t *testing.T) {
 // Scripts that Redis lost (restart, SCRIPT FLUSH) are sent again, in single calls and in pipelines.
 func TestLostScriptsHeal(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, apptest.StartRedis(t, apptest.RedisOptions{}).URL)
+	f := newFixture(t, kit.StartRedis(t, kit.RedisOptions{}).URL)
 	s, g := f.openSale(3), f.gate(f.inventory)
 	first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 	f.must(f.client.ScriptFlush(f.ctx).Err())

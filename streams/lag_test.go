@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // group reads what XINFO GROUPS says to an operator, unchanged.
@@ -58,7 +58,7 @@ func TestXinfoTellsTheTruth(t *testing.T) {
 // is more than it counts one by one.
 func TestXinfoAfterRestart(t *testing.T) {
 	t.Parallel()
-	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	f := newFixture(t, server.URL)
 	s := f.openSale(4000)
 	f.reserveMany(s, 100)
@@ -71,7 +71,7 @@ func TestXinfoAfterRestart(t *testing.T) {
 	restart := func() {
 		server.Kill()
 		server.Start()
-		apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+		kit.Eventually(t, 10*time.Second, func() (bool, string) {
 			_, err := keeper.runOnce(f.ctx)
 			return err == nil, fmt.Sprint(err)
 		})
@@ -206,7 +206,7 @@ func TestTrim(t *testing.T) {
 // A scrape tells the streams' numbers; with Redis away it says so and does not fail.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	server := apptest.StartRedis(t, apptest.RedisOptions{})
+	server := kit.StartRedis(t, kit.RedisOptions{})
 	f := newFixture(t, server.URL)
 	f.reserveMany(f.openSale(9), 3)
 	collector := NewStreamCollector(f.inventory)

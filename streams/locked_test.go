@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // P2: entries whose sale is locked are put off in one piece, count as nobody's failure, and hold nobody up who comes
@@ -37,7 +37,7 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		f.run(f.consumer("node-1", box))
 		done := func(s *app.Sale, want int64) {
 			t.Helper()
-			apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+			kit.Eventually(t, 20*time.Second, func() (bool, string) {
 				got := f.counters(s).Done
 				return got == want, fmt.Sprintf("sale %s: %d done, want %d", s.ID, got, want)
 			})

@@ -12,13 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // TestMain keeps the log quiet: faults are forced here all the time.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	apptest.Main(m)
+	kit.Main(m)
 }
 
 const testEpoch = 7
@@ -46,11 +46,11 @@ type fixture struct {
 	stale     atomic.Int64
 }
 
-func onRedis(t testing.TB) *fixture { return newFixture(t, apptest.Redis(t)) }
+func onRedis(t testing.TB) *fixture { return newFixture(t, kit.Redis(t)) }
 
 func newFixture(t testing.TB, url string) *fixture {
 	t.Helper()
-	f := &fixture{t: t, ctx: apptest.Context(t), url: url, client: dial(t, url)}
+	f := &fixture{t: t, ctx: kit.Context(t), url: url, client: dial(t, url)}
 	f.inventory = f.node(f.client)
 	for p := range f.inventory.Partitions() {
 		f.must(f.inventory.Pause(f.ctx, p))
@@ -112,7 +112,7 @@ func (f *fixture) gate(l *Inventory) *Gate {
 // while is looks.
 func awaitQueue(t testing.TB, g *Gate, sale app.SaleRef, why string, is func(*saleQueue) bool) {
 	t.Helper()
-	apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+	kit.Eventually(t, 5*time.Second, func() (bool, string) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return is(g.queues[sale]), why
@@ -157,7 +157,7 @@ func decided(ctx context.Context, g *Gate, b app.Buy) (app.Decision, error) {
 	if !limited {
 		until = time.Now().Add(time.Hour)
 	}
-	return apptest.Told(func(then func(app.Decision, error)) { g.Reserve(b, until, then) })
+	return kit.Told(func(then func(app.Decision, error)) { g.Reserve(b, until, then) })
 }
 
 func (f *fixture) reserve(g *Gate, b app.Buy) app.Decision {

@@ -9,15 +9,15 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // P2: what no waiting mends is told apart from a Redis that is away, and is a transient fault all the same. What an
 // account may not do is found by trying it.
 func TestNeedsAreTried(t *testing.T) {
 	t.Parallel()
-	ctx := apptest.Context(t)
-	server := apptest.StartRedis(t, apptest.RedisOptions{})
+	ctx := kit.Context(t)
+	server := kit.StartRedis(t, kit.RedisOptions{})
 	root := dial(t, server.URL)
 	if failed := Needs(ctx, root); len(failed) != 0 {
 		t.Errorf("all rights: %v", failed)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // P2, P3, I4: an entry is acknowledged, and a place moves on, only after its row is committed: as long as the handler is at
@@ -47,7 +47,7 @@ func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
 		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 		box := newDesk()
 		f.run(f.consumer("node-1", box))
-		apptest.Eventually(t, 5*time.Second, func() (bool, string) {
+		kit.Eventually(t, 5*time.Second, func() (bool, string) {
 			c := f.counters(s)
 			return c.Done == 3 && box.count() == 3, fmt.Sprintf("%d orders have rows, %+v", box.count(), c)
 		})

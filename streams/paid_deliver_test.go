@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // soon is long enough for a delivery that is not kept waiting.
@@ -91,7 +91,7 @@ func (r *receiver) tried() (sum int) {
 
 func (r *receiver) awaitAll(orders []app.ID) {
 	r.f.t.Helper()
-	apptest.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
 		missing := 0
 		for _, id := range orders {
 			if !r.has(id) {
@@ -105,7 +105,7 @@ func (r *receiver) awaitAll(orders []app.ID) {
 func (r *receiver) awaitParked(n int) []app.ParkedMessage {
 	r.f.t.Helper()
 	var parked []app.ParkedMessage
-	apptest.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
 		var err error
 		parked, err = r.stream.Parked(r.f.ctx)
 		r.f.must(err)
@@ -117,7 +117,7 @@ func (r *receiver) awaitParked(n int) []app.ParkedMessage {
 // wantPending waits until so many entries of the group are neither acknowledged nor parked.
 func (r *receiver) wantPending(n int64) {
 	r.f.t.Helper()
-	apptest.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
 		pending, err := r.f.client.XPending(r.f.ctx, paidKey, "webhook").Result()
 		r.f.must(err)
 		return pending.Count == n, fmt.Sprintf("%d are pending, want %d", pending.Count, n)
@@ -276,7 +276,7 @@ func TestPauseParksNothing(t *testing.T) {
 	})
 	began := time.Now()
 	all := r.send(200)
-	apptest.Eventually(t, 60*time.Second, func() (bool, string) { return time.Since(began) > 2*time.Second, "it pauses" })
+	kit.Eventually(t, 60*time.Second, func() (bool, string) { return time.Since(began) > 2*time.Second, "it pauses" })
 	// The first wave, and in each pause one of each queue, twice as many to be fair to a slow machine.
 	if most := freshPlaces + oldPlaces + 4*int(time.Since(began)/(300*time.Millisecond)); r.tried() > most {
 		t.Errorf("tried %d times, want at most %d", r.tried(), most)
@@ -355,7 +355,7 @@ func TestDeliveriesOfADeadNodeGoOn(t *testing.T) {
 	r := newReceiver(f, soon, func(context.Context, app.OutboxMessage, int) error { return nil })
 	dead := f.office("webhook", "dead")
 	var ids []app.ID
-	apptest.Eventually(t, 30*time.Second, func() (bool, string) { // until it was faster than the living one
+	kit.Eventually(t, 30*time.Second, func() (bool, string) { // until it was faster than the living one
 		ids = r.send(5)
 		got, err := dead.fresh(f.ctx, 16)
 		f.must(err)

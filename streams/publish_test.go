@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // listen hears the messages of partition 1.
@@ -168,7 +168,7 @@ func TestFinishIsOneStep(t *testing.T) {
 // Redis that is out of memory refuses the whole step: nothing of it has happened.
 func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	t.Parallel()
-	server := apptest.StartRedis(t, apptest.RedisOptions{})
+	server := kit.StartRedis(t, kit.RedisOptions{})
 	f := newFixture(t, server.URL)
 	s := f.openSale(10)
 	f.reserveMany(s, 1)
@@ -229,7 +229,7 @@ func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 
 // BenchmarkFinish is the step out of a batch of 500 orders.
 func BenchmarkFinish(b *testing.B) {
-	f := newFixture(b, apptest.Redis(b))
+	f := newFixture(b, kit.Redis(b))
 	s := f.openSale(1 << 40)
 	rows, entries := make([]*app.Order, 500), make([]*app.Entry, 500)
 	for i := range rows {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // copyOf keeps every key of partition 1 as it is now, and puts it back when the function answered is called.
@@ -98,8 +98,8 @@ func TestWitnessesAreLookedFor(t *testing.T) {
 // promoted says whom it has followed. That is what a real Redis does.
 func TestHistoryBeginsAnew(t *testing.T) {
 	t.Parallel()
-	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
-	wire := apptest.NewProxy(t, server.URL)
+	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
+	wire := kit.NewProxy(t, server.URL)
 	f := newFixture(t, wire.URL)
 	s, g, other := f.openSale(50), f.gate(f.inventory), f.gate(f.node(f.client))
 	f.wantVerdict(g, buyOf(s, 100, 1, "key-one-1"), app.VerdictReserved)
@@ -110,7 +110,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	}
 	server.Kill()
 	server.Start()
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
+	kit.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
 	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
 	again, err := f.inventory.State(f.ctx, 1)
@@ -125,12 +125,12 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictReserved)
 	f.wantVerdict(other, buyOf(s, 102, 1, "key-three"), app.VerdictReserved)
 
-	replica := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	replica := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	replica.Follow(server)
 	server.Kill()
 	replica.Promote()
 	wire.Redirect(replica.URL)
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
+	kit.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
 	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), app.VerdictRebuild)
 	promoted, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
@@ -142,12 +142,12 @@ func TestHistoryBeginsAnew(t *testing.T) {
 // I8: what was restored before the server began another history may be gone with it, so the partition stays closed.
 func TestResumeOnAnotherServerIsRefused(t *testing.T) {
 	t.Parallel()
-	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	f := newFixture(t, server.URL)
 	f.must(f.inventory.Pause(f.ctx, 1))
 	server.Kill()
 	server.Start()
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
+	kit.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
 	if err := f.inventory.Resume(f.ctx, 1, testEpoch+1, 0); err == nil {
 		t.Fatal("resumed on a server that was started since the pause")
 	}

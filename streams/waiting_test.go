@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // heldLooks holds each look at what waits after Redis has answered it, until the test lets it go on.
@@ -64,7 +64,7 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 		ask(user, 1)
 		ask(user+1000, 0)
 	}
-	apptest.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, 30*time.Second, func() (bool, string) {
 		l.desk.mu.Lock()
 		defer l.desk.mu.Unlock()
 		return len(l.desk.asks) == 2*crowd, "not all have asked"
@@ -103,7 +103,7 @@ func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
 // waiting. It reports commands of Redis per hello and hellos per second.
 func BenchmarkHellos(b *testing.B) {
 	const partitions, crowd, hellos = 8, 256, 18_000
-	f := newFixture(b, apptest.StartRedis(b, apptest.RedisOptions{}).URL)
+	f := newFixture(b, kit.StartRedis(b, kit.RedisOptions{}).URL)
 	l, err := New(Options{Client: dial(b, f.url, func(o *redis.Options) { o.PoolSize = crowd }), Partitions: partitions})
 	f.must(err)
 	for p := range partitions {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // Sockets that come through a proxy count for the address behind it, from the handshake to the end of the socket, and
@@ -54,7 +54,7 @@ func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
 	as("2001:db8::2", "", 101)
 	as("2001:db8::3", "", 429)
 	_ = first.Close()
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
 		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")
 		return res.StatusCode == 101, res.Status
 	})

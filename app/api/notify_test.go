@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 const notifyPath = "/api/v1/payments/alipay/notify"
@@ -103,7 +103,7 @@ func TestForgersDoNotMuteTheGateway(t *testing.T) {
 	for range 10 * suspectsPerSecond {
 		a.takeNotice("192.0.2.1", "bad=1")
 	}
-	apptest.Eventually(t, 5*time.Second, func() (bool, string) { // it sends again what is turned away
+	kit.Eventually(t, 5*time.Second, func() (bool, string) { // it sends again what is turned away
 		got := a.takeNotice("192.0.2.1", "good=1")
 		return got == understood, got
 	})

@@ -1,6 +1,6 @@
 // Package crashpoint lets a process die at a named place, between two steps whose order is what makes a crash
 // harmless. In a normal build a point is nothing; built with the tag `crashpoints`, the one that was armed kills the
-// process with SIGKILL: no deferred function runs, nothing is flushed. Package app/crash does that to every one of
+// process with SIGKILL: no deferred function runs, nothing is flushed. Package app/test/crash does that to every one of
 // them, and lets some of them stop the process for a while (SIGSTOP).
 package crashpoint
 

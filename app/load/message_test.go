@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 	"stampede/app/wsclient"
 )
 
@@ -15,7 +15,7 @@ import (
 func TestGoldenFramesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	seen := make(map[kind]int)
-	for _, frame := range apptest.GoldenFrames(t, "../../realtime/testdata/protocol", "server") {
+	for _, frame := range kit.GoldenFrames(t, "../../realtime/testdata/protocol", "server") {
 		m := read(frame)
 		seen[m.kind]++
 		lookAt(t, m)

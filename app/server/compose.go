@@ -15,7 +15,7 @@ import (
 	"stampede/app"
 	"stampede/app/account"
 	"stampede/app/api"
-	"stampede/app/seed"
+	"stampede/app/demo"
 	"stampede/app/store"
 	"stampede/frontend"
 	"stampede/realtime"
@@ -48,7 +48,7 @@ type parts struct {
 	phases     *app.PhaseWatcher
 	money      money
 	office     backOffice
-	keeper     *seed.Keeper // nil: the schedule is not kept rolling
+	keeper     *demo.Keeper // nil: the schedule is not kept rolling
 
 	stale chan int // partitions that are not what this node believes
 }
@@ -111,8 +111,8 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 }
 
 // seeder writes demo data for this node.
-func (p *parts) seeder(partitions int) *seed.Seeder {
-	return &seed.Seeder{Book: p.stores.db, Editor: p.stores.db, Mint: p.lease.Mint, Partitions: partitions}
+func (p *parts) seeder(partitions int) *demo.Seeder {
+	return &demo.Seeder{Book: p.stores.db, Editor: p.stores.db, Mint: p.lease.Mint, Partitions: partitions}
 }
 
 // handler makes the routes over the flows. closing ends long polls and refuses sockets.
@@ -164,7 +164,7 @@ func (p *parts) lookAfterStale(ctx context.Context) error {
 			return ctx.Err()
 		case partition := <-p.stale:
 			if err := p.rebuild.Check(ctx, partition); err != nil {
-				return fmt.Errorf("look after partition %d: %p", partition, err)
+				return fmt.Errorf("look after partition %d: %w", partition, err)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app/payment"
+	"stampede/app/alipay"
 )
 
 // keyVariables name the variable of each key that the adapter reads.
@@ -16,11 +16,11 @@ var keyVariables = map[string]string{
 }
 
 // gateway makes the payment gateway of the configuration; nil when nothing can be paid.
-func (c *Config) gateway() (*payment.Alipay, error) {
+func (c *Config) gateway() (*alipay.Alipay, error) {
 	if c.AlipayAppID == "" {
 		return nil, nil
 	}
-	return payment.New(payment.Options{
+	return alipay.New(alipay.Options{
 		Gateway: c.AlipayGateway, AppID: c.AlipayAppID, SellerID: c.AlipaySellerID,
 		PrivateKey: string(c.AlipayPrivateKey), PublicKey: string(c.AlipayPublicKey),
 		AppCert: string(c.AlipayAppCert), Cert: string(c.AlipayCert), RootCert: string(c.AlipayRootCert),
@@ -53,7 +53,7 @@ func (c *Config) checkAlipay(p *problems) {
 	p.check("ALIPAY_RETURN_URL", checkURL(c.AlipayReturnURL, "https://shop.example/"))
 	p.within("ALIPAY_QUERY_RATE", int64(c.AlipayQueryRate), 1, 100_000)
 	p.lasts("ALIPAY_TIMEOUT", c.AlipayTimeout, 100*time.Millisecond, time.Minute)
-	switch real := payment.IsReal(c.AlipayGateway); {
+	switch real := alipay.IsReal(c.AlipayGateway); {
 	case !real && !c.AlipaySimulator:
 		p.add("ALIPAY_GATEWAY", "is "+quote(c.AlipayGateway)+", which is not Alipay's: if a simulator is meant, say so with STAMPEDE_ALIPAY_SIMULATOR=true")
 	case real && c.AlipaySimulator:
@@ -72,7 +72,7 @@ func (c *Config) checkAlipay(p *problems) {
 		return
 	}
 	_, err := c.gateway()
-	var wrong *payment.KeyError
+	var wrong *alipay.KeyError
 	if errors.As(err, &wrong) {
 		p.add(keyVariables[wrong.Option], "cannot be used: "+wrong.Err.Error())
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // TestStartGivesUp: a store that says no for good ends the start with a message for people; one that is away does not
 // (TestWaitsForStores).
 func TestStartGivesUp(t *testing.T) {
 	t.Parallel()
-	redisURL, dsn := apptest.Redis(t), apptest.MySQL(t)
+	redisURL, dsn := kit.Redis(t), kit.MySQL(t)
 	for name, c := range map[string]struct{ redis, dsn, want string }{
-		"wrong account of MySQL": {redisURL, strings.Replace(apptest.Account(t, dsn, "SELECT"), ":secret@", ":wrong@", 1), "STAMPEDE_MYSQL_DSN"},
+		"wrong account of MySQL": {redisURL, strings.Replace(kit.Account(t, dsn, "SELECT"), ":secret@", ":wrong@", 1), "STAMPEDE_MYSQL_DSN"},
 		"no such database":       {redisURL, dsn + "_gone", "STAMPEDE_MYSQL_DSN"},
 		"wrong account of Redis": {strings.Replace(redisURL, "redis://", "redis://nobody:wrong@", 1), dsn, "STAMPEDE_REDIS_URL"},
 	} {
@@ -28,7 +28,7 @@ func TestStartGivesUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(apptest.Context(t), 20*time.Second)
+		ctx, cancel := context.WithTimeout(kit.Context(t), 20*time.Second)
 		err = s.Run(ctx)
 		if ctx.Err() != nil || !errors.Is(err, errRefused) || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: %v, want an end that names %s", name, err, c.want)
@@ -41,7 +41,7 @@ func TestStartGivesUp(t *testing.T) {
 func TestWaitEndsOnAPermanentFault(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	err := waitFor(apptest.Context(t), "the partitions", time.Second, func(string, error) {}, func(context.Context) error {
+	err := waitFor(kit.Context(t), "the partitions", time.Second, func(string, error) {}, func(context.Context) error {
 		if tries++; tries < 3 {
 			return app.ErrTransient
 		}
@@ -55,9 +55,9 @@ func TestWaitEndsOnAPermanentFault(t *testing.T) {
 // A tool tells what serve would stumble over.
 func TestLacksAreNamed(t *testing.T) {
 	t.Parallel()
-	ctx := apptest.Context(t)
-	dsn := apptest.MySQL(t)
-	server := apptest.StartRedis(t, apptest.RedisOptions{Durable: true})
+	ctx := kit.Context(t)
+	dsn := kit.MySQL(t)
+	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	options, err := redis.ParseURL(server.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestLacksAreNamed(t *testing.T) {
 		}
 		return fmt.Sprint(found)
 	}
-	node := apptest.Account(t, dsn, "SELECT, INSERT, UPDATE")
+	node := kit.Account(t, dsn, "SELECT, INSERT, UPDATE")
 	if found := lacks(server.URL, dsn); found != "[]" {
 		t.Errorf("all rights: %s", found)
 	}

@@ -17,7 +17,7 @@ import (
 	"stampede/app"
 	"stampede/app/account"
 	"stampede/app/api"
-	"stampede/app/seed"
+	"stampede/app/demo"
 )
 
 const (
@@ -244,7 +244,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
 	if s.options.Rolling {
-		p.keeper = &seed.Keeper{Seeder: p.seeder(c.Partitions), Now: p.clock.Now, Slot: cmp.Or(s.options.Slot, seed.RollingSlot)}
+		p.keeper = &demo.Keeper{Seeder: p.seeder(c.Partitions), Now: p.clock.Now, Slot: cmp.Or(s.options.Slot, demo.RollingSlot)}
 	}
 	// Duties outlive ctx: at a shutdown they end in their turn.
 	dutyCtx, stopDuties := context.WithCancel(context.WithoutCancel(ctx))

@@ -14,12 +14,12 @@ import (
 	"go.uber.org/goleak"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // fasthttp keeps one clock for ever, and the cleaner of each server ends up to ten seconds after it.
 func TestMain(m *testing.M) {
-	apptest.Main(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+	kit.Main(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
@@ -78,7 +78,7 @@ func (n *node) end() {
 
 func (n *node) ready() *node {
 	n.t.Helper()
-	apptest.Eventually(n.t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(n.t, 20*time.Second, func() (bool, string) {
 		code, body := n.try("GET", "/readyz", nil)
 		return code == 200, body
 	})
@@ -165,7 +165,7 @@ func (n *node) buy(sale app.ID, key string) app.Receipt {
 func (n *node) settled(id app.ID) app.Order {
 	n.t.Helper()
 	var o app.Order
-	apptest.Eventually(n.t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(n.t, 20*time.Second, func() (bool, string) {
 		o = ask[app.Order](n, "GET", "/api/v1/orders/"+id.String()+"?wait=5", nil)
 		return o.State != app.Reserved, string(o.State)
 	})
@@ -303,7 +303,7 @@ func TestWaitsForStores(t *testing.T) {
 	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1", "STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:1)/shop",
 		"STAMPEDE_JWT_SECRET="+goodSecret)
 	n := begin(t, c, Options{})
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
 		code, body := n.try("GET", "/readyz", nil)
 		return code == 503 && strings.Contains(body, "waiting for"), body
 	})
@@ -311,7 +311,7 @@ func TestWaitsForStores(t *testing.T) {
 		t.Errorf("health: %d %s", code, body)
 	}
 	// Who may look at the node learns where it looks and what it meets; the public learns neither.
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
 		_, public := n.try("GET", "/readyz", nil)
 		if strings.Contains(public, "127.0.0.1") || strings.Contains(public, "refused") {
 			t.Errorf("the public reads %q", public)
@@ -328,7 +328,7 @@ func TestWaitsForStores(t *testing.T) {
 // TestOnRealStores: schema demanded, weak settings refused, metrics served (P2).
 func TestOnRealStores(t *testing.T) {
 	t.Parallel()
-	dsn := apptest.MySQL(t)
+	dsn := kit.MySQL(t)
 	real := func(redis string, more ...string) Config {
 		return embedded(t, t.TempDir(), append([]string{
 			"STAMPEDE_REDIS_URL=" + redis, "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" + goodSecret,
@@ -341,11 +341,11 @@ func TestOnRealStores(t *testing.T) {
 		}
 		return s.Run(t.Context())
 	}
-	durable := apptest.Redis(t)
+	durable := kit.Redis(t)
 	if err := runs(real(durable), Options{}); err == nil || !strings.Contains(err.Error(), "stampede migrate up") {
 		t.Errorf("without a schema: %v", err)
 	}
-	weak := apptest.StartRedis(t, apptest.RedisOptions{})
+	weak := kit.StartRedis(t, kit.RedisOptions{})
 	if err := runs(real(weak.URL), Options{Migrate: true}); err == nil || !strings.Contains(err.Error(), "appendonly is no") {
 		t.Errorf("on a forgetful Redis: %v", err)
 	}
@@ -373,8 +373,8 @@ func TestOnRealStores(t *testing.T) {
 // TestRedisAway: in mid-run buys are told to come back, the node stays ready, and recovers by itself (I6).
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
-	wire := apptest.NewProxy(t, apptest.Redis(t))
-	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+wire.URL, "STAMPEDE_MYSQL_DSN="+apptest.MySQL(t), "STAMPEDE_JWT_SECRET="+goodSecret)
+	wire := kit.NewProxy(t, kit.Redis(t))
+	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+wire.URL, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t), "STAMPEDE_JWT_SECRET="+goodSecret)
 	n := begin(t, c, Options{Migrate: true, Rolling: true}).ready().enter()
 	sale := n.open()
 	n.buy(sale.ID, "key-before")
@@ -386,7 +386,7 @@ func TestRedisAway(t *testing.T) {
 		t.Errorf("without Redis: %d %s", code, body)
 	}
 	wire.Restore()
-	apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
 		code, body = n.try("POST", path, buy)
 		return code == 200 || strings.Contains(body, "limit_reached"), body
 	})

@@ -7,14 +7,14 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // I6: a client that repeated a script by itself after a lost reply would do it without knowing whether that is
 // safe, and beyond every deadline that its caller keeps. A lost reply must come back as an error, after one call.
 func TestClientsNeverRepeatByThemselves(t *testing.T) {
 	t.Parallel()
-	wire := apptest.NewProxy(t, apptest.Redis(t))
+	wire := kit.NewProxy(t, kit.Redis(t))
 	options, err := redis.ParseURL(wire.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestClientsNeverRepeatByThemselves(t *testing.T) {
 	s.connect(options, 2)
 	t.Cleanup(func() { _ = s.close() })
 	for name, client := range map[string]*redis.Client{"calls": s.client, "blocking": s.blocking} {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		sha, err := client.ScriptLoad(ctx, "return redis.call('INCR', KEYS[1])").Result()
 		if err != nil {
 			t.Fatal(err)
@@ -42,8 +42,8 @@ func TestClientsNeverRepeatByThemselves(t *testing.T) {
 // when it replays its append-only file.
 func TestNodeKeepsLagTrue(t *testing.T) {
 	t.Parallel()
-	address := apptest.Redis(t)
-	n := begin(t, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+apptest.MySQL(t),
+	address := kit.Redis(t)
+	n := begin(t, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
 		"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=1"), Options{Migrate: true, Rolling: true}).ready().enter()
 	n.settled(n.buy(n.open().ID, "key-lag-1").Order)
 	options, err := redis.ParseURL(address)
@@ -52,7 +52,7 @@ func TestNodeKeepsLagTrue(t *testing.T) {
 	}
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
-	ctx := apptest.Context(t)
+	ctx := kit.Context(t)
 	const stream = "stampede:{0}:orders"
 	group := func() redis.XInfoGroup {
 		t.Helper()
@@ -66,7 +66,7 @@ func TestNodeKeepsLagTrue(t *testing.T) {
 	if err := client.Do(ctx, "XGROUP", "SETID", stream, "fulfil", last, "ENTRIESREAD", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	apptest.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
 		g := group()
 		return g.Lag == 0 && g.EntriesRead == 1, fmt.Sprintf("P7: everything is delivered, XINFO says %+v", g)
 	})

@@ -10,7 +10,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/account"
-	"stampede/app/seed"
+	"stampede/app/demo"
 	"stampede/migrations"
 	"stampede/realtime"
 	"stampede/streams"
@@ -62,7 +62,7 @@ func (t *Tools) Migrations(ctx context.Context) ([]migrations.State, error) {
 
 // Seeder makes a seeder under a node number of its own; the function gives the number back. Embedded databases
 // are migrated first.
-func (t *Tools) Seeder(ctx context.Context) (*seed.Seeder, func() error, error) {
+func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) {
 	if err := prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions); err != nil {
 		return nil, nil, err
 	}
@@ -70,27 +70,27 @@ func (t *Tools) Seeder(ctx context.Context) (*seed.Seeder, func() error, error) 
 	if err != nil {
 		return nil, nil, fmt.Errorf("lease a node number: %w", err)
 	}
-	s := &seed.Seeder{Book: t.stores.db, Editor: t.stores.db, Mint: lease.Mint, Partitions: t.config.Partitions}
+	s := &demo.Seeder{Book: t.stores.db, Editor: t.stores.db, Mint: lease.Mint, Partitions: t.config.Partitions}
 	return s, func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
 }
 
 // RollingPlan plans the rolling schedule over the time given, from what is there.
-func (t *Tools) RollingPlan(ctx context.Context, within time.Duration) ([]seed.Window, error) {
+func (t *Tools) RollingPlan(ctx context.Context, within time.Duration) ([]demo.Window, error) {
 	now := app.MillisOf(time.Now())
 	existing, err := t.stores.db.Slots(ctx, now.Add(-time.Hour), now.Add(within+time.Hour))
 	if err != nil {
 		return nil, err
 	}
-	return seed.Rolling(existing, now, now.Add(within), seed.RollingSlot), nil
+	return demo.Rolling(existing, now, now.Add(within), demo.RollingSlot), nil
 }
 
 // DailyPlan plans the days of STAMPEDE_SLOTS, beginning today in the shop's zone.
-func (t *Tools) DailyPlan(days int) []seed.Window {
-	hours := make([]seed.Hours, len(t.config.Slots))
+func (t *Tools) DailyPlan(days int) []demo.Window {
+	hours := make([]demo.Hours, len(t.config.Slots))
 	for i, s := range t.config.Slots {
-		hours[i] = seed.Hours(s)
+		hours[i] = demo.Hours(s)
 	}
-	return seed.Daily(time.Now().In(t.config.TimeZone.Location), days, hours)
+	return demo.Daily(time.Now().In(t.config.TimeZone.Location), days, hours)
 }
 
 // Audit proves the stock equation for the sales, or for every loaded one if none is named, and hands over each report.

@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
-	"stampede/app/apptest"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 )
 
 // Names that differ by an accent or a capital are two on every database.
 func TestNamesAreToldApart(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		must(t, s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: "cafe"}}))
 		for _, name := range []string{"café", "Cafe", "cafe\u0301", "ｃａｆｅ"} {
 			if err := s.AddCategories(ctx, []app.Category{{ID: nextID(), Name: name}}); err != nil {
@@ -34,7 +34,7 @@ func TestNamesAreToldApart(t *testing.T) {
 func TestKeysCompareBytes(t *testing.T) {
 	t.Parallel()
 	s := onMariaDB(t)
-	rows, err := s.DB().QueryContext(apptest.Context(t), "SELECT DISTINCT c.table_name, c.column_name, c.collation_name"+
+	rows, err := s.DB().QueryContext(kit.Context(t), "SELECT DISTINCT c.table_name, c.column_name, c.collation_name"+
 		" FROM information_schema.columns c LEFT JOIN information_schema.statistics i"+
 		" ON i.table_schema = c.table_schema AND i.table_name = c.table_name AND i.column_name = c.column_name"+
 		" WHERE c.table_schema = DATABASE() AND c.table_name NOT LIKE 'bun%' AND c.collation_name NOT LIKE '%\\_bin'"+
@@ -51,7 +51,7 @@ func TestKeysCompareBytes(t *testing.T) {
 
 func TestProductsAndCategories(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		tea, pots := app.Category{ID: nextID(), Name: "Tea"}, app.Category{ID: nextID(), Name: "Pots & 壶"}
 		must(t, s.AddCategories(ctx, []app.Category{tea}))
 		must(t, s.AddCategories(ctx, []app.Category{pots}))
@@ -116,7 +116,7 @@ func must(t testing.TB, err error) {
 // Slots do not overlap; adding the same schedule again changes nothing.
 func TestSlotsDoNotOverlap(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		slot := func(from, to app.Millis) app.Slot { return app.Slot{ID: nextID(), OpensAt: from, ClosesAt: to} }
 		first, second := slot(1000, 2000), slot(2000, 3000)
 		must(t, s.AddSlots(ctx, []app.Slot{second, first}))
@@ -233,7 +233,7 @@ func TestAddSalesTurnsMisfitsAway(t *testing.T) {
 // I11: every change of the catalogue raises its version, a failed one does not.
 func TestVersionGrowsWithEachChange(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		version := func() int64 {
 			t.Helper()
 			v, err := s.Version(ctx)
@@ -264,9 +264,9 @@ func TestBulkProducts(t *testing.T) {
 			all[i] = app.Product{ID: nextID(), Name: fmt.Sprintf("Product %d", i), Images: []app.Image{{URL: "/a.svg"}}}
 		}
 		started := time.Now()
-		must(t, s.AddProducts(apptest.Context(t), all))
+		must(t, s.AddProducts(kit.Context(t), all))
 		t.Logf("%d products in %v", n, time.Since(started))
-		got, more, err := s.Products(apptest.Context(t), 0, n/100, 100)
+		got, more, err := s.Products(kit.Context(t), 0, n/100, 100)
 		must(t, err)
 		if len(got) != 100 || more || got[99].ID != all[n-1].ID {
 			t.Errorf("last page: %d products, more %v", len(got), more)

@@ -11,8 +11,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"stampede/app"
-	"stampede/app/apptest"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 )
 
 func since(user app.ID, at app.Millis) app.ChangesQuery {
@@ -236,9 +236,9 @@ func TestClock(t *testing.T) {
 // F6: another server has another history, which a failover to it shows, and so has one that was told that it is another.
 func TestAnotherServerHasAnotherHistory(t *testing.T) {
 	t.Parallel()
-	one := &shop{Store: onMariaDB(t), t: t, ctx: apptest.Context(t)}
+	one := &shop{Store: onMariaDB(t), t: t, ctx: kit.Context(t)}
 	same := &shop{Store: onMariaDB(t), t: t, ctx: one.ctx}
-	other := &shop{Store: openMySQL(t, apptest.StartMariaDB(t, apptest.MariaDBOptions{}).Database()), t: t, ctx: one.ctx}
+	other := &shop{Store: openMySQL(t, kit.StartMariaDB(t, kit.MariaDBOptions{}).Database()), t: t, ctx: one.ctx}
 	if a, b, c := one.clock().History, same.clock().History, other.clock().History; a != b || a == c {
 		t.Errorf("%s and %s on one server, %s on another", a, b, c)
 	}

@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // P2: a server that flushes too seldom is named.
 func TestWeaknessesAreNamed(t *testing.T) {
 	t.Parallel()
-	server := apptest.StartMariaDB(t, apptest.MariaDBOptions{})
+	server := kit.StartMariaDB(t, kit.MariaDBOptions{})
 	s := openMySQL(t, server.Database())
-	ctx := apptest.Context(t)
+	ctx := kit.Context(t)
 	found, err := s.Weaknesses(ctx)
 	if err != nil || len(found) != 0 {
 		t.Errorf("a durable server: %v (%v)", found, err)

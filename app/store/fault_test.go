@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
-	"stampede/app/apptest"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 )
 
 // P2: a process that stands still in the middle of a transaction does not keep others from its rows for ever: its sale's
@@ -27,7 +27,7 @@ func TestStandingTransactionIsEnded(t *testing.T) {
 	_, err = tx.ExecContext(h.ctx, "SELECT * FROM sales FOR UPDATE")
 	must(t, err)
 	began := time.Now()
-	apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
 		_, err := h.Insert(h.ctx, h.epoch, h.orders(1, h.sales[0], 1))
 		return err == nil, fmt.Sprint("still kept out: ", err)
 	})
@@ -37,7 +37,7 @@ func TestStandingTransactionIsEnded(t *testing.T) {
 // P2: whatever is wrong with the server at the moment is a transient fault, never of an order.
 func TestFaultsOfTheMoment(t *testing.T) {
 	t.Parallel()
-	server := apptest.StartMariaDB(t, apptest.MariaDBOptions{})
+	server := kit.StartMariaDB(t, kit.MariaDBOptions{})
 	admin := openMySQL(t, server.Database())
 	s := migrated(t, openMySQL(t, server.Database()))
 	h := newShop(t, s, 100)
@@ -83,7 +83,7 @@ func TestFaultsOfTheMoment(t *testing.T) {
 	server.Kill()
 	moment("a server that is gone")
 	server.Start()
-	apptest.Eventually(t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
 		_, err := h.Insert(h.ctx, h.epoch, h.orders(3, h.sales[0], 1))
 		return err == nil, "it does not recover by itself"
 	})
@@ -94,7 +94,7 @@ func TestFaultsOfTheMoment(t *testing.T) {
 func database(t *testing.T, s *store.Store) string {
 	t.Helper()
 	var name string
-	must(t, s.DB().QueryRowContext(apptest.Context(t), "SELECT DATABASE()").Scan(&name))
+	must(t, s.DB().QueryRowContext(kit.Context(t), "SELECT DATABASE()").Scan(&name))
 	return name
 }
 
@@ -105,21 +105,21 @@ func ordinaryUser(t *testing.T, admin, s *store.Store) string {
 		"CREATE USER shop@'%' IDENTIFIED BY 'secret'",
 		"GRANT SELECT, INSERT, UPDATE ON " + database(t, s) + ".* TO shop@'%'",
 	} {
-		if _, err := admin.DB().ExecContext(apptest.Context(t), statement); err != nil {
+		if _, err := admin.DB().ExecContext(kit.Context(t), statement); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var port string
-	must(t, admin.DB().QueryRowContext(apptest.Context(t), "SELECT @@port").Scan(&port))
+	must(t, admin.DB().QueryRowContext(kit.Context(t), "SELECT @@port").Scan(&port))
 	return "shop:secret@tcp(127.0.0.1:" + port + ")/" + database(t, s)
 }
 
 // I6: a commit whose answer is lost is a transient fault, and doing it again changes nothing.
 func TestLostCommitIsRepeated(t *testing.T) {
 	t.Parallel()
-	dsn := apptest.MySQL(t)
+	dsn := kit.MySQL(t)
 	migrated(t, openMySQL(t, dsn))
-	proxy := apptest.NewProxy(t, dsn)
+	proxy := kit.NewProxy(t, dsn)
 	h := newShop(t, openMySQL(t, proxy.URL), 100)
 	rows := h.orders(5, h.sales[0], 1)
 	proxy.DropReplies("COMMIT", 1)
@@ -138,9 +138,9 @@ func TestLostCommitIsRepeated(t *testing.T) {
 // after its own deadline.
 func TestNoInsertOutlivesItsContext(t *testing.T) {
 	t.Parallel()
-	dsn := apptest.MySQL(t)
+	dsn := kit.MySQL(t)
 	migrated(t, openMySQL(t, dsn))
-	proxy := apptest.NewProxy(t, dsn)
+	proxy := kit.NewProxy(t, dsn)
 	h := newShop(t, openMySQL(t, proxy.URL), 1_000_000)
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
@@ -220,12 +220,12 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		"root@tcp(127.0.0.1:1)/stampede":   "127.0.0.1:1",
 		"root:a/b@tcp(127.0.0.1:1)/s?x='1": "127.0.0.1:1",
 	} {
-		_, err := store.OpenMySQL(apptest.Context(t), dsn)
+		_, err := store.OpenMySQL(kit.Context(t), dsn)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", dsn, err)
 		}
 	}
-	if _, err := store.OpenSQLite(apptest.Context(t), filepath.Join(t.TempDir(), "no", "such", "folder.db")); err == nil {
+	if _, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "no", "such", "folder.db")); err == nil {
 		t.Error("a folder that is not there was opened")
 	}
 }

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
-	"stampede/app/apptest"
 	"stampede/app/snowflake"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 )
 
 func leaseNode(t *testing.T, s *store.Store) *store.NodeLease {
 	t.Helper()
-	l, err := s.LeaseNode(apptest.Context(t))
+	l, err := s.LeaseNode(kit.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestLeasedNodesDiffer(t *testing.T) {
 		var g errgroup.Group
 		for i := range leases {
 			g.Go(func() (err error) {
-				leases[i], err = s.LeaseNode(apptest.Context(t))
+				leases[i], err = s.LeaseNode(kit.Context(t))
 				return err
 			})
 		}
@@ -57,7 +57,7 @@ func TestLeasedNodesDiffer(t *testing.T) {
 // I10: a released number goes to the next process, whose ids are above all earlier ones.
 func TestReleasedNodeIsLeasedAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		first := leaseNode(t, s)
 		for range 3 {
 			if err := first.RunOnce(ctx); err != nil {
@@ -85,7 +85,7 @@ func TestReleasedNodeIsLeasedAgain(t *testing.T) {
 // ids of the other one are above everything that the first could have minted.
 func TestLostLeaseTakesANewNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		paused := leaseNode(t, s)
 		node := paused.Node()
 		if _, err := s.DB().ExecContext(ctx, "UPDATE node_leases SET expires_at = 1 WHERE node = ?", node); err != nil {

@@ -8,18 +8,18 @@ import (
 	"testing"
 
 	"stampede/app"
-	"stampede/app/apptest"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 )
 
 // P2: what no waiting mends is told apart from a server that is away, and yet costs no order: it is a fault of the
 // moment, too.
 func TestFaultsThatNoWaitingMends(t *testing.T) {
 	t.Parallel()
-	ctx := apptest.Context(t)
-	dsn := apptest.MySQL(t)
+	ctx := kit.Context(t)
+	dsn := kit.MySQL(t)
 	migrated(t, openMySQL(t, dsn))
-	reader := apptest.Account(t, dsn, "SELECT")
+	reader := kit.Account(t, dsn, "SELECT")
 	for name, dsn := range map[string]string{
 		"wrong password":   strings.Replace(reader, ":secret@", ":wrong@", 1),
 		"unknown database": dsn + "_gone",
@@ -46,8 +46,8 @@ func TestFaultsThatNoWaitingMends(t *testing.T) {
 // What the program needs is tried, before and after the schema is there, and nothing of the trial stays.
 func TestNeedsAreTried(t *testing.T) {
 	t.Parallel()
-	ctx := apptest.Context(t)
-	dsn := apptest.MySQL(t)
+	ctx := kit.Context(t)
+	dsn := kit.MySQL(t)
 	s := openMySQL(t, dsn)
 	tables := func() (n int) {
 		must(t, s.DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&n))
@@ -68,8 +68,8 @@ func TestNeedsAreTried(t *testing.T) {
 		lacks []string
 	}{
 		"root":           {dsn, nil},
-		"a node's":       {apptest.Account(t, dsn, "SELECT, INSERT, UPDATE"), []string{"make tables (CREATE)"}},
-		"one that reads": {apptest.Account(t, dsn, "SELECT"), []string{"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE)"}},
+		"a node's":       {kit.Account(t, dsn, "SELECT, INSERT, UPDATE"), []string{"make tables (CREATE)"}},
+		"one that reads": {kit.Account(t, dsn, "SELECT"), []string{"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE)"}},
 	} {
 		var lacks []string
 		for _, need := range openMySQL(t, c.dsn).Needs(ctx) {

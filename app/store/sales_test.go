@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
-	"stampede/app/apptest"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 )
 
 // I7: a sale is marked loaded once per epoch; a sale or partition of another epoch is stale.
@@ -84,7 +84,7 @@ func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
 
 func TestAdvanceEpochMakesAMissingPartition(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		if _, _, err := s.PartitionEpoch(ctx, 3); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("epoch of a partition that is not there: %v", err)
 		}
@@ -97,7 +97,7 @@ func TestAdvanceEpochMakesAMissingPartition(t *testing.T) {
 // A start with another number of partitions is refused with words that help.
 func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		var g errgroup.Group
 		for range 4 { // several first starts at once
 			g.Go(func() error { return s.EnsurePartitions(ctx, 8) })
@@ -172,7 +172,7 @@ func TestSaleTotals(t *testing.T) {
 // I8: one rebuild of a partition at a time; other partitions go on, and who waits can give up.
 func TestLockRebuildAdmitsOne(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		inside := make(chan struct{})
 		leave := make(chan struct{})
 		var g errgroup.Group
@@ -208,8 +208,8 @@ func TestLockRebuildAdmitsOne(t *testing.T) {
 // I8: a rebuild whose lock was lost with its connection is told so and ends.
 func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
 	t.Parallel()
-	s := openMySQL(t, apptest.MySQL(t))
-	ctx := apptest.Context(t)
+	s := openMySQL(t, kit.MySQL(t))
+	ctx := kit.Context(t)
 	err := s.LockRebuild(ctx, 1, func(inner context.Context) error {
 		// By the name under which nodes of every version meet it.
 		hash := md5.Sum([]byte(database(t, s)))

@@ -9,8 +9,8 @@ import (
 	"github.com/uptrace/bun/dialect"
 
 	"stampede/app"
-	"stampede/app/apptest"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 	"stampede/migrations"
 )
 
@@ -18,7 +18,7 @@ import (
 // way back leaves them as they were.
 func TestStampsOfOrdersThatWereThere(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := apptest.Context(t)
+		ctx := kit.Context(t)
 		folder := "../../migrations/mysql"
 		if s.DB().Dialect().Name() == dialect.SQLite {
 			folder = "../../migrations/sqlite"

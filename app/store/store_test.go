@@ -9,12 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stampede/app"
-	"stampede/app/apptest"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 	"stampede/migrations"
 )
 
-func TestMain(m *testing.M) { apptest.Main(m) }
+func TestMain(m *testing.M) { kit.Main(m) }
 
 // onBoth runs a contract test on MariaDB and on SQLite, each with an empty schema.
 func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
@@ -32,12 +32,12 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 
 func onMariaDB(t testing.TB) *store.Store {
 	t.Helper()
-	return migrated(t, openMySQL(t, apptest.MySQL(t)))
+	return migrated(t, openMySQL(t, kit.MySQL(t)))
 }
 
 func openMySQL(t testing.TB, dsn string) *store.Store {
 	t.Helper()
-	s, err := store.OpenMySQL(apptest.Context(t), dsn)
+	s, err := store.OpenMySQL(kit.Context(t), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func openMySQL(t testing.TB, dsn string) *store.Store {
 
 func onSQLite(t testing.TB) *store.Store {
 	t.Helper()
-	s, err := store.OpenSQLite(apptest.Context(t), filepath.Join(t.TempDir(), "shop with space?.db"))
+	s, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "shop with space?.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func closed(t testing.TB, s *store.Store) {
 
 func migrated(t testing.TB, s *store.Store) *store.Store {
 	t.Helper()
-	if _, err := migrations.Up(apptest.Context(t), s.DB()); err != nil {
+	if _, err := migrations.Up(kit.Context(t), s.DB()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -98,7 +98,7 @@ type shop struct {
 // newShop offers one sale per number of units.
 func newShop(t testing.TB, s *store.Store, units ...int64) *shop {
 	t.Helper()
-	h := &shop{Store: s, t: t, ctx: apptest.Context(t), slot: nextID(), epoch: 1}
+	h := &shop{Store: s, t: t, ctx: kit.Context(t), slot: nextID(), epoch: 1}
 	h.must(s.EnsurePartitions(h.ctx, 2))
 	h.must(s.AddSlots(h.ctx, []app.Slot{{ID: h.slot, OpensAt: opens, ClosesAt: closes}}))
 	product := app.Product{ID: nextID(), Name: "Teapot", ListPriceFen: 9900, Images: []app.Image{{URL: "/teapot.svg"}}}

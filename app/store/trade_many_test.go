@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // slowGateway answers each question after a while, and notes when.
@@ -60,7 +60,7 @@ func TestTwentyThousandTradesAreClaimedInTime(t *testing.T) {
 	began := time.Now()
 	var done sync.WaitGroup
 	done.Go(func() { _ = watch.Run(running) })
-	apptest.Eventually(t, time.Minute, func() (bool, string) {
+	kit.Eventually(t, time.Minute, func() (bool, string) {
 		n := gateway.count()
 		return n == many, fmt.Sprintf("%d of %d were asked about", n, many)
 	})

@@ -12,10 +12,10 @@ import (
 	"github.com/fasthttp/websocket"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
-func TestMain(m *testing.M) { apptest.Main(m) }
+func TestMain(m *testing.M) { kit.Main(m) }
 
 // dial opens a socket to a server that answers each op with the frames of say; with nil it closes. What is heard comes on
 // the channel.

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 const (
@@ -33,7 +33,7 @@ func strictly(t *testing.T, name string, text []byte, into any) {
 // Every op is written byte for byte as its golden frames: what they say fits into a Request, and comes out of it again.
 func TestRequestsAreGolden(t *testing.T) {
 	t.Parallel()
-	golden := apptest.GoldenFrames(t, protocol, "client")
+	golden := kit.GoldenFrames(t, protocol, "client")
 	unseen := map[Op]bool{
 		Hello: true, Renew: true, Time: true, Watch: true, Unwatch: true, Buy: true, Cancel: true, Pay: true, Refund: true,
 		Orders: true, Seen: true,
@@ -77,7 +77,7 @@ var answers = map[string]func() any{
 // Every golden frame of the server is read without a loss: what was read, written again, is the frame itself.
 func TestServerFramesAreReadExactly(t *testing.T) {
 	t.Parallel()
-	for name, frame := range apptest.GoldenFrames(t, protocol, "server") {
+	for name, frame := range kit.GoldenFrames(t, protocol, "server") {
 		f, err := Parse(frame)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -108,7 +108,7 @@ func TestServerFramesAreReadExactly(t *testing.T) {
 // What the golden events say is in the fields where it belongs.
 func TestEventsAreUnderstood(t *testing.T) {
 	t.Parallel()
-	golden := apptest.GoldenFrames(t, protocol, "server")
+	golden := kit.GoldenFrames(t, protocol, "server")
 	const slot, now = app.ID(7301444403200000001), app.Millis(1795222800000)
 	for name, want := range map[string]any{
 		"tick/one sale changed": &TickEvent{Ev: "tick", Now: now, Sales: []TickLine{

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The crash suite (app/crash): real processes, Redis and MariaDB are killed, cut off and frozen while people buy, and
+# The crash suite (app/test/crash): real processes, Redis and MariaDB are killed, cut off and frozen while people buy, and
 # what they were told is compared with what the stores say. The last line is `N passed, N failed`.
 #
 #   crash.sh                          every crash point once, and a few backlogs killed at random moments
@@ -97,7 +97,7 @@ done
 # Compiled like the program that is killed, so that all they share is compiled once.
 export CGO_ENABLED=0
 rm -f .run/crash/report.txt
-suite 'crash' $scripts/services.sh run $scripts/go-test.sh -timeout 90m -parallel 6 -tags crashpoints ./app/crash \
+suite 'crash' $scripts/services.sh run $scripts/go-test.sh -timeout 90m -parallel 6 -tags crashpoints ./app/test/crash \
   -run "$run" -seeds "$seeds" "${flags[@]}" || true
 printf '\n'
 cat .run/crash/report.txt || true

@@ -25,8 +25,8 @@ check 'deploy/my.cnf on MySQL 9' settings || true
 for pair in "${pairs[@]}"; do
   export STAMPEDE_TEST_STORES=$pair
   suite "$pair: migrations up, down, up; stores; streams" $scripts/services.sh run $scripts/go-test.sh \
-    ./migrations/... ./app/apptest ./app/store ./streams || true
-  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh ./app/e2e/... || true
+    ./migrations/... ./app/test/kit ./app/store ./streams || true
+  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh ./app/test/e2e/... || true
   suite "$pair: crash, the short form" $scripts/crash.sh || true
 done
 

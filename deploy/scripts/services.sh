@@ -13,7 +13,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-conf=$root/app/apptest/conf
+conf=$root/app/test/kit/conf
 state=$root/.run/services # remembers the folder of `start`
 stores=${STAMPEDE_TEST_STORES:-}
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin

@@ -33,14 +33,14 @@ check 'page builds' $scripts/build.sh page || true
 check 'binary builds' $scripts/build.sh binary || true
 
 suite 'lint' $scripts/lint.sh || true
-mapfile -t packages < <(go list ./... | grep -v '^stampede/app/e2e')
+mapfile -t packages < <(go list ./... | grep -v '^stampede/app/test/e2e')
 # Most of them wait for something most of the time, so more are under way than there are processors.
 suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-test.sh -race -p 4 "${packages[@]}" || true
 suite 'page tests' $scripts/page-test.sh || true
 # What has to happen within a second (P5) is seen on a machine that does nothing else meanwhile.
 second='^TestTenThousandEqualDeadlines$'
-suite 'end to end, within a second' $scripts/services.sh run $scripts/go-test.sh -race -run "$second" ./app/e2e/... || true
-suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 4 -skip "$second" ./app/e2e/... || true
+suite 'end to end, within a second' $scripts/services.sh run $scripts/go-test.sh -race -run "$second" ./app/test/e2e/... || true
+suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 4 -skip "$second" ./app/test/e2e/... || true
 suite 'browser smoke test' $scripts/smoke.sh || true
 if ((ready)); then
   suite 'crash, the short form' $scripts/crash.sh || true

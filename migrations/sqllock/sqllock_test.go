@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/apptest"
 	"stampede/app/store"
+	"stampede/app/test/kit"
 	"stampede/migrations/sqllock"
 )
 
-func TestMain(m *testing.M) { apptest.Main(m) }
+func TestMain(m *testing.M) { kit.Main(m) }
 
 // I8: nodes of earlier versions had the server count the hash, by MD5(DATABASE()). They must meet the same lock.
 func TestNameIsWhatItAlwaysWas(t *testing.T) {
@@ -25,8 +25,8 @@ func TestNameIsWhatItAlwaysWas(t *testing.T) {
 // Who waits hears after a while that it is in vain, and has its turn when the holder is done.
 func TestHoldAdmitsOne(t *testing.T) {
 	t.Parallel()
-	ctx := apptest.Context(t)
-	s, err := store.OpenMySQL(ctx, apptest.MySQL(t))
+	ctx := kit.Context(t)
+	s, err := store.OpenMySQL(ctx, kit.MySQL(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"stampede/app/payment/alipaysim"
+	"stampede/app/alipay/sim"
 )
 
 type alipaySim struct {
@@ -51,7 +51,7 @@ func (c *alipaySim) Run(e *env) error {
 
 // simulator is one that listens.
 type simulator struct {
-	*alipaysim.Simulator
+	*sim.Simulator
 	base   string // http://host:port
 	server *http.Server
 	broken chan error
@@ -63,7 +63,7 @@ func startSimulator(listen string) (*simulator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the simulated Alipay: %w", err)
 	}
-	sim, err := alipaysim.New(alipaysim.Options{})
+	sim, err := sim.New(sim.Options{})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

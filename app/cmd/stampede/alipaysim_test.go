@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // The simulator writes all that a server needs; and without being told so, a server does not take it for Alipay.
 func TestAlipaySim(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "with a blank")
-	ctx, stop := context.WithCancel(apptest.Context(t))
+	ctx, stop := context.WithCancel(kit.Context(t))
 	defer stop()
 	var out printed
 	ended := make(chan int, 1)
@@ -25,7 +25,7 @@ func TestAlipaySim(t *testing.T) {
 		ended <- run(ctx, []string{"alipay-sim", "--listen", "127.0.0.1:0", "--data", dir}, nil, &out, &out)
 	}()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	apptest.Eventually(t, 30*time.Second, func() (bool, string) { return strings.Contains(out.String(), "stampede serve"), out.String() })
+	kit.Eventually(t, 30*time.Second, func() (bool, string) { return strings.Contains(out.String(), "stampede serve"), out.String() })
 
 	content, err := os.ReadFile(filepath.Join(dir, "env"))
 	if err != nil {

@@ -4,22 +4,22 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // checkconfig tries the stores: it must not answer 0 where serve or migrate would fail.
 func TestCheckconfigTriesTheStores(t *testing.T) {
 	t.Parallel()
-	dsn := apptest.MySQL(t)
+	dsn := kit.MySQL(t)
 	environ := func(dsn string) []string {
 		return []string{
-			"STAMPEDE_REDIS_URL=" + apptest.Redis(t), "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" + strings.Repeat("s", 32),
+			"STAMPEDE_REDIS_URL=" + kit.Redis(t), "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" + strings.Repeat("s", 32),
 		}
 	}
 	if code, out, errOut := call(t, environ(dsn), "checkconfig"); code != exitOK {
 		t.Errorf("fit stores: code %d\n%s%s", code, out, errOut)
 	}
-	code, out, errOut := call(t, environ(apptest.Account(t, dsn, "SELECT")), "checkconfig")
+	code, out, errOut := call(t, environ(kit.Account(t, dsn, "SELECT")), "checkconfig")
 	if code != exitAudit || !strings.Contains(out, "does not work: MySQL: make tables (CREATE)") {
 		t.Errorf("an account that cannot migrate: code %d\n%s%s", code, out, errOut)
 	}

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"stampede/app/demo"
 	"stampede/app/server"
-	"stampede/app/shoppers"
 )
 
-type demo struct {
+type demoShop struct {
 	Listen   string        `default:"127.0.0.1:8080" help:"Where the page, the API and the sockets are."`
 	Data     string        `default:"stampede-data" help:"Folder for the embedded stores."`
 	Shoppers int           `default:"50" help:"How many simulated shoppers come in."`
@@ -23,7 +23,7 @@ type demo struct {
 }
 
 // Help shows what to do with it.
-func (demo) Help() string {
+func (demoShop) Help() string {
 	return "Slots follow one another; the first is cut, so that with five minutes the next one opens after 90 seconds. " +
 		"An order has one minute to be paid, then its units are sold again.\n\nExamples:\n\n" +
 		"    stampede demo\n" +
@@ -39,7 +39,7 @@ var demoDefaults = []string{
 }
 
 // Run serves the demo until told to stop.
-func (d *demo) Run(e *env) error {
+func (d *demoShop) Run(e *env) error {
 	if d.Shoppers < 0 || d.Shoppers > 10_000 {
 		return fmt.Errorf("%w: --shoppers is %d, want 0 to 10000", errUsage, d.Shoppers)
 	}
@@ -68,7 +68,7 @@ func (d *demo) Run(e *env) error {
 		OnReady: func(about server.About) {
 			d.welcome(e, about, gateway)
 			crowd.Go(func() {
-				(&shoppers.Crowd{Base: "http://" + about.Local(), Count: d.Shoppers, Seed: d.Data, Slot: d.Slot}).Run(ctx)
+				(&demo.Crowd{Base: "http://" + about.Local(), Count: d.Shoppers, Seed: d.Data, Slot: d.Slot}).Run(ctx)
 			})
 		},
 	})
@@ -83,7 +83,7 @@ func (d *demo) Run(e *env) error {
 
 // environ lays the demo's choices around what is set: real stores and real money are left alone, whatever the environment
 // says.
-func (d *demo) environ(set []string, gateway *simulator) ([]string, error) {
+func (d *demoShop) environ(set []string, gateway *simulator) ([]string, error) {
 	kept := slices.DeleteFunc(slices.Clone(set), func(line string) bool {
 		return strings.HasPrefix(line, "STAMPEDE_REDIS_URL") || strings.HasPrefix(line, "STAMPEDE_MYSQL_DSN") ||
 			strings.HasPrefix(line, "STAMPEDE_ALIPAY_")
@@ -94,7 +94,7 @@ func (d *demo) environ(set []string, gateway *simulator) ([]string, error) {
 
 // gatewayAddress is beside the shop, so that whoever reaches the one can reach the other. What is no address is for the
 // server to complain about.
-func (d *demo) gatewayAddress() string {
+func (d *demoShop) gatewayAddress() string {
 	host, _, err := net.SplitHostPort(d.Listen)
 	if err != nil {
 		host = "127.0.0.1"
@@ -102,7 +102,7 @@ func (d *demo) gatewayAddress() string {
 	return net.JoinHostPort(host, "0")
 }
 
-func (d *demo) welcome(e *env, about server.About, gateway *simulator) {
+func (d *demoShop) welcome(e *env, about server.About, gateway *simulator) {
 	host, port, _ := strings.Cut(about.Redis, ":")
 	fmt.Fprintf(e.out, `
 Stampede is open:  http://%s

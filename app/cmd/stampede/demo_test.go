@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 // TestDemoMovesInEverySlot: a crowd that follows the current slot, as in an evening, is there and buys in each of twelve. It
@@ -25,7 +25,7 @@ func TestDemoMovesInEverySlot(t *testing.T) {
 	demo := startDemo(t, "--shoppers", "20", "--slot", length.String())
 	var seen []app.ID // in their order; the first is cut
 	moved := make(map[app.ID]bool)
-	apptest.Eventually(t, 2*slots*length, func() (bool, string) {
+	kit.Eventually(t, 2*slots*length, func() (bool, string) {
 		open, moves, why := demo.slot()
 		if open != 0 && !slices.Contains(seen, open) {
 			seen = append(seen, open)
@@ -70,7 +70,7 @@ func startDemo(t *testing.T, args ...string) running {
 	})
 	t.Cleanup(stop)
 	var found []string
-	apptest.Eventually(t, time.Minute, func() (bool, string) {
+	kit.Eventually(t, time.Minute, func() (bool, string) {
 		found = demoAddresses.FindStringSubmatch(out.String())
 		return found != nil, out.String()
 	})

@@ -51,7 +51,7 @@ var errAudit = errors.New("the audit found broken promises")
 
 type commands struct {
 	Serve       serve       `cmd:"" help:"Run a node."`
-	Demo        demo        `cmd:"" help:"Try it out: a whole shop on embedded stores, with simulated shoppers."`
+	Demo        demoShop    `cmd:"" help:"Try it out: a whole shop on embedded stores, with simulated shoppers."`
 	Migrate     migrate     `cmd:"" help:"Bring the database's schema up to date, or back."`
 	Seed        seedCmd     `cmd:"" help:"Fill an empty shop with products and slots."`
 	Audit       audit       `cmd:"" help:"Prove that nothing was oversold."`

@@ -18,14 +18,14 @@ import (
 
 	"go.uber.org/goleak"
 
-	"stampede/app/apptest"
+	"stampede/app/test/kit"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	apptest.Main(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
+	kit.Main(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
 }
 
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 func call(t *testing.T, environ []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	code = run(apptest.Context(t), args, environ, &o, &e)
+	code = run(kit.Context(t), args, environ, &o, &e)
 	return code, o.String(), e.String()
 }
 
@@ -165,7 +165,7 @@ func (p *printed) String() string {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	ctx, stop := context.WithCancel(apptest.Context(t))
+	ctx, stop := context.WithCancel(kit.Context(t))
 	defer stop()
 	var out printed
 	ended := make(chan int, 1)
@@ -175,9 +175,9 @@ func TestDemo(t *testing.T) {
 		ended <- run(ctx, []string{"demo", "--listen", "127.0.0.1:0", "--data", dir, "--shoppers", "30"}, environ, &out, &out)
 	}()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	apptest.Eventually(t, 20*time.Second, func() (bool, string) { return address.MatchString(out.String()), out.String() })
+	kit.Eventually(t, 20*time.Second, func() (bool, string) { return address.MatchString(out.String()), out.String() })
 	base := address.FindString(out.String())
-	apptest.Eventually(t, 40*time.Second, func() (bool, string) {
+	kit.Eventually(t, 40*time.Second, func() (bool, string) {
 		held, watching, err := look(base)
 		return err == nil && held >= 5 && watching >= 30, out.String()
 	})

@@ -19,7 +19,7 @@ type layer struct {
 
 // layers is the import rule: imports point inward,
 //
-//	cmd → server → {api, account, payment, store, streams, realtime, frontend, migrations} → app
+//	cmd → server → {api, account, alipay, store, streams, realtime, frontend, migrations} → app
 //
 // app tells the story with the standard library and crash points alone. streams and realtime never meet except in
 // app's flows. Commands under cmd reach the packages only through the server, so that there is one
@@ -35,40 +35,40 @@ var layers = []layer{
 	{path: "frontend"},
 	{path: "migrations", thirdParty: true, inTests: []string{"app/store"}},
 	{path: "app/account", imports: []string{"app"}, thirdParty: true},
-	{path: "app/payment", imports: []string{"app", "app/payment"}, thirdParty: true},
+	{path: "app/alipay", imports: []string{"app", "app/alipay"}, thirdParty: true},
 	{path: "app/snowflake", imports: []string{"app"}},
 	{path: "app/store", imports: []string{"app", "app/snowflake", "migrations"}, thirdParty: true},
 	{path: "app/api", imports: []string{"app"}, thirdParty: true},
 	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
-	{path: "app/seed", imports: []string{"app"}},
+	{path: "deploy/bench", imports: []string{"app/load"}, thirdParty: true},
 	{path: "app/webhook", imports: []string{"app"}},
-	{path: "app/shoppers", imports: []string{"app", "app/wsclient"}, thirdParty: true},
+	{path: "app/demo", imports: []string{"app", "app/wsclient"}, thirdParty: true},
 	{path: "app/wsclient", imports: []string{"app"}, thirdParty: true}, // the other end of the wire: no server imports it
 	{
 		path: "app/server", thirdParty: true,
 		imports: []string{
-			"app", "app/account", "app/api", "app/crashpoint", "app/payment", "app/seed", "app/store",
+			"app", "app/account", "app/api", "app/crashpoint", "app/alipay", "app/demo", "app/store",
 			"app/webhook", "streams", "realtime", "frontend", "migrations",
 		},
 	},
-	{path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/shoppers", "app/payment/alipaysim"}, thirdParty: true},
+	{path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/demo", "app/alipay/sim"}, thirdParty: true},
 	{path: testSupport, imports: []string{"app"}, thirdParty: true},
 	{
-		path: "app/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
+		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
 		imports: []string{"app", "app/account", "app/store", "app/wsclient", "streams", "realtime", "migrations"},
 	},
 	{
-		path: "app/moneytest", thirdParty: true, // the flows of money on real stores and the simulated gateway
-		imports: []string{"app", "app/payment", "app/store", "streams", "migrations"},
+		path: "app/test/money", thirdParty: true, // the flows of money on real stores and the simulated gateway
+		imports: []string{"app", "app/alipay", "app/store", "streams", "migrations"},
 	},
 	{
-		path: "app/crash", thirdParty: true, // likewise; and it names the points at which the program dies
-		imports: []string{"app", "app/account", "app/crashpoint", "app/payment", "app/store", "app/wsclient", "migrations"},
+		path: "app/test/crash", thirdParty: true, // likewise; and it names the points at which the program dies
+		imports: []string{"app", "app/account", "app/crashpoint", "app/alipay", "app/store", "app/wsclient", "migrations"},
 	},
 }
 
 // testSupport is for tests only. These may also import other people's modules.
-const testSupport = "app/apptest"
+const testSupport = "app/test/kit"
 
 // exact names the layers that mean one package in a list of imports: "app" is not "app/store".
 var exact = map[string]bool{"app": true}

@@ -1,0 +1,201 @@
+package alipay_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/alipay"
+	"stampede/app/alipay/sim"
+)
+
+// Every way to pay leads to one trade that is absent, waiting, paid, and known by a verified notification; however often
+// the buyer presses.
+func TestEveryWayToPay(t *testing.T) {
+	t.Parallel()
+	for i, via := range []app.PayVia{app.ViaPage, app.ViaWap, app.ViaApp, app.ViaQR} {
+		t.Run(string(via), func(t *testing.T) {
+			t.Parallel()
+			c := newCounter(t, nil)
+			order := app.ID(7301444480512000257 + i)
+			if _, err := c.Pay(t.Context(), request(order, via)); err != nil {
+				t.Fatal(err)
+			}
+			if got := c.query(t, order); got != (app.Trade{Order: order, State: app.TradeAbsent}) {
+				t.Fatalf("before the buyer has come: %+v", got)
+			}
+			c.pay(t, order, via)
+			c.pay(t, order, via)
+			if got := c.query(t, order); got.State != app.TradeWaiting || got.No == "" || got.AmountFen != 19801 || got.PaidAt != 0 {
+				t.Fatalf("at the cashier: %+v", got)
+			}
+			if err := c.sim.Pay(order.String()); err != nil {
+				t.Fatal(err)
+			}
+			paid := c.query(t, order)
+			if paid.State != app.TradePaid || time.Since(paid.PaidAt.Time()).Abs() > time.Minute {
+				t.Fatalf("after the payment: %+v", paid)
+			}
+			told, err := c.Notified(c.letters(t, 1)[0])
+			if err != nil || told != paid {
+				t.Errorf("notified: %+v, %v, want %+v", told, err, paid)
+			}
+			if l := c.sim.Ledger(); l.TakenFen != 19801 || len(l.Trades) != 1 {
+				t.Errorf("the ledger: %+v", l)
+			}
+		})
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t, nil)
+	for i, step := range []struct {
+		name  string
+		begin func(order app.ID)
+		want  app.TradeState
+	}{
+		{"nobody came", func(app.ID) {}, app.TradeAbsent},
+		{"waiting", func(order app.ID) { c.pay(t, order, app.ViaPage) }, app.TradeClosed},
+		{"paid", func(order app.ID) {
+			c.pay(t, order, app.ViaPage)
+			if err := c.sim.Pay(order.String()); err != nil {
+				t.Fatal(err)
+			}
+		}, app.TradePaid},
+		{"closed", func(order app.ID) {
+			c.pay(t, order, app.ViaPage)
+			if err := c.sim.GiveUp(order.String()); err != nil {
+				t.Fatal(err)
+			}
+		}, app.TradeClosed},
+		{"paid this instant", func(order app.ID) {
+			c.pay(t, order, app.ViaPage)
+			c.inject(t, sim.Fault{Kind: sim.PaidBeforeClose, Order: order.String(), Times: 1})
+		}, app.TradePaid},
+	} {
+		order := app.ID(100 + i)
+		step.begin(order)
+		if got, err := c.Close(t.Context(), order); err != nil || got.State != step.want || got.Order != order {
+			t.Errorf("%s: %+v, %v; want state %v", step.name, got, err, step.want)
+		}
+		if got := c.query(t, order); got.State != step.want {
+			t.Errorf("%s: asked afterwards: %+v", step.name, got)
+		}
+	}
+}
+
+// P8: a refund is done once under its number, however often it is asked for.
+func TestRefund(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t, nil)
+	const order = app.ID(7)
+	c.pay(t, order, app.ViaPage)
+	r := app.RefundRequest{Order: order, Request: "7-1", AmountFen: 9801, Reason: "buyer"}
+	if err := c.Refund(t.Context(), r); !errors.Is(err, app.ErrGatewayRefused) {
+		t.Fatalf("before the payment: %v", err)
+	}
+	if err := c.sim.Pay(order.String()); err != nil {
+		t.Fatal(err)
+	}
+	if done, err := c.Refunded(t.Context(), r); done || err != nil {
+		t.Fatalf("before the refund: %v, %v", done, err)
+	}
+	for range 3 {
+		if err := c.Refund(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if done, err := c.Refunded(t.Context(), r); !done || err != nil {
+		t.Fatalf("after the refund: %v, %v", done, err)
+	}
+	other := r
+	other.AmountFen = 1
+	if err := c.Refund(t.Context(), other); !errors.Is(err, app.ErrGatewayRefused) {
+		t.Errorf("another amount under the same number: %v", err)
+	}
+	if _, err := c.Refunded(t.Context(), other); !errors.Is(err, app.ErrGatewayRefused) {
+		t.Errorf("asked for another amount under the same number: %v", err)
+	}
+	rest := app.RefundRequest{Order: order, Request: "7-2", AmountFen: 10_000}
+	if err := c.Refund(t.Context(), rest); err != nil {
+		t.Fatal(err)
+	}
+	if l := c.sim.Ledger(); l.RefundedFen != 19801 {
+		t.Errorf("given back: %d", l.RefundedFen)
+	}
+	if got := c.query(t, order); got.State != app.TradeClosed || got.RefundedFen != 19801 {
+		t.Errorf("refunded as a whole: %+v", got)
+	}
+}
+
+// I6: what the gateway may have done is unknown, whatever comes instead of its signed answer.
+func TestUnknownIsNotFailed(t *testing.T) {
+	t.Parallel()
+	for i, kind := range []sim.Kind{
+		sim.ErrorThoughDone, sim.Lost, sim.Garbage, sim.AnswerSignature, sim.Down,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			c := newCounter(t, nil)
+			order := app.ID(1 + i)
+			c.pay(t, order, app.ViaPage)
+			c.inject(t, sim.Fault{Kind: kind, Times: 1})
+			if _, err := c.Close(t.Context(), order); !errors.Is(err, app.ErrTransient) {
+				t.Fatalf("close: %v, want a transient fault", err)
+			}
+			want := app.TradeClosed
+			if kind == sim.Down {
+				want = app.TradeWaiting
+			}
+			if got := c.query(t, order); got.State != want {
+				t.Errorf("asked afterwards: %+v, want state %v", got, want)
+			}
+			if got, err := c.Close(t.Context(), order); err != nil || got.State != app.TradeClosed {
+				t.Errorf("the repeat: %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestSlowGatewayIsNotWaitedForLongerThanTheTimeout(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t, func(o *alipay.Options) { o.Timeout = 50 * time.Millisecond })
+	c.inject(t, sim.Fault{Kind: sim.Slow, DelayMS: 60_000})
+	if _, err := c.Query(t.Context(), 1); !errors.Is(err, app.ErrTransient) {
+		t.Errorf("got %v, want a transient fault", err)
+	}
+}
+
+// The money arrives although the close was answered "closed": the query says so.
+func TestPaidAfterClose(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t, nil)
+	c.pay(t, 5, app.ViaWap)
+	c.inject(t, sim.Fault{Kind: sim.PaidAfterClose, Times: 1})
+	if got, err := c.Close(t.Context(), 5); err != nil || got.State != app.TradeClosed {
+		t.Fatalf("close: %+v, %v", got, err)
+	}
+	if got := c.query(t, 5); got.State != app.TradePaid {
+		t.Errorf("asked afterwards: %+v", got)
+	}
+}
+
+// The gateway counts in seconds: what we let it accept ends never after the instant that was asked for.
+func TestTimeExpireIsRoundedDown(t *testing.T) {
+	t.Parallel()
+	c := newCounter(t, nil)
+	r := request(9, app.ViaPage)
+	r.ExpiresAt = app.MillisOf(time.Now().Add(time.Hour).Truncate(time.Second)) + 999
+	p, err := c.Pay(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.sim.Come(p.URL); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.sim.Ledger().Trades[0].ExpiresAt.UnixMilli(); got != int64(r.ExpiresAt)-999 {
+		t.Errorf("the trade ends at %d, asked for %d", got, r.ExpiresAt)
+	}
+}

@@ -1,0 +1,38 @@
+package alipay
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/smartwalle/alipay/v3"
+
+	"stampede/app"
+)
+
+// businessError is a no of the gateway under its signature.
+type businessError struct {
+	method string
+	no     alipay.Error
+}
+
+func (e *businessError) Error() string {
+	return fmt.Sprintf("%s: the gateway answers %s %s: %s, %s", e.method, e.no.Code, e.no.SubCode, e.no.Msg, e.no.SubMsg)
+}
+
+// Unwrap: codes and sub-codes with which the gateway says that it could not decide now are a transient fault.
+func (e *businessError) Unwrap() error {
+	switch {
+	case e.no.Code == alipay.CodeUnknowError, e.no.Code == alipay.CodeCallLimited,
+		strings.HasSuffix(e.no.SubCode, "SYSTEM_ERROR"), strings.HasSuffix(e.no.SubCode, "SYSTEM-ERROR"),
+		strings.HasSuffix(e.no.SubCode, "unknow-error"), strings.HasSuffix(e.no.SubCode, "call-limited"):
+		return app.ErrTransient
+	}
+	return app.ErrGatewayRefused
+}
+
+// saysNo reports whether the error is the gateway's signed no with that sub-code.
+func saysNo(err error, sub string) bool {
+	var signed *businessError
+	return errors.As(err, &signed) && signed.no.Code == alipay.CodeBusinessFailed && signed.no.SubCode == sub
+}

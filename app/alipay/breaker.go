@@ -1,0 +1,43 @@
+package alipay
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"stampede/app"
+)
+
+const (
+	// openAfter faults in a row count as "the gateway is away": a single lost answer is everyday.
+	openAfter = 5
+	// restFor is how long an absent gateway is left alone before one call looks again. It is within the minute in which
+	// reconciliation must find a missed payment.
+	restFor = 2 * time.Second
+)
+
+// newBreaker keeps an absent gateway from being asked by everybody, each waiting for the timeout: after some faults in a
+// row calls fail at once, and one at a time looks whether it is back. A signed no is an answer; a call that was abandoned,
+// because nobody wanted the answer any more, says nothing about the gateway; one whose time was over does.
+//
+//	closed ── openAfter faults in a row ──▶ open ── restFor ──▶ one call may try
+//	   ▲                                     ▲                     │        │
+//	   └──────────── it worked ──────────────┼─────────────────────┘        │
+//	                                         └──────────── a fault ─────────┘
+func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
+	return gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+		Name:         "alipay",
+		MaxRequests:  1,
+		Timeout:      restFor,
+		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= openAfter },
+		IsSuccessful: func(err error) bool { return !errors.Is(err, app.ErrTransient) },
+		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) },
+	})
+}
+
+// rejected reports whether the breaker made no call.
+func rejected(err error) bool {
+	return errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests)
+}

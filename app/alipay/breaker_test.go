@@ -1,0 +1,54 @@
+package alipay
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"stampede/app"
+)
+
+// P8: faults in a row open the breaker, one call at a time looks whether the gateway is back, and neither a signed no nor
+// an abandoned call counts as a fault.
+func TestBreaker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker()
+		end := func(err error) error {
+			_, err = b.Execute(func() (struct{}, error) { return struct{}{}, err })
+			return err
+		}
+		fault := unknown("test", context.DeadlineExceeded)
+		for range openAfter - 1 {
+			if rejected(end(fault)) {
+				t.Fatal("it opened too early")
+			}
+		}
+		_ = end(unknown("test", context.Canceled))
+		if b.State() != gobreaker.StateClosed {
+			t.Fatal("an abandoned call must not count")
+		}
+		_ = end(fault)
+		if !rejected(end(nil)) {
+			t.Fatal("it must be open now")
+		}
+		time.Sleep(restFor + 1)
+		_, err := b.Execute(func() (struct{}, error) {
+			if !rejected(end(nil)) {
+				t.Error("after the rest, one may look and the others wait")
+			}
+			return struct{}{}, fault
+		})
+		if rejected(err) || !rejected(end(nil)) {
+			t.Fatal("still away: open again")
+		}
+		time.Sleep(restFor + 1)
+		_ = end(unknown("test", context.Canceled))
+		if rejected(end(&businessError{})) || rejected(end(app.ErrGatewayRefused)) {
+			t.Fatal("it answered, if only no: closed")
+		}
+	})
+}

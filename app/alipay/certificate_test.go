@@ -1,0 +1,108 @@
+package alipay_test
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/alipay"
+)
+
+// certificate makes a self-signed one.
+func certificate(t *testing.T, name string, serial int64, key *rsa.PrivateKey) string {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name, Organization: []string{"Test"}, Country: []string{"CN"}},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}
+
+// Certificate mode: both certificates are named in what we sign, and the gateway's key is the certificate's.
+func TestCertificateMode(t *testing.T) {
+	t.Parallel()
+	keys, err := sharedKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCounter(t, func(o *alipay.Options) {
+		o.PublicKey = ""
+		o.AppCert, o.Cert = certificate(t, "shop", 1, keys.App), certificate(t, "gateway", 2, keys.Gateway)
+		o.RootCert = certificate(t, "root", 3, keys.Gateway)
+	})
+	p, err := c.Pay(t.Context(), request(1, app.ViaPage))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, err := url.Parse(p.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed := address.Query()
+	if len(signed.Get("app_cert_sn")) != 32 || len(signed.Get("alipay_root_cert_sn")) != 32 {
+		t.Errorf("signed: %v", signed)
+	}
+	c.pay(t, 1, app.ViaPage)
+	if err := c.sim.Pay("1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.query(t, 1); got.State != app.TradePaid {
+		t.Errorf("got %+v", got)
+	}
+	form := c.letters(t, 1)[0]
+	if _, err := c.Notified(form); err != nil {
+		t.Errorf("notified: %v", err)
+	}
+	form.Set("alipay_cert_sn", strings.Repeat("0", 32))
+	if _, err := c.Notified(form); !errors.Is(err, app.ErrForged) {
+		t.Errorf("a certificate that nobody knows: %v, want forged", err)
+	}
+}
+
+// Wrong keys end the start with the name of what is wrong.
+func TestWrongKeysAreNamed(t *testing.T) {
+	t.Parallel()
+	keys, err := sharedKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, _, err := keys.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := alipay.Options{
+		PrivateKey: private, AppCert: certificate(t, "shop", 1, keys.App), Cert: certificate(t, "gateway", 2, keys.Gateway),
+		RootCert: certificate(t, "root", 3, keys.Gateway),
+	}
+	if _, err := alipay.New(good); err != nil {
+		t.Fatal(err)
+	}
+	for option, change := range map[string]func(*alipay.Options){
+		"PrivateKey": func(o *alipay.Options) { o.PrivateKey = "nonsense" },
+		"PublicKey":  func(o *alipay.Options) { o.PublicKey = "nonsense" },
+		"AppCert":    func(o *alipay.Options) { o.AppCert = o.Cert },
+		"Cert":       func(o *alipay.Options) { o.Cert = "" },
+		"RootCert":   func(o *alipay.Options) { o.RootCert = "" },
+	} {
+		o := good
+		change(&o)
+		_, err := alipay.New(o)
+		var wrong *alipay.KeyError
+		if !errors.As(err, &wrong) || wrong.Option != option {
+			t.Errorf("%s: %v", option, err)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package alipay
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/smartwalle/alipay/v3"
+
+	"stampede/app"
+	"stampede/app/alipay/sim"
+)
+
+// counted answers the same to everything and counts the calls.
+type counted struct {
+	says
+	calls int
+}
+
+func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.calls++
+	return c.says.RoundTrip(r)
+}
+
+// P8: a certificate that somebody names is never fetched, not even at the real gateway's address, where the library would.
+func TestUnknownCertificateIsNotFetched(t *testing.T) {
+	t.Parallel()
+	keys, err := sim.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, public, err := keys.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(Options{Gateway: Production, AppID: keys.AppID, PrivateKey: private, PublicKey: public})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire := &counted{says: says(`{"alipay_trade_query_response":{"code":"10000"},"alipay_cert_sn":"5e1f0f6c","sign":"YQ=="}`)}
+	a.client.Client = &http.Client{Transport: wire}
+	var out struct{ head }
+	if err := a.call(t.Context(), alipay.TradeQuery{OutTradeNo: "1"}, &out); !errors.Is(err, app.ErrTransient) || wire.calls != 1 {
+		t.Errorf("an answer: %v after %d calls, want unknown after the one", err, wire.calls)
+	}
+	form := url.Values{"app_id": {keys.AppID}, "sign_type": {"RSA2"}, "sign": {"YQ=="}, "alipay_cert_sn": {"5e1f0f6c"}}
+	if _, err := a.Notified(form); !errors.Is(err, app.ErrForged) || wire.calls != 1 {
+		t.Errorf("a notification: %v after %d calls, want forged and no call", err, wire.calls-1)
+	}
+}

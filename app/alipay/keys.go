@@ -1,0 +1,92 @@
+package alipay
+
+import (
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+
+	"github.com/smartwalle/alipay/v3"
+
+	"stampede/app/alipay/rsa2"
+)
+
+// readKeys sets up the client. The library takes short keys, keys of other kinds and certificates that are none without a
+// word, so every key is read here first, and handed on in the one form that it surely reads.
+func (a *Alipay) readKeys() error {
+	private, err := rsa2.ParsePrivateKey(a.options.PrivateKey)
+	if err != nil {
+		return &KeyError{"PrivateKey", err}
+	}
+	// Never its production mode, whatever the address: that mode fetches every certificate that somebody names, and
+	// believes what it gets. Otherwise the modes differ by their address only.
+	a.client, err = alipay.New(
+		a.options.AppID, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(private)), false,
+		alipay.WithSandboxGateway(a.options.Gateway), alipay.WithTimeLocation(a.zone), alipay.WithHTTPClient(newHTTP(a.options.Timeout)),
+	)
+	if err != nil {
+		return &KeyError{"PrivateKey", err}
+	}
+	if a.options.PublicKey == "" {
+		return a.readCertificates(private)
+	}
+	public, err := rsa2.ParsePublicKey(a.options.PublicKey)
+	if err != nil {
+		return &KeyError{"PublicKey", err}
+	}
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		return &KeyError{"PublicKey", err}
+	}
+	return named("PublicKey", a.client.LoadAliPayPublicKey(base64.StdEncoding.EncodeToString(der)))
+}
+
+// readCertificates sets up certificate mode.
+func (a *Alipay) readCertificates(private *rsa.PrivateKey) error {
+	own, err := rsa2.ParseCertificate(a.options.AppCert)
+	if err != nil {
+		return &KeyError{"AppCert", err}
+	}
+	if key, ok := own.PublicKey.(*rsa.PublicKey); !ok || !key.Equal(&private.PublicKey) {
+		return &KeyError{"AppCert", fmt.Errorf("it does not belong to the private key")}
+	}
+	theirs, err := rsa2.ParseCertificate(a.options.Cert)
+	if err != nil {
+		return &KeyError{"Cert", err}
+	}
+	if _, ok := theirs.PublicKey.(*rsa.PublicKey); !ok {
+		return &KeyError{"Cert", fmt.Errorf("it holds a %T, and RSA2 needs an RSA key", theirs.PublicKey)}
+	}
+	if _, err := rsa2.RootSerialNumber(a.options.RootCert); err != nil {
+		return &KeyError{"RootCert", err}
+	}
+	a.certSN = rsa2.SerialNumber(theirs)
+	if err := named("AppCert", a.client.LoadAppCertPublicKey(bare(a.options.AppCert))); err != nil {
+		return err
+	}
+	if err := named("Cert", a.client.LoadAlipayCertPublicKey(bare(a.options.Cert))); err != nil {
+		return err
+	}
+	return named("RootCert", a.client.LoadAliPayRootCert(bare(a.options.RootCert)))
+}
+
+// bare keeps the PEM blocks of a text and drops what stands around them: the library skips such a root without a word.
+func bare(text string) string {
+	var kept []byte
+	for rest := []byte(text); ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return string(kept)
+		}
+		kept = append(kept, pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})...)
+	}
+}
+
+// named makes a *KeyError of an error; nil stays nil.
+func named(option string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &KeyError{option, err}
+}

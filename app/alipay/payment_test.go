@@ -1,0 +1,137 @@
+package alipay_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"stampede/app"
+	"stampede/app/alipay"
+	"stampede/app/alipay/sim"
+	"stampede/app/test/kit"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sharedKeys are made once: making them is what takes long.
+var sharedKeys = sync.OnceValues(sim.NewKeys)
+
+// counter is a shop's side of the wire: the adapter, a simulator, and a mailbox for notifications.
+type counter struct {
+	*alipay.Alipay
+	sim     *sim.Simulator
+	options alipay.Options
+	client  *http.Client
+
+	mu   sync.Mutex
+	mail []url.Values
+	say  string // what the mailbox answers
+}
+
+func newCounter(t testing.TB, change func(*alipay.Options)) *counter {
+	t.Helper()
+	keys, err := sharedKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counter{say: "success", client: &http.Client{}}
+	c.sim, err = sim.New(sim.Options{Keys: keys, Schedule: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mailbox := httptest.NewServer(http.HandlerFunc(c.receive))
+	gateway := httptest.NewServer(c.sim)
+	private, public, err := keys.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.options = alipay.Options{
+		Gateway: gateway.URL + "/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID,
+		PrivateKey: private, PublicKey: public, NotifyURL: mailbox.URL, ReturnURL: "http://shop.example/?back",
+	}
+	if change != nil {
+		change(&c.options)
+	}
+	if c.Alipay, err = alipay.New(c.options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.CloseIdle()
+		c.client.CloseIdleConnections()
+		c.sim.Close()
+		gateway.Close()
+		mailbox.Close()
+	})
+	return c
+}
+
+func (c *counter) receive(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mail = append(c.mail, r.PostForm)
+	_, _ = w.Write([]byte(c.say))
+}
+
+// letters waits for at least n notifications and answers all that have come.
+func (c *counter) letters(t testing.TB, n int) []url.Values {
+	t.Helper()
+	var mail []url.Values
+	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		mail = append([]url.Values(nil), c.mail...)
+		return len(mail) >= n, "notifications are missing"
+	})
+	return mail
+}
+
+func (c *counter) inject(t *testing.T, faults ...sim.Fault) {
+	t.Helper()
+	for _, f := range faults {
+		if _, err := c.sim.Inject(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// pay opens a payment and brings the buyer to the cashier.
+func (c *counter) pay(t *testing.T, order app.ID, via app.PayVia) {
+	t.Helper()
+	p, err := c.Pay(t.Context(), request(order, via))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if via == app.ViaQR {
+		response, err := c.client.Get(p.QR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		return
+	}
+	if got, err := c.sim.Come(p.URL + p.OrderString); err != nil || got != order.String() {
+		t.Fatalf("the buyer comes with %+v: %q, %v", p, got, err)
+	}
+}
+
+func request(order app.ID, via app.PayVia) app.PayRequest {
+	return app.PayRequest{
+		Order: order, Via: via, AmountFen: 19801, Subject: "电饭煲 2/3 & more",
+		ExpiresAt: app.MillisOf(time.Now().Add(time.Hour)),
+	}
+}
+
+func (c *counter) query(t *testing.T, order app.ID) app.Trade {
+	t.Helper()
+	trade, err := c.Query(t.Context(), order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trade
+}

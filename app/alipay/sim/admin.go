@@ -1,0 +1,83 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+)
+
+func (s *Simulator) showLedger(w http.ResponseWriter, _ *http.Request) { answerJSON(w, s.Ledger()) }
+
+func (s *Simulator) showFaults(w http.ResponseWriter, _ *http.Request) {
+	answerJSON(w, map[string]any{"faults": s.faults.all()})
+}
+
+func (s *Simulator) addFault(w http.ResponseWriter, r *http.Request) {
+	var f Fault
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&f); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	f, err := s.Inject(f)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	answerJSON(w, f)
+}
+
+func (s *Simulator) dropFaults(w http.ResponseWriter, _ *http.Request) {
+	s.Heal()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Simulator) dropFault(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil || !s.heal(id) {
+		http.Error(w, "no such fault", http.StatusNotFound)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// act presses a button for the buyer.
+func (s *Simulator) act(w http.ResponseWriter, r *http.Request) {
+	order := r.PathValue("order")
+	var err error
+	switch press := r.PathValue("press"); press {
+	case "late":
+		err = s.PayLate(order)
+	case "repeat":
+		err = s.Repeat(order)
+	default:
+		err = s.press(press, order)
+	}
+	switch {
+	case err == nil:
+		w.WriteHeader(http.StatusNoContent)
+	case errors.Is(err, errStatus):
+		http.Error(w, err.Error(), http.StatusConflict)
+	default:
+		http.Error(w, err.Error(), http.StatusNotFound)
+	}
+}
+
+var errNoButton = errors.New("there is no such button: want pay or close")
+
+func (s *Simulator) press(button, order string) error {
+	switch button {
+	case "pay":
+		return s.Pay(order)
+	case "close":
+		return s.GiveUp(order)
+	}
+	return errNoButton
+}
+
+func answerJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}

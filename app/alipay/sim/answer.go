@@ -1,0 +1,44 @@
+package sim
+
+import (
+	"crypto/rsa"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"stampede/app/alipay/rsa2"
+)
+
+// fields are the content of an answer.
+type fields map[string]any
+
+// no is a refusal in the gateway's codes.
+type no struct{ code, sub string }
+
+func (n *no) fields() fields {
+	return fields{"code": n.code, "msg": "Business Failed", "sub_code": n.sub, "sub_msg": "refused by the simulator"}
+}
+
+// done begins the content of an answer to what was carried out.
+func done(t *Trade) fields {
+	return fields{"code": "10000", "msg": "Success", "out_trade_no": t.Order, "trade_no": t.No}
+}
+
+func responseName(method string) string { return strings.ReplaceAll(method, ".", "_") + "_response" }
+
+// write signs an answer, with a signer, and sends it.
+func (s *Simulator) write(w http.ResponseWriter, name string, content fields, signer *rsa.PrivateKey) {
+	text, err := json.Marshal(content)
+	answer := map[string]any{name: json.RawMessage(text)}
+	if err == nil && signer != nil {
+		answer[rsa2.Sign], err = rsa2.SignText(signer, string(text))
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html;charset=utf-8") // as the real one says
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false) // it would write the signed text differently
+	_ = encoder.Encode(answer)
+}

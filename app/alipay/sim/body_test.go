@@ -1,0 +1,51 @@
+package sim
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// packed is about 16 KB that become 16 MB when they are decoded.
+func packed(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(make([]byte, 16<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestNoBodyIsDecoded: every route refuses a compressed body, at little cost. It does not run beside other tests,
+// because it counts what the whole process allocates.
+func TestNoBodyIsDecoded(t *testing.T) {
+	s, body := newShop(t, Options{}), packed(t)
+	for pattern := range s.routes() {
+		method, path, _ := strings.Cut(pattern, " ")
+		address := s.server.URL + strings.NewReplacer("{", "", "}", "").Replace(path)
+		request, err := http.NewRequestWithContext(t.Context(), method, address, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Encoding", "gzip")
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		answer, err := s.client.Do(request)
+		if err != nil {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		_ = answer.Body.Close()
+		runtime.ReadMemStats(&after)
+		if spent := after.TotalAlloc - before.TotalAlloc; answer.StatusCode != http.StatusUnsupportedMediaType || spent > 1<<20 {
+			t.Errorf("%s: %s, %d bytes allocated", pattern, answer.Status, spent)
+		}
+	}
+}

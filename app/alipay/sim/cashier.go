@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"stampede/app"
+	"stampede/app/alipay/rsa2"
+)
+
+//go:embed assets
+var assets embed.FS
+
+var page = template.Must(template.ParseFS(assets, "assets/cashier.html"))
+
+// policy: our own style and script only, and forms that stay here.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// view is what the cashier shows.
+type view struct {
+	Words    words
+	Title    string // of the state
+	State    string // waiting, paid, closed, refused: how it looks
+	Trade    *Trade
+	Amount   string
+	Left     int64 // seconds until the trade closes by itself
+	Path     string
+	Return   string // where the shop wants the buyer back; empty: nowhere
+	Why      string // when nothing can be shown
+	Homeward bool   // go back by itself soon
+}
+
+// arrive is the buyer coming from the shop's page.
+func (s *Simulator) arrive(w http.ResponseWriter, r *http.Request) {
+	t, refused := s.come(r.URL.Query())
+	if refused != nil {
+		s.show(w, r, http.StatusOK, view{State: "refused", Why: refused.Error()})
+		return
+	}
+	http.Redirect(w, r, "/cashier/"+t.token, http.StatusSeeOther)
+}
+
+// scanned is the buyer coming by a QR code.
+func (s *Simulator) scanned(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "/cashier/"+url.PathEscape(r.PathValue("token")), http.StatusSeeOther)
+}
+
+func (s *Simulator) cashier(w http.ResponseWriter, r *http.Request) {
+	t, err := s.book.arrive(r.PathValue("token"))
+	if err != nil {
+		s.show(w, r, http.StatusNotFound, view{State: "refused", Why: err.Error()})
+		return
+	}
+	v := view{
+		Trade: &t, Amount: app.FormatFen(t.AmountFen), Path: "/cashier/" + t.token,
+		Left: max(0, int64(t.ExpiresAt.Sub(s.now())/time.Second)), Return: t.returnURL,
+	}
+	switch {
+	case t.TakenFen > 0:
+		v.State, v.Return, v.Homeward = "paid", s.homeward(&t), t.returnURL != "" && r.URL.Query().Has("just")
+	case t.Status == Waiting:
+		v.State = "waiting"
+	default:
+		v.State = "closed"
+	}
+	s.show(w, r, http.StatusOK, v)
+}
+
+// pressed is a button of the cashier. The answer leads back to the cashier, which shows what the trade is then.
+func (s *Simulator) pressed(w http.ResponseWriter, r *http.Request) {
+	t, err := s.book.arrive(r.PathValue("token"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	_ = s.press(r.PathValue("press"), t.Order) // too late is shown by the page
+	http.Redirect(w, r, "/cashier/"+t.token+"?just", http.StatusSeeOther)
+}
+
+// homeward is the shop's return address with the signed parameters of the payment. They prove nothing that the shop
+// should believe: the buyer carries them.
+func (s *Simulator) homeward(t *Trade) string {
+	home, err := url.Parse(t.returnURL)
+	if t.returnURL == "" || err != nil {
+		return ""
+	}
+	carried := url.Values{
+		"app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "method": {t.method + ".return"}, "charset": {"utf-8"},
+		"version": {"1.0"}, "sign_type": {"RSA2"}, "timestamp": {s.now().In(s.zone).Format(clock)},
+		"out_trade_no": {t.Order}, "trade_no": {t.No}, "total_amount": {app.FormatFen(t.AmountFen)},
+	}
+	if err := rsa2.SignNotification(s.keys.Gateway, carried); err != nil {
+		return t.returnURL
+	}
+	query := home.Query()
+	for name, value := range carried {
+		query[name] = value
+	}
+	home.RawQuery = query.Encode()
+	return home.String()
+}
+
+func (s *Simulator) show(w http.ResponseWriter, r *http.Request, status int, v view) {
+	v.Words = wordsFor(r.Header.Get("Accept-Language"))
+	v.Title = v.Words.States[v.State]
+	var text bytes.Buffer
+	if err := page.Execute(&text, v); err != nil {
+		slog.Error("the cashier's page", "err", err)
+		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes())
+}
+
+// words are what the cashier says.
+type words struct {
+	Lang, Cashier, Pretend, Order, Left, Pay, Close, Back, Gone string
+	States                                                      map[string]string
+}
+
+var (
+	english = words{
+		Lang: "en", Cashier: "Cashier", Pretend: "A simulator: no real money moves.", Order: "Order", Left: "Time left",
+		Pay: "Pay", Close: "Do not pay", Back: "Back to the shop", Gone: "You can close this page.",
+		States: map[string]string{
+			"waiting": "To pay", "paid": "Paid", "closed": "This payment is closed", "refused": "This payment cannot be opened",
+		},
+	}
+	chinese = words{
+		Lang: "zh", Cashier: "收银台", Pretend: "模拟环境，不会产生真实扣款。", Order: "订单号", Left: "剩余时间",
+		Pay: "确认付款", Close: "放弃付款", Back: "返回商家", Gone: "可以关闭此页面。",
+		States: map[string]string{
+			"waiting": "待付款", "paid": "付款成功", "closed": "交易已关闭", "refused": "无法打开此交易",
+		},
+	}
+)
+
+// wordsFor speaks Chinese to whoever puts it first.
+func wordsFor(accept string) words {
+	if strings.HasPrefix(strings.ToLower(strings.TrimSpace(accept)), "zh") {
+		return chinese
+	}
+	return english
+}

@@ -1,0 +1,125 @@
+package sim
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A person comes, reads what is to be paid, pays, and is led back to the shop.
+func TestCashier(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, Options{})
+	path := s.come("42")
+	shown := s.get(path)
+	text := body(t, shown)
+	for _, want := range []string{"12.34", "&lt;Kettle&gt; &amp; more", "42", `action="` + path + `/pay"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the cashier does not show %s:\n%s", want, text)
+		}
+	}
+	if policy := shown.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("policy: %s", policy)
+	}
+	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
+	text = body(t, s.get(pressed.Header.Get("Location")))
+	if !strings.Contains(text, `data-state="paid"`) || !strings.Contains(text, "http://shop.example/back?a=1&amp;") {
+		t.Errorf("after Pay:\n%s", text)
+	}
+	s.post(path+"/pay", "", "")
+	s.post(path+"/close", "", "")
+	if l := s.Ledger(); l.TakenFen != 1234 || l.Trades[0].Status != Success {
+		t.Errorf("pressed again: %+v", l)
+	}
+}
+
+// A person scans a code with a phone, pays there, and is not led to the shop: its page is on another screen.
+func TestScannedCode(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, Options{})
+	answer := s.post("/gateway.do", "application/x-www-form-urlencoded", s.sign("alipay.trade.precreate", s.order("42")).Encode())
+	_, rest, _ := strings.Cut(body(t, answer), `"qr_code":"`)
+	code, _, found := strings.Cut(rest, `"`)
+	if !found || !strings.HasPrefix(code, s.server.URL+"/qr/") {
+		t.Fatalf("the code: %q", code)
+	}
+	path := s.get(strings.TrimPrefix(code, s.server.URL)).Header.Get("Location")
+	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
+	text := body(t, s.get(pressed.Header.Get("Location")))
+	if !strings.Contains(text, `data-state="paid"`) || strings.Contains(text, "shop.example") || !strings.Contains(text, english.Gone) {
+		t.Errorf("after Pay:\n%s", text)
+	}
+}
+
+func TestCashierInChinese(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, Options{})
+	request, err := http.NewRequest(http.MethodGet, s.server.URL+s.come("1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept-Language", "zh-CN,zh;q=0.9,en;q=0.8")
+	response, err := s.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text := body(t, response); !strings.Contains(text, "确认付款") || !strings.Contains(text, `lang="zh"`) {
+		t.Errorf("shown:\n%s", text)
+	}
+}
+
+// What the shop did not sign so opens nothing.
+func TestForgedPaymentsAreNotOpened(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, Options{})
+	for name, change := range map[string]func(url.Values){
+		"another amount": func(v url.Values) { v.Set("biz_content", strings.Replace(v.Get("biz_content"), "12.34", "0.01", 1)) },
+		"another app":    func(v url.Values) { v.Set("app_id", otherAppID) },
+		"no signature":   func(v url.Values) { v.Del("sign") },
+	} {
+		form := s.sign("alipay.trade.page.pay", s.order("1"))
+		change(form)
+		if text := body(t, s.get("/gateway.do?"+form.Encode())); !strings.Contains(text, `data-state="refused"`) {
+			t.Errorf("%s:\n%s", name, text)
+		}
+	}
+	if l := s.Ledger(); len(l.Trades) != 0 {
+		t.Errorf("trades began: %+v", l)
+	}
+}
+
+// After time_expire nothing is taken, whether the buyer is at the cashier already or comes only then.
+func TestTimeExpire(t *testing.T) {
+	t.Parallel()
+	var ahead atomic.Int64
+	s := newShop(t, Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	there := s.come("1")
+	late := s.get("/gateway.do?" + s.sign("alipay.trade.wap.pay", s.order("2")).Encode()).Header.Get("Location")
+	form := s.sign("alipay.trade.page.pay", s.order("3"))
+	ahead.Store(int64(2 * time.Hour))
+	s.post(there+"/pay", "", "")
+	s.post(late+"/pay", "", "")
+	if text := body(t, s.get(there)); !strings.Contains(text, `data-state="closed"`) {
+		t.Errorf("shown after the end:\n%s", text)
+	}
+	if text := body(t, s.get("/gateway.do?"+form.Encode())); !strings.Contains(text, `data-state="refused"`) {
+		t.Errorf("came after the end:\n%s", text)
+	}
+	if l := s.Ledger(); l.TakenFen != 0 || len(l.Trades) != 2 {
+		t.Errorf("the ledger: %+v", l)
+	}
+}

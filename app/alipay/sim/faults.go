@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Kind names a fault; the package documentation says what each does.
+type Kind string
+
+// The faults.
+const (
+	NotifyDuplicate Kind = "notify_duplicate"
+	NotifyDelay     Kind = "notify_delay"
+	NotifyReorder   Kind = "notify_reorder"
+	NotifyLose      Kind = "notify_lose"
+	NotifyAmount    Kind = "notify_amount"
+	NotifyApp       Kind = "notify_app"
+	NotifySignature Kind = "notify_signature"
+	NotifyCert      Kind = "notify_cert"
+
+	PaidAfterClose  Kind = "paid_after_close"
+	PaidBeforeClose Kind = "paid_before_close"
+	ErrorThoughDone Kind = "error_though_done"
+	Lost            Kind = "lost"
+	Garbage         Kind = "garbage"
+	AnswerSignature Kind = "answer_signature"
+	Down            Kind = "down"
+	Slow            Kind = "slow"
+)
+
+// Kinds are all faults there are.
+var Kinds = []Kind{
+	NotifyDuplicate, NotifyDelay, NotifyReorder, NotifyLose, NotifyAmount, NotifyApp, NotifySignature, NotifyCert,
+	PaidAfterClose, PaidBeforeClose, ErrorThoughDone, Lost, Garbage, AnswerSignature, Down, Slow,
+}
+
+// maxDelay keeps a slip of the keyboard from stopping everything.
+const maxDelay = time.Hour
+
+// Fault is one fault in force.
+type Fault struct {
+	ID      int64  `json:"id"`
+	Kind    Kind   `json:"kind"`
+	Order   string `json:"order,omitempty"`    // empty: any
+	Method  string `json:"method,omitempty"`   // of a call, like alipay.trade.close; empty: any
+	Times   int    `json:"times,omitempty"`    // how often it still strikes; 0: until it is deleted
+	DelayMS int64  `json:"delay_ms,omitempty"` // notify_delay, slow
+}
+
+func (f *Fault) delay() time.Duration { return time.Duration(f.DelayMS) * time.Millisecond }
+
+type faults struct {
+	mu   sync.Mutex
+	last int64
+	list []Fault
+}
+
+// Inject puts a fault in force and answers it with its id.
+func (s *Simulator) Inject(f Fault) (Fault, error) {
+	if !slices.Contains(Kinds, f.Kind) {
+		return Fault{}, fmt.Errorf("kind %q: want one of %v", f.Kind, Kinds)
+	}
+	if f.Times < 0 || f.DelayMS < 0 || f.delay() > maxDelay {
+		return Fault{}, fmt.Errorf("times and delay_ms must not be negative, nor delay_ms more than %v", maxDelay)
+	}
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.last++
+	f.ID = s.faults.last
+	s.faults.list = append(s.faults.list, f)
+	return f, nil
+}
+
+// Heal ends all faults.
+func (s *Simulator) Heal() {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	s.faults.list = nil
+}
+
+// heal ends one fault.
+func (s *Simulator) heal(id int64) (found bool) {
+	s.faults.mu.Lock()
+	defer s.faults.mu.Unlock()
+	before := len(s.faults.list)
+	s.faults.list = slices.DeleteFunc(s.faults.list, func(f Fault) bool { return f.ID == id })
+	return len(s.faults.list) < before
+}
+
+func (f *faults) all() []Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]Fault{}, f.list...)
+}
+
+// strike reports whether a fault of the kind concerns this order and method, and counts that it did.
+func (f *faults) strike(kind Kind, order, method string) (Fault, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.list {
+		one := &f.list[i]
+		if one.Kind != kind || one.Order != "" && one.Order != order || one.Method != "" && one.Method != method {
+			continue
+		}
+		struck := *one
+		if one.Times > 0 {
+			if one.Times--; one.Times == 0 {
+				f.list = slices.Delete(f.list, i, i+1)
+			}
+		}
+		return struck, true
+	}
+	return Fault{}, false
+}

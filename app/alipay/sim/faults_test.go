@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A notification is repeated until the shop answers success.
+func TestNotificationsAreRepeated(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, Options{})
+	s.refuse = 2
+	s.come("1")
+	if err := s.Pay("1"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.states(3); len(got) != 3 {
+		t.Errorf("delivered: %v", got)
+	}
+}
+
+func TestNotificationFaults(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[Kind][]string{
+		NotifyDuplicate: {"TRADE_SUCCESS", "TRADE_SUCCESS", "TRADE_CLOSED"},
+		NotifyReorder:   {"TRADE_SUCCESS", "WAIT_BUYER_PAY", "TRADE_CLOSED", "TRADE_CLOSED"},
+		NotifyLose:      {"TRADE_CLOSED"},
+		NotifyDelay:     {"TRADE_CLOSED"}, // the other one comes in an hour
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, Options{})
+			s.come("1")
+			if _, err := s.Inject(Fault{Kind: kind, Order: "1", Times: 1, DelayMS: maxDelay.Milliseconds()}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Pay("1"); err != nil {
+				t.Fatal(err)
+			}
+			if kind == NotifyDuplicate || kind == NotifyReorder {
+				s.states(len(want) - 1)
+			}
+			// A full refund closes the trade and is told as well: it marks the end of what came before.
+			if _, refused := s.refund(request{content: content{OutTradeNo: "1", RefundAmount: "12.34", OutRequestNo: "r"}}); refused != nil {
+				t.Fatal(refused)
+			}
+			if got := s.states(len(want)); !slices.Equal(got, want) {
+				t.Errorf("delivered: %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// The admin's addresses say and do what the package documentation promises.
+func TestAdmin(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, Options{})
+	if got := s.post("/admin/trades/1/pay", "", "").StatusCode; got != http.StatusNotFound {
+		t.Errorf("an order that nobody opened: %d", got)
+	}
+	s.come("1")
+	for _, step := range []struct {
+		path string
+		want int
+	}{
+		{"/admin/trades/1/dance", http.StatusNotFound},
+		{"/admin/trades/1/pay", http.StatusNoContent},
+		{"/admin/trades/1/pay", http.StatusConflict},
+		{"/admin/trades/1/close", http.StatusConflict},
+		{"/admin/trades/1/late", http.StatusConflict},
+		{"/admin/trades/1/repeat", http.StatusNoContent},
+	} {
+		if got := s.post(step.path, "", "").StatusCode; got != step.want {
+			t.Errorf("%s: %d, want %d", step.path, got, step.want)
+		}
+	}
+	for _, wrong := range []string{`{"kind":"rain"}`, `{"kind":"slow","delay_ms":-1}`, `{"kind":"down","times":-1}`, `{"kin":"down"}`, `[]`} {
+		if got := s.post("/admin/faults", "application/json", wrong).StatusCode; got != http.StatusBadRequest {
+			t.Errorf("%s: %d", wrong, got)
+		}
+	}
+	text := body(t, s.post("/admin/faults", "application/json", `{"kind":"slow","method":"alipay.trade.query","delay_ms":5,"times":2}`))
+	if want := `{"id":1,"kind":"slow","method":"alipay.trade.query","times":2,"delay_ms":5}` + "\n"; text != want {
+		t.Errorf("the fault: %s", text)
+	}
+	if text := body(t, s.get("/admin/faults")); !strings.Contains(text, `"id":1`) {
+		t.Errorf("the faults: %s", text)
+	}
+	request, err := http.NewRequest(http.MethodDelete, s.server.URL+"/admin/faults/1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := s.client.Do(request)
+	if err != nil || response.StatusCode != http.StatusNoContent {
+		t.Fatalf("delete: %v, %v", response, err)
+	}
+	_ = response.Body.Close()
+	var l Ledger
+	if err := json.Unmarshal([]byte(body(t, s.get("/admin/ledger"))), &l); err != nil || l.TakenFen != 1234 || len(l.Trades) != 1 {
+		t.Errorf("the ledger: %+v, %v", l, err)
+	}
+}
+
+// Every kind has its sentence in the package documentation, and can be put in force.
+func TestEveryKindIsKnown(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, Options{})
+	for _, kind := range Kinds {
+		if _, err := s.Inject(Fault{Kind: kind}); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := len(s.faults.all()); got != len(Kinds) {
+		t.Errorf("%d faults in force", got)
+	}
+	s.Heal()
+	if got := s.faults.all(); len(got) != 0 {
+		t.Errorf("healed, and in force: %v", got)
+	}
+}

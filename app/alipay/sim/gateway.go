@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"stampede/app"
+	"stampede/app/alipay/rsa2"
+)
+
+const (
+	clock = "2006-01-02 15:04:05" // how the gateway writes an instant, in Asia/Shanghai
+	// maxRequest bounds what is read of a request, in bytes.
+	maxRequest = 64 << 10
+)
+
+// request is one verified question of the shop.
+type request struct {
+	method    string
+	notifyURL string
+	returnURL string
+	content   content
+}
+
+// content is the union of what the methods carry.
+type content struct {
+	OutTradeNo   string `json:"out_trade_no"`
+	TotalAmount  string `json:"total_amount"`
+	Subject      string `json:"subject"`
+	TimeExpire   string `json:"time_expire"`
+	RefundAmount string `json:"refund_amount"`
+	OutRequestNo string `json:"out_request_no"`
+}
+
+// read checks who asks, and what. A no is the gateway's own: common code, sub-code.
+func (s *Simulator) read(form url.Values) (request, *no) {
+	switch {
+	case form.Get("app_id") != s.keys.AppID:
+		return request{}, &no{"40002", "isv.invalid-app-id"}
+	case form.Get("sign_type") != "RSA2" || rsa2.VerifyRequest(&s.keys.App.PublicKey, form) != nil:
+		return request{}, &no{"40002", "isv.invalid-signature"}
+	}
+	if _, err := time.ParseInLocation(clock, form.Get("timestamp"), s.zone); err != nil {
+		return request{}, &no{"40002", "isv.invalid-timestamp"}
+	}
+	r := request{method: form.Get("method"), notifyURL: form.Get("notify_url"), returnURL: form.Get("return_url")}
+	if err := json.Unmarshal([]byte(form.Get("biz_content")), &r.content); err != nil || r.content.OutTradeNo == "" {
+		return request{}, &no{"40002", "isv.invalid-parameter"}
+	}
+	return r, nil
+}
+
+// gateway answers calls of the shop.
+func (s *Simulator) gateway(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxRequest)
+	if err := r.ParseForm(); err != nil {
+		http.Error(w, "the form cannot be read", http.StatusBadRequest)
+		return
+	}
+	q, refused := s.read(r.Form)
+	if refused != nil {
+		s.write(w, "error_response", refused.fields(), nil)
+		return
+	}
+	order, method := q.content.OutTradeNo, q.method
+	if _, down := s.faults.strike(Down, order, method); down {
+		cut()
+	}
+	if f, slow := s.faults.strike(Slow, order, method); slow {
+		pause(r.Context(), f.delay())
+	}
+	fields, refused := s.carryOut(q, "http://"+r.Host)
+	if _, is := s.faults.strike(Lost, order, method); is {
+		cut()
+	}
+	if _, is := s.faults.strike(Garbage, order, method); is {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = w.Write([]byte("<html><body><h1>Welcome to the hotel's network</h1></body></html>"))
+		return
+	}
+	if _, is := s.faults.strike(ErrorThoughDone, order, method); is {
+		refused = &no{"40004", "ACQ.SYSTEM_ERROR"}
+	}
+	if refused != nil {
+		fields = refused.fields()
+	}
+	signer := s.keys.Gateway
+	if _, is := s.faults.strike(AnswerSignature, order, method); is {
+		signer = s.keys.stranger
+	}
+	s.write(w, responseName(method), fields, signer)
+}
+
+// carryOut does what a call asks for.
+func (s *Simulator) carryOut(q request, base string) (fields, *no) {
+	switch q.method {
+	case "alipay.trade.query":
+		return s.query(q)
+	case "alipay.trade.close":
+		return s.closeTrade(q)
+	case "alipay.trade.precreate":
+		return s.precreate(q, base)
+	case "alipay.trade.refund":
+		return s.refund(q)
+	case "alipay.trade.fastpay.refund.query":
+		return s.refunded(q)
+	}
+	return nil, &no{"40001", "isv.missing-method"}
+}
+
+// trade reads what a request says about a new trade.
+func (s *Simulator) trade(q request) (Trade, *no) {
+	fen, err := app.ParseFen(q.content.TotalAmount)
+	if err != nil || fen <= 0 {
+		return Trade{}, &no{"40004", "ACQ.INVALID_PARAMETER"}
+	}
+	ends, err := time.ParseInLocation(clock, q.content.TimeExpire, s.zone)
+	if err != nil || q.content.Subject == "" {
+		return Trade{}, &no{"40004", "ACQ.INVALID_PARAMETER"}
+	}
+	return Trade{
+		Order: q.content.OutTradeNo, AmountFen: fen, Subject: q.content.Subject, ExpiresAt: ends,
+		method: q.method, notifyURL: q.notifyURL, returnURL: q.returnURL,
+	}, nil
+}
+
+// reason translates what the book refuses.
+func reason(err error) *no {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errNoTrade):
+		return &no{"40004", "ACQ.TRADE_NOT_EXIST"}
+	case errors.Is(err, errStatus):
+		return &no{"40004", "ACQ.TRADE_STATUS_ERROR"}
+	case errors.Is(err, errTooMuch):
+		return &no{"40004", "ACQ.REFUND_AMT_NOT_EQUAL_TOTAL"}
+	default:
+		return &no{"40004", "ACQ.CONTEXT_INCONSISTENT"}
+	}
+}
+
+// cut ends the connection without an answer.
+func cut() { panic(http.ErrAbortHandler) }
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+
+	"stampede/app/alipay/rsa2"
+)
+
+// Keys are the agreement between shop and gateway, made anew for each simulator.
+type Keys struct {
+	AppID    string
+	SellerID string
+	App      *rsa.PrivateKey // the shop's
+	Gateway  *rsa.PrivateKey
+	stranger *rsa.PrivateKey // belongs to neither; forges
+}
+
+// The shop in the simulator's books. Real ids look like this.
+const (
+	simAppID    = "2021000000000001"
+	simSellerID = "2088000000000001"
+	otherAppID  = "2021000000000002"
+)
+
+// NewKeys makes three key pairs; it takes some tenths of a second.
+func NewKeys() (*Keys, error) {
+	k := &Keys{AppID: simAppID, SellerID: simSellerID}
+	for _, key := range []**rsa.PrivateKey{&k.App, &k.Gateway, &k.stranger} {
+		var err error
+		if *key, err = rsa.GenerateKey(rand.Reader, rsa2.MinBits); err != nil {
+			return nil, fmt.Errorf("make a key: %w", err)
+		}
+	}
+	return k, nil
+}
+
+// PEM answers what the shop signs with (STAMPEDE_ALIPAY_PRIVATE_KEY) and what it verifies with
+// (STAMPEDE_ALIPAY_PUBLIC_KEY).
+func (k *Keys) PEM() (private, public string, err error) {
+	app, err := x509.MarshalPKCS8PrivateKey(k.App)
+	if err != nil {
+		return "", "", err
+	}
+	gateway, err := x509.MarshalPKIXPublicKey(&k.Gateway.PublicKey)
+	if err != nil {
+		return "", "", err
+	}
+	return toPEM("PRIVATE KEY", app), toPEM("PUBLIC KEY", gateway), nil
+}
+
+func toPEM(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}

@@ -1,0 +1,78 @@
+package sim
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"net/url"
+
+	"stampede/app"
+	"stampede/app/alipay/rsa2"
+)
+
+// notify tells the shop what became of a trade, with the faults in force.
+func (s *Simulator) notify(t Trade) {
+	if t.notifyURL == "" {
+		return
+	}
+	if _, lost := s.faults.strike(NotifyLose, t.Order, ""); lost {
+		return
+	}
+	first := letter{to: t.notifyURL, form: s.written(&t)}
+	if f, is := s.faults.strike(NotifyDelay, t.Order, ""); is {
+		first.after = f.delay()
+	}
+	letters := []letter{first}
+	if _, is := s.faults.strike(NotifyDuplicate, t.Order, ""); is {
+		letters = append(letters, letter{to: first.to, form: first.form, once: true})
+	}
+	if t.Status == Success {
+		if _, is := s.faults.strike(NotifyReorder, t.Order, ""); is {
+			for _, older := range []Status{Waiting, Closed} {
+				stale := t
+				stale.Status = older
+				letters = append(letters, letter{to: first.to, form: s.written(&stale), once: true})
+			}
+		}
+	}
+	s.post.send(letters)
+}
+
+// written is a signed notification, or what a fault makes of it.
+func (s *Simulator) written(t *Trade) url.Values {
+	f := url.Values{
+		"notify_id": {rand.Text()}, "notify_type": {"trade_status_sync"}, "notify_time": {s.now().In(s.zone).Format(clock)},
+		"app_id": {s.keys.AppID}, "auth_app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "buyer_id": {"2088000000000009"},
+		"charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
+		"out_trade_no": {t.Order}, "trade_no": {t.No}, "trade_status": {string(t.Status)}, "subject": {t.Subject},
+		"total_amount": {app.FormatFen(t.AmountFen)}, "gmt_create": {t.CreatedAt.In(s.zone).Format(clock)},
+	}
+	if t.Status != Waiting && t.TakenFen > 0 {
+		f.Set("gmt_payment", t.PaidAt.In(s.zone).Format(clock))
+		f.Set("buyer_pay_amount", app.FormatFen(t.TakenFen))
+	}
+	if t.RefundedFen > 0 {
+		f.Set("refund_fee", app.FormatFen(t.RefundedFen))
+	}
+	key := s.spoil(f, t)
+	if err := rsa2.SignNotification(key, f); err != nil {
+		panic("sign a notification: " + err.Error()) // our own key of the right size signs
+	}
+	return f
+}
+
+// spoil makes the faults in force on a notification's content, and answers who signs it.
+func (s *Simulator) spoil(f url.Values, t *Trade) *rsa.PrivateKey {
+	if _, is := s.faults.strike(NotifyAmount, t.Order, ""); is {
+		f.Set("total_amount", app.FormatFen(t.AmountFen+1))
+	}
+	if _, is := s.faults.strike(NotifyApp, t.Order, ""); is {
+		f.Set("app_id", otherAppID)
+	}
+	if _, is := s.faults.strike(NotifyCert, t.Order, ""); is {
+		f.Set(rsa2.CertSN, "00000000000000000000000000000000")
+	}
+	if _, is := s.faults.strike(NotifySignature, t.Order, ""); is {
+		return s.keys.stranger
+	}
+	return s.keys.Gateway
+}

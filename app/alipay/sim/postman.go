@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	deliverWithin = 5 * time.Second
+	handsAtOnce   = 32
+)
+
+// letter is one notification on its way.
+type letter struct {
+	to    string
+	form  url.Values
+	after time.Duration // before the first delivery
+	once  bool          // not repeated, whatever is answered
+}
+
+// postman delivers notifications, each in a goroutine of its own that ends with the postman.
+type postman struct {
+	schedule []time.Duration
+	client   *http.Client
+	ctx      context.Context
+	stop     context.CancelFunc
+	mu       sync.Mutex // between the last send and close
+	wg       sync.WaitGroup
+	hands    chan struct{} // so many requests at once
+}
+
+func newPostman(schedule []time.Duration) *postman {
+	ctx, stop := context.WithCancel(context.Background())
+	return &postman{
+		schedule: schedule, ctx: ctx, stop: stop, hands: make(chan struct{}, handsAtOnce),
+		client: &http.Client{
+			Timeout: deliverWithin, Transport: &http.Transport{MaxIdleConnsPerHost: handsAtOnce},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// send delivers letters one after the other: the next when the one before was taken, or given up.
+func (p *postman) send(letters []letter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return
+	}
+	p.wg.Go(func() {
+		for _, l := range letters {
+			p.deliver(l)
+		}
+	})
+}
+
+func (p *postman) deliver(l letter) {
+	pause(p.ctx, l.after)
+	for try := 0; p.ctx.Err() == nil && !p.knock(l); try++ {
+		if l.once || try >= len(p.schedule) {
+			return
+		}
+		pause(p.ctx, p.schedule[try])
+	}
+}
+
+// knock delivers once and reports whether the shop answered success.
+func (p *postman) knock(l letter) bool {
+	select {
+	case p.hands <- struct{}{}:
+		defer func() { <-p.hands }()
+	case <-p.ctx.Done():
+		return false
+	}
+	request, err := http.NewRequestWithContext(p.ctx, http.MethodPost, l.to, strings.NewReader(l.form.Encode()))
+	if err != nil {
+		return false
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	response, err := p.client.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 64))
+	return err == nil && response.StatusCode == http.StatusOK && string(body) == "success"
+}
+
+// close stops and waits.
+func (p *postman) close() {
+	p.mu.Lock()
+	p.stop()
+	p.mu.Unlock()
+	p.wg.Wait()
+	p.client.CloseIdleConnections()
+}

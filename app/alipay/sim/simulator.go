@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"net/http"
+	"time"
+)
+
+// Options are what can be chosen. The zero value is good.
+type Options struct {
+	// Schedule holds the pauses before the second and each further delivery of a notification that was not answered
+	// with success; nil: DefaultSchedule.
+	Schedule []time.Duration
+	Keys     *Keys            // nil: new ones
+	Now      func() time.Time // nil: time.Now
+}
+
+// DefaultSchedule is the real one (4 m, 10 m, 10 m, 1 h, 2 h, 6 h, 15 h), 240 times as fast.
+var DefaultSchedule = []time.Duration{
+	time.Second, 2500 * time.Millisecond, 2500 * time.Millisecond,
+	15 * time.Second, 30 * time.Second, 90 * time.Second, 225 * time.Second,
+}
+
+// Simulator is one gateway with one shop. Its life: New, requests through ServeHTTP, Close.
+type Simulator struct {
+	keys   *Keys
+	now    func() time.Time
+	zone   *time.Location
+	mux    *http.ServeMux
+	book   *book
+	faults *faults
+	post   *postman
+}
+
+// New makes a simulator. It listens nowhere by itself: serve it.
+func New(o Options) (*Simulator, error) {
+	zone, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		return nil, err
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Schedule == nil {
+		o.Schedule = DefaultSchedule
+	}
+	if o.Keys == nil {
+		if o.Keys, err = NewKeys(); err != nil {
+			return nil, err
+		}
+	}
+	s := &Simulator{keys: o.Keys, now: o.Now, zone: zone, book: newBook(o.Now), faults: &faults{}}
+	s.post = newPostman(o.Schedule)
+	s.mux = http.NewServeMux()
+	for pattern, handler := range s.routes() {
+		s.mux.HandleFunc(pattern, handler)
+	}
+	return s, nil
+}
+
+// routes are all addresses there are.
+func (s *Simulator) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"POST /gateway.do":                   s.gateway,
+		"GET /gateway.do":                    s.arrive,
+		"GET /qr/{token}":                    s.scanned,
+		"GET /cashier/{token}":               s.cashier,
+		"POST /cashier/{token}/{press}":      s.pressed,
+		"GET /assets/":                       http.FileServerFS(assets).ServeHTTP,
+		"GET /admin/ledger":                  s.showLedger,
+		"POST /admin/trades/{order}/{press}": s.act,
+		"GET /admin/faults":                  s.showFaults,
+		"POST /admin/faults":                 s.addFault,
+		"DELETE /admin/faults":               s.dropFaults,
+		"DELETE /admin/faults/{id}":          s.dropFault,
+	}
+}
+
+// ServeHTTP implements http.Handler. Bodies come as they are: nothing is ever decoded.
+func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Content-Encoding") != "" {
+		http.Error(w, "send the body as it is", http.StatusUnsupportedMediaType)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// Keys are what the shop needs to know.
+func (s *Simulator) Keys() *Keys { return s.keys }
+
+// Close stops delivering notifications and waits until none is under way.
+func (s *Simulator) Close() { s.post.close() }

@@ -1,0 +1,147 @@
+package sim
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"stampede/app/alipay/rsa2"
+	"stampede/app/test/kit"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var sharedKeys = sync.OnceValues(NewKeys)
+
+// shop is the other side of the wire, in the words of the protocol alone.
+type shop struct {
+	*Simulator
+	t      *testing.T
+	server *httptest.Server
+	client *http.Client
+
+	mu      sync.Mutex
+	mail    []url.Values
+	refuse  int // so many notifications are answered failure first
+	mailbox *httptest.Server
+}
+
+func newShop(t *testing.T, o Options) *shop {
+	t.Helper()
+	keys, err := sharedKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Keys = keys
+	if o.Schedule == nil {
+		o.Schedule = []time.Duration{time.Millisecond, time.Millisecond}
+	}
+	sim, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shop{Simulator: sim, t: t, server: httptest.NewServer(sim), client: &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	s.mailbox = httptest.NewServer(http.HandlerFunc(s.receive))
+	t.Cleanup(func() {
+		sim.Close()
+		s.client.CloseIdleConnections()
+		s.server.Close()
+		s.mailbox.Close()
+	})
+	return s
+}
+
+func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
+	_ = r.ParseForm()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mail = append(s.mail, r.PostForm)
+	answer := "success"
+	if s.refuse > 0 {
+		s.refuse--
+		answer = "failure"
+	}
+	_, _ = w.Write([]byte(answer))
+}
+
+// states waits for n notifications and answers what they say, in the order of their coming.
+func (s *shop) states(n int) []string {
+	s.t.Helper()
+	var states []string
+	kit.Eventually(s.t, 30*time.Second, func() (bool, string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		states = nil
+		for _, form := range s.mail {
+			states = append(states, form.Get("trade_status"))
+		}
+		return len(states) >= n, strings.Join(states, " ")
+	})
+	return states
+}
+
+// sign makes the signed fields of a call.
+func (s *shop) sign(method string, content map[string]string) url.Values {
+	s.t.Helper()
+	text, err := json.Marshal(content)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v := url.Values{
+		"app_id": {s.keys.AppID}, "method": {method}, "charset": {"utf-8"}, "sign_type": {"RSA2"}, "version": {"1.0"},
+		"timestamp": {s.now().In(s.zone).Format(clock)}, "biz_content": {string(text)},
+		"notify_url": {s.mailbox.URL}, "return_url": {"http://shop.example/back?a=1"},
+	}
+	if err := rsa2.SignRequest(s.keys.App, v); err != nil {
+		s.t.Fatal(err)
+	}
+	return v
+}
+
+// order is the content of a new trade that lives for an hour.
+func (s *shop) order(number string) map[string]string {
+	return map[string]string{
+		"out_trade_no": number, "total_amount": "12.34", "subject": "<Kettle> & more",
+		"time_expire": s.now().Add(time.Hour).In(s.zone).Format(clock),
+	}
+}
+
+// come brings the buyer to the cashier and answers its path.
+func (s *shop) come(number string) string {
+	s.t.Helper()
+	response := s.get("/gateway.do?" + s.sign("alipay.trade.page.pay", s.order(number)).Encode())
+	path := response.Header.Get("Location")
+	if response.StatusCode != http.StatusSeeOther || !strings.HasPrefix(path, "/cashier/") {
+		s.t.Fatalf("the buyer came: %d %s", response.StatusCode, path)
+	}
+	return path
+}
+
+func (s *shop) get(path string) *http.Response {
+	s.t.Helper()
+	response, err := s.client.Get(s.server.URL + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+func (s *shop) post(path, kind, body string) *http.Response {
+	s.t.Helper()
+	response, err := s.client.Post(s.server.URL+path, kind, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}

@@ -1,5 +1,0 @@
-package apptest
-
-import "testing"
-
-func TestMain(m *testing.M) { Main(m) }

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package apptest
-
-import "syscall"
-
-// dieWithParent has no counterpart here: a test binary that crashes leaves its servers running.
-func dieWithParent() *syscall.SysProcAttr { return nil }

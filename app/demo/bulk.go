@@ -1,0 +1,47 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"stampede/app"
+)
+
+const bulkBatch = 2000
+
+// Bulk adds n products for tests of size, named by a running number, and tells progress after each batch.
+func (s *Seeder) Bulk(ctx context.Context, n int, progress func(done int)) error {
+	if err := s.categories(ctx, []app.Category{{ID: bulk, Name: "Bulk test data"}}); err != nil {
+		return err
+	}
+	batch := make([]app.Product, 0, bulkBatch)
+	for done := 0; done < n; {
+		batch = batch[:0]
+		for i := done; i < min(done+bulkBatch, n); i++ {
+			product, err := s.bulkProduct(i)
+			if err != nil {
+				return err
+			}
+			batch = append(batch, product)
+		}
+		if err := s.Editor.AddProducts(ctx, batch); err != nil {
+			return fmt.Errorf("add products %d to %d: %w", done+1, done+len(batch), err)
+		}
+		done += len(batch)
+		progress(done)
+	}
+	return nil
+}
+
+// bulkProduct looks like a demo product, with its own name and price.
+func (s *Seeder) bulkProduct(i int) (app.Product, error) {
+	id, err := s.Mint()
+	if err != nil {
+		return app.Product{}, fmt.Errorf("mint product id: %w", err)
+	}
+	like := offers[i%len(offers)].product
+	like.ID, like.CategoryID = id, bulk
+	like.Name = fmt.Sprintf("%s no. %06d", like.Name, i+1)
+	like.ListPriceFen += int64(i%100) * 100
+	return like, nil
+}

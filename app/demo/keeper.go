@@ -1,0 +1,61 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"stampede/app"
+)
+
+const (
+	// slotsAhead is how many slots of the schedule are made before they open.
+	slotsAhead = 9
+	// looksPerSlot is how often the Keeper looks within a slot whether the schedule needs more.
+	looksPerSlot = 15
+)
+
+// Keeper keeps a rolling schedule going: a duty of the demo.
+type Keeper struct {
+	Seeder *Seeder
+	Now    func() app.Millis
+	Slot   time.Duration // how long a slot lasts; the schedule reaches nine of them into the future
+}
+
+// RunOnce adds the slots that are missing.
+func (k *Keeper) RunOnce(ctx context.Context) error {
+	now := k.Now()
+	until := now.Add(slotsAhead * k.Slot)
+	existing, err := k.Seeder.Book.Slots(ctx, now.Add(-k.Slot), until.Add(k.Slot))
+	if err != nil {
+		return fmt.Errorf("read slots: %w", err)
+	}
+	var plan []Window
+	for _, slot := range existing {
+		if slot.Sales == 0 && slot.ClosesAt > now { // left so by a crash between slots and sales
+			plan = append(plan, Window{slot.OpensAt, slot.ClosesAt})
+		}
+	}
+	plan = append(plan, Rolling(existing, now, until, k.Slot)...)
+	if _, err := k.Seeder.Schedule(ctx, plan); err != nil {
+		return fmt.Errorf("extend the schedule: %w", err)
+	}
+	return nil
+}
+
+// Run keeps the schedule until ctx ends.
+func (k *Keeper) Run(ctx context.Context) error {
+	ticker := time.NewTicker(k.Slot / looksPerSlot)
+	defer ticker.Stop()
+	for {
+		if err := k.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "keep the schedule rolling", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}

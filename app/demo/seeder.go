@@ -1,0 +1,139 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stampede/app"
+)
+
+const (
+	salesPerSlot = 8
+	// capPerLimit is how many reservations a buyer may make per unit of the limit before it counts as hoarding.
+	capPerLimit = 6
+)
+
+// Seeder writes into the catalogue what is missing there.
+type Seeder struct {
+	Book       app.CatalogueStore
+	Editor     app.CatalogueEditor
+	Mint       func() (app.ID, error) // ids of slots, sales and bulk products
+	Partitions int
+}
+
+// Products adds the demo products and their categories.
+func (s *Seeder) Products(ctx context.Context) error {
+	if err := s.categories(ctx, categories); err != nil {
+		return err
+	}
+	var missing []app.Product
+	for _, o := range offers {
+		_, err := s.Book.Product(ctx, o.product.ID)
+		switch {
+		case errors.Is(err, app.ErrNoRow):
+			missing = append(missing, o.product)
+		case err != nil:
+			return fmt.Errorf("look for product %s: %w", o.product.ID, err)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := s.Editor.AddProducts(ctx, missing); err != nil {
+		return fmt.Errorf("add demo products: %w", err)
+	}
+	return nil
+}
+
+func (s *Seeder) categories(ctx context.Context, wanted []app.Category) error {
+	there, err := s.Book.Categories(ctx)
+	if err != nil {
+		return fmt.Errorf("list categories: %w", err)
+	}
+	known := make(map[app.ID]bool, len(there))
+	for _, c := range there {
+		known[c.ID] = true
+	}
+	var missing []app.Category
+	for _, c := range wanted {
+		if !known[c.ID] {
+			missing = append(missing, c)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := s.Editor.AddCategories(ctx, missing); err != nil {
+		return fmt.Errorf("add categories: %w", err)
+	}
+	return nil
+}
+
+// Schedule adds the slots of the plan that are not there, and demo sales to every slot of the plan that has none: also
+// to one that a crash left without. It answers how many slots it filled.
+func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
+	if len(plan) == 0 {
+		return 0, nil
+	}
+	slots := make([]app.Slot, len(plan))
+	for i, w := range plan {
+		id, err := s.Mint()
+		if err != nil {
+			return 0, fmt.Errorf("mint slot id: %w", err)
+		}
+		slots[i] = app.Slot{ID: id, OpensAt: w.Opens, ClosesAt: w.Closes}
+	}
+	if err := s.Editor.AddSlots(ctx, slots); err != nil {
+		return 0, fmt.Errorf("add %d slots: %w", len(slots), err)
+	}
+	// Read back: a slot that was there before keeps its own id.
+	there, err := s.Book.Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
+	if err != nil {
+		return 0, fmt.Errorf("read slots: %w", err)
+	}
+	planned := make(map[Window]bool, len(plan))
+	for _, w := range plan {
+		planned[w] = true
+	}
+	var sales []app.Sale
+	filled := 0
+	for _, slot := range there {
+		if slot.Sales > 0 || !planned[Window{slot.OpensAt, slot.ClosesAt}] {
+			continue
+		}
+		filled++
+		made, err := s.sales(slot)
+		if err != nil {
+			return 0, err
+		}
+		sales = append(sales, made...)
+	}
+	if len(sales) == 0 {
+		return 0, nil
+	}
+	if err := s.Editor.AddSales(ctx, sales); err != nil {
+		return 0, fmt.Errorf("add %d sales: %w", len(sales), err)
+	}
+	return filled, nil
+}
+
+// sales picks the slot's share of the offers: a slot begins where the one of the same length before it ended.
+func (s *Seeder) sales(slot app.Slot) ([]app.Sale, error) {
+	first := int(slot.OpensAt/(slot.ClosesAt-slot.OpensAt)) * salesPerSlot
+	made := make([]app.Sale, salesPerSlot)
+	for i := range made {
+		id, err := s.Mint()
+		if err != nil {
+			return nil, fmt.Errorf("mint sale id: %w", err)
+		}
+		o := offers[(first+i)%len(offers)]
+		made[i] = app.Sale{
+			ID: id, Slot: slot.ID, Partition: (first + i) % s.Partitions, Product: o.product,
+			PriceFen: o.product.ListPriceFen * o.percent / 100 / 100 * 100, // whole yuan
+			Initial:  o.units, Limit: o.limit, Cap: o.limit * capPerLimit,
+			OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: app.ChallengeNone, Version: 1,
+		}
+	}
+	return made, nil
+}

@@ -1,0 +1,197 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"stampede/app"
+	"stampede/app/wsclient"
+)
+
+const (
+	// regrets is the share of orders that are cancelled; the rest runs out of time.
+	regrets = 0.2
+	// shortest is the pause between two moves of one shopper, at least.
+	shortest = time.Second
+	// regretWithin is how long after its order a shopper changes their mind, at most.
+	regretWithin = 40 * time.Second
+	// silence is how long a shopper waits for a word or a ping before giving the connection up.
+	silence = 60 * time.Second
+)
+
+// shopper is one simulated person. One goroutine decides, another one reads.
+type shopper struct {
+	base   string
+	name   string
+	random *rand.Rand
+	pace   time.Duration // the mean pause between two buys
+	rush   time.Duration // over what time a crowd of ordinary size makes its first move after a slot has opened
+	token  string        // kept over visits, so that the same guest comes back
+
+	conn   *wsclient.Conn
+	repeat *wsclient.Request // what was refused for the moment and is to be asked again
+	slot   app.ID            // whose sales these are
+	sales  map[app.ID]app.SaleView
+	regret map[app.ID]time.Time // orders that are to be cancelled, and when
+}
+
+// visit shops on one connection until it ends. The answer is why.
+func (s *shopper) visit(ctx context.Context) error {
+	token, err := enter(ctx, s.base, s.token)
+	if err != nil {
+		return err
+	}
+	s.token = token
+	frames, left := make(chan *wsclient.Frame, 16), make(chan struct{})
+	dialer := wsclient.Dialer{Timeout: dialTimeout, Silence: silence, Heard: func(f *wsclient.Frame) {
+		select {
+		case frames <- f:
+		case <-left:
+		}
+	}}
+	if s.conn, err = dialer.Dial(ctx, s.base); err != nil {
+		return err
+	}
+	defer s.conn.Close() // ends the reading goroutine, which must not wait for a listener any more
+	defer close(left)
+	s.repeat, s.slot = nil, 0
+	s.sales, s.regret = make(map[app.ID]app.SaleView), make(map[app.ID]time.Time)
+	return s.shop(ctx, frames)
+}
+
+// shop reacts to what comes and makes a move now and then.
+func (s *shopper) shop(ctx context.Context, frames <-chan *wsclient.Frame) error {
+	if err := s.conn.Send(wsclient.Request{Op: wsclient.Hello, Token: s.token}); err != nil {
+		return err
+	}
+	if err := s.watch(); err != nil {
+		return err
+	}
+	move := time.NewTimer(s.firstMove())
+	defer move.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.conn.Done():
+			return s.conn.Err()
+		case f := <-frames:
+			pause, err := s.hear(f)
+			if err != nil {
+				return err
+			}
+			if pause > 0 {
+				move.Reset(pause)
+			}
+		case <-move.C:
+			if err := s.move(); err != nil {
+				return err
+			}
+			move.Reset(s.pause())
+		}
+	}
+}
+
+// pause is drawn so that most are short and a few are long, as with people.
+func (s *shopper) pause() time.Duration {
+	return min(shortest+time.Duration(s.random.ExpFloat64()*float64(s.pace)), 4*s.pace)
+}
+
+// firstMove comes sooner than others after an opening, but a large crowd does not rush in at once.
+func (s *shopper) firstMove() time.Duration { return s.upTo(max(s.rush, s.pace)) }
+
+// watch asks for the current slot.
+func (s *shopper) watch() error { return s.conn.Send(wsclient.Request{Op: wsclient.Watch}) }
+
+// hear takes in a frame. A pause above 0 is how long to wait for the next move from now.
+func (s *shopper) hear(f *wsclient.Frame) (pause time.Duration, err error) {
+	switch {
+	case f.Error != nil:
+		return s.refused(f.Request, f.Error)
+	case f.OK != nil && f.Request.Op == wsclient.Watch:
+		return 0, s.see(f.OK)
+	}
+	switch e := f.Event.(type) {
+	case *wsclient.TickEvent:
+		s.tick(e.Sales)
+	case *wsclient.SaleEvent:
+		if _, ok := s.sales[e.Sale.ID]; ok {
+			s.sales[e.Sale.ID] = e.Sale
+		}
+	case *wsclient.SlotEvent:
+		if e.Phase == app.Open {
+			return s.firstMove(), s.watch()
+		}
+	case *wsclient.OrderEvent:
+		if e.Order.State == app.Pending && s.random.Float64() < regrets {
+			s.regret[e.Order.ID] = time.Now().Add(s.upTo(regretWithin))
+		}
+	}
+	return 0, nil
+}
+
+// see takes in a snapshot of the slot, and lets go of the one that was watched before.
+func (s *shopper) see(snapshot json.RawMessage) error {
+	var view app.WatchView
+	if err := json.Unmarshal(snapshot, &view); err != nil {
+		return fmt.Errorf("read the sales: %w", err)
+	}
+	clear(s.sales)
+	for _, one := range view.Sales {
+		s.sales[one.ID] = one
+	}
+	if len(view.Sales) == 0 || view.Sales[0].Slot == s.slot {
+		return nil
+	}
+	before := s.slot
+	if s.slot = view.Sales[0].Slot; before == 0 {
+		return nil
+	}
+	return s.conn.Send(wsclient.Request{Op: wsclient.Unwatch, Slot: before})
+}
+
+// tick takes in new numbers of sales that are being watched.
+func (s *shopper) tick(lines []wsclient.TickLine) {
+	for _, line := range lines {
+		if one, ok := s.sales[line.ID]; ok {
+			one.Stock = line.Stock
+			s.sales[line.ID] = one
+		}
+	}
+}
+
+// move asks again for what was refused for the moment, else cancels what is regretted by now, else buys something that is
+// there.
+func (s *shopper) move() error {
+	now := time.Now()
+	if r := s.repeat; r != nil {
+		s.repeat = nil
+		return s.conn.Send(*r)
+	}
+	for order, at := range s.regret {
+		if at.Before(now) {
+			delete(s.regret, order)
+			return s.conn.Send(wsclient.Request{Op: wsclient.Cancel, Order: order})
+		}
+	}
+	var there []app.SaleView
+	for _, one := range s.sales {
+		if one.Phase == app.Open && one.Stock > 0 {
+			there = append(there, one)
+		}
+	}
+	if len(there) == 0 {
+		return s.watch() // perhaps a unit has come back, or the next slot is on
+	}
+	wish := there[s.random.IntN(len(there))]
+	qty := 1
+	if wish.Limit > 1 && s.random.Float64() < 0.2 {
+		qty = 2
+	}
+	key := "demo-" + strconv.FormatUint(s.random.Uint64(), 36) + "-" + strconv.FormatInt(now.UnixNano(), 36)
+	return s.conn.Send(wsclient.Request{Op: wsclient.Buy, Sale: wish.ID, Qty: qty, Key: key})
+}

@@ -1,0 +1,70 @@
+package demo
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+func newShopper() *shopper {
+	return &shopper{
+		random: rand.New(rand.NewPCG(1, 2)), pace: busiest, rush: rush,
+		sales: make(map[app.ID]app.SaleView), regret: make(map[app.ID]time.Time),
+	}
+}
+
+// TestEveryFrameIsUnderstood: no frame of the protocol may end a visit, except the refusal of a token and those
+// that make a shopper write, which needs a connection.
+func TestEveryFrameIsUnderstood(t *testing.T) {
+	t.Parallel()
+	for name, text := range kit.GoldenFrames(t, "../../realtime/testdata/protocol", "server") {
+		f, err := wsclient.Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		slot, ok := f.Event.(*wsclient.SlotEvent)
+		if ok && slot.Phase == app.Open || f.Error != nil && f.Error.Code == app.Unauthorized {
+			continue
+		}
+		if _, err := newShopper().hear(f); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTicksMoveTheStock(t *testing.T) {
+	t.Parallel()
+	s := newShopper()
+	for _, text := range []string{
+		`{"id":2,"ok":{"slots":[],"sales":[{"id":"7","stock":5,"limit":2,"phase":"open"}]}}`,
+		`{"ev":"tick","now":1,"sales":[{"id":"7","stock":3},{"id":"8","stock":1}]}`,
+	} {
+		f, err := wsclient.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Request.Op = wsclient.Watch // of the answer; an event has none
+		if _, err := s.hear(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.sales[7]; len(s.sales) != 1 || got.Stock != 3 || got.Limit != 2 || got.Phase != app.Open {
+		t.Errorf("got %+v", s.sales)
+	}
+}
+
+// TestCrowdsOfAnySizeSellOverMinutes: the whole crowd's rate does not grow with its size.
+func TestCrowdsOfAnySizeSellOverMinutes(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 50, 500, 10_000} {
+		rate := float64(n) / (&Crowd{Count: n}).pace().Seconds()
+		if rate > 5.1 {
+			t.Errorf("%d shoppers buy %.1f times a second", n, rate)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// buyer is one user with one or two phones. What a buyer does belongs to one goroutine at a time.
+type buyer struct {
+	world  *world
+	id     app.ID
+	token  string
+	phones []*phone
+	dice   *rand.Rand
+	keys   int
+	open   []Op // buys without a known outcome, to be tried again
+}
+
+// invite makes n new buyers; every fifth has two phones. They are not connected yet.
+func (w *world) invite(n int) {
+	w.t.Helper()
+	issuer, err := account.NewIssuer([]byte(secret), nil)
+	w.must(err)
+	for i := range n {
+		b := &buyer{world: w, id: kit.NewID(), dice: rand.New(rand.NewPCG(w.dice.Uint64(), w.dice.Uint64()))}
+		b.token, err = issuer.Issue(b.id, "Tester", account.Shopper, time.Hour)
+		w.must(err)
+		phones := 1
+		if i%5 == 0 {
+			phones = 2
+		}
+		for number := range phones {
+			p := &phone{who: b, number: number}
+			b.phones = append(b.phones, p)
+			w.t.Cleanup(p.close)
+		}
+		w.people = append(w.people, b)
+	}
+}
+
+// connect brings every phone that has no open socket to the node.
+func (b *buyer) connect(addr string) error {
+	for _, p := range b.phones {
+		if err := p.connect(addr); err != nil {
+			return fmt.Errorf("user %s, device %d: %w", b.id, p.number, err)
+		}
+	}
+	return nil
+}
+
+// press buys once more under a new key.
+func (b *buyer) press(sale *app.Sale) Op {
+	b.keys++
+	return b.buy(Op{
+		Kind: Buy, User: b.id, Sale: sale.ID, Key: fmt.Sprintf("%s-%d", b.id, b.keys), Qty: 1 + b.dice.IntN(min(3, sale.Limit)),
+	})
+}
+
+// buy sends the buy and writes down what came of it.
+func (b *buyer) buy(op Op) Op {
+	op.Asked = b.now()
+	var r app.Receipt
+	err := b.patiently(func(s *wsclient.Conn) (err error) {
+		r, err = s.Buy(op.Sale, op.Qty, op.Key)
+		return err
+	})
+	if err == nil {
+		op.Order, op.Ticket, op.State = r.Order, r.Ticket, r.State
+	}
+	return b.note(op, err)
+}
+
+// cancel gives an order up.
+func (b *buyer) cancel(order, sale app.ID) {
+	op := Op{Kind: Cancel, User: b.id, Sale: sale, Order: order, Asked: b.now()}
+	err := b.patiently(func(s *wsclient.Conn) error {
+		answer, err := s.Cancel(order)
+		op.State = answer.State
+		return err
+	})
+	b.note(op, err)
+}
+
+// patiently does an op on the first phone. A rate limit is waited out, because it says that nothing was done.
+func (b *buyer) patiently(do func(s *wsclient.Conn) error) error {
+	s := b.phones[0].socket()
+	if s == nil {
+		return wsclient.ErrGone
+	}
+	return s.Patiently(func() error { return do(s) }, app.RateLimited)
+}
+
+// note writes down what came of an op. Busy and a lost socket are the same: unknown.
+func (b *buyer) note(op Op, err error) Op {
+	op.Known, op.Code = b.now(), wsclient.CodeOf(err)
+	switch {
+	case err == nil:
+		op.Outcome = OK
+	case errors.Is(err, wsclient.ErrGone) || op.Code == app.Busy || op.Code == app.Internal:
+		op.Outcome = Unknown
+	case op.Code == "":
+		b.world.t.Errorf("%s: %v", op.Kind, err)
+	default:
+		op.Outcome = Refused
+	}
+	b.world.memory.op(op)
+	return op
+}
+
+func (b *buyer) now() app.Millis { return app.Millis(time.Since(b.world.began).Milliseconds()) }

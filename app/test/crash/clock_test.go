@@ -1,0 +1,185 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/snowflake"
+	"stampede/app/test/kit"
+)
+
+// I10: one node's wall clock is five minutes fast, another's five minutes slow, in all of the program and its
+// libraries. Nothing that people notice depends on it: who may come in, when a sale opens and closes, the time to pay,
+// expiry, the lease of node numbers, the ids.
+func TestClocksFiveMinutesOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "STAMPEDE_GUEST_LOGIN=true")
+	w.program = programWithAnyClock(t)
+	w.crowded()
+	opensSoon := w.stage(100, 10, w.dice.IntN(partitions), 4*time.Minute, time.Hour)
+	closesSoon := w.stage(1000, 100, w.dice.IntN(partitions), -time.Second, 4*time.Minute)
+	w.sales = append(w.sales, closesSoon)
+	closed := w.stage(100, 10, w.dice.IntN(partitions), -time.Hour, -4*time.Minute)
+	fast, slow := w.start("CLOCK_AHEAD=300"), w.start("CLOCK_AHEAD=-300")
+	w.tellsItsOwnTime(fast, 5*time.Minute)
+	w.tellsItsOwnTime(slow, -5*time.Minute)
+
+	begin := w.redisTime()
+	for i, b := range w.people {
+		w.must(b.connect([]*node{fast, slow}[i%2].addr))
+	}
+	for _, b := range w.people[:2] { // one on each node
+		for sale, want := range map[*app.Sale]app.Code{&opensSoon: app.NotOpen, &closed: app.Closed} {
+			if op := b.press(sale); op.Code != want {
+				t.Errorf("sale %s answered %q (order %s), want %s", sale.ID, op.Code, op.Order, want)
+			}
+		}
+		if op := b.press(&closesSoon); op.Outcome != OK {
+			t.Errorf("a sale that is open answered %q", op.Code)
+		}
+	}
+	w.knowsGuestsOf(fast, slow)
+	w.knowsGuestsOf(slow, fast)
+	w.trade(habits{cancels: 10, presses: 15}).wait()
+	w.comeBack(slow)
+	w.rest(slow, "")
+	w.keptTime(begin, w.redisTime())
+}
+
+// programWithAnyClock builds the program with a standard library whose wall clock is ahead by the seconds in
+// CLOCK_AHEAD. The monotonic clock stays right.
+func programWithAnyClock(t *testing.T) string {
+	t.Helper()
+	program, err := buildWithAnyClock()
+	if err != nil {
+		t.Fatalf("build a program whose clock can be wrong: %v", err)
+	}
+	return program
+}
+
+var buildWithAnyClock = sync.OnceValues(func() (string, error) {
+	const readsClock = "\tsec, nsec, mono := runtimeNow()\n"
+	where, err := exec.Command("go", "list", "-f", "{{.Dir}}", "time").Output()
+	if err != nil {
+		return "", err
+	}
+	library := strings.TrimSpace(string(where))
+	source, err := os.ReadFile(filepath.Join(library, "time.go"))
+	if err != nil {
+		return "", err
+	}
+	before, after, found := strings.Cut(string(source), "func Now() Time {\n"+readsClock)
+	if !found {
+		return "", fmt.Errorf("%s/time.go reads the clock in another way than this test knows", library)
+	}
+	folder := filepath.Join(*keepFlag, "clock")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	files := map[string]string{
+		"time.go": before + "func Now() Time {\n" + readsClock + "\tsec += ahead\n" + after,
+		"ahead.go": "package time\n\nimport \"syscall\"\n\n" +
+			"var ahead = func() int64 { s, _ := syscall.Getenv(\"CLOCK_AHEAD\"); n, _ := atoi(s); return int64(n) }()\n",
+	}
+	replace := make(map[string]string)
+	for name, text := range files {
+		replace[filepath.Join(library, name)] = filepath.Join(folder, name)
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			return "", err
+		}
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "overlay.json"), overlay, 0o644); err != nil {
+		return "", err
+	}
+	program := filepath.Join(folder, "stampede")
+	return program, kit.Build(program, "-overlay", filepath.Join(folder, "overlay.json"), "-tags", "crashpoints")
+})
+
+// tellsItsOwnTime demands that the node's log shows a wrong clock, so that the rest of the test means something.
+func (w *world) tellsItsOwnTime(n *node, ahead time.Duration) {
+	w.t.Helper()
+	text, err := os.ReadFile(n.log)
+	w.must(err)
+	for line := range strings.Lines(string(text)) {
+		_, rest, _ := strings.Cut(line, "time=")
+		stamp, _, _ := strings.Cut(rest, " ")
+		at, err := time.Parse(time.RFC3339, stamp)
+		if off := time.Since(at) + ahead; err == nil && off > -time.Minute && off < time.Minute {
+			return
+		}
+	}
+	w.t.Fatalf("the log does not show a clock that is off by %v:\n%s", ahead, text)
+}
+
+func (w *world) redisTime() app.Millis {
+	w.t.Helper()
+	now, err := w.redis.Time(kit.Context(w.t)).Result()
+	w.must(err)
+	return app.MillisOf(now)
+}
+
+// knowsGuestsOf demands that a guest whom one node let in is known to another one at once.
+func (w *world) knowsGuestsOf(host, other *node) {
+	w.t.Helper()
+	ctx := kit.Context(w.t)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host.addr+"/api/v1/auth/guest", nil)
+	w.must(err)
+	resp, err := kit.HTTP.Do(req)
+	w.must(err)
+	defer func() { _ = resp.Body.Close() }()
+	var guest struct{ Access string }
+	w.must(json.NewDecoder(resp.Body).Decode(&guest))
+	p := &phone{who: &buyer{world: w, token: guest.Access}}
+	w.t.Cleanup(p.close)
+	if err := p.connect(other.addr); err != nil {
+		w.t.Errorf("a guest of %s at %s: %v", host.addr, other.addr, err)
+	}
+}
+
+// keptTime demands that everything that has a time happened between the two instants of Redis and when it was due.
+func (w *world) keptTime(begin, end app.Millis) {
+	w.t.Helper()
+	const payWindow = 2 * time.Second
+	within := func(what string, id app.ID, at, first, last app.Millis) {
+		if at < first || at > last {
+			w.t.Errorf("%s of %s is %d: %v before the first right instant, %v after the last", what, id, at, first.Sub(at), at.Sub(last))
+		}
+	}
+	nodes := make(map[int]bool)
+	for i := range w.final.Rows {
+		r := &w.final.Rows[i]
+		nodes[snowflake.Node(r.ID)] = true
+		within("the id", r.ID, snowflake.Time(r.ID), begin.Add(-time.Second), end) // begins with the clock of the database
+		switch r.State {
+		case app.Expired:
+			within("the deadline", r.ID, r.PayBy, begin.Add(payWindow), end)
+			within("the end", r.ID, r.Ended, r.PayBy, end)
+		case app.Cancelled:
+			within("the end", r.ID, r.Ended, begin, end)
+		}
+	}
+	if len(nodes) != 2 {
+		w.t.Errorf("the ids carry the node numbers %v, want two", nodes)
+	}
+	now := w.count("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")
+	leases, right := w.count("SELECT COUNT(*) FROM node_leases"),
+		w.count("SELECT COUNT(*) FROM node_leases WHERE expires_at BETWEEN ? AND ?", now, now+(10*time.Minute).Milliseconds())
+	if leases != 2 || right != 2 {
+		w.t.Errorf("%d node numbers are leased, %d of them for the next ten minutes at most; want two", leases, right)
+	}
+}

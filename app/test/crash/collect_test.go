@@ -1,0 +1,146 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// collect reads the final state straight from the tables and keys, without the program's own readers. Two reads are
+// of different instants: at rest that makes no difference.
+func (w *world) collect(ctx context.Context) (f Final, err error) {
+	if f.Rows, err = w.readRows(ctx); err != nil {
+		return f, fmt.Errorf("read rows: %w", err)
+	}
+	for i := range w.sales {
+		s, err := w.readSale(ctx, &w.sales[i])
+		if err != nil {
+			return f, fmt.Errorf("read sale %s: %w", w.sales[i].ID, err)
+		}
+		f.Sales = append(f.Sales, s)
+	}
+	for p := range partitions {
+		if err := w.readPartition(ctx, p, &f); err != nil {
+			return f, fmt.Errorf("read partition %d: %w", p, err)
+		}
+	}
+	return f, nil
+}
+
+func (w *world) readRows(ctx context.Context) ([]Row, error) {
+	rows, err := w.db.QueryContext(ctx, `SELECT id, sale_id, user_id, COALESCE(idem_key, ''), qty, state, reason, ticket, rev,
+		pay_by, cancelled_at FROM orders ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var all []Row
+	for rows.Next() {
+		var r Row
+		if err := rows.Scan(&r.ID, &r.Sale, &r.User, &r.Key, &r.Qty, &r.State, &r.Reason, &r.Ticket, &r.Rev, &r.PayBy, &r.Ended); err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+func (w *world) readSale(ctx context.Context, sale *app.Sale) (Sale, error) {
+	s := Sale{ID: sale.ID, Limit: int64(sale.Limit)}
+	d := &s.Database
+	err := w.db.QueryRowContext(ctx, `SELECT initial, added, initial + added - withdrawn - taken, withdrawn,
+		(SELECT COALESCE(SUM(qty), 0) FROM orders WHERE sale_id = s.id AND state = 'pending') FROM sales s WHERE id = ?`, sale.ID).
+		Scan(&d.Initial, &d.Added, &d.Stock, &d.Withdrawn, &d.Held)
+	if err != nil {
+		return s, err
+	}
+	hash, err := w.redis.HGetAll(ctx, kit.SaleKey(sale)).Result()
+	if err != nil {
+		return s, err
+	}
+	n := func(field string) int64 { return number(hash[field]) }
+	s.Redis = Side{n("initial"), n("added"), n("stock"), n("held"), n("sold"), n("withdrawn")}
+	s.Burnt, s.Tickets, s.Done = n("burnt"), n("tickets"), n("done")
+	open, err := w.redis.HGetAll(ctx, kit.SaleKey(sale)+":open").Result()
+	if err != nil {
+		return s, err
+	}
+	for order, hold := range open { // hold number:user:qty
+		part := strings.Split(hold, ":")
+		if len(part) != 3 {
+			return s, fmt.Errorf("hold %q of order %s", hold, order)
+		}
+		s.Holds = append(s.Holds, Hold{Order: app.ID(number(order)), User: app.ID(number(part[1])), Qty: number(part[2])})
+	}
+	buyers, err := w.redis.HGetAll(ctx, kit.SaleKey(sale)+":buyers").Result()
+	for user, value := range buyers { // units|records
+		units, _, _ := strings.Cut(value, "|")
+		s.Units = append(s.Units, Units{User: app.ID(number(user)), Qty: number(units)})
+	}
+	return s, err
+}
+
+func (w *world) readPartition(ctx context.Context, p int, f *Final) error {
+	letters, err := w.redis.XLen(ctx, fmt.Sprintf("stampede:{%d}:dead", p)).Result()
+	if err != nil {
+		return err
+	}
+	f.DeadLetters += letters
+	group, err := w.group(ctx, p)
+	if err != nil {
+		return err
+	}
+	f.Groups = append(f.Groups, Group{Partition: p, Lag: group.Lag, Pending: group.Pending})
+	return nil
+}
+
+// group is what XINFO GROUPS says of a partition's stream.
+func (w *world) group(ctx context.Context, partition int) (redis.XInfoGroup, error) {
+	groups, err := w.redis.XInfoGroups(ctx, fmt.Sprintf("stampede:{%d}:orders", partition)).Result()
+	if err != nil {
+		return redis.XInfoGroup{}, err
+	}
+	if len(groups) != 1 || groups[0].Name != "fulfil" {
+		return redis.XInfoGroup{}, fmt.Errorf("groups %v, want fulfil alone", groups)
+	}
+	return groups[0], nil
+}
+
+// truthful says where XINFO GROUPS does not tell the truth about a partition (P7): lag and pending must each equal a
+// count of the stream.
+func (w *world) truthful(ctx context.Context, partition int) (untrue string, err error) {
+	key := fmt.Sprintf("stampede:{%d}:orders", partition)
+	g, err := w.group(ctx, partition)
+	if err != nil {
+		return "", err
+	}
+	waiting, err := w.redis.XRange(ctx, key, "("+g.LastDeliveredID, "+").Result()
+	if err != nil {
+		return "", err
+	}
+	pending, err := w.redis.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: key, Group: g.Name, Start: "-", End: "+", Count: 100_000}).Result()
+	if err != nil {
+		return "", err
+	}
+	if g.Lag != int64(len(waiting)) || g.Pending != int64(len(pending)) {
+		return fmt.Sprintf("partition %d: lag %d and pending %d, counted %d and %d", partition, g.Lag, g.Pending, len(waiting), len(pending)), nil
+	}
+	return "", nil
+}
+
+// number reads a decimal, a field of a stream entry or a hash; what is none is −1, which nothing legal is.
+func number(v any) int64 {
+	n, err := strconv.ParseInt(fmt.Sprint(v), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,118 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"stampede/app/test/kit"
+)
+
+// freeze stops the program in the middle of whatever it does; thaw lets it go on.
+func (n *node) freeze() { n.signal(syscall.SIGSTOP) }
+
+func (n *node) thaw() { n.signal(syscall.SIGCONT) }
+
+func (n *node) signal(s syscall.Signal) {
+	n.t.Helper()
+	if err := n.cmd.Process.Signal(s); err != nil {
+		n.t.Fatalf("signal %v to the program: %v", s, err)
+	}
+}
+
+// I1, I4, I5, P7: a consumer stops in the middle of a batch for so long that another one claims it and writes it; then
+// it goes on. Nothing changes a second time. While it stands still, XINFO tells the truth.
+func TestFrozenConsumer(t *testing.T) {
+	for i := range 4 {
+		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.crowded()
+			reserving := w.start("STAMPEDE_ROLES=api")
+			w.enter(reserving)
+			tr := w.trade(habits{})
+			w.answered(backlog)
+			tr.end()
+
+			worker := w.start("STAMPEDE_ROLES=worker")
+			w.freezeHoldingBatch(worker)
+			w.tellsTheTruth()
+			lost := w.uncommitted()
+			other := w.start()
+			w.allWritten()
+			worker.thaw()
+			w.comeBack(other)
+			w.rest(other, fmt.Sprintf("%3d uncommitted", lost))
+			worker.kill()
+		})
+	}
+}
+
+// freezeHoldingBatch stops the worker while it has entries in hand that are not settled. It may settle them between the
+// look and the stop; then it goes on, and more is bought.
+func (w *world) freezeHoldingBatch(worker *node) {
+	w.t.Helper()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		worker.freeze()
+		for i := range w.sales {
+			if g, err := w.group(kit.Context(w.t), w.sales[i].Partition); err == nil && g.Pending > 0 {
+				return true, ""
+			}
+		}
+		worker.thaw()
+		for _, b := range w.people[:10] {
+			b.press(&w.sales[b.dice.IntN(len(w.sales))])
+		}
+		return false, "the worker has nothing in hand"
+	})
+}
+
+// tellsTheTruth waits until XINFO says of every partition what its stream says (P7).
+func (w *world) tellsTheTruth() {
+	w.t.Helper()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		for p := range partitions {
+			if untrue, err := w.truthful(ctx, p); err != nil || untrue != "" {
+				return false, fmt.Sprint(untrue, err)
+			}
+		}
+		return true, ""
+	})
+}
+
+// I10: a node stops past the lease of its number, another one is given that number, and the first one goes on. No id is
+// minted twice.
+func TestFrozenPastLease(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crowded()
+	first := w.start()
+	w.enter(first)
+	tr := w.trade(habits{presses: 20})
+	w.answered(100)
+	first.freeze()
+	// The lease lasts ten minutes by the database's clock: they are over.
+	_, err := w.db.ExecContext(kit.Context(t), "UPDATE node_leases SET expires_at = 0")
+	w.must(err)
+	second := w.start()
+	if n := w.count("SELECT COUNT(*) FROM node_leases"); n != 1 {
+		t.Fatalf("%d node numbers are leased, the second node was to get the first one's", n)
+	}
+	w.invite(20)
+	for _, b := range w.people[40:] {
+		w.must(b.connect(second.addr))
+	}
+	first.thaw()
+	for _, b := range w.people[40:] {
+		tr.everybody.Go(func() { b.trade(habits{presses: 20}, tr.stop) })
+	}
+	tr.wait()
+	w.comeBack(second)
+	w.rest(second, "")
+}

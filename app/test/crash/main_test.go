@@ -1,0 +1,90 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app/test/kit"
+)
+
+var (
+	seedFlag  = flag.Int64("seed", 0, "what the runs are made from; 0: a new one")
+	seedsFlag = flag.Int("seeds", 3, "how many backlogs are killed at random moments")
+	keepFlag  = flag.String("keep", "../../../.run/crash", "folder for the report and for what failing runs leave behind")
+)
+
+// binary is the program with its crash points, built once, otherwise as it ships.
+var binary string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if *seedFlag == 0 {
+		*seedFlag = time.Now().Unix()
+	}
+	if err := prepare(); err != nil {
+		fmt.Fprintln(os.Stderr, "prepare the crash suite:", err)
+		os.Exit(1)
+	}
+	report.line("seed %d; a run is repeated by: just crash --seed %d --run NAME", *seedFlag, *seedFlag)
+	kit.Main(m)
+}
+
+func prepare() error {
+	keep, err := filepath.Abs(*keepFlag)
+	if err != nil {
+		return err
+	}
+	*keepFlag = keep
+	if err := os.MkdirAll(keep, 0o755); err != nil {
+		return err
+	}
+	if report.file, err = os.Create(filepath.Join(keep, "report.txt")); err != nil {
+		return err
+	}
+	binary = filepath.Join(keep, "stampede")
+	return kit.Build(binary, "-tags", "crashpoints")
+}
+
+// report is what people read after the suite: a line per run, in the order in which they ended.
+var report reporter
+
+type reporter struct {
+	mu   sync.Mutex
+	file *os.File
+}
+
+func (r *reporter) line(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.file, format+"\n", args...)
+}
+
+// dice are the chances of one run: the same for the same seed and name.
+func dice(name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(uint64(*seedFlag), h.Sum64()))
+}
+
+// folderOf is where a run keeps its logs while it goes, and for ever if it fails.
+func folderOf(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(*keepFlag, strings.NewReplacer("/", "_", " ", "-").Replace(t.Name()))
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}

@@ -1,0 +1,209 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/alipay/sim"
+	"stampede/app/crashpoint"
+	"stampede/app/test/kit"
+)
+
+// payer is one buyer of one order, who talks to the shop over HTTP and pays at the simulated gateway.
+type payer struct {
+	w     *world
+	sim   *sim.Simulator
+	token string
+	order app.ID
+}
+
+// diePaying: the program dies with one order's money at the point of its flow, and the next life brings the money to where
+// it belongs (P8).
+func diePaying(t *testing.T, flow, point string) {
+	window := 10 * time.Second // enough to pay in, also on a slow machine, and soon over for those who do not
+	sim, settings := newGateway(t)
+	w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW="+window.String())...)
+	sale := w.offer(1, 1, w.dice.IntN(partitions))
+	victim := w.start(w.crashAt(point, 1))
+	p := w.payer(sim)
+	p.order = p.buys(victim, &sale)
+	p.pays(victim, flow, func() {
+		if point == crashpoint.LateRefunding { // somebody else has the unit when the money comes
+			w.payer(sim).buys(victim, &sale)
+		}
+	})
+	victim.waitDeath(point)
+	next := w.start()
+	kit.Eventually(t, healing, func() (bool, string) {
+		if next.dead() {
+			t.Fatalf("the program ended by itself:\n%s", next.tail())
+		}
+		astray := p.astray()
+		return astray == "", astray
+	})
+	w.audit()
+	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.lives, time.Since(w.began).Seconds())
+}
+
+// newGateway is a simulated gateway that outlives the nodes, and what they need to know of it.
+func newGateway(t *testing.T) (*sim.Simulator, []string) {
+	t.Helper()
+	sim, err := sim.New(sim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(sim.Close)
+	server := httptest.NewServer(sim)
+	t.Cleanup(server.Close)
+	private, public, err := sim.Keys().PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sim, []string{
+		"STAMPEDE_ALIPAY_SIMULATOR=true", "STAMPEDE_ALIPAY_GATEWAY=" + server.URL + "/gateway.do",
+		"STAMPEDE_ALIPAY_APP_ID=" + sim.Keys().AppID, "STAMPEDE_ALIPAY_SELLER_ID=" + sim.Keys().SellerID,
+		"STAMPEDE_ALIPAY_PRIVATE_KEY=" + private, "STAMPEDE_ALIPAY_PUBLIC_KEY=" + public,
+	}
+}
+
+func (w *world) payer(sim *sim.Simulator) *payer {
+	w.t.Helper()
+	issuer, err := account.NewIssuer([]byte(secret), nil)
+	w.must(err)
+	token, err := issuer.Issue(kit.NewID(), "Tester", account.Shopper, time.Hour)
+	w.must(err)
+	return &payer{w: w, sim: sim, token: token}
+}
+
+// buys has an order of the sale, which becomes pending.
+func (p *payer) buys(n *node, sale *app.Sale) app.ID {
+	p.w.t.Helper()
+	var receipt app.Receipt
+	kit.Eventually(p.w.t, 30*time.Second, func() (bool, string) { // a unit that has just come back rests for a moment
+		err := p.ask(n, "/api/v1/sales/"+sale.ID.String()+"/buy", map[string]any{"qty": 1, "key": "paying-" + p.token[len(p.token)-8:]}, &receipt)
+		return err == nil, fmt.Sprint(err)
+	})
+	p.order = receipt.Order
+	p.becomes(n, app.Pending)
+	return receipt.Order
+}
+
+// pays goes the flow's way up to where the node dies. Whatever a dead node does not answer has its end in the next life.
+func (p *payer) pays(n *node, flow string, beforeLate func()) {
+	p.w.t.Helper()
+	number := p.order.String()
+	var payment struct{ URL string }
+	if p.ask(n, "/api/v1/orders/"+number+"/pay", map[string]any{"via": "page"}, &payment) != nil {
+		return
+	}
+	_, err := p.sim.Come(payment.URL)
+	p.w.must(err)
+	switch flow {
+	case "close": // the buyer looks at the cashier and does nothing
+	case "late":
+		p.becomes(n, app.Expired)
+		beforeLate()
+		p.w.must(p.sim.PayLate(number))
+	default:
+		p.w.must(p.sim.Pay(number))
+		if flow == "refund" {
+			p.becomes(n, app.Paid)
+			_ = p.ask(n, "/api/v1/orders/"+number+"/refund", map[string]any{"reason": "too large"}, nil)
+		}
+	}
+}
+
+// becomes waits until the order is in the state, or the node is dead.
+func (p *payer) becomes(n *node, state app.OrderState) {
+	p.w.t.Helper()
+	kit.Eventually(p.w.t, healing, func() (bool, string) {
+		var row app.Order
+		rows, err := p.w.books.OrdersByID(kit.Context(p.w.t), []app.ID{p.order})
+		if err == nil && len(rows) == 1 {
+			row = rows[0]
+		}
+		return n.dead() || row.State == state, fmt.Sprintf("order %s is %s, not %s", p.order, row.State, state)
+	})
+}
+
+func (p *payer) row() app.Order {
+	p.w.t.Helper()
+	row, err := p.w.books.Order(kit.Context(p.w.t), p.order)
+	p.w.must(err)
+	return row
+}
+
+// astray says where money, or the word of it, has not come to its end; "" when all is well.
+func (p *payer) astray() string {
+	p.w.t.Helper()
+	row := p.row()
+	kept := int64(0)
+	for _, trade := range p.sim.Ledger().Trades {
+		if trade.Order == p.order.String() {
+			kept += trade.TakenFen - trade.RefundedFen
+		}
+	}
+	switch row.State {
+	case app.Paid:
+		if kept != row.AmountFen {
+			return fmt.Sprintf("the order is paid, and the gateway keeps %d fen for it", kept)
+		}
+	case app.Expired, app.Refunded:
+		if kept != 0 {
+			return fmt.Sprintf("the order is %s, and the gateway keeps %d fen for it", row.State, kept)
+		}
+	default:
+		return "the order is " + string(row.State)
+	}
+	if moving := p.w.moving(); moving != "" {
+		return moving
+	}
+	for what, query := range map[string]string{
+		"events are not told":              "SELECT COUNT(*) FROM orders WHERE untold_since IS NOT NULL",
+		"late payments are not decided on": "SELECT COUNT(*) FROM payments WHERE unsettled_since IS NOT NULL",
+		"refunds are open":                 "SELECT COUNT(*) FROM refunds WHERE next_at IS NOT NULL",
+		"postings are not sent":            "SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL",
+	} {
+		if n := p.w.count(query); n > 0 {
+			return fmt.Sprintf("%d %s", n, what)
+		}
+	}
+	return ""
+}
+
+// ask posts to the node and reads the answer; an error when there was none, or not a good one.
+func (p *payer) ask(n *node, path string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(kit.Context(p.w.t), 15*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+n.addr+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+p.token)
+	answer, err := kit.HTTP.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", path, answer.Status)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.NewDecoder(answer.Body).Decode(into)
+}

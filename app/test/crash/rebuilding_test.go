@@ -1,0 +1,144 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/crashpoint"
+	"stampede/app/test/kit"
+)
+
+// P1, P2, I3, I8: Redis loses a partition whose orders all have their rows. While it is made anew their buyers cancel them, the
+// deadlines of others come, and the node dies at a point of the rebuild; or it does not. Afterwards nothing is missing, and
+// nothing had to be corrected.
+func TestRebuiltWhileOrdersEnd(t *testing.T) {
+	for point, pass := range pointsOfALoss {
+		t.Run(pointName(point), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "STAMPEDE_PAY_WINDOW=6s")
+			w.twoSales()
+			w.invite(20)
+			var settings []string
+			if point != "" {
+				settings = append(settings, w.crashAt(point, pass))
+			}
+			n := w.start(settings...)
+			w.enter(n)
+			w.trade(habits{presses: 5}).wait()
+			w.allWritten()
+			w.losePartition(w.sales[0].Partition)
+			w.everyone("cancel", func(b *buyer) error {
+				for _, op := range w.memory.answeredTo(b.id) {
+					if b.dice.IntN(3) > 0 {
+						b.cancel(op.Order, op.Sale)
+					}
+				}
+				return nil
+			})
+			if point != "" {
+				n.waitDeath(point)
+				n = w.start()
+			}
+			w.comeBack(n)
+			w.trade(habits{cancels: 25, presses: 2}).wait()
+			w.rest(n, "")
+			w.nothingCorrected()
+		})
+	}
+}
+
+// P1, P8, I3: the same while orders are paid, refunded, and paid too late.
+func TestRebuiltWhileOrdersArePaid(t *testing.T) {
+	for point, pass := range pointsOfALoss {
+		t.Run(pointName(point), func(t *testing.T) {
+			t.Parallel()
+			sim, settings := newGateway(t)
+			w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW=10s")...)
+			sale := w.offer(6, 1, w.dice.IntN(partitions))
+			var dies []string
+			if point != "" {
+				dies = append(dies, w.crashAt(point, pass))
+			}
+			n := w.start(dies...)
+			flows := []string{"pay", "refund", "close", "pay", "refund", "close"}
+			payers := make([]*payer, len(flows))
+			for i, flow := range flows {
+				payers[i] = w.payer(sim)
+				payers[i].buys(n, &sale)
+				if flow == "refund" {
+					payers[i].pays(n, "pay", nil)
+					payers[i].becomes(n, app.Paid)
+				}
+			}
+			w.losePartition(sale.Partition)
+			for i, flow := range flows {
+				if flow == "refund" {
+					_ = payers[i].ask(n, "/api/v1/orders/"+payers[i].order.String()+"/refund", map[string]any{"reason": "too large"}, nil)
+				} else {
+					payers[i].pays(n, flow, nil)
+				}
+			}
+			if point != "" {
+				n.waitDeath(point)
+				w.start()
+			}
+			for _, p := range payers {
+				kit.Eventually(t, healing, func() (bool, string) {
+					astray := p.astray()
+					return astray == "", astray
+				})
+			}
+			w.audit()
+			w.nothingCorrected()
+			report.line("ok  %-58s %d lives", w.name, w.lives)
+		})
+	}
+}
+
+// pointsOfALoss are the points of a rebuild, each with the pass that is the first after the start: there every partition is made
+// once, when there is no sale to restore. Nothing is left to rescue. "" is nobody's death.
+var pointsOfALoss = map[string]int{
+	"":                         0,
+	crashpoint.RebuildPaused:   partitions + 1,
+	crashpoint.RebuildAdvanced: partitions + 1,
+	crashpoint.RebuildRestored: 1,
+	crashpoint.RebuildResume:   partitions + 1,
+}
+
+func pointName(point string) string {
+	if point == "" {
+		return "nobody dies"
+	}
+	return point
+}
+
+// losePartition drops all that Redis has of a partition, as a disk would that was put in the place of another.
+func (w *world) losePartition(partition int) {
+	w.t.Helper()
+	ctx := kit.Context(w.t)
+	keys, err := w.redis.Keys(ctx, fmt.Sprintf("stampede:{%d}:*", partition)).Result()
+	w.must(err)
+	w.must(w.redis.Del(ctx, keys...).Err())
+}
+
+// nothingCorrected demands that no node found counters that were not the sums of their holds: the scan would have hidden it.
+func (w *world) nothingCorrected() {
+	w.t.Helper()
+	logs, err := filepath.Glob(filepath.Join(w.folder, "node-*.log"))
+	w.must(err)
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		w.must(err)
+		for _, line := range strings.Split(string(text), "\n") {
+			if strings.Contains(line, "not the sums of its holds") || strings.Contains(line, "holds and rows of a sale do not agree") {
+				w.t.Errorf("I3: %s", line)
+			}
+		}
+	}
+}

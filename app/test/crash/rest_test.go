@@ -1,0 +1,112 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// healing is how long a shop may take to come to rest: claims of a dead consumer (10 s), deadlines (2 s), the slow
+// scan (8 s), on a machine that does many other things too.
+const healing = 2 * time.Minute
+
+// rest waits until the run has come to rest on the node and nothing is broken, and fails with what stays broken. The
+// audit of the program itself must agree. figures go into the report.
+func (w *world) rest(n *node, figures string) {
+	w.t.Helper()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		w.reconnect(n)
+		if moving := w.moving(); moving != "" {
+			return false, moving
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), healing)
+		defer cancel()
+		var err error
+		if w.final, err = w.collect(ctx); err != nil {
+			return false, err.Error()
+		}
+		found := Check(w.memory.copy(), w.final)
+		return len(found) == 0, broken(found)
+	})
+	w.audit()
+	w.summarise(figures)
+}
+
+// moving names what is obviously still under way, "" for nothing. It costs little.
+func (w *world) moving() string {
+	w.t.Helper()
+	if n := w.count("SELECT COUNT(*) FROM orders WHERE state = 'pending'"); n > 0 {
+		return fmt.Sprintf("%d orders are pending", n)
+	}
+	return w.unsettled()
+}
+
+// unsettled names a sale that has reservations without a settled row, "" for none.
+func (w *world) unsettled() string {
+	w.t.Helper()
+	for i := range w.sales {
+		numbers, err := w.redis.HMGet(kit.Context(w.t), kit.SaleKey(&w.sales[i]), "tickets", "done").Result()
+		if err != nil {
+			return err.Error()
+		}
+		if numbers[0] != numbers[1] {
+			return fmt.Sprintf("sale %s: %v tickets, %v done", w.sales[i].ID, numbers[0], numbers[1])
+		}
+	}
+	return ""
+}
+
+// reconnect brings back phones that the node let go.
+func (w *world) reconnect(n *node) {
+	w.t.Helper()
+	if n.dead() {
+		w.t.Fatalf("the program ended by itself:\n%s", n.tail())
+	}
+	for _, b := range w.people {
+		if err := b.connect(n.addr); err != nil {
+			w.t.Logf("connect: %v", err) // the next look tries again
+		}
+	}
+}
+
+func broken(found []Violation) string {
+	var b strings.Builder
+	for i, v := range found {
+		if i == 20 {
+			fmt.Fprintf(&b, "… and %d more\n", len(found)-i)
+			break
+		}
+		b.WriteString(v.String() + "\n")
+	}
+	return b.String()
+}
+
+func (w *world) audit() {
+	w.t.Helper()
+	cmd := exec.CommandContext(kit.Context(w.t), binary, "audit")
+	cmd.Env = slices.Concat(os.Environ(), w.settings, []string{"STAMPEDE_JWT_SECRET=" + secret})
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Errorf("stampede audit: %v\n%s", err, out)
+	}
+}
+
+// summarise writes the run's line of the report.
+func (w *world) summarise(figures string) {
+	states := make(map[app.OrderState]int)
+	for i := range w.final.Rows {
+		states[w.final.Rows[i].State]++
+	}
+	h := w.memory.copy()
+	report.line("ok  %-58s %5d answered %4d unknown %s orders %v, %d events, %d resets, %d lives, %.0f s",
+		w.name, w.memory.answeredSoFar(), w.memory.unknown(), figures, states, len(h.Heard), len(h.Resets), w.lives,
+		time.Since(w.began).Seconds())
+}

@@ -1,0 +1,183 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// P2, P7: Redis is killed in the middle of a backlog, and again while it is being written. With AOF `always` it has
+// everything that was answered, and XINFO says so, after a rewrite of the AOF, too.
+func TestStoresRedisKilled(t *testing.T) {
+	for i := range 3 {
+		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {
+			t.Parallel()
+			server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
+			w := openWorld(t, server.URL, kit.MySQL(t))
+			w.crowded()
+			reserving := w.start("STAMPEDE_ROLES=api,sweeper") // the sweeper role keeps the lag true
+			w.enter(reserving)
+			tr := w.trade(habits{})
+			w.answered(backlog + w.dice.IntN(100))
+			server.Kill()
+			tr.end()
+			server.Start()
+			lost := w.uncommitted()
+			if lost < backlog {
+				t.Errorf("%d reservations were answered and not committed at the kill, want at least %d", lost, backlog)
+			}
+			w.tellsTheTruth()
+			w.rewriteAOF()
+			server.Kill()
+			server.Start()
+			w.tellsTheTruth()
+			writing := w.start()
+			w.rows(w.dice.IntN(lost))
+			server.Kill()
+			server.Start()
+			w.comeBack(writing)
+			w.rest(writing, fmt.Sprintf("%3d uncommitted", lost))
+		})
+	}
+}
+
+// rewriteAOF has Redis write its append-only file anew, from what it knows instead of from what happened.
+func (w *world) rewriteAOF() {
+	w.t.Helper()
+	ctx := kit.Context(w.t)
+	w.must(w.redis.BgRewriteAOF(ctx).Err())
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		info, err := w.redis.Info(ctx, "persistence").Result()
+		over := strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
+		return err == nil && over, fmt.Sprint("the AOF is being rewritten ", err)
+	})
+}
+
+// P2: MariaDB is killed, and stays away until 500 answered reservations wait; then it comes back, with the node that
+// took them or with another one.
+func TestStoresMariaDBKilled(t *testing.T) {
+	for _, nodeToo := range []bool{false, true} {
+		t.Run(map[bool]string{false: "alone", true: "and-the-node"}[nodeToo], func(t *testing.T) {
+			t.Parallel()
+			server := kit.StartMariaDB(t, kit.MariaDBOptions{})
+			w := openWorld(t, kit.Redis(t), server.Database(), "STAMPEDE_PAY_WINDOW=5s")
+			w.crowded()
+			n := w.start()
+			w.enter(n)
+			tr := w.trade(habits{})
+			w.answered(100)
+			server.Kill()
+			before := w.memory.answeredSoFar()
+			w.answered(before + backlog)
+			next := n
+			if nodeToo {
+				n.kill()
+			}
+			tr.end()
+			lost := w.memory.answeredSoFar() - before // all of them wait until now
+			server.Start()
+			if nodeToo {
+				next = w.start()
+			}
+			w.comeBack(next)
+			w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
+		})
+	}
+}
+
+// P2: for a minute the database is away, read-only, or a sale's row is locked. Nothing is dead-lettered, everything is
+// written, and nobody's time to pay was over before it began.
+func TestStoresUnfitForAMinute(t *testing.T) {
+	const minute = time.Minute
+	for name, trouble := range map[string]func(t *testing.T, w *world, server *kit.MariaDBServer) (over func()){
+		"down": func(_ *testing.T, _ *world, server *kit.MariaDBServer) func() {
+			server.Kill()
+			return server.Start
+		},
+		"frozen": func(_ *testing.T, _ *world, server *kit.MariaDBServer) func() {
+			server.Pause()
+			return server.Resume
+		},
+		"read-only": func(_ *testing.T, w *world, _ *kit.MariaDBServer) func() {
+			w.exec("SET GLOBAL read_only = 1")
+			return func() { w.exec("SET GLOBAL read_only = 0") }
+		},
+		"locked": func(t *testing.T, w *world, _ *kit.MariaDBServer) func() {
+			tx, err := w.db.BeginTx(kit.Context(t), nil)
+			w.must(err)
+			_, err = tx.Exec("SELECT id FROM sales FOR UPDATE")
+			w.must(err)
+			return func() { w.must(tx.Rollback()) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := kit.StartMariaDB(t, kit.MariaDBOptions{})
+			w := openWorld(t, kit.Redis(t), server.Database(), "STAMPEDE_PAY_WINDOW=15s")
+			// root may write to a read-only server, so the program gets a user of its own.
+			w.exec("CREATE USER 'shop'@'127.0.0.1' IDENTIFIED BY 'shop'")
+			w.exec("GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO 'shop'@'127.0.0.1'")
+			for i, s := range w.settings {
+				w.settings[i] = strings.Replace(s, "MYSQL_DSN=root@", "MYSQL_DSN=shop:shop@", 1)
+			}
+			w.crowded()
+			n := w.start()
+			w.enter(n)
+			w.trade(habits{presses: 5}).wait()
+			kit.Eventually(t, healing, func() (bool, string) { return w.uncommitted() == 0, "not everything is written" })
+			before := w.memory.answeredOrders()
+			over := trouble(t, w, server)
+			ends := time.NewTimer(minute)
+			w.trade(habits{presses: 15}).wait()
+			<-ends.C
+			over()
+			// All of them wait until now; to look in the database which do would be a race against its first commit.
+			lost := slices.DeleteFunc(w.memory.answeredOrders(), func(id app.ID) bool { return slices.Contains(before, id) })
+			if len(lost) < backlog {
+				t.Errorf("%d reservations waited for the database, want at least %d", len(lost), backlog)
+			}
+			now, err := w.redis.Time(kit.Context(t)).Result()
+			w.must(err)
+			w.comeBack(n)
+			w.rest(n, fmt.Sprintf("%3d uncommitted", len(lost)))
+			w.hadTimeToPay(lost, app.MillisOf(now))
+		})
+	}
+}
+
+func (w *world) exec(statement string) {
+	w.t.Helper()
+	_, err := w.db.ExecContext(kit.Context(w.t), statement)
+	w.must(err)
+}
+
+// hadTimeToPay demands that the deadlines of the orders lie after the instant at which they could be written at all.
+func (w *world) hadTimeToPay(orders []app.ID, writable app.Millis) {
+	w.t.Helper()
+	waited := make(map[app.ID]bool, len(orders))
+	for _, id := range orders {
+		waited[id] = true
+	}
+	for i := range w.final.Rows {
+		if r := &w.final.Rows[i]; waited[r.ID] && r.PayBy <= writable {
+			w.t.Errorf("order %s was to be paid %d ms before it could be written", r.ID, writable-r.PayBy)
+			return
+		}
+	}
+}
+
+// rows waits until more than so many rows are there.
+func (w *world) rows(n int) {
+	w.t.Helper()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		got := w.count("SELECT COUNT(*) FROM orders")
+		return got > int64(n), fmt.Sprintf("%d rows, want more than %d", got, n)
+	})
+}

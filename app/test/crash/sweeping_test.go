@@ -1,0 +1,96 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/crashpoint"
+	"stampede/app/test/kit"
+)
+
+// P1, P5, I3: ten thousand orders have the very same deadline, and the sweeper dies in the middle of them while another
+// node sweeps, too. Every unit comes back exactly once. What falls due after the crash is back within a second.
+func TestKilledSweeping(t *testing.T) {
+	for _, point := range []string{crashpoint.ExpireCommitted, crashpoint.ExpireReturned, crashpoint.ExpireDrop} {
+		t.Run(point, func(t *testing.T) {
+			const buyers, each = 100, 100
+			w := newWorld(t, "STAMPEDE_PAY_WINDOW=10m")
+			w.offer(3*buyers*each, 3*each, w.dice.IntN(partitions))
+			w.invite(buyers)
+			victim := w.start(w.crashAt(point, 2+w.dice.IntN(7)))
+			other := w.start("STAMPEDE_ROLES=sweeper")
+			w.enter(victim)
+			w.trade(habits{presses: each}).wait()
+			w.allWritten()
+			if n := w.count("SELECT COUNT(*) FROM orders"); n != buyers*each {
+				t.Fatalf("%d orders, want %d", n, buyers*each)
+			}
+			other.freeze() // so that the victim does not come too late for its own death
+			w.sameDeadline(2 * time.Second)
+			victim.waitDeath(point)
+			left := w.count("SELECT COUNT(*) FROM orders WHERE state = 'pending'")
+			other.thaw()
+			crashed := w.redisTime()
+			healed := w.allBack().Sub(crashed)
+
+			next := w.start("STAMPEDE_ROLES=api,worker")
+			w.comeBack(next)
+			w.trade(habits{presses: 5}).wait()
+			w.allWritten()
+			deadline := w.sameDeadline(3 * time.Second)
+			late := w.allBack().Sub(deadline)
+			if late > time.Second {
+				t.Errorf("P5: the last unit was back %v after its deadline", late)
+			}
+			w.rest(next, fmt.Sprintf("%d pending at the kill, back %v later; what fell due afterwards %v late", left, healed, late))
+		})
+	}
+}
+
+// allWritten waits until every reservation has its row and is settled.
+func (w *world) allWritten() {
+	w.t.Helper()
+	kit.Eventually(w.t, healing, func() (bool, string) { m := w.unsettled(); return m == "", m })
+}
+
+// allBack waits until all units of the only sale are free again and answers when that was, by the clock of Redis.
+func (w *world) allBack() app.Millis {
+	w.t.Helper()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		free, err := w.redis.HGet(kit.Context(w.t), kit.SaleKey(&w.sales[0]), "stock").Int64()
+		w.must(err)
+		return free == w.sales[0].Initial, fmt.Sprintf("%d of %d units are free", free, w.sales[0].Initial)
+	})
+	return w.redisTime()
+}
+
+// sameDeadline moves all pending orders to one deadline, in the rows and in the delay queues, and answers it.
+func (w *world) sameDeadline(in time.Duration) app.Millis {
+	w.t.Helper()
+	ctx := kit.Context(w.t)
+	now, err := w.redis.Time(ctx).Result()
+	w.must(err)
+	deadline := app.MillisOf(now.Add(in))
+	_, err = w.db.ExecContext(ctx, "UPDATE orders SET pay_by = ? WHERE state = 'pending'", deadline)
+	w.must(err)
+	for p := range partitions {
+		key := fmt.Sprintf("stampede:{%d}:deadlines", p)
+		members, err := w.redis.ZRange(ctx, key, 0, -1).Result()
+		w.must(err)
+		if len(members) == 0 {
+			continue
+		}
+		moved := make([]redis.Z, len(members))
+		for i, member := range members {
+			moved[i] = redis.Z{Score: float64(deadline), Member: member}
+		}
+		w.must(w.redis.ZAdd(ctx, key, moved...).Err())
+	}
+	return deadline
+}

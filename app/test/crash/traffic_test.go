@@ -1,0 +1,162 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"stampede/app/test/kit"
+)
+
+// habits say how people behave; the zero value only buys.
+type habits struct {
+	cancels int // of a hundred answered buys, how many are cancelled at once
+	presses int // new keys per buyer at most; 0: until the socket ends
+}
+
+// traffic lets everybody buy at the same time. It ends when they have had enough or all sockets are gone.
+type traffic struct {
+	everybody sync.WaitGroup
+	stop      chan struct{}
+	stopOnce  sync.Once
+}
+
+func (w *world) trade(h habits) *traffic {
+	tr := &traffic{stop: make(chan struct{})}
+	for _, b := range w.people {
+		tr.everybody.Go(func() { b.trade(h, tr.stop) })
+	}
+	return tr
+}
+
+// wait lets everybody press as often as they want to.
+func (tr *traffic) wait() { tr.everybody.Wait() }
+
+// end lets everybody finish the op under way.
+func (tr *traffic) end() {
+	tr.stopOnce.Do(func() { close(tr.stop) })
+	tr.everybody.Wait()
+}
+
+func (b *buyer) trade(h habits, stop <-chan struct{}) {
+	for n := 0; h.presses == 0 || n < h.presses; n++ {
+		select {
+		case <-stop:
+			return
+		case <-b.phones[0].socket().Done():
+			return
+		default:
+		}
+		sale := &b.world.sales[b.dice.IntN(len(b.world.sales))]
+		op := b.press(sale)
+		switch {
+		case op.Outcome == Unknown && op.Code != "": // busy: the server wants the same key again, after a pause
+			b.phones[0].socket().Pause(100)
+			if op = b.buy(op); op.Outcome == Unknown {
+				b.open = append(b.open, op)
+			}
+		case op.Outcome == Unknown:
+			b.open = append(b.open, op)
+		case op.Outcome == OK && b.dice.IntN(100) < h.cancels:
+			b.cancel(op.Order, op.Sale)
+		case b.dice.IntN(20) == 0:
+			b.putAway()
+		}
+	}
+}
+
+// putAway lays every phone but the first one aside until its owner connects again. The first one says what it has seen,
+// which takes nothing from the others.
+func (b *buyer) putAway() {
+	for _, other := range b.phones[1:] {
+		other.close()
+	}
+	b.phones[0].seen()
+}
+
+// retry tries most of the buys again whose outcome the buyer does not know, until it is known; a few are given up,
+// as people do. An error leaves the others for the next time.
+func (b *buyer) retry() error {
+	for len(b.open) > 0 {
+		op := b.open[0]
+		if b.dice.IntN(10) > 0 {
+			op.Code, op.State = "", ""
+			if op = b.buy(op); op.Outcome == Unknown {
+				return fmt.Errorf("user %s: buy under key %s is still unknown (%q)", b.id, op.Key, op.Code)
+			}
+		}
+		b.open = b.open[1:]
+	}
+	return nil
+}
+
+// retrying does something again and again until it works, for as long as a shop may take to heal.
+func retrying(do func() error) error {
+	enough := time.NewTimer(healing)
+	defer enough.Stop()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-enough.C:
+			return err
+		case <-again.C:
+		}
+	}
+}
+
+// everyone does the same for all people, at most 16 at a time.
+func (w *world) everyone(what string, do func(b *buyer) error) {
+	w.t.Helper()
+	var all sync.WaitGroup
+	room := make(chan struct{}, 16)
+	for _, b := range w.people {
+		all.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			if err := do(b); err != nil {
+				w.t.Errorf("%s: %v", what, err)
+			}
+		})
+	}
+	all.Wait()
+	if w.t.Failed() {
+		w.t.FailNow()
+	}
+}
+
+// enter brings everybody to the node.
+func (w *world) enter(n *node) {
+	w.t.Helper()
+	w.everyone("connect", func(b *buyer) error {
+		return retrying(func() error { return b.connect(n.addr) })
+	})
+}
+
+// comeBack brings everybody to the node and lets them ask again for what they do not know.
+func (w *world) comeBack(n *node) {
+	w.t.Helper()
+	w.everyone("come back", func(b *buyer) error {
+		return retrying(func() error {
+			if err := b.connect(n.addr); err != nil {
+				return err
+			}
+			return b.retry()
+		})
+	})
+}
+
+// answered waits until so many buys were answered ok.
+func (w *world) answered(n int) {
+	w.t.Helper()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		got := w.memory.answeredSoFar()
+		return got >= n, fmt.Sprintf("%d buys answered, want %d", got, n)
+	})
+}

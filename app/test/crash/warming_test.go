@@ -1,0 +1,100 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"stampede/app/crashpoint"
+	"stampede/app/test/kit"
+)
+
+// P1, I7: the warm-up of a node stops between two steps of loading a sale. On another node people want the same sale,
+// which loads it and sells it; Redis loses everything or not, and the first node goes on with what it believed. There
+// is no second full stock.
+func TestFrozenWarming(t *testing.T) {
+	for _, point := range []string{crashpoint.WarmRead, crashpoint.WarmCreated, crashpoint.WarmMarked, crashpoint.WarmArm} {
+		for name, race := range map[string]func(w *world, warming *node) *node{
+			"sold-meanwhile":      soldMeanwhile,
+			"sold-then-emptied":   soldThenEmptied,
+			"rebuilt-before-thaw": rebuiltBeforeThaw,
+			"emptied-then-sold":   emptiedThenSold,
+		} {
+			t.Run(point+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "STAMPEDE_PAY_WINDOW=8s")
+				w.twoSales()
+				w.invite(20)
+				warming := w.launch("STAMPEDE_ROLES=worker", w.crashAt("freeze:"+point, w.passes(len(w.sales))))
+				warming.waitFrozen(point)
+				next := race(w, warming)
+				w.comeBack(next)
+				w.trade(habits{cancels: 10, presses: 3}).wait()
+				w.rest(next, "")
+			})
+		}
+	}
+}
+
+// waitFrozen waits until the program stands still at its crash point.
+func (n *node) waitFrozen(point string) {
+	n.t.Helper()
+	kit.Eventually(n.t, healing, func() (bool, string) {
+		text, _ := os.ReadFile(n.log)
+		return strings.Contains(string(text), "crash point "+point), "the program does not come to " + point + ":\n" + n.tail()
+	})
+}
+
+// soldMeanwhile: nothing is lost; the node only comes late.
+func soldMeanwhile(w *world, warming *node) *node {
+	next := w.sellOnAnother()
+	warming.thaw()
+	return next
+}
+
+// soldThenEmptied: the node goes on at the moment in which Redis has lost what the other one sold.
+func soldThenEmptied(w *world, warming *node) *node {
+	next := w.sellOnAnother()
+	w.emptyRedis()
+	warming.thaw()
+	return next
+}
+
+// rebuiltBeforeThaw: the loss was noticed and mended when the node goes on.
+func rebuiltBeforeThaw(w *world, warming *node) *node {
+	next := w.sellOnAnother()
+	w.emptyRedis()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		n, err := w.redis.Exists(kit.Context(w.t), kit.SaleKey(&w.sales[0])).Result()
+		return err == nil && n == 1, fmt.Sprint("the sale is not in Redis again ", err)
+	})
+	warming.thaw()
+	return next
+}
+
+// emptiedThenSold: Redis loses the little that there is before anybody else has loaded the sale.
+func emptiedThenSold(w *world, warming *node) *node {
+	w.emptyRedis()
+	next := w.sellOnAnother()
+	warming.thaw()
+	return next
+}
+
+// sellOnAnother starts a second node and lets everybody buy there until all that was answered has its row: what is lost
+// with Redis later is outside P2 as long as it has none.
+func (w *world) sellOnAnother() *node {
+	w.t.Helper()
+	next := w.start()
+	w.enter(next)
+	w.trade(habits{presses: 5}).wait()
+	w.allWritten()
+	return next
+}
+
+func (w *world) emptyRedis() {
+	w.t.Helper()
+	w.must(w.redis.FlushDB(kit.Context(w.t)).Err())
+}

@@ -1,0 +1,166 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"database/sql"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+	"stampede/migrations"
+)
+
+const partitions = 8
+
+// world is one run: a pair of stores, sales, people, and everything they remember.
+type world struct {
+	t        *testing.T
+	name     string
+	dice     *rand.Rand
+	folder   string
+	program  string   // what nodes run
+	settings []string // of every node
+	lives    int      // nodes started so far
+
+	books *store.Store
+	db    *sql.DB
+	redis *redis.Client
+
+	slot   app.Slot
+	sales  []app.Sale
+	people []*buyer
+	memory memory
+	final  Final // as it was looked at last
+	began  time.Time
+}
+
+// newWorld is a run on the shared test stores.
+func newWorld(t *testing.T, settings ...string) *world {
+	t.Helper()
+	return openWorld(t, kit.Redis(t), kit.MySQL(t), settings...)
+}
+
+// openWorld makes tables in an empty database. The settings go to every node.
+func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
+	t.Helper()
+	w := &world{t: t, name: t.Name(), dice: dice(t.Name()), folder: folderOf(t), program: binary, began: time.Now()}
+	w.memory.history.Seed = *seedFlag
+	t.Cleanup(w.remember)
+	w.settings = append([]string{
+		"STAMPEDE_REDIS_URL=" + redisURL, "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_PAY_WINDOW=2s",
+	}, settings...)
+	ctx := kit.Context(t)
+	var err error
+	w.books, err = store.OpenMySQL(ctx, dsn)
+	w.must(err)
+	t.Cleanup(func() { _ = w.books.Close() })
+	_, err = migrations.Up(ctx, w.books.DB())
+	w.must(err)
+	w.must(w.books.EnsurePartitions(ctx, partitions))
+	w.db, err = sql.Open("mysql", dsn)
+	w.must(err)
+	t.Cleanup(func() { _ = w.db.Close() })
+	options, err := redis.ParseURL(redisURL)
+	w.must(err)
+	w.redis = redis.NewClient(options)
+	t.Cleanup(func() { _ = w.redis.Close() })
+	return w
+}
+
+// remember keeps what a failed run leaves behind, and says how to repeat it.
+func (w *world) remember() {
+	if !w.t.Failed() {
+		_ = os.RemoveAll(w.folder)
+		return
+	}
+	w.write("history.json", w.memory.copy())
+	w.write("final.json", w.final)
+	w.t.Logf("history, final state and logs are in %s; again: just crash --seed %d --run '%s'", w.folder, *seedFlag, w.name)
+	report.line("FAILED  %s, kept in %s", w.name, w.folder)
+}
+
+func (w *world) write(name string, v any) {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(w.folder, name), text, 0o644)
+	}
+	if err != nil {
+		w.t.Errorf("keep %s: %v", name, err)
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// offer puts a product on sale for an hour, in the partition given.
+func (w *world) offer(units int64, limit, partition int) app.Sale {
+	w.t.Helper()
+	sale := w.stage(units, limit, partition, -time.Second, time.Hour)
+	w.sales = append(w.sales, sale)
+	return sale
+}
+
+// stage puts a product on sale that opens and closes so long from now. Nobody buys it unless told to.
+func (w *world) stage(units int64, limit, partition int, opens, closes time.Duration) app.Sale {
+	w.t.Helper()
+	ctx := kit.Context(w.t)
+	now := time.Now()
+	if w.slot.ID == 0 {
+		w.slot = app.Slot{ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(time.Hour))}
+		w.must(w.books.AddSlots(ctx, []app.Slot{w.slot}))
+	}
+	category := app.Category{ID: kit.NewID()}
+	category.Name = "Things " + category.ID.String()
+	product := app.Product{ID: kit.NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900}
+	sale := app.Sale{
+		ID: kit.NewID(), Slot: w.slot.ID, Partition: partition, Product: product, PriceFen: 4900, Initial: units,
+		Limit: limit, Cap: 10_000, Challenge: app.ChallengeNone, Version: 1,
+		OpensAt: app.MillisOf(now.Add(opens)), ClosesAt: min(app.MillisOf(now.Add(closes)), w.slot.ClosesAt),
+	}
+	w.must(w.books.AddCategories(ctx, []app.Category{category}))
+	w.must(w.books.AddProducts(ctx, []app.Product{product}))
+	w.must(w.books.AddSales(ctx, []app.Sale{sale}))
+	return sale
+}
+
+// count asks the database for one number.
+func (w *world) count(query string, args ...any) int64 {
+	w.t.Helper()
+	return kit.Count(w.t, w.db, query, args...)
+}
+
+// uncommitted counts the answered reservations that have no row at this moment.
+func (w *world) uncommitted() int {
+	w.t.Helper()
+	return len(w.uncommittedOrders())
+}
+
+func (w *world) uncommittedOrders() []app.ID {
+	w.t.Helper()
+	rows, err := w.db.QueryContext(kit.Context(w.t), "SELECT id FROM orders")
+	w.must(err)
+	defer func() { _ = rows.Close() }()
+	written := make(map[app.ID]bool)
+	for rows.Next() {
+		var id app.ID
+		w.must(rows.Scan(&id))
+		written[id] = true
+	}
+	w.must(rows.Err())
+	return slices.DeleteFunc(w.memory.answeredOrders(), func(id app.ID) bool { return written[id] })
+}

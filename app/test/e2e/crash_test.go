@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// P2, P3: the server is killed under load, again and again. Every answered reservation becomes an order (or was refused
+// with a reason), every repeated key finds its order, nothing is sold twice.
+func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
+	s := newShop(t)
+	sale := s.open(3000, 20)
+	var mu sync.Mutex
+	answered := make(map[app.ID]string) // order → key
+	for life := range 3 {
+		n := s.start()
+		clients := crowd(t, 100, n)
+		var wg sync.WaitGroup
+		var sold sync.WaitGroup
+		sold.Add(300)
+		var once [300]sync.Once
+		count := 0
+		for user, c := range clients {
+			wg.Go(func() {
+				for i := range 10 {
+					key := fmt.Sprintf("life%d-%d-%d", life, user, i)
+					r, err := c.Buy(sale.ID, 1, key)
+					if errors.Is(err, wsclient.ErrGone) {
+						return
+					}
+					if err != nil {
+						continue // busy while dying: unknown, and not answered
+					}
+					mu.Lock()
+					answered[r.Order] = key
+					if count < len(once) {
+						once[count].Do(sold.Done)
+					}
+					count++
+					mu.Unlock()
+				}
+			})
+		}
+		sold.Wait()
+		n.kill() // in the middle of the rest
+		wg.Wait()
+	}
+	last := s.start()
+	s.drained(sale, 60*time.Second)
+	states := map[string]int64{}
+	for order, key := range answered {
+		var state, rowKey string
+		err := s.db.QueryRowContext(kit.Context(t), "SELECT state, COALESCE(idem_key, '') FROM orders WHERE id = ?", order).Scan(&state, &rowKey)
+		if err != nil {
+			t.Fatalf("P2: order %s was answered and has no row: %v", order, err)
+		}
+		if rowKey != key {
+			t.Errorf("order %s has key %q, want %q", order, rowKey, key)
+		}
+		states[state]++
+	}
+	if states["pending"] != int64(len(answered)) {
+		t.Errorf("states of %d answered reservations: %v", len(answered), states)
+	}
+	t.Logf("%d reservations answered over three lives, states %v", len(answered), states)
+	s.audit(sale)
+	if letters := s.deadLetters(); len(letters) != 0 {
+		t.Errorf("%d dead letters, first %+v", len(letters), letters[0])
+	}
+	if code := last.stop(); code != 0 {
+		t.Errorf("exit code %d after SIGTERM", code)
+	}
+}
+
+// I8, I7: Redis loses everything while nothing runs. The next start rebuilds it from the database: same orders, same
+// keys, same stock, and what was held can still be cancelled.
+func TestEmptyRedisIsRebuiltAtStart(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(10, 2)
+	first := s.start()
+	user := kit.NewID()
+	c, _ := login(t, first, user, "")
+	r, err := c.BuyUntilKnown(sale.ID, 2, "before-loss")
+	s.must(err)
+	s.drained(sale, 10*time.Second)
+	if code := first.stop(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	s.must(s.redis.FlushDB(kit.Context(t)).Err())
+
+	second := s.start()
+	if n := s.counter(sale, "stock"); n != 8 {
+		t.Fatalf("stock %d after the rebuild, want 8", n)
+	}
+	c, _ = login(t, second, user, "")
+	again, err := c.BuyUntilKnown(sale.ID, 2, "before-loss")
+	if err != nil || again.Order != r.Order || again.State != app.Pending {
+		t.Fatalf("P4 after a rebuild: %+v, %v; want order %s pending", again, err, r.Order)
+	}
+	c.cannotBuy(app.LimitReached, sale.ID, 1, "over-limit")
+	c.cancels(r.Order)
+	if n := s.counter(sale, "stock"); n != 10 {
+		t.Errorf("stock %d after the cancellation, want 10", n)
+	}
+	_, err = c.BuyUntilKnown(sale.ID, 2, "after-loss")
+	s.must(err)
+	s.drained(sale, 10*time.Second)
+	s.audit(sale)
+}
+
+// I8: Redis comes back from an older copy: an order that the copy does not know must not be sold twice, and one
+// that only the copy's stream has is written.
+func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(10, 5)
+	n := s.start()
+	c, _ := login(t, n, kit.NewID(), "")
+	_, err := c.BuyUntilKnown(sale.ID, 1, "in-the-copy")
+	s.must(err)
+	s.drained(sale, 10*time.Second)
+	copied := s.dump(sale)
+	_, err = c.BuyUntilKnown(sale.ID, 1, "not-in-the-copy")
+	s.must(err)
+	s.drained(sale, 10*time.Second)
+	n.stop()
+	s.restore(copied)
+
+	s.start()
+	if left := s.counter(sale, "stock"); left != 8 {
+		t.Fatalf("stock %d after the rebuild from an older copy, want 8", left)
+	}
+	s.audit(sale)
+}
+
+// I7: state is lost under running nodes, all of it or a single sale. The nodes notice, rebuild it from the database, and
+// nothing is sold twice.
+func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(10, 5)
+	a, b := s.start(), s.start()
+	one, other := kit.NewID(), kit.NewID()
+	for name, lose := range map[string]func() error{
+		"everything":    func() error { return s.redis.FlushDB(kit.Context(t)).Err() },
+		"a single sale": func() error { return s.redis.Del(kit.Context(t), kit.SaleKey(&sale)).Err() },
+	} {
+		before := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID)
+		phone, _ := login(t, a, one, "")
+		r, err := phone.BuyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
+		s.must(err)
+		s.drained(sale, 20*time.Second)
+		s.must(lose())
+		phone, _ = login(t, a, one, "") // with the personal logs gone, the sockets before were told to come back
+		laptop, _ := login(t, b, other, "")
+		again, err := laptop.BuyUntilKnown(sale.ID, 1, "after-"+strings.ReplaceAll(name, " ", "-"))
+		if err != nil {
+			t.Fatalf("%s lost: %v", name, err)
+		}
+		repeated, err := phone.BuyUntilKnown(sale.ID, 1, "before-"+strings.ReplaceAll(name, " ", "-"))
+		if err != nil || repeated.Order != r.Order || again.Order == r.Order {
+			t.Errorf("%s lost: the same key answers %+v, %v; want order %s", name, repeated, err, r.Order)
+		}
+		s.drained(sale, 20*time.Second)
+		if free := s.counter(sale, "stock"); free != 10-before-2 {
+			t.Errorf("%s lost: stock %d, want %d", name, free, 10-before-2)
+		}
+		s.audit(sale)
+	}
+}
+
+// dump copies every key of the sale's partition.
+func (s *shop) dump(sale app.Sale) map[string]string {
+	s.t.Helper()
+	ctx := kit.Context(s.t)
+	keys, err := s.redis.Keys(ctx, fmt.Sprintf("stampede:{%d}:*", sale.Partition)).Result()
+	s.must(err)
+	copied := make(map[string]string, len(keys))
+	for _, key := range keys {
+		copied[key], err = s.redis.Dump(ctx, key).Result()
+		s.must(err)
+	}
+	return copied
+}
+
+func (s *shop) restore(copied map[string]string) {
+	s.t.Helper()
+	ctx := kit.Context(s.t)
+	for key, value := range copied {
+		s.must(s.redis.RestoreReplace(ctx, key, 0, value).Err())
+	}
+}

@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// P2: an order that can never be stored ends refused with a reason, its unit sells again, and nobody behind it
+// waits. An operator sees why, mends the cause and replays it, or drops it.
+func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(5, 5)
+	n := s.start()
+	s.exec("ALTER TABLE orders MODIFY address VARCHAR(10) NULL") // the defect: no address fits
+
+	unlucky, _ := login(t, n, kit.NewID(), "")
+	address := app.Address{Name: "A", Phone: "13800000000", Text: "A road that is long enough"}
+	var doomed, dropped app.Receipt
+	for key, receipt := range map[string]*app.Receipt{"to-be-replayed": &doomed, "to-be-dropped": &dropped} {
+		var err error
+		*receipt, err = wsclient.Ask[app.Receipt](unlucky.Conn, wsclient.Request{
+			Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: &address,
+		})
+		s.must(err)
+	}
+	lucky, _ := login(t, n, kit.NewID(), "")
+	r, err := lucky.BuyUntilKnown(sale.ID, 1, "without-address")
+	s.must(err)
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		return lucky.heard(r.Order, app.Pending), "an order behind the bad ones waits"
+	})
+	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		return unlucky.heard(doomed.Order, app.Refused) && unlucky.heard(dropped.Order, app.Refused), "not refused yet"
+	})
+	s.drained(sale, 10*time.Second)
+	if free := s.counter(sale, "stock"); free != 4 {
+		t.Errorf("stock %d, want the refused units back: 4", free)
+	}
+	s.audit(sale)
+
+	letters := map[app.ID]string{}
+	for _, l := range s.deadLetters() {
+		letters[l.Order] = l.ID
+		if !strings.Contains(l.Reason, "address") || l.Deliveries < 2 {
+			t.Errorf("letter %s: after %d deliveries, because of %q; want the column's name", l.ID, l.Deliveries, l.Reason)
+		}
+	}
+	if len(letters) != 2 {
+		t.Fatalf("letters %v, want two", letters)
+	}
+	if out, code := s.run("dead", "replay", letters[doomed.Order]); code == 0 {
+		t.Errorf("replayed though the cause is still there: %s", out)
+	}
+	if free := s.counter(sale, "stock"); free != 4 {
+		t.Errorf("stock %d after a failed replay, want 4", free)
+	}
+
+	s.exec("ALTER TABLE orders MODIFY address TEXT NULL")
+	if out, code := s.run("dead", "replay", letters[doomed.Order]); code != 0 {
+		t.Fatalf("replay exits %d: %s", code, out)
+	}
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		return unlucky.heard(doomed.Order, app.Pending), "the buyer did not hear of the replayed order"
+	})
+	row, err := s.store.Order(kit.Context(t), doomed.Order)
+	s.must(err)
+	if row.State != app.Pending || row.Address == nil || row.Address.Text != address.Text || row.Key != "to-be-replayed" {
+		t.Errorf("the replayed row is %+v", row)
+	}
+	if out, code := s.run("dead", "drop", letters[dropped.Order]); code != 0 {
+		t.Errorf("drop exits %d: %s", code, out)
+	}
+	for _, again := range []string{"replay", "drop"} {
+		if _, code := s.run("dead", again, letters[dropped.Order]); code == 0 {
+			t.Errorf("%s of a letter that is gone succeeds", again)
+		}
+	}
+	if left := s.deadLetters(); len(left) != 0 {
+		t.Errorf("letters left: %+v", left)
+	}
+	if free := s.counter(sale, "stock"); free != 3 {
+		t.Errorf("stock %d, want 3", free)
+	}
+	s.audit(sale)
+}

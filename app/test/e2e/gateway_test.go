@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// gateway is a running `stampede alipay-sim`, as somebody uses it who tries the program out.
+type gateway struct {
+	t        *testing.T
+	base     string
+	settings []string // for the nodes
+}
+
+func startGateway(t *testing.T) *gateway {
+	t.Helper()
+	dir, log := t.TempDir(), &logBuffer{}
+	g := &gateway{t: t}
+	cmd := exec.Command(binary, "alipay-sim", "--listen", "127.0.0.1:0", "--data", dir)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("log of the gateway:\n%s", log)
+		}
+	})
+	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		return strings.Contains(log.String(), "is open at"), log.String()
+	})
+	text, err := os.ReadFile(filepath.Join(dir, "env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		setting := strings.ReplaceAll(strings.TrimSpace(line), "'", "")
+		g.settings = append(g.settings, setting)
+		if address, ok := strings.CutPrefix(setting, "STAMPEDE_ALIPAY_GATEWAY="); ok {
+			g.base = strings.TrimSuffix(address, "/gateway.do")
+		}
+	}
+	return g
+}
+
+// payAtCashier sends the buyer to the address that the shop gave, and presses Pay.
+func (g *gateway) payAtCashier(url string, order app.ID) {
+	g.t.Helper()
+	for _, step := range []struct{ method, url string }{
+		{http.MethodGet, url}, {http.MethodPost, g.base + "/admin/trades/" + order.String() + "/pay"},
+	} {
+		request, err := http.NewRequestWithContext(kit.Context(g.t), step.method, step.url, nil)
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		answer, err := kit.HTTP.Do(request)
+		if err != nil {
+			g.t.Fatalf("%s: %v", step.url, err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode >= 300 {
+			g.t.Fatalf("%s %s: %s", step.method, step.url, answer.Status)
+		}
+	}
+}
+
+// ledger is where the money is, as the gateway knows it.
+func (g *gateway) ledger() (taken, refunded int64) {
+	g.t.Helper()
+	answer, err := kit.HTTP.Get(g.base + "/admin/ledger")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var ledger struct {
+		TakenFen    int64 `json:"taken_fen"`
+		RefundedFen int64 `json:"refunded_fen"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&ledger); err != nil {
+		g.t.Fatal(err)
+	}
+	return ledger.TakenFen, ledger.RefundedFen
+}

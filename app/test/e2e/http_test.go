@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// get reads a path with a bearer token ("" for none).
+func (n *node) get(path, token string) (int, []byte) {
+	n.t.Helper()
+	return n.request(http.MethodGet, "http://"+n.addr+path, token, nil)
+}
+
+// post sends a JSON body.
+func (n *node) post(path, token string, body any) (int, []byte) {
+	n.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return n.request(http.MethodPost, "http://"+n.addr+path, token, text)
+}
+
+func (n *node) request(method, url, token string, body []byte) (int, []byte) {
+	n.t.Helper()
+	req, err := http.NewRequest(method, url, bytes.NewReader(body))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := kit.HTTP.Do(req)
+	if err != nil {
+		n.t.Fatalf("%s %s: %v", method, url, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		n.t.Fatalf("%s %s: %v", method, url, err)
+	}
+	return resp.StatusCode, text
+}
+
+// metric reads a figure without labels from the second listener; 0 when it is not there.
+func (n *node) metric(name string) float64 {
+	n.t.Helper()
+	_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			if err != nil {
+				n.t.Fatalf("metric %s: %v", name, err)
+			}
+			return v
+		}
+	}
+	return 0
+}
+
+// The same flow over HTTP: a guest looks around, buys, waits for the order, cancels it.
+func TestTheWholeWayOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
+	sale := s.open(3, 2)
+	n := s.start()
+
+	var guest struct {
+		Access string
+		User   struct{ ID app.ID }
+	}
+	n.expect(http.StatusOK, &guest, n.post, "/api/v1/auth/guest", "", nil)
+	var slots struct{ Slots []app.Slot }
+	n.expect(http.StatusOK, &slots, n.read, "/api/v1/slots", "", nil)
+	var open struct{ Sales []app.SaleView }
+	n.expect(http.StatusOK, &open, n.read, "/api/v1/sales?phase=open", "", nil)
+	if len(slots.Slots) != 1 || len(open.Sales) != 1 || open.Sales[0].ID != sale.ID {
+		t.Fatalf("slots %+v, open sales %+v", slots.Slots, open.Sales)
+	}
+	var detail app.SaleView
+	n.expect(http.StatusOK, &detail, n.read, "/api/v1/sales/"+sale.ID.String(), "", nil)
+	if detail.Product.Name != "Lamp" || detail.Stock != 3 {
+		t.Errorf("detail %+v", detail)
+	}
+
+	buy := "/api/v1/sales/" + sale.ID.String() + "/buy"
+	press := map[string]any{"qty": 1, "key": "over-http-1", "address": app.Address{Name: "A", Phone: "1", Text: "Road 1"}}
+	n.expect(http.StatusUnauthorized, nil, n.post, buy, "", press)
+	var receipt, again app.Receipt
+	n.expect(http.StatusOK, &receipt, n.post, buy, guest.Access, press)
+	n.expect(http.StatusOK, &again, n.post, buy, guest.Access, press)
+	if again.Order != receipt.Order {
+		t.Errorf("P4: order %s, then %s under the same key", receipt.Order, again.Order)
+	}
+	n.expect(http.StatusConflict, nil, n.post, buy, guest.Access, map[string]any{"qty": 2, "key": "over-http-1"})
+
+	var order app.Order
+	path := "/api/v1/orders/" + receipt.Order.String()
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+		n.expect(http.StatusOK, &order, n.read, path+"?wait=10", guest.Access, nil)
+		return order.State == app.Pending, "the order is " + string(order.State)
+	})
+	if order.AmountFen != sale.PriceFen || order.PayBy == 0 || order.Address == nil || order.Address.Text != "Road 1" {
+		t.Errorf("order %+v", order)
+	}
+	n.expect(http.StatusNotFound, nil, n.read, path, token(t, kit.NewID()), nil)
+	n.expect(http.StatusOK, nil, n.post, path+"/cancel", guest.Access, nil)
+	n.expect(http.StatusOK, &order, n.read, path, guest.Access, nil)
+	if order.State != app.Cancelled {
+		t.Errorf("after cancel the order is %s", order.State)
+	}
+	s.drained(sale, 10*time.Second)
+	s.audit(sale)
+}
+
+// read is get with the form of post.
+func (n *node) read(path, token string, _ any) (int, []byte) { return n.get(path, token) }
+
+// expect makes a request that has to end with the status, and reads its answer.
+func (n *node) expect(status int, into any, request func(path, token string, body any) (int, []byte), path, token string, body any) {
+	n.t.Helper()
+	got, text := request(path, token, body)
+	if got != status {
+		n.t.Fatalf("%s: %d %s, want %d", path, got, text, status)
+	}
+	if into != nil {
+		if err := json.Unmarshal(text, into); err != nil {
+			n.t.Fatalf("%s answered %s: %v", path, text, err)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+const (
+	shippedSite = "../../../deploy/nginx.conf"
+	// nginxAddress is where a proxy on the same machine comes from; people come from other addresses of loopback.
+	nginxAddress = "STAMPEDE_TRUSTED_PROXIES=127.0.0.1"
+)
+
+// behindNginx is the way to a node through nginx, with the site file that ships.
+func behindNginx(t *testing.T, n *node, changes ...string) way {
+	t.Helper()
+	proxy := kit.StartNginx(t, shippedSite, n.addr, changes...)
+	return way{proxy.Addr, proxy.TLS}
+}
+
+// A whole office that comes in the instant in which a sale opens: 200 people behind one address are all guests, have
+// a socket, watch and have bought within ten seconds, straight and behind nginx, with the limits that ship; 400
+// within twenty.
+func TestAnOfficeBehindOneAddressGetsIn(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
+	sale := s.open(2000, 1)
+	n := startShipped(t, s.settings...)
+	straight, proxied := way{addr: n.addr}, behindNginx(t, n)
+	straight.crowd(t, 200, "127.0.0.2", sale.ID, 10*time.Second)
+	proxied.crowd(t, 200, "127.0.0.3", sale.ID, 10*time.Second)
+	straight.crowd(t, 400, "127.0.0.4", sale.ID, 20*time.Second)
+	proxied.crowd(t, 400, "127.0.0.5", sale.ID, 20*time.Second)
+	s.drained(sale, 10*time.Second)
+	s.audit(sale)
+}
+
+// Behind nginx the limits are those of the program, by the address of each client, and nobody can choose theirs.
+func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress,
+		"STAMPEDE_AUTH_RATE=60", "STAMPEDE_AUTH_BURST=60", "STAMPEDE_MAX_CONNS_PER_IP=200")
+	s.open(10, 1)
+	w, ctx := behindNginx(t, s.start()), kit.Context(t)
+	const guest = "/api/v1/auth/guest"
+	login := func(from string, headers ...string) answered {
+		t.Helper()
+		a, err := w.visit(from).ask(ctx, http.MethodPost, guest, "", headers...)
+		s.must(err)
+		return a
+	}
+
+	t.Run("the 61st guest is told by the program how long to wait", func(t *testing.T) {
+		for i := range 60 {
+			if a := login("127.0.0.11"); a.code != http.StatusOK {
+				t.Fatalf("guest %d: %d %s", i+1, a.code, a.text)
+			}
+		}
+		for _, headers := range [][]string{
+			nil, {"X-Real-IP", "203.0.113.9"}, {"X-Forwarded-For", "203.0.113.9", "Forwarded", "for=203.0.113.9"},
+		} {
+			a := login("127.0.0.11", headers...)
+			waits := a.failed.RetryMS > 0 && a.header.Get("Retry-After") != ""
+			if a.code != http.StatusTooManyRequests || a.failed.Code != app.RateLimited || !waits {
+				t.Errorf("one more guest, with %v: %d %s, %v", headers, a.code, a.text, a.header)
+			}
+		}
+		if a := login("127.0.0.12"); a.code != http.StatusOK {
+			t.Errorf("another address: %d %s", a.code, a.text)
+		}
+	})
+	t.Run("a page on a port of its own gets its socket", func(t *testing.T) {
+		v := w.visit("127.0.0.13")
+		conn, a, err := v.socket(ctx, v.page())
+		if err != nil {
+			t.Fatalf("%v: %d %s", err, a.code, a.text)
+		}
+		defer conn.Close()
+		for _, origin := range []string{"https://127.0.0.1", "https://evil.example"} {
+			if _, a, err := v.socket(ctx, origin); err == nil || a.code != http.StatusForbidden {
+				t.Errorf("a page of %s: %v, %d %s", origin, err, a.code, a.text)
+			}
+		}
+	})
+	t.Run("200 sockets of one address, and the program refuses the next", func(t *testing.T) {
+		v := w.visit("127.0.0.14")
+		for i := range 200 {
+			conn, a, err := v.socket(ctx, v.page())
+			if err != nil {
+				t.Fatalf("socket %d: %v: %d %s", i+1, err, a.code, a.text)
+			}
+			defer conn.Close()
+			s.must(conn.Send(wsclient.Request{Op: wsclient.Hello}))
+		}
+		if _, a, err := v.socket(ctx, v.page()); err == nil || a.code != http.StatusTooManyRequests || a.failed.RetryMS <= 0 {
+			t.Errorf("one more: %v, %d %s", err, a.code, a.text)
+		}
+		other := w.visit("127.0.0.15")
+		conn, a, err := other.socket(ctx, other.page())
+		if err != nil {
+			t.Fatalf("another address: %v: %d %s", err, a.code, a.text)
+		}
+		conn.Close()
+	})
+}
+
+// The longest long poll ends with the program's answer, not with nginx's patience.
+func TestLongestPollBehindNginx(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
+	sale := s.open(10, 1)
+	n := s.start()
+	w, ctx := behindNginx(t, n), kit.Context(t)
+	user := token(t, kit.NewID())
+	var receipt app.Receipt
+	press := map[string]any{"qty": 1, "key": "long-poll-1"}
+	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", user, press)
+	s.drained(sale, 10*time.Second)
+	began := time.Now()
+	poll := "/api/v1/orders/" + receipt.Order.String() + "?wait=30"
+	a, err := w.visit("127.0.0.16").ask(ctx, http.MethodGet, poll, user)
+	s.must(err)
+	if waited := time.Since(began); a.code != http.StatusOK || !strings.Contains(a.text, `"state":"pending"`) || waited < 29*time.Second {
+		t.Errorf("after %v: %d %s", waited, a.code, a.text)
+	}
+}
+
+// What nginx itself refuses has the form of every failure, and says when to come back.
+func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, nginxAddress)
+	s.open(10, 1)
+	n := s.start()
+	w := behindNginx(t, n, "rate=2000r/s", "rate=1r/s", "burst=8000 nodelay", "burst=2 nodelay",
+		"limit_conn stampede_sockets 8000", "limit_conn stampede_sockets 1")
+	ctx := kit.Context(t)
+	want := func(a answered, code int, word app.Code) {
+		t.Helper()
+		if a.code != code || a.failed.Code != word || a.failed.RetryMS != 2000 || a.header.Get("Retry-After") != "2" ||
+			!strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+			t.Errorf("got %d %s, %v; want %d, %s", a.code, a.text, a.header, code, word)
+		}
+	}
+	v := w.visit("127.0.0.17")
+	var last answered
+	for i := range 4 {
+		var err error
+		last, err = v.ask(ctx, http.MethodGet, fmt.Sprintf("/api/v1/time?%d", i), "")
+		s.must(err)
+	}
+	want(last, http.StatusTooManyRequests, app.RateLimited)
+
+	conn, a, err := v.socket(ctx, v.page())
+	if err != nil {
+		t.Fatalf("%v: %d %s", err, a.code, a.text)
+	}
+	defer conn.Close()
+	_, a, err = v.socket(ctx, v.page())
+	if err == nil {
+		t.Fatal("the second socket was let in")
+	}
+	want(a, http.StatusTooManyRequests, app.RateLimited)
+
+	n.kill()
+	a, err = w.visit("127.0.0.18").ask(ctx, http.MethodGet, "/api/v1/time", "")
+	s.must(err)
+	want(a, http.StatusServiceUnavailable, app.Busy)
+}

@@ -1,0 +1,174 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"stampede/app/test/kit"
+)
+
+// binary is the program under test, built once with the race detector. shipped is built as it ships, for the tests
+// of promises about time, which the detector would slow down several times.
+var binary, shipped string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "stampede-e2e-")
+	if err == nil {
+		binary, shipped = filepath.Join(dir, "raced"), filepath.Join(dir, "shipped")
+		err = errors.Join(kit.Build(binary, "-race"), kit.Build(shipped))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	kit.Main(m)
+}
+
+const secret = "a-key-for-tests-only-0123456789abcdef"
+
+// node is one running `stampede serve`.
+type node struct {
+	t       *testing.T
+	addr    string
+	metrics string
+	cmd     *exec.Cmd
+	log     *logBuffer
+	ended   chan struct{}
+}
+
+// logBuffer keeps what the program says; it is written by one goroutine of os/exec and read by the test.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// launch starts the program without waiting for it to be ready. Later settings win over earlier ones.
+func launch(t *testing.T, settings ...string) *node {
+	t.Helper()
+	return launchProgram(t, binary, settings...)
+}
+
+func launchProgram(t *testing.T, program string, settings ...string) *node {
+	t.Helper()
+	n := &node{t: t, addr: freeAddr(t), metrics: freeAddr(t), log: &logBuffer{}, ended: make(chan struct{})}
+	n.cmd = exec.Command(program, "serve")
+	n.cmd.Env = append(os.Environ(),
+		"STAMPEDE_LISTEN="+n.addr, "STAMPEDE_METRICS_LISTEN="+n.metrics, "STAMPEDE_JWT_SECRET="+secret)
+	n.cmd.Env = append(n.cmd.Env, settings...)
+	n.cmd.Stdout, n.cmd.Stderr = n.log, n.log
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = n.cmd.Wait()
+		close(n.ended)
+	}()
+	t.Cleanup(func() {
+		n.kill()
+		if out := n.log.String(); strings.Contains(out, "DATA RACE") {
+			t.Errorf("the program had a data race:\n%s", out)
+		}
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", n.addr, tail(n.log.String(), 8000))
+		}
+	})
+	return n
+}
+
+// start launches the program and waits until it is ready.
+func start(t *testing.T, settings ...string) *node {
+	t.Helper()
+	n := launch(t, settings...)
+	n.waitReady()
+	return n
+}
+
+// startShipped is start with the program as it ships.
+func startShipped(t *testing.T, settings ...string) *node {
+	t.Helper()
+	n := launchProgram(t, shipped, settings...)
+	n.waitReady()
+	return n
+}
+
+func (n *node) waitReady() {
+	n.t.Helper()
+	kit.Eventually(n.t, 30*time.Second, func() (bool, string) {
+		select {
+		case <-n.ended:
+			n.t.Fatalf("the program ended:\n%s", n.log)
+		default:
+		}
+		return kit.Ready(n.t, n.addr), "not ready: " + tail(n.log.String(), 600)
+	})
+}
+
+// kill ends the program as a crash would.
+func (n *node) kill() {
+	_ = n.cmd.Process.Kill()
+	<-n.ended
+}
+
+// stop ends the program in order and returns its exit code.
+func (n *node) stop() int {
+	n.t.Helper()
+	_ = n.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-n.ended:
+	case <-time.After(30 * time.Second):
+		n.t.Fatalf("still running 30 s after SIGTERM:\n%s", tail(n.log.String(), 3000))
+	}
+	return n.cmd.ProcessState.ExitCode()
+}
+
+// run runs one command of the program to its end.
+func run(t *testing.T, settings []string, args ...string) (out string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(kit.Context(t), binary, args...)
+	cmd.Env = slices.Concat(os.Environ(), []string{"STAMPEDE_JWT_SECRET=" + secret}, settings)
+	text, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return "…" + s[len(s)-n:]
+}

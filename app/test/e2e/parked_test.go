@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/streams"
+)
+
+// P8: what the webhook's receiver refuses waits for an operator, who sees it in the metrics and in the list, and has it
+// sent again once the receiver is mended.
+func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
+	t.Parallel()
+	var mended atomic.Bool
+	var heard atomic.Int64
+	office := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !mended.Load() {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		heard.Add(1)
+	}))
+	t.Cleanup(office.Close)
+	s := newShop(t, "STAMPEDE_WEBHOOK_URL="+office.URL, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)
+	postings := make([]app.OutboxMessage, 3)
+	for i := range postings {
+		postings[i] = app.OutboxMessage{Order: kit.NewID(), Rev: 2, State: app.Paid, Sale: kit.NewID(), User: kit.NewID()}
+	}
+	s.must(streams.NewPaidStream(s.redis).Append(kit.Context(t), postings))
+	n := s.start("STAMPEDE_ROLES=worker")
+	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
+		return strings.Contains(string(text), "\nstampede_postings_parked 3\n") &&
+			strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`), "they are not parked"
+	})
+	list := func() (parked []app.ParkedMessage) {
+		t.Helper()
+		out, code := s.run("backoffice", "parked", "list", "--json")
+		if err := json.Unmarshal([]byte(out), &parked); err != nil || code != 0 {
+			t.Fatalf("exit code %d, %v:\n%s", code, err, out)
+		}
+		return parked
+	}
+	parked := list()
+	if len(parked) != 3 || !strings.Contains(parked[0].Reason, "422 Unprocessable Entity") || parked[0].Group != "webhook" {
+		t.Fatalf("%+v", parked)
+	}
+	mended.Store(true)
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{2, []string{"replay"}},
+		{2, []string{"replay", "--all", parked[0].ID}},
+		{1, []string{"replay", "1-1"}},
+		{1, []string{"drop", "1-1"}},
+		{0, []string{"drop", parked[0].ID}},
+		{0, []string{"replay", parked[1].ID}},
+		{0, []string{"replay", "--all"}},
+	} {
+		if out, code := s.run(append([]string{"backoffice", "parked"}, c.args...)...); code != c.code {
+			t.Errorf("%v: exit code %d, want %d:\n%s", c.args, code, c.code, out)
+		}
+	}
+	kit.Eventually(t, 30*time.Second, func() (bool, string) { return heard.Load() == 2, "they are not sent again" })
+	if left := list(); len(left) != 0 {
+		t.Errorf("%+v", left)
+	}
+}

@@ -1,0 +1,261 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// faults of the simulated gateway, each as often as it strikes.
+var gatewayFaults = []map[string]any{
+	{"kind": "notify_duplicate", "times": 1},
+	{"kind": "notify_delay", "times": 1, "delay_ms": 1500},
+	{"kind": "notify_reorder", "times": 1},
+	{"kind": "notify_lose", "times": 1},
+	{"kind": "notify_amount", "times": 1},
+	{"kind": "notify_app", "times": 1},
+	{"kind": "notify_signature", "times": 1},
+	{"kind": "notify_cert", "times": 1},
+	{"kind": "paid_after_close", "times": 1},
+	{"kind": "paid_before_close", "times": 1},
+	{"kind": "error_though_done", "times": 2},
+	{"kind": "lost", "times": 2},
+	{"kind": "garbage", "times": 2},
+	{"kind": "answer_signature", "times": 2},
+	{"kind": "down", "times": 2},
+	{"kind": "slow", "times": 2, "delay_ms": 1500},
+}
+
+// payer is one buyer with one order, and the fault that strikes it.
+type payer struct {
+	*shop
+	*node
+	g     *gateway
+	t     *testing.T
+	sale  app.Sale
+	who   string
+	order app.Order
+	fault map[string]any
+}
+
+// P1, P8: whatever the gateway does wrong, and in whatever state the order is: no fen is lost, none is taken without
+// goods, and the stock equation holds. Refused and reserved orders have no trade: nothing can be paid for them.
+func TestEveryFaultInEveryState(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	s := newShop(t, append(g.settings, "STAMPEDE_BUY_RATE=0")...)
+	states := []struct {
+		name   string
+		strike func(p *payer)
+		ends   app.OrderState
+	}{
+		{"pending", (*payer).whilePending, app.Paid},
+		{"paid", (*payer).whilePaid, app.Paid},
+		{"shipped", (*payer).whileShipped, app.Shipped},
+		{"cancelled", (*payer).whileCancelled, app.Paid},
+		{"expired", (*payer).whileExpired, app.Paid},
+		{"refunding", (*payer).whileRefunding, app.Refunded},
+		{"refunded", (*payer).whileRefunded, app.Refunded},
+	}
+	sale := s.open(int64(2*len(states)*len(gatewayFaults)), 1)
+	n := s.start()
+	var again sync.Map
+	var all sync.WaitGroup // not t.Parallel: they all wait most of the time, some for a minute
+	for _, state := range states {
+		for _, fault := range gatewayFaults {
+			all.Go(func() {
+				t.Run(fmt.Sprintf("%s/%s", state.name, fault["kind"]), func(t *testing.T) {
+					p := newPayer(t, s, n, g, sale, fault)
+					p.come()
+					state.strike(p)
+					p.moneyFits(p.ends(state.ends))
+					again.Store(p, state.ends)
+				})
+			})
+		}
+	}
+	all.Wait()
+	again.Range(func(p, ends any) bool { // what came later has changed nothing
+		payer := p.(*payer)
+		payer.shop.t, payer.node.t, payer.t = t, t, t
+		payer.moneyFits(payer.ends(ends.(app.OrderState)))
+		return !t.Failed()
+	})
+	s.drained(sale, 30*time.Second)
+	s.audit(sale)
+}
+
+// newPayer buys. What it uses of shop and node fails for its own test, not for the one around it.
+func newPayer(t *testing.T, s *shop, n *node, g *gateway, sale app.Sale, fault map[string]any) *payer {
+	t.Helper()
+	ownShop, ownNode := *s, *n
+	ownShop.t, ownNode.t = t, t
+	p := &payer{shop: &ownShop, node: &ownNode, g: g, t: t, sale: sale, who: token(t, kit.NewID()), fault: fault}
+	p.order = p.bought(sale, p.who, 1)
+	return p
+}
+
+// come opens the payment, and the buyer comes to the cashier with it.
+func (p *payer) come() {
+	p.t.Helper()
+	var payment struct{ URL string }
+	p.expect(http.StatusOK, &payment, p.post, "/api/v1/orders/"+p.order.ID.String()+"/pay", p.who, map[string]any{"via": "page"})
+	if code, _ := p.request(http.MethodGet, payment.URL, "", nil); code != http.StatusOK {
+		p.t.Fatalf("the cashier answers %d", code)
+	}
+}
+
+// inject puts the fault in force for this order.
+func (p *payer) inject() {
+	p.t.Helper()
+	fault := map[string]any{"order": p.order.ID.String()}
+	for k, v := range p.fault {
+		fault[k] = v
+	}
+	text, err := json.Marshal(fault)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if code, answer := p.request(http.MethodPost, p.g.base+"/admin/faults", "", text); code != http.StatusOK {
+		p.t.Fatalf("inject %s: %d %s", text, code, answer)
+	}
+}
+
+// press is a button at the gateway: pay, late or repeat. What the trade does not allow any more changes nothing.
+func (p *payer) press(button string) {
+	p.t.Helper()
+	code, answer := p.request(http.MethodPost, p.g.base+"/admin/trades/"+p.order.ID.String()+"/"+button, "", nil)
+	if code != http.StatusNoContent && code != http.StatusConflict {
+		p.t.Fatalf("press %s: %d %s", button, code, answer)
+	}
+}
+
+func (p *payer) whilePending() {
+	p.inject()
+	p.press("pay")
+}
+
+// pay is a payment without any fault.
+func (p *payer) pay() {
+	p.t.Helper()
+	p.press("pay")
+	p.order = p.becomes(p.order.ID, p.who, app.Paid)
+}
+
+func (p *payer) whilePaid() {
+	p.pay()
+	p.inject()
+	p.press("repeat")
+	p.press("repeat")
+}
+
+func (p *payer) whileShipped() {
+	p.pay()
+	_, err := p.db.ExecContext(kit.Context(p.t), "UPDATE orders SET state = 'shipped', rev = rev + 1 WHERE id = ?", p.order.ID)
+	p.must(err)
+	p.inject()
+	p.press("repeat")
+	p.press("repeat")
+}
+
+// whileCancelled: the fault strikes while the shop closes the trade, or when the money comes all the same.
+func (p *payer) whileCancelled() {
+	p.inject()
+	kit.Eventually(p.t, 60*time.Second, func() (bool, string) {
+		code, text := p.post("/api/v1/orders/"+p.order.ID.String()+"/cancel", p.who, nil)
+		return code != http.StatusServiceUnavailable, string(text) // unknown: ask again
+	})
+	p.press("late")
+}
+
+func (p *payer) whileExpired() {
+	p.inject()
+	ctx := kit.Context(p.t)
+	now, err := p.redis.Time(ctx).Result()
+	p.must(err)
+	due := app.MillisOf(now)
+	_, err = p.db.ExecContext(ctx, "UPDATE orders SET pay_by = ? WHERE id = ? AND state = 'pending'", due, p.order.ID)
+	p.must(err)
+	p.must(p.redis.ZAdd(ctx, fmt.Sprintf("stampede:{%d}:deadlines", p.sale.Partition), redis.Z{Score: float64(due), Member: p.order.ID.String()}).Err())
+	kit.Eventually(p.t, 60*time.Second, func() (bool, string) {
+		var o app.Order
+		p.expect(http.StatusOK, &o, p.read, "/api/v1/orders/"+p.order.ID.String(), p.who, nil)
+		return o.State != app.Pending, "the order does not expire"
+	})
+	p.press("late")
+}
+
+// refund asks for the money back, which the default policy grants at once.
+func (p *payer) refund() {
+	p.t.Helper()
+	p.expect(http.StatusOK, nil, p.post, "/api/v1/orders/"+p.order.ID.String()+"/refund", p.who, map[string]any{"reason": "wrong size"})
+}
+
+func (p *payer) whileRefunding() {
+	p.pay()
+	p.inject()
+	p.refund()
+	p.press("repeat")
+}
+
+func (p *payer) whileRefunded() {
+	p.pay()
+	p.refund()
+	p.becomes(p.order.ID, p.who, app.Refunded)
+	p.inject()
+	p.press("repeat")
+	p.press("pay")
+	p.press("late")
+}
+
+// ends waits until the order is what it has to be in the end. Faults of all orders together keep the shop from asking the
+// gateway for a while, and repeats come in growing pauses.
+func (p *payer) ends(state app.OrderState) (o app.Order) {
+	p.t.Helper()
+	kit.Eventually(p.t, 4*time.Minute, func() (bool, string) {
+		p.expect(http.StatusOK, &o, p.read, "/api/v1/orders/"+p.order.ID.String(), p.who, nil)
+		return o.State == state, fmt.Sprintf("the order is %s (%s), not %s", o.State, o.Reason, state)
+	})
+	return o
+}
+
+// moneyFits: the gateway holds what the order costs, or nothing.
+func (p *payer) moneyFits(o app.Order) {
+	p.t.Helper()
+	want := o.AmountFen
+	if o.State == app.Refunded {
+		want = 0
+	}
+	_, text := p.request(http.MethodGet, p.g.base+"/admin/ledger", "", nil)
+	var inventory struct {
+		Trades []struct {
+			Order       app.ID `json:"order"`
+			TakenFen    int64  `json:"taken_fen"`
+			RefundedFen int64  `json:"refunded_fen"`
+		} `json:"trades"`
+	}
+	if err := json.Unmarshal(text, &inventory); err != nil {
+		p.t.Fatal(err)
+	}
+	found := 0
+	for _, trade := range inventory.Trades {
+		if trade.Order != o.ID {
+			continue
+		}
+		found++
+		if held := trade.TakenFen - trade.RefundedFen; trade.TakenFen != o.AmountFen || held != want {
+			p.t.Errorf("order %s is %s: the gateway took %d fen and holds %d, want %d", o.ID, o.State, trade.TakenFen, held, want)
+		}
+	}
+	if found != 1 {
+		p.t.Errorf("%d trades of order %s", found, o.ID)
+	}
+}

@@ -1,0 +1,228 @@
+package e2e
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/test/kit"
+)
+
+const hookSecret = "a-secret-for-the-webhook-0123456789"
+
+// hook is the shop's back office as a webhook's receiver: it checks signatures and keeps what it hears.
+type hook struct {
+	t   *testing.T
+	url string
+
+	mu   sync.Mutex
+	seen map[string]app.OutboxMessage // by delivery
+	down bool
+}
+
+func newHook(t *testing.T) *hook {
+	h := &hook{t: t, seen: make(map[string]app.OutboxMessage), down: true}
+	server := httptest.NewServer(http.HandlerFunc(h.receive))
+	t.Cleanup(server.Close)
+	h.url = server.URL
+	return h
+}
+
+func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	mac := hmac.New(sha256.New, []byte(hookSecret))
+	mac.Write([]byte(r.Header.Get("Stampede-Timestamp") + "." + string(body)))
+	var p app.OutboxMessage
+	if err != nil || r.Header.Get("Stampede-Signature") != "v1="+hex.EncodeToString(mac.Sum(nil)) || json.Unmarshal(body, &p) != nil {
+		h.t.Errorf("a delivery that is not signed, or unreadable: %v %s", r.Header, body)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.down { // for the first delivery: it comes again
+		h.down = false
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	h.seen[r.Header.Get("Stampede-Delivery")] = p
+}
+
+func (h *hook) heard() map[string]app.OutboxMessage {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make(map[string]app.OutboxMessage, len(h.seen))
+	for k, v := range h.seen {
+		out[k] = v
+	}
+	return out
+}
+
+// bought is a pending order of the user.
+func (n *node) bought(sale app.Sale, who string, qty int) app.Order {
+	n.t.Helper()
+	var receipt app.Receipt
+	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{"qty": qty, "key": "bought-" + kit.NewID().String()})
+	return n.becomes(receipt.Order, who, app.Pending)
+}
+
+// becomes waits until the order has the state.
+func (n *node) becomes(order app.ID, who string, state app.OrderState) (o app.Order) {
+	n.t.Helper()
+	kit.Eventually(n.t, 60*time.Second, func() (bool, string) {
+		n.expect(http.StatusOK, &o, n.read, "/api/v1/orders/"+order.String()+"?wait=5", who, nil)
+		return o.State == state, fmt.Sprintf("the order is %s (%s), not %s", o.State, o.Reason, state)
+	})
+	return o
+}
+
+// paid pays the order at the gateway's cashier and waits until the shop knows.
+func (n *node) paid(g *gateway, o app.Order, who string) app.Order {
+	n.t.Helper()
+	var payment struct{ URL string }
+	n.expect(http.StatusOK, &payment, n.post, "/api/v1/orders/"+o.ID.String()+"/pay", who, map[string]any{"via": "page"})
+	g.payAtCashier(payment.URL, o.ID)
+	return n.becomes(o.ID, who, app.Paid)
+}
+
+// P1, P8: the money goes back by policy, once; the units are withdrawn and count to the limit; the back office hears of
+// both over the webhook, although its receiver was away, and from the stream; the books agree with the gateway.
+func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
+	t.Parallel()
+	g, h := startGateway(t), newHook(t)
+	s := newShop(t, append(g.settings, "STAMPEDE_WEBHOOK_URL="+h.url, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)...)
+	sale := s.open(5, 2)
+	n := s.start()
+	who := token(t, kit.NewID())
+	order := n.paid(g, n.bought(sale, who, 2), who)
+
+	ask := func() (state struct{ State app.OrderState }) {
+		n.expect(http.StatusOK, &state, n.post, "/api/v1/orders/"+order.ID.String()+"/refund", who, map[string]any{"reason": "尺码不合适"})
+		return state
+	}
+	if state := ask(); state.State != app.Refunding && state.State != app.Refunded {
+		t.Errorf("asked for the refund: %s", state.State)
+	}
+	if o := n.becomes(order.ID, who, app.Refunded); o.Reason != app.ReasonRefundBuyer || o.AmountFen != order.AmountFen {
+		t.Errorf("%+v", o)
+	}
+	if state := ask(); state.State != app.Refunded {
+		t.Errorf("asked again: %s", state.State)
+	}
+	if taken, refunded := g.ledger(); taken != order.AmountFen || refunded != order.AmountFen {
+		t.Errorf("the gateway took %d and gave back %d", taken, refunded)
+	}
+	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		held, sold, withdrawn := s.counter(sale, "held"), s.counter(sale, "sold"), s.counter(sale, "withdrawn")
+		return held == 0 && sold == 0 && withdrawn == 2, fmt.Sprintf("held %d, sold %d, withdrawn %d", held, sold, withdrawn)
+	})
+	n.expect(http.StatusConflict, nil, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{"qty": 1, "key": "once-more-1"})
+	s.audit(sale)
+
+	var got []string
+	kit.Eventually(t, 60*time.Second, func() (bool, string) {
+		got = nil
+		for delivery, p := range h.heard() {
+			if p.Order == order.ID {
+				got = append(got, strings.TrimPrefix(delivery, order.ID.String())+" "+string(p.State))
+			}
+		}
+		slices.Sort(got)
+		return len(got) == 2, fmt.Sprint(got)
+	})
+	if !strings.HasSuffix(got[0], " paid") || !strings.HasSuffix(got[1], " refunded") {
+		t.Errorf("the webhook heard %v", got)
+	}
+	out, code := s.run("backoffice", "tail", "--count", "2", "--group", "bookkeeping")
+	if code != 0 || strings.Count(out, `"order":"`+order.ID.String()+`"`) != 2 {
+		t.Errorf("tail exits %d:\n%s", code, out)
+	}
+	s.booksAgree(order)
+}
+
+// booksAgree compares today's books with the gateway, and once more after somebody has lost a payment.
+func (s *shop) booksAgree(order app.Order) {
+	s.t.Helper()
+	zone, err := time.LoadLocation("Asia/Shanghai")
+	s.must(err)
+	day := order.PaidAt.Time().In(zone).Format(time.DateOnly)
+	if out, code := s.run("pay", "reconcile", "--day", day); code != 0 || !strings.Contains(out, "0 differences") {
+		s.t.Errorf("reconcile exits %d:\n%s", code, out)
+	}
+	_, err = s.db.ExecContext(kit.Context(s.t), "DELETE FROM payments WHERE order_id = ?", order.ID)
+	s.must(err)
+	if out, code := s.run("pay", "reconcile", "--day", day, "--json"); code != 3 || !strings.Contains(out, "not_entered") {
+		s.t.Errorf("reconcile of a lost payment exits %d:\n%s", code, out)
+	}
+}
+
+// P8: where an operator decides, the buyer sees that one does, and the operator's role is asked for.
+func TestOperatorDecidesOnARefund(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	s := newShop(t, append(g.settings, "STAMPEDE_REFUND_POLICY=operator")...)
+	sale := s.open(5, 2)
+	n := s.start()
+	who, operator := token(t, kit.NewID()), operatorToken(t)
+	order := n.paid(g, n.bought(sale, who, 1), who)
+	mine, desk := "/api/v1/orders/"+order.ID.String(), "/api/v1/operator"
+	wantReason := func(reason string) {
+		t.Helper()
+		var o app.Order
+		n.expect(http.StatusOK, &o, n.read, mine, who, nil)
+		if o.State != app.Paid || o.Reason != reason {
+			t.Errorf("the order is %s (%s), want paid (%s)", o.State, o.Reason, reason)
+		}
+	}
+	ask := func() {
+		n.expect(http.StatusOK, nil, n.post, mine+"/refund", who, map[string]any{"reason": "too large"})
+	}
+
+	ask()
+	wantReason(app.ReasonRefundAsked)
+	n.expect(http.StatusForbidden, nil, n.read, desk+"/refunds", who, nil)
+	var asked struct{ Refunds []app.Refund }
+	n.expect(http.StatusOK, &asked, n.read, desk+"/refunds?state=asked", operator, nil)
+	if len(asked.Refunds) != 1 || asked.Refunds[0].Order != order.ID || asked.Refunds[0].Reason != "too large" {
+		t.Errorf("asked for: %+v", asked.Refunds)
+	}
+	n.expect(http.StatusOK, nil, n.post, desk+"/refunds/"+order.ID.String()+"/decline", operator, map[string]any{"note": "worn"})
+	wantReason(app.ReasonRefundDeclined)
+	ask()
+	wantReason(app.ReasonRefundAsked)
+	n.expect(http.StatusOK, nil, n.post, desk+"/refunds/"+order.ID.String()+"/approve", operator, nil)
+	n.becomes(order.ID, who, app.Refunded)
+	var listed struct{ Orders []struct{ ID, User app.ID } }
+	n.expect(http.StatusOK, &listed, n.read, desk+"/orders?state=refunded", operator, nil)
+	if len(listed.Orders) != 1 || listed.Orders[0].ID != order.ID || listed.Orders[0].User == 0 {
+		t.Errorf("refunded: %+v", listed.Orders)
+	}
+	if taken, refunded := g.ledger(); taken != order.AmountFen || refunded != taken {
+		t.Errorf("the gateway took %d and gave back %d", taken, refunded)
+	}
+	s.drained(sale, 30*time.Second)
+	s.audit(sale)
+}
+
+func operatorToken(t *testing.T) string {
+	t.Helper()
+	issuer, err := account.NewIssuer([]byte(secret), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := issuer.Issue(kit.NewID(), "Operator", account.Operator, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

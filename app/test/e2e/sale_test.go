@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// rush lets every client buy once with a key of its own, all at the same time, each repeating its buy a few
+// times with the same key as impatient people do. It answers the accepted orders, by user.
+func rush(t *testing.T, clients map[app.ID]*client, sale app.ID, repeats int) map[app.ID]app.Receipt {
+	t.Helper()
+	var mu sync.Mutex
+	accepted := make(map[app.ID]app.Receipt)
+	var wg sync.WaitGroup
+	gun := make(chan struct{})
+	for user, c := range clients {
+		wg.Go(func() {
+			<-gun
+			key := fmt.Sprintf("press-%d", user)
+			for range 1 + repeats {
+				r, err := c.BuyUntilKnown(sale, 1, key)
+				var e *app.Error
+				if errors.As(err, &e) && e.Code == app.SoldOut {
+					continue
+				}
+				if err != nil {
+					t.Errorf("user %s: %v", user, err)
+					return
+				}
+				mu.Lock()
+				if first, ok := accepted[user]; ok && (first.Order != r.Order || first.Ticket != r.Ticket) {
+					t.Errorf("P4: user %s got order %s, then %s under the same key", user, first.Order, r.Order)
+				}
+				accepted[user] = r
+				mu.Unlock()
+			}
+		})
+	}
+	close(gun)
+	wg.Wait()
+	return accepted
+}
+
+// crowd logs n new users in, spread over the nodes.
+func crowd(t *testing.T, n int, nodes ...*node) map[app.ID]*client {
+	t.Helper()
+	var mu sync.Mutex
+	clients := make(map[app.ID]*client, n)
+	var wg sync.WaitGroup
+	start := make(chan struct{}, 64) // at most so many handshakes at a time
+	for i := range n {
+		wg.Go(func() {
+			start <- struct{}{}
+			defer func() { <-start }()
+			user := kit.NewID()
+			c, err := tryDial(t, nodes[i%len(nodes)])
+			if err != nil {
+				t.Errorf("dial: %v", err)
+				return
+			}
+			if _, err := c.Hello(token(t, user), ""); err != nil {
+				t.Errorf("hello: %v", err)
+				return
+			}
+			mu.Lock()
+			clients[user] = c
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return clients
+}
+
+// P1, P4, P5: 2,000 buyers on two nodes, 100 units, repeated presses. Exactly 100 orders; nobody pays, all
+// units are back within a second of their deadline, and they sell again.
+func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
+	s := newShop(t, "STAMPEDE_PAY_WINDOW=8s")
+	sale := s.open(100, 1)
+	a, b := startShipped(t, s.settings...), startShipped(t, s.settings...)
+	clients := crowd(t, 2000, a, b)
+	accepted := rush(t, clients, sale.ID, 2)
+	if len(accepted) != 100 {
+		t.Fatalf("%d buyers accepted, want 100", len(accepted))
+	}
+	s.drained(sale, 10*time.Second)
+	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID); n != 100 {
+		t.Fatalf("%d rows, want 100", n)
+	}
+	s.audit(sale)
+	for user, r := range accepted {
+		kit.Eventually(t, 10*time.Second, func() (bool, string) {
+			return clients[user].heard(r.Order, app.Pending), fmt.Sprintf("user %s was not told of order %s", user, r.Order)
+		})
+	}
+
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+		return s.counter(sale, "stock") == 100, fmt.Sprintf("%d units are back", s.counter(sale, "stock"))
+	})
+	if late := s.count("SELECT MAX(cancelled_at - pay_by) FROM orders WHERE sale_id = ?", sale.ID); late > 1000 {
+		t.Errorf("P5: the last order expired %d ms after its deadline", late)
+	}
+	if n := s.count("SELECT taken FROM sales WHERE id = ?", sale.ID); n != 0 {
+		t.Errorf("the guard still counts %d units taken", n)
+	}
+	// The same people press again with new keys.
+	again := 0
+	for user, c := range clients {
+		if _, ok := accepted[user]; ok && again < 20 {
+			if _, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("second-%d", user)); err != nil {
+				t.Errorf("a returned unit does not sell again: %v", err)
+			}
+			again++
+		}
+	}
+	s.drained(sale, 10*time.Second)
+	s.audit(sale)
+}
+
+// P5: ten thousand orders with the very same deadline.
+func TestTenThousandEqualDeadlines(t *testing.T) {
+	const buyers, each = 500, 20
+	s := newShop(t, "STAMPEDE_PAY_WINDOW=10m")
+	sale := s.open(buyers*each, each)
+	a := startShipped(t, s.settings...)
+	var wg sync.WaitGroup
+	for user, c := range crowd(t, buyers, a) {
+		wg.Go(func() {
+			for i := range each {
+				if _, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("bulk-%d-%d", user, i)); err != nil {
+					t.Errorf("buy: %v", err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	s.drained(sale, 60*time.Second)
+	deadline := s.sameDeadline(sale, 3*time.Second)
+	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		back := s.counter(sale, "stock")
+		return back == buyers*each, fmt.Sprintf("%d units are back", back)
+	})
+	now, err := s.redis.Time(kit.Context(t)).Result()
+	s.must(err)
+	late := now.Sub(deadline.Time())
+	t.Logf("all %d units were back %v after the deadline", buyers*each, late)
+	if late > time.Second {
+		t.Error("P5: that is more than a second")
+	}
+	if n := s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ? AND state = 'expired'", sale.ID); n != buyers*each {
+		t.Errorf("%d orders expired, want %d", n, buyers*each)
+	}
+	s.audit(sale)
+}
+
+// sameDeadline moves all pending orders of the sale to one deadline, in the rows and in the delay queue.
+func (s *shop) sameDeadline(sale app.Sale, in time.Duration) app.Millis {
+	s.t.Helper()
+	ctx := kit.Context(s.t)
+	now, err := s.redis.Time(ctx).Result()
+	s.must(err)
+	deadline := app.MillisOf(now.Add(in))
+	_, err = s.db.ExecContext(ctx, "UPDATE orders SET pay_by = ? WHERE sale_id = ? AND state = 'pending'", deadline, sale.ID)
+	s.must(err)
+	rows, err := s.db.QueryContext(ctx, "SELECT id FROM orders WHERE sale_id = ? AND state = 'pending'", sale.ID)
+	s.must(err)
+	defer func() { _ = rows.Close() }()
+	var members []redis.Z
+	for rows.Next() {
+		var id string
+		s.must(rows.Scan(&id))
+		members = append(members, redis.Z{Score: float64(deadline), Member: id})
+	}
+	s.must(rows.Err())
+	s.must(s.redis.ZAdd(ctx, fmt.Sprintf("stampede:{%d}:deadlines", sale.Partition), members...).Err())
+	return deadline
+}

@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+	"stampede/migrations"
+)
+
+// shop is one pair of stores and what is sold from them.
+type shop struct {
+	t        *testing.T
+	redisURL string
+	dsn      string
+	store    *store.Store
+	db       *sql.DB
+	redis    *redis.Client
+	settings []string
+	slot     app.Slot // one long slot; sales have narrower windows of their own
+}
+
+// openShop makes tables in a fresh database. Extra settings go to every node.
+func openShop(t *testing.T, redisURL, dsn string, settings ...string) *shop {
+	t.Helper()
+	ctx := kit.Context(t)
+	books, err := store.OpenMySQL(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = books.Close() })
+	if _, err := migrations.Up(ctx, books.DB()); err != nil {
+		t.Fatal(err)
+	}
+	if err := books.EnsurePartitions(ctx, 8); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("mysql", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	options, err := redis.ParseURL(redisURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	return &shop{t: t, redisURL: redisURL, dsn: dsn, store: books, db: db, redis: client, settings: append([]string{
+		"STAMPEDE_REDIS_URL=" + redisURL, "STAMPEDE_MYSQL_DSN=" + dsn,
+	}, settings...)}
+}
+
+// newShop is a shop on the shared test stores.
+func newShop(t *testing.T, settings ...string) *shop {
+	t.Helper()
+	return openShop(t, kit.Redis(t), kit.MySQL(t), settings...)
+}
+
+func (s *shop) start(settings ...string) *node {
+	s.t.Helper()
+	return start(s.t, append(s.settings, settings...)...)
+}
+
+func (s *shop) run(args ...string) (string, int) {
+	s.t.Helper()
+	return run(s.t, s.settings, args...)
+}
+
+// offer puts one product on sale in a window of its own, and answers the sale.
+func (s *shop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
+	s.t.Helper()
+	category := app.Category{ID: kit.NewID()}
+	category.Name = "Things " + category.ID.String()
+	product := app.Product{
+		ID: kit.NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900,
+		Images: []app.Image{{URL: "/products/lamp.svg", Alt: "A lamp"}},
+	}
+	id := kit.NewID()
+	sale := app.Sale{
+		ID: id, Slot: s.theSlot().ID, Partition: int(id) % 8, Product: product, PriceFen: 4900, Initial: units,
+		Limit: limit, Cap: max(10, limit), Challenge: app.ChallengeNone, Version: 1,
+		OpensAt: app.MillisOf(opens), ClosesAt: app.MillisOf(closes),
+	}
+	ctx := kit.Context(s.t)
+	s.must(s.store.AddCategories(ctx, []app.Category{category}))
+	s.must(s.store.AddProducts(ctx, []app.Product{product}))
+	s.must(s.store.AddSales(ctx, []app.Sale{sale}))
+	return sale
+}
+
+func (s *shop) theSlot() app.Slot {
+	s.t.Helper()
+	if s.slot.ID == 0 {
+		now := time.Now()
+		s.slot = app.Slot{ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(2 * time.Hour))}
+		s.must(s.store.AddSlots(kit.Context(s.t), []app.Slot{s.slot}))
+	}
+	return s.slot
+}
+
+func (s *shop) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// open is a sale that has just opened and stays open.
+func (s *shop) open(units int64, limit int) app.Sale {
+	s.t.Helper()
+	now := time.Now()
+	return s.offer(units, limit, now.Add(-time.Second), now.Add(time.Hour))
+}
+
+// token is an access token as the server would issue it.
+func token(t *testing.T, user app.ID) string {
+	t.Helper()
+	return tokenFor(t, user, time.Hour)
+}
+
+func tokenFor(t *testing.T, user app.ID, life time.Duration) string {
+	t.Helper()
+	issuer, err := account.NewIssuer([]byte(secret), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := issuer.Issue(user, "Tester", account.Shopper, life)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// count asks the database for one number.
+func (s *shop) count(query string, args ...any) int64 {
+	s.t.Helper()
+	return kit.Count(s.t, s.db, query, args...)
+}
+
+// counter reads one number of a sale from Redis, by the names that operators type.
+func (s *shop) counter(sale app.Sale, field string) int64 {
+	s.t.Helper()
+	n, err := s.redis.HGet(kit.Context(s.t), kit.SaleKey(&sale), field).Int64()
+	if err != nil {
+		s.t.Fatalf("read %s of sale %s: %v", field, sale.ID, err)
+	}
+	return n
+}
+
+func streamKey(sale app.Sale) string { return fmt.Sprintf("stampede:{%d}:orders", sale.Partition) }
+
+// drained waits until every reservation of the sale is settled.
+func (s *shop) drained(sale app.Sale, within time.Duration) {
+	s.t.Helper()
+	kit.Eventually(s.t, within, func() (bool, string) {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		values, err := s.redis.HMGet(ctx, kit.SaleKey(&sale), "tickets", "done").Result()
+		if err != nil {
+			return false, err.Error()
+		}
+		return values[0] != nil && values[0] == values[1], fmt.Sprintf("tickets %v, done %v", values[0], values[1])
+	})
+}
+
+// audit runs `stampede audit` and demands that it passes.
+func (s *shop) audit(sale app.Sale) {
+	s.t.Helper()
+	out, code := s.run("audit", "--sale", sale.ID.String())
+	if code != 0 {
+		s.t.Errorf("audit of sale %s exits %d:\n%s", sale.ID, code, out)
+	}
+}
+
+// deadLetters lists them as a script would.
+func (s *shop) deadLetters() []app.DeadLetter {
+	s.t.Helper()
+	out, code := s.run("dead", "list", "--json")
+	var letters []app.DeadLetter
+	if err := json.Unmarshal([]byte(out), &letters); err != nil || code != 0 {
+		s.t.Fatalf("dead list exits %d, %v:\n%s", code, err, out)
+	}
+	return letters
+}

@@ -1,0 +1,31 @@
+package kit
+
+import (
+	"crypto/rand"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Account makes a user of the test database with exactly the privileges given ("SELECT, INSERT, UPDATE") and answers the
+// DSN with it. It goes when the test ends.
+func Account(t testing.TB, dsn, privileges string) string {
+	t.Helper()
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatalf("kit: %v", err)
+	}
+	name := "user_" + strings.ToLower(rand.Text()[:12])
+	err = execOn(dsn, "CREATE USER "+name+"@'%' IDENTIFIED BY 'secret'", "GRANT "+privileges+" ON "+cfg.DBName+".* TO "+name+"@'%'")
+	if err != nil {
+		t.Fatalf("kit: make an account: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := execOn(dsn, "DROP USER "+name+"@'%'"); err != nil {
+			t.Errorf("kit: drop the account: %v", err)
+		}
+	})
+	cfg.User, cfg.Passwd = name, "secret"
+	return cfg.FormatDSN()
+}

@@ -1,0 +1,5 @@
+package kit
+
+import "testing"
+
+func TestMain(m *testing.M) { Main(m) }

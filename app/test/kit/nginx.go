@@ -1,0 +1,149 @@
+package kit
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Nginx is a private nginx that serves a site file as it ships.
+type Nginx struct {
+	Addr string      // where it listens, host:port
+	TLS  *tls.Config // for its clients: trusts its certificate
+}
+
+// around is the rest of a configuration: what Debian's has outside the site, as small as can be. One process, so that
+// nothing is left when it is killed.
+const around = `daemon off;
+master_process off;
+pid nginx.pid;
+error_log stderr warn;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  client_body_temp_path tmp;
+  proxy_temp_path tmp;
+  fastcgi_temp_path tmp;
+  uwsgi_temp_path tmp;
+  scgi_temp_path tmp;
+  include site.conf;
+}
+`
+
+// StartNginx starts one in front of upstream (host:port), which ends with the test. Of the site only addresses and
+// certificate are other ones, and what the test changes: pairs of a text that stands in the file, once, and another
+// one.
+func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
+	t.Helper()
+	program, err := findProgram("nginx")
+	if err != nil {
+		t.Fatalf("kit: nginx: %v", err)
+	}
+	text, err := os.ReadFile(site)
+	if err != nil {
+		t.Fatalf("kit: nginx: %v", err)
+	}
+	dir := t.TempDir()
+	n := &Nginx{}
+	if n.TLS, err = certify(dir); err != nil {
+		t.Fatalf("kit: nginx: %v", err)
+	}
+	err = onSomePort(0, func(port int) error {
+		n.Addr = loopback(port)
+		conf, err := swap(string(text), append(changes,
+			"listen 443 ssl;", "listen "+n.Addr+" ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ", "server "+upstream+" ",
+			"/etc/ssl/stampede/fullchain.pem", "cert.pem", "/etc/ssl/stampede/privkey.pem", "key.pem"))
+		if err != nil {
+			return err
+		}
+		for name, content := range map[string]string{"nginx.conf": around, "site.conf": conf} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+				return err
+			}
+		}
+		p := &process{
+			name: "nginx", program: "/bin/sh", dir: dir, ready: n.answers,
+			// As many files as may be: each shopper takes two.
+			args: []string{
+				"-c", `ulimit -n "$(ulimit -Hn)"; exec "$0" "$@"`, program, "-p", dir, "-c", "nginx.conf", "-e", "stderr",
+			},
+		}
+		t.Cleanup(func() {
+			p.kill()
+			if t.Failed() {
+				t.Logf("log of nginx:\n%s", p.logTail())
+			}
+		})
+		return p.start()
+	})
+	if err != nil {
+		t.Fatalf("kit: nginx: %v", err)
+	}
+	return n
+}
+
+// swap replaces each first text of a pair by the second one. It stands there once, else the site has become another
+// one.
+func swap(text string, pairs []string) (string, error) {
+	for i := 0; i < len(pairs); i += 2 {
+		if n := strings.Count(text, pairs[i]); n != 1 {
+			return "", fmt.Errorf("%q stands %d times in the site, want once", pairs[i], n)
+		}
+		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
+	}
+	return text, nil
+}
+
+func (n *Nginx) answers() error {
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Second}, "tcp", n.Addr, n.TLS)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// certify writes cert.pem and key.pem for loopback, and answers what trusts them.
+func certify(dir string) (*tls.Config, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	for name, block := range map[string]*pem.Block{
+		"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: secret},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	trusted, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(trusted)
+	return &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}, nil
+}

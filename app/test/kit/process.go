@@ -1,0 +1,191 @@
+package kit
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	startTimeout = 60 * time.Second // crash recovery of a busy MariaDB included
+	stopTimeout  = 30 * time.Second // then it is killed
+)
+
+// process is a server program with a folder and a port, which it keeps over its lives. Its methods
+// belong to one goroutine at a time.
+//
+//	new ── start ─→ running ── kill, stop ─→ ended ── start ─→ running …
+//	                running ── pause ─→ paused ── resume, kill, stop ─→ …
+type process struct {
+	name    string
+	program string
+	args    []string
+	dir     string
+	ready   func() error // nil once the server answers
+
+	cmd  *exec.Cmd
+	done chan struct{} // closed when cmd has ended
+}
+
+// start runs the program and waits until it answers. An end of the program or a time-out is an
+// error that carries the tail of its log.
+func (p *process) start() error {
+	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+
+	cmd := exec.Command(p.program, p.args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
+	cmd.SysProcAttr = dieWithParent()
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // the exit status of a killed server says nothing
+		close(done)
+	}()
+	p.cmd, p.done = cmd, done
+
+	deadline := time.Now().Add(startTimeout)
+	for {
+		err := p.ready()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-done:
+			return fmt.Errorf("%s ended while starting:\n%s", p.name, p.logTail())
+		case <-time.After(10 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			p.kill()
+			return fmt.Errorf("%s did not answer within %v: %w\n%s", p.name, startTimeout, err, p.logTail())
+		}
+	}
+}
+
+// kill ends the process as a crash would (SIGKILL); a process that has ended stays so.
+func (p *process) kill() {
+	if p.cmd == nil {
+		return
+	}
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
+// stop asks politely, paused or not, and kills after stopTimeout.
+func (p *process) stop() {
+	if p.cmd == nil {
+		return
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	_ = p.cmd.Process.Signal(syscall.SIGCONT)
+	select {
+	case <-p.done:
+	case <-time.After(stopTimeout):
+		p.kill()
+	}
+}
+
+func (p *process) signal(s syscall.Signal) error {
+	if p.cmd == nil {
+		return errors.New("not started")
+	}
+	return p.cmd.Process.Signal(s)
+}
+
+func (p *process) logFile() string { return filepath.Join(p.dir, p.name+".log") }
+
+// logTail is the last 2 KB of what the program printed.
+func (p *process) logTail() string {
+	text, _ := os.ReadFile(p.logFile())
+	return string(text[max(0, len(text)-2048):])
+}
+
+// findProgram looks on PATH and where Debian keeps server programs, which is not on everybody's PATH.
+func findProgram(names ...string) (string, error) {
+	for _, name := range names {
+		for _, candidate := range []string{name, "/usr/sbin/" + name, "/usr/local/sbin/" + name} {
+			if path, err := exec.LookPath(candidate); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s is not installed: run deploy/scripts/install.sh, or install it yourself "+
+		"(Debian: apt-get install redis-server mariadb-server nginx)", names[0])
+}
+
+// freePort asks the kernel for a port that nobody listens on now. Somebody may take it before the
+// server does; then its start fails, and callers that may choose try another.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// onSomePort calls start with the wanted port, or, when that is 0, with up to three free ones.
+func onSomePort(want int, start func(port int) error) error {
+	if want != 0 {
+		return start(want)
+	}
+	var err error
+	for range 3 {
+		port, portErr := freePort()
+		if portErr != nil {
+			return portErr
+		}
+		if err = start(port); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// server is what [RedisServer] and [MariaDBServer] have in common. Its methods are called by the
+// goroutine of the test, one at a time.
+type server struct {
+	t testing.TB
+	p *process
+}
+
+// Kill ends the server as a crash would: SIGKILL, no last write.
+func (s *server) Kill() { s.p.kill() }
+
+// Stop ends the server in order.
+func (s *server) Stop() { s.p.stop() }
+
+// Start brings an ended server back on the same port and folder and returns when it answers.
+func (s *server) Start() {
+	s.t.Helper()
+	if err := s.p.start(); err != nil {
+		s.t.Fatalf("kit: %v", err)
+	}
+}
+
+// Pause freezes the server: connections stay open and nobody answers. Resume goes on.
+func (s *server) Pause() { s.t.Helper(); s.send(syscall.SIGSTOP) }
+
+// Resume ends a Pause.
+func (s *server) Resume() { s.t.Helper(); s.send(syscall.SIGCONT) }
+
+func (s *server) send(signal syscall.Signal) {
+	s.t.Helper()
+	if err := s.p.signal(signal); err != nil {
+		s.t.Fatalf("kit: signal %v to %s: %v", signal, s.p.name, err)
+	}
+}

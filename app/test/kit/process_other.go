@@ -1,0 +1,8 @@
+//go:build !linux
+
+package kit
+
+import "syscall"
+
+// dieWithParent has no counterpart here: a test binary that crashes leaves its servers running.
+func dieWithParent() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,189 @@
+package kit
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed conf/redis.conf
+var redisConf []byte
+
+// minDatabases is how many logical databases the shared Redis must have: numbers are handed out in
+// a circle, and a test must be over before its number comes round again.
+const minDatabases = 1024
+
+// Redis returns the URL of an empty logical database on the shared test Redis. It belongs to this
+// test alone and is emptied when the test ends. Channels and scripts are not per database.
+func Redis(t testing.TB) string {
+	t.Helper()
+	base, err := sharedRedis()
+	if err != nil {
+		t.Fatalf("kit: Redis: %v", err)
+	}
+	o, err := redis.ParseURL(base)
+	if err != nil {
+		t.Fatalf("kit: STAMPEDE_TEST_REDIS: %v", err)
+	}
+	if o.DB, err = nextDatabase(o); err != nil {
+		t.Fatalf("kit: Redis at %s: %v", o.Addr, err)
+	}
+	flush := func() error {
+		client := redis.NewClient(o)
+		defer client.Close()
+		return client.FlushDB(context.Background()).Err()
+	}
+	if err := flush(); err != nil {
+		t.Fatalf("kit: empty database %d: %v", o.DB, err)
+	}
+	t.Cleanup(func() {
+		if err := flush(); err != nil {
+			t.Errorf("kit: empty database %d: %v", o.DB, err)
+		}
+	})
+	return withDatabase(base, o.DB)
+}
+
+// withDatabase is the URL with another database number.
+func withDatabase(base string, db int) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		panic(err) // redis.ParseURL has read it already
+	}
+	u.Path = "/" + strconv.Itoa(db)
+	return u.String()
+}
+
+// nextDatabase takes a number from 1 up; database 0 holds the counter, so that the test binaries of
+// one run share it.
+func nextDatabase(o *redis.Options) (int, error) {
+	counter := *o
+	counter.DB = 0
+	client := redis.NewClient(&counter)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+
+	setting, err := client.ConfigGet(ctx, "databases").Result()
+	if err != nil {
+		return 0, err
+	}
+	databases, err := strconv.Atoi(setting["databases"])
+	if err != nil || databases < minDatabases {
+		return 0, fmt.Errorf("has %q databases, the tests need at least %d", setting["databases"], minDatabases)
+	}
+	n, err := client.Incr(ctx, "kit:db").Result()
+	if err != nil {
+		return 0, err
+	}
+	return 1 + int((n-1)%int64(databases-1)), nil
+}
+
+// sharedRedis is the URL of the server that all tests share, started here if nobody named one.
+var sharedRedis = sync.OnceValues(func() (string, error) {
+	if base := os.Getenv("STAMPEDE_TEST_REDIS"); base != "" {
+		return base, nil
+	}
+	dir, err := sharedDir("redis")
+	if err != nil {
+		return "", err
+	}
+	p, base, err := startRedis(RedisOptions{Dir: dir, Durable: true})
+	if err != nil {
+		return "", err
+	}
+	atExit.add(p.kill)
+	return base, nil
+})
+
+// RedisOptions say how a private Redis is started. The zero value is one that forgets everything
+// when it ends.
+type RedisOptions struct {
+	Dir     string // data folder; empty: a temporary one of the test
+	Port    int    // on 127.0.0.1; 0: a free one
+	Durable bool   // append-only file with an fsync per write, as in production
+	Conf    string // a file of settings; empty: those of the tests
+}
+
+// RedisServer is a private Redis that the test may Kill, Stop, Start again, Pause and Resume.
+type RedisServer struct {
+	server
+	URL string // of database 0; the same over all lives
+	Dir string // holds the append-only file
+}
+
+// StartRedis starts a private Redis that ends with the test.
+func StartRedis(t testing.TB, o RedisOptions) *RedisServer {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	p, serverURL, err := startRedis(o)
+	if err != nil {
+		t.Fatalf("kit: Redis: %v", err)
+	}
+	t.Cleanup(p.kill)
+	return &RedisServer{server: server{t: t, p: p}, URL: serverURL, Dir: o.Dir}
+}
+
+func startRedis(o RedisOptions) (*process, string, error) {
+	program := os.Getenv("STAMPEDE_TEST_REDIS_SERVER") // Redis or Valkey; else the installed Redis
+	if program == "" {
+		var err error
+		if program, err = findProgram("redis-server"); err != nil {
+			return nil, "", err
+		}
+	}
+	text := redisConf
+	if o.Conf != "" {
+		var err error
+		if text, err = os.ReadFile(o.Conf); err != nil {
+			return nil, "", err
+		}
+	}
+	conf := filepath.Join(o.Dir, "redis.conf")
+	if err := os.WriteFile(conf, text, 0o600); err != nil {
+		return nil, "", err
+	}
+	appendOnly := "no"
+	if o.Durable {
+		appendOnly = "yes"
+	}
+	var p *process
+	var serverURL string
+	err := onSomePort(o.Port, func(port int) error {
+		serverURL = "redis://" + loopback(port) + "/0"
+		p = &process{
+			name:    "redis",
+			program: program,
+			dir:     o.Dir,
+			args:    []string{conf, "--port", strconv.Itoa(port), "--dir", o.Dir, "--appendonly", appendOnly},
+			ready:   func() error { return pingRedis(serverURL) },
+		}
+		return p.start()
+	})
+	return p, serverURL, err
+}
+
+// pingRedis fails while the server is loading its append-only file, too.
+func pingRedis(serverURL string) error {
+	o, err := redis.ParseURL(serverURL)
+	if err != nil {
+		return err
+	}
+	o.MaxRetries = -1
+	client := redis.NewClient(o)
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return client.Ping(ctx).Err()
+}

@@ -1,0 +1,108 @@
+package kit
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func redisClient(t *testing.T, serverURL string) *redis.Client {
+	t.Helper()
+	o, err := redis.ParseURL(serverURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.MaxRetries = -1
+	o.ContextTimeoutEnabled = true
+	client := redis.NewClient(o)
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// Tests that run in parallel must not see each other's keys.
+func TestRedisGivesEachTestItsOwnEmptyDatabase(t *testing.T) {
+	t.Parallel()
+	ctx := Context(t)
+	first, second := redisClient(t, Redis(t)), redisClient(t, Redis(t))
+	if err := first.Set(ctx, "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if n := second.DBSize(ctx).Val(); n != 0 {
+		t.Fatalf("the second database has %d keys, want none", n)
+	}
+}
+
+// P2 rests on it: what a durable Redis has answered is there after SIGKILL.
+func TestDurableRedisKeepsItsWritesOverAKill(t *testing.T) {
+	t.Parallel()
+	ctx := Context(t)
+	server := StartRedis(t, RedisOptions{Durable: true})
+	client := redisClient(t, server.URL)
+	if err := client.Set(ctx, "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	if err := client.Ping(ctx).Err(); err == nil {
+		t.Fatal("a killed Redis answers")
+	}
+	server.Start()
+	if got := client.Get(ctx, "k").Val(); got != "v" {
+		t.Fatalf("after the kill k = %q, want v", got)
+	}
+}
+
+func TestRedisThatIsNotDurableForgets(t *testing.T) {
+	t.Parallel()
+	ctx := Context(t)
+	server := StartRedis(t, RedisOptions{})
+	client := redisClient(t, server.URL)
+	client.Set(ctx, "k", "v", 0)
+	server.Stop()
+	server.Start()
+	if n := client.DBSize(ctx).Val(); n != 0 {
+		t.Fatalf("%d keys survived, want none", n)
+	}
+}
+
+func TestPausedServerAnswersAfterResume(t *testing.T) {
+	t.Parallel()
+	server := StartRedis(t, RedisOptions{})
+	server.Pause()
+	answer := make(chan error, 1)
+	client := redisClient(t, server.URL)
+	go func() { answer <- client.Ping(t.Context()).Err() }()
+	select {
+	case err := <-answer:
+		t.Fatalf("a paused Redis answered: %v", err)
+	case <-time.After(100 * time.Millisecond): // nothing can be awaited that shows an absence
+	}
+	server.Resume()
+	if err := <-answer; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// P7 is tested with a promoted replica: it must have everything, and live on without its master.
+func TestPromotedReplicaHasEverything(t *testing.T) {
+	t.Parallel()
+	ctx := Context(t)
+	master, replica := StartRedis(t, RedisOptions{}), StartRedis(t, RedisOptions{})
+	wire := NewProxy(t, master.URL)
+	client := redisClient(t, wire.URL)
+	if err := client.Set(ctx, "k", "v", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	replica.Follow(master)
+	master.Kill()
+	replica.Promote()
+	wire.Redirect(replica.URL)
+	Eventually(t, 30*time.Second, func() (bool, string) { // a connection from before has been reset
+		err := client.Set(ctx, "other", "v", 0).Err()
+		return err == nil, fmt.Sprint("write to the promoted replica: ", err)
+	})
+	if got := client.Get(ctx, "k").Val(); got != "v" {
+		t.Errorf("the replica has %q, want what its master had", got)
+	}
+}

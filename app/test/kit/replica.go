@@ -1,0 +1,86 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Follow makes the server a replica of the other one and returns when it has everything that the other one has at that
+// moment.
+func (s *RedisServer) Follow(master *RedisServer) {
+	s.t.Helper()
+	there := master.client()
+	defer there.Close()
+	s.follow(master, there.Options().Addr)
+}
+
+// FollowVia is Follow through a proxy that leads to the other server, so that the replica can be made to fall behind.
+func (s *RedisServer) FollowVia(master *RedisServer, link *Proxy) {
+	s.t.Helper()
+	s.follow(master, link.Addr)
+}
+
+func (s *RedisServer) follow(master *RedisServer, addr string) {
+	s.t.Helper()
+	here, there := s.client(), master.client()
+	defer here.Close()
+	defer there.Close()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := here.ReplicaOf(context.Background(), host, port).Err(); err != nil {
+		s.t.Fatalf("kit: REPLICAOF %s %s: %v", host, port, err)
+	}
+	Eventually(s.t, startTimeout, func() (bool, string) {
+		mine, err := replication(here)
+		if err != nil {
+			return false, err.Error()
+		}
+		theirs, err := replication(there)
+		if err != nil {
+			return false, err.Error()
+		}
+		same := mine["master_link_status"] == "up" && mine["slave_repl_offset"] == theirs["master_repl_offset"]
+		return same, fmt.Sprintf("link %s, offset %s of %s", mine["master_link_status"], mine["slave_repl_offset"], theirs["master_repl_offset"])
+	})
+}
+
+// Promote ends Follow: the server goes on by itself with what it has.
+func (s *RedisServer) Promote() {
+	s.t.Helper()
+	here := s.client()
+	defer here.Close()
+	if err := here.ReplicaOf(context.Background(), "NO", "ONE").Err(); err != nil {
+		s.t.Fatalf("kit: REPLICAOF NO ONE: %v", err)
+	}
+}
+
+func (s *RedisServer) client() *redis.Client {
+	s.t.Helper()
+	o, err := redis.ParseURL(s.URL)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return redis.NewClient(o)
+}
+
+var infoField = regexp.MustCompile(`(?m)^([a-z_]+):(.*)$`)
+
+// replication is what INFO says of it.
+func replication(c *redis.Client) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	text, err := c.Info(ctx, "replication").Result()
+	fields := make(map[string]string)
+	for _, m := range infoField.FindAllStringSubmatch(text, -1) {
+		fields[m[1]] = strings.TrimSpace(m[2])
+	}
+	return fields, err
+}

@@ -1,0 +1,46 @@
+package kit
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// P2: the settings that are shipped in deploy/ start the servers that the tests run on, and are in force there. What is
+// loose in my.cnf, so that MariaDB and MySQL both start with it, must not be ignored by both.
+func TestShippedMySQLSettings(t *testing.T) {
+	t.Parallel()
+	server := StartMariaDB(t, MariaDBOptions{Conf: "../../../deploy/my.cnf"})
+	db := openMySQL(t, server.Database())
+	const redoLog = "SHOW GLOBAL VARIABLES WHERE variable_name IN ('innodb_log_file_size', 'innodb_redo_log_capacity')"
+	var name, size string
+	if err := db.QueryRowContext(Context(t), redoLog).Scan(&name, &size); err != nil || size != "536870912" {
+		t.Errorf("%s is %s, want 512 MB (%v)", name, size, err)
+	}
+	var flush, connections int
+	const others = "SELECT @@innodb_flush_log_at_trx_commit, @@max_connections"
+	if err := db.QueryRowContext(Context(t), others).Scan(&flush, &connections); err != nil || flush != 1 || connections != 300 {
+		t.Errorf("flush per commit %d, connections %d: %v", flush, connections, err)
+	}
+}
+
+// P2: the same for Redis and Valkey.
+func TestShippedRedisSettings(t *testing.T) {
+	t.Parallel()
+	server := StartRedis(t, RedisOptions{Conf: "../../../deploy/redis.conf", Durable: true})
+	o, err := redis.ParseURL(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(o)
+	defer client.Close()
+	for setting, want := range map[string]string{
+		"appendonly": "yes", "appendfsync": "always", "no-appendfsync-on-rewrite": "no",
+		"maxmemory-policy": "noeviction", "hash-max-listpack-entries": "16",
+	} {
+		got, err := client.ConfigGet(Context(t), setting).Result()
+		if err != nil || got[setting] != want {
+			t.Errorf("%s is %q, want %q (%v)", setting, got[setting], want, err)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package kit
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// testDeadline bounds what a single test may wait for in total through [Context].
+const testDeadline = 2 * time.Minute
+
+// Context ends with the test, and after two minutes at the latest, so that a wait for something
+// that never comes fails in its own test and not by the time-out of the whole package.
+func Context(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), testDeadline)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Eventually asks again and again, at first every 2 ms and then up to every 50 ms, until the condition
+// holds. After the timeout the test ends with the last reason. The condition runs on the
+// caller's goroutine, at least once, and may use t.
+func Eventually(t testing.TB, timeout time.Duration, condition func() (ok bool, why string)) {
+	t.Helper()
+	deadline := time.Now().Add(timeout)
+	pause := 2 * time.Millisecond
+	for {
+		ok, why := condition()
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not so after %v: %s", timeout, why)
+		}
+		time.Sleep(pause)
+		pause = min(pause*3/2, 50*time.Millisecond)
+	}
+}
+
+// Told asks, and waits until the answer is told.
+func Told[T any](ask func(then func(T, error))) (answer T, err error) {
+	told := make(chan struct{})
+	ask(func(a T, failed error) {
+		answer, err = a, failed
+		close(told)
+	})
+	<-told
+	return answer, err
+}

@@ -1,0 +1,84 @@
+package money
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// rest heals the gateway and lets a fresh process do its duties until nothing is under way any more, and proves then that
+// no fen and no unit is lost, and that nobody had to mend what should not break. fail gets what is wrong.
+func (w *world) rest(sale app.SaleRef, orders []app.ID, fail func(format string, args ...any)) {
+	w.t.Helper()
+	w.sim.Heal()
+	n := w.node(nil)
+	kit.Eventually(w.t, patience, func() (bool, string) {
+		n.duties(orders...)
+		why := w.underWay(orders)
+		return why == "", why
+	})
+	for _, what := range w.money(orders) {
+		fail("P8: %s", what)
+	}
+	if wrong := w.audit(sale); wrong != "" {
+		fail("P1: %s", wrong)
+	}
+	for _, scan := range w.scans {
+		if scan.Corrected() > 0 || scan.Mismatched() > 0 {
+			fail("I3: counters had to be corrected %d times, %d sales do not agree with their rows", scan.Corrected(), scan.Mismatched())
+		}
+	}
+}
+
+// audit is the proof of a sale; "": nothing is wrong.
+func (w *world) audit(sale app.SaleRef) string {
+	w.t.Helper()
+	audit := app.Auditor{Inventory: w.inventory, Orders: w.db, Sales: w.db}
+	report, err := audit.Sale(w.ctx, sale.ID)
+	w.must(err)
+	return strings.Join(report.Failures, "; ")
+}
+
+// underWay says what is not finished yet; "": all is.
+func (w *world) underWay(orders []app.ID) string {
+	w.t.Helper()
+	if list, err := w.db.Unsettled(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
+		return fmt.Sprintf("unsettled %+v, %v", list, err)
+	}
+	for _, id := range orders {
+		o := w.read(id)
+		switch {
+		case o.State == app.Refunding:
+			return fmt.Sprintf("order %s is refunding", id)
+		case o.State == app.Pending && o.PayBy <= 1000:
+			return fmt.Sprintf("order %s is pending", id)
+		case w.buyers.heard(id).Rev != o.Rev:
+			return fmt.Sprintf("order %s is %s, its buyer heard of %s", id, o.State, w.buyers.heard(id).State)
+		}
+	}
+	return ""
+}
+
+// money compares the gateway's ledger with the orders.
+func (w *world) money(orders []app.ID) []string {
+	kept := make(map[string]int64)
+	for _, t := range w.sim.Ledger().Trades {
+		kept[t.Order] = t.TakenFen - t.RefundedFen
+	}
+	var wrong []string
+	for _, id := range orders {
+		o := w.read(id)
+		want := int64(0)
+		if slices.Contains([]app.OrderState{app.Paid, app.Shipped, app.Finished}, o.State) {
+			want = o.AmountFen
+		}
+		if kept[id.String()] != want {
+			wrong = append(wrong, fmt.Sprintf("order %s is %s (%s), and the gateway keeps %d fen of it, not %d",
+				id, o.State, o.Reason, kept[id.String()], want))
+		}
+	}
+	return wrong
+}

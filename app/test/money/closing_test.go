@@ -1,0 +1,183 @@
+package money
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/streams"
+)
+
+// crowd is how many orders have the same deadline; the payment of every second one was opened.
+const crowd = 10_000
+
+// health is how a gateway can be, when ten thousand trades are to be closed.
+type health int32
+
+const (
+	well   health = iota // answers at once: closed
+	silent               // does not answer
+	gone                 // says at once that it cannot be reached
+)
+
+// switchboard is a gateway of which only the health matters.
+type switchboard struct {
+	app.Gateway
+	health   atomic.Int32
+	underWay atomic.Int64
+	most     atomic.Int64 // calls at the same time
+	refused  atomic.Int64
+	answers  sync.Map // order → when its close was answered
+}
+
+func (g *switchboard) Close(ctx context.Context, order app.ID) (app.Trade, error) {
+	n := g.underWay.Add(1)
+	defer g.underWay.Add(-1)
+	for most := g.most.Load(); n > most && !g.most.CompareAndSwap(most, n); most = g.most.Load() {
+	}
+	for health(g.health.Load()) == silent {
+		select {
+		case <-ctx.Done():
+			return app.Trade{}, app.ErrTransient
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if health(g.health.Load()) == gone {
+		g.refused.Add(1)
+		return app.Trade{}, app.ErrTransient
+	}
+	g.answers.Store(order, time.Now())
+	return app.Trade{Order: order, State: app.TradeClosed}, nil
+}
+
+// stopwatch notes when the rows of orders ended after the answer of the gateway.
+type stopwatch struct {
+	app.PaymentStore
+	gateway *switchboard
+	longest atomic.Int64
+}
+
+func (s *stopwatch) EndTraded(ctx context.Context, orders []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
+	rows, err := s.PaymentStore.EndTraded(ctx, orders, to, now)
+	for _, o := range rows {
+		answered, _ := s.gateway.answers.Load(o.ID)
+		took := int64(time.Since(answered.(time.Time)))
+		for longest := s.longest.Load(); took > longest && !s.longest.CompareAndSwap(longest, took); longest = s.longest.Load() {
+		}
+	}
+	return rows, err
+}
+
+// P5: ten thousand equal deadlines. Orders without an opened payment end at once, though the gateway is silent; the others
+// do not end while it is silent or gone, a bounded number of calls waits for it, and they end when it answers.
+func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offer(crowd, 1)
+	w.reserveMany(sale)
+	gateway := &switchboard{}
+	gateway.health.Store(int32(silent))
+	watch := &stopwatch{PaymentStore: w.db, gateway: gateway}
+	w.expireTogether(gateway, watch)
+	began := time.Now()
+	w.waitFor(sale, "orders without an opened payment end", crowd/2)
+	t.Logf("%d orders without an opened payment ended in %v", crowd/2, time.Since(began))
+	kit.Eventually(t, patience, func() (bool, string) {
+		return gateway.most.Load() == 32, fmt.Sprintf("%d calls wait for the gateway", gateway.most.Load())
+	})
+
+	gateway.health.Store(int32(gone))
+	refused := gateway.refused.Load()
+	kit.Eventually(t, patience, func() (bool, string) {
+		n := gateway.refused.Load() - refused
+		return n > 100, fmt.Sprintf("%d calls met nobody", n)
+	})
+	if n := w.count("SELECT COUNT(*) FROM orders WHERE state = 'expired' AND trade_opened <> 0"); n != 0 {
+		t.Errorf("%d orders ended without a word of the gateway", n)
+	}
+
+	gateway.health.Store(int32(well))
+	began = time.Now()
+	w.waitFor(sale, "all orders end", crowd)
+	t.Logf("%d more ended in %v, each at most %v after the gateway's answer", crowd/2, time.Since(began), time.Duration(watch.longest.Load()))
+	if gateway.most.Load() > 32 {
+		t.Errorf("%d calls of the gateway at the same time", gateway.most.Load())
+	}
+}
+
+// reserveMany buys everything, each unit for another buyer.
+func (w *world) reserveMany(sale app.SaleRef) {
+	w.t.Helper()
+	var buying sync.WaitGroup
+	var reserved atomic.Int64
+	for range 100 {
+		buying.Go(func() {
+			for range crowd / 100 {
+				id := newID()
+				b := app.Buy{Order: id, User: newID(), Sale: sale, Qty: 1, Key: "key-" + id.String(), Hash: "0123456789abcdef"}
+				for w.ctx.Err() == nil {
+					if d, err := w.decided(b); err == nil {
+						if d.Verdict == app.VerdictReserved || d.Verdict == app.VerdictRepeated {
+							reserved.Add(1)
+						}
+						break
+					}
+				}
+			}
+		})
+	}
+	buying.Wait()
+	if reserved.Load() != crowd {
+		w.t.Fatalf("%d reserved", reserved.Load())
+	}
+	kit.Eventually(w.t, patience, func() (bool, string) {
+		n := w.count("SELECT COUNT(*) FROM orders")
+		return n == crowd, fmt.Sprintf("%d rows", n)
+	})
+}
+
+// expireTogether opens the payment of every second order, makes all deadlines the same instant, which is over, and sweeps
+// until the test ends.
+func (w *world) expireTogether(gateway *switchboard, payments app.PaymentStore) {
+	w.t.Helper()
+	n := w.node(nil)
+	n.cashier.Gateway, n.cashier.Payments = gateway, payments
+	closer := app.NewTradeCloser(n.cashier)
+	n.expirer.Closer = closer
+	now, err := w.inventory.Now(w.ctx)
+	w.must(err)
+	w.exec("UPDATE orders SET pay_by = ?, trade_opened = CASE WHEN ticket % 2 = 0 THEN ? ELSE 0 END", now, now-1000)
+	const key = "stampede:{0}:deadlines"
+	w.must(w.client.ZUnionStore(w.ctx, key, &redis.ZStore{Keys: []string{key}, Weights: []float64{0}}).Err())
+	ctx, cancel := context.WithCancel(w.ctx)
+	var running sync.WaitGroup
+	running.Go(func() { _ = closer.Run(ctx) })
+	running.Go(func() { _ = streams.NewSweeper(w.inventory, 0, n.expirer).Run(ctx) })
+	w.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// waitFor waits until so many units are for sale again.
+func (w *world) waitFor(sale app.SaleRef, what string, units int64) {
+	w.t.Helper()
+	kit.Eventually(w.t, patience, func() (bool, string) {
+		c, err := w.inventory.Counters(w.ctx, []app.SaleRef{sale})
+		w.must(err)
+		return c[0].Stock == units, fmt.Sprintf("%s: %d units of %d are for sale", what, c[0].Stock, units)
+	})
+}
+
+func (w *world) count(query string) (n int64) {
+	w.t.Helper()
+	w.must(w.db.DB().QueryRowContext(w.ctx, query).Scan(&n))
+	return n
+}

@@ -1,0 +1,153 @@
+package money
+
+import (
+	"fmt"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/alipay/sim"
+)
+
+// life is a story of one order: what was before, and what the process does that dies.
+type life struct {
+	before func(w *world, n *node, o app.Order)
+	then   func(n *node, o app.Order)
+	units  int64 // of the sale; 1 if not said
+	ends   map[app.OrderState]bool
+}
+
+func oneOf(states ...app.OrderState) map[app.OrderState]bool {
+	set := make(map[app.OrderState]bool)
+	for _, s := range states {
+		set[s] = true
+	}
+	return set
+}
+
+// pressed has come to the cashier.
+func pressed(w *world, n *node, o app.Order) {
+	w.until("the buyer comes to the cashier", func() error { return n.press(o) })
+}
+
+// paid has paid, and the shop has not heard of it.
+func paid(w *world, n *node, o app.Order) {
+	pressed(w, n, o)
+	w.must(w.sim.Pay(o.ID.String()))
+}
+
+// late has paid after the order had expired.
+func late(w *world, n *node, o app.Order) {
+	pressed(w, n, o)
+	_, err := w.sim.Inject(sim.Fault{Kind: sim.PaidAfterClose, Order: o.ID.String(), Times: 1})
+	w.must(err)
+	w.age(o.ID)
+	w.until("the order expires", func() error {
+		err := n.sweep(o.ID)
+		if row := w.read(o.ID); err == nil && row.State != app.Expired {
+			err = fmt.Errorf("it is %s", row.State)
+		}
+		return err
+	})
+}
+
+var lives = map[string]life{
+	"pay": {
+		then: func(n *node, o app.Order) {
+			if n.press(o) == nil && n.w.sim.Pay(o.ID.String()) == nil {
+				_ = n.hear(o)
+			}
+		},
+		ends: oneOf(app.Paid, app.Expired), // without a press there is no money
+	},
+	"settle": {before: paid, then: func(n *node, o app.Order) { _ = n.hear(o) }, ends: oneOf(app.Paid)},
+	"expire": {
+		before: func(w *world, n *node, o app.Order) { pressed(w, n, o); w.age(o.ID) },
+		then:   func(n *node, o app.Order) { _ = n.sweep(o.ID) },
+		ends:   oneOf(app.Expired),
+	},
+	"expire without a payment": {
+		before: func(w *world, _ *node, o app.Order) { w.age(o.ID) },
+		then:   func(n *node, o app.Order) { _ = n.sweep(o.ID) },
+		ends:   oneOf(app.Expired),
+	},
+	"paid when it expires": {
+		before: func(w *world, n *node, o app.Order) { paid(w, n, o); w.age(o.ID) },
+		then:   func(n *node, o app.Order) { _ = n.sweep(o.ID) },
+		ends:   oneOf(app.Paid),
+	},
+	"cancel": {
+		before: pressed,
+		then:   func(n *node, o app.Order) { _, _ = n.expirer.Cancel(n.w.ctx, o.User, o.ID) },
+		ends:   oneOf(app.Cancelled, app.Expired),
+	},
+	"late, a unit is free": {before: late, then: func(n *node, o app.Order) { _ = n.hear(o) }, ends: oneOf(app.Paid)},
+	"late, sold out": {
+		before: func(w *world, n *node, o app.Order) {
+			late(w, n, o)
+			w.order(o.Ref(), o.User+1)
+		},
+		then: func(n *node, o app.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.w.ctx) },
+		ends: oneOf(app.Refunded),
+	},
+	"late, limit reached": {
+		before: func(w *world, n *node, o app.Order) {
+			late(w, n, o)
+			w.order(o.Ref(), o.User)
+		},
+		then:  func(n *node, o app.Order) { _ = n.hear(o); _ = n.refunder.RunOnce(n.w.ctx) },
+		units: 5,
+		ends:  oneOf(app.Refunded),
+	},
+	"refund": {
+		before: func(w *world, n *node, o app.Order) {
+			paid(w, n, o)
+			w.until("the shop hears of the money", func() error { return n.hear(o) })
+		},
+		then: func(n *node, o app.Order) {
+			_, _ = n.desk.Ask(n.w.ctx, o.User, o.ID, "too big")
+			_ = n.refunder.RunOnce(n.w.ctx)
+		},
+		ends: oneOf(app.Paid, app.Refunded), // before the wish is written down, nobody knows of it
+	},
+}
+
+// P8, P1: the process dies after the first, the second, … thing that it does in each of these lives, until it lives to the
+// end; and each time the next process finishes what was begun.
+func TestDeathAfterEachStep(t *testing.T) {
+	t.Parallel()
+	for name, l := range lives {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for step := 1; ; step++ {
+				m := &mortal{left: step}
+				w.live(l, m)
+				if !m.dead() {
+					t.Logf("%d steps", step-1)
+					return
+				}
+			}
+		})
+	}
+}
+
+// live lets the story happen to an order of a new sale.
+func (w *world) live(l life, m *mortal) {
+	w.t.Helper()
+	sale := w.offer(max(l.units, 1), 1)
+	o := w.order(sale, newID())
+	if l.before != nil {
+		l.before(w, w.node(nil), o)
+	}
+	step := m.left
+	l.then(w.node(m), o)
+	if w.read(o.ID).State == app.Pending {
+		w.age(o.ID)
+	}
+	w.rest(sale, []app.ID{o.ID}, func(format string, args ...any) {
+		w.t.Errorf("died after step %d: %s", step, fmt.Sprintf(format, args...))
+	})
+	if row := w.read(o.ID); !l.ends[row.State] {
+		w.t.Errorf("died after step %d: the order is %s (%s)", step, row.State, row.Reason)
+	}
+}

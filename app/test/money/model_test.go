@@ -1,0 +1,171 @@
+package money
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"stampede/app"
+	"stampede/app/alipay/sim"
+)
+
+// methods are the calls of the gateway that a fault may strike.
+var methods = []string{"alipay.trade.query", "alipay.trade.close", "alipay.trade.refund", "alipay.trade.fastpay.refund.query"}
+
+// strikes are the faults of calls, and of closes in particular. Those of notifications are words that arrive late, twice or
+// never, which is what remembered words are for.
+var strikes = []sim.Kind{
+	sim.PaidAfterClose, sim.PaidBeforeClose, sim.ErrorThoughDone, sim.Lost, sim.Garbage,
+	sim.AnswerSignature, sim.Down,
+}
+
+// lot is one sale with its orders, and the process that serves it.
+type lot struct {
+	w      *world
+	n      *node
+	sale   app.SaleRef
+	orders []app.Order
+	words  []app.Trade // of the gateway, as they were once
+}
+
+// some draws an order; the step is skipped when there is none yet.
+func (l *lot) some(rt *rapid.T) app.Order {
+	if len(l.orders) == 0 {
+		rt.Skip("nothing was bought")
+	}
+	return rapid.SampledFrom(l.orders).Draw(rt, "order")
+}
+
+func (l *lot) ids() []app.ID {
+	ids := make([]app.ID, len(l.orders))
+	for i, o := range l.orders {
+		ids[i] = o.ID
+	}
+	return ids
+}
+
+// steps are what may happen next. None of them may fail the test: faults and deaths make each of them fail at times.
+func (l *lot) steps(users []app.ID) map[string]func(*rapid.T) {
+	w := l.w
+	return map[string]func(*rapid.T){
+		"buy": func(rt *rapid.T) {
+			user := rapid.SampledFrom(users).Draw(rt, "user")
+			if o, ok := w.buy(l.sale, user, rapid.IntRange(1, 2).Draw(rt, "qty")); ok {
+				l.orders = append(l.orders, o)
+			}
+		},
+		"press": func(rt *rapid.T) { _ = l.n.press(l.some(rt)) },
+		"money": func(rt *rapid.T) { _ = w.sim.Pay(l.some(rt).ID.String()) },
+		"give up at the cashier": func(rt *rapid.T) {
+			_ = w.sim.GiveUp(l.some(rt).ID.String())
+		},
+		"word": func(rt *rapid.T) {
+			if t, err := l.n.gateway.Query(w.ctx, l.some(rt).ID); err == nil {
+				l.words = append(l.words, t)
+			}
+		},
+		"hear": func(rt *rapid.T) { // now or later, again, in any order
+			if len(l.words) == 0 {
+				rt.Skip("the gateway has said nothing")
+			}
+			_ = l.n.cashier.Settle(w.ctx, rapid.SampledFrom(l.words).Draw(rt, "word"))
+		},
+		"deadline": func(rt *rapid.T) {
+			o := l.some(rt)
+			w.age(o.ID)
+			_ = l.n.sweep(o.ID)
+		},
+		"cancel": func(rt *rapid.T) {
+			o := l.some(rt)
+			_, _ = l.n.expirer.Cancel(w.ctx, o.User, o.ID)
+		},
+		"refund": func(rt *rapid.T) {
+			o := l.some(rt)
+			_, _ = l.n.desk.Ask(w.ctx, o.User, o.ID, "no reason")
+		},
+		"duties": func(*rapid.T) { l.n.duties() },
+		"fault": func(rt *rapid.T) {
+			_, err := w.sim.Inject(sim.Fault{
+				Kind: rapid.SampledFrom(strikes).Draw(rt, "kind"), Method: rapid.SampledFrom(methods).Draw(rt, "method"),
+				Order: l.some(rt).ID.String(), Times: 1,
+			})
+			if err != nil {
+				rt.Fatal(err)
+			}
+		},
+		"doom": func(rt *rapid.T) { // this process dies soon
+			l.n = w.node(&mortal{left: rapid.IntRange(1, 12).Draw(rt, "calls")})
+		},
+		"another process": func(*rapid.T) { l.n = w.node(nil) },
+		"rebuild":         l.rebuild,
+		"replay":          l.replay,
+	}
+}
+
+// rebuild makes Redis anew, a part of it or all, while orders change at its moments; this process may die on the way.
+func (l *lot) rebuild(rt *rapid.T) {
+	w := l.w
+	if rapid.Bool().Draw(rt, "empty") {
+		w.must(w.client.FlushDB(w.ctx).Err())
+	} else {
+		w.lose()
+	}
+	_ = l.n.rebuilds(func(_ string, of app.ID) {
+		if of != 0 && of != l.sale.ID || len(l.orders) == 0 {
+			return
+		}
+		for range rapid.IntRange(0, 2).Draw(rt, "changes") {
+			l.change(rt)
+		}
+	})
+	if wrong := w.counted(l.sale); wrong != "" && !l.n.dead() {
+		rt.Logf("%s", wrong)
+		rt.Fatal("I3: after a rebuild the counters are not the sums of the holds")
+	}
+}
+
+// change is something that may become of an order at any moment.
+func (l *lot) change(rt *rapid.T) {
+	w, o := l.w, l.some(rt)
+	switch rapid.SampledFrom([]string{"cancel", "deadline", "hear", "refund", "give back", "replay"}).Draw(rt, "change") {
+	case "cancel":
+		_, _ = l.n.expirer.Cancel(w.ctx, o.User, o.ID)
+	case "deadline":
+		w.age(o.ID)
+		_ = l.n.sweep(o.ID)
+	case "hear":
+		_ = l.n.hear(o)
+	case "refund":
+		_, _ = l.n.desk.Ask(w.ctx, o.User, o.ID, "no reason")
+	case "give back":
+		_ = l.n.refunder.RunOnce(w.ctx)
+	case "replay":
+		_ = l.n.replay(o.ID, l.n.ports.Orders())
+	}
+}
+
+// replay has an order that could not be delivered tried once more; most orders are none.
+func (l *lot) replay(rt *rapid.T) {
+	o := l.some(rt)
+	if row := l.w.read(o.ID); row.State == app.Pending && row.TradeOpened == 0 && rapid.Bool().Draw(rt, "refuse first") {
+		l.w.refused(row)
+	}
+	_ = l.n.replay(o.ID, l.n.ports.Orders())
+}
+
+// P8, P1: whatever happens, in whatever order, with whatever faults and deaths: in the end every fen that the gateway holds
+// belongs to exactly one paid order, and the stock equation holds.
+func TestAnyLife(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	users := []app.ID{newID(), newID(), newID()}
+	rapid.Check(t, func(rt *rapid.T) {
+		w.must(w.node(nil).rebuilds(nil)) // a sequence that failed may have left it paused
+		l := &lot{w: w, n: w.node(nil), sale: w.offer(rapid.Int64Range(1, 4).Draw(rt, "units"), 2)}
+		rt.Repeat(l.steps(users))
+		for _, o := range l.orders {
+			w.age(o.ID)
+		}
+		w.rest(l.sale, l.ids(), rt.Fatalf)
+	})
+}

@@ -1,0 +1,183 @@
+package money
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"stampede/app"
+)
+
+// lose has the partition rebuilt at the next look, as one that was broken off.
+func (w *world) lose() {
+	w.t.Helper()
+	w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", "state", "rebuilding").Err())
+}
+
+// Moments of a rebuild.
+const (
+	paused      = "after the pause"
+	advanced    = "after the next epoch"
+	beforeRows  = "before the rows"
+	afterRows   = "after the rows"
+	afterWrites = "after the sale is written"
+	beforeOpen  = "before the end"
+)
+
+// meanwhile lets something else happen at the moments of a rebuild; sale is 0 at those of the whole partition.
+type meanwhile func(moment string, sale app.ID)
+
+func (m meanwhile) comes(moment string, sale app.ID) {
+	if m != nil {
+		m(moment, sale)
+	}
+}
+
+type interruptedRedis struct {
+	app.Rebuilder
+	m meanwhile
+}
+
+func (i interruptedRedis) Pause(ctx context.Context, partition int) error {
+	err := i.Rebuilder.Pause(ctx, partition)
+	i.m.comes(paused, 0)
+	return err
+}
+
+func (i interruptedRedis) Restore(ctx context.Context, epoch int64, s app.SaleState) error {
+	err := i.Rebuilder.Restore(ctx, epoch, s)
+	i.m.comes(afterWrites, s.Sale.ID)
+	return err
+}
+
+func (i interruptedRedis) Resume(ctx context.Context, partition int, epoch, seq int64) error {
+	i.m.comes(beforeOpen, 0)
+	return i.Rebuilder.Resume(ctx, partition, epoch, seq)
+}
+
+type interruptedSales struct {
+	app.SaleStore
+	m meanwhile
+}
+
+func (i interruptedSales) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
+	epoch, err := i.SaleStore.AdvanceEpoch(ctx, partition, above)
+	i.m.comes(advanced, 0)
+	return epoch, err
+}
+
+type interruptedOrders struct {
+	app.OrderStore
+	m meanwhile
+}
+
+func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int) ([]app.Order, error) {
+	i.m.comes(beforeRows, sale)
+	page, err := i.OrderStore.OrdersOfSale(ctx, sale, after, limit)
+	i.m.comes(afterRows, sale)
+	return page, err
+}
+
+// rebuilds makes the partition anew where that is needed; others may do something at its moments.
+func (n *node) rebuilds(others meanwhile) error {
+	p := n.ports
+	r := app.Rebuild{
+		Partitions: 1, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(), Epochs: n.w.inventory,
+		Orders: interruptedOrders{p.Orders(), others}, Sales: interruptedSales{p.Sales(), others}, Fulfiller: n.fulfiller,
+	}
+	return r.RunOnce(n.w.ctx)
+}
+
+// counted says where the counters of a sale in Redis are not the sums of its holds (I3); "" if nowhere.
+func (w *world) counted(sale app.SaleRef) string {
+	w.t.Helper()
+	a, err := w.inventory.Audit(w.ctx, sale)
+	w.must(err)
+	var held, sold int64
+	for _, h := range a.Holds {
+		if h.Sold {
+			sold += int64(h.Qty)
+		} else {
+			held += int64(h.Qty)
+		}
+	}
+	if a.Initial+a.Added != a.Stock+a.Held+a.Sold+a.Withdrawn || a.Held != held || a.Sold != sold {
+		return fmt.Sprintf("%+v, the holds are %d held and %d sold", a.Counters, held, sold)
+	}
+	return ""
+}
+
+// changes are what may become of an order while its partition is rebuilt: what was before, and what happens then. What
+// that asks of Redis fails; the row is changed.
+var changes = map[string]life{
+	"cancelled": {then: func(n *node, o app.Order) { _, _ = n.expirer.Cancel(n.w.ctx, o.User, o.ID) }},
+	"expired": {then: func(n *node, o app.Order) {
+		n.w.age(o.ID)
+		_ = n.sweep(o.ID)
+	}},
+	"paid": {before: paid, then: func(n *node, o app.Order) { _ = n.hear(o) }},
+	"refunding": {
+		before: sold,
+		then:   func(n *node, o app.Order) { _, _ = n.desk.Ask(n.w.ctx, o.User, o.ID, "no reason") },
+	},
+	"refunded": {
+		before: sold,
+		then: func(n *node, o app.Order) {
+			_, _ = n.desk.Ask(n.w.ctx, o.User, o.ID, "no reason")
+			_ = n.refunder.RunOnce(n.w.ctx)
+		},
+	},
+	"revived by late money": {before: late, then: func(n *node, o app.Order) { _ = n.hear(o) }},
+	"late money after it expired": {before: pressed, then: func(n *node, o app.Order) {
+		late(n.w, n, o)
+		_ = n.hear(o)
+	}},
+}
+
+// sold has paid, and the shop knows it.
+func sold(w *world, n *node, o app.Order) {
+	paid(w, n, o)
+	w.until("the shop hears of the money", func() error { return n.hear(o) })
+}
+
+// P1, I3: an order changes while its partition is made anew, at any moment of that. The counters are the sums of the holds as
+// soon as the partition is open, and what follows the change comes to its end afterwards, also when whoever changed the row
+// does not live to do it.
+func TestOrderChangesDuringARebuild(t *testing.T) {
+	t.Parallel()
+	for name, c := range changes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for _, moment := range []string{paused, advanced, beforeRows, afterRows, afterWrites, beforeOpen} {
+				w.changes(c, moment)
+			}
+		})
+	}
+}
+
+// changes has an order of a new sale change at a moment of a rebuild.
+func (w *world) changes(c life, moment string) {
+	w.t.Helper()
+	n, sale := w.node(nil), w.offer(3, 2)
+	o := w.order(sale, newID())
+	if c.before != nil {
+		c.before(w, n, o)
+	}
+	w.lose()
+	once := false
+	err := n.rebuilds(func(at string, of app.ID) {
+		if at == moment && (of == 0 || of == sale.ID) && !once {
+			once = true
+			c.then(n, o)
+		}
+	})
+	if err != nil || !once {
+		w.t.Fatalf("%s: rebuilt: %v; changed: %v", moment, err, once)
+	}
+	fail := func(format string, args ...any) { w.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
+	if wrong := w.counted(sale); wrong != "" {
+		fail("I3: %s", wrong)
+	}
+	w.rest(sale, []app.ID{o.ID}, fail)
+}

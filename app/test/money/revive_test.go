@@ -1,0 +1,94 @@
+package money
+
+import (
+	"context"
+	"testing"
+
+	"stampede/app"
+)
+
+// letterBox has a letter of one order.
+type letterBox struct {
+	app.DeadLetterBox
+	order app.ID
+}
+
+func (b letterBox) DeadLetter(_ context.Context, id string) (app.DeadLetter, error) {
+	return app.DeadLetter{ID: id, Order: b.order}, nil
+}
+
+func (b letterBox) RemoveDeadLetter(context.Context, string) (bool, error) { return true, nil }
+
+// replay tries the refused order once more, as an operator does.
+func (n *node) replay(order app.ID, orders app.OrderStore) error {
+	p := n.ports
+	letters := app.DeadLetters{
+		Box: letterBox{order: order}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Effects: n.effects, PayWindow: payWindow,
+	}
+	_, err := letters.Replay(n.w.ctx, "0-1-0")
+	return err
+}
+
+// refused makes a pending order one that could not be delivered: its units are back on either side, or come back later.
+func (w *world) refused(o app.Order) {
+	w.t.Helper()
+	w.exec("UPDATE orders SET state = 'refused', reason = ?, pay_by = 0 WHERE id = ?", app.ReasonDead, o.ID)
+	w.exec("UPDATE sales SET taken = taken - ? WHERE id = ?", o.Qty, o.Sale)
+	_, _ = w.inventory.Return(w.ctx, []app.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold}})
+}
+
+// heldUp is an order store whose Revive is held up by something else.
+type heldUp struct {
+	app.OrderStore
+	by func(revive func())
+}
+
+func (b heldUp) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (o app.Order, err error) {
+	b.by(func() { o, err = b.OrderStore.Revive(ctx, claimed, epoch, payBy) })
+	return o, err
+}
+
+// P1, I2, I8: the hold of a dead letter is taken, then Redis is made anew and knows nothing of it. At whatever moment of that the
+// row would be revived: it is, if its units are among those that are restored, and else it stays refused.
+func TestReviveDuringARebuild(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, moment := range []string{paused, advanced, beforeRows, afterRows, afterWrites, beforeOpen, "afterwards"} {
+		n, sale := w.node(nil), w.offer(1, 1)
+		o := w.order(sale, newID())
+		w.refused(o)
+		err := n.replay(o.ID, heldUp{w.db, func(revive func()) {
+			done := false
+			w.lose()
+			w.must(n.rebuilds(func(at string, of app.ID) {
+				if at == moment && (of == 0 || of == sale.ID) && !done {
+					done = true
+					revive()
+				}
+			}))
+			if !done {
+				revive()
+			}
+		}})
+		if row := w.read(o.ID); (row.State == app.Pending) != (moment == paused) {
+			t.Errorf("%s: the order is %s, %v", moment, row.State, err)
+		}
+		if wrong := w.counted(sale); wrong != "" {
+			t.Errorf("%s: I3: %s", moment, wrong)
+		}
+		if a, err := w.inventory.Audit(w.ctx, sale); err != nil || a.Stock > w.free(sale) {
+			t.Errorf("%s: I2: %d units are free in Redis, %d in the database, %v", moment, a.Stock, w.free(sale), err)
+		}
+		w.rest(sale, []app.ID{o.ID}, t.Errorf)
+		if err := n.replay(o.ID, w.db); moment != paused && err != nil {
+			t.Errorf("%s: not even afterwards: %v", moment, err)
+		}
+	}
+}
+
+// free is what the database's guard has left.
+func (w *world) free(sale app.SaleRef) (units int64) {
+	w.t.Helper()
+	w.must(w.db.DB().NewRaw("SELECT initial + added - withdrawn - taken FROM sales WHERE id = ?", sale.ID).Scan(w.ctx, &units))
+	return units
+}

@@ -1,0 +1,262 @@
+package money
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/alipay"
+	"stampede/app/alipay/sim"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+	"stampede/migrations"
+	"stampede/streams"
+)
+
+// TestMain keeps the log quiet: faults are forced here all the time. A life takes half a second, so there are fewer of them
+// than usual; `-rapid.checks` has the last word.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "25"); err != nil {
+		panic(err)
+	}
+	if os.Getenv("STAMPEDE_TEST_LOG") == "" {
+		slog.SetDefault(slog.New(slog.DiscardHandler))
+	}
+	kit.Main(m)
+}
+
+// sharedKeys are made once: making them is what takes long.
+var sharedKeys = sync.OnceValues(sim.NewKeys)
+
+var lastID atomic.Int64
+
+// newID makes ids of the size that snowflakes have.
+func newID() app.ID { return app.ID(1_790_000_000_000_000_000 + lastID.Add(1)) }
+
+const (
+	priceFen  = 4990
+	payWindow = 5 * time.Minute
+	patience  = time.Minute // with machines that do many other things at the same time
+)
+
+// world is everything that outlives a process: the stores, the gateway, and what buyers were told.
+type world struct {
+	t         testing.TB
+	ctx       context.Context
+	db        *store.Store
+	client    *redis.Client
+	inventory *streams.Inventory
+	gate      *streams.Gate
+	buyers    *buyers
+	sim       *sim.Simulator
+	shop      alipay.Options // what the shop knows of the gateway
+	slot      app.ID
+	scans     []*app.Reconciler // of all processes so far
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background()) // with many lives a test takes long; what waits has its own limits
+	t.Cleanup(cancel)
+	w := &world{t: t, ctx: ctx, buyers: &buyers{told: make(map[app.ID]app.Order)}}
+	w.openStores()
+	w.openGateway()
+	w.openPartition()
+	w.slot = newID()
+	now, err := w.inventory.Now(w.ctx)
+	w.must(err)
+	w.must(w.db.AddSlots(w.ctx, []app.Slot{{ID: w.slot, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(2 * time.Hour)}}))
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// until tries again and again what a busy machine may refuse.
+func (w *world) until(what string, try func() error) {
+	w.t.Helper()
+	kit.Eventually(w.t, patience, func() (bool, string) {
+		err := try()
+		return err == nil, fmt.Sprint(what, ": ", err)
+	})
+}
+
+func (w *world) openStores() {
+	db, err := store.OpenMySQL(w.ctx, kit.MySQL(w.t))
+	w.must(err)
+	w.t.Cleanup(func() { _ = db.Close() })
+	_, err = migrations.Up(w.ctx, db.DB())
+	w.must(err)
+	w.must(db.EnsurePartitions(w.ctx, 1))
+	w.db = db
+
+	o, err := redis.ParseURL(kit.Redis(w.t))
+	w.must(err)
+	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+	o.ReadTimeout = 30 * time.Second // a disk that is busy with other tests is not what fails here
+	w.client = redis.NewClient(o)
+	w.t.Cleanup(func() { _ = w.client.Close() })
+	w.inventory, err = streams.New(streams.Options{Client: w.client, BlockingClient: w.client, Partitions: 1, Backlog: 2 * crowd})
+	w.must(err)
+	w.gate = streams.NewGate(w.inventory)
+	w.t.Cleanup(w.gate.Close)
+}
+
+func (w *world) openGateway() {
+	keys, err := sharedKeys()
+	w.must(err)
+	w.sim, err = sim.New(sim.Options{Keys: keys})
+	w.must(err)
+	w.t.Cleanup(w.sim.Close)
+	server := httptest.NewServer(w.sim)
+	w.t.Cleanup(server.Close)
+	private, public, err := keys.PEM()
+	w.must(err)
+	// No address for notifications: tests say themselves when a word of the gateway arrives.
+	w.shop = alipay.Options{
+		Gateway: server.URL + "/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID, PrivateKey: private, PublicKey: public,
+	}
+}
+
+// openPartition makes the partition, as a node does when it starts, and consumes its stream until the test ends.
+func (w *world) openPartition() {
+	n := w.node(nil)
+	rebuild := &app.Rebuild{
+		Partitions: 1, Redis: w.inventory, Inventory: w.inventory, Epochs: w.inventory, Orders: w.db, Sales: w.db, Fulfiller: n.fulfiller,
+	}
+	w.must(rebuild.RunOnce(w.ctx))
+	ctx, cancel := context.WithCancel(w.ctx)
+	consumer := streams.NewConsumer(w.inventory, 0, "node", n.fulfiller, streams.ConsumerOptions{Block: 20 * time.Millisecond})
+	var running sync.WaitGroup
+	running.Go(func() { _ = consumer.Run(ctx) })
+	w.t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// offer opens a sale.
+func (w *world) offer(units int64, limit int) app.SaleRef {
+	w.t.Helper()
+	product := app.Product{ID: newID(), Name: "Teapot", ListPriceFen: 9900}
+	w.must(w.db.AddProducts(w.ctx, []app.Product{product}))
+	sale := app.Sale{ID: newID(), Slot: w.slot, Product: product, PriceFen: priceFen, Initial: units, Limit: limit, Cap: 100}
+	w.must(w.db.AddSales(w.ctx, []app.Sale{sale}))
+	sale, err := w.db.Sale(w.ctx, sale.ID)
+	w.must(err)
+	epoch, _, err := w.db.PartitionEpoch(w.ctx, 0)
+	w.must(err)
+	w.must(w.inventory.Create(w.ctx, epoch, app.SaleState{Sale: &sale, Stock: units}))
+	w.must(w.db.MarkLoaded(w.ctx, sale.ID, epoch))
+	w.must(w.inventory.Arm(w.ctx, epoch, sale.Ref()))
+	return sale.Ref()
+}
+
+// buy reserves units and waits for the row; false when the gate says no.
+func (w *world) buy(sale app.SaleRef, user app.ID, qty int) (app.Order, bool) {
+	w.t.Helper()
+	id := newID()
+	d := w.reserve(app.Buy{Order: id, User: user, Sale: sale, Qty: qty, Key: "key-" + id.String(), Hash: "0123456789abcdef"})
+	if d.Verdict != app.VerdictReserved && d.Verdict != app.VerdictRepeated {
+		return app.Order{}, false
+	}
+	var row app.Order
+	kit.Eventually(w.t, patience, func() (bool, string) {
+		var err error
+		row, err = w.db.Order(w.ctx, id)
+		return err == nil, "no row"
+	})
+	return row, true
+}
+
+// decided makes a buy and waits until it is told what came of it.
+func (w *world) decided(b app.Buy) (app.Decision, error) {
+	return kit.Told(func(then func(app.Decision, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
+}
+
+// reserve asks the gate until it answers: on a busy machine it gives up waiting for Redis now and then (I6).
+func (w *world) reserve(b app.Buy) (d app.Decision) {
+	kit.Eventually(w.t, patience, func() (ok bool, why string) {
+		var err error
+		d, err = w.decided(b)
+		return err == nil && d.Verdict != app.VerdictCooldown, fmt.Sprint("no answer: ", err)
+	})
+	return d
+}
+
+// order buys, or ends the test.
+func (w *world) order(sale app.SaleRef, user app.ID) app.Order {
+	w.t.Helper()
+	row, ok := w.buy(sale, user, 1)
+	if !ok {
+		w.t.Fatal("not reserved")
+	}
+	return row
+}
+
+func (w *world) read(order app.ID) app.Order {
+	w.t.Helper()
+	row, err := w.db.Order(w.ctx, order)
+	w.must(err)
+	return row
+}
+
+// exec changes what only time would change.
+func (w *world) exec(query string, args ...any) {
+	w.t.Helper()
+	_, err := w.db.DB().ExecContext(w.ctx, query, args...)
+	w.must(err)
+}
+
+// age makes the order's deadline come.
+func (w *world) age(order app.ID) {
+	w.t.Helper()
+	w.exec("UPDATE orders SET pay_by = ? WHERE id = ?", 1000, order)
+}
+
+// hurry makes the turn of everything come that waits for its turn.
+func (w *world) hurry() {
+	w.t.Helper()
+	w.exec("UPDATE trades SET check_at = 1 WHERE check_at IS NOT NULL")
+	w.exec("UPDATE payments SET unsettled_since = 1 WHERE unsettled_since IS NOT NULL")
+	w.exec("UPDATE refunds SET next_at = 1 WHERE next_at IS NOT NULL")
+	w.exec("UPDATE orders SET untold_since = 1 WHERE untold_since IS NOT NULL")
+}
+
+// buyers remember the newest event of each order.
+type buyers struct {
+	mu   sync.Mutex
+	told map[app.ID]app.Order
+}
+
+// Publish is app.Notifier.
+func (b *buyers) Publish(_ context.Context, _ int, _ app.Millis, rows []*app.Order) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, o := range rows {
+		if o.Rev > b.told[o.ID].Rev {
+			b.told[o.ID] = *o
+		}
+	}
+	return nil
+}
+
+func (b *buyers) heard(order app.ID) app.Order {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.told[order]
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stampede/app/load"
+)
+
+const kept = "../load"
+
+// TestResultsAreMadeOfTheKeptRounds makes RESULTS.md and SCALE.md again from the raw figures beside them.
+func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
+	t.Parallel()
+	rounds, err := readRounds(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machines, err := readMachines(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range pages(rounds, machines) {
+		want, err := os.ReadFile(filepath.Join(kept, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is not what the rounds say (deploy/scripts/bench.sh --render makes it again):\n%s", name, got)
+		}
+	}
+	for _, r := range rounds {
+		if r.Machine.Revision == "" || r.Machine.Revision != rounds[0].Machine.Revision {
+			t.Errorf("round %d is of revision %q, round 1 of %q", r.Number, r.Machine.Revision, rounds[0].Machine.Revision)
+		}
+	}
+}
+
+// TestRoundsSurviveBeingKept: what is read is what was written, and an unknown field is noticed.
+func TestRoundsSurviveBeingKept(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	r := Round{Number: 2, Scale: 1, Steps: map[string][]load.Result{"chain": {{
+		Scenario: "chain", PerSec: 31_000, Order: &load.Latency{P99: 120}, Figures: map[string]float64{"waiting": 0},
+	}}}}
+	if err := writeRounds(folder, []Round{r, {Number: 1, Scale: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	rounds, err := readRounds(folder)
+	if err != nil || len(rounds) != 2 || rounds[0].Number != 1 {
+		t.Fatalf("%v, %v", rounds, err)
+	}
+	if got := perSecond("chain", "chain")(&rounds[1]); got != 31_000 {
+		t.Errorf("chain: %v", got)
+	}
+	if got := perSecond("chain", "chain")(&rounds[0]); !math.IsNaN(got) {
+		t.Errorf("a round without a chain: %v", got)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "round-1.json"), []byte(`{"numbre":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readRounds(folder); err == nil {
+		t.Error("a misspelt field was not noticed")
+	}
+	if _, err := readRounds(t.TempDir()); err == nil {
+		t.Error("no rounds were not noticed")
+	}
+}
+
+// TestVerdicts: medians decide, and a figure that nobody measured is not a pass.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	rate := func(r *Round) float64 { return r.DrainedPerSec }
+	rounds := []Round{{Scale: 1, DrainedPerSec: 12_000}, {DrainedPerSec: 50}, {DrainedPerSec: 11_000.4}, {DrainedPerSec: math.NaN()}}
+	for name, c := range map[string]struct {
+		row  row
+		says string
+	}{
+		"least, reached":     {row{name: "x", unit: "a/s", ours: rate, figure: rate, least: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
+		"least, not reached": {row{name: "x", unit: "a/s", ours: rate, figure: rate, least: 11_001}, "| short |"},
+		"most, exceeded":     {row{name: "x", unit: "ms", ours: rate, figure: rate, most: 0.5}, "| ≤ 0.5 | short |"},
+		"ratio":              {row{name: "x", unit: "a/s", ours: rate, baseline: rate, most: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass | 0.80–1.25 |"},
+		"not measured":       {row{name: "x", unit: "ms", ours: micro("None", "x"), figure: micro("None", "x"), most: 1}, "| not measured |"},
+		"no bar":             {row{name: "x", unit: "a/s", ours: rate}, "| x | 11,000 a/s |  |  |  |  |  |  |"},
+	} {
+		var b bytes.Buffer
+		c.row.render(&b, rounds, []MachineFigures{
+			{Figures: map[string]float64{"x": 1.25}}, {Figures: map[string]float64{"y": 7}}, {Figures: map[string]float64{"x": 0.8}},
+		})
+		if !strings.Contains(b.String(), c.says) {
+			t.Errorf("%s: %s", name, b.String())
+		}
+	}
+}
+
+func TestBenchmarkLines(t *testing.T) {
+	t.Parallel()
+	const out = "goos: linux\nBenchmarkRatioFanoutStalled-2 \t 200\t 1.5 ratio\n" +
+		"BenchmarkRatioFanout-2   \t     200\t     36152 frames/s\t     49561 plain-frames/s\t         0.7294 ratio\nPASS\n"
+	got := readBenchmark(out, "BenchmarkRatioFanout")
+	if len(got) != 3 || got["frames/s"] != 36152 || got["ratio"] != 0.7294 {
+		t.Errorf("%v", got)
+	}
+	if got := readBenchmark(out, "BenchmarkRatioGate"); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// TestMachinesAreRemembered: a machine's ratios take the place of its earlier ones, other machines' stay.
+func TestMachinesAreRemembered(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	gate := func(machine string, ratios ...float64) []Round {
+		rounds := make([]Round, len(ratios))
+		for i, v := range ratios {
+			rounds[i] = Round{Scale: 1, Machine: Machine{CPU: machine, Cores: 2}, Micro: map[string]map[string]float64{
+				"Gate": {"grouped/s": 100, "single/s": 10, "ratio": v},
+			}}
+		}
+		return rounds
+	}
+	for _, rounds := range [][]Round{gate("slow", 3), gate("fast", 4, 5, 6), gate("slow", 4.2, 4.7, 4.9)} {
+		if err := rememberMachine(folder, rounds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	machines, err := readMachines(folder)
+	if err != nil || len(machines) != 2 {
+		t.Fatalf("%v, %v", machines, err)
+	}
+	if got := rows[0].overMachines(machines); got != "4.70–5.00" {
+		t.Errorf("%s over machines: %s", rows[0].name, got)
+	}
+	if got := rows[0].overMachines(machines[:1]); got != "" {
+		t.Errorf("a spread of one machine: %s", got)
+	}
+}
