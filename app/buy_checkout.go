@@ -79,9 +79,9 @@ func (t *Checkout) Buy(ctx context.Context, user ID, req BuyRequest) (receipt Re
 	return receipt, err
 }
 
-// BuyThen is Buy for who does not wait. then is called exactly once: at once, or from another goroutine, where others are
-// told after it, so it must not wait for anything. ctx must last until then; of its end only the deadline counts for
-// the Lua step.
+// BuyThen is Buy for who does not wait. then is called exactly once: at once, or from another goroutine, where others
+// are told after it, so it must not wait for anything. ctx must last until then; of its end only the deadline counts
+// for the Lua step.
 func (t *Checkout) BuyThen(ctx context.Context, user ID, req BuyRequest, then func(Receipt, error)) {
 	sale, buy, err := t.admit(ctx, user, req)
 	if err != nil {
@@ -123,7 +123,8 @@ func (t *Checkout) admit(ctx context.Context, user ID, req BuyRequest) (*Sale, B
 func (t *Checkout) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
 	order, err := t.Mint()
 	if err != nil {
-		return Buy{}, fmt.Errorf("mint order id: %w", errors.Join(err, FailBusy("no order number can be given right now; repeat with the same key", busyRetry)))
+		return Buy{}, fmt.Errorf("mint order id: %w",
+			errors.Join(err, FailBusy("no order number can be given right now; repeat with the same key", busyRetry)))
 	}
 	buy := Buy{Order: order, User: user, Sale: sale.Ref(), Qty: req.Qty, Key: req.Key, Hash: req.contentHash()}
 	if req.Address != nil {
@@ -200,11 +201,13 @@ func (t *Checkout) answer(ctx context.Context, sale *Sale, buy Buy, d Decision, 
 		t.ask(then, func() (Receipt, error) { return t.stateByNow(ctx, d), nil })
 	case VerdictLimit:
 		t.ask(then, func() (Receipt, error) {
-			return Receipt{}, t.limitReached(ctx, sale, buy.User, fmt.Sprintf("at most %d per buyer in this sale", sale.Limit))
+			return Receipt{}, t.limitReached(ctx, sale, buy.User,
+				fmt.Sprintf("at most %d per buyer in this sale", sale.Limit))
 		})
 	case VerdictCap:
 		t.ask(then, func() (Receipt, error) {
-			return Receipt{}, t.limitReached(ctx, sale, buy.User, fmt.Sprintf("at most %d reservations per buyer in this sale", sale.Cap))
+			return Receipt{}, t.limitReached(ctx, sale, buy.User,
+				fmt.Sprintf("at most %d reservations per buyer in this sale", sale.Cap))
 		})
 	default:
 		then(Receipt{}, t.refusal(sale, d))
@@ -314,8 +317,8 @@ var keyCharacters = func() (ok [256]bool) {
 	return ok
 }()
 
-// contentHash identifies what is asked under a key, so that a key reused for something else is noticed. It is kept with each
-// reservation in three places: without an address the quantity, which is never as long as a hash, says it all.
+// contentHash identifies what is asked under a key, so that a key reused for something else is noticed. It is kept with
+// each reservation in three places: without an address the quantity, which is never as long as a hash, says it all.
 func (r *BuyRequest) contentHash() string {
 	a, qty := r.Address, strconv.Itoa(r.Qty)
 	if a == nil {

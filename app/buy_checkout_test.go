@@ -79,14 +79,20 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 		{"sold out", scriptedGate{decision: Decision{Verdict: VerdictSoldOut}}, rows, SoldOut},
 		{"limit", scriptedGate{decision: Decision{Verdict: VerdictLimit}}, rows, LimitReached},
 		{"unknown outcome", scriptedGate{err: ErrTransient}, rows, Busy},
-		{"a repeat, and the database breaks down", scriptedGate{decision: Decision{Verdict: VerdictRepeated}}, brokenStore{}, Internal},
+		{
+			"a repeat, and the database breaks down",
+			scriptedGate{decision: Decision{Verdict: VerdictRepeated}},
+			brokenStore{},
+			Internal,
+		},
 		{"not in Redis, long closed", scriptedGate{decision: Decision{Verdict: VerdictNotLoaded}}, rows, Closed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			clock := NewClock()
 			checkout := &Checkout{
-				Catalogue: NewCatalogue(nil, nil, time.UTC), Gate: c.gate, SoldOut: NewSoldOutFlags(nil), Inventory: &settlingWorld{}, Orders: c.order, Clock: clock,
+				Catalogue: NewCatalogue(nil, nil, time.UTC), Gate: c.gate, SoldOut: NewSoldOutFlags(nil),
+				Inventory: &settlingWorld{}, Orders: c.order, Clock: clock,
 				Mint: func() (ID, error) { return 11, nil },
 			}
 			checkout.Catalogue.sales[7] = &Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}

@@ -58,8 +58,8 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 	return finished, nil
 }
 
-// expire ends the orders that are still unpaid and gives back the units of all that ended. Orders that were paid in time come
-// here too, at their deadline: whatever was cut off when they were paid is done then at last.
+// expire ends the orders that are still unpaid and gives back the units of all that ended. Orders that were paid in
+// time come here too, at their deadline: whatever was cut off when they were paid is done then at last.
 func (x *Expirer) expire(ctx context.Context, orders []ID, now Millis) ([]Order, error) {
 	x.units.begin()
 	defer x.units.end()
@@ -114,8 +114,8 @@ func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
 var errBecameRow = errors.New("the reservation became a row")
 
 // cancelReservation writes the order's first row in the state cancelled. The first row wins: if the consumer
-// was faster, its row is cancelled like any other. It is written under the epoch of the reservation, like every first row:
-// of a reservation that Redis has lost meanwhile no row may appear beside or after a rebuild.
+// was faster, its row is cancelled like any other. It is written under the epoch of the reservation, like every first
+// row: of a reservation that Redis has lost meanwhile no row may appear beside or after a rebuild.
 func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis) (Order, error) {
 	waiting, err := x.Inventory.Waiting(ctx, user)
 	if err != nil {

@@ -40,12 +40,15 @@ func (b *dueStore) OrdersByID(context.Context, []ID) ([]Order, error) { return b
 
 func newTestExpirer(rows ...Order) (*Expirer, *dueStore, *fakeInventory, *fakeNotifier) {
 	tr := &trace{}
-	book, inventory, notifier := &dueStore{trace: tr, rows: rows}, &fakeInventory{trace: tr, now: 1_000_000}, &fakeNotifier{trace: tr}
-	return &Expirer{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory, notifier
+	book, inventory, notifier := &dueStore{trace: tr, rows: rows}, &fakeInventory{trace: tr, now: 1_000_000},
+		&fakeNotifier{trace: tr}
+	return &Expirer{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, notifier)}, book, inventory,
+		notifier
 }
 
 // I1, I3, P5: the row is committed, then its units go back to be sold, then the buyer hears of it. An order that is not
-// over keeps its units and its deadline; one that was paid has them counted as sold, should a crash have left that undone.
+// over keeps its units and its deadline; one that was paid has them counted as sold, should a crash have left that
+// undone.
 func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 	t.Parallel()
 	x, book, inventory, _ := newTestExpirer(
@@ -117,13 +120,17 @@ func (l reservedInventory) Waiting(context.Context, ID) ([]Reservation, error) {
 	return []Reservation{l.waiting}, nil
 }
 
-// P2, I8: the row of a cancelled reservation is written under the epoch of the reservation, so that none appears once a rebuild
-// has begun: it would be missing in what is restored. Whoever cancels then is told to try again.
+// P2, I8: the row of a cancelled reservation is written under the epoch of the reservation, so that none appears once a
+// rebuild has begun: it would be missing in what is restored. Whoever cancels then is told to try again.
 func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 	t.Parallel()
 	book := &beforeItsRow{}
-	inventory := reservedInventory{&fakeInventory{trace: &trace{}, now: 1_000_000}, Reservation{Order: 1, User: 9, Sale: 7, Epoch: 4, Seq: 90}}
-	x := &Expirer{Inventory: inventory, Orders: book, Storefront: &Storefront{Catalogue: NewCatalogue(oneSale{}, nil, time.UTC)}}
+	inventory := reservedInventory{
+		&fakeInventory{trace: &trace{}, now: 1_000_000}, Reservation{Order: 1, User: 9, Sale: 7, Epoch: 4, Seq: 90},
+	}
+	x := &Expirer{
+		Inventory: inventory, Orders: book, Storefront: &Storefront{Catalogue: NewCatalogue(oneSale{}, nil, time.UTC)},
+	}
 	_, err := x.Cancel(context.Background(), 9, 1)
 	if AsError(err).Code != Busy || book.epoch != 4 || book.row.State != Cancelled {
 		t.Errorf("%s at epoch %d: %v", book.row.State, book.epoch, err)

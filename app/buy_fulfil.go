@@ -16,8 +16,9 @@ import (
 //
 //	COMMIT → units of refused orders go back → deadlines, message and acknowledgement in one step
 //
-// Rows are written once by their id; what follows is in Effects. That a new row was told needs no mark in it: its entry is
-// pending until then, and comes again if nobody did it. Should the entry be lost with Redis, the rebuild stamps the row anew.
+// Rows are written once by their id; what follows is in Effects. That a new row was told needs no mark in it: its entry
+// is pending until then, and comes again if nobody did it. Should the entry be lost with Redis, the rebuild stamps the
+// row anew.
 type Fulfiller struct {
 	Catalogue *Catalogue
 	Inventory Inventory
@@ -195,15 +196,18 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]I
 	return inserted, nil
 }
 
-// rescue writes rows for entries of a partition that is being rebuilt. Nothing follows in Redis: its state is about to be
-// made from these rows, and with the new epoch all nodes read what has changed.
+// rescue writes rows for entries of a partition that is being rebuilt. Nothing follows in Redis: its state is about to
+// be made from these rows, and with the new epoch all nodes read what has changed.
 func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) error {
 	until := f.patience()
 	now, err := f.Inventory.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
 	}
-	w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)), then: nothingFollows}
+	w := writing{
+		epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)),
+		then: nothingFollows,
+	}
 	all := make([]int, len(entries))
 	for i := range all {
 		all[i] = i

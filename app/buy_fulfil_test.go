@@ -142,7 +142,10 @@ func newTestFulfiller() (*Fulfiller, *faultyStore, *fakeInventory, *fakeNotifier
 func entries(n int) []Entry {
 	list := make([]Entry, n)
 	for i := range list {
-		list[i] = Entry{Order: ID(i + 1), Sale: 7, User: ID(100 + i), Epoch: 3, Qty: 1, PriceFen: 500, Hold: 1, Ticket: int64(i + 1), Key: "key-00000"}
+		list[i] = Entry{
+			Order: ID(i + 1), Sale: 7, User: ID(100 + i), Epoch: 3, Qty: 1, PriceFen: 500, Hold: 1,
+			Ticket: int64(i + 1), Key: "key-00000",
+		}
 	}
 	return list
 }
@@ -158,7 +161,8 @@ func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 	if want := []string{"commit 3", "finish 3 of 3"}; !slices.Equal(book.steps, want) {
 		t.Fatalf("steps %v, want %v", book.steps, want)
 	}
-	if o := notifier.told[0]; o.PayBy != 1_060_000 || o.State != Pending || o.ProductName != "Lamp" || o.AmountFen != 500 {
+	if o := notifier.told[0]; o.PayBy != 1_060_000 || o.State != Pending || o.ProductName != "Lamp" ||
+		o.AmountFen != 500 {
 		t.Fatalf("told %+v", o)
 	}
 }
@@ -248,7 +252,8 @@ func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := notifier.told[0]
-	if o.State != Refused || o.Reason != ReasonDead || o.Address != nil || len(inventory.returned) != 1 || inventory.returned[0].Burn {
+	if o.State != Refused || o.Reason != ReasonDead || o.Address != nil || len(inventory.returned) != 1 ||
+		inventory.returned[0].Burn {
 		t.Fatalf("told %+v, returned %+v", o, inventory.returned)
 	}
 }
@@ -264,8 +269,8 @@ func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 	}
 }
 
-// P6, F2: an entry that comes again is told again, because nobody knows whether it was, and its row is stamped anew, so that
-// whoever was away since finds it. What was told of a later state is not repeated.
+// P6, F2: an entry that comes again is told again, because nobody knows whether it was, and its row is stamped anew, so
+// that whoever was away since finds it. What was told of a later state is not repeated.
 func TestRedeliveryTellsAgain(t *testing.T) {
 	t.Parallel()
 	f, book, _, notifier := newTestFulfiller()

@@ -15,8 +15,9 @@ const (
 	FlagLife = 200 * time.Millisecond
 	// suspectLife is how long a sale is asked about after the last buyer was turned away from it.
 	suspectLife = 30 * time.Second
-	// renewEvery is how often the suspects are read. Where everybody presses Buy a reply waits for the processor longer than
-	// it takes Redis to give it; reads that overlap keep a flag up all the same, as long as that is less than 150 ms.
+	// renewEvery is how often the suspects are read. Where everybody presses Buy a reply waits for the processor longer
+	// than it takes Redis to give it; reads that overlap keep a flag up all the same, as long as that is less than 150
+	// ms.
 	renewEvery  = FlagLife / 4
 	readsAtOnce = int(FlagLife / renewEvery)
 )
@@ -152,8 +153,8 @@ func (s *SoldOutFlags) suspects() []SaleRef {
 	return refs
 }
 
-// confirm takes counters of a read that began at the instant given. Where a sale is sold out and not all of its buyers are
-// known, they are read: everyone the first time, then who came since.
+// confirm takes counters of a read that began at the instant given. Where a sale is sold out and not all of its buyers
+// are known, they are read: everyone the first time, then who came since.
 func (s *SoldOutFlags) confirm(ctx context.Context, began time.Time, c Counters) {
 	s.mu.Lock()
 	f := s.flags[c.Sale]

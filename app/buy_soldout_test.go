@@ -75,8 +75,8 @@ func TestSoldOutFlagSparesBuyersAndEndsByItself(t *testing.T) {
 	})
 }
 
-// I9: units come back and are sold to somebody whom the flag does not know, wave after wave. Everyone is read once, then
-// only who came since.
+// I9: units come back and are sold to somebody whom the flag does not know, wave after wave. Everyone is read once,
+// then only who came since.
 func TestSoldOutFlagLearnsWhoCameSince(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -137,7 +137,8 @@ func TestSoldOutFlagForgetsAnotherHistory(t *testing.T) {
 				inventory.users, inventory.c = []ID{11}, after
 				flags.confirm(ctx, time.Now(), after)
 				if flags.TurnsAway(1, 11) || !flags.TurnsAway(1, 12) || inventory.whole != 2 {
-					t.Errorf("who bought in the new history is turned away, or nobody is; %d whole reads", inventory.whole)
+					t.Errorf("who bought in the new history is turned away, or nobody is; %d whole reads",
+						inventory.whole)
 				}
 			})
 		})
@@ -159,7 +160,8 @@ func TestSuspectsAreForgottenWhenNobodyAsks(t *testing.T) {
 	})
 }
 
-// I11: a flag stays up although every answer takes longer than half of a flag's life, and ends with the first that says otherwise.
+// I11: a flag stays up although every answer takes longer than half of a flag's life, and ends with the first that says
+// otherwise.
 func TestSoldOutFlagStaysUpWhileAnswersAreSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -44,8 +44,8 @@ func (s *busyShop) Publish(_ context.Context, _ int, _ Millis, rows []*Order) er
 	return nil
 }
 
-// P5: of two batches that are due at once both get their units back before anybody is told; but one whose orders are locked
-// does not keep the other's buyers waiting for longer than tellingWaits.
+// P5: of two batches that are due at once both get their units back before anybody is told; but one whose orders are
+// locked does not keep the other's buyers waiting for longer than tellingWaits.
 func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
 	t.Parallel()
 	for locked, want := range map[time.Duration][]string{
@@ -58,7 +58,8 @@ func TestTellingWaitsForTheUnitsOfOthers(t *testing.T) {
 			var batches sync.WaitGroup
 			for _, id := range []ID{2, 1} {
 				batches.Go(func() {
-					if finished, err := x.Due(t.Context(), 0, []ID{id}); err != nil || !slices.Equal(finished, []ID{id}) {
+					if finished, err := x.Due(t.Context(), 0, []ID{id}); err != nil || !slices.Equal(finished,
+						[]ID{id}) {
 						t.Errorf("finished %v, %v", finished, err)
 					}
 				})

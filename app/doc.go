@@ -20,14 +20,16 @@
 //   - flow 0, show_warm.go: a sale's stock goes into Redis before its slot opens
 //   - flow 1, buy_checkout.go: a buy becomes a reservation
 //   - flow 2, buy_fulfil.go: stream entries become rows, buyers hear of it
-//   - flow 3, pay_start.go: the buyer pays; pay_settle.go: the gateway's word; pay_late.go: money that came late; pay_poll.go: what the
-//     gateway did not say; refund_request.go, refund_send.go: money back; outbox.go: what the shop's back office hears
-//   - flow 4, buy_expire.go: unpaid orders end, their units are sold again; cancel; pay_closer.go, pay_close.go: at the gateway first,
-//     if a payment was opened
-//   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for; repair_rebuild.go, repair_restore.go:
-//     Redis anew from MySQL; repair_deadletter.go: dead letters; repair_audit.go: the proof of the stock equation
-//   - what people see: show_storefront.go (snapshots), show_ticker.go (moving numbers), show_phases.go (edges of slots),
-//     buy_soldout.go (turning people away without Redis), show_catalogue.go (what is offered)
+//   - flow 3, pay_start.go: the buyer pays; pay_settle.go: the gateway's word; pay_late.go: money that came late;
+//     pay_poll.go: what the gateway did not say; refund_request.go, refund_send.go: money back; outbox.go: what the
+//     shop's back office hears
+//   - flow 4, buy_expire.go: unpaid orders end, their units are sold again; cancel; pay_closer.go, pay_close.go: at the
+//     gateway first, if a payment was opened
+//   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for;
+//     repair_rebuild.go, repair_restore.go: Redis anew from MySQL; repair_deadletter.go: dead letters; repair_audit.go:
+//     the proof of the stock equation
+//   - what people see: show_storefront.go (snapshots), show_ticker.go (moving numbers), show_phases.go (edges of
+//     slots), buy_soldout.go (turning people away without Redis), show_catalogue.go (what is offered)
 //
 // # The promises
 //
@@ -37,7 +39,8 @@
 //   - P4 The limit per buyer holds; the same key gives the same answer as long as the sale lives.
 //   - P5 An expired unit is back on sale within one second of its deadline, or of the gateway's answer if a payment
 //     was opened.
-//   - P6 A client that reconnects learns the newest state of every order that changed meanwhile, or is told to read all.
+//   - P6 A client that reconnects learns the newest state of every order that changed meanwhile, or is told to read
+//     all.
 //   - P7 XINFO GROUPS tells the truth.
 //   - P8 Money is never lost: what comes after an order has ended revives it if a unit is free, else is given back, and
 //     the buyer sees which.
@@ -46,10 +49,11 @@
 // one fate. I2 free units in Redis ≤ free units in MySQL. I3 stock, limit and hold change together, keyed by
 // (order, hold). I4 done moves by what XACK returned, after COMMIT, event and deadline. I5 taken changes only
 // with the rows it counts. I6 unknown is not failed. I7 absent is not empty. I8 seq never goes backwards, and what a
-// node or a row knows to have been accepted is in Redis, which has one history. I9 the key lookup precedes every refusal
-// of a holder. I10 Redis time decides. I11 hints have an age limit.
+// node or a row knows to have been accepted is in Redis, which has one history. I9 the key lookup precedes every
+// refusal of a holder. I10 Redis time decides. I11 hints have an age limit.
 //
-// After the commit rows are the log (effects.go): F1 the database stamps each new state. F2 what is published was stamped a
-// moment ago, else it is stamped anew. F3 somebody owes it until it is told: an entry, or the row. F4 messages are a chain. F5 a
-// node knows until when it has heard everything, and reads rows where it has not. F6 a cursor is such an instant.
+// After the commit rows are the log (effects.go): F1 the database stamps each new state. F2 what is published was
+// stamped a moment ago, else it is stamped anew. F3 somebody owes it until it is told: an entry, or the row. F4
+// messages are a chain. F5 a node knows until when it has heard everything, and reads rows where it has not. F6 a
+// cursor is such an instant.
 package app

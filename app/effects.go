@@ -9,14 +9,16 @@ import (
 	"stampede/app/crashpoint"
 )
 
-// Effects are what follows a COMMIT. Flows decide and commit, and then call this; what is to be done the rows say alone:
+// Effects are what follows a COMMIT. Flows decide and commit, and then call this; what is to be done the rows say
+// alone:
 //
 //	new rows   units of refused orders back → one step: deadlines, message, acknowledgement (Finish)
 //	others     units back │ sold │ withdrawn → deadline → message → mark of what was told
 //
 // Each step is keyed so that doing it again changes nothing: units by (order, hold) (I3), a deadline by its order, a
-// message by (order, rev). Somebody owes it until it is done (F3): for a new row its entry, which is pending until the last
-// step; for a later state the row, which is untold until then, and its hold or its deadline, which are still there.
+// message by (order, rev). Somebody owes it until it is done (F3): for a new row its entry, which is pending until the
+// last step; for a later state the row, which is untold until then, and its hold or its deadline, which are still
+// there.
 type Effects struct {
 	Inventory Inventory
 	Notifier  Notifier
@@ -24,8 +26,8 @@ type Effects struct {
 	Told      *Told
 }
 
-// Do does what the states of committed rows call for. asOf is Redis time, read before the transaction began that changed
-// them. Of a row that the caller did not change, and that was told, nothing is owed any more.
+// Do does what the states of committed rows call for. asOf is Redis time, read before the transaction began that
+// changed them. Of a row that the caller did not change, and that was told, nothing is owed any more.
 func (e *Effects) Do(ctx context.Context, asOf Millis, rows ...*Order) error {
 	rows = slices.DeleteFunc(rows, func(o *Order) bool { return !o.Stamped && o.ToldRev >= o.Rev })
 	if err := e.Units(ctx, rows); err != nil {
@@ -42,8 +44,8 @@ func (e *Effects) Do(ctx context.Context, asOf Millis, rows ...*Order) error {
 	return nil
 }
 
-// Finish does it for new rows of a partition, whose entries it acknowledges. Rows that were there before it publishes only
-// after they were stamped anew: who wrote them may have died long ago, without a word (F2).
+// Finish does it for new rows of a partition, whose entries it acknowledges. Rows that were there before it publishes
+// only after they were stamped anew: who wrote them may have died long ago, without a word (F2).
 func (e *Effects) Finish(ctx context.Context, partition int, asOf Millis, rows []*Order, entries []*Entry) error {
 	if err := e.returnUnits(ctx, rows); err != nil {
 		return err
@@ -97,8 +99,8 @@ func (e *Effects) Units(ctx context.Context, rows []*Order) error {
 	return e.withdraw(ctx, rows)
 }
 
-// returnUnits returns the units of every row that ended without keeping them. The hold of an order that late money may be
-// reviving is left to that flow.
+// returnUnits returns the units of every row that ended without keeping them. The hold of an order that late money may
+// be reviving is left to that flow.
 func (e *Effects) returnUnits(ctx context.Context, rows []*Order) error {
 	var returns []Return
 	for _, o := range rows {
@@ -200,8 +202,8 @@ func (e *Effects) publish(ctx context.Context, partition int, asOf Millis, rows 
 	return e.Notifier.Publish(ctx, partition, asOf, rows)
 }
 
-// stamped stamps those of the rows anew that were not changed a moment ago by the caller's own transaction. asOf was read
-// before, so it holds for them, too.
+// stamped stamps those of the rows anew that were not changed a moment ago by the caller's own transaction. asOf was
+// read before, so it holds for them, too.
 func (e *Effects) stamped(ctx context.Context, rows []*Order) ([]*Order, error) {
 	var old []*Order
 	for _, o := range rows {

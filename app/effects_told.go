@@ -13,8 +13,8 @@ const (
 	toldBound = 100_000 // beyond it marks are dropped: the reconciler tells again, clients know repeats
 )
 
-// Told writes down, behind the scenes and in batches, which later states were published. It costs no commit on the way of an
-// order; a mark lost in a crash only means that a state is told twice.
+// Told writes down, behind the scenes and in batches, which later states were published. It costs no commit on the way
+// of an order; a mark lost in a crash only means that a state is told twice.
 type Told struct {
 	Orders OrderStore
 

@@ -28,8 +28,8 @@ func (s *settledShop) SetToldUntil(_ context.Context, _ int, at Millis) error {
 	return nil
 }
 
-// F3: an instant is proven when every entry that was there then is acknowledged; never by a stream of another epoch, and never
-// by what was read while nobody knew whether Redis lacks something.
+// F3: an instant is proven when every entry that was there then is acknowledged; never by a stream of another epoch,
+// and never by what was read while nobody knew whether Redis lacks something.
 func TestToldWatermarkNeedsProof(t *testing.T) {
 	t.Parallel()
 	s := &settledShop{clock: 1000}
@@ -42,10 +42,12 @@ func TestToldWatermarkNeedsProof(t *testing.T) {
 		want     Millis
 	}{
 		{1000, Delivery{Epoch: 1, Newest: entry(10), Open: entry(7)}, nil, 0},
-		{2000, Delivery{Epoch: 1, Newest: entry(20), Open: entry(10)}, nil, 0},     // the tenth is open still
-		{3000, Delivery{Epoch: 1, Newest: entry(20), Open: entry(11)}, nil, 1000},  // all that were there at 1000 are done
-		{4000, Delivery{Epoch: 1, Newest: entry(20)}, nil, 3000},                   // and now all
-		{5000, Delivery{Epoch: 2, Newest: entry(1)}, nil, 3000},                    // another stream: nothing about the old one
+		{2000, Delivery{Epoch: 1, Newest: entry(20), Open: entry(10)}, nil, 0}, // the tenth is open still
+		// all that were there at 1000 are done
+		{3000, Delivery{Epoch: 1, Newest: entry(20), Open: entry(11)}, nil, 1000},
+		{4000, Delivery{Epoch: 1, Newest: entry(20)}, nil, 3000}, // and now all
+		// another stream: nothing about the old one
+		{5000, Delivery{Epoch: 2, Newest: entry(1)}, nil, 3000},
 		{6000, Delivery{Epoch: 2, Newest: entry(1)}, nil, 5000},                    //
 		{7000, Delivery{}, ErrTransient, 5000},                                     // who knows
 		{8000, Delivery{Epoch: 2, Newest: entry(30), Open: entry(30)}, nil, 5000},  // begun anew

@@ -35,9 +35,10 @@ const (
 // Error is what people hear: a code for programs, a sentence for people, and what the code carries.
 // Everything else that fails is wrapped with a verb phrase and becomes Internal at the edge.
 type Error struct {
-	Code    Code       `json:"code"`
-	Message string     `json:"message"`
-	RetryMS int64      `json:"retry_ms"`         // when trying again makes sense, milliseconds; 0: it does not, or at once
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+	// when trying again makes sense, milliseconds; 0: it does not, or at once
+	RetryMS int64      `json:"retry_ms"`
 	Orders  []OrderRef `json:"orders,omitempty"` // with limit_reached: what the buyer already holds
 }
 
@@ -63,8 +64,8 @@ func FailBusy(message string, retry time.Duration) *Error {
 	return &Error{Code: Busy, Message: message, RetryMS: retry.Milliseconds()}
 }
 
-// Unreadable is the answer when a store does not tell what was asked: busy for people, who hear what cannot be read, and
-// the cause for the log. What err already says to people comes first; nil stays nil.
+// Unreadable is the answer when a store does not tell what was asked: busy for people, who hear what cannot be read,
+// and the cause for the log. What err already says to people comes first; nil stays nil.
 func Unreadable(what string, err error) error {
 	if err == nil {
 		return nil
@@ -90,8 +91,9 @@ var (
 	// ErrTransient is a transient fault (connection lost, deadlock, lock wait, read-only, loading):
 	// the outcome is unknown or nothing happened; the same call is safe to repeat.
 	ErrTransient = errors.New("transient fault")
-	// ErrMisconfigured is an ErrTransient, too: no order is given up because of it. But no waiting mends it: a wrong password, a
-	// missing privilege, a command that the store does not know. Whoever waits at a start gives up and says so.
+	// ErrMisconfigured is an ErrTransient, too: no order is given up because of it. But no waiting mends it: a wrong
+	// password, a missing privilege, a command that the store does not know. Whoever waits at a start gives up and says
+	// so.
 	ErrMisconfigured error = misconfigured{}
 	// ErrPermanent is a permanent fault: the same call will fail again, alone it must not block others.
 	ErrPermanent = errors.New("permanent fault")
@@ -99,13 +101,15 @@ var (
 	ErrStaleEpoch = errors.New("stale epoch")
 	// ErrLost means Redis no longer has what the database says was loaded: the partition needs a rebuild.
 	ErrLost = errors.New("partition lost its state")
-	// ErrTooLate means that rows were stamped too long ago to be published: whoever was away meanwhile would not find them.
+	// ErrTooLate means that rows were stamped too long ago to be published: whoever was away meanwhile would not find
+	// them.
 	ErrTooLate = errors.New("stamped too long ago")
 	// ErrNoRow means that no such row exists, or not in the state that was asked for.
 	ErrNoRow = errors.New("no such row")
 )
 
-// LockedSale is an ErrTransient of one sale: somebody keeps its row locked. What concerns other sales can go on without it.
+// LockedSale is an ErrTransient of one sale: somebody keeps its row locked. What concerns other sales can go on without
+// it.
 type LockedSale struct {
 	Sale ID
 	Err  error // the database's

@@ -29,7 +29,8 @@ func TestMessagesSayWhatWasAppended(t *testing.T) {
 		change := rapid.Custom(func(t *rapid.T) Change {
 			return Change{
 				ID(rapid.Int64Range(1, 1<<62).Draw(t, "user")),
-				rapid.String().Filter(func(s string) bool { return s != "" && !strings.Contains(s, "\n") }).Draw(t, "frame"),
+				rapid.String().Filter(func(s string) bool { return s != "" && !strings.Contains(s, "\n") }).Draw(t,
+					"frame"),
 			}
 		})
 		want := rapid.SliceOfN(change, 0, 20).Draw(t, "changes")

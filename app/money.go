@@ -33,7 +33,8 @@ func ParseFen(text string) (int64, error) {
 		decimals += "0"
 	}
 	superfluous := len(yuan) > 1 && yuan[0] == '0'
-	if len(yuan) == 0 || len(yuan) > maxYuanDigits || len(decimals) != 2 || superfluous || !digits(yuan) || !digits(decimals) {
+	if len(yuan) == 0 || len(yuan) > maxYuanDigits || len(decimals) != 2 || superfluous || !digits(yuan) ||
+		!digits(decimals) {
 		return 0, fmt.Errorf("amount %q: want yuan with at most two decimals", clip(text, 24))
 	}
 	return strconv.ParseInt(yuan+decimals, 10, 64)

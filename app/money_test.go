@@ -58,7 +58,8 @@ func FuzzParseFen(f *testing.F) {
 		if !ok || worth.Cmp(big.NewRat(fen, 100)) != 0 {
 			t.Fatalf("ParseFen(%q) = %d", text, fen)
 		}
-		if again, err := ParseFen(FormatFen(fen)); err != nil || again != fen || !strings.HasPrefix(FormatFen(fen), text) {
+		if again, err := ParseFen(FormatFen(fen)); err != nil || again != fen || !strings.HasPrefix(FormatFen(fen),
+			text) {
 			t.Fatalf("%q is written %q, which reads %d, %v", text, FormatFen(fen), again, err)
 		}
 	})

@@ -16,8 +16,8 @@ package app
 //	late money:  cancelled │ expired ─▶ paid                (units are free: revived)
 //	             cancelled │ expired ─▶ refunding           (none are: given back at once)
 //
-// Once a payment was opened, pending ends as cancelled or expired only after the gateway has said that the trade is over
-// (Cashier). A replayed dead letter goes refused → pending on the same row, under a new hold number.
+// Once a payment was opened, pending ends as cancelled or expired only after the gateway has said that the trade is
+// over (Cashier). A replayed dead letter goes refused → pending on the same row, under a new hold number.
 type OrderState string
 
 // The states; Reserved is the only one without a row.
@@ -106,10 +106,11 @@ type Order struct {
 	CreatedAt   Millis     `json:"created_at"`
 	PayBy       Millis     `json:"pay_by,omitempty"` // set once, at the first insert, from Redis time
 	PaidAt      Millis     `json:"paid_at,omitempty"`
-	CancelledAt Millis     `json:"cancelled_at,omitempty"` // also the instant of expiry; 0 again when late money revives it
-	TradeNo     string     `json:"trade_no,omitempty"`
-	Tracking    string     `json:"tracking,omitempty"`
-	Address     *Address   `json:"address,omitempty"`
+	// also the instant of expiry; 0 again when late money revives it
+	CancelledAt Millis   `json:"cancelled_at,omitempty"`
+	TradeNo     string   `json:"trade_no,omitempty"`
+	Tracking    string   `json:"tracking,omitempty"`
+	Address     *Address `json:"address,omitempty"`
 
 	User        ID     `json:"-"`
 	Partition   int    `json:"-"`

@@ -11,9 +11,9 @@ import (
 	"stampede/app/crashpoint"
 )
 
-// OutboxMessage tells the shop's back office that an order was paid, or that its money was given back. Order and Rev identify
-// it: postings are delivered at least once, so a repeat is recognised by them; of two with the same order the larger
-// rev is the newer, in whatever order they come.
+// OutboxMessage tells the shop's back office that an order was paid, or that its money was given back. Order and Rev
+// identify it: postings are delivered at least once, so a repeat is recognised by them; of two with the same order the
+// larger rev is the newer, in whatever order they come.
 type OutboxMessage struct {
 	Order       ID         `json:"order"`
 	Rev         int        `json:"rev"`
@@ -49,8 +49,8 @@ type OutboxStream interface {
 	Append(ctx context.Context, postings []OutboxMessage) error
 }
 
-// ErrMessageRefused is what a receiver's no to one posting wraps, a no that the next try would bring again: the posting is
-// parked for an operator, and others go on.
+// ErrMessageRefused is what a receiver's no to one posting wraps, a no that the next try would bring again: the posting
+// is parked for an operator, and others go on.
 var ErrMessageRefused = errors.New("the receiver refuses the posting")
 
 // PauseError says that the receiver takes nothing now, whatever it is offered: nothing is delivered for a while.
@@ -100,7 +100,8 @@ func (p *OutboxSender) Run(ctx context.Context) error {
 	})
 }
 
-// RunOnce posts everything that is due. It is appended first and marked after that: a crash in between appends it again.
+// RunOnce posts everything that is due. It is appended first and marked after that: a crash in between appends it
+// again.
 func (p *OutboxSender) RunOnce(ctx context.Context) error {
 	for {
 		now, err := p.Inventory.Now(ctx)

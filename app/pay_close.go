@@ -8,8 +8,8 @@ import (
 	"stampede/app/crashpoint"
 )
 
-// end ends a pending order whose trade was opened: the gateway first, then the row, then the units. It answers the row as
-// it is afterwards: ended, or paid if the buyer was faster. An error is a transient fault: nothing is known to have
+// end ends a pending order whose trade was opened: the gateway first, then the row, then the units. It answers the row
+// as it is afterwards: ended, or paid if the buyer was faster. An error is a transient fault: nothing is known to have
 // ended, ask again.
 func (c *Cashier) end(ctx context.Context, o Order, to OrderState) (Order, error) {
 	row, over, err := c.overAtGateway(ctx, o, to)
@@ -26,12 +26,12 @@ func (c *Cashier) end(ctx context.Context, o Order, to OrderState) (Order, error
 	return rows[0], nil
 }
 
-// overAtGateway asks the gateway to end the trade. over is its definite word that nothing was paid and nothing can be; else
-// the row is what the money made of it.
+// overAtGateway asks the gateway to end the trade. over is its definite word that nothing was paid and nothing can be;
+// else the row is what the money made of it.
 //
-// A trade begins to exist when the buyer comes to the gateway with what was signed, so one that the gateway does not know is
-// over for certain only at the deadline, Margin after the gateway stopped taking money for it. A buyer who cancels earlier
-// gives up a payment that was not begun; should it come all the same, it is late money.
+// A trade begins to exist when the buyer comes to the gateway with what was signed, so one that the gateway does not
+// know is over for certain only at the deadline, Margin after the gateway stopped taking money for it. A buyer who
+// cancels earlier gives up a payment that was not begun; should it come all the same, it is late money.
 func (c *Cashier) overAtGateway(ctx context.Context, o Order, to OrderState) (row Order, over bool, err error) {
 	t, err := c.Gateway.Close(ctx, o.ID)
 	if errors.Is(err, ErrGatewayRefused) {

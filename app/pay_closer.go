@@ -23,10 +23,10 @@ const (
 	closePatience = 15 * time.Second
 )
 
-// TradeCloser ends orders whose deadline has come and whose payment was opened, beside the sweep: closers ask the gateway,
-// one order each, and enders write down in batches what it has answered meanwhile, so that thousands of answers do not
-// queue for the row of one sale. What is at hand is not offered to the database again and again; what is forgotten in a crash
-// is still in the delay queue.
+// TradeCloser ends orders whose deadline has come and whose payment was opened, beside the sweep: closers ask the
+// gateway, one order each, and enders write down in batches what it has answered meanwhile, so that thousands of
+// answers do not queue for the row of one sale. What is at hand is not offered to the database again and again; what is
+// forgotten in a crash is still in the delay queue.
 type TradeCloser struct {
 	cashier *Cashier
 	queue   chan Order // due
@@ -41,7 +41,10 @@ func NewTradeCloser(c *Cashier) *TradeCloser {
 	if c.Gateway == nil {
 		return nil
 	}
-	return &TradeCloser{cashier: c, queue: make(chan Order, closerQueue), over: make(chan ID, endersBatch), known: make(map[ID]time.Time)}
+	return &TradeCloser{
+		cashier: c, queue: make(chan Order, closerQueue), over: make(chan ID, endersBatch),
+		known: make(map[ID]time.Time),
+	}
 }
 
 // Run closes until ctx ends.
@@ -82,7 +85,8 @@ func (t *TradeCloser) Waiting() int {
 func (t *TradeCloser) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	maps.DeleteFunc(t.known, func(_ ID, until time.Time) bool { return !until.IsZero() && time.Since(until) > time.Minute })
+	maps.DeleteFunc(t.known,
+		func(_ ID, until time.Time) bool { return !until.IsZero() && time.Since(until) > time.Minute })
 }
 
 func (t *TradeCloser) closeAll(ctx context.Context) {
@@ -142,7 +146,8 @@ func (t *TradeCloser) end(ctx context.Context, first ID) {
 // release forgets orders that are finished; after a fault they are left alone for a while.
 func (t *TradeCloser) release(ctx context.Context, orders []ID, err error) {
 	if err != nil && ctx.Err() == nil {
-		slog.WarnContext(ctx, "orders with an opened payment cannot end yet", "orders", len(orders), "first", orders[0], "err", err)
+		slog.WarnContext(ctx, "orders with an opened payment cannot end yet", "orders", len(orders), "first", orders[0],
+			"err", err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,11 +14,12 @@ import (
 //	claim a hold number (database) → hold the units (Redis) ─┬▶ free: paid again, through the guard (database) → held → sold → event
 //	                                                         └▶ not free: refunding (database) → event → Refunder
 //
-// The limit per buyer counts, the window does not: the buyer had bought in time. Whoever claims the last number decides; a
-// hold taken under an older one becomes the newer one's, or comes back by it. A crash anywhere leaves the payment
-// unsettled, and PayReconciler begins anew.
+// The limit per buyer counts, the window does not: the buyer had bought in time. Whoever claims the last number
+// decides; a hold taken under an older one becomes the newer one's, or comes back by it. A crash anywhere leaves the
+// payment unsettled, and PayReconciler begins anew.
 func (c *Cashier) decide(ctx context.Context, o Order) error {
-	sale, err := c.Sales.Sale(ctx, o.Sale) // before the hold: a rebuild in between changes the epoch, and nothing is revived
+	// before the hold: a rebuild in between changes the epoch, and nothing is revived
+	sale, err := c.Sales.Sale(ctx, o.Sale)
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
 	}
@@ -64,7 +65,8 @@ func (c *Cashier) revive(ctx context.Context, claimed Order, epoch int64) error 
 	case err == nil:
 	case errors.Is(err, ErrNoRow), errors.Is(err, ErrPermanent), errors.Is(err, ErrStaleEpoch):
 		// Certainly not revived under this number.
-		if _, backErr := c.Inventory.Return(ctx, []Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold}}); backErr != nil {
+		units := []Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold}}
+		if _, backErr := c.Inventory.Return(ctx, units); backErr != nil {
 			return fmt.Errorf("return units of order %s: %w", claimed.ID, backErr)
 		}
 		if errors.Is(err, ErrPermanent) {
@@ -86,7 +88,8 @@ func (c *Cashier) giveUp(ctx context.Context, o Order, reason string) error {
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
 	}
-	refunding, err := c.Refunds.BeginRefund(ctx, o.ID, []OrderState{Expired, Cancelled}, RefundNumber(o.ID), reason, now)
+	refunding, err := c.Refunds.BeginRefund(ctx, o.ID, []OrderState{Expired, Cancelled}, RefundNumber(o.ID), reason,
+		now)
 	if errors.Is(err, ErrNoRow) {
 		return c.decided(ctx, o.ID)
 	}

@@ -41,7 +41,9 @@ func (w *lateWorld) Restamp(_ context.Context, ids []ID) ([]Order, error) {
 	return []Order{w.row}, nil
 }
 
-func (w *lateWorld) BeginRefund(_ context.Context, _ ID, _ []OrderState, request, reason string, _ Millis) (Order, error) {
+func (w *lateWorld) BeginRefund(
+	_ context.Context, _ ID, _ []OrderState, request, reason string, _ Millis,
+) (Order, error) {
 	w.add("refund %s: %s", request, reason)
 	if w.begin != nil {
 		return Order{}, w.begin
@@ -80,8 +82,8 @@ func (l lateInventory) Hold(_ context.Context, h HoldRequest) (Verdict, error) {
 	return l.w.verdict, nil
 }
 
-// P8, I3, I6: what becomes of late money. A new hold number is claimed before anything is held, a hold goes back when it is
-// certain that nothing was revived under it, and never when that is unknown; what is not decided comes again.
+// P8, I3, I6: what becomes of late money. A new hold number is claimed before anything is held, a hold goes back when
+// it is certain that nothing was revived under it, and never when that is unknown; what is not decided comes again.
 func TestDecideAboutLateMoney(t *testing.T) {
 	t.Parallel()
 	const now, long = 1_000_000 + Millis(100*24*3600*1000), 1_000_000
@@ -110,10 +112,16 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			func(w *lateWorld) { w.verdict, w.closes = VerdictNotLoaded, long }, false,
 			[]string{"claim", "hold 2", "refund R1: " + ReasonLateOver, "return 1", "tell 1", "decided: refunded"},
 		},
-		"sale lost for a moment": {func(w *lateWorld) { w.verdict = VerdictNotLoaded }, true, []string{"claim", "hold 2"}},
-		"rebuilding":             {func(w *lateWorld) { w.verdict = VerdictRebuild }, true, []string{"claim", "hold 2"}},
-		"resting for too long":   {func(w *lateWorld) { w.verdict = VerdictCooldown }, true, []string{"claim", "hold 2"}},
-		"a newer hold is open":   {func(w *lateWorld) { w.verdict = VerdictOtherHash }, true, []string{"claim", "hold 2"}},
+		"sale lost for a moment": {func(w *lateWorld) { w.verdict = VerdictNotLoaded }, true, []string{
+			"claim", "hold 2",
+		}},
+		"rebuilding": {func(w *lateWorld) { w.verdict = VerdictRebuild }, true, []string{"claim", "hold 2"}},
+		"resting for too long": {func(w *lateWorld) { w.verdict = VerdictCooldown }, true, []string{
+			"claim", "hold 2",
+		}},
+		"a newer hold is open": {func(w *lateWorld) { w.verdict = VerdictOtherHash }, true, []string{
+			"claim", "hold 2",
+		}},
 		"no unit in the database": {
 			func(w *lateWorld) { w.verdict, w.revive = VerdictReserved, ErrPermanent }, false,
 			[]string{
@@ -154,8 +162,10 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			}}
 			c.change(w)
 			cashier := &Cashier{
-				Inventory: lateInventory{&fakeInventory{trace: tr, now: now}, w}, Orders: w, Sales: w, Payments: lateStore{w: w},
-				Refunds: lateRefunds{w: w}, Effects: effectsOf(lateInventory{&fakeInventory{trace: tr, now: now}, w}, w, &fakeNotifier{trace: tr}),
+				Inventory: lateInventory{&fakeInventory{trace: tr, now: now}, w}, Orders: w, Sales: w,
+				Payments: lateStore{w: w}, Refunds: lateRefunds{w: w},
+				Effects: effectsOf(
+					lateInventory{&fakeInventory{trace: tr, now: now}, w}, w, &fakeNotifier{trace: tr}),
 			}
 			err := cashier.decide(context.Background(), w.row)
 			if again := errors.Is(err, ErrTransient); again != c.again || (err == nil) == c.again {
@@ -173,6 +183,8 @@ type lateRefunds struct {
 	w *lateWorld
 }
 
-func (r lateRefunds) BeginRefund(ctx context.Context, order ID, from []OrderState, request, reason string, now Millis) (Order, error) {
+func (r lateRefunds) BeginRefund(
+	ctx context.Context, order ID, from []OrderState, request, reason string, now Millis,
+) (Order, error) {
 	return r.w.BeginRefund(ctx, order, from, request, reason, now)
 }

@@ -13,38 +13,39 @@ import (
 const (
 	payWatchEvery = time.Second
 	payWatchBatch = 200 // late payments looked at in one round
-	// payWatchLease is how long trades belong to the node that took them. It is longer than lookWithin and the wait for the
-	// pace together.
+	// payWatchLease is how long trades belong to the node that took them. It is longer than lookWithin and the wait for
+	// the pace together.
 	payWatchLease = 30 * time.Second
 	// lookWithin bounds one look, at most a query and a close.
 	lookWithin = 12 * time.Second
 	// The pauses between two questions about a trade grow with its age: a buyer who has just paid is heard soon, and no
 	// notification is missed for longer than a minute.
 	firstPayPause, lastPayPause = 5 * time.Second, 30 * time.Second
-	// latePayLooks is how long after its end an order's trade is looked at, in pauses that double. The gateway has closed it
-	// then; this is for a gateway that takes money all the same and says nothing.
+	// latePayLooks is how long after its end an order's trade is looked at, in pauses that double. The gateway has
+	// closed it then; this is for a gateway that takes money all the same and says nothing.
 	latePayLooks = 24 * time.Hour
 	// undecidedFor is how long a late payment may be undecided before this duty steps in.
 	undecidedFor = 5 * time.Second
 )
 
-// PayReconciler is the second half of flow 3: it asks the gateway about trades of which no last word has come, so that a
-// lost notification, or a shop without a public address for them, loses no payment (P8); and it finishes what a crash
+// PayReconciler is the second half of flow 3: it asks the gateway about trades of which no last word has come, so that
+// a lost notification, or a shop without a public address for them, loses no payment (P8); and it finishes what a crash
 // left undecided. Any number of nodes may run it: they share the trades by claiming them.
 //
 //	claim as many as there are places ─▶ read their orders ─▶ ask about each ─▶ plan their next turns
 //	                 ▲                                          │ a place is free again
 //	                 └──────────────────────────────────────────┘
 //
-// Nothing waits for the slowest answer of a claim but its own plan. When there are more trades than can be asked about, those
-// that can still be paid come first, and of them whoever waits longest.
+// Nothing waits for the slowest answer of a claim but its own plan. When there are more trades than can be asked about,
+// those that can still be paid come first, and of them whoever waits longest.
 type PayReconciler struct {
 	Cashier *Cashier
 	// Pace spaces the questions out, each waits for its turn; nil: as fast as the gateway answers.
 	Pace interface {
 		Wait(ctx context.Context) error
 	}
-	// AtOnce is how many questions may be under way; 0: askersAtMost. The pace must let that many pass within ten seconds.
+	// AtOnce is how many questions may be under way; 0: askersAtMost. The pace must let that many pass within ten
+	// seconds.
 	AtOnce int
 
 	window askWindow
@@ -104,8 +105,8 @@ func (r *PayReconciler) RunOnce(ctx context.Context) error {
 	}
 }
 
-// undecided resumes what became of late money where somebody did not live to finish it. What cannot be decided about now hides
-// nothing that came after it: the next look leaves it out, until it has seen the rest.
+// undecided resumes what became of late money where somebody did not live to finish it. What cannot be decided about
+// now hides nothing that came after it: the next look leaves it out, until it has seen the rest.
 func (r *PayReconciler) undecided(ctx context.Context) error {
 	now, err := r.Cashier.Inventory.Now(ctx)
 	if err != nil {
@@ -156,7 +157,9 @@ func (r *PayReconciler) ask(ctx context.Context, done func(error)) (int, error) 
 }
 
 // claim takes trades that are due, and reads their orders. After an error they come again when their lease ends.
-func (r *PayReconciler) claim(ctx context.Context, most int) (trades []OpenedTrade, orders map[ID]Order, now Millis, err error) {
+func (r *PayReconciler) claim(
+	ctx context.Context, most int,
+) (trades []OpenedTrade, orders map[ID]Order, now Millis, err error) {
 	if now, err = r.Cashier.Inventory.Now(ctx); err != nil {
 		return nil, nil, 0, fmt.Errorf("read Redis time: %w", err)
 	}
@@ -242,8 +245,8 @@ func watched(o Order) bool {
 	return o.State == Pending || (o.State == Expired || o.State == Cancelled) && o.TradeNo == ""
 }
 
-// nextLook is when the trade is looked at next; 0: never again, all is known of it. It goes by the row as it was before the look:
-// what was just paid is found to be so at the next turn, if it has not been written down on the way.
+// nextLook is when the trade is looked at next; 0: never again, all is known of it. It goes by the row as it was before
+// the look: what was just paid is found to be so at the next turn, if it has not been written down on the way.
 func nextLook(o Order, t OpenedTrade, now Millis, failed bool) Millis {
 	age := now.Sub(t.OpenedAt)
 	switch {

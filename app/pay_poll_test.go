@@ -68,7 +68,9 @@ func (b *openTrades) ClaimTrades(_ context.Context, now, until Millis, limit int
 			continue // planned anew
 		}
 		opened := b.orders[turn.order].TradeOpened
-		due = append(due, OpenedTrade{Order: turn.order, OpenedAt: opened, ExpiresAt: opened.Add(time.Hour), DueAt: turn.at})
+		due = append(due, OpenedTrade{
+			Order: turn.order, OpenedAt: opened, ExpiresAt: opened.Add(time.Hour), DueAt: turn.at,
+		})
 		b.plan(turn.order, until)
 	}
 	return due, nil
@@ -220,8 +222,8 @@ func (p *everySo) Wait(ctx context.Context) error {
 	}
 }
 
-// P8: with 20,000 open trades, all due at once, and a gateway that answers after 100 ms, none is left unasked for a minute,
-// so that a payment of which no notification came is found within one; within the rate that is set.
+// P8: with 20,000 open trades, all due at once, and a gateway that answers after 100 ms, none is left unasked for a
+// minute, so that a payment of which no notification came is found within one; within the rate that is set.
 func TestTwentyThousandOpenTrades(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -245,7 +247,8 @@ func TestTwentyThousandOpenTrades(t *testing.T) {
 		if late > time.Minute {
 			t.Errorf("a payment was found after %v", late)
 		}
-		if most := perSecond * int(time.Since(began).Seconds()); b.asked > most+perSecond || b.most > askersAtMost || b.twice > 0 {
+		if most := perSecond * int(time.Since(began).Seconds()); b.asked > most+perSecond || b.most > askersAtMost ||
+			b.twice > 0 {
 			t.Errorf("%d questions, at most %d allowed; %d at once; %d twice", b.asked, most, b.most, b.twice)
 		}
 		if perClaim := b.asked / b.claims; perClaim < 20 || b.planning > b.claims {
@@ -256,8 +259,8 @@ func TestTwentyThousandOpenTrades(t *testing.T) {
 	})
 }
 
-// A gateway that is away is asked a few times a second, whatever waits, and nothing piles up; when it is back, everything has
-// been asked about within a minute.
+// A gateway that is away is asked a few times a second, whatever waits, and nothing piles up; when it is back,
+// everything has been asked about within a minute.
 func TestPayWatchSparesAnAbsentGateway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// askersAtMost is how many questions of a node may be under way: with answers after 100 ms they are a thousand a second.
+	// askersAtMost is how many questions of a node may be under way: with answers after 100 ms they are a thousand a
+	// second.
 	askersAtMost  = 128
 	askersAtFirst = 8
 	// awayAfter faults in a row mean that the gateway is away; then there is a pause of awayRest between two looks.
@@ -15,8 +16,8 @@ const (
 	awayRest  = time.Second
 )
 
-// askWindow is how many questions about trades may be under way. It grows while answers come, so that there are as many as
-// the gateway's answer time asks for, and shrinks with faults, so that a gateway in trouble is asked less:
+// askWindow is how many questions about trades may be under way. It grows while answers come, so that there are as many
+// as the gateway's answer time asks for, and shrinks with faults, so that a gateway in trouble is asked less:
 //
 //	an answer   + 2 / size      some more each time that all places were used once
 //	a fault     − 1 / 10        and a pause for everybody after awayAfter in a row

@@ -9,9 +9,9 @@ import (
 
 // ReconciliationStore reads what a day's payments are compared by. Errors wrap ErrTransient.
 type ReconciliationStore interface {
-	// OrdersOfDay lists, in their order and after the one given, the orders of which a payment was made in [from, to), or
-	// whose trade was open in that time: opened before to, and not over before from. So money of the day is found of which
-	// nothing is entered here. The gateway may name orders that do not exist.
+	// OrdersOfDay lists, in their order and after the one given, the orders of which a payment was made in [from, to),
+	// or whose trade was open in that time: opened before to, and not over before from. So money of the day is found of
+	// which nothing is entered here. The gateway may name orders that do not exist.
 	OrdersOfDay(ctx context.Context, from, to Millis, after ID, limit int) ([]ID, error)
 	// PaymentsOf reads the payments of the orders.
 	PaymentsOf(ctx context.Context, orders []ID) ([]Received, error)
@@ -26,8 +26,9 @@ type PayDifference struct {
 	Message string `json:"message"`
 }
 
-// ReconciliationReport compares a day's payments with the gateway. A trade that was open at midnight is asked about for both
-// days, and what is wrong with it shows in both; its money counts on the day on which it was paid, and on no other.
+// ReconciliationReport compares a day's payments with the gateway. A trade that was open at midnight is asked about for
+// both days, and what is wrong with it shows in both; its money counts on the day on which it was paid, and on no
+// other.
 type ReconciliationReport struct {
 	Day         string          `json:"day"`
 	Orders      int             `json:"orders"`       // that were asked about
@@ -37,8 +38,8 @@ type ReconciliationReport struct {
 	Differences []PayDifference `json:"differences"`
 }
 
-// CalendarDay is the calendar day of an instant's date in a zone, midnight to midnight; with a change of clocks it has not
-// 24 hours.
+// CalendarDay is the calendar day of an instant's date in a zone, midnight to midnight; with a change of clocks it has
+// not 24 hours.
 func CalendarDay(date time.Time, zone *time.Location) (from, to time.Time) {
 	year, month, day := date.Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, zone), time.Date(year, month, day+1, 0, 0, 0, 0, zone)
@@ -51,7 +52,8 @@ const (
 	payDaySettles = 3 * time.Second
 )
 
-// DailyReconciliation compares the books of a day with the gateway's, by asking it about each order. It corrects nothing.
+// DailyReconciliation compares the books of a day with the gateway's, by asking it about each order. It corrects
+// nothing.
 type DailyReconciliation struct {
 	Book    ReconciliationStore
 	Gateway Gateway
@@ -81,7 +83,9 @@ func (p *DailyReconciliation) Report(ctx context.Context, day string, from, to M
 	}
 }
 
-func (p *DailyReconciliation) compare(ctx context.Context, report *ReconciliationReport, within func(Millis) bool, orders []ID) error {
+func (p *DailyReconciliation) compare(
+	ctx context.Context, report *ReconciliationReport, within func(Millis) bool, orders []ID,
+) error {
 	seen, err := p.look(ctx, orders)
 	if err != nil {
 		return err

@@ -16,8 +16,8 @@ func (c *payDayCase) took() bool {
 	return c.unanswered == nil && (c.trade.State == TradePaid || c.trade.RefundedFen > 0)
 }
 
-// paidAt is when the gateway took the money: as it says itself, else as the payment was entered here, else when it could be
-// taken first. The days' sums add up to everything because each trade has one such instant.
+// paidAt is when the gateway took the money: as it says itself, else as the payment was entered here, else when it
+// could be taken first. The days' sums add up to everything because each trade has one such instant.
 func (c *payDayCase) paidAt() Millis {
 	if c.trade.PaidAt != 0 {
 		return c.trade.PaidAt
@@ -57,7 +57,8 @@ func (c *payDayCase) differences() []PayDifference {
 func (c *payDayCase) compareEntries(differ func(kind, format string, args ...any)) {
 	switch {
 	case c.took() && len(c.payments) == 0:
-		differ("not_entered", "the gateway took %s yuan by trade %s, and nothing of it is entered here", FormatFen(c.trade.AmountFen), c.trade.No)
+		differ("not_entered", "the gateway took %s yuan by trade %s, and nothing of it is entered here",
+			FormatFen(c.trade.AmountFen), c.trade.No)
 	case !c.took() && len(c.payments) > 0:
 		differ("not_taken", "trade %s over %s yuan is entered here, and the gateway took nothing",
 			c.payments[0].TradeNo, FormatFen(c.payments[0].AmountFen))
@@ -66,7 +67,8 @@ func (c *payDayCase) compareEntries(differ func(kind, format string, args ...any
 			if p.TradeNo != c.trade.No {
 				differ("other_trade", "trade %s is entered here, the gateway knows trade %s", p.TradeNo, c.trade.No)
 			} else if p.AmountFen != c.trade.AmountFen {
-				differ("amount", "%s yuan are entered here, the gateway took %s", FormatFen(p.AmountFen), FormatFen(c.trade.AmountFen))
+				differ("amount", "%s yuan are entered here, the gateway took %s", FormatFen(p.AmountFen),
+					FormatFen(c.trade.AmountFen))
 			}
 		}
 	}

@@ -36,7 +36,8 @@ func (b *reconciliationStores) OrdersOfDay(_ context.Context, from, to Millis, a
 const tradeLives = 5 * time.Minute
 
 func (b *reconciliationStores) PaymentsOf(_ context.Context, ids []ID) ([]Received, error) {
-	return slices.DeleteFunc(slices.Clone(b.payments), func(p Received) bool { return !slices.Contains(ids, p.Order) }), nil
+	return slices.DeleteFunc(slices.Clone(b.payments), func(p Received) bool { return !slices.Contains(ids, p.Order) }),
+		nil
 }
 
 func (b *reconciliationStores) OrdersByID(_ context.Context, ids []ID) ([]Order, error) {
@@ -65,7 +66,8 @@ func (s serial) Query(_ context.Context, id ID) (Trade, error) {
 	return Trade{Order: id}, nil
 }
 
-// P8: every way in which the two sides can disagree is found and named, and what agrees, or agrees a moment later, is not.
+// P8: every way in which the two sides can disagree is found and named, and what agrees, or agrees a moment later, is
+// not.
 func TestReconciliationNamesEveryDifference(t *testing.T) {
 	t.Parallel()
 	paid := func(id ID, fen int64) Trade {
@@ -99,7 +101,8 @@ func TestReconciliationNamesEveryDifference(t *testing.T) {
 			entered(10, 500), entered(11, 500), odd,
 		},
 		trades: map[ID]Trade{
-			1: paid(1, 500), 3: back, 4: paid(4, 500), 6: paid(6, 500), 7: paid(7, 500), 8: paid(8, 499), 9: paid(9, 500), 12: paid(12, 400),
+			1: paid(1, 500), 3: back, 4: paid(4, 500), 6: paid(6, 500), 7: paid(7, 500), 8: paid(8, 499), 9: paid(9,
+				500), 12: paid(12, 400),
 		},
 		later: map[ID]Trade{11: paid(11, 500)},
 		asked: map[ID]int{},
@@ -128,8 +131,8 @@ func TestReconciliationNamesEveryDifference(t *testing.T) {
 	}
 }
 
-// P8: each fen is counted on one day, the one on which it was paid, whichever side of midnight its trade was opened on and
-// its refund came; what is not entered here counts, too.
+// P8: each fen is counted on one day, the one on which it was paid, whichever side of midnight its trade was opened on
+// and its refund came; what is not entered here counts, too.
 func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 	t.Parallel()
 	const midnight = Millis(1_795_276_800_000)
@@ -170,7 +173,8 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if report.Orders != c.orders || report.Paid != c.paid || report.TakenFen != c.taken || report.ReturnedFen != c.returned {
+		if report.Orders != c.orders || report.Paid != c.paid || report.TakenFen != c.taken ||
+			report.ReturnedFen != c.returned {
 			t.Errorf("from %d: %+v, want %+v", c.from, report, c)
 		}
 	}

@@ -9,12 +9,13 @@ import (
 	"stampede/app/crashpoint"
 )
 
-// Settle takes the gateway's word on a trade, wherever it was said: in a notification, an answer to a query or to a close.
-// nil means that it has been taken and nobody needs to say it again. ErrTradeOdd: it does not fit the order. Any other error is a
-// transient fault: say it again.
+// Settle takes the gateway's word on a trade, wherever it was said: in a notification, an answer to a query or to a
+// close. nil means that it has been taken and nobody needs to say it again. ErrTradeOdd: it does not fit the order. Any
+// other error is a transient fault: say it again.
 //
-// Only money changes anything here. That a trade waits, is closed or unknown ends no order: that happens at its deadline, or
-// because its buyer cancels it; and a trade that is closed after it was paid was refunded, which its refund knows.
+// Only money changes anything here. That a trade waits, is closed or unknown ends no order: that happens at its
+// deadline, or because its buyer cancels it; and a trade that is closed after it was paid was refunded, which its
+// refund knows.
 func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 	if t.State != TradePaid {
 		return nil

@@ -17,9 +17,9 @@ import (
 //	close:   ask the gateway to end the trade ─▶ expired │ cancelled ─▶ units go back ─▶ event      pay_close.go
 //	decide:  the order had ended ─▶ revived, or refunded                                            pay_late.go
 //
-// The gateway may say anything late, twice, in another order, or nothing at all. So every word of it goes through Settle,
-// the database alone decides what it means, and whoever asks again gets the same (I1, I6). PayReconciler asks where no word
-// has come.
+// The gateway may say anything late, twice, in another order, or nothing at all. So every word of it goes through
+// Settle, the database alone decides what it means, and whoever asks again gets the same (I1, I6). PayReconciler asks
+// where no word has come.
 type Cashier struct {
 	Gateway   Gateway // nil: the shop takes no payments
 	Inventory Inventory
@@ -48,21 +48,22 @@ type PayCounts struct {
 // Counts are for metrics.
 func (c *Cashier) Counts() *PayCounts { return &c.counts }
 
-// longestMargin covers what lies between the gateway's clock and ours: its time_expire has whole seconds, the clocks of two
-// houses may differ by a few more, and whatever was paid in the last moment needs one to be told. It ends at pay_by, so
-// that a trade which the gateway does not know by then can never be paid any more, and the unit is free at once (P5).
+// longestMargin covers what lies between the gateway's clock and ours: its time_expire has whole seconds, the clocks of
+// two houses may differ by a few more, and whatever was paid in the last moment needs one to be told. It ends at
+// pay_by, so that a trade which the gateway does not know by then can never be paid any more, and the unit is free at
+// once (P5).
 const longestMargin = 10 * time.Second
 
-// TradeMargin is how long before the deadline the gateway stops taking money, for a time to pay: ten seconds, or a sixth
-// of it if that is shorter.
+// TradeMargin is how long before the deadline the gateway stops taking money, for a time to pay: ten seconds, or a
+// sixth of it if that is shorter.
 func TradeMargin(payWindow time.Duration) time.Duration { return min(longestMargin, payWindow/6) }
 
 // ErrTradeOdd means that a trade does not fit its order: nothing has changed, and people have to look.
 var ErrTradeOdd = errors.New("the trade does not fit its order")
 
-// Pay answers where the buyer pays the order, and until when. Pressing again gives the same trade; another way to pay is the
-// same trade, too. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means unknown:
-// press again.
+// Pay answers where the buyer pays the order, and until when. Pressing again gives the same trade; another way to pay
+// is the same trade, too. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means
+// unknown: press again.
 func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable, error) {
 	switch via {
 	case ViaPage, ViaWap, ViaApp, ViaQR:

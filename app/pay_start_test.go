@@ -132,6 +132,13 @@ func TestPayNotesTheTradeFirst(t *testing.T) {
 // Nobody pays what is not theirs, not pending, or over; a gateway without an answer is unknown, never a no (I6).
 func TestPayRefuses(t *testing.T) {
 	t.Parallel()
+	is := func(state OrderState) func(*Cashier, *wordyGateway, *tradeStore) {
+		return func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.row.State = state }
+	}
+	says := func(err error) func(*Cashier, *wordyGateway, *tradeStore) {
+		return func(_ *Cashier, g *wordyGateway, _ *tradeStore) { g.err = err }
+	}
+	late := func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.row.PayBy = 1_010_000 }
 	for name, c := range map[string]struct {
 		change func(*Cashier, *wordyGateway, *tradeStore)
 		user   ID
@@ -143,12 +150,12 @@ func TestPayRefuses(t *testing.T) {
 		"no gateway":         {func(c *Cashier, _ *wordyGateway, _ *tradeStore) { c.Gateway = nil }, 9, 1, ViaPage, UnknownOp},
 		"another user":       {nil, 8, 1, ViaPage, NotFound},
 		"still reserved":     {nil, 8, 77, ViaPage, Busy},
-		"paid":               {func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.row.State = Paid }, 9, 1, ViaPage, WrongState},
-		"expired":            {func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.row.State = Expired }, 9, 1, ViaPage, OrderExpired},
-		"in the last moment": {func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.row.PayBy = 1_010_000 }, 9, 1, ViaPage, OrderExpired},
+		"paid":               {is(Paid), 9, 1, ViaPage, WrongState},
+		"expired":            {is(Expired), 9, 1, ViaPage, OrderExpired},
+		"in the last moment": {late, 9, 1, ViaPage, OrderExpired},
 		"book away":          {func(_ *Cashier, _ *wordyGateway, b *tradeStore) { b.err = ErrTransient }, 9, 1, ViaPage, Busy},
-		"gateway away":       {func(_ *Cashier, g *wordyGateway, _ *tradeStore) { g.err = ErrTransient }, 9, 1, ViaQR, Busy},
-		"gateway refuses":    {func(_ *Cashier, g *wordyGateway, _ *tradeStore) { g.err = ErrGatewayRefused }, 9, 1, ViaQR, WrongState},
+		"gateway away":       {says(ErrTransient), 9, 1, ViaQR, Busy},
+		"gateway refuses":    {says(ErrGatewayRefused), 9, 1, ViaQR, WrongState},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,7 +175,8 @@ func TestSettleTellsAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	c, _, book, _ := newTestCashier()
 	for range 2 {
-		if err := c.Settle(context.Background(), Trade{Order: 1, No: "T1", State: TradePaid, AmountFen: 4900}); err != nil {
+		trade := Trade{Order: 1, No: "T1", State: TradePaid, AmountFen: 4900}
+		if err := c.Settle(context.Background(), trade); err != nil {
 			t.Fatal(err)
 		}
 		book.row.ToldRev = 2
@@ -182,7 +190,8 @@ func TestSettleTellsAfterTheCommit(t *testing.T) {
 		}
 	}
 	book.outcome = PaymentAmount
-	if err := c.Settle(context.Background(), Trade{Order: 1, State: TradePaid}); !errors.Is(err, ErrTradeOdd) || c.Counts().Odd.Load() != 1 {
+	if err := c.Settle(context.Background(), Trade{Order: 1, State: TradePaid}); !errors.Is(err, ErrTradeOdd) ||
+		c.Counts().Odd.Load() != 1 {
 		t.Errorf("odd money: %v", err)
 	}
 }

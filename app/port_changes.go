@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Instant is an instant of the database's clock, in one history of the database: after a failover to a server that may lack
-// commits, instants of the old one say nothing about the new one.
+// Instant is an instant of the database's clock, in one history of the database: after a failover to a server that may
+// lack commits, instants of the old one say nothing about the new one.
 type Instant struct {
 	At      Millis
 	History string // 8 hex digits, of the server that answers
@@ -34,8 +34,8 @@ type Changes struct {
 type ChangedOrders interface {
 	// Clock is the database's clock. ErrTransient: it does not answer.
 	Clock(ctx context.Context) (Instant, error)
-	// Changed answers each query with at most so many orders, all of them read after the instant. One statement serves many
-	// users.
+	// Changed answers each query with at most so many orders, all of them read after the instant. One statement serves
+	// many users.
 	Changed(ctx context.Context, queries []ChangesQuery, most int) ([]Changes, Instant, error)
 }
 
@@ -50,8 +50,8 @@ const PublishWithin = 15 * time.Second
 
 // Notifier tells the nodes that hold the sockets what has changed.
 type Notifier interface {
-	// Publish tells of rows of one partition, in one message. asOf is Redis time, read before the transaction began that
-	// stamped the rows. ErrTooLate: that is more than PublishWithin ago, nobody was told, and the rows have to be stamped anew
-	// (F2). An error of any other kind is a transient fault: nobody knows, tell again.
+	// Publish tells of rows of one partition, in one message. asOf is Redis time, read before the transaction began
+	// that stamped the rows. ErrTooLate: that is more than PublishWithin ago, nobody was told, and the rows have to be
+	// stamped anew (F2). An error of any other kind is a transient fault: nobody knows, tell again.
 	Publish(ctx context.Context, partition int, asOf Millis, rows []*Order) error
 }

@@ -38,8 +38,8 @@ type Payment struct {
 type Payable struct {
 	Payment
 	PayBy Millis `json:"pay_by"` // the order's deadline
-	// Until is when the gateway stops taking money for it, up to longestMargin before PayBy: what a countdown beside the
-	// payment has to show.
+	// Until is when the gateway stops taking money for it, up to longestMargin before PayBy: what a countdown beside
+	// the payment has to show.
 	Until Millis `json:"pay_until"`
 }
 

@@ -50,10 +50,10 @@ type Decision struct {
 
 // Gate decides buys, grouping those that wait for the same sale into one Lua call.
 type Gate interface {
-	// Reserve tells then a decision, or an error when the outcome is unknown (ErrTransient): the buy may or may not have been
-	// accepted, and repeating it with the same key is safe. A buy that could not be sent by the instant given is let go with
-	// an error, too. then is called exactly once, at once or from another goroutine; others are told after it, so it must
-	// not wait for anything.
+	// Reserve tells then a decision, or an error when the outcome is unknown (ErrTransient): the buy may or may not
+	// have been accepted, and repeating it with the same key is safe. A buy that could not be sent by the instant given
+	// is let go with an error, too. then is called exactly once, at once or from another goroutine; others are told
+	// after it, so it must not wait for anything.
 	Reserve(b Buy, until time.Time, then func(Decision, error))
 }
 
@@ -156,15 +156,16 @@ type SaleAudit struct {
 	Units map[ID]int64 // per buyer, what the limit counts
 }
 
-// BuyersMark is a place in the history of a sale: everyone who was accepted before it is known. The zero mark knows nobody.
+// BuyersMark is a place in the history of a sale: everyone who was accepted before it is known. The zero mark knows
+// nobody.
 type BuyersMark struct {
 	Epoch   int64  // of the partition
 	Tickets int64  // the last one given out by then
 	Entry   string // of the partition's stream; whoever was accepted later has an entry behind it
 }
 
-// Buyers is who has had reservations of a sale accepted: in Users is, perhaps more than once, everybody since the mark that
-// was asked with, up to the instant of the counters at least.
+// Buyers is who has had reservations of a sale accepted: in Users is, perhaps more than once, everybody since the mark
+// that was asked with, up to the instant of the counters at least.
 type Buyers struct {
 	Counters
 	Users []ID
@@ -172,8 +173,8 @@ type Buyers struct {
 	Mark  BuyersMark
 }
 
-// HoldsMark is what Redis says of a sale in one instant; the epoch is the one that the node carries. Two equal marks mean that
-// no hold of the sale changed between them.
+// HoldsMark is what Redis says of a sale in one instant; the epoch is the one that the node carries. Two equal marks
+// mean that no hold of the sale changed between them.
 type HoldsMark struct {
 	Counters
 	Burnt int64
@@ -189,8 +190,8 @@ type Correction struct {
 // Inventory is the state of the sales in Redis: stock, holds, deadlines. Every call that writes carries the
 // partition's epoch by itself and fails with ErrStaleEpoch when Redis is at another one.
 type Inventory interface {
-	// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient and names nothing: who
-	// asks says what was read.
+	// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient and names
+	// nothing: who asks says what was read.
 	Now(ctx context.Context) (Millis, error)
 	// Counters reads the numbers of the sales in one pipeline, in the order asked for.
 	Counters(ctx context.Context, sales []SaleRef) ([]Counters, error)
@@ -204,32 +205,34 @@ type Inventory interface {
 	// Sell moves units from held to sold, all in the fewest calls; a second sale of the same (order, hold) does
 	// nothing. The result tells which ones did something.
 	Sell(ctx context.Context, sold []SoldHold) ([]bool, error)
-	// Withdraw takes the units of refunded orders out of the sale for good, all in the fewest calls; they still count to
-	// the limit. A second withdrawal of the same (order, hold) does nothing. The result tells which ones did something.
+	// Withdraw takes the units of refunded orders out of the sale for good, all in the fewest calls; they still count
+	// to the limit. A second withdrawal of the same (order, hold) does nothing. The result tells which ones did
+	// something.
 	Withdraw(ctx context.Context, sold []SoldHold) ([]bool, error)
 	// Hold takes units for an existing order (see HoldRequest). Taking the same (order, hold) twice changes nothing.
 	Hold(ctx context.Context, h HoldRequest) (Verdict, error)
 	// Waiting lists the reservations of the user that are not settled yet, over all partitions.
 	Waiting(ctx context.Context, user ID) ([]Reservation, error)
-	// Buyers lists who has had a reservation of the sale accepted since the mark. What it costs depends on how many have
-	// been accepted since, in the whole partition, not on how many there are. With the zero mark, and where Redis can no
-	// longer tell who came since, it lists everyone.
+	// Buyers lists who has had a reservation of the sale accepted since the mark. What it costs depends on how many
+	// have been accepted since, in the whole partition, not on how many there are. With the zero mark, and where Redis
+	// can no longer tell who came since, it lists everyone.
 	Buyers(ctx context.Context, sale SaleRef, since BuyersMark) (Buyers, error)
 	// Schedule enters deadlines into the delay queue; one that is there already keeps its score.
 	Schedule(ctx context.Context, partition int, deadlines []Deadline) error
-	// Finish is the one step out of new rows of a partition: their deadlines, one message, and the acknowledgement of their
-	// entries, together. asOf is Redis time, read before the transaction began that stamped the rows. ErrTooLate: see
-	// Notifier; nothing was done. All of it may happen again: a deadline that is there stays, an entry is acknowledged once.
+	// Finish is the one step out of new rows of a partition: their deadlines, one message, and the acknowledgement of
+	// their entries, together. asOf is Redis time, read before the transaction began that stamped the rows. ErrTooLate:
+	// see Notifier; nothing was done. All of it may happen again: a deadline that is there stays, an entry is
+	// acknowledged once.
 	Finish(ctx context.Context, partition int, asOf Millis, rows []*Order, entries []*Entry) error
-	// Delivery tells how far the consumers of a partition are. ErrTransient also while nobody has looked whether Redis lacks
-	// something.
+	// Delivery tells how far the consumers of a partition are. ErrTransient also while nobody has looked whether Redis
+	// lacks something.
 	Delivery(ctx context.Context, partition int) (Delivery, error)
 	// Holds walks through the open holds of a sale; the next cursor is 0 at the end.
 	Holds(ctx context.Context, sale SaleRef, cursor uint64) ([]OpenHold, uint64, error)
 	// Mark reads the numbers of a sale together with what changes with each of its holds, in one instant.
 	Mark(ctx context.Context, sale SaleRef) (HoldsMark, error)
-	// Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark or reservations
-	// are under way. It reports whether it did. ErrPermanent: the figures do not add up.
+	// Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark or
+	// reservations are under way. It reports whether it did. ErrPermanent: the figures do not add up.
 	Correct(ctx context.Context, sale SaleRef, c Correction) (bool, error)
 	// Audit reads a sale in one script.
 	Audit(ctx context.Context, sale SaleRef) (SaleAudit, error)
@@ -237,7 +240,8 @@ type Inventory interface {
 	Retire(ctx context.Context, sale SaleRef) (bool, error)
 }
 
-// Delivery is how far the consumers of a partition are. Entries count as they were added, by the time of Redis and a number.
+// Delivery is how far the consumers of a partition are. Entries count as they were added, by the time of Redis and a
+// number.
 type Delivery struct {
 	Epoch  int64   // of the partition, to which the stream belongs
 	Newest EntryID // the last entry that was ever added
@@ -256,8 +260,8 @@ func (e EntryID) After(other EntryID) bool {
 type Rebuilder interface {
 	// State reads what Redis has of the partition.
 	State(ctx context.Context, partition int) (PartitionState, error)
-	// Lacks answers which of the orders given, or of those that this node has seen accepted in the epoch, Redis does not
-	// know. Sales that are not in Redis at all are left out.
+	// Lacks answers which of the orders given, or of those that this node has seen accepted in the epoch, Redis does
+	// not know. Sales that are not in Redis at all are left out.
 	Lacks(ctx context.Context, partition int, epoch int64, rows []Witness) ([]Witness, error)
 	// Confirm lets the partition sell in the history of the state given, after nothing was found missing in it.
 	Confirm(ctx context.Context, partition int, s PartitionState) error
@@ -296,10 +300,10 @@ type Entry struct {
 
 // EntryHandler is what the consumer does with what it reads (see Fulfiller).
 type EntryHandler interface {
-	// Fulfil writes the rows of the entries and does what follows, the acknowledgement included. It answers, per entry, nil
-	// (settled and acknowledged), ErrPermanent with the reason (this entry failed alone on its own account), or ErrTransient
-	// (its sale is locked: later again, while others go on). An error for the whole batch is a transient fault: all of it is
-	// tried again later.
+	// Fulfil writes the rows of the entries and does what follows, the acknowledgement included. It answers, per entry,
+	// nil (settled and acknowledged), ErrPermanent with the reason (this entry failed alone on its own account), or
+	// ErrTransient (its sale is locked: later again, while others go on). An error for the whole batch is a transient
+	// fault: all of it is tried again later.
 	Fulfil(ctx context.Context, entries []Entry) ([]error, error)
 	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its
 	// buyer. After it the entry goes to the dead letters.

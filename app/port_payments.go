@@ -49,35 +49,36 @@ type OpenedTrade struct {
 	DueAt     Millis // when it was to be asked about
 }
 
-// PaymentStore is the durable truth about money that comes in. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or ErrNoRow.
+// PaymentStore is the durable truth about money that comes in. Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
+// ErrNoRow.
 type PaymentStore interface {
-	// OpenTrade notes that the gateway is about to be contacted for a pending order of the user, if none was noted before
-	// and its time to pay does not end within margin of now. It answers the row as it is afterwards, noted or not;
-	// ErrNoRow if there is none or it is another user's.
+	// OpenTrade notes that the gateway is about to be contacted for a pending order of the user, if none was noted
+	// before and its time to pay does not end within margin of now. It answers the row as it is afterwards, noted or
+	// not; ErrNoRow if there is none or it is another user's.
 	OpenTrade(ctx context.Context, order, user ID, now Millis, margin time.Duration) (Order, error)
-	// Receive enters a paid trade once by its number, whatever becomes of it, and in the same transaction makes a pending
-	// order of that amount paid. The money of an order that has ended is noted in its row and is late: unsettled until
-	// ReviveLate or Decided. It answers the order as it is afterwards (none for PaymentForeign) and the outcome; the same
-	// trade again changes nothing, unless it was odd before and is not any more.
+	// Receive enters a paid trade once by its number, whatever becomes of it, and in the same transaction makes a
+	// pending order of that amount paid. The money of an order that has ended is noted in its row and is late:
+	// unsettled until ReviveLate or Decided. It answers the order as it is afterwards (none for PaymentForeign) and the
+	// outcome; the same trade again changes nothing, unless it was odd before and is not any more.
 	Receive(ctx context.Context, t Trade, now Millis) (Order, PaymentOutcome, error)
-	// ReviveLate makes an order that had ended, and whose money came late, paid under the hold number that was claimed for
-	// it, takes its units through the guard and settles its payment, in one transaction. ErrNoRow: it is in no such state
-	// with that hold. ErrPermanent: no unit is free. ErrStaleEpoch: the sale is not at that epoch any more.
+	// ReviveLate makes an order that had ended, and whose money came late, paid under the hold number that was claimed
+	// for it, takes its units through the guard and settles its payment, in one transaction. ErrNoRow: it is in no such
+	// state with that hold. ErrPermanent: no unit is free. ErrStaleEpoch: the sale is not at that epoch any more.
 	ReviveLate(ctx context.Context, claimed Order, epoch int64, now Millis) (Order, error)
 	// Decided settles the late payment of an order with its final outcome. One that is settled stays as it is.
 	Decided(ctx context.Context, order ID, outcome PaymentOutcome) error
-	// Unsettled lists late payments about which nothing was decided before the instant given, the oldest first, without the
-	// first ones.
+	// Unsettled lists late payments about which nothing was decided before the instant given, the oldest first, without
+	// the first ones.
 	Unsettled(ctx context.Context, before Millis, skip, limit int) ([]Received, error)
-	// EndTraded flips those of the orders that are pending, all of which have a trade that is over, to cancelled or expired,
-	// and gives their units back to the guard, in one transaction. It answers all the rows that exist, as they are
-	// afterwards.
+	// EndTraded flips those of the orders that are pending, all of which have a trade that is over, to cancelled or
+	// expired, and gives their units back to the guard, in one transaction. It answers all the rows that exist, as they
+	// are afterwards.
 	EndTraded(ctx context.Context, orders []ID, to OrderState, now Millis) ([]Order, error)
-	// ClaimTrades answers trades that are due to be asked about, and puts their next turn off until the instant given. Those
-	// that can still be paid come before those whose time is over, which get an eighth of the limit in any case; among
-	// both, whoever waits longest.
+	// ClaimTrades answers trades that are due to be asked about, and puts their next turn off until the instant given.
+	// Those that can still be paid come before those whose time is over, which get an eighth of the limit in any case;
+	// among both, whoever waits longest.
 	ClaimTrades(ctx context.Context, now, until Millis, limit int) ([]OpenedTrade, error)
-	// CheckTrades sets, at the instant now, when trades are asked about next; 0: never again. One whose last word was heard
-	// meanwhile stays as it is.
+	// CheckTrades sets, at the instant now, when trades are asked about next; 0: never again. One whose last word was
+	// heard meanwhile stays as it is.
 	CheckTrades(ctx context.Context, now Millis, next map[ID]Millis) error
 }

@@ -36,7 +36,8 @@ type StateQuery struct {
 	Limit  int // 1–100
 }
 
-// OrderStore is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or ErrNoRow.
+// OrderStore is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
+// ErrNoRow.
 type OrderStore interface {
 	// Insert writes the rows and takes their units from the sales, in one transaction. epoch must be the
 	// sales' epoch, else ErrStaleEpoch and nothing is written. A row that exists is left alone and
@@ -72,10 +73,11 @@ type OrderStore interface {
 	OrdersOfSale(ctx context.Context, sale, after ID, limit int) ([]Order, error)
 	// MarkTold notes that the rows were published in the states given.
 	MarkTold(ctx context.Context, told []*Order) error
-	// Restamp makes the changes of rows as new as now, so that whoever was away finds them, and answers the rows as they are
-	// afterwards, stamped. Those that do not exist are left out.
+	// Restamp makes the changes of rows as new as now, so that whoever was away finds them, and answers the rows as
+	// they are afterwards, stamped. Those that do not exist are left out.
 	Restamp(ctx context.Context, ids []ID) ([]Order, error)
-	// RestampSince does that for those of the rows that were stamped at the instant given or later, and answers nothing.
+	// RestampSince does that for those of the rows that were stamped at the instant given or later, and answers
+	// nothing.
 	RestampSince(ctx context.Context, ids []ID, since Millis) error
 	// Untold lists orders whose newest state was not published yet, changed before the instant given, the oldest first.
 	Untold(ctx context.Context, before Millis, limit int) ([]Order, error)
@@ -105,11 +107,11 @@ type SaleStore interface {
 	SaleTotals(ctx context.Context, sale ID) (SaleTotals, error)
 	// LockRebuild runs fn while no other process can rebuild the partition.
 	LockRebuild(ctx context.Context, partition int, fn func(ctx context.Context) error) error
-	// MarkRetired notes that a sale's keys have left Redis for good. Nothing is noted when the sale is not at that epoch any
-	// more: then a rebuild may have brought them back.
+	// MarkRetired notes that a sale's keys have left Redis for good. Nothing is noted when the sale is not at that
+	// epoch any more: then a rebuild may have brought them back.
 	MarkRetired(ctx context.Context, sale ID, epoch int64) error
-	// ToldUntil is an instant of the database's clock: new rows of the partition that were stamped earlier have been published
-	// in their first state. 0: nobody knows.
+	// ToldUntil is an instant of the database's clock: new rows of the partition that were stamped earlier have been
+	// published in their first state. 0: nobody knows.
 	ToldUntil(ctx context.Context, partition int) (Millis, error)
 	// SetToldUntil moves that instant forward; an earlier one than is known changes nothing.
 	SetToldUntil(ctx context.Context, partition int, at Millis) error

@@ -14,8 +14,8 @@ type RefundPolicy string
 
 // The policies.
 const (
-	// RefundAuto gives the money of a paid order back at once. What is shipped is on its way to the buyer, so an operator
-	// decides on it in any case.
+	// RefundAuto gives the money of a paid order back at once. What is shipped is on its way to the buyer, so an
+	// operator decides on it in any case.
 	RefundAuto RefundPolicy = "auto"
 	// RefundByOperator leaves every refund to an operator.
 	RefundByOperator RefundPolicy = "operator"

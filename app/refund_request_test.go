@@ -37,7 +37,8 @@ func newTestDesk(policy RefundPolicy, state OrderState) (*RefundDesk, *refundSto
 	}, book
 }
 
-// The policy gives back what is not shipped; everything else that is paid waits for an operator, and the buyer hears so.
+// The policy gives back what is not shipped; everything else that is paid waits for an operator, and the buyer hears
+// so.
 func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -79,13 +80,15 @@ func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
 		{9, 1, "a\x00b", BadRequest},
 		{9, 1, strings.Repeat("长", 201), BadRequest},
 	} {
-		if _, err := desk.Ask(context.Background(), c.user, c.order, c.text); err == nil || AsError(err).Code != c.code {
+		if _, err := desk.Ask(context.Background(), c.user, c.order, c.text); err == nil ||
+			AsError(err).Code != c.code {
 			t.Errorf("user %s, order %s, %.10q: %v", c.user, c.order, c.text, err)
 		}
 	}
 	wantSteps(t, book.trace)
 	book.fail = "ask"
-	if _, err := desk.Ask(context.Background(), 9, 1, strings.Repeat("长", 200)); AsError(err).Code != Busy || !errors.Is(err, ErrTransient) {
+	if _, err := desk.Ask(context.Background(), 9, 1, strings.Repeat("长", 200)); AsError(err).Code != Busy ||
+		!errors.Is(err, ErrTransient) {
 		t.Errorf("unknown outcome: %v", err)
 	}
 }
@@ -105,7 +108,8 @@ func TestDecisionNeedsSomethingToDecide(t *testing.T) {
 		{Refunded, false, WrongState},
 	} {
 		desk, _ := newTestDesk(RefundByOperator, c.from)
-		if _, err := desk.Decide(context.Background(), 5, 1, c.yes, ""); (c.code == "") != (err == nil) || err != nil && AsError(err).Code != c.code {
+		if _, err := desk.Decide(context.Background(), 5, 1, c.yes, ""); (c.code == "") != (err == nil) || err != nil &&
+			AsError(err).Code != c.code {
 			t.Errorf("%s, yes %v: %v", c.from, c.yes, err)
 		}
 	}

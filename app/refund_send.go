@@ -109,7 +109,8 @@ func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 // about counts as done.
 func (r *Refunder) giveBack(ctx context.Context, refund *Refund, trade string) error {
 	request := RefundRequest{
-		Order: refund.Order, TradeNo: trade, Request: refund.Request, AmountFen: refund.AmountFen, Reason: refund.Reason,
+		Order: refund.Order, TradeNo: trade, Request: refund.Request, AmountFen: refund.AmountFen,
+		Reason: refund.Reason,
 	}
 	if refund.Attempts > 1 {
 		if done, err := r.Gateway.Refunded(ctx, request); err != nil || done {

@@ -221,7 +221,9 @@ func TestReconcilerWithdrawsWhatARefundLeft(t *testing.T) {
 	_, book, _, inventory := newTestRefunder()
 	book.order.State = Refunded
 	rec := &Reconciler{Inventory: inventory, Orders: book, Effects: effectsOf(inventory, book, nil)}
-	if err := rec.catchUp(context.Background(), SaleRef{ID: 7}, []OpenHold{{Order: 1, Hold: 2, User: 9, Qty: 1, Sold: true}}); err != nil {
+	if err := rec.catchUp(context.Background(), SaleRef{ID: 7}, []OpenHold{
+		{Order: 1, Hold: 2, User: 9, Qty: 1, Sold: true},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	wantSteps(t, book.trace, "withdraw 1")

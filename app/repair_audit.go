@@ -79,8 +79,9 @@ func (a *Auditor) once(ctx context.Context, id ID) (AuditReport, error) {
 		return AuditReport{}, fmt.Errorf("audit sale %s in the database: %w", id, err)
 	}
 	r := AuditReport{
-		Sale: id, Product: sale.Product.Name, Loaded: redis.Loaded, Waiting: redis.Tickets - redis.Done, Failures: []string{},
-		Redis: AuditColumn{redis.Initial, redis.Added, redis.Stock, redis.Held, redis.Sold, redis.Withdrawn},
+		Sale: id, Product: sale.Product.Name, Loaded: redis.Loaded, Waiting: redis.Tickets - redis.Done,
+		Failures: []string{},
+		Redis:    AuditColumn{redis.Initial, redis.Added, redis.Stock, redis.Held, redis.Sold, redis.Withdrawn},
 		Database: AuditColumn{
 			Initial: totals.Sale.Initial, Added: totals.Sale.Added, Held: totals.HeldUnits, Sold: totals.SoldUnits,
 			Withdrawn: totals.Withdrawn + totals.GoneUnits,
@@ -106,7 +107,8 @@ func (r *AuditReport) fail(format string, args ...any) {
 func (r *AuditReport) checkDatabase(t SaleTotals) {
 	if !r.Database.balanced() {
 		r.fail("database: initial %d + added %d ≠ stock %d + held %d + sold %d + withdrawn %d",
-			r.Database.Initial, r.Database.Added, r.Database.Stock, r.Database.Held, r.Database.Sold, r.Database.Withdrawn)
+			r.Database.Initial, r.Database.Added, r.Database.Stock, r.Database.Held, r.Database.Sold,
+			r.Database.Withdrawn)
 	}
 	if units := t.HeldUnits + t.SoldUnits + t.GoneUnits; t.Taken != units {
 		r.fail("database: the guard counts %d units taken, the rows hold %d", t.Taken, units)
@@ -188,7 +190,8 @@ func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s SaleAudit) e
 		}
 	}
 	if noRow > r.Waiting {
-		r.fail("redis holds units for %d orders without a row, but only %d reservations are under way", noRow, r.Waiting)
+		r.fail("redis holds units for %d orders without a row, but only %d reservations are under way", noRow,
+			r.Waiting)
 	}
 	return nil
 }

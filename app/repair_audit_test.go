@@ -30,8 +30,10 @@ func soundSides() *auditSides {
 			Holds:    []OpenHold{{Order: 1, Hold: 1, User: 5, Qty: 2}, {Order: 2, Hold: 1, User: 6, Qty: 1}},
 			Units:    map[ID]int64{5: 2, 6: 1},
 		},
-		totals: SaleTotals{Sale: Sale{ID: 7, Initial: 10, Limit: 2, Epoch: 1}, Taken: 3, HeldUnits: 3, Orders: 3, PendingRows: 2},
-		rows:   []Order{{ID: 1, State: Pending}, {ID: 2, State: Pending}},
+		totals: SaleTotals{
+			Sale: Sale{ID: 7, Initial: 10, Limit: 2, Epoch: 1}, Taken: 3, HeldUnits: 3, Orders: 3, PendingRows: 2,
+		},
+		rows: []Order{{ID: 1, State: Pending}, {ID: 2, State: Pending}},
 	}
 }
 

@@ -66,7 +66,8 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (Order, error) {
 	if err != nil {
 		return Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
-	sale, err := d.Sales.Sale(ctx, row.Sale) // before the hold: a rebuild in between changes the epoch, and nothing is revived
+	// before the hold: a rebuild in between changes the epoch, and nothing is revived
+	sale, err := d.Sales.Sale(ctx, row.Sale)
 	if err != nil {
 		return Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
 	}
@@ -94,7 +95,8 @@ func complete(row *Order, letter DeadLetter, sale *Sale) error {
 	if text := letter.Fields["addr"]; row.Address == nil && text != "" {
 		row.Address = new(Address)
 		if err := json.Unmarshal([]byte(text), row.Address); err != nil {
-			return Fail(WrongState, "the address in the letter cannot be read, so the order cannot be delivered; drop it")
+			return Fail(WrongState,
+				"the address in the letter cannot be read, so the order cannot be delivered; drop it")
 		}
 	}
 	if row.ProductName == "" {
@@ -104,7 +106,9 @@ func complete(row *Order, letter DeadLetter, sale *Sale) error {
 }
 
 func (d *DeadLetters) hold(ctx context.Context, row Order) error {
-	verdict, err := d.Inventory.Hold(ctx, HoldRequest{Sale: row.Ref(), Order: row.ID, User: row.User, Hold: row.Hold, Qty: row.Qty})
+	verdict, err := d.Inventory.Hold(ctx, HoldRequest{
+		Sale: row.Ref(), Order: row.ID, User: row.User, Hold: row.Hold, Qty: row.Qty,
+	})
 	if err != nil {
 		return fmt.Errorf("hold units for order %s: %w", row.ID, err)
 	}
@@ -128,13 +132,16 @@ func (d *DeadLetters) revive(ctx context.Context, row Order, epoch int64) (Order
 	revived, err := d.Orders.Revive(ctx, row, epoch, now.Add(d.PayWindow))
 	if errors.Is(err, ErrNoRow) || errors.Is(err, ErrPermanent) || errors.Is(err, ErrStaleEpoch) {
 		// Certainly not revived under this number.
-		if _, backErr := d.Inventory.Return(ctx, []Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold}}); backErr != nil {
+		units := []Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold}}
+		if _, backErr := d.Inventory.Return(ctx, units); backErr != nil {
 			return Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)
 		}
 		if errors.Is(err, ErrStaleEpoch) {
 			return Order{}, FailBusy("Redis was made anew at the same moment; try again", time.Second)
 		}
-		return Order{}, Fail(Conflict, "the order changed meanwhile, or the database has no unit for it or cannot store it: "+clip(err.Error(), 200))
+		return Order{}, Fail(Conflict,
+			"the order changed meanwhile, or the database has no unit for it or cannot store it: "+clip(err.Error(),
+				200))
 	}
 	if err != nil { // unknown: the reconciler returns the hold if the row stayed refused (I6)
 		return Order{}, fmt.Errorf("revive order %s: %w", row.ID, err)

@@ -47,22 +47,26 @@ func (r *Rebuild) look(ctx context.Context, partition int) (f finding, err error
 	return f, err
 }
 
-// promoted reports whether the partition has come to a server that was a replica of another one when somebody looked last.
-// Replicas are behind by what was under way, and who knows of that may be gone, or not have spoken yet; rows of it may be on
-// their way into the database. So nothing is compared: a new epoch keeps all of them out.
+// promoted reports whether the partition has come to a server that was a replica of another one when somebody looked
+// last. Replicas are behind by what was under way, and who knows of that may be gone, or not have spoken yet; rows of
+// it may be on their way into the database. So nothing is compared: a new epoch keeps all of them out.
 func (s *PartitionState) promoted() bool {
 	return s.Confirmed != "" && s.History != s.Confirmed && s.Followed != ""
 }
 
-// missing says which accepted order, or which sale that was loaded, is not in Redis. A sale was there before it was marked
-// as loaded, so it was lost. Sales are looked for at the first look, in a new history and after a suspicion, not every time.
-func (r *Rebuild) missing(ctx context.Context, partition int, s *PartitionState, rows []Witness) (why string, err error) {
+// missing says which accepted order, or which sale that was loaded, is not in Redis. A sale was there before it was
+// marked as loaded, so it was lost. Sales are looked for at the first look, in a new history and after a suspicion, not
+// every time.
+func (r *Rebuild) missing(
+	ctx context.Context, partition int, s *PartitionState, rows []Witness,
+) (why string, err error) {
 	lost, err := r.Redis.Lacks(ctx, partition, s.Epoch, rows)
 	if err != nil {
 		return "", fmt.Errorf("look for newest orders: %w", err)
 	}
 	if len(lost) > 0 {
-		return fmt.Sprintf("Redis does not know order %s of sale %s, which was accepted", lost[0].Order, lost[0].Sale.ID), nil
+		return fmt.Sprintf("Redis does not know order %s of sale %s, which was accepted", lost[0].Order,
+			lost[0].Sale.ID), nil
 	}
 	if s.History != s.Confirmed {
 		r.Suspect(partition)

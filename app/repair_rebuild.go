@@ -24,10 +24,10 @@ type EpochHolder interface {
 //	pause → next epoch in the database → rows for what the old stream still has → sales from their rows → resume
 //
 // From the moment of the next epoch no transaction of the old one can take units, nor write a row. So the rows that are
-// read afterwards are all there are, and their units are gone from the stock. Orders go on ending, being paid and refunded
-// meanwhile; what that asks of Redis is refused until the partition is open again, and then finds the hold that the row
-// had when it was read (see Reconciler). A crash anywhere leaves the partition paused, and the next one starts over; of
-// two that believe to have the lock, the one of the later epoch goes on.
+// read afterwards are all there are, and their units are gone from the stock. Orders go on ending, being paid and
+// refunded meanwhile; what that asks of Redis is refused until the partition is open again, and then finds the hold
+// that the row had when it was read (see Reconciler). A crash anywhere leaves the partition paused, and the next one
+// starts over; of two that believe to have the lock, the one of the later epoch goes on.
 type Rebuild struct {
 	Partitions int
 	Redis      Rebuilder

@@ -50,8 +50,8 @@ func (s *sightings) Counters(_ context.Context, sales []SaleRef) ([]Counters, er
 }
 
 // I7, I8: a Redis that has lost anything that anybody knows of is never trusted: not with another epoch, not behind
-// the highest seq of a row or of this node, not without an order that was accepted, not without its stream, not without a
-// sale that was loaded; and not after a replica was promoted, whatever it has.
+// the highest seq of a row or of this node, not without an order that was accepted, not without its stream, not without
+// a sale that was loaded; and not after a replica was promoted, whatever it has.
 func TestLostWritesAreNoticed(t *testing.T) {
 	t.Parallel()
 	fine := PartitionState{Exists: true, Epoch: 4, Seq: 90, Seen: 80, History: "abc", Confirmed: "abc"}
@@ -107,7 +107,10 @@ func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
 // I8: a server that was started again may sell once somebody has looked, at every loaded sale, too.
 func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 	t.Parallel()
-	s := &sightings{epoch: 4, redis: PartitionState{Exists: true, Epoch: 4, History: "abc", Confirmed: "abc"}, loaded: []Sale{{ID: 7}}}
+	s := &sightings{
+		epoch: 4, redis: PartitionState{Exists: true, Epoch: 4, History: "abc", Confirmed: "abc"},
+		loaded: []Sale{{ID: 7}},
+	}
 	r := &Rebuild{Partitions: 1, Redis: s, Inventory: s, Sales: s, Epochs: s}
 	check := func(want string) {
 		t.Helper()
@@ -152,8 +155,8 @@ func (l *lostHouse) RestampSince(_ context.Context, ids []ID, since Millis) erro
 	return nil
 }
 
-// P6, F3: that a new row was told is known only from its entry, and the entries are lost. So the rebuild stamps those anew
-// that may not have been told; of later states the rows say themselves what was told.
+// P6, F3: that a new row was told is known only from its entry, and the entries are lost. So the rebuild stamps those
+// anew that may not have been told; of later states the rows say themselves what was told.
 func TestRebuildStampsNewRowsAnew(t *testing.T) {
 	t.Parallel()
 	house := &lostHouse{rows: []Order{

@@ -32,8 +32,8 @@ type Reconciler struct {
 	Sales      SaleStore
 	Effects    *Effects
 
-	// at is the sale, and place in its holds, at which the next scan goes on; zero: at the first. count is the recount of that
-	// sale, nil when it is not counted this turn.
+	// at is the sale, and place in its holds, at which the next scan goes on; zero: at the first. count is the recount
+	// of that sale, nil when it is not counted this turn.
 	at    SaleRef
 	place uint64
 	count *recount
@@ -52,8 +52,8 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	})
 }
 
-// RunOnce scans once: deadlines that the delay queue lost, states that were not told, holds whose order has ended, counts
-// without a hold, and sales whose time is over.
+// RunOnce scans once: deadlines that the delay queue lost, states that were not told, holds whose order has ended,
+// counts without a hold, and sales whose time is over.
 func (r *Reconciler) RunOnce(ctx context.Context) error {
 	now, err := r.Inventory.Now(ctx)
 	if err != nil {
@@ -205,8 +205,8 @@ func (r *Reconciler) retire(ctx context.Context, sale *Sale, now Millis) error {
 	if err != nil || totals.PendingRows > 0 {
 		return err
 	}
-	// Not marked, after a crash here or because a rebuild came between, the sale is retired again; until then its window
-	// answers for it (see Checkout.decide).
+	// Not marked, after a crash here or because a rebuild came between, the sale is retired again; until then its
+	// window answers for it (see Checkout.decide).
 	gone, err := r.Inventory.Retire(ctx, sale.Ref())
 	if err != nil || !gone {
 		return err

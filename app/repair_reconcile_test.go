@@ -100,7 +100,9 @@ func TestScanTakesTurns(t *testing.T) {
 // I3, P8: a sweep that finds an ended order again does not touch the hold that late money may have taken for it.
 func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 	t.Parallel()
-	x, _, inventory, _ := newTestExpirer(Order{ID: 1, Sale: 7, State: Expired, Hold: 2, TradeNo: "T", Rev: 2, ToldRev: 2})
+	x, _, inventory, _ := newTestExpirer(Order{
+		ID: 1, Sale: 7, State: Expired, Hold: 2, TradeNo: "T", Rev: 2, ToldRev: 2,
+	})
 	finished, err := x.Due(context.Background(), 0, []ID{1})
 	if err != nil || !slices.Equal(finished, []ID{1}) || len(inventory.returned) != 0 {
 		t.Fatalf("finished %v, returned %v, %v", finished, inventory.returned, err)

@@ -14,7 +14,8 @@ import (
 // Reading takes long and others go on meanwhile, so what looks wrong once is nothing but a suspicion. It is believed
 // when two turns in a row found the same and nothing has moved since before the first, neither in Redis (the mark) nor
 // in the database: there units are taken for entries under way, of which there are none, and for holds, which would
-// move the mark; so the units left can only have grown, and that they are the same means that no order has ended either.
+// move the mark; so the units left can only have grown, and that they are the same means that no order has ended
+// either.
 type recount struct {
 	sale SaleRef
 	mark HoldsMark
@@ -124,7 +125,9 @@ func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
 	if !c.proven() {
 		return r.alarm(ctx, c)
 	}
-	corrected, err := r.Inventory.Correct(ctx, c.sale, Correction{At: c.mark, Held: c.held, Sold: c.sold, Stock: c.stock()})
+	corrected, err := r.Inventory.Correct(ctx, c.sale, Correction{
+		At: c.mark, Held: c.held, Sold: c.sold, Stock: c.stock(),
+	})
 	if err != nil {
 		return fmt.Errorf("correct the counters of sale %s: %w", c.sale.ID, err)
 	}
@@ -145,9 +148,11 @@ func (r *Reconciler) alarm(ctx context.Context, c *recount) error {
 		return err
 	}
 	if r.tellOnce(c.sale.ID) {
-		slog.ErrorContext(ctx, "holds and rows of a sale do not agree; `stampede audit` says more, deploy/RUNBOOK.md what to do",
+		slog.ErrorContext(ctx,
+			"holds and rows of a sale do not agree; `stampede audit` says more, deploy/RUNBOOK.md what to do",
 			"sale", c.sale.ID, "held", c.mark.Held, "holds_held", c.held, "sold", c.mark.Sold, "holds_sold", c.sold,
-			"holds_without_row", c.unexplained, "stock", c.mark.Stock, "free_in_database", c.free, "burnt", c.mark.Burnt)
+			"holds_without_row", c.unexplained, "stock", c.mark.Stock, "free_in_database", c.free, "burnt",
+			c.mark.Burnt)
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func (b countedStores) FreeUnits(context.Context, []ID) (map[ID]int64, error) {
 	return map[ID]int64{7: b.c.free}, nil
 }
 
-// P1, I3: counters are corrected when two turns have found the same and nothing has moved, every hold has its row, and the
-// database has the units left. Whatever else does not fit is told to people.
+// P1, I3: counters are corrected when two turns have found the same and nothing has moved, every hold has its row, and
+// the database has the units left. Whatever else does not fit is told to people.
 func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -44,12 +44,14 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 		want       []string
 		mismatched int
 	}{
-		"one turn":                 {func(*counted) {}, 1, nil, 0},
-		"a unit without a hold":    {func(*counted) {}, 4, []string{"held 1 sold 0 stock 2"}, 0},
-		"as it should be":          {func(c *counted) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
-		"held where it is sold":    {func(c *counted) { c.holds[0].Sold, c.rows[0].State, c.free = true, Paid, 2 }, 3, []string{"held 0 sold 1 stock 2"}, 0},
-		"too few counted":          {func(c *counted) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
-		"units burnt":              {func(c *counted) { c.mark.Burnt, c.mark.Withdrawn, c.mark.Stock, c.free = 1, 1, 0, 2 }, 3, []string{"held 1 sold 0 stock 1"}, 0},
+		"one turn":              {func(*counted) {}, 1, nil, 0},
+		"a unit without a hold": {func(*counted) {}, 4, []string{"held 1 sold 0 stock 2"}, 0},
+		"as it should be":       {func(c *counted) { c.mark.Held, c.mark.Stock = 1, 2 }, 3, nil, 0},
+		"held where it is sold": {func(c *counted) { c.holds[0].Sold, c.rows[0].State, c.free = true, Paid, 2 }, 3, []string{"held 0 sold 1 stock 2"}, 0},
+		"too few counted":       {func(c *counted) { c.mark.Held, c.mark.Stock = 0, 3 }, 3, []string{"held 1 sold 0 stock 2"}, 0},
+		"units burnt": {func(c *counted) {
+			c.mark.Burnt, c.mark.Withdrawn, c.mark.Stock, c.free = 1, 1, 0, 2
+		}, 3, []string{"held 1 sold 0 stock 1"}, 0},
 		"the database has less":    {func(c *counted) { c.free = 1 }, 4, nil, 1},
 		"the database has more":    {func(c *counted) { c.free = 3 }, 4, nil, 1},
 		"a hold without a row":     {func(c *counted) { c.rows = nil }, 4, nil, 1},
@@ -58,7 +60,12 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 		"not in Redis":             {func(c *counted) { c.mark = HoldsMark{} }, 4, nil, 0},
 		"late money comes":         {func(c *counted) { c.rows[0].State, c.rows[0].TradeNo = Expired, "T" }, 4, nil, 0},
 		"holds move in every turn": {func(c *counted) { c.moves = func(int) { c.mark.Moves++ } }, 4, nil, 0},
-		"the database moves":       {func(c *counted) { c.moves = func(turn int) { c.free = int64(2 + turn%2) } }, 4, nil, 0},
+		"the database moves": {func(c *counted) {
+			c.moves = func(turn int) {
+				c.free = int64(2 +
+					turn%2)
+			}
+		}, 4, nil, 0},
 		"told, then mended": {func(c *counted) {
 			c.free = 1
 			c.moves = func(turn int) {
@@ -77,7 +84,9 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 					holds:         []OpenHold{{Order: 5, Hold: 1, User: 9, Qty: 1}},
 					rows:          []Order{{ID: 5, User: 9, Qty: 1, Hold: 1, State: Pending}},
 				},
-				mark: HoldsMark{Counters: Counters{Loaded: true, Stock: 1, Held: 2, Initial: 3, Tickets: 4, Done: 4, Epoch: 2}},
+				mark: HoldsMark{
+					Counters: Counters{Loaded: true, Stock: 1, Held: 2, Initial: 3, Tickets: 4, Done: 4, Epoch: 2},
+				},
 				free: 2,
 			}
 			c.change(s)
@@ -90,8 +99,10 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if !slices.Equal(tr.steps, c.want) || r.Mismatched() != c.mismatched || r.Corrected() != int64(len(c.want)) {
-				t.Errorf("steps %v, want %v; %d mismatched, want %d; %d corrected", tr.steps, c.want, r.Mismatched(), c.mismatched, r.Corrected())
+			if !slices.Equal(tr.steps, c.want) || r.Mismatched() != c.mismatched ||
+				r.Corrected() != int64(len(c.want)) {
+				t.Errorf("steps %v, want %v; %d mismatched, want %d; %d corrected", tr.steps, c.want, r.Mismatched(),
+					c.mismatched, r.Corrected())
 			}
 		})
 	}

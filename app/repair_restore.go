@@ -68,8 +68,8 @@ func (s *SaleState) deadlines() []Deadline {
 }
 
 // restamp makes the changes of those rows as new as now whose first state may not have been told: until its entry is
-// acknowledged nobody knows, and the entries are gone with what Redis has lost. With the new epoch every node reads what has
-// changed, and whoever is away finds it. Whoever heard it knows it by its rev.
+// acknowledged nobody knows, and the entries are gone with what Redis has lost. With the new epoch every node reads
+// what has changed, and whoever is away finds it. Whoever heard it knows it by its rev.
 func (r *Rebuild) restamp(ctx context.Context, rows []Order, since Millis) error {
 	var ids []ID
 	for i := range rows {

@@ -20,8 +20,8 @@ type ViewerCounts interface {
 	SetWatching(ctx context.Context, node string, counts map[SaleRef]int64) error
 }
 
-// Ticker is the one loop of a node that reads the numbers that people see move, those of watched sales. Every tick comes from
-// here, encoded once per watch set, however many clients there are.
+// Ticker is the one loop of a node that reads the numbers that people see move, those of watched sales. Every tick
+// comes from here, encoded once per watch set, however many clients there are.
 type Ticker struct {
 	Node         string
 	Catalogue    *Catalogue

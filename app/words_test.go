@@ -17,7 +17,9 @@ func TestIDsAreStringsOnEveryWire(t *testing.T) {
 	if err != nil || string(text) != `{"id":"9007199254740993"}` {
 		t.Fatalf("got %s, %v", text, err)
 	}
-	for _, bad := range []string{"", "0", "-1", "+1", "1e3", "01", " 1", "99999999999999999999", "9223372036854775808", "1x"} {
+	for _, bad := range []string{
+		"", "0", "-1", "+1", "1e3", "01", " 1", "99999999999999999999", "9223372036854775808", "1x",
+	} {
 		if id, err := ParseID(bad); err == nil {
 			t.Errorf("ParseID(%q) = %s, want an error", bad, id)
 		}
@@ -96,15 +98,19 @@ func TestBuyRequestNamesWhatIsWrong(t *testing.T) {
 		code   Code
 		says   string
 	}{
-		"no sale":        {func(r *BuyRequest) { r.Sale = 0 }, BadRequest, "sale"},
-		"quantity 0":     {func(r *BuyRequest) { r.Qty = 0 }, BadRequest, "qty"},
-		"negative":       {func(r *BuyRequest) { r.Qty = -3 }, BadRequest, "qty"},
-		"huge":           {func(r *BuyRequest) { r.Qty = 1 << 40 }, LimitReached, "limit"},
-		"short key":      {func(r *BuyRequest) { r.Key = "abc" }, BadRequest, "key"},
-		"long key":       {func(r *BuyRequest) { r.Key = strings.Repeat("a", 65) }, BadRequest, "key"},
-		"odd key":        {func(r *BuyRequest) { r.Key = "abcd|efgh" }, BadRequest, "key"},
-		"half address":   {func(r *BuyRequest) { r.Address = &Address{Name: "a", Phone: "1"} }, BadRequest, "address.text"},
-		"long address":   {func(r *BuyRequest) { r.Address = &Address{Name: strings.Repeat("a", 101), Phone: "1", Text: "x"} }, BadRequest, "address.name"},
+		"no sale":      {func(r *BuyRequest) { r.Sale = 0 }, BadRequest, "sale"},
+		"quantity 0":   {func(r *BuyRequest) { r.Qty = 0 }, BadRequest, "qty"},
+		"negative":     {func(r *BuyRequest) { r.Qty = -3 }, BadRequest, "qty"},
+		"huge":         {func(r *BuyRequest) { r.Qty = 1 << 40 }, LimitReached, "limit"},
+		"short key":    {func(r *BuyRequest) { r.Key = "abc" }, BadRequest, "key"},
+		"long key":     {func(r *BuyRequest) { r.Key = strings.Repeat("a", 65) }, BadRequest, "key"},
+		"odd key":      {func(r *BuyRequest) { r.Key = "abcd|efgh" }, BadRequest, "key"},
+		"half address": {func(r *BuyRequest) { r.Address = &Address{Name: "a", Phone: "1"} }, BadRequest, "address.text"},
+		"long address": {func(r *BuyRequest) {
+			r.Address = &Address{
+				Name: strings.Repeat("a", 101), Phone: "1", Text: "x",
+			}
+		}, BadRequest, "address.name"},
 		"broken address": {func(r *BuyRequest) { r.Address = &Address{Name: "a\x00b", Phone: "1", Text: "x"} }, BadRequest, "address.name"},
 	} {
 		r := good

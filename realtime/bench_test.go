@@ -7,8 +7,8 @@ import (
 	"stampede/app"
 )
 
-// What a node does most often, in nanoseconds and allocations: a frame is read per op, a tick is encoded per watch set, and
-// offered per client.
+// What a node does most often, in nanoseconds and allocations: a frame is read per op, a tick is encoded per watch set,
+// and offered per client.
 
 func BenchmarkDecode(b *testing.B) {
 	for name, frame := range map[string]string{

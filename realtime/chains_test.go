@@ -118,13 +118,19 @@ func TestChainsGoOnFromTheirEnds(t *testing.T) {
 			c.heard(0, 0, 109, 110)
 			c.heard(0, 0, 110, 111)
 		}, 110, func(c *chains) { c.heard(0, 0, 111, 112) }, false, false},
-		"they come from the end on":  {func(c *chains) { c.heard(0, 0, 110, 111) }, 110, func(c *chains) { c.heard(0, 0, 111, 112) }, false, false},
+		"they come from the end on": {func(c *chains) { c.heard(0, 0, 110, 111) }, 110, func(c *chains) {
+			c.heard(0, 0,
+				111, 112)
+		}, false, false},
 		"one behind the end is lost": {func(c *chains) { c.heard(0, 0, 111, 112) }, 110, func(*chains) {}, true, false},
 		"one of those that come": {func(c *chains) {
 			c.heard(0, 0, 109, 110)
 			c.heard(0, 0, 111, 112)
 		}, 110, func(*chains) {}, true, false},
-		"all that come are behind":    {func(c *chains) { c.heard(0, 0, 105, 106) }, 110, func(c *chains) { c.heard(0, 0, 110, 111) }, false, false},
+		"all that come are behind": {func(c *chains) { c.heard(0, 0, 105, 106) }, 110, func(c *chains) {
+			c.heard(0,
+				0, 110, 111)
+		}, false, false},
 		"numbers that have gone back": {func(*chains) {}, 90, func(c *chains) { c.heard(0, 0, 90, 91) }, false, true},
 		"none were ever told":         {func(*chains) {}, 0, func(c *chains) { c.heard(0, 0, 0, 1) }, false, false},
 	} {

@@ -162,8 +162,8 @@ func (c *client) leaving() bool {
 	return c.out.closing != 0
 }
 
-// heard notes a sign of life and answers when it came. Whoever gives none for too long is given up by the keeper: a deadline
-// that every frame moves would cost more than decoding the frame.
+// heard notes a sign of life and answers when it came. Whoever gives none for too long is given up by the keeper: a
+// deadline that every frame moves would cost more than decoding the frame.
 func (c *client) heard() time.Time {
 	now := time.Now()
 	c.heardAt.Store(int64(now.Sub(c.hub.began)))

@@ -13,7 +13,9 @@ import (
 func TestCompressionIsNotOffered(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	dialer := websocket.Dialer{Subprotocols: []string{Subprotocol}, EnableCompression: true, HandshakeTimeout: 10 * time.Second}
+	dialer := websocket.Dialer{
+		Subprotocols: []string{Subprotocol}, EnableCompression: true, HandshakeTimeout: 10 * time.Second,
+	}
 	conn, res, err := dialer.Dial("ws://"+n.addr+"/ws", http.Header{})
 	if err != nil {
 		t.Fatal(err)

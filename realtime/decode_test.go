@@ -16,7 +16,8 @@ func TestUnreadableIDs(t *testing.T) {
 	t.Parallel()
 	for _, frame := range []string{
 		``, `null`, `5`, `"x"`, `[]`, `{}`, `{"op":"time"}`, `{"id":null,"op":"time"}`, `{"id":"1","op":"time"}`,
-		`{"id":1.5,"op":"time"}`, `{"id":1e2,"op":"time"}`, `{"id":-1,"op":"time"}`, `{"id":9223372036854775808,"op":"time"}`,
+		`{"id":1.5,"op":"time"}`, `{"id":1e2,"op":"time"}`, `{"id":-1,"op":"time"}`,
+		`{"id":9223372036854775808,"op":"time"}`,
 		`{"id":1,"op":"time"} {"id":2}`, `{"id":1,"op":"time"`, "{\"id\":1,\"op\":\"\xff\"}",
 	} {
 		var r request
@@ -96,9 +97,12 @@ func sameAsEncodingJSON(t *testing.T, frame []byte) {
 func TestFieldsAsEncodingJSONReadsThem(t *testing.T) {
 	t.Parallel()
 	for _, frame := range []string{
-		`{}`, ` { } `, `{"a":1}`, ` { "a" : 1 , "b" : "x" } `, `{"a":1,"a":2}`, `{"\u0061":1}`, `{"a\"":"\n"}`, `{"a":[1,{"b":"]}"}]}`,
-		`{"a":-0.5e3,"b":true,"c":null,"":0}`, `{"a":01}`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1}}`, `{"a":1}x`, `{"a":[1}`,
-		`{"a":[}`, `{"a":"x`, `{"a":"\`, `{"a":"\x"}`, "{\"a\":\"\n\"}", `{"a":tru}`, `{"a":1 2}`, `{"a":{"b":}}`, `[`, ``, `null`, `{"a":--1}`,
+		`{}`, ` { } `, `{"a":1}`, ` { "a" : 1 , "b" : "x" } `, `{"a":1,"a":2}`, `{"\u0061":1}`, `{"a\"":"\n"}`,
+		`{"a":[1,{"b":"]}"}]}`,
+		`{"a":-0.5e3,"b":true,"c":null,"":0}`, `{"a":01}`, `{"a":1,}`, `{,}`, `{"a"}`, `{"a":}`, `{a:1}`, `{"a":1}}`,
+		`{"a":1}x`, `{"a":[1}`,
+		`{"a":[}`, `{"a":"x`, `{"a":"\`, `{"a":"\x"}`, "{\"a\":\"\n\"}", `{"a":tru}`, `{"a":1 2}`, `{"a":{"b":}}`, `[`,
+		``, `null`, `{"a":--1}`,
 	} {
 		sameAsEncodingJSON(t, []byte(frame))
 	}

@@ -26,7 +26,8 @@ func (h *Hub) noteLocked(view *app.WatchView, singles []app.ID) {
 	}
 }
 
-// closesAt finds in a snapshot when the subject closes. A slot that is not among those of the day closes with its sales.
+// closesAt finds in a snapshot when the subject closes. A slot that is not among those of the day closes with its
+// sales.
 func closesAt(view *app.WatchView, s subject) (closes app.Millis) {
 	if s.slot {
 		for i := range view.Slots {
@@ -43,8 +44,8 @@ func closesAt(view *app.WatchView, s subject) (closes app.Millis) {
 	return closes
 }
 
-// stillWatched answers what of w is watched now: without what has left by itself, and, where it is too much, without what
-// closed longest ago, so that nobody who follows the current slot ever meets a limit.
+// stillWatched answers what of w is watched now: without what has left by itself, and, where it is too much, without
+// what closed longest ago, so that nobody who follows the current slot ever meets a limit.
 func (h *Hub) stillWatched(w watching) watching {
 	now := h.shop.Now()
 	h.setsMu.Lock()

@@ -15,8 +15,9 @@ import (
 
 const slotLength = 5 * time.Minute
 
-// rollingShop makes the shop's slots follow one another without a pause: slot s is open in the s-th five minutes from now on,
-// and has the sales 10·s+1 and 10·s+2. Single sales are those of the slot that their number begins with. later lets time pass.
+// rollingShop makes the shop's slots follow one another without a pause: slot s is open in the s-th five minutes from
+// now on, and has the sales 10·s+1 and 10·s+2. Single sales are those of the slot that their number begins with. later
+// lets time pass.
 func (n *node) rollingShop() (later func(time.Duration)) {
 	begin, base := n.shop.Now(), n.shop.copy().ahead
 	closes := func(slot app.ID) app.Millis { return begin.Add(time.Duration(slot) * slotLength) }
@@ -50,8 +51,8 @@ func (n *node) awaitWatched(want ...app.ID) {
 	})
 }
 
-// A client that follows the current slot for an evening never meets a limit, hears each slot's ticks, and holds no more than
-// four slots, however short they are.
+// A client that follows the current slot for an evening never meets a limit, hears each slot's ticks, and holds no more
+// than four slots, however short they are.
 func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) {
@@ -97,7 +98,8 @@ func TestWhatClosedLongAgoIsWatchedNoLonger(t *testing.T) {
 	later(slotLength)
 	n.awaitWatched(41)
 	n.settle(counters(11, 1), counters(21, 2), counters(41, 3))
-	p.awaitTick("tick", func(lines map[app.ID]wsclient.TickLine) bool { return len(lines) == 1 && lines[41].Stock == 3 })
+	p.awaitTick("tick",
+		func(lines map[app.ID]wsclient.TickLine) bool { return len(lines) == 1 && lines[41].Stock == 3 })
 
 	// Watched once more it is shown, and leaves again; who watches what is left is not disturbed.
 	p.must(`"op":"watch","slot":"1"`, nil)
@@ -127,7 +129,10 @@ func TestProlongedSlotStaysWatched(t *testing.T) {
 	n.awaitWatched(11, 12)
 	later(2 * time.Minute)
 	n.shop.set(func(s *fakeShop) {
-		s.watch = func(app.ID, []app.ID) (app.WatchView, error) { return app.WatchView{}, app.Fail(app.NotFound, "gone") }
+		s.watch = func(app.ID, []app.ID) (app.WatchView, error) {
+			return app.WatchView{}, app.Fail(app.NotFound,
+				"gone")
+		}
 	})
 	n.hub.retireOnce(t.Context())
 	n.awaitWatched()
@@ -148,7 +153,8 @@ func TestClosedSalesMakeRoom(t *testing.T) {
 	}
 	later(2 * slotLength)
 	p.must(`"op":"watch","sales":["993"]`, nil)
-	if watched := n.hub.Watched(); len(watched) != maxWatchedSales || slices.Contains(watched, 13) || !slices.Contains(watched, 993) {
+	if watched := n.hub.Watched(); len(watched) != maxWatchedSales || slices.Contains(watched, 13) ||
+		!slices.Contains(watched, 993) {
 		t.Fatalf("%v are watched", watched)
 	}
 }

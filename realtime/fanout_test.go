@@ -21,7 +21,8 @@ const fanoutClients = 500
 // metric `ratio` is the hub's share of the plain loop's frames per second; the bar is 0.9.
 func BenchmarkRatioFanout(b *testing.B) { benchFanout(b, 0) }
 
-// BenchmarkRatioFanoutStalled is the same with one client in a hundred who does not read; the others count. The bar is 0.85.
+// BenchmarkRatioFanoutStalled is the same with one client in a hundred who does not read; the others count. The bar is
+// 0.85.
 func BenchmarkRatioFanoutStalled(b *testing.B) { benchFanout(b, fanoutClients/100) }
 
 func benchFanout(b *testing.B, stalled int) {

@@ -57,7 +57,9 @@ func (d *database) Clock(context.Context) (app.Instant, error) {
 	return d.instantLocked()
 }
 
-func (d *database) Changed(_ context.Context, queries []app.ChangesQuery, most int) ([]app.Changes, app.Instant, error) {
+func (d *database) Changed(
+	_ context.Context, queries []app.ChangesQuery, most int,
+) ([]app.Changes, app.Instant, error) {
 	d.mu.Lock()
 	before := d.before
 	d.mu.Unlock()
@@ -156,7 +158,8 @@ return n`)
 // state is an order of a user as it is at a rev.
 func state(user, order app.ID, rev int) app.Order {
 	return app.Order{
-		ID: order, Sale: 11, State: app.Pending, Rev: rev, User: user, Key: "key-of-it", Partition: int(order) % partitions,
+		ID: order, Sale: 11, State: app.Pending, Rev: rev, User: user, Key: "key-of-it",
+		Partition: int(order) % partitions,
 	}
 }
 

@@ -91,14 +91,16 @@ var (
 	})
 	goldRevived = goldWith(goldPaid, func(o *app.Order) { o.Rev, o.Reason = 3, app.ReasonPaidLate })
 	goldTooLate = goldLate(app.Refunding, 3, func(o *app.Order) {
-		o.Reason, o.CancelledAt, o.PaidAt, o.TradeNo = app.ReasonLateSoldOut, goldNow+298_600, goldNow+298_000, goldPaid.TradeNo
+		o.Reason, o.CancelledAt, o.PaidAt, o.TradeNo = app.ReasonLateSoldOut, goldNow+298_600, goldNow+298_000,
+			goldPaid.TradeNo
 	})
 	goldGivenBack = goldWith(goldTooLate, func(o *app.Order) { o.State, o.Rev = app.Refunded, 4 })
 	goldAsked     = goldWith(goldPaid, func(o *app.Order) { o.Rev, o.Reason = 3, app.ReasonRefundAsked })
 	goldDeclined  = goldWith(goldPaid, func(o *app.Order) { o.Rev, o.Reason = 4, app.ReasonRefundDeclined })
-	goldRefunding = goldWith(goldPaid, func(o *app.Order) { o.State, o.Rev, o.Reason = app.Refunding, 5, app.ReasonRefundBuyer })
-	goldRefunded  = goldWith(goldRefunding, func(o *app.Order) { o.State, o.Rev = app.Refunded, 6 })
-	goldShipped   = goldWith(goldPaid, func(o *app.Order) {
+	goldRefunding = goldWith(goldPaid,
+		func(o *app.Order) { o.State, o.Rev, o.Reason = app.Refunding, 5, app.ReasonRefundBuyer })
+	goldRefunded = goldWith(goldRefunding, func(o *app.Order) { o.State, o.Rev = app.Refunded, 6 })
+	goldShipped  = goldWith(goldPaid, func(o *app.Order) {
 		o.State, o.Rev, o.Tracking, o.Address = app.Shipped, 3, "SF1000000000001", goldAddress
 	})
 )
@@ -160,70 +162,117 @@ func serverFrames() map[string][]byte {
 		"hello/welcome, too much was missed": goldWelcome(func(w *welcome) {
 			w.User, w.Cursor, w.Reset = goldUser, "1795222790180.5f3a9c1e", true
 		}),
-		"renew/renewed":                      encode(reply{2, renewed{goldNow + 900_000}}),
-		"time/round trip":                    encode(reply{3, roundTrip{"151234", goldNow}}),
-		"time/round trip with a fraction":    encode(reply{3, roundTrip{"151234.5", goldNow}}),
-		"watch/snapshot":                     encode(reply{4, app.WatchView{Slots: slots, Sales: []app.SaleView{goldView(), goldView2()}}}),
-		"watch/nothing on sale":              encode(reply{4, app.WatchView{Slots: []app.Slot{}, Sales: []app.SaleView{}}}),
-		"unwatch/done":                       encode(reply{5, empty{}}),
-		"buy/reserved":                       encode(reply{6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Reserved}}),
-		"buy/reserved, twelve before":        encode(reply{6, app.Receipt{Order: goldOrder, Ticket: 91, Place: 12, State: app.Reserved}}),
-		"buy/repeated key, pending by now":   encode(reply{6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Pending}}),
-		"cancel/cancelled":                   encode(reply{7, stateReply{app.Cancelled}}),
-		"cancel/was expired before":          encode(reply{7, stateReply{app.Expired}}),
-		"pay/on a page":                      encode(reply{13, app.Payable{Payment: app.Payment{URL: goldPayURL}, PayBy: goldNow + 298_500, Until: goldNow + 288_000}}),
-		"pay/in the app":                     encode(reply{13, app.Payable{Payment: app.Payment{OrderString: goldSigned}, PayBy: goldNow + 298_500, Until: goldNow + 288_000}}),
-		"pay/by a code":                      encode(reply{13, app.Payable{Payment: app.Payment{QR: "https://qr.alipay.com/bax03431ljhokirwl38f00a7"}, PayBy: goldNow + 298_500, Until: goldNow + 288_000}}),
-		"refund/being given back":            encode(reply{14, stateReply{app.Refunding}}),
-		"refund/an operator decides":         encode(reply{14, stateReply{app.Paid}}),
-		"orders/a page":                      encode(reply{8, orderPage{[]app.Order{goldPending(), goldRefused2}, true}}),
-		"orders/none":                        encode(reply{8, orderPage{[]app.Order{}, false}}),
-		"seen/noted":                         encode(reply{9, empty{}}),
-		"tick/one sale changed":              goldTick(goldView()),
-		"tick/whole watch set":               goldTick(goldView(), goldView2()),
-		"slot/opened":                        encode(slotEvent{"slot", goldSlot, app.Open, goldNow - 60_000, goldNow + 240_000, 6}),
-		"slot/closed":                        encode(slotEvent{"slot", goldSlot, app.Ended, goldNow - 300_000, goldNow, 6}),
-		"slot/announced":                     encode(slotEvent{"slot", goldSlot + 2, app.Upcoming, goldNow + 540_000, goldNow + 840_000, 0}),
-		"sale/paused":                        goldSaleEvent(func(v *app.SaleView) { v.Paused = true }),
-		"sale/stock added":                   goldSaleEvent(func(v *app.SaleView) { v.Added, v.Stock = 40, 57 }),
-		"order/pending":                      goldEvent(goldPending(), 42),
-		"order/expired":                      goldEvent(goldExpired, 43),
-		"order/cancelled":                    goldEvent(goldLate(app.Cancelled, 2, func(o *app.Order) { o.CancelledAt = goldNow + 5000 }), 43),
-		"order/refused":                      goldEvent(goldRefused, 42),
-		"order/paid":                         goldEvent(goldPaid, 43),
-		"order/paid late, revived":           goldEvent(goldRevived, 44),
-		"order/paid late, sold out":          goldEvent(goldTooLate, 44),
-		"order/given back":                   goldEvent(goldGivenBack, 45),
-		"order/refund asked for":             goldEvent(goldAsked, 44),
-		"order/refund declined":              goldEvent(goldDeclined, 45),
-		"order/refunding":                    goldEvent(goldRefunding, 46),
-		"order/refunded":                     goldEvent(goldRefunded, 47),
-		"order/shipped":                      goldEvent(goldShipped, 44),
-		"notice/information":                 encode(noticeEvent{"notice", "info", "More kettles at noon."}),
-		"notice/warning":                     encode(noticeEvent{"notice", "warn", "Payments are slow right now; your order keeps its deadline."}),
-		"bye/the node is drained":            encode(byeEvent{"bye", CloseDrain, 1730}),
-		"bye/token ended":                    encode(byeEvent{"bye", CloseToken, 0}),
-		"errors/unreadable frame":            goldError(0, app.Fail(app.BadRequest, "the frame is not a JSON object")),
-		"errors/missing field":               goldError(6, app.Fail(app.BadRequest, "sale is missing")),
-		"errors/quantity zero":               goldError(6, app.Fail(app.BadRequest, "qty must be a whole number of at least 1")),
-		"errors/no token":                    goldError(6, app.Fail(app.Unauthorized, "log in first: hello had no token")),
-		"errors/token of another user":       goldError(2, app.Fail(app.Forbidden, "the token belongs to another user")),
-		"errors/unknown sale":                goldError(6, app.Fail(app.NotFound, "no such sale")),
-		"errors/unknown op":                  goldError(10, app.Fail(app.UnknownOp, `unknown op "dance"`)),
-		"errors/before the window":           goldError(6, &app.Error{Code: app.NotOpen, Message: "the sale has not opened yet", RetryMS: 4200}),
-		"errors/after the window":            goldError(6, app.Fail(app.Closed, "the sale is closed")),
-		"errors/no stock":                    goldError(6, app.Fail(app.SoldOut, "sold out")),
-		"errors/over the limit":              goldError(6, &app.Error{Code: app.LimitReached, Message: "at most 2 per buyer in this sale", Orders: []app.OrderRef{{ID: goldOrder, State: app.Pending}, {ID: goldOrder2, State: app.Reserved}}}),
-		"errors/key used for something else": goldError(6, app.Fail(app.DuplicateKey, "this key was used for another buy of this sale")),
-		"errors/second hello":                goldError(2, app.Fail(app.WrongState, "hello was said already")),
-		"errors/lost a race":                 goldError(7, app.Fail(app.Conflict, "the order changed at the same moment; read it again")),
-		"errors/too many ops":                goldError(11, &app.Error{Code: app.RateLimited, Message: "too many ops on this connection", RetryMS: 150}),
-		"errors/outcome unknown":             goldError(6, app.FailBusy("the outcome is unknown; repeat with the same key", 500e6)),
-		"errors/paused by an operator":       goldError(6, app.Fail(app.Paused, "the sale is paused")),
-		"errors/pass asked for":              goldError(6, app.Fail(app.PassRequired, "ask for a pass first")),
-		"errors/captcha asked for":           goldError(6, app.Fail(app.CaptchaRequired, "solve the captcha first")),
-		"errors/order ended":                 goldError(12, app.Fail(app.OrderExpired, "the order has expired")),
-		"errors/fault on our side":           goldError(6, app.AsError(os.ErrClosed)),
+		"renew/renewed":                   encode(reply{2, renewed{goldNow + 900_000}}),
+		"time/round trip":                 encode(reply{3, roundTrip{"151234", goldNow}}),
+		"time/round trip with a fraction": encode(reply{3, roundTrip{"151234.5", goldNow}}),
+		"watch/snapshot": encode(reply{
+			4, app.WatchView{Slots: slots, Sales: []app.SaleView{goldView(), goldView2()}},
+		}),
+		"watch/nothing on sale": encode(reply{
+			4, app.WatchView{Slots: []app.Slot{}, Sales: []app.SaleView{}},
+		}),
+		"unwatch/done": encode(reply{5, empty{}}),
+		"buy/reserved": encode(reply{
+			6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Reserved},
+		}),
+		"buy/reserved, twelve before": encode(reply{
+			6, app.Receipt{Order: goldOrder, Ticket: 91, Place: 12, State: app.Reserved},
+		}),
+		"buy/repeated key, pending by now": encode(reply{
+			6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Pending},
+		}),
+		"cancel/cancelled":          encode(reply{7, stateReply{app.Cancelled}}),
+		"cancel/was expired before": encode(reply{7, stateReply{app.Expired}}),
+		"pay/on a page": encode(reply{
+			13, app.Payable{Payment: app.Payment{URL: goldPayURL}, PayBy: goldNow + 298_500, Until: goldNow + 288_000},
+		}),
+		"pay/in the app": encode(reply{
+			13,
+			app.Payable{
+				Payment: app.Payment{OrderString: goldSigned}, PayBy: goldNow + 298_500, Until: goldNow + 288_000,
+			},
+		}),
+		"pay/by a code": encode(reply{
+			13,
+			app.Payable{
+				Payment: app.Payment{QR: "https://qr.alipay.com/bax03431ljhokirwl38f00a7"}, PayBy: goldNow + 298_500,
+				Until: goldNow + 288_000,
+			},
+		}),
+		"refund/being given back":    encode(reply{14, stateReply{app.Refunding}}),
+		"refund/an operator decides": encode(reply{14, stateReply{app.Paid}}),
+		"orders/a page": encode(reply{
+			8, orderPage{[]app.Order{goldPending(), goldRefused2}, true},
+		}),
+		"orders/none":           encode(reply{8, orderPage{[]app.Order{}, false}}),
+		"seen/noted":            encode(reply{9, empty{}}),
+		"tick/one sale changed": goldTick(goldView()),
+		"tick/whole watch set":  goldTick(goldView(), goldView2()),
+		"slot/opened": encode(slotEvent{
+			"slot", goldSlot, app.Open, goldNow - 60_000, goldNow + 240_000, 6,
+		}),
+		"slot/closed": encode(slotEvent{
+			"slot", goldSlot, app.Ended, goldNow - 300_000, goldNow, 6,
+		}),
+		"slot/announced": encode(slotEvent{
+			"slot", goldSlot + 2, app.Upcoming, goldNow + 540_000, goldNow + 840_000, 0,
+		}),
+		"sale/paused":      goldSaleEvent(func(v *app.SaleView) { v.Paused = true }),
+		"sale/stock added": goldSaleEvent(func(v *app.SaleView) { v.Added, v.Stock = 40, 57 }),
+		"order/pending":    goldEvent(goldPending(), 42),
+		"order/expired":    goldEvent(goldExpired, 43),
+		"order/cancelled": goldEvent(goldLate(app.Cancelled, 2,
+			func(o *app.Order) { o.CancelledAt = goldNow + 5000 }), 43),
+		"order/refused":             goldEvent(goldRefused, 42),
+		"order/paid":                goldEvent(goldPaid, 43),
+		"order/paid late, revived":  goldEvent(goldRevived, 44),
+		"order/paid late, sold out": goldEvent(goldTooLate, 44),
+		"order/given back":          goldEvent(goldGivenBack, 45),
+		"order/refund asked for":    goldEvent(goldAsked, 44),
+		"order/refund declined":     goldEvent(goldDeclined, 45),
+		"order/refunding":           goldEvent(goldRefunding, 46),
+		"order/refunded":            goldEvent(goldRefunded, 47),
+		"order/shipped":             goldEvent(goldShipped, 44),
+		"notice/information":        encode(noticeEvent{"notice", "info", "More kettles at noon."}),
+		"notice/warning": encode(noticeEvent{
+			"notice", "warn", "Payments are slow right now; your order keeps its deadline.",
+		}),
+		"bye/the node is drained": encode(byeEvent{"bye", CloseDrain, 1730}),
+		"bye/token ended":         encode(byeEvent{"bye", CloseToken, 0}),
+		"errors/unreadable frame": goldError(0, app.Fail(app.BadRequest, "the frame is not a JSON object")),
+		"errors/missing field":    goldError(6, app.Fail(app.BadRequest, "sale is missing")),
+		"errors/quantity zero": goldError(6,
+			app.Fail(app.BadRequest, "qty must be a whole number of at least 1")),
+		"errors/no token": goldError(6,
+			app.Fail(app.Unauthorized, "log in first: hello had no token")),
+		"errors/token of another user": goldError(2,
+			app.Fail(app.Forbidden, "the token belongs to another user")),
+		"errors/unknown sale": goldError(6, app.Fail(app.NotFound, "no such sale")),
+		"errors/unknown op":   goldError(10, app.Fail(app.UnknownOp, `unknown op "dance"`)),
+		"errors/before the window": goldError(6, &app.Error{
+			Code: app.NotOpen, Message: "the sale has not opened yet", RetryMS: 4200,
+		}),
+		"errors/after the window": goldError(6, app.Fail(app.Closed, "the sale is closed")),
+		"errors/no stock":         goldError(6, app.Fail(app.SoldOut, "sold out")),
+		"errors/over the limit": goldError(6, &app.Error{
+			Code: app.LimitReached, Message: "at most 2 per buyer in this sale",
+			Orders: []app.OrderRef{{ID: goldOrder, State: app.Pending}, {ID: goldOrder2, State: app.Reserved}},
+		}),
+		"errors/key used for something else": goldError(6,
+			app.Fail(app.DuplicateKey, "this key was used for another buy of this sale")),
+		"errors/second hello": goldError(2, app.Fail(app.WrongState, "hello was said already")),
+		"errors/lost a race": goldError(7,
+			app.Fail(app.Conflict, "the order changed at the same moment; read it again")),
+		"errors/too many ops": goldError(11, &app.Error{
+			Code: app.RateLimited, Message: "too many ops on this connection", RetryMS: 150,
+		}),
+		"errors/outcome unknown": goldError(6,
+			app.FailBusy("the outcome is unknown; repeat with the same key", 500e6)),
+		"errors/paused by an operator": goldError(6, app.Fail(app.Paused, "the sale is paused")),
+		"errors/pass asked for":        goldError(6, app.Fail(app.PassRequired, "ask for a pass first")),
+		"errors/captcha asked for":     goldError(6, app.Fail(app.CaptchaRequired, "solve the captcha first")),
+		"errors/order ended":           goldError(12, app.Fail(app.OrderExpired, "the order has expired")),
+		"errors/fault on our side":     goldError(6, app.AsError(os.ErrClosed)),
 	}
 }
 

@@ -20,8 +20,8 @@ type Options struct {
 	Shop    Shop
 	Metrics prometheus.Registerer // nil: counted but not published
 
-	// Messages of changes and notices. Nodes that share a namespace hear each other; it must be the same for all nodes of one
-	// shop and differ between shops on one Redis server.
+	// Messages of changes and notices. Nodes that share a namespace hear each other; it must be the same for all nodes
+	// of one shop and differ between shops on one Redis server.
 	Redis      redis.UniversalClient
 	Namespace  string
 	Partitions int
@@ -105,13 +105,14 @@ type Hub struct {
 
 	news recentNews
 
-	listener   *listener
-	chainsMu   sync.Mutex // also held while the proven instant moves
-	chains     chains
-	wake       chan struct{}                 // the chains broke off
-	proven     atomic.Pointer[provenInstant] // see follow.go; nil: none yet, or none of the present history
-	histories  atomic.Uint32                 // how often the database has come to another history
-	lastProven atomic.Int64                  // when the last instant of the former history was proven, nanoseconds since the hub began
+	listener  *listener
+	chainsMu  sync.Mutex // also held while the proven instant moves
+	chains    chains
+	wake      chan struct{}                 // the chains broke off
+	proven    atomic.Pointer[provenInstant] // see follow.go; nil: none yet, or none of the present history
+	histories atomic.Uint32                 // how often the database has come to another history
+	// when the last instant of the former history was proven, nanoseconds since the hub began
+	lastProven atomic.Int64
 
 	desk replayDesk       // hellos that wait for rows
 	owed pending[*client] // connections whose hello did not get them
@@ -120,7 +121,8 @@ type Hub struct {
 	starting atomic.Int64 // writers that were started and have not begun
 }
 
-// NewHub makes a hub; Run must run for personal events to arrive and for hellos with a cursor to be told what they missed.
+// NewHub makes a hub; Run must run for personal events to arrive and for hellos with a cursor to be told what they
+// missed.
 func NewHub(o Options) *Hub {
 	o = o.withDefaults()
 	h := &Hub{
@@ -136,8 +138,8 @@ func NewHub(o Options) *Hub {
 	return h
 }
 
-// Run hears of changes, reads the rows of those who may have missed some, looks after silent clients and lets go of what is
-// over, until ctx ends.
+// Run hears of changes, reads the rows of those who may have missed some, looks after silent clients and lets go of
+// what is over, until ctx ends.
 func (h *Hub) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.listener.Run(ctx) })

@@ -22,13 +22,19 @@ type metrics struct {
 
 func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help})
+		return prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: "stampede", Subsystem: "live", Name: name, Help: help,
+		})
 	}
 	vector := func(name, label, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help}, []string{label})
+		return prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "stampede", Subsystem: "live", Name: name, Help: help,
+		}, []string{label})
 	}
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help}, value)
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "stampede", Subsystem: "live", Name: name, Help: help,
+		}, value)
 	}
 	m := &metrics{
 		ticks:        counter("ticks_total", "Ticks of the ticker."),

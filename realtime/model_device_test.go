@@ -146,7 +146,8 @@ func (w *world) checkDevices() {
 		}
 		for id, r := range w.rows {
 			if got := d.known[id]; ownerOf(id) == d.user && (got.rev != r.rev || got.content != r.content) {
-				w.t.Fatalf("device %d knows order %s at rev %d (%d), it is at %d (%d)", i, id, got.rev, got.content, r.rev, r.content)
+				w.t.Fatalf("device %d knows order %s at rev %d (%d), it is at %d (%d)", i, id, got.rev, got.content,
+					r.rev, r.content)
 			}
 		}
 	}

@@ -59,7 +59,8 @@ func serverSide(t *testing.T) *client {
 }
 
 var spans = []time.Duration{
-	time.Millisecond, 200 * time.Millisecond, time.Second, 4 * time.Second, 10 * time.Second, 16 * time.Second, time.Hour,
+	time.Millisecond, 200 * time.Millisecond, time.Second, 4 * time.Second, 10 * time.Second, 16 * time.Second,
+	time.Hour,
 }
 
 const (

@@ -33,7 +33,8 @@ func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 	n := &node{t: t, shop: &fakeShop{}, feed: f}
 	o := Options{
 		Shop: n.shop, Redis: openRedis(t, f.url), Namespace: f.namespace, Partitions: partitions, Orders: f, Chains: f,
-		HelloWithin: patience, WriteWithin: patience, ReachWithin: patience, // limits that a test is about it sets itself
+		// limits that a test is about it sets itself
+		HelloWithin: patience, WriteWithin: patience, ReachWithin: patience,
 		LookEvery: 10 * time.Millisecond,
 	}
 	for _, c := range change {

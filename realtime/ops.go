@@ -12,8 +12,8 @@ import (
 	"stampede/app"
 )
 
-// op carries out one kind of request. It answers what goes into `ok`, or sent when it has replied by itself, or later when it
-// goes on after it has returned and will finish the request.
+// op carries out one kind of request. It answers what goes into `ok`, or sent when it has replied by itself, or later
+// when it goes on after it has returned and will finish the request.
 type op func(c *client, ctx *opContext, r *request) (any, error)
 
 type remark string
@@ -40,8 +40,8 @@ var ops = map[string]op{
 // requests holds requests for reuse; nobody keeps one longer than its op.
 var requests = sync.Pool{New: func() any { return new(request) }}
 
-// handle answers one frame, perhaps after it has returned. Ops of one connection are carried out one after the other: the
-// next one waits here for its turn, and its time begins with that.
+// handle answers one frame, perhaps after it has returned. Ops of one connection are carried out one after the other:
+// the next one waits here for its turn, and its time begins with that.
 func (c *client) handle(frame []byte) {
 	now := c.heard()
 	r := requests.Get().(*request)
@@ -91,7 +91,8 @@ func (c *client) answer(run op, r *request, until time.Time) {
 func (c *client) contain(run op, ctx *opContext, r *request) (ok any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			slog.ErrorContext(ctx, "op panicked", "op", r.op, "session", c.session, "panic", p, "stack", string(debug.Stack()))
+			slog.ErrorContext(ctx, "op panicked", "op", r.op, "session", c.session, "panic", p, "stack",
+				string(debug.Stack()))
 			ok, err = nil, errPanicked
 		}
 	}()
@@ -149,7 +150,8 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 	next := c.hub.stillWatched(c.watching.with(view.Slot, sales))
 	if len(next.slots) > maxWatchedSlots || len(next.sales) > maxWatchedSales {
 		return nil, app.Fail(app.RateLimited, fmt.Sprintf(
-			"at most %d slots and %d single sales may be watched; unwatch some first", maxWatchedSlots, maxWatchedSales))
+			"at most %d slots and %d single sales may be watched; unwatch some first", maxWatchedSlots,
+			maxWatchedSales))
 	}
 	if view.Slots == nil {
 		view.Slots = []app.Slot{}

@@ -10,7 +10,8 @@ import (
 // state of every order; what JSON would not say as it is goes the long way.
 func OrderFrame(o *app.Order) []byte {
 	if o.Address != nil && !plain(o.Address.Name+o.Address.Phone+o.Address.Text) ||
-		!plain(o.Key) || !plain(o.ProductName) || !plain(string(o.State)) || !plain(o.Reason) || !plain(o.TradeNo) || !plain(o.Tracking) {
+		!plain(o.Key) || !plain(o.ProductName) || !plain(string(o.State)) || !plain(o.Reason) || !plain(o.TradeNo) ||
+		!plain(o.Tracking) {
 		return encode(struct {
 			Ev    string     `json:"ev"`
 			Key   string     `json:"key"`

@@ -13,7 +13,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// patience is how long a test waits for what must happen: far longer than it takes on a machine that is busy with other things.
+// patience is how long a test waits for what must happen: far longer than it takes on a machine that is busy with other
+// things.
 const patience = 30 * time.Second
 
 // peer is the other end of a socket. It keeps all that it hears, except the answers that do waits for.

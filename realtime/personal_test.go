@@ -159,8 +159,8 @@ func TestLongAbsenceIsNoReset(t *testing.T) {
 	}
 }
 
-// F5, F6: a change may be told up to PublishWithin after its stamp. A cursor or a proven instant that was given out in between
-// covers its stamp, but not the change: so rows are read from a margin before it on, by hello and by a resync.
+// F5, F6: a change may be told up to PublishWithin after its stamp. A cursor or a proven instant that was given out in
+// between covers its stamp, but not the change: so rows are read from a margin before it on, by hello and by a resync.
 func TestWhatWasUnderWayIsReadToo(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -209,7 +209,8 @@ func TestUselessCursorIsReset(t *testing.T) {
 		Cursor{now.At, "ffffffff"}.String(), Cursor{now.At.Add(time.Hour), now.History}.String(),
 	} {
 		ok := n.dial(t).hello(7, cursor)
-		if next, err := ParseCursor(ok.Cursor); !ok.Reset || len(ok.Missed) != 0 || err != nil || next.History != now.History {
+		if next, err := ParseCursor(ok.Cursor); !ok.Reset || len(ok.Missed) != 0 || err != nil ||
+			next.History != now.History {
 			t.Errorf("hello with %s answered %+v", cursor, ok)
 		}
 		if ok := n.dial(t).hello(7, ok.Cursor); ok.Reset {
@@ -237,7 +238,8 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 		}
 	})
 	p := n.dial(t)
-	p.send(`{"id":77,"op":"hello","token":"user:7","cursor":"` + cursor + `"}`) // nobody waits for it, so it is kept in its place
+	// nobody waits for it, so it is kept in its place
+	p.send(`{"id":77,"op":"hello","token":"user:7","cursor":"` + cursor + `"}`)
 	answer := p.await("the answer", func(f *wsclient.Frame) bool { return answers(f, 77) })
 	var ok wsclient.Welcome
 	if err := json.Unmarshal(answer.OK, &ok); err != nil {
@@ -332,7 +334,9 @@ func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 func TestSlowAnswersLeaveThePeerItsTimeForHello(t *testing.T) {
 	t.Parallel()
 	const within = 3 * time.Second
-	for name, fault := range map[string]error{"busy": app.FailBusy("later", time.Millisecond), "internal": errors.New("broken")} {
+	for name, fault := range map[string]error{
+		"busy": app.FailBusy("later", time.Millisecond), "internal": errors.New("broken"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := startNode(t, func(o *Options) { o.HelloWithin = within })

@@ -16,14 +16,16 @@ func TestFramesByHand(t *testing.T) {
 		id := rapid.Int64().Draw(t, "id")
 		text := rapid.OneOf(rapid.StringMatching(`[ -~]{0,40}`), rapid.String())
 		r := app.Receipt{
-			Order: app.ID(rapid.Int64().Draw(t, "order")), Ticket: rapid.Int64().Draw(t, "ticket"), Place: rapid.Int64().Draw(t, "place"),
+			Order: app.ID(rapid.Int64().Draw(t, "order")), Ticket: rapid.Int64().Draw(t, "ticket"),
+			Place: rapid.Int64().Draw(t, "place"),
 			State: app.OrderState(rapid.OneOf(rapid.Just(string(app.Reserved)), text).Draw(t, "state")),
 		}
 		if got, want := replyFrame(id, r), encode(reply{id, r}); !bytes.Equal(got, want) {
 			t.Fatalf("reply\n%s, want\n%s", got, want)
 		}
 		e := &app.Error{
-			Code: app.Code(rapid.OneOf(rapid.Just(string(app.SoldOut)), text).Draw(t, "code")), Message: text.Draw(t, "message"),
+			Code: app.Code(rapid.OneOf(rapid.Just(string(app.SoldOut)), text).Draw(t, "code")), Message: text.Draw(t,
+				"message"),
 			RetryMS: rapid.Int64().Draw(t, "retry"),
 		}
 		if rapid.Bool().Draw(t, "holds") {

@@ -45,7 +45,8 @@ func TestNewSaleOfAWatchedSlotIsTicked(t *testing.T) {
 	p.awaitTick("tick of the new sale", func(lines map[app.ID]wsclient.TickLine) bool { return lines[19].Stock == 5 })
 	p.must(`"op":"watch","sales":["41"]`, nil) // keeps it
 	n.hub.Tick(2, []app.Counters{counters(19, 4)})
-	p.awaitTick("tick after another watch", func(lines map[app.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
+	p.awaitTick("tick after another watch",
+		func(lines map[app.ID]wsclient.TickLine) bool { return lines[19].Stock == 4 })
 }
 
 // What changes while a snapshot is being read must not be lost behind that older snapshot.

@@ -25,8 +25,8 @@ type Shop interface {
 	Greet(ctx context.Context, user app.ID) ([]app.Reservation, error)
 	// Watch resolves a slot (0: the current one, unless sales are named) and sales into full snapshots.
 	Watch(ctx context.Context, slot app.ID, sales []app.ID) (app.WatchView, error)
-	// BuyThen reserves units and tells then what came of it, exactly once, at once or from another goroutine; the same (user,
-	// sale, key) gives the same order. ctx lasts until then.
+	// BuyThen reserves units and tells then what came of it, exactly once, at once or from another goroutine; the same
+	// (user, sale, key) gives the same order. ctx lasts until then.
 	BuyThen(ctx context.Context, user app.ID, req app.BuyRequest, then func(app.Receipt, error))
 	// Cancel ends an order of the user that is not paid, and answers the state it has then.
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)

@@ -74,9 +74,10 @@ func (h *Hub) upgrade() fiber.Handler {
 // handshake is the name under which the wrapper brings its request along.
 const handshake = "handshake"
 
-// forgetHandshake lets go of request and answer, and of the copies that the wrapper made of them: nobody asks for them any
-// more, but web server and wrapper would keep them, 5 KB of headers, for as long as the socket lasts. The request is ours
-// alone until the handler returns; only then the web server takes it back into its pool, where an empty one is as good as a new one.
+// forgetHandshake lets go of request and answer, and of the copies that the wrapper made of them: nobody asks for them
+// any more, but web server and wrapper would keep them, 5 KB of headers, for as long as the socket lasts. The request
+// is ours alone until the handler returns; only then the web server takes it back into its pool, where an empty one is
+// as good as a new one.
 func forgetHandshake(wrapper *contrib.Conn) {
 	if request, ok := wrapper.Locals(handshake).(*fasthttp.RequestCtx); ok {
 		request.Request = fasthttp.Request{}
@@ -94,7 +95,8 @@ func swallow(*contrib.Conn) {
 	}
 }
 
-// serve reads a connection's frames until it ends. When it returns, nobody uses the connection any more and it is closed.
+// serve reads a connection's frames until it ends. When it returns, nobody uses the connection any more and it is
+// closed.
 func (h *Hub) serve(conn *websocket.Conn) {
 	limitKernelQueue(conn.UnderlyingConn())
 	c := newClient(h, conn)
@@ -116,8 +118,8 @@ func (h *Hub) serve(conn *websocket.Conn) {
 	c.readAll()
 }
 
-// apart is how many frames of a connection, its first ones, are handled on goroutines of their own. A goroutine keeps the
-// stack that it once needed, 16 KB after a hello, for as long as the socket lasts; most sockets say hello, watch,
+// apart is how many frames of a connection, its first ones, are handled on goroutines of their own. A goroutine keeps
+// the stack that it once needed, 16 KB after a hello, for as long as the socket lasts; most sockets say hello, watch,
 // and then only listen.
 const apart = 2
 
@@ -166,8 +168,8 @@ func (c *client) readFrame(r io.Reader, alone bool) error {
 	return nil
 }
 
-// readEnded tells a peer that did not say hello in time why it is cut off. There is a deadline until hello, and one after
-// the last word to a peer that is being sent away, which knows why.
+// readEnded tells a peer that did not say hello in time why it is cut off. There is a deadline until hello, and one
+// after the last word to a peer that is being sent away, which knows why.
 func (c *client) readEnded(err error) {
 	var timeout net.Error
 	if !errors.As(err, &timeout) || !timeout.Timeout() {

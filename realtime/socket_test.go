@@ -150,7 +150,8 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 	p.must(`"op":"unwatch"`, nil)
 	for _, op := range []string{
 		buying(`1`), `"op":"cancel","order":"5"`, `"op":"pay","order":"5","via":"page"`,
-		`"op":"refund","order":"5","reason":"x"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`, `"op":"renew","token":"user:7"`,
+		`"op":"refund","order":"5","reason":"x"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`,
+		`"op":"renew","token":"user:7"`,
 	} {
 		if r := p.do(op); r.Error == nil || r.Error.Code != app.Unauthorized {
 			t.Errorf("%s: %v, want unauthorized", op, r.Error)

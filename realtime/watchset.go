@@ -167,8 +167,9 @@ func (s *watchSet) each(fn func(c *client)) {
 	s.eachLocked(fn)
 }
 
-// eachLocked lets the lock go while the hub lets writers begin; members may come and go then. The place of one who leaves is taken by
-// the last one: from the end to the beginning nobody is left out, and at worst somebody hears the same thing twice.
+// eachLocked lets the lock go while the hub lets writers begin; members may come and go then. The place of one who
+// leaves is taken by the last one: from the end to the beginning nobody is left out, and at worst somebody hears the
+// same thing twice.
 func (s *watchSet) eachLocked(fn func(c *client)) {
 	for i := len(s.members) - 1; i >= 0; i = min(i, len(s.members)) - 1 {
 		c := s.members[i]

@@ -23,8 +23,8 @@ const (
 
 // BenchmarkRatioGate compares the gate with one script call per buy: 256 concurrent buyers, the same Redis with an
 // fsync per write, the same script. It reports the medians of both rates (buys per second) and of their ratio; the bar
-// is 4. The two take turns in short rounds, one per iteration (-benchtime 12x), so that what else the machine does falls
-// on both.
+// is 4. The two take turns in short rounds, one per iteration (-benchtime 12x), so that what else the machine does
+// falls on both.
 func BenchmarkRatioGate(b *testing.B) {
 	o, err := redis.ParseURL(kit.Redis(b))
 	if err != nil {
@@ -67,8 +67,8 @@ func median(of []float64) float64 {
 	return of[len(of)/2]
 }
 
-// benchRound answers the rates of both ways. Buyers press again as soon as they are told, as people at sockets do: a single
-// call is waited for, the gate tells.
+// benchRound answers the rates of both ways. Buyers press again as soon as they are told, as people at sockets do: a
+// single call is waited for, the gate tells.
 func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 	b.Helper()
 	ctx := context.Background()
@@ -78,7 +78,8 @@ func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 			if !more {
 				return
 			}
-			reply, err := reserveScript.run(ctx, l.client, reserveKeys(l, buy.Sale), l.Epoch(0), l.backlog, buy.Sale.ID.String(), 0, 0, 0,
+			reply, err := reserveScript.run(ctx, l.client, reserveKeys(l, buy.Sale), l.Epoch(0), l.backlog,
+				buy.Sale.ID.String(), 0, 0, 0,
 				int64(buy.Order), int64(buy.User), buy.Qty, buy.Key, buy.Hash, buy.Address)
 			if err != nil || len(reply) != 5 { // anything but reserved is told in more values
 				c.failed.Add(1)

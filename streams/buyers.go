@@ -13,15 +13,15 @@ import (
 const (
 	// buyersPage is how many entries or buyers one call reads: about a millisecond of Redis.
 	buyersPage = 1000
-	// recentMost is how many entries of the stream are looked through for those of one sale. Beyond it, and that is another
-	// sale of the partition selling tens of thousands between two looks, reading everyone is not worse.
+	// recentMost is how many entries of the stream are looked through for those of one sale. Beyond it, and that is
+	// another sale of the partition selling tens of thousands between two looks, reading everyone is not worse.
 	recentMost = 20 * buyersPage
 )
 
-// Buyers lists who has had a reservation of the sale accepted since the mark, see app.Inventory. Every acceptance gives out the
-// next ticket and writes one entry into the partition's stream, in one step: who came since the mark is known when the entry
-// of every ticket since then was found. Where one is missing (trimmed, another epoch, too much in between) everyone is read,
-// page by page, so that no buy waits behind it.
+// Buyers lists who has had a reservation of the sale accepted since the mark, see app.Inventory. Every acceptance gives
+// out the next ticket and writes one entry into the partition's stream, in one step: who came since the mark is known
+// when the entry of every ticket since then was found. Where one is missing (trimmed, another epoch, too much in
+// between) everyone is read, page by page, so that no buy waits behind it.
 func (l *Inventory) Buyers(ctx context.Context, sale app.SaleRef, since app.BuyersMark) (app.Buyers, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
@@ -30,7 +30,8 @@ func (l *Inventory) Buyers(ctx context.Context, sale app.SaleRef, since app.Buye
 	if since != (app.BuyersMark{}) {
 		recent, complete, err := l.recentBuyers(ctx, k, sale, since)
 		if err != nil {
-			return app.Buyers{}, fmt.Errorf("read who bought of sale %s since ticket %d: %w", sale.ID, since.Tickets, err)
+			return app.Buyers{}, fmt.Errorf("read who bought of sale %s since ticket %d: %w", sale.ID, since.Tickets,
+				err)
 		}
 		if complete {
 			return recent, nil
@@ -51,14 +52,16 @@ func (l *Inventory) recentBuyers(
 	var entries *redis.XMessageSliceCmd
 	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		numbers = readSale(ctx, p, k, sale.ID)
-		entries = p.XRangeN(ctx, k.orders, "("+since.Entry, "+", buyersPage) // after the numbers: all their tickets are in it
+		// after the numbers: all their tickets are in it
+		entries = p.XRangeN(ctx, k.orders, "("+since.Entry, "+", buyersPage)
 		return nil
 	})
 	if err != nil {
 		return app.Buyers{}, false, transient(err)
 	}
 	var open bool
-	if b.Counters, open = numbers.counters(sale.ID); !open || !b.Loaded || b.Epoch != since.Epoch || b.Tickets < since.Tickets {
+	if b.Counters, open = numbers.counters(sale.ID); !open || !b.Loaded || b.Epoch != since.Epoch ||
+		b.Tickets < since.Tickets {
 		return app.Buyers{}, false, nil
 	}
 	b.Mark = since
@@ -86,8 +89,8 @@ func (l *Inventory) recentBuyers(
 	}
 }
 
-// allBuyers walks through everyone. Nobody is taken out of the buyers of a sale as long as it lives, so whoever had bought
-// when the walk began is met in it; who buys meanwhile has an entry behind the mark.
+// allBuyers walks through everyone. Nobody is taken out of the buyers of a sale as long as it lives, so whoever had
+// bought when the walk began is met in it; who buys meanwhile has an entry behind the mark.
 func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.SaleRef) (app.Buyers, error) {
 	var numbers saleRead
 	var last *redis.XMessageSliceCmd

@@ -15,9 +15,9 @@ import (
 // readEveryone is how the buyers were read before there was a mark: all of them in one script.
 var readEveryone = redis.NewScript(`return {redis.call('HGETALL', KEYS[1]), redis.call('HKEYS', KEYS[2])}`)
 
-// BenchmarkWave measures what a wave of ten returned and resold units costs Redis: reading everyone in one script, as it was,
-// and reading who came since, in turns in the same run. Everyone is also read once page by page, as for the first flag.
-// It reports microseconds of Redis per wave, and of the longest single call of the first read.
+// BenchmarkWave measures what a wave of ten returned and resold units costs Redis: reading everyone in one script, as
+// it was, and reading who came since, in turns in the same run. Everyone is also read once page by page, as for the
+// first flag. It reports microseconds of Redis per wave, and of the longest single call of the first read.
 func BenchmarkWave(b *testing.B) {
 	for _, buyers := range []int{1_000, 10_000, 100_000} {
 		b.Run(strconv.Itoa(buyers), func(b *testing.B) { benchWaves(b, buyers) })

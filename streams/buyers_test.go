@@ -66,8 +66,12 @@ func TestBuyersSinceTheMark(t *testing.T) {
 func TestBuyersWhoseEntriesAreGone(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(f *fixture, stream string, s *app.Sale){
-		"trimmed":        func(f *fixture, stream string, _ *app.Sale) { f.must(f.client.XTrimMaxLen(f.ctx, stream, 1).Err()) },
-		"trimmed to end": func(f *fixture, stream string, _ *app.Sale) { f.must(f.client.XTrimMaxLen(f.ctx, stream, 0).Err()) },
+		"trimmed": func(f *fixture, stream string, _ *app.Sale) {
+			f.must(f.client.XTrimMaxLen(f.ctx, stream, 1).Err())
+		},
+		"trimmed to end": func(f *fixture, stream string, _ *app.Sale) {
+			f.must(f.client.XTrimMaxLen(f.ctx, stream, 0).Err())
+		},
 		"one deleted by hand": func(f *fixture, stream string, _ *app.Sale) {
 			entries, err := f.client.XRange(f.ctx, stream, "-", "+").Result()
 			f.must(err)
@@ -191,7 +195,8 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 			for i := range each {
 				user := app.ID(1 + c*each + i)
 				for _, sale := range []*app.Sale{s, other} {
-					if d, err := decided(f.ctx, g, buyOf(sale, user, 1, "key-one-1")); err != nil || d.Verdict != app.VerdictReserved {
+					if d, err := decided(f.ctx, g, buyOf(sale, user, 1, "key-one-1")); err != nil ||
+						d.Verdict != app.VerdictReserved {
 						t.Errorf("user %s: %+v, %v", user, d, err)
 					}
 				}

@@ -37,7 +37,8 @@ func (q *saleQueue) decide() {
 		return
 	}
 	if len(reply) < 5 || (len(reply)-5)%3 != 0 {
-		q.answerAll(app.Decision{}, fmt.Errorf("%w: a reply of %d values for %d buys", app.ErrTransient, len(reply), len(q.group)))
+		q.answerAll(app.Decision{},
+			fmt.Errorf("%w: a reply of %d values for %d buys", app.ErrTransient, len(reply), len(q.group)))
 		return
 	}
 	d := app.Decision{Done: integer(reply[1]), Free: integer(reply[2])}
@@ -76,7 +77,8 @@ func (q *saleQueue) fill() {
 }
 
 // callRetrying repeats the same call until it is answered or the budget is used up: a lost reply does not tell whether
-// the buys were accepted, and the script finds those that were (I6). Each time it carries what this node has seen by then.
+// the buys were accepted, and the script finds those that were (I6). Each time it carries what this node has seen by
+// then.
 func (q *saleQueue) callRetrying() ([]any, error) {
 	m := q.gate.inventory.metrics
 	m.groupSize.Observe(float64(len(q.group)))
@@ -136,7 +138,8 @@ func (q *saleQueue) answer(w *waiter, d app.Decision, value any) {
 		ticket, order, _ := strings.Cut(text(value), ":")
 		first, err := app.ParseID(order)
 		if err != nil {
-			q.conclude(w, app.Decision{}, fmt.Errorf("%w: stored order of key %s: %w", app.ErrTransient, w.buy.Key, err))
+			q.conclude(w, app.Decision{},
+				fmt.Errorf("%w: stored order of key %s: %w", app.ErrTransient, w.buy.Key, err))
 			return
 		}
 		if first == w.buy.Order {

@@ -28,7 +28,8 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 		return nil
 	}
 	c.inventory.metrics.claimed.Add(float64(len(entries)))
-	slog.InfoContext(ctx, "claimed entries of a consumer that is gone", "partition", c.partition, "entries", len(entries))
+	slog.InfoContext(ctx, "claimed entries of a consumer that is gone", "partition", c.partition, "entries",
+		len(entries))
 	return c.process(ctx, entries)
 }
 

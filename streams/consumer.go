@@ -64,8 +64,8 @@ type Consumer struct {
 	claimAt time.Time        // when to look for idle entries again
 }
 
-// retry is an entry that waits for its next attempt: it failed alone, and is tried alone, or its sale was locked, and it
-// is tried with the others of whom that is true.
+// retry is an entry that waits for its next attempt: it failed alone, and is tried alone, or its sale was locked, and
+// it is tried with the others of whom that is true.
 type retry struct {
 	entry  app.Entry
 	at     time.Time
@@ -132,7 +132,9 @@ func (c *Consumer) runOnce(ctx context.Context) error {
 // read answers the next batch: first what is pending under this name from before, then what is new.
 func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
 	args := &redis.XReadGroupArgs{
-		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.patience(), Streams: []string{c.keys.orders, ">"},
+		Group: group, Consumer: c.name, Count: c.options.Batch, Block: c.patience(), Streams: []string{
+			c.keys.orders, ">",
+		},
 	}
 	if c.history != "" {
 		args.Streams[1], args.Block = c.history, -1
@@ -250,7 +252,8 @@ func without(entries []app.Entry, failed map[string]error) []app.Entry {
 }
 
 // fulfil retries on a batch until it is no longer a transient fault that keeps it from its end. The entries stay
-// pending and claimed meanwhile, and none of it counts against any of them. After quit has ended it does not begin again.
+// pending and claimed meanwhile, and none of it counts against any of them. After quit has ended it does not begin
+// again.
 func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]error, error) {
 	back := backoff{first: firstBack, longest: longestOff}
 	for len(entries) > 0 {
@@ -266,7 +269,8 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]err
 			c.inventory.onStale(c.partition)
 			return nil, err // the partition is made anew: look again at what is there
 		}
-		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries), "err", err)
+		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries), "err",
+			err)
 		if !sleep(quit, back.next()) {
 			return nil, errors.Join(err, quit.Err())
 		}

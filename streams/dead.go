@@ -94,7 +94,8 @@ func parseLetter(partition int, m redis.XMessage) app.DeadLetter {
 	field := func(name string) string { return text(m.Values[name]) }
 	entry := parseEntry(partition, m) // what cannot be read stays 0: the letter can be dropped, not replayed
 	letter := app.DeadLetter{
-		ID: strconv.Itoa(partition) + "-" + m.ID, Partition: partition, Order: entry.Order, Sale: entry.Sale, User: entry.User,
+		ID: strconv.Itoa(partition) + "-" +
+			m.ID, Partition: partition, Order: entry.Order, Sale: entry.Sale, User: entry.User,
 		Reason: field("reason"), Deliveries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
 		Fields: make(map[string]string, len(m.Values)+len(termNames)),
 	}

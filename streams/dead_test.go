@@ -23,7 +23,9 @@ func TestBadEntryDies(t *testing.T) {
 		made := f.reserveMany(s, 10)
 		bad := made[3].Order
 		k := &f.inventory.parts[1].keys
-		f.must(f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: k.orders, Values: []string{"terms", "2:not a number:7:1:1:1:1:1:1:h:k:5:6:"}}).Err())
+		f.must(f.client.XAdd(f.ctx, &redis.XAddArgs{
+			Stream: k.orders, Values: []string{"terms", "2:not a number:7:1:1:1:1:1:1:h:k:5:6:"},
+		}).Err())
 		var attempts atomic.Int64
 		box := newDesk()
 		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
@@ -93,7 +95,9 @@ func TestBadEntryDies(t *testing.T) {
 func TestDeadLetterNames(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	for _, id := range []string{"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--"} {
+	for _, id := range []string{
+		"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--",
+	} {
 		if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("%q: %v", id, err)
 		}

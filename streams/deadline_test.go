@@ -59,7 +59,9 @@ func TestSweepWhatIsDue(t *testing.T) {
 		now := f.now()
 		due, soon, later := newID(), newID(), newID()
 		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{
-			{Order: due, PayBy: now - 1}, {Order: soon, PayBy: now.Add(150 * time.Millisecond)}, {Order: later, PayBy: now.Add(time.Hour)},
+			{Order: due, PayBy: now - 1},
+			{Order: soon, PayBy: now.Add(150 * time.Millisecond)},
+			{Order: later, PayBy: now.Add(time.Hour)},
 		}))
 		b := newBell()
 		f.run(NewSweeper(f.inventory, 1, b))
@@ -86,7 +88,8 @@ func TestScheduleOnce(t *testing.T) {
 	for _, at := range []app.Millis{5000, 9000} {
 		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: at}}))
 	}
-	if score, err := f.client.ZScore(f.ctx, f.inventory.parts[1].keys.deadlines, id.String()).Result(); err != nil || score != 5000 {
+	if score, err := f.client.ZScore(f.ctx, f.inventory.parts[1].keys.deadlines, id.String()).Result(); err != nil ||
+		score != 5000 {
 		t.Fatalf("score %v, %v", score, err)
 	}
 	f.must(f.inventory.Schedule(f.ctx, 1, nil))

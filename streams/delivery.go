@@ -11,8 +11,8 @@ import (
 	"stampede/app"
 )
 
-// Delivery tells how far the consumers of a partition are. The state is read last: if Redis began another history before the
-// other reads, nobody has confirmed it yet, and nothing is told.
+// Delivery tells how far the consumers of a partition are. The state is read last: if Redis began another history
+// before the other reads, nobody has confirmed it yet, and nothing is told.
 func (l *Inventory) Delivery(ctx context.Context, partition int) (app.Delivery, error) {
 	k, err := l.keys(partition)
 	if err != nil {
@@ -45,7 +45,8 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (app.Delivery, 
 	case err != nil:
 		return app.Delivery{}, err
 	case !state.Exists, state.Rebuilding, state.History != state.Confirmed:
-		return app.Delivery{}, fmt.Errorf("%w: nobody has looked yet whether Redis has all of partition %d", app.ErrTransient, partition)
+		return app.Delivery{}, fmt.Errorf("%w: nobody has looked yet whether Redis has all of partition %d",
+			app.ErrTransient, partition)
 	}
 	d.Epoch = state.Epoch
 	return d, nil

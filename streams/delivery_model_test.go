@@ -80,11 +80,13 @@ func (m *deliveries) inHand(name string) []app.ID {
 
 // reserve buys under a new key, or under one that was used before.
 func (m *deliveries) reserve(rt *rapid.T) {
-	b := buyOf(m.sale, app.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1, fmt.Sprintf("key-%04d", rapid.IntRange(1, 20).Draw(rt, "key")))
+	b := buyOf(m.sale, app.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1,
+		fmt.Sprintf("key-%04d", rapid.IntRange(1, 20).Draw(rt, "key")))
 	d, err := decided(m.f.ctx, m.gate, b)
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	_, known := m.keys[name]
-	if want := map[bool]app.Verdict{false: app.VerdictReserved, true: app.VerdictRepeated}[known]; err != nil || d.Verdict != want {
+	if want := map[bool]app.Verdict{false: app.VerdictReserved, true: app.VerdictRepeated}[known]; err != nil ||
+		d.Verdict != want {
 		differ(rt, "P4: a buy", "%+v: %+v, want verdict %d, %v", b, d, want, err)
 	}
 	if !known {
@@ -197,7 +199,8 @@ func (m *deliveries) compare(rt *rapid.T) {
 		differ(rt, "P7: XINFO", "lag %v pending %v (read %v), the model says %d and %d", l, p, read, lag, pending)
 	}
 	if c := m.f.counters(m.sale); c.Done != m.settled || c.Tickets != int64(len(m.accepted)) {
-		differ(rt, "I4: done", "%d of %d tickets are done, the model says %d of %d", c.Done, c.Tickets, m.settled, len(m.accepted))
+		differ(rt, "I4: done", "%d of %d tickets are done, the model says %d of %d", c.Done, c.Tickets, m.settled,
+			len(m.accepted))
 	}
 	unsettled := make(map[app.ID]int)
 	for i, id := range m.accepted {
@@ -208,7 +211,8 @@ func (m *deliveries) compare(rt *rapid.T) {
 	for user := app.ID(1); user <= 3; user++ {
 		got, err := m.f.inventory.Waiting(m.f.ctx, user)
 		if err != nil || len(got) != unsettled[user] {
-			differ(rt, "P2: what a user waits for", "user %s waits for %d orders, the model says %d, %v", user, len(got), unsettled[user], err)
+			differ(rt, "P2: what a user waits for", "user %s waits for %d orders, the model says %d, %v", user,
+				len(got), unsettled[user], err)
 		}
 	}
 }

@@ -43,8 +43,8 @@ var termNames = [...]string{
 
 type terms [len(termNames)]string
 
-// splitTerms takes the field terms apart; false when it is not what reserve.lua writes. The field order is "" but in entries
-// of the version before.
+// splitTerms takes the field terms apart; false when it is not what reserve.lua writes. The field order is "" but in
+// entries of the version before.
 func splitTerms(field, order string) (t terms, ok bool) {
 	version, rest, _ := strings.Cut(field, ":")
 	if version == entryVersionSeq {

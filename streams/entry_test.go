@@ -21,7 +21,8 @@ func TestEntriesOfBothLayoutsAreRead(t *testing.T) {
 			values["order"] = "9"
 		}
 		e := parseEntry(1, redis.XMessage{ID: "1790000000000-0", Values: values})
-		if (e.Bad != nil) != (want == 0) || want != 0 && (e.Seq != want || e.Order != 9 || e.User != 42 || e.Address != "a:b") {
+		if (e.Bad != nil) != (want == 0) || want != 0 &&
+			(e.Seq != want || e.Order != 9 || e.User != 42 || e.Address != "a:b") {
 			t.Errorf("%s: read as %+v; want seq %d", terms, e, want)
 		}
 	}

@@ -43,7 +43,8 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, f
 // end gives a hopeless entry its refused row and moves it to the dead letters, in this order: what is answered
 // ends in a row (P2). When the row cannot be written now, the entry comes again.
 func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error, failures int64) error {
-	if err := c.handler.Refuse(ctx, e, app.ReasonDead); err != nil && !(e.Bad != nil && errors.Is(err, app.ErrPermanent)) {
+	if err := c.handler.Refuse(ctx, e, app.ReasonDead); err != nil && !(e.Bad != nil && errors.Is(err,
+		app.ErrPermanent)) {
 		if errors.Is(err, app.ErrStaleEpoch) {
 			c.inventory.onStale(c.partition)
 		}
@@ -115,8 +116,8 @@ func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[s
 	c.renew(ctx, locked)
 }
 
-// retryFailed tries entries again when their pause is over: those that failed alone each by itself, those whose sale was
-// locked in one batch.
+// retryFailed tries entries again when their pause is over: those that failed alone each by itself, those whose sale
+// was locked in one batch.
 func (c *Consumer) retryFailed(ctx context.Context) error {
 	now := time.Now()
 	var locked []app.Entry

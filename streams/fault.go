@@ -24,11 +24,13 @@ func transient(err error) error {
 	return errors.Join(app.ErrTransient, err)
 }
 
-// refusals are the beginnings of what Redis answers for as long as nobody changes an account, a setting, or its version.
+// refusals are the beginnings of what Redis answers for as long as nobody changes an account, a setting, or its
+// version.
 var refusals = []string{
 	"NOAUTH", "WRONGPASS", "NOPERM", "CROSSSLOT",
 	"ERR unknown command", "ERR unknown subcommand", "ERR ACL failure",
-	"ERR AUTH", "ERR Client sent AUTH", "ERR invalid password", "ERR DB index", "ERR SELECT is not allowed", "ERR This instance has cluster",
+	"ERR AUTH", "ERR Client sent AUTH", "ERR invalid password", "ERR DB index", "ERR SELECT is not allowed",
+	"ERR This instance has cluster",
 }
 
 // permanent reports whether waiting does not mend the error.

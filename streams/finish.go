@@ -10,7 +10,9 @@ import (
 
 // Finish is the one step out of new rows of a partition: one message, their deadlines, and the acknowledgement of their
 // entries, which moves the places of everybody behind them (I4). At most 1,000 of each: that is what a consumer reads.
-func (l *Inventory) Finish(ctx context.Context, partition int, asOf app.Millis, rows []*app.Order, entries []*app.Entry) error {
+func (l *Inventory) Finish(
+	ctx context.Context, partition int, asOf app.Millis, rows []*app.Order, entries []*app.Entry,
+) error {
 	k, err := l.keys(partition)
 	if err != nil {
 		return err

@@ -15,7 +15,10 @@ func FuzzEntry(f *testing.F) {
 	const fine = `1:7:12:5:1:2:4990:3:000000000000beef:key-one-1:1790000000000000001:42:{"name":"李:雷"}`
 	for _, seed := range [][3]string{
 		{"1790000000000-0", "1790000000000000002", fine},
-		{"1790000000000-0", "", `2:1790000000000000002:7:12:5:1:2:4990:3:000000000000beef:key-one-1:1790000000000000001:42:{"name":"李:雷"}`},
+		{
+			"1790000000000-0", "",
+			`2:1790000000000000002:7:12:5:1:2:4990:3:000000000000beef:key-one-1:1790000000000000001:42:{"name":"李:雷"}`,
+		},
 		{"1790000000000-0", "1790000000000000002", strings.TrimPrefix(fine, "1:")},
 		{"1-1", "0", fine},
 		{"x-1", "1", "3" + fine[1:]},
@@ -70,7 +73,12 @@ func FuzzOutboxMessage(f *testing.F) {
 // Holds and names of dead letters come from Redis and from operators.
 func FuzzNames(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"1790000000000000001", "1:42:2"}, {"1", "1:2"}, {"0", "::"}, {"x", "1:2:3:4"}, {"1-1790000000000-0", "-1:-1:-1"}, {"--", ""},
+		{"1790000000000000001", "1:42:2"},
+		{"1", "1:2"},
+		{"0", "::"},
+		{"x", "1:2:3:4"},
+		{"1-1790000000000-0", "-1:-1:-1"},
+		{"--", ""},
 	} {
 		f.Add(seed[0], seed[1])
 	}
@@ -95,7 +103,10 @@ func FuzzNames(f *testing.F) {
 // (P1), and what it writes for an acceptable buy is read back as it was given.
 func FuzzReserveArguments(f *testing.F) {
 	for _, seed := range []struct{ order, user, qty, key, hash, address string }{
-		{"1790000000000000001", "42", "1", "key-one-1", "000000000000beef", `{"name":"李雷","phone":"1","text":"a:b|c;d"}`},
+		{
+			"1790000000000000001", "42", "1", "key-one-1", "000000000000beef",
+			`{"name":"李雷","phone":"1","text":"a:b|c;d"}`,
+		},
 		{"1790000000000000002", "42", "3", "key.two_2", "000000000000beef", ""},
 		{"1", "1", "1e400", "key-one-1", "h", ""},
 		{"1", "1", "0x1", "key-one-1", "h", ""},
@@ -116,7 +127,8 @@ func FuzzReserveArguments(f *testing.F) {
 		defer fix.client.XTrimMaxLen(fix.ctx, k.orders, 0)
 		keys := []string{k.meta, k.orders, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID)}
 		for range 2 {
-			reply, err := reserveScript.run(fix.ctx, fix.client, keys, testEpoch, 1<<40, int64(s.ID), 0, 0, 0, order, user, qty, key, hash, address)
+			reply, err := reserveScript.run(fix.ctx, fix.client, keys, testEpoch, 1<<40, int64(s.ID), 0, 0, 0, order,
+				user, qty, key, hash, address)
 			if err != nil {
 				t.Fatalf("the script threw: %v", err)
 			}
@@ -138,7 +150,9 @@ func FuzzReserveArguments(f *testing.F) {
 			return
 		}
 		e := parseEntry(1, newest[0])
-		if e.Sale == s.ID && (e.Bad != nil || e.Order != sent || e.User != buyer || e.Key != key || e.Hash != hash || e.Address != address) {
+		if e.Sale == s.ID &&
+			(e.Bad != nil || e.Order != sent || e.User != buyer || e.Key != key || e.Hash != hash ||
+				e.Address != address) {
 			t.Fatalf("written as %+v", e)
 		}
 	})

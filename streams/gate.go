@@ -32,8 +32,9 @@ var (
 type Gate struct {
 	inventory *Inventory
 
-	// TurnsAway reports whether the sale is sold out and the user surely has nothing in it; nil: nobody knows. It is asked
-	// once more before a buy is sent: at the instant in which the last unit goes, thousands are waiting behind it.
+	// TurnsAway reports whether the sale is sold out and the user surely has nothing in it; nil: nobody knows. It is
+	// asked once more before a buy is sent: at the instant in which the last unit goes, thousands are waiting behind
+	// it.
 	TurnsAway func(sale, user app.ID) bool
 
 	mu     sync.Mutex
@@ -52,8 +53,8 @@ func NewGate(l *Inventory) *Gate {
 	return g
 }
 
-// Close lets calls under way finish, tells everyone else ErrTransient, and waits until all have been told and no goroutine of
-// the gate is left.
+// Close lets calls under way finish, tells everyone else ErrTransient, and waits until all have been told and no
+// goroutine of the gate is left.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	g.closed = true
@@ -62,8 +63,8 @@ func (g *Gate) Close() {
 	g.wg.Wait()
 }
 
-// Reserve decides a buy, see app.Gate. Whoever has not been sent by the instant given is let go at the latest when the call
-// under way is over (callBudget).
+// Reserve decides a buy, see app.Gate. Whoever has not been sent by the instant given is let go at the latest when the
+// call under way is over (callBudget).
 func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.Decision, error)) {
 	if b.Qty < 1 {
 		then(app.Decision{}, fmt.Errorf("%w: quantity %d", app.ErrPermanent, b.Qty))

@@ -8,8 +8,8 @@ import (
 	"stampede/app"
 )
 
-// BenchmarkGate is what a buy costs a node from Reserve to its decision while many others wait for the same sale: time of
-// the whole path, Redis and its fsync included, and allocations of this process, which groups share.
+// BenchmarkGate is what a buy costs a node from Reserve to its decision while many others wait for the same sale: time
+// of the whole path, Redis and its fsync included, and allocations of this process, which groups share.
 func BenchmarkGate(b *testing.B) {
 	f := onRedis(b)
 	g := NewGate(f.inventory)

@@ -65,7 +65,8 @@ func TestVerdicts(t *testing.T) {
 		if first.Ticket != 1 || first.Free != 2 || first.Done != 0 {
 			t.Fatalf("first decision %+v", first)
 		}
-		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated); d.Order != first.Order || d.Ticket != 1 {
+		if d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated); d.Order != first.Order ||
+			d.Ticket != 1 {
 			t.Fatalf("P4: repeated as %+v, want order %d", d, first.Order)
 		}
 		f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictOtherHash)
@@ -149,7 +150,8 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 		if _, err := decided(f.ctx, g, app.Buy{Sale: s.Ref(), User: 1, Qty: -1}); !errors.Is(err, app.ErrPermanent) {
 			t.Fatalf("negative quantity: %v", err)
 		}
-		if _, err := decided(f.ctx, g, app.Buy{Sale: app.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}); !errors.Is(err, app.ErrPermanent) {
+		nowhere := app.Buy{Sale: app.SaleRef{ID: s.ID, Partition: 99}, User: 1, Qty: 1}
+		if _, err := decided(f.ctx, g, nowhere); !errors.Is(err, app.ErrPermanent) {
 			t.Fatalf("no such partition: %v", err)
 		}
 	})
@@ -267,8 +269,8 @@ func TestGiveUpAndClose(t *testing.T) {
 	proxy.Restore()
 }
 
-// Who waits in a queue when the sale turns out to be sold out is told so without another call; who has something in it is
-// sent all the same (I9).
+// Who waits in a queue when the sale turns out to be sold out is told so without another call; who has something in it
+// is sent all the same (I9).
 func TestSoldOutWhileWaiting(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {

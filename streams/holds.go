@@ -15,10 +15,11 @@ const holdsChunk = 1000
 // Return gives units back. It answers which of them did something: a second return of the same (order, hold) does
 // nothing, nor does one for a sale that is not in Redis or for units that are sold.
 func (l *Inventory) Return(ctx context.Context, returns []app.Return) ([]bool, error) {
-	done, err := l.onHolds(ctx, returnScript, len(returns), []any{restAfterEmpty.Milliseconds()}, func(i int) (app.SaleRef, []any) {
+	each := func(i int) (app.SaleRef, []any) {
 		r := &returns[i]
 		return r.Sale, []any{int64(r.Order), r.Hold, r.Burn}
-	})
+	}
+	done, err := l.onHolds(ctx, returnScript, len(returns), []any{restAfterEmpty.Milliseconds()}, each)
 	if err != nil {
 		return nil, fmt.Errorf("return units of %d orders: %w", len(returns), err)
 	}
@@ -37,8 +38,8 @@ func (l *Inventory) Sell(ctx context.Context, sold []app.SoldHold) ([]bool, erro
 	return done, nil
 }
 
-// Withdraw takes the units of refunded orders out of the sale for good. It answers which of them did something: a second
-// withdrawal of the same (order, hold) does nothing, nor does one for a sale that is not in Redis.
+// Withdraw takes the units of refunded orders out of the sale for good. It answers which of them did something: a
+// second withdrawal of the same (order, hold) does nothing, nor does one for a sale that is not in Redis.
 func (l *Inventory) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
 	done, err := l.onHolds(ctx, withdrawScript, len(sold), nil, func(i int) (app.SaleRef, []any) {
 		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
@@ -49,9 +50,11 @@ func (l *Inventory) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, 
 	return done, nil
 }
 
-// onHolds runs a script that changes n holds, one call per sale, all in one pipeline. head is what the script wants after
-// the epoch, each what it wants per hold. The answer tells for which of them the script answered 1.
-func (l *Inventory) onHolds(ctx context.Context, s *script, n int, head []any, each func(i int) (app.SaleRef, []any)) ([]bool, error) {
+// onHolds runs a script that changes n holds, one call per sale, all in one pipeline. head is what the script wants
+// after the epoch, each what it wants per hold. The answer tells for which of them the script answered 1.
+func (l *Inventory) onHolds(
+	ctx context.Context, s *script, n int, head []any, each func(i int) (app.SaleRef, []any),
+) ([]bool, error) {
 	bySale := make(map[app.SaleRef][]int, 1)
 	for i := range n {
 		sale, _ := each(i)
@@ -105,7 +108,8 @@ func (l *Inventory) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, e
 	}
 	keys := []string{k.meta, k.sale(h.Sale.ID), k.buyers(h.Sale.ID), k.open(h.Sale.ID)}
 	for rests := 0; ; rests++ {
-		reply, err := holdScript.run(ctx, l.client, keys, l.Epoch(h.Sale.Partition), int64(h.Order), int64(h.User), h.Hold, h.Qty)
+		reply, err := holdScript.run(ctx, l.client, keys, l.Epoch(h.Sale.Partition), int64(h.Order), int64(h.User),
+			h.Hold, h.Qty)
 		if err != nil {
 			return 0, err
 		}

@@ -30,7 +30,8 @@ func TestReturnOnce(t *testing.T) {
 			{Sale: s.Ref(), Order: two, Hold: 1, Burn: true}, // withdrawn
 			{Sale: s.Ref(), Order: newID(), Hold: 1},         // never reserved
 		}, false, true, false, false, true, false)
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: one, Hold: 1}, {Sale: s.Ref(), Order: two, Hold: 1}}, false, false)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: one, Hold: 1}, {Sale: s.Ref(), Order: two, Hold: 1}}, false,
+			false)
 		a := f.audit(s)
 		if a.Stock != 7 || a.Held != 1 || a.Withdrawn != 2 || a.Burnt != 2 {
 			t.Fatalf("%+v burnt %d", a.Counters, a.Burnt)
@@ -68,7 +69,8 @@ func TestSellOnce(t *testing.T) {
 				t.Fatalf("round %d: %s", round, diff)
 			}
 		}
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: one, Hold: 1}, {Sale: s.Ref(), Order: two, Hold: 1}}, false, true)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: one, Hold: 1}, {Sale: s.Ref(), Order: two, Hold: 1}}, false,
+			true)
 		a := f.audit(s)
 		if a.Stock != 8 || a.Held != 0 || a.Sold != 2 || a.Units[11] != 2 {
 			t.Fatalf("%+v units %v", a.Counters, a.Units)
@@ -104,7 +106,8 @@ func TestWithdrawOnce(t *testing.T) {
 			}
 		}
 		a := f.audit(s)
-		if a.Stock != 7 || a.Held != 0 || a.Sold != 0 || a.Withdrawn != 3 || a.Burnt != 0 || len(a.Holds) != 0 || a.Units[11] != 2 {
+		if a.Stock != 7 || a.Held != 0 || a.Sold != 0 || a.Withdrawn != 3 || a.Burnt != 0 || len(a.Holds) != 0 ||
+			a.Units[11] != 2 {
 			t.Fatalf("%+v burnt %d holds %v units %v", a.Counters, a.Burnt, a.Holds, a.Units)
 		}
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), app.VerdictLimit)
@@ -163,7 +166,8 @@ func TestHold(t *testing.T) {
 		hold(app.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, app.VerdictReserved)
 		hold(app.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, app.VerdictRepeated)
 		hold(app.HoldRequest{Order: order, User: 11, Hold: 1, Qty: 2}, app.VerdictOtherHash)
-		hold(app.HoldRequest{Order: order, User: 11, Hold: 3, Qty: 2}, app.VerdictReserved) // never returned: the same units
+		// never returned: the same units
+		hold(app.HoldRequest{Order: order, User: 11, Hold: 3, Qty: 2}, app.VerdictReserved)
 		if a := f.audit(s); a.Stock != 1 || a.Held != 2 || a.Units[11] != 2 {
 			t.Fatalf("%+v units %v", a.Counters, a.Units)
 		}
@@ -197,18 +201,21 @@ func TestCreateAndArm(t *testing.T) {
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 5 {
 			t.Fatalf("created twice: %+v", a.Counters)
 		}
-		if err := f.inventory.Arm(f.ctx, testEpoch, app.SaleRef{ID: newID(), Partition: 1}); !errors.Is(err, app.ErrLost) {
+		if err := f.inventory.Arm(f.ctx, testEpoch, app.SaleRef{ID: newID(), Partition: 1}); !errors.Is(err,
+			app.ErrLost) {
 			t.Fatalf("arm an absent sale: %v", err)
 		}
 		for _, err := range []error{
-			f.inventory.Create(f.ctx, testEpoch-1, app.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch-1, s.Ref()),
+			f.inventory.Create(f.ctx, testEpoch-1, app.SaleState{Sale: s}), f.inventory.Arm(f.ctx, testEpoch-1,
+				s.Ref()),
 		} {
 			if !errors.Is(err, app.ErrStaleEpoch) {
 				t.Fatalf("older epoch: %v", err)
 			}
 		}
 		f.inventory.SetEpoch(1, testEpoch-1)
-		if _, err := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: 1, Hold: 1}}); !errors.Is(err, app.ErrStaleEpoch) {
+		if _, err := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: 1, Hold: 1}}); !errors.Is(err,
+			app.ErrStaleEpoch) {
 			t.Fatalf("return under an older epoch: %v", err)
 		}
 		if _, err := f.inventory.Retire(f.ctx, s.Ref()); !errors.Is(err, app.ErrStaleEpoch) {
@@ -313,7 +320,9 @@ func TestRebuild(t *testing.T) {
 			f.wantVerdict(g, buyOf(s, app.ID(100+i), 1, "key-before"), app.VerdictReserved)
 		}
 		f.must(f.inventory.Pause(f.ctx, 1))
-		if st := f.state(1); st != (app.PartitionState{Exists: true, Rebuilding: true, Epoch: testEpoch, Seq: 3, Seen: 3}) {
+		if st := f.state(1); st != (app.PartitionState{
+			Exists: true, Rebuilding: true, Epoch: testEpoch, Seq: 3, Seen: 3,
+		}) {
 			t.Fatalf("state %+v", st)
 		}
 		var leftover []app.Entry
@@ -328,7 +337,8 @@ func TestRebuild(t *testing.T) {
 		add := func(user app.ID, qty int, state app.OrderState) app.ID {
 			o := app.Order{
 				ID: newID(), Sale: s.ID, User: user, Partition: 1, Qty: qty, State: state, Hold: 1,
-				Ticket: int64(len(orders) + 1), Key: fmt.Sprintf("key-%04d", len(orders)), ContentHash: fmt.Sprintf("%016x", qty),
+				Ticket: int64(len(orders) +
+					1), Key: fmt.Sprintf("key-%04d", len(orders)), ContentHash: fmt.Sprintf("%016x", qty),
 			}
 			orders = append(orders, o)
 			return o.ID

@@ -21,24 +21,28 @@ import (
 //	                                         have none. Lua reserve, finish, dead_letter, resume
 //	stampede:{p}:deadlines           zset    order → instant at which it is due, ms; raised by a lease while a
 //	                                         sweeper has it. Schedule, Lua finish, take, renew, drop
-//	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at. Lua dead_letter
+//	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at.
+//	                                         Lua dead_letter
 //	stampede:{p}:attempts            hash    stream id → failures of that entry on its own account. Consumer
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
 //	                                         withdrawn burnt · tickets done · paused armed rest_until · moves:
 //	                                         changes of holds but by reserve. Lua create, arm, reserve,
 //	                                         return, hold, sell, withdraw, finish, dead_letter, restore, correct
-//	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the units
-//	                                         that count to the limit and every reservation ever accepted. Units go
+//	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the
+//	                                         units that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9). While
 //	                                         reservations are not settled, |<stream id> <stream id>… behind them.
 //	                                         Lua reserve, finish, dead_letter, return, hold, restore
 //	stampede:{p}:sale:<id>:open      hash    order → hold:user:qty, the live holds; with :sold behind it once the order
 //	                                         is paid. Lua reserve, return, hold, sell, withdraw, restore
-//	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching. SetWatching (a hint; this one has a TTL)
-//	stampede:{backoffice}:paid       stream  paid and refunded orders for the shop's back office (see PaidStream), under
-//	                                         a tag of its own: it is made from the database. Group "backoffice". PaidStream
-//	stampede:{backoffice}:parked     stream  what a receiver refuses for good: the entry's fields, then group, reason, stream,
-//	                                         deliveries, at. Stays until an operator decides. Lua park, unpark; PaidStream
+//	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching (a hint; this one has a TTL).
+//	                                         SetWatching
+//	stampede:{backoffice}:paid       stream  paid and refunded orders for the shop's back office (see PaidStream),
+//	                                         under a tag of its own: it is made from the database. Group
+//	                                         "backoffice". PaidStream
+//	stampede:{backoffice}:parked     stream  what a receiver refuses for good: the entry's fields, then group, reason,
+//	                                         stream, deliveries, at. Stays until an operator decides. Lua park,
+//	                                         unpark; PaidStream
 //
 //	channel                              message
 //	stampede:changes:<namespace>:<p>     what has changed in partition p, see app.Message. Lua finish, publish

@@ -115,8 +115,8 @@ func TestWaitingHeals(t *testing.T) {
 	})
 }
 
-// What waits is found by a count per sale, and who comes back looks where it is above 0. Entries that somebody took out by
-// hand must not leave it there for ever, and those that still wait must stay in it.
+// What waits is found by a count per sale, and who comes back looks where it is above 0. Entries that somebody took out
+// by hand must not leave it there for ever, and those that still wait must stay in it.
 func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {

@@ -56,7 +56,8 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		if n := alone.Load() - before; n != 0 {
 			t.Errorf("%d of five were tried alone", n)
 		}
-		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result(); err != nil || n != 0 || f.stats().Dead != 0 {
+		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result(); err != nil || n != 0 ||
+			f.stats().Dead != 0 {
 			t.Errorf("counted: attempts %d (%v), %+v", n, err, f.stats())
 		}
 	})

@@ -50,9 +50,9 @@ func (l *Inventory) begun(ctx context.Context, partition int, epoch, at int64) {
 		"partition", partition, "at_least", lost, "epoch", epoch)
 }
 
-// Lacks answers which of the orders given, or of those that this node has seen accepted in the epoch, Redis does not know. All
-// of them were accepted before this is called, and whatever was accepted stays in its buyer's record as long as its sale is
-// there. Of sales that are not there nothing is said: they were retired, or lost as a whole.
+// Lacks answers which of the orders given, or of those that this node has seen accepted in the epoch, Redis does not
+// know. All of them were accepted before this is called, and whatever was accepted stays in its buyer's record as long
+// as its sale is there. Of sales that are not there nothing is said: they were retired, or lost as a whole.
 //
 // When nothing is missing the node has seen, from then on, what is the newest of the stream by now.
 func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows []app.Witness) ([]app.Witness, error) {
@@ -92,8 +92,8 @@ func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows 
 	return missing, nil
 }
 
-// Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient: it is another
-// one by now, or the partition is not what it was; look again.
+// Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient: it
+// is another one by now, or the partition is not what it was; look again.
 func (l *Inventory) Confirm(ctx context.Context, partition int, s app.PartitionState) error {
 	k, err := l.keys(partition)
 	if err != nil {

@@ -108,8 +108,8 @@ func (f *fixture) gate(l *Inventory) *Gate {
 	return g
 }
 
-// awaitQueue waits until the queue of the sale, nil for none, is as it should be; why says what it is not yet. The gate is locked
-// while is looks.
+// awaitQueue waits until the queue of the sale, nil for none, is as it should be; why says what it is not yet. The gate
+// is locked while is looks.
 func awaitQueue(t testing.TB, g *Gate, sale app.SaleRef, why string, is func(*saleQueue) bool) {
 	t.Helper()
 	kit.Eventually(t, 5*time.Second, func() (bool, string) {

@@ -32,7 +32,8 @@ type Metrics struct {
 var verdictNames = [...]string{
 	app.VerdictReserved: "reserved", app.VerdictRepeated: "repeated", app.VerdictOtherHash: "duplicate_key",
 	app.VerdictNotOpen: "not_open", app.VerdictClosed: "closed", app.VerdictPaused: "paused", app.VerdictLimit: "limit",
-	app.VerdictCap: "cap", app.VerdictSoldOut: "sold_out", app.VerdictBacklog: "backlog", app.VerdictCooldown: "resting",
+	app.VerdictCap: "cap", app.VerdictSoldOut: "sold_out", app.VerdictBacklog: "backlog",
+	app.VerdictCooldown:  "resting",
 	app.VerdictNotLoaded: "not_loaded", app.VerdictRebuild: "rebuilding", app.VerdictEpoch: "epoch",
 }
 
@@ -62,8 +63,9 @@ func NewMetrics() *Metrics {
 		swept:    counter("deadlines_finished_total", "Orders that left the delay queue."),
 		trimmed:  counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
 		lagFixed: counter("stream_lag_fixed_total", "How often the read counter of a group had to be set right."),
-		lost: counter("reservations_lost_total", "Answered reservations that were in no row and not in Redis any more when a "+
-			"partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
+		lost: counter("reservations_lost_total",
+			"Answered reservations that were in no row and not in Redis any more when a "+
+				"partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
 	}
 	for v := app.VerdictReserved; v <= app.VerdictEpoch; v++ {
 		m.byVerdict[v] = m.verdicts.WithLabelValues(verdictNames[v])
@@ -156,7 +158,8 @@ func (c *StreamCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 1)
 	for _, s := range stats {
 		for i, v := range []int64{s.Lag, s.Pending, s.Lag + s.Pending, s.Length, s.Dead, s.Deadlines} {
-			ch <- prometheus.MustNewConstMetric(c.gauges[i], prometheus.GaugeValue, float64(v), strconv.Itoa(s.Partition))
+			ch <- prometheus.MustNewConstMetric(c.gauges[i], prometheus.GaugeValue, float64(v),
+				strconv.Itoa(s.Partition))
 		}
 	}
 }

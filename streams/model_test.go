@@ -202,7 +202,9 @@ func TestModel(t *testing.T) {
 					rt.Skip("nothing was ever reserved")
 				}
 				h := someHold(rt)
-				got, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: h.Order, User: h.User, Hold: h.Hold, Qty: h.Qty})
+				got, err := f.inventory.Hold(f.ctx, app.HoldRequest{
+					Sale: s.Ref(), Order: h.Order, User: h.User, Hold: h.Hold, Qty: h.Qty,
+				})
 				if want := m.takeAgain(h); err != nil || got != want {
 					differ(rt, "I3: a hold", "%+v: %d, want %d, %v", h, got, want, err)
 				}
@@ -224,7 +226,8 @@ func (m *model) compare(rt *rapid.T, f *fixture, s *app.Sale) {
 	a, err := f.inventory.Audit(f.ctx, s.Ref())
 	if err != nil || a.Stock != m.stock || a.Held != m.held || a.Sold != m.sold || a.Burnt != m.burnt ||
 		a.Withdrawn != m.burnt+m.withdrawn || a.Tickets != m.tickets {
-		differ(rt, "P1: the counters", "%+v burnt %d, the model has stock %d held %d sold %d burnt %d withdrawn %d tickets %d, %v",
+		differ(rt, "P1: the counters",
+			"%+v burnt %d, the model has stock %d held %d sold %d burnt %d withdrawn %d tickets %d, %v",
 			a.Counters, a.Burnt, m.stock, m.held, m.sold, m.burnt, m.withdrawn, m.tickets, err)
 	}
 	if len(a.Holds) != len(m.holds) {

@@ -25,14 +25,16 @@ func TestNeedsAreTried(t *testing.T) {
 	if keys, err := root.Keys(ctx, "*").Result(); err != nil || len(keys) != 0 {
 		t.Errorf("%v were left (%v)", keys, err)
 	}
-	if err := root.Do(ctx, "ACL", "SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all", "-xautoclaim", "-xgroup|setid").Err(); err != nil {
+	if err := root.Do(ctx, "ACL", "SETUSER", "shop", "on", ">secret", "~*", "&*", "+@all", "-xautoclaim",
+		"-xgroup|setid").Err(); err != nil {
 		t.Fatal(err)
 	}
 	as := func(password string) *redis.Client {
 		return dial(t, strings.Replace(server.URL, "redis://", "redis://shop:"+password+"@", 1))
 	}
 	failed := Needs(ctx, as("secret"))
-	if got := fmt.Sprint(failed); len(failed) != 2 || !strings.Contains(got, "XAUTOCLAIM: ") || !strings.Contains(got, "XGROUP SETID … ENTRIESREAD: ") {
+	if got := fmt.Sprint(failed); len(failed) != 2 || !strings.Contains(got, "XAUTOCLAIM: ") || !strings.Contains(got,
+		"XGROUP SETID … ENTRIESREAD: ") {
 		t.Errorf("without two rights: %v", failed)
 	}
 	for _, err := range append(failed, Reach(ctx, as("wrong"))) {
@@ -40,7 +42,8 @@ func TestNeedsAreTried(t *testing.T) {
 			t.Errorf("%v, want ErrMisconfigured", err)
 		}
 	}
-	if err := transient(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err()); !errors.Is(err, app.ErrMisconfigured) {
+	if err := transient(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err()); !errors.Is(err,
+		app.ErrMisconfigured) {
 		t.Errorf("a command that is not there: %v, want ErrMisconfigured", err)
 	}
 	server.Kill()

@@ -11,8 +11,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2, P3, I4: an entry is acknowledged, and a place moves on, only after its row is committed: as long as the handler is at
-// work or fails, everything is pending and nothing is done.
+// P2, P3, I4: an entry is acknowledged, and a place moves on, only after its row is committed: as long as the handler
+// is at work or fails, everything is pending and nothing is done.
 func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -73,7 +73,9 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 		c.history = ""
 		f.must(c.runOnce(f.ctx))
 		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1}}, true)
-		_, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: made[1].Order, User: 5001, Hold: 2, Qty: 1})
+		_, err := f.inventory.Hold(f.ctx, app.HoldRequest{
+			Sale: s.Ref(), Order: made[1].Order, User: 5001, Hold: 2, Qty: 1,
+		})
 		f.must(err)
 		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: made[2].Order, PayBy: f.now()}}))
 		k := &f.inventory.parts[1].keys

@@ -40,8 +40,8 @@ func NewPaidStream(client redis.UniversalClient) *PaidStream {
 	return &PaidStream{client: client, retention: paidRetention}
 }
 
-// Append adds postings in their order. The documented group is there from the first entry on, so that nothing is trimmed
-// before anybody has come to read it.
+// Append adds postings in their order. The documented group is there from the first entry on, so that nothing is
+// trimmed before anybody has come to read it.
 func (s *PaidStream) Append(ctx context.Context, postings []app.OutboxMessage) error {
 	if err := makeGroup(ctx, s.client, paidKey, BackOfficeGroup); err != nil {
 		return err

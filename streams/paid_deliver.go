@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// freshPlaces is how many new entries are under way to the receiver at the same time; oldPlaces how many of those that
-	// were under way before and not taken. They have places of their own, so that neither keeps the other waiting.
+	// freshPlaces is how many new entries are under way to the receiver at the same time; oldPlaces how many of those
+	// that were under way before and not taken. They have places of their own, so that neither keeps the other waiting.
 	freshPlaces, oldPlaces = 12, 4
 	// tryAgain is how long after a delivery began that came to nothing the next one may begin, here or elsewhere; it is
 	// longer than a delivery takes.
@@ -48,11 +48,15 @@ type PaidDeliverer struct {
 
 // NewPaidDeliverer makes a deliverer. deliver must end by itself, within tryAgain.
 func NewPaidDeliverer(
-	client, blocking redis.UniversalClient, group, consumer string, deliver func(context.Context, app.OutboxMessage) error,
+	client, blocking redis.UniversalClient, group, consumer string,
+	deliver func(context.Context, app.OutboxMessage) error,
 ) *PaidDeliverer {
 	d := &PaidDeliverer{
-		stream: NewPaidStream(client), fresh: NewPaidReader(blocking, group, consumer), old: NewPaidReader(client, group, consumer),
-		deliver: deliver, oldPause: oldPause, freshPace: pace{shortest: shortestPause}, oldPace: pace{shortest: shortestPause},
+		stream: NewPaidStream(client), fresh: NewPaidReader(blocking, group, consumer), old: NewPaidReader(client,
+			group, consumer),
+		deliver: deliver, oldPause: oldPause, freshPace: pace{shortest: shortestPause}, oldPace: pace{
+			shortest: shortestPause,
+		},
 	}
 	d.old.claimIdle = tryAgain
 	return d
@@ -81,8 +85,8 @@ func (d *PaidDeliverer) untaken(ctx context.Context, most int) ([]redis.XMessage
 	return found, err
 }
 
-// deliverSome keeps up to so many deliveries under way. It reads no more than it can begin at once, so that nothing grows old in
-// its hands; while the receiver takes nothing it sends one at a time to see whether that is over.
+// deliverSome keeps up to so many deliveries under way. It reads no more than it can begin at once, so that nothing
+// grows old in its hands; while the receiver takes nothing it sends one at a time to see whether that is over.
 func (d *PaidDeliverer) deliverSome(
 	ctx context.Context, p *pace, places int, read func(context.Context, int) ([]redis.XMessage, error),
 ) {

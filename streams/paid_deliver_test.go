@@ -29,9 +29,11 @@ type receiver struct {
 	taken []app.OutboxMessage
 }
 
-// newReceiver delivers the stream to it, as a node does, in quick succession, until the test ends. What was not taken is
-// tried again after idle.
-func newReceiver(f *fixture, idle time.Duration, answer func(ctx context.Context, p app.OutboxMessage, tries int) error) *receiver {
+// newReceiver delivers the stream to it, as a node does, in quick succession, until the test ends. What was not taken
+// is tried again after idle.
+func newReceiver(
+	f *fixture, idle time.Duration, answer func(ctx context.Context, p app.OutboxMessage, tries int) error,
+) *receiver {
 	r := &receiver{f: f, stream: NewPaidStream(f.client), answer: answer, tries: make(map[string]int)}
 	f.must(r.stream.Append(f.ctx, nil))
 	d := NewPaidDeliverer(f.client, f.client, "webhook", "one", r.take)
@@ -156,8 +158,8 @@ func TestUntakenHideNobody(t *testing.T) {
 	})
 }
 
-// What a receiver refuses for good is parked with the reason, in one step with its acknowledgement, holds nothing back and keeps
-// nothing from being trimmed; an operator has it sent again, or drops it.
+// What a receiver refuses for good is parked with the reason, in one step with its acknowledgement, holds nothing back
+// and keeps nothing from being trimmed; an operator has it sent again, or drops it.
 func TestRefusedAreParked(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -183,7 +185,8 @@ func TestRefusedAreParked(t *testing.T) {
 		parked := r.awaitParked(160)
 		r.wantPending(0)
 		for _, p := range parked {
-			if p.Group != "webhook" || p.Deliveries < 1 || p.At == 0 || !refused[p.OutboxMessage.Order] || p.OutboxMessage.Address == nil ||
+			if p.Group != "webhook" || p.Deliveries < 1 || p.At == 0 || !refused[p.OutboxMessage.Order] ||
+				p.OutboxMessage.Address == nil ||
 				p.Reason != "the receiver refuses the posting: 422 no such product" {
 				t.Fatalf("%+v", p)
 			}
@@ -260,7 +263,8 @@ func TestParkedOnce(t *testing.T) {
 	})
 }
 
-// A receiver that takes nothing now is left alone for as long as it asks, nothing is parked, and everything comes after it.
+// A receiver that takes nothing now is left alone for as long as it asks, nothing is parked, and everything comes after
+// it.
 func TestPauseParksNothing(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)

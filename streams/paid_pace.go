@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// faultsInARow without a delivery that was answered in between are taken for a receiver that is away: fewer are about
-	// one posting.
+	// faultsInARow without a delivery that was answered in between are taken for a receiver that is away: fewer are
+	// about one posting.
 	faultsInARow = 3
 	// shortestPause is between two looks whether the receiver is back, longestPause the most that it can ask for.
 	shortestPause, longestPause = time.Second, 5 * time.Minute

@@ -24,8 +24,8 @@ const (
 )
 
 // PaidReader reads the stream of paid orders under a group: the example of how a back office does it, and what
-// PaidDeliverer stands on. Each entry goes to the handler until it has taken it, at least once. Several readers may share
-// a group, each under its own consumer name; one reader is for one goroutine.
+// PaidDeliverer stands on. Each entry goes to the handler until it has taken it, at least once. Several readers may
+// share a group, each under its own consumer name; one reader is for one goroutine.
 type PaidReader struct {
 	client    redis.UniversalClient
 	group     string
@@ -33,8 +33,9 @@ type PaidReader struct {
 	claimIdle time.Duration
 	block     time.Duration
 	batch     int
-	mine      string // where to go on in what this consumer has in hand: "0" after a start or an error, "" when all was seen
-	untaken   string // where the next claim goes on
+	// where to go on in what this consumer has in hand: "0" after a start or an error, "" when all was seen
+	mine    string
+	untaken string // where the next claim goes on
 }
 
 // streamStart is where claims begin, and what Redis answers when it has come to the end.
@@ -51,10 +52,12 @@ func NewPaidReader(client redis.UniversalClient, group, consumer string) *PaidRe
 // AtMost bounds how many entries the next RunOnce hands over, n ≥ 1.
 func (r *PaidReader) AtMost(n int) { r.batch = min(n, paidBatch) }
 
-// RunOnce hands over what is there, one after the other: what this consumer has in hand since an error, or what somebody
-// was given long ago and never took, or what is new, for which it waits a moment. It answers how many entries were taken.
-// An error is the handler's, or a transient fault; what was not taken stays pending.
-func (r *PaidReader) RunOnce(ctx context.Context, handle func(context.Context, app.OutboxMessage) error) (taken int, err error) {
+// RunOnce hands over what is there, one after the other: what this consumer has in hand since an error, or what
+// somebody was given long ago and never took, or what is new, for which it waits a moment. It answers how many entries
+// were taken. An error is the handler's, or a transient fault; what was not taken stays pending.
+func (r *PaidReader) RunOnce(
+	ctx context.Context, handle func(context.Context, app.OutboxMessage) error,
+) (taken int, err error) {
 	defer func() {
 		if err != nil {
 			r.mine = "0"
@@ -105,13 +108,14 @@ func (r *PaidReader) inHand(ctx context.Context, most int) ([]redis.XMessage, er
 	return found, nil
 }
 
-// claim takes over what nobody has taken for long. It goes on where the last claim has stopped, because Redis looks at a
-// few entries only each time: from the start, entries that are never taken would hide all that come after them. Nothing
-// means that it has come to the end; the next claim begins anew.
+// claim takes over what nobody has taken for long. It goes on where the last claim has stopped, because Redis looks at
+// a few entries only each time: from the start, entries that are never taken would hide all that come after them.
+// Nothing means that it has come to the end; the next claim begins anew.
 func (r *PaidReader) claim(ctx context.Context, most int) ([]redis.XMessage, error) {
 	for {
 		old, next, err := r.client.XAutoClaim(ctx, &redis.XAutoClaimArgs{
-			Stream: paidKey, Group: r.group, Consumer: r.consumer, MinIdle: r.claimIdle, Start: r.untaken, Count: int64(most),
+			Stream: paidKey, Group: r.group, Consumer: r.consumer, MinIdle: r.claimIdle, Start: r.untaken,
+			Count: int64(most),
 		}).Result()
 		if noGroup(err) {
 			return nil, nil
@@ -159,7 +163,8 @@ func parseMessage(m redis.XMessage) (app.OutboxMessage, error) {
 	if err := json.Unmarshal([]byte(text(m.Values["body"])), &p); err != nil {
 		return p, fmt.Errorf("%w: body: %w", app.ErrPermanent, err)
 	}
-	if p.Order < 1 || p.Rev < 1 || p.Order.String() != text(m.Values["order"]) || strconv.Itoa(p.Rev) != text(m.Values["rev"]) {
+	if p.Order < 1 || p.Rev < 1 || p.Order.String() != text(m.Values["order"]) ||
+		strconv.Itoa(p.Rev) != text(m.Values["rev"]) {
 		return p, fmt.Errorf("%w: the body is of order %s, rev %d", app.ErrPermanent, p.Order, p.Rev)
 	}
 	return p, nil

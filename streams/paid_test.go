@@ -13,7 +13,8 @@ import (
 
 func posting(order app.ID, rev int) app.OutboxMessage {
 	return app.OutboxMessage{
-		Order: order, Rev: rev, State: app.Paid, At: 1_800_000_000_000, Sale: newID(), ProductName: "茶壶", User: newID(), Qty: 2,
+		Order: order, Rev: rev, State: app.Paid, At: 1_800_000_000_000, Sale: newID(), ProductName: "茶壶", User: newID(),
+		Qty:      2,
 		PriceFen: 4900, AmountFen: 9800, PaidAt: 1_800_000_000_000, TradeNo: "2026112122001400000000000001",
 		Address: &app.Address{Name: "李雷", Phone: "1", Text: "Road 1"},
 	}

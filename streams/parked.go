@@ -14,15 +14,16 @@ const (
 	longReason = 300 // bytes of it that are kept
 )
 
-// park moves an entry that a group's receiver refuses for good to the parked ones; false when the group had acknowledged it.
-// It may be repeated.
+// park moves an entry that a group's receiver refuses for good to the parked ones; false when the group had
+// acknowledged it. It may be repeated.
 func (s *PaidStream) park(ctx context.Context, group, id, reason string) (bool, error) {
 	reply, err := parkScript.run(ctx, s.client, []string{paidKey, parkedKey}, group, id, cut(reason, longReason))
 	if err != nil {
 		return false, err
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return false, fmt.Errorf("park entry %s: code %d, somebody else has written to %s or %s", id, code, paidKey, parkedKey)
+		return false, fmt.Errorf("park entry %s: code %d, somebody else has written to %s or %s", id, code, paidKey,
+			parkedKey)
 	}
 	return text(reply[1]) != "", nil
 }
@@ -54,8 +55,8 @@ func (s *PaidStream) CountParked(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// ReplayParked sends a parked posting once more, to every group. ErrNoRow: nothing is parked under that id, or not any more.
-// ErrPermanent: what is parked there cannot be sent.
+// ReplayParked sends a parked posting once more, to every group. ErrNoRow: nothing is parked under that id, or not any
+// more. ErrPermanent: what is parked there cannot be sent.
 func (s *PaidStream) ReplayParked(ctx context.Context, id string) error {
 	if !isStreamID(id) {
 		return fmt.Errorf("parked posting %.40q: %w", id, app.ErrNoRow)
@@ -68,7 +69,8 @@ func (s *PaidStream) ReplayParked(ctx context.Context, id string) error {
 	case code == codeRejected:
 		return fmt.Errorf("%w: parked posting %s has no body that could be sent", app.ErrPermanent, id)
 	case code != codeDone:
-		return fmt.Errorf("send parked posting %s: code %d, somebody else has written to %s or %s", id, code, paidKey, parkedKey)
+		return fmt.Errorf("send parked posting %s: code %d, somebody else has written to %s or %s", id, code, paidKey,
+			parkedKey)
 	case text(reply[1]) == "":
 		return fmt.Errorf("parked posting %s: %w", id, app.ErrNoRow)
 	}

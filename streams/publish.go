@@ -13,8 +13,8 @@ import (
 // publishChunk is how many changes one message has at most: it is as long as the calls that others wait behind.
 const publishChunk = 500
 
-// Publish tells the nodes of rows of the partition, see app.Notifier. It asks for no epoch: rows are true whatever Redis has
-// been through.
+// Publish tells the nodes of rows of the partition, see app.Notifier. It asks for no epoch: rows are true whatever
+// Redis has been through.
 func (l *Inventory) Publish(ctx context.Context, partition int, asOf app.Millis, rows []*app.Order) error {
 	k, err := l.keys(partition)
 	if err != nil {

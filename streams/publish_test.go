@@ -71,7 +71,8 @@ func TestMessagesAreAChain(t *testing.T) {
 		for i, want := range []int{1, publishChunk, 1} {
 			m := f.hear(messages)
 			if m.Before != int64(i) || m.Number != int64(i)+1 || len(m.changes) != want {
-				t.Fatalf("message %d: %d after %d with %d changes, want %d", i, m.Number, m.Before, len(m.changes), want)
+				t.Fatalf("message %d: %d after %d with %d changes, want %d", i, m.Number, m.Before, len(m.changes),
+					want)
 			}
 		}
 		if end := f.end(); end.Told != 3 || end.Epoch != testEpoch {
@@ -85,8 +86,8 @@ func TestMessagesAreAChain(t *testing.T) {
 	})
 }
 
-// F2: what was stamped in a transaction that began more than PublishWithin ago, or in the future, is told to nobody, neither
-// alone nor with the acknowledgement of its entry.
+// F2: what was stamped in a transaction that began more than PublishWithin ago, or in the future, is told to nobody,
+// neither alone nor with the acknowledgement of its entry.
 func TestWhatIsTooLateIsNotTold(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -136,7 +137,9 @@ func TestFinishIsOneStep(t *testing.T) {
 		var entries []*app.Entry
 		for i := range read {
 			e := &read[i]
-			rows = append(rows, &app.Order{ID: e.Order, User: e.User, Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000})
+			rows = append(rows, &app.Order{
+				ID: e.Order, User: e.User, Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000,
+			})
 			entries = append(entries, e)
 		}
 		rows[2].State = app.Refused
@@ -187,8 +190,8 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	}
 }
 
-// F3: how far the consumers are: the oldest entry that is not acknowledged, delivered or not, and nothing while nobody has
-// looked whether Redis lacks something.
+// F3: how far the consumers are: the oldest entry that is not acknowledged, delivered or not, and nothing while nobody
+// has looked whether Redis lacks something.
 func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -233,7 +236,9 @@ func BenchmarkFinish(b *testing.B) {
 	s := f.openSale(1 << 40)
 	rows, entries := make([]*app.Order, 500), make([]*app.Entry, 500)
 	for i := range rows {
-		rows[i] = &app.Order{ID: app.ID(i + 1), User: app.ID(5000 + i), Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000}
+		rows[i] = &app.Order{
+			ID: app.ID(i + 1), User: app.ID(5000 + i), Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000,
+		}
 		entries[i] = &app.Entry{StreamID: "1-1", Sale: s.ID, User: rows[i].User}
 	}
 	for b.Loop() {

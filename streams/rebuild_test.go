@@ -7,14 +7,17 @@ import (
 	"stampede/app"
 )
 
-// I8: a rebuild that has lost its lock goes on for a moment beside the next one. What it has read is older: neither does it
-// write into what the other one restores, nor does it open the partition. A rebuild that begins after both counts anew.
+// I8: a rebuild that has lost its lock goes on for a moment beside the next one. What it has read is older: neither
+// does it write into what the other one restores, nor does it open the partition. A rebuild that begins after both
+// counts anew.
 func TestLaterRebuildTakesOver(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.must(f.inventory.Pause(f.ctx, 1))
-		stateOf := func(stock int64) app.SaleState { return app.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock} }
+		stateOf := func(stock int64) app.SaleState {
+			return app.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock}
+		}
 		f.must(f.inventory.Restore(f.ctx, testEpoch+1, stateOf(4)))
 		f.must(f.inventory.Restore(f.ctx, testEpoch+2, stateOf(5)))
 		if err := f.inventory.Restore(f.ctx, testEpoch+1, stateOf(4)); !errors.Is(err, app.ErrStaleEpoch) {

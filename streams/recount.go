@@ -29,14 +29,15 @@ func (l *Inventory) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, 
 	return mark, nil
 }
 
-// Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark. It reports whether
-// it did. ErrPermanent: the figures do not add up.
+// Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark. It reports
+// whether it did. ErrPermanent: the figures do not add up.
 func (l *Inventory) Correct(ctx context.Context, sale app.SaleRef, c app.Correction) (bool, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {
 		return false, err
 	}
-	reply, err := correctScript.run(ctx, l.client, []string{k.meta, k.sale(sale.ID)}, c.At.Epoch, c.At.Tickets, c.At.Moves,
+	reply, err := correctScript.run(ctx, l.client, []string{k.meta, k.sale(sale.ID)}, c.At.Epoch, c.At.Tickets,
+		c.At.Moves,
 		c.At.Withdrawn, c.Held, c.Sold, c.Stock, restAfterEmpty.Milliseconds())
 	if err != nil {
 		return false, err

@@ -67,7 +67,8 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 		if _, err := f.inventory.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, app.ErrStaleEpoch) {
 			t.Errorf("another epoch: %v", err)
 		}
-		if did, err := f.inventory.Correct(f.ctx, app.SaleRef{ID: 1, Partition: 1}, right); did || !errors.Is(err, app.ErrLost) {
+		if did, err := f.inventory.Correct(f.ctx, app.SaleRef{ID: 1, Partition: 1}, right); did || !errors.Is(err,
+			app.ErrLost) {
 			t.Errorf("a sale that is not there: %v, %v", did, err)
 		}
 	})
@@ -86,7 +87,9 @@ func TestEveryMoveChangesTheMark(t *testing.T) {
 			{"reserve", func() error { f.wantVerdict(g, a, app.VerdictReserved); return nil }},
 			{"reserve again", func() error { f.wantVerdict(g, b, app.VerdictReserved); return nil }},
 			{"take over", func() error {
-				_, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: 2, Qty: 1})
+				_, err := f.inventory.Hold(f.ctx, app.HoldRequest{
+					Sale: s.Ref(), Order: a.Order, User: 1, Hold: 2, Qty: 1,
+				})
 				return err
 			}},
 			{"return", func() error {
@@ -94,7 +97,9 @@ func TestEveryMoveChangesTheMark(t *testing.T) {
 				return err
 			}},
 			{"hold", func() error {
-				_, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: 3, Qty: 1})
+				_, err := f.inventory.Hold(f.ctx, app.HoldRequest{
+					Sale: s.Ref(), Order: a.Order, User: 1, Hold: 3, Qty: 1,
+				})
 				return err
 			}},
 			{"sell", func() error {

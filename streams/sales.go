@@ -100,8 +100,8 @@ func counters(sale app.ID, values []any) app.Counters {
 	return c
 }
 
-// Counters reads the numbers of the sales in one pipeline, in the order asked for, each partition's epoch before the numbers
-// of its sales. Watching is read at most once a second per sale.
+// Counters reads the numbers of the sales in one pipeline, in the order asked for, each partition's epoch before the
+// numbers of its sales. Watching is read at most once a second per sale.
 func (l *Inventory) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
 	if len(sales) == 0 {
 		return nil, nil
@@ -166,7 +166,8 @@ func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit,
 		values[i] = hash[f]
 	}
 	seen := app.SaleAudit{
-		Counters: counters(sale.ID, values), Burnt: number(text(hash["burnt"])), Units: make(map[app.ID]int64, len(buyers)/2),
+		Counters: counters(sale.ID, values), Burnt: number(text(hash["burnt"])), Units: make(map[app.ID]int64,
+			len(buyers)/2),
 	}
 	for i := 0; i+1 < len(buyers); i += 2 {
 		user, err := app.ParseID(text(buyers[i]))

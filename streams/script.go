@@ -71,8 +71,8 @@ func load(files ...string) *script {
 // scripts are all of them, by name.
 var scripts = make(map[string]*script)
 
-// ScriptSHA is how EVALSHA names a script, 40 hex digits; "" when there is none of that name. SLOWLOG and MONITOR show it, and
-// tests look for it on the wire.
+// ScriptSHA is how EVALSHA names a script, 40 hex digits; "" when there is none of that name. SLOWLOG and MONITOR show
+// it, and tests look for it on the wire.
 func ScriptSHA(name string) string {
 	if s := scripts[name]; s != nil {
 		return s.sha

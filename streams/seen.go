@@ -7,11 +7,11 @@ import (
 )
 
 // seen is what this node knows to have been accepted in one partition: with every call of reserve.lua it says so, and a
-// Redis that does not know of it has lost writes (I8). seq alone would not do: it is a number, and buys of others after a
-// loss raise it again. An order that was accepted can come from nowhere else.
+// Redis that does not know of it has lost writes (I8). seq alone would not do: it is a number, and buys of others after
+// a loss raise it again. An order that was accepted can come from nowhere else.
 //
-// It is kept per sale because the calls of a sale come one after the other: each is checked against the one before. All of
-// it belongs to one epoch; a rebuild begins the next with what the rows say.
+// It is kept per sale because the calls of a sale come one after the other: each is checked against the one before. All
+// of it belongs to one epoch; a rebuild begins the next with what the rows say.
 type seen struct {
 	mu    sync.Mutex
 	epoch int64
@@ -55,8 +55,8 @@ func (s *seen) forget(epoch int64) {
 	s.epoch, s.seq, s.last = epoch, 0, make(map[app.ID]accepted)
 }
 
-// begin goes over to an epoch that began at the seq given, and answers how many of the reservations that this node has seen
-// before were neither in a row nor in what Redis still had.
+// begin goes over to an epoch that began at the seq given, and answers how many of the reservations that this node has
+// seen before were neither in a row nor in what Redis still had.
 func (s *seen) begin(epoch, at int64) (lost int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

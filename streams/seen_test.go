@@ -27,8 +27,9 @@ func (f *fixture) copyOf() (putBack func()) {
 	}
 }
 
-// I8: Redis goes back, and others, who saw less, buy until seq has caught up. Who saw more is refused all the same, in this sale
-// by the order that is missing, and in another one of the partition as long as seq is behind; nothing of it is written.
+// I8: Redis goes back, and others, who saw less, buy until seq has caught up. Who saw more is refused all the same, in
+// this sale by the order that is missing, and in another one of the partition as long as seq is behind; nothing of it
+// is written.
 func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
@@ -67,8 +68,8 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	buy(mine, s, 107, app.VerdictRebuild) // still: what was seen is not forgotten by looking
 }
 
-// I8: orders that rows know of are looked for, too; a node that has just begun, or only looks, takes what is newest for seen. A
-// sale that is not there is not asked about.
+// I8: orders that rows know of are looked for, too; a node that has just begun, or only looks, takes what is newest for
+// seen. A sale that is not there is not asked about.
 func TestWitnessesAreLookedFor(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -94,8 +95,8 @@ func TestWitnessesAreLookedFor(t *testing.T) {
 	})
 }
 
-// I8: after a start of the server nothing is sold until somebody has looked, on any node; then it goes on. A replica that was
-// promoted says whom it has followed. That is what a real Redis does.
+// I8: after a start of the server nothing is sold until somebody has looked, on any node; then it goes on. A replica
+// that was promoted says whom it has followed. That is what a real Redis does.
 func TestHistoryBeginsAnew(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})

@@ -33,7 +33,8 @@ func (g *SingleGate) reserve(ctx context.Context, b app.Buy) (app.Decision, erro
 		return app.Decision{}, err
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.sale(b.Sale.ID), k.buyers(b.Sale.ID), k.open(b.Sale.ID)}
-	reply, err := reserveScript.run(ctx, g.inventory.client, keys, g.inventory.Epoch(b.Sale.Partition), g.inventory.backlog,
+	reply, err := reserveScript.run(ctx, g.inventory.client, keys, g.inventory.Epoch(b.Sale.Partition),
+		g.inventory.backlog,
 		b.Sale.ID.String(), 0, 0, 0, int64(b.Order), int64(b.User), int64(b.Qty), b.Key, b.Hash, b.Address)
 	if err != nil {
 		return app.Decision{}, err
@@ -41,7 +42,10 @@ func (g *SingleGate) reserve(ctx context.Context, b app.Buy) (app.Decision, erro
 	if code := integer(reply[0]); code != codeDone {
 		return app.Decision{Verdict: app.Verdict(code)}, g.inventory.turnedAway(b.Sale.Partition, code)
 	}
-	d := app.Decision{Verdict: app.VerdictReserved, Order: b.Order, Done: integer(reply[1]), Free: integer(reply[2]), Ticket: integer(reply[3])}
+	d := app.Decision{
+		Verdict: app.VerdictReserved, Order: b.Order, Done: integer(reply[1]), Free: integer(reply[2]),
+		Ticket: integer(reply[3]),
+	}
 	if len(reply) == 5 {
 		return d, nil
 	}

@@ -30,7 +30,8 @@ type Options struct {
 	Partitions int
 	// Backlog is how many reservations of one partition may wait for the database. 0: 50,000.
 	Backlog int64
-	// Namespace is part of the channels' names: the same for all nodes of one shop, different between shops on one server.
+	// Namespace is part of the channels' names: the same for all nodes of one shop, different between shops on one
+	// server.
 	Namespace string
 	// Frame encodes the order event that messages carry, without line breaks. Nil: the order as JSON.
 	Frame func(o *app.Order) []byte
@@ -91,7 +92,8 @@ func New(o Options) (*Inventory, error) {
 	}
 	l := &Inventory{
 		client: o.Client, blocking: o.BlockingClient, backlog: o.Backlog, onStale: o.OnStale, metrics: o.Metrics,
-		parts: make([]partition, o.Partitions), namespace: o.Namespace, frame: o.Frame, viewers: make(map[app.SaleRef]viewersReading),
+		parts: make([]partition, o.Partitions), namespace: o.Namespace, frame: o.Frame,
+		viewers: make(map[app.SaleRef]viewersReading),
 	}
 	if l.blocking == nil {
 		l.blocking = l.client

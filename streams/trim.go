@@ -44,7 +44,8 @@ func (t *Trimmer) runOnce(ctx context.Context) (int64, error) {
 	for p := range t.inventory.parts {
 		for more := true; more && ctx.Err() == nil; {
 			key := t.inventory.parts[p].keys.orders
-			reply, err := trimScript.run(ctx, t.inventory.client, []string{key}, t.retention.Milliseconds(), t.length, trimChunk)
+			reply, err := trimScript.run(ctx, t.inventory.client, []string{key}, t.retention.Milliseconds(), t.length,
+				trimChunk)
 			if err != nil {
 				return total, fmt.Errorf("partition %d: %w", p, err)
 			}

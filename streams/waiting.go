@@ -17,9 +17,9 @@ import (
 // waitingWithin is how long a look at what waits may take, for all who wait for it.
 const waitingWithin = 5 * time.Second
 
-// waitingDesk answers all who ask at the same time with one look: while one is under way others gather, and the next look,
-// which begins after they asked, is for all of them. So a lone user is answered at once, a reservation that was there when its
-// user asked is never hidden, and when thousands come back together, Redis is not asked once for each.
+// waitingDesk answers all who ask at the same time with one look: while one is under way others gather, and the next
+// look, which begins after they asked, is for all of them. So a lone user is answered at once, a reservation that was
+// there when its user asked is never hidden, and when thousands come back together, Redis is not asked once for each.
 type waitingDesk struct {
 	mu    sync.Mutex
 	asks  []*waitingAsk
@@ -72,8 +72,9 @@ func (l *Inventory) answerWaiting() {
 	}
 }
 
-// lookForWaiting finds what waits for each of the users. Which sales have anything waiting, Redis counts; a user's record in
-// each tells their entries, and the entries, which stay in the stream at least until they are settled, tell the rest.
+// lookForWaiting finds what waits for each of the users. Which sales have anything waiting, Redis counts; a user's
+// record in each tells their entries, and the entries, which stay in the stream at least until they are settled, tell
+// the rest.
 func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingWithin)
 	defer cancel()
@@ -128,7 +129,9 @@ type waitingEntry struct {
 const usersPerRead = 500
 
 // waitingEntries lists the entries of the users' unsettled reservations in the sales.
-func (l *Inventory) waitingEntries(ctx context.Context, sales []app.SaleRef, asks []*waitingAsk) (entries []waitingEntry, err error) {
+func (l *Inventory) waitingEntries(
+	ctx context.Context, sales []app.SaleRef, asks []*waitingAsk,
+) (entries []waitingEntry, err error) {
 	type read struct {
 		sale app.SaleRef
 		of   []*waitingAsk
@@ -142,7 +145,9 @@ func (l *Inventory) waitingEntries(ctx context.Context, sales []app.SaleRef, ask
 				users[i] = ask.user.String()
 			}
 			for _, sale := range sales {
-				reads = append(reads, read{sale, of, p.HMGet(ctx, l.parts[sale.Partition].keys.buyers(sale.ID), users...)})
+				reads = append(reads, read{
+					sale, of, p.HMGet(ctx, l.parts[sale.Partition].keys.buyers(sale.ID), users...),
+				})
 			}
 		}
 		return nil
@@ -164,8 +169,8 @@ func (l *Inventory) waitingEntries(ctx context.Context, sales []app.SaleRef, ask
 	return entries, nil
 }
 
-// readWaiting reads the entries, each for who asked. One that cannot be read is an error for its user alone; one that is no longer
-// there was settled and trimmed since.
+// readWaiting reads the entries, each for who asked. One that cannot be read is an error for its user alone; one that
+// is no longer there was settled and trimmed since.
 func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry) error {
 	if len(entries) == 0 {
 		return nil
@@ -197,8 +202,10 @@ func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry) err
 // reservation is what an entry says to its buyer as long as it has no row.
 func reservation(e app.Entry) app.Reservation {
 	return app.Reservation{
-		Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: app.Reserved, CreatedAt: e.ReservedAt,
-		User: e.User, Partition: e.Partition, Epoch: e.Epoch, Seq: e.Seq, Hold: e.Hold, Hash: e.Hash, PriceFen: e.PriceFen, Version: e.SaleVersion,
+		Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: app.Reserved,
+		CreatedAt: e.ReservedAt,
+		User:      e.User, Partition: e.Partition, Epoch: e.Epoch, Seq: e.Seq, Hold: e.Hold, Hash: e.Hash,
+		PriceFen: e.PriceFen, Version: e.SaleVersion,
 	}
 }
 

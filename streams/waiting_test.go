@@ -85,7 +85,8 @@ func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
 		s := f.openSale(10)
 		f.reserveMany(s, 2)
 		keys := f.inventory.parts[1].keys
-		id, err := f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: keys.orders, Values: []any{"terms", "9:unheard of"}}).Result()
+		id,
+			err := f.client.XAdd(f.ctx, &redis.XAddArgs{Stream: keys.orders, Values: []any{"terms", "9:unheard of"}}).Result()
 		f.must(err)
 		f.must(f.client.HSet(f.ctx, keys.buyers(s.ID), "77", "1|1|1:1:1:key;|"+id).Err())
 		asks := []*waitingAsk{{user: 5000}, {user: 77}, {user: 5001}, {user: 5000}}
@@ -98,13 +99,15 @@ func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
 	})
 }
 
-// BenchmarkHellos measures what a hello asks of Redis when many come back at once: each with a look of its own, as it was,
-// and with looks that are shared, in turns in the same run; eight partitions, in each of which one sale has something
-// waiting. It reports commands of Redis per hello and hellos per second.
+// BenchmarkHellos measures what a hello asks of Redis when many come back at once: each with a look of its own, as it
+// was, and with looks that are shared, in turns in the same run; eight partitions, in each of which one sale has
+// something waiting. It reports commands of Redis per hello and hellos per second.
 func BenchmarkHellos(b *testing.B) {
 	const partitions, crowd, hellos = 8, 256, 18_000
 	f := newFixture(b, kit.StartRedis(b, kit.RedisOptions{}).URL)
-	l, err := New(Options{Client: dial(b, f.url, func(o *redis.Options) { o.PoolSize = crowd }), Partitions: partitions})
+	l, err := New(Options{
+		Client: dial(b, f.url, func(o *redis.Options) { o.PoolSize = crowd }), Partitions: partitions,
+	})
 	f.must(err)
 	for p := range partitions {
 		sale := newID()

@@ -22,7 +22,9 @@ func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // meanwhile runs work and calls also from time to time until it is over. It returns when both have.
-func meanwhile(ctx context.Context, every time.Duration, also func(context.Context), work func(context.Context) error) error {
+func meanwhile(
+	ctx context.Context, every time.Duration, also func(context.Context), work func(context.Context) error,
+) error {
 	side, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
 	go func() {

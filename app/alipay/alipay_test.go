@@ -10,8 +10,8 @@ import (
 	"stampede/app/alipay/sim"
 )
 
-// Every way to pay leads to one trade that is absent, waiting, paid, and known by a verified notification; however often
-// the buyer presses.
+// Every way to pay leads to one trade that is absent, waiting, paid, and known by a verified notification; however
+// often the buyer presses.
 func TestEveryWayToPay(t *testing.T) {
 	t.Parallel()
 	for i, via := range []app.PayVia{app.ViaPage, app.ViaWap, app.ViaApp, app.ViaQR} {
@@ -27,7 +27,8 @@ func TestEveryWayToPay(t *testing.T) {
 			}
 			c.pay(t, order, via)
 			c.pay(t, order, via)
-			if got := c.query(t, order); got.State != app.TradeWaiting || got.No == "" || got.AmountFen != 19801 || got.PaidAt != 0 {
+			if got := c.query(t, order); got.State != app.TradeWaiting || got.No == "" || got.AmountFen != 19801 ||
+				got.PaidAt != 0 {
 				t.Fatalf("at the cashier: %+v", got)
 			}
 			if err := c.sim.Pay(order.String()); err != nil {

@@ -17,7 +17,8 @@ type businessError struct {
 }
 
 func (e *businessError) Error() string {
-	return fmt.Sprintf("%s: the gateway answers %s %s: %s, %s", e.method, e.no.Code, e.no.SubCode, e.no.Msg, e.no.SubMsg)
+	return fmt.Sprintf("%s: the gateway answers %s %s: %s, %s", e.method, e.no.Code, e.no.SubCode, e.no.Msg,
+		e.no.SubMsg)
 }
 
 // Unwrap: codes and sub-codes with which the gateway says that it could not decide now are a transient fault.

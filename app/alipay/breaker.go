@@ -18,9 +18,9 @@ const (
 	restFor = 2 * time.Second
 )
 
-// newBreaker keeps an absent gateway from being asked by everybody, each waiting for the timeout: after some faults in a
-// row calls fail at once, and one at a time looks whether it is back. A signed no is an answer; a call that was abandoned,
-// because nobody wanted the answer any more, says nothing about the gateway; one whose time was over does.
+// newBreaker keeps an absent gateway from being asked by everybody, each waiting for the timeout: after some faults in
+// a row calls fail at once, and one at a time looks whether it is back. A signed no is an answer; a call that was
+// abandoned, because nobody wanted the answer any more, says nothing about the gateway; one whose time was over does.
 //
 //	closed ── openAfter faults in a row ──▶ open ── restFor ──▶ one call may try
 //	   ▲                                     ▲                     │        │

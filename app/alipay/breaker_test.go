@@ -11,8 +11,8 @@ import (
 	"stampede/app"
 )
 
-// P8: faults in a row open the breaker, one call at a time looks whether the gateway is back, and neither a signed no nor
-// an abandoned call counts as a fault.
+// P8: faults in a row open the breaker, one call at a time looks whether the gateway is back, and neither a signed no
+// nor an abandoned call counts as a fault.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

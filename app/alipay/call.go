@@ -25,7 +25,8 @@ func (h *head) said() *alipay.Error { return &h.Error }
 type answer interface{ said() *alipay.Error }
 
 // call asks the gateway once and reads its verified answer into out. The error is nil when the gateway says that it did
-// what was asked; a *businessError is its signed no; everything else wraps app.ErrTransient, because it may have been done.
+// what was asked; a *businessError is its signed no; everything else wraps app.ErrTransient, because it may have been
+// done.
 func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) error {
 	_, err := a.breaker.Execute(func() (struct{}, error) { return struct{}{}, a.exchange(ctx, question, out) })
 	if rejected(err) {

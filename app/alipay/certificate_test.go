@@ -21,7 +21,9 @@ import (
 func certificate(t *testing.T, name string, serial int64, key *rsa.PrivateKey) string {
 	t.Helper()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name, Organization: []string{"Test"}, Country: []string{"CN"}},
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{
+			CommonName: name, Organization: []string{"Test"}, Country: []string{"CN"},
+		},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
@@ -84,7 +86,8 @@ func TestWrongKeysAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	good := alipay.Options{
-		PrivateKey: private, AppCert: certificate(t, "shop", 1, keys.App), Cert: certificate(t, "gateway", 2, keys.Gateway),
+		PrivateKey: private, AppCert: certificate(t, "shop", 1, keys.App), Cert: certificate(t, "gateway", 2,
+			keys.Gateway),
 		RootCert: certificate(t, "root", 3, keys.Gateway),
 	}
 	if _, err := alipay.New(good); err != nil {

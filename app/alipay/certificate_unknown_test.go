@@ -23,7 +23,8 @@ func (c *counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.says.RoundTrip(r)
 }
 
-// P8: a certificate that somebody names is never fetched, not even at the real gateway's address, where the library would.
+// P8: a certificate that somebody names is never fetched, not even at the real gateway's address, where the library
+// would.
 func TestUnknownCertificateIsNotFetched(t *testing.T) {
 	t.Parallel()
 	keys, err := sim.NewKeys()
@@ -38,10 +39,13 @@ func TestUnknownCertificateIsNotFetched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wire := &counted{says: says(`{"alipay_trade_query_response":{"code":"10000"},"alipay_cert_sn":"5e1f0f6c","sign":"YQ=="}`)}
+	wire := &counted{
+		says: says(`{"alipay_trade_query_response":{"code":"10000"},"alipay_cert_sn":"5e1f0f6c","sign":"YQ=="}`),
+	}
 	a.client.Client = &http.Client{Transport: wire}
 	var out struct{ head }
-	if err := a.call(t.Context(), alipay.TradeQuery{OutTradeNo: "1"}, &out); !errors.Is(err, app.ErrTransient) || wire.calls != 1 {
+	if err := a.call(t.Context(), alipay.TradeQuery{OutTradeNo: "1"}, &out); !errors.Is(err, app.ErrTransient) ||
+		wire.calls != 1 {
 		t.Errorf("an answer: %v after %d calls, want unknown after the one", err, wire.calls)
 	}
 	form := url.Values{"app_id": {keys.AppID}, "sign_type": {"RSA2"}, "sign": {"YQ=="}, "alipay_cert_sn": {"5e1f0f6c"}}

@@ -10,6 +10,6 @@
 //	bounds of time and length, keys that are none             http.go, keys.go
 //	breaker: an absent gateway is not asked by everybody      breaker.go
 //
-// What the gateway does not say with its signature is unknown, never a no: such errors wrap app.ErrTransient. Yuan exist in
-// this package only, as text; Asia/Shanghai too.
+// What the gateway does not say with its signature is unknown, never a no: such errors wrap app.ErrTransient. Yuan
+// exist in this package only, as text; Asia/Shanghai too.
 package alipay

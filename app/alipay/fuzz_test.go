@@ -71,7 +71,8 @@ func FuzzNotified(f *testing.F) {
 		case errors.Is(err, app.ErrForged):
 		case rsa2.Canonical(form, rsa2.Sign, rsa2.CertSN) != rsa2.Canonical(genuine, rsa2.Sign, rsa2.CertSN):
 			t.Fatalf("%q was not signed so: %+v, %v", body, trade, err)
-		case err == nil && (trade.AmountFen != 19801 || trade.State != app.TradePaid || trade.Order != 7301444480512000257):
+		case err == nil &&
+			(trade.AmountFen != 19801 || trade.State != app.TradePaid || trade.Order != 7301444480512000257):
 			t.Fatalf("%q was believed as %+v", body, trade)
 		}
 	})
@@ -90,7 +91,8 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"` + name + `":{"code":"10000"},"sign":"` + signature + `"}`))
 	f.Add([]byte(`{"` + name + `":{"code":"40004","sub_code":"ACQ.TRADE_NOT_EXIST"}}`)) // a no without a signature
 	f.Add([]byte(`{"` + name + `":null}`))
-	f.Add([]byte(`{"` + name + `":` + genuine + `,"sign":"` + signature + `","alipay_cert_sn":"5e1f0f6c7a6d4d0b8f0e9b7a1c2d3e4f"}`))
+	f.Add([]byte(`{"` + name + `":` + genuine + `,"sign":"` + signature +
+		`","alipay_cert_sn":"5e1f0f6c7a6d4d0b8f0e9b7a1c2d3e4f"}`))
 	f.Add([]byte(`{"error_response":null}`))
 	f.Add([]byte(`{"error_response":{"code":"40002"}}`))
 	f.Add([]byte(`<html>`))
@@ -104,7 +106,8 @@ func FuzzAnswer(f *testing.F) {
 			return
 		}
 		var parts map[string]json.RawMessage
-		if err := json.Unmarshal(body, &parts); err != nil || !bytes.Equal(parts[name], []byte(genuine)) || out.Status != "TRADE_SUCCESS" {
+		if err := json.Unmarshal(body, &parts); err != nil || !bytes.Equal(parts[name], []byte(genuine)) ||
+			out.Status != "TRADE_SUCCESS" {
 			t.Fatalf("%q was believed as %+v", body, out)
 		}
 	})

@@ -17,11 +17,13 @@ const mostIdle = 128
 // no status.
 func newHTTP(timeout time.Duration) *http.Client {
 	return &http.Client{Timeout: timeout, Transport: guard{&http.Transport{
-		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+		Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute,
+		ForceAttemptHTTP2: true,
 	}}}
 }
 
-// guard passes on answers with status 200 only, so no redirect is followed either: the gateway answers where it is asked.
+// guard passes on answers with status 200 only, so no redirect is followed either: the gateway answers where it is
+// asked.
 type guard struct{ wire http.RoundTripper }
 
 func (g guard) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -12,8 +12,8 @@ import (
 	"stampede/app/alipay/rsa2"
 )
 
-// readKeys sets up the client. The library takes short keys, keys of other kinds and certificates that are none without a
-// word, so every key is read here first, and handed on in the one form that it surely reads.
+// readKeys sets up the client. The library takes short keys, keys of other kinds and certificates that are none without
+// a word, so every key is read here first, and handed on in the one form that it surely reads.
 func (a *Alipay) readKeys() error {
 	private, err := rsa2.ParsePrivateKey(a.options.PrivateKey)
 	if err != nil {
@@ -23,7 +23,8 @@ func (a *Alipay) readKeys() error {
 	// believes what it gets. Otherwise the modes differ by their address only.
 	a.client, err = alipay.New(
 		a.options.AppID, base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(private)), false,
-		alipay.WithSandboxGateway(a.options.Gateway), alipay.WithTimeLocation(a.zone), alipay.WithHTTPClient(newHTTP(a.options.Timeout)),
+		alipay.WithSandboxGateway(a.options.Gateway), alipay.WithTimeLocation(a.zone),
+		alipay.WithHTTPClient(newHTTP(a.options.Timeout)),
 	)
 	if err != nil {
 		return &KeyError{"PrivateKey", err}

@@ -40,7 +40,9 @@ func newCounter(t testing.TB, change func(*alipay.Options)) *counter {
 		t.Fatal(err)
 	}
 	c := &counter{say: "success", client: &http.Client{}}
-	c.sim, err = sim.New(sim.Options{Keys: keys, Schedule: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond}})
+	c.sim, err = sim.New(sim.Options{
+		Keys: keys, Schedule: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

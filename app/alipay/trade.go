@@ -44,9 +44,12 @@ func (a *Alipay) Query(ctx context.Context, id app.ID) (app.Trade, error) {
 	state, known := states[answer.TradeStatus]
 	amount, wrong := app.ParseFen(answer.TotalAmount)
 	if answer.OutTradeNo != id.String() || !known || wrong != nil || answer.TradeNo == "" {
-		return app.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v makes no sense: %+v", id, answer))
+		return app.Trade{}, unknown(question.APIName(),
+			fmt.Errorf("the answer for order %v makes no sense: %+v", id, answer))
 	}
-	t := app.Trade{Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(answer.SendPayDate)}
+	t := app.Trade{
+		Order: id, No: answer.TradeNo, State: state, AmountFen: amount, PaidAt: a.instant(answer.SendPayDate),
+	}
 	if t.State == app.TradeClosed && t.PaidAt != 0 {
 		t.RefundedFen = amount
 	}
@@ -70,7 +73,8 @@ func (a *Alipay) Close(ctx context.Context, id app.ID) (app.Trade, error) {
 	case err != nil:
 		return app.Trade{}, err
 	case answer.OutTradeNo != id.String():
-		return app.Trade{}, unknown(question.APIName(), fmt.Errorf("the answer for order %v is about %q", id, answer.OutTradeNo))
+		return app.Trade{}, unknown(question.APIName(),
+			fmt.Errorf("the answer for order %v is about %q", id, answer.OutTradeNo))
 	}
 	return app.Trade{Order: id, No: answer.TradeNo, State: app.TradeClosed}, nil
 }

@@ -14,8 +14,9 @@ import (
 // crowdedRetry is when an address with too many sockets should try again: some have left by then.
 const crowdedRetry = 5 * time.Second
 
-// admitSocket decides who may open a socket, and counts it for its address. Browsers say which page asks (Origin): it must be one of ours, or any
-// page could speak with a shopper's token in its storage. Programs send no Origin and may pass.
+// admitSocket decides who may open a socket, and counts it for its address. Browsers say which page asks (Origin): it
+// must be one of ours, or any page could speak with a shopper's token in its storage. Programs send no Origin and may
+// pass.
 func (a *api) admitSocket(c *fiber.Ctx) error {
 	if !strings.EqualFold(c.Get(fiber.HeaderUpgrade), "websocket") {
 		return fiber.ErrUpgradeRequired

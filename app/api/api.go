@@ -31,8 +31,8 @@ type Options struct {
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
-	// Notified takes a payment notification of the gateway; an error that wraps app.ErrForged says that it is none. nil:
-	// nothing can be paid here.
+	// Notified takes a payment notification of the gateway; an error that wraps app.ErrForged says that it is none.
+	// nil: nothing can be paid here.
 	Notified func(ctx context.Context, form url.Values) error
 
 	Origins []string       // further origins that may open sockets

@@ -93,7 +93,8 @@ func TestBadInput(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/orders/7/refund", `{}`, me...), 400, "reason is missing")
 	s.want(s.ask("POST", "/api/v1/orders/7/refund", `{"reason":1}`, me...), 400, "reason must be a string")
 	s.want(s.ask("GET", "/api/v1/nothing", ""), 404, "not_found")
-	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"key":"`+strings.Repeat("x", bodyLimit)+`"}`, me...), 413, "bad_request")
+	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"key":"`+strings.Repeat("x", bodyLimit)+`"}`, me...), 413,
+		"bad_request")
 }
 
 func TestOnlyTheOwnerSeesAnOrder(t *testing.T) {
@@ -196,13 +197,15 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s is %q", header, got.header.Get(header))
 		}
 	}
-	if host := strings.TrimPrefix(s.url, "http://"); !strings.Contains(got.header.Get("Content-Security-Policy"), "ws://"+host) {
+	if host := strings.TrimPrefix(s.url, "http://"); !strings.Contains(got.header.Get("Content-Security-Policy"),
+		"ws://"+host) {
 		t.Errorf("policy %q", got.header.Get("Content-Security-Policy"))
 	}
 	if again := s.ask("GET", "/", "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
 		t.Errorf("got %d, want 304", again.code)
 	}
-	if packed := s.ask("GET", "/", "", "Accept-Encoding", "gzip"); packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) > 600 {
+	if packed := s.ask("GET", "/", "", "Accept-Encoding", "gzip"); packed.header.Get("Content-Encoding") != "gzip" ||
+		len(packed.body) > 600 {
 		t.Errorf("not compressed: %d bytes", len(packed.body))
 	}
 	if asset := s.ask("GET", "/assets/a.1.js", ""); !strings.Contains(asset.header.Get("Cache-Control"), "immutable") {

@@ -19,7 +19,8 @@ func raw(c *fiber.Ctx) []byte { return c.Request().Body() }
 func plain(c *fiber.Ctx) error {
 	if encoded(&c.Request().Header) {
 		c.Set(fiber.HeaderAcceptEncoding, "identity")
-		return fiber.NewError(fiber.StatusUnsupportedMediaType, "send the body as it is: Content-Encoding is not supported")
+		return fiber.NewError(fiber.StatusUnsupportedMediaType,
+			"send the body as it is: Content-Encoding is not supported")
 	}
 	return c.Next()
 }

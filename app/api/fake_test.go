@@ -94,14 +94,17 @@ func (s *fakeShop) OrdersInState(_ context.Context, q app.StateQuery) ([]app.Ord
 }
 
 func (s *fakeShop) AnyOrder(_ context.Context, order app.ID) (app.Order, *app.Refund, error) {
-	return app.Order{ID: order, User: 42, State: app.Refunding}, &app.Refund{Order: order, Request: "R7", State: app.RefundStuck, AskedBy: 42}, s.fail
+	return app.Order{ID: order, User: 42, State: app.Refunding}, &app.Refund{
+		Order: order, Request: "R7", State: app.RefundStuck, AskedBy: 42,
+	}, s.fail
 }
 
 func (s *fakeShop) Refunds(_ context.Context, q app.RefundsQuery) ([]app.Refund, bool, error) {
 	if q.State == app.RefundStuck {
 		return nil, false, s.fail
 	}
-	return []app.Refund{{Order: 7, Request: "R7", State: app.RefundAsked, AmountFen: 9800, Reason: "too large"}}, false, s.fail
+	return []app.Refund{{Order: 7, Request: "R7", State: app.RefundAsked, AmountFen: 9800, Reason: "too large"}}, false,
+		s.fail
 }
 
 func (s *fakeShop) DecideRefund(_ context.Context, operator, order app.ID, yes bool, note string) (app.Order, error) {
@@ -156,7 +159,9 @@ func (s *site) options() Options {
 		Mount: func(web *fiber.App, path string, front ...fiber.Handler) {
 			web.Get(path, append(front, func(c *fiber.Ctx) error { return c.SendString("socket") })...)
 		},
-		Page:    fstest.MapFS{"index.html": {Data: []byte(strings.Repeat("<p>hello</p>", 100))}, "assets/a.1.js": {Data: []byte("1")}},
+		Page: fstest.MapFS{
+			"index.html": {Data: []byte(strings.Repeat("<p>hello</p>", 100))}, "assets/a.1.js": {Data: []byte("1")},
+		},
 		Closing: s.close,
 	}
 }

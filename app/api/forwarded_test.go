@@ -12,7 +12,8 @@ import (
 // A proxy that nobody has named is warned of once, however many people are behind it; one that is named is no stranger.
 func TestUnnamedProxyIsWarnedOfOnce(t *testing.T) {
 	t.Parallel()
-	for trusted, want := range map[string]int{"192.0.2.0/24": 1, "0.0.0.0/8": 0} { // a request of Test comes from 0.0.0.0
+	// a request of Test comes from 0.0.0.0
+	for trusted, want := range map[string]int{"192.0.2.0/24": 1, "0.0.0.0/8": 0} {
 		var warned []string
 		a := &api{Options: Options{Metrics: NewMetrics()}, stranger: newStranger()}
 		a.stranger.warn = func(peer string) { warned = append(warned, peer) }

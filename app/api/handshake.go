@@ -17,9 +17,9 @@ const (
 
 // moveHandshake gives the connection of a handshake to the server of sockets, and reports whether it did.
 //
-// A web server keeps the buffer that it read a request into for as long as the socket that came of it lasts, and that buffer
-// must hold whatever a browser sends along: 4 KB for each idle socket. So the handshake is said again, without what nobody
-// asks for, to a server with small buffers, and the large one is let go.
+// A web server keeps the buffer that it read a request into for as long as the socket that came of it lasts, and that
+// buffer must hold whatever a browser sends along: 4 KB for each idle socket. So the handshake is said again, without
+// what nobody asks for, to a server with small buffers, and the large one is let go.
 func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 	r := &ctx.Request.Header
 	if !ctx.IsGet() || !r.IsHTTP11() || len(ctx.Request.Body()) > 0 ||
@@ -101,8 +101,8 @@ func (c *replayed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// SetWriteDeadline moves the deadline once a fifth of the time has passed, so that a write has at least four fifths of it. Who
-// writes frame after frame moves it with each, which costs a tenth of writing.
+// SetWriteDeadline moves the deadline once a fifth of the time has passed, so that a write has at least four fifths of
+// it. Who writes frame after frame moves it with each, which costs a tenth of writing.
 func (c *replayed) SetWriteDeadline(t time.Time) error {
 	if left := time.Until(c.writeBy); left > 0 && !t.Before(c.writeBy) && t.Sub(c.writeBy) < left/4 {
 		return nil

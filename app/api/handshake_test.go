@@ -22,7 +22,8 @@ func (s *site) shake(headers, behind string) (net.Conn, *bufio.Reader, *http.Res
 	}
 	s.t.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-	_, err = io.WriteString(conn, "GET /ws HTTP/1.1\r\nHost: "+host+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+headers+"\r\n"+behind)
+	_, err = io.WriteString(conn,
+		"GET /ws HTTP/1.1\r\nHost: "+host+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+headers+"\r\n"+behind)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -63,7 +64,8 @@ func TestHandshakeIsHandedOver(t *testing.T) {
 	})
 	long := strings.Repeat("c", 3000)
 	for name, behind := range map[string]string{
-		"nothing": "", "a first frame": "hello", "more than the buffer of a socket holds": strings.Repeat("frame", 3*handshakeBuffer),
+		"nothing": "", "a first frame": "hello", "more than the buffer of a socket holds": strings.Repeat("frame",
+			3*handshakeBuffer),
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, r, res := s.shake("Cookie: a="+long+"\r\n", behind)
@@ -79,7 +81,9 @@ func TestHandshakeIsHandedOver(t *testing.T) {
 		})
 	}
 	t.Run("a handshake that is too large for it", func(t *testing.T) {
-		_, r, res := s.shake("Cookie: a=b\r\nOrigin: "+s.url+"\r\nSec-WebSocket-Protocol: "+long[:handshakeBuffer]+"\r\n", "hello")
+		_, r,
+			res := s.shake("Cookie: a=b\r\nOrigin: "+s.url+"\r\nSec-WebSocket-Protocol: "+long[:handshakeBuffer]+"\r\n",
+			"hello")
 		if res.StatusCode != http.StatusSwitchingProtocols || <-cookies == 0 || hear(t, r, 5) != "hello" {
 			t.Errorf("answered %s", res.Status)
 		}

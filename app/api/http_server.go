@@ -97,8 +97,8 @@ func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// handleHandshake answers on a connection that was handed over. Without an upgrade it ends: the next request on it may be too
-// large for the small buffer.
+// handleHandshake answers on a connection that was handed over. Without an upgrade it ends: the next request on it may
+// be too large for the small buffer.
 func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
 	f.pass(ctx)
 	if !ctx.Hijacked() {

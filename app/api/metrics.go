@@ -11,7 +11,8 @@ import (
 	"stampede/app"
 )
 
-// Metrics counts requests by route and status, and payment notifications by outcome. Register it as a Prometheus collector.
+// Metrics counts requests by route and status, and payment notifications by outcome. Register it as a Prometheus
+// collector.
 type Metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec

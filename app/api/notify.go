@@ -16,9 +16,9 @@ import (
 const (
 	// forgeriesPerMinute is how many forged notifications an address may send before it is suspect.
 	forgeriesPerMinute = 60
-	// suspectsPerSecond is how many notifications of suspect addresses are looked at, all of them together; beyond it, they
-	// cost no signature. They are not turned away for good: where a proxy is not named, the gateway has the forgers' address.
-	// So many signatures take about a hundredth of a processor.
+	// suspectsPerSecond is how many notifications of suspect addresses are looked at, all of them together; beyond it,
+	// they cost no signature. They are not turned away for good: where a proxy is not named, the gateway has the
+	// forgers' address. So many signatures take about a hundredth of a processor.
 	suspectsPerSecond = 100
 	// noticesAtOnce bounds the notifications under way: they must not take the database from those who buy. The gateway
 	// sends again what is turned away.

@@ -37,7 +37,8 @@ func TestNotify(t *testing.T) {
 		"what=%zz":                              "failure",
 		"":                                      "success", // it is for the flow to find nothing in it
 	} {
-		if a := s.ask("POST", notifyPath, body, "Content-Type", "application/x-www-form-urlencoded"); a.code != 200 || a.body != want {
+		if a := s.ask("POST", notifyPath, body, "Content-Type", "application/x-www-form-urlencoded"); a.code != 200 ||
+			a.body != want {
 			t.Errorf("%q: %d %q, want %s", body, a.code, a.body, want)
 		}
 		// What cannot be read never comes this far; the bodies are sent in any order.
@@ -88,8 +89,8 @@ func TestForgeriesAreLimited(t *testing.T) {
 	}
 }
 
-// Where a proxy in front is not named, the gateway comes from the address of the forgers (P8): they make it wait, they do
-// not mute it.
+// Where a proxy in front is not named, the gateway comes from the address of the forgers (P8): they make it wait, they
+// do not mute it.
 func TestForgersDoNotMuteTheGateway(t *testing.T) {
 	t.Parallel()
 	var verified atomic.Int64

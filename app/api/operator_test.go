@@ -17,7 +17,10 @@ func TestOperatorsRoutes(t *testing.T) {
 		{"GET", "/orders?state=paid&limit=1", "", `{"orders":[{"id":"9",`},
 		{"GET", "/orders?state=paid", "", `"user":"42"}],"more":true}`},
 		{"GET", "/orders/7", "", `"user":"42","refund":{"order":"7","request":"R7","state":"stuck",`},
-		{"GET", "/refunds", "", `{"refunds":[{"order":"7","request":"R7","state":"asked","amount_fen":9800,"reason":"too large",`},
+		{
+			"GET", "/refunds", "",
+			`{"refunds":[{"order":"7","request":"R7","state":"asked","amount_fen":9800,"reason":"too large",`,
+		},
 		{"GET", "/refunds?state=stuck", "", `{"refunds":[],"more":false}`},
 		{"POST", "/refunds/7/approve", "", `"state":"refunding"`},
 		{"POST", "/refunds/7/decline", `{"note":"worn"}`, `"state":"refunding"`},
@@ -51,7 +54,10 @@ func TestOperatorsBadInput(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	me := []string{"Authorization", "Bearer user-1"}
-	for _, path := range []string{"/orders", "/orders?state=reserved", "/orders?state=paid&limit=0", "/orders/x", "/refunds?state=x", "/refunds?before=x"} {
+	for _, path := range []string{
+		"/orders", "/orders?state=reserved", "/orders?state=paid&limit=0", "/orders/x", "/refunds?state=x",
+		"/refunds?before=x",
+	} {
 		s.want(s.ask("GET", "/api/v1/operator"+path, "", me...), 400, "bad_request")
 	}
 	s.want(s.ask("POST", "/api/v1/operator/refunds/7/decline", `{"note":7}`, me...), 400, "note must be a string")

@@ -6,8 +6,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// securityHeaders sets the headers that keep a browser from being talked into something: only our own scripts, styles and
-// pictures, no framing, no guessing of types.
+// securityHeaders sets the headers that keep a browser from being talked into something: only our own scripts, styles
+// and pictures, no framing, no guessing of types.
 func (a *api) securityHeaders(c *fiber.Ctx) error {
 	h := &c.Context().Response.Header
 	h.Set(fiber.HeaderContentSecurityPolicy, policy(c.Get(fiber.HeaderHost)))

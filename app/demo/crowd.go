@@ -54,7 +54,8 @@ func (c *Crowd) pace() time.Duration {
 	return c.scaled(max(busiest, time.Duration(float64(c.Count)/crowdRate*float64(time.Second))))
 }
 
-// scaled is a time for a slot of ordinary length, as it is in the slots of this shop. Nobody moves more than once a second.
+// scaled is a time for a slot of ordinary length, as it is in the slots of this shop. Nobody moves more than once a
+// second.
 func (c *Crowd) scaled(d time.Duration) time.Duration {
 	if c.Slot == 0 || c.Slot >= ordinary {
 		return d

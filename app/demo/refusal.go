@@ -11,8 +11,9 @@ import (
 // again is how long a shopper waits at least before asking again for what was refused for the moment.
 const again = time.Second
 
-// refused draws its lesson from every refusal: what will pass is asked again, with the same key, after the pause that the
-// server asks for; what cannot be had is not wished for again. A pause above 0 is how long to wait for the next move.
+// refused draws its lesson from every refusal: what will pass is asked again, with the same key, after the pause that
+// the server asks for; what cannot be had is not wished for again. A pause above 0 is how long to wait for the next
+// move.
 func (s *shopper) refused(r wsclient.Request, e *app.Error) (pause time.Duration, err error) {
 	slog.Debug(s.name+" was refused", "op", r.Op, "code", e.Code, "message", e.Message)
 	switch e.Code {
@@ -37,8 +38,8 @@ func (s *shopper) refused(r wsclient.Request, e *app.Error) (pause time.Duration
 	return 0, nil
 }
 
-// giveWay waits and asks again. Whoever could not say hello leaves, and comes again; whoever watches too much lets go of
-// all of it first.
+// giveWay waits and asks again. Whoever could not say hello leaves, and comes again; whoever watches too much lets go
+// of all of it first.
 func (s *shopper) giveWay(r wsclient.Request, e *app.Error) (time.Duration, error) {
 	switch r.Op {
 	case wsclient.Hello:

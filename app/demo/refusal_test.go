@@ -93,7 +93,8 @@ func TestRefusedBuyIsRepeatedWithItsKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second := <-heard, <-heard
-	if second.ID == first.ID || second.Op != wsclient.Buy || second.Key != buy.Key || second.Sale != buy.Sale || second.Qty != buy.Qty {
+	if second.ID == first.ID || second.Op != wsclient.Buy || second.Key != buy.Key || second.Sale != buy.Sale ||
+		second.Qty != buy.Qty {
 		t.Fatalf("%+v after %+v", second, first)
 	}
 }
@@ -122,7 +123,8 @@ func TestRefusalsForGood(t *testing.T) {
 		}
 	}
 	s.token = "old"
-	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, app.Fail(app.Unauthorized, "ended")); err == nil || s.token != "" {
+	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, app.Fail(app.Unauthorized, "ended")); err == nil ||
+		s.token != "" {
 		t.Fatalf("token %q, %v", s.token, err)
 	}
 	if _, err := s.ask(t, wsclient.Request{Op: wsclient.Hello}, app.FailBusy("later", time.Second)); err == nil {
@@ -135,12 +137,14 @@ func TestShopperWatchesOneSlot(t *testing.T) {
 	t.Parallel()
 	s, heard := connected(t)
 	for _, snapshot := range []string{
-		`{"sales":[{"id":"51","slot":"5"}]}`, `{"sales":[{"id":"52","slot":"5"}]}`, `{"sales":[{"id":"61","slot":"6"}]}`,
+		`{"sales":[{"id":"51","slot":"5"}]}`, `{"sales":[{"id":"52","slot":"5"}]}`,
+		`{"sales":[{"id":"61","slot":"6"}]}`,
 	} {
 		if err := s.watch(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.hear(&wsclient.Frame{Request: wsclient.Request{Op: wsclient.Watch}, OK: []byte(snapshot)}); err != nil {
+		answer := &wsclient.Frame{Request: wsclient.Request{Op: wsclient.Watch}, OK: []byte(snapshot)}
+		if _, err := s.hear(answer); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,8 +20,8 @@ type Window struct{ Opens, Closes app.Millis }
 type Hours struct{ Opens, Closes time.Duration }
 
 // Rolling plans back-to-back slots of the length given from what exists until there is a slot that closes at or after
-// until. From nothing, or after a gap, it begins with one that has just closed and one that is open and cut, so that the
-// next opens soon: with slots of five minutes, 90 seconds from now.
+// until. From nothing, or after a gap, it begins with one that has just closed and one that is open and cut, so that
+// the next opens soon: with slots of five minutes, 90 seconds from now.
 func Rolling(existing []app.Slot, now, until app.Millis, length time.Duration) []Window {
 	var last app.Millis
 	for _, s := range existing {

@@ -101,7 +101,8 @@ func TestProductsOnce(t *testing.T) {
 		t.Errorf("%d products in %d categories", len(b.products), len(b.categories))
 	}
 	for _, p := range b.products {
-		if p.Description == "" || p.Rules == "" || !strings.HasPrefix(p.Images[0].URL, "/products/") || p.Images[0].Alt == "" {
+		if p.Description == "" || p.Rules == "" || !strings.HasPrefix(p.Images[0].URL, "/products/") ||
+			p.Images[0].Alt == "" {
 			t.Errorf("%s is not complete", p.Name)
 		}
 	}
@@ -166,7 +167,9 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 		now += 7 * minute
 	}
 	// A crash between slots and sales leaves an empty slot, which the next look fills.
-	b.slots = append(b.slots, app.Slot{ID: 77, OpensAt: b.slots[len(b.slots)-1].ClosesAt, ClosesAt: b.slots[len(b.slots)-1].ClosesAt + 5*minute})
+	b.slots = append(b.slots, app.Slot{
+		ID: 77, OpensAt: b.slots[len(b.slots)-1].ClosesAt, ClosesAt: b.slots[len(b.slots)-1].ClosesAt + 5*minute,
+	})
 	if err := k.RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +179,8 @@ func TestKeeperFillsEverySlot(t *testing.T) {
 			perSlot[sale.Slot] = make(map[app.ID]bool)
 		}
 		perSlot[sale.Slot][sale.Product.ID] = true
-		if sale.PriceFen <= 0 || sale.PriceFen >= sale.Product.ListPriceFen || sale.Cap < sale.Limit || sale.Initial < 1 || sale.Partition > 7 {
+		if sale.PriceFen <= 0 || sale.PriceFen >= sale.Product.ListPriceFen || sale.Cap < sale.Limit ||
+			sale.Initial < 1 || sale.Partition > 7 {
 			t.Errorf("sale %+v", sale)
 		}
 	}
@@ -194,7 +198,8 @@ func TestDailyFollowsTheShopsDay(t *testing.T) {
 	plan := Daily(from, 2, []Hours{{8 * time.Hour, 10 * time.Hour}, {22 * time.Hour, 24 * time.Hour}})
 	want := []string{"2026-11-20T08:00", "2026-11-20T22:00", "2026-11-21T08:00", "2026-11-21T22:00"}
 	for i, w := range plan {
-		if got := w.Opens.Time().In(zone).Format("2006-01-02T15:04"); got != want[i] || w.Closes.Sub(w.Opens) != 2*time.Hour {
+		if got := w.Opens.Time().In(zone).Format("2006-01-02T15:04"); got != want[i] ||
+			w.Closes.Sub(w.Opens) != 2*time.Hour {
 			t.Errorf("slot %d opens at %s for %v, want %s", i, got, w.Closes.Sub(w.Opens), want[i])
 		}
 	}

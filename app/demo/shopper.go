@@ -164,8 +164,8 @@ func (s *shopper) tick(lines []wsclient.TickLine) {
 	}
 }
 
-// move asks again for what was refused for the moment, else cancels what is regretted by now, else buys something that is
-// there.
+// move asks again for what was refused for the moment, else cancels what is regretted by now, else buys something that
+// is there.
 func (s *shopper) move() error {
 	now := time.Now()
 	if r := s.repeat; r != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// meanwhile does something that is not about the sockets while the crowd goes on hearing: a server gives up a socket whose
-// shopper does not answer its pings.
+// meanwhile does something that is not about the sockets while the crowd goes on hearing: a server gives up a socket
+// whose shopper does not answer its pings.
 func (b *bench) meanwhile(ctx context.Context, do func() error) error {
 	var over atomic.Bool
 	done := make(chan error, 1)

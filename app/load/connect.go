@@ -100,8 +100,8 @@ func (p *connecting) heard(l *loop, s *socket, m message) {
 	}
 }
 
-// comeAgain sends those once more whom the server cut off before it had greeted them: a busy one gives up a connection that
-// waits for hello for five seconds.
+// comeAgain sends those once more whom the server cut off before it had greeted them: a busy one gives up a connection
+// that waits for hello for five seconds.
 func (p *connecting) comeAgain(l *loop) {
 	if len(l.losses) == 0 {
 		return
@@ -140,8 +140,9 @@ func (p *connecting) refused(l *loop, s *socket, m message) {
 	p.turnedAway++
 }
 
-// welcomed takes in the answer to hello: a cursor, and what has changed since the last one, or a little before. It looks for what it needs instead of
-// reading a wsclient.Welcome: when thousands come back at once, the orders in it would be most of what the generator does.
+// welcomed takes in the answer to hello: a cursor, and what has changed since the last one, or a little before. It
+// looks for what it needs instead of reading a wsclient.Welcome: when thousands come back at once, the orders in it
+// would be most of what the generator does.
 func (p *connecting) welcomed(s *socket, m message) {
 	for rest := m; ; p.missed[s]++ {
 		rest = message{text: rest.after(`{"ev":"order"`)}

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// perAddress is how many notifications of a flood come from one address: fewer than a server looks at before it turns
-	// the address away unread, so that each of them costs it the whole work.
+	// perAddress is how many notifications of a flood come from one address: fewer than a server looks at before it
+	// turns the address away unread, so that each of them costs it the whole work.
 	perAddress = 50
 	// answeredWithin is how long the last notifications of a flood may take to be answered.
 	answeredWithin = 10 * time.Second
 )
 
-// flood sends the same notification by the clock, whatever comes back, over connections of its own: one of each address.
+// flood sends the same notification by the clock, whatever comes back, over connections of its own: one of each
+// address.
 type flood struct {
 	poller  *poller
 	request []byte

@@ -34,7 +34,8 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				body, _ := io.ReadAll(req.Body)
 				form, err := url.ParseQuery(string(body))
-				if err != nil || form.Get("app_id") != "1" || form.Get("seller_id") != "2" || form.Has("alipay_cert_sn") {
+				if err != nil || form.Get("app_id") != "1" || form.Get("seller_id") != "2" ||
+					form.Has("alipay_cert_sn") {
 					t.Errorf("%s: %v", body, err)
 				}
 				host, _, _ := strings.Cut(req.RemoteAddr, ":")
@@ -52,7 +53,8 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := newFlood(to, forgery(server.Listener.Addr().String(), "1", "2"), forgedRate, enough*time.Second/forgedRate)
+			f, err := newFlood(to, forgery(server.Listener.Addr().String(), "1", "2"), forgedRate,
+				enough*time.Second/forgedRate)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,15 +62,17 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 			if _, err := f.run(t.Context(), stop); err != nil {
 				t.Fatal(err)
 			}
-			// How long it took is this machine's affair, which may be busy: the flood is judged as if it had come in time, and then
-			// as if it had taken twice as long.
+			// How long it took is this machine's affair, which may be busy: the flood is judged as if it had come in
+			// time, and then as if it had taken twice as long.
 			var r, slow Result
 			asked := time.Duration(float64(f.sent) / forgedRate * float64(time.Second))
 			r.flooded(f, asked)
-			if slow.flooded(f, 2*asked); !slices.ContainsFunc(slow.Failures, func(s string) bool { return strings.Contains(s, "the flood was none") }) {
+			if slow.flooded(f, 2*asked); !slices.ContainsFunc(slow.Failures,
+				func(s string) bool { return strings.Contains(s, "the flood was none") }) {
 				t.Errorf("half of a flood passes for one: %q", slow.Failures)
 			}
-			if told := slices.ContainsFunc(r.Failures, func(s string) bool { return strings.Contains(s, c.fails) }); told != (c.fails != "") || len(r.Failures) > 1 {
+			told := slices.ContainsFunc(r.Failures, func(s string) bool { return strings.Contains(s, c.fails) })
+			if told != (c.fails != "") || len(r.Failures) > 1 {
 				t.Errorf("failures: %q", r.Failures)
 			}
 			mu.Lock()

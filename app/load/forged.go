@@ -140,7 +140,8 @@ func (r *Result) flooded(f *flood, lasted time.Duration) {
 	for answer, n := range f.answers {
 		switch {
 		case strings.HasPrefix(answer, unknownPage):
-			r.fail(fmt.Sprintf("%d notifications were answered 404: the server has no gateway (STAMPEDE_ALIPAY_APP_ID)", n))
+			r.fail(fmt.Sprintf("%d notifications were answered 404: the server has no gateway (STAMPEDE_ALIPAY_APP_ID)",
+				n))
 		case answer != believed && answer != disbelieved:
 			r.fail(fmt.Sprintf("%d notifications were answered %.60q", n, answer))
 		}
@@ -156,16 +157,19 @@ func (r *Result) flooded(f *flood, lasted time.Duration) {
 	}
 }
 
-// forgery is the request of a notification in which everything is right but the signature: a well-formed one, of the length
-// that a key of 2048 bits makes, and below its modulus, so that the server has to compute to find out.
+// forgery is the request of a notification in which everything is right but the signature: a well-formed one, of the
+// length that a key of 2048 bits makes, and below its modulus, so that the server has to compute to find out.
 func forgery(host, appID, sellerID string) []byte {
 	form := url.Values{
 		"app_id": {appID}, "auth_app_id": {appID}, "charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
 		"notify_type": {"trade_status_sync"}, "notify_id": {"2026112100222120000000000000000001"},
-		"notify_time": {"2026-11-21 12:00:05"}, "gmt_create": {"2026-11-21 11:59:50"}, "gmt_payment": {"2026-11-21 12:00:04"},
-		"out_trade_no": {"7290000000000000001"}, "trade_no": {"2026112122001400000000000001"}, "trade_status": {"TRADE_SUCCESS"},
-		"total_amount": {"199.00"}, "receipt_amount": {"199.00"}, "buyer_pay_amount": {"199.00"}, "invoice_amount": {"199.00"},
-		"point_amount": {"0.00"}, "subject": {"Flash sale order"}, "buyer_id": {"2088000000000002"},
+		"notify_time": {"2026-11-21 12:00:05"}, "gmt_create": {"2026-11-21 11:59:50"},
+		"gmt_payment":  {"2026-11-21 12:00:04"},
+		"out_trade_no": {"7290000000000000001"}, "trade_no": {"2026112122001400000000000001"},
+		"trade_status": {"TRADE_SUCCESS"},
+		"total_amount": {"199.00"}, "receipt_amount": {"199.00"}, "buyer_pay_amount": {"199.00"},
+		"invoice_amount": {"199.00"},
+		"point_amount":   {"0.00"}, "subject": {"Flash sale order"}, "buyer_id": {"2088000000000002"},
 		"fund_bill_list": {`[{"amount":"199.00","fundChannel":"ALIPAYACCOUNT"}]`},
 		"sign":           {base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0x2a}, 256))},
 	}
@@ -174,7 +178,8 @@ func forgery(host, appID, sellerID string) []byte {
 	}
 	body := form.Encode()
 	return []byte("POST /api/v1/payments/alipay/notify HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: Mozilla/4.0\r\n" +
-		"Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
+		"Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\nContent-Length: " +
+		strconv.Itoa(len(body)) + "\r\n\r\n" + body)
 }
 
 // middle is the median.

@@ -11,8 +11,8 @@ const (
 	precision = 3         // significant digits
 )
 
-// histogram counts latencies in microseconds with three significant digits, whatever their size. The zero value is empty;
-// a copy goes on counting in the same place. Recording allocates nothing but the first time.
+// histogram counts latencies in microseconds with three significant digits, whatever their size. The zero value is
+// empty; a copy goes on counting in the same place. Recording allocates nothing but the first time.
 type histogram struct {
 	of   *hdrhistogram.Histogram
 	most int64 // µs, exactly

@@ -39,12 +39,12 @@ type socket struct {
 	last     []byte        // the newest op, to be repeated should the server be busy
 }
 
-// recent is among how many of the last orders a repeat is looked for when events come one by one: one that was delivered to
-// the server twice comes soon again. What comes with hello is looked for among all.
+// recent is among how many of the last orders a repeat is looked for when events come one by one: one that was
+// delivered to the server twice comes soon again. What comes with hello is looked for among all.
 const recent = 8
 
-// learn counts an order that it has not heard of before. Clients know a repeat by order and rev; all orders here stay in their
-// first state.
+// learn counts an order that it has not heard of before. Clients know a repeat by order and rev; all orders here stay
+// in their first state.
 func (s *socket) learn(order int64, among int) (fresh bool) {
 	if slices.Contains(s.known[max(0, len(s.known)-among):], order) {
 		return false
@@ -78,8 +78,9 @@ type phase interface {
 	act(l *loop) (wait time.Duration, done bool)
 }
 
-// breath is how long a loop that has read everything leaves its sockets alone. What wakes a waiting loop is a frame that the
-// server writes, and the server pays for that: an eighth of what the write costs it. Latencies are up to a breath too long.
+// breath is how long a loop that has read everything leaves its sockets alone. What wakes a waiting loop is a frame
+// that the server writes, and the server pays for that: an eighth of what the write costs it. Latencies are up to a
+// breath too long.
 const breath = time.Millisecond
 
 // loop looks after a share of the crowd.

@@ -10,8 +10,8 @@ import (
 	"stampede/app/wsclient"
 )
 
-// TestGoldenFramesAreUnderstood: the generator looks at frames only as far as it must; this fails when the protocol moves
-// what it looks at.
+// TestGoldenFramesAreUnderstood: the generator looks at frames only as far as it must; this fails when the protocol
+// moves what it looks at.
 func TestGoldenFramesAreUnderstood(t *testing.T) {
 	t.Parallel()
 	seen := make(map[kind]int)
@@ -73,7 +73,8 @@ func TestOpsByHand(t *testing.T) {
 
 func TestTargetsThatAreNotThisMachine(t *testing.T) {
 	t.Parallel()
-	if _, err := newTarget("192.0.2.1:8080", 4, false); err == nil || !strings.Contains(err.Error(), "--i-own-this-host") {
+	if _, err := newTarget("192.0.2.1:8080", 4, false); err == nil || !strings.Contains(err.Error(),
+		"--i-own-this-host") {
 		t.Errorf("somebody else's host: %v", err)
 	}
 	to, err := newTarget("192.0.2.1:8080", 4, true)

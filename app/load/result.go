@@ -19,7 +19,8 @@ type Result struct {
 	// Figures has what only some scenarios find, each name with its unit.
 	Figures map[string]float64 `json:"figures,omitempty"`
 
-	Reserved int            `json:"reserved,omitempty"` // buys answered with reserved, over all that the crowd did so far
+	// buys answered with reserved, over all that the crowd did so far
+	Reserved int            `json:"reserved,omitempty"`
 	Orders   int            `json:"orders,omitempty"`   // order events heard by then
 	Refusals map[string]int `json:"refusals,omitempty"` // by error code
 	Losses   map[string]int `json:"losses,omitempty"`   // connections that ended, by reason

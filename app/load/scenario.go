@@ -62,7 +62,11 @@ func Scenarios() []Scenario {
 		{"time", "the socket's own time op, without Redis: the limit of the socket layer", (*bench).time},
 		{"buy", "reserved buys", (*bench).buy},
 		{"soldout", "buys of what is sold out", (*bench).soldout},
-		{"forged", "reserved buys without and with 1,000 forged payment notifications a second beside them, in turns", (*bench).forged},
+		{
+			"forged",
+			"reserved buys without and with 1,000 forged payment notifications a second beside them, in turns",
+			(*bench).forged,
+		},
 		{"burst", "everybody presses Buy in the same instant; with a burst of time ops before it", (*bench).burst},
 		{"chain", "press → Lua → stream → MySQL commit → order event", (*bench).chain},
 		{"fanout", "watchers receive ticks of a sale that moves five times a second", (*bench).fanout},
@@ -192,8 +196,8 @@ func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]app
 	return sales, err
 }
 
-// warm watches the sales once, on a socket of its own, no more than 20 at a time. A sale that the server does not know yet
-// is asked for again: its catalogue is up to a second old.
+// warm watches the sales once, on a socket of its own, no more than 20 at a time. A sale that the server does not know
+// yet is asked for again: its catalogue is up to a second old.
 func (b *bench) warm(ctx context.Context, sales []app.ID) error {
 	visitor, err := (&wsclient.Dialer{}).Dial(ctx, "http://"+b.crowd.target.address.String())
 	if err != nil {

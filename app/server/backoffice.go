@@ -31,16 +31,20 @@ type backOffice struct {
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
 	p.shop.desk = &app.RefundDesk{
-		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.inventory, Orders: s.db, Refunds: s.db, Effects: p.effects,
+		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.inventory, Orders: s.db, Refunds: s.db,
+		Effects: p.effects,
 	}
 	b := &p.office
 	b.paid = streams.NewPaidStream(s.client)
 	b.poster = &app.OutboxSender{Book: s.db, Office: b.paid, Inventory: p.inventory}
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "stampede_postings_waiting", Help: "Paid and refunded orders that the back office's stream does not have yet.",
+		Name: "stampede_postings_waiting",
+		Help: "Paid and refunded orders that the back office's stream does not have yet.",
 	}, func() float64 { return float64(b.poster.Waiting()) }))
 	if p.gateway != nil {
-		b.refunder = &app.Refunder{Gateway: p.gateway, Refunds: s.db, Orders: s.db, Inventory: p.inventory, Effects: p.effects}
+		b.refunder = &app.Refunder{
+			Gateway: p.gateway, Refunds: s.db, Orders: s.db, Inventory: p.inventory, Effects: p.effects,
+		}
 		registry.MustRegister(refundGauges(b.refunder)...)
 	}
 	if c.WebhookURL != "" {
@@ -49,7 +53,8 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		registry.MustRegister(deliveryCounters(b.delivery)...)
 	}
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "stampede_postings_parked", Help: "Postings that their receiver refuses for good, waiting for an operator; NaN: Redis did not answer.",
+		Name: "stampede_postings_parked",
+		Help: "Postings that their receiver refuses for good, waiting for an operator; NaN: Redis did not answer.",
 	}, func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
 		defer cancel()
@@ -105,11 +110,13 @@ func refundGauges(r *app.Refunder) []prometheus.Collector {
 		app.RefundStuck: func(b app.RefundBacklog) int64 { return b.Stuck },
 	} {
 		gauges = append(gauges, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "stampede_refunds", Help: "Refunds that wait: asked and stuck ones for people, open ones for the gateway.",
+			Name:        "stampede_refunds",
+			Help:        "Refunds that wait: asked and stuck ones for people, open ones for the gateway.",
 			ConstLabels: prometheus.Labels{"state": string(state)},
 		}, func() float64 { return float64(count(r.Backlog())) }))
 	}
 	return append(gauges, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "stampede_refund_oldest_timestamp_seconds", Help: "When the oldest open refund was decided on, Unix seconds; 0: none is open.",
+		Name: "stampede_refund_oldest_timestamp_seconds",
+		Help: "When the oldest open refund was decided on, Unix seconds; 0: none is open.",
 	}, func() float64 { return float64(r.Backlog().Oldest) / 1000 }))
 }

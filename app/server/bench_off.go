@@ -16,7 +16,9 @@ func armBench(map[string]string) {}
 func (p *parts) decider() app.Gate { return p.gate }
 
 func (p *parts) consumers(partition int) []*streams.Consumer {
-	return []*streams.Consumer{streams.NewConsumer(p.inventory, partition, nodeName(p.lease), p.fulfiller, streams.ConsumerOptions{})}
+	return []*streams.Consumer{
+		streams.NewConsumer(p.inventory, partition, nodeName(p.lease), p.fulfiller, streams.ConsumerOptions{}),
+	}
 }
 
 func showProfiles(*http.ServeMux) {}

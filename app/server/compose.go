@@ -54,7 +54,10 @@ type parts struct {
 }
 
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
-func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, issuer *account.Issuer, registry *prometheus.Registry) (*parts, error) {
+func compose(
+	c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, issuer *account.Issuer,
+	registry *prometheus.Registry,
+) (*parts, error) {
 	p := &parts{stores: s, lease: lease, clock: clock, stale: make(chan int, c.Partitions)}
 	metrics := streams.NewMetrics()
 	inventory, err := streams.New(streams.Options{
@@ -73,7 +76,8 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
 	p.shop = &shop{issuer: issuer, book: s.db}
 	p.hub = realtime.NewHub(realtime.Options{
-		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db, Chains: inventory,
+		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
+		Chains:  inventory,
 		Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
 	})
 
@@ -85,16 +89,26 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	p.soldOut = app.NewSoldOutFlags(inventory)
 	p.gate.TurnsAway = p.soldOut.TurnsAway
 	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "stampede_soldout_turned_away_total", Help: "Buys answered sold_out by a flag of this node, without Redis.",
+		Name: "stampede_soldout_turned_away_total",
+		Help: "Buys answered sold_out by a flag of this node, without Redis.",
 	}, func() float64 { return float64(p.soldOut.Turned()) }))
 	p.ticker = &app.Ticker{
-		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, ViewerCounts: inventory, Audience: p.hub, Clock: p.clock,
+		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, ViewerCounts: inventory, Audience: p.hub,
+		Clock: p.clock,
 	}
-	storefront := &app.Storefront{Catalogue: p.catalogue, Warmer: p.warmer, Inventory: inventory, Orders: s.db, Clock: p.clock, Ticker: p.ticker}
-	p.phases = &app.PhaseWatcher{Catalogue: p.catalogue, Inventory: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock}
-	p.fulfiller = &app.Fulfiller{Catalogue: p.catalogue, Inventory: inventory, Orders: s.db, Effects: p.effects, PayWindow: c.PayWindow}
+	storefront := &app.Storefront{
+		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: inventory, Orders: s.db, Clock: p.clock, Ticker: p.ticker,
+	}
+	p.phases = &app.PhaseWatcher{
+		Catalogue: p.catalogue, Inventory: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
+	}
+	p.fulfiller = &app.Fulfiller{
+		Catalogue: p.catalogue, Inventory: inventory, Orders: s.db, Effects: p.effects, PayWindow: c.PayWindow,
+	}
 	p.expirer = &app.Expirer{Inventory: inventory, Orders: s.db, Effects: p.effects, Storefront: storefront}
-	p.reconciler = &app.Reconciler{Partitions: c.Partitions, Inventory: inventory, Orders: s.db, Sales: s.db, Effects: p.effects}
+	p.reconciler = &app.Reconciler{
+		Partitions: c.Partitions, Inventory: inventory, Orders: s.db, Sales: s.db, Effects: p.effects,
+	}
 	registry.MustRegister(recounts(p.reconciler)...)
 	p.rebuild = &app.Rebuild{
 		Partitions: c.Partitions, Redis: inventory, Inventory: inventory, Epochs: inventory,
@@ -104,7 +118,8 @@ func compose(c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, iss
 	p.composeMoney(c, registry)
 	p.composeOutbox(c, registry)
 	p.shop.checkout = &app.Checkout{
-		Catalogue: p.catalogue, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer, Inventory: inventory, Orders: s.db, Clock: p.clock,
+		Catalogue: p.catalogue, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer, Inventory: inventory,
+		Orders: s.db, Clock: p.clock,
 		Mint: lease.Mint,
 	}
 	return p, nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Config is everything that can be set, each field by one environment variable: env names it after the prefix, does says
-// its effect and unit to people (stampede serve --help). Load fills it in, says what is wrong with it, and is the
+// Config is everything that can be set, each field by one environment variable: env names it after the prefix, does
+// says its effect and unit to people (stampede serve --help). Load fills it in, says what is wrong with it, and is the
 // only place that reads the environment. Secrets can also come from a file: the same name with _FILE.
 type Config struct {
 	// Stores. With both addresses the real ones are used, with none the embedded ones.
@@ -78,9 +78,11 @@ func (c *Config) check() []Problem {
 	var p problems
 	switch {
 	case c.RedisURL != "" && c.MySQLDSN == "":
-		p.add("MYSQL_DSN", "is not set, but STAMPEDE_REDIS_URL is: set both for real stores, none for the embedded ones")
+		p.add("MYSQL_DSN",
+			"is not set, but STAMPEDE_REDIS_URL is: set both for real stores, none for the embedded ones")
 	case c.RedisURL == "" && c.MySQLDSN != "":
-		p.add("REDIS_URL", "is not set, but STAMPEDE_MYSQL_DSN is: set both for real stores, none for the embedded ones")
+		p.add("REDIS_URL",
+			"is not set, but STAMPEDE_MYSQL_DSN is: set both for real stores, none for the embedded ones")
 	}
 	p.check("REDIS_URL", checkRedisURL(c.RedisURL))
 	p.check("MYSQL_DSN", checkDSN(c.MySQLDSN))
@@ -118,7 +120,8 @@ func (c *Config) check() []Problem {
 func (c *Config) checkSecret(p *problems) {
 	switch n := len(c.JWTSecret); {
 	case n == 0 && !c.Embedded():
-		p.add("JWT_SECRET", "is required on real stores: set at least 32 random bytes, e.g. from `openssl rand -base64 48`, the same on every node")
+		p.add("JWT_SECRET",
+			"is required on real stores: set at least 32 random bytes, e.g. from `openssl rand -base64 48`, the same on every node")
 	case n > 0 && n < minSecret:
 		p.add("JWT_SECRET", "is too short: at least 32 bytes are needed, e.g. from `openssl rand -base64 48`")
 	}

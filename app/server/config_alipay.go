@@ -55,7 +55,8 @@ func (c *Config) checkAlipay(p *problems) {
 	p.lasts("ALIPAY_TIMEOUT", c.AlipayTimeout, 100*time.Millisecond, time.Minute)
 	switch real := alipay.IsReal(c.AlipayGateway); {
 	case !real && !c.AlipaySimulator:
-		p.add("ALIPAY_GATEWAY", "is "+quote(c.AlipayGateway)+", which is not Alipay's: if a simulator is meant, say so with STAMPEDE_ALIPAY_SIMULATOR=true")
+		p.add("ALIPAY_GATEWAY",
+			"is "+quote(c.AlipayGateway)+", which is not Alipay's: if a simulator is meant, say so with STAMPEDE_ALIPAY_SIMULATOR=true")
 	case real && c.AlipaySimulator:
 		p.add("ALIPAY_SIMULATOR", "is true, but STAMPEDE_ALIPAY_GATEWAY is Alipay's own: real money would move")
 	}
@@ -68,7 +69,8 @@ func (c *Config) checkAlipay(p *problems) {
 		p.add("ALIPAY_PUBLIC_KEY", "is set together with certificates: set the key, or the three certificates")
 		return
 	case c.AlipayPublicKey == "" && !certificates:
-		p.add("ALIPAY_PUBLIC_KEY", "is not set: set Alipay's public key, or all of STAMPEDE_ALIPAY_APP_CERT, _CERT and _ROOT_CERT")
+		p.add("ALIPAY_PUBLIC_KEY",
+			"is not set: set Alipay's public key, or all of STAMPEDE_ALIPAY_APP_CERT, _CERT and _ROOT_CERT")
 		return
 	}
 	_, err := c.gateway()
@@ -91,8 +93,9 @@ func (c *Config) Warnings() []Problem {
 		p.add("ALIPAY_NOTIFY_URL", "is not set: payments are found by asking the gateway, within a minute")
 	}
 	if c.AlipaySellerID == "" && !c.AlipaySimulator {
-		p.add("ALIPAY_SELLER_ID", "is not set: a payment to another seller of the same app would be taken for one to this shop; "+
-			"set the 2088… of the account that the money goes to")
+		p.add("ALIPAY_SELLER_ID",
+			"is not set: a payment to another seller of the same app would be taken for one to this shop; "+
+				"set the 2088… of the account that the money goes to")
 	}
 	return p.found
 }
@@ -111,7 +114,8 @@ func checkURL(address, like string) string {
 		return ""
 	}
 	u, err := url.Parse(address)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || strings.ContainsAny(address, " \t") {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" ||
+		strings.ContainsAny(address, " \t") {
 		return "is " + quote(address) + ": want a whole address like " + like
 	}
 	return ""

@@ -36,7 +36,10 @@ func TestAlipay(t *testing.T) {
 	if err := os.WriteFile(path, []byte(private+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	keys := []string{"STAMPEDE_ALIPAY_APP_ID=2021000000000001", "STAMPEDE_ALIPAY_PRIVATE_KEY_FILE=" + path, "STAMPEDE_ALIPAY_PUBLIC_KEY=" + public}
+	keys := []string{
+		"STAMPEDE_ALIPAY_APP_ID=2021000000000001", "STAMPEDE_ALIPAY_PRIVATE_KEY_FILE=" + path,
+		"STAMPEDE_ALIPAY_PUBLIC_KEY=" + public,
+	}
 	for name, more := range map[string][]string{
 		"production": nil,
 		"sandbox":    {"STAMPEDE_ALIPAY_GATEWAY=https://openapi-sandbox.dl.alipaydev.com/gateway.do"},
@@ -73,7 +76,8 @@ func TestAlipayWarnings(t *testing.T) {
 		"nothing unset": {[]string{notify, "ALIPAY_SELLER_ID=2088000000000001"}, "[]"},
 		"no seller":     {[]string{notify}, "[ALIPAY_SELLER_ID]"},
 		"no seller, sandbox": {
-			[]string{notify, "ALIPAY_GATEWAY=https://openapi-sandbox.dl.alipaydev.com/gateway.do"}, "[ALIPAY_SELLER_ID]",
+			[]string{notify, "ALIPAY_GATEWAY=https://openapi-sandbox.dl.alipaydev.com/gateway.do"},
+			"[ALIPAY_SELLER_ID]",
 		},
 		"no notifications": {[]string{"ALIPAY_SELLER_ID=2088000000000001"}, "[ALIPAY_NOTIFY_URL]"},
 		"a simulator":      {[]string{"ALIPAY_GATEWAY=http://127.0.0.1:8091/gateway.do", "ALIPAY_SIMULATOR=true"}, "[ALIPAY_SIMULATOR]"},
@@ -135,7 +139,8 @@ func TestWrongAlipayIsNamed(t *testing.T) {
 			continue
 		}
 		p := wrong.Problems[0]
-		if p.Variable != "STAMPEDE_ALIPAY_"+c.names || !strings.Contains(p.Message, c.says) || strings.Contains(err.Error(), private) {
+		if p.Variable != "STAMPEDE_ALIPAY_"+c.names || !strings.Contains(p.Message, c.says) ||
+			strings.Contains(err.Error(), private) {
 			t.Errorf("%s: %+v, want STAMPEDE_ALIPAY_%s and %q", name, p, c.names, c.says)
 		}
 	}

@@ -16,6 +16,7 @@ func (c *Config) checkMoney(p *problems) {
 	case c.WebhookURL == "" && c.WebhookSecret != "":
 		p.add("WEBHOOK_URL", "is not set, but STAMPEDE_WEBHOOK_SECRET is")
 	case c.WebhookURL != "" && len(c.WebhookSecret) < minSecret:
-		p.add("WEBHOOK_SECRET", "is missing or too short: it signs deliveries to STAMPEDE_WEBHOOK_URL and needs at least 32 random bytes")
+		p.add("WEBHOOK_SECRET",
+			"is missing or too short: it signs deliveries to STAMPEDE_WEBHOOK_URL and needs at least 32 random bytes")
 	}
 }

@@ -18,13 +18,15 @@ func TestDefaultsAreGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !c.Embedded() || c.Listen != "127.0.0.1:8080" || c.PayWindow != 5*time.Minute || c.Partitions != 8 || c.GuestLogin {
+	if !c.Embedded() || c.Listen != "127.0.0.1:8080" || c.PayWindow != 5*time.Minute || c.Partitions != 8 ||
+		c.GuestLogin {
 		t.Errorf("got %+v", c)
 	}
 	if c.Roles != (Roles{API: true, Worker: true, Sweeper: true}) {
 		t.Errorf("roles %v", c.Roles)
 	}
-	if len(c.Slots) != 8 || c.Slots[0] != (SlotTime{8 * time.Hour, 10 * time.Hour}) || c.Slots[7].Closes != 24*time.Hour {
+	if len(c.Slots) != 8 || c.Slots[0] != (SlotTime{8 * time.Hour, 10 * time.Hour}) ||
+		c.Slots[7].Closes != 24*time.Hour {
 		t.Errorf("slots %v", c.Slots)
 	}
 }
@@ -109,7 +111,10 @@ func TestOneStoreAloneIsRefused(t *testing.T) {
 
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
-	_, err := Load([]string{"STAMPEDE_LISTEN=x", "STAMPEDE_PARTITIONS=x", "STAMPEDE_PAY_WINDOW=x", "STAMPEDE_REDIS_URL=redis://127.0.0.1:6379"})
+	_, err := Load([]string{
+		"STAMPEDE_LISTEN=x", "STAMPEDE_PARTITIONS=x", "STAMPEDE_PAY_WINDOW=x",
+		"STAMPEDE_REDIS_URL=redis://127.0.0.1:6379",
+	})
 	var wrong *ConfigError
 	if !errors.As(err, &wrong) {
 		t.Fatal(err)

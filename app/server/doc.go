@@ -1,5 +1,5 @@
-// Package server is the program as a value: it reads the configuration, opens the stores, puts the flows together and runs their
-// duties until it is told to stop.
+// Package server is the program as a value: it reads the configuration, opens the stores, puts the flows together and
+// runs their duties until it is told to stop.
 //
 //	config*.go     every variable, its limits, what is wrong with it
 //	server.go      New, Run, Close: the order in which things start and stop

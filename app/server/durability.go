@@ -25,8 +25,8 @@ type Lack struct {
 	Message string `json:"message"` // what was tried, and the store's answer
 }
 
-// lacks tries everything. Migrations may be left to another account: what only they need is a lack while some of them are
-// not applied.
+// lacks tries everything. Migrations may be left to another account: what only they need is a lack while some of them
+// are not applied.
 func (s *stores) lacks(ctx context.Context) []Lack {
 	var found []Lack
 	for _, err := range streams.Needs(ctx, s.client) {
@@ -62,9 +62,13 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 		is, ok := redisSetting(ctx, s.client, w.setting)
 		switch {
 		case !ok:
-			found = append(found, Weakness{"Redis", w.setting + " cannot be read: make sure that it is " + w.want, false})
+			found = append(found, Weakness{
+				"Redis", w.setting + " cannot be read: make sure that it is " + w.want, false,
+			})
 		case is != w.want:
-			found = append(found, Weakness{"Redis", fmt.Sprintf("%s is %s: %s; set it to %s", w.setting, is, w.risk, w.want), w.refused})
+			found = append(found, Weakness{
+				"Redis", fmt.Sprintf("%s is %s: %s; set it to %s", w.setting, is, w.risk, w.want), w.refused,
+			})
 		}
 	}
 	sentences, err := s.db.Weaknesses(ctx)

@@ -60,7 +60,9 @@ func (f folder) secret() (Secret, error) {
 		return "", fmt.Errorf("keep the signing key: %w", err)
 	}
 	if len(strings.TrimSpace(string(text))) < minSecret {
-		return "", fmt.Errorf("the signing key in %s is damaged; remove the file to get a new one (everybody is logged out)", path)
+		return "",
+			fmt.Errorf("the signing key in %s is damaged; remove the file to get a new one (everybody is logged out)",
+				path)
 	}
 	return Secret(strings.TrimSpace(string(text))), nil
 }

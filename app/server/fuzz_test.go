@@ -30,7 +30,8 @@ func FuzzLoad(f *testing.F) {
 		}
 		c, err := Load(environ)
 		if err == nil {
-			if c.Partitions < 1 || c.PayWindow <= 0 || c.Backlog < 1 || len(c.Slots) == 0 || len(c.JWTSecret) < account.MinKeyBytes {
+			if c.Partitions < 1 || c.PayWindow <= 0 || c.Backlog < 1 || len(c.Slots) == 0 ||
+				len(c.JWTSecret) < account.MinKeyBytes {
 				t.Fatalf("accepted %+v", c)
 			}
 			return
@@ -40,7 +41,8 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("%v names nothing", err)
 		}
 		for _, p := range wrong.Problems {
-			if !strings.HasPrefix(p.Variable, "STAMPEDE_") || p.Message == "" || strings.Contains(p.Message, goodSecret) {
+			if !strings.HasPrefix(p.Variable, "STAMPEDE_") || p.Message == "" || strings.Contains(p.Message,
+				goodSecret) {
 				t.Fatalf("%+v", p)
 			}
 		}

@@ -14,9 +14,11 @@ func listen(address, variable string) (net.Listener, error) {
 	case err == nil:
 		return l, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("the address %s is in use: stop whoever has it, or choose another with %s%s%s", address, prefix, variable, flagFor(variable))
+		return nil, fmt.Errorf("the address %s is in use: stop whoever has it, or choose another with %s%s%s", address,
+			prefix, variable, flagFor(variable))
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("this user may not listen on %s: choose a port above 1023 with %s%s", address, prefix, variable)
+		return nil, fmt.Errorf("this user may not listen on %s: choose a port above 1023 with %s%s", address, prefix,
+			variable)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return nil, fmt.Errorf("this machine has no address %s: choose another with %s%s", address, prefix, variable)
 	}

@@ -15,9 +15,12 @@ import (
 
 func newRegistry(version string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "stampede_build", Help: "1, labelled with the version that runs.", ConstLabels: prometheus.Labels{"version": version},
+		Name: "stampede_build", Help: "1, labelled with the version that runs.", ConstLabels: prometheus.Labels{
+			"version": version,
+		},
 	})
 	build.Set(1)
 	registry.MustRegister(build)
@@ -46,7 +49,9 @@ func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func(
 		fmt.Fprintln(w, "ready")
 	})
 	showProfiles(mux)
-	return &privateServer{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second}}
+	return &privateServer{
+		l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second},
+	}
 }
 
 func (b *privateServer) serve() error {

@@ -26,17 +26,22 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		Gateway: p.gateway, Inventory: p.inventory, Orders: s.db, Sales: s.db, Payments: s.db, Refunds: s.db,
 		Effects: p.effects, Margin: app.TradeMargin(c.PayWindow),
 	}
-	p.money = money{cashier: cashier, closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
+	p.money = money{
+		cashier: cashier, closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate),
+	}
 	p.expirer.Closer, p.shop.cashier = p.money.closer, cashier
 	registry.MustRegister(payCounters(cashier.Counts())...)
 	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Namespace: "stampede", Name: "trades_asked_total", Help: "Questions of this node about payments that were opened and of which no last word has come.",
+		Namespace: "stampede", Name: "trades_asked_total",
+		Help: "Questions of this node about payments that were opened and of which no last word has come.",
 	}, func() float64 { return float64(p.money.watch.Asked()) }))
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: "stampede", Name: "trades_behind_seconds", Help: "How long the payment that waited longest to be asked about was due; above 25 a missed notification may take more than a minute.",
+		Namespace: "stampede", Name: "trades_behind_seconds",
+		Help: "How long the payment that waited longest to be asked about was due; above 25 a missed notification may take more than a minute.",
 	}, func() float64 { return p.money.watch.Behind().Seconds() }))
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: "stampede", Name: "trades_waiting", Help: "Orders past their deadline that this node cannot end without the gateway's answer.",
+		Namespace: "stampede", Name: "trades_waiting",
+		Help: "Orders past their deadline that this node cannot end without the gateway's answer.",
 	}, func() float64 { return float64(p.money.closer.Waiting()) }))
 }
 

@@ -24,7 +24,8 @@ func TestStartGivesUp(t *testing.T) {
 		"no such database":       {redisURL, dsn + "_gone", "STAMPEDE_MYSQL_DSN"},
 		"wrong account of Redis": {strings.Replace(redisURL, "redis://", "redis://nobody:wrong@", 1), dsn, "STAMPEDE_REDIS_URL"},
 	} {
-		s, err := New(embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+c.redis, "STAMPEDE_MYSQL_DSN="+c.dsn, "STAMPEDE_JWT_SECRET="+goodSecret), Options{})
+		s, err := New(embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+c.redis, "STAMPEDE_MYSQL_DSN="+c.dsn,
+			"STAMPEDE_JWT_SECRET="+goodSecret), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,9 @@ func TestLacksAreNamed(t *testing.T) {
 	}
 	lacks := func(redisURL, dsn string) string {
 		t.Helper()
-		tools, err := OpenTools(ctx, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+redisURL, "STAMPEDE_MYSQL_DSN="+dsn, "STAMPEDE_JWT_SECRET="+goodSecret))
+		tools, err := OpenTools(ctx,
+			embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+redisURL, "STAMPEDE_MYSQL_DSN="+dsn,
+				"STAMPEDE_JWT_SECRET="+goodSecret))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +88,8 @@ func TestLacksAreNamed(t *testing.T) {
 		t.Errorf("all rights: %s", found)
 	}
 	limited := strings.Replace(server.URL, "redis://", "redis://shop:secret@", 1)
-	if found := lacks(limited, node); !strings.Contains(found, "XAUTOCLAIM") || !strings.Contains(found, "make tables (CREATE)") {
+	if found := lacks(limited, node); !strings.Contains(found, "XAUTOCLAIM") || !strings.Contains(found,
+		"make tables (CREATE)") {
 		t.Errorf("before the migrations, with the account of a node: %s", found)
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// pace is how much garbage there may be per 100 bytes that live before the next collection, unless GOGC says otherwise: twice
-// Go's 100. A node with thousands of sockets has much that lives and little that dies; a buy then costs a tenth less of it.
+// pace is how much garbage there may be per 100 bytes that live before the next collection, unless GOGC says otherwise:
+// twice Go's 100. A node with thousands of sockets has much that lives and little that dies; a buy then costs a tenth
+// less of it.
 const pace = 200
 
 const (
@@ -18,9 +19,10 @@ const (
 	worthwhile   = 16 << 20         // bytes
 )
 
-// releaseMemory gives memory to the system that a crowd left behind when it came in, and what has gathered since, whenever the node
-// is calm. The collector alone keeps twice as much garbage as there is alive, which is right while buyers press: collecting
-// earlier would cost them processor time. So its pace is slow, and only in between it is told to clear up.
+// releaseMemory gives memory to the system that a crowd left behind when it came in, and what has gathered since,
+// whenever the node is calm. The collector alone keeps twice as much garbage as there is alive, which is right while
+// buyers press: collecting earlier would cost them processor time. So its pace is slow, and only in between it is told
+// to clear up.
 func releaseMemory(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(pace))

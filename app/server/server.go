@@ -75,7 +75,9 @@ type Server struct {
 // New checks what can be checked at once and takes the addresses, so that a taken port, a data folder in use or a bad
 // secret ends a start before it has begun. It starts nothing. Close it, also without Run.
 func New(c Config, o Options) (*Server, error) {
-	s := &Server{config: c, options: o, clock: app.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version)}
+	s := &Server{
+		config: c, options: o, clock: app.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version),
+	}
 	s.release = sync.OnceValue(s.releaseMemory)
 	s.setNotReady("starting", nil)
 	if err := s.take(); err != nil {
@@ -244,7 +246,9 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
 	if s.options.Rolling {
-		p.keeper = &demo.Keeper{Seeder: p.seeder(c.Partitions), Now: p.clock.Now, Slot: cmp.Or(s.options.Slot, demo.RollingSlot)}
+		p.keeper = &demo.Keeper{
+			Seeder: p.seeder(c.Partitions), Now: p.clock.Now, Slot: cmp.Or(s.options.Slot, demo.RollingSlot),
+		}
 	}
 	// Duties outlive ctx: at a shutdown they end in their turn.
 	dutyCtx, stopDuties := context.WithCancel(context.WithoutCancel(ctx))
@@ -288,7 +292,8 @@ func (s *Server) open(stores *stores, node int) {
 	if stores.embedded != nil {
 		about.Redis, about.Database = stores.embedded.mini.Addr(), folder(s.config.Data).database()
 	}
-	slog.Info("open", "address", about.Addr, "metrics", about.Metrics, "node", node, "roles", s.config.Roles.String(), "version", s.options.Version)
+	slog.Info("open", "address", about.Addr, "metrics", about.Metrics, "node", node, "roles", s.config.Roles.String(),
+		"version", s.options.Version)
 	if s.options.OnReady != nil {
 		s.options.OnReady(about)
 	}
@@ -299,7 +304,8 @@ func (s *Server) open(stores *stores, node int) {
 //  1. readiness off, so that no more work is sent here; no new sockets; long polls answer
 //  2. sockets are told to reconnect elsewhere, and drained
 //  3. HTTP: requests under way are answered, listeners close
-//  4. the gate closes: calls under way finish, what waits hears "unknown, repeat"; then the checkout, when all have been told
+//  4. the gate closes: calls under way finish, what waits hears "unknown, repeat"; then the checkout, when all have
+//     been told
 //  5. duties end: consumers finish their batch and leave the group, events told are marked
 //  6. the node number is given back, with the last millisecond used
 //  7. the stores close (Run)

@@ -172,8 +172,8 @@ func (n *node) settled(id app.ID) app.Order {
 	return o
 }
 
-// TestAWholeLife: a guest buys, gets an order, cancels it; the unit is back, the audit proves it; a restart on the same folder
-// makes Redis anew from the database and keeps people logged in (P1, P3).
+// TestAWholeLife: a guest buys, gets an order, cancels it; the unit is back, the audit proves it; a restart on the same
+// folder makes Redis anew from the database and keeps people logged in (P1, P3).
 func TestAWholeLife(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -257,7 +257,8 @@ func TestDeadLetterTools(t *testing.T) {
 	if letters, err := tools.DeadLetters(t.Context()); err != nil || len(letters) != 0 {
 		t.Errorf("got %v, %v", letters, err)
 	}
-	if err := tools.DropDead(t.Context(), "0-1-1"); err == nil || !strings.Contains(err.Error(), "no such dead letter") {
+	if err := tools.DropDead(t.Context(), "0-1-1"); err == nil ||
+		!strings.Contains(err.Error(), "no such dead letter") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -300,7 +301,8 @@ func TestWrongStartsAreExplained(t *testing.T) {
 // TestWaitsForStores: a node whose stores are not there yet listens, is not ready, says why, and can be stopped.
 func TestWaitsForStores(t *testing.T) {
 	t.Parallel()
-	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1", "STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:1)/shop",
+	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL=redis://127.0.0.1:1",
+		"STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:1)/shop",
 		"STAMPEDE_JWT_SECRET="+goodSecret)
 	n := begin(t, c, Options{})
 	kit.Eventually(t, 10*time.Second, func() (bool, string) {
@@ -346,7 +348,8 @@ func TestOnRealStores(t *testing.T) {
 		t.Errorf("without a schema: %v", err)
 	}
 	weak := kit.StartRedis(t, kit.RedisOptions{})
-	if err := runs(real(weak.URL), Options{Migrate: true}); err == nil || !strings.Contains(err.Error(), "appendonly is no") {
+	if err := runs(real(weak.URL), Options{Migrate: true}); err == nil || !strings.Contains(err.Error(),
+		"appendonly is no") {
 		t.Errorf("on a forgetful Redis: %v", err)
 	}
 	n := begin(t, real(durable), Options{Migrate: true, Rolling: true}).ready().enter()
@@ -360,12 +363,15 @@ func TestOnRealStores(t *testing.T) {
 	defer res.Body.Close()
 	text, _ := io.ReadAll(res.Body)
 	http.DefaultClient.CloseIdleConnections()
-	for _, name := range []string{"stampede_build", "stampede_stream_lag", "stampede_http_requests_total", "go_goroutines"} {
+	for _, name := range []string{
+		"stampede_build", "stampede_stream_lag", "stampede_http_requests_total", "go_goroutines",
+	} {
 		if !strings.Contains(string(text), name) {
 			t.Errorf("no metric %s", name)
 		}
 	}
-	if err := runs(real(durable, "STAMPEDE_PARTITIONS=3"), Options{}); err == nil || !strings.Contains(err.Error(), "STAMPEDE_PARTITIONS=2") {
+	if err := runs(real(durable, "STAMPEDE_PARTITIONS=3"), Options{}); err == nil || !strings.Contains(err.Error(),
+		"STAMPEDE_PARTITIONS=2") {
 		t.Errorf("with other partitions: %v", err)
 	}
 }
@@ -374,7 +380,8 @@ func TestOnRealStores(t *testing.T) {
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	wire := kit.NewProxy(t, kit.Redis(t))
-	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+wire.URL, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t), "STAMPEDE_JWT_SECRET="+goodSecret)
+	c := embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+wire.URL, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
+		"STAMPEDE_JWT_SECRET="+goodSecret)
 	n := begin(t, c, Options{Migrate: true, Rolling: true}).ready().enter()
 	sale := n.open()
 	n.buy(sale.ID, "key-before")

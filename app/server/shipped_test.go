@@ -68,10 +68,12 @@ func TestGuardsOfNginxAreCoarser(t *testing.T) {
 		t.Errorf("%d sockets of an address, the program lets %d in", sockets, c.AddrConns)
 	}
 	if burst := figure(`burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {
-		t.Errorf("%d requests of an address at once, the program takes %d logins and %d buys", burst, c.AuthBurst, c.BuyBurst)
+		t.Errorf("%d requests of an address at once, the program takes %d logins and %d buys", burst, c.AuthBurst,
+			c.BuyBurst)
 	}
 	if perSecond := figure(`rate=(\d+)r/s;`); perSecond < 2*(c.AuthRate/60+c.BuyRate) {
-		t.Errorf("%d requests of an address a second, the program takes %d buys and %d logins", perSecond, c.BuyRate, c.AuthRate/60)
+		t.Errorf("%d requests of an address a second, the program takes %d buys and %d logins", perSecond, c.BuyRate,
+			c.AuthRate/60)
 	}
 	// A location that sets one header inherits none: without them all addresses are nginx's own, and pages lose their
 	// sockets.

@@ -42,7 +42,8 @@ func (s *SlotTimes) UnmarshalText(text []byte) error {
 			slots[i].Closes = min(slots[i].Opens+longestSlot, limit)
 		}
 		if slots[i].Closes > limit || slots[i].Opens >= slots[i].Closes {
-			return fmt.Errorf("has %q: it must begin before it ends, and end before the next slot and midnight", parts[i])
+			return fmt.Errorf("has %q: it must begin before it ends, and end before the next slot and midnight",
+				parts[i])
 		}
 	}
 	*s = slots

@@ -46,7 +46,8 @@ func openStores(ctx context.Context, c *Config, say func(what string, err error)
 		return nil, err
 	}
 	s.connect(options, c.Partitions)
-	err = waitFor(ctx, "the database", reachWithin, say, func(ctx context.Context) error { return s.openDatabase(ctx, c) })
+	err = waitFor(ctx, "the database", reachWithin, say,
+		func(ctx context.Context) error { return s.openDatabase(ctx, c) })
 	if err == nil {
 		err = waitFor(ctx, "Redis", reachWithin, say, s.ping)
 	}
@@ -134,7 +135,8 @@ var errRefused = errors.New("waiting will not mend this; `stampede checkconfig` 
 // waitFor tries until it works, ctx ends, or it fails with what no waiting mends; each time for at most within, with a
 // growing pause. It says every few seconds what is missing. What is said to the public: no hosts in it.
 func waitFor(
-	ctx context.Context, what string, within time.Duration, say func(what string, err error), try func(ctx context.Context) error,
+	ctx context.Context, what string, within time.Duration, say func(what string, err error),
+	try func(ctx context.Context) error,
 ) error {
 	pause := 50 * time.Millisecond
 	var said time.Time

@@ -44,7 +44,8 @@ func TestNodeKeepsLagTrue(t *testing.T) {
 	t.Parallel()
 	address := kit.Redis(t)
 	n := begin(t, embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+kit.MySQL(t),
-		"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=1"), Options{Migrate: true, Rolling: true}).ready().enter()
+		"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=1"),
+		Options{Migrate: true, Rolling: true}).ready().enter()
 	n.settled(n.buy(n.open().ID, "key-lag-1").Order)
 	options, err := redis.ParseURL(address)
 	if err != nil {

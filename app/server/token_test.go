@@ -33,7 +33,10 @@ func TestTokensLiveByRedisTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, path := range map[string]struct{ from, to *account.Issuer }{"its own": {s.issuer, right}, "another's": {right, s.issuer}} {
+		paths := map[string]struct{ from, to *account.Issuer }{
+			"its own": {s.issuer, right}, "another's": {right, s.issuer},
+		}
+		for name, path := range paths {
 			token, err := path.from.Issue(7, "Tester", account.Shopper, time.Minute)
 			if err != nil {
 				t.Fatal(err)

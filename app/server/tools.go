@@ -176,7 +176,8 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 		}
 	}
 	inventory, err := streams.New(streams.Options{
-		Client: t.stores.client, Partitions: t.config.Partitions, Namespace: t.stores.namespace(), Frame: realtime.OrderFrame,
+		Client: t.stores.client, Partitions: t.config.Partitions, Namespace: t.stores.namespace(),
+		Frame: realtime.OrderFrame,
 	})
 	if err != nil {
 		return nil, err

@@ -28,7 +28,9 @@ func (t *Tools) DailyReconciliation(ctx context.Context, day time.Time) (app.Rec
 
 // ReadPaid hands over, one by one and at least once, what the group has not taken of the stream of paid and refunded
 // orders, until there were most of them (0: no end), ctx ends, or handle fails.
-func (t *Tools) ReadPaid(ctx context.Context, group, consumer string, most int, handle func(context.Context, app.OutboxMessage) error) error {
+func (t *Tools) ReadPaid(
+	ctx context.Context, group, consumer string, most int, handle func(context.Context, app.OutboxMessage) error,
+) error {
 	if t.stores.client == nil {
 		if err := t.connect(ctx); err != nil {
 			return err
@@ -57,8 +59,8 @@ func (t *Tools) ParkedMessages(ctx context.Context) ([]app.ParkedMessage, error)
 	return paid.Parked(ctx)
 }
 
-// ReplayParked sends parked postings once more, all of them if none is named, and hands over the id of each. Of all, those
-// that cannot be sent keep none of the others back.
+// ReplayParked sends parked postings once more, all of them if none is named, and hands over the id of each. Of all,
+// those that cannot be sent keep none of the others back.
 func (t *Tools) ReplayParked(ctx context.Context, ids []string, each func(id string)) error {
 	paid, err := t.paidStream(ctx)
 	if err != nil {

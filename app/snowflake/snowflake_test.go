@@ -77,7 +77,9 @@ func TestIDsGrowOverClockSteps(t *testing.T) {
 	m := minter(t, 1, 0, c)
 	m.Renew(Grant{Until: c.now().Add(time.Hour), Ceiling: start + 60_000})
 	last := app.ID(0)
-	for _, step := range []time.Duration{0, time.Millisecond, -time.Hour, time.Second, time.Hour - 500*time.Millisecond} {
+	for _, step := range []time.Duration{
+		0, time.Millisecond, -time.Hour, time.Second, time.Hour - 500*time.Millisecond,
+	} {
 		c.step(step)
 		for range 3 * (maxSequence + 1) {
 			id := mint(t, m)

@@ -90,8 +90,8 @@ const (
 	changedOther = 100_000 // orders of others
 )
 
-// BenchmarkChanged shows what a node's questions cost: 200 buyers with ten orders each, of whom nothing, one order each or
-// everything has changed; and the same beside a buyer with 2,000 orders that have all changed.
+// BenchmarkChanged shows what a node's questions cost: 200 buyers with ten orders each, of whom nothing, one order each
+// or everything has changed; and the same beside a buyer with 2,000 orders that have all changed.
 func BenchmarkChanged(b *testing.B) {
 	h := newShop(b, onMariaDB(b), 1e9)
 	for range changedOther / 1000 {

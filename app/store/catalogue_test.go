@@ -63,9 +63,10 @@ func TestProductsAndCategories(t *testing.T) {
 		var all []app.Product
 		for i := range 5 {
 			all = append(all, app.Product{
-				ID: nextID(), Name: fmt.Sprintf("Pot %d", i), Category: pots.Name, CategoryID: pots.ID, ListPriceFen: 100,
-				Images: []app.Image{{URL: "/b.svg", Alt: "second"}, {URL: "/a.svg", Alt: "first"}}[:i%3%2+1],
-				Rules:  "one each", Description: `<p>It's a "pot" \ 茶壶</p>`,
+				ID: nextID(), Name: fmt.Sprintf("Pot %d", i), Category: pots.Name, CategoryID: pots.ID,
+				ListPriceFen: 100,
+				Images:       []app.Image{{URL: "/b.svg", Alt: "second"}, {URL: "/a.svg", Alt: "first"}}[:i%3%2+1],
+				Rules:        "one each", Description: `<p>It's a "pot" \ 茶壶</p>`,
 			})
 		}
 		all[4].Category, all[4].CategoryID, all[4].Images = "", 0, []app.Image{}
@@ -167,7 +168,8 @@ func TestSalesBySlotAndPhase(t *testing.T) {
 				t.Errorf("sale %d (-alone +of slot):\n%s", i, diff)
 			}
 		}
-		if s := of[0]; s.OpensAt != opens || s.ClosesAt != closes || s.Challenge != app.ChallengeNone || s.Version != 1 {
+		if s := of[0]; s.OpensAt != opens || s.ClosesAt != closes || s.Challenge != app.ChallengeNone ||
+			s.Version != 1 {
 			t.Errorf("defaults: %+v", s)
 		}
 		narrow := of[0]

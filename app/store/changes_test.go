@@ -168,7 +168,8 @@ func TestChangedLeavesOutWhatCannotBeRead(t *testing.T) {
 		_, err := h.DB().ExecContext(h.ctx,
 			"UPDATE orders SET address = '{', changed_at = changed_at WHERE id = ?", torn[0].ID)
 		h.must(err)
-		got, _, err := h.Changed(h.ctx, []app.ChangesQuery{since(torn[0].User, longAgo), since(whole[0].User, longAgo)}, 100)
+		got, _, err := h.Changed(h.ctx, []app.ChangesQuery{since(torn[0].User, longAgo), since(whole[0].User, longAgo)},
+			100)
 		h.must(err)
 		wantChanges(t, "with a torn row", got[0], true, torn[1].ID)
 		wantChanges(t, "the other", got[1], false, whole[0].ID)
@@ -233,7 +234,8 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// F6: another server has another history, which a failover to it shows, and so has one that was told that it is another.
+// F6: another server has another history, which a failover to it shows, and so has one that was told that it is
+// another.
 func TestAnotherServerHasAnotherHistory(t *testing.T) {
 	t.Parallel()
 	one := &shop{Store: onMariaDB(t), t: t, ctx: kit.Context(t)}

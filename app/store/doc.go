@@ -9,6 +9,7 @@
 //   - Locks are taken on orders by id, then on sales by id, so that no two transactions wait in a circle.
 //   - READ COMMITTED: nothing is decided by a snapshot, and without gap locks consumers that insert side by side
 //     do not block each other. Only SaleTotals wants a snapshot and asks for REPEATABLE READ.
-//   - The database's clock stamps a row with each new state of it (F1); a change that makes none says so (see unstamped).
+//   - The database's clock stamps a row with each new state of it (F1); a change that makes none says so (see
+//     unstamped).
 //   - Every error wraps app.ErrTransient, ErrPermanent, ErrStaleEpoch or ErrNoRow, or is an *app.Error (see fault.go).
 package store

@@ -27,7 +27,8 @@ func (s *Store) Weaknesses(ctx context.Context) ([]string, error) {
 		found = append(found, "innodb_doublewrite is off: a crash can tear pages; set it to ON")
 	}
 	if binlog == 1 && sync != 1 {
-		found = append(found, fmt.Sprintf("sync_binlog is %d: a crash can part replicas from this server; set it to 1", sync))
+		found = append(found,
+			fmt.Sprintf("sync_binlog is %d: a crash can part replicas from this server; set it to 1", sync))
 	}
 	return found, nil
 }

@@ -37,7 +37,9 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 }
 
 // expireSome is one transaction, and one more for each sale that turns out to be locked; stuck remembers those.
-func (s *Store) expireSome(ctx context.Context, ids []app.ID, now app.Millis, stuck map[app.ID]bool) ([]app.Order, error) {
+func (s *Store) expireSome(
+	ctx context.Context, ids []app.ID, now app.Millis, stuck map[app.ID]bool,
+) ([]app.Order, error) {
 	var waiting []app.Order // of stuck sales, as they are
 	for {
 		if len(stuck) > 0 {

@@ -178,8 +178,8 @@ func TestReviveNeedsItsClaim(t *testing.T) {
 	})
 }
 
-// P5: what is due in other sales ends although somebody keeps the row of one sale locked; its own orders are answered as
-// they are, and end later.
+// P5: what is due in other sales ends although somebody keeps the row of one sale locked; its own orders are answered
+// as they are, and end later.
 func TestExpireGoesOnWithoutALockedSale(t *testing.T) {
 	t.Parallel()
 	h := newShop(t, onMariaDB(t), 2000, 2000)

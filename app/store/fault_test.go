@@ -16,8 +16,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2: a process that stands still in the middle of a transaction does not keep others from its rows for ever: its sale's
-// orders flow again ten seconds later.
+// P2: a process that stands still in the middle of a transaction does not keep others from its rows for ever: its
+// sale's orders flow again ten seconds later.
 func TestStandingTransactionIsEnded(t *testing.T) {
 	t.Parallel()
 	h := newShop(t, onMariaDB(t), 100)

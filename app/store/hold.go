@@ -21,14 +21,15 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 		}
 		out = all[0]
 		out.Hold++
-		return execMatching(ctx, tx, 1, "raise its hold", "UPDATE orders SET hold = hold + 1, "+unstamped+" WHERE id = ?", order)
+		return execMatching(ctx, tx, 1, "raise its hold",
+			"UPDATE orders SET hold = hold + 1, "+unstamped+" WHERE id = ?", order)
 	})
 	return out, err
 }
 
 // Revive makes a refused order pending again under the hold number that was claimed for it, with the buyer's texts as
-// they are given. ErrNoRow: it is not refused with that hold any more. ErrPermanent: the sale has no units left for it, or
-// the texts cannot be stored. ErrStaleEpoch: the sale is not at that epoch any more. See app.OrderStore.
+// they are given. ErrNoRow: it is not refused with that hold any more. ErrPermanent: the sale has no units left for it,
+// or the texts cannot be stored. ErrStaleEpoch: the sale is not at that epoch any more. See app.OrderStore.
 func (s *Store) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (app.Order, error) {
 	out := claimed
 	err := s.inTx(ctx, "revive order "+claimed.ID.String(), func(tx bun.Conn) error {

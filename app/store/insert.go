@@ -94,8 +94,8 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Or
 	return s.takeSome(ctx, tx, epoch, of, last)
 }
 
-// newest moves what a sale knows of its rows: the highest seq, and the order that has it. MySQL assigns from the left to the
-// right, so the order comes first. Its arguments: seq, order, seq.
+// newest moves what a sale knows of its rows: the highest seq, and the order that has it. MySQL assigns from the left
+// to the right, so the order comes first. Its arguments: seq, order, seq.
 func (s *Store) newest() string {
 	return "last_order = CASE WHEN ? > seq THEN ? ELSE last_order END, seq = " + s.d.greatest + "(seq, ?)"
 }

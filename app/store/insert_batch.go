@@ -34,7 +34,8 @@ func newBatch(rows []app.NewOrder) *batch {
 func (b *batch) result(asked []app.NewOrder) []app.Inserted {
 	out, given := make([]app.Inserted, len(asked)), make([]bool, len(b.fresh))
 	for i := range asked {
-		at, written := slices.BinarySearchFunc(b.fresh, asked[i].ID, func(o app.Order, id app.ID) int { return compare(o.ID, id) })
+		at, written := slices.BinarySearchFunc(b.fresh, asked[i].ID,
+			func(o app.Order, id app.ID) int { return compare(o.ID, id) })
 		if !written {
 			out[i].Order = b.known[asked[i].ID]
 			continue
@@ -73,7 +74,8 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 		case !exists:
 			left = append(left, o)
 		case row.Sale != o.Sale || row.User != o.User:
-			return fmt.Errorf("insert orders: %w: order %s exists, of user %s in sale %s", app.ErrPermanent, o.ID, row.User, row.Sale)
+			return fmt.Errorf("insert orders: %w: order %s exists, of user %s in sale %s", app.ErrPermanent, o.ID,
+				row.User, row.Sale)
 		}
 	}
 	b.fresh = left
@@ -122,7 +124,9 @@ func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 
 // takeSome is what follows a guard that did not match: the sale is locked, so that its numbers stay, and
 // the orders are let through one by one, by ticket, as far as the units go.
-func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, last *app.Order) ([]refusal, error) {
+func (s *Store) takeSome(
+	ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, last *app.Order,
+) ([]refusal, error) {
 	var sales []struct {
 		Epoch int64 `bun:"epoch"`
 		Free  int64 `bun:"free"`
@@ -136,7 +140,8 @@ func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*ap
 		return refuse(ctx, tx, of, app.ReasonNoSale)
 	}
 	if sales[0].Epoch != epoch {
-		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Sale, sales[0].Epoch, epoch)
+		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Sale, sales[0].Epoch,
+			epoch)
 	}
 	slices.SortFunc(of, func(a, b *app.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
 	units, free := int64(0), sales[0].Free
@@ -151,7 +156,8 @@ func (s *Store) takeSome(ctx context.Context, tx bun.Conn, epoch int64, of []*ap
 		}
 	}
 	err = execMatching(ctx, tx, 1, "take units of a locked sale",
-		"UPDATE sales SET taken = taken + ?, "+s.newest()+" WHERE id = ?", units, last.Seq, last.ID, last.Seq, last.Sale)
+		"UPDATE sales SET taken = taken + ?, "+s.newest()+" WHERE id = ?", units, last.Seq, last.ID, last.Seq,
+		last.Sale)
 	if err != nil {
 		return nil, err
 	}

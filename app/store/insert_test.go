@@ -197,7 +197,8 @@ func TestUsedKeyBecomesARefusedRow(t *testing.T) {
 			if in.Order.State != want[i] {
 				t.Errorf("order %d is %s, want %s", i, in.Order.State, want[i])
 			}
-			if refused := in.Order.State == app.Refused; refused && (in.Order.Reason != app.ReasonKey || in.Order.Key != "") {
+			if refused := in.Order.State == app.Refused; refused &&
+				(in.Order.Reason != app.ReasonKey || in.Order.Key != "") {
 				t.Errorf("order %d: reason %q, key %q", i, in.Order.Reason, in.Order.Key)
 			}
 		}
@@ -278,8 +279,8 @@ func TestCancelledFirstTakesNothing(t *testing.T) {
 	})
 }
 
-// I8: of each sale the order with the highest seq stands for its rows, in whatever order and state they are written; the guard
-// that refuses some of them changes nothing about that.
+// I8: of each sale the order with the highest seq stands for its rows, in whatever order and state they are written;
+// the guard that refuses some of them changes nothing about that.
 func TestWitnessIsTheOrderWithTheHighestSeq(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 3)

@@ -71,7 +71,8 @@ func (s *Store) Decided(ctx context.Context, order app.ID, outcome app.PaymentOu
 }
 
 func (s *Store) settle(ctx context.Context, tx bun.Conn, order app.ID, outcome app.PaymentOutcome) error {
-	_, err := exec(ctx, tx, "UPDATE payments SET outcome = ?, unsettled_since = NULL WHERE order_id = ? AND outcome = ?",
+	_, err := exec(ctx, tx,
+		"UPDATE payments SET outcome = ?, unsettled_since = NULL WHERE order_id = ? AND outcome = ?",
 		outcome, order, app.PaymentLate)
 	return err
 }

@@ -20,7 +20,9 @@ func TestOrdersFollowTheModel(t *testing.T) {
 		product := app.Product{ID: nextID(), Name: "Teapot"}
 		h.must(h.AddProducts(h.ctx, []app.Product{product}))
 		rapid.Check(t, func(rt *rapid.T) {
-			m := &model{T: rt, h: h, units: rapid.Int64Range(0, 12).Draw(rt, "units"), rows: make(map[app.ID]*app.Order)}
+			m := &model{
+				T: rt, h: h, units: rapid.Int64Range(0, 12).Draw(rt, "units"), rows: make(map[app.ID]*app.Order),
+			}
 			sale := app.Sale{ID: nextID(), Slot: h.slot, Product: product, Initial: m.units, Limit: 99, Cap: 99}
 			m.must(h.AddSales(h.ctx, []app.Sale{sale}))
 			m.must(h.MarkLoaded(h.ctx, sale.ID, h.epoch))
@@ -86,7 +88,8 @@ func (m *model) insert(*rapid.T) {
 			continue
 		}
 		o := m.h.order(m.sale, rapid.IntRange(1, 3).Draw(m.T, "qty"))
-		o.State = rapid.SampledFrom([]app.OrderState{app.Pending, app.Pending, app.Cancelled, app.Refused}).Draw(m.T, "state")
+		o.State = rapid.SampledFrom([]app.OrderState{app.Pending, app.Pending, app.Cancelled, app.Refused}).Draw(m.T,
+			"state")
 		batch, fresh = append(batch, o), append(fresh, o)
 	}
 	free := m.units - m.taken()

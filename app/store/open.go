@@ -22,8 +22,8 @@ const (
 	ioTimeout = 30 * time.Second
 	// connLifetime bounds how long a connection stays with a server that was replaced or became read-only.
 	connLifetime = time.Minute
-	// idleFor is how long a connection of the pool may be of no use. It stays well below the session's wait_timeout, so that
-	// the server never ends one that is about to be used.
+	// idleFor is how long a connection of the pool may be of no use. It stays well below the session's wait_timeout, so
+	// that the server never ends one that is about to be used.
 	idleFor     = 5 * time.Second
 	mysqlConns  = 32
 	sqliteConns = 8
@@ -35,9 +35,9 @@ const (
 //
 // A process that stands still in the middle of a transaction, frozen or cut off, keeps others from its rows. The server
 // ends it: after ten seconds without a statement, or in which nothing of a statement came or nothing of an answer was
-// taken. For the first of these MariaDB has idle_transaction_timeout, and reads the rest as a comment; MySQL has only the
-// wait_timeout of all sessions, which is why connections that nobody uses are closed on our side long before (idleFor).
-// Whoever waits for such a row gives up after two seconds, so that a batch can go on without it.
+// taken. For the first of these MariaDB has idle_transaction_timeout, and reads the rest as a comment; MySQL has only
+// the wait_timeout of all sessions, which is why connections that nobody uses are closed on our side long before
+// (idleFor). Whoever waits for such a row gives up after two seconds, so that a batch can go on without it.
 const session = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
 	time_zone = '+00:00', innodb_lock_wait_timeout = 2, net_read_timeout = 10, net_write_timeout = 10
 	/*M! , idle_transaction_timeout = 10 */ /*!80000 , wait_timeout = 10 */`

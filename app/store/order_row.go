@@ -51,8 +51,10 @@ func newRow(o *app.Order) (orderRow, error) {
 		ID: o.ID, Sale: o.Sale, User: o.User, Partition: o.Partition, Seq: o.Seq, Ticket: o.Ticket, Hold: o.Hold,
 		Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: o.AmountFen, SaleVersion: o.SaleVersion,
 		State: o.State, Rev: o.Rev, ToldRev: o.ToldRev,
-		CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt, CancelledAt: o.CancelledAt, TradeOpened: o.TradeOpened,
-		ContentHash: o.ContentHash, TradeNo: o.TradeNo, Tracking: o.Tracking, Reason: o.Reason, ProductName: o.ProductName,
+		CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt, CancelledAt: o.CancelledAt,
+		TradeOpened: o.TradeOpened,
+		ContentHash: o.ContentHash, TradeNo: o.TradeNo, Tracking: o.Tracking, Reason: o.Reason,
+		ProductName: o.ProductName,
 	}
 	if o.Key != "" {
 		row.Key = &o.Key
@@ -109,8 +111,10 @@ func (r *orderRow) order() (app.Order, error) {
 		ID: r.ID, Sale: r.Sale, User: r.User, Partition: r.Partition, Seq: r.Seq, Ticket: r.Ticket, Hold: r.Hold,
 		Qty: r.Qty, PriceFen: r.PriceFen, AmountFen: r.AmountFen, SaleVersion: r.SaleVersion,
 		State: r.State, Rev: r.Rev, ToldRev: r.ToldRev,
-		CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt, CancelledAt: r.CancelledAt, TradeOpened: r.TradeOpened,
-		ContentHash: r.ContentHash, TradeNo: r.TradeNo, Tracking: r.Tracking, Reason: r.Reason, ProductName: r.ProductName,
+		CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt, CancelledAt: r.CancelledAt,
+		TradeOpened: r.TradeOpened,
+		ContentHash: r.ContentHash, TradeNo: r.TradeNo, Tracking: r.Tracking, Reason: r.Reason,
+		ProductName: r.ProductName,
 	}
 	if r.Key != nil {
 		o.Key = *r.Key

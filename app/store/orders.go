@@ -41,8 +41,9 @@ func (s *Store) OrdersByID(ctx context.Context, ids []app.ID) ([]app.Order, erro
 
 // OrdersOf pages through a user's orders, newest first.
 func (s *Store) OrdersOf(ctx context.Context, q app.OrdersQuery) (page []app.Order, more bool, err error) {
-	// The ids come from the index alone, and only the page's rows are read. The index is not in the order of ids: left alone,
-	// MySQL may walk backwards through all orders there are. SQLite does not see the hint, it has an index in that order.
+	// The ids come from the index alone, and only the page's rows are read. The index is not in the order of ids: left
+	// alone, MySQL may walk backwards through all orders there are. SQLite does not see the hint, it has an index in
+	// that order.
 	ids := s.db.NewSelect().Model((*orderRow)(nil)).Column("id").ForceIndex("orders_key").
 		Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
 	if q.Sale != 0 {
@@ -87,8 +88,8 @@ func (s *Store) Untold(ctx context.Context, before app.Millis, limit int) ([]app
 	})
 }
 
-// Overdue lists pending orders with pay_by before the instant given: first those that can end by themselves, of each kind
-// the oldest first. However many wait for a payment gateway that does not answer, they hide none of the others.
+// Overdue lists pending orders with pay_by before the instant given: first those that can end by themselves, of each
+// kind the oldest first. However many wait for a payment gateway that does not answer, they hide none of the others.
 func (s *Store) Overdue(ctx context.Context, before app.Millis, limit int) ([]app.Order, error) {
 	return s.readOrders(ctx, "read overdue orders", func(q *bun.SelectQuery) *bun.SelectQuery {
 		// The state is written out so that SQLite can use its partial index.

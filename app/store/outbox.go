@@ -82,7 +82,8 @@ func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]app.OutboxMes
 			return nil, fmt.Errorf("%w: order %s is in the outbox and has no row", app.ErrPermanent, r.Order)
 		}
 		out[i] = app.OutboxMessage{
-			Order: r.Order, Rev: r.Rev, State: r.State, At: r.At, Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: o.Qty,
+			Order: r.Order, Rev: r.Rev, State: r.State, At: r.At, Sale: o.Sale, ProductName: o.ProductName,
+			User: o.User, Qty: o.Qty,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
 		}
 	}
@@ -107,7 +108,8 @@ func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage) error 
 		slices.Sort(ids) // locks are taken in the order of ids
 		for some := range slices.Chunk(ids, idsAtOnce) {
 			err := s.inTx(ctx, "mark postings", func(tx bun.Conn) error {
-				_, err := exec(ctx, tx, "UPDATE outbox SET next_at = NULL WHERE order_id IN (?) AND rev = ?", bun.List(some), rev)
+				_, err := exec(ctx, tx, "UPDATE outbox SET next_at = NULL WHERE order_id IN (?) AND rev = ?",
+					bun.List(some), rev)
 				return err
 			})
 			if err != nil {

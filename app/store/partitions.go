@@ -30,7 +30,8 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 	}
 	return s.inTx(ctx, "check the number of partitions", func(tx bun.Conn) error {
 		// Writing the value to itself locks the row that exists, so that two first starts agree.
-		if _, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = settings.value",
+		if _, err := exec(ctx, tx,
+			"INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = settings.value",
 			settingPartitions, fmt.Sprint(n)); err != nil {
 			return err
 		}
@@ -80,8 +81,8 @@ func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq i
 	return epoch, seq, wrap(fmt.Sprintf("read epoch of partition %d", partition), err)
 }
 
-// Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows. Redis had accepted it
-// before its row could be written.
+// Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows. Redis had accepted
+// it before its row could be written.
 func (s *Store) Witnesses(ctx context.Context, partition int) ([]app.Witness, error) {
 	var rows []struct {
 		Order app.ID `bun:"id"`

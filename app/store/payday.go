@@ -12,8 +12,8 @@ import (
 
 var _ app.ReconciliationStore = (*Store)(nil)
 
-// longestTrade is the longest time to pay that a shop can set (STAMPEDE_PAY_WINDOW), and bounds how far before a day its
-// trades can have been opened.
+// longestTrade is the longest time to pay that a shop can set (STAMPEDE_PAY_WINDOW), and bounds how far before a day
+// its trades can have been opened.
 const longestTrade = 24 * time.Hour
 
 // OrdersOfDay lists the orders that a day's payments are about. See app.ReconciliationStore.

@@ -9,13 +9,16 @@ import (
 	"stampede/app/store"
 )
 
-// P8: a day's payments are about every order of which a payment was made on it, or whose trade was open in it, each once.
+// P8: a day's payments are about every order of which a payment was made on it, or whose trade was open in it, each
+// once.
 func TestOrdersOfDay(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
 		const from, to = opens + 10, opens + 100
 		trade := func(o app.Order, at app.Millis) app.Trade {
-			return app.Trade{Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen, PaidAt: at}
+			return app.Trade{
+				Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen, PaidAt: at,
+			}
 		}
 		openedUntil := func(at, until app.Millis) app.Order {
 			o := h.order(h.sales[0], 1)
@@ -29,7 +32,10 @@ func TestOrdersOfDay(t *testing.T) {
 		receive := func(o app.Order, at app.Millis) app.Received {
 			_, outcome, err := h.Receive(h.ctx, trade(o, at), at)
 			h.must(err)
-			return app.Received{TradeNo: "T" + o.ID.String(), Order: o.ID, AmountFen: o.AmountFen, PaidAt: at, SeenAt: at, Outcome: outcome}
+			return app.Received{
+				TradeNo: "T" + o.ID.String(), Order: o.ID, AmountFen: o.AmountFen, PaidAt: at, SeenAt: at,
+				Outcome: outcome,
+			}
 		}
 		before, stillOpen := openedUntil(from-2, from-1), openedUntil(from-2, from)
 		within, paidLater, openedBefore := opened(from), opened(to-1), opened(from-1)
@@ -60,7 +66,8 @@ func TestOrdersOfDay(t *testing.T) {
 		for _, p := range payments {
 			found[p.Order] = p
 		}
-		if diff := cmp.Diff(onTheDay, found[both.ID]); diff != "" || found[openedBefore.ID] != fromYesterday || len(found) != 4 {
+		if diff := cmp.Diff(onTheDay, found[both.ID]); diff != "" || found[openedBefore.ID] != fromYesterday ||
+			len(found) != 4 {
 			t.Errorf("%d payments (-want +got):\n%s", len(found), diff)
 		}
 	})

@@ -26,7 +26,8 @@ type paymentRow struct {
 
 func (r *paymentRow) received() app.Received {
 	return app.Received{
-		TradeNo: r.TradeNo, Order: r.Order, AmountFen: r.AmountFen, PaidAt: r.PaidAt, SeenAt: r.SeenAt, Outcome: r.Outcome,
+		TradeNo: r.TradeNo, Order: r.Order, AmountFen: r.AmountFen, PaidAt: r.PaidAt, SeenAt: r.SeenAt,
+		Outcome: r.Outcome,
 	}
 }
 
@@ -61,7 +62,8 @@ func (s *Store) Receive(ctx context.Context, t app.Trade, now app.Millis) (app.O
 			}
 		}
 		return s.enter(ctx, tx, fresh, paymentRow{
-			TradeNo: t.No, Order: t.Order, AmountFen: t.AmountFen, PaidAt: paidAt(t, now), SeenAt: now, Outcome: outcome,
+			TradeNo: t.No, Order: t.Order, AmountFen: t.AmountFen, PaidAt: paidAt(t, now), SeenAt: now,
+			Outcome: outcome,
 		})
 	})
 	return out, outcome, err
@@ -110,7 +112,8 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *app.Order, t app.Tra
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
 	if o.State != app.Pending {
 		return execMatching(ctx, tx, 1, "note late money",
-			"UPDATE orders SET trade_no = ?, paid_at = ?, "+unstamped+" WHERE id = ? AND state = ?", o.TradeNo, o.PaidAt, o.ID, o.State)
+			"UPDATE orders SET trade_no = ?, paid_at = ?, "+unstamped+" WHERE id = ? AND state = ?", o.TradeNo,
+			o.PaidAt, o.ID, o.State)
 	}
 	err := execMatching(ctx, tx, 1, "flip the locked order",
 		"UPDATE orders SET state = ?, trade_no = ?, paid_at = ?, rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?",

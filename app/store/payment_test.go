@@ -26,7 +26,9 @@ func (h *shop) opened(sale app.ID, qty int) app.Order {
 
 // tradeOf is the gateway's word that the order was paid.
 func tradeOf(o app.Order) app.Trade {
-	return app.Trade{Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen, PaidAt: opens + 9}
+	return app.Trade{
+		Order: o.ID, No: "T" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen, PaidAt: opens + 9,
+	}
 }
 
 func (h *shop) wantReceived(t app.Trade, outcome app.PaymentOutcome, state app.OrderState) app.Order {
@@ -53,7 +55,8 @@ func TestOpenTrade(t *testing.T) {
 		if _, err := h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("another user's: %v", err)
 		}
-		if got, err := h.OpenTrade(h.ctx, o.ID, o.User, payBy.Add(-margin), margin); err != nil || got.TradeOpened != 0 {
+		if got, err := h.OpenTrade(h.ctx, o.ID, o.User, payBy.Add(-margin), margin); err != nil ||
+			got.TradeOpened != 0 {
 			t.Errorf("opened when the time was over: %+v, %v", got, err)
 		}
 		for _, now := range []app.Millis{opens + 5, opens + 6} {
@@ -215,7 +218,8 @@ func TestReviveLate(t *testing.T) {
 		if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
 			t.Errorf("(-answer +row):\n%s", diff)
 		}
-		if got.State != app.Paid || got.Reason != app.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 || got.Hold != 2 {
+		if got.State != app.Paid || got.Reason != app.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 ||
+			got.Hold != 2 {
 			t.Errorf("%+v", got)
 		}
 		if _, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9); !errors.Is(err, app.ErrNoRow) {
@@ -247,8 +251,8 @@ func TestDecidedOnce(t *testing.T) {
 	})
 }
 
-// P8: trades that can still be paid are asked about before those whose time is over, which get their share all the same;
-// who waits longest comes first.
+// P8: trades that can still be paid are asked about before those whose time is over, which get their share all the
+// same; who waits longest comes first.
 func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
@@ -258,7 +262,8 @@ func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 			o := h.opened(h.sales[0], 1)
 			orders[o.ID], next[o.ID] = i, opens+1_000+app.Millis(i)
 			if i < 16 { // their time is over, and they wait longer
-				_, err := h.DB().ExecContext(h.ctx, "UPDATE trades SET expires_at = ? WHERE order_id = ?", opens+3, o.ID)
+				_, err := h.DB().ExecContext(h.ctx, "UPDATE trades SET expires_at = ? WHERE order_id = ?", opens+3,
+					o.ID)
 				h.must(err)
 			}
 		}

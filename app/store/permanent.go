@@ -48,7 +48,8 @@ func permanent(err error) bool {
 		return permanentErrors[my.Number]
 	}
 	for _, refused := range []error{
-		mysql.ErrNoTLS, mysql.ErrOldProtocol, mysql.ErrOldPassword, mysql.ErrNativePassword, mysql.ErrCleartextPassword, mysql.ErrUnknownPlugin,
+		mysql.ErrNoTLS, mysql.ErrOldProtocol, mysql.ErrOldPassword, mysql.ErrNativePassword, mysql.ErrCleartextPassword,
+		mysql.ErrUnknownPlugin,
 	} {
 		if errors.Is(err, refused) {
 			return true

@@ -33,7 +33,8 @@ func TestFaultsThatNoWaitingMends(t *testing.T) {
 	if err := s.EnsurePartitions(ctx, 2); !errors.Is(err, app.ErrMisconfigured) {
 		t.Errorf("no privilege: %v, want ErrMisconfigured", err)
 	}
-	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, app.ErrMisconfigured) || !errors.Is(err, app.ErrTransient) {
+	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, app.ErrMisconfigured) ||
+		!errors.Is(err, app.ErrTransient) {
 		t.Errorf("nobody listens: %v, want ErrTransient alone", err)
 	}
 	short, cancel := context.WithCancel(ctx)
@@ -50,7 +51,9 @@ func TestNeedsAreTried(t *testing.T) {
 	dsn := kit.MySQL(t)
 	s := openMySQL(t, dsn)
 	tables := func() (n int) {
-		must(t, s.DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&n))
+		must(t,
+			s.DB().QueryRowContext(ctx,
+				"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&n))
 		return n
 	}
 	for _, need := range s.Needs(ctx) {
@@ -67,9 +70,11 @@ func TestNeedsAreTried(t *testing.T) {
 		dsn   string
 		lacks []string
 	}{
-		"root":           {dsn, nil},
-		"a node's":       {kit.Account(t, dsn, "SELECT, INSERT, UPDATE"), []string{"make tables (CREATE)"}},
-		"one that reads": {kit.Account(t, dsn, "SELECT"), []string{"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE)"}},
+		"root":     {dsn, nil},
+		"a node's": {kit.Account(t, dsn, "SELECT, INSERT, UPDATE"), []string{"make tables (CREATE)"}},
+		"one that reads": {kit.Account(t, dsn, "SELECT"), []string{
+			"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE)",
+		}},
 	} {
 		var lacks []string
 		for _, need := range openMySQL(t, c.dsn).Needs(ctx) {

@@ -10,10 +10,14 @@ import (
 )
 
 // BeginRefund flips an order to refunding and enters its refund. See app.RefundStore.
-func (s *Store) BeginRefund(ctx context.Context, order app.ID, from []app.OrderState, request, reason string, now app.Millis) (app.Order, error) {
+func (s *Store) BeginRefund(
+	ctx context.Context, order app.ID, from []app.OrderState, request, reason string, now app.Millis,
+) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "begin the refund of order "+order.String(), func(tx bun.Conn) (err error) {
-		out, err = s.beginRefund(ctx, tx, refundRow{Order: order, Request: request, Reason: reason, AskedAt: now, DecidedAt: now}, from)
+		out, err = s.beginRefund(ctx, tx, refundRow{
+			Order: order, Request: request, Reason: reason, AskedAt: now, DecidedAt: now,
+		}, from)
 		return err
 	})
 	return out, err
@@ -94,7 +98,8 @@ func (s *Store) DecideRefund(ctx context.Context, d app.RefundDecision) (app.Ord
 	err := s.inTx(ctx, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (err error) {
 		if d.Yes {
 			out, err = s.beginRefund(ctx, tx, refundRow{
-				Order: d.Order, Request: app.RefundNumber(d.Order), Reason: app.ReasonRefundShop, AskedBy: d.By, AskedAt: d.At,
+				Order: d.Order, Request: app.RefundNumber(d.Order), Reason: app.ReasonRefundShop, AskedBy: d.By,
+				AskedAt:   d.At,
 				DecidedBy: d.By, DecidedAt: d.At, Note: clip(d.Note, maxReason),
 			}, refundable)
 		} else {

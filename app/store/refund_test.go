@@ -18,7 +18,8 @@ func (h *shop) paid(sale app.ID, qty int) app.Order {
 	h.t.Helper()
 	o := h.order(sale, qty)
 	h.insert(o)
-	_, err := h.DB().ExecContext(h.ctx, "UPDATE orders SET state = 'paid', rev = 2, paid_at = ?, trade_no = ? WHERE id = ?",
+	_, err := h.DB().ExecContext(h.ctx,
+		"UPDATE orders SET state = 'paid', rev = 2, paid_at = ?, trade_no = ? WHERE id = ?",
 		opens+9, "T"+o.ID.String(), o.ID)
 	h.must(err)
 	return h.read(o.ID)
@@ -36,7 +37,8 @@ func TestBeginRefundOnce(t *testing.T) {
 		if _, err := begin("R1", app.Expired, app.Cancelled); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("begun from another state: %v", err)
 		}
-		if _, err := h.BeginRefund(h.ctx, o.ID+1_000_000, []app.OrderState{app.Paid}, "R2", "", opens); !errors.Is(err, app.ErrNoRow) {
+		if _, err := h.BeginRefund(h.ctx, o.ID+1_000_000, []app.OrderState{app.Paid}, "R2", "", opens); !errors.Is(err,
+			app.ErrNoRow) {
 			t.Errorf("begun for no order: %v", err)
 		}
 		for range 2 {
@@ -64,7 +66,8 @@ func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
 		h.insert(o)
 		_, err := h.Expire(h.ctx, []app.ID{o.ID}, payBy)
 		h.must(err)
-		got, err := h.BeginRefund(h.ctx, o.ID, []app.OrderState{app.Expired, app.Cancelled}, app.RefundNumber(o.ID), "sold_out", payBy+5)
+		got, err := h.BeginRefund(h.ctx, o.ID, []app.OrderState{app.Expired, app.Cancelled}, app.RefundNumber(o.ID),
+			"sold_out", payBy+5)
 		h.must(err)
 		if got.State != app.Refunding || got.Reason != "sold_out" || got.CancelledAt != payBy || got.Rev != 3 {
 			t.Errorf("%+v", got)
@@ -114,7 +117,8 @@ func TestAskAndDecide(t *testing.T) {
 		all, _, err := h.Refunds(h.ctx, app.RefundsQuery{Limit: 10})
 		h.must(err)
 		want := []app.Refund{{
-			Order: o.ID, Request: app.RefundNumber(o.ID), State: app.RefundOpen, AmountFen: o.AmountFen, Reason: "too large",
+			Order: o.ID, Request: app.RefundNumber(o.ID), State: app.RefundOpen, AmountFen: o.AmountFen,
+			Reason:  "too large",
 			AskedBy: o.User, AskedAt: opens + 30, DecidedBy: 7, DecidedAt: opens + 50, NextAt: opens + 50,
 		}}
 		if diff := cmp.Diff(want, all); diff != "" {
@@ -168,7 +172,9 @@ func TestRefundComesAgain(t *testing.T) {
 			t.Errorf("%+v", backlog)
 		}
 		h.must(h.RetryRefund(h.ctx, o.ID, now))
-		if backlog, err = h.RefundBacklog(h.ctx); err != nil || backlog != (app.RefundBacklog{Open: 1, Oldest: opens + 50}) {
+		if backlog, err = h.RefundBacklog(h.ctx); err != nil || backlog != (app.RefundBacklog{
+			Open: 1, Oldest: opens + 50,
+		}) {
 			t.Errorf("%+v, %v", backlog, err)
 		}
 		if claimed(now) != 1 {
@@ -203,7 +209,8 @@ func TestFinishRefundOnce(t *testing.T) {
 		got, err := h.ClaimOutbox(h.ctx, opens+70, 10)
 		h.must(err)
 		want := []app.OutboxMessage{{
-			Order: o.ID, Rev: 4, State: app.Refunded, At: opens + 70, Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
+			Order: o.ID, Rev: 4, State: app.Refunded, At: opens +
+				70, Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
 		}}
 		if diff := cmp.Diff(want, got); diff != "" {

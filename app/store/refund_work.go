@@ -35,7 +35,8 @@ func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]
 			r.Attempts++
 			next := now.Add(app.RefundPause(r.Attempts))
 			r.NextAt = &next
-			err := execMatching(ctx, tx, 1, "count an attempt", "UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?",
+			err := execMatching(ctx, tx, 1, "count an attempt",
+				"UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?",
 				r.Attempts, next, r.Order)
 			if err != nil {
 				return err
@@ -50,7 +51,8 @@ func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]
 // NoteRefund keeps what an attempt brought. See app.RefundStore.
 func (s *Store) NoteRefund(ctx context.Context, order app.ID, note string, stuck bool) error {
 	return s.inTx(ctx, "note an attempt to refund order "+order.String(), func(tx bun.Conn) error {
-		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason), order, app.RefundOpen)
+		_, err := exec(ctx, tx, "UPDATE refunds SET note = ? WHERE order_id = ? AND state = ?", clip(note, maxReason),
+			order, app.RefundOpen)
 		if err == nil && stuck {
 			_, err = exec(ctx, tx, "UPDATE refunds SET state = ?, next_at = NULL WHERE order_id = ? AND state = ?",
 				app.RefundStuck, order, app.RefundOpen)
@@ -91,7 +93,8 @@ func (s *Store) FinishRefund(ctx context.Context, order app.ID, now app.Millis) 
 			return err
 		}
 		err = execMatching(ctx, tx, 1, "close its refund",
-			"UPDATE refunds SET state = ?, done_at = ?, next_at = NULL, note = '' WHERE order_id = ?", app.RefundDone, now, order)
+			"UPDATE refunds SET state = ?, done_at = ?, next_at = NULL, note = '' WHERE order_id = ?", app.RefundDone,
+			now, order)
 		if err != nil {
 			return err
 		}
@@ -131,7 +134,9 @@ func (s *Store) Refunds(ctx context.Context, q app.RefundsQuery) (page []app.Ref
 // RefundBacklog counts what waits.
 func (s *Store) RefundBacklog(ctx context.Context) (app.RefundBacklog, error) {
 	var b app.RefundBacklog
-	for state, n := range map[app.RefundState]*int64{app.RefundAsked: &b.Asked, app.RefundOpen: &b.Open, app.RefundStuck: &b.Stuck} {
+	for state, n := range map[app.RefundState]*int64{
+		app.RefundAsked: &b.Asked, app.RefundOpen: &b.Open, app.RefundStuck: &b.Stuck,
+	} {
 		oldest := app.Millis(0)
 		err := s.db.NewRaw("SELECT COUNT(*), COALESCE(MIN(decided_at), 0) FROM refunds WHERE state = ?", state).Scan(ctx, n, &oldest)
 		if err != nil {

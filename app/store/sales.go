@@ -39,7 +39,8 @@ func (s *Store) FreeUnits(ctx context.Context, sales []app.ID) (map[app.ID]int64
 			ID   app.ID `bun:"id"`
 			Free int64  `bun:"free"`
 		}
-		err := s.db.NewRaw("SELECT id, initial + added - withdrawn - taken AS free FROM sales WHERE id IN (?)", bun.List(some)).
+		err := s.db.NewRaw("SELECT id, initial + added - withdrawn - taken AS free FROM sales WHERE id IN (?)",
+			bun.List(some)).
 			Scan(ctx, &rows)
 		if err != nil {
 			return nil, wrap(fmt.Sprintf("read what %d sales have left", len(some)), err)
@@ -77,11 +78,12 @@ func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch int64) error 
 	})
 }
 
-// MarkRetired notes that a sale's keys have left Redis for good, if it is still at that epoch. Marking it again keeps the
-// first instant.
+// MarkRetired notes that a sale's keys have left Redis for good, if it is still at that epoch. Marking it again keeps
+// the first instant.
 func (s *Store) MarkRetired(ctx context.Context, sale app.ID, epoch int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Conn) error {
-		_, err := exec(ctx, tx, "UPDATE sales SET retired_at = ? WHERE id = ? AND epoch = ? AND retired_at = 0", wallClock(), sale, epoch)
+		_, err := exec(ctx, tx, "UPDATE sales SET retired_at = ? WHERE id = ? AND epoch = ? AND retired_at = 0",
+			wallClock(), sale, epoch)
 		return err
 	})
 }

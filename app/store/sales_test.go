@@ -185,7 +185,8 @@ func TestLockRebuildAdmitsOne(t *testing.T) {
 		})
 		<-inside
 		other := false
-		if err := s.LockRebuild(ctx, 2, func(context.Context) error { other = true; return nil }); err != nil || !other {
+		if err := s.LockRebuild(ctx, 2, func(context.Context) error { other = true; return nil }); err != nil ||
+			!other {
 			t.Errorf("another partition: %v", err)
 		}
 		short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
@@ -215,7 +216,8 @@ func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
 		hash := md5.Sum([]byte(database(t, s)))
 		var holder sql.NullInt64
 		name := "stampede:rebuild:1:" + hex.EncodeToString(hash[:])
-		if err := s.DB().QueryRowContext(ctx, "SELECT IS_USED_LOCK(?)", name).Scan(&holder); err != nil || !holder.Valid {
+		if err := s.DB().QueryRowContext(ctx, "SELECT IS_USED_LOCK(?)", name).Scan(&holder); err != nil ||
+			!holder.Valid {
 			return fmt.Errorf("nobody holds %s: %w", name, err)
 		}
 		if _, err := s.DB().ExecContext(ctx, "KILL ?", holder.Int64); err != nil {

@@ -50,7 +50,9 @@ func TestStampsOfOrdersThatWereThere(t *testing.T) {
 		must(s.AddSales(ctx, []app.Sale{sale}))
 		must(s.MarkLoaded(ctx, sale.ID, 1))
 		run("down")
-		o := app.Order{ID: 11, Sale: sale.ID, User: 12, Qty: 1, State: app.Pending, Ticket: 1, Seq: 1, Hold: 1, PayBy: 5}
+		o := app.Order{
+			ID: 11, Sale: sale.ID, User: 12, Qty: 1, State: app.Pending, Ticket: 1, Seq: 1, Hold: 1, PayBy: 5,
+		}
 		_, err = s.Insert(ctx, 1, []app.Order{o})
 		must(err)
 		before, err := s.Order(ctx, o.ID)

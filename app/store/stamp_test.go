@@ -93,7 +93,8 @@ func TestRestamp(t *testing.T) {
 		all, _, err := h.Changed(h.ctx, queries, len(many))
 		h.must(err)
 		if len(all[0].Orders) != len(many) || all[0].More || len(all[1].Orders) != 0 {
-			t.Errorf("%d rows were stamped, want %d; %d of another buyer", len(all[0].Orders), len(many), len(all[1].Orders))
+			t.Errorf("%d rows were stamped, want %d; %d of another buyer", len(all[0].Orders), len(many),
+				len(all[1].Orders))
 		}
 		if got, err := h.Restamp(h.ctx, []app.ID{4242}); err != nil || len(got) != 0 {
 			t.Errorf("nothing is there: %v, %v", got, err)

@@ -295,8 +295,9 @@ func TestStampedKnowsAllMethods(t *testing.T) {
 		known[c.method] = true
 	}
 	answers := map[reflect.Type]bool{
-		reflect.TypeFor[app.Order](): true, reflect.TypeFor[[]app.Order](): true, reflect.TypeFor[[]app.Inserted](): true,
-		reflect.TypeFor[[]app.Changes](): true,
+		reflect.TypeFor[app.Order](): true, reflect.TypeFor[[]app.Order](): true,
+		reflect.TypeFor[[]app.Inserted](): true,
+		reflect.TypeFor[[]app.Changes]():  true,
 	}
 	all := make(map[string]bool)
 	for m := range reflect.TypeFor[*store.Store]().Methods() {

@@ -124,8 +124,9 @@ func (h *shop) order(sale app.ID, qty int) app.Order {
 	n := h.seq.Add(1)
 	id := nextID()
 	return app.Order{
-		ID: id, Sale: sale, User: nextID(), ProductName: "Teapot", Qty: qty, PriceFen: 4900, AmountFen: 4900 * int64(qty),
-		State: app.Pending, Ticket: n, Seq: n, Hold: 1, SaleVersion: 1,
+		ID: id, Sale: sale, User: nextID(), ProductName: "Teapot", Qty: qty, PriceFen: 4900,
+		AmountFen: 4900 * int64(qty),
+		State:     app.Pending, Ticket: n, Seq: n, Hold: 1, SaleVersion: 1,
 		Key: "key-" + id.String(), ContentHash: "0123456789abcdef", CreatedAt: opens + 1, PayBy: payBy,
 		Address: &app.Address{Name: "王小明", Phone: "13800000000", Text: `1 "Long" Road\`},
 	}
@@ -165,6 +166,7 @@ func (h *shop) wantTaken(sale app.ID, units int64) {
 	h.t.Helper()
 	t := h.totals(sale)
 	if t.Taken != units || t.HeldUnits+t.SoldUnits+t.GoneUnits != units {
-		h.t.Errorf("sale %s: taken %d, rows hold %d; want %d", sale, t.Taken, t.HeldUnits+t.SoldUnits+t.GoneUnits, units)
+		h.t.Errorf("sale %s: taken %d, rows hold %d; want %d", sale, t.Taken, t.HeldUnits+t.SoldUnits+t.GoneUnits,
+			units)
 	}
 }

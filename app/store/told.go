@@ -21,8 +21,9 @@ func (s *Store) MarkTold(ctx context.Context, told []*app.Order) error {
 		slices.Sort(ids) // locks are taken in the order of ids
 		for some := range slices.Chunk(ids, idsAtOnce) {
 			err := s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
-				_, err := exec(ctx, tx, "UPDATE orders SET told_rev = ?, untold_since = CASE WHEN rev > ? THEN untold_since END, "+
-					unstamped+" WHERE id IN (?) AND told_rev < ?", rev, rev, bun.List(some), rev)
+				_, err := exec(ctx, tx,
+					"UPDATE orders SET told_rev = ?, untold_since = CASE WHEN rev > ? THEN untold_since END, "+
+						unstamped+" WHERE id IN (?) AND told_rev < ?", rev, rev, bun.List(some), rev)
 				return err
 			})
 			if err != nil {

@@ -57,10 +57,11 @@ func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, er
 	return t, err
 }
 
-// suspicious looks for what must never be: buyers over the limit, orders twice under one key (P4), and goods without money
-// (P8).
+// suspicious looks for what must never be: buyers over the limit, orders twice under one key (P4), and goods without
+// money (P8).
 func suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals) error {
-	// Left alone, MySQL may group by buyer along orders_key, through all orders there are. SQLite does not see the hint.
+	// Left alone, MySQL may group by buyer along orders_key, through all orders there are. SQLite does not see the
+	// hint.
 	ofSale := func() *bun.SelectQuery {
 		return tx.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_sale").Where("sale_id = ?", t.Sale.ID)
 	}
@@ -75,8 +76,9 @@ func suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals) error {
 	if err != nil {
 		return err
 	}
-	return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM orders AS o WHERE sale_id = ? AND state IN ('paid', 'shipped', 'finished')"+
-		" AND NOT EXISTS (SELECT 1 FROM payments AS p WHERE p.order_id = o.id AND p.outcome IN (?, ?))",
+	return tx.QueryRowContext(ctx,
+		"SELECT COUNT(*) FROM orders AS o WHERE sale_id = ? AND state IN ('paid', 'shipped', 'finished')"+
+			" AND NOT EXISTS (SELECT 1 FROM payments AS p WHERE p.order_id = o.id AND p.outcome IN (?, ?))",
 		t.Sale.ID, app.PaymentTaken, app.PaymentRevived).Scan(&t.Moneyless)
 }
 

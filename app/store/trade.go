@@ -25,7 +25,9 @@ type tradeRow struct {
 const firstCheck = 5 * time.Second
 
 // OpenTrade notes that the gateway is about to be contacted. See app.PaymentStore.
-func (s *Store) OpenTrade(ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration) (app.Order, error) {
+func (s *Store) OpenTrade(
+	ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration,
+) (app.Order, error) {
 	var out app.Order
 	err := s.inTx(ctx, "open the trade of order "+order.String(), func(tx bun.Conn) error {
 		all, err := s.lockOrders(ctx, tx, []app.ID{order})
@@ -42,7 +44,8 @@ func (s *Store) OpenTrade(ctx context.Context, order, user app.ID, now app.Milli
 		}
 		out.TradeOpened = now
 		err = execMatching(ctx, tx, 1, "note the trade",
-			"UPDATE orders SET trade_opened = ?, "+unstamped+" WHERE id = ? AND state = ? AND trade_opened = 0", now, order, app.Pending)
+			"UPDATE orders SET trade_opened = ?, "+unstamped+" WHERE id = ? AND state = ? AND trade_opened = 0", now,
+			order, app.Pending)
 		if err != nil {
 			return err
 		}
@@ -111,7 +114,9 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit in
 }
 
 // lockDue reads the trades of one kind that are due, the longest waiting first, and keeps them from changing.
-func (s *Store) lockDue(ctx context.Context, tx bun.Conn, rows *[]tradeRow, ended bool, now app.Millis, limit int) error {
+func (s *Store) lockDue(
+	ctx context.Context, tx bun.Conn, rows *[]tradeRow, ended bool, now app.Millis, limit int,
+) error {
 	kind := 0
 	if ended {
 		kind = 1
@@ -123,7 +128,8 @@ func (s *Store) lockDue(ctx context.Context, tx bun.Conn, rows *[]tradeRow, ende
 	return q.Scan(ctx)
 }
 
-// CheckTrades sets when trades are asked about next, with one statement for all of the same instant. See app.PaymentStore.
+// CheckTrades sets when trades are asked about next, with one statement for all of the same instant. See
+// app.PaymentStore.
 func (s *Store) CheckTrades(ctx context.Context, now app.Millis, next map[app.ID]app.Millis) error {
 	if len(next) == 0 {
 		return nil

@@ -39,8 +39,8 @@ type wall struct{ app.Inventory }
 
 func (wall) Now(context.Context) (app.Millis, error) { return app.MillisOf(time.Now()), nil }
 
-// P8: the database keeps up with 20,000 open trades, all of which are due at once: with answers after 100 ms one node has
-// asked about each within a minute.
+// P8: the database keeps up with 20,000 open trades, all of which are due at once: with answers after 100 ms one node
+// has asked about each within a minute.
 func TestTwentyThousandTradesAreClaimedInTime(t *testing.T) {
 	t.Parallel()
 	const many = 20_000
@@ -50,7 +50,8 @@ func TestTwentyThousandTradesAreClaimedInTime(t *testing.T) {
 		h.insert(h.orders(1000, h.sales[0], 1)...)
 	}
 	now := app.MillisOf(time.Now())
-	_, err := h.DB().ExecContext(h.ctx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at) SELECT id, ?, ?, ? FROM orders",
+	_, err := h.DB().ExecContext(h.ctx,
+		"INSERT INTO trades (order_id, opened_at, expires_at, check_at) SELECT id, ?, ?, ? FROM orders",
 		now-60_000, now+3_600_000, now)
 	h.must(err)
 

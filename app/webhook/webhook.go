@@ -7,9 +7,9 @@
 //	Stampede-Signature: v1=<hex>                HMAC-SHA256 of timestamp + "." + body under the shared secret
 //
 // Whoever receives checks the signature over the bytes as they came, refuses timestamps that are minutes old, and
-// answers any 2xx once it has the order for good. 401, 403, 408, 425, 429, 5xx, and no answer within ten seconds mean "not
-// now": it is delivered again, and a Retry-After is kept to, between a second and five minutes. Any other 4xx is a no to
-// this order: it is parked until an operator has it sent again (`stampede backoffice parked`).
+// answers any 2xx once it has the order for good. 401, 403, 408, 425, 429, 5xx, and no answer within ten seconds mean
+// "not now": it is delivered again, and a Retry-After is kept to, between a second and five minutes. Any other 4xx is a
+// no to this order: it is parked until an operator has it sent again (`stampede backoffice parked`).
 package webhook
 
 import (
@@ -49,15 +49,17 @@ func New(address string, secret []byte) *Sender {
 	return &Sender{
 		address: address, secret: secret, now: time.Now,
 		client: &http.Client{
-			Timeout:       within,
-			Transport:     &http.Transport{MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: within},
+			Timeout: within,
+			Transport: &http.Transport{
+				MaxIdleConnsPerHost: mostIdle, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: within,
+			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// Deliver posts one order. nil: the receiver has taken it. app.ErrMessageRefused: it never will. An *app.PauseError: it takes
-// nothing now. Any other error: try again.
+// Deliver posts one order. nil: the receiver has taken it. app.ErrMessageRefused: it never will. An *app.PauseError: it
+// takes nothing now. Any other error: try again.
 func (s *Sender) Deliver(ctx context.Context, p app.OutboxMessage) error {
 	body, err := json.Marshal(&p)
 	if err != nil {

@@ -49,7 +49,8 @@ func TestDeliveryIsSigned(t *testing.T) {
 		t.Errorf("%s, %v", body, err)
 	}
 	for name, want := range map[string]string{
-		"Content-Type": "application/json", "Stampede-Delivery": "7301444480512000257-4", "Stampede-Timestamp": "1800000000",
+		"Content-Type": "application/json", "Stampede-Delivery": "7301444480512000257-4",
+		"Stampede-Timestamp": "1800000000",
 		"Stampede-Signature": Sign(secret, "1800000000", body),
 	} {
 		if got := r.Header.Get(name); got != want {
@@ -71,7 +72,8 @@ func TestSignatureIsStable(t *testing.T) {
 	}
 }
 
-// Only a 2xx is a yes. Most of 4xx is a no to this order, some are about the sender, everything else is about the receiver.
+// Only a 2xx is a yes. Most of 4xx is a no to this order, some are about the sender, everything else is about the
+// receiver.
 func TestOnlyAYesIsTaken(t *testing.T) {
 	t.Parallel()
 	const no, pause, again = "no", "pause", "again"
@@ -97,7 +99,8 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 		}
 	}
 	s := New("http://127.0.0.1:1/", secret)
-	if err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2}); err == nil || errors.Is(err, app.ErrMessageRefused) {
+	if err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2}); err == nil || errors.Is(err,
+		app.ErrMessageRefused) {
 		t.Errorf("nobody there: %v", err)
 	}
 }

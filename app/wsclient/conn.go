@@ -154,8 +154,8 @@ func (c *Conn) take(f *Frame) {
 	}
 }
 
-// note finds out what a frame answers and who waits for it. The cursor moves here, in the order of the wire, so that the
-// one of hello does not go back behind an event that came after it.
+// note finds out what a frame answers and who waits for it. The cursor moves here, in the order of the wire, so that
+// the one of hello does not go back behind an event that came after it.
 func (c *Conn) note(f *Frame) (answer chan *Frame) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

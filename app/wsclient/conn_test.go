@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// dial opens a socket to a server that answers each op with the frames of say; with nil it closes. What is heard comes on
-// the channel.
+// dial opens a socket to a server that answers each op with the frames of say; with nil it closes. What is heard comes
+// on the channel.
 func dial(t *testing.T, d Dialer, say func(r Request) []string) (*Conn, <-chan *Frame) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,9 @@ func TestAnswersFindTheirCalls(t *testing.T) {
 			first = r
 			return []string{}
 		case Buy:
-			return []string{event("c-1"), ok(r, `"order":"7","ticket":3,"state":"reserved"`), event("c-2"), ok(first, "")}
+			return []string{
+				event("c-1"), ok(r, `"order":"7","ticket":3,"state":"reserved"`), event("c-2"), ok(first, ""),
+			}
 		default:
 			return []string{failed(r, app.NotFound)}
 		}

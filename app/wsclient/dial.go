@@ -15,8 +15,8 @@ import (
 
 // Dialer says how sockets are opened and who hears what comes on them. The zero value hears answers only.
 type Dialer struct {
-	// Heard gets every event, and every answer that no call waits for, one at a time. Nothing is read while it lasts, so it
-	// must make no calls on its connection; it may Send.
+	// Heard gets every event, and every answer that no call waits for, one at a time. Nothing is read while it lasts,
+	// so it must make no calls on its connection; it may Send.
 	Heard   func(*Frame)
 	Origin  string        // of a page, "http://host:port"; "": none, as of a program that is no browser
 	TLS     *tls.Config   // for https
@@ -33,8 +33,9 @@ func (r *Refused) Error() string { return "the handshake was answered " + r.Stat
 // Dial opens a socket to the shop at "http://host:port" or "https://host:port".
 func (d *Dialer) Dial(ctx context.Context, shop string) (*Conn, error) {
 	dialer := websocket.Dialer{
-		HandshakeTimeout: cmp.Or(d.Timeout, 20*time.Second), Subprotocols: []string{Subprotocol}, TLSClientConfig: d.TLS,
-		NetDialContext: (&net.Dialer{LocalAddr: d.From}).DialContext,
+		HandshakeTimeout: cmp.Or(d.Timeout, 20*time.Second), Subprotocols: []string{Subprotocol},
+		TLSClientConfig: d.TLS,
+		NetDialContext:  (&net.Dialer{LocalAddr: d.From}).DialContext,
 	}
 	header := http.Header{}
 	if d.Origin != "" {

@@ -35,7 +35,8 @@ func TestRequestsAreGolden(t *testing.T) {
 	t.Parallel()
 	golden := kit.GoldenFrames(t, protocol, "client")
 	unseen := map[Op]bool{
-		Hello: true, Renew: true, Time: true, Watch: true, Unwatch: true, Buy: true, Cancel: true, Pay: true, Refund: true,
+		Hello: true, Renew: true, Time: true, Watch: true, Unwatch: true, Buy: true, Cancel: true, Pay: true,
+		Refund: true,
 		Orders: true, Seen: true,
 	}
 	for name, frame := range golden {

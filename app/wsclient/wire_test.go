@@ -57,7 +57,8 @@ func TestHandshakes(t *testing.T) {
 	if _, ok, err := CutHandshake([]byte(good[:40])); ok || err != nil {
 		t.Errorf("half of it: %v, %v", ok, err)
 	}
-	if _, _, err := CutHandshake([]byte("HTTP/1.1 503 Service Unavailable\r\n\r\n")); err == nil || !strings.Contains(err.Error(), "503") {
+	if _, _, err := CutHandshake([]byte("HTTP/1.1 503 Service Unavailable\r\n\r\n")); err == nil ||
+		!strings.Contains(err.Error(), "503") {
 		t.Errorf("refused: %v", err)
 	}
 }

@@ -14,7 +14,8 @@ func payable() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey) // the gateway's could be any: nobody here signs with it
+	// the gateway's could be any: nobody here signs with it
+	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,6 @@
 //	chain      the whole way, as fast as it goes and at half of that; then on a node that does everything one by one
 //	crowd      18,000 sockets: memory, ticks, buys, everybody back after a drop; buys with 1,000 sockets beside it
 //
-// Nodes with the role api alone take the buys of `sockets`, so that what is measured is the reservation; a node with all
-// roles then turns what is waiting into orders before the round goes on. A check that fails ends the run.
+// Nodes with the role api alone take the buys of `sockets`, so that what is measured is the reservation; a node with
+// all roles then turns what is waiting into orders before the round goes on. A check that fails ends the run.
 package main

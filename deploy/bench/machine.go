@@ -28,7 +28,8 @@ func describe(ctx context.Context, s *stores) (Machine, error) {
 		CPU: procField("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(), Go: runtime.Version(),
 		Kernel: command(ctx, "uname", "-sr"), Revision: command(ctx, "git", "rev-parse", "--short=12", "HEAD"),
 	}
-	if command(ctx, "git", "status", "--porcelain", "--untracked-files=no", "--", "app", "streams", "realtime", "migrations", "go.mod") != "" {
+	if command(ctx, "git", "status", "--porcelain", "--untracked-files=no", "--", "app", "streams", "realtime",
+		"migrations", "go.mod") != "" {
 		m.Revision += "+"
 	}
 	kb := 0

@@ -14,8 +14,8 @@ import (
 // machinesFile remembers, beside the rounds, what each machine has found last.
 const machinesFile = "machines.json"
 
-// MachineFigures are the medians of the ratios that one machine has found. Rates move with the machine; ratios move less, and
-// by how much is seen only on several.
+// MachineFigures are the medians of the ratios that one machine has found. Rates move with the machine; ratios move
+// less, and by how much is seen only on several.
 type MachineFigures struct {
 	Machine  string             `json:"machine"`
 	Revision string             `json:"revision,omitempty"`
@@ -50,7 +50,8 @@ func rememberMachine(folder string, rounds []Round) error {
 	}
 	m := rounds[0].Machine
 	this := MachineFigures{
-		Machine: fmt.Sprintf("%s, %d cores", m.CPU, m.Cores), Revision: m.Revision, Began: rounds[0].Began, Figures: map[string]float64{},
+		Machine: fmt.Sprintf("%s, %d cores", m.CPU, m.Cores), Revision: m.Revision, Began: rounds[0].Began,
+		Figures: map[string]float64{},
 	}
 	for _, w := range rows {
 		if w.baseline == nil {
@@ -72,7 +73,8 @@ func rememberMachine(folder string, rounds []Round) error {
 	return os.WriteFile(filepath.Join(folder, machinesFile), append(text, '\n'), 0o644)
 }
 
-// overMachines is the lowest and the highest median of a ratio; "" for what is no ratio or was found on one machine only.
+// overMachines is the lowest and the highest median of a ratio; "" for what is no ratio or was found on one machine
+// only.
 func (w *row) overMachines(machines []MachineFigures) string {
 	if w.baseline == nil {
 		return ""

@@ -26,7 +26,8 @@ func (r *runner) micro(ctx context.Context) error {
 		if _, err := os.Stat(binary); err != nil {
 			continue
 		}
-		cmd := exec.CommandContext(ctx, binary, "-test.run", "^$", "-test.bench", "^"+m.name+"$", "-test.benchtime", m.turns)
+		cmd := exec.CommandContext(ctx, binary, "-test.run", "^$", "-test.bench", "^"+m.name+"$", "-test.benchtime",
+			m.turns)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s: %w\n%s", m.name, err, out)

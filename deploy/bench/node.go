@@ -109,7 +109,9 @@ func (n *node) stop() error {
 }
 
 // load presses on the server with a generator in a process of its own, and keeps what it found under the step's name.
-func (r *runner) load(ctx context.Context, n *node, step string, scenarios []string, args ...string) ([]load.Result, error) {
+func (r *runner) load(
+	ctx context.Context, n *node, step string, scenarios []string, args ...string,
+) ([]load.Result, error) {
 	with := []string{"load", "--json", "--target", n.address, "--pid", strconv.Itoa(n.cmd.Process.Pid)}
 	for name, pid := range r.stores.pids {
 		with = append(with, "--beside", fmt.Sprintf("%s=%d", name, pid))

@@ -37,8 +37,9 @@ func together(step, scenario string) func(r *Round) float64 {
 
 // processorTime is the table to steer by: rates move with the machine and with the hour, processor time much less.
 func processorTime(b *bytes.Buffer, rounds []Round) {
-	fmt.Fprintf(b, "\n## Processor time, process by process\n\nThe figure to steer by: what one of them takes, in µs of one processor, "+
-		"while as many are under way as the machine bears.\nMedians over the rounds; the spread is of the sum.\n\n|  |")
+	fmt.Fprintf(b,
+		"\n## Processor time, process by process\n\nThe figure to steer by: what one of them takes, in µs of one processor, "+
+			"while as many are under way as the machine bears.\nMedians over the rounds; the spread is of the sum.\n\n|  |")
 	for _, s := range spenders {
 		fmt.Fprintf(b, " %s |", s.title)
 	}

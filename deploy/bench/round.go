@@ -23,9 +23,12 @@ type Round struct {
 	Micro map[string]map[string]float64 `json:"micro"` // Go benchmark → metric → value
 	Steps map[string][]load.Result      `json:"steps"` // step → what the load generator found, scenario by scenario
 
-	DrainedPerSec       float64 `json:"drained_per_second"`         // waiting reservations that became orders while nobody bought
-	RedisMicrosPerOrder float64 `json:"redis_cpu_us_per_order"`     // processor time of Redis over the chain, everything included
-	RedisBytesPerOrder  float64 `json:"redis_bytes_per_open_order"` // growth of Redis from the empty shop to the end of the chain, over all orders that are open by then
+	// waiting reservations that became orders while nobody bought
+	DrainedPerSec float64 `json:"drained_per_second"`
+	// processor time of Redis over the chain, everything included
+	RedisMicrosPerOrder float64 `json:"redis_cpu_us_per_order"`
+	// growth of Redis from the empty shop to the end of the chain, over all orders that are open by then
+	RedisBytesPerOrder float64 `json:"redis_bytes_per_open_order"`
 }
 
 // result finds what a scenario of a step found.

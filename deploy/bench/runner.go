@@ -110,8 +110,8 @@ func (r *runner) sockets(ctx context.Context) error {
 	return r.forged(ctx)
 }
 
-// forged measures what a flood of forged payment notifications takes from the buys. The crowd is large enough to keep the
-// node busy: each socket may send 20 ops a second at most.
+// forged measures what a flood of forged payment notifications takes from the buys. The crowd is large enough to keep
+// the node busy: each socket may send 20 ops a second at most.
 func (r *runner) forged(ctx context.Context) error {
 	var err error
 	if r.shop.settings, err = payable(); err != nil {
@@ -119,7 +119,8 @@ func (r *runner) forged(ctx context.Context) error {
 	}
 	defer func() { r.shop.settings = nil }()
 	return r.on(ctx, programName, apiOnly, func(n *node) error {
-		return r.buys(r.load(ctx, n, "forged", []string{"forged"}, r.size(chainSockets), r.time(floodTime), "--no-wait"))
+		return r.buys(r.load(ctx, n, "forged", []string{"forged"}, r.size(chainSockets), r.time(floodTime),
+			"--no-wait"))
 	})
 }
 

@@ -61,10 +61,12 @@ func extrapolate(rounds []Round) []byte {
 	machines := nodes + math.Ceil(shards/nodeCores) + primaries
 
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# To %s sockets and %s buys a second, on paper\n\n", digits(targetSockets, 0), digits(targetBuys, 0))
-	fmt.Fprintf(&b, "An extrapolation from what was measured at revision %s (RESULTS.md, medians), made by `deploy/bench` together with the\n"+
-		"table. Nobody has run this size. The measured figures come from a machine whose %d cores the server, the stores and the\n"+
-		"generator shared, so that costs are rather too high than too low; what a network adds is not in them.\n\n",
+	fmt.Fprintf(&b, "# To %s sockets and %s buys a second, on paper\n\n", digits(targetSockets, 0),
+		digits(targetBuys, 0))
+	fmt.Fprintf(&b,
+		"An extrapolation from what was measured at revision %s (RESULTS.md, medians), made by `deploy/bench` together with the\n"+
+			"table. Nobody has run this size. The measured figures come from a machine whose %d cores the server, the stores and the\n"+
+			"generator shared, so that costs are rather too high than too low; what a network adds is not in them.\n\n",
 		rounds[0].Machine.Revision, rounds[0].Machine.Cores)
 	warn(&b, rounds)
 	section(&b, "Measured", [][2]string{
@@ -76,26 +78,58 @@ func extrapolate(rounds []Round) []byte {
 		{"rows a second, grouped, one database", digits(s.rowsPerSec, 0)},
 	})
 	section(&b, "Assumed", [][2]string{
-		{"ticks", fmt.Sprintf("%g a second to every socket, of one sale: %g bytes on the wire each", targetTicks, tickWire)},
-		{"buys", fmt.Sprintf("%s a second for %g s, from many sales; %g bytes on the wire each, answer and event included", digits(targetBuys, 0), targetBurst, orderWire)},
+		{
+			"ticks",
+			fmt.Sprintf("%g a second to every socket, of one sale: %g bytes on the wire each", targetTicks, tickWire),
+		},
+		{
+			"buys",
+			fmt.Sprintf("%s a second for %g s, from many sales; %g bytes on the wire each, answer and event included",
+				digits(targetBuys, 0), targetBurst, orderWire),
+		},
 		{"planned use", fmt.Sprintf("%g of a processor and of memory", busyShare)},
-		{"machine", fmt.Sprintf("%g cores like the measured ones, %g GB, %g USD an hour", nodeCores, nodeMemory, nodePrice)},
-		{"traffic to the internet", fmt.Sprintf("%g USD per GB, the first and dearest step of the price list", egressUSD)},
+		{
+			"machine",
+			fmt.Sprintf("%g cores like the measured ones, %g GB, %g USD an hour", nodeCores, nodeMemory, nodePrice),
+		},
+		{
+			"traffic to the internet",
+			fmt.Sprintf("%g USD per GB, the first and dearest step of the price list", egressUSD),
+		},
 		{"database", fmt.Sprintf("%g bytes written per row", rowBytes)},
 	})
 	section(&b, "It follows", [][2]string{
 		{"frames", digits(frames, 0) + " a second"},
 		{"cores for ticks, for buys", digits(tickCores, 0) + ", " + digits(buyCores, 0)},
 		{"memory for sockets", digits(memory, 1) + " GB"},
-		{"nodes", fmt.Sprintf("%s (%s for the cores, %s for the memory)", digits(nodes, 0), digits(byCores, 0), digits(byMemory, 0))},
+		{
+			"nodes",
+			fmt.Sprintf("%s (%s for the cores, %s for the memory)", digits(nodes, 0), digits(byCores, 0),
+				digits(byMemory, 0)),
+		},
 		{"sockets per node", digits(targetSockets/nodes, 0)},
-		{"Redis", fmt.Sprintf("%s cores busy: %s shards of one core each, over which the partitions are spread", digits(redisCores, 1), digits(shards, 0))},
+		{
+			"Redis",
+			fmt.Sprintf("%s cores busy: %s shards of one core each, over which the partitions are spread",
+				digits(redisCores, 1), digits(shards, 0)),
+		},
 		{"Redis memory after the burst", digits(redisGB, 2) + " GB of open orders"},
-		{"MySQL", fmt.Sprintf("%s primaries to keep up; or one, behind by at most %s s, with lag that shoppers see as their place", digits(primaries, 0), digits(drain, 0))},
-		{"MySQL writes", fmt.Sprintf("%s rows a second in %s commits of 500, %s MB/s", digits(targetBuys, 0), digits(targetBuys/500, 0), digits(targetBuys*rowBytes/1e6, 0))},
+		{
+			"MySQL",
+			fmt.Sprintf("%s primaries to keep up; or one, behind by at most %s s, with lag that shoppers see as their place", digits(primaries, 0), digits(drain, 0)),
+		},
+		{
+			"MySQL writes",
+			fmt.Sprintf("%s rows a second in %s commits of 500, %s MB/s", digits(targetBuys, 0),
+				digits(targetBuys/500, 0), digits(targetBuys*rowBytes/1e6, 0)),
+		},
 		{"bandwidth", digits(bandwidth, 1) + " Gbit/s out, " + digits(bandwidth/nodes, 2) + " per node"},
 		{"machines", fmt.Sprintf("%s: %s USD an hour", digits(machines, 0), digits(machines*nodePrice, 2))},
-		{"traffic", fmt.Sprintf("%s GB an hour: %s USD an hour while everybody watches", digits(egressHour, 0), digits(egressHour*egressUSD, 0))},
+		{
+			"traffic",
+			fmt.Sprintf("%s GB an hour: %s USD an hour while everybody watches", digits(egressHour, 0),
+				digits(egressHour*egressUSD, 0)),
+		},
 	})
 	b.WriteString(limits)
 	return b.Bytes()

@@ -22,8 +22,8 @@ type stores struct {
 	pids     map[string]int // the processes of Redis and of the database
 }
 
-// settings make the stores as large as deploy/my.cnf and deploy/redis.conf do; durability they have already. The file that
-// Redis appends to is not rewritten meanwhile: that would fall on one of two sides by chance.
+// settings make the stores as large as deploy/my.cnf and deploy/redis.conf do; durability they have already. The file
+// that Redis appends to is not rewritten meanwhile: that would fall on one of two sides by chance.
 var settings = []string{
 	"SET GLOBAL innodb_buffer_pool_size = 1073741824",
 	"SET GLOBAL innodb_log_file_size = 536870912",
@@ -32,7 +32,8 @@ var settings = []string{
 func openStores(ctx context.Context) (*stores, error) {
 	s := &stores{redisURL: os.Getenv("STAMPEDE_TEST_REDIS"), dsn: os.Getenv("STAMPEDE_TEST_MYSQL")}
 	if s.redisURL == "" || s.dsn == "" {
-		return nil, errors.New("STAMPEDE_TEST_REDIS and STAMPEDE_TEST_MYSQL are not set: deploy/scripts/bench.sh sets them")
+		return nil,
+			errors.New("STAMPEDE_TEST_REDIS and STAMPEDE_TEST_MYSQL are not set: deploy/scripts/bench.sh sets them")
 	}
 	var err error
 	if s.server, err = sql.Open("mysql", s.dsn); err != nil {
@@ -111,7 +112,10 @@ func (s *stores) openShop(ctx context.Context, round int) (*shop, error) {
 		}
 	}
 	number := lastDatabase - round
-	o := &shop{stores: s, name: config.DBName, dsn: config.FormatDSN(), redisURL: strings.TrimSuffix(s.redisURL, "/") + "/" + strconv.Itoa(number)}
+	o := &shop{
+		stores: s, name: config.DBName, dsn: config.FormatDSN(),
+		redisURL: strings.TrimSuffix(s.redisURL, "/") + "/" + strconv.Itoa(number),
+	}
 	if o.redis, err = s.client(number); err != nil {
 		return nil, err
 	}

@@ -77,7 +77,8 @@ func ratio(a, b func(r *Round) float64) func(r *Round) float64 {
 var rows = []row{
 	{
 		name: "gate: grouped ÷ one script per buy, AOF `always`", unit: "buys/s",
-		ours: micro("Gate", "grouped/s"), baseline: micro("Gate", "single/s"), figure: micro("Gate", "ratio"), least: 4, digits: 2,
+		ours: micro("Gate", "grouped/s"), baseline: micro("Gate", "single/s"), figure: micro("Gate", "ratio"), least: 4,
+		digits: 2,
 	},
 	{
 		name: "reserved buys ÷ `time` ops, the same 10,000 sockets", unit: "ops/s",
@@ -97,7 +98,8 @@ var rows = []row{
 	},
 	{
 		name: "fulfilment: grouped ÷ one row per transaction, 16 connections", unit: "rows/s",
-		ours: micro("Fulfil", "grouped/s"), baseline: micro("Fulfil", "single/s"), figure: micro("Fulfil", "ratio"), least: 15, digits: 1,
+		ours: micro("Fulfil", "grouped/s"), baseline: micro("Fulfil", "single/s"), figure: micro("Fulfil", "ratio"),
+		least: 15, digits: 1,
 	},
 	{
 		name: "chain: confirmed orders a second, all checks on", unit: "orders/s",
@@ -113,7 +115,8 @@ var rows = []row{
 	},
 	{
 		name: "fan-out ÷ plain write loop", unit: "frames/s",
-		ours: micro("Fanout", "frames/s"), baseline: micro("Fanout", "plain-frames/s"), figure: micro("Fanout", "ratio"), least: 0.9, digits: 2,
+		ours: micro("Fanout", "frames/s"), baseline: micro("Fanout", "plain-frames/s"), figure: micro("Fanout",
+			"ratio"), least: 0.9, digits: 2,
 	},
 	{
 		name: "fan-out with 1 % of the clients stalled ÷ plain write loop", unit: "frames/s",
@@ -126,24 +129,29 @@ var rows = []row{
 	},
 	{
 		name: "memory per idle socket, 18,000, authenticated and watching", unit: "KB",
-		ours: figure("crowd", "idle", "kb_per_socket"), figure: figure("crowd", "idle", "kb_per_socket"), most: 14, digits: 1,
+		ours: figure("crowd", "idle", "kb_per_socket"), figure: figure("crowd", "idle", "kb_per_socket"), most: 14,
+		digits: 1,
 	},
 	{
 		name: "processor time per buy: 18,000 sockets ÷ 1,000", unit: "µs",
-		ours: figure("many", "buy", "server_cpu_us_per_op"), baseline: figure("few", "buy", "server_cpu_us_per_op"), most: 1.2, digits: 2,
+		ours: figure("many", "buy", "server_cpu_us_per_op"), baseline: figure("few", "buy", "server_cpu_us_per_op"),
+		most: 1.2, digits: 2,
 	},
 	{
 		name: "18,000 sockets drop and are all back, none lost an event", unit: "s",
-		ours: figure("crowd", "reconnect", "all_back_s"), figure: figure("crowd", "reconnect", "all_back_s"), most: 10, digits: 1,
+		ours: figure("crowd", "reconnect", "all_back_s"), figure: figure("crowd", "reconnect", "all_back_s"), most: 10,
+		digits: 1,
 	},
 	{
 		name: "buys under 1,000 forged payment notifications a second ÷ without", unit: "buys/s",
-		ours: figure("forged", "forged", "buys_per_second_with"), baseline: figure("forged", "forged", "buys_per_second_without"),
+		ours: figure("forged", "forged", "buys_per_second_with"), baseline: figure("forged", "forged",
+			"buys_per_second_without"),
 		least: 0.9, digits: 2,
 	},
 	{
 		name: "memory in Redis per open order", unit: "bytes",
-		ours: func(r *Round) float64 { return r.RedisBytesPerOrder }, figure: func(r *Round) float64 { return r.RedisBytesPerOrder }, most: 600,
+		ours:   func(r *Round) float64 { return r.RedisBytesPerOrder },
+		figure: func(r *Round) float64 { return r.RedisBytesPerOrder }, most: 600,
 	},
 	{
 		name: "waiting reservations turned into orders while nobody buys", unit: "orders/s",
@@ -157,13 +165,17 @@ func render(rounds []Round, machines []MachineFigures) []byte {
 	first := rounds[0]
 	m := first.Machine
 	fmt.Fprintf(&b, "# What `just bench` measured\n\n")
-	fmt.Fprintf(&b, "Made from the rounds beside it (`round-1.json` …) by `deploy/bench`; a test makes it again and compares.\n\n")
+	fmt.Fprintf(&b,
+		"Made from the rounds beside it (`round-1.json` …) by `deploy/bench`; a test makes it again and compares.\n\n")
 	fmt.Fprintf(&b, "| | |\n|---|---|\n")
 	for _, fact := range [][2]string{
 		{"revision", m.Revision},
 		{"begun", first.Began},
 		{"rounds", strconv.Itoa(len(rounds))},
-		{"machine", fmt.Sprintf("%s, %d cores, %d GB; server, stores and load generator share it", m.CPU, m.Cores, m.MemoryGB)},
+		{
+			"machine",
+			fmt.Sprintf("%s, %d cores, %d GB; server, stores and load generator share it", m.CPU, m.Cores, m.MemoryGB),
+		},
 		{"system", m.Kernel + ", " + m.Go},
 		{"stores", "Redis " + m.Redis + ", " + m.Database},
 		{"durability", m.Durable},
@@ -172,9 +184,11 @@ func render(rounds []Round, machines []MachineFigures) []byte {
 	}
 	b.WriteByte('\n')
 	warn(&b, rounds)
-	fmt.Fprintf(&b, "Medians over the rounds; the spread is the lowest and the highest round. The two sides of a ratio took turns within each round.\n")
+	fmt.Fprintf(&b,
+		"Medians over the rounds; the spread is the lowest and the highest round. The two sides of a ratio took turns within each round.\n")
 	fmt.Fprintf(&b, "The last column has the medians of a ratio over all machines that machines.json knows.\n\n")
-	fmt.Fprintf(&b, "| figure | ours | baseline | ratio or figure | spread | bar | | over machines |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(&b,
+		"| figure | ours | baseline | ratio or figure | spread | bar | | over machines |\n|---|---|---|---|---|---|---|---|\n")
 	for _, w := range rows {
 		w.render(&b, rounds, machines)
 	}
@@ -224,7 +238,8 @@ func (w *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures)
 			verdict = "scaled"
 		}
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(ours, w.unit), baseline, value, spread, w.bar(),
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(ours, w.unit), baseline, value, spread,
+		w.bar(),
 		verdict, w.overMachines(machines))
 }
 

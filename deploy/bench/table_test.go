@@ -35,7 +35,8 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 	}
 	for _, r := range rounds {
 		if r.Machine.Revision == "" || r.Machine.Revision != rounds[0].Machine.Revision {
-			t.Errorf("round %d is of revision %q, round 1 of %q", r.Number, r.Machine.Revision, rounds[0].Machine.Revision)
+			t.Errorf("round %d is of revision %q, round 1 of %q", r.Number, r.Machine.Revision,
+				rounds[0].Machine.Revision)
 		}
 	}
 }
@@ -75,7 +76,9 @@ func TestRoundsSurviveBeingKept(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	rate := func(r *Round) float64 { return r.DrainedPerSec }
-	rounds := []Round{{Scale: 1, DrainedPerSec: 12_000}, {DrainedPerSec: 50}, {DrainedPerSec: 11_000.4}, {DrainedPerSec: math.NaN()}}
+	rounds := []Round{
+		{Scale: 1, DrainedPerSec: 12_000}, {DrainedPerSec: 50}, {DrainedPerSec: 11_000.4}, {DrainedPerSec: math.NaN()},
+	}
 	for name, c := range map[string]struct {
 		row  row
 		says string
@@ -84,12 +87,16 @@ func TestVerdicts(t *testing.T) {
 		"least, not reached": {row{name: "x", unit: "a/s", ours: rate, figure: rate, least: 11_001}, "| short |"},
 		"most, exceeded":     {row{name: "x", unit: "ms", ours: rate, figure: rate, most: 0.5}, "| ≤ 0.5 | short |"},
 		"ratio":              {row{name: "x", unit: "a/s", ours: rate, baseline: rate, most: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass | 0.80–1.25 |"},
-		"not measured":       {row{name: "x", unit: "ms", ours: micro("None", "x"), figure: micro("None", "x"), most: 1}, "| not measured |"},
-		"no bar":             {row{name: "x", unit: "a/s", ours: rate}, "| x | 11,000 a/s |  |  |  |  |  |  |"},
+		"not measured": {row{
+			name: "x", unit: "ms", ours: micro("None", "x"), figure: micro("None", "x"), most: 1,
+		}, "| not measured |"},
+		"no bar": {row{name: "x", unit: "a/s", ours: rate}, "| x | 11,000 a/s |  |  |  |  |  |  |"},
 	} {
 		var b bytes.Buffer
 		c.row.render(&b, rounds, []MachineFigures{
-			{Figures: map[string]float64{"x": 1.25}}, {Figures: map[string]float64{"y": 7}}, {Figures: map[string]float64{"x": 0.8}},
+			{Figures: map[string]float64{"x": 1.25}},
+			{Figures: map[string]float64{"y": 7}},
+			{Figures: map[string]float64{"x": 0.8}},
 		})
 		if !strings.Contains(b.String(), c.says) {
 			t.Errorf("%s: %s", name, b.String())

@@ -42,6 +42,20 @@ lengths() {
   [[ -z $long ]] || { echo "$long" && return 1; }
 }
 
+# Go stays within 120 columns, a tab being four. What a string holds does not count, nor do drawings in comments, which
+# begin with a tab or with spaces.
+columns() {
+  local wide
+  wide=$(sources '*.go' | while IFS= read -r file; do
+    expand -t 4 "$file" | awk -v file="$file" '
+      { line = $0; ticks = gsub(/`/, "`", line); inside = raw; if (ticks % 2) raw = !raw }
+      inside || ticks % 2 || /^ *\/\/(  |    )/ { next }
+      { gsub(/`[^`]*`/, "``"); gsub(/"([^"\\]|\\.)*"/, "\"\"") }
+      length() > 120 { print file ":" FNR " is " length() " columns wide, 120 is the limit" }'
+  done)
+  [[ -z $wide ]] || { echo "$wide" && return 1; }
+}
+
 shell_syntax() {
   local file
   sources '*.sh' .ci/run | while IFS= read -r file; do
@@ -77,6 +91,7 @@ frontend_lint() { deploy/scripts/build.sh packages && npm --prefix frontend run 
 check 'tools build' deploy/scripts/tools.sh || { conclude; exit 1; }
 check 'top level' top_level || true
 check 'file lengths' lengths || true
+check 'line widths' columns || true
 check 'gofumpt' formatted || true
 check 'imports point inward (layers)' .run/tools/layers || true
 check 'go vet' go vet ./... || true

@@ -1,5 +1,5 @@
-// Package sqllock holds locks by name on a MySQL or MariaDB server. Such a lock belongs to a connection, so unlike a row
-// in a table it cannot outlive a crash of its holder.
+// Package sqllock holds locks by name on a MySQL or MariaDB server. Such a lock belongs to a connection, so unlike a
+// row in a table it cannot outlive a crash of its holder.
 package sqllock
 
 import (

@@ -44,7 +44,8 @@ func TestNoBodyIsDecoded(t *testing.T) {
 		}
 		_ = answer.Body.Close()
 		runtime.ReadMemStats(&after)
-		if spent := after.TotalAlloc - before.TotalAlloc; answer.StatusCode != http.StatusUnsupportedMediaType || spent > 1<<20 {
+		if spent := after.TotalAlloc - before.TotalAlloc; answer.StatusCode != http.StatusUnsupportedMediaType ||
+			spent > 1<<20 {
 			t.Errorf("%s: %s, %d bytes allocated", pattern, answer.Status, spent)
 		}
 	}

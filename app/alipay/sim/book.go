@@ -78,8 +78,8 @@ func newBook(now func() time.Time) *book {
 	return &book{now: now, orders: make(map[string]*Trade), tokens: make(map[string]*Trade)}
 }
 
-// sign notes a trade that the shop has signed; begin reports whether the buyer is there with it. The same order again is
-// the same trade, if the amount is the same.
+// sign notes a trade that the shop has signed; begin reports whether the buyer is there with it. The same order again
+// is the same trade, if the amount is the same.
 func (b *book) sign(t Trade, begin bool) (Trade, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -190,7 +190,8 @@ func (b *book) refund(order, request string, fen int64) (t Trade, fresh bool, er
 		if fen <= 0 || t.RefundedFen+fen > t.TakenFen {
 			return errTooMuch
 		}
-		t.Refunds = append(t.Refunds[:len(t.Refunds):len(t.Refunds)], Refund{request, fen}) // copies share the old array
+		// copies share the old array
+		t.Refunds = append(t.Refunds[:len(t.Refunds):len(t.Refunds)], Refund{request, fen})
 		t.RefundedFen += fen
 		if t.RefundedFen == t.TakenFen {
 			t.Status = Closed

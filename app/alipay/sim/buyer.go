@@ -20,8 +20,8 @@ func (s *Simulator) GiveUp(order string) error {
 	return err
 }
 
-// PayLate is money that was on its way when the trade was closed, and arrives all the same. It fails when the trade does not
-// exist, or was paid before.
+// PayLate is money that was on its way when the trade was closed, and arrives all the same. It fails when the trade
+// does not exist, or was paid before.
 func (s *Simulator) PayLate(order string) error {
 	t, err := s.book.take(order, true)
 	if err == nil {

@@ -91,7 +91,8 @@ func (s *Simulator) homeward(t *Trade) string {
 		return ""
 	}
 	carried := url.Values{
-		"app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "method": {t.method + ".return"}, "charset": {"utf-8"},
+		"app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "method": {t.method +
+			".return"}, "charset": {"utf-8"},
 		"version": {"1.0"}, "sign_type": {"RSA2"}, "timestamp": {s.now().In(s.zone).Format(clock)},
 		"out_trade_no": {t.Order}, "trade_no": {t.No}, "total_amount": {app.FormatFen(t.AmountFen)},
 	}
@@ -136,7 +137,8 @@ var (
 		Lang: "en", Cashier: "Cashier", Pretend: "A simulator: no real money moves.", Order: "Order", Left: "Time left",
 		Pay: "Pay", Close: "Do not pay", Back: "Back to the shop", Gone: "You can close this page.",
 		States: map[string]string{
-			"waiting": "To pay", "paid": "Paid", "closed": "This payment is closed", "refused": "This payment cannot be opened",
+			"waiting": "To pay", "paid": "Paid", "closed": "This payment is closed",
+			"refused": "This payment cannot be opened",
 		},
 	}
 	chinese = words{

@@ -31,7 +31,8 @@ func TestCashier(t *testing.T) {
 			t.Errorf("the cashier does not show %s:\n%s", want, text)
 		}
 	}
-	if policy := shown.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+	if policy := shown.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
+		strings.Contains(policy, "unsafe") {
 		t.Errorf("policy: %s", policy)
 	}
 	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
@@ -50,7 +51,8 @@ func TestCashier(t *testing.T) {
 func TestScannedCode(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
-	answer := s.post("/gateway.do", "application/x-www-form-urlencoded", s.sign("alipay.trade.precreate", s.order("42")).Encode())
+	answer := s.post("/gateway.do", "application/x-www-form-urlencoded",
+		s.sign("alipay.trade.precreate", s.order("42")).Encode())
 	_, rest, _ := strings.Cut(body(t, answer), `"qr_code":"`)
 	code, _, found := strings.Cut(rest, `"`)
 	if !found || !strings.HasPrefix(code, s.server.URL+"/qr/") {
@@ -59,7 +61,8 @@ func TestScannedCode(t *testing.T) {
 	path := s.get(strings.TrimPrefix(code, s.server.URL)).Header.Get("Location")
 	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
 	text := body(t, s.get(pressed.Header.Get("Location")))
-	if !strings.Contains(text, `data-state="paid"`) || strings.Contains(text, "shop.example") || !strings.Contains(text, english.Gone) {
+	if !strings.Contains(text, `data-state="paid"`) || strings.Contains(text, "shop.example") || !strings.Contains(text,
+		english.Gone) {
 		t.Errorf("after Pay:\n%s", text)
 	}
 }
@@ -87,9 +90,12 @@ func TestForgedPaymentsAreNotOpened(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, Options{})
 	for name, change := range map[string]func(url.Values){
-		"another amount": func(v url.Values) { v.Set("biz_content", strings.Replace(v.Get("biz_content"), "12.34", "0.01", 1)) },
-		"another app":    func(v url.Values) { v.Set("app_id", otherAppID) },
-		"no signature":   func(v url.Values) { v.Del("sign") },
+		"another amount": func(v url.Values) {
+			v.Set("biz_content",
+				strings.Replace(v.Get("biz_content"), "12.34", "0.01", 1))
+		},
+		"another app":  func(v url.Values) { v.Set("app_id", otherAppID) },
+		"no signature": func(v url.Values) { v.Del("sign") },
 	} {
 		form := s.sign("alipay.trade.page.pay", s.order("1"))
 		change(form)

@@ -1,6 +1,6 @@
 // Package sim is Alipay's open gateway as a shop meets it, on one machine: the signed protocol (RSA2), a cashier
-// page where a person presses Pay or Close, notifications that are repeated until the shop answers success, and a ledger
-// that says where every fen is. It is for trying out and for tests; it never runs inside a server.
+// page where a person presses Pay or Close, notifications that are repeated until the shop answers success, and a
+// ledger that says where every fen is. It is for trying out and for tests; it never runs inside a server.
 //
 // # Addresses
 //
@@ -11,8 +11,8 @@
 //	POST /cashier/{token}/pay   the buyer pays; /close: the buyer gives up
 //	     /admin/…               below
 //
-// As with the real one a trade begins to exist when the buyer comes to the cashier, not when the shop signs. Before that,
-// query and close answer ACQ.TRADE_NOT_EXIST. What is not paid by time_expire closes by itself.
+// As with the real one a trade begins to exist when the buyer comes to the cashier, not when the shop signs. Before
+// that, query and close answer ACQ.TRADE_NOT_EXIST. What is not paid by time_expire closes by itself.
 //
 // # Admin: be the buyer, cause faults, read the truth
 //

@@ -34,7 +34,8 @@ func TestNotificationFaults(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, Options{})
 			s.come("1")
-			if _, err := s.Inject(Fault{Kind: kind, Order: "1", Times: 1, DelayMS: maxDelay.Milliseconds()}); err != nil {
+			fault := Fault{Kind: kind, Order: "1", Times: 1, DelayMS: maxDelay.Milliseconds()}
+			if _, err := s.Inject(fault); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Pay("1"); err != nil {
@@ -44,7 +45,9 @@ func TestNotificationFaults(t *testing.T) {
 				s.states(len(want) - 1)
 			}
 			// A full refund closes the trade and is told as well: it marks the end of what came before.
-			if _, refused := s.refund(request{content: content{OutTradeNo: "1", RefundAmount: "12.34", OutRequestNo: "r"}}); refused != nil {
+			if _, refused := s.refund(request{
+				content: content{OutTradeNo: "1", RefundAmount: "12.34", OutRequestNo: "r"},
+			}); refused != nil {
 				t.Fatal(refused)
 			}
 			if got := s.states(len(want)); !slices.Equal(got, want) {
@@ -77,12 +80,16 @@ func TestAdmin(t *testing.T) {
 			t.Errorf("%s: %d, want %d", step.path, got, step.want)
 		}
 	}
-	for _, wrong := range []string{`{"kind":"rain"}`, `{"kind":"slow","delay_ms":-1}`, `{"kind":"down","times":-1}`, `{"kin":"down"}`, `[]`} {
+	for _, wrong := range []string{
+		`{"kind":"rain"}`, `{"kind":"slow","delay_ms":-1}`, `{"kind":"down","times":-1}`, `{"kin":"down"}`, `[]`,
+	} {
 		if got := s.post("/admin/faults", "application/json", wrong).StatusCode; got != http.StatusBadRequest {
 			t.Errorf("%s: %d", wrong, got)
 		}
 	}
-	text := body(t, s.post("/admin/faults", "application/json", `{"kind":"slow","method":"alipay.trade.query","delay_ms":5,"times":2}`))
+	text := body(t,
+		s.post("/admin/faults", "application/json",
+			`{"kind":"slow","method":"alipay.trade.query","delay_ms":5,"times":2}`))
 	if want := `{"id":1,"kind":"slow","method":"alipay.trade.query","times":2,"delay_ms":5}` + "\n"; text != want {
 		t.Errorf("the fault: %s", text)
 	}
@@ -99,7 +106,8 @@ func TestAdmin(t *testing.T) {
 	}
 	_ = response.Body.Close()
 	var l Ledger
-	if err := json.Unmarshal([]byte(body(t, s.get("/admin/ledger"))), &l); err != nil || l.TakenFen != 1234 || len(l.Trades) != 1 {
+	if err := json.Unmarshal([]byte(body(t, s.get("/admin/ledger"))), &l); err != nil || l.TakenFen != 1234 ||
+		len(l.Trades) != 1 {
 		t.Errorf("the ledger: %+v, %v", l, err)
 	}
 }

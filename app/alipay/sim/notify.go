@@ -40,9 +40,11 @@ func (s *Simulator) notify(t Trade) {
 // written is a signed notification, or what a fault makes of it.
 func (s *Simulator) written(t *Trade) url.Values {
 	f := url.Values{
-		"notify_id": {rand.Text()}, "notify_type": {"trade_status_sync"}, "notify_time": {s.now().In(s.zone).Format(clock)},
-		"app_id": {s.keys.AppID}, "auth_app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "buyer_id": {"2088000000000009"},
-		"charset": {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
+		"notify_id": {rand.Text()}, "notify_type": {"trade_status_sync"},
+		"notify_time": {s.now().In(s.zone).Format(clock)},
+		"app_id":      {s.keys.AppID}, "auth_app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID},
+		"buyer_id": {"2088000000000009"},
+		"charset":  {"utf-8"}, "version": {"1.0"}, "sign_type": {"RSA2"},
 		"out_trade_no": {t.Order}, "trade_no": {t.No}, "trade_status": {string(t.Status)}, "subject": {t.Subject},
 		"total_amount": {app.FormatFen(t.AmountFen)}, "gmt_create": {t.CreatedAt.In(s.zone).Format(clock)},
 	}

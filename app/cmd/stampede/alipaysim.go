@@ -40,7 +40,8 @@ func (c *alipaySim) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "A simulated Alipay is open at %s\n\nStart the shop with:  set -a; . %s; stampede serve\n", s.base, path)
+	fmt.Fprintf(e.out, "A simulated Alipay is open at %s\n\nStart the shop with:  set -a; . %s; stampede serve\n",
+		s.base, path)
 	select {
 	case <-e.ctx.Done():
 		return nil

@@ -25,7 +25,8 @@ func TestAlipaySim(t *testing.T) {
 		ended <- run(ctx, []string{"alipay-sim", "--listen", "127.0.0.1:0", "--data", dir}, nil, &out, &out)
 	}()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	kit.Eventually(t, 30*time.Second, func() (bool, string) { return strings.Contains(out.String(), "stampede serve"), out.String() })
+	kit.Eventually(t, 30*time.Second,
+		func() (bool, string) { return strings.Contains(out.String(), "stampede serve"), out.String() })
 
 	content, err := os.ReadFile(filepath.Join(dir, "env"))
 	if err != nil {
@@ -39,7 +40,8 @@ func TestAlipaySim(t *testing.T) {
 		t.Errorf("checkconfig: code %d\n%s%s", code, text, errOut)
 	}
 	unsaid := append(environ, "STAMPEDE_ALIPAY_SIMULATOR=false")
-	if code, _, errOut := call(t, unsaid, "serve"); code != exitUsage || !strings.Contains(errOut, "STAMPEDE_ALIPAY_SIMULATOR=true") {
+	if code, _, errOut := call(t, unsaid, "serve"); code != exitUsage || !strings.Contains(errOut,
+		"STAMPEDE_ALIPAY_SIMULATOR=true") {
 		t.Errorf("serve: code %d\n%s", code, errOut)
 	}
 

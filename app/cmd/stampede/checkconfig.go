@@ -50,7 +50,8 @@ func (c checkconfig) Run(e *env) error {
 		return err
 	}
 	answer := checked{
-		Settings: config.Settings(), Warnings: []server.Problem{}, Lacks: []server.Lack{}, Weaknesses: []server.Weakness{},
+		Settings: config.Settings(), Warnings: []server.Problem{}, Lacks: []server.Lack{},
+		Weaknesses: []server.Weakness{},
 	}
 	answer.Warnings = append(answer.Warnings, config.Warnings()...)
 	if !c.Offline && !config.Embedded() {

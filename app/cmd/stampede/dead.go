@@ -54,7 +54,8 @@ func (c deadList) Run(e *env) error {
 		table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "id\tat\torder\tsale\tuser\ttries\treason")
 		for _, l := range letters {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", l.ID, l.At.Time().Format(time.DateTime), l.Order, l.Sale, l.User, l.Deliveries, l.Reason)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", l.ID, l.At.Time().Format(time.DateTime), l.Order, l.Sale,
+				l.User, l.Deliveries, l.Reason)
 		}
 		return table.Flush()
 	})
@@ -65,7 +66,8 @@ func (c deadReplay) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		order, err := t.ReplayDead(e.ctx, c.ID)
 		if err == nil {
-			fmt.Fprintf(e.out, "order %s is %s again, to be paid by %s\n", order.ID, order.State, order.PayBy.Time().Format(time.RFC3339))
+			fmt.Fprintf(e.out, "order %s is %s again, to be paid by %s\n", order.ID, order.State,
+				order.PayBy.Time().Format(time.RFC3339))
 		}
 		return err
 	})

@@ -81,15 +81,17 @@ func (d *demoShop) Run(e *env) error {
 	return err
 }
 
-// environ lays the demo's choices around what is set: real stores and real money are left alone, whatever the environment
-// says.
+// environ lays the demo's choices around what is set: real stores and real money are left alone, whatever the
+// environment says.
 func (d *demoShop) environ(set []string, gateway *simulator) ([]string, error) {
 	kept := slices.DeleteFunc(slices.Clone(set), func(line string) bool {
 		return strings.HasPrefix(line, "STAMPEDE_REDIS_URL") || strings.HasPrefix(line, "STAMPEDE_MYSQL_DSN") ||
 			strings.HasPrefix(line, "STAMPEDE_ALIPAY_")
 	})
 	payments, err := gateway.environ()
-	return slices.Concat(demoDefaults, kept, payments, []string{"STAMPEDE_LISTEN=" + d.Listen, "STAMPEDE_DATA=" + d.Data}), err
+	return slices.Concat(demoDefaults, kept, payments, []string{
+		"STAMPEDE_LISTEN=" + d.Listen, "STAMPEDE_DATA=" + d.Data,
+	}), err
 }
 
 // gatewayAddress is beside the shop, so that whoever reaches the one can reach the other. What is no address is for the

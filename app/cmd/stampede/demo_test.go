@@ -17,8 +17,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestDemoMovesInEverySlot: a crowd that follows the current slot, as in an evening, is there and buys in each of twelve. It
-// fell silent in the fifth when what had ended was watched for ever and nobody looked at the refusal.
+// TestDemoMovesInEverySlot: a crowd that follows the current slot, as in an evening, is there and buys in each of
+// twelve. It fell silent in the fifth when what had ended was watched for ever and nobody looked at the refusal.
 func TestDemoMovesInEverySlot(t *testing.T) {
 	t.Parallel()
 	const slots, length = 12, 6 * time.Second

@@ -75,8 +75,9 @@ func (c *loadCmd) Run(e *env) error {
 		}
 		defer func() { err = errors.Join(err, shop.close()) }()
 		results, err := load.Run(e.ctx, shop, load.Options{
-			Address: c.Target, Sockets: c.Sockets, For: c.For, Rate: c.Rate, Hot: c.Hot, Stalled: c.Stalled, Sources: c.Sources,
-			PID: c.PID, Beside: beside, Own: c.IOwnThisHost, Wait: c.Wait, Progress: terminal(e.err),
+			Address: c.Target, Sockets: c.Sockets, For: c.For, Rate: c.Rate, Hot: c.Hot, Stalled: c.Stalled,
+			Sources: c.Sources,
+			PID:     c.PID, Beside: beside, Own: c.IOwnThisHost, Wait: c.Wait, Progress: terminal(e.err),
 		}, c.Scenarios...)
 		if err != nil {
 			return err
@@ -97,8 +98,9 @@ func (c *loadCmd) beside() ([]load.Process, error) {
 	for _, name := range slices.Sorted(maps.Keys(c.Beside)) {
 		pid := c.Beside[name]
 		if !besideName.MatchString(name) || name == "server" || name == "generator" || pid < 1 {
-			return nil, fmt.Errorf("%w: --beside %s=%d: want a name of a-z, 0-9 and _ other than server and generator, and a process id",
-				errUsage, name, pid)
+			return nil,
+				fmt.Errorf("%w: --beside %s=%d: want a name of a-z, 0-9 and _ other than server and generator, and a process id",
+					errUsage, name, pid)
 		}
 		all = append(all, load.Process{Name: name, PID: pid})
 	}

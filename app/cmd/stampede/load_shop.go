@@ -33,7 +33,9 @@ func newLoadShop(ctx context.Context, t *server.Tools, config server.Config) (*l
 	if err != nil {
 		return nil, err
 	}
-	return &loadShop{tools: t, config: config, edit: seeder.Editor, book: seeder.Book, mint: seeder.Mint, release: release}, nil
+	return &loadShop{
+		tools: t, config: config, edit: seeder.Editor, book: seeder.Book, mint: seeder.Mint, release: release,
+	}, nil
 }
 
 func (s *loadShop) close() error { return s.release() }

@@ -42,7 +42,8 @@ func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "audit",
-		"pay", "pay reconcile", "backoffice", "backoffice tail", "backoffice repost", "dead", "dead list", "dead replay", "dead drop", "load", "alipay-sim", "token", "checkconfig", "version",
+		"pay", "pay reconcile", "backoffice", "backoffice tail", "backoffice repost", "dead", "dead list",
+		"dead replay", "dead drop", "load", "alipay-sim", "token", "checkconfig", "version",
 	} {
 		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {
@@ -58,7 +59,8 @@ func TestHelpTeaches(t *testing.T) {
 		}
 		want, err := os.ReadFile(path)
 		if err != nil || out != string(want) {
-			t.Errorf("%q: help differs from %s (go test ./app/cmd/stampede -update writes it anew): %v\n%s", command, path, err, out)
+			t.Errorf("%q: help differs from %s (go test ./app/cmd/stampede -update writes it anew): %v\n%s", command,
+				path, err, out)
 		}
 	}
 	if _, out, _ := call(t, nil); !strings.Contains(out, "stampede demo") {
@@ -172,7 +174,8 @@ func TestDemo(t *testing.T) {
 	// An address of real stores in the environment must not lead the demo there.
 	environ := []string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}
 	go func() {
-		ended <- run(ctx, []string{"demo", "--listen", "127.0.0.1:0", "--data", dir, "--shoppers", "30"}, environ, &out, &out)
+		ended <- run(ctx, []string{"demo", "--listen", "127.0.0.1:0", "--data", dir, "--shoppers", "30"}, environ, &out,
+			&out)
 	}()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	kit.Eventually(t, 20*time.Second, func() (bool, string) { return address.MatchString(out.String()), out.String() })
@@ -185,7 +188,8 @@ func TestDemo(t *testing.T) {
 	if code != exitOK || !strings.Contains(text, "0 failed") || !strings.Contains(text, "proved") {
 		t.Errorf("audit: code %d\n%s%s", code, text, errOut)
 	}
-	if code, text, _ := call(t, []string{"STAMPEDE_DATA=" + dir}, "audit", "--sale", "4", "--json"); code != exitFailed {
+	if code, text, _ := call(t, []string{"STAMPEDE_DATA=" +
+		dir}, "audit", "--sale", "4", "--json"); code != exitFailed {
 		t.Errorf("audit of an unknown sale: code %d %s", code, text)
 	}
 	stop()

@@ -59,7 +59,8 @@ func (c parkedList) Run(e *env) error {
 		table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "id\tat\torder\trev\tstate\tgroup\ttries\treason")
 		for _, p := range parked {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s\n", p.ID, p.At.Time().Format(time.DateTime), p.OutboxMessage.Order,
+			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s\n", p.ID, p.At.Time().Format(time.DateTime),
+				p.OutboxMessage.Order,
 				p.OutboxMessage.Rev, p.OutboxMessage.State, p.Group, p.Deliveries, p.Reason)
 		}
 		return table.Flush()

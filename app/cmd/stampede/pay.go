@@ -65,7 +65,8 @@ func (e *env) payDayTable(r *app.ReconciliationReport) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "%s: %d orders, %d of them paid that day: %s yuan taken by the gateway, %s of them given back, %d differences\n",
+	fmt.Fprintf(e.out,
+		"%s: %d orders, %d of them paid that day: %s yuan taken by the gateway, %s of them given back, %d differences\n",
 		r.Day, r.Orders, r.Paid, app.FormatFen(r.TakenFen), app.FormatFen(r.ReturnedFen), len(r.Differences))
 	return nil
 }

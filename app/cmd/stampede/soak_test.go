@@ -20,8 +20,8 @@ import (
 
 const (
 	soakEvery = 10 * time.Second
-	// heapPerOrder is what an order may leave behind in this process, which here is Redis and database cache as well: its
-	// keys stay for a day, its stream entry for an hour.
+	// heapPerOrder is what an order may leave behind in this process, which here is Redis and database cache as well:
+	// its keys stay for a day, its stream entry for an hour.
 	heapPerOrder = 8 << 10
 )
 
@@ -29,8 +29,8 @@ const (
 type sample struct{ goroutines, descriptors, heap, orders float64 }
 
 // TestSoak lets the demo run for long (STAMPEDE_SOAK_FOR, an hour) with slots of STAMPEDE_SOAK_SLOT (five minutes) and
-// STAMPEDE_SOAK_SHOPPERS (100): every slot moves, and what the process holds does not grow with time. What is held in the
-// second fifth of the time is compared with the last fifth.
+// STAMPEDE_SOAK_SHOPPERS (100): every slot moves, and what the process holds does not grow with time. What is held in
+// the second fifth of the time is compared with the last fifth.
 func TestSoak(t *testing.T) {
 	length, slot := soakTime(t, "STAMPEDE_SOAK_FOR", "1h"), soakTime(t, "STAMPEDE_SOAK_SLOT", "5m")
 	shoppers := cmp.Or(os.Getenv("STAMPEDE_SOAK_SHOPPERS"), "100")
@@ -65,8 +65,10 @@ func TestSoak(t *testing.T) {
 	early, late := median(samples[fifth:2*fifth]), median(samples[4*fifth:])
 	orders := late.orders - early.orders
 	t.Logf("%d slots, %.0f orders; from the second fifth to the last: goroutines %.0f → %.0f, descriptors %.0f → %.0f, "+
-		"live heap %.1f → %.1f MB, %.0f bytes for each of %.0f orders", len(seen), late.orders, early.goroutines, late.goroutines,
-		early.descriptors, late.descriptors, early.heap/1e6, late.heap/1e6, (late.heap-early.heap)/max(orders, 1), orders)
+		"live heap %.1f → %.1f MB, %.0f bytes for each of %.0f orders", len(seen), late.orders, early.goroutines,
+		late.goroutines,
+		early.descriptors, late.descriptors, early.heap/1e6, late.heap/1e6, (late.heap-early.heap)/max(orders, 1),
+		orders)
 	flat(t, "goroutines", early.goroutines, late.goroutines, 20)
 	flat(t, "descriptors", early.descriptors, late.descriptors, 10)
 	flat(t, "live heap", early.heap, late.heap, 4e6+orders*heapPerOrder)
@@ -107,7 +109,9 @@ func takeSample(t *testing.T, metrics string) sample {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sample{float64(runtime.NumGoroutine()), float64(len(open)), float64(memory.HeapAlloc), reservations(t, metrics)}
+	return sample{
+		float64(runtime.NumGoroutine()), float64(len(open)), float64(memory.HeapAlloc), reservations(t, metrics),
+	}
 }
 
 // reservations reads how many buys were accepted since the start.

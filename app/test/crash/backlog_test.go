@@ -10,8 +10,8 @@ import (
 // backlog is how many answered reservations without a row a run must have at the moment of the kill.
 const backlog = 500
 
-// P2, P6: kill -9 with at least 500 reservations answered and not committed, at a moment that the seed chooses; then again
-// while the next life is writing them. All of them become orders, and everybody hears of theirs.
+// P2, P6: kill -9 with at least 500 reservations answered and not committed, at a moment that the seed chooses; then
+// again while the next life is writing them. All of them become orders, and everybody hears of theirs.
 func TestKilledInBacklog(t *testing.T) {
 	for i := range *seedsFlag {
 		t.Run(fmt.Sprintf("seed-%d", i), func(t *testing.T) {

@@ -61,7 +61,8 @@ func (b *buyer) connect(addr string) error {
 func (b *buyer) press(sale *app.Sale) Op {
 	b.keys++
 	return b.buy(Op{
-		Kind: Buy, User: b.id, Sale: sale.ID, Key: fmt.Sprintf("%s-%d", b.id, b.keys), Qty: 1 + b.dice.IntN(min(3, sale.Limit)),
+		Kind: Buy, User: b.id, Sale: sale.ID, Key: fmt.Sprintf("%s-%d", b.id, b.keys), Qty: 1 + b.dice.IntN(min(3,
+			sale.Limit)),
 	})
 }
 

@@ -14,9 +14,9 @@ type device struct {
 	number int
 }
 
-// events: each device learned the last state of every order of its user, whatever it has missed in between; nobody was told
-// to give up and read everything, because nobody had more than a hundred orders and the database has one history; and nobody
-// heard of what the database does not have.
+// events: each device learned the last state of every order of its user, whatever it has missed in between; nobody was
+// told to give up and read everything, because nobody had more than a hundred orders and the database has one history;
+// and nobody heard of what the database does not have.
 func (c *check) events() {
 	for _, r := range c.history.Resets {
 		c.fail("P6", "device %d of user %s was told of a reset", r.Device, r.User)
@@ -39,7 +39,8 @@ func (c *check) events() {
 		}
 		for _, d := range devices[r.User] {
 			if !learned[d][step{r.ID, r.Rev}] {
-				c.fail("P6", "device %d of user %s never heard that order %s is %s (rev %d)", d.number, r.User, r.ID, r.State, r.Rev)
+				c.fail("P6", "device %d of user %s never heard that order %s is %s (rev %d)", d.number, r.User, r.ID,
+					r.State, r.Rev)
 			}
 		}
 	}
@@ -50,10 +51,12 @@ func (c *check) truth(e Heard) {
 	row := c.byID[e.Order]
 	switch {
 	case row == nil || row.Rev < e.Rev:
-		c.fail("P3", "user %s heard that order %s is %s (rev %d); its row is %s", e.User, e.Order, e.State, e.Rev, stateOf(row))
+		c.fail("P3", "user %s heard that order %s is %s (rev %d); its row is %s", e.User, e.Order, e.State, e.Rev,
+			stateOf(row))
 	case row.User != e.User:
 		c.fail("P3", "user %s heard of order %s, which is user %s's", e.User, e.Order, row.User)
 	case row.Rev == e.Rev && row.State != e.State:
-		c.fail("P3", "user %s heard that order %s is %s at rev %d; its row is %s", e.User, e.Order, e.State, e.Rev, row.State)
+		c.fail("P3", "user %s heard that order %s is %s at rev %d; its row is %s", e.User, e.Order, e.State, e.Rev,
+			row.State)
 	}
 }

@@ -30,7 +30,8 @@ func (c *check) press(p press, ops []Op) {
 	}
 	last := ops[len(ops)-1]
 	if first == nil && last.Outcome == Refused && len(c.byKey[p]) > 0 {
-		c.fail("I9", "key %s of user %s was refused with %s and has order %s", p.key, p.user, last.Code, c.byKey[p][0].ID)
+		c.fail("I9", "key %s of user %s was refused with %s and has order %s", p.key, p.user, last.Code,
+			c.byKey[p][0].ID)
 	}
 }
 
@@ -41,7 +42,8 @@ func (c *check) fate(op *Op) {
 		c.fail("P2", "order %s of user %s was answered and has no row", op.Order, op.User)
 		return
 	}
-	if row.User != op.User || row.Sale != op.Sale || row.Qty != int64(op.Qty) || row.Ticket != op.Ticket || row.Key != op.Key {
+	if row.User != op.User || row.Sale != op.Sale || row.Qty != int64(op.Qty) || row.Ticket != op.Ticket ||
+		row.Key != op.Key {
 		c.fail("P2", "order %s is not what was answered: %+v, want user %s sale %s qty %d ticket %d key %s",
 			op.Order, *row, op.User, op.Sale, op.Qty, op.Ticket, op.Key)
 	}

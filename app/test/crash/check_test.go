@@ -13,7 +13,10 @@ import (
 func run() (History, Final) {
 	const sale = app.ID(900)
 	buy := func(user app.ID, qty int, outcome Outcome, order app.ID, ticket int64) Op {
-		return Op{Kind: Buy, User: user, Sale: sale, Key: "key-of-" + user.String(), Qty: qty, Outcome: outcome, Order: order, Ticket: ticket}
+		return Op{
+			Kind: Buy, User: user, Sale: sale, Key: "key-of-" + user.String(), Qty: qty, Outcome: outcome, Order: order,
+			Ticket: ticket,
+		}
 	}
 	soldOut := buy(3, 1, Refused, 0, 0)
 	soldOut.Code = app.SoldOut
@@ -30,11 +33,16 @@ func run() (History, Final) {
 		},
 	}
 	row := func(id, user app.ID, qty, ticket int64, state app.OrderState, rev int) Row {
-		return Row{ID: id, Sale: sale, User: user, Key: "key-of-" + user.String(), Qty: qty, State: state, Ticket: ticket, Rev: rev}
+		return Row{
+			ID: id, Sale: sale, User: user, Key: "key-of-" + user.String(), Qty: qty, State: state, Ticket: ticket,
+			Rev: rev,
+		}
 	}
 	side := Side{Initial: 4, Stock: 3, Held: 1}
 	f := Final{
-		Rows: []Row{row(11, 1, 1, 1, app.Cancelled, 2), row(12, 2, 2, 2, app.Expired, 2), row(14, 4, 1, 3, app.Pending, 1)},
+		Rows: []Row{
+			row(11, 1, 1, 1, app.Cancelled, 2), row(12, 2, 2, 2, app.Expired, 2), row(14, 4, 1, 3, app.Pending, 1),
+		},
 		Sales: []Sale{{
 			ID: sale, Limit: 2, Database: side, Redis: side, Tickets: 3, Done: 3,
 			Holds: []Hold{{Order: 14, User: 4, Qty: 1}},
@@ -70,20 +78,24 @@ func TestEveryRuleCanFail(t *testing.T) {
 		"two with one ticket":  {func(_ *History, f *Final) { f.Rows[2].Ticket = 2 }, "I1: orders 12 and 14"},
 		"another answer later": {func(h *History, _ *Final) { h.Ops[0].Outcome, h.Ops[0].Order = OK, 10 }, "P4: key key-of-1"},
 		"a holder is refused": {
-			func(h *History, _ *Final) { h.Ops = append(h.Ops, h.Ops[4]); h.Ops[6].Outcome = Refused }, "I9: key key-of-4",
+			func(h *History, _ *Final) { h.Ops = append(h.Ops, h.Ops[4]); h.Ops[6].Outcome = Refused },
+			"I9: key key-of-4",
 		},
 		"a refused one has an order": {func(_ *History, f *Final) { f.Rows[2].User, f.Rows[2].Key = 3, "key-of-3" }, "I9: key key-of-3"},
 		"an order out of nothing":    {func(h *History, _ *Final) { h.Ops = slices.Delete(h.Ops, 4, 5) }, "I1: order 14 of user 4: nobody asked"},
 		"a cancellation is undone":   {func(_ *History, f *Final) { f.Rows[0].State = app.Expired }, "I1: order 11 was answered cancelled"},
 		"an expiry is undone": {
-			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, app.OrderExpired }, "I1: order 11 was answered expired",
+			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, app.OrderExpired },
+			"I1: order 11 was answered expired",
 		},
 		"an own order is not found": {
-			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, app.NotFound }, "P2: order 11 of user 1 was not found",
+			func(h *History, _ *Final) { h.Ops[5].Outcome, h.Ops[5].Code = Refused, app.NotFound },
+			"P2: order 11 of user 1 was not found",
 		},
 		"refused without a reason": {func(_ *History, f *Final) { f.Rows[2].State = app.Refused }, "P2: order 14 is refused without"},
 		"refused by the guard": {
-			func(_ *History, f *Final) { f.Rows[2].State, f.Rows[2].Reason = app.Refused, app.ReasonGuard }, "I2: order 14",
+			func(_ *History, f *Final) { f.Rows[2].State, f.Rows[2].Reason = app.Refused, app.ReasonGuard },
+			"I2: order 14",
 		},
 		"a dead letter":           {func(_ *History, f *Final) { f.DeadLetters = 1 }, "P2: 1 dead letters"},
 		"a state from nowhere":    {func(_ *History, f *Final) { f.Rows[2].State = app.Paid }, "I1: order 14 is paid"},

@@ -59,7 +59,8 @@ func (c *check) buyers(s *Sale) {
 	}
 	for _, u := range s.Units {
 		if u.Qty != units[u.User] {
-			c.fail("I3", "Redis counts %d units for user %s in sale %s, the rows %d", u.Qty, u.User, s.ID, units[u.User])
+			c.fail("I3", "Redis counts %d units for user %s in sale %s, the rows %d", u.Qty, u.User, s.ID,
+				units[u.User])
 		}
 		delete(units, u.User)
 	}
@@ -75,7 +76,8 @@ func (c *check) holds(s *Sale) {
 		held[h.Order] = true
 		row := c.byID[h.Order]
 		if row == nil || !row.holds() || row.Qty != h.Qty || row.User != h.User {
-			c.fail("I3", "Redis holds %d units for order %s of user %s, which is %s", h.Qty, h.Order, h.User, stateOf(row))
+			c.fail("I3", "Redis holds %d units for order %s of user %s, which is %s", h.Qty, h.Order, h.User,
+				stateOf(row))
 		}
 	}
 	for i := range c.final.Rows {

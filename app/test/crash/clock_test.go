@@ -157,14 +157,16 @@ func (w *world) keptTime(begin, end app.Millis) {
 	const payWindow = 2 * time.Second
 	within := func(what string, id app.ID, at, first, last app.Millis) {
 		if at < first || at > last {
-			w.t.Errorf("%s of %s is %d: %v before the first right instant, %v after the last", what, id, at, first.Sub(at), at.Sub(last))
+			w.t.Errorf("%s of %s is %d: %v before the first right instant, %v after the last", what, id, at,
+				first.Sub(at), at.Sub(last))
 		}
 	}
 	nodes := make(map[int]bool)
 	for i := range w.final.Rows {
 		r := &w.final.Rows[i]
 		nodes[snowflake.Node(r.ID)] = true
-		within("the id", r.ID, snowflake.Time(r.ID), begin.Add(-time.Second), end) // begins with the clock of the database
+		// begins with the clock of the database
+		within("the id", r.ID, snowflake.Time(r.ID), begin.Add(-time.Second), end)
 		switch r.State {
 		case app.Expired:
 			within("the deadline", r.ID, r.PayBy, begin.Add(payWindow), end)
@@ -178,7 +180,8 @@ func (w *world) keptTime(begin, end app.Millis) {
 	}
 	now := w.count("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)")
 	leases, right := w.count("SELECT COUNT(*) FROM node_leases"),
-		w.count("SELECT COUNT(*) FROM node_leases WHERE expires_at BETWEEN ? AND ?", now, now+(10*time.Minute).Milliseconds())
+		w.count("SELECT COUNT(*) FROM node_leases WHERE expires_at BETWEEN ? AND ?", now,
+			now+(10*time.Minute).Milliseconds())
 	if leases != 2 || right != 2 {
 		w.t.Errorf("%d node numbers are leased, %d of them for the next ten minutes at most; want two", leases, right)
 	}

@@ -45,7 +45,8 @@ func (w *world) readRows(ctx context.Context) ([]Row, error) {
 	var all []Row
 	for rows.Next() {
 		var r Row
-		if err := rows.Scan(&r.ID, &r.Sale, &r.User, &r.Key, &r.Qty, &r.State, &r.Reason, &r.Ticket, &r.Rev, &r.PayBy, &r.Ended); err != nil {
+		if err := rows.Scan(&r.ID, &r.Sale, &r.User, &r.Key, &r.Qty, &r.State, &r.Reason, &r.Ticket, &r.Rev, &r.PayBy,
+			&r.Ended); err != nil {
 			return nil, err
 		}
 		all = append(all, r)
@@ -78,7 +79,9 @@ func (w *world) readSale(ctx context.Context, sale *app.Sale) (Sale, error) {
 		if len(part) != 3 {
 			return s, fmt.Errorf("hold %q of order %s", hold, order)
 		}
-		s.Holds = append(s.Holds, Hold{Order: app.ID(number(order)), User: app.ID(number(part[1])), Qty: number(part[2])})
+		s.Holds = append(s.Holds, Hold{
+			Order: app.ID(number(order)), User: app.ID(number(part[1])), Qty: number(part[2]),
+		})
 	}
 	buyers, err := w.redis.HGetAll(ctx, kit.SaleKey(sale)+":buyers").Result()
 	for user, value := range buyers { // units|records
@@ -126,12 +129,15 @@ func (w *world) truthful(ctx context.Context, partition int) (untrue string, err
 	if err != nil {
 		return "", err
 	}
-	pending, err := w.redis.XPendingExt(ctx, &redis.XPendingExtArgs{Stream: key, Group: g.Name, Start: "-", End: "+", Count: 100_000}).Result()
+	pending, err := w.redis.XPendingExt(ctx, &redis.XPendingExtArgs{
+		Stream: key, Group: g.Name, Start: "-", End: "+", Count: 100_000,
+	}).Result()
 	if err != nil {
 		return "", err
 	}
 	if g.Lag != int64(len(waiting)) || g.Pending != int64(len(pending)) {
-		return fmt.Sprintf("partition %d: lag %d and pending %d, counted %d and %d", partition, g.Lag, g.Pending, len(waiting), len(pending)), nil
+		return fmt.Sprintf("partition %d: lag %d and pending %d, counted %d and %d", partition, g.Lag, g.Pending,
+			len(waiting), len(pending)), nil
 	}
 	return "", nil
 }

@@ -20,7 +20,8 @@ import (
 var (
 	seedFlag  = flag.Int64("seed", 0, "what the runs are made from; 0: a new one")
 	seedsFlag = flag.Int("seeds", 3, "how many backlogs are killed at random moments")
-	keepFlag  = flag.String("keep", "../../../.run/crash", "folder for the report and for what failing runs leave behind")
+	keepFlag  = flag.String("keep", "../../../.run/crash",
+		"folder for the report and for what failing runs leave behind")
 )
 
 // binary is the program with its crash points, built once, otherwise as it ships.

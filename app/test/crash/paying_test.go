@@ -27,8 +27,8 @@ type payer struct {
 	order app.ID
 }
 
-// diePaying: the program dies with one order's money at the point of its flow, and the next life brings the money to where
-// it belongs (P8).
+// diePaying: the program dies with one order's money at the point of its flow, and the next life brings the money to
+// where it belongs (P8).
 func diePaying(t *testing.T, flow, point string) {
 	window := 10 * time.Second // enough to pay in, also on a slow machine, and soon over for those who do not
 	sim, settings := newGateway(t)
@@ -90,7 +90,9 @@ func (p *payer) buys(n *node, sale *app.Sale) app.ID {
 	p.w.t.Helper()
 	var receipt app.Receipt
 	kit.Eventually(p.w.t, 30*time.Second, func() (bool, string) { // a unit that has just come back rests for a moment
-		err := p.ask(n, "/api/v1/sales/"+sale.ID.String()+"/buy", map[string]any{"qty": 1, "key": "paying-" + p.token[len(p.token)-8:]}, &receipt)
+		err := p.ask(n, "/api/v1/sales/"+sale.ID.String()+"/buy", map[string]any{
+			"qty": 1, "key": "paying-" + p.token[len(p.token)-8:],
+		}, &receipt)
 		return err == nil, fmt.Sprint(err)
 	})
 	p.order = receipt.Order
@@ -98,7 +100,8 @@ func (p *payer) buys(n *node, sale *app.Sale) app.ID {
 	return receipt.Order
 }
 
-// pays goes the flow's way up to where the node dies. Whatever a dead node does not answer has its end in the next life.
+// pays goes the flow's way up to where the node dies. Whatever a dead node does not answer has its end in the next
+// life.
 func (p *payer) pays(n *node, flow string, beforeLate func()) {
 	p.w.t.Helper()
 	number := p.order.String()

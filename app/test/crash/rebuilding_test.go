@@ -14,9 +14,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P2, I3, I8: Redis loses a partition whose orders all have their rows. While it is made anew their buyers cancel them, the
-// deadlines of others come, and the node dies at a point of the rebuild; or it does not. Afterwards nothing is missing, and
-// nothing had to be corrected.
+// P1, P2, I3, I8: Redis loses a partition whose orders all have their rows. While it is made anew their buyers cancel
+// them, the deadlines of others come, and the node dies at a point of the rebuild; or it does not. Afterwards nothing
+// is missing, and nothing had to be corrected.
 func TestRebuiltWhileOrdersEnd(t *testing.T) {
 	for point, pass := range pointsOfALoss {
 		t.Run(pointName(point), func(t *testing.T) {
@@ -79,7 +79,8 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 			w.losePartition(sale.Partition)
 			for i, flow := range flows {
 				if flow == "refund" {
-					_ = payers[i].ask(n, "/api/v1/orders/"+payers[i].order.String()+"/refund", map[string]any{"reason": "too large"}, nil)
+					_ = payers[i].ask(n, "/api/v1/orders/"+payers[i].order.String()+"/refund",
+						map[string]any{"reason": "too large"}, nil)
 				} else {
 					payers[i].pays(n, flow, nil)
 				}
@@ -101,8 +102,8 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 	}
 }
 
-// pointsOfALoss are the points of a rebuild, each with the pass that is the first after the start: there every partition is made
-// once, when there is no sale to restore. Nothing is left to rescue. "" is nobody's death.
+// pointsOfALoss are the points of a rebuild, each with the pass that is the first after the start: there every
+// partition is made once, when there is no sale to restore. Nothing is left to rescue. "" is nobody's death.
 var pointsOfALoss = map[string]int{
 	"":                         0,
 	crashpoint.RebuildPaused:   partitions + 1,
@@ -127,7 +128,8 @@ func (w *world) losePartition(partition int) {
 	w.must(w.redis.Del(ctx, keys...).Err())
 }
 
-// nothingCorrected demands that no node found counters that were not the sums of their holds: the scan would have hidden it.
+// nothingCorrected demands that no node found counters that were not the sums of their holds: the scan would have
+// hidden it.
 func (w *world) nothingCorrected() {
 	w.t.Helper()
 	logs, err := filepath.Glob(filepath.Join(w.folder, "node-*.log"))
@@ -136,7 +138,8 @@ func (w *world) nothingCorrected() {
 		text, err := os.ReadFile(log)
 		w.must(err)
 		for _, line := range strings.Split(string(text), "\n") {
-			if strings.Contains(line, "not the sums of its holds") || strings.Contains(line, "holds and rows of a sale do not agree") {
+			if strings.Contains(line, "not the sums of its holds") || strings.Contains(line,
+				"holds and rows of a sale do not agree") {
 				w.t.Errorf("I3: %s", line)
 			}
 		}

@@ -131,7 +131,8 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			n := w.start()
 			w.enter(n)
 			w.trade(habits{presses: 5}).wait()
-			kit.Eventually(t, healing, func() (bool, string) { return w.uncommitted() == 0, "not everything is written" })
+			kit.Eventually(t, healing,
+				func() (bool, string) { return w.uncommitted() == 0, "not everything is written" })
 			before := w.memory.answeredOrders()
 			over := trouble(t, w, server)
 			ends := time.NewTimer(minute)
@@ -139,7 +140,8 @@ func TestStoresUnfitForAMinute(t *testing.T) {
 			<-ends.C
 			over()
 			// All of them wait until now; to look in the database which do would be a race against its first commit.
-			lost := slices.DeleteFunc(w.memory.answeredOrders(), func(id app.ID) bool { return slices.Contains(before, id) })
+			lost := slices.DeleteFunc(w.memory.answeredOrders(),
+				func(id app.ID) bool { return slices.Contains(before, id) })
 			if len(lost) < backlog {
 				t.Errorf("%d reservations waited for the database, want at least %d", len(lost), backlog)
 			}

@@ -48,7 +48,9 @@ func TestKilledSweeping(t *testing.T) {
 			if late > time.Second {
 				t.Errorf("P5: the last unit was back %v after its deadline", late)
 			}
-			w.rest(next, fmt.Sprintf("%d pending at the kill, back %v later; what fell due afterwards %v late", left, healed, late))
+			w.rest(next,
+				fmt.Sprintf("%d pending at the kill, back %v later; what fell due afterwards %v late", left, healed,
+					late))
 		})
 	}
 }

@@ -16,7 +16,9 @@ import (
 // which loads it and sells it; Redis loses everything or not, and the first node goes on with what it believed. There
 // is no second full stock.
 func TestFrozenWarming(t *testing.T) {
-	for _, point := range []string{crashpoint.WarmRead, crashpoint.WarmCreated, crashpoint.WarmMarked, crashpoint.WarmArm} {
+	for _, point := range []string{
+		crashpoint.WarmRead, crashpoint.WarmCreated, crashpoint.WarmMarked, crashpoint.WarmArm,
+	} {
 		for name, race := range map[string]func(w *world, warming *node) *node{
 			"sold-meanwhile":      soldMeanwhile,
 			"sold-then-emptied":   soldThenEmptied,
@@ -44,7 +46,8 @@ func (n *node) waitFrozen(point string) {
 	n.t.Helper()
 	kit.Eventually(n.t, healing, func() (bool, string) {
 		text, _ := os.ReadFile(n.log)
-		return strings.Contains(string(text), "crash point "+point), "the program does not come to " + point + ":\n" + n.tail()
+		return strings.Contains(string(text), "crash point "+point), "the program does not come to " + point + ":\n" +
+			n.tail()
 	})
 }
 

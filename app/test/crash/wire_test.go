@@ -100,7 +100,8 @@ func live(t *testing.T, f fault, kill bool) {
 	w.answered(20 + w.dice.IntN(40))
 	f.begin(t, wire)
 	kit.Eventually(t, healing, func() (bool, string) {
-		return f.felt(wire, &w.memory), fmt.Sprintf("the fault was not felt; %d and %d replies lost", wire.redis.Dropped(), wire.mysql.Dropped())
+		return f.felt(wire, &w.memory), fmt.Sprintf("the fault was not felt; %d and %d replies lost",
+			wire.redis.Dropped(), wire.mysql.Dropped())
 	})
 	lost := w.uncommitted()
 	next := n

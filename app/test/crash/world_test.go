@@ -86,7 +86,8 @@ func (w *world) remember() {
 	}
 	w.write("history.json", w.memory.copy())
 	w.write("final.json", w.final)
-	w.t.Logf("history, final state and logs are in %s; again: just crash --seed %d --run '%s'", w.folder, *seedFlag, w.name)
+	w.t.Logf("history, final state and logs are in %s; again: just crash --seed %d --run '%s'", w.folder, *seedFlag,
+		w.name)
 	report.line("FAILED  %s, kept in %s", w.name, w.folder)
 }
 
@@ -121,7 +122,9 @@ func (w *world) stage(units int64, limit, partition int, opens, closes time.Dura
 	ctx := kit.Context(w.t)
 	now := time.Now()
 	if w.slot.ID == 0 {
-		w.slot = app.Slot{ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(time.Hour))}
+		w.slot = app.Slot{
+			ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(time.Hour)),
+		}
 		w.must(w.books.AddSlots(ctx, []app.Slot{w.slot}))
 	}
 	category := app.Category{ID: kit.NewID()}

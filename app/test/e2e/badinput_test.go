@@ -163,7 +163,8 @@ func TestFirstFrameInTheHandshakePacket(t *testing.T) {
 	conn, err := net.Dial("tcp", n.addr)
 	s.must(err)
 	defer func() { _ = conn.Close() }()
-	_, err = conn.Write(wsclient.AppendFrame(wsclient.Handshake(n.addr), wsclient.Text, []byte(`{"id":7,"op":"hello"}`)))
+	_, err = conn.Write(wsclient.AppendFrame(wsclient.Handshake(n.addr), wsclient.Text,
+		[]byte(`{"id":7,"op":"hello"}`)))
 	s.must(err)
 	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 	r := bufio.NewReader(conn)

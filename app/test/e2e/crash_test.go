@@ -58,7 +58,8 @@ func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 	states := map[string]int64{}
 	for order, key := range answered {
 		var state, rowKey string
-		err := s.db.QueryRowContext(kit.Context(t), "SELECT state, COALESCE(idem_key, '') FROM orders WHERE id = ?", order).Scan(&state, &rowKey)
+		err := s.db.QueryRowContext(kit.Context(t), "SELECT state, COALESCE(idem_key, '') FROM orders WHERE id = ?",
+			order).Scan(&state, &rowKey)
 		if err != nil {
 			t.Fatalf("P2: order %s was answered and has no row: %v", order, err)
 		}
@@ -142,8 +143,8 @@ func TestOlderRedisIsRebuiltAtStart(t *testing.T) {
 	s.audit(sale)
 }
 
-// I7: state is lost under running nodes, all of it or a single sale. The nodes notice, rebuild it from the database, and
-// nothing is sold twice.
+// I7: state is lost under running nodes, all of it or a single sale. The nodes notice, rebuild it from the database,
+// and nothing is sold twice.
 func TestLossUnderRunningNodesIsRebuilt(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -48,7 +48,8 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	for _, l := range s.deadLetters() {
 		letters[l.Order] = l.ID
 		if !strings.Contains(l.Reason, "address") || l.Deliveries < 2 {
-			t.Errorf("letter %s: after %d deliveries, because of %q; want the column's name", l.ID, l.Deliveries, l.Reason)
+			t.Errorf("letter %s: after %d deliveries, because of %q; want the column's name", l.ID, l.Deliveries,
+				l.Reason)
 		}
 	}
 	if len(letters) != 2 {
@@ -70,7 +71,8 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	})
 	row, err := s.store.Order(kit.Context(t), doomed.Order)
 	s.must(err)
-	if row.State != app.Pending || row.Address == nil || row.Address.Text != address.Text || row.Key != "to-be-replayed" {
+	if row.State != app.Pending || row.Address == nil || row.Address.Text != address.Text ||
+		row.Key != "to-be-replayed" {
 		t.Errorf("the replayed row is %+v", row)
 	}
 	if out, code := s.run("dead", "drop", letters[dropped.Order]); code != 0 {

@@ -54,7 +54,8 @@ func TestTwoDevicesOnTwoNodesHearEverything(t *testing.T) {
 		t.Errorf("missed[] has %d events, want 2: %v", len(h.Missed), missed)
 	}
 
-	// A cursor of the version before, or of another history of the database, is told so, and gets everything by `orders`.
+	// A cursor of the version before, or of another history of the database, is told so, and gets everything by
+	// `orders`.
 	for _, foreign := range []string{"1795222790123-42", strings.Split(cursor, ".")[0] + ".00000000"} {
 		laptop.Close()
 		if laptop, h = login(t, b, user, foreign); !h.Reset || h.Cursor == foreign {

@@ -15,9 +15,10 @@ import (
 	"stampede/app/wsclient"
 )
 
-// I8, P1, P4: a replica is promoted under load that lacks the newest reservations. Whoever has an order in a row presses again
-// at once, on a node that saw it and on one that was started just now and saw nothing, so that seq catches up before anybody
-// has looked. Nobody gets a second order; what was answered and is in no row is counted and told; selling goes on.
+// I8, P1, P4: a replica is promoted under load that lacks the newest reservations. Whoever has an order in a row
+// presses again at once, on a node that saw it and on one that was started just now and saw nothing, so that seq
+// catches up before anybody has looked. Nobody gets a second order; what was answered and is in no row is counted and
+// told; selling goes on.
 func TestPromotedReplicaUnderLoad(t *testing.T) {
 	t.Parallel()
 	const many, unwritten = 20, 5
@@ -54,7 +55,8 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 					switch {
 					case errors.Is(err, wsclient.ErrGone): // told to come back, because personal events were lost, too
 						c = enter(t, n, user)
-					case errors.As(err, &e) && (e.Code == app.Busy || e.Code == app.RateLimited || e.Code == app.LimitReached):
+					case errors.As(err, &e) &&
+						(e.Code == app.Busy || e.Code == app.RateLimited || e.Code == app.LimitReached):
 						c.Pause(0)
 					default:
 						t.Errorf("I8: user %s, who has an order, pressed again and heard: %v", user, err)
@@ -96,8 +98,8 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 	}
 }
 
-// I8: under a running node Redis goes back to an older copy of the partition, and as many buys arrive at once as were lost, from
-// the very buyers whose orders it does not know. The node has seen more: not one of them is accepted.
+// I8: under a running node Redis goes back to an older copy of the partition, and as many buys arrive at once as were
+// lost, from the very buyers whose orders it does not know. The node has seen more: not one of them is accepted.
 func TestOlderRedisUnderRunningNode(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -143,7 +143,8 @@ func TestRedisDownInMidSale(t *testing.T) {
 		if err != nil || len(groups) != 1 {
 			return false, fmt.Sprint(groups, err)
 		}
-		return groups[0].Lag == 0 && groups[0].Pending == 0, fmt.Sprintf("P7: lag %d, pending %d", groups[0].Lag, groups[0].Pending)
+		return groups[0].Lag == 0 && groups[0].Pending == 0, fmt.Sprintf("P7: lag %d, pending %d", groups[0].Lag,
+			groups[0].Pending)
 	})
 	s.audit(sale)
 }
@@ -162,7 +163,8 @@ func TestStoresUnreachableAtStart(t *testing.T) {
 		store.away()
 		n := launch(t, s.settings...)
 		kit.Eventually(t, 20*time.Second, func() (bool, string) {
-			return strings.Contains(strings.ToLower(n.log.String()), what), "the log does not name " + what + ": " + n.log.String()
+			return strings.Contains(strings.ToLower(n.log.String()), what), "the log does not name " + what + ": " +
+				n.log.String()
 		})
 		if kit.Ready(n.t, n.addr) {
 			t.Errorf("ready without %s", what)
@@ -188,11 +190,18 @@ func TestStartingWronglyIsExplained(t *testing.T) {
 		settings []string
 		says     []string
 	}{
-		"port in use":         {[]string{"STAMPEDE_LISTEN=" + busy.Addr().String(), "STAMPEDE_DATA=" + t.TempDir()}, []string{"STAMPEDE_LISTEN", busy.Addr().String()}},
-		"only one store":      {[]string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}, []string{"STAMPEDE_MYSQL_DSN"}},
-		"short secret":        {[]string{"STAMPEDE_JWT_SECRET=short", "STAMPEDE_DATA=" + t.TempDir()}, []string{"STAMPEDE_JWT_SECRET", "32"}},
-		"window not a time":   {[]string{"STAMPEDE_PAY_WINDOW=soon", "STAMPEDE_DATA=" + t.TempDir()}, []string{"STAMPEDE_PAY_WINDOW", "soon"}},
-		"two wrong at a time": {[]string{"STAMPEDE_PARTITIONS=0", "STAMPEDE_TIME_ZONE=Mars/Olympus"}, []string{"STAMPEDE_PARTITIONS", "STAMPEDE_TIME_ZONE"}},
+		"port in use": {[]string{"STAMPEDE_LISTEN=" + busy.Addr().String(), "STAMPEDE_DATA=" +
+			t.TempDir()}, []string{"STAMPEDE_LISTEN", busy.Addr().String()}},
+		"only one store": {[]string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}, []string{"STAMPEDE_MYSQL_DSN"}},
+		"short secret": {[]string{"STAMPEDE_JWT_SECRET=short", "STAMPEDE_DATA=" + t.TempDir()}, []string{
+			"STAMPEDE_JWT_SECRET", "32",
+		}},
+		"window not a time": {[]string{"STAMPEDE_PAY_WINDOW=soon", "STAMPEDE_DATA=" + t.TempDir()}, []string{
+			"STAMPEDE_PAY_WINDOW", "soon",
+		}},
+		"two wrong at a time": {[]string{"STAMPEDE_PARTITIONS=0", "STAMPEDE_TIME_ZONE=Mars/Olympus"}, []string{
+			"STAMPEDE_PARTITIONS", "STAMPEDE_TIME_ZONE",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -96,7 +96,9 @@ func TestTheWholeWayOverHTTP(t *testing.T) {
 	}
 
 	buy := "/api/v1/sales/" + sale.ID.String() + "/buy"
-	press := map[string]any{"qty": 1, "key": "over-http-1", "address": app.Address{Name: "A", Phone: "1", Text: "Road 1"}}
+	press := map[string]any{
+		"qty": 1, "key": "over-http-1", "address": app.Address{Name: "A", Phone: "1", Text: "Road 1"},
+	}
 	n.expect(http.StatusUnauthorized, nil, n.post, buy, "", press)
 	var receipt, again app.Receipt
 	n.expect(http.StatusOK, &receipt, n.post, buy, guest.Access, press)
@@ -129,7 +131,9 @@ func TestTheWholeWayOverHTTP(t *testing.T) {
 func (n *node) read(path, token string, _ any) (int, []byte) { return n.get(path, token) }
 
 // expect makes a request that has to end with the status, and reads its answer.
-func (n *node) expect(status int, into any, request func(path, token string, body any) (int, []byte), path, token string, body any) {
+func (n *node) expect(
+	status int, into any, request func(path, token string, body any) (int, []byte), path, token string, body any,
+) {
 	n.t.Helper()
 	got, text := request(path, token, body)
 	if got != status {

@@ -9,8 +9,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P2, P5: somebody keeps the row of one sale locked. Orders of another sale that lie in the same stream, and in the same
-// batches, are written and expire all the same, a few seconds late at most; nothing of the locked sale is given up.
+// P2, P5: somebody keeps the row of one sale locked. Orders of another sale that lie in the same stream, and in the
+// same batches, are written and expire all the same, a few seconds late at most; nothing of the locked sale is given
+// up.
 func TestLockedSaleDoesNotHoldOthersUp(t *testing.T) {
 	t.Parallel()
 	const few = 6 * time.Second
@@ -38,10 +39,12 @@ func TestLockedSaleDoesNotHoldOthersUp(t *testing.T) {
 	for i := range 3 {
 		waiting = append(waiting, buy(stuck, fmt.Sprintf("of-the-locked-%d", i)))
 		id, began := buy(other, fmt.Sprintf("of-the-other-%d", i)), time.Now()
-		kit.Eventually(t, 20*time.Second, func() (bool, string) { return c.heard(id, app.Pending), "the order of the other sale is not written" })
+		kit.Eventually(t, 20*time.Second,
+			func() (bool, string) { return c.heard(id, app.Pending), "the order of the other sale is not written" })
 		slowest = max(slowest, time.Since(began))
 	}
-	kit.Eventually(t, 60*time.Second, func() (bool, string) { return c.heard(due, app.Expired), "the order of the other sale does not expire" })
+	kit.Eventually(t, 60*time.Second,
+		func() (bool, string) { return c.heard(due, app.Expired), "the order of the other sale does not expire" })
 	var payBy app.Millis
 	s.must(s.db.QueryRow("SELECT pay_by FROM orders WHERE id = ?", due).Scan(&payBy))
 	late := time.Since(payBy.Time())
@@ -58,7 +61,8 @@ func TestLockedSaleDoesNotHoldOthersUp(t *testing.T) {
 	s.must(tx.Rollback())
 	s.drained(stuck, 30*time.Second)
 	for _, id := range append(waiting, before) {
-		kit.Eventually(t, 60*time.Second, func() (bool, string) { return c.heard(id, app.Expired), "order " + id.String() + " has no end" })
+		kit.Eventually(t, 60*time.Second,
+			func() (bool, string) { return c.heard(id, app.Expired), "order " + id.String() + " has no end" })
 	}
 	if letters := s.deadLetters(); len(letters) != 0 {
 		t.Errorf("%d dead letters, first %+v", len(letters), letters[0])

@@ -99,7 +99,8 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 			defer conn.Close()
 			s.must(conn.Send(wsclient.Request{Op: wsclient.Hello}))
 		}
-		if _, a, err := v.socket(ctx, v.page()); err == nil || a.code != http.StatusTooManyRequests || a.failed.RetryMS <= 0 {
+		if _, a, err := v.socket(ctx, v.page()); err == nil || a.code != http.StatusTooManyRequests ||
+			a.failed.RetryMS <= 0 {
 			t.Errorf("one more: %v, %d %s", err, a.code, a.text)
 		}
 		other := w.visit("127.0.0.15")
@@ -127,7 +128,8 @@ func TestLongestPollBehindNginx(t *testing.T) {
 	poll := "/api/v1/orders/" + receipt.Order.String() + "?wait=30"
 	a, err := w.visit("127.0.0.16").ask(ctx, http.MethodGet, poll, user)
 	s.must(err)
-	if waited := time.Since(began); a.code != http.StatusOK || !strings.Contains(a.text, `"state":"pending"`) || waited < 29*time.Second {
+	if waited := time.Since(began); a.code != http.StatusOK || !strings.Contains(a.text, `"state":"pending"`) ||
+		waited < 29*time.Second {
 		t.Errorf("after %v: %d %s", waited, a.code, a.text)
 	}
 }

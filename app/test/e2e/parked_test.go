@@ -31,14 +31,17 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	s := newShop(t, "STAMPEDE_WEBHOOK_URL="+office.URL, "STAMPEDE_WEBHOOK_SECRET="+hookSecret)
 	postings := make([]app.OutboxMessage, 3)
 	for i := range postings {
-		postings[i] = app.OutboxMessage{Order: kit.NewID(), Rev: 2, State: app.Paid, Sale: kit.NewID(), User: kit.NewID()}
+		postings[i] = app.OutboxMessage{
+			Order: kit.NewID(), Rev: 2, State: app.Paid, Sale: kit.NewID(), User: kit.NewID(),
+		}
 	}
 	s.must(streams.NewPaidStream(s.redis).Append(kit.Context(t), postings))
 	n := s.start("STAMPEDE_ROLES=worker")
 	kit.Eventually(t, 30*time.Second, func() (bool, string) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
 		return strings.Contains(string(text), "\nstampede_postings_parked 3\n") &&
-			strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`), "they are not parked"
+				strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`),
+			"they are not parked"
 	})
 	list := func() (parked []app.ParkedMessage) {
 		t.Helper()
@@ -49,7 +52,8 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 		return parked
 	}
 	parked := list()
-	if len(parked) != 3 || !strings.Contains(parked[0].Reason, "422 Unprocessable Entity") || parked[0].Group != "webhook" {
+	if len(parked) != 3 || !strings.Contains(parked[0].Reason, "422 Unprocessable Entity") ||
+		parked[0].Group != "webhook" {
 		t.Fatalf("%+v", parked)
 	}
 	mended.Store(true)

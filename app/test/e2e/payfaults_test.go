@@ -107,7 +107,8 @@ func newPayer(t *testing.T, s *shop, n *node, g *gateway, sale app.Sale, fault m
 func (p *payer) come() {
 	p.t.Helper()
 	var payment struct{ URL string }
-	p.expect(http.StatusOK, &payment, p.post, "/api/v1/orders/"+p.order.ID.String()+"/pay", p.who, map[string]any{"via": "page"})
+	p.expect(http.StatusOK, &payment, p.post, "/api/v1/orders/"+p.order.ID.String()+"/pay", p.who,
+		map[string]any{"via": "page"})
 	if code, _ := p.request(http.MethodGet, payment.URL, "", nil); code != http.StatusOK {
 		p.t.Fatalf("the cashier answers %d", code)
 	}
@@ -159,7 +160,8 @@ func (p *payer) whilePaid() {
 
 func (p *payer) whileShipped() {
 	p.pay()
-	_, err := p.db.ExecContext(kit.Context(p.t), "UPDATE orders SET state = 'shipped', rev = rev + 1 WHERE id = ?", p.order.ID)
+	_, err := p.db.ExecContext(kit.Context(p.t), "UPDATE orders SET state = 'shipped', rev = rev + 1 WHERE id = ?",
+		p.order.ID)
 	p.must(err)
 	p.inject()
 	p.press("repeat")
@@ -184,7 +186,9 @@ func (p *payer) whileExpired() {
 	due := app.MillisOf(now)
 	_, err = p.db.ExecContext(ctx, "UPDATE orders SET pay_by = ? WHERE id = ? AND state = 'pending'", due, p.order.ID)
 	p.must(err)
-	p.must(p.redis.ZAdd(ctx, fmt.Sprintf("stampede:{%d}:deadlines", p.sale.Partition), redis.Z{Score: float64(due), Member: p.order.ID.String()}).Err())
+	p.must(p.redis.ZAdd(ctx, fmt.Sprintf("stampede:{%d}:deadlines", p.sale.Partition), redis.Z{
+		Score: float64(due), Member: p.order.ID.String(),
+	}).Err())
 	kit.Eventually(p.t, 60*time.Second, func() (bool, string) {
 		var o app.Order
 		p.expect(http.StatusOK, &o, p.read, "/api/v1/orders/"+p.order.ID.String(), p.who, nil)
@@ -196,7 +200,8 @@ func (p *payer) whileExpired() {
 // refund asks for the money back, which the default policy grants at once.
 func (p *payer) refund() {
 	p.t.Helper()
-	p.expect(http.StatusOK, nil, p.post, "/api/v1/orders/"+p.order.ID.String()+"/refund", p.who, map[string]any{"reason": "wrong size"})
+	p.expect(http.StatusOK, nil, p.post, "/api/v1/orders/"+p.order.ID.String()+"/refund", p.who,
+		map[string]any{"reason": "wrong size"})
 }
 
 func (p *payer) whileRefunding() {
@@ -216,8 +221,8 @@ func (p *payer) whileRefunded() {
 	p.press("late")
 }
 
-// ends waits until the order is what it has to be in the end. Faults of all orders together keep the shop from asking the
-// gateway for a while, and repeats come in growing pauses.
+// ends waits until the order is what it has to be in the end. Faults of all orders together keep the shop from asking
+// the gateway for a while, and repeats come in growing pauses.
 func (p *payer) ends(state app.OrderState) (o app.Order) {
 	p.t.Helper()
 	kit.Eventually(p.t, 4*time.Minute, func() (bool, string) {
@@ -252,7 +257,8 @@ func (p *payer) moneyFits(o app.Order) {
 		}
 		found++
 		if held := trade.TakenFen - trade.RefundedFen; trade.TakenFen != o.AmountFen || held != want {
-			p.t.Errorf("order %s is %s: the gateway took %d fen and holds %d, want %d", o.ID, o.State, trade.TakenFen, held, want)
+			p.t.Errorf("order %s is %s: the gateway took %d fen and holds %d, want %d", o.ID, o.State, trade.TakenFen,
+				held, want)
 		}
 	}
 	if found != 1 {

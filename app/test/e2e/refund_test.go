@@ -45,7 +45,8 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 	mac := hmac.New(sha256.New, []byte(hookSecret))
 	mac.Write([]byte(r.Header.Get("Stampede-Timestamp") + "." + string(body)))
 	var p app.OutboxMessage
-	if err != nil || r.Header.Get("Stampede-Signature") != "v1="+hex.EncodeToString(mac.Sum(nil)) || json.Unmarshal(body, &p) != nil {
+	if err != nil || r.Header.Get("Stampede-Signature") != "v1="+hex.EncodeToString(mac.Sum(nil)) ||
+		json.Unmarshal(body, &p) != nil {
 		h.t.Errorf("a delivery that is not signed, or unreadable: %v %s", r.Header, body)
 	}
 	h.mu.Lock()
@@ -72,7 +73,9 @@ func (h *hook) heard() map[string]app.OutboxMessage {
 func (n *node) bought(sale app.Sale, who string, qty int) app.Order {
 	n.t.Helper()
 	var receipt app.Receipt
-	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{"qty": qty, "key": "bought-" + kit.NewID().String()})
+	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
+		"qty": qty, "key": "bought-" + kit.NewID().String(),
+	})
 	return n.becomes(receipt.Order, who, app.Pending)
 }
 
@@ -90,7 +93,8 @@ func (n *node) becomes(order app.ID, who string, state app.OrderState) (o app.Or
 func (n *node) paid(g *gateway, o app.Order, who string) app.Order {
 	n.t.Helper()
 	var payment struct{ URL string }
-	n.expect(http.StatusOK, &payment, n.post, "/api/v1/orders/"+o.ID.String()+"/pay", who, map[string]any{"via": "page"})
+	n.expect(http.StatusOK, &payment, n.post, "/api/v1/orders/"+o.ID.String()+"/pay", who,
+		map[string]any{"via": "page"})
 	g.payAtCashier(payment.URL, o.ID)
 	return n.becomes(o.ID, who, app.Paid)
 }
@@ -107,13 +111,15 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	order := n.paid(g, n.bought(sale, who, 2), who)
 
 	ask := func() (state struct{ State app.OrderState }) {
-		n.expect(http.StatusOK, &state, n.post, "/api/v1/orders/"+order.ID.String()+"/refund", who, map[string]any{"reason": "尺码不合适"})
+		n.expect(http.StatusOK, &state, n.post, "/api/v1/orders/"+order.ID.String()+"/refund", who,
+			map[string]any{"reason": "尺码不合适"})
 		return state
 	}
 	if state := ask(); state.State != app.Refunding && state.State != app.Refunded {
 		t.Errorf("asked for the refund: %s", state.State)
 	}
-	if o := n.becomes(order.ID, who, app.Refunded); o.Reason != app.ReasonRefundBuyer || o.AmountFen != order.AmountFen {
+	if o := n.becomes(order.ID, who, app.Refunded); o.Reason != app.ReasonRefundBuyer ||
+		o.AmountFen != order.AmountFen {
 		t.Errorf("%+v", o)
 	}
 	if state := ask(); state.State != app.Refunded {
@@ -124,9 +130,12 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	}
 	kit.Eventually(t, 30*time.Second, func() (bool, string) {
 		held, sold, withdrawn := s.counter(sale, "held"), s.counter(sale, "sold"), s.counter(sale, "withdrawn")
-		return held == 0 && sold == 0 && withdrawn == 2, fmt.Sprintf("held %d, sold %d, withdrawn %d", held, sold, withdrawn)
+		return held == 0 && sold == 0 && withdrawn == 2, fmt.Sprintf("held %d, sold %d, withdrawn %d", held, sold,
+			withdrawn)
 	})
-	n.expect(http.StatusConflict, nil, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{"qty": 1, "key": "once-more-1"})
+	n.expect(http.StatusConflict, nil, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
+		"qty": 1, "key": "once-more-1",
+	})
 	s.audit(sale)
 
 	var got []string
@@ -161,7 +170,8 @@ func (s *shop) booksAgree(order app.Order) {
 	}
 	_, err = s.db.ExecContext(kit.Context(s.t), "DELETE FROM payments WHERE order_id = ?", order.ID)
 	s.must(err)
-	if out, code := s.run("pay", "reconcile", "--day", day, "--json"); code != 3 || !strings.Contains(out, "not_entered") {
+	if out, code := s.run("pay", "reconcile", "--day", day, "--json"); code != 3 || !strings.Contains(out,
+		"not_entered") {
 		s.t.Errorf("reconcile of a lost payment exits %d:\n%s", code, out)
 	}
 }
@@ -196,7 +206,8 @@ func TestOperatorDecidesOnARefund(t *testing.T) {
 	if len(asked.Refunds) != 1 || asked.Refunds[0].Order != order.ID || asked.Refunds[0].Reason != "too large" {
 		t.Errorf("asked for: %+v", asked.Refunds)
 	}
-	n.expect(http.StatusOK, nil, n.post, desk+"/refunds/"+order.ID.String()+"/decline", operator, map[string]any{"note": "worn"})
+	n.expect(http.StatusOK, nil, n.post, desk+"/refunds/"+order.ID.String()+"/decline", operator,
+		map[string]any{"note": "worn"})
 	wantReason(app.ReasonRefundDeclined)
 	ask()
 	wantReason(app.ReasonRefundAsked)

@@ -100,7 +100,8 @@ func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	s.audit(sale)
 	for user, r := range accepted {
 		kit.Eventually(t, 10*time.Second, func() (bool, string) {
-			return clients[user].heard(r.Order, app.Pending), fmt.Sprintf("user %s was not told of order %s", user, r.Order)
+			return clients[user].heard(r.Order, app.Pending), fmt.Sprintf("user %s was not told of order %s", user,
+				r.Order)
 		})
 	}
 
@@ -171,7 +172,8 @@ func (s *shop) sameDeadline(sale app.Sale, in time.Duration) app.Millis {
 	now, err := s.redis.Time(ctx).Result()
 	s.must(err)
 	deadline := app.MillisOf(now.Add(in))
-	_, err = s.db.ExecContext(ctx, "UPDATE orders SET pay_by = ? WHERE sale_id = ? AND state = 'pending'", deadline, sale.ID)
+	_, err = s.db.ExecContext(ctx, "UPDATE orders SET pay_by = ? WHERE sale_id = ? AND state = 'pending'", deadline,
+		sale.ID)
 	s.must(err)
 	rows, err := s.db.QueryContext(ctx, "SELECT id FROM orders WHERE sale_id = ? AND state = 'pending'", sale.ID)
 	s.must(err)

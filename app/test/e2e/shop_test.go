@@ -103,7 +103,9 @@ func (s *shop) theSlot() app.Slot {
 	s.t.Helper()
 	if s.slot.ID == 0 {
 		now := time.Now()
-		s.slot = app.Slot{ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(2 * time.Hour))}
+		s.slot = app.Slot{
+			ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(2 * time.Hour)),
+		}
 		s.must(s.store.AddSlots(kit.Context(s.t), []app.Slot{s.slot}))
 	}
 	return s.slot

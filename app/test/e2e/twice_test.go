@@ -14,8 +14,8 @@ import (
 )
 
 // I1, I4, I5: the same entries delivered again, and to two consumers at the same moment, change nothing the second
-// time: rows, guard, deadlines. Their buyers hear of one state each, as often as it comes. (done moves by what XACK returns;
-// package streams tests that.)
+// time: rows, guard, deadlines. Their buyers hear of one state each, as often as it comes. (done moves by what XACK
+// returns; package streams tests that.)
 func TestSameEntriesTwiceChangeNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -37,7 +37,9 @@ func TestSameEntriesTwiceChangeNothing(t *testing.T) {
 	inventory.SetEpoch(sale.Partition, epoch)
 	fulfiller := &app.Fulfiller{
 		Catalogue: app.NewCatalogue(s.store, nil, time.UTC), Inventory: inventory, Orders: s.store,
-		Effects:   &app.Effects{Inventory: inventory, Notifier: inventory, Orders: s.store, Told: &app.Told{Orders: s.store}},
+		Effects: &app.Effects{
+			Inventory: inventory, Notifier: inventory, Orders: s.store, Told: &app.Told{Orders: s.store},
+		},
 		PayWindow: time.Minute,
 	}
 	var entries []app.Entry
@@ -87,7 +89,8 @@ func TestSameEntriesTwiceChangeNothing(t *testing.T) {
 	}
 
 	for user, c := range clients {
-		kit.Eventually(t, 10*time.Second, func() (bool, string) { return len(c.ordersHeard()) > 0, "a buyer heard nothing" })
+		kit.Eventually(t, 10*time.Second,
+			func() (bool, string) { return len(c.ordersHeard()) > 0, "a buyer heard nothing" })
 		for _, e := range c.ordersHeard() {
 			if e.Order.ID != c.ordersHeard()[0].Order.ID || e.Order.Rev != 1 {
 				t.Errorf("user %s heard of order %s at rev %d", user, e.Order.ID, e.Order.Rev)

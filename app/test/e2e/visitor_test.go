@@ -134,8 +134,8 @@ func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, an
 	return nil, a, err
 }
 
-// shop is what a page does in its first seconds: a guest, a socket, hello, watch, and a press of Buy; each again if it is
-// told to come back (I6: with the same key).
+// shop is what a page does in its first seconds: a guest, a socket, hello, watch, and a press of Buy; each again if it
+// is told to come back (I6: with the same key).
 func (v *visitor) shop(ctx context.Context, sale app.ID, key string) error {
 	token, err := v.enter(ctx)
 	if err != nil {

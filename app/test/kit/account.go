@@ -8,8 +8,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Account makes a user of the test database with exactly the privileges given ("SELECT, INSERT, UPDATE") and answers the
-// DSN with it. It goes when the test ends.
+// Account makes a user of the test database with exactly the privileges given ("SELECT, INSERT, UPDATE") and answers
+// the DSN with it. It goes when the test ends.
 func Account(t testing.TB, dsn, privileges string) string {
 	t.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
@@ -17,7 +17,8 @@ func Account(t testing.TB, dsn, privileges string) string {
 		t.Fatalf("kit: %v", err)
 	}
 	name := "user_" + strings.ToLower(rand.Text()[:12])
-	err = execOn(dsn, "CREATE USER "+name+"@'%' IDENTIFIED BY 'secret'", "GRANT "+privileges+" ON "+cfg.DBName+".* TO "+name+"@'%'")
+	err = execOn(dsn, "CREATE USER "+name+"@'%' IDENTIFIED BY 'secret'",
+		"GRANT "+privileges+" ON "+cfg.DBName+".* TO "+name+"@'%'")
 	if err != nil {
 		t.Fatalf("kit: make an account: %v", err)
 	}

@@ -62,7 +62,8 @@ func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 	err = onSomePort(0, func(port int) error {
 		n.Addr = loopback(port)
 		conf, err := swap(string(text), append(changes,
-			"listen 443 ssl;", "listen "+n.Addr+" ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ", "server "+upstream+" ",
+			"listen 443 ssl;", "listen "+n.Addr+" ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ",
+			"server "+upstream+" ",
 			"/etc/ssl/stampede/fullchain.pem", "cert.pem", "/etc/ssl/stampede/privkey.pem", "key.pem"))
 		if err != nil {
 			return err
@@ -76,7 +77,8 @@ func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 			name: "nginx", program: "/bin/sh", dir: dir, ready: n.answers,
 			// As many files as may be: each shopper takes two.
 			args: []string{
-				"-c", `ulimit -n "$(ulimit -Hn)"; exec "$0" "$@"`, program, "-p", dir, "-c", "nginx.conf", "-e", "stderr",
+				"-c", `ulimit -n "$(ulimit -Hn)"; exec "$0" "$@"`, program, "-p", dir, "-c", "nginx.conf", "-e",
+				"stderr",
 			},
 		}
 		t.Cleanup(func() {
@@ -120,8 +122,9 @@ func certify(dir string) (*tls.Config, error) {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)

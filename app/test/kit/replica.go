@@ -48,7 +48,8 @@ func (s *RedisServer) follow(master *RedisServer, addr string) {
 			return false, err.Error()
 		}
 		same := mine["master_link_status"] == "up" && mine["slave_repl_offset"] == theirs["master_repl_offset"]
-		return same, fmt.Sprintf("link %s, offset %s of %s", mine["master_link_status"], mine["slave_repl_offset"], theirs["master_repl_offset"])
+		return same, fmt.Sprintf("link %s, offset %s of %s", mine["master_link_status"], mine["slave_repl_offset"],
+			theirs["master_repl_offset"])
 	})
 }
 

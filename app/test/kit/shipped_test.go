@@ -19,7 +19,8 @@ func TestShippedMySQLSettings(t *testing.T) {
 	}
 	var flush, connections int
 	const others = "SELECT @@innodb_flush_log_at_trx_commit, @@max_connections"
-	if err := db.QueryRowContext(Context(t), others).Scan(&flush, &connections); err != nil || flush != 1 || connections != 300 {
+	if err := db.QueryRowContext(Context(t), others).Scan(&flush, &connections); err != nil || flush != 1 ||
+		connections != 300 {
 		t.Errorf("flush per commit %d, connections %d: %v", flush, connections, err)
 	}
 }

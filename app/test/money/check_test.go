@@ -9,8 +9,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// rest heals the gateway and lets a fresh process do its duties until nothing is under way any more, and proves then that
-// no fen and no unit is lost, and that nobody had to mend what should not break. fail gets what is wrong.
+// rest heals the gateway and lets a fresh process do its duties until nothing is under way any more, and proves then
+// that no fen and no unit is lost, and that nobody had to mend what should not break. fail gets what is wrong.
 func (w *world) rest(sale app.SaleRef, orders []app.ID, fail func(format string, args ...any)) {
 	w.t.Helper()
 	w.sim.Heal()
@@ -28,7 +28,8 @@ func (w *world) rest(sale app.SaleRef, orders []app.ID, fail func(format string,
 	}
 	for _, scan := range w.scans {
 		if scan.Corrected() > 0 || scan.Mismatched() > 0 {
-			fail("I3: counters had to be corrected %d times, %d sales do not agree with their rows", scan.Corrected(), scan.Mismatched())
+			fail("I3: counters had to be corrected %d times, %d sales do not agree with their rows", scan.Corrected(),
+				scan.Mismatched())
 		}
 	}
 }

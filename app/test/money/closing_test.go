@@ -64,19 +64,22 @@ type stopwatch struct {
 	longest atomic.Int64
 }
 
-func (s *stopwatch) EndTraded(ctx context.Context, orders []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
+func (s *stopwatch) EndTraded(
+	ctx context.Context, orders []app.ID, to app.OrderState, now app.Millis,
+) ([]app.Order, error) {
 	rows, err := s.PaymentStore.EndTraded(ctx, orders, to, now)
 	for _, o := range rows {
 		answered, _ := s.gateway.answers.Load(o.ID)
 		took := int64(time.Since(answered.(time.Time)))
-		for longest := s.longest.Load(); took > longest && !s.longest.CompareAndSwap(longest, took); longest = s.longest.Load() {
+		for longest := s.longest.Load(); took > longest &&
+			!s.longest.CompareAndSwap(longest, took); longest = s.longest.Load() {
 		}
 	}
 	return rows, err
 }
 
-// P5: ten thousand equal deadlines. Orders without an opened payment end at once, though the gateway is silent; the others
-// do not end while it is silent or gone, a bounded number of calls waits for it, and they end when it answers.
+// P5: ten thousand equal deadlines. Orders without an opened payment end at once, though the gateway is silent; the
+// others do not end while it is silent or gone, a bounded number of calls waits for it, and they end when it answers.
 func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,7 +109,8 @@ func TestTenThousandDeadlinesAndTheGateway(t *testing.T) {
 	gateway.health.Store(int32(well))
 	began = time.Now()
 	w.waitFor(sale, "all orders end", crowd)
-	t.Logf("%d more ended in %v, each at most %v after the gateway's answer", crowd/2, time.Since(began), time.Duration(watch.longest.Load()))
+	t.Logf("%d more ended in %v, each at most %v after the gateway's answer", crowd/2, time.Since(began),
+		time.Duration(watch.longest.Load()))
 	if gateway.most.Load() > 32 {
 		t.Errorf("%d calls of the gateway at the same time", gateway.most.Load())
 	}
@@ -121,7 +125,9 @@ func (w *world) reserveMany(sale app.SaleRef) {
 		buying.Go(func() {
 			for range crowd / 100 {
 				id := newID()
-				b := app.Buy{Order: id, User: newID(), Sale: sale, Qty: 1, Key: "key-" + id.String(), Hash: "0123456789abcdef"}
+				b := app.Buy{
+					Order: id, User: newID(), Sale: sale, Qty: 1, Key: "key-" + id.String(), Hash: "0123456789abcdef",
+				}
 				for w.ctx.Err() == nil {
 					if d, err := w.decided(b); err == nil {
 						if d.Verdict == app.VerdictReserved || d.Verdict == app.VerdictRepeated {
@@ -143,8 +149,8 @@ func (w *world) reserveMany(sale app.SaleRef) {
 	})
 }
 
-// expireTogether opens the payment of every second order, makes all deadlines the same instant, which is over, and sweeps
-// until the test ends.
+// expireTogether opens the payment of every second order, makes all deadlines the same instant, which is over, and
+// sweeps until the test ends.
 func (w *world) expireTogether(gateway *switchboard, payments app.PaymentStore) {
 	w.t.Helper()
 	n := w.node(nil)

@@ -111,8 +111,8 @@ var lives = map[string]life{
 	},
 }
 
-// P8, P1: the process dies after the first, the second, … thing that it does in each of these lives, until it lives to the
-// end; and each time the next process finishes what was begun.
+// P8, P1: the process dies after the first, the second, … thing that it does in each of these lives, until it lives to
+// the end; and each time the next process finishes what was begun.
 func TestDeathAfterEachStep(t *testing.T) {
 	t.Parallel()
 	for name, l := range lives {

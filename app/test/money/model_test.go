@@ -10,10 +10,12 @@ import (
 )
 
 // methods are the calls of the gateway that a fault may strike.
-var methods = []string{"alipay.trade.query", "alipay.trade.close", "alipay.trade.refund", "alipay.trade.fastpay.refund.query"}
+var methods = []string{
+	"alipay.trade.query", "alipay.trade.close", "alipay.trade.refund", "alipay.trade.fastpay.refund.query",
+}
 
-// strikes are the faults of calls, and of closes in particular. Those of notifications are words that arrive late, twice or
-// never, which is what remembered words are for.
+// strikes are the faults of calls, and of closes in particular. Those of notifications are words that arrive late,
+// twice or never, which is what remembered words are for.
 var strikes = []sim.Kind{
 	sim.PaidAfterClose, sim.PaidBeforeClose, sim.ErrorThoughDone, sim.Lost, sim.Garbage,
 	sim.AnswerSignature, sim.Down,
@@ -86,7 +88,8 @@ func (l *lot) steps(users []app.ID) map[string]func(*rapid.T) {
 		"duties": func(*rapid.T) { l.n.duties() },
 		"fault": func(rt *rapid.T) {
 			_, err := w.sim.Inject(sim.Fault{
-				Kind: rapid.SampledFrom(strikes).Draw(rt, "kind"), Method: rapid.SampledFrom(methods).Draw(rt, "method"),
+				Kind: rapid.SampledFrom(strikes).Draw(rt, "kind"), Method: rapid.SampledFrom(methods).Draw(rt,
+					"method"),
 				Order: l.some(rt).ID.String(), Times: 1,
 			})
 			if err != nil {
@@ -127,7 +130,8 @@ func (l *lot) rebuild(rt *rapid.T) {
 // change is something that may become of an order at any moment.
 func (l *lot) change(rt *rapid.T) {
 	w, o := l.w, l.some(rt)
-	switch rapid.SampledFrom([]string{"cancel", "deadline", "hear", "refund", "give back", "replay"}).Draw(rt, "change") {
+	switch rapid.SampledFrom([]string{"cancel", "deadline", "hear", "refund", "give back", "replay"}).Draw(rt,
+		"change") {
 	case "cancel":
 		_, _ = l.n.expirer.Cancel(w.ctx, o.User, o.ID)
 	case "deadline":
@@ -147,14 +151,15 @@ func (l *lot) change(rt *rapid.T) {
 // replay has an order that could not be delivered tried once more; most orders are none.
 func (l *lot) replay(rt *rapid.T) {
 	o := l.some(rt)
-	if row := l.w.read(o.ID); row.State == app.Pending && row.TradeOpened == 0 && rapid.Bool().Draw(rt, "refuse first") {
+	if row := l.w.read(o.ID); row.State == app.Pending && row.TradeOpened == 0 &&
+		rapid.Bool().Draw(rt, "refuse first") {
 		l.w.refused(row)
 	}
 	_ = l.n.replay(o.ID, l.n.ports.Orders())
 }
 
-// P8, P1: whatever happens, in whatever order, with whatever faults and deaths: in the end every fen that the gateway holds
-// belongs to exactly one paid order, and the stock equation holds.
+// P8, P1: whatever happens, in whatever order, with whatever faults and deaths: in the end every fen that the gateway
+// holds belongs to exactly one paid order, and the stock equation holds.
 func TestAnyLife(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

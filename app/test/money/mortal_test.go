@@ -15,8 +15,8 @@ import (
 // errDied is all that a dead process hears.
 var errDied = fmt.Errorf("%w: this process is dead", app.ErrTransient)
 
-// mortal is a process that dies after its n-th call of a port: that one has its effect, but nobody hears the answer, and
-// no later one has any.
+// mortal is a process that dies after its n-th call of a port: that one has its effect, but nobody hears the answer,
+// and no later one has any.
 type mortal struct {
 	mu   sync.Mutex
 	left int
@@ -181,11 +181,15 @@ type mortalPayments struct {
 	m *mortal
 }
 
-func (b mortalPayments) OpenTrade(ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration) (app.Order, error) {
+func (b mortalPayments) OpenTrade(
+	ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration,
+) (app.Order, error) {
 	return through(b.m, func() (app.Order, error) { return b.PaymentStore.OpenTrade(ctx, order, user, now, margin) })
 }
 
-func (b mortalPayments) Receive(ctx context.Context, t app.Trade, now app.Millis) (o app.Order, outcome app.PaymentOutcome, err error) {
+func (b mortalPayments) Receive(
+	ctx context.Context, t app.Trade, now app.Millis,
+) (o app.Order, outcome app.PaymentOutcome, err error) {
 	err = do(b.m, func() error {
 		o, outcome, err = b.PaymentStore.Receive(ctx, t, now)
 		return err
@@ -196,7 +200,9 @@ func (b mortalPayments) Receive(ctx context.Context, t app.Trade, now app.Millis
 	return o, outcome, err
 }
 
-func (b mortalPayments) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, now app.Millis) (app.Order, error) {
+func (b mortalPayments) ReviveLate(
+	ctx context.Context, claimed app.Order, epoch int64, now app.Millis,
+) (app.Order, error) {
 	return through(b.m, func() (app.Order, error) { return b.PaymentStore.ReviveLate(ctx, claimed, epoch, now) })
 }
 
@@ -204,7 +210,9 @@ func (b mortalPayments) Decided(ctx context.Context, order app.ID, outcome app.P
 	return do(b.m, func() error { return b.PaymentStore.Decided(ctx, order, outcome) })
 }
 
-func (b mortalPayments) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
+func (b mortalPayments) EndTraded(
+	ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis,
+) ([]app.Order, error) {
 	return through(b.m, func() ([]app.Order, error) { return b.PaymentStore.EndTraded(ctx, ids, to, now) })
 }
 
@@ -217,8 +225,11 @@ type mortalRefunds struct {
 	m *mortal
 }
 
-func (b mortalRefunds) BeginRefund(ctx context.Context, order app.ID, from []app.OrderState, request, reason string, now app.Millis) (app.Order, error) {
-	return through(b.m, func() (app.Order, error) { return b.RefundStore.BeginRefund(ctx, order, from, request, reason, now) })
+func (b mortalRefunds) BeginRefund(
+	ctx context.Context, order app.ID, from []app.OrderState, request, reason string, now app.Millis,
+) (app.Order, error) {
+	return through(b.m,
+		func() (app.Order, error) { return b.RefundStore.BeginRefund(ctx, order, from, request, reason, now) })
 }
 
 func (b mortalRefunds) AskRefund(ctx context.Context, ask app.RefundAsk) (app.Order, error) {

@@ -43,8 +43,12 @@ func (w *world) node(m *mortal) *node {
 	}
 	n.closer = app.NewTradeCloser(n.cashier)
 	n.expirer = &app.Expirer{Inventory: inventory, Orders: orders, Effects: effects, Closer: n.closer}
-	n.desk = &app.RefundDesk{Policy: app.RefundAuto, Inventory: inventory, Orders: orders, Refunds: refunds, Effects: effects}
-	n.refunder = &app.Refunder{Gateway: gateway, Refunds: refunds, Orders: orders, Inventory: inventory, Effects: effects}
+	n.desk = &app.RefundDesk{
+		Policy: app.RefundAuto, Inventory: inventory, Orders: orders, Refunds: refunds, Effects: effects,
+	}
+	n.refunder = &app.Refunder{
+		Gateway: gateway, Refunds: refunds, Orders: orders, Inventory: inventory, Effects: effects,
+	}
 	n.watch = &app.PayReconciler{Cashier: n.cashier}
 	n.scan = &app.Reconciler{Partitions: 1, Inventory: inventory, Orders: orders, Sales: sales, Effects: effects}
 	w.scans = append(w.scans, n.scan)

@@ -83,7 +83,8 @@ func (n *node) rebuilds(others meanwhile) error {
 	p := n.ports
 	r := app.Rebuild{
 		Partitions: 1, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(), Epochs: n.w.inventory,
-		Orders: interruptedOrders{p.Orders(), others}, Sales: interruptedSales{p.Sales(), others}, Fulfiller: n.fulfiller,
+		Orders: interruptedOrders{p.Orders(), others}, Sales: interruptedSales{p.Sales(), others},
+		Fulfiller: n.fulfiller,
 	}
 	return r.RunOnce(n.w.ctx)
 }
@@ -140,9 +141,9 @@ func sold(w *world, n *node, o app.Order) {
 	w.until("the shop hears of the money", func() error { return n.hear(o) })
 }
 
-// P1, I3: an order changes while its partition is made anew, at any moment of that. The counters are the sums of the holds as
-// soon as the partition is open, and what follows the change comes to its end afterwards, also when whoever changed the row
-// does not live to do it.
+// P1, I3: an order changes while its partition is made anew, at any moment of that. The counters are the sums of the
+// holds as soon as the partition is open, and what follows the change comes to its end afterwards, also when whoever
+// changed the row does not live to do it.
 func TestOrderChangesDuringARebuild(t *testing.T) {
 	t.Parallel()
 	for name, c := range changes {

@@ -6,8 +6,8 @@ import (
 	"stampede/app"
 )
 
-// P1, I3: somebody, or a defect, has changed the counters of a sale. The scan sets them to what the holds add up to, as long as
-// rows prove that; a hold that is gone it tells of, and a rebuild brings it back.
+// P1, I3: somebody, or a defect, has changed the counters of a sale. The scan sets them to what the holds add up to, as
+// long as rows prove that; a hold that is gone it tells of, and a rebuild brings it back.
 func TestCountsWithoutAHold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -51,7 +51,8 @@ func TestCountsWithoutAHold(t *testing.T) {
 		w.must(w.client.HDel(w.ctx, key+":open", o.ID.String()).Err())
 		before := w.client.HGetAll(w.ctx, key).Val()
 		scanned(n)
-		if after := w.client.HGetAll(w.ctx, key).Val(); after["held"] != before["held"] || after["stock"] != before["stock"] {
+		if after := w.client.HGetAll(w.ctx, key).Val(); after["held"] != before["held"] ||
+			after["stock"] != before["stock"] {
 			t.Errorf("corrected without proof: %v", after)
 		}
 		if n.scan.Mismatched() != 1 || n.scan.Corrected() != 0 {

@@ -23,7 +23,8 @@ func (b letterBox) RemoveDeadLetter(context.Context, string) (bool, error) { ret
 func (n *node) replay(order app.ID, orders app.OrderStore) error {
 	p := n.ports
 	letters := app.DeadLetters{
-		Box: letterBox{order: order}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Effects: n.effects, PayWindow: payWindow,
+		Box: letterBox{order: order}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Effects: n.effects,
+		PayWindow: payWindow,
 	}
 	_, err := letters.Replay(n.w.ctx, "0-1-0")
 	return err
@@ -48,8 +49,8 @@ func (b heldUp) Revive(ctx context.Context, claimed app.Order, epoch int64, payB
 	return o, err
 }
 
-// P1, I2, I8: the hold of a dead letter is taken, then Redis is made anew and knows nothing of it. At whatever moment of that the
-// row would be revived: it is, if its units are among those that are restored, and else it stays refused.
+// P1, I2, I8: the hold of a dead letter is taken, then Redis is made anew and knows nothing of it. At whatever moment
+// of that the row would be revived: it is, if its units are among those that are restored, and else it stays refused.
 func TestReviveDuringARebuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -89,6 +90,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 // free is what the database's guard has left.
 func (w *world) free(sale app.SaleRef) (units int64) {
 	w.t.Helper()
-	w.must(w.db.DB().NewRaw("SELECT initial + added - withdrawn - taken FROM sales WHERE id = ?", sale.ID).Scan(w.ctx, &units))
+	w.must(w.db.DB().NewRaw("SELECT initial + added - withdrawn - taken FROM sales WHERE id = ?", sale.ID).Scan(w.ctx,
+		&units))
 	return units
 }

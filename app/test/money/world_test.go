@@ -23,8 +23,8 @@ import (
 	"stampede/streams"
 )
 
-// TestMain keeps the log quiet: faults are forced here all the time. A life takes half a second, so there are fewer of them
-// than usual; `-rapid.checks` has the last word.
+// TestMain keeps the log quiet: faults are forced here all the time. A life takes half a second, so there are fewer of
+// them than usual; `-rapid.checks` has the last word.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "25"); err != nil {
 		panic(err)
@@ -66,7 +66,8 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background()) // with many lives a test takes long; what waits has its own limits
+	// with many lives a test takes long; what waits has its own limits
+	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	w := &world{t: t, ctx: ctx, buyers: &buyers{told: make(map[app.ID]app.Order)}}
 	w.openStores()
@@ -75,7 +76,9 @@ func newWorld(t testing.TB) *world {
 	w.slot = newID()
 	now, err := w.inventory.Now(w.ctx)
 	w.must(err)
-	w.must(w.db.AddSlots(w.ctx, []app.Slot{{ID: w.slot, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(2 * time.Hour)}}))
+	w.must(w.db.AddSlots(w.ctx, []app.Slot{
+		{ID: w.slot, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(2 * time.Hour)},
+	}))
 	return w
 }
 
@@ -110,7 +113,9 @@ func (w *world) openStores() {
 	o.ReadTimeout = 30 * time.Second // a disk that is busy with other tests is not what fails here
 	w.client = redis.NewClient(o)
 	w.t.Cleanup(func() { _ = w.client.Close() })
-	w.inventory, err = streams.New(streams.Options{Client: w.client, BlockingClient: w.client, Partitions: 1, Backlog: 2 * crowd})
+	w.inventory, err = streams.New(streams.Options{
+		Client: w.client, BlockingClient: w.client, Partitions: 1, Backlog: 2 * crowd,
+	})
 	w.must(err)
 	w.gate = streams.NewGate(w.inventory)
 	w.t.Cleanup(w.gate.Close)
@@ -128,7 +133,8 @@ func (w *world) openGateway() {
 	w.must(err)
 	// No address for notifications: tests say themselves when a word of the gateway arrives.
 	w.shop = alipay.Options{
-		Gateway: server.URL + "/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID, PrivateKey: private, PublicKey: public,
+		Gateway: server.URL +
+			"/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID, PrivateKey: private, PublicKey: public,
 	}
 }
 
@@ -136,11 +142,13 @@ func (w *world) openGateway() {
 func (w *world) openPartition() {
 	n := w.node(nil)
 	rebuild := &app.Rebuild{
-		Partitions: 1, Redis: w.inventory, Inventory: w.inventory, Epochs: w.inventory, Orders: w.db, Sales: w.db, Fulfiller: n.fulfiller,
+		Partitions: 1, Redis: w.inventory, Inventory: w.inventory, Epochs: w.inventory, Orders: w.db, Sales: w.db,
+		Fulfiller: n.fulfiller,
 	}
 	w.must(rebuild.RunOnce(w.ctx))
 	ctx, cancel := context.WithCancel(w.ctx)
-	consumer := streams.NewConsumer(w.inventory, 0, "node", n.fulfiller, streams.ConsumerOptions{Block: 20 * time.Millisecond})
+	consumer := streams.NewConsumer(w.inventory, 0, "node", n.fulfiller,
+		streams.ConsumerOptions{Block: 20 * time.Millisecond})
 	var running sync.WaitGroup
 	running.Go(func() { _ = consumer.Run(ctx) })
 	w.t.Cleanup(func() {
@@ -154,7 +162,9 @@ func (w *world) offer(units int64, limit int) app.SaleRef {
 	w.t.Helper()
 	product := app.Product{ID: newID(), Name: "Teapot", ListPriceFen: 9900}
 	w.must(w.db.AddProducts(w.ctx, []app.Product{product}))
-	sale := app.Sale{ID: newID(), Slot: w.slot, Product: product, PriceFen: priceFen, Initial: units, Limit: limit, Cap: 100}
+	sale := app.Sale{
+		ID: newID(), Slot: w.slot, Product: product, PriceFen: priceFen, Initial: units, Limit: limit, Cap: 100,
+	}
 	w.must(w.db.AddSales(w.ctx, []app.Sale{sale}))
 	sale, err := w.db.Sale(w.ctx, sale.ID)
 	w.must(err)
@@ -170,7 +180,9 @@ func (w *world) offer(units int64, limit int) app.SaleRef {
 func (w *world) buy(sale app.SaleRef, user app.ID, qty int) (app.Order, bool) {
 	w.t.Helper()
 	id := newID()
-	d := w.reserve(app.Buy{Order: id, User: user, Sale: sale, Qty: qty, Key: "key-" + id.String(), Hash: "0123456789abcdef"})
+	d := w.reserve(app.Buy{
+		Order: id, User: user, Sale: sale, Qty: qty, Key: "key-" + id.String(), Hash: "0123456789abcdef",
+	})
 	if d.Verdict != app.VerdictReserved && d.Verdict != app.VerdictRepeated {
 		return app.Order{}, false
 	}

@@ -23,7 +23,8 @@ type layer struct {
 //
 // app tells the story with the standard library and crash points alone. streams and realtime never meet except in
 // app's flows. Commands under cmd reach the packages only through the server, so that there is one
-// composition root; the simulated gateway they start themselves, because it is no part of a server. The longest path wins.
+// composition root; the simulated gateway they start themselves, because it is no part of a server. The longest path
+// wins.
 var layers = []layer{
 	{path: "app", imports: []string{"app/crashpoint"}},
 	{path: "app/crashpoint"},
@@ -43,7 +44,8 @@ var layers = []layer{
 	{path: "deploy/bench", imports: []string{"app/load"}, thirdParty: true},
 	{path: "app/webhook", imports: []string{"app"}},
 	{path: "app/demo", imports: []string{"app", "app/wsclient"}, thirdParty: true},
-	{path: "app/wsclient", imports: []string{"app"}, thirdParty: true}, // the other end of the wire: no server imports it
+	// the other end of the wire: no server imports it
+	{path: "app/wsclient", imports: []string{"app"}, thirdParty: true},
 	{
 		path: "app/server", thirdParty: true,
 		imports: []string{
@@ -51,7 +53,10 @@ var layers = []layer{
 			"app/webhook", "streams", "realtime", "frontend", "migrations",
 		},
 	},
-	{path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/demo", "app/alipay/sim"}, thirdParty: true},
+	{
+		path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/demo", "app/alipay/sim"},
+		thirdParty: true,
+	},
 	{path: testSupport, imports: []string{"app"}, thirdParty: true},
 	{
 		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
@@ -63,7 +68,9 @@ var layers = []layer{
 	},
 	{
 		path: "app/test/crash", thirdParty: true, // likewise; and it names the points at which the program dies
-		imports: []string{"app", "app/account", "app/crashpoint", "app/alipay", "app/store", "app/wsclient", "migrations"},
+		imports: []string{
+			"app", "app/account", "app/crashpoint", "app/alipay", "app/store", "app/wsclient", "migrations",
+		},
 	},
 }
 

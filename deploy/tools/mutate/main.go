@@ -10,7 +10,8 @@
 //	- if hold ~= ARGV[3] then                  one or more lines of the file, each behind "- "; they must stand there once
 //	+ if false then                            what stands there instead, each behind "+ "; may be nothing
 //
-// Leading blanks do not count. Further parts follow behind an empty line; a `File:` line of their own names another file.
+// Leading blanks do not count. Further parts follow behind an empty line; a `File:` line of their own names another
+// file.
 package main
 
 import (

@@ -25,7 +25,9 @@ func TestEdit(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			file, edit := filepath.Join(dir, "file"), filepath.Join(dir, "a.edit")
-			for path, text := range map[string]string{file: program, edit: "Defect: d\nFile: " + file + "\n\n" + c.edit + "\n"} {
+			for path, text := range map[string]string{
+				file: program, edit: "Defect: d\nFile: " + file + "\n\n" + c.edit + "\n",
+			} {
 				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
