@@ -137,11 +137,15 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		crashpoint.At(crashpoint.CancelInserted)
 		return inserted[0].Order, nil
 	}
-	// Not waiting any more: either it never was, or it has become a row just now.
-	if _, err := x.Storefront.row(ctx, user, id); err == nil {
+	// Not waiting any more: either it never was, or it has become a row just now. That the row cannot be read says neither.
+	_, err = x.Storefront.row(ctx, user, id)
+	switch {
+	case err == nil:
 		return Order{}, errBecameRow
+	case errors.Is(err, ErrNoRow):
+		return Order{}, Fail(NotFound, "no such order")
 	}
-	return Order{}, Fail(NotFound, "no such order")
+	return Order{}, err
 }
 
 func cancelAnswer(o Order) (OrderState, error) {

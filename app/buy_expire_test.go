@@ -36,6 +36,15 @@ func (b *dueStore) Cancel(context.Context, ID, ID, Millis) (Order, error) {
 	return b.rows[0], nil
 }
 
+func (b *dueStore) Order(_ context.Context, id ID) (Order, error) {
+	for _, o := range b.rows {
+		if o.ID == id {
+			return o, nil
+		}
+	}
+	return Order{}, ErrNoRow
+}
+
 func (b *dueStore) OrdersByID(context.Context, []ID) ([]Order, error) { return b.rows, nil }
 
 func newTestExpirer(rows ...Order) (*Expirer, *dueStore, *fakeInventory, *fakeNotifier) {
@@ -110,6 +119,51 @@ func (b *beforeItsRow) Insert(_ context.Context, epoch int64, rows []NewOrder) (
 	b.epoch, b.row = epoch, rows[0]
 	return nil, ErrStaleEpoch
 }
+
+// P2: an order that stopped waiting between the two reads has a row. When the row cannot be read, nobody knows whether
+// there is one, so its buyer is not told that there is none.
+func TestOrderThatBecomesARowIsNotMissing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		row  Order
+		err  error
+		want Code
+	}{
+		"there is none":       {err: ErrNoRow, want: NotFound},
+		"another user's":      {row: Order{ID: 1, User: 8}, want: NotFound},
+		"its row is there":    {row: Order{ID: 1, User: 9}, want: Busy},
+		"the database is cut": {err: ErrTransient, want: Busy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			orders := &lateRow{row: c.row, err: c.err}
+			inventory := &fakeInventory{trace: &trace{}, now: 1_000_000}
+			x := &Expirer{Inventory: inventory, Orders: orders, Storefront: &Storefront{Orders: orders}}
+			if _, err := x.Cancel(context.Background(), 9, 1); AsError(err).Code != c.want {
+				t.Errorf("cancelling: %v, want %s", err, c.want)
+			}
+			cashier, _, _, _ := newTestCashier()
+			cashier.Orders, cashier.Payments = orders, orders
+			if _, err := cashier.Pay(context.Background(), 9, 1, ViaPage); AsError(err).Code != c.want {
+				t.Errorf("paying: %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// lateRow is an order whose row was not there when it was to be changed; afterwards it reads as given.
+type lateRow struct {
+	beforeItsRow
+	PaymentStore
+	row Order
+	err error
+}
+
+func (r *lateRow) OpenTrade(context.Context, ID, ID, Millis, time.Duration) (Order, error) {
+	return Order{}, ErrNoRow
+}
+
+func (r *lateRow) Order(context.Context, ID) (Order, error) { return r.row, r.err }
 
 type reservedInventory struct {
 	*fakeInventory

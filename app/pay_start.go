@@ -128,5 +128,13 @@ func (c *Cashier) noRow(ctx context.Context, user, order ID) error {
 			return FailBusy("the order is still being written; try again", busyRetry)
 		}
 	}
-	return Fail(NotFound, "no such order")
+	// It may have become a row, and left the waiting list, between the two reads.
+	row, err := c.Orders.Order(ctx, order)
+	switch {
+	case errors.Is(err, ErrNoRow), err == nil && row.User != user:
+		return Fail(NotFound, "no such order")
+	case err != nil:
+		return unsettled("read order "+order.String(), err)
+	}
+	return FailBusy("the order has just been written; try again", busyRetry)
 }

@@ -70,7 +70,7 @@ write() {
 
 # models: every model test, with many more sequences than in `just test`.
 models() {
-  $scripts/services.sh run $scripts/go-test.sh -timeout 60m -run 'Model$|InOrder$' \
+  $scripts/services.sh run $scripts/go-test.sh -timeout 60m -run 'Model$|InOrder$|NewestState$' \
     ./streams ./app/store ./realtime -rapid.checks=1000
 }
 

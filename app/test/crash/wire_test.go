@@ -69,7 +69,7 @@ func TestLostReplies(t *testing.T) {
 	faults := map[string]func() fault{
 		"reserve":       func() fault { return losing(toRedis, scriptName("reserve")) },
 		"commit":        func() fault { return losing(toMySQL, literally("commit")) },
-		"xack":          func() fault { return losing(toRedis, scriptName("settle")) },
+		"xack":          func() fault { return losing(toRedis, scriptName("finish")) },
 		"return":        func() fault { return losing(toRedis, scriptName("return")) },
 		"redis cut":     func() fault { return breaking(func(w wires) { w.redis.Cut() }) },
 		"redis stalled": func() fault { return breaking(func(w wires) { w.redis.Stall() }) },
