@@ -62,8 +62,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 		"holds move in every turn": {func(c *counted) { c.moves = func(int) { c.mark.Moves++ } }, 4, nil, 0},
 		"the database moves": {func(c *counted) {
 			c.moves = func(turn int) {
-				c.free = int64(2 +
-					turn%2)
+				c.free = int64(2 + turn%2)
 			}
 		}, 4, nil, 0},
 		"told, then mended": {func(c *counted) {

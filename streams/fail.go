@@ -43,8 +43,8 @@ func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, f
 // end gives a hopeless entry its refused row and moves it to the dead letters, in this order: what is answered
 // ends in a row (P2). When the row cannot be written now, the entry comes again.
 func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error, failures int64) error {
-	if err := c.handler.Refuse(ctx, e, app.ReasonDead); err != nil && !(e.Bad != nil && errors.Is(err,
-		app.ErrPermanent)) {
+	err := c.handler.Refuse(ctx, e, app.ReasonDead)
+	if err != nil && !(e.Bad != nil && errors.Is(err, app.ErrPermanent)) {
 		if errors.Is(err, app.ErrStaleEpoch) {
 			c.inventory.onStale(c.partition)
 		}

@@ -201,8 +201,8 @@ func TestCreateAndArm(t *testing.T) {
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 5 {
 			t.Fatalf("created twice: %+v", a.Counters)
 		}
-		if err := f.inventory.Arm(f.ctx, testEpoch, app.SaleRef{ID: newID(), Partition: 1}); !errors.Is(err,
-			app.ErrLost) {
+		absent := app.SaleRef{ID: newID(), Partition: 1}
+		if err := f.inventory.Arm(f.ctx, testEpoch, absent); !errors.Is(err, app.ErrLost) {
 			t.Fatalf("arm an absent sale: %v", err)
 		}
 		for _, err := range []error{
@@ -214,8 +214,8 @@ func TestCreateAndArm(t *testing.T) {
 			}
 		}
 		f.inventory.SetEpoch(1, testEpoch-1)
-		if _, err := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: 1, Hold: 1}}); !errors.Is(err,
-			app.ErrStaleEpoch) {
+		units := []app.Return{{Sale: s.Ref(), Order: 1, Hold: 1}}
+		if _, err := f.inventory.Return(f.ctx, units); !errors.Is(err, app.ErrStaleEpoch) {
 			t.Fatalf("return under an older epoch: %v", err)
 		}
 		if _, err := f.inventory.Retire(f.ctx, s.Ref()); !errors.Is(err, app.ErrStaleEpoch) {

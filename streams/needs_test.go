@@ -33,8 +33,8 @@ func TestNeedsAreTried(t *testing.T) {
 		return dial(t, strings.Replace(server.URL, "redis://", "redis://shop:"+password+"@", 1))
 	}
 	failed := Needs(ctx, as("secret"))
-	if got := fmt.Sprint(failed); len(failed) != 2 || !strings.Contains(got, "XAUTOCLAIM: ") || !strings.Contains(got,
-		"XGROUP SETID … ENTRIESREAD: ") {
+	if got := fmt.Sprint(failed); len(failed) != 2 || !strings.Contains(got, "XAUTOCLAIM: ") ||
+		!strings.Contains(got, "XGROUP SETID … ENTRIESREAD: ") {
 		t.Errorf("without two rights: %v", failed)
 	}
 	for _, err := range append(failed, Reach(ctx, as("wrong"))) {
@@ -42,8 +42,8 @@ func TestNeedsAreTried(t *testing.T) {
 			t.Errorf("%v, want ErrMisconfigured", err)
 		}
 	}
-	if err := transient(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err()); !errors.Is(err,
-		app.ErrMisconfigured) {
+	err := transient(root.Eval(ctx, "return redis.call('NOSUCH')", nil).Err())
+	if !errors.Is(err, app.ErrMisconfigured) {
 		t.Errorf("a command that is not there: %v, want ErrMisconfigured", err)
 	}
 	server.Kill()

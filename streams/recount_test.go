@@ -67,8 +67,8 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 		if _, err := f.inventory.Correct(f.ctx, s.Ref(), stale); !errors.Is(err, app.ErrStaleEpoch) {
 			t.Errorf("another epoch: %v", err)
 		}
-		if did, err := f.inventory.Correct(f.ctx, app.SaleRef{ID: 1, Partition: 1}, right); did || !errors.Is(err,
-			app.ErrLost) {
+		if did, err := f.inventory.Correct(f.ctx, app.SaleRef{ID: 1, Partition: 1}, right); did ||
+			!errors.Is(err, app.ErrLost) {
 			t.Errorf("a sale that is not there: %v, %v", did, err)
 		}
 	})

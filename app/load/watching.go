@@ -56,8 +56,8 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 	now := time.Now()
 	for i := range parts {
 		parts[i] = &watchers{
-			sale: b.watched[0].String(), stalled: b.crowd.share(stalled, i), until: now.Add(warmUp +
-				b.For), from: now.Add(warmUp),
+			sale: b.watched[0].String(), stalled: b.crowd.share(stalled, i),
+			from: now.Add(warmUp), until: now.Add(warmUp + b.For),
 		}
 	}
 	parts[0].moves = true

@@ -41,8 +41,8 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("%v names nothing", err)
 		}
 		for _, p := range wrong.Problems {
-			if !strings.HasPrefix(p.Variable, "STAMPEDE_") || p.Message == "" || strings.Contains(p.Message,
-				goodSecret) {
+			if !strings.HasPrefix(p.Variable, "STAMPEDE_") || p.Message == "" ||
+				strings.Contains(p.Message, goodSecret) {
 				t.Fatalf("%+v", p)
 			}
 		}

@@ -88,8 +88,8 @@ func TestLacksAreNamed(t *testing.T) {
 		t.Errorf("all rights: %s", found)
 	}
 	limited := strings.Replace(server.URL, "redis://", "redis://shop:secret@", 1)
-	if found := lacks(limited, node); !strings.Contains(found, "XAUTOCLAIM") || !strings.Contains(found,
-		"make tables (CREATE)") {
+	if found := lacks(limited, node); !strings.Contains(found, "XAUTOCLAIM") ||
+		!strings.Contains(found, "make tables (CREATE)") {
 		t.Errorf("before the migrations, with the account of a node: %s", found)
 	}
 }

@@ -37,8 +37,8 @@ func TestBeginRefundOnce(t *testing.T) {
 		if _, err := begin("R1", app.Expired, app.Cancelled); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("begun from another state: %v", err)
 		}
-		if _, err := h.BeginRefund(h.ctx, o.ID+1_000_000, []app.OrderState{app.Paid}, "R2", "", opens); !errors.Is(err,
-			app.ErrNoRow) {
+		if _, err := h.BeginRefund(h.ctx, o.ID+1_000_000, []app.OrderState{app.Paid}, "R2", "",
+			opens); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("begun for no order: %v", err)
 		}
 		for range 2 {
@@ -209,8 +209,8 @@ func TestFinishRefundOnce(t *testing.T) {
 		got, err := h.ClaimOutbox(h.ctx, opens+70, 10)
 		h.must(err)
 		want := []app.OutboxMessage{{
-			Order: o.ID, Rev: 4, State: app.Refunded, At: opens +
-				70, Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
+			Order: o.ID, Rev: 4, State: app.Refunded, At: opens + 70,
+			Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
 		}}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -99,8 +99,8 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 		}
 	}
 	s := New("http://127.0.0.1:1/", secret)
-	if err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2}); err == nil || errors.Is(err,
-		app.ErrMessageRefused) {
+	if err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2}); err == nil ||
+		errors.Is(err, app.ErrMessageRefused) {
 		t.Errorf("nobody there: %v", err)
 	}
 }

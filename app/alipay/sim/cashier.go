@@ -91,8 +91,8 @@ func (s *Simulator) homeward(t *Trade) string {
 		return ""
 	}
 	carried := url.Values{
-		"app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "method": {t.method +
-			".return"}, "charset": {"utf-8"},
+		"app_id": {s.keys.AppID}, "seller_id": {s.keys.SellerID}, "method": {t.method + ".return"},
+		"charset": {"utf-8"},
 		"version": {"1.0"}, "sign_type": {"RSA2"}, "timestamp": {s.now().In(s.zone).Format(clock)},
 		"out_trade_no": {t.Order}, "trade_no": {t.No}, "total_amount": {app.FormatFen(t.AmountFen)},
 	}

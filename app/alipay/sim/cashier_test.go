@@ -61,8 +61,8 @@ func TestScannedCode(t *testing.T) {
 	path := s.get(strings.TrimPrefix(code, s.server.URL)).Header.Get("Location")
 	pressed := s.post(path+"/pay", "application/x-www-form-urlencoded", "")
 	text := body(t, s.get(pressed.Header.Get("Location")))
-	if !strings.Contains(text, `data-state="paid"`) || strings.Contains(text, "shop.example") || !strings.Contains(text,
-		english.Gone) {
+	if !strings.Contains(text, `data-state="paid"`) || strings.Contains(text, "shop.example") ||
+		!strings.Contains(text, english.Gone) {
 		t.Errorf("after Pay:\n%s", text)
 	}
 }

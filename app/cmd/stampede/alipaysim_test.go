@@ -40,8 +40,8 @@ func TestAlipaySim(t *testing.T) {
 		t.Errorf("checkconfig: code %d\n%s%s", code, text, errOut)
 	}
 	unsaid := append(environ, "STAMPEDE_ALIPAY_SIMULATOR=false")
-	if code, _, errOut := call(t, unsaid, "serve"); code != exitUsage || !strings.Contains(errOut,
-		"STAMPEDE_ALIPAY_SIMULATOR=true") {
+	if code, _, errOut := call(t, unsaid, "serve"); code != exitUsage ||
+		!strings.Contains(errOut, "STAMPEDE_ALIPAY_SIMULATOR=true") {
 		t.Errorf("serve: code %d\n%s", code, errOut)
 	}
 

@@ -13,8 +13,8 @@ func TestCheckconfigTriesTheStores(t *testing.T) {
 	dsn := kit.MySQL(t)
 	environ := func(dsn string) []string {
 		return []string{
-			"STAMPEDE_REDIS_URL=" + kit.Redis(t), "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" +
-				strings.Repeat("s", 32),
+			"STAMPEDE_REDIS_URL=" + kit.Redis(t), "STAMPEDE_MYSQL_DSN=" + dsn,
+			"STAMPEDE_JWT_SECRET=" + strings.Repeat("s", 32),
 		}
 	}
 	if code, out, errOut := call(t, environ(dsn), "checkconfig"); code != exitOK {

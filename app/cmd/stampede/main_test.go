@@ -188,8 +188,8 @@ func TestDemo(t *testing.T) {
 	if code != exitOK || !strings.Contains(text, "0 failed") || !strings.Contains(text, "proved") {
 		t.Errorf("audit: code %d\n%s%s", code, text, errOut)
 	}
-	if code, text, _ := call(t, []string{"STAMPEDE_DATA=" +
-		dir}, "audit", "--sale", "4", "--json"); code != exitFailed {
+	code, text, _ = call(t, []string{"STAMPEDE_DATA=" + dir}, "audit", "--sale", "4", "--json")
+	if code != exitFailed {
 		t.Errorf("audit of an unknown sale: code %d %s", code, text)
 	}
 	stop()

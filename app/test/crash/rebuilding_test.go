@@ -138,8 +138,8 @@ func (w *world) nothingCorrected() {
 		text, err := os.ReadFile(log)
 		w.must(err)
 		for _, line := range strings.Split(string(text), "\n") {
-			if strings.Contains(line, "not the sums of its holds") || strings.Contains(line,
-				"holds and rows of a sale do not agree") {
+			if strings.Contains(line, "not the sums of its holds") ||
+				strings.Contains(line, "holds and rows of a sale do not agree") {
 				w.t.Errorf("I3: %s", line)
 			}
 		}

@@ -190,8 +190,10 @@ func TestStartingWronglyIsExplained(t *testing.T) {
 		settings []string
 		says     []string
 	}{
-		"port in use": {[]string{"STAMPEDE_LISTEN=" + busy.Addr().String(), "STAMPEDE_DATA=" +
-			t.TempDir()}, []string{"STAMPEDE_LISTEN", busy.Addr().String()}},
+		"port in use": {
+			[]string{"STAMPEDE_LISTEN=" + busy.Addr().String(), "STAMPEDE_DATA=" + t.TempDir()},
+			[]string{"STAMPEDE_LISTEN", busy.Addr().String()},
+		},
 		"only one store": {[]string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}, []string{"STAMPEDE_MYSQL_DSN"}},
 		"short secret": {[]string{"STAMPEDE_JWT_SECRET=short", "STAMPEDE_DATA=" + t.TempDir()}, []string{
 			"STAMPEDE_JWT_SECRET", "32",

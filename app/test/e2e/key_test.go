@@ -128,8 +128,8 @@ func TestOrdersOfOthersDoNotExist(t *testing.T) {
 	if len(page.Orders) != 0 {
 		t.Errorf("a stranger sees %v", page.Orders)
 	}
-	if _, err := s.store.Cancel(context.Background(), r.Order, kit.NewID(), app.MillisOf(time.Now())); !errors.Is(err,
-		app.ErrNoRow) {
+	if _, err := s.store.Cancel(context.Background(), r.Order, kit.NewID(),
+		app.MillisOf(time.Now())); !errors.Is(err, app.ErrNoRow) {
 		t.Errorf("the store lets a stranger cancel: %v", err)
 	}
 }

@@ -170,8 +170,8 @@ func (s *shop) booksAgree(order app.Order) {
 	}
 	_, err = s.db.ExecContext(kit.Context(s.t), "DELETE FROM payments WHERE order_id = ?", order.ID)
 	s.must(err)
-	if out, code := s.run("pay", "reconcile", "--day", day, "--json"); code != 3 || !strings.Contains(out,
-		"not_entered") {
+	if out, code := s.run("pay", "reconcile", "--day", day, "--json"); code != 3 ||
+		!strings.Contains(out, "not_entered") {
 		s.t.Errorf("reconcile of a lost payment exits %d:\n%s", code, out)
 	}
 }
