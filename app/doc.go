@@ -28,8 +28,9 @@
 //   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for;
 //     repair_rebuild.go, repair_restore.go: Redis anew from MySQL; repair_deadletter.go: dead letters; repair_audit.go:
 //     the proof of the stock equation
-//   - what people see: show_storefront.go (snapshots), show_ticker.go (moving numbers), show_phases.go (edges of
-//     slots), buy_soldout.go (turning people away without Redis), show_catalogue.go (what is offered)
+//   - what people see: show_storefront.go (snapshots), show_browse.go (pages), show_ticker.go (moving numbers),
+//     show_phases.go (edges of slots), buy_soldout.go (turning people away without Redis), show_catalogue.go (what is
+//     offered)
 //
 // # The promises
 //

@@ -5,9 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 
 	"stampede/app/crashpoint"
 )
+
+// Notified takes a notification of the gateway, parsed from the body as it was sent. An error that wraps ErrForged says
+// that it is none: nothing but a verified one is settled. Only a shop that TakesPayments hears any.
+func (c *Cashier) Notified(ctx context.Context, form url.Values) error {
+	trade, err := c.Gateway.Notified(form)
+	if err != nil {
+		return err
+	}
+	return c.Settle(ctx, trade)
+}
 
 // Settle takes the gateway's word on a trade, wherever it was said: in a notification, an answer to a query or to a
 // close. nil means that it has been taken and nobody needs to say it again. ErrTradeOdd: it does not fit the order. Any

@@ -45,6 +45,10 @@ type PayCounts struct {
 	Unknown  atomic.Int64 // closes without an answer
 }
 
+// TakesPayments reports whether anything can be paid here. Where it cannot, buyers hear so from Pay, no order ever has
+// an opened trade, and nothing asks the gateway.
+func (c *Cashier) TakesPayments() bool { return c.Gateway != nil }
+
 // Counts are for metrics.
 func (c *Cashier) Counts() *PayCounts { return &c.counts }
 
@@ -65,13 +69,13 @@ var ErrTradeOdd = errors.New("the trade does not fit its order")
 // is the same trade, too. Only the buyer of a pending order can pay it, until Margin before its deadline. Busy means
 // unknown: press again.
 func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable, error) {
+	if !c.TakesPayments() {
+		return Payable{}, Fail(UnknownOp, "this shop takes no payments")
+	}
 	switch via {
 	case ViaPage, ViaWap, ViaApp, ViaQR:
 	default:
 		return Payable{}, Fail(BadRequest, "via must be page, wap, app or qr")
-	}
-	if c.Gateway == nil {
-		return Payable{}, Fail(UnknownOp, "this shop takes no payments: it has no payment gateway")
 	}
 	now, err := c.Inventory.Now(ctx)
 	if err != nil {

@@ -33,10 +33,10 @@ type RefundDesk struct {
 	Effects   *Effects
 }
 
-// Ask is the buyer's wish to have the money of a paid or shipped order back. It answers the state that the order has
+// AskRefund is the buyer's wish to have the money of a paid or shipped order back. It answers the state that the order has
 // then: refunding, or unchanged with the reason ReasonRefundAsked while an operator decides. Asking again changes
 // nothing. Another user's order is NotFound, one that was not paid, or is finished, WrongState.
-func (d *RefundDesk) Ask(ctx context.Context, user, order ID, text string) (OrderState, error) {
+func (d *RefundDesk) AskRefund(ctx context.Context, user, order ID, text string) (OrderState, error) {
 	switch {
 	case text == "":
 		return "", Fail(BadRequest, "reason is missing")
@@ -78,9 +78,9 @@ func (d *RefundDesk) Ask(ctx context.Context, user, order ID, text string) (Orde
 	}
 }
 
-// Decide is an operator's yes or no. A yes also refunds an order for which nobody has asked. NotFound: there is no such
+// DecideRefund is an operator's yes or no. A yes also refunds an order for which nobody has asked. NotFound: there is no such
 // order. WrongState: it is not paid, or a no meets nothing that was asked for.
-func (d *RefundDesk) Decide(ctx context.Context, operator, order ID, yes bool, note string) (Order, error) {
+func (d *RefundDesk) DecideRefund(ctx context.Context, operator, order ID, yes bool, note string) (Order, error) {
 	if utf8.RuneCountInString(note) > longestRefundText || !printable(note) {
 		return Order{}, Fail(BadRequest, fmt.Sprintf("note must be text of at most %d characters", longestRefundText))
 	}
@@ -117,8 +117,8 @@ func (d *RefundDesk) undecidable(ctx context.Context, order ID, yes bool) error 
 	}
 }
 
-// Retry has the gateway asked again for a refund that is stuck.
-func (d *RefundDesk) Retry(ctx context.Context, order ID) error {
+// RetryRefund has the gateway asked again for a refund that is stuck.
+func (d *RefundDesk) RetryRefund(ctx context.Context, order ID) error {
 	now, err := d.Inventory.Now(ctx)
 	if err != nil {
 		return unsettled("read Redis time", err)

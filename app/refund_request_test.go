@@ -58,7 +58,7 @@ func TestPolicyDecidesOnWhatIsNotShipped(t *testing.T) {
 		{RefundAuto, Finished, "", WrongState, nil},
 	} {
 		desk, book := newTestDesk(c.policy, c.from)
-		state, err := desk.Ask(context.Background(), 9, 1, "too large")
+		state, err := desk.AskRefund(context.Background(), 9, 1, "too large")
 		if state != c.state || (c.code == "") != (err == nil) || err != nil && AsError(err).Code != c.code {
 			t.Errorf("%s, %s: %s, %v", c.policy, c.from, state, err)
 		}
@@ -80,14 +80,14 @@ func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
 		{9, 1, "a\x00b", BadRequest},
 		{9, 1, strings.Repeat("长", 201), BadRequest},
 	} {
-		if _, err := desk.Ask(context.Background(), c.user, c.order, c.text); err == nil ||
+		if _, err := desk.AskRefund(context.Background(), c.user, c.order, c.text); err == nil ||
 			AsError(err).Code != c.code {
 			t.Errorf("user %s, order %s, %.10q: %v", c.user, c.order, c.text, err)
 		}
 	}
 	wantSteps(t, book.trace)
 	book.fail = "ask"
-	if _, err := desk.Ask(context.Background(), 9, 1, strings.Repeat("长", 200)); AsError(err).Code != Busy ||
+	if _, err := desk.AskRefund(context.Background(), 9, 1, strings.Repeat("长", 200)); AsError(err).Code != Busy ||
 		!errors.Is(err, ErrTransient) {
 		t.Errorf("unknown outcome: %v", err)
 	}
@@ -108,7 +108,7 @@ func TestDecisionNeedsSomethingToDecide(t *testing.T) {
 		{Refunded, false, WrongState},
 	} {
 		desk, _ := newTestDesk(RefundByOperator, c.from)
-		if _, err := desk.Decide(context.Background(), 5, 1, c.yes, ""); (c.code == "") != (err == nil) || err != nil &&
+		if _, err := desk.DecideRefund(context.Background(), 5, 1, c.yes, ""); (c.code == "") != (err == nil) || err != nil &&
 			AsError(err).Code != c.code {
 			t.Errorf("%s, yes %v: %v", c.from, c.yes, err)
 		}

@@ -67,27 +67,36 @@ func (f *Storefront) Watch(ctx context.Context, slot ID, extra []ID) (WatchView,
 
 // Views joins sales with their counters of this moment; sales that were never loaded are warmed up.
 func (f *Storefront) Views(ctx context.Context, sales []*Sale) ([]SaleView, error) {
-	views := make([]SaleView, len(sales))
 	if len(sales) == 0 {
-		return views, nil
+		return []SaleView{}, nil
 	}
 	counters, err := f.counters(ctx, sales)
 	if err != nil {
 		return nil, err
 	}
-	now := f.Clock.Now()
+	return f.join(sales, counters, f.Clock.Now()), nil
+}
+
+// join shows each sale with its counters.
+func (f *Storefront) join(sales []*Sale, counters []Counters, now Millis) []SaleView {
+	views := make([]SaleView, len(sales))
 	for i, s := range sales {
 		views[i] = ViewOf(s, f.Ticker.Dress(counters[i]), now)
 	}
-	return views, nil
+	return views
 }
 
-// counters reads the numbers, warming up once what is not loaded and has not closed yet.
-func (f *Storefront) counters(ctx context.Context, sales []*Sale) ([]Counters, error) {
+func refsOf(sales []*Sale) []SaleRef {
 	refs := make([]SaleRef, len(sales))
 	for i, s := range sales {
 		refs[i] = s.Ref()
 	}
+	return refs
+}
+
+// counters reads the numbers, warming up once what is not loaded and has not closed yet.
+func (f *Storefront) counters(ctx context.Context, sales []*Sale) ([]Counters, error) {
+	refs := refsOf(sales)
 	counters, err := f.Inventory.Counters(ctx, refs)
 	if err != nil {
 		return nil, Unreadable("live numbers", err)
@@ -106,8 +115,8 @@ func (f *Storefront) counters(ctx context.Context, sales []*Sale) ([]Counters, e
 	return counters, nil
 }
 
-// Detail is one sale with description and rules.
-func (f *Storefront) Detail(ctx context.Context, id ID) (SaleView, error) {
+// Sale is one sale with description and rules.
+func (f *Storefront) Sale(ctx context.Context, id ID) (SaleView, error) {
 	sale, err := f.Catalogue.Sale(ctx, id)
 	if err != nil {
 		return SaleView{}, err

@@ -16,7 +16,7 @@ func listening(o Options, users ...app.ID) (*Hub, []*client) {
 	hub := NewHub(o)
 	clients := make([]*client, len(users))
 	for i, user := range users {
-		clients[i] = &client{hub: hub, writing: true, greeted: true, identity: Identity{User: user}}
+		clients[i] = &client{hub: hub, writing: true, greeted: true, identity: app.Identity{User: user}}
 		hub.clients[clients[i]] = struct{}{}
 		hub.own(clients[i], user)
 	}

@@ -38,7 +38,7 @@ type client struct {
 	writing  bool // a drain is running
 	gone     bool // nothing is accepted any more
 	greeted  bool // hello was answered
-	identity Identity
+	identity app.Identity
 	hearing  *hearing // nil for nearly all, see there
 
 	writers sync.WaitGroup // the running drain

@@ -14,7 +14,7 @@ func (w *world) connect(d *modelDevice, n *modelNode) {
 	d.node, d.fresh = n, d.cursor == ""
 	d.c = &client{hub: n.hub, conn: d.c.conn, writing: true}
 	n.hub.clients[d.c] = struct{}{}
-	d.c.identify(Identity{User: d.user})
+	d.c.identify(app.Identity{User: d.user})
 	n.hub.own(d.c, d.user)
 	welcome, known, err := d.c.snapshot(w.working(), d.user, d.cursor)
 	if err != nil {

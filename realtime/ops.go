@@ -256,7 +256,7 @@ func (c *client) refund(ctx *opContext, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	state, err := c.hub.shop.Refund(ctx, user, order, reason)
+	state, err := c.hub.shop.AskRefund(ctx, user, order, reason)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +273,7 @@ func (c *client) orders(ctx *opContext, r *request) (any, error) {
 		return nil, failed
 	}
 	q.User = user
-	orders, more, err := c.hub.shop.Orders(ctx, q)
+	orders, more, err := c.hub.shop.OrdersOf(ctx, q)
 	if err != nil {
 		return nil, err
 	}

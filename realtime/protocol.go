@@ -50,9 +50,9 @@ type welcome struct {
 }
 
 type welcomeUser struct {
-	ID   app.ID `json:"id"`
-	Name string `json:"name"`
-	Role string `json:"role"`
+	ID   app.ID   `json:"id"`
+	Name string   `json:"name"`
+	Role app.Role `json:"role"`
 }
 
 type renewed struct {

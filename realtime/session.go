@@ -64,7 +64,7 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 		c.greet(r.id, welcome{}, knowledge{})
 		return sent, nil
 	}
-	identity, err := c.hub.shop.Authenticate(token)
+	identity, err := c.hub.shop.Verify(token)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	w, known, err := c.snapshot(ctx, identity.User, cursor)
 	if err != nil {
 		c.hub.disown(c)
-		c.identify(Identity{})
+		c.identify(app.Identity{})
 		return nil, err
 	}
 	w.User = &welcomeUser{ID: identity.User, Name: identity.Name, Role: identity.Role}
@@ -184,7 +184,7 @@ func (c *client) isGreeted() bool {
 }
 
 // identify sets whose connection it is while hello is under way.
-func (c *client) identify(i Identity) {
+func (c *client) identify(i app.Identity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.identity, c.hearing = i, nil
@@ -206,7 +206,7 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 	if token == "" {
 		return nil, app.Fail(app.BadRequest, "token is missing")
 	}
-	identity, err := c.hub.shop.Authenticate(token)
+	identity, err := c.hub.shop.Verify(token)
 	if err != nil {
 		return nil, err
 	}

@@ -6,21 +6,13 @@ import (
 	"stampede/app"
 )
 
-// Identity is who a token belongs to.
-type Identity struct {
-	User    app.ID
-	Name    string
-	Role    string
-	Expires app.Millis
-}
-
 // Shop is what the ops of a socket ask for. Errors that carry an app.Error are answered in its words; any
 // other one is answered as internal. Implementations must be safe for concurrent use.
 type Shop interface {
 	// Now is the server's clock, close to Redis TIME.
 	Now() app.Millis
-	// Authenticate checks a token: Unauthorized when it is not valid (any more).
-	Authenticate(token string) (Identity, error)
+	// Verify checks a token: Unauthorized when it is not valid (any more).
+	Verify(token string) (app.Identity, error)
 	// Greet lists the user's reservations that have no row yet.
 	Greet(ctx context.Context, user app.ID) ([]app.Reservation, error)
 	// Watch resolves a slot (0: the current one, unless sales are named) and sales into full snapshots.
@@ -32,8 +24,8 @@ type Shop interface {
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
 	// Pay answers where the buyer pays a pending order, and until when. Asked again, it answers the same payment.
 	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error)
-	// Refund asks for the money of a paid order back, and answers the state that the order has then.
-	Refund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
-	// Orders pages through the user's orders, newest first; more reports whether older ones exist.
-	Orders(ctx context.Context, q app.OrdersQuery) (orders []app.Order, more bool, err error)
+	// AskRefund asks for the money of a paid order back, and answers the state that the order has then.
+	AskRefund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
+	// OrdersOf pages through the user's orders, newest first; more reports whether older ones exist.
+	OrdersOf(ctx context.Context, q app.OrdersQuery) (orders []app.Order, more bool, err error)
 }

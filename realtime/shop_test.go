@@ -34,22 +34,22 @@ func (s *fakeShop) copy() *fakeShop {
 
 func (s *fakeShop) Now() app.Millis { return app.MillisOf(time.Now()).Add(s.copy().ahead) }
 
-func (s *fakeShop) Authenticate(token string) (Identity, error) {
+func (s *fakeShop) Verify(token string) (app.Identity, error) {
 	expires := s.Now().Add(time.Hour)
 	if rest, ok := strings.CutPrefix(token, "until:"); ok {
 		until, user, _ := strings.Cut(rest, ":")
 		at, err := app.ParseID(until)
 		if err != nil {
-			return Identity{}, err
+			return app.Identity{}, err
 		}
 		token, expires = "user:"+user, app.Millis(at)
 	}
 	name, ok := strings.CutPrefix(token, "user:")
 	user, err := app.ParseID(name)
 	if !ok || err != nil || s.Now() >= expires {
-		return Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
+		return app.Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
 	}
-	return Identity{User: user, Name: "Guest " + name, Role: "shopper", Expires: expires}, nil
+	return app.Identity{User: user, Name: "Guest " + name, Role: app.Shopper, Expires: expires}, nil
 }
 
 func (s *fakeShop) Greet(_ context.Context, user app.ID) ([]app.Reservation, error) {
@@ -100,13 +100,13 @@ func (s *fakeShop) Pay(_ context.Context, _, order app.ID, via app.PayVia) (app.
 	return app.Payable{Payment: app.Payment{URL: "https://pay.example/" + order.String()}, PayBy: 2, Until: 1}, nil
 }
 
-func (s *fakeShop) Refund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {
+func (s *fakeShop) AskRefund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {
 	if reason == "" {
 		return "", app.Fail(app.BadRequest, "reason is missing")
 	}
 	return app.Refunding, nil
 }
 
-func (s *fakeShop) Orders(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
+func (s *fakeShop) OrdersOf(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
 	return []app.Order{{ID: q.User, Sale: q.Sale, Qty: q.Limit, State: app.Pending}}, true, nil
 }

@@ -14,7 +14,7 @@ func FuzzVerify(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	fine, err := i.Issue(42, "Ada", Shopper, 100*365*24*time.Hour)
+	fine, err := i.Issue(42, "Ada", app.Shopper, 100*365*24*time.Hour)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -27,12 +27,12 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		who, err := i.Verify(token)
 		if err != nil {
-			if !errors.Is(err, &app.Error{Code: app.Unauthorized}) || who != (Identity{}) {
+			if !errors.Is(err, &app.Error{Code: app.Unauthorized}) || who != (app.Identity{}) {
 				t.Fatalf("%q: %+v, %v", token, who, err)
 			}
 			return
 		}
-		if who.User != 42 || who.Role != Shopper {
+		if who.User != 42 || who.Role != app.Shopper {
 			t.Fatalf("%q was accepted as %+v", token, who)
 		}
 	})

@@ -38,7 +38,7 @@ func (g *Guests) Enter(bearer string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	access, err := g.Issuer.Issue(user.ID, user.Name, Shopper, GuestLife)
+	access, err := g.Issuer.Issue(user.ID, user.Name, app.Shopper, GuestLife)
 	if err != nil {
 		return Session{}, err
 	}

@@ -30,7 +30,7 @@ func TestGuestsDiffer(t *testing.T) {
 		t.Errorf("name %q", a.User.Name)
 	}
 	who, err := g.Issuer.Verify(a.Access)
-	if err != nil || who.User != a.User.ID || who.Role != Shopper {
+	if err != nil || who.User != a.User.ID || who.Role != app.Shopper {
 		t.Errorf("got %+v, %v", who, err)
 	}
 }
@@ -56,11 +56,11 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 	minted := 0
 	mint := g.Mint
 	g.Mint = func() (app.ID, error) { minted++; return mint() }
-	ended, err := g.Issuer.Issue(42, "Guest 4242", Shopper, -time.Minute)
+	ended, err := g.Issuer.Issue(42, "Guest 4242", app.Shopper, -time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", Shopper, time.Hour)
+	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", app.Shopper, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 func TestGuestLoginNeverGrantsMore(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
-	token, err := g.Issuer.Issue(42, "boss", Admin, time.Hour)
+	token, err := g.Issuer.Issue(42, "boss", app.Admin, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestGuestLoginNeverGrantsMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, err := g.Issuer.Verify(s.Access); err != nil || who.User != 42 || who.Role != Shopper {
+	if who, err := g.Issuer.Verify(s.Access); err != nil || who.User != 42 || who.Role != app.Shopper {
 		t.Errorf("got %+v, %v", who, err)
 	}
 }

@@ -23,31 +23,13 @@ const (
 	maxToken = 2048
 )
 
-// Role is what a user may do.
-type Role string
-
-// Roles, each allowed what the one before it is.
-const (
-	Shopper  Role = "shopper"
-	Operator Role = "operator"
-	Admin    Role = "admin"
-)
-
 // ParseRole accepts exactly the three roles.
-func ParseRole(s string) (Role, error) {
-	switch r := Role(s); r {
-	case Shopper, Operator, Admin:
+func ParseRole(s string) (app.Role, error) {
+	switch r := app.Role(s); r {
+	case app.Shopper, app.Operator, app.Admin:
 		return r, nil
 	}
 	return "", fmt.Errorf("role %q: want shopper, operator or admin", s)
-}
-
-// Identity is what a verified token says.
-type Identity struct {
-	User    app.ID
-	Name    string
-	Role    Role
-	Expires app.Millis
 }
 
 // Issuer signs and verifies access tokens (HS256) with one key. The key's fingerprint is the token's kid, so that
@@ -87,12 +69,12 @@ func fingerprint(key []byte) string {
 
 type claims struct {
 	jwt.RegisteredClaims
-	Name string `json:"name"`
-	Role Role   `json:"role"`
+	Name string   `json:"name"`
+	Role app.Role `json:"role"`
 }
 
 // Issue signs a token that lives for ttl.
-func (i *Issuer) Issue(user app.ID, name string, role Role, ttl time.Duration) (string, error) {
+func (i *Issuer) Issue(user app.ID, name string, role app.Role, ttl time.Duration) (string, error) {
 	now := i.now()
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims{
 		RegisteredClaims: jwt.RegisteredClaims{
@@ -111,30 +93,30 @@ func (i *Issuer) Issue(user app.ID, name string, role Role, ttl time.Duration) (
 
 // Verify reads a token. Every failure is Unauthorized; the sentence tells an expired token, which is worth
 // renewing, from one that is no good at all.
-func (i *Issuer) Verify(token string) (Identity, error) {
+func (i *Issuer) Verify(token string) (app.Identity, error) {
 	if token == "" {
-		return Identity{}, app.Fail(app.Unauthorized, "a token is needed")
+		return app.Identity{}, app.Fail(app.Unauthorized, "a token is needed")
 	}
 	if len(token) > maxToken {
-		return Identity{}, app.Fail(app.Unauthorized, "the token is too long")
+		return app.Identity{}, app.Fail(app.Unauthorized, "the token is too long")
 	}
 	var c claims
 	_, err := i.parser.ParseWithClaims(token, &c, i.keyOf)
 	if errors.Is(err, jwt.ErrTokenExpired) {
-		return Identity{}, app.Fail(app.Unauthorized, "the token has expired")
+		return app.Identity{}, app.Fail(app.Unauthorized, "the token has expired")
 	}
 	if err != nil {
-		return Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
+		return app.Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
 	}
 	user, err := app.ParseID(c.Subject)
 	if err != nil {
-		return Identity{}, app.Fail(app.Unauthorized, "the token names no user")
+		return app.Identity{}, app.Fail(app.Unauthorized, "the token names no user")
 	}
 	role, err := ParseRole(string(c.Role))
 	if err != nil {
-		return Identity{}, app.Fail(app.Unauthorized, "the token has an unknown role")
+		return app.Identity{}, app.Fail(app.Unauthorized, "the token has an unknown role")
 	}
-	return Identity{User: user, Name: c.Name, Role: role, Expires: app.MillisOf(c.ExpiresAt.Time)}, nil
+	return app.Identity{User: user, Name: c.Name, Role: role, Expires: app.MillisOf(c.ExpiresAt.Time)}, nil
 }
 
 func (i *Issuer) keyOf(token *jwt.Token) (any, error) {

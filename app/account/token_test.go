@@ -30,7 +30,7 @@ func TestTokenRoundTrip(t *testing.T) {
 	t.Parallel()
 	i := issuer(t, testKey, nil)
 	before := time.Now()
-	token, err := i.Issue(1234567890123456789, "Guest 4821", Operator, time.Hour)
+	token, err := i.Issue(1234567890123456789, "Guest 4821", app.Operator, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestTokenRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who.User != 1234567890123456789 || who.Name != "Guest 4821" || who.Role != Operator {
+	if who.User != 1234567890123456789 || who.Name != "Guest 4821" || who.Role != app.Operator {
 		t.Errorf("got %+v", who)
 	}
 	if d := who.Expires.Sub(app.MillisOf(before)); d < 59*time.Minute || d > 61*time.Minute {
@@ -63,7 +63,7 @@ func TestVerifyRefuses(t *testing.T) {
 				Issuer: issuerName, Audience: jwt.ClaimStrings{audience}, Subject: "42",
 				IssuedAt: jwt.NewNumericDate(time.Now()), ExpiresAt: jwt.NewNumericDate(time.Now().Add(time.Hour)),
 			},
-			Name: "x", Role: Shopper,
+			Name: "x", Role: app.Shopper,
 		}
 	}
 	sign := func(method jwt.SigningMethod, key any, change func(*claims)) string {
@@ -84,7 +84,7 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 	parts := strings.Split(fine, ".")
 	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + i.kid + `"}`))
-	foreign, err := issuer(t, otherKey, nil).Issue(42, "x", Shopper, time.Hour)
+	foreign, err := issuer(t, otherKey, nil).Issue(42, "x", app.Shopper, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,11 @@ import (
 	"context"
 	"io/fs"
 	"net/netip"
-	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 	"golang.org/x/time/rate"
-
-	"stampede/app"
 )
 
 const (
@@ -23,17 +20,11 @@ const (
 
 // Options are what the routes stand on.
 type Options struct {
-	Shop   Shop
-	Verify func(token string) (app.ID, error) // who a token belongs to; Unauthorized if nobody
-	// Operator is who a token of an operator belongs to: Unauthorized if nobody, Forbidden if a shopper.
-	Operator func(token string) (app.ID, error)
-	Guest    func(bearer string) (session any, err error) // nil: guest login is off
+	Shop  Shop
+	Guest func(bearer string) (session any, err error) // nil: guest login is off
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
-	// Notified takes a payment notification of the gateway; an error that wraps app.ErrForged says that it is none.
-	// nil: nothing can be paid here.
-	Notified func(ctx context.Context, form url.Values) error
 
 	Origins []string       // further origins that may open sockets
 	Proxies []netip.Prefix // whose X-Real-IP is believed

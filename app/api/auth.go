@@ -20,11 +20,11 @@ func bearer(c *fiber.Ctx) string {
 // asUser passes the verified user on to the handler.
 func (a *api) asUser(handle func(c *fiber.Ctx, user app.ID) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		user, err := a.Verify(bearer(c))
+		who, err := a.Shop.Verify(bearer(c))
 		if err != nil {
 			return err
 		}
-		return handle(c, user)
+		return handle(c, who.User)
 	}
 }
 

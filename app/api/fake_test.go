@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,7 +35,25 @@ type fakeShop struct {
 	state atomic.Value // app.OrderState of order 7
 
 	decided atomic.Pointer[app.RefundDecision]
+
+	notified func(form url.Values) error // nil: the shop takes no payments
 }
+
+// Verify takes tokens "user-<id>"; user 1 is an operator.
+func (s *fakeShop) Verify(token string) (app.Identity, error) {
+	id, err := app.ParseID(strings.TrimPrefix(token, "user-"))
+	if err != nil {
+		return app.Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
+	}
+	if id == 1 {
+		return app.Identity{User: id, Role: app.Operator}, nil
+	}
+	return app.Identity{User: id, Role: app.Shopper}, nil
+}
+
+func (s *fakeShop) TakesPayments() bool { return s.notified != nil }
+
+func (s *fakeShop) Notified(_ context.Context, form url.Values) error { return s.notified(form) }
 
 func (s *fakeShop) Now() app.Millis { return 1_700_000_000_000 }
 
@@ -82,7 +101,7 @@ func (s *fakeShop) Pay(_ context.Context, _, _ app.ID, via app.PayVia) (app.Paya
 	return app.Payable{Payment: payment, PayBy: 1_700_000_300_000, Until: 1_700_000_290_000}, s.fail
 }
 
-func (s *fakeShop) Refund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {
+func (s *fakeShop) AskRefund(_ context.Context, _, _ app.ID, reason string) (app.OrderState, error) {
 	if reason == "" {
 		return "", app.Fail(app.BadRequest, "reason is missing")
 	}
@@ -99,7 +118,7 @@ func (s *fakeShop) AnyOrder(_ context.Context, order app.ID) (app.Order, *app.Re
 	}, s.fail
 }
 
-func (s *fakeShop) Refunds(_ context.Context, q app.RefundsQuery) ([]app.Refund, bool, error) {
+func (s *fakeShop) ListRefunds(_ context.Context, q app.RefundsQuery) ([]app.Refund, bool, error) {
 	if q.State == app.RefundStuck {
 		return nil, false, s.fail
 	}
@@ -122,7 +141,7 @@ func (s *fakeShop) Order(_ context.Context, user, id app.ID) (app.Order, error) 
 	return app.Order{ID: id, State: s.state.Load().(app.OrderState)}, s.fail
 }
 
-func (s *fakeShop) Orders(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
+func (s *fakeShop) OrdersOf(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
 	return []app.Order{{ID: 9, Sale: q.Sale}}, false, s.fail
 }
 
@@ -134,27 +153,10 @@ type site struct {
 	close chan struct{} // what Options.Closing is
 }
 
-// options are those of an open shop, before a test changes them. Tokens are "user-<id>"; user 1 is an operator.
+// options are those of an open shop, before a test changes them.
 func (s *site) options() Options {
 	return Options{
-		Shop: s.shop,
-		Verify: func(token string) (app.ID, error) {
-			id, err := app.ParseID(strings.TrimPrefix(token, "user-"))
-			if err != nil {
-				return 0, app.Fail(app.Unauthorized, "the token is not valid")
-			}
-			return id, nil
-		},
-		Operator: func(token string) (app.ID, error) {
-			switch token {
-			case "user-1":
-				return 1, nil
-			case "":
-				return 0, app.Fail(app.Unauthorized, "the token is not valid")
-			default:
-				return 0, app.Fail(app.Forbidden, "this is for operators")
-			}
-		},
+		Shop:  s.shop,
 		Guest: func(string) (any, error) { return map[string]string{"access": "a"}, nil },
 		Mount: func(web *fiber.App, path string, front ...fiber.Handler) {
 			web.Get(path, append(front, func(c *fiber.Ctx) error { return c.SendString("socket") })...)

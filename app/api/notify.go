@@ -34,7 +34,7 @@ const (
 // notified takes a payment notification. The body is parsed as it was sent: the signature is on its very fields. What
 // the outcome was is for the log and the metrics; the sender hears one of two words, always with status 200.
 func (a *api) notified(c *fiber.Ctx) error {
-	if a.Notified == nil {
+	if !a.Shop.TakesPayments() {
 		return fiber.ErrNotFound
 	}
 	outcome := a.takeNotice(c.IP(), string(raw(c)))
@@ -64,7 +64,7 @@ func (a *api) takeNotice(ip, body string) string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
 	defer cancel()
-	switch err := a.Notified(ctx, form); {
+	switch err := a.Shop.Notified(ctx, form); {
 	case err == nil:
 		return understood
 	case errors.Is(err, app.ErrForged):

@@ -43,11 +43,14 @@ func (a *api) operatorRoutes(r fiber.Router) {
 // asOperator passes the verified operator on to the handler.
 func (a *api) asOperator(handle func(c *fiber.Ctx, operator app.ID) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		operator, err := a.Operator(bearer(c))
+		who, err := a.Shop.Verify(bearer(c))
 		if err != nil {
 			return err
 		}
-		return handle(c, operator)
+		if !who.Role.Operates() {
+			return app.Fail(app.Forbidden, "this is for operators")
+		}
+		return handle(c, who.User)
 	}
 }
 
@@ -98,7 +101,7 @@ func (a *api) refunds(c *fiber.Ctx, _ app.ID) error {
 		return err
 	}
 	return flow(c, func(ctx context.Context) (refundsAnswer, error) {
-		refunds, more, err := a.Shop.Refunds(ctx, q)
+		refunds, more, err := a.Shop.ListRefunds(ctx, q)
 		return refundsAnswer{list(refunds), more}, err
 	})
 }

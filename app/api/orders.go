@@ -84,7 +84,7 @@ func (a *api) orders(c *fiber.Ctx, user app.ID) error {
 		return err
 	}
 	return flow(c, func(ctx context.Context) (ordersAnswer, error) {
-		orders, more, err := a.Shop.Orders(ctx, q)
+		orders, more, err := a.Shop.OrdersOf(ctx, q)
 		return ordersAnswer{list(orders), more}, err
 	})
 }

@@ -20,7 +20,7 @@ func (a *api) refund(c *fiber.Ctx, user app.ID) error {
 		return err
 	}
 	return flow(c, func(ctx context.Context) (stateAnswer, error) {
-		state, err := a.Shop.Refund(ctx, user, order, b.Reason)
+		state, err := a.Shop.AskRefund(ctx, user, order, b.Reason)
 		return stateAnswer{state}, err
 	})
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"stampede/app"
@@ -10,6 +11,9 @@ import (
 // Shop is what the routes ask of the flows. Errors are *app.Error for people, or anything else, which is
 // then logged and answered as internal.
 type Shop interface {
+	// Verify says who a token belongs to: Unauthorized when it is not valid (any more).
+	Verify(token string) (app.Identity, error)
+
 	Now() app.Millis
 	// Slots lists the slots to be shown now; with a day, those of that day in the shop's zone.
 	Slots(ctx context.Context, day *time.Time) ([]app.Slot, error)
@@ -22,19 +26,23 @@ type Shop interface {
 
 	Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error)
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
+	// TakesPayments reports whether anything can be paid here.
+	TakesPayments() bool
+	// Notified takes a payment notification of the gateway; an error that wraps app.ErrForged says that it is none.
+	Notified(ctx context.Context, form url.Values) error
 	// Pay answers where the buyer pays a pending order, and until when.
 	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error)
-	// Refund asks for the money of a paid order back, and answers the state that the order has then.
-	Refund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
+	// AskRefund asks for the money of a paid order back, and answers the state that the order has then.
+	AskRefund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
 	Order(ctx context.Context, user, order app.ID) (app.Order, error)
-	Orders(ctx context.Context, q app.OrdersQuery) ([]app.Order, bool, error)
+	OrdersOf(ctx context.Context, q app.OrdersQuery) ([]app.Order, bool, error)
 
 	// OrdersInState pages through all orders of a state, newest first.
 	OrdersInState(ctx context.Context, q app.StateQuery) ([]app.Order, bool, error)
 	// AnyOrder reads an order, whosever it is, with its refund, if it has one.
 	AnyOrder(ctx context.Context, order app.ID) (app.Order, *app.Refund, error)
-	// Refunds pages through refunds, newest orders first.
-	Refunds(ctx context.Context, q app.RefundsQuery) ([]app.Refund, bool, error)
+	// ListRefunds pages through refunds, newest orders first.
+	ListRefunds(ctx context.Context, q app.RefundsQuery) ([]app.Refund, bool, error)
 	// DecideRefund is an operator's yes or no; a yes also refunds what nobody asked for.
 	DecideRefund(ctx context.Context, operator, order app.ID, yes bool, note string) (app.Order, error)
 	// RetryRefund has the gateway asked again for a refund that is stuck.

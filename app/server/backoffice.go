@@ -30,7 +30,7 @@ type backOffice struct {
 // composeOutbox connects what follows a payment, and gives the shop its desk.
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
-	p.shop.desk = &app.RefundDesk{
+	p.shop.RefundDesk = &app.RefundDesk{
 		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.inventory, Orders: s.db, Refunds: s.db,
 		Effects: p.effects,
 	}
@@ -41,9 +41,9 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		Name: "stampede_postings_waiting",
 		Help: "Paid and refunded orders that the back office's stream does not have yet.",
 	}, func() float64 { return float64(b.poster.Waiting()) }))
-	if p.gateway != nil {
+	if p.shop.TakesPayments() {
 		b.refunder = &app.Refunder{
-			Gateway: p.gateway, Refunds: s.db, Orders: s.db, Inventory: p.inventory, Effects: p.effects,
+			Gateway: p.shop.Gateway, Refunds: s.db, Orders: s.db, Inventory: p.inventory, Effects: p.effects,
 		}
 		registry.MustRegister(refundGauges(b.refunder)...)
 	}

@@ -31,8 +31,6 @@ type parts struct {
 	hub       *realtime.Hub
 	shop      *shop
 
-	gateway app.Gateway // nil: nothing can be paid
-
 	clock      *app.Clock
 	catalogue  *app.Catalogue
 	warmer     *app.Warmer
@@ -53,6 +51,16 @@ type parts struct {
 	stale chan int // partitions that are not what this node believes
 }
 
+// shop is what routes and sockets ask for: the flows themselves, side by side.
+type shop struct {
+	*account.Issuer
+	*app.Storefront
+	*app.Checkout
+	*app.Expirer
+	*app.Cashier
+	*app.RefundDesk
+}
+
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
 func compose(
 	c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, issuer *account.Issuer,
@@ -69,12 +77,13 @@ func compose(
 	}
 	registry.MustRegister(metrics, streams.NewStreamCollector(inventory))
 	p.inventory, p.gate = inventory, streams.NewGate(inventory)
-	if p.gateway, err = openGateway(c); err != nil {
+	gateway, err := c.gateway()
+	if err != nil {
 		return nil, err
 	}
 
 	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
-	p.shop = &shop{issuer: issuer, book: s.db}
+	p.shop = &shop{Issuer: issuer}
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
 		Chains:  inventory,
@@ -114,10 +123,10 @@ func compose(
 		Partitions: c.Partitions, Redis: inventory, Inventory: inventory, Epochs: inventory,
 		Orders: s.db, Sales: s.db, Fulfiller: p.fulfiller,
 	}
-	p.shop.Storefront, p.shop.expirer = storefront, p.expirer
-	p.composeMoney(c, registry)
+	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer
+	p.composeMoney(c, gateway, registry)
 	p.composeOutbox(c, registry)
-	p.shop.checkout = &app.Checkout{
+	p.shop.Checkout = &app.Checkout{
 		Catalogue: p.catalogue, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer, Inventory: inventory,
 		Orders: s.db, Clock: p.clock,
 		Mint: lease.Mint,
@@ -135,14 +144,13 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	metrics := api.NewMetrics()
 	registry.MustRegister(metrics)
 	o := api.Options{
-		Shop: p.shop, Verify: p.shop.verify, Operator: p.shop.operator, Mount: p.hub.Mount, Page: builtPage(),
-		Notified: p.shop.notified(p.gateway),
-		Origins:  c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics,
+		Shop: p.shop, Mount: p.hub.Mount, Page: builtPage(),
+		Origins: c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics,
 		Logins: api.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
 		Buys:   api.Pace{Rate: c.BuyRate, Period: time.Second, Burst: c.BuyBurst},
 	}
 	if c.GuestLogin {
-		guests := &account.Guests{Issuer: p.shop.issuer, Mint: p.lease.Mint}
+		guests := &account.Guests{Issuer: p.shop.Issuer, Mint: p.lease.Mint}
 		o.Guest = func(bearer string) (any, error) { return guests.Enter(bearer) }
 	}
 	return api.New(o)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"stampede/app"
 	"stampede/app/alipay"
 )
 
@@ -16,7 +17,7 @@ var keyVariables = map[string]string{
 }
 
 // gateway makes the payment gateway of the configuration; nil when nothing can be paid.
-func (c *Config) gateway() (*alipay.Alipay, error) {
+func (c *Config) gateway() (app.Gateway, error) {
 	if c.AlipayAppID == "" {
 		return nil, nil
 	}

@@ -9,27 +9,25 @@ import (
 	"stampede/app"
 )
 
-// money is flow 3 on this node; all of it is nil where nothing can be paid.
+// money is what goes on about payments that were opened; nil where nothing can be paid.
 type money struct {
-	cashier *app.Cashier
-	closer  *app.TradeCloser
-	watch   *app.PayReconciler
+	closer *app.TradeCloser
+	watch  *app.PayReconciler
 }
 
 // composeMoney connects the cashier, and has the expirer ask it about orders whose payment was opened.
-func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
-	if p.gateway == nil {
-		return
-	}
+func (p *parts) composeMoney(c *Config, gateway app.Gateway, registry *prometheus.Registry) {
 	s := p.stores
 	cashier := &app.Cashier{
-		Gateway: p.gateway, Inventory: p.inventory, Orders: s.db, Sales: s.db, Payments: s.db, Refunds: s.db,
+		Gateway: gateway, Inventory: p.inventory, Orders: s.db, Sales: s.db, Payments: s.db, Refunds: s.db,
 		Effects: p.effects, Margin: app.TradeMargin(c.PayWindow),
 	}
-	p.money = money{
-		cashier: cashier, closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate),
+	p.shop.Cashier = cashier
+	if !cashier.TakesPayments() {
+		return
 	}
-	p.expirer.Closer, p.shop.cashier = p.money.closer, cashier
+	p.money = money{closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
+	p.expirer.Closer = p.money.closer
 	registry.MustRegister(payCounters(cashier.Counts())...)
 	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Namespace: "stampede", Name: "trades_asked_total",
@@ -59,7 +57,7 @@ const payWatchFull = 25
 
 // start starts the duties of money, which belong to the sweeper.
 func (m *money) start(d *duties, c *Config) {
-	if c.Roles.Sweeper && m.cashier != nil {
+	if c.Roles.Sweeper && m.closer != nil {
 		d.start("trade closer", m.closer.Run)
 		d.start("payment reconciler", m.watch.Run)
 	}

@@ -319,7 +319,7 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 	failed := []error{p.hub.Drain(drain, s.config.ReturnWithin)}
 	failed = append(failed, s.closeListeners())
 	p.gate.Close()
-	p.shop.checkout.Close()
+	p.shop.Checkout.Close()
 	stopDuties()
 	d.wg.Wait()
 

@@ -37,7 +37,7 @@ func TestTokensLiveByRedisTime(t *testing.T) {
 			"its own": {s.issuer, right}, "another's": {right, s.issuer},
 		}
 		for name, path := range paths {
-			token, err := path.from.Issue(7, "Tester", account.Shopper, time.Minute)
+			token, err := path.from.Issue(7, "Tester", app.Shopper, time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

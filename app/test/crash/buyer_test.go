@@ -32,7 +32,7 @@ func (w *world) invite(n int) {
 	w.must(err)
 	for i := range n {
 		b := &buyer{world: w, id: kit.NewID(), dice: rand.New(rand.NewPCG(w.dice.Uint64(), w.dice.Uint64()))}
-		b.token, err = issuer.Issue(b.id, "Tester", account.Shopper, time.Hour)
+		b.token, err = issuer.Issue(b.id, "Tester", app.Shopper, time.Hour)
 		w.must(err)
 		phones := 1
 		if i%5 == 0 {

@@ -80,7 +80,7 @@ func (w *world) payer(sim *sim.Simulator) *payer {
 	w.t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	w.must(err)
-	token, err := issuer.Issue(kit.NewID(), "Tester", account.Shopper, time.Hour)
+	token, err := issuer.Issue(kit.NewID(), "Tester", app.Shopper, time.Hour)
 	w.must(err)
 	return &payer{w: w, sim: sim, token: token}
 }

@@ -231,7 +231,7 @@ func operatorToken(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := issuer.Issue(kit.NewID(), "Operator", account.Operator, time.Hour)
+	text, err := issuer.Issue(kit.NewID(), "Operator", app.Operator, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func tokenFor(t *testing.T, user app.ID, life time.Duration) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := issuer.Issue(user, "Tester", account.Shopper, life)
+	text, err := issuer.Issue(user, "Tester", app.Shopper, life)
 	if err != nil {
 		t.Fatal(err)
 	}

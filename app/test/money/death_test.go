@@ -104,7 +104,7 @@ var lives = map[string]life{
 			w.until("the shop hears of the money", func() error { return n.hear(o) })
 		},
 		then: func(n *node, o app.Order) {
-			_, _ = n.desk.Ask(n.w.ctx, o.User, o.ID, "too big")
+			_, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "too big")
 			_ = n.refunder.RunOnce(n.w.ctx)
 		},
 		ends: oneOf(app.Paid, app.Refunded), // before the wish is written down, nobody knows of it

@@ -83,7 +83,7 @@ func (l *lot) steps(users []app.ID) map[string]func(*rapid.T) {
 		},
 		"refund": func(rt *rapid.T) {
 			o := l.some(rt)
-			_, _ = l.n.desk.Ask(w.ctx, o.User, o.ID, "no reason")
+			_, _ = l.n.desk.AskRefund(w.ctx, o.User, o.ID, "no reason")
 		},
 		"duties": func(*rapid.T) { l.n.duties() },
 		"fault": func(rt *rapid.T) {
@@ -140,7 +140,7 @@ func (l *lot) change(rt *rapid.T) {
 	case "hear":
 		_ = l.n.hear(o)
 	case "refund":
-		_, _ = l.n.desk.Ask(w.ctx, o.User, o.ID, "no reason")
+		_, _ = l.n.desk.AskRefund(w.ctx, o.User, o.ID, "no reason")
 	case "give back":
 		_ = l.n.refunder.RunOnce(w.ctx)
 	case "replay":

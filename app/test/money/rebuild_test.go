@@ -119,12 +119,12 @@ var changes = map[string]life{
 	"paid": {before: paid, then: func(n *node, o app.Order) { _ = n.hear(o) }},
 	"refunding": {
 		before: sold,
-		then:   func(n *node, o app.Order) { _, _ = n.desk.Ask(n.w.ctx, o.User, o.ID, "no reason") },
+		then:   func(n *node, o app.Order) { _, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "no reason") },
 	},
 	"refunded": {
 		before: sold,
 		then: func(n *node, o app.Order) {
-			_, _ = n.desk.Ask(n.w.ctx, o.User, o.ID, "no reason")
+			_, _ = n.desk.AskRefund(n.w.ctx, o.User, o.ID, "no reason")
 			_ = n.refunder.RunOnce(n.w.ctx)
 		},
 	},

@@ -1,0 +1,22 @@
+package app
+
+// Role is what a user may do.
+type Role string
+
+// Roles, each allowed what the one before it is.
+const (
+	Shopper  Role = "shopper"
+	Operator Role = "operator"
+	Admin    Role = "admin"
+)
+
+// Operates reports whether the role looks after the shop.
+func (r Role) Operates() bool { return r == Operator || r == Admin }
+
+// Identity is what a verified token says of who showed it.
+type Identity struct {
+	User    ID
+	Name    string
+	Role    Role
+	Expires Millis
+}
