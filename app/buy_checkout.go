@@ -36,8 +36,8 @@ const (
 	windowMargin = 2 * time.Second
 	// busyRetry is the pause that a buyer with an unknown outcome is asked to keep.
 	busyRetry = 500 * time.Millisecond
-	// decideWithin is how long a buy may wait for its Lua step when its caller sets no limit.
-	decideWithin = 10 * time.Second
+	// gateWithin is how long a buy may wait for its Lua step when its caller sets no limit.
+	gateWithin = 10 * time.Second
 	// maxQty keeps a quantity within what every layer can carry; the limit per buyer is far below.
 	maxQty = 1_000_000
 )
@@ -88,9 +88,9 @@ func (t *Checkout) BuyThen(ctx context.Context, user ID, req BuyRequest, then fu
 		then(Receipt{}, err)
 		return
 	}
-	t.decide(ctx, buy, then, func(d Decision) {
+	t.reserve(ctx, buy, then, func(d GateAnswer) {
 		if d.Verdict == VerdictNotLoaded {
-			t.asking.Go(func() { t.warmThenDecide(ctx, sale, buy, then) })
+			t.asking.Go(func() { t.warmThenReserve(ctx, sale, buy, then) })
 			return
 		}
 		t.answer(ctx, sale, buy, d, then)
@@ -137,13 +137,13 @@ func (t *Checkout) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
 	return buy, nil
 }
 
-// decide runs the Lua step and goes on with what it decided; when that is not known, then is told.
-func (t *Checkout) decide(ctx context.Context, buy Buy, then func(Receipt, error), next func(Decision)) {
+// reserve runs the Lua step and goes on with its answer; when that is not known, then is told.
+func (t *Checkout) reserve(ctx context.Context, buy Buy, then func(Receipt, error), next func(GateAnswer)) {
 	until, limited := ctx.Deadline()
 	if !limited {
-		until = time.Now().Add(decideWithin)
+		until = time.Now().Add(gateWithin)
 	}
-	t.Gate.Reserve(buy, until, func(d Decision, err error) {
+	t.Gate.Reserve(buy, until, func(d GateAnswer, err error) {
 		if err != nil {
 			then(Receipt{}, unknown(buy, err))
 			return
@@ -152,8 +152,8 @@ func (t *Checkout) decide(ctx context.Context, buy Buy, then func(Receipt, error
 	})
 }
 
-// warmThenDecide brings a sale into Redis that is not there yet, once, and tries again.
-func (t *Checkout) warmThenDecide(ctx context.Context, sale *Sale, buy Buy, then func(Receipt, error)) {
+// warmThenReserve brings a sale into Redis that is not there yet, once, and tries again.
+func (t *Checkout) warmThenReserve(ctx context.Context, sale *Sale, buy Buy, then func(Receipt, error)) {
 	_, err := contained(func() (Receipt, error) {
 		if t.Clock.Now().Sub(sale.ClosesAt) > windowMargin { // its keys were retired long after it closed
 			return Receipt{}, Fail(Closed, "the sale is closed")
@@ -164,7 +164,7 @@ func (t *Checkout) warmThenDecide(ctx context.Context, sale *Sale, buy Buy, then
 		then(Receipt{}, err)
 		return
 	}
-	t.decide(ctx, buy, then, func(d Decision) { t.answer(ctx, sale, buy, d, then) })
+	t.reserve(ctx, buy, then, func(d GateAnswer) { t.answer(ctx, sale, buy, d, then) })
 }
 
 // unknown says of an error that nobody knows what became of the buy.
@@ -193,7 +193,7 @@ func contained(question func() (Receipt, error)) (r Receipt, err error) {
 }
 
 // answer puts the verdict of the Lua step into the words of the protocol.
-func (t *Checkout) answer(ctx context.Context, sale *Sale, buy Buy, d Decision, then func(Receipt, error)) {
+func (t *Checkout) answer(ctx context.Context, sale *Sale, buy Buy, d GateAnswer, then func(Receipt, error)) {
 	switch d.Verdict {
 	case VerdictReserved:
 		then(Receipt{Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved}, nil)
@@ -215,7 +215,7 @@ func (t *Checkout) answer(ctx context.Context, sale *Sale, buy Buy, d Decision, 
 }
 
 // refusal is what is said of verdicts that need no more than a word.
-func (t *Checkout) refusal(sale *Sale, d Decision) error {
+func (t *Checkout) refusal(sale *Sale, d GateAnswer) error {
 	switch d.Verdict {
 	case VerdictOtherHash:
 		return Fail(DuplicateKey, "this key was used for another buy of this sale")
@@ -239,7 +239,7 @@ func (t *Checkout) refusal(sale *Sale, d Decision) error {
 
 // stateByNow answers a repeated key: the same order, with the state it has by now. When the database cannot
 // tell, "reserved" is the weaker claim (P3).
-func (t *Checkout) stateByNow(ctx context.Context, d Decision) Receipt {
+func (t *Checkout) stateByNow(ctx context.Context, d GateAnswer) Receipt {
 	receipt := Receipt{Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved}
 	if order, err := t.Orders.Order(ctx, d.Order); err == nil {
 		receipt.State, receipt.Place = order.State, 0

@@ -48,14 +48,14 @@ func TestLimitReachedNamesAnOrderThatSettlesMeanwhile(t *testing.T) {
 	}
 }
 
-// scriptedGate decides every buy the same way, and tells from a goroutine of its own.
+// scriptedGate answers every buy the same way, and tells from a goroutine of its own.
 type scriptedGate struct {
-	decision Decision
-	err      error
+	answer GateAnswer
+	err    error
 }
 
-func (g scriptedGate) Reserve(b Buy, _ time.Time, then func(Decision, error)) {
-	d := g.decision
+func (g scriptedGate) Reserve(b Buy, _ time.Time, then func(GateAnswer, error)) {
+	d := g.answer
 	d.Order = b.Order
 	go then(d, g.err)
 }
@@ -65,7 +65,7 @@ type brokenStore struct{ OrderStore }
 
 func (brokenStore) Order(context.Context, ID) (Order, error) { panic("secret of the database") }
 
-// Whatever the gate decides, a buyer is told once: also when more must be asked, and when what is asked breaks down.
+// Whatever the gate answers, a buyer is told once: also when more must be asked, and when what is asked breaks down.
 func TestEveryBuyIsToldOnce(t *testing.T) {
 	t.Parallel()
 	rows := &settlingWorld{}
@@ -75,17 +75,17 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 		order OrderStore
 		want  Code // "" when it is reserved
 	}{
-		{"reserved", scriptedGate{decision: Decision{Verdict: VerdictReserved, Ticket: 3, Done: 1}}, rows, ""},
-		{"sold out", scriptedGate{decision: Decision{Verdict: VerdictSoldOut}}, rows, SoldOut},
-		{"limit", scriptedGate{decision: Decision{Verdict: VerdictLimit}}, rows, LimitReached},
+		{"reserved", scriptedGate{answer: GateAnswer{Verdict: VerdictReserved, Ticket: 3, Done: 1}}, rows, ""},
+		{"sold out", scriptedGate{answer: GateAnswer{Verdict: VerdictSoldOut}}, rows, SoldOut},
+		{"limit", scriptedGate{answer: GateAnswer{Verdict: VerdictLimit}}, rows, LimitReached},
 		{"unknown outcome", scriptedGate{err: ErrTransient}, rows, Busy},
 		{
 			"a repeat, and the database breaks down",
-			scriptedGate{decision: Decision{Verdict: VerdictRepeated}},
+			scriptedGate{answer: GateAnswer{Verdict: VerdictRepeated}},
 			brokenStore{},
 			Internal,
 		},
-		{"not in Redis, long closed", scriptedGate{decision: Decision{Verdict: VerdictNotLoaded}}, rows, Closed},
+		{"not in Redis, long closed", scriptedGate{answer: GateAnswer{Verdict: VerdictNotLoaded}}, rows, Closed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,12 +20,12 @@ func (tr *trace) add(format string, args ...any) {
 type faultyStore struct {
 	OrderStore
 	*trace
-	poison map[ID]bool // orders that fail with ErrPermanent
-	moment error       // returned instead of anything else
-	turn   map[ID]Order
-	sizes  []int
-	marked []*Order
-	within time.Duration // of the last insert: how long it may take
+	poison    map[ID]bool // orders that fail with ErrPermanent
+	transient error       // returned instead of anything else
+	turn      map[ID]Order
+	sizes     []int
+	marked    []*Order
+	within    time.Duration // of the last insert: how long it may take
 }
 
 func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []NewOrder) ([]Inserted, error) {
@@ -33,8 +33,8 @@ func (b *faultyStore) Insert(ctx context.Context, _ int64, rows []NewOrder) ([]I
 	if until, ok := ctx.Deadline(); ok {
 		b.within = time.Until(until)
 	}
-	if b.moment != nil {
-		return nil, b.moment
+	if b.transient != nil {
+		return nil, b.transient
 	}
 	for _, r := range rows {
 		if b.poison[r.ID] && (r.State != Refused || r.Address != nil) {
@@ -209,7 +209,7 @@ func TestFulfilBlamesNobodyForAFaultOfTheMoment(t *testing.T) {
 	t.Parallel()
 	f, book, _, _ := newTestFulfiller()
 	book.poison[1] = true
-	book.moment = fmt.Errorf("server has gone away: %w", ErrTransient)
+	book.transient = fmt.Errorf("server has gone away: %w", ErrTransient)
 	verdicts, err := f.Fulfil(context.Background(), entries(4))
 	if verdicts != nil || !errors.Is(err, ErrTransient) {
 		t.Fatalf("verdicts %v, err %v", verdicts, err)

@@ -138,7 +138,7 @@ func (o *Order) HoldsUnits() bool {
 	}
 }
 
-// reviving reports whether late money has come for an order that had ended, and nothing is decided yet: its hold number
+// reviving reports whether late money has come for an order that had ended, and it is not resolved yet: its hold number
 // may be that of a hold which is about to become its own again.
 func (o *Order) reviving() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""

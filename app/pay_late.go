@@ -9,15 +9,15 @@ import (
 	"stampede/app/crashpoint"
 )
 
-// decide finds out what becomes of an order whose money came after it had ended, at once (P8):
+// resolve finds out what becomes of an order whose money came after it had ended, at once (P8):
 //
 //	claim a hold number (database) → hold the units (Redis) ─┬▶ free: paid again, through the guard (database) → held → sold → event
 //	                                                         └▶ not free: refunding (database) → event → Refunder
 //
 // The limit per buyer counts, the window does not: the buyer had bought in time. Whoever claims the last number
-// decides; a hold taken under an older one becomes the newer one's, or comes back by it. A crash anywhere leaves the
+// resolves it; a hold taken under an older one becomes the newer one's, or comes back by it. A crash anywhere leaves the
 // payment unsettled, and PayReconciler begins anew.
-func (c *Cashier) decide(ctx context.Context, o Order) error {
+func (c *Cashier) resolve(ctx context.Context, o Order) error {
 	// before the hold: a rebuild in between changes the epoch, and nothing is revived
 	sale, err := c.Sales.Sale(ctx, o.Sale)
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *Cashier) decide(ctx context.Context, o Order) error {
 	}
 	claimed, err := c.Orders.ClaimHold(ctx, o.ID, o.State)
 	if errors.Is(err, ErrNoRow) {
-		return c.decided(ctx, o.ID)
+		return c.resolved(ctx, o.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("claim a hold for order %s: %w", o.ID, err)
@@ -50,7 +50,7 @@ func (c *Cashier) decide(ctx context.Context, o Order) error {
 	if err == nil && verdict == VerdictNotLoaded && now > sale.ClosesAt.Add(retireAfter) {
 		return c.giveUp(ctx, claimed, ReasonLateOver)
 	}
-	// Being rebuilt, resting for too long, or another decision is under way: it will pass.
+	// Being rebuilt, resting for too long, or somebody else resolves it now: it will pass.
 	return fmt.Errorf("%w: no answer about units for order %s: %d", ErrTransient, o.ID, verdict)
 }
 
@@ -91,7 +91,7 @@ func (c *Cashier) giveUp(ctx context.Context, o Order, reason string) error {
 	refunding, err := c.Refunds.BeginRefund(ctx, o.ID, []OrderState{Expired, Cancelled}, RefundNumber(o.ID), reason,
 		now)
 	if errors.Is(err, ErrNoRow) {
-		return c.decided(ctx, o.ID)
+		return c.resolved(ctx, o.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("begin the refund of order %s: %w", o.ID, err)
@@ -102,11 +102,11 @@ func (c *Cashier) giveUp(ctx context.Context, o Order, reason string) error {
 	if err := c.Effects.Do(ctx, now, &refunding); err != nil {
 		return err
 	}
-	return c.decided(ctx, o.ID)
+	return c.resolved(ctx, o.ID)
 }
 
-// decided settles the payment of an order about which somebody has decided, here or elsewhere.
-func (c *Cashier) decided(ctx context.Context, id ID) error {
+// resolved settles the late payment of an order that somebody has resolved, here or elsewhere.
+func (c *Cashier) resolved(ctx context.Context, id ID) error {
 	now, err := c.Inventory.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
@@ -117,11 +117,11 @@ func (c *Cashier) decided(ctx context.Context, id ID) error {
 	}
 	switch {
 	case o.reviving(): // not yet: another one holds the claim
-		return fmt.Errorf("%w: order %s is being decided", ErrTransient, id)
+		return fmt.Errorf("%w: order %s is being resolved", ErrTransient, id)
 	case o.CancelledAt == 0: // revived, which settles the payment in the same transaction
 		return c.Effects.Do(ctx, now, &o)
 	}
-	if err := c.Payments.Decided(ctx, id, PaymentRefunded); err != nil {
+	if err := c.Payments.Resolve(ctx, id, PaymentRefunded); err != nil {
 		return fmt.Errorf("settle the payment of order %s: %w", id, err)
 	}
 	return nil

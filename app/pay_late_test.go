@@ -67,8 +67,8 @@ func (b lateStore) ReviveLate(_ context.Context, claimed Order, epoch int64, _ M
 	return b.w.row, nil
 }
 
-func (b lateStore) Decided(_ context.Context, _ ID, outcome PaymentOutcome) error {
-	b.w.add("decided: %s", outcome)
+func (b lateStore) Resolve(_ context.Context, _ ID, outcome PaymentOutcome) error {
+	b.w.add("resolved: %s", outcome)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (l lateInventory) Hold(_ context.Context, h HoldRequest) (Verdict, error) {
 }
 
 // P8, I3, I6: what becomes of late money. A new hold number is claimed before anything is held, a hold goes back when
-// it is certain that nothing was revived under it, and never when that is unknown; what is not decided comes again.
+// it is certain that nothing was revived under it, and never when that is unknown; what is not resolved comes again.
 func TestDecideAboutLateMoney(t *testing.T) {
 	t.Parallel()
 	const now, long = 1_000_000 + Millis(100*24*3600*1000), 1_000_000
@@ -102,15 +102,15 @@ func TestDecideAboutLateMoney(t *testing.T) {
 		},
 		"sold out": {
 			func(w *lateWorld) { w.verdict = VerdictSoldOut }, false,
-			[]string{"claim", "hold 2", "refund R1: " + ReasonLateSoldOut, "return 1", "tell 1", "decided: refunded"},
+			[]string{"claim", "hold 2", "refund R1: " + ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded"},
 		},
 		"limit": {
 			func(w *lateWorld) { w.verdict = VerdictLimit }, false,
-			[]string{"claim", "hold 2", "refund R1: " + ReasonLateLimit, "return 1", "tell 1", "decided: refunded"},
+			[]string{"claim", "hold 2", "refund R1: " + ReasonLateLimit, "return 1", "tell 1", "resolved: refunded"},
 		},
 		"sale retired": {
 			func(w *lateWorld) { w.verdict, w.closes = VerdictNotLoaded, long }, false,
-			[]string{"claim", "hold 2", "refund R1: " + ReasonLateOver, "return 1", "tell 1", "decided: refunded"},
+			[]string{"claim", "hold 2", "refund R1: " + ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
 		},
 		"sale lost for a moment": {func(w *lateWorld) { w.verdict = VerdictNotLoaded }, true, []string{
 			"claim", "hold 2",
@@ -126,7 +126,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			func(w *lateWorld) { w.verdict, w.revive = VerdictReserved, ErrPermanent }, false,
 			[]string{
 				"claim", "hold 2", "revive hold 2 at epoch 3", "return 1",
-				"refund R1: " + ReasonLateSoldOut, "return 1", "tell 1", "decided: refunded",
+				"refund R1: " + ReasonLateSoldOut, "return 1", "tell 1", "resolved: refunded",
 			},
 		},
 		"rebuilt meanwhile": {
@@ -141,15 +141,15 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			func(w *lateWorld) { w.verdict, w.revive = VerdictReserved, ErrTransient }, true,
 			[]string{"claim", "hold 2", "revive hold 2 at epoch 3"},
 		},
-		"decided by another": {
+		"resolved by another": {
 			func(w *lateWorld) { w.claim, w.row.State = ErrNoRow, Refunding }, false,
-			[]string{"claim", "decided: refunded"},
+			[]string{"claim", "resolved: refunded"},
 		},
 		"revived by another": {
 			func(w *lateWorld) { w.claim, w.row.State, w.row.CancelledAt, w.row.ToldRev = ErrNoRow, Paid, 0, 1 }, false,
 			[]string{"claim", "sell 1", "stamp 1", "tell 1"},
 		},
-		"being decided by another": {
+		"being resolved by another": {
 			func(w *lateWorld) { w.verdict, w.begin = VerdictSoldOut, ErrNoRow }, true,
 			[]string{"claim", "hold 2", "refund R1: " + ReasonLateSoldOut},
 		},
@@ -167,7 +167,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 				Effects: effectsOf(
 					lateInventory{&fakeInventory{trace: tr, now: now}, w}, w, &fakeNotifier{trace: tr}),
 			}
-			err := cashier.decide(context.Background(), w.row)
+			err := cashier.resolve(context.Background(), w.row)
 			if again := errors.Is(err, ErrTransient); again != c.again || (err == nil) == c.again {
 				t.Errorf("%v; to be tried again: want %v", err, c.again)
 			}

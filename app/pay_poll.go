@@ -24,13 +24,13 @@ const (
 	// latePayLooks is how long after its end an order's trade is looked at, in pauses that double. The gateway has
 	// closed it then; this is for a gateway that takes money all the same and says nothing.
 	latePayLooks = 24 * time.Hour
-	// undecidedFor is how long a late payment may be undecided before this duty steps in.
-	undecidedFor = 5 * time.Second
+	// unresolvedFor is how long a late payment may be unresolved before this duty steps in.
+	unresolvedFor = 5 * time.Second
 )
 
 // PayReconciler is the second half of flow 3: it asks the gateway about trades of which no last word has come, so that
 // a lost notification, or a shop without a public address for them, loses no payment (P8); and it finishes what a crash
-// left undecided. Any number of nodes may run it: they share the trades by claiming them.
+// left unresolved. Any number of nodes may run it: they share the trades by claiming them.
 //
 //	claim as many as there are places ─▶ read their orders ─▶ ask about each ─▶ plan their next turns
 //	                 ▲                                          │ a place is free again
@@ -50,7 +50,7 @@ type PayReconciler struct {
 
 	window askWindow
 	claims sync.WaitGroup // whose answers have not all come
-	skip   int            // late payments that could not be decided about and are left out until the next turn
+	skip   int            // late payments that could not be resolved and are left out until the next turn
 	asked  atomic.Int64
 	behind atomic.Int64
 }
@@ -65,7 +65,7 @@ func (r *PayReconciler) Behind() time.Duration { return time.Duration(r.behind.L
 func (r *PayReconciler) Run(ctx context.Context) error {
 	var late sync.WaitGroup
 	late.Go(func() {
-		_ = every(ctx, payWatchEvery, func() { warn(ctx, r.undecided(ctx)) })
+		_ = every(ctx, payWatchEvery, func() { warn(ctx, r.unresolved(ctx)) })
 	})
 	defer late.Wait()
 	defer r.claims.Wait()
@@ -87,8 +87,8 @@ func warn(ctx context.Context, err error) {
 	}
 }
 
-// RunOnce asks about all trades whose turn it is, waits for the answers, and looks once at late payments about which
-// nothing is decided.
+// RunOnce asks about all trades whose turn it is, waits for the answers, and looks once at late payments that are not
+// resolved.
 func (r *PayReconciler) RunOnce(ctx context.Context) error {
 	var mu sync.Mutex
 	var failed []error
@@ -100,29 +100,29 @@ func (r *PayReconciler) RunOnce(ctx context.Context) error {
 		})
 		r.claims.Wait()
 		if n == 0 || err != nil {
-			return errors.Join(append(failed, err, r.undecided(ctx))...)
+			return errors.Join(append(failed, err, r.unresolved(ctx))...)
 		}
 	}
 }
 
-// undecided resumes what became of late money where somebody did not live to finish it. What cannot be decided about
+// unresolved resumes what became of late money where somebody did not live to finish it. What cannot be resolved
 // now hides nothing that came after it: the next look leaves it out, until it has seen the rest.
-func (r *PayReconciler) undecided(ctx context.Context) error {
+func (r *PayReconciler) unresolved(ctx context.Context) error {
 	now, err := r.Cashier.Inventory.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read Redis time: %w", err)
 	}
-	list, err := r.Cashier.Payments.Unsettled(ctx, now.Add(-undecidedFor), r.skip, payWatchBatch)
+	list, err := r.Cashier.Payments.Unresolved(ctx, now.Add(-unresolvedFor), r.skip, payWatchBatch)
 	if err != nil {
-		return fmt.Errorf("list unsettled payments: %w", err)
+		return fmt.Errorf("list unresolved payments: %w", err)
 	}
 	var failed []error
 	for _, p := range list {
 		o, err := r.Cashier.Orders.Order(ctx, p.Order)
 		if err == nil && o.reviving() {
-			err = r.Cashier.decide(ctx, o)
+			err = r.Cashier.resolve(ctx, o)
 		} else if err == nil {
-			err = r.Cashier.decided(ctx, o.ID)
+			err = r.Cashier.resolved(ctx, o.ID)
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("late payment of order %s: %w", p.Order, err))

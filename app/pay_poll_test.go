@@ -53,7 +53,7 @@ func newOpenTrades(n int, answers time.Duration) *openTrades {
 
 func (b *openTrades) Now(context.Context) (Millis, error) { return MillisOf(time.Now()), nil }
 
-func (b *openTrades) Unsettled(context.Context, Millis, int, int) ([]Received, error) {
+func (b *openTrades) Unresolved(context.Context, Millis, int, int) ([]Received, error) {
 	return nil, nil
 }
 
@@ -319,22 +319,22 @@ func TestNodesShareTheOpenTrades(t *testing.T) {
 	})
 }
 
-// undecidedStore has late payments, of which the first cannot be decided about.
-type undecidedStore struct {
+// unresolvedStore has late payments, of which the first cannot be resolved.
+type unresolvedStore struct {
 	PaymentStore
 	OrderStore
 	Inventory
 	stuck, fine int
 	mended      bool
-	decided     map[ID]bool
+	resolved    map[ID]bool
 }
 
-func (b *undecidedStore) Now(context.Context) (Millis, error) { return 1_000_000, nil }
+func (b *unresolvedStore) Now(context.Context) (Millis, error) { return 1_000_000, nil }
 
-func (b *undecidedStore) Unsettled(_ context.Context, _ Millis, skip, limit int) ([]Received, error) {
+func (b *unresolvedStore) Unresolved(_ context.Context, _ Millis, skip, limit int) ([]Received, error) {
 	var list []Received
 	for i := 1; i <= b.stuck+b.fine; i++ {
-		if !b.decided[ID(i)] {
+		if !b.resolved[ID(i)] {
 			list = append(list, Received{Order: ID(i)})
 		}
 	}
@@ -342,34 +342,34 @@ func (b *undecidedStore) Unsettled(_ context.Context, _ Millis, skip, limit int)
 	return list[:min(limit, len(list))], nil
 }
 
-func (b *undecidedStore) Order(_ context.Context, id ID) (Order, error) {
+func (b *unresolvedStore) Order(_ context.Context, id ID) (Order, error) {
 	if int(id) <= b.stuck && !b.mended {
 		return Order{}, ErrTransient
 	}
 	return Order{ID: id, State: Refunded, CancelledAt: 1}, nil
 }
 
-func (b *undecidedStore) Decided(_ context.Context, id ID, _ PaymentOutcome) error {
-	b.decided[id] = true
+func (b *unresolvedStore) Resolve(_ context.Context, id ID, _ PaymentOutcome) error {
+	b.resolved[id] = true
 	return nil
 }
 
-// P8: late payments that cannot be decided about now hide none of those that came after them, and are not forgotten.
-func TestUndecidedHidesNobody(t *testing.T) {
+// P8: late payments that cannot be resolved now hide none of those that came after them, and are not forgotten.
+func TestUnresolvedHidesNobody(t *testing.T) {
 	t.Parallel()
-	b := &undecidedStore{stuck: 3*payWatchBatch + 7, fine: 50, decided: make(map[ID]bool)}
+	b := &unresolvedStore{stuck: 3*payWatchBatch + 7, fine: 50, resolved: make(map[ID]bool)}
 	r := &PayReconciler{Cashier: &Cashier{Inventory: b, Orders: b, Payments: b}}
 	for range 4 {
-		_ = r.undecided(t.Context())
+		_ = r.unresolved(t.Context())
 	}
-	if len(b.decided) != b.fine {
-		t.Errorf("%d of %d are decided", len(b.decided), b.fine)
+	if len(b.resolved) != b.fine {
+		t.Errorf("%d of %d are resolved", len(b.resolved), b.fine)
 	}
 	b.mended = true
 	for range 5 {
-		_ = r.undecided(t.Context())
+		_ = r.unresolved(t.Context())
 	}
-	if len(b.decided) != b.fine+3*payWatchBatch+7 {
-		t.Errorf("%d are decided", len(b.decided))
+	if len(b.resolved) != b.fine+3*payWatchBatch+7 {
+		t.Errorf("%d are resolved", len(b.resolved))
 	}
 }

@@ -98,7 +98,7 @@ func (p *DailyReconciliation) compare(
 	}
 	again := make(map[ID]*payDayCase, len(doubtful))
 	if len(doubtful) > 0 {
-		if err := p.settle(ctx); err != nil {
+		if err := p.calm(ctx); err != nil {
 			return err
 		}
 		second, err := p.look(ctx, doubtful)
@@ -125,7 +125,7 @@ func (p *DailyReconciliation) compare(
 	return nil
 }
 
-func (p *DailyReconciliation) settle(ctx context.Context) error {
+func (p *DailyReconciliation) calm(ctx context.Context) error {
 	pause := p.pause
 	if pause == 0 {
 		pause = payDaySettles

@@ -49,7 +49,7 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeOdd, t.No, t.Order, outcome)
 	case outcome == PaymentLate:
 		crashpoint.At(crashpoint.LateReceived)
-		return c.decide(ctx, order)
+		return c.resolve(ctx, order)
 	case order.ToldRev < order.Rev: // a repeat of what is told changes nothing, and costs nothing
 		return c.Effects.Do(ctx, now, &order)
 	}

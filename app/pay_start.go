@@ -15,7 +15,7 @@ import (
 //	Pay:     trade noted in the row ─▶ gateway                                                      pay_start.go
 //	Settle:  notification │ query │ answer to a close ─▶ payments row + pending → paid ─▶ held → sold ─▶ event   pay_settle.go
 //	close:   ask the gateway to end the trade ─▶ expired │ cancelled ─▶ units go back ─▶ event      pay_close.go
-//	decide:  the order had ended ─▶ revived, or refunded                                            pay_late.go
+//	resolve: the order had ended ─▶ revived, or refunded                                            pay_late.go
 //
 // The gateway may say anything late, twice, in another order, or nothing at all. So every word of it goes through
 // Settle, the database alone decides what it means, and whoever asks again gets the same (I1, I6). PayReconciler asks

@@ -17,7 +17,7 @@ type Buy struct {
 	Address string // JSON of Address, or ""
 }
 
-// Verdict is what the Lua step decided about a buy.
+// Verdict is what the Lua step says of a buy.
 type Verdict int
 
 // Verdicts of reserve.lua. Their numbers are part of the script's contract.
@@ -38,8 +38,8 @@ const (
 	VerdictEpoch     Verdict = 14 // the caller's epoch is not the partition's
 )
 
-// Decision answers a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the place.
-type Decision struct {
+// GateAnswer is what became of a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the place.
+type GateAnswer struct {
 	Verdict Verdict
 	Order   ID
 	Ticket  int64
@@ -48,13 +48,13 @@ type Decision struct {
 	Retry   time.Duration // with VerdictCooldown: how long
 }
 
-// Gate decides buys, grouping those that wait for the same sale into one Lua call.
+// Gate answers buys, grouping those that wait for the same sale into one Lua call.
 type Gate interface {
-	// Reserve tells then a decision, or an error when the outcome is unknown (ErrTransient): the buy may or may not
+	// Reserve tells then the answer, or an error when the outcome is unknown (ErrTransient): the buy may or may not
 	// have been accepted, and repeating it with the same key is safe. A buy that could not be sent by the instant given
 	// is let go with an error, too. then is called exactly once, at once or from another goroutine; others are told
 	// after it, so it must not wait for anything.
-	Reserve(b Buy, until time.Time, then func(Decision, error))
+	Reserve(b Buy, until time.Time, then func(GateAnswer, error))
 }
 
 // Reservation is an accepted buy that has no row yet.

@@ -11,7 +11,7 @@ type PaymentOutcome string
 // The outcomes. From PaymentForeign on they are oddities: nothing changes by them, and people have to look.
 const (
 	PaymentTaken    PaymentOutcome = "taken"    // the order is paid by it
-	PaymentLate     PaymentOutcome = "late"     // the order had ended; it is being decided what happens
+	PaymentLate     PaymentOutcome = "late"     // the order had ended; it is not resolved yet
 	PaymentRevived  PaymentOutcome = "revived"  // it came late, and the order is paid by it all the same
 	PaymentRefunded PaymentOutcome = "refunded" // it came too late: it is given back, see the refund
 
@@ -58,18 +58,18 @@ type PaymentStore interface {
 	OpenTrade(ctx context.Context, order, user ID, now Millis, margin time.Duration) (Order, error)
 	// Receive enters a paid trade once by its number, whatever becomes of it, and in the same transaction makes a
 	// pending order of that amount paid. The money of an order that has ended is noted in its row and is late:
-	// unsettled until ReviveLate or Decided. It answers the order as it is afterwards (none for PaymentForeign) and the
+	// unresolved until ReviveLate or Resolve. It answers the order as it is afterwards (none for PaymentForeign) and the
 	// outcome; the same trade again changes nothing, unless it was odd before and is not any more.
 	Receive(ctx context.Context, t Trade, now Millis) (Order, PaymentOutcome, error)
 	// ReviveLate makes an order that had ended, and whose money came late, paid under the hold number that was claimed
 	// for it, takes its units through the guard and settles its payment, in one transaction. ErrNoRow: it is in no such
 	// state with that hold. ErrPermanent: no unit is free. ErrStaleEpoch: the sale is not at that epoch any more.
 	ReviveLate(ctx context.Context, claimed Order, epoch int64, now Millis) (Order, error)
-	// Decided settles the late payment of an order with its final outcome. One that is settled stays as it is.
-	Decided(ctx context.Context, order ID, outcome PaymentOutcome) error
-	// Unsettled lists late payments about which nothing was decided before the instant given, the oldest first, without
+	// Resolve gives the late payment of an order its final outcome. One that is resolved stays as it is.
+	Resolve(ctx context.Context, order ID, outcome PaymentOutcome) error
+	// Unresolved lists late payments that came before the instant given, the oldest first, without
 	// the first ones.
-	Unsettled(ctx context.Context, before Millis, skip, limit int) ([]Received, error)
+	Unresolved(ctx context.Context, before Millis, skip, limit int) ([]Received, error)
 	// EndTraded flips those of the orders that are pending, all of which have a trade that is over, to cancelled or
 	// expired, and gives their units back to the guard, in one transaction. It answers all the rows that exist, as they
 	// are afterwards.

@@ -92,7 +92,7 @@ func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 		return fmt.Errorf("read order %s to refund it: %w", refund.Order, err)
 	}
 	crashpoint.At(crashpoint.RefundSend)
-	err = r.giveBack(ctx, refund, order.TradeNo)
+	err = r.send(ctx, refund, order.TradeNo)
 	crashpoint.At(crashpoint.RefundSent)
 	switch {
 	case err == nil:
@@ -105,9 +105,9 @@ func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 	}
 }
 
-// giveBack asks the gateway. nil: the money is back. What an earlier attempt, or this one without telling, has brought
+// send asks the gateway. nil: the money is back. What an earlier attempt, or this one without telling, has brought
 // about counts as done.
-func (r *Refunder) giveBack(ctx context.Context, refund *Refund, trade string) error {
+func (r *Refunder) send(ctx context.Context, refund *Refund, trade string) error {
 	request := RefundRequest{
 		Order: refund.Order, TradeNo: trade, Request: refund.Request, AmountFen: refund.AmountFen,
 		Reason: refund.Reason,

@@ -21,7 +21,7 @@ type recount struct {
 	mark HoldsMark
 	seen map[ID]bool // a scan may show a hold twice
 	wrong
-	undecided bool // late money may be about to take a hold: its order says nothing yet
+	unresolved bool // late money may be about to take a hold: its order says nothing yet
 }
 
 // wrong is what a recount compares; two recounts that found the same are equal.
@@ -74,7 +74,7 @@ func (c *recount) add(holds []OpenHold, rows []Order) {
 			c.held += int64(h.Qty)
 		}
 		row := byID[h.Order]
-		c.undecided = c.undecided || row != nil && row.reviving()
+		c.unresolved = c.unresolved || row != nil && row.reviving()
 		if row == nil || !h.explainedBy(row) {
 			c.unexplained++
 		}
@@ -105,7 +105,7 @@ func (c *recount) proven() bool {
 
 // conclude ends a turn through the holds of a sale.
 func (r *Reconciler) conclude(ctx context.Context, c *recount) error {
-	if c == nil || c.undecided {
+	if c == nil || c.unresolved {
 		return nil
 	}
 	if c.fits() {

@@ -95,7 +95,7 @@ func benchRound(b *testing.B, l *Inventory, g *Gate) (single, grouped float64) {
 				close(done)
 				return
 			}
-			g.Reserve(buy, c.until.Add(time.Minute), func(d app.Decision, err error) {
+			g.Reserve(buy, c.until.Add(time.Minute), func(d app.GateAnswer, err error) {
 				if err != nil || d.Verdict != app.VerdictReserved {
 					c.failed.Add(1)
 				}

@@ -23,13 +23,13 @@ const (
 	maxCooldowns = 4
 )
 
-// decide runs the script for the group and decides everyone in it.
-func (q *saleQueue) decide() {
+// reserve runs the script for the group and answers everyone in it.
+func (q *saleQueue) reserve() {
 	crashpoint.At(crashpoint.GateCall)
 	reply, err := q.callRetrying()
 	crashpoint.At(crashpoint.GateReply)
 	if err != nil {
-		q.answerAll(app.Decision{}, fmt.Errorf("decide %d buys of sale %s: %w", len(q.group), q.saleID, err))
+		q.answerAll(app.GateAnswer{}, fmt.Errorf("reserve for %d buys of sale %s: %w", len(q.group), q.saleID, err))
 		return
 	}
 	if code := integer(reply[0]); code != codeDone {
@@ -37,11 +37,11 @@ func (q *saleQueue) decide() {
 		return
 	}
 	if len(reply) < 5 || (len(reply)-5)%3 != 0 {
-		q.answerAll(app.Decision{},
+		q.answerAll(app.GateAnswer{},
 			fmt.Errorf("%w: a reply of %d values for %d buys", app.ErrTransient, len(reply), len(q.group)))
 		return
 	}
-	d := app.Decision{Done: integer(reply[1]), Free: integer(reply[2])}
+	d := app.GateAnswer{Done: integer(reply[1]), Free: integer(reply[2])}
 	ticket, others := integer(reply[3]), reply[5:]
 	last := accepted{seq: integer(reply[4])}
 	for i, w := range q.group {
@@ -131,14 +131,14 @@ func (q *saleQueue) process(ctx context.Context) ([]any, error) {
 }
 
 // answer turns one verdict into a decision; a buy that met units in cooldown waits here and goes again.
-func (q *saleQueue) answer(w *waiter, d app.Decision, value any) {
+func (q *saleQueue) answer(w *waiter, d app.GateAnswer, value any) {
 	d.Order = w.buy.Order
 	switch d.Verdict {
 	case app.VerdictRepeated, app.VerdictOtherHash:
 		ticket, order, _ := strings.Cut(text(value), ":")
 		first, err := app.ParseID(order)
 		if err != nil {
-			q.conclude(w, app.Decision{},
+			q.conclude(w, app.GateAnswer{},
 				fmt.Errorf("%w: stored order of key %s: %w", app.ErrTransient, w.buy.Key, err))
 			return
 		}
@@ -158,10 +158,10 @@ func (q *saleQueue) answer(w *waiter, d app.Decision, value any) {
 	q.conclude(w, d, nil)
 }
 
-// conclude decides a waiter, who is told with the others of the group.
-func (q *saleQueue) conclude(w *waiter, d app.Decision, err error) {
-	w.decide(d, err)
-	q.decided = append(q.decided, w)
+// conclude sets what a waiter is told, together with the others of the group.
+func (q *saleQueue) conclude(w *waiter, d app.GateAnswer, err error) {
+	w.set(d, err)
+	q.answered = append(q.answered, w)
 }
 
 func (q *saleQueue) cool(w *waiter, d time.Duration) {
@@ -177,21 +177,21 @@ func (q *saleQueue) turnAway(code int64) {
 	err := l.turnedAway(q.sale.Partition, code)
 	switch code {
 	case codeNotLoaded, codeRebuilding, codeEpoch:
-		q.answerAll(app.Decision{Verdict: app.Verdict(code)}, nil)
+		q.answerAll(app.GateAnswer{Verdict: app.Verdict(code)}, nil)
 	case codeAbsent, codeBehind, codeHistory:
-		q.answerAll(app.Decision{Verdict: app.VerdictRebuild}, nil)
+		q.answerAll(app.GateAnswer{Verdict: app.VerdictRebuild}, nil)
 	default:
-		q.answerAll(app.Decision{}, err)
+		q.answerAll(app.GateAnswer{}, err)
 	}
 }
 
-func (q *saleQueue) answerAll(d app.Decision, err error) {
+func (q *saleQueue) answerAll(d app.GateAnswer, err error) {
 	for _, w := range q.group {
-		decision := d
+		answer := d
 		if err == nil {
-			decision.Order = w.buy.Order
+			answer.Order = w.buy.Order
 			q.gate.inventory.metrics.verdict(d.Verdict).Inc()
 		}
-		q.conclude(w, decision, err)
+		q.conclude(w, answer, err)
 	}
 }

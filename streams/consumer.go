@@ -264,7 +264,7 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]err
 		if err == nil {
 			return fates, nil
 		}
-		c.inventory.metrics.moments.Inc()
+		c.inventory.metrics.retried.Inc()
 		if errors.Is(err, app.ErrStaleEpoch) {
 			c.inventory.onStale(c.partition)
 			return nil, err // the partition is made anew: look again at what is there

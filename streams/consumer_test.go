@@ -97,10 +97,10 @@ func (f *fixture) consumer(name string, d app.EntryHandler) *Consumer {
 }
 
 // reserveMany reserves one unit each for n users and answers the decisions.
-func (f *fixture) reserveMany(s *app.Sale, n int) []app.Decision {
+func (f *fixture) reserveMany(s *app.Sale, n int) []app.GateAnswer {
 	f.t.Helper()
 	g := f.gate(f.inventory)
-	made := make([]app.Decision, n)
+	made := make([]app.GateAnswer, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
@@ -337,7 +337,7 @@ func TestClaimIsRenewed(t *testing.T) {
 }
 
 // Transient faults never count: with the database away for a while nothing dies and nothing is lost (P2).
-func TestMomentFaultsDoNotCount(t *testing.T) {
+func TestTransientFaultsDoNotCount(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)

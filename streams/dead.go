@@ -74,20 +74,11 @@ func (l *Inventory) RemoveDeadLetter(ctx context.Context, id string) (bool, erro
 func (l *Inventory) letterID(id string) (partition int, entry string, err error) {
 	head, entry, ok := strings.Cut(id, "-")
 	partition, err = strconv.Atoi(head)
-	if err != nil || !ok || partition < 0 || partition >= len(l.parts) || !isStreamID(entry) {
+	_, whole := entryID(entry)
+	if err != nil || !ok || partition < 0 || partition >= len(l.parts) || !whole {
 		return 0, "", fmt.Errorf("dead letter %.40q: %w", id, app.ErrNoRow)
 	}
 	return partition, entry, nil
-}
-
-// isStreamID reports whether a text can be the id of an entry.
-func isStreamID(id string) bool {
-	ms, seq, two := strings.Cut(id, "-")
-	return two && digits(ms) && digits(seq)
-}
-
-func digits(s string) bool {
-	return s != "" && len(s) <= 19 && strings.Trim(s, "0123456789") == ""
 }
 
 func parseLetter(partition int, m redis.XMessage) app.DeadLetter {

@@ -107,8 +107,8 @@ func TestDeadLetterNames(t *testing.T) {
 	}
 }
 
-// A refused row that cannot be written now is no reason to bury the entry without one (P2).
-func TestNoBurialWithoutRow(t *testing.T) {
+// A refused row that cannot be written now is no reason for a dead letter without one (P2).
+func TestNoDeadLetterWithoutRow(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(3)

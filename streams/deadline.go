@@ -82,7 +82,7 @@ func (s *Sweeper) helpOut(ctx context.Context) {
 func (s *Sweeper) runOnce(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := finishing(ctx)
 	defer cancel()
-	held, wait, err := s.take(ctx)
+	held, wait, err := s.claim(ctx)
 	if err != nil || len(held.orders) == 0 {
 		return wait, err
 	}
@@ -109,7 +109,7 @@ func (h *leased) current() string {
 	return h.name
 }
 
-func (s *Sweeper) take(ctx context.Context) (*leased, time.Duration, error) {
+func (s *Sweeper) claim(ctx context.Context) (*leased, time.Duration, error) {
 	key := s.inventory.parts[s.partition].keys.deadlines
 	reply, err := takeScript.run(ctx, s.inventory.client, []string{key}, sweepBatch, s.lease.Milliseconds())
 	if err != nil {

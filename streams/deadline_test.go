@@ -103,10 +103,10 @@ func TestLeaseComesBack(t *testing.T) {
 		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
 		dead := NewSweeper(f.inventory, 1, newBell())
 		dead.lease = 50 * time.Millisecond
-		if held, _, err := dead.take(f.ctx); err != nil || len(held.orders) != 2 {
+		if held, _, err := dead.claim(f.ctx); err != nil || len(held.orders) != 2 {
 			t.Fatalf("took %v, %v", held, err)
 		}
-		if held, _, err := dead.take(f.ctx); err != nil || len(held.orders) != 0 {
+		if held, _, err := dead.claim(f.ctx); err != nil || len(held.orders) != 0 {
 			t.Fatalf("took %v while under a lease, %v", held, err)
 		}
 		b := newBell()
@@ -137,7 +137,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		other := NewSweeper(f.inventory, 1, newBell())
 		b.due = func(orders []app.ID) ([]app.ID, error) {
 			for begin := time.Now(); time.Since(begin) < 2*s.lease; sleep(f.ctx, 10*time.Millisecond) {
-				if held, _, err := other.take(f.ctx); err != nil || len(held.orders) != 0 {
+				if held, _, err := other.claim(f.ctx); err != nil || len(held.orders) != 0 {
 					t.Errorf("taken from a living sweeper: %v, %v", held, err)
 					break
 				}
@@ -151,7 +151,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		}
 
 		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))
-		held, _, err := s.take(f.ctx)
+		held, _, err := s.claim(f.ctx)
 		f.must(err)
 		stranger := &leased{orders: held.orders, name: "12345"}
 		f.must(s.drop(f.ctx, stranger, held.orders))

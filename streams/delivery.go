@@ -3,8 +3,6 @@ package streams
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -29,16 +27,16 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (app.Delivery, 
 	if err != nil {
 		return app.Delivery{}, fmt.Errorf("look at the consumers of partition %d: %w", partition, transient(err))
 	}
-	d := app.Delivery{Newest: entryID(stream.Val().LastGeneratedID)}
+	var d app.Delivery
+	d.Newest, _ = entryID(stream.Val().LastGeneratedID)
 	if pending.Val().Count > 0 {
-		d.Open = entryID(pending.Val().Lower)
+		d.Open, _ = entryID(pending.Val().Lower)
 	}
 	for _, g := range groups.Val() {
-		if g.Name != group || entryID(g.LastDeliveredID) == d.Newest || d.Open != (app.EntryID{}) {
-			continue
+		last, _ := entryID(g.LastDeliveredID)
+		if g.Name == group && last != d.Newest && d.Open == (app.EntryID{}) {
+			d.Open = app.EntryID{Time: last.Time, Number: last.Number + 1} // the next one, or one before it, is not delivered
 		}
-		d.Open = entryID(g.LastDeliveredID) // the next one is not delivered: it is at least as open as this
-		d.Open.Number++
 	}
 	state, err := l.State(ctx, partition)
 	switch {
@@ -50,15 +48,4 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (app.Delivery, 
 	}
 	d.Epoch = state.Epoch
 	return d, nil
-}
-
-// entryID reads the id of a stream entry; what is none is the zero id.
-func entryID(s string) app.EntryID {
-	t, n, _ := strings.Cut(s, "-")
-	at, errTime := strconv.ParseInt(t, 10, 64)
-	count, errNumber := strconv.ParseInt(n, 10, 64)
-	if errTime != nil || errNumber != nil {
-		return app.EntryID{}
-	}
-	return app.EntryID{Time: at, Number: count}
 }

@@ -75,14 +75,21 @@ func parseEntry(partition int, m redis.XMessage) app.Entry {
 	e.Seq = r.seq(e.Ticket)
 	e.Qty, e.PriceFen, e.SaleVersion = int(r.positive(termQty)), r.number(termPrice), r.number(termSaleVersion)
 	e.Key, e.Hash, e.Address = r.terms[termKey], r.terms[termHash], r.terms[termAddress]
-	ms, _, _ := strings.Cut(m.ID, "-")
-	at, err := strconv.ParseInt(ms, 10, 64)
-	if err != nil {
+	id, whole := entryID(m.ID)
+	if !whole {
 		r.fail("id", m.ID)
 	}
-	e.ReservedAt = app.Millis(at)
+	e.ReservedAt = app.Millis(id.Time)
 	e.Bad = r.err
 	return e
+}
+
+// entryID reads the id of a stream entry. false: it is none; a group that has read nothing may have "0".
+func entryID(s string) (id app.EntryID, ok bool) {
+	ms, number, two := strings.Cut(s, "-")
+	at, errTime := strconv.ParseUint(ms, 10, 63)
+	n, errNumber := strconv.ParseUint(number, 10, 63)
+	return app.EntryID{Time: int64(at), Number: int64(n)}, two && errTime == nil && errNumber == nil
 }
 
 // termReader reads terms and remembers the first that cannot be read.

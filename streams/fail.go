@@ -14,7 +14,7 @@ import (
 // maxReason bounds the reason in a dead letter: errors of a database may quote whole statements.
 const maxReason = 500
 
-// fail counts the failures of entries on their own account and puts them off; who has failed too often is buried.
+// fail counts the failures of entries on their own account and puts them off; who has failed too often becomes a dead letter.
 func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, failed map[string]error) error {
 	for _, e := range entries {
 		verdict := failed[e.StreamID]
@@ -70,7 +70,7 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error,
 	}
 	delete(c.later, e.StreamID)
 	if letter := text(reply[1]); letter != "" {
-		c.inventory.metrics.buried.Inc()
+		c.inventory.metrics.deadLetters.Inc()
 		slog.ErrorContext(ctx, "entry is a dead letter", "partition", c.partition, "letter", letter,
 			"entry", e.StreamID, "order", e.Order, "err", why)
 	}
@@ -98,7 +98,7 @@ func cut(s string, most int) string {
 const lockedPause = 500 * time.Millisecond
 
 // putOff keeps entries whose sale is locked for later, under this consumer's name and without counting anything: the
-// fault is of the moment, but others of the batch need not wait for its end.
+// fault is transient, but others of the batch need not wait for its end.
 func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[string]error) {
 	var locked []app.Entry
 	for _, e := range entries {
@@ -110,7 +110,7 @@ func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[s
 	if len(locked) == 0 {
 		return
 	}
-	c.inventory.metrics.moments.Inc()
+	c.inventory.metrics.retried.Inc()
 	slog.WarnContext(ctx, "a sale is locked, its entries wait", "partition", c.partition, "entries", len(locked),
 		"err", failed[locked[0].StreamID])
 	c.renew(ctx, locked)

@@ -12,7 +12,7 @@ import (
 	"stampede/app"
 )
 
-// moment marks whatever Redis or the way to it failed with: the outcome is unknown or nothing happened, and
+// transient marks whatever Redis or the way to it failed with: the outcome is unknown or nothing happened, and
 // every call of this package is safe to repeat. What no waiting mends is marked as that.
 func transient(err error) error {
 	switch {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxGroup is how many buys one script call decides at most: beyond it the script keeps others waiting
+	// maxGroup is how many buys one script call answers at most: beyond it the script keeps others waiting
 	// for longer than a round trip costs.
 	maxGroup = 256
 	// maxQueue is how many buys of one sale may wait in this process; more are turned away as busy.
@@ -19,16 +19,16 @@ const (
 
 var (
 	errGateClosed = fmt.Errorf("%w: the gate is closed", app.ErrTransient)
-	errTooLate    = fmt.Errorf("%w: not decided in time", app.ErrTransient)
+	errTooLate    = fmt.Errorf("%w: not answered in time", app.ErrTransient)
 	errQueueFull  = fmt.Errorf("%w: too many buys of this sale are waiting", app.ErrTransient)
 )
 
-// Gate decides buys. Those of one sale share a queue: while one script call is under way others gather, and the
+// Gate answers buys. Those of one sale share a queue: while one script call is under way others gather, and the
 // next call takes all that have (at most 256). There is no timer: a lone buy goes at once, and the busier a
 // sale is, the larger its groups. A queue and its goroutine exist only while somebody waits in it.
 //
-// Nobody holds a goroutine while he waits: what a call decided is told by one goroutine to all who were in it. Waking
-// thousands of goroutines, whose stacks have gone cold, costs more than deciding their buys (deploy/DECISIONS.md).
+// Nobody holds a goroutine while he waits: what a call brought is told by one goroutine to all who were in it. Waking
+// thousands of goroutines, whose stacks have gone cold, costs more than the calls themselves (deploy/DECISIONS.md).
 type Gate struct {
 	inventory *Inventory
 
@@ -63,20 +63,20 @@ func (g *Gate) Close() {
 	g.wg.Wait()
 }
 
-// Reserve decides a buy, see app.Gate. Whoever has not been sent by the instant given is let go at the latest when the
+// Reserve answers a buy, see app.Gate. Whoever has not been sent by the instant given is let go at the latest when the
 // call under way is over (callBudget).
-func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.Decision, error)) {
+func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.GateAnswer, error)) {
 	if b.Qty < 1 {
-		then(app.Decision{}, fmt.Errorf("%w: quantity %d", app.ErrPermanent, b.Qty))
+		then(app.GateAnswer{}, fmt.Errorf("%w: quantity %d", app.ErrPermanent, b.Qty))
 		return
 	}
 	if _, err := g.inventory.keys(b.Sale.Partition); err != nil {
-		then(app.Decision{}, err)
+		then(app.GateAnswer{}, err)
 		return
 	}
 	w := newWaiter(b, until, then)
 	if err := g.join(w); err != nil {
-		w.decide(app.Decision{}, err)
+		w.set(app.GateAnswer{}, err)
 		w.tell()
 	}
 }
@@ -102,44 +102,44 @@ func (g *Gate) join(w *waiter) error {
 	return nil
 }
 
-// tell starts telling people what was decided. It does not wait, so it may be called with the gate locked.
-func (g *Gate) tell(decided []*waiter) {
-	if len(decided) == 0 {
+// tell starts telling people their answers. It does not wait, so it may be called with the gate locked.
+func (g *Gate) tell(answered []*waiter) {
+	if len(answered) == 0 {
 		return
 	}
 	g.wg.Go(func() {
-		for _, w := range decided {
+		for _, w := range answered {
 			w.tell()
 		}
 	})
 }
 
-// waiter is one buy on its way through a queue, which decides it exactly once. Waiters are pooled, and the arguments of
+// waiter is one buy on its way through a queue, which answers it exactly once. Waiters are pooled, and the arguments of
 // the script point into them, so that a buy costs no garbage of its own.
 type waiter struct {
 	buy       app.Buy
 	qty       int64
 	until     time.Time // when it is let go if it has not been sent
 	cooldowns int       // how often it was told to rest
-	then      func(app.Decision, error)
-	decision  app.Decision
+	then      func(app.GateAnswer, error)
+	answer    app.GateAnswer
 	err       error
 }
 
 var waiters = sync.Pool{New: func() any { return new(waiter) }}
 
-func newWaiter(b app.Buy, until time.Time, then func(app.Decision, error)) *waiter {
+func newWaiter(b app.Buy, until time.Time, then func(app.GateAnswer, error)) *waiter {
 	w := waiters.Get().(*waiter)
 	*w = waiter{buy: b, qty: int64(b.Qty), until: until, then: then}
 	return w
 }
 
-// decide sets what is to be told.
-func (w *waiter) decide(d app.Decision, err error) { w.decision, w.err = d, err }
+// set sets what is to be told.
+func (w *waiter) set(d app.GateAnswer, err error) { w.answer, w.err = d, err }
 
 // tell ends the waiter: it must not be touched again.
 func (w *waiter) tell() {
-	then, d, err := w.then, w.decision, w.err
+	then, d, err := w.then, w.answer, w.err
 	*w = waiter{}
 	waiters.Put(w)
 	then(d, err)

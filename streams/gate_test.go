@@ -179,7 +179,7 @@ func TestRestingUnits(t *testing.T) {
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
 		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1}}, true)
 		begin := time.Now()
-		second := make(chan app.Decision, 1)
+		second := make(chan app.GateAnswer, 1)
 		go func() {
 			d, _ := decided(f.ctx, g, buyOf(s, 12, 1, "key-two-1"))
 			second <- d

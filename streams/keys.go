@@ -86,6 +86,13 @@ func (k *partitionKeys) sale(id app.ID) string {
 	return k.prefix + "sale:" + id.String()
 }
 
+// saleKeys are what most scripts about a sale want.
+func saleKeys(id app.ID) func(k *partitionKeys) []string {
+	return func(k *partitionKeys) []string { return []string{k.meta, k.sale(id), k.buyers(id), k.open(id)} }
+}
+
+func metaKey(k *partitionKeys) []string { return []string{k.meta} }
+
 func (k *partitionKeys) buyers(id app.ID) string   { return k.sale(id) + ":buyers" }
 func (k *partitionKeys) open(id app.ID) string     { return k.sale(id) + ":open" }
 func (k *partitionKeys) watching(id app.ID) string { return k.sale(id) + ":watching" }

@@ -95,13 +95,6 @@ func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows 
 // Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient: it
 // is another one by now, or the partition is not what it was; look again.
 func (l *Inventory) Confirm(ctx context.Context, partition int, s app.PartitionState) error {
-	k, err := l.keys(partition)
-	if err != nil {
-		return err
-	}
-	reply, err := confirmScript.run(ctx, l.client, []string{k.meta}, s.Epoch, s.Confirmed, s.History)
-	if err != nil {
-		return err
-	}
-	return l.turnedAway(partition, integer(reply[0]))
+	_, err := l.run(ctx, confirmScript, partition, metaKey, s.Epoch, s.Confirmed, s.History)
+	return err
 }

@@ -152,22 +152,22 @@ func buyOf(s *app.Sale, user app.ID, qty int, key string) app.Buy {
 }
 
 // decided makes a buy and waits until it is told what came of it, or until ctx does not want to wait any more.
-func decided(ctx context.Context, g *Gate, b app.Buy) (app.Decision, error) {
+func decided(ctx context.Context, g *Gate, b app.Buy) (app.GateAnswer, error) {
 	until, limited := ctx.Deadline()
 	if !limited {
 		until = time.Now().Add(time.Hour)
 	}
-	return kit.Told(func(then func(app.Decision, error)) { g.Reserve(b, until, then) })
+	return kit.Told(func(then func(app.GateAnswer, error)) { g.Reserve(b, until, then) })
 }
 
-func (f *fixture) reserve(g *Gate, b app.Buy) app.Decision {
+func (f *fixture) reserve(g *Gate, b app.Buy) app.GateAnswer {
 	f.t.Helper()
 	d, err := decided(f.ctx, g, b)
 	f.must(err)
 	return d
 }
 
-func (f *fixture) wantVerdict(g *Gate, b app.Buy, want app.Verdict) app.Decision {
+func (f *fixture) wantVerdict(g *Gate, b app.Buy, want app.Verdict) app.GateAnswer {
 	f.t.Helper()
 	d := f.reserve(g, b)
 	if d.Verdict != want {

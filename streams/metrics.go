@@ -18,15 +18,15 @@ type Metrics struct {
 	verdicts    *prometheus.CounterVec
 	byVerdict   [app.VerdictEpoch + 1]prometheus.Counter
 
-	settled  prometheus.Counter
-	moments  prometheus.Counter
-	failures prometheus.Counter
-	buried   prometheus.Counter
-	claimed  prometheus.Counter
-	swept    prometheus.Counter
-	trimmed  prometheus.Counter
-	lagFixed prometheus.Counter
-	lost     prometheus.Counter
+	settled     prometheus.Counter
+	retried     prometheus.Counter
+	failures    prometheus.Counter
+	deadLetters prometheus.Counter
+	claimed     prometheus.Counter
+	swept       prometheus.Counter
+	trimmed     prometheus.Counter
+	lagFixed    prometheus.Counter
+	lost        prometheus.Counter
 }
 
 var verdictNames = [...]string{
@@ -55,14 +55,14 @@ func NewMetrics() *Metrics {
 		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "stampede", Name: "gate_verdicts_total", Help: "Buys decided, by verdict.",
 		}, []string{"verdict"}),
-		settled:  counter("entries_settled_total", "Stream entries acknowledged after their row was committed."),
-		moments:  counter("entries_moment_faults_total", "Batches that met a transient fault and were tried again."),
-		failures: counter("entries_failures_total", "Failures of single entries on their own account."),
-		buried:   counter("entries_buried_total", "Entries moved to the dead letters."),
-		claimed:  counter("entries_claimed_total", "Entries taken over from consumers that were gone."),
-		swept:    counter("deadlines_finished_total", "Orders that left the delay queue."),
-		trimmed:  counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
-		lagFixed: counter("stream_lag_fixed_total", "How often the read counter of a group had to be set right."),
+		settled:     counter("entries_settled_total", "Stream entries acknowledged after their row was committed."),
+		retried:     counter("entries_moment_faults_total", "Batches that met a transient fault and were tried again."),
+		failures:    counter("entries_failures_total", "Failures of single entries on their own account."),
+		deadLetters: counter("entries_buried_total", "Entries moved to the dead letters."),
+		claimed:     counter("entries_claimed_total", "Entries taken over from consumers that were gone."),
+		swept:       counter("deadlines_finished_total", "Orders that left the delay queue."),
+		trimmed:     counter("stream_trimmed_total", "Settled entries trimmed from the streams."),
+		lagFixed:    counter("stream_lag_fixed_total", "How often the read counter of a group had to be set right."),
 		lost: counter("reservations_lost_total",
 			"Answered reservations that were in no row and not in Redis any more when a "+
 				"partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
@@ -83,7 +83,7 @@ func (m *Metrics) verdict(v app.Verdict) prometheus.Counter {
 
 func (m *Metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
-		m.groupSize, m.gateSeconds, m.gateFaults, m.verdicts, m.settled, m.moments, m.failures, m.buried,
+		m.groupSize, m.gateSeconds, m.gateFaults, m.verdicts, m.settled, m.retried, m.failures, m.deadLetters,
 		m.claimed, m.swept, m.trimmed, m.lagFixed, m.lost,
 	}
 }

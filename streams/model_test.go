@@ -32,15 +32,15 @@ const (
 )
 
 // reserve is the rule of reserve.lua in an open sale without backlog bound.
-func (m *model) reserve(b app.Buy) app.Decision {
+func (m *model) reserve(b app.Buy) app.GateAnswer {
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	if first, ok := m.keys[name]; ok {
 		if first.hash != b.Hash {
-			return app.Decision{Verdict: app.VerdictOtherHash, Order: first.order, Ticket: first.ticket, Free: m.stock}
+			return app.GateAnswer{Verdict: app.VerdictOtherHash, Order: first.order, Ticket: first.ticket, Free: m.stock}
 		}
-		return app.Decision{Verdict: app.VerdictRepeated, Order: first.order, Ticket: first.ticket, Free: m.stock}
+		return app.GateAnswer{Verdict: app.VerdictRepeated, Order: first.order, Ticket: first.ticket, Free: m.stock}
 	}
-	d := app.Decision{Order: b.Order, Free: m.stock}
+	d := app.GateAnswer{Order: b.Order, Free: m.stock}
 	switch qty := int64(b.Qty); {
 	case m.accepted[b.User] >= modelCap:
 		d.Verdict = app.VerdictCap
@@ -66,8 +66,8 @@ func (m *model) hold(h app.OpenHold) {
 	m.units[h.User] += int64(h.Qty)
 }
 
-// giveBack is the rule of return.lua.
-func (m *model) giveBack(r app.Return) bool {
+// returns is the rule of return.lua.
+func (m *model) returns(r app.Return) bool {
 	h, ok := m.holds[r.Order]
 	if !ok || h.Hold != r.Hold || h.Sold {
 		return false
@@ -167,7 +167,7 @@ func TestModel(t *testing.T) {
 				h := someHold(rt)
 				r := app.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, Burn: rapid.Bool().Draw(rt, "burn")}
 				got, err := f.inventory.Return(f.ctx, []app.Return{r, r})
-				if want := m.giveBack(r); err != nil || got[0] != want || got[1] {
+				if want := m.returns(r); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a return", "%+v: %v, want %v once, %v", r, got, want, err)
 				}
 				// Resting is timed, and has its own test.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"time"
 
@@ -116,19 +115,12 @@ func (s *PaidStream) trim(ctx context.Context) (int64, error) {
 
 // earlier is the smaller of two stream ids.
 func earlier(a, b string) string {
-	ams, aseq := splitID(a)
-	bms, bseq := splitID(b)
-	if bms < ams || bms == ams && bseq < aseq {
+	first, _ := entryID(a)
+	second, _ := entryID(b)
+	if first.After(second) {
 		return b
 	}
 	return a
-}
-
-func splitID(id string) (ms, seq uint64) {
-	head, tail, _ := strings.Cut(id, "-")
-	ms, _ = strconv.ParseUint(head, 10, 64)
-	seq, _ = strconv.ParseUint(tail, 10, 64)
-	return ms, seq
 }
 
 // makeGroup makes a group that reads from the beginning, and the stream with it, unless they are there.

@@ -100,7 +100,7 @@ func (d *PaidDeliverer) deliverSome(
 			under.Wait()
 		}
 		n := 0
-		for n < places && (n == 0 || !careful) && take(ctx, free, n == 0) {
+		for n < places && (n == 0 || !careful) && acquire(ctx, free, n == 0) {
 			n++
 		}
 		if n == 0 {
@@ -131,8 +131,8 @@ func (d *PaidDeliverer) deliverSome(
 	}
 }
 
-// take takes a free place; when it need not wait, false means that there is none now.
-func take(ctx context.Context, free chan struct{}, wait bool) bool {
+// acquire occupies a free place; when it need not wait, false means that there is none now.
+func acquire(ctx context.Context, free chan struct{}, wait bool) bool {
 	select {
 	case free <- struct{}{}:
 		return true

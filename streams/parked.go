@@ -58,7 +58,7 @@ func (s *PaidStream) CountParked(ctx context.Context) (int64, error) {
 // ReplayParked sends a parked posting once more, to every group. ErrNoRow: nothing is parked under that id, or not any
 // more. ErrPermanent: what is parked there cannot be sent.
 func (s *PaidStream) ReplayParked(ctx context.Context, id string) error {
-	if !isStreamID(id) {
+	if _, ok := entryID(id); !ok {
 		return fmt.Errorf("parked posting %.40q: %w", id, app.ErrNoRow)
 	}
 	reply, err := unparkScript.run(ctx, s.client, []string{parkedKey, paidKey}, id)
@@ -79,7 +79,7 @@ func (s *PaidStream) ReplayParked(ctx context.Context, id string) error {
 
 // DropParked forgets a parked posting; false when it was gone already.
 func (s *PaidStream) DropParked(ctx context.Context, id string) (bool, error) {
-	if !isStreamID(id) {
+	if _, ok := entryID(id); !ok {
 		return false, nil // what cannot exist is gone
 	}
 	n, err := s.client.XDel(ctx, parkedKey, id).Result()

@@ -215,7 +215,9 @@ func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 		read, err := c.read(f.ctx)
 		f.must(err)
 		for i, e := range read {
-			if d := look(); d.Open != entryID(e.StreamID) || d.Newest != entryID(read[2].StreamID) {
+			open, _ := entryID(e.StreamID)
+			newest, _ := entryID(read[2].StreamID)
+			if d := look(); d.Open != open || d.Newest != newest {
 				t.Fatalf("before entry %d is acknowledged: %+v", i, d)
 			}
 			f.must(f.settle(f.ctx, []app.Entry{e}))

@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"stampede/app"
@@ -15,15 +16,8 @@ const (
 
 // Pause marks the partition as rebuilding: from then on nothing is reserved, held or returned in it.
 func (l *Inventory) Pause(ctx context.Context, partition int) error {
-	k, err := l.keys(partition)
-	if err != nil {
-		return err
-	}
-	reply, err := pauseScript.run(ctx, l.client, []string{k.meta})
-	if err != nil {
-		return err
-	}
-	return l.turnedAway(partition, integer(reply[0]))
+	_, err := l.run(ctx, pauseScript, partition, metaKey)
+	return err
 }
 
 // Leftover walks through all entries that the old stream still has, oldest first, settled ones included.
@@ -54,19 +48,10 @@ func (l *Inventory) Leftover(ctx context.Context, partition int, each func([]app
 // Restore replaces one sale with the state given, for the epoch that is to begin. Only between Pause and Resume;
 // ErrStaleEpoch when a rebuild for a later one is under way.
 func (l *Inventory) Restore(ctx context.Context, epoch int64, s app.SaleState) error {
-	partition := s.Sale.Partition
-	k, err := l.keys(partition)
-	if err != nil {
-		return err
-	}
-	keys := []string{k.meta, k.sale(s.Sale.ID), k.buyers(s.Sale.ID), k.open(s.Sale.ID)}
 	part := func(name string, args []any) error {
-		reply, err := restoreScript.run(ctx, l.client, keys, append([]any{epoch, name}, args...)...)
-		if err != nil {
-			return err
-		}
-		if code := integer(reply[0]); code != codeDone {
-			return fmt.Errorf("restore sale %s, part %s: %w", s.Sale.ID, name, l.turnedAway(partition, code))
+		args = append([]any{epoch, name}, args...)
+		if _, err := l.run(ctx, restoreScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...); err != nil {
+			return fmt.Errorf("restore sale %s, part %s: %w", s.Sale.ID, name, err)
 		}
 		return nil
 	}
@@ -75,8 +60,8 @@ func (l *Inventory) Restore(ctx context.Context, epoch int64, s app.SaleState) e
 	}
 	buyers, open := restored(s.Orders)
 	for name, pairs := range map[string][]any{"buyers": buyers, "open": open} {
-		for start := 0; start < len(pairs); start += 2 * restorePart {
-			if err := part(name, pairs[start:min(start+2*restorePart, len(pairs))]); err != nil {
+		for some := range slices.Chunk(pairs, 2*restorePart) {
+			if err := part(name, some); err != nil {
 				return err
 			}
 		}
@@ -127,19 +112,9 @@ func holdValue(o *app.Order) string {
 // Resume drops the old stream, makes a new one with its group, sets epoch and seq, and lets buys in again, from
 // this node at once.
 func (l *Inventory) Resume(ctx context.Context, partition int, epoch, seq int64) error {
-	k, err := l.keys(partition)
-	if err != nil {
+	keys := func(k *partitionKeys) []string { return []string{k.meta, k.orders, k.waiting, k.attempts} }
+	if _, err := l.run(ctx, resumeScript, partition, keys, epoch, seq); err != nil {
 		return err
-	}
-	keys := []string{k.meta, k.orders, k.waiting, k.attempts}
-	reply, err := resumeScript.run(ctx, l.client, keys, epoch, seq)
-	if err != nil {
-		return err
-	}
-	if code := integer(reply[0]); code != 1 {
-		if err := l.turnedAway(partition, code); err != nil {
-			return err
-		}
 	}
 	l.begun(ctx, partition, epoch, seq)
 	l.SetEpoch(partition, epoch)

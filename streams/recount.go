@@ -32,17 +32,9 @@ func (l *Inventory) Mark(ctx context.Context, sale app.SaleRef) (app.HoldsMark, 
 // Correct sets the counters of a sale to what its holds add up to, unless one has changed since the mark. It reports
 // whether it did. ErrPermanent: the figures do not add up.
 func (l *Inventory) Correct(ctx context.Context, sale app.SaleRef, c app.Correction) (bool, error) {
-	k, err := l.keys(sale.Partition)
-	if err != nil {
-		return false, err
-	}
-	reply, err := correctScript.run(ctx, l.client, []string{k.meta, k.sale(sale.ID)}, c.At.Epoch, c.At.Tickets,
-		c.At.Moves,
+	reply, err := l.run(ctx, correctScript, sale.Partition, saleKeys(sale.ID), c.At.Epoch, c.At.Tickets, c.At.Moves,
 		c.At.Withdrawn, c.Held, c.Sold, c.Stock, restAfterEmpty.Milliseconds())
 	if err != nil {
-		return false, err
-	}
-	if err := l.turnedAway(sale.Partition, integer(reply[0])); err != nil {
 		return false, fmt.Errorf("correct sale %s: %w", sale.ID, err)
 	}
 	return integer(reply[1]) == 1, nil

@@ -23,7 +23,7 @@ type saleQueue struct {
 	cooling   []*waiter // told to rest; they go again, before the queue, at coolUntil
 	coolUntil time.Time
 	group     []*waiter
-	decided   []*waiter // of the group; they are told together
+	answered  []*waiter // of the group; they are told together
 	args      []any
 	keys      [6]string
 	part      *partition
@@ -53,24 +53,24 @@ func (q *saleQueue) wakeUp() {
 
 func (q *saleQueue) run() {
 	for {
-		more, rest := q.take()
+		more, rest := q.gather()
 		switch {
 		case !more:
 			return
 		case rest > 0:
 			q.sleep(rest)
 		default:
-			q.decide()
+			q.reserve()
 			q.tell()
 			q.growGroup()
 		}
 	}
 }
 
-// tell hands over who was decided; whoever rests stays.
+// tell hands over who was answered; whoever rests stays.
 func (q *saleQueue) tell() {
-	q.gate.tell(q.decided)
-	q.decided = nil // the goroutine that tells them has it
+	q.gate.tell(q.answered)
+	q.answered = nil // the goroutine that tells them has it
 }
 
 // growGroup lets whoever is ready to run go first, as long as that makes the next group larger: the cost of a call,
@@ -88,9 +88,9 @@ func (q *saleQueue) growGroup() {
 	}
 }
 
-// take fills the next group. With nobody to ask for, it tells how long the resting ones still rest; with nobody
+// gather fills the next group. With nobody to ask for, it tells how long the resting ones still rest; with nobody
 // at all it ends the queue, which must not be touched again: more is false then.
-func (q *saleQueue) take() (more bool, rest time.Duration) {
+func (q *saleQueue) gather() (more bool, rest time.Duration) {
 	g := q.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -101,25 +101,25 @@ func (q *saleQueue) take() (more bool, rest time.Duration) {
 		q.waiting = append(q.cooling, q.waiting...)
 		q.cooling = nil
 	}
-	taken := 0
+	seen := 0
 	for _, w := range q.waiting {
 		if len(q.group) == maxGroup {
 			break
 		}
-		taken++
+		seen++
 		switch {
 		case g.closed:
-			q.conclude(w, app.Decision{}, errGateClosed)
+			q.conclude(w, app.GateAnswer{}, errGateClosed)
 		case g.TurnsAway != nil && g.TurnsAway(w.buy.Sale.ID, w.buy.User):
-			q.conclude(w, app.Decision{Verdict: app.VerdictSoldOut, Order: w.buy.Order}, nil)
+			q.conclude(w, app.GateAnswer{Verdict: app.VerdictSoldOut, Order: w.buy.Order}, nil)
 		case now.After(w.until):
-			q.conclude(w, app.Decision{}, errTooLate)
+			q.conclude(w, app.GateAnswer{}, errTooLate)
 		default:
 			q.group = append(q.group, w)
 		}
 	}
 	q.tell() // who was let go
-	left := copy(q.waiting, q.waiting[taken:])
+	left := copy(q.waiting, q.waiting[seen:])
 	clear(q.waiting[left:])
 	q.waiting = q.waiting[:left]
 	switch {

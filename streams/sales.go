@@ -18,19 +18,9 @@ const holdsPage = 1000
 // Create writes a sale that was never loaded, unarmed; an existing one is left as it is (I7). The orders of the
 // state are not looked at: what was never loaded has none.
 func (l *Inventory) Create(ctx context.Context, epoch int64, s app.SaleState) error {
-	k, err := l.keys(s.Sale.Partition)
-	if err != nil {
-		return err
-	}
-	keys := []string{k.meta, k.sale(s.Sale.ID), k.buyers(s.Sale.ID), k.open(s.Sale.ID)}
-	reply, err := createScript.run(ctx, l.client, keys, append([]any{epoch}, saleFields(s)...)...)
-	if err != nil {
-		return err
-	}
-	if code := integer(reply[0]); code != 1 {
-		return l.turnedAway(s.Sale.Partition, code)
-	}
-	return nil
+	args := append([]any{epoch}, saleFields(s)...)
+	_, err := l.run(ctx, createScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...)
+	return err
 }
 
 // saleFields are the field, value pairs of a sale hash, unarmed.
@@ -50,36 +40,15 @@ func saleFields(s app.SaleState) []any {
 
 // Arm lets an existing sale sell. ErrLost: there is no such sale in Redis.
 func (l *Inventory) Arm(ctx context.Context, epoch int64, sale app.SaleRef) error {
-	k, err := l.keys(sale.Partition)
-	if err != nil {
-		return err
-	}
-	reply, err := armScript.run(ctx, l.client, []string{k.meta, k.sale(sale.ID)}, epoch)
-	if err != nil {
-		return err
-	}
-	if code := integer(reply[0]); code != 1 {
-		return l.turnedAway(sale.Partition, code)
-	}
-	return nil
+	_, err := l.run(ctx, armScript, sale.Partition, saleKeys(sale.ID), epoch)
+	return err
 }
 
 // Retire deletes the keys of a closed sale of which nothing is left; false when something is.
 func (l *Inventory) Retire(ctx context.Context, sale app.SaleRef) (bool, error) {
-	k, err := l.keys(sale.Partition)
-	if err != nil {
-		return false, err
-	}
-	keys := []string{k.meta, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID), k.watching(sale.ID)}
-	reply, err := retireScript.run(ctx, l.client, keys, l.Epoch(sale.Partition))
-	if err != nil {
-		return false, err
-	}
-	code := integer(reply[0])
-	if code == 1 {
-		return false, nil
-	}
-	return code == codeDone, l.turnedAway(sale.Partition, code)
+	keys := func(k *partitionKeys) []string { return append(saleKeys(sale.ID)(k), k.watching(sale.ID)) }
+	reply, err := l.run(ctx, retireScript, sale.Partition, keys, l.Epoch(sale.Partition))
+	return err == nil && integer(reply[0]) == codeDone, err
 }
 
 // counterFields are what Counters reads of a sale, in the order of counters.

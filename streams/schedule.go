@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -24,8 +25,7 @@ func (l *Inventory) Schedule(ctx context.Context, partition int, deadlines []app
 		return nil
 	}
 	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for start := 0; start < len(deadlines); start += scheduleChunk {
-			chunk := deadlines[start:min(start+scheduleChunk, len(deadlines))]
+		for chunk := range slices.Chunk(deadlines, scheduleChunk) {
 			members := make([]redis.Z, len(chunk))
 			for i, d := range chunk {
 				members[i] = redis.Z{Score: float64(d.PayBy), Member: d.Order.String()}

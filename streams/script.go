@@ -24,32 +24,32 @@ type script struct {
 }
 
 var (
-	reserveScript    = load("history", "reserve")
-	returnScript     = load("turned_away", "return")
-	holdScript       = load("turned_away", "hold")
+	reserveScript    = load("redis_time", "history", "reserve")
+	returnScript     = load("redis_time", "turned_away", "return")
+	holdScript       = load("redis_time", "turned_away", "hold")
 	sellScript       = load("turned_away", "sell")
 	withdrawScript   = load("turned_away", "withdraw")
-	createScript     = load("create")
-	armScript        = load("arm")
-	restoreScript    = load("restore")
+	createScript     = load("turned_away", "create")
+	armScript        = load("turned_away", "arm")
+	restoreScript    = load("redis_time", "restore")
 	pauseScript      = load("history", "pause")
 	resumeScript     = load("history", "resume")
 	lookScript       = load("history", "look")
-	confirmScript    = load("history", "confirm")
-	finishScript     = load("tell", "finish")
-	publishScript    = load("tell", "publish")
-	deadLetterScript = load("dead_letter")
-	takeScript       = load("take")
-	renewScript      = load("renew")
+	confirmScript    = load("turned_away", "history", "confirm")
+	finishScript     = load("redis_time", "turned_away", "tell", "settled", "finish")
+	publishScript    = load("redis_time", "tell", "publish")
+	deadLetterScript = load("redis_time", "turned_away", "letter", "settled", "dead_letter")
+	takeScript       = load("redis_time", "take")
+	renewScript      = load("redis_time", "renew")
 	dropScript       = load("drop")
 	leaveScript      = load("leave")
 	lagScript        = load("lag")
-	trimScript       = load("trim")
+	trimScript       = load("redis_time", "trim")
 	auditScript      = load("audit")
-	retireScript     = load("retire")
-	parkScript       = load("park")
+	retireScript     = load("redis_time", "turned_away", "retire")
+	parkScript       = load("redis_time", "letter", "park")
 	unparkScript     = load("unpark")
-	correctScript    = load("turned_away", "correct")
+	correctScript    = load("redis_time", "turned_away", "correct")
 )
 
 // load makes a script of the files named; the last gives it its name.
@@ -83,6 +83,7 @@ func ScriptSHA(name string) string {
 // Codes that every script uses in the same sense for a call that was turned away as a whole.
 const (
 	codeDone       = 0
+	codeAlready    = 1 // nothing had to be done, or nothing can be yet; see the script
 	codeNotLoaded  = int64(app.VerdictNotLoaded)
 	codeRebuilding = int64(app.VerdictRebuild)
 	codeEpoch      = int64(app.VerdictEpoch)
@@ -104,6 +105,21 @@ func (s *script) run(ctx context.Context, client redis.UniversalClient, keys []s
 		return nil, fmt.Errorf("script %s: %w", s.name, transient(err))
 	}
 	return reply, nil
+}
+
+// run calls a script on keys of a partition. A code with which it turns the whole call away is an error.
+func (l *Inventory) run(
+	ctx context.Context, s *script, partition int, keys func(k *partitionKeys) []string, args ...any,
+) ([]any, error) {
+	k, err := l.keys(partition)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := s.run(ctx, l.client, keys(k), args...)
+	if err == nil {
+		err = l.turnedAway(partition, integer(reply[0]))
+	}
+	return reply, err
 }
 
 // call is one run of a script within a pipeline.

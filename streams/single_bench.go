@@ -18,8 +18,8 @@ type SingleGate struct{ inventory *Inventory }
 // NewSingleGate makes the simple gate.
 func NewSingleGate(l *Inventory) *SingleGate { return &SingleGate{l} }
 
-// Reserve decides a buy with a call of its own, see app.Gate.
-func (g *SingleGate) Reserve(b app.Buy, until time.Time, then func(app.Decision, error)) {
+// Reserve answers a buy with a call of its own, see app.Gate.
+func (g *SingleGate) Reserve(b app.Buy, until time.Time, then func(app.GateAnswer, error)) {
 	go func() {
 		ctx, cancel := context.WithDeadline(context.Background(), until)
 		defer cancel()
@@ -27,22 +27,22 @@ func (g *SingleGate) Reserve(b app.Buy, until time.Time, then func(app.Decision,
 	}()
 }
 
-func (g *SingleGate) reserve(ctx context.Context, b app.Buy) (app.Decision, error) {
+func (g *SingleGate) reserve(ctx context.Context, b app.Buy) (app.GateAnswer, error) {
 	k, err := g.inventory.keys(b.Sale.Partition)
 	if err != nil {
-		return app.Decision{}, err
+		return app.GateAnswer{}, err
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.sale(b.Sale.ID), k.buyers(b.Sale.ID), k.open(b.Sale.ID)}
 	reply, err := reserveScript.run(ctx, g.inventory.client, keys, g.inventory.Epoch(b.Sale.Partition),
 		g.inventory.backlog,
 		b.Sale.ID.String(), 0, 0, 0, int64(b.Order), int64(b.User), int64(b.Qty), b.Key, b.Hash, b.Address)
 	if err != nil {
-		return app.Decision{}, err
+		return app.GateAnswer{}, err
 	}
 	if code := integer(reply[0]); code != codeDone {
-		return app.Decision{Verdict: app.Verdict(code)}, g.inventory.turnedAway(b.Sale.Partition, code)
+		return app.GateAnswer{Verdict: app.Verdict(code)}, g.inventory.turnedAway(b.Sale.Partition, code)
 	}
-	d := app.Decision{
+	d := app.GateAnswer{
 		Verdict: app.VerdictReserved, Order: b.Order, Done: integer(reply[1]), Free: integer(reply[2]),
 		Ticket: integer(reply[3]),
 	}
@@ -53,7 +53,7 @@ func (g *SingleGate) reserve(ctx context.Context, b app.Buy) (app.Decision, erro
 	if d.Verdict == app.VerdictRepeated || d.Verdict == app.VerdictOtherHash {
 		ticket, order, _ := strings.Cut(text(reply[7]), ":")
 		if d.Order, err = app.ParseID(order); err != nil {
-			return app.Decision{}, fmt.Errorf("%w: stored order of key %s: %w", app.ErrTransient, b.Key, err)
+			return app.GateAnswer{}, fmt.Errorf("%w: stored order of key %s: %w", app.ErrTransient, b.Key, err)
 		}
 		d.Ticket = number(ticket)
 	}

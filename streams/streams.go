@@ -142,11 +142,11 @@ func (l *Inventory) keys(partition int) (*partitionKeys, error) {
 	return &l.parts[partition].keys, nil
 }
 
-// turnedAway is the error behind a code with which a script turned a whole call away; nil for codeDone.
+// turnedAway is the error behind a code with which a script turned a whole call away; nil for codeDone and codeAlready.
 func (l *Inventory) turnedAway(partition int, code int64) error {
 	var err error
 	switch code {
-	case codeDone:
+	case codeDone, codeAlready:
 		return nil
 	case codeNotLoaded:
 		return fmt.Errorf("%w: the sale is not in Redis", app.ErrLost)

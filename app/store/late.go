@@ -31,7 +31,7 @@ func (s *Store) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, 
 		if err := s.takeAgain(ctx, tx, &out, epoch); err != nil {
 			return err
 		}
-		if err := s.settle(ctx, tx, out.ID, app.PaymentRevived); err != nil {
+		if err := s.resolve(ctx, tx, out.ID, app.PaymentRevived); err != nil {
 			return err
 		}
 		if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", out.ID); err != nil {
@@ -63,27 +63,27 @@ func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *app.Order, epoch 
 	return fmt.Errorf("%w: take %d units of sale %s", app.ErrPermanent, o.Qty, o.Sale)
 }
 
-// Decided settles the late payment of an order. See app.PaymentStore.
-func (s *Store) Decided(ctx context.Context, order app.ID, outcome app.PaymentOutcome) error {
+// Resolve settles the late payment of an order. See app.PaymentStore.
+func (s *Store) Resolve(ctx context.Context, order app.ID, outcome app.PaymentOutcome) error {
 	return s.inTx(ctx, "settle the late payment of order "+order.String(), func(tx bun.Conn) error {
-		return s.settle(ctx, tx, order, outcome)
+		return s.resolve(ctx, tx, order, outcome)
 	})
 }
 
-func (s *Store) settle(ctx context.Context, tx bun.Conn, order app.ID, outcome app.PaymentOutcome) error {
+func (s *Store) resolve(ctx context.Context, tx bun.Conn, order app.ID, outcome app.PaymentOutcome) error {
 	_, err := exec(ctx, tx,
 		"UPDATE payments SET outcome = ?, unsettled_since = NULL WHERE order_id = ? AND outcome = ?",
 		outcome, order, app.PaymentLate)
 	return err
 }
 
-// Unsettled lists late payments about which nothing is decided, the oldest first. See app.PaymentStore.
-func (s *Store) Unsettled(ctx context.Context, before app.Millis, skip, limit int) ([]app.Received, error) {
+// Unresolved lists late payments, the oldest first. See app.PaymentStore.
+func (s *Store) Unresolved(ctx context.Context, before app.Millis, skip, limit int) ([]app.Received, error) {
 	var rows []paymentRow
 	err := s.db.NewSelect().Model(&rows).Where("unsettled_since < ?", before).Order("unsettled_since", "trade_no").
 		Limit(int64(limit)).Offset(int64(skip)).Scan(ctx)
 	if err != nil {
-		return nil, wrap("list unsettled payments", err)
+		return nil, wrap("list unresolved payments", err)
 	}
 	out := make([]app.Received, len(rows))
 	for i := range rows {

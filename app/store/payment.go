@@ -32,7 +32,7 @@ func (r *paymentRow) received() app.Received {
 }
 
 // Receive enters a paid trade and makes its order paid. The order's row is locked first, so that whoever hears of the
-// same trade at the same time waits and finds what was decided. See app.PaymentStore.
+// same trade at the same time waits and finds how it ended. See app.PaymentStore.
 func (s *Store) Receive(ctx context.Context, t app.Trade, now app.Millis) (app.Order, app.PaymentOutcome, error) {
 	var out app.Order
 	var outcome app.PaymentOutcome

@@ -179,7 +179,7 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 }
 
 // P8, I3: late money revives an order only under the hold number claimed for it, at the epoch that was read before, and
-// only while the guard has units; what is undecided is listed until it is decided.
+// only while the guard has units; what is unresolved is listed until it is resolved.
 func TestReviveLate(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 3)
@@ -207,7 +207,7 @@ func TestReviveLate(t *testing.T) {
 		if _, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9); !errors.Is(err, app.ErrPermanent) {
 			t.Errorf("revived without a unit: %v", err)
 		}
-		if list, err := h.Unsettled(h.ctx, payBy, 0, 10); err != nil || len(list) != 1 || list[0].Order != o.ID {
+		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 1 || list[0].Order != o.ID {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
@@ -226,14 +226,14 @@ func TestReviveLate(t *testing.T) {
 			t.Errorf("revived twice: %v", err)
 		}
 		h.wantReceived(tradeOf(o), app.PaymentRevived, app.Paid)
-		if list, err := h.Unsettled(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
+		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
 	})
 }
 
-// P8: late money that is given back is settled once, and stays what was decided first.
+// P8: late money that is given back is settled once, and stays what it was resolved as first.
 func TestDecidedOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 3)
@@ -242,10 +242,10 @@ func TestDecidedOnce(t *testing.T) {
 		h.must(err)
 		h.wantReceived(tradeOf(o), app.PaymentLate, app.Cancelled)
 		for _, outcome := range []app.PaymentOutcome{app.PaymentRefunded, app.PaymentRevived} {
-			h.must(h.Decided(h.ctx, o.ID, outcome))
+			h.must(h.Resolve(h.ctx, o.ID, outcome))
 		}
 		h.wantReceived(tradeOf(o), app.PaymentRefunded, app.Cancelled)
-		if list, err := h.Unsettled(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
+		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
 	})

@@ -18,8 +18,8 @@ import (
 const (
 	// askEvery is how often the connection that carries a lock is asked whether it still lives.
 	askEvery = 2 * time.Second
-	// giveBack is what letting go may take beyond the holder's context.
-	giveBack = time.Second
+	// letGoWithin is what letting go may take beyond the holder's context.
+	letGoWithin = time.Second
 )
 
 var (
@@ -50,7 +50,7 @@ func (l Lock) Hold(ctx context.Context, db *bun.DB, fn func(ctx context.Context)
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBack)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoWithin)
 		defer cancel()
 		_, _ = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name) // else it ends with the connection
 	}()

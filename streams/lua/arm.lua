@@ -1,14 +1,13 @@
 -- arm: let a sale sell.
 --
--- KEYS  1 meta (hash)   2 sale (hash)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
 -- ARGV  1 epoch
 --
--- Returns {code}: 0 armed now, 1 it was armed, 12 sale absent, 13 rebuilding, 14 epoch differs, 16 partition absent
+-- Returns {code}: 0 armed now, 1 it was armed, 12 sale absent, 13 rebuilding, 14 epoch differs, 16 partition absent,
+--   17 a key has a wrong type
 
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
-if not meta[2] then return {16} end
-if meta[2] ~= 'open' then return {13} end
-if meta[1] ~= ARGV[1] then return {14} end
+local code = turned_away()
+if code then return {code} end
 local armed = redis.call('HGET', KEYS[2], 'armed')
 if not armed then return {12} end
 if armed == '1' then return {1} end

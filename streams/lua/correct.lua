@@ -1,7 +1,7 @@
 -- correct: set the counters of a sale to what its holds add up to. All other scripts move both together, so they differ only
 -- after a defect, or when somebody has changed keys by hand.
 --
--- KEYS  1 meta (hash)   2 sale (hash)
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
 -- ARGV  1 epoch   2 tickets   3 moves   4 withdrawn   5 held   6 sold   7 stock (all units)   8 rest after an empty stock (ms)
 --
 -- The caller has read every hold of the sale, one after the other, and a committed row for each of them (app/repair_recount.go). That
@@ -26,8 +26,6 @@ redis.call('HSET', KEYS[2], 'held', ARGV[5], 'sold', ARGV[6], 'stock', ARGV[7],
   'moves', string.format('%d', tonumber(ARGV[3]) + 1))
 -- Units that come back to an empty stock rest until every sold-out flag has ended (I9).
 if tonumber(sale[7]) <= 0 and stock > 0 then
-  local time = redis.call('TIME')
-  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-  redis.call('HSET', KEYS[2], 'rest_until', string.format('%d', now + tonumber(ARGV[8])))
+  redis.call('HSET', KEYS[2], 'rest_until', string.format('%d', redis_time() + tonumber(ARGV[8])))
 end
 return {0, 1}

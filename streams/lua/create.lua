@@ -6,13 +6,9 @@
 -- Returns {code}: 0 written now, 1 it exists, 13 rebuilding, 14 epoch differs, 16 partition absent,
 --   17 a key has a wrong type
 
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
-if not meta[2] then return {16} end
-if meta[2] ~= 'open' then return {13} end
-if meta[1] ~= ARGV[1] then return {14} end
-local t = redis.call('TYPE', KEYS[2]).ok
-if t == 'hash' then return {1} end
-if t ~= 'none' then return {17} end
+local code = turned_away()
+if code then return {code} end
+if redis.call('EXISTS', KEYS[2]) == 1 then return {1} end
 
 -- Buyers or holds without a sale are left-overs of nothing that counts: the sale was never loaded.
 redis.call('HSET', KEYS[2], unpack(ARGV, 2))

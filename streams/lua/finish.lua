@@ -15,14 +15,8 @@
 -- The first write is one that Redis refuses when its memory is short; from then on it refuses none.
 
 -- 1. Look before writing.
-for i = 1, #KEYS do
-  local t = redis.call('TYPE', KEYS[i]).ok
-  if t ~= 'none' and t ~= (i == 2 and 'stream' or i == 5 and 'zset' or 'hash') then return {17} end
-end
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
-if not meta[2] then return {16} end
-if meta[2] ~= 'open' then return {13} end
-if meta[1] ~= ARGV[1] then return {14} end
+local code = turned_away({[2] = 'stream', [5] = 'zset'})
+if code then return {code} end
 if ARGV[5] ~= '' and too_late(ARGV[2], ARGV[3]) then return {21} end
 local counted = redis.call('EXISTS', KEYS[4]) == 1
 local first = 7 + 2 * tonumber(ARGV[6]) -- where the entries begin
@@ -56,13 +50,7 @@ local function without(field, id)
   local sole = '|' .. id
   local at = -#sole
   if sub(field, at) == sole then return sub(field, 1, at - 1) end
-  local settled, waits = string.match(field, '^(%d+|%d+|[^|]*)|(.*)$')
-  if not settled then return end
-  local rest = {}
-  for other in string.gmatch(waits, '[^ ]+') do
-    if not gone[other] then rest[#rest + 1] = other end
-  end
-  return #rest == 0 and settled or settled .. '|' .. table.concat(rest, ' ')
+  return without_entries(field, gone)
 end
 for sale, of in pairs(users) do
   local changed, seen, n, ids = {}, {}, 0, entries[sale]
@@ -77,16 +65,9 @@ for sale, of in pairs(users) do
   if n > 0 then redis.call('HSET', KEYS[sale + 1], unpack(changed)) end
 end
 
--- 5. A sale that is not there is not made (I7); no more tickets are done than were given out, even after somebody
---    has made the group anew and all entries come again.
-for sale = 6, #KEYS, 2 do
-  local numbers = (done[sale] or 0) > 0 and redis.call('HMGET', KEYS[sale], 'done', 'tickets')
-  if numbers and numbers[1] then
-    local settled = math.min(tonumber(numbers[1]) + done[sale], tonumber(numbers[2]))
-    redis.call('HSET', KEYS[sale], 'done', string.format('%d', settled))
-    local id = string.match(KEYS[sale], ':(%d+)$')
-    if redis.call('HINCRBY', KEYS[3], id, -done[sale]) <= 0 then redis.call('HDEL', KEYS[3], id) end
-  end
+-- 5. The places of everybody behind them.
+for sale, n in pairs(done) do
+  if n > 0 then count_settled(KEYS[sale], KEYS[3], n) end
 end
 if total > 0 then redis.call('HINCRBY', KEYS[1], 'waiting', string.format('%d', -total)) end
 return {0, total}

@@ -36,8 +36,7 @@ local units, records = string.match(redis.call('HGET', KEYS[3], user) or '0|0|',
 local stock, held = tonumber(sale[1]), tonumber(sale[2])
 if tonumber(units) + qty > tonumber(sale[3]) then return {0, 7, 0} end
 if qty > stock then return {0, 9, 0} end
-local time = redis.call('TIME')
-local rest = tonumber(sale[4]) - tonumber(time[1]) * 1000 - math.floor(tonumber(time[2]) / 1000)
+local rest = tonumber(sale[4]) - redis_time()
 if rest > 0 then return {0, 11, rest} end
 
 -- 4. Take the units.

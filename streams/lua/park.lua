@@ -15,20 +15,9 @@ end
 local pending = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], '1')
 if pending.err or not pending[1] then return {0, ''} end
 
--- 2. The entry as it was, then why. One that was trimmed by hand leaves only the why.
-local fields = {}
-local entry = redis.call('XRANGE', KEYS[1], ARGV[2], ARGV[2])[1]
-if entry then
-  for _, v in ipairs(entry[2]) do fields[#fields + 1] = v end
-end
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-for _, v in ipairs({'group', ARGV[1], 'reason', ARGV[3], 'stream', ARGV[2],
-  'deliveries', string.format('%d', pending[1][4]), 'at', string.format('%d', now)}) do
-  fields[#fields + 1] = v
-end
-
--- 3. Parked before acknowledged.
+-- 2. Parked before acknowledged.
+local fields = letter(KEYS[1], ARGV[2],
+  {'group', ARGV[1], 'reason', ARGV[3], 'stream', ARGV[2], 'deliveries', string.format('%d', pending[1][4])})
 local id = redis.call('XADD', KEYS[2], '*', unpack(fields))
 redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
 return {0, id}

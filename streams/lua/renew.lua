@@ -6,9 +6,7 @@
 -- Returns {lease}: the new score, as text. Orders that have another score by now belong to someone else and
 -- are left alone.
 
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local old, lease = tonumber(ARGV[1]), string.format('%d', now + tonumber(ARGV[2]))
+local old, lease = tonumber(ARGV[1]), string.format('%d', redis_time() + tonumber(ARGV[2]))
 for i = 3, #ARGV do
   local score = redis.call('ZSCORE', KEYS[1], ARGV[i])
   if score and tonumber(score) == old then redis.call('ZADD', KEYS[1], lease, ARGV[i]) end

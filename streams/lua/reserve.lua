@@ -52,8 +52,7 @@ for b = 1, buys do
   users[b] = asks[6 * b + 2]
 end
 
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local now = redis_time()
 local seq, waiting, bound = tonumber(meta[2]), tonumber(meta[4]), tonumber(ARGV[2])
 local price, version, opens, closes = sale[2], sale[3], tonumber(sale[4]), tonumber(sale[5])
 local limit, cap = tonumber(sale[6]), tonumber(sale[7])

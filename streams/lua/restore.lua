@@ -32,8 +32,6 @@ elseif part == 'open' then
   redis.call('HSET', KEYS[4], unpack(ARGV, 3))
 else
   -- Flags that nodes raised before the rebuild must have ended before anything is sold (I9).
-  local time = redis.call('TIME')
-  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-  redis.call('HSET', KEYS[2], 'armed', '1', 'rest_until', string.format('%d', now + tonumber(ARGV[3])))
+  redis.call('HSET', KEYS[2], 'armed', '1', 'rest_until', string.format('%d', redis_time() + tonumber(ARGV[3])))
 end
 return {0}

@@ -5,17 +5,13 @@
 --
 -- Returns {code}
 --   code  0 gone (now, or before), 1 not closed yet, or units are held, or tickets are not settled,
---         13 rebuilding, 14 epoch differs, 16 partition absent
+--         13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 
-local meta = redis.call('HMGET', KEYS[1], 'epoch', 'state')
-if not meta[2] then return {16} end
-if meta[2] ~= 'open' then return {13} end
-if meta[1] ~= ARGV[1] then return {14} end
+local code = turned_away()
+if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'closes', 'held', 'tickets', 'done')
 if sale[1] then
-  local time = redis.call('TIME')
-  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-  if now < tonumber(sale[1]) or sale[2] ~= '0' or tonumber(sale[4]) < tonumber(sale[3]) then return {1} end
+  if redis_time() < tonumber(sale[1]) or sale[2] ~= '0' or tonumber(sale[4]) < tonumber(sale[3]) then return {1} end
 end
 redis.call('UNLINK', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
 return {0}

@@ -46,9 +46,7 @@ if returned > 0 then
     'withdrawn', string.format('%d', withdrawn), 'burnt', string.format('%d', burnt),
     'moves', string.format('%d', tonumber(sale[5] or '0') + 1))
   if before == 0 and stock > 0 then
-    local time = redis.call('TIME')
-    local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-    redis.call('HSET', KEYS[2], 'rest_until', string.format('%d', now + tonumber(ARGV[2])))
+    redis.call('HSET', KEYS[2], 'rest_until', string.format('%d', redis_time() + tonumber(ARGV[2])))
   end
 end
 return reply

@@ -8,8 +8,7 @@
 --   lease  the score that the orders have now, as text; it names this lease (see renew, drop)
 --   next   the lowest score that is left, as text, or '' when the queue is empty
 
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local now = redis_time()
 local lease = string.format('%d', now + tonumber(ARGV[2]))
 local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%d', now), 'LIMIT', '0', ARGV[1])
 if #due > 0 then

@@ -8,8 +8,7 @@
 -- the number.
 
 local function too_late(since, within)
-  local time = redis.call('TIME')
-  local age = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) - tonumber(since)
+  local age = redis_time() - tonumber(since)
   return age < 0 or age > tonumber(within)
 end
 

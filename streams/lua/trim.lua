@@ -29,9 +29,7 @@ local pending = redis.call('XPENDING', KEYS[1], 'fulfil', '-', '+', '1')
 if pending[1] and before(pending[1][1], bound) then bound = pending[1][1] end
 
 -- 2. By age.
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local age = string.format('%d', math.max(0, now - tonumber(ARGV[1]))) .. '-0'
+local age = string.format('%d', math.max(0, redis_time() - tonumber(ARGV[1]))) .. '-0'
 local trimmed = redis.call('XTRIM', KEYS[1], 'MINID', before(age, bound) and age or bound)
 
 -- 3. By length.

@@ -46,7 +46,7 @@ func (w *world) audit(sale app.SaleRef) string {
 // underWay says what is not finished yet; "": all is.
 func (w *world) underWay(orders []app.ID) string {
 	w.t.Helper()
-	if list, err := w.db.Unsettled(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
+	if list, err := w.db.Unresolved(w.ctx, 1<<60, 0, 10); err != nil || len(list) > 0 {
 		return fmt.Sprintf("unsettled %+v, %v", list, err)
 	}
 	for _, id := range orders {

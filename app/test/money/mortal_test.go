@@ -206,8 +206,8 @@ func (b mortalPayments) ReviveLate(
 	return through(b.m, func() (app.Order, error) { return b.PaymentStore.ReviveLate(ctx, claimed, epoch, now) })
 }
 
-func (b mortalPayments) Decided(ctx context.Context, order app.ID, outcome app.PaymentOutcome) error {
-	return do(b.m, func() error { return b.PaymentStore.Decided(ctx, order, outcome) })
+func (b mortalPayments) Resolve(ctx context.Context, order app.ID, outcome app.PaymentOutcome) error {
+	return do(b.m, func() error { return b.PaymentStore.Resolve(ctx, order, outcome) })
 }
 
 func (b mortalPayments) EndTraded(

@@ -196,12 +196,12 @@ func (w *world) buy(sale app.SaleRef, user app.ID, qty int) (app.Order, bool) {
 }
 
 // decided makes a buy and waits until it is told what came of it.
-func (w *world) decided(b app.Buy) (app.Decision, error) {
-	return kit.Told(func(then func(app.Decision, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
+func (w *world) decided(b app.Buy) (app.GateAnswer, error) {
+	return kit.Told(func(then func(app.GateAnswer, error)) { w.gate.Reserve(b, time.Now().Add(patience), then) })
 }
 
 // reserve asks the gate until it answers: on a busy machine it gives up waiting for Redis now and then (I6).
-func (w *world) reserve(b app.Buy) (d app.Decision) {
+func (w *world) reserve(b app.Buy) (d app.GateAnswer) {
 	kit.Eventually(w.t, patience, func() (ok bool, why string) {
 		var err error
 		d, err = w.decided(b)

@@ -1,0 +1,7 @@
+-- redis_time: the clock that decides windows and deadlines (I10), in ms. Put in front of the scripts that ask (script.go).
+
+local function redis_time()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
