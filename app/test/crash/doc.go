@@ -13,6 +13,7 @@
 //   - sweeping_test.go: kill -9 in the middle of ten thousand equal deadlines, and the second after it
 //   - stores_test.go: Redis and MariaDB killed in the middle of a backlog, or unfit for a minute
 //   - wire_test.go, hints_test.go: lost replies and lost hints
+//   - full_house_test.go: Redis restarts under 18,000 sockets, and nobody was told what happened meanwhile
 //   - frozen_test.go: processes that stop and go on
 //   - clock_test.go: nodes whose wall clock is wrong
 //   - warming_test.go: two nodes load the same sale while Redis is emptied

@@ -1,0 +1,93 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+const (
+	// fullHouse makes 18,000 sockets, for every fifth buyer has two; a process may have 20,000 descriptors.
+	fullHouse = 15_000
+	// currentWithin is how long after Redis answers again everybody may have to wait for what has changed meanwhile.
+	currentWithin = 5 * time.Second
+)
+
+// P6, F5: Redis is killed under a full house, and while it is away every order ends without a word: whoever ended them
+// died before it could tell. Once Redis is back, all sockets learn it from the rows, on the sockets that they have.
+// Not parallel: how long that takes is a figure of the whole machine.
+func TestRedisRestartsUnderAFullHouse(t *testing.T) {
+	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
+	w := openWorld(t, server.URL, kit.MySQL(t), "STAMPEDE_PAY_WINDOW=1h",
+		"STAMPEDE_MAX_CONNS_PER_IP=100000", "STAMPEDE_AUTH_RATE=0", "STAMPEDE_BUY_RATE=0")
+	for partition := range partitions {
+		w.offer(3*fullHouse, 3, partition)
+	}
+	w.invite(fullHouse)
+	n := w.start()
+	w.enter(n)
+	w.everyone("buy", func(b *buyer) error {
+		if op := b.press(&w.sales[b.dice.IntN(len(w.sales))]); op.Outcome != OK {
+			return fmt.Errorf("the buy was %s: %s", op.Outcome, op.Code)
+		}
+		return nil
+	})
+	w.allWritten()
+	kit.Eventually(t, healing, func() (bool, string) { return w.allHeard(1) })
+
+	server.Kill()
+	w.endUntold()
+	server.Start()
+	back := time.Now()
+	kit.Eventually(t, healing, func() (bool, string) { return w.allHeard(2) })
+	took := time.Since(back)
+	if took > currentWithin {
+		t.Errorf("the last socket was current %v after Redis was back, want %v", took, currentWithin)
+	}
+	w.sameDeadline(0) // the sweepers find what has ended, and give the units back
+	w.rest(n, fmt.Sprintf("all current %v after Redis was back;", took.Round(10*time.Millisecond)))
+	for _, h := range w.memory.copy().Heard {
+		if h.Via != ByEvent {
+			t.Fatalf("user %s heard of order %s by %s, not on the socket that was open", h.User, h.Order, h.Via)
+		}
+	}
+}
+
+// endUntold expires all orders, as somebody does who dies after the COMMIT.
+func (w *world) endUntold() {
+	w.t.Helper()
+	now := app.MillisOf(time.Now())
+	w.exec(fmt.Sprintf("UPDATE orders SET pay_by = %d", now-1))
+	for ids := range slices.Chunk(w.memory.answeredOrders(), 1000) {
+		_, err := w.books.Expire(kit.Context(w.t), ids, now)
+		w.must(err)
+	}
+}
+
+// allHeard reports whether every device has heard the state of that rev of every order of its owner.
+func (w *world) allHeard(rev int) (bool, string) {
+	history := w.memory.copy()
+	orders := make(map[app.ID]int)
+	for _, op := range history.Ops {
+		if op.Kind == Buy && op.Outcome == OK {
+			orders[op.User]++
+		}
+	}
+	want := 0
+	for _, b := range w.people {
+		want += orders[b.id] * len(b.phones)
+	}
+	heard := make(map[Heard]bool)
+	for _, h := range history.Heard {
+		if h.Rev == rev {
+			heard[Heard{Device: h.Device, Order: h.Order}] = true
+		}
+	}
+	return len(heard) == want, fmt.Sprintf("%d of %d devices heard of rev %d", len(heard), want, rev)
+}
