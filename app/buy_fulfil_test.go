@@ -122,7 +122,7 @@ func effectsOf(inventory Inventory, orders OrderStore, notifier Notifier) *Effec
 	return &Effects{Inventory: inventory, Notifier: notifier, Orders: orders, Told: &Told{Orders: orders}}
 }
 
-type oneSale struct{ CatalogueSource }
+type oneSale struct{ CatalogueStore }
 
 func (oneSale) Sale(_ context.Context, id ID) (Sale, error) {
 	return Sale{ID: id, Product: Product{Name: "Lamp"}}, nil

@@ -54,10 +54,9 @@ func (e *Effects) Finish(ctx context.Context, partition int, asOf Millis, rows [
 	if err != nil {
 		return err
 	}
-	err = e.Inventory.Finish(ctx, partition, asOf, rows, entries)
-	if errors.Is(err, ErrTooLate) {
-		err = e.finishLate(ctx, partition, rows, entries)
-	}
+	err = e.inTime(ctx, asOf, rows, func(asOf Millis, rows []*Order) error {
+		return e.Inventory.Finish(ctx, partition, asOf, rows, entries)
+	})
 	if err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
 	}
@@ -65,16 +64,22 @@ func (e *Effects) Finish(ctx context.Context, partition int, asOf Millis, rows [
 	return nil
 }
 
-// finishLate publishes rows whose transaction, or what followed it, took too long: the database stood still, say.
-func (e *Effects) finishLate(ctx context.Context, partition int, rows []*Order, entries []*Entry) error {
-	asOf, err := e.Inventory.Now(ctx)
-	if err != nil {
+// inTime publishes rows. Those whose transaction, or what followed it, took too long (the database stood still, say) are
+// stamped anew and published as they are then, once more (F2).
+func (e *Effects) inTime(
+	ctx context.Context, asOf Millis, rows []*Order, publish func(asOf Millis, rows []*Order) error,
+) error {
+	err := publish(asOf, rows)
+	if !errors.Is(err, ErrTooLate) {
+		return err
+	}
+	if asOf, err = e.Inventory.Now(ctx); err != nil {
 		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
 	}
 	if rows, err = e.restamp(ctx, rows); err != nil {
 		return err
 	}
-	return e.Inventory.Finish(ctx, partition, asOf, rows, entries)
+	return publish(asOf, rows)
 }
 
 // later are those of the rows whose state is not their first: that it was told has to be marked in the row.
@@ -93,10 +98,24 @@ func (e *Effects) Units(ctx context.Context, rows []*Order) error {
 	if err := e.returnUnits(ctx, rows); err != nil {
 		return err
 	}
-	if err := e.sell(ctx, rows); err != nil {
+	sold := holds(rows, func(o *Order) bool { return o.State.Sold() && o.HoldsUnits() })
+	if err := move(ctx, e.Inventory.Sell, sold); err != nil {
 		return err
 	}
-	return e.withdraw(ctx, rows)
+	// Late money that was given back never held any.
+	refunded := holds(rows, func(o *Order) bool { return o.State == Refunded && o.HoldsUnits() })
+	return move(ctx, e.Inventory.Withdraw, refunded)
+}
+
+// move moves units of orders by one of the inventory's calls, unless there are none.
+func move[T any](ctx context.Context, by func(context.Context, []T) ([]bool, error), units []T) error {
+	if len(units) == 0 {
+		return nil
+	}
+	if _, err := by(ctx, units); err != nil {
+		return fmt.Errorf("move units of %d orders: %w", len(units), errors.Join(ErrTransient, err))
+	}
+	return nil
 }
 
 // returnUnits returns the units of every row that ended without keeping them. The hold of an order that late money may
@@ -109,37 +128,7 @@ func (e *Effects) returnUnits(ctx context.Context, rows []*Order) error {
 			returns = append(returns, Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, Burn: burn})
 		}
 	}
-	if len(returns) == 0 {
-		return nil
-	}
-	if _, err := e.Inventory.Return(ctx, returns); err != nil {
-		return fmt.Errorf("return units of %d orders: %w", len(returns), errors.Join(ErrTransient, err))
-	}
-	return nil
-}
-
-// sell counts the units of orders that are paid as sold.
-func (e *Effects) sell(ctx context.Context, rows []*Order) error {
-	sold := holds(rows, func(o *Order) bool { return o.State.Sold() && o.HoldsUnits() })
-	if len(sold) == 0 {
-		return nil
-	}
-	if _, err := e.Inventory.Sell(ctx, sold); err != nil {
-		return fmt.Errorf("sell units of %d orders: %w", len(sold), errors.Join(ErrTransient, err))
-	}
-	return nil
-}
-
-// withdraw takes the units of refunded orders out of their sales. Late money that was given back never held any.
-func (e *Effects) withdraw(ctx context.Context, rows []*Order) error {
-	gone := holds(rows, func(o *Order) bool { return o.State == Refunded && o.HoldsUnits() })
-	if len(gone) == 0 {
-		return nil
-	}
-	if _, err := e.Inventory.Withdraw(ctx, gone); err != nil {
-		return fmt.Errorf("withdraw units of %d orders: %w", len(gone), errors.Join(ErrTransient, err))
-	}
-	return nil
+	return move(ctx, e.Inventory.Return, returns)
 }
 
 // holds names the holds of the rows that are meant.
@@ -180,26 +169,15 @@ func (e *Effects) Tell(ctx context.Context, asOf Millis, rows []*Order) error {
 		byPartition[o.Partition] = append(byPartition[o.Partition], o)
 	}
 	for partition, some := range byPartition {
-		if err := e.publish(ctx, partition, asOf, some); err != nil {
+		err := e.inTime(ctx, asOf, some, func(asOf Millis, rows []*Order) error {
+			return e.Notifier.Publish(ctx, partition, asOf, rows)
+		})
+		if err != nil {
 			return fmt.Errorf("tell of %d orders: %w", len(some), errors.Join(ErrTransient, err))
 		}
 		e.Told.Add(some)
 	}
 	return nil
-}
-
-func (e *Effects) publish(ctx context.Context, partition int, asOf Millis, rows []*Order) error {
-	err := e.Notifier.Publish(ctx, partition, asOf, rows)
-	if !errors.Is(err, ErrTooLate) {
-		return err
-	}
-	if asOf, err = e.Inventory.Now(ctx); err != nil {
-		return fmt.Errorf("read Redis time: %w", err)
-	}
-	if rows, err = e.restamp(ctx, rows); err != nil {
-		return err
-	}
-	return e.Notifier.Publish(ctx, partition, asOf, rows)
 }
 
 // stamped stamps those of the rows anew that were not changed a moment ago by the caller's own transaction. asOf was

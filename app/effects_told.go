@@ -51,11 +51,7 @@ func (t *Told) RunOnce(ctx context.Context) error {
 
 // Run marks until ctx ends, and a last time after that.
 func (t *Told) Run(ctx context.Context) error {
-	err := every(ctx, toldEvery, func() {
-		if err := t.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "mark orders as told", "err", err)
-		}
-	})
+	err := Repeat(ctx, toldEvery, "mark orders as told", t.RunOnce)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if markErr := t.RunOnce(last); markErr != nil {

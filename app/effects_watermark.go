@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 )
 
@@ -35,11 +34,7 @@ type claim struct {
 
 // Run moves the marks forward until ctx ends.
 func (w *ToldWatermark) Run(ctx context.Context) error {
-	return every(ctx, watermarkEvery, func() {
-		if err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "note until when new orders were told", "err", err)
-		}
-	})
+	return Repeat(ctx, watermarkEvery, "note until when new orders were told", w.RunOnce)
 }
 
 // RunOnce looks at each partition once.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -93,11 +92,7 @@ type OutboxSender struct {
 
 // Run posts until ctx ends.
 func (p *OutboxSender) Run(ctx context.Context) error {
-	return every(ctx, postEvery, func() {
-		if err := p.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "post to the back office", "err", err)
-		}
-	})
+	return Repeat(ctx, postEvery, "post to the back office", p.RunOnce)
 }
 
 // RunOnce posts everything that is due. It is appended first and marked after that: a crash in between appends it

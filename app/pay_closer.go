@@ -57,7 +57,7 @@ func (t *TradeCloser) Run(ctx context.Context) error {
 		workers.Go(func() { t.endAll(ctx) })
 	}
 	defer workers.Wait()
-	return every(ctx, time.Minute, t.forget)
+	return Repeat(ctx, time.Minute, "forget orders", t.forget)
 }
 
 // RunOnce ends what is at hand, one after the other.
@@ -82,11 +82,12 @@ func (t *TradeCloser) Waiting() int {
 }
 
 // forget drops what nobody asked for any more: another node has ended it.
-func (t *TradeCloser) forget() {
+func (t *TradeCloser) forget(context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	maps.DeleteFunc(t.known,
 		func(_ ID, until time.Time) bool { return !until.IsZero() && time.Since(until) > time.Minute })
+	return nil
 }
 
 func (t *TradeCloser) closeAll(ctx context.Context) {

@@ -64,9 +64,7 @@ func (r *PayReconciler) Behind() time.Duration { return time.Duration(r.behind.L
 // Run looks until ctx ends.
 func (r *PayReconciler) Run(ctx context.Context) error {
 	var late sync.WaitGroup
-	late.Go(func() {
-		_ = every(ctx, payWatchEvery, func() { warn(ctx, r.unresolved(ctx)) })
-	})
+	late.Go(func() { _ = Repeat(ctx, payWatchEvery, "resolve late payments", r.unresolved) })
 	defer late.Wait()
 	defer r.claims.Wait()
 	for ctx.Err() == nil {

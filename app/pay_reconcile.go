@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -98,8 +99,8 @@ func (p *DailyReconciliation) compare(
 	}
 	again := make(map[ID]*payDayCase, len(doubtful))
 	if len(doubtful) > 0 {
-		if err := p.calm(ctx); err != nil {
-			return err
+		if !Sleep(ctx, cmp.Or(p.pause, payDaySettles)) {
+			return ctx.Err()
 		}
 		second, err := p.look(ctx, doubtful)
 		if err != nil {
@@ -123,19 +124,6 @@ func (p *DailyReconciliation) compare(
 		report.Differences = append(report.Differences, c.differences()...)
 	}
 	return nil
-}
-
-func (p *DailyReconciliation) calm(ctx context.Context) error {
-	pause := p.pause
-	if pause == 0 {
-		pause = payDaySettles
-	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(pause):
-		return nil
-	}
 }
 
 // look asks the gateway first and reads the books after that: what was settled in between is no difference.

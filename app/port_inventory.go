@@ -236,6 +236,8 @@ type Inventory interface {
 	Correct(ctx context.Context, sale SaleRef, c Correction) (bool, error)
 	// Audit reads a sale in one script.
 	Audit(ctx context.Context, sale SaleRef) (SaleAudit, error)
+	// SetWatching says how many people watch which sale on the node; it counts for about three seconds.
+	SetWatching(ctx context.Context, node string, counts map[SaleRef]int64) error
 	// Retire deletes the keys of a closed sale of which nothing is left; false when something is.
 	Retire(ctx context.Context, sale SaleRef) (bool, error)
 }
@@ -275,6 +277,8 @@ type Rebuilder interface {
 	// Resume drops the old stream, makes a new one with its group, sets epoch and seq, and lets buys in again.
 	// ErrStaleEpoch when a rebuild for a later one is under way.
 	Resume(ctx context.Context, partition int, epoch, seq int64) error
+	// SetEpoch says which epoch this node's scripts carry for the partition from now on.
+	SetEpoch(partition int, epoch int64)
 }
 
 // Entry is one reservation as the stream carries it: all that its row needs.

@@ -41,11 +41,7 @@ type Refunder struct {
 
 // Run gives back until ctx ends.
 func (r *Refunder) Run(ctx context.Context) error {
-	return every(ctx, refundEvery, func() {
-		if err := r.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "give money back", "err", err)
-		}
-	})
+	return Repeat(ctx, refundEvery, "give money back", r.RunOnce)
 }
 
 // RunOnce tries every refund that is due, once.

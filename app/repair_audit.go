@@ -50,12 +50,8 @@ type Auditor struct {
 func (a *Auditor) Sale(ctx context.Context, id ID) (AuditReport, error) {
 	var report AuditReport
 	for try := range auditTries {
-		if try > 0 {
-			select {
-			case <-ctx.Done():
-				return report, ctx.Err()
-			case <-time.After(auditPause):
-			}
+		if try > 0 && !Sleep(ctx, auditPause) {
+			return report, ctx.Err()
 		}
 		var err error
 		if report, err = a.once(ctx, id); err != nil || len(report.Failures) == 0 {

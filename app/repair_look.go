@@ -126,6 +126,6 @@ func (r *Rebuild) trust(ctx context.Context, partition int, f finding) error {
 		slog.InfoContext(ctx, "Redis began another history, and nothing is missing in it", "partition", partition,
 			"epoch", f.epoch, "seq", f.redis.Seq)
 	}
-	r.Epochs.SetEpoch(partition, f.epoch)
+	r.Redis.SetEpoch(partition, f.epoch)
 	return nil
 }

@@ -13,11 +13,6 @@ import (
 
 const watchEvery = 2 * time.Second
 
-// EpochHolder keeps the epoch that this node's scripts carry.
-type EpochHolder interface {
-	SetEpoch(partition int, epoch int64)
-}
-
 // Rebuild makes a partition's state in Redis anew from the database, when Redis is empty, or older than what
 // the database has already seen (I8):
 //
@@ -32,7 +27,6 @@ type Rebuild struct {
 	Partitions int
 	Redis      Rebuilder
 	Inventory  Inventory
-	Epochs     EpochHolder
 	Orders     OrderStore
 	Sales      SaleStore
 	Fulfiller  *Fulfiller
@@ -43,11 +37,7 @@ type Rebuild struct {
 
 // Run looks after all partitions until ctx ends.
 func (r *Rebuild) Run(ctx context.Context) error {
-	return every(ctx, watchEvery, func() {
-		if err := r.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "look after partitions", "err", err)
-		}
-	})
+	return Repeat(ctx, watchEvery, "look after partitions", r.RunOnce)
 }
 
 // RunOnce rebuilds every partition that needs it and learns the epochs of all.
@@ -82,7 +72,7 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 		if err != nil {
 			return err
 		}
-		r.Epochs.SetEpoch(partition, epoch)
+		r.Redis.SetEpoch(partition, epoch)
 		return nil
 	})
 }

@@ -111,7 +111,7 @@ func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
 		epoch: 4, redis: PartitionState{Exists: true, Epoch: 4, History: "abc", Confirmed: "abc"},
 		loaded: []Sale{{ID: 7}},
 	}
-	r := &Rebuild{Partitions: 1, Redis: s, Inventory: s, Sales: s, Epochs: s}
+	r := &Rebuild{Partitions: 1, Redis: s, Inventory: s, Sales: s}
 	check := func(want string) {
 		t.Helper()
 		if err := r.Check(context.Background(), 0); err != nil || s.confirmed != want {

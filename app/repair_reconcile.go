@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -45,11 +44,7 @@ type Reconciler struct {
 
 // Run scans until ctx ends.
 func (r *Reconciler) Run(ctx context.Context) error {
-	return every(ctx, reconcileEvery, func() {
-		if err := r.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "reconcile", "err", err)
-		}
-	})
+	return Repeat(ctx, reconcileEvery, "reconcile", r.RunOnce)
 }
 
 // RunOnce scans once: deadlines that the delay queue lost, states that were not told, holds whose order has ended,

@@ -18,26 +18,20 @@ const (
 	pastShown  = 2
 )
 
-// IDFilter is a set that may say yes to an id that it does not contain, but never no to one that it does.
-type IDFilter interface{ Has(id ID) bool }
-
-// CatalogueSource is what the catalogue reads from.
-type CatalogueSource interface {
-	CatalogueStore
-	Sale(ctx context.Context, id ID) (Sale, error)
-}
+// IDFilter may say yes to an id that was not put into it, but never no to one that was.
+type IDFilter func(id ID) bool
 
 // Catalogue is this node's snapshot of what is offered. It is dropped whenever the catalogue's version
 // moves, so that it is at most about a second old (I11).
 type Catalogue struct {
-	source    CatalogueSource
+	source    CatalogueStore
 	newFilter func(ids []ID) IDFilter
 	zone      *time.Location
 
 	mu       sync.RWMutex
 	version  int64
 	seen     time.Time // when the version was last read, monotonic
-	filter   IDFilter
+	filter   IDFilter  // nil: none was read yet
 	sales    map[ID]*Sale
 	bySlot   map[ID][]*Sale
 	today    []Slot
@@ -45,7 +39,7 @@ type Catalogue struct {
 }
 
 // NewCatalogue makes an empty snapshot; zone decides which slots are today's.
-func NewCatalogue(source CatalogueSource, newFilter func(ids []ID) IDFilter, zone *time.Location) *Catalogue {
+func NewCatalogue(source CatalogueStore, newFilter func(ids []ID) IDFilter, zone *time.Location) *Catalogue {
 	return &Catalogue{
 		source: source, newFilter: newFilter, zone: zone, version: -1,
 		sales: make(map[ID]*Sale), bySlot: make(map[ID][]*Sale),
@@ -101,7 +95,7 @@ func (c *Catalogue) Sale(ctx context.Context, id ID) (*Sale, error) {
 	if sale != nil {
 		return sale, nil
 	}
-	if filter != nil && !filter.Has(id) && time.Since(seen) < catalogueAge {
+	if filter != nil && !filter(id) && time.Since(seen) < catalogueAge {
 		return nil, Fail(NotFound, "no such sale")
 	}
 	return c.load(ctx, id)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +11,7 @@ import (
 
 // shelf is a catalogue source in memory that counts what it is asked.
 type shelf struct {
-	CatalogueSource
+	CatalogueStore
 	version int64
 	sales   map[ID]Sale
 	slots   []Slot
@@ -45,16 +46,8 @@ func (s *shelf) Slots(_ context.Context, from, to Millis) ([]Slot, error) {
 	return in, nil
 }
 
-type exact map[ID]bool
-
-func (e exact) Has(id ID) bool { return e[id] }
-
 func exactFilter(ids []ID) IDFilter {
-	e := exact{}
-	for _, id := range ids {
-		e[id] = true
-	}
-	return e
+	return func(id ID) bool { return slices.Contains(ids, id) }
 }
 
 // I11: a "no" of the filter counts only while the catalogue version is known to be current.

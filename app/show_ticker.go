@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"log/slog"
 	"math"
 	"sync"
 	"time"
@@ -14,21 +13,14 @@ const (
 	viewersEvery = time.Second            // how often this node says how many people watch
 )
 
-// ViewerCounts collects how many people watch which sale on which node.
-type ViewerCounts interface {
-	// SetWatching says how many people of this node watch; it counts for about three seconds.
-	SetWatching(ctx context.Context, node string, counts map[SaleRef]int64) error
-}
-
 // Ticker is the one loop of a node that reads the numbers that people see move, those of watched sales. Every tick
 // comes from here, encoded once per watch set, however many clients there are.
 type Ticker struct {
-	Node         string
-	Catalogue    *Catalogue
-	Inventory    Inventory
-	ViewerCounts ViewerCounts
-	Audience     Audience
-	Clock        *Clock
+	Node      string
+	Catalogue *Catalogue
+	Inventory Inventory
+	Audience  Audience
+	Clock     *Clock
 
 	mu          sync.Mutex
 	series      map[ID]*doneSeries
@@ -51,11 +43,7 @@ type doneSeries struct {
 
 // Run beats until ctx ends.
 func (p *Ticker) Run(ctx context.Context) error {
-	return every(ctx, tickEvery, func() {
-		if err := p.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "ticker", "err", err)
-		}
-	})
+	return Repeat(ctx, tickEvery, "ticker", p.RunOnce)
 }
 
 // RunOnce reads the counters once and passes them on.
@@ -171,5 +159,5 @@ func (p *Ticker) tellViewers(ctx context.Context) error {
 	if len(counts) == 0 {
 		return nil
 	}
-	return p.ViewerCounts.SetWatching(ctx, p.Node, counts)
+	return p.Inventory.SetWatching(ctx, p.Node, counts)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -135,24 +134,5 @@ func (w *Warmer) warm(sale ID) bool {
 
 // Run warms up until ctx ends.
 func (w *Warmer) Run(ctx context.Context) error {
-	return every(ctx, time.Second, func() {
-		if err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "warm up", "err", err)
-		}
-	})
-}
-
-// every calls fn at once and then with a pause of d between two calls, until ctx ends.
-func every(ctx context.Context, d time.Duration, fn func()) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-timer.C:
-			fn()
-			timer.Reset(d)
-		}
-	}
+	return Repeat(ctx, time.Second, "warm up", w.RunOnce)
 }

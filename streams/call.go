@@ -91,22 +91,11 @@ func (q *saleQueue) callRetrying() ([]any, error) {
 			return reply, nil
 		}
 		m.gateFaults.Inc()
-		if time.Since(begin)+pause >= callBudget || !q.pause(pause) {
+		// A gate that closes does not wait for the whole budget.
+		if time.Since(begin)+pause >= callBudget || !app.Sleep(q.gate.ctx, pause) {
 			return nil, transient(err)
 		}
 		pause *= 2
-	}
-}
-
-// pause waits; false when the gate closes, so that closing does not take the whole budget.
-func (q *saleQueue) pause(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-q.gate.ctx.Done():
-		return false
 	}
 }
 

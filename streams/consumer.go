@@ -87,7 +87,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	back := backoff{first: firstBack, longest: longestOff}
 	for ctx.Err() == nil {
 		if c.inventory.Epoch(c.partition) == 0 {
-			sleep(ctx, firstBack) // the server has not looked at this partition yet
+			app.Sleep(ctx, firstBack) // the server has not looked at this partition yet
 			continue
 		}
 		if err := c.runOnce(ctx); err != nil {
@@ -95,7 +95,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 				slog.WarnContext(ctx, "consume", "partition", c.partition, "err", err)
 			}
 			c.startOver()
-			sleep(ctx, back.next())
+			app.Sleep(ctx, back.next())
 			continue
 		}
 		back.reset()
@@ -271,7 +271,7 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]err
 		}
 		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries), "err",
 			err)
-		if !sleep(quit, back.next()) {
+		if !app.Sleep(quit, back.next()) {
 			return nil, errors.Join(err, quit.Err())
 		}
 	}

@@ -63,7 +63,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 			back.reset()
 		}
 		if next > 0 {
-			sleep(ctx, next)
+			app.Sleep(ctx, next)
 		}
 	}
 	return nil

@@ -136,7 +136,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 		s.lease = 400 * time.Millisecond
 		other := NewSweeper(f.inventory, 1, newBell())
 		b.due = func(orders []app.ID) ([]app.ID, error) {
-			for begin := time.Now(); time.Since(begin) < 2*s.lease; sleep(f.ctx, 10*time.Millisecond) {
+			for begin := time.Now(); time.Since(begin) < 2*s.lease; app.Sleep(f.ctx, 10*time.Millisecond) {
 				if held, _, err := other.claim(f.ctx); err != nil || len(held.orders) != 0 {
 					t.Errorf("taken from a living sweeper: %v, %v", held, err)
 					break

@@ -124,20 +124,8 @@ func (l *Inventory) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, e
 		if verdict != app.VerdictCooldown || rests == maxCooldowns {
 			return verdict, nil
 		}
-		if !sleep(ctx, time.Duration(integer(reply[2]))*time.Millisecond) {
+		if !app.Sleep(ctx, time.Duration(integer(reply[2]))*time.Millisecond) {
 			return 0, transient(ctx.Err())
 		}
-	}
-}
-
-// sleep waits; false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -3,8 +3,9 @@ package streams
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
+
+	"stampede/app"
 )
 
 const (
@@ -22,13 +23,10 @@ func NewLagKeeper(l *Inventory) *LagKeeper { return &LagKeeper{inventory: l} }
 
 // Run looks once a second until ctx ends.
 func (k *LagKeeper) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		if _, err := k.runOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "keep lag", "err", err)
-		}
-		sleep(ctx, lagEvery)
-	}
-	return nil
+	return app.Repeat(ctx, lagEvery, "keep lag", func(ctx context.Context) error {
+		_, err := k.runOnce(ctx)
+		return err
+	})
 }
 
 // runOnce answers how many groups had to be set right.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -69,13 +68,10 @@ func (s *PaidStream) Append(ctx context.Context, postings []app.OutboxMessage) e
 
 // Run trims from time to time until ctx ends.
 func (s *PaidStream) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		if _, err := s.trim(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "trim the stream of paid orders", "err", err)
-		}
-		sleep(ctx, paidTrimEvery)
-	}
-	return nil
+	return app.Repeat(ctx, paidTrimEvery, "trim the stream of paid orders", func(ctx context.Context) error {
+		_, err := s.trim(ctx)
+		return err
+	})
 }
 
 // trim forgets what is older than the retention and behind every group: delivered and acknowledged. A group that nobody

@@ -80,7 +80,7 @@ func (d *PaidDeliverer) Run(ctx context.Context) error {
 func (d *PaidDeliverer) untaken(ctx context.Context, most int) ([]redis.XMessage, error) {
 	found, err := d.old.claim(ctx, most)
 	if err == nil && len(found) == 0 {
-		sleep(ctx, d.oldPause)
+		app.Sleep(ctx, d.oldPause)
 	}
 	return found, err
 }
@@ -113,7 +113,7 @@ func (d *PaidDeliverer) deliverSome(
 		if err != nil {
 			if ctx.Err() == nil {
 				slog.WarnContext(ctx, "read the stream of paid orders", "group", d.fresh.group, "err", err)
-				sleep(ctx, fault.next())
+				app.Sleep(ctx, fault.next())
 			}
 			continue
 		}

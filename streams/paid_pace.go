@@ -38,7 +38,7 @@ func (p *pace) wait(ctx context.Context) bool {
 		if left <= 0 {
 			return true
 		}
-		sleep(ctx, left)
+		app.Sleep(ctx, left)
 	}
 	return false
 }

@@ -44,8 +44,8 @@ type Options struct {
 
 const defaultBacklog = 50_000
 
-// Inventory is the state of the sales in Redis. It implements app.Inventory, app.Rebuilder, app.EpochHolder,
-// app.DeadLetterBox and app.ViewerCounts; gate, consumers and the other duties work on it. Safe for concurrent use.
+// Inventory is the state of the sales in Redis. It implements app.Inventory, app.Rebuilder and
+// app.DeadLetterBox; gate, consumers and the other duties work on it. Safe for concurrent use.
 type Inventory struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient
@@ -73,9 +73,7 @@ type partition struct {
 var (
 	_ app.Inventory     = (*Inventory)(nil)
 	_ app.Rebuilder     = (*Inventory)(nil)
-	_ app.EpochHolder   = (*Inventory)(nil)
 	_ app.DeadLetterBox = (*Inventory)(nil)
-	_ app.ViewerCounts  = (*Inventory)(nil)
 	_ app.Notifier      = (*Inventory)(nil)
 	_ app.Chains        = (*Inventory)(nil)
 	_ app.Gate          = (*Gate)(nil)

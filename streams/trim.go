@@ -3,8 +3,9 @@ package streams
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
+
+	"stampede/app"
 )
 
 const (
@@ -29,13 +30,10 @@ func NewTrimmer(l *Inventory) *Trimmer {
 
 // Run trims from time to time until ctx ends.
 func (t *Trimmer) Run(ctx context.Context) error {
-	for ctx.Err() == nil {
-		if _, err := t.runOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "trim streams", "err", err)
-		}
-		sleep(ctx, trimEvery)
-	}
-	return nil
+	return app.Repeat(ctx, trimEvery, "trim streams", func(ctx context.Context) error {
+		_, err := t.runOnce(ctx)
+		return err
+	})
 }
 
 // runOnce answers how many entries it has trimmed.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"stampede/app"
 )
 
 // drainTime is how long the work at hand may go on after a duty was told to end.
@@ -14,7 +16,7 @@ const drainTime = 5 * time.Second
 func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		if sleep(work, drainTime) {
+		if app.Sleep(work, drainTime) {
 			cancel()
 		}
 	})
@@ -29,7 +31,7 @@ func meanwhile(
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		for sleep(side, every) {
+		for app.Sleep(side, every) {
 			also(ctx)
 		}
 	}()

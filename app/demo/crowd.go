@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"stampede/app"
 )
 
 const (
@@ -65,7 +67,7 @@ func (c *Crowd) scaled(d time.Duration) time.Duration {
 
 // live comes in again and again, with a pause after each visit that went wrong.
 func (s *shopper) live(ctx context.Context) {
-	if !sleep(ctx, s.upTo(arrival)) {
+	if !app.Sleep(ctx, s.upTo(arrival)) {
 		return
 	}
 	for {
@@ -74,7 +76,7 @@ func (s *shopper) live(ctx context.Context) {
 			return
 		}
 		slog.DebugContext(ctx, s.name+" lost the connection", "err", err)
-		if !sleep(ctx, time.Second+s.upTo(away)) {
+		if !app.Sleep(ctx, time.Second+s.upTo(away)) {
 			return
 		}
 	}
@@ -83,15 +85,4 @@ func (s *shopper) live(ctx context.Context) {
 // upTo draws a time below d.
 func (s *shopper) upTo(d time.Duration) time.Duration {
 	return time.Duration(s.random.Float64() * float64(d))
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

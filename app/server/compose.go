@@ -102,7 +102,7 @@ func compose(
 		Help: "Buys answered sold_out by a flag of this node, without Redis.",
 	}, func() float64 { return float64(p.soldOut.Turned()) }))
 	p.ticker = &app.Ticker{
-		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, ViewerCounts: inventory, Audience: p.hub,
+		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, Audience: p.hub,
 		Clock: p.clock,
 	}
 	storefront := &app.Storefront{
@@ -120,7 +120,7 @@ func compose(
 	}
 	registry.MustRegister(recounts(p.reconciler)...)
 	p.rebuild = &app.Rebuild{
-		Partitions: c.Partitions, Redis: inventory, Inventory: inventory, Epochs: inventory,
+		Partitions: c.Partitions, Redis: inventory, Inventory: inventory,
 		Orders: s.db, Sales: s.db, Fulfiller: p.fulfiller,
 	}
 	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer

@@ -62,18 +62,12 @@ func (l *NodeLease) current() *snowflake.Minter {
 
 // Run renews the lease until ctx ends.
 func (l *NodeLease) Run(ctx context.Context) error {
-	tick := time.NewTicker(renewEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-			if err := l.RunOnce(ctx); err != nil && ctx.Err() == nil {
-				slog.WarnContext(ctx, "renew the node lease", "node", l.Node(), "err", err)
-			}
+	for app.Sleep(ctx, renewEvery) {
+		if err := l.RunOnce(ctx); err != nil && ctx.Err() == nil {
+			slog.WarnContext(ctx, "renew the node lease", "node", l.Node(), "err", err)
 		}
 	}
+	return ctx.Err()
 }
 
 // RunOnce renews the lease. If another process has the number meanwhile, it takes a new one.

@@ -82,7 +82,7 @@ func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after app.ID,
 func (n *node) rebuilds(others meanwhile) error {
 	p := n.ports
 	r := app.Rebuild{
-		Partitions: 1, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(), Epochs: n.w.inventory,
+		Partitions: 1, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(),
 		Orders: interruptedOrders{p.Orders(), others}, Sales: interruptedSales{p.Sales(), others},
 		Fulfiller: n.fulfiller,
 	}

@@ -142,7 +142,7 @@ func (w *world) openGateway() {
 func (w *world) openPartition() {
 	n := w.node(nil)
 	rebuild := &app.Rebuild{
-		Partitions: 1, Redis: w.inventory, Inventory: w.inventory, Epochs: w.inventory, Orders: w.db, Sales: w.db,
+		Partitions: 1, Redis: w.inventory, Inventory: w.inventory, Orders: w.db, Sales: w.db,
 		Fulfiller: n.fulfiller,
 	}
 	w.must(rebuild.RunOnce(w.ctx))
