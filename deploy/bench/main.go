@@ -19,6 +19,8 @@ type flags struct {
 	rounds int
 	scale  float64 // of crowds and times; 1 is what the bars are about
 	render bool
+	old    string // folder with an older stampede, to measure both in turns
+	pairs  int
 }
 
 func main() {
@@ -28,6 +30,8 @@ func main() {
 	flag.IntVar(&f.rounds, "rounds", 5, "how often everything is measured")
 	flag.Float64Var(&f.scale, "scale", 1, "makes crowds and times smaller, to try the harness out")
 	flag.BoolVar(&f.render, "render", false, "measure nothing: make the table again from the rounds that are there")
+	flag.StringVar(&f.old, "old", "", "folder with an older stampede: measure both in turns, and write nothing")
+	flag.IntVar(&f.pairs, "pairs", 12, "how many turns both get")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -38,6 +42,9 @@ func main() {
 }
 
 func run(ctx context.Context, f flags) error {
+	if f.old != "" {
+		return pairs(ctx, f)
+	}
 	if !f.render {
 		if err := measure(ctx, f); err != nil {
 			return err

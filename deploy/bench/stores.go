@@ -143,18 +143,20 @@ func (s *stores) client(database int) (*redis.Client, error) {
 // usage is what Redis uses by now.
 type usage struct {
 	bytes   float64
+	logged  float64 // bytes of the append-only file
 	seconds float64 // of a processor
 }
 
 func (o *shop) usage(ctx context.Context) (u usage, err error) {
-	info, err := o.redis.InfoMap(ctx, "memory", "cpu").Result()
+	info, err := o.redis.InfoMap(ctx, "memory", "persistence", "cpu").Result()
 	if err != nil {
 		return u, err
 	}
 	memory, memoryErr := strconv.ParseFloat(info["Memory"]["used_memory"], 64)
+	logged, loggedErr := strconv.ParseFloat(info["Persistence"]["aof_current_size"], 64)
 	user, userErr := strconv.ParseFloat(info["CPU"]["used_cpu_user"], 64)
 	system, systemErr := strconv.ParseFloat(info["CPU"]["used_cpu_sys"], 64)
-	return usage{memory, user + system}, errors.Join(memoryErr, userErr, systemErr)
+	return usage{memory, logged, user + system}, errors.Join(memoryErr, loggedErr, userErr, systemErr)
 }
 
 // waiting counts reservations without a row.

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"stampede/app/load"
+)
+
+// crowdEvery is in how many of the pairs a full house comes back, too: it takes longer than everything else together.
+const crowdEvery = 3
+
+// side is one of the two programs that take turns.
+type side struct {
+	name, bin string
+	found     []map[string]float64 // figure → value, per pair
+}
+
+// comparison is a figure of both sides, and which way is better.
+type comparison struct {
+	name, figure string
+	digits       int
+	factor       float64
+}
+
+var comparisons = []comparison{
+	{"chain, orders a second", "chain", 0, 1},
+	{"processor time of an order, µs", "order_us", 1, 1},
+	{"of it the server", "server_us", 1, 1},
+	{"of it Redis", "redis_us", 1, 1},
+	{"of it MariaDB", "database_us", 1, 1},
+	{"of it the generator", "generator_us", 1, 1},
+	{"append-only file of Redis, KB an order", "aof_bytes", 2, 1.0 / 1024},
+	{"memory of Redis, bytes an open order", "open_bytes", 0, 1},
+	{"memory of an idle socket, KB", "socket_kb", 1, 1},
+	{"everybody back, ten orders each, s", "back_s", 2, 1},
+	{"of it the server, µs a socket", "back_server_us", 0, 1},
+	{"of it MariaDB, µs a socket", "back_database_us", 0, 1},
+}
+
+// pairs measures two programs in turns, each time on fresh databases: the one in f.old, then the one in f.bin, and the
+// other way round in the next pair. Both press with their own generator.
+func pairs(ctx context.Context, f flags) error {
+	s, err := openStores(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	sides := []*side{{name: "old", bin: f.old}, {name: "new", bin: f.bin}}
+	for pair := range f.pairs {
+		turn := slices.Clone(sides)
+		if pair%2 == 1 {
+			slices.Reverse(turn)
+		}
+		for i, side := range turn {
+			found, err := onePairSide(ctx, f, s, side.bin, 1+2*pair+i, pair%crowdEvery == 0)
+			if err != nil {
+				return fmt.Errorf("pair %d, %s: %w", pair+1, side.name, err)
+			}
+			side.found = append(side.found, found)
+			fmt.Fprintf(os.Stderr, "pair %d of %d, %s: %.0f orders a second, %.1f µs\n",
+				pair+1, f.pairs, side.name, found["chain"], found["order_us"])
+		}
+	}
+	_, err = os.Stdout.Write(compare(sides[0], sides[1]))
+	return err
+}
+
+// onePairSide measures the chain on a fresh node, and after it, if wanted, a full house that comes back.
+func onePairSide(ctx context.Context, f flags, s *stores, bin string, number int, crowd bool) (
+	found map[string]float64, err error,
+) {
+	f.bin = bin
+	r := &runner{flags: f, stores: s, round: &Round{Number: number, Steps: make(map[string][]load.Result)}}
+	if r.shop, err = s.openShop(ctx, number); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.shop.close(context.WithoutCancel(ctx))) }()
+	if _, err := r.tool(ctx, "migrate", "up"); err != nil {
+		return nil, err
+	}
+	found = make(map[string]float64)
+	if err := r.on(ctx, programName, nil, func(n *node) error { return r.chainOf(ctx, n, found) }); err != nil {
+		return nil, err
+	}
+	if crowd {
+		err = r.on(ctx, programName, nil, func(n *node) error { return r.crowdOf(ctx, n, found) })
+	}
+	return found, err
+}
+
+// chainOf notes what an order costs on its whole way.
+func (r *runner) chainOf(ctx context.Context, n *node, found map[string]float64) error {
+	before, err := r.shop.usage(ctx)
+	if err != nil {
+		return err
+	}
+	results, err := r.load(ctx, n, "chain", []string{"chain"}, r.size(chainSockets), r.time(2*longTime))
+	if err != nil {
+		return err
+	}
+	after, err := r.shop.usage(ctx)
+	if err != nil {
+		return err
+	}
+	chain := results[0]
+	orders := float64(chain.Orders)
+	found["chain"] = chain.PerSec
+	for _, s := range []string{"server", "redis", "database", "generator"} {
+		found[s+"_us"] = chain.Figures[s+"_cpu_us_per_op"]
+	}
+	found["order_us"] = found["server_us"] + found["redis_us"] + found["database_us"]
+	found["aof_bytes"] = (after.logged - before.logged) / orders
+	found["open_bytes"] = (after.bytes - before.bytes) / orders
+	return nil
+}
+
+// crowdOf notes what a full house costs, and how long it takes to come back.
+func (r *runner) crowdOf(ctx context.Context, n *node, found map[string]float64) error {
+	results, err := r.load(ctx, n, "crowd", []string{"idle", "reconnect"}, r.size(crowdSockets), r.time(longTime))
+	if err != nil {
+		return err
+	}
+	found["socket_kb"] = results[0].Figures["kb_per_socket"]
+	found["back_s"] = results[1].Figures["all_back_s"]
+	found["back_server_us"] = results[1].Figures["server_cpu_us_per_op"]
+	found["back_database_us"] = results[1].Figures["database_cpu_us_per_op"]
+	return nil
+}
+
+// compare is the table of both sides: medians, and the median and the spread of what the pairs say, each by itself.
+func compare(old, fresh *side) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "| %d pairs | old | new | new ÷ old | spread |\n|---|---|---|---|---|\n", len(old.found))
+	for _, c := range comparisons {
+		var before, after, ratios []float64
+		for i := range old.found {
+			was, measured := old.found[i][c.figure]
+			if !measured {
+				continue
+			}
+			is := fresh.found[i][c.figure]
+			before, after = append(before, was*c.factor), append(after, is*c.factor)
+			ratios = append(ratios, is/was)
+		}
+		for _, all := range [][]float64{before, after, ratios} {
+			slices.Sort(all)
+		}
+		if len(ratios) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s–%s |\n", c.name, digits(middle(before), c.digits),
+			digits(middle(after), c.digits), digits(middle(ratios), 2), digits(ratios[0], 2),
+			digits(ratios[len(ratios)-1], 2))
+	}
+	return b.Bytes()
+}
