@@ -25,10 +25,6 @@ type slotRow struct {
 	Sales    int        `bun:"sales,scanonly"`
 }
 
-func (r slotRow) slot() app.Slot {
-	return app.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Sales: r.Sales}
-}
-
 func (s *Store) slots(ctx context.Context, what string, narrow selection) ([]app.Slot, error) {
 	var rows []slotRow
 	err := narrow(s.db.NewSelect().Model(&rows).ColumnExpr("?TableColumns").
@@ -36,11 +32,9 @@ func (s *Store) slots(ctx context.Context, what string, narrow selection) ([]app
 	if err != nil {
 		return nil, wrap(what, err)
 	}
-	out := make([]app.Slot, len(rows))
-	for i, r := range rows {
-		out[i] = r.slot()
-	}
-	return out, nil
+	return convert(rows, func(r *slotRow) app.Slot {
+		return app.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Sales: r.Sales}
+	}), nil
 }
 
 // Slots lists the slots that overlap [from, to), in the order of their windows. Their phase is left empty:
@@ -55,13 +49,7 @@ func (s *Store) Slots(ctx context.Context, from, to app.Millis) ([]app.Slot, err
 func (s *Store) Slot(ctx context.Context, id app.ID) (app.Slot, error) {
 	what := "read slot " + id.String()
 	found, err := s.slots(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("id = ?", id) })
-	if err != nil {
-		return app.Slot{}, err
-	}
-	if len(found) == 0 {
-		return app.Slot{}, wrap(what, app.ErrNoRow)
-	}
-	return found[0], nil
+	return only(what, found, err)
 }
 
 // SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
@@ -102,11 +90,7 @@ func (s *Store) Categories(ctx context.Context) ([]app.Category, error) {
 	if err := s.db.NewSelect().Model(&rows).Order("position", "id").Scan(ctx); err != nil {
 		return nil, wrap("read categories", err)
 	}
-	out := make([]app.Category, len(rows))
-	for i, r := range rows {
-		out[i] = app.Category{ID: r.ID, Name: r.Name}
-	}
-	return out, nil
+	return convert(rows, func(r *categoryRow) app.Category { return app.Category{ID: r.ID, Name: r.Name} }), nil
 }
 
 type categoryRow struct {

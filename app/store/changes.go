@@ -77,7 +77,7 @@ func (s *Store) latest(
 		return nil, err
 	}
 	slices.SortFunc(rows, func(a, b changedRow) int {
-		return cmp.Or(cmp.Compare(b.Changed, a.Changed), compare(b.ID, a.ID))
+		return cmp.Or(cmp.Compare(b.Changed, a.Changed), cmp.Compare(b.ID, a.ID))
 	})
 	byUser := make(map[app.ID][]changedRow, len(users))
 	for i := range rows {

@@ -14,27 +14,13 @@ import (
 type newSale struct {
 	bun.BaseModel `bun:"table:sales"`
 
-	ID        app.ID        `bun:"id,pk"`
-	Slot      app.ID        `bun:"slot_id"`
-	Product   app.ID        `bun:"product_id"`
-	Position  int           `bun:"position"`
-	Partition int           `bun:"part"`
-	PriceFen  int64         `bun:"price_fen"`
-	Initial   int64         `bun:"initial"`
-	Added     int64         `bun:"added"`
-	Withdrawn int64         `bun:"withdrawn"`
-	Taken     int64         `bun:"taken"`
-	Seq       int64         `bun:"seq"`
-	Limit     int           `bun:"buyer_limit"`
-	Cap       int           `bun:"buyer_cap"`
-	OpensAt   app.Millis    `bun:"opens_at"`
-	ClosesAt  app.Millis    `bun:"closes_at"`
-	Paused    bool          `bun:"paused"`
-	Challenge app.Challenge `bun:"challenge"`
-	Version   int64         `bun:"version"`
-	Epoch     int64         `bun:"epoch"`
-	RetiredAt app.Millis    `bun:"retired_at"`
-	CreatedAt app.Millis    `bun:"created_at"`
+	saleColumns
+
+	Product   app.ID     `bun:"product_id"`
+	Position  int        `bun:"position"`
+	Seq       int64      `bun:"seq"`
+	RetiredAt app.Millis `bun:"retired_at"`
+	CreatedAt app.Millis `bun:"created_at"`
 }
 
 // AddSales adds sales behind those that their slots have. A zero window becomes the slot's, an empty
@@ -60,9 +46,12 @@ func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
 
 func newSaleRow(s *app.Sale, now app.Millis) newSale {
 	row := newSale{
-		ID: s.ID, Slot: s.Slot, Product: s.Product.ID, Partition: s.Partition, PriceFen: s.PriceFen,
-		Initial: s.Initial, Added: s.Added, Limit: s.Limit, Cap: s.Cap, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
-		Paused: s.Paused, Challenge: s.Challenge, Version: max(s.Version, 1), CreatedAt: now,
+		saleColumns: saleColumns{
+			ID: s.ID, Slot: s.Slot, Partition: s.Partition, PriceFen: s.PriceFen, Initial: s.Initial, Added: s.Added,
+			Limit: s.Limit, Cap: s.Cap, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Paused: s.Paused,
+			Challenge: s.Challenge, Version: max(s.Version, 1),
+		},
+		Product: s.Product.ID, CreatedAt: now,
 	}
 	if row.Challenge == "" {
 		row.Challenge = app.ChallengeNone

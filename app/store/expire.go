@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -22,11 +23,9 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 	case <-ctx.Done():
 		return nil, wrap("expire orders", ctx.Err())
 	}
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
 	out := make([]app.Order, 0, len(ids))
 	stuck := make(map[app.ID]bool) // sales
-	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
+	for some := range inOrder(ids) {
 		part, err := s.expireSome(ctx, some, now, stuck)
 		if err != nil {
 			return nil, err
@@ -56,10 +55,8 @@ func (s *Store) expireSome(
 				}
 			}
 		}
-		var ended []app.Order
-		err := s.inTx(ctx, "expire orders", func(tx bun.Conn) (err error) {
-			ended, err = s.expire(ctx, tx, ids, now)
-			return err
+		ended, err := inTx(ctx, s, "expire orders", func(tx bun.Conn) ([]app.Order, error) {
+			return s.expire(ctx, tx, ids, now)
 		})
 		var one *app.LockedSale
 		if err == nil || !errors.As(err, &one) {
@@ -88,24 +85,13 @@ func (s *Store) expire(ctx context.Context, tx bun.Conn, ids []app.ID, now app.M
 
 // Cancel flips a pending order of its buyer, if no trade was opened for it. See app.OrderStore.
 func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) (app.Order, error) {
-	var out app.Order
-	err := s.inTx(ctx, "cancel order "+order.String(), func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []app.ID{order})
-		if err != nil {
-			return err
+	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+		o, err := s.lockOrderOf(ctx, tx, order, user)
+		if err == nil && o.State == app.Pending && o.TradeOpened == 0 {
+			err = s.end(ctx, tx, []*app.Order{&o}, app.Cancelled, now)
 		}
-		if len(all) == 0 || all[0].User != user {
-			return app.ErrNoRow
-		}
-		if all[0].State == app.Pending && all[0].TradeOpened == 0 {
-			if err := s.end(ctx, tx, []*app.Order{&all[0]}, app.Cancelled, now); err != nil {
-				return err
-			}
-		}
-		out = all[0]
-		return nil
+		return o, err
 	})
-	return out, err
 }
 
 // lockOrders reads the rows that exist, in the order of their ids, and keeps them from changing until the
@@ -113,13 +99,37 @@ func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) 
 func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []app.ID) ([]app.Order, error) {
 	var rows []orderRow
 	q := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id")
-	if s.d.forUpdate != "" {
-		q = q.For("UPDATE")
-	}
-	if err := q.Scan(ctx); err != nil {
+	if err := s.locking(q).Scan(ctx); err != nil {
 		return nil, err
 	}
 	return orders(rows)
+}
+
+// lockOrder is lockOrders for one row. ErrNoRow if there is none.
+func (s *Store) lockOrder(ctx context.Context, tx bun.Conn, id app.ID) (app.Order, error) {
+	all, err := s.lockOrders(ctx, tx, []app.ID{id})
+	return only("lock order "+id.String(), all, err)
+}
+
+// lockOrderOf is lockOrder for a row of a user. ErrNoRow if it is another one's.
+func (s *Store) lockOrderOf(ctx context.Context, tx bun.Conn, id, user app.ID) (app.Order, error) {
+	o, err := s.lockOrder(ctx, tx, id)
+	if err == nil && o.User != user {
+		return app.Order{}, app.ErrNoRow
+	}
+	return o, err
+}
+
+// flip gives an order, whose row is locked, another state, or the same with another reason; set names the columns that
+// change with it. Its buyer is to be told.
+func (s *Store) flip(
+	ctx context.Context, tx bun.Conn, o *app.Order, to app.OrderState, set string, values ...any,
+) error {
+	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
+	err := execMatching(ctx, tx, 1, "flip the locked order", "UPDATE orders SET state = ?, "+set+
+		", rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?", args...)
+	o.State, o.Rev, o.Stamped = to, o.Rev+1, true
+	return err
 }
 
 // end flips pending orders, whose rows are locked, to the state given, and gives their units back to the
@@ -141,12 +151,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*app.Order, to app.O
 	if err != nil {
 		return err
 	}
-	sales := make([]app.ID, 0, len(units))
-	for sale := range units {
-		sales = append(sales, sale)
-	}
-	slices.Sort(sales)
-	for _, sale := range sales {
+	for _, sale := range slices.Sorted(maps.Keys(units)) {
 		n := units[sale]
 		err := execMatching(ctx, tx, 1, fmt.Sprintf("give back %d units of sale %s", n, sale),
 			"UPDATE sales SET taken = taken - ? WHERE id = ? AND taken >= ?", n, sale, n)

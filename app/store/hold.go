@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/uptrace/bun"
@@ -10,53 +11,38 @@ import (
 
 // ClaimHold raises the hold number of an order that is in the state given. See app.OrderStore.
 func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) (app.Order, error) {
-	var out app.Order
-	err := s.inTx(ctx, "claim a hold for order "+order.String(), func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []app.ID{order})
-		if err != nil {
-			return err
+	return inTx(ctx, s, "claim a hold for order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+		o, err := s.lockOrder(ctx, tx, order)
+		if err != nil || o.State != in {
+			return o, cmp.Or(err, app.ErrNoRow)
 		}
-		if len(all) == 0 || all[0].State != in {
-			return app.ErrNoRow
-		}
-		out = all[0]
-		out.Hold++
-		return execMatching(ctx, tx, 1, "raise its hold",
+		o.Hold++
+		return o, execMatching(ctx, tx, 1, "raise its hold",
 			"UPDATE orders SET hold = hold + 1, "+unstamped+" WHERE id = ?", order)
 	})
-	return out, err
 }
 
 // Revive makes a refused order pending again under the hold number that was claimed for it, with the buyer's texts as
 // they are given. ErrNoRow: it is not refused with that hold any more. ErrPermanent: the sale has no units left for it,
 // or the texts cannot be stored. ErrStaleEpoch: the sale is not at that epoch any more. See app.OrderStore.
 func (s *Store) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (app.Order, error) {
-	out := claimed
-	err := s.inTx(ctx, "revive order "+claimed.ID.String(), func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []app.ID{claimed.ID})
-		if err != nil {
-			return err
+	return inTx(ctx, s, "revive order "+claimed.ID.String(), func(tx bun.Conn) (app.Order, error) {
+		before, err := s.lockOrder(ctx, tx, claimed.ID)
+		if err != nil || before.State != app.Refused || before.Hold != claimed.Hold {
+			return before, cmp.Or(err, app.ErrNoRow)
 		}
-		if len(all) == 0 || all[0].State != app.Refused || all[0].Hold != claimed.Hold {
-			return app.ErrNoRow
-		}
-		out.State, out.Reason, out.PayBy, out.Rev = app.Pending, "", payBy, all[0].Rev+1
-		out.Stamped = true
+		out := claimed
+		out.State, out.Rev, out.Reason, out.PayBy = before.State, before.Rev, "", payBy
 		row, err := newRow(&out)
 		if err != nil {
-			return err
+			return out, err
 		}
-		err = execMatching(ctx, tx, 1, "flip it",
-			"UPDATE orders SET state = ?, reason = '', pay_by = ?, rev = rev + 1, untold_since = ?,"+
-				" idem_key = ?, content_hash = ?, product_name = ?, address = ? WHERE id = ?",
-			row.State, row.PayBy, wallClock(), row.Key, row.ContentHash, row.ProductName, row.Address, row.ID)
+		err = s.flip(ctx, tx, &out, app.Pending,
+			"reason = '', pay_by = ?, idem_key = ?, content_hash = ?, product_name = ?, address = ?",
+			row.PayBy, row.Key, row.ContentHash, row.ProductName, row.Address)
 		if err != nil {
-			return err
+			return out, err
 		}
-		return s.takeAgain(ctx, tx, &out, epoch)
+		return out, s.takeAgain(ctx, tx, &out, epoch)
 	})
-	if err != nil {
-		return app.Order{}, err
-	}
-	return out, nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -118,6 +119,6 @@ func bySale(all []app.Order) [][]*app.Order {
 	for _, g := range groups {
 		out = append(out, g)
 	}
-	slices.SortFunc(out, func(a, b []*app.Order) int { return compare(a[0].Sale, b[0].Sale) })
+	slices.SortFunc(out, func(a, b []*app.Order) int { return cmp.Compare(a[0].Sale, b[0].Sale) })
 	return out
 }

@@ -19,7 +19,7 @@ type batch struct {
 
 func newBatch(rows []app.NewOrder) *batch {
 	b := &batch{fresh: slices.Clone(rows)}
-	slices.SortStableFunc(b.fresh, func(a, b app.Order) int { return compare(a.ID, b.ID) })
+	slices.SortStableFunc(b.fresh, func(a, b app.Order) int { return cmp.Compare(a.ID, b.ID) })
 	b.fresh = slices.CompactFunc(b.fresh, func(a, b app.Order) bool { return a.ID == b.ID })
 	for i := range b.fresh {
 		o := &b.fresh[i]
@@ -35,7 +35,7 @@ func (b *batch) result(asked []app.NewOrder) []app.Inserted {
 	out, given := make([]app.Inserted, len(asked)), make([]bool, len(b.fresh))
 	for i := range asked {
 		at, written := slices.BinarySearchFunc(b.fresh, asked[i].ID,
-			func(o app.Order, id app.ID) int { return compare(o.ID, id) })
+			func(o app.Order, id app.ID) int { return cmp.Compare(o.ID, id) })
 		if !written {
 			out[i].Order = b.known[asked[i].ID]
 			continue
@@ -56,11 +56,7 @@ func (b *batch) remember(o app.Order) {
 // sift is what follows a duplicate key: rows that exist by now are taken out, and orders whose key the
 // buyer has used for another one become refused, without the key.
 func (s *Store) sift(ctx context.Context, b *batch) error {
-	ids := make([]app.ID, len(b.fresh))
-	for i := range b.fresh {
-		ids[i] = b.fresh[i].ID
-	}
-	rows, err := s.OrdersByID(ctx, ids)
+	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *app.Order) app.ID { return o.ID }))
 	if err != nil {
 		return err
 	}
@@ -188,5 +184,3 @@ func refuse(ctx context.Context, tx bun.Conn, over []*app.Order, reason string) 
 	return refused, execMatching(ctx, tx, len(ids), "refuse orders",
 		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", app.Refused, reason, bun.List(ids))
 }
-
-func compare(a, b app.ID) int { return cmp.Compare(a, b) }

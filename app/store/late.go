@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -11,38 +12,26 @@ import (
 
 // ReviveLate makes an order that had ended paid by the money that came late. See app.PaymentStore.
 func (s *Store) ReviveLate(ctx context.Context, claimed app.Order, epoch int64, now app.Millis) (app.Order, error) {
-	out := claimed
-	err := s.inTx(ctx, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []app.ID{claimed.ID})
-		if err != nil {
-			return err
+	return inTx(ctx, s, "revive order "+claimed.ID.String()+" by late money", func(tx bun.Conn) (app.Order, error) {
+		o, err := s.lockOrder(ctx, tx, claimed.ID)
+		if err != nil || o.State != claimed.State || o.Hold != claimed.Hold || o.TradeNo == "" {
+			return o, cmp.Or(err, app.ErrNoRow)
 		}
-		if len(all) == 0 || all[0].State != claimed.State || all[0].Hold != claimed.Hold || all[0].TradeNo == "" {
-			return app.ErrNoRow
+		o.Reason, o.CancelledAt = app.ReasonPaidLate, 0
+		if err := s.flip(ctx, tx, &o, app.Paid, "reason = ?, cancelled_at = 0", o.Reason); err != nil {
+			return o, err
 		}
-		out = all[0]
-		err = execMatching(ctx, tx, 1, "flip the locked order",
-			"UPDATE orders SET state = ?, reason = ?, cancelled_at = 0, rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?",
-			app.Paid, app.ReasonPaidLate, wallClock(), out.ID, out.State)
-		if err != nil {
-			return err
+		if err := s.takeAgain(ctx, tx, &o, epoch); err != nil {
+			return o, err
 		}
-		out.State, out.Reason, out.CancelledAt, out.Rev, out.Stamped = app.Paid, app.ReasonPaidLate, 0, out.Rev+1, true
-		if err := s.takeAgain(ctx, tx, &out, epoch); err != nil {
-			return err
+		if err := s.resolve(ctx, tx, o.ID, app.PaymentRevived); err != nil {
+			return o, err
 		}
-		if err := s.resolve(ctx, tx, out.ID, app.PaymentRevived); err != nil {
-			return err
+		if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
+			return o, err
 		}
-		if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", out.ID); err != nil {
-			return err
-		}
-		return s.post(ctx, tx, &out, now)
+		return o, s.post(ctx, tx, &o, now)
 	})
-	if err != nil {
-		return app.Order{}, err
-	}
-	return out, nil
 }
 
 // takeAgain makes the guard give the units of an order that had given them back. The guard says no in one word; why is
@@ -85,9 +74,5 @@ func (s *Store) Unresolved(ctx context.Context, before app.Millis, skip, limit i
 	if err != nil {
 		return nil, wrap("list unresolved payments", err)
 	}
-	out := make([]app.Received, len(rows))
-	for i := range rows {
-		out[i] = rows[i].received()
-	}
-	return out, nil
+	return convert(rows, (*paymentRow).received), nil
 }

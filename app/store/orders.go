@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -18,16 +17,10 @@ func (s *Store) Order(ctx context.Context, id app.ID) (app.Order, error) {
 	return row.order()
 }
 
-// idsAtOnce is the longest list of ids in a statement. From 1000 on, MariaDB turns a list into a temporary
-// table and reads, and locks, the rows in whatever order that has, and not in the order of their ids.
-const idsAtOnce = 500
-
 // OrdersByID reads the rows that exist, each once.
 func (s *Store) OrdersByID(ctx context.Context, ids []app.ID) ([]app.Order, error) {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
 	out := make([]app.Order, 0, len(ids))
-	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
+	for some := range inOrder(ids) {
 		rows, err := s.readOrders(ctx, "read orders by id", func(q *bun.SelectQuery) *bun.SelectQuery {
 			return q.Where("id IN (?)", bun.List(some)).Order("id")
 		})
@@ -104,12 +97,4 @@ func (s *Store) readOrders(ctx context.Context, what string, narrow selection) (
 		return nil, wrap(what, err)
 	}
 	return orders(rows)
-}
-
-// cut shortens a page that was read with one row too many, which reports whether there are more.
-func cut[T any](page []T, size int) ([]T, bool) {
-	if len(page) <= size {
-		return page, false
-	}
-	return page[:size], true
 }

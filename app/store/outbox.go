@@ -34,21 +34,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, now app.Millis, limit int) ([]a
 	due := func(db bun.IDB, rows *[]outboxRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id", "rev").Limit(int64(limit))
 	}
-	// Most of the time nothing is due, and to see that needs no lock.
-	waits, err := due(s.db, &[]outboxRow{}).Exists(ctx)
-	if err != nil || !waits {
-		return nil, wrap("look for due postings", err)
-	}
-	var rows []outboxRow
-	err = s.inTx(ctx, "claim postings", func(tx bun.Conn) error {
-		rows = rows[:0]
-		q := due(tx, &rows)
-		if s.d.forUpdate != "" {
-			q = q.For("UPDATE")
-		}
-		if err := q.Scan(ctx); err != nil {
-			return err
-		}
+	rows, err := claimDue(ctx, s, "claim postings", due, func(tx bun.Conn, rows []outboxRow) error {
 		for some := range slices.Chunk(ordersOf(rows), idsAtOnce) {
 			// A newer revision of one of them that is due beyond the limit waits as long as these.
 			_, err := exec(ctx, tx, "UPDATE outbox SET next_at = ? WHERE order_id IN (?) AND next_at <= ?",
@@ -59,7 +45,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, now app.Millis, limit int) ([]a
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	return s.postings(ctx, rows)
@@ -91,11 +77,7 @@ func (s *Store) postings(ctx context.Context, rows []outboxRow) ([]app.OutboxMes
 }
 
 func ordersOf(rows []outboxRow) []app.ID {
-	ids := make([]app.ID, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].Order
-	}
-	return ids
+	return convert(rows, func(r *outboxRow) app.ID { return r.Order })
 }
 
 // MarkSent notes that postings are in the stream, with one statement per revision.
@@ -105,8 +87,7 @@ func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage) error 
 		byRev[posted[i].Rev] = append(byRev[posted[i].Rev], posted[i].Order)
 	}
 	for rev, ids := range byRev {
-		slices.Sort(ids) // locks are taken in the order of ids
-		for some := range slices.Chunk(ids, idsAtOnce) {
+		for some := range inOrder(ids) {
 			err := s.inTx(ctx, "mark postings", func(tx bun.Conn) error {
 				_, err := exec(ctx, tx, "UPDATE outbox SET next_at = NULL WHERE order_id IN (?) AND rev = ?",
 					bun.List(some), rev)
@@ -122,11 +103,9 @@ func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage) error 
 
 // Repost has everything from an instant on appended once more. See app.OutboxStore.
 func (s *Store) Repost(ctx context.Context, since app.Millis) (n int64, err error) {
-	err = s.inTx(ctx, "post again", func(tx bun.Conn) error {
-		n, err = exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE at >= ?", since)
-		return err
+	return inTx(ctx, s, "post again", func(tx bun.Conn) (int64, error) {
+		return exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE at >= ?", since)
 	})
-	return n, err
 }
 
 // Unposted counts what waits.

@@ -105,28 +105,27 @@ func (s *Store) Witnesses(ctx context.Context, partition int) ([]app.Witness, er
 // given. Transactions that took units under the old epoch have either been committed by then or find no row
 // to update.
 func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
-	var next int64
-	err := s.inTx(ctx, fmt.Sprintf("advance the epoch of partition %d", partition), func(tx bun.Conn) error {
+	what := fmt.Sprintf("advance the epoch of partition %d", partition)
+	return inTx(ctx, s, what, func(tx bun.Conn) (next int64, err error) {
 		if err := s.addPartition(ctx, tx, partition); err != nil {
-			return err
+			return 0, err
 		}
 		current, err := s.lockPartition(ctx, tx, partition)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		next = max(current, above) + 1
 		if _, err := exec(ctx, tx, "UPDATE partitions SET epoch = ? WHERE id = ?", next, partition); err != nil {
-			return err
+			return 0, err
 		}
 		// Sales are locked in the order of their ids, as everywhere.
 		var sales []app.ID
 		err = tx.NewRaw("SELECT id FROM sales WHERE part = ? AND epoch > 0 ORDER BY id"+s.d.forUpdate, partition).
 			Scan(ctx, &sales)
 		if err != nil || len(sales) == 0 {
-			return err
+			return next, err
 		}
 		_, err = exec(ctx, tx, "UPDATE sales SET epoch = ? WHERE id IN (?)", next, bun.List(sales))
-		return err
+		return next, err
 	})
-	return next, err
 }

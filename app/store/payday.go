@@ -34,9 +34,7 @@ func (s *Store) PaymentsOf(ctx context.Context, orders []app.ID) ([]app.Received
 		if err != nil {
 			return nil, wrap("read payments", err)
 		}
-		for i := range rows {
-			out = append(out, rows[i].received())
-		}
+		out = append(out, convert(rows, (*paymentRow).received)...)
 	}
 	return out, nil
 }

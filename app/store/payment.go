@@ -115,13 +115,9 @@ func (s *Store) credit(ctx context.Context, tx bun.Conn, o *app.Order, t app.Tra
 			"UPDATE orders SET trade_no = ?, paid_at = ?, "+unstamped+" WHERE id = ? AND state = ?", o.TradeNo,
 			o.PaidAt, o.ID, o.State)
 	}
-	err := execMatching(ctx, tx, 1, "flip the locked order",
-		"UPDATE orders SET state = ?, trade_no = ?, paid_at = ?, rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?",
-		app.Paid, o.TradeNo, o.PaidAt, wallClock(), o.ID, app.Pending)
-	if err != nil {
+	if err := s.flip(ctx, tx, o, app.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {
 		return err
 	}
-	o.State, o.Rev, o.Stamped = app.Paid, o.Rev+1, true
 	if _, err := exec(ctx, tx, "UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID); err != nil {
 		return err
 	}
@@ -145,10 +141,7 @@ func (s *Store) enter(ctx context.Context, tx bun.Conn, fresh bool, row paymentR
 func (s *Store) lockPayment(ctx context.Context, tx bun.Conn, tradeNo string) (paymentRow, error) {
 	var row paymentRow
 	q := tx.NewSelect().Model(&row).Where("trade_no = ?", tradeNo)
-	if s.d.forUpdate != "" {
-		q = q.For("UPDATE")
-	}
-	return row, wrap("read the payment", q.Scan(ctx))
+	return row, wrap("read the payment", s.locking(q).Scan(ctx))
 }
 
 // paidAt is when the gateway says that it took the money, or now if it does not say.

@@ -27,13 +27,7 @@ func (s *Store) Products(ctx context.Context, category app.ID, page, size int) (
 func (s *Store) Product(ctx context.Context, id app.ID) (app.Product, error) {
 	what := "read product " + id.String()
 	found, err := s.products(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("p.id = ?", id) })
-	if err != nil {
-		return app.Product{}, err
-	}
-	if len(found) == 0 {
-		return app.Product{}, wrap(what, app.ErrNoRow)
-	}
-	return found[0], nil
+	return only(what, found, err)
 }
 
 func (s *Store) products(ctx context.Context, what string, narrow selection) ([]app.Product, error) {
@@ -45,17 +39,9 @@ func (s *Store) products(ctx context.Context, what string, narrow selection) ([]
 	if err != nil {
 		return nil, wrap(what, err)
 	}
-	ids := make([]app.ID, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].Product
-	}
-	images, err := readImages(ctx, s.db, ids)
+	images, err := readImages(ctx, s.db, convert(rows, func(r *productColumns) app.ID { return r.Product }))
 	if err != nil {
 		return nil, wrap(what, err)
 	}
-	out := make([]app.Product, len(rows))
-	for i := range rows {
-		out[i] = rows[i].product(images)
-	}
-	return out, nil
+	return convert(rows, func(r *productColumns) app.Product { return r.product(images) }), nil
 }

@@ -13,14 +13,11 @@ import (
 func (s *Store) BeginRefund(
 	ctx context.Context, order app.ID, from []app.OrderState, request, reason string, now app.Millis,
 ) (app.Order, error) {
-	var out app.Order
-	err := s.inTx(ctx, "begin the refund of order "+order.String(), func(tx bun.Conn) (err error) {
-		out, err = s.beginRefund(ctx, tx, refundRow{
+	return inTx(ctx, s, "begin the refund of order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+		return s.beginRefund(ctx, tx, refundRow{
 			Order: order, Request: request, Reason: reason, AskedAt: now, DecidedAt: now,
 		}, from)
-		return err
 	})
-	return out, err
 }
 
 // refundable are the states from which people may have an order refunded. A finished one was received and confirmed.
@@ -29,14 +26,10 @@ var refundable = []app.OrderState{app.Paid, app.Shipped}
 // beginRefund enters the refund given, whose order gets its reason, or opens the one that was asked for before and
 // keeps who asked, when and why.
 func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from []app.OrderState) (app.Order, error) {
-	all, err := s.lockOrders(ctx, tx, []app.ID{r.Order})
+	o, err := s.lockOrder(ctx, tx, r.Order)
 	if err != nil {
-		return app.Order{}, err
+		return o, err
 	}
-	if len(all) == 0 {
-		return app.Order{}, app.ErrNoRow
-	}
-	o := all[0]
 	before, known, err := s.lockRefund(ctx, tx, o.ID)
 	if err != nil {
 		return o, err
@@ -61,23 +54,16 @@ func (s *Store) beginRefund(ctx context.Context, tx bun.Conn, r refundRow, from 
 
 // AskRefund enters what a buyer wants. See app.RefundStore.
 func (s *Store) AskRefund(ctx context.Context, ask app.RefundAsk) (app.Order, error) {
-	var out app.Order
-	err := s.inTx(ctx, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (err error) {
-		out, err = s.askRefund(ctx, tx, ask)
-		return err
+	return inTx(ctx, s, "ask for the refund of order "+ask.Order.String(), func(tx bun.Conn) (app.Order, error) {
+		return s.askRefund(ctx, tx, ask)
 	})
-	return out, err
 }
 
 func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask app.RefundAsk) (app.Order, error) {
-	all, err := s.lockOrders(ctx, tx, []app.ID{ask.Order})
+	o, err := s.lockOrderOf(ctx, tx, ask.Order, ask.User)
 	if err != nil {
-		return app.Order{}, err
+		return o, err
 	}
-	if len(all) == 0 || all[0].User != ask.User {
-		return app.Order{}, app.ErrNoRow
-	}
-	o := all[0]
 	before, known, err := s.lockRefund(ctx, tx, o.ID)
 	if err != nil || !slices.Contains(refundable, o.State) || known && before.State == app.RefundAsked {
 		return o, err
@@ -94,31 +80,22 @@ func (s *Store) askRefund(ctx context.Context, tx bun.Conn, ask app.RefundAsk) (
 
 // DecideRefund says yes or no. See app.RefundStore.
 func (s *Store) DecideRefund(ctx context.Context, d app.RefundDecision) (app.Order, error) {
-	var out app.Order
-	err := s.inTx(ctx, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (err error) {
-		if d.Yes {
-			out, err = s.beginRefund(ctx, tx, refundRow{
-				Order: d.Order, Request: app.RefundNumber(d.Order), Reason: app.ReasonRefundShop, AskedBy: d.By,
-				AskedAt:   d.At,
-				DecidedBy: d.By, DecidedAt: d.At, Note: clip(d.Note, maxReason),
-			}, refundable)
-		} else {
-			out, err = s.declineRefund(ctx, tx, d)
+	return inTx(ctx, s, "decide on the refund of order "+d.Order.String(), func(tx bun.Conn) (app.Order, error) {
+		if !d.Yes {
+			return s.declineRefund(ctx, tx, d)
 		}
-		return err
+		return s.beginRefund(ctx, tx, refundRow{
+			Order: d.Order, Request: app.RefundNumber(d.Order), Reason: app.ReasonRefundShop,
+			AskedBy: d.By, AskedAt: d.At, DecidedBy: d.By, DecidedAt: d.At, Note: clip(d.Note, maxReason),
+		}, refundable)
 	})
-	return out, err
 }
 
 func (s *Store) declineRefund(ctx context.Context, tx bun.Conn, d app.RefundDecision) (app.Order, error) {
-	all, err := s.lockOrders(ctx, tx, []app.ID{d.Order})
+	o, err := s.lockOrder(ctx, tx, d.Order)
 	if err != nil {
-		return app.Order{}, err
+		return o, err
 	}
-	if len(all) == 0 {
-		return app.Order{}, app.ErrNoRow
-	}
-	o := all[0]
 	r, known, err := s.lockRefund(ctx, tx, o.ID)
 	switch {
 	case err != nil:

@@ -44,10 +44,7 @@ func (r *refundRow) refund() app.Refund {
 // lockRefund reads the refund of an order, if it has one, and keeps it from changing until the transaction ends.
 func (s *Store) lockRefund(ctx context.Context, tx bun.Conn, order app.ID) (row refundRow, known bool, err error) {
 	q := tx.NewSelect().Model(&row).Where("order_id = ?", order)
-	if s.d.forUpdate != "" {
-		q = q.For("UPDATE")
-	}
-	err = q.Scan(ctx)
+	err = s.locking(q).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return row, false, nil
 	}
@@ -67,9 +64,5 @@ func (s *Store) putRefund(ctx context.Context, tx bun.Conn, known bool, r *refun
 // turn flips an order whose row is locked to another state of the same units, or to the same with another reason: the
 // guard counts the units as before. Its buyer is to be told.
 func (s *Store) turn(ctx context.Context, tx bun.Conn, o *app.Order, to app.OrderState) error {
-	err := execMatching(ctx, tx, 1, "flip the locked order",
-		"UPDATE orders SET state = ?, reason = ?, rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?",
-		to, o.Reason, wallClock(), o.ID, o.State)
-	o.State, o.Rev, o.Stamped = to, o.Rev+1, true
-	return err
+	return s.flip(ctx, tx, o, to, "reason = ?", o.Reason)
 }

@@ -14,38 +14,21 @@ func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]
 	due := func(db bun.IDB, rows *[]refundRow) *bun.SelectQuery {
 		return db.NewSelect().Model(rows).Where("next_at <= ?", now).Order("next_at", "order_id").Limit(int64(limit))
 	}
-	// Most of the time nothing is due, and to see that needs no lock.
-	waits, err := due(s.db, &[]refundRow{}).Exists(ctx)
-	if err != nil || !waits {
-		return nil, wrap("look for due refunds", err)
-	}
-	var out []app.Refund
-	err = s.inTx(ctx, "claim refunds", func(tx bun.Conn) error {
-		var rows []refundRow
-		q := due(tx, &rows)
-		if s.d.forUpdate != "" {
-			q = q.For("UPDATE")
-		}
-		if err := q.Scan(ctx); err != nil {
-			return err
-		}
-		out = make([]app.Refund, len(rows))
+	rows, err := claimDue(ctx, s, "claim refunds", due, func(tx bun.Conn, rows []refundRow) error {
 		for i := range rows {
 			r := &rows[i]
 			r.Attempts++
 			next := now.Add(app.RefundPause(r.Attempts))
 			r.NextAt = &next
 			err := execMatching(ctx, tx, 1, "count an attempt",
-				"UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?",
-				r.Attempts, next, r.Order)
+				"UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?", r.Attempts, next, r.Order)
 			if err != nil {
 				return err
 			}
-			out[i] = r.refund()
 		}
 		return nil
 	})
-	return out, err
+	return convert(rows, (*refundRow).refund), err
 }
 
 // NoteRefund keeps what an attempt brought. See app.RefundStore.
@@ -76,31 +59,25 @@ func (s *Store) RetryRefund(ctx context.Context, order app.ID, now app.Millis) e
 // FinishRefund flips a refunding order to refunded. Its units stay with the guard: they are withdrawn, which the sum of
 // the refunded rows says (see SaleTotals). See app.RefundStore.
 func (s *Store) FinishRefund(ctx context.Context, order app.ID, now app.Millis) (app.Order, error) {
-	var out app.Order
-	err := s.inTx(ctx, "finish the refund of order "+order.String(), func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []app.ID{order})
-		if err != nil {
-			return err
+	return inTx(ctx, s, "finish the refund of order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+		o, err := s.lockOrder(ctx, tx, order)
+		switch {
+		case err != nil || o.State == app.Refunded:
+			return o, err
+		case o.State != app.Refunding:
+			return o, app.ErrNoRow
 		}
-		if len(all) == 0 || all[0].State != app.Refunding && all[0].State != app.Refunded {
-			return app.ErrNoRow
-		}
-		out = all[0]
-		if out.State == app.Refunded {
-			return nil
-		}
-		if err := s.turn(ctx, tx, &out, app.Refunded); err != nil {
-			return err
+		if err := s.turn(ctx, tx, &o, app.Refunded); err != nil {
+			return o, err
 		}
 		err = execMatching(ctx, tx, 1, "close its refund",
 			"UPDATE refunds SET state = ?, done_at = ?, next_at = NULL, note = '' WHERE order_id = ?", app.RefundDone,
 			now, order)
 		if err != nil {
-			return err
+			return o, err
 		}
-		return s.post(ctx, tx, &out, now)
+		return o, s.post(ctx, tx, &o, now)
 	})
-	return out, err
 }
 
 // RefundOf reads the refund of an order. ErrNoRow if it has none.
@@ -123,11 +100,7 @@ func (s *Store) Refunds(ctx context.Context, q app.RefundsQuery) (page []app.Ref
 	if err := sel.Scan(ctx); err != nil {
 		return nil, false, wrap("read refunds", err)
 	}
-	page = make([]app.Refund, len(rows))
-	for i := range rows {
-		page[i] = rows[i].refund()
-	}
-	page, more = cut(page, q.Limit)
+	page, more = cut(convert(rows, (*refundRow).refund), q.Limit)
 	return page, more, nil
 }
 

@@ -12,6 +12,12 @@ import (
 type saleRow struct {
 	bun.BaseModel `bun:"table:sales,alias:s"`
 
+	saleColumns
+	productColumns
+}
+
+// saleColumns are what a sale has from its beginning, but for its product.
+type saleColumns struct {
 	ID        app.ID        `bun:"id,pk"`
 	Slot      app.ID        `bun:"slot_id"`
 	Partition int           `bun:"part"`
@@ -28,8 +34,6 @@ type saleRow struct {
 	Challenge app.Challenge `bun:"challenge"`
 	Version   int64         `bun:"version"`
 	Epoch     int64         `bun:"epoch"`
-
-	productColumns
 }
 
 // productColumns are those of a product when it is joined to something else.
@@ -71,11 +75,7 @@ func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, ma
 	if err != nil {
 		return nil, nil, err
 	}
-	products := make([]app.ID, len(rows))
-	for i := range rows {
-		products[i] = rows[i].Product
-	}
-	images, err := readImages(ctx, db, products)
+	images, err := readImages(ctx, db, convert(rows, func(r *saleRow) app.ID { return r.Product }))
 	return rows, images, err
 }
 
@@ -84,11 +84,7 @@ func (s *Store) sales(ctx context.Context, what string, narrow selection) ([]app
 	if err != nil {
 		return nil, wrap(what, err)
 	}
-	out := make([]app.Sale, len(rows))
-	for i := range rows {
-		out[i] = rows[i].sale(images)
-	}
-	return out, nil
+	return convert(rows, func(r *saleRow) app.Sale { return r.sale(images) }), nil
 }
 
 type imageRow struct {

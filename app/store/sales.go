@@ -14,13 +14,7 @@ import (
 func (s *Store) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
 	what := "read sale " + id.String()
 	found, err := s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("s.id = ?", id) })
-	if err != nil {
-		return app.Sale{}, err
-	}
-	if len(found) == 0 {
-		return app.Sale{}, wrap(what, app.ErrNoRow)
-	}
-	return found[0], nil
+	return only(what, found, err)
 }
 
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
@@ -40,8 +34,7 @@ func (s *Store) FreeUnits(ctx context.Context, sales []app.ID) (map[app.ID]int64
 			Free int64  `bun:"free"`
 		}
 		err := s.db.NewRaw("SELECT id, initial + added - withdrawn - taken AS free FROM sales WHERE id IN (?)",
-			bun.List(some)).
-			Scan(ctx, &rows)
+			bun.List(some)).Scan(ctx, &rows)
 		if err != nil {
 			return nil, wrap(fmt.Sprintf("read what %d sales have left", len(some)), err)
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -15,16 +14,14 @@ const unstamped = "changed_at = changed_at"
 // Restamp makes the changes of rows as new as now. Rows are locked first, so that no stamp is older than that of a
 // change which was waited for. See app.OrderStore.
 func (s *Store) Restamp(ctx context.Context, ids []app.ID) ([]app.Order, error) {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
 	out := make([]app.Order, 0, len(ids))
-	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
-		var rows []app.Order
-		err := s.inTx(ctx, "stamp orders anew", func(tx bun.Conn) (err error) {
-			if rows, err = s.lockOrders(ctx, tx, some); err != nil || len(rows) == 0 {
-				return err
+	for some := range inOrder(ids) {
+		rows, err := inTx(ctx, s, "stamp orders anew", func(tx bun.Conn) ([]app.Order, error) {
+			rows, err := s.lockOrders(ctx, tx, some)
+			if err != nil || len(rows) == 0 {
+				return nil, err
 			}
-			return execMatching(ctx, tx, len(rows), "stamp locked orders",
+			return rows, execMatching(ctx, tx, len(rows), "stamp locked orders",
 				"UPDATE orders SET "+s.d.stamp+" WHERE id IN (?)", bun.List(some))
 		})
 		if err != nil {
@@ -40,9 +37,7 @@ func (s *Store) Restamp(ctx context.Context, ids []app.ID) ([]app.Order, error) 
 
 // RestampSince does that for those that were stamped at the instant or later. See app.OrderStore.
 func (s *Store) RestampSince(ctx context.Context, ids []app.ID, since app.Millis) error {
-	ids = slices.Clone(ids)
-	slices.Sort(ids) // locks are taken in the order of ids
-	for some := range slices.Chunk(ids, idsAtOnce) {
+	for some := range inOrder(ids) {
 		err := s.inTx(ctx, "stamp young orders anew", func(tx bun.Conn) error {
 			_, err := exec(ctx, tx, "UPDATE orders SET "+s.d.stamp+" WHERE id IN (?) AND "+s.d.changed+" >= ?",
 				bun.List(some), since)

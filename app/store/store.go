@@ -74,6 +74,15 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) erro
 	return wrap(what, err)
 }
 
+// inTx is Store.inTx for what has a result.
+func inTx[T any](ctx context.Context, s *Store, what string, fn func(tx bun.Conn) (T, error)) (result T, err error) {
+	err = s.inTx(ctx, what, func(tx bun.Conn) (err error) {
+		result, err = fn(tx)
+		return err
+	})
+	return result, err
+}
+
 // tryTx says BEGIN and COMMIT as statements, because those of database/sql cannot be interrupted: with a server
 // that has stopped answering they would hold the caller far beyond its context.
 func (s *Store) tryTx(ctx context.Context, fn func(tx bun.Conn) error) error {
@@ -147,9 +156,6 @@ func execMatching(ctx context.Context, tx bun.IDB, want int, what, query string,
 	}
 	return err
 }
-
-// selection narrows a query down.
-type selection func(*bun.SelectQuery) *bun.SelectQuery
 
 // wallClock is for columns that only order duties or inform people. It decides nothing (I10).
 func wallClock() app.Millis { return app.MillisOf(time.Now()) }

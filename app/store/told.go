@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -18,8 +17,7 @@ func (s *Store) MarkTold(ctx context.Context, told []*app.Order) error {
 		byRev[o.Rev] = append(byRev[o.Rev], o.ID)
 	}
 	for rev, ids := range byRev {
-		slices.Sort(ids) // locks are taken in the order of ids
-		for some := range slices.Chunk(ids, idsAtOnce) {
+		for some := range inOrder(ids) {
 			err := s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
 				_, err := exec(ctx, tx,
 					"UPDATE orders SET told_rev = ?, untold_since = CASE WHEN rev > ? THEN untold_since END, "+

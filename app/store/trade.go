@@ -28,43 +28,34 @@ const firstCheck = 5 * time.Second
 func (s *Store) OpenTrade(
 	ctx context.Context, order, user app.ID, now app.Millis, margin time.Duration,
 ) (app.Order, error) {
-	var out app.Order
-	err := s.inTx(ctx, "open the trade of order "+order.String(), func(tx bun.Conn) error {
-		all, err := s.lockOrders(ctx, tx, []app.ID{order})
-		if err != nil {
-			return err
+	return inTx(ctx, s, "open the trade of order "+order.String(), func(tx bun.Conn) (app.Order, error) {
+		o, err := s.lockOrderOf(ctx, tx, order, user)
+		expires := o.PayBy.Add(-margin)
+		if err != nil || o.State != app.Pending || o.TradeOpened != 0 || expires <= now {
+			return o, err
 		}
-		if len(all) == 0 || all[0].User != user {
-			return app.ErrNoRow
-		}
-		out = all[0]
-		expires := out.PayBy.Add(-margin)
-		if out.State != app.Pending || out.TradeOpened != 0 || expires <= now {
-			return nil
-		}
-		out.TradeOpened = now
+		o.TradeOpened = now
 		err = execMatching(ctx, tx, 1, "note the trade",
 			"UPDATE orders SET trade_opened = ?, "+unstamped+" WHERE id = ? AND state = ? AND trade_opened = 0", now,
 			order, app.Pending)
 		if err != nil {
-			return err
+			return o, err
 		}
 		check := now.Add(firstCheck)
 		row := tradeRow{Order: order, OpenedAt: now, ExpiresAt: expires, CheckAt: &check}
 		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-		return err
+		return o, err
 	})
-	return out, err
 }
 
 // EndTraded flips pending orders whose trades are over. See app.PaymentStore.
 func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
-	var all []app.Order
-	err := s.inTx(ctx, "end orders with their trades", func(tx bun.Conn) (err error) {
-		if all, err = s.lockOrders(ctx, tx, ids); err != nil {
-			return err
+	return inTx(ctx, s, "end orders with their trades", func(tx bun.Conn) ([]app.Order, error) {
+		all, err := s.lockOrders(ctx, tx, ids)
+		if err != nil {
+			return nil, err
 		}
 		var ending []*app.Order
 		for i := range all {
@@ -72,9 +63,8 @@ func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, 
 				ending = append(ending, &all[i])
 			}
 		}
-		return s.end(ctx, tx, ending, to, now)
+		return all, s.end(ctx, tx, ending, to, now)
 	})
-	return all, err
 }
 
 // endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.
@@ -95,10 +85,7 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit in
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		ids := make([]app.ID, len(due))
-		for i := range due {
-			ids[i] = due[i].Order
-		}
+		ids := convert(due, func(r *tradeRow) app.ID { return r.Order })
 		slices.Sort(ids)
 		return execMatching(ctx, tx, len(ids), "put them off",
 			"UPDATE trades SET check_at = ? WHERE order_id IN (?)", until, bun.List(ids))
@@ -106,11 +93,9 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit in
 	if err != nil {
 		return nil, err
 	}
-	out := make([]app.OpenedTrade, len(due))
-	for i, r := range due {
-		out[i] = app.OpenedTrade{Order: r.Order, OpenedAt: r.OpenedAt, ExpiresAt: r.ExpiresAt, DueAt: *r.CheckAt}
-	}
-	return out, nil
+	return convert(due, func(r *tradeRow) app.OpenedTrade {
+		return app.OpenedTrade{Order: r.Order, OpenedAt: r.OpenedAt, ExpiresAt: r.ExpiresAt, DueAt: *r.CheckAt}
+	}), nil
 }
 
 // lockDue reads the trades of one kind that are due, the longest waiting first, and keeps them from changing.
@@ -122,10 +107,7 @@ func (s *Store) lockDue(
 		kind = 1
 	}
 	q := tx.NewSelect().Model(rows).Where("ended = ? AND check_at <= ?", kind, now).Order("check_at").Limit(int64(limit))
-	if s.d.forUpdate != "" {
-		q = q.For("UPDATE")
-	}
-	return q.Scan(ctx)
+	return s.locking(q).Scan(ctx)
 }
 
 // CheckTrades sets when trades are asked about next, with one statement for all of the same instant. See

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// idsAtOnce is the longest list of ids in a statement. From 1000 on, MariaDB turns a list into a temporary
+// table and reads, and locks, the rows in whatever order that has, and not in the order of their ids.
+const idsAtOnce = 500
+
+// inOrder cuts ids into lists for statements, sorted and each once: locks are taken in the order of ids.
+func inOrder(ids []app.ID) iter.Seq[[]app.ID] {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Chunk(slices.Compact(ids), idsAtOnce)
+}
+
+// selection narrows a query down.
+type selection func(*bun.SelectQuery) *bun.SelectQuery
+
+// locking keeps the rows of a query from changing until the transaction ends.
+func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
+	if s.d.forUpdate == "" { // SQLite: the transaction has the whole file
+		return q
+	}
+	return q.For("UPDATE")
+}
+
+// claimDue takes rows whose turn it is, and puts that off in the same transaction. due asks for them.
+func claimDue[R any](
+	ctx context.Context, s *Store, what string, due func(db bun.IDB, rows *[]R) *bun.SelectQuery,
+	putOff func(tx bun.Conn, rows []R) error,
+) ([]R, error) {
+	// Most of the time nothing is due, and to see that needs no lock.
+	waits, err := due(s.db, &[]R{}).Exists(ctx)
+	if err != nil || !waits {
+		return nil, wrap(what, err)
+	}
+	return inTx(ctx, s, what, func(tx bun.Conn) (rows []R, err error) {
+		if err := s.locking(due(tx, &rows)).Scan(ctx); err != nil {
+			return nil, err
+		}
+		return rows, putOff(tx, rows)
+	})
+}
+
+// convert makes what the program works with of rows.
+func convert[R, T any](rows []R, one func(r *R) T) []T {
+	out := make([]T, len(rows))
+	for i := range rows {
+		out[i] = one(&rows[i])
+	}
+	return out
+}
+
+// only answers the one that was found, or ErrNoRow.
+func only[T any](what string, found []T, err error) (one T, _ error) {
+	if err == nil && len(found) == 0 {
+		err = wrap(what, app.ErrNoRow)
+	}
+	if err != nil {
+		return one, err
+	}
+	return found[0], nil
+}
+
+// cut shortens a page that was read with one row too many, which reports whether there are more.
+func cut[T any](page []T, size int) ([]T, bool) {
+	if len(page) <= size {
+		return page, false
+	}
+	return page[:size], true
+}
