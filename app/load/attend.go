@@ -7,6 +7,23 @@ import (
 	"time"
 )
 
+// attending is a phase in which nothing is sent: it takes in what comes until it is over, and looks again after each
+// wait whether it is.
+type attending func(l *loop) (wait time.Duration, over bool)
+
+func (attending) heard(*loop, *socket, message) {}
+
+func (p attending) act(l *loop) (time.Duration, bool) { return p(l) }
+
+// attend lets the whole crowd only hear.
+func (c *crowd) attend(ctx context.Context, p attending) error {
+	parts := make([]attending, len(c.loops))
+	for i := range parts {
+		parts[i] = p
+	}
+	return play(ctx, c, parts)
+}
+
 // meanwhile does something that is not about the sockets while the crowd goes on hearing: a server gives up a socket
 // whose shopper does not answer its pings.
 func (b *bench) meanwhile(ctx context.Context, do func() error) error {
@@ -16,17 +33,6 @@ func (b *bench) meanwhile(ctx context.Context, do func() error) error {
 		defer over.Store(true)
 		done <- do()
 	}()
-	parts := make([]*attending, len(b.crowd.loops))
-	for i := range parts {
-		parts[i] = &attending{over: &over}
-	}
-	err := play(ctx, b.crowd, parts)
+	err := b.crowd.attend(ctx, func(*loop) (time.Duration, bool) { return 10 * time.Millisecond, over.Load() })
 	return errors.Join(<-done, err)
 }
-
-// attending takes in what comes until something else is over.
-type attending struct{ over *atomic.Bool }
-
-func (p *attending) heard(*loop, *socket, message) {}
-
-func (p *attending) act(*loop) (time.Duration, bool) { return 10 * time.Millisecond, p.over.Load() }

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stampede/app"
@@ -54,11 +55,14 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 
 // heardAll waits until every shopper has heard of every order, and counts who has not, or has heard of more.
 func (b *bench) heardAll(ctx context.Context, r *Result) error {
-	parts := make([]*hearing, len(b.crowd.loops))
-	for i := range parts {
-		parts[i] = &hearing{until: time.Now().Add(drainWithin)}
-	}
-	if err := play(ctx, b.crowd, parts); err != nil {
+	until := time.Now().Add(drainWithin)
+	err := b.crowd.attend(ctx, func(l *loop) (time.Duration, bool) {
+		owed := slices.ContainsFunc(l.sockets, func(s *socket) bool {
+			return s.fd >= 0 && (s.awaiting > 0 || s.orders < s.reserved)
+		})
+		return 20 * time.Millisecond, !owed || time.Now().After(until)
+	})
+	if err != nil {
 		return err
 	}
 	r.Reserved, r.Orders = b.crowd.reservedOf()
@@ -74,18 +78,4 @@ func (b *bench) heardAll(ctx context.Context, r *Result) error {
 		r.fail(fmt.Sprintf("%d orders were heard of that nobody was promised", twice))
 	}
 	return nil
-}
-
-// hearing waits for order events, and for nothing else.
-type hearing struct{ until time.Time }
-
-func (h *hearing) heard(*loop, *socket, message) {}
-
-func (h *hearing) act(l *loop) (time.Duration, bool) {
-	for _, s := range l.sockets {
-		if s.fd >= 0 && (s.awaiting > 0 || s.orders < s.reserved) {
-			return 20 * time.Millisecond, time.Now().After(h.until)
-		}
-	}
-	return 0, true
 }

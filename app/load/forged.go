@@ -48,7 +48,7 @@ func (b *bench) forged(ctx context.Context, r *Result) error {
 	addresses := 0
 	for i := range 2 * forgedTurns {
 		if i%4 == 0 || i%4 == 3 { // each side is first as often as the other: what slows down by and by slows down both
-			if err := calm.take(b.server, func() (*pressed, error) { return b.crowd.press(ctx, w) }); err != nil {
+			if err := calm.take(b.shares, func() (*pressed, error) { return b.crowd.press(ctx, w) }); err != nil {
 				return err
 			}
 			continue
@@ -58,7 +58,7 @@ func (b *bench) forged(ctx context.Context, r *Result) error {
 			return err
 		}
 		addresses += len(f.open)
-		err = flooded.take(b.server, func() (*pressed, error) {
+		err = flooded.take(b.shares, func() (*pressed, error) {
 			p, took, err := b.pressUnder(ctx, w, f)
 			lasted += took
 			return p, err
@@ -92,9 +92,9 @@ type side struct {
 	spent time.Duration // of the server's processor time
 }
 
-func (s *side) take(server process, press func() (*pressed, error)) error {
+func (s *side) take(shares processes, press func() (*pressed, error)) error {
 	var p *pressed
-	spent, err := server.spent(func() (err error) {
+	spent, err := shares.spent(func() (err error) {
 		p, err = press()
 		return err
 	})
@@ -104,7 +104,7 @@ func (s *side) take(server process, press func() (*pressed, error)) error {
 	s.rates = append(s.rates, float64(p.Ops)/p.Seconds)
 	s.all.Ops, s.all.Seconds = s.all.Ops+p.Ops, s.all.Seconds+p.Seconds
 	s.all.Answers.merge(&p.Answers)
-	s.spent += spent
+	s.spent += spent[serverName]
 	return nil
 }
 

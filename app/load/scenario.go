@@ -42,12 +42,6 @@ type Options struct {
 	Progress io.Writer // where a terminal shows how far it is; nil: nowhere
 }
 
-// Process is a process of this machine, under the name that its processor time gets among the figures.
-type Process struct {
-	Name string // [a-z0-9_]+, not "server" and not "generator"
-	PID  int
-}
-
 // Scenario is one thing that can be measured.
 type Scenario struct {
 	Name string
@@ -79,10 +73,9 @@ type bench struct {
 	Options
 	shop    Shop
 	crowd   *crowd
-	watched []app.ID // what everybody watches; nil: nothing
-	used    []app.ID // sales that are to be audited
-	server  process
-	shares  processes // that share this machine's processors: the server, what is beside it, and this generator
+	watched []app.ID  // what everybody watches; nil: nothing
+	used    []app.ID  // sales that are to be audited
+	shares  processes // that share this machine's processors: the server first, this generator, and what is beside them
 	before  int64     // memory of the server before anybody came, bytes
 	show    *progress
 }
@@ -99,7 +92,7 @@ func Run(ctx context.Context, shop Shop, o Options, names ...string) ([]Result, 
 		return nil, err
 	}
 	b := &bench{
-		Options: o, shop: shop, server: process{serverName, o.PID}, shares: sharing(o), show: newProgress(o.Progress),
+		Options: o, shop: shop, shares: sharing(o), show: newProgress(o.Progress),
 	}
 	if b.crowd, err = newCrowd(o.Sockets, to, shop.Token); err != nil {
 		return nil, err
@@ -124,22 +117,12 @@ func Run(ctx context.Context, shop Shop, o Options, names ...string) ([]Result, 
 	return results, nil
 }
 
-// Names of the processes that every run knows.
-const (
-	serverName    = "server"
-	generatorName = "generator"
-)
-
 // sharing lists whose processor time is counted; nobody's while the server is not known.
 func sharing(o Options) processes {
 	if o.PID == 0 {
 		return nil
 	}
-	all := processes{{serverName, o.PID}, {generatorName, os.Getpid()}}
-	for _, p := range o.Beside {
-		all = append(all, process{p.Name, p.PID})
-	}
-	return all
+	return append(processes{{serverName, o.PID}, {generatorName, os.Getpid()}}, o.Beside...)
 }
 
 func choose(names []string) ([]Scenario, error) {
@@ -171,7 +154,7 @@ func (b *bench) arrive(ctx context.Context, chosen []Scenario) error {
 	}
 	if b.PID != 0 {
 		var err error
-		if b.before, err = b.server.resident(); err != nil {
+		if b.before, err = b.shares[0].resident(); err != nil {
 			return err
 		}
 	}

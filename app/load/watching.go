@@ -17,10 +17,15 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 	if b.PID == 0 {
 		return fmt.Errorf("needs the server's process id: --pid")
 	}
-	if err := b.listen(ctx, max(settleDown, b.For)); err != nil {
+	until := time.Now().Add(max(settleDown, b.For))
+	err := b.crowd.attend(ctx, func(*loop) (time.Duration, bool) {
+		wait := time.Until(until)
+		return wait, wait <= 0
+	})
+	if err != nil {
 		return err
 	}
-	after, err := b.server.resident()
+	after, err := b.shares[0].resident()
 	if err != nil {
 		return err
 	}
@@ -28,24 +33,6 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 	r.figure("resident_after_mb", float64(after)/(1<<20))
 	r.figure("kb_per_socket", float64(after-b.before)/float64(b.Sockets)/1024)
 	return nil
-}
-
-// listen only takes in what comes, for a while.
-func (b *bench) listen(ctx context.Context, d time.Duration) error {
-	parts := make([]*listening, len(b.crowd.loops))
-	for i := range parts {
-		parts[i] = &listening{until: time.Now().Add(d)}
-	}
-	return play(ctx, b.crowd, parts)
-}
-
-type listening struct{ until time.Time }
-
-func (p *listening) heard(*loop, *socket, message) {}
-
-func (p *listening) act(*loop) (time.Duration, bool) {
-	wait := time.Until(p.until)
-	return wait, wait <= 0
 }
 
 // fanout measures ticks: everybody watches one sale, and one of them buys in it five times a second. Ages are from the
@@ -61,23 +48,21 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 		}
 	}
 	parts[0].moves = true
-	spent, err := b.server.spent(func() error { return play(ctx, b.crowd, parts) })
+	spent, err := b.shares.spent(func() error { return play(ctx, b.crowd, parts) })
 	if err != nil {
 		return err
 	}
 	var ages histogram
+	frames := 0
 	for _, p := range parts {
 		ages.merge(&p.ages)
+		frames += p.frames
 	}
 	r.Ops, r.Seconds = ages.total(), b.For.Seconds()
 	r.PerSec = float64(r.Ops) / r.Seconds
 	r.Latency = ages.latency()
-	frames := 0
-	for _, p := range parts {
-		frames += p.frames
-	}
-	if spent > 0 && frames > 0 {
-		r.figure("server_cpu_us_per_frame", spent.Seconds()*1e6/float64(frames))
+	if b.PID != 0 && frames > 0 {
+		r.figure("server_cpu_us_per_frame", spent[serverName].Seconds()*1e6/float64(frames))
 	}
 	r.figure("stalled", float64(stalled))
 	r.figure("ticks_per_second", r.PerSec/float64(b.Sockets-stalled))

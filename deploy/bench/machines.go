@@ -54,10 +54,7 @@ func rememberMachine(folder string, rounds []Round) error {
 		Figures: map[string]float64{},
 	}
 	for _, w := range rows {
-		if w.baseline == nil {
-			continue
-		}
-		if v := median(w.compared(), rounds); !math.IsNaN(v) {
+		if v := middle(values(rounds, w.compared)); w.baseline != "" && !math.IsNaN(v) {
 			this.Figures[w.name] = math.Round(v*100) / 100
 		}
 	}
@@ -76,7 +73,7 @@ func rememberMachine(folder string, rounds []Round) error {
 // overMachines is the lowest and the highest median of a ratio; "" for what is no ratio or was found on one machine
 // only.
 func (w *row) overMachines(machines []MachineFigures) string {
-	if w.baseline == nil {
+	if w.baseline == "" {
 		return ""
 	}
 	var all []float64

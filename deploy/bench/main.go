@@ -58,7 +58,7 @@ func run(ctx context.Context, f flags) error {
 	if err != nil {
 		return err
 	}
-	written := pages(rounds, machines)
+	written, err := pages(rounds, machines)
 	for name, text := range written {
 		err = errors.Join(err, os.WriteFile(filepath.Join(f.out, name), text, 0o644))
 	}
@@ -67,8 +67,9 @@ func run(ctx context.Context, f flags) error {
 }
 
 // pages are what is written about the rounds.
-func pages(rounds []Round, machines []MachineFigures) map[string][]byte {
-	return map[string][]byte{"RESULTS.md": render(rounds, machines), "SCALE.md": extrapolate(rounds)}
+func pages(rounds []Round, machines []MachineFigures) (map[string][]byte, error) {
+	scale, err := extrapolate(rounds)
+	return map[string][]byte{"RESULTS.md": render(rounds, machines), "SCALE.md": scale}, err
 }
 
 // measure makes all rounds and keeps them, in the place of those of an earlier run.

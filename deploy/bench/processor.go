@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"math"
 )
 
 // spenders are the processes whose processor time is told apart, as the figures name them.
@@ -14,22 +13,22 @@ var spenders = []struct{ figure, title string }{
 	{"generator_cpu_us_per_op", "generator"},
 }
 
-// costs are the ops whose processor time is told apart.
-var costs = []struct{ name, step, scenario string }{
-	{"order, from the press to its event (chain)", "chain", "chain"},
-	{"order of the simple chain", "chain-simple", "chain"},
-	{"reserved buy", "sockets", "buy"},
-	{"reserved buy, one script per buy", "sockets-simple", "buy"},
-	{"sold-out answer", "sockets", "soldout"},
-	{"`time` op", "sockets", "time"},
+// costs are the ops whose processor time is told apart, by step and scenario.
+var costs = []struct{ name, of string }{
+	{"order, from the press to its event (chain)", "chain/chain "},
+	{"order of the simple chain", "chain-simple/chain "},
+	{"reserved buy", "sockets/buy "},
+	{"reserved buy, one script per buy", "sockets-simple/buy "},
+	{"sold-out answer", "sockets/soldout "},
+	{"`time` op", "sockets/time "},
 }
 
 // together adds up what all processes spent on an op; NaN when one of them was not measured.
-func together(step, scenario string) func(r *Round) float64 {
-	return func(r *Round) float64 {
+func together(of string) func(f figures) float64 {
+	return func(f figures) float64 {
 		sum := 0.0
 		for _, s := range spenders {
-			sum += figure(step, scenario, s.figure)(r)
+			sum += f.of(of + s.figure)
 		}
 		return sum
 	}
@@ -43,25 +42,17 @@ func processorTime(b *bytes.Buffer, rounds []Round) {
 	for _, s := range spenders {
 		fmt.Fprintf(b, " %s |", s.title)
 	}
-	fmt.Fprintf(b, " together | spread |\n|---|%s---|---|\n", "---|---|---|---|")
+	fmt.Fprintf(b, " together | spread |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range costs {
 		fmt.Fprintf(b, "| %s |", c.name)
 		for _, s := range spenders {
-			fmt.Fprintf(b, " %s |", micros(median(figure(c.step, c.scenario, s.figure), rounds)))
+			fmt.Fprintf(b, " %s |", digits(median(rounds, c.of+s.figure), 1))
 		}
-		all := values(together(c.step, c.scenario), rounds)
+		all := values(rounds, together(c.of))
 		spread := ""
 		if len(all) > 0 {
-			spread = micros(all[0]) + "–" + micros(all[len(all)-1])
+			spread = digits(all[0], 1) + "–" + digits(all[len(all)-1], 1)
 		}
-		fmt.Fprintf(b, " %s | %s |\n", micros(middle(all)), spread)
+		fmt.Fprintf(b, " %s | %s |\n", digits(middle(all), 1), spread)
 	}
-}
-
-// micros writes a time with one decimal.
-func micros(v float64) string {
-	if math.IsNaN(v) {
-		return "–"
-	}
-	return digits(v, 1)
 }

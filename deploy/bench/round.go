@@ -31,16 +31,6 @@ type Round struct {
 	RedisBytesPerOrder float64 `json:"redis_bytes_per_open_order"`
 }
 
-// result finds what a scenario of a step found.
-func (r *Round) result(step, scenario string) (load.Result, bool) {
-	for _, found := range r.Steps[step] {
-		if found.Scenario == scenario {
-			return found, true
-		}
-	}
-	return load.Result{}, false
-}
-
 func writeRounds(folder string, rounds []Round) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

@@ -4,159 +4,105 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
-
-	"stampede/app/load"
 )
 
-// row is one figure of the table.
+// row is one figure of the table. What it is about is the ratio of ours to the baseline, or ours alone where there is no
+// baseline and a bar.
 type row struct {
 	name     string
-	unit     string                 // of ours and of the baseline
-	ours     func(r *Round) float64 // NaN: this round has none
-	baseline func(r *Round) float64 // nil: there is none
-	figure   func(r *Round) float64 // what the bar is about, per round; nil: ours
-	least    float64                // the bar; 0: none
-	most     float64                // the bar; 0: none
-	digits   int                    // of the figure
-}
-
-func micro(benchmark, metric string) func(r *Round) float64 {
-	return func(r *Round) float64 {
-		if value, ok := r.Micro[benchmark][metric]; ok {
-			return value
-		}
-		return math.NaN()
-	}
-}
-
-func found(step, scenario string, value func(load.Result) float64) func(r *Round) float64 {
-	return func(r *Round) float64 {
-		if result, ok := r.result(step, scenario); ok {
-			return value(result)
-		}
-		return math.NaN()
-	}
-}
-
-func perSecond(step, scenario string) func(r *Round) float64 {
-	return found(step, scenario, func(r load.Result) float64 { return r.PerSec })
-}
-
-func figure(step, scenario, name string) func(r *Round) float64 {
-	return found(step, scenario, func(r load.Result) float64 {
-		if value, ok := r.Figures[name]; ok {
-			return value
-		}
-		return math.NaN()
-	})
-}
-
-func p99(of *load.Latency) float64 {
-	if of == nil {
-		return math.NaN()
-	}
-	return of.P99
-}
-
-func answerP99(step, scenario string) func(r *Round) float64 {
-	return found(step, scenario, func(r load.Result) float64 { return p99(r.Latency) })
-}
-
-func orderP99(step, scenario string) func(r *Round) float64 {
-	return found(step, scenario, func(r load.Result) float64 { return p99(r.Order) })
-}
-
-func ratio(a, b func(r *Round) float64) func(r *Round) float64 {
-	return func(r *Round) float64 { return a(r) / b(r) }
+	unit     string // of ours and of the baseline
+	ours     string // the figure's name
+	baseline string // "": there is none
+	ratio    string // the figure that has the ratio already; "": ours ÷ baseline
+	least    float64
+	most     float64 // the bar, from the one side or the other; 0: none
+	digits   int     // of the ratio, or of what the bar is about
 }
 
 // rows are the figures that the bars are about, in the order of the table.
 var rows = []row{
 	{
-		name: "gate: grouped ÷ one script per buy, AOF `always`", unit: "buys/s",
-		ours: micro("Gate", "grouped/s"), baseline: micro("Gate", "single/s"), figure: micro("Gate", "ratio"), least: 4,
-		digits: 2,
+		name: "gate: grouped ÷ one script per buy, AOF `always`", unit: "buys/s", least: 4, digits: 2,
+		ours: "Gate grouped/s", baseline: "Gate single/s", ratio: "Gate ratio",
 	},
 	{
-		name: "reserved buys ÷ `time` ops, the same 10,000 sockets", unit: "ops/s",
-		ours: perSecond("sockets", "buy"), baseline: perSecond("sockets", "time"), least: 0.7, digits: 2,
+		name: "reserved buys ÷ `time` ops, the same 10,000 sockets", unit: "ops/s", least: 0.7, digits: 2,
+		ours: "sockets/buy per_second", baseline: "sockets/time per_second",
 	},
 	{
-		name: "reserved buys ÷ one script per buy, 10,000 sockets", unit: "buys/s",
-		ours: perSecond("sockets", "buy"), baseline: perSecond("sockets-simple", "buy"), least: 3, digits: 2,
+		name: "reserved buys ÷ one script per buy, 10,000 sockets", unit: "buys/s", least: 3, digits: 2,
+		ours: "sockets/buy per_second", baseline: "sockets-simple/buy per_second",
 	},
 	{
-		name: "burst of 10,000: p99 of buys ÷ p99 of `time` ops", unit: "ms",
-		ours: answerP99("sockets", "burst"), baseline: figure("sockets", "burst", "time_p99_ms"), most: 1.5, digits: 2,
+		name: "burst of 10,000: p99 of buys ÷ p99 of `time` ops", unit: "ms", most: 1.5, digits: 2,
+		ours: "sockets/burst p99_ms", baseline: "sockets/burst time_p99_ms",
 	},
 	{
-		name: "sold-out answers ÷ `time` ops", unit: "ops/s",
-		ours: perSecond("sockets", "soldout"), baseline: perSecond("sockets", "time"), least: 0.9, digits: 2,
+		name: "sold-out answers ÷ `time` ops", unit: "ops/s", least: 0.9, digits: 2,
+		ours: "sockets/soldout per_second", baseline: "sockets/time per_second",
 	},
 	{
-		name: "fulfilment: grouped ÷ one row per transaction, 16 connections", unit: "rows/s",
-		ours: micro("Fulfil", "grouped/s"), baseline: micro("Fulfil", "single/s"), figure: micro("Fulfil", "ratio"),
-		least: 15, digits: 1,
+		name: "fulfilment: grouped ÷ one row per transaction, 16 connections", unit: "rows/s", least: 15, digits: 1,
+		ours: "Fulfil grouped/s", baseline: "Fulfil single/s", ratio: "Fulfil ratio",
 	},
 	{
-		name: "chain: confirmed orders a second, all checks on", unit: "orders/s",
-		ours: perSecond("chain", "chain"), figure: perSecond("chain", "chain"), least: 30_000,
+		name: "chain: confirmed orders a second, all checks on", unit: "orders/s", least: 30_000,
+		ours: "chain/chain per_second",
 	},
 	{
-		name: "chain ÷ the simple chain", unit: "orders/s",
-		ours: perSecond("chain", "chain"), baseline: perSecond("chain-simple", "chain"), least: 10, digits: 1,
+		name: "chain ÷ the simple chain", unit: "orders/s", least: 10, digits: 1,
+		ours: "chain/chain per_second", baseline: "chain-simple/chain per_second",
 	},
 	{
-		name: "chain at half that rate: click → order pushed, p99", unit: "ms",
-		ours: orderP99("chain-half", "chain"), figure: orderP99("chain-half", "chain"), most: 150,
+		name: "chain at half that rate: click → order pushed, p99", unit: "ms", most: 150,
+		ours: "chain-half/chain order_p99_ms",
 	},
 	{
-		name: "fan-out ÷ plain write loop", unit: "frames/s",
-		ours: micro("Fanout", "frames/s"), baseline: micro("Fanout", "plain-frames/s"), figure: micro("Fanout",
-			"ratio"), least: 0.9, digits: 2,
+		name: "fan-out ÷ plain write loop", unit: "frames/s", least: 0.9, digits: 2,
+		ours: "Fanout frames/s", baseline: "Fanout plain-frames/s", ratio: "Fanout ratio",
 	},
 	{
-		name: "fan-out with 1 % of the clients stalled ÷ plain write loop", unit: "frames/s",
-		ours: micro("FanoutStalled", "frames/s"), baseline: micro("FanoutStalled", "plain-frames/s"),
-		figure: micro("FanoutStalled", "ratio"), least: 0.85, digits: 2,
+		name: "fan-out with 1 % of the clients stalled ÷ plain write loop", unit: "frames/s", least: 0.85, digits: 2,
+		ours: "FanoutStalled frames/s", baseline: "FanoutStalled plain-frames/s", ratio: "FanoutStalled ratio",
 	},
 	{
-		name: "tick age, 18,000 watchers (1 % stalled), 5 ticks a second, p99", unit: "ms",
-		ours: answerP99("crowd", "fanout"), figure: answerP99("crowd", "fanout"), most: 250,
+		name: "tick age, 18,000 watchers (1 % stalled), 5 ticks a second, p99", unit: "ms", most: 250,
+		ours: "crowd/fanout p99_ms",
 	},
 	{
-		name: "memory per idle socket, 18,000, authenticated and watching", unit: "KB",
-		ours: figure("crowd", "idle", "kb_per_socket"), figure: figure("crowd", "idle", "kb_per_socket"), most: 14,
-		digits: 1,
+		name: "memory per idle socket, 18,000, authenticated and watching", unit: "KB", most: 14, digits: 1,
+		ours: "crowd/idle kb_per_socket",
 	},
 	{
-		name: "processor time per buy: 18,000 sockets ÷ 1,000", unit: "µs",
-		ours: figure("many", "buy", "server_cpu_us_per_op"), baseline: figure("few", "buy", "server_cpu_us_per_op"),
-		most: 1.2, digits: 2,
+		name: "processor time per buy: 18,000 sockets ÷ 1,000", unit: "µs", most: 1.2, digits: 2,
+		ours: "many/buy server_cpu_us_per_op", baseline: "few/buy server_cpu_us_per_op",
 	},
 	{
-		name: "18,000 sockets drop and are all back, none lost an event", unit: "s",
-		ours: figure("crowd", "reconnect", "all_back_s"), figure: figure("crowd", "reconnect", "all_back_s"), most: 10,
-		digits: 1,
+		name: "18,000 sockets drop and are all back, none lost an event", unit: "s", most: 10, digits: 1,
+		ours: "crowd/reconnect all_back_s",
 	},
 	{
-		name: "buys under 1,000 forged payment notifications a second ÷ without", unit: "buys/s",
-		ours: figure("forged", "forged", "buys_per_second_with"), baseline: figure("forged", "forged",
-			"buys_per_second_without"),
-		least: 0.9, digits: 2,
+		name: "buys under 1,000 forged payment notifications a second ÷ without", unit: "buys/s", least: 0.9, digits: 2,
+		ours: "forged/forged buys_per_second_with", baseline: "forged/forged buys_per_second_without",
 	},
-	{
-		name: "memory in Redis per open order", unit: "bytes",
-		ours:   func(r *Round) float64 { return r.RedisBytesPerOrder },
-		figure: func(r *Round) float64 { return r.RedisBytesPerOrder }, most: 600,
-	},
+	{name: "memory in Redis per open order", unit: "bytes", most: 600, ours: "redis_bytes_per_open_order"},
 	{
 		name: "waiting reservations turned into orders while nobody buys", unit: "orders/s",
-		ours: func(r *Round) float64 { return r.DrainedPerSec },
+		ours: "drained_per_second",
 	},
+}
+
+// compared is what the bar is about.
+func (w *row) compared(f figures) float64 {
+	switch {
+	case w.baseline == "":
+		return f.of(w.ours)
+	case w.ratio == "":
+		return f.of(w.ours) / f.of(w.baseline)
+	}
+	return f.of(w.ratio)
 }
 
 // render makes RESULTS.md of the rounds and of what other machines found.
@@ -212,35 +158,23 @@ with the groups taken out. ` + "`time`" + ` is an op that the socket answers wit
 write loop writes the same bytes to as many plain connections.
 `
 
-// compared is what the bar is about; nil: there is no bar.
-func (w *row) compared() func(r *Round) float64 {
-	if w.figure == nil && w.baseline != nil {
-		return ratio(w.ours, w.baseline)
-	}
-	return w.figure
-}
-
 func (w *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures) {
-	of := w.compared()
-	ours, baseline, value, spread := median(w.ours, rounds), "", "", ""
-	if w.baseline != nil {
-		baseline = number(median(w.baseline, rounds), w.unit)
+	baseline, value, spread, verdict := "", "", "", ""
+	if w.baseline != "" {
+		baseline = number(median(rounds, w.baseline), w.unit)
 	}
-	verdict := ""
-	if of != nil {
-		all := values(of, rounds)
-		mid := middle(all)
-		value = digits(mid, w.digits)
+	if w.baseline != "" || w.bar() != "" {
+		all := values(rounds, w.compared)
+		value = digits(middle(all), w.digits)
 		if len(all) > 0 {
 			spread = digits(all[0], w.digits) + "–" + digits(all[len(all)-1], w.digits)
 		}
-		if verdict = w.verdict(mid); rounds[0].Scale != 1 {
+		if verdict = w.verdict(middle(all)); rounds[0].Scale != 1 {
 			verdict = "scaled"
 		}
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(ours, w.unit), baseline, value, spread,
-		w.bar(),
-		verdict, w.overMachines(machines))
+	fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", w.name, number(median(rounds, w.ours), w.unit), baseline,
+		value, spread, w.bar(), verdict, w.overMachines(machines))
 }
 
 func (w *row) verdict(value float64) string {
@@ -261,32 +195,6 @@ func (w *row) bar() string {
 		return "≤ " + digits(w.most, -1)
 	}
 	return ""
-}
-
-// values are those of the rounds that have one, the smallest first.
-func values(of func(r *Round) float64, rounds []Round) []float64 {
-	var all []float64
-	for i := range rounds {
-		if v := of(&rounds[i]); !math.IsNaN(v) && !math.IsInf(v, 0) {
-			all = append(all, v)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
-func median(of func(r *Round) float64, rounds []Round) float64 { return middle(values(of, rounds)) }
-
-// middle is the median of sorted values.
-func middle(all []float64) float64 {
-	n := len(all)
-	switch {
-	case n == 0:
-		return math.NaN()
-	case n%2 == 0:
-		return (all[n/2-1] + all[n/2]) / 2
-	}
-	return all[n/2]
 }
 
 // number writes a figure with its unit: whole from 100 on.

@@ -24,7 +24,11 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, got := range pages(rounds, machines) {
+	made, err := pages(rounds, machines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range made {
 		want, err := os.ReadFile(filepath.Join(kept, name))
 		if err != nil {
 			t.Fatal(err)
@@ -55,10 +59,10 @@ func TestRoundsSurviveBeingKept(t *testing.T) {
 	if err != nil || len(rounds) != 2 || rounds[0].Number != 1 {
 		t.Fatalf("%v, %v", rounds, err)
 	}
-	if got := perSecond("chain", "chain")(&rounds[1]); got != 31_000 {
+	if got := rounds[1].figures().of("chain/chain per_second"); got != 31_000 {
 		t.Errorf("chain: %v", got)
 	}
-	if got := perSecond("chain", "chain")(&rounds[0]); !math.IsNaN(got) {
+	if got := rounds[0].figures().of("chain/chain per_second"); !math.IsNaN(got) {
 		t.Errorf("a round without a chain: %v", got)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "round-1.json"), []byte(`{"numbre":1}`), 0o600); err != nil {
@@ -75,7 +79,7 @@ func TestRoundsSurviveBeingKept(t *testing.T) {
 // TestVerdicts: medians decide, and a figure that nobody measured is not a pass.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
-	rate := func(r *Round) float64 { return r.DrainedPerSec }
+	const rate = "drained_per_second"
 	rounds := []Round{
 		{Scale: 1, DrainedPerSec: 12_000}, {DrainedPerSec: 50}, {DrainedPerSec: 11_000.4}, {DrainedPerSec: math.NaN()},
 	}
@@ -83,12 +87,12 @@ func TestVerdicts(t *testing.T) {
 		row  row
 		says string
 	}{
-		"least, reached":     {row{name: "x", unit: "a/s", ours: rate, figure: rate, least: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
-		"least, not reached": {row{name: "x", unit: "a/s", ours: rate, figure: rate, least: 11_001}, "| short |"},
-		"most, exceeded":     {row{name: "x", unit: "ms", ours: rate, figure: rate, most: 0.5}, "| ≤ 0.5 | short |"},
+		"least, reached":     {row{name: "x", unit: "a/s", ours: rate, least: 11_000}, "| x | 11,000 a/s |  | 11,000 | 50–12,000 | ≥ 11,000 | pass |  |"},
+		"least, not reached": {row{name: "x", unit: "a/s", ours: rate, least: 11_001}, "| short |"},
+		"most, exceeded":     {row{name: "x", unit: "ms", ours: rate, most: 0.5}, "| ≤ 0.5 | short |"},
 		"ratio":              {row{name: "x", unit: "a/s", ours: rate, baseline: rate, most: 1, digits: 2}, "| 1.00 | 1.00–1.00 | ≤ 1 | pass | 0.80–1.25 |"},
 		"not measured": {row{
-			name: "x", unit: "ms", ours: micro("None", "x"), figure: micro("None", "x"), most: 1,
+			name: "x", unit: "ms", ours: "None x", most: 1,
 		}, "| not measured |"},
 		"no bar": {row{name: "x", unit: "a/s", ours: rate}, "| x | 11,000 a/s |  |  |  |  |  |  |"},
 	} {

@@ -38,6 +38,20 @@ func NewKeys() (*Keys, error) {
 	return k, nil
 }
 
+// Settings are what a server at the gateway of base (http://host:port) is told, without the keys.
+func (k *Keys) Settings(base string) []string {
+	return []string{
+		"STAMPEDE_ALIPAY_SIMULATOR=true", "STAMPEDE_ALIPAY_GATEWAY=" + base + "/gateway.do",
+		"STAMPEDE_ALIPAY_APP_ID=" + k.AppID, "STAMPEDE_ALIPAY_SELLER_ID=" + k.SellerID,
+	}
+}
+
+// Environ is everything that it is told, keys as they are.
+func (k *Keys) Environ(base string) ([]string, error) {
+	private, public, err := k.PEM()
+	return append(k.Settings(base), "STAMPEDE_ALIPAY_PRIVATE_KEY="+private, "STAMPEDE_ALIPAY_PUBLIC_KEY="+public), err
+}
+
 // PEM answers what the shop signs with (STAMPEDE_ALIPAY_PRIVATE_KEY) and what it verifies with
 // (STAMPEDE_ALIPAY_PUBLIC_KEY).
 func (k *Keys) PEM() (private, public string, err error) {

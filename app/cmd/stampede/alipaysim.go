@@ -93,20 +93,6 @@ func (s *simulator) close() {
 	s.Close()
 }
 
-// settings are what a server needs to use it, without the keys.
-func (s *simulator) settings() []string {
-	return []string{
-		"STAMPEDE_ALIPAY_SIMULATOR=true", "STAMPEDE_ALIPAY_GATEWAY=" + s.base + "/gateway.do",
-		"STAMPEDE_ALIPAY_APP_ID=" + s.Keys().AppID, "STAMPEDE_ALIPAY_SELLER_ID=" + s.Keys().SellerID,
-	}
-}
-
-// environ is everything that a server needs, keys as they are.
-func (s *simulator) environ() ([]string, error) {
-	private, public, err := s.Keys().PEM()
-	return append(s.settings(), "STAMPEDE_ALIPAY_PRIVATE_KEY="+private, "STAMPEDE_ALIPAY_PUBLIC_KEY="+public), err
-}
-
 // writeEnv writes the keys into files, and beside them a file that a shell can read, whose path it answers.
 func (s *simulator) writeEnv(folder string) (string, error) {
 	private, public, err := s.Keys().PEM()
@@ -120,7 +106,7 @@ func (s *simulator) writeEnv(folder string) (string, error) {
 		return "", err
 	}
 	privateFile, publicFile := filepath.Join(folder, "app-private.pem"), filepath.Join(folder, "alipay-public.pem")
-	lines := append(s.settings(),
+	lines := append(s.Keys().Settings(s.base),
 		"STAMPEDE_ALIPAY_PRIVATE_KEY_FILE='"+privateFile+"'", "STAMPEDE_ALIPAY_PUBLIC_KEY_FILE='"+publicFile+"'", "")
 	path := filepath.Join(folder, "env")
 	return path, errors.Join(

@@ -88,7 +88,7 @@ func (d *demoShop) environ(set []string, gateway *simulator) ([]string, error) {
 		return strings.HasPrefix(line, "STAMPEDE_REDIS_URL") || strings.HasPrefix(line, "STAMPEDE_MYSQL_DSN") ||
 			strings.HasPrefix(line, "STAMPEDE_ALIPAY_")
 	})
-	payments, err := gateway.environ()
+	payments, err := gateway.Keys().Environ(gateway.base)
 	return slices.Concat(demoDefaults, kept, payments, []string{
 		"STAMPEDE_LISTEN=" + d.Listen, "STAMPEDE_DATA=" + d.Data,
 	}), err

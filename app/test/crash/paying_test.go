@@ -65,15 +65,11 @@ func newGateway(t *testing.T) (*sim.Simulator, []string) {
 	t.Cleanup(sim.Close)
 	server := httptest.NewServer(sim)
 	t.Cleanup(server.Close)
-	private, public, err := sim.Keys().PEM()
+	environ, err := sim.Keys().Environ(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sim, []string{
-		"STAMPEDE_ALIPAY_SIMULATOR=true", "STAMPEDE_ALIPAY_GATEWAY=" + server.URL + "/gateway.do",
-		"STAMPEDE_ALIPAY_APP_ID=" + sim.Keys().AppID, "STAMPEDE_ALIPAY_SELLER_ID=" + sim.Keys().SellerID,
-		"STAMPEDE_ALIPAY_PRIVATE_KEY=" + private, "STAMPEDE_ALIPAY_PUBLIC_KEY=" + public,
-	}
+	return sim, environ
 }
 
 func (w *world) payer(sim *sim.Simulator) *payer {

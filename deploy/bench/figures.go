@@ -1,0 +1,80 @@
+package main
+
+import (
+	"math"
+	"slices"
+
+	"stampede/app/load"
+)
+
+// figures are all that a round found, each number under a name:
+//
+//	Gate grouped/s             a Go benchmark and its metric
+//	chain/chain per_second     a step, its scenario, and a figure of the load generator's
+//	chain/chain order_p99_ms   … or a latency: p99_ms from the press to the answer, order_p99_ms to the order event
+//	drained_per_second         what the round counted itself, as it is kept
+type figures map[string]float64
+
+func (r *Round) figures() figures {
+	f := figures{
+		"drained_per_second": r.DrainedPerSec, "redis_cpu_us_per_order": r.RedisMicrosPerOrder,
+		"redis_bytes_per_open_order": r.RedisBytesPerOrder,
+	}
+	for benchmark, metrics := range r.Micro {
+		for metric, value := range metrics {
+			f[benchmark+" "+metric] = value
+		}
+	}
+	for step, results := range r.Steps {
+		for _, result := range results {
+			f.add(step+"/"+result.Scenario+" ", &result)
+		}
+	}
+	return f
+}
+
+func (f figures) add(of string, r *load.Result) {
+	f[of+"per_second"] = r.PerSec
+	for name, value := range r.Figures {
+		f[of+name] = value
+	}
+	if r.Latency != nil {
+		f[of+"p99_ms"] = r.Latency.P99
+	}
+	if r.Order != nil {
+		f[of+"order_p99_ms"] = r.Order.P99
+	}
+}
+
+// of is the figure of that name; NaN when this round lacks it.
+func (f figures) of(name string) float64 {
+	if value, ok := f[name]; ok {
+		return value
+	}
+	return math.NaN()
+}
+
+// values are those of the rounds that have one, the smallest first.
+func values(rounds []Round, of func(f figures) float64) []float64 {
+	var all []float64
+	for i := range rounds {
+		if v := of(rounds[i].figures()); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			all = append(all, v)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// median is that of a figure over the rounds; NaN when none has it.
+func median(rounds []Round, name string) float64 {
+	return middle(values(rounds, func(f figures) float64 { return f.of(name) }))
+}
+
+// middle is the median of sorted values.
+func middle(all []float64) float64 {
+	if len(all) == 0 {
+		return math.NaN()
+	}
+	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
+}
