@@ -1,10 +1,5 @@
 package load
 
-import (
-	"maps"
-	"slices"
-)
-
 // Result is what one scenario found.
 type Result struct {
 	Scenario string   `json:"scenario"`
@@ -44,6 +39,3 @@ func (r *Result) took(p *pressed) {
 	}
 	r.Latency, r.Order = p.Answers.latency(), p.Orders.latency()
 }
-
-// FigureNames lists the figures in alphabetical order.
-func (r *Result) FigureNames() []string { return slices.Sorted(maps.Keys(r.Figures)) }

@@ -37,33 +37,31 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	b := &p.office
 	b.paid = streams.NewPaidStream(s.client)
 	b.poster = &app.OutboxSender{Book: s.db, Office: b.paid, Inventory: p.inventory}
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "stampede_postings_waiting",
-		Help: "Paid and refunded orders that the back office's stream does not have yet.",
-	}, func() float64 { return float64(b.poster.Waiting()) }))
+	gauge(registry, "stampede_postings_waiting",
+		"Paid and refunded orders that the back office's stream does not have yet.",
+		func() float64 { return float64(b.poster.Waiting()) })
 	if p.shop.TakesPayments() {
 		b.refunder = &app.Refunder{
 			Gateway: p.shop.Gateway, Refunds: s.db, Orders: s.db, Inventory: p.inventory, Effects: p.effects,
 		}
-		registry.MustRegister(refundGauges(b.refunder)...)
+		showRefunds(registry, b.refunder)
 	}
 	if c.WebhookURL != "" {
 		b.webhook = webhook.New(c.WebhookURL, []byte(c.WebhookSecret))
 		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(p.lease), b.webhook.Deliver)
-		registry.MustRegister(deliveryCounters(b.delivery)...)
+		showDeliveries(registry, b.delivery)
 	}
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "stampede_postings_parked",
-		Help: "Postings that their receiver refuses for good, waiting for an operator; NaN: Redis did not answer.",
-	}, func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
-		defer cancel()
-		n, err := b.paid.CountParked(ctx)
-		if err != nil {
-			return math.NaN()
-		}
-		return float64(n)
-	}))
+	gauge(registry, "stampede_postings_parked",
+		"Postings that their receiver refuses for good, waiting for an operator; NaN: Redis did not answer.",
+		func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
+			defer cancel()
+			n, err := b.paid.CountParked(ctx)
+			if err != nil {
+				return math.NaN()
+			}
+			return float64(n)
+		})
 }
 
 // start starts the duties of the back office: the worker carries postings out, the sweeper finishes refunds.
@@ -85,38 +83,31 @@ func (b *backOffice) start(d *duties, c *Config) {
 	}
 }
 
-// deliveryCounters show what the webhook's receiver answers to this node.
-func deliveryCounters(d *streams.PaidDeliverer) []prometheus.Collector {
-	counters := make([]prometheus.Collector, 0, 3)
+// showDeliveries shows what the webhook's receiver answers to this node.
+func showDeliveries(registry *prometheus.Registry, d *streams.PaidDeliverer) {
 	for result, count := range map[string]func(taken, parked, undelivered int64) int64{
 		"taken":       func(n, _, _ int64) int64 { return n },
 		"parked":      func(_, n, _ int64) int64 { return n },
 		"undelivered": func(_, _, n int64) int64 { return n },
 	} {
-		counters = append(counters, prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "stampede_webhook_deliveries_total", ConstLabels: prometheus.Labels{"result": result},
-			Help: "Deliveries to the webhook: taken, parked because refused for good, or undelivered and tried again.",
-		}, func() float64 { return float64(count(d.Counts())) }))
+		counter(registry, "stampede_webhook_deliveries_total",
+			"Deliveries to the webhook: taken, parked because refused for good, or undelivered and tried again.",
+			func() int64 { return count(d.Counts()) }, "result", result)
 	}
-	return counters
 }
 
-// refundGauges show what waits for people or for the gateway.
-func refundGauges(r *app.Refunder) []prometheus.Collector {
-	gauges := make([]prometheus.Collector, 0, 4)
+// showRefunds shows what waits for people or for the gateway.
+func showRefunds(registry *prometheus.Registry, r *app.Refunder) {
 	for state, count := range map[app.RefundState]func(app.RefundBacklog) int64{
 		app.RefundAsked: func(b app.RefundBacklog) int64 { return b.Asked },
 		app.RefundOpen:  func(b app.RefundBacklog) int64 { return b.Open },
 		app.RefundStuck: func(b app.RefundBacklog) int64 { return b.Stuck },
 	} {
-		gauges = append(gauges, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name:        "stampede_refunds",
-			Help:        "Refunds that wait: asked and stuck ones for people, open ones for the gateway.",
-			ConstLabels: prometheus.Labels{"state": string(state)},
-		}, func() float64 { return float64(count(r.Backlog())) }))
+		gauge(registry, "stampede_refunds",
+			"Refunds that wait: asked and stuck ones for people, open ones for the gateway.",
+			func() float64 { return float64(count(r.Backlog())) }, "state", string(state))
 	}
-	return append(gauges, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "stampede_refund_oldest_timestamp_seconds",
-		Help: "When the oldest open refund was decided on, Unix seconds; 0: none is open.",
-	}, func() float64 { return float64(r.Backlog().Oldest) / 1000 }))
+	gauge(registry, "stampede_refund_oldest_timestamp_seconds",
+		"When the oldest open refund was decided on, Unix seconds; 0: none is open.",
+		func() float64 { return float64(r.Backlog().Oldest) / 1000 })
 }

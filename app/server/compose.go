@@ -97,10 +97,8 @@ func compose(
 	p.watermark = &app.ToldWatermark{Partitions: c.Partitions, Inventory: inventory, Orders: s.db, Sales: s.db}
 	p.soldOut = app.NewSoldOutFlags(inventory)
 	p.gate.TurnsAway = p.soldOut.TurnsAway
-	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "stampede_soldout_turned_away_total",
-		Help: "Buys answered sold_out by a flag of this node, without Redis.",
-	}, func() float64 { return float64(p.soldOut.Turned()) }))
+	counter(registry, "stampede_soldout_turned_away_total",
+		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Turned)
 	p.ticker = &app.Ticker{
 		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, Audience: p.hub,
 		Clock: p.clock,
@@ -118,7 +116,12 @@ func compose(
 	p.reconciler = &app.Reconciler{
 		Partitions: c.Partitions, Inventory: inventory, Orders: s.db, Sales: s.db, Effects: p.effects,
 	}
-	registry.MustRegister(recounts(p.reconciler)...)
+	gauge(registry, "stampede_sales_mismatched",
+		"Sales whose holds in Redis and rows do not agree, as this node has found: people have to look.",
+		func() float64 { return float64(p.reconciler.Mismatched()) })
+	counter(registry, "stampede_sale_counts_corrected_total",
+		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
+		p.reconciler.Corrected)
 	p.rebuild = &app.Rebuild{
 		Partitions: c.Partitions, Redis: inventory, Inventory: inventory,
 		Orders: s.db, Sales: s.db, Fulfiller: p.fulfiller,

@@ -17,14 +17,29 @@ func newRegistry(version string) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "stampede_build", Help: "1, labelled with the version that runs.", ConstLabels: prometheus.Labels{
-			"version": version,
-		},
-	})
-	build.Set(1)
-	registry.MustRegister(build)
+	gauge(registry, "stampede_build", "1, labelled with the version that runs.", func() float64 { return 1 },
+		"version", version)
 	return registry
+}
+
+// counter shows a number that only grows, counted elsewhere. labels are name, value.
+func counter(r *prometheus.Registry, name, help string, count func() int64, labels ...string) {
+	o := prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labelled(labels)}
+	r.MustRegister(prometheus.NewCounterFunc(o, func() float64 { return float64(count()) }))
+}
+
+// gauge shows a number that comes and goes.
+func gauge(r *prometheus.Registry, name, help string, read func() float64, labels ...string) {
+	r.MustRegister(prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelled(labels)}, read))
+}
+
+func labelled(pairs []string) prometheus.Labels {
+	labels := prometheus.Labels{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		labels[pairs[i]] = pairs[i+1]
+	}
+	return labels
 }
 
 // privateServer is the second listener, for those who look after the node: /metrics /healthz /readyz.

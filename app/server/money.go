@@ -28,19 +28,29 @@ func (p *parts) composeMoney(c *Config, gateway app.Gateway, registry *prometheu
 	}
 	p.money = money{closer: app.NewTradeCloser(cashier), watch: newPayWatch(cashier, c.AlipayQueryRate)}
 	p.expirer.Closer = p.money.closer
-	registry.MustRegister(payCounters(cashier.Counts())...)
-	registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Namespace: "stampede", Name: "trades_asked_total",
-		Help: "Questions of this node about payments that were opened and of which no last word has come.",
-	}, func() float64 { return float64(p.money.watch.Asked()) }))
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: "stampede", Name: "trades_behind_seconds",
-		Help: "How long the payment that waited longest to be asked about was due; above 25 a missed notification may take more than a minute.",
-	}, func() float64 { return p.money.watch.Behind().Seconds() }))
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Namespace: "stampede", Name: "trades_waiting",
-		Help: "Orders past their deadline that this node cannot end without the gateway's answer.",
-	}, func() float64 { return float64(p.money.closer.Waiting()) }))
+	counts := cashier.Counts()
+	for _, c := range []struct {
+		name, help string
+		n          *atomic.Int64
+	}{
+		{"payments_opened", "Presses of Pay that were answered with a payment.", &counts.Opened},
+		{"payments_heard", "Words of the gateway about paid trades, repeats included.", &counts.Taken},
+		{"payments_revived", "Orders that late money made paid.", &counts.Revived},
+		{"payments_late_refunds", "Late payments that are given back.", &counts.Refunded},
+		{"payments_odd", "Paid trades that do not fit their order: people have to look.", &counts.Odd},
+		{"trades_closed", "Orders ended after the gateway had closed their trade.", &counts.Closed},
+		{"trades_unanswered", "Closes without an answer of the gateway.", &counts.Unknown},
+	} {
+		counter(registry, "stampede_"+c.name+"_total", c.help, c.n.Load)
+	}
+	counter(registry, "stampede_trades_asked_total",
+		"Questions of this node about payments that were opened and of which no last word has come.", p.money.watch.Asked)
+	gauge(registry, "stampede_trades_behind_seconds",
+		"How long the payment that waited longest to be asked about was due; above 25 a missed notification may take more than a minute.",
+		func() float64 { return p.money.watch.Behind().Seconds() })
+	gauge(registry, "stampede_trades_waiting",
+		"Orders past their deadline that this node cannot end without the gateway's answer.",
+		func() float64 { return float64(p.money.closer.Waiting()) })
 }
 
 // newPayWatch makes the duty that asks about open payments, at most so many times a second.
@@ -61,26 +71,4 @@ func (m *money) start(d *duties, c *Config) {
 		d.start("trade closer", m.closer.Run)
 		d.start("payment reconciler", m.watch.Run)
 	}
-}
-
-// payCounters show what this node has seen of money.
-func payCounters(counts *app.PayCounts) []prometheus.Collector {
-	out := make([]prometheus.Collector, 0, 8)
-	for _, c := range []struct {
-		name, help string
-		n          *atomic.Int64
-	}{
-		{"payments_opened_total", "Presses of Pay that were answered with a payment.", &counts.Opened},
-		{"payments_heard_total", "Words of the gateway about paid trades, repeats included.", &counts.Taken},
-		{"payments_revived_total", "Orders that late money made paid.", &counts.Revived},
-		{"payments_late_refunds_total", "Late payments that are given back.", &counts.Refunded},
-		{"payments_odd_total", "Paid trades that do not fit their order: people have to look.", &counts.Odd},
-		{"trades_closed_total", "Orders ended after the gateway had closed their trade.", &counts.Closed},
-		{"trades_unanswered_total", "Closes without an answer of the gateway.", &counts.Unknown},
-	} {
-		out = append(out, prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Namespace: "stampede", Name: c.name, Help: c.help,
-		}, func() float64 { return float64(c.n.Load()) }))
-	}
-	return out
 }

@@ -77,7 +77,7 @@ func TestLacksAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tools.Close()
-		found, err := tools.Lacks(ctx)
+		found, _, err := tools.Examine(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}

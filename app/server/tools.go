@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/uptrace/bun"
 
 	"stampede/app"
 	"stampede/app/account"
 	"stampede/app/demo"
-	"stampede/migrations"
 	"stampede/realtime"
 	"stampede/streams"
 )
@@ -45,20 +45,8 @@ func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 // Close ends all connections.
 func (t *Tools) Close() error { return t.stores.close() }
 
-// MigrateUp applies the migrations that are missing and answers their names.
-func (t *Tools) MigrateUp(ctx context.Context) ([]string, error) {
-	return migrations.Up(ctx, t.stores.db.DB())
-}
-
-// MigrateDown takes back what the last MigrateUp applied, data included, and answers the names.
-func (t *Tools) MigrateDown(ctx context.Context) ([]string, error) {
-	return migrations.Down(ctx, t.stores.db.DB())
-}
-
-// Migrations lists all migrations and whether they are applied.
-func (t *Tools) Migrations(ctx context.Context) ([]migrations.State, error) {
-	return migrations.Status(ctx, t.stores.db.DB())
-}
+// Database is what migrations work on.
+func (t *Tools) Database() *bun.DB { return t.stores.db.DB() }
 
 // Seeder makes a seeder under a node number of its own; the function gives the number back. Embedded databases
 // are migrated first.
@@ -168,12 +156,10 @@ func (t *Tools) letters(inventory *streams.Inventory, told *app.Told) *app.DeadL
 	}
 }
 
-// inventory connects to Redis, once, under the epochs of the database.
+// inventory is what is in Redis, under the epochs of the database.
 func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
-	if t.stores.client == nil {
-		if err := t.connect(ctx); err != nil {
-			return nil, err
-		}
+	if err := t.connect(ctx); err != nil {
+		return nil, err
 	}
 	inventory, err := streams.New(streams.Options{
 		Client: t.stores.client, Partitions: t.config.Partitions, Namespace: t.stores.namespace(),
@@ -195,7 +181,11 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	return inventory, nil
 }
 
+// connect reaches Redis, once.
 func (t *Tools) connect(ctx context.Context) error {
+	if t.stores.client != nil {
+		return nil
+	}
 	options := &redis.Options{}
 	var err error
 	if t.config.Embedded() {
@@ -217,40 +207,20 @@ func (t *Tools) connect(ctx context.Context) error {
 	return nil
 }
 
-// Lacks tries on the real stores what the program does there, and answers what cannot be done; nothing of it stays.
-func (t *Tools) Lacks(ctx context.Context) ([]Lack, error) {
-	if t.config.Embedded() {
-		return nil, nil
+// Examine tries on the real stores what the program does there, of which nothing stays, and looks at their settings.
+func (t *Tools) Examine(ctx context.Context) ([]Lack, []Weakness, error) {
+	if err := t.connect(ctx); err != nil {
+		return nil, nil, err
 	}
-	if t.stores.client == nil {
-		if err := t.connect(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return t.stores.lacks(ctx), nil
-}
-
-// Weaknesses looks at the settings of the real stores; none for embedded ones.
-func (t *Tools) Weaknesses(ctx context.Context) ([]Weakness, error) {
-	if t.config.Embedded() {
-		return nil, nil
-	}
-	if t.stores.client == nil {
-		if err := t.connect(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return t.stores.weaknesses(ctx)
+	lacks := t.stores.lacks(ctx)
+	weaknesses, err := t.stores.weaknesses(ctx)
+	return lacks, weaknesses, err
 }
 
 // Issue signs a token for a user, as an operator does for people without an account. On embedded stores it uses, or
 // makes, the key in the data folder.
-func Issue(c Config, user app.ID, role string, ttl time.Duration) (string, error) {
-	parsed, err := account.ParseRole(role)
-	if err != nil {
-		return "", err
-	}
-	key := c.JWTSecret
+func Issue(c Config, user app.ID, role app.Role, ttl time.Duration) (string, error) {
+	key, err := c.JWTSecret, error(nil)
 	if key == "" {
 		f := folder(c.Data)
 		if err := f.make(); err != nil {
@@ -264,5 +234,5 @@ func Issue(c Config, user app.ID, role string, ttl time.Duration) (string, error
 	if err != nil {
 		return "", err
 	}
-	return issuer.Issue(user, "User "+user.String(), parsed, ttl)
+	return issuer.Issue(user, "User "+user.String(), role, ttl)
 }

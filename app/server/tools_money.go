@@ -31,10 +31,8 @@ func (t *Tools) DailyReconciliation(ctx context.Context, day time.Time) (app.Rec
 func (t *Tools) ReadPaid(
 	ctx context.Context, group, consumer string, most int, handle func(context.Context, app.OutboxMessage) error,
 ) error {
-	if t.stores.client == nil {
-		if err := t.connect(ctx); err != nil {
-			return err
-		}
+	if err := t.connect(ctx); err != nil {
+		return err
 	}
 	reader := streams.NewPaidReader(t.stores.blocking, group, consumer)
 	for left := most; ctx.Err() == nil && (most == 0 || left > 0); {
@@ -50,19 +48,16 @@ func (t *Tools) ReadPaid(
 	return nil
 }
 
-// ParkedMessages lists what receivers have refused for good.
-func (t *Tools) ParkedMessages(ctx context.Context) ([]app.ParkedMessage, error) {
-	paid, err := t.paidStream(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return paid.Parked(ctx)
+// PaidStream is the stream of paid and refunded orders, and what its receivers have refused for good.
+func (t *Tools) PaidStream(ctx context.Context) (*streams.PaidStream, error) {
+	err := t.connect(ctx)
+	return streams.NewPaidStream(t.stores.client), err
 }
 
 // ReplayParked sends parked postings once more, all of them if none is named, and hands over the id of each. Of all,
 // those that cannot be sent keep none of the others back.
 func (t *Tools) ReplayParked(ctx context.Context, ids []string, each func(id string)) error {
-	paid, err := t.paidStream(ctx)
+	paid, err := t.PaidStream(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +95,7 @@ func parkedIDs(ctx context.Context, paid *streams.PaidStream) ([]string, error) 
 
 // DropParked forgets a parked posting.
 func (t *Tools) DropParked(ctx context.Context, id string) error {
-	paid, err := t.paidStream(ctx)
+	paid, err := t.PaidStream(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,15 +104,6 @@ func (t *Tools) DropParked(ctx context.Context, id string) error {
 		return app.Fail(app.NotFound, "nothing is parked as "+id)
 	}
 	return err
-}
-
-func (t *Tools) paidStream(ctx context.Context) (*streams.PaidStream, error) {
-	if t.stores.client == nil {
-		if err := t.connect(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return streams.NewPaidStream(t.stores.client), nil
 }
 
 // Repost has everything that reached the back office since the instant given appended to its stream once more, and

@@ -53,20 +53,19 @@ func (a *audit) Run(e *env) error {
 }
 
 func (e *env) auditTable(reports []app.AuditReport, failed int) error {
-	table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "sale\tinitial\tadded\tstock\theld\tsold\twithdrawn\tunder way\tverdict\t")
-	for _, r := range reports {
-		verdict, c := "proved", r.Redis
-		switch {
-		case len(r.Failures) > 0:
-			verdict = "FAILED"
-		case !r.Loaded:
-			verdict, c = "not in Redis", r.Database
-		}
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n",
-			r.Sale, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn, r.Waiting, verdict)
-	}
-	if err := table.Flush(); err != nil {
+	err := table(e, tabwriter.AlignRight,
+		"sale\tinitial\tadded\tstock\theld\tsold\twithdrawn\tunder way\tverdict\t",
+		"%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t", reports, func(r app.AuditReport) []any {
+			verdict, c := "proved", r.Redis
+			switch {
+			case len(r.Failures) > 0:
+				verdict = "FAILED"
+			case !r.Loaded:
+				verdict, c = "not in Redis", r.Database
+			}
+			return []any{r.Sale, c.Initial, c.Added, c.Stock, c.Held, c.Sold, c.Withdrawn, r.Waiting, verdict}
+		})
+	if err != nil {
 		return err
 	}
 	for _, r := range reports {

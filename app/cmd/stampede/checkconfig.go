@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"stampede/app/server"
 )
@@ -56,12 +55,8 @@ func (c checkconfig) Run(e *env) error {
 	answer.Warnings = append(answer.Warnings, config.Warnings()...)
 	if !c.Offline && !config.Embedded() {
 		err = e.withTools(func(t *server.Tools) error {
-			lacks, err := t.Lacks(e.ctx)
-			if err != nil {
-				return err
-			}
-			found, err := t.Weaknesses(e.ctx)
-			answer.Lacks, answer.Weaknesses = append(answer.Lacks, lacks...), append(answer.Weaknesses, found...)
+			lacks, weak, err := t.Examine(e.ctx)
+			answer.Lacks, answer.Weaknesses = append(answer.Lacks, lacks...), append(answer.Weaknesses, weak...)
 			return err
 		})
 		if err != nil {
@@ -71,11 +66,8 @@ func (c checkconfig) Run(e *env) error {
 	if c.JSON {
 		return errors.Join(e.json(answer), answer.verdict(config.AllowWeakStores))
 	}
-	table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
-	for _, s := range answer.Settings {
-		fmt.Fprintf(table, "%s\t%s\n", s.Name, s.Value)
-	}
-	if err := table.Flush(); err != nil {
+	err = table(e, 0, "", "%s\t%s", answer.Settings, func(s server.Setting) []any { return []any{s.Name, s.Value} })
+	if err != nil {
 		return err
 	}
 	if config.Embedded() {

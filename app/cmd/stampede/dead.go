@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"stampede/app"
@@ -41,23 +40,10 @@ func (c deadList) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			if letters == nil {
-				letters = []app.DeadLetter{}
-			}
-			return e.json(letters)
-		}
-		if len(letters) == 0 {
-			fmt.Fprintln(e.out, "no dead letters")
-			return nil
-		}
-		table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "id\tat\torder\tsale\tuser\ttries\treason")
-		for _, l := range letters {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", l.ID, l.At.Time().Format(time.DateTime), l.Order, l.Sale,
-				l.User, l.Deliveries, l.Reason)
-		}
-		return table.Flush()
+		return list(e, c.JSON, letters, "no dead letters", "id\tat\torder\tsale\tuser\ttries\treason",
+			"%s\t%s\t%s\t%s\t%s\t%d\t%s", func(l app.DeadLetter) []any {
+				return []any{l.ID, l.At.Time().Format(time.DateTime), l.Order, l.Sale, l.User, l.Deliveries, l.Reason}
+			})
 	})
 }
 

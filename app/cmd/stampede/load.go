@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -126,7 +127,7 @@ func (c *loadCmd) print(e *env, results []load.Result) error {
 		if err := e.json(results); err != nil {
 			return err
 		}
-	} else if err := loadTable(e.out, results); err != nil {
+	} else if err := e.loadTable(results); err != nil {
 		return err
 	}
 	if failed {
@@ -135,29 +136,23 @@ func (c *loadCmd) print(e *env, results []load.Result) error {
 	return nil
 }
 
-func loadTable(out io.Writer, results []load.Result) error {
-	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "scenario\tsockets\tops/s\tp50 ms\tp99 ms\tmax ms\torder p50\torder p99\t")
-	for _, r := range results {
-		var answer, order load.Latency
-		if r.Latency != nil {
-			answer = *r.Latency
-		}
-		if r.Order != nil {
-			order = *r.Order
-		}
-		fmt.Fprintf(table, "%s\t%d\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t\n", r.Scenario, r.Sockets, r.PerSec,
-			answer.P50, answer.P99, answer.Max, order.P50, order.P99)
-	}
-	if err := table.Flush(); err != nil {
+func (e *env) loadTable(results []load.Result) error {
+	err := table(e, tabwriter.AlignRight, "scenario\tsockets\tops/s\tp50 ms\tp99 ms\tmax ms\torder p50\torder p99\t",
+		"%s\t%d\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t", results, func(r load.Result) []any {
+			answer, order := cmp.Or(r.Latency, &load.Latency{}), cmp.Or(r.Order, &load.Latency{})
+			return []any{
+				r.Scenario, r.Sockets, r.PerSec, answer.P50, answer.P99, answer.Max, order.P50, order.P99,
+			}
+		})
+	if err != nil {
 		return err
 	}
 	for _, r := range results {
-		for _, name := range r.FigureNames() {
-			fmt.Fprintf(out, "%s: %s %.4g\n", r.Scenario, name, r.Figures[name])
+		for _, name := range slices.Sorted(maps.Keys(r.Figures)) {
+			fmt.Fprintf(e.out, "%s: %s %.4g\n", r.Scenario, name, r.Figures[name])
 		}
 		for _, failure := range r.Failures {
-			fmt.Fprintf(out, "%s FAILED: %s\n", r.Scenario, failure)
+			fmt.Fprintf(e.out, "%s FAILED: %s\n", r.Scenario, failure)
 		}
 	}
 	return nil

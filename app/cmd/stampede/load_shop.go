@@ -42,7 +42,7 @@ func (s *loadShop) close() error { return s.release() }
 
 // Token signs a shopper's token.
 func (s *loadShop) Token(user app.ID) (string, error) {
-	return server.Issue(s.config, user, "shopper", loadTokens)
+	return server.Issue(s.config, user, app.Shopper, loadTokens)
 }
 
 // Alipay is the shop as its settings name it.

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"stampede/app/server"
+	"stampede/migrations"
 )
 
 type migrate struct {
@@ -46,7 +45,7 @@ func (e *env) withTools(do func(t *server.Tools) error) (err error) {
 // Run applies migrations.
 func (migrateUp) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		names, err := t.MigrateUp(e.ctx)
+		names, err := migrations.Up(e.ctx, t.Database())
 		return e.told("applied", "nothing to apply: the schema is up to date", names, err)
 	})
 }
@@ -54,7 +53,7 @@ func (migrateUp) Run(e *env) error {
 // Run takes migrations back.
 func (migrateDown) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		names, err := t.MigrateDown(e.ctx)
+		names, err := migrations.Down(e.ctx, t.Database())
 		return e.told("taken back", "nothing to take back", names, err)
 	})
 }
@@ -75,28 +74,15 @@ func (e *env) told(what, nothing string, names []string, err error) error {
 // Run lists migrations.
 func (c migrateStatus) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		all, err := t.Migrations(e.ctx)
+		all, err := migrations.Status(e.ctx, t.Database())
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return e.json(all)
-		}
-		table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
-		for _, m := range all {
-			when := "not applied"
+		return list(e, c.JSON, all, "", "", "%s\t%s", func(m migrations.State) []any {
 			if m.Applied {
-				when = "applied " + m.AppliedAt.UTC().Format(time.DateTime)
+				return []any{m.Name, "applied " + m.AppliedAt.UTC().Format(time.DateTime)}
 			}
-			fmt.Fprintf(table, "%s\t%s\n", m.Name, when)
-		}
-		return table.Flush()
+			return []any{m.Name, "not applied"}
+		})
 	})
-}
-
-// json prints a value for scripts.
-func (e *env) json(v any) error {
-	encoder := json.NewEncoder(e.out)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"stampede/app"
@@ -42,28 +41,21 @@ func (officeParked) Help() string {
 // Run lists.
 func (c parkedList) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		parked, err := t.ParkedMessages(e.ctx)
+		paid, err := t.PaidStream(e.ctx)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			if parked == nil {
-				parked = []app.ParkedMessage{}
-			}
-			return e.json(parked)
+		parked, err := paid.Parked(e.ctx)
+		if err != nil {
+			return err
 		}
-		if len(parked) == 0 {
-			fmt.Fprintln(e.out, "nothing is parked")
-			return nil
-		}
-		table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "id\tat\torder\trev\tstate\tgroup\ttries\treason")
-		for _, p := range parked {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s\n", p.ID, p.At.Time().Format(time.DateTime),
-				p.OutboxMessage.Order,
-				p.OutboxMessage.Rev, p.OutboxMessage.State, p.Group, p.Deliveries, p.Reason)
-		}
-		return table.Flush()
+		return list(e, c.JSON, parked, "nothing is parked", "id\tat\torder\trev\tstate\tgroup\ttries\treason",
+			"%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s", func(p app.ParkedMessage) []any {
+				m := &p.OutboxMessage
+				return []any{
+					p.ID, p.At.Time().Format(time.DateTime), m.Order, m.Rev, m.State, p.Group, p.Deliveries, p.Reason,
+				}
+			})
 	})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"stampede/app"
@@ -55,15 +54,13 @@ func (c *payReconcile) Run(e *env) error {
 }
 
 func (e *env) payDayTable(r *app.ReconciliationReport) error {
-	table := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
-	for i, d := range r.Differences {
-		if i == 0 {
-			fmt.Fprintln(table, "order\tdifference\t")
+	if len(r.Differences) > 0 {
+		err := table(e, 0, "order\tdifference\t", "%s\t%s\t%s", r.Differences, func(d app.PayDifference) []any {
+			return []any{d.Order, d.Kind, d.Message}
+		})
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", d.Order, d.Kind, d.Message)
-	}
-	if err := table.Flush(); err != nil {
-		return err
 	}
 	fmt.Fprintf(e.out,
 		"%s: %d orders, %d of them paid that day: %s yuan taken by the gateway, %s of them given back, %d differences\n",

@@ -10,7 +10,7 @@ import (
 
 type token struct {
 	User app.ID        `required:"" placeholder:"ID" help:"Whose token it is, a positive number."`
-	Role string        `default:"shopper" enum:"shopper,operator,admin" help:"What the user may do: ${enum}."`
+	Role app.Role      `default:"shopper" enum:"shopper,operator,admin" help:"What the user may do: ${enum}."`
 	TTL  time.Duration `name:"ttl" default:"1h" help:"How long it lives, like 90s, 5m or 12h."`
 }
 
