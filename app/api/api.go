@@ -9,6 +9,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 	"golang.org/x/time/rate"
+
+	"stampede/app"
 )
 
 const (
@@ -85,23 +87,51 @@ func (a *api) routes(f *fiber.App) {
 	v1.Post("/auth/guest", a.guest)
 	v1.Get("/time", a.time)
 	v1.Get("/slots", a.slots)
-	v1.Get("/slots/:id/sales", a.salesOfSlot)
+	v1.Get("/slots/:id/sales", byID(a.salesOfSlot))
 	v1.Get("/sales", a.sales)
-	v1.Get("/sales/:id", a.sale)
+	v1.Get("/sales/:id", byID(a.Shop.Sale))
 	v1.Post("/sales/:id/buy", a.asUser(a.buy))
 	v1.Get("/products", a.products)
-	v1.Get("/products/:id", a.product)
+	v1.Get("/products/:id", byID(a.Shop.Product))
 	v1.Get("/categories", a.categories)
 	v1.Get("/orders", a.asUser(a.orders))
 	v1.Get("/orders/:id", a.asUser(a.order))
 	v1.Post("/orders/:id/cancel", a.asUser(a.cancel))
-	v1.Post("/orders/:id/pay", a.asUser(a.pay))
-	v1.Post("/orders/:id/refund", a.asUser(a.refund))
+	v1.Post("/orders/:id/pay", a.asUser(ofOrder(a.pay)))
+	v1.Post("/orders/:id/refund", a.asUser(ofOrder(a.refund)))
 	a.operatorRoutes(v1.Group("/operator"))
 	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
 	f.Get("/*", newPage(a.Page).serve)
+}
+
+// byID makes the handler of a flow that needs to know the id in the address, and nothing else.
+func byID[T any](call func(ctx context.Context, id app.ID) (T, error)) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		id, err := pathID(c)
+		if err != nil {
+			return err
+		}
+		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, id) })
+	}
+}
+
+// ofOrder makes the handler of what somebody does with the order in the address. B is what the body says about it.
+func ofOrder[B, T any](
+	call func(ctx context.Context, who, order app.ID, body B) (T, error),
+) func(c *fiber.Ctx, who app.ID) error {
+	return func(c *fiber.Ctx, who app.ID) error {
+		order, err := pathID(c)
+		if err != nil {
+			return err
+		}
+		var body B
+		if err := decode(raw(c), &body); err != nil {
+			return err
+		}
+		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, who, order, body) })
+	}
 }
 
 // flow calls a flow with a bounded context and answers what it gives, or its error.

@@ -49,15 +49,9 @@ func (a *api) slots(c *fiber.Ctx) error {
 	})
 }
 
-func (a *api) salesOfSlot(c *fiber.Ctx) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	return flow(c, func(ctx context.Context) (salesAnswer, error) {
-		sales, err := a.Shop.SalesOfSlot(ctx, id)
-		return salesAnswer{Sales: list(sales)}, err
-	})
+func (a *api) salesOfSlot(ctx context.Context, slot app.ID) (salesAnswer, error) {
+	sales, err := a.Shop.SalesOfSlot(ctx, slot)
+	return salesAnswer{Sales: list(sales)}, err
 }
 
 func (a *api) sales(c *fiber.Ctx) error {
@@ -75,14 +69,6 @@ func (a *api) sales(c *fiber.Ctx) error {
 	})
 }
 
-func (a *api) sale(c *fiber.Ctx) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	return flow(c, func(ctx context.Context) (app.SaleView, error) { return a.Shop.Sale(ctx, id) })
-}
-
 func (a *api) products(c *fiber.Ctx) error {
 	category, err := queryID(c, "category")
 	if err != nil {
@@ -96,14 +82,6 @@ func (a *api) products(c *fiber.Ctx) error {
 		products, more, err := a.Shop.Products(ctx, category, page, size)
 		return productsAnswer{list(products), more}, err
 	})
-}
-
-func (a *api) product(c *fiber.Ctx) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	return flow(c, func(ctx context.Context) (app.Product, error) { return a.Shop.Product(ctx, id) })
 }
 
 func (a *api) categories(c *fiber.Ctx) error {
@@ -148,6 +126,15 @@ func paging(c *fiber.Ctx) (page, size int, err error) {
 	}
 	size, err = queryInt(c, "size", defaultSize, 1, largestSize)
 	return page, size, err
+}
+
+// before reads where a list goes on, which begins with the newest, and how much of it is wanted.
+func before(c *fiber.Ctx) (id app.ID, limit int, err error) {
+	if id, err = queryID(c, "before"); err != nil {
+		return 0, 0, err
+	}
+	limit, err = queryInt(c, "limit", defaultSize, 1, largestSize)
+	return id, limit, err
 }
 
 func queryInt(c *fiber.Ctx, name string, otherwise, low, high int) (int, error) {

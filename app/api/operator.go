@@ -31,13 +31,13 @@ type (
 
 // operatorRoutes are for tokens whose role is operator or admin.
 func (a *api) operatorRoutes(r fiber.Router) {
-	r.Get("/orders", a.asOperator(a.ordersInState))
-	r.Get("/orders/:id", a.asOperator(a.anyOrder))
+	r.Get("/orders", a.anyOperator(a.ordersInState))
+	r.Get("/orders/:id", a.anyOperator(byID(a.anyOrder)))
 	r.Post("/orders/:id/refund", a.asOperator(a.decide(true)))
-	r.Get("/refunds", a.asOperator(a.refunds))
+	r.Get("/refunds", a.anyOperator(a.refunds))
 	r.Post("/refunds/:id/approve", a.asOperator(a.decide(true)))
 	r.Post("/refunds/:id/decline", a.asOperator(a.decide(false)))
-	r.Post("/refunds/:id/retry", a.asOperator(a.retryRefund))
+	r.Post("/refunds/:id/retry", a.anyOperator(byID(a.retryRefund)))
 }
 
 // asOperator passes the verified operator on to the handler.
@@ -54,17 +54,19 @@ func (a *api) asOperator(handle func(c *fiber.Ctx, operator app.ID) error) fiber
 	}
 }
 
-func (a *api) ordersInState(c *fiber.Ctx, _ app.ID) error {
+// anyOperator is for what is the same whichever operator asks.
+func (a *api) anyOperator(handle fiber.Handler) fiber.Handler {
+	return a.asOperator(func(c *fiber.Ctx, _ app.ID) error { return handle(c) })
+}
+
+func (a *api) ordersInState(c *fiber.Ctx) error {
 	q := app.StateQuery{State: app.OrderState(c.Query("state"))}
 	if !q.State.HasRow() {
 		return app.Fail(app.BadRequest, "state must be one that orders have: pending, paid, shipped, finished, "+
 			"cancelled, expired, refused, refunding or refunded")
 	}
 	var err error
-	if q.Before, err = queryID(c, "before"); err != nil {
-		return err
-	}
-	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {
+	if q.Before, q.Limit, err = before(c); err != nil {
 		return err
 	}
 	return flow(c, func(ctx context.Context) (operatorOrders, error) {
@@ -77,27 +79,18 @@ func (a *api) ordersInState(c *fiber.Ctx, _ app.ID) error {
 	})
 }
 
-func (a *api) anyOrder(c *fiber.Ctx, _ app.ID) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	return flow(c, func(ctx context.Context) (operatorOrder, error) {
-		order, refund, err := a.Shop.AnyOrder(ctx, id)
-		return operatorOrder{order, order.User, refund}, err
-	})
+func (a *api) anyOrder(ctx context.Context, id app.ID) (operatorOrder, error) {
+	order, refund, err := a.Shop.AnyOrder(ctx, id)
+	return operatorOrder{order, order.User, refund}, err
 }
 
-func (a *api) refunds(c *fiber.Ctx, _ app.ID) error {
+func (a *api) refunds(c *fiber.Ctx) error {
 	q := app.RefundsQuery{State: app.RefundState(c.Query("state"))}
 	if q.State != "" && !q.State.Known() {
 		return app.Fail(app.BadRequest, "state must be asked, open, stuck, done or declined")
 	}
 	var err error
-	if q.Before, err = queryID(c, "before"); err != nil {
-		return err
-	}
-	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {
+	if q.Before, q.Limit, err = before(c); err != nil {
 		return err
 	}
 	return flow(c, func(ctx context.Context) (refundsAnswer, error) {
@@ -126,12 +119,6 @@ func (a *api) decide(yes bool) func(c *fiber.Ctx, operator app.ID) error {
 	}
 }
 
-func (a *api) retryRefund(c *fiber.Ctx, _ app.ID) error {
-	order, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	return flow(c, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, a.Shop.RetryRefund(ctx, order)
-	})
+func (a *api) retryRefund(ctx context.Context, order app.ID) (struct{}, error) {
+	return struct{}{}, a.Shop.RetryRefund(ctx, order)
 }

@@ -38,6 +38,12 @@ type (
 		Address *app.Address    `json:"address"`
 		Pass    string          `json:"pass"`
 	}
+	payBody struct {
+		Via string `json:"via"`
+	}
+	refundBody struct {
+		Reason string `json:"reason"`
+	}
 )
 
 func (a *api) buy(c *fiber.Ctx, user app.ID) error {
@@ -77,16 +83,22 @@ func (a *api) orders(c *fiber.Ctx, user app.ID) error {
 	if q.Sale, err = queryID(c, "sale"); err != nil {
 		return err
 	}
-	if q.Before, err = queryID(c, "before"); err != nil {
-		return err
-	}
-	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {
+	if q.Before, q.Limit, err = before(c); err != nil {
 		return err
 	}
 	return flow(c, func(ctx context.Context) (ordersAnswer, error) {
 		orders, more, err := a.Shop.OrdersOf(ctx, q)
 		return ordersAnswer{list(orders), more}, err
 	})
+}
+
+func (a *api) pay(ctx context.Context, user, order app.ID, b payBody) (app.Payable, error) {
+	return a.Shop.Pay(ctx, user, order, app.PayVia(b.Via))
+}
+
+func (a *api) refund(ctx context.Context, user, order app.ID, b refundBody) (stateAnswer, error) {
+	state, err := a.Shop.AskRefund(ctx, user, order, b.Reason)
+	return stateAnswer{state}, err
 }
 
 // order answers an order of the user; with wait, as soon as it leaves the state that it has now, and at
