@@ -6,6 +6,5 @@
 //	compose.go     who is connected to whom
 //	duties.go      what runs in the background, by role
 //	stores.go      real and embedded stores; durability.go: what their promises rest on
-//	shop.go        the flows as routes and sockets see them
 //	tools.go       the same parts for commands that run beside a server
 package server
