@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"stampede/app/crashpoint"
 )
 
 // Expirer is flow 4: an order's time is over, or its buyer gives it up, and its units are sold again.
@@ -44,7 +42,6 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 	if err := x.Effects.Tell(ctx, now, pointers(rows)); err != nil {
 		return nil, err
 	}
-	crashpoint.At(crashpoint.ExpireTold)
 	stillPending := make(map[ID]bool)
 	for _, o := range rows {
 		stillPending[o.ID] = o.State == Pending
@@ -67,12 +64,10 @@ func (x *Expirer) expire(ctx context.Context, orders []ID, now Millis) ([]Order,
 	if err != nil {
 		return nil, fmt.Errorf("expire %d orders: %w", len(orders), err)
 	}
-	crashpoint.At(crashpoint.ExpireCommitted)
 	x.Closer.offer(rows, now)
 	if err := x.Effects.Units(ctx, pointers(rows)); err != nil {
 		return nil, err
 	}
-	crashpoint.At(crashpoint.ExpireReturned)
 	return rows, nil
 }
 
@@ -102,7 +97,6 @@ func (x *Expirer) Cancel(ctx context.Context, user, id ID) (OrderState, error) {
 			}
 			return cancelAnswer(row)
 		}
-		crashpoint.At(crashpoint.CancelCommitted)
 		if err := x.Effects.Do(ctx, now, &row); err != nil {
 			return "", unsettled("finish cancelling order "+id.String(), err)
 		}
@@ -134,7 +128,6 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		if !inserted[0].Fresh {
 			return Order{}, errBecameRow
 		}
-		crashpoint.At(crashpoint.CancelInserted)
 		return inserted[0].Order, nil
 	}
 	// Not waiting any more: either it never was, or it has become a row just now. That the row cannot be read says neither.

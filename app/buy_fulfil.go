@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"stampede/app/crashpoint"
 )
 
 // Fulfiller is flow 2: entries of the stream become rows, and their buyers hear of it. The order of its steps
@@ -95,7 +93,6 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 		row.PayBy = w.now.Add(f.PayWindow)
 		rows[i] = row
 	}
-	crashpoint.At(crashpoint.FulfilRow)
 	inserted, err := f.Orders.Insert(fresh, w.epoch, rows)
 	var locked *LockedSale
 	switch {
@@ -142,7 +139,6 @@ func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
 
 // finish does what follows the commit of the rows of a batch, and acknowledges their entries.
 func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserted []Inserted) error {
-	crashpoint.At(crashpoint.FulfilCommitted)
 	entries := make([]*Entry, len(batch))
 	for i, at := range batch {
 		entries[i] = &w.entries[at]

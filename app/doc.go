@@ -1,6 +1,6 @@
 // Package app is Stampede in one place: what the words mean, which promises hold, and the flows that keep them.
-// It imports the standard library only, and crashpoint, which is nothing in a normal build; Redis, MySQL and
-// sockets stand behind the small ports beside the flows that use them.
+// It imports the standard library only; Redis, MySQL and sockets stand behind the small ports beside the flows that use
+// them, and so do the faults of the tests.
 //
 // # The way of an order
 //

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"stampede/app/crashpoint"
 )
 
 // Effects are what follows a COMMIT. Flows decide and commit, and then call this; what is to be done the rows say
@@ -33,15 +31,10 @@ func (e *Effects) Do(ctx context.Context, asOf Millis, rows ...*Order) error {
 	if err := e.Units(ctx, rows); err != nil {
 		return err
 	}
-	crashpoint.At(crashpoint.EffectsMoved)
 	if err := e.Schedule(ctx, rows); err != nil {
 		return err
 	}
-	if err := e.Tell(ctx, asOf, rows); err != nil {
-		return err
-	}
-	crashpoint.At(crashpoint.EffectsTold)
-	return nil
+	return e.Tell(ctx, asOf, rows)
 }
 
 // Finish does it for new rows of a partition, whose entries it acknowledges. Rows that were there before it publishes

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"stampede/app/crashpoint"
 )
 
 // OutboxMessage tells the shop's back office that an order was paid, or that its money was given back. Order and Rev
@@ -113,7 +111,6 @@ func (p *OutboxSender) RunOnce(ctx context.Context) error {
 		if err := p.Office.Append(ctx, due); err != nil {
 			return err
 		}
-		crashpoint.At(crashpoint.PostAppended)
 		if err := p.Book.MarkSent(ctx, due); err != nil {
 			return err
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"stampede/app/crashpoint"
 )
 
 // end ends a pending order whose trade was opened: the gateway first, then the row, then the units. It answers the row
@@ -41,7 +39,6 @@ func (c *Cashier) overAtGateway(ctx context.Context, o Order, to OrderState) (ro
 		c.counts.Unknown.Add(1)
 		return Order{}, false, fmt.Errorf("close the trade of order %s: %w", o.ID, errors.Join(ErrTransient, err))
 	}
-	crashpoint.At(crashpoint.CloseAnswered)
 	switch t.State {
 	case TradePaid:
 		row, err := c.paidMeanwhile(ctx, t)
@@ -69,7 +66,6 @@ func (c *Cashier) endAll(ctx context.Context, orders []ID, to OrderState) ([]Ord
 	if err != nil {
 		return nil, fmt.Errorf("end %d orders: %w", len(orders), err)
 	}
-	crashpoint.At(crashpoint.CloseCommitted)
 	c.counts.Closed.Add(int64(len(rows)))
 	return rows, c.Effects.Do(ctx, now, pointers(rows)...)
 }

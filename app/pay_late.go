@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-
-	"stampede/app/crashpoint"
 )
 
 // resolve finds out what becomes of an order whose money came after it had ended, at once (P8):
@@ -30,14 +28,12 @@ func (c *Cashier) resolve(ctx context.Context, o Order) error {
 	if err != nil {
 		return fmt.Errorf("claim a hold for order %s: %w", o.ID, err)
 	}
-	crashpoint.At(crashpoint.LateClaimed)
 	verdict, err := c.Inventory.Hold(ctx, HoldRequest{
 		Sale: claimed.Ref(), Order: claimed.ID, User: claimed.User, Hold: claimed.Hold, Qty: claimed.Qty,
 	})
 	if err != nil {
 		return fmt.Errorf("hold units for order %s: %w", o.ID, err)
 	}
-	crashpoint.At(crashpoint.LateHeld)
 	switch verdict {
 	case VerdictReserved, VerdictRepeated:
 		return c.revive(ctx, claimed, sale.Epoch)
@@ -76,7 +72,6 @@ func (c *Cashier) revive(ctx context.Context, claimed Order, epoch int64) error 
 	default: // unknown: the next claim takes the hold over, or finds the order paid (I6)
 		return fmt.Errorf("revive order %s: %w", claimed.ID, err)
 	}
-	crashpoint.At(crashpoint.LateRevived)
 	c.counts.Revived.Add(1)
 	slog.InfoContext(ctx, "late money revived an order", "order", paid.ID)
 	return c.Effects.Do(ctx, now, &paid)
@@ -96,7 +91,6 @@ func (c *Cashier) giveUp(ctx context.Context, o Order, reason string) error {
 	if err != nil {
 		return fmt.Errorf("begin the refund of order %s: %w", o.ID, err)
 	}
-	crashpoint.At(crashpoint.LateRefunding)
 	c.counts.Refunded.Add(1)
 	slog.InfoContext(ctx, "late money is given back", "order", o.ID, "reason", reason)
 	if err := c.Effects.Do(ctx, now, &refunding); err != nil {

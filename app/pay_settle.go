@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-
-	"stampede/app/crashpoint"
 )
 
 // Notified takes a notification of the gateway, parsed from the body as it was sent. An error that wraps ErrForged says
@@ -39,7 +37,6 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 	if err != nil {
 		return fmt.Errorf("receive trade %s: %w", t.No, err)
 	}
-	crashpoint.At(crashpoint.PayCommitted)
 	c.counts.Taken.Add(1)
 	switch {
 	case outcome.Odd():
@@ -48,7 +45,6 @@ func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 			"trade_fen", t.AmountFen, "order_fen", order.AmountFen, "state", order.State)
 		return fmt.Errorf("%w: trade %s of order %s: %s", ErrTradeOdd, t.No, t.Order, outcome)
 	case outcome == PaymentLate:
-		crashpoint.At(crashpoint.LateReceived)
 		return c.resolve(ctx, order)
 	case order.ToldRev < order.Rev: // a repeat of what is told changes nothing, and costs nothing
 		return c.Effects.Do(ctx, now, &order)

@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
-
-	"stampede/app/crashpoint"
 )
 
 // Cashier is flow 3: the buyer pays, at a gateway that belongs to somebody else.
@@ -91,7 +89,6 @@ func (c *Cashier) Pay(ctx context.Context, user, order ID, via PayVia) (Payable,
 	if err := c.payable(row, now); err != nil {
 		return Payable{}, err
 	}
-	crashpoint.At(crashpoint.PayOpened)
 	until := MillisOf(c.tradeEnds(row).Time().Truncate(time.Second)) // the gateway counts in seconds
 	payment, err := c.Gateway.Pay(ctx, PayRequest{
 		Order: order, Via: via, AmountFen: row.AmountFen, Subject: row.ProductName, ExpiresAt: until,

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
-
-	"stampede/app/crashpoint"
 )
 
 // RefundPolicy says who decides on what a buyer asks for.
@@ -56,7 +54,6 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order ID, text string)
 	if err != nil {
 		return "", unsettled("ask for the refund of order "+order.String(), err)
 	}
-	crashpoint.At(crashpoint.RefundAsked)
 	if d.Policy == RefundAuto && row.State == Paid {
 		row, err = d.Refunds.DecideRefund(ctx, RefundDecision{Order: order, Yes: true, At: now})
 		if errors.Is(err, ErrNoRow) {
@@ -65,7 +62,6 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order ID, text string)
 		if err != nil {
 			return "", unsettled("decide on the refund of order "+order.String(), err)
 		}
-		crashpoint.At(crashpoint.RefundDecided)
 	}
 	if err := d.Effects.Do(ctx, now, &row); err != nil {
 		return "", unsettled("tell of the refund of order "+order.String(), err)
@@ -95,7 +91,6 @@ func (d *RefundDesk) DecideRefund(ctx context.Context, operator, order ID, yes b
 	if err != nil {
 		return Order{}, unsettled("decide on the refund of order "+order.String(), err)
 	}
-	crashpoint.At(crashpoint.RefundDecided)
 	if err := d.Effects.Do(ctx, now, &row); err != nil {
 		return Order{}, unsettled("tell of the refund of order "+order.String(), err)
 	}

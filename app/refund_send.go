@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"stampede/app/crashpoint"
 )
 
 const (
@@ -87,9 +85,7 @@ func (r *Refunder) try(ctx context.Context, refund *Refund) error {
 	if err != nil {
 		return fmt.Errorf("read order %s to refund it: %w", refund.Order, err)
 	}
-	crashpoint.At(crashpoint.RefundSend)
 	err = r.send(ctx, refund, order.TradeNo)
-	crashpoint.At(crashpoint.RefundSent)
 	switch {
 	case err == nil:
 		return r.finish(ctx, refund.Order)
@@ -132,7 +128,6 @@ func (r *Refunder) finish(ctx context.Context, order ID) error {
 	if err != nil {
 		return err
 	}
-	crashpoint.At(crashpoint.RefundCommitted)
 	return r.Effects.Do(ctx, now, &row)
 }
 

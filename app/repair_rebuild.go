@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"stampede/app/crashpoint"
 )
 
 const watchEvery = 2 * time.Second
@@ -81,12 +79,10 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, found finding) (in
 	if err := r.Redis.Pause(ctx, partition); err != nil {
 		return 0, fmt.Errorf("pause: %w", err)
 	}
-	crashpoint.At(crashpoint.RebuildPaused)
 	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, found.redis.Epoch)
 	if err != nil {
 		return 0, fmt.Errorf("advance epoch: %w", err)
 	}
-	crashpoint.At(crashpoint.RebuildAdvanced)
 	leftover := 0
 	err = r.Redis.Leftover(ctx, partition, func(entries []Entry) error {
 		n, err := r.rescue(ctx, epoch, entries)
@@ -108,13 +104,11 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, found finding) (in
 		if err := r.restore(ctx, epoch, &sales[i], toldUntil); err != nil {
 			return 0, fmt.Errorf("restore sale %s: %w", sales[i].ID, err)
 		}
-		crashpoint.At(crashpoint.RebuildRestored)
 	}
 	_, seq, err := r.Sales.PartitionEpoch(ctx, partition)
 	if err != nil {
 		return 0, fmt.Errorf("read seq: %w", err)
 	}
-	crashpoint.At(crashpoint.RebuildResume)
 	if err := r.Redis.Resume(ctx, partition, epoch, max(seq, found.redis.Seq)); err != nil {
 		return 0, fmt.Errorf("resume: %w", err)
 	}
@@ -153,6 +147,5 @@ func (r *Rebuild) rescue(ctx context.Context, epoch int64, entries []Entry) (int
 	if err := r.Fulfiller.rescue(ctx, epoch, missing); err != nil {
 		return 0, err
 	}
-	crashpoint.At(crashpoint.RebuildRescue)
 	return len(missing), nil
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"stampede/app/crashpoint"
 )
 
 // warmAhead is how long before it opens a slot is loaded into Redis.
@@ -74,18 +72,14 @@ func (w *Warmer) load(ctx context.Context, id ID) error {
 		return fmt.Errorf("read epoch of partition %d: %w", sale.Partition, err)
 	}
 	if sale.Epoch == 0 {
-		crashpoint.At(crashpoint.WarmRead)
 		state := SaleState{Sale: &sale, Stock: sale.Initial + sale.Added}
 		if err := w.Inventory.Create(ctx, epoch, state); err != nil {
 			return fmt.Errorf("create sale %s in Redis: %w", id, err)
 		}
-		crashpoint.At(crashpoint.WarmCreated)
 		if err := w.Sales.MarkLoaded(ctx, id, epoch); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", id, err)
 		}
-		crashpoint.At(crashpoint.WarmMarked)
 	}
-	crashpoint.At(crashpoint.WarmArm)
 	err = w.Inventory.Arm(ctx, epoch, sale.Ref())
 	if errors.Is(err, ErrLost) && w.OnLost != nil {
 		w.OnLost(sale.Partition)

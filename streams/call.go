@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/crashpoint"
 )
 
 const (
@@ -25,9 +24,7 @@ const (
 
 // reserve runs the script for the group and answers everyone in it.
 func (q *saleQueue) reserve() {
-	crashpoint.At(crashpoint.GateCall)
 	reply, err := q.callRetrying()
-	crashpoint.At(crashpoint.GateReply)
 	if err != nil {
 		q.answerAll(app.GateAnswer{}, fmt.Errorf("reserve for %d buys of sale %s: %w", len(q.group), q.saleID, err))
 		return

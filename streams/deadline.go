@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/crashpoint"
 )
 
 const (
@@ -166,7 +165,6 @@ func (s *Sweeper) drop(ctx context.Context, held *leased, finished []app.ID) err
 	for _, id := range finished {
 		args = append(args, int64(id))
 	}
-	crashpoint.At(crashpoint.ExpireDrop)
 	reply, err := dropScript.run(ctx, s.inventory.client, []string{key}, args...)
 	if err != nil {
 		return err

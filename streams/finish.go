@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"stampede/app"
-	"stampede/app/crashpoint"
 )
 
 // Finish is the one step out of new rows of a partition: one message, their deadlines, and the acknowledgement of their
@@ -41,7 +40,6 @@ func (l *Inventory) Finish(
 		}
 		args = append(args, e.StreamID, at, int64(e.User))
 	}
-	crashpoint.At(crashpoint.FinishCall)
 	reply, err := finishScript.run(ctx, l.client, keys, args...)
 	if err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
@@ -49,7 +47,6 @@ func (l *Inventory) Finish(
 	if err := l.turnedAway(partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
 	}
-	crashpoint.At(crashpoint.FinishReply)
 	l.metrics.settled.Add(float64(integer(reply[1])))
 	return nil
 }

@@ -31,18 +31,18 @@ type backOffice struct {
 func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
 	p.shop.RefundDesk = &app.RefundDesk{
-		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.inventory, Orders: s.db, Refunds: s.db,
-		Effects: p.effects,
+		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.ports.inventory, Orders: p.ports.orders,
+		Refunds: p.ports.refunds, Effects: p.effects,
 	}
 	b := &p.office
-	b.paid = streams.NewPaidStream(s.client)
-	b.poster = &app.OutboxSender{Book: s.db, Office: b.paid, Inventory: p.inventory}
+	b.poster = &app.OutboxSender{Book: p.ports.outbox, Office: p.ports.paid, Inventory: p.ports.inventory}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that the back office's stream does not have yet.",
 		func() float64 { return float64(b.poster.Waiting()) })
 	if p.shop.TakesPayments() {
 		b.refunder = &app.Refunder{
-			Gateway: p.shop.Gateway, Refunds: s.db, Orders: s.db, Inventory: p.inventory, Effects: p.effects,
+			Gateway: p.ports.gateway, Refunds: p.ports.refunds, Orders: p.ports.orders,
+			Inventory: p.ports.inventory, Effects: p.effects,
 		}
 		showRefunds(registry, b.refunder)
 	}

@@ -27,6 +27,7 @@ type parts struct {
 	stores    *stores
 	lease     *store.NodeLease
 	inventory *streams.Inventory
+	ports     ports
 	gate      *streams.Gate
 	hub       *realtime.Hub
 	shop      *shop
@@ -81,6 +82,8 @@ func compose(
 	if err != nil {
 		return nil, err
 	}
+	p.office.paid = streams.NewPaidStream(s.client)
+	p.ports = newPorts(s.db, inventory, p.office.paid, gateway)
 
 	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
 	p.shop = &shop{Issuer: issuer}
@@ -91,10 +94,16 @@ func compose(
 	})
 
 	p.catalogue = app.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
-	p.warmer = &app.Warmer{Catalogue: p.catalogue, Sales: s.db, Inventory: inventory, Clock: p.clock, OnLost: p.onLost}
-	p.told = &app.Told{Orders: s.db}
-	p.effects = &app.Effects{Inventory: inventory, Notifier: inventory, Orders: s.db, Told: p.told}
-	p.watermark = &app.ToldWatermark{Partitions: c.Partitions, Inventory: inventory, Orders: s.db, Sales: s.db}
+	p.warmer = &app.Warmer{
+		Catalogue: p.catalogue, Sales: p.ports.sales, Inventory: p.ports.inventory, Clock: p.clock, OnLost: p.onLost,
+	}
+	p.told = &app.Told{Orders: p.ports.orders}
+	p.effects = &app.Effects{
+		Inventory: p.ports.inventory, Notifier: p.ports.notifier, Orders: p.ports.orders, Told: p.told,
+	}
+	p.watermark = &app.ToldWatermark{
+		Partitions: c.Partitions, Inventory: p.ports.inventory, Orders: s.db, Sales: p.ports.sales,
+	}
 	p.soldOut = app.NewSoldOutFlags(inventory)
 	p.gate.TurnsAway = p.soldOut.TurnsAway
 	counter(registry, "stampede_soldout_turned_away_total",
@@ -104,17 +113,22 @@ func compose(
 		Clock: p.clock,
 	}
 	storefront := &app.Storefront{
-		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: inventory, Orders: s.db, Clock: p.clock, Ticker: p.ticker,
+		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock,
+		Ticker: p.ticker,
 	}
 	p.phases = &app.PhaseWatcher{
 		Catalogue: p.catalogue, Inventory: inventory, Storefront: storefront, Audience: p.hub, Clock: p.clock,
 	}
 	p.fulfiller = &app.Fulfiller{
-		Catalogue: p.catalogue, Inventory: inventory, Orders: s.db, Effects: p.effects, PayWindow: c.PayWindow,
+		Catalogue: p.catalogue, Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects,
+		PayWindow: c.PayWindow,
 	}
-	p.expirer = &app.Expirer{Inventory: inventory, Orders: s.db, Effects: p.effects, Storefront: storefront}
+	p.expirer = &app.Expirer{
+		Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects, Storefront: storefront,
+	}
 	p.reconciler = &app.Reconciler{
-		Partitions: c.Partitions, Inventory: inventory, Orders: s.db, Sales: s.db, Effects: p.effects,
+		Partitions: c.Partitions, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
+		Effects: p.effects,
 	}
 	gauge(registry, "stampede_sales_mismatched",
 		"Sales whose holds in Redis and rows do not agree, as this node has found: people have to look.",
@@ -123,16 +137,15 @@ func compose(
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
 	p.rebuild = &app.Rebuild{
-		Partitions: c.Partitions, Redis: inventory, Inventory: inventory,
-		Orders: s.db, Sales: s.db, Fulfiller: p.fulfiller,
+		Partitions: c.Partitions, Redis: p.ports.rebuilder, Inventory: p.ports.inventory,
+		Orders: p.ports.orders, Sales: p.ports.sales, Fulfiller: p.fulfiller,
 	}
 	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer
-	p.composeMoney(c, gateway, registry)
+	p.composeMoney(c, registry)
 	p.composeOutbox(c, registry)
 	p.shop.Checkout = &app.Checkout{
-		Catalogue: p.catalogue, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer, Inventory: inventory,
-		Orders: s.db, Clock: p.clock,
-		Mint: lease.Mint,
+		Catalogue: p.catalogue, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
+		Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock, Mint: lease.Mint,
 	}
 	return p, nil
 }

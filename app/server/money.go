@@ -16,11 +16,10 @@ type money struct {
 }
 
 // composeMoney connects the cashier, and has the expirer ask it about orders whose payment was opened.
-func (p *parts) composeMoney(c *Config, gateway app.Gateway, registry *prometheus.Registry) {
-	s := p.stores
+func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	cashier := &app.Cashier{
-		Gateway: gateway, Inventory: p.inventory, Orders: s.db, Sales: s.db, Payments: s.db, Refunds: s.db,
-		Effects: p.effects, Margin: app.TradeMargin(c.PayWindow),
+		Gateway: p.ports.gateway, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
+		Payments: p.ports.payments, Refunds: p.ports.refunds, Effects: p.effects, Margin: app.TradeMargin(c.PayWindow),
 	}
 	p.shop.Cashier = cashier
 	if !cashier.TakesPayments() {

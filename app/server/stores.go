@@ -87,6 +87,7 @@ func (s *stores) connect(options *redis.Options, partitions int) {
 	s.client = redis.NewClient(options)
 	blocking.PoolSize = partitions + 4
 	s.blocking = redis.NewClient(&blocking)
+	hookScripts(s.client, s.blocking)
 }
 
 func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {

@@ -82,7 +82,7 @@ tools_module() { cd deploy/tools && go vet ./... && go test ./...; }
 # The crash suite with its crash points, and the simple ways that benchmarks compare with, are behind build tags. Both are
 # set at once: everything that imports them is compiled anew for each set of tags.
 tagged() {
-  local tags=crashpoints,bench packages=(./app/test/crash ./app/crashpoint ./streams ./app/server)
+  local tags=crashpoints,bench packages=(./app/test/crash ./streams ./app/server)
   go vet -tags "$tags" "${packages[@]}" && .run/tools/staticcheck -tags "$tags" "${packages[@]}"
 }
 

@@ -4,7 +4,7 @@
 //
 // The package itself is that comparison: [Check] takes a [History] and a [Final] and names every promise that they
 // break. It is pure, and its tests show that each rule can fail. What makes histories is behind the build tag
-// `crashpoints`, because it needs a program that can be told where to die (package crashpoint):
+// `crashpoints`, because it needs a program that can be told where to die (package faults):
 //
 //   - points_test.go: one run per crash point
 //   - paying_test.go: and those of money, with a gateway that outlives the program

@@ -15,7 +15,6 @@ import (
 	"stampede/app"
 	"stampede/app/account"
 	"stampede/app/alipay/sim"
-	"stampede/app/crashpoint"
 	"stampede/app/test/kit"
 )
 
@@ -38,7 +37,7 @@ func diePaying(t *testing.T, flow, point string) {
 	p := w.payer(sim)
 	p.order = p.buys(victim, &sale)
 	p.pays(victim, flow, func() {
-		if point == crashpoint.LateRefunding { // somebody else has the unit when the money comes
+		if point == "late.after-refunding" { // somebody else has the unit when the money comes
 			w.payer(sim).buys(victim, &sale)
 		}
 	})

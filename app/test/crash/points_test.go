@@ -4,18 +4,17 @@ package crash
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	"stampede/app/crashpoint"
+	"stampede/app/test/faults"
 	"stampede/app/test/kit"
 )
 
 // P1–P8: the program dies at each of its crash points while people buy, cancel and let orders expire; the next life
 // finishes what the first one began.
 func TestEveryPoint(t *testing.T) {
-	for _, point := range slices.Concat(crashpoint.Names, crashpoint.MoneyNames) {
+	for _, point := range faults.Names() {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			flow, _, _ := strings.Cut(point, ".")
@@ -53,7 +52,7 @@ func dieServing(t *testing.T, point string) {
 	w.twoSales()
 	w.invite(20)
 	settings := []string{w.crashAt(point, w.passes(4))}
-	if point == crashpoint.CancelInserted {
+	if point == "cancel.after-insert" {
 		settings = append(settings, "STAMPEDE_ROLES=api") // with a consumer, a reservation has its row at once
 	}
 	victim := w.start(settings...)
@@ -86,7 +85,7 @@ func dieRebuilding(t *testing.T, point string) {
 	w.must(err)
 
 	pass := 1
-	if point == crashpoint.RebuildRestored {
+	if point == "rebuild.after-restore" {
 		pass = w.passes(len(w.sales))
 	}
 	w.launch(w.crashAt(point, pass)).waitDeath(point)

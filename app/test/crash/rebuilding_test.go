@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"stampede/app"
-	"stampede/app/crashpoint"
 	"stampede/app/test/kit"
 )
 
@@ -105,11 +104,11 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 // pointsOfALoss are the points of a rebuild, each with the pass that is the first after the start: there every
 // partition is made once, when there is no sale to restore. Nothing is left to rescue. "" is nobody's death.
 var pointsOfALoss = map[string]int{
-	"":                         0,
-	crashpoint.RebuildPaused:   partitions + 1,
-	crashpoint.RebuildAdvanced: partitions + 1,
-	crashpoint.RebuildRestored: 1,
-	crashpoint.RebuildResume:   partitions + 1,
+	"":                      0,
+	"rebuild.after-pause":   partitions + 1,
+	"rebuild.after-advance": partitions + 1,
+	"rebuild.after-restore": 1,
+	"rebuild.before-resume": partitions + 1,
 }
 
 func pointName(point string) string {

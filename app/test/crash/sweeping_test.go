@@ -10,14 +10,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
-	"stampede/app/crashpoint"
 	"stampede/app/test/kit"
 )
 
 // P1, P5, I3: ten thousand orders have the very same deadline, and the sweeper dies in the middle of them while another
 // node sweeps, too. Every unit comes back exactly once. What falls due after the crash is back within a second.
 func TestKilledSweeping(t *testing.T) {
-	for _, point := range []string{crashpoint.ExpireCommitted, crashpoint.ExpireReturned, crashpoint.ExpireDrop} {
+	for _, point := range []string{"expire.after-commit", "expire.after-return", "expire.before-drop"} {
 		t.Run(point, func(t *testing.T) {
 			// Below a hundred orders, those of afterwards included: whoever comes back to more is told to read everything.
 			const buyers, each = 125, 80

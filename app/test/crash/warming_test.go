@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"stampede/app/crashpoint"
 	"stampede/app/test/kit"
 )
 
@@ -17,7 +16,7 @@ import (
 // is no second full stock.
 func TestFrozenWarming(t *testing.T) {
 	for _, point := range []string{
-		crashpoint.WarmRead, crashpoint.WarmCreated, crashpoint.WarmMarked, crashpoint.WarmArm,
+		"warm.after-read", "warm.after-create", "warm.after-mark", "warm.before-arm",
 	} {
 		for name, race := range map[string]func(w *world, warming *node) *node{
 			"sold-meanwhile":      soldMeanwhile,

@@ -8,6 +8,7 @@
 //   - recount_test.go: counters in Redis that somebody has changed
 //   - closing_test.go: ten thousand equal deadlines with opened payments, the gateway well, slow and gone
 //
-// A process dies here by its ports: from some call on, none has any effect or answers (mortal_test.go). That is every
-// place between two steps at once; package app/test/crash kills real processes at the named ones.
+// A process dies here by its ports (package faults): from some call on, none has any effect or answers
+// (mortal_test.go). That is every place between two steps at once; package app/test/crash kills real processes at the
+// named ones.
 package money

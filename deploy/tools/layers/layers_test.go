@@ -16,7 +16,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{from: "stampede/app", to: "context"},
 		{from: "stampede/app", to: "github.com/redis/go-redis/v9", wrong: "standard library only"},
-		{from: "stampede/app", to: "stampede/app/store", wrong: "app/crashpoint"},
+		{from: "stampede/app", to: "stampede/app/store", wrong: "nothing"},
 		{from: "stampede/app", to: "pgregory.net/rapid", inTest: true},
 		{from: "stampede/app", to: "stampede/app/test/kit", inTest: true},
 		{from: "stampede/streams", to: "stampede/app"},
@@ -38,6 +38,8 @@ func TestCheck(t *testing.T) {
 		{from: "stampede/realtime", to: "stampede/app/wsclient", wrong: "app/wsclient"},
 		{from: "stampede/realtime", to: "stampede/app/wsclient", inTest: true},
 		{from: "stampede/app/server", to: "stampede/app/wsclient", wrong: "app/wsclient"},
+		{from: "stampede/app/server", to: "stampede/app/test/faults", wrong: "app/test/faults"},
+		{from: "stampede/app/server", to: "stampede/app/test/faults", inTest: true},
 		{from: "stampede/app/novelty", to: "fmt", wrong: "has no layer"},
 	}
 	for _, c := range cases {

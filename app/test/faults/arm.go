@@ -1,0 +1,98 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// Armed is a point that strikes at one of its passes, once.
+type Armed struct {
+	point  Point
+	left   atomic.Int64 // passes until then
+	strike func(point string)
+}
+
+// Arm reads NAME, or NAME#n for the n-th pass of the point, n ≥ 1. kill is what happens there; with freeze: in front of
+// the name it is freeze. An unknown name is an error that lists those that there are.
+func Arm(spec string, kill, freeze func(point string)) (*Armed, error) {
+	name, freezes := strings.CutPrefix(spec, "freeze:")
+	name, times, counted := strings.Cut(name, "#")
+	found := slices.IndexFunc(points, func(p Point) bool { return p.Name == name })
+	if found < 0 {
+		return nil, fmt.Errorf("no crash point %q; there are: %s", name, strings.Join(Names(), ", "))
+	}
+	a := &Armed{point: points[found], strike: kill}
+	if freezes {
+		a.strike = freeze
+	}
+	pass := int64(1)
+	if counted {
+		var err error
+		if pass, err = strconv.ParseInt(times, 10, 64); err != nil || pass < 1 {
+			return nil, fmt.Errorf("pass %q of crash point %s: want a number from 1 on", times, name)
+		}
+	}
+	a.left.Store(pass)
+	return a, nil
+}
+
+// Fault is the fault: it changes nothing but at the pass.
+func (a *Armed) Fault(_ context.Context, name string, call func() error) error {
+	if !slices.Contains(a.point.calls, name) || !within(a.point.of) {
+		return call()
+	}
+	if a.point.when == before {
+		a.pass()
+		return call()
+	}
+	err := call()
+	if err == nil {
+		a.pass()
+	}
+	return err
+}
+
+// Scripts is the fault for a Redis client.
+func (a *Armed) Scripts() redis.Hook { return Scripts(a.Fault, a.point.scripts()...) }
+
+func (a *Armed) pass() {
+	if a.left.Add(-1) == 0 {
+		a.strike(a.point.Name)
+	}
+}
+
+// flows is the package whose functions run them.
+var flows = reflect.TypeFor[app.Order]().PkgPath()
+
+// deepest bounds how far up callers are looked for; a node's stacks have about forty frames.
+const deepest = 256
+
+// within reports whether a function of package app, or one that was made in it, is among the callers; "" always is.
+// Goroutines that it started count only if they run such a one.
+func within(function string) bool {
+	if function == "" {
+		return true
+	}
+	wanted := flows + "." + function
+	var pcs [deepest]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	for {
+		frame, more := frames.Next()
+		if frame.Function == wanted || strings.HasPrefix(frame.Function, wanted+".") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package faults
+
+import "strings"
+
+// Point is a place at which a process can be made to die, or to stand still: between two steps whose order is what
+// makes a crash harmless. It is named <flow>.<where>; the flows draw their steps in their own comments.
+type Point struct {
+	Name  string
+	when  moment
+	calls []string // any of these is the step
+	// of is the function of package app whose doing the call is, "(*Type).Method"; "" where nobody else makes it. The
+	// same step belongs to several flows, and a call does not say for which it is made.
+	of string
+}
+
+// moment is on which side of the call a point is. After it means after one that returned no error.
+type moment int
+
+const (
+	before moment = iota
+	after
+)
+
+func (m moment) String() string {
+	if m == before {
+		return "before"
+	}
+	return "after"
+}
+
+// later are the steps in Redis that follow a change of an order's state.
+var later = []string{"Inventory.Return", "Inventory.Sell", "Inventory.Withdraw"}
+
+// points are all of them, in the order of the flows.
+var points = []Point{
+	at("gate.before-call", before, "script reserve"), // buys have gathered
+	at("gate.after-reply", after, "script reserve"),  // accepted, nobody was answered
+
+	at("fulfil.before-row", before, "Orders.Insert").in("(*Fulfiller).Fulfil"), // entries were read
+	at("fulfil.after-commit", after, "Orders.Insert").in("(*Fulfiller).Fulfil"),
+	at("fulfil.before-finish", before, "Inventory.Finish"), // units of refused orders are back
+	at("fulfil.after-finish", after, "Inventory.Finish"),
+
+	at("expire.after-commit", after, "Orders.Expire"),
+	at("expire.after-return", after, "Inventory.Return").in("(*Expirer).Due"),
+	at("expire.after-tell", after, "Notifier.Publish").in("(*Expirer).Due"),
+	at("expire.before-drop", before, "script drop"),
+
+	at("cancel.after-commit", after, "Orders.Cancel"),                         // of an order that had a row
+	at("cancel.after-insert", after, "Orders.Insert").in("(*Expirer).Cancel"), // of a reservation that had none
+
+	// of any later state: units are back, sold or withdrawn, nobody was told; and the row says that nobody was
+	at("effects.after-units", after, later...).in("(*Effects).Do"),
+	at("effects.after-tell", after, "Notifier.Publish").in("(*Effects).Do"),
+
+	at("rebuild.after-pause", after, "Rebuilder.Pause"),
+	at("rebuild.after-advance", after, "Sales.AdvanceEpoch"),
+	at("rebuild.in-rescue", after, "Orders.Insert").in("(*Rebuild).rescue"), // a batch of the old stream has its rows
+	at("rebuild.after-restore", after, "Rebuilder.Restore"),
+	at("rebuild.before-resume", before, "Rebuilder.Resume"),
+
+	at("warm.after-read", before, "Inventory.Create"), // the database says that the sale was never loaded
+	at("warm.after-create", after, "Inventory.Create"),
+	at("warm.after-mark", after, "Sales.MarkLoaded"),
+	at("warm.before-arm", before, "Inventory.Arm"),
+
+	at("pay.after-open", before, "Gateway.Pay"), // the trade is noted, the gateway was not contacted
+	at("pay.after-commit", after, "Payments.Receive"),
+	at("pay.after-sell", after, "Inventory.Sell").in("(*Cashier).Settle"),
+	at("pay.after-tell", after, "Notifier.Publish").in("(*Cashier).Settle"),
+
+	at("close.after-answer", after, "Gateway.Close"), // the trade is closed, the order is pending
+	at("close.after-commit", after, "Payments.EndTraded"),
+	at("close.after-return", after, "Inventory.Return").in("(*Cashier).endAll"),
+	at("close.after-tell", after, "Notifier.Publish").in("(*Cashier).endAll"),
+
+	at("late.after-receipt", before, "Orders.ClaimHold").in("(*Cashier).resolve"), // nothing is resolved
+	at("late.after-claim", after, "Orders.ClaimHold").in("(*Cashier).resolve"),
+	at("late.after-hold", after, "Inventory.Hold").in("(*Cashier).resolve"),
+	at("late.after-revive", after, "Payments.ReviveLate"),
+	at("late.after-sell", after, "Inventory.Sell").in("(*Cashier).revive"),
+	at("late.after-tell", after, "Notifier.Publish").in("(*Cashier).revive"),
+	at("late.after-refunding", after, "Refunds.BeginRefund"),
+
+	at("refund.after-ask", after, "Refunds.AskRefund"), // the wish is entered, the policy has not decided
+	at("refund.after-decide", after, "Refunds.DecideRefund"),
+	at("refund.before-send", before, "Gateway.Refund"),
+	at("refund.after-send", after, "Gateway.Refund"),
+	at("refund.after-commit", after, "Refunds.FinishRefund"),
+	at("refund.after-withdraw", after, "Inventory.Withdraw").in("(*Refunder).finish"),
+	at("refund.after-tell", after, "Notifier.Publish").in("(*Refunder).finish"),
+
+	at("post.after-append", after, "OutboxStream.Append"), // the back office has it, the outbox does not know
+}
+
+func at(name string, when moment, calls ...string) Point {
+	return Point{Name: name, when: when, calls: calls}
+}
+
+func (p Point) in(function string) Point {
+	p.of = function
+	return p
+}
+
+// Names lists the points in the order of the flows.
+func Names() []string {
+	names := make([]string, len(points))
+	for i, p := range points {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// scripts are those of its calls that are scripts.
+func (p Point) scripts() []string {
+	var names []string
+	for _, call := range p.calls {
+		if name, ok := strings.CutPrefix(call, scriptPrefix); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,188 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app"
+	"stampede/streams"
+)
+
+// errNotMade is what callers hear whose call is not made.
+var errNotMade = errors.New("not made")
+
+// methods calls every method of every port that a fault can be put before, and returns the names that the fault saw, by
+// port and method.
+func methods(t *testing.T) map[string]string {
+	t.Helper()
+	var seen string
+	f := func(_ context.Context, name string, _ func() error) error {
+		seen = name
+		return errNotMade
+	}
+	found := make(map[string]string)
+	for port, faulty := range map[string]any{
+		"Inventory": Inventory(nil, f), "Notifier": Notifier(nil, f), "Rebuilder": Rebuilder(nil, f),
+		"Orders": Orders(nil, f), "Sales": Sales(nil, f), "Payments": Payments(nil, f), "Refunds": Refunds(nil, f),
+		"Gateway": Gateway(struct{ app.Gateway }{}, f), "Outbox": Outbox(nil, f), "OutboxStream": OutboxStream(nil, f),
+	} {
+		v := reflect.ValueOf(faulty)
+		for i := range v.NumMethod() {
+			method := port + "." + v.Type().Method(i).Name
+			seen = ""
+			if answers := callWithNothing(v.Method(i)); seen != "" {
+				found[method] = seen
+				checkUnanswered(t, method, answers)
+			}
+		}
+	}
+	return found
+}
+
+// callWithNothing calls a method with zero values; nil when it panics, as those do that no fault is put before.
+func callWithNothing(method reflect.Value) (answers []reflect.Value) {
+	defer func() { _ = recover() }()
+	args := make([]reflect.Value, method.Type().NumIn())
+	for i := range args {
+		args[i] = reflect.Zero(method.Type().In(i))
+	}
+	return method.Call(args)
+}
+
+// checkUnanswered demands the fault's error and zero values.
+func checkUnanswered(t *testing.T, method string, answers []reflect.Value) {
+	t.Helper()
+	last := len(answers) - 1
+	if err, _ := answers[last].Interface().(error); !errors.Is(err, errNotMade) {
+		t.Errorf("%s returns %v, not what the fault says", method, err)
+	}
+	for _, v := range answers[:last] {
+		if !v.IsZero() {
+			t.Errorf("%s returns %v beside the error", method, v)
+		}
+	}
+}
+
+// A fault that hears of a call under another method's name would strike elsewhere.
+func TestEachMethodIsCalledByItsName(t *testing.T) {
+	t.Parallel()
+	for method, seen := range methods(t) {
+		if method != seen {
+			t.Errorf("%s is called %s", method, seen)
+		}
+	}
+}
+
+// A point that no call can match would never strike: each names methods before which a fault is put, or scripts that
+// there are, and functions that package app has.
+func TestEveryPointCanBePassed(t *testing.T) {
+	t.Parallel()
+	known, declared := methods(t), functionsOfApp(t)
+	for _, p := range points {
+		if !regexp.MustCompile(`^[a-z]+\.(before|after|in)-[a-z]+$`).MatchString(p.Name) {
+			t.Errorf("%q is not <flow>.<where>", p.Name)
+		}
+		if len(p.calls) == 0 {
+			t.Errorf("%s is at no call", p.Name)
+		}
+		for _, call := range p.calls {
+			script, isScript := strings.CutPrefix(call, scriptPrefix)
+			if isScript && streams.ScriptSHA(script) == "" || !isScript && known[call] == "" {
+				t.Errorf("%s is at %q, before which no fault can be put", p.Name, call)
+			}
+		}
+		if p.of != "" && !declared[p.of] {
+			t.Errorf("%s is in %s, which package app does not have", p.Name, p.of)
+		}
+	}
+}
+
+// functionsOfApp are the functions and methods that package app declares, as the runtime names them.
+func functionsOfApp(t *testing.T) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob("../../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := make(map[string]bool)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), file, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range tree.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && !strings.HasSuffix(file, "_test.go") {
+				declared[receiver(f)+f.Name.Name] = true
+			}
+		}
+	}
+	return declared
+}
+
+// receiver is what stands in front of a method's name: "(*Type)." or "Type.".
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	switch t := f.Recv.List[0].Type.(type) {
+	case *ast.StarExpr:
+		if name, ok := t.X.(*ast.Ident); ok {
+			return "(*" + name.Name + ")."
+		}
+	case *ast.Ident:
+		return t.Name + "."
+	}
+	return ""
+}
+
+// A name that is listed twice would be killed at one place and believed of two; one that is dropped is a crash that
+// nobody tries any more.
+func TestPointsAreDistinctAndComplete(t *testing.T) {
+	t.Parallel()
+	sorted := slices.Sorted(slices.Values(Names()))
+	if len(slices.Compact(sorted)) != len(points) {
+		t.Errorf("a name stands twice in %v", Names())
+	}
+	for _, p := range points {
+		same := func(q Point) bool {
+			return q.when == p.when && q.of == p.of && slices.Equal(q.calls, p.calls)
+		}
+		if first := points[slices.IndexFunc(points, same)]; first.Name != p.Name {
+			t.Errorf("%s and %s are the same place", first.Name, p.Name)
+		}
+	}
+	for flow, places := range map[string]string{
+		"gate":    "before-call after-reply",
+		"fulfil":  "before-row after-commit before-finish after-finish",
+		"expire":  "after-commit after-return after-tell before-drop",
+		"cancel":  "after-commit after-insert",
+		"effects": "after-units after-tell",
+		"rebuild": "after-pause after-advance in-rescue after-restore before-resume",
+		"warm":    "after-read after-create after-mark before-arm",
+		"pay":     "after-open after-commit after-sell after-tell",
+		"close":   "after-answer after-commit after-return after-tell",
+		"late":    "after-receipt after-claim after-hold after-revive after-sell after-tell after-refunding",
+		"refund":  "after-ask after-decide before-send after-send after-commit after-withdraw after-tell",
+		"post":    "after-append",
+	} {
+		for _, place := range strings.Fields(places) {
+			if name := flow + "." + place; !slices.Contains(Names(), name) {
+				t.Errorf("there is no point %s any more", name)
+			}
+		}
+	}
+}
