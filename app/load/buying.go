@@ -146,8 +146,7 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 		if err != nil {
 			return err
 		}
-		into.Ops, into.Seconds = into.Ops+p.Ops, into.Seconds+p.Seconds
-		into.Answers.merge(&p.Answers)
+		into.add(p)
 		time.Sleep(300 * time.Millisecond) // the server takes breath: a burst is met by a calm server
 	}
 	r.took(&buys)

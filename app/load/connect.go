@@ -112,10 +112,7 @@ func (p *connecting) comeAgain(l *loop) {
 	}
 	for _, s := range l.sockets {
 		if s.coming && s.fd < 0 {
-			s.coming = false
-			p.open--
-			p.queue = append(p.queue, s)
-			p.turnedAway++
+			p.again(s)
 			lost--
 		}
 	}
@@ -134,6 +131,11 @@ func (p *connecting) refused(l *loop, s *socket, m message) {
 	}
 	l.forgive(busy)
 	l.drop(s)
+	p.again(s)
+}
+
+// again puts a shopper who was turned away at the end of the queue.
+func (p *connecting) again(s *socket) {
 	s.coming = false
 	p.open--
 	p.queue = append(p.queue, s)

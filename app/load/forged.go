@@ -102,8 +102,7 @@ func (s *side) take(shares processes, press func() (*pressed, error)) error {
 		return err
 	}
 	s.rates = append(s.rates, float64(p.Ops)/p.Seconds)
-	s.all.Ops, s.all.Seconds = s.all.Ops+p.Ops, s.all.Seconds+p.Seconds
-	s.all.Answers.merge(&p.Answers)
+	s.all.add(p)
 	s.spent += spent[serverName]
 	return nil
 }

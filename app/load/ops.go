@@ -66,6 +66,12 @@ type pressed struct {
 	Repeats int
 }
 
+// add takes in another pressing of the same kind.
+func (p *pressed) add(other *pressed) {
+	p.Ops, p.Seconds = p.Ops+other.Ops, p.Seconds+other.Seconds
+	p.Answers.merge(&other.Answers)
+}
+
 // press lets the whole crowd work.
 func (c *crowd) press(ctx context.Context, w work) (*pressed, error) {
 	begin := time.Since(c.began) + 20*time.Millisecond

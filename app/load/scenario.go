@@ -126,17 +126,13 @@ func sharing(o Options) processes {
 }
 
 func choose(names []string) ([]Scenario, error) {
-	var chosen []Scenario
-	for _, name := range names {
-		found := false
-		for _, s := range Scenarios() {
-			if s.Name == name {
-				chosen, found = append(chosen, s), true
-			}
-		}
-		if !found {
+	all, chosen := Scenarios(), make([]Scenario, len(names))
+	for i, name := range names {
+		at := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
+		if at < 0 {
 			return nil, fmt.Errorf("there is no scenario %q", name)
 		}
+		chosen[i] = all[at]
 	}
 	return chosen, nil
 }

@@ -83,42 +83,43 @@ func (c CIDRs) String() string {
 // ends unpaid orders and looks after what the others missed.
 type Roles struct{ API, Worker, Sweeper bool }
 
+// byName are the roles in their order.
+func (r *Roles) byName() []role {
+	return []role{{"api", &r.API}, {"worker", &r.Worker}, {"sweeper", &r.Sweeper}}
+}
+
+type role struct {
+	name string
+	on   *bool
+}
+
 // UnmarshalText wants at least one role and knows no others.
 func (r *Roles) UnmarshalText(text []byte) error {
 	*r = Roles{}
 	var parts List
-	if err := parts.UnmarshalText(text); err != nil {
-		return err
-	}
+	_ = parts.UnmarshalText(text) // it never fails
+	all := r.byName()
 	for _, part := range parts {
-		switch part {
-		case "api":
-			r.API = true
-		case "worker":
-			r.Worker = true
-		case "sweeper":
-			r.Sweeper = true
-		default:
+		i := slices.IndexFunc(all, func(known role) bool { return known.name == part })
+		if i < 0 {
 			return fmt.Errorf("has the role %q: want some of api,worker,sweeper", part)
 		}
+		*all[i].on = true
 	}
-	if *r == (Roles{}) {
+	if len(parts) == 0 {
 		return fmt.Errorf("is empty: want some of api,worker,sweeper")
 	}
 	return nil
 }
 
 func (r Roles) String() string {
-	var parts []string
-	for _, role := range []struct {
-		on   bool
-		name string
-	}{{r.API, "api"}, {r.Worker, "worker"}, {r.Sweeper, "sweeper"}} {
-		if role.on {
-			parts = append(parts, role.name)
+	var parts List
+	for _, known := range r.byName() {
+		if *known.on {
+			parts = append(parts, known.name)
 		}
 	}
-	return strings.Join(parts, ",")
+	return parts.String()
 }
 
 // Zone is a time zone by its IANA name.

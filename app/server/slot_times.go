@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -68,29 +70,19 @@ func parseSlot(part string) (SlotTime, error) {
 	return slot, nil
 }
 
-// parseClock reads "8", "08", "08:30" and "24".
+// clockForm is "8", "08", "08:30" and "24".
+var clockForm = regexp.MustCompile(`^(\d{1,2})(?::(\d{1,2})?)?$`)
+
 func parseClock(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
-	hour, minute, _ := strings.Cut(s, ":")
-	var h, m int
-	if !digits(hour, &h) || (minute != "" && !digits(minute, &m)) || h > 24 || m > 59 || (h == 24 && m > 0) {
-		return 0, fmt.Errorf("has the time %q: want hours and minutes like 08 or 08:30", s)
-	}
-	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute, nil
-}
-
-// digits reads one or two decimal digits.
-func digits(s string, n *int) bool {
-	if len(s) < 1 || len(s) > 2 {
-		return false
-	}
-	for _, c := range s {
-		if c < '0' || c > '9' {
-			return false
+	if parts := clockForm.FindStringSubmatch(s); parts != nil {
+		hour, _ := strconv.Atoi(parts[1]) // digits
+		minute, _ := strconv.Atoi("0" + parts[2])
+		if hour < 24 && minute < 60 || hour == 24 && minute == 0 {
+			return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute, nil
 		}
-		*n = *n*10 + int(c-'0')
 	}
-	return true
+	return 0, fmt.Errorf("has the time %q: want hours and minutes like 08 or 08:30", s)
 }
 
 func (s SlotTimes) String() string {

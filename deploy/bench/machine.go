@@ -3,11 +3,10 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
-	"strings"
+
+	"github.com/prometheus/procfs"
 )
 
 // Machine is where and with what was measured.
@@ -25,16 +24,20 @@ type Machine struct {
 
 func describe(ctx context.Context, s *stores) (Machine, error) {
 	m := Machine{
-		CPU: procField("/proc/cpuinfo", "model name"), Cores: runtime.NumCPU(), Go: runtime.Version(),
+		CPU: "unknown", Cores: runtime.NumCPU(), Go: runtime.Version(),
 		Kernel: command(ctx, "uname", "-sr"), Revision: command(ctx, "git", "rev-parse", "--short=12", "HEAD"),
 	}
 	if command(ctx, "git", "status", "--porcelain", "--untracked-files=no", "--", "app", "streams", "realtime",
 		"migrations", "go.mod") != "" {
 		m.Revision += "+"
 	}
-	kb := 0
-	if _, err := fmt.Sscanf(procField("/proc/meminfo", "MemTotal"), "%d", &kb); err == nil {
-		m.MemoryGB = kb >> 20
+	if proc, err := procfs.NewDefaultFS(); err == nil {
+		if processors, err := proc.CPUInfo(); err == nil && len(processors) > 0 {
+			m.CPU = processors[0].ModelName
+		}
+		if memory, err := proc.Meminfo(); err == nil && memory.MemTotalBytes != nil {
+			m.MemoryGB = int(*memory.MemTotalBytes >> 30)
+		}
 	}
 	client, err := s.client(0)
 	if err != nil {
@@ -55,20 +58,6 @@ func describe(ctx context.Context, s *stores) (Machine, error) {
 	m.Durable = "Redis appendonly " + fsync["appendonly"] + ", appendfsync " + fsync["appendfsync"] +
 		"; innodb_flush_log_at_trx_commit " + flush
 	return m, err
-}
-
-// procField is the value of the first line that begins with the name.
-func procField(path, name string) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "unknown"
-	}
-	for line := range strings.Lines(string(text)) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown"
 }
 
 // command is what a program prints, in one line; "" when it cannot be run.

@@ -17,29 +17,27 @@ const crowdEvery = 3
 // side is one of the two programs that take turns.
 type side struct {
 	name, bin string
-	found     []map[string]float64 // figure → value, per pair
+	found     []figures // per pair
 }
 
-// comparison is a figure of both sides, and which way is better.
-type comparison struct {
+// comparisons are the figures that are compared, the names as people and as figures have them.
+var comparisons = []struct {
 	name, figure string
 	digits       int
 	factor       float64
-}
-
-var comparisons = []comparison{
-	{"chain, orders a second", "chain", 0, 1},
+}{
+	{"chain, orders a second", "chain/chain per_second", 0, 1},
 	{"processor time of an order, µs", "order_us", 1, 1},
-	{"of it the server", "server_us", 1, 1},
-	{"of it Redis", "redis_us", 1, 1},
-	{"of it MariaDB", "database_us", 1, 1},
-	{"of it the generator", "generator_us", 1, 1},
+	{"of it the server", "chain/chain server_cpu_us_per_op", 1, 1},
+	{"of it Redis", "chain/chain redis_cpu_us_per_op", 1, 1},
+	{"of it MariaDB", "chain/chain database_cpu_us_per_op", 1, 1},
+	{"of it the generator", "chain/chain generator_cpu_us_per_op", 1, 1},
 	{"append-only file of Redis, KB an order", "aof_bytes", 2, 1.0 / 1024},
 	{"memory of Redis, bytes an open order", "open_bytes", 0, 1},
-	{"memory of an idle socket, KB", "socket_kb", 1, 1},
-	{"everybody back, ten orders each, s", "back_s", 2, 1},
-	{"of it the server, µs a socket", "back_server_us", 0, 1},
-	{"of it MariaDB, µs a socket", "back_database_us", 0, 1},
+	{"memory of an idle socket, KB", "crowd/idle kb_per_socket", 1, 1},
+	{"everybody back, ten orders each, s", "crowd/reconnect all_back_s", 2, 1},
+	{"of it the server, µs a socket", "crowd/reconnect server_cpu_us_per_op", 0, 1},
+	{"of it MariaDB, µs a socket", "crowd/reconnect database_cpu_us_per_op", 0, 1},
 }
 
 // pairs measures two programs in turns, each time on fresh databases: the one in f.old, then the one in f.bin, and the
@@ -63,7 +61,7 @@ func pairs(ctx context.Context, f flags) error {
 			}
 			side.found = append(side.found, found)
 			fmt.Fprintf(os.Stderr, "pair %d of %d, %s: %.0f orders a second, %.1f µs\n",
-				pair+1, f.pairs, side.name, found["chain"], found["order_us"])
+				pair+1, f.pairs, side.name, found["chain/chain per_second"], found["order_us"])
 		}
 	}
 	_, err = os.Stdout.Write(compare(sides[0], sides[1]))
@@ -72,7 +70,7 @@ func pairs(ctx context.Context, f flags) error {
 
 // onePairSide measures the chain on a fresh node, and after it, if wanted, a full house that comes back.
 func onePairSide(ctx context.Context, f flags, s *stores, bin string, number int, crowd bool) (
-	found map[string]float64, err error,
+	found figures, err error,
 ) {
 	f.bin = bin
 	r := &runner{flags: f, stores: s, round: &Round{Number: number, Steps: make(map[string][]load.Result)}}
@@ -83,53 +81,34 @@ func onePairSide(ctx context.Context, f flags, s *stores, bin string, number int
 	if _, err := r.tool(ctx, "migrate", "up"); err != nil {
 		return nil, err
 	}
-	found = make(map[string]float64)
-	if err := r.on(ctx, programName, nil, func(n *node) error { return r.chainOf(ctx, n, found) }); err != nil {
+	var before, after usage
+	err = r.on(ctx, programName, nil, func(n *node) (err error) {
+		if before, err = r.shop.usage(ctx); err != nil {
+			return err
+		}
+		if _, err := r.load(ctx, n, "chain", []string{"chain"}, r.size(chainSockets), r.time(2*longTime)); err != nil {
+			return err
+		}
+		after, err = r.shop.usage(ctx)
+		return err
+	})
+	if err == nil && crowd {
+		err = r.on(ctx, programName, nil, func(n *node) error {
+			_, err := r.load(ctx, n, "crowd", []string{"idle", "reconnect"}, r.size(crowdSockets), r.time(longTime))
+			return err
+		})
+	}
+	if err != nil {
 		return nil, err
 	}
-	if crowd {
-		err = r.on(ctx, programName, nil, func(n *node) error { return r.crowdOf(ctx, n, found) })
-	}
-	return found, err
-}
-
-// chainOf notes what an order costs on its whole way.
-func (r *runner) chainOf(ctx context.Context, n *node, found map[string]float64) error {
-	before, err := r.shop.usage(ctx)
-	if err != nil {
-		return err
-	}
-	results, err := r.load(ctx, n, "chain", []string{"chain"}, r.size(chainSockets), r.time(2*longTime))
-	if err != nil {
-		return err
-	}
-	after, err := r.shop.usage(ctx)
-	if err != nil {
-		return err
-	}
-	chain := results[0]
-	orders := float64(chain.Orders)
-	found["chain"] = chain.PerSec
-	for _, s := range []string{"server", "redis", "database", "generator"} {
-		found[s+"_us"] = chain.Figures[s+"_cpu_us_per_op"]
-	}
-	found["order_us"] = found["server_us"] + found["redis_us"] + found["database_us"]
+	found = r.round.figures()
+	orders := float64(r.round.Steps["chain"][0].Orders)
 	found["aof_bytes"] = (after.logged - before.logged) / orders
 	found["open_bytes"] = (after.bytes - before.bytes) / orders
-	return nil
-}
-
-// crowdOf notes what a full house costs, and how long it takes to come back.
-func (r *runner) crowdOf(ctx context.Context, n *node, found map[string]float64) error {
-	results, err := r.load(ctx, n, "crowd", []string{"idle", "reconnect"}, r.size(crowdSockets), r.time(longTime))
-	if err != nil {
-		return err
+	for _, s := range []string{"server", "redis", "database"} { // the generator is not what is measured
+		found["order_us"] += found["chain/chain "+s+"_cpu_us_per_op"]
 	}
-	found["socket_kb"] = results[0].Figures["kb_per_socket"]
-	found["back_s"] = results[1].Figures["all_back_s"]
-	found["back_server_us"] = results[1].Figures["server_cpu_us_per_op"]
-	found["back_database_us"] = results[1].Figures["database_cpu_us_per_op"]
-	return nil
+	return found, nil
 }
 
 // compare is the table of both sides: medians, and the median and the spread of what the pairs say, each by itself.

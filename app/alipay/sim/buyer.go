@@ -3,36 +3,20 @@ package sim
 import "net/url"
 
 // Pay is the buyer of the order pressing Pay at the cashier. It fails when the trade does not exist, or is over.
-func (s *Simulator) Pay(order string) error {
-	t, err := s.book.take(order, false)
-	if err == nil {
-		s.notify(t)
-	}
-	return err
-}
+func (s *Simulator) Pay(order string) error { return s.tell(s.book.take(order, false)) }
 
 // GiveUp is the buyer pressing Close.
-func (s *Simulator) GiveUp(order string) error {
-	t, err := s.book.close(order)
-	if err == nil {
-		s.notify(t)
-	}
-	return err
-}
+func (s *Simulator) GiveUp(order string) error { return s.tell(s.book.close(order)) }
 
 // PayLate is money that was on its way when the trade was closed, and arrives all the same. It fails when the trade
 // does not exist, or was paid before.
-func (s *Simulator) PayLate(order string) error {
-	t, err := s.book.take(order, true)
-	if err == nil {
-		s.notify(t)
-	}
-	return err
-}
+func (s *Simulator) PayLate(order string) error { return s.tell(s.book.take(order, true)) }
 
 // Repeat tells the shop once more what the order's trade is.
-func (s *Simulator) Repeat(order string) error {
-	t, err := s.book.read(order)
+func (s *Simulator) Repeat(order string) error { return s.tell(s.book.read(order)) }
+
+// tell notifies the shop of what became of a trade, unless it did not.
+func (s *Simulator) tell(t Trade, err error) error {
 	if err == nil {
 		s.notify(t)
 	}
