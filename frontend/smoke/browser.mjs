@@ -17,6 +17,9 @@ const flags = [
   '--disable-sync',
 ]
 
+/** The longest wait for what has to come, also on a machine that does much else; what comes sooner is not waited for. */
+export const PATIENCE_MS = 60_000
+
 export const sizes = {
   phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
   desktop: { viewport: { width: 1440, height: 900 } },

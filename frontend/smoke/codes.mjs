@@ -1,7 +1,12 @@
-import { expectAccessible, expectNoProblems, expectNoSideways, scan, secondsLeft } from './browser.mjs'
+import {
+  PATIENCE_MS,
+  expectAccessible,
+  expectNoProblems,
+  expectNoSideways,
+  scan,
+  secondsLeft,
+} from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
-
-const SOON_MS = 10_000
 
 /** The sheet with the code to scan when not all goes well, each brought about on the stand-in, in both languages. */
 export async function codes(report, browser) {
@@ -20,7 +25,7 @@ export async function codes(report, browser) {
     const order = page.locator('.rail [data-order]').first()
     const sheet = page.locator('dialog[open]')
     const code = sheet.getByRole('img')
-    const soon = (locator, state = 'visible') => locator.waitFor({ state, timeout: SOON_MS })
+    const soon = (locator, state = 'visible') => locator.waitFor({ state, timeout: PATIENCE_MS })
     const readable = async () => {
       await soon(code)
       const read = await scan(page, code)
@@ -31,8 +36,8 @@ export async function codes(report, browser) {
     await check('a gateway without an answer is told, and asked again by a press', async () => {
       if (lang === 'zh') await page.locator('.lang').click()
       shop.gatewayAway = true
-      await page.locator('[data-sale] [data-does="buy"]').first().click({ timeout: SOON_MS })
-      await order.locator('.pay').click({ timeout: SOON_MS })
+      await page.locator('[data-sale] [data-does="buy"]').first().click({ timeout: PATIENCE_MS })
+      await order.locator('.pay').click({ timeout: PATIENCE_MS })
       await soon(sheet.getByRole('alert'))
       await soon(sheet.locator('.panel > .button'))
       await shoot('away')
@@ -70,9 +75,9 @@ export async function codes(report, browser) {
     })
     await check('says when the time to pay is over', async () => {
       shop.payWindow = 3_000
-      await page.locator('[data-sale] [data-does="buy"]').first().click({ timeout: SOON_MS })
+      await page.locator('[data-sale] [data-does="buy"]').first().click({ timeout: PATIENCE_MS })
       await soon(page.locator('.rail [data-order]').nth(1))
-      await order.locator('.pay').click({ timeout: SOON_MS })
+      await order.locator('.pay').click({ timeout: PATIENCE_MS })
       await readable()
       await soon(sheet.locator('[data-outcome="expired"]'))
       if (await code.isVisible()) throw new Error('the code is still there')

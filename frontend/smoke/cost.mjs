@@ -1,6 +1,6 @@
+import { PATIENCE_MS } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-const SOON_MS = 10_000
 const SALES = 20
 const WATCH_MS = 2_000
 const TURNS = 4
@@ -20,7 +20,7 @@ export async function cost(report, browser) {
   await page
     .locator('[data-does="buy"]')
     .nth(SALES - 1)
-    .waitFor({ timeout: SOON_MS })
+    .waitFor({ timeout: PATIENCE_MS })
   const meter = await Meter.of(page)
 
   await report.check(

@@ -1,7 +1,5 @@
-import { expectAccessible, expectNoProblems, expectNoSideways, sizes } from './browser.mjs'
+import { PATIENCE_MS, expectAccessible, expectNoProblems, expectNoSideways, sizes } from './browser.mjs'
 import { StandIn, tokenOf } from './standin/server.mjs'
-
-const SOON_MS = 10_000
 
 /** States that a healthy server shows rarely, each brought about on the stand-in. */
 export async function hardStates(report, browser) {
@@ -15,8 +13,8 @@ export async function hardStates(report, browser) {
     const check = (what, run) => report.check(`${size}: ${what}`, run)
     const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
     const button = (sale) => card(sale).locator('[data-does]')
-    const says = (sale, text) => button(sale).filter({ hasText: text }).waitFor({ timeout: SOON_MS })
-    await button(kettle).waitFor({ timeout: SOON_MS })
+    const says = (sale, text) => button(sale).filter({ hasText: text }).waitFor({ timeout: PATIENCE_MS })
+    await button(kettle).waitFor({ timeout: PATIENCE_MS })
 
     await check('a paused sale says so and goes on', async () => {
       shop.change(kettle.id, { paused: true })
@@ -39,10 +37,10 @@ export async function hardStates(report, browser) {
         [1_388, 1_200],
       ]) {
         shop.change(lamp.id, { stock: left + 12, held: unpaid })
-        await numbers.getByText(`${left + 12} left`).waitFor({ timeout: SOON_MS })
+        await numbers.getByText(`${left + 12} left`).waitFor({ timeout: PATIENCE_MS })
         shop.change(lamp.id, { stock: left })
-        await numbers.getByText(`${left} left`).waitFor({ timeout: SOON_MS })
-        await numbers.getByText('−12').waitFor({ state: 'attached', timeout: SOON_MS })
+        await numbers.getByText(`${left} left`).waitFor({ timeout: PATIENCE_MS })
+        await numbers.getByText('−12').waitFor({ state: 'attached', timeout: PATIENCE_MS })
         await numbers.evaluate(expectNothingCovered, left < 100)
         await numbers.scrollIntoViewIfNeeded()
         if (left < 100) await browser.shoot(page, `${size}-state-fall`, { animations: 'allow' })
@@ -56,7 +54,7 @@ export async function hardStates(report, browser) {
       standIn.bustling = false // nobody else moves the line
       backpack.tickets += 12
       await button(backpack).click()
-      await card(backpack).getByText('12 before you').waitFor({ timeout: SOON_MS })
+      await card(backpack).getByText('12 before you').waitFor({ timeout: PATIENCE_MS })
       const bars = () =>
         page
           .locator('.place .progress > span')
@@ -64,7 +62,7 @@ export async function hardStates(report, browser) {
       const begun = await bars()
       await browser.shoot(page, `${size}-state-place`)
       shop.change(backpack.id, { done: backpack.done + 12 })
-      await card(backpack).getByText('You are next').waitFor({ timeout: SOON_MS })
+      await card(backpack).getByText('You are next').waitFor({ timeout: PATIENCE_MS })
       const full = await bars()
       // One on the card, one in the list, and on a phone one in the bar at the bottom: all alike.
       if (!/^(scaleX\(0\.04\) ?){2,3}$/.test(begun) || !/^(scaleX\(1\) ?){2,3}$/.test(full))
@@ -82,7 +80,7 @@ export async function hardStates(report, browser) {
     })
     await check('the limit is reached', async () => {
       await button(keyboard).click()
-      await card(keyboard).getByText('Limit reached').waitFor({ timeout: SOON_MS })
+      await card(keyboard).getByText('Limit reached').waitFor({ timeout: PATIENCE_MS })
       await browser.shoot(page, `${size}-state-limit`)
     })
     await check('an upcoming slot counts down on the button', async () => {
@@ -95,23 +93,23 @@ export async function hardStates(report, browser) {
       await page
         .getByText(/Opens in \d/)
         .first()
-        .waitFor({ timeout: SOON_MS })
+        .waitFor({ timeout: PATIENCE_MS })
       await browser.shoot(page, `${size}-state-upcoming`)
     })
     await check('a closed slot says so', async () => {
       await page.locator('nav .closed').first().click()
-      await page.getByText('Closed at').waitFor({ timeout: SOON_MS })
+      await page.getByText('Closed at').waitFor({ timeout: PATIENCE_MS })
       await browser.shoot(page, `${size}-state-closed`)
       await expectAccessible(page)
       await page.locator('nav .open').click()
     })
     await check('a drained node is left and found again', async () => {
       standIn.drain(1_500)
-      await page.locator('.banner').waitFor({ timeout: SOON_MS })
+      await page.locator('.banner').waitFor({ timeout: PATIENCE_MS })
       await browser.shoot(page, `${size}-state-reconnect`)
       await expectAccessible(page)
-      await page.locator('.live.on').waitFor({ timeout: SOON_MS })
-      await page.locator('.banner').waitFor({ state: 'detached', timeout: SOON_MS })
+      await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
+      await page.locator('.banner').waitFor({ state: 'detached', timeout: PATIENCE_MS })
     })
     await check('an address is remembered and goes along', async () => {
       await page.locator('.address').click()
@@ -128,11 +126,11 @@ export async function hardStates(report, browser) {
     })
     await check('a notice appears', async () => {
       shop.tell(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
-      await page.locator('.notices').getByText('More kettles at noon.').waitFor({ timeout: SOON_MS })
+      await page.locator('.notices').getByText('More kettles at noon.').waitFor({ timeout: PATIENCE_MS })
     })
     await check('speaks Chinese and turns dark', async () => {
       await page.locator('.lang').click()
-      await page.getByText('抢购中').first().waitFor({ timeout: SOON_MS })
+      await page.getByText('抢购中').first().waitFor({ timeout: PATIENCE_MS })
       await page.getByRole('button', { name: '切换到深色' }).click()
       await browser.shoot(page, `${size}-state-chinese`, { fullPage: true })
       await expectAccessible(page)
@@ -175,10 +173,10 @@ async function guestsOff(report, browser, standIn, base) {
     await browser.shoot(page, 'desktop-state-guestsoff')
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.getByText('This is not an access token.').waitFor({ timeout: SOON_MS })
+    await page.getByText('This is not an access token.').waitFor({ timeout: PATIENCE_MS })
     await page.getByLabel('Access token').fill(tokenOf('1001'))
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.locator('[data-sale] [data-does="buy"]').first().waitFor({ timeout: SOON_MS })
+    await page.locator('[data-sale] [data-does="buy"]').first().waitFor({ timeout: PATIENCE_MS })
   })
   standIn.guests = true
   await page.context().close()
@@ -189,7 +187,7 @@ async function emptyShop(report, browser, standIn, base) {
   standIn.shop.slots = []
   const page = await browser.open(base, 'phone', 'dark')
   await report.check('an empty shop says so', async () => {
-    await page.getByText('No sales today').waitFor({ timeout: SOON_MS })
+    await page.getByText('No sales today').waitFor({ timeout: PATIENCE_MS })
     await browser.shoot(page, 'phone-state-empty')
     await expectAccessible(page)
   })

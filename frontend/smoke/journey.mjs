@@ -1,6 +1,7 @@
-import { expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
+import { PATIENCE_MS, expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
 
-const PATIENCE_MS = 30_000
+/** How long a press may be without an order until another one is made. */
+const PRESS_MS = 10_000
 /** The longest wait for a slot to open: the rolling schedule has no gaps, but a server may just have started. */
 const OPENING_MS = 120_000
 
@@ -25,9 +26,7 @@ async function pressBuy(page, size) {
     await page.locator(buyButton).last().click()
     await openOrders(page, size)
     try {
-      return await orders(page, size)
-        .first()
-        .waitFor({ timeout: PATIENCE_MS / 3 })
+      return await orders(page, size).first().waitFor({ timeout: PRESS_MS })
     } catch (error) {
       if (presses === 3) throw error
       await closeOrders(page, size)

@@ -1,7 +1,5 @@
-import { expectAccessible, expectNoProblems, sizes } from './browser.mjs'
+import { PATIENCE_MS, expectAccessible, expectNoProblems, sizes } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
-
-const SOON_MS = 20_000
 
 /** What the page says of a line that stands still, and how it gets to its first card. */
 export async function line(report, browser) {
@@ -17,13 +15,13 @@ async function stalled(report, browser, size, theme) {
   const check = (what, run) => report.check(`line, ${size} ${theme}: ${what}`, run)
   const freshness = (word) =>
     page.waitForFunction((wanted) => document.documentElement.dataset.freshness === wanted, word, {
-      timeout: SOON_MS,
+      timeout: PATIENCE_MS,
     })
   const buy = page.locator('[data-sale] .button:not([disabled]):not([aria-disabled="true"])')
 
   await check('a line that stands still is not called live, and nothing can be bought on it', async () => {
-    await page.locator('.live.on').waitFor({ timeout: SOON_MS })
-    await buy.first().waitFor({ timeout: SOON_MS })
+    await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
+    await buy.first().waitFor({ timeout: PATIENCE_MS })
     standIn.stall()
     const since = Date.now()
     await freshness('connecting')
@@ -38,10 +36,10 @@ async function stalled(report, browser, size, theme) {
   await check('is live again at the first word, and nothing says otherwise', async () => {
     standIn.resume()
     await freshness('live')
-    await page.locator('.live.on').waitFor({ timeout: SOON_MS })
-    await page.locator('.banner').waitFor({ state: 'detached', timeout: SOON_MS })
-    await buy.first().waitFor({ timeout: SOON_MS })
-    await page.getByText(/connection was lost/).waitFor({ state: 'hidden', timeout: SOON_MS })
+    await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
+    await page.locator('.banner').waitFor({ state: 'detached', timeout: PATIENCE_MS })
+    await buy.first().waitFor({ timeout: PATIENCE_MS })
+    await page.getByText(/connection was lost/).waitFor({ state: 'hidden', timeout: PATIENCE_MS })
   })
   await check('a shop in which nothing happens is live', async () => {
     standIn.bustling = false
@@ -65,7 +63,7 @@ async function firstCard(report, browser) {
         await page.route('**/*.js', () => undefined)
         await page.goto(base, { waitUntil: 'commit' })
         const card = page.locator('.bone-card').first()
-        await card.waitFor({ timeout: SOON_MS })
+        await card.waitFor({ timeout: PATIENCE_MS })
         await page.waitForFunction(() => document.querySelector('.bone-card').offsetHeight > 300)
         await browser.shoot(page, `${size}-${theme}-skeleton`)
         expectNoProblems(page)
@@ -77,9 +75,9 @@ async function firstCard(report, browser) {
     standIn.guestAfter = 3_000
     const page = await browser.open(base, 'desktop', 'light')
     const buy = page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).first()
-    await page.locator('[data-sale]').first().waitFor({ timeout: SOON_MS })
+    await page.locator('[data-sale]').first().waitFor({ timeout: PATIENCE_MS })
     if (standIn.guestsMade > 0) throw new Error('the guest was there first')
-    await buy.waitFor({ timeout: SOON_MS })
+    await buy.waitFor({ timeout: PATIENCE_MS })
     standIn.guestAfter = 0
     expectNoProblems(page)
     await page.context().close()
@@ -88,7 +86,7 @@ async function firstCard(report, browser) {
     standIn.received.length = 0
     standIn.helloAfter = 1_000
     const page = await browser.open(base, 'desktop', 'light')
-    await page.locator('[data-sale]').first().waitFor({ timeout: SOON_MS })
+    await page.locator('[data-sale]').first().waitFor({ timeout: PATIENCE_MS })
     const [hello, watch] = ['hello', 'watch'].map((op) => standIn.received.find((frame) => frame.op === op))
     if (watch.at - hello.at > 500) throw new Error(`watch came ${watch.at - hello.at} ms after hello`)
     await page.context().close()

@@ -1,6 +1,12 @@
-import { expectAccessible, expectNoProblems, expectNoSideways, scan, secondsLeft } from './browser.mjs'
+import {
+  PATIENCE_MS,
+  expectAccessible,
+  expectNoProblems,
+  expectNoSideways,
+  scan,
+  secondsLeft,
+} from './browser.mjs'
 
-const PATIENCE_MS = 30_000
 /** Products of the demo of which one buyer may have one. */
 const ONE_PER_BUYER = /Keyboard|Watch|Camera|Drone/
 

@@ -1,7 +1,5 @@
-import { expectAccessible } from './browser.mjs'
+import { PATIENCE_MS, expectAccessible } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
-
-const SOON_MS = 20_000
 
 /** Every press of Buy ends in words that stay until they are read, whatever the line and the clock do meanwhile. */
 export async function presses(report, browser) {
@@ -16,7 +14,7 @@ export async function presses(report, browser) {
     const check = (what, run) => report.check(`presses, ${size}: ${what}`, run)
     const buy = () => page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).first()
     const notice = (text) => page.locator('li').filter({ hasText: text })
-    const soon = (locator, state = 'visible') => locator.waitFor({ state, timeout: SOON_MS })
+    const soon = (locator, state = 'visible') => locator.waitFor({ state, timeout: PATIENCE_MS })
     const read = async (told) => {
       await soon(told)
       await told.getByRole('button').click()
@@ -50,7 +48,7 @@ export async function presses(report, browser) {
         standIn.missed = [...shop.orders.values()].slice(-1)
         const hellos = () => standIn.received.filter(({ op }) => op === 'hello').length
         standIn.drain(300)
-        await page.locator('.live.on').waitFor({ state: 'detached', timeout: SOON_MS })
+        await page.locator('.live.on').waitFor({ state: 'detached', timeout: PATIENCE_MS })
         await soon(page.locator('.live.on'))
         const then = hellos()
         if (size === 'desktop') await soon(page.locator('[data-state="unknown"]'))

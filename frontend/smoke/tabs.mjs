@@ -1,6 +1,6 @@
+import { PATIENCE_MS } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-const SOON_MS = 20_000
 /** The longest wait for a slot to open. */
 const OPENING_MS = 120_000
 
@@ -23,7 +23,7 @@ export async function tabs(report, browser, base) {
       const order = one.locator('.rail [data-order]').first()
       await pressBuy(one, order)
       const id = await order.getAttribute('data-order')
-      await two.locator(`.rail [data-order="${id}"]`).waitFor({ timeout: SOON_MS })
+      await two.locator(`.rail [data-order="${id}"]`).waitFor({ timeout: PATIENCE_MS })
     })
     await one.context().close()
   }
@@ -44,7 +44,7 @@ async function pressBuy(page, order) {
   for (let presses = 1; ; presses++) {
     await page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).last().click({ timeout: OPENING_MS })
     try {
-      return await order.waitFor({ timeout: SOON_MS / 2 })
+      return await order.waitFor({ timeout: PATIENCE_MS / 2 })
     } catch (error) {
       if (presses === 3) throw error
     }
@@ -53,9 +53,9 @@ async function pressBuy(page, order) {
 
 /** The guest whom the page shows, once it is signed in, and the one that this browser has stored. */
 async function signedIn(page) {
-  await page.locator('.live.on').waitFor({ timeout: SOON_MS })
+  await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
   const you = page.locator('.rail header p')
-  await you.waitFor({ timeout: SOON_MS })
+  await you.waitFor({ timeout: PATIENCE_MS })
   return page.evaluate(
     () =>
       JSON.parse(localStorage.getItem('stampede.session')).user.id +
@@ -77,29 +77,29 @@ export async function endedGuest(report, browser) {
     const told = page.locator('.ended')
 
     await check('is told, and stays who they are until they agree', async () => {
-      await page.locator('[data-sale]').first().waitFor({ timeout: SOON_MS })
+      await page.locator('[data-sale]').first().waitFor({ timeout: PATIENCE_MS })
       await page.waitForFunction(() => localStorage.getItem('stampede.session'))
       const before = await user()
       standIn.endTokens()
       await page.reload()
-      await told.waitFor({ timeout: SOON_MS })
-      await page.locator('.live.on').waitFor({ timeout: SOON_MS })
-      await page.locator('[data-stock]').first().waitFor({ timeout: SOON_MS })
+      await told.waitFor({ timeout: PATIENCE_MS })
+      await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
+      await page.locator('[data-stock]').first().waitFor({ timeout: PATIENCE_MS })
       await browser.shoot(page, `${size}-${theme}-ended`)
       await page.reload()
-      await told.waitFor({ timeout: SOON_MS })
+      await told.waitFor({ timeout: PATIENCE_MS })
       if ((await user()) !== before) throw new Error('another guest took its place unasked')
       if (standIn.guestsMade !== 1) throw new Error(`${standIn.guestsMade} guests were made`)
     })
     await check('goes on as a new guest after a press, and can buy', async () => {
       const before = await user()
       await told.getByRole('button').click()
-      await told.waitFor({ state: 'detached', timeout: SOON_MS })
+      await told.waitFor({ state: 'detached', timeout: PATIENCE_MS })
       await page
         .locator('[data-sale] .button')
         .filter({ hasText: 'Buy' })
         .first()
-        .waitFor({ timeout: SOON_MS })
+        .waitFor({ timeout: PATIENCE_MS })
       if ((await user()) === before) throw new Error('still the old guest')
     })
     await page.context().close()

@@ -1,7 +1,6 @@
-import { expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
+import { PATIENCE_MS, expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-const SOON_MS = 10_000
 /** The pause between the clicks of a slow double click. */
 const DOUBLE_CLICK_MS = 180
 /** So long after an outcome a press is not a new one, with a margin. */
@@ -22,7 +21,7 @@ export async function touch(report, browser) {
       const shoot = (what) => browser.shoot(page, `touch-${size}-${theme}-${what}`)
       await check('the page is there', () =>
         // Not before presses count.
-        page.locator('[data-does="buy"][aria-disabled="false"]').first().waitFor({ timeout: SOON_MS }),
+        page.locator('[data-does="buy"][aria-disabled="false"]').first().waitFor({ timeout: PATIENCE_MS }),
       )
       // Only what the test does changes the page.
       standIn.bustling = false
@@ -119,8 +118,8 @@ async function slotChange({ check, shoot, page, hand, shop }) {
     if (before.sale !== sale.id || before.does !== 'buy') throw new Error(JSON.stringify(before))
     await hand.button(sale.id).focus()
     await hand.watchShifts()
-    await hand.button(sale.id).filter({ hasText: 'Ended' }).waitFor({ timeout: SOON_MS })
-    await ended.waitFor({ timeout: SOON_MS })
+    await hand.button(sale.id).filter({ hasText: 'Ended' }).waitFor({ timeout: PATIENCE_MS })
+    await ended.waitFor({ timeout: PATIENCE_MS })
     // A second in which a page that follows the clock shows the next slot.
     await page.waitForFunction((at) => Date.now() > at, slot.closes_at + 1_000)
     await hand.expectUnder(before, 'sale', 'place')
@@ -139,26 +138,30 @@ async function slotChange({ check, shoot, page, hand, shop }) {
     if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
   })
   await check('goes on to the next slot when told to, and a double click buys nothing there', async () => {
-    await next.click({ timeout: SOON_MS, clickCount: 2, delay: 20 })
-    await page.locator('nav [aria-current].open').waitFor({ timeout: SOON_MS })
-    await hand.card(sale.id).waitFor({ state: 'detached', timeout: SOON_MS })
-    await page.locator('[data-does="buy"]').first().waitFor({ timeout: SOON_MS })
+    await ready(page)
+    await next.click({ timeout: PATIENCE_MS, clickCount: 2, delay: 20 })
+    await page.locator('nav [aria-current].open').waitFor({ timeout: PATIENCE_MS })
+    await hand.card(sale.id).waitFor({ state: 'detached', timeout: PATIENCE_MS })
+    await page.locator('[data-does="buy"]').first().waitFor({ timeout: PATIENCE_MS })
     if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
     await expectNoSideways(page)
   })
   await check('the slot that ended is still there, and shows the way on', async () => {
     await page.locator('nav .closed').last().click()
-    await hand.card(sale.id).waitFor({ timeout: SOON_MS })
-    await page.locator('.board .next').waitFor({ timeout: SOON_MS })
-    await page.waitForFunction(() => document.querySelector('.board .next').ariaDisabled === 'false')
+    await hand.card(sale.id).waitFor({ timeout: PATIENCE_MS })
+    await page.locator('.board .next').waitFor({ timeout: PATIENCE_MS })
+    await ready(page)
     await shoot('ended-board')
     await expectAccessible(page)
     await page.locator('.board .next').press('Enter')
-    await page.locator('nav [aria-current].open').waitFor({ timeout: SOON_MS })
+    await page.locator('nav [aria-current].open').waitFor({ timeout: PATIENCE_MS })
     const focus = await page.evaluate(() => document.activeElement.id)
     if (focus !== 'sales') throw new Error(`the focus is on ${focus}`)
   })
 }
+
+/** Waits until the way on to the next slot can be gone: until that slot is known, a press says so and does nothing. */
+const ready = (page) => page.waitForFunction(() => document.querySelector('.next')?.ariaDisabled === 'false')
 
 async function doubleClick({ check, shoot, page, hand, shop, size }) {
   shop.settleAfter = 60
@@ -176,7 +179,7 @@ async function doubleClick({ check, shoot, page, hand, shop, size }) {
     await hand.over(button)
     await hand.watchShifts()
     await double()
-    await card('[data-does="pay"]').waitFor({ timeout: SOON_MS })
+    await card('[data-does="pay"]').waitFor({ timeout: PATIENCE_MS })
     if (buys() !== 1) throw new Error(`${buys()} orders`)
     if ((await pays()) > 0 || !page.url().startsWith('http://127.0.0.1'))
       throw new Error('the double click paid')
@@ -189,14 +192,14 @@ async function doubleClick({ check, shoot, page, hand, shop, size }) {
     await expectNoSideways(page)
   })
   await check('another unit has a control of its own, and takes one double click too', async () => {
-    await card('.line button[aria-disabled="false"]').waitFor({ timeout: SOON_MS })
+    await card('.line button[aria-disabled="false"]').waitFor({ timeout: PATIENCE_MS })
     const another = card('.line button')
     const { y } = await another.boundingBox()
     const main = await button.boundingBox()
     if (y + 20 > main.y) throw new Error('it lies on the main button')
     await hand.over(another)
     await double()
-    await card('[data-does="pay"]').waitFor({ timeout: SOON_MS })
+    await card('[data-does="pay"]').waitFor({ timeout: PATIENCE_MS })
     await new Promise((resolve) => setTimeout(resolve, CALM_MS))
     if (buys() !== 2) throw new Error(`${buys()} orders`)
   })
@@ -205,11 +208,12 @@ async function doubleClick({ check, shoot, page, hand, shop, size }) {
     const { does } = await hand.under()
     if (does !== 'pay') throw new Error(`the button does ${does}`)
     if (size === 'desktop') await page.mouse.click(hand.at.x, hand.at.y)
-    if (size === 'desktop') await page.getByRole('dialog', { name: /^Pay for/ }).waitFor({ timeout: SOON_MS })
+    if (size === 'desktop')
+      await page.getByRole('dialog', { name: /^Pay for/ }).waitFor({ timeout: PATIENCE_MS })
     else {
       await page.route('https://pay.example/**', (route) => route.fulfill({ body: 'the gateway' }))
       await page.mouse.click(hand.at.x, hand.at.y)
-      await page.waitForURL(/pay\.example/, { timeout: SOON_MS })
+      await page.waitForURL(/pay\.example/, { timeout: PATIENCE_MS })
     }
   })
 
@@ -224,7 +228,7 @@ async function dialogs({ check, shoot, page, hand, standIn, shop, size }) {
   /** The message is what a finger at its place would touch, in the topmost layer, and it is read out there. */
   const expectOnTop = async (text) => {
     const message = page.locator('.notices li').filter({ hasText: text })
-    await message.waitFor({ timeout: SOON_MS })
+    await message.waitFor({ timeout: PATIENCE_MS })
     // It fades in.
     await page.waitForFunction((el) => getComputedStyle(el).opacity === '1', await message.elementHandle())
     const touched = await message.evaluate((element) => {
@@ -248,7 +252,7 @@ async function dialogs({ check, shoot, page, hand, standIn, shop, size }) {
   })
   await check('a dialog brings the messages along and hears new ones', async () => {
     await page.locator(size === 'phone' ? '.bag' : '.address').click()
-    await dialog.waitFor({ timeout: SOON_MS })
+    await dialog.waitFor({ timeout: PATIENCE_MS })
     shop.tell(undefined, { ev: 'notice', level: 'warn', text: note })
     await expectOnTop(note)
     if ((await dialog.locator('.notices li').count()) !== 2) throw new Error('the first message is not there')
@@ -259,14 +263,14 @@ async function dialogs({ check, shoot, page, hand, standIn, shop, size }) {
   })
   await check('a lost connection is told in the dialog', async () => {
     standIn.drain(1_500)
-    await dialog.locator('.banner').waitFor({ timeout: SOON_MS })
+    await dialog.locator('.banner').waitFor({ timeout: PATIENCE_MS })
     await shoot('dialog-banner')
-    await page.locator('.banner').waitFor({ state: 'detached', timeout: SOON_MS })
+    await page.locator('.banner').waitFor({ state: 'detached', timeout: PATIENCE_MS })
   })
   await check('when it closes the page has them', async () => {
     await page.keyboard.press('Escape')
-    await dialog.waitFor({ state: 'hidden', timeout: SOON_MS })
-    await page.locator('.notices li').filter({ hasText: note }).waitFor({ timeout: SOON_MS })
+    await dialog.waitFor({ state: 'hidden', timeout: PATIENCE_MS })
+    await page.locator('.notices li').filter({ hasText: note }).waitFor({ timeout: PATIENCE_MS })
     shop.tell(undefined, { ev: 'notice', level: 'info', text: 'Soon.' })
     await expectOnTop('Soon.')
     await page.locator('.notices button').first().click()
@@ -274,12 +278,12 @@ async function dialogs({ check, shoot, page, hand, standIn, shop, size }) {
   })
   await check('the warning of a press in a dialog is in front of it', async () => {
     shop.gatewayAway = true
-    await page.locator('[data-does="buy"]').first().click({ timeout: SOON_MS })
-    await page.locator('[data-does="pay"][aria-disabled="false"]').waitFor({ timeout: SOON_MS })
+    await page.locator('[data-does="buy"]').first().click({ timeout: PATIENCE_MS })
+    await page.locator('[data-does="pay"][aria-disabled="false"]').waitFor({ timeout: PATIENCE_MS })
     if (size === 'phone') await page.locator('.bag').click()
     else await page.locator('.address').click()
     if (size === 'desktop') return
-    await dialog.locator('.pay').click({ timeout: SOON_MS })
+    await dialog.locator('.pay').click({ timeout: PATIENCE_MS })
     await expectOnTop('The shop is very busy. Please try again in a moment.')
     await shoot('dialog-warning')
   })
@@ -292,13 +296,13 @@ async function banner({ check, shoot, page, hand, standIn }) {
     const place = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().top)
     const before = await place()
     standIn.drain(2_000)
-    await lost.waitFor({ timeout: SOON_MS })
+    await lost.waitFor({ timeout: PATIENCE_MS })
     if ((await place()) !== before) throw new Error(`the page moved by ${(await place()) - before} px`)
     await shoot('banner')
     await expectAccessible(page)
     await expectNoSideways(page)
-    await lost.waitFor({ state: 'detached', timeout: SOON_MS })
-    await page.locator('.live.on').waitFor({ timeout: SOON_MS })
+    await lost.waitFor({ state: 'detached', timeout: PATIENCE_MS })
+    await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
     await hand.expectNoShift()
   })
 }
