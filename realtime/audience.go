@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -123,13 +124,7 @@ func (h *Hub) allSets(into []*watchSet) []*watchSet {
 
 // Watched lists the sales that at least one client of this node watches, without repeats.
 func (h *Hub) Watched() []app.ID {
-	counts := h.WatchedBy()
-	ids := make([]app.ID, 0, len(counts))
-	for id := range counts {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
+	return slices.Sorted(maps.Keys(h.WatchedBy()))
 }
 
 // WatchedBy counts this node's connections per watched sale.
@@ -170,10 +165,11 @@ func (h *Hub) Tick(now app.Millis, counters []app.Counters) {
 
 // SlotChanged tells everyone of a slot that has changed its phase or has appeared.
 func (h *Hub) SlotChanged(s app.Slot) {
-	item := h.news.put(newsEntry{
+	item := newsEntry{
 		subject: "slot:" + s.ID.String(),
 		frame:   prepared(encode(slotEvent{"slot", s.ID, s.Phase, s.OpensAt, s.ClosesAt, s.Sales})),
-	})
+	}
+	h.news.put(item)
 	for _, c := range h.everybody() {
 		c.offerNews(item.subject, item.frame)
 		h.letWritersBegin()
@@ -182,10 +178,8 @@ func (h *Hub) SlotChanged(s app.Slot) {
 
 // SaleChanged tells everyone who watches the sale or its slot. A new sale of a watched slot is watched from now on.
 func (h *Hub) SaleChanged(v app.SaleView) {
-	item := h.news.put(newsEntry{
-		subject: "sale:" + v.ID.String(), sale: v.ID, slot: v.Slot,
-		frame: prepared(encode(saleEvent{"sale", v})),
-	})
+	item := newsEntry{subject: "sale:" + v.ID.String(), sale: v.ID, frame: prepared(encode(saleEvent{"sale", v}))}
+	h.news.put(item)
 	h.setsMu.Lock()
 	if sales, ok := h.roster[v.Slot]; ok && !slices.Contains(sales, v.ID) {
 		h.roster[v.Slot] = append(slices.Clone(sales), v.ID)

@@ -22,7 +22,6 @@ type chains struct {
 	parts  []chain
 	looks  []look // whose ends are not all heard yet, the oldest first
 	broken string // why rows have to be read; "" when they need not
-	begun  bool   // there was a subscription
 }
 
 // chain is one partition.
@@ -64,7 +63,6 @@ func (c *chains) subscribed() {
 		p := &c.parts[i]
 		p.fresh, p.some = true, false
 	}
-	c.begun = true
 	c.breakOff("subscribed anew")
 }
 

@@ -36,15 +36,12 @@ func (h *Hub) hearMessage(partition int, payload string) {
 	m, err := app.ParseMessage(payload)
 	if err == nil {
 		err = h.deliver(m)
-		h.chainsMu.Lock()
-		h.chains.heard(h.elapsed(), partition, m.Before, m.Number)
-		h.chainsMu.Unlock()
+		h.update(func(c *chains) { c.heard(h.elapsed(), partition, m.Before, m.Number) })
 	}
 	if err != nil {
 		slog.Warn("message of changes that cannot be read; reading rows", "partition", partition, "err", err)
 		h.breakOff("an unreadable message")
 	}
-	h.prove()
 }
 
 // deliver queues each change for its user's connections; one that cannot be read ends it.
@@ -64,8 +61,12 @@ func (h *Hub) deliver(m app.Message) error {
 func (h *Hub) hearOldVersion(payload string) {
 	for line := range strings.SplitSeq(payload, "\n") {
 		who, _, _ := strings.Cut(line, " ")
-		if user, err := app.ParseID(who); err == nil && len(h.devices(user)) > 0 {
-			h.few.add(user)
+		user, err := app.ParseID(who)
+		if err != nil {
+			continue
+		}
+		for _, c := range h.devices(user) {
+			c.owe(user)
 		}
 	}
 }
@@ -80,9 +81,4 @@ func (h *Hub) hearNotice(payload string) {
 }
 
 // subscribed notes that messages come from here on; what came before is read from the rows.
-func (h *Hub) subscribed() {
-	h.chainsMu.Lock()
-	h.chains.subscribed()
-	h.chainsMu.Unlock()
-	h.brokenOff()
-}
+func (h *Hub) subscribed() { h.update((*chains).subscribed) }

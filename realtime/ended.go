@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"slices"
 
 	"stampede/app"
@@ -73,21 +73,16 @@ func (h *Hub) stillWatched(w watching) watching {
 // afterZero puts an instant that nobody knows behind all others.
 func afterZero(at app.Millis) uint64 { return uint64(at) - 1 }
 
-// retire lets go, from time to time, of what has been closed for long, until ctx ends.
-func (h *Hub) retire(ctx context.Context) error {
-	return h.fromTimeToTime(ctx, h.retireOnce)
-}
-
-// retireOnce asks the shop once more before it lets go of anything: an operator may have prolonged it.
-func (h *Hub) retireOnce(ctx context.Context) {
+// retireOnce lets go of what has been closed for long. It asks the shop once more before: an operator may have prolonged
+// it.
+func (h *Hub) retireOnce(ctx context.Context) error {
+	var failed error
 	latest := h.shop.Now().Add(-h.options.EndedKept)
 	var over []subject
 	for _, s := range h.closedBy(latest) {
 		closes, err := h.closesNow(ctx, s)
 		if err != nil {
-			if ctx.Err() == nil {
-				slog.WarnContext(ctx, "look whether what is watched is over", "id", s.id, "slot", s.slot, "err", err)
-			}
+			failed = fmt.Errorf("ask when %s closes: %w", s.id, err)
 			break // the others are asked about next time
 		}
 		if closes <= latest {
@@ -101,6 +96,7 @@ func (h *Hub) retireOnce(ctx context.Context) {
 	if len(over) > 0 {
 		h.letGo(over)
 	}
+	return failed
 }
 
 // closedBy lists what had closed by then, as far as is known.

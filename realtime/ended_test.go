@@ -46,7 +46,7 @@ func (n *node) rollingShop() (later func(time.Duration)) {
 func (n *node) awaitWatched(want ...app.ID) {
 	n.t.Helper()
 	kit.Eventually(n.t, patience, func() (bool, string) {
-		diff := cmp.Diff(append([]app.ID{}, want...), n.hub.Watched())
+		diff := cmp.Diff(want, n.hub.Watched())
 		return diff == "", "watched (-want +got):\n" + diff
 	})
 }
@@ -125,7 +125,7 @@ func TestProlongedSlotStaysWatched(t *testing.T) {
 		}
 	})
 	later(time.Hour)
-	n.hub.retireOnce(t.Context())
+	_ = n.hub.retireOnce(t.Context())
 	n.awaitWatched(11, 12)
 	later(2 * time.Minute)
 	n.shop.set(func(s *fakeShop) {
@@ -134,7 +134,7 @@ func TestProlongedSlotStaysWatched(t *testing.T) {
 				"gone")
 		}
 	})
-	n.hub.retireOnce(t.Context())
+	_ = n.hub.retireOnce(t.Context())
 	n.awaitWatched()
 }
 

@@ -34,40 +34,31 @@ const (
 	retryMost  = 2 * time.Second
 )
 
-// breakOff notes that messages may be lost and has rows read.
-func (h *Hub) breakOff(why string) {
+// update changes what this node has heard, and does what follows from it: the proven instant moves to the newest look
+// whose messages have all been heard, and rows are read when messages may be lost.
+func (h *Hub) update(change func(c *chains)) {
 	h.chainsMu.Lock()
-	h.chains.breakOff(why)
-	h.chainsMu.Unlock()
-	h.brokenOff()
-}
-
-// brokenOff wakes follow.
-func (h *Hub) brokenOff() {
-	select {
-	case h.wake <- struct{}{}:
-	default:
+	defer h.chainsMu.Unlock()
+	change(&h.chains)
+	if l, ok := h.chains.proven(h.elapsed()); ok {
+		h.setProven(l.at, l.asked)
+	}
+	if h.chains.broken != "" {
+		select {
+		case h.wake <- struct{}{}:
+		default:
+		}
 	}
 }
+
+// breakOff notes that messages may be lost and has rows read.
+func (h *Hub) breakOff(why string) { h.update(func(c *chains) { c.breakOff(why) }) }
 
 // broken answers why rows have to be read; "" when they need not.
 func (h *Hub) broken() string {
 	h.chainsMu.Lock()
 	defer h.chainsMu.Unlock()
 	return h.chains.broken
-}
-
-// prove moves the proven instant to the newest look whose messages have all been heard.
-func (h *Hub) prove() {
-	h.chainsMu.Lock()
-	defer h.chainsMu.Unlock()
-	before := h.chains.broken
-	if l, ok := h.chains.proven(h.elapsed()); ok {
-		h.setProven(l.at, l.asked)
-	}
-	if h.chains.broken != before {
-		h.brokenOff()
-	}
 }
 
 func (h *Hub) setProven(at Cursor, asked time.Duration) {
@@ -99,10 +90,8 @@ func (h *Hub) follow(ctx context.Context) error {
 
 // look asks how far the messages have come.
 func (h *Hub) look(ctx context.Context) error {
-	h.chainsMu.Lock()
-	useful := h.chains.begun && h.chains.broken == ""
-	h.chainsMu.Unlock()
-	if !useful {
+	before := h.proven.Load()
+	if before == nil || h.broken() != "" { // rows are read first
 		return nil
 	}
 	asked := h.elapsed()
@@ -110,7 +99,7 @@ func (h *Hub) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if before := h.proven.Load(); before != nil && (at.History != before.History || at.At < before.At) {
+	if at.History != before.History || at.At < before.At {
 		h.breakOff("another history of the database, or its clock went back")
 		return nil
 	}
@@ -118,10 +107,7 @@ func (h *Hub) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.chainsMu.Lock()
-	h.chains.looked(h.elapsed(), at, asked, ends)
-	h.chainsMu.Unlock()
-	h.prove()
+	h.update(func(c *chains) { c.looked(h.elapsed(), at, asked, ends) })
 	return nil
 }
 
@@ -138,9 +124,7 @@ func (h *Hub) clock(ctx context.Context) (Cursor, error) {
 
 // chainEnds reads the ends of the chains. What comes from here on may be before or behind them.
 func (h *Hub) chainEnds(ctx context.Context) ([]app.ChainEnd, error) {
-	h.chainsMu.Lock()
-	h.chains.ask()
-	h.chainsMu.Unlock()
+	h.update((*chains).ask)
 	ctx, cancel := context.WithTimeout(ctx, h.options.ReadWithin)
 	defer cancel()
 	ends, err := h.options.Chains.ChainEnds(ctx)
@@ -162,8 +146,8 @@ func (h *Hub) resyncUntilWhole(ctx context.Context) error {
 		if h.broken() == "" {
 			break
 		}
-		if err := pause(ctx, wait); err != nil {
-			return err
+		if !app.Sleep(ctx, wait) {
+			return ctx.Err()
 		}
 	}
 	return ctx.Err()
@@ -180,10 +164,8 @@ func (h *Hub) resync(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.chainsMu.Lock()
-	why := h.chains.broken
-	h.chains.broken = ""
-	h.chainsMu.Unlock()
+	var why string
+	h.update(func(c *chains) { why, c.broken = c.broken, "" })
 	if err := h.restart(ctx, at, why); err != nil {
 		h.breakOff(why)
 		return err
@@ -199,9 +181,7 @@ func (h *Hub) resync(ctx context.Context) error {
 		h.breakOff(why)
 		return err
 	}
-	h.chainsMu.Lock()
-	h.setProven(at, asked)
-	h.chainsMu.Unlock()
+	h.update(func(*chains) { h.setProven(at, asked) })
 	h.leaveHistories(at.History)
 	return nil
 }
@@ -215,9 +195,7 @@ func (h *Hub) restart(ctx context.Context, at Cursor, why string) error {
 	if err != nil {
 		return err
 	}
-	h.chainsMu.Lock()
-	h.chains.restart(h.elapsed(), ends)
-	h.chainsMu.Unlock()
+	h.update(func(c *chains) { c.restart(h.elapsed(), ends) })
 	h.metrics.resyncs.Inc()
 	slog.InfoContext(ctx, "reading rows because messages may be lost", "why", why, "instant", at.String())
 	return nil

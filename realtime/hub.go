@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
 
 	"stampede/app"
 )
@@ -51,32 +53,24 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.MaxClients = or(o.MaxClients, 50_000)
-	o.MaxPerUser = or(o.MaxPerUser, 10)
-	o.MaxSets = or(o.MaxSets, 1_000)
-	o.OpsPerSecond = or(o.OpsPerSecond, 20)
-	o.OpsBurst = or(o.OpsBurst, 40)
-	o.HelloWithin = or(o.HelloWithin, 5*time.Second)
-	o.IdleAfter = or(o.IdleAfter, 45*time.Second)
-	o.PingEvery = or(o.PingEvery, 20*time.Second)
-	o.WriteWithin = or(o.WriteWithin, 5*time.Second)
-	o.OpWithin = or(o.OpWithin, 10*time.Second)
-	o.TokenGrace = or(o.TokenGrace, 30*time.Second)
-	o.EndedKept = or(o.EndedKept, 10*time.Minute)
-	o.KeepEvery = or(o.KeepEvery, time.Second)
-	o.LookEvery = or(o.LookEvery, time.Second)
-	o.ReachWithin = or(o.ReachWithin, 5*time.Second)
-	o.ReadWithin = or(o.ReadWithin, 3*time.Second)
-	o.Overlap = or(o.Overlap, time.Minute)
+	o.MaxClients = cmp.Or(o.MaxClients, 50_000)
+	o.MaxPerUser = cmp.Or(o.MaxPerUser, 10)
+	o.MaxSets = cmp.Or(o.MaxSets, 1_000)
+	o.OpsPerSecond = cmp.Or(o.OpsPerSecond, 20)
+	o.OpsBurst = cmp.Or(o.OpsBurst, 40)
+	o.HelloWithin = cmp.Or(o.HelloWithin, 5*time.Second)
+	o.IdleAfter = cmp.Or(o.IdleAfter, 45*time.Second)
+	o.PingEvery = cmp.Or(o.PingEvery, 20*time.Second)
+	o.WriteWithin = cmp.Or(o.WriteWithin, 5*time.Second)
+	o.OpWithin = cmp.Or(o.OpWithin, 10*time.Second)
+	o.TokenGrace = cmp.Or(o.TokenGrace, 30*time.Second)
+	o.EndedKept = cmp.Or(o.EndedKept, 10*time.Minute)
+	o.KeepEvery = cmp.Or(o.KeepEvery, time.Second)
+	o.LookEvery = cmp.Or(o.LookEvery, time.Second)
+	o.ReachWithin = cmp.Or(o.ReachWithin, 5*time.Second)
+	o.ReadWithin = cmp.Or(o.ReadWithin, 3*time.Second)
+	o.Overlap = cmp.Or(o.Overlap, time.Minute)
 	return o
-}
-
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
 }
 
 // Hub is everybody who is connected to this node. It is the app.Audience of the ticker. Locks are taken in this
@@ -114,9 +108,9 @@ type Hub struct {
 	// when the last instant of the former history was proven, nanoseconds since the hub began
 	lastProven atomic.Int64
 
-	desk replayDesk       // hellos that wait for rows
-	owed pending[*client] // connections whose hello did not get them
-	few  pending[app.ID]  // users of whom there is something new
+	hellos *queue[*replayAsk] // that wait for rows
+	owed   *queue[*client]    // connections whose rows could not be read then, or have something new that nobody tells
+	now    singleflight.Group // reads of the database's clock
 
 	starting atomic.Int64 // writers that were started and have not begun
 }
@@ -129,9 +123,9 @@ func NewHub(o Options) *Hub {
 		options: o, shop: o.Shop, began: time.Now(),
 		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID), closes: make(map[subject]app.Millis),
-		board: newBoard(), news: newRecentNews(),
+		board:  newBoard(),
 		chains: newChains(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),
-		desk: newReplayDesk(), owed: newPending[*client](), few: newPending[app.ID](),
+		hellos: newQueue[*replayAsk](readersAtOnce), owed: newQueue[*client](1),
 	}
 	h.listener = h.newListener()
 	h.metrics = newMetrics(o.Metrics, h)
@@ -145,12 +139,11 @@ func (h *Hub) Run(ctx context.Context) error {
 	g.Go(func() error { return h.listener.Run(ctx) })
 	g.Go(func() error { return h.follow(ctx) })
 	for range readersAtOnce {
-		g.Go(func() error { return h.answerHellos(ctx) })
+		g.Go(func() error { return h.hellos.serve(ctx, h.answerHellos) })
 	}
-	g.Go(func() error { return h.replayOwed(ctx) })
-	g.Go(func() error { return h.tellFew(ctx) })
-	g.Go(func() error { return h.keep(ctx) })
-	g.Go(func() error { return h.retire(ctx) })
+	g.Go(func() error { return h.owed.serve(ctx, h.replayOwed) })
+	g.Go(func() error { return app.Repeat(ctx, h.options.KeepEvery, "look after connections", h.keepOnce) })
+	g.Go(func() error { return app.Repeat(ctx, h.options.KeepEvery, "let go of what is over", h.retireOnce) })
 	return g.Wait()
 }
 

@@ -5,27 +5,8 @@ import (
 	"time"
 )
 
-// keep looks after all connections from time to time, until ctx ends.
-func (h *Hub) keep(ctx context.Context) error {
-	return h.fromTimeToTime(ctx, func(context.Context) { h.keepOnce() })
-}
-
-// fromTimeToTime does something every KeepEvery, until ctx ends.
-func (h *Hub) fromTimeToTime(ctx context.Context, do func(ctx context.Context)) error {
-	beat := time.NewTicker(h.options.KeepEvery)
-	defer beat.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-beat.C:
-			do(ctx)
-		}
-	}
-}
-
 // keepOnce pings who is silent and gives up who stays it, and ends sessions whose token has ended.
-func (h *Hub) keepOnce() {
+func (h *Hub) keepOnce(context.Context) error {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.everybody() {
 		silent := elapsed - time.Duration(c.heardAt.Load())
@@ -38,12 +19,9 @@ func (h *Hub) keepOnce() {
 			c.depart(CloseIdle)
 			continue
 		}
-		user, expires := c.user()
-		if user == 0 {
-			continue
-		}
-		if now > expires.Add(h.options.TokenGrace) {
+		if user, expires := c.user(); user != 0 && now > expires.Add(h.options.TokenGrace) {
 			c.depart(CloseToken)
 		}
 	}
+	return nil
 }

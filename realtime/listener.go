@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
 )
 
 const (
@@ -39,9 +43,7 @@ func (l *listener) Run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		slog.WarnContext(ctx, "subscription to changes broke; subscribing again", "err", err)
-		if err := pause(ctx, subscribeAgainAfter); err != nil {
-			return err
-		}
+		app.Sleep(ctx, subscribeAgainAfter)
 	}
 }
 
@@ -62,10 +64,7 @@ func (l *listener) set(sub *redis.PubSub) {
 
 // listen makes a subscription and hears it until it breaks.
 func (l *listener) listen(ctx context.Context) error {
-	names := make([]string, 0, len(l.channels))
-	for name := range l.channels {
-		names = append(names, name)
-	}
+	names := slices.Collect(maps.Keys(l.channels))
 	sub := l.redis.Subscribe(ctx, names...)
 	l.set(sub)
 	defer sub.Close()
@@ -98,17 +97,5 @@ func (l *listener) listen(ctx context.Context) error {
 				do(m.Payload)
 			}
 		}
-	}
-}
-
-// pause waits, or returns ctx's error when it ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

@@ -286,9 +286,9 @@ func TestHellosShareReads(t *testing.T) {
 		<-begun
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
-		n.hub.desk.mu.Lock()
-		defer n.hub.desk.mu.Unlock()
-		return len(n.hub.desk.asks) >= peers-readersAtOnce*groupUsers && n.greeting() == peers, "not all have asked"
+		n.hub.hellos.mu.Lock()
+		defer n.hub.hellos.mu.Unlock()
+		return len(n.hub.hellos.waiting) >= peers-readersAtOnce*groupUsers && n.greeting() == peers, "not all have asked"
 	})
 	close(hold)
 	greeting.Wait()

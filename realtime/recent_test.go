@@ -86,7 +86,7 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 
 func TestNewsDeskForgetsNothingNewer(t *testing.T) {
 	t.Parallel()
-	d := newRecentNews()
+	var d recentNews
 	d.put(newsEntry{subject: "a"})
 	mark := d.mark()
 	d.put(newsEntry{subject: "b"})

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -56,8 +55,8 @@ func again(ctx context.Context, do func() error) error {
 		if ctx.Err() == nil {
 			slog.WarnContext(ctx, "read changed rows; trying again", "err", err)
 		}
-		if err := pause(ctx, wait); err != nil {
-			return err
+		if !app.Sleep(ctx, wait) {
+			return ctx.Err()
 		}
 	}
 }
@@ -78,7 +77,7 @@ func (h *Hub) tellGroup(ctx context.Context, users []app.ID, since app.Millis, h
 	if err != nil {
 		return err
 	}
-	if history != "" && at.History != history {
+	if at.History != history {
 		return errOtherHistory
 	}
 	for i := range changes {
@@ -109,71 +108,4 @@ func (h *Hub) connectedUsers() []app.ID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Collect(maps.Keys(h.users))
-}
-
-// tellFew reads the rows of single users of whom there is something new, until ctx ends. How new it is nobody says: the
-// overlap is for that.
-func (h *Hub) tellFew(ctx context.Context) error {
-	return h.few.each(ctx, func(users []app.ID) error {
-		asked := h.elapsed()
-		at, err := h.clock(ctx)
-		if err != nil {
-			return err
-		}
-		return h.tellGroup(ctx, users, h.rowsSince(at, asked), "")
-	})
-}
-
-// pending is a set of what is to be done, each once, in groups.
-type pending[K comparable] struct {
-	mu      sync.Mutex
-	waiting map[K]struct{}
-	signal  chan struct{}
-}
-
-func newPending[K comparable]() pending[K] {
-	return pending[K]{waiting: make(map[K]struct{}), signal: make(chan struct{}, 1)}
-}
-
-func (q *pending[K]) add(some ...K) {
-	q.mu.Lock()
-	for _, k := range some {
-		q.waiting[k] = struct{}{}
-	}
-	q.mu.Unlock()
-	select {
-	case q.signal <- struct{}{}:
-	default:
-	}
-}
-
-// take takes out at most n.
-func (q *pending[K]) take(n int) []K {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	some := make([]K, 0, min(n, len(q.waiting)))
-	for k := range q.waiting {
-		if len(some) == n {
-			break
-		}
-		some = append(some, k)
-		delete(q.waiting, k)
-	}
-	return some
-}
-
-// each does group by group what is pending, until ctx ends; what fails is tried again.
-func (q *pending[K]) each(ctx context.Context, do func(some []K) error) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-q.signal:
-		}
-		for some := q.take(groupUsers); len(some) > 0; some = q.take(groupUsers) {
-			if err := again(ctx, func() error { return do(some) }); err != nil {
-				return err
-			}
-		}
-	}
 }

@@ -112,7 +112,7 @@ func (h *Hub) missed(
 	if err != nil {
 		return nil, h.fromNowOn(ctx), false, true
 	}
-	r, err := h.ask(ctx, h.querySince(user, after), true)
+	r, err := h.ask(ctx, h.querySince(user, after))
 	if err != nil {
 		return nil, after, true, false
 	}
@@ -130,11 +130,11 @@ func (h *Hub) fromNowOn(ctx context.Context) Cursor {
 	if proven := h.proven.Load(); proven != nil {
 		return proven.Cursor
 	}
-	r, err := h.ask(ctx, app.ChangesQuery{}, false)
+	at, err, _ := h.now.Do("", func() (any, error) { return h.clock(ctx) }) // thousands may come back together
 	if err != nil {
 		return noCursor
 	}
-	return r.at
+	return at.(Cursor)
 }
 
 // greet sends the answer to hello; from here on news and personal events come.
@@ -165,14 +165,14 @@ func (c *client) hearFromLocked(k knowledge) {
 		c.departLocked(CloseResync, retryLatest)
 		return
 	}
-	held := c.hearing.held
-	if k.owed {
-		c.hearing = &hearing{from: k.at, owed: true}
-		c.hub.owed.add(c)
+	before := c.hearing
+	if k.owed || before.owed {
+		c.hearing = &hearing{from: k.at}
+		c.oweLocked()
 	} else {
 		c.settleLocked(k.at)
 	}
-	for _, frame := range held {
+	for _, frame := range before.held {
 		c.tellLocked(frame)
 	}
 }
