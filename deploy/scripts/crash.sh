@@ -6,7 +6,7 @@
 #   crash.sh --long                   more seeds, and the stores, lost replies, frozen processes and wrong clocks; then
 #                                     the model tests with 1,000 sequences each
 #   crash.sh --seed N                 as in the run that printed that seed
-#   crash.sh --seed N --point NAME    only that crash point
+#   crash.sh --seed N --point NAME    only that crash point, of those in app/test/faults/points.go
 #   crash.sh --seed N --run NAME      only the run of that name (a pattern of `go test -run`)
 #   crash.sh --seeds N                that many random backlogs
 #   crash.sh --write                  puts the figures of the last long run into deploy/SAFETY.md

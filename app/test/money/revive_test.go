@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stampede/app"
+	"stampede/app/test/faults"
 )
 
 // letterBox has a letter of one order.
@@ -38,17 +39,6 @@ func (w *world) refused(o app.Order) {
 	_, _ = w.inventory.Return(w.ctx, []app.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold}})
 }
 
-// heldUp is an order store whose Revive is held up by something else.
-type heldUp struct {
-	app.OrderStore
-	by func(revive func())
-}
-
-func (b heldUp) Revive(ctx context.Context, claimed app.Order, epoch int64, payBy app.Millis) (o app.Order, err error) {
-	b.by(func() { o, err = b.OrderStore.Revive(ctx, claimed, epoch, payBy) })
-	return o, err
-}
-
 // P1, I2, I8: the hold of a dead letter is taken, then Redis is made anew and knows nothing of it. At whatever moment
 // of that the row would be revived: it is, if its units are among those that are restored, and else it stays refused.
 func TestReviveDuringARebuild(t *testing.T) {
@@ -58,8 +48,12 @@ func TestReviveDuringARebuild(t *testing.T) {
 		n, sale := w.node(nil), w.offer(1, 1)
 		o := w.order(sale, newID())
 		w.refused(o)
-		err := n.replay(o.ID, heldUp{w.db, func(revive func()) {
+		err := n.replay(o.ID, faults.Orders(w.db, func(_ context.Context, name string, call func() error) (err error) {
+			if name != "Orders.Revive" {
+				return call()
+			}
 			done := false
+			revive := func() { err = call() }
 			w.lose()
 			w.must(n.rebuilds(func(at string, of app.ID) {
 				if at == moment && (of == 0 || of == sale.ID) && !done {
@@ -70,7 +64,8 @@ func TestReviveDuringARebuild(t *testing.T) {
 			if !done {
 				revive()
 			}
-		}})
+			return err
+		}))
 		if row := w.read(o.ID); (row.State == app.Pending) != (moment == paused) {
 			t.Errorf("%s: the order is %s, %v", moment, row.State, err)
 		}
