@@ -137,7 +137,7 @@ func (r *PayReconciler) unresolved(ctx context.Context) error {
 // answers; done hears what went wrong with them, once for each claim.
 func (r *PayReconciler) ask(ctx context.Context, done func(error)) (int, error) {
 	r.window.most = r.AtOnce
-	places := r.window.take(time.Now())
+	places := r.window.enter(time.Now())
 	if places == 0 {
 		return 0, nil
 	}

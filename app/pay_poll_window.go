@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -31,14 +32,11 @@ type askWindow struct {
 	freed  chan struct{} // holds one when places may have become free
 }
 
-// take reserves what is free, once it is worth a look into the database: half of all places. 0: wait.
-func (w *askWindow) take(now time.Time) int {
+// enter reserves what is free, once it is worth a look into the database: half of all places. 0: wait.
+func (w *askWindow) enter(now time.Time) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.size == 0 {
-		w.size = askersAtFirst
-	}
-	w.size = min(w.size, float64(w.limit()))
+	w.size = min(cmp.Or(w.size, askersAtFirst), float64(cmp.Or(w.most, askersAtMost)))
 	places := int(w.size)
 	free := places - w.under
 	if now.Before(w.until) || free < 1 || 2*free < places {
@@ -46,13 +44,6 @@ func (w *askWindow) take(now time.Time) int {
 	}
 	w.under += free
 	return free
-}
-
-func (w *askWindow) limit() int {
-	if w.most > 0 {
-		return w.most
-	}
-	return askersAtMost
 }
 
 // leave gives places back that were not needed.

@@ -23,7 +23,7 @@ type client struct {
 	conn    *websocket.Conn // the inner connection: the web framework's wrapper is pooled and given to others
 	session string
 	run     func()       // drain as a value, so that starting it allocates nothing
-	heardAt atomic.Int64 // when the peer was last heard, nanoseconds since the hub began
+	aliveAt atomic.Int64 // when the peer last gave a sign of life, nanoseconds since the hub began
 
 	turn sync.Mutex // held from when an op begins until it is finished, perhaps by another goroutine
 
@@ -55,7 +55,7 @@ func newClient(h *Hub, conn *websocket.Conn) *client {
 	c := &client{hub: h, conn: conn, session: newSession()}
 	c.run = c.drain
 	c.pace = newBucket(h.options.OpsPerSecond, h.options.OpsBurst, time.Now())
-	c.heardAt.Store(int64(h.elapsed()))
+	c.aliveAt.Store(int64(h.elapsed()))
 	return c
 }
 
@@ -162,11 +162,11 @@ func (c *client) leaving() bool {
 	return c.out.closing != 0
 }
 
-// heard notes a sign of life and answers when it came. Whoever gives none for too long is given up by the keeper: a
+// alive notes a sign of life and answers when it came. Whoever gives none for too long is given up by the keeper: a
 // deadline that every frame moves would cost more than decoding the frame.
-func (c *client) heard() time.Time {
+func (c *client) alive() time.Time {
 	now := time.Now()
-	c.heardAt.Store(int64(now.Sub(c.hub.began)))
+	c.aliveAt.Store(int64(now.Sub(c.hub.began)))
 	return now
 }
 
@@ -187,7 +187,7 @@ func (c *client) drain() {
 	c.hub.starting.Add(-1)
 	for {
 		c.mu.Lock()
-		next, ok := c.out.take()
+		next, ok := c.out.next()
 		c.writing = ok
 		c.mu.Unlock()
 		if !ok {

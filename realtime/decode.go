@@ -15,72 +15,47 @@ import (
 type request struct {
 	id         int64
 	op         string
-	unreadable bool // not even the id could be read; it is answered as 0
-	wire
+	unreadable bool     // not even the id could be read; it is answered as 0
+	members    []member // reused from frame to frame
 }
 
-// wire has the fields as they were written. They are parts of the frame: whoever keeps one longer than the frame
-// copies it.
-type wire struct {
-	ID, Op, Token, Cursor, T0, Slot, Sale, Sales, Order,
-	Before, Limit, Qty, Key, Address, Pass, Via, Reason json.RawMessage
-}
+// member is a field as it was written. Its parts are those of the frame: whoever keeps one longer than that copies it.
+type member struct{ name, value []byte }
 
-// set notes a field; of several with the same name the last one counts, and unknown ones do not.
-func (w *wire) set(name, value []byte) {
-	switch string(name) {
-	case "id":
-		w.ID = value
-	case "op":
-		w.Op = value
-	case "token":
-		w.Token = value
-	case "cursor":
-		w.Cursor = value
-	case "t0":
-		w.T0 = value
-	case "slot":
-		w.Slot = value
-	case "sale":
-		w.Sale = value
-	case "sales":
-		w.Sales = value
-	case "order":
-		w.Order = value
-	case "before":
-		w.Before = value
-	case "limit":
-		w.Limit = value
-	case "qty":
-		w.Qty = value
-	case "key":
-		w.Key = value
-	case "address":
-		w.Address = value
-	case "pass":
-		w.Pass = value
-	case "via":
-		w.Via = value
-	case "reason":
-		w.Reason = value
+// mostMembers is how many a request keeps room for; a frame of strange ones may have hundreds.
+const mostMembers = 32
+
+// set notes a field.
+func (r *request) set(name, value []byte) { r.members = append(r.members, member{name, value}) }
+
+// raw is a field as it was written, nil when it is not there; of several with the same name the last one counts.
+func (r *request) raw(name string) json.RawMessage {
+	for i := len(r.members) - 1; i >= 0; i-- {
+		if string(r.members[i].name) == name {
+			return r.members[i].value
+		}
 	}
+	return nil
 }
 
 // decode reads a frame. Unknown fields are ignored.
 func (r *request) decode(frame []byte) *app.Error {
-	*r = request{unreadable: true}
+	if cap(r.members) > mostMembers {
+		r.members = nil
+	}
+	*r = request{unreadable: true, members: r.members[:0]}
 	if !utf8.Valid(frame) {
 		return app.Fail(app.BadRequest, "the frame is not UTF-8")
 	}
 	if !fields(frame, r.set) {
 		return app.Fail(app.BadRequest, "the frame is not a JSON object")
 	}
-	id, ok := integer(r.ID)
+	id, ok := integer(r.raw("id"))
 	if !ok || id < 0 || id == math.MaxInt64 {
 		return app.Fail(app.BadRequest, "id must be a whole number of at least 0")
 	}
 	r.id, r.unreadable = id, false
-	op, err := text("op", r.Op)
+	op, err := r.text("op")
 	if err == nil && op == "" {
 		err = app.Fail(app.BadRequest, "op is missing")
 	}
@@ -116,7 +91,8 @@ func unquoted(raw json.RawMessage) ([]byte, bool) {
 }
 
 // text reads an optional string; absent is "".
-func text(name string, raw json.RawMessage) (string, *app.Error) {
+func (r *request) text(name string) (string, *app.Error) {
+	raw := r.raw(name)
 	if absent(raw) {
 		return "", nil
 	}
@@ -131,13 +107,14 @@ func text(name string, raw json.RawMessage) (string, *app.Error) {
 }
 
 // optionalID reads an optional id; absent is 0.
-func optionalID(name string, raw json.RawMessage) (app.ID, *app.Error) {
+func (r *request) optionalID(name string) (app.ID, *app.Error) {
+	raw := r.raw(name)
 	if absent(raw) {
 		return 0, nil
 	}
 	digits, ok := unquoted(raw)
 	if !ok {
-		text, _ := text(name, raw) // "" is no id either
+		text, _ := r.text(name) // "" is no id either
 		digits = []byte(text)
 	}
 	id, err := app.ParseID(digits)
@@ -148,15 +125,16 @@ func optionalID(name string, raw json.RawMessage) (app.ID, *app.Error) {
 }
 
 // requiredID reads an id that must be there.
-func requiredID(name string, raw json.RawMessage) (app.ID, *app.Error) {
-	if absent(raw) {
+func (r *request) requiredID(name string) (app.ID, *app.Error) {
+	if absent(r.raw(name)) {
 		return 0, app.Fail(app.BadRequest, name+" is missing")
 	}
-	return optionalID(name, raw)
+	return r.optionalID(name)
 }
 
 // idList reads an optional list of at most maxWatchedSales ids.
-func idList(name string, raw json.RawMessage) ([]app.ID, *app.Error) {
+func (r *request) idList(name string) ([]app.ID, *app.Error) {
+	raw := r.raw(name)
 	if absent(raw) {
 		return nil, nil
 	}
@@ -175,27 +153,36 @@ func idList(name string, raw json.RawMessage) ([]app.ID, *app.Error) {
 	return ids, nil
 }
 
+// watched reads what a watch or an unwatch names.
+func (r *request) watched() (slot app.ID, sales []app.ID, err *app.Error) {
+	if slot, err = r.optionalID("slot"); err != nil {
+		return 0, nil, err
+	}
+	sales, err = r.idList("sales")
+	return slot, sales, err
+}
+
 // buyRequest reads the fields of a buy. Whether the quantity is within the limit is the shop's to decide; here it
 // only has to be a whole number of at least 1, however large.
 func (r *request) buyRequest() (buy app.BuyRequest, err *app.Error) {
-	if buy.Sale, err = requiredID("sale", r.Sale); err != nil {
+	if buy.Sale, err = r.requiredID("sale"); err != nil {
 		return buy, err
 	}
-	qty, ok := integer(r.Qty)
+	qty, ok := integer(r.raw("qty"))
 	if !ok || qty < 1 {
 		return buy, app.Fail(app.BadRequest, "qty must be a whole number of at least 1")
 	}
 	buy.Qty = int(min(qty, math.MaxInt32))
-	if absent(r.Key) {
+	if absent(r.raw("key")) {
 		return buy, app.Fail(app.BadRequest, "key is missing")
 	}
-	if buy.Key, err = text("key", r.Key); err != nil {
+	if buy.Key, err = r.text("key"); err != nil {
 		return buy, err
 	}
-	if buy.Pass, err = text("pass", r.Pass); err != nil {
+	if buy.Pass, err = r.text("pass"); err != nil {
 		return buy, err
 	}
-	buy.Address, err = address(r.Address)
+	buy.Address, err = address(r.raw("address"))
 	return buy, err
 }
 
@@ -215,15 +202,15 @@ func address(raw json.RawMessage) (*app.Address, *app.Error) {
 func (r *request) ordersQuery() (app.OrdersQuery, *app.Error) {
 	var q app.OrdersQuery
 	var err *app.Error
-	if q.Sale, err = optionalID("sale", r.Sale); err != nil {
+	if q.Sale, err = r.optionalID("sale"); err != nil {
 		return q, err
 	}
-	if q.Before, err = optionalID("before", r.Before); err != nil {
+	if q.Before, err = r.optionalID("before"); err != nil {
 		return q, err
 	}
 	q.Limit = defaultOrders
-	if !absent(r.Limit) {
-		limit, ok := integer(r.Limit)
+	if raw := r.raw("limit"); !absent(raw) {
+		limit, ok := integer(raw)
 		if !ok || limit < 1 {
 			return q, app.Fail(app.BadRequest, "limit must be a whole number from 1 to 100")
 		}
@@ -234,8 +221,9 @@ func (r *request) ordersQuery() (app.OrdersQuery, *app.Error) {
 
 // roundTrip reads t0, which is sent back as it came.
 func (r *request) roundTrip() (json.Number, *app.Error) {
-	if len(r.T0) == 0 || len(r.T0) > 32 || (r.T0[0] != '-' && (r.T0[0] < '0' || r.T0[0] > '9')) {
+	t0 := r.raw("t0")
+	if len(t0) == 0 || len(t0) > 32 || (t0[0] != '-' && (t0[0] < '0' || t0[0] > '9')) {
 		return "", app.Fail(app.BadRequest, "t0 must be a number")
 	}
-	return json.Number(r.T0), nil
+	return json.Number(t0), nil
 }

@@ -342,7 +342,7 @@ func TestFieldsOfClientFrames(t *testing.T) {
 		t.Errorf("time: %v, %v", t0, err)
 	}
 	r = read("watch/sales")
-	if ids, err := idList("sales", r.Sales); err != nil || len(ids) != 2 || ids[1] != goldSale2 {
+	if ids, err := r.idList("sales"); err != nil || len(ids) != 2 || ids[1] != goldSale2 {
 		t.Errorf("watch: %v, %v", ids, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 func (h *Hub) keepOnce(context.Context) error {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.everybody() {
-		silent := elapsed - time.Duration(c.heardAt.Load())
+		silent := elapsed - time.Duration(c.aliveAt.Load())
 		if silent >= h.options.PingEvery && elapsed-c.pingedAt >= h.options.PingEvery {
 			c.pingedAt = elapsed
 			c.offerPing()

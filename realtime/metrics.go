@@ -1,7 +1,10 @@
 package realtime
 
 import (
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"stampede/app"
 )
@@ -21,21 +24,27 @@ type metrics struct {
 }
 
 func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
+	factory := promauto.With(to) // nil: counted but not published
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "stampede", Subsystem: "live", Name: name, Help: help,
-		})
+		return factory.NewCounter(prometheus.CounterOpts{Namespace: "stampede", Subsystem: "live", Name: name, Help: help})
 	}
 	vector := func(name, label, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{
+		return factory.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "stampede", Subsystem: "live", Name: name, Help: help,
 		}, []string{label})
 	}
-	gauge := func(name, help string, value func() float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	gauge := func(name, help string, lock sync.Locker, size func() int) {
+		factory.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: "stampede", Subsystem: "live", Name: name, Help: help,
-		}, value)
+		}, func() float64 {
+			lock.Lock()
+			defer lock.Unlock()
+			return float64(size())
+		})
 	}
+	gauge("clients", "Connections of this node.", &h.mu, func() int { return len(h.clients) })
+	gauge("users", "Users with a connection to this node.", &h.mu, func() int { return len(h.users) })
+	gauge("watch_sets", "Different watch sets on this node.", &h.setsMu, func() int { return len(h.sets) })
 	m := &metrics{
 		ticks:        counter("ticks_total", "Ticks of the ticker."),
 		encodedTicks: counter("tick_frames_encoded_total", "Tick frames encoded: per watch set, not per client."),
@@ -48,27 +57,6 @@ func newMetrics(to prometheus.Registerer, h *Hub) *metrics {
 		refused:      vector("refused_total", "code", "Ops refused, by error code."),
 	}
 	m.soldOut = m.refused.WithLabelValues(string(app.SoldOut))
-	if to == nil {
-		return m
-	}
-	to.MustRegister(
-		m.ticks, m.encodedTicks, m.frames, m.skipped, m.events, m.resyncs, m.replays, m.closed, m.refused,
-		gauge("clients", "Connections of this node.", func() float64 {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			return float64(len(h.clients))
-		}),
-		gauge("users", "Users with a connection to this node.", func() float64 {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			return float64(len(h.users))
-		}),
-		gauge("watch_sets", "Different watch sets on this node.", func() float64 {
-			h.setsMu.Lock()
-			defer h.setsMu.Unlock()
-			return float64(len(h.sets))
-		}),
-	)
 	return m
 }
 

@@ -30,9 +30,9 @@ var ops = map[string]op{
 	"watch":   (*client).watch,
 	"unwatch": (*client).unwatch,
 	"buy":     (*client).buy,
-	"cancel":  (*client).cancel,
-	"pay":     (*client).pay,
-	"refund":  (*client).refund,
+	"cancel":  ofOrder(cancel),
+	"pay":     ofOrder(pay),
+	"refund":  ofOrder(refund),
 	"orders":  (*client).orders,
 	"seen":    (*client).seen,
 }
@@ -43,7 +43,7 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 // handle answers one frame, perhaps after it has returned. Ops of one connection are carried out one after the other:
 // the next one waits here for its turn, and its time begins with that.
 func (c *client) handle(frame []byte) {
-	now := c.heard()
+	now := c.alive()
 	r := requests.Get().(*request)
 	defer requests.Put(r)
 	failed := r.decode(frame)
@@ -52,7 +52,7 @@ func (c *client) handle(frame []byte) {
 		c.turn.Lock()
 		begins = time.Now()
 	}
-	if wait, out := c.pace.take(now); wait > 0 {
+	if wait, out := c.pace.spend(now); wait > 0 {
 		failed = app.Fail(app.RateLimited, "too many ops on this connection")
 		failed.RetryMS = (wait + time.Millisecond - 1).Milliseconds() // rounded up: not a moment too early
 		if out {
@@ -131,13 +131,9 @@ func (c *client) time(_ *opContext, r *request) (any, error) {
 }
 
 // watch adds a slot or sales to what is watched, and answers their snapshot. What changes between the snapshot and
-// the first tick is offered again from the news desk and with a tick of the whole set.
+// the first tick is offered again from what was said lately, and with a tick of the whole set.
 func (c *client) watch(ctx *opContext, r *request) (any, error) {
-	slot, failed := optionalID("slot", r.Slot)
-	if failed != nil {
-		return nil, failed
-	}
-	sales, failed := idList("sales", r.Sales)
+	slot, sales, failed := r.watched()
 	if failed != nil {
 		return nil, failed
 	}
@@ -172,11 +168,7 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 }
 
 func (c *client) unwatch(_ *opContext, r *request) (any, error) {
-	slot, failed := optionalID("slot", r.Slot)
-	if failed != nil {
-		return nil, failed
-	}
-	sales, failed := idList("sales", r.Sales)
+	slot, sales, failed := r.watched()
 	if failed != nil {
 		return nil, failed
 	}
@@ -207,60 +199,41 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 	return later, nil
 }
 
-// ownOrder reads who asks about which order; whether it is theirs is for the flow to see.
-func (c *client) ownOrder(r *request) (user, order app.ID, err error) {
-	if user, err = c.buyer(); err != nil {
-		return 0, 0, err
+// ofOrder makes an op about an order of who asks; whether it is theirs is for the flow to see.
+func ofOrder(do func(ctx *opContext, shop Shop, user, order app.ID, r *request) (any, error)) op {
+	return func(c *client, ctx *opContext, r *request) (any, error) {
+		user, err := c.buyer()
+		if err != nil {
+			return nil, err
+		}
+		order, failed := r.requiredID("order")
+		if failed != nil {
+			return nil, failed
+		}
+		return do(ctx, c.hub.shop, user, order, r)
 	}
-	order, failed := requiredID("order", r.Order)
-	if failed != nil {
-		return 0, 0, failed
-	}
-	return user, order, nil
 }
 
-func (c *client) cancel(ctx *opContext, r *request) (any, error) {
-	user, order, err := c.ownOrder(r)
-	if err != nil {
-		return nil, err
-	}
-	state, err := c.hub.shop.Cancel(ctx, user, order)
-	if err != nil {
-		return nil, err
-	}
-	return stateReply{state}, nil
+func cancel(ctx *opContext, shop Shop, user, order app.ID, _ *request) (any, error) {
+	state, err := shop.Cancel(ctx, user, order)
+	return stateReply{state}, err
 }
 
-func (c *client) pay(ctx *opContext, r *request) (any, error) {
-	user, order, err := c.ownOrder(r)
-	if err != nil {
-		return nil, err
-	}
-	via, failed := text("via", r.Via)
+func pay(ctx *opContext, shop Shop, user, order app.ID, r *request) (any, error) {
+	via, failed := r.text("via")
 	if failed != nil {
 		return nil, failed
 	}
-	payable, err := c.hub.shop.Pay(ctx, user, order, app.PayVia(via))
-	if err != nil {
-		return nil, err
-	}
-	return payable, nil
+	return shop.Pay(ctx, user, order, app.PayVia(via))
 }
 
-func (c *client) refund(ctx *opContext, r *request) (any, error) {
-	user, order, err := c.ownOrder(r)
-	if err != nil {
-		return nil, err
-	}
-	reason, failed := text("reason", r.Reason)
+func refund(ctx *opContext, shop Shop, user, order app.ID, r *request) (any, error) {
+	reason, failed := r.text("reason")
 	if failed != nil {
 		return nil, failed
 	}
-	state, err := c.hub.shop.AskRefund(ctx, user, order, reason)
-	if err != nil {
-		return nil, err
-	}
-	return stateReply{state}, nil
+	state, err := shop.AskRefund(ctx, user, order, reason)
+	return stateReply{state}, err
 }
 
 func (c *client) orders(ctx *opContext, r *request) (any, error) {
@@ -288,7 +261,7 @@ func (c *client) seen(_ *opContext, r *request) (any, error) {
 	if _, err := c.buyer(); err != nil {
 		return nil, err
 	}
-	cursor, failed := text("cursor", r.Cursor)
+	cursor, failed := r.text("cursor")
 	if failed != nil {
 		return nil, failed
 	}

@@ -84,8 +84,8 @@ type outgoing struct {
 	retry   time.Duration // with goodbye
 }
 
-// take answers the next thing to write; false: there is nothing.
-func (o *outbox) take() (outgoing, bool) {
+// next answers the next thing to write; false: there is nothing.
+func (o *outbox) next() (outgoing, bool) {
 	switch {
 	case o.closeSent:
 		return outgoing{}, false

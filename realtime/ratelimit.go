@@ -15,9 +15,9 @@ func newBucket(perSecond float64, burst int, now time.Time) bucket {
 	return bucket{tokens: float64(burst), burst: float64(burst), rate: perSecond, at: now}
 }
 
-// take takes one token. wait > 0: refused, after that much time the next one is served, since the debt is paid and a
+// spend takes one token. wait > 0: refused, after that much time the next one is served, since the debt is paid and a
 // whole token has come; out: the debt is as large as the burst.
-func (b *bucket) take(now time.Time) (wait time.Duration, out bool) {
+func (b *bucket) spend(now time.Time) (wait time.Duration, out bool) {
 	b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.rate)
 	b.at = now
 	b.tokens--

@@ -13,7 +13,7 @@ func TestObedientClientIsServedAfterItsPause(t *testing.T) {
 	b := newBucket(20, 40, now)
 	refused := 0
 	for range 100 {
-		wait, out := b.take(now)
+		wait, out := b.spend(now)
 		if out {
 			t.Fatal("an obedient client is out")
 		}
@@ -34,7 +34,7 @@ func TestClientThatGoesOnIsOut(t *testing.T) {
 	now := time.Unix(1000, 0)
 	b := newBucket(20, 40, now)
 	for i := range 80 {
-		if _, out := b.take(now); out != (i == 79) {
+		if _, out := b.spend(now); out != (i == 79) {
 			t.Fatalf("op %d: out is %v", i+1, out)
 		}
 	}

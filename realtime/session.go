@@ -52,11 +52,11 @@ func (c *client) prolong(took time.Duration, refusal error) {
 }
 
 func (c *client) introduce(ctx *opContext, r *request) (any, error) {
-	token, failed := text("token", r.Token)
+	token, failed := r.text("token")
 	if failed != nil {
 		return nil, failed
 	}
-	cursor, failed := text("cursor", r.Cursor)
+	cursor, failed := r.text("cursor")
 	if failed != nil {
 		return nil, failed
 	}
@@ -199,7 +199,7 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 	if user == 0 {
 		return nil, app.Fail(app.Unauthorized, "log in first: hello had no token")
 	}
-	token, failed := text("token", r.Token)
+	token, failed := r.text("token")
 	if failed != nil {
 		return nil, failed
 	}

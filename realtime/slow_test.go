@@ -148,7 +148,7 @@ func TestNewsIsBoundedAndNewestWins(t *testing.T) {
 	if o.putNews("one too many", nil) {
 		t.Error("the box has no bound")
 	}
-	if p, _ := o.take(); p.shared == nil {
+	if p, _ := o.next(); p.shared == nil {
 		t.Error("the older word was kept")
 	}
 }

@@ -111,7 +111,7 @@ func (h *Hub) serve(conn *websocket.Conn) {
 		return
 	}
 	defer h.leave(c)
-	conn.SetPongHandler(func(string) error { c.heard(); return nil })
+	conn.SetPongHandler(func(string) error { c.alive(); return nil })
 	conn.SetPingHandler(c.pinged)
 	c.helloBy = time.Now().Add(h.options.HelloWithin)
 	_ = conn.SetReadDeadline(c.helloBy)
@@ -181,7 +181,7 @@ func (c *client) readEnded(err error) {
 
 // pinged answers the peer's ping through the outbox. Pings count like ops.
 func (c *client) pinged(payload string) error {
-	if _, out := c.pace.take(c.heard()); out {
+	if _, out := c.pace.spend(c.alive()); out {
 		c.depart(CloseTooFast)
 		return nil
 	}

@@ -141,16 +141,16 @@ func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
 		b.update([]app.Counters{counters(11, stock), counters(12, 9)})
 		set.beat(b, app.Millis(stock), c.hub.metrics)
 	}
-	p, ok := c.out.take()
+	p, ok := c.out.next()
 	if !ok || p.tick == nil || !p.whole || p.tick.now != 2 {
 		t.Fatalf("took %+v, want the newest tick as a whole set", p)
 	}
-	if _, more := c.out.take(); more {
+	if _, more := c.out.next(); more {
 		t.Error("an older tick is left")
 	}
 	b.update([]app.Counters{counters(11, 99), counters(12, 9)})
 	set.beat(b, 3, c.hub.metrics)
-	if p, _ = c.out.take(); p.whole {
+	if p, _ = c.out.next(); p.whole {
 		t.Error("a client that keeps up got the whole set")
 	}
 }
@@ -158,7 +158,7 @@ func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
 func TestOfferingATickAllocatesNothing(t *testing.T) {
 	c := &client{hub: NewHub(Options{Shop: &fakeShop{}}), writing: true}
 	tick := newTick(1, [][]byte{[]byte(`{}`)}, [][]byte{[]byte(`{}`)}, c.hub.metrics.encodedTicks)
-	if n := testing.AllocsPerRun(100, func() { c.offerTick(tick, false); c.out.take() }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { c.offerTick(tick, false); c.out.next() }); n != 0 {
 		t.Errorf("%v allocations per client and tick", n)
 	}
 }

@@ -113,7 +113,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 	for {
 		var m *snowflake.Minter
 		err := l.store.inTx(ctx, "lease a node number", func(tx bun.Conn) (err error) {
-			m, err = l.take(ctx, tx)
+			m, err = l.lease(ctx, tx)
 			return err
 		})
 		if isDuplicate(err) {
@@ -129,8 +129,8 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 	}
 }
 
-// take makes one attempt to get a number: one whose lease has ended, else a new one.
-func (l *NodeLease) take(ctx context.Context, tx bun.Conn) (*snowflake.Minter, error) {
+// lease makes one attempt to get a number: one whose lease has ended, else a new one.
+func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, error) {
 	d := l.store.d
 	asked := time.Now()
 	var node int
