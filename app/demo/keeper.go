@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"stampede/app"
@@ -46,16 +45,5 @@ func (k *Keeper) RunOnce(ctx context.Context) error {
 
 // Run keeps the schedule until ctx ends.
 func (k *Keeper) Run(ctx context.Context) error {
-	ticker := time.NewTicker(k.Slot / looksPerSlot)
-	defer ticker.Stop()
-	for {
-		if err := k.RunOnce(ctx); err != nil && ctx.Err() == nil {
-			slog.WarnContext(ctx, "keep the schedule rolling", "err", err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticker.C:
-		}
-	}
+	return app.Repeat(ctx, k.Slot/looksPerSlot, "keep the schedule rolling", k.RunOnce)
 }

@@ -37,7 +37,7 @@ func (b *bench) check(ctx context.Context, r *Result) error {
 	var waiting int64
 	var failures []string
 	err := b.meanwhile(ctx, func() (err error) {
-		waiting, failures, err = b.shop.Audit(ctx, b.used)
+		waiting, failures, err = b.shop.audit(ctx, b.used)
 		return err
 	})
 	if err != nil {

@@ -1,17 +1,20 @@
 package load
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
+
+	"stampede/app"
 )
 
 // progress shows on a terminal what is under way and how far it is. Without a writer it does nothing.
 type progress struct {
-	out  io.Writer
-	stop chan struct{}
-	done chan struct{}
+	out io.Writer
+	end func() // takes the bar away
 }
 
 const (
@@ -19,7 +22,7 @@ const (
 	redraw   = 200 * time.Millisecond
 )
 
-func newProgress(out io.Writer) *progress { return &progress{out: out} }
+func newProgress(out io.Writer) *progress { return &progress{out: out, end: func() {}} }
 
 // stage begins a stage of about the length given; 0 when nobody knows.
 func (p *progress) stage(name string, length time.Duration) {
@@ -27,37 +30,22 @@ func (p *progress) stage(name string, length time.Duration) {
 	if p.out == nil {
 		return
 	}
-	p.stop, p.done = make(chan struct{}), make(chan struct{})
-	go p.draw(name, length, p.stop, p.done)
+	ctx, stop := context.WithCancel(context.Background())
+	var drawing sync.WaitGroup
+	drawing.Go(func() { p.draw(ctx, name, length) })
+	p.end = sync.OnceFunc(func() {
+		stop()
+		drawing.Wait()
+		fmt.Fprintf(p.out, "\r%*s\r", barWidth+24, "")
+	})
 }
 
-// end takes the bar away.
-func (p *progress) end() {
-	if p.stop == nil {
-		return
-	}
-	close(p.stop)
-	<-p.done
-	p.stop = nil
-}
-
-func (p *progress) draw(name string, length time.Duration, stop, done chan struct{}) {
-	defer close(done)
-	began := time.Now()
-	ticker := time.NewTicker(redraw)
-	defer ticker.Stop()
-	for {
-		elapsed := time.Since(began)
-		filled := 0
+func (p *progress) draw(ctx context.Context, name string, length time.Duration) {
+	for began := time.Now(); ctx.Err() == nil; app.Sleep(ctx, redraw) {
+		elapsed, filled := time.Since(began).Seconds(), 0
 		if length > 0 {
-			filled = int(min(1, elapsed.Seconds()/length.Seconds()) * barWidth)
+			filled = int(min(1, elapsed/length.Seconds()) * barWidth)
 		}
-		fmt.Fprintf(p.out, "\r%-10s [%-*s] %4.0f s ", name, barWidth, strings.Repeat("=", filled), elapsed.Seconds())
-		select {
-		case <-stop:
-			fmt.Fprintf(p.out, "\r%*s\r", barWidth+24, "")
-			return
-		case <-ticker.C:
-		}
+		fmt.Fprintf(p.out, "\r%-10s [%-*s] %4.0f s ", name, barWidth, strings.Repeat("=", filled), elapsed)
 	}
 }

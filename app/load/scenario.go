@@ -13,18 +13,6 @@ import (
 	"stampede/app/wsclient"
 )
 
-// Shop is what the generator needs from the side of the shop: it is given by whoever has its configuration.
-type Shop interface {
-	// Token signs a token for a shopper.
-	Token(user app.ID) (string, error)
-	// Offer puts n fresh sales on offer, open now and for an hour, spread over the partitions in turn.
-	Offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error)
-	// Audit proves the stock equation of the sales, and answers how many reservations have no row yet and what failed.
-	Audit(ctx context.Context, sales []app.ID) (waiting int64, failures []string, err error)
-	// Alipay is the shop as Alipay knows it; no app id when nothing can be paid.
-	Alipay() (appID, sellerID string)
-}
-
 // Options say who presses, how hard and for how long.
 type Options struct {
 	Address string        // host:port of the server
@@ -71,7 +59,7 @@ func Scenarios() []Scenario {
 // bench is one run: a crowd that is connected once and goes through some scenarios.
 type bench struct {
 	Options
-	shop    Shop
+	shop    *Shop
 	crowd   *crowd
 	watched []app.ID  // what everybody watches; nil: nothing
 	used    []app.ID  // sales that are to be audited
@@ -82,7 +70,7 @@ type bench struct {
 
 // Run connects the crowd, goes through the scenarios named, in their order, and answers a result for each. An error
 // means that there is no figure; a failed check is part of its result.
-func Run(ctx context.Context, shop Shop, o Options, names ...string) ([]Result, error) {
+func Run(ctx context.Context, shop *Shop, o Options, names ...string) ([]Result, error) {
 	chosen, err := choose(names)
 	if err != nil {
 		return nil, err
@@ -98,6 +86,7 @@ func Run(ctx context.Context, shop Shop, o Options, names ...string) ([]Result, 
 		return nil, err
 	}
 	defer b.crowd.close()
+	defer func() { b.show.end() }()
 	if err := b.arrive(ctx, chosen); err != nil {
 		return nil, fmt.Errorf("bring in %d shoppers: %w", o.Sockets, err)
 	}
@@ -113,7 +102,6 @@ func Run(ctx context.Context, shop Shop, o Options, names ...string) ([]Result, 
 		}
 		results = append(results, r)
 	}
-	b.show.end()
 	return results, nil
 }
 
@@ -166,7 +154,7 @@ const underWay = 256
 func (b *bench) offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error) {
 	var sales []app.ID
 	err := b.meanwhile(ctx, func() (err error) {
-		if sales, err = b.shop.Offer(ctx, n, units, limit); err != nil {
+		if sales, err = b.shop.offer(ctx, n, units, limit); err != nil {
 			return fmt.Errorf("offer %d sales: %w", n, err)
 		}
 		return b.warm(ctx, sales)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"stampede/app"
 	"stampede/streams"
 )
 
@@ -43,11 +44,8 @@ func (d *duties) start(name string, run func(ctx context.Context) error) {
 				pause = firstRestart
 			}
 			slog.Error("a duty ended; starting it again", "duty", name, "err", err, "pause", pause)
-			select {
-			case <-d.ctx.Done():
-			case <-time.After(pause):
-				pause = min(2*pause, lastRestart)
-			}
+			app.Sleep(d.ctx, pause)
+			pause = min(2*pause, lastRestart)
 		}
 	})
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+
+	"stampede/app"
 )
 
 // forwardEvery is how often the embedded Redis, whose keys do not expire by themselves, is told how time passes.
@@ -101,18 +103,12 @@ func startRedis(f folder, address string) (*embeddedRedis, error) {
 
 // run lets time pass in the embedded Redis until ctx ends.
 func (e *embeddedRedis) run(ctx context.Context) error {
-	ticker := time.NewTicker(forwardEvery)
-	defer ticker.Stop()
-	last := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case now := <-ticker.C:
-			e.mini.FastForward(now.Sub(last))
-			last = now
-		}
+	for last := time.Now(); app.Sleep(ctx, forwardEvery); {
+		now := time.Now()
+		e.mini.FastForward(now.Sub(last))
+		last = now
 	}
+	return ctx.Err()
 }
 
 func (e *embeddedRedis) close() {

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"stampede/app"
 )
 
 // pace is how much garbage there may be per 100 bytes that live before the next collection, unless GOGC says otherwise:
@@ -27,15 +29,7 @@ func releaseMemory(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(pace))
 	}
-	beat := time.NewTicker(lookAtMemory)
-	defer beat.Stop()
-	before := readHeap()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-beat.C:
-		}
+	for before := readHeap(); app.Sleep(ctx, lookAtMemory); {
 		now := readHeap()
 		if now.calmSince(before, lookAtMemory) && now.worthClearing() {
 			debug.FreeOSMemory()
@@ -43,6 +37,7 @@ func releaseMemory(ctx context.Context) error {
 		}
 		before = now
 	}
+	return ctx.Err()
 }
 
 // heap is what the runtime tells of its memory, bytes.

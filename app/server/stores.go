@@ -156,12 +156,10 @@ func waitFor(
 			say("waiting for "+what, err)
 			slog.WarnContext(ctx, "cannot reach "+what+"; trying again", "err", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !app.Sleep(ctx, pause) {
 			return fmt.Errorf("%w for %s: %w", errGaveUp, what, err)
-		case <-time.After(pause):
-			pause = min(2*pause, patience)
 		}
+		pause = min(2*pause, patience)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"stampede/app"
 	"stampede/app/alipay/sim"
 	"stampede/app/load"
 )
@@ -202,10 +203,8 @@ func (r *runner) drain(ctx context.Context) error {
 		if time.Since(began) > drainWithin {
 			return fmt.Errorf("%d reservations still wait after %v", left, drainWithin)
 		}
-		select {
-		case <-ctx.Done():
+		if !app.Sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
 		}
 		if left, err = r.shop.waiting(ctx); err != nil {
 			return err

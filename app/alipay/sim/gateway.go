@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -71,7 +70,7 @@ func (s *Simulator) gateway(w http.ResponseWriter, r *http.Request) {
 		cut()
 	}
 	if f, slow := s.faults.strike(Slow, order, method); slow {
-		pause(r.Context(), f.delay())
+		app.Sleep(r.Context(), f.delay())
 	}
 	fields, refused := s.carryOut(q, "http://"+r.Host)
 	if _, is := s.faults.strike(Lost, order, method); is {
@@ -146,12 +145,3 @@ func reason(err error) *no {
 
 // cut ends the connection without an answer.
 func cut() { panic(http.ErrAbortHandler) }
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"stampede/app"
 )
 
 const (
@@ -60,12 +62,12 @@ func (p *postman) send(letters []letter) {
 }
 
 func (p *postman) deliver(l letter) {
-	pause(p.ctx, l.after)
+	app.Sleep(p.ctx, l.after)
 	for try := 0; p.ctx.Err() == nil && !p.knock(l); try++ {
 		if l.once || try >= len(p.schedule) {
 			return
 		}
-		pause(p.ctx, p.schedule[try])
+		app.Sleep(p.ctx, p.schedule[try])
 	}
 }
 

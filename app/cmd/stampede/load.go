@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"stampede/app"
 	"stampede/app/load"
 	"stampede/app/server"
 )
@@ -52,6 +53,9 @@ func (loadCmd) Help() string {
 	return b.String()
 }
 
+// loadTokens is how long the tokens of a crowd live.
+const loadTokens = 2 * time.Hour
+
 // errLoad makes the exit code of a run whose checks failed; they have been printed.
 var errLoad = errors.New("checks failed: the figures are worth nothing")
 
@@ -70,11 +74,18 @@ func (c *loadCmd) Run(e *env) error {
 		return err
 	}
 	return e.withTools(func(t *server.Tools) (err error) {
-		shop, err := newLoadShop(e.ctx, t, config)
+		seeder, release, err := t.Seeder(e.ctx)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, shop.close()) }()
+		defer func() { err = errors.Join(err, release()) }()
+		shop := &load.Shop{
+			Book: seeder.Book, Editor: seeder.Editor, Mint: seeder.Mint, Partitions: seeder.Partitions, Audit: t.Audit,
+			Token: func(user app.ID) (string, error) {
+				return server.Issue(config, user, app.Shopper, loadTokens)
+			},
+			AlipayAppID: config.AlipayAppID, AlipaySellerID: config.AlipaySellerID,
+		}
 		results, err := load.Run(e.ctx, shop, load.Options{
 			Address: c.Target, Sockets: c.Sockets, For: c.For, Rate: c.Rate, Hot: c.Hot, Stalled: c.Stalled,
 			Sources: c.Sources,

@@ -1,0 +1,118 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stampede/app"
+)
+
+// offerFor is how long the sales of a crowd are open.
+const offerFor = time.Hour
+
+// Shop is the side of the shop that the generator needs, from whoever has its configuration. It puts sales on offer for
+// a crowd; its products and slots stay in the catalogue.
+type Shop struct {
+	Book       app.CatalogueStore
+	Editor     app.CatalogueEditor
+	Mint       func() (app.ID, error)
+	Partitions int
+	// Token signs a token for a shopper.
+	Token func(user app.ID) (string, error)
+	// Audit proves the stock equation of the sales, and hands over each report.
+	Audit func(ctx context.Context, each func(app.AuditReport), sales ...app.ID) error
+	// AlipayAppID and AlipaySellerID are the shop as Alipay knows it; no app id when nothing can be paid.
+	AlipayAppID, AlipaySellerID string
+
+	product app.Product
+	offered int // sales so far; the next one goes into the next partition
+}
+
+// offer adds n sales that are open now, in the slot that is open or in a new one, spread over the partitions in turn.
+func (s *Shop) offer(ctx context.Context, n int, units int64, limit int) ([]app.ID, error) {
+	if s.product.ID == 0 {
+		if err := s.addProduct(ctx); err != nil {
+			return nil, err
+		}
+	}
+	now := app.MillisOf(time.Now())
+	slot, err := s.openSlot(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	ids, sales := make([]app.ID, n), make([]app.Sale, n)
+	for i := range sales {
+		if ids[i], err = s.Mint(); err != nil {
+			return nil, fmt.Errorf("mint sale id: %w", err)
+		}
+		sales[i] = app.Sale{
+			ID: ids[i], Slot: slot.ID, Partition: s.offered % s.Partitions, Product: s.product, PriceFen: 9900,
+			Initial: units, Limit: limit, Cap: limit, Challenge: app.ChallengeNone, Version: 1,
+			OpensAt: max(slot.OpensAt, now.Add(-time.Second)), ClosesAt: slot.ClosesAt,
+		}
+		s.offered++
+	}
+	return ids, s.Editor.AddSales(ctx, sales)
+}
+
+func (s *Shop) addProduct(ctx context.Context) error {
+	product, productErr := s.Mint()
+	category, categoryErr := s.Mint()
+	if err := errors.Join(productErr, categoryErr); err != nil {
+		return fmt.Errorf("mint product id: %w", err)
+	}
+	s.product = app.Product{
+		ID: product, Name: "Load no. " + product.String(), CategoryID: category, ListPriceFen: 19900,
+		Images: []app.Image{{URL: "/products/kettle.svg", Alt: "Kettle"}},
+	}
+	err := s.Editor.AddCategories(ctx, []app.Category{{ID: category, Name: "Load " + category.String()}})
+	if err == nil {
+		err = s.Editor.AddProducts(ctx, []app.Product{s.product})
+	}
+	if err != nil {
+		return fmt.Errorf("add a product: %w", err)
+	}
+	return nil
+}
+
+// openSlot is the slot that is open now, or a new one between its neighbours.
+func (s *Shop) openSlot(ctx context.Context, now app.Millis) (app.Slot, error) {
+	slot := app.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(offerFor)}
+	near, err := s.Book.Slots(ctx, slot.OpensAt, slot.ClosesAt)
+	if err != nil {
+		return app.Slot{}, fmt.Errorf("read slots: %w", err)
+	}
+	for _, other := range near {
+		switch {
+		case other.OpensAt <= now && now < other.ClosesAt:
+			return other, nil
+		case other.ClosesAt <= now:
+			slot.OpensAt = max(slot.OpensAt, other.ClosesAt)
+		default:
+			slot.ClosesAt = min(slot.ClosesAt, other.OpensAt)
+		}
+	}
+	if slot.ID, err = s.Mint(); err != nil {
+		return app.Slot{}, fmt.Errorf("mint slot id: %w", err)
+	}
+	if err := s.Editor.AddSlots(ctx, []app.Slot{slot}); err != nil {
+		return app.Slot{}, fmt.Errorf("add a slot: %w", err)
+	}
+	return slot, nil
+}
+
+// audit answers how many reservations of the sales have no row yet, and what does not hold.
+func (s *Shop) audit(ctx context.Context, sales []app.ID) (waiting int64, failures []string, err error) {
+	if len(sales) == 0 {
+		return 0, nil, nil
+	}
+	err = s.Audit(ctx, func(r app.AuditReport) {
+		waiting += r.Waiting
+		for _, f := range r.Failures {
+			failures = append(failures, "sale "+r.Sale.String()+": "+f)
+		}
+	}, sales...)
+	return waiting, failures, err
+}
