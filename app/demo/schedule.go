@@ -16,7 +16,7 @@ const (
 // Window is when a slot opens and closes.
 type Window struct{ Opens, Closes app.Millis }
 
-// Hours is a slot of every day, as times since midnight of the shop's day.
+// Hours is a slot of every day, as times since the day's midnight in the shop's zone.
 type Hours struct{ Opens, Closes time.Duration }
 
 // Rolling plans back-to-back slots of the length given from what exists until there is a slot that closes at or after

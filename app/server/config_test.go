@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stampede/app/demo"
 )
 
 const goodSecret = "0123456789abcdef0123456789abcdef"
@@ -25,7 +27,7 @@ func TestDefaultsAreGood(t *testing.T) {
 	if c.Roles != (Roles{API: true, Worker: true, Sweeper: true}) {
 		t.Errorf("roles %v", c.Roles)
 	}
-	if len(c.Slots) != 8 || c.Slots[0] != (SlotTime{8 * time.Hour, 10 * time.Hour}) ||
+	if len(c.Slots) != 8 || c.Slots[0] != (demo.Hours{Opens: 8 * time.Hour, Closes: 10 * time.Hour}) ||
 		c.Slots[7].Closes != 24*time.Hour {
 		t.Errorf("slots %v", c.Slots)
 	}

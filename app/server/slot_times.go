@@ -6,17 +6,16 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stampede/app/demo"
 )
 
 // longestSlot is how long a slot lasts that names no end: two hours, or until the next one begins.
 const longestSlot = 2 * time.Hour
 
-// SlotTime is one slot of every day, as times since the day's midnight in the shop's zone.
-type SlotTime struct{ Opens, Closes time.Duration }
-
 // SlotTimes is the shop's day: starts like "08" or "08:30", each with an end if wanted ("08:30-10"), separated
 // by commas, in order, without overlap.
-type SlotTimes []SlotTime
+type SlotTimes []demo.Hours
 
 // UnmarshalText names the slot that cannot be read, is out of order or overlaps another.
 func (s *SlotTimes) UnmarshalText(text []byte) error {
@@ -52,16 +51,16 @@ func (s *SlotTimes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func parseSlot(part string) (SlotTime, error) {
+func parseSlot(part string) (demo.Hours, error) {
 	from, to, hasEnd := strings.Cut(part, "-")
 	opens, err := parseClock(from)
 	if err != nil {
-		return SlotTime{}, err
+		return demo.Hours{}, err
 	}
-	slot := SlotTime{Opens: opens}
+	slot := demo.Hours{Opens: opens}
 	if hasEnd {
 		if slot.Closes, err = parseClock(to); err != nil {
-			return SlotTime{}, err
+			return demo.Hours{}, err
 		}
 		if slot.Closes == 0 {
 			slot.Closes = 24 * time.Hour // "22-00" ends at midnight

@@ -74,11 +74,7 @@ func (t *Tools) RollingPlan(ctx context.Context, within time.Duration) ([]demo.W
 
 // DailyPlan plans the days of STAMPEDE_SLOTS, beginning today in the shop's zone.
 func (t *Tools) DailyPlan(days int) []demo.Window {
-	hours := make([]demo.Hours, len(t.config.Slots))
-	for i, s := range t.config.Slots {
-		hours[i] = demo.Hours(s)
-	}
-	return demo.Daily(time.Now().In(t.config.TimeZone.Location), days, hours)
+	return demo.Daily(time.Now().In(t.config.TimeZone.Location), days, t.config.Slots)
 }
 
 // Audit proves the stock equation for the sales, or for every loaded one if none is named, and hands over each report.

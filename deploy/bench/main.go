@@ -66,12 +66,6 @@ func run(ctx context.Context, f flags) error {
 	return errors.Join(err, printed)
 }
 
-// pages are what is written about the rounds.
-func pages(rounds []Round, machines []MachineFigures) (map[string][]byte, error) {
-	scale, err := extrapolate(rounds)
-	return map[string][]byte{"RESULTS.md": render(rounds, machines), "SCALE.md": scale}, err
-}
-
 // measure makes all rounds and keeps them, in the place of those of an earlier run.
 func measure(ctx context.Context, f flags) error {
 	s, err := openStores(ctx)

@@ -5,12 +5,9 @@ import (
 	"fmt"
 )
 
-// spenders are the processes whose processor time is told apart, as the figures name them.
-var spenders = []struct{ figure, title string }{
-	{"server_cpu_us_per_op", "server"},
-	{"redis_cpu_us_per_op", "Redis"},
-	{"database_cpu_us_per_op", "MariaDB"},
-	{"generator_cpu_us_per_op", "generator"},
+// spenders are the processes whose processor time is told apart, in the order of the table's columns.
+var spenders = []string{
+	"server_cpu_us_per_op", "redis_cpu_us_per_op", "database_cpu_us_per_op", "generator_cpu_us_per_op",
 }
 
 // costs are the ops whose processor time is told apart, by step and scenario.
@@ -27,26 +24,20 @@ var costs = []struct{ name, of string }{
 func together(of string) func(f figures) float64 {
 	return func(f figures) float64 {
 		sum := 0.0
-		for _, s := range spenders {
-			sum += f.of(of + s.figure)
+		for _, spender := range spenders {
+			sum += f.of(of + spender)
 		}
 		return sum
 	}
 }
 
-// processorTime is the table to steer by: rates move with the machine and with the hour, processor time much less.
+// processorTime is a line of the table to steer by for each op: rates move with the machine and with the hour, processor
+// time much less.
 func processorTime(b *bytes.Buffer, rounds []Round) {
-	fmt.Fprintf(b,
-		"\n## Processor time, process by process\n\nThe figure to steer by: what one of them takes, in µs of one processor, "+
-			"while as many are under way as the machine bears.\nMedians over the rounds; the spread is of the sum.\n\n|  |")
-	for _, s := range spenders {
-		fmt.Fprintf(b, " %s |", s.title)
-	}
-	fmt.Fprintf(b, " together | spread |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range costs {
 		fmt.Fprintf(b, "| %s |", c.name)
-		for _, s := range spenders {
-			fmt.Fprintf(b, " %s |", digits(median(rounds, c.of+s.figure), 1))
+		for _, spender := range spenders {
+			fmt.Fprintf(b, " %s |", digits(median(rounds, c.of+spender), 1))
 		}
 		all := values(rounds, together(c.of))
 		spread := ""

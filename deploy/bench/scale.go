@@ -1,11 +1,6 @@
 package main
 
-import (
-	"bytes"
-	_ "embed"
-	"math"
-	"text/template"
-)
+import "math"
 
 // What the extrapolation is for, and what it assumes beyond the measured figures.
 const (
@@ -24,15 +19,8 @@ const (
 	egressUSD  = 0.09  // per GB to the internet
 )
 
-// scalePage is the text of SCALE.md; n writes a number with so many decimals.
-//
-//go:embed scale.md
-var scalePage string
-
-var scaleTemplate = template.Must(template.New("scale.md").Funcs(template.FuncMap{"n": digits}).Parse(scalePage))
-
-// extrapolate makes SCALE.md of the rounds.
-func extrapolate(rounds []Round) ([]byte, error) {
+// extrapolate answers the numbers of SCALE.md by their names in scale.md.
+func extrapolate(rounds []Round) map[string]any {
 	socketKB := median(rounds, "crowd/idle kb_per_socket")
 	frameMicros := median(rounds, "crowd/fanout server_cpu_us_per_frame")
 	orderMicros := median(rounds, "chain/chain server_cpu_us_per_op")
@@ -55,10 +43,8 @@ func extrapolate(rounds []Round) ([]byte, error) {
 	egressGB := frames * tickWire * 3600 / 1e9                 // an hour
 	machines := nodes + math.Ceil(shards/nodeCores) + primaries
 
-	var warning, page bytes.Buffer
-	warn(&warning, rounds)
-	err := scaleTemplate.Execute(&page, map[string]any{
-		"revision": rounds[0].Machine.Revision, "cores": rounds[0].Machine.Cores, "warning": warning.String(),
+	return map[string]any{
+		"scale": rounds[0].Scale, "revision": rounds[0].Machine.Revision, "cores": rounds[0].Machine.Cores,
 		"socketKB": socketKB, "frameMicros": frameMicros, "orderMicros": orderMicros,
 		"redisMicros": redisMicros, "redisBytes": redisBytes, "rowsPerSec": rowsPerSec,
 
@@ -73,6 +59,5 @@ func extrapolate(rounds []Round) ([]byte, error) {
 		"commits": targetBuys / 500, "writtenMB": targetBuys * rowBytes / 1e6,
 		"gbit": gbit, "gbitPerNode": gbit / nodes, "machines": machines, "machinesUSD": machines * nodePrice,
 		"egressGB": egressGB, "egressHourUSD": egressGB * egressUSD,
-	})
-	return page.Bytes(), err
+	}
 }

@@ -105,59 +105,6 @@ func (w *row) compared(f figures) float64 {
 	return f.of(w.ratio)
 }
 
-// render makes RESULTS.md of the rounds and of what other machines found.
-func render(rounds []Round, machines []MachineFigures) []byte {
-	var b bytes.Buffer
-	first := rounds[0]
-	m := first.Machine
-	fmt.Fprintf(&b, "# What `just bench` measured\n\n")
-	fmt.Fprintf(&b,
-		"Made from the rounds beside it (`round-1.json` …) by `deploy/bench`; a test makes it again and compares.\n\n")
-	fmt.Fprintf(&b, "| | |\n|---|---|\n")
-	for _, fact := range [][2]string{
-		{"revision", m.Revision},
-		{"begun", first.Began},
-		{"rounds", strconv.Itoa(len(rounds))},
-		{
-			"machine",
-			fmt.Sprintf("%s, %d cores, %d GB; server, stores and load generator share it", m.CPU, m.Cores, m.MemoryGB),
-		},
-		{"system", m.Kernel + ", " + m.Go},
-		{"stores", "Redis " + m.Redis + ", " + m.Database},
-		{"durability", m.Durable},
-	} {
-		fmt.Fprintf(&b, "| %s | %s |\n", fact[0], fact[1])
-	}
-	b.WriteByte('\n')
-	warn(&b, rounds)
-	fmt.Fprintf(&b,
-		"Medians over the rounds; the spread is the lowest and the highest round. The two sides of a ratio took turns within each round.\n")
-	fmt.Fprintf(&b, "The last column has the medians of a ratio over all machines that machines.json knows.\n\n")
-	fmt.Fprintf(&b,
-		"| figure | ours | baseline | ratio or figure | spread | bar | | over machines |\n|---|---|---|---|---|---|---|---|\n")
-	for _, w := range rows {
-		w.render(&b, rounds, machines)
-	}
-	fmt.Fprintf(&b, "\n%s", explanation)
-	processorTime(&b, rounds)
-	return b.Bytes()
-}
-
-// warn says that the rounds are not the ones that the bars are about.
-func warn(b *bytes.Buffer, rounds []Round) {
-	if scale := rounds[0].Scale; scale != 1 {
-		fmt.Fprintf(b, "**Crowds and times were scaled by %g: these figures say nothing about the bars.**\n\n", scale)
-	}
-}
-
-const explanation = `Every round ended with its checks: the books of all sales are right (` + "`stampede audit`" + `), every buy that was answered
-with ` + "`reserved`" + ` is an order, and every shopper heard of every order exactly once. A run in which one fails writes nothing.
-
-"One script per buy", "one row per transaction" and "the simple chain" are the same program, built with the tag ` + "`bench`" + `,
-with the groups taken out. ` + "`time`" + ` is an op that the socket answers without Redis: the limit of the socket layer. The plain
-write loop writes the same bytes to as many plain connections.
-`
-
 func (w *row) render(b *bytes.Buffer, rounds []Round, machines []MachineFigures) {
 	baseline, value, spread, verdict := "", "", "", ""
 	if w.baseline != "" {

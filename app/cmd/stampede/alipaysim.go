@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stampede/app/alipay/sim"
+	"stampede/app/server"
 )
 
 type alipaySim struct {
@@ -68,12 +69,8 @@ func startSimulator(listen string) (*simulator, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	host, port, _ := net.SplitHostPort(l.Addr().String())
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
 	s := &simulator{
-		Simulator: sim, base: "http://" + net.JoinHostPort(host, port), broken: make(chan error, 1),
+		Simulator: sim, base: "http://" + server.About{Addr: l.Addr().String()}.Local(), broken: make(chan error, 1),
 		server: &http.Server{Handler: sim, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute},
 	}
 	go func() {

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"text/template"
+)
+
+//go:embed results.md scale.md
+var texts embed.FS
+
+// templates are the pages without their numbers; n writes one with so many decimals.
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"n": digits}).ParseFS(texts, "*.md"))
+
+// pages are what is written about the rounds, and about what other machines found.
+func pages(rounds []Round, machines []MachineFigures) (map[string][]byte, error) {
+	var table, processor, results, scale bytes.Buffer
+	for _, w := range rows {
+		w.render(&table, rounds, machines)
+	}
+	processorTime(&processor, rounds)
+	err := errors.Join(
+		templates.ExecuteTemplate(&results, "results.md", map[string]any{
+			"machine": rounds[0].Machine, "began": rounds[0].Began, "rounds": len(rounds), "scale": rounds[0].Scale,
+			"table": table.String(), "processor": processor.String(),
+		}),
+		templates.ExecuteTemplate(&scale, "scale.md", extrapolate(rounds)),
+	)
+	return map[string][]byte{"RESULTS.md": results.Bytes(), "SCALE.md": scale.Bytes()}, err
+}
