@@ -211,10 +211,19 @@ func (e *Effects) restamp(ctx context.Context, rows []*Order) ([]*Order, error) 
 }
 
 // pointers point at the rows: copies of hundreds of them would be most of what a batch allocates.
-func pointers(rows []Order) []*Order {
-	out := make([]*Order, len(rows))
+func pointers[T any](rows []T) []*T {
+	out := make([]*T, len(rows))
 	for i := range rows {
 		out[i] = &rows[i]
 	}
 	return out
+}
+
+// byID finds rows by their orders.
+func byID(rows []Order) map[ID]*Order {
+	found := make(map[ID]*Order, len(rows))
+	for i := range rows {
+		found[rows[i].ID] = &rows[i]
+	}
+	return found
 }

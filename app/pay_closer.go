@@ -51,10 +51,10 @@ func NewTradeCloser(c *Cashier) *TradeCloser {
 func (t *TradeCloser) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	for range closersAtOnce {
-		workers.Go(func() { t.closeAll(ctx) })
+		workers.Go(func() { forEach(ctx, t.queue, t.close) })
 	}
 	for range endersAtOnce {
-		workers.Go(func() { t.endAll(ctx) })
+		workers.Go(func() { forEach(ctx, t.over, t.end) })
 	}
 	defer workers.Wait()
 	return Repeat(ctx, time.Minute, "forget orders", t.forget)
@@ -90,13 +90,14 @@ func (t *TradeCloser) forget(context.Context) error {
 	return nil
 }
 
-func (t *TradeCloser) closeAll(ctx context.Context) {
+// forEach does something with what comes, until ctx ends.
+func forEach[T any](ctx context.Context, from <-chan T, do func(ctx context.Context, one T)) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case o := <-t.queue:
-			t.close(ctx, o)
+		case one := <-from:
+			do(ctx, one)
 		}
 	}
 }
@@ -113,17 +114,6 @@ func (t *TradeCloser) close(ctx context.Context, o Order) {
 	select {
 	case t.over <- o.ID:
 	case <-ctx.Done():
-	}
-}
-
-func (t *TradeCloser) endAll(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case id := <-t.over:
-			t.end(ctx, id)
-		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -72,8 +73,8 @@ func (p *DailyReconciliation) Report(ctx context.Context, day string, from, to M
 		if err != nil {
 			return report, fmt.Errorf("list the orders of %s: %w", day, err)
 		}
-		for start := 0; start < len(page); start += payDayBatch {
-			if err := p.compare(ctx, &report, within, page[start:min(start+payDayBatch, len(page))]); err != nil {
+		for some := range slices.Chunk(page, payDayBatch) {
+			if err := p.compare(ctx, &report, within, some); err != nil {
 				return report, err
 			}
 		}
@@ -148,15 +149,12 @@ func (p *DailyReconciliation) look(ctx context.Context, orders []ID) ([]payDayCa
 	if err != nil {
 		return nil, fmt.Errorf("read payments: %w", err)
 	}
-	at := make(map[ID]*payDayCase, len(cases))
-	for i := range cases {
-		at[cases[i].order] = &cases[i]
-	}
-	for i := range rows {
-		at[rows[i].ID].row = &rows[i]
-	}
+	found, byOrder := byID(rows), make(map[ID][]Received, len(payments))
 	for _, payment := range payments {
-		at[payment.Order].payments = append(at[payment.Order].payments, payment)
+		byOrder[payment.Order] = append(byOrder[payment.Order], payment)
+	}
+	for i := range cases {
+		cases[i].row, cases[i].payments = found[cases[i].order], byOrder[cases[i].order]
 	}
 	return cases, nil
 }

@@ -12,15 +12,6 @@ type Inserted struct {
 	Fresh bool  // this call wrote it; false: it was there before and nothing changed
 }
 
-// Flip asks for a change of state of an existing order.
-type Flip struct {
-	Order  ID
-	User   ID // when not 0, the row must belong to this user
-	To     OrderState
-	Reason string
-	At     Millis // into the column that goes with the state
-}
-
 // OrdersQuery pages through the orders of one user, newest first.
 type OrdersQuery struct {
 	User   ID

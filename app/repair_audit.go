@@ -163,16 +163,11 @@ func (a *Auditor) checkHolds(ctx context.Context, r *AuditReport, s SaleAudit) e
 	for i, h := range s.Holds {
 		ids[i] = h.Order
 	}
-	orders := make(map[ID]Order, len(ids))
-	for start := 0; start < len(ids); start += reconcileBatch {
-		rows, err := a.Orders.OrdersByID(ctx, ids[start:min(start+reconcileBatch, len(ids))])
-		if err != nil {
-			return fmt.Errorf("read orders of sale %s: %w", r.Sale, err)
-		}
-		for _, o := range rows {
-			orders[o.ID] = o
-		}
+	rows, err := a.Orders.OrdersByID(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("read orders of sale %s: %w", r.Sale, err)
 	}
+	orders := byID(rows)
 	noRow := int64(0)
 	for _, h := range s.Holds {
 		o, ok := orders[h.Order]

@@ -130,13 +130,10 @@ func (r *Rebuild) rescue(ctx context.Context, epoch int64, entries []Entry) (int
 	if err != nil {
 		return 0, fmt.Errorf("read rows: %w", err)
 	}
-	written := make(map[ID]bool, len(rows))
-	for _, o := range rows {
-		written[o.ID] = true
-	}
+	written := byID(rows)
 	missing := make([]Entry, 0, len(entries)-len(rows))
 	for _, e := range entries {
-		if e.Bad == nil && !written[e.Order] {
+		if e.Bad == nil && written[e.Order] == nil {
 			e.Epoch = epoch
 			missing = append(missing, e)
 		}

@@ -59,10 +59,7 @@ func (c *recount) add(holds []OpenHold, rows []Order) {
 	if c == nil {
 		return
 	}
-	byID := make(map[ID]*Order, len(rows))
-	for i := range rows {
-		byID[rows[i].ID] = &rows[i]
-	}
+	found := byID(rows)
 	for _, h := range holds {
 		if c.seen[h.Order] {
 			continue
@@ -73,7 +70,7 @@ func (c *recount) add(holds []OpenHold, rows []Order) {
 		} else {
 			c.held += int64(h.Qty)
 		}
-		row := byID[h.Order]
+		row := found[h.Order]
 		c.unresolved = c.unresolved || row != nil && row.reviving()
 		if row == nil || !h.explainedBy(row) {
 			c.unexplained++

@@ -31,10 +31,7 @@ func (f *Storefront) SalesByPhase(ctx context.Context, phase Phase, page, size i
 	if err != nil {
 		return nil, false, Unreadable("sales", err)
 	}
-	sales := make([]*Sale, len(rows))
-	for i := range rows {
-		sales[i] = &rows[i]
-	}
+	sales := pointers(rows)
 	counters, err := f.Inventory.Counters(ctx, refsOf(sales))
 	if err != nil {
 		return nil, false, Unreadable("live numbers", err)

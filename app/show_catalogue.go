@@ -110,7 +110,7 @@ func (c *Catalogue) load(ctx context.Context, id ID) (*Sale, error) {
 	if err != nil {
 		return nil, Unreadable("the sale", fmt.Errorf("sale %s: %w", id, err))
 	}
-	c.keep(version, &sale)
+	c.keep(version, func() { c.sales[id] = &sale })
 	return &sale, nil
 }
 
@@ -121,7 +121,7 @@ func (c *Catalogue) currentVersion() int64 {
 }
 
 // keep caches what was read, unless the catalogue moved while it was being read.
-func (c *Catalogue) keep(version int64, sales ...*Sale) {
+func (c *Catalogue) keep(version int64, put func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if version != c.version {
@@ -130,9 +130,7 @@ func (c *Catalogue) keep(version int64, sales ...*Sale) {
 	if len(c.sales) > cacheBound {
 		clear(c.sales)
 	}
-	for _, s := range sales {
-		c.sales[s.ID] = s
-	}
+	put()
 }
 
 // SalesOfSlot lists the sales of a slot in the order they are shown. NotFound when there is no such slot.
@@ -151,16 +149,13 @@ func (c *Catalogue) SalesOfSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 	if err != nil {
 		return nil, Unreadable("the slot", fmt.Errorf("sales of slot %s: %w", slot, err))
 	}
-	sales = make([]*Sale, len(rows))
-	for i := range rows {
-		sales[i] = &rows[i]
-	}
-	c.keep(version, sales...)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if version == c.version {
+	sales = pointers(rows)
+	c.keep(version, func() {
 		c.bySlot[slot] = sales
-	}
+		for _, s := range sales {
+			c.sales[s.ID] = s
+		}
+	})
 	return sales, nil
 }
 
@@ -212,11 +207,7 @@ func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]Slot, error
 	if err != nil {
 		return nil, Unreadable("the slots", fmt.Errorf("%s: %w", key, err))
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if version == c.version {
-		c.today, c.todayFor = slots, key
-	}
+	c.keep(version, func() { c.today, c.todayFor = slots, key })
 	return slots, nil
 }
 

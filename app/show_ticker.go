@@ -58,7 +58,7 @@ func (p *Ticker) RunOnce(ctx context.Context) error {
 	}
 	changed := p.note(time.Now(), counters)
 	p.Audience.Tick(p.Clock.Now(), counters)
-	p.announce(ctx, changed, counters)
+	p.announce(ctx, changed)
 	return p.tellViewers(ctx)
 }
 
@@ -73,14 +73,13 @@ func (p *Ticker) refs(ctx context.Context, watched []ID) []SaleRef {
 	return refs
 }
 
-// note fills in the rates and answers which sales an operator has changed since the last beat.
-func (p *Ticker) note(now time.Time, counters []Counters) []ID {
+// note fills in the rates and answers the sales that an operator has changed since the last beat.
+func (p *Ticker) note(now time.Time, counters []Counters) (changed []Counters) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.series == nil {
 		p.series = make(map[ID]*doneSeries)
 	}
-	var changed []ID
 	for i := range counters {
 		c := &counters[i]
 		if !c.Loaded {
@@ -91,11 +90,11 @@ func (p *Ticker) note(now time.Time, counters []Counters) []ID {
 			s = &doneSeries{}
 			p.series[c.Sale] = s
 		}
+		c.Rate = s.push(now, c.Done)
 		if s.known && (s.paused != c.Paused || s.version != c.Version || s.added != c.Added) {
-			changed = append(changed, c.Sale)
+			changed = append(changed, *c)
 		}
 		s.known, s.paused, s.version, s.added = true, c.Paused, c.Version, c.Added
-		c.Rate = s.push(now, c.Done)
 	}
 	for id, s := range p.series {
 		if now.Sub(s.used) > 2*rateOver {
@@ -130,16 +129,10 @@ func (p *Ticker) Dress(c Counters) Counters {
 }
 
 // announce sends the whole sale to its watchers after an operator changed it.
-func (p *Ticker) announce(ctx context.Context, changed []ID, counters []Counters) {
-	for _, id := range changed {
-		sale, err := p.Catalogue.Sale(ctx, id)
-		if err != nil {
-			continue
-		}
-		for _, c := range counters {
-			if c.Sale == id {
-				p.Audience.SaleChanged(ViewOf(sale, c, p.Clock.Now()))
-			}
+func (p *Ticker) announce(ctx context.Context, changed []Counters) {
+	for _, c := range changed {
+		if sale, err := p.Catalogue.Sale(ctx, c.Sale); err == nil {
+			p.Audience.SaleChanged(ViewOf(sale, c, p.Clock.Now()))
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (c *Conn) read() {
 		}
 		var f *Frame
 		if f, c.err = Parse(text); c.err == nil {
-			c.take(f)
+			c.deliver(f)
 		}
 	}
 }
@@ -143,8 +143,8 @@ func (c *Conn) hold() {
 	}
 }
 
-// take gives a frame to whoever it is for.
-func (c *Conn) take(f *Frame) {
+// deliver gives a frame to whoever it is for.
+func (c *Conn) deliver(f *Frame) {
 	answer := c.note(f)
 	switch {
 	case answer != nil:
