@@ -121,7 +121,7 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		}
 		row := x.Storefront.reserved(ctx, r)
 		row.State, row.Rev, row.CancelledAt = Cancelled, 1, now
-		inserted, err := x.Orders.Insert(ctx, r.Epoch, []NewOrder{row})
+		inserted, err := x.Orders.Insert(ctx, r.Entry.Epoch, []NewOrder{row})
 		if err != nil {
 			return Order{}, err
 		}

@@ -115,12 +115,8 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 
 // row is the pending order that an entry asks for.
 func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
-	o := Order{
-		ID: e.Order, Sale: e.Sale, User: e.User, Partition: e.Partition, Qty: e.Qty,
-		PriceFen: e.PriceFen, AmountFen: e.PriceFen * int64(e.Qty), State: Pending, Rev: 1,
-		Ticket: e.Ticket, Seq: e.Seq, Hold: e.Hold, SaleVersion: e.SaleVersion, Key: e.Key, ContentHash: e.Hash,
-		CreatedAt: e.ReservedAt,
-	}
+	o := e.order()
+	o.State, o.Rev = Pending, firstRev
 	if e.Address != "" {
 		o.Address = new(Address)
 		if err := json.Unmarshal([]byte(e.Address), o.Address); err != nil {

@@ -68,14 +68,7 @@ type Reservation struct {
 	State     OrderState `json:"state"` // always reserved
 	CreatedAt Millis     `json:"created_at"`
 
-	User      ID     `json:"-"`
-	Partition int    `json:"-"`
-	Epoch     int64  `json:"-"`
-	Seq       int64  `json:"-"`
-	Hold      int64  `json:"-"`
-	Hash      string `json:"-"`
-	PriceFen  int64  `json:"-"`
-	Version   int64  `json:"-"`
+	Entry Entry `json:"-"` // which is to become its row
 }
 
 // Return gives an order's units back to the stock, exactly once per (order, hold) (I3).
@@ -300,6 +293,15 @@ type Entry struct {
 	Address     string
 	ReservedAt  Millis
 	Bad         error // why the entry could not be read; then only StreamID and Partition are sure
+}
+
+// order is the row that an entry becomes; state, rev and deadline are the caller's.
+func (e *Entry) order() Order {
+	return Order{
+		ID: e.Order, Sale: e.Sale, User: e.User, Partition: e.Partition, Qty: e.Qty,
+		PriceFen: e.PriceFen, AmountFen: e.PriceFen * int64(e.Qty), Ticket: e.Ticket, Seq: e.Seq, Hold: e.Hold,
+		SaleVersion: e.SaleVersion, Key: e.Key, ContentHash: e.Hash, CreatedAt: e.ReservedAt,
+	}
 }
 
 // EntryHandler is what the consumer does with what it reads (see Fulfiller).

@@ -140,7 +140,7 @@ func (f *Storefront) Greet(ctx context.Context, user ID) ([]Reservation, error) 
 	}
 	refs := make([]SaleRef, len(waiting))
 	for i, r := range waiting {
-		refs[i] = SaleRef{ID: r.Sale, Partition: r.Partition}
+		refs[i] = SaleRef{ID: r.Sale, Partition: r.Entry.Partition}
 	}
 	counters, err := f.Inventory.Counters(ctx, refs)
 	if err != nil {
@@ -191,7 +191,7 @@ func (f *Storefront) row(ctx context.Context, user, id ID) (Order, error) {
 
 // reserved dresses a reservation as the order it is about to become.
 func (f *Storefront) reserved(ctx context.Context, r Reservation) Order {
-	o := r.order()
+	o := r.Entry.order()
 	o.State = Reserved
 	if sale, err := f.Catalogue.Sale(ctx, r.Sale); err == nil {
 		o.ProductName = sale.Product.Name
@@ -209,13 +209,4 @@ func (f *Storefront) OrdersOf(ctx context.Context, q OrdersQuery) ([]Order, bool
 		return nil, false, Unreadable("orders", fmt.Errorf("user %s: %w", q.User, err))
 	}
 	return orders, more, nil
-}
-
-// order is the row that a reservation becomes; state, rev and deadline are the caller's.
-func (r *Reservation) order() Order {
-	return Order{
-		ID: r.Order, Sale: r.Sale, User: r.User, Partition: r.Partition, Qty: r.Qty,
-		PriceFen: r.PriceFen, AmountFen: r.PriceFen * int64(r.Qty), Ticket: r.Ticket, Seq: r.Seq, Hold: r.Hold,
-		SaleVersion: r.Version, Key: r.Key, ContentHash: r.Hash, CreatedAt: r.CreatedAt,
-	}
 }

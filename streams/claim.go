@@ -60,11 +60,11 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim idle entries: %w", transient(err))
 	}
-	messages, err := c.inventory.fetch(ctx, c.partition, ids)
-	if err != nil {
-		return nil, err
+	refs := make([]entryRef, len(ids))
+	for i, id := range ids {
+		refs[i] = entryRef{c.partition, id}
 	}
-	return c.parse(messages), nil
+	return c.inventory.fetch(ctx, refs)
 }
 
 // renew keeps others from claiming entries that are still being worked on. A failure is left to the next time:

@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,21 +24,11 @@ type ConsumerOptions struct {
 }
 
 func (o ConsumerOptions) withDefaults() ConsumerOptions {
-	if o.Batch == 0 {
-		o.Batch = 500
-	}
-	if o.Block == 0 {
-		o.Block = 500 * time.Millisecond
-	}
-	if o.ClaimIdle == 0 {
-		o.ClaimIdle = 10 * time.Second
-	}
-	if o.Attempts == 0 {
-		o.Attempts = 5
-	}
-	if o.RetryPause == 0 {
-		o.RetryPause = 100 * time.Millisecond
-	}
+	o.Batch = cmp.Or(o.Batch, 500)
+	o.Block = cmp.Or(o.Block, 500*time.Millisecond)
+	o.ClaimIdle = cmp.Or(o.ClaimIdle, 10*time.Second)
+	o.Attempts = cmp.Or(o.Attempts, 5)
+	o.RetryPause = cmp.Or(o.RetryPause, 100*time.Millisecond)
 	return o
 }
 

@@ -173,7 +173,7 @@ func TestConsumeAndSettle(t *testing.T) {
 		r := waiting[0]
 		wantR := app.Reservation{
 			Order: d.Order, Sale: s.ID, Qty: 2, Key: b.Key, Ticket: 1, State: app.Reserved, CreatedAt: seen.ReservedAt,
-			User: 4242, Partition: 1, Epoch: testEpoch, Seq: 1, Hold: 1, Hash: b.Hash, PriceFen: 4990, Version: 3,
+			Entry: want,
 		}
 		if r != wantR {
 			t.Fatalf("reservation\n%+v, want\n%+v", r, wantR)

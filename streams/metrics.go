@@ -12,6 +12,8 @@ import (
 
 // Metrics counts what happens in this process. It is a prometheus.Collector; register it once.
 type Metrics struct {
+	all []prometheus.Collector
+
 	groupSize   prometheus.Histogram
 	gateSeconds prometheus.Histogram
 	gateFaults  prometheus.Counter
@@ -39,8 +41,11 @@ var verdictNames = [...]string{
 
 // NewMetrics makes metrics that start at zero.
 func NewMetrics() *Metrics {
+	var counters []prometheus.Collector
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "stampede", Name: name, Help: help})
+		c := prometheus.NewCounter(prometheus.CounterOpts{Namespace: "stampede", Name: name, Help: help})
+		counters = append(counters, c)
+		return c
 	}
 	m := &Metrics{
 		groupSize: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -67,6 +72,7 @@ func NewMetrics() *Metrics {
 			"Answered reservations that were in no row and not in Redis any more when a "+
 				"partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
 	}
+	m.all = append(counters, m.groupSize, m.gateSeconds, m.verdicts)
 	for v := app.VerdictReserved; v <= app.VerdictEpoch; v++ {
 		m.byVerdict[v] = m.verdicts.WithLabelValues(verdictNames[v])
 	}
@@ -81,23 +87,16 @@ func (m *Metrics) verdict(v app.Verdict) prometheus.Counter {
 	return m.byVerdict[v]
 }
 
-func (m *Metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{
-		m.groupSize, m.gateSeconds, m.gateFaults, m.verdicts, m.settled, m.retried, m.failures, m.deadLetters,
-		m.claimed, m.swept, m.trimmed, m.lagFixed, m.lost,
-	}
-}
-
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, c := range m.collectors() {
+	for _, c := range m.all {
 		c.Describe(ch)
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
-	for _, c := range m.collectors() {
+	for _, c := range m.all {
 		c.Collect(ch)
 	}
 }

@@ -120,9 +120,9 @@ func (l *Inventory) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
 
 // waitingEntry is an entry that one of the users waits for.
 type waitingEntry struct {
-	ask       *waitingAsk
-	partition int
-	id        string
+	entryRef
+
+	ask *waitingAsk
 }
 
 // usersPerRead is how many users' records of a sale one command reads.
@@ -162,7 +162,7 @@ func (l *Inventory) waitingEntries(
 				continue
 			}
 			for _, id := range strings.Fields(parts[3]) {
-				entries = append(entries, waitingEntry{r.of[i], r.sale.Partition, id})
+				entries = append(entries, waitingEntry{entryRef{r.sale.Partition, id}, r.of[i]})
 			}
 		}
 	}
@@ -172,64 +172,55 @@ func (l *Inventory) waitingEntries(
 // readWaiting reads the entries, each for who asked. One that cannot be read is an error for its user alone; one that
 // is no longer there was settled and trimmed since.
 func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	cmds := make([]*redis.XMessageSliceCmd, len(entries))
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, e := range entries {
-			cmds[i] = p.XRange(ctx, l.parts[e.partition].keys.orders, e.id, e.id)
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("read %d entries: %w", len(entries), transient(err))
-	}
+	refs := make([]entryRef, len(entries))
 	for i, w := range entries {
-		for _, m := range cmds[i].Val() {
-			e := parseEntry(w.partition, m)
-			switch {
-			case e.Bad == nil:
-				w.ask.found = append(w.ask.found, reservation(e))
-			case !errors.Is(e.Bad, errContentGone):
-				w.ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, m.ID, e.Bad)
-			}
+		refs[i] = w.entryRef
+	}
+	found, err := l.fetch(ctx, refs)
+	for i, e := range found {
+		switch ask := entries[i].ask; {
+		case e.Bad == nil:
+			ask.found = append(ask.found, reservation(e))
+		case !errors.Is(e.Bad, errContentGone):
+			ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, e.StreamID, e.Bad)
 		}
 	}
-	return nil
+	return err
 }
 
 // reservation is what an entry says to its buyer as long as it has no row.
 func reservation(e app.Entry) app.Reservation {
 	return app.Reservation{
 		Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: app.Reserved,
-		CreatedAt: e.ReservedAt,
-		User:      e.User, Partition: e.Partition, Epoch: e.Epoch, Seq: e.Seq, Hold: e.Hold, Hash: e.Hash,
-		PriceFen: e.PriceFen, Version: e.SaleVersion,
+		CreatedAt: e.ReservedAt, Entry: e,
 	}
 }
 
-// fetch reads entries by their ids; one that is no longer in the stream comes without content.
-func (l *Inventory) fetch(ctx context.Context, partition int, ids []string) ([]redis.XMessage, error) {
-	if len(ids) == 0 {
+// entryRef names an entry.
+type entryRef struct {
+	partition int
+	id        string
+}
+
+// fetch reads entries, in their order; one that is no longer in the stream comes with errContentGone.
+func (l *Inventory) fetch(ctx context.Context, refs []entryRef) ([]app.Entry, error) {
+	if len(refs) == 0 {
 		return nil, nil
 	}
-	cmds := make([]*redis.XMessageSliceCmd, len(ids))
+	cmds := make([]*redis.XMessageSliceCmd, len(refs))
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, id := range ids {
-			cmds[i] = p.XRange(ctx, l.parts[partition].keys.orders, id, id)
+		for i, r := range refs {
+			cmds[i] = p.XRange(ctx, l.parts[r.partition].keys.orders, r.id, r.id)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read %d entries: %w", len(ids), transient(err))
+		return nil, fmt.Errorf("read %d entries: %w", len(refs), transient(err))
 	}
-	messages := make([]redis.XMessage, len(ids))
-	for i, id := range ids {
-		messages[i] = redis.XMessage{ID: id}
-		if found := cmds[i].Val(); len(found) > 0 {
-			messages[i] = found[0]
-		}
+	entries := make([]app.Entry, len(refs))
+	for i, r := range refs {
+		found := append(cmds[i].Val(), redis.XMessage{ID: r.id})
+		entries[i] = parseEntry(r.partition, found[0])
 	}
-	return messages, nil
+	return entries, nil
 }
