@@ -11,6 +11,8 @@ type Variable struct {
 	Does    string `json:"does"`
 	Default string `json:"default"`
 	Secret  bool   `json:"secret"` // can also be given as Name_FILE
+
+	field string // of Config
 }
 
 // Variables lists the whole configuration in its order.
@@ -19,7 +21,7 @@ func Variables() []Variable {
 	for f := range reflect.TypeFor[Config]().Fields() {
 		list = append(list, Variable{
 			Name: prefix + f.Tag.Get("env"), Does: f.Tag.Get("does"),
-			Default: f.Tag.Get("envDefault"), Secret: f.Tag.Get("secret") != "",
+			Default: f.Tag.Get("envDefault"), Secret: f.Tag.Get("secret") != "", field: f.Name,
 		})
 	}
 	return list

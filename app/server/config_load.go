@@ -110,25 +110,20 @@ func ours(environ []string) map[string]string {
 	return vars
 }
 
-// field is what the struct says about one variable.
-type field struct {
-	goName string
-	secret bool
-}
-
-func names() map[string]field {
-	known := make(map[string]field)
-	for f := range reflect.TypeFor[Config]().Fields() {
-		known[f.Tag.Get("env")] = field{goName: f.Name, secret: f.Tag.Get("secret") != ""}
+// names are all variables by their names without the prefix.
+func names() map[string]Variable {
+	known := make(map[string]Variable)
+	for _, v := range Variables() {
+		known[strings.TrimPrefix(v.Name, prefix)] = v
 	}
 	return known
 }
 
 // readSecretFiles puts the content of NAME_FILE in the place of NAME.
-func readSecretFiles(vars map[string]string, known map[string]field, p *problems) {
-	for name, f := range known {
+func readSecretFiles(vars map[string]string, known map[string]Variable, p *problems) {
+	for name, v := range known {
 		path, ok := vars[name+"_FILE"]
-		if !f.secret || !ok {
+		if !v.Secret || !ok {
 			continue
 		}
 		delete(vars, name+"_FILE")
@@ -149,7 +144,7 @@ func readSecretFiles(vars map[string]string, known map[string]field, p *problems
 }
 
 // parseProblems words the errors of the parser by variable and answers which variables they are about.
-func parseProblems(err error, vars map[string]string, known map[string]field, p *problems) map[string]bool {
+func parseProblems(err error, vars map[string]string, known map[string]Variable, p *problems) map[string]bool {
 	unreadable := make(map[string]bool)
 	var all env.AggregateError
 	if !errors.As(err, &all) {
@@ -161,8 +156,8 @@ func parseProblems(err error, vars map[string]string, known map[string]field, p 
 			p.add("…", one.Error())
 			continue
 		}
-		for name, f := range known {
-			if f.goName == parse.Name {
+		for name, v := range known {
+			if v.field == parse.Name {
 				unreadable[prefix+name] = true
 				p.add(name, wordParseError(parse, vars[name]))
 			}
@@ -186,7 +181,7 @@ func wordParseError(e env.ParseError, value string) string {
 }
 
 // unknown guesses which variable was meant.
-func unknown(name string, known map[string]field) string {
+func unknown(name string, known map[string]Variable) string {
 	best, distance := "", 4
 	for candidate := range known {
 		if d := editDistance(name, candidate); d < distance {

@@ -131,6 +131,7 @@ func (r *runner) load(
 		return nil, fmt.Errorf("%s: %w\n%s", step, err, tail(n.log.String()))
 	}
 	r.round.Steps[step] = append(r.round.Steps[step], found...)
+	r.reserved += int64(found[len(found)-1].Reserved) // it counts all that this crowd did
 	return found, nil
 }
 

@@ -79,6 +79,16 @@ func (r *runner) on(ctx context.Context, program string, settings []string, work
 	return errors.Join(work(n), n.stop())
 }
 
+// alone loads a server that is there for nothing else.
+func (r *runner) alone(
+	ctx context.Context, program string, settings []string, step string, scenarios []string, args ...string,
+) error {
+	return r.on(ctx, program, settings, func(n *node) error {
+		_, err := r.load(ctx, n, step, scenarios, args...)
+		return err
+	})
+}
+
 func (r *runner) size(sockets int) string {
 	return "--sockets=" + strconv.Itoa(max(20, int(float64(sockets)*r.scale)))
 }
@@ -97,19 +107,14 @@ var (
 // call per buy.
 func (r *runner) sockets(ctx context.Context) error {
 	size, long := r.size(manySockets), r.time(longTime)
-	err := r.on(ctx, programName, apiOnly, func(n *node) error {
-		return r.buys(r.load(ctx, n, "sockets", []string{"time", "buy", "soldout", "burst"}, size, long, "--no-wait"))
-	})
-	if err != nil {
-		return err
+	err := r.alone(ctx, programName, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"}, size, long, "--no-wait")
+	if err == nil {
+		err = r.alone(ctx, simpleName, simpleAPI, "sockets-simple", []string{"buy"}, size, long, "--no-wait")
 	}
-	err = r.on(ctx, simpleName, simpleAPI, func(n *node) error {
-		return r.buys(r.load(ctx, n, "sockets-simple", []string{"buy"}, size, long, "--no-wait"))
-	})
-	if err != nil {
-		return err
+	if err == nil {
+		err = r.forged(ctx)
 	}
-	return r.forged(ctx)
+	return err
 }
 
 // forged measures what a flood of forged payment notifications takes from the buys. The crowd is large enough to keep
@@ -124,18 +129,8 @@ func (r *runner) forged(ctx context.Context) error {
 		return err
 	}
 	defer func() { r.shop.settings = nil }()
-	return r.on(ctx, programName, apiOnly, func(n *node) error {
-		return r.buys(r.load(ctx, n, "forged", []string{"forged"}, r.size(chainSockets), r.time(floodTime),
-			"--no-wait"))
-	})
-}
-
-// buys adds up what was reserved in a step.
-func (r *runner) buys(found []load.Result, err error) error {
-	if err == nil {
-		r.reserved += int64(found[len(found)-1].Reserved)
-	}
-	return err
+	return r.alone(ctx, programName, apiOnly, "forged", []string{"forged"}, r.size(chainSockets), r.time(floodTime),
+		"--no-wait")
 }
 
 // chain drains what the step before left waiting, and measures the whole way: at its fastest, at half of that, and
@@ -150,7 +145,7 @@ func (r *runner) chain(ctx context.Context) error {
 			return err
 		}
 		found, err := r.load(ctx, n, "chain", []string{"chain"}, r.size(chainSockets), r.time(longTime))
-		if err := r.buys(found, err); err != nil {
+		if err != nil {
 			return err
 		}
 		after, err := r.shop.usage(ctx)
@@ -160,14 +155,13 @@ func (r *runner) chain(ctx context.Context) error {
 		r.round.RedisBytesPerOrder = (after.bytes - r.empty.bytes) / float64(r.reserved)
 		r.round.RedisMicrosPerOrder = (after.seconds - before.seconds) * 1e6 / float64(found[0].Orders)
 		half := fmt.Sprintf("--rate=%.0f", found[0].PerSec/2)
-		return r.buys(r.load(ctx, n, "chain-half", []string{"chain"}, r.size(chainSockets), r.time(longTime), half))
+		_, err = r.load(ctx, n, "chain-half", []string{"chain"}, r.size(chainSockets), r.time(longTime), half)
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.on(ctx, simpleName, simpleAll, func(n *node) error {
-		return r.buys(r.load(ctx, n, "chain-simple", []string{"chain"}, r.size(chainSockets), r.time(longTime)))
-	})
+	return r.alone(ctx, simpleName, simpleAll, "chain-simple", []string{"chain"}, r.size(chainSockets), r.time(longTime))
 }
 
 // crowd measures a full house on a fresh node, and the same buys with few sockets.
@@ -175,20 +169,22 @@ func (r *runner) crowd(ctx context.Context) error {
 	rate := "--rate=" + strconv.FormatFloat(max(50, steadyBuys*r.scale), 'f', 0, 64)
 	stalled := "--stalled=" + strconv.FormatFloat(stalledShare, 'f', -1, 64)
 	err := r.on(ctx, programName, nil, func(n *node) error {
-		if err := r.buys(r.load(ctx, n, "few", []string{"buy"}, r.size(fewSockets), r.time(shortTime), rate)); err != nil {
-			return err
+		_, err := r.load(ctx, n, "few", []string{"buy"}, r.size(fewSockets), r.time(shortTime), rate)
+		if err == nil {
+			_, err = r.load(ctx, n, "many", []string{"buy"}, r.size(crowdSockets), r.time(shortTime), rate)
 		}
-		return r.buys(r.load(ctx, n, "many", []string{"buy"}, r.size(crowdSockets), r.time(shortTime), rate))
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	return r.on(ctx, programName, nil, func(n *node) error {
 		scenarios := []string{"idle", "fanout", "reconnect"}
-		if err := r.buys(r.load(ctx, n, "crowd", scenarios, r.size(crowdSockets), r.time(longTime), stalled)); err != nil {
-			return err
+		_, err := r.load(ctx, n, "crowd", scenarios, r.size(crowdSockets), r.time(longTime), stalled)
+		if err == nil {
+			err = r.settled(ctx)
 		}
-		return r.settled(ctx)
+		return err
 	})
 }
 
