@@ -31,8 +31,8 @@ type RefundDesk struct {
 	Effects   *Effects
 }
 
-// AskRefund is the buyer's wish to have the money of a paid or shipped order back. It answers the state that the order has
-// then: refunding, or unchanged with the reason ReasonRefundAsked while an operator decides. Asking again changes
+// AskRefund is the buyer's wish to have the money of a paid or shipped order back. It answers the state that the order
+// has then: refunding, or unchanged with the reason ReasonRefundAsked while an operator decides. Asking again changes
 // nothing. Another user's order is NotFound, one that was not paid, or is finished, WrongState.
 func (d *RefundDesk) AskRefund(ctx context.Context, user, order ID, text string) (OrderState, error) {
 	switch {
@@ -74,8 +74,8 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order ID, text string)
 	}
 }
 
-// DecideRefund is an operator's yes or no. A yes also refunds an order for which nobody has asked. NotFound: there is no such
-// order. WrongState: it is not paid, or a no meets nothing that was asked for.
+// DecideRefund is an operator's yes or no. A yes also refunds an order for which nobody has asked. NotFound: there is no
+// such order. WrongState: it is not paid, or a no meets nothing that was asked for.
 func (d *RefundDesk) DecideRefund(ctx context.Context, operator, order ID, yes bool, note string) (Order, error) {
 	if utf8.RuneCountInString(note) > longestRefundText || !printable(note) {
 		return Order{}, Fail(BadRequest, fmt.Sprintf("note must be text of at most %d characters", longestRefundText))

@@ -108,7 +108,8 @@ func TestDecisionNeedsSomethingToDecide(t *testing.T) {
 		{Refunded, false, WrongState},
 	} {
 		desk, _ := newTestDesk(RefundByOperator, c.from)
-		if _, err := desk.DecideRefund(context.Background(), 5, 1, c.yes, ""); (c.code == "") != (err == nil) || err != nil &&
+		_, err := desk.DecideRefund(context.Background(), 5, 1, c.yes, "")
+		if (c.code == "") != (err == nil) || err != nil &&
 			AsError(err).Code != c.code {
 			t.Errorf("%s, yes %v: %v", c.from, c.yes, err)
 		}

@@ -31,8 +31,8 @@ func together(of string) func(f figures) float64 {
 	}
 }
 
-// processorTime is a line of the table to steer by for each op: rates move with the machine and with the hour, processor
-// time much less.
+// processorTime is a line of the table to steer by for each op: rates move with the machine and with the hour,
+// processor time much less.
 func processorTime(b *bytes.Buffer, rounds []Round) {
 	for _, c := range costs {
 		fmt.Fprintf(b, "| %s |", c.name)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// row is one figure of the table. What it is about is the ratio of ours to the baseline, or ours alone where there is no
-// baseline and a bar.
+// row is one figure of the table. What it is about is the ratio of ours to the baseline, or ours alone where there is
+// no baseline and a bar.
 type row struct {
 	name     string
 	unit     string // of ours and of the baseline

@@ -40,7 +40,7 @@ var layers = []layer{
 	{path: "app/store", imports: []string{"app", "app/snowflake", "migrations"}, thirdParty: true},
 	{path: "app/api", imports: []string{"app"}, thirdParty: true},
 	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
-	{path: "deploy/bench", imports: []string{"app/load"}, thirdParty: true},
+	{path: "deploy/bench", imports: []string{"app", "app/load", "app/alipay/sim"}, thirdParty: true},
 	{path: "app/webhook", imports: []string{"app"}},
 	{path: "app/demo", imports: []string{"app", "app/wsclient"}, thirdParty: true},
 	// the other end of the wire: no server imports it
@@ -53,7 +53,7 @@ var layers = []layer{
 		},
 	},
 	{
-		path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/demo", "app/alipay/sim"},
+		path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/demo", "app/alipay/sim", "migrations"},
 		thirdParty: true,
 	},
 	{path: testSupport, imports: []string{"app"}, thirdParty: true},
