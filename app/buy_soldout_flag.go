@@ -17,7 +17,7 @@ type soldOutFlag struct {
 	buyers  map[ID]struct{} // everyone up to the mark
 }
 
-// confirm takes counters of a read that began at the instant given: it keeps the flag up or takes it down. It answers
+// confirm takes counters of a read that began at the instant given: it keeps the flag up or takes it down. It reports
 // whether the sale is sold out and its buyers have to be read before the flag may go up.
 func (f *soldOutFlag) confirm(began time.Time, c Counters) (unknown bool) {
 	if began.Before(f.read) {

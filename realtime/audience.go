@@ -112,14 +112,11 @@ func (h *Hub) forgetRostersLocked(joining app.ID) {
 	}
 }
 
-// allSets lists the watch sets into the slice given.
-func (h *Hub) allSets(into []*watchSet) []*watchSet {
+// allSets lists the watch sets.
+func (h *Hub) allSets() []*watchSet {
 	h.setsMu.Lock()
 	defer h.setsMu.Unlock()
-	for _, s := range h.sets {
-		into = append(into, s)
-	}
-	return into
+	return slices.Collect(maps.Values(h.sets))
 }
 
 // Watched lists the sales that at least one client of this node watches, without repeats.
@@ -130,7 +127,7 @@ func (h *Hub) Watched() []app.ID {
 // WatchedBy counts this node's connections per watched sale.
 func (h *Hub) WatchedBy() map[app.ID]int64 {
 	counts := make(map[app.ID]int64)
-	for _, s := range h.allSets(nil) {
+	for _, s := range h.allSets() {
 		sales, members := s.size()
 		if members == 0 {
 			continue
@@ -151,10 +148,7 @@ func (h *Hub) Tick(now app.Millis, counters []app.Counters) {
 	h.board.update(counters)
 	h.setsMu.Lock()
 	h.tickNo = h.board.no // with the list of sets, so that a set knows which ticks it has seen
-	h.beats = h.beats[:0]
-	for _, s := range h.sets {
-		h.beats = append(h.beats, s)
-	}
+	h.beats = slices.AppendSeq(h.beats[:0], maps.Values(h.sets))
 	h.setsMu.Unlock()
 	for i, s := range h.beats {
 		s.beat(h.board, now, h.metrics)
@@ -185,7 +179,7 @@ func (h *Hub) SaleChanged(v app.SaleView) {
 		h.roster[v.Slot] = append(slices.Clone(sales), v.ID)
 	}
 	h.setsMu.Unlock()
-	for _, s := range h.allSets(nil) {
+	for _, s := range h.allSets() {
 		if s.extend(v.Slot, v.ID) {
 			s.each(func(c *client) { c.offerNews(item.subject, item.frame) })
 		}

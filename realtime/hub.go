@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"maps"
 	"cmp"
 	"context"
 	"errors"
@@ -231,9 +232,5 @@ func (h *Hub) devices(user app.ID) []*client {
 func (h *Hub) everybody() []*client {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := make([]*client, 0, len(h.clients))
-	for c := range h.clients {
-		all = append(all, c)
-	}
-	return all
+	return slices.AppendSeq(make([]*client, 0, len(h.clients)), maps.Keys(h.clients))
 }

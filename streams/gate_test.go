@@ -244,7 +244,7 @@ func TestGiveUpAndClose(t *testing.T) {
 		awaitQueue(t, g, s.Ref(), why, is)
 	}
 	queueUp := func(ctx context.Context, user app.ID, want error) {
-		eventually("the lane has not ended", func(q *saleQueue) bool { return q == nil })
+		eventually("the queue has not ended", func(q *saleQueue) bool { return q == nil })
 		reserve(f.ctx, user, app.ErrTransient)
 		eventually("no call is under way", underWay)
 		for i := range app.ID(10) {

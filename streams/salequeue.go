@@ -8,13 +8,13 @@ import (
 	"stampede/app"
 )
 
-// queue is the queue of one sale, and the goroutine that makes its calls, one at a time. Its life: made by the first
+// saleQueue is the queue of one sale, and the goroutine that makes its calls, one at a time. Its life: made by the first
 // buy, in the gate's map while anybody waits in it, back in the pool with the last. Two calls at once made no
 // difference that could be measured: Redis carries them out one after the other, and the groups get smaller.
 type saleQueue struct {
 	gate *Gate
 	sale app.SaleRef
-	wake chan struct{} // a buy has come; only a lane that rests listens
+	wake chan struct{} // a buy has come; only a queue that rests listens
 
 	// Guarded by gate.mu.
 	waiting []*waiter

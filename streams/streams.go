@@ -57,7 +57,7 @@ type Inventory struct {
 	namespace string
 	frame     func(o *app.Order) []byte
 
-	desk waitingDesk
+	reads waitingReads
 
 	viewersMu sync.Mutex
 	viewers   map[app.SaleRef]viewersReading

@@ -17,10 +17,10 @@ import (
 // waitingWithin is how long a look at what waits may take, for all who wait for it.
 const waitingWithin = 5 * time.Second
 
-// waitingDesk answers all who ask at the same time with one look: while one is under way others gather, and the next
+// waitingReads answers all who ask at the same time with one look: while one is under way others gather, and the next
 // look, which begins after they asked, is for all of them. So a lone user is answered at once, a reservation that was
 // there when its user asked is never hidden, and when thousands come back together, Redis is not asked once for each.
-type waitingDesk struct {
+type waitingReads struct {
 	mu    sync.Mutex
 	asks  []*waitingAsk
 	looks bool // a goroutine is looking
@@ -36,14 +36,14 @@ type waitingAsk struct {
 // Waiting lists the reservations of the user that are not settled yet, over all partitions.
 func (l *Inventory) Waiting(ctx context.Context, user app.ID) ([]app.Reservation, error) {
 	ask := &waitingAsk{user: user, answered: make(chan struct{})}
-	desk := &l.desk
-	desk.mu.Lock()
-	desk.asks = append(desk.asks, ask)
-	if !desk.looks {
-		desk.looks = true
+	reads := &l.reads
+	reads.mu.Lock()
+	reads.asks = append(reads.asks, ask)
+	if !reads.looks {
+		reads.looks = true
 		go l.answerWaiting()
 	}
-	desk.mu.Unlock()
+	reads.mu.Unlock()
 	select {
 	case <-ask.answered:
 	case <-ctx.Done():
@@ -58,10 +58,10 @@ func (l *Inventory) Waiting(ctx context.Context, user app.ID) ([]app.Reservation
 // answerWaiting looks until nobody asks any more.
 func (l *Inventory) answerWaiting() {
 	for {
-		l.desk.mu.Lock()
-		asks := l.desk.asks
-		l.desk.asks, l.desk.looks = nil, len(asks) > 0
-		l.desk.mu.Unlock()
+		l.reads.mu.Lock()
+		asks := l.reads.asks
+		l.reads.asks, l.reads.looks = nil, len(asks) > 0
+		l.reads.mu.Unlock()
 		if len(asks) == 0 {
 			return
 		}

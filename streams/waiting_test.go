@@ -65,9 +65,9 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 		ask(user+1000, 0)
 	}
 	kit.Eventually(t, 30*time.Second, func() (bool, string) {
-		l.desk.mu.Lock()
-		defer l.desk.mu.Unlock()
-		return len(l.desk.asks) == 2*crowd, "not all have asked"
+		l.reads.mu.Lock()
+		defer l.reads.mu.Unlock()
+		return len(l.reads.asks) == 2*crowd, "not all have asked"
 	})
 	looks.take()
 	close(looks.goOn)
