@@ -12,11 +12,8 @@ import (
 	"stampede/app"
 )
 
-// Addresses of the gateway itself.
-const (
-	Production = "https://openapi.alipay.com/gateway.do"
-	Sandbox    = "https://openapi-sandbox.dl.alipaydev.com/gateway.do"
-)
+// Production is the address of the gateway itself.
+const Production = "https://openapi.alipay.com/gateway.do"
 
 // IsReal reports whether an address is one of Alipay's own, production or sandbox. The host decides.
 func IsReal(gateway string) bool {

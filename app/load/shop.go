@@ -21,8 +21,8 @@ type Shop struct {
 	Partitions int
 	// Token signs a token for a shopper.
 	Token func(user app.ID) (string, error)
-	// Audit proves the stock equation of the sales, and hands over each report.
-	Audit func(ctx context.Context, each func(app.AuditReport), sales ...app.ID) error
+	// Audit proves the stock equation of the sales.
+	Audit func(ctx context.Context, sales ...app.ID) ([]app.AuditReport, error)
 	// AlipayAppID and AlipaySellerID are the shop as Alipay knows it; no app id when nothing can be paid.
 	AlipayAppID, AlipaySellerID string
 
@@ -108,11 +108,12 @@ func (s *Shop) audit(ctx context.Context, sales []app.ID) (waiting int64, failur
 	if len(sales) == 0 {
 		return 0, nil, nil
 	}
-	err = s.Audit(ctx, func(r app.AuditReport) {
+	reports, err := s.Audit(ctx, sales...)
+	for _, r := range reports {
 		waiting += r.Waiting
 		for _, f := range r.Failures {
 			failures = append(failures, "sale "+r.Sale.String()+": "+f)
 		}
-	}, sales...)
+	}
 	return waiting, failures, err
 }

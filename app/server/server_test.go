@@ -229,15 +229,14 @@ func (n *node) proved(c Config) {
 		n.t.Fatal(err)
 	}
 	defer tools.Close()
-	audited := 0
-	err = tools.Audit(n.t.Context(), func(r app.AuditReport) {
-		audited++
+	reports, err := tools.Audit(n.t.Context())
+	for _, r := range reports {
 		for _, failure := range r.Failures {
 			n.t.Errorf("sale %s: %s", r.Sale, failure)
 		}
-	})
-	if err != nil || audited == 0 {
-		n.t.Errorf("%d sales audited: %v", audited, err)
+	}
+	if err != nil || len(reports) == 0 {
+		n.t.Errorf("%d sales audited: %v", len(reports), err)
 	}
 }
 
@@ -254,11 +253,14 @@ func TestDeadLetterTools(t *testing.T) {
 		t.Errorf("without a server: %v", err)
 	}
 	begin(t, c, Options{}).ready()
-	if letters, err := tools.DeadLetters(t.Context()); err != nil || len(letters) != 0 {
+	dead, err := tools.DeadLetters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if letters, err := dead.Box.DeadLetters(t.Context()); err != nil || len(letters) != 0 {
 		t.Errorf("got %v, %v", letters, err)
 	}
-	if err := tools.DropDead(t.Context(), "0-1-1"); err == nil ||
-		!strings.Contains(err.Error(), "no such dead letter") {
+	if err := dead.Drop(t.Context(), "0-1-1"); err == nil || !strings.Contains(err.Error(), "no such dead letter") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -24,6 +24,7 @@ const toolWait = 5 * time.Second
 type Tools struct {
 	config Config
 	stores stores
+	told   *app.Told // what has been published by these tools; it is marked when they are closed
 }
 
 // OpenTools opens the database. Close it.
@@ -39,11 +40,16 @@ func OpenTools(ctx context.Context, c Config) (*Tools, error) {
 	if err := t.stores.openDatabase(ctx, &t.config); err != nil {
 		return nil, err
 	}
+	t.told = &app.Told{Orders: t.stores.db}
 	return t, nil
 }
 
 // Close ends all connections.
-func (t *Tools) Close() error { return t.stores.close() }
+func (t *Tools) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), toolWait)
+	defer cancel()
+	return errors.Join(t.told.RunOnce(ctx), t.stores.close())
+}
 
 // Database is what migrations work on.
 func (t *Tools) Database() *bun.DB { return t.stores.db.DB() }
@@ -77,29 +83,29 @@ func (t *Tools) DailyPlan(days int) []demo.Window {
 	return demo.Daily(time.Now().In(t.config.TimeZone.Location), days, t.config.Slots)
 }
 
-// Audit proves the stock equation for the sales, or for every loaded one if none is named, and hands over each report.
-func (t *Tools) Audit(ctx context.Context, each func(app.AuditReport), sales ...app.ID) error {
+// Audit proves the stock equation for the sales, or for every loaded one if none is named.
+func (t *Tools) Audit(ctx context.Context, sales ...app.ID) ([]app.AuditReport, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(sales) == 0 {
 		if sales, err = t.loadedSales(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	auditor := &app.Auditor{Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db}
-	for _, id := range sales {
-		report, err := auditor.Sale(ctx, id)
+	reports := make([]app.AuditReport, len(sales))
+	for i, id := range sales {
+		reports[i], err = auditor.Sale(ctx, id)
 		if errors.Is(err, app.ErrNoRow) {
-			return app.Fail(app.NotFound, "no such sale: "+id.String())
+			return nil, app.Fail(app.NotFound, "no such sale: "+id.String())
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		each(report)
 	}
-	return nil
+	return reports, nil
 }
 
 func (t *Tools) loadedSales(ctx context.Context) ([]app.ID, error) {
@@ -116,40 +122,16 @@ func (t *Tools) loadedSales(ctx context.Context) ([]app.ID, error) {
 	return ids, nil
 }
 
-// DeadLetters lists what failed for good.
-func (t *Tools) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
+// DeadLetters is what failed for good, and what an operator can do about it.
+func (t *Tools) DeadLetters(ctx context.Context) (*app.DeadLetters, error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return inventory.DeadLetters(ctx)
-}
-
-// ReplayDead tries the order of a dead letter once more.
-func (t *Tools) ReplayDead(ctx context.Context, id string) (app.Order, error) {
-	inventory, err := t.inventory(ctx)
-	if err != nil {
-		return app.Order{}, err
-	}
-	told := &app.Told{Orders: t.stores.db}
-	order, err := t.letters(inventory, told).Replay(ctx, id)
-	return order, errors.Join(err, told.RunOnce(ctx))
-}
-
-// DropDead forgets a dead letter.
-func (t *Tools) DropDead(ctx context.Context, id string) error {
-	inventory, err := t.inventory(ctx)
-	if err != nil {
-		return err
-	}
-	return t.letters(inventory, &app.Told{Orders: t.stores.db}).Drop(ctx, id)
-}
-
-func (t *Tools) letters(inventory *streams.Inventory, told *app.Told) *app.DeadLetters {
 	return &app.DeadLetters{
 		Box: inventory, Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db, PayWindow: t.config.PayWindow,
-		Effects: &app.Effects{Inventory: inventory, Notifier: inventory, Orders: t.stores.db, Told: told},
-	}
+		Effects: &app.Effects{Inventory: inventory, Notifier: inventory, Orders: t.stores.db, Told: t.told},
+	}, nil
 }
 
 // inventory is what is in Redis, under the epochs of the database.

@@ -24,12 +24,12 @@ func (audit) Help() string {
 // Run audits.
 func (a *audit) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		reports := []app.AuditReport{}
 		var only []app.ID
 		if a.Sale != 0 {
 			only = []app.ID{a.Sale}
 		}
-		if err := t.Audit(e.ctx, func(r app.AuditReport) { reports = append(reports, r) }, only...); err != nil {
+		reports, err := t.Audit(e.ctx, only...)
+		if err != nil {
 			return err
 		}
 		failed := 0

@@ -36,7 +36,11 @@ func (dead) Help() string {
 // Run lists.
 func (c deadList) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		letters, err := t.DeadLetters(e.ctx)
+		dead, err := t.DeadLetters(e.ctx)
+		if err != nil {
+			return err
+		}
+		letters, err := dead.Box.DeadLetters(e.ctx)
 		if err != nil {
 			return err
 		}
@@ -50,7 +54,11 @@ func (c deadList) Run(e *env) error {
 // Run replays.
 func (c deadReplay) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		order, err := t.ReplayDead(e.ctx, c.ID)
+		dead, err := t.DeadLetters(e.ctx)
+		if err != nil {
+			return err
+		}
+		order, err := dead.Replay(e.ctx, c.ID)
 		if err == nil {
 			fmt.Fprintf(e.out, "order %s is %s again, to be paid by %s\n", order.ID, order.State,
 				order.PayBy.Time().Format(time.RFC3339))
@@ -62,7 +70,10 @@ func (c deadReplay) Run(e *env) error {
 // Run drops.
 func (c deadDrop) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
-		err := t.DropDead(e.ctx, c.ID)
+		dead, err := t.DeadLetters(e.ctx)
+		if err == nil {
+			err = dead.Drop(e.ctx, c.ID)
+		}
 		if err == nil {
 			fmt.Fprintln(e.out, "dropped", c.ID)
 		}
