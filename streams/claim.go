@@ -60,11 +60,7 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim idle entries: %w", transient(err))
 	}
-	refs := make([]entryRef, len(ids))
-	for i, id := range ids {
-		refs[i] = entryRef{c.partition, id}
-	}
-	return c.inventory.fetch(ctx, refs)
+	return c.inventory.fetch(ctx, c.partition, ids)
 }
 
 // renew keeps others from claiming entries that are still being worked on. A failure is left to the next time:

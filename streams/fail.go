@@ -54,14 +54,10 @@ func (c *Consumer) end(ctx context.Context, epoch int64, e app.Entry, why error,
 		return nil
 	}
 	keys := []string{c.keys.meta, c.keys.orders, c.keys.waiting, c.keys.attempts, c.keys.dead}
-	user := ""
 	if e.Sale != 0 {
-		keys = append(keys, c.keys.sale(e.Sale), c.keys.buyers(e.Sale))
+		keys = append(keys, c.keys.sale(e.Sale))
 	}
-	if e.User != 0 {
-		user = e.User.String()
-	}
-	reply, err := deadLetterScript.run(ctx, c.inventory.client, keys, epoch, e.StreamID, reasonOf(why), failures, user)
+	reply, err := deadLetterScript.run(ctx, c.inventory.client, keys, epoch, e.StreamID, reasonOf(why), failures)
 	if err != nil {
 		return fmt.Errorf("move entry %s to the dead letters: %w", e.StreamID, err)
 	}

@@ -20,7 +20,7 @@ func (l *Inventory) Finish(
 		return nil
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.attempts, k.deadlines}
-	args := append(make([]any, 0, 6+2*len(rows)+3*len(entries)), l.Epoch(partition), int64(asOf),
+	args := append(make([]any, 0, 6+2*len(rows)+2*len(entries)), l.Epoch(partition), int64(asOf),
 		app.PublishWithin.Milliseconds(), app.ChangesChannel(l.namespace, partition), l.lines(rows), 0)
 	deadlines := 0
 	for _, o := range rows {
@@ -34,11 +34,11 @@ func (l *Inventory) Finish(
 	for _, e := range entries {
 		at, known := position[e.Sale]
 		if !known {
-			at = len(keys) + 1
+			keys = append(keys, k.sale(e.Sale))
+			at = len(keys)
 			position[e.Sale] = at
-			keys = append(keys, k.sale(e.Sale), k.buyers(e.Sale))
 		}
-		args = append(args, e.StreamID, at, int64(e.User))
+		args = append(args, e.StreamID, at)
 	}
 	reply, err := finishScript.run(ctx, l.client, keys, args...)
 	if err != nil {

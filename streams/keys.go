@@ -30,9 +30,9 @@ import (
 //	                                         return, hold, sell, withdraw, finish, dead_letter, restore, correct
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the
 //	                                         units that count to the limit and every reservation ever accepted. Units go
-//	                                         down on return, records stay as long as the sale lives (P4, I9). While
-//	                                         reservations are not settled, |<stream id> <stream id>… behind them.
-//	                                         Lua reserve, finish, dead_letter, return, hold, restore
+//	                                         down on return, records stay as long as the sale lives (P4, I9). Behind
+//	                                         them |<stream id> <stream id>… of those that wait, settled ones
+//	                                         among them (see unsettled.lua). Lua reserve, return, hold, restore
 //	stampede:{p}:sale:<id>:open      hash    order → hold:user:qty, the live holds; with :sold behind it once the order
 //	                                         is paid. Lua reserve, return, hold, sell, withdraw, restore
 //	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching (a hint; this one has a TTL).

@@ -24,7 +24,7 @@ type script struct {
 }
 
 var (
-	reserveScript    = load("redis_time", "history", "reserve")
+	reserveScript    = load("redis_time", "history", "progress", "reserve")
 	returnScript     = load("redis_time", "turned_away", "return")
 	holdScript       = load("redis_time", "turned_away", "hold")
 	sellScript       = load("turned_away", "sell")
@@ -44,7 +44,8 @@ var (
 	dropScript       = load("drop")
 	leaveScript      = load("leave")
 	lagScript        = load("lag")
-	trimScript       = load("redis_time", "trim")
+	trimScript       = load("redis_time", "progress", "trim")
+	unsettledScript  = load("progress", "unsettled")
 	auditScript      = load("audit")
 	retireScript     = load("redis_time", "turned_away", "retire")
 	parkScript       = load("redis_time", "letter", "park")

@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,13 +72,12 @@ func (l *Inventory) answerWaiting() {
 }
 
 // lookForWaiting finds what waits for each of the users. Which sales have anything waiting, Redis counts; a user's
-// record in each tells their entries, and the entries, which stay in the stream at least until they are settled, tell
-// the rest.
+// record in each names their entries, settled ones among them, and those that are not settled tell the rest.
 func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingWithin)
 	defer cancel()
 	sales, err := l.unsettledSales(ctx)
-	var entries []waitingEntry
+	var entries [][]waitingEntry
 	if err == nil {
 		entries, err = l.waitingEntries(ctx, sales, asks)
 	}
@@ -118,20 +116,20 @@ func (l *Inventory) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
 	return sales, nil
 }
 
-// waitingEntry is an entry that one of the users waits for.
+// waitingEntry is an entry that one of the users may be waiting for.
 type waitingEntry struct {
-	entryRef
-
-	ask *waitingAsk
+	ask       *waitingAsk
+	partition int
+	id        string
 }
 
 // usersPerRead is how many users' records of a sale one command reads.
 const usersPerRead = 500
 
-// waitingEntries lists the entries of the users' unsettled reservations in the sales.
+// waitingEntries lists the entries of the users' reservations in the sales, by partition.
 func (l *Inventory) waitingEntries(
 	ctx context.Context, sales []app.SaleRef, asks []*waitingAsk,
-) (entries []waitingEntry, err error) {
+) (entries [][]waitingEntry, err error) {
 	type read struct {
 		sale app.SaleRef
 		of   []*waitingAsk
@@ -155,37 +153,66 @@ func (l *Inventory) waitingEntries(
 	if err != nil {
 		return nil, transient(err)
 	}
+	entries = make([][]waitingEntry, len(l.parts))
 	for _, r := range reads {
+		of := &entries[r.sale.Partition]
 		for i, record := range r.cmd.Val() {
 			parts := strings.SplitN(text(record), "|", 4)
 			if len(parts) < 4 {
 				continue
 			}
 			for _, id := range strings.Fields(parts[3]) {
-				entries = append(entries, waitingEntry{entryRef{r.sale.Partition, id}, r.of[i]})
+				*of = append(*of, waitingEntry{r.of[i], r.sale.Partition, id})
 			}
 		}
 	}
 	return entries, nil
 }
 
-// readWaiting reads the entries, each for who asked. One that cannot be read is an error for its user alone; one that
-// is no longer there was settled and trimmed since.
-func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry) error {
-	refs := make([]entryRef, len(entries))
-	for i, w := range entries {
-		refs[i] = w.entryRef
-	}
-	found, err := l.fetch(ctx, refs)
-	for i, e := range found {
-		switch ask := entries[i].ask; {
-		case e.Bad == nil:
-			ask.found = append(ask.found, reservation(e))
-		case !errors.Is(e.Bad, errContentGone):
-			ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, e.StreamID, e.Bad)
+// entriesPerRead is how many entries one call looks at: about a millisecond of Redis.
+const entriesPerRead = 500
+
+// readWaiting gives everybody those of their entries that are not settled. One that cannot be read is an error for its
+// user alone.
+func (l *Inventory) readWaiting(ctx context.Context, entries [][]waitingEntry) error {
+	var calls []call
+	var of [][]waitingEntry
+	for partition, all := range entries {
+		for some := range slices.Chunk(all, entriesPerRead) {
+			ids := make([]any, len(some))
+			for i, e := range some {
+				ids[i] = e.id
+			}
+			calls, of = append(calls, call{[]string{l.parts[partition].keys.orders}, ids}), append(of, some)
 		}
 	}
-	return err
+	replies, err := unsettledScript.runAll(ctx, l.client, calls)
+	if err != nil {
+		return err
+	}
+	for c, reply := range replies {
+		partition := of[c][0].partition
+		if err := l.turnedAway(partition, integer(reply[0])); err != nil {
+			return err
+		}
+		for i := 1; i+1 < len(reply); i += 2 {
+			of[c][integer(reply[i])-1].found(list(reply[i+1]))
+		}
+	}
+	return nil
+}
+
+// found gives the reservation to its buyer.
+func (w waitingEntry) found(fields []any) {
+	m := redis.XMessage{ID: w.id, Values: make(map[string]any, len(fields)/2)}
+	for i := 0; i+1 < len(fields); i += 2 {
+		m.Values[text(fields[i])] = text(fields[i+1])
+	}
+	if e := parseEntry(w.partition, m); e.Bad != nil {
+		w.ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, w.id, e.Bad)
+	} else {
+		w.ask.found = append(w.ask.found, reservation(e))
+	}
 }
 
 // reservation is what an entry says to its buyer as long as it has no row.
@@ -196,31 +223,25 @@ func reservation(e app.Entry) app.Reservation {
 	}
 }
 
-// entryRef names an entry.
-type entryRef struct {
-	partition int
-	id        string
-}
-
 // fetch reads entries, in their order; one that is no longer in the stream comes with errContentGone.
-func (l *Inventory) fetch(ctx context.Context, refs []entryRef) ([]app.Entry, error) {
-	if len(refs) == 0 {
+func (l *Inventory) fetch(ctx context.Context, partition int, ids []string) ([]app.Entry, error) {
+	if len(ids) == 0 {
 		return nil, nil
 	}
-	cmds := make([]*redis.XMessageSliceCmd, len(refs))
+	cmds := make([]*redis.XMessageSliceCmd, len(ids))
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, r := range refs {
-			cmds[i] = p.XRange(ctx, l.parts[r.partition].keys.orders, r.id, r.id)
+		for i, id := range ids {
+			cmds[i] = p.XRange(ctx, l.parts[partition].keys.orders, id, id)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read %d entries: %w", len(refs), transient(err))
+		return nil, fmt.Errorf("read %d entries: %w", len(ids), transient(err))
 	}
-	entries := make([]app.Entry, len(refs))
-	for i, r := range refs {
-		found := append(cmds[i].Val(), redis.XMessage{ID: r.id})
-		entries[i] = parseEntry(r.partition, found[0])
+	entries := make([]app.Entry, len(ids))
+	for i, id := range ids {
+		found := append(cmds[i].Val(), redis.XMessage{ID: id})
+		entries[i] = parseEntry(partition, found[0])
 	}
 	return entries, nil
 }

@@ -2,6 +2,9 @@ package streams
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,6 +47,7 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s, g := f.openSale(100), f.gate(f.inventory)
+	f.must(f.client.ScriptLoad(f.ctx, unsettledScript.text).Err())
 	other := dial(t, f.url)
 	l := f.node(other)
 	looks := holdLooks(other)
@@ -73,8 +77,149 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 	close(looks.goOn)
 	asking.Wait()
 	commands := looks.take()
-	if want := "hkeys hkeys hmget" + strings.Repeat(" xrange", crowd); commands != want {
+	if want := "hkeys hkeys hmget evalsha"; commands != want {
 		t.Fatalf("%d users were answered with %s, want %s", 2*crowd, commands, want)
+	}
+}
+
+// P2: a reservation is listed from the call that made it until its entry is settled, whoever has the entry in hand, and
+// also when others of the same buyer are settled. Somebody who takes the group away by hand hides none.
+func TestWaitingFollowsTheGroup(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(100, func(s *app.Sale) { s.Limit, s.Cap = 9, 9 })
+		g, stream := f.gate(f.inventory), f.inventory.parts[1].keys.orders
+		const user = app.ID(77)
+		var orders []app.ID
+		for i := range 5 {
+			b := buyOf(s, user, 1, fmt.Sprintf("key-%04d", i))
+			f.wantVerdict(g, b, app.VerdictReserved)
+			f.wantVerdict(g, buyOf(s, user+1, 1, b.Key), app.VerdictReserved)
+			orders = append(orders, b.Order)
+		}
+		want := func(when string, want ...app.ID) {
+			t.Helper()
+			found, err := f.inventory.Waiting(f.ctx, user)
+			f.must(err)
+			var got []app.ID
+			for _, r := range found {
+				got = append(got, r.Order)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s the user waits for %v, want %v", when, got, want)
+			}
+		}
+		want("while nothing is delivered,", orders...)
+
+		one, two := f.consumer("node-1", newDesk()), f.consumer("node-2", newDesk())
+		one.history, one.options.Batch = "", 8 // four of the user's entries, and four of others between them
+		entries, err := one.read(f.ctx)
+		f.must(err)
+		want("while four are in hand,", orders...)
+		f.must(f.settle(f.ctx, entries[2:4]))
+		want("when the second is settled,", orders[0], orders[2], orders[3], orders[4])
+		two.options.ClaimIdle, two.options.Batch = 0, 2
+		if claimed, err := two.claim(f.ctx); err != nil || len(claimed) != 2 || claimed[0].Order != orders[0] {
+			t.Fatalf("claimed %+v, %v", claimed, err)
+		}
+		want("when another consumer has claimed the first,", orders[0], orders[2], orders[3], orders[4])
+		f.must(one.end(f.ctx, testEpoch, entries[4], app.ErrPermanent, 3))
+		want("when the third is a dead letter,", orders[0], orders[3], orders[4])
+		f.wantVerdict(g, buyOf(s, user, 1, "key-0000"), app.VerdictRepeated)
+		b := buyOf(s, user, 1, "key-more1")
+		f.wantVerdict(g, b, app.VerdictReserved)
+		orders = append(orders, b.Order)
+		want("with one more,", orders[0], orders[3], orders[4], orders[5])
+
+		// Without the group everything comes again, whatever became of it: it may be listed, and nothing else may be missing.
+		f.must(f.client.XGroupDestroy(f.ctx, stream, group).Err())
+		want("without the group,", orders...)
+
+		// An entry that was taken out by hand says nothing any more, and troubles nobody.
+		f.must(f.client.XDel(f.ctx, stream, entries[0].StreamID).Err())
+		want("without the first entry,", orders[1:]...)
+		f.must(f.client.Del(f.ctx, stream).Err())
+		want("without the stream,")
+		f.must(f.client.Set(f.ctx, stream, "of another type", 0).Err())
+		if _, err := f.inventory.Waiting(f.ctx, user); !errors.Is(err, app.ErrLost) {
+			t.Fatalf("of what is no stream: %v", err)
+		}
+	})
+}
+
+// A record does not grow by what is settled: who buys again has the new entry in it, and those before only while one of
+// them waits.
+func TestRecordsForgetWhatIsSettled(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(100, func(s *app.Sale) { s.Limit, s.Cap = 9, 9 })
+		g, c := f.gate(f.inventory), f.consumer("node-1", newDesk())
+		c.history = ""
+		const user = app.ID(77)
+		want := func(when string, entries int) {
+			t.Helper()
+			record, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), user.String()).Result()
+			f.must(err)
+			if ids := strings.Fields(record[strings.LastIndexByte(record, '|')+1:]); len(ids) != entries {
+				t.Fatalf("%s the record names the entries %v, want %d", when, ids, entries)
+			}
+		}
+		buy := func(user app.ID, key string) {
+			t.Helper()
+			f.wantVerdict(g, buyOf(s, user, 1, key), app.VerdictReserved)
+			for at := f.now(); f.now() == at; { // what comes next has an entry of a later instant
+			}
+		}
+		buy(user, "key-0001")
+		buy(user, "key-0002")
+		want("with nothing delivered,", 2)
+		buy(user+1, "key-0001")
+		entries, err := c.read(f.ctx)
+		f.must(err)
+		f.must(f.settle(f.ctx, entries[1:]))
+		buy(user, "key-0003")
+		want("with the first in hand,", 3)
+		f.must(f.settle(f.ctx, entries[:1]))
+		buy(user, "key-0004")
+		want("with the third not delivered,", 4)
+		entries, err = c.read(f.ctx)
+		f.must(err)
+		f.must(f.settle(f.ctx, entries))
+		buy(user+1, "key-0002")
+		entries, err = c.read(f.ctx)
+		f.must(err)
+		f.must(f.settle(f.ctx, entries))
+		buy(user, "key-0005")
+		want("with everything before settled,", 1)
+	})
+}
+
+// P2: a group that somebody moves back by hand hides nothing that waits.
+func TestWaitingWithTheGroupMovedBack(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t) // the embedded one cannot move a group
+	s := f.openSale(100)
+	f.reserveMany(s, 4)
+	c := f.consumer("node-1", newDesk())
+	c.history, c.options.Batch = "", 3
+	entries, err := c.read(f.ctx)
+	f.must(err)
+	f.must(f.settle(f.ctx, entries[1:2]))
+	for place, missing := range map[string]app.ID{
+		entries[2].StreamID: entries[1].User, // where it was: what is settled does not wait
+		entries[1].StreamID: entries[1].User, // what was delivered behind it waits still
+		entries[0].StreamID: 0,               // what was settled behind it comes again
+		"0":                 0,
+	} {
+		f.must(f.client.XGroupSetID(f.ctx, f.inventory.parts[1].keys.orders, group, place).Err())
+		for i := range 4 {
+			user := app.ID(5000 + i)
+			found, err := f.inventory.Waiting(f.ctx, user)
+			f.must(err)
+			if (len(found) == 1) != (user != missing) {
+				t.Errorf("group at %s: user %s waits for %+v", place, user, found)
+			}
+		}
 	}
 }
 

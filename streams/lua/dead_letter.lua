@@ -1,9 +1,8 @@
 -- dead_letter: move an entry that failed for good to the dead letters. Its order has its row (refused) by now.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 dead (stream)
---       6 sale (hash)   7 sale buyers (hash); these two only when the entry names a sale
+--       6 sale (hash); only when the entry names a sale
 -- ARGV  1 epoch   2 stream id   3 reason   4 deliveries (failures on its own account)
---       5 user id or ''
 --
 -- Returns {code, id of the dead letter or '' when the entry was acknowledged before}
 --   code  0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
@@ -19,10 +18,6 @@ local id = redis.call('XADD', KEYS[5], '*', unpack(fields))
 redis.call('HDEL', KEYS[4], ARGV[2])
 redis.call('HINCRBY', KEYS[1], 'waiting', '-1')
 
--- 3. It no longer waits.
-if KEYS[6] then
-  count_settled(KEYS[6], KEYS[3], 1)
-  local left = ARGV[5] ~= '' and without_entries(redis.call('HGET', KEYS[7], ARGV[5]), {[ARGV[2]] = true})
-  if left then redis.call('HSET', KEYS[7], ARGV[5], left) end
-end
+-- 3. The places of everybody behind it.
+if KEYS[6] then count_settled(KEYS[6], KEYS[3], 1) end
 return {0, id}

@@ -3,11 +3,11 @@
 -- twice, or by two consumers, counts once.
 --
 -- KEYS  1 meta (hash)   2 orders (stream)   3 waiting (hash)   4 attempts (hash)   5 deadlines (zset)
---       then two per sale of the batch: sale (hash), sale buyers (hash)
+--       then one per sale of the batch: sale (hash)
 -- ARGV  1 epoch
 --       2 Redis time before the transaction began that stamped the rows, ms   3 how long ago that may be, ms   4 channel
 --       5 the changes, a line each (app.Message), or ''   6 how many deadlines
---       then two per deadline: instant (ms), order; then three per entry: stream id, index of its sale in KEYS, user id
+--       then two per deadline: instant (ms), order; then two per entry: stream id, index of its sale in KEYS
 --
 -- Returns {code, entries that were acknowledged now}
 --   code  0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type, 21 stamped too long ago
@@ -26,16 +26,15 @@ if ARGV[5] ~= '' then tell(KEYS[1], ARGV[4], ARGV[5]) end
 if first > 7 then redis.call('ZADD', KEYS[5], 'NX', unpack(ARGV, 7, first - 1)) end
 
 -- 3. Acknowledge, sale by sale: how many of these entries were still pending is how many tickets are done now.
-local entries, users, gone, done, total = {}, {}, {}, {}, 0
-for i = first, #ARGV, 3 do
+local entries, done, total = {}, {}, 0
+for i = first, #ARGV, 2 do
   local id, sale = ARGV[i], tonumber(ARGV[i + 1])
   local ids = entries[sale]
-  if not ids then
-    ids = {}
-    entries[sale], users[sale] = ids, {}
+  if ids then
+    ids[#ids + 1] = id
+  else
+    entries[sale] = {id}
   end
-  local n = #ids + 1
-  ids[n], users[sale][n], gone[id] = id, ARGV[i + 2], true
 end
 for sale, ids in pairs(entries) do
   done[sale] = redis.call('XACK', KEYS[2], 'fulfil', unpack(ids))
@@ -43,29 +42,7 @@ for sale, ids in pairs(entries) do
   if counted then redis.call('HDEL', KEYS[4], unpack(ids)) end
 end
 
--- 4. The buyers' entries that are not settled, without these; an entry that was settled before is not among them. Nearly
---    always the buyer has this one entry, at the end of his record.
-local sub = string.sub
-local function without(field, id)
-  local sole = '|' .. id
-  local at = -#sole
-  if sub(field, at) == sole then return sub(field, 1, at - 1) end
-  return without_entries(field, gone)
-end
-for sale, of in pairs(users) do
-  local changed, seen, n, ids = {}, {}, 0, entries[sale]
-  for u, field in ipairs(redis.call('HMGET', KEYS[sale + 1], unpack(of))) do
-    local user = of[u]
-    local left = field and not seen[user] and without(field, ids[u])
-    if left then
-      seen[user] = true
-      changed[n + 1], changed[n + 2], n = user, left, n + 2
-    end
-  end
-  if n > 0 then redis.call('HSET', KEYS[sale + 1], unpack(changed)) end
-end
-
--- 5. The places of everybody behind them.
+-- 4. The places of everybody behind them.
 for sale, n in pairs(done) do
   if n > 0 then count_settled(KEYS[sale], KEYS[3], n) end
 end

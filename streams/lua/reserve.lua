@@ -66,8 +66,8 @@ users[buys + 1] = ARGV[5]
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
 if ARGV[6] ~= '0' and not string.find(stored[buys + 1] or '', ARGV[6] .. ':', 1, true) then return {19} end
 
--- 3. The key comes before every refusal (I9, P4). Answers units, number of records, records, what waits, and, when the key
---    was accepted before, with what. Who has bought often has long records: they are cut and searched as plain texts,
+-- 3. The key comes before every refusal (I9, P4). Answers units, number of records, records, their entries, and, when the
+--    key was accepted before, with what. Who has bought often has long records: they are cut and searched as plain texts,
 --    because patterns go through them letter by letter.
 local find, sub = string.find, string.sub
 local function lookup(field, key)
@@ -75,11 +75,11 @@ local function lookup(field, key)
   local second = find(field, '|', first + 1, true)
   local third = find(field, '|', second + 1, true) or #field + 1
   local units, count = tonumber(sub(field, 1, first - 1)), tonumber(sub(field, first + 1, second - 1))
-  local records, waits = sub(field, second + 1, third - 1), sub(field, third + 1)
+  local records, ids = sub(field, second + 1, third - 1), sub(field, third + 1)
   local _, last = find(records, ':' .. key .. ';', 1, true)
-  if not last then return units, count, records, waits end
+  if not last then return units, count, records, ids end
   local order, hash, ticket = string.match(sub(records, 1, last), '([^:;]+):([^:;]*):([^:;]+):[^:;]+;$')
-  return units, count, records, waits, order, hash, ticket
+  return units, count, records, ids, order, hash, ticket
 end
 
 -- 4. Why a new buy is refused; nil when it is not.
@@ -93,7 +93,18 @@ local function refusal(units, count, qty)
   if rest > 0 then return 11, rest end
 end
 
--- 5. Decide one by one. An accepted buy becomes its stream entry at once; buyers and holds are gathered and written
+-- 5. A record keeps the ids of its entries until one is added: then those go that are settled, as far as all of them are, and
+--    provably. The instant before which everything is settled is looked up once, when somebody buys again.
+local settled_before
+local function unsettled(ids)
+  if not settled_before then
+    local _, bound = progress(KEYS[2])
+    settled_before = tonumber(string.match(bound or '0', '^%d+'))
+  end
+  return tonumber(string.match(ids, '(%d+)%-%d+$')) < settled_before and '' or ids .. ' '
+end
+
+-- 6. Decide one by one. An accepted buy becomes its stream entry at once; buyers and holds are gathered and written
 --    together, which is what makes a group cheap. Writing a number costs more than joining texts: each is written once.
 local call, format, number, stream = redis.call, string.format, tonumber, KEYS[2]
 local head = ':' .. ARGV[1] .. ':' .. format('%d', seq - tickets) .. ':'
@@ -104,8 +115,8 @@ for b = 1, buys do
   local order, qty, key, hash = asks[i], asks[i + 2], asks[i + 3], asks[i + 4]
   local units = number(qty)
   local field = fields[user] or stored[b]
-  local had, count, records, waits, first, content, ticket = 0, 0, '', ''
-  if field then had, count, records, waits, first, content, ticket = lookup(field, key) end
+  local had, count, records, ids, first, content, ticket = 0, 0, '', ''
+  if field then had, count, records, ids, first, content, ticket = lookup(field, key) end
   local verdict, value
   if first then
     verdict, value = content == hash and 2 or 3, ticket .. ':' .. first
@@ -119,9 +130,9 @@ for b = 1, buys do
     local id = call('XADD', stream, '*', 'terms', '2:' .. order .. head .. t .. ':1:' .. qty .. middle ..
       hash .. ':' .. key .. tail .. user .. ':' .. asks[i + 5])
     if field then
-      if waits ~= '' then waits = waits .. ' ' end
+      if ids ~= '' then ids = unsettled(ids) end
       fields[user] = format('%d|%d|', had + units, count + 1) .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key ..
-        ';|' .. waits .. id
+        ';|' .. ids .. id
     else
       fields[user] = qty .. '|1|' .. order .. ':' .. hash .. ':' .. t .. ':' .. key .. ';|' .. id
     end
@@ -134,7 +145,7 @@ end
 reply[3], reply[5] = stock, seq
 if accepted == 0 then return reply end
 
--- 6. The rest of the writes, once for all buys.
+-- 7. The rest of the writes, once for all buys.
 local buyers, n = {}, 0
 for user, field in pairs(fields) do
   buyers[n + 1], buyers[n + 2], n = user, field, n + 2

@@ -1,22 +1,9 @@
 -- settled: what the two scripts do that acknowledge entries (finish, dead_letter), for entries of one sale. Put in front of them
 -- (script.go).
 --
--- without_entries takes entries out of a buyer's record, behind which stand those that are not settled; gone has their ids as
--- keys. It answers the record that is left, or nothing where none of the buyer's entries waits.
---
 -- count_settled moves done and waiting of the sale by n entries that XACK has just taken out of the group (I4). A sale that is
 -- not there is not made (I7); no more tickets are done than were given out, even after somebody has made the group anew and
 -- all entries come again.
-
-local function without_entries(field, gone)
-  local settled, waits = string.match(field or '', '^(%d+|%d+|[^|]*)|(.*)$')
-  if not settled then return end
-  local rest = {}
-  for id in string.gmatch(waits, '[^ ]+') do
-    if not gone[id] then rest[#rest + 1] = id end
-  end
-  return #rest == 0 and settled or settled .. '|' .. table.concat(rest, ' ')
-end
 
 local function count_settled(sale, waiting, n)
   local numbers = redis.call('HMGET', sale, 'done', 'tickets')

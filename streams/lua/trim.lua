@@ -6,37 +6,21 @@
 --
 -- Returns {trimmed, left}
 
--- Stream ids are two numbers; a group that has read nothing may have just "0".
-local function before(a, b)
-  local ams, aseq = string.match(a, '^(%d+)%-?(%d*)$')
-  local bms, bseq = string.match(b, '^(%d+)%-?(%d*)$')
-  ams, bms = tonumber(ams), tonumber(bms)
-  if ams ~= bms then return ams < bms end
-  return (tonumber(aseq) or 0) < (tonumber(bseq) or 0)
-end
-
 -- 1. Never beyond the oldest pending entry nor the last delivered one: lag and pending stay true (P7).
 if redis.call('EXISTS', KEYS[1]) == 0 then return {0, 0} end
-local bound
-for _, list in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
-  local g = {}
-  for i = 1, #list, 2 do g[list[i]] = list[i + 1] end
-  if g['name'] == 'fulfil' then bound = g['last-delivered-id'] end
-end
+local _, bound = progress(KEYS[1])
 local length = redis.call('XLEN', KEYS[1])
 if not bound then return {0, length} end
-local pending = redis.call('XPENDING', KEYS[1], 'fulfil', '-', '+', '1')
-if pending[1] and before(pending[1][1], bound) then bound = pending[1][1] end
 
 -- 2. By age.
 local age = string.format('%d', math.max(0, redis_time() - tonumber(ARGV[1]))) .. '-0'
-local trimmed = redis.call('XTRIM', KEYS[1], 'MINID', before(age, bound) and age or bound)
+local trimmed = redis.call('XTRIM', KEYS[1], 'MINID', entry_before(age, bound) and age or bound)
 
 -- 3. By length.
 local over = math.min(length - trimmed - tonumber(ARGV[2]), tonumber(ARGV[3]))
 if over > 0 then
   local oldest = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', string.format('%d', over + 1))
   local cut = oldest[over + 1] and oldest[over + 1][1] or bound
-  trimmed = trimmed + redis.call('XTRIM', KEYS[1], 'MINID', before(cut, bound) and cut or bound)
+  trimmed = trimmed + redis.call('XTRIM', KEYS[1], 'MINID', entry_before(cut, bound) and cut or bound)
 end
 return {trimmed, length - trimmed}
