@@ -130,7 +130,8 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 		}
 		return inserted[0].Order, nil
 	}
-	// Not waiting any more: either it never was, or it has become a row just now. That the row cannot be read says neither.
+	// Not waiting any more: either it never was, or it has become a row just now. That the row cannot be read says
+	// neither.
 	_, err = x.Storefront.row(ctx, user, id)
 	switch {
 	case err == nil:

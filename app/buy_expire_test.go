@@ -180,7 +180,9 @@ func TestCancelledReservationKeepsItsEpoch(t *testing.T) {
 	t.Parallel()
 	book := &beforeItsRow{}
 	inventory := reservedInventory{
-		&fakeInventory{trace: &trace{}, now: 1_000_000}, Reservation{Order: 1, Sale: 7, Entry: Entry{Order: 1, User: 9, Sale: 7, Epoch: 4, Seq: 90}},
+		&fakeInventory{trace: &trace{}, now: 1_000_000}, Reservation{
+			Order: 1, Sale: 7, Entry: Entry{Order: 1, User: 9, Sale: 7, Epoch: 4, Seq: 90},
+		},
 	}
 	x := &Expirer{
 		Inventory: inventory, Orders: book, Storefront: &Storefront{Catalogue: NewCatalogue(oneSale{}, nil, time.UTC)},

@@ -57,8 +57,8 @@ func (e *Effects) Finish(ctx context.Context, partition int, asOf Millis, rows [
 	return nil
 }
 
-// inTime publishes rows. Those whose transaction, or what followed it, took too long (the database stood still, say) are
-// stamped anew and published as they are then, once more (F2).
+// inTime publishes rows. Those whose transaction, or what followed it, took too long (the database stood still, say)
+// are stamped anew and published as they are then, once more (F2).
 func (e *Effects) inTime(
 	ctx context.Context, asOf Millis, rows []*Order, publish func(asOf Millis, rows []*Order) error,
 ) error {

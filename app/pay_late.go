@@ -13,8 +13,8 @@ import (
 //	                                                         └▶ not free: refunding (database) → event → Refunder
 //
 // The limit per buyer counts, the window does not: the buyer had bought in time. Whoever claims the last number
-// resolves it; a hold taken under an older one becomes the newer one's, or comes back by it. A crash anywhere leaves the
-// payment unsettled, and PayReconciler begins anew.
+// resolves it; a hold taken under an older one becomes the newer one's, or comes back by it. A crash anywhere leaves
+// the payment unsettled, and PayReconciler begins anew.
 func (c *Cashier) resolve(ctx context.Context, o Order) error {
 	// before the hold: a rebuild in between changes the epoch, and nothing is revived
 	sale, err := c.Sales.Sale(ctx, o.Sale)

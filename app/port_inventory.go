@@ -38,7 +38,8 @@ const (
 	VerdictEpoch     Verdict = 14 // the caller's epoch is not the partition's
 )
 
-// GateAnswer is what became of a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the place.
+// GateAnswer is what became of a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the
+// place.
 type GateAnswer struct {
 	Verdict Verdict
 	Order   ID

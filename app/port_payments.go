@@ -58,8 +58,8 @@ type PaymentStore interface {
 	OpenTrade(ctx context.Context, order, user ID, now Millis, margin time.Duration) (Order, error)
 	// Receive enters a paid trade once by its number, whatever becomes of it, and in the same transaction makes a
 	// pending order of that amount paid. The money of an order that has ended is noted in its row and is late:
-	// unresolved until ReviveLate or Resolve. It answers the order as it is afterwards (none for PaymentForeign) and the
-	// outcome; the same trade again changes nothing, unless it was odd before and is not any more.
+	// unresolved until ReviveLate or Resolve. It answers the order as it is afterwards (none for PaymentForeign) and
+	// the outcome; the same trade again changes nothing, unless it was odd before and is not any more.
 	Receive(ctx context.Context, t Trade, now Millis) (Order, PaymentOutcome, error)
 	// ReviveLate makes an order that had ended, and whose money came late, paid under the hold number that was claimed
 	// for it, takes its units through the guard and settles its payment, in one transaction. ErrNoRow: it is in no such

@@ -74,8 +74,8 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order ID, text string)
 	}
 }
 
-// DecideRefund is an operator's yes or no. A yes also refunds an order for which nobody has asked. NotFound: there is no
-// such order. WrongState: it is not paid, or a no meets nothing that was asked for.
+// DecideRefund is an operator's yes or no. A yes also refunds an order for which nobody has asked. NotFound: there is
+// no such order. WrongState: it is not paid, or a no meets nothing that was asked for.
 func (d *RefundDesk) DecideRefund(ctx context.Context, operator, order ID, yes bool, note string) (Order, error) {
 	if utf8.RuneCountInString(note) > longestRefundText || !printable(note) {
 		return Order{}, Fail(BadRequest, fmt.Sprintf("note must be text of at most %d characters", longestRefundText))

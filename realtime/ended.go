@@ -73,8 +73,8 @@ func (h *Hub) stillWatched(w watching) watching {
 // afterZero puts an instant that nobody knows behind all others.
 func afterZero(at app.Millis) uint64 { return uint64(at) - 1 }
 
-// retireOnce lets go of what has been closed for long. It asks the shop once more before: an operator may have prolonged
-// it.
+// retireOnce lets go of what has been closed for long. It asks the shop once more before: an operator may have
+// prolonged it.
 func (h *Hub) retireOnce(ctx context.Context) error {
 	var failed error
 	latest := h.shop.Now().Add(-h.options.EndedKept)

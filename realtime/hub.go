@@ -1,10 +1,10 @@
 package realtime
 
 import (
-	"maps"
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// opContext is the context of one op, and what its reply needs of the request. It ends at a deadline, but only who listens
-// makes it set a clock: most ops, and a buy is one of them, ask at most when it would end, and a timer for each would
-// cost as much as decoding its frame.
+// opContext is the context of one op, and what its reply needs of the request. It ends at a deadline, but only who
+// listens makes it set a clock: most ops, and a buy is one of them, ask at most when it would end, and a timer for each
+// would cost as much as decoding its frame.
 type opContext struct {
 	context.Context // what it comes from, which never ends
 	until           time.Time

@@ -30,8 +30,8 @@ func (c *client) tell(user app.ID, frame string) {
 	}
 }
 
-// owe has the rows of a user's connection read in which there is something that nobody tells: what has changed since the
-// cursor of its next event, which stays as it is until then.
+// owe has the rows of a user's connection read in which there is something that nobody tells: what has changed since
+// the cursor of its next event, which stays as it is until then.
 func (c *client) owe(user app.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

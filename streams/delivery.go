@@ -35,7 +35,8 @@ func (l *Inventory) Delivery(ctx context.Context, partition int) (app.Delivery, 
 	for _, g := range groups.Val() {
 		last, _ := entryID(g.LastDeliveredID)
 		if g.Name == group && last != d.Newest && d.Open == (app.EntryID{}) {
-			d.Open = app.EntryID{Time: last.Time, Number: last.Number + 1} // the next one, or one before it, is not delivered
+			// the next one, or one before it, is not delivered
+			d.Open = app.EntryID{Time: last.Time, Number: last.Number + 1}
 		}
 	}
 	state, err := l.State(ctx, partition)

@@ -14,7 +14,8 @@ import (
 // maxReason bounds the reason in a dead letter: errors of a database may quote whole statements.
 const maxReason = 500
 
-// fail counts the failures of entries on their own account and puts them off; who has failed too often becomes a dead letter.
+// fail counts the failures of entries on their own account and puts them off; who has failed too often becomes a dead
+// letter.
 func (c *Consumer) fail(ctx context.Context, epoch int64, entries []app.Entry, failed map[string]error) error {
 	for _, e := range entries {
 		verdict := failed[e.StreamID]

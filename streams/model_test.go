@@ -36,7 +36,9 @@ func (m *model) reserve(b app.Buy) app.GateAnswer {
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	if first, ok := m.keys[name]; ok {
 		if first.hash != b.Hash {
-			return app.GateAnswer{Verdict: app.VerdictOtherHash, Order: first.order, Ticket: first.ticket, Free: m.stock}
+			return app.GateAnswer{
+				Verdict: app.VerdictOtherHash, Order: first.order, Ticket: first.ticket, Free: m.stock,
+			}
 		}
 		return app.GateAnswer{Verdict: app.VerdictRepeated, Order: first.order, Ticket: first.ticket, Free: m.stock}
 	}

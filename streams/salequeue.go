@@ -8,8 +8,8 @@ import (
 	"stampede/app"
 )
 
-// saleQueue is the queue of one sale, and the goroutine that makes its calls, one at a time. Its life: made by the first
-// buy, in the gate's map while anybody waits in it, back in the pool with the last. Two calls at once made no
+// saleQueue is the queue of one sale, and the goroutine that makes its calls, one at a time. Its life: made by the
+// first buy, in the gate's map while anybody waits in it, back in the pool with the last. Two calls at once made no
 // difference that could be measured: Redis carries them out one after the other, and the groups get smaller.
 type saleQueue struct {
 	gate *Gate

@@ -131,7 +131,8 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 		orders = append(orders, b.Order)
 		want("with one more,", orders[0], orders[3], orders[4], orders[5])
 
-		// Without the group everything comes again, whatever became of it: it may be listed, and nothing else may be missing.
+		// Without the group everything comes again, whatever became of it: it may be listed, and nothing else may be
+		// missing.
 		f.must(f.client.XGroupDestroy(f.ctx, stream, group).Err())
 		want("without the group,", orders...)
 

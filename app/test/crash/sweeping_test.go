@@ -18,7 +18,8 @@ import (
 func TestKilledSweeping(t *testing.T) {
 	for _, point := range []string{"expire.after-commit", "expire.after-return", "expire.before-drop"} {
 		t.Run(point, func(t *testing.T) {
-			// Below a hundred orders, those of afterwards included: whoever comes back to more is told to read everything.
+			// Below a hundred orders, those of afterwards included: whoever comes back to more is told to read
+			// everything.
 			const buyers, each = 125, 80
 			w := newWorld(t, "STAMPEDE_PAY_WINDOW=10m")
 			w.offer(3*buyers*each, 3*each, w.dice.IntN(partitions))
