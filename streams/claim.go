@@ -60,7 +60,11 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim idle entries: %w", transient(err))
 	}
-	return c.inventory.fetch(ctx, c.partition, ids)
+	refs := make([]entryRef, len(ids))
+	for i, id := range ids {
+		refs[i] = entryRef{c.partition, id}
+	}
+	return c.inventory.fetch(ctx, refs)
 }
 
 // renew keeps others from claiming entries that are still being worked on. A failure is left to the next time:

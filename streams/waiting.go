@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,8 +82,12 @@ func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	if err == nil {
 		entries, err = l.waitingEntries(ctx, sales, asks)
 	}
+	var left []waitingEntry
 	if err == nil {
-		err = l.readWaiting(ctx, entries)
+		left, err = l.unsettled(ctx, entries)
+	}
+	if err == nil {
+		err = l.readWaiting(ctx, left)
 	}
 	if err != nil {
 		for _, ask := range asks {
@@ -118,9 +123,9 @@ func (l *Inventory) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
 
 // waitingEntry is an entry that one of the users may be waiting for.
 type waitingEntry struct {
-	ask       *waitingAsk
-	partition int
-	id        string
+	entryRef
+
+	ask *waitingAsk
 }
 
 // usersPerRead is how many users' records of a sale one command reads.
@@ -162,23 +167,22 @@ func (l *Inventory) waitingEntries(
 				continue
 			}
 			for _, id := range strings.Fields(parts[3]) {
-				*of = append(*of, waitingEntry{r.of[i], r.sale.Partition, id})
+				*of = append(*of, waitingEntry{entryRef{r.sale.Partition, id}, r.of[i]})
 			}
 		}
 	}
 	return entries, nil
 }
 
-// entriesPerRead is how many entries one call looks at: about a millisecond of Redis.
-const entriesPerRead = 500
+// entriesPerCall is how many entries one call asks about: less than a millisecond of Redis.
+const entriesPerCall = 500
 
-// readWaiting gives everybody those of their entries that are not settled. One that cannot be read is an error for its
-// user alone.
-func (l *Inventory) readWaiting(ctx context.Context, entries [][]waitingEntry) error {
+// unsettled lists those of the entries that are not settled.
+func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (left []waitingEntry, err error) {
 	var calls []call
 	var of [][]waitingEntry
 	for partition, all := range entries {
-		for some := range slices.Chunk(all, entriesPerRead) {
+		for some := range slices.Chunk(all, entriesPerCall) {
 			ids := make([]any, len(some))
 			for i, e := range some {
 				ids[i] = e.id
@@ -188,31 +192,36 @@ func (l *Inventory) readWaiting(ctx context.Context, entries [][]waitingEntry) e
 	}
 	replies, err := unsettledScript.runAll(ctx, l.client, calls)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for c, reply := range replies {
-		partition := of[c][0].partition
-		if err := l.turnedAway(partition, integer(reply[0])); err != nil {
-			return err
+		if err := l.turnedAway(of[c][0].partition, integer(reply[0])); err != nil {
+			return nil, err
 		}
-		for i := 1; i+1 < len(reply); i += 2 {
-			of[c][integer(reply[i])-1].found(list(reply[i+1]))
+		for _, number := range reply[1:] {
+			left = append(left, of[c][integer(number)-1])
 		}
 	}
-	return nil
+	return left, nil
 }
 
-// found gives the reservation to its buyer.
-func (w waitingEntry) found(fields []any) {
-	m := redis.XMessage{ID: w.id, Values: make(map[string]any, len(fields)/2)}
-	for i := 0; i+1 < len(fields); i += 2 {
-		m.Values[text(fields[i])] = text(fields[i+1])
+// readWaiting reads the entries, each for who asked. One that cannot be read is an error for its user alone; one that
+// is no longer there was settled and trimmed since.
+func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry) error {
+	refs := make([]entryRef, len(entries))
+	for i, w := range entries {
+		refs[i] = w.entryRef
 	}
-	if e := parseEntry(w.partition, m); e.Bad != nil {
-		w.ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, w.id, e.Bad)
-	} else {
-		w.ask.found = append(w.ask.found, reservation(e))
+	found, err := l.fetch(ctx, refs)
+	for i, e := range found {
+		switch ask := entries[i].ask; {
+		case e.Bad == nil:
+			ask.found = append(ask.found, reservation(e))
+		case !errors.Is(e.Bad, errContentGone):
+			ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, e.StreamID, e.Bad)
+		}
 	}
+	return err
 }
 
 // reservation is what an entry says to its buyer as long as it has no row.
@@ -223,25 +232,31 @@ func reservation(e app.Entry) app.Reservation {
 	}
 }
 
+// entryRef names an entry.
+type entryRef struct {
+	partition int
+	id        string
+}
+
 // fetch reads entries, in their order; one that is no longer in the stream comes with errContentGone.
-func (l *Inventory) fetch(ctx context.Context, partition int, ids []string) ([]app.Entry, error) {
-	if len(ids) == 0 {
+func (l *Inventory) fetch(ctx context.Context, refs []entryRef) ([]app.Entry, error) {
+	if len(refs) == 0 {
 		return nil, nil
 	}
-	cmds := make([]*redis.XMessageSliceCmd, len(ids))
+	cmds := make([]*redis.XMessageSliceCmd, len(refs))
 	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, id := range ids {
-			cmds[i] = p.XRange(ctx, l.parts[partition].keys.orders, id, id)
+		for i, r := range refs {
+			cmds[i] = p.XRange(ctx, l.parts[r.partition].keys.orders, r.id, r.id)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read %d entries: %w", len(ids), transient(err))
+		return nil, fmt.Errorf("read %d entries: %w", len(refs), transient(err))
 	}
-	entries := make([]app.Entry, len(ids))
-	for i, id := range ids {
-		found := append(cmds[i].Val(), redis.XMessage{ID: id})
-		entries[i] = parseEntry(partition, found[0])
+	entries := make([]app.Entry, len(refs))
+	for i, r := range refs {
+		found := append(cmds[i].Val(), redis.XMessage{ID: r.id})
+		entries[i] = parseEntry(r.partition, found[0])
 	}
 	return entries, nil
 }

@@ -77,7 +77,7 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 	close(looks.goOn)
 	asking.Wait()
 	commands := looks.take()
-	if want := "hkeys hkeys hmget evalsha"; commands != want {
+	if want := "hkeys hkeys hmget evalsha" + strings.Repeat(" xrange", crowd); commands != want {
 		t.Fatalf("%d users were answered with %s, want %s", 2*crowd, commands, want)
 	}
 }

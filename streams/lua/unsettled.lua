@@ -1,26 +1,28 @@
--- unsettled: which of some entries are not settled, and what is in them. Writes nothing.
+-- unsettled: which of some entries are not settled, trimmed ones maybe among them. Writes nothing.
 --
 -- KEYS  1 orders (stream)
 -- ARGV  stream ids
 --
--- Returns {code, then two per entry that is not settled: its number in ARGV from 1, its fields}
+-- Returns {code, then the number in ARGV, from 1, of each entry that is not settled}
 --   code  0 done, 17 a key has a wrong type
 
 local kind = redis.call('TYPE', KEYS[1]).ok
 if kind == 'none' then return {0} end
 if kind ~= 'stream' then return {17} end
 
--- What was not delivered waits, and what is pending. An entry that is not there any more was settled and trimmed.
+-- What was not delivered waits, and what is pending. Nearly always the instant of an entry says which side it is on.
 local last, bound = progress(KEYS[1])
+local function instant(id) return tonumber(string.match(id, '^%d+')) end
+local delivered, settled = instant(last or '0'), instant(bound or '0')
 local function waits(id)
-  if not last or entry_before(last, id) then return true end
-  return not entry_before(id, bound) and redis.call('XPENDING', KEYS[1], 'fulfil', id, id, '1')[1] ~= nil
+  local at = instant(id)
+  if not last or at > delivered then return true end
+  if at < settled then return false end
+  return entry_before(last, id) or redis.call('XPENDING', KEYS[1], 'fulfil', id, id, '1')[1] ~= nil
 end
+
 local reply, n = {0}, 1
 for i, id in ipairs(ARGV) do
-  local entry = waits(id) and redis.call('XRANGE', KEYS[1], id, id)[1]
-  if entry then
-    reply[n + 1], reply[n + 2], n = i, entry[2], n + 2
-  end
+  if waits(id) then reply[n + 1], n = i, n + 1 end
 end
 return reply
