@@ -265,10 +265,14 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 func TestHellosShareReads(t *testing.T) {
 	t.Parallel()
 	const peers = 100
-	n := startNode(t)
+	n := startNode(t, func(o *Options) { // on a busy machine it takes long until all have asked
+		o.HelloWithin, o.OpWithin, o.ReadWithin = patience, patience, patience
+	})
 	n.awaitProven()
 	cursor := n.hub.proven.Load().text
 	begun, hold := make(chan struct{}, peers), make(chan struct{})
+	release := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(release) // before the node ends, which waits for its reads
 	n.feed.set(func(d *database) {
 		d.reads, d.before = 0, func() {
 			begun <- struct{}{}
@@ -290,7 +294,7 @@ func TestHellosShareReads(t *testing.T) {
 		defer n.hub.hellos.mu.Unlock()
 		return len(n.hub.hellos.waiting) >= peers-readersAtOnce*groupUsers && n.greeting() == peers, "not all have asked"
 	})
-	close(hold)
+	release()
 	greeting.Wait()
 	close(answered)
 	for ok := range answered {
