@@ -80,8 +80,8 @@ const (
 
 // OutboxSender carries postings from the outbox into the back office's stream.
 type OutboxSender struct {
-	Book      OutboxStore
-	Office    OutboxStream
+	Outbox    OutboxStore
+	Stream    OutboxStream
 	Inventory Inventory // for the time
 
 	waiting atomic.Int64
@@ -101,17 +101,17 @@ func (p *OutboxSender) RunOnce(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read Redis time: %w", err)
 		}
-		due, err := p.Book.ClaimOutbox(ctx, now, postBatch)
+		due, err := p.Outbox.ClaimOutbox(ctx, now, postBatch)
 		if err != nil {
 			return err
 		}
 		if len(due) == 0 {
 			return p.count(ctx)
 		}
-		if err := p.Office.Append(ctx, due); err != nil {
+		if err := p.Stream.Append(ctx, due); err != nil {
 			return err
 		}
-		if err := p.Book.MarkSent(ctx, due); err != nil {
+		if err := p.Outbox.MarkSent(ctx, due); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (p *OutboxSender) count(ctx context.Context) error {
 	if time.Since(p.counted) < backlogEvery {
 		return nil
 	}
-	n, err := p.Book.Unposted(ctx)
+	n, err := p.Outbox.Unposted(ctx)
 	if err == nil {
 		p.counted = time.Now()
 		p.waiting.Store(n)

@@ -35,7 +35,7 @@ func (o *outbox) Append(_ context.Context, postings []OutboxMessage) error {
 func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	t.Parallel()
 	box := &outbox{trace: &trace{}, waits: postBatch + 3}
-	p := &OutboxSender{Book: box, Office: box, Inventory: &fakeInventory{trace: box.trace}}
+	p := &OutboxSender{Outbox: box, Stream: box, Inventory: &fakeInventory{trace: box.trace}}
 	if err := p.RunOnce(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	}
 
 	box = &outbox{trace: &trace{}, waits: 3, fail: ErrTransient}
-	p.Book, p.Office = box, box
+	p.Outbox, p.Stream = box, box
 	if err := p.RunOnce(context.Background()); !errors.Is(err, ErrTransient) {
 		t.Errorf("%v", err)
 	}

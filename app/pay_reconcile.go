@@ -57,7 +57,7 @@ const (
 // DailyReconciliation compares the books of a day with the gateway's, by asking it about each order. It corrects
 // nothing.
 type DailyReconciliation struct {
-	Book    ReconciliationStore
+	Store   ReconciliationStore
 	Gateway Gateway
 
 	pause time.Duration // before a second look at what differs; 0: payDaySettles
@@ -69,7 +69,7 @@ func (p *DailyReconciliation) Report(ctx context.Context, day string, from, to M
 	report := ReconciliationReport{Day: day, Differences: []PayDifference{}}
 	within := func(at Millis) bool { return from <= at && at < to }
 	for after := ID(0); ; {
-		page, err := p.Book.OrdersOfDay(ctx, from, to, after, payDayPage)
+		page, err := p.Store.OrdersOfDay(ctx, from, to, after, payDayPage)
 		if err != nil {
 			return report, fmt.Errorf("list the orders of %s: %w", day, err)
 		}
@@ -141,11 +141,11 @@ func (p *DailyReconciliation) look(ctx context.Context, orders []ID) ([]payDayCa
 		})
 	}
 	wg.Wait()
-	rows, err := p.Book.OrdersByID(ctx, orders)
+	rows, err := p.Store.OrdersByID(ctx, orders)
 	if err != nil {
 		return nil, fmt.Errorf("read orders: %w", err)
 	}
-	payments, err := p.Book.PaymentsOf(ctx, orders)
+	payments, err := p.Store.PaymentsOf(ctx, orders)
 	if err != nil {
 		return nil, fmt.Errorf("read payments: %w", err)
 	}

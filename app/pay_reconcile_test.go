@@ -107,7 +107,7 @@ func TestReconciliationNamesEveryDifference(t *testing.T) {
 		later: map[ID]Trade{11: paid(11, 500)},
 		asked: map[ID]int{},
 	}, make(chan struct{}, 1)}
-	p := &DailyReconciliation{Book: books, Gateway: books, pause: time.Nanosecond}
+	p := &DailyReconciliation{Store: books, Gateway: books, pause: time.Nanosecond}
 	report, err := p.Report(context.Background(), "2026-11-21", 0, 10)
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 	sell(6, midnight+day-minute, midnight+day+minute, 100_000, Paid, true) // the next midnight
 	sell(7, midnight+minute, 0, 1_000_000, Paid, false)                    // the gateway does not say when
 
-	p := &DailyReconciliation{Book: books, Gateway: books, pause: time.Nanosecond}
+	p := &DailyReconciliation{Store: books, Gateway: books, pause: time.Nanosecond}
 	for _, c := range []struct {
 		from            Millis
 		orders, paid    int

@@ -16,7 +16,7 @@ const (
 
 // Seeder writes into the catalogue what is missing there.
 type Seeder struct {
-	Book       app.CatalogueStore
+	Catalogue  app.CatalogueStore
 	Editor     app.CatalogueEditor
 	Mint       func() (app.ID, error) // ids of slots, sales and bulk products
 	Partitions int
@@ -29,7 +29,7 @@ func (s *Seeder) Products(ctx context.Context) error {
 	}
 	var missing []app.Product
 	for _, o := range offers {
-		_, err := s.Book.Product(ctx, o.product.ID)
+		_, err := s.Catalogue.Product(ctx, o.product.ID)
 		switch {
 		case errors.Is(err, app.ErrNoRow):
 			missing = append(missing, o.product)
@@ -47,7 +47,7 @@ func (s *Seeder) Products(ctx context.Context) error {
 }
 
 func (s *Seeder) categories(ctx context.Context, wanted []app.Category) error {
-	there, err := s.Book.Categories(ctx)
+	there, err := s.Catalogue.Categories(ctx)
 	if err != nil {
 		return fmt.Errorf("list categories: %w", err)
 	}
@@ -88,7 +88,7 @@ func (s *Seeder) Schedule(ctx context.Context, plan []Window) (int, error) {
 		return 0, fmt.Errorf("add %d slots: %w", len(slots), err)
 	}
 	// Read back: a slot that was there before keeps its own id.
-	there, err := s.Book.Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
+	there, err := s.Catalogue.Slots(ctx, plan[0].Opens, plan[len(plan)-1].Closes)
 	if err != nil {
 		return 0, fmt.Errorf("read slots: %w", err)
 	}

@@ -86,7 +86,7 @@ func (b *book) AddSales(_ context.Context, sales []app.Sale) error {
 func seeder() (*Seeder, *book) {
 	b := &book{products: make(map[app.ID]app.Product)}
 	next := app.ID(1 << 40)
-	return &Seeder{Book: b, Editor: b, Partitions: 8, Mint: func() (app.ID, error) { next++; return next, nil }}, b
+	return &Seeder{Catalogue: b, Editor: b, Partitions: 8, Mint: func() (app.ID, error) { next++; return next, nil }}, b
 }
 
 func TestProductsOnce(t *testing.T) {

@@ -15,7 +15,7 @@ const offerFor = time.Hour
 // Shop is the side of the shop that the generator needs, from whoever has its configuration. It puts sales on offer for
 // a crowd; its products and slots stay in the catalogue.
 type Shop struct {
-	Book       app.CatalogueStore
+	Catalogue  app.CatalogueStore
 	Editor     app.CatalogueEditor
 	Mint       func() (app.ID, error)
 	Partitions int
@@ -80,7 +80,7 @@ func (s *Shop) addProduct(ctx context.Context) error {
 // openSlot is the slot that is open now, or a new one between its neighbours.
 func (s *Shop) openSlot(ctx context.Context, now app.Millis) (app.Slot, error) {
 	slot := app.Slot{OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(offerFor)}
-	near, err := s.Book.Slots(ctx, slot.OpensAt, slot.ClosesAt)
+	near, err := s.Catalogue.Slots(ctx, slot.OpensAt, slot.ClosesAt)
 	if err != nil {
 		return app.Slot{}, fmt.Errorf("read slots: %w", err)
 	}

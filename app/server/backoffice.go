@@ -35,7 +35,7 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		Refunds: p.ports.refunds, Effects: p.effects,
 	}
 	b := &p.office
-	b.poster = &app.OutboxSender{Book: p.ports.outbox, Office: p.ports.paid, Inventory: p.ports.inventory}
+	b.poster = &app.OutboxSender{Outbox: p.ports.outbox, Stream: p.ports.paid, Inventory: p.ports.inventory}
 	gauge(registry, "stampede_postings_waiting",
 		"Paid and refunded orders that the back office's stream does not have yet.",
 		func() float64 { return float64(b.poster.Waiting()) })

@@ -152,7 +152,7 @@ func compose(
 
 // seeder writes demo data for this node.
 func (p *parts) seeder(partitions int) *demo.Seeder {
-	return &demo.Seeder{Book: p.stores.db, Editor: p.stores.db, Mint: p.lease.Mint, Partitions: partitions}
+	return &demo.Seeder{Catalogue: p.stores.db, Editor: p.stores.db, Mint: p.lease.Mint, Partitions: partitions}
 }
 
 // handler makes the routes over the flows. closing ends long polls and refuses sockets.

@@ -64,7 +64,7 @@ func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) 
 	if err != nil {
 		return nil, nil, fmt.Errorf("lease a node number: %w", err)
 	}
-	s := &demo.Seeder{Book: t.stores.db, Editor: t.stores.db, Mint: lease.Mint, Partitions: t.config.Partitions}
+	s := &demo.Seeder{Catalogue: t.stores.db, Editor: t.stores.db, Mint: lease.Mint, Partitions: t.config.Partitions}
 	return s, func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
 }
 

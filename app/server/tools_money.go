@@ -22,7 +22,7 @@ func (t *Tools) DailyReconciliation(ctx context.Context, day time.Time) (app.Rec
 		return app.ReconciliationReport{}, errNoGateway
 	}
 	from, to := app.CalendarDay(day, t.config.TimeZone.Location)
-	report := &app.DailyReconciliation{Book: t.stores.db, Gateway: gateway}
+	report := &app.DailyReconciliation{Store: t.stores.db, Gateway: gateway}
 	return report.Report(ctx, from.Format(time.DateOnly), app.MillisOf(from), app.MillisOf(to))
 }
 
