@@ -88,6 +88,8 @@ tagged() {
 
 frontend_lint() { deploy/scripts/build.sh packages && npm --prefix frontend run --silent lint; }
 
+begin frontend_lint # beside the checks of Go
+page=$begun
 check 'tools build' deploy/scripts/tools.sh || { conclude; exit 1; }
 check 'top level' top_level || true
 check 'file lengths' lengths || true
@@ -101,5 +103,5 @@ check 'go vet and staticcheck with build tags' tagged || true
 check 'the tools themselves' tools_module || true
 check 'shell syntax' shell_syntax || true
 check 'controls apply and are in SAFETY.md' controls_told || true
-check 'page (eslint, prettier, vue-tsc)' frontend_lint || true
+end "$page" check 'page (eslint, prettier, vue-tsc)' || true
 conclude

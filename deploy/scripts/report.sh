@@ -56,6 +56,29 @@ suite() {
   return 1
 }
 
+# begin CMD…: starts a command that is judged later, and sets begun to what stands for it. Not for what measures time.
+# end BEGUN check|suite NAME: waits for it, and judges it under that name. What nobody waited for ends with the script.
+under_way=()
+begin() {
+  begun=$(mktemp -d)
+  "$@" >"$begun/output" 2>&1 </dev/null &
+  echo $! >"$begun/pid"
+  under_way+=($!)
+  trap 'kill "${under_way[@]}" 2>/dev/null || true' EXIT
+}
+
+end() {
+  local folder=$1 judge=$2 name=$3 status=0
+  wait "$(<"$folder/pid")" || status=$?
+  "$judge" "$name" replay "$folder" "$status"
+}
+
+replay() {
+  cat "$1/output"
+  rm -rf "$1"
+  return "$2"
+}
+
 # conclude prints the last line; its status is that of the whole.
 conclude() {
   if ((passed + failed == 0)); then

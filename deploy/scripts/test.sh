@@ -28,20 +28,29 @@ done
 # The page and the binary may fail without keeping the rest from being tested.
 step 'install and build'
 check 'Redis, MariaDB, nginx, Chromium, C compiler' $scripts/install.sh || { conclude; exit 1; }
+# What the binary is made of but the page, while that is made.
+begin env CGO_ENABLED=0 go build -trimpath ./streams ./realtime ./app/store ./app/api ./app/alipay/... ./app/load
+compiled=$begun
 check 'npm packages' $scripts/build.sh packages || true
 check 'page builds' $scripts/build.sh page || true
+end "$compiled" check 'program compiles' || true
 check 'binary builds' $scripts/build.sh binary || true
 
 suite 'lint' $scripts/lint.sh || true
-mapfile -t packages < <(go list ./... | grep -v '^stampede/app/test/e2e')
-# Most of them wait for something most of the time, so more are under way than there are processors.
+# Most of them wait for something most of the time, so more are under way than there are processors. The slowest begin.
+slow=(stampede/deploy/bench stampede/app/{store,cmd/stampede,test/money} stampede/streams stampede/realtime)
+mapfile -t packages < <(go list ./... | grep -vxF "$(printf '%s\n' stampede/app/test/e2e "${slow[@]}")")
+packages=("${slow[@]}" "${packages[@]}")
 suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-test.sh -race -p 4 "${packages[@]}" || true
 suite 'page tests' $scripts/page-test.sh || true
 # What has to happen within a second (P5) is seen on a machine that does nothing else meanwhile.
 second='^TestTenThousandEqualDeadlines$'
 suite 'end to end, within a second' $scripts/services.sh run $scripts/go-test.sh -race -run "$second" ./app/test/e2e/... || true
+# Both mostly wait: one beside the other.
+begin $scripts/smoke.sh
+browser=$begun
 suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 4 -skip "$second" ./app/test/e2e/... || true
-suite 'browser smoke test' $scripts/smoke.sh || true
+end "$browser" suite 'browser smoke test' || true
 if ((ready)); then
   suite 'crash, the short form' $scripts/crash.sh || true
   suite 'controls, the short form' $scripts/controls.sh --short || true

@@ -80,7 +80,8 @@ func (c *loadCmd) Run(e *env) error {
 		}
 		defer func() { err = errors.Join(err, release()) }()
 		shop := &load.Shop{
-			Catalogue: seeder.Catalogue, Editor: seeder.Editor, Mint: seeder.Mint, Partitions: seeder.Partitions, Audit: t.Audit,
+			Catalogue: seeder.Catalogue, Editor: seeder.Editor, Mint: seeder.Mint, Partitions: seeder.Partitions,
+			Audit: t.Audit,
 			Token: func(user app.ID) (string, error) {
 				return server.Issue(config, user, app.Shopper, loadTokens)
 			},
