@@ -50,9 +50,11 @@ class Hand {
   /** Every move of anything on the page from now on, pressed for or not. */
   async watchShifts() {
     await this.page.evaluate(() => {
-      // The list of orders makes room for a new one; other words begin elsewhere in the middle of a button.
+      // The list of orders makes room for a new one; other words begin elsewhere in the middle of a button, and a
+      // number that stands at the right edge, what is unpaid, begins elsewhere with another digit.
       const expected = (node) =>
-        node.parentElement?.closest(node.nodeType === Node.TEXT_NODE ? '.rail, button' : '.rail')
+        node.matches?.('.held') ||
+        node.parentElement?.closest(node.nodeType === Node.TEXT_NODE ? '.rail, button, .held' : '.rail')
       globalThis.shifts = []
       globalThis.shiftObserver?.disconnect()
       globalThis.shiftObserver = new PerformanceObserver((list) => {
