@@ -77,6 +77,14 @@ controls_told() {
   [[ -z $missing ]] || { printf 'not in deploy/SAFETY.md, run deploy/scripts/controls.sh --write: %s\n' "$missing" && return 1; }
 }
 
+# Every test that SAFETY.md names is there.
+named_tests() {
+  local gone
+  gone=$(grep -oE '`(Test|Fuzz)[A-Za-z0-9]+`' deploy/SAFETY.md | tr -d '`' | sort -u |
+    grep -vxFf <(sources '*_test.go' | xargs -d '\n' grep -ohE '^func (Test|Fuzz)[A-Za-z0-9]+' | cut -d' ' -f2) || true)
+  [[ -z $gone ]] || { printf 'SAFETY.md names %s, which no file of tests has\n' $gone && return 1; }
+}
+
 tools_module() { cd deploy/tools && go vet ./... && go test ./...; }
 
 # The crash suite with its crash points, and the simple ways that benchmarks compare with, are behind build tags. Both are
@@ -103,5 +111,6 @@ check 'go vet and staticcheck with build tags' tagged || true
 check 'the tools themselves' tools_module || true
 check 'shell syntax' shell_syntax || true
 check 'controls apply and are in SAFETY.md' controls_told || true
+check 'tests that SAFETY.md names are there' named_tests || true
 end "$page" check 'page (eslint, prettier, vue-tsc)' || true
 conclude
