@@ -36,6 +36,7 @@ check 'page builds' $scripts/build.sh page || true
 end "$compiled" check 'program compiles' || true
 check 'binary builds' $scripts/build.sh binary || true
 
+suite 'lint' $scripts/lint.sh || true
 # Most of them wait for something most of the time, so more are under way than there are processors. The slowest begin.
 slow=(stampede/deploy/bench stampede/app/{store,cmd/stampede,test/money} stampede/streams stampede/realtime)
 mapfile -t packages < <(go list ./... | grep -vxF "$(printf '%s\n' stampede/app/test/e2e "${slow[@]}")")
@@ -45,14 +46,8 @@ suite 'page tests' $scripts/page-test.sh || true
 # What has to happen within a second (P5) is seen on a machine that does nothing else meanwhile.
 second='^TestTenThousandEqualDeadlines$'
 suite 'end to end, within a second' $scripts/services.sh run $scripts/go-test.sh -race -run "$second" ./app/test/e2e/... || true
-# Both mostly wait: one beside the other, and lint has the processors when neither wants them.
-begin nice -n 19 $scripts/lint.sh
-lint=$begun
-begin $scripts/smoke.sh
-browser=$begun
 suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 4 -skip "$second" ./app/test/e2e/... || true
-end "$browser" suite 'browser smoke test' || true
-end "$lint" suite 'lint' || true
+suite 'browser smoke test' $scripts/smoke.sh || true
 if ((ready)); then
   suite 'crash, the short form' $scripts/crash.sh || true
   suite 'controls, the short form' $scripts/controls.sh --short || true
