@@ -24,9 +24,10 @@ if [[ -n $old ]]; then
   git worktree add --quiet --detach "$bin/tree" "$old"
   (cd "$bin/tree" && CGO_ENABLED=0 go build -trimpath -o "$bin/old/stampede" ./app/cmd/stampede)
   flags+=(-old "$bin/old")
+else # the simple ways, and the benchmarks of single steps
+  CGO_ENABLED=0 go build -trimpath -tags bench -o "$bin/stampede-bench" ./app/cmd/stampede
+  go test -c -o "$bin/" ./streams ./app/store ./realtime
 fi
 CGO_ENABLED=0 go build -trimpath -o "$bin/stampede" ./app/cmd/stampede
-CGO_ENABLED=0 go build -trimpath -tags bench -o "$bin/stampede-bench" ./app/cmd/stampede
-go test -c -o "$bin/" ./streams ./app/store ./realtime
 go build -o "$bin/bench" ./deploy/bench
 deploy/scripts/services.sh run "$bin/bench" -bin "$bin" "${flags[@]}"

@@ -58,18 +58,20 @@ suite() {
 
 # begin CMD…: starts a command that is judged later, and sets begun to what stands for it. Not for what measures time.
 # end BEGUN check|suite NAME: waits for it, and judges it under that name. What nobody waited for ends with the script.
-under_way=()
+declare -A under_way=() # by process id; never one that has been waited for, whose number may be another's by now
 begin() {
   begun=$(mktemp -d)
   "$@" >"$begun/output" 2>&1 </dev/null &
   echo $! >"$begun/pid"
-  under_way+=($!)
-  trap 'kill "${under_way[@]}" 2>/dev/null || true' EXIT
+  under_way[$!]=1
+  trap 'kill "${!under_way[@]}" 2>/dev/null || true' EXIT
 }
 
 end() {
-  local folder=$1 judge=$2 name=$3 status=0
-  wait "$(<"$folder/pid")" || status=$?
+  local folder=$1 judge=$2 name=$3 pid status=0
+  pid=$(<"$folder/pid")
+  wait "$pid" || status=$?
+  unset "under_way[$pid]"
   "$judge" "$name" replay "$folder" "$status"
 }
 

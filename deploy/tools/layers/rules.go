@@ -28,10 +28,7 @@ type layer struct {
 var layers = []layer{
 	{path: "app"},
 	{path: "streams", imports: []string{"app"}, thirdParty: true},
-	{
-		path: "realtime", thirdParty: true, inTests: []string{"app/wsclient"},
-		imports: []string{"app", "app/snowflake"}, // a log reads the time in an order's id
-	},
+	{path: "realtime", imports: []string{"app"}, thirdParty: true, inTests: []string{"app/wsclient"}},
 	{path: "frontend"},
 	{path: "migrations", thirdParty: true, inTests: []string{"app/store"}},
 	{path: "app/account", imports: []string{"app"}, thirdParty: true},
