@@ -19,4 +19,13 @@ type Identity struct {
 	Name    string
 	Role    Role
 	Expires Millis
+	Device  ID // the log in that it belongs to; 0: a guest's
+}
+
+// Subject is under what the token is revoked: its device, or the user id of a guest.
+func (i *Identity) Subject() ID {
+	if i.Device != 0 {
+		return i.Device
+	}
+	return i.User
 }

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// AccessLife is how long an access token of an account lives. What is revoked stays in the set as long.
+const AccessLife = 15 * time.Minute
+
+// ErrTaken means that an e-mail or an id belongs to somebody else.
+var ErrTaken = errors.New("belongs to somebody else")
+
+// UserStore is the durable truth about accounts. Errors wrap ErrTransient, ErrPermanent, ErrNoRow or ErrTaken. E-mails
+// are given as ParseEmail of package account made them.
+type UserStore interface {
+	// UserByID reads one account in any state. ErrNoRow: a guest, or nobody.
+	UserByID(ctx context.Context, id ID) (User, error)
+	// UserByEmail reads the account that has the e-mail, pending or active. ErrNoRow if there is none.
+	UserByEmail(ctx context.Context, email string) (User, error)
+	// AddUser writes an account as it is given. ErrTaken if its e-mail or its id has one already, unless that is the same
+	// account: then a reply was lost.
+	AddUser(ctx context.Context, u User) error
+	// Register writes a pending account with the token that activates it. It takes the place of other registrations of
+	// the same e-mail or id that are pending, and their tokens with them. ErrTaken if one of both has an account.
+	Register(ctx context.Context, u User, activate MailToken) error
+	// EditUser sets name and language of an active account. ErrNoRow if there is none.
+	EditUser(ctx context.Context, id ID, name, lang string) error
+	// SetRole sets the role of an active account and revokes all its devices, whose tokens say the old one. ErrNoRow if
+	// there is none. A role that it has already changes nothing.
+	SetRole(ctx context.Context, id ID, role Role) error
+	// SetPassword sets the password of an active account whose hash is still the old one, voids its reset links, and
+	// revokes all its devices but the one given (0: all). ErrNoRow: its hash is another one, or there is no such account.
+	SetPassword(ctx context.Context, id ID, old, hash string, except ID) error
+
+	// AddMailToken adds a token, of which an account has a few at most: the oldest ones of its kind are void then.
+	AddMailToken(ctx context.Context, t MailToken) error
+	// Activate spends the token and makes its account active. ErrNoRow: the token is unknown, used or has ended, or the
+	// account is no longer pending. A repeat within a short while answers the same.
+	Activate(ctx context.Context, hash string, now Millis) (User, error)
+	// Reset spends the token, sets the password of its account and revokes all its devices. ErrNoRow: the token is
+	// unknown, used or has ended, or the account is not active.
+	Reset(ctx context.Context, hash, password string, now Millis) (User, error)
+}
+
+// DeviceStore is the durable truth about log ins, and about access tokens that no longer count.
+type DeviceStore interface {
+	// AddDevice writes a log in, and revokes the oldest ones of a user who has too many.
+	AddDevice(ctx context.Context, d Device) error
+	// Device reads one. ErrNoRow if there is none.
+	Device(ctx context.Context, id ID) (Device, error)
+	// RotateDevice replaces the hash old by d.RefreshHash, if old counts, and reports whether it did. d says what the
+	// device is afterwards.
+	RotateDevice(ctx context.Context, d Device, old string) (bool, error)
+	// DevicesOf lists those of a user that are neither revoked nor ended at the instant now, the newest first.
+	DevicesOf(ctx context.Context, user ID, now Millis) ([]Device, error)
+	// RevokeDevice revokes one of the user's and its access tokens. One that is revoked already stays so; ErrNoRow if the
+	// user has none such.
+	RevokeDevice(ctx context.Context, user, device ID) error
+	// RevokeDevices revokes all of a user's but one (0: all), with their access tokens, and answers which.
+	RevokeDevices(ctx context.Context, user, except ID) ([]ID, error)
+	// Revoke makes the access tokens of the subjects not count until the instant given. See Identity.Subject.
+	Revoke(ctx context.Context, subjects []ID, until Millis) error
+	// Revocations lists what was revoked at since or later and has not ended.
+	Revocations(ctx context.Context, since Millis) (Revocations, error)
+}
+
+// Revocations is what nodes read every two seconds.
+type Revocations struct {
+	Subjects []Revocation
+	Now      Millis // by the database's clock, read before the rows
+	Keys     KeyGeneration
+}
+
+// Revocation is a subject whose access tokens do not count until an instant.
+type Revocation struct {
+	Subject ID
+	Until   Millis
+}
+
+// KeyGeneration says which key signs access tokens, and which ones still count.
+type KeyGeneration struct {
+	Number int64  // signs; 0: the key of the configuration itself
+	Since  Millis // when it began, by the database's clock; 0: from the first
+	Oldest int64  // the first generation that may count
+}
+
+// KeyStore keeps the generation of the signing key.
+type KeyStore interface {
+	KeyGeneration(ctx context.Context) (KeyGeneration, error)
+	// RotateKey begins the generation after from, if that is still the present one (else ErrNoRow). only: none of before
+	// counts any more.
+	RotateKey(ctx context.Context, from int64, only bool) (KeyGeneration, error)
+}

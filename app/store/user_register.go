@@ -1,0 +1,174 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+const (
+	// mailTokensKept is how many links of a kind count for an account at a time: whoever asks twice may open either
+	// mail, and nobody else can void them by asking again and again at once.
+	mailTokensKept = 3
+	// activateAgain is how long the repeat of an activation, whose reply was lost, is told the same. It grants nothing.
+	activateAgain = time.Minute
+)
+
+// mailTokenRow is app.MailToken as the table has it.
+type mailTokenRow struct {
+	bun.BaseModel `bun:"table:mail_tokens"`
+
+	Hash      string            `bun:"hash,pk"`
+	User      app.ID            `bun:"user_id"`
+	Kind      app.MailTokenKind `bun:"kind"`
+	ExpiresAt app.Millis        `bun:"expires_at"`
+	UsedAt    *app.Millis       `bun:"used_at"`
+}
+
+// Register writes a pending account in the place of others that nobody has activated. See app.UserStore.
+func (s *Store) Register(ctx context.Context, u app.User, activate app.MailToken) error {
+	return s.inTx(ctx, "register user "+u.ID.String(), func(tx bun.Conn) error {
+		var others []userRow
+		err := s.locking(tx.NewSelect().Model(&others)).Where("id = ? OR email = ?", u.ID, u.Email).Scan(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range others {
+			if others[i].State != app.UserPending {
+				return fmt.Errorf("%w: user %s", app.ErrTaken, others[i].ID)
+			}
+		}
+		for i := range others {
+			if err := forgetPending(ctx, tx, others[i].ID); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.NewInsert().Model(rowOfUser(&u)).Returning("NULL").Exec(ctx); err != nil {
+			return raced(err)
+		}
+		return addToken(ctx, tx, activate)
+	})
+}
+
+// raced is a registration that met another one of the same moment: the same call, made again, sees that one.
+func raced(err error) error {
+	if isDuplicate(err) {
+		return fmt.Errorf("%w: another registration was faster: %w", app.ErrTransient, err)
+	}
+	return err
+}
+
+// forgetPending removes a registration, if it is still pending, with its links.
+func forgetPending(ctx context.Context, tx bun.Conn, id app.ID) error {
+	err := execMatching(ctx, tx, 1, "remove a locked registration", "DELETE FROM users WHERE id = ? AND state = ?",
+		id, app.UserPending)
+	if err != nil {
+		return err
+	}
+	return voidTokens(ctx, tx, id)
+}
+
+// voidTokens makes the links of an account count no more.
+func voidTokens(ctx context.Context, tx bun.Conn, user app.ID) error {
+	_, err := exec(ctx, tx, "DELETE FROM mail_tokens WHERE user_id = ? AND used_at IS NULL", user)
+	return err
+}
+
+// AddMailToken adds a token; those of the same kind beyond the newest few are void then. See app.UserStore.
+func (s *Store) AddMailToken(ctx context.Context, t app.MailToken) error {
+	return s.inTx(ctx, "add a mail token", func(tx bun.Conn) error {
+		if err := addToken(ctx, tx, t); err != nil {
+			return err
+		}
+		var live []mailTokenRow
+		err := tx.NewSelect().Model(&live).Where("user_id = ? AND kind = ? AND used_at IS NULL", t.User, t.Kind).Scan(ctx)
+		if err != nil || len(live) <= mailTokensKept {
+			return err
+		}
+		slices.SortFunc(live, func(a, b mailTokenRow) int { return int(b.ExpiresAt - a.ExpiresAt) })
+		void := convert(live[mailTokensKept:], func(r *mailTokenRow) string { return r.Hash })
+		_, err = exec(ctx, tx, "DELETE FROM mail_tokens WHERE hash IN (?)", bun.List(void))
+		return err
+	})
+}
+
+func addToken(ctx context.Context, tx bun.Conn, t app.MailToken) error {
+	row := mailTokenRow{Hash: t.Hash, User: t.User, Kind: t.Kind, ExpiresAt: t.ExpiresAt}
+	_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
+	return err
+}
+
+// Activate spends a token for the account that it is of. See app.UserStore.
+func (s *Store) Activate(ctx context.Context, hash string, now app.Millis) (app.User, error) {
+	return inTx(ctx, s, "activate an account", func(tx bun.Conn) (app.User, error) {
+		user, fresh, err := spend(ctx, tx, hash, app.TokenActivate, now, now.Add(-activateAgain))
+		if err != nil {
+			return app.User{}, err
+		}
+		if fresh {
+			matched, err := exec(ctx, tx, "UPDATE users SET state = ?, activated_at = ? WHERE id = ? AND state = ?",
+				app.UserActive, now, user, app.UserPending)
+			if err := orNoRow(matched, err); err != nil {
+				return app.User{}, err
+			}
+		}
+		return activeUser(ctx, tx, user)
+	})
+}
+
+// Reset spends a token for a new password. See app.UserStore.
+func (s *Store) Reset(ctx context.Context, hash, password string, now app.Millis) (app.User, error) {
+	return inTx(ctx, s, "reset a password", func(tx bun.Conn) (app.User, error) {
+		user, _, err := spend(ctx, tx, hash, app.TokenReset, now, now)
+		if err != nil {
+			return app.User{}, err
+		}
+		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ?",
+			password, user, app.UserActive)
+		if err := orNoRow(matched, err); err != nil {
+			return app.User{}, err
+		}
+		if err := voidTokens(ctx, tx, user); err != nil {
+			return app.User{}, err
+		}
+		if _, err := s.revokeDevices(ctx, tx, user, 0); err != nil {
+			return app.User{}, err
+		}
+		return activeUser(ctx, tx, user)
+	})
+}
+
+// spend uses a token, once, and answers whose it is. A token that was used after the instant again is told to be that
+// of the same user, and not to be fresh. ErrNoRow: it counts no more, or never did.
+func spend(
+	ctx context.Context, tx bun.Conn, hash string, kind app.MailTokenKind, now, again app.Millis,
+) (user app.ID, fresh bool, err error) {
+	matched, err := exec(ctx, tx,
+		"UPDATE mail_tokens SET used_at = ? WHERE hash = ? AND kind = ? AND used_at IS NULL AND expires_at > ?",
+		now, hash, kind, now)
+	if err != nil {
+		return 0, false, err
+	}
+	var row mailTokenRow
+	err = tx.NewSelect().Model(&row).Where("hash = ? AND kind = ?", hash, kind).Scan(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	if matched == 0 && orZero(row.UsedAt) <= again {
+		return 0, false, app.ErrNoRow
+	}
+	return row.User, matched == 1, nil
+}
+
+func activeUser(ctx context.Context, tx bun.Conn, id app.ID) (app.User, error) {
+	u, err := oneUser(ctx, tx.NewSelect(), "id = ?", id)
+	if err == nil && u.State != app.UserActive {
+		err = app.ErrNoRow
+	}
+	return u, err
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// userRow is app.User as the table has it.
+type userRow struct {
+	bun.BaseModel `bun:"table:users"`
+
+	ID          app.ID        `bun:"id,pk"`
+	Email       *string       `bun:"email"`
+	Name        string        `bun:"name"`
+	Role        app.Role      `bun:"role"`
+	Password    *string       `bun:"password"`
+	Lang        string        `bun:"lang"`
+	State       app.UserState `bun:"state"`
+	CreatedAt   app.Millis    `bun:"created_at"`
+	ActivatedAt *app.Millis   `bun:"activated_at"`
+	DeletedAt   *app.Millis   `bun:"deleted_at"`
+}
+
+func rowOfUser(u *app.User) *userRow {
+	return &userRow{
+		ID: u.ID, Email: unlessZero(u.Email), Name: u.Name, Role: u.Role, Password: unlessZero(u.Password), Lang: u.Lang,
+		State: u.State, CreatedAt: u.CreatedAt, ActivatedAt: unlessZero(u.ActivatedAt), DeletedAt: unlessZero(u.DeletedAt),
+	}
+}
+
+func (r *userRow) user() app.User {
+	return app.User{
+		ID: r.ID, Email: orZero(r.Email), Name: r.Name, Role: r.Role, Password: orZero(r.Password), Lang: r.Lang,
+		State: r.State, CreatedAt: r.CreatedAt, ActivatedAt: orZero(r.ActivatedAt), DeletedAt: orZero(r.DeletedAt),
+	}
+}
+
+// unlessZero is NULL for what is not set.
+func unlessZero[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func orZero[T any](v *T) (out T) {
+	if v != nil {
+		out = *v
+	}
+	return out
+}
+
+// UserByID reads one account in any state. See app.UserStore.
+func (s *Store) UserByID(ctx context.Context, id app.ID) (app.User, error) {
+	u, err := oneUser(ctx, s.db.NewSelect(), "id = ?", id)
+	return u, wrap("read user "+id.String(), err)
+}
+
+// UserByEmail reads the account that has the e-mail. See app.UserStore.
+func (s *Store) UserByEmail(ctx context.Context, email string) (app.User, error) {
+	u, err := oneUser(ctx, s.db.NewSelect(), "email = ?", email)
+	return u, wrap("read a user by e-mail", err)
+}
+
+func oneUser(ctx context.Context, q *bun.SelectQuery, where string, arg any) (app.User, error) {
+	var row userRow
+	err := q.Model(&row).Where(where, arg).Scan(ctx)
+	return row.user(), err
+}
+
+// AddUser writes an account as it is given. See app.UserStore.
+func (s *Store) AddUser(ctx context.Context, u app.User) error {
+	err := s.inTx(ctx, "add user "+u.ID.String(), func(tx bun.Conn) error {
+		_, err := tx.NewInsert().Model(rowOfUser(&u)).Returning("NULL").Exec(ctx)
+		return err
+	})
+	if !isDuplicate(err) {
+		return err
+	}
+	known, readErr := s.UserByID(ctx, u.ID)
+	switch {
+	case readErr == nil && known.Email == u.Email && known.Password == u.Password:
+		return nil // an earlier try of the same call
+	case readErr == nil || errors.Is(readErr, app.ErrNoRow):
+		return fmt.Errorf("add user %s: %w", u.ID, app.ErrTaken)
+	}
+	return readErr
+}
+
+// EditUser sets what an account says about itself. See app.UserStore.
+func (s *Store) EditUser(ctx context.Context, id app.ID, name, lang string) error {
+	return s.inTx(ctx, "edit user "+id.String(), func(tx bun.Conn) error {
+		matched, err := exec(ctx, tx, "UPDATE users SET name = ?, lang = ? WHERE id = ? AND state = ?",
+			name, lang, id, app.UserActive)
+		return orNoRow(matched, err)
+	})
+}
+
+// SetRole sets the role of an account and logs it out everywhere. See app.UserStore.
+func (s *Store) SetRole(ctx context.Context, id app.ID, role app.Role) error {
+	return s.inTx(ctx, "set the role of user "+id.String(), func(tx bun.Conn) error {
+		u, err := oneUser(ctx, s.locking(tx.NewSelect()), "id = ?", id)
+		switch {
+		case err != nil:
+			return err
+		case u.State != app.UserActive:
+			return app.ErrNoRow
+		case u.Role == role:
+			return nil
+		}
+		err = execMatching(ctx, tx, 1, "set the role of a locked user", "UPDATE users SET role = ? WHERE id = ?", role, id)
+		if err != nil {
+			return err
+		}
+		_, err = s.revokeDevices(ctx, tx, id, 0)
+		return err
+	})
+}
+
+// SetPassword replaces the hash old and logs the account out everywhere else. See app.UserStore.
+func (s *Store) SetPassword(ctx context.Context, id app.ID, old, hash string, except app.ID) error {
+	return s.inTx(ctx, "set the password of user "+id.String(), func(tx bun.Conn) error {
+		matched, err := exec(ctx, tx, "UPDATE users SET password = ? WHERE id = ? AND state = ? AND password = ?",
+			hash, id, app.UserActive, old)
+		if err := orNoRow(matched, err); err != nil {
+			return err
+		}
+		if err := voidTokens(ctx, tx, id); err != nil {
+			return err
+		}
+		_, err = s.revokeDevices(ctx, tx, id, except)
+		return err
+	})
+}
+
+// orNoRow makes ErrNoRow of a conditional change that met no row.
+func orNoRow(matched int64, err error) error {
+	if err == nil && matched == 0 {
+		return app.ErrNoRow
+	}
+	return err
+}

@@ -1,0 +1,399 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+const userNow app.Millis = 1_800_000_000_000
+
+// newUser is an active account with an e-mail of its own.
+func newUser() app.User {
+	id := nextID()
+	return app.User{
+		ID: id, Email: id.String() + "@shop.example", Name: "王小明 🐴", Role: app.Shopper, Password: "$argon2id$1",
+		Lang: "zh", State: app.UserActive, CreatedAt: userNow, ActivatedAt: userNow + 1,
+	}
+}
+
+func pendingUser() (app.User, app.MailToken) {
+	u := newUser()
+	u.State, u.ActivatedAt = app.UserPending, 0
+	return u, tokenOf(u.ID, app.TokenActivate)
+}
+
+func tokenOf(user app.ID, kind app.MailTokenKind) app.MailToken {
+	return app.MailToken{Hash: hash(nextID().String()), User: user, Kind: kind, ExpiresAt: userNow + 3_600_000}
+}
+
+// hash is a text as long as a hash.
+func hash(of string) string { return strings.Repeat("0", 64-len(of)) + of }
+
+func newDevice(user app.ID) app.Device {
+	id := nextID()
+	return app.Device{
+		ID: id, User: user, Name: "Firefox", RefreshHash: hash(id.String()), RotatedAt: userNow, CreatedAt: userNow,
+		LastSeenAt: userNow, ExpiresAt: userNow + 3_600_000,
+	}
+}
+
+func TestUserIsReadAsWritten(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, u := kit.Context(t), newUser()
+		for range 2 { // the second time as after a lost reply
+			if err := s.AddUser(ctx, u); err != nil {
+				t.Fatal(err)
+			}
+		}
+		byID, errID := s.UserByID(ctx, u.ID)
+		byEmail, errEmail := s.UserByEmail(ctx, u.Email)
+		if err := errors.Join(errID, errEmail); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]app.User{u, u}, []app.User{byID, byEmail}); diff != "" {
+			t.Error(diff)
+		}
+		other := newUser()
+		other.Email = u.Email
+		if err := s.AddUser(ctx, other); !errors.Is(err, app.ErrTaken) {
+			t.Errorf("another account with the e-mail: %v", err)
+		}
+		if _, err := s.UserByID(ctx, other.ID); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("read nobody: %v", err)
+		}
+		if err := s.EditUser(ctx, u.ID, "Ada", "en"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.EditUser(ctx, other.ID, "Ada", "en"); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("edit nobody: %v", err)
+		}
+		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
+			t.Errorf("edited: %+v, %v", got, err)
+		}
+	})
+}
+
+// A registration takes the place of those that nobody activated, by e-mail and by guest, and never that of an account.
+func TestRegisterReplacesPendingOnly(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		first, firstToken := pendingUser()
+		must(s.Register(ctx, first, firstToken))
+		sameEmail, secondToken := pendingUser()
+		sameEmail.Email = first.Email
+		must(s.Register(ctx, sameEmail, secondToken))
+		if _, err := s.UserByID(ctx, first.ID); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("the older registration is still there: %v", err)
+		}
+		if _, err := s.Activate(ctx, firstToken.Hash, userNow); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("the older link: %v", err)
+		}
+		sameGuest, thirdToken := pendingUser()
+		sameGuest.ID, thirdToken.User = sameEmail.ID, sameEmail.ID
+		must(s.Register(ctx, sameGuest, thirdToken))
+		if _, err := s.UserByEmail(ctx, first.Email); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("the guest has two e-mails: %v", err)
+		}
+		got, err := s.Activate(ctx, thirdToken.Hash, userNow+5)
+		must(err)
+		sameGuest.State, sameGuest.ActivatedAt = app.UserActive, userNow+5
+		if diff := cmp.Diff(sameGuest, got); diff != "" {
+			t.Error(diff)
+		}
+		late, lateToken := pendingUser()
+		late.Email = sameGuest.Email
+		if err := s.Register(ctx, late, lateToken); !errors.Is(err, app.ErrTaken) {
+			t.Errorf("register with the e-mail of an account: %v", err)
+		}
+		late.Email, late.ID = "other@shop.example", sameGuest.ID
+		if err := s.Register(ctx, late, lateToken); !errors.Is(err, app.ErrTaken) {
+			t.Errorf("register with the id of an account: %v", err)
+		}
+	})
+}
+
+// A link counts once, for its own purpose and until it ends; only the reply of an activation can be asked for again.
+func TestMailTokenCountsOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		u, activate := pendingUser()
+		if err := s.Register(ctx, u, activate); err != nil {
+			t.Fatal(err)
+		}
+		refused := func(what string, err error) {
+			t.Helper()
+			if !errors.Is(err, app.ErrNoRow) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		_, err := s.Activate(ctx, activate.Hash, activate.ExpiresAt)
+		refused("a link that has ended", err)
+		_, err = s.Reset(ctx, activate.Hash, "$new", userNow)
+		refused("a link for something else", err)
+		_, err = s.Activate(ctx, hash("77"), userNow)
+		refused("a link of nobody", err)
+		var g errgroup.Group
+		for range 4 { // readers and their mail programs open links at the same moment
+			g.Go(func() error { _, err := s.Activate(ctx, activate.Hash, userNow); return err })
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Activate(ctx, activate.Hash, userNow.Add(time.Hour/2))
+		refused("a link that was used", err)
+
+		d := newDevice(u.ID)
+		if err := s.AddDevice(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+		reset, second := tokenOf(u.ID, app.TokenReset), tokenOf(u.ID, app.TokenReset)
+		if err := errors.Join(s.AddMailToken(ctx, reset), s.AddMailToken(ctx, second)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Reset(ctx, reset.Hash, "$new", userNow)
+		if err != nil || got.Password != "$new" {
+			t.Fatalf("reset: %+v, %v", got, err)
+		}
+		_, err = s.Reset(ctx, reset.Hash, "$newer", userNow)
+		refused("a reset link that was used", err)
+		_, err = s.Reset(ctx, second.Hash, "$newer", userNow)
+		refused("the other link after a reset", err)
+		if live, err := s.DevicesOf(ctx, u.ID, userNow); err != nil || len(live) != 0 {
+			t.Errorf("logged in after a reset: %+v, %v", live, err)
+		}
+	})
+}
+
+func TestMailTokensAreFew(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, u := kit.Context(t), newUser()
+		if err := s.AddUser(ctx, u); err != nil {
+			t.Fatal(err)
+		}
+		var tokens []app.MailToken
+		for i := range app.Millis(5) {
+			token := tokenOf(u.ID, app.TokenReset)
+			token.ExpiresAt += i
+			if err := s.AddMailToken(ctx, token); err != nil {
+				t.Fatal(err)
+			}
+			tokens = append(tokens, token)
+		}
+		if _, err := s.Reset(ctx, tokens[1].Hash, "$new", userNow); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("the second of five: %v", err)
+		}
+		if _, err := s.Reset(ctx, tokens[2].Hash, "$new", userNow); err != nil {
+			t.Errorf("the third of five: %v", err)
+		}
+	})
+}
+
+// Of all that show the same refresh token at once, one is served.
+func TestRotateDeviceOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), newDevice(nextID())
+		if err := s.AddDevice(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+		old := d.RefreshHash
+		rotated := make(chan bool, 4)
+		var g errgroup.Group
+		for i := range 4 {
+			next := d
+			next.RefreshHash, next.RotatedAt, next.LastSeenAt = hash(app.ID(9000+i).String()), userNow+1, userNow+1
+			next.ExpiresAt = d.ExpiresAt + 1
+			g.Go(func() error {
+				ok, err := s.RotateDevice(ctx, next, old)
+				rotated <- ok
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		close(rotated)
+		n := 0
+		for ok := range rotated {
+			if ok {
+				n++
+			}
+		}
+		got, err := s.Device(ctx, d.ID)
+		if err != nil || n != 1 || got.PreviousHash != old || got.ExpiresAt != d.ExpiresAt+1 {
+			t.Errorf("%d rotated; device %+v, %v", n, got, err)
+		}
+		next := got
+		next.RotatedAt = got.ExpiresAt
+		if ok, err := s.RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
+			t.Errorf("rotated after its end: %v, %v", ok, err)
+		}
+		if err := s.RevokeDevice(ctx, d.User, d.ID); err != nil {
+			t.Fatal(err)
+		}
+		next.RotatedAt = userNow + 2
+		if ok, err := s.RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
+			t.Errorf("rotated after it was revoked: %v, %v", ok, err)
+		}
+	})
+}
+
+// What revokes devices revokes their access tokens in the same transaction, and nobody else's.
+func TestRevokedDevicesAreKnown(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, u := kit.Context(t), newUser()
+		if err := s.AddUser(ctx, u); err != nil {
+			t.Fatal(err)
+		}
+		var devices []app.Device
+		for range 5 {
+			d := newDevice(u.ID)
+			if err := s.AddDevice(ctx, d); err != nil {
+				t.Fatal(err)
+			}
+			devices = append(devices, d)
+		}
+		foreign := newDevice(nextID())
+		if err := s.AddDevice(ctx, foreign); err != nil {
+			t.Fatal(err)
+		}
+		wantRevoked := func(what string, want ...app.Device) {
+			t.Helper()
+			found, err := s.Revocations(ctx, 0)
+			if err != nil || len(found.Subjects) != len(want) {
+				t.Fatalf("%s: revoked %+v, %v; want %d", what, found, err, len(want))
+			}
+			have := map[app.ID]bool{}
+			for _, r := range found.Subjects {
+				have[r.Subject] = true
+				if life := r.Until.Sub(found.Now); life < app.AccessLife-time.Minute || life > app.AccessLife+2*time.Minute {
+					t.Errorf("%s: known for %v", what, life)
+				}
+			}
+			for _, d := range want {
+				if !have[d.ID] {
+					t.Errorf("%s: device %s is not known as revoked", what, d.ID)
+				}
+			}
+		}
+		if err := s.RevokeDevice(ctx, foreign.User, devices[0].ID); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("revoke a stranger's device: %v", err)
+		}
+		for range 2 {
+			if err := s.RevokeDevice(ctx, u.ID, devices[0].ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wantRevoked("one", devices[0])
+		if err := s.SetPassword(ctx, u.ID, "$other", "$new", devices[1].ID); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a password that was changed meanwhile: %v", err)
+		}
+		wantRevoked("nothing changed", devices[0])
+		if err := s.SetPassword(ctx, u.ID, u.Password, "$new", devices[1].ID); err != nil {
+			t.Fatal(err)
+		}
+		wantRevoked("all but one", devices[0], devices[2], devices[3], devices[4])
+		if err := s.SetRole(ctx, u.ID, app.Shopper); err != nil {
+			t.Fatal(err)
+		}
+		wantRevoked("the same role", devices[0], devices[2], devices[3], devices[4])
+		if err := s.SetRole(ctx, u.ID, app.Operator); err != nil {
+			t.Fatal(err)
+		}
+		wantRevoked("another role", devices...)
+		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Role != app.Operator {
+			t.Errorf("role %v, %v", got.Role, err)
+		}
+		if live, err := s.DevicesOf(ctx, foreign.User, userNow); err != nil || len(live) != 1 {
+			t.Errorf("somebody else's: %v, %v", live, err)
+		}
+	})
+}
+
+func TestDevicesAreFew(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, user := kit.Context(t), nextID()
+		for i := range app.Millis(22) {
+			d := newDevice(user)
+			d.LastSeenAt += i
+			if err := s.AddDevice(ctx, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		live, err := s.DevicesOf(ctx, user, userNow)
+		if err != nil || len(live) != 20 || live[0].LastSeenAt != userNow+21 || live[19].LastSeenAt != userNow+2 {
+			t.Errorf("%d devices count: %v", len(live), err)
+		}
+	})
+}
+
+func TestRevocationsTellWhatIsNew(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		start, err := s.Revocations(ctx, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := start.Now.Add(time.Hour)
+		for range 2 {
+			if err := s.Revoke(ctx, []app.ID{9, 8}, later); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(s.Revoke(ctx, []app.ID{8}, later-9), s.Revoke(ctx, []app.ID{7}, start.Now-1)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Revocations(ctx, start.Now)
+		want := []app.Revocation{{Subject: 8, Until: later}, {Subject: 9, Until: later}}
+		if diff := cmp.Diff(want, got.Subjects); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+		if got, err := s.Revocations(ctx, got.Now.Add(time.Minute)); err != nil || len(got.Subjects) != 0 {
+			t.Errorf("new in a minute: %+v, %v", got, err)
+		}
+	})
+}
+
+// Of those who rotate the key at once, one does; the others hear that it was rotated.
+func TestRotateKey(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		if k, err := s.KeyGeneration(ctx); err != nil || k != (app.KeyGeneration{}) {
+			t.Fatalf("at first: %+v, %v", k, err)
+		}
+		results := make(chan error, 3)
+		for range cap(results) {
+			go func() { _, err := s.RotateKey(ctx, 0, false); results <- err }()
+		}
+		done := 0
+		for range cap(results) {
+			switch err := <-results; {
+			case err == nil:
+				done++
+			case !errors.Is(err, app.ErrNoRow):
+				t.Error(err)
+			}
+		}
+		k, err := s.KeyGeneration(ctx)
+		if err != nil || done != 1 || k.Number != 1 || k.Oldest != 0 || k.Since == 0 {
+			t.Errorf("%d rotated: %+v, %v", done, k, err)
+		}
+		if k, err := s.RotateKey(ctx, 1, true); err != nil || k.Number != 2 || k.Oldest != 2 {
+			t.Errorf("at once: %+v, %v", k, err)
+		}
+	})
+}
