@@ -118,7 +118,7 @@ func (e *Effects) returnUnits(ctx context.Context, rows []*Order) error {
 	for _, o := range rows {
 		if !o.HoldsUnits() && !o.reviving() {
 			burn := o.State == Refused && (o.Reason == ReasonGuard || o.Reason == ReasonNoSale)
-			returns = append(returns, Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, Burn: burn})
+			returns = append(returns, Return{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User, Burn: burn})
 		}
 	}
 	return move(ctx, e.Inventory.Return, returns)

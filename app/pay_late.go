@@ -61,7 +61,7 @@ func (c *Cashier) revive(ctx context.Context, claimed Order, epoch int64) error 
 	case err == nil:
 	case errors.Is(err, ErrNoRow), errors.Is(err, ErrPermanent), errors.Is(err, ErrStaleEpoch):
 		// Certainly not revived under this number.
-		units := []Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold}}
+		units := []Return{{Sale: claimed.Ref(), Order: claimed.ID, Hold: claimed.Hold, User: claimed.User}}
 		if _, backErr := c.Inventory.Return(ctx, units); backErr != nil {
 			return fmt.Errorf("return units of order %s: %w", claimed.ID, backErr)
 		}

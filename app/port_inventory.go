@@ -77,6 +77,7 @@ type Return struct {
 	Sale  SaleRef
 	Order ID
 	Hold  int64
+	User  ID   // whose limit they count to
 	Burn  bool // the database refused the unit: withdrawn, not sold again (I2)
 }
 
@@ -107,7 +108,6 @@ type Deadline struct {
 type OpenHold struct {
 	Order ID
 	Hold  int64
-	User  ID
 	Qty   int
 	Sold  bool // the order is paid: the units count as sold and are never returned
 }

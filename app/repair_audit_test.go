@@ -27,7 +27,7 @@ func soundSides() *auditSides {
 		redis: SaleAudit{
 			Counters: Counters{Loaded: true, Initial: 10, Stock: 6, Held: 3, Withdrawn: 1, Tickets: 3, Done: 3},
 			Burnt:    1,
-			Holds:    []OpenHold{{Order: 1, Hold: 1, User: 5, Qty: 2}, {Order: 2, Hold: 1, User: 6, Qty: 1}},
+			Holds:    []OpenHold{{Order: 1, Hold: 1, Qty: 2}, {Order: 2, Hold: 1, Qty: 1}},
 			Units:    map[ID]int64{5: 2, 6: 1},
 		},
 		totals: SaleTotals{

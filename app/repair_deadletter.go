@@ -132,7 +132,7 @@ func (d *DeadLetters) revive(ctx context.Context, row Order, epoch int64) (Order
 	revived, err := d.Orders.Revive(ctx, row, epoch, now.Add(d.PayWindow))
 	if errors.Is(err, ErrNoRow) || errors.Is(err, ErrPermanent) || errors.Is(err, ErrStaleEpoch) {
 		// Certainly not revived under this number.
-		units := []Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold}}
+		units := []Return{{Sale: row.Ref(), Order: row.ID, Hold: row.Hold, User: row.User}}
 		if _, backErr := d.Inventory.Return(ctx, units); backErr != nil {
 			return Order{}, fmt.Errorf("return units of order %s: %w", row.ID, backErr)
 		}

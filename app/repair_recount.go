@@ -81,7 +81,7 @@ func (c *recount) add(holds []OpenHold, rows []Order) {
 // explainedBy reports whether the row is why the hold is there, as it is.
 func (h OpenHold) explainedBy(row *Order) bool {
 	return row.HoldsUnits() && row.State != Refunded && row.State.Sold() == h.Sold &&
-		row.Hold == h.Hold && row.User == h.User && row.Qty == h.Qty
+		row.Hold == h.Hold && row.Qty == h.Qty
 }
 
 // stock is what would be free in Redis if nothing but the holds and what is withdrawn were taken.

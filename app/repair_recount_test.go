@@ -80,7 +80,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 			s := &counted{
 				scanned: scanned{
 					fakeInventory: &fakeInventory{trace: tr},
-					holds:         []OpenHold{{Order: 5, Hold: 1, User: 9, Qty: 1}},
+					holds:         []OpenHold{{Order: 5, Hold: 1, Qty: 1}},
 					rows:          []Order{{ID: 5, User: 9, Qty: 1, Hold: 1, State: Pending}},
 				},
 				mark: HoldsMark{
@@ -118,7 +118,7 @@ func TestRecountOverSeveralScans(t *testing.T) {
 		free:    1,
 	}
 	for i := range ID(most) {
-		s.holds = append(s.holds, OpenHold{Order: i + 1, Hold: 1, User: 9, Qty: 1})
+		s.holds = append(s.holds, OpenHold{Order: i + 1, Hold: 1, Qty: 1})
 		s.rows = append(s.rows, Order{ID: i + 1, User: 9, Qty: 1, Hold: 1, State: Pending})
 	}
 	p := pagedHolds{s}

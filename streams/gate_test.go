@@ -177,7 +177,7 @@ func TestRestingUnits(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1}}, true)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1, User: 11}}, true)
 		begin := time.Now()
 		second := make(chan app.GateAnswer, 1)
 		go func() {
@@ -296,7 +296,7 @@ func TestLostScriptsHeal(t *testing.T) {
 	f.must(f.client.ScriptFlush(f.ctx).Err())
 	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
 	f.must(f.client.ScriptFlush(f.ctx).Err())
-	f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1}}, true)
+	f.wantReturn([]app.Return{{Sale: s.Ref(), Order: first.Order, Hold: 1, User: 11}}, true)
 	f.must(f.client.ScriptFlush(f.ctx).Err())
 	f.audit(s)
 }

@@ -17,7 +17,7 @@ const holdsChunk = 1000
 func (l *Inventory) Return(ctx context.Context, returns []app.Return) ([]bool, error) {
 	each := func(i int) (app.SaleRef, []any) {
 		r := &returns[i]
-		return r.Sale, []any{int64(r.Order), r.Hold, r.Burn}
+		return r.Sale, []any{int64(r.Order), r.Hold, int64(r.User), r.Burn}
 	}
 	done, err := l.onHolds(ctx, returnScript, len(returns), []any{restAfterEmpty.Milliseconds()}, each)
 	if err != nil {

@@ -23,15 +23,16 @@ func TestReturnOnce(t *testing.T) {
 		three := f.wantVerdict(g, buyOf(s, 13, 1, "key-three"), app.VerdictReserved).Order
 		gone := app.SaleRef{ID: newID(), Partition: 0}
 		f.wantReturn([]app.Return{
-			{Sale: s.Ref(), Order: one, Hold: 2},             // another hold
-			{Sale: s.Ref(), Order: one, Hold: 1},             // this one
-			{Sale: gone, Order: one, Hold: 1},                // a sale that is not there
-			{Sale: s.Ref(), Order: one, Hold: 1},             // again
-			{Sale: s.Ref(), Order: two, Hold: 1, Burn: true}, // withdrawn
-			{Sale: s.Ref(), Order: newID(), Hold: 1},         // never reserved
+			{Sale: s.Ref(), Order: one, Hold: 2, User: 11},             // another hold
+			{Sale: s.Ref(), Order: one, Hold: 1, User: 11},             // this one
+			{Sale: gone, Order: one, Hold: 1},                          // a sale that is not there
+			{Sale: s.Ref(), Order: one, Hold: 1, User: 11},             // again
+			{Sale: s.Ref(), Order: two, Hold: 1, User: 12, Burn: true}, // withdrawn
+			{Sale: s.Ref(), Order: newID(), Hold: 1},                   // never reserved
 		}, false, true, false, false, true, false)
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: one, Hold: 1}, {Sale: s.Ref(), Order: two, Hold: 1}}, false,
-			false)
+		f.wantReturn([]app.Return{
+			{Sale: s.Ref(), Order: one, Hold: 1, User: 11}, {Sale: s.Ref(), Order: two, Hold: 1, User: 12},
+		}, false, false)
 		a := f.audit(s)
 		if a.Stock != 7 || a.Held != 1 || a.Withdrawn != 2 || a.Burnt != 2 {
 			t.Fatalf("%+v burnt %d", a.Counters, a.Burnt)
@@ -39,7 +40,7 @@ func TestReturnOnce(t *testing.T) {
 		if diff := cmp.Diff(map[app.ID]int64{11: 0, 12: 0, 13: 1}, a.Units); diff != "" {
 			t.Fatal(diff)
 		}
-		if diff := cmp.Diff([]app.OpenHold{{Order: three, Hold: 1, User: 13, Qty: 1}}, a.Holds); diff != "" {
+		if diff := cmp.Diff([]app.OpenHold{{Order: three, Hold: 1, Qty: 1}}, a.Holds); diff != "" {
 			t.Fatal(diff)
 		}
 		// The limit is free again, the records of old keys are not (P4).
@@ -69,13 +70,14 @@ func TestSellOnce(t *testing.T) {
 				t.Fatalf("round %d: %s", round, diff)
 			}
 		}
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: one, Hold: 1}, {Sale: s.Ref(), Order: two, Hold: 1}}, false,
-			true)
+		f.wantReturn([]app.Return{
+			{Sale: s.Ref(), Order: one, Hold: 1, User: 11}, {Sale: s.Ref(), Order: two, Hold: 1, User: 12},
+		}, false, true)
 		a := f.audit(s)
 		if a.Stock != 8 || a.Held != 0 || a.Sold != 2 || a.Units[11] != 2 {
 			t.Fatalf("%+v units %v", a.Counters, a.Units)
 		}
-		if diff := cmp.Diff([]app.OpenHold{{Order: one, Hold: 1, User: 11, Qty: 2, Sold: true}}, a.Holds); diff != "" {
+		if diff := cmp.Diff([]app.OpenHold{{Order: one, Hold: 1, Qty: 2, Sold: true}}, a.Holds); diff != "" {
 			t.Fatal(diff)
 		}
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-2"), app.VerdictLimit)
@@ -114,14 +116,49 @@ func TestWithdrawOnce(t *testing.T) {
 	})
 }
 
+// Holds that the version before made, or makes beside this one during an upgrade, name their buyer: they are sold,
+// withdrawn, returned and read like ours.
+func TestHoldsOfTheVersionBefore(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10), f.gate(f.inventory)
+		var orders []app.ID
+		for user := app.ID(11); user <= 13; user++ {
+			order := f.wantVerdict(g, buyOf(s, user, 2, "key-one-1"), app.VerdictReserved).Order
+			open := f.inventory.parts[1].keys.open(s.ID)
+			f.must(f.client.HSet(f.ctx, open, order.String(), fmt.Sprintf("1:%d:2", user)).Err())
+			orders = append(orders, order)
+		}
+		once := func(what string, did []bool, err error) {
+			t.Helper()
+			if err != nil || len(did) != 1 || !did[0] {
+				t.Fatalf("%s: %v, %v", what, did, err)
+			}
+		}
+		did, err := f.inventory.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: orders[0], Hold: 1}})
+		once("sold", did, err)
+		did, err = f.inventory.Withdraw(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: orders[1], Hold: 1}})
+		once("withdrawn", did, err)
+		did, err = f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: orders[2], Hold: 1, User: 13}})
+		once("returned", did, err)
+		a := f.audit(s)
+		if a.Stock != 6 || a.Held != 0 || a.Sold != 2 || a.Withdrawn != 2 || a.Units[11] != 2 || a.Units[13] != 0 {
+			t.Fatalf("%+v units %v", a.Counters, a.Units)
+		}
+		if diff := cmp.Diff([]app.OpenHold{{Order: orders[0], Hold: 1, Qty: 2, Sold: true}}, a.Holds); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
 // Returning from many goroutines at once gives each unit back once.
 func TestReturnConcurrently(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := f.openSale(200)
 	returns := make([]app.Return, 0, 200)
-	for _, d := range f.reserveMany(s, 200) {
-		returns = append(returns, app.Return{Sale: s.Ref(), Order: d.Order, Hold: 1})
+	for i, d := range f.reserveMany(s, 200) {
+		returns = append(returns, app.Return{Sale: s.Ref(), Order: d.Order, Hold: 1, User: app.ID(5000 + i)})
 	}
 	var mu sync.Mutex
 	total := 0
@@ -162,7 +199,7 @@ func TestHold(t *testing.T) {
 				t.Fatalf("hold %+v: %d, want %d", h, got, want)
 			}
 		}
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: order, Hold: 1}}, true)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}}, true)
 		hold(app.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, app.VerdictReserved)
 		hold(app.HoldRequest{Order: order, User: 11, Hold: 2, Qty: 2}, app.VerdictRepeated)
 		hold(app.HoldRequest{Order: order, User: 11, Hold: 1, Qty: 2}, app.VerdictOtherHash)
@@ -171,12 +208,12 @@ func TestHold(t *testing.T) {
 		if a := f.audit(s); a.Stock != 1 || a.Held != 2 || a.Units[11] != 2 {
 			t.Fatalf("%+v units %v", a.Counters, a.Units)
 		}
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: order, Hold: 2}}, false)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: order, Hold: 2, User: 11}}, false)
 		hold(app.HoldRequest{Order: newID(), User: 11, Hold: 2, Qty: 1}, app.VerdictLimit)
 		hold(app.HoldRequest{Order: newID(), User: 12, Hold: 2, Qty: 2}, app.VerdictSoldOut)
 		last := newID()
 		hold(app.HoldRequest{Order: last, User: 12, Hold: 2, Qty: 1}, app.VerdictReserved)
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: last, Hold: 2}}, true)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: last, Hold: 2, User: 12}}, true)
 		begin := time.Now() // the unit rests first (I9)
 		hold(app.HoldRequest{Order: last, User: 12, Hold: 3, Qty: 1}, app.VerdictReserved)
 		if time.Since(begin) < app.FlagLife {
@@ -294,13 +331,13 @@ func TestRetire(t *testing.T) {
 		retire(false) // open
 		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "closes", 1).Err())
 		retire(false) // held
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: d.Order, Hold: 1}}, true)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: d.Order, Hold: 1, User: 11}}, true)
 		retire(false) // in the stream
 		c := f.consumer("node-1", newDesk())
 		f.must(c.runOnce(f.ctx))
 		f.must(c.runOnce(f.ctx))
 		sold := newID()
-		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.open(s.ID), sold.String(), "1:11:1:sold").Err())
+		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.open(s.ID), sold.String(), "1::1:sold").Err())
 		retire(true)
 		retire(true)
 		left, err := f.client.Keys(f.ctx, "*:sale:*").Result()
@@ -377,7 +414,7 @@ func TestRebuild(t *testing.T) {
 		if d := f.wantVerdict(g, buyOf(s, 55, 1, "key-new-1"), app.VerdictReserved); d.Ticket != 1205 {
 			t.Fatalf("%+v", d)
 		}
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: pending, Hold: 1}}, true)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: pending, Hold: 1, User: 1}}, true)
 		if err := f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{Sale: s}); err == nil {
 			t.Fatal("restored while the partition is open")
 		}

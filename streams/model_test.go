@@ -16,8 +16,14 @@ type model struct {
 	units    map[app.ID]int64
 	keys     map[string]modelBuy // user and key → what was accepted
 	accepted map[app.ID]int      // reservations per user
-	holds    map[app.ID]app.OpenHold
-	everHeld []app.OpenHold // all orders, with the last hold they had
+	holds    map[app.ID]modelHold
+	everHeld []modelHold // all orders, with the last hold they had
+}
+
+// modelHold is a hold with its buyer, whom only the row knows.
+type modelHold struct {
+	app.OpenHold
+	User app.ID
 }
 
 type modelBuy struct {
@@ -54,14 +60,14 @@ func (m *model) reserve(b app.Buy) app.GateAnswer {
 		m.tickets++
 		m.accepted[b.User]++
 		m.keys[name] = modelBuy{order: b.Order, ticket: m.tickets, hash: b.Hash}
-		m.hold(app.OpenHold{Order: b.Order, Hold: 1, User: b.User, Qty: b.Qty})
+		m.hold(modelHold{OpenHold: app.OpenHold{Order: b.Order, Hold: 1, Qty: b.Qty}, User: b.User})
 		m.everHeld = append(m.everHeld, m.holds[b.Order])
 		d.Verdict, d.Ticket, d.Free = app.VerdictReserved, m.tickets, m.stock
 	}
 	return d
 }
 
-func (m *model) hold(h app.OpenHold) {
+func (m *model) hold(h modelHold) {
 	m.holds[h.Order] = h
 	m.stock -= int64(h.Qty)
 	m.held += int64(h.Qty)
@@ -115,7 +121,7 @@ func (m *model) withdraw(s app.SoldHold) bool {
 }
 
 // takeAgain is the rule of hold.lua.
-func (m *model) takeAgain(h app.OpenHold) app.Verdict {
+func (m *model) takeAgain(h modelHold) app.Verdict {
 	standing, open := m.holds[h.Order]
 	switch {
 	case open && standing.Hold == h.Hold:
@@ -146,9 +152,9 @@ func TestModel(t *testing.T) {
 		s := f.openSale(stock, func(s *app.Sale) { s.Limit, s.Cap = modelLimit, modelCap })
 		m := &model{
 			stock: stock, units: make(map[app.ID]int64), keys: make(map[string]modelBuy),
-			accepted: make(map[app.ID]int), holds: make(map[app.ID]app.OpenHold),
+			accepted: make(map[app.ID]int), holds: make(map[app.ID]modelHold),
 		}
-		someHold := func(rt *rapid.T) app.OpenHold {
+		someHold := func(rt *rapid.T) modelHold {
 			h := rapid.SampledFrom(m.everHeld).Draw(rt, "order")
 			h.Hold = rapid.Int64Range(1, 4).Draw(rt, "hold")
 			return h
@@ -167,7 +173,7 @@ func TestModel(t *testing.T) {
 					rt.Skip("nothing was ever reserved")
 				}
 				h := someHold(rt)
-				r := app.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, Burn: rapid.Bool().Draw(rt, "burn")}
+				r := app.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, User: h.User, Burn: rapid.Bool().Draw(rt, "burn")}
 				got, err := f.inventory.Return(f.ctx, []app.Return{r, r})
 				if want := m.returns(r); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a return", "%+v: %v, want %v once, %v", r, got, want, err)
@@ -236,7 +242,7 @@ func (m *model) compare(rt *rapid.T, f *fixture, s *app.Sale) {
 		differ(rt, "I3: the holds", "%d holds, the model has %d", len(a.Holds), len(m.holds))
 	}
 	for _, h := range a.Holds {
-		if m.holds[h.Order] != h {
+		if m.holds[h.Order].OpenHold != h {
 			differ(rt, "I3: the holds", "hold %+v, the model has %+v", h, m.holds[h.Order])
 		}
 	}

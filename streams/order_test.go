@@ -72,7 +72,7 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 		c := f.consumer("node-1", box)
 		c.history = ""
 		f.must(c.runOnce(f.ctx))
-		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1}}, true)
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: made[1].Order, Hold: 1, User: 5001}}, true)
 		_, err := f.inventory.Hold(f.ctx, app.HoldRequest{
 			Sale: s.Ref(), Order: made[1].Order, User: 5001, Hold: 2, Qty: 1,
 		})

@@ -102,7 +102,7 @@ func restored(orders []app.Order) (buyers, open []any) {
 
 // holdValue is the value that the scripts would have given the order's hold.
 func holdValue(o *app.Order) string {
-	value := fmt.Sprintf("%d:%d:%d", o.Hold, o.User, o.Qty)
+	value := fmt.Sprintf("%d::%d", o.Hold, o.Qty)
 	if o.State.Sold() {
 		value += soldMark
 	}

@@ -93,7 +93,7 @@ func TestEveryMoveChangesTheMark(t *testing.T) {
 				return err
 			}},
 			{"return", func() error {
-				_, err := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2}})
+				_, err := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2, User: 1}})
 				return err
 			}},
 			{"hold", func() error {

@@ -25,10 +25,10 @@ type script struct {
 
 var (
 	reserveScript    = load("redis_time", "history", "progress", "reserve")
-	returnScript     = load("redis_time", "turned_away", "return")
+	returnScript     = load("redis_time", "turned_away", "hold_of", "return")
 	holdScript       = load("redis_time", "turned_away", "hold")
-	sellScript       = load("turned_away", "sell")
-	withdrawScript   = load("turned_away", "withdraw")
+	sellScript       = load("turned_away", "hold_of", "sell")
+	withdrawScript   = load("turned_away", "hold_of", "withdraw")
 	createScript     = load("turned_away", "create")
 	armScript        = load("turned_away", "arm")
 	restoreScript    = load("redis_time", "restore")

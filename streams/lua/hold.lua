@@ -18,7 +18,6 @@ local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'limit', 'rest_until'
 if not sale[1] then return {12} end
 local order, user, hold, qty = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local moves = string.format('%d', tonumber(sale[5] or '0') + 1)
-local value = ARGV[4] .. ':' .. user .. ':' .. ARGV[5]
 
 -- 2. An open hold of this order: the units are taken already, at most their number changes.
 local open = redis.call('HGET', KEYS[4], order)
@@ -40,7 +39,7 @@ local rest = tonumber(sale[4]) - redis_time()
 if rest > 0 then return {0, 11, rest} end
 
 -- 4. Take the units.
-redis.call('HSET', KEYS[4], order, value)
+redis.call('HSET', KEYS[4], order, ARGV[4] .. '::' .. ARGV[5])
 redis.call('HSET', KEYS[3], user, string.format('%d', tonumber(units) + qty) .. '|' .. records)
 redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock - qty), 'held', string.format('%d', held + qty),
   'moves', moves)

@@ -136,7 +136,7 @@ for b = 1, buys do
     else
       fields[user] = qty .. '|1|' .. order .. ':' .. hash .. ':' .. t .. ':' .. key .. ';|' .. id
     end
-    holds[2 * accepted - 1], holds[2 * accepted] = order, '1:' .. user .. ':' .. qty
+    holds[2 * accepted - 1], holds[2 * accepted] = order, '1::' .. qty
   else
     local n = #reply
     reply[n + 1], reply[n + 2], reply[n + 3] = b, verdict, value

@@ -2,7 +2,8 @@
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
 -- ARGV  1 epoch   2 rest after an empty stock (ms)
---       then three per order: order id, hold number, burn (1: the units are withdrawn, not sold again (I2))
+--       then four per order: order id, hold number, user id of the order, burn (1: the units are withdrawn, not sold
+--       again (I2))
 --
 -- Returns {code, then one per order: 1 returned now, 0 nothing to return under that hold number}
 --   code  0 done, 12 sale absent (nothing to return), 13 rebuilding, 14 epoch differs, 16 partition absent,
@@ -18,17 +19,15 @@ local stock, held, withdrawn, burnt = before, tonumber(sale[2]), tonumber(sale[3
 
 -- 2. Each order: the hold must be the one that is open.
 local reply, returned = {0}, 0
-for i = 3, #ARGV, 3 do
-  local open = redis.call('HGET', KEYS[4], ARGV[i])
-  local hold, user, qty
-  if open then hold, user, qty = string.match(open, '^(%d+):(%d+):(%d+)$') end
-  if hold ~= nil and hold == ARGV[i + 1] then
-    qty = tonumber(qty)
+for i = 3, #ARGV, 4 do
+  local hold, units_held, mark = hold_of(redis.call('HGET', KEYS[4], ARGV[i]))
+  if hold == ARGV[i + 1] and mark == '' then
+    local qty, user = tonumber(units_held), ARGV[i + 2]
     redis.call('HDEL', KEYS[4], ARGV[i])
     local units, records = string.match(redis.call('HGET', KEYS[3], user) or '0|0|', '^(%d+)|(.*)$')
     redis.call('HSET', KEYS[3], user, string.format('%d', math.max(0, tonumber(units) - qty)) .. '|' .. records)
     held = held - qty
-    if ARGV[i + 2] == '1' then
+    if ARGV[i + 3] == '1' then
       withdrawn, burnt = withdrawn + qty, burnt + qty
     else
       stock = stock + qty

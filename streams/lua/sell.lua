@@ -21,9 +21,8 @@ local held, sold = tonumber(sale[1]), tonumber(sale[2])
 local reply, moved = {0}, 0
 for i = 2, #ARGV, 2 do
   local open = redis.call('HGET', KEYS[4], ARGV[i])
-  local hold, qty
-  if open then hold, qty = string.match(open, '^(%d+):%d+:(%d+)$') end
-  if hold ~= nil and hold == ARGV[i + 1] then
+  local hold, qty, mark = hold_of(open)
+  if hold == ARGV[i + 1] and mark == '' then
     redis.call('HSET', KEYS[4], ARGV[i], open .. ':sold')
     held, sold, moved = held - tonumber(qty), sold + tonumber(qty), moved + 1
     reply[#reply + 1] = 1

@@ -21,11 +21,9 @@ local held, sold, withdrawn = tonumber(sale[1]), tonumber(sale[2]), tonumber(sal
 -- 2. Each order: the hold must be the one that is open. Whoever paid and died before sell has left it held.
 local reply, moved = {0}, 0
 for i = 2, #ARGV, 2 do
-  local open = redis.call('HGET', KEYS[4], ARGV[i])
-  local hold, qty, mark
-  if open then hold, qty, mark = string.match(open, '^(%d+):%d+:(%d+)(.*)$') end
-  if hold ~= nil and hold == ARGV[i + 1] then
-    qty = tonumber(qty)
+  local hold, units, mark = hold_of(redis.call('HGET', KEYS[4], ARGV[i]))
+  if hold == ARGV[i + 1] then
+    local qty = tonumber(units)
     redis.call('HDEL', KEYS[4], ARGV[i])
     if mark == ':sold' then sold = sold - qty else held = held - qty end
     withdrawn, moved = withdrawn + qty, moved + 1

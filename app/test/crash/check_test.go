@@ -45,7 +45,7 @@ func run() (History, Final) {
 		},
 		Sales: []Sale{{
 			ID: sale, Limit: 2, Database: side, Redis: side, Tickets: 3, Done: 3,
-			Holds: []Hold{{Order: 14, User: 4, Qty: 1}},
+			Holds: []Hold{{Order: 14, Qty: 1}},
 			Units: []Units{{User: 1}, {User: 2}, {User: 4, Qty: 1}},
 		}},
 		Groups: []Group{{Partition: 0}},

@@ -57,7 +57,6 @@ type Side struct {
 // Hold is a live hold in Redis.
 type Hold struct {
 	Order app.ID `json:"order"`
-	User  app.ID `json:"user"`
 	Qty   int64  `json:"qty"`
 }
 

@@ -36,7 +36,7 @@ func (w *world) refused(o app.Order) {
 	w.t.Helper()
 	w.exec("UPDATE orders SET state = 'refused', reason = ?, pay_by = 0 WHERE id = ?", app.ReasonDead, o.ID)
 	w.exec("UPDATE sales SET taken = taken - ? WHERE id = ?", o.Qty, o.Sale)
-	_, _ = w.inventory.Return(w.ctx, []app.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold}})
+	_, _ = w.inventory.Return(w.ctx, []app.Return{{Sale: o.Ref(), Order: o.ID, Hold: o.Hold, User: o.User}})
 }
 
 // P1, I2, I8: the hold of a dead letter is taken, then Redis is made anew and knows nothing of it. At whatever moment
