@@ -3,6 +3,7 @@ package realtime
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type client struct {
 	hub     *Hub
 	conn    *websocket.Conn // the inner connection: the web framework's wrapper is pooled and given to others
 	session string
+	addr    netip.Addr   // of the peer, as the web server knows it
 	run     func()       // drain as a value, so that starting it allocates nothing
 	aliveAt atomic.Int64 // when the peer last gave a sign of life, nanoseconds since the hub began
 
@@ -51,8 +53,8 @@ type client struct {
 	wholeAt int64 // the tick that is to be the whole set for this client
 }
 
-func newClient(h *Hub, conn *websocket.Conn) *client {
-	c := &client{hub: h, conn: conn, session: newSession()}
+func newClient(h *Hub, conn *websocket.Conn, addr netip.Addr) *client {
+	c := &client{hub: h, conn: conn, session: newSession(), addr: addr}
 	c.run = c.drain
 	c.pace = newBucket(h.options.OpsPerSecond, h.options.OpsBurst, time.Now())
 	c.aliveAt.Store(int64(h.elapsed()))
@@ -147,8 +149,8 @@ func (c *client) departLocked(code CloseCode, latest time.Duration) {
 	}
 	c.hub.metrics.closed.WithLabelValues(code.String()).Inc()
 	c.out.closing, c.out.retry = code, code.retryAfter(latest)
-	if code == CloseSlow {
-		c.out.queue, c.out.queuedBytes = nil, 0 // it had its chance; its rows have the personal events
+	if code == CloseSlow || code == CloseBlocked {
+		c.out.queue, c.out.queuedBytes = nil, 0 // it had its chance, or is to go; its rows have the personal events
 	}
 	// What is queued and the last word may take as long as a write may; the peer then has a moment to answer.
 	_ = c.conn.SetReadDeadline(time.Now().Add(2 * c.hub.options.WriteWithin))

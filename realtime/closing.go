@@ -22,6 +22,7 @@ const (
 	CloseBinary   CloseCode = 4503 // a binary frame
 	CloseToken    CloseCode = 4504 // the token ended and was not renewed
 	CloseReplaced CloseCode = 4505 // the user has too many connections; a newer one took this one's place
+	CloseBlocked  CloseCode = 4507 // the user or the address is on the block list
 )
 
 var closeReasons = map[CloseCode]string{
@@ -37,6 +38,7 @@ var closeReasons = map[CloseCode]string{
 	CloseBinary:   "binary frame",
 	CloseToken:    "token ended",
 	CloseReplaced: "replaced",
+	CloseBlocked:  "blocked",
 }
 
 // String is the reason in the close frame.

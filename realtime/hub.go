@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,10 @@ type Options struct {
 	Partitions int
 	Orders     app.ChangedOrders // rows, when messages may be lost
 	Chains     app.Chains        // how far the messages have come
+
+	// Blocked reports whether the user (0: nobody knows who) or the address is kept out; nil: nobody is. When its answers
+	// change, call CloseBlocked.
+	Blocked func(user app.ID, addr netip.Addr) bool
 
 	MaxClients int // connections of this node; 50,000
 	MaxPerUser int // connections of one user on this node; the oldest gives way; 10

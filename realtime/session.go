@@ -70,6 +70,7 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	}
 	c.identify(identity)
 	c.hub.own(c, identity.User)
+	c.hub.closeIfBlocked(c)
 	w, known, err := c.snapshot(ctx, identity.User, cursor)
 	if err != nil {
 		c.hub.disown(c)

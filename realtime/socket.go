@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -54,9 +55,9 @@ func (h *Hub) door(c *fiber.Ctx) error {
 
 func (h *Hub) upgrade() fiber.Handler {
 	handler := func(wrapper *contrib.Conn) {
-		forgetHandshake(wrapper)
+		addr := forgetHandshake(wrapper)
 		// The wrapper goes back into a pool when this returns and is given to others; the inner one is ours.
-		h.serve(wrapper.Conn)
+		h.serve(wrapper.Conn, addr)
 	}
 	upgrade := contrib.New(handler, contrib.Config{
 		Subprotocols:    []string{Subprotocol},
@@ -66,24 +67,33 @@ func (h *Hub) upgrade() fiber.Handler {
 		RecoverHandler:  swallow,
 	})
 	return func(c *fiber.Ctx) error {
-		c.Locals(handshake, c.Context())
+		addr, _ := netip.ParseAddr(c.IP())
+		c.Locals(handshake, opened{c.Context(), addr})
 		return upgrade(c)
 	}
 }
 
-// handshake is the name under which the wrapper brings its request along.
+// handshake is the name under which the wrapper brings along what it was opened by.
 const handshake = "handshake"
+
+// opened is a handshake and who said it.
+type opened struct {
+	request *fasthttp.RequestCtx
+	addr    netip.Addr
+}
 
 // forgetHandshake lets go of request and answer, and of the copies that the wrapper made of them: nobody asks for them
 // any more, but web server and wrapper would keep them, 5 KB of headers, for as long as the socket lasts. The request
 // is ours alone until the handler returns; only then the web server takes it back into its pool, where an empty one is
-// as good as a new one.
-func forgetHandshake(wrapper *contrib.Conn) {
-	if request, ok := wrapper.Locals(handshake).(*fasthttp.RequestCtx); ok {
-		request.Request = fasthttp.Request{}
-		request.Response = fasthttp.Response{}
+// as good as a new one. What is left is the address of the peer.
+func forgetHandshake(wrapper *contrib.Conn) netip.Addr {
+	by, ok := wrapper.Locals(handshake).(opened)
+	if ok {
+		by.request.Request = fasthttp.Request{}
+		by.request.Response = fasthttp.Response{}
 	}
 	*wrapper = contrib.Conn{Conn: wrapper.Conn}
+	return by.addr
 }
 
 var writeBuffers sync.Pool
@@ -97,9 +107,9 @@ func swallow(*contrib.Conn) {
 
 // serve reads a connection's frames until it ends. When it returns, nobody uses the connection any more and it is
 // closed.
-func (h *Hub) serve(conn *websocket.Conn) {
+func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
 	limitKernelQueue(conn.UnderlyingConn())
-	c := newClient(h, conn)
+	c := newClient(h, conn, addr)
 	defer c.release()
 	if err := h.enter(c); err != nil { // between door and here the last place was taken
 		code := CloseFull
@@ -111,6 +121,7 @@ func (h *Hub) serve(conn *websocket.Conn) {
 		return
 	}
 	defer h.leave(c)
+	h.closeIfBlocked(c)
 	conn.SetPongHandler(func(string) error { c.alive(); return nil })
 	conn.SetPingHandler(c.pinged)
 	c.helloBy = time.Now().Add(h.options.HelloWithin)

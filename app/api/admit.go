@@ -42,6 +42,15 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	return err
 }
 
+// keepOut goes in front of all routes. A connection of a blocked address is closed before a word is said on it; this is
+// for those that come through a proxy, and for what was open before.
+func (a *api) keepOut(c *fiber.Ctx) error {
+	if a.Blocked != nil && a.Blocked(hostAddr(c.IP())) {
+		return app.Fail(app.Forbidden, "your address is blocked")
+	}
+	return c.Next()
+}
+
 // welcome compares hosts, not schemes: behind a proxy that ends TLS the scheme here is not the page's.
 func (a *api) welcome(origin, host string) bool {
 	if slices.ContainsFunc(a.Origins, func(o string) bool { return strings.EqualFold(o, origin) }) {

@@ -28,6 +28,9 @@ type Options struct {
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
 
+	// Blocked reports whether somebody at the address is kept out; nil: nobody is.
+	Blocked func(addr netip.Addr) bool
+
 	Origins []string       // further origins that may open sockets
 	Proxies []netip.Prefix // whose X-Real-IP is believed
 	Logins  Pace           // of one address
@@ -71,7 +74,7 @@ func newApp(o Options) *fiber.App {
 		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
-	f.Use(a.Metrics.count, guard, a.securityHeaders, plain, a.forwarded)
+	f.Use(a.Metrics.count, guard, a.securityHeaders, plain, a.forwarded, a.keepOut)
 	a.routes(f)
 	return f
 }

@@ -4,19 +4,27 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+
+	"stampede/app"
 )
 
 // LimitConns wraps a listener so that one address has at most n connections at a time, sockets included; one more is
-// closed at once. IPv6 clients are counted by their /64. Proxies bring everybody: their connections count for nobody,
-// until one of them becomes the socket of a client (countFor).
-func LimitConns(l net.Listener, n int, proxies []netip.Prefix) net.Listener {
-	return &limitedListener{Listener: l, most: n, proxies: proxies, open: make(map[netip.Addr]int)}
+// closed at once, and so is any of an address that is blocked (nil: none is). IPv6 clients are counted by their /64.
+// Proxies bring everybody: their connections count for nobody, until one of them becomes the socket of a client
+// (countFor).
+func LimitConns(
+	l net.Listener, n int, proxies []netip.Prefix, blocked func(addr netip.Addr) bool,
+) net.Listener {
+	return &limitedListener{
+		Listener: l, most: n, proxies: proxies, blocked: blocked, open: make(map[netip.Addr]int),
+	}
 }
 
 type limitedListener struct {
 	net.Listener
 	most    int
 	proxies []netip.Prefix
+	blocked func(addr netip.Addr) bool
 
 	mu   sync.Mutex // also of the fields of all its connections
 	open map[netip.Addr]int
@@ -30,12 +38,14 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &limitedConn{Conn: conn, from: l}
-		if addr, is := peerOf(conn); !is || l.trusts(addr) || c.enter(customerAddr(addr)) {
+		if addr, is := peerOf(conn); !is || l.trusts(addr) || !l.refuses(addr) && c.enter(app.CustomerAddr(addr)) {
 			return c, nil
 		}
 		_ = conn.Close() // nothing was said on it yet
 	}
 }
+
+func (l *limitedListener) refuses(addr netip.Addr) bool { return l.blocked != nil && l.blocked(addr) }
 
 func peerOf(conn net.Conn) (netip.Addr, bool) {
 	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
@@ -52,16 +62,6 @@ func (l *limitedListener) trusts(addr netip.Addr) bool {
 		}
 	}
 	return false
-}
-
-// customerAddr is the address that stands for all of one customer: an IPv6 customer has a whole /64.
-func customerAddr(addr netip.Addr) netip.Addr {
-	if addr = addr.Unmap(); addr.Is6() {
-		if network, err := addr.Prefix(64); err == nil {
-			return network.Addr()
-		}
-	}
-	return addr
 }
 
 type limitedConn struct {

@@ -192,7 +192,7 @@ func openFor(t *testing.T, most int, change func(*Options)) *site {
 	s.front.server.WriteTimeout = 500 * time.Millisecond // shorter than a long poll, which it must not cut
 	s.front.Open(New(o))
 	done := make(chan error, 1)
-	go func() { done <- s.front.Serve(LimitConns(l, most, o.Proxies)) }()
+	go func() { done <- s.front.Serve(LimitConns(l, most, o.Proxies, o.Blocked)) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

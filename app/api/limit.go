@@ -101,7 +101,10 @@ func (l *limiter) shrink(now time.Time) {
 }
 
 // clientAddr is the address under which a client counts. What cannot be read shares one.
-func clientAddr(ip string) netip.Addr {
+func clientAddr(ip string) netip.Addr { return app.CustomerAddr(hostAddr(ip)) }
+
+// hostAddr is the address itself; zero when it cannot be read.
+func hostAddr(ip string) netip.Addr {
 	addr, _ := netip.ParseAddr(ip)
-	return customerAddr(addr)
+	return addr
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"os"
 	"time"
 
@@ -55,6 +56,7 @@ type parts struct {
 // shop is what routes and sockets ask for: the flows themselves, side by side.
 type shop struct {
 	*account.Issuer
+	blocks *app.BlockList
 	*app.Storefront
 	*app.Checkout
 	*app.Expirer
@@ -62,9 +64,23 @@ type shop struct {
 	*app.RefundDesk
 }
 
+// Verify is that of the issuer, except that who is blocked is forbidden everything.
+func (s *shop) Verify(token string) (app.Identity, error) {
+	who, err := s.Issuer.Verify(token)
+	if err == nil && s.blocks.User(who.User) {
+		return app.Identity{}, app.Fail(app.Forbidden, "this account is blocked")
+	}
+	return who, err
+}
+
+// blocked reports whether the user, or who is at the address, is kept out.
+func (s *shop) blocked(user app.ID, addr netip.Addr) bool {
+	return s.blocks.User(user) || s.blocks.Address(addr)
+}
+
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
 func compose(
-	c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, issuer *account.Issuer,
+	c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, issuer *account.Issuer, blocks *app.BlockList,
 	registry *prometheus.Registry,
 ) (*parts, error) {
 	p := &parts{stores: s, lease: lease, clock: clock, stale: make(chan int, c.Partitions)}
@@ -86,12 +102,14 @@ func compose(
 	p.ports = newPorts(s.db, inventory, p.office.paid, gateway)
 
 	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
-	p.shop = &shop{Issuer: issuer}
+	p.shop = &shop{Issuer: issuer, blocks: blocks}
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
 		Chains:  inventory,
 		Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
+		Blocked: p.shop.blocked,
 	})
+	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
 
 	p.catalogue = app.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
 	p.warmer = &app.Warmer{
@@ -161,13 +179,18 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	registry.MustRegister(metrics)
 	o := api.Options{
 		Shop: p.shop, Mount: p.hub.Mount, Page: builtPage(),
-		Origins: c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics,
+		Origins: c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address,
 		Logins: api.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
 		Buys:   api.Pace{Rate: c.BuyRate, Period: time.Second, Burst: c.BuyBurst},
 	}
 	if c.GuestLogin {
 		guests := &account.Guests{Issuer: p.shop.Issuer, Mint: p.lease.Mint}
-		o.Guest = func(bearer string) (any, error) { return guests.Enter(bearer) }
+		o.Guest = func(bearer string) (any, error) {
+			if _, err := p.shop.Verify(bearer); errors.Is(err, &app.Error{Code: app.Forbidden}) {
+				return nil, err // a new token would be of no use either
+			}
+			return guests.Enter(bearer)
+		}
 	}
 	return api.New(o)
 }
@@ -212,6 +235,9 @@ func (p *parts) lookAfterStale(ctx context.Context) error {
 // warmUp brings the node to where it can serve: right time, known catalogue, every partition in order.
 func (p *parts) warmUp(ctx context.Context) error {
 	if err := p.clock.Sample(ctx, p.inventory); err != nil {
+		return err
+	}
+	if err := p.shop.blocks.RunOnce(ctx); err != nil {
 		return err
 	}
 	if err := p.catalogue.Refresh(ctx); err != nil {

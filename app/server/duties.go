@@ -73,6 +73,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	}
 	if c.Roles.API {
 		d.start("hub", p.hub.Run)
+		d.start("block list", p.shop.blocks.Run)
 		d.start("ticker", p.ticker.Run)
 		d.start("sold-out flags", p.soldOut.Run)
 	}

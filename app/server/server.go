@@ -61,6 +61,7 @@ type Server struct {
 	lock     *os.File // on the data folder; nil on real stores
 	clock    *app.Clock
 	issuer   *account.Issuer
+	blocks   *app.BlockList
 	registry *prometheus.Registry
 	listener net.Listener
 	front    *api.HTTPServer
@@ -78,6 +79,7 @@ func New(c Config, o Options) (*Server, error) {
 	s := &Server{
 		config: c, options: o, clock: app.NewClock(), closing: make(chan struct{}), registry: newRegistry(o.Version),
 	}
+	s.blocks = &app.BlockList{Clock: s.clock}
 	s.release = sync.OnceValue(s.releaseMemory)
 	s.setNotReady("starting", nil)
 	if err := s.take(); err != nil {
@@ -203,7 +205,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		})
 	}
 	serve(func() error {
-		return s.front.Serve(api.LimitConns(s.listener, s.config.AddrConns, s.config.Proxies))
+		return s.front.Serve(api.LimitConns(s.listener, s.config.AddrConns, s.config.Proxies, s.blocks.Address))
 	})
 	serve(s.back.serve)
 	defer func() { err = errors.Join(err, s.closeListeners()) }()
@@ -241,7 +243,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	if err != nil {
 		return fmt.Errorf("lease a node number: %w", err)
 	}
-	p, err := compose(c, stores, lease, s.clock, s.issuer, s.registry)
+	p, err := compose(c, stores, lease, s.clock, s.issuer, s.blocks, s.registry)
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}

@@ -185,6 +185,38 @@ func (t *Tools) connect(ctx context.Context) error {
 	return nil
 }
 
+// AddBlock keeps somebody out, for as long as said (0: until it is removed), and answers the block as it is kept.
+func (t *Tools) AddBlock(ctx context.Context, b app.Block, lasts time.Duration) (app.Block, error) {
+	if err := b.Normalize(); err != nil {
+		return b, err
+	}
+	if err := t.prepared(ctx); err != nil {
+		return b, err
+	}
+	return t.stores.db.AddBlock(ctx, b, lasts)
+}
+
+// Blocks lists who is kept out now.
+func (t *Tools) Blocks(ctx context.Context) ([]app.Block, error) {
+	if err := t.prepared(ctx); err != nil {
+		return nil, err
+	}
+	return t.stores.db.Blocks(ctx, app.MillisOf(time.Now()))
+}
+
+// RemoveBlock lets somebody in again.
+func (t *Tools) RemoveBlock(ctx context.Context, id int64) error {
+	if err := t.prepared(ctx); err != nil {
+		return err
+	}
+	return t.stores.db.RemoveBlock(ctx, id)
+}
+
+// prepared brings an embedded database up to date, and insists that a real one is.
+func (t *Tools) prepared(ctx context.Context) error {
+	return prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions)
+}
+
 // Examine tries on the real stores what the program does there, of which nothing stays, and looks at their settings.
 func (t *Tools) Examine(ctx context.Context) ([]Lack, []Weakness, error) {
 	if err := t.connect(ctx); err != nil {

@@ -32,17 +32,26 @@ func setting(ctx context.Context, db bun.IDB, name string) (int64, error) {
 
 // Version grows with every change of the catalogue; 0 before the first.
 func (s *Store) Version(ctx context.Context) (int64, error) {
-	version, err := setting(ctx, s.db, settingVersion)
+	return s.numberOf(ctx, settingVersion, "read the catalogue's version")
+}
+
+// numberOf reads a setting that counts; 0 before it was ever raised.
+func (s *Store) numberOf(ctx context.Context, name, what string) (int64, error) {
+	n, err := setting(ctx, s.db, name)
 	if errors.Is(err, app.ErrNoRow) {
 		return 0, nil
 	}
-	return version, wrap("read the catalogue's version", err)
+	return n, wrap(what, err)
 }
 
 // raiseVersion goes first in each change of the catalogue: its row lock makes editors go one after the
 // other, and the new version is seen no earlier than the change.
 func (s *Store) raiseVersion(ctx context.Context, tx bun.Conn) error {
-	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '1') "+s.d.onTaken+" value = value + 1",
-		settingVersion)
+	return s.raise(ctx, tx, settingVersion)
+}
+
+// raise makes a setting that counts one larger, and holds its row until the transaction ends.
+func (s *Store) raise(ctx context.Context, tx bun.Conn, name string) error {
+	_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, '1') "+s.d.onTaken+" value = value + 1", name)
 	return err
 }

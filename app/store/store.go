@@ -39,6 +39,7 @@ var (
 	_ app.UserStore       = (*Store)(nil)
 	_ app.DeviceStore     = (*Store)(nil)
 	_ app.KeyStore        = (*Store)(nil)
+	_ app.BlockStore      = (*Store)(nil)
 )
 
 // DB is the handle for migrations and checks.

@@ -43,7 +43,7 @@ func TestHelpTeaches(t *testing.T) {
 	for _, command := range []string{
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "audit",
 		"pay", "pay reconcile", "backoffice", "backoffice tail", "backoffice repost", "dead", "dead list",
-		"dead replay", "dead drop", "load", "alipay-sim", "token", "checkconfig", "version",
+		"dead replay", "dead drop", "block", "block add", "block list", "block remove", "load", "alipay-sim", "token", "checkconfig", "version",
 	} {
 		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {
@@ -89,6 +89,11 @@ func TestWrongUse(t *testing.T) {
 		{"load idle --sockets 0", nil, "--sockets"},
 		{"demo --listen nowhere", []string{data}, "STAMPEDE_LISTEN"},
 		{"dead replay", nil, "id"},
+		{"block add", nil, "--user, --address or --network"},
+		{"block add --user 7 --address 192.0.2.1", nil, "can't be used together"},
+		{"block add --network 0.0.0.0/0", nil, "too wide"},
+		{"block add --address here", nil, "203.0.113.9"},
+		{"block add --user 7 --for -1h", nil, "--for"},
 		{"pay reconcile", nil, "--day"},
 		{"pay reconcile --day yesterday", []string{data}, "--day"},
 		{"backoffice tail --count -1", []string{data}, "--count"},

@@ -134,6 +134,20 @@ func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, an
 	return nil, a, err
 }
 
+// greeted opens a socket and says hello for the bearer of the token.
+func (v *visitor) greeted(t *testing.T, token string) *wsclient.Conn {
+	t.Helper()
+	conn, a, err := v.socket(t.Context(), v.page())
+	if err != nil {
+		t.Fatalf("open a socket from %s: %v: %d %s", v.from, err, a.code, a.text)
+	}
+	t.Cleanup(conn.Close)
+	if _, err := conn.Hello(token, ""); err != nil {
+		t.Fatalf("hello from %s: %v", v.from, err)
+	}
+	return conn
+}
+
 // shop is what a page does in its first seconds: a guest, a socket, hello, watch, and a press of Buy; each again if it
 // is told to come back (I6: with the same key).
 func (v *visitor) shop(ctx context.Context, sale app.ID, key string) error {

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type block struct {
+	Add    blockAdd    `cmd:"" help:"Keep a user, an address or a network out."`
+	List   blockList   `cmd:"" help:"List who is kept out, oldest first."`
+	Remove blockRemove `cmd:"" help:"Let somebody in again."`
+}
+
+type (
+	blockAdd struct {
+		User    app.ID        `xor:"whom" placeholder:"ID" help:"A user."`
+		Address string        `xor:"whom" placeholder:"IP" help:"One address; of IPv6 its /64, which is one customer's."`
+		Network string        `xor:"whom" placeholder:"CIDR" help:"A network, at least /8, of IPv6 /16."`
+		Reason  string        `help:"For other operators; shoppers are not told."`
+		For     time.Duration `help:"How long, like 90s, 5m or 24h; without it until it is removed."`
+		By      string        `default:"operator" help:"Who blocks, for the list."`
+		JSON    bool          `name:"json" help:"For scripts."`
+	}
+	blockList struct {
+		JSON bool `name:"json" help:"For scripts."`
+	}
+	blockRemove struct {
+		ID   int64 `arg:"" help:"As the list shows it."`
+		JSON bool  `name:"json" help:"For scripts."`
+	}
+)
+
+// longestBlock keeps sums with it within what times can say; longer ones have no end.
+const longestBlock = 10 * 365 * 24 * time.Hour
+
+// Help says what a block does.
+func (block) Help() string {
+	return "All nodes follow within a second: connections of a blocked address are closed before a word is said, requests and " +
+		"handshakes answer forbidden, so do tokens of a blocked user, and open sockets are closed with 4507. What was reserved or " +
+		"ordered before stays as it is. Behind a proxy an address counts only where STAMPEDE_TRUSTED_PROXIES names the proxy.\n\n" +
+		"An office or a mobile carrier shares one address: block users rather than addresses where you can, and for a time.\n\n" +
+		"Examples:\n\n    stampede block add --user 7301444300000000007 --reason 'resells'\n" +
+		"    stampede block add --network 203.0.113.0/24 --for 1h --reason 'flood'\n" +
+		"    stampede block list\n    stampede block remove 3"
+}
+
+func (c *blockAdd) whom() app.Block {
+	b := app.Block{Reason: c.Reason, CreatedBy: c.By}
+	switch {
+	case c.User != 0:
+		b.Kind, b.Value = app.BlockUser, c.User.String()
+	case c.Address != "":
+		b.Kind, b.Value = app.BlockAddress, c.Address
+	case c.Network != "":
+		b.Kind, b.Value = app.BlockNetwork, c.Network
+	}
+	return b
+}
+
+// Run blocks.
+func (c *blockAdd) Run(e *env) error {
+	b := c.whom()
+	if b.Kind == "" {
+		return fmt.Errorf("%w: say whom: --user, --address or --network", errUsage)
+	}
+	if c.For < 0 || c.For > longestBlock {
+		return fmt.Errorf("%w: --for is %v, want at most %v, or nothing for ever", errUsage, c.For, longestBlock)
+	}
+	if err := b.Normalize(); err != nil {
+		return fmt.Errorf("%w: %s", errUsage, app.AsError(err).Message)
+	}
+	return e.withTools(func(t *server.Tools) error {
+		added, err := t.AddBlock(e.ctx, b, c.For)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(added)
+		}
+		fmt.Fprintf(e.out, "blocked %s %s, number %d\n", added.Kind, added.Value, added.ID)
+		return nil
+	})
+}
+
+// Run lists.
+func (c blockList) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		blocks, err := t.Blocks(e.ctx)
+		if err != nil {
+			return err
+		}
+		return list(e, c.JSON, blocks, "nobody is blocked", "id\tkind\twhom\tsince\tuntil\tby\treason",
+			"%d\t%s\t%s\t%s\t%s\t%s\t%s", func(b app.Block) []any {
+				until := "removed"
+				if b.Until != 0 {
+					until = b.Until.Time().Format(time.DateTime)
+				}
+				return []any{
+					b.ID, b.Kind, b.Value, b.CreatedAt.Time().Format(time.DateTime), until, b.CreatedBy, b.Reason,
+				}
+			})
+	})
+}
+
+// Run removes.
+func (c blockRemove) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		err := t.RemoveBlock(e.ctx, c.ID)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json([]int64{c.ID})
+		}
+		fmt.Fprintln(e.out, "removed", c.ID)
+		return nil
+	})
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// settingBlocks counts the changes of the block list.
+const settingBlocks = "blocks_version"
+
+// maxBlocks bounds what every node keeps in memory.
+const maxBlocks = 100_000
+
+type blockRow struct {
+	bun.BaseModel `bun:"table:blocks"`
+
+	ID        int64         `bun:"id,pk"`
+	Kind      app.BlockKind `bun:"kind"`
+	Value     string        `bun:"value"`
+	Reason    string        `bun:"reason"`
+	Until     *app.Millis   `bun:"until"`
+	CreatedBy string        `bun:"created_by"`
+	CreatedAt app.Millis    `bun:"created_at"`
+}
+
+func (r *blockRow) block() app.Block {
+	b := app.Block{
+		ID: r.ID, Kind: r.Kind, Value: r.Value, Reason: r.Reason, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+	}
+	if r.Until != nil {
+		b.Until = *r.Until
+	}
+	return b
+}
+
+// BlocksVersion is how often the block list has changed. See app.BlockStore.
+func (s *Store) BlocksVersion(ctx context.Context) (int64, error) {
+	return s.numberOf(ctx, settingBlocks, "read the version of the block list")
+}
+
+// Blocks lists what is in force. See app.BlockStore.
+func (s *Store) Blocks(ctx context.Context, now app.Millis) ([]app.Block, error) {
+	var rows []blockRow
+	err := inForce(s.db.NewSelect().Model(&rows), now).Order("id").Limit(maxBlocks).Scan(ctx)
+	if err != nil {
+		return nil, wrap("read the block list", err)
+	}
+	return convert(rows, (*blockRow).block), nil
+}
+
+func inForce(q *bun.SelectQuery, now app.Millis) *bun.SelectQuery {
+	return q.Where("removed_at IS NULL").Where("until IS NULL OR until > ?", now)
+}
+
+// AddBlock writes a block that is normalized, for as long as it is to last (0: until it is removed), and answers it with
+// its number. Conflict: the same is blocked already. The version is raised first: its row keeps editors one after the
+// other, and no node sees it before the block.
+func (s *Store) AddBlock(ctx context.Context, b app.Block, lasts time.Duration) (app.Block, error) {
+	return inTx(ctx, s, "block somebody", func(tx bun.Conn) (app.Block, error) {
+		if err := s.raise(ctx, tx, settingBlocks); err != nil {
+			return b, err
+		}
+		row := blockRow{Kind: b.Kind, Value: b.Value, Reason: b.Reason, CreatedBy: b.CreatedBy}
+		err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1, "+s.d.now+" FROM blocks").
+			Scan(&row.ID, &row.CreatedAt)
+		if err != nil {
+			return b, err
+		}
+		if err := s.mayBlock(ctx, tx, &row); err != nil {
+			return b, err
+		}
+		if lasts > 0 {
+			until := row.CreatedAt.Add(lasts)
+			row.Until = &until
+		}
+		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
+		return row.block(), err
+	})
+}
+
+// mayBlock refuses what is blocked already, and one too many.
+func (s *Store) mayBlock(ctx context.Context, tx bun.Conn, row *blockRow) error {
+	var same []int64
+	err := inForce(tx.NewSelect().Model((*blockRow)(nil)).Column("id"), row.CreatedAt).
+		Where("kind = ? AND value = ?", row.Kind, row.Value).Limit(1).Scan(ctx, &same)
+	if err != nil {
+		return err
+	}
+	if len(same) > 0 {
+		return app.Fail(app.Conflict, fmt.Sprintf("%s %s is blocked already, by number %d", row.Kind, row.Value, same[0]))
+	}
+	n, err := inForce(tx.NewSelect().Model((*blockRow)(nil)), row.CreatedAt).Count(ctx)
+	if err == nil && n >= maxBlocks {
+		err = app.Fail(app.LimitReached, fmt.Sprintf("%d blocks are in force, which is the most there can be: block "+
+			"networks instead of addresses, or remove some", n))
+	}
+	return err
+}
+
+// RemoveBlock ends a block. NotFound: there is none of that number in force.
+func (s *Store) RemoveBlock(ctx context.Context, id int64) error {
+	return s.inTx(ctx, "remove a block", func(tx bun.Conn) error {
+		if err := s.raise(ctx, tx, settingBlocks); err != nil {
+			return err
+		}
+		removed, err := exec(ctx, tx, "UPDATE blocks SET removed_at = "+s.d.now+" WHERE id = ? AND removed_at IS NULL", id)
+		if err == nil && removed == 0 {
+			err = app.Fail(app.NotFound, fmt.Sprintf("no block in force has the number %d; `stampede block list` shows them", id))
+		}
+		return err
+	})
+}

@@ -1,0 +1,89 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+// Blocks are numbered, listed while they are in force, and each change raises the version that nodes look at.
+func TestBlocks(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		version := func() int64 {
+			t.Helper()
+			v, err := s.BlocksVersion(ctx)
+			must(t, err)
+			return v
+		}
+		before := version()
+		eve, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: "7", Reason: "转售", CreatedBy: "ada"}, 0)
+		must(t, err)
+		net, err := s.AddBlock(ctx, app.Block{Kind: app.BlockNetwork, Value: "203.0.113.0/24"}, time.Hour)
+		must(t, err)
+		if version() != before+2 || net.ID != eve.ID+1 || net.Until != net.CreatedAt.Add(time.Hour) || eve.Until != 0 {
+			t.Errorf("version %d after %d, blocks %+v %+v", version(), before, eve, net)
+		}
+		listed := func(now app.Millis) []app.Block {
+			t.Helper()
+			blocks, err := s.Blocks(ctx, now)
+			must(t, err)
+			return blocks
+		}
+		if diff := cmp.Diff([]app.Block{eve, net}, listed(net.CreatedAt)); diff != "" {
+			t.Errorf("listed (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]app.Block{eve}, listed(net.Until)); diff != "" {
+			t.Errorf("after one has ended (-want +got):\n%s", diff)
+		}
+
+		_, err = s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: "7"}, 0)
+		if !errors.Is(err, &app.Error{Code: app.Conflict}) || version() != before+2 {
+			t.Errorf("the same again: %v, version %d", err, version())
+		}
+		must(t, s.RemoveBlock(ctx, eve.ID))
+		if err := s.RemoveBlock(ctx, eve.ID); !errors.Is(err, &app.Error{Code: app.NotFound}) {
+			t.Errorf("removed twice: %v", err)
+		}
+		if version() != before+3 || len(listed(net.CreatedAt)) != 1 {
+			t.Errorf("version %d, %d listed after the removal", version(), len(listed(net.CreatedAt)))
+		}
+		again, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: "7"}, 0)
+		if err != nil || again.ID != net.ID+1 {
+			t.Errorf("blocked again: %+v, %v", again, err)
+		}
+	})
+}
+
+// Operators who block at once get numbers of their own, and of the same block only one goes through.
+func TestBlocksAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		const users = 8
+		var g errgroup.Group
+		conflicts := make(chan struct{}, 2*users)
+		for i := range 2 * users {
+			g.Go(func() error {
+				_, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: app.ID(1 + i%users).String()}, 0)
+				if errors.Is(err, &app.Error{Code: app.Conflict}) {
+					conflicts <- struct{}{}
+					return nil
+				}
+				return err
+			})
+		}
+		must(t, g.Wait())
+		blocks, err := s.Blocks(ctx, 0)
+		must(t, err)
+		if len(blocks) != users || len(conflicts) != users {
+			t.Errorf("%d blocks and %d conflicts, want %d of each", len(blocks), len(conflicts), users)
+		}
+	})
+}

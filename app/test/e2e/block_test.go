@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// followWithin is how soon all nodes follow the block list.
+const followWithin = time.Second
+
+// A user, an address and a network that are blocked lose their open sockets on two nodes within a second, and get
+// neither a token checked nor a socket; others notice nothing. What is removed works again.
+func TestBlockedAreOutOnAllNodes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
+	s.open(10, 1)
+	nodes := []*node{startShipped(t, s.settings...), startShipped(t, s.settings...)}
+	eve, ada := kit.NewID(), kit.NewID()
+	for _, c := range []struct{ what, name, value, from string }{
+		{"user", "--user", eve.String(), "127.0.0.1"},
+		{"address", "--address", "127.0.7.9", "127.0.7.9"},
+		{"network", "--network", "127.0.8.0/24", "127.0.8.77"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			var outs, ins []*wsclient.Conn
+			for _, n := range nodes {
+				outs = append(outs, (way{addr: n.addr}).visit(c.from).greeted(t, token(t, eve)))
+				ins = append(ins, (way{addr: n.addr}).visit("127.0.0.1").greeted(t, token(t, ada)))
+			}
+			out, code := s.run("block", "add", c.name, c.value, "--reason", "a test", "--json")
+			var b app.Block
+			if err := json.Unmarshal([]byte(out), &b); err != nil || code != 0 {
+				t.Fatalf("block add exits %d, %v:\n%s", code, err, out)
+			}
+			began := time.Now() // the command has committed
+			for _, conn := range outs {
+				<-conn.Done()
+				if wsclient.CloseCode(conn.Err()) != 4507 {
+					t.Errorf("closed with %v, want 4507", conn.Err())
+				}
+			}
+			if waited := time.Since(began); waited > followWithin {
+				t.Errorf("the last socket was closed after %v", waited)
+			}
+			for i, n := range nodes {
+				v := (way{addr: n.addr}).visit(c.from)
+				if a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve)); err == nil &&
+					a.code != http.StatusForbidden {
+					t.Errorf("its orders: %d %s", a.code, a.text)
+				}
+				if _, err := ins[i].Time("1"); err != nil {
+					t.Errorf("somebody else: %v", err)
+				}
+			}
+			if out, code := s.run("block", "remove", strconv.FormatInt(b.ID, 10)); code != 0 {
+				t.Fatalf("block remove exits %d:\n%s", code, out)
+			}
+			for _, n := range nodes {
+				v := (way{addr: n.addr}).visit(c.from)
+				kit.Eventually(t, 10*time.Second, func() (bool, string) {
+					a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve))
+					return err == nil && a.code == http.StatusOK, "still kept out"
+				})
+				v.greeted(t, token(t, eve))
+			}
+		})
+	}
+}
