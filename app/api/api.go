@@ -74,7 +74,7 @@ func newApp(o Options) *fiber.App {
 		Immutable: true, DisableStartupMessage: true, ErrorHandler: fail,
 		EnableTrustedProxyCheck: true, TrustedProxies: proxies, ProxyHeader: realIP, EnableIPValidation: true,
 	})
-	f.Use(a.Metrics.count, guard, a.securityHeaders, plain, a.forwarded, a.keepOut)
+	f.Use(a.Metrics.count, guard, plain, a.forwarded, a.keepOut)
 	a.routes(f)
 	return f
 }

@@ -4,6 +4,8 @@
 //	http_server.go     the HTTP server; what is said before the shop is open
 //	api.go       all routes on one screen
 //	errors.go    the one table from code to status
+//	request_id.go, security_headers.go   what every answer carries
+//	spec/        what all of it promises, and the page made of that
 //	body.go      bodies come as they are, or not at all
 //	admit.go      who may open a socket; auth.go: who is asking; limit.go: how often; conns.go: how many at once
 //	forwarded.go what is said for whom a proxy asks, by a proxy that nobody has named

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"runtime/debug"
@@ -38,7 +36,13 @@ var status = map[app.Code]int{
 
 // body is how every failure looks.
 type body struct {
-	Error *app.Error `json:"error"`
+	Error failure `json:"error"`
+}
+
+// failure is an error over HTTP: also which request it answers, for whoever complains about it.
+type failure struct {
+	*app.Error
+	Request string `json:"request"`
 }
 
 // fail answers an error. Fiber's own (no such route, wrong method, no upgrade) keep their status.
@@ -49,11 +53,9 @@ func fail(c *fiber.Ctx, err error) error {
 	}
 	e := app.AsError(err)
 	if e.Code == app.Internal {
-		id := requestID()
-		c.Set(fiber.HeaderXRequestID, id)
-		slog.Error("request failed", "request", id, "method", c.Method(), "path", c.Path(), "err", err)
+		slog.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "err", err)
 	} else if e.Code == app.Busy {
-		slog.Debug("request was told to come back", "method", c.Method(), "path", c.Path(), "err", err)
+		slog.Debug("request was told to come back", "request", requestID(c), "method", c.Method(), "path", c.Path(), "err", err)
 	}
 	return send(c, status[e.Code], e)
 }
@@ -66,7 +68,7 @@ func send(c *fiber.Ctx, code int, e *app.Error) error {
 		c.Set(fiber.HeaderWWWAuthenticate, "Bearer")
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	return c.Status(code).JSON(body{e})
+	return c.Status(code).JSON(body{failure{e, requestID(c)}})
 }
 
 func wordFramework(e *fiber.Error) *app.Error {
@@ -90,19 +92,10 @@ func wordFramework(e *fiber.Error) *app.Error {
 func guard(c *fiber.Ctx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			id := requestID()
-			c.Set(fiber.HeaderXRequestID, id)
-			slog.Error("handler panicked", "request", id, "method", c.Method(), "path", c.Path(),
+			slog.Error("handler panicked", "request", requestID(c), "method", c.Method(), "path", c.Path(),
 				"panic", r, "stack", string(debug.Stack()))
 			err = send(c, fiber.StatusInternalServerError, app.AsError(nil))
 		}
 	}()
 	return c.Next()
-}
-
-// requestID lets an operator find in the log what a shopper complains about.
-func requestID() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	return hex.EncodeToString(b[:])
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"stampede/app"
+	"stampede/app/test/kit/contract"
 )
 
 // fasthttp keeps one clock and its compressors' workers for ever, and the cleaner of each server ends up to ten seconds
@@ -37,6 +39,25 @@ type fakeShop struct {
 	decided atomic.Pointer[app.RefundDecision]
 
 	notified func(form url.Values) error // nil: the shop takes no payments
+}
+
+// someOrder is complete, as every order is that the flows answer.
+func someOrder(id, sale app.ID, state app.OrderState) app.Order {
+	return app.Order{
+		ID: id, Sale: sale, ProductName: "Lamp", Qty: 1, PriceFen: 4900, AmountFen: 4900, State: state, Ticket: 3, Rev: 1,
+		CreatedAt: 1_700_000_000_000, User: 42,
+	}
+}
+
+func someProduct() app.Product {
+	return app.Product{ID: 2, Name: "Lamp", Category: "Light", Images: []app.Image{{URL: "/a.svg", Alt: "A lamp"}}}
+}
+
+func someSale() app.SaleView {
+	return app.SaleView{
+		ID: 5, Slot: 1, Product: someProduct(), PriceFen: 4900, Initial: 10, Stock: 10, Limit: 1, Phase: app.Open,
+		Challenge: app.ChallengeNone, OpensAt: 1_700_000_000_000, ClosesAt: 1_700_000_600_000,
+	}
 }
 
 // Verify takes tokens "user-<id>"; user 1 is an operator.
@@ -64,17 +85,19 @@ func (s *fakeShop) Slots(_ context.Context, day *time.Time) ([]app.Slot, error) 
 	if day != nil {
 		return nil, s.fail
 	}
-	return []app.Slot{{ID: 1, Phase: app.Open}}, s.fail
+	return []app.Slot{{ID: 1, Phase: app.Open, OpensAt: 1_700_000_000_000, ClosesAt: 1_700_000_600_000}}, s.fail
 }
 
 func (s *fakeShop) SalesOfSlot(context.Context, app.ID) ([]app.SaleView, error) { return nil, s.fail }
 
 func (s *fakeShop) SalesByPhase(context.Context, app.Phase, int, int) ([]app.SaleView, bool, error) {
-	return []app.SaleView{{ID: 5}}, true, s.fail
+	return []app.SaleView{someSale()}, true, s.fail
 }
 
 func (s *fakeShop) Sale(context.Context, app.ID) (app.SaleView, error) {
-	return app.SaleView{ID: 5, Rules: "r"}, s.fail
+	sale := someSale()
+	sale.Rules = "r"
+	return sale, s.fail
 }
 
 func (s *fakeShop) Products(context.Context, app.ID, int, int) ([]app.Product, bool, error) {
@@ -82,7 +105,7 @@ func (s *fakeShop) Products(context.Context, app.ID, int, int) ([]app.Product, b
 }
 
 func (s *fakeShop) Product(context.Context, app.ID) (app.Product, error) {
-	return app.Product{}, s.fail
+	return someProduct(), s.fail
 }
 
 func (s *fakeShop) Categories(context.Context) ([]app.Category, error) { return nil, s.fail }
@@ -109,11 +132,11 @@ func (s *fakeShop) AskRefund(_ context.Context, _, _ app.ID, reason string) (app
 }
 
 func (s *fakeShop) OrdersInState(_ context.Context, q app.StateQuery) ([]app.Order, bool, error) {
-	return []app.Order{{ID: 9, User: 42, State: q.State}}, true, s.fail
+	return []app.Order{someOrder(9, 8, q.State)}, true, s.fail
 }
 
 func (s *fakeShop) AnyOrder(_ context.Context, order app.ID) (app.Order, *app.Refund, error) {
-	return app.Order{ID: order, User: 42, State: app.Refunding}, &app.Refund{
+	return someOrder(order, 8, app.Refunding), &app.Refund{
 		Order: order, Request: "R7", State: app.RefundStuck, AskedBy: 42,
 	}, s.fail
 }
@@ -128,7 +151,7 @@ func (s *fakeShop) ListRefunds(_ context.Context, q app.RefundsQuery) ([]app.Ref
 
 func (s *fakeShop) DecideRefund(_ context.Context, operator, order app.ID, yes bool, note string) (app.Order, error) {
 	s.decided.Store(&app.RefundDecision{Order: order, By: operator, Yes: yes, Note: note})
-	return app.Order{ID: order, User: 42, State: app.Refunding}, s.fail
+	return someOrder(order, 8, app.Refunding), s.fail
 }
 
 func (s *fakeShop) RetryRefund(context.Context, app.ID) error { return s.fail }
@@ -138,11 +161,11 @@ func (s *fakeShop) Order(_ context.Context, user, id app.ID) (app.Order, error) 
 	if user != 42 || id != 7 {
 		return app.Order{}, app.Fail(app.NotFound, "no such order")
 	}
-	return app.Order{ID: id, State: s.state.Load().(app.OrderState)}, s.fail
+	return someOrder(id, 8, s.state.Load().(app.OrderState)), s.fail
 }
 
 func (s *fakeShop) OrdersOf(_ context.Context, q app.OrdersQuery) ([]app.Order, bool, error) {
-	return []app.Order{{ID: 9, Sale: q.Sale}}, false, s.fail
+	return []app.Order{someOrder(9, cmp.Or(q.Sale, 8), app.Paid)}, false, s.fail
 }
 
 type site struct {
@@ -151,13 +174,17 @@ type site struct {
 	front *HTTPServer
 	url   string
 	close chan struct{} // what Options.Closing is
+
+	anyCode bool // flows may fail in ways that the routes are not said to
 }
 
 // options are those of an open shop, before a test changes them.
 func (s *site) options() Options {
 	return Options{
-		Shop:  s.shop,
-		Guest: func(string) (any, error) { return map[string]string{"access": "a"}, nil },
+		Shop: s.shop,
+		Guest: func(string) (any, error) {
+			return map[string]any{"access": "a", "user": map[string]string{"id": "42", "name": "Guest"}}, nil
+		},
 		Mount: func(web *fiber.App, path string, front ...fiber.Handler) {
 			web.Get(path, append(front, func(c *fiber.Ctx) error { return c.SendString("socket") })...)
 		},
@@ -222,7 +249,7 @@ func (s *site) ask(method, path, body string, headers ...string) answer {
 		}
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	transport := &http.Transport{DisableKeepAlives: true}
+	transport := &contract.Transport{T: s.t, AnyCode: s.anyCode}
 	res, err := (&http.Client{Transport: transport, Timeout: 40 * time.Second}).Do(req)
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, path, err)

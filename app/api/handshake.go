@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 )
 
@@ -49,6 +50,7 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 var heardOfHandshake = []string{
 	fasthttp.HeaderHost, fasthttp.HeaderOrigin, fasthttp.HeaderConnection, fasthttp.HeaderUpgrade, realIP,
 	fasthttp.HeaderSecWebSocketVersion, fasthttp.HeaderSecWebSocketKey, fasthttp.HeaderSecWebSocketProtocol,
+	fiber.HeaderXRequestID,
 }
 
 // sayAgain is the request as the server of sockets gets it.

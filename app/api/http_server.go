@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,7 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"stampede/app"
 )
 
 const (
@@ -74,6 +78,8 @@ func (f *HTTPServer) Shutdown(ctx context.Context) error {
 }
 
 func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
+	identify(ctx)
+	secure(ctx)
 	if encoded(&ctx.Request.Header) {
 		f.pass(ctx) // it is refused there, whatever it asks for
 		return
@@ -100,6 +106,8 @@ func (f *HTTPServer) handle(ctx *fasthttp.RequestCtx) {
 // handleHandshake answers on a connection that was handed over. Without an upgrade it ends: the next request on it may
 // be too large for the small buffer.
 func (f *HTTPServer) handleHandshake(ctx *fasthttp.RequestCtx) {
+	identify(ctx) // again: it was said again with the id that it has
+	secure(ctx)
 	f.pass(ctx)
 	if !ctx.Hijacked() {
 		ctx.SetConnectionClose()
@@ -112,10 +120,17 @@ func (f *HTTPServer) pass(ctx *fasthttp.RequestCtx) {
 		(*h)(ctx)
 		return
 	}
-	ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
 	ctx.Response.Header.Set("Retry-After", "2")
-	ctx.SetContentType("application/json")
-	ctx.SetBodyString(`{"error":{"code":"busy","message":"this node serves nobody now; see /readyz","retry_ms":2000}}`)
+	refuse(ctx, fasthttp.StatusServiceUnavailable, app.FailBusy("this node serves nobody now; see /readyz", drainRetry))
+}
+
+// refuse answers a failure without the shop.
+func refuse(ctx *fasthttp.RequestCtx, code int, e *app.Error) {
+	ctx.SetStatusCode(code)
+	ctx.SetContentType(fiber.MIMEApplicationJSON)
+	ctx.Response.Header.Set(fiber.HeaderCacheControl, "no-store")
+	text, _ := json.Marshal(body{failure{e, string(ctx.Response.Header.Peek(fiber.HeaderXRequestID))}}) // it always can
+	ctx.SetBody(text)
 }
 
 // unreadable answers what never became a request.
@@ -131,9 +146,9 @@ func unreadable(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &network) && network.Timeout():
 		code = fasthttp.StatusRequestTimeout
 	}
-	ctx.SetStatusCode(code)
-	ctx.SetContentType("application/json")
-	ctx.SetBodyString(`{"error":{"code":"bad_request","message":"the request is too large or cannot be read"}}`)
+	identify(ctx)
+	secure(ctx)
+	refuse(ctx, code, app.Fail(app.BadRequest, "the request is too large or cannot be read"))
 }
 
 // quiet takes the server's remarks about single connections, which say nothing to an operator.

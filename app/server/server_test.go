@@ -15,6 +15,7 @@ import (
 
 	"stampede/app"
 	"stampede/app/test/kit"
+	"stampede/app/test/kit/contract"
 )
 
 // fasthttp keeps one clock for ever, and the cleaner of each server ends up to ten seconds after it.
@@ -97,8 +98,7 @@ func (n *node) try(method, path string, body any) (int, string) {
 		n.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+n.token)
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 35 * time.Second}
-	res, err := client.Do(req)
+	res, err := contract.Client(n.t, 35*time.Second).Do(req)
 	if err != nil {
 		return 0, err.Error()
 	}

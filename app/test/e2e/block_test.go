@@ -31,8 +31,8 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			var outs, ins []*wsclient.Conn
 			for _, n := range nodes {
-				outs = append(outs, (way{addr: n.addr}).visit(c.from).greeted(t, token(t, eve)))
-				ins = append(ins, (way{addr: n.addr}).visit("127.0.0.1").greeted(t, token(t, ada)))
+				outs = append(outs, (way{addr: n.addr}).visit(t, c.from).greeted(t, token(t, eve)))
+				ins = append(ins, (way{addr: n.addr}).visit(t, "127.0.0.1").greeted(t, token(t, ada)))
 			}
 			out, code := s.run("block", "add", c.name, c.value, "--reason", "a test", "--json")
 			var b app.Block
@@ -50,7 +50,7 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 				t.Errorf("the last socket was closed after %v", waited)
 			}
 			for i, n := range nodes {
-				v := (way{addr: n.addr}).visit(c.from)
+				v := (way{addr: n.addr}).visit(t, c.from)
 				if a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve)); err == nil &&
 					a.code != http.StatusForbidden {
 					t.Errorf("its orders: %d %s", a.code, a.text)
@@ -63,7 +63,7 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 				t.Fatalf("block remove exits %d:\n%s", code, out)
 			}
 			for _, n := range nodes {
-				v := (way{addr: n.addr}).visit(c.from)
+				v := (way{addr: n.addr}).visit(t, c.from)
 				kit.Eventually(t, 10*time.Second, func() (bool, string) {
 					a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve))
 					return err == nil && a.code == http.StatusOK, "still kept out"

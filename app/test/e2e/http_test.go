@@ -12,7 +12,11 @@ import (
 
 	"stampede/app"
 	"stampede/app/test/kit"
+	"stampede/app/test/kit/contract"
 )
+
+// requestTime is how long a request may take, a long poll included.
+const requestTime = 15 * time.Second
 
 // get reads a path with a bearer token ("" for none).
 func (n *node) get(path, token string) (int, []byte) {
@@ -20,9 +24,12 @@ func (n *node) get(path, token string) (int, []byte) {
 	return n.request(http.MethodGet, "http://"+n.addr+path, token, nil)
 }
 
-// post sends a JSON body.
+// post sends a JSON body; nil for none.
 func (n *node) post(path, token string, body any) (int, []byte) {
 	n.t.Helper()
+	if body == nil {
+		return n.request(http.MethodPost, "http://"+n.addr+path, token, nil)
+	}
 	text, err := json.Marshal(body)
 	if err != nil {
 		n.t.Fatal(err)
@@ -42,7 +49,11 @@ func (n *node) request(method, url, token string, body []byte) (int, []byte) {
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := kit.HTTP.Do(req)
+	client := kit.HTTP
+	if req.URL.Host == n.addr { // the second listener is not part of the described surface
+		client = contract.Client(n.t, requestTime)
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		n.t.Fatalf("%s %s: %v", method, url, err)
 	}

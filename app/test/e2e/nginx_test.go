@@ -52,7 +52,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 	const guest = "/api/v1/auth/guest"
 	login := func(from string, headers ...string) answered {
 		t.Helper()
-		a, err := w.visit(from).ask(ctx, http.MethodPost, guest, "", headers...)
+		a, err := w.visit(t, from).ask(ctx, http.MethodPost, guest, "", headers...)
 		s.must(err)
 		return a
 	}
@@ -77,7 +77,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 		}
 	})
 	t.Run("a page on a port of its own gets its socket", func(t *testing.T) {
-		v := w.visit("127.0.0.13")
+		v := w.visit(t, "127.0.0.13")
 		conn, a, err := v.socket(ctx, v.page())
 		if err != nil {
 			t.Fatalf("%v: %d %s", err, a.code, a.text)
@@ -90,7 +90,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 		}
 	})
 	t.Run("200 sockets of one address, and the program refuses the next", func(t *testing.T) {
-		v := w.visit("127.0.0.14")
+		v := w.visit(t, "127.0.0.14")
 		for i := range 200 {
 			conn, a, err := v.socket(ctx, v.page())
 			if err != nil {
@@ -103,7 +103,7 @@ func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 			a.failed.RetryMS <= 0 {
 			t.Errorf("one more: %v, %d %s", err, a.code, a.text)
 		}
-		other := w.visit("127.0.0.15")
+		other := w.visit(t, "127.0.0.15")
 		conn, a, err := other.socket(ctx, other.page())
 		if err != nil {
 			t.Fatalf("another address: %v: %d %s", err, a.code, a.text)
@@ -126,7 +126,7 @@ func TestLongestPollBehindNginx(t *testing.T) {
 	s.drained(sale, 10*time.Second)
 	began := time.Now()
 	poll := "/api/v1/orders/" + receipt.Order.String() + "?wait=30"
-	a, err := w.visit("127.0.0.16").ask(ctx, http.MethodGet, poll, user)
+	a, err := w.visit(t, "127.0.0.16").ask(ctx, http.MethodGet, poll, user)
 	s.must(err)
 	if waited := time.Since(began); a.code != http.StatusOK || !strings.Contains(a.text, `"state":"pending"`) ||
 		waited < 29*time.Second {
@@ -150,7 +150,7 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 			t.Errorf("got %d %s, %v; want %d, %s", a.code, a.text, a.header, code, word)
 		}
 	}
-	v := w.visit("127.0.0.17")
+	v := w.visit(t, "127.0.0.17")
 	var last answered
 	for i := range 4 {
 		var err error
@@ -171,7 +171,7 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	want(a, http.StatusTooManyRequests, app.RateLimited)
 
 	n.kill()
-	a, err = w.visit("127.0.0.18").ask(ctx, http.MethodGet, "/api/v1/time", "")
+	a, err = w.visit(t, "127.0.0.18").ask(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
 	want(a, http.StatusServiceUnavailable, app.Busy)
 }

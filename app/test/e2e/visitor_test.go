@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"stampede/app"
+	"stampede/app/test/kit/contract"
 	"stampede/app/wsclient"
 )
 
@@ -38,10 +39,13 @@ type visitor struct {
 }
 
 // visit makes one. It keeps no connection open between two requests: a page does not stay for long.
-func (w way) visit(from string) *visitor {
-	return &visitor{way: w, from: from, client: &http.Client{Timeout: 60 * time.Second, Transport: &http.Transport{
+func (w way) visit(t testing.TB, from string) *visitor {
+	base := &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: w.tls.Clone(), DialContext: dialFrom(from).DialContext,
-	}}}
+	}
+	return &visitor{way: w, from: from, client: &http.Client{
+		Timeout: 60 * time.Second, Transport: &contract.Transport{T: t, Base: base},
+	}}
 }
 
 func dialFrom(from string) *net.Dialer {
@@ -185,7 +189,7 @@ func (w way) crowd(t *testing.T, people int, from string, sale app.ID, within ti
 	failed := make([]error, people)
 	var all sync.WaitGroup
 	for i := range people {
-		all.Go(func() { failed[i] = w.visit(from).shop(ctx, sale, fmt.Sprintf("%s-%d-%d", from, people, i)) })
+		all.Go(func() { failed[i] = w.visit(t, from).shop(ctx, sale, fmt.Sprintf("%s-%d-%d", from, people, i)) })
 	}
 	all.Wait()
 	locked := 0

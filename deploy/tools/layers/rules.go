@@ -36,6 +36,7 @@ var layers = []layer{
 	{path: "app/snowflake", imports: []string{"app"}},
 	{path: "app/store", imports: []string{"app", "app/snowflake", "migrations"}, thirdParty: true},
 	{path: "app/api", imports: []string{"app"}, thirdParty: true},
+	{path: "app/api/spec"},
 	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
 	{path: "deploy/bench", imports: []string{"app", "app/load", "app/alipay/sim"}, thirdParty: true},
 	{path: "app/webhook", imports: []string{"app"}},
@@ -54,6 +55,7 @@ var layers = []layer{
 		thirdParty: true,
 	},
 	{path: testSupport, imports: []string{"app"}, thirdParty: true},
+	{path: "app/test/kit/contract", imports: []string{"app", "app/api/spec"}, thirdParty: true},
 	// stands between flows and ports; only a build for the crash suite has it, which this rule does not look at
 	{path: "app/test/faults", imports: []string{"app", "streams"}, thirdParty: true},
 	{

@@ -1,0 +1,93 @@
+package contract
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// exchange is a good one, before a test changes it.
+func exchange(method, path string, status int, answer string) Exchange {
+	header := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"r1"}}
+	for name, value := range secure {
+		header.Set(name, value)
+	}
+	return Exchange{
+		Request:  httptest.NewRequest(method, path, nil),
+		Response: &http.Response{StatusCode: status, Header: header}, Got: []byte(answer),
+	}
+}
+
+func failure(code string) string {
+	return `{"error":{"code":"` + code + `","message":"m","retry_ms":0,"request":"r1"}}`
+}
+
+func withToken(x Exchange) Exchange {
+	x.Request.Header.Set("Authorization", "Bearer t")
+	return x
+}
+
+func with(x Exchange, change func(x *Exchange)) Exchange {
+	change(&x)
+	return x
+}
+
+// What is as described passes; everything else is found, each by a sentence of its own.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	const buy = "/api/v1/sales/5/buy"
+	const time, receipt = `{"now":1}`, `{"order":"7","ticket":1,"place":0,"state":"reserved"}`
+	good := func(body string) func(x *Exchange) { return func(x *Exchange) { x.Sent = []byte(body) } }
+	for name, c := range map[string]struct {
+		x     Exchange
+		wrong string // part of the error; "" for none
+	}{
+		"an answer":          {exchange("GET", "/api/v1/time", 200, time), ""},
+		"a failure":          {exchange("GET", "/api/v1/time", 503, failure("busy")), ""},
+		"the page":           {exchange("GET", "/assets/a.js", 200, "let a"), ""},
+		"no such address":    {exchange("GET", "/api/v1/nothing", 404, failure("not_found")), ""},
+		"a buy":              {with(withToken(exchange("POST", buy, 200, receipt)), good(`{"qty":1,"key":"k-123456"}`)), ""},
+		"a further field":    {exchange("GET", "/api/v1/time", 200, `{"now":1,"then":2}`), "then"},
+		"a missing field":    {exchange("GET", "/api/v1/time", 200, `{}`), "now"},
+		"a number as text":   {exchange("GET", "/api/v1/time", 200, `{"now":"1"}`), "integer"},
+		"an id as a number":  {with(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `"7"`, `7`, 1))), good(`{"qty":1,"key":"k-123456"}`)), "order"},
+		"an unknown state":   {with(withToken(exchange("POST", buy, 200, strings.Replace(receipt, `reserved`, `lost`, 1))), good(`{"qty":1,"key":"k-123456"}`)), "state"},
+		"a bad buy accepted": {with(withToken(exchange("POST", buy, 200, receipt)), good(`{"qty":0,"key":"k-123456"}`)), "should have been refused"},
+		"without a token":    {with(exchange("POST", buy, 200, receipt), good(`{"qty":1,"key":"k-123456"}`)), "should have been refused"},
+		"a bad id accepted":  {exchange("GET", "/api/v1/slots/x/sales", 200, `{"sales":[],"more":false}`), "should have been refused"},
+		"an unknown route":   {exchange("GET", "/api/v1/new", 200, `{}`), "no such operation"},
+		"an unknown method":  {exchange("PUT", "/api/v1/time", 200, time), "no such operation"},
+		"an unknown code":    {exchange("GET", "/api/v1/time", 409, failure("tired")), "code"},
+		"a code of others":   {exchange("GET", "/api/v1/time", 409, failure("sold_out")), "not said to answer"},
+		"another status":     {exchange("GET", "/api/v1/time", 500, failure("busy")), "status 503"},
+		"another request":    {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), "r1", "r2", 1)), "names request"},
+		"no request":         {exchange("GET", "/api/v1/time", 503, strings.Replace(failure("busy"), `,"request":"r1"`, "", 1)), "request"},
+		"a bare text":        {exchange("GET", "/assets/a.js", 404, "not here"), "JSON"},
+		"no request id": {
+			with(exchange("GET", "/", 200, ""), func(x *Exchange) { x.Response.Header.Del("X-Request-Id") }), "X-Request-Id",
+		},
+		"no policy": {
+			with(exchange("GET", "/", 200, ""), func(x *Exchange) { x.Response.Header.Del("Content-Security-Policy") }),
+			"Content-Security-Policy",
+		},
+	} {
+		err := Check(c.x)
+		if c.wrong == "" && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
+			t.Errorf("%s: %v, want an error with %q", name, err, c.wrong)
+		}
+	}
+}
+
+// A document that is none is not read.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "openapi: 3.0.3", "openapi: 3.0.3\ninfo: {title: a, version: b}\npaths: {/a: {get: {}}}"} {
+		if _, err := Read([]byte(text)); err == nil {
+			t.Errorf("%q was read", text)
+		}
+	}
+}

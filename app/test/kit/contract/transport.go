@@ -1,0 +1,215 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"stampede/app"
+)
+
+// Transport sends requests and fails the test when one of them, or its answer, is not as described.
+type Transport struct {
+	T    testing.TB
+	Base http.RoundTripper // nil: a connection for each request
+	// AnyCode lets operations answer error codes that they are not said to answer: for tests that make the flows fail
+	// in every way there is.
+	AnyCode bool
+}
+
+// Client is an HTTP client whose traffic is checked.
+func Client(t testing.TB, timeout time.Duration) *http.Client {
+	return &http.Client{Transport: &Transport{T: t}, Timeout: timeout}
+}
+
+var plain = &http.Transport{DisableKeepAlives: true}
+
+// RoundTrip implements http.RoundTripper. The answer's body is read to its end.
+func (c *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	var sent []byte
+	if req.Body != nil {
+		var err error
+		if sent, err = io.ReadAll(req.Body); err != nil {
+			return nil, err
+		}
+		_ = req.Body.Close()
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(sent))
+	}
+	base := c.Base
+	if base == nil {
+		base = plain
+	}
+	res, err := base.RoundTrip(req)
+	if err != nil || res.StatusCode == http.StatusSwitchingProtocols {
+		return res, err
+	}
+	got, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(got))
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(Exchange{req, sent, res, got, c.AnyCode}); err != nil {
+		c.T.Errorf("%s %s was answered %d %.300s\nwhich is not as openapi.yaml says: %v",
+			req.Method, req.URL.RequestURI(), res.StatusCode, got, err)
+	}
+	return res, nil
+}
+
+// Exchange is a request and its answer.
+type Exchange struct {
+	Request  *http.Request
+	Sent     []byte
+	Response *http.Response
+	Got      []byte
+	AnyCode  bool
+}
+
+// Check says what of the exchange is not as described.
+func Check(x Exchange) error {
+	doc, err := Document()
+	if err != nil {
+		return err
+	}
+	if err := checkHeaders(x.Response); err != nil {
+		return err
+	}
+	template, item, params := find(doc, x.Request.Method, x.Request.URL.Path)
+	if item == nil {
+		return x.unknown(doc)
+	}
+	op := item.GetOperation(x.Request.Method)
+	if op.Responses.Status(http.StatusSwitchingProtocols) != nil && x.Response.StatusCode < http.StatusBadRequest {
+		return nil // a socket, or what a test has in its place
+	}
+	input := &openapi3filter.RequestValidationInput{
+		Request: x.again(), PathParams: params,
+		Route: &routers.Route{
+			Spec: doc, Path: template, PathItem: item, Method: x.Request.Method, Operation: op,
+		},
+		Options: &openapi3filter.Options{
+			AuthenticationFunc: hasBearer, SkipSettingDefaults: true,
+			ExcludeRequestBody: op.Extensions["x-refuses-with-200"] == true,
+		},
+	}
+	if x.Response.StatusCode < http.StatusBadRequest {
+		if err := openapi3filter.ValidateRequest(x.Request.Context(), input); err != nil {
+			return fmt.Errorf("the request should have been refused: %w", err)
+		}
+	}
+	answer := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: input, Status: x.Response.StatusCode, Header: x.Response.Header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	answer.SetBodyBytes(x.Got)
+	if err := openapi3filter.ValidateResponse(x.Request.Context(), answer); err != nil {
+		return err
+	}
+	if x.AnyCode {
+		return x.checkFailure(doc, nil)
+	}
+	return x.checkFailure(doc, codesOf(op))
+}
+
+// unknown is about what the document does not have: under /api that must fail, elsewhere it may be the page.
+func (x *Exchange) unknown(doc *openapi3.T) error {
+	if x.Response.StatusCode >= http.StatusBadRequest {
+		return x.checkFailure(doc, append(everywhere[:len(everywhere):len(everywhere)], app.NotFound))
+	}
+	if strings.HasPrefix(x.Request.URL.Path, "/api/") {
+		return errors.New("openapi.yaml has no such operation")
+	}
+	return nil
+}
+
+// again is the request as it was sent. Bodies without a type are JSON to the server.
+func (x *Exchange) again() *http.Request {
+	req := x.Request.Clone(x.Request.Context())
+	req.Body = io.NopCloser(bytes.NewReader(x.Sent))
+	if req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req
+}
+
+// checkFailure demands the one form of failures: known is nil for any code.
+func (x *Exchange) checkFailure(doc *openapi3.T, known []app.Code) error {
+	kind := x.Response.Header.Get("Content-Type")
+	if x.Response.StatusCode < http.StatusBadRequest || x.Request.Method == http.MethodHead ||
+		strings.HasPrefix(kind, "text/plain") {
+		return nil
+	}
+	var failure struct{ Error failed }
+	var value any
+	if err := errors.Join(json.Unmarshal(x.Got, &failure), json.Unmarshal(x.Got, &value)); err != nil {
+		return fmt.Errorf("a failure has to be JSON: %w", err)
+	}
+	if err := doc.Components.Schemas["Failure"].Value.VisitJSON(value); err != nil {
+		return err
+	}
+	e := failure.Error
+	if id := x.Response.Header.Get("X-Request-Id"); e.Request != id {
+		return fmt.Errorf("the failure names request %q, its header %q", e.Request, id)
+	}
+	if known != nil && !slices.Contains(known, e.Code) {
+		return fmt.Errorf("the operation is not said to answer %s (x-errors)", e.Code)
+	}
+	status := x.Response.StatusCode
+	if status != StatusOf(doc, e.Code) && (e.Code != app.BadRequest || !slices.Contains(unreadable, status)) {
+		return fmt.Errorf("%s has the status %d in the table of codes", e.Code, StatusOf(doc, e.Code))
+	}
+	return nil
+}
+
+type failed struct {
+	Code    app.Code
+	Request string
+}
+
+// hasBearer is all that a description can ask of a token.
+func hasBearer(_ context.Context, in *openapi3filter.AuthenticationInput) error {
+	got := in.RequestValidationInput.Request.Header.Get("Authorization")
+	if scheme, token, _ := strings.Cut(got, " "); !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return in.NewError(errors.New("no bearer token"))
+	}
+	return nil
+}
+
+var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// secure are the headers that every answer carries, and a part of what they say.
+var secure = map[string]string{
+	"Content-Security-Policy":      "default-src 'none'",
+	"X-Content-Type-Options":       "nosniff",
+	"Referrer-Policy":              "same-origin",
+	"X-Frame-Options":              "DENY",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Permissions-Policy":           "camera=()",
+}
+
+func checkHeaders(res *http.Response) error {
+	if id := res.Header.Get("X-Request-Id"); !requestID.MatchString(id) {
+		return fmt.Errorf("X-Request-Id is %q", id)
+	}
+	for name, part := range secure {
+		if got := res.Header.Get(name); !strings.Contains(got, part) {
+			return fmt.Errorf("%s is %q, want %q in it", name, got, part)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package realtime
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/oasdiff/yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// readAsyncAPI reads the document and closes its objects: a frame must not have what they do not name.
+func readAsyncAPI(t testing.TB) map[string]any {
+	t.Helper()
+	text, err := yaml.YAMLToJSON(AsyncAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	everyObject(doc["components"], func(_ string, schema map[string]any) { schema["additionalProperties"] = false })
+	return doc
+}
+
+// everyObject calls with each schema of an object, and where in the document it stands.
+func everyObject(node any, call func(at string, schema map[string]any)) { walk("", node, call) }
+
+func walk(at string, node any, call func(at string, schema map[string]any)) {
+	schema, is := node.(map[string]any)
+	if !is {
+		return
+	}
+	if schema["type"] == "object" {
+		call(at, schema)
+	}
+	for name, below := range schema {
+		walk(at+"/"+name, below, call)
+	}
+}
+
+func at(t testing.TB, doc map[string]any, path ...string) map[string]any {
+	t.Helper()
+	for _, name := range path {
+		below, is := doc[name].(map[string]any)
+		if !is {
+			t.Fatalf("asyncapi.yaml has no %s", strings.Join(path, "."))
+		}
+		doc = below
+	}
+	return doc
+}
+
+// compile makes a schema of each message.
+func compile(t testing.TB, doc map[string]any) map[string]*jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft7) // what AsyncAPI builds upon
+	if err := c.AddResource("asyncapi.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schemas := make(map[string]*jsonschema.Schema)
+	for name := range at(t, doc, "components", "messages") {
+		schema, err := c.Compile("asyncapi.json#/components/messages/" + name + "/payload")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		schemas[name] = schema
+	}
+	return schemas
+}
+
+// goldenMessages are all golden frames, by the message that each of them is: a client's by its op, an event by its
+// name, and a reply by the file in which it stands, because it does not say what it replies to.
+func goldenMessages(t testing.TB) map[string]map[string]any {
+	t.Helper()
+	messages := make(map[string]map[string]any)
+	add := func(message, name string, frame any) {
+		if messages[message] == nil {
+			messages[message] = make(map[string]any)
+		}
+		messages[message][name] = frame
+	}
+	for name, text := range goldenFrames(t, "client") {
+		frame := readFrame(t, text)
+		add(fmt.Sprint(frame["op"]), "client/"+name, frame)
+	}
+	for name, text := range goldenFrames(t, "server") {
+		frame := readFrame(t, text)
+		file, _, _ := strings.Cut(name, "/")
+		switch {
+		case frame["ev"] != nil:
+			add(fmt.Sprint(frame["ev"])+"Event", "server/"+name, frame)
+		case frame["error"] != nil:
+			add("errorReply", "server/"+name, frame)
+		default:
+			add(file+"Reply", "server/"+name, frame)
+		}
+	}
+	return messages
+}
+
+func readFrame(t testing.TB, text []byte) map[string]any {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value.(map[string]any)
+}
+
+// unlike lists the golden frames that are not as their messages are described.
+func unlike(schemas map[string]*jsonschema.Schema, golden map[string]map[string]any) (wrong []string) {
+	for message, frames := range golden {
+		for name, frame := range frames {
+			if schemas[message] == nil {
+				wrong = append(wrong, fmt.Sprintf("%s: there is no message %s", name, message))
+			} else if err := schemas[message].Validate(frame); err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s is no %s: %v", name, message, err))
+			}
+		}
+	}
+	return wrong
+}
+
+// Every golden frame is as asyncapi.yaml describes its message, and every message has a golden frame.
+func TestGoldenFramesAreDescribed(t *testing.T) {
+	t.Parallel()
+	doc, golden := readAsyncAPI(t), goldenMessages(t)
+	schemas := compile(t, doc)
+	for _, sentence := range unlike(schemas, golden) {
+		t.Error(sentence)
+	}
+	for message := range schemas {
+		if golden[message] == nil {
+			t.Errorf("no golden frame is a %s", message)
+		}
+	}
+}
+
+// Every field that asyncapi.yaml describes stands in a golden frame: without its description, one is not valid any
+// more. So no schema is there that no frame has ever had.
+func TestDescribedFieldsAreInGoldenFrames(t *testing.T) {
+	t.Parallel()
+	doc, golden := readAsyncAPI(t), goldenMessages(t)
+	everyObject(doc["components"], func(place string, schema map[string]any) {
+		fields, _ := schema["properties"].(map[string]any)
+		for name, field := range maps.Clone(fields) {
+			delete(fields, name)
+			if len(unlike(compile(t, doc), golden)) == 0 {
+				t.Errorf("no golden frame has the field %s of %s", name, place)
+			}
+			fields[name] = field
+		}
+	})
+}
+
+// What is not as described is found: control of the tests above.
+func TestBrokenFramesAreNotAsDescribed(t *testing.T) {
+	t.Parallel()
+	schemas := compile(t, readAsyncAPI(t))
+	for name, c := range map[string]struct{ message, frame string }{
+		"a further field":      {"seenReply", `{"id":9,"ok":{"more":1}}`},
+		"a missing field":      {"buyReply", `{"id":6,"ok":{"order":"7","ticket":79,"place":0}}`},
+		"an id as a number":    {"cancel", `{"id":7,"op":"cancel","order":7301444480512000257}`},
+		"a price with a dot":   {"tickEvent", `{"ev":"tick","now":1.5,"sales":[{"id":"1","stock":1,"held":0,"sold":0,"done":0,"rate":0,"watching":0}]}`},
+		"an unknown state":     {"cancelReply", `{"id":7,"ok":{"state":"gone"}}`},
+		"an unknown code":      {"errorReply", `{"id":7,"error":{"code":"tired","message":"m","retry_ms":0}}`},
+		"a negative number":    {"byeEvent", `{"ev":"bye","code":4000,"retry_ms":-1}`},
+		"a reply and an error": {"seenReply", `{"id":9,"ok":{},"error":{"code":"busy","message":"m","retry_ms":0}}`},
+		"another op":           {"hello", `{"id":1,"op":"goodbye"}`},
+		"quantity zero":        {"buy", `{"id":6,"op":"buy","sale":"7","qty":0,"key":"k-3f9c1d2e"}`},
+		"a key with a blank":   {"buy", `{"id":6,"op":"buy","sale":"7","qty":1,"key":"k 3f9c1d2e"}`},
+	} {
+		if err := schemas[c.message].Validate(readFrame(t, []byte(c.frame))); err == nil {
+			t.Errorf("%s passes as a %s", name, c.message)
+		}
+	}
+}
+
+// The document names each message where it says who sends it, so that no tool overlooks one; its ops, codes and states
+// are those of the program.
+func TestAsyncAPIIsComplete(t *testing.T) {
+	t.Parallel()
+	doc := readAsyncAPI(t)
+	messages := slices.Sorted(maps.Keys(at(t, doc, "components", "messages")))
+	if listed := slices.Sorted(maps.Keys(at(t, doc, "channels", "socket", "messages"))); !slices.Equal(messages, listed) {
+		t.Errorf("the channel lists %v, there are %v", listed, messages)
+	}
+	sent := make(map[string]bool)
+	for _, list := range []any{
+		at(t, doc, "operations", "ask")["messages"], at(t, doc, "operations", "ask", "reply")["messages"],
+		at(t, doc, "operations", "tell")["messages"],
+	} {
+		for _, message := range list.([]any) {
+			ref := fmt.Sprint(message.(map[string]any)["$ref"])
+			sent[strings.TrimPrefix(ref, "#/channels/socket/messages/")] = true
+		}
+	}
+	if listed := slices.Sorted(maps.Keys(sent)); !slices.Equal(messages, listed) {
+		t.Errorf("the operations send %v, there are %v", listed, messages)
+	}
+	for op := range ops {
+		if !sent[op] || !sent[op+"Reply"] {
+			t.Errorf("the op %s is not described, or its reply is not", op)
+		}
+	}
+}
