@@ -7,7 +7,7 @@ import (
 )
 
 // All keys of a partition share the hash tag {p}, so that one script may touch them together and a cluster keeps them
-// on one node. None has a TTL: absent is not empty (I7). "Lua" below names the scripts that write.
+// on one node. None has a TTL but where it says so: absent is not empty (I7). "Lua" below names the scripts that write.
 //
 //	key                              type    what, who writes
 //	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
@@ -43,6 +43,12 @@ import (
 //	stampede:{backoffice}:parked     stream  what a receiver refuses for good: the entry's fields, then group, reason,
 //	                                         stream, deliveries, at. Stays until an operator decides. Lua park,
 //	                                         unpark; PaidStream
+//	stampede:{mail}:letters          stream  letters that are to be sent (see MailStream), deleted once they are. Group
+//	                                         "mailers". Lua mail_post, mail_park, mail_unpark; MailDeliverer
+//	stampede:{mail}:dead             stream  those that could not be sent: the entry's fields, then reason, stream,
+//	                                         deliveries, at. Stays until an operator decides. Lua mail_park, mail_unpark
+//	stampede:{mail}:posted:<kind>:<about>  string  that letter was posted; for eight days (this one has a TTL, too). Lua
+//	                                         mail_post
 //
 //	channel                              message
 //	stampede:changes:<namespace>:<p>     what has changed in partition p, see app.Message. Lua finish, publish
@@ -50,9 +56,14 @@ import (
 
 // Names that operators type.
 const (
-	group      = "fulfil"
-	paidKey    = "stampede:{backoffice}:paid"
-	parkedKey  = "stampede:{backoffice}:parked"
+	group     = "fulfil"
+	paidKey   = "stampede:{backoffice}:paid"
+	parkedKey = "stampede:{backoffice}:parked"
+
+	mailKey     = "stampede:{mail}:letters"
+	mailDeadKey = "stampede:{mail}:dead"
+	mailMarks   = "stampede:{mail}:posted:"
+
 	stateOpen  = "open"
 	stateBuild = "rebuilding"
 	soldMark   = ":sold" // behind a hold whose order is paid

@@ -70,8 +70,8 @@ func (d *PaidDeliverer) Counts() (taken, parked, undelivered int64) {
 // Run delivers until ctx ends.
 func (d *PaidDeliverer) Run(ctx context.Context) error {
 	var deliverers sync.WaitGroup
-	deliverers.Go(func() { d.deliverSome(ctx, &d.freshPace, freshPlaces, d.fresh.fresh) })
-	deliverers.Go(func() { d.deliverSome(ctx, &d.oldPace, oldPlaces, d.untaken) })
+	deliverers.Go(func() { d.courier(ctx, &d.freshPace, freshPlaces, d.fresh.fresh).run(ctx) })
+	deliverers.Go(func() { d.courier(ctx, &d.oldPace, oldPlaces, d.untaken).run(ctx) })
 	deliverers.Wait()
 	return ctx.Err()
 }
@@ -85,67 +85,21 @@ func (d *PaidDeliverer) untaken(ctx context.Context, most int) ([]redis.XMessage
 	return found, err
 }
 
-// deliverSome keeps up to so many deliveries under way. It reads no more than it can begin at once, so that nothing
-// grows old in its hands; while the receiver takes nothing it sends one at a time to see whether that is over.
-func (d *PaidDeliverer) deliverSome(
+// courier keeps deliveries of what read answers under way.
+func (d *PaidDeliverer) courier(
 	ctx context.Context, p *pace, places int, read func(context.Context, int) ([]redis.XMessage, error),
-) {
-	fault := backoff{first: time.Second, longest: 30 * time.Second}
-	free := make(chan struct{}, places)
-	var under sync.WaitGroup
-	defer under.Wait()
-	for p.wait(ctx) {
-		careful := p.failing()
-		if careful {
-			under.Wait()
-		}
-		n := 0
-		for n < places && (n == 0 || !careful) && acquire(ctx, free, n == 0) {
-			n++
-		}
-		if n == 0 {
-			return
-		}
-		entries, err := read(ctx, n)
-		for range n - len(entries) {
-			<-free
-		}
-		if err != nil {
-			if ctx.Err() == nil {
-				slog.WarnContext(ctx, "read the stream of paid orders", "group", d.fresh.group, "err", err)
-				app.Sleep(ctx, fault.next())
-			}
-			continue
-		}
-		fault.reset()
-		for _, m := range entries {
+) *courier {
+	return &courier{
+		pace: p, places: places, from: "the stream of paid orders for group " + d.fresh.group, read: read,
+		begin: func(m redis.XMessage) func() {
 			posting, err := parseMessage(m)
 			turn := d.orders.join(posting.Order)
-			under.Go(func() {
-				defer func() { <-free }()
+			return func() {
 				defer turn.leave()
 				<-turn.mine
 				d.handOver(ctx, p, m.ID, posting, err)
-			})
-		}
-	}
-}
-
-// acquire occupies a free place; when it need not wait, false means that there is none now.
-func acquire(ctx context.Context, free chan struct{}, wait bool) bool {
-	select {
-	case free <- struct{}{}:
-		return true
-	default:
-	}
-	if !wait {
-		return false
-	}
-	select {
-	case free <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
+			}
+		},
 	}
 }
 

@@ -50,6 +50,9 @@ var (
 	retireScript     = load("redis_time", "turned_away", "retire")
 	parkScript       = load("redis_time", "letter", "park")
 	unparkScript     = load("unpark")
+	mailPostScript   = load("mail_post")
+	mailParkScript   = load("redis_time", "letter", "mail_park")
+	mailUnparkScript = load("mail_unpark")
 	correctScript    = load("redis_time", "turned_away", "correct")
 )
 

@@ -19,7 +19,7 @@ type layer struct {
 
 // layers is the import rule: imports point inward,
 //
-//	cmd → server → {api, account, alipay, store, streams, realtime, frontend, migrations} → app
+//	cmd → server → {api, account, alipay, mail, store, streams, realtime, frontend, migrations} → app
 //
 // app tells the story with the standard library alone. streams and realtime never meet except in
 // app's flows. Commands under cmd reach the packages only through the server, so that there is one
@@ -40,6 +40,7 @@ var layers = []layer{
 	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
 	{path: "deploy/bench", imports: []string{"app", "app/load", "app/alipay/sim"}, thirdParty: true},
 	{path: "app/webhook", imports: []string{"app"}},
+	{path: "app/mail", imports: []string{"app"}, thirdParty: true},
 	{path: "app/demo", imports: []string{"app", "app/wsclient"}, thirdParty: true},
 	// the other end of the wire: no server imports it
 	{path: "app/wsclient", imports: []string{"app"}, thirdParty: true},
@@ -47,7 +48,7 @@ var layers = []layer{
 		path: "app/server", thirdParty: true, inTests: []string{"app/test/faults"},
 		imports: []string{
 			"app", "app/account", "app/api", "app/alipay", "app/demo", "app/store",
-			"app/webhook", "streams", "realtime", "frontend", "migrations",
+			"app/mail", "app/webhook", "streams", "realtime", "frontend", "migrations",
 		},
 	},
 	{

@@ -1,0 +1,382 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/quotedprintable"
+	"net"
+	netmail "net/mail"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+func TestMain(m *testing.M) { kit.Main(m) }
+
+const posted app.Millis = 1_795_000_000_123
+
+func sender(t testing.TB) *netmail.Address {
+	t.Helper()
+	from, err := ParseFrom("闪购 <noreply@shop.example>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return from
+}
+
+func reset() app.Letter {
+	return app.Letter{
+		Kind: app.LetterReset, About: "f00d", To: "li.lei@mail.example", Name: "李雷", Lang: "zh",
+		Link: "https://shop.example/?reset=" + strings.Repeat("k", 43),
+	}
+}
+
+func paid() app.Letter {
+	return app.Letter{
+		Kind: app.LetterPaid, About: "17", To: "ada@mail.example", Name: "Ada", Lang: "en",
+		Order: &app.OrderFacts{ID: 17, ProductName: "Teapot", Qty: 2, AmountFen: 9805},
+	}
+}
+
+// through makes a sender for a server of the kit.
+func through(t testing.TB, s *kit.MailServer, way TLS) *Sender {
+	t.Helper()
+	host, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := NewSender(Server{Host: host, Port: n, User: s.User, Password: s.Password, TLS: way}, sender(t))
+	out.tls.RootCAs = s.Roots
+	return out
+}
+
+// read takes a mail apart as a reader's program does.
+func read(t testing.TB, text string) (header netmail.Header, subject, body string) {
+	t.Helper()
+	m, err := netmail.ReadMessage(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Header, subject, strings.ReplaceAll(string(raw), "\r\n", "\n")
+}
+
+// Each kind in both languages says what it is for, has its link or its order whole, and goes out in every way of TLS.
+func TestLettersArrive(t *testing.T) {
+	t.Parallel()
+	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
+		server := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) {
+			s.Implicit = way == ImplicitTLS
+			s.User, s.Password = "shop", "secret"
+		})
+		s := through(t, server, way)
+		for i, l := range []app.Letter{reset(), paid()} {
+			if err := s.Deliver(kit.Context(t), l, posted); err != nil {
+				t.Fatalf("way %d: %v", way, err)
+			}
+			got := server.Mails()[i]
+			header, subject, body := read(t, got.Text)
+			want, words := "Your order 17 is paid", "Hello Ada,\n\nthank you, your order is paid."
+			if l.Kind == app.LetterReset {
+				want, words = "设置新密码", l.Link
+			}
+			if subject != want || !strings.Contains(body, words) || !strings.Contains(got.To, "<"+l.To+">") {
+				t.Errorf("to %s: %q\n%s", got.To, subject, body)
+			}
+			if date := header.Get("Date"); date != "Wed, 18 Nov 2026 11:06:40 +0000" {
+				t.Errorf("date %q", date)
+			}
+		}
+	}
+}
+
+// A letter sent again is the same to the last byte, and no other letter has its Message-ID.
+func TestARepeatIsTheSameLetter(t *testing.T) {
+	t.Parallel()
+	server := kit.NewMailServer(t)
+	s := through(t, server, NoTLS)
+	other := reset()
+	other.About = "f00e"
+	for _, l := range []app.Letter{reset(), reset(), other} {
+		if err := s.Deliver(kit.Context(t), l, posted); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mails := server.Mails()
+	first, _, _ := read(t, mails[0].Text)
+	third, _, _ := read(t, mails[2].Text)
+	if mails[0].Text != mails[1].Text {
+		t.Errorf("the repeat differs:\n%s\n%s", mails[0].Text, mails[1].Text)
+	}
+	id := first.Get("Message-Id")
+	if id == third.Get("Message-Id") || !strings.HasPrefix(id, "<reset.") || !strings.HasSuffix(id, "@shop.example>") {
+		t.Errorf("Message-ID %s, of another letter %s", id, third.Get("Message-Id"))
+	}
+}
+
+// Every letter there is has words in both languages; an unknown language is answered in English, an unknown kind, or one
+// that lacks what it is about, is refused.
+func TestEveryLetterHasWords(t *testing.T) {
+	t.Parallel()
+	subjects := make(map[string]bool)
+	for _, kind := range []app.LetterKind{
+		app.LetterActivate, app.LetterTaken, app.LetterReset, app.LetterPaid, app.LetterRefunded,
+	} {
+		for _, lang := range []string{"en", "zh", "fr"} {
+			l := app.Letter{Kind: kind, To: "a@b.example", Name: "Mallory", Lang: lang}
+			bare := l
+			if kind == app.LetterActivate || kind == app.LetterReset {
+				l.Link = "https://shop.example/?x=1"
+			}
+			if kind == app.LetterPaid || kind == app.LetterRefunded {
+				l.Order = paid().Order
+			}
+			subject, body, err := compose(&l)
+			if err != nil || !strings.Contains(body, l.Link) || strings.Contains(subject+body, "%!") {
+				t.Errorf("%s in %s: %v\n%s\n%s", kind, lang, err, subject, body)
+			}
+			if l.Order != nil && (!strings.Contains(body, "Teapot") || !strings.Contains(body, "¥98.05")) {
+				t.Errorf("%s in %s does not say what was bought:\n%s", kind, lang, body)
+			}
+			// Anybody can have a letter of these kinds sent to anybody: it must not carry their words.
+			if (kind == app.LetterActivate || kind == app.LetterTaken) && strings.Contains(body, l.Name) {
+				t.Errorf("%s in %s carries a name that anybody may have typed:\n%s", kind, lang, body)
+			}
+			if _, _, err := compose(&bare); kind != app.LetterTaken && !errors.Is(err, app.ErrLetterRefused) {
+				t.Errorf("%s without what it is about: %v", kind, err)
+			}
+			subjects[subject] = true
+		}
+	}
+	if len(subjects) != 10 {
+		t.Errorf("%d different subjects, want one for each kind and language: %v", len(subjects), subjects)
+	}
+	if _, _, err := compose(&app.Letter{Kind: "advert"}); !errors.Is(err, app.ErrLetterRefused) {
+		t.Errorf("an unknown kind: %v", err)
+	}
+}
+
+// Whatever people type becomes neither a header nor a line of its own, and no address becomes a second one.
+func TestNothingIsInjected(t *testing.T) {
+	t.Parallel()
+	server := kit.NewMailServer(t)
+	s := through(t, server, NoTLS)
+	for _, evil := range []string{
+		"x\r\nBcc: victim@mail.example", "x\nSubject: other", "x\r\n.\r\nMAIL FROM:<a@b>", "x\u2028Bcc: v@m.example",
+		"\u202Egnp.exe", "x\x00\x1b[31m", "=?utf-8?q?=0D=0ABcc:_v@m.example?=", strings.Repeat("长", 5000),
+	} {
+		l := paid()
+		l.Name, l.Order.ProductName, l.About = evil, evil, evil
+		if err := s.Deliver(kit.Context(t), l, posted); err != nil {
+			t.Fatalf("%q: %v", evil, err)
+		}
+		mails := server.Mails()
+		got := mails[len(mails)-1]
+		header, _, body := read(t, got.Text)
+		if len(header) != 9 || header.Get("Bcc") != "" || len(header["Subject"]) != 1 {
+			t.Errorf("%.40q: headers %v", evil, header)
+		}
+		for line := range strings.SplitSeq(body, "\n") {
+			if strings.HasPrefix(line, "Bcc") || strings.HasPrefix(line, "Subject") || len([]rune(line)) > 130 {
+				t.Errorf("%.40q made the line %.80q", evil, line)
+			}
+		}
+		if strings.ContainsAny(body, "\x00\x1b\u202E\u2028") {
+			t.Errorf("%.40q: control characters in\n%q", evil, body)
+		}
+	}
+	taken := len(server.Mails())
+	for _, to := range []string{
+		"", "ada", "@b", "a@", "a@b@c", "a@b.example, v@m.example", "a@b.example>\r\nRCPT TO:<v@m.example", "a b@c.example",
+		"<a@b.example>", "a@b.example\r\nBcc: v@m.example", "ädä@b.example", strings.Repeat("a", 250) + "@b.example",
+	} {
+		l := reset()
+		l.To = to
+		if err := s.Deliver(kit.Context(t), l, posted); !errors.Is(err, app.ErrLetterRefused) {
+			t.Errorf("to %q: %v", to, err)
+		}
+	}
+	if n := len(server.Mails()); n != taken {
+		t.Errorf("%d letters went to such addresses", n-taken)
+	}
+	for _, from := range []string{"", "shop", "Shop <a@b>\r\nBcc: v@m.example", "a@b.example, c@d.example", "Shop <ä@b.example>"} {
+		if _, err := ParseFrom(from); err == nil {
+			t.Errorf("letters could be from %q", from)
+		}
+	}
+}
+
+// What a server answers, and where it stops to, decides between: try this letter again, never again, or none for now.
+// No error repeats an address or the password.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	const sent, again, never, pause = "sent", "again", "never", "pause"
+	for _, c := range []struct{ step, answer, want string }{
+		{kit.SMTPGreeting, "", sent},
+		{kit.SMTPGreeting, "554 5.3.2 not today", pause},
+		{kit.SMTPGreeting, kit.SMTPHangUp, pause},
+		{kit.SMTPGreeting, kit.SMTPSilent, pause},
+		{"EHLO", "421 shutting down", pause},
+		{"AUTH", "454 4.7.0 for the moment", pause},
+		{kit.SMTPMailFrom, "550 5.7.1 you may not send as that", pause},
+		{kit.SMTPMailFrom, "451 4.3.0 later", pause},
+		{kit.SMTPMailFrom, kit.SMTPHangUp, again},
+		{kit.SMTPRcptTo, "550 5.1.1 no li.lei@mail.example here", never},
+		{kit.SMTPRcptTo, "450 4.2.0 <li.lei@mail.example> greylisted", again},
+		{kit.SMTPRcptTo, "421 too busy", pause},
+		{kit.SMTPData, "554 5.7.1 no", never},
+		{kit.SMTPData, kit.SMTPSilent, again},
+		{kit.SMTPBody, "552 5.3.4 too big", never},
+		{kit.SMTPBody, "451 4.3.0 disk full", again},
+		{kit.SMTPBody, kit.SMTPHangUp, again},
+		{kit.SMTPBody, kit.SMTPSilent, again},
+		{"RSET", kit.SMTPHangUp, sent},
+		{kit.SMTPQuit, kit.SMTPSilent, sent},
+	} {
+		t.Run(c.step+" "+c.answer, func(t *testing.T) {
+			t.Parallel()
+			server := kit.NewMailServer(t, func(s *kit.MailServer) { s.User, s.Password = "shop", "secret" })
+			server.Answer(func(step, _ string) string {
+				if step == c.step {
+					return c.answer
+				}
+				return ""
+			})
+			s := through(t, server, NoTLS)
+			if c.answer == kit.SMTPSilent {
+				s.within = 200 * time.Millisecond
+			}
+			err := s.Deliver(kit.Context(t), reset(), posted)
+			var asked *app.PauseError
+			got := again
+			switch {
+			case err == nil:
+				got = sent
+			case errors.As(err, &asked):
+				got = pause
+			case errors.Is(err, app.ErrLetterRefused):
+				got = never
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s: %v", got, c.want, err)
+			}
+			if said := fmt.Sprint(err); strings.Contains(said, "li.lei") || strings.Contains(said, "secret") {
+				t.Errorf("the error tells too much: %s", said)
+			}
+		})
+	}
+}
+
+// A server that nobody answers at, one with another certificate, one without TLS, and a wrong password are about the
+// server: no letter suffers for it, and no password or letter goes out in the clear.
+func TestServersThatAreNoGood(t *testing.T) {
+	t.Parallel()
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = gone.Close()
+	plain := kit.NewMailServer(t, func(s *kit.MailServer) { s.User, s.Password = "shop", "secret" })
+	strange := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.Roots = nil })
+	locked := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) { s.User, s.Password = "shop", "other" })
+	wrong := through(t, locked, StartTLS)
+	wrong.server.Password = "secret"
+	for name, s := range map[string]*Sender{
+		"nobody there":        through(t, &kit.MailServer{Addr: gone.Addr().String()}, NoTLS),
+		"no STARTTLS":         through(t, plain, StartTLS),
+		"unknown certificate": through(t, strange, StartTLS),
+		"wrong password":      wrong,
+	} {
+		err := s.Deliver(kit.Context(t), reset(), posted)
+		var asked *app.PauseError
+		if !errors.As(err, &asked) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := len(plain.Mails()) + len(strange.Mails()) + len(locked.Mails()); n != 0 {
+		t.Errorf("%d letters went there", n)
+	}
+}
+
+func TestServerAddresses(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]Server{
+		"smtp://u:p@mail.example":               {Host: "mail.example", Port: 587, User: "u", Password: "p"},
+		"smtps://u%40x:p%2F@mail.example:4465/": {Host: "mail.example", Port: 4465, User: "u@x", Password: "p/", TLS: ImplicitTLS},
+		"smtp://relay:25?tls=none":              {Host: "relay", Port: 25, TLS: NoTLS},
+		"smtp://u:p@127.0.0.1:25?tls=none":      {Host: "127.0.0.1", Port: 25, User: "u", Password: "p", TLS: NoTLS},
+	} {
+		if got, err := ParseServer(address); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", address, got, err)
+		}
+	}
+	for _, address := range []string{
+		"", "mail.example:587", "http://mail.example", "smtp://", "smtp://mail.example:0", "smtp://mail.example:99999",
+		"smtp://u@mail.example", "smtp://u:hidden@relay:25?tls=none", "smtps://relay?tls=none", "smtp://relay?tls=maybe",
+		"smtp://relay/path", "smtp://u:hid den@%zz", "smtp://relay?tls=none&verify=no",
+	} {
+		if got, err := ParseServer(address); err == nil || strings.Contains(err.Error(), "hid") {
+			t.Errorf("%s: %+v, %v", address, got, err)
+		}
+	}
+}
+
+// Without a mail server each letter is one file that only this user can read, and a repeat is the same file.
+func TestLettersOnDisk(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "mail")
+	var heard []string
+	f := &Folder{Path: path, From: sender(t), Written: func(l app.Letter, file string) {
+		heard = append(heard, l.Link+" "+file)
+	}}
+	for _, l := range []app.Letter{reset(), reset(), paid()} {
+		if err := f.Deliver(context.Background(), l, posted); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := os.ReadDir(path)
+	if err != nil || len(files) != 2 || len(heard) != 3 || heard[0] != heard[1] {
+		t.Fatalf("%v %v, heard %q", files, err, heard)
+	}
+	for _, file := range files {
+		info, err := file.Info()
+		if err != nil || info.Mode().Perm() != 0o600 || !strings.HasSuffix(file.Name(), ".eml") {
+			t.Errorf("%s %v %v", file.Name(), info.Mode(), err)
+		}
+		text, err := os.ReadFile(filepath.Join(path, file.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, body := read(t, string(text)); !strings.Contains(body, "\n-- \nStampede\n") {
+			t.Errorf("%s", text)
+		}
+	}
+	// A folder that cannot be made is no letter's fault.
+	file := filepath.Join(path, "x")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var asked *app.PauseError
+	if err := (&Folder{Path: file, From: sender(t)}).Deliver(context.Background(), paid(), posted); !errors.As(err, &asked) {
+		t.Errorf("no folder: %v", err)
+	}
+}

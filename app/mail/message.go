@@ -1,0 +1,65 @@
+package mail
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	netmail "net/mail"
+	"strings"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"stampede/app"
+)
+
+// ParseFrom reads who letters are from, like "Shop <noreply@shop.example>".
+func ParseFrom(s string) (*netmail.Address, error) {
+	from, err := netmail.ParseAddress(s)
+	if err != nil || !plainAddress(from.Address) || from.Name != clean(from.Name, len(from.Name)) {
+		return nil, fmt.Errorf("%q is no sender like Shop <noreply@shop.example>", s)
+	}
+	return from, nil
+}
+
+// plainAddress reports whether it can stand in an SMTP command as it is: printable ASCII without what has a meaning
+// there, one @ with something on both sides, at most 254 bytes.
+func plainAddress(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' || strings.IndexByte(`<>()[],;:\"`, s[i]) >= 0 {
+			return false
+		}
+	}
+	local, domain, two := strings.Cut(s, "@")
+	return two && local != "" && domain != "" && !strings.Contains(domain, "@") && len(s) <= 254
+}
+
+// message makes what is sent of a letter that was posted at an instant.
+func message(from *netmail.Address, l *app.Letter, posted app.Millis) (*gomail.Msg, error) {
+	if !plainAddress(l.To) {
+		return nil, fmt.Errorf("%w: its address cannot be written to", app.ErrLetterRefused)
+	}
+	subject, body, err := compose(l)
+	if err != nil {
+		return nil, err
+	}
+	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent(), gomail.WithCharset(gomail.CharsetUTF8))
+	m.FromMailAddress(from)
+	m.ToMailAddress(&netmail.Address{Address: l.To})
+	m.Subject(subject)
+	m.SetDateWithValue(posted.Time())
+	m.SetMessageIDWithValue(messageID(l, from))
+	m.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no automatic answers, please
+	m.SetBodyString(gomail.TypeTextPlain, body)
+	return m, nil
+}
+
+// messageID names the letter by what it is about, in the sender's domain. About is hashed, so that it needs no looking at.
+func messageID(l *app.Letter, from *netmail.Address) string {
+	return letterName(l) + from.Address[strings.LastIndexByte(from.Address, '@'):]
+}
+
+// letterName is the same for the same letter, and safe in headers and file names.
+func letterName(l *app.Letter) string {
+	sum := sha256.Sum256([]byte(string(l.Kind) + "\n" + l.About + "\n" + l.To))
+	return clean(string(l.Kind), 10) + "." + hex.EncodeToString(sum[:16])
+}

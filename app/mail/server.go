@@ -1,0 +1,81 @@
+package mail
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+)
+
+// Server says how a mail server is reached.
+type Server struct {
+	Host     string
+	Port     int
+	User     string // "": nobody logs in
+	Password string
+	TLS      TLS
+}
+
+// TLS is how the way to a mail server is kept secret.
+type TLS int
+
+// The ways.
+const (
+	StartTLS    TLS = iota // the connection turns to TLS before anything is sent, or nothing is
+	ImplicitTLS            // TLS from the first byte
+	NoTLS                  // for a relay on this machine, or in a network of its own
+)
+
+// ParseServer reads an address like
+//
+//	smtp://user:password@mail.example:587            STARTTLS, which the server must offer
+//	smtps://user:password@mail.example:465           TLS from the beginning
+//	smtp://relay.internal:25?tls=none                nothing is encrypted, so nobody can log in
+//	smtp://user:password@127.0.0.1:25?tls=none       unless it does not leave this machine
+//
+// Errors do not show it: it has a password.
+func ParseServer(address string) (Server, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Opaque != "" || u.Hostname() == "" || (u.Path != "" && u.Path != "/") || u.Fragment != "" {
+		return Server{}, errors.New("cannot be read: want smtp://user:password@host:587 or smtps://user:password@host:465")
+	}
+	s := Server{Host: u.Hostname(), User: u.User.Username()}
+	s.Password, _ = u.User.Password()
+	switch u.Scheme {
+	case "smtp":
+		s.Port = 587
+	case "smtps":
+		s.Port, s.TLS = 465, ImplicitTLS
+	default:
+		return Server{}, fmt.Errorf("begins with %.20q: want smtp:// or smtps://", u.Scheme+"://")
+	}
+	if u.Port() != "" {
+		if s.Port, err = strconv.Atoi(u.Port()); err != nil || s.Port < 1 || s.Port > 65535 {
+			return Server{}, fmt.Errorf("has the port %.10q: want 1 to 65535", u.Port())
+		}
+	}
+	for name, values := range u.Query() {
+		if name != "tls" || len(values) != 1 || values[0] != "none" || u.Scheme != "smtp" {
+			return Server{}, errors.New("has a part behind the question mark that is not tls=none of smtp://")
+		}
+		s.TLS = NoTLS
+	}
+	switch {
+	case (s.User == "") != (s.Password == ""):
+		return Server{}, errors.New("has a user or a password, but not both")
+	case s.User != "" && s.TLS == NoTLS && !s.local():
+		return Server{}, errors.New("would send a password that everybody on the way can read: leave tls=none out, or the password")
+	}
+	return s, nil
+}
+
+// local reports whether what is sent there stays on this machine.
+func (s *Server) local() bool {
+	ip, err := netip.ParseAddr(s.Host)
+	return s.Host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// String is the address without user and password.
+func (s *Server) String() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }

@@ -1,0 +1,270 @@
+package kit
+
+import (
+	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"math/big"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Steps of a mail server at which a test may have it answer otherwise.
+const (
+	SMTPGreeting = "CONNECT"
+	SMTPMailFrom = "MAIL"
+	SMTPRcptTo   = "RCPT"
+	SMTPData     = "DATA"
+	SMTPBody     = "BODY" // the whole letter is there
+	SMTPQuit     = "QUIT"
+)
+
+// What Answer may have the server do instead of an answer.
+const (
+	SMTPHangUp = "hang up" // at SMTPBody the letter counts as taken: its sender does not know
+	SMTPSilent = "silent"  // no answer until the test ends
+)
+
+// MailServer is a small mail server on loopback that keeps what it takes.
+type MailServer struct {
+	Addr           string
+	User, Password string         // whom it lets in; "": everybody
+	TLS            *tls.Config    // offers STARTTLS with it; nil: none
+	Roots          *x509.CertPool // that trust its certificate
+	Implicit       bool           // TLS from the beginning
+
+	mu     sync.Mutex
+	answer func(step, arg string) string
+	mails  []ReceivedMail
+	tried  int
+	over   chan struct{}
+}
+
+// ReceivedMail is what one DATA brought.
+type ReceivedMail struct {
+	From, To string // of the envelope
+	Text     string // headers and body
+}
+
+// NewMailServer makes a server that takes everything until the test ends. setup may change it before it listens.
+func NewMailServer(t testing.TB, setup ...func(*MailServer)) *MailServer {
+	t.Helper()
+	s := &MailServer{over: make(chan struct{})}
+	for _, change := range setup {
+		change(s)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Addr = listener.Addr().String()
+	var sessions sync.WaitGroup
+	sessions.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			sessions.Go(func() { s.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		close(s.over)
+		_ = listener.Close()
+		sessions.Wait()
+	})
+	return s
+}
+
+// WithCertificate makes the server's certificate, for 127.0.0.1.
+func WithCertificate(t testing.TB) func(*MailServer) {
+	return func(s *MailServer) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+			IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		}
+		raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := x509.ParseCertificate(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Roots = x509.NewCertPool()
+		s.Roots.AddCert(parsed)
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}}
+	}
+}
+
+// Answer has it answer as the function says from now on; "" means as usual. nil: as usual always.
+func (s *MailServer) Answer(answer func(step, arg string) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
+}
+
+// Mails are what it has taken, in that order.
+func (s *MailServer) Mails() []ReceivedMail {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]ReceivedMail(nil), s.mails...)
+}
+
+// Tried tells how often somebody connected.
+func (s *MailServer) Tried() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tried
+}
+
+// smtpSession is one connection of a client.
+type smtpSession struct {
+	server *MailServer
+	conn   net.Conn
+	lines  *bufio.Reader
+	in     bool // logged in
+	mail   ReceivedMail
+}
+
+// serve is one session.
+func (s *MailServer) serve(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func(raw net.Conn) { // a client that stays connected does not outlive the test
+		select {
+		case <-s.over:
+			_ = raw.Close()
+		case <-ended:
+		}
+	}(conn)
+	s.mu.Lock()
+	s.tried++
+	s.mu.Unlock()
+	if s.Implicit {
+		conn = tls.Server(conn, s.TLS)
+	}
+	c := &smtpSession{server: s, conn: conn, lines: bufio.NewReader(conn), in: s.User == ""}
+	if !goesOn(c.say(SMTPGreeting, "", "220 kit ESMTP")) {
+		return
+	}
+	for {
+		line, err := c.lines.ReadString('\n')
+		if err != nil {
+			return
+		}
+		verb, arg, _ := strings.Cut(strings.TrimRight(line, "\r\n"), " ")
+		if !goesOn(c.obey(strings.ToUpper(verb), arg)) {
+			return
+		}
+	}
+}
+
+// goesOn reports whether a session goes on after the answer.
+func goesOn(answer string) bool {
+	return answer != SMTPHangUp && answer != SMTPSilent && !strings.HasPrefix(answer, "421") &&
+		!strings.HasPrefix(answer, "221")
+}
+
+// say answers a step as usual, or as the test wants it, and returns which it was.
+func (c *smtpSession) say(step, arg, usual string) string {
+	c.server.mu.Lock()
+	answer := c.server.answer
+	c.server.mu.Unlock()
+	if answer != nil {
+		if a := answer(step, arg); a != "" {
+			usual = a
+		}
+	}
+	switch usual {
+	case SMTPHangUp:
+		return usual
+	case SMTPSilent:
+		<-c.server.over
+		return usual
+	}
+	if _, err := fmt.Fprintf(c.conn, "%s\r\n", usual); err != nil {
+		return SMTPHangUp
+	}
+	return usual
+}
+
+// obey answers one command.
+func (c *smtpSession) obey(verb, arg string) string {
+	s := c.server
+	switch verb {
+	case "EHLO":
+		_, secret := c.conn.(*tls.Conn)
+		features := "250-kit\r\n"
+		if s.TLS != nil && !secret {
+			features += "250-STARTTLS\r\n"
+		}
+		if s.User != "" {
+			features += "250-AUTH PLAIN\r\n"
+		}
+		return c.say(verb, arg, features+"250 8BITMIME")
+	case "STARTTLS":
+		answer := c.say(verb, arg, "220 go on")
+		c.conn = tls.Server(c.conn, s.TLS)
+		c.lines = bufio.NewReader(c.conn)
+		return answer
+	case "AUTH":
+		given, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(arg, "PLAIN "))
+		if c.in = string(given) == "\x00"+s.User+"\x00"+s.Password; !c.in {
+			return c.say(verb, arg, "535 5.7.8 who is that")
+		}
+		return c.say(verb, arg, "235 welcome")
+	case SMTPMailFrom:
+		c.mail = ReceivedMail{From: arg}
+		if !c.in {
+			return c.say(verb, arg, "530 5.7.0 log in first")
+		}
+	case SMTPRcptTo:
+		c.mail.To = arg
+	case SMTPData:
+		answer := c.say(verb, arg, "354 go on")
+		if strings.HasPrefix(answer, "354") {
+			return c.takeLetter()
+		}
+		return answer
+	case SMTPQuit:
+		return c.say(verb, arg, "221 bye")
+	}
+	return c.say(verb, arg, "250 ok")
+}
+
+// takeLetter reads a letter and keeps it, unless the answer is a no.
+func (c *smtpSession) takeLetter() string {
+	var text strings.Builder
+	for {
+		line, err := c.lines.ReadString('\n')
+		if err != nil {
+			return SMTPHangUp
+		}
+		if line == ".\r\n" {
+			break
+		}
+		text.WriteString(strings.TrimPrefix(line, "."))
+	}
+	c.mail.Text = text.String()
+	answer := c.say(SMTPBody, c.mail.Text, "250 taken")
+	if answer == SMTPHangUp || strings.HasPrefix(answer, "250") {
+		c.server.mu.Lock()
+		defer c.server.mu.Unlock()
+		c.server.mails = append(c.server.mails, c.mail)
+	}
+	return answer
+}
