@@ -27,6 +27,8 @@ type Options struct {
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
+	// AsyncAPI describes the socket, for /docs/asyncapi.yaml.
+	AsyncAPI []byte
 
 	// Blocked reports whether somebody at the address is kept out; nil: nobody is.
 	Blocked func(addr netip.Addr) bool
@@ -106,7 +108,7 @@ func (a *api) routes(f *fiber.App) {
 	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
-	f.Get("/*", newPage(a.Page).serve)
+	f.Get("/*", newPage(a.Page, a.AsyncAPI).serve)
 }
 
 // byID makes the handler of a flow that needs to know the id in the address, and nothing else.

@@ -218,6 +218,26 @@ func TestPage(t *testing.T) {
 	bare.want(bare.ask("GET", "/", ""), 200, "The page was not built")
 }
 
+// The page about the API is there, with the raw files beside it, whether or not the shop's page was built.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *Options) { o.Page, o.AsyncAPI = nil, []byte("asyncapi: 3.0.0\n") })
+	for path, want := range map[string][2]string{
+		"/docs":               {"text/html", "Stampede for programs"},
+		"/docs/":              {"text/html", "Stampede for programs"},
+		"/docs/docs.css":      {"text/css", "color-scheme"},
+		"/docs/openapi.yaml":  {"text/yaml", "openapi: 3.0.3"},
+		"/docs/asyncapi.yaml": {"text/yaml", "asyncapi: 3.0.0"},
+	} {
+		got := s.ask("GET", path, "")
+		s.want(got, 200, want[1])
+		if kind := got.header.Get("Content-Type"); !strings.HasPrefix(kind, want[0]) {
+			t.Errorf("%s is %s", path, kind)
+		}
+	}
+	s.want(s.ask("GET", "/docs/spec.go", ""), 404, "not_found")
+}
+
 func TestFrontBeforeTheShopIsOpen(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

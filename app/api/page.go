@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+
+	"stampede/app/api/spec"
 )
 
 // notBuilt is shown when the binary carries no page.
@@ -20,7 +22,7 @@ const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>St
 <p>The program runs and its API answers under <a href="/api/v1/slots">/api/v1</a>,
 but this binary was made without the page. Build both with <code>npx --yes rust-just build</code>.</p></html>`
 
-// page is the built page in memory, compressed once.
+// page is the built page, and the one about the API, in memory, compressed once.
 type page struct{ files map[string]*file }
 
 type file struct {
@@ -31,8 +33,11 @@ type file struct {
 	cache  string
 }
 
-func newPage(dist fs.FS) *page {
-	p := &page{files: make(map[string]*file)}
+func newPage(dist fs.FS, asyncAPI []byte) *page {
+	p := &page{files: map[string]*file{
+		"docs": newFile("docs.html", spec.Page), "docs/docs.css": newFile("docs.css", spec.Style),
+		"docs/openapi.yaml": newYAML(spec.OpenAPI), "docs/asyncapi.yaml": newYAML(asyncAPI),
+	}}
 	if dist == nil {
 		p.files["index.html"] = newFile("index.html", []byte(notBuilt))
 		return p
@@ -49,6 +54,13 @@ func newPage(dist fs.FS) *page {
 		slog.Error("read the embedded page", "err", err)
 	}
 	return p
+}
+
+// newYAML says text, which browsers show instead of saving it.
+func newYAML(content []byte) *file {
+	f := newFile("", content)
+	f.kind = "text/yaml; charset=utf-8"
+	return f
 }
 
 func newFile(name string, content []byte) *file {

@@ -178,7 +178,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	metrics := api.NewMetrics()
 	registry.MustRegister(metrics)
 	o := api.Options{
-		Shop: p.shop, Mount: p.hub.Mount, Page: builtPage(),
+		Shop: p.shop, Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI,
 		Origins: c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address,
 		Logins: api.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
 		Buys:   api.Pace{Rate: c.BuyRate, Period: time.Second, Burst: c.BuyBurst},

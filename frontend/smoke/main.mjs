@@ -7,6 +7,7 @@
 import { Browser, sizes } from './browser.mjs'
 import { codes } from './codes.mjs'
 import { cost } from './cost.mjs'
+import { docs } from './docs.mjs'
 import { hardStates } from './hardstates.mjs'
 import { journey } from './journey.mjs'
 import { line } from './line.mjs'
@@ -30,6 +31,7 @@ const sideBySide = [
       for (const theme of ['light', 'dark']) await journey(report, browser, base, size, theme)
     }
     await tabs(report, browser, base)
+    if (address) await docs(report, browser, base) // the stand-in has no such page
     if (quiet) await paying(report, browser, quiet)
   },
   async () => {
