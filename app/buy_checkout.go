@@ -45,6 +45,10 @@ const (
 // errSoldOut is what most people hear at a hot sale: one for all of them, so nobody may change it.
 var errSoldOut = Fail(SoldOut, "sold out")
 
+// errPassRequired is said of every pass that does not count, whether it was forged, foreign, spent or has ended: who
+// tries learns nothing. One for all, so nobody may change it.
+var errPassRequired = Fail(PassRequired, "this sale asks for a pass that was not used yet; ask for one first")
+
 // Checkout is flow 1: a buy becomes a reservation. It asks the cheap questions first, in memory, and leaves the
 // decision to the Lua step behind the gate. Nothing in memory may turn away a buyer who already has
 // something in this sale (I9).
@@ -59,6 +63,7 @@ type Checkout struct {
 	Inventory Inventory
 	Orders    OrderStore
 	Clock     *Clock
+	Passes    *Passes            // nil: no pass is in order
 	Mint      func() (ID, error) // the next order id
 
 	asking sync.WaitGroup
@@ -127,6 +132,10 @@ func (t *Checkout) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
 			errors.Join(err, FailBusy("no order number can be given right now; repeat with the same key", busyRetry)))
 	}
 	buy := Buy{Order: order, User: user, Sale: sale.Ref(), Qty: req.Qty, Key: req.Key, Hash: req.contentHash()}
+	if sale.Challenge.NeedsPass() {
+		// Whoever has none goes on all the same: the key may be one that was accepted before (I9).
+		buy.NeedsPass, buy.Passed = true, t.Passes.issued(req.Pass, sale.ID, user, t.Clock.Now())
+	}
 	if req.Address != nil {
 		text, err := json.Marshal(req.Address)
 		if err != nil {
@@ -223,6 +232,8 @@ func (t *Checkout) refusal(sale *Sale, d GateAnswer) error {
 		return notOpen(sale.OpensAt.Sub(t.Clock.Now()))
 	case VerdictClosed:
 		return Fail(Closed, "the sale is closed")
+	case VerdictPass:
+		return errPassRequired
 	case VerdictPaused:
 		return Fail(Paused, "the sale is paused")
 	case VerdictSoldOut:

@@ -19,6 +19,7 @@
 //
 //   - flow 0, show_warm.go: a sale's stock goes into Redis before its slot opens
 //   - flow 1, buy_checkout.go: a buy becomes a reservation
+//   - before it, where a sale asks for that: pass_desk.go: who gets a pass, for which task; pass.go: what a pass is
 //   - flow 2, buy_fulfil.go: stream entries become rows, buyers hear of it
 //   - flow 3, pay_start.go: the buyer pays; pay_settle.go: the gateway's word; pay_late.go: money that came late;
 //     pay_poll.go: what the gateway did not say; refund_request.go, refund_send.go: money back; outbox.go: what the

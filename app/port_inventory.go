@@ -15,6 +15,11 @@ type Buy struct {
 	Key     string // the buyer's idempotency key, 8–64 characters of A-Z a-z 0-9 . _ -
 	Hash    string // of the content under that key, 16 hex digits
 	Address string // JSON of Address, or ""
+
+	// NeedsPass: the sale asks for a pass. Passed is the instant at which the pass that came with the buy was issued,
+	// looked at and found in order; 0: none was. The Lua step spends it.
+	NeedsPass bool
+	Passed    Millis
 }
 
 // Verdict is what the Lua step says of a buy.
@@ -36,6 +41,7 @@ const (
 	VerdictNotLoaded Verdict = 12 // the sale is not in Redis, or not armed yet
 	VerdictRebuild   Verdict = 13 // the partition is being rebuilt, or has no state at all
 	VerdictEpoch     Verdict = 14 // the caller's epoch is not the partition's
+	VerdictPass      Verdict = 15 // the sale asks for a pass, and none came that was not spent
 )
 
 // GateAnswer is what became of a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the

@@ -1,10 +1,36 @@
 package app
 
-// Challenge is what a buyer must solve before a buy; only "none" is built so far.
+// Challenge is what a sale asks of a buyer before a buy: nothing, a pass, or a pass that is given for a solved task.
 type Challenge string
 
-// ChallengeNone asks nothing of the buyer.
-const ChallengeNone Challenge = "none"
+// The entry checks that a sale may have.
+const (
+	ChallengeNone    Challenge = "none"    // nothing
+	ChallengePass    Challenge = "pass"    // a pass, for the asking
+	ChallengeCaptcha Challenge = "captcha" // a pass, for reading a picture
+	ChallengeWork    Challenge = "work"    // a pass, for a proof of work
+)
+
+// ParseChallenge accepts exactly the four of them.
+func ParseChallenge(s string) (Challenge, error) {
+	switch c := Challenge(s); c {
+	case ChallengeNone, ChallengePass, ChallengeCaptcha, ChallengeWork:
+		return c, nil
+	}
+	return "", Fail(BadRequest, "the entry check must be none, pass, captcha or work")
+}
+
+// NeedsPass reports whether a buy must come with a pass. What is not known needs one: a node of an older version than
+// the catalogue keeps people out rather than letting everybody in.
+func (c Challenge) NeedsPass() bool { return c != ChallengeNone && c != "" }
+
+// task is what clients are told that they will have to solve: a pass for the asking is no task.
+func (c Challenge) task() Challenge {
+	if c == ChallengeCaptcha || c == ChallengeWork {
+		return c
+	}
+	return ChallengeNone
+}
 
 // SaleRef names a sale and the partition in which its keys and its stream live.
 type SaleRef struct {
@@ -97,7 +123,8 @@ type SaleView struct {
 	Limit       int       `json:"limit"`
 	Phase       Phase     `json:"phase"`
 	Paused      bool      `json:"paused"`
-	Challenge   Challenge `json:"challenge"`
+	Challenge   Challenge `json:"challenge"`      // none, captcha or work
+	Pass        bool      `json:"pass,omitempty"` // a buy must show one
 	OpensAt     Millis    `json:"opens_at"`
 	ClosesAt    Millis    `json:"closes_at"`
 	Done        int64     `json:"done"`
@@ -112,7 +139,8 @@ func ViewOf(s *Sale, c Counters, now Millis) SaleView {
 	v := SaleView{
 		ID: s.ID, Slot: s.Slot, Product: s.Product, PriceFen: s.PriceFen,
 		Initial: s.Initial, Added: s.Added, Stock: s.Initial + s.Added, Limit: s.Limit,
-		Phase: PhaseAt(now, s.OpensAt, s.ClosesAt), Paused: s.Paused, Challenge: s.Challenge,
+		Phase: PhaseAt(now, s.OpensAt, s.ClosesAt), Paused: s.Paused,
+		Challenge: s.Challenge.task(), Pass: s.Challenge.NeedsPass(),
 		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
 	}
 	v.Product.CategoryID, v.Product.Description, v.Product.Rules = 0, "", "" // a sale shows the short form

@@ -25,6 +25,8 @@ const (
 	goldOrder  = app.ID(7301444480512000257)
 	goldOrder2 = app.ID(7301444480512000258)
 	goldKey    = "k-3f9c1d2e"
+	goldPass   = "EQAAAaH7ngaAAAABofuhsAAARFU1OGnynRWHIvbI7O21RQ"
+	goldWork   = "EgAAAaH7ngaAAAABofuf20AQ3VbeQTeVHZySaBsDQW7BXw"
 	goldSigned = "app_id=2021000000000001&method=alipay.trade.app.pay&sign=kPbQ%3D%3D"
 	goldPayURL = "https://openapi.alipay.com/gateway.do?app_id=2021000000000001&method=alipay.trade.page.pay&sign=kPbQ%3D%3D"
 )
@@ -181,6 +183,15 @@ func serverFrames() map[string][]byte {
 		"buy/repeated key, pending by now": encode(reply{
 			6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Pending},
 		}),
+		"pass/given": encode(reply{15, app.PassAnswer{Pass: goldPass, Until: goldNow + 120_000}}),
+		"pass/work comes first": encode(reply{15, app.PassAnswer{Task: &app.Task{
+			Kind: app.ChallengeWork, ID: goldWork, Text: goldWork, Bits: 16, Until: goldNow + 120_000,
+		}}}),
+		"pass/a captcha comes first": encode(reply{15, app.PassAnswer{Task: &app.Task{
+			Kind: app.ChallengeCaptcha, ID: "c-1",
+			Image: "data:image/png;base64,iVBORw0KGgo=", Until: goldNow + 300_000,
+		}}}),
+		"solve/solved":              encode(reply{16, app.PassAnswer{Pass: goldPass, Until: goldNow + 240_000}}),
 		"cancel/cancelled":          encode(reply{7, stateReply{app.Cancelled}}),
 		"cancel/was expired before": encode(reply{7, stateReply{app.Expired}}),
 		"pay/on a page": encode(reply{
@@ -217,10 +228,11 @@ func serverFrames() map[string][]byte {
 		"slot/announced": encode(slotEvent{
 			"slot", goldSlot + 2, app.Upcoming, goldNow + 540_000, goldNow + 840_000, 0,
 		}),
-		"sale/paused":      goldSaleEvent(func(v *app.SaleView) { v.Paused = true }),
-		"sale/stock added": goldSaleEvent(func(v *app.SaleView) { v.Added, v.Stock = 40, 57 }),
-		"order/pending":    goldEvent(goldPending(), 42),
-		"order/expired":    goldEvent(goldExpired, 43),
+		"sale/paused":        goldSaleEvent(func(v *app.SaleView) { v.Paused = true }),
+		"sale/stock added":   goldSaleEvent(func(v *app.SaleView) { v.Added, v.Stock = 40, 57 }),
+		"sale/asks for work": goldSaleEvent(func(v *app.SaleView) { v.Challenge, v.Pass = app.ChallengeWork, true }),
+		"order/pending":      goldEvent(goldPending(), 42),
+		"order/expired":      goldEvent(goldExpired, 43),
 		"order/cancelled": goldEvent(goldLate(app.Cancelled, 2,
 			func(o *app.Order) { o.CancelledAt = goldNow + 5000 }), 43),
 		"order/refused":             goldEvent(goldRefused, 42),
@@ -337,6 +349,12 @@ func TestFieldsOfClientFrames(t *testing.T) {
 	q, err := r.ordersQuery()
 	if diff := cmp.Diff(app.OrdersQuery{Sale: goldSale, Before: goldOrder, Limit: 20}, q); err != nil || diff != "" {
 		t.Errorf("orders: %v (-want +got):\n%s", err, diff)
+	}
+	r = read("solve/work")
+	task, errTask := r.text("task")
+	answer, errAnswer := r.text("answer")
+	if errTask != nil || errAnswer != nil || task != goldWork || !app.Solves(task, answer, 16) {
+		t.Errorf("solve: %q does not solve %q, %v, %v", answer, task, errTask, errAnswer)
 	}
 	r = read("time/round trip with a fraction")
 	if t0, err := r.roundTrip(); err != nil || t0 != "151234.5" {

@@ -30,6 +30,8 @@ var ops = map[string]op{
 	"watch":   (*client).watch,
 	"unwatch": (*client).unwatch,
 	"buy":     (*client).buy,
+	"pass":    (*client).pass,
+	"solve":   (*client).solve,
 	"cancel":  ofOrder(cancel),
 	"pay":     ofOrder(pay),
 	"refund":  ofOrder(refund),
@@ -197,6 +199,36 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 		c.finish(ctx, receipt, nil)
 	})
 	return later, nil
+}
+
+func (c *client) pass(ctx *opContext, r *request) (any, error) {
+	return c.atDesk(r, func(q app.PassQuestion) (app.PassAnswer, error) { return c.hub.shop.AskPass(ctx, q) })
+}
+
+func (c *client) solve(ctx *opContext, r *request) (any, error) {
+	return c.atDesk(r, func(q app.PassQuestion) (_ app.PassAnswer, err error) {
+		var failed *app.Error
+		if q.Task, failed = r.text("task"); failed != nil {
+			return app.PassAnswer{}, failed
+		}
+		if q.Answer, failed = r.text("answer"); failed != nil {
+			return app.PassAnswer{}, failed
+		}
+		return c.hub.shop.SolvePass(ctx, q)
+	})
+}
+
+// atDesk asks for a pass, as who this is.
+func (c *client) atDesk(r *request, ask func(q app.PassQuestion) (app.PassAnswer, error)) (any, error) {
+	user, err := c.buyer()
+	if err != nil {
+		return nil, err
+	}
+	sale, failed := r.requiredID("sale")
+	if failed != nil {
+		return nil, failed
+	}
+	return ask(app.PassQuestion{User: user, Sale: sale, From: c.addr})
 }
 
 // ofOrder makes an op about an order of who asks; whether it is theirs is for the flow to see.

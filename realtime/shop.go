@@ -20,6 +20,10 @@ type Shop interface {
 	// BuyThen reserves units and tells then what came of it, exactly once, at once or from another goroutine; the same
 	// (user, sale, key) gives the same order. ctx lasts until then.
 	BuyThen(ctx context.Context, user app.ID, req app.BuyRequest, then func(app.Receipt, error))
+	// AskPass answers a pass for a sale, or the task that stands before it; SolvePass the pass for a solved task.
+	// Passes are for who the question says, and nobody else.
+	AskPass(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error)
+	SolvePass(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error)
 	// Cancel ends an order of the user that is not paid, and answers the state it has then.
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
 	// Pay answers where the buyer pays a pending order, and until when. Asked again, it answers the same payment.

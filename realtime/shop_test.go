@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -87,6 +88,17 @@ func (s *fakeShop) BuyThen(_ context.Context, user app.ID, req app.BuyRequest, t
 	default:
 		then(app.Receipt{Order: 1000 + req.Sale, Ticket: 1, State: app.Reserved}, nil)
 	}
+}
+
+func (s *fakeShop) AskPass(_ context.Context, q app.PassQuestion) (app.PassAnswer, error) {
+	return app.PassAnswer{Pass: fmt.Sprintf("%s-%s-%s", q.User, q.Sale, q.From), Until: 5}, nil
+}
+
+func (s *fakeShop) SolvePass(_ context.Context, q app.PassQuestion) (app.PassAnswer, error) {
+	if q.Answer != "right" {
+		return app.PassAnswer{}, app.Fail(app.PassRequired, "this does not solve a task of yours")
+	}
+	return app.PassAnswer{Pass: q.Task, Until: 5}, nil
 }
 
 func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, error) {

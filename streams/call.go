@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,7 +71,26 @@ func (q *saleQueue) fill() {
 		b := &w.buy
 		args = append(args, (*int64)(&b.Order), (*int64)(&b.User), &w.qty, &b.Key, &b.Hash, &b.Address)
 	}
+	if q.fillPasses() {
+		args = append(args, q.passes)
+	}
 	q.args = args
+}
+
+// fillPasses lays out the passes of the group and reports whether any are asked for. It is one argument for all, so
+// that the sales without passes, which are most, send nothing for them.
+func (q *saleQueue) fillPasses() (asked bool) {
+	q.passes = q.passes[:0]
+	for _, w := range q.group {
+		if w.buy.NeedsPass {
+			asked = true
+			q.passes = strconv.AppendInt(q.passes, int64(w.buy.Passed), 10)
+		} else { // it was admitted before the sale asked for passes
+			q.passes = append(q.passes, '-')
+		}
+		q.passes = append(q.passes, ' ')
+	}
+	return asked
 }
 
 // callRetrying repeats the same call until it is answered or the budget is used up: a lost reply does not tell whether

@@ -32,7 +32,9 @@ import (
 //	                                         units that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9). Behind
 //	                                         them |<stream id> <stream id>… of those that wait, settled ones
-//	                                         among them (see unsettled.lua). Lua reserve, return, hold, restore
+//	                                         among them (see unsettled.lua). Behind those, where the sale asks or
+//	                                         asked for passes, |<ms>: when the pass was issued that was spent
+//	                                         last. Lua reserve, return, hold, restore
 //	stampede:{p}:sale:<id>:open      hash    order → hold::qty, the live holds; with :sold behind it once the order
 //	                                         is paid. Lua reserve, return, hold, sell, withdraw, restore
 //	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching (a hint; this one has a TTL).

@@ -18,7 +18,7 @@ type Metrics struct {
 	gateSeconds prometheus.Histogram
 	gateFaults  prometheus.Counter
 	verdicts    *prometheus.CounterVec
-	byVerdict   [app.VerdictEpoch + 1]prometheus.Counter
+	byVerdict   [app.VerdictPass + 1]prometheus.Counter
 
 	settled     prometheus.Counter
 	retried     prometheus.Counter
@@ -37,6 +37,7 @@ var verdictNames = [...]string{
 	app.VerdictCap: "cap", app.VerdictSoldOut: "sold_out", app.VerdictBacklog: "backlog",
 	app.VerdictCooldown:  "resting",
 	app.VerdictNotLoaded: "not_loaded", app.VerdictRebuild: "rebuilding", app.VerdictEpoch: "epoch",
+	app.VerdictPass: "pass",
 }
 
 // NewMetrics makes metrics that start at zero.
@@ -73,7 +74,7 @@ func NewMetrics() *Metrics {
 				"partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
 	}
 	m.all = append(counters, m.groupSize, m.gateSeconds, m.verdicts)
-	for v := app.VerdictReserved; v <= app.VerdictEpoch; v++ {
+	for v := app.VerdictReserved; v <= app.VerdictPass; v++ {
 		m.byVerdict[v] = m.verdicts.WithLabelValues(verdictNames[v])
 	}
 	return m
@@ -81,7 +82,7 @@ func NewMetrics() *Metrics {
 
 // verdict is the counter of a verdict; an unknown one counts as "epoch" would: something to look into.
 func (m *Metrics) verdict(v app.Verdict) prometheus.Counter {
-	if v < app.VerdictReserved || v > app.VerdictEpoch {
+	if v < app.VerdictReserved || v > app.VerdictPass {
 		v = app.VerdictEpoch
 	}
 	return m.byVerdict[v]

@@ -16,6 +16,7 @@ type model struct {
 	units    map[app.ID]int64
 	keys     map[string]modelBuy // user and key → what was accepted
 	accepted map[app.ID]int      // reservations per user
+	spent    map[app.ID]app.Millis
 	holds    map[app.ID]modelHold
 	everHeld []modelHold // all orders, with the last hold they had
 }
@@ -50,6 +51,8 @@ func (m *model) reserve(b app.Buy) app.GateAnswer {
 	}
 	d := app.GateAnswer{Order: b.Order, Free: m.stock}
 	switch qty := int64(b.Qty); {
+	case b.NeedsPass && b.Passed <= m.spent[b.User]:
+		d.Verdict = app.VerdictPass
 	case m.accepted[b.User] >= modelCap:
 		d.Verdict = app.VerdictCap
 	case m.units[b.User]+qty > modelLimit:
@@ -59,6 +62,9 @@ func (m *model) reserve(b app.Buy) app.GateAnswer {
 	default:
 		m.tickets++
 		m.accepted[b.User]++
+		if b.NeedsPass {
+			m.spent[b.User] = b.Passed
+		}
 		m.keys[name] = modelBuy{order: b.Order, ticket: m.tickets, hash: b.Hash}
 		m.hold(modelHold{OpenHold: app.OpenHold{Order: b.Order, Hold: 1, Qty: b.Qty}, User: b.User})
 		m.everHeld = append(m.everHeld, m.holds[b.Order])
@@ -152,8 +158,9 @@ func TestModel(t *testing.T) {
 		s := f.openSale(stock, func(s *app.Sale) { s.Limit, s.Cap = modelLimit, modelCap })
 		m := &model{
 			stock: stock, units: make(map[app.ID]int64), keys: make(map[string]modelBuy),
-			accepted: make(map[app.ID]int), holds: make(map[app.ID]modelHold),
+			accepted: make(map[app.ID]int), holds: make(map[app.ID]modelHold), spent: make(map[app.ID]app.Millis),
 		}
+		asks := rapid.SampledFrom([]string{"always", "never", "now and then"}).Draw(rt, "asks for passes")
 		someHold := func(rt *rapid.T) modelHold {
 			h := rapid.SampledFrom(m.everHeld).Draw(rt, "order")
 			h.Hold = rapid.Int64Range(1, 4).Draw(rt, "hold")
@@ -163,6 +170,9 @@ func TestModel(t *testing.T) {
 			"reserve": func(rt *rapid.T) {
 				b := buyOf(s, app.ID(rapid.IntRange(1, 4).Draw(rt, "user")), rapid.IntRange(1, 4).Draw(rt, "qty"),
 					fmt.Sprintf("key-%04d", rapid.IntRange(1, 6).Draw(rt, "key")))
+				if asks == "always" || asks == "now and then" && rapid.Bool().Draw(rt, "asks now") {
+					b.NeedsPass, b.Passed = true, app.Millis(rapid.IntRange(0, 6).Draw(rt, "pass"))
+				}
 				got, err := decided(f.ctx, g, b)
 				if want := m.reserve(b); err != nil || got != want {
 					differ(rt, "P1, P4: a buy", "%+v: %+v, want %+v, %v", b, got, want, err)

@@ -58,7 +58,7 @@ func (l *Inventory) Restore(ctx context.Context, epoch int64, s app.SaleState) e
 	if err := part("sale", saleFields(s)); err != nil {
 		return err
 	}
-	buyers, open := restored(s.Orders)
+	buyers, open := restored(s.Sale, s.Orders)
 	for name, pairs := range map[string][]any{"buyers": buyers, "open": open} {
 		for some := range slices.Chunk(pairs, 2*restorePart) {
 			if err := part(name, some); err != nil {
@@ -71,10 +71,15 @@ func (l *Inventory) Restore(ctx context.Context, epoch int64, s app.SaleState) e
 
 // restored makes the pairs of the buyers and open hashes from rows. Holds are kept for what counts as held or sold;
 // units count to the limit as long as the state holds them.
-func restored(orders []app.Order) (buyers, open []any) {
+//
+// Which pass a buyer spent last is not in the rows. It was issued before the buy was accepted, so every pass that is
+// not newer than the buyer's last reservation counts as spent: a spent one never counts again, and a buyer who had
+// another one at hand asks for a new one.
+func restored(sale *app.Sale, orders []app.Order) (buyers, open []any) {
 	type buyer struct {
 		units   int
 		count   int
+		last    app.Millis // reservation
 		records strings.Builder
 	}
 	byUser := make(map[app.ID]*buyer)
@@ -86,6 +91,7 @@ func restored(orders []app.Order) (buyers, open []any) {
 			byUser[o.User] = b
 		}
 		b.count++
+		b.last = max(b.last, o.CreatedAt)
 		fmt.Fprintf(&b.records, "%d:%s:%d:%s;", o.ID, o.ContentHash, o.Ticket, o.Key)
 		if o.HoldsUnits() {
 			b.units += o.Qty
@@ -95,7 +101,11 @@ func restored(orders []app.Order) (buyers, open []any) {
 		}
 	}
 	for user, b := range byUser {
-		buyers = append(buyers, user.String(), fmt.Sprintf("%d|%d|%s", b.units, b.count, &b.records))
+		record := fmt.Sprintf("%d|%d|%s", b.units, b.count, &b.records)
+		if sale.Challenge.NeedsPass() {
+			record += fmt.Sprintf("||%d", b.last)
+		}
+		buyers = append(buyers, user.String(), record)
 	}
 	return buyers, open
 }

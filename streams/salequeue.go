@@ -25,6 +25,7 @@ type saleQueue struct {
 	group     []*waiter
 	answered  []*waiter // of the group; they are told together
 	args      []any
+	passes    []byte // the last argument of a sale that asks for passes
 	keys      [6]string
 	part      *partition
 	saleID    string

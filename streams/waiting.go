@@ -162,7 +162,7 @@ func (l *Inventory) waitingEntries(
 	for _, r := range reads {
 		of := &entries[r.sale.Partition]
 		for i, record := range r.cmd.Val() {
-			parts := strings.SplitN(text(record), "|", 4)
+			parts := strings.SplitN(text(record), "|", 5) // the last may be the pass
 			if len(parts) < 4 {
 				continue
 			}

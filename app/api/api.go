@@ -96,6 +96,8 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/sales", a.sales)
 	v1.Get("/sales/:id", byID(a.Shop.Sale))
 	v1.Post("/sales/:id/buy", a.asUser(a.buy))
+	v1.Post("/sales/:id/pass", a.asUser(a.askPass))
+	v1.Post("/sales/:id/solve", a.asUser(a.solvePass))
 	v1.Get("/products", a.products)
 	v1.Get("/products/:id", byID(a.Shop.Product))
 	v1.Get("/categories", a.categories)

@@ -34,6 +34,7 @@ type fakeShop struct {
 	fail  error
 	panic bool
 	got   atomic.Pointer[app.BuyRequest]
+	asked atomic.Pointer[app.PassQuestion]
 	state atomic.Value // app.OrderState of order 7
 
 	decided atomic.Pointer[app.RefundDecision]
@@ -113,6 +114,16 @@ func (s *fakeShop) Categories(context.Context) ([]app.Category, error) { return 
 func (s *fakeShop) Buy(_ context.Context, _ app.ID, req app.BuyRequest) (app.Receipt, error) {
 	s.got.Store(&req)
 	return app.Receipt{Order: 1234567890123456789, Ticket: 3, Place: 2, State: app.Reserved}, s.fail
+}
+
+func (s *fakeShop) AskPass(_ context.Context, q app.PassQuestion) (app.PassAnswer, error) {
+	s.asked.Store(&q)
+	return app.PassAnswer{Pass: "p-1", Until: 1_700_000_120_000}, s.fail
+}
+
+func (s *fakeShop) SolvePass(_ context.Context, q app.PassQuestion) (app.PassAnswer, error) {
+	s.asked.Store(&q)
+	return app.PassAnswer{Pass: "p-2", Until: 1_700_000_240_000}, s.fail
 }
 
 func (s *fakeShop) Cancel(context.Context, app.ID, app.ID) (app.OrderState, error) {

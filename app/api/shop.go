@@ -25,6 +25,9 @@ type Shop interface {
 	Categories(ctx context.Context) ([]app.Category, error)
 
 	Buy(ctx context.Context, user app.ID, req app.BuyRequest) (app.Receipt, error)
+	// AskPass answers a pass for a sale, or the task that stands before it; SolvePass the pass for a solved task.
+	AskPass(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error)
+	SolvePass(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error)
 	Cancel(ctx context.Context, user, order app.ID) (app.OrderState, error)
 	// TakesPayments reports whether anything can be paid here.
 	TakesPayments() bool

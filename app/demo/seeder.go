@@ -20,6 +20,7 @@ type Seeder struct {
 	Editor     app.CatalogueEditor
 	Mint       func() (app.ID, error) // ids of slots, sales and bulk products
 	Partitions int
+	Challenge  app.Challenge // what the sales ask for; "": nothing
 }
 
 // Products adds the demo products and their categories.
@@ -132,7 +133,7 @@ func (s *Seeder) sales(slot app.Slot) ([]app.Sale, error) {
 			ID: id, Slot: slot.ID, Partition: (first + i) % s.Partitions, Product: o.product,
 			PriceFen: o.product.ListPriceFen * o.percent / 100 / 100 * 100, // whole yuan
 			Initial:  o.units, Limit: o.limit, Cap: o.limit * capPerLimit,
-			OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: app.ChallengeNone, Version: 1,
+			OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: s.Challenge, Version: 1,
 		}
 	}
 	return made, nil

@@ -46,6 +46,7 @@ type parts struct {
 	ticker     *app.Ticker
 	soldOut    *app.SoldOutFlags
 	phases     *app.PhaseWatcher
+	passDesk   *app.PassDesk
 	money      money
 	office     backOffice
 	keeper     *demo.Keeper // nil: the schedule is not kept rolling
@@ -59,6 +60,7 @@ type shop struct {
 	blocks *app.BlockList
 	*app.Storefront
 	*app.Checkout
+	*app.PassDesk
 	*app.Expirer
 	*app.Cashier
 	*app.RefundDesk
@@ -161,8 +163,14 @@ func compose(
 	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer
 	p.composeMoney(c, registry)
 	p.composeOutbox(c, registry)
+	passes, err := c.passes()
+	if err != nil {
+		return nil, err
+	}
+	p.passDesk = &app.PassDesk{Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Settings: s.db}
+	p.shop.PassDesk = p.passDesk
 	p.shop.Checkout = &app.Checkout{
-		Catalogue: p.catalogue, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
+		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock, Mint: lease.Mint,
 	}
 	return p, nil

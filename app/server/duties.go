@@ -76,6 +76,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		d.start("block list", p.shop.blocks.Run)
 		d.start("ticker", p.ticker.Run)
 		d.start("sold-out flags", p.soldOut.Run)
+		d.start("pass desk", p.passDesk.Run)
 	}
 	if c.Roles.Worker {
 		d.start("warm up", p.warmer.Run)

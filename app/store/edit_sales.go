@@ -139,5 +139,6 @@ func (f *frame) place(row *newSale) error {
 	case row.Limit < 1 || row.Cap < 1:
 		return errors.New("limit and cap per buyer must be at least 1")
 	}
-	return nil
+	_, err := app.ParseChallenge(string(row.Challenge))
+	return err
 }

@@ -36,7 +36,7 @@ func TestRequestsAreGolden(t *testing.T) {
 	golden := kit.GoldenFrames(t, protocol, "client")
 	unseen := map[Op]bool{
 		Hello: true, Renew: true, Time: true, Watch: true, Unwatch: true, Buy: true, Cancel: true, Pay: true,
-		Refund: true,
+		Refund: true, Pass: true, Solve: true,
 		Orders: true, Seen: true,
 	}
 	for name, frame := range golden {
@@ -71,6 +71,7 @@ var answers = map[string]func() any{
 	"time": func() any { return new(RoundTrip) }, "watch": func() any { return new(app.WatchView) },
 	"buy": func() any { return new(app.Receipt) }, "pay": func() any { return new(app.Payable) },
 	"cancel": func() any { return new(State) }, "refund": func() any { return new(State) },
+	"pass": func() any { return new(app.PassAnswer) }, "solve": func() any { return new(app.PassAnswer) },
 	"orders": func() any { return new(Page) }, "unwatch": func() any { return new(struct{}) },
 	"seen": func() any { return new(struct{}) },
 }

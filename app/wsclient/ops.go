@@ -62,6 +62,34 @@ func (c *Conn) BuyUntilKnown(sale app.ID, qty int, key string) (receipt app.Rece
 	return receipt, err
 }
 
+// AskPass asks for a pass, and hears what stands before it.
+func (c *Conn) AskPass(sale app.ID) (app.PassAnswer, error) {
+	return Ask[app.PassAnswer](c, Request{Op: Pass, Sale: sale})
+}
+
+// SolvePass answers a task.
+func (c *Conn) SolvePass(sale app.ID, task, answer string) (app.PassAnswer, error) {
+	return Ask[app.PassAnswer](c, Request{Op: Solve, Sale: sale, Task: task, Answer: answer})
+}
+
+// GetPass asks for a pass and does the work that stands before it. A picture it cannot read.
+func (c *Conn) GetPass(sale app.ID) (string, error) {
+	answer, err := c.AskPass(sale)
+	if err != nil || answer.Task == nil {
+		return answer.Pass, err
+	}
+	if answer.Task.Kind != app.ChallengeWork {
+		return "", fmt.Errorf("%w: a picture comes before the pass", errors.ErrUnsupported)
+	}
+	answer, err = c.SolvePass(sale, answer.Task.ID, app.Solve(answer.Task.Text, answer.Task.Bits))
+	return answer.Pass, err
+}
+
+// BuyWith presses Buy and shows a pass.
+func (c *Conn) BuyWith(pass string, sale app.ID, qty int, key string) (app.Receipt, error) {
+	return Ask[app.Receipt](c, Request{Op: Buy, Sale: sale, Qty: qty, Key: key, Pass: pass})
+}
+
 // Cancel gives an unpaid order up.
 func (c *Conn) Cancel(order app.ID) (State, error) {
 	return Ask[State](c, Request{Op: Cancel, Order: order})

@@ -24,6 +24,8 @@ const (
 	Watch   Op = "watch"
 	Unwatch Op = "unwatch"
 	Buy     Op = "buy"
+	Pass    Op = "pass"
+	Solve   Op = "solve"
 	Cancel  Op = "cancel"
 	Pay     Op = "pay"
 	Refund  Op = "refund"
@@ -42,11 +44,13 @@ type Request struct {
 	T0      json.Number  `json:"t0,omitempty"`     // time: comes back as it is
 	Slot    app.ID       `json:"slot,omitzero"`    // watch, unwatch
 	Sales   []app.ID     `json:"sales,omitempty"`  // watch, unwatch
-	Sale    app.ID       `json:"sale,omitzero"`    // buy, orders
+	Sale    app.ID       `json:"sale,omitzero"`    // buy, pass, solve, orders
 	Qty     int          `json:"qty,omitempty"`    // buy
 	Key     string       `json:"key,omitempty"`    // buy: of one press of the button, however often it is sent
 	Address *app.Address `json:"address,omitempty"`
 	Pass    string       `json:"pass,omitempty"`
+	Task    string       `json:"task,omitempty"`   // solve: the id of what is solved
+	Answer  string       `json:"answer,omitempty"` // solve
 	Order   app.ID       `json:"order,omitzero"`   // cancel, pay, refund
 	Via     string       `json:"via,omitempty"`    // pay: page, wap, app or qr
 	Reason  string       `json:"reason,omitempty"` // refund

@@ -6,11 +6,13 @@
 --       4 the highest seq that the caller has seen in this epoch
 --       5 user id, 6 order id of the last reservation of this sale that the caller has seen in this epoch; 0: none
 --       then six per buy: order id, user id, quantity (units), key, content hash, address (JSON or '')
+--       behind them, only when the sale asks for passes, one for all buys: of each, with a space behind it, when its pass
+--       was issued (ms), 0 when it has none that is in order, - when it needs none
 --
 -- Returns {code, done, free, first, seq, then three per buy that was not reserved now: its number from 1, verdict, value}
 --   code    0 decided. The whole call was turned away, and nothing follows: 12 sale absent or not armed,
 --           13 partition rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
---           18 a quantity is not a positive whole number, 19 the caller has seen what is not here,
+--           18 a quantity is not a positive whole number, or the passes are not one per buy, 19 the caller has seen what is not here,
 --           20 the server began another history since somebody has looked (see history.lua)
 --   done    tickets of the sale that are settled
 --   free    units free after the last buy
@@ -21,6 +23,7 @@
 --           3 same key with other content         value = 'ticket:order id' of then
 --           4 not open     5 closed     6 paused     7 limit per buyer     8 cap per buyer
 --           9 not enough units     10 backlog full                         value = 0
+--          15 no pass, or one that was not issued later than the one that this buyer spent last
 --          11 resting                             value = milliseconds until the units may be sold
 --
 -- A stream entry has one field, terms:
@@ -45,11 +48,20 @@ if tonumber(meta[2]) < tonumber(ARGV[4]) then return {19} end
 local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 'closes', 'limit', 'cap',
   'stock', 'held', 'tickets', 'done', 'paused', 'rest_until')
 if sale[1] ~= '1' then return {12} end
-local asks, buys, users = ARGV, (#ARGV - 6) / 6, {} -- a local name is found faster than a global one, six times a buy
+local asks, buys, users = ARGV, math.floor((#ARGV - 6) / 6), {} -- a local name is found faster than a global one, six times a buy
 for b = 1, buys do
   local qty = asks[6 * b + 3]
   if qty ~= '1' and not string.find(qty, '^[1-9]%d*$') then return {18} end
   users[b] = asks[6 * b + 2]
+end
+local passes -- one per buy, when the sale asks for them
+if #ARGV % 6 == 1 then
+  passes = {}
+  for pass in string.gmatch(ARGV[#ARGV], '[^ ]+') do
+    if pass ~= '-' and not string.find(pass, '^%d+$') then return {18} end
+    passes[#passes + 1] = pass
+  end
+  if #passes ~= buys then return {18} end
 end
 
 local now = redis_time()
@@ -66,26 +78,31 @@ users[buys + 1] = ARGV[5]
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
 if ARGV[6] ~= '0' and not string.find(stored[buys + 1] or '', ARGV[6] .. ':', 1, true) then return {19} end
 
--- 3. The key comes before every refusal (I9, P4). Answers units, number of records, records, their entries, and, when the
---    key was accepted before, with what. Who has bought often has long records: they are cut and searched as plain texts,
+-- 3. The key comes before every refusal (I9, P4), also of who has no pass. Answers units, number of records, records, their
+--    entries, the pass spent last, and, when the key was accepted before, with what. Who has bought often has long records: they are cut and searched as plain texts,
 --    because patterns go through them letter by letter.
 local find, sub = string.find, string.sub
 local function lookup(field, key)
   local first = find(field, '|', 1, true)
   local second = find(field, '|', first + 1, true)
   local third = find(field, '|', second + 1, true) or #field + 1
+  local fourth = third < #field and find(field, '|', third + 1, true) or nil
   local units, count = tonumber(sub(field, 1, first - 1)), tonumber(sub(field, first + 1, second - 1))
-  local records, ids = sub(field, second + 1, third - 1), sub(field, third + 1)
+  local records, ids = sub(field, second + 1, third - 1), sub(field, third + 1, fourth and fourth - 1)
+  local spent = fourth and sub(field, fourth + 1)
   local _, last = find(records, ':' .. key .. ';', 1, true)
-  if not last then return units, count, records, ids end
+  if not last then return units, count, records, ids, spent end
   local order, hash, ticket = string.match(sub(records, 1, last), '([^:;]+):([^:;]*):([^:;]+):[^:;]+;$')
-  return units, count, records, ids, order, hash, ticket
+  return units, count, records, ids, spent, order, hash, ticket
 end
 
--- 4. Why a new buy is refused; nil when it is not.
+-- 4. Why a new buy is refused; nil when it is not. A pass is looked at before anything that others could learn from: how
+--    many units are left, what a buyer has. A buy that is refused does not spend it.
+local number = tonumber
 local shut = paused and 6 or now < opens and 4 or now >= closes and 5
-local function refusal(units, count, qty)
+local function refusal(units, count, qty, pass, spent)
   if shut then return shut, 0 end
+  if pass and pass ~= '-' and number(pass) <= number(spent or '0') then return 15, 0 end
   if count >= cap then return 8, 0 end
   if units + qty > limit then return 7, 0 end
   if waiting >= bound then return 10, 0 end
@@ -106,7 +123,7 @@ end
 
 -- 6. Decide one by one. An accepted buy becomes its stream entry at once; buyers and holds are gathered and written
 --    together, which is what makes a group cheap. Writing a number costs more than joining texts: each is written once.
-local call, format, number, stream = redis.call, string.format, tonumber, KEYS[2]
+local call, format, stream = redis.call, string.format, KEYS[2]
 local head = ':' .. ARGV[1] .. ':' .. format('%d', seq - tickets) .. ':'
 local middle, tail = ':' .. price .. ':' .. version .. ':', ':' .. ARGV[3] .. ':'
 local reply, accepted, holds = {0, done, stock, tickets + 1, seq}, 0, {}
@@ -115,15 +132,17 @@ for b = 1, buys do
   local order, qty, key, hash = asks[i], asks[i + 2], asks[i + 3], asks[i + 4]
   local units = number(qty)
   local field = fields[user] or stored[b]
-  local had, count, records, ids, first, content, ticket = 0, 0, '', ''
-  if field then had, count, records, ids, first, content, ticket = lookup(field, key) end
+  local had, count, records, ids, spent, first, content, ticket = 0, 0, '', ''
+  if field then had, count, records, ids, spent, first, content, ticket = lookup(field, key) end
+  local pass = passes and passes[b]
   local verdict, value
   if first then
     verdict, value = content == hash and 2 or 3, ticket .. ':' .. first
   else
-    verdict, value = refusal(had, count, units)
+    verdict, value = refusal(had, count, units, pass, spent)
   end
   if not verdict then
+    if pass and pass ~= '-' then spent = pass end
     accepted, stock, held = accepted + 1, stock - units, held + units
     tickets, seq, waiting = tickets + 1, seq + 1, waiting + 1
     local t = format('%d', tickets)
@@ -136,6 +155,7 @@ for b = 1, buys do
     else
       fields[user] = qty .. '|1|' .. order .. ':' .. hash .. ':' .. t .. ':' .. key .. ';|' .. id
     end
+    if spent then fields[user] = fields[user] .. '|' .. spent end
     holds[2 * accepted - 1], holds[2 * accepted] = order, '1::' .. qty
   else
     local n = #reply

@@ -54,6 +54,7 @@ type commands struct {
 	Demo        demoShop    `cmd:"" help:"Try it out: a whole shop on embedded stores, with simulated shoppers."`
 	Migrate     migrate     `cmd:"" help:"Bring the database's schema up to date, or back."`
 	Seed        seedCmd     `cmd:"" help:"Fill an empty shop with products and slots."`
+	Challenge   challenge   `cmd:"" help:"What a sale asks of its buyers before a buy, and how hard it is."`
 	Audit       audit       `cmd:"" help:"Prove that nothing was oversold."`
 	Pay         pay         `cmd:"" help:"Compare payments with the gateway."`
 	Backoffice  backOffice  `cmd:"" help:"Read what the shop's back office is told: paid and refunded orders."`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"stampede/app"
 	"stampede/app/server"
 )
 
@@ -15,6 +16,8 @@ type seedCmd struct {
 	Rolling  bool `help:"Slots of five minutes for the next two hours, instead of the day's slots."`
 	Days     int  `default:"2" help:"For how many days, beginning today, the slots of STAMPEDE_SLOTS are made."`
 	Products int  `placeholder:"N" help:"Add N products of bulk test data, and nothing else."`
+
+	Challenge string `default:"none" help:"What the sales that are added ask of their buyers: none, pass, captcha or work."`
 }
 
 // Help shows examples.
@@ -22,6 +25,7 @@ func (seedCmd) Help() string {
 	return "Adds what is missing; running it again changes nothing that is there.\n\nExamples:\n\n" +
 		"    stampede seed                      (demo products in today's and tomorrow's slots)\n" +
 		"    stampede seed --rolling\n" +
+		"    stampede seed --challenge work\n" +
 		"    stampede seed --products 100000"
 }
 
@@ -30,12 +34,17 @@ func (c *seedCmd) Run(e *env) error {
 	if c.Products < 0 || c.Days < 1 || c.Days > 366 {
 		return fmt.Errorf("%w: --products must be positive, --days from 1 to 366", errUsage)
 	}
+	kind, err := app.ParseChallenge(c.Challenge)
+	if err != nil {
+		return fmt.Errorf("%w: --challenge is %q, want none, pass, captcha or work", errUsage, c.Challenge)
+	}
 	return e.withTools(func(t *server.Tools) (err error) {
 		seeder, release, err := t.Seeder(e.ctx)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, release()) }()
+		seeder.Challenge = kind
 		if c.Products > 0 {
 			began := time.Now()
 			return seeder.Bulk(e.ctx, c.Products, func(done int) {

@@ -25,6 +25,8 @@ const replyOps = [
   'pay',
   'refund',
   'orders',
+  'pass',
+  'solve',
   'seen',
 ]
 

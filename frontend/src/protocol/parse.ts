@@ -9,6 +9,8 @@ import {
   ORDER_STATES,
   PHASES,
   type Address,
+  type BuyPass,
+  type Challenge,
   type Counters,
   type Image,
   type Op,
@@ -16,6 +18,7 @@ import {
   type OrderState,
   type Phase,
   type OrderPage,
+  type PassAnswer,
   type Payment,
   type PersonalEvent,
   type Product,
@@ -164,6 +167,7 @@ export function parseSale(value: unknown): Sale {
     phase: phaseOf(f),
     paused: f.paused === true,
     challenge: text(f, 'challenge'),
+    ...(f.pass === true ? { pass: true } : {}),
     opens_at: number(f, 'opens_at'),
     closes_at: number(f, 'closes_at'),
     ...counters(f),
@@ -277,6 +281,36 @@ function parsePayment(value: unknown): Payment {
   }
 }
 
+/** A picture that came along with an answer; nothing but a PNG is shown. */
+export function parsePicture(f: Fields): string {
+  const image = text(f, 'image')
+  if (!image.startsWith('data:image/png;base64,')) throw new Malformed('image is not a PNG')
+  return image
+}
+
+function parseChallenge(value: unknown): Challenge {
+  const f = fields(value, 'challenge')
+  const until = number(f, 'until')
+  switch (f.kind) {
+    case 'work':
+      return { kind: 'work', id: text(f, 'id'), text: text(f, 'text'), bits: number(f, 'bits'), until }
+    case 'captcha':
+      return { kind: 'captcha', id: text(f, 'id'), image: parsePicture(f), until }
+    default:
+      throw new Malformed('a challenge of an unknown kind')
+  }
+}
+
+function parseBuyPass(value: unknown): BuyPass {
+  const f = fields(value, 'pass')
+  return { pass: text(f, 'pass'), until: number(f, 'until') }
+}
+
+function parsePassAnswer(value: unknown): PassAnswer {
+  const { challenge } = fields(value, 'pass')
+  return challenge ? { challenge: parseChallenge(challenge) } : parseBuyPass(value)
+}
+
 const replyParsers: { [O in Op]: (ok: unknown) => OpReplies[O] } = {
   hello: parseWelcome,
   time: parseTime,
@@ -286,6 +320,8 @@ const replyParsers: { [O in Op]: (ok: unknown) => OpReplies[O] } = {
   pay: parsePayment,
   refund: (ok) => ({ state: stateOf(fields(ok, 'refund')) }),
   orders: parseOrders,
+  pass: parsePassAnswer,
+  solve: parseBuyPass,
   renew: (ok) => ok,
   unwatch: (ok) => ok,
   seen: (ok) => ok,

@@ -96,7 +96,10 @@ export interface Sale extends Counters {
   readonly limit: number
   readonly phase: Phase
   readonly paused: boolean
+  /** What comes before a pass: `none`, `captcha` or `work`. */
   readonly challenge: string
+  /** Only who shows a pass may buy. */
+  readonly pass?: boolean
   readonly opens_at: number
   readonly closes_at: number
 }
@@ -217,7 +220,27 @@ export interface BuyFields {
   /** Chosen by the client, 8–64 characters; the same for every repeat of one press. */
   readonly key: string
   readonly address?: Address
+  readonly pass?: string
 }
+
+/** Lets its owner buy once in one sale; `until` is when it ends. */
+export interface BuyPass {
+  readonly pass: string
+  readonly until: number
+}
+
+/** What a shopper does for a pass: the browser computes, or a person reads a picture. */
+export type Challenge =
+  | {
+      readonly kind: 'work'
+      readonly id: string
+      readonly text: string
+      readonly bits: number
+      readonly until: number
+    }
+  | { readonly kind: 'captcha'; readonly id: string; readonly image: string; readonly until: number }
+
+export type PassAnswer = BuyPass | { readonly challenge: Challenge }
 
 /** How to pay: on a page of a desktop's or a phone's browser, in the gateway's app, or by a code. */
 export type PayVia = 'page' | 'wap' | 'app' | 'qr'
@@ -240,6 +263,8 @@ export interface OpFields {
   watch: { slot?: string; sales?: string[] }
   unwatch: { slot?: string; sales?: string[] }
   buy: BuyFields
+  pass: { sale: string }
+  solve: { sale: string; task: string; answer: string }
   cancel: { order: string }
   pay: { order: string; via: PayVia }
   refund: { order: string; reason: string }
@@ -255,6 +280,8 @@ export interface OpReplies {
   watch: WatchView
   unwatch: unknown
   buy: Receipt
+  pass: PassAnswer
+  solve: BuyPass
   cancel: { state: OrderState }
   pay: Payment
   refund: { state: OrderState }

@@ -1,0 +1,43 @@
+package api
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+// solveBody is the answer to a task; the sale is in the address.
+type solveBody struct {
+	Task   string `json:"task"`
+	Answer string `json:"answer"`
+}
+
+// askPass answers a pass for the sale in the address, or the task that stands before it. The body says nothing.
+func (a *api) askPass(c *fiber.Ctx, user app.ID) error {
+	return a.atDesk(c, app.PassQuestion{User: user}, a.Shop.AskPass)
+}
+
+// solvePass answers the pass for a solved task.
+func (a *api) solvePass(c *fiber.Ctx, user app.ID) error {
+	var b solveBody
+	if err := decode(raw(c), &b); err != nil {
+		return err
+	}
+	return a.atDesk(c, app.PassQuestion{User: user, Task: b.Task, Answer: b.Answer}, a.Shop.SolvePass)
+}
+
+func (a *api) atDesk(
+	c *fiber.Ctx, q app.PassQuestion, ask func(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error),
+) (err error) {
+	if err = a.buys.take(c.IP()); err != nil {
+		return err
+	}
+	if q.Sale, err = pathID(c); err != nil {
+		return err
+	}
+	q.From, _ = netip.ParseAddr(c.IP()) // zero, when it cannot be read
+	return flow(c, func(ctx context.Context) (app.PassAnswer, error) { return ask(ctx, q) })
+}

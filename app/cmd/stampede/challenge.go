@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type challenge struct {
+	Sale app.ID `placeholder:"ID" help:"The sale."`
+	Kind string `placeholder:"KIND" help:"What it asks for from now on: none, pass, captcha or work."`
+	Bits int    `placeholder:"N" help:"How hard proofs of work are from now on, 1 to 26 bits; each more doubles the work."`
+	JSON bool   `name:"json" help:"For scripts."`
+}
+
+// Help says what the kinds are, and what a bit costs.
+func (challenge) Help() string {
+	return "All nodes follow within a second. A pass is for one user, one sale and one buy; it is given from a minute before the opening " +
+		"on and ends after a few minutes, so a request that was prepared before is worth nothing. Before it a buyer may have to read a " +
+		"picture (captcha) or let the browser compute (work): 16 bits take a page a moment, 20 some seconds. An address that asks for " +
+		"very many passes gets harder tasks; nobody is refused because of an address. Tasks and passes that are out already stay as they " +
+		"are. Set a kind other than none only when all nodes know it.\n\nExamples:\n\n" +
+		"    stampede challenge                                       (shows how hard proofs of work are)\n" +
+		"    stampede challenge --sale 7301444403200000101 --kind work\n" +
+		"    stampede challenge --bits 18"
+}
+
+// Run sets what is named, and shows how hard proofs of work are.
+func (c *challenge) Run(e *env) error {
+	if (c.Sale == 0) != (c.Kind == "") {
+		return fmt.Errorf("%w: --sale and --kind go together", errUsage)
+	}
+	if c.Bits != 0 && (c.Bits < app.LeastWorkBits || c.Bits > app.MostWorkBits) {
+		return fmt.Errorf("%w: --bits is %d, want %d to %d", errUsage, c.Bits, app.LeastWorkBits, app.MostWorkBits)
+	}
+	kind := app.ChallengeNone
+	if c.Kind != "" {
+		var err error
+		if kind, err = app.ParseChallenge(c.Kind); err != nil {
+			return fmt.Errorf("%w: --kind is %q, want none, pass, captcha or work", errUsage, c.Kind)
+		}
+	}
+	return e.withTools(func(t *server.Tools) error {
+		if c.Sale != 0 {
+			err := t.SetChallenge(e.ctx, c.Sale, kind)
+			if errors.Is(err, app.ErrNoRow) {
+				return fmt.Errorf("there is no sale %s", c.Sale)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		bits, err := t.WorkBits(e.ctx, c.Bits)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(struct {
+				Sale app.ID        `json:"sale,omitzero"`
+				Kind app.Challenge `json:"kind,omitempty"`
+				Bits int           `json:"bits"`
+			}{c.Sale, app.Challenge(c.Kind), bits})
+		case c.Sale != 0:
+			fmt.Fprintf(e.out, "sale %s asks for: %s\n", c.Sale, kind)
+		}
+		fmt.Fprintf(e.out, "proofs of work have %d bits\n", bits)
+		return nil
+	})
+}

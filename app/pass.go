@@ -1,0 +1,41 @@
+package app
+
+import "time"
+
+const (
+	// PassBefore is how long before the opening passes are given at the earliest.
+	PassBefore = time.Minute
+	// passLife is how long a pass counts.
+	passLife = 2 * time.Minute
+)
+
+// Passes gives passes and reads them. A pass is a text that its buyer shows with a buy; it is bound to the user, the
+// sale and the time, and nobody keeps a list of them:
+//
+//	asked for ── issued (any node) ── shown with a buy (any node): ours? theirs? ended? ── spent in the Lua step
+//
+// It counts once: the Lua step takes a pass only if it was issued later than the one that the same buyer spent last in
+// the sale, and writes down the instant with the buy that it accepts. A buy that is refused leaves the pass as it is.
+type Passes struct {
+	key []byte
+}
+
+// NewPasses takes the key that all nodes share.
+func NewPasses(key []byte) *Passes { return &Passes{key: key} }
+
+// issue makes a pass of that instant.
+func (p *Passes) issue(sale, user ID, issued, until Millis) string {
+	return seal{kind: sealPass, sale: sale, user: user, issued: issued, until: until}.text(p.key)
+}
+
+// issued answers when the pass was issued; 0 when it is none, is another user's or another sale's, or has ended.
+func (p *Passes) issued(pass string, sale, user ID, now Millis) Millis {
+	if p == nil || pass == "" {
+		return 0
+	}
+	s, ok := seal{kind: sealPass, sale: sale, user: user}.read(p.key, pass, now)
+	if !ok {
+		return 0
+	}
+	return s.issued
+}

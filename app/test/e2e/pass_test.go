@@ -1,0 +1,199 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// asking is a sale that is open now and asks for something.
+func (s *shop) asking(units int64, limit int, kind app.Challenge) app.Sale {
+	s.t.Helper()
+	sale := s.open(units, limit)
+	s.must(s.store.SetChallenge(kit.Context(s.t), sale.ID, kind))
+	return sale
+}
+
+// buysWith demands that a buy with the pass is accepted.
+func (c *client) buysWith(pass string, sale app.ID, key string) app.Receipt {
+	c.t.Helper()
+	receipt, err := c.BuyWith(pass, sale, 1, key)
+	if err != nil {
+		c.t.Fatalf("buy %s: %v", key, err)
+	}
+	return receipt
+}
+
+// needsPass demands that a buy with that pass is refused for want of one.
+func (c *client) needsPass(pass string, sale app.ID, key string) {
+	c.t.Helper()
+	_, err := c.BuyWith(pass, sale, 1, key)
+	refused(c.t, app.PassRequired, err)
+}
+
+func (c *client) pass(sale app.ID) string {
+	c.t.Helper()
+	pass, err := c.GetPass(sale)
+	if err != nil || pass == "" {
+		c.t.Fatalf("no pass: %q, %v", pass, err)
+	}
+	return pass
+}
+
+// A pass is worth one buy of one user in one sale, at whichever node; a repeat with the same key needs none (P4, I9),
+// and a refused buy does not use it up.
+func TestPassBuysOnceAtAnyNode(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale, other := s.asking(20, 3, app.ChallengePass), s.asking(20, 3, app.ChallengePass)
+	soon := s.offer(20, 3, time.Now().Add(30*time.Second), time.Now().Add(time.Hour))
+	later := s.offer(20, 3, time.Now().Add(10*time.Minute), time.Now().Add(time.Hour))
+	for _, early := range []app.Sale{soon, later} {
+		s.must(s.store.SetChallenge(kit.Context(t), early.ID, app.ChallengePass))
+	}
+	a, b := s.start(), s.start()
+	user, stranger := kit.NewID(), kit.NewID()
+	here, _ := login(t, a, user, "")
+	there, _ := login(t, b, user, "")
+	foreign, _ := login(t, a, stranger, "")
+
+	here.needsPass("", sale.ID, "without-pass")
+	here.needsPass("prepared-long-before", sale.ID, "without-pass")
+	pass := here.pass(sale.ID)
+	foreign.needsPass(pass, sale.ID, "stolen-pass")
+	here.needsPass(pass, other.ID, "other-sale-1")
+	forged := strings.Map(func(r rune) rune {
+		if r == 'A' {
+			return 'B'
+		}
+		return r
+	}, pass)
+	here.needsPass(forged, sale.ID, "forged-pass")
+	_, err := there.BuyWith(pass, sale.ID, 4, "above-the-limit")
+	refused(t, app.LimitReached, err)
+
+	first := there.buysWith(pass, sale.ID, "first-press")
+	here.needsPass(pass, sale.ID, "second-press")
+	there.needsPass(pass, sale.ID, "second-press")
+	for _, shown := range []string{"", pass, "prepared-long-before"} {
+		if again := here.buysWith(shown, sale.ID, "first-press"); again.Order != first.Order {
+			t.Errorf("P4: order %s, then %s under the same key", first.Order, again.Order)
+		}
+	}
+	here.buysWith(there.pass(sale.ID), sale.ID, "second-press")
+
+	// Before the window: a minute ahead there are passes, which buy nothing yet; earlier there are none.
+	_, err = here.BuyWith(here.pass(soon.ID), soon.ID, 1, "too-early-1")
+	refused(t, app.NotOpen, err)
+	_, err = here.AskPass(later.ID)
+	if e := refused(t, app.NotOpen, err); e.RetryMS < 8*60_000 || e.RetryMS > 9*60_000 {
+		t.Errorf("come back in %d ms, want when passes are given", e.RetryMS)
+	}
+	s.drained(sale, 10*time.Second)
+	s.audit(sale)
+}
+
+// Work is set for one user and one sale, and is looked at: what was solved for somebody else, or not at all, gives no
+// pass. A solution sent again gives the same pass, over HTTP and another node as well, and all of them together buy
+// once.
+func TestWorkBeforeTheBuy(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale, other := s.asking(20, 3, app.ChallengeWork), s.asking(20, 3, app.ChallengeWork)
+	if out, code := s.run("challenge", "--bits", "10", "--json"); code != 0 || !strings.Contains(out, `"bits": 10`) {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	a, b := s.start(), s.start()
+	user, stranger := kit.NewID(), kit.NewID()
+	buyer, _ := login(t, a, user, "")
+	foreign, _ := login(t, b, stranger, "")
+
+	task := buyer.task(sale.ID, 10)
+	nonce := app.Solve(task.Text, task.Bits)
+	solve := func(c *client, sale app.ID, task, nonce string) func() error {
+		return func() error { _, err := c.SolvePass(sale, task, nonce); return err }
+	}
+	for name, wrong := range map[string]func() error{
+		"not solved":        solve(buyer, sale.ID, task.ID, unsolved(task)),
+		"of another user":   solve(foreign, sale.ID, task.ID, nonce),
+		"of another sale":   solve(buyer, other.ID, task.ID, nonce),
+		"without a task":    solve(buyer, sale.ID, "", nonce),
+		"of one's own task": solve(buyer, sale.ID, "easy", app.Solve("easy", 10)),
+		"the task as a pass": func() error {
+			_, err := buyer.BuyWith(task.ID, sale.ID, 1, "task-as-pass")
+			return err
+		},
+	} {
+		if err := wrong(); wsclient.CodeOf(err) != app.PassRequired {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	solved, err := buyer.SolvePass(sale.ID, task.ID, nonce)
+	s.must(err)
+	again := b.solve(t, user, sale.ID, task.ID, nonce)
+	if solved.Pass == "" || again != solved {
+		t.Fatalf("the same solution gave %+v, then %+v", solved, again)
+	}
+	buyer.buysWith(solved.Pass, sale.ID, "worked-once")
+	buyer.needsPass(again.Pass, sale.ID, "worked-twice")
+	late, err := buyer.SolvePass(sale.ID, task.ID, nonce)
+	s.must(err)
+	buyer.needsPass(late.Pass, sale.ID, "worked-late")
+
+	// The difficulty, and what a sale asks for, follow an operator within a second or so.
+	if out, code := s.run("challenge", "--bits", "12"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		answer, err := buyer.AskPass(other.ID)
+		return err == nil && answer.Task != nil && answer.Task.Bits == 12, fmt.Sprintf("%+v, %v", answer.Task, err)
+	})
+	if out, code := s.run("challenge", "--sale", other.ID.String(), "--kind", "none"); code != 0 {
+		t.Fatalf("exit code %d:\n%s", code, out)
+	}
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		_, err := buyer.BuyWith("", other.ID, 1, "nothing-asked")
+		return err == nil, fmt.Sprint(err)
+	})
+	out, code := s.run("challenge", "--sale", "12345", "--kind", "work")
+	if code != 1 || !strings.Contains(out, "no sale 12345") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+}
+
+// task asks for work of that difficulty.
+func (c *client) task(sale app.ID, bits int) *app.Task {
+	c.t.Helper()
+	answer, err := c.AskPass(sale)
+	if err != nil || answer.Task == nil || answer.Task.Kind != app.ChallengeWork || answer.Task.Bits != bits {
+		c.t.Fatalf("got %+v, %v; want work of %d bits", answer, err, bits)
+	}
+	return answer.Task
+}
+
+// unsolved is a nonce that does not solve the task.
+func unsolved(task *app.Task) string {
+	for n := 0; ; n++ {
+		if nonce := fmt.Sprint(n); !app.Solves(task.Text, nonce, task.Bits) {
+			return nonce
+		}
+	}
+}
+
+// solve answers a task over HTTP.
+func (n *node) solve(t *testing.T, user, sale app.ID, task, nonce string) (answer app.PassAnswer) {
+	t.Helper()
+	code, text := n.post("/api/v1/sales/"+sale.String()+"/solve", token(t, user),
+		map[string]string{"task": task, "answer": nonce})
+	if err := json.Unmarshal(text, &answer); err != nil || code != http.StatusOK {
+		t.Fatalf("%d %s: %v", code, text, err)
+	}
+	return answer
+}

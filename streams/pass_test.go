@@ -1,0 +1,165 @@
+package streams
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+// passed is a buy in a sale that asks for passes, with one that was issued at the instant given.
+func passed(b app.Buy, issued app.Millis) app.Buy {
+	b.NeedsPass, b.Passed = true, issued
+	return b
+}
+
+// A pass counts once: the accepted buy spends it, and all that were issued before it. A refused buy spends nothing. The
+// same key needs no pass (I9, P4).
+func TestPassCountsOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap = 3, 10 }), f.gate(f.inventory)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-no-pass"), 0), app.VerdictPass)
+		first := f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-1"), 1000), app.VerdictReserved)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-again"), 1000), app.VerdictPass)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-older"), 999), app.VerdictPass)
+		for _, issued := range []app.Millis{0, 1000, 5000} {
+			again := f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-1"), issued), app.VerdictRepeated)
+			if again.Order != first.Order {
+				t.Errorf("P4: order %s instead of %s", again.Order, first.Order)
+			}
+		}
+		f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-one-1"), 5000), app.VerdictOtherHash)
+		f.wantVerdict(g, passed(buyOf(s, 11, 3, "key-many"), 2000), app.VerdictLimit)
+		// The refused buy has not spent its pass, and passes are each buyer's own.
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-2"), 2000), app.VerdictReserved)
+		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), 1000), app.VerdictReserved)
+		f.wantVerdict(g, passed(buyOf(s, 12, 20, "key-two-2"), 1001), app.VerdictLimit)
+		if a := f.audit(s); a.Stock != 7 || a.Held != 3 || a.Units[11] != 2 || a.Units[12] != 1 {
+			t.Fatalf("%+v units %v", a.Counters, a.Units)
+		}
+	})
+}
+
+// The units of a buyer come and go, and who waits is found, with the pass in the record as without it; a record of
+// before the sale asked for passes takes one up, and one that has a pass keeps it when the sale asks for none any more.
+func TestRecordWithPass(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap = 9, 9 }), f.gate(f.inventory)
+		record := func() string {
+			text, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), "11").Result()
+			f.must(err)
+			return text
+		}
+		one := f.wantVerdict(g, buyOf(s, 11, 1, "key-before"), app.VerdictReserved).Order
+		if strings.Count(record(), "|") != 3 {
+			t.Errorf("a sale without passes pays for them: %q", record())
+		}
+		two := f.wantVerdict(g, passed(buyOf(s, 11, 2, "key-with-pass"), 1000), app.VerdictReserved).Order
+		three := f.wantVerdict(g, buyOf(s, 11, 1, "key-behind"), app.VerdictReserved).Order
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), app.VerdictPass)
+		waiting, err := f.inventory.Waiting(f.ctx, 11)
+		f.must(err)
+		if len(waiting) != 3 || waiting[0].Order != one || waiting[1].Order != two || waiting[2].Order != three {
+			t.Errorf("waiting: %+v", waiting)
+		}
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: two, User: 11, Hold: 1}}, true)
+		again := app.HoldRequest{Sale: s.Ref(), Order: two, User: 11, Hold: 2, Qty: 2}
+		if v, err := f.inventory.Hold(f.ctx, again); err != nil || v != app.VerdictReserved {
+			t.Fatalf("hold: %d, %v", v, err)
+		}
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-spent"), 1000), app.VerdictPass)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-fresh"), 1001), app.VerdictReserved)
+		if a := f.audit(s); a.Units[11] != 5 || a.Held != 5 {
+			t.Fatalf("%+v units %v", a.Counters, a.Units)
+		}
+		if !strings.HasSuffix(record(), "|1001") {
+			t.Errorf("record %q", record())
+		}
+	})
+}
+
+// Of many buys with one pass, from two nodes and all at once, one is accepted.
+func TestOnePassAtTwoNodes(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(100, func(s *app.Sale) { s.Limit, s.Cap = 100, 100 })
+	gates := []*Gate{f.gate(f.inventory), f.gate(f.inventory)}
+	var mu sync.Mutex
+	verdicts := make(map[app.Verdict]int)
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			d, err := decided(f.ctx, gates[i%2], passed(buyOf(s, 11, 1, fmt.Sprintf("key-%04d", i)), 1000))
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			verdicts[d.Verdict]++
+		})
+	}
+	all.Wait()
+	if verdicts[app.VerdictReserved] != 1 || verdicts[app.VerdictPass] != 99 {
+		t.Errorf("verdicts %v, want one reserved", verdicts)
+	}
+}
+
+// A rebuild does not know which pass was spent last. No pass of before the buyer's last reservation counts after it, so
+// none counts twice; a new one does, and the old keys are known without any (P4).
+func TestSpentPassStaysSpentAfterARebuild(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap, s.Challenge = 5, 5, app.ChallengeWork })
+		g := f.gate(f.inventory)
+		issued := f.now().Add(-time.Second)
+		b := passed(buyOf(s, 11, 1, "key-one-1"), issued)
+		first := f.wantVerdict(g, b, app.VerdictReserved)
+		entries, err := f.client.XRange(f.ctx, f.inventory.parts[1].keys.orders, "-", "+").Result()
+		f.must(err)
+		var row app.Order
+		for _, m := range entries {
+			if e := parseEntry(1, m); e.Order == first.Order {
+				row = app.Order{
+					ID: e.Order, Sale: s.ID, User: e.User, Qty: e.Qty, Ticket: e.Ticket, Hold: e.Hold, Key: e.Key,
+					ContentHash: e.Hash, State: app.Pending, CreatedAt: e.ReservedAt,
+				}
+			}
+		}
+		f.must(f.inventory.Pause(f.ctx, 1))
+		f.must(f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{
+			Sale: s, Stock: 9, Held: 1, Tickets: 1, Orders: []app.Order{row},
+		}))
+		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 1))
+		// What a rebuild brings back rests until every sold-out flag has ended; that has its own test.
+		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "rest_until", 0).Err())
+		f.wantVerdict(g, b, app.VerdictReserved) // the same call again: it is the one that was accepted
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-2"), issued), app.VerdictPass)
+		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-3"), f.now().Add(time.Second)), app.VerdictReserved)
+		f.wantVerdict(g, passed(buyOf(s, 12, 1, "key-two-1"), issued), app.VerdictReserved)
+	})
+}
+
+// Passes that are not one per buy are turned away before anything is written.
+func TestPassesMustBeOnePerBuy(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(5)
+		k := &f.inventory.parts[1].keys
+		keys := []string{k.meta, k.orders, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID)}
+		for _, passes := range []string{"", "1 2", "x", "-1", "1.5", "1e9", "--"} {
+			reply, err := reserveScript.run(f.ctx, f.client, keys, f.inventory.Epoch(1), 1<<40, int64(s.ID), 0, 0, 0,
+				int64(newID()), 11, 1, "key-one-1", "h", "", passes)
+			if err != nil || integer(reply[0]) != codeRejected {
+				t.Errorf("%q: %v, %v", passes, reply, err)
+			}
+		}
+		if a := f.audit(s); a.Stock != 5 || a.Held != 0 {
+			t.Errorf("%+v", a.Counters)
+		}
+	})
+}
