@@ -49,6 +49,7 @@ type parts struct {
 	passDesk   *app.PassDesk
 	money      money
 	office     backOffice
+	mails      mails
 	keeper     *demo.Keeper // nil: the schedule is not kept rolling
 
 	stale chan int // partitions that are not what this node believes
@@ -169,6 +170,9 @@ func compose(
 	}
 	p.passDesk = &app.PassDesk{Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Settings: s.db}
 	p.shop.PassDesk = p.passDesk
+	if err := p.composeMails(c, registry); err != nil {
+		return nil, err
+	}
 	p.shop.Checkout = &app.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock, Mint: lease.Mint,

@@ -24,6 +24,7 @@ type Config struct {
 	// Who is buying.
 	JWTSecret  Secret `env:"JWT_SECRET" secret:"true" does:"signs tokens, at least 32 bytes, the same on every node; required on real stores"`
 	GuestLogin bool   `env:"GUEST_LOGIN" envDefault:"false" does:"let people in without an account"`
+	PublicURL  string `env:"PUBLIC_URL" does:"where people find the page, e.g. https://shop.example: links in mails lead there; unset: this node's own address"`
 	Origins    List   `env:"ALLOWED_ORIGINS" does:"further origins that may open sockets, e.g. https://shop.example"`
 	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front: their X-Real-IP is believed; unset, everybody behind one counts as one address"`
 	AuthRate   int    `env:"AUTH_RATE" envDefault:"600" does:"logins per minute and client address, after the burst; 0: no limit"`
@@ -61,6 +62,10 @@ type Config struct {
 	WebhookURL       string        `env:"WEBHOOK_URL" does:"where paid and refunded orders are posted to, signed; none: the back office reads the stream"`
 	WebhookSecret    Secret        `env:"WEBHOOK_SECRET" secret:"true" does:"signs what is posted there, at least 32 bytes"`
 
+	// Mails. Without a mail server they are written to files in the data folder.
+	SMTPURL  Secret `env:"SMTP_URL" secret:"true" does:"mail server, smtp://user:password@host:587 (with STARTTLS) or smtps://…; none: mails are files in STAMPEDE_DATA/mail"`
+	MailFrom string `env:"MAIL_FROM" does:"who mails are from, e.g. Shop <noreply@shop.example>"`
+
 	// The process.
 	ReturnWithin time.Duration `env:"RETURN_WITHIN" envDefault:"5s" does:"over what time the sockets of a node that shuts down are told to come back elsewhere"`
 	LogLevel     Level         `env:"LOG_LEVEL" envDefault:"info" does:"debug, info, warn or error"`
@@ -95,6 +100,9 @@ func (c *Config) check() []Problem {
 		}
 	}
 	p.check("EMBEDDED_REDIS", checkLoopback(c.EmbeddedRedis))
+	if c.PublicURL != "" {
+		p.check("PUBLIC_URL", checkOrigin(c.PublicURL))
+	}
 	for _, origin := range c.Origins {
 		p.check("ALLOWED_ORIGINS", checkOrigin(origin))
 	}
@@ -108,6 +116,7 @@ func (c *Config) check() []Problem {
 	p.within("PARTITIONS", int64(c.Partitions), 1, 1024)
 	p.within("BACKLOG", c.Backlog, 1, 10_000_000)
 	c.checkMoney(&p)
+	c.checkMail(&p)
 	p.lasts("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
 	p.lasts("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
 	c.checkAlipay(&p)

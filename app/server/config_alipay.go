@@ -29,8 +29,12 @@ func (c *Config) gateway() (app.Gateway, error) {
 	})
 }
 
-// atHome completes the addresses that a simulated gateway needs: it is near, so this node can be reached by its own.
+// atHome completes the addresses under which this node can be reached: by mails whose readers sit at this machine, if
+// nothing else is said, and by a simulated gateway, which is near.
 func (c *Config) atHome(local string) {
+	if c.PublicURL == "" {
+		c.PublicURL = "http://" + local
+	}
 	if !c.AlipaySimulator {
 		return
 	}
@@ -84,8 +88,9 @@ func (c *Config) checkAlipay(p *problems) {
 // Warnings names what is allowed and may all the same not be meant.
 func (c *Config) Warnings() []Problem {
 	var p problems
+	c.warnMail(&p)
 	if c.AlipayAppID == "" {
-		return nil
+		return p.found
 	}
 	if c.AlipaySimulator {
 		p.add("ALIPAY_SIMULATOR", "is true: payments go to a simulator, no real money moves")

@@ -97,6 +97,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	}
 	p.money.start(d, c)
 	p.office.start(d, c)
+	p.mails.start(d, c)
 	if p.keeper != nil {
 		d.start("schedule", p.keeper.Run)
 	}

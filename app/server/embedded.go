@@ -26,10 +26,12 @@ const forwardEvery = time.Second
 //	jwt.key       the signing key, made at the first start
 //	redis.addr    where the embedded Redis of the running server listens, for the tools beside it
 //	lock          held by the running server
+//	mail/         mails, where there is no mail server; also on real stores
 type folder string
 
 func (f folder) database() string  { return filepath.Join(string(f), "stampede.db") }
 func (f folder) redisAddr() string { return filepath.Join(string(f), "redis.addr") }
+func (f folder) mails() string     { return filepath.Join(string(f), "mail") }
 
 func (f folder) make() error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {

@@ -35,6 +35,8 @@ type Options struct {
 	Slot    time.Duration // how long a slot of it lasts; 0: five minutes
 	Fresh   bool          // forget what the embedded database has
 	OnReady func(About)   // called once, when the node is open; must return soon
+	// OnMail hears of mails that are written to a file because there is no mail server; must return soon.
+	OnMail func(l app.Letter, file string)
 }
 
 // About says where a running node can be found.
@@ -246,6 +248,9 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	p, err := compose(c, stores, lease, s.clock, s.issuer, s.blocks, s.registry)
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
+	}
+	if p.mails.folder != nil {
+		p.mails.folder.Written = s.options.OnMail
 	}
 	if s.options.Rolling {
 		p.keeper = &demo.Keeper{

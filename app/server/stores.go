@@ -85,7 +85,7 @@ func (s *stores) connect(options *redis.Options, partitions int) {
 	options.PoolSize = redisConns
 	blocking := *options
 	s.client = redis.NewClient(options)
-	blocking.PoolSize = partitions + 4
+	blocking.PoolSize = partitions + 6 // the webhook, mails, and some to spare
 	s.blocking = redis.NewClient(&blocking)
 	hookScripts(s.client, s.blocking)
 }

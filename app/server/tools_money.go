@@ -67,21 +67,7 @@ func (t *Tools) ReplayParked(ctx context.Context, ids []string, each func(id str
 			return err
 		}
 	}
-	var failed []error
-	for _, id := range ids {
-		switch err := paid.ReplayParked(ctx, id); {
-		case err == nil:
-			each(id)
-		case errors.Is(err, app.ErrNoRow) && all: // somebody else was faster
-		case errors.Is(err, app.ErrNoRow):
-			return app.Fail(app.NotFound, "nothing is parked as "+id)
-		case errors.Is(err, app.ErrPermanent) && all:
-			failed = append(failed, err)
-		default:
-			return err
-		}
-	}
-	return errors.Join(failed...)
+	return eachOf(ids, all, "nothing is parked as ", func(id string) error { return paid.ReplayParked(ctx, id) }, each)
 }
 
 func parkedIDs(ctx context.Context, paid *streams.PaidStream) ([]string, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"stampede/app"
 	"stampede/app/demo"
 	"stampede/app/server"
 )
@@ -64,7 +66,9 @@ func (d *demoShop) Run(e *env) error {
 	defer leave()
 	var crowd sync.WaitGroup
 	node, err := server.New(config, server.Options{
-		Version: version, Rolling: true, Slot: d.Slot, Fresh: d.Fresh,
+		Version: version, Rolling: true, Slot: d.Slot, Fresh: d.Fresh, OnMail: func(l app.Letter, file string) {
+			showMail(e.out, l, file)
+		},
 		OnReady: func(about server.About) {
 			d.welcome(e, about, gateway)
 			crowd.Go(func() {
@@ -81,12 +85,12 @@ func (d *demoShop) Run(e *env) error {
 	return err
 }
 
-// environ lays the demo's choices around what is set: real stores and real money are left alone, whatever the
+// environ lays the demo's choices around what is set: real stores, real money and real mail servers are left alone, whatever the
 // environment says.
 func (d *demoShop) environ(set []string, gateway *simulator) ([]string, error) {
 	kept := slices.DeleteFunc(slices.Clone(set), func(line string) bool {
 		return strings.HasPrefix(line, "STAMPEDE_REDIS_URL") || strings.HasPrefix(line, "STAMPEDE_MYSQL_DSN") ||
-			strings.HasPrefix(line, "STAMPEDE_ALIPAY_")
+			strings.HasPrefix(line, "STAMPEDE_ALIPAY_") || strings.HasPrefix(line, "STAMPEDE_SMTP_URL")
 	})
 	payments, err := gateway.Keys().Environ(gateway.base)
 	return slices.Concat(demoDefaults, kept, payments, []string{
@@ -102,6 +106,15 @@ func (d *demoShop) gatewayAddress() string {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, "0")
+}
+
+// showMail prints a mail that was written to a file, and the link in it, which whoever tries the demo needs.
+func showMail(out io.Writer, l app.Letter, file string) {
+	text := fmt.Sprintf("\nA mail (%s) to %s:  %s\n", l.Kind, l.To, file)
+	if l.Link != "" {
+		text += "  open  " + l.Link + "\n"
+	}
+	_, _ = io.WriteString(out, text) // in one piece; nobody is there to hear of an error
 }
 
 func (d *demoShop) welcome(e *env, about server.About, gateway *simulator) {

@@ -60,6 +60,7 @@ type commands struct {
 	Backoffice  backOffice  `cmd:"" help:"Read what the shop's back office is told: paid and refunded orders."`
 	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
 	Block       block       `cmd:"" help:"Keep users, addresses and networks out."`
+	Mail        mailCmd     `cmd:"" help:"Look after mails that could not be sent."`
 	Load        loadCmd     `cmd:"" help:"Press on a running server as a crowd and measure what it bears."`
 	AlipaySim   alipaySim   `cmd:"" help:"Run a simulated Alipay, to try out paying."`
 	Token       token       `cmd:"" help:"Sign an access token for a user."`

@@ -43,7 +43,8 @@ func TestHelpTeaches(t *testing.T) {
 	for _, command := range []string{
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "audit",
 		"pay", "pay reconcile", "backoffice", "backoffice tail", "backoffice repost", "dead", "dead list",
-		"dead replay", "dead drop", "block", "block add", "block list", "block remove", "load", "alipay-sim", "token", "checkconfig", "version",
+		"dead replay", "dead drop", "block", "block add", "block list", "block remove",
+		"mail", "mail list", "mail retry", "mail drop", "load", "alipay-sim", "token", "checkconfig", "version",
 	} {
 		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {
@@ -89,6 +90,11 @@ func TestWrongUse(t *testing.T) {
 		{"load idle --sockets 0", nil, "--sockets"},
 		{"demo --listen nowhere", []string{data}, "STAMPEDE_LISTEN"},
 		{"dead replay", nil, "id"},
+		{"mail retry", nil, "--all"},
+		{"mail retry --all 1-0", nil, "--all"},
+		{"serve", []string{"STAMPEDE_SMTP_URL=smtp://u:hidden@mail.example"}, "STAMPEDE_MAIL_FROM"},
+		{"serve", []string{"STAMPEDE_SMTP_URL=ftp://mail.example"}, "smtp:// or smtps://"},
+		{"serve", []string{"STAMPEDE_MAIL_FROM=nobody"}, "STAMPEDE_MAIL_FROM"},
 		{"block add", nil, "--user, --address or --network"},
 		{"block add --user 7 --address 192.0.2.1", nil, "can't be used together"},
 		{"block add --network 0.0.0.0/0", nil, "too wide"},
@@ -139,6 +145,7 @@ func TestToolsOnAFolder(t *testing.T) {
 		{"audit", exitFailed, `no server is running`},
 		{"dead list", exitFailed, `no server is running`},
 		{"backoffice tail --count 1", exitFailed, `no server is running`},
+		{"mail list", exitFailed, `no server is running`},
 		{"backoffice repost --since 2026-11-21T10:00:00+08:00", exitOK, `^0 entries`},
 		{"pay reconcile --day 2026-11-21", exitFailed, `STAMPEDE_ALIPAY_APP_ID`},
 		{"migrate down --yes", exitOK, `taken back`},

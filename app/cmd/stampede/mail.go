@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type mailCmd struct {
+	List  mailList  `cmd:"" help:"List dead mails, oldest first."`
+	Retry mailRetry `cmd:"" help:"Have them sent once more."`
+	Drop  mailDrop  `cmd:"" help:"Forget one."`
+}
+
+type (
+	mailList struct {
+		JSON bool `name:"json" help:"For scripts."`
+	}
+	mailRetry struct {
+		IDs  []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
+		All  bool     `help:"All that are dead now."`
+		JSON bool     `name:"json" help:"For scripts: the ids that are sent again."`
+	}
+	mailDrop struct {
+		ID   string `arg:"" help:"As the list shows it."`
+		JSON bool   `name:"json" help:"For scripts."`
+	}
+)
+
+// Help says how a mail dies.
+func (mailCmd) Help() string {
+	return "A mail is dead when the mail server refused its address or its text for good, or when eight tries within an hour failed. " +
+		"While the mail server itself takes nothing, mails wait, however long that is. Find out why, mend it, and retry; a running " +
+		"server sends it, its Message-ID is the one of before. The links in mails end by themselves: for an old one it is kinder to " +
+		"drop the mail, its reader asks for another.\n\nExamples:\n\n    stampede mail list\n" +
+		"    stampede mail retry 1795222790123-0\n    stampede mail retry --all"
+}
+
+// Run lists.
+func (c mailList) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		dead, err := t.DeadMails(e.ctx)
+		if err != nil {
+			return err
+		}
+		return list(e, c.JSON, dead, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
+			func(d app.DeadMail) []any {
+				return []any{d.ID, d.At.Time().Format(time.DateTime), d.Kind, d.To, d.Tries, d.Reason}
+			})
+	})
+}
+
+// Run has them sent.
+func (c mailRetry) Run(e *env) error {
+	if c.All == (len(c.IDs) > 0) {
+		return fmt.Errorf("%w: name dead mails, or say --all", errUsage)
+	}
+	return e.withTools(func(t *server.Tools) error {
+		sent := []string{}
+		err := t.RetryMails(e.ctx, c.IDs, func(id string) {
+			sent = append(sent, id)
+			if !c.JSON {
+				fmt.Fprintln(e.out, "is sent again", id)
+			}
+		})
+		if c.JSON && err == nil {
+			err = e.json(sent)
+		}
+		return err
+	})
+}
+
+// Run drops.
+func (c mailDrop) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		err := t.DropMail(e.ctx, c.ID)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json([]string{c.ID})
+		}
+		fmt.Fprintln(e.out, "dropped", c.ID)
+		return nil
+	})
+}
