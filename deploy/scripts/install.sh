@@ -24,6 +24,7 @@ need mariadbd 'MariaDB 10.11 server' mariadb-server
 need mariadb-install-db 'mariadb-install-db' mariadb-server
 need mariadb-admin 'mariadb-admin' mariadb-client
 need nginx 'nginx' nginx
+need curl 'curl' curl
 need "${CHROMIUM:-chromium}" 'Chromium' chromium
 need gcc 'a C compiler' gcc libc6-dev
 

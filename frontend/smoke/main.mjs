@@ -9,6 +9,7 @@ import { codes } from './codes.mjs'
 import { cost } from './cost.mjs'
 import { docs } from './docs.mjs'
 import { hardStates } from './hardstates.mjs'
+import { hostile } from './hostile.mjs'
 import { journey } from './journey.mjs'
 import { line } from './line.mjs'
 import { paying } from './paying.mjs'
@@ -40,6 +41,7 @@ const sideBySide = [
       await codes(report, browser)
     }
     // What hurt people once; each brings its own stand-in.
+    await hostile(report, browser)
     await touch(report, browser)
     await endedGuest(report, browser)
     await presses(report, browser)

@@ -1,0 +1,120 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/valyala/fasthttp"
+
+	"stampede/app"
+	"stampede/app/test/kit/contract"
+)
+
+// Whatever is sent as a request is answered: never with a fault of ours, always with the headers of every answer, and
+// every refusal in the one form.
+func FuzzRequest(f *testing.F) {
+	logged := slog.Default()
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	f.Cleanup(func() { slog.SetDefault(logged) })
+	for _, request := range []string{
+		"GET /api/v1/time HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /api/v1/sales?phase=open&page=2&size=3 HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /api/v1/slots?day=2026-02-30 HTTP/1.1\r\nHost: a\r\nX-Request-Id: r-1\r\n\r\n",
+		"GET /api/v1/orders/7?wait=0 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-42\r\n\r\n",
+		"POST /api/v1/sales/5/buy HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-42\r\nContent-Length: 26\r\n\r\n" + goodBuy,
+		"POST /api/v1/orders/7/refund HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-42\r\n" +
+			"Transfer-Encoding: chunked\r\n\r\n10\r\n{\"reason\":\"&lt;\"}\r\n0\r\n\r\n",
+		"POST /api/v1/payments/alipay/notify HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\na=%zz&b=%E6%",
+		"GET /api/v1/operator/orders?state=paid HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-1\r\n\r\n",
+		"GET /docs HTTP/1.1\r\nHost: a\"><script>\r\nAccept-Encoding: gzip\r\nIf-None-Match: *\r\n\r\n",
+		"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET /api/v1/sales/1'%20OR%201=1-- HTTP/1.1\r\nHost: a\r\nX-Real-IP: ::1%eth0\r\n\r\n",
+		"GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: http://[::1]:namedport\r\n\r\n",
+		"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
+	} {
+		f.Add([]byte(request))
+	}
+	s := &site{shop: &fakeShop{notified: func(url.Values) error { return app.ErrForged }}}
+	s.shop.state.Store(app.Pending)
+	front := NewHTTPServer(func() error { return nil })
+	front.Open(New(s.options()))
+	asked, err := http.NewRequest(http.MethodGet, "http://a/nowhere", nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if bytes.Contains(text, []byte("wait=")) && !bytes.Contains(text, []byte("wait=0")) {
+			t.Skip("it would wait")
+		}
+		var ctx fasthttp.RequestCtx
+		var request fasthttp.Request
+		err := request.ReadLimitBody(bufio.NewReader(bytes.NewReader(text)), bodyLimit)
+		ctx.Init(&request, nil, nil)
+		if err != nil {
+			unreadable(&ctx, err)
+		} else {
+			front.handle(&ctx)
+		}
+		if ctx.Hijacked() { // a handshake, which is said again on the connection that it came on
+			return
+		}
+		res := &http.Response{StatusCode: ctx.Response.StatusCode(), Header: make(http.Header)}
+		for name, value := range ctx.Response.Header.All() {
+			res.Header.Add(string(name), string(value))
+		}
+		if request.Header.IsHead() {
+			return
+		}
+		got, err := io.ReadAll(bytes.NewReader(ctx.Response.Body()))
+		if err == nil {
+			err = contract.Check(contract.Exchange{Request: asked, Response: res, Got: got})
+		}
+		if err != nil || res.StatusCode >= 500 && res.StatusCode != http.StatusServiceUnavailable {
+			t.Fatalf("%q was answered %d %q %.300s: %v", text, res.StatusCode, res.Header, got, err)
+		}
+	})
+}
+
+// Whatever is sent as a body either is what was asked for or is a bad request, whose sentence tells nothing of the
+// inside.
+func FuzzBody(f *testing.F) {
+	for _, body := range []string{
+		goodBuy, `{"qty":1e400,"key":5,"address":[]}`, `{"qty":99999999999999999999,"key":"k","address":{"name":"a"}}`,
+		`{"via":"page"}`, `{"reason":"\ud800"}`, `{"note":null}`, `null`, `[]`, `{"qty":1}{"qty":2}`, `{"QTY":1,"qty":2}`,
+		strings.Repeat(`{"a":`, 3000), strings.Repeat("[", 10_001),
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		bad := func(err error) {
+			var e *app.Error
+			if err != nil && (!errors.As(err, &e) || e.Code != app.BadRequest || strings.Contains(e.Message, "api.")) {
+				t.Fatalf("%q: %v", text, err)
+			}
+		}
+		var buy buyBody
+		err := decode(text, &buy)
+		bad(err)
+		if err == nil {
+			n, err := quantity(buy.Qty)
+			bad(err)
+			if whole := json.Number(buy.Qty); err == nil && n != math.MaxInt {
+				if exact, err := whole.Int64(); err != nil || int(exact) != n {
+					t.Fatalf("%q is the quantity %d", buy.Qty, n)
+				}
+			}
+		}
+		bad(decode(text, &payBody{}))
+		bad(decode(text, &refundBody{}))
+		bad(decode(text, &noteBody{}))
+	})
+}

@@ -1,0 +1,127 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app/test/kit"
+	"stampede/app/test/kit/contract"
+)
+
+// The examples with curl in the README of the API work: all of it is run in one piece, against a real server, and each
+// request and answer is held to openapi.yaml on its way. Every answer that is shown there came in that form.
+func TestExamplesWithCurl(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	s := newShop(t, append(g.settings, "STAMPEDE_GUEST_LOGIN=true")...)
+	sale := s.open(5, 2)
+	n := s.start()
+	proxy := newWitness(t, n.addr)
+
+	text, err := os.ReadFile("../../api/README.md")
+	s.must(err)
+	var script strings.Builder
+	script.WriteString("set -euo pipefail\nstampede() { \"$BINARY\" \"$@\"; }\n")
+	blocks := regexp.MustCompile("(?s)```(sh|json)\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	for _, block := range blocks {
+		if block[1] == "sh" {
+			script.WriteString(block[2])
+		}
+	}
+	cmd := exec.CommandContext(kit.Context(t), "bash", "-c", script.String())
+	cmd.Env = append(os.Environ(), "SHOP="+proxy.url, "BINARY="+binary, "STAMPEDE_JWT_SECRET="+secret)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, block := range blocks {
+		if block[1] == "json" && !proxy.saw(block[2]) {
+			t.Errorf("the README shows an answer that none was like: %s", block[2])
+		}
+	}
+	for _, asked := range []string{
+		"POST /api/v1/sales/" + sale.ID.String() + "/buy 200", "POST /api/v1/auth/guest 200", "GET /api/v1/orders 401",
+	} {
+		if !slices.Contains(proxy.asked, asked) {
+			t.Errorf("no curl has asked %s: %q", asked, proxy.asked)
+		}
+	}
+	s.drained(sale, 10*time.Second)
+	s.audit(sale)
+}
+
+// witness is a proxy in front of a node that holds what goes through it to openapi.yaml, and remembers the answers.
+type witness struct {
+	url string
+
+	mu      sync.Mutex
+	asked   []string
+	answers []string
+}
+
+func newWitness(t *testing.T, addr string) *witness {
+	t.Helper()
+	w := &witness{}
+	target := &url.URL{Scheme: "http", Host: addr}
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Transport: &contract.Transport{T: t},
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		ModifyResponse: func(res *http.Response) error {
+			text, err := io.ReadAll(res.Body)
+			res.Body = io.NopCloser(bytes.NewReader(text))
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.answers = append(w.answers, string(text))
+			w.asked = append(w.asked, res.Request.Method+" "+res.Request.URL.Path+" "+res.Status[:3])
+			return err
+		},
+	})
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	return w
+}
+
+// saw reports whether an answer had the form that is shown: the same fields of the same kinds, and the same words where
+// they are codes or states.
+func (w *witness) saw(shown string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var want any
+	if json.Unmarshal([]byte(shown), &want) != nil {
+		return false
+	}
+	return slices.ContainsFunc(w.answers, func(answer string) bool {
+		var got any
+		return json.Unmarshal([]byte(answer), &got) == nil && alike("", want, got)
+	})
+}
+
+func alike(name string, want, got any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		got, is := got.(map[string]any)
+		for name := range want {
+			is = is && alike(name, want[name], got[name])
+		}
+		return is && len(want) == len(got)
+	case string:
+		got, is := got.(string)
+		return is && (want == got || name != "code" && name != "state")
+	case float64:
+		_, is := got.(float64)
+		return is
+	}
+	return want == got
+}

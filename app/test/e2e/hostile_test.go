@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/test/kit"
+)
+
+// hostile is what somebody writes who wants to be more than text: to a database, a script, a page, a template, a log,
+// or a terminal.
+var hostile = []string{
+	`'; DROP TABLE orders; -- `,
+	`" OR "1"="1' OR '1'='1`,
+	`\'; UPDATE orders SET state=0x70616964 WHERE 1=1 /* \`,
+	`1); DELETE FROM sales WHERE (1=1`,
+	`<script>alert(document.cookie)</script>`,
+	`"><img src=x onerror="alert(1)">`,
+	`</script></style></textarea><svg/onload=alert(1)>`,
+	`javascript:alert(1)//%0Aalert(1)`,
+	`{{7*7}} ${7*7} #{7*7} <%= 7*7 %>`,
+	`%s%n%x %00 ../../etc/passwd`,
+	`|order=1|*3|$6|"]}`,
+	`𝒰𝓃𝒾𝒸ℴ𝒹ℯ 👩‍👩‍👧 名前 ‮abc &lt;b&gt;`,
+}
+
+// short is as much of a text as a field of so many bytes takes.
+func short(text string, bytes int) string {
+	for len(text) > bytes {
+		runes := []rune(text)
+		text = string(runes[:len(runes)-1])
+	}
+	return text
+}
+
+// Whatever people write into any field that is shown again comes back byte for byte, over HTTP, over the socket and to
+// operators, and does nothing on its way: no statement, script or template is made of it. That the page shows it as text
+// is for the browser to show (frontend/smoke/hostile.mjs).
+func TestWhatPeopleWriteIsText(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	s := newShop(t, append(g.settings, "STAMPEDE_REFUND_POLICY=operator", "STAMPEDE_GUEST_LOGIN=true")...)
+	var sales []app.Sale
+	for _, text := range hostile {
+		sales = append(sales, s.offerNamed(text))
+	}
+	n := s.start()
+	operator, user := operatorToken(t), kit.NewID()
+	who := token(t, user)
+	c, _ := login(t, n, user, "")
+	for i, text := range hostile {
+		sale := sales[i]
+		n.shows(sale, text)
+		address := app.Address{Name: short(text, 100), Phone: short(text, 32), Text: text}
+		var receipt app.Receipt
+		n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
+			"qty": 1, "key": fmt.Sprintf("hostile-%d", i), "address": address,
+		})
+		order := n.becomes(receipt.Order, who, app.Pending)
+		if diff := cmp.Diff(&address, order.Address); diff != "" || order.ProductName != text {
+			t.Errorf("%q came back as %q, its address (-sent +read):\n%s", text, order.ProductName, diff)
+		}
+		kit.Eventually(t, 10*time.Second, func() (bool, string) {
+			return c.heard(order.ID, app.Pending), "the socket has not heard of the order"
+		})
+		for _, e := range c.ordersHeard() {
+			if e.Order.ID == order.ID && (cmp.Diff(&address, e.Order.Address) != "" || e.Order.ProductName != text) {
+				t.Errorf("%q was told on the socket as %+v", text, e.Order)
+			}
+		}
+		n.paid(g, order, who)
+		n.askedAndDeclined(order.ID, who, operator, text)
+	}
+	n.names(t)
+	n.searches(who, operator)
+	if got := s.count("SELECT COUNT(*) FROM orders"); got != int64(len(hostile)) {
+		t.Errorf("%d orders, want %d", got, len(hostile))
+	}
+	if taken, back := g.ledger(); taken != int64(len(hostile))*sales[0].PriceFen || back != 0 {
+		t.Errorf("the gateway took %d and gave back %d", taken, back)
+	}
+	for _, sale := range sales {
+		s.drained(sale, 10*time.Second)
+		s.audit(sale)
+	}
+}
+
+// offerNamed puts a product on sale that has the text in every field.
+func (s *shop) offerNamed(text string) app.Sale {
+	s.t.Helper()
+	category := app.Category{ID: kit.NewID()}
+	category.Name = short(text, 40) + category.ID.String()
+	product := app.Product{
+		ID: kit.NewID(), Name: text, Category: category.Name, CategoryID: category.ID, ListPriceFen: 9900,
+		Images: []app.Image{{URL: "/products/lamp.svg", Alt: text}}, Description: text, Rules: text,
+	}
+	now := time.Now()
+	sale := app.Sale{
+		ID: kit.NewID(), Slot: s.theSlot().ID, Product: product, PriceFen: 4900, Initial: 5, Limit: 2, Cap: 10,
+		Challenge: app.ChallengeNone, Version: 1,
+		OpensAt: app.MillisOf(now.Add(-time.Second)), ClosesAt: app.MillisOf(now.Add(time.Hour)),
+	}
+	ctx := kit.Context(s.t)
+	s.must(s.store.AddCategories(ctx, []app.Category{category}))
+	s.must(s.store.AddProducts(ctx, []app.Product{product}))
+	s.must(s.store.AddSales(ctx, []app.Sale{sale}))
+	return sale
+}
+
+// shows demands that the product is read as it was written.
+func (n *node) shows(sale app.Sale, text string) {
+	n.t.Helper()
+	var detail app.SaleView
+	n.expect(http.StatusOK, &detail, n.read, "/api/v1/sales/"+sale.ID.String(), "", nil)
+	var product app.Product
+	n.expect(http.StatusOK, &product, n.read, "/api/v1/products/"+sale.Product.ID.String(), "", nil)
+	for name, got := range map[string]string{
+		"the sale's product": detail.Product.Name, "its picture": detail.Product.Images[0].Alt, "its rules": detail.Rules,
+		"its description": detail.Description, "the product": product.Name, "the product's rules": product.Rules,
+	} {
+		if got != text {
+			n.t.Errorf("%s is %q, not %q", name, got, text)
+		}
+	}
+	var all struct{ Categories []app.Category }
+	n.expect(http.StatusOK, &all, n.read, "/api/v1/categories", "", nil)
+	found := false
+	for _, c := range all.Categories {
+		found = found || c.ID == sale.Product.CategoryID && c.Name == sale.Product.Category
+	}
+	if !found || detail.Product.Category != sale.Product.Category {
+		n.t.Errorf("the category %q came back as %q", sale.Product.Category, detail.Product.Category)
+	}
+}
+
+// askedAndDeclined writes the text as a buyer's reason and as an operator's note.
+func (n *node) askedAndDeclined(order app.ID, who, operator, text string) {
+	n.t.Helper()
+	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+order.String()+"/refund", who, map[string]any{"reason": text})
+	var seen struct{ Refund app.Refund }
+	desk := "/api/v1/operator/orders/" + order.String()
+	n.expect(http.StatusOK, &seen, n.read, desk, operator, nil)
+	if seen.Refund.Reason != text {
+		n.t.Errorf("the reason %q came back as %q", text, seen.Refund.Reason)
+	}
+	n.expect(http.StatusOK, nil, n.post, "/api/v1/operator/refunds/"+order.String()+"/decline", operator,
+		map[string]any{"note": text})
+	n.expect(http.StatusOK, &seen, n.read, desk, operator, nil)
+	if seen.Refund.Note != text || seen.Refund.State != app.RefundDeclined {
+		n.t.Errorf("the note %q came back as %q", text, seen.Refund.Note)
+	}
+}
+
+// names: what a token calls its user.
+func (n *node) names(t *testing.T) {
+	t.Helper()
+	issuer, err := account.NewIssuer([]byte(secret), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range hostile {
+		name := short(text, 40)
+		bearer, err := issuer.Issue(kit.NewID(), name, app.Shopper, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var session struct{ User struct{ Name string } }
+		n.expect(http.StatusOK, &session, n.post, "/api/v1/auth/guest", bearer, nil)
+		welcome, err := dial(t, n).Hello(bearer, "")
+		if err != nil || session.User.Name != name || welcome.User.Name != name {
+			t.Errorf("%q is called %q and %q, %v", name, session.User.Name, welcome.User.Name, err)
+		}
+	}
+}
+
+// searches puts the texts where ids, days and states are expected: each is refused in the one form, and none finds
+// anything.
+func (n *node) searches(who, operator string) {
+	n.t.Helper()
+	for _, text := range hostile {
+		inPath, inQuery := url.PathEscape(text), url.QueryEscape(text)
+		for path, bearer := range map[string]string{
+			"/api/v1/sales/" + inPath:                              "",
+			"/api/v1/slots/" + inPath + "/sales":                   "",
+			"/api/v1/products/" + inPath:                           "",
+			"/api/v1/products?category=" + inQuery:                 "",
+			"/api/v1/slots?day=" + inQuery:                         "",
+			"/api/v1/sales?phase=" + inQuery:                       "",
+			"/api/v1/orders/" + inPath:                             who,
+			"/api/v1/orders?sale=" + inQuery:                       who,
+			"/api/v1/orders?before=" + inQuery:                     who,
+			"/api/v1/operator/orders?state=" + inQuery:             operator,
+			"/api/v1/operator/refunds?state=open&limit=" + inQuery: operator,
+		} {
+			status, answer := n.get(path, bearer)
+			if status != http.StatusBadRequest && status != http.StatusNotFound {
+				n.t.Errorf("%s: %d %s", path, status, answer)
+			}
+			if strings.Contains(string(answer), "SQL") || strings.Contains(string(answer), "syntax") {
+				n.t.Errorf("%s tells of the inside: %s", path, answer)
+			}
+		}
+	}
+}

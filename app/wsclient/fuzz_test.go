@@ -1,0 +1,44 @@
+package wsclient
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"testing"
+
+	"stampede/app/test/kit"
+)
+
+// Whatever a server sends is a frame or an error, never a panic.
+func FuzzParse(f *testing.F) {
+	for _, frame := range kit.GoldenFrames(f, "../../realtime/testdata/protocol", "server") {
+		f.Add(frame)
+	}
+	f.Add([]byte(`{"ev":"tick","sales":null,"id":1,"ok":{},"error":{}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		frame, err := Parse(text)
+		if (frame == nil) == (err == nil) || err != nil && !errors.Is(err, ErrFrame) {
+			t.Fatalf("%q: %+v, %v", text, frame, err)
+		}
+	})
+}
+
+// Whatever comes on the wire is frames and then an error; no frame has more bytes than came.
+func FuzzReadFrame(f *testing.F) {
+	f.Add(AppendFrame(nil, Text, []byte(`{"id":1,"op":"hello"}`)))
+	f.Add([]byte{0x81, 0x7e, 0xff, 0xff, 'x'})
+	f.Add([]byte{0x81, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{0x88, 0x02, 0x03, 0xe8, 0x81, 0x00, 0x89, 0x80, 1, 2, 3, 4})
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		r := bufio.NewReader(bytes.NewReader(wire))
+		for read := 0; ; {
+			_, payload, err := ReadFrame(r)
+			if err != nil {
+				return
+			}
+			if read += len(payload) + 2; read > len(wire) {
+				t.Fatalf("%d bytes of %d were read", read, len(wire))
+			}
+		}
+	})
+}
