@@ -98,6 +98,8 @@ func (d document) kind(n node) template.HTML {
 		return template.HTML(fmt.Sprintf(`<a href="#%s">an order event</a>`, d.anchor("orderEvent")))
 	case name != "":
 		return template.HTML(fmt.Sprintf(`<a href="#%s">%s</a>`, d.anchor(name), html.EscapeString(name)))
+	case len(target.get("oneOf").list()) > 0:
+		return d.either(target.get("oneOf").list())
 	case len(target.get("enum").list()) > 0:
 		return code(strings.Join(target.get("enum").texts(), " | "))
 	case target.get("const").Node != nil:
@@ -106,6 +108,15 @@ func (d document) kind(n node) template.HTML {
 		return "list of " + d.kind(target.get("items"))
 	}
 	return template.HTML(html.EscapeString(target.get("type").text() + bounds(target)))
+}
+
+// either says which of several it may be.
+func (d document) either(ways []node) template.HTML {
+	kinds := make([]string, len(ways))
+	for i, way := range ways {
+		kinds[i] = string(d.kind(way))
+	}
+	return template.HTML(strings.Join(kinds, " or "))
 }
 
 func bounds(n node) string {

@@ -21,6 +21,8 @@ func (d document) sample(n node, deep int) string {
 	target, name := d.follow(n)
 	first := target.get("enum").list()
 	switch {
+	case len(target.get("oneOf").list()) > 0:
+		return d.sample(target.get("oneOf").list()[0], deep)
 	case name == "Note":
 		return `{"note":"worn"}`
 	case target.get("example").Node != nil:
