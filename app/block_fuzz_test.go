@@ -9,8 +9,14 @@ import (
 // What an operator writes about a block is refused with a sentence, or becomes a form that stays what it is.
 func FuzzBlock(f *testing.F) {
 	for _, b := range [][2]string{
-		{"user", "42"}, {"user", "-1"}, {"address", "203.0.113.9"}, {"address", "2001:db8::1%eth0"},
-		{"address", "::ffff:10.0.0.1"}, {"network", "203.0.113.0/24"}, {"network", "0.0.0.0/0"}, {"network", "::/0"},
+		{"user", "42"},
+		{"user", "-1"},
+		{"address", "203.0.113.9"},
+		{"address", "2001:db8::1%eth0"},
+		{"address", "::ffff:10.0.0.1"},
+		{"network", "203.0.113.0/24"},
+		{"network", "0.0.0.0/0"},
+		{"network", "::/0"},
 		{"", ""},
 	} {
 		f.Add(b[0], b[1], "a reason")
