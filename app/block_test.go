@@ -31,10 +31,16 @@ func TestNormalizeBlock(t *testing.T) {
 		}
 	}
 	for _, b := range []Block{
-		{Kind: BlockUser, Value: "0"}, {Kind: BlockUser, Value: "eve"}, {Kind: BlockAddress, Value: "203.0.113.9/24"},
-		{Kind: BlockAddress, Value: "fe80::1%eth0"}, {Kind: BlockNetwork, Value: "203.0.113.9"},
-		{Kind: BlockNetwork, Value: "0.0.0.0/0"}, {Kind: BlockNetwork, Value: "10.0.0.0/7"},
-		{Kind: BlockNetwork, Value: "::/0"}, {Kind: BlockNetwork, Value: "::ffff:0.0.0.0/96"}, {Kind: "name", Value: "eve"},
+		{Kind: BlockUser, Value: "0"},
+		{Kind: BlockUser, Value: "eve"},
+		{Kind: BlockAddress, Value: "203.0.113.9/24"},
+		{Kind: BlockAddress, Value: "fe80::1%eth0"},
+		{Kind: BlockNetwork, Value: "203.0.113.9"},
+		{Kind: BlockNetwork, Value: "0.0.0.0/0"},
+		{Kind: BlockNetwork, Value: "10.0.0.0/7"},
+		{Kind: BlockNetwork, Value: "::/0"},
+		{Kind: BlockNetwork, Value: "::ffff:0.0.0.0/96"},
+		{Kind: "name", Value: "eve"},
 		{Kind: BlockUser, Value: "7", Reason: string(make([]byte, 300))},
 	} {
 		if err := b.Normalize(); !errors.Is(err, &Error{Code: BadRequest}) {
@@ -78,10 +84,13 @@ func TestBlockListFollows(t *testing.T) {
 		}
 		look()
 		store.version, store.blocks = 1, []Block{
-			{Kind: BlockUser, Value: "7"}, {Kind: BlockUser, Value: "8", Until: l.Clock.Now().Add(time.Minute)},
-			{Kind: BlockAddress, Value: "203.0.113.9"}, {Kind: BlockNetwork, Value: "198.51.100.0/24"},
+			{Kind: BlockUser, Value: "7"},
+			{Kind: BlockUser, Value: "8", Until: l.Clock.Now().Add(time.Minute)},
+			{Kind: BlockAddress, Value: "203.0.113.9"},
+			{Kind: BlockNetwork, Value: "198.51.100.0/24"},
 			{Kind: BlockNetwork, Value: "2001:db8:0:1::/64"},
-			{Kind: BlockUser, Value: "9", Until: l.Clock.Now().Add(time.Second)}, {Kind: BlockUser, Value: "9"},
+			{Kind: BlockUser, Value: "9", Until: l.Clock.Now().Add(time.Second)},
+			{Kind: BlockUser, Value: "9"},
 			{Kind: BlockUser, Value: "unreadable"},
 		}
 		look()
@@ -123,7 +132,8 @@ func TestBlockListFollows(t *testing.T) {
 func TestALookAtTheBlockListAllocatesNothing(t *testing.T) {
 	l := &BlockList{Clock: NewClock()}
 	l.set.Store(newBlockSet([]Block{
-		{Kind: BlockUser, Value: "7"}, {Kind: BlockNetwork, Value: "198.51.100.0/24"},
+		{Kind: BlockUser, Value: "7"},
+		{Kind: BlockNetwork, Value: "198.51.100.0/24"},
 		{Kind: BlockNetwork, Value: "2001:db8::/48"},
 	}))
 	addr := netip.MustParseAddr("203.0.113.9")

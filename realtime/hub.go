@@ -36,6 +36,9 @@ type Options struct {
 	// change, call CloseBlocked.
 	Blocked func(user app.ID, addr netip.Addr) bool
 
+	// MayBuy admits a press of Buy, or fails with RateLimited; nil: every one is admitted. It must be quick.
+	MayBuy func(user app.ID, addr netip.Addr) error
+
 	MaxClients int // connections of this node; 50,000
 	MaxPerUser int // connections of one user on this node; the oldest gives way; 10
 	MaxSets    int // different watch sets; 1,000

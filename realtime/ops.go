@@ -191,6 +191,11 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
+	if c.hub.options.MayBuy != nil {
+		if err := c.hub.options.MayBuy(user, c.addr); err != nil {
+			return nil, err
+		}
+	}
 	c.hub.shop.BuyThen(ctx, user, req, func(receipt app.Receipt, err error) {
 		if err != nil {
 			c.finish(ctx, nil, err) // without the receipt, which would have to be copied to become an any

@@ -29,6 +29,9 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 	if origin := c.Get(fiber.HeaderOrigin); origin != "" && !a.welcome(origin, c.Get(fiber.HeaderHost)) {
 		return app.Fail(app.Forbidden, "pages of this origin may not open sockets here")
 	}
+	if err := a.handshakes.take(c.IP()); err != nil {
+		return err
+	}
 	undo, room := countFor(c.Context().Conn(), clientAddr(c.IP()))
 	if !room {
 		e := app.Fail(app.RateLimited, "your address has too many sockets open here")

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 const (
@@ -35,8 +36,11 @@ type Options struct {
 
 	Origins []string       // further origins that may open sockets
 	Proxies []netip.Prefix // whose X-Real-IP is believed
-	Logins  Pace           // of one address
-	Buys    Pace           // of one address
+	Logins  limits.Pace    // of one address
+	// Handshakes are those of one address, whatever comes of them.
+	Handshakes limits.Pace
+	Passes     limits.Pace  // asked for, or solved, by one address
+	Buys       *limits.Buys // shared with the sockets
 
 	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls answer at once
 	Metrics *Metrics        // nil: nobody looks
@@ -44,13 +48,14 @@ type Options struct {
 
 type api struct {
 	Options
-	logins    *limiter
-	buys      *limiter
-	pollers   chan struct{}
-	forgeries *limiter
-	suspects  *rate.Limiter // notifications of addresses that have sent too many forgeries
-	notices   chan struct{}
-	stranger  *stranger
+	logins     *limiter
+	handshakes *limiter
+	passes     *limiter
+	pollers    chan struct{}
+	forgeries  *limiter
+	suspects   *rate.Limiter // notifications of addresses that have sent too many forgeries
+	notices    chan struct{}
+	stranger   *stranger
 }
 
 // realIP is the header in which a trusted proxy says for whom it asks.
@@ -63,8 +68,12 @@ func newApp(o Options) *fiber.App {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
 	}
+	if o.Buys == nil {
+		o.Buys = limits.NewBuys(limits.BuyPaces{})
+	}
 	a := &api{
-		Options: o, logins: newLimiter(o.Logins), buys: newLimiter(o.Buys),
+		Options: o, logins: newLimiter(o.Logins), handshakes: newLimiter(o.Handshakes),
+		passes:  newLimiter(o.Passes),
 		pollers: make(chan struct{}, pollersAtOnce), stranger: newStranger(),
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 const (
@@ -79,7 +80,7 @@ func (a *api) takeNotice(ip, body string) string {
 
 // newForgeries makes the limiter of forged notifications.
 func newForgeries() *limiter {
-	return newLimiter(Pace{forgeriesPerMinute, time.Minute, forgeriesPerMinute})
+	return newLimiter(limits.Pace{Rate: forgeriesPerMinute, Period: time.Minute, Burst: forgeriesPerMinute})
 }
 
 // newSuspects makes the one for all addresses that are beyond it.

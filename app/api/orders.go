@@ -47,7 +47,7 @@ type (
 )
 
 func (a *api) buy(c *fiber.Ctx, user app.ID) error {
-	if err := a.buys.take(c.IP()); err != nil {
+	if err := a.Buys.Take(user, hostAddr(c.IP())); err != nil {
 		return err
 	}
 	sale, err := pathID(c)

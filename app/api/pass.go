@@ -32,7 +32,7 @@ func (a *api) solvePass(c *fiber.Ctx, user app.ID) error {
 func (a *api) atDesk(
 	c *fiber.Ctx, q app.PassQuestion, ask func(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error),
 ) (err error) {
-	if err = a.buys.take(c.IP()); err != nil {
+	if err = a.passes.take(c.IP()); err != nil {
 		return err
 	}
 	if q.Sale, err = pathID(c); err != nil {

@@ -17,6 +17,7 @@ import (
 	"stampede/app/account"
 	"stampede/app/api"
 	"stampede/app/demo"
+	"stampede/app/limits"
 	"stampede/app/store"
 	"stampede/frontend"
 	"stampede/realtime"
@@ -32,6 +33,7 @@ type parts struct {
 	gate      *streams.Gate
 	hub       *realtime.Hub
 	shop      *shop
+	buys      *limits.Buys
 
 	clock      *app.Clock
 	catalogue  *app.Catalogue
@@ -106,11 +108,13 @@ func compose(
 
 	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
 	p.shop = &shop{Issuer: issuer, blocks: blocks}
+	p.buys = limits.NewBuys(c.buyPaces())
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
 		Chains:  inventory,
 		Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
-		Blocked: p.shop.blocked,
+		OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst,
+		Blocked: p.shop.blocked, MayBuy: p.buys.Take,
 	})
 	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
 
@@ -192,8 +196,10 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	o := api.Options{
 		Shop: p.shop, Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI,
 		Origins: c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address,
-		Logins: api.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
-		Buys:   api.Pace{Rate: c.BuyRate, Period: time.Second, Burst: c.BuyBurst},
+		Logins:     limits.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
+		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
+		Passes:     c.buyPaces().Addr,
+		Buys:       p.buys,
 	}
 	if c.GuestLogin {
 		guests := &account.Guests{Issuer: p.shop.Issuer, Mint: p.lease.Mint}

@@ -27,13 +27,25 @@ type Config struct {
 	PublicURL  string `env:"PUBLIC_URL" does:"where people find the page, e.g. https://shop.example: links in mails lead there; unset: this node's own address"`
 	Origins    List   `env:"ALLOWED_ORIGINS" does:"further origins that may open sockets, e.g. https://shop.example"`
 	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front: their X-Real-IP is believed; unset, everybody behind one counts as one address"`
-	AuthRate   int    `env:"AUTH_RATE" envDefault:"600" does:"logins per minute and client address, after the burst; 0: no limit"`
-	AuthBurst  int    `env:"AUTH_BURST" envDefault:"1000" does:"logins of a client address at once; an office or a mobile carrier shares one"`
-	BuyRate    int    `env:"BUY_RATE" envDefault:"100" does:"HTTP buys per second and client address, after the burst; 0: no limit"`
-	BuyBurst   int    `env:"BUY_BURST" envDefault:"1000" does:"HTTP buys of a client address at once"`
-	MaxConns   int    `env:"MAX_CONNS" envDefault:"50000" does:"sockets of this node"`
-	UserConns  int    `env:"MAX_CONNS_PER_USER" envDefault:"10" does:"sockets of one user on this node"`
-	AddrConns  int    `env:"MAX_CONNS_PER_IP" envDefault:"4000" does:"connections of one client address to this node, its sockets through proxies included; a browser takes up to seven"`
+
+	// How often (package limits): the preset sets those of the following that are not set themselves; strict says what it
+	// makes of them. 0 is no limit, where that is said.
+	Limits         string `env:"LIMITS" envDefault:"default" does:"preset of the figures from here to MAX_CONNS_PER_IP: default (an office of 200 behind one address gets in) or strict; each one that is set itself wins"`
+	AuthRate       int    `env:"AUTH_RATE" envDefault:"600" strict:"60" does:"logins per minute and client address, after the burst; 0: no limit"`
+	AuthBurst      int    `env:"AUTH_BURST" envDefault:"1000" strict:"20" does:"logins of a client address at once; an office or a mobile carrier shares one"`
+	HandshakeRate  int    `env:"HANDSHAKE_RATE" envDefault:"200" strict:"10" does:"socket handshakes per second and client address, after the burst; 0: no limit"`
+	HandshakeBurst int    `env:"HANDSHAKE_BURST" envDefault:"4000" strict:"50" does:"socket handshakes of a client address at once: all of its sockets come back together when a node goes away"`
+	OpsRate        int    `env:"OPS_RATE" envDefault:"20" strict:"10" does:"ops per second of one socket, after the burst"`
+	OpsBurst       int    `env:"OPS_BURST" envDefault:"40" strict:"20" does:"ops of one socket at once"`
+	BuyUserRate    int    `env:"BUY_USER_RATE" envDefault:"5" strict:"1" does:"presses of Buy per second and user on this node, over sockets and HTTP together, after the burst; 0: no limit"`
+	BuyUserBurst   int    `env:"BUY_USER_BURST" envDefault:"20" strict:"1" does:"presses of Buy of a user at once"`
+	BuyRate        int    `env:"BUY_RATE" envDefault:"100" strict:"10" does:"presses of Buy per second and client address on this node, over sockets and HTTP together, after the burst; 0: no limit"`
+	BuyBurst       int    `env:"BUY_BURST" envDefault:"1000" strict:"10" does:"presses of Buy of a client address at once"`
+	BuyAllRate     int    `env:"BUY_ALL_RATE" envDefault:"100000" strict:"1000" does:"presses of Buy per second in the whole shop, divided by its live nodes; 0: no limit"`
+	BuyAllBurst    int    `env:"BUY_ALL_BURST" envDefault:"100000" strict:"1000" does:"presses of Buy in the whole shop at once, divided likewise"`
+	UserConns      int    `env:"MAX_CONNS_PER_USER" envDefault:"10" strict:"4" does:"sockets of one user on this node"`
+	AddrConns      int    `env:"MAX_CONNS_PER_IP" envDefault:"4000" strict:"100" does:"connections of one client address to this node, its sockets through proxies included; a browser takes up to seven"`
+	MaxConns       int    `env:"MAX_CONNS" envDefault:"50000" does:"sockets of this node"`
 
 	// The shop.
 	Roles      Roles         `env:"ROLES" envDefault:"api,worker,sweeper" does:"what this node does"`
@@ -106,13 +118,7 @@ func (c *Config) check() []Problem {
 	for _, origin := range c.Origins {
 		p.check("ALLOWED_ORIGINS", checkOrigin(origin))
 	}
-	p.within("AUTH_RATE", int64(c.AuthRate), 0, 1_000_000)
-	p.within("AUTH_BURST", int64(c.AuthBurst), 1, 1_000_000)
-	p.within("BUY_BURST", int64(c.BuyBurst), 1, 1_000_000)
-	p.within("BUY_RATE", int64(c.BuyRate), 0, 1_000_000)
-	p.within("MAX_CONNS", int64(c.MaxConns), 1, 10_000_000)
-	p.within("MAX_CONNS_PER_USER", int64(c.UserConns), 1, int64(max(1, c.MaxConns)))
-	p.within("MAX_CONNS_PER_IP", int64(c.AddrConns), 1, 10_000_000)
+	c.checkLimits(&p)
 	p.within("PARTITIONS", int64(c.Partitions), 1, 1024)
 	p.within("BACKLOG", c.Backlog, 1, 10_000_000)
 	c.checkMoney(&p)

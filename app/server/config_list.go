@@ -10,7 +10,8 @@ type Variable struct {
 	Name    string `json:"name"`
 	Does    string `json:"does"`
 	Default string `json:"default"`
-	Secret  bool   `json:"secret"` // can also be given as Name_FILE
+	Strict  string `json:"strict,omitempty"` // what the preset strict makes of the default
+	Secret  bool   `json:"secret"`           // can also be given as Name_FILE
 
 	field string // of Config
 }
@@ -21,7 +22,7 @@ func Variables() []Variable {
 	for f := range reflect.TypeFor[Config]().Fields() {
 		list = append(list, Variable{
 			Name: prefix + f.Tag.Get("env"), Does: f.Tag.Get("does"),
-			Default: f.Tag.Get("envDefault"), Secret: f.Tag.Get("secret") != "", field: f.Name,
+			Default: f.Tag.Get("envDefault"), Strict: f.Tag.Get("strict"), Secret: f.Tag.Get("secret") != "", field: f.Name,
 		})
 	}
 	return list

@@ -82,6 +82,7 @@ func Load(environ []string) (Config, error) {
 			p.add(name, unknown(name, known))
 		}
 	}
+	presets(vars)
 	var c Config
 	err := env.ParseWithOptions(&c, env.Options{Environment: vars})
 	unreadable := parseProblems(err, vars, known, &p)

@@ -74,6 +74,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	if c.Roles.API {
 		d.start("hub", p.hub.Run)
 		d.start("block list", p.shop.blocks.Run)
+		d.start("shared limits", p.shareLimits)
 		d.start("ticker", p.ticker.Run)
 		d.start("sold-out flags", p.soldOut.Run)
 		d.start("pass desk", p.passDesk.Run)

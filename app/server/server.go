@@ -265,6 +265,9 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	if err == nil {
 		p.startDuties(d, c)
 		if c.Roles.API {
+			if err := lease.Serve(ctx); err != nil {
+				slog.WarnContext(ctx, "the other nodes do not know yet that this one serves", "err", err)
+			}
 			s.front.Open(p.handler(c, s.closing, s.registry))
 		}
 		s.open(stores, lease.Node())

@@ -33,6 +33,7 @@ type NodeLease struct {
 	holder string
 
 	renewing sync.Mutex // one change of the lease at a time
+	serves   bool       // it answers shoppers; guarded by renewing
 
 	mu     sync.RWMutex
 	minter *snowflake.Minter
@@ -79,8 +80,8 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	ceiling := m.Now().Add(leaseFor)
 	held := false
 	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Conn) error {
-		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ?"+
-			" WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, m.Node(), l.holder)
+		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ?,"+
+			" serves = ? WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, l.serving(), m.Node(), l.holder)
 		held = matched == 1
 		return err
 	})
@@ -96,6 +97,24 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	return nil
 }
 
+// Serve says with this and each further renewal that the holder answers shoppers.
+func (l *NodeLease) Serve(ctx context.Context) error {
+	l.renewing.Lock()
+	l.serves = true
+	l.renewing.Unlock()
+	return l.RunOnce(ctx)
+}
+
+// liveFor is how long after its last renewal a node counts as one that serves.
+const liveFor = 3 * renewEvery
+
+// ServingNodes counts the nodes that answer shoppers: those that have said so and renewed their lease a moment ago.
+func (s *Store) ServingNodes(ctx context.Context) (n int, err error) {
+	err = s.db.NewRaw("SELECT COUNT(*) FROM node_leases WHERE serves = 1 AND expires_at > "+s.d.now+" + ?",
+		(leaseFor-liveFor).Milliseconds()).Scan(ctx, &n)
+	return n, wrap("count the nodes that serve", err)
+}
+
 // Release gives the number back at once. Run must have ended; nothing is minted afterwards.
 func (l *NodeLease) Release(ctx context.Context) error {
 	l.renewing.Lock()
@@ -103,10 +122,18 @@ func (l *NodeLease) Release(ctx context.Context) error {
 	m := l.current()
 	last := m.Stop()
 	return l.store.inTx(ctx, fmt.Sprintf("release node %d", m.Node()), func(tx bun.Conn) error {
-		_, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = 0, last_ms = ? WHERE node = ? AND holder = ?",
+		_, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = 0, last_ms = ?, serves = 0 WHERE node = ? AND holder = ?",
 			last, m.Node(), l.holder)
 		return err
 	})
+}
+
+// serving is the flag as its column has it.
+func (l *NodeLease) serving() int {
+	if l.serves {
+		return 1
+	}
+	return 0
 }
 
 func (l *NodeLease) acquire(ctx context.Context) error {
@@ -151,8 +178,8 @@ func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, 
 	}
 	ceiling := max(now, above).Add(leaseFor)
 	err = execMatching(ctx, tx, 1, "lease a locked node number",
-		"UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ? WHERE node = ?",
-		l.holder, leaseFor.Milliseconds(), ceiling, node)
+		"UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ?, serves = ? WHERE node = ?",
+		l.holder, leaseFor.Milliseconds(), ceiling, l.serving(), node)
 	if err != nil {
 		return nil, err
 	}

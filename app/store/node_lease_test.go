@@ -113,3 +113,35 @@ func TestLostLeaseTakesANewNumber(t *testing.T) {
 		}
 	})
 }
+
+// Nodes that answer shoppers are counted while they renew their lease; others hold a number and do not count.
+func TestServingNodes(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		want := func(n int) {
+			t.Helper()
+			if got, err := s.ServingNodes(ctx); err != nil || got != n {
+				t.Errorf("%d nodes serve, want %d (%v)", got, n, err)
+			}
+		}
+		a, b, tool := leaseNode(t, s), leaseNode(t, s), leaseNode(t, s)
+		want(0)
+		must(t, a.Serve(ctx))
+		must(t, b.Serve(ctx))
+		must(t, tool.RunOnce(ctx))
+		want(2)
+		must(t, b.RunOnce(ctx))
+		want(2)
+		must(t, a.Release(ctx))
+		want(1)
+		// b stands still: its lease would last for nine minutes more.
+		_, err := s.DB().ExecContext(ctx, "UPDATE node_leases SET expires_at = expires_at - 60000 WHERE serves = 1")
+		must(t, err)
+		want(0)
+		must(t, b.RunOnce(ctx))
+		want(1)
+		next := leaseNode(t, s) // takes the number of a
+		want(1)
+		must(t, next.Release(ctx))
+	})
+}

@@ -44,7 +44,7 @@ func (loadCmd) Help() string {
 	for _, s := range load.Scenarios() {
 		fmt.Fprintf(&b, "    %-10s %s\n", s.Name, s.Does)
 	}
-	b.WriteString("\nThe server must let the crowd in: STAMPEDE_MAX_CONNS_PER_IP, and STAMPEDE_PAY_WINDOW long enough that nothing expires meanwhile. " +
+	b.WriteString("\nThe server must let the crowd in, which comes from one address: STAMPEDE_MAX_CONNS_PER_IP, STAMPEDE_HANDSHAKE_RATE=0 and STAMPEDE_BUY_RATE=0; and STAMPEDE_PAY_WINDOW long enough that nothing expires meanwhile. " +
 		"Each process needs a descriptor per socket (ulimit -n).\n\nExamples:\n\n" +
 		"    stampede load chain --sockets 2000 --for 10s\n" +
 		"    stampede load chain --sockets 4000 --rate 15000\n" +

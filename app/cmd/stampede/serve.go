@@ -22,7 +22,10 @@ func (serve) Help() string {
 		"    STAMPEDE_JWT_SECRET_FILE=/run/secrets/jwt stampede serve --migrate\n\nVariables:\n\n")
 	for _, v := range server.Variables() {
 		does := v.Does
-		if v.Default != "" {
+		switch {
+		case v.Strict != "":
+			does += " (" + v.Default + "; strict: " + v.Strict + ")"
+		case v.Default != "":
 			does += " (" + v.Default + ")"
 		}
 		if v.Secret {

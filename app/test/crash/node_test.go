@@ -35,7 +35,7 @@ func (w *world) launch(settings ...string) *node {
 	w.must(err)
 	defer func() { _ = log.Close() }()
 	n.cmd = exec.Command(w.program, "serve")
-	n.cmd.Env = slices.Concat(os.Environ(), w.settings, []string{
+	n.cmd.Env = slices.Concat(os.Environ(), kit.Crowd, w.settings, []string{
 		"STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=off", "STAMPEDE_JWT_SECRET=" + secret,
 	}, settings)
 	n.cmd.Stdout, n.cmd.Stderr = log, log

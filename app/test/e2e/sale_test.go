@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -87,7 +88,7 @@ func crowd(t *testing.T, n int, nodes ...*node) map[app.ID]*client {
 func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=8s")
 	sale := s.open(100, 1)
-	a, b := startShipped(t, s.settings...), startShipped(t, s.settings...)
+	a, b := startShipped(t, slices.Concat(kit.Crowd, s.settings)...), startShipped(t, slices.Concat(kit.Crowd, s.settings)...)
 	clients := crowd(t, 2000, a, b)
 	accepted := rush(t, clients, sale.ID, 2)
 	if len(accepted) != 100 {
@@ -133,7 +134,7 @@ func TestTenThousandEqualDeadlines(t *testing.T) {
 	const buyers, each = 500, 20
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=10m")
 	sale := s.open(buyers*each, each)
-	a := startShipped(t, s.settings...)
+	a := startShipped(t, slices.Concat(kit.Crowd, s.settings)...)
 	var wg sync.WaitGroup
 	for user, c := range crowd(t, buyers, a) {
 		wg.Go(func() {

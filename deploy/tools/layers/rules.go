@@ -35,8 +35,9 @@ var layers = []layer{
 	{path: "app/alipay", imports: []string{"app", "app/alipay"}, thirdParty: true},
 	{path: "app/snowflake", imports: []string{"app"}},
 	{path: "app/store", imports: []string{"app", "app/snowflake", "migrations"}, thirdParty: true},
-	{path: "app/api", imports: []string{"app"}, thirdParty: true},
 	{path: "app/api/spec"},
+	{path: "app/limits", imports: []string{"app"}, thirdParty: true},
+	{path: "app/api", imports: []string{"app", "app/limits"}, thirdParty: true},
 	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
 	{path: "deploy/bench", imports: []string{"app", "app/load", "app/alipay/sim"}, thirdParty: true},
 	{path: "app/webhook", imports: []string{"app"}},
@@ -47,7 +48,7 @@ var layers = []layer{
 	{
 		path: "app/server", thirdParty: true, inTests: []string{"app/test/faults"},
 		imports: []string{
-			"app", "app/account", "app/api", "app/alipay", "app/demo", "app/store",
+			"app", "app/account", "app/api", "app/alipay", "app/demo", "app/limits", "app/store",
 			"app/mail", "app/webhook", "streams", "realtime", "frontend", "migrations",
 		},
 	},

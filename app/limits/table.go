@@ -1,0 +1,159 @@
+package limits
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+const (
+	// shards keep processors from waiting for each other; a power of two.
+	shards = 16
+	// bucketsKept bounds the memory of a table: about 4 MB.
+	bucketsKept = 65_536
+)
+
+// Table has a token bucket for each key, and forgets those that are full. A nil one lets everything pass. Under a flood
+// of keys it forgets others as well: their owners get a full bucket, and memory does not grow.
+type Table[K comparable] struct {
+	steps steps
+	now   func() int64 // nanoseconds of a clock that never goes back
+	seed  maphash.Seed
+	shard [shards]shard[K]
+}
+
+type shard[K comparable] struct {
+	mu      sync.Mutex
+	buckets map[K]int64
+}
+
+// NewTable answers nil for a pace without a limit.
+func NewTable[K comparable](p Pace) *Table[K] {
+	if p.Rate <= 0 {
+		return nil
+	}
+	t := &Table[K]{steps: p.steps(), now: sinceStart(), seed: maphash.MakeSeed()}
+	for i := range t.shard {
+		t.shard[i].buckets = make(map[K]int64)
+	}
+	return t
+}
+
+func sinceStart() func() int64 {
+	start := time.Now()
+	return func() int64 { return int64(time.Since(start)) }
+}
+
+// Take takes a token of the key, or answers how long to wait for one.
+func (t *Table[K]) Take(key K) (wait time.Duration) {
+	if t == nil {
+		return 0
+	}
+	return t.takeAt(key, t.now())
+}
+
+func (t *Table[K]) takeAt(key K, now int64) (wait time.Duration) {
+	if t == nil {
+		return 0
+	}
+	s := t.of(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, known := s.buckets[key]
+	next, wait := t.steps.take(before, now)
+	if wait > 0 {
+		return wait
+	}
+	if !known && len(s.buckets) >= bucketsKept/shards {
+		s.shrink(now)
+	}
+	s.buckets[key] = next
+	return 0
+}
+
+// GiveBack undoes a Take: what it was for is refused by somebody else.
+func (t *Table[K]) GiveBack(key K) {
+	if t == nil {
+		return
+	}
+	s := t.of(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if bucket, known := s.buckets[key]; known {
+		s.buckets[key] = bucket - t.steps.every
+	}
+}
+
+// Spent reports whether Take would refuse now, and takes nothing.
+func (t *Table[K]) Spent(key K) bool {
+	if t == nil {
+		return false
+	}
+	s := t.of(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, wait := t.steps.take(s.buckets[key], t.now())
+	return wait > 0
+}
+
+func (t *Table[K]) of(key K) *shard[K] { return &t.shard[maphash.Comparable(t.seed, key)%shards] }
+
+// shrink forgets buckets that are full again, and, under a flood of keys, any others until half are left. Callers hold
+// mu.
+func (s *shard[K]) shrink(now int64) {
+	for key, bucket := range s.buckets {
+		if bucket <= now {
+			delete(s.buckets, key)
+		}
+	}
+	for key := range s.buckets {
+		if len(s.buckets) <= bucketsKept/shards/2 {
+			break
+		}
+		delete(s.buckets, key)
+	}
+}
+
+// Bucket is a single token bucket whose pace may change while it is used. A nil one lets everything pass.
+type Bucket struct {
+	mu     sync.Mutex
+	steps  steps
+	bucket int64
+	now    func() int64
+}
+
+// NewBucket answers nil for a pace without a limit.
+func NewBucket(p Pace) *Bucket {
+	if p.Rate <= 0 {
+		return nil
+	}
+	return &Bucket{steps: p.steps(), now: sinceStart()}
+}
+
+// Take takes a token, or answers how long to wait for one.
+func (b *Bucket) Take() (wait time.Duration) {
+	if b == nil {
+		return 0
+	}
+	return b.takeAt(b.now())
+}
+
+func (b *Bucket) takeAt(now int64) (wait time.Duration) {
+	if b == nil {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bucket, wait = b.steps.take(b.bucket, now)
+	return wait
+}
+
+// SetPace changes the pace from now on; what was taken stays taken.
+func (b *Bucket) SetPace(p Pace) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.steps = p.steps()
+}

@@ -1,0 +1,206 @@
+package limits
+
+import (
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+// clocked is a table whose clock a test moves.
+func clocked[K comparable](p Pace) (*Table[K], func(d time.Duration)) {
+	t := NewTable[K](p)
+	now := int64(0)
+	t.now = func() int64 { return now }
+	return t, func(d time.Duration) { now += int64(d) }
+}
+
+func TestTableRefills(t *testing.T) {
+	t.Parallel()
+	table, pass := clocked[string](Pace{2, time.Second, 2})
+	for i, want := range []time.Duration{0, 0, 500 * time.Millisecond, 500 * time.Millisecond} {
+		if wait := table.Take("a"); wait != want {
+			t.Errorf("token %d: wait %v, want %v", i+1, wait, want)
+		}
+	}
+	if wait := table.Take("b"); wait != 0 {
+		t.Errorf("another key waits %v", wait)
+	}
+	pass(600 * time.Millisecond)
+	if wait := table.Take("a"); wait != 0 || !table.Spent("a") {
+		t.Errorf("after the refill: wait %v, spent %v", wait, table.Spent("a"))
+	}
+}
+
+// A burst and the rate after it are two figures, and who is refused owes nothing.
+func TestPaceAllowsABurst(t *testing.T) {
+	t.Parallel()
+	table, pass := clocked[int](Pace{Rate: 60, Period: time.Minute, Burst: 300})
+	for i := range 300 {
+		if wait := table.Take(1); wait != 0 {
+			t.Fatalf("token %d waits %v", i+1, wait)
+		}
+	}
+	for range 1000 {
+		if wait := table.Take(1); wait != time.Second {
+			t.Fatalf("after the burst: %v", wait)
+		}
+	}
+	pass(time.Second)
+	if wait := table.Take(1); wait != 0 {
+		t.Errorf("after the pause: %v", wait)
+	}
+	pass(time.Hour)
+	for i := range 300 {
+		if wait := table.Take(1); wait != 0 {
+			t.Fatalf("token %d of the next burst waits %v", i+1, wait)
+		}
+	}
+	if wait := table.Take(1); wait != time.Second {
+		t.Errorf("the next burst was larger: %v", wait)
+	}
+}
+
+// A flood of keys does not grow memory, and a key that is used all the time is not helped by it more than once in a
+// while.
+func TestTableMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	table := NewTable[int](Pace{1, time.Hour, 1})
+	for i := range 5 * bucketsKept {
+		table.Take(i)
+	}
+	kept := 0
+	for i := range table.shard {
+		kept += len(table.shard[i].buckets)
+	}
+	if kept > bucketsKept {
+		t.Errorf("%d buckets are kept", kept)
+	}
+}
+
+func TestNoLimit(t *testing.T) {
+	t.Parallel()
+	table, bucket := NewTable[int](Pace{}), NewBucket(Pace{})
+	bucket.SetPace(Pace{}.Shared(4))
+	for range 1000 {
+		if table.Take(1) > 0 || bucket.Take() > 0 || table.Spent(1) {
+			t.Fatal("a limit where none is set")
+		}
+	}
+	table.GiveBack(1)
+}
+
+// What bounds a whole shop is divided among its nodes, and never to nothing.
+func TestSharedPace(t *testing.T) {
+	t.Parallel()
+	p := Pace{Rate: 1000, Period: time.Second, Burst: 10}
+	if got := p.Shared(4); got != (Pace{1000, 4 * time.Second, 2}) {
+		t.Errorf("a quarter is %+v", got)
+	}
+	if got := p.Shared(100); got.Burst != 1 {
+		t.Errorf("a hundredth is %+v", got)
+	}
+	if p.Shared(1) != p || p.Shared(0) != p || (Pace{}).Shared(4) != (Pace{}) {
+		t.Error("one node alone has not all of it")
+	}
+}
+
+var (
+	office = netip.MustParseAddr("192.0.2.1")
+	home   = netip.MustParseAddr("192.0.2.2")
+)
+
+// limited demands that an error is the one of a limit, with a time to come back.
+func limited(t *testing.T, err error, want time.Duration) {
+	t.Helper()
+	var e *app.Error
+	if !errors.As(err, &e) || e.Code != app.RateLimited || e.RetryMS != want.Milliseconds() {
+		t.Errorf("got %+v, want rate_limited for %v", e, want)
+	}
+}
+
+func clockedBuys(p BuyPaces) (*Buys, func(d time.Duration)) {
+	b, now := NewBuys(p), int64(0)
+	b.now = func() int64 { return now }
+	return b, func(d time.Duration) { now += int64(d) }
+}
+
+// One user's flood takes nothing from the others behind the same address, an address's nothing from the shop; and who is
+// refused by a wide limit has not lost their own token.
+func TestBuysCountTheNarrowestFirst(t *testing.T) {
+	t.Parallel()
+	b, pass := clockedBuys(BuyPaces{
+		User: Pace{1, time.Second, 1}, Addr: Pace{10, time.Second, 4}, All: Pace{1000, time.Second, 6},
+	})
+	take := func(user app.ID, addr netip.Addr) error { return b.Take(user, addr) }
+	if err := take(7, office); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		limited(t, take(7, office), time.Second)
+	}
+	for user := app.ID(11); user <= 13; user++ {
+		if err := take(user, office); err != nil {
+			t.Errorf("user %d behind the same address: %v", user, err)
+		}
+	}
+	for range 1000 {
+		limited(t, take(14, office), 100*time.Millisecond)
+	}
+	for user := app.ID(21); user <= 22; user++ {
+		if err := take(user, home); err != nil {
+			t.Errorf("user %d elsewhere: %v", user, err)
+		}
+	}
+	for range 1000 {
+		limited(t, take(23, home), time.Millisecond)
+	}
+	pass(100 * time.Millisecond)
+	for user, addr := range map[app.ID]netip.Addr{14: office, 23: home} {
+		if err := take(user, addr); err != nil {
+			t.Errorf("user %d, refused by the others' buys, is out of tokens: %v", user, err)
+		}
+	}
+}
+
+// A shop's pace is divided among the nodes that serve it.
+func TestBuysOfSeveralNodes(t *testing.T) {
+	t.Parallel()
+	b, _ := clockedBuys(BuyPaces{All: Pace{1000, time.Second, 100}, User: Pace{1, time.Hour, 1}, Addr: Pace{1, time.Hour, 1e6}})
+	b.SetNodes(4)
+	admitted := 0
+	for user := app.ID(1); user <= 100; user++ {
+		if b.Take(user, office) == nil {
+			admitted++
+		}
+	}
+	if admitted != 25 {
+		t.Errorf("one of four nodes admitted %d of 100 at once", admitted)
+	}
+}
+
+// A buy pays no allocation for its limits, at whichever address. Not parallel: others would be counted.
+func TestABuyAllocatesNothingForItsLimits(t *testing.T) {
+	b := NewBuys(BuyPaces{
+		User: Pace{1e9, time.Second, 1e6}, Addr: Pace{1e9, time.Second, 1e6}, All: Pace{1e9, time.Second, 1e6},
+	})
+	for _, addr := range []netip.Addr{office, netip.MustParseAddr("2001:db8::1")} {
+		if allocs := testing.AllocsPerRun(1000, func() { _ = b.Take(7, addr) }); allocs > 0 {
+			t.Errorf("%v allocations of a buy from %v", allocs, addr)
+		}
+	}
+}
+
+func BenchmarkBuys(b *testing.B) {
+	buys := NewBuys(BuyPaces{
+		User: Pace{1e9, time.Second, 1e6}, Addr: Pace{1e9, time.Second, 1e6}, All: Pace{1e9, time.Second, 1e6},
+	})
+	b.ReportAllocs()
+	user := app.ID(0)
+	for b.Loop() {
+		user++
+		_ = buys.Take(user%10_000, office)
+	}
+}

@@ -1,0 +1,85 @@
+package realtime
+
+import (
+	"net/netip"
+	"sync/atomic"
+	"testing"
+
+	"stampede/app"
+)
+
+// Who is blocked while connected is told so and closed; others stay; who comes later is closed as well, before anything
+// was answered, and who is let in again is in again.
+func TestBlockedSocketsAreClosed(t *testing.T) {
+	t.Parallel()
+	var blockedUser atomic.Int64
+	var blockedHost atomic.Bool
+	n := startNode(t, func(o *Options) {
+		o.Blocked = func(user app.ID, addr netip.Addr) bool {
+			return user != 0 && user == app.ID(blockedUser.Load()) || blockedHost.Load() && addr.IsLoopback()
+		}
+	})
+	hello := func(token string) *peer {
+		t.Helper()
+		p := n.dial(t)
+		p.must(`"op":"hello","token":"`+token+`"`, nil)
+		return p
+	}
+	eve, ada := hello("user:7"), hello("user:8")
+	blockedUser.Store(7)
+	n.hub.CloseBlocked()
+	eve.awaitClose(CloseBlocked)
+	ada.must(`"op":"time","t0":1`, nil)
+
+	again := n.dial(t) // the token is verified by the shop; here only the hub looks
+	again.sendUnlessEnded(`{"id":1,"op":"hello","token":"user:7"}`)
+	again.awaitClose(CloseBlocked)
+
+	blockedHost.Store(true)
+	n.hub.CloseBlocked()
+	ada.awaitClose(CloseBlocked)
+	stranger := n.dial(t)
+	stranger.awaitClose(CloseBlocked)
+
+	blockedHost.Store(false)
+	blockedUser.Store(0)
+	hello("user:7")
+}
+
+// A buy over a socket counts for its user and its address as one over HTTP does: who has pressed too often is told when
+// the next press counts, and the shop does not hear of it.
+func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	n := startNode(t, func(o *Options) {
+		o.MayBuy = func(user app.ID, addr netip.Addr) error {
+			if user != 7 || !addr.IsLoopback() {
+				t.Errorf("asked about user %v at %v", user, addr)
+			}
+			if asked.Add(1) > 1 {
+				e := app.Fail(app.RateLimited, "you press Buy too often")
+				e.RetryMS = 700
+				return e
+			}
+			return nil
+		}
+	})
+	var bought atomic.Int64
+	n.shop.set(func(s *fakeShop) {
+		s.buy = func(app.ID, app.BuyRequest) (app.Receipt, error) {
+			bought.Add(1)
+			return app.Receipt{Order: 1, State: app.Reserved}, nil
+		}
+	})
+	p := n.dial(t)
+	p.hello(7, "")
+	const press = `"op":"buy","sale":"101","qty":1,"key":"first-press"`
+	p.must(press, nil)
+	if r := p.do(press); r.Error == nil || r.Error.Code != app.RateLimited || r.Error.RetryMS != 700 {
+		t.Errorf("the second press: %+v", r.Error)
+	}
+	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-press"`) // counts as little as any frame that says nothing
+	if bought.Load() != 1 || asked.Load() != 2 {
+		t.Errorf("%d buys reached the shop, %d were counted", bought.Load(), asked.Load())
+	}
+}
