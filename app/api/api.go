@@ -115,6 +115,7 @@ func (a *api) routes(f *fiber.App) {
 	v1.Post("/orders/:id/cancel", a.asUser(a.cancel))
 	v1.Post("/orders/:id/pay", a.asUser(ofOrder(a.pay)))
 	v1.Post("/orders/:id/refund", a.asUser(ofOrder(a.refund)))
+	a.addressRoutes(v1)
 	a.operatorRoutes(v1.Group("/operator"))
 	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })

@@ -40,6 +40,15 @@ type Shop interface {
 	Order(ctx context.Context, user, order app.ID) (app.Order, error)
 	OrdersOf(ctx context.Context, q app.OrdersQuery) ([]app.Order, bool, error)
 
+	// Addresses lists a user's address book, the default first.
+	Addresses(ctx context.Context, user app.ID) ([]app.SavedAddress, error)
+	// AddAddress enters an address, or answers the entry that has the same one.
+	AddAddress(ctx context.Context, user app.ID, a app.SavedAddress) (app.SavedAddress, error)
+	// ChangeAddress replaces what the entry a.ID says.
+	ChangeAddress(ctx context.Context, user app.ID, a app.SavedAddress) (app.SavedAddress, error)
+	// RemoveAddress takes an entry out.
+	RemoveAddress(ctx context.Context, user, id app.ID) error
+
 	// OrdersInState pages through all orders of a state, newest first.
 	OrdersInState(ctx context.Context, q app.StateQuery) ([]app.Order, bool, error)
 	// AnyOrder reads an order, whosever it is, with its refund, if it has one.

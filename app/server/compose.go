@@ -67,6 +67,7 @@ type shop struct {
 	*app.Expirer
 	*app.Cashier
 	*app.RefundDesk
+	*app.AddressBook
 }
 
 // Verify is that of the issuer, except that who is blocked is forbidden everything.
@@ -166,6 +167,7 @@ func compose(
 		Orders: p.ports.orders, Sales: p.ports.sales, Fulfiller: p.fulfiller,
 	}
 	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer
+	p.shop.AddressBook = &app.AddressBook{Store: s.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
 	p.composeOutbox(c, registry)
 	passes, err := c.passes()

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"stampede/app"
+)
+
+// The book of the fake shop: entry 7 of everybody, nothing else.
+func (s *fakeShop) Addresses(_ context.Context, user app.ID) ([]app.SavedAddress, error) {
+	if user == 43 { // has none
+		return nil, s.fail
+	}
+	return []app.SavedAddress{{ID: 7, Address: app.Address{Name: "Ada", Phone: "1", Text: "Road 1"}, Default: true}}, s.fail
+}
+
+func (s *fakeShop) AddAddress(_ context.Context, _ app.ID, a app.SavedAddress) (app.SavedAddress, error) {
+	if err := a.Validate(); err != nil {
+		return a, err
+	}
+	a.ID = 7
+	return a, s.fail
+}
+
+func (s *fakeShop) ChangeAddress(_ context.Context, _ app.ID, a app.SavedAddress) (app.SavedAddress, error) {
+	if a.ID != 7 {
+		return a, app.Fail(app.NotFound, "there is no such address")
+	}
+	return a, s.fail
+}
+
+func (s *fakeShop) RemoveAddress(_ context.Context, _, id app.ID) error {
+	if id != 7 {
+		return app.Fail(app.NotFound, "there is no such address")
+	}
+	return s.fail
+}
+
+// The routes of the address book: whose it is says the token, which entry says the address, never the body.
+func TestAddressRoutes(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	const ada = `{"name":"Ada","phone":"1","text":"Road 1","default":true}`
+	for _, c := range []struct {
+		method, path, body string
+		code               int
+		says               string
+	}{
+		{"GET", "", "", 200, `{"addresses":[{"id":"7","name":"Ada","phone":"1","text":"Road 1","default":true}]}`},
+		{"POST", "", ada, 200, `{"id":"7","name":"Ada","phone":"1","text":"Road 1","default":true}`},
+		{"POST", "", `{"id":"9","name":"Ada","phone":"1","text":"Road 1"}`, 200, `"id":"7"`},
+		{"PUT", "/7", `{"id":"9","name":"Ada","phone":"2","text":"Road 1"}`, 200, `{"id":"7","name":"Ada","phone":"2"`},
+		{"DELETE", "/7", "", 200, `{}`},
+		{"PUT", "/8", ada, 404, "no such address"},
+		{"DELETE", "/8", "", 404, "no such address"},
+		{"DELETE", "/x", "", 400, "bad_request"},
+		{"PUT", "/0", ada, 400, "bad_request"},
+		{"POST", "", `{"name":"Ada","phone":"1"}`, 400, "address.text is empty"},
+		{"POST", "", `{"name":"A\u0000a","phone":"1","text":"r"}`, 400, "cannot be stored"},
+		{"POST", "", `{"name":"` + strings.Repeat("x", 101) + `","phone":"1","text":"r"}`, 400, "too long"},
+		{"POST", "", `{"name":7}`, 400, "name must be a string"},
+		{"POST", "", `{"default":"yes"}`, 400, "default must be a bool"},
+		{"POST", "", `[]`, 400, "bad_request"},
+		{"POST", "", ada + ada, 400, "bad_request"},
+	} {
+		got := s.ask(c.method, "/api/v1/me/addresses"+c.path, c.body, "Authorization", "Bearer user-42")
+		s.want(got, c.code, c.says)
+		s.want(s.ask(c.method, "/api/v1/me/addresses"+c.path, c.body), 401, "unauthorized")
+	}
+	s.want(s.ask("GET", "/api/v1/me/addresses", "", "Authorization", "Bearer user-43"), 200, `{"addresses":[]}`)
+}

@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// addressRow is app.SavedAddress as the table has it.
+type addressRow struct {
+	bun.BaseModel `bun:"table:addresses"`
+
+	ID        app.ID     `bun:"id,pk"`
+	User      app.ID     `bun:"user_id"`
+	Name      string     `bun:"name"`
+	Phone     string     `bun:"phone"`
+	Text      string     `bun:"text"`
+	IsDefault *int       `bun:"is_default"`
+	CreatedAt app.Millis `bun:"created_at"`
+}
+
+func (r *addressRow) address() app.SavedAddress {
+	return app.SavedAddress{
+		ID: r.ID, Address: app.Address{Name: r.Name, Phone: r.Phone, Text: r.Text}, Default: r.IsDefault != nil,
+	}
+}
+
+// AddressesOf lists a user's. See app.AddressStore.
+func (s *Store) AddressesOf(ctx context.Context, user app.ID) ([]app.SavedAddress, error) {
+	book, err := readBook(ctx, s.db.NewSelect(), user)
+	return convert(book, (*addressRow).address), wrap("read the addresses of user "+user.String(), err)
+}
+
+// readBook reads the default first, then the newest first.
+func readBook(ctx context.Context, q *bun.SelectQuery, user app.ID) (book []addressRow, err error) {
+	err = q.Model(&book).Where("user_id = ?", user).OrderExpr("COALESCE(is_default, 0) DESC, id DESC").Scan(ctx)
+	return book, err
+}
+
+// inBook runs a change of a user's book. Its rows are locked, so that changes of one book come one after the other. A
+// book without rows has none to lock: of two first entries the second meets the key of the default, and is made again
+// when there is a row.
+func (s *Store) inBook(
+	ctx context.Context, what string, user app.ID,
+	change func(tx bun.Conn, book []addressRow) (app.SavedAddress, error),
+) (out app.SavedAddress, err error) {
+	for range victimTries {
+		out, err = inTx(ctx, s, what, func(tx bun.Conn) (app.SavedAddress, error) {
+			book, err := readBook(ctx, s.locking(tx.NewSelect()), user)
+			if err != nil {
+				return app.SavedAddress{}, err
+			}
+			return change(tx, book)
+		})
+		if !isDuplicate(err) {
+			break
+		}
+	}
+	return out, err
+}
+
+// AddAddress enters an address. See app.AddressStore.
+func (s *Store) AddAddress(
+	ctx context.Context, user app.ID, a app.SavedAddress, most int,
+) (app.SavedAddress, error) {
+	return s.inBook(ctx, "add an address of user "+user.String(), user,
+		func(tx bun.Conn, book []addressRow) (app.SavedAddress, error) {
+			same := slices.IndexFunc(book, func(r addressRow) bool { return r.address().Address == a.Address })
+			if same >= 0 {
+				return makeDefault(ctx, tx, user, &book[same], a.Default)
+			}
+			if len(book) >= most {
+				return app.SavedAddress{}, app.ErrNoRow
+			}
+			row := addressRow{
+				ID: a.ID, User: user, Name: a.Name, Phone: a.Phone, Text: a.Text, CreatedAt: wallClock(),
+			}
+			if len(book) == 0 {
+				row.IsDefault = new(1)
+			}
+			if _, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx); err != nil {
+				return app.SavedAddress{}, err
+			}
+			return makeDefault(ctx, tx, user, &row, a.Default)
+		})
+}
+
+// ChangeAddress replaces what an entry says. See app.AddressStore.
+func (s *Store) ChangeAddress(ctx context.Context, user app.ID, a app.SavedAddress) (app.SavedAddress, error) {
+	return s.inBook(ctx, "change address "+a.ID.String(), user,
+		func(tx bun.Conn, book []addressRow) (app.SavedAddress, error) {
+			i := slices.IndexFunc(book, func(r addressRow) bool { return r.ID == a.ID })
+			if i < 0 {
+				return app.SavedAddress{}, app.ErrNoRow
+			}
+			row := &book[i]
+			row.Name, row.Phone, row.Text = a.Name, a.Phone, a.Text
+			err := execMatching(ctx, tx, 1, "change a locked address",
+				"UPDATE addresses SET name = ?, phone = ?, text = ? WHERE id = ? AND user_id = ?", a.Name, a.Phone, a.Text, a.ID,
+				user)
+			if err != nil {
+				return app.SavedAddress{}, err
+			}
+			return makeDefault(ctx, tx, user, row, a.Default)
+		})
+}
+
+// RemoveAddress takes an entry out. See app.AddressStore.
+func (s *Store) RemoveAddress(ctx context.Context, user, id app.ID) error {
+	_, err := s.inBook(ctx, "remove address "+id.String(), user,
+		func(tx bun.Conn, book []addressRow) (none app.SavedAddress, err error) {
+			i := slices.IndexFunc(book, func(r addressRow) bool { return r.ID == id })
+			if i < 0 {
+				return none, app.ErrNoRow
+			}
+			err = execMatching(ctx, tx, 1, "remove a locked address",
+				"DELETE FROM addresses WHERE id = ? AND user_id = ?", id, user)
+			if err != nil || book[i].IsDefault == nil || len(book) == 1 {
+				return none, err
+			}
+			return makeDefault(ctx, tx, user, &book[1], true) // the default was the first, this is the newest other one
+		})
+	return err
+}
+
+// makeDefault answers the entry, which becomes the default if that is wanted. The old one ends before the new one
+// begins: the key lets no two be.
+func makeDefault(
+	ctx context.Context, tx bun.Conn, user app.ID, row *addressRow, wanted bool,
+) (app.SavedAddress, error) {
+	if !wanted || row.IsDefault != nil {
+		return row.address(), nil
+	}
+	_, err := exec(ctx, tx, "UPDATE addresses SET is_default = NULL WHERE user_id = ? AND is_default = 1", user)
+	if err != nil {
+		return app.SavedAddress{}, err
+	}
+	row.IsDefault = new(1)
+	return row.address(), execMatching(ctx, tx, 1, "make an address the default",
+		"UPDATE addresses SET is_default = 1 WHERE id = ? AND user_id = ?", row.ID, user)
+}

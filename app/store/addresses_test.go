@@ -1,0 +1,132 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+func saved(text string, isDefault bool) app.SavedAddress {
+	return app.SavedAddress{ID: nextID(), Address: app.Address{Name: "王小明", Phone: "138", Text: text}, Default: isDefault}
+}
+
+// book reads a user's addresses as texts, the default in brackets, and checks that there is one default if any.
+func book(t *testing.T, s *store.Store, user app.ID) (texts []string) {
+	t.Helper()
+	all, err := s.AddressesOf(kit.Context(t), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := 0
+	for _, a := range all {
+		if a.Default {
+			defaults++
+			a.Text = "[" + a.Text + "]"
+		}
+		texts = append(texts, a.Text)
+	}
+	if defaults != min(1, len(all)) {
+		t.Fatalf("%d defaults among %v", defaults, texts)
+	}
+	return texts
+}
+
+// A book has one default from its first entry to its last, whatever is added, changed and removed; the same address
+// again is the entry that is there.
+func TestAddressBook(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, user := kit.Context(t), nextID()
+		must := func(a app.SavedAddress, err error) app.SavedAddress {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		want := func(texts ...string) {
+			t.Helper()
+			if diff := cmp.Diff(texts, book(t, s, user)); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+		want()
+		one := must(s.AddAddress(ctx, user, saved("one", false), 3))
+		if !one.Default || one.Name != "王小明" {
+			t.Errorf("%+v", one)
+		}
+		two := must(s.AddAddress(ctx, user, saved("two", false), 3))
+		want("[one]", "two")
+		three := must(s.AddAddress(ctx, user, saved("three", true), 3))
+		want("[three]", "two", "one")
+		if _, err := s.AddAddress(ctx, user, saved("four", false), 3); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a fourth of three: %v", err)
+		}
+		if again := must(s.AddAddress(ctx, user, saved("two", true), 3)); again.ID != two.ID || !again.Default {
+			t.Errorf("two again: %+v", again)
+		}
+		want("[two]", "three", "one")
+		one.Text, one.Default = "uno", false
+		must(s.ChangeAddress(ctx, user, one))
+		two.Text, two.Default = "dos", false
+		if changed := must(s.ChangeAddress(ctx, user, two)); !changed.Default {
+			t.Errorf("the default is none any more: %+v", changed)
+		}
+		want("[dos]", "three", "uno")
+		one.Default = true
+		must(s.ChangeAddress(ctx, user, one))
+		want("[uno]", "three", "dos")
+		for _, strange := range []struct{ user, id app.ID }{{nextID(), one.ID}, {user, nextID()}} {
+			a := one
+			a.ID = strange.id
+			if _, err := s.ChangeAddress(ctx, strange.user, a); !errors.Is(err, app.ErrNoRow) {
+				t.Errorf("change %v: %v", strange, err)
+			}
+			if err := s.RemoveAddress(ctx, strange.user, strange.id); !errors.Is(err, app.ErrNoRow) {
+				t.Errorf("remove %v: %v", strange, err)
+			}
+		}
+		must(app.SavedAddress{}, s.RemoveAddress(ctx, user, one.ID))
+		want("[three]", "dos")
+		must(app.SavedAddress{}, s.RemoveAddress(ctx, user, two.ID))
+		must(app.SavedAddress{}, s.RemoveAddress(ctx, user, three.ID))
+		want()
+	})
+}
+
+// Whatever devices of one user do to the book at the same time, it has one default and no more entries than may be.
+func TestAddressBookAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		for range 5 {
+			user := nextID()
+			var devices sync.WaitGroup
+			for device := range 6 {
+				devices.Go(func() {
+					for i := range 3 {
+						a, err := s.AddAddress(ctx, user, saved(fmt.Sprintf("%d.%d", device, i), i == 1), 10)
+						if err != nil && !errors.Is(err, app.ErrNoRow) {
+							t.Error(err)
+						}
+						if err != nil || i != device%3 {
+							continue
+						}
+						if err := s.RemoveAddress(ctx, user, a.ID); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			devices.Wait()
+			if n := len(book(t, s, user)); n > 10 || n < 6 {
+				t.Errorf("%d entries", n)
+			}
+		}
+	})
+}
