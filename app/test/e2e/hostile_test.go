@@ -29,7 +29,7 @@ var hostile = []string{
 	`{{7*7}} ${7*7} #{7*7} <%= 7*7 %>`,
 	`%s%n%x %00 ../../etc/passwd`,
 	`|order=1|*3|$6|"]}`,
-	`𝒰𝓃𝒾𝒸ℴ𝒹ℯ 👩‍👩‍👧 名前 ‮abc &lt;b&gt;`,
+	`𝒰𝓃𝒾𝒸ℴ𝒹ℯ 名前 &lt;b&gt;` + " \u202eabc \u200d",
 }
 
 // short is as much of a text as a field of so many bytes takes.
@@ -42,8 +42,8 @@ func short(text string, bytes int) string {
 }
 
 // Whatever people write into any field that is shown again comes back byte for byte, over HTTP, over the socket and to
-// operators, and does nothing on its way: no statement, script or template is made of it. That the page shows it as text
-// is for the browser to show (frontend/smoke/hostile.mjs).
+// operators, and does nothing on its way: no statement, script or template is made of it. That the page shows it as
+// text is for the browser to show (frontend/smoke/hostile.mjs).
 func TestWhatPeopleWriteIsText(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
