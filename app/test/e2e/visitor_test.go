@@ -34,6 +34,7 @@ func (w way) page() string {
 // visitor is somebody with a browser, at an address of loopback.
 type visitor struct {
 	way
+	t      testing.TB
 	from   string
 	client *http.Client
 }
@@ -43,7 +44,7 @@ func (w way) visit(t testing.TB, from string) *visitor {
 	base := &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: w.tls.Clone(), DialContext: dialFrom(from).DialContext,
 	}
-	return &visitor{way: w, from: from, client: &http.Client{
+	return &visitor{way: w, t: t, from: from, client: &http.Client{
 		Timeout: 60 * time.Second, Transport: &contract.Transport{T: t, Base: base},
 	}}
 }
@@ -135,6 +136,9 @@ func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, an
 		return conn, answered{}, err
 	}
 	a, _ := readAnswer(refused.Response) // the library keeps the beginning of the body, which is all of it
+	if wrong := contract.CheckRefused(refused.Response, []byte(a.text)); wrong != nil {
+		v.t.Errorf("a handshake was refused with %d %s: %v", a.code, a.text, wrong)
+	}
 	return nil, a, err
 }
 

@@ -125,6 +125,15 @@ func Check(x Exchange) error {
 	return x.checkFailure(doc, codesOf(op))
 }
 
+// CheckRefused is Check for a handshake that did not become a socket.
+func CheckRefused(res *http.Response, got []byte) error {
+	asked, err := http.NewRequest(http.MethodGet, "http://shop/ws", nil)
+	if err != nil {
+		return err
+	}
+	return Check(Exchange{Request: asked, Response: res, Got: got})
+}
+
 // unknown is about what the document does not have: under /api that must fail, elsewhere it may be the page.
 func (x *Exchange) unknown(doc *openapi3.T) error {
 	if x.Response.StatusCode >= http.StatusBadRequest {

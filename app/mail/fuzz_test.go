@@ -1,0 +1,59 @@
+package mail
+
+import (
+	"bytes"
+	netmail "net/mail"
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app"
+)
+
+// headersOf a letter are these and no others.
+var headersOf = []string{
+	"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject",
+	"To",
+}
+
+// Whatever people have written into a letter, it goes to the one address and has no header but its own.
+func FuzzMessage(f *testing.F) {
+	f.Add("ada@example.com", "Ada", "en", "https://shop.example/?activate=x", "Lamp")
+	f.Add("ada@example.com\r\nBcc: eve@example.com", "Ada\r\nBcc: eve@example.com", "zh", "x\r\n.\r\n", "灯\nBcc: e@e.e\n\n")
+	f.Add("ada@example.com,eve@example.com", "=?utf-8?q?=0ABcc:=20e@e.e?=", "", "\x00", "\u2028\u202e")
+	f.Add(`"ada"@example.com`, "", "xx", "", strings.Repeat("很", 3000))
+	from := &netmail.Address{Name: "Shop", Address: "noreply@shop.example"}
+	f.Fuzz(func(t *testing.T, to, name, lang, link, product string) {
+		for _, kind := range []app.LetterKind{
+			app.LetterActivate, app.LetterTaken, app.LetterReset, app.LetterPaid, app.LetterRefunded, app.LetterKind(lang),
+		} {
+			l := &app.Letter{Kind: kind, About: name, To: to, Name: name, Lang: lang}
+			switch kind {
+			case app.LetterActivate, app.LetterReset:
+				l.Link = link
+			case app.LetterPaid, app.LetterRefunded:
+				l.Order = &app.OrderFacts{ID: 7, ProductName: product, Qty: 1, AmountFen: 4900}
+			}
+			m, err := message(from, l, 1_795_222_800_000)
+			if err != nil {
+				continue
+			}
+			var text bytes.Buffer
+			if _, err := m.WriteTo(&text); err != nil {
+				t.Fatalf("%+v: %v", l, err)
+			}
+			read, err := netmail.ReadMessage(&text)
+			if err != nil {
+				t.Fatalf("%+v: %v", l, err)
+			}
+			for header, values := range read.Header {
+				if len(values) != 1 || !slices.Contains(headersOf, header) {
+					t.Fatalf("%+v has the header %s: %q", l, header, values)
+				}
+			}
+			if got, err := read.Header.AddressList("To"); err != nil || len(got) != 1 || got[0].Address != to {
+				t.Fatalf("%+v goes to %v, %v", l, got, err)
+			}
+		}
+	})
+}
