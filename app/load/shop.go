@@ -44,17 +44,48 @@ func (s *Shop) offer(ctx context.Context, n int, units int64, limit int) ([]app.
 	}
 	ids, sales := make([]app.ID, n), make([]app.Sale, n)
 	for i := range sales {
-		if ids[i], err = s.Mint(); err != nil {
-			return nil, fmt.Errorf("mint sale id: %w", err)
-		}
 		sales[i] = app.Sale{
-			ID: ids[i], Slot: slot.ID, Partition: s.offered % s.Partitions, Product: s.product, PriceFen: 9900,
-			Initial: units, Limit: limit, Cap: limit, Challenge: app.ChallengeNone, Version: 1,
-			OpensAt: max(slot.OpensAt, now.Add(-time.Second)), ClosesAt: slot.ClosesAt,
+			Initial: units, Limit: limit, Cap: limit, Challenge: app.ChallengeNone,
+			OpensAt: max(slot.OpensAt, now.Add(-time.Second)),
 		}
-		s.offered++
+		if err := s.fill(&sales[i], slot); err != nil {
+			return nil, err
+		}
+		ids[i] = sales[i].ID
 	}
 	return ids, s.Editor.AddSales(ctx, sales)
+}
+
+// offerOne adds a sale that opens soon, in the slot that is open.
+func (s *Shop) offerOne(ctx context.Context, sale app.Sale) (app.Sale, error) {
+	if s.product.ID == 0 {
+		if err := s.addProduct(ctx); err != nil {
+			return sale, err
+		}
+	}
+	slot, err := s.openSlot(ctx, app.MillisOf(time.Now()))
+	if err != nil {
+		return sale, err
+	}
+	if sale.OpensAt >= slot.ClosesAt {
+		return sale, fmt.Errorf("the open slot closes at %s, before the sale opens",
+			slot.ClosesAt.Time().Format(time.TimeOnly))
+	}
+	if err := s.fill(&sale, slot); err != nil {
+		return sale, err
+	}
+	return sale, s.Editor.AddSales(ctx, []app.Sale{sale})
+}
+
+// fill completes a sale of the slot; it lies in the next partition.
+func (s *Shop) fill(sale *app.Sale, slot app.Slot) (err error) {
+	if sale.ID, err = s.Mint(); err != nil {
+		return fmt.Errorf("mint sale id: %w", err)
+	}
+	sale.Slot, sale.ClosesAt, sale.Product = slot.ID, slot.ClosesAt, s.product
+	sale.Partition, sale.PriceFen, sale.Version = s.offered%s.Partitions, 9900, 1
+	s.offered++
+	return nil
 }
 
 func (s *Shop) addProduct(ctx context.Context) error {
