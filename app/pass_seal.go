@@ -69,7 +69,7 @@ func (s seal) read(key []byte, text string, now Millis) (seal, bool) {
 		return seal{}, false
 	}
 	raw, err := sealText.DecodeString(text)
-	if err != nil {
+	if err != nil || len(raw) != sealBody+sealMAC { // line breaks in the text count for nothing
 		return seal{}, false
 	}
 	s.issued, s.until = Millis(binary.BigEndian.Uint64(raw[1:])), Millis(binary.BigEndian.Uint64(raw[9:]))

@@ -25,19 +25,20 @@ func TestPassIsBoundToWhatItIsFor(t *testing.T) {
 		at         Millis
 		want       Millis
 	}{
-		"in order":        {pass, sale, user, until - 1, now},
-		"ended":           {pass, sale, user, until, 0},
-		"another user":    {pass, sale, user + 1, now, 0},
-		"another sale":    {pass, sale + 1, user, now, 0},
-		"swapped":         {pass, user, sale, now, 0},
-		"another key":     {otherPasses.issue(sale, user, now, until), sale, user, now, 0},
-		"a task":          {testPasses.work(sale, user, now, 16).Text, sale, user, now, 0},
-		"none":            {"", sale, user, now, 0},
-		"cut off":         {pass[:len(pass)-1], sale, user, now, 0},
-		"longer":          {pass + "A", sale, user, now, 0},
-		"not base64":      {strings.Repeat("!", len(pass)), sale, user, now, 0},
-		"very long":       {strings.Repeat("A", 1<<16), sale, user, now, 0},
-		"with line break": {pass[:10] + "\n" + pass[11:], sale, user, now, 0},
+		"in order":          {pass, sale, user, until - 1, now},
+		"ended":             {pass, sale, user, until, 0},
+		"another user":      {pass, sale, user + 1, now, 0},
+		"another sale":      {pass, sale + 1, user, now, 0},
+		"swapped":           {pass, user, sale, now, 0},
+		"another key":       {otherPasses.issue(sale, user, now, until), sale, user, now, 0},
+		"a task":            {testPasses.work(sale, user, now, 16).Text, sale, user, now, 0},
+		"none":              {"", sale, user, now, 0},
+		"cut off":           {pass[:len(pass)-1], sale, user, now, 0},
+		"longer":            {pass + "A", sale, user, now, 0},
+		"not base64":        {strings.Repeat("!", len(pass)), sale, user, now, 0},
+		"very long":         {strings.Repeat("A", 1<<16), sale, user, now, 0},
+		"line breaks in it": {pass[:len(pass)-8] + strings.Repeat("\r\n", 4), sale, user, now, 0},
+		"with line break":   {pass[:10] + "\n" + pass[11:], sale, user, now, 0},
 	} {
 		if got := testPasses.issued(c.pass, c.sale, c.user, c.at); got != c.want {
 			t.Errorf("%s: issued %d, want %d", name, got, c.want)

@@ -78,6 +78,11 @@ func TestBadInput(t *testing.T) {
 		`{"qty":1,"key":5}`:       "key must be a string",
 		`{"qty":1,"address":"x"}`: "address must be",
 		`{"qty":-99999999999999999999,"key":"12345678"}`: "qty",
+		// bombs: nested as deep as a body may be long, and a number with an exponent that fills the memory
+		strings.Repeat("[", bodyLimit): "must be a JSON object",
+		`{"address":` + strings.Repeat(`{"name":`, 1500) + "1" + strings.Repeat("}", 1501): "address",
+		strings.Repeat(`{"a":`, 3000):          "must be a JSON object",
+		`{"qty":1e999999999,"key":"12345678"}`: "qty",
 	} {
 		s.want(s.ask("POST", "/api/v1/sales/5/buy", body, me...), 400, want)
 	}

@@ -137,6 +137,9 @@ func CheckRefused(res *http.Response, got []byte) error {
 // unknown is about what the document does not have: under /api that must fail, elsewhere it may be the page.
 func (x *Exchange) unknown(doc *openapi3.T) error {
 	if x.Response.StatusCode >= http.StatusBadRequest {
+		if x.AnyCode {
+			return x.checkFailure(doc, nil)
+		}
 		return x.checkFailure(doc, append(everywhere[:len(everywhere):len(everywhere)], app.NotFound))
 	}
 	if strings.HasPrefix(x.Request.URL.Path, "/api/") {
