@@ -144,7 +144,7 @@ func TestEveryLetterHasWords(t *testing.T) {
 		for _, lang := range []string{"en", "zh", "fr"} {
 			l := app.Letter{Kind: kind, To: "a@b.example", Name: "Mallory", Lang: lang}
 			bare := l
-			if kind == app.LetterActivate || kind == app.LetterReset {
+			if kind == app.LetterActivate || kind == app.LetterReset || kind == app.LetterTaken {
 				l.Link = "https://shop.example/?x=1"
 			}
 			if kind == app.LetterPaid || kind == app.LetterRefunded {

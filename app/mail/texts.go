@@ -30,10 +30,10 @@ func compose(l *app.Letter) (subject, body string, err error) {
 	switch {
 	case !ok:
 		return "", "", fmt.Errorf("%w: no text for the kind %.20q", app.ErrLetterRefused, l.Kind)
-	case (l.Kind == app.LetterActivate || l.Kind == app.LetterReset) != (l.Link != ""):
-		return "", "", fmt.Errorf("%w: a letter of kind %s and its link do not fit", app.ErrLetterRefused, l.Kind)
-	case (l.Kind == app.LetterPaid || l.Kind == app.LetterRefunded) != (l.Order != nil):
-		return "", "", fmt.Errorf("%w: a letter of kind %s and its order do not fit", app.ErrLetterRefused, l.Kind)
+	case (l.Kind == app.LetterActivate || l.Kind == app.LetterReset) && l.Link == "":
+		return "", "", fmt.Errorf("%w: a letter of kind %s without a link", app.ErrLetterRefused, l.Kind)
+	case (l.Kind == app.LetterPaid || l.Kind == app.LetterRefunded) && l.Order == nil:
+		return "", "", fmt.Errorf("%w: a letter of kind %s without an order", app.ErrLetterRefused, l.Kind)
 	}
 	f := facts{name: clean(l.Name, longestName), link: clean(l.Link, longestLink)}
 	if o := l.Order; o != nil {
@@ -80,10 +80,11 @@ var english = map[app.LetterKind]text{
 			"Open this link to activate the account:\n\n" + f.link + "\n\n" +
 			"It works once, for a limited time. If it was not you, do nothing: without the link\nthere is no account.\n" + signature
 	}},
-	app.LetterTaken: {said("You have an account already"), func(facts) string {
+	app.LetterTaken: {said("You have an account already"), func(f facts) string {
 		return "Hello,\n\nsomebody, probably you, wanted to register at Stampede with this e-mail address.\n" +
 			"It has an account already, so nothing was changed. Log in with your password, or choose\n" +
-			"\"forgotten password\" there to set a new one.\n\nIf it was not you, there is nothing to do.\n" + signature
+			"\"forgotten password\" there to set a new one.\n\n" + where(f) +
+			"If it was not you, there is nothing to do.\n" + signature
 	}},
 	app.LetterReset: {said("Set a new password"), func(f facts) string {
 		return greet("Hello", f) + ",\n\nopen this link to set a new password for your account at Stampede:\n\n" + f.link + "\n\n" +
@@ -110,9 +111,9 @@ var chinese = map[app.LetterKind]text{
 		return "您好：\n\n有人（应该是您）使用此邮箱在 Stampede 注册了账号。\n请打开以下链接激活账号：\n\n" + f.link + "\n\n" +
 			"链接仅可使用一次，且有时间限制。如果不是您本人操作，请忽略此邮件：\n不打开链接，账号就不会生效。\n" + signature
 	}},
-	app.LetterTaken: {said("您已有账号"), func(facts) string {
+	app.LetterTaken: {said("您已有账号"), func(f facts) string {
 		return "您好：\n\n有人（应该是您）想用此邮箱在 Stampede 注册。\n该邮箱已有账号，因此没有任何改动。" +
-			"请直接登录，\n或在登录页选择“忘记密码”来设置新密码。\n\n如果不是您本人操作，无需理会。\n" + signature
+			"请直接登录，\n或在登录页选择“忘记密码”来设置新密码。\n\n" + where(f) + "如果不是您本人操作，无需理会。\n" + signature
 	}},
 	app.LetterReset: {said("设置新密码"), func(f facts) string {
 		return greet("您好", f) + "：\n\n请打开以下链接，为您的 Stampede 账号设置新密码：\n\n" + f.link + "\n\n" +
@@ -130,6 +131,14 @@ var chinese = map[app.LetterKind]text{
 			return greet("您好", f) + "：\n\n您的订单已按原付款方式退款。\n\n" + chineseOrder(f) + signature
 		},
 	},
+}
+
+// where is a line with the link, if there is one.
+func where(f facts) string {
+	if f.link == "" {
+		return ""
+	}
+	return f.link + "\n\n"
 }
 
 func greet(hello string, f facts) string {

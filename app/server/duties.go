@@ -90,6 +90,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	if c.Roles.Sweeper {
 		d.start("reconciler", p.reconciler.Run)
 		d.start("told watermark", p.watermark.Run)
+		d.start("eraser", (&app.Eraser{Erasures: p.stores.db, Now: p.clock.Now}).Run)
 		d.start("trimmer", streams.NewTrimmer(p.inventory).Run)
 		d.start("lag keeper", streams.NewLagKeeper(p.inventory).Run)
 		for partition := range c.Partitions {

@@ -37,6 +37,7 @@ var (
 	_ app.RefundStore     = (*Store)(nil)
 	_ app.OutboxStore     = (*Store)(nil)
 	_ app.AddressStore    = (*Store)(nil)
+	_ app.ErasureStore    = (*Store)(nil)
 	_ app.UserStore       = (*Store)(nil)
 	_ app.DeviceStore     = (*Store)(nil)
 	_ app.KeyStore        = (*Store)(nil)

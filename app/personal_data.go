@@ -1,0 +1,190 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+// PersonalData is what people may ask of the shop about what it keeps of them: a copy, and that it goes. Guests may,
+// too: whoever has a guest's token is that guest.
+type PersonalData struct {
+	Users     UserStore
+	Devices   DeviceStore
+	Addresses AddressStore
+	Orders    OrderStore
+	Refunds   RefundStore
+	Erasures  ErasureStore
+	Now       func() Millis
+	// Proves reports, by its error, whether the password is that of the account. It counts those that are not.
+	Proves func(ctx context.Context, u *User, password string) error
+}
+
+// ErasureStore is the durable truth about who had their data deleted. Errors wrap ErrTransient or ErrPermanent.
+type ErasureStore interface {
+	// Erase deletes what the shop keeps of a user but orders: what an account says of its bearer, its log ins and links,
+	// the address book. Access tokens count no more; those of a guest until the instant given. It notes that the
+	// addresses in the user's orders are to be blanked. It may be repeated.
+	Erase(ctx context.Context, user ID, now, guestUntil Millis) error
+	// ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
+	// ErasureLease.
+	ClaimErasures(ctx context.Context, now Millis, limit int) ([]Erasure, error)
+	// BlankAddresses takes the addresses out of a user's orders that are over, and tells how many it was, and how many
+	// orders still have theirs.
+	BlankAddresses(ctx context.Context, user ID) (blanked, left int64, err error)
+	// PlanErasure says when the orders are looked at next; 0: never.
+	PlanErasure(ctx context.Context, user ID, next Millis) error
+}
+
+// Erasure is a user whose orders are looked at until none has an address any more.
+type Erasure struct {
+	User    ID
+	AskedAt Millis
+}
+
+// Export is everything that the shop keeps of a user, as one document.
+type Export struct {
+	At        Millis           `json:"at"`
+	User      ExportedUser     `json:"user"`
+	Devices   []ExportedDevice `json:"devices"`
+	Addresses []SavedAddress   `json:"addresses"`
+	Orders    []ExportedOrder  `json:"orders"` // the newest first
+}
+
+// ExportedUser is an account, or a guest, of whom no more than the id is kept.
+type ExportedUser struct {
+	ID          ID        `json:"id"`
+	Guest       bool      `json:"guest"`
+	Email       string    `json:"email,omitempty"`
+	Name        string    `json:"name"`
+	Role        Role      `json:"role"`
+	Lang        string    `json:"lang,omitempty"`
+	State       UserState `json:"state,omitempty"`
+	CreatedAt   Millis    `json:"created_at,omitempty"`
+	ActivatedAt Millis    `json:"activated_at,omitempty"`
+}
+
+// ExportedDevice is a log in that has not ended.
+type ExportedDevice struct {
+	ID         ID     `json:"id"`
+	Name       string `json:"name"`
+	CreatedAt  Millis `json:"created_at"`
+	LastSeenAt Millis `json:"last_seen_at"`
+	ExpiresAt  Millis `json:"expires_at"`
+}
+
+// ExportedOrder is an order with what its buyer said to have the money back, and what became of that.
+type ExportedOrder struct {
+	Order
+	Refund *ExportedRefund `json:"refund,omitempty"`
+}
+
+// ExportedRefund is a refund as its buyer may see it.
+type ExportedRefund struct {
+	State     RefundState `json:"state"`
+	AmountFen int64       `json:"amount_fen"`
+	Reason    string      `json:"reason"`
+	AskedAt   Millis      `json:"asked_at"`
+	DoneAt    Millis      `json:"done_at,omitempty"`
+}
+
+const (
+	exportPage = 100
+	// exportOrders bounds a document; nobody buys so much.
+	exportOrders = 10_000
+	// guestLife is longer than a guest's token lives.
+	guestLife = 13 * time.Hour
+)
+
+// Export reads everything that is kept of somebody.
+func (p *PersonalData) Export(ctx context.Context, who Identity) (Export, error) {
+	out, err := p.export(ctx, &who)
+	return out, Unreadable("your data", err)
+}
+
+func (p *PersonalData) export(ctx context.Context, who *Identity) (out Export, err error) {
+	out = Export{At: p.Now(), Devices: []ExportedDevice{}, Orders: []ExportedOrder{}}
+	if out.User, err = p.exportUser(ctx, who); err != nil {
+		return out, err
+	}
+	devices, err := p.Devices.DevicesOf(ctx, who.User, out.At)
+	if err != nil {
+		return out, err
+	}
+	for _, d := range devices {
+		out.Devices = append(out.Devices, ExportedDevice{
+			ID: d.ID, Name: d.Name, CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
+		})
+	}
+	addresses, err := p.Addresses.AddressesOf(ctx, who.User)
+	if err != nil {
+		return out, err
+	}
+	out.Addresses = append([]SavedAddress{}, addresses...)
+	for more := true; more && len(out.Orders) < exportOrders; {
+		q := OrdersQuery{User: who.User, Limit: exportPage}
+		if n := len(out.Orders); n > 0 {
+			q.Before = out.Orders[n-1].ID
+		}
+		var page []Order
+		if page, more, err = p.Orders.OrdersOf(ctx, q); err != nil {
+			return out, err
+		}
+		for _, o := range page {
+			refund, err := p.exportRefund(ctx, &o)
+			if err != nil {
+				return out, err
+			}
+			out.Orders = append(out.Orders, ExportedOrder{o, refund})
+		}
+	}
+	return out, nil
+}
+
+func (p *PersonalData) exportUser(ctx context.Context, who *Identity) (ExportedUser, error) {
+	u, err := p.Users.UserByID(ctx, who.User)
+	if errors.Is(err, ErrNoRow) || err == nil && u.State == UserPending {
+		return ExportedUser{ID: who.User, Guest: true, Name: who.Name, Role: who.Role}, nil
+	}
+	return ExportedUser{
+		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, Lang: u.Lang, State: u.State, CreatedAt: u.CreatedAt,
+		ActivatedAt: u.ActivatedAt,
+	}, err
+}
+
+// exportRefund reads the refund of an order whose row says that there is one.
+func (p *PersonalData) exportRefund(ctx context.Context, o *Order) (*ExportedRefund, error) {
+	if o.State != Refunding && o.State != Refunded && !strings.HasPrefix(o.Reason, "refund") {
+		return nil, nil
+	}
+	r, err := p.Refunds.RefundOf(ctx, o.ID)
+	if errors.Is(err, ErrNoRow) {
+		return nil, nil
+	}
+	return &ExportedRefund{r.State, r.AmountFen, r.Reason, r.AskedAt, r.DoneAt}, err
+}
+
+// Delete has everything go that is kept of somebody. What stays are orders, without a name on them: those that are over
+// lose their address within a minute, those under way once they are over. An account proves itself by its password.
+func (p *PersonalData) Delete(ctx context.Context, who Identity, password string) error {
+	u, err := p.Users.UserByID(ctx, who.User)
+	switch {
+	case errors.Is(err, ErrNoRow):
+	case err != nil:
+		return Unreadable("accounts", err)
+	case u.State == UserActive:
+		if err := p.Proves(ctx, &u, password); err != nil {
+			return err
+		}
+	}
+	return Unreadable("your data", p.erase(ctx, who.User))
+}
+
+// DeleteUser is Delete by an operator.
+func (p *PersonalData) DeleteUser(ctx context.Context, user ID) error { return p.erase(ctx, user) }
+
+func (p *PersonalData) erase(ctx context.Context, user ID) error {
+	now := p.Now()
+	return p.Erasures.Erase(ctx, user, now, now.Add(guestLife))
+}

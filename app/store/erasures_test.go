@@ -1,0 +1,237 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+// someone is a person with an account, a device, addresses and orders in many states.
+type someone struct {
+	*shop
+	data   *app.PersonalData
+	eraser *app.Eraser
+	user   app.User
+	now    app.Millis
+	orders map[app.OrderState]app.ID
+	closed app.ID // expired, its payment had been opened, and the gateway has said its last word
+	opened app.ID // expired, and the gateway has not
+}
+
+var errNotTheirs = app.Fail(app.Forbidden, "the password is not right")
+
+func newSomeone(h *shop) *someone {
+	h.t.Helper()
+	s := h.Store
+	p := &someone{shop: h, now: opens, orders: make(map[app.OrderState]app.ID)}
+	p.user = app.User{
+		ID: nextID(), Email: "ada" + nextID().String() + "@mail.example", Name: "Ada", Role: app.Shopper, Lang: "en",
+		Password: "hash", State: app.UserActive, CreatedAt: opens, ActivatedAt: opens,
+	}
+	p.must(s.AddUser(p.ctx, p.user))
+	p.must(s.AddDevice(p.ctx, app.Device{
+		ID: nextID(), User: p.user.ID, Name: "Phone", RefreshHash: strings.Repeat("a", 64), RotatedAt: opens,
+		CreatedAt: opens, LastSeenAt: opens, ExpiresAt: opens.Add(1000 * time.Hour),
+	}))
+	now := func() app.Millis { return p.now }
+	p.data = &app.PersonalData{
+		Users: s, Devices: s, Addresses: s, Orders: s, Refunds: s, Erasures: s, Now: now,
+		Proves: func(_ context.Context, u *app.User, password string) error {
+			if u.Password != "hash" || password != "secret" {
+				return errNotTheirs
+			}
+			return nil
+		},
+	}
+	p.eraser = &app.Eraser{Erasures: s, Now: now}
+	for _, text := range []string{"home", "office"} {
+		_, err := s.AddAddress(p.ctx, p.user.ID, saved(text, false), 20)
+		p.must(err)
+	}
+	for _, state := range []app.OrderState{
+		app.Pending, app.Paid, app.Shipped, app.Finished, app.Cancelled, app.Expired, app.Refused, app.Refunding, app.Refunded,
+	} {
+		p.orders[state] = p.orderIn(state)
+	}
+	p.opened, p.closed = p.orderIn(app.Expired), p.orderIn(app.Expired)
+	for order, check := range map[app.ID]any{p.opened: opens, p.closed: nil} {
+		_, err := s.DB().Exec("INSERT INTO trades (order_id, opened_at, expires_at, check_at) VALUES (?, ?, ?, ?)", order, opens,
+			opens, check)
+		p.must(err)
+	}
+	return p
+}
+
+// orderIn makes an order of theirs that has come to a state.
+func (p *someone) orderIn(state app.OrderState) app.ID {
+	p.t.Helper()
+	o := p.order(p.sales[0], 1)
+	o.User = p.user.ID
+	p.insert(o)
+	_, err := p.DB().Exec("UPDATE orders SET state = ? WHERE id = ?", state, o.ID)
+	p.must(err)
+	return o.ID
+}
+
+// kept are the states of their orders that still have an address.
+func (p *someone) kept() map[app.OrderState]int {
+	p.t.Helper()
+	all, _, err := p.OrdersOf(p.ctx, app.OrdersQuery{User: p.user.ID, Limit: 100})
+	p.must(err)
+	states := make(map[app.OrderState]int)
+	for i := range all {
+		if all[i].Address != nil {
+			states[all[i].State]++
+		}
+	}
+	return states
+}
+
+// A copy has everything that is kept of somebody, and nothing of anybody else.
+func TestExport(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		p := newSomeone(newShop(t, s, 100))
+		p.insert(p.order(p.sales[0], 1)) // somebody else's
+		who := app.Identity{User: p.user.ID, Name: "Ada", Role: app.Shopper, Device: 1}
+		all, err := p.data.Export(p.ctx, who)
+		p.must(err)
+		if all.User.Email != p.user.Email || all.User.Guest || len(all.Devices) != 1 || len(all.Addresses) != 2 ||
+			len(all.Orders) != 11 || all.Orders[0].Address == nil {
+			t.Errorf("%+v", all)
+		}
+		text, err := json.Marshal(all)
+		p.must(err)
+		if strings.Contains(string(text), "hash") || strings.Contains(string(text), "aaaa") {
+			t.Errorf("a secret in %s", text)
+		}
+		guest, err := p.data.Export(p.ctx, app.Identity{User: nextID(), Name: "Guest 1", Role: app.Shopper})
+		text, _ = json.Marshal(guest)
+		if err != nil || !guest.User.Guest || !strings.Contains(string(text), `"addresses":[]`) ||
+			!strings.Contains(string(text), `"orders":[]`) || !strings.Contains(string(text), `"devices":[]`) {
+			t.Errorf("a guest with nothing: %s, %v", text, err)
+		}
+	})
+}
+
+// Deletion takes what is personal at once, also from orders that are over, and from the others once they are. It needs
+// the password, may be repeated, and touches nobody else.
+func TestDeletion(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		p, other := newSomeone(h), newSomeone(h)
+		who := app.Identity{User: p.user.ID, Name: "Ada", Role: app.Shopper, Device: 1}
+		if err := p.data.Delete(p.ctx, who, "wrong"); !errors.Is(err, errNotTheirs) {
+			t.Fatalf("with a wrong password: %v", err)
+		}
+		if u, err := s.UserByID(p.ctx, p.user.ID); err != nil || u.State != app.UserActive {
+			t.Fatalf("%+v, %v", u, err)
+		}
+		devices, err := s.DevicesOf(p.ctx, p.user.ID, opens)
+		p.must(err)
+		for range 2 { // also after a lost answer
+			p.must(p.data.Delete(p.ctx, who, "secret"))
+		}
+		u, err := s.UserByID(p.ctx, p.user.ID)
+		want := app.User{
+			ID: p.user.ID, Role: app.Shopper, Lang: "en", State: app.UserDeleted, CreatedAt: opens, ActivatedAt: opens, DeletedAt: opens,
+		}
+		if err != nil || u != want {
+			t.Errorf("left is %+v, %v", u, err)
+		}
+		if _, err := s.UserByEmail(p.ctx, p.user.Email); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("the e-mail still has an account: %v", err)
+		}
+		revoked, err := s.Revocations(p.ctx, 0)
+		p.must(err)
+		gone := make(map[app.ID]bool)
+		for _, r := range revoked.Subjects {
+			gone[r.Subject] = true
+		}
+		if len(devices) != 1 || !gone[devices[0].ID] || !gone[p.user.ID] || gone[other.user.ID] {
+			t.Errorf("revoked are %v", gone)
+		}
+		if left, err := s.DevicesOf(p.ctx, p.user.ID, opens); err != nil || len(left) != 0 {
+			t.Errorf("devices %v, %v", left, err)
+		}
+		if left := book(t, s, p.user.ID); len(left) != 0 {
+			t.Errorf("addresses %v", left)
+		}
+
+		p.must(p.eraser.RunOnce(p.ctx))
+		under := map[app.OrderState]int{app.Pending: 1, app.Paid: 1, app.Shipped: 1, app.Refunding: 1, app.Expired: 1}
+		if kept := p.kept(); !maps.Equal(kept, under) {
+			t.Errorf("orders with an address: %v, want %v", kept, under)
+		}
+		if o := p.read(p.opened); o.Address == nil {
+			t.Error("an order that may still be paid late has lost its address")
+		}
+		if o := p.read(p.closed); o.Address != nil {
+			t.Error("an order that the gateway has closed keeps its address")
+		}
+
+		_, err = s.DB().Exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", p.opened)
+		p.must(err)
+		_, err = s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[app.Shipped])
+		p.must(err)
+		p.must(p.eraser.RunOnce(p.ctx)) // nothing is due yet
+		if kept := p.kept(); kept[app.Finished] != 1 {
+			t.Errorf("before its turn: %v", kept)
+		}
+		p.now = p.now.Add(2 * time.Minute)
+		p.must(p.eraser.RunOnce(p.ctx))
+		if kept := p.kept(); kept[app.Shipped]+kept[app.Finished]+kept[app.Expired] != 0 || kept[app.Paid] != 1 {
+			t.Errorf("after their end: %v", kept)
+		}
+		if len(other.kept()) != 9 || len(book(t, s, other.user.ID)) != 2 {
+			t.Errorf("somebody else lost something: %v", other.kept())
+		}
+
+		// When nothing is left, a week later nobody looks any more; until then a late row is found.
+		_, err = s.DB().Exec("UPDATE orders SET state = 'refunded' WHERE user_id = ?", p.user.ID)
+		p.must(err)
+		p.now = p.now.Add(7 * time.Hour)
+		p.must(p.eraser.RunOnce(p.ctx))
+		late := p.orderIn(app.Refused)
+		for range 40 {
+			p.now = p.now.Add(6 * time.Hour)
+			p.must(p.eraser.RunOnce(p.ctx))
+		}
+		if o := p.read(late); len(p.kept()) != 0 || o.Address != nil {
+			t.Errorf("%v keep an address", p.kept())
+		}
+		due, err := s.ClaimErasures(p.ctx, p.now.Add(1000*time.Hour), 10)
+		if err != nil || len(due) != 0 {
+			t.Errorf("still looked at: %v, %v", due, err)
+		}
+	})
+}
+
+// A guest has no password to show: the token is all there is.
+func TestGuestsMayBeDeleted(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		p := newSomeone(newShop(t, s, 100))
+		guest := nextID()
+		_, err := s.AddAddress(p.ctx, guest, saved("home", false), 20)
+		p.must(err)
+		p.must(p.data.Delete(p.ctx, app.Identity{User: guest, Role: app.Shopper}, ""))
+		if left := book(t, s, guest); len(left) != 0 {
+			t.Errorf("addresses %v", left)
+		}
+		revoked, err := s.Revocations(kit.Context(t), 0)
+		if err != nil || len(revoked.Subjects) != 1 || revoked.Subjects[0].Subject != guest {
+			t.Errorf("revoked %+v, %v", revoked, err)
+		}
+		// A guest's token does not do for an account that has grown out of it.
+		if err := p.data.Delete(p.ctx, app.Identity{User: p.user.ID}, ""); !errors.Is(err, errNotTheirs) {
+			t.Errorf("an account by a guest's token: %v", err)
+		}
+	})
+}
