@@ -20,6 +20,8 @@ type Identity struct {
 	Role    Role
 	Expires Millis
 	Device  ID // the log in that it belongs to; 0: a guest's
+
+	KeyNumber int64 // of the generation of the key that signed it
 }
 
 // Subject is under what the token is revoked: its device, or the user id of a guest.

@@ -260,7 +260,13 @@ func (c *client) release() {
 
 // user answers whose connection it is and until when; 0 for nobody.
 func (c *client) user() (app.ID, app.Millis) {
+	who := c.who()
+	return who.User, who.Expires
+}
+
+// who is what the token said that was shown last.
+func (c *client) who() app.Identity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.identity.User, c.identity.Expires
+	return c.identity
 }

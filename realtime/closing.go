@@ -22,6 +22,7 @@ const (
 	CloseBinary   CloseCode = 4503 // a binary frame
 	CloseToken    CloseCode = 4504 // the token ended and was not renewed
 	CloseReplaced CloseCode = 4505 // the user has too many connections; a newer one took this one's place
+	CloseRevoked  CloseCode = 4506 // the token was revoked: logged out, here or elsewhere
 	CloseBlocked  CloseCode = 4507 // the user or the address is on the block list
 )
 
@@ -38,6 +39,7 @@ var closeReasons = map[CloseCode]string{
 	CloseBinary:   "binary frame",
 	CloseToken:    "token ended",
 	CloseReplaced: "replaced",
+	CloseRevoked:  "signed out",
 	CloseBlocked:  "blocked",
 }
 

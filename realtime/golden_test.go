@@ -251,6 +251,7 @@ func serverFrames() map[string][]byte {
 		}),
 		"bye/the node is drained": encode(byeEvent{"bye", CloseDrain, 1730}),
 		"bye/token ended":         encode(byeEvent{"bye", CloseToken, 0}),
+		"bye/token revoked":       encode(byeEvent{"bye", CloseRevoked, 0}),
 		"bye/blocked":             encode(byeEvent{"bye", CloseBlocked, 0}),
 		"errors/unreadable frame": goldError(0, app.Fail(app.BadRequest, "the frame is not a JSON object")),
 		"errors/missing field":    goldError(6, app.Fail(app.BadRequest, "sale is missing")),

@@ -51,7 +51,7 @@ type Options struct {
 	PingEvery   time.Duration // silent peers are pinged after this; 20 s
 	WriteWithin time.Duration // for one frame; a peer that takes longer is too slow; 5 s
 	OpWithin    time.Duration // for one op; 10 s
-	TokenGrace  time.Duration // after a token ended, for renew; 30 s
+	TokenGrace  time.Duration // after a token ended, for renew; 3 s
 	EndedKept   time.Duration // slots and single sales are watched for this long after they have closed; 10 min
 	KeepEvery   time.Duration // how often silence and tokens are looked after; 1 s
 
@@ -72,7 +72,7 @@ func (o Options) withDefaults() Options {
 	o.PingEvery = cmp.Or(o.PingEvery, 20*time.Second)
 	o.WriteWithin = cmp.Or(o.WriteWithin, 5*time.Second)
 	o.OpWithin = cmp.Or(o.OpWithin, 10*time.Second)
-	o.TokenGrace = cmp.Or(o.TokenGrace, 30*time.Second)
+	o.TokenGrace = cmp.Or(o.TokenGrace, 3*time.Second)
 	o.EndedKept = cmp.Or(o.EndedKept, 10*time.Minute)
 	o.KeepEvery = cmp.Or(o.KeepEvery, time.Second)
 	o.LookEvery = cmp.Or(o.LookEvery, time.Second)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// keepOnce pings who is silent and gives up who stays it, and ends sessions whose token has ended.
+// keepOnce pings who is silent and gives up who stays it, and ends sessions whose token has ended or was revoked.
 func (h *Hub) keepOnce(context.Context) error {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.everybody() {
@@ -19,7 +19,12 @@ func (h *Hub) keepOnce(context.Context) error {
 			c.depart(CloseIdle)
 			continue
 		}
-		if user, expires := c.user(); user != 0 && now > expires.Add(h.options.TokenGrace) {
+		switch who := c.who(); {
+		case who.User == 0:
+		case h.shop.Revoked(who):
+			c.depart(CloseRevoked)
+			h.letWritersBegin()
+		case now > who.Expires.Add(h.options.TokenGrace):
 			c.depart(CloseToken)
 		}
 	}

@@ -362,7 +362,7 @@ func TestSlowAnswersLeaveThePeerItsTimeForHello(t *testing.T) {
 
 func TestEndedTokenMayDoNothingAndIsSentAwayAfterAGrace(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(o *Options) { o.KeepEvery = 5 * time.Millisecond })
+	n := startNode(t, func(o *Options) { o.KeepEvery, o.TokenGrace = 5*time.Millisecond, 30*time.Second })
 	p, renewing := n.dial(t), n.dial(t)
 	until := n.shop.Now().Add(time.Hour)
 	hello := fmt.Sprintf(`"op":"hello","token":"until:%d:7"`, until)

@@ -222,12 +222,14 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 
 // buyer is whose connection it is, if the token still holds.
 func (c *client) buyer() (app.ID, error) {
-	user, expires := c.user()
-	if user == 0 {
+	who := c.who()
+	switch {
+	case who.User == 0:
 		return 0, app.Fail(app.Unauthorized, "log in first: hello had no token")
-	}
-	if c.hub.shop.Now() >= expires {
+	case c.hub.shop.Now() >= who.Expires:
 		return 0, app.Fail(app.Unauthorized, "the token has ended: renew it")
+	case c.hub.shop.Revoked(who):
+		return 0, app.Fail(app.Unauthorized, "the token was revoked: log in again")
 	}
-	return user, nil
+	return who.User, nil
 }

@@ -19,6 +19,8 @@ type fakeShop struct {
 	buy   func(user app.ID, req app.BuyRequest) (app.Receipt, error)
 	later func(then func(app.Receipt, error)) // instead of buy: tells when it likes
 	ahead time.Duration                       // the shop's clock is ahead of ours by this
+
+	revoked map[app.ID]bool // subjects; a token "device:3:7" is of device 3 of user 7
 }
 
 func (s *fakeShop) set(change func(s *fakeShop)) {
@@ -30,7 +32,7 @@ func (s *fakeShop) set(change func(s *fakeShop)) {
 func (s *fakeShop) copy() *fakeShop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &fakeShop{greet: s.greet, watch: s.watch, buy: s.buy, later: s.later, ahead: s.ahead}
+	return &fakeShop{greet: s.greet, watch: s.watch, buy: s.buy, later: s.later, ahead: s.ahead, revoked: s.revoked}
 }
 
 func (s *fakeShop) Now() app.Millis { return app.MillisOf(time.Now()).Add(s.copy().ahead) }
@@ -45,13 +47,21 @@ func (s *fakeShop) Verify(token string) (app.Identity, error) {
 		}
 		token, expires = "user:"+user, app.Millis(at)
 	}
+	var device app.ID
+	if rest, ok := strings.CutPrefix(token, "device:"); ok {
+		id, user, _ := strings.Cut(rest, ":")
+		device, _ = app.ParseID(id)
+		token = "user:" + user
+	}
 	name, ok := strings.CutPrefix(token, "user:")
 	user, err := app.ParseID(name)
 	if !ok || err != nil || s.Now() >= expires {
 		return app.Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
 	}
-	return app.Identity{User: user, Name: "Guest " + name, Role: app.Shopper, Expires: expires}, nil
+	return app.Identity{User: user, Name: "Guest " + name, Role: app.Shopper, Expires: expires, Device: device}, nil
 }
+
+func (s *fakeShop) Revoked(who app.Identity) bool { return s.copy().revoked[who.Subject()] }
 
 func (s *fakeShop) Greet(_ context.Context, user app.ID) ([]app.Reservation, error) {
 	if greet := s.copy().greet; greet != nil {

@@ -30,7 +30,7 @@ type User struct {
 }
 
 // Enter makes a new guest of who shows no token, and gives the bearer of a token that is still valid a new one for
-// the same user. It never grants more than the role of a shopper. A token that has ended, or is no good, is
+// the same user, unless it is an account's, whose tokens must not outlive its log in. It never grants more than the role of a shopper. A token that has ended, or is no good, is
 // Unauthorized: whoever shows one wants to remain who they are, and as somebody else would be without their orders
 // before anybody told them.
 func (g *Guests) Enter(bearer string) (Session, error) {
@@ -48,6 +48,9 @@ func (g *Guests) Enter(bearer string) (Session, error) {
 func (g *Guests) who(bearer string) (User, error) {
 	if bearer != "" {
 		known, err := g.Issuer.Verify(bearer)
+		if err == nil && known.Device != 0 {
+			err = app.Fail(app.Forbidden, "this token is of an account: refresh it, or log out")
+		}
 		return User{ID: known.User, Name: known.Name}, err
 	}
 	id, err := g.Mint()

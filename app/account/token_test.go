@@ -70,7 +70,7 @@ func TestVerifyRefuses(t *testing.T) {
 		c := good()
 		change(&c)
 		token := jwt.NewWithClaims(method, c)
-		token.Header["kid"] = i.kid
+		token.Header["kid"] = i.keys.Load().keys[0].kid
 		s, err := token.SignedString(key)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +83,7 @@ func TestVerifyRefuses(t *testing.T) {
 		t.Fatalf("the unchanged token: %v", err)
 	}
 	parts := strings.Split(fine, ".")
-	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + i.kid + `"}`))
+	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + i.keys.Load().keys[0].kid + `"}`))
 	foreign, err := issuer(t, otherKey, nil).Issue(42, "x", app.Shopper, time.Hour)
 	if err != nil {
 		t.Fatal(err)

@@ -23,8 +23,9 @@ const (
 
 // Options are what the routes stand on.
 type Options struct {
-	Shop  Shop
-	Guest func(bearer string) (session any, err error) // nil: guest login is off
+	Shop     Shop
+	Guest    func(bearer string) (session any, err error) // nil: guest login is off
+	Accounts Accounts                                     // nil: there are none
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
@@ -99,6 +100,9 @@ func (a *api) routes(f *fiber.App) {
 		return c.Next()
 	})
 	v1.Post("/auth/guest", a.guest)
+	if a.Accounts != nil {
+		a.accountRoutes(v1)
+	}
 	v1.Get("/time", a.time)
 	v1.Get("/slots", a.slots)
 	v1.Get("/slots/:id/sales", byID(a.salesOfSlot))

@@ -19,12 +19,17 @@ func bearer(c *fiber.Ctx) string {
 
 // asUser passes the verified user on to the handler.
 func (a *api) asUser(handle func(c *fiber.Ctx, user app.ID) error) fiber.Handler {
+	return a.asWho(func(c *fiber.Ctx, who app.Identity) error { return handle(c, who.User) })
+}
+
+// asWho passes all that the verified token says on to the handler.
+func (a *api) asWho(handle func(c *fiber.Ctx, who app.Identity) error) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		who, err := a.Shop.Verify(bearer(c))
 		if err != nil {
 			return err
 		}
-		return handle(c, who.User)
+		return handle(c, who)
 	}
 }
 

@@ -192,7 +192,7 @@ type site struct {
 // options are those of an open shop, before a test changes them.
 func (s *site) options() Options {
 	return Options{
-		Shop: s.shop,
+		Shop: s.shop, Accounts: &fakeAccounts{},
 		Guest: func(string) (any, error) {
 			return map[string]any{"access": "a", "user": map[string]string{"id": "42", "name": "Guest"}}, nil
 		},

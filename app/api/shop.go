@@ -8,6 +8,25 @@ import (
 	"stampede/app"
 )
 
+// Accounts is what the routes under /auth and /me ask for. Errors are as those of Shop.
+type Accounts interface {
+	Captcha(ctx context.Context) (app.Picture, error)
+	Register(ctx context.Context, r app.Registration) error
+	// Activate answers the e-mail that is proven now.
+	Activate(ctx context.Context, token string) (email string, err error)
+	LogIn(ctx context.Context, l app.LogIn) (app.Session, error)
+	Refresh(ctx context.Context, token string) (app.Session, error)
+	LogOut(ctx context.Context, o app.LogOut) error
+	Forgot(ctx context.Context, f app.Forgotten) error
+	Reset(ctx context.Context, n app.NewPassword) error
+
+	Me(ctx context.Context, who app.Identity) (app.Me, error)
+	EditMe(ctx context.Context, who app.Identity, e app.MeEdit) (app.Me, error)
+	ChangePassword(ctx context.Context, who app.Identity, c app.PasswordChange) error
+	MyDevices(ctx context.Context, who app.Identity) ([]app.MyDevice, error)
+	RemoveDevice(ctx context.Context, who app.Identity, device app.ID) error
+}
+
 // Shop is what the routes ask of the flows. Errors are *app.Error for people, or anything else, which is
 // then logged and answered as internal.
 type Shop interface {

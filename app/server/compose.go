@@ -52,6 +52,7 @@ type parts struct {
 	money      money
 	office     backOffice
 	mails      mails
+	accounts   *account.Accounts
 	keeper     *demo.Keeper // nil: the schedule is not kept rolling
 
 	stale chan int // partitions that are not what this node believes
@@ -170,15 +171,18 @@ func compose(
 	p.shop.AddressBook = &app.AddressBook{Store: s.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
 	p.composeOutbox(c, registry)
+	if err := p.composeMails(c, registry); err != nil {
+		return nil, err
+	}
+	p.composeAccounts(c, issuer)
 	passes, err := c.passes()
 	if err != nil {
 		return nil, err
 	}
-	p.passDesk = &app.PassDesk{Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Settings: s.db}
-	p.shop.PassDesk = p.passDesk
-	if err := p.composeMails(c, registry); err != nil {
-		return nil, err
+	p.passDesk = &app.PassDesk{
+		Catalogue: p.catalogue, Clock: p.clock, Passes: passes, Captcha: p.accounts.Captchas, Settings: s.db,
 	}
+	p.shop.PassDesk = p.passDesk
 	p.shop.Checkout = &app.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock, Mint: lease.Mint,
@@ -196,7 +200,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	metrics := api.NewMetrics()
 	registry.MustRegister(metrics)
 	o := api.Options{
-		Shop: p.shop, Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI,
+		Shop: p.shop, Accounts: p.accounts, Mount: p.hub.Mount, Page: builtPage(), AsyncAPI: realtime.AsyncAPI,
 		Origins: c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address,
 		Logins:     limits.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
@@ -257,7 +261,7 @@ func (p *parts) warmUp(ctx context.Context) error {
 	if err := p.clock.Sample(ctx, p.inventory); err != nil {
 		return err
 	}
-	if err := p.shop.blocks.RunOnce(ctx); err != nil {
+	if err := errors.Join(p.shop.blocks.RunOnce(ctx), p.accounts.Watch.RunOnce(ctx)); err != nil {
 		return err
 	}
 	if err := p.catalogue.Refresh(ctx); err != nil {

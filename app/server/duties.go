@@ -75,6 +75,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		d.start("hub", p.hub.Run)
 		d.start("block list", p.shop.blocks.Run)
 		d.start("shared limits", p.shareLimits)
+		d.start("revoked tokens", p.accounts.Watch.Run)
 		d.start("ticker", p.ticker.Run)
 		d.start("sold-out flags", p.soldOut.Run)
 		d.start("pass desk", p.passDesk.Run)
@@ -91,6 +92,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		d.start("reconciler", p.reconciler.Run)
 		d.start("told watermark", p.watermark.Run)
 		d.start("eraser", (&app.Eraser{Erasures: p.stores.db, Now: p.clock.Now}).Run)
+		d.start("old accounts", p.forgetOldAccounts)
 		d.start("trimmer", streams.NewTrimmer(p.inventory).Run)
 		d.start("lag keeper", streams.NewLagKeeper(p.inventory).Run)
 		for partition := range c.Partitions {

@@ -83,7 +83,7 @@ func TestLacksAreNamed(t *testing.T) {
 		}
 		return fmt.Sprint(found)
 	}
-	node := kit.Account(t, dsn, "SELECT, INSERT, UPDATE")
+	node := kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE")
 	if found := lacks(server.URL, dsn); found != "[]" {
 		t.Errorf("all rights: %s", found)
 	}

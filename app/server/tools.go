@@ -10,7 +10,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"stampede/app"
-	"stampede/app/account"
 	"stampede/app/demo"
 	"stampede/realtime"
 	"stampede/streams"
@@ -225,24 +224,4 @@ func (t *Tools) Examine(ctx context.Context) ([]Lack, []Weakness, error) {
 	lacks := t.stores.lacks(ctx)
 	weaknesses, err := t.stores.weaknesses(ctx)
 	return lacks, weaknesses, err
-}
-
-// Issue signs a token for a user, as an operator does for people without an account. On embedded stores it uses, or
-// makes, the key in the data folder.
-func Issue(c Config, user app.ID, role app.Role, ttl time.Duration) (string, error) {
-	key, err := c.JWTSecret, error(nil)
-	if key == "" {
-		f := folder(c.Data)
-		if err := f.make(); err != nil {
-			return "", err
-		}
-		if key, err = f.secret(); err != nil {
-			return "", err
-		}
-	}
-	issuer, err := account.NewIssuer([]byte(key), nil)
-	if err != nil {
-		return "", err
-	}
-	return issuer.Issue(user, "User "+user.String(), role, ttl)
 }

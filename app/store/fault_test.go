@@ -103,7 +103,7 @@ func ordinaryUser(t *testing.T, admin, s *store.Store) string {
 	t.Helper()
 	for _, statement := range []string{
 		"CREATE USER shop@'%' IDENTIFIED BY 'secret'",
-		"GRANT SELECT, INSERT, UPDATE ON " + database(t, s) + ".* TO shop@'%'",
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON " + database(t, s) + ".* TO shop@'%'",
 	} {
 		if _, err := admin.DB().ExecContext(kit.Context(t), statement); err != nil {
 			t.Fatal(err)

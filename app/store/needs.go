@@ -44,7 +44,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 		try("change tables (ALTER)", true, s.define(ctx, "ALTER TABLE "+own+" ALTER COLUMN value SET DEFAULT ''"))
 		try("make indexes (INDEX)", true, s.define(ctx, "CREATE INDEX scratch_value ON "+own+" (value)"))
 	}
-	try("read and write rows (SELECT, INSERT, UPDATE)", false, s.tryRows(ctx, table))
+	try("read and write rows (SELECT, INSERT, UPDATE, DELETE)", false, s.tryRows(ctx, table))
 	try("read one instant of all rows", false, s.inSnapshot(ctx, "", func(tx bun.Tx) error {
 		var n int64
 		return tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&n)
@@ -72,6 +72,7 @@ func (s *Store) tryRows(ctx context.Context, table string) error {
 			insert + " " + s.d.onTaken + " value = '2'",
 			"UPDATE " + table + " SET value = " + s.d.greatest + "(3, " + s.d.now + ") WHERE name = '" + scratch + "'",
 			"SELECT value FROM " + table + " WHERE name = '" + scratch + "'" + s.d.forUpdate,
+			"DELETE FROM " + table + " WHERE name = '" + scratch + "'",
 		} {
 			if _, err := tx.ExecContext(ctx, statement); err != nil {
 				return err

@@ -71,9 +71,9 @@ func TestNeedsAreTried(t *testing.T) {
 		lacks []string
 	}{
 		"root":     {dsn, nil},
-		"a node's": {kit.Account(t, dsn, "SELECT, INSERT, UPDATE"), []string{"make tables (CREATE)"}},
+		"a node's": {kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE"), []string{"make tables (CREATE)"}},
 		"one that reads": {kit.Account(t, dsn, "SELECT"), []string{
-			"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE)",
+			"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE, DELETE)",
 		}},
 	} {
 		var lacks []string

@@ -84,6 +84,10 @@ func (c *loadCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	issuer, err := server.Issuer(e.ctx, config)
+	if err != nil {
+		return err
+	}
 	return e.withTools(func(t *server.Tools) (err error) {
 		seeder, release, err := t.Seeder(e.ctx)
 		if err != nil {
@@ -94,7 +98,7 @@ func (c *loadCmd) Run(e *env) error {
 			Catalogue: seeder.Catalogue, Editor: seeder.Editor, Mint: seeder.Mint, Partitions: seeder.Partitions,
 			Audit: t.Audit,
 			Token: func(user app.ID) (string, error) {
-				return server.Issue(config, user, app.Shopper, loadTokens)
+				return issuer.Issue(user, "User "+user.String(), app.Shopper, loadTokens)
 			},
 			AlipayAppID: config.AlipayAppID, AlipaySellerID: config.AlipaySellerID,
 		}

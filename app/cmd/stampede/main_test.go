@@ -44,7 +44,8 @@ func TestHelpTeaches(t *testing.T) {
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "audit",
 		"pay", "pay reconcile", "backoffice", "backoffice tail", "backoffice repost", "dead", "dead list",
 		"dead replay", "dead drop", "block", "block add", "block list", "block remove",
-		"mail", "mail list", "mail retry", "mail drop", "load", "alipay-sim", "token", "checkconfig", "version",
+		"mail", "mail list", "mail retry", "mail drop", "load", "alipay-sim", "token",
+		"token sign", "token rotate", "checkconfig", "version",
 	} {
 		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Account makes a user of the test database with exactly the privileges given ("SELECT, INSERT, UPDATE") and answers
+// Account makes a user of the test database with exactly the privileges given ("SELECT, INSERT, UPDATE, DELETE") and answers
 // the DSN with it. It goes when the test ends.
 func Account(t testing.TB, dsn, privileges string) string {
 	t.Helper()

@@ -31,7 +31,7 @@ var layers = []layer{
 	{path: "realtime", imports: []string{"app"}, thirdParty: true, inTests: []string{"app/wsclient"}},
 	{path: "frontend"},
 	{path: "migrations", thirdParty: true, inTests: []string{"app/store"}},
-	{path: "app/account", imports: []string{"app"}, thirdParty: true},
+	{path: "app/account", imports: []string{"app"}, thirdParty: true, inTests: []string{"app/store", "migrations"}},
 	{path: "app/alipay", imports: []string{"app", "app/alipay"}, thirdParty: true},
 	{path: "app/snowflake", imports: []string{"app"}},
 	{path: "app/store", imports: []string{"app", "app/snowflake", "migrations"}, thirdParty: true},

@@ -1,0 +1,295 @@
+package account
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+// A guest who registers keeps the id. The account counts once its e-mail is proven, and the guest's token ends with the
+// first log in.
+func TestGuestBecomesAnAccount(t *testing.T) {
+	onBoth(t, func(w *world) {
+		guest, err := w.guests.Enter("")
+		w.must(err)
+		email := newEmail()
+		w.must(w.Register(w.ctx, app.Registration{
+			Email: " " + strings.ToUpper(email), Password: goodPassword, Name: "  王小明 ", Lang: "zh", Captcha: w.solution(),
+			Guest: w.who(guest.Access),
+		}))
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: "wrong " + goodPassword})
+		w.refused("a wrong password before activation", err, app.Unauthorized)
+		first := w.mailed(email)
+		if len(first) != 1 || first[0].Lang != "zh" || !strings.HasPrefix(first[0].Link, "https://shop.example/?activate=") {
+			w.t.Fatalf("letters %+v", first)
+		}
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		w.refused("log in before activation", err, app.Forbidden)
+		secret := w.link(email, app.LetterActivate)
+		if got, err := w.Activate(w.ctx, secret); err != nil || got != email {
+			w.t.Fatalf("activated %q, %v", got, err)
+		}
+		w.pass(2 * time.Minute)
+		_, err = w.Activate(w.ctx, secret)
+		w.refused("the link again", err, app.NotFound)
+
+		s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		w.must(err)
+		if s.User.ID != guest.User.ID || s.User.Name != "王小明" || s.User.Email != email || s.User.Role != app.Shopper {
+			w.t.Errorf("logged in as %+v", s.User)
+		}
+		_, err = w.Issuer.Verify(guest.Access)
+		w.refused("the guest's token", err, app.Unauthorized)
+		_, err = w.guests.Enter(guest.Access)
+		w.refused("a new token for the guest", err, app.Unauthorized)
+		_, err = w.guests.Enter(s.Access)
+		w.refused("a guest's token for the account", err, app.Forbidden)
+
+		me, err := w.Me(w.ctx, w.who(s.Access))
+		if err != nil || me.Email != email || me.Guest || me.Lang != "zh" || me.CreatedAt == 0 {
+			w.t.Errorf("me: %+v, %v", me, err)
+		}
+		name, lang := "Ada", "en"
+		if me, err = w.EditMe(w.ctx, w.who(s.Access), app.MeEdit{Name: &name, Lang: &lang}); err != nil ||
+			me.Name != name || me.Lang != lang {
+			w.t.Errorf("edited: %+v, %v", me, err)
+		}
+		tooLong := strings.Repeat("马", 41)
+		_, err = w.EditMe(w.ctx, w.who(s.Access), app.MeEdit{Name: &tooLong})
+		w.refused("a name of 41 characters", err, app.BadRequest)
+	})
+}
+
+// Neither texts nor codes nor time tell whether an e-mail is known.
+func TestNobodyLearnsWhoIsKnown(t *testing.T) {
+	onBoth(t, func(w *world) {
+		known, unknown, pending := w.account(), newEmail(), newEmail()
+		register := func(email string) (error, time.Duration) {
+			began := time.Now()
+			err := w.Register(w.ctx, app.Registration{Email: email, Password: goodPassword + "!", Captcha: w.solution()})
+			return err, time.Since(began)
+		}
+		forgot := func(email string) (error, time.Duration) {
+			began := time.Now()
+			err := w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()})
+			return err, time.Since(began)
+		}
+		for _, email := range []string{known, pending, pending} {
+			if err, took := register(email); err != nil || took < evenly {
+				w.t.Errorf("register: %v after %v", err, took)
+			}
+		}
+		if l := w.mailed(known); len(l) != 1 || l[0].Kind != app.LetterTaken {
+			w.t.Errorf("the owner heard %+v", l)
+		}
+		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != app.LetterActivate || l[1].Kind != app.LetterActivate {
+			w.t.Errorf("the registrant heard %+v", l)
+		}
+		for _, email := range []string{known, unknown, pending} {
+			if err, took := forgot(email); err != nil || took < evenly {
+				w.t.Errorf("forgot: %v after %v", err, took)
+			}
+		}
+		if l := w.mailed(unknown); len(l) != 0 {
+			w.t.Errorf("somebody unknown heard %+v", l)
+		}
+		logIn := func(email string) (string, time.Duration) {
+			began := time.Now()
+			_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: "not this one"})
+			return w.refused("log in", err, app.Unauthorized), time.Since(began)
+		}
+		said, took := logIn(known)
+		for what, email := range map[string]string{"nobody": unknown, "pending": pending} {
+			text, other := logIn(email)
+			if text != said || other < took/4 {
+				w.t.Errorf("%s: %q after %v; known: %q after %v", what, text, other, said, took)
+			}
+		}
+	})
+}
+
+// Whoever asks for links again and again fills nobody's mailbox.
+func TestLettersAreFew(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		for range lettersAnHour + 3 {
+			w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
+		}
+		if n := len(w.mailed(email)); n != lettersAnHour-1 { // one was for the activation
+			w.t.Errorf("%d letters", n)
+		}
+	})
+}
+
+func TestForgottenPassword(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		s := w.logIn(email)
+		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
+		secret := w.link(email, app.LetterReset)
+		w.refused("a short one", w.Reset(w.ctx, app.NewPassword{Token: secret, Password: "short"}), app.BadRequest)
+		w.must(w.Reset(w.ctx, app.NewPassword{Token: secret, Password: "another 马 dances"}))
+		for what, token := range map[string]string{
+			"again": secret, "empty": "", "cut": secret[:42], "invented": newSecret(), "long": strings.Repeat("A", 9000),
+		} {
+			err := w.Reset(w.ctx, app.NewPassword{Token: token, Password: "a third 马 dances"})
+			w.refused("a link "+what, err, app.NotFound)
+		}
+		_, err := w.Issuer.Verify(s.Access)
+		w.refused("the access token of before", err, app.Unauthorized)
+		_, err = w.Refresh(w.ctx, s.Refresh)
+		w.refused("the refresh token of before", err, app.Unauthorized)
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		w.refused("the old password", err, app.Unauthorized)
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: "another 马 dances"})
+		w.must(err)
+
+		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
+		secret = w.link(email, app.LetterReset)
+		w.pass(resetLife)
+		w.refused("a link that has ended", w.Reset(w.ctx, app.NewPassword{Token: secret, Password: goodPassword}), app.NotFound)
+	})
+}
+
+func TestChangePassword(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		here, there := w.logIn(email), w.logIn(email)
+		who := w.who(here.Access)
+		w.refused("a wrong old one", w.ChangePassword(w.ctx, who, app.PasswordChange{Old: "wrong", New: "another 马 dances"}),
+			app.Forbidden)
+		w.refused("a bad new one", w.ChangePassword(w.ctx, who, app.PasswordChange{Old: goodPassword, New: email}),
+			app.BadRequest)
+		w.must(w.ChangePassword(w.ctx, who, app.PasswordChange{Old: goodPassword, New: "another 马 dances"}))
+		_, err := w.Refresh(w.ctx, there.Refresh)
+		w.refused("the other device", err, app.Unauthorized)
+		_, err = w.Refresh(w.ctx, here.Refresh)
+		w.must(err)
+		guest, err := w.guests.Enter("")
+		w.must(err)
+		err = w.ChangePassword(w.ctx, w.who(guest.Access), app.PasswordChange{Old: goodPassword, New: "another 马 dances"})
+		w.refused("a guest", err, app.Forbidden)
+	})
+}
+
+func TestDevices(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email, stranger := w.account(), w.account()
+		here, there, foreign := w.logIn(email), w.logIn(email), w.logIn(stranger)
+		mine, err := w.MyDevices(w.ctx, w.who(here.Access))
+		if err != nil || len(mine) != 2 || mine[0].Current == mine[1].Current || mine[0].Name != "Test" {
+			w.t.Fatalf("devices %+v, %v", mine, err)
+		}
+		w.refused("a stranger's device", w.RemoveDevice(w.ctx, w.who(here.Access), w.who(foreign.Access).Device), app.NotFound)
+		w.must(w.RemoveDevice(w.ctx, w.who(here.Access), w.who(there.Access).Device))
+		_, err = w.Issuer.Verify(there.Access)
+		w.refused("a removed device", err, app.Unauthorized)
+
+		other := w.node() // hears of it by its next look
+		if _, err := other.Issuer.Verify(here.Access); err != nil {
+			w.t.Error(err)
+		}
+		w.must(w.LogOut(w.ctx, app.LogOut{Refresh: here.Refresh}))
+		w.must(w.LogOut(w.ctx, app.LogOut{Refresh: here.Refresh})) // a repeat changes nothing
+		w.must(other.Watch.RunOnce(w.ctx))
+		_, err = other.Issuer.Verify(here.Access)
+		w.refused("logged out, on another node", err, app.Unauthorized)
+		if _, err := other.Issuer.Verify(foreign.Access); err != nil {
+			w.t.Errorf("a stranger: %v", err)
+		}
+		here, there = w.logIn(email), w.logIn(email)
+		w.must(w.LogOut(w.ctx, app.LogOut{Who: w.who(here.Access), Everywhere: true}))
+		for _, s := range []app.Session{here, there} {
+			_, err = w.Issuer.Verify(s.Access)
+			w.refused("logged out everywhere", err, app.Unauthorized)
+			_, err = w.Refresh(w.ctx, s.Refresh)
+			w.refused("logged out everywhere", err, app.Unauthorized)
+		}
+		last := w.logIn(email)
+		err = w.LogOut(w.ctx, app.LogOut{Refresh: here.Refresh, Everywhere: true})
+		if _, verifyErr := w.Issuer.Verify(last.Access); verifyErr != nil {
+			w.t.Errorf("an ended log in has ended another one: %v, %v", err, verifyErr)
+		}
+	})
+}
+
+// Captchas are answered once, rightly or wrongly; failures make them due.
+func TestFailuresDemandACaptcha(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		try := func(password string, c *app.CaptchaAnswer, addr string) error {
+			_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: password, Captcha: c, Addr: addr})
+			return err
+		}
+		for range emailFailures {
+			w.refused("wrong", try("wrong one", nil, "192.0.2.1"), app.Unauthorized)
+		}
+		w.refused("right, after failures", try(goodPassword, nil, "192.0.2.2"), app.CaptchaRequired)
+		c := w.solution()
+		w.refused("a wrong answer", try(goodPassword, &app.CaptchaAnswer{ID: c.ID, Answer: "654321"}, ""), app.CaptchaRequired)
+		w.refused("the right one then", try(goodPassword, c, ""), app.CaptchaRequired)
+		c = w.solution()
+		w.must(try(goodPassword, c, "192.0.2.1"))
+		w.must(try(goodPassword, nil, "192.0.2.1")) // it counts anew
+		w.refused("the picture again", try(goodPassword, c, ""), app.CaptchaRequired)
+		w.refused("registering with it", w.Register(w.ctx, app.Registration{
+			Email: newEmail(), Password: goodPassword, Captcha: c,
+		}), app.CaptchaRequired)
+		for what, none := range map[string]*app.CaptchaAnswer{"none": nil, "empty": {}, "long": {
+			ID:     strings.Repeat("A", 26),
+			Answer: strings.Repeat("1", 9000),
+		}} {
+			w.refused(what, w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: none}), app.CaptchaRequired)
+		}
+		w.Shelf.count(w.ctx, failuresWithin, "address:192.0.2.9")
+		for range addressFailures {
+			w.Shelf.count(w.ctx, failuresWithin, "address:192.0.2.9")
+		}
+		w.refused("from a failing address", try(goodPassword, nil, "192.0.2.9"), app.CaptchaRequired)
+		w.must(try(goodPassword, w.solution(), "192.0.2.9"))
+	})
+}
+
+// While Redis is away each node counts by itself: people log in, and guessing is no easier.
+func TestLogInWithoutRedis(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		w.must(w.redis.Close())
+		w.logIn(email)
+		for range emailFailures {
+			_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: "wrong one"})
+			w.refused("wrong", err, app.Unauthorized)
+		}
+		_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		w.refused("right, after failures", err, app.CaptchaRequired)
+		picture, err := w.Captcha(w.ctx)
+		if err != nil || !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
+			w.t.Fatalf("captcha: %+v, %v", picture, err)
+		}
+		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Captcha: w.solution()})
+		w.must(err)
+	})
+}
+
+// A database that does not answer is busy, and never a wrong password.
+func TestStoreAwayIsBusy(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		s := w.logIn(email)
+		w.must(w.store.Close())
+		_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
+		w.refused("log in", err, app.Busy)
+		_, err = w.Refresh(w.ctx, s.Refresh)
+		w.refused("refresh", err, app.Busy)
+		w.refused("log out", w.LogOut(w.ctx, app.LogOut{Refresh: s.Refresh}), app.Busy)
+		if _, err := w.Issuer.Verify(s.Access); err != nil {
+			w.t.Errorf("verify needs no store: %v", err)
+		}
+		if err := w.Watch.RunOnce(w.ctx); !errors.Is(err, app.ErrTransient) {
+			w.t.Errorf("watch: %v", err)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package account
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	pictures "image"
+	"image/png"
+	"math/big"
+	"strings"
+	"time"
+
+	"github.com/mojocn/base64Captcha"
+
+	"stampede/app"
+)
+
+const (
+	captchaLife   = 5 * time.Minute
+	captchaDigits = 6
+	// captchaShare is how much of a core a node gives to drawing, and captchaSaved how much of it may be saved up: about
+	// 300 pictures at once, and 15 a second after that.
+	captchaShare = 0.05
+	captchaSaved = time.Second
+	captchaRetry = 2 * time.Second
+)
+
+// Captchas draws pictures that people read more easily than programs do, and checks what was read. Each may be answered
+// once, rightly or wrongly. It is the app.Captcha of log ins and of sales.
+type Captchas struct {
+	Shelf *Shelf
+	Now   func() app.Millis
+
+	drawing *budget
+	driver  *base64Captcha.DriverDigit
+}
+
+// NewCaptchas keeps the answers on the shelf.
+func NewCaptchas(shelf *Shelf, now func() app.Millis) *Captchas {
+	return &Captchas{
+		Shelf: shelf, Now: now, drawing: newBudget(captchaShare, captchaSaved, time.Now),
+		driver: base64Captcha.NewDriverDigit(80, 240, captchaDigits, 0.7, 80),
+	}
+}
+
+// New draws one, or fails with Busy when this node has drawn too many. See app.Captcha.
+func (c *Captchas) New(ctx context.Context) (id, image string, until app.Millis, err error) {
+	if c.drawing.wait() > 0 {
+		return "", "", 0, app.FailBusy("too many pictures are asked for right now; please try again", captchaRetry)
+	}
+	answer, err := digits(captchaDigits)
+	if err != nil {
+		return "", "", 0, err
+	}
+	began := time.Now()
+	image, err = c.draw(answer)
+	c.drawing.pay(time.Since(began))
+	if err != nil {
+		return "", "", 0, fmt.Errorf("draw a captcha: %w", err)
+	}
+	id = rand.Text()
+	c.Shelf.put(ctx, id, captchaHash(id, answer), captchaLife)
+	return id, image, c.Now().Add(captchaLife), nil
+}
+
+// Check reports whether the answer is that of the picture, which counts no more then, whatever the answer was. See
+// app.Captcha.
+func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
+	if len(id) != idLength || len(answer) > 64 {
+		return false, nil
+	}
+	kept := c.Shelf.take(ctx, id)
+	return kept != "" && kept == captchaHash(id, strings.TrimSpace(answer)), nil
+}
+
+// idLength is that of rand.Text.
+const idLength = 26
+
+func captchaHash(id, answer string) string { return hashOf(id + ":" + answer) }
+
+// digits are drawn by the generator that nobody can foresee; where they stand in the picture is up to another one.
+func digits(n int) (string, error) {
+	var b strings.Builder
+	for range n {
+		d, err := rand.Int(rand.Reader, big.NewInt(10))
+		if err != nil {
+			return "", fmt.Errorf("draw a captcha: %w", err)
+		}
+		b.WriteByte('0' + byte(d.Int64()))
+	}
+	return b.String(), nil
+}
+
+// draw makes a PNG as a data address.
+func (c *Captchas) draw(answer string) (string, error) {
+	item, err := c.driver.DrawCaptcha(answer)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, item.(pictures.Image)); err != nil {
+		return "", err
+	}
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), nil
+}

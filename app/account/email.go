@@ -1,0 +1,65 @@
+package account
+
+import (
+	"strings"
+
+	"stampede/app"
+)
+
+// Limits of an e-mail address, in bytes (RFC 5321).
+const (
+	maxEmail = 254
+	maxLocal = 64
+	maxLabel = 63
+)
+
+// ParseEmail checks an e-mail address and answers it in lower case, in which it is stored and compared. What a mail
+// server would have to be asked about is not looked at; what could be taken for two addresses, or for a header of a
+// mail, is refused, and so is everything beyond ASCII: not all mail servers take it.
+func ParseEmail(s string) (string, error) {
+	s = strings.TrimSpace(s)
+	local, domain, found := strings.Cut(s, "@")
+	switch {
+	case s == "":
+		return "", app.Fail(app.BadRequest, "the e-mail is missing")
+	case len(s) > maxEmail:
+		return "", app.Fail(app.BadRequest, "the e-mail is longer than 254 characters")
+	case !ascii(s):
+		return "", app.Fail(app.BadRequest, "the e-mail has letters beyond a to z; this shop cannot write to it")
+	case !found || !plainLocal(local) || !plainDomain(domain):
+		return "", app.Fail(app.BadRequest, "this does not look like an e-mail: want name@example.com")
+	}
+	return strings.ToLower(s), nil
+}
+
+func ascii(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
+}
+
+// plainLocal takes dot-separated words of the characters that need no quotes.
+func plainLocal(s string) bool {
+	if len(s) > maxLocal {
+		return false
+	}
+	for word := range strings.SplitSeq(s, ".") {
+		if word == "" || strings.Trim(word, lettersAndDigits+"!#$%&'*+-/=?^_`{|}~") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+const lettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+// plainDomain takes names with a dot that do not end in a number, and localhost; no addresses of machines.
+func plainDomain(s string) bool {
+	labels := strings.Split(s, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > maxLabel || strings.Trim(label, lettersAndDigits+"-") != "" ||
+			label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	last := labels[len(labels)-1]
+	return strings.EqualFold(s, "localhost") || len(labels) > 1 && strings.Trim(last, "0123456789") != ""
+}

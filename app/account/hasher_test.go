@@ -1,0 +1,125 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+// testClock is a clock that tests move.
+type testClock struct{ at atomic.Int64 }
+
+func (c *testClock) now() time.Time { return time.Unix(1_800_000_000, c.at.Load()) }
+
+func (c *testClock) pass(d time.Duration) { c.at.Add(int64(d)) }
+
+// A budget is spent first, then earned: over any long time the work takes its share and no more.
+func TestBudgetHolds(t *testing.T) {
+	t.Parallel()
+	var c testClock
+	b := newBudget(0.25, time.Second, c.now)
+	var worked time.Duration
+	const step = 40 * time.Millisecond
+	for c.at.Load() < int64(time.Minute) {
+		if pause := b.wait(); pause > 0 {
+			c.pass(pause)
+			continue
+		}
+		c.pass(step) // the work itself
+		worked += step
+		b.pay(step)
+	}
+	if most := time.Minute/4 + time.Second + 2*step; worked > most || worked < most-time.Second {
+		t.Errorf("%v of a minute were worked, want about %v", worked, most)
+	}
+}
+
+// Beyond those who wait everybody is sent away before anything is computed, and served again when there is room.
+func TestHasherTurnsAway(t *testing.T) {
+	t.Parallel()
+	h := NewHasher()
+	var leaves []func()
+	for range hashQueue + 1 {
+		leave, err := h.Enter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves = append(leaves, leave)
+	}
+	_, err := h.Enter()
+	var e *app.Error
+	if !errors.As(err, &e) || e.Code != app.Busy || e.RetryMS <= 0 {
+		t.Fatalf("got %v, want busy", err)
+	}
+	leaves[0]()
+	if _, err := h.Enter(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Pressure is a queue that has not been empty for a second.
+func TestHasherUnderPressure(t *testing.T) {
+	t.Parallel()
+	var c testClock
+	h := newHasher(c.now)
+	enter := func() func() {
+		leave, err := h.Enter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leave
+	}
+	first := enter()
+	c.pass(time.Minute)
+	if h.Pressed() {
+		t.Error("one who computes is no pressure")
+	}
+	second := enter()
+	c.pass(pressedAfter - 1)
+	if h.Pressed() {
+		t.Error("pressed too early")
+	}
+	third := enter()
+	first()
+	c.pass(1)
+	if !h.Pressed() {
+		t.Error("not pressed although somebody has waited for a second")
+	}
+	second()
+	if h.Pressed() {
+		t.Error("pressed although nobody waits")
+	}
+	third()
+}
+
+// One at a time, whoever asks, and a caller that goes away does not wait on.
+func TestHasherComputesOneAtATime(t *testing.T) {
+	t.Parallel()
+	h := NewHasher()
+	var inside, most atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			_ = h.compute(t.Context(), func() {
+				most.Store(max(most.Load(), inside.Add(1)))
+				inside.Add(-1)
+			})
+		})
+	}
+	wg.Wait()
+	if most.Load() != 1 {
+		t.Errorf("%d at once", most.Load())
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	h.turn <- struct{}{}
+	if _, err := h.Fits(gone, "", goodPassword); !errors.Is(err, &app.Error{Code: app.Busy}) {
+		t.Errorf("got %v, want busy", err)
+	}
+	<-h.turn
+}

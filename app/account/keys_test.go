@@ -1,0 +1,168 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+// While the nodes hear of a new key one after the other, tokens of those who know it and of those who do not count
+// everywhere; those of the key before count as long as any of them lives, and no longer.
+func TestKeyRotation(t *testing.T) {
+	t.Parallel()
+	var c testClock
+	nodes := []*Issuer{issuer(t, testKey, c.now), issuer(t, testKey, c.now)}
+	issue := func(i *Issuer, life time.Duration) string {
+		t.Helper()
+		token, err := i.Issue(42, "Ada", app.Shopper, life)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	counts := func(what, token string, on *Issuer, want bool) {
+		t.Helper()
+		if who, err := on.Verify(token); (err == nil) != want || err == nil && who.User != 42 {
+			t.Errorf("%s: %+v, %v", what, who, err)
+		}
+	}
+	first := issue(nodes[0], 48*time.Hour)
+	one := app.KeyGeneration{Number: 1, Since: app.MillisOf(c.now())}
+	nodes[0].UseKeys(one)
+	second := issue(nodes[0], 48*time.Hour)
+	for what, token := range map[string]string{"of the old key": first, "of the new key": second} {
+		counts(what+", a node that knows", token, nodes[0], true)
+		counts(what+", a node that does not know yet", token, nodes[1], true)
+	}
+	nodes[1].UseKeys(one)
+	counts("of the old key, both know", first, nodes[1], true)
+	c.pass(LongestLife + 2*time.Minute)
+	counts("of the old key, after its tokens ended", first, nodes[0], false)
+	counts("of the new key, then", second, nodes[0], true)
+
+	two := app.KeyGeneration{Number: 2, Since: app.MillisOf(c.now()), Oldest: 2}
+	nodes[0].UseKeys(two)
+	third := issue(nodes[0], time.Hour)
+	counts("of the key before, when only the new one counts", second, nodes[0], false)
+	counts("of the new key, when only that counts", third, nodes[0], true)
+	counts("of a key two ahead", issue(issuerWith(t, c.now, 4), time.Hour), nodes[0], false)
+	if who, err := nodes[0].Verify(third); err != nil || nodes[0].Revoked(who) {
+		t.Errorf("%+v is revoked: %v", who, err)
+	}
+	old := app.Identity{User: 42, Device: 1, KeyNumber: 1}
+	if !nodes[0].Revoked(old) {
+		t.Error("a socket that was opened by the key before counts")
+	}
+}
+
+func issuerWith(t *testing.T, now func() time.Time, generation int64) *Issuer {
+	t.Helper()
+	i := issuer(t, testKey, now)
+	i.UseKeys(app.KeyGeneration{Number: generation})
+	return i
+}
+
+// What is remembered of a token never outlives its end, its key, or its subject.
+func TestVerifiedTokensAreLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	for what, ends := range map[string]func(c *testClock, i *Issuer){
+		"ended": func(c *testClock, _ *Issuer) { c.pass(time.Hour + 2*leeway) },
+		"its device was revoked": func(_ *testClock, i *Issuer) {
+			i.revoked.Store(&map[app.ID]app.Millis{7: 1 << 60})
+		},
+		"its key was replaced": func(_ *testClock, i *Issuer) { i.UseKeys(app.KeyGeneration{Number: 1, Oldest: 1}) },
+	} {
+		var c testClock
+		i := issuer(t, testKey, c.now)
+		token, _, err := i.sign(claims{Name: "Ada", Role: app.Shopper, Device: "7"}.of(42), time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if who, err := i.Verify(token); err != nil || who.Device != 7 {
+				t.Fatalf("%+v, %v", who, err)
+			}
+		}
+		ends(&c, i)
+		for range 2 {
+			if _, err := i.Verify(token); !errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+}
+
+func (c claims) of(user app.ID) claims {
+	c.Subject = user.String()
+	return c
+}
+
+// Many tokens, more than are remembered, are each told apart.
+func TestVerifiedTokensAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	v := newVerified()
+	for n := range app.ID(3 * verifiedKept) {
+		v.keep(fmt.Sprint("token ", n), app.Identity{User: n + 1})
+	}
+	found := 0
+	for n := range app.ID(3 * verifiedKept) {
+		if who, ok := v.look(fmt.Sprint("token ", n)); ok {
+			found++
+			if who.User != n+1 {
+				t.Fatalf("token %d is of user %s", n, who.User)
+			}
+		}
+	}
+	if found > verifiedKept || found < verifiedKept/2 {
+		t.Errorf("%d are remembered", found)
+	}
+	if _, ok := v.look(strings.Repeat("x", 300)); ok {
+		t.Error("a token that was never kept is known")
+	}
+}
+
+// BenchmarkVerify is the token check on the way of a request: at most 5 µs. "first" is a token that this node has not
+// seen before.
+func BenchmarkVerify(b *testing.B) {
+	i, err := NewIssuer(testKey, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	revoked := make(map[app.ID]app.Millis)
+	for n := range app.ID(100_000) {
+		revoked[n+1] = 1 << 60
+	}
+	i.revoked.Store(&revoked)
+	u := app.User{ID: 7301444300000000007, Name: "Guest 7301", Role: app.Shopper}
+	token, _, err := i.IssueTo(&u, 7301444300000000008)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("again", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := i.Verify(token); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("first", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := i.read(token); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkPassword is what a log in costs.
+func BenchmarkPassword(b *testing.B) {
+	for b.Loop() {
+		_, _ = fits(nobodysHash, goodPassword)
+	}
+}

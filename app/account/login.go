@@ -1,0 +1,113 @@
+package account
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+
+	"stampede/app"
+)
+
+const (
+	// After so many failures a log in needs a picture to be answered first: those of an e-mail, and those of an address,
+	// which an office may share.
+	emailFailures   = 3
+	addressFailures = 20
+	failuresWithin  = 15 * time.Minute
+	maxDeviceName   = 80
+)
+
+// LogIn opens a session. What a flood would have to be paid for comes as late as possible: first what the request
+// itself says, then a place in the queue, then Redis, the database, and the password's hash.
+func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) {
+	email, err := ParseEmail(l.Email)
+	switch {
+	case err != nil:
+		return app.Session{}, err
+	case l.Password == "":
+		return app.Session{}, app.Fail(app.BadRequest, "the password is missing")
+	case len(l.Password) > 4*maxPassword:
+		return app.Session{}, app.Fail(app.BadRequest, "the password is longer than any can be")
+	case l.Captcha == nil && a.Hasher.Pressed():
+		return app.Session{}, errCaptcha()
+	}
+	u, err := a.prove(ctx, email, &l)
+	if err != nil {
+		return app.Session{}, err
+	}
+	if u.State == app.UserPending {
+		if err := a.writeAgain(ctx, &u, app.TokenActivate); err != nil {
+			return app.Session{}, err
+		}
+		return app.Session{}, app.Fail(app.Forbidden, "the e-mail is not proven yet: open the link in the mail that was sent now")
+	}
+	return a.open(ctx, &u, l.Device)
+}
+
+// prove answers the account whose e-mail and password were given.
+func (a *Accounts) prove(ctx context.Context, email string, l *app.LogIn) (app.User, error) {
+	leave, err := a.Hasher.Enter()
+	if err != nil {
+		return app.User{}, err
+	}
+	defer leave()
+	ofEmail, ofAddress := "email:"+hashOf(email), "address:"+l.Addr
+	failures := a.Shelf.counts(ctx, ofEmail, ofAddress)
+	if failures[0] >= emailFailures || failures[1] >= addressFailures || l.Captcha != nil {
+		if err := a.solved(ctx, l.Captcha); err != nil {
+			return app.User{}, err
+		}
+	}
+	u, _, err := a.userOf(ctx, email)
+	if err != nil {
+		return app.User{}, err
+	}
+	fit, err := a.Hasher.Fits(ctx, u.Password, l.Password) // for nobody's, too: it takes as long
+	if err != nil {
+		return app.User{}, err
+	}
+	if !fit {
+		a.Shelf.count(ctx, failuresWithin, ofEmail, ofAddress)
+		return app.User{}, errWrong()
+	}
+	if failures[0] > 0 {
+		a.Shelf.forget(ctx, ofEmail)
+	}
+	return u, nil
+}
+
+// open makes a log in of an account and its first tokens. From now on those of the guest that it was do not count:
+// whoever has them would be let in without the password.
+func (a *Accounts) open(ctx context.Context, u *app.User, name string) (app.Session, error) {
+	now := a.Now()
+	if err := a.Devices.Revoke(ctx, []app.ID{u.ID}, now.Add(LongestLife+leeway)); err != nil {
+		return app.Session{}, app.Unreadable("log ins", err)
+	}
+	a.hearAtOnce(ctx)
+	id, err := a.mint()
+	if err != nil {
+		return app.Session{}, err
+	}
+	secret := a.refresher().first(id)
+	d := app.Device{
+		ID: id, User: u.ID, Name: deviceName(name), RefreshHash: hashOf(secret),
+		RotatedAt: now, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(refreshLife),
+	}
+	if err := a.Devices.AddDevice(ctx, d); err != nil {
+		return app.Session{}, app.Unreadable("log ins", err)
+	}
+	return a.session(u, id, secret)
+}
+
+// deviceName is what can be shown of how a client calls itself.
+func deviceName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
+	r := []rune(strings.TrimSpace(s))
+	return string(r[:min(len(r), maxDeviceName)])
+}

@@ -1,0 +1,128 @@
+package account
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"stampede/app"
+)
+
+// Me is what somebody sees of themselves.
+func (a *Accounts) Me(ctx context.Context, who app.Identity) (app.Me, error) {
+	if who.Device == 0 {
+		return app.Me{ID: who.User, Name: who.Name, Role: who.Role, Guest: true}, nil
+	}
+	u, err := a.activeUser(ctx, who.User)
+	if err != nil {
+		return app.Me{}, err
+	}
+	return app.Me{ID: u.ID, Name: u.Name, Role: u.Role, Email: u.Email, Lang: u.Lang, CreatedAt: u.CreatedAt}, nil
+}
+
+// account refuses guests.
+func (a *Accounts) account(ctx context.Context, who *app.Identity) (app.User, error) {
+	if who.Device == 0 {
+		return app.User{}, app.Fail(app.Forbidden, "this is for people with an account: log in")
+	}
+	return a.activeUser(ctx, who.User)
+}
+
+// EditMe changes what somebody says about themselves. Tokens say the new name from the next one on.
+func (a *Accounts) EditMe(ctx context.Context, who app.Identity, e app.MeEdit) (app.Me, error) {
+	u, err := a.account(ctx, &who)
+	if err != nil {
+		return app.Me{}, err
+	}
+	name, lang := u.Name, u.Lang
+	if e.Name != nil {
+		if name, err = ParseName(*e.Name); err != nil {
+			return app.Me{}, err
+		}
+	}
+	if e.Lang != nil {
+		if lang, err = ParseLang(*e.Lang); err != nil {
+			return app.Me{}, err
+		}
+	}
+	if err := a.Users.EditUser(ctx, u.ID, name, lang); err != nil {
+		return app.Me{}, app.Unreadable("accounts", err)
+	}
+	return a.Me(ctx, who)
+}
+
+// ChangePassword sets a new password by the old one, and logs out everywhere else. Wrong ones count as failures to log
+// in: a stolen access token is no way to try passwords.
+func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.PasswordChange) error {
+	u, err := a.account(ctx, &who)
+	if err != nil {
+		return err
+	}
+	if err := CheckPassword(c.New, u.Email); err != nil {
+		return err
+	}
+	leave, err := a.Hasher.Enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	key := "change:" + u.ID.String()
+	if a.Shelf.counts(ctx, key)[0] >= addressFailures {
+		return app.Fail(app.Forbidden, "too many wrong passwords: try again in a quarter of an hour, or reset it by mail")
+	}
+	fit, err := a.Hasher.Fits(ctx, u.Password, c.Old[:min(len(c.Old), 4*maxPassword+1)])
+	if err != nil {
+		return err
+	}
+	if !fit {
+		a.Shelf.count(ctx, failuresWithin, key)
+		return app.Fail(app.Forbidden, "the old password is not right")
+	}
+	hash, err := a.Hasher.Hash(ctx, c.New)
+	if err != nil {
+		return err
+	}
+	err = a.Users.SetPassword(ctx, u.ID, u.Password, hash, who.Device)
+	if errors.Is(err, app.ErrNoRow) {
+		return app.Fail(app.Conflict, "the password was changed just now, by another device")
+	}
+	if err == nil {
+		a.hearAtOnce(ctx)
+	}
+	return app.Unreadable("accounts", err)
+}
+
+// MyDevices lists the log ins of an account that count.
+func (a *Accounts) MyDevices(ctx context.Context, who app.Identity) ([]app.MyDevice, error) {
+	u, err := a.account(ctx, &who)
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.Devices.DevicesOf(ctx, u.ID, a.Now())
+	if err != nil {
+		return nil, app.Unreadable("log ins", err)
+	}
+	out := make([]app.MyDevice, len(found))
+	for i, d := range found {
+		out[i] = app.MyDevice{
+			ID: d.ID, Name: cmp.Or(d.Name, "?"), CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, Current: d.ID == who.Device,
+		}
+	}
+	return out, nil
+}
+
+// RemoveDevice logs one of an account's log ins out.
+func (a *Accounts) RemoveDevice(ctx context.Context, who app.Identity, device app.ID) error {
+	u, err := a.account(ctx, &who)
+	if err != nil {
+		return err
+	}
+	err = a.Devices.RevokeDevice(ctx, u.ID, device)
+	if errors.Is(err, app.ErrNoRow) {
+		return app.Fail(app.NotFound, "no such device")
+	}
+	if err == nil {
+		a.hearAtOnce(ctx)
+	}
+	return app.Unreadable("log ins", err)
+}

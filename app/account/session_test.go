@@ -1,0 +1,162 @@
+package account
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+)
+
+// I6: an answer that was lost, or two pages that ask at the same moment, get the very same token.
+func TestRefreshAgainAnswersTheSame(t *testing.T) {
+	onBoth(t, func(w *world) {
+		s := w.logIn(w.account())
+		tokens := make(chan string, 8)
+		var g errgroup.Group
+		for range cap(tokens) {
+			g.Go(func() error {
+				next, err := w.Refresh(w.ctx, s.Refresh)
+				tokens <- next.Refresh
+				return err
+			})
+		}
+		w.must(g.Wait())
+		first := <-tokens
+		for range cap(tokens) - 1 {
+			if other := <-tokens; other != first || other == s.Refresh {
+				w.t.Errorf("one got %s, another %s", first, other)
+			}
+		}
+		next, err := w.Refresh(w.ctx, first)
+		w.must(err)
+		if who := w.who(next.Access); who.User != s.User.ID || who.Device != w.who(s.Access).Device {
+			w.t.Errorf("refreshed as %+v", who)
+		}
+	})
+}
+
+// A refresh token that turns up again later ends its log in, however old it is: thief and owner have to log in again,
+// and the owner can. Other log ins of the user go on.
+func TestReusedRefreshTokenEndsTheLogIn(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		other := w.logIn(email)
+		for _, generations := range []int{1, 3} {
+			stolen := w.logIn(email)
+			present := stolen
+			for range generations {
+				var err error
+				present, err = w.Refresh(w.ctx, present.Refresh)
+				w.must(err)
+				w.pass(sameAgain)
+			}
+			_, err := w.Refresh(w.ctx, stolen.Refresh)
+			w.refused("the stolen token", err, app.Unauthorized)
+			_, err = w.Refresh(w.ctx, present.Refresh)
+			w.refused("the owner's token", err, app.Unauthorized)
+			_, err = w.Issuer.Verify(present.Access)
+			w.refused("the owner's access token", err, app.Unauthorized)
+		}
+		_, err := w.Refresh(w.ctx, other.Refresh)
+		w.must(err)
+	})
+}
+
+// Two devices with one stolen token: whoever is faster, they have the same successor, and the second who uses it in
+// turn is found out.
+func TestStolenTokenRace(t *testing.T) {
+	onBoth(t, func(w *world) {
+		s := w.logIn(w.account())
+		owner, err := w.Refresh(w.ctx, s.Refresh)
+		w.must(err)
+		thief, err := w.node().Refresh(w.ctx, s.Refresh)
+		w.must(err)
+		if owner.Refresh != thief.Refresh {
+			w.t.Errorf("two successors of one token")
+		}
+		w.pass(sameAgain)
+		_, err = w.Refresh(w.ctx, thief.Refresh)
+		w.must(err)
+		w.pass(sameAgain)
+		_, err = w.Refresh(w.ctx, owner.Refresh)
+		w.refused("the slower one", err, app.Unauthorized)
+		d, err := w.store.Device(w.ctx, w.who2(s))
+		if err != nil || d.RevokedAt == 0 {
+			w.t.Errorf("the log in goes on: %+v, %v", d, err)
+		}
+	})
+}
+
+// who2 is the device of a session whose tokens may have ended.
+func (w *world) who2(s app.Session) app.ID {
+	id, _, _ := w.refresher().read(s.Refresh)
+	return id
+}
+
+// What is no refresh token of ours is refused, and ends nobody's log in.
+func TestForgedRefreshTokens(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		s, foreign := w.logIn(email), w.logIn(w.account())
+		device := w.who(s.Access).Device
+		_, secret, _ := strings.Cut(s.Refresh, ".")
+		_, otherSecret, _ := strings.Cut(foreign.Refresh, ".")
+		for what, token := range map[string]string{
+			"nothing": "", "an access token": s.Access, "the secret alone": secret, "the device alone": device.String(),
+			"no secret": device.String() + ".", "an invented secret": refreshToken(device, newSecret()),
+			"another device's secret": refreshToken(device, otherSecret), "of nobody": refreshToken(12345, secret),
+			"changed": s.Refresh[:len(s.Refresh)-2] + "AA", "padded": s.Refresh + "=", "spaced": " " + s.Refresh,
+			"long": s.Refresh + strings.Repeat("A", 100_000), "of another server": refreshToken(device,
+				refresher{derive(otherKey, "stampede refresh tokens")}.first(device)),
+		} {
+			_, err := w.Refresh(w.ctx, token)
+			w.refused(what, err, app.Unauthorized)
+			if token != "" {
+				w.refused(what+", to log out", w.LogOut(w.ctx, app.LogOut{Refresh: token}), app.Unauthorized)
+			}
+		}
+		if _, err := w.Issuer.Verify(s.Refresh); !errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+			w.t.Errorf("a refresh token used for access: %v", err)
+		}
+		next, err := w.Refresh(w.ctx, s.Refresh)
+		w.must(err)
+		w.pass(refreshLife)
+		_, err = w.Refresh(w.ctx, next.Refresh)
+		w.refused("after thirty days", err, app.Unauthorized)
+	})
+}
+
+// An access token of an account lives a quarter of an hour; the log in goes on.
+func TestAccessEndsSoon(t *testing.T) {
+	onBoth(t, func(w *world) {
+		s := w.logIn(w.account())
+		if life := s.Expires.Sub(w.now()); life > app.AccessLife || life < app.AccessLife-time.Minute {
+			w.t.Errorf("lives for %v", life)
+		}
+		w.pass(app.AccessLife + 2*leeway)
+		_, err := w.Issuer.Verify(s.Access)
+		w.refused("after its end", err, app.Unauthorized)
+		next, err := w.Refresh(w.ctx, s.Refresh)
+		w.must(err)
+		w.who(next.Access)
+	})
+}
+
+// A role that was taken away ends what says it.
+func TestRoleChangeEndsTokens(t *testing.T) {
+	onBoth(t, func(w *world) {
+		email := w.account()
+		s := w.logIn(email)
+		w.must(w.store.SetRole(w.ctx, s.User.ID, app.Operator))
+		w.must(w.Watch.RunOnce(w.ctx))
+		_, err := w.Issuer.Verify(s.Access)
+		w.refused("with the old role", err, app.Unauthorized)
+		if again := w.logIn(email); w.who(again.Access).Role != app.Operator {
+			w.t.Errorf("logged in as %+v", again.User)
+		}
+	})
+}

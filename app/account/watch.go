@@ -1,0 +1,72 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"stampede/app"
+)
+
+const (
+	watchEvery = 2 * time.Second
+	// watchOverlap is how far back each look goes: a transaction that revokes stamps its rows before it is committed, and
+	// the database ends those that take longer than ten seconds.
+	watchOverlap = 15 * time.Second
+	watchWithin  = 2 * time.Second
+)
+
+// Watch tells an issuer what was revoked and which keys count, as the database has it: with it every node knows within
+// two seconds, or a little more. While the database is away nobody can revoke anything either.
+type Watch struct {
+	Store  app.DeviceStore
+	Issuer *Issuer
+
+	mu    sync.Mutex
+	since app.Millis // by the database's clock; 0: everything is to be read
+}
+
+// Run looks every two seconds until ctx ends.
+func (w *Watch) Run(ctx context.Context) error {
+	return app.Repeat(ctx, watchEvery, "look for revoked tokens", w.RunOnce)
+}
+
+// RunOnce looks for what is new. A node runs it before it serves anybody.
+func (w *Watch) RunOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, watchWithin)
+	defer cancel()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found, err := w.Store.Revocations(ctx, w.since)
+	if err != nil {
+		return fmt.Errorf("look for revoked tokens: %w", err)
+	}
+	w.Issuer.UseKeys(found.Keys)
+	w.add(found.Subjects, found.Now)
+	w.since = max(1, found.Now.Add(-watchOverlap))
+	return nil
+}
+
+// add replaces the issuer's set by one with the subjects and without what has ended at the instant now, if that
+// changes anything. Callers hold mu.
+func (w *Watch) add(subjects []app.Revocation, now app.Millis) {
+	known := *w.Issuer.revoked.Load()
+	changed := false
+	for _, until := range known {
+		changed = changed || until <= now
+	}
+	for _, r := range subjects {
+		changed = changed || known[r.Subject] < r.Until
+	}
+	if !changed {
+		return
+	}
+	next := maps.Clone(known)
+	maps.DeleteFunc(next, func(_ app.ID, until app.Millis) bool { return until <= now })
+	for _, r := range subjects {
+		next[r.Subject] = max(next[r.Subject], r.Until)
+	}
+	w.Issuer.revoked.Store(&next)
+}

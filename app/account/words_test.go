@@ -1,0 +1,117 @@
+package account
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"stampede/app"
+)
+
+func TestParseEmail(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"ada@shop.example": "ada@shop.example", " Ada.L+x@Shop.Example\n": "ada.l+x@shop.example", "a@localhost": "a@localhost",
+		"o'brien_{x}@a-b.co": "o'brien_{x}@a-b.co", "a@xn--fiqs8s.example": "a@xn--fiqs8s.example",
+		strings.Repeat("a", 64) + "@" + strings.Repeat("b", 63) + ".example": strings.Repeat("a", 64) + "@" + strings.Repeat("b", 63) + ".example",
+	} {
+		if got, err := ParseEmail(in); err != nil || got != want {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{
+		"", " ", "ada", "@", "ada@", "@shop.example", "ada@shop", "a@b@shop.example", "a b@shop.example", "a@shop .example",
+		"a@shop.example\r\nBcc: b@shop.example", "a\x00@shop.example", "a\t@shop.example", `"a b"@shop.example`, "a@[127.0.0.1]",
+		"a@127.0.0.1", "a..b@shop.example", ".a@shop.example", "a.@shop.example", "a@.shop.example", "a@shop..example",
+		"a@shop.example.", "a@-shop.example", "a@shop-.example", "马@shop.example", "a@马.example", "аda@shop.example",
+		"a@shop.exam\u200bple", "<a@shop.example>", "Ada <a@shop.example>", "a@shop.example,b@shop.example", "a@shop_x.example",
+		strings.Repeat("a", 65) + "@shop.example", "a@" + strings.Repeat("b", 64) + ".example", "a\xff@shop.example",
+		"a@" + strings.Repeat("b.", 200) + "example", strings.Repeat("a", 1<<20), "a@shop.example'; DROP TABLE users; --",
+	} {
+		if got, err := ParseEmail(in); !errors.Is(err, &app.Error{Code: app.BadRequest}) {
+			t.Errorf("%.60q was taken as %q, %v", in, got, err)
+		}
+	}
+}
+
+func FuzzParseEmail(f *testing.F) {
+	for _, s := range []string{"ada@shop.example", "a@localhost", "a@b@c", "\r\n", "a@127.0.0.1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, err := ParseEmail(s)
+		if err != nil {
+			return
+		}
+		again, err := ParseEmail(got)
+		if err != nil || again != got || len(got) > maxEmail || strings.ContainsAny(got, " \r\n\t\x00<>,;\"") {
+			t.Errorf("%q became %q, then %q, %v", s, got, again, err)
+		}
+	})
+}
+
+func TestCheckPassword(t *testing.T) {
+	t.Parallel()
+	const email = "lovelace@shop.example"
+	for _, fine := range []string{
+		"correct1", "一二三四五六七八", "spaces are fine", strings.Repeat("ab", 64), strings.Repeat("马a", 64), "'; DROP TABLE users", "\x00\x01\x02\x03\x04\x05\x06\x07",
+	} {
+		if err := CheckPassword(fine, email); err != nil {
+			t.Errorf("%q: %v", fine, err)
+		}
+	}
+	for _, bad := range []string{
+		"", "short", "一二三四五六七", strings.Repeat("ab", 65), strings.Repeat("x", 1<<20), email, strings.ToUpper(email), "Lovelace",
+		"password", "PassWord1", "12345678", "aaaaaaaa", "马马马马马马马马", "bad\xff\xfe utf8", "woaini1314",
+	} {
+		err := CheckPassword(bad, email)
+		var e *app.Error
+		if !errors.As(err, &e) || e.Code != app.BadRequest || len(bad) > 8 && strings.Contains(e.Message, bad) {
+			t.Errorf("%.40q: %v", bad, err)
+		}
+	}
+}
+
+func TestParseName(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{" Ada ": "Ada", "王小明 🐴": "王小明 🐴", "<b>x</b>": "<b>x</b>"} {
+		if got, err := ParseName(in); err != nil || got != want {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+	for _, bad := range []string{"", "  ", "a\nb", "a\x00b", "bad\xff", "a\u202eb", strings.Repeat("马", 41)} {
+		if got, err := ParseName(bad); err == nil {
+			t.Errorf("%q was taken as %q", bad, got)
+		}
+	}
+}
+
+// A hash fits its password and no other one, also where they differ at the end, in case or in how a letter is composed.
+func TestHash(t *testing.T) {
+	t.Parallel()
+	hash := hashPassword(goodPassword)
+	if hash == hashPassword(goodPassword) {
+		t.Error("two hashes of a password are the same: no salt")
+	}
+	if want := "$argon2id$v=19$m=19456,t=2,p=1$"; !strings.HasPrefix(hash, want) || len(hash) > 200 {
+		t.Errorf("hash %s", hash)
+	}
+	for password, want := range map[string]bool{
+		goodPassword: true, goodPassword + " ": false, strings.ToUpper(goodPassword): false, "": false,
+	} {
+		if fit, err := fits(hash, password); err != nil || fit != want {
+			t.Errorf("%q: %v, %v", password, fit, err)
+		}
+	}
+	if fit, err := fits(nobodysHash, ""); err != nil || fit {
+		t.Errorf("nobody's hash: %v, %v", fit, err)
+	}
+	for _, bad := range []string{
+		"", "plain", "$argon2i$v=19$m=19456,t=2,p=1$a$b", "$argon2id$v=19$m=1000000,t=2,p=1$" + hash[len(hash)-66:],
+		"$argon2id$v=19$m=19456,t=9999,p=1$" + hash[len(hash)-66:], hash[:len(hash)-9], hash + "AAAA", hash[:40] + "$",
+	} {
+		if fit, err := fits(bad, goodPassword); fit || err == nil {
+			t.Errorf("%q: %v, %v", bad, fit, err)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+	"stampede/migrations"
+)
+
+func TestMain(m *testing.M) { kit.Main(m) }
+
+// world is a shop's accounts on stores of their own, with a clock that tests move.
+type world struct {
+	*Accounts
+	t      *testing.T
+	ctx    context.Context
+	store  *store.Store
+	redis  *redis.Client
+	guests *Guests
+	ahead  atomic.Int64
+
+	mu      sync.Mutex
+	letters []app.Letter
+}
+
+// onBoth runs a test on the real stores and on the embedded ones.
+func onBoth(t *testing.T, test func(w *world)) {
+	t.Helper()
+	t.Parallel()
+	t.Run("real", func(t *testing.T) {
+		t.Parallel()
+		s, err := store.OpenMySQL(kit.Context(t), kit.MySQL(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		options, err := redis.ParseURL(kit.Redis(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(newWorld(t, s, options))
+	})
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		s, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "shop.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(newWorld(t, s, &redis.Options{Addr: miniredis.RunT(t).Addr()}))
+	})
+}
+
+func newWorld(t *testing.T, s *store.Store, options *redis.Options) *world {
+	t.Helper()
+	t.Cleanup(func() { _ = s.Close() })
+	if _, err := migrations.Up(kit.Context(t), s.DB()); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, ctx: kit.Context(t), store: s, redis: redis.NewClient(options)}
+	t.Cleanup(func() { _ = w.redis.Close() })
+	w.Accounts = w.node()
+	w.guests = &Guests{Issuer: w.Issuer, Mint: w.Mint}
+	return w
+}
+
+// node is another node on the same stores.
+func (w *world) node() *Accounts {
+	w.t.Helper()
+	issuer, err := NewIssuer(testKey, func() time.Time { return w.now().Time() })
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	shelf := NewShelf(w.redis)
+	return &Accounts{
+		Users: w.store, Devices: w.store, Mailer: w, Issuer: issuer, Hasher: NewHasher(), Shelf: shelf,
+		Captchas: NewCaptchas(shelf, w.now), Watch: &Watch{Store: w.store, Issuer: issuer},
+		Mint: func() (app.ID, error) { return kit.NewID(), nil }, Now: w.now, Public: "https://shop.example",
+	}
+}
+
+func (w *world) now() app.Millis { return app.MillisOf(time.Now()) + app.Millis(w.ahead.Load()) }
+
+// pass lets time go by.
+func (w *world) pass(d time.Duration) { w.ahead.Add(d.Milliseconds()) }
+
+// Send keeps the letters.
+func (w *world) Send(_ context.Context, letters ...app.Letter) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.letters = append(w.letters, letters...)
+	return nil
+}
+
+// mailed takes the letters that were sent to an e-mail.
+func (w *world) mailed(email string) (found []app.Letter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var rest []app.Letter
+	for _, l := range w.letters {
+		if l.To == email {
+			found = append(found, l)
+		} else {
+			rest = append(rest, l)
+		}
+	}
+	w.letters = rest
+	return found
+}
+
+// link takes the secret out of the only letter to an e-mail.
+func (w *world) link(email string, kind app.LetterKind) string {
+	w.t.Helper()
+	found := w.mailed(email)
+	if len(found) != 1 || found[0].Kind != kind {
+		w.t.Fatalf("letters to %s: %+v; want one of kind %s", email, found, kind)
+	}
+	_, secret, _ := strings.Cut(found[0].Link, "=")
+	return secret
+}
+
+// solution is the answer to a picture of its own.
+func (w *world) solution() *app.CaptchaAnswer {
+	id := app.ID(kit.NewID()).String() + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	id = id[len(id)-26:]
+	w.Shelf.put(w.ctx, id, captchaHash(id, "123456"), captchaLife)
+	return &app.CaptchaAnswer{ID: id, Answer: "123456"}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// refused demands an error of a code, and answers its sentence.
+func (w *world) refused(what string, err error, code app.Code) string {
+	w.t.Helper()
+	var e *app.Error
+	if !errors.As(err, &e) || e.Code != code {
+		w.t.Errorf("%s: %v, want %s", what, err, code)
+		return ""
+	}
+	return e.Message
+}
+
+const goodPassword = "seven green 马 dance"
+
+// newEmail is one that nobody has.
+func newEmail() string { return "ada." + kit.NewID().String() + "@shop.example" }
+
+// account registers and activates somebody.
+func (w *world) account() (email string) {
+	w.t.Helper()
+	email = newEmail()
+	w.must(w.Register(w.ctx, app.Registration{Email: email, Password: goodPassword, Captcha: w.solution()}))
+	got, err := w.Activate(w.ctx, w.link(email, app.LetterActivate))
+	if err != nil || got != email {
+		w.t.Fatalf("activated %q, %v", got, err)
+	}
+	return email
+}
+
+func (w *world) logIn(email string) app.Session {
+	w.t.Helper()
+	s, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword, Device: "Test"})
+	w.must(err)
+	return s
+}
+
+func (w *world) who(access string) app.Identity {
+	w.t.Helper()
+	who, err := w.Issuer.Verify(access)
+	w.must(err)
+	return who
+}

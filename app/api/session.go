@@ -1,0 +1,167 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"stampede/app"
+)
+
+// In a browser the refresh token is where no script can read it, and it is sent to nothing but the routes that take it,
+// from pages of this shop alone. Pages say that they are one by a header that no form can send (ownHeader). Apps keep
+// theirs themselves and say client "app" when they log in.
+const (
+	refreshCookie = "stampede_refresh"
+	refreshPath   = "/api/v1/auth"
+	// cookieLife is at least as long as the token in it counts; that decides.
+	cookieLife = 30 * 24 * time.Hour
+	ownHeader  = "X-Stampede"
+	appClient  = "app"
+)
+
+type (
+	refreshBody struct {
+		Refresh string `json:"refresh"`
+	}
+	logOutBody struct {
+		Refresh    string `json:"refresh"`
+		Everywhere bool   `json:"everywhere"`
+	}
+)
+
+// refresh answers the next tokens, in the way in which the present one came.
+func (a *api) refresh(c *fiber.Ctx) error {
+	var b refreshBody
+	if err := decodeIfAny(c, &b); err != nil {
+		return err
+	}
+	token, inBody := b.Refresh, b.Refresh != ""
+	if !inBody {
+		var err error
+		if token, err = cookieOf(c); err != nil {
+			return err
+		}
+		if token == "" {
+			return app.Fail(app.Unauthorized, "nobody is logged in here")
+		}
+	}
+	return flow(c, func(ctx context.Context) (app.Session, error) {
+		session, err := a.Accounts.Refresh(ctx, token)
+		if !inBody && errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+			setRefresh(c, "")
+		}
+		return handOver(c, session, inBody), err
+	})
+}
+
+// logOut ends the log in of the body's token, of the bearer, or of the cookie, in this order. The cookie goes with it.
+func (a *api) logOut(c *fiber.Ctx) error {
+	var b logOutBody
+	if err := decodeIfAny(c, &b); err != nil {
+		return err
+	}
+	o := app.LogOut{Refresh: b.Refresh, Everywhere: b.Everywhere}
+	var err error
+	switch token := bearer(c); {
+	case o.Refresh != "":
+	case token != "":
+		if o.Who, err = a.Shop.Verify(token); err != nil {
+			return err
+		}
+	default:
+		if o.Refresh, err = cookieOf(c); err != nil {
+			return err
+		}
+		if o.Refresh == "" {
+			return app.Fail(app.Unauthorized, "nobody is logged in here")
+		}
+	}
+	return flow(c, func(ctx context.Context) (done, error) {
+		err := a.Accounts.LogOut(ctx, o)
+		if code := app.AsError(err).Code; b.Refresh == "" && (err == nil || code == app.Unauthorized) {
+			setRefresh(c, "")
+		}
+		return done{}, err
+	})
+}
+
+// decodeIfAny is decode for a body that may be left out.
+func decodeIfAny(c *fiber.Ctx, into any) error {
+	if len(raw(c)) == 0 {
+		return nil
+	}
+	return decode(raw(c), into)
+}
+
+// cookieOf answers the refresh token that the browser has sent by itself, if one of our pages asked it to.
+func cookieOf(c *fiber.Ctx) (string, error) {
+	token := c.Cookies(refreshCookie)
+	if token != "" && c.Get(ownHeader) != "1" {
+		return "", app.Fail(app.Forbidden, "the header "+ownHeader+": 1 is missing")
+	}
+	return token, nil
+}
+
+// handOver leaves the refresh token in the answer of an app, and puts a browser's into its cookie.
+func handOver(c *fiber.Ctx, s app.Session, isApp bool) app.Session {
+	if isApp || s.Refresh == "" {
+		return s
+	}
+	setRefresh(c, s.Refresh)
+	s.Refresh = ""
+	return s
+}
+
+// setRefresh sets the cookie; "" removes it.
+func setRefresh(c *fiber.Ctx, token string) {
+	cookie := fiber.Cookie{
+		Name: refreshCookie, Value: token, Path: refreshPath, MaxAge: int(cookieLife.Seconds()),
+		HTTPOnly: true, SameSite: fiber.CookieSameSiteStrictMode, Secure: c.Secure(),
+	}
+	if token == "" {
+		cookie.MaxAge, cookie.Expires = 0, fasthttp.CookieExpireDelete
+	}
+	c.Cookie(&cookie)
+}
+
+// browserName makes a few words of how a browser calls itself. It is for people to recognise a device by.
+func browserName(agent string) string {
+	name := firstIn(agent, [][2]string{
+		{"MicroMessenger", "WeChat"},
+		{"Edg", "Edge"},
+		{"OPR", "Opera"},
+		{"Firefox", "Firefox"},
+		{"FxiOS", "Firefox"},
+		{"Chrome", "Chrome"},
+		{"CriOS", "Chrome"},
+		{"Safari", "Safari"},
+		{"curl", "curl"},
+	})
+	system := firstIn(agent, [][2]string{
+		{"Android", "Android"},
+		{"iPhone", "iPhone"},
+		{"iPad", "iPad"},
+		{"Windows", "Windows"},
+		{"Mac OS", "Mac"},
+		{"Linux", "Linux"},
+	})
+	if name == "" || system == "" {
+		return name + system
+	}
+	return name + ", " + system
+}
+
+// firstIn answers the word for the first mark that the text has.
+func firstIn(text string, words [][2]string) string {
+	for _, w := range words {
+		if strings.Contains(text, w[0]) {
+			return w[1]
+		}
+	}
+	return ""
+}

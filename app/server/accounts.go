@@ -1,0 +1,30 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"stampede/app"
+	"stampede/app/account"
+)
+
+// composeAccounts connects what people do with their accounts.
+func (p *parts) composeAccounts(c *Config, issuer *account.Issuer) {
+	shelf := account.NewShelf(p.stores.client)
+	p.accounts = &account.Accounts{
+		Users: p.stores.db, Devices: p.stores.db, Mailer: p.mails.stream,
+		Issuer: issuer, Hasher: account.NewHasher(), Captchas: account.NewCaptchas(shelf, p.clock.Now), Shelf: shelf,
+		Watch: &account.Watch{Store: p.stores.db, Issuer: issuer},
+		Mint:  p.lease.Mint, Now: p.clock.Now, Public: c.PublicURL,
+	}
+}
+
+// forgetEvery is how often rows that count no more are removed.
+const forgetEvery = time.Hour
+
+// forgetOldAccounts removes what nobody activated, and log ins, links and revocations that have ended.
+func (p *parts) forgetOldAccounts(ctx context.Context) error {
+	return app.Repeat(ctx, forgetEvery, "forget what counts no more of accounts", func(ctx context.Context) error {
+		return p.stores.db.PurgeAccounts(ctx, p.clock.Now())
+	})
+}

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"stampede/app"
+	"stampede/app/account"
+)
+
+// Issuer signs tokens as the nodes do, for people without an account. On embedded stores it uses, or makes, the key in
+// the data folder. It asks the database which generation of the key signs; an embedded one that is not there yet has
+// none but the first.
+func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
+	key, err := c.JWTSecret, error(nil)
+	f := folder(c.Data)
+	if key == "" {
+		if err := f.make(); err != nil {
+			return nil, err
+		}
+		if key, err = f.secret(); err != nil {
+			return nil, err
+		}
+	}
+	issuer, err := account.NewIssuer([]byte(key), nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(f.database()); c.Embedded() && errors.Is(err, fs.ErrNotExist) {
+		return issuer, nil
+	}
+	t, err := OpenTools(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	g, err := t.stores.db.KeyGeneration(ctx)
+	issuer.UseKeys(g)
+	return issuer, errors.Join(err, t.Close())
+}
+
+// RotateKey has the nodes sign with the next generation of the key, and answers which. Tokens of the one before count
+// until they end, unless only the new one is to count; those of the generation before that end, so it is refused while
+// there may be any.
+func (t *Tools) RotateKey(ctx context.Context, only bool) (app.KeyGeneration, error) {
+	if err := prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions); err != nil {
+		return app.KeyGeneration{}, err
+	}
+	present, err := t.stores.db.KeyGeneration(ctx)
+	if err != nil {
+		return present, err
+	}
+	now, err := t.stores.db.Clock(ctx)
+	if err != nil {
+		return present, err
+	}
+	if ends := present.Since.Add(account.LongestLife); !only && present.Number > 0 && now.At < ends {
+		return present, fmt.Errorf("the key was rotated at %s: tokens of the one before count until %s, and another rotation "+
+			"would end them; wait, or end all that was signed before with --now",
+			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
+	}
+	next, err := t.stores.db.RotateKey(ctx, present.Number, only)
+	if errors.Is(err, app.ErrNoRow) {
+		return present, errors.New("somebody else has rotated the key at this moment; look again")
+	}
+	return next, err
+}

@@ -1,0 +1,43 @@
+package realtime
+
+import (
+	"testing"
+
+	"stampede/app"
+)
+
+// What was revoked may do nothing more, and its socket is closed; renewed in time with a token of another device of the
+// same user it stays, and so do those of others.
+func TestRevokedSocketsAreClosed(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(*Options) {})
+	hello := func(token string) *peer {
+		t.Helper()
+		p := n.dial(t)
+		p.must(`"op":"hello","token":"`+token+`"`, nil)
+		return p
+	}
+	out, renewed, other := hello("device:3:7"), hello("user:7"), hello("device:4:7")
+	renewed.must(`"op":"renew","token":"device:5:7"`, nil)
+	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{3: true, 7: true} })
+	out.sendUnlessEnded(`{"id":9,"op":"orders"}`)
+	out.awaitClose(CloseRevoked)
+	for _, p := range []*peer{renewed, other} {
+		p.must(`"op":"orders"`, nil)
+	}
+}
+
+// Between the revocation and the close no op of a user works.
+func TestRevokedOpsAreRefused(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })
+	p := n.dial(t)
+	p.must(`"op":"hello","token":"device:3:7"`, nil)
+	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{3: true} })
+	for _, op := range []string{`"op":"orders"`, `"op":"buy","sale":"5","qty":1,"key":"12345678"`, `"op":"cancel","order":"6"`} {
+		if r := p.do(op); r.Error == nil || r.Error.Code != app.Unauthorized {
+			t.Errorf("%s: %+v", op, r)
+		}
+	}
+	p.must(`"op":"time","t0":1`, nil)
+}
