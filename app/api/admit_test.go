@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stampede/app/limits"
 )
 
 // A blocked address is refused every route and the handshake when it comes through a proxy; straight, its connections
@@ -38,5 +40,22 @@ func TestBlockedAddressIsKeptOut(t *testing.T) {
 		t.Errorf("a connection of a blocked address was kept: %v", err)
 	} else if netErr, ok := err.(net.Error); err != io.EOF && ok && netErr.Timeout() {
 		t.Errorf("a connection of a blocked address was not closed: %v", err)
+	}
+}
+
+// Handshakes of an address are counted, whatever comes of them, and who is refused is told when the next one counts.
+func TestHandshakesAreCounted(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *Options) {
+		o.Proxies, o.Handshakes = loopback, limits.Pace{Rate: 1, Period: time.Hour, Burst: 2}
+	})
+	for i, want := range []int{200, 200, 429, 429} { // the site answers a handshake as if it were none
+		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")
+		if res.StatusCode != want || want == 429 && res.Header.Get("Retry-After") == "" {
+			t.Errorf("handshake %d: %s, %v", i+1, res.Status, res.Header)
+		}
+	}
+	if _, _, res := s.shake("X-Real-IP: 192.0.2.2\r\n", ""); res.StatusCode != 200 {
+		t.Errorf("another address: %s", res.Status)
 	}
 }

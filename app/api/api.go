@@ -42,6 +42,7 @@ type Options struct {
 	Handshakes limits.Pace
 	Passes     limits.Pace  // asked for, or solved, by one address
 	Buys       *limits.Buys // shared with the sockets
+	Counts     Counts
 
 	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls answer at once
 	Metrics *Metrics        // nil: nobody looks
@@ -58,6 +59,9 @@ type api struct {
 	notices    chan struct{}
 	stranger   *stranger
 }
+
+// apiPath is where the routes of version 1 begin.
+const apiPath = "/api/v1"
 
 // realIP is the header in which a trusted proxy says for whom it asks.
 const realIP = "X-Real-IP"
@@ -95,10 +99,10 @@ func newApp(o Options) *fiber.App {
 func (a *api) routes(f *fiber.App) {
 	a.Mount(f, socketPath, a.admitSocket)
 
-	v1 := f.Group("/api/v1", func(c *fiber.Ctx) error {
+	v1 := f.Group(apiPath, func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		return c.Next()
-	})
+	}, a.counted)
 	v1.Post("/auth/guest", a.guest)
 	if a.Accounts != nil {
 		a.accountRoutes(v1)

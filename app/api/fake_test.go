@@ -184,6 +184,7 @@ type site struct {
 	shop  *fakeShop
 	front *HTTPServer
 	url   string
+	conns *limitedListener
 	close chan struct{} // what Options.Closing is
 
 	anyCode bool // flows may fail in ways that the routes are not said to
@@ -212,8 +213,8 @@ func open(t *testing.T, change func(*Options)) *site {
 	return openFor(t, 1000, change)
 }
 
-// openFor is open with as many connections for an address.
-func openFor(t *testing.T, most int, change func(*Options)) *site {
+// openFor is open with as many connections for an address, and a server that may be tuned before it serves.
+func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTPServer)) *site {
 	t.Helper()
 	s := &site{t: t, shop: &fakeShop{}, close: make(chan struct{})}
 	s.shop.state.Store(app.Reserved)
@@ -228,9 +229,13 @@ func openFor(t *testing.T, most int, change func(*Options)) *site {
 	s.url = "http://" + l.Addr().String()
 	s.front = NewHTTPServer(func() error { return nil })
 	s.front.server.WriteTimeout = 500 * time.Millisecond // shorter than a long poll, which it must not cut
+	for _, do := range tune {
+		do(s.front)
+	}
 	s.front.Open(New(o))
 	done := make(chan error, 1)
-	go func() { done <- s.front.Serve(LimitConns(l, most, o.Proxies, o.Blocked)) }()
+	s.conns = LimitConns(l, most, o.Proxies, o.Blocked).(*limitedListener)
+	go func() { done <- s.front.Serve(s.conns) }()
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

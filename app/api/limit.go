@@ -24,7 +24,7 @@ func (l *limiter) take(ip string) error {
 }
 
 // spent reports whether take would fail now, and takes nothing.
-func (l *limiter) spent(ip string) bool { return l.buckets.Spent(clientAddr(ip)) }
+func (l *limiter) spent(ip string) bool { return l.buckets.Wait(clientAddr(ip)) > 0 }
 
 // clientAddr is the address under which a client counts. What cannot be read shares one.
 func clientAddr(ip string) netip.Addr { return app.CustomerAddr(hostAddr(ip)) }

@@ -56,11 +56,16 @@ func (t *Table[K]) takeAt(key K, now int64) (wait time.Duration) {
 	if t == nil {
 		return 0
 	}
+	return t.takeBy(key, now, t.steps)
+}
+
+// takeBy is Take for a table whose keys have paces of their own.
+func (t *Table[K]) takeBy(key K, now int64, by steps) (wait time.Duration) {
 	s := t.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, known := s.buckets[key]
-	next, wait := t.steps.take(before, now)
+	next, wait := by.take(before, now)
 	if wait > 0 {
 		return wait
 	}
@@ -76,24 +81,40 @@ func (t *Table[K]) GiveBack(key K) {
 	if t == nil {
 		return
 	}
+	t.giveBackBy(key, t.steps)
+}
+
+func (t *Table[K]) giveBackBy(key K, by steps) {
 	s := t.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if bucket, known := s.buckets[key]; known {
-		s.buckets[key] = bucket - t.steps.every
+		s.buckets[key] = bucket - by.every
 	}
 }
 
-// Spent reports whether Take would refuse now, and takes nothing.
-func (t *Table[K]) Spent(key K) bool {
+// Wait is how long Take would refuse now; it takes nothing.
+func (t *Table[K]) Wait(key K) time.Duration {
 	if t == nil {
-		return false
+		return 0
 	}
 	s := t.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, wait := t.steps.take(s.buckets[key], t.now())
-	return wait > 0
+	return wait
+}
+
+// Hold makes Take refuse for so long.
+func (t *Table[K]) Hold(key K, wait time.Duration) {
+	now := t.now()
+	s := t.of(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.buckets[key]; !known && len(s.buckets) >= bucketsKept/shards {
+		s.shrink(now)
+	}
+	s.buckets[key] = now + t.steps.slack + int64(wait)
 }
 
 func (t *Table[K]) of(key K) *shard[K] { return &t.shard[maphash.Comparable(t.seed, key)%shards] }

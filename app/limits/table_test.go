@@ -29,8 +29,8 @@ func TestTableRefills(t *testing.T) {
 		t.Errorf("another key waits %v", wait)
 	}
 	pass(600 * time.Millisecond)
-	if wait := table.Take("a"); wait != 0 || !table.Spent("a") {
-		t.Errorf("after the refill: wait %v, spent %v", wait, table.Spent("a"))
+	if wait := table.Take("a"); wait != 0 || table.Wait("a") == 0 {
+		t.Errorf("after the refill: wait %v, then %v", wait, table.Wait("a"))
 	}
 }
 
@@ -85,7 +85,7 @@ func TestNoLimit(t *testing.T) {
 	table, bucket := NewTable[int](Pace{}), NewBucket(Pace{})
 	bucket.SetPace(Pace{}.Shared(4))
 	for range 1000 {
-		if table.Take(1) > 0 || bucket.Take() > 0 || table.Spent(1) {
+		if table.Take(1) > 0 || bucket.Take() > 0 || table.Wait(1) > 0 {
 			t.Fatal("a limit where none is set")
 		}
 	}

@@ -34,6 +34,7 @@ type parts struct {
 	hub       *realtime.Hub
 	shop      *shop
 	buys      *limits.Buys
+	windows   *limits.Windows
 
 	clock      *app.Clock
 	catalogue  *app.Catalogue
@@ -110,7 +111,9 @@ func compose(
 
 	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
 	p.shop = &shop{Issuer: issuer, blocks: blocks}
-	p.buys = limits.NewBuys(c.buyPaces())
+	p.buys, p.windows = limits.NewBuys(c.buyPaces()), limits.NewWindows(s.client, c.Window)
+	counter(registry, "stampede_http_counted_alone_total",
+		"HTTP requests that this node counted by itself, because Redis did not answer.", p.windows.CountedAlone)
 	p.hub = realtime.NewHub(realtime.Options{
 		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
 		Chains:  inventory,
@@ -206,6 +209,12 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
 		Passes:     c.buyPaces().Addr,
 		Buys:       p.buys,
+		Counts: api.Counts{
+			Windows: p.windows,
+			Listing: limits.Class{Name: "list", User: c.ListPerUser, Addr: c.ListPerAddr},
+			Auth:    limits.Class{Name: "auth", User: c.AuthPerUser, Addr: c.AuthPerAddr},
+			Orders:  limits.Class{Name: "orders", User: c.OrdersPerUser, Addr: c.OrdersPerAddr},
+		},
 	}
 	if c.GuestLogin {
 		guests := &account.Guests{Issuer: p.shop.Issuer, Mint: p.lease.Mint}

@@ -43,9 +43,18 @@ type Config struct {
 	BuyBurst       int    `env:"BUY_BURST" envDefault:"1000" strict:"10" does:"presses of Buy of a client address at once"`
 	BuyAllRate     int    `env:"BUY_ALL_RATE" envDefault:"100000" strict:"1000" does:"presses of Buy per second in the whole shop, divided by its live nodes; 0: no limit"`
 	BuyAllBurst    int    `env:"BUY_ALL_BURST" envDefault:"100000" strict:"1000" does:"presses of Buy in the whole shop at once, divided likewise"`
-	UserConns      int    `env:"MAX_CONNS_PER_USER" envDefault:"10" strict:"4" does:"sockets of one user on this node"`
-	AddrConns      int    `env:"MAX_CONNS_PER_IP" envDefault:"4000" strict:"100" does:"connections of one client address to this node, its sockets through proxies included; a browser takes up to seven"`
-	MaxConns       int    `env:"MAX_CONNS" envDefault:"50000" does:"sockets of this node"`
+	// Sliding windows that all nodes count together in Redis, for HTTP.
+	Window        time.Duration `env:"WINDOW" envDefault:"1s" does:"length of the sliding windows of HTTP requests, which all nodes count together"`
+	ListPerUser   int           `env:"LIST_PER_USER" envDefault:"50" strict:"5" does:"requests of a user for slots, sales, products and categories in a window; 0: no limit"`
+	ListPerAddr   int           `env:"LIST_PER_IP" envDefault:"500" strict:"5" does:"the same of a client address"`
+	AuthPerUser   int           `env:"AUTH_PER_USER" envDefault:"20" strict:"2" does:"requests of a user about logging in, in a window; 0: no limit"`
+	AuthPerAddr   int           `env:"AUTH_PER_IP" envDefault:"500" strict:"10" does:"the same of a client address"`
+	OrdersPerUser int           `env:"ORDERS_PER_USER" envDefault:"50" strict:"5" does:"requests of a user about orders and the account, in a window; 0: no limit"`
+	OrdersPerAddr int           `env:"ORDERS_PER_IP" envDefault:"500" strict:"10" does:"the same of a client address"`
+
+	UserConns int `env:"MAX_CONNS_PER_USER" envDefault:"10" strict:"4" does:"sockets of one user on this node"`
+	AddrConns int `env:"MAX_CONNS_PER_IP" envDefault:"4000" strict:"100" does:"connections of one client address to this node, its sockets through proxies included; a browser takes up to seven"`
+	MaxConns  int `env:"MAX_CONNS" envDefault:"50000" does:"sockets of this node"`
 
 	// The shop.
 	Roles      Roles         `env:"ROLES" envDefault:"api,worker,sweeper" does:"what this node does"`

@@ -28,7 +28,9 @@ func (c *Config) checkLimits(p *problems) {
 	}
 	for name, rate := range map[string]int{
 		"AUTH_RATE": c.AuthRate, "HANDSHAKE_RATE": c.HandshakeRate, "BUY_USER_RATE": c.BuyUserRate, "BUY_RATE": c.BuyRate,
-		"BUY_ALL_RATE": c.BuyAllRate,
+		"BUY_ALL_RATE": c.BuyAllRate, "LIST_PER_USER": c.ListPerUser, "LIST_PER_IP": c.ListPerAddr,
+		"AUTH_PER_USER": c.AuthPerUser, "AUTH_PER_IP": c.AuthPerAddr, "ORDERS_PER_USER": c.OrdersPerUser,
+		"ORDERS_PER_IP": c.OrdersPerAddr,
 	} {
 		p.within(name, int64(rate), 0, 1_000_000)
 	}
@@ -38,6 +40,7 @@ func (c *Config) checkLimits(p *problems) {
 	} {
 		p.within(name, int64(burst), 1, 1_000_000)
 	}
+	p.lasts("WINDOW", c.Window, 100*time.Millisecond, time.Hour)
 	p.within("MAX_CONNS", int64(c.MaxConns), 1, 10_000_000)
 	p.within("MAX_CONNS_PER_USER", int64(c.UserConns), 1, int64(max(1, c.MaxConns)))
 	p.within("MAX_CONNS_PER_IP", int64(c.AddrConns), 1, 10_000_000)

@@ -29,5 +29,6 @@ func (p *parts) shareOnce(ctx context.Context) error {
 		return err
 	}
 	p.buys.SetNodes(nodes)
+	p.windows.SetNodes(nodes)
 	return nil
 }

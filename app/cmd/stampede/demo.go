@@ -37,7 +37,8 @@ func (demoShop) Help() string {
 // demoDefaults hold unless the environment says otherwise: people come in as guests from one machine.
 var demoDefaults = []string{
 	"STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_PAY_WINDOW=1m", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
-	"STAMPEDE_AUTH_RATE=0", "STAMPEDE_BUY_RATE=0", "STAMPEDE_HANDSHAKE_RATE=0", "STAMPEDE_MAX_CONNS_PER_IP=100000", "STAMPEDE_RETURN_WITHIN=2s", "STAMPEDE_LOG_LEVEL=warn",
+	"STAMPEDE_AUTH_RATE=0", "STAMPEDE_BUY_RATE=0", "STAMPEDE_HANDSHAKE_RATE=0", "STAMPEDE_AUTH_PER_IP=0",
+	"STAMPEDE_MAX_CONNS_PER_IP=100000", "STAMPEDE_RETURN_WITHIN=2s", "STAMPEDE_LOG_LEVEL=warn",
 }
 
 // Run serves the demo until told to stop.

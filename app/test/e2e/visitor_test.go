@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -63,7 +64,14 @@ type answered struct {
 
 // ask sends a request with further headers, name after name and value.
 func (v *visitor) ask(ctx context.Context, method, path, token string, headers ...string) (answered, error) {
-	request, err := http.NewRequestWithContext(ctx, method, v.page()+path, nil)
+	return v.say(ctx, method, path, token, "", headers...)
+}
+
+// say is ask with a body.
+func (v *visitor) say(
+	ctx context.Context, method, path, token, body string, headers ...string,
+) (answered, error) {
+	request, err := http.NewRequestWithContext(ctx, method, v.page()+path, strings.NewReader(body))
 	if err != nil {
 		return answered{}, err
 	}

@@ -1,0 +1,199 @@
+package api
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app/limits"
+	"stampede/app/test/kit"
+)
+
+// dialFrom opens a connection from an address of loopback.
+func (s *site) dialFrom(from string) (net.Conn, error) {
+	d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	return d.DialContext(s.t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
+}
+
+// Fifty thousand connection attempts of one address: it never has more than it may, memory does not grow with the
+// attempts, and somebody at another address is answered all the while.
+func TestFiftyThousandConnections(t *testing.T) {
+	t.Parallel()
+	const attempts, most, dialers = 50_000, 50, 4
+	s := openFor(t, most, nil, func(f *HTTPServer) { f.server.ReadTimeout = 10 * time.Minute })
+	l, attacker := s.conns, netip.MustParseAddr("127.0.0.66")
+	opened := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.open[attacker]
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	held := make([]net.Conn, most)
+	for i := range held {
+		conn, err := s.dialFrom(attacker.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		held[i] = conn
+	}
+	kit.Eventually(t, 10*time.Second, func() (bool, string) { return opened() == most, "not all of them are in" })
+	var closed, failed atomic.Int64
+	var flood sync.WaitGroup
+	for range dialers {
+		flood.Go(func() {
+			for range attempts / dialers {
+				conn, err := s.dialFrom(attacker.String())
+				if err != nil {
+					failed.Add(1)
+					continue
+				}
+				_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+				if n, err := conn.Read(make([]byte, 1)); n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+					closed.Add(1)
+				}
+				_ = conn.Close()
+			}
+		})
+	}
+	over := make(chan struct{})
+	go func() { flood.Wait(); close(over) }()
+	honest := time.NewTicker(100 * time.Millisecond)
+	defer honest.Stop()
+	answered := 0
+	for flooding := true; flooding; answered++ {
+		s.want(s.ask("GET", "/api/v1/time", ""), 200, "now")
+		select {
+		case <-over:
+			flooding = false
+		case <-honest.C:
+		}
+	}
+	t.Logf("%d closed, %d could not be dialled, %d honest requests were answered meanwhile", closed.Load(), failed.Load(),
+		answered)
+	if opened() != most || closed.Load() < attempts*9/10 || closed.Load()+failed.Load() != attempts {
+		t.Errorf("%d open, %d of %d closed, %d not even dialled", opened(), closed.Load(), attempts, failed.Load())
+	}
+	for _, conn := range held {
+		_ = conn.Close()
+	}
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.open) <= 1 && grown < 32<<20, fmt.Sprintf("%d addresses are counted, %d bytes more", len(l.open), grown)
+	})
+}
+
+// A request that trickles in, header or body, byte after byte for ever, is ended at one deadline that does not move with
+// what comes, and so is a connection that says nothing; others are answered all the while.
+func TestTricklingRequestsAreEnded(t *testing.T) {
+	t.Parallel()
+	const within = 400 * time.Millisecond
+	s := openFor(t, 1000, nil, func(f *HTTPServer) { f.server.ReadTimeout = within })
+	for name, begin := range map[string]string{
+		"nothing": "",
+		"header":  "GET /api/v1/time HTTP/1.1\r\nHost: shop\r\nX-Slow: ",
+		"body":    "POST /api/v1/auth/guest HTTP/1.1\r\nHost: shop\r\nContent-Length: 10000\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := s.dialFrom("127.0.0.1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			began := time.Now()
+			_, err = io.WriteString(conn, begin)
+			if begin != "" {
+				go func() { // until the connection is ended
+					for err := error(nil); err == nil; _, err = io.WriteString(conn, "a") {
+						time.Sleep(within / 20)
+					}
+				}()
+			}
+			_ = conn.SetReadDeadline(began.Add(20 * within))
+			answer, readErr := io.ReadAll(conn)
+			if took := time.Since(began); err != nil || took >= 10*within {
+				t.Errorf("ended after %v: %v, %v", took, err, readErr)
+			}
+			if len(answer) > 0 && !strings.HasPrefix(string(answer), "HTTP/1.1 408") {
+				t.Errorf("answered %.60q", answer)
+			}
+			s.want(s.ask("GET", "/api/v1/time", ""), 200, "now")
+		})
+	}
+}
+
+// What is too large is refused before it is read.
+func TestBadRequestsAtTheDoor(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	for name, c := range map[string]struct {
+		request string
+		want    int
+	}{
+		"a large header": {"GET /api/v1/time HTTP/1.1\r\nHost: shop\r\nX-Long: " + strings.Repeat("a", headerLimit) + "\r\n\r\n", 431},
+		"many headers":   {"GET /api/v1/time HTTP/1.1\r\nHost: shop\r\n" + strings.Repeat("X-A: b\r\n", headerLimit/8) + "\r\n", 431},
+		"a large body": {
+			"POST /api/v1/auth/guest HTTP/1.1\r\nHost: shop\r\nContent-Length: 1000000000\r\n\r\n", 413,
+		},
+		"a large chunk": {
+			"POST /api/v1/auth/guest HTTP/1.1\r\nHost: shop\r\nTransfer-Encoding: chunked\r\n\r\n" +
+				fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", 2*bodyLimit, strings.Repeat("a", 2*bodyLimit)), 413,
+		},
+	} {
+		conn, err := s.dialFrom("127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_, _ = io.WriteString(conn, c.request) // it may be answered, and closed, before all of it is out
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || res.StatusCode != c.want {
+			t.Errorf("%s: %v, %v, want %d", name, res, err, c.want)
+		}
+		_ = conn.Close()
+	}
+}
+
+// No header names another address: X-Forwarded-For and Forwarded are never read, not even from a trusted proxy, and
+// X-Real-IP only from one. What a client sent for it stands behind what its proxy says.
+func TestForwardedForIsNeverBelieved(t *testing.T) {
+	t.Parallel()
+	one := limits.Pace{Rate: 1, Period: time.Hour, Burst: 1}
+	forge := func(n int) []string {
+		ip := fmt.Sprintf("198.51.100.%d", n)
+		return []string{
+			"X-Forwarded-For", ip + ", 127.0.0.1", "Forwarded", "for=" + ip, "True-Client-IP", ip, "CF-Connecting-IP", ip,
+			"X-Client-IP", ip,
+		}
+	}
+	straight := open(t, func(o *Options) { o.Logins = one })
+	straight.want(straight.ask("POST", "/api/v1/auth/guest", ""), 200, "access")
+	for n := range 5 {
+		headers := append(forge(n), "X-Real-IP", fmt.Sprintf("198.51.100.%d", n))
+		straight.want(straight.ask("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
+	}
+	behind := open(t, func(o *Options) { o.Logins, o.Proxies = one, loopback })
+	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
+	for n := range 5 {
+		headers := append(forge(n), "X-Real-IP", "192.0.2.8")
+		behind.want(behind.ask("POST", "/api/v1/auth/guest", "", headers...), 429, "rate_limited")
+	}
+	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 200, "access")
+}

@@ -1,0 +1,41 @@
+-- Counts one request in a sliding window, or takes one back.
+--
+-- KEYS[1]  hash  one subject's window: w = number of the newest window, n = requests in it, p = in the one before
+-- ARGV[1]  length of the window, milliseconds
+-- ARGV[2]  how many requests a window may have
+-- ARGV[3]  1: count one; -1: take one back that was counted, because something else refused it
+--
+-- Returns how long to wait, milliseconds; 0: counted. A request that is refused is not counted: who goes on asking is let
+-- in as soon as who waits. The window slides: of the one before, the part counts that still lies within one length.
+
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local length, most = tonumber(ARGV[1]), tonumber(ARGV[2])
+local window = math.floor(now / length)
+local into = now - window * length
+
+local kept = redis.call('HMGET', KEYS[1], 'w', 'n', 'p')
+local count, before = 0, 0
+if kept[1] then
+  local age = window - tonumber(kept[1])
+  if age <= 0 then
+    count, before = tonumber(kept[2]), tonumber(kept[3])
+  elseif age == 1 then
+    before = tonumber(kept[2])
+  end
+end
+
+if ARGV[3] == '-1' then
+  count = math.max(0, count - 1)
+elseif count + before * (length - into) / length + 1 <= most then
+  count = count + 1
+elseif count + 1 <= most then -- what the window before still counts for is too much, for so long
+  return math.max(1, math.ceil(length - (most - count - 1) * length / before - into))
+else -- this window is full; of the next one, as much must have passed as lets one more in
+  return math.max(1, math.ceil(length - into + math.max(0, length - (most - 1) * length / count)))
+end
+
+redis.call('HSET', KEYS[1], 'w', string.format('%.0f', window), 'n', string.format('%.0f', count), 'p',
+  string.format('%.0f', before))
+redis.call('PEXPIRE', KEYS[1], 2 * length)
+return 0

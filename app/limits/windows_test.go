@@ -1,0 +1,168 @@
+package limits
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+func TestMain(m *testing.M) { kit.Main(m) }
+
+func openRedis(t *testing.T, url string) *redis.Client {
+	t.Helper()
+	o, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+	client := redis.NewClient(o)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// onBoth runs a test on the real Redis and on the embedded one.
+func onBoth(t *testing.T, test func(t *testing.T, client *redis.Client)) {
+	t.Helper()
+	t.Run("redis", func(t *testing.T) { test(t, openRedis(t, kit.Redis(t))) })
+	t.Run("embedded", func(t *testing.T) { test(t, openRedis(t, "redis://"+miniredis.RunT(t).Addr())) })
+}
+
+// someone is an address that no other test uses.
+func someone() netip.Addr {
+	id := uint64(kit.NewID())
+	return netip.AddrFrom4([4]byte{10, byte(id >> 16), byte(id >> 8), byte(id)})
+}
+
+func waitOf(t *testing.T, err error) time.Duration {
+	t.Helper()
+	var e *app.Error
+	if !errors.As(err, &e) || e.Code != app.RateLimited || e.RetryMS < 1 {
+		t.Fatalf("got %v, want rate_limited with a time to come back", err)
+	}
+	return time.Duration(e.RetryMS) * time.Millisecond
+}
+
+// All nodes count one window; of one address and of one user; another address has its own; and after the time that was
+// said, one more counts.
+func TestWindowsAreShared(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, client *redis.Client) {
+		ctx := kit.Context(t)
+		const length = time.Minute
+		a, b := NewWindows(client, length), NewWindows(client, length)
+		class := Class{Name: "list", User: 3, Addr: 10}
+		addr, user := someone(), kit.NewID()
+		for i := range 3 {
+			if err := []*Windows{a, b}[i%2].Take(ctx, class, user, addr); err != nil {
+				t.Fatalf("request %d: %v", i+1, err)
+			}
+		}
+		for _, w := range []*Windows{a, b, a, b} {
+			if wait := waitOf(t, w.Take(ctx, class, user, addr)); wait > 2*length {
+				t.Errorf("the fourth of a user waits %v", wait)
+			}
+		}
+		for i := range 7 { // what was refused did not count for the address
+			if err := a.Take(ctx, class, kit.NewID(), addr); err != nil {
+				t.Fatalf("user %d behind the same address: %v", i+2, err)
+			}
+		}
+		other := kit.NewID()
+		waitOf(t, b.Take(ctx, class, other, addr))
+		for i := range 3 { // and what the address refused did not count for the user
+			if err := a.Take(ctx, class, other, someone()); err != nil {
+				t.Errorf("request %d of the same user from elsewhere: %v", i+1, err)
+			}
+		}
+		if a.CountedAlone()+b.CountedAlone() > 0 {
+			t.Error("counted without Redis")
+		}
+	})
+}
+
+// A window slides: what is refused is let in when the time said is over, although the client went on asking.
+func TestWindowSlides(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, client *redis.Client) {
+		ctx := kit.Context(t)
+		w, class, addr := NewWindows(client, 200*time.Millisecond), Class{Name: "list", Addr: 4}, someone()
+		began, admitted := time.Now(), 0
+		kit.Eventually(t, 20*time.Second, func() (bool, string) {
+			if w.Take(ctx, class, 0, addr) == nil {
+				admitted++
+			}
+			return admitted == 24, "an address that goes on asking is not let in any more"
+		})
+		// 4 at once, and 20 more at 4 for each 200 ms; a window that slides by two counters lets at most one more burst in.
+		if took := time.Since(began); took < 800*time.Millisecond-countWithin {
+			t.Errorf("24 requests within %v, want about a second", took)
+		}
+	})
+}
+
+// While Redis is away, each node counts by itself, its share; nobody waits for Redis more than once a second; and when it
+// is back, it counts again.
+func TestWindowsWithoutRedis(t *testing.T) {
+	t.Parallel()
+	ctx := kit.Context(t)
+	server := miniredis.RunT(t)
+	w := NewWindows(openRedis(t, "redis://"+server.Addr()), time.Minute)
+	w.SetNodes(2)
+	class, addr := Class{Name: "list", Addr: 8}, someone()
+	server.Close()
+	for i := range 4 {
+		if err := w.Take(ctx, class, 0, addr); err != nil {
+			t.Fatalf("request %d without Redis: %v", i+1, err)
+		}
+	}
+	waitOf(t, w.Take(ctx, class, 0, addr))
+	if w.CountedAlone() != 5 {
+		t.Errorf("%d requests counted alone, want 5", w.CountedAlone())
+	}
+	if err := server.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+		before := w.CountedAlone()
+		return w.Take(ctx, class, 0, addr) == nil && w.CountedAlone() == before, "still counted alone"
+	})
+}
+
+// What is refused by a window costs Redis nothing until the next one counts.
+func TestRefusedAsksNothing(t *testing.T) {
+	t.Parallel()
+	ctx := kit.Context(t)
+	server := miniredis.RunT(t)
+	w := NewWindows(openRedis(t, "redis://"+server.Addr()), time.Hour)
+	class, addr := Class{Name: "auth", Addr: 2}, someone()
+	for range 2 {
+		if err := w.Take(ctx, class, 0, addr); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitOf(t, w.Take(ctx, class, 0, addr))
+	before := server.CommandCount()
+	for range 1000 {
+		waitOf(t, w.Take(ctx, class, 0, addr))
+	}
+	if n := server.CommandCount() - before; n > 0 {
+		t.Errorf("1000 refused requests cost %d commands", n)
+	}
+}
+
+// A class without figures counts nobody.
+func TestNoWindow(t *testing.T) {
+	t.Parallel()
+	w := NewWindows(openRedis(t, "redis://127.0.0.1:1"), time.Second)
+	if err := w.Take(context.Background(), Class{}, 7, someone()); err != nil || w.CountedAlone() != 0 {
+		t.Errorf("%v, counted %d", err, w.CountedAlone())
+	}
+}

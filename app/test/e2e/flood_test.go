@@ -1,0 +1,169 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// flood is one machine behind an address that many share: it has a few accounts and does with them, with forged tokens
+// and with none whatever it can, as fast as it is answered, until ctx ends.
+type flood struct {
+	way  way
+	from string
+	sale app.ID
+
+	sent, held atomic.Int64 // requests and ops, and those that were refused as too many
+	won        atomic.Int64 // buys that were accepted
+}
+
+func (f *flood) run(ctx context.Context, t *testing.T, accounts int) {
+	t.Helper()
+	var all sync.WaitGroup
+	for range accounts {
+		user := token(t, kit.NewID())
+		all.Go(func() { f.press(ctx, user) })
+		all.Go(func() { f.pressSocket(ctx, user) })
+	}
+	for _, path := range []string{"/api/v1/slots", "/api/v1/sales?phase=open", "/api/v1/orders"} {
+		all.Go(func() { f.ask(ctx, http.MethodGet, path, "forged") })
+	}
+	all.Wait()
+}
+
+// visitor keeps its connections open, and does not care what it is answered.
+func (f *flood) visitor() *visitor {
+	return &visitor{way: f.way, from: f.from, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		TLSClientConfig: f.way.tls.Clone(), DialContext: dialFrom(f.from).DialContext,
+	}}}
+}
+
+// ask sends the same request again and again, with a connection that stays open.
+func (f *flood) ask(ctx context.Context, method, path, token string) {
+	v := f.visitor()
+	defer v.client.CloseIdleConnections()
+	for ctx.Err() == nil {
+		a, err := v.ask(ctx, method, path, token)
+		if err != nil {
+			continue // the end of ctx, or nginx has closed the connection
+		}
+		f.count(a.failed.Code)
+	}
+}
+
+func (f *flood) count(code app.Code) {
+	f.sent.Add(1)
+	if code == app.RateLimited {
+		f.held.Add(1)
+	}
+}
+
+// press buys over HTTP.
+func (f *flood) press(ctx context.Context, token string) {
+	v := f.visitor()
+	defer v.client.CloseIdleConnections()
+	for n := 0; ctx.Err() == nil; n++ {
+		press := fmt.Sprintf(`{"qty":1,"key":"flood-http-%d"}`, n)
+		a, err := v.say(ctx, http.MethodPost, "/api/v1/sales/"+f.sale.String()+"/buy", token, press)
+		if err != nil {
+			continue
+		}
+		f.count(a.failed.Code)
+		if a.code == http.StatusOK {
+			f.won.Add(1)
+		}
+	}
+}
+
+// pressSocket buys over sockets; one that is closed is opened anew.
+func (f *flood) pressSocket(ctx context.Context, token string) {
+	v := f.visitor()
+	for n := 0; ctx.Err() == nil; {
+		conn, a, err := v.socket(ctx, v.page())
+		f.count(a.failed.Code)
+		if err != nil {
+			continue
+		}
+		stop := context.AfterFunc(ctx, conn.Close)
+		_, err = conn.Hello(token, "")
+		for err == nil || wsclient.CloseCode(conn.Err()) == 0 && conn.Err() == nil {
+			n++
+			_, err = conn.Buy(f.sale, 1, fmt.Sprintf("flood-socket-%d", n))
+			if err == nil {
+				f.won.Add(1)
+			}
+			f.count(app.AsError(err).Code)
+		}
+		stop()
+		conn.Close()
+	}
+}
+
+// 200 people behind one address, in the instant in which a sale opens, are all in and have bought within ten seconds,
+// through the nginx that ships and with the limits that ship, while a machine behind the same address floods the shop with
+// five accounts, forged tokens, sockets and listings. The flood is held: of what it sends, most is refused as too many,
+// and its accounts get what their limit allows and nothing more.
+func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
+	t.Parallel()
+	const people, accounts = 200, 5
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
+	sale := s.open(people+100, 1)
+	n := startShipped(t, s.settings...)
+	proxied := behindNginx(t, n)
+	f := &flood{way: proxied, from: "127.0.0.20", sale: sale.ID}
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { defer close(over); f.run(ctx, t, accounts) }()
+	kit.Eventually(t, 30*time.Second, func() (bool, string) { return f.held.Load() > 100, "the flood is not held yet" })
+
+	proxied.crowd(t, people, f.from, sale.ID, 10*time.Second)
+	stop()
+	<-over
+	sent, held, won := f.sent.Load(), f.held.Load(), f.won.Load()
+	t.Logf("the flood sent %d, %d were refused as too many, %d buys were accepted", sent, held, won)
+	if won > accounts || 2*held < sent {
+		t.Errorf("the flood sent %d, only %d were refused as too many; %d of %d accounts bought", sent, held, won, accounts)
+	}
+	s.drained(sale, 10*time.Second)
+	s.audit(sale)
+}
+
+// A user's presses count over sockets and HTTP together, and those over another node share the rate of the whole shop.
+func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_USER_RATE=1")
+	sale := s.open(100, 1)
+	n := startShipped(t, s.settings...)
+	user, w := token(t, kit.NewID()), way{addr: n.addr}
+	v := w.visit(t, "127.0.0.30")
+	conn := v.greeted(t, user)
+	if _, err := conn.Buy(sale.ID, 1, "over-the-socket"); err != nil {
+		t.Fatal(err)
+	}
+	a, err := v.say(kit.Context(t), http.MethodPost, "/api/v1/sales/"+sale.ID.String()+"/buy", user,
+		`{"qty":1,"key":"over-http-1"}`)
+	s.must(err)
+	if a.failed.Code != app.RateLimited || a.failed.RetryMS < 1 || a.failed.RetryMS > 1000 {
+		t.Errorf("a press over HTTP right behind one over the socket: %d %s", a.code, a.text)
+	}
+	// listing: five in a window, whoever asks
+	refused := 0
+	for range 20 {
+		a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/slots", "")
+		s.must(err)
+		if a.failed.Code == app.RateLimited {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Error("20 listings at once are not too many for five in a window")
+	}
+}
