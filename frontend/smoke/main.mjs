@@ -5,6 +5,7 @@
  * SMOKE_SHOTS names a folder for screenshots, CHROMIUM the browser.
  */
 import { Browser, sizes } from './browser.mjs'
+import { challenge } from './challenge.mjs'
 import { codes } from './codes.mjs'
 import { cost } from './cost.mjs'
 import { docs } from './docs.mjs'
@@ -46,6 +47,7 @@ const sideBySide = [
     await endedGuest(report, browser)
     await presses(report, browser)
     await line(report, browser)
+    await challenge(report, browser)
   },
 ]
 try {

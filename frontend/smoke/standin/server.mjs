@@ -2,12 +2,16 @@ import { createReadStream, existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { extname, join, normalize } from 'node:path'
 import { WebSocketServer } from 'ws'
+import { StandInAccounts } from './accounts.mjs'
 import { refuse, StandInShop } from './shop.mjs'
 
 const dist = new URL('../../dist/', import.meta.url).pathname
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'none'; connect-src 'self' ws: wss:"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data:; form-action 'none'; connect-src 'self' ws: wss:"
+
+const SIGNED_OUT = 4506
+const BLOCKED = 4507
 
 /**
  * A server that stands in for the real one in states that are hard to bring about there. It serves the built
@@ -22,6 +26,8 @@ export class StandIn {
   /** How many guests were made, and how long each took, in milliseconds. */
   guestsMade = 0
   guestAfter = 0
+  /** How long the account routes take, in milliseconds. */
+  answerAfter = 0
   /** How long a hello takes, in milliseconds. */
   helloAfter = 0
   /** How many of the next buys are carried out without an answer, or with one that nobody can read. */
@@ -37,6 +43,7 @@ export class StandIn {
   /** Every slot of the shop holds so many sales. */
   constructor(sales) {
     this.shop = new StandInShop((user, event) => this.#tell(user, event), sales)
+    this.accounts = new StandInAccounts(tokenOf, (devices) => this.#revoke(devices))
   }
 
   /** Starts on a free port of the loopback and resolves to its address. */
@@ -87,6 +94,8 @@ export class StandIn {
   #serve(request, response) {
     const path = normalize(new URL(request.url, 'http://x').pathname)
     if (path === '/api/v1/auth/guest') return this.#guest(request, response)
+    if (path.startsWith('/api/v1/'))
+      return void this.#account(request, response, path.slice('/api/v1'.length))
     const file = join(dist, path === '/' ? 'index.html' : path)
     if (!existsSync(file)) return response.writeHead(404).end()
     response.writeHead(200, { 'Content-Type': types[extname(file)] ?? '', 'Content-Security-Policy': policy })
@@ -102,6 +111,41 @@ export class StandIn {
     const id = old ?? guestId(++this.#users)
     const access = tokenOf(id)
     response.end(JSON.stringify({ access, user: { id, name: `Guest ${id.slice(-3)}` } }))
+  }
+
+  async #account(request, response, path) {
+    const chunks = []
+    for await (const chunk of request) chunks.push(chunk)
+    await pause(this.answerAfter)
+    const claims = claimsOf(request.headers.authorization?.slice(7))
+    const [status, body, cookie] = this.accounts.answer(request.method, path, {
+      body: chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : undefined,
+      user: claims?.sub,
+      device: claims?.did,
+      cookie: /stampede_refresh=([^;]+)/.exec(request.headers.cookie ?? '')?.[1],
+      ours: request.headers['x-stampede'] === '1',
+    }) ?? [404, refuse('not_found')]
+    if (cookie !== undefined)
+      response.setHeader(
+        'Set-Cookie',
+        `stampede_refresh=${cookie}; Path=/api/v1/auth; HttpOnly; SameSite=Strict${cookie ? '' : '; Max-Age=0'}`,
+      )
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+  }
+
+  /** Ends the sockets of log ins that count no more. */
+  #revoke(devices) {
+    for (const client of this.#clients) if (devices.has(client.device)) this.#end(client, SIGNED_OUT)
+  }
+
+  /** Shuts everybody out who is connected, as the block list does. */
+  block() {
+    this.#clients.forEach((client) => this.#end(client, BLOCKED))
+  }
+
+  #end(client, code) {
+    this.#send(client, { ev: 'bye', code, retry_ms: 0 })
+    client.socket.close(code)
   }
 
   #attend(socket) {
@@ -139,9 +183,13 @@ export class StandIn {
       view.sales.forEach((sale) => client.slots.add(sale.slot))
       return { ok: view }
     }
+    if (op === 'renew') return { ok: { expires: Date.now() + 900_000 } }
     if (op === 'unwatch') return { ok: client.slots.delete(fields.slot) && {} }
     if (!client.user) return refuse('unauthorized')
     if (op === 'buy') return this.#buy(client, fields)
+    if (op === 'pass') return this.shop.pass(client.user, fields, () => this.accounts.picture())
+    if (op === 'solve')
+      return this.shop.solve(client.user, fields, (id, text) => this.accounts.read(id, text))
     if (op === 'pay') return this.shop.pay(client.user, fields)
     if (op === 'cancel') return this.shop.cancel(client.user, fields.order)
     if (op === 'orders') return { ok: this.shop.ordersOf(client.user, fields) }
@@ -149,9 +197,12 @@ export class StandIn {
   }
 
   #hello(client, { token }) {
-    if (this.#ended.has(userOf(token))) return refuse('unauthorized')
+    client.device = claimsOf(token)?.did
+    if (this.#ended.has(userOf(token)) || this.accounts.isRevoked(client.device))
+      return refuse('unauthorized')
     client.user = userOf(token)
-    const mine = client.user ? { user: { id: client.user, name: `Guest ${client.user.slice(-3)}` } } : {}
+    const name = this.accounts.nameOf(client.user) ?? `Guest ${client.user?.slice(-3)}`
+    const mine = client.user ? { user: { id: client.user, name } } : {}
     const reservations = client.user ? this.shop.reservationsOf(client.user) : []
     return {
       ok: {
@@ -202,13 +253,18 @@ function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** A token of the right shape for the page; nobody checks its signature here. */
-export function tokenOf(user) {
+/** A token of the right shape for the page; nobody checks its signature here. `life` is in seconds. */
+export function tokenOf(user, life = 3600, did = undefined) {
   const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  return `${part({ alg: 'none' })}.${part({ sub: user, exp: Math.floor(Date.now() / 1000) + 3600 })}.x`
+  const now = Math.floor(Date.now() / 1000)
+  return `${part({ alg: 'none' })}.${part({ sub: user, did, iat: now, exp: now + life })}.x`
+}
+
+function claimsOf(token) {
+  const body = token?.split('.')[1]
+  return body ? JSON.parse(Buffer.from(body, 'base64url').toString()) : undefined
 }
 
 function userOf(token) {
-  const body = token?.split('.')[1]
-  return body ? JSON.parse(Buffer.from(body, 'base64url').toString()).sub : undefined
+  return claimsOf(token)?.sub
 }

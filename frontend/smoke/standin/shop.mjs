@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto'
 import { goods } from './goods.mjs'
 
 const SLOT_MS = 5 * 60_000
 /** The gateway stops taking money so long before the deadline at most. */
 const LONGEST_MARGIN_MS = 10_000
+const PASS_MS = 120_000
+const PASSES_FROM_MS = 60_000
 const TAKES_SPACE = new Set(['reserved', 'pending'])
 
 /**
@@ -18,10 +21,15 @@ export class StandInShop {
   payWindow = 60_000
   /** Whether the payment gateway answers. */
   gatewayAway = false
+  /** Zero bits that work has to bring. */
+  bits = 12
   slots = []
   sales = new Map()
   orders = new Map()
   #keys = new Map()
+  /** Whose each pass is and for which sale, and the work that was asked for. */
+  #passes = new Map()
+  #work = new Map()
   #next = 7301444480512000000n
   #events = 0
 
@@ -116,13 +124,14 @@ export class StandInShop {
   }
 
   /** Answers `{ok}` or `{error}`. */
-  buy(user, { sale: id, qty, key, address }) {
+  buy(user, { sale: id, qty, key, address, pass }) {
     const known = this.#keys.get(`${user}/${id}/${key}`)
     if (known) return { ok: this.#receipt(known) }
     const sale = this.sales.get(id)
     if (!sale) return refuse('not_found')
     if (sale.paused) return refuse('paused')
     const phase = this.phase(sale)
+    if (sale.pass && this.#passes.get(pass) !== `${user}/${id}`) return refuse('pass_required')
     if (phase === 'upcoming') return refuse('not_open', { retry_ms: sale.opens_at - Date.now() })
     if (phase === 'closed') return refuse('closed')
     const mine = [...this.orders.values()].filter(
@@ -132,12 +141,41 @@ export class StandInShop {
       return refuse('limit_reached', { orders: mine.map((o) => ({ id: o.id, state: o.state })) })
     }
     if (sale.stock < qty) return refuse('sold_out')
+    this.#passes.delete(pass)
     const order = this.#reserve(user, sale, qty, key, address)
     if (this.busyBuys > 0) {
       this.busyBuys--
       return refuse('busy', { retry_ms: 300 })
     }
     return { ok: this.#receipt(order) }
+  }
+
+  /** Answers with a pass, or with what comes before it; `picture` makes captchas. */
+  pass(user, { sale: id }, picture) {
+    const sale = this.sales.get(id)
+    if (!sale?.pass) return refuse('wrong_state')
+    const until = Date.now() + PASS_MS
+    const wait = sale.opens_at - Date.now() - PASSES_FROM_MS
+    if (wait > 0) return refuse('not_open', { retry_ms: wait })
+    if (sale.challenge === 'none') return this.#give(user, id)
+    if (sale.challenge === 'captcha') return { ok: { challenge: { kind: 'captcha', ...picture(), until } } }
+    const text = `${user}.${id}.${this.id()}`
+    this.#work.set(text, this.bits)
+    return { ok: { challenge: { kind: 'work', id: text, text, bits: this.bits, until } } }
+  }
+
+  /** Answers a solution; `read` says whether a captcha shows that. */
+  solve(user, { sale, task, answer }, read) {
+    const bits = this.#work.get(task)
+    if (bits === undefined) return read(task, answer) ? this.#give(user, sale) : refuse('captcha_required')
+    const hash = createHash('sha256').update(`${task}:${answer}`).digest()
+    return hash.readUInt32BE() >>> (32 - bits) === 0 ? this.#give(user, sale) : refuse('pass_required')
+  }
+
+  #give(user, sale) {
+    const pass = `pass-${this.id()}`
+    this.#passes.set(pass, `${user}/${sale}`)
+    return { ok: { pass, until: Date.now() + PASS_MS } }
   }
 
   #reserve(user, sale, qty, key, address) {

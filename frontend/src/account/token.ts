@@ -1,14 +1,18 @@
-import { Malformed, parseUser } from '../protocol/parse'
+import { fields, Malformed } from '../protocol/fields'
+import { parseUser } from '../protocol/parse'
 import type { User } from '../protocol/types'
 
 /** Who we are to the server. */
 export interface Session {
+  /** Empty for an account whose token this page has not asked for yet. */
   access: string
   user: User
   /** When the token ends, Unix milliseconds; 0 when the token does not say. */
   expires: number
   /** When it was made; 0 when the token does not say. */
   issued: number
+  /** An account. Its token stays in memory: the browser's cookie gets a new one. */
+  account?: true
 }
 
 /** Reads what a JWT says of itself, without checking it: only the server can. Undefined for anything else. */
@@ -33,12 +37,24 @@ function lifeOf(token: string): Pick<Session, 'issued' | 'expires'> {
   return { issued: millis(said?.iat), expires: millis(said?.exp) }
 }
 
-/** Reads what the guest endpoint answers. */
+/** Reads what the routes that sign somebody in answer. */
 export function parseSession(value: unknown): Session {
-  if (typeof value !== 'object' || value === null) throw new Malformed('session is not an object')
-  const { access, user } = value as Record<string, unknown>
+  const { access, user } = fields(value, 'session')
   if (typeof access !== 'string' || access === '') throw new Malformed('access is not a text')
   return { access, user: parseUser(user), ...lifeOf(access) }
+}
+
+/** What of a session outlives the page: of an account who it is, and no token. */
+export function keepable({ access, user, account }: Session): unknown {
+  return account ? { user, account } : { access, user }
+}
+
+/** Reads what outlived the page. */
+export function parseKept(value: unknown): Session {
+  const { user, account } = fields(value, 'session')
+  return account === true
+    ? { access: '', user: parseUser(user), expires: 0, issued: 0, account }
+    : parseSession(value)
 }
 
 /** Makes a session of a token that somebody pasted; undefined when it is no token that names a user. */

@@ -23,6 +23,7 @@ function refused(code: ErrorCode, retry_ms = 0): Refused {
 function backendWith(...answers: (Receipt | Error)[]) {
   const buys: BuyFields[] = []
   const pauses: number[] = []
+  const passes: string[] = []
   const backend: Backend = {
     buy: (fields) => {
       buys.push(fields)
@@ -36,8 +37,10 @@ function backendWith(...answers: (Receipt | Error)[]) {
       pauses.push(ms)
       return Promise.resolve()
     },
+    passFor: () => passes.at(-1),
+    earnPass: vi.fn(() => Promise.resolve(passes.push(`pass ${String(passes.length + 1)}`) > 0)),
   }
-  return { backend, buys, pauses }
+  return { backend, buys, pauses, passes }
 }
 
 describe('a press of Buy', () => {
@@ -67,19 +70,14 @@ describe('a press of Buy', () => {
     mistakes.mockRestore()
   })
 
-  it.each<ErrorCode>([
-    'sold_out',
-    'limit_reached',
-    'closed',
-    'paused',
-    'duplicate_key',
-    'bad_request',
-    'pass_required',
-  ])('ends with %s', async (code) => {
-    const { backend, buys } = backendWith(refused(code))
-    expect(await carry(press, backend, vi.fn())).toMatchObject({ kind: 'refused', refusal: { code } })
-    expect(buys).toHaveLength(1)
-  })
+  it.each<ErrorCode>(['sold_out', 'limit_reached', 'closed', 'paused', 'duplicate_key', 'bad_request'])(
+    'ends with %s',
+    async (code) => {
+      const { backend, buys } = backendWith(refused(code))
+      expect(await carry(press, backend, vi.fn())).toMatchObject({ kind: 'refused', refusal: { code } })
+      expect(buys).toHaveLength(1)
+    },
+  )
 
   it('at the very edge waits for the opening, but not for one that is far away', async () => {
     const near = backendWith(refused('not_open', 120), receipt)
@@ -129,5 +127,47 @@ describe('keys', () => {
     const keys = Array.from({ length: 500 }, newKey)
     expect(new Set(keys).size).toBe(500)
     for (const key of keys) expect(key).toMatch(/^[A-Za-z0-9._-]{8,64}$/)
+  })
+
+  it('gets a pass when the shop wants one, and shows it with the same key', async () => {
+    const { backend, buys, pauses } = backendWith(refused('pass_required'), receipt)
+    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    expect(buys.map(({ key, pass }) => [key, pass])).toEqual([
+      [press.key, undefined],
+      [press.key, 'pass 1'],
+    ])
+    // What the shopper has just done is not made to wait.
+    expect(pauses).toEqual([])
+  })
+
+  it('asks for no pass before the shop does, and takes along one that is at hand', async () => {
+    const { backend, buys, passes } = backendWith(receipt)
+    passes.push('ready')
+    await carry(press, backend, vi.fn())
+    expect(backend.earnPass).not.toHaveBeenCalled()
+    expect(buys[0]?.pass).toBe('ready')
+  })
+
+  it('ends when the shopper gives up, or when passes do not help', async () => {
+    const { backend, buys } = backendWith(refused('captcha_required'))
+    backend.earnPass = () => Promise.resolve(false)
+    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'givenup' })
+    expect(buys).toHaveLength(1)
+
+    const closed = backendWith(...Array.from({ length: 9 }, () => refused('pass_required')))
+    expect(await carry(press, closed.backend, vi.fn())).toMatchObject({ refusal: { code: 'pass_required' } })
+    expect(closed.buys).toHaveLength(4)
+  })
+
+  it('goes on with the pass when the line broke meanwhile, and ends when there is none any more', async () => {
+    const { backend, buys } = backendWith(refused('pass_required'), receipt)
+    const earnPass = vi.fn<Backend['earnPass']>().mockRejectedValueOnce(new Lost('gone'))
+    backend.earnPass = earnPass.mockResolvedValueOnce(true)
+    expect(await carry(press, backend, vi.fn())).toEqual({ kind: 'reserved', receipt })
+    expect(buys).toHaveLength(2)
+
+    const late = backendWith(refused('pass_required'))
+    late.backend.earnPass = () => Promise.reject(refused('closed'))
+    expect(await carry(press, late.backend, vi.fn())).toMatchObject({ refusal: { code: 'closed' } })
   })
 })

@@ -22,6 +22,8 @@ export type Outcome =
   /** An order event with this key told the outcome before the reply did. */
   | { kind: 'settled'; order: Order }
   | { kind: 'refused'; refusal: Refusal }
+  /** The shopper did not want to do what the shop asks for. */
+  | { kind: 'givenup' }
   /** Somebody else is signed in now, for whom it must not be repeated. */
   | { kind: 'foreign' }
 
@@ -35,12 +37,18 @@ export interface Backend {
   /** The order that an event has told for this key. */
   orderOf(key: string): Order | undefined
   pause(ms: number): Promise<void>
+  /** The pass for a sale that is at hand. */
+  passFor(sale: string): string | undefined
+  /** Gets a pass, by whatever the shop wants for it; false when the shopper gave up. Rejects as ops do. */
+  earnPass(sale: string): Promise<boolean>
 }
 
 const PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 5_000
 /** A press this close to the opening waits for it instead of being refused. */
 const EDGE_MS = 2_000
+/** So many passes are earned for one press at most: who is not let in with them will not be with another one. */
+const MOST_PASSES = 3
 
 /** A key of 26 random characters; randomUUID would need a secure context, which a shop on a LAN is not. */
 export function newKey(): string {
@@ -63,24 +71,38 @@ function undecided(refusal: Refusal): boolean {
   }
 }
 
+function wantsPass({ code }: Refusal): boolean {
+  return code === 'pass_required' || code === 'captcha_required'
+}
+
 /**
  * Carries a press until its outcome is known. Unknown is not failed: after `busy`, a lost connection, an answer that
  * cannot be read or a silent server the same press is repeated with the same key, as often as it takes; the server gives the
- * same order for it. `repeating` is called before each repeat.
+ * same order for it, and no pass is asked for then: only a press that is new to the server needs one. `repeating` is
+ * called before each repeat.
  */
 export async function carry(press: Press, backend: Backend, repeating: () => void): Promise<Outcome> {
   const { key, sale, qty, address } = press
   const fields = { sale, qty, key, ...(address ? { address } : {}) }
-  for (let repeats = 0; ; repeats++) {
+  let passes = 0
+  let wanting = false
+  for (let repeats = 0; ;) {
     await backend.untilLive()
     if (backend.user() !== press.user) return { kind: 'foreign' }
     const order = backend.orderOf(key)
     if (order) return { kind: 'settled', order }
     let asked = 0
     try {
-      return { kind: 'reserved', receipt: await backend.buy(fields) }
+      if (wanting && !(await backend.earnPass(sale))) return { kind: 'givenup' }
+      wanting = false
+      const pass = backend.passFor(sale)
+      return { kind: 'reserved', receipt: await backend.buy({ ...fields, ...(pass ? { pass } : {}) }) }
     } catch (error) {
       if (error instanceof Refused) {
+        if (wantsPass(error.refusal) && passes++ < MOST_PASSES) {
+          wanting = true
+          continue
+        }
         if (!undecided(error.refusal)) return { kind: 'refused', refusal: error.refusal }
         asked = error.refusal.retry_ms
       } else if (!(error instanceof Lost)) {
@@ -88,6 +110,6 @@ export async function carry(press: Press, backend: Backend, repeating: () => voi
       }
     }
     repeating()
-    await backend.pause(asked || Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 1.5 ** repeats))
+    await backend.pause(asked || Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 1.5 ** repeats++))
   }
 }

@@ -19,3 +19,8 @@ export function countdownParts(ms: number): string[] {
 export function clockTime(at: number, lang: string): string {
   return new Date(at).toLocaleTimeString(lang, { hour: '2-digit', minute: '2-digit', hour12: false })
 }
+
+/** The day, hour and minute of an instant where the reader is. */
+export function dayAndTime(at: number, lang: string): string {
+  return new Date(at).toLocaleString(lang, { dateStyle: 'medium', timeStyle: 'short', hour12: false })
+}

@@ -13,6 +13,12 @@ export function backoff(attempt: number, random: () => number = Math.random): nu
 /** The close code of a connection whose token ended without a `renew`: come back with a new one. */
 export const TOKEN_ENDED = 4504
 
+/** The token was revoked: its owner has signed out, or changed the password. */
+export const SIGNED_OUT = 4506
+
+/** An operator has blocked the user or the address. */
+export const BLOCKED = 4507
+
 /** Close codes 4500–4999 tell a client to stay away; after all others it comes back. */
 export function mayReturn(closeCode: number): boolean {
   return closeCode < 4500 || closeCode > 4999

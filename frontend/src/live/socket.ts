@@ -1,7 +1,7 @@
 import { Malformed, parseFrame } from '../protocol/parse'
 import { SUBPROTOCOL } from '../protocol/types'
 import type { Op, OpFields, OpReplies, Refusal, ServerEvent, Welcome } from '../protocol/types'
-import { backoff, mayReturn } from './backoff'
+import { backoff, BLOCKED, mayReturn } from './backoff'
 import { Lost, PendingOps, Refused } from './ops'
 
 /** The part of WebSocket that is used, so that tests can put another one in its place. */
@@ -148,6 +148,9 @@ export class LiveSocket {
         if (error instanceof Refused && error.refusal.code === 'unauthorized') {
           this.#leave()
           this.#listener.turnedAway(error.refusal)
+        } else if (error instanceof Refused && error.refusal.code === 'forbidden') {
+          this.#leave()
+          this.#become({ name: 'stopped', code: BLOCKED })
         } else {
           this.#lost(wire, 0)
         }

@@ -1,9 +1,21 @@
 /**
- * Everything that comes over a wire enters here as `unknown` and leaves as a type of types.ts, or not at
- * all: a field that is missing or of another kind throws a Malformed that names it. Unknown fields are
- * ignored, as the protocol demands; of a list only what cannot be read is left out, and a word that a later server
- * may have added (a state, a phase) never makes the rest unreadable.
+ * Everything that comes over the socket enters here as `unknown` and leaves as a type of types.ts, or not at all
+ * (answers of the account routes enter in account.ts): a field that is missing or of another kind throws a Malformed
+ * that names it. Unknown fields are ignored, as the protocol demands; of a list only what cannot be read is left out,
+ * and a word that a later server may have added (a state, a phase) never makes the rest unreadable.
  */
+import {
+  fields,
+  id,
+  list,
+  Malformed,
+  number,
+  numberOr,
+  optional,
+  readable,
+  text,
+  type Fields,
+} from './fields'
 import {
   ERROR_CODES,
   ORDER_STATES,
@@ -35,61 +47,7 @@ import {
   type Welcome,
 } from './types'
 
-/** Wire data that is not what the protocol says. */
-export class Malformed extends Error {
-  override name = 'Malformed'
-}
-
-type Fields = Record<string, unknown>
-
-function fields(value: unknown, what: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Malformed(`${what} is not an object`)
-  }
-  return value as Fields
-}
-
-function list<T>(f: Fields, name: string, item: (value: unknown) => T): T[] {
-  const value = f[name]
-  if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) throw new Malformed(`${name} is not a list`)
-  return value.map(item)
-}
-
-/** The items of a list that can be read. */
-function readable<T>(f: Fields, name: string, item: (value: unknown) => T): T[] {
-  return list(f, name, (value) => value).flatMap((value) => {
-    try {
-      return [item(value)]
-    } catch (error) {
-      if (!(error instanceof Malformed)) throw error
-      console.warn(`left out an item of ${name}: ${error.message}`)
-      return []
-    }
-  })
-}
-
-function text(f: Fields, name: string): string {
-  const value = f[name]
-  if (typeof value !== 'string') throw new Malformed(`${name} is not a text`)
-  return value
-}
-
-function id(f: Fields, name: string): string {
-  const value = text(f, name)
-  if (!/^\d{1,19}$/.test(value)) throw new Malformed(`${name} is not an id`)
-  return value
-}
-
-function number(f: Fields, name: string): number {
-  const value = f[name]
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Malformed(`${name} is not a number`)
-  return value
-}
-
-function numberOr(f: Fields, name: string, fallback: number): number {
-  return f[name] === undefined ? fallback : number(f, name)
-}
+export { Malformed }
 
 function stateOf(f: Fields): OrderState {
   const state = text(f, 'state')
@@ -100,17 +58,6 @@ function stateOf(f: Fields): OrderState {
 function phaseOf(f: Fields): Phase {
   const phase = text(f, 'phase')
   return PHASES.find((known) => known === phase) ?? 'open'
-}
-
-/** Fields that may be absent: 0 and "" count as absent too, because Go writes them for "not set". */
-function optional<K extends string, T>(
-  f: Fields,
-  name: K,
-  read: (f: Fields, name: K) => T,
-): Partial<Record<K, T>> {
-  const value = f[name]
-  if (value === undefined || value === null || value === 0 || value === '') return {}
-  return { [name]: read(f, name) } as Partial<Record<K, T>>
 }
 
 function counters(f: Fields): Counters {

@@ -5,6 +5,7 @@ import type { LiveSocket } from '../live/socket'
 import { useLive } from '../stores/live'
 import { useNotices } from '../stores/notices'
 import { useOrders } from '../stores/orders'
+import { usePasses } from '../stores/passes'
 import { usePreferences } from '../stores/preferences'
 import { usePresses } from '../stores/presses'
 import { useSales } from '../stores/sales'
@@ -14,11 +15,12 @@ import { usePause } from '../timers'
 import { useWords } from '../words'
 
 /** Presses of Buy: from the button to their outcome. */
-export function openBuying(socket: LiveSocket) {
+export function openBuying(socket: LiveSocket, earnPass: (sale: string) => Promise<boolean>) {
   const live = useLive()
   const session = useSession()
   const orders = useOrders()
   const presses = usePresses()
+  const passes = usePasses()
   const preferences = usePreferences()
   const sales = useSales()
   const notices = useNotices()
@@ -38,7 +40,13 @@ export function openBuying(socket: LiveSocket) {
   )
 
   const backend: Backend = {
-    buy: (fields) => socket.request('buy', fields),
+    async buy(fields) {
+      const receipt = await socket.request('buy', fields)
+      passes.drop(fields.sale)
+      return receipt
+    },
+    passFor: (sale) => passes.at(sale),
+    earnPass,
     user: () => session.user?.id,
     orderOf: (key) => orders.ofKey(key),
     pause: usePause(),
@@ -102,6 +110,8 @@ export function openBuying(socket: LiveSocket) {
       case 'refused':
         presses.end(press, { kind: 'refused', code: outcome.refusal.code })
         return notices.say(words.value.errors[outcome.refusal.code])
+      case 'givenup':
+        return presses.end(press)
       case 'foreign':
         return presses.end(press, { kind: 'foreign' })
       case 'reserved':

@@ -159,7 +159,7 @@ describe('the end of a press', () => {
     wire().answer('hello', welcome({ now: Date.now(), user: { id: '9', name: 'N' } }))
     await pass(10_000)
     expect(wire().sent.some((frame) => frame.op === 'buy')).toBe(false)
-    expect(texts()).toEqual([expect.stringContaining('another guest')])
+    expect(texts()).toEqual([expect.stringContaining('somebody else')])
   })
 })
 

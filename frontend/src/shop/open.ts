@@ -1,5 +1,6 @@
 import { effectScope, inject, onScopeDispose, watch, type InjectionKey, type Plugin, type Ref } from 'vue'
-import { TOKEN_ENDED } from '../live/backoff'
+import type { Session } from '../account/token'
+import { SIGNED_OUT, TOKEN_ENDED } from '../live/backoff'
 import { startHeartbeat } from '../live/heartbeat'
 import { dialPage, LiveSocket, type Listener, type Wire } from '../live/socket'
 import type { OpFields, Order, ServerEvent, Welcome } from '../protocol/types'
@@ -13,9 +14,11 @@ import { useSession } from '../stores/session'
 import { useSlots } from '../stores/slots'
 import { useInterval, useListener, usePause } from '../timers'
 import { openBuying } from './buying'
+import { openDelivery } from './delivery'
 import { LOST } from './explain'
 import { openOrdering } from './ordering'
 import { openOutcomes } from './outcomes'
+import { openPassing } from './passing'
 import { openPaying, type PayCode } from './paying'
 import { openSignIn } from './signin'
 import { openWatching } from './watching'
@@ -23,6 +26,10 @@ import { openWatching } from './watching'
 /** What people can do in the shop; what they see is in the stores. */
 export interface Shop {
   buy(sale: string, qty: number): void
+  /** Gets the pass of a sale before Buy is pressed, when a person has to do something for it. */
+  getReady(sale: string): Promise<void>
+  /** What the shopper does with the challenge on show. */
+  challenge: { answer(text: string): void; other(): void; giveUp(): void }
   cancel(order: Order): Promise<void>
   cancelling: Readonly<Ref<ReadonlySet<string>>>
   pay(order: Order): Promise<void>
@@ -31,6 +38,10 @@ export interface Shop {
   refund(order: Order, reason: string): Promise<void>
   olderOrders(): Promise<void>
   signIn(token: string): boolean
+  /** Becomes the account that a log in gave a token for. */
+  logIn(session: Session): void
+  /** Is a guest again, after the server has logged the account out. */
+  logOut(): void
   /** Becomes a new guest in place of one whose token has ended; false when that fails now. */
   startOver(): Promise<boolean>
   reconnect(): void
@@ -109,6 +120,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
       live.become(state)
       if (state.name === 'live') notices.withdraw(LOST)
       if (state.name === 'stopped' && state.code === TOKEN_ENDED) signIn.tokenEnded()
+      if (state.name === 'stopped' && state.code === SIGNED_OUT) signIn.revoked()
     },
   }
 
@@ -133,10 +145,12 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   const signIn = openSignIn(socket)
   const watching = openWatching(socket)
   const ordering = openOrdering(socket)
-  const buying = openBuying(socket)
+  const passing = openPassing(socket)
+  const buying = openBuying(socket, passing.earn)
   const paying = openPaying(socket)
 
   openOutcomes()
+  openDelivery()
   watch(
     () => live.freshness,
     (freshness) => (document.documentElement.dataset.freshness = freshness),
@@ -162,6 +176,8 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
 
   return {
     buy: buying.buy,
+    getReady: passing.getReady,
+    challenge: passing.challenge,
     cancel: ordering.cancel,
     cancelling: ordering.cancelling,
     pay: paying.pay,
@@ -170,6 +186,8 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     refund: paying.refund,
     olderOrders: ordering.older,
     signIn: signIn.paste,
+    logIn: signIn.logIn,
+    logOut: signIn.logOut,
     startOver: signIn.startOver,
     reconnect: signIn.enter,
   }

@@ -1,3 +1,4 @@
+import type { Session } from '../account/token'
 import { backoff } from '../live/backoff'
 import { Refused } from '../live/ops'
 import type { LiveSocket } from '../live/socket'
@@ -10,8 +11,8 @@ import { useTimer } from '../timers'
 const RETRY_RENEWAL_MS = 20_000
 
 /**
- * Keeps us signed in, as one guest for all tabs of this browser: gets a token, replaces it long before it ends, and
- * follows what another tab does. A token that ended is told, never replaced by itself.
+ * Keeps us signed in, as one guest or account for all tabs of this browser: gets a token, replaces it long before it
+ * ends, and follows what another tab does. A token that ended is told, never replaced by itself.
  */
 export function openSignIn(socket: LiveSocket) {
   const live = useLive()
@@ -30,7 +31,10 @@ export function openSignIn(socket: LiveSocket) {
 
   async function sign(): Promise<void> {
     later.stop()
-    if (await session.renew()) return signedIn()
+    // Ready already is who logged in meanwhile.
+    if (await session.renew()) return live.ready ? undefined : signedIn()
+    // Whoever looks at this page now need not be the one who was logged in.
+    if (session.ended && session.isAccount) orders.belongTo(undefined)
     if (!session.ended && !session.guestsOff) later.start(backoff(failures++), sign)
   }
 
@@ -53,6 +57,13 @@ export function openSignIn(socket: LiveSocket) {
   /** The connection outlived its token. Often a newer one is at hand that could not be told in time. */
   function tokenEnded(): void {
     if (session.usable()) enter()
+    else turnedAway()
+  }
+
+  /** The token counts no more, by the word of the server. Whoever may have another one gets it. */
+  function revoked(): void {
+    failures = 0
+    if (session.adopt() && session.usable()) signedIn()
     else turnedAway()
   }
 
@@ -91,10 +102,26 @@ export function openSignIn(socket: LiveSocket) {
   onKept('session', () => {
     const { user, ended } = session
     if (!session.adopt()) return
+    // Of an account only who it is was stored.
+    if (!session.token) return enter()
     if (user?.id !== session.user?.id || ended || !live.ready) return signedIn()
     void tellToken()
     plan()
   })
+
+  /** Becomes the account that a log in gave a token for. */
+  function logIn(fresh: Session): void {
+    session.logIn(fresh)
+    failures = 0
+    signedIn()
+  }
+
+  /** Is a guest again: the one of before, or a new one. */
+  function logOut(): void {
+    session.logOut()
+    failures = 0
+    enter()
+  }
 
   /** Becomes a new guest, as the shopper agreed; false when that fails now. */
   async function startOver(): Promise<boolean> {
@@ -110,5 +137,5 @@ export function openSignIn(socket: LiveSocket) {
     return accepted
   }
 
-  return { enter, turnedAway, tokenEnded, welcomed, startOver, paste }
+  return { enter, turnedAway, tokenEnded, revoked, welcomed, logIn, logOut, startOver, paste }
 }

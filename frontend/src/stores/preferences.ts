@@ -20,6 +20,8 @@ export const usePreferences = defineStore('preferences', () => {
   const theme = ref<Theme | undefined>(recall('theme', among(['light', 'dark'] as const)))
   /** Where orders go; undefined sends none along. */
   const address = ref<Address | undefined>(recall('address', parseAddress))
+  /** The shopper wants none to go along, whatever the address book holds. */
+  const withoutAddress = ref(recall('noaddress', (value) => value === true) ?? false)
 
   watchEffect(() => {
     const root = document.documentElement
@@ -30,6 +32,17 @@ export const usePreferences = defineStore('preferences', () => {
   watch(lang, (value) => keep('lang', value))
   watch(theme, (value) => keep('theme', value))
   watch(address, (value) => keep('address', value))
+  watch(withoutAddress, (value) => keep('noaddress', value || undefined))
+
+  function deliverTo(wanted: Address | undefined): void {
+    address.value = wanted
+    withoutAddress.value = false
+  }
+
+  function deliverNowhere(): void {
+    address.value = undefined
+    withoutAddress.value = true
+  }
 
   return {
     lang: asReadonly(lang),
@@ -38,7 +51,10 @@ export const usePreferences = defineStore('preferences', () => {
     speak: (wanted: Lang) => (lang.value = wanted),
     /** Undefined follows the system. */
     paint: (wanted: Theme | undefined) => (theme.value = wanted),
-    /** Undefined sends no address along. */
-    deliverTo: (wanted: Address | undefined) => (address.value = wanted),
+    withoutAddress: asReadonly(withoutAddress),
+    /** Undefined when there is none yet. */
+    deliverTo,
+    /** Sends no address along, though there may be some. */
+    deliverNowhere,
   }
 })

@@ -128,6 +128,29 @@ export const en = {
       lost: 'It was lost on the server. Please press Buy again.',
     } as Record<string, string>,
   },
+  challenge: {
+    workTitle: 'One moment: your pass',
+    workIntro: (name: string) =>
+      `Before you buy ${name}, your browser computes something that is too much work for robots. You need not do anything.`,
+    workLabel: 'How far it has come',
+    workThen: 'Then your press of Buy goes on by itself.',
+    captchaTitle: 'Are you a person?',
+    captchaIntro: (name: string) => `Type what the picture shows. Then your press of Buy on ${name} goes on.`,
+    readyIntro: (name: string) =>
+      `Type what the picture shows, and Buy on ${name} is one press when the sale opens.`,
+    picture: 'A picture with letters or digits to type into the next field',
+    label: 'Characters of the picture',
+    other: 'Show another picture',
+    submit: 'Go on',
+    checking: 'One moment…',
+    empty: 'Please type the characters of the picture.',
+    wrong: 'That was not what the picture shows, or it was too old. Here is a new one.',
+    wait: (seconds: number) => `Please wait ${String(seconds)} s for the next picture.`,
+    cancel: 'Give up this press',
+    ready: 'Get ready',
+    working: (percent: number) => `Pass ${String(percent)}%`,
+    isReady: 'Pass ready',
+  },
   presses: {
     asking: (name: string, time: string) =>
       `${name}: we keep asking what became of your press of Buy at ${time}. There is no need to press again.`,
@@ -139,7 +162,7 @@ export const en = {
     late: (name: string, time: string) =>
       `${name}: your press of Buy at ${time} was never answered, and we do not repeat it. If it is not among your orders, nothing was bought.`,
     foreign: (name: string, time: string) =>
-      `${name}: your press of Buy at ${time} was not answered before you became another guest. We cannot find out what became of it.`,
+      `${name}: your press of Buy at ${time} was not answered before you became somebody else here. We cannot find out what became of it.`,
   },
   pay: {
     title: (name: string) => `Pay for ${name}`,
@@ -187,6 +210,14 @@ export const en = {
     enter: 'Sign in',
     invalid: 'This is not an access token.',
     you: (name: string) => `You are ${name}`,
+    yours: 'Your account',
+    open: 'Log in or create an account',
+    openYours: (name: string) => `Your account, ${name}`,
+    outTitle: 'You have been signed out',
+    outText:
+      'Your account was signed out here: on another device, by a new password, or because this browser was away for long. Your orders are safe; log in to see and pay them. You can watch meanwhile, or go on as a guest.',
+    logIn: 'Log in',
+    asGuest: 'Go on as a guest',
     endedTitle: (name: string) => `You are no longer signed in as ${name}`,
     endedText:
       'The sign-in has ended and cannot be renewed: this browser was away for too long. What was ordered is still there, but it cannot be shown or paid here any more. You can watch; to buy, go on as a new guest, without the orders of before.',
@@ -202,6 +233,8 @@ export const en = {
     unanswered: 'No answer came from the shop. Please try again.',
     retryIn: (seconds: number) => `Next attempt in ${String(seconds)} s`,
     stopped: 'The server has ended this connection.',
+    blocked:
+      'The shop does not let you in any more: your account or your network is blocked. If you think that this is a mistake, please write to the shop.',
     reconnect: 'Reconnect',
   },
   settings: {
@@ -226,7 +259,7 @@ export const en = {
     rate_limited: 'That was too fast. Please wait a moment.',
     busy: 'The shop is very busy. Please try again in a moment.',
     paused: 'The sale is paused. It may go on at any moment.',
-    pass_required: 'This sale needs a buy pass.',
+    pass_required: 'This sale needs a pass, and there was none. Please press Buy again.',
     captcha_required: 'Please solve the captcha first.',
     order_expired: 'The order has expired.',
     internal: 'Something failed on our side. Please try again.',

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ERROR_CODES, ORDER_STATES } from '../protocol/types'
+import { accountEn } from './account.en'
+import { accountZh } from './account.zh'
 import { en } from './en'
 import { zh } from './zh'
 
@@ -13,6 +15,7 @@ function paths(words: object, prefix = ''): string[] {
 describe('sentences', () => {
   it('exist in both languages', () => {
     expect(paths(zh)).toEqual(paths(en))
+    expect(paths(accountZh)).toEqual(paths(accountEn))
   })
 
   it.each([en, zh])('cover every error code and order state', (words) => {

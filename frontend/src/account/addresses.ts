@@ -1,0 +1,46 @@
+import type { SavedAddress } from '../protocol/account'
+import type { Address } from '../protocol/types'
+import { usePreferences } from '../stores/preferences'
+import { useAccountClient } from './client'
+
+/** The address book of whoever we are, and with it the address that goes along with orders: its default one. */
+export function useAddresses() {
+  const preferences = usePreferences()
+  const client = useAccountClient()
+
+  /** Reads the book. One that is empty takes in the address that only this browser knew. */
+  async function read(): Promise<SavedAddress[]> {
+    let book = await client.addresses()
+    if (book.length === 0 && preferences.address) {
+      await client.addAddress({ ...preferences.address, default: true })
+      book = await client.addresses()
+    }
+    if (!preferences.withoutAddress) preferences.deliverTo(plain(book.find((address) => address.default)))
+    return book
+  }
+
+  async function choose(address: SavedAddress): Promise<void> {
+    const wanted = plain(address)
+    if (!wanted) return
+    if (!address.default) await client.changeAddress(address.id, { ...wanted, default: true })
+    preferences.deliverTo(wanted)
+  }
+
+  /** Writes an address; a new one is the one that goes along. */
+  async function write(address: Address, of?: SavedAddress): Promise<void> {
+    if (!of) await client.addAddress({ ...address, default: true })
+    else await client.changeAddress(of.id, { ...address, default: of.default })
+    if (!of) preferences.deliverTo(address)
+  }
+
+  async function remove({ id, default: chosen }: SavedAddress): Promise<void> {
+    await client.removeAddress(id)
+    if (chosen && !preferences.withoutAddress) preferences.deliverTo(undefined)
+  }
+
+  return { read, choose, write, remove }
+}
+
+function plain(address: SavedAddress | undefined): Address | undefined {
+  return address && { name: address.name, phone: address.phone, text: address.text }
+}

@@ -1,0 +1,110 @@
+import { Refused } from '../live/ops'
+import {
+  parseActivated,
+  parseAddresses,
+  parseCaptcha,
+  parseDevices,
+  parseProfile,
+  parseSavedAddress,
+  type Captcha,
+  type Device,
+  type Profile,
+  type SavedAddress,
+} from '../protocol/account'
+import type { Address } from '../protocol/types'
+import { keep } from '../storage'
+import { useSession } from '../stores/session'
+import { askServer } from './http'
+import { parseSession, type Session } from './token'
+
+/** The guest who made an account in this browser: its orders are the account's. */
+export const REGISTERED = 'registered'
+
+export interface CaptchaAnswer {
+  id: string
+  answer: string
+}
+
+export interface Registration {
+  email: string
+  password: string
+  name?: string
+  lang: string
+  captcha: CaptchaAnswer
+}
+
+export interface Credentials {
+  email: string
+  password: string
+  captcha?: CaptchaAnswer
+  device: string
+}
+
+/** The account routes. Each rejects with Refused, with Lost, or with Malformed for an answer that cannot be read. */
+export function useAccountClient() {
+  const session = useSession()
+
+  /** Asks as who we are, with a token that still lives; one that was not taken is renewed, once. */
+  async function mine(method: string, path: string, body?: unknown): Promise<unknown> {
+    if (!session.usable()) await session.renew()
+    try {
+      return await askServer(method, path, { body, token: session.token })
+    } catch (error) {
+      const stale = error instanceof Refused && error.refusal.code === 'unauthorized'
+      if (!stale || !(await session.renew())) throw error
+      return askServer(method, path, { body, token: session.token })
+    }
+  }
+
+  /** As `mine` for what needs a password: there `unauthorized` is about the password, and asking again costs a try. */
+  async function proven(path: string, body: unknown): Promise<void> {
+    if (!session.usable()) await session.renew()
+    await askServer('POST', path, { body, token: session.token })
+  }
+
+  return {
+    captcha: async (): Promise<Captcha> => parseCaptcha(await askServer('GET', '/auth/captcha')),
+    /** With a guest's token the account keeps the guest's id, and so the orders. */
+    register: async (fields: Registration): Promise<void> => {
+      const token = session.isAccount ? undefined : session.token
+      await askServer('POST', '/auth/register', { body: fields, token })
+      if (token) keep(REGISTERED, session.user?.id)
+    },
+    activate: async (token: string): Promise<string> =>
+      parseActivated(await askServer('POST', '/auth/activate', { body: { token } })),
+    login: async (credentials: Credentials): Promise<Session> => {
+      const answer = await askServer('POST', '/auth/login', { body: credentials, byCookie: true })
+      return { ...parseSession(answer), account: true }
+    },
+    /** By the cookie, which outlives the access token. */
+    logout: async (everywhere: boolean): Promise<void> => {
+      await askServer('POST', '/auth/logout', { body: everywhere ? { everywhere } : {}, byCookie: true })
+    },
+    forgot: async (email: string, captcha: CaptchaAnswer): Promise<void> => {
+      await askServer('POST', '/auth/forgot', { body: { email, captcha } })
+    },
+    reset: async (token: string, password: string): Promise<void> => {
+      await askServer('POST', '/auth/reset', { body: { token, password } })
+    },
+    profile: async (): Promise<Profile> => parseProfile(await mine('GET', '/me')),
+    change: async (fields: { name?: string; lang?: string }): Promise<Profile> =>
+      parseProfile(await mine('PATCH', '/me', fields)),
+    changePassword: (old: string, fresh: string) => proven('/me/password', { old, new: fresh }),
+    erase: (password: string) => proven('/me/delete', { password }),
+    devices: async (): Promise<Device[]> => parseDevices(await mine('GET', '/me/devices')),
+    signOutDevice: async (id: string): Promise<void> => {
+      await mine('DELETE', `/me/devices/${id}`)
+    },
+    everything: (): Promise<unknown> => mine('GET', '/me/export'),
+    addresses: async (): Promise<SavedAddress[]> => parseAddresses(await mine('GET', '/me/addresses')),
+    addAddress: async (address: Address & { default?: boolean }): Promise<SavedAddress> =>
+      parseSavedAddress(await mine('POST', '/me/addresses', address)),
+    changeAddress: async (id: string, address: Address & { default?: boolean }): Promise<SavedAddress> =>
+      parseSavedAddress(await mine('PUT', `/me/addresses/${id}`, address)),
+    removeAddress: async (id: string): Promise<void> => {
+      await mine('DELETE', `/me/addresses/${id}`)
+    },
+  }
+}
+
+export type AccountClient = ReturnType<typeof useAccountClient>

@@ -1,0 +1,25 @@
+const BROWSERS: [RegExp, string][] = [
+  [/Edg(?:e|A|iOS)?\//, 'Edge'],
+  [/MicroMessenger\//, 'WeChat'],
+  [/SamsungBrowser\//, 'Samsung Internet'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\/|FxiOS\//, 'Firefox'],
+  [/Chrome\/|CriOS\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+]
+
+const SYSTEMS: [RegExp, string][] = [
+  [/iPhone/, 'iPhone'],
+  [/iPad/, 'iPad'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X/, 'Mac'],
+  [/CrOS/, 'ChromeOS'],
+  [/Linux/, 'Linux'],
+]
+
+/** What people call this browser in a list of their devices: "Firefox, Windows". */
+export function deviceName(agent = navigator.userAgent): string {
+  const first = (of: [RegExp, string][]): string | undefined => of.find(([sign]) => sign.test(agent))?.[1]
+  return [first(BROWSERS), first(SYSTEMS)].filter(Boolean).join(', ')
+}

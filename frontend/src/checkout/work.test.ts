@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { solveWork, type Solver } from './work'
+import type { WorkNews, WorkOrder } from './work.worker'
+
+/** Runs the worker's own script, with this test in place of the page around it. */
+async function runWorker(order: WorkOrder): Promise<WorkNews[]> {
+  const told: WorkNews[] = []
+  const scope: { onmessage?: (event: { data: WorkOrder }) => void; postMessage: (n: WorkNews) => void } = {
+    postMessage: (news) => told.push(news),
+  }
+  vi.stubGlobal('self', scope)
+  vi.resetModules()
+  await import('./work.worker')
+  scope.onmessage?.({ data: order })
+  return told
+}
+
+afterEach(() => vi.unstubAllGlobals())
+
+describe('the worker', () => {
+  it('finds the first number with enough zero bits', async () => {
+    const news = (await runWorker({ text: 'sale.7.user.9', bits: 10 })).at(-1)
+    const answer = news && 'answer' in news ? news.answer : ''
+    const bits = (nonce: number): number =>
+      createHash('sha256')
+        .update(`sale.7.user.9:${String(nonce)}`)
+        .digest()
+        .readUInt32BE()
+    expect(answer).toMatch(/^\d+$/)
+    expect(bits(Number(answer)) >>> 22).toBe(0)
+    for (let nonce = 0; nonce < Number(answer); nonce++) expect(bits(nonce) >>> 22).not.toBe(0)
+  })
+})
+
+describe('a proof of work', () => {
+  let solver: Solver & { terminate: ReturnType<typeof vi.fn>; postMessage: ReturnType<typeof vi.fn> }
+  const say = (data: WorkNews): void => solver.onmessage?.call(solver as never, { data } as MessageEvent)
+
+  beforeEach(() => {
+    solver = { onmessage: null, onerror: null, postMessage: vi.fn(), terminate: vi.fn() } as typeof solver
+  })
+
+  it('tells how likely it is by now, and ends the worker with the answer', async () => {
+    const heard: number[] = []
+    const order = { text: 'x', bits: 4 }
+    const answer = solveWork(
+      order,
+      new AbortController().signal,
+      (share) => heard.push(share),
+      () => solver,
+    )
+    expect(solver.postMessage).toHaveBeenCalledWith(order)
+    say({ tries: 0 })
+    say({ tries: 16 })
+    say({ tries: 64 })
+    expect(heard.map((share) => share.toFixed(2))).toEqual(['0.00', '0.63', '0.98'])
+    say({ answer: '77' })
+    expect(await answer).toBe('77')
+    expect(solver.terminate).toHaveBeenCalledOnce()
+  })
+
+  it('ends at once when it is given up, also before it began', async () => {
+    const control = new AbortController()
+    const answer = solveWork(
+      { text: 'x', bits: 30 },
+      control.signal,
+      () => undefined,
+      () => solver,
+    )
+    control.abort()
+    await expect(answer).rejects.toThrow('given up')
+    expect(solver.terminate).toHaveBeenCalledOnce()
+    const again = solveWork(
+      { text: 'x', bits: 30 },
+      control.signal,
+      () => undefined,
+      () => solver,
+    )
+    await expect(again).rejects.toThrow('given up')
+  })
+})

@@ -1,0 +1,223 @@
+import { onScopeDispose, watch } from 'vue'
+import { solveWork } from '../checkout/work'
+import { Lost, Refused } from '../live/ops'
+import type { LiveSocket } from '../live/socket'
+import type { Challenge } from '../protocol/types'
+import { useLive } from '../stores/live'
+import { useOrders } from '../stores/orders'
+import { usePasses } from '../stores/passes'
+import { useSales } from '../stores/sales'
+import { useSession } from '../stores/session'
+import { phaseAt } from '../stores/slots'
+import { useInterval, usePause } from '../timers'
+
+/** Passes are given out a minute before the opening; each page begins somewhere in between. */
+const LEAD_MS = 55_000
+const SPREAD_MS = 40_000
+/** A pass at hand is replaced when this much of it is left. */
+const RENEW_MS = 20_000
+const LOOK_MS = 1_000
+/** After a refusal without a time of its own. */
+const RETRY_MS = 5_000
+/** Work that takes no longer is not worth a sheet. */
+const UNSEEN_MS = 250
+
+/** What the shopper does with a captcha: an answer to it, another one, or none at all. */
+type Move = { answer: string } | 'other' | 'giveup'
+
+type Captcha = Extract<Challenge, { kind: 'captcha' }>
+
+/** A pass on its way; its end is a captcha where a person has to do something first. */
+interface Job {
+  done: Promise<Captcha | undefined>
+  control: AbortController
+}
+
+/**
+ * Gets what the shop wants to see before a buy. Of the sales in sight whose passes cost nothing, or only work, one is got
+ * ready near the opening and kept fresh, so that Buy stays one press; what a person has to do waits for the press, or
+ * for who wants to be ready before.
+ */
+export function openPassing(socket: LiveSocket) {
+  const live = useLive()
+  const session = useSession()
+  const sales = useSales()
+  const orders = useOrders()
+  const passes = usePasses()
+  const pause = usePause()
+  const jobs = new Map<string, Job>()
+  const retryAt = new Map<string, number>()
+  const lead = LEAD_MS - Math.random() * SPREAD_MS
+  let turn: Promise<unknown> = Promise.resolve()
+  let move: ((move: Move) => void) | undefined
+
+  /** Gets a pass that needs no person; a second wish for the same joins the first. */
+  function start(sale: string): Job {
+    const known = jobs.get(sale)
+    if (known) return known
+    const control = new AbortController()
+    const done = unattended(sale, control.signal).finally(() => {
+      jobs.delete(sale)
+      passes.work(sale, undefined)
+    })
+    const job = { done, control }
+    jobs.set(sale, job)
+    return job
+  }
+
+  async function unattended(sale: string, signal: AbortSignal): Promise<Captcha | undefined> {
+    const said = await socket.request('pass', { sale })
+    if ('pass' in said) {
+      passes.hold(sale, said)
+      return undefined
+    }
+    const { challenge } = said
+    if (challenge.kind === 'captcha') return challenge
+    passes.work(sale, 0)
+    const answer = await solveWork({ text: challenge.text, bits: challenge.bits }, signal, (share) =>
+      passes.work(sale, share),
+    )
+    passes.hold(sale, await socket.request('solve', { sale, task: challenge.id, answer }))
+    return undefined
+  }
+
+  /** Gets a pass with the shopper looking on, one after the other; false when the shopper gave up. Rejects as ops do. */
+  function earn(sale: string, press = true): Promise<boolean> {
+    const mine = turn.then(() => attended(sale, press))
+    turn = mine.catch(() => undefined)
+    return mine
+  }
+
+  async function attended(sale: string, press: boolean): Promise<boolean> {
+    passes.drop(sale)
+    try {
+      const captcha = await watchWork(sale, press)
+      if (captcha === 'giveup') return false
+      return captcha ? await person(sale, press, captcha) : true
+    } catch (error) {
+      if (error instanceof Refused || error instanceof Lost) throw error
+      console.error('no pass could be had:', error)
+      throw new Refused({ code: 'pass_required', message: '', retry_ms: 0, orders: [] })
+    } finally {
+      passes.show(undefined)
+    }
+  }
+
+  /** Waits for a pass that needs no person, with a sheet when it takes long; the captcha when it needs one. */
+  async function watchWork(sale: string, press: boolean): Promise<Captcha | 'giveup' | undefined> {
+    const job = start(sale)
+    const left = waitForMove()
+    void pause(UNSEEN_MS).then(() => {
+      if (jobs.get(sale) === job) passes.show({ sale, press, kind: 'work' })
+    })
+    const ended = await Promise.race([job.done, left.then(() => 'giveup' as const)])
+    if (ended === 'giveup') {
+      job.control.abort()
+      await job.done.catch(() => undefined)
+    }
+    return ended
+  }
+
+  /** Asks a person what pictures show until one is right; false when the shopper gave up. */
+  async function person(sale: string, press: boolean, first: Captcha): Promise<boolean> {
+    let captcha = first
+    let wrong = false
+    for (;;) {
+      passes.show({ sale, press, kind: 'captcha', image: captcha.image, wrong })
+      const moved = await waitForMove()
+      if (moved === 'giveup') return false
+      wrong = moved !== 'other' && !(await solved(sale, captcha.id, moved.answer))
+      if (moved !== 'other' && !wrong) return true
+      const next = await another(sale, press, wrong)
+      if (next === 'giveup') return false
+      if (!next) return true
+      captcha = next
+    }
+  }
+
+  /** One more captcha; undefined when the shop wants none any more. Who was wrong too often waits for it. */
+  async function another(
+    sale: string,
+    press: boolean,
+    wrong: boolean,
+  ): Promise<Captcha | 'giveup' | undefined> {
+    for (;;) {
+      passes.show({ sale, press, kind: 'captcha', wrong })
+      try {
+        return await watchWork(sale, press)
+      } catch (error) {
+        const ms = error instanceof Refused && error.refusal.code === 'rate_limited' && error.refusal.retry_ms
+        if (!ms) throw error
+        passes.show({ sale, press, kind: 'captcha', wrong, waitsUntil: live.instant() + ms })
+        if ((await Promise.race([pause(ms), waitForMove()])) === 'giveup') return 'giveup'
+      }
+    }
+  }
+
+  async function solved(sale: string, task: string, answer: string): Promise<boolean> {
+    try {
+      passes.hold(sale, await socket.request('solve', { sale, task, answer }))
+      return true
+    } catch (error) {
+      if (error instanceof Refused && ['captcha_required', 'rate_limited'].includes(error.refusal.code))
+        return false
+      throw error
+    }
+  }
+
+  function waitForMove(): Promise<Move> {
+    return new Promise((resolve) => (move = resolve))
+  }
+
+  /** Whether a pass should be at hand soon that costs the shopper nothing. */
+  function isWanted(id: string): boolean {
+    const sale = sales.byId.get(id)
+    if (!sale?.pass || sale.challenge === 'captcha' || sale.paused || jobs.has(id)) return false
+    if (passes.left(id, live.now) > RENEW_MS || (retryAt.get(id) ?? 0) > live.now) return false
+    if (orders.running.some((order) => order.sale === id)) return false
+    const phase = phaseAt(sale, live.now)
+    return phase === 'open' ? sale.stock > 0 : phase === 'upcoming' && sale.opens_at - live.now < lead
+  }
+
+  /** One at a time: nothing of this hurries. */
+  function look(): void {
+    if (document.hidden || !live.canAsk || jobs.size > 0) return
+    const id = [...passes.inSight].find(isWanted)
+    if (!id) return
+    const later = (ms: number): unknown => retryAt.set(id, live.instant() + ms)
+    start(id).done.then(
+      (captcha) => captcha && later(captcha.until - live.instant()),
+      (error: unknown) => later((error instanceof Refused && error.refusal.retry_ms) || RETRY_MS),
+    )
+  }
+
+  function endJobs(): void {
+    jobs.forEach(({ control }) => control.abort())
+    move?.('giveup')
+  }
+
+  useInterval(LOOK_MS, look)
+  watch(
+    () => session.user?.id,
+    () => {
+      endJobs()
+      passes.clear()
+    },
+  )
+  onScopeDispose(endJobs)
+
+  /** Gets ready before the press. What is refused then is told by the press. */
+  async function getReady(sale: string): Promise<void> {
+    await earn(sale, false).catch((error: unknown) => console.warn('no pass yet:', error))
+  }
+
+  return {
+    earn,
+    getReady,
+    challenge: {
+      answer: (text: string) => move?.({ answer: text }),
+      other: () => move?.('other'),
+      giveUp: () => move?.('giveup'),
+    },
+  }
+}
