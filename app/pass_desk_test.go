@@ -1,0 +1,201 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// deskWorld sells what it is told to; its captchas show their ids, each once.
+type deskWorld struct {
+	CatalogueStore
+	sales map[ID]Sale
+	bits  int
+	fails error
+
+	shown map[string]bool
+}
+
+func (w *deskWorld) Sale(_ context.Context, id ID) (Sale, error) {
+	s, ok := w.sales[id]
+	if !ok {
+		return Sale{}, ErrNoRow
+	}
+	return s, nil
+}
+
+func (w *deskWorld) WorkBits(context.Context) (int, error) { return w.bits, w.fails }
+
+func (w *deskWorld) New(context.Context) (id, image string, until Millis, err error) {
+	id = fmt.Sprintf("picture%d", len(w.shown))
+	w.shown[id] = true
+	return id, "data:image/png;base64,AAAA", MillisOf(time.Now().Add(time.Minute)), w.fails
+}
+
+func (w *deskWorld) Check(_ context.Context, id, answer string) (bool, error) {
+	there := w.shown[id]
+	w.shown[id] = false
+	return there && answer == id, w.fails
+}
+
+// newDeskWorld has a sale of each kind that is open, 1 to 4, one that opens in ten minutes, 5, and one that is over, 6.
+func newDeskWorld() (*deskWorld, *PassDesk) {
+	now := MillisOf(time.Now())
+	w := &deskWorld{sales: make(map[ID]Sale), shown: make(map[string]bool), bits: 4}
+	for i, kind := range []Challenge{
+		ChallengeNone, ChallengePass, ChallengeCaptcha, ChallengeWork, ChallengePass,
+		ChallengePass,
+	} {
+		id := ID(i + 1)
+		w.sales[id] = Sale{ID: id, Challenge: kind, OpensAt: now.Add(-time.Minute), ClosesAt: now.Add(time.Hour)}
+	}
+	early, over := w.sales[5], w.sales[6]
+	early.OpensAt, over.ClosesAt = now.Add(10*time.Minute), now.Add(-time.Second)
+	w.sales[5], w.sales[6] = early, over
+	return w, &PassDesk{
+		Catalogue: NewCatalogue(w, nil, time.UTC), Clock: NewClock(), Passes: testPasses, Captcha: w, Settings: w,
+	}
+}
+
+func wantCode(t *testing.T, what string, err error, want Code) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Code != want {
+		t.Fatalf("%s: %v, want %s", what, err, want)
+	}
+	return e
+}
+
+// Who comes too early, too late, for nothing, or for a sale that wants none, hears so.
+func TestPassDeskIsOpenNearTheOpening(t *testing.T) {
+	t.Parallel()
+	_, d := newDeskWorld()
+	ask := func(sale ID) error {
+		_, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: sale})
+		_, solving := d.SolvePass(t.Context(), PassQuestion{User: 42, Sale: sale, Task: "x", Answer: "1"})
+		if AsError(err).Code != AsError(solving).Code {
+			t.Errorf("sale %d: asked %v, solved %v", sale, err, solving)
+		}
+		return err
+	}
+	wantCode(t, "none", ask(1), WrongState)
+	wantCode(t, "over", ask(6), Closed)
+	wantCode(t, "unknown", ask(77), NotFound)
+	wantCode(t, "no sale", ask(0), BadRequest)
+	e := wantCode(t, "early", ask(5), NotOpen)
+	if wait := time.Duration(e.RetryMS) * time.Millisecond; wait > 9*time.Minute || wait < 8*time.Minute {
+		t.Errorf("come back in %v, want a minute before the opening", wait)
+	}
+}
+
+// A picture is read once, by whom it was shown to, for the sale that it was shown for; whoever reads wrongly again and
+// again rests.
+func TestCaptchaBeforeThePass(t *testing.T) {
+	t.Parallel()
+	w, d := newDeskWorld()
+	w.sales[7] = w.sales[3]
+	other := w.sales[7]
+	other.ID = 7
+	w.sales[7] = other
+	picture := func(user ID) *Task {
+		t.Helper()
+		a, err := d.AskPass(t.Context(), PassQuestion{User: user, Sale: 3})
+		if err != nil || a.Task == nil || a.Task.Kind != ChallengeCaptcha || a.Task.Image == "" || a.Pass != "" {
+			t.Fatalf("got %+v, %v", a, err)
+		}
+		return a.Task
+	}
+	read := func(user, sale ID, task, answer string) (PassAnswer, error) {
+		return d.SolvePass(t.Context(), PassQuestion{User: user, Sale: sale, Task: task, Answer: answer})
+	}
+	task := picture(42)
+	right := task.ID[:len("picture0")]
+	for name, wrong := range map[string]func() (PassAnswer, error){
+		"another user":   func() (PassAnswer, error) { return read(43, 3, task.ID, right) },
+		"another sale":   func() (PassAnswer, error) { return read(42, 7, task.ID, right) },
+		"its bare name":  func() (PassAnswer, error) { return read(42, 3, right, right) },
+		"another's seal": func() (PassAnswer, error) { return read(44, 3, right+picture(45).ID[len(right):], right) },
+		"nothing":        func() (PassAnswer, error) { return read(46, 3, "", "") },
+	} {
+		a, err := wrong()
+		wantCode(t, name, err, CaptchaRequired)
+		if a.Pass != "" {
+			t.Errorf("%s: a pass", name)
+		}
+	}
+	a, err := read(42, 3, task.ID, right)
+	if err != nil || testPasses.issued(a.Pass, 3, 42, d.Clock.Now()) == 0 {
+		t.Fatalf("read right: %+v, %v", a, err)
+	}
+	_, err = read(42, 3, task.ID, right)
+	wantCode(t, "read again", err, CaptchaRequired)
+
+	for range wrongMost {
+		_, err = read(50, 3, picture(50).ID, "no idea")
+		wantCode(t, "wrong", err, CaptchaRequired)
+	}
+	_, err = d.AskPass(t.Context(), PassQuestion{User: 50, Sale: 3})
+	if e := wantCode(t, "after five wrong ones", err, RateLimited); e.RetryMS <= 0 || e.RetryMS > 60_000 {
+		t.Errorf("come back in %d ms", e.RetryMS)
+	}
+	_, err = read(50, 3, task.ID, right)
+	wantCode(t, "an answer after five wrong ones", err, RateLimited)
+	for range picturesMost {
+		picture(51)
+	}
+	_, err = d.AskPass(t.Context(), PassQuestion{User: 51, Sale: 3})
+	wantCode(t, "an eleventh picture", err, RateLimited)
+	picture(52) // others are none the worse for it
+
+	w.fails = ErrTransient
+	_, err = d.AskPass(t.Context(), PassQuestion{User: 53, Sale: 3})
+	wantCode(t, "no pictures", err, Busy)
+}
+
+// The difficulty is the one that was set last; an address under pressure gets a harder task instead of a refusal, also
+// where a pass is given for the asking.
+func TestDifficultyFollowsSettingAndPressure(t *testing.T) {
+	t.Parallel()
+	w, d := newDeskWorld()
+	work := func(sale ID, from netip.Addr) int {
+		t.Helper()
+		a, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: sale, From: from})
+		if err != nil || a.Task == nil == (a.Pass == "") {
+			t.Fatalf("got %+v, %v", a, err)
+		}
+		if a.Task == nil {
+			return 0
+		}
+		return a.Task.Bits
+	}
+	calm, flood := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+	if bits := work(4, calm); bits != DefaultWorkBits {
+		t.Errorf("%d bits before the setting was read", bits)
+	}
+	for _, bits := range []int{4, 9} {
+		w.bits = bits
+		if err := d.RunOnce(t.Context()); err != nil || work(4, calm) != bits {
+			t.Errorf("%d bits, want %d, %v", work(4, calm), bits, err)
+		}
+	}
+	w.fails = ErrTransient
+	if err := d.RunOnce(t.Context()); err == nil || work(4, calm) != 9 {
+		t.Errorf("%d bits while the database is away, %v", work(4, calm), err)
+	}
+	for range 2 * calmAsks {
+		work(2, flood)
+	}
+	if bits := work(2, flood); bits <= 9 {
+		t.Errorf("an address under pressure has %d bits of work, want more than 9", bits)
+	}
+	if bits := work(2, calm); bits != 0 {
+		t.Errorf("another address has %d bits of work", bits)
+	}
+	w.bits, w.fails = MostWorkBits, nil
+	if err := d.RunOnce(t.Context()); err != nil || work(4, flood) != MostWorkBits {
+		t.Errorf("%d bits, want at most %d, %v", work(4, flood), MostWorkBits, err)
+	}
+}
