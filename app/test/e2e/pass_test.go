@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -196,4 +198,55 @@ func (n *node) solve(t *testing.T, user, sale app.ID, task, nonce string) (answe
 		t.Fatalf("%d %s: %v", code, text, err)
 	}
 	return answer
+}
+
+// A picture is read once: what it shows gives the buyer to whom it was shown a pass, at any node, and nobody a second
+// one, whether it was read rightly or wrongly.
+func TestCaptchaBeforeTheBuy(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.asking(20, 3, app.ChallengeCaptcha)
+	a, b := s.start(), s.start()
+	buyer, _ := login(t, a, kit.NewID(), "")
+	elsewhere, _ := login(t, b, kit.NewID(), "")
+	picture := func(c *client) (task, shows string) {
+		t.Helper()
+		answer, err := c.AskPass(sale.ID)
+		if err != nil || answer.Task == nil || answer.Task.Kind != app.ChallengeCaptcha ||
+			!strings.HasPrefix(answer.Task.Image, "data:image/png;base64,") {
+			t.Fatalf("got %+v, %v; want a picture", answer, err)
+		}
+		return answer.Task.ID, s.readPicture(answer.Task.ID)
+	}
+	task, shows := picture(buyer)
+	_, err := elsewhere.SolvePass(sale.ID, task, shows)
+	refused(t, app.CaptchaRequired, err)
+	solved, err := buyer.SolvePass(sale.ID, task, shows)
+	s.must(err)
+	_, err = buyer.SolvePass(sale.ID, task, shows)
+	refused(t, app.CaptchaRequired, err)
+	buyer.buysWith(solved.Pass, sale.ID, "read-rightly")
+	buyer.needsPass(solved.Pass, sale.ID, "read-once")
+
+	task, shows = picture(elsewhere)
+	_, err = elsewhere.SolvePass(sale.ID, task, shows+"0")
+	refused(t, app.CaptchaRequired, err)
+	_, err = elsewhere.SolvePass(sale.ID, task, shows)
+	refused(t, app.CaptchaRequired, err)
+}
+
+// readPicture finds what a picture shows by trying all there is, against what Redis keeps of it.
+func (s *shop) readPicture(task string) string {
+	s.t.Helper()
+	id, _, _ := strings.Cut(task, ".")
+	kept, err := s.redis.Get(kit.Context(s.t), "stampede:{captcha}:"+id).Result()
+	s.must(err)
+	for n := range 1_000_000 {
+		digits := fmt.Sprintf("%06d", n)
+		if sum := sha256.Sum256([]byte(id + ":" + digits)); hex.EncodeToString(sum[:]) == kept {
+			return digits
+		}
+	}
+	s.t.Fatal("the picture shows no six digits")
+	return ""
 }
