@@ -39,6 +39,11 @@ func FuzzRequest(f *testing.F) {
 		"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: a\r\n\r\n",
 		"GET /api/v1/sales/1'%20OR%201=1-- HTTP/1.1\r\nHost: a\r\nX-Real-IP: ::1%eth0\r\n\r\n",
 		"GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: http://[::1]:namedport\r\n\r\n",
+		"POST /api/v1/auth/refresh HTTP/1.1\r\nHost: a\r\nX-Stampede: 1\r\nCookie: stampede_refresh=7.x; a=\"b\r\n" +
+			"Sec-Fetch-Site: same-origin\r\nContent-Length: 0\r\n\r\n",
+		"POST /api/v1/auth/register HTTP/1.1\r\nHost: a\r\nContent-Length: 57\r\n\r\n" +
+			`{"email":"a@b.c","password":"x","captcha":{"id":1,"a":[]}}`,
+		"DELETE /api/v1/me/devices/7 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer user-42\r\n\r\n",
 		"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
 	} {
 		f.Add([]byte(request))

@@ -60,6 +60,24 @@ export async function hostile(report, browser) {
     const names = await page.locator('.rail').innerText()
     if (!texts.some((text) => names.includes(text))) throw new Error(`the order says ${names}`)
   })
+  await report.check('hostile: an address book is text', async () => {
+    const { accounts } = standIn
+    const answer = accounts.answer.bind(accounts)
+    const addresses = texts.map((text, i) => ({
+      id: `${i + 1}`,
+      name: text,
+      phone: text,
+      text,
+      default: i === 0,
+    }))
+    accounts.answer = (method, path, said) =>
+      method === 'GET' && path.endsWith('/me/addresses') ? [200, { addresses }] : answer(method, path, said)
+    await page.locator('header .address').click()
+    await page.locator('dialog[open] [name="address"]').nth(texts.length).waitFor({ timeout: PATIENCE_MS })
+    const book = await page.locator('dialog[open]').innerText()
+    for (const text of texts) if (!book.includes(text)) throw new Error(`not in the book: ${text}`)
+    await expectTexts(page, texts)
+  })
   await report.check('hostile: nothing was refused or failed', () => expectNoProblems(page))
   await browser.shoot(page, 'hostile')
   await page.context().close()

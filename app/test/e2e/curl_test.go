@@ -42,7 +42,9 @@ func TestExamplesWithCurl(t *testing.T) {
 		}
 	}
 	cmd := exec.CommandContext(kit.Context(t), "bash", "-c", script.String())
-	cmd.Env = append(os.Environ(), "SHOP="+proxy.url, "BINARY="+binary, "STAMPEDE_JWT_SECRET="+secret)
+	cmd.Env = slices.Concat(os.Environ(), s.settings, []string{
+		"SHOP=" + proxy.url, "BINARY=" + binary, "STAMPEDE_JWT_SECRET=" + secret,
+	})
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,7 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 		n.askedAndDeclined(order.ID, who, operator, text)
 	}
 	n.names(t)
+	n.addressBook(who)
 	n.searches(who, operator)
 	if got := s.count("SELECT COUNT(*) FROM orders"); got != int64(len(hostile)) {
 		t.Errorf("%d orders, want %d", got, len(hostile))
@@ -177,6 +179,38 @@ func (n *node) names(t *testing.T) {
 		welcome, err := dial(t, n).Hello(bearer, "")
 		if err != nil || session.User.Name != name || welcome.User.Name != name {
 			t.Errorf("%q is called %q and %q, %v", name, session.User.Name, welcome.User.Name, err)
+		}
+	}
+}
+
+// addressBook keeps the texts in every field of an address, and changes one into another.
+func (n *node) addressBook(who string) {
+	n.t.Helper()
+	type entry struct {
+		ID app.ID `json:"id,omitempty"`
+		app.Address
+		Default bool `json:"default"`
+	}
+	of := func(text string) entry {
+		return entry{Address: app.Address{Name: short(text, 100), Phone: short(text, 32), Text: text}}
+	}
+	const book = "/api/v1/me/addresses"
+	for i, text := range hostile {
+		var added, changed entry
+		n.expect(http.StatusOK, &added, n.post, book, who, of(text))
+		next := of(hostile[(i+1)%len(hostile)])
+		next.Text += " 2"
+		n.expect(http.StatusOK, &changed, n.put, book+"/"+added.ID.String(), who, next)
+		if added.Address != of(text).Address || changed.Address != next.Address {
+			n.t.Errorf("%q is kept as %+v, and changed as %+v", text, added, changed)
+		}
+		var all struct{ Addresses []entry }
+		n.expect(http.StatusOK, &all, n.read, book, who, nil)
+		if len(all.Addresses) != i+1 {
+			n.t.Errorf("the book has %d entries, want %d", len(all.Addresses), i+1)
+		}
+		if !slices.ContainsFunc(all.Addresses, func(e entry) bool { return e.Address == next.Address }) {
+			n.t.Errorf("%q is not in the book: %+v", next.Text, all.Addresses)
 		}
 	}
 }

@@ -37,6 +37,16 @@ func (n *node) post(path, token string, body any) (int, []byte) {
 	return n.request(http.MethodPost, "http://"+n.addr+path, token, text)
 }
 
+// put is post for what replaces something.
+func (n *node) put(path, token string, body any) (int, []byte) {
+	n.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return n.request(http.MethodPut, "http://"+n.addr+path, token, text)
+}
+
 func (n *node) request(method, url, token string, body []byte) (int, []byte) {
 	n.t.Helper()
 	req, err := http.NewRequest(method, url, bytes.NewReader(body))
