@@ -66,17 +66,8 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 		return err
 	}
 	defer leave()
-	key := "change:" + u.ID.String()
-	if a.Shelf.counts(ctx, key)[0] >= addressFailures {
-		return app.Fail(app.Forbidden, "too many wrong passwords: try again in a quarter of an hour, or reset it by mail")
-	}
-	fit, err := a.Hasher.Fits(ctx, u.Password, c.Old[:min(len(c.Old), 4*maxPassword+1)])
-	if err != nil {
+	if err := a.proves(ctx, &u, c.Old); err != nil {
 		return err
-	}
-	if !fit {
-		a.Shelf.count(ctx, failuresWithin, key)
-		return app.Fail(app.Forbidden, "the old password is not right")
 	}
 	hash, err := a.Hasher.Hash(ctx, c.New)
 	if err != nil {
@@ -90,6 +81,30 @@ func (a *Accounts) ChangePassword(ctx context.Context, who app.Identity, c app.P
 		a.hearAtOnce(ctx)
 	}
 	return app.Unreadable("accounts", err)
+}
+
+// Prove reports, by its error, whether the password is that of the account, for what an access token alone must not do.
+func (a *Accounts) Prove(ctx context.Context, u *app.User, password string) error {
+	leave, err := a.Hasher.Enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return a.proves(ctx, u, password)
+}
+
+// proves is Prove for who has a place in the hasher's queue.
+func (a *Accounts) proves(ctx context.Context, u *app.User, password string) error {
+	key := "change:" + u.ID.String()
+	if a.Shelf.counts(ctx, key)[0] >= addressFailures {
+		return app.Fail(app.Forbidden, "too many wrong passwords: try again in a quarter of an hour, or reset it by mail")
+	}
+	fit, err := a.Hasher.Fits(ctx, u.Password, password[:min(len(password), 4*maxPassword+1)])
+	if err == nil && !fit {
+		a.Shelf.count(ctx, failuresWithin, key)
+		err = app.Fail(app.Forbidden, "the password is not right")
+	}
+	return err
 }
 
 // MyDevices lists the log ins of an account that count.

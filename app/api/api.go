@@ -26,6 +26,7 @@ type Options struct {
 	Shop     Shop
 	Guest    func(bearer string) (session any, err error) // nil: guest login is off
 	Accounts Accounts                                     // nil: there are none
+	Data     PersonalData                                 // nil: nobody can ask for it
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
@@ -124,6 +125,9 @@ func (a *api) routes(f *fiber.App) {
 	v1.Post("/orders/:id/pay", a.asUser(ofOrder(a.pay)))
 	v1.Post("/orders/:id/refund", a.asUser(ofOrder(a.refund)))
 	a.addressRoutes(v1)
+	if a.Data != nil {
+		a.dataRoutes(v1)
+	}
 	a.operatorRoutes(v1.Group("/operator"))
 	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })

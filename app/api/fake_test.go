@@ -193,7 +193,7 @@ type site struct {
 // options are those of an open shop, before a test changes them.
 func (s *site) options() Options {
 	return Options{
-		Shop: s.shop, Accounts: &fakeAccounts{},
+		Shop: s.shop, Accounts: &fakeAccounts{}, Data: fakeData{},
 		Guest: func(string) (any, error) {
 			return map[string]any{"access": "a", "user": map[string]string{"id": "42", "name": "Guest"}}, nil
 		},

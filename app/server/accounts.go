@@ -28,3 +28,12 @@ func (p *parts) forgetOldAccounts(ctx context.Context) error {
 		return p.stores.db.PurgeAccounts(ctx, p.clock.Now())
 	})
 }
+
+// personalData is what people may ask about what is kept of them.
+func (p *parts) personalData() *app.PersonalData {
+	db := p.stores.db
+	return &app.PersonalData{
+		Users: db, Devices: db, Addresses: db, Orders: p.ports.orders, Refunds: p.ports.refunds, Erasures: db,
+		Now: p.clock.Now, Proves: p.accounts.Prove,
+	}
+}

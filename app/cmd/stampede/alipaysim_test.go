@@ -22,7 +22,7 @@ func TestAlipaySim(t *testing.T) {
 	var out printed
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"alipay-sim", "--listen", "127.0.0.1:0", "--data", dir}, nil, &out, &out)
+		ended <- run(ctx, []string{"alipay-sim", "--listen", "127.0.0.1:0", "--data", dir}, nil, strings.NewReader(""), &out, &out)
 	}()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	kit.Eventually(t, 30*time.Second,

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func startDemo(t *testing.T, args ...string) running {
 	var out printed
 	ended := make(chan int, 1)
 	args = append([]string{"demo", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)
-	go func() { ended <- run(ctx, args, nil, &out, &out) }()
+	go func() { ended <- run(ctx, args, nil, strings.NewReader(""), &out, &out) }()
 	stop := sync.OnceFunc(func() {
 		cancel()
 		select {

@@ -30,13 +30,14 @@ func main() {
 	// The first signal asks for an orderly end; after it the default comes back, so that a second one kills.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 }
 
 // env is what commands may use of the outside.
 type env struct {
 	ctx     context.Context
 	environ []string
+	in      io.Reader
 	out     io.Writer // results
 	err     io.Writer // progress and logs
 }
@@ -60,6 +61,7 @@ type commands struct {
 	Backoffice  backOffice  `cmd:"" help:"Read what the shop's back office is told: paid and refunded orders."`
 	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
 	Block       block       `cmd:"" help:"Keep users, addresses and networks out."`
+	User        userCmd     `cmd:"" help:"Look after accounts."`
 	Mail        mailCmd     `cmd:"" help:"Look after mails that could not be sent."`
 	Load        loadCmd     `cmd:"" help:"Press on a running server as a crowd and measure what it bears."`
 	AlipaySim   alipaySim   `cmd:"" help:"Run a simulated Alipay, to try out paying."`
@@ -80,7 +82,7 @@ Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load
 type exited int
 
 // run is the program: arguments and environment in, exit code out.
-func run(ctx context.Context, args, environ []string, out, errOut io.Writer) (code int) {
+func run(ctx context.Context, args, environ []string, in io.Reader, out, errOut io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			wish, ok := r.(exited)
@@ -106,7 +108,7 @@ func run(ctx context.Context, args, environ []string, out, errOut io.Writer) (co
 		fmt.Fprintf(errOut, "stampede: %v\nSee stampede --help.\n", err)
 		return exitUsage
 	}
-	return codeOf(command.Run(&env{ctx: ctx, environ: environ, out: out, err: errOut}), errOut)
+	return codeOf(command.Run(&env{ctx: ctx, environ: environ, in: in, out: out, err: errOut}), errOut)
 }
 
 func codeOf(err error, errOut io.Writer) int {

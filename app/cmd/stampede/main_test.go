@@ -32,8 +32,14 @@ func TestMain(m *testing.M) {
 // call runs the program to its end.
 func call(t *testing.T, environ []string, args ...string) (code int, out, errOut string) {
 	t.Helper()
+	return callWith(t, "", environ, args...)
+}
+
+// callWith is call with something on standard input.
+func callWith(t *testing.T, in string, environ []string, args ...string) (code int, out, errOut string) {
+	t.Helper()
 	var o, e bytes.Buffer
-	code = run(kit.Context(t), args, environ, &o, &e)
+	code = run(kit.Context(t), args, environ, strings.NewReader(in), &o, &e)
 	return code, o.String(), e.String()
 }
 
@@ -44,6 +50,7 @@ func TestHelpTeaches(t *testing.T) {
 		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "audit",
 		"pay", "pay reconcile", "backoffice", "backoffice tail", "backoffice repost", "dead", "dead list",
 		"dead replay", "dead drop", "block", "block add", "block list", "block remove",
+		"user", "user add", "user list", "user show", "user role", "user revoke", "user delete",
 		"mail", "mail list", "mail retry", "mail drop", "load", "alipay-sim", "token",
 		"token sign", "token rotate", "checkconfig", "version",
 	} {
@@ -187,8 +194,8 @@ func TestDemo(t *testing.T) {
 	// An address of real stores in the environment must not lead the demo there.
 	environ := []string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}
 	go func() {
-		ended <- run(ctx, []string{"demo", "--listen", "127.0.0.1:0", "--data", dir, "--shoppers", "30"}, environ, &out,
-			&out)
+		ended <- run(ctx, []string{"demo", "--listen", "127.0.0.1:0", "--data", dir, "--shoppers", "30"}, environ,
+			strings.NewReader(""), &out, &out)
 	}()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	kit.Eventually(t, 20*time.Second, func() (bool, string) { return address.MatchString(out.String()), out.String() })

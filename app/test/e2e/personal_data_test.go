@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// addUser makes an account as an operator does, with a password on standard input.
+func (s *shop) addUser(email, password string, flags ...string) {
+	s.t.Helper()
+	cmd := exec.CommandContext(kit.Context(s.t), binary, append([]string{"user", "add", email, "--password"}, flags...)...)
+	cmd.Env = append(cmd.Environ(), append(s.settings, "STAMPEDE_JWT_SECRET="+secret)...)
+	cmd.Stdin = strings.NewReader(password + "\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// logIn logs an account in as an app does.
+func (n *node) logIn(email, password string) app.Session {
+	n.t.Helper()
+	code, body := n.post("/api/v1/auth/login", "", map[string]string{"email": email, "password": password, "client": "app"})
+	var session app.Session
+	if err := json.Unmarshal(body, &session); err != nil || code != http.StatusOK {
+		n.t.Fatalf("log in: %d %s", code, body)
+	}
+	return session
+}
+
+// Somebody with an account and a guest keep addresses, get a copy of what is kept of them, and have it deleted: tokens
+// count no more within five seconds, orders that are over lose their address, those under way keep it.
+func TestPeopleHaveTheirDataDeleted(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
+	const email, password = "ada@shop.example", "a pony in the rain"
+	s.addUser(email, password, "--role", "admin")
+	n := s.start()
+	session := n.logIn(email, password)
+	if session.User.Role != app.Admin {
+		t.Errorf("%+v", session.User)
+	}
+	sale := s.open(5, 2)
+	for _, user := range []struct {
+		token, password string
+		id              app.ID
+	}{{session.Access, password, session.User.ID}, {token(t, 4242), "", 4242}} {
+		address := map[string]any{"name": "李雷", "phone": "13800000000", "text": "北京市海淀区 1 号"}
+		if code, body := n.post("/api/v1/me/addresses", user.token, address); code != http.StatusOK {
+			t.Fatalf("%d %s", code, body)
+		}
+		var orders []app.ID
+		for _, key := range []string{"key-0001", "key-0002"} {
+			code, body := n.post("/api/v1/sales/"+sale.ID.String()+"/buy", user.token,
+				map[string]any{"qty": 1, "key": key, "address": address})
+			var bought struct{ Order app.ID }
+			if err := json.Unmarshal(body, &bought); err != nil || code != http.StatusOK || bought.Order == 0 {
+				t.Fatalf("%d %s", code, body)
+			}
+			orders = append(orders, bought.Order)
+		}
+		s.drained(sale, 20*time.Second)
+		if code, body := n.post("/api/v1/orders/"+orders[0].String()+"/cancel", user.token, nil); code != http.StatusOK {
+			t.Fatalf("cancel: %d %s", code, body)
+		}
+		code, body := n.get("/api/v1/me/export", user.token)
+		var copied app.Export
+		if err := json.Unmarshal(body, &copied); err != nil || code != http.StatusOK || len(copied.Orders) != 2 ||
+			len(copied.Addresses) != 1 || copied.User.ID != user.id {
+			t.Errorf("the copy: %d %s", code, body)
+		}
+		if user.password != "" {
+			code, body = n.post("/api/v1/me/delete", user.token, map[string]string{"password": "not it at all"})
+			if code != http.StatusForbidden {
+				t.Errorf("with a wrong password: %d %s", code, body)
+			}
+		}
+		code, body = n.post("/api/v1/me/delete", user.token, map[string]string{"password": user.password})
+		if code != http.StatusOK {
+			t.Fatalf("delete: %d %s", code, body)
+		}
+		kit.Eventually(t, 5*time.Second, func() (bool, string) {
+			code, body := n.get("/api/v1/me/addresses", user.token)
+			return code == http.StatusUnauthorized, string(body)
+		})
+		if left := s.count("SELECT COUNT(*) FROM addresses WHERE user_id = ?", user.id); left != 0 {
+			t.Errorf("%d addresses are left", left)
+		}
+		kit.Eventually(t, 30*time.Second, func() (bool, string) {
+			return s.count("SELECT COUNT(*) FROM orders WHERE user_id = ? AND address IS NOT NULL", user.id) == 1,
+				"the cancelled order has its address"
+		})
+		if kept := s.count("SELECT COUNT(*) FROM orders WHERE id = ? AND address IS NOT NULL", orders[1]); kept != 1 {
+			t.Error("the order under way has lost its address")
+		}
+	}
+	if code, body := n.post("/api/v1/auth/refresh", "", map[string]string{"refresh": session.Refresh}); code != http.StatusUnauthorized {
+		t.Errorf("the refresh token still counts: %d %s", code, body)
+	}
+	s.audit(sale)
+}
