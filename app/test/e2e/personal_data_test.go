@@ -41,12 +41,12 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
 	const email, password = "ada@shop.example", "a pony in the rain"
 	s.addUser(email, password, "--role", "admin")
+	sale := s.open(5, 2)
 	n := s.start()
 	session := n.logIn(email, password)
 	if session.User.Role != app.Admin {
 		t.Errorf("%+v", session.User)
 	}
-	sale := s.open(5, 2)
 	for _, user := range []struct {
 		token, password string
 		id              app.ID
