@@ -27,6 +27,8 @@ func TestEveryOpAnswersUnderItsID(t *testing.T) {
 		`"op":"unwatch","slot":"1"`,
 		`"op":"unwatch"`,
 		`"op":"buy","sale":"11","qty":1,"key":"abcdefgh","future":{"field":1}`,
+		`"op":"pass","sale":"11"`,
+		`"op":"solve","sale":"11","task":"t-1","answer":"right"`,
 		`"op":"cancel","order":"5"`,
 		`"op":"pay","order":"5","via":"page"`,
 		`"op":"refund","order":"5","reason":"too large"`,
@@ -34,6 +36,19 @@ func TestEveryOpAnswersUnderItsID(t *testing.T) {
 		`"op":"seen","cursor":"` + ok.Cursor + `"`,
 	} {
 		p.must(op, nil)
+	}
+}
+
+// Who asks for a pass is whom the token names, at the address that the socket comes from.
+func TestPassIsForWhoAsks(t *testing.T) {
+	t.Parallel()
+	p := startNode(t).dial(t)
+	p.hello(7, "")
+	var given, solved app.PassAnswer
+	p.must(`"op":"pass","sale":"11","user":"8"`, &given)
+	p.must(`"op":"solve","sale":"11","task":"t-1","answer":"right"`, &solved)
+	if given.Pass != "7-11-127.0.0.1" || solved.Pass != "t-1" {
+		t.Errorf("got %+v and %+v", given, solved)
 	}
 }
 
@@ -78,6 +93,12 @@ func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
 		buying(`99999999999999999999`):                  app.LimitReached,
 		buying(`1,"address":"Beijing"`):                 app.BadRequest,
 		buying(`1`):                                     app.NotFound,
+		`"op":"pass"`:                                   app.BadRequest,
+		`"op":"pass","sale":11`:                         app.BadRequest,
+		`"op":"solve","task":"t","answer":"right"`:      app.BadRequest,
+		`"op":"solve","sale":"11","task":7`:             app.BadRequest,
+		`"op":"solve","sale":"11","answer":["1"]`:       app.BadRequest,
+		`"op":"solve","sale":"11","answer":"wrong"`:     app.PassRequired,
 		`"op":"cancel"`:                                 app.BadRequest,
 		`"op":"cancel","order":"-4"`:                    app.BadRequest,
 		`"op":"pay","via":"page"`:                       app.BadRequest,
@@ -150,6 +171,7 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 	p.must(`"op":"unwatch"`, nil)
 	for _, op := range []string{
 		buying(`1`), `"op":"cancel","order":"5"`, `"op":"pay","order":"5","via":"page"`,
+		`"op":"pass","sale":"11"`, `"op":"solve","sale":"11","task":"t-1","answer":"right"`,
 		`"op":"refund","order":"5","reason":"x"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`,
 		`"op":"renew","token":"user:7"`,
 	} {

@@ -40,6 +40,15 @@ func TestAnswersHaveTheirShape(t *testing.T) {
 	}
 	s.want(s.ask("POST", "/api/v1/sales/5/buy", goodBuy, me...), 200,
 		`{"order":"1234567890123456789","ticket":3,"place":2,"state":"reserved"}`)
+	s.want(s.ask("POST", "/api/v1/sales/5/pass", "", me...), 200, `{"pass":"p-1","until":1700000120000}`)
+	if q := s.shop.asked.Load(); q.User != 42 || q.Sale != 5 || !q.From.IsLoopback() {
+		t.Errorf("a pass was asked for by %+v", q)
+	}
+	s.want(s.ask("POST", "/api/v1/sales/5/solve", `{"task":"t-1","answer":"38214"}`, me...), 200,
+		`{"pass":"p-2","until":1700000240000}`)
+	if q := s.shop.asked.Load(); q.User != 42 || q.Sale != 5 || q.Task != "t-1" || q.Answer != "38214" {
+		t.Errorf("a task was answered with %+v", q)
+	}
 	s.want(s.ask("POST", "/api/v1/orders/7/cancel", "", me...), 200, `{"state":"cancelled"}`)
 	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":"wap"}`, me...), 200,
 		`{"url":"https://pay.example/?via=wap","pay_by":1700000300000,"pay_until":1700000290000}`)
@@ -92,6 +101,12 @@ func TestBadInput(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/sales/5/buy", `{"qty":99999999999999999999,"key":"12345678"}`, me...), 200, "order")
 	if got := s.shop.got.Load(); got == nil || got.Qty != math.MaxInt || got.Sale != 5 {
 		t.Errorf("a huge quantity became %+v", got)
+	}
+	s.want(s.ask("POST", "/api/v1/sales/x/pass", "", me...), 400, "positive decimal")
+	s.want(s.ask("POST", "/api/v1/sales/5/solve", `{"task":7}`, me...), 400, "task must be a string")
+	s.want(s.ask("POST", "/api/v1/sales/5/solve", "", me...), 400, "must be a JSON object")
+	if s.shop.asked.Load() != nil {
+		t.Error("the desk was asked")
 	}
 	s.want(s.ask("POST", "/api/v1/orders/7/pay", `{"via":7}`, me...), 400, "via must be a string")
 	s.want(s.ask("POST", "/api/v1/orders/x/pay", `{"via":"page"}`, me...), 400, "positive decimal")

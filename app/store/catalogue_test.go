@@ -218,6 +218,7 @@ func TestAddSalesTurnsMisfitsAway(t *testing.T) {
 			"units":     func(s *app.Sale) { s.Initial = -1 },
 			"limit":     func(s *app.Sale) { s.Limit = 0 },
 			"id":        func(s *app.Sale) { s.ID = 0 },
+			"challenge": func(s *app.Sale) { s.Challenge = "riddle" },
 		} {
 			fine, wrong := good, good
 			fine.ID, wrong.ID = nextID(), nextID()

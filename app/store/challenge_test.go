@@ -1,0 +1,63 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+// What a sale asks for can be changed while it runs: each change raises the catalogue's version, so that nodes follow
+// (I11), and one of no sale changes nothing.
+func TestChallengeOfASale(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		kinds := []app.Challenge{
+			app.ChallengeWork, app.ChallengeWork, app.ChallengeCaptcha, app.ChallengePass, app.ChallengeNone,
+		}
+		for _, kind := range kinds {
+			before, err := s.Version(h.ctx)
+			h.must(err)
+			h.must(s.SetChallenge(h.ctx, h.sales[0], kind))
+			sale, err := s.Sale(h.ctx, h.sales[0])
+			h.must(err)
+			if after, err := s.Version(h.ctx); err != nil || after <= before || sale.Challenge != kind {
+				t.Errorf("%s: version %d, then %d, the sale asks for %s, %v", kind, before, after, sale.Challenge, err)
+			}
+		}
+		before, err := s.Version(h.ctx)
+		h.must(err)
+		if err := s.SetChallenge(h.ctx, 4242, app.ChallengeWork); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("no such sale: %v", err)
+		}
+		if after, err := s.Version(h.ctx); err != nil || after != before {
+			t.Errorf("version %d, then %d, %v", before, after, err)
+		}
+	})
+}
+
+// How hard work is stays within what people's machines can do, and is not set until somebody does.
+func TestWorkBits(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		if bits, err := s.WorkBits(ctx); err != nil || bits != 0 {
+			t.Errorf("%d bits before somebody said so, %v", bits, err)
+		}
+		for _, bits := range []int{app.LeastWorkBits, 18, 18, app.MostWorkBits} {
+			must(t, s.SetWorkBits(ctx, bits))
+			if got, err := s.WorkBits(ctx); err != nil || got != bits {
+				t.Errorf("%d bits, want %d, %v", got, bits, err)
+			}
+		}
+		for _, bits := range []int{-1, 0, app.MostWorkBits + 1, 256 + 16} {
+			if err := s.SetWorkBits(ctx, bits); !errors.Is(err, &app.Error{Code: app.BadRequest}) {
+				t.Errorf("%d bits: %v", bits, err)
+			}
+		}
+		if got, err := s.WorkBits(ctx); err != nil || got != app.MostWorkBits {
+			t.Errorf("%d bits after wrong ones, %v", got, err)
+		}
+	})
+}
