@@ -4,8 +4,17 @@ import (
 	"encoding/json"
 	"testing"
 
-	"stampede/app/load"
+	"stampede/app"
 )
+
+// attack is a row of what `stampede load attack --json` prints.
+type attack struct {
+	Attacker, Defence                     string
+	Units, Theirs, Honest, Shoppers, Sent int
+	Share, Work                           float64
+	Refused                               map[app.Code]int
+	Failures                              []string
+}
 
 // TestAttacksGetLittle is the short form of `stampede load attack`: 200 honest shoppers want the 200 units of a sale.
 // Who replays, floods or prepares requests gets less than 1 % of them where the sale asks for a pass, and honest
@@ -71,7 +80,7 @@ func TestHoarderKeepsNobodyOut(t *testing.T) {
 }
 
 // attacked runs attackers against a node.
-func (s *shop) attacked(n *node, args ...string) (rows []load.Attack) {
+func (s *shop) attacked(n *node, args ...string) (rows []attack) {
 	s.t.Helper()
 	out, code := s.run(append([]string{"load", "attack", "--target", n.addr, "--json"}, args...)...)
 	if i := bytesOfList(out); code != 0 || json.Unmarshal([]byte(out[i:]), &rows) != nil {
