@@ -41,6 +41,10 @@ demo busy
 demo quiet --shoppers 0
 busy=$(address busy)
 quiet=$(address quiet)
+# Where the mails of the quiet one are, and what its pictures show.
+export SMOKE_MAIL=$dir/quiet/mail
+SMOKE_REDIS=$(sed -nE 's/.*redis-cli -h ([^ ]+) -p ([0-9]+) .*/\1:\2/p' "$dir/quiet.log" | head -n 1)
+export SMOKE_REDIS
 
 status=0
 npm --prefix frontend run --silent smoke -- "$busy" "$quiet" || status=$?

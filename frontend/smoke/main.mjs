@@ -2,9 +2,11 @@
  * The browser smoke test. `npm run smoke -- <base url>` goes through the main job on a running server; without an
  * address the stand-in is used, also for states that are hard to bring about on a real server. A second address is a
  * demo without simulated shoppers, on which orders are paid.
+ * SMOKE_MAIL and SMOKE_REDIS are the folder of its mails and its embedded Redis, host:port: then somebody makes an account there.
  * SMOKE_SHOTS names a folder for screenshots, CHROMIUM the browser.
  */
 import { Browser, sizes } from './browser.mjs'
+import { accounts, accountsOnStandIn } from './account.mjs'
 import { challenge } from './challenge.mjs'
 import { codes } from './codes.mjs'
 import { cost } from './cost.mjs'
@@ -15,6 +17,7 @@ import { journey } from './journey.mjs'
 import { line } from './line.mjs'
 import { paying } from './paying.mjs'
 import { presses } from './presses.mjs'
+import { demoReader } from './mailbox.mjs'
 import { Report } from './report.mjs'
 import { StandIn } from './standin/server.mjs'
 import { endedGuest, tabs } from './tabs.mjs'
@@ -35,6 +38,11 @@ const sideBySide = [
     await tabs(report, browser, base)
     if (address) await docs(report, browser, base) // the stand-in has no such page
     if (quiet) await paying(report, browser, quiet)
+    const { SMOKE_MAIL: mail, SMOKE_REDIS: redis } = process.env
+    if (quiet && mail && redis) {
+      const visitor = { size: 'desktop', theme: 'light', lang: 'en' }
+      await accounts(report, browser, quiet, demoReader(mail, redis), visitor)
+    }
   },
   async () => {
     if (standIn) {
@@ -48,6 +56,7 @@ const sideBySide = [
     await presses(report, browser)
     await line(report, browser)
     await challenge(report, browser)
+    await accountsOnStandIn(report, browser)
   },
 ]
 try {
