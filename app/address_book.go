@@ -26,8 +26,8 @@ type AddressStore interface {
 	// ChangeAddress replaces what an entry says and answers it. The default stays the default until another one becomes
 	// it. ErrNoRow: the user has no such entry.
 	ChangeAddress(ctx context.Context, user ID, a SavedAddress) (SavedAddress, error)
-	// RemoveAddress takes an entry out; of what is left, the newest becomes the default if that was it. ErrNoRow: the user
-	// has no such entry.
+	// RemoveAddress takes an entry out; of what is left, the newest becomes the default if that was it. ErrNoRow: the
+	// user has no such entry.
 	RemoveAddress(ctx context.Context, user, id ID) error
 }
 

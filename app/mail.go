@@ -11,8 +11,8 @@ import (
 // a dead letter, and others go on.
 var ErrLetterRefused = errors.New("the mail server refuses the letter")
 
-// DeadMail is a letter that could not be sent. It waits for an operator, who has it sent once more or drops it. The link
-// in it is not shown.
+// DeadMail is a letter that could not be sent. It waits for an operator, who has it sent once more or drops it. The
+// link in it is not shown.
 type DeadMail struct {
 	ID     string     `json:"id"`
 	At     Millis     `json:"at"`

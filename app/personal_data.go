@@ -23,8 +23,8 @@ type PersonalData struct {
 
 // ErasureStore is the durable truth about who had their data deleted. Errors wrap ErrTransient or ErrPermanent.
 type ErasureStore interface {
-	// Erase deletes what the shop keeps of a user but orders: what an account says of its bearer, its log ins and links,
-	// the address book. Access tokens count no more; those of a guest until the instant given. It notes that the
+	// Erase deletes what the shop keeps of a user but orders: what an account says of its bearer, its log ins and
+	// links, the address book. Access tokens count no more; those of a guest until the instant given. It notes that the
 	// addresses in the user's orders are to be blanked. It may be repeated.
 	Erase(ctx context.Context, user ID, now, guestUntil Millis) error
 	// ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after

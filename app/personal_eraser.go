@@ -55,8 +55,8 @@ func (e *Eraser) RunOnce(ctx context.Context) error {
 	}
 }
 
-// nextErasure is the next look at orders of which so many still have an address; 0: none is needed. Most orders are over
-// within minutes, some wait for weeks to be shipped: the longer it takes, the longer the pause.
+// nextErasure is the next look at orders of which so many still have an address; 0: none is needed. Most orders are
+// over within minutes, some wait for weeks to be shipped: the longer it takes, the longer the pause.
 func nextErasure(asked, now Millis, left int64) Millis {
 	age := now.Sub(asked)
 	if left == 0 && age >= erasureOpen {

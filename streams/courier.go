@@ -20,8 +20,8 @@ type courier struct {
 	begin  func(m redis.XMessage) (deliver func()) // called in the order of the entries
 }
 
-// run delivers until ctx ends. It reads no more than it can begin at once, so that nothing grows old in its hands; while
-// the receiver takes nothing it sends one at a time to see whether that is over.
+// run delivers until ctx ends. It reads no more than it can begin at once, so that nothing grows old in its hands;
+// while the receiver takes nothing it sends one at a time to see whether that is over.
 func (c *courier) run(ctx context.Context) {
 	fault := backoff{first: time.Second, longest: 30 * time.Second}
 	free := make(chan struct{}, c.places)

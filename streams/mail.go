@@ -110,8 +110,8 @@ func parseDeadMail(m redis.XMessage) app.DeadMail {
 	return d
 }
 
-// Retry has a dead letter sent once more. ErrNoRow: there is none under that id, or not any more. ErrPermanent: there is
-// nothing in it that could be sent.
+// Retry has a dead letter sent once more. ErrNoRow: there is none under that id, or not any more. ErrPermanent: there
+// is nothing in it that could be sent.
 func (s *MailStream) Retry(ctx context.Context, id string) error {
 	if _, ok := entryID(id); !ok {
 		return fmt.Errorf("dead mail %.40q: %w", id, app.ErrNoRow)

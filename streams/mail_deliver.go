@@ -18,8 +18,8 @@ const (
 	// mailPlaces is how many new letters are under way to the mail server at the same time, oldMailPlaces how many that
 	// were not sent the first time.
 	mailPlaces, oldMailPlaces = 3, 1
-	// firstMailPause is how long after the first try began the next one may begin, here or elsewhere; it is longer than a
-	// try takes, so that nobody sends a letter that is being sent. It doubles with each try.
+	// firstMailPause is how long after the first try began the next one may begin, here or elsewhere; it is longer than
+	// a try takes, so that nobody sends a letter that is being sent. It doubles with each try.
 	firstMailPause = 30 * time.Second
 	// mailTries is how often a letter is tried on its own account: the last time about an hour after the first.
 	mailTries = 8
@@ -229,8 +229,8 @@ func (d *MailDeliverer) tries(ctx context.Context, id string) (int64, error) {
 	return found[0].RetryCount, nil
 }
 
-// uncount takes a try back that was about the mail server: the letter waits as after its first one. A failure counts the
-// try, no more.
+// uncount takes a try back that was about the mail server: the letter waits as after its first one. A failure counts
+// the try, no more.
 func (d *MailDeliverer) uncount(ctx context.Context, id string) error {
 	tries, err := d.tries(ctx, id)
 	if err != nil || tries == 0 {

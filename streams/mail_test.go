@@ -168,7 +168,8 @@ func TestFailingLettersDie(t *testing.T) {
 			return n > 0, fmt.Sprintf("%d tries", p.tried(bad))
 		})
 		d := p.awaitEmpty(1)[0]
-		if p.tried(bad) != mailTries || d.Tries != mailTries || d.To != bad.To || d.Kind != bad.Kind || d.About != bad.About ||
+		if p.tried(bad) != mailTries || d.Tries != mailTries || d.To != bad.To || d.Kind != bad.Kind ||
+			d.About != bad.About ||
 			!strings.Contains(d.Reason, "disk full 8") || d.At == 0 {
 			t.Errorf("after %d tries: %+v", p.tried(bad), d)
 		}

@@ -49,7 +49,9 @@ func (a *api) changeAddress(c *fiber.Ctx, user app.ID) error {
 		return err
 	}
 	entry.ID = id
-	return flow(c, func(ctx context.Context) (app.SavedAddress, error) { return a.Shop.ChangeAddress(ctx, user, entry) })
+	return flow(c, func(ctx context.Context) (app.SavedAddress, error) {
+		return a.Shop.ChangeAddress(ctx, user, entry)
+	})
 }
 
 func (a *api) removeAddress(c *fiber.Ctx, user app.ID) error {

@@ -17,7 +17,8 @@ func (fakeData) Export(_ context.Context, who app.Identity) (app.Export, error) 
 		Devices:   []app.ExportedDevice{{ID: 3, Name: "Phone", CreatedAt: 1, LastSeenAt: 1, ExpiresAt: 2}},
 		Addresses: []app.SavedAddress{{ID: 7, Address: app.Address{Name: "Ada", Phone: "1", Text: "Road 1"}, Default: true}},
 		Orders: []app.ExportedOrder{{
-			Order: someOrder(8, 5, app.Refunded), Refund: &app.ExportedRefund{State: app.RefundDone, AmountFen: 4900, AskedAt: 1},
+			Order:  someOrder(8, 5, app.Refunded),
+			Refund: &app.ExportedRefund{State: app.RefundDone, AmountFen: 4900, AskedAt: 1},
 		}},
 	}, nil
 }

@@ -1,6 +1,6 @@
-// Package mail sends letters: it writes their texts, in English and Chinese, and hands them to a mail server over SMTP, or
-// writes them into a folder when there is none. What waits, what is tried again and what is given up is the stream's part
-// (streams.MailStream, streams.MailDeliverer).
+// Package mail sends letters: it writes their texts, in English and Chinese, and hands them to a mail server over SMTP,
+// or writes them into a folder when there is none. What waits, what is tried again and what is given up is the stream's
+// part (streams.MailStream, streams.MailDeliverer).
 //
 //	outcome of Deliver       means
 //	nil                      the server has taken it, or the file is on disk

@@ -133,8 +133,8 @@ func TestARepeatIsTheSameLetter(t *testing.T) {
 	}
 }
 
-// Every letter there is has words in both languages; an unknown language is answered in English, an unknown kind, or one
-// that lacks what it is about, is refused.
+// Every letter there is has words in both languages; an unknown language is answered in English, an unknown kind, or
+// one that lacks what it is about, is refused.
 func TestEveryLetterHasWords(t *testing.T) {
 	t.Parallel()
 	subjects := make(map[string]bool)
@@ -376,7 +376,8 @@ func TestLettersOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked *app.PauseError
-	if err := (&Folder{Path: file, From: sender(t)}).Deliver(context.Background(), paid(), posted); !errors.As(err, &asked) {
+	err = (&Folder{Path: file, From: sender(t)}).Deliver(context.Background(), paid(), posted)
+	if !errors.As(err, &asked) {
 		t.Errorf("no folder: %v", err)
 	}
 }

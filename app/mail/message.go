@@ -53,7 +53,8 @@ func message(from *netmail.Address, l *app.Letter, posted app.Millis) (*gomail.M
 	return m, nil
 }
 
-// messageID names the letter by what it is about, in the sender's domain. About is hashed, so that it needs no looking at.
+// messageID names the letter by what it is about, in the sender's domain. About is hashed, so that it needs no looking
+// at.
 func messageID(l *app.Letter, from *netmail.Address) string {
 	return letterName(l) + from.Address[strings.LastIndexByte(from.Address, '@'):]
 }

@@ -99,7 +99,8 @@ func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smt
 	return client, session, err
 }
 
-// outcome says what became of a letter that was begun. Once the server has taken it, what fails after that is no matter.
+// outcome says what became of a letter that was begun. Once the server has taken it, what fails after that is no
+// matter.
 func outcome(m *gomail.Msg, err error) error {
 	if err == nil || m.IsDelivered() {
 		return nil
@@ -113,7 +114,7 @@ func outcome(m *gomail.Msg, err error) error {
 		said = fmt.Errorf("the mail server went away: %s", withoutAddresses(err))
 	}
 	switch code := sending.ErrorCode(); {
-	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // about the sender, not about this letter
+	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // about the sender, not this letter
 		return &app.PauseError{Err: said}
 	case code >= 500:
 		return fmt.Errorf("%w: %w", app.ErrLetterRefused, said)

@@ -72,8 +72,8 @@ const signature = "\n-- \nStampede\n"
 // said is a subject that says the same for everybody.
 func said(s string) func(facts) string { return func(facts) string { return s } }
 
-// The letters before an account is active greet nobody by name: anybody can type any name, and any e-mail, and what this
-// shop writes to strangers must be its own words.
+// The letters before an account is active greet nobody by name: anybody can type any name, and any e-mail, and what
+// this shop writes to strangers must be its own words.
 var english = map[app.LetterKind]text{
 	app.LetterActivate: {said("Confirm your e-mail address"), func(f facts) string {
 		return "Hello,\n\nsomebody, probably you, has registered at Stampede with this e-mail address.\n" +

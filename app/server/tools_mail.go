@@ -55,8 +55,8 @@ func (t *Tools) mailStream(ctx context.Context) (*streams.MailStream, error) {
 	return streams.NewMailStream(t.stores.client), err
 }
 
-// eachOf works on what ids name and hands over the id of each. Of all there are, those that are gone meanwhile or cannot
-// be worked on keep none of the others back.
+// eachOf works on what ids name and hands over the id of each. Of all there are, those that are gone meanwhile or
+// cannot be worked on keep none of the others back.
 func eachOf(ids []string, all bool, missing string, work func(id string) error, each func(id string)) error {
 	var failed []error
 	for _, id := range ids {

@@ -115,8 +115,8 @@ func (t *Tools) RevokeUser(ctx context.Context, who string) (int, error) {
 	return len(gone), err
 }
 
-// DeleteUser has everything go that is kept of an account, or of a guest, whose id is named. A running server blanks the
-// addresses in the orders once these are over.
+// DeleteUser has everything go that is kept of an account, or of a guest, whose id is named. A running server blanks
+// the addresses in the orders once these are over.
 func (t *Tools) DeleteUser(ctx context.Context, who string) (app.ID, error) {
 	u, err := t.findUser(ctx, who)
 	if guest, wrong := app.ParseID(who); wrong == nil && errors.Is(err, &app.Error{Code: app.NotFound}) {

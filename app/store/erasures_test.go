@@ -57,7 +57,8 @@ func newSomeone(h *shop) *someone {
 		p.must(err)
 	}
 	for _, state := range []app.OrderState{
-		app.Pending, app.Paid, app.Shipped, app.Finished, app.Cancelled, app.Expired, app.Refused, app.Refunding, app.Refunded,
+		app.Pending, app.Paid, app.Shipped, app.Finished, app.Cancelled, app.Expired, app.Refused,
+		app.Refunding, app.Refunded,
 	} {
 		p.orders[state] = p.orderIn(state)
 	}
@@ -141,7 +142,8 @@ func TestDeletion(t *testing.T) {
 		}
 		u, err := s.UserByID(p.ctx, p.user.ID)
 		want := app.User{
-			ID: p.user.ID, Role: app.Shopper, Lang: "en", State: app.UserDeleted, CreatedAt: opens, ActivatedAt: opens, DeletedAt: opens,
+			ID: p.user.ID, Role: app.Shopper, Lang: "en", State: app.UserDeleted, CreatedAt: opens,
+			ActivatedAt: opens, DeletedAt: opens,
 		}
 		if err != nil || u != want {
 			t.Errorf("left is %+v, %v", u, err)

@@ -144,7 +144,9 @@ func (c *userShow) Run(e *env) error {
 			u.Role, u.State, u.CreatedAt.Time().Format(time.DateTime))
 		return list(e, false, u.Devices, "logged in nowhere", "device\tname\tsince\tlast seen", "%s\t%s\t%s\t%s",
 			func(d app.ExportedDevice) []any {
-				return []any{d.ID, d.Name, d.CreatedAt.Time().Format(time.DateTime), d.LastSeenAt.Time().Format(time.DateTime)}
+				return []any{
+					d.ID, d.Name, d.CreatedAt.Time().Format(time.DateTime), d.LastSeenAt.Time().Format(time.DateTime),
+				}
 			})
 	})
 }

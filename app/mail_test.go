@@ -1,0 +1,69 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// readers are accounts by id, and a box for the letters to them.
+type readers struct {
+	users map[ID]User
+	fail  error
+	sent  []Letter
+}
+
+func (r *readers) UserByID(_ context.Context, id ID) (User, error) {
+	u, ok := r.users[id]
+	if r.fail != nil {
+		return User{}, r.fail
+	}
+	if !ok {
+		return User{}, ErrNoRow
+	}
+	return u, nil
+}
+
+func (r *readers) Send(_ context.Context, letters ...Letter) error {
+	r.sent = append(r.sent, letters...)
+	return nil
+}
+
+// Only who has proven an e-mail is written to about an order, in their language, of what was paid or given back lately;
+// what cannot be read now comes again.
+func TestOrderMailsGoToProvenAddresses(t *testing.T) {
+	t.Parallel()
+	const now = Millis(1_800_000_000_000)
+	r := &readers{users: map[ID]User{
+		1: {ID: 1, Email: "ada@mail.example", Name: "Ada", Lang: "zh", State: UserActive},
+		2: {ID: 2, Email: "bob@mail.example", Lang: "en", State: UserPending},
+		3: {ID: 3, State: UserDeleted},
+	}}
+	m := &OrderMail{Users: r, Mailer: r, Now: func() Millis { return now }}
+	about := func(user ID, state OrderState, ago time.Duration) OutboxMessage {
+		return OutboxMessage{
+			Order: 70 + user, State: state, User: user, At: now.Add(-ago), ProductName: "Lamp", Qty: 2, AmountFen: 9800,
+		}
+	}
+	for _, p := range []OutboxMessage{
+		about(1, Paid, 0), about(1, Refunded, 6*24*time.Hour), about(1, Paid, 8*24*time.Hour), about(2, Paid, 0),
+		about(3, Paid, 0), about(4, Paid, 0),
+	} {
+		if err := m.Deliver(t.Context(), p); err != nil {
+			t.Errorf("%+v: %v", p, err)
+		}
+	}
+	if len(r.sent) != 2 || r.sent[0].Kind != LetterPaid || r.sent[1].Kind != LetterRefunded {
+		t.Fatalf("%+v", r.sent)
+	}
+	l := r.sent[0]
+	want := OrderFacts{ID: 71, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
+	if l.To != "ada@mail.example" || l.Lang != "zh" || l.About != "71" || l.Name != "Ada" || *l.Order != want {
+		t.Errorf("%+v %+v", l, l.Order)
+	}
+	r.fail = ErrTransient
+	if err := m.Deliver(t.Context(), about(1, Paid, 0)); !errors.Is(err, ErrTransient) {
+		t.Errorf("accounts cannot be read: %v", err)
+	}
+}
