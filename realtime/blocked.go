@@ -1,7 +1,8 @@
 package realtime
 
 // CloseBlocked ends the connections of those who are blocked by now. It is called after the answers of Options.Blocked
-// have changed. Whoever comes in meanwhile is looked at by closeIfBlocked, after it has entered: one of the two finds it.
+// have changed. Whoever comes in meanwhile is looked at by closeIfBlocked, after it has entered: one of the two finds
+// it.
 func (h *Hub) CloseBlocked() {
 	for _, c := range h.everybody() {
 		if h.closeIfBlocked(c) {

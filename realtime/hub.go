@@ -32,8 +32,8 @@ type Options struct {
 	Orders     app.ChangedOrders // rows, when messages may be lost
 	Chains     app.Chains        // how far the messages have come
 
-	// Blocked reports whether the user (0: nobody knows who) or the address is kept out; nil: nobody is. When its answers
-	// change, call CloseBlocked.
+	// Blocked reports whether the user (0: nobody knows who) or the address is kept out; nil: nobody is. When its
+	// answers change, call CloseBlocked.
 	Blocked func(user app.ID, addr netip.Addr) bool
 
 	// MayBuy admits a press of Buy, or fails with RateLimited; nil: every one is admitted. It must be quick.

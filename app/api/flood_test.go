@@ -99,8 +99,8 @@ func TestFiftyThousandConnections(t *testing.T) {
 	})
 }
 
-// A request that trickles in, header or body, byte after byte for ever, is ended at one deadline that does not move with
-// what comes, and so is a connection that says nothing; others are answered all the while.
+// A request that trickles in, header or body, byte after byte for ever, is ended at one deadline that does not move
+// with what comes, and so is a connection that says nothing; others are answered all the while.
 func TestTricklingRequestsAreEnded(t *testing.T) {
 	t.Parallel()
 	const within = 400 * time.Millisecond

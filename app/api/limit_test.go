@@ -39,7 +39,9 @@ func TestRateLimitIsAnswered(t *testing.T) {
 	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, "access")
 	s.want(s.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 429, "rate_limited")
 
-	behind := open(t, func(o *Options) { o.Logins, o.Proxies = limits.Pace{Rate: 1, Period: time.Minute, Burst: 1}, loopback })
+	behind := open(t, func(o *Options) {
+		o.Logins, o.Proxies = limits.Pace{Rate: 1, Period: time.Minute, Burst: 1}, loopback
+	})
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 200, "access")
 	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 429, "rate_limited")

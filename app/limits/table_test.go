@@ -127,8 +127,8 @@ func clockedBuys(p BuyPaces) (*Buys, func(d time.Duration)) {
 	return b, func(d time.Duration) { now += int64(d) }
 }
 
-// One user's flood takes nothing from the others behind the same address, an address's nothing from the shop; and who is
-// refused by a wide limit has not lost their own token.
+// One user's flood takes nothing from the others behind the same address, an address's nothing from the shop; and who
+// is refused by a wide limit has not lost their own token.
 func TestBuysCountTheNarrowestFirst(t *testing.T) {
 	t.Parallel()
 	b, pass := clockedBuys(BuyPaces{
@@ -168,7 +168,9 @@ func TestBuysCountTheNarrowestFirst(t *testing.T) {
 // A shop's pace is divided among the nodes that serve it.
 func TestBuysOfSeveralNodes(t *testing.T) {
 	t.Parallel()
-	b, _ := clockedBuys(BuyPaces{All: Pace{1000, time.Second, 100}, User: Pace{1, time.Hour, 1}, Addr: Pace{1, time.Hour, 1e6}})
+	b, _ := clockedBuys(BuyPaces{
+		User: Pace{1, time.Hour, 1}, Addr: Pace{1, time.Hour, 1e6}, All: Pace{1000, time.Second, 100},
+	})
 	b.SetNodes(4)
 	admitted := 0
 	for user := app.ID(1); user <= 100; user++ {

@@ -47,8 +47,9 @@ func (s *subject) key() string {
 }
 
 // Windows are sliding windows that all nodes of a shop count together in Redis: one pipeline for a request, with one
-// call of the same script for its user and one for its address. Whoever was refused is remembered until the next request
-// counts, and asks Redis for nothing meanwhile. While Redis is away each node counts by itself, its share of the figures.
+// call of the same script for its user and one for its address. Whoever was refused is remembered until the next
+// request counts, and asks Redis for nothing meanwhile. While Redis is away each node counts by itself, its share of
+// the figures.
 type Windows struct {
 	redis  redis.UniversalClient
 	length time.Duration
@@ -78,8 +79,8 @@ func (w *Windows) SetNodes(nodes int) { w.nodes.Store(int64(max(1, nodes))) }
 // CountedAlone is how many requests the node has counted without Redis.
 func (w *Windows) CountedAlone() int64 { return w.locally.Load() }
 
-// Take counts a request of the user (0: nobody knows who) from the address, or fails with RateLimited and the time until
-// one would count. Who is refused, by either count, owes nothing.
+// Take counts a request of the user (0: nobody knows who) from the address, or fails with RateLimited and the time
+// until one would count. Who is refused, by either count, owes nothing.
 func (w *Windows) Take(ctx context.Context, c Class, user app.ID, addr netip.Addr) error {
 	who, most := w.subjects(c, user, app.CustomerAddr(addr))
 	for i := range who {

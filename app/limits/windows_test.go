@@ -101,15 +101,16 @@ func TestWindowSlides(t *testing.T) {
 			}
 			return admitted == 24, "an address that goes on asking is not let in any more"
 		})
-		// 4 at once, and 20 more at 4 for each 200 ms; a window that slides by two counters lets at most one more burst in.
+		// 4 at once, and 20 more at 4 for each 200 ms; a window that slides by two counters lets at most one more burst
+		// in.
 		if took := time.Since(began); took < 800*time.Millisecond-countWithin {
 			t.Errorf("24 requests within %v, want about a second", took)
 		}
 	})
 }
 
-// While Redis is away, each node counts by itself, its share; nobody waits for Redis more than once a second; and when it
-// is back, it counts again.
+// While Redis is away, each node counts by itself, its share; nobody waits for Redis more than once a second; and when
+// it is back, it counts again.
 func TestWindowsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)

@@ -28,8 +28,8 @@ type Config struct {
 	Origins    List   `env:"ALLOWED_ORIGINS" does:"further origins that may open sockets, e.g. https://shop.example"`
 	Proxies    CIDRs  `env:"TRUSTED_PROXIES" does:"addresses or networks of the proxies in front: their X-Real-IP is believed; unset, everybody behind one counts as one address"`
 
-	// How often (package limits): the preset sets those of the following that are not set themselves; strict says what it
-	// makes of them. 0 is no limit, where that is said.
+	// How often (package limits): the preset sets those of the following that are not set themselves; strict says what
+	// it makes of them. 0 is no limit, where that is said.
 	Limits         string `env:"LIMITS" envDefault:"default" does:"preset of the figures from here to MAX_CONNS_PER_IP: default (an office of 200 behind one address gets in) or strict; each one that is set itself wins"`
 	AuthRate       int    `env:"AUTH_RATE" envDefault:"600" strict:"60" does:"logins per minute and client address, after the burst; 0: no limit"`
 	AuthBurst      int    `env:"AUTH_BURST" envDefault:"1000" strict:"20" does:"logins of a client address at once; an office or a mobile carrier shares one"`

@@ -6,8 +6,8 @@ import (
 	"stampede/app/limits"
 )
 
-// presetStrict is the other value of STAMPEDE_LIMITS: the figures that the field uses against bots. They lock out most of
-// an office behind one address.
+// presetStrict is the other value of STAMPEDE_LIMITS: the figures that the field uses against bots. They lock out most
+// of an office behind one address.
 const presetStrict = "strict"
 
 // presets fills in the figures of the preset that is asked for, where none is set.

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// sharesEvery is how often a node looks how many share the limits of a whole shop. One that starts serves for as long
-	// with the share of too few.
+	// sharesEvery is how often a node looks how many share the limits of a whole shop. One that starts serves for as
+	// long with the share of too few.
 	sharesEvery = 5 * time.Second
 	// sharesWithin bounds one look.
 	sharesWithin = 3 * time.Second

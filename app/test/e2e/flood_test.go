@@ -41,9 +41,8 @@ func (f *flood) run(ctx context.Context, t *testing.T, accounts int) {
 
 // visitor keeps its connections open, and does not care what it is answered.
 func (f *flood) visitor() *visitor {
-	return &visitor{way: f.way, from: f.from, client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-		TLSClientConfig: f.way.tls.Clone(), DialContext: dialFrom(f.from).DialContext,
-	}}}
+	base := &http.Transport{TLSClientConfig: f.way.tls.Clone(), DialContext: dialFrom(f.from).DialContext}
+	return &visitor{way: f.way, from: f.from, client: &http.Client{Timeout: 10 * time.Second, Transport: base}}
 }
 
 // ask sends the same request again and again, with a connection that stays open.
@@ -108,9 +107,9 @@ func (f *flood) pressSocket(ctx context.Context, token string) {
 }
 
 // 200 people behind one address, in the instant in which a sale opens, are all in and have bought within ten seconds,
-// through the nginx that ships and with the limits that ship, while a machine behind the same address floods the shop with
-// five accounts, forged tokens, sockets and listings. The flood is held: of what it sends, most is refused as too many,
-// and its accounts get what their limit allows and nothing more.
+// through the nginx that ships and with the limits that ship, while a machine behind the same address floods the shop
+// with five accounts, forged tokens, sockets and listings. The flood is held: of what it sends, most is refused as too
+// many, and its accounts get what their limit allows and nothing more.
 func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	t.Parallel()
 	const people, accounts = 200, 5

@@ -65,7 +65,8 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// launch starts the program, with limits that let a crowd of one address in, without waiting for it to be ready. Later settings win over earlier ones.
+// launch starts the program, with limits that let a crowd of one address in, without waiting for it to be ready. Later
+// settings win over earlier ones.
 func launch(t *testing.T, settings ...string) *node {
 	t.Helper()
 	return launchProgram(t, binary, slices.Concat(kit.Crowd, settings)...)

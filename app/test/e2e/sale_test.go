@@ -88,7 +88,8 @@ func crowd(t *testing.T, n int, nodes ...*node) map[app.ID]*client {
 func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=8s")
 	sale := s.open(100, 1)
-	a, b := startShipped(t, slices.Concat(kit.Crowd, s.settings)...), startShipped(t, slices.Concat(kit.Crowd, s.settings)...)
+	settings := slices.Concat(kit.Crowd, s.settings)
+	a, b := startShipped(t, settings...), startShipped(t, settings...)
 	clients := crowd(t, 2000, a, b)
 	accepted := rush(t, clients, sale.ID, 2)
 	if len(accepted) != 100 {
