@@ -19,7 +19,7 @@ type AttackOptions struct {
 	Accounts  int             // of the attacker
 	Units     int             // on sale
 	Lead      time.Duration   // from the moment a sale is on offer to its opening: for passes and work
-	For       time.Duration   // how long a sale is fought for after it has opened
+	For       time.Duration   // how long a sale is fought for after it has opened, at most
 	Attackers []string        // by name; nil: all
 	Defences  []app.Challenge // nil: none, pass and work
 }
@@ -158,10 +158,15 @@ func fight(ctx context.Context, shop *Shop, o AttackOptions, a Attacker, defence
 	if err := b.arrive(ctx, b.honest); err != nil {
 		return Attack{}, fmt.Errorf("bring in %d shoppers: %w", o.Honest, err)
 	}
+	var shopping sync.WaitGroup
 	for _, s := range b.honest {
-		b.running.Go(func() { s.shop(a.persists) })
+		shopping.Go(func() { s.shop(a.persists) })
 	}
 	a.plan(b)
+	shopping.Wait()
+	if !a.works { // nothing is left to fight for; of those who work each is to have pressed
+		cancel()
+	}
 	b.running.Wait()
 	return b.result(ctx, a.Name, defence)
 }

@@ -22,7 +22,7 @@ type attackFlags struct {
 	Accounts int           `default:"500" help:"Accounts of the attacker."`
 	Units    int           `default:"200" help:"Units of each sale."`
 	Lead     time.Duration `default:"10s" help:"From the offer of a sale to its opening; for passes and work, which this machine does for everybody."`
-	After    time.Duration `default:"5s" help:"How long a sale is fought for; a hoarder needs more than STAMPEDE_PAY_WINDOW."`
+	After    time.Duration `default:"30s" help:"How long a sale is fought for at most; a hoarder needs more than STAMPEDE_PAY_WINDOW."`
 }
 
 func (a *attackFlags) check(scenarios []string, foreign bool) error {

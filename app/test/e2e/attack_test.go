@@ -26,7 +26,7 @@ func TestAttacksGetLittle(t *testing.T) {
 	}
 	n := startShipped(t, s.settings...)
 	rows := s.attacked(n, "--attack-by", "replay,flood,prepared,solver", "--attack-defences", "pass,work",
-		"--attack-accounts", "200", "--attack-lead", "4s", "--attack-after", "3s")
+		"--attack-accounts", "200", "--attack-lead", "6s", "--attack-after", "30s")
 	if len(rows) != 7 {
 		t.Fatalf("%d rows: %+v", len(rows), rows)
 	}
@@ -65,7 +65,7 @@ func TestHoarderKeepsNobodyOut(t *testing.T) {
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=2s")
 	n := startShipped(t, s.settings...)
 	rows := s.attacked(n, "--attack-by", "hoarder", "--attack-defences", "pass", "--attack-lead", "4s",
-		"--attack-after", "15s")
+		"--attack-after", "60s")
 	if len(rows) != 1 || len(rows[0].Failures) > 0 {
 		t.Fatalf("%+v", rows)
 	}
