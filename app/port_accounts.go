@@ -19,8 +19,8 @@ type UserStore interface {
 	UserByID(ctx context.Context, id ID) (User, error)
 	// UserByEmail reads the account that has the e-mail, pending or active. ErrNoRow if there is none.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// AddUser writes an account as it is given. ErrTaken if its e-mail or its id has one already, unless that is the same
-	// account: then a reply was lost.
+	// AddUser writes an account as it is given. ErrTaken if its e-mail or its id has one already, unless that is the
+	// same account: then a reply was lost.
 	AddUser(ctx context.Context, u User) error
 	// Register writes a pending account with the token that activates it. It takes the place of other registrations of
 	// the same e-mail or id that are pending, and their tokens with them. ErrTaken if one of both has an account.
@@ -31,7 +31,7 @@ type UserStore interface {
 	// there is none. A role that it has already changes nothing.
 	SetRole(ctx context.Context, id ID, role Role) error
 	// SetPassword sets the password of an active account whose hash is still the old one, voids its reset links, and
-	// revokes all its devices but the one given (0: all). ErrNoRow: its hash is another one, or there is no such account.
+	// revokes all its devices but the one given (0: all). ErrNoRow: its hash is another one, or there is none such.
 	SetPassword(ctx context.Context, id ID, old, hash string, except ID) error
 
 	// AddMailToken adds a token, of which an account has a few at most: the oldest ones of its kind are void then.
@@ -55,8 +55,8 @@ type DeviceStore interface {
 	RotateDevice(ctx context.Context, d Device, old string) (bool, error)
 	// DevicesOf lists those of a user that are neither revoked nor ended at the instant now, the newest first.
 	DevicesOf(ctx context.Context, user ID, now Millis) ([]Device, error)
-	// RevokeDevice revokes one of the user's and its access tokens. One that is revoked already stays so; ErrNoRow if the
-	// user has none such.
+	// RevokeDevice revokes one of the user's and its access tokens. One that is revoked already stays so; ErrNoRow if
+	// the user has none such.
 	RevokeDevice(ctx context.Context, user, device ID) error
 	// RevokeDevices revokes all of a user's but one (0: all), with their access tokens, and answers which.
 	RevokeDevices(ctx context.Context, user, except ID) ([]ID, error)
@@ -89,7 +89,7 @@ type KeyGeneration struct {
 // KeyStore keeps the generation of the signing key.
 type KeyStore interface {
 	KeyGeneration(ctx context.Context) (KeyGeneration, error)
-	// RotateKey begins the generation after from, if that is still the present one (else ErrNoRow). only: none of before
-	// counts any more.
+	// RotateKey begins the generation after from, if that is still the present one (else ErrNoRow). only: none of
+	// before counts any more.
 	RotateKey(ctx context.Context, from int64, only bool) (KeyGeneration, error)
 }

@@ -8,7 +8,7 @@ type LetterKind string
 // The kinds of letters. Each but LetterTaken carries a link or an order.
 const (
 	LetterActivate LetterKind = "activate" // Link proves that the e-mail is the reader's
-	LetterTaken    LetterKind = "taken"    // somebody wanted to register with an e-mail that has an account; nothing happened
+	LetterTaken    LetterKind = "taken"    // somebody wanted to register with this e-mail, which has an account
 	LetterReset    LetterKind = "reset"    // Link sets a new password
 	LetterPaid     LetterKind = "paid"     // Order was paid
 	LetterRefunded LetterKind = "refunded" // the money of Order was given back

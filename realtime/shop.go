@@ -13,8 +13,8 @@ type Shop interface {
 	Now() app.Millis
 	// Verify checks a token: Unauthorized when it is not valid (any more).
 	Verify(token string) (app.Identity, error)
-	// Revoked reports whether a token that was good does not count any more, before its end. It looks into the memory of
-	// this node, which is at most a few seconds old.
+	// Revoked reports whether a token that was good does not count any more, before its end. It looks into the memory
+	// of this node, which is at most a few seconds old.
 	Revoked(who app.Identity) bool
 	// Greet lists the user's reservations that have no row yet.
 	Greet(ctx context.Context, user app.ID) ([]app.Reservation, error)

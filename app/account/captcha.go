@@ -20,8 +20,8 @@ import (
 const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
-	// captchaShare is how much of a core a node gives to drawing, and captchaSaved how much of it may be saved up: about
-	// 300 pictures at once, and 15 a second after that.
+	// captchaShare is how much of a core a node gives to drawing, and captchaSaved how much may be saved up: about 300
+	// pictures at once, and 15 a second after that.
 	captchaShare = 0.05
 	captchaSaved = time.Second
 	captchaRetry = 2 * time.Second

@@ -12,8 +12,8 @@ const (
 	// hashShare is how much of a core a node gives to passwords, whoever asks: a flood of log ins takes no more of it
 	// than that from the sale.
 	hashShare = 0.25
-	// hashSaved is how much time may be saved up for the moment in which many come at once: about 80 passwords.
-	hashSaved = 2 * time.Second
+	// hashSaved is how much time may be saved up for the moment in which many come at once: about 40 passwords.
+	hashSaved = time.Second
 	// hashQueue is how many may wait for their turn: they are served within about two seconds.
 	hashQueue = 16
 	hashRetry = 2 * time.Second

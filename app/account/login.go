@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// After so many failures a log in needs a picture to be answered first: those of an e-mail, and those of an address,
-	// which an office may share.
+	// After so many failures a log in needs a picture to be answered first: those of an e-mail, and those of an
+	// address, which an office may share.
 	emailFailures   = 3
 	addressFailures = 20
 	failuresWithin  = 15 * time.Minute

@@ -120,7 +120,8 @@ func (a *Accounts) MyDevices(ctx context.Context, who app.Identity) ([]app.MyDev
 	out := make([]app.MyDevice, len(found))
 	for i, d := range found {
 		out[i] = app.MyDevice{
-			ID: d.ID, Name: cmp.Or(d.Name, "?"), CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, Current: d.ID == who.Device,
+			ID: d.ID, Name: cmp.Or(d.Name, "?"), CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt,
+			Current: d.ID == who.Device,
 		}
 	}
 	return out, nil

@@ -10,8 +10,8 @@ import (
 )
 
 // Register writes an account that counts once its e-mail is proven, and mails the link that does so. A guest keeps the
-// id, and so the orders. If the e-mail has an account, its owner is told by mail, and whoever asked hears what everybody
-// hears.
+// id, and so the orders. If the e-mail has an account, its owner is told by mail, and whoever asked hears what
+// everybody hears.
 func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 	email, err := ParseEmail(r.Email)
 	if err != nil {
@@ -36,7 +36,8 @@ func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 	began := time.Now()
 	defer answerEvenly(ctx, began)
 	u := app.User{
-		Email: email, Name: r.Name, Role: app.Shopper, Password: hash, Lang: lang, State: app.UserPending, CreatedAt: a.Now(),
+		Email: email, Name: r.Name, Role: app.Shopper, Password: hash, Lang: lang,
+		State: app.UserPending, CreatedAt: a.Now(),
 	}
 	if u.ID, err = a.idFor(ctx, &r.Guest); err != nil {
 		return err
@@ -90,7 +91,8 @@ func (a *Accounts) tellTaken(ctx context.Context, email string) error {
 	}
 	day := a.Now().Time().Format(time.DateOnly)
 	return a.mail(ctx, app.Letter{
-		Kind: app.LetterTaken, About: u.ID.String() + "/" + day, To: u.Email, Name: u.Name, Lang: u.Lang, Link: a.Public + "/",
+		Kind: app.LetterTaken, About: u.ID.String() + "/" + day, To: u.Email, Name: u.Name, Lang: u.Lang,
+		Link: a.Public + "/",
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 const (
 	// refreshLife is how long a refresh token counts when nobody uses it.
 	refreshLife = 30 * 24 * time.Hour
-	// sameAgain is how long the token before the present one is answered with the present one: its reply was lost, or two
-	// pages of a browser asked at the same moment. Later it is somebody else who has it.
+	// sameAgain is how long the token before the present one is answered with the present one: its reply was lost, or
+	// two pages of a browser asked at the same moment. Later it is somebody else who has it.
 	sameAgain = 10 * time.Second
 )
 
@@ -60,7 +60,8 @@ func (a *Accounts) rotate(ctx context.Context, id app.ID, secret string) (app.Us
 	if d.RefreshHash == hashOf(secret) {
 		now := a.Now()
 		moved := d
-		moved.RefreshHash, moved.RotatedAt, moved.LastSeenAt, moved.ExpiresAt = hashOf(next), now, now, now.Add(refreshLife)
+		moved.RefreshHash, moved.ExpiresAt = hashOf(next), now.Add(refreshLife)
+		moved.RotatedAt, moved.LastSeenAt = now, now
 		done, err := a.Devices.RotateDevice(ctx, moved, d.RefreshHash)
 		if err != nil {
 			return app.User{}, "", app.Unreadable("log ins", err)

@@ -111,7 +111,9 @@ func (s *Shelf) forget(ctx context.Context, key string) {
 
 // put keeps a text for a while.
 func (s *Shelf) put(ctx context.Context, key, text string, within time.Duration) {
-	kept := s.try(ctx, func(ctx context.Context) error { return s.redis.Set(ctx, captchaPrefix+key, text, within).Err() })
+	kept := s.try(ctx, func(ctx context.Context) error {
+		return s.redis.Set(ctx, captchaPrefix+key, text, within).Err()
+	})
 	if !kept {
 		s.memory.put(captchaPrefix+key, text, within)
 	}

@@ -85,27 +85,25 @@ type claims struct {
 
 // Issue signs a token without a device, as guests have it, that lives for ttl.
 func (i *Issuer) Issue(user app.ID, name string, role app.Role, ttl time.Duration) (string, error) {
-	token, _, err := i.sign(claims{RegisteredClaims: jwt.RegisteredClaims{Subject: user.String()}, Name: name, Role: role}, ttl)
+	token, _, err := i.sign(user, claims{Name: name, Role: role}, ttl)
 	return token, err
 }
 
 // IssueTo signs an access token of an account for one of its devices, and answers when it ends.
 func (i *Issuer) IssueTo(u *app.User, device app.ID) (token string, expires app.Millis, err error) {
-	return i.sign(claims{
-		RegisteredClaims: jwt.RegisteredClaims{Subject: u.ID.String()}, Name: u.Name, Role: u.Role, Device: device.String(),
-	}, app.AccessLife)
+	return i.sign(u.ID, claims{Name: u.Name, Role: u.Role, Device: device.String()}, app.AccessLife)
 }
 
-func (i *Issuer) sign(c claims, ttl time.Duration) (string, app.Millis, error) {
+func (i *Issuer) sign(user app.ID, c claims, ttl time.Duration) (string, app.Millis, error) {
 	now, key := i.now(), &i.keys.Load().keys[0]
 	ends := jwt.NewNumericDate(now.Add(ttl))
-	c.Issuer, c.Audience = issuerName, jwt.ClaimStrings{audience}
+	c.Issuer, c.Audience, c.Subject = issuerName, jwt.ClaimStrings{audience}, user.String()
 	c.IssuedAt, c.ExpiresAt = jwt.NewNumericDate(now), ends
 	token := jwt.NewWithClaims(jwt.SigningMethodHS256, c)
 	token.Header["kid"] = key.kid
 	signed, err := token.SignedString(key.key)
 	if err != nil {
-		return "", 0, fmt.Errorf("sign token of user %s: %w", c.Subject, err)
+		return "", 0, fmt.Errorf("sign token of user %s: %w", user, err)
 	}
 	return signed, app.MillisOf(ends.Time), nil
 }

@@ -12,8 +12,8 @@ import (
 
 const (
 	watchEvery = 2 * time.Second
-	// watchOverlap is how far back each look goes: a transaction that revokes stamps its rows before it is committed, and
-	// the database ends those that take longer than ten seconds.
+	// watchOverlap is how far back each look goes: a transaction that revokes stamps its rows before it is committed,
+	// and the database ends those that take longer than ten seconds.
 	watchOverlap = 15 * time.Second
 	watchWithin  = 2 * time.Second
 )

@@ -43,8 +43,8 @@ func (r *deviceRow) device() app.Device {
 // AddDevice writes a log in. See app.DeviceStore.
 func (s *Store) AddDevice(ctx context.Context, d app.Device) error {
 	row := deviceRow{
-		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt, CreatedAt: d.CreatedAt,
-		LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
+		ID: d.ID, User: d.User, Name: d.Name, RefreshHash: d.RefreshHash, RotatedAt: d.RotatedAt,
+		CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
 	}
 	return s.inTx(ctx, "add device "+d.ID.String(), func(tx bun.Conn) error {
 		if _, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx); err != nil {
@@ -82,7 +82,9 @@ func (s *Store) DevicesOf(ctx context.Context, user app.ID, now app.Millis) ([]a
 	return convert(rows, (*deviceRow).device), wrap("read the devices of user "+user.String(), err)
 }
 
-func liveDevices(ctx context.Context, db bun.IDB, user app.ID, now app.Millis, order string) (rows []deviceRow, err error) {
+func liveDevices(
+	ctx context.Context, db bun.IDB, user app.ID, now app.Millis, order string,
+) (rows []deviceRow, err error) {
 	err = db.NewSelect().Model(&rows).Where("user_id = ? AND revoked_at IS NULL AND expires_at > ?", user, now).
 		OrderExpr(order).Scan(ctx)
 	return rows, err

@@ -28,8 +28,9 @@ type userRow struct {
 
 func rowOfUser(u *app.User) *userRow {
 	return &userRow{
-		ID: u.ID, Email: unlessZero(u.Email), Name: u.Name, Role: u.Role, Password: unlessZero(u.Password), Lang: u.Lang,
-		State: u.State, CreatedAt: u.CreatedAt, ActivatedAt: unlessZero(u.ActivatedAt), DeletedAt: unlessZero(u.DeletedAt),
+		ID: u.ID, Email: unlessZero(u.Email), Name: u.Name, Role: u.Role, Password: unlessZero(u.Password),
+		Lang: u.Lang, State: u.State,
+		CreatedAt: u.CreatedAt, ActivatedAt: unlessZero(u.ActivatedAt), DeletedAt: unlessZero(u.DeletedAt),
 	}
 }
 

@@ -280,7 +280,8 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 			have := map[app.ID]bool{}
 			for _, r := range found.Subjects {
 				have[r.Subject] = true
-				if life := r.Until.Sub(found.Now); life < app.AccessLife-time.Minute || life > app.AccessLife+2*time.Minute {
+				life := r.Until.Sub(found.Now)
+				if life < app.AccessLife-time.Minute || life > app.AccessLife+2*time.Minute {
 					t.Errorf("%s: known for %v", what, life)
 				}
 			}
@@ -354,7 +355,8 @@ func TestRevocationsTellWhatIsNew(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(s.Revoke(ctx, []app.ID{8}, later-9), s.Revoke(ctx, []app.ID{7}, start.Now-1)); err != nil {
+		err = errors.Join(s.Revoke(ctx, []app.ID{8}, later-9), s.Revoke(ctx, []app.ID{7}, start.Now-1))
+		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := s.Revocations(ctx, start.Now)

@@ -1,0 +1,223 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"mime/quotedprintable"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+const (
+	accountPassword = "seven green 马 dance"
+	// signedOut is the close code of a socket whose token was revoked, within signedOutWithin on every node.
+	signedOut       = 4506
+	signedOutWithin = 5 * time.Second
+)
+
+// captcha gets a picture and reads it, as nobody can who has not Redis: by trying every answer.
+func (s *shop) captcha(n *node) app.CaptchaAnswer {
+	s.t.Helper()
+	var picture app.Picture
+	n.expect(http.StatusOK, &picture, n.read, "/api/v1/auth/captcha", "", nil)
+	want, err := s.redis.Get(kit.Context(s.t), "stampede:{captcha}:"+picture.ID).Result()
+	if err != nil || !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
+		s.t.Fatalf("captcha %s: %v", picture.ID, err)
+	}
+	for i := range 1_000_000 {
+		answer := fmt.Sprintf("%06d", i)
+		if sum := sha256.Sum256([]byte(picture.ID + ":" + answer)); hex.EncodeToString(sum[:]) == want {
+			return app.CaptchaAnswer{ID: picture.ID, Answer: answer}
+		}
+	}
+	s.t.Fatal("no answer fits the picture")
+	return app.CaptchaAnswer{}
+}
+
+var linkInMail = regexp.MustCompile(`/\?(activate|reset)=([A-Za-z0-9_-]{43})`)
+
+// linkIn waits for a mail to somebody in the folder that has a link of a kind, and takes its token.
+func linkIn(t *testing.T, folder, email, kind string) (token string) {
+	t.Helper()
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+		files, _ := filepath.Glob(filepath.Join(folder, "*.eml"))
+		for _, file := range files {
+			f, err := os.Open(file)
+			if err != nil {
+				return false, err.Error()
+			}
+			text, err := io.ReadAll(quotedprintable.NewReader(f))
+			_ = f.Close()
+			found := linkInMail.FindSubmatch(text)
+			if err == nil && found != nil && string(found[1]) == kind && strings.Contains(string(text), email) {
+				token = string(found[2])
+			}
+		}
+		return token != "", fmt.Sprintf("%d mails, none of them with the link", len(files))
+	})
+	return token
+}
+
+// becomeAccount registers with what a guest's token proves, if anything, and opens the link in the mail.
+func (s *shop) becomeAccount(n *node, folder, guest string) (email string) {
+	s.t.Helper()
+	email = kit.NewID().String() + "@shop.example"
+	n.expect(http.StatusAccepted, nil, n.post, "/api/v1/auth/register", guest, map[string]any{
+		"email": email, "password": accountPassword, "lang": "zh", "captcha": s.captcha(n),
+	})
+	activation := map[string]any{"token": linkIn(s.t, folder, email, "activate")}
+	n.expect(http.StatusOK, nil, n.post, "/api/v1/auth/activate", "", activation)
+	return email
+}
+
+// A guest with an order registers, opens the link in the mail and logs in: the order is there, on both nodes. The
+// tokens are refreshed and the socket keeps its place; logged out everywhere, by another device on the other node, it
+// is closed within five seconds, and so is every other one of the account.
+func TestAGuestBecomesAnAccount(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_DATA="+data)
+	sale := s.open(5, 2)
+	n, other := s.start(), s.start()
+	var guest app.Session
+	n.expect(http.StatusOK, &guest, n.post, "/api/v1/auth/guest", "", nil)
+	order := n.bought(sale, guest.Access, 1)
+
+	email := s.becomeAccount(n, filepath.Join(data, "mail"), guest.Access)
+	asGuest := dial(t, n)
+	if _, err := asGuest.Hello(guest.Access, ""); err != nil {
+		t.Fatal(err)
+	}
+	staying := dial(t, n)
+	if _, err := staying.Hello(guest.Access, ""); err != nil {
+		t.Fatal(err)
+	}
+	phone := n.logIn(email, accountPassword)
+	if phone.User.ID != guest.User.ID || phone.User.Email != email {
+		t.Errorf("logged in as %+v, was %+v", phone.User, guest.User)
+	}
+	if _, err := staying.Renew(phone.Access); err != nil {
+		t.Errorf("renew with the account's token: %v", err)
+	}
+	for _, at := range []*node{n, other} {
+		var orders struct{ Orders []app.Order }
+		at.expect(http.StatusOK, &orders, at.read, "/api/v1/orders", phone.Access, nil)
+		if len(orders.Orders) != 1 || orders.Orders[0].ID != order.ID {
+			t.Errorf("orders of the account: %+v, want %s", orders.Orders, order.ID)
+		}
+	}
+	wantSignedOut(t, asGuest.Conn)
+
+	var refreshed app.Session
+	n.expect(http.StatusOK, &refreshed, n.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": phone.Refresh})
+	var again app.Session // as after a lost answer
+	other.expect(http.StatusOK, &again, other.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": phone.Refresh})
+	if refreshed.Refresh == phone.Refresh || again.Refresh != refreshed.Refresh {
+		t.Errorf("refreshed %s to %s and %s", phone.Refresh, refreshed.Refresh, again.Refresh)
+	}
+	if _, err := staying.Renew(refreshed.Access); err != nil {
+		t.Errorf("renew with the refreshed token: %v", err)
+	}
+	tablet := other.logIn(email, accountPassword)
+	onOther := dial(t, other)
+	if _, err := onOther.Hello(tablet.Access, ""); err != nil {
+		t.Fatal(err)
+	}
+	other.expect(http.StatusOK, nil, other.post, "/api/v1/auth/logout", tablet.Access, map[string]any{"everywhere": true})
+	wantSignedOut(t, staying.Conn, onOther.Conn)
+	for _, at := range []*node{n, other} {
+		for _, access := range []string{guest.Access, phone.Access, refreshed.Access, tablet.Access} {
+			at.expect(http.StatusUnauthorized, nil, at.read, "/api/v1/orders", access, nil)
+		}
+		for _, refresh := range []string{phone.Refresh, refreshed.Refresh, tablet.Refresh} {
+			at.expect(http.StatusUnauthorized, nil, at.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": refresh})
+		}
+	}
+	var back struct{ Orders []app.Order }
+	n.expect(http.StatusOK, &back, n.read, "/api/v1/orders", n.logIn(email, accountPassword).Access, nil)
+	if len(back.Orders) != 1 {
+		t.Errorf("after logging in again: %+v", back.Orders)
+	}
+	for _, secret := range []string{email, accountPassword, phone.Refresh, refreshed.Access} {
+		if strings.Contains(n.log.String()+other.log.String(), secret) {
+			t.Error("an e-mail, a password or a token is in the log")
+		}
+	}
+	s.drained(sale, 20*time.Second)
+	s.audit(sale)
+}
+
+// wantSignedOut waits until the sockets are closed for their revoked token, in time.
+func wantSignedOut(t *testing.T, conns ...*wsclient.Conn) {
+	t.Helper()
+	began := time.Now()
+	for _, conn := range conns {
+		select {
+		case <-conn.Done():
+		case <-time.After(4 * signedOutWithin):
+			t.Fatal("a socket whose token was revoked stays open")
+		}
+		if code := wsclient.CloseCode(conn.Err()); code != signedOut {
+			t.Errorf("closed with %d, want %d: %v", code, signedOut, conn.Err())
+		}
+	}
+	if waited := time.Since(began); waited > signedOutWithin {
+		t.Errorf("closed after %v, want at most %v", waited, signedOutWithin)
+	}
+}
+
+// The signing key is rotated under running nodes: who is in stays in, new tokens are of the new key, on all nodes; with
+// --now nothing that was signed before counts, sockets end, and accounts refresh.
+func TestKeyIsRotatedUnderRunningNodes(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", "STAMPEDE_DATA="+data, "STAMPEDE_JWT_SECRET="+secret)
+	n, other := s.start(), s.start()
+	session := n.logIn(s.becomeAccount(n, filepath.Join(data, "mail"), ""), accountPassword)
+	if out, code := s.run("token", "rotate"); code != 0 {
+		t.Fatalf("token rotate exits %d:\n%s", code, out)
+	}
+	if out, code := s.run("token", "rotate"); code == 0 || !strings.Contains(out, "--now") {
+		t.Errorf("a second rotation at once exits %d:\n%s", code, out)
+	}
+	signed, code := s.run("token", "--user", "77")
+	if code != 0 {
+		t.Fatalf("token exits %d:\n%s", code, signed)
+	}
+	for _, at := range []*node{n, other} {
+		for _, access := range []string{session.Access, strings.TrimSpace(signed)} {
+			at.expect(http.StatusOK, nil, at.read, "/api/v1/me", access, nil)
+		}
+	}
+	socket := dial(t, other)
+	if _, err := socket.Hello(session.Access, ""); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := s.run("token", "rotate", "--now"); code != 0 {
+		t.Fatalf("token rotate --now exits %d:\n%s", code, out)
+	}
+	wantSignedOut(t, socket.Conn)
+	for _, at := range []*node{n, other} {
+		kit.Eventually(t, signedOutWithin, func() (bool, string) {
+			code, text := at.get("/api/v1/me", session.Access)
+			return code == http.StatusUnauthorized, string(text)
+		})
+	}
+	var next app.Session
+	n.expect(http.StatusOK, &next, n.post, "/api/v1/auth/refresh", "", map[string]any{"refresh": session.Refresh})
+	kit.Eventually(t, signedOutWithin, func() (bool, string) {
+		code, text := other.get("/api/v1/me", next.Access)
+		return code == http.StatusOK, string(text)
+	})
+}
