@@ -40,16 +40,22 @@ func readBook(ctx context.Context, q *bun.SelectQuery, user app.ID) (book []addr
 	return book, err
 }
 
-// inBook runs a change of a user's book. Its rows are locked, so that changes of one book come one after the other. A
-// book without rows has none to lock: of two first entries the second meets the key of the default, and is made again
-// when there is a row.
+// inBook runs a change of a user's book. Its rows are locked, so that changes of one book come one after the other: in
+// the order of their ids, because a row whose default changes moves in the other index, and a scan that waits there
+// passes it over. The book is read once they are locked, as whoever was waited for has left it. One without rows has
+// none to lock: of two first entries the second meets the key of the default, and is made again when there is a row.
 func (s *Store) inBook(
 	ctx context.Context, what string, user app.ID,
 	change func(tx bun.Conn, book []addressRow) (app.SavedAddress, error),
 ) (out app.SavedAddress, err error) {
 	for range victimTries {
 		out, err = inTx(ctx, s, what, func(tx bun.Conn) (app.SavedAddress, error) {
-			book, err := readBook(ctx, s.locking(tx.NewSelect()), user)
+			var ids []app.ID
+			lock := tx.NewSelect().Model((*addressRow)(nil)).Column("id").ForceIndex("addresses_user")
+			if err := s.locking(lock.Where("user_id = ?", user).Order("id")).Scan(ctx, &ids); err != nil {
+				return app.SavedAddress{}, err
+			}
+			book, err := readBook(ctx, tx.NewSelect(), user)
 			if err != nil {
 				return app.SavedAddress{}, err
 			}
