@@ -3,25 +3,32 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { solveWork, type Solver } from './work'
 import type { WorkNews, WorkOrder } from './work.worker'
 
-/** Runs the worker's own script, with this test in place of the page around it. */
-async function runWorker(order: WorkOrder): Promise<WorkNews[]> {
-  const told: WorkNews[] = []
-  const scope: { onmessage?: (event: { data: WorkOrder }) => void; postMessage: (n: WorkNews) => void } = {
-    postMessage: (news) => told.push(news),
-  }
-  vi.stubGlobal('self', scope)
+/** Runs the worker's own script, with this test in place of the page around it, until it has the answer. */
+async function runWorker(order: WorkOrder): Promise<string> {
+  let onmessage: ((event: { data: WorkOrder }) => void) | undefined
+  const answer = new Promise<string>((resolve) => {
+    const postMessage = (news: WorkNews): void => {
+      if ('answer' in news) resolve(news.answer)
+    }
+    const scope = {
+      postMessage,
+      set onmessage(run: typeof onmessage) {
+        onmessage = run
+      },
+    }
+    vi.stubGlobal('self', scope)
+  })
   vi.resetModules()
   await import('./work.worker')
-  scope.onmessage?.({ data: order })
-  return told
+  onmessage?.({ data: order })
+  return answer
 }
 
 afterEach(() => vi.unstubAllGlobals())
 
 describe('the worker', () => {
   it('finds the first number with enough zero bits', async () => {
-    const news = (await runWorker({ text: 'sale.7.user.9', bits: 10 })).at(-1)
-    const answer = news && 'answer' in news ? news.answer : ''
+    const answer = await runWorker({ text: 'sale.7.user.9', bits: 10 })
     const bits = (nonce: number): number =>
       createHash('sha256')
         .update(`sale.7.user.9:${String(nonce)}`)

@@ -1,4 +1,4 @@
-import { watch } from 'vue'
+import { getCurrentScope, watch } from 'vue'
 import { useLive } from '../stores/live'
 import { usePreferences } from '../stores/preferences'
 import { useSession } from '../stores/session'
@@ -14,6 +14,7 @@ export function openDelivery(): void {
   /** Whose book was asked for on this page. */
   let read: string | undefined
   let changed = false
+  const scope = getCurrentScope()
 
   watch(
     () => session.user?.id,
@@ -28,13 +29,14 @@ export function openDelivery(): void {
     async (user) => {
       if (!user || user === read || !(session.isAccount || changed)) return
       read = user
-      const { useAddresses } = await import('../account/addresses')
-      await useAddresses()
-        .read()
-        .catch((error: unknown) => {
-          console.warn('the address book cannot be read:', error)
-          read = undefined
-        })
+      try {
+        const { useAddresses } = await import('../account/addresses')
+        if (scope?.active === false) return
+        await useAddresses().read()
+      } catch (error) {
+        console.warn('the address book cannot be read:', error)
+        read = undefined
+      }
     },
   )
 }
