@@ -81,6 +81,7 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 		n.askedAndDeclined(order.ID, who, operator, text)
 	}
 	n.names(t)
+	s.namesOfAccounts(n)
 	n.addressBook(who)
 	n.searches(who, operator)
 	if got := s.count("SELECT COUNT(*) FROM orders"); got != int64(len(hostile)) {
@@ -179,6 +180,27 @@ func (n *node) names(t *testing.T) {
 		welcome, err := dial(t, n).Hello(bearer, "")
 		if err != nil || session.User.Name != name || welcome.User.Name != name {
 			t.Errorf("%q is called %q and %q, %v", name, session.User.Name, welcome.User.Name, err)
+		}
+	}
+}
+
+// namesOfAccounts: what people call themselves. What cannot be shown is refused.
+func (s *shop) namesOfAccounts(n *node) {
+	s.t.Helper()
+	const email, password = "mallory@shop.example", "a pony in the rain"
+	s.addUser(email, password)
+	who := n.logIn(email, password).Access
+	for i, text := range hostile {
+		name := strings.TrimSpace(short(text, 40))
+		if i == len(hostile)-1 {
+			n.expect(http.StatusBadRequest, nil, n.patch, "/api/v1/me", who, map[string]any{"name": text})
+			continue
+		}
+		var changed, me struct{ Name string }
+		n.expect(http.StatusOK, &changed, n.patch, "/api/v1/me", who, map[string]any{"name": name})
+		n.expect(http.StatusOK, &me, n.read, "/api/v1/me", who, nil)
+		if changed.Name != name || me.Name != name {
+			s.t.Errorf("%q is called %q and %q", name, changed.Name, me.Name)
 		}
 	}
 }

@@ -30,21 +30,27 @@ func (n *node) post(path, token string, body any) (int, []byte) {
 	if body == nil {
 		return n.request(http.MethodPost, "http://"+n.addr+path, token, nil)
 	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return n.request(http.MethodPost, "http://"+n.addr+path, token, text)
+	return n.send(http.MethodPost, path, token, body)
 }
 
-// put is post for what replaces something.
+// put is post for what replaces something, patch for what changes a part of it.
 func (n *node) put(path, token string, body any) (int, []byte) {
+	n.t.Helper()
+	return n.send(http.MethodPut, path, token, body)
+}
+
+func (n *node) patch(path, token string, body any) (int, []byte) {
+	n.t.Helper()
+	return n.send(http.MethodPatch, path, token, body)
+}
+
+func (n *node) send(method, path, token string, body any) (int, []byte) {
 	n.t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	return n.request(http.MethodPut, "http://"+n.addr+path, token, text)
+	return n.request(method, "http://"+n.addr+path, token, text)
 }
 
 func (n *node) request(method, url, token string, body []byte) (int, []byte) {
