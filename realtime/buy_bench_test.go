@@ -30,6 +30,8 @@ type instantShop struct{ fakeShop }
 
 func (s *instantShop) Now() app.Millis { return 1 }
 
+func (s *instantShop) Revoked(app.Identity) bool { return false }
+
 func (s *instantShop) BuyThen(_ context.Context, _ app.ID, _ app.BuyRequest, then func(app.Receipt, error)) {
 	then(app.Receipt{Order: 7301444480512000257, Ticket: 91, Place: 12, State: app.Reserved}, nil)
 }
