@@ -67,18 +67,18 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 	onBoth(t, func(w *world) {
 		known, unknown, pending := w.account(), newEmail(), newEmail()
-		register := func(email string) (error, time.Duration) {
+		register := func(email string) (time.Duration, error) {
 			began := time.Now()
 			err := w.Register(w.ctx, app.Registration{Email: email, Password: goodPassword + "!", Captcha: w.solution()})
-			return err, time.Since(began)
+			return time.Since(began), err
 		}
-		forgot := func(email string) (error, time.Duration) {
+		forgot := func(email string) (time.Duration, error) {
 			began := time.Now()
 			err := w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()})
-			return err, time.Since(began)
+			return time.Since(began), err
 		}
 		for _, email := range []string{known, pending, pending} {
-			if err, took := register(email); err != nil || took < evenly {
+			if took, err := register(email); err != nil || took < evenly {
 				w.t.Errorf("register: %v after %v", err, took)
 			}
 		}
@@ -89,7 +89,7 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 			w.t.Errorf("the registrant heard %+v", l)
 		}
 		for _, email := range []string{known, unknown, pending} {
-			if err, took := forgot(email); err != nil || took < evenly {
+			if took, err := forgot(email); err != nil || took < evenly {
 				w.t.Errorf("forgot: %v after %v", err, took)
 			}
 		}

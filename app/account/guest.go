@@ -31,8 +31,8 @@ type User struct {
 
 // Enter makes a new guest of who shows no token, and gives the bearer of a token that is still valid a new one for
 // the same user, unless it is an account's, whose tokens must not outlive its log in. It never grants more than the
-// role of a shopper. A token that has ended, or is no good, is Unauthorized: whoever shows one wants to remain who they are,
-// and as somebody else would be without their orders before anybody told them.
+// role of a shopper. A token that has ended, or is no good, is Unauthorized: whoever shows one wants to remain who they
+// are, and as somebody else would be without their orders before anybody told them.
 func (g *Guests) Enter(bearer string) (Session, error) {
 	user, err := g.who(bearer)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 const (
 	// hashShare is how much of a core a node gives to passwords, whoever asks: a flood of log ins takes no more of it
 	// than that from the sale.
-	hashShare = 0.25
-	// hashSaved is how much time may be saved up for the moment in which many come at once: about 40 passwords.
-	hashSaved = time.Second
-	// hashQueue is how many may wait for their turn: they are served within about two seconds.
+	hashShare = 0.15
+	// hashSaved is how much time may be saved up for the moment in which many come at once: about 20 passwords.
+	hashSaved = 500 * time.Millisecond
+	// hashQueue is how many may wait for their turn: they are served within about three seconds.
 	hashQueue = 16
-	hashRetry = 2 * time.Second
+	hashRetry = 3 * time.Second
 	// pressedAfter is how long somebody must have been waiting without a break for log ins to be under pressure.
 	pressedAfter = time.Second
 )
