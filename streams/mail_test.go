@@ -241,7 +241,8 @@ func TestAnAbsentServerKillsNoLetter(t *testing.T) {
 			if back {
 				return nil
 			}
-			late := tries == 1 && slices.ContainsFunc(letters[3:], func(o app.Letter) bool { return o.About == l.About })
+			isThis := func(o app.Letter) bool { return o.About == l.About }
+			late := tries == 1 && slices.ContainsFunc(letters[3:], isThis)
 			if late { // posted when the server had been away for a while
 				under++
 				most = max(most, under)

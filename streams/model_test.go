@@ -183,7 +183,8 @@ func TestModel(t *testing.T) {
 					rt.Skip("nothing was ever reserved")
 				}
 				h := someHold(rt)
-				r := app.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, User: h.User, Burn: rapid.Bool().Draw(rt, "burn")}
+				burn := rapid.Bool().Draw(rt, "burn")
+				r := app.Return{Sale: s.Ref(), Order: h.Order, Hold: h.Hold, User: h.User, Burn: burn}
 				got, err := f.inventory.Return(f.ctx, []app.Return{r, r})
 				if want := m.returns(r); err != nil || got[0] != want || got[1] {
 					differ(rt, "I3: a return", "%+v: %v, want %v once, %v", r, got, want, err)

@@ -25,7 +25,8 @@ func FuzzMessage(f *testing.F) {
 	from := &netmail.Address{Name: "Shop", Address: "noreply@shop.example"}
 	f.Fuzz(func(t *testing.T, to, name, lang, link, product string) {
 		for _, kind := range []app.LetterKind{
-			app.LetterActivate, app.LetterTaken, app.LetterReset, app.LetterPaid, app.LetterRefunded, app.LetterKind(lang),
+			app.LetterActivate, app.LetterTaken, app.LetterReset, app.LetterPaid, app.LetterRefunded,
+			app.LetterKind(lang),
 		} {
 			l := &app.Letter{Kind: kind, About: name, To: to, Name: name, Lang: lang}
 			switch kind {

@@ -86,8 +86,8 @@ func (d *demoShop) Run(e *env) error {
 	return err
 }
 
-// environ lays the demo's choices around what is set: real stores, real money and real mail servers are left alone, whatever the
-// environment says.
+// environ lays the demo's choices around what is set: real stores, real money and real mail servers are left alone,
+// whatever the environment says.
 func (d *demoShop) environ(set []string, gateway *simulator) ([]string, error) {
 	kept := slices.DeleteFunc(slices.Clone(set), func(line string) bool {
 		return strings.HasPrefix(line, "STAMPEDE_REDIS_URL") || strings.HasPrefix(line, "STAMPEDE_MYSQL_DSN") ||
