@@ -13,7 +13,8 @@ const (
 )
 
 // PhaseWatcher keeps this node's clock and catalogue fresh and tells everyone when a slot, or a sale with
-// a window of its own, changes its phase. Nothing counts down by messages: clients draw the countdown.
+// a window of its own, changes its phase, and when a sale was edited. Nothing counts down by messages: clients draw the
+// countdown.
 type PhaseWatcher struct {
 	Catalogue  *Catalogue
 	Inventory  Inventory
@@ -22,9 +23,15 @@ type PhaseWatcher struct {
 	Clock      *Clock
 
 	slots     map[ID]Phase
-	sales     map[ID]Phase
+	sales     map[ID]saleSeen
 	refreshed time.Time
 	sampled   time.Time
+}
+
+// saleSeen is what people were last told of a sale that they watch.
+type saleSeen struct {
+	phase   Phase
+	version int64
 }
 
 // Run keeps time until ctx ends.
@@ -49,7 +56,7 @@ func (t *PhaseWatcher) nap() time.Duration {
 	return min(longestNap, time.Second-ms+time.Millisecond)
 }
 
-// RunOnce refreshes what is due and announces every phase that changed since the last look.
+// RunOnce refreshes what is due and announces every phase and every sale that changed since the last look.
 func (t *PhaseWatcher) RunOnce(ctx context.Context) error {
 	if time.Since(t.sampled) >= clockEvery {
 		t.sampled = time.Now()
@@ -74,7 +81,7 @@ func (t *PhaseWatcher) announce(ctx context.Context) error {
 	}
 	first := t.slots == nil
 	seen := make(map[ID]Phase, len(slots))
-	phases := make(map[ID]Phase)
+	watched := make(map[ID]saleSeen)
 	for _, slot := range slots {
 		seen[slot.ID] = slot.Phase
 		if before, ok := t.slots[slot.ID]; !first && (!ok || before != slot.Phase) {
@@ -86,16 +93,16 @@ func (t *PhaseWatcher) announce(ctx context.Context) error {
 		if err != nil {
 			continue
 		}
-		phases[id] = PhaseAt(now, sale.OpensAt, sale.ClosesAt)
-		if before, ok := t.sales[id]; ok && before != phases[id] {
+		watched[id] = saleSeen{PhaseAt(now, sale.OpensAt, sale.ClosesAt), sale.Version}
+		if before, ok := t.sales[id]; ok && before != watched[id] {
 			t.announceSale(ctx, sale)
 		}
 	}
-	t.slots, t.sales = seen, phases
+	t.slots, t.sales = seen, watched
 	return nil
 }
 
-// announceSale sends the whole sale in its new phase.
+// announceSale sends the whole sale as it is now.
 func (t *PhaseWatcher) announceSale(ctx context.Context, sale *Sale) {
 	views, err := t.Storefront.Views(ctx, []*Sale{sale})
 	if err != nil {
