@@ -27,11 +27,14 @@ func (c *courier) run(ctx context.Context) {
 	free := make(chan struct{}, c.places)
 	var under sync.WaitGroup
 	defer under.Wait()
-	for c.pace.wait(ctx) {
-		careful := c.pace.failing()
-		if careful {
-			under.Wait()
+	for {
+		if c.pace.failing() {
+			under.Wait() // before the pause is looked at: what comes to nothing begins one
 		}
+		if !c.pace.wait(ctx) {
+			return
+		}
+		careful := c.pace.failing()
 		n := 0
 		for n < c.places && (n == 0 || !careful) && acquire(ctx, free, n == 0) {
 			n++
@@ -39,10 +42,12 @@ func (c *courier) run(ctx context.Context) {
 		if n == 0 {
 			return
 		}
-		entries, err := c.read(ctx, n)
-		for range n - len(entries) {
-			<-free
+		if !careful && c.pace.failing() { // the delivery that left the place has found that nothing is taken
+			release(free, n)
+			continue
 		}
+		entries, err := c.read(ctx, n)
+		release(free, n-len(entries))
 		if err != nil {
 			if ctx.Err() == nil {
 				slog.WarnContext(ctx, "read "+c.from, "err", err)
@@ -76,5 +81,12 @@ func acquire(ctx context.Context, free chan struct{}, wait bool) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// release leaves places that were occupied.
+func release(free <-chan struct{}, n int) {
+	for range n {
+		<-free
 	}
 }

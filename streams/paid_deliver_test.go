@@ -281,8 +281,8 @@ func TestPauseParksNothing(t *testing.T) {
 	began := time.Now()
 	all := r.send(200)
 	kit.Eventually(t, 60*time.Second, func() (bool, string) { return time.Since(began) > 2*time.Second, "it pauses" })
-	// The first wave, and in each pause one of each queue, twice as many to be fair to a slow machine.
-	if most := freshPlaces + oldPlaces + 4*int(time.Since(began)/(300*time.Millisecond)); r.tried() > most {
+	// The first wave, and after each pause one of each queue.
+	if most := freshPlaces + oldPlaces + 2*(1+int(time.Since(began)/(300*time.Millisecond))); r.tried() > most {
 		t.Errorf("tried %d times, want at most %d", r.tried(), most)
 	}
 	mu.Lock()
