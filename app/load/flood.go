@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// perAddress is how many notifications of a flood come from one address: fewer than a server looks at before it
-	// turns the address away unread, so that each of them costs it the whole work.
+	// perAddress is how many requests of a flood come from one address: fewer than a server looks at before it turns
+	// the address away unread, so that each of them costs it the whole work.
 	perAddress = 50
-	// answeredWithin is how long the last notifications of a flood may take to be answered.
+	// answeredWithin is how long the last requests of a flood may take to be answered.
 	answeredWithin = 10 * time.Second
 )
 
-// flood sends the same notification by the clock, whatever comes back, over connections of its own: one of each
-// address.
+// flood sends requests by the clock, whatever comes back, over connections of its own: one of each address.
 type flood struct {
 	poller  *poller
-	request []byte
+	request func(n int) []byte
 	rate    float64
 	callers map[int]*caller
 	open    []*caller // in the order of their turns
@@ -43,7 +42,7 @@ type caller struct {
 }
 
 // newFlood connects as many addresses as a flood of that length needs.
-func newFlood(to *target, request []byte, rate float64, length time.Duration) (*flood, error) {
+func newFlood(to *target, request func(n int) []byte, rate float64, length time.Duration) (*flood, error) {
 	p, err := newPoller()
 	if err != nil {
 		return nil, err
@@ -106,7 +105,7 @@ func (f *flood) send() error {
 	}
 	c := f.open[f.next%len(f.open)]
 	f.next++
-	if err := writeTo(c.fd, f.request); err != nil {
+	if err := writeTo(c.fd, f.request(f.next)); err != nil {
 		f.lose(c, err)
 		return nil
 	}

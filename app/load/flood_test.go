@@ -53,8 +53,8 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := newFlood(to, forgery(server.Listener.Addr().String(), "1", "2"), forgedRate,
-				enough*time.Second/forgedRate)
+			request := forgery(server.Listener.Addr().String(), "1", "2")
+			f, err := newFlood(to, func(int) []byte { return request }, forgedRate, enough*time.Second/forgedRate)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,8 +66,9 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 			// time, and then as if it had taken twice as long.
 			var r, slow Result
 			asked := time.Duration(float64(f.sent) / forgedRate * float64(time.Second))
-			r.flooded(f, asked)
-			if slow.flooded(f, 2*asked); !slices.ContainsFunc(slow.Failures,
+			r.flooded(f, forgedRate, asked)
+			r.forgeries(f, asked.Seconds())
+			if slow.flooded(f, forgedRate, 2*asked); !slices.ContainsFunc(slow.Failures,
 				func(s string) bool { return strings.Contains(s, "the flood was none") }) {
 				t.Errorf("half of a flood passes for one: %q", slow.Failures)
 			}
@@ -93,12 +94,12 @@ func TestNoFloodIsNoFigure(t *testing.T) {
 		"lost":       {sent: 2000, answers: map[string]int{disbelieved: 2000}, losses: map[string]int{"read: reset": 1}},
 	} {
 		var r Result
-		if r.flooded(f, 2*time.Second); len(r.Failures) != 1 {
+		if r.flooded(f, 1000, 2*time.Second); len(r.Failures) != 1 {
 			t.Errorf("%s: failures %q", says, r.Failures)
 		}
 	}
 	var r Result
-	if r.flooded(&flood{sent: 1800, answers: map[string]int{disbelieved: 1800}}, 2*time.Second); len(r.Failures) != 0 {
+	if r.flooded(&flood{sent: 1800, answers: map[string]int{disbelieved: 1800}}, 1000, 2*time.Second); len(r.Failures) != 0 {
 		t.Errorf("nine tenths of the flood: %q", r.Failures)
 	}
 }

@@ -7,19 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
-const (
-	forgedRate  = 1000.0 // notifications a second
-	forgedTurns = 2      // windows without the flood, and as many with it
-	forgedShare = 0.9    // of the flood that must really be sent
-)
+// forgedRate is how many forged notifications come in a second.
+const forgedRate = 1000.0
 
 // What the server answers to a notification: to one that it believes, to one that it does not, and when it has no
 // gateway.
@@ -34,108 +27,22 @@ func (b *bench) forged(ctx context.Context, r *Result) error {
 	if b.shop.AlipayAppID == "" {
 		return errors.New("nothing can be forged: STAMPEDE_ALIPAY_APP_ID is not set, as it should be on the server")
 	}
-	window := b.For / (2 * forgedTurns)
-	w, err := b.shopping(ctx, fastestBuys, 2*forgedTurns*(warmUp+window))
-	if err != nil {
-		return err
-	}
-	w.finish, w.window = replied, window
 	request := forgery(b.Address, b.shop.AlipayAppID, b.shop.AlipaySellerID)
-	calm, flooded := &side{}, &side{}
-	all := &flood{answers: make(map[string]int), losses: make(map[string]int)}
-	var lasted time.Duration
-	addresses := 0
-	for i := range 2 * forgedTurns {
-		if i%4 == 0 || i%4 == 3 { // each side is first as often as the other: what slows down by and by slows down both
-			if err := calm.take(b.shares, func() (*pressed, error) { return b.crowd.press(ctx, w) }); err != nil {
-				return err
-			}
-			continue
-		}
-		f, err := newFlood(b.crowd.target, request, forgedRate, warmUp+window)
-		if err != nil {
-			return err
-		}
-		addresses += len(f.open)
-		err = flooded.take(b.shares, func() (*pressed, error) {
-			p, took, err := b.pressUnder(ctx, w, f)
-			lasted += took
-			return p, err
-		})
-		f.close()
-		if err != nil {
-			return err
-		}
-		all.add(f)
+	all, seconds, err := b.underFlood(ctx, r, forgedRate, func(int) []byte { return request })
+	if err == nil {
+		r.forgeries(all, seconds)
 	}
-	r.took(&flooded.all)
-	without, with := middle(calm.rates), middle(flooded.rates)
-	r.figure("buys_per_second_without", without)
-	r.figure("buys_per_second_with", with)
-	if without > 0 {
-		r.figure("ratio", with/without)
-	}
-	if b.PID != 0 {
-		r.figure("server_cpu_us_per_buy_without", calm.microsPerBuy(w))
-		r.figure("server_cpu_us_per_buy_with", flooded.microsPerBuy(w))
-	}
-	r.figure("forged_addresses", float64(addresses))
-	r.flooded(all, lasted)
-	return nil
+	return err
 }
 
-// side is what the windows of one side found.
-type side struct {
-	rates []float64 // buys a second, window by window
-	all   pressed
-	spent time.Duration // of the server's processor time
-}
-
-func (s *side) take(shares processes, press func() (*pressed, error)) error {
-	var p *pressed
-	spent, err := shares.spent(func() (err error) {
-		p, err = press()
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	s.rates = append(s.rates, float64(p.Ops)/p.Seconds)
-	s.all.add(p)
-	s.spent += spent[serverName]
-	return nil
-}
-
-// microsPerBuy counts the buys of the warm-ups, too.
-func (s *side) microsPerBuy(w work) float64 {
-	buys := float64(s.all.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds()
-	return s.spent.Seconds() * 1e6 / max(1, buys)
-}
-
-// pressUnder lets the crowd work under the flood, and answers how long that lasted.
-func (b *bench) pressUnder(ctx context.Context, w work, f *flood) (p *pressed, lasted time.Duration, err error) {
-	stop := make(chan struct{})
-	var g errgroup.Group
-	g.Go(func() (err error) {
-		lasted, err = f.run(ctx, stop)
-		return err
-	})
-	p, err = b.crowd.press(ctx, w)
-	close(stop)
-	err = errors.Join(err, g.Wait())
-	return p, lasted, err
-}
-
-// flooded notes what became of a flood, and what should not have: a forged notification that was believed, or a flood
-// that was none.
-func (r *Result) flooded(f *flood, lasted time.Duration) {
-	seconds := lasted.Seconds()
-	r.figure("forged_sent_per_second", float64(f.sent)/seconds)
-	r.figure("forged_answered_failure_per_second", float64(f.answers[disbelieved])/seconds)
-	if n := f.answers[believed]; n > 0 {
+// forgeries notes what became of forged notifications, and what should not have: one that was believed.
+func (r *Result) forgeries(all *flood, seconds float64) {
+	r.figure("forged_sent_per_second", float64(all.sent)/seconds)
+	r.figure("forged_answered_failure_per_second", float64(all.answers[disbelieved])/seconds)
+	if n := all.answers[believed]; n > 0 {
 		r.fail(fmt.Sprintf("%d forged notifications were believed", n))
 	}
-	for answer, n := range f.answers {
+	for answer, n := range all.answers {
 		switch {
 		case strings.HasPrefix(answer, unknownPage):
 			r.fail(fmt.Sprintf("%d notifications were answered 404: the server has no gateway (STAMPEDE_ALIPAY_APP_ID)",
@@ -143,15 +50,6 @@ func (r *Result) flooded(f *flood, lasted time.Duration) {
 		case answer != believed && answer != disbelieved:
 			r.fail(fmt.Sprintf("%d notifications were answered %.60q", n, answer))
 		}
-	}
-	for why, n := range f.losses {
-		r.fail(fmt.Sprintf("%d connections of the flood were lost: %s", n, why))
-	}
-	if intended := forgedRate * seconds; float64(f.sent) < forgedShare*intended {
-		r.fail(fmt.Sprintf("the flood was none: of %.0f notifications %d were sent", intended, f.sent))
-	}
-	if f.waiting > 0 {
-		r.fail(fmt.Sprintf("%d notifications were never answered", f.waiting))
 	}
 }
 
@@ -178,11 +76,4 @@ func forgery(host, appID, sellerID string) []byte {
 	return []byte("POST /api/v1/payments/alipay/notify HTTP/1.1\r\nHost: " + host + "\r\nUser-Agent: Mozilla/4.0\r\n" +
 		"Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\nContent-Length: " +
 		strconv.Itoa(len(body)) + "\r\n\r\n" + body)
-}
-
-// middle is the median.
-func middle(of []float64) float64 {
-	slices.Sort(of)
-	n := len(of)
-	return (of[(n-1)/2] + of[n/2]) / 2
 }

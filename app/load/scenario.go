@@ -49,6 +49,7 @@ func Scenarios() []Scenario {
 			"reserved buys without and with 1,000 forged payment notifications a second beside them, in turns",
 			(*bench).forged,
 		},
+		{"logins", "reserved buys without and with 500 log ins a second beside them, in turns", (*bench).logins},
 		{"burst", "everybody presses Buy in the same instant; with a burst of time ops before it", (*bench).burst},
 		{"chain", "press → Lua → stream → MySQL commit → order event", (*bench).chain},
 		{"fanout", "watchers receive ticks of a sale that moves five times a second", (*bench).fanout},

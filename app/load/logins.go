@@ -1,0 +1,46 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// loginRate is how many log ins come in a second.
+const loginRate = 500.0
+
+// logins measures reservations in turns, without and with a flood of log ins beside them: each for another account, so
+// that no count of failures turns it away before its password is looked at.
+func (b *bench) logins(ctx context.Context, r *Result) error {
+	began := strconv.FormatInt(time.Now().UnixMilli(), 36)
+	all, seconds, err := b.underFlood(ctx, r, loginRate, func(n int) []byte {
+		return loginAttempt(b.Address, fmt.Sprintf("nobody-%s-%d@shop.example", began, n))
+	})
+	if err != nil {
+		return err
+	}
+	r.figure("logins_sent_per_second", float64(all.sent)/seconds)
+	statuses := make(map[string]int)
+	for answer, n := range all.answers {
+		status, _, _ := strings.Cut(answer, " ")
+		statuses[status] += n
+	}
+	for status, n := range statuses {
+		switch status {
+		case "401", "403", "429", "503": // wrong, a picture first, too many, too busy
+			r.figure("logins_answered_"+status+"_per_second", float64(n)/seconds)
+		default:
+			r.fail(fmt.Sprintf("%d log ins were answered %s", n, status))
+		}
+	}
+	return nil
+}
+
+// loginAttempt is a log in with a password that is nobody's.
+func loginAttempt(host, email string) []byte {
+	body := `{"email":"` + email + `","password":"guessed and wrong"}`
+	return []byte("POST /api/v1/auth/login HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\n" +
+		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
+}

@@ -1,0 +1,132 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	floodTurns = 2   // windows without the flood, and as many with it
+	floodShare = 0.9 // of the flood that must really be sent
+)
+
+// underFlood measures reservations in turns, without and with a flood beside them: so many requests a second, the n-th as
+// request makes it. It answers what became of the flood, and how many seconds that lasted in all.
+func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request func(n int) []byte) (
+	all *flood, seconds float64, err error,
+) {
+	window := b.For / (2 * floodTurns)
+	w, err := b.shopping(ctx, fastestBuys, 2*floodTurns*(warmUp+window))
+	if err != nil {
+		return nil, 0, err
+	}
+	w.finish, w.window = replied, window
+	calm, flooded := &side{}, &side{}
+	all = &flood{answers: make(map[string]int), losses: make(map[string]int)}
+	var lasted time.Duration
+	addresses := 0
+	for i := range 2 * floodTurns {
+		if i%4 == 0 || i%4 == 3 { // each side is first as often as the other: what slows down by and by slows down both
+			if err := calm.take(b.shares, func() (*pressed, error) { return b.crowd.press(ctx, w) }); err != nil {
+				return nil, 0, err
+			}
+			continue
+		}
+		f, err := newFlood(b.crowd.target, request, rate, warmUp+window)
+		if err != nil {
+			return nil, 0, err
+		}
+		addresses += len(f.open)
+		err = flooded.take(b.shares, func() (*pressed, error) {
+			p, took, err := b.pressUnder(ctx, w, f)
+			lasted += took
+			return p, err
+		})
+		f.close()
+		if err != nil {
+			return nil, 0, err
+		}
+		all.add(f)
+	}
+	r.took(&flooded.all)
+	without, with := middle(calm.rates), middle(flooded.rates)
+	r.figure("buys_per_second_without", without)
+	r.figure("buys_per_second_with", with)
+	if without > 0 {
+		r.figure("ratio", with/without)
+	}
+	if b.PID != 0 {
+		r.figure("server_cpu_us_per_buy_without", calm.microsPerBuy(w))
+		r.figure("server_cpu_us_per_buy_with", flooded.microsPerBuy(w))
+	}
+	r.figure(r.Scenario+"_addresses", float64(addresses))
+	r.flooded(all, rate, lasted)
+	return all, lasted.Seconds(), nil
+}
+
+// side is what the windows of one side found.
+type side struct {
+	rates []float64 // buys a second, window by window
+	all   pressed
+	spent time.Duration // of the server's processor time
+}
+
+func (s *side) take(shares processes, press func() (*pressed, error)) error {
+	var p *pressed
+	spent, err := shares.spent(func() (err error) {
+		p, err = press()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.rates = append(s.rates, float64(p.Ops)/p.Seconds)
+	s.all.add(p)
+	s.spent += spent[serverName]
+	return nil
+}
+
+// microsPerBuy counts the buys of the warm-ups, too.
+func (s *side) microsPerBuy(w work) float64 {
+	buys := float64(s.all.Ops) * (w.warmUp + w.window).Seconds() / w.window.Seconds()
+	return s.spent.Seconds() * 1e6 / max(1, buys)
+}
+
+// pressUnder lets the crowd work under the flood, and answers how long that lasted.
+func (b *bench) pressUnder(ctx context.Context, w work, f *flood) (p *pressed, lasted time.Duration, err error) {
+	stop := make(chan struct{})
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		lasted, err = f.run(ctx, stop)
+		return err
+	})
+	p, err = b.crowd.press(ctx, w)
+	close(stop)
+	err = errors.Join(err, g.Wait())
+	return p, lasted, err
+}
+
+// flooded notes what should not have become of a flood: one that was none, or that was not answered.
+func (r *Result) flooded(f *flood, rate float64, lasted time.Duration) {
+	for why, n := range f.losses {
+		r.fail(fmt.Sprintf("%d connections of the flood were lost: %s", n, why))
+	}
+	if intended := rate * lasted.Seconds(); float64(f.sent) < floodShare*intended {
+		r.fail(fmt.Sprintf("the flood was none: of %.0f requests %d were sent", intended, f.sent))
+	}
+	if f.waiting > 0 {
+		r.fail(fmt.Sprintf("%d requests were never answered", f.waiting))
+	}
+}
+
+// middle is the median.
+func middle(of []float64) float64 {
+	slices.Sort(of)
+	n := len(of)
+	return (of[(n-1)/2] + of[n/2]) / 2
+}
