@@ -29,7 +29,7 @@ for pair in "${pairs[@]}"; do
     ./migrations/... ./app/test/kit ./app/store ./streams || true
   # Apart, as in test.sh: what has to happen within a second.
   suite "$pair: end to end, within a second" $scripts/services.sh run $scripts/go-test.sh -run "$second" ./app/test/e2e/... || true
-  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel 4 -skip "$second" ./app/test/e2e/... || true
+  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel 6 -skip "$second" ./app/test/e2e/... || true
   suite "$pair: crash, the short form" $scripts/crash.sh || true
 done
 

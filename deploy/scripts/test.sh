@@ -49,7 +49,7 @@ suite 'end to end, within a second' $scripts/services.sh run $scripts/go-test.sh
 # Both mostly wait, and each has servers of its own: one beside the other.
 begin $scripts/smoke.sh
 browser=$begun
-suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 4 -skip "$second" ./app/test/e2e/... || true
+suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 6 -skip "$second" ./app/test/e2e/... || true
 end "$browser" suite 'browser smoke test' || true
 if ((ready)); then
   suite 'crash, the short form' $scripts/crash.sh || true
