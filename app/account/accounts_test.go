@@ -96,15 +96,22 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 		if l := w.mailed(unknown); len(l) != 0 {
 			w.t.Errorf("somebody unknown heard %+v", l)
 		}
-		logIn := func(email string) (string, time.Duration) {
-			began := time.Now()
-			_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: "not this one"})
-			return w.refused("log in", err, app.Unauthorized), time.Since(began)
+		// The fastest of as many as need no captcha: whatever else this machine does only makes it slower.
+		logIn := func(email string) (said string, fastest time.Duration) {
+			for i := range emailFailures {
+				began := time.Now()
+				_, err := w.LogIn(w.ctx, app.LogIn{Email: email, Password: "not this one"})
+				if took := time.Since(began); i == 0 || took < fastest {
+					fastest = took
+				}
+				said = w.refused("log in", err, app.Unauthorized)
+			}
+			return said, fastest
 		}
 		said, took := logIn(known)
 		for what, email := range map[string]string{"nobody": unknown, "pending": pending} {
 			text, other := logIn(email)
-			if text != said || other < took/4 {
+			if text != said || other < took/2 {
 				w.t.Errorf("%s: %q after %v; known: %q after %v", what, text, other, said, took)
 			}
 		}
