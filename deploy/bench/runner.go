@@ -154,7 +154,6 @@ func (r *runner) chain(ctx context.Context) error {
 		}
 		r.round.RedisBytesPerOrder = (after.bytes - r.empty.bytes) / float64(r.reserved)
 		r.round.RedisMicrosPerOrder = (after.seconds - before.seconds) * 1e6 / float64(found[0].Orders)
-		r.round.RedisLogPerOrder = (after.logged - before.logged) / 1024 / float64(found[0].Orders)
 		half := fmt.Sprintf("--rate=%.0f", found[0].PerSec/2)
 		_, err = r.load(ctx, n, "chain-half", []string{"chain"}, r.size(chainSockets), r.time(longTime), half)
 		return err
