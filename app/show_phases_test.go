@@ -41,7 +41,8 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 		opens := MillisOf(time.Now()).Add(10 * time.Second)
 		sale := Sale{ID: 1, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
 		source := &shelf{version: 1, sales: map[ID]Sale{1: sale, 2: {ID: 2, Version: 1}}}
-		catalogue, clock, people := NewCatalogue(source, exactFilter, time.UTC), NewClock(), &listeners{watched: []ID{1}}
+		catalogue, clock := NewCatalogue(source, exactFilter, time.UTC), NewClock()
+		people := &listeners{watched: []ID{1}}
 		w := &PhaseWatcher{
 			Catalogue: catalogue, Inventory: countersOnly{}, Audience: people, Clock: clock,
 			Storefront: &Storefront{Catalogue: catalogue, Inventory: countersOnly{}, Clock: clock, Ticker: &Ticker{}},

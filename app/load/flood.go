@@ -14,8 +14,8 @@ const (
 	// perAddress is how many requests of a flood come from one address: fewer than a server looks at before it turns
 	// the address away unread, so that each of them costs it the whole work.
 	perAddress = 50
-	// answeredWithin is how long the last requests of a flood may take to be answered: two log ins that have to wait for
-	// their turn, ten seconds at most, may stand behind each other on one connection.
+	// answeredWithin is how long the last requests of a flood may take to be answered: two log ins that have to wait
+	// for their turn, ten seconds at most, may stand behind each other on one connection.
 	answeredWithin = 30 * time.Second
 )
 

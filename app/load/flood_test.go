@@ -99,7 +99,8 @@ func TestNoFloodIsNoFigure(t *testing.T) {
 		}
 	}
 	var r Result
-	if r.flooded(&flood{sent: 1800, answers: map[string]int{disbelieved: 1800}}, 1000, 2*time.Second); len(r.Failures) != 0 {
+	enough := &flood{sent: 1800, answers: map[string]int{disbelieved: 1800}}
+	if r.flooded(enough, 1000, 2*time.Second); len(r.Failures) != 0 {
 		t.Errorf("nine tenths of the flood: %q", r.Failures)
 	}
 }

@@ -15,8 +15,8 @@ const (
 	floodShare = 0.9 // of the flood that must really be sent
 )
 
-// underFlood measures reservations in turns, without and with a flood beside them: so many requests a second, the n-th as
-// request makes it. It answers what became of the flood, and how many seconds that lasted in all.
+// underFlood measures reservations in turns, without and with a flood beside them: so many requests a second, the n-th
+// as request makes it. It answers what became of the flood, and how many seconds that lasted in all.
 func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request func(n int) []byte) (
 	all *flood, seconds float64, err error,
 ) {

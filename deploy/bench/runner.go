@@ -112,14 +112,14 @@ func (r *runner) sockets(ctx context.Context) error {
 		err = r.alone(ctx, simpleName, simpleAPI, "sockets-simple", []string{"buy"}, size, long, "--no-wait")
 	}
 	if err == nil {
-		err = r.floods(ctx)
+		err = r.forged(ctx)
 	}
 	return err
 }
 
-// floods measures what a flood of forged payment notifications, and one of log ins, takes from the buys. The crowd is
-// large enough to keep the node busy: each socket may send 20 ops a second at most.
-func (r *runner) floods(ctx context.Context) error {
+// forged measures what a flood of forged payment notifications takes from the buys. The crowd is large enough to keep
+// the node busy: each socket may send 20 ops a second at most.
+func (r *runner) forged(ctx context.Context) error {
 	keys, err := sim.NewKeys()
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (r *runner) floods(ctx context.Context) error {
 		return err
 	}
 	defer func() { r.shop.settings = nil }()
-	return r.alone(ctx, programName, apiOnly, "floods", []string{"forged", "logins"}, r.size(chainSockets), r.time(floodTime),
+	return r.alone(ctx, programName, apiOnly, "forged", []string{"forged"}, r.size(chainSockets), r.time(floodTime),
 		"--no-wait")
 }
 
