@@ -46,7 +46,7 @@ func TestAnOfficeBehindOneAddressGetsIn(t *testing.T) {
 func TestLimitsBehindNginxAreTheProgramsOwn(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress,
-		"STAMPEDE_AUTH_RATE=60", "STAMPEDE_AUTH_BURST=60", "STAMPEDE_MAX_CONNS_PER_IP=200")
+		"STAMPEDE_AUTH_RATE=1", "STAMPEDE_AUTH_BURST=60", "STAMPEDE_MAX_CONNS_PER_IP=200")
 	s.open(10, 1)
 	w, ctx := behindNginx(t, s.start()), kit.Context(t)
 	const guest = "/api/v1/auth/guest"
