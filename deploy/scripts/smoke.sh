@@ -38,7 +38,7 @@ address() {
 }
 
 demo busy
-demo quiet --shoppers 0
+demo quiet --shoppers 0 --slot 30m # no slot ends while somebody pays in it: the first lasts nine minutes
 busy=$(address busy)
 quiet=$(address quiet)
 # Where the mails of the quiet one are, and what its pictures show.
