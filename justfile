@@ -31,10 +31,25 @@ e2e *flags:
 crash *flags:
     @deploy/scripts/crash.sh "$@"
 
+# Restart every node of a shop, one after the other, while people buy (--write -crowd N -rounds N -seed N)
+[no-exit-message]
+rolling *flags:
+    @deploy/scripts/rolling.sh "$@"
+
+# Bring a shop of the release before to this version and back while people buy (flags as of go test)
+[no-exit-message]
+upgrade *flags:
+    @deploy/scripts/upgrade.sh "$@"
+
 # Let the demo run for long: every slot moves, nothing grows (how long, slots of, shoppers; 1h 5m 100)
 [no-exit-message]
 soak *args:
     @deploy/scripts/soak.sh "$@"
+
+# Sell on a Redis Cluster and behind sentinels while primaries die and slots move (redis or valkey9, flags as of go test)
+[no-exit-message]
+cluster *args:
+    @deploy/scripts/cluster.sh "$@"
 
 # Test on MySQL 9 with Redis 8 and Valkey 9, fetched from Debian into a private folder (pairs like mysql9+redis8)
 [no-exit-message]
@@ -45,10 +60,30 @@ matrix *pairs:
 bench *flags:
     @deploy/scripts/bench.sh "$@"
 
+# Move 1,000,000 orders to the archive beside buys, and measure it (another number)
+[no-exit-message]
+archive *orders:
+    @deploy/scripts/archive.sh "$@"
+
+# Check the alert rules with the real Prometheus, and let each alert fire once in a live run (rules: only the first part)
+[no-exit-message]
+alerts *part:
+    @deploy/scripts/alerts.sh "$@"
+
+# Play the troubles of the runbook, mend each as it says, and audit (some by name; --write shows them there)
+[no-exit-message]
+drills *names:
+    @deploy/drills/run.sh "$@"
+
 # Put known defects into the program, one by one, and see the named tests fail; a word selects defects (--short)
 [no-exit-message]
 controls *pattern:
     @deploy/scripts/controls.sh "$@"
+
+# Check what ships for deployment: systemd units, Kubernetes manifests, the compose file
+[no-exit-message]
+deploycheck *part:
+    @deploy/scripts/deploycheck.sh "$@"
 
 # Fuzz every decoder: seconds for each (60), a pattern for their names
 [no-exit-message]

@@ -21,6 +21,7 @@ type BuyRequest struct {
 	Key     string   `json:"key"` // chosen by the client, 8–64 characters; the same for every retry
 	Address *Address `json:"address,omitempty"`
 	Pass    string   `json:"pass,omitempty"`
+	Span    *Span    `json:"-"` // begun where the buy came in, when it is traced; it ends with the answer
 }
 
 // Receipt answers a buy that was accepted, now or under the same key before.
@@ -29,6 +30,8 @@ type Receipt struct {
 	Ticket int64      `json:"ticket"`
 	Place  int64      `json:"place"`
 	State  OrderState `json:"state"` // reserved, or the state it has by now
+	// Portion says in which of a sale's portions the ticket counts: its place follows SaleView.Dones there.
+	Portion int `json:"portion,omitempty"`
 }
 
 const (
@@ -65,12 +68,20 @@ type Checkout struct {
 	Clock     *Clock
 	Passes    *Passes            // nil: no pass is in order
 	Mint      func() (ID, error) // the next order id
+	Gather    *Gatherer          // nil: no sale is spread
+	Tallies   *Tallies           // nil: nobody counts
+	Counts    *SaleCounts        // the same by the sale; nil: nobody counts
 
 	asking sync.WaitGroup
 }
 
 // Close waits until everybody has been told for whom more is asked. The gate is closed before.
-func (t *Checkout) Close() { t.asking.Wait() }
+func (t *Checkout) Close() {
+	t.asking.Wait()
+	if t.Gather != nil {
+		t.Gather.Close()
+	}
+}
 
 // Buy reserves units for the user. The same (user, sale, key) gives the same order as long as the sale
 // lives (P4). Busy means unknown: repeat with the same key.
@@ -88,12 +99,21 @@ func (t *Checkout) Buy(ctx context.Context, user ID, req BuyRequest) (receipt Re
 // are told after it, so it must not wait for anything. ctx must last until then; of its end only the deadline counts
 // for the Lua step.
 func (t *Checkout) BuyThen(ctx context.Context, user ID, req BuyRequest, then func(Receipt, error)) {
+	t.Tallies.Of(req.Sale).press()
+	req.Span.NoteID("sale", req.Sale)
+	t.buy(ctx, user, req, receipted(req.Span, then))
+}
+
+func (t *Checkout) buy(ctx context.Context, user ID, req BuyRequest, then func(Receipt, error)) {
 	sale, buy, err := t.admit(ctx, user, req)
+	if sale != nil {
+		t.Counts.pressOf(sale.ID)
+	}
 	if err != nil {
-		then(Receipt{}, err)
+		t.refuse(then, req.Sale, LayerNode, err)
 		return
 	}
-	t.reserve(ctx, buy, then, func(d GateAnswer) {
+	t.reserve(ctx, sale, buy, then, func(d GateAnswer) {
 		if d.Verdict == VerdictNotLoaded {
 			t.asking.Go(func() { t.warmThenReserve(ctx, sale, buy, then) })
 			return
@@ -102,36 +122,40 @@ func (t *Checkout) BuyThen(ctx context.Context, user ID, req BuyRequest, then fu
 	})
 }
 
-// admit asks what can be asked in memory.
+// admit asks what can be asked in memory. It answers the sale also when it refuses, if there is one.
 func (t *Checkout) admit(ctx context.Context, user ID, req BuyRequest) (*Sale, Buy, error) {
 	if err := req.validate(); err != nil {
 		return nil, Buy{}, err
 	}
-	sale, err := t.Catalogue.Sale(ctx, req.Sale)
+	sale, err := t.Catalogue.Offered(ctx, req.Sale)
 	if err != nil {
 		return nil, Buy{}, err
 	}
 	// Before the window nobody can hold anything yet, so this answer is safe without Redis.
 	if wait := sale.OpensAt.Sub(t.Clock.Now()); wait > windowMargin {
-		return nil, Buy{}, notOpen(wait)
+		return sale, Buy{}, notOpen(wait)
 	}
-	if t.SoldOut.TurnsAway(sale.ID, user) {
+	home, _ := sale.Home(user)
+	if t.SoldOut.TurnsAway(home.ID, user) {
 		if t.Clock.Now() >= sale.ClosesAt {
-			return nil, Buy{}, Fail(Closed, "the sale is closed")
+			return sale, Buy{}, Fail(Closed, "the sale is closed")
 		}
-		return nil, Buy{}, errSoldOut
+		return sale, Buy{}, errSoldOut
 	}
-	buy, err := t.prepare(sale, user, req)
+	buy, err := t.prepare(sale, home, user, req)
 	return sale, buy, err
 }
 
-func (t *Checkout) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
+func (t *Checkout) prepare(sale *Sale, home SaleRef, user ID, req BuyRequest) (Buy, error) {
 	order, err := t.Mint()
 	if err != nil {
 		return Buy{}, fmt.Errorf("mint order id: %w",
 			errors.Join(err, FailBusy("no order number can be given right now; repeat with the same key", busyRetry)))
 	}
-	buy := Buy{Order: order, User: user, Sale: sale.Ref(), Qty: req.Qty, Key: req.Key, Hash: req.contentHash()}
+	buy := Buy{
+		Order: order, User: user, Sale: home, Qty: req.Qty, Key: req.Key, Hash: req.contentHash(),
+		Span: req.Span,
+	}
 	if sale.Challenge.NeedsPass() {
 		// Whoever has none goes on all the same: the key may be one that was accepted before (I9).
 		buy.NeedsPass, buy.Passed = true, t.Passes.issued(req.Pass, sale.ID, user, t.Clock.Now())
@@ -147,14 +171,16 @@ func (t *Checkout) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
 }
 
 // reserve runs the Lua step and goes on with its answer; when that is not known, then is told.
-func (t *Checkout) reserve(ctx context.Context, buy Buy, then func(Receipt, error), next func(GateAnswer)) {
+func (t *Checkout) reserve(
+	ctx context.Context, sale *Sale, buy Buy, then func(Receipt, error), next func(GateAnswer),
+) {
 	until, limited := ctx.Deadline()
 	if !limited {
 		until = time.Now().Add(gateWithin)
 	}
 	t.Gate.Reserve(buy, until, func(d GateAnswer, err error) {
 		if err != nil {
-			then(Receipt{}, unknown(buy, err))
+			t.refuse(then, sale.ID, LayerRedis, unknown(buy, err))
 			return
 		}
 		next(d)
@@ -167,13 +193,13 @@ func (t *Checkout) warmThenReserve(ctx context.Context, sale *Sale, buy Buy, the
 		if t.Clock.Now().Sub(sale.ClosesAt) > windowMargin { // its keys were retired long after it closed
 			return Receipt{}, Fail(Closed, "the sale is closed")
 		}
-		return Receipt{}, unknown(buy, t.Warmer.Ensure(ctx, sale.ID))
+		return Receipt{}, unknown(buy, t.Warmer.Ensure(ctx, buy.Sale.ID))
 	})
 	if err != nil {
-		then(Receipt{}, err)
+		t.refuse(then, sale.ID, LayerNode, err)
 		return
 	}
-	t.reserve(ctx, buy, then, func(d GateAnswer) { t.answer(ctx, sale, buy, d, then) })
+	t.reserve(ctx, sale, buy, then, func(d GateAnswer) { t.answer(ctx, sale, buy, d, then) })
 }
 
 // unknown says of an error that nobody knows what became of the buy.
@@ -181,13 +207,28 @@ func unknown(buy Buy, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("reserve order %s of sale %s: %w", buy.Order, buy.Sale.ID,
+	err = fmt.Errorf("reserve order %s of sale %s: %w", buy.Order, buy.Sale.ID,
 		errors.Join(err, FailBusy("the outcome is unknown; repeat with the same key", busyRetry)))
+	return Named(err, "order", buy.Order, "sale", buy.Sale.ID)
 }
 
 // ask answers a question to Redis or the database, on a goroutine of the checkout.
-func (t *Checkout) ask(then func(Receipt, error), question func() (Receipt, error)) {
-	t.asking.Go(func() { then(contained(question)) })
+func (t *Checkout) ask(then func(Receipt, error), sale ID, question func() (Receipt, error)) {
+	t.asking.Go(func() {
+		receipt, err := contained(question)
+		if err != nil {
+			t.refuse(then, sale, LayerRedis, err)
+			return
+		}
+		then(receipt, nil)
+	})
+}
+
+// refuse tells somebody no, and counts which layer has said so.
+func (t *Checkout) refuse(then func(Receipt, error), sale ID, layer Layer, err error) {
+	t.Tallies.Of(sale).refuse(err)
+	t.Counts.turnAway(sale, layer, err)
+	then(Receipt{}, err)
 }
 
 // contained keeps what a panic says on our side.
@@ -205,21 +246,46 @@ func contained(question func() (Receipt, error)) (r Receipt, err error) {
 func (t *Checkout) answer(ctx context.Context, sale *Sale, buy Buy, d GateAnswer, then func(Receipt, error)) {
 	switch d.Verdict {
 	case VerdictReserved:
-		then(Receipt{Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved}, nil)
+		t.Tallies.Of(sale.ID).reserve()
+		t.Counts.reserve(sale.ID)
+		then(reserved(sale, buy.Sale, d), nil)
 	case VerdictRepeated:
-		t.ask(then, func() (Receipt, error) { return t.stateByNow(ctx, d), nil })
+		t.ask(then, sale.ID, func() (Receipt, error) { return t.stateByNow(ctx, reserved(sale, buy.Sale, d)), nil })
+	case VerdictSoldOut:
+		if sale.Spread() && !d.Unasked { // a flag speaks of all portions, the script of one
+			t.asking.Go(func() { t.gatherThenReserve(ctx, sale, buy, then) })
+			return
+		}
+		t.away(sale, d, then)
 	case VerdictLimit:
-		t.ask(then, func() (Receipt, error) {
+		t.ask(then, sale.ID, func() (Receipt, error) {
 			return Receipt{}, t.limitReached(ctx, sale, buy.User,
 				fmt.Sprintf("at most %d per buyer in this sale", sale.Limit))
 		})
 	case VerdictCap:
-		t.ask(then, func() (Receipt, error) {
+		t.ask(then, sale.ID, func() (Receipt, error) {
 			return Receipt{}, t.limitReached(ctx, sale, buy.User,
 				fmt.Sprintf("at most %d reservations per buyer in this sale", sale.Cap))
 		})
 	default:
-		then(Receipt{}, t.refusal(sale, d))
+		t.away(sale, d, then)
+	}
+}
+
+// away refuses in a word.
+func (t *Checkout) away(sale *Sale, d GateAnswer, then func(Receipt, error)) {
+	layer := LayerRedis
+	if d.Unasked {
+		layer = LayerNode
+	}
+	t.refuse(then, sale.ID, layer, t.refusal(sale, d))
+}
+
+// reserved is the receipt of a reservation in a portion.
+func reserved(sale *Sale, in SaleRef, d GateAnswer) Receipt {
+	return Receipt{
+		Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved,
+		Portion: sale.numberOf(in.ID),
 	}
 }
 
@@ -238,7 +304,7 @@ func (t *Checkout) refusal(sale *Sale, d GateAnswer) error {
 		return Fail(Paused, "the sale is paused")
 	case VerdictSoldOut:
 		if d.Free == 0 {
-			t.SoldOut.Suspect(sale.Ref())
+			t.SoldOut.SuspectSale(sale)
 		}
 		return errSoldOut
 	case VerdictBacklog:
@@ -250,9 +316,8 @@ func (t *Checkout) refusal(sale *Sale, d GateAnswer) error {
 
 // stateByNow answers a repeated key: the same order, with the state it has by now. When the database cannot
 // tell, "reserved" is the weaker claim (P3).
-func (t *Checkout) stateByNow(ctx context.Context, d GateAnswer) Receipt {
-	receipt := Receipt{Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved}
-	if order, err := t.Orders.Order(ctx, d.Order); err == nil {
+func (t *Checkout) stateByNow(ctx context.Context, receipt Receipt) Receipt {
+	if order, err := t.Orders.Order(ctx, receipt.Order); err == nil {
 		receipt.State, receipt.Place = order.State, 0
 	}
 	return receipt
@@ -275,7 +340,7 @@ func (t *Checkout) limitReached(ctx context.Context, sale *Sale, user ID, messag
 	}
 	if waitingErr == nil {
 		for _, r := range waiting {
-			if r.Sale == sale.ID && !seen[r.Order] {
+			if home, _ := sale.Home(user); r.Sale == home.ID && !seen[r.Order] {
 				e.Orders = append(e.Orders, OrderRef{ID: r.Order, State: Reserved})
 			}
 		}

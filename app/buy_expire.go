@@ -111,10 +111,7 @@ var errBecameRow = errors.New("the reservation became a row")
 // was faster, its row is cancelled like any other. It is written under the epoch of the reservation, like every first
 // row: of a reservation that Redis has lost meanwhile no row may appear beside or after a rebuild.
 func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis) (Order, error) {
-	waiting, err := x.Inventory.Waiting(ctx, user)
-	if err != nil {
-		return Order{}, err
-	}
+	waiting, waitingErr := x.Inventory.Waiting(ctx, user)
 	for _, r := range waiting {
 		if r.Order != id {
 			continue
@@ -132,10 +129,12 @@ func (x *Expirer) cancelReservation(ctx context.Context, user, id ID, now Millis
 	}
 	// Not waiting any more: either it never was, or it has become a row just now. That the row cannot be read says
 	// neither.
-	_, err = x.Storefront.row(ctx, user, id)
+	_, err := x.Storefront.row(ctx, user, id)
 	switch {
 	case err == nil:
 		return Order{}, errBecameRow
+	case errors.Is(err, ErrNoRow) && waitingErr != nil:
+		return Order{}, waitingErr
 	case errors.Is(err, ErrNoRow):
 		return Order{}, Fail(NotFound, "no such order")
 	}

@@ -23,16 +23,23 @@ type Fulfiller struct {
 	Orders    OrderStore
 	Effects   *Effects
 	PayWindow time.Duration
+	Tracer    *Tracer // nil: nobody follows a buy
+	// Rehearsed is told how many entries of rehearsals were settled; IsRehearsal says of which sale one is. Nil: nobody
+	// wants to know.
+	IsRehearsal func(sale ID) bool
+	Rehearsed   func(entries int64)
 }
 
 // Fulfil settles a batch of one partition. See EntryHandler.
-func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) ([]error, error) {
+func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) (verdicts []error, err error) {
+	spans := f.follow(entries)
+	defer func() { spans.finish(verdicts, err) }()
 	until := f.patience()
 	now, err := f.Inventory.Now(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
 	}
-	verdicts := make([]error, len(entries))
+	verdicts = make([]error, len(entries))
 	// A batch may straddle a rebuild, so that its entries have different epochs; each is written alone.
 	byEpoch := make(map[int64][]int, 1)
 	for i, e := range entries {
@@ -43,7 +50,9 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) ([]error, error
 		byEpoch[e.Epoch] = append(byEpoch[e.Epoch], i)
 	}
 	for epoch, batch := range byEpoch {
-		w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, then: f.finish}
+		w := writing{
+			epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, spans: spans, then: f.finish,
+		}
 		if err := f.write(ctx, &w, batch); err != nil {
 			return nil, err
 		}
@@ -62,6 +71,7 @@ type writing struct {
 	until    time.Time // rows that are not written by then are given up: now is too long ago
 	entries  []Entry
 	verdicts []error // per entry; nil means settled
+	spans    stages
 	then     func(ctx context.Context, w *writing, batch []int, inserted []Inserted) error
 }
 
@@ -86,14 +96,16 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 	defer cancel()
 	rows := make([]NewOrder, len(batch))
 	for i, at := range batch {
-		row, err := f.row(fresh, &w.entries[at])
+		row, toPay, err := f.row(fresh, &w.entries[at])
 		if err != nil {
 			return err
 		}
-		row.PayBy = w.now.Add(f.PayWindow)
+		row.PayBy = w.now.Add(toPay)
 		rows[i] = row
 	}
+	finished := w.spans.step("commit", batch)
 	inserted, err := f.Orders.Insert(fresh, w.epoch, rows)
+	finished(err)
 	var locked *LockedSale
 	switch {
 	case err == nil:
@@ -113,8 +125,8 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 	return f.write(ctx, w, batch[half:])
 }
 
-// row is the pending order that an entry asks for.
-func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
+// row is the pending order that an entry asks for, and how long it waits for its payment.
+func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, time.Duration, error) {
 	o := e.order()
 	o.State, o.Rev = Pending, firstRev
 	if e.Address != "" {
@@ -123,23 +135,48 @@ func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
 			o.Address = nil // the gate wrote it, so it reads; if not, the order is worth more than the line
 		}
 	}
+	toPay := f.PayWindow
 	sale, err := f.Catalogue.Sale(ctx, e.Sale)
 	switch {
 	case err == nil:
-		o.ProductName = sale.Product.Name
+		o.of(sale)
+		if sale.Rehearses != 0 {
+			toPay = min(toPay, RehearsalPayWindow)
+		}
 	case !errors.Is(err, &Error{Code: NotFound}): // an unknown sale is the order store's to refuse
-		return Order{}, fmt.Errorf("read sale %s: %w", e.Sale, errors.Join(ErrTransient, err))
+		return Order{}, 0, fmt.Errorf("read sale %s: %w", e.Sale, errors.Join(ErrTransient, err))
 	}
-	return o, nil
+	return o, toPay, nil
 }
 
 // finish does what follows the commit of the rows of a batch, and acknowledges their entries.
 func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserted []Inserted) error {
 	entries := make([]*Entry, len(batch))
 	for i, at := range batch {
-		entries[i] = &w.entries[at]
+		entries[i] = w.spans.handedOn(at, &w.entries[at])
 	}
-	return f.Effects.Finish(ctx, entries[0].Partition, w.now, toFinish(inserted), entries)
+	finished := w.spans.step("finish.lua", batch)
+	err := f.Effects.Finish(ctx, entries[0].Partition, w.now, toFinish(inserted), entries)
+	finished(err)
+	if err == nil {
+		f.countRehearsed(entries)
+	}
+	return err
+}
+
+func (f *Fulfiller) countRehearsed(entries []*Entry) {
+	if f.IsRehearsal == nil {
+		return
+	}
+	var n int64
+	for _, e := range entries {
+		if f.IsRehearsal(e.Sale) {
+			n++
+		}
+	}
+	if n > 0 {
+		f.Rehearsed(n)
+	}
 }
 
 // toFinish points at the rows that follow from the entries: copies of hundreds of them would be most of what a batch
@@ -172,7 +209,7 @@ func (f *Fulfiller) Refuse(ctx context.Context, e Entry, reason string) error {
 
 // refusedRow writes the refused row; when even that cannot be stored in full, one without the buyer's texts.
 func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]Inserted, error) {
-	row, err := f.row(ctx, &e)
+	row, _, err := f.row(ctx, &e)
 	if err != nil {
 		return nil, err
 	}

@@ -24,11 +24,18 @@
 //   - flow 3, pay_start.go: the buyer pays; pay_settle.go: the gateway's word; pay_late.go: money that came late;
 //     pay_poll.go: what the gateway did not say; refund_request.go, refund_send.go: money back; outbox.go: what the
 //     shop's back office hears
+//   - after a sale: after_ship.go, after_ship_bulk.go: parcels, and their receipt; after_finish.go: what follows them;
+//     after_search.go: orders, people and payments; after_report.go: what became of a sale; after_leftovers.go: what
+//     could not be done; archive.go: orders of long ago, and what they say of people; archive_drop.go: months that go
+//   - flow 1 of a sale that is spread over several partitions: spread.go: its portions, and who buys in which;
+//     spread_move.go: units move from one to another; spread_gather.go, spread_buy.go: to who finds none at home;
+//     spread_balance.go: to where few are left; spread_soldout.go: when it is sold out
 //   - flow 4, buy_expire.go: unpaid orders end, their units are sold again; cancel; pay_closer.go, pay_close.go: at the
 //     gateway first, if a payment was opened
 //   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for;
 //     repair_rebuild.go, repair_restore.go: Redis anew from MySQL; repair_deadletter.go: dead letters; repair_audit.go:
 //     the proof of the stock equation
+//   - before a sale: rehearsal.go, rehearsal_clean.go: it is played by simulated shoppers, and nothing is left of that
 //   - what people see: show_storefront.go (snapshots), show_browse.go (pages), show_ticker.go (moving numbers),
 //     show_phases.go (edges of slots), buy_soldout.go (turning people away without Redis), show_catalogue.go (what is
 //     offered)

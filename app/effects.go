@@ -86,18 +86,14 @@ func later(rows []*Order) []*Order {
 	return some
 }
 
-// Units moves units in Redis as the rows say: back to the stock, from held to sold, or out of the sale.
+// Units moves units in Redis as the rows say: back to the stock, from held to sold, or out of the sale. What fails for
+// some of the rows is done for the others all the same, as in Schedule and Tell: they may be of other partitions.
 func (e *Effects) Units(ctx context.Context, rows []*Order) error {
-	if err := e.returnUnits(ctx, rows); err != nil {
-		return err
-	}
 	sold := holds(rows, func(o *Order) bool { return o.State.Sold() && o.HoldsUnits() })
-	if err := move(ctx, e.Inventory.Sell, sold); err != nil {
-		return err
-	}
 	// Late money that was given back never held any.
 	refunded := holds(rows, func(o *Order) bool { return o.State == Refunded && o.HoldsUnits() })
-	return move(ctx, e.Inventory.Withdraw, refunded)
+	return errors.Join(e.returnUnits(ctx, rows), move(ctx, e.Inventory.Sell, sold),
+		move(ctx, e.Inventory.Withdraw, refunded))
 }
 
 // move moves units of orders by one of the inventory's calls, unless there are none.
@@ -143,12 +139,14 @@ func (e *Effects) Schedule(ctx context.Context, rows []*Order) error {
 			byPartition[o.Partition] = append(byPartition[o.Partition], Deadline{Order: o.ID, PayBy: o.PayBy})
 		}
 	}
+	var failed []error
 	for partition, deadlines := range byPartition {
 		if err := e.Inventory.Schedule(ctx, partition, deadlines); err != nil {
-			return fmt.Errorf("schedule %d deadlines: %w", len(deadlines), errors.Join(ErrTransient, err))
+			failed = append(failed,
+				fmt.Errorf("schedule %d deadlines: %w", len(deadlines), errors.Join(ErrTransient, err)))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // Tell publishes the rows that were not told yet, and notes them as told.
@@ -161,16 +159,18 @@ func (e *Effects) Tell(ctx context.Context, asOf Millis, rows []*Order) error {
 	for _, o := range untold {
 		byPartition[o.Partition] = append(byPartition[o.Partition], o)
 	}
+	var failed []error
 	for partition, some := range byPartition {
 		err := e.inTime(ctx, asOf, some, func(asOf Millis, rows []*Order) error {
 			return e.Notifier.Publish(ctx, partition, asOf, rows)
 		})
 		if err != nil {
-			return fmt.Errorf("tell of %d orders: %w", len(some), errors.Join(ErrTransient, err))
+			failed = append(failed, fmt.Errorf("tell of %d orders: %w", len(some), errors.Join(ErrTransient, err)))
+			continue
 		}
 		e.Told.Add(some)
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // stamped stamps those of the rows anew that were not changed a moment ago by the caller's own transaction. asOf was

@@ -39,7 +39,8 @@ type Error struct {
 	Message string `json:"message"`
 	// when trying again makes sense, milliseconds; 0: it does not, or at once
 	RetryMS int64      `json:"retry_ms"`
-	Orders  []OrderRef `json:"orders,omitempty"` // with limit_reached: what the buyer already holds
+	Orders  []OrderRef `json:"orders,omitempty"`  // with limit_reached: what the buyer already holds
+	Current any        `json:"current,omitempty"` // with a conflict of operators: the object as it is now
 }
 
 // OrderRef names an order and its state by now.

@@ -27,8 +27,9 @@ type DeadMail struct {
 // repeat from being a second letter stay longer.
 const orderMailFor = 7 * 24 * time.Hour
 
-// OrderMail tells buyers who have an e-mail that their order was paid, or that they got their money back. It takes what
-// the back office's stream has, under a group of its own.
+// OrderMail tells buyers who have an e-mail that their order was paid or shipped, or that they got their money back. Of
+// payments and refunds it takes what the back office's stream has, under a group of its own; of shipments it hears from
+// the Finisher.
 type OrderMail struct {
 	Users interface {
 		// UserByID reads an account in any state. ErrNoRow: a guest, or nobody.
@@ -48,17 +49,34 @@ func (m *OrderMail) Deliver(ctx context.Context, p OutboxMessage) error {
 	if p.State == Refunded {
 		kind = LetterRefunded
 	}
-	user, err := m.Users.UserByID(ctx, p.User)
+	return m.write(ctx, p.User, kind, p.Order.String(),
+		OrderFacts{ID: p.Order, ProductName: p.ProductName, Qty: p.Qty, AmountFen: p.AmountFen})
+}
+
+// Shipped hands over the letter about a parcel, if there is somebody to write to and the order is still on its way. It
+// may be repeated: the letter is known by the order and the instant at which the parcel was entered.
+func (m *OrderMail) Shipped(ctx context.Context, o *Order, s *Shipment) error {
+	if o.State != Shipped || m.Now().Sub(s.ShippedAt) > orderMailFor {
+		return nil
+	}
+	return m.write(ctx, o.User, LetterShipped, fmt.Sprintf("%s-%d", o.ID, s.ShippedAt), OrderFacts{
+		ID: o.ID, ProductName: o.ProductName, Qty: o.Qty, AmountFen: o.AmountFen,
+		Carrier: s.Carrier, Tracking: s.Tracking,
+	})
+}
+
+// write hands a letter over, unless the buyer has no e-mail that was proven.
+func (m *OrderMail) write(ctx context.Context, buyer ID, kind LetterKind, about string, facts OrderFacts) error {
+	user, err := m.Users.UserByID(ctx, buyer)
 	switch {
 	case errors.Is(err, ErrNoRow):
 		return nil
 	case err != nil:
-		return fmt.Errorf("read the buyer of order %s: %w", p.Order, err)
+		return fmt.Errorf("read the buyer of order %s: %w", facts.ID, err)
 	case user.State != UserActive || user.Email == "":
 		return nil
 	}
 	return m.Mailer.Send(ctx, Letter{
-		Kind: kind, About: p.Order.String(), To: user.Email, Name: user.Name, Lang: user.Lang,
-		Order: &OrderFacts{ID: p.Order, ProductName: p.ProductName, Qty: p.Qty, AmountFen: p.AmountFen},
+		Kind: kind, About: about, To: user.Email, Name: user.Name, Lang: user.Lang, Order: &facts,
 	})
 }

@@ -62,6 +62,17 @@ func TestOrderMailsGoToProvenAddresses(t *testing.T) {
 	if l.To != "ada@mail.example" || l.Lang != "zh" || l.About != "71" || l.Name != "Ada" || *l.Order != want {
 		t.Errorf("%+v %+v", l, l.Order)
 	}
+	o := &Order{ID: 71, State: Shipped, User: 1, ProductName: "Lamp", Qty: 2, AmountFen: 9800}
+	parcel := &Shipment{Order: 71, Carrier: "顺丰", Tracking: "SF-1", ShippedAt: now - 5}
+	for state, letters := range map[OrderState]int{Shipped: 1, Finished: 0, Refunding: 0} {
+		o.State, r.sent = state, nil
+		if err := m.Shipped(t.Context(), o, parcel); err != nil || len(r.sent) != letters {
+			t.Errorf("a parcel of an order that is %s: %d letters, %v", state, len(r.sent), err)
+		}
+		if letters > 0 && (r.sent[0].Kind != LetterShipped || r.sent[0].Order.Tracking != "SF-1") {
+			t.Errorf("%+v", r.sent[0])
+		}
+	}
 	r.fail = ErrTransient
 	if err := m.Deliver(t.Context(), about(1, Paid, 0)); !errors.Is(err, ErrTransient) {
 		t.Errorf("accounts cannot be read: %v", err)

@@ -13,6 +13,9 @@ import (
 //	<number of the one before> <its own number>\n
 //	<user> <frame>\n                                  per change; a frame is an order event without its cursor
 //
+// The frame of a buy that is traced ends in a further field, "trace", which the node that hears it takes off: there it
+// is of no harm to nodes that know nothing of it.
+//
 // The numbers of a partition come from Redis, one after the other from 1 on. A Redis that has lost writes uses some of
 // them again.
 type Message struct {
@@ -23,7 +26,8 @@ type Message struct {
 // Change is the newest state of an order, for its buyer.
 type Change struct {
 	User  ID
-	Frame string // JSON; it must have no line break
+	Frame string   // JSON; it must have no line break
+	Trace *SpanRef // where its trace goes on; nil: it is not traced
 }
 
 // AppendChange writes a change behind those of a message; the first line is put in front by the script that publishes
@@ -33,6 +37,34 @@ func AppendChange(b []byte, user ID, frame []byte) []byte {
 	b = append(b, ' ')
 	b = append(b, frame...)
 	return append(b, '\n')
+}
+
+// The field with the trace, as it ends a frame: no order event ends like this by itself.
+const (
+	traceField = `,"trace":"`
+	traceEnd   = `"}`
+	traceTail  = len(traceField) + SpanRefLength + len(traceEnd)
+)
+
+// AppendTraced is AppendChange for a buy that is traced.
+func AppendTraced(b []byte, user ID, frame []byte, trace SpanRef) []byte {
+	b = AppendChange(b, user, frame)
+	b = append(b[:len(b)-len("}\n")], traceField...)
+	b = append(b, trace.String()...)
+	return append(append(b, traceEnd...), '\n')
+}
+
+// untracedFrame takes the trace off a frame that has one.
+func untracedFrame(frame string) (string, *SpanRef) {
+	at := len(frame) - traceTail
+	if at <= 0 || !strings.HasSuffix(frame, traceEnd) || !strings.HasPrefix(frame[at:], traceField) {
+		return frame, nil
+	}
+	ref := ParseSpanRef(frame[at+len(traceField) : len(frame)-len(traceEnd)])
+	if ref == nil {
+		return frame, nil
+	}
+	return frame[:at] + "}", ref
 }
 
 // ParseMessage reads the first line of a message; its changes are read by Changes.
@@ -62,7 +94,8 @@ func (m Message) Changes() iter.Seq2[Change, error] {
 				yield(Change{}, err)
 				return
 			}
-			if !yield(Change{user, frame}, nil) {
+			plain, trace := untracedFrame(frame)
+			if !yield(Change{user, plain, trace}, nil) {
 				return
 			}
 			rest = after

@@ -31,6 +31,7 @@ func TestMessagesSayWhatWasAppended(t *testing.T) {
 				ID(rapid.Int64Range(1, 1<<62).Draw(t, "user")),
 				rapid.String().Filter(func(s string) bool { return s != "" && !strings.Contains(s, "\n") }).Draw(t,
 					"frame"),
+				nil,
 			}
 		})
 		want := rapid.SliceOfN(change, 0, 20).Draw(t, "changes")

@@ -19,10 +19,11 @@ const (
 // picture answers a captcha. Its id is bound to the user and the sale: whoever has others read their pictures has to
 // show each of them to somebody, but what one account was shown is worth nothing to another.
 func (d *PassDesk) picture(ctx context.Context, q PassQuestion) (PassAnswer, error) {
-	if err := d.tries.picture(q.User, time.Now()); err != nil {
+	unread, err := d.tries.picture(q.User, time.Now())
+	if err != nil {
 		return PassAnswer{}, err
 	}
-	id, image, until, err := d.Captcha.New(ctx)
+	id, image, until, err := d.Captcha.New(ctx, PictureAsker{From: q.From, Unread: unread})
 	if err != nil {
 		return PassAnswer{}, Unreadable("a picture", err)
 	}
@@ -62,21 +63,26 @@ type tries struct {
 
 // minute is what somebody did within one.
 type minute struct {
-	ends            time.Time
-	pictures, wrong int
+	ends                      time.Time
+	pictures, answered, wrong int
 }
 
-// picture admits one more picture.
-func (t *tries) picture(user ID, now time.Time) error {
-	return t.count(user, now, func(m *minute) bool {
+// picture admits one more picture, and answers how many before it were not answered.
+func (t *tries) picture(user ID, now time.Time) (unread int, err error) {
+	err = t.count(user, now, func(m *minute) bool {
+		unread = max(0, m.pictures-m.answered)
 		m.pictures++
 		return m.pictures <= picturesMost && m.wrong < wrongMost
 	})
+	return unread, err
 }
 
 // answer admits an answer, unless there were too many wrong ones.
 func (t *tries) answer(user ID, now time.Time) error {
-	return t.count(user, now, func(m *minute) bool { return m.wrong < wrongMost })
+	return t.count(user, now, func(m *minute) bool {
+		m.answered++
+		return m.wrong < wrongMost
+	})
 }
 
 // wrong notes a wrong answer.

@@ -106,7 +106,7 @@ func (d *PassDesk) admit(ctx context.Context, q PassQuestion) (*Sale, Millis, er
 	if q.Sale <= 0 {
 		return nil, 0, Fail(BadRequest, "sale is missing")
 	}
-	sale, err := d.Catalogue.Sale(ctx, q.Sale)
+	sale, err := d.Catalogue.Offered(ctx, q.Sale)
 	if err != nil {
 		return nil, 0, err
 	}

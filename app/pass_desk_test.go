@@ -16,7 +16,8 @@ type deskWorld struct {
 	bits  int
 	fails error
 
-	shown map[string]bool
+	shown  map[string]bool
+	askers []PictureAsker // of pictures, in their order
 }
 
 func (w *deskWorld) Sale(_ context.Context, id ID) (Sale, error) {
@@ -29,7 +30,8 @@ func (w *deskWorld) Sale(_ context.Context, id ID) (Sale, error) {
 
 func (w *deskWorld) WorkBits(context.Context) (int, error) { return w.bits, w.fails }
 
-func (w *deskWorld) New(context.Context) (id, image string, until Millis, err error) {
+func (w *deskWorld) New(_ context.Context, asker PictureAsker) (id, image string, until Millis, err error) {
+	w.askers = append(w.askers, asker)
 	id = fmt.Sprintf("picture%d", len(w.shown))
 	w.shown[id] = true
 	return id, "data:image/png;base64,AAAA", MillisOf(time.Now().Add(time.Minute)), w.fails
@@ -153,6 +155,36 @@ func TestCaptchaBeforeThePass(t *testing.T) {
 	w.fails = ErrTransient
 	_, err = d.AskPass(t.Context(), PassQuestion{User: 53, Sale: 3})
 	wantCode(t, "no pictures", err, Busy)
+}
+
+// Whoever draws pictures hears who has left some unread, and from where they ask: when there are not enough for all,
+// others come first.
+func TestUnreadPicturesAreTold(t *testing.T) {
+	t.Parallel()
+	w, d := newDeskWorld()
+	from := netip.MustParseAddr("192.0.2.7")
+	ask := func() (task string) {
+		t.Helper()
+		a, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: 3, From: from})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Task.ID
+	}
+	answer := func(task, says string) {
+		_, _ = d.SolvePass(t.Context(), PassQuestion{User: 42, Sale: 3, Task: task, Answer: says})
+	}
+	first := ask()
+	second := ask()
+	answer(first, "wrong")
+	answer(second, "picture1")
+	ask()
+	ask()
+	for i, unread := range []int{0, 1, 0, 1} {
+		if want := (PictureAsker{From: from, Unread: unread}); w.askers[i] != want {
+			t.Errorf("picture %d was asked for by %+v, want %+v", i, w.askers[i], want)
+		}
+	}
 }
 
 // The difficulty is the one that was set last; an address under pressure gets a harder task instead of a refusal, also

@@ -19,7 +19,7 @@ const (
 	addressesKept = 65_536
 )
 
-// pressure counts, on this node, how often passes are asked for from each address. IPv6 customers have a whole /64.
+// pressure counts, on this node, how often passes are asked for from each address (CustomerAddr).
 type pressure struct {
 	mu sync.Mutex
 	of map[netip.Addr]*asks
@@ -37,11 +37,7 @@ func (p *pressure) ask(from netip.Addr, now time.Time) (more int) {
 	if !from.IsValid() {
 		return 0
 	}
-	if from = from.Unmap(); from.Is6() {
-		if network, err := from.Prefix(64); err == nil {
-			from = network.Addr()
-		}
-	}
+	from = CustomerAddr(from)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.of[from]

@@ -26,6 +26,7 @@ type Cashier struct {
 	Payments  PaymentStore
 	Refunds   RefundStore
 	Effects   *Effects
+	Gather    *Gatherer // nil: no sale is spread
 	// Margin is how long before its deadline an order can be paid last, see TradeMargin.
 	Margin time.Duration
 
@@ -121,13 +122,13 @@ func (c *Cashier) payable(o Order, now Millis) error {
 // noRow tells a reservation, which will have its row in a moment, from an order that is not there or somebody else's.
 func (c *Cashier) noRow(ctx context.Context, user, order ID) error {
 	waiting, err := c.Inventory.Waiting(ctx, user)
-	if err != nil {
-		return unsettled("read reservations", err)
-	}
 	for _, r := range waiting {
 		if r.Order == order {
 			return FailBusy("the order is still being written; try again", busyRetry)
 		}
+	}
+	if err != nil {
+		return unsettled("read reservations", err)
 	}
 	// It may have become a row, and left the waiting list, between the two reads.
 	row, err := c.Orders.Order(ctx, order)

@@ -16,6 +16,7 @@ type Instant struct {
 type ChainEnd struct {
 	Told  int64 // number of the last message; 0: none yet, or Redis knows nothing of the partition
 	Epoch int64 // of the partition; 0: Redis knows nothing of it
+	Away  bool  // the server that holds the partition does not answer: nobody knows the end
 }
 
 // ChangesQuery asks for the orders of a user whose newest state was stamped at an instant or later.
@@ -41,7 +42,8 @@ type ChangedOrders interface {
 
 // Chains tell how far the messages of all partitions have come.
 type Chains interface {
-	// ChainEnds reads the ends of all partitions in one call, in their order.
+	// ChainEnds reads the ends of all partitions, in their order. It fails when none answers; a single one that does
+	// not is marked.
 	ChainEnds(ctx context.Context) ([]ChainEnd, error)
 }
 

@@ -20,6 +20,8 @@ type Buy struct {
 	// looked at and found in order; 0: none was. The Lua step spends it.
 	NeedsPass bool
 	Passed    Millis
+
+	Span *Span // of the buy, when it is traced
 }
 
 // Verdict is what the Lua step says of a buy.
@@ -53,6 +55,7 @@ type GateAnswer struct {
 	Done    int64
 	Free    int64         // free units after the step
 	Retry   time.Duration // with VerdictCooldown: how long
+	Unasked bool          // this node has answered by itself, without the script
 }
 
 // Gate answers buys, grouping those that wait for the same sale into one Lua call.
@@ -74,6 +77,7 @@ type Reservation struct {
 	Place     int64      `json:"place"`
 	State     OrderState `json:"state"` // always reserved
 	CreatedAt Millis     `json:"created_at"`
+	Portion   int        `json:"portion,omitempty"` // see Receipt
 
 	Entry Entry `json:"-"` // which is to become its row
 }
@@ -127,6 +131,8 @@ type SaleState struct {
 	Withdrawn int64
 	Tickets   int64
 	Orders    []Order // every order of the sale that has a row: for keys, limits, holds
+	// Acts are the withdrawals of operators that are settled: what they have taken is in Withdrawn.
+	Acts []StockAct
 }
 
 // PartitionState is the state of a partition in Redis.
@@ -154,6 +160,10 @@ type SaleAudit struct {
 	Burnt int64
 	Holds []OpenHold
 	Units map[ID]int64 // per buyer, what the limit counts
+	// Out is what withdrawals of operators have taken, by their numbers.
+	Out map[int64]int64
+	// MovedOut is the last move of units out of this portion, which took MovedUnits; MovedIn is the last one into it.
+	MovedOut, MovedUnits, MovedIn int64
 }
 
 // BuyersMark is a place in the history of a sale: everyone who was accepted before it is known. The zero mark knows
@@ -193,14 +203,15 @@ type Inventory interface {
 	// Now is Redis TIME, the clock that decides windows and deadlines (I10). Its error is ErrTransient and names
 	// nothing: who asks says what was read.
 	Now(ctx context.Context) (Millis, error)
-	// Counters reads the numbers of the sales in one pipeline, in the order asked for.
+	// Counters reads the numbers of the sales, in the order asked for. A PartitionsAway beside them: of the sales of
+	// those partitions only the id is told.
 	Counters(ctx context.Context, sales []SaleRef) ([]Counters, error)
 	// Create writes a sale that was never loaded, unarmed; an existing one is left as it is (I7).
 	Create(ctx context.Context, epoch int64, s SaleState) error
 	// Arm lets an existing sale sell. ErrLost: there is no such sale in Redis.
 	Arm(ctx context.Context, epoch int64, sale SaleRef) error
 	// Return gives units back, all in the fewest calls; a second return of the same (order, hold) does
-	// nothing. The result tells which ones did something.
+	// nothing. The result tells which ones did something. A PartitionsAway: those of its partitions may be as before.
 	Return(ctx context.Context, returns []Return) ([]bool, error)
 	// Sell moves units from held to sold, all in the fewest calls; a second sale of the same (order, hold) does
 	// nothing. The result tells which ones did something.
@@ -211,7 +222,8 @@ type Inventory interface {
 	Withdraw(ctx context.Context, sold []SoldHold) ([]bool, error)
 	// Hold takes units for an existing order (see HoldRequest). Taking the same (order, hold) twice changes nothing.
 	Hold(ctx context.Context, h HoldRequest) (Verdict, error)
-	// Waiting lists the reservations of the user that are not settled yet, over all partitions.
+	// Waiting lists the reservations of the user that are not settled yet, over all partitions. A PartitionsAway beside
+	// them: there may be more in those partitions.
 	Waiting(ctx context.Context, user ID) ([]Reservation, error)
 	// Buyers lists who has had a reservation of the sale accepted since the mark. What it costs depends on how many
 	// have been accepted since, in the whole partition, not on how many there are. With the zero mark, and where Redis
@@ -299,7 +311,8 @@ type Entry struct {
 	Hash        string
 	Address     string
 	ReservedAt  Millis
-	Bad         error // why the entry could not be read; then only StreamID and Partition are sure
+	Trace       *SpanRef // where its trace goes on; nil: it is not traced
+	Bad         error    // why the entry could not be read; then only StreamID and Partition are sure
 }
 
 // order is the row that an entry becomes; state, rev and deadline are the caller's.
@@ -308,6 +321,14 @@ func (e *Entry) order() Order {
 		ID: e.Order, Sale: e.Sale, User: e.User, Partition: e.Partition, Qty: e.Qty,
 		PriceFen: e.PriceFen, AmountFen: e.PriceFen * int64(e.Qty), Ticket: e.Ticket, Seq: e.Seq, Hold: e.Hold,
 		SaleVersion: e.SaleVersion, Key: e.Key, ContentHash: e.Hash, CreatedAt: e.ReservedAt,
+	}
+}
+
+// of names what is sold, and the sale that the buyer knows where the units are of a further portion of it.
+func (o *Order) of(s *Sale) {
+	o.ProductName = s.Product.Name
+	if s.IsPortion() {
+		o.Sale, o.Portion = s.PortionOf, s.ID
 	}
 }
 

@@ -12,6 +12,7 @@ const (
 	LetterReset    LetterKind = "reset"    // Link sets a new password
 	LetterPaid     LetterKind = "paid"     // Order was paid
 	LetterRefunded LetterKind = "refunded" // the money of Order was given back
+	LetterShipped  LetterKind = "shipped"  // Order is on its way
 )
 
 // Letter is a mail to one person. Its Link is a secret: it reaches no log.
@@ -33,6 +34,8 @@ type OrderFacts struct {
 	ProductName string
 	Qty         int
 	AmountFen   int64
+	Carrier     string `json:",omitempty"` // for LetterShipped, with its number
+	Tracking    string `json:",omitempty"`
 }
 
 // Mailer takes letters over to be sent: once Send has answered nil, each of them is sent at least once, also after a

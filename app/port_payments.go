@@ -21,6 +21,17 @@ const (
 	PaymentNever   PaymentOutcome = "never_payable" // the order was refused, no payment can have been opened
 )
 
+// Known reports whether it is one of these.
+func (o PaymentOutcome) Known() bool {
+	switch o {
+	case PaymentTaken, PaymentLate, PaymentRevived, PaymentRefunded, PaymentForeign, PaymentAmount, PaymentSecond,
+		PaymentNever:
+		return true
+	default:
+		return false
+	}
+}
+
 // Odd reports whether people have to look.
 func (o PaymentOutcome) Odd() bool {
 	switch o {

@@ -20,13 +20,6 @@ type OrdersQuery struct {
 	Limit  int // 1–100
 }
 
-// StateQuery pages through all orders of a state, newest first.
-type StateQuery struct {
-	State  OrderState
-	Before ID  // 0: from the newest
-	Limit  int // 1–100
-}
-
 // OrderStore is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
 // ErrNoRow.
 type OrderStore interface {
@@ -58,8 +51,6 @@ type OrderStore interface {
 	OrdersByID(ctx context.Context, ids []ID) ([]Order, error)
 	// OrdersOf pages through a user's orders, newest first; more reports whether older ones exist.
 	OrdersOf(ctx context.Context, q OrdersQuery) (orders []Order, more bool, err error)
-	// OrdersInState pages through all orders of a state, newest first; more reports whether older ones exist.
-	OrdersInState(ctx context.Context, q StateQuery) (orders []Order, more bool, err error)
 	// OrdersOfSale walks through all orders of a sale in the order of their ids, after the id given.
 	OrdersOfSale(ctx context.Context, sale, after ID, limit int) ([]Order, error)
 	// MarkTold notes that the rows were published in the states given.
@@ -81,8 +72,9 @@ type SaleStore interface {
 	// Sale reads one sale with its product. ErrNoRow if there is none.
 	Sale(ctx context.Context, id ID) (Sale, error)
 	// MarkLoaded sets the epoch of a sale that was never loaded; a sale that has this epoch already is fine.
-	// ErrStaleEpoch when it has another one, or the partition has.
-	MarkLoaded(ctx context.Context, sale ID, epoch int64) error
+	// ErrStaleEpoch when it has another one, or the partition has, or when the sale is not of that version any more:
+	// what was written to Redis is not what was decided about it since.
+	MarkLoaded(ctx context.Context, sale ID, epoch, version int64) error
 	// PartitionEpoch reads the epoch of a partition and the highest seq that any of its rows has.
 	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
 	// Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows.
@@ -94,6 +86,11 @@ type SaleStore interface {
 	LoadedSales(ctx context.Context, partition int) ([]Sale, error)
 	// FreeUnits reads how many units the guard of each of the sales has left.
 	FreeUnits(ctx context.Context, sales []ID) (map[ID]int64, error)
+	// RestoreAdded raises the units that operators have added to a sale to a total that Redis has seen committed, and
+	// answers by how many; a sale that has as many is left as it is.
+	RestoreAdded(ctx context.Context, sale ID, added int64) (int64, error)
+	// StockActs lists the withdrawals of a sale that are settled.
+	StockActs(ctx context.Context, sale ID) ([]StockAct, error)
 	// SaleTotals sums the rows of one sale inside one snapshot.
 	SaleTotals(ctx context.Context, sale ID) (SaleTotals, error)
 	// LockRebuild runs fn while no other process can rebuild the partition.
@@ -123,6 +120,10 @@ type SaleTotals struct {
 	Duplicates  int64
 	PendingRows int64
 	Moneyless   int64 // orders that are paid, shipped or finished without a payment
+	// Pending are the withdrawals that Redis may have decided and Withdrawn does not have yet.
+	Pending []int64
+	// Move is the move of units between portions of the sale that is under way, or was the last one.
+	Move Move
 }
 
 // CatalogueStore reads what is offered.

@@ -11,12 +11,6 @@ func (d *RefundDesk) ListRefunds(ctx context.Context, q RefundsQuery) ([]Refund,
 	return refunds, more, Unreadable("refunds", err)
 }
 
-// OrdersInState pages through all orders of a state, newest first.
-func (d *RefundDesk) OrdersInState(ctx context.Context, q StateQuery) ([]Order, bool, error) {
-	orders, more, err := d.Orders.OrdersInState(ctx, q)
-	return orders, more, Unreadable("orders", err)
-}
-
 // AnyOrder reads an order, whosever it is, with its refund, if it has one. NotFound when there is no such order.
 func (d *RefundDesk) AnyOrder(ctx context.Context, order ID) (Order, *Refund, error) {
 	row, err := d.Orders.Order(ctx, order)

@@ -29,6 +29,7 @@ type RefundDesk struct {
 	Orders    OrderStore
 	Refunds   RefundStore
 	Effects   *Effects
+	Journal   *Journal // of what operators decide
 }
 
 // AskRefund is the buyer's wish to have the money of a paid or shipped order back. It answers the state that the order
@@ -75,8 +76,9 @@ func (d *RefundDesk) AskRefund(ctx context.Context, user, order ID, text string)
 }
 
 // DecideRefund is an operator's yes or no. A yes also refunds an order for which nobody has asked. NotFound: there is
-// no such order. WrongState: it is not paid, or a no meets nothing that was asked for.
-func (d *RefundDesk) DecideRefund(ctx context.Context, operator, order ID, yes bool, note string) (Order, error) {
+// no such order. WrongState: it is not paid, or a no meets nothing that was asked for. The journal keeps no more of the
+// order than its state, so the answer to the same decision made again is the order as it is then.
+func (d *RefundDesk) DecideRefund(ctx context.Context, actor Actor, order ID, yes bool, note string) (Order, error) {
 	if utf8.RuneCountInString(note) > longestRefundText || !printable(note) {
 		return Order{}, Fail(BadRequest, fmt.Sprintf("note must be text of at most %d characters", longestRefundText))
 	}
@@ -84,7 +86,8 @@ func (d *RefundDesk) DecideRefund(ctx context.Context, operator, order ID, yes b
 	if err != nil {
 		return Order{}, unsettled("read Redis time", err)
 	}
-	row, err := d.Refunds.DecideRefund(ctx, RefundDecision{Order: order, By: operator, Yes: yes, Note: note, At: now})
+	decision := RefundDecision{Order: order, By: actor.User, Yes: yes, Note: note, At: now}
+	row, err := d.decide(ctx, actor, decision)
 	if errors.Is(err, ErrNoRow) {
 		return Order{}, d.undecidable(ctx, order, yes)
 	}
@@ -95,6 +98,38 @@ func (d *RefundDesk) DecideRefund(ctx context.Context, operator, order ID, yes b
 		return Order{}, unsettled("tell of the refund of order "+order.String(), err)
 	}
 	return row, nil
+}
+
+// decide makes a decision an act.
+func (d *RefundDesk) decide(ctx context.Context, actor Actor, decision RefundDecision) (row Order, err error) {
+	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		before, err := d.Orders.Order(ctx, decision.Order)
+		if err != nil {
+			return Act{}, err
+		}
+		row, err = d.Refunds.DecideRefund(ctx, decision)
+		act := Act{
+			Kind: "refund.decline", Object: "order:" + decision.Order.String(), Note: decision.Note,
+			Before: stateOf(&before), After: stateOf(&row),
+		}
+		if decision.Yes {
+			act.Kind = "refund.approve"
+		}
+		return act, err
+	})
+	if err == nil && done.Repeated {
+		row, err = d.Orders.Order(ctx, decision.Order)
+	}
+	return row, err
+}
+
+// stateOf is what the journal may keep of an order.
+func stateOf(o *Order) any {
+	return struct {
+		State  OrderState `json:"state"`
+		Reason string     `json:"reason,omitempty"`
+		Rev    int        `json:"rev"`
+	}{o.State, o.Reason, o.Rev}
 }
 
 // undecidable says why a decision met nothing to decide on.
@@ -113,12 +148,16 @@ func (d *RefundDesk) undecidable(ctx context.Context, order ID, yes bool) error 
 }
 
 // RetryRefund has the gateway asked again for a refund that is stuck.
-func (d *RefundDesk) RetryRefund(ctx context.Context, order ID) error {
+func (d *RefundDesk) RetryRefund(ctx context.Context, actor Actor, order ID) error {
 	now, err := d.Inventory.Now(ctx)
 	if err != nil {
 		return unsettled("read Redis time", err)
 	}
-	err = d.Refunds.RetryRefund(ctx, order, now)
+	_, err = d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		return Act{
+			Kind: "refund.retry", Object: "order:" + order.String(), Before: RefundStuck, After: RefundOpen,
+		}, d.Refunds.RetryRefund(ctx, order, now)
+	})
 	if errors.Is(err, ErrNoRow) {
 		return Fail(WrongState, "the refund of that order is not stuck")
 	}

@@ -34,6 +34,7 @@ func newTestDesk(policy RefundPolicy, state OrderState) (*RefundDesk, *refundSto
 	return &RefundDesk{
 		Policy: policy, Inventory: inventory, Orders: book, Refunds: book,
 		Effects: effectsOf(inventory, book, &fakeNotifier{trace: tr}),
+		Journal: &Journal{Store: &fakeActs{}},
 	}, book
 }
 
@@ -108,7 +109,7 @@ func TestDecisionNeedsSomethingToDecide(t *testing.T) {
 		{Refunded, false, WrongState},
 	} {
 		desk, _ := newTestDesk(RefundByOperator, c.from)
-		_, err := desk.DecideRefund(context.Background(), 5, 1, c.yes, "")
+		_, err := desk.DecideRefund(context.Background(), Actor{User: 5}, 1, c.yes, "")
 		if (c.code == "") != (err == nil) || err != nil &&
 			AsError(err).Code != c.code {
 			t.Errorf("%s, yes %v: %v", c.from, c.yes, err)

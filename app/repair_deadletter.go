@@ -24,7 +24,8 @@ type DeadLetter struct {
 
 // DeadLetterBox keeps dead letters, per partition, in Redis.
 type DeadLetterBox interface {
-	// DeadLetters lists them over all partitions, oldest first.
+	// DeadLetters lists them over all partitions, oldest first. A PartitionsAway beside them: there may be more in
+	// those partitions.
 	DeadLetters(ctx context.Context) ([]DeadLetter, error)
 	// DeadLetter reads one. ErrNoRow if there is none.
 	DeadLetter(ctx context.Context, id string) (DeadLetter, error)
@@ -40,15 +41,65 @@ type DeadLetters struct {
 	Sales     SaleStore
 	Effects   *Effects
 	PayWindow time.Duration
+	Gather    *Gatherer // nil: no sale is spread
+	Journal   *Journal  // of what operators do with them
 }
 
-// Replay tries an order once more: a new hold by the gate's rules for stock and limit, then refused → pending
+// Replay has an operator try the order of a letter once more.
+func (d *DeadLetters) Replay(ctx context.Context, actor Actor, id string) (Order, error) {
+	done, letter, err := d.act(ctx, actor, "dead.replay", id)
+	if err != nil {
+		return Order{}, err
+	}
+	order, err := d.replay(ctx, id)
+	if done.Repeated && errors.Is(err, &Error{Code: NotFound}) { // all of it was done before
+		return d.Orders.Order(ctx, letter)
+	}
+	return order, err
+}
+
+// Drop has an operator forget a dead letter; its order stays refused.
+func (d *DeadLetters) Drop(ctx context.Context, actor Actor, id string) error {
+	if _, _, err := d.act(ctx, actor, "dead.drop", id); err != nil {
+		return err
+	}
+	_, err := d.Box.RemoveDeadLetter(ctx, id)
+	if err != nil {
+		return fmt.Errorf("drop dead letter %s: %w", id, err)
+	}
+	return nil
+}
+
+// act journals what is done to a letter, before it is done, and answers its order.
+func (d *DeadLetters) act(ctx context.Context, actor Actor, kind, id string) (done Done, order ID, err error) {
+	done, err = d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		letter, err := d.Box.DeadLetter(ctx, id)
+		if errors.Is(err, ErrNoRow) {
+			return Act{}, Fail(NotFound, "no such dead letter: "+clip(id, 40))
+		}
+		about := letterOrder{letter.Order, letter.Sale}
+		return Act{Kind: kind, Object: "dead:" + id, Before: about, Answer: about}, err
+	})
+	var about letterOrder
+	if err == nil {
+		err = done.Into(&about)
+	}
+	return done, about.Order, err
+}
+
+// letterOrder is what the journal says of a letter; without either when its entry could not be read.
+type letterOrder struct {
+	Order ID `json:"order,omitempty"`
+	Sale  ID `json:"sale,omitempty"`
+}
+
+// replay tries an order once more: a new hold by the gate's rules for stock and limit, then refused → pending
 // on the same row. Every way out leaves either a pending order or the refused one with nothing held:
 //
 //	claim a new hold number (database) → hold the units (Redis) → revive the row (database) → deadline, event
 //
 // A crash after the hold leaves a hold whose row is refused; the reconciler finds and returns it.
-func (d *DeadLetters) Replay(ctx context.Context, id string) (Order, error) {
+func (d *DeadLetters) replay(ctx context.Context, id string) (Order, error) {
 	letter, err := d.Box.DeadLetter(ctx, id)
 	if errors.Is(err, ErrNoRow) {
 		return Order{}, Fail(NotFound, "no such dead letter: "+clip(id, 40))
@@ -67,7 +118,7 @@ func (d *DeadLetters) Replay(ctx context.Context, id string) (Order, error) {
 		return Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
 	// before the hold: a rebuild in between changes the epoch, and nothing is revived
-	sale, err := d.Sales.Sale(ctx, row.Sale)
+	sale, err := d.Sales.Sale(ctx, row.Row())
 	if err != nil {
 		return Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
 	}
@@ -106,9 +157,9 @@ func complete(row *Order, letter DeadLetter, sale *Sale) error {
 }
 
 func (d *DeadLetters) hold(ctx context.Context, row Order) error {
-	verdict, err := d.Inventory.Hold(ctx, HoldRequest{
+	verdict, err := d.Gather.Hold(ctx, d.Inventory, d.Sales, HoldRequest{
 		Sale: row.Ref(), Order: row.ID, User: row.User, Hold: row.Hold, Qty: row.Qty,
-	})
+	}, row.Sale)
 	if err != nil {
 		return fmt.Errorf("hold units for order %s: %w", row.ID, err)
 	}
@@ -147,16 +198,4 @@ func (d *DeadLetters) revive(ctx context.Context, row Order, epoch int64) (Order
 		return Order{}, fmt.Errorf("revive order %s: %w", row.ID, err)
 	}
 	return revived, d.Effects.Do(ctx, now, &revived)
-}
-
-// Drop forgets a dead letter; its order stays refused.
-func (d *DeadLetters) Drop(ctx context.Context, id string) error {
-	removed, err := d.Box.RemoveDeadLetter(ctx, id)
-	if err != nil {
-		return fmt.Errorf("drop dead letter %s: %w", id, err)
-	}
-	if !removed {
-		return Fail(NotFound, "no such dead letter: "+clip(id, 40))
-	}
-	return nil
 }

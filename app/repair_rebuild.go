@@ -9,7 +9,12 @@ import (
 	"time"
 )
 
-const watchEvery = 2 * time.Second
+const (
+	watchEvery = 2 * time.Second
+	// looksAtOnce is how many partitions are looked at together, so that those of a server that keeps silent hold up
+	// no others. Only one of them is made anew at a time.
+	looksAtOnce = 8
+)
 
 // Rebuild makes a partition's state in Redis anew from the database, when Redis is empty, or older than what
 // the database has already seen (I8):
@@ -29,6 +34,8 @@ type Rebuild struct {
 	Sales      SaleStore
 	Fulfiller  *Fulfiller
 
+	one sync.Mutex // held while a partition is made anew
+
 	mu      sync.Mutex
 	checked map[int]bool // partitions of which every loaded sale was seen in Redis; Suspect takes one out
 }
@@ -40,12 +47,19 @@ func (r *Rebuild) Run(ctx context.Context) error {
 
 // RunOnce rebuilds every partition that needs it and learns the epochs of all.
 func (r *Rebuild) RunOnce(ctx context.Context) error {
-	var failed []error
+	failed := make([]error, r.Partitions)
+	free := make(chan struct{}, looksAtOnce)
+	var looks sync.WaitGroup
 	for p := range r.Partitions {
-		if err := r.Check(ctx, p); err != nil {
-			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
-		}
+		free <- struct{}{}
+		looks.Go(func() {
+			defer func() { <-free }()
+			if err := r.Check(ctx, p); err != nil {
+				failed[p] = fmt.Errorf("partition %d: %w", p, err)
+			}
+		})
 	}
+	looks.Wait()
 	return errors.Join(failed...)
 }
 
@@ -58,6 +72,8 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 	if seen.why == "" {
 		return r.trust(ctx, partition, seen)
 	}
+	r.one.Lock()
+	defer r.one.Unlock()
 	return r.Sales.LockRebuild(ctx, partition, func(ctx context.Context) error {
 		seen, err := r.look(ctx, partition) // another node may have done it meanwhile
 		if err != nil {

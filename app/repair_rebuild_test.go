@@ -147,8 +147,9 @@ func (l *lostHouse) OrdersOfSale(_ context.Context, _, after ID, limit int) ([]O
 	return l.rows[from:min(from+limit, len(l.rows))], nil
 }
 
-func (l *lostHouse) Restore(context.Context, int64, SaleState) error { return nil }
-func (l *lostHouse) Schedule(context.Context, int, []Deadline) error { return nil }
+func (l *lostHouse) Restore(context.Context, int64, SaleState) error   { return nil }
+func (l *lostHouse) StockActs(context.Context, ID) ([]StockAct, error) { return nil, nil }
+func (l *lostHouse) Schedule(context.Context, int, []Deadline) error   { return nil }
 
 func (l *lostHouse) RestampSince(_ context.Context, ids []ID, since Millis) error {
 	l.stamped, l.since = append(l.stamped, ids...), since

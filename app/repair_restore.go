@@ -13,7 +13,13 @@ const restorePage = 2000 // orders
 // was, until what follows the change finds it there. All tickets given out so far count as settled: whatever had no row
 // is gone or was rescued.
 func (r *Rebuild) restore(ctx context.Context, epoch int64, sale *Sale, toldUntil Millis) error {
-	state := SaleState{Sale: sale, Withdrawn: sale.Withdrawn}
+	// None is settled any more under the old epoch, and none is decided before the partition is open again: they are
+	// those that sale.Withdrawn has.
+	acts, err := r.Sales.StockActs(ctx, sale.ID)
+	if err != nil {
+		return fmt.Errorf("read withdrawals: %w", err)
+	}
+	state := SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Acts: acts}
 	for after := ID(0); ; {
 		page, err := r.Orders.OrdersOfSale(ctx, sale.ID, after, restorePage)
 		if err != nil {

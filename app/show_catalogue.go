@@ -27,6 +27,8 @@ type Catalogue struct {
 	source    CatalogueStore
 	newFilter func(ids []ID) IDFilter
 	zone      *time.Location
+	// Least is what every sale asks of its buyers at least; nil: nothing. When its answer changes, call Forget.
+	Least func() Challenge
 
 	mu       sync.RWMutex
 	version  int64
@@ -80,6 +82,21 @@ func (c *Catalogue) confirm(version int64, asked time.Time) bool {
 	return true
 }
 
+// Forget has everything read again: what the node makes of it has changed.
+func (c *Catalogue) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version = -1 // what is being read meanwhile is not kept
+	c.forget()
+}
+
+// raise makes a sale ask for what all ask for at least.
+func (c *Catalogue) raise(sale *Sale) {
+	if c.Least != nil {
+		sale.Challenge = sale.Challenge.atLeast(c.Least())
+	}
+}
+
 func (c *Catalogue) forget() {
 	clear(c.sales)
 	clear(c.bySlot)
@@ -110,6 +127,7 @@ func (c *Catalogue) load(ctx context.Context, id ID) (*Sale, error) {
 	if err != nil {
 		return nil, Unreadable("the sale", fmt.Errorf("sale %s: %w", id, err))
 	}
+	c.raise(&sale)
 	c.keep(version, func() { c.sales[id] = &sale })
 	return &sale, nil
 }
@@ -150,6 +168,9 @@ func (c *Catalogue) SalesOfSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 		return nil, Unreadable("the slot", fmt.Errorf("sales of slot %s: %w", slot, err))
 	}
 	sales = pointers(rows)
+	for _, s := range sales {
+		c.raise(s)
+	}
 	c.keep(version, func() {
 		c.bySlot[slot] = sales
 		for _, s := range sales {
@@ -222,6 +243,36 @@ func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now Millis) (
 		slots[i].Phase = PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)
 	}
 	return slots, nil
+}
+
+// OpenSales counts the sales that are open now and not paused, as far as they can be read.
+func (c *Catalogue) OpenSales(ctx context.Context, now Millis) (n int) {
+	slots, err := c.Today(ctx, now)
+	if err != nil {
+		return 0
+	}
+	for _, slot := range slots {
+		if slot.Phase != Open {
+			continue
+		}
+		sales, _ := c.SalesOfSlot(ctx, slot.ID)
+		for _, s := range sales {
+			if PhaseAt(now, s.OpensAt, s.ClosesAt) == Open && !s.Paused {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Age is how long ago the database told the version of the catalogue, which it is asked for all the time.
+func (c *Catalogue) Age() time.Duration {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.seen.IsZero() {
+		return 0
+	}
+	return time.Since(c.seen)
 }
 
 // Zone is the shop's time zone.

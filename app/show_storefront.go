@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // WatchView is what a client that starts to watch gets: the slots of the day and full snapshots of the sales.
@@ -21,6 +22,9 @@ type Storefront struct {
 	Orders    OrderStore
 	Clock     *Clock
 	Ticker    *Ticker
+
+	lastMu sync.Mutex
+	last   map[ID]Counters // what this node has seen last of sales
 }
 
 // Now is the server's clock, close to Redis TIME.
@@ -54,7 +58,7 @@ func (f *Storefront) Watch(ctx context.Context, slot ID, extra []ID) (WatchView,
 		if known[id] {
 			continue
 		}
-		sale, err := f.Catalogue.Sale(ctx, id)
+		sale, err := f.Catalogue.Offered(ctx, id)
 		if err != nil {
 			return WatchView{}, err
 		}
@@ -86,38 +90,60 @@ func (f *Storefront) join(sales []*Sale, counters []Counters, now Millis) []Sale
 	return views
 }
 
-func refsOf(sales []*Sale) []SaleRef {
-	refs := make([]SaleRef, len(sales))
-	for i, s := range sales {
-		refs[i] = s.Ref()
-	}
-	return refs
-}
-
 // counters reads the numbers, warming up once what is not loaded and has not closed yet.
 func (f *Storefront) counters(ctx context.Context, sales []*Sale) ([]Counters, error) {
-	refs := refsOf(sales)
-	counters, err := f.Inventory.Counters(ctx, refs)
-	if err != nil {
+	counters, err := f.someCounters(ctx, sales)
+	if err != nil && AwayOf(err) == nil {
 		return nil, Unreadable("live numbers", err)
 	}
-	warmed := false
+	warmed, away := false, AwayOf(err)
 	for i, c := range counters {
-		if !c.Loaded && f.Clock.Now() < sales[i].ClosesAt {
+		if !c.Loaded && !sales[i].away(away) && f.Clock.Now() < sales[i].ClosesAt {
 			if err := f.Warmer.Ensure(ctx, sales[i].ID); err == nil {
 				warmed = true
 			}
 		}
 	}
 	if warmed {
-		return f.Inventory.Counters(ctx, refs)
+		counters, err = f.someCounters(ctx, sales)
 	}
-	return counters, nil
+	if AwayOf(err) != nil {
+		err = nil
+	}
+	return counters, err
 }
+
+// someCounters reads the numbers. Among several sales, one whose partition is away is shown as this node has seen it
+// last; of that one alone people are told that it cannot be read.
+func (f *Storefront) someCounters(ctx context.Context, sales []*Sale) ([]Counters, error) {
+	counters, err := countersOf(ctx, f.Inventory, sales)
+	away := AwayOf(err)
+	if err != nil && away == nil {
+		return nil, err
+	}
+	f.lastMu.Lock()
+	defer f.lastMu.Unlock()
+	if f.last == nil || len(f.last) > lastKept {
+		f.last = make(map[ID]Counters)
+	}
+	for i, sale := range sales {
+		if sale.away(away) {
+			if last, seen := f.last[sale.ID]; seen {
+				counters[i] = last
+			}
+			continue
+		}
+		f.last[sale.ID] = counters[i]
+	}
+	return counters, err
+}
+
+// lastKept is how many sales are remembered as they were seen last, about 1 MB of them.
+const lastKept = 5000
 
 // Sale is one sale with description and rules.
 func (f *Storefront) Sale(ctx context.Context, id ID) (SaleView, error) {
-	sale, err := f.Catalogue.Sale(ctx, id)
+	sale, err := f.Catalogue.Offered(ctx, id)
 	if err != nil {
 		return SaleView{}, err
 	}
@@ -129,10 +155,11 @@ func (f *Storefront) Sale(ctx context.Context, id ID) (SaleView, error) {
 	return views[0], nil
 }
 
-// Greet lists the user's reservations that have no row yet, each with its place.
+// Greet lists the user's reservations that have no row yet, each with its place. Those of a partition that is away are
+// missing: whoever misses one repeats the buy with its key, as always, and is told to wait until it is back.
 func (f *Storefront) Greet(ctx context.Context, user ID) ([]Reservation, error) {
 	waiting, err := f.Inventory.Waiting(ctx, user)
-	if err != nil {
+	if err != nil && AwayOf(err) == nil {
 		return nil, Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
 	if len(waiting) == 0 {
@@ -143,13 +170,31 @@ func (f *Storefront) Greet(ctx context.Context, user ID) ([]Reservation, error) 
 		refs[i] = SaleRef{ID: r.Sale, Partition: r.Entry.Partition}
 	}
 	counters, err := f.Inventory.Counters(ctx, refs)
-	if err != nil {
+	if err != nil && AwayOf(err) == nil {
 		return nil, Unreadable("reservations", fmt.Errorf("places: %w", err))
 	}
 	for i := range waiting {
 		waiting[i].Place = PlaceOf(waiting[i].Ticket, counters[i].Done)
+		if err := f.asShown(ctx, &waiting[i]); err != nil {
+			return nil, err
+		}
 	}
 	return waiting, nil
+}
+
+// asShown names the sale that the buyer knows, where the reservation is in a further portion of it.
+func (f *Storefront) asShown(ctx context.Context, r *Reservation) error {
+	sale, err := f.Catalogue.Sale(ctx, r.Sale)
+	if err == nil && sale.IsPortion() {
+		portion := sale.ID
+		if sale, err = f.Catalogue.Sale(ctx, sale.PortionOf); err == nil {
+			r.Sale, r.Portion = sale.ID, sale.numberOf(portion)
+		}
+	}
+	if errors.Is(err, &Error{Code: NotFound}) {
+		return nil // a sale that is gone with its rehearsal
+	}
+	return Unreadable("reservations", err)
 }
 
 // Order reads one order of the user, or the reservation that has no row yet. Another user's is NotFound.
@@ -159,13 +204,13 @@ func (f *Storefront) Order(ctx context.Context, user, id ID) (Order, error) {
 		return order, err
 	}
 	waiting, err := f.Inventory.Waiting(ctx, user)
-	if err != nil {
-		return Order{}, Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
-	}
 	for _, r := range waiting {
 		if r.Order == id {
 			return f.reserved(ctx, r), nil
 		}
+	}
+	if err != nil {
+		return Order{}, Unreadable("reservations", fmt.Errorf("user %s: %w", user, err))
 	}
 	// It may have become a row and left the waiting list between the two reads.
 	order, err = f.row(ctx, user, id)
@@ -194,7 +239,7 @@ func (f *Storefront) reserved(ctx context.Context, r Reservation) Order {
 	o := r.Entry.order()
 	o.State = Reserved
 	if sale, err := f.Catalogue.Sale(ctx, r.Sale); err == nil {
-		o.ProductName = sale.Product.Name
+		o.of(sale)
 	}
 	return o
 }

@@ -21,6 +21,9 @@ type Ticker struct {
 	Inventory Inventory
 	Audience  Audience
 	Clock     *Clock
+	Every     func() time.Duration // between two ticks, at least tickEvery; nil: that
+
+	beat time.Time // when the last tick was read; used by RunOnce alone
 
 	mu          sync.Mutex
 	series      map[ID]*doneSeries
@@ -48,29 +51,63 @@ func (p *Ticker) Run(ctx context.Context) error {
 
 // RunOnce reads the counters once and passes them on.
 func (p *Ticker) RunOnce(ctx context.Context) error {
-	refs := p.refs(ctx, p.Audience.Watched())
-	if len(refs) == 0 {
+	// Half a beat of grace: what a timer is late must not cost a whole beat.
+	if p.Every != nil && time.Since(p.beat) < p.Every()-tickEvery/2 {
 		return nil
 	}
-	counters, err := p.Inventory.Counters(ctx, refs)
-	if err != nil {
+	p.beat = time.Now()
+	sales := p.sales(ctx, p.Audience.Watched())
+	if len(sales) == 0 {
+		return nil
+	}
+	counters, err := countersOf(ctx, p.Inventory, sales)
+	if err != nil && AwayOf(err) == nil {
 		return err
 	}
+	counters = told(sales, counters, AwayOf(err)) // sales of which nothing is known stand still
 	changed := p.note(time.Now(), counters)
 	p.Audience.Tick(p.Clock.Now(), counters)
 	p.announce(ctx, changed)
 	return p.tellViewers(ctx)
 }
 
-// refs finds the partitions of watched sales; one that cannot be found is left out of this tick.
-func (p *Ticker) refs(ctx context.Context, watched []ID) []SaleRef {
-	refs := make([]SaleRef, 0, len(watched))
-	for _, id := range watched {
-		if sale, err := p.Catalogue.Sale(ctx, id); err == nil {
-			refs = append(refs, sale.Ref())
+// answered are the counters of the sales whose partitions are there.
+func answered(refs []SaleRef, counters []Counters, away *PartitionsAway) []Counters {
+	if away == nil {
+		return counters
+	}
+	some := make([]Counters, 0, len(counters))
+	for i, c := range counters {
+		if !away.Has(refs[i].Partition) {
+			some = append(some, c)
 		}
 	}
-	return refs
+	return some
+}
+
+// told are the counters of the sales whose partitions, all of them, are there.
+func told(sales []*Sale, counters []Counters, away *PartitionsAway) []Counters {
+	if away == nil {
+		return counters
+	}
+	some := make([]Counters, 0, len(counters))
+	for i, c := range counters {
+		if !sales[i].away(away) {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
+// sales finds the sales that are watched; one that cannot be found is left out of this tick.
+func (p *Ticker) sales(ctx context.Context, watched []ID) []*Sale {
+	sales := make([]*Sale, 0, len(watched))
+	for _, id := range watched {
+		if sale, err := p.Catalogue.Sale(ctx, id); err == nil {
+			sales = append(sales, sale)
+		}
+	}
+	return sales
 }
 
 // note fills in the rates and answers the sales that an operator has changed since the last beat.

@@ -14,10 +14,10 @@ const warmAhead = 5 * time.Minute
 // Warmer is flow 0: a sale's stock goes into Redis before it opens, or when it is first watched. A sale is
 // created at most once per epoch of its partition (I7):
 //
-//	create (unarmed, create-only) → mark loaded in the database → arm
+//	create (unarmed, create-only) → mark loaded in the database, if it was not edited since → arm
 //
 // A crash between the steps is healed by doing them again: an unarmed sale has sold nothing. A sale that is marked
-// but absent in Redis was lost, and only a rebuild may bring it back.
+// but absent in Redis was lost, and only a rebuild may bring it back. With a spread sale come all its portions.
 type Warmer struct {
 	Catalogue *Catalogue
 	Sales     SaleStore
@@ -72,11 +72,11 @@ func (w *Warmer) load(ctx context.Context, id ID) error {
 		return fmt.Errorf("read epoch of partition %d: %w", sale.Partition, err)
 	}
 	if sale.Epoch == 0 {
-		state := SaleState{Sale: &sale, Stock: sale.Initial + sale.Added}
+		state := SaleState{Sale: &sale, Stock: sale.Initial + sale.Added - sale.Withdrawn, Withdrawn: sale.Withdrawn}
 		if err := w.Inventory.Create(ctx, epoch, state); err != nil {
 			return fmt.Errorf("create sale %s in Redis: %w", id, err)
 		}
-		if err := w.Sales.MarkLoaded(ctx, id, epoch); err != nil {
+		if err := w.Sales.MarkLoaded(ctx, id, epoch, sale.Version); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", id, err)
 		}
 	}
@@ -86,6 +86,13 @@ func (w *Warmer) load(ctx context.Context, id ID) error {
 	}
 	if err != nil {
 		return fmt.Errorf("arm sale %s: %w", id, err)
+	}
+	if !sale.IsPortion() && sale.Spread() {
+		for _, p := range sale.Portions[1:] {
+			if err := w.Ensure(ctx, p.ID); err != nil {
+				return err
+			}
+		}
 	}
 	w.mu.Lock()
 	w.known[id] = epoch

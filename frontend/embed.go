@@ -1,4 +1,5 @@
-// Package frontend carries the shopper's page inside the binary. `npm run build` writes it to dist.
+// Package frontend carries the shopper's page and the operators' console inside the binary. `npm run build` writes both
+// to dist.
 package frontend
 
 import (

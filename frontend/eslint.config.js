@@ -10,7 +10,7 @@ export default ts.config(
   ...ts.configs.strict,
   ...vue.configs['flat/recommended'],
   {
-    files: ['src/**/*.{ts,vue}'],
+    files: ['{src,console}/**/*.{ts,vue}'],
     languageOptions: { globals: globals.browser, parserOptions: { parser: ts.parser } },
   },
   {

@@ -1,11 +1,13 @@
 import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vitest/config'
+import { shoppersOnly } from './bundles.ts'
 
 const server = '127.0.0.1:8080'
 
 export default defineConfig({
-  plugins: [vue()],
+  plugins: [vue(), shoppersOnly()],
   server: {
+    fs: { allow: ['.', '../deploy/RUNBOOK.md'] }, // the console shows it
     proxy: {
       '/api': `http://${server}`,
       '/ws': { target: `ws://${server}`, ws: true },
@@ -17,8 +19,10 @@ export default defineConfig({
     // The server's content security policy allows no data: addresses and no inline scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    manifest: true,
   },
   test: {
-    include: ['src/**/*.test.ts'],
+    include: ['src/**/*.test.ts', 'console/**/*.test.ts', '*.test.ts'],
+    server: { deps: { inline: ['element-plus'] } },
   },
 })

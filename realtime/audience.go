@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fasthttp/websocket"
+
 	"stampede/app"
 )
 
@@ -189,12 +191,42 @@ func (h *Hub) SaleChanged(v app.SaleView) {
 // Notify says a notice to everyone on all nodes; level is "info" or "warn". When the other nodes cannot be reached,
 // this node's clients hear it all the same and the error tells.
 func (h *Hub) Notify(ctx context.Context, level, text string) error {
-	n := noticeEvent{"notice", level, text}
+	n := noticeEvent{Ev: "notice", Level: level, Text: text}
 	if err := h.options.Redis.Publish(ctx, h.noticeChannel(), encode(n)).Err(); err != nil {
 		h.say(n)
 		return fmt.Errorf("publish notice: %w", errors.Join(app.ErrTransient, err))
 	}
 	return nil
+}
+
+// Say gives the notice of operators to everyone on this node; one without a text takes back the one before.
+func (h *Hub) Say(n app.Notice) {
+	frame := standingFrame(n)
+	for _, c := range h.everybody() {
+		c.offerNews(standingSubject, frame)
+		h.letWritersBegin()
+	}
+}
+
+// standingSubject is what the notice of operators is about: there is one at a time, and the newest counts.
+const standingSubject = "notice"
+
+func standingFrame(n app.Notice) *websocket.PreparedMessage {
+	level := "info"
+	if n.Level == "warning" {
+		level = "warn"
+	}
+	return prepared(encode(noticeEvent{"notice", level, n.Text, n.Until, n.Texts}))
+}
+
+// sayStanding gives the notice that stands to somebody who has just come.
+func (c *client) sayStanding() {
+	if c.hub.options.Standing == nil {
+		return
+	}
+	if n, ok := c.hub.options.Standing(); ok {
+		c.offerNews(standingSubject, standingFrame(n))
+	}
 }
 
 // say gives a notice to everyone on this node. Two different notices are two subjects.

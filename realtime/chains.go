@@ -17,6 +17,11 @@ import (
 // when the next one comes. Whether the last ones came is shown by the ends of the chains, which are looked at from time
 // to time: what was published before they were read is heard when every partition has been heard up to its end. The
 // instant of the database's clock that was read before them is proven then.
+//
+// Of a partition whose server is away nobody knows the end. Nothing is proven by a look then, while the other chains
+// are watched as always and rows are read for all of them when one breaks. What its own messages have said is kept; a
+// subscription of which its beginning is not known breaks once more when the partition is back, so that rows are read
+// whose messages came before it.
 type chains struct {
 	within time.Duration // for a message to come after its number was read
 	parts  []chain
@@ -77,6 +82,9 @@ func (c *chains) ask() {
 // here was perhaps published later: then it is still broken, and rows have to be read once more.
 func (c *chains) restart(now time.Duration, ends []app.ChainEnd) {
 	for i := range c.parts {
+		if ends[i].Away {
+			continue
+		}
 		if !c.parts[i].restart(ends[i], now+c.within) {
 			c.breakOff("lost while rows were to be read")
 		}
@@ -122,8 +130,14 @@ func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends 
 	if c.broken != "" {
 		return
 	}
+	away := false
 	for i := range c.parts {
 		switch p := &c.parts[i]; {
+		case ends[i].Away:
+			away = true
+		case p.fresh:
+			c.breakOff("a partition is back")
+			return
 		case ends[i].Epoch != p.epoch:
 			c.breakOff("another epoch of Redis")
 			return
@@ -131,6 +145,9 @@ func (c *chains) looked(now time.Duration, at Cursor, asked time.Duration, ends 
 			c.breakOff("the numbers of messages went back")
 			return
 		}
+	}
+	if away {
+		return
 	}
 	c.looks = append(c.looks, look{at, asked, ends, now + c.within})
 }

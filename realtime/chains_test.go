@@ -29,6 +29,17 @@ func (c *chains) look(told []app.ChainEnd) {
 	c.looked(0, Cursor{At: 1795222790123, History: "5f3a9c1e"}, 0, told)
 }
 
+// firstAway are the ends while the server of the first chain is away.
+var firstAway = []app.ChainEnd{{Away: true}, {Told: 200, Epoch: 1}}
+
+// restartAway subscribes anew and reads rows while that server is away.
+func (c *chains) restartAway() {
+	c.subscribed()
+	c.ask()
+	c.broken = ""
+	c.restart(0, firstAway)
+}
+
 // F5: what a break is, and what is none.
 func TestChains(t *testing.T) {
 	t.Parallel()
@@ -80,6 +91,25 @@ func TestChains(t *testing.T) {
 			c.look(ends(102, 200))
 			c.look(ends(100, 200))
 		}, "the numbers of messages went back", false, 4 * second},
+		"a server is away": {func(c *chains) { c.look(firstAway) }, "", false, 4 * second},
+		"it is back": {func(c *chains) {
+			c.look(firstAway)
+			c.heard(second, 0, 100, 101)
+			c.look(ends(101, 200))
+		}, "", true, 4 * second},
+		"another loses a message meanwhile": {func(c *chains) {
+			c.look(firstAway)
+			c.heard(second, 1, 201, 202)
+		}, gap, false, 4 * second},
+		"rows are read while one is away": {func(c *chains) {
+			c.restartAway()
+			c.look(firstAway)
+			c.heard(0, 1, 200, 201)
+		}, "", false, 4 * second},
+		"one is back whose beginning nobody knows": {func(c *chains) {
+			c.restartAway()
+			c.look(ends(100, 200))
+		}, "a partition is back", false, 4 * second},
 		"subscribed anew": {(*chains).subscribed, "subscribed anew", false, 4 * second},
 	} {
 		chains := wholeChains()

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"time"
 
 	"stampede/app"
 )
@@ -50,11 +51,30 @@ func (h *Hub) deliver(m app.Message) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range h.devices(change.User) {
+		devices := h.devices(change.User)
+		push := h.push(change, devices)
+		for _, c := range devices {
 			c.tell(change.User, change.Frame)
+		}
+		push.Finish(nil)
+		if h.options.FirstTold != nil && len(devices) > 0 {
+			if order, sale, first := firstTold(change.Frame); first {
+				h.options.FirstTold(order, sale)
+			}
 		}
 	}
 	return nil
+}
+
+// push begins the span of a traced change that somebody here is told; it ends when the event is queued for each of
+// their sockets.
+func (h *Hub) push(change app.Change, devices []*client) *app.Span {
+	if change.Trace == nil || len(devices) == 0 {
+		return nil
+	}
+	push := h.options.Tracer.Follow(change.Trace, "push", time.Now())
+	push.NoteNumber("sockets", int64(len(devices)))
+	return push
 }
 
 // hearOldVersion reads rows of those users of this node whom a node of the version before tells of a change.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+	"time"
 	"unsafe"
 
 	"stampede/app"
@@ -126,3 +127,38 @@ func TestListeningTakesNoMemory(t *testing.T) {
 
 // mostClientBytes is the size class that the allocator rounds a client up to.
 const mostClientBytes = 576
+
+// spansKept keeps spans that have ended.
+type spansKept struct{ spans []*app.Span }
+
+func (k *spansKept) Record(s *app.Span) { k.spans = append(k.spans, s) }
+
+// What a traced change tells is the last span of its trace, where somebody hears of it; the frame is as any other. A
+// node that traces nothing tells the same.
+func TestPushesAreTraced(t *testing.T) {
+	t.Parallel()
+	kept := &spansKept{}
+	tracer := &app.Tracer{Ratio: 1, To: kept}
+	ref := tracer.Sample("socket", time.Now()).SpanRef
+	o := state(7, 7301444480512000257, 1)
+	elsewhere := state(8, 7301444480512000258, 1)
+	payload := "0 1\n" + string(app.AppendTraced(nil, o.User, OrderFrame(&o), ref)) +
+		string(app.AppendTraced(nil, elsewhere.User, OrderFrame(&elsewhere), ref))
+	for _, tracing := range []*app.Tracer{tracer, nil} {
+		hub, clients := listening(Options{Tracer: tracing}, 7, 7)
+		hub.setProven(goldInstant(1), 0)
+		hub.hearMessage(0, payload)
+		for _, c := range clients {
+			if want := withCursor(string(OrderFrame(&o)), goldInstant(1).String()); len(c.out.queue) != 1 ||
+				!bytes.Equal(c.out.queue[0], want) {
+				t.Errorf("told %s, want %s", c.out.queue, want)
+			}
+		}
+	}
+	if len(kept.spans) != 1 {
+		t.Fatalf("%d spans, want one for who is here", len(kept.spans))
+	}
+	if s := kept.spans[0]; s.Name != "push" || s.Trace != ref.Trace || s.Parent != ref.ID || s.Notes[0].Number != 2 {
+		t.Errorf("span %+v", s)
+	}
+}

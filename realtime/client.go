@@ -45,7 +45,9 @@ type client struct {
 
 	writers sync.WaitGroup // the running drain
 
-	pingedAt time.Duration // used by the keeper alone, since the hub began
+	// Used by the keeper alone.
+	pingedAt time.Duration // since the hub began
+	revoked  bool          // its token was, when the keeper last looked
 
 	// Guarded by the hub's setsMu and the set's lock, see watchset.go.
 	set     *watchSet
@@ -141,6 +143,23 @@ func (c *client) departWithin(code CloseCode, latest time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.departLocked(code, latest)
+}
+
+// departAnswered is departWithin once no op is under way. It does not wait: a goroutine does, no longer
+// than an op may take.
+func (c *client) departAnswered(code CloseCode, latest time.Duration) {
+	depart := func() {
+		defer c.turn.Unlock()
+		c.departWithin(code, latest)
+	}
+	if c.turn.TryLock() {
+		depart()
+		return
+	}
+	go func() {
+		c.turn.Lock()
+		depart()
+	}()
 }
 
 func (c *client) departLocked(code CloseCode, latest time.Duration) {

@@ -106,6 +106,17 @@ func (r *request) text(name string) (string, *app.Error) {
 	return s, nil
 }
 
+// flag reads a yes or no that must be there.
+func (r *request) flag(name string) (bool, *app.Error) {
+	switch string(r.raw(name)) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, app.Fail(app.BadRequest, name+" must be true or false")
+}
+
 // optionalID reads an optional id; absent is 0.
 func (r *request) optionalID(name string) (app.ID, *app.Error) {
 	raw := r.raw(name)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fasthttp/websocket"
 
+	"stampede/app"
 	"stampede/app/wsclient"
 )
 
@@ -56,6 +57,33 @@ func TestDrainDeliversWhatIsQueued(t *testing.T) {
 	p.awaitClose(CloseDrain)
 	if len(p.all("future")) != 1 {
 		t.Error("a queued frame was dropped")
+	}
+}
+
+// Who has pressed Buy hears the answer before bye; everybody else does not wait for that.
+func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	pressed := make(chan func(app.Receipt, error), 1)
+	n.shop.set(func(s *fakeShop) { s.later = func(then func(app.Receipt, error)) { pressed <- then } })
+	idle, buyer := n.dial(t), n.dial(t)
+	idle.hello(6, "")
+	buyer.hello(7, "")
+	buyer.send(`{"id":2,"op":"buy","sale":"11","qty":1,"key":"the-key-7"}`)
+	tell := <-pressed
+	drained := make(chan error)
+	go func() { drained <- n.hub.Drain(t.Context(), 0) }()
+	idle.awaitClose(CloseDrain)
+	if len(buyer.all("bye")) > 0 {
+		t.Error("bye came before the answer")
+	}
+	tell(app.Receipt{Order: 1011, Ticket: 1, State: app.Reserved}, nil)
+	if f := buyer.await("the answer", func(f *wsclient.Frame) bool { return f.ID == 2 }); f.OK == nil {
+		t.Errorf("the press of Buy was answered %+v", f)
+	}
+	buyer.awaitClose(CloseDrain)
+	if err := <-drained; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -3,6 +3,8 @@ package realtime
 import (
 	"encoding/json"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -129,9 +131,25 @@ func goldTick(views ...app.SaleView) []byte {
 	for _, v := range views {
 		lines = append(lines, tickLine(nil, &app.Counters{
 			Sale: v.ID, Stock: v.Stock, Held: v.Held, Sold: v.Sold, Done: v.Done, Rate: v.Rate, Watching: v.Watching,
+			Dones: dones(v.Dones),
 		}))
 	}
 	return tickFrame(goldNow, lines)
+}
+
+// dones is Counters.Dones of a view.
+func dones(of []int64) string {
+	parts := make([]string, len(of))
+	for i, n := range of {
+		parts[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(parts, ",")
+}
+
+// goldSpread is of a sale with two portions.
+func goldSpread(v app.SaleView) app.SaleView {
+	v.Dones = []int64{40, 38}
+	return v
 }
 
 func goldSaleEvent(change func(v *app.SaleView)) []byte {
@@ -157,6 +175,13 @@ func serverFrames() map[string][]byte {
 				State: app.Reserved, CreatedAt: goldNow - 300,
 			}}
 		}),
+		"hello/welcome, in a portion": goldWelcome(func(w *welcome) {
+			w.User, w.Cursor = goldUser, goldCursor.String()
+			w.Reservations = []app.Reservation{{
+				Order: goldOrder2, Sale: goldSale, Qty: 1, Key: "k-5a1b7c90", Ticket: 51, Place: 12,
+				State: app.Reserved, Portion: 1, CreatedAt: goldNow - 300,
+			}}
+		}),
 		"hello/welcome, two missed": goldWelcome(func(w *welcome) {
 			w.User, w.Cursor = goldUser, "1795222790044.5f3a9c1e"
 			w.Missed = []json.RawMessage{goldEvent(goldExpired, 44), goldEvent(goldRefused2, 44)}
@@ -179,6 +204,9 @@ func serverFrames() map[string][]byte {
 		}),
 		"buy/reserved, twelve before": encode(reply{
 			6, app.Receipt{Order: goldOrder, Ticket: 91, Place: 12, State: app.Reserved},
+		}),
+		"buy/reserved in the second portion": encode(reply{
+			6, app.Receipt{Order: goldOrder, Ticket: 79, Place: 38, State: app.Reserved, Portion: 1},
 		}),
 		"buy/repeated key, pending by now": encode(reply{
 			6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Pending},
@@ -217,8 +245,16 @@ func serverFrames() map[string][]byte {
 		}),
 		"orders/none":           encode(reply{8, orderPage{[]app.Order{}, false}}),
 		"seen/noted":            encode(reply{9, empty{}}),
-		"tick/one sale changed": goldTick(goldView()),
-		"tick/whole watch set":  goldTick(goldView(), goldView2()),
+		"board/what was before": encode(reply{17, boardReply{goldNow, []app.BoardPoint{goldPoint()}}}),
+		"board/nothing was before": encode(reply{
+			17, boardReply{goldNow, []app.BoardPoint{}},
+		}),
+		"board/not looking any more": encode(reply{18, empty{}}),
+		"board/all is well":          encode(boardEvent{"board", goldBoard()}),
+		"board/an alarm":             encode(boardEvent{"board", goldAlarm()}),
+		"tick/one sale changed":      goldTick(goldView()),
+		"tick/whole watch set":       goldTick(goldView(), goldView2()),
+		"tick/of a spread sale":      goldTick(goldSpread(goldView())),
 		"slot/opened": encode(slotEvent{
 			"slot", goldSlot, app.Open, goldNow - 60_000, goldNow + 240_000, 6,
 		}),
@@ -230,6 +266,7 @@ func serverFrames() map[string][]byte {
 		}),
 		"sale/paused":        goldSaleEvent(func(v *app.SaleView) { v.Paused = true }),
 		"sale/stock added":   goldSaleEvent(func(v *app.SaleView) { v.Added, v.Stock = 40, 57 }),
+		"sale/spread":        goldSaleEvent(func(v *app.SaleView) { *v = goldSpread(*v) }),
 		"sale/asks for work": goldSaleEvent(func(v *app.SaleView) { v.Challenge, v.Pass = app.ChallengeWork, true }),
 		"order/pending":      goldEvent(goldPending(), 42),
 		"order/expired":      goldEvent(goldExpired, 43),
@@ -245,9 +282,14 @@ func serverFrames() map[string][]byte {
 		"order/refunding":           goldEvent(goldRefunding, 46),
 		"order/refunded":            goldEvent(goldRefunded, 47),
 		"order/shipped":             goldEvent(goldShipped, 44),
-		"notice/information":        encode(noticeEvent{"notice", "info", "More kettles at noon."}),
+		"notice/information":        encode(noticeEvent{"notice", "info", "More kettles at noon.", 0, nil}),
+		"notice/with an end":        encode(noticeEvent{"notice", "info", "More kettles at noon.", 1_790_000_000_000, nil}),
+		"notice/taken back":         encode(noticeEvent{"notice", "info", "", 0, nil}),
+		"notice/in languages": encode(noticeEvent{
+			"notice", "info", "More kettles at noon.", 0, map[string]string{"zh": "中午补货。"},
+		}),
 		"notice/warning": encode(noticeEvent{
-			"notice", "warn", "Payments are slow right now; your order keeps its deadline.",
+			"notice", "warn", "Payments are slow right now; your order keeps its deadline.", 0, nil,
 		}),
 		"bye/the node is drained": encode(byeEvent{"bye", CloseDrain, 1730}),
 		"bye/token ended":         encode(byeEvent{"bye", CloseToken, 0}),

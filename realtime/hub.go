@@ -36,12 +36,25 @@ type Options struct {
 	// answers change, call CloseBlocked.
 	Blocked func(user app.ID, addr netip.Addr) bool
 
+	// Standing is the notice that whoever comes is told; nil: there is none.
+	Standing func() (n app.Notice, ok bool)
+
+	// BoardHistory answers what the live board of operators showed before; nil: there is no such board. With one, call
+	// ShowBoard once a second while BoardWatched.
+	BoardHistory func(ctx context.Context) []app.BoardPoint
+
+	// FirstTold hears of each order that is told for the first time to somebody on this node; nil: nobody does. It must
+	// be quick.
+	FirstTold func(order, sale app.ID)
+
 	// MayBuy admits a press of Buy, or fails with RateLimited; nil: every one is admitted. It must be quick.
-	MayBuy func(user app.ID, addr netip.Addr) error
+	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
 
 	MaxClients int // connections of this node; 50,000
 	MaxPerUser int // connections of one user on this node; the oldest gives way; 10
 	MaxSets    int // different watch sets; 1,000
+
+	Tracer *app.Tracer // samples buys and follows them to the socket; nil: nobody does
 
 	OpsPerSecond float64 // ops of one connection, as a steady rate; 20
 	OpsBurst     int     // and in one go; 40
@@ -107,6 +120,7 @@ type Hub struct {
 	beats  []*watchSet // reused from tick to tick
 
 	news recentNews
+	live liveBoard
 
 	listener  *listener
 	chainsMu  sync.Mutex // also held while the proven instant moves
@@ -133,6 +147,7 @@ func NewHub(o Options) *Hub {
 		clients: make(map[*client]struct{}), users: make(map[app.ID][]*client),
 		sets: make(map[string]*watchSet), roster: make(map[app.ID][]app.ID), closes: make(map[subject]app.Millis),
 		board:  newBoard(),
+		live:   liveBoard{watchers: make(map[*client]struct{})},
 		chains: newChains(o.Partitions, o.ReachWithin), wake: make(chan struct{}, 1),
 		hellos: newQueue[*replayAsk](readersAtOnce), owed: newQueue[*client](1),
 	}
@@ -196,6 +211,7 @@ func (h *Hub) openLocked() error {
 // leave is the last thing a connection's handler does.
 func (h *Hub) leave(c *client) {
 	h.unwatch(c)
+	h.leaveBoard(c)
 	h.disown(c)
 	h.mu.Lock()
 	delete(h.clients, c)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// keepOnce pings who is silent and gives up who stays it, and ends sessions whose token has ended or was revoked.
+// keepOnce pings who is silent and gives up who stays it, and ends sessions whose token has ended or was revoked. Who
+// logs in has the tokens of before revoked, and the time between two looks to renew with the new one.
 func (h *Hub) keepOnce(context.Context) error {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.everybody() {
@@ -19,9 +20,12 @@ func (h *Hub) keepOnce(context.Context) error {
 			c.depart(CloseIdle)
 			continue
 		}
-		switch who := c.who(); {
+		who := c.who()
+		before := c.revoked
+		c.revoked = who.User != 0 && h.shop.Revoked(who)
+		switch {
 		case who.User == 0:
-		case h.shop.Revoked(who):
+		case c.revoked && before:
 			c.depart(CloseRevoked)
 			h.letWritersBegin()
 		case now > who.Expires.Add(h.options.TokenGrace):

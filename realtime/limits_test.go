@@ -52,9 +52,9 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	n := startNode(t, func(o *Options) {
-		o.MayBuy = func(user app.ID, addr netip.Addr) error {
-			if user != 7 || !addr.IsLoopback() {
-				t.Errorf("asked about user %v at %v", user, addr)
+		o.MayBuy = func(user app.ID, addr netip.Addr, sale app.ID) error {
+			if user != 7 || !addr.IsLoopback() || sale == 0 {
+				t.Errorf("asked about user %v at %v, sale %v", user, addr, sale)
 			}
 			if asked.Add(1) > 1 {
 				e := app.Fail(app.RateLimited, "you press Buy too often")

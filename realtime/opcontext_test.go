@@ -10,7 +10,7 @@ import (
 // An op's context ends when its time is over, for everybody who listens, whenever they began to.
 func TestWithin(t *testing.T) {
 	t.Parallel()
-	w := newOpContext(time.Now().Add(20*time.Millisecond), &request{})
+	w := newOpContext(nil, time.Now().Add(20*time.Millisecond), &request{})
 	defer w.release()
 	if at, ok := w.Deadline(); !ok || time.Until(at) > 20*time.Millisecond {
 		t.Fatalf("deadline %v, %v", at, ok)
@@ -30,12 +30,12 @@ func TestWithin(t *testing.T) {
 // What an op has started ends with it.
 func TestWithinReleased(t *testing.T) {
 	t.Parallel()
-	w := newOpContext(time.Now().Add(time.Hour), &request{})
+	w := newOpContext(nil, time.Now().Add(time.Hour), &request{})
 	done := w.Done()
 	w.release()
 	<-done
 	if !errors.Is(w.Err(), context.Canceled) {
 		t.Fatalf("%v", w.Err())
 	}
-	newOpContext(time.Now().Add(time.Hour), &request{}).release() // nobody listened
+	newOpContext(nil, time.Now().Add(time.Hour), &request{}).release() // nobody listened
 }

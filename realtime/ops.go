@@ -37,6 +37,7 @@ var ops = map[string]op{
 	"refund":  ofOrder(refund),
 	"orders":  (*client).orders,
 	"seen":    (*client).seen,
+	"board":   (*client).watchBoard,
 }
 
 // requests holds requests for reuse; nobody keeps one longer than its op.
@@ -71,6 +72,8 @@ func (c *client) handle(frame []byte) {
 		failed = app.Fail(app.UnknownOp, "unknown op "+strconv.Quote(clip(r.op)))
 	case r.op != "hello" && !c.isGreeted():
 		failed = app.Fail(app.BadRequest, "say hello first")
+	case !c.mayAsk(r.op):
+		failed = app.Fail(app.Forbidden, "a shopper of a rehearsal cannot ask for this")
 	}
 	if failed != nil {
 		c.refuse(r.id, failed)
@@ -82,7 +85,7 @@ func (c *client) handle(frame []byte) {
 
 // answer runs the op, and finishes it unless it will do so itself.
 func (c *client) answer(run op, r *request, until time.Time) {
-	ctx := newOpContext(until, r)
+	ctx := newOpContext(c, until, r)
 	ok, err := c.contain(run, ctx, r)
 	if ok != later {
 		c.finish(ctx, ok, err)
@@ -93,8 +96,7 @@ func (c *client) answer(run op, r *request, until time.Time) {
 func (c *client) contain(run op, ctx *opContext, r *request) (ok any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			slog.ErrorContext(ctx, "op panicked", "op", r.op, "session", c.session, "panic", p, "stack",
-				string(debug.Stack()))
+			slog.ErrorContext(ctx, "op panicked", "panic", p, "stack", string(debug.Stack()))
 			ok, err = nil, errPanicked
 		}
 	}()
@@ -110,8 +112,11 @@ func (c *client) finish(ctx *opContext, ok any, err error) {
 	switch {
 	case err != nil:
 		e := app.AsError(err)
-		if e.Code == app.Internal && !errors.Is(err, errPanicked) {
-			slog.Error("op failed", "op", ctx.op, "session", c.session, "err", err)
+		switch {
+		case e.Code == app.Internal && !errors.Is(err, errPanicked):
+			slog.ErrorContext(ctx, "op failed", "err", err)
+		case e.Code == app.Busy && slog.Default().Enabled(ctx, slog.LevelDebug):
+			slog.DebugContext(ctx, "op was told to come back", "err", err)
 		}
 		c.refuse(ctx.id, e)
 	case ok != sent:
@@ -140,7 +145,10 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 		return nil, failed
 	}
 	mark := c.hub.news.mark()
-	view, err := c.hub.shop.Watch(ctx, slot, sales)
+	if c.rehearses() && (slot != 0 || len(sales) == 0) {
+		return nil, app.Fail(app.Forbidden, "a shopper of a rehearsal watches its sale, and no slot")
+	}
+	view, err := c.hub.shop.Watch(c.rehearsing(ctx), slot, sales)
 	if err != nil {
 		return nil, err
 	}
@@ -192,11 +200,12 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 		return nil, failed
 	}
 	if c.hub.options.MayBuy != nil {
-		if err := c.hub.options.MayBuy(user, c.addr); err != nil {
+		if err := c.hub.options.MayBuy(user, c.addr, req.Sale); err != nil {
 			return nil, err
 		}
 	}
-	c.hub.shop.BuyThen(ctx, user, req, func(receipt app.Receipt, err error) {
+	req.Span = c.hub.options.Tracer.Sample("socket", ctx.until.Add(-c.hub.options.OpWithin))
+	c.hub.shop.BuyThen(c.rehearsing(ctx), user, req, func(receipt app.Receipt, err error) {
 		if err != nil {
 			c.finish(ctx, nil, err) // without the receipt, which would have to be copied to become an any
 			return
@@ -207,7 +216,9 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 }
 
 func (c *client) pass(ctx *opContext, r *request) (any, error) {
-	return c.atDesk(r, func(q app.PassQuestion) (app.PassAnswer, error) { return c.hub.shop.AskPass(ctx, q) })
+	return c.atDesk(r, func(q app.PassQuestion) (app.PassAnswer, error) {
+		return c.hub.shop.AskPass(c.rehearsing(ctx), q)
+	})
 }
 
 func (c *client) solve(ctx *opContext, r *request) (any, error) {
@@ -219,7 +230,7 @@ func (c *client) solve(ctx *opContext, r *request) (any, error) {
 		if q.Answer, failed = r.text("answer"); failed != nil {
 			return app.PassAnswer{}, failed
 		}
-		return c.hub.shop.SolvePass(ctx, q)
+		return c.hub.shop.SolvePass(c.rehearsing(ctx), q)
 	})
 }
 
@@ -247,7 +258,8 @@ func ofOrder(do func(ctx *opContext, shop Shop, user, order app.ID, r *request) 
 		if failed != nil {
 			return nil, failed
 		}
-		return do(ctx, c.hub.shop, user, order, r)
+		answer, err := do(ctx, c.hub.shop, user, order, r)
+		return answer, app.Named(err, "order", order)
 	}
 }
 

@@ -180,6 +180,7 @@ func TestWhatWasUnderWayIsReadToo(t *testing.T) {
 func TestBuyerWithManyOrders(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
+	n.awaitProven() // or what it reads once it has begun comes in between, and sends the buyer to hello again
 	now, _ := n.feed.Clock(t.Context())
 	cursor := Cursor{now.At.Add(-time.Hour), now.History}.String()
 	for i := range 2000 {

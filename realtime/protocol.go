@@ -88,9 +88,12 @@ type saleEvent struct {
 }
 
 type noticeEvent struct {
-	Ev    string `json:"ev"`
-	Level string `json:"level"`
-	Text  string `json:"text"`
+	Ev    string     `json:"ev"`
+	Level string     `json:"level"`
+	Text  string     `json:"text"`            // "" without texts: what operators said is taken back
+	Until app.Millis `json:"until,omitempty"` // when it ends by itself
+	// Texts are the same in other languages. Text is for whoever reads none of them; empty: they are told nothing.
+	Texts map[string]string `json:"texts,omitempty"`
 }
 
 type byeEvent struct {
@@ -123,7 +126,12 @@ func replyFrame(id int64, ok any) []byte {
 	b = strconv.AppendInt(b, r.Ticket, 10)
 	b = append(b, `,"place":`...)
 	b = strconv.AppendInt(b, r.Place, 10)
-	return appendAll(b, `,"state":"`, string(r.State), `"}}`)
+	b = appendAll(b, `,"state":"`, string(r.State), `"`)
+	if r.Portion != 0 {
+		b = append(b, `,"portion":`...)
+		b = strconv.AppendInt(b, int64(r.Portion), 10)
+	}
+	return append(b, "}}"...)
 }
 
 // refusalFrame answers an op that was not carried out.
@@ -192,6 +200,11 @@ func tickLine(b []byte, c *app.Counters) []byte {
 	b = strconv.AppendFloat(b, tenth(c.Rate), 'f', -1, 64)
 	b = append(b, `,"watching":`...)
 	b = strconv.AppendInt(b, c.Watching, 10)
+	if c.Dones != "" {
+		b = append(b, `,"dones":[`...)
+		b = append(b, c.Dones...)
+		b = append(b, ']')
+	}
 	return append(b, '}')
 }
 

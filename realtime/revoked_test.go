@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"context"
 	"testing"
 
 	"stampede/app"
@@ -25,6 +26,36 @@ func TestRevokedSocketsAreClosed(t *testing.T) {
 	for _, p := range []*peer{renewed, other} {
 		p.must(`"op":"orders"`, nil)
 	}
+}
+
+// Who logs in over a socket that is open has the time between two looks to renew with the new token: the tokens of
+// before are revoked by the log in itself.
+func TestRevokedSocketsMayRenewUntilTheNextLook(t *testing.T) {
+	t.Parallel()
+	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })
+	look := func() {
+		t.Helper()
+		if err := n.hub.keepOnce(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	staying, leaving := n.dial(t), n.dial(t)
+	for _, p := range []*peer{staying, leaving} {
+		p.must(`"op":"hello","token":"user:7"`, nil)
+	}
+	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{7: true} })
+	look()
+	staying.must(`"op":"renew","token":"device:5:7"`, nil)
+	leaving.must(`"op":"time","t0":1`, nil)
+	look()
+	leaving.awaitClose(CloseRevoked)
+	staying.must(`"op":"orders"`, nil)
+
+	n.shop.set(func(s *fakeShop) { s.revoked[5] = true })
+	look()
+	staying.must(`"op":"time","t0":1`, nil)
+	look()
+	staying.awaitClose(CloseRevoked)
 }
 
 // Between the revocation and the close no op of a user works.

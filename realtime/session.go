@@ -60,11 +60,14 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	if token == "" {
+	if token == "" && !c.rehearses() {
 		c.greet(r.id, welcome{}, knowledge{})
 		return sent, nil
 	}
 	identity, err := c.hub.shop.Verify(token)
+	if err == nil {
+		err = c.mayBe(&identity)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +150,7 @@ func (c *client) greet(id int64, w welcome, k knowledge) {
 	if w.Reservations == nil {
 		w.Reservations = []app.Reservation{}
 	}
+	defer c.sayStanding() // after the lock is given back
 	frame := encode(reply{id, w})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -213,6 +217,9 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 	}
 	if identity.User != user {
 		return nil, app.Fail(app.Forbidden, "the token belongs to another user")
+	}
+	if err := c.mayBe(&identity); err != nil {
+		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

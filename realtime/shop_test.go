@@ -20,6 +20,8 @@ type fakeShop struct {
 	later func(then func(app.Receipt, error)) // instead of buy: tells when it likes
 	ahead time.Duration                       // the shop's clock is ahead of ours by this
 
+	operators map[app.ID]bool // users who look after the shop
+
 	revoked map[app.ID]bool // subjects; a token "device:3:7" is of device 3 of user 7
 }
 
@@ -32,7 +34,10 @@ func (s *fakeShop) set(change func(s *fakeShop)) {
 func (s *fakeShop) copy() *fakeShop {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &fakeShop{greet: s.greet, watch: s.watch, buy: s.buy, later: s.later, ahead: s.ahead, revoked: s.revoked}
+	return &fakeShop{
+		greet: s.greet, watch: s.watch, buy: s.buy, later: s.later, ahead: s.ahead, revoked: s.revoked,
+		operators: s.operators,
+	}
 }
 
 func (s *fakeShop) Now() app.Millis { return app.MillisOf(time.Now()).Add(s.copy().ahead) }
@@ -58,7 +63,11 @@ func (s *fakeShop) Verify(token string) (app.Identity, error) {
 	if !ok || err != nil || s.Now() >= expires {
 		return app.Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
 	}
-	return app.Identity{User: user, Name: "Guest " + name, Role: app.Shopper, Expires: expires, Device: device}, nil
+	role := app.Shopper
+	if s.copy().operators[user] {
+		role = app.Operator
+	}
+	return app.Identity{User: user, Name: "Guest " + name, Role: role, Expires: expires, Device: device}, nil
 }
 
 func (s *fakeShop) Revoked(who app.Identity) bool { return s.copy().revoked[who.Subject()] }

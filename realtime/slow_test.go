@@ -85,7 +85,7 @@ func TestClientThatNeverReadsHoldsNobodyUp(t *testing.T) {
 		// Different subjects, so that they do not replace each other: some megabytes fill what the kernel takes.
 		for subject := range 8 {
 			if round < 16 {
-				n.hub.say(noticeEvent{"notice", fmt.Sprint(subject), big})
+				n.hub.say(noticeEvent{"notice", fmt.Sprint(subject), big, 0, nil})
 			}
 		}
 		stock--

@@ -1,11 +1,9 @@
 package streams
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-
-	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 )
@@ -48,24 +46,21 @@ func (l *Inventory) Buyers(ctx context.Context, sale app.SaleRef, since app.Buye
 func (l *Inventory) recentBuyers(
 	ctx context.Context, k *partitionKeys, sale app.SaleRef, since app.BuyersMark,
 ) (b app.Buyers, complete bool, err error) {
-	var numbers saleRead
-	var entries *redis.XMessageSliceCmd
-	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		numbers = readSale(ctx, p, k, sale.ID)
-		// after the numbers: all their tickets are in it
-		entries = p.XRangeN(ctx, k.orders, "("+since.Entry, "+", buyersPage)
-		return nil
-	})
+	numbers, err := l.numbers(ctx, k, sale)
 	if err != nil {
-		return app.Buyers{}, false, transient(err)
+		return app.Buyers{}, false, err
 	}
-	var open bool
-	if b.Counters, open = numbers.counters(sale.ID); !open || !b.Loaded || b.Epoch != since.Epoch ||
-		b.Tickets < since.Tickets {
+	b.Counters = numbers.Counters
+	if !numbers.open || !b.Loaded || b.Epoch != since.Epoch || b.Tickets < since.Tickets {
 		return app.Buyers{}, false, nil
 	}
 	b.Mark = since
-	for page, looked := entries.Val(), 0; ; {
+	for looked := 0; ; {
+		// after the numbers: all their tickets are in it
+		page, err := l.client.XRangeN(ctx, k.orders, "("+b.Mark.Entry, "+", buyersPage).Result()
+		if err != nil {
+			return app.Buyers{}, false, transient(err)
+		}
 		for _, m := range page {
 			b.Mark.Entry = m.ID
 			e := parseEntry(sale.Partition, m)
@@ -83,33 +78,21 @@ func (l *Inventory) recentBuyers(
 		if complete || len(page) < buyersPage || looked >= recentMost {
 			return b, complete, nil
 		}
-		if page, err = l.client.XRangeN(ctx, k.orders, "("+b.Mark.Entry, "+", buyersPage).Result(); err != nil {
-			return app.Buyers{}, false, transient(err)
-		}
 	}
 }
 
 // allBuyers walks through everyone. Nobody is taken out of the buyers of a sale as long as it lives, so whoever had
 // bought when the walk began is met in it; who buys meanwhile has an entry behind the mark.
 func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.SaleRef) (app.Buyers, error) {
-	var numbers saleRead
-	var last *redis.XMessageSliceCmd
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		last = p.XRevRangeN(ctx, k.orders, "+", "-", 1) // before the numbers: whoever is not in them comes behind it
-		numbers = readSale(ctx, p, k, sale.ID)
-		return nil
-	})
+	numbers, err := l.numbers(ctx, k, sale)
 	if err != nil {
-		return app.Buyers{}, transient(err)
+		return app.Buyers{}, err
 	}
-	b, open := app.Buyers{All: true}, false
-	if b.Counters, open = numbers.counters(sale.ID); !b.Loaded {
+	b := app.Buyers{All: true, Counters: numbers.Counters}
+	if !b.Loaded {
 		return b, nil
 	}
-	b.Mark = app.BuyersMark{Epoch: b.Epoch, Tickets: b.Tickets, Entry: "0-0"}
-	if newest := last.Val(); len(newest) > 0 {
-		b.Mark.Entry = newest[0].ID
-	}
+	b.Mark = app.BuyersMark{Epoch: b.Epoch, Tickets: b.Tickets, Entry: cmp.Or(numbers.newest, "0-0")}
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		var pairs []string
 		if pairs, cursor, err = l.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
@@ -122,29 +105,41 @@ func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.Sa
 		}
 	}
 	// A rebuild takes the buyers away and brings them back: what was read beside one is not everybody.
-	after := readSale(ctx, l.client, k, sale.ID)
-	if err := after.err(); err != nil {
-		return app.Buyers{}, transient(err)
+	after, err := l.numbers(ctx, k, sale)
+	if err != nil {
+		return app.Buyers{}, err
 	}
-	if then, still := after.counters(sale.ID); !open || !still || then.Epoch != b.Epoch {
+	if !numbers.open || !after.open || after.Epoch != b.Epoch {
 		return app.Buyers{}, fmt.Errorf("%w: the partition is being rebuilt", app.ErrTransient)
 	}
 	return b, nil
 }
 
-// saleRead is a read of a sale's numbers, and before them of what they are worth: its partition's epoch and state.
-type saleRead struct{ meta, fields *redis.SliceCmd }
+// saleNumbers are a sale's numbers and what they are worth, in one instant.
+type saleNumbers struct {
+	app.Counters
 
-func readSale(ctx context.Context, c redis.Cmdable, k *partitionKeys, sale app.ID) saleRead {
-	return saleRead{meta: c.HMGet(ctx, k.meta, "epoch", "state"), fields: c.HMGet(ctx, k.sale(sale), counterFields...)}
+	open   bool   // the partition sells
+	newest string // the last entry of its stream; "" when it has none
 }
 
-func (r saleRead) err() error { return errors.Join(r.meta.Err(), r.fields.Err()) }
-
-// counters answers the numbers, and whether the partition was open.
-func (r saleRead) counters(sale app.ID) (c app.Counters, open bool) {
-	meta := r.meta.Val()
-	c = counters(sale, r.fields.Val())
-	c.Epoch = number(text(meta[0]))
-	return c, text(meta[1]) == stateOpen
+func (l *Inventory) numbers(ctx context.Context, k *partitionKeys, sale app.SaleRef) (n saleNumbers, err error) {
+	args := make([]any, len(counterFields))
+	for i, field := range counterFields {
+		args[i] = field
+	}
+	reply, err := numbersScript.run(ctx, l.client, []string{k.meta, k.sale(sale.ID), k.orders}, args...)
+	if err != nil {
+		return n, err
+	}
+	if code := integer(reply[0]); code != codeDone {
+		return n, l.turnedAway(sale.Partition, code)
+	}
+	values := reply[4:]
+	if text(values[0]) == "" { // the stock: the sale is not there
+		values = nil
+	}
+	n.Counters = counters(sale.ID, values)
+	n.Epoch, n.open, n.newest = number(text(reply[1])), text(reply[2]) == stateOpen, text(reply[3])
+	return n, nil
 }

@@ -175,7 +175,7 @@ func TestWaveReadsOnlyWhoCameSince(t *testing.T) {
 		}
 		counted.take()
 		b := f.buyers(s, mark)
-		if commands := counted.take(); commands != "hmget hmget xrange" || b.All || len(b.Users) != 4 {
+		if commands := counted.take(); commands != "evalsha xrange" || b.All || len(b.Users) != 4 {
 			t.Fatalf("wave %d: sent %s for %d buyers, all %v", wave, commands, len(b.Users), b.All)
 		}
 		mark = b.Mark

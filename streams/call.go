@@ -25,7 +25,9 @@ const (
 
 // reserve runs the script for the group and answers everyone in it.
 func (q *saleQueue) reserve() {
+	q.beginSpans()
 	reply, err := q.callRetrying()
+	q.finishSpans(err)
 	if err != nil {
 		q.answerAll(app.GateAnswer{}, fmt.Errorf("reserve for %d buys of sale %s: %w", len(q.group), q.saleID, err))
 		return
@@ -71,8 +73,15 @@ func (q *saleQueue) fill() {
 		b := &w.buy
 		args = append(args, (*int64)(&b.Order), (*int64)(&b.User), &w.qty, &b.Key, &b.Hash, &b.Address)
 	}
-	if q.fillPasses() {
+	asked := q.fillPasses()
+	if asked {
 		args = append(args, q.passes)
+	}
+	if q.fillTraces() {
+		if !asked {
+			args = append(args, "")
+		}
+		args = append(args, q.traces)
 	}
 	q.args = args
 }
@@ -132,6 +141,9 @@ func (q *saleQueue) once() ([]any, error) {
 func (q *saleQueue) process(ctx context.Context) ([]any, error) {
 	cmd := redis.NewCmd(ctx, q.args...)
 	cmd.SetFirstKeyPos(3)
+	if q.gate.inventory.replicas > 0 {
+		return q.gate.inventory.processReplicated(ctx, q.keys[0], cmd)
+	}
 	_ = q.gate.inventory.client.Process(ctx, cmd) // the command keeps its error
 	return cmd.Slice()
 }

@@ -22,21 +22,30 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 		return err
 	}
 	if int64(len(entries)) < c.options.Batch {
-		c.claimAt = time.Now().Add(c.options.ClaimIdle / 2)
+		c.claimAt = time.Now().Add(c.goneIdle() / 2)
 	}
 	if len(entries) == 0 {
 		return nil
 	}
 	c.inventory.metrics.claimed.Add(float64(len(entries)))
 	slog.InfoContext(ctx, "claimed entries of a consumer that is gone", "partition", c.partition, "entries",
-		len(entries))
+		len(entries), "entry", entries[0].StreamID, "order", entries[0].Order)
 	return c.process(ctx, entries)
+}
+
+// goneIdle is how long entries must be idle to be taken from a worker that says nothing any more: longer than a living
+// one leaves them (see process), so that one that works and cannot say so loses nothing to others.
+func (c *Consumer) goneIdle() time.Duration {
+	if c.options.Workers == nil {
+		return c.options.ClaimIdle
+	}
+	return c.options.ClaimIdle / 2
 }
 
 // claim answers the entries that are now this consumer's.
 func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	pending, err := c.inventory.client.XPendingExt(ctx, &redis.XPendingExtArgs{
-		Stream: c.keys.orders, Group: group, Idle: c.options.ClaimIdle, Start: "-", End: "+", Count: c.options.Batch,
+		Stream: c.keys.orders, Group: group, Idle: c.goneIdle(), Start: "-", End: "+", Count: c.options.Batch,
 	}).Result()
 	if noGroup(err) {
 		return nil, c.ensureGroup(ctx)
@@ -46,7 +55,8 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	}
 	ids := make([]string, 0, len(pending))
 	for _, p := range pending {
-		if _, mine := c.later[p.ID]; !mine {
+		_, mine := c.later[p.ID]
+		if !mine && (p.Idle >= c.options.ClaimIdle || c.options.Workers.gone(p.Consumer)) {
 			ids = append(ids, p.ID)
 		}
 	}
@@ -55,7 +65,7 @@ func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
 	}
 	// Redis checks the idle time once more: of two who claim at once, one gets the entry.
 	ids, err = c.inventory.client.XClaimJustID(ctx, &redis.XClaimArgs{
-		Stream: c.keys.orders, Group: group, Consumer: c.name, MinIdle: c.options.ClaimIdle, Messages: ids,
+		Stream: c.keys.orders, Group: group, Consumer: c.name, MinIdle: c.goneIdle(), Messages: ids,
 	}).Result()
 	if err != nil {
 		return nil, fmt.Errorf("claim idle entries: %w", transient(err))

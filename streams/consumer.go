@@ -21,6 +21,7 @@ type ConsumerOptions struct {
 	ClaimIdle  time.Duration // entries idle for longer belong to a consumer that is gone. 10 s
 	Attempts   int           // failures of one entry on its own account until it is dead. 5
 	RetryPause time.Duration // pause before the second attempt at such an entry; it doubles. 100 ms
+	Workers    *Workers      // who else there is. nil: this consumer waits on its partition whatever others do
 }
 
 func (o ConsumerOptions) withDefaults() ConsumerOptions {
@@ -40,7 +41,8 @@ func (o ConsumerOptions) withDefaults() ConsumerOptions {
 //	                    ├─ failed alone too often: refused row, dead letter
 //	                    └─ its consumer is gone: another one claims it (claim.go)
 //
-// Any number of nodes may consume the same partition, each under its own name.
+// Any number of nodes may consume the same partition, each under its own name. One of them waits on it, the others look
+// in from time to time (workers.go).
 type Consumer struct {
 	inventory *Inventory
 	partition int
@@ -53,6 +55,7 @@ type Consumer struct {
 	history string           // own pending entries up to here were read; "" when all were
 	later   map[string]retry // stream id → an entry that failed alone, or whose sale is locked
 	claimAt time.Time        // when to look for idle entries again
+	lookAt  time.Time        // when to look in again on a partition that another one waits on
 }
 
 // retry is an entry that waits for its next attempt: it failed alone, and is tried alone, or its sale was locked, and
@@ -127,8 +130,16 @@ func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
 			c.keys.orders, ">",
 		},
 	}
-	if c.history != "" {
+	switch {
+	case c.history != "":
 		args.Streams[1], args.Block = c.history, -1
+	case c.options.Workers.attends(c.partition):
+	case time.Now().Before(c.lookAt):
+		app.Sleep(ctx, min(time.Until(c.lookAt), c.patience()))
+		return nil, nil
+	default:
+		args.Block = -1
+		c.lookAt = time.Now().Add(lookInEvery)
 	}
 	streams, err := c.inventory.blocking.XReadGroup(ctx, args).Result()
 	switch {
@@ -143,6 +154,9 @@ func (c *Consumer) read(ctx context.Context) ([]app.Entry, error) {
 	var messages []redis.XMessage
 	if len(streams) > 0 {
 		messages = streams[0].Messages
+	}
+	if int64(len(messages)) == c.options.Batch {
+		c.lookAt = time.Time{} // there is more than whoever waits on it can take
 	}
 	if c.history != "" {
 		c.history = ""
@@ -260,8 +274,8 @@ func (c *Consumer) fulfil(ctx, quit context.Context, entries []app.Entry) ([]err
 			c.inventory.onStale(c.partition)
 			return nil, err // the partition is made anew: look again at what is there
 		}
-		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries), "err",
-			err)
+		slog.WarnContext(ctx, "fulfil batch, will try again", "partition", c.partition, "entries", len(entries),
+			"entry", entries[0].StreamID, "order", entries[0].Order, "err", err)
 		if !app.Sleep(quit, back.next()) {
 			return nil, errors.Join(err, quit.Err())
 		}

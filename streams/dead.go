@@ -19,14 +19,26 @@ const deadPage = 500
 // letterFields are what dead_letter.lua adds to the fields of an entry.
 var letterFields = []string{"reason", "stream", "deliveries", "at"}
 
-// DeadLetters lists them over all partitions, oldest first.
+// DeadLetters lists them over all partitions, oldest first. See app.DeadLetterBox for partitions that do not answer.
 func (l *Inventory) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
-	var letters []app.DeadLetter
-	for p := range l.parts {
+	groups, err := apart(ctx, l, l.all(), readPatience, l.deadLettersOf)
+	letters := slices.Concat(groups...)
+	slices.SortStableFunc(letters, func(a, b app.DeadLetter) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Partition, b.Partition))
+	})
+	if err != nil {
+		return letters, fmt.Errorf("read dead letters: %w", err)
+	}
+	return letters, nil
+}
+
+// deadLettersOf lists those of some partitions.
+func (l *Inventory) deadLettersOf(ctx context.Context, partitions []int) (letters []app.DeadLetter, err error) {
+	for _, p := range partitions {
 		for from := "-"; ; {
 			page, err := l.client.XRangeN(ctx, l.parts[p].keys.dead, from, "+", deadPage).Result()
 			if err != nil {
-				return nil, fmt.Errorf("read dead letters of partition %d: %w", p, transient(err))
+				return nil, fmt.Errorf("partition %d: %w", p, transient(err))
 			}
 			for _, m := range page {
 				letters = append(letters, parseLetter(p, m))
@@ -37,7 +49,6 @@ func (l *Inventory) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(letters, func(a, b app.DeadLetter) int { return cmp.Compare(a.At, b.At) })
 	return letters, nil
 }
 

@@ -14,6 +14,8 @@ import (
 // entryVersion is the first of the terms that reserve.lua writes. An entry of another version is unreadable here and
 // ends as a dead letter: a new layout is rolled out to all consumers before any node writes it. Entries of the version
 // before are read: they had the order in a field of its own, and the seq where base is now.
+//
+// Whoever does not know a field beside terms does not look at it: that is how a trace travels through older workers.
 const (
 	entryVersion    = "2"
 	entryVersionSeq = "1"
@@ -80,6 +82,7 @@ func parseEntry(partition int, m redis.XMessage) app.Entry {
 		r.fail("id", m.ID)
 	}
 	e.ReservedAt = app.Millis(id.Time)
+	e.Trace = app.ParseSpanRef(text(m.Values["trace"]))
 	e.Bad = r.err
 	return e
 }

@@ -108,8 +108,8 @@ func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[s
 		return
 	}
 	c.inventory.metrics.retried.Inc()
-	slog.WarnContext(ctx, "a sale is locked, its entries wait", "partition", c.partition, "entries", len(locked),
-		"err", failed[locked[0].StreamID])
+	slog.WarnContext(ctx, "a sale is locked, its entries wait", "partition", c.partition, "sale", locked[0].Sale,
+		"entries", len(locked), "entry", locked[0].StreamID, "order", locked[0].Order, "err", failed[locked[0].StreamID])
 	c.renew(ctx, locked)
 }
 

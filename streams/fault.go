@@ -54,5 +54,45 @@ func Reach(ctx context.Context, client redis.UniversalClient) error {
 	if err := client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("ping: %w", transient(err))
 	}
+	if Spread(client) {
+		return reachCluster(ctx, client)
+	}
+	return wholeServer(ctx, client)
+}
+
+// errOneNode means that a plain address names a server that has a part of the keys.
+var errOneNode = fmt.Errorf("%w: this server is one node of a Redis cluster: give STAMPEDE_REDIS_URL the form "+
+	"redis-cluster://host:port,host:port with some nodes of it", app.ErrMisconfigured)
+
+// wholeServer fails where a client for one server was sent to one node of a cluster: keys are looked for in many
+// slots, and one is asked to go elsewhere. Whoever may not look (the rights of an account) hears of that from Needs.
+func wholeServer(ctx context.Context, client redis.UniversalClient) error {
+	const tries = 64
+	var looks []*redis.StringCmd
+	_, _ = client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for n := range tries {
+			looks = append(looks, p.Get(ctx, fmt.Sprintf("stampede:{checkconfig.%d}", n)))
+		}
+		return nil
+	})
+	for _, look := range looks {
+		if _, moved := redis.IsMovedError(look.Err()); moved {
+			return errOneNode
+		}
+	}
+	return nil
+}
+
+// reachCluster fails where a server has no cluster, or one whose slots are not all served.
+func reachCluster(ctx context.Context, client redis.UniversalClient) error {
+	state, err := client.ClusterInfo(ctx).Result()
+	switch {
+	case redis.HasErrorPrefix(err, "NOPERM"):
+		return nil // what the program needs is tried by Needs
+	case err != nil:
+		return fmt.Errorf("ask for the state of the cluster: %w", transient(err))
+	case !strings.Contains(state, "cluster_state:ok"):
+		return fmt.Errorf("%w: the cluster is not ok: some slots have no primary that answers", app.ErrTransient)
+	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (l *Inventory) Finish(
 	}
 	keys := []string{k.meta, k.orders, k.waiting, k.attempts, k.deadlines}
 	args := append(make([]any, 0, 6+2*len(rows)+2*len(entries)), l.Epoch(partition), int64(asOf),
-		app.PublishWithin.Milliseconds(), app.ChangesChannel(l.namespace, partition), l.lines(rows), 0)
+		app.PublishWithin.Milliseconds(), app.ChangesChannel(l.namespace, partition), l.lines(rows, traces(entries)), 0)
 	deadlines := 0
 	for _, o := range rows {
 		if o.State == app.Pending {
@@ -47,6 +47,21 @@ func (l *Inventory) Finish(
 	if err := l.turnedAway(partition, integer(reply[0])); err != nil {
 		return fmt.Errorf("finish %d entries: %w", len(entries), err)
 	}
-	l.metrics.settled.Add(float64(integer(reply[1])))
+	l.metrics.settled.Add(integer(reply[1]))
 	return nil
+}
+
+// traces are where the traces of the entries' orders go on; nil, as nearly always, when none is traced.
+func traces(entries []*app.Entry) map[app.ID]app.SpanRef {
+	var found map[app.ID]app.SpanRef
+	for _, e := range entries {
+		if e.Trace == nil {
+			continue
+		}
+		if found == nil {
+			found = make(map[app.ID]app.SpanRef)
+		}
+		found[e.Order] = *e.Trace
+	}
+	return found
 }

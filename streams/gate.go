@@ -122,6 +122,7 @@ type waiter struct {
 	until     time.Time // when it is let go if it has not been sent
 	cooldowns int       // how often it was told to rest
 	then      func(app.GateAnswer, error)
+	span      *app.Span // of the script's call, when the buy is traced
 	answer    app.GateAnswer
 	err       error
 }

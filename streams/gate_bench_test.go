@@ -4,13 +4,33 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"stampede/app"
 )
 
 // BenchmarkGate is what a buy costs a node from Reserve to its decision while many others wait for the same sale: time
-// of the whole path, Redis and its fsync included, and allocations of this process, which groups share.
+// of the whole path, Redis and its fsync included, and allocations of this process, which groups share. Of the buys
+// that are traced, spans are made and thrown away: what it costs to send them is in app/trace.
 func BenchmarkGate(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		tracer *app.Tracer
+	}{
+		{"untraced", nil},
+		{"traced-0.01", &app.Tracer{Ratio: 0.01, To: nowhere{}}},
+		{"traced-1", &app.Tracer{Ratio: 1, To: nowhere{}}},
+	} {
+		b.Run(c.name, func(b *testing.B) { benchmarkGate(b, c.tracer) })
+	}
+}
+
+// nowhere forgets spans.
+type nowhere struct{}
+
+func (nowhere) Record(*app.Span) {}
+
+func benchmarkGate(b *testing.B, tracer *app.Tracer) {
 	f := onRedis(b)
 	g := NewGate(f.inventory)
 	defer g.Close()
@@ -24,11 +44,13 @@ func BenchmarkGate(b *testing.B) {
 			one := buy
 			one.User = app.ID(users.Add(1))
 			one.Order = app.ID(1_791_000_000_000_000_000 + int64(one.User))
+			one.Span = tracer.Sample("socket", time.Time{})
 			d, err := decided(context.Background(), g, one)
 			if err != nil || d.Verdict != app.VerdictReserved {
 				b.Errorf("verdict %d, %v", d.Verdict, err)
 				return
 			}
+			one.Span.Finish(nil)
 		}
 	})
 }

@@ -50,52 +50,74 @@ func (l *Inventory) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, 
 	return done, nil
 }
 
-// onHolds runs a script that changes n holds, one call per sale, all in one pipeline. head is what the script wants
-// after the epoch, each what it wants per hold. The answer tells for which of them the script answered 1.
+// onHolds runs a script that changes n holds, one call per sale, in one pipeline per server. head is what the script
+// wants after the epoch, each what it wants per hold. The answer tells for which of them the script answered 1. A
+// partition that cannot be reached keeps the holds of others from nothing; the error names it.
 func (l *Inventory) onHolds(
 	ctx context.Context, s *script, n int, head []any, each func(i int) (app.SaleRef, []any),
 ) ([]bool, error) {
 	bySale := make(map[app.SaleRef][]int, 1)
+	var partitions []int
 	for i := range n {
 		sale, _ := each(i)
+		if _, err := l.keys(sale.Partition); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(partitions, sale.Partition) {
+			partitions = append(partitions, sale.Partition)
+		}
 		bySale[sale] = append(bySale[sale], i)
 	}
-	var calls []call
-	var chunks [][]int
-	for sale, at := range bySale {
-		k, err := l.keys(sale.Partition)
-		if err != nil {
-			return nil, err
-		}
-		keys := []string{k.meta, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
-		for chunk := range slices.Chunk(at, holdsChunk) {
-			args := append([]any{l.Epoch(sale.Partition)}, head...)
-			for _, i := range chunk {
-				_, hold := each(i)
-				args = append(args, hold...)
+	type done struct{ at []int } // for which the script answered 1
+	groups, err := apart(ctx, l, partitions, askedFor, func(ctx context.Context, some []int) (d done, err error) {
+		var calls []call
+		var chunks [][]int
+		for sale, at := range bySale {
+			if !slices.Contains(some, sale.Partition) {
+				continue
 			}
-			calls, chunks = append(calls, call{keys, args}), append(chunks, chunk)
+			k := &l.parts[sale.Partition].keys
+			keys := []string{k.meta, k.sale(sale.ID), k.buyers(sale.ID), k.open(sale.ID)}
+			for chunk := range slices.Chunk(at, holdsChunk) {
+				args := append([]any{l.Epoch(sale.Partition)}, head...)
+				for _, i := range chunk {
+					_, hold := each(i)
+					args = append(args, hold...)
+				}
+				calls, chunks = append(calls, call{keys, args}), append(chunks, chunk)
+			}
 		}
-	}
-	replies, err := s.runAll(ctx, l.client, calls)
-	if err != nil {
-		return nil, err
-	}
+		replies, errs := s.runEach(ctx, l.client, calls)
+		failed := make(map[int]error)
+		for c, reply := range replies {
+			sale, _ := each(chunks[c][0])
+			if errs[c] != nil {
+				failed[sale.Partition] = errs[c]
+				continue
+			}
+			code := integer(reply[0])
+			if code == codeNotLoaded {
+				continue
+			}
+			if err := l.turnedAway(sale.Partition, code); err != nil {
+				failed[sale.Partition] = err
+				continue
+			}
+			for j, i := range chunks[c] {
+				if integer(reply[1+j]) == 1 {
+					d.at = append(d.at, i)
+				}
+			}
+		}
+		return d, awayUnlessAll(failed, len(failed) == len(some))
+	})
 	results := make([]bool, n)
-	for c, reply := range replies {
-		code := integer(reply[0])
-		if code == codeNotLoaded {
-			continue
-		}
-		sale, _ := each(chunks[c][0])
-		if err := l.turnedAway(sale.Partition, code); err != nil {
-			return nil, err
-		}
-		for j, i := range chunks[c] {
-			results[i] = integer(reply[1+j]) == 1
+	for _, group := range groups {
+		for _, i := range group.at {
+			results[i] = true
 		}
 	}
-	return results, nil
+	return results, err
 }
 
 // Hold takes units for an existing order. It answers Reserved, Repeated (held under this number before),

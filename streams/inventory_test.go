@@ -269,6 +269,32 @@ func TestCreateAndArm(t *testing.T) {
 	})
 }
 
+// A sale that was edited after somebody read it to load it is written anew, as long as it is unarmed; an older version
+// never takes the place of a newer one.
+func TestCreateAfterAnEdit(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := &app.Sale{
+			ID: newID(), Partition: 1, Initial: 5, Limit: 2, Cap: 2, PriceFen: 100, ClosesAt: 1 << 50,
+			Version: 1,
+		}
+		edited := *s
+		edited.Version, edited.Initial, edited.PriceFen = 2, 3, 200
+		for _, version := range []*app.Sale{s, &edited, s} {
+			f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: version, Stock: version.Initial}))
+		}
+		if a := f.audit(s); a.Stock != 3 || a.Initial != 3 || a.Version != 2 {
+			t.Errorf("loaded with %+v", a.Counters)
+		}
+		f.must(f.inventory.Arm(f.ctx, testEpoch, s.Ref()))
+		edited.Version, edited.Initial = 3, 99
+		f.must(f.inventory.Create(f.ctx, testEpoch, app.SaleState{Sale: &edited, Stock: 99}))
+		if a := f.audit(s); a.Stock != 3 || a.Version != 2 {
+			t.Errorf("an armed sale became %+v", a.Counters)
+		}
+	})
+}
+
 // Counters and holds of a sale; a sale that is not there is not loaded.
 func TestCountersAndHolds(t *testing.T) {
 	t.Parallel()
@@ -460,7 +486,7 @@ func TestUnreadableTimeIsNamedOnce(t *testing.T) {
 	if !errors.Is(err, app.ErrTransient) || strings.Count(err.Error(), "read Redis time") != 1 {
 		t.Fatal(err)
 	}
-	err = f.inventory.SetWatching(f.ctx, "node", nil)
+	_, err = NewPaidStream(f.client).trim(f.ctx)
 	if !errors.Is(err, app.ErrTransient) || strings.Count(err.Error(), "read Redis time") != 1 {
 		t.Fatal(err)
 	}

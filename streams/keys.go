@@ -1,13 +1,10 @@
 package streams
 
-import (
-	"strconv"
-
-	"stampede/app"
-)
+import "stampede/app"
 
 // All keys of a partition share the hash tag {p}, so that one script may touch them together and a cluster keeps them
-// on one node. None has a TTL but where it says so: absent is not empty (I7). "Lua" below names the scripts that write.
+// on one node; there the tag is longer, see tagsOf. None has a TTL but where it says so: absent is not empty (I7).
+// "Lua" below names the scripts that write.
 //
 //	key                              type    what, who writes
 //	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
@@ -24,10 +21,15 @@ import (
 //	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at.
 //	                                         Lua dead_letter
 //	stampede:{p}:attempts            hash    stream id → failures of that entry on its own account. Consumer
+//	stampede:{p}:database            string  history of the database of which the partition is known to lack nothing
+//	                                         (see app.Redo). NoteDatabase
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
 //	                                         withdrawn burnt · tickets done · paused armed rest_until · moves:
-//	                                         changes of holds but by reserve. Lua create, arm, reserve,
-//	                                         return, hold, sell, withdraw, finish, dead_letter, restore, correct
+//	                                         changes of holds but by reserve · out:<act>: units that an
+//	                                         operator's withdrawal has taken · of a portion of a spread sale
+//	                                         moved_out, moved_units, moved_in: the last moves between portions. Lua
+//	                                         create, arm, reserve, return, hold, sell, withdraw, finish, dead_letter,
+//	                                         restore, correct, terms, take_out, move_out, move_in
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the
 //	                                         units that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9). Behind
@@ -51,6 +53,15 @@ import (
 //	                                         deliveries, at. Stays until an operator decides. Lua mail_park, mail_unpark
 //	stampede:{mail}:posted:<kind>:<about>  string  that letter was posted; for eight days (this one has a TTL, too). Lua
 //	                                         mail_post
+//	stampede:{workers}:there         zset    worker → until when it counts, ms, if it says nothing more (see Workers); a
+//	                                         hint. Lua attend
+//	stampede:{board}:nodes           hash    node number → JSON of what it said last (app.NodeFigures), for the live board;
+//	                                         a hint, with a TTL. SayFigures, AddPoint
+//	stampede:{board}:history         list    JSON of a point every 5 s (app.BoardPoint), 15 minutes of them; with a TTL.
+//	                                         AddPoint
+//	stampede:{board}:sale:<id>       hash    process → JSON of what it has counted of the presses of Buy on that sale
+//	                                         (app.SaleFigures), for its report; with a TTL of 40 days. SaySaleFigures
+//	stampede:{board}:turn:<ms>       string  which node makes the point of that instant; with a TTL. SayFigures
 //
 //	channel                              message
 //	stampede:changes:<namespace>:<p>     what has changed in partition p, see app.Message. Lua finish, publish
@@ -66,6 +77,13 @@ const (
 	mailDeadKey = "stampede:{mail}:dead"
 	mailMarks   = "stampede:{mail}:posted:"
 
+	workersKey = "stampede:{workers}:there"
+
+	boardKey     = "stampede:{board}:nodes"
+	boardHistory = "stampede:{board}:history"
+	boardTurns   = "stampede:{board}:turn:"
+	boardSale    = "stampede:{board}:sale:"
+
 	stateOpen  = "open"
 	stateBuild = "rebuilding"
 	soldMark   = ":sold" // behind a hold whose order is paid
@@ -80,10 +98,11 @@ type partitionKeys struct {
 	deadlines string
 	dead      string
 	attempts  string
+	database  string
 }
 
-func keysOf(partition int) partitionKeys {
-	prefix := "stampede:{" + strconv.Itoa(partition) + "}:"
+func keysOf(tag string) partitionKeys {
+	prefix := "stampede:{" + tag + "}:"
 	return partitionKeys{
 		prefix:    prefix,
 		meta:      prefix + "meta",
@@ -92,6 +111,7 @@ func keysOf(partition int) partitionKeys {
 		deadlines: prefix + "deadlines",
 		dead:      prefix + "dead",
 		attempts:  prefix + "attempts",
+		database:  prefix + "database",
 	}
 }
 

@@ -30,22 +30,32 @@ func (k *LagKeeper) Run(ctx context.Context) error {
 }
 
 // runOnce answers how many groups had to be set right.
-func (k *LagKeeper) runOnce(ctx context.Context) (int, error) {
-	calls := make([]call, len(k.inventory.parts))
-	for p := range calls {
-		keys := &k.inventory.parts[p].keys
-		calls[p] = call{keys: []string{keys.meta, keys.orders, keys.waiting}, args: []any{lagCount}}
-	}
-	replies, err := lagScript.runAll(ctx, k.inventory.client, calls)
-	if err != nil {
-		return 0, fmt.Errorf("check lag: %w", err)
-	}
-	fixed := 0
-	for _, reply := range replies {
-		if integer(reply[0]) == 1 {
-			fixed++
+func (k *LagKeeper) runOnce(ctx context.Context) (fixed int, err error) {
+	l := k.inventory
+	groups, err := apart(ctx, l, l.all(), readPatience, func(ctx context.Context, some []int) (fixed int, err error) {
+		calls := make([]call, len(some))
+		for i, p := range some {
+			keys := &l.parts[p].keys
+			calls[i] = call{keys: []string{keys.meta, keys.orders, keys.waiting}, args: []any{lagCount}}
 		}
+		replies, errs := lagScript.runEach(ctx, l.client, calls)
+		failed := make(map[int]error)
+		for i, reply := range replies {
+			switch {
+			case errs[i] != nil:
+				failed[some[i]] = errs[i]
+			case integer(reply[0]) == 1:
+				fixed++
+			}
+		}
+		return fixed, awayUnlessAll(failed, len(failed) == len(some))
+	})
+	for _, n := range groups {
+		fixed += n
 	}
-	k.inventory.metrics.lagFixed.Add(float64(fixed))
+	l.metrics.lagFixed.Add(float64(fixed))
+	if err != nil && app.AwayOf(err) == nil {
+		return fixed, fmt.Errorf("check lag: %w", err)
+	}
 	return fixed, nil
 }

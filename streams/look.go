@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -62,34 +61,50 @@ func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows 
 	}
 	seen := &l.parts[partition].seen
 	all := append(seen.witnesses(epoch, partition), rows...)
-	armed, records := make([]*redis.BoolCmd, len(all)), make([]*redis.StringCmd, len(all))
-	var newest *redis.XMessageSliceCmd
-	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, w := range all {
-			records[i] = p.HGet(ctx, k.buyers(w.Sale.ID), w.User.String())
-			armed[i] = p.HExists(ctx, k.sale(w.Sale.ID), "armed")
-		}
-		newest = p.XRevRangeN(ctx, k.orders, "+", "-", 1)
-		return nil
-	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, fmt.Errorf("look for %d orders of partition %d: %w", len(all), partition, transient(err))
+	keys, args := make([]string, 1, 1+2*len(all)), make([]any, 0, 2*len(all))
+	keys[0] = k.orders
+	for _, w := range all {
+		keys = append(keys, k.sale(w.Sale.ID), k.buyers(w.Sale.ID))
+		args = append(args, w.User.String(), w.Order.String())
+	}
+	reply, err := lacksScript.run(ctx, l.client, keys, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look for %d orders of partition %d: %w", len(all), partition, err)
+	}
+	if code := integer(reply[0]); code != codeDone {
+		return nil, fmt.Errorf("look for %d orders: %w", len(all), l.turnedAway(partition, code))
 	}
 	var missing []app.Witness
 	for i, w := range all {
-		switch {
-		case !armed[i].Val():
-			seen.drop(w.Sale.ID)
-		case !strings.Contains(records[i].Val(), w.Order.String()+":"):
+		switch integer(reply[3+i]) {
+		case witnessMissing:
 			missing = append(missing, w)
+		case witnessNoSale:
+			seen.drop(w.Sale.ID)
 		}
 	}
-	if len(missing) == 0 && len(newest.Val()) == 1 {
-		if e := parseEntry(partition, newest.Val()[0]); e.Bad == nil && e.Epoch == epoch {
+	if newest := text(reply[1]); len(missing) == 0 && newest != "" {
+		e := parseEntry(partition, redis.XMessage{ID: newest, Values: fieldsOf(list(reply[2]))})
+		if e.Bad == nil && e.Epoch == epoch {
 			seen.add(epoch, e.Sale, accepted{seq: e.Seq, user: e.User, order: e.Order})
 		}
 	}
 	return missing, nil
+}
+
+// What lacks.lua says of an order.
+const (
+	witnessMissing = 1
+	witnessNoSale  = 2
+)
+
+// fieldsOf are the fields of an entry that a script has read.
+func fieldsOf(pairs []any) map[string]any {
+	fields := make(map[string]any, len(pairs)/2)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		fields[text(pairs[i])] = pairs[i+1]
+	}
+	return fields
 }
 
 // Confirm lets the partition sell on the server that State saw, after nothing was found missing there. ErrTransient: it

@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,7 +21,7 @@ type Metrics struct {
 	verdicts    *prometheus.CounterVec
 	byVerdict   [app.VerdictPass + 1]prometheus.Counter
 
-	settled     prometheus.Counter
+	settled     atomic.Int64
 	retried     prometheus.Counter
 	failures    prometheus.Counter
 	deadLetters prometheus.Counter
@@ -61,7 +62,6 @@ func NewMetrics() *Metrics {
 		verdicts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "stampede", Name: "gate_verdicts_total", Help: "Buys decided, by verdict.",
 		}, []string{"verdict"}),
-		settled:     counter("entries_settled_total", "Stream entries acknowledged after their row was committed."),
 		retried:     counter("entries_moment_faults_total", "Batches that met a transient fault and were tried again."),
 		failures:    counter("entries_failures_total", "Failures of single entries on their own account."),
 		deadLetters: counter("entries_buried_total", "Entries moved to the dead letters."),
@@ -73,12 +73,19 @@ func NewMetrics() *Metrics {
 			"Answered reservations that were in no row and not in Redis any more when a "+
 				"partition was made anew, as far as this node had seen. The largest of all nodes is the best guess."),
 	}
-	m.all = append(counters, m.groupSize, m.gateSeconds, m.verdicts)
+	settled := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: "stampede", Name: "entries_settled_total",
+		Help: "Stream entries acknowledged after their row was committed.",
+	}, func() float64 { return float64(m.Settled()) })
+	m.all = append(counters, m.groupSize, m.gateSeconds, m.verdicts, settled)
 	for v := app.VerdictReserved; v <= app.VerdictPass; v++ {
 		m.byVerdict[v] = m.verdicts.WithLabelValues(verdictNames[v])
 	}
 	return m
 }
+
+// Settled is how many entries this process has acknowledged after their row was committed.
+func (m *Metrics) Settled() int64 { return m.settled.Load() }
 
 // verdict is the counter of a verdict; an unknown one counts as "epoch" would: something to look into.
 func (m *Metrics) verdict(v app.Verdict) prometheus.Counter {
@@ -110,17 +117,22 @@ type StreamStats struct {
 	Length    int64 // entries in the stream, settled ones included
 	Dead      int64 // dead letters
 	Deadlines int64 // orders in the delay queue
+
+	Oldest time.Duration // age of the oldest entry that waits; 0: none does
+
+	Away bool // it does not answer; the other numbers are nothing
 }
 
 // StreamCollector reads StreamStats at each scrape.
 type StreamCollector struct {
 	inventory *Inventory
 	up        *prometheus.Desc
+	partition *prometheus.Desc
 	gauges    []*prometheus.Desc
 }
 
-// scrapeTimeout keeps a scrape from waiting for a Redis that does not answer.
-const scrapeTimeout = time.Second
+// scrapeTimeout keeps a scrape from waiting for a Redis that does not answer; scrapers wait for a second or more.
+const scrapeTimeout = 250 * time.Millisecond
 
 // NewStreamCollector makes a prometheus.Collector of the streams' state.
 func NewStreamCollector(l *Inventory) *StreamCollector {
@@ -128,19 +140,22 @@ func NewStreamCollector(l *Inventory) *StreamCollector {
 		return prometheus.NewDesc("stampede_"+name, help, []string{"partition"}, nil)
 	}
 	up := prometheus.NewDesc("stampede_streams_up", "1 when Redis answered this scrape.", nil, nil)
-	return &StreamCollector{inventory: l, up: up, gauges: []*prometheus.Desc{
+	partition := gauge("partition_up", "1 when the partition answered this scrape; in a cluster one may while others do not.")
+	return &StreamCollector{inventory: l, up: up, partition: partition, gauges: []*prometheus.Desc{
 		gauge("stream_lag", "Reservations not yet delivered to a consumer (XINFO lag)."),
 		gauge("stream_pending", "Reservations delivered and not settled (XINFO pending)."),
 		gauge("stream_waiting", "Reservations waiting for their row: lag + pending."),
 		gauge("stream_length", "Entries in the stream, settled ones included."),
 		gauge("dead_letters", "Entries that failed for good and wait for an operator."),
 		gauge("deadlines", "Unpaid orders in the delay queue."),
+		gauge("stream_oldest_seconds", "Age of the oldest reservation that waits for its row; 0: none does."),
 	}}
 }
 
 // Describe implements prometheus.Collector.
 func (c *StreamCollector) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.up
+	ch <- c.partition
 	for _, d := range c.gauges {
 		ch <- d
 	}
@@ -157,9 +172,17 @@ func (c *StreamCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	ch <- prometheus.MustNewConstMetric(c.up, prometheus.GaugeValue, 1)
 	for _, s := range stats {
-		for i, v := range []int64{s.Lag, s.Pending, s.Lag + s.Pending, s.Length, s.Dead, s.Deadlines} {
-			ch <- prometheus.MustNewConstMetric(c.gauges[i], prometheus.GaugeValue, float64(v),
-				strconv.Itoa(s.Partition))
+		name := strconv.Itoa(s.Partition)
+		if s.Away {
+			ch <- prometheus.MustNewConstMetric(c.partition, prometheus.GaugeValue, 0, name)
+			continue
+		}
+		ch <- prometheus.MustNewConstMetric(c.partition, prometheus.GaugeValue, 1, name)
+		for i, v := range []float64{
+			float64(s.Lag), float64(s.Pending), float64(s.Lag + s.Pending), float64(s.Length), float64(s.Dead),
+			float64(s.Deadlines), s.Oldest.Seconds(),
+		} {
+			ch <- prometheus.MustNewConstMetric(c.gauges[i], prometheus.GaugeValue, v, name)
 		}
 	}
 }

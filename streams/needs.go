@@ -15,8 +15,8 @@ import (
 func Needs(ctx context.Context, client redis.UniversalClient) []error {
 	const note = "0-1"
 	key := "stampede:{checkconfig}:" + strings.ToLower(rand.Text()[:10])
-	stream, hash, set, one := key+":stream", key+":hash", key+":set", key+":text"
-	defer client.Del(context.WithoutCancel(ctx), stream, hash, set, one)
+	stream, hash, list, set, one := key+":stream", key+":hash", key+":list", key+":set", key+":text"
+	defer client.Del(context.WithoutCancel(ctx), stream, hash, list, set, one)
 	var failed []error
 	for _, command := range [][]any{
 		{"TIME"},
@@ -24,6 +24,7 @@ func Needs(ctx context.Context, client redis.UniversalClient) []error {
 		{"SET", one, 1, "PX", 60000},
 		{"GET", one},
 		{"PTTL", one},
+		{"PEXPIRE", one, 60000},
 		{"EXISTS", one},
 		{"TYPE", one},
 		{"HSET", hash, "a", 1, "b", 2},
@@ -36,12 +37,16 @@ func Needs(ctx context.Context, client redis.UniversalClient) []error {
 		{"HVALS", hash},
 		{"HSCAN", hash, 0},
 		{"HDEL", hash, "c"},
+		{"RPUSH", list, "a"},
+		{"LTRIM", list, -1, -1},
+		{"LRANGE", list, 0, -1},
 		{"ZADD", set, "NX", 1, "a"},
 		{"ZSCORE", set, "a"},
 		{"ZCARD", set},
 		{"ZRANGE", set, 0, -1},
 		{"ZRANGEBYSCORE", set, 0, 1},
 		{"ZREM", set, "a"},
+		{"ZREMRANGEBYSCORE", set, "-inf", 0},
 		{"XADD", stream, note, "a", "1"},
 		{"XADD", stream, "0-2", "a", "2"},
 		{"XGROUP", "CREATE", stream, group, "0"},

@@ -77,7 +77,7 @@ func (s *PaidStream) Run(ctx context.Context) error {
 // trim forgets what is older than the retention and behind every group: delivered and acknowledged. A group that nobody
 // reads for keeps everything; operators see it in XINFO GROUPS and destroy it.
 func (s *PaidStream) trim(ctx context.Context) (int64, error) {
-	now, err := s.client.Time(ctx).Result()
+	now, err := serverTime(ctx, s.client, paidKey)
 	if err != nil {
 		return 0, fmt.Errorf("read Redis time: %w", transient(err))
 	}

@@ -23,7 +23,8 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf app.Millis,
 	calls := make([]call, 0, 1+len(rows)/publishChunk)
 	for some := range slices.Chunk(rows, publishChunk) {
 		calls = append(calls, call{[]string{k.meta}, []any{
-			int64(asOf), app.PublishWithin.Milliseconds(), app.ChangesChannel(l.namespace, partition), l.lines(some),
+			int64(asOf), app.PublishWithin.Milliseconds(), app.ChangesChannel(l.namespace, partition),
+			l.lines(some, nil),
 		}})
 	}
 	replies, err := publishScript.runAll(ctx, l.client, calls)
@@ -38,13 +39,17 @@ func (l *Inventory) Publish(ctx context.Context, partition int, asOf app.Millis,
 	return nil
 }
 
-// lines are the changes of a message.
-func (l *Inventory) lines(rows []*app.Order) []byte {
+// lines are the changes of a message. traces has those of the rows that are traced.
+func (l *Inventory) lines(rows []*app.Order, traces map[app.ID]app.SpanRef) []byte {
 	if len(rows) == 0 {
 		return []byte{}
 	}
 	b := make([]byte, 0, len(rows)*lineLength)
 	for _, o := range rows {
+		if trace, traced := traces[o.ID]; traced {
+			b = app.AppendTraced(b, o.User, l.frame(o), trace)
+			continue
+		}
 		b = app.AppendChange(b, o.User, l.frame(o))
 	}
 	return b
@@ -53,21 +58,41 @@ func (l *Inventory) lines(rows []*app.Order) []byte {
 // lineLength is about as long as the change of a new order.
 const lineLength = 420
 
-// ChainEnds reads how far the messages of all partitions have come, in one call.
+// ChainEnds reads how far the messages of all partitions have come, in one call per server.
 func (l *Inventory) ChainEnds(ctx context.Context) ([]app.ChainEnd, error) {
-	reads := make([]*redis.SliceCmd, len(l.parts))
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i := range l.parts {
-			reads[i] = p.HMGet(ctx, l.parts[i].keys.meta, "told", "epoch")
+	ends := make([]app.ChainEnd, len(l.parts))
+	for p := range ends {
+		ends[p].Away = true
+	}
+	groups, err := apart(ctx, l, l.all(), readPatience, l.chainEndsOf)
+	if err != nil && app.AwayOf(err) == nil {
+		return nil, fmt.Errorf("read the ends of %d chains: %w", len(ends), err)
+	}
+	for _, group := range groups {
+		for p, end := range group {
+			ends[p] = end
+		}
+	}
+	return ends, nil
+}
+
+// chainEndsOf reads the ends of some partitions in one pipeline.
+func (l *Inventory) chainEndsOf(ctx context.Context, partitions []int) (map[int]app.ChainEnd, error) {
+	reads := make([]*redis.SliceCmd, len(partitions))
+	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each read keeps its error
+		for i, p := range partitions {
+			reads[i] = pipe.HMGet(ctx, l.parts[p].keys.meta, "told", "epoch")
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read the ends of %d chains: %w", len(reads), transient(err))
-	}
-	ends := make([]app.ChainEnd, len(reads))
+	ends, failed := make(map[int]app.ChainEnd, len(partitions)), make(map[int]error)
 	for i, read := range reads {
-		ends[i] = app.ChainEnd{Told: number(text(read.Val()[0])), Epoch: number(text(read.Val()[1]))}
+		values, err := read.Result()
+		if err != nil {
+			failed[partitions[i]] = transient(err)
+			continue
+		}
+		ends[partitions[i]] = app.ChainEnd{Told: number(text(values[0])), Epoch: number(text(values[1]))}
 	}
-	return ends, nil
+	return ends, awayUnlessAll(failed, len(ends) == 0)
 }

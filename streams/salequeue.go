@@ -25,7 +25,8 @@ type saleQueue struct {
 	group     []*waiter
 	answered  []*waiter // of the group; they are told together
 	args      []any
-	passes    []byte // the last argument of a sale that asks for passes
+	passes    []byte // the argument of a sale that asks for passes
+	traces    []byte // the last argument of a group in which somebody is traced
 	keys      [6]string
 	part      *partition
 	saleID    string
@@ -112,7 +113,7 @@ func (q *saleQueue) gather() (more bool, rest time.Duration) {
 		case g.closed:
 			q.conclude(w, app.GateAnswer{}, errGateClosed)
 		case g.TurnsAway != nil && g.TurnsAway(w.buy.Sale.ID, w.buy.User):
-			q.conclude(w, app.GateAnswer{Verdict: app.VerdictSoldOut, Order: w.buy.Order}, nil)
+			q.conclude(w, app.GateAnswer{Verdict: app.VerdictSoldOut, Order: w.buy.Order, Unasked: true}, nil)
 		case now.After(w.until):
 			q.conclude(w, app.GateAnswer{}, errTooLate)
 		default:

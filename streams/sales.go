@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 )
@@ -18,7 +15,7 @@ const holdsPage = 1000
 // Create writes a sale that was never loaded, unarmed; an existing one is left as it is (I7). The orders of the
 // state are not looked at: what was never loaded has none.
 func (l *Inventory) Create(ctx context.Context, epoch int64, s app.SaleState) error {
-	args := append([]any{epoch}, saleFields(s)...)
+	args := append([]any{epoch, s.Sale.Version}, saleFields(s)...)
 	_, err := l.run(ctx, createScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...)
 	return err
 }
@@ -29,14 +26,22 @@ func saleFields(s app.SaleState) []any {
 	if s.Sale.Paused {
 		paused = 1
 	}
-	return []any{
+	fields := []any{
 		"price", s.Sale.PriceFen, "version", s.Sale.Version,
 		"opens", int64(s.Sale.OpensAt), "closes", int64(s.Sale.ClosesAt), "limit", s.Sale.Limit, "cap", s.Sale.Cap,
 		"initial", s.Sale.Initial, "added", s.Sale.Added,
 		"stock", s.Stock, "held", s.Held, "sold", s.Sold, "withdrawn", s.Withdrawn, "burnt", 0,
 		"tickets", s.Tickets, "done", s.Tickets, "paused", paused, "armed", 0, "rest_until", 0, "moves", 0,
+		"moved_out", s.Sale.MovedOut, "moved_in", s.Sale.MovedIn,
 	}
+	for _, a := range s.Acts { // settled: a late call of take_out finds that it was decided
+		fields = append(fields, outField+strconv.FormatInt(a.ID, 10), a.Taken)
+	}
+	return fields
 }
+
+// outField begins the fields of a sale hash that say what withdrawals of operators have taken, by their numbers.
+const outField = "out:"
 
 // Arm lets an existing sale sell. ErrLost: there is no such sale in Redis.
 func (l *Inventory) Arm(ctx context.Context, epoch int64, sale app.SaleRef) error {
@@ -49,70 +54,6 @@ func (l *Inventory) Retire(ctx context.Context, sale app.SaleRef) (bool, error) 
 	keys := func(k *partitionKeys) []string { return append(saleKeys(sale.ID)(k), k.watching(sale.ID)) }
 	reply, err := l.run(ctx, retireScript, sale.Partition, keys, l.Epoch(sale.Partition))
 	return err == nil && integer(reply[0]) == codeDone, err
-}
-
-// counterFields are what Counters reads of a sale, in the order of counters.
-var counterFields = []string{
-	"stock", "held", "sold", "withdrawn", "initial", "added", "tickets", "done", "paused", "version",
-}
-
-// counters reads the values of counterFields; a sale without stock is not in Redis.
-func counters(sale app.ID, values []any) app.Counters {
-	c := app.Counters{Sale: sale}
-	if len(values) != len(counterFields) || values[0] == nil {
-		return c
-	}
-	n := func(i int) int64 { return number(text(values[i])) }
-	c.Loaded = true
-	c.Stock, c.Held, c.Sold, c.Withdrawn, c.Initial, c.Added = n(0), n(1), n(2), n(3), n(4), n(5)
-	c.Tickets, c.Done, c.Paused, c.Version = n(6), n(7), n(8) == 1, n(9)
-	return c
-}
-
-// Counters reads the numbers of the sales in one pipeline, in the order asked for, each partition's epoch before the
-// numbers of its sales. Watching is read at most once a second per sale.
-func (l *Inventory) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
-	if len(sales) == 0 {
-		return nil, nil
-	}
-	cmds := make([]*redis.SliceCmd, len(sales))
-	due := l.viewersDue(sales, time.Now())
-	viewers := make([]*redis.MapStringStringCmd, len(due))
-	var now *redis.TimeCmd
-	epochs := make(map[int]*redis.SliceCmd, min(len(sales), len(l.parts)))
-	for _, sale := range sales {
-		if _, err := l.keys(sale.Partition); err != nil {
-			return nil, err
-		}
-	}
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, sale := range sales {
-			if epochs[sale.Partition] == nil {
-				epochs[sale.Partition] = p.HMGet(ctx, l.parts[sale.Partition].keys.meta, "epoch")
-			}
-			cmds[i] = p.HMGet(ctx, l.parts[sale.Partition].keys.sale(sale.ID), counterFields...)
-		}
-		for i, sale := range due {
-			viewers[i] = p.HGetAll(ctx, l.parts[sale.Partition].keys.watching(sale.ID))
-		}
-		if len(due) > 0 {
-			now = p.Time(ctx)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read counters of %d sales: %w", len(sales), transient(err))
-	}
-	if now != nil {
-		l.viewersRead(due, viewers, app.MillisOf(now.Val()))
-	}
-	result := make([]app.Counters, len(sales))
-	for i, sale := range sales {
-		result[i] = counters(sale.ID, cmds[i].Val())
-		result[i].Epoch = number(text(epochs[sale.Partition].Val()[0]))
-		result[i].Watching = l.watching(sale)
-	}
-	return result, nil
 }
 
 // Audit reads a sale in one script: its numbers, its buyers and its open holds in one instant.
@@ -136,7 +77,14 @@ func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit,
 	}
 	seen := app.SaleAudit{
 		Counters: counters(sale.ID, values), Burnt: number(text(hash["burnt"])), Units: make(map[app.ID]int64,
-			len(buyers)/2),
+			len(buyers)/2), Out: make(map[int64]int64),
+	}
+	seen.MovedOut, seen.MovedIn = number(text(hash["moved_out"])), number(text(hash["moved_in"]))
+	seen.MovedUnits = number(text(hash["moved_units"]))
+	for name, value := range hash {
+		if act, is := strings.CutPrefix(name, outField); is {
+			seen.Out[number(act)] = number(text(value))
+		}
 	}
 	for i := 0; i+1 < len(buyers); i += 2 {
 		user, err := app.ParseID(text(buyers[i]))

@@ -43,6 +43,7 @@ var (
 	renewScript      = load("redis_time", "renew")
 	dropScript       = load("drop")
 	leaveScript      = load("leave")
+	attendScript     = load("redis_time", "attend")
 	lagScript        = load("lag")
 	trimScript       = load("redis_time", "progress", "trim")
 	unsettledScript  = load("progress", "unsettled")
@@ -54,6 +55,15 @@ var (
 	mailParkScript   = load("redis_time", "letter", "mail_park")
 	mailUnparkScript = load("mail_unpark")
 	correctScript    = load("redis_time", "turned_away", "correct")
+	termsScript      = load("redis_time", "turned_away", "terms")
+	takeOutScript    = load("turned_away", "take_out")
+	numbersScript    = load("numbers")
+	lacksScript      = load("lacks")
+	deliveryScript   = load("history", "delivery")
+	watchScript      = load("redis_time", "watch")
+	watchingScript   = load("redis_time", "watching")
+	moveOutScript    = load("redis_time", "turned_away", "move_out")
+	moveInScript     = load("turned_away", "move_in")
 )
 
 // load makes a script of the files named; the last gives it its name.
@@ -132,10 +142,22 @@ type call struct {
 	args []any
 }
 
-// runAll makes the calls in one pipeline and answers the replies in their order. A pipeline does not heal by
-// itself: calls that came back with NOSCRIPT did nothing, and exactly they are made again.
+// runAll makes the calls in one pipeline and answers the replies in their order, or the first error.
 func (s *script) runAll(ctx context.Context, client redis.UniversalClient, calls []call) ([][]any, error) {
-	replies := make([][]any, len(calls))
+	replies, errs := s.runEach(ctx, client, calls)
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return replies, nil
+}
+
+// runEach makes the calls in one pipeline and answers the replies, or errors, in their order. A pipeline does not heal
+// by itself: calls that came back with NOSCRIPT did nothing, and exactly they are made again. Where a slot moves, calls
+// may be carried out in another order than theirs, and more than once: no call of a pipeline rests on another one.
+func (s *script) runEach(ctx context.Context, client redis.UniversalClient, calls []call) ([][]any, []error) {
+	replies, errs := make([][]any, len(calls)), make([]error, len(calls))
 	todo := make([]int, len(calls))
 	for i := range todo {
 		todo[i] = i
@@ -162,12 +184,12 @@ func (s *script) runAll(ctx context.Context, client redis.UniversalClient, calls
 			case try == 0 && redis.HasErrorPrefix(err, "NOSCRIPT"):
 				lost = append(lost, at)
 			default:
-				return nil, fmt.Errorf("script %s: %w", s.name, transient(err))
+				errs[at] = fmt.Errorf("script %s: %w", s.name, transient(err))
 			}
 		}
 		todo = lost
 	}
-	return replies, nil
+	return replies, errs
 }
 
 // noGroup reports whether the stream or its group is not there.

@@ -3,37 +3,78 @@ package streams
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
 )
 
-// Stats reads the streams' numbers of all partitions in one pipeline.
+// Stats reads the streams' numbers of all partitions. Of those that do not answer it says so, and nothing else.
 func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
+	now, err := l.Now(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read stream numbers: %w", err)
+	}
+	read := func(ctx context.Context, some []int) ([]StreamStats, error) { return l.statsOf(ctx, some, now) }
+	groups, err := apart(ctx, l, l.all(), readPatience, read)
+	if err != nil && app.AwayOf(err) == nil {
+		return nil, fmt.Errorf("read stream numbers: %w", err)
+	}
+	stats := make([]StreamStats, len(l.parts))
+	for p := range stats {
+		stats[p] = StreamStats{Partition: p, Away: true}
+	}
+	for _, group := range groups {
+		for _, s := range group {
+			stats[s.Partition] = s
+		}
+	}
+	return stats, nil
+}
+
+// all are the numbers of all partitions.
+func (l *Inventory) all() []int {
+	all := make([]int, len(l.parts))
+	for p := range all {
+		all[p] = p
+	}
+	return all
+}
+
+// statsOf reads the numbers of some partitions in one pipeline.
+func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Millis) ([]StreamStats, error) {
 	type reads struct {
 		groups    *redis.XInfoGroupsCmd
+		pending   *redis.XPendingCmd
 		waiting   *redis.StringCmd
 		length    *redis.IntCmd
 		dead      *redis.IntCmd
 		deadlines *redis.IntCmd
 	}
-	cmds := make([]reads, len(l.parts))
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i := range l.parts {
-			k := &l.parts[i].keys
+	cmds := make([]reads, len(partitions))
+	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, p := range partitions {
+			k := &l.parts[p].keys
 			cmds[i] = reads{
-				groups: p.XInfoGroups(ctx, k.orders), waiting: p.HGet(ctx, k.meta, "waiting"),
-				length: p.XLen(ctx, k.orders), dead: p.XLen(ctx, k.dead), deadlines: p.ZCard(ctx, k.deadlines),
+				groups: pipe.XInfoGroups(ctx, k.orders), pending: pipe.XPending(ctx, k.orders, group),
+				waiting: pipe.HGet(ctx, k.meta, "waiting"),
+				length:  pipe.XLen(ctx, k.orders), dead: pipe.XLen(ctx, k.dead),
+				deadlines: pipe.ZCard(ctx, k.deadlines),
 			}
 		}
 		return nil
 	})
-	// A partition that is not there yet makes single commands fail; only the last one always answers.
-	if last := cmds[len(cmds)-1].deadlines; last.Err() != nil {
-		return nil, fmt.Errorf("read stream numbers: %w", transient(err))
-	}
-	stats := make([]StreamStats, len(l.parts))
+	stats, unread, failed := make([]StreamStats, 0, len(partitions)), make(map[int]string), make(map[int]error)
 	for i, c := range cmds {
-		s := StreamStats{Partition: i, Length: c.length.Val(), Dead: c.dead.Val(), Deadlines: c.deadlines.Val()}
+		// A partition that is not there yet makes single commands fail; only the last one always answers.
+		if err := c.deadlines.Err(); err != nil {
+			failed[partitions[i]] = transient(err)
+			continue
+		}
+		s := StreamStats{
+			Partition: partitions[i], Length: c.length.Val(), Dead: c.dead.Val(), Deadlines: c.deadlines.Val(),
+		}
 		for _, g := range c.groups.Val() {
 			if g.Name != group {
 				continue
@@ -43,8 +84,55 @@ func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 				// XINFO does not know (just after a restart, or embedded); the scripts' own count does.
 				s.Lag = max(0, number(c.waiting.Val())-g.Pending)
 			}
+			if s.Lag > 0 {
+				unread[s.Partition] = g.LastDeliveredID
+			}
 		}
-		stats[i] = s
+		if p := c.pending.Val(); p != nil && p.Count > 0 {
+			s.Oldest = age(now, p.Lower)
+		}
+		stats = append(stats, s)
 	}
-	return stats, nil
+	if len(stats) == 0 {
+		return nil, awayUnlessAll(failed, true)
+	}
+	if err := l.withUnread(ctx, stats, unread, now); err != nil {
+		return nil, err
+	}
+	return stats, awayUnlessAll(failed, false)
+}
+
+// withUnread finds the oldest entry of the streams that have such as nobody has been given, and of which nothing is in
+// hand that is older: behind the last that was delivered.
+func (l *Inventory) withUnread(ctx context.Context, stats []StreamStats, unread map[int]string, now app.Millis) error {
+	next := make(map[int]*redis.XMessageSliceCmd, len(unread))
+	for _, s := range stats {
+		if _, some := unread[s.Partition]; some && s.Oldest == 0 {
+			next[s.Partition] = nil
+		}
+	}
+	if len(next) == 0 {
+		return nil
+	}
+	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for p := range next {
+			next[p] = pipe.XRangeN(ctx, l.parts[p].keys.orders, "("+unread[p], "+", 1)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the oldest entries: %w", transient(err))
+	}
+	for i := range stats {
+		if found := next[stats[i].Partition]; found != nil && len(found.Val()) > 0 {
+			stats[i].Oldest = age(now, found.Val()[0].ID)
+		}
+	}
+	return nil
+}
+
+// age is how long ago an entry was added; at least a millisecond, because it waits.
+func age(now app.Millis, entry string) time.Duration {
+	id, _ := entryID(entry)
+	return max(time.Millisecond, now.Sub(app.Millis(id.Time)))
 }

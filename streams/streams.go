@@ -1,7 +1,6 @@
 package streams
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +29,9 @@ type Options struct {
 	Partitions int
 	// Backlog is how many reservations of one partition may wait for the database. 0: 50,000.
 	Backlog int64
+	// Replicas is how many replicas have to have a buy before it is answered (WAIT). 0: the answer waits for none, and
+	// the failover to a replica may lose what was under way.
+	Replicas int
 	// Namespace is part of the channels' names: the same for all nodes of one shop, different between shops on one
 	// server.
 	Namespace string
@@ -50,9 +52,11 @@ type Inventory struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient
 	backlog  int64
+	replicas int
 	onStale  func(partition int)
 	metrics  *Metrics
 	parts    []partition
+	servers  *servers
 
 	namespace string
 	frame     func(o *app.Order) []byte
@@ -89,9 +93,9 @@ func New(o Options) (*Inventory, error) {
 		return nil, fmt.Errorf("streams: %d partitions, want at least 1", o.Partitions)
 	}
 	l := &Inventory{
-		client: o.Client, blocking: o.BlockingClient, backlog: o.Backlog, onStale: o.OnStale, metrics: o.Metrics,
-		parts: make([]partition, o.Partitions), namespace: o.Namespace, frame: o.Frame,
-		viewers: make(map[app.SaleRef]viewersReading),
+		client: o.Client, blocking: o.BlockingClient, backlog: o.Backlog, replicas: o.Replicas,
+		onStale: o.OnStale, metrics: o.Metrics, parts: make([]partition, o.Partitions), namespace: o.Namespace,
+		frame: o.Frame, viewers: make(map[app.SaleRef]viewersReading),
 	}
 	if l.blocking == nil {
 		l.blocking = l.client
@@ -108,9 +112,10 @@ func New(o Options) (*Inventory, error) {
 	if l.metrics == nil {
 		l.metrics = NewMetrics()
 	}
-	for p := range l.parts {
-		l.parts[p].keys = keysOf(p)
+	for p, tag := range tagsOf(o.Partitions, Spread(o.Client)) {
+		l.parts[p].keys = keysOf(tag)
 	}
+	l.servers = newServers(o.Client, l.parts)
 	return l, nil
 }
 
@@ -122,15 +127,6 @@ func (l *Inventory) SetEpoch(partition int, epoch int64) { l.parts[partition].ep
 
 // Epoch is the epoch that the scripts of this node carry for the partition; 0 means not known yet.
 func (l *Inventory) Epoch(partition int) int64 { return l.parts[partition].epoch.Load() }
-
-// Now is Redis TIME. Who asks says of an error that it was the time that could not be read.
-func (l *Inventory) Now(ctx context.Context) (app.Millis, error) {
-	now, err := l.client.Time(ctx).Result()
-	if err != nil {
-		return 0, transient(err)
-	}
-	return app.MillisOf(now), nil
-}
 
 // keys are the keys of a partition; a partition that does not exist is an error of the data.
 func (l *Inventory) keys(partition int) (*partitionKeys, error) {

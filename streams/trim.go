@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,22 +37,32 @@ func (t *Trimmer) Run(ctx context.Context) error {
 	})
 }
 
-// runOnce answers how many entries it has trimmed.
-func (t *Trimmer) runOnce(ctx context.Context) (int64, error) {
-	var total int64
+// runOnce answers how many entries it has trimmed. A partition that fails keeps the others from nothing.
+func (t *Trimmer) runOnce(ctx context.Context) (total int64, err error) {
+	var failed []error
 	for p := range t.inventory.parts {
-		for more := true; more && ctx.Err() == nil; {
-			key := t.inventory.parts[p].keys.orders
-			reply, err := trimScript.run(ctx, t.inventory.client, []string{key}, t.retention.Milliseconds(), t.length,
-				trimChunk)
-			if err != nil {
-				return total, fmt.Errorf("partition %d: %w", p, err)
-			}
-			trimmed, left := integer(reply[0]), integer(reply[1])
-			total += trimmed
-			more = trimmed > 0 && left > t.length
+		trimmed, err := t.trim(ctx, p)
+		total += trimmed
+		if err != nil {
+			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
 		}
 	}
 	t.inventory.metrics.trimmed.Add(float64(total))
+	return total, errors.Join(failed...)
+}
+
+// trim trims one partition, in steps.
+func (t *Trimmer) trim(ctx context.Context, partition int) (total int64, err error) {
+	for more := true; more && ctx.Err() == nil; {
+		key := t.inventory.parts[partition].keys.orders
+		reply, err := trimScript.run(ctx, t.inventory.client, []string{key}, t.retention.Milliseconds(), t.length,
+			trimChunk)
+		if err != nil {
+			return total, err
+		}
+		trimmed, left := integer(reply[0]), integer(reply[1])
+		total += trimmed
+		more = trimmed > 0 && left > t.length
+	}
 	return total, nil
 }

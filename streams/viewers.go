@@ -3,10 +3,7 @@ package streams
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 )
@@ -26,28 +23,39 @@ type viewersReading struct {
 	read  time.Time
 }
 
-// SetWatching says how many people watch which sale on this node; it counts for about three seconds.
+// SetWatching says how many people watch which sale on this node; it counts for about three seconds, by the clock of
+// the server that holds the sale.
 func (l *Inventory) SetWatching(ctx context.Context, node string, counts map[app.SaleRef]int64) error {
-	now, err := l.Now(ctx)
-	if err != nil {
-		return fmt.Errorf("read Redis time: %w", err)
-	}
-	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for sale, n := range counts {
-			k, err := l.keys(sale.Partition)
-			if err != nil {
-				return err
-			}
-			key := k.watching(sale.ID)
-			p.HSet(ctx, key, node, fmt.Sprintf("%d:%d", n, now.Add(viewersLife)))
-			p.PExpire(ctx, key, 2*viewersLife)
+	byPartition := make(map[int][]app.SaleRef)
+	var partitions []int
+	for sale := range counts {
+		if _, err := l.keys(sale.Partition); err != nil {
+			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("say how many people watch %d sales: %w", len(counts), transient(err))
+		if byPartition[sale.Partition] == nil {
+			partitions = append(partitions, sale.Partition)
+		}
+		byPartition[sale.Partition] = append(byPartition[sale.Partition], sale)
 	}
-	return nil
+	if len(partitions) == 0 {
+		return nil
+	}
+	_, err := apart(ctx, l, partitions, tickPatience, func(ctx context.Context, some []int) (struct{}, error) {
+		var calls []call
+		for _, p := range some {
+			for _, sale := range byPartition[p] {
+				calls = append(calls, call{
+					[]string{l.parts[p].keys.watching(sale.ID)}, []any{node, counts[sale], viewersLife.Milliseconds()},
+				})
+			}
+		}
+		_, err := watchScript.runAll(ctx, l.client, calls)
+		return struct{}{}, err
+	})
+	if err != nil && app.AwayOf(err) == nil {
+		return fmt.Errorf("say how many people watch %d sales: %w", len(counts), err)
+	}
+	return nil // of a partition that is away nobody sees a number
 }
 
 // viewersDue picks the sales whose crowd is to be read now, and notes that it is being read.
@@ -72,20 +80,26 @@ func (l *Inventory) viewersDue(sales []app.SaleRef, now time.Time) []app.SaleRef
 	return due
 }
 
-// viewersRead notes the sums of what the nodes said and still counts.
-func (l *Inventory) viewersRead(sales []app.SaleRef, cmds []*redis.MapStringStringCmd, now app.Millis) {
+// readWatching reads how many people watch those of the sales whose turn it is, as one server has them. A failure is
+// left to the next time: until then the last number stands.
+func (l *Inventory) readWatching(ctx context.Context, sales []app.SaleRef) {
+	due := l.viewersDue(sales, time.Now())
+	if len(due) == 0 {
+		return
+	}
+	calls := make([]call, len(due))
+	for i, sale := range due {
+		calls[i] = call{keys: []string{l.parts[sale.Partition].keys.watching(sale.ID)}}
+	}
+	replies, err := watchingScript.runAll(ctx, l.client, calls)
+	if err != nil {
+		return
+	}
 	l.viewersMu.Lock()
 	defer l.viewersMu.Unlock()
-	for i, sale := range sales {
-		var sum int64
-		for _, said := range cmds[i].Val() {
-			count, expires, _ := strings.Cut(said, ":")
-			if number(expires) > int64(now) {
-				sum += number(count)
-			}
-		}
+	for i, sale := range due {
 		r := l.viewers[sale]
-		r.count = sum
+		r.count = integer(replies[i][0])
 		l.viewers[sale] = r
 	}
 }

@@ -33,7 +33,8 @@ type waitingAsk struct {
 	err      error
 }
 
-// Waiting lists the reservations of the user that are not settled yet, over all partitions.
+// Waiting lists the reservations of the user that are not settled yet, over all partitions. See app.Inventory for
+// partitions that do not answer.
 func (l *Inventory) Waiting(ctx context.Context, user app.ID) ([]app.Reservation, error) {
 	ask := &waitingAsk{user: user, answered: make(chan struct{})}
 	reads := &l.reads
@@ -50,7 +51,7 @@ func (l *Inventory) Waiting(ctx context.Context, user app.ID) ([]app.Reservation
 		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, transient(ctx.Err()))
 	}
 	if ask.err != nil {
-		return nil, fmt.Errorf("read waiting reservations of user %s: %w", user, ask.err)
+		return ask.found, fmt.Errorf("read waiting reservations of user %s: %w", user, ask.err)
 	}
 	return ask.found, nil
 }
@@ -72,36 +73,58 @@ func (l *Inventory) answerWaiting() {
 	}
 }
 
-// lookForWaiting finds what waits for each of the users. Which sales have anything waiting, Redis counts; a user's
-// record in each names their entries, settled ones among them, and those that are not settled tell the rest.
+// waitingAnswer is what a look has found for one who asked.
+type waitingAnswer struct {
+	found []app.Reservation
+	err   error // what waits for him cannot be read
+}
+
+// lookForWaiting finds what waits for each of the users, on each server by itself.
 func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	ctx, cancel := context.WithTimeout(context.Background(), waitingWithin)
 	defer cancel()
-	sales, err := l.unsettledSales(ctx)
-	var entries [][]waitingEntry
-	if err == nil {
-		entries, err = l.waitingEntries(ctx, sales, asks)
-	}
-	var left []waitingEntry
-	if err == nil {
-		left, err = l.unsettled(ctx, entries)
-	}
-	if err == nil {
-		err = l.readWaiting(ctx, left)
-	}
-	if err != nil {
-		for _, ask := range asks {
-			ask.found, ask.err = nil, err
+	read := func(ctx context.Context, some []int) ([]waitingAnswer, error) { return l.waitingOf(ctx, some, asks) }
+	groups, err := apart(ctx, l, l.all(), readPatience, read)
+	for i, ask := range asks {
+		ask.err = err
+		for _, group := range groups {
+			ask.found = append(ask.found, group[i].found...)
+			if group[i].err != nil {
+				ask.found, ask.err = nil, group[i].err
+				break
+			}
 		}
 	}
 }
 
-// unsettledSales lists the sales that have unsettled reservations of anybody.
-func (l *Inventory) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
-	lists := make([]*redis.StringSliceCmd, len(l.parts))
-	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i := range l.parts {
-			lists[i] = p.HKeys(ctx, l.parts[i].keys.waiting)
+// waitingOf finds what waits in some partitions. Which sales have anything waiting, Redis counts; a user's record in
+// each names their entries, settled ones among them, and those that are not settled tell the rest.
+//
+// The reads follow each other, each on what the one before has found, so that it does not matter in which order the
+// commands of one are carried out: an entry that a record names is there, settled, or trimmed since.
+func (l *Inventory) waitingOf(ctx context.Context, partitions []int, asks []*waitingAsk) ([]waitingAnswer, error) {
+	answers := make([]waitingAnswer, len(asks))
+	sales, err := l.unsettledSales(ctx, partitions)
+	if err != nil || len(sales) == 0 {
+		return answers, err
+	}
+	entries, err := l.waitingEntries(ctx, sales, asks)
+	if err != nil {
+		return nil, err
+	}
+	left, err := l.unsettled(ctx, entries)
+	if err != nil {
+		return nil, err
+	}
+	return answers, l.readWaiting(ctx, left, answers)
+}
+
+// unsettledSales lists the sales of some partitions that have unsettled reservations of anybody.
+func (l *Inventory) unsettledSales(ctx context.Context, partitions []int) ([]app.SaleRef, error) {
+	lists := make([]*redis.StringSliceCmd, len(partitions))
+	_, err := l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, p := range partitions {
+			lists[i] = pipe.HKeys(ctx, l.parts[p].keys.waiting)
 		}
 		return nil
 	})
@@ -109,7 +132,8 @@ func (l *Inventory) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
 		return nil, transient(err)
 	}
 	var sales []app.SaleRef
-	for partition, list := range lists {
+	for i, list := range lists {
+		partition := partitions[i]
 		for _, text := range list.Val() {
 			id, err := app.ParseID(text)
 			if err != nil {
@@ -125,7 +149,7 @@ func (l *Inventory) unsettledSales(ctx context.Context) ([]app.SaleRef, error) {
 type waitingEntry struct {
 	entryRef
 
-	ask *waitingAsk
+	ask int // who, among those who asked
 }
 
 // usersPerRead is how many users' records of a sale one command reads.
@@ -137,19 +161,20 @@ func (l *Inventory) waitingEntries(
 ) (entries [][]waitingEntry, err error) {
 	type read struct {
 		sale app.SaleRef
-		of   []*waitingAsk
+		from int // the first of the users among those who asked
 		cmd  *redis.SliceCmd
 	}
 	var reads []read
 	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for of := range slices.Chunk(asks, usersPerRead) {
+		for from := 0; from < len(asks); from += usersPerRead {
+			of := asks[from:min(from+usersPerRead, len(asks))]
 			users := make([]string, len(of))
 			for i, ask := range of {
 				users[i] = ask.user.String()
 			}
 			for _, sale := range sales {
 				reads = append(reads, read{
-					sale, of, p.HMGet(ctx, l.parts[sale.Partition].keys.buyers(sale.ID), users...),
+					sale, from, p.HMGet(ctx, l.parts[sale.Partition].keys.buyers(sale.ID), users...),
 				})
 			}
 		}
@@ -167,7 +192,7 @@ func (l *Inventory) waitingEntries(
 				continue
 			}
 			for _, id := range strings.Fields(parts[3]) {
-				*of = append(*of, waitingEntry{entryRef{r.sale.Partition, id}, r.of[i]})
+				*of = append(*of, waitingEntry{entryRef{r.sale.Partition, id}, r.from + i})
 			}
 		}
 	}
@@ -207,18 +232,18 @@ func (l *Inventory) unsettled(ctx context.Context, entries [][]waitingEntry) (le
 
 // readWaiting reads the entries, each for who asked. One that cannot be read is an error for its user alone; one that
 // is no longer there was settled and trimmed since.
-func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry) error {
+func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, answers []waitingAnswer) error {
 	refs := make([]entryRef, len(entries))
 	for i, w := range entries {
 		refs[i] = w.entryRef
 	}
 	found, err := l.fetch(ctx, refs)
 	for i, e := range found {
-		switch ask := entries[i].ask; {
+		switch answer := &answers[entries[i].ask]; {
 		case e.Bad == nil:
-			ask.found = append(ask.found, reservation(e))
+			answer.found = append(answer.found, reservation(e))
 		case !errors.Is(e.Bad, errContentGone):
-			ask.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, e.StreamID, e.Bad)
+			answer.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, e.StreamID, e.Bad)
 		}
 	}
 	return err

@@ -41,8 +41,8 @@ type Accounts struct {
 }
 
 // Captcha draws a picture to be answered.
-func (a *Accounts) Captcha(ctx context.Context) (app.Picture, error) {
-	id, image, until, err := a.Captchas.New(ctx)
+func (a *Accounts) Captcha(ctx context.Context, asker app.PictureAsker) (app.Picture, error) {
+	id, image, until, err := a.Captchas.New(ctx, asker)
 	return app.Picture{ID: id, Image: image, Expires: until}, err
 }
 

@@ -18,8 +18,10 @@ type NewUser struct {
 }
 
 // Add makes an account that is active at once: an operator answers for its e-mail. Without a password its bearer is
-// mailed a link that sets one.
-func (a *Accounts) Add(ctx context.Context, n NewUser) (app.User, error) {
+// mailed a link that sets one, after the account was committed: write does that, in a transaction that holds more.
+func (a *Accounts) Add(
+	ctx context.Context, n NewUser, write func(u *app.User, all func(ctx context.Context) error) error,
+) (app.User, error) {
 	u, err := n.user()
 	if err != nil {
 		return app.User{}, err
@@ -35,12 +37,19 @@ func (a *Accounts) Add(ctx context.Context, n NewUser) (app.User, error) {
 	}
 	u.Name = cmp.Or(u.Name, guestName(u.ID))
 	u.CreatedAt, u.ActivatedAt = a.Now(), a.Now()
-	err = a.Users.AddUser(ctx, u)
+	secret, token := a.token(u.ID, app.TokenReset)
+	err = write(&u, func(ctx context.Context) error {
+		err := a.Users.AddUser(ctx, u)
+		if err == nil && n.Password == "" {
+			err = a.Users.AddMailToken(ctx, token)
+		}
+		return err
+	})
 	if errors.Is(err, app.ErrTaken) {
 		return app.User{}, app.Fail(app.Conflict, "that e-mail has an account already")
 	}
 	if err == nil && n.Password == "" {
-		err = a.writeAgain(ctx, &u, app.TokenReset)
+		err = a.mailLink(ctx, &u, app.TokenReset, secret)
 	}
 	return u, err
 }

@@ -35,6 +35,14 @@ func (b *budget) wait() time.Duration {
 	return time.Duration(float64(-b.level)/b.share) + time.Millisecond
 }
 
+// left is what is in the bucket; below zero nothing may be done.
+func (b *budget) left() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fill()
+	return b.level
+}
+
 // pay takes out what was used.
 func (b *budget) pay(used time.Duration) {
 	b.mu.Lock()

@@ -9,23 +9,32 @@ import (
 	pictures "image"
 	"image/png"
 	"math/big"
+	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/mojocn/base64Captcha"
 
 	"stampede/app"
+	"stampede/app/limits"
 )
 
 const (
 	captchaLife   = 5 * time.Minute
 	captchaDigits = 6
 	// captchaShare is how much of a core a node gives to drawing, and captchaSaved how much may be saved up: about 300
-	// pictures at once, and 15 a second after that.
+	// pictures at once, and 15 a second after that, also on a busy machine, where each takes longer.
 	captchaShare = 0.05
 	captchaSaved = time.Second
 	captchaRetry = 2 * time.Second
+	// captchaPlenty is how much must be saved up for everybody to get a picture. With less those come first who have
+	// none that they could read, and an address has a share: accounts that ask for pictures and read none must not
+	// keep everybody else waiting.
+	captchaPlenty = captchaSaved / 2
 )
+
+// captchaPace is the share of an address while pictures are short.
+var captchaPace = limits.Pace{Rate: 1, Period: time.Second, Burst: 20}
 
 // Captchas draws pictures that people read more easily than programs do, and checks what was read. Each may be answered
 // once, rightly or wrongly. It is the app.Captcha of log ins and of sales.
@@ -34,6 +43,7 @@ type Captchas struct {
 	Now   func() app.Millis
 
 	drawing *budget
+	shares  *limits.Table[netip.Addr]
 	driver  *base64Captcha.DriverDigit
 }
 
@@ -41,28 +51,40 @@ type Captchas struct {
 func NewCaptchas(shelf *Shelf, now func() app.Millis) *Captchas {
 	return &Captchas{
 		Shelf: shelf, Now: now, drawing: newBudget(captchaShare, captchaSaved, time.Now),
+		shares: limits.NewTable[netip.Addr](captchaPace),
 		driver: base64Captcha.NewDriverDigit(80, 240, captchaDigits, 0.7, 80),
 	}
 }
 
 // New draws one, or fails with Busy when this node has drawn too many. See app.Captcha.
-func (c *Captchas) New(ctx context.Context) (id, image string, until app.Millis, err error) {
-	if c.drawing.wait() > 0 {
+func (c *Captchas) New(
+	ctx context.Context, asker app.PictureAsker,
+) (id, image string, until app.Millis, err error) {
+	if !c.admit(asker) {
 		return "", "", 0, app.FailBusy("too many pictures are asked for right now; please try again", captchaRetry)
 	}
 	answer, err := digits(captchaDigits)
 	if err != nil {
 		return "", "", 0, err
 	}
-	began := time.Now()
-	image, err = c.draw(answer)
-	c.drawing.pay(time.Since(began))
+	c.drawing.pay(processorTime(func() { image, err = c.draw(answer) }))
 	if err != nil {
 		return "", "", 0, fmt.Errorf("draw a captcha: %w", err)
 	}
 	id = rand.Text()
 	c.Shelf.put(ctx, id, captchaHash(id, answer), captchaLife)
 	return id, image, c.Now().Add(captchaLife), nil
+}
+
+// admit reports whether it is this asker's turn. What an address was given counts at all times, and keeps it waiting
+// only while pictures are short.
+func (c *Captchas) admit(asker app.PictureAsker) bool {
+	left := c.drawing.left()
+	if left < 0 {
+		return false
+	}
+	within := !asker.From.IsValid() || c.shares.Take(app.CustomerAddr(asker.From)) == 0
+	return left >= captchaPlenty || within && asker.Unread == 0
 }
 
 // Check reports whether the answer is that of the picture, which counts no more then, whatever the answer was. See
@@ -73,6 +95,18 @@ func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	}
 	kept := c.Shelf.take(ctx, id)
 	return kept != "" && kept == captchaHash(id, strings.TrimSpace(answer)), nil
+}
+
+// Learn answers what the picture shows, for rehearsals in which programs stand for people: another answer takes the
+// place of the one that is kept, which nobody can know. It needs Redis, and fails when nothing is kept of the picture.
+func (c *Captchas) Learn(ctx context.Context, id string) (answer string, err error) {
+	if answer, err = digits(captchaDigits); err != nil {
+		return "", err
+	}
+	if err := c.Shelf.replace(ctx, id, captchaHash(id, answer)); err != nil {
+		return "", fmt.Errorf("learn what a picture shows: %w", err)
+	}
+	return answer, nil
 }
 
 // idLength is that of rand.Text.

@@ -5,7 +5,8 @@
 //	register.go    accounts: registering, activating, forgotten passwords; me.go: what people change of theirs
 //	login.go       logging in, and what it takes after failures; hasher.go, budget.go: what passwords may cost
 //	session.go     refreshing and logging out; refresh.go: refresh tokens
-//	token.go       access tokens; keys.go: the generations of their key; verified.go: those that were read before
+//	token.go       access tokens; token_read.go, token_text.go: how they are read; keys.go: the generations of their
+//	               key
 //	watch.go       what every node hears of revocations and keys
 //	captcha.go     pictures to be answered; shelf.go: what is counted and kept for a while
 package account

@@ -1,7 +1,11 @@
 package account
 
 import (
+	"errors"
 	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
 
 	"stampede/app"
 )
@@ -13,23 +17,46 @@ const (
 	maxLabel = 63
 )
 
-// ParseEmail checks an e-mail address and answers it in lower case, in which it is stored and compared. What a mail
-// server would have to be asked about is not looked at; what could be taken for two addresses, or for a header of a
-// mail, is refused, and so is everything beyond ASCII: not all mail servers take it.
+// ParseEmail checks an e-mail address and answers it in the form in which it is stored and compared: lower case, and
+// the domain as the DNS has it. What a mail server would have to be asked about is not looked at; what could be taken
+// for two addresses, or for a header of a mail, is refused, and so is everything beyond ASCII before the @: not all
+// mail servers take it.
 func ParseEmail(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	local, domain, found := strings.Cut(s, "@")
+	if ascii(local) && !ascii(domain) && len(s) <= maxEmail {
+		var err error
+		if domain, err = registered(domain); err != nil {
+			return "", app.Fail(app.BadRequest, "the e-mail has a domain that cannot exist")
+		}
+		s = local + "@" + domain
+	}
 	switch {
 	case s == "":
 		return "", app.Fail(app.BadRequest, "the e-mail is missing")
 	case len(s) > maxEmail:
 		return "", app.Fail(app.BadRequest, "the e-mail is longer than 254 characters")
 	case !ascii(s):
-		return "", app.Fail(app.BadRequest, "the e-mail has letters beyond a to z; this shop cannot write to it")
+		return "", app.Fail(app.BadRequest, "the e-mail has letters beyond a to z before the @; this shop cannot write to it")
 	case !found || !plainLocal(local) || !plainDomain(domain):
 		return "", app.Fail(app.BadRequest, "this does not look like an e-mail: want name@example.com")
 	}
 	return strings.ToLower(s), nil
+}
+
+// registered is a domain in other scripts as the DNS has it (xn--…). Characters that nobody sees are refused, though
+// the standard would drop them: who typed them meant something else.
+func registered(domain string) (string, error) {
+	if strings.ContainsFunc(domain, unseen) {
+		return "", errUnseen
+	}
+	return idna.Lookup.ToASCII(domain)
+}
+
+var errUnseen = errors.New("characters that are neither letters nor digits")
+
+func unseen(r rune) bool {
+	return r >= 0x80 && !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune("。．｡", r)
 }
 
 func ascii(s string) bool {

@@ -28,7 +28,7 @@ const phcFormat = "$argon2id$v=%d$m=%d,t=%d,p=%d$"
 func hashPassword(password string) string {
 	var salt [saltBytes]byte
 	_, _ = rand.Read(salt[:]) // it never fails
-	sum := argon2.IDKey([]byte(password), salt[:], hashTime, hashMemory, hashThreads, hashBytes)
+	sum := argon2.IDKey([]byte(typed(password)), salt[:], hashTime, hashMemory, hashThreads, hashBytes)
 	return phc(salt[:], sum)
 }
 
@@ -59,7 +59,7 @@ func fits(hash, password string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	got := argon2.IDKey([]byte(password), salt, passes, memory, threads, uint32(len(sum)))
+	got := argon2.IDKey([]byte(typed(password)), salt, passes, memory, threads, uint32(len(sum)))
 	return subtle.ConstantTimeCompare(got, sum) == 1, nil
 }
 

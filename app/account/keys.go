@@ -5,7 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"stampede/app"
 )
@@ -15,11 +18,12 @@ import (
 const LongestLife = GuestLife
 
 // signingKey is one generation. Its fingerprint is the kid of its tokens, so that a token of another key is recognised
-// before any signature is computed.
+// before any signature is computed. All of its tokens begin with the same header.
 type signingKey struct {
 	generation int64
 	key        []byte
 	kid        string
+	header     string // as it stands in a token, with the dot behind it
 }
 
 // keyring are the keys that count: the present one, the one before it for as long as its tokens live, and the next one,
@@ -45,7 +49,21 @@ func newSigningKey(secret []byte, generation int64) signingKey {
 	if generation > 0 {
 		key = derive(secret, "stampede signing key "+strconv.FormatInt(generation, 10))
 	}
-	return signingKey{generation, key, fingerprint(key)}
+	k := signingKey{generation: generation, key: key, kid: fingerprint(key)}
+	text, err := k.token(nil).SigningString()
+	if err != nil {
+		panic("account: " + err.Error()) // only for claims that have no JSON
+	}
+	k.header, _, _ = strings.Cut(text, ".")
+	k.header += "."
+	return k
+}
+
+// token is what is signed with the key.
+func (k *signingKey) token(c jwt.Claims) *jwt.Token {
+	t := jwt.NewWithClaims(jwt.SigningMethodHS256, c)
+	t.Header["kid"] = k.kid
+	return t
 }
 
 // derive makes a key for one purpose of the secret.
@@ -67,6 +85,16 @@ func fingerprint(key []byte) string {
 func (r *keyring) byKid(kid string, now app.Millis) *signingKey {
 	for i := range r.keys {
 		if r.keys[i].kid == kid && r.counts(r.keys[i].generation, now) {
+			return &r.keys[i]
+		}
+	}
+	return nil
+}
+
+// byHeader answers the key whose tokens begin as this one does, if it counts at the instant now.
+func (r *keyring) byHeader(token string, now app.Millis) *signingKey {
+	for i := range r.keys {
+		if strings.HasPrefix(token, r.keys[i].header) && r.counts(r.keys[i].generation, now) {
 			return &r.keys[i]
 		}
 	}

@@ -27,7 +27,7 @@ func (a *Accounts) LogIn(ctx context.Context, l app.LogIn) (app.Session, error) 
 		return app.Session{}, err
 	case l.Password == "":
 		return app.Session{}, app.Fail(app.BadRequest, "the password is missing")
-	case len(l.Password) > 4*maxPassword:
+	case len(typed(l.Password)) > 4*maxPassword:
 		return app.Session{}, app.Fail(app.BadRequest, "the password is longer than any can be")
 	case l.Captcha == nil && a.Hasher.Pressed():
 		return app.Session{}, errCaptcha()
@@ -84,7 +84,7 @@ func (a *Accounts) open(ctx context.Context, u *app.User, name string) (app.Sess
 	if err := a.Devices.Revoke(ctx, []app.ID{u.ID}, now.Add(LongestLife+leeway)); err != nil {
 		return app.Session{}, app.Unreadable("log ins", err)
 	}
-	a.hearAtOnce(ctx)
+	defer a.hearAtOnce(ctx)
 	id, err := a.mint()
 	if err != nil {
 		return app.Session{}, err

@@ -99,6 +99,7 @@ func (a *Accounts) proves(ctx context.Context, u *app.User, password string) err
 	if a.Shelf.counts(ctx, key)[0] >= addressFailures {
 		return app.Fail(app.Forbidden, "too many wrong passwords: try again in a quarter of an hour, or reset it by mail")
 	}
+	password = typed(password)
 	fit, err := a.Hasher.Fits(ctx, u.Password, password[:min(len(password), 4*maxPassword+1)])
 	if err == nil && !fit {
 		a.Shelf.count(ctx, failuresWithin, key)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"stampede/app"
 )
 
@@ -13,9 +15,13 @@ const (
 	maxPassword = 128
 )
 
-// CheckPassword reports what is wrong with a new password. It is taken byte by byte as it was typed: nothing is cut,
-// folded or trimmed.
+// typed is a password as it counts: with its letters composed (NFC), because keyboards differ in that. Nothing else is
+// changed: nothing is cut, folded or trimmed.
+func typed(password string) string { return norm.NFC.String(password) }
+
+// CheckPassword reports what is wrong with a new password.
 func CheckPassword(password, email string) error {
+	password = typed(password)
 	n := utf8.RuneCountInString(password)
 	folded := strings.ToLower(password)
 	local, _, _ := strings.Cut(email, "@")

@@ -1,7 +1,6 @@
 package account
 
 import (
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -25,9 +24,10 @@ const (
 
 // ParseRole accepts exactly the three roles.
 func ParseRole(s string) (app.Role, error) {
-	switch r := app.Role(s); r {
-	case app.Shopper, app.Operator, app.Admin:
-		return r, nil
+	for _, r := range [...]app.Role{app.Shopper, app.Operator, app.Admin} {
+		if s == string(r) {
+			return r, nil
+		}
 	}
 	return "", fmt.Errorf("role %q: want shopper, operator or admin", s)
 }
@@ -38,9 +38,9 @@ type Issuer struct {
 	secret  []byte
 	now     func() time.Time
 	parser  *jwt.Parser
+	rules   *jwt.Validator // those of the parser
 	keys    atomic.Pointer[keyring]
 	revoked atomic.Pointer[map[app.ID]app.Millis] // until when; never changed in place
-	known   *verified
 
 	refresher refresher // by a key that is never rotated: what is signed here is looked up in the database, too
 }
@@ -54,15 +54,16 @@ func NewIssuer(key []byte, now func() time.Time) (*Issuer, error) {
 	if now == nil {
 		now = time.Now
 	}
+	rules := []jwt.ParserOption{
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
+		jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
+		jwt.WithIssuer(issuerName), jwt.WithAudience(audience),
+		jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
+	}
 	i := &Issuer{
-		secret: append([]byte(nil), key...), now: now, known: newVerified(),
+		secret: append([]byte(nil), key...), now: now,
 		refresher: refresher{derive(key, "stampede refresh tokens")},
-		parser: jwt.NewParser(
-			jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
-			jwt.WithExpirationRequired(), jwt.WithIssuedAt(),
-			jwt.WithIssuer(issuerName), jwt.WithAudience(audience),
-			jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
-		),
+		parser:    jwt.NewParser(rules...), rules: jwt.NewValidator(rules...),
 	}
 	i.UseKeys(app.KeyGeneration{})
 	i.revoked.Store(&map[app.ID]app.Millis{})
@@ -94,14 +95,18 @@ func (i *Issuer) IssueTo(u *app.User, device app.ID) (token string, expires app.
 	return i.sign(u.ID, claims{Name: u.Name, Role: u.Role, Device: device.String()}, app.AccessLife)
 }
 
+// IssueRehearsal signs a token for a simulated shopper of a rehearsal, which is good for its sale and nothing else.
+func (i *Issuer) IssueRehearsal(user, sale app.ID, ttl time.Duration) (string, error) {
+	token, _, err := i.sign(user, claims{Name: "Rehearsal", Role: app.Rehearser, Device: sale.String()}, ttl)
+	return token, err
+}
+
 func (i *Issuer) sign(user app.ID, c claims, ttl time.Duration) (string, app.Millis, error) {
 	now, key := i.now(), &i.keys.Load().keys[0]
 	ends := jwt.NewNumericDate(now.Add(ttl))
 	c.Issuer, c.Audience, c.Subject = issuerName, jwt.ClaimStrings{audience}, user.String()
 	c.IssuedAt, c.ExpiresAt = jwt.NewNumericDate(now), ends
-	token := jwt.NewWithClaims(jwt.SigningMethodHS256, c)
-	token.Header["kid"] = key.kid
-	signed, err := token.SignedString(key.key)
+	signed, err := key.token(c).SignedString(key.key)
 	if err != nil {
 		return "", 0, fmt.Errorf("sign token of user %s: %w", user, err)
 	}
@@ -109,22 +114,14 @@ func (i *Issuer) sign(user app.ID, c claims, ttl time.Duration) (string, app.Mil
 }
 
 // Verify reads a token. Every failure is Unauthorized; the sentence tells an expired token, which is worth
-// renewing, from one that is no good at all. A token that was read before is only looked at again for what may have
-// changed since: its end, the keys that count, and what was revoked.
+// renewing, from one that is no good at all.
 func (i *Issuer) Verify(token string) (app.Identity, error) {
 	if len(token) > maxToken {
 		return app.Identity{}, app.Fail(app.Unauthorized, "the token is too long")
 	}
-	who, known := i.known.look(token)
-	if !known {
-		var err error
-		if who, err = i.read(token); err != nil {
-			return app.Identity{}, err
-		}
-		i.known.keep(token, who)
-	}
-	if app.MillisOf(i.now()) >= who.Expires.Add(leeway) {
-		return app.Identity{}, app.Fail(app.Unauthorized, expired)
+	who, err := i.read(token)
+	if err != nil {
+		return app.Identity{}, err
 	}
 	if i.Revoked(who) {
 		return app.Identity{}, app.Fail(app.Unauthorized, "the token was revoked: log in again")
@@ -138,44 +135,4 @@ func (i *Issuer) Revoked(who app.Identity) bool {
 		return true
 	}
 	return !i.keys.Load().counts(who.KeyNumber, app.MillisOf(i.now()))
-}
-
-// read checks a token that is seen for the first time.
-func (i *Issuer) read(token string) (app.Identity, error) {
-	if token == "" {
-		return app.Identity{}, app.Fail(app.Unauthorized, "a token is needed")
-	}
-	var c claims
-	var key *signingKey
-	_, err := i.parser.ParseWithClaims(token, &c, func(t *jwt.Token) (any, error) {
-		kid, _ := t.Header["kid"].(string)
-		if key = i.keys.Load().byKid(kid, app.MillisOf(i.now())); key == nil {
-			return nil, errors.New("signed with a key that does not count")
-		}
-		return key.key, nil
-	})
-	if errors.Is(err, jwt.ErrTokenExpired) {
-		return app.Identity{}, app.Fail(app.Unauthorized, expired)
-	}
-	if err != nil {
-		return app.Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
-	}
-	user, err := app.ParseID(c.Subject)
-	if err != nil {
-		return app.Identity{}, app.Fail(app.Unauthorized, "the token names no user")
-	}
-	var device app.ID
-	if c.Device != "" {
-		if device, err = app.ParseID(c.Device); err != nil {
-			return app.Identity{}, app.Fail(app.Unauthorized, "the token names no device")
-		}
-	}
-	role, err := ParseRole(string(c.Role))
-	if err != nil {
-		return app.Identity{}, app.Fail(app.Unauthorized, "the token has an unknown role")
-	}
-	return app.Identity{
-		User: user, Name: c.Name, Role: role, Expires: app.MillisOf(c.ExpiresAt.Time), Device: device,
-		KeyNumber: key.generation,
-	}, nil
 }

@@ -14,7 +14,10 @@ func TestParseEmail(t *testing.T) {
 	for in, want := range map[string]string{
 		"ada@shop.example": "ada@shop.example", " Ada.L+x@Shop.Example\n": "ada.l+x@shop.example", "a@localhost": "a@localhost",
 		"o'brien_{x}@a-b.co": "o'brien_{x}@a-b.co", "a@xn--fiqs8s.example": "a@xn--fiqs8s.example",
-		longest: longest,
+		longest: longest, "a@马.example": "a@xn--3f6a.example", "Li@MÜNCHEN.Example": "li@xn--mnchen-3ya.example",
+		"li@bücher.example": "li@xn--bcher-kva.example", "a@ｓｈｏｐ。ｅｘａｍｐｌｅ": "a@shop.example",
+		"a@straße.example": "a@xn--strae-oqa.example", "a@mu\u0308nchen.example": "a@xn--mnchen-3ya.example",
+		"a@аpple.example": "a@xn--pple-43d.example", // Cyrillic: another domain than the one it looks like, and shown so
 	} {
 		if got, err := ParseEmail(in); err != nil || got != want {
 			t.Errorf("%q: %q, %v", in, got, err)
@@ -24,7 +27,11 @@ func TestParseEmail(t *testing.T) {
 		"", " ", "ada", "@", "ada@", "@shop.example", "ada@shop", "a@b@shop.example", "a b@shop.example", "a@shop .example",
 		"a@shop.example\r\nBcc: b@shop.example", "a\x00@shop.example", "a\t@shop.example", `"a b"@shop.example`, "a@[127.0.0.1]",
 		"a@127.0.0.1", "a..b@shop.example", ".a@shop.example", "a.@shop.example", "a@.shop.example", "a@shop..example",
-		"a@shop.example.", "a@-shop.example", "a@shop-.example", "马@shop.example", "a@马.example", "аda@shop.example",
+		"a@shop.example.", "a@-shop.example", "a@shop-.example", "马@shop.example", "马@马.example", "аda@shop.example",
+		"a@马", "a@马..example", "a@-马.example", "a@马\r\nBcc: b.example", "a@马@b.example", "a@马,b.example", "a@马 .example",
+		"a@马\u200d.example", "a@马\u00ad.example", "a@马\u202e.example", "a@\u0308.example", "a@马.127", "a@马\xff.example",
+		"a@" + strings.Repeat("马", 64) + ".example", "a@" + strings.Repeat("马.", 60) + "example", "a@马。", "a@⒈com.example",
+		"a@xn--马.example", "a@אa.example", "a@١a.example", "a@☕.example",
 		"a@shop.exam\u200bple", "<a@shop.example>", "Ada <a@shop.example>", "a@shop.example,b@shop.example", "a@shop_x.example",
 		strings.Repeat("a", 65) + "@shop.example", "a@" + strings.Repeat("b", 64) + ".example", "a\xff@shop.example",
 		"a@" + strings.Repeat("b.", 200) + "example", strings.Repeat("a", 1<<20), "a@shop.example'; DROP TABLE users; --",
@@ -36,7 +43,7 @@ func TestParseEmail(t *testing.T) {
 }
 
 func FuzzParseEmail(f *testing.F) {
-	for _, s := range []string{"ada@shop.example", "a@localhost", "a@b@c", "\r\n", "a@127.0.0.1"} {
+	for _, s := range []string{"ada@shop.example", "a@localhost", "a@b@c", "\r\n", "a@127.0.0.1", "a@马.example", "a@BÜ。de"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -73,6 +80,35 @@ func TestCheckPassword(t *testing.T) {
 	}
 }
 
+// A letter that a keyboard composes and the same letter put together of two are one password; nothing else is folded,
+// and hashes of passwords in ASCII are what they were.
+func TestPasswordsAreComposed(t *testing.T) {
+	t.Parallel()
+	const composed, put, folded = "pässwörter für alle", "pa\u0308sswo\u0308rter fu\u0308r alle", "ｐässwörter für alle"
+	for a, b := range map[string]string{composed: put, put: composed} {
+		if fit, err := fits(hashPassword(a), b); err != nil || !fit {
+			t.Errorf("%q does not open what %q has locked: %v", b, a, err)
+		}
+	}
+	if fit, err := fits(hashPassword(composed), folded); err != nil || fit {
+		t.Errorf("a full-width letter is another one: %t, %v", fit, err)
+	}
+	// by this program before it composed letters
+	const before = "$argon2id$v=19$m=19456,t=2,p=1$AAECAwQFBgcICQoLDA0ODw$czBZertpfA3mGtGtkPFbn2WOoat7TW4jYB9Dpv4EugM"
+	if fit, err := fits(before, "correct horse 9"); err != nil || !fit {
+		t.Errorf("an old hash: %t, %v", fit, err)
+	}
+	if err := CheckPassword(strings.Repeat("a\u0308", maxPassword), "a@b.example"); err == nil {
+		t.Error("one letter, again and again")
+	}
+	if err := CheckPassword(strings.Repeat("u\u0308a\u0308", maxPassword/2), "a@b.example"); err != nil {
+		t.Errorf("letters count as they are read: %v", err)
+	}
+	if err := CheckPassword("a\u0308b\u0323\u0307c\u0308de", "a@b.example"); err == nil {
+		t.Error("seven letters at most, typed as nine characters")
+	}
+}
+
 func TestParseName(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{" Ada ": "Ada", "王小明 🐴": "王小明 🐴", "<b>x</b>": "<b>x</b>"} {
@@ -87,7 +123,7 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// A hash fits its password and no other one, also where they differ at the end, in case or in how a letter is composed.
+// A hash fits its password and no other one, also where they differ at the end or in case.
 func TestHash(t *testing.T) {
 	t.Parallel()
 	hash := hashPassword(goodPassword)

@@ -26,7 +26,7 @@ type (
 // accountRoutes are those of people with an account, and of those who want one.
 func (a *api) accountRoutes(v1 fiber.Router) {
 	auth := v1.Group("/auth", a.ownPages, a.paced)
-	auth.Get("/captcha", func(c *fiber.Ctx) error { return flow(c, a.Accounts.Captcha) })
+	auth.Get("/captcha", a.captcha)
 	auth.Post("/register", a.register)
 	auth.Post("/activate", withBody(a.activate))
 	auth.Post("/login", a.logIn)
@@ -92,6 +92,12 @@ func ofMine[B, T any](
 	return func(c *fiber.Ctx, who app.Identity) error {
 		return withBody(func(ctx context.Context, body B) (T, error) { return call(ctx, who, body) })(c)
 	}
+}
+
+// captcha draws a picture, of which each address has its share.
+func (a *api) captcha(c *fiber.Ctx) error {
+	asker := app.PictureAsker{From: clientAddr(c.IP())}
+	return flow(c, func(ctx context.Context) (app.Picture, error) { return a.Accounts.Captcha(ctx, asker) })
 }
 
 // register takes a guest's token along, so that the guest keeps the orders; one that is no good is refused before

@@ -38,7 +38,7 @@ func (f *fakeAccounts) session() app.Session {
 	}}
 }
 
-func (f *fakeAccounts) Captcha(context.Context) (app.Picture, error) {
+func (f *fakeAccounts) Captcha(context.Context, app.PictureAsker) (app.Picture, error) {
 	return app.Picture{ID: "c", Image: "data:image/png;base64,AA==", Expires: 1_700_000_300_000}, nil
 }
 

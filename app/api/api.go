@@ -27,11 +27,22 @@ type Options struct {
 	Guest    func(bearer string) (session any, err error) // nil: guest login is off
 	Accounts Accounts                                     // nil: there are none
 	Data     PersonalData                                 // nil: nobody can ask for it
+	// Catalogue is what operators say about what is offered, Pictures what is shown of products.
+	Catalogue Catalogue
+	Pictures  Pictures
+	// Readiness runs through the checklist of a sale.
+	Readiness  func(ctx context.Context, sale app.ID) (app.Readiness, error)
+	Rehearsals Rehearsals
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
+	// Zone is by whose clocks files for people tell times; nil: UTC.
+	Zone *time.Location
 	// AsyncAPI describes the socket, for /docs/asyncapi.yaml.
 	AsyncAPI []byte
+
+	// Switches is how operators have turned them; nil: as nobody has touched them.
+	Switches func() app.Switches
 
 	// Blocked reports whether somebody at the address is kept out; nil: nobody is.
 	Blocked func(addr netip.Addr) bool
@@ -41,9 +52,16 @@ type Options struct {
 	Logins  limits.Pace    // of one address
 	// Handshakes are those of one address, whatever comes of them.
 	Handshakes limits.Pace
-	Passes     limits.Pace  // asked for, or solved, by one address
-	Buys       *limits.Buys // shared with the sockets
-	Counts     Counts
+	Passes     limits.Pace // asked for, or solved, by one address
+	// MayBuy admits a press of Buy on a sale, or fails with RateLimited; shared with the sockets. Nil: every one is.
+	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
+	// NoBuy hears of presses that are refused because none is taken over HTTP. Nil: nobody does.
+	NoBuy  func(sale app.ID, err error)
+	Tracer *app.Tracer // samples buys; nil: nobody does
+	Counts Counts
+
+	// Board answers the live board of operators, with what it showed before; nil: there is none.
+	Board func(ctx context.Context) app.BoardHistory
 
 	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls answer at once
 	Metrics *Metrics        // nil: nobody looks
@@ -59,6 +77,7 @@ type api struct {
 	suspects   *rate.Limiter // notifications of addresses that have sent too many forgeries
 	notices    chan struct{}
 	stranger   *stranger
+	lists      *listCache
 }
 
 // apiPath is where the routes of version 1 begin.
@@ -74,13 +93,23 @@ func newApp(o Options) *fiber.App {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
 	}
-	if o.Buys == nil {
-		o.Buys = limits.NewBuys(limits.BuyPaces{})
+	if o.Switches == nil {
+		board := &app.Switchboard{}
+		o.Switches = board.Now
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	if o.NoBuy == nil {
+		o.NoBuy = func(app.ID, error) {}
+	}
+	if o.MayBuy == nil {
+		o.MayBuy = func(app.ID, netip.Addr, app.ID) error { return nil }
 	}
 	a := &api{
 		Options: o, logins: newLimiter(o.Logins), handshakes: newLimiter(o.Handshakes),
 		passes:  newLimiter(o.Passes),
-		pollers: make(chan struct{}, pollersAtOnce), stranger: newStranger(),
+		pollers: make(chan struct{}, pollersAtOnce), stranger: newStranger(), lists: newListCache(),
 		forgeries: newForgeries(), suspects: newSuspects(), notices: make(chan struct{}, noticesAtOnce),
 	}
 	proxies := make([]string, len(o.Proxies))
@@ -103,7 +132,7 @@ func (a *api) routes(f *fiber.App) {
 	v1 := f.Group(apiPath, func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		return c.Next()
-	}, a.counted)
+	}, a.counted, a.cached)
 	v1.Post("/auth/guest", a.guest)
 	if a.Accounts != nil {
 		a.accountRoutes(v1)
@@ -124,6 +153,7 @@ func (a *api) routes(f *fiber.App) {
 	v1.Post("/orders/:id/cancel", a.asUser(a.cancel))
 	v1.Post("/orders/:id/pay", a.asUser(ofOrder(a.pay)))
 	v1.Post("/orders/:id/refund", a.asUser(ofOrder(a.refund)))
+	v1.Post("/orders/:id/receipt", a.asUser(a.confirmReceipt))
 	a.addressRoutes(v1)
 	if a.Data != nil {
 		a.dataRoutes(v1)
@@ -132,6 +162,7 @@ func (a *api) routes(f *fiber.App) {
 	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
 
+	f.Get("/images/:file", a.image)
 	f.Get("/*", newPage(a.Page, a.AsyncAPI).serve)
 }
 
@@ -165,7 +196,7 @@ func ofOrder[B, T any](
 
 // flow calls a flow with a bounded context and answers what it gives, or its error.
 func flow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
-	ctx, cancel := context.WithTimeout(context.Background(), flowTimeout)
+	ctx, cancel := context.WithTimeout(logged(c), flowTimeout)
 	defer cancel()
 	answer, err := call(ctx)
 	if err != nil {

@@ -52,10 +52,12 @@ func fail(c *fiber.Ctx, err error) error {
 		return send(c, framework.Code, wordFramework(framework))
 	}
 	e := app.AsError(err)
-	if e.Code == app.Internal {
-		slog.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "err", err)
-	} else if e.Code == app.Busy {
-		slog.Debug("request was told to come back", "request", requestID(c), "method", c.Method(), "path", c.Path(), "err", err)
+	about := logged(c)
+	switch {
+	case e.Code == app.Internal:
+		slog.ErrorContext(about, "request failed", "method", c.Method(), "path", c.Path(), "err", err)
+	case e.Code == app.Busy:
+		slog.DebugContext(about, "request was told to come back", "method", c.Method(), "path", c.Path(), "err", err)
 	}
 	return send(c, status[e.Code], e)
 }
@@ -92,8 +94,7 @@ func wordFramework(e *fiber.Error) *app.Error {
 func guard(c *fiber.Ctx) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			slog.Error("handler panicked", "request", requestID(c), "method", c.Method(), "path", c.Path(),
-				"panic", r, "stack", string(debug.Stack()))
+			slog.ErrorContext(logged(c), "handler panicked", "method", c.Method(), "path", c.Path(), "panic", r, "stack", string(debug.Stack()))
 			err = send(c, fiber.StatusInternalServerError, app.AsError(nil))
 		}
 	}()

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -38,6 +39,9 @@ type fakeShop struct {
 	state atomic.Value // app.OrderState of order 7
 
 	decided atomic.Pointer[app.RefundDecision]
+	actor   atomic.Pointer[app.Actor] // who acted last
+
+	searched atomic.Pointer[searched]
 
 	notified func(form url.Values) error // nil: the shop takes no payments
 }
@@ -45,7 +49,8 @@ type fakeShop struct {
 // someOrder is complete, as every order is that the flows answer.
 func someOrder(id, sale app.ID, state app.OrderState) app.Order {
 	return app.Order{
-		ID: id, Sale: sale, ProductName: "Lamp", Qty: 1, PriceFen: 4900, AmountFen: 4900, State: state, Ticket: 3, Rev: 1,
+		ID: id, Sale: sale, ProductName: "Lamp", Qty: 1, PriceFen: 4900, AmountFen: 4900, State: state, Ticket: 3,
+		Rev:       1,
 		CreatedAt: 1_700_000_000_000, User: 42,
 	}
 }
@@ -61,14 +66,14 @@ func someSale() app.SaleView {
 	}
 }
 
-// Verify takes tokens "user-<id>"; user 1 is an operator.
+// Verify takes tokens "user-<id>"; user 1 is an operator, user 2 an admin.
 func (s *fakeShop) Verify(token string) (app.Identity, error) {
 	id, err := app.ParseID(strings.TrimPrefix(token, "user-"))
 	if err != nil {
 		return app.Identity{}, app.Fail(app.Unauthorized, "the token is not valid")
 	}
-	if id == 1 {
-		return app.Identity{User: id, Role: app.Operator}, nil
+	if id <= 2 {
+		return app.Identity{User: id, Name: "Ada", Role: []app.Role{app.Operator, app.Admin}[id-1]}, nil
 	}
 	return app.Identity{User: id, Role: app.Shopper}, nil
 }
@@ -142,8 +147,9 @@ func (s *fakeShop) AskRefund(_ context.Context, _, _ app.ID, reason string) (app
 	return app.Refunding, s.fail
 }
 
-func (s *fakeShop) OrdersInState(_ context.Context, q app.StateQuery) ([]app.Order, bool, error) {
-	return []app.Order{someOrder(9, 8, q.State)}, true, s.fail
+func (s *fakeShop) SearchOrders(_ context.Context, q app.OrderSearch, text string) ([]app.Order, bool, error) {
+	s.searched.Store(&searched{q, text})
+	return []app.Order{someOrder(9, cmp.Or(q.Sale, 8), cmp.Or(q.State, app.Paid))}, true, s.fail
 }
 
 func (s *fakeShop) AnyOrder(_ context.Context, order app.ID) (app.Order, *app.Refund, error) {
@@ -160,12 +166,154 @@ func (s *fakeShop) ListRefunds(_ context.Context, q app.RefundsQuery) ([]app.Ref
 		s.fail
 }
 
-func (s *fakeShop) DecideRefund(_ context.Context, operator, order app.ID, yes bool, note string) (app.Order, error) {
-	s.decided.Store(&app.RefundDecision{Order: order, By: operator, Yes: yes, Note: note})
+func (s *fakeShop) DecideRefund(
+	_ context.Context, actor app.Actor, order app.ID, yes bool, note string,
+) (app.Order, error) {
+	s.actor.Store(&actor)
+	s.decided.Store(&app.RefundDecision{Order: order, By: actor.User, Yes: yes, Note: note})
 	return someOrder(order, 8, app.Refunding), s.fail
 }
 
-func (s *fakeShop) RetryRefund(context.Context, app.ID) error { return s.fail }
+func (s *fakeShop) RetryRefund(_ context.Context, actor app.Actor, _ app.ID) error {
+	s.actor.Store(&actor)
+	return s.fail
+}
+
+func (s *fakeShop) onSale(actor app.Actor, sale app.ID, a app.SaleAct, added int64) (app.OperatorSale, error) {
+	s.actor.Store(&actor)
+	return app.OperatorSale{
+		SaleTerms: app.SaleTerms{
+			ID: sale, Version: a.Version + 1, Challenge: app.ChallengeNone, PriceFen: 4900, Limit: 1, Cap: 8,
+			OpensAt: 1_700_000_000_000, ClosesAt: 1_700_000_600_000, Initial: 10, Added: added,
+		},
+		Slot: 1, ProductName: "Lamp", Phase: app.Open, Stock: 10 + added,
+	}, s.fail
+}
+
+func (s *fakeShop) PauseSale(
+	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct,
+) (app.OperatorSale, error) {
+	terms, err := s.onSale(actor, sale, a, 0)
+	terms.Paused = true
+	return terms, err
+}
+
+func (s *fakeShop) ResumeSale(
+	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct,
+) (app.OperatorSale, error) {
+	return s.onSale(actor, sale, a, 0)
+}
+
+func (s *fakeShop) EndSale(_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error) {
+	if a.Version == 99 {
+		return app.OperatorSale{}, app.Changed("the sale", app.OperatorSale{SaleTerms: app.SaleTerms{ID: sale, Version: 100}})
+	}
+	return s.onSale(actor, sale, a, 0)
+}
+
+func (s *fakeShop) AddStock(
+	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct, units int64,
+) (app.OperatorSale, error) {
+	return s.onSale(actor, sale, a, units)
+}
+
+func (s *fakeShop) WithdrawStock(
+	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct, units int64,
+) (app.OperatorSale, app.StockAct, error) {
+	terms, err := s.onSale(actor, sale, a, 0)
+	act := app.StockAct{ID: 3, Sale: sale, Units: units, Taken: 1, State: app.StockDone, At: 1_700_000_000_000}
+	return terms, act, err
+}
+
+func (s *fakeShop) SetSaleChallenge(
+	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct, c app.Challenge,
+) (app.OperatorSale, error) {
+	terms, err := s.onSale(actor, sale, a, 0)
+	terms.Challenge = c
+	return terms, err
+}
+
+var someBlock = app.Block{
+	ID: 3, Kind: app.BlockUser, Value: "7", Reason: "resells", CreatedBy: "Ada", CreatedAt: 1_700_000_000_000,
+}
+
+func (s *fakeShop) ListBlocks(context.Context) ([]app.Block, error) {
+	return []app.Block{someBlock}, s.fail
+}
+
+func (s *fakeShop) AddBlock(
+	_ context.Context, actor app.Actor, b app.Block, lasts time.Duration,
+) (app.Block, error) {
+	s.actor.Store(&actor)
+	b.ID, b.CreatedBy, b.CreatedAt = 4, actor.Name, 1_700_000_000_000
+	if lasts > 0 {
+		b.Until = b.CreatedAt.Add(lasts)
+	}
+	return b, s.fail
+}
+
+func (s *fakeShop) RemoveBlock(_ context.Context, actor app.Actor, id int64) error {
+	s.actor.Store(&actor)
+	if id == 99 {
+		return app.Fail(app.NotFound, "no block in force has the number 99")
+	}
+	return s.fail
+}
+
+func (s *fakeShop) Switches(context.Context) (app.Switches, error) {
+	return (&app.Switchboard{}).Now(), s.fail
+}
+
+func (s *fakeShop) EditSwitches(_ context.Context, actor app.Actor, e app.SwitchesEdit) (app.Switches, error) {
+	s.actor.Store(&actor)
+	out := (&app.Switchboard{}).Now()
+	out.Version, out.TickMS = e.Version+1, *e.TickMS
+	return out, s.fail
+}
+
+func (s *fakeShop) StandingNotice(context.Context, app.Millis) (*app.Notice, error) {
+	return &app.Notice{Level: "warning", Text: "Payments are slow.", Version: 1}, s.fail
+}
+
+func (s *fakeShop) TellAll(_ context.Context, actor app.Actor, n app.NewNotice) (app.Notice, error) {
+	s.actor.Store(&actor)
+	said := app.Notice{Level: n.Level, Text: n.Text, Until: n.Until, Version: 1}
+	if n.Lang != "" {
+		said.Text, said.Texts = "", map[string]string{n.Lang: n.Text}
+	}
+	return said, s.fail
+}
+
+func (s *fakeShop) TakeBack(_ context.Context, actor app.Actor) (app.Notice, error) {
+	s.actor.Store(&actor)
+	return app.Notice{Version: 2}, s.fail
+}
+
+func (s *fakeShop) UndoAct(_ context.Context, actor app.Actor, seq int64) error {
+	s.actor.Store(&actor)
+	if seq == 99 {
+		return app.Fail(app.WrongState, "an act of the kind sale.add_stock cannot be taken back")
+	}
+	return s.fail
+}
+
+func (s *fakeShop) ListJournal(_ context.Context, q app.JournalQuery) ([]app.JournalEntry, bool, error) {
+	e := app.JournalEntry{
+		Seq: q.Before + 1, At: 1_700_000_000_000, ActorID: 1, ActorName: "Ada", Role: app.Operator, Via: app.ViaHTTP,
+		Source: "192.0.2.7", Request: "r-1", Key: "key-00001", Kind: "sale.pause", Object: "sale:5",
+		Before: json.RawMessage(`{"paused":false}`), After: json.RawMessage(`{"paused":true}`), Note: "too fast",
+	}
+	e.Hash = e.Sum()
+	return []app.JournalEntry{e}, true, s.fail
+}
+
+func (s *fakeShop) VerifyJournal(_ context.Context, head string) (app.JournalReport, error) {
+	if head != "" {
+		_, err := app.ParseJournalHead(head)
+		return app.JournalReport{Wrong: "row 3 follows row 1", At: 3}, err
+	}
+	return app.JournalReport{Rows: 3, OK: true, Head: app.JournalHead{Seq: 3, Hash: strings.Repeat("a", 64)}}, s.fail
+}
 
 // Order 7 belongs to user 42 and nobody else.
 func (s *fakeShop) Order(_ context.Context, user, id app.ID) (app.Order, error) {
@@ -193,6 +341,14 @@ type site struct {
 // options are those of an open shop, before a test changes them.
 func (s *site) options() Options {
 	return Options{
+		Rehearsals: fakeRehearsals{},
+		Catalogue:  &fakeCatalogue{}, Pictures: fakePictures{}, Readiness: func(context.Context,
+			app.ID,
+		) (app.Readiness, error) {
+			return app.Readiness{Sale: someSaleRecord(), Checks: []app.Check{
+				{Name: "stock", State: app.CheckFail, Code: app.FoundNotLoaded, Says: "it is not loaded", Do: "look", Link: "l#x"},
+			}}, nil
+		},
 		Shop: s.shop, Accounts: &fakeAccounts{}, Data: fakeData{},
 		Guest: func(string) (any, error) {
 			return map[string]any{"access": "a", "user": map[string]string{"id": "42", "name": "Guest"}}, nil
@@ -202,9 +358,18 @@ func (s *site) options() Options {
 		},
 		Page: fstest.MapFS{
 			"index.html": {Data: []byte(strings.Repeat("<p>hello</p>", 100))}, "assets/a.1.js": {Data: []byte("1")},
+			"console.html": {Data: []byte("<p>console</p>")}, "console/assets/b.1.js": {Data: []byte("2")},
+			".vite/manifest.json": {Data: []byte("{}")},
 		},
-		Closing: s.close,
+		Closing: s.close, Board: emptyBoard,
 	}
+}
+
+func emptyBoard(context.Context) app.BoardHistory {
+	return app.BoardHistory{Board: app.Board{
+		RefusedS: map[app.Code]float64{}, Sales: []app.BoardSale{}, Partitions: []app.PartitionFigures{},
+		Nodes: []app.NodeFigures{}, Alarms: []app.Alarm{},
+	}, History: []app.BoardPoint{}}
 }
 
 // open starts a real server on a free port.
@@ -232,6 +397,7 @@ func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTP
 	for _, do := range tune {
 		do(s.front)
 	}
+	s.front.AllowLong(func(token string) bool { return token == "user-1" })
 	s.front.Open(New(o))
 	done := make(chan error, 1)
 	s.conns = LimitConns(l, most, o.Proxies, o.Blocked).(*limitedListener)

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -27,7 +28,12 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 		!strings.EqualFold(string(r.Peek(fasthttp.HeaderUpgrade)), "websocket") {
 		return false
 	}
-	handshake := sayAgain(r)
+	as, failed := f.rehearses(r.Peek(rehearsalHeader))
+	if failed != nil {
+		refuse(ctx, fasthttp.StatusForbidden, failed)
+		return true
+	}
+	handshake := sayAgain(r, as)
 	if len(handshake) > handshakeBuffer {
 		return false
 	}
@@ -39,7 +45,7 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 			_ = conn.Close() // the peer has gone
 			return
 		}
-		if err := f.sockets.ServeConn(&replayed{Conn: conn, first: append(handshake, behind...)}); err != nil {
+		if err := f.sockets.ServeConn(&replayed{Conn: conn, first: append(handshake, behind...), as: as}); err != nil {
 			quiet{}.Printf("handshake: %v", err)
 		}
 	})
@@ -53,11 +59,15 @@ var heardOfHandshake = []string{
 	fiber.HeaderXRequestID,
 }
 
-// sayAgain is the request as the server of sockets gets it.
-func sayAgain(r *fasthttp.RequestHeader) []byte {
+// sayAgain is the request as the server of sockets gets it. Whoever counts as an address of their own (a valid one)
+// comes for nobody else.
+func sayAgain(r *fasthttp.RequestHeader, as netip.Addr) []byte {
 	b := append([]byte("GET "), r.RequestURI()...)
 	b = append(b, " HTTP/1.1\r\n"...)
 	for _, name := range heardOfHandshake {
+		if name == realIP && as.IsValid() {
+			continue
+		}
 		for _, value := range r.PeekAll(name) {
 			b = append(append(append(append(b, name...), ": "...), value...), "\r\n"...)
 		}
@@ -89,7 +99,16 @@ func unread(c net.Conn) ([]byte, error) {
 type replayed struct {
 	net.Conn
 	first   []byte
-	writeBy time.Time // the deadline for writing; only the one who writes moves it
+	writeBy time.Time  // the deadline for writing; only the one who writes moves it
+	as      netip.Addr // the address that a shopper of a rehearsal counts as; zero for anybody else
+}
+
+// RemoteAddr is where the peer counts as coming from.
+func (c *replayed) RemoteAddr() net.Addr {
+	if c.as.IsValid() {
+		return net.TCPAddrFromAddrPort(netip.AddrPortFrom(c.as, 0))
+	}
+	return c.Conn.RemoteAddr()
 }
 
 func (c *replayed) Read(p []byte) (int, error) {

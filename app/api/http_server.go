@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -34,12 +35,17 @@ type HTTPServer struct {
 	server  *fasthttp.Server
 	sockets *fasthttp.Server // has handshakes handed over
 	handler atomic.Pointer[fasthttp.RequestHandler]
+	// isOperator reports whether a token is one of an operator's; nil: nobody's is. See AllowLong.
+	isOperator atomic.Pointer[func(token string) bool]
+	// rehearsal tells the shoppers of a rehearsal; nil: there are none. See AllowRehearsal.
+	rehearsal atomic.Pointer[func(token string) (netip.Addr, bool)]
 }
 
 // NewHTTPServer makes a server that is not open yet.
 func NewHTTPServer(ready func() error) *HTTPServer {
 	f := &HTTPServer{Ready: ready}
 	f.server = newServer(f.handle, headerLimit)
+	f.server.HeaderReceived = f.configure
 	f.sockets = newServer(f.handleHandshake, handshakeBuffer)
 	return f
 }
@@ -53,7 +59,7 @@ func newServer(handler fasthttp.RequestHandler, buffer int) *fasthttp.Server {
 		// Sockets outlive their request; realtime closes them itself. Without this their Close would do nothing.
 		KeepHijackedConns: true,
 		Logger:            quiet{},
-		// No route takes forms with files. Parsed ahead, they cost more than their length, and their raw body is gone.
+		// Parsed ahead, forms cost more than their length, and their raw body is gone.
 		DisablePreParseMultipartForm: true,
 	}
 }

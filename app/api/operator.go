@@ -12,8 +12,9 @@ type (
 	// operatorOrder is an order as operators see it: also whose it is.
 	operatorOrder struct {
 		app.Order
-		User   app.ID      `json:"user"`
-		Refund *app.Refund `json:"refund,omitempty"`
+		User     app.ID        `json:"user"`
+		Refund   *app.Refund   `json:"refund,omitempty"`
+		Shipment *app.Shipment `json:"shipment,omitempty"`
 	}
 	operatorOrders struct {
 		Orders []operatorOrder `json:"orders"`
@@ -31,57 +32,69 @@ type (
 
 // operatorRoutes are for tokens whose role is operator or admin.
 func (a *api) operatorRoutes(r fiber.Router) {
-	r.Get("/orders", a.anyOperator(a.ordersInState))
+	r.Get("/board", a.anyOperator(a.board))
+	a.searchRoutes(r)
+	a.leftoverRoutes(r)
+	r.Get("/sales/:id/report", a.anyOperator(byID(a.Shop.SaleReport)))
+	r.Get("/sales/:id/report.csv", a.anyOperator(a.saleReportCSV))
 	r.Get("/orders/:id", a.anyOperator(byID(a.anyOrder)))
-	r.Post("/orders/:id/refund", a.asOperator(a.decide(true)))
+	r.Post("/orders/:id/refund", a.asActor(a.decide(true)))
+	r.Post("/orders/:id/ship", a.asActor(actOn(a.ship)))
+	r.Post("/ship", a.asActor(a.shipMany))
 	r.Get("/refunds", a.anyOperator(a.refunds))
-	r.Post("/refunds/:id/approve", a.asOperator(a.decide(true)))
-	r.Post("/refunds/:id/decline", a.asOperator(a.decide(false)))
-	r.Post("/refunds/:id/retry", a.anyOperator(byID(a.retryRefund)))
+	r.Post("/refunds/:id/approve", a.asActor(a.decide(true)))
+	r.Post("/refunds/:id/decline", a.asActor(a.decide(false)))
+	r.Post("/refunds/:id/retry", a.asActor(actOn(a.retryRefund)))
+	r.Post("/sales/:id/pause", a.asActor(actOn(saleAct(a.Shop.PauseSale))))
+	r.Post("/sales/:id/resume", a.asActor(actOn(saleAct(a.Shop.ResumeSale))))
+	r.Post("/sales/:id/end", a.asActor(actOn(saleAct(a.Shop.EndSale))))
+	r.Post("/sales/:id/stock", a.asActor(actOn(a.changeStock)))
+	r.Post("/sales/:id/challenge", a.asActor(actOn(a.setChallenge)))
+	r.Get("/switches", a.anyOperator(a.switches))
+	r.Patch("/switches", a.asActor(a.editSwitches))
+	r.Get("/notice", a.anyOperator(a.standingNotice))
+	r.Post("/notice", a.asActor(a.tellAll))
+	r.Delete("/notice", a.asActor(a.takeBack))
+	r.Get("/blocks", a.anyOperator(a.blocks))
+	r.Post("/blocks", a.asActor(a.addBlock))
+	r.Delete("/blocks/:id", a.asActor(actOn(a.removeBlock)))
+	r.Get("/rehearsal", a.anyOperator(a.rehearsal))
+	r.Post("/rehearsal/end", a.asActor(a.endRehearsal))
+	a.catalogueRoutes(r)
+	r.Get("/journal", a.anyOperator(a.journal))
+	r.Post("/journal/:id/undo", a.asActor(actOn(a.undo)))
+	r.Get("/journal/verify", a.anyOperator(a.verifyJournal))
 }
 
 // asOperator passes the verified operator on to the handler.
-func (a *api) asOperator(handle func(c *fiber.Ctx, operator app.ID) error) fiber.Handler {
-	return func(c *fiber.Ctx) error {
-		who, err := a.Shop.Verify(bearer(c))
-		if err != nil {
-			return err
-		}
+func (a *api) asOperator(handle func(c *fiber.Ctx, who app.Identity) error) fiber.Handler {
+	return a.asWho(func(c *fiber.Ctx, who app.Identity) error {
 		if !who.Role.Operates() {
 			return app.Fail(app.Forbidden, "this is for operators")
 		}
-		return handle(c, who.User)
-	}
+		return handle(c, who)
+	})
 }
 
 // anyOperator is for what is the same whichever operator asks.
 func (a *api) anyOperator(handle fiber.Handler) fiber.Handler {
-	return a.asOperator(func(c *fiber.Ctx, _ app.ID) error { return handle(c) })
+	return a.asOperator(func(c *fiber.Ctx, _ app.Identity) error { return handle(c) })
 }
 
-func (a *api) ordersInState(c *fiber.Ctx) error {
-	q := app.StateQuery{State: app.OrderState(c.Query("state"))}
-	if !q.State.HasRow() {
-		return app.Fail(app.BadRequest, "state must be one that orders have: pending, paid, shipped, finished, "+
-			"cancelled, expired, refused, refunding or refunded")
+func (a *api) board(c *fiber.Ctx) error {
+	if a.Board == nil {
+		return fiber.ErrNotFound
 	}
-	var err error
-	if q.Before, q.Limit, err = before(c); err != nil {
-		return err
-	}
-	return flow(c, func(ctx context.Context) (operatorOrders, error) {
-		orders, more, err := a.Shop.OrdersInState(ctx, q)
-		out := make([]operatorOrder, len(orders))
-		for i, o := range orders {
-			out[i] = operatorOrder{Order: o, User: o.User}
-		}
-		return operatorOrders{out, more}, err
-	})
+	return flow(c, func(ctx context.Context) (app.BoardHistory, error) { return a.Board(ctx), nil })
 }
 
 func (a *api) anyOrder(ctx context.Context, id app.ID) (operatorOrder, error) {
 	order, refund, err := a.Shop.AnyOrder(ctx, id)
-	return operatorOrder{order, order.User, refund}, err
+	if err != nil {
+		return operatorOrder{}, err
+	}
+	parcel, err := a.Shop.ShipmentOf(ctx, id)
+	return operatorOrder{order, order.User, refund, parcel}, err
 }
 
 func (a *api) refunds(c *fiber.Ctx) error {
@@ -100,25 +113,13 @@ func (a *api) refunds(c *fiber.Ctx) error {
 }
 
 // decide makes the handler of a yes or a no.
-func (a *api) decide(yes bool) func(c *fiber.Ctx, operator app.ID) error {
-	return func(c *fiber.Ctx, operator app.ID) error {
-		order, err := pathID(c)
-		if err != nil {
-			return err
-		}
-		var b noteBody
-		if body := raw(c); len(body) > 0 {
-			if err := decode(body, &b); err != nil {
-				return err
-			}
-		}
-		return flow(c, func(ctx context.Context) (operatorOrder, error) {
-			decided, err := a.Shop.DecideRefund(ctx, operator, order, yes, b.Note)
-			return operatorOrder{Order: decided, User: decided.User}, err
-		})
-	}
+func (a *api) decide(yes bool) func(c *fiber.Ctx, actor app.Actor) error {
+	return actOn(func(ctx context.Context, actor app.Actor, order app.ID, b noteBody) (operatorOrder, error) {
+		decided, err := a.Shop.DecideRefund(ctx, actor, order, yes, b.Note)
+		return operatorOrder{Order: decided, User: decided.User}, err
+	})
 }
 
-func (a *api) retryRefund(ctx context.Context, order app.ID) (struct{}, error) {
-	return struct{}{}, a.Shop.RetryRefund(ctx, order)
+func (a *api) retryRefund(ctx context.Context, actor app.Actor, order app.ID, _ noteBody) (struct{}, error) {
+	return struct{}{}, a.Shop.RetryRefund(ctx, actor, order)
 }

@@ -46,12 +46,19 @@ type (
 	}
 )
 
+// errNoBuy is said to all, so nobody may change it.
+var errNoBuy = app.Fail(app.Forbidden, "buying over HTTP is switched off for now; buy on the page, over its socket")
+
 func (a *api) buy(c *fiber.Ctx, user app.ID) error {
-	if err := a.Buys.Take(user, hostAddr(c.IP())); err != nil {
-		return err
-	}
 	sale, err := pathID(c)
 	if err != nil {
+		return err
+	}
+	if !a.Switches().HTTPBuy {
+		a.NoBuy(sale, errNoBuy)
+		return errNoBuy
+	}
+	if err := a.MayBuy(user, hostAddr(c.IP()), sale); err != nil {
 		return err
 	}
 	var b buyBody
@@ -62,7 +69,10 @@ func (a *api) buy(c *fiber.Ctx, user app.ID) error {
 	if err != nil {
 		return err
 	}
-	req := app.BuyRequest{Sale: sale, Qty: qty, Key: b.Key, Address: b.Address, Pass: b.Pass}
+	req := app.BuyRequest{
+		Sale: sale, Qty: qty, Key: b.Key, Address: b.Address, Pass: b.Pass,
+		Span: a.Tracer.Sample("http", c.Context().Time()),
+	}
 	return flow(c, func(ctx context.Context) (app.Receipt, error) { return a.Shop.Buy(ctx, user, req) })
 }
 

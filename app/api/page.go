@@ -43,7 +43,10 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 		return p
 	}
 	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.HasPrefix(path.Base(name), ".") {
+		if err == nil && d.IsDir() && name != "." && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir // what the build says about itself
+		}
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") {
 			return err
 		}
 		content, err := fs.ReadFile(dist, name)
@@ -72,7 +75,8 @@ func newFile(name string, content []byte) *file {
 	if f.kind == "" {
 		f.kind = fiber.MIMEOctetStream
 	}
-	if strings.HasPrefix(name, "assets/") { // the build puts a hash into these names
+	// The build puts a hash into these names.
+	if strings.HasPrefix(name, "assets/") || strings.HasPrefix(name, consoleAssets) {
 		f.cache = "public, max-age=31536000, immutable"
 	}
 	if !strings.HasPrefix(f.kind, "image/") || strings.HasPrefix(f.kind, "image/svg") {
@@ -99,6 +103,9 @@ func (p *page) serve(c *fiber.Ctx) error {
 		name = "index.html"
 	}
 	f := p.files[name]
+	if f == nil && inConsole(name) {
+		f = p.console(c)
+	}
 	if f == nil {
 		return fiber.ErrNotFound
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/netip"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -38,6 +37,6 @@ func (a *api) atDesk(
 	if q.Sale, err = pathID(c); err != nil {
 		return err
 	}
-	q.From, _ = netip.ParseAddr(c.IP()) // zero, when it cannot be read
+	q.From = hostAddr(c.IP())
 	return flow(c, func(ctx context.Context) (app.PassAnswer, error) { return ask(ctx, q) })
 }

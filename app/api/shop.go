@@ -10,7 +10,7 @@ import (
 
 // Accounts is what the routes under /auth and /me ask for. Errors are as those of Shop.
 type Accounts interface {
-	Captcha(ctx context.Context) (app.Picture, error)
+	Captcha(ctx context.Context, asker app.PictureAsker) (app.Picture, error)
 	Register(ctx context.Context, r app.Registration) error
 	// Activate answers the e-mail that is proven now.
 	Activate(ctx context.Context, token string) (email string, err error)
@@ -56,6 +56,8 @@ type Shop interface {
 	Pay(ctx context.Context, user, order app.ID, via app.PayVia) (app.Payable, error)
 	// AskRefund asks for the money of a paid order back, and answers the state that the order has then.
 	AskRefund(ctx context.Context, user, order app.ID, reason string) (app.OrderState, error)
+	// ConfirmReceipt is the buyer's word that a shipped order has come.
+	ConfirmReceipt(ctx context.Context, user, order app.ID) (app.OrderState, error)
 	Order(ctx context.Context, user, order app.ID) (app.Order, error)
 	OrdersOf(ctx context.Context, q app.OrdersQuery) ([]app.Order, bool, error)
 
@@ -68,14 +70,80 @@ type Shop interface {
 	// RemoveAddress takes an entry out.
 	RemoveAddress(ctx context.Context, user, id app.ID) error
 
-	// OrdersInState pages through all orders of a state, newest first.
-	OrdersInState(ctx context.Context, q app.StateQuery) ([]app.Order, bool, error)
+	// SearchOrders pages through everybody's orders, newest first; text is a number, an id or an e-mail.
+	SearchOrders(ctx context.Context, q app.OrderSearch, text string) ([]app.Order, bool, error)
+	// SearchUsers pages through accounts; text is an id, a name, or the beginning of an e-mail.
+	SearchUsers(ctx context.Context, q app.UserSearch, text string) ([]app.User, bool, error)
+	// SearchPayments pages through payments, newest first; text is the number of a trade or of an order.
+	SearchPayments(ctx context.Context, q app.PaymentSearch, text string) ([]app.Received, bool, error)
+	// FindUser reads what is known of a user.
+	FindUser(ctx context.Context, id app.ID) (app.UserFile, error)
+
+	// SaleReport says what became of a sale.
+	SaleReport(ctx context.Context, sale app.ID) (app.SaleReport, error)
+
+	// What could not be done lists at most so many, oldest first; entries have names.
+	ListDead(ctx context.Context, most int) ([]app.DeadLetter, bool, error)
+	DeadLetter(ctx context.Context, id string) (app.DeadLetter, error)
+	ReplayDead(ctx context.Context, actor app.Actor, id string) (app.Order, error)
+	DropDead(ctx context.Context, actor app.Actor, id string) error
+	ListParked(ctx context.Context, most int) ([]app.ParkedMessage, bool, error)
+	ReplayParked(ctx context.Context, actor app.Actor, id string) error
+	DropParked(ctx context.Context, actor app.Actor, id string) error
+	ListDeadMails(ctx context.Context, most int) ([]app.DeadMail, bool, error)
+	RetryMail(ctx context.Context, actor app.Actor, id string) error
+	DropMail(ctx context.Context, actor app.Actor, id string) error
+
 	// AnyOrder reads an order, whosever it is, with its refund, if it has one.
 	AnyOrder(ctx context.Context, order app.ID) (app.Order, *app.Refund, error)
 	// ListRefunds pages through refunds, newest orders first.
 	ListRefunds(ctx context.Context, q app.RefundsQuery) ([]app.Refund, bool, error)
 	// DecideRefund is an operator's yes or no; a yes also refunds what nobody asked for.
-	DecideRefund(ctx context.Context, operator, order app.ID, yes bool, note string) (app.Order, error)
+	DecideRefund(ctx context.Context, actor app.Actor, order app.ID, yes bool, note string) (app.Order, error)
 	// RetryRefund has the gateway asked again for a refund that is stuck.
-	RetryRefund(ctx context.Context, order app.ID) error
+	RetryRefund(ctx context.Context, actor app.Actor, order app.ID) error
+
+	// PauseSale stops the buys of a sale, ResumeSale lets them in again, EndSale closes it now.
+	PauseSale(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error)
+	ResumeSale(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error)
+	EndSale(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error)
+	// AddStock puts further units on sale; WithdrawStock takes units out, at most what is free.
+	AddStock(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct, units int64) (app.OperatorSale, error)
+	WithdrawStock(
+		ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct, units int64,
+	) (app.OperatorSale, app.StockAct, error)
+	// SetSaleChallenge says what a sale asks of its buyers.
+	SetSaleChallenge(
+		ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct, c app.Challenge,
+	) (app.OperatorSale, error)
+
+	// ListBlocks lists who is kept out now; AddBlock keeps somebody out for a time (0: until it is removed);
+	// RemoveBlock lets somebody in again.
+	ListBlocks(ctx context.Context) ([]app.Block, error)
+	AddBlock(ctx context.Context, actor app.Actor, b app.Block, lasts time.Duration) (app.Block, error)
+	RemoveBlock(ctx context.Context, actor app.Actor, id int64) error
+
+	// Switches is how they stand; EditSwitches turns some.
+	Switches(ctx context.Context) (app.Switches, error)
+	EditSwitches(ctx context.Context, actor app.Actor, e app.SwitchesEdit) (app.Switches, error)
+	// StandingNotice is what shoppers are told who come at the instant; nil: nothing.
+	StandingNotice(ctx context.Context, now app.Millis) (*app.Notice, error)
+	// TellAll tells all shoppers something; TakeBack ends that.
+	TellAll(ctx context.Context, actor app.Actor, n app.NewNotice) (app.Notice, error)
+	TakeBack(ctx context.Context, actor app.Actor) (app.Notice, error)
+
+	// UndoAct takes back the act of a row of the journal.
+	UndoAct(ctx context.Context, actor app.Actor, seq int64) error
+
+	// Ship makes a paid order shipped; replace: one that is shipped gets another parcel.
+	Ship(ctx context.Context, actor app.Actor, p app.Parcel, replace bool) (app.Order, error)
+	// ShipMany enters the parcels of a CSV file.
+	ShipMany(ctx context.Context, actor app.Actor, file []byte, replace, dryRun bool) (app.ShipReport, error)
+	// ShipmentOf reads the parcel of an order; nil: none was sent.
+	ShipmentOf(ctx context.Context, order app.ID) (*app.Shipment, error)
+
+	// ListJournal pages through what operators have done, the newest first.
+	ListJournal(ctx context.Context, q app.JournalQuery) ([]app.JournalEntry, bool, error)
+	// VerifyJournal walks along the journal; head, if there is one, must be in it.
+	VerifyJournal(ctx context.Context, head string) (app.JournalReport, error)
 }

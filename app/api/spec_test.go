@@ -47,8 +47,12 @@ func TestRoutesAreDescribed(t *testing.T) {
 	}
 }
 
-// notShown are operations whose success is not one of JSON for a sample of it: a socket, and a form of the gateway.
-var notShown = []string{"openSocket", "notifyOfPayment"}
+// notShown are operations whose success is not one of JSON for a sample of it: a socket, a form of the gateway, and
+// files.
+var notShown = []string{
+	"openSocket", "notifyOfPayment", "uploadImage", "showImage",
+	"exportProducts", "exportSales", "importProducts", "importSales",
+}
 
 // TestEveryOperationAnswers: each is asked as its description shows, and answers a success in the form that it shows.
 func TestEveryOperationAnswers(t *testing.T) {
@@ -75,7 +79,11 @@ func TestEveryOperationAnswers(t *testing.T) {
 			if strings.HasSuffix(path, "/operator/orders") {
 				address += "?state=paid"
 			}
-			if got := s.ask(method, address, body, "Authorization", token); got.code >= 300 {
+			if method == http.MethodGet && strings.HasSuffix(path, "/operator/slots") {
+				address += "?from=2026-11-21"
+			}
+			got := s.ask(method, address, body, "Authorization", token, actKey, "act-0001")
+			if got.code >= 300 {
 				t.Errorf("%s %s with %s: %d %s", method, address, body, got.code, got.body)
 			}
 		}
@@ -118,6 +126,22 @@ func TestCodesAreDescribed(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Pages have words for each code of a check, by this list.
+func TestCheckCodesAreDescribed(t *testing.T) {
+	t.Parallel()
+	doc, err := contract.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var described []app.CheckCode
+	for _, code := range doc.Components.Schemas["Check"].Value.Properties["code"].Value.Enum {
+		described = append(described, app.CheckCode(code.(string)))
+	}
+	if diff := cmp.Diff(app.CheckCodes(), described); diff != "" {
+		t.Errorf("the codes of checks (-in app +described):\n%s", diff)
 	}
 }
 

@@ -8,11 +8,7 @@ import (
 	"stampede/app"
 )
 
-const (
-	salesPerSlot = 8
-	// capPerLimit is how many reservations a buyer may make per unit of the limit before it counts as hoarding.
-	capPerLimit = 6
-)
+const salesPerSlot = 8
 
 // Seeder writes into the catalogue what is missing there.
 type Seeder struct {
@@ -132,7 +128,7 @@ func (s *Seeder) sales(slot app.Slot) ([]app.Sale, error) {
 		made[i] = app.Sale{
 			ID: id, Slot: slot.ID, Partition: (first + i) % s.Partitions, Product: o.product,
 			PriceFen: o.product.ListPriceFen * o.percent / 100 / 100 * 100, // whole yuan
-			Initial:  o.units, Limit: o.limit, Cap: o.limit * capPerLimit,
+			Initial:  o.units, Limit: o.limit, Cap: app.UsualCap(o.limit),
 			OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: s.Challenge, Version: 1,
 		}
 	}

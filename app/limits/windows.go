@@ -4,6 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"net/netip"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,23 +51,25 @@ func (s *subject) key() string {
 // Windows are sliding windows that all nodes of a shop count together in Redis: one pipeline for a request, with one
 // call of the same script for its user and one for its address. Whoever was refused is remembered until the next
 // request counts, and asks Redis for nothing meanwhile. While Redis is away each node counts by itself, its share of
-// the figures.
+// the figures; in a cluster that is so for those alone whose counts are on the server that is away.
 type Windows struct {
 	redis  redis.UniversalClient
 	length time.Duration
 	now    func() int64
 
 	refused *Table[subject] // who waits, until when
-	alone   atomic.Int64    // until then the node counts by itself
 	nodes   atomic.Int64    // that share the figures then
-	own     *Table[subject] // what it counts then: one bucket for each, see aloneTake
+	own     *Table[subject] // what it counts then: one bucket for each, see share
 	locally atomic.Int64    // how many requests were counted so
+
+	mu    sync.Mutex
+	alone map[string]int64 // server → until then the node counts by itself what is counted there
 }
 
 // NewWindows makes windows of one length.
 func NewWindows(client redis.UniversalClient, length time.Duration) *Windows {
 	w := &Windows{
-		redis: client, length: length, now: sinceStart(),
+		redis: client, length: length, now: sinceStart(), alone: make(map[string]int64),
 		refused: NewTable[subject](Pace{Rate: 1_000_000_000, Period: time.Second, Burst: 1}),
 		own:     NewTable[subject](Pace{Rate: 1_000_000_000, Period: time.Second, Burst: 1}),
 	}
@@ -91,15 +95,8 @@ func (w *Windows) Take(ctx context.Context, c Class, user app.ID, addr netip.Add
 	if len(who) == 0 {
 		return nil
 	}
-	if w.now() < w.alone.Load() {
-		return w.takeAlone(who, most)
-	}
-	waits, err := w.count(ctx, who, most, 1)
-	if err != nil {
-		w.alone.Store(w.now() + int64(aloneFor))
-		return w.takeAlone(who, most)
-	}
-	return w.judge(ctx, who, most, waits)
+	waits, alone := w.count(ctx, who, most, 1)
+	return w.judge(ctx, who, most, waits, alone)
 }
 
 // subjects are those that are counted, the user before the address, and what each may.
@@ -113,23 +110,41 @@ func (w *Windows) subjects(c Class, user app.ID, addr netip.Addr) (who []subject
 	return who, most
 }
 
-// judge refuses if one of the counts does, and takes the other one back then.
-func (w *Windows) judge(ctx context.Context, who []subject, most []int, waits []time.Duration) error {
-	var failed error
-	var counted []subject
+// judge refuses if one of the counts does, and takes the other one back then. Those that Redis has not counted, this
+// node counts first.
+func (w *Windows) judge(
+	ctx context.Context, who []subject, most []int, waits []time.Duration, alone []bool,
+) (failed error) {
+	if slices.Contains(alone, true) {
+		w.locally.Add(1)
+	}
+	now := w.now()
+	var counted, paid []int
 	for i := range who {
-		if waits[i] == 0 {
-			counted = append(counted, who[i])
-			continue
+		if alone[i] {
+			waits[i] = w.own.takeBy(who[i], now, w.share(most[i]))
 		}
-		w.refused.Hold(who[i], waits[i])
-		if failed == nil {
+		switch {
+		case waits[i] == 0 && alone[i]:
+			paid = append(paid, i)
+		case waits[i] == 0:
+			counted = append(counted, i)
+		case !alone[i]:
+			w.refused.Hold(who[i], waits[i])
+		}
+		if waits[i] > 0 && failed == nil {
 			failed = refusedOf(&who[i], waits[i])
 		}
 	}
-	if failed != nil && len(counted) > 0 {
+	if failed == nil {
+		return nil
+	}
+	for _, i := range paid {
+		w.own.giveBackBy(who[i], w.share(most[i]))
+	}
+	for _, i := range counted {
 		// If this is lost, one request too many is counted, for one window.
-		_, _ = w.count(ctx, counted, most, -1)
+		_, _ = w.count(ctx, who[i:i+1], most[i:i+1], -1)
 	}
 	return failed
 }
@@ -141,53 +156,77 @@ func refusedOf(s *subject, wait time.Duration) error {
 	return Refused("too many requests from your address", wait)
 }
 
-// count asks Redis, in one pipeline; once more if it does not know the script yet.
-func (w *Windows) count(ctx context.Context, who []subject, most []int, n int) ([]time.Duration, error) {
+// count asks Redis, in one pipeline, and tells which subjects the node has to count by itself. Calls that came back
+// because a server does not know the script counted nothing: exactly they are made again, in full.
+func (w *Windows) count(ctx context.Context, who []subject, most []int, n int) (waits []time.Duration, alone []bool) {
 	ctx, cancel := context.WithTimeout(ctx, countWithin)
 	defer cancel()
-	calls := make([]*redis.Cmd, len(who))
-	ask := func() error {
-		_, err := w.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
-			for i := range who {
-				calls[i] = windowScript.EvalSha(ctx, p, []string{who[i].key()}, w.length.Milliseconds(), most[i], n)
+	waits, alone = make([]time.Duration, len(who)), make([]bool, len(who))
+	todo := make([]int, 0, len(who))
+	for i := range who {
+		if alone[i] = w.isAlone(w.server(ctx, &who[i])); !alone[i] {
+			todo = append(todo, i)
+		}
+	}
+	for try := 0; len(todo) > 0; try++ {
+		calls := make([]*redis.Cmd, len(todo))
+		_, _ = w.redis.Pipelined(ctx, func(p redis.Pipeliner) error { // each call keeps its error
+			for c, i := range todo {
+				ask := windowScript.EvalSha
+				if try > 0 {
+					ask = windowScript.Eval
+				}
+				calls[c] = ask(ctx, p, []string{who[i].key()}, w.length.Milliseconds(), most[i], n)
 			}
 			return nil
 		})
-		return err
-	}
-	err := ask()
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		if err = windowScript.Load(ctx, w.redis).Err(); err == nil {
-			err = ask()
+		var unknown []int
+		for c, i := range todo {
+			ms, err := calls[c].Int64()
+			switch {
+			case err == nil:
+				waits[i] = time.Duration(ms) * time.Millisecond
+			case try == 0 && redis.HasErrorPrefix(err, "NOSCRIPT"):
+				unknown = append(unknown, i)
+			default:
+				alone[i] = true
+				w.leaveAlone(w.server(ctx, &who[i]))
+			}
 		}
+		todo = unknown
 	}
-	if err != nil {
-		return nil, err
-	}
-	waits := make([]time.Duration, len(who))
-	for i := range calls {
-		ms, err := calls[i].Int64()
-		if err != nil {
-			return nil, err
-		}
-		waits[i] = time.Duration(ms) * time.Millisecond
-	}
-	return waits, nil
+	return waits, alone
 }
 
-// takeAlone counts in the memory of this node, its share of each figure, as a bucket that fills within one window.
-func (w *Windows) takeAlone(who []subject, most []int) error {
-	w.locally.Add(1)
-	nodes, now := int(w.nodes.Load()), w.now()
-	for i := range who {
-		pace := Pace{Rate: most[i], Period: w.length, Burst: most[i]}.Shared(nodes)
-		if wait := w.own.takeBy(who[i], now, pace.steps()); wait > 0 {
-			for j := range i {
-				paid := Pace{Rate: most[j], Period: w.length, Burst: most[j]}.Shared(nodes)
-				w.own.giveBackBy(who[j], paid.steps())
-			}
-			return refusedOf(&who[i], wait)
-		}
+// server is the one that counts the subject, as far as this node knows; "" where there is only one.
+func (w *Windows) server(ctx context.Context, s *subject) string {
+	cluster, ok := w.redis.(*redis.ClusterClient)
+	if !ok {
+		return ""
 	}
-	return nil
+	primary, err := cluster.MasterForKey(ctx, s.key())
+	if err != nil {
+		return ""
+	}
+	return primary.Options().Addr
+}
+
+// leaveAlone has nobody wait for the server for a while.
+func (w *Windows) leaveAlone(server string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.alone[server] = w.now() + int64(aloneFor)
+}
+
+func (w *Windows) isAlone(server string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now() < w.alone[server]
+}
+
+// share is what one request takes from the bucket of a subject in the memory of this node: its share of the figure, in
+// a bucket that fills within one window.
+func (w *Windows) share(most int) steps {
+	pace := Pace{Rate: most, Period: w.length, Burst: most}.Shared(int(w.nodes.Load()))
+	return pace.steps()
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"stampede/app"
 	"stampede/app/wsclient"
 )
@@ -21,7 +23,8 @@ type AttackOptions struct {
 	Lead      time.Duration   // from the moment a sale is on offer to its opening: for passes and work
 	For       time.Duration   // how long a sale is fought for after it has opened, at most
 	Attackers []string        // by name; nil: all
-	Defences  []app.Challenge // nil: none, pass and work
+	Defences  []app.Challenge // nil: all
+	Pictures  float64         // a second that the attacker who pays for it has read, by people or a program
 }
 
 // Attack is what an attacker got of a sale.
@@ -34,7 +37,9 @@ type Attack struct {
 	Shoppers int           `json:"shoppers"` // honest ones, with and without
 	Share    float64       `json:"share"`    // of the reservations, the attacker's
 	Work     float64       `json:"work"`     // of the hashes that all solved tasks cost on average, the attacker's
+	Pictures int           `json:"pictures"` // that were read for the attacker
 	Sent     int           `json:"sent"`     // requests of the attacker
+	KeptOut  int           `json:"kept_out"` // accounts of the attacker that had no socket in time
 
 	Refused  map[app.Code]int `json:"refused,omitempty"`  // of them, by code
 	Failures []string         `json:"failures,omitempty"` // checks that failed
@@ -46,8 +51,9 @@ type Attacker struct {
 	Does string
 	plan func(b *battle)
 
-	works    bool // it is about the work alone, and there is enough for everybody who has worked
-	persists bool // units come back, and honest shoppers wait for them
+	works    bool          // there is enough for everybody who has worked
+	persists bool          // units come back, and honest shoppers wait for them
+	only     app.Challenge // it is about this alone; "": it tries all
 }
 
 // Attackers are all there are, in the order in which they come.
@@ -68,8 +74,12 @@ func Attackers() []Attacker {
 		},
 		{Name: "fifty-addresses", plan: farm(fiftyAddresses), Does: "the same from fifty addresses"},
 		{
-			Name: "solver", plan: solver, works: true,
+			Name: "solver", plan: solver, works: true, only: app.ChallengeWork,
 			Does: "the same, all work on one core; there is enough for everybody who has worked (work alone)",
+		},
+		{
+			Name: "paid-reader", plan: paidReader, only: app.ChallengeCaptcha,
+			Does: "all accounts from fifty addresses, and somebody is paid for reading their pictures (captcha alone)",
 		},
 		{
 			Name: "hoarder", plan: hoarder, persists: true,
@@ -90,14 +100,14 @@ func RunAttacks(ctx context.Context, shop *Shop, o AttackOptions, told func(Atta
 	o.Address = to.address.String()
 	defences := o.Defences
 	if defences == nil {
-		defences = []app.Challenge{app.ChallengeNone, app.ChallengePass, app.ChallengeWork}
+		defences = []app.Challenge{app.ChallengeNone, app.ChallengePass, app.ChallengeWork, app.ChallengeCaptcha}
 	}
 	for _, a := range Attackers() {
 		if o.Attackers != nil && !slices.Contains(o.Attackers, a.Name) {
 			continue
 		}
 		for _, defence := range defences {
-			if a.works && defence != app.ChallengeWork {
+			if a.only != "" && defence != a.only {
 				continue
 			}
 			row, err := fight(ctx, shop, o, a, defence)
@@ -122,6 +132,7 @@ type battle struct {
 
 	honest  []*shopper
 	bots    []*shopper
+	reader  *rate.Limiter // who reads pictures for the attacker; nil: nobody
 	passes  chan recorded // what an attacker has recorded of honest shoppers
 	running sync.WaitGroup
 
@@ -129,7 +140,9 @@ type battle struct {
 	theirs  map[app.ID]bool // orders
 	gained  int             // honest shoppers who have one
 	work    [2]float64      // expected hashes of solved tasks: honest, the attacker's
+	read    int             // pictures for the attacker
 	sent    int
+	out     int // bots that had no socket in time
 	refused map[app.Code]int
 	failed  []error
 }
@@ -224,7 +237,7 @@ func (b *battle) leave() {
 func (b *battle) result(ctx context.Context, name string, defence app.Challenge) (Attack, error) {
 	r := Attack{
 		Attacker: name, Defence: defence, Units: b.Units, Theirs: len(b.theirs), Honest: b.gained, Shoppers: b.Honest,
-		Sent: b.sent, Refused: b.refused,
+		Pictures: b.read, Sent: b.sent, KeptOut: b.out, Refused: b.refused,
 	}
 	if all := r.Theirs + r.Honest; all > 0 {
 		r.Share = float64(r.Theirs) / float64(all)

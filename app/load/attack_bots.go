@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"stampede/app"
 	"stampede/app/wsclient"
 )
@@ -21,19 +23,29 @@ const (
 	attempts = 20 // of a bot that is refused
 )
 
-// recruit makes bots, spread over so many addresses, and brings them in.
+// recruit makes bots, spread over so many addresses, and brings them in. Those whom the server has not let in when the
+// sale opens stay out.
 func (b *battle) recruit(n, addresses int) []*shopper {
 	bots := make([]*shopper, n)
 	for i := range bots {
-		bots[i] = &shopper{b: b, from: botAddress(i % addresses)}
+		bots[i] = &shopper{b: b, bot: true, from: botAddress(i % addresses)}
 	}
-	if err := b.arrive(b.ctx, bots); err != nil {
+	ctx, cancel := context.WithDeadline(b.ctx, b.gun.Add(-comeBefore))
+	defer cancel()
+	err := b.arrive(ctx, bots)
+	if err != nil && ctx.Err() == nil {
 		b.fail(fmt.Errorf("bring in %d bots: %w", n, err))
+	}
+	if err != nil {
 		bots = connected(bots)
 	}
+	b.out += n - len(bots)
 	b.bots = append(b.bots, bots...)
 	return bots
 }
+
+// comeBefore is how long before the opening bots have come or stay out: those who are in have passes to ask for.
+const comeBefore = time.Second
 
 func connected(all []*shopper) (in []*shopper) {
 	for _, s := range all {
@@ -81,7 +93,7 @@ func replay(b *battle) {
 	first := b.recruit(1, 1)
 	stolen := b.recruit(thieves, 1)
 	b.atOnce(first, func(s *shopper, _ int) {
-		pass := s.pass(&b.work[1], false)
+		pass := s.pass()
 		_ = s.press(pass, "replay-first")
 		for i := 0; b.ctx.Err() == nil && i < 200; i++ {
 			key := "replay-first"
@@ -108,9 +120,9 @@ func hammer(b *battle) {
 	if len(one) == 0 {
 		return
 	}
-	pass := one[0].pass(&b.work[1], false)
+	pass := one[0].pass()
 	for i := range hammers {
-		s := &shopper{b: b, from: botAddress(0), token: one[0].token}
+		s := &shopper{b: b, bot: true, from: botAddress(0), token: one[0].token}
 		b.bots = append(b.bots, s)
 		b.running.Go(func() { s.hammer(pass, i) })
 		b.running.Go(func() { s.hammerHTTP(pass, i) })
@@ -185,7 +197,7 @@ func prepared(b *battle) {
 func farm(addresses int) func(b *battle) {
 	return func(b *battle) {
 		b.atOnce(b.recruit(b.Accounts, addresses), func(s *shopper, _ int) {
-			_ = s.press(s.pass(&b.work[1], false), "farm-press")
+			_ = s.press(s.pass(), "farm-press")
 		})
 	}
 }
@@ -198,17 +210,23 @@ func solver(b *battle) {
 			if b.ctx.Err() != nil {
 				return
 			}
-			pass := s.pass(&b.work[1], false)
+			pass := s.pass()
 			b.running.Go(func() { _ = s.press(pass, "solver-press") })
 		}
 	})
+}
+
+// paidReader: a farm whose pictures somebody reads, so many a second for all of them.
+func paidReader(b *battle) {
+	b.reader = rate.NewLimiter(rate.Limit(b.Pictures), 1)
+	farm(fiftyAddresses)(b)
 }
 
 // hoarder: accounts that take units off the sale, let them expire, and take them again as often as they may.
 func hoarder(b *battle) {
 	b.atOnce(b.recruit(hoarders, fiftyAddresses), func(s *shopper, _ int) {
 		for n := 0; b.ctx.Err() == nil; n++ {
-			err := s.press(s.pass(&b.work[1], false), fmt.Sprintf("hoarder-%d", n))
+			err := s.press(s.pass(), fmt.Sprintf("hoarder-%d", n))
 			if wsclient.CodeOf(err) != "" {
 				app.Sleep(b.ctx, 100*time.Millisecond)
 			}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"stampede/app"
@@ -25,6 +27,7 @@ func loopback(net2, i int) net.Addr {
 // shopper is somebody with an account and a socket: honest, or a bot.
 type shopper struct {
 	b     *battle
+	bot   bool
 	from  net.Addr
 	token string
 	conn  *wsclient.Conn
@@ -60,7 +63,7 @@ func (s *shopper) connect(ctx context.Context) (err error) {
 // the answers ask for, with one key, until there is nothing to have. persists: also then, because units come back.
 func (s *shopper) shop(persists bool) {
 	b, key := s.b, "honest-"+strconv.FormatInt(time.Now().UnixNano(), 36)
-	pass := s.pass(&b.work[0], true)
+	pass := s.pass()
 	select {
 	case b.passes <- recorded{pass, key}:
 	default:
@@ -80,7 +83,7 @@ func (s *shopper) shop(persists bool) {
 		case e.Code == app.SoldOut, e.Code == app.Closed:
 			return
 		case e.Code == app.PassRequired:
-			pass = s.pass(&b.work[0], true)
+			pass = s.pass()
 		case e.Code == app.NotOpen, e.Code == app.Busy, e.Code == app.RateLimited:
 			app.Sleep(b.ctx, max(time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
 		default:
@@ -90,9 +93,8 @@ func (s *shopper) shop(persists bool) {
 	}
 }
 
-// pass gets a pass of the sale, and adds what its work costs on average to the account given; "" when there is none to
-// get. alone: the shopper has a machine of their own, so what of it others use at the same time must not matter.
-func (s *shopper) pass(work *float64, alone bool) string {
+// pass gets a pass of the sale; "" when there is none to get.
+func (s *shopper) pass() string {
 	b := s.b
 	if b.sale.Challenge == app.ChallengeNone {
 		return ""
@@ -100,29 +102,72 @@ func (s *shopper) pass(work *float64, alone bool) string {
 	for b.ctx.Err() == nil {
 		answer, err := s.conn.AskPass(b.sale.ID)
 		if err == nil && answer.Task != nil {
-			nonce, solved := solveUntil(b.ctx, answer.Task)
+			solution, solved := s.solve(answer.Task)
 			if !solved {
 				return ""
 			}
-			b.mu.Lock()
-			*work += math.Exp2(float64(answer.Task.Bits))
-			b.mu.Unlock()
-			answer, err = s.conn.SolvePass(b.sale.ID, answer.Task.ID, nonce)
+			answer, err = s.conn.SolvePass(b.sale.ID, answer.Task.ID, solution)
 		}
 		e := app.AsError(err)
 		switch {
 		case err == nil:
 			return answer.Pass
-		case e.Code == app.NotOpen, e.Code == app.Busy, e.Code == app.RateLimited, e.Code == app.PassRequired:
+		case e.Code == app.NotOpen, e.Code == app.Busy, e.Code == app.RateLimited, e.Code == app.PassRequired,
+			e.Code == app.CaptchaRequired:
 			app.Sleep(b.ctx, max(10*time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
 		default:
-			if alone {
+			if !s.bot {
 				b.fail(fmt.Errorf("an honest shopper asks for a pass: %w", err))
 			}
 			return ""
 		}
 	}
 	return ""
+}
+
+// solve does what a task asks for, and notes what work costs on average.
+func (s *shopper) solve(task *app.Task) (solution string, solved bool) {
+	if task.Kind == app.ChallengeCaptcha {
+		return s.read(task)
+	}
+	b := s.b
+	if solution, solved = solveUntil(b.ctx, task); solved {
+		whose := 0
+		if s.bot {
+			whose = 1
+		}
+		b.mu.Lock()
+		b.work[whose] += math.Exp2(float64(task.Bits))
+		b.mu.Unlock()
+	}
+	return solution, solved
+}
+
+// How long somebody takes to read six digits and to type them.
+const leastReading, mostReading = 3 * time.Second, 7 * time.Second
+
+// read is a person in front of a picture, or what an attacker has for one.
+func (s *shopper) read(task *app.Task) (answer string, read bool) {
+	b := s.b
+	switch {
+	case !s.bot:
+		app.Sleep(b.ctx, leastReading+rand.N(mostReading-leastReading))
+	case b.reader == nil:
+		return "", false
+	case b.reader.Wait(b.ctx) != nil:
+		return "", false
+	}
+	id, _, _ := strings.Cut(task.ID, ".")
+	answer, err := b.shop.Read(b.ctx, id)
+	if err != nil { // it has ended, or a node whose Redis was slow keeps it to itself: as good as not to be read
+		return "?", true
+	}
+	if s.bot {
+		b.mu.Lock()
+		b.read++
+		b.mu.Unlock()
+	}
+	return answer, true
 }
 
 // solveUntil does a proof of work, unless ctx ends first.

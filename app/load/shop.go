@@ -21,6 +21,8 @@ type Shop struct {
 	Partitions int
 	// Token signs a token for a shopper.
 	Token func(user app.ID) (string, error)
+	// Read answers what a captcha shows, as somebody who looks at it would; id is that of the task.
+	Read func(ctx context.Context, id string) (string, error)
 	// Audit proves the stock equation of the sales.
 	Audit func(ctx context.Context, sales ...app.ID) ([]app.AuditReport, error)
 	// AlipayAppID and AlipaySellerID are the shop as Alipay knows it; no app id when nothing can be paid.
@@ -128,10 +130,29 @@ func (s *Shop) openSlot(ctx context.Context, now app.Millis) (app.Slot, error) {
 	if slot.ID, err = s.Mint(); err != nil {
 		return app.Slot{}, fmt.Errorf("mint slot id: %w", err)
 	}
-	if err := s.Editor.AddSlots(ctx, []app.Slot{slot}); err != nil {
+	err = s.Editor.AddSlots(ctx, []app.Slot{slot})
+	var refused *app.Error
+	if errors.As(err, &refused) && refused.Code == app.Conflict { // another process that presses has just added one
+		return s.slotOf(ctx, now)
+	}
+	if err != nil {
 		return app.Slot{}, fmt.Errorf("add a slot: %w", err)
 	}
 	return slot, nil
+}
+
+// slotOf is the slot that is open now.
+func (s *Shop) slotOf(ctx context.Context, now app.Millis) (app.Slot, error) {
+	near, err := s.Catalogue.Slots(ctx, now, now.Add(time.Millisecond))
+	if err != nil {
+		return app.Slot{}, fmt.Errorf("read slots: %w", err)
+	}
+	for _, slot := range near {
+		if slot.OpensAt <= now && now < slot.ClosesAt {
+			return slot, nil
+		}
+	}
+	return app.Slot{}, app.Fail(app.Conflict, "there is no room for a slot that is open now")
 }
 
 // audit answers how many reservations of the sales have no row yet, and what does not hold.

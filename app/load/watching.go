@@ -17,6 +17,9 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 	if b.PID == 0 {
 		return fmt.Errorf("needs the server's process id: --pid")
 	}
+	if err := b.begin(ctx, r, 0); err != nil {
+		return err
+	}
 	until := time.Now().Add(max(settleDown, b.For))
 	err := b.crowd.attend(ctx, func(*loop) (time.Duration, bool) {
 		wait := time.Until(until)
@@ -31,13 +34,16 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 	}
 	r.figure("resident_before_mb", float64(b.before)/(1<<20))
 	r.figure("resident_after_mb", float64(after)/(1<<20))
-	r.figure("kb_per_socket", float64(after-b.before)/float64(b.Sockets)/1024)
+	r.derive()
 	return nil
 }
 
 // fanout measures ticks: everybody watches one sale, and one of them buys in it five times a second. Ages are from the
 // instant that a tick carries to its arrival; both clocks are this machine's.
 func (b *bench) fanout(ctx context.Context, r *Result) error {
+	if err := b.begin(ctx, r, 0); err != nil {
+		return err
+	}
 	parts := make([]*watchers, len(b.crowd.loops))
 	stalled := int(b.Stalled * float64(b.Sockets))
 	now := time.Now()
@@ -58,14 +64,13 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 		ages.merge(&p.ages)
 		frames += p.frames
 	}
-	r.Ops, r.Seconds = ages.total(), b.For.Seconds()
-	r.PerSec = float64(r.Ops) / r.Seconds
-	r.Latency = ages.latency()
+	r.Ops, r.Seconds, r.answers = ages.total(), b.For.Seconds(), ages
+	r.tell()
 	if b.PID != 0 && frames > 0 {
 		r.figure("server_cpu_us_per_frame", spent[serverName].Seconds()*1e6/float64(frames))
 	}
 	r.figure("stalled", float64(stalled))
-	r.figure("ticks_per_second", r.PerSec/float64(b.Sockets-stalled))
+	r.derive()
 	if ages.total() == 0 {
 		r.fail("no tick came")
 	}
@@ -138,6 +143,9 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 			return err
 		}
 	}
+	if err := b.begin(ctx, r, 0); err != nil {
+		return err
+	}
 	early := 0
 	for _, s := range b.crowd.sockets {
 		early += s.orders
@@ -156,7 +164,6 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 		r.figure(name+"_cpu_us_per_op", d.Seconds()*1e6/float64(b.Sockets))
 	}
 	r.Ops, r.Seconds = int64(b.Sockets), time.Since(began).Seconds()
-	r.PerSec = float64(r.Ops) / r.Seconds
 	var handshakes histogram
 	missed, resets, turnedAway := 0, 0, 0
 	for _, p := range parts {
@@ -165,7 +172,8 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 		resets += p.resets
 		turnedAway += p.turnedAway
 	}
-	r.Latency = handshakes.latency()
+	r.answers = handshakes
+	r.tell()
 	r.figure("all_back_s", r.Seconds)
 	r.figure("heard_before_drop", float64(early))
 	r.figure("heard_by_hello", float64(missed))

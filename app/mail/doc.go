@@ -8,6 +8,9 @@
 //	*app.PauseError          the server takes nothing now, whatever the letter: away, TLS or log in failed, sender refused
 //	any other                unknown or for the moment (4xx, a connection that broke): try again
 //
+// Connections are kept for the next letter (kept.go). What happens to one letter says nothing of another: a connection
+// on which anything went wrong is not used again.
+//
 // A letter is the same to the last byte each time it is sent: Message-ID and Date are made of what it is about and when
 // it was posted, so that a repeat is recognised. What a person typed stands in one line of the text or in the encoded
 // subject, without control characters; addresses are checked once more. Errors name no address: they reach the log.

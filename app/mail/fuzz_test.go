@@ -26,13 +26,14 @@ func FuzzMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, to, name, lang, link, product string) {
 		for _, kind := range []app.LetterKind{
 			app.LetterActivate, app.LetterTaken, app.LetterReset, app.LetterPaid, app.LetterRefunded,
+			app.LetterShipped,
 			app.LetterKind(lang),
 		} {
 			l := &app.Letter{Kind: kind, About: name, To: to, Name: name, Lang: lang}
 			switch kind {
 			case app.LetterActivate, app.LetterReset:
 				l.Link = link
-			case app.LetterPaid, app.LetterRefunded:
+			case app.LetterPaid, app.LetterRefunded, app.LetterShipped:
 				l.Order = &app.OrderFacts{ID: 7, ProductName: product, Qty: 1, AmountFen: 4900}
 			}
 			m, err := message(from, l, 1_795_222_800_000)

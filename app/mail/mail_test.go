@@ -60,6 +60,7 @@ func through(t testing.TB, s *kit.MailServer, way TLS) *Sender {
 	}
 	out := NewSender(Server{Host: host, Port: n, User: s.User, Password: s.Password, TLS: way}, sender(t))
 	out.tls.RootCAs = s.Roots
+	t.Cleanup(out.Close)
 	return out
 }
 
@@ -139,7 +140,7 @@ func TestEveryLetterHasWords(t *testing.T) {
 	t.Parallel()
 	subjects := make(map[string]bool)
 	for _, kind := range []app.LetterKind{
-		app.LetterActivate, app.LetterTaken, app.LetterReset, app.LetterPaid, app.LetterRefunded,
+		app.LetterActivate, app.LetterTaken, app.LetterReset, app.LetterPaid, app.LetterRefunded, app.LetterShipped,
 	} {
 		for _, lang := range []string{"en", "zh", "fr"} {
 			l := app.Letter{Kind: kind, To: "a@b.example", Name: "Mallory", Lang: lang}
@@ -147,7 +148,7 @@ func TestEveryLetterHasWords(t *testing.T) {
 			if kind == app.LetterActivate || kind == app.LetterReset || kind == app.LetterTaken {
 				l.Link = "https://shop.example/?x=1"
 			}
-			if kind == app.LetterPaid || kind == app.LetterRefunded {
+			if isAboutOrder(kind) {
 				l.Order = paid().Order
 			}
 			subject, body, err := compose(&l)
@@ -167,7 +168,7 @@ func TestEveryLetterHasWords(t *testing.T) {
 			subjects[subject] = true
 		}
 	}
-	if len(subjects) != 10 {
+	if len(subjects) != 12 {
 		t.Errorf("%d different subjects, want one for each kind and language: %v", len(subjects), subjects)
 	}
 	if _, _, err := compose(&app.Letter{Kind: "advert"}); !errors.Is(err, app.ErrLetterRefused) {

@@ -20,22 +20,27 @@ import (
 // letter again after 30 s at the earliest.
 const within = 20 * time.Second
 
-// Sender hands letters to a mail server, each over a connection of its own: what happens to one of them says nothing of
-// another.
+// Sender hands letters to a mail server, over as many connections as there are letters at the same time. A connection
+// on which a letter went well is kept for the next one, for as long as one comes soon.
 type Sender struct {
 	server Server
 	from   *netmail.Address
 	within time.Duration
 	tls    *tls.Config
+	kept   kept
 }
 
 // NewSender makes a sender. It contacts nobody yet.
 func NewSender(s Server, from *netmail.Address) *Sender {
 	return &Sender{
 		server: s, from: from, within: within,
-		tls: &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12},
+		tls:  &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12},
+		kept: kept{most: lettersPerLine, idle: keepIdle},
 	}
 }
+
+// Close ends the connections that are kept. What is sent after that is sent over a connection of its own.
+func (s *Sender) Close() { s.kept.close() }
 
 // Deliver sends a letter that was posted at an instant. See the package for what its errors mean.
 func (s *Sender) Deliver(ctx context.Context, l app.Letter, posted app.Millis) error {
@@ -45,21 +50,63 @@ func (s *Sender) Deliver(ctx context.Context, l app.Letter, posted app.Millis) e
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
+	if known := s.kept.take(); known != nil {
+		// The server may have ended it meanwhile, or take no more letters on it: then a new one hears what it says.
+		if err = s.send(ctx, known, m); !notBegun(err) {
+			return outcome(m, err)
+		}
+		if m, err = message(s.from, &l, posted); err != nil { // the library noted its failure in the other one
+			return err
+		}
+	}
+	fresh, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return outcome(m, s.send(ctx, fresh, m))
+}
+
+// connect opens a connection to where letters can be sent.
+func (s *Sender) connect(ctx context.Context) (*line, error) {
 	conn, err := s.dial(ctx)
 	if err != nil {
-		return &app.PauseError{Err: fmt.Errorf("reach the mail server %s: %w", &s.server, err)}
+		return nil, &app.PauseError{Err: fmt.Errorf("reach the mail server %s: %w", &s.server, err)}
 	}
-	defer conn.Close()
-	// The library sets deadlines anew with each step; closing the connection ends every wait.
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
+	calledOff := endsWith(ctx, conn)
+	defer calledOff()
 	client, session, err := s.login(ctx, conn)
 	if err != nil {
-		return &app.PauseError{Err: fmt.Errorf("be let in by the mail server %s: %s", &s.server, withoutAddresses(err))}
+		_ = conn.Close()
+		err = fmt.Errorf("be let in by the mail server %s: %s", &s.server, withoutAddresses(err))
+		return nil, &app.PauseError{Err: err}
 	}
-	err = client.SendWithSMTPClient(session, m)
-	_ = session.Quit() // whatever it answers, what was sent is sent
-	return outcome(m, err)
+	return &line{conn: conn, client: client, session: session}, nil
+}
+
+// send sends one letter, and keeps the connection if all went well.
+func (s *Sender) send(ctx context.Context, l *line, m *gomail.Msg) error {
+	keep := endsWith(ctx, l.conn)
+	err := l.client.SendWithSMTPClient(l.session, m)
+	l.letters++
+	if keep() && err == nil {
+		s.kept.put(l)
+	} else {
+		_ = l.conn.Close() // what was sent is sent
+	}
+	return err
+}
+
+// endsWith closes the connection when ctx ends: the library sets deadlines anew with each step. The function that it
+// answers calls that off, and reports whether it came in time.
+func endsWith(ctx context.Context, conn net.Conn) func() bool {
+	return context.AfterFunc(ctx, func() { _ = conn.Close() })
+}
+
+// notBegun reports whether the server has heard nothing of the letter, or did not want to.
+func notBegun(err error) bool {
+	var sending *gomail.SendError
+	return errors.As(err, &sending) &&
+		(sending.Reason == gomail.ErrConnCheck || sending.Reason == gomail.ErrSMTPMailFrom)
 }
 
 func (s *Sender) dial(ctx context.Context) (net.Conn, error) {

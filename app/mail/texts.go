@@ -18,6 +18,7 @@ type text struct {
 type facts struct {
 	name, link, order, product, amount string
 	qty                                int
+	carrier, tracking                  string
 }
 
 // compose answers subject and body of a letter. What it knows no words for is refused.
@@ -32,15 +33,20 @@ func compose(l *app.Letter) (subject, body string, err error) {
 		return "", "", fmt.Errorf("%w: no text for the kind %.20q", app.ErrLetterRefused, l.Kind)
 	case (l.Kind == app.LetterActivate || l.Kind == app.LetterReset) && l.Link == "":
 		return "", "", fmt.Errorf("%w: a letter of kind %s without a link", app.ErrLetterRefused, l.Kind)
-	case (l.Kind == app.LetterPaid || l.Kind == app.LetterRefunded) && l.Order == nil:
+	case isAboutOrder(l.Kind) && l.Order == nil:
 		return "", "", fmt.Errorf("%w: a letter of kind %s without an order", app.ErrLetterRefused, l.Kind)
 	}
 	f := facts{name: clean(l.Name, longestName), link: clean(l.Link, longestLink)}
 	if o := l.Order; o != nil {
 		f.order, f.product, f.qty = o.ID.String(), clean(o.ProductName, longestProduct), o.Qty
 		f.amount = fmt.Sprintf("¥%d.%02d", o.AmountFen/100, o.AmountFen%100)
+		f.carrier, f.tracking = clean(o.Carrier, longestName), clean(o.Tracking, longestName)
 	}
 	return t.subject(f), t.body(f), nil
+}
+
+func isAboutOrder(k app.LetterKind) bool {
+	return k == app.LetterPaid || k == app.LetterRefunded || k == app.LetterShipped
 }
 
 // Characters that are shown of what people typed, and of a link, which is ours.
@@ -104,6 +110,14 @@ var english = map[app.LetterKind]text{
 				englishOrder(f) + signature
 		},
 	},
+	app.LetterShipped: {
+		func(f facts) string { return "Your order " + f.order + " is on its way" },
+		func(f facts) string {
+			return greet("Hello", f) + ",\n\nyour order was sent.\n\n" + englishOrder(f) +
+				"  Carrier  " + f.carrier + "\n  Number   " + f.tracking + "\n\n" +
+				"Please confirm in your orders that it has come.\n" + signature
+		},
+	},
 }
 
 var chinese = map[app.LetterKind]text{
@@ -129,6 +143,14 @@ var chinese = map[app.LetterKind]text{
 		func(f facts) string { return "订单 " + f.order + " 已退款" },
 		func(f facts) string {
 			return greet("您好", f) + "：\n\n您的订单已按原付款方式退款。\n\n" + chineseOrder(f) + signature
+		},
+	},
+	app.LetterShipped: {
+		func(f facts) string { return "订单 " + f.order + " 已发货" },
+		func(f facts) string {
+			return greet("您好", f) + "：\n\n您的订单已发货。\n\n" + chineseOrder(f) +
+				"  承运商  " + f.carrier + "\n  运单号  " + f.tracking + "\n\n" +
+				"收到后请在“我的订单”中确认收货。\n" + signature
 		},
 	},
 }

@@ -15,8 +15,9 @@ import (
 // webhookGroup is the group under which the nodes read the paid stream for the webhook.
 const webhookGroup = "webhook"
 
-// scrapeWait is how long a scrape of the metrics waits for Redis.
-const scrapeWait = time.Second
+// scrapeWait is how long a metric waits for a store at a scrape: scrapers often wait for no more than a second for all
+// of them.
+const scrapeWait = 250 * time.Millisecond
 
 // backOffice is what follows a payment: refunds, and what the shop's back office hears.
 type backOffice struct {
@@ -32,7 +33,7 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	s := p.stores
 	p.shop.RefundDesk = &app.RefundDesk{
 		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.ports.inventory, Orders: p.ports.orders,
-		Refunds: p.ports.refunds, Effects: p.effects,
+		Refunds: p.ports.refunds, Effects: p.effects, Journal: p.shop.Journal,
 	}
 	b := &p.office
 	b.poster = &app.OutboxSender{Outbox: p.ports.outbox, Stream: p.ports.paid, Inventory: p.ports.inventory}
@@ -51,7 +52,7 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(p.lease), b.webhook.Deliver)
 		showDeliveries(registry, b.delivery)
 	}
-	gauge(registry, "stampede_postings_parked",
+	p.asked.gauge("stampede_postings_parked",
 		"Postings that their receiver refuses for good, waiting for an operator; NaN: Redis did not answer.",
 		func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)

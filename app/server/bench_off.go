@@ -3,13 +3,11 @@
 package server
 
 import (
-	"net/http"
-
 	"stampede/app"
 	"stampede/streams"
 )
 
-// A build for benchmarks can also work the simple way, to be compared with, and shows profiles. This one does neither.
+// A build for benchmarks can also work the simple way, to be compared with. This one cannot.
 
 func armBench(map[string]string) {}
 
@@ -17,8 +15,8 @@ func (p *parts) decider() app.Gate { return p.gate }
 
 func (p *parts) consumers(partition int) []*streams.Consumer {
 	return []*streams.Consumer{
-		streams.NewConsumer(p.inventory, partition, nodeName(p.lease), p.fulfiller, streams.ConsumerOptions{}),
+		streams.NewConsumer(p.inventory, partition, nodeName(p.lease), p.fulfiller, streams.ConsumerOptions{
+			Workers: p.workers,
+		}),
 	}
 }
-
-func showProfiles(*http.ServeMux) {}

@@ -4,8 +4,6 @@ package server
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/pprof"
 
 	"stampede/app"
 	"stampede/streams"
@@ -41,10 +39,4 @@ func (p *parts) consumers(partition int) []*streams.Consumer {
 		all[i] = streams.NewConsumer(p.inventory, partition, fmt.Sprintf("%s.%d", nodeName(p.lease), i), p.fulfiller, o)
 	}
 	return all
-}
-
-// showProfiles shows where time and memory go, beside the metrics.
-func showProfiles(mux *http.ServeMux) {
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +20,7 @@ import (
 	"stampede/app/demo"
 	"stampede/app/limits"
 	"stampede/app/store"
+	"stampede/app/trace"
 	"stampede/frontend"
 	"stampede/realtime"
 	"stampede/streams"
@@ -29,6 +31,7 @@ type parts struct {
 	stores    *stores
 	lease     *store.NodeLease
 	inventory *streams.Inventory
+	workers   *streams.Workers
 	ports     ports
 	gate      *streams.Gate
 	hub       *realtime.Hub
@@ -46,14 +49,24 @@ type parts struct {
 	expirer    *app.Expirer
 	reconciler *app.Reconciler
 	rebuild    *app.Rebuild
+	redo       *app.Redo
 	ticker     *app.Ticker
 	soldOut    *app.SoldOutFlags
+	mover      *app.Mover
+	gather     *app.Gatherer
 	phases     *app.PhaseWatcher
 	passDesk   *app.PassDesk
+	switches   *app.Switchboard
 	money      money
 	office     backOffice
 	mails      mails
+	finisher   *app.Finisher
+	archivist  *app.Archivist
 	accounts   *account.Accounts
+	board      liveBoard
+	tracer     *app.Tracer     // nil: no buy is traced
+	traces     *trace.Exporter // of the tracer
+	asked      storeMetrics
 	keeper     *demo.Keeper // nil: the schedule is not kept rolling
 
 	stale chan int // partitions that are not what this node believes
@@ -62,23 +75,45 @@ type parts struct {
 // shop is what routes and sockets ask for: the flows themselves, side by side.
 type shop struct {
 	*account.Issuer
-	blocks *app.BlockList
+	blocks     *app.BlockList
+	rehearsals *app.RehearsalWatch
 	*app.Storefront
 	*app.Checkout
 	*app.PassDesk
 	*app.Expirer
 	*app.Cashier
 	*app.RefundDesk
+	*app.ShippingDesk
+	*app.SearchDesk
+	*app.Leftovers
+	*app.ReportDesk
 	*app.AddressBook
+	*app.Journal
+	*app.SaleDesk
+	*app.BlockDesk
+	*app.SwitchDesk
+	*app.Undo
 }
 
-// Verify is that of the issuer, except that who is blocked is forbidden everything.
+// Verify is that of the issuer, except that who is blocked is forbidden everything, and a shopper of a rehearsal
+// everything but its sockets (see socketShop).
 func (s *shop) Verify(token string) (app.Identity, error) {
 	who, err := s.Issuer.Verify(token)
-	if err == nil && s.blocks.User(who.User) {
+	switch {
+	case err != nil:
+		return who, err
+	case s.blocks.User(who.User):
 		return app.Identity{}, app.Fail(app.Forbidden, "this account is blocked")
+	case who.Rehearsal() != 0:
+		return app.Identity{}, app.Fail(app.Forbidden, "a token of a rehearsal opens a socket to its sale, and nothing else")
 	}
-	return who, err
+	return who, nil
+}
+
+// isOperator reports whether a token is one of an operator's.
+func (s *shop) isOperator(token string) bool {
+	who, err := s.Verify(token)
+	return err == nil && who.Role.Operates()
 }
 
 // blocked reports whether the user, or who is at the address, is kept out.
@@ -89,19 +124,33 @@ func (s *shop) blocked(user app.ID, addr netip.Addr) bool {
 // compose connects the parts. Ports point from the flows outward: streams and realtime meet only here.
 func compose(
 	c *Config, s *stores, lease *store.NodeLease, clock *app.Clock, issuer *account.Issuer, blocks *app.BlockList,
-	registry *prometheus.Registry,
+	version string, registry *prometheus.Registry,
 ) (*parts, error) {
 	p := &parts{stores: s, lease: lease, clock: clock, stale: make(chan int, c.Partitions)}
+	p.board.tally, p.board.press = &app.Tallies{}, &app.PressClock{}
+	p.tracer = c.tracer()
+	p.board.sales = &app.SaleCounts{
+		Process: strconv.Itoa(lease.Node()) + ":" + strconv.FormatInt(time.Now().UnixMilli(), 10), Now: clock.Now,
+	}
 	metrics := streams.NewMetrics()
 	inventory, err := streams.New(streams.Options{
 		Client: s.client, BlockingClient: s.blocking, Partitions: c.Partitions, Backlog: c.Backlog,
-		Namespace: s.namespace(), Frame: realtime.OrderFrame, OnStale: p.onStale, Metrics: metrics,
+		Replicas: c.RedisReplicas, Namespace: s.namespace(), Frame: realtime.OrderFrame, OnStale: p.onStale,
+		Metrics: metrics,
 	})
 	if err != nil {
 		return nil, err
 	}
-	registry.MustRegister(metrics, streams.NewStreamCollector(inventory))
+	registry.MustRegister(metrics)
+	p.asked.add(streams.NewStreamCollector(inventory))
 	p.inventory, p.gate = inventory, streams.NewGate(inventory)
+	p.workers = streams.NewWorkers(inventory, nodeName(lease))
+	if c.Roles.Worker {
+		gauge(registry, "stampede_partitions_attended",
+			"Partitions on whose reservations this worker waits; all workers together have each of them once.",
+			func() float64 { return float64(p.workers.Attended()) })
+	}
+	p.board.sales.Store = inventory
 	gateway, err := c.gateway()
 	if err != nil {
 		return nil, err
@@ -110,20 +159,31 @@ func compose(
 	p.ports = newPorts(s.db, inventory, p.office.paid, gateway)
 
 	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
-	p.shop = &shop{Issuer: issuer, blocks: blocks}
+	p.shop = &shop{
+		Issuer: issuer, blocks: blocks, rehearsals: &app.RehearsalWatch{Store: s.db, Now: clock.Now},
+		Journal: &app.Journal{Store: p.ports.acts},
+	}
+	p.board.tally.IsRehearsal = p.shop.rehearsals.IsRehearsal
 	p.buys, p.windows = limits.NewBuys(c.buyPaces()), limits.NewWindows(s.client, c.Window)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", p.windows.CountedAlone)
+	p.switches = &app.Switchboard{Kept: s.db, Clock: p.clock}
+	p.shop.SwitchDesk = &app.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
 	p.hub = realtime.NewHub(realtime.Options{
-		Shop: p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
+		Standing: p.switches.Standing,
+		Shop:     socketShop{p.shop}, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
 		Chains:  inventory,
 		Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
 		OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst,
-		Blocked: p.shop.blocked, MayBuy: p.buys.Take,
+		Blocked: p.shop.blocked, MayBuy: p.mayBuy, FirstTold: p.firstTold,
+		Tracer:       p.tracer,
+		BoardHistory: func(ctx context.Context) []app.BoardPoint { return p.board.feed.Points(ctx) },
 	})
 	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
 
 	p.catalogue = app.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
+	p.catalogue.Least = func() app.Challenge { return p.switches.Now().LeastChallenge }
+	p.switches.Say, p.switches.OnChange = p.hub.Say, p.catalogue.Forget
 	p.warmer = &app.Warmer{
 		Catalogue: p.catalogue, Sales: p.ports.sales, Inventory: p.ports.inventory, Clock: p.clock, OnLost: p.onLost,
 	}
@@ -135,12 +195,15 @@ func compose(
 		Partitions: c.Partitions, Inventory: p.ports.inventory, Orders: s.db, Sales: p.ports.sales,
 	}
 	p.soldOut = app.NewSoldOutFlags(inventory)
+	p.soldOut.Moves = s.db
+	p.mover = &app.Mover{Store: p.ports.moves, Redis: p.ports.movers}
+	p.gather = &app.Gatherer{Mover: p.mover, Inventory: inventory, Ensure: p.warmer.Ensure}
 	p.gate.TurnsAway = p.soldOut.TurnsAway
 	counter(registry, "stampede_soldout_turned_away_total",
 		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Turned)
 	p.ticker = &app.Ticker{
 		Node: nodeName(lease), Catalogue: p.catalogue, Inventory: inventory, Audience: p.hub,
-		Clock: p.clock,
+		Clock: p.clock, Every: p.switches.TickEvery,
 	}
 	storefront := &app.Storefront{
 		Catalogue: p.catalogue, Warmer: p.warmer, Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock,
@@ -151,7 +214,8 @@ func compose(
 	}
 	p.fulfiller = &app.Fulfiller{
 		Catalogue: p.catalogue, Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects,
-		PayWindow: c.PayWindow,
+		PayWindow: c.PayWindow, Tracer: p.tracer,
+		IsRehearsal: p.shop.rehearsals.IsRehearsal, Rehearsed: func(n int64) { p.board.rehearsed.Add(n) },
 	}
 	p.expirer = &app.Expirer{
 		Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects, Storefront: storefront,
@@ -171,12 +235,23 @@ func compose(
 		Orders: p.ports.orders, Sales: p.ports.sales, Fulfiller: p.fulfiller,
 	}
 	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer
+	p.shop.BlockDesk = &app.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
+	p.shop.SaleDesk = &app.SaleDesk{
+		Journal: p.shop.Journal, Store: p.ports.editor, Sales: p.ports.sales, Redis: p.ports.keeper,
+		Inventory: p.ports.inventory, Load: p.warmer.Ensure, Gather: p.gather,
+	}
+	p.shop.Undo = &app.Undo{
+		Journal: p.shop.Journal, SaleDesk: p.shop.SaleDesk, BlockDesk: p.shop.BlockDesk, SwitchDesk: p.shop.SwitchDesk,
+	}
 	p.shop.AddressBook = &app.AddressBook{Store: s.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
+	p.composeRedo(c, registry)
 	p.composeOutbox(c, registry)
 	if err := p.composeMails(c, registry); err != nil {
 		return nil, err
 	}
+	p.composeAfterwards(c)
+	p.composeArchive(c, registry)
 	p.composeAccounts(c, issuer)
 	passes, err := c.passes()
 	if err != nil {
@@ -189,8 +264,11 @@ func compose(
 	p.shop.Checkout = &app.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock, Mint: lease.Mint,
+		Tallies: p.board.tally, Counts: p.board.sales, Gather: p.gather,
 	}
-	return p, nil
+	p.composeBoard(c, version, metrics, registry)
+	registry.MustRegister(&p.asked)
+	return p, p.composeTraces(c, version, registry) // last, because it begins to run at once
 }
 
 // seeder writes demo data for this node.
@@ -202,14 +280,22 @@ func (p *parts) seeder(partitions int) *demo.Seeder {
 func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus.Registry) fasthttp.RequestHandler {
 	metrics := api.NewMetrics()
 	registry.MustRegister(metrics)
+	desk := p.catalogueDesk(c)
+	p.shop.Undo.Catalogue = desk
 	o := api.Options{
-		Shop: p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
-		AsyncAPI: realtime.AsyncAPI,
-		Origins:  c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address,
+		Catalogue: desk, Pictures: app.NewPictures(p.stores.db),
+		Readiness: checklist(desk, p.stores, p.inventory, p.ports.gateway, c).Readiness,
+		Shop:      p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
+		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
+		Origins: c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address,
+		Switches: p.switches.Now, Rehearsals: p.rehearsalDesk(),
 		Logins:     limits.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
 		Passes:     c.buyPaces().Addr,
-		Buys:       p.buys,
+		MayBuy:     p.mayBuy,
+		NoBuy:      func(sale app.ID, err error) { p.turnAway(sale, app.LayerNode, err) },
+		Tracer:     p.tracer,
+		Board:      p.board.feed.History,
 		Counts: api.Counts{
 			Windows: p.windows,
 			Listing: limits.Class{Name: "list", User: c.ListPerUser, Addr: c.ListPerAddr},
@@ -271,7 +357,9 @@ func (p *parts) warmUp(ctx context.Context) error {
 	if err := p.clock.Sample(ctx, p.inventory); err != nil {
 		return err
 	}
-	if err := errors.Join(p.shop.blocks.RunOnce(ctx), p.accounts.Watch.RunOnce(ctx)); err != nil {
+	err := errors.Join(p.shop.blocks.RunOnce(ctx), p.accounts.Watch.RunOnce(ctx), p.switches.RunOnce(ctx),
+		p.shop.rehearsals.RunOnce(ctx))
+	if err != nil {
 		return err
 	}
 	if err := p.catalogue.Refresh(ctx); err != nil {

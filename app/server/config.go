@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/netip"
 	"time"
+
+	"stampede/app"
 )
 
 // Config is everything that can be set, each field by one environment variable: env names it after the prefix, does
@@ -11,8 +13,11 @@ import (
 // only place that reads the environment. Secrets can also come from a file: the same name with _FILE.
 type Config struct {
 	// Stores. With both addresses the real ones are used, with none the embedded ones.
-	RedisURL        Secret `env:"REDIS_URL" secret:"true" does:"redis://[user:password@]host:port/db; rediss:// for TLS"`
-	MySQLDSN        Secret `env:"MYSQL_DSN" secret:"true" does:"user:password@tcp(host:3306)/database; needed parameters are added"`
+	RedisURL        Secret `env:"REDIS_URL" secret:"true" does:"redis://[user:password@]host:port/db; redis-cluster://…@host:port,host:port; redis-sentinel://…@host:port,host:port/MASTER?db=0; rediss… for TLS"`
+	RedisCA         Secret `env:"REDIS_CA" secret:"public" does:"certificates (PEM) of who signed those of Redis and its sentinels; unset: those that this machine trusts"`
+	RedisReplicas   int    `env:"REDIS_REPLICAS" envDefault:"0" does:"replicas of Redis that must have a buy before it is answered (WAIT), so that a failover loses none; with fewer there, buys are busy; 0: the answer waits for none"`
+	MySQLDSN        Secret `env:"MYSQL_DSN" secret:"true" does:"user:password@tcp(host:3306)/database, ?tls=true behind it for TLS; needed parameters are added"`
+	MySQLCA         Secret `env:"MYSQL_CA" secret:"public" does:"certificates (PEM) of who signed MySQL's; unset: those that this machine trusts"`
 	Data            string `env:"DATA" envDefault:"stampede-data" does:"folder of the embedded stores"`
 	EmbeddedRedis   string `env:"EMBEDDED_REDIS" envDefault:"127.0.0.1:0" does:"where the embedded Redis listens, for redis-cli; port 0: any free one"`
 	AllowWeakStores bool   `env:"ALLOW_WEAK_STORES" envDefault:"false" does:"start although Redis may forget (no AOF, keys evicted)"`
@@ -68,10 +73,10 @@ type Config struct {
 	// either Alipay's public key, or the three certificates.
 	AlipayAppID      string        `env:"ALIPAY_APP_ID" does:"the shop's app at Alipay; none: nothing can be paid"`
 	AlipayPrivateKey Secret        `env:"ALIPAY_PRIVATE_KEY" secret:"true" does:"the shop's private key"`
-	AlipayPublicKey  Secret        `env:"ALIPAY_PUBLIC_KEY" secret:"true" does:"Alipay's public key, in public-key mode"`
-	AlipayAppCert    Secret        `env:"ALIPAY_APP_CERT" secret:"true" does:"the shop's certificate, in certificate mode"`
-	AlipayCert       Secret        `env:"ALIPAY_CERT" secret:"true" does:"Alipay's certificate, in certificate mode"`
-	AlipayRootCert   Secret        `env:"ALIPAY_ROOT_CERT" secret:"true" does:"Alipay's root certificates, in certificate mode"`
+	AlipayPublicKey  Secret        `env:"ALIPAY_PUBLIC_KEY" secret:"public" does:"Alipay's public key, in public-key mode"`
+	AlipayAppCert    Secret        `env:"ALIPAY_APP_CERT" secret:"public" does:"the shop's certificate, in certificate mode"`
+	AlipayCert       Secret        `env:"ALIPAY_CERT" secret:"public" does:"Alipay's certificate, in certificate mode"`
+	AlipayRootCert   Secret        `env:"ALIPAY_ROOT_CERT" secret:"public" does:"Alipay's root certificates, in certificate mode"`
 	AlipaySellerID   string        `env:"ALIPAY_SELLER_ID" does:"2088…, the account that the money goes to: notifications for other sellers are refused; unset, nobody looks"`
 	AlipayGateway    string        `env:"ALIPAY_GATEWAY" envDefault:"https://openapi.alipay.com/gateway.do" does:"the gateway's address; the sandbox has its own"`
 	AlipayNotifyURL  string        `env:"ALIPAY_NOTIFY_URL" does:"public address of /api/v1/payments/alipay/notify; none: payments are found by asking, within a minute; with a simulator, this node's own"`
@@ -80,6 +85,7 @@ type Config struct {
 	AlipayQueryRate  int           `env:"ALIPAY_QUERY_RATE" envDefault:"500" does:"questions per second of this node about open payments; with up to 40 times as many open, a missed notification is found within a minute"`
 	AlipaySimulator  bool          `env:"ALIPAY_SIMULATOR" envDefault:"false" does:"the gateway is a simulator: no real money moves"`
 	RefundPolicy     string        `env:"REFUND_POLICY" envDefault:"auto" does:"who decides when a buyer wants the money back: auto (at once, while it is not shipped) or operator"`
+	FinishAfter      time.Duration `env:"FINISH_AFTER" envDefault:"336h" does:"after which an order that was shipped finishes by itself, if its buyer does not confirm its receipt; 336h is 14 days"`
 	WebhookURL       string        `env:"WEBHOOK_URL" does:"where paid and refunded orders are posted to, signed; none: the back office reads the stream"`
 	WebhookSecret    Secret        `env:"WEBHOOK_SECRET" secret:"true" does:"signs what is posted there, at least 32 bytes"`
 
@@ -87,10 +93,20 @@ type Config struct {
 	SMTPURL  Secret `env:"SMTP_URL" secret:"true" does:"mail server, smtp://user:password@host:587 (with STARTTLS) or smtps://…; none: mails are files in STAMPEDE_DATA/mail"`
 	MailFrom string `env:"MAIL_FROM" does:"who mails are from, e.g. Shop <noreply@shop.example>"`
 
+	// What is kept how long.
+	ArchiveAfter  time.Duration `env:"ARCHIVE_AFTER" envDefault:"2160h" does:"after its end the orders of a sale that are settled move to the archive; 2160h is 90 days, at least 48h, 0: never"`
+	PersonalAfter time.Duration `env:"PERSONAL_DATA_AFTER" envDefault:"0" does:"after its end the orders of a sale that are over lose address and parcel number, and guests their address books; at least 48h, e.g. 8760h for a year, 0: never"`
+
 	// The process.
 	ReturnWithin time.Duration `env:"RETURN_WITHIN" envDefault:"5s" does:"over what time the sockets of a node that shuts down are told to come back elsewhere"`
 	LogLevel     Level         `env:"LOG_LEVEL" envDefault:"info" does:"debug, info, warn or error"`
+	Profiles     bool          `env:"PROFILES" envDefault:"false" does:"show profiles under /debug/pprof/ on METRICS_LISTEN; for a while, to find out what a node is busy with"`
 	LogFormat    string        `env:"LOG_FORMAT" envDefault:"text" does:"text or json"`
+	OTLPEndpoint string        `env:"OTLP_ENDPOINT" does:"collector of traces by OpenTelemetry's protocol over HTTP, e.g. http://127.0.0.1:4318; none: no buy is traced"`
+	TraceRatio   float64       `env:"TRACE_RATIO" envDefault:"0.01" does:"how many of the buys are traced, 0 to 1, from their frame to the pushed order; what it costs: deploy/load/LIMITS.md"`
+
+	// Exposed names the files of secrets that others can read, for [Config.Warnings].
+	Exposed []Problem `env:"-"`
 }
 
 // prefix begins the name of every variable.
@@ -111,7 +127,10 @@ func (c *Config) check() []Problem {
 			"is not set, but STAMPEDE_MYSQL_DSN is: set both for real stores, none for the embedded ones")
 	}
 	p.check("REDIS_URL", checkRedisURL(c.RedisURL))
+	p.check("REDIS_CA", c.checkRedisCA())
+	p.within("REDIS_REPLICAS", int64(c.RedisReplicas), 0, 5)
 	p.check("MYSQL_DSN", checkDSN(c.MySQLDSN))
+	p.check("MYSQL_CA", checkMySQLCA(c.MySQLDSN, c.MySQLCA))
 	c.checkSecret(&p)
 	p.check("LISTEN", checkAddress(c.Listen))
 	if c.MetricsListen != "off" {
@@ -134,10 +153,18 @@ func (c *Config) check() []Problem {
 	c.checkMail(&p)
 	p.lasts("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
 	p.lasts("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
+	for name, after := range map[string]time.Duration{
+		"ARCHIVE_AFTER": c.ArchiveAfter, "PERSONAL_DATA_AFTER": c.PersonalAfter,
+	} {
+		if after != 0 {
+			p.lasts(name, after, app.ArchiveLeast, 50*365*24*time.Hour)
+		}
+	}
 	c.checkAlipay(&p)
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		p.add("LOG_FORMAT", "is "+quote(c.LogFormat)+": want text or json")
 	}
+	c.checkTraces(&p)
 	return p.found
 }
 

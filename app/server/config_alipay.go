@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,8 +88,9 @@ func (c *Config) checkAlipay(p *problems) {
 
 // Warnings names what is allowed and may all the same not be meant.
 func (c *Config) Warnings() []Problem {
-	var p problems
+	p := problems{slices.Clone(c.Exposed)}
 	c.warnMail(&p)
+	p.check("MYSQL_DSN", warnMySQLTLS(c.MySQLDSN))
 	if c.AlipayAppID == "" {
 		return p.found
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ const minSecret = account.MinKeyBytes
 
 // foreign are variables of the project's own tests and scripts; the program does not read them.
 var foreign = []string{
-	"TEST_REDIS", "TEST_MYSQL", "TEST_REDIS_SERVER", "TEST_MYSQL_SERVER", "TEST_STORES", "BIN", "DB_PASSWORD",
+	"TEST_REDIS", "TEST_MYSQL", "TEST_REDIS_SERVER", "TEST_MYSQL_SERVER", "TEST_STORES", "TEST_RACE_FLAGS", "BIN",
 }
 
 // Problem is one wrong variable and what to do about it.
@@ -74,7 +73,7 @@ func Load(environ []string) (Config, error) {
 	var p problems
 	vars := ours(environ)
 	known := names()
-	readSecretFiles(vars, known, &p)
+	exposed := readSecretFiles(vars, known, &p)
 	armCrash(vars, &p)
 	armBench(vars)
 	for name := range vars {
@@ -96,6 +95,7 @@ func Load(environ []string) (Config, error) {
 		slices.SortFunc(p.found, func(a, b Problem) int { return strings.Compare(a.Variable, b.Variable) })
 		return Config{}, &ConfigError{p.found}
 	}
+	c.Exposed = exposed
 	return c, nil
 }
 
@@ -118,30 +118,6 @@ func names() map[string]Variable {
 		known[strings.TrimPrefix(v.Name, prefix)] = v
 	}
 	return known
-}
-
-// readSecretFiles puts the content of NAME_FILE in the place of NAME.
-func readSecretFiles(vars map[string]string, known map[string]Variable, p *problems) {
-	for name, v := range known {
-		path, ok := vars[name+"_FILE"]
-		if !v.Secret || !ok {
-			continue
-		}
-		delete(vars, name+"_FILE")
-		if vars[name] != "" {
-			p.add(name+"_FILE", "is set together with "+prefix+name+": set one of them")
-			continue
-		}
-		content, err := os.ReadFile(path)
-		switch value := strings.TrimRight(string(content), "\r\n"); {
-		case err != nil:
-			p.add(name+"_FILE", "cannot be read: "+err.Error())
-		case value == "":
-			p.add(name+"_FILE", "names an empty file: "+path)
-		default:
-			vars[name] = value
-		}
-	}
 }
 
 // parseProblems words the errors of the parser by variable and answers which variables they are about.
@@ -175,6 +151,8 @@ func wordParseError(e env.ParseError, value string) string {
 		return "is " + quote(value) + ": want a number with a unit, like 90s, 5m or 1h"
 	case e.Type.Kind() == reflect.Int || e.Type.Kind() == reflect.Int64:
 		return "is " + quote(value) + ": want a whole number"
+	case e.Type.Kind() == reflect.Float64:
+		return "is " + quote(value) + ": want a number, like 0.01"
 	case e.Type.Kind() == reflect.Bool:
 		return "is " + quote(value) + ": want true or false"
 	}

@@ -1,7 +1,15 @@
 package server
 
 import (
+	"time"
+
 	"stampede/app"
+)
+
+// How long parcels may be under way.
+const (
+	shortestShipping = time.Hour
+	longestShipping  = 365 * 24 * time.Hour
 )
 
 // checkMoney looks at what follows a payment.
@@ -10,6 +18,9 @@ func (c *Config) checkMoney(p *problems) {
 	case app.RefundAuto, app.RefundByOperator:
 	default:
 		p.add("REFUND_POLICY", "is "+quote(c.RefundPolicy)+": want auto or operator")
+	}
+	if c.FinishAfter < shortestShipping || c.FinishAfter > longestShipping {
+		p.add("FINISH_AFTER", "is "+c.FinishAfter.String()+": want 1h to 8760h (a year)")
 	}
 	p.check("WEBHOOK_URL", checkURL(c.WebhookURL, "https://office.example/stampede"))
 	switch {

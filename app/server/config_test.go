@@ -38,7 +38,8 @@ func TestRealStores(t *testing.T) {
 	c, err := Load([]string{
 		"STAMPEDE_REDIS_URL=redis://:pw@127.0.0.1:6379/2", "STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:3306)/shop",
 		"STAMPEDE_JWT_SECRET=" + goodSecret, "STAMPEDE_TRUSTED_PROXIES=10.0.0.0/8, 127.0.0.1", "STAMPEDE_ROLES=api",
-		"STAMPEDE_TEST_REDIS=redis://127.0.0.1:1", "STAMPEDE_TEST_STORES=mysql9+redis8", "PATH=/bin",
+		"STAMPEDE_TEST_REDIS=redis://127.0.0.1:1", "STAMPEDE_TEST_STORES=mysql9+redis8",
+		"STAMPEDE_TEST_RACE_FLAGS=-x", "PATH=/bin",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +54,14 @@ func TestWrongValuesAreNamed(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"LISTEN=8080":                            "want host:port",
+		"OTLP_ENDPOINT=127.0.0.1:4318":           "want http://",
+		"OTLP_ENDPOINT=grpc://127.0.0.1:4317":    "want http://",
+		"OTLP_ENDPOINT=http://me:pw@collector":   "without one",
+		"OTLP_ENDPOINT=http://collector/?a=b":    "more than a path",
+		"TRACE_RATIO=1.5":                        "want 0 to 1",
+		"TRACE_RATIO=-0.1":                       "want 0 to 1",
+		"TRACE_RATIO=NaN":                        "want 0 to 1",
+		"TRACE_RATIO=often":                      "want a number",
 		"LISTEN=shop.example:80":                 "want an IP address",
 		"LISTEN=:99999":                          "port",
 		"METRICS_LISTEN=127.0.0.1:8080":          "same address",
@@ -80,6 +89,8 @@ func TestWrongValuesAreNamed(t *testing.T) {
 		"LOG_FORMAT=xml":                         "want text or json",
 		"JWT_SECRET=short":                       "at least 32 bytes",
 		"REDIS_URL=127.0.0.1:6379":               "want redis://",
+		"REDIS_CA=nonsense":                      "has no TLS",
+		"REDIS_REPLICAS=9":                       "want 0 to 5",
 		"MYSQL_DSN=nonsense":                     "want user:password@tcp",
 		"LISTN=:80":                              "did you mean STAMPEDE_LISTEN?",
 		"COLOUR_OF_THE_DOOR=red":                 "is not a variable",

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -11,7 +12,6 @@ import (
 	_ "time/tzdata" // the shop's zone must be known in an empty container too
 
 	"github.com/go-sql-driver/mysql"
-	"github.com/redis/go-redis/v9"
 )
 
 // Secret is text that no log and no message shows.
@@ -153,8 +153,8 @@ func checkRedisURL(s Secret) string {
 	if s == "" {
 		return ""
 	}
-	if _, err := redis.ParseURL(string(s)); err != nil {
-		return "cannot be read: want redis://[user:password@]host:port/db, or rediss:// for TLS"
+	if _, err := parseRedisURL(string(s)); err != nil {
+		return err.Error()
 	}
 	return ""
 }
@@ -171,6 +171,30 @@ func checkDSN(s Secret) string {
 		return "names no database: want user:password@tcp(host:3306)/database"
 	}
 	return ""
+}
+
+// checkMySQLCA wants certificates that the program would look at.
+func checkMySQLCA(dsn, certificates Secret) string {
+	if certificates == "" {
+		return ""
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM([]byte(certificates)) {
+		return "has no certificate that can be read: want PEM, -----BEGIN CERTIFICATE----- and so on"
+	}
+	if cfg, err := mysql.ParseDSN(string(dsn)); dsn != "" && err == nil && cfg.TLSConfig != "true" {
+		return "is set, but STAMPEDE_MYSQL_DSN has no ?tls=true behind it: the server would not be checked"
+	}
+	return ""
+}
+
+// warnMySQLTLS names settings with which anybody on the way can play the server.
+func warnMySQLTLS(dsn Secret) string {
+	cfg, err := mysql.ParseDSN(string(dsn))
+	if dsn == "" || err != nil || (cfg.TLSConfig != "skip-verify" && cfg.TLSConfig != "preferred") {
+		return ""
+	}
+	return "has tls=" + cfg.TLSConfig + ": whoever stands between can play the server; give it tls=true, and " +
+		"STAMPEDE_MYSQL_CA_FILE if its certificate is not signed by one that this machine trusts"
 }
 
 func checkOrigin(origin string) string {

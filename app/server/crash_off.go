@@ -11,4 +11,4 @@ func armCrash(map[string]string, *problems) {}
 
 func withFaults(p ports) ports { return p }
 
-func hookScripts(...*redis.Client) {}
+func hookScripts(...redis.UniversalClient) {}

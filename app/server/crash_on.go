@@ -53,21 +53,27 @@ func withFaults(p ports) ports {
 	if a == nil {
 		return p
 	}
-	return ports{
-		inventory: faults.Inventory(p.inventory, a.Fault),
-		notifier:  faults.Notifier(p.notifier, a.Fault),
-		rebuilder: faults.Rebuilder(p.rebuilder, a.Fault),
-		orders:    faults.Orders(p.orders, a.Fault),
-		sales:     faults.Sales(p.sales, a.Fault),
-		payments:  faults.Payments(p.payments, a.Fault),
-		refunds:   faults.Refunds(p.refunds, a.Fault),
-		outbox:    faults.Outbox(p.outbox, a.Fault),
-		paid:      faults.OutboxStream(p.paid, a.Fault),
-		gateway:   faults.Gateway(p.gateway, a.Fault),
-	}
+	p.inventory = faults.Inventory(p.inventory, a.Fault)
+	p.notifier = faults.Notifier(p.notifier, a.Fault)
+	p.rebuilder = faults.Rebuilder(p.rebuilder, a.Fault)
+	p.acts = faults.Acts(p.acts, a.Fault)
+	p.orders = faults.Orders(p.orders, a.Fault)
+	p.sales = faults.Sales(p.sales, a.Fault)
+	p.editor = faults.SaleEditor(p.editor, a.Fault)
+	p.keeper = faults.SaleKeeper(p.keeper, a.Fault)
+	p.moves = faults.Moves(p.moves, a.Fault)
+	p.movers = faults.MoveKeeper(p.movers, a.Fault)
+	p.payments = faults.Payments(p.payments, a.Fault)
+	p.refunds = faults.Refunds(p.refunds, a.Fault)
+	p.shipments = faults.Shipments(p.shipments, a.Fault)
+	p.outbox = faults.Outbox(p.outbox, a.Fault)
+	p.archive = faults.Archive(p.archive, a.Fault)
+	p.paid = faults.OutboxStream(p.paid, a.Fault)
+	p.gateway = faults.Gateway(p.gateway, a.Fault)
+	return p
 }
 
-func hookScripts(clients ...*redis.Client) {
+func hookScripts(clients ...redis.UniversalClient) {
 	if a := armed.Load(); a != nil {
 		for _, c := range clients {
 			c.AddHook(a.Scripts())

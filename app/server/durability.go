@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"stampede/app"
 	"stampede/migrations"
 	"stampede/streams"
 )
@@ -17,6 +19,8 @@ type Weakness struct {
 	Store   string `json:"store"`
 	Message string `json:"message"` // the setting, what it risks and what it should be
 	Refused bool   `json:"refused"` // the server does not start with it unless told to
+
+	setting app.WeakSetting
 }
 
 // Lack is something that the program has to do on a store and cannot.
@@ -26,8 +30,8 @@ type Lack struct {
 }
 
 // lacks tries everything. Migrations may be left to another account: what only they need is a lack while some of them
-// are not applied.
-func (s *stores) lacks(ctx context.Context) []Lack {
+// are not applied. What the archive needs is none where no order moves there.
+func (s *stores) lacks(ctx context.Context, archives bool) []Lack {
 	var found []Lack
 	for _, err := range streams.Needs(ctx, s.client) {
 		found = append(found, Lack{"Redis", err.Error()})
@@ -37,7 +41,7 @@ func (s *stores) lacks(ctx context.Context) []Lack {
 		return append(found, Lack{"MySQL", "look for migrations: " + err.Error()})
 	}
 	for _, need := range s.db.Needs(ctx) {
-		if need.Err != nil && (!need.Migrate || len(pending) > 0) {
+		if need.Err != nil && (!need.Migrate || len(pending) > 0) && (!need.Archive || archives) {
 			found = append(found, Lack{"MySQL", need.Err.Error()})
 		}
 	}
@@ -55,27 +59,48 @@ var redisWants = []struct {
 	{"no-appendfsync-on-rewrite", "no", "a power cut during a rewrite loses answered reservations", false},
 }
 
+// clocksApart is how far the clocks of a cluster's primaries may be apart without a word.
+const clocksApart = 100 * time.Millisecond
+
 // weaknesses looks at both stores. A managed Redis may hide its settings; that is told, but no reason to refuse.
 func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	var found []Weakness
-	for _, w := range redisWants {
-		is, ok := redisSetting(ctx, s.client, w.setting)
-		switch {
-		case !ok:
-			found = append(found, Weakness{
-				"Redis", w.setting + " cannot be read: make sure that it is " + w.want, false,
-			})
-		case is != w.want:
-			found = append(found, Weakness{
-				"Redis", fmt.Sprintf("%s is %s: %s; set it to %s", w.setting, is, w.risk, w.want), w.refused,
-			})
-		}
+	err := s.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
+		found = append(found, redisWeaknesses(ctx, name, server)...)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look at the settings of Redis: %w", err)
 	}
-	sentences, err := s.db.Weaknesses(ctx)
-	for _, sentence := range sentences {
-		found = append(found, Weakness{"MySQL", sentence, false})
+	apart, err := streams.ClockSpread(ctx, s.client)
+	if err == nil && apart > clocksApart {
+		found = append(found, weaknessOf("Redis", app.WeakSetting{Risk: fmt.Sprintf(
+			"the clocks of its primaries are %s apart: sales open and close that much earlier in some partitions than in "+
+				"others; keep them together (NTP)", apart.Round(time.Millisecond))}, false))
+	}
+	settings, err := s.db.Weaknesses(ctx)
+	for _, weak := range settings {
+		found = append(found, weaknessOf("MySQL", weak, false))
 	}
 	return found, err
+}
+
+func redisWeaknesses(ctx context.Context, name string, server *redis.Client) (found []Weakness) {
+	for _, w := range redisWants {
+		is, ok := redisSetting(ctx, server, w.setting)
+		if !ok {
+			is = ""
+		}
+		if is != w.want {
+			weak := app.WeakSetting{Setting: w.setting, Is: is, Want: w.want, Risk: w.risk}
+			found = append(found, weaknessOf(name, weak, w.refused && ok))
+		}
+	}
+	return found
+}
+
+func weaknessOf(store string, weak app.WeakSetting, refused bool) Weakness {
+	return Weakness{store, weak.String(), refused, weak}
 }
 
 func redisSetting(ctx context.Context, client *redis.Client, name string) (string, bool) {

@@ -66,14 +66,19 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	d.start("memory", releaseMemory)
 	d.start("phases", p.phases.Run)
 	d.start("partitions", p.rebuild.Run)
+	d.start("redo", p.redo.Run)
 	d.start("stale partitions", p.lookAfterStale)
 	d.start("told", p.told.Run)
+	d.start("live board", p.board.feed.Run)
+	d.start("counts of sales", p.board.sales.Run)
 	if p.stores.embedded != nil {
 		d.start("embedded Redis", p.stores.embedded.run)
 	}
 	if c.Roles.API {
 		d.start("hub", p.hub.Run)
 		d.start("block list", p.shop.blocks.Run)
+		d.start("rehearsals", p.shop.rehearsals.Run)
+		d.start("switches", p.switches.Run)
 		d.start("shared limits", p.shareLimits)
 		d.start("revoked tokens", p.accounts.Watch.Run)
 		d.start("ticker", p.ticker.Run)
@@ -82,6 +87,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	}
 	if c.Roles.Worker {
 		d.start("warm up", p.warmer.Run)
+		d.start("workers", p.workers.Run)
 		for partition := range c.Partitions {
 			for _, consumer := range p.consumers(partition) {
 				d.start(fmt.Sprintf("consumer %d", partition), consumer.Run)
@@ -91,8 +97,16 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	if c.Roles.Sweeper {
 		d.start("reconciler", p.reconciler.Run)
 		d.start("told watermark", p.watermark.Run)
+		d.start("acts on sales", (&app.SaleFinisher{Partitions: c.Partitions, Desk: p.shop.SaleDesk}).Run)
+		d.start("portions", (&app.Balancer{
+			Catalogue: p.catalogue, Inventory: p.inventory, Mover: p.mover, Clock: p.clock,
+		}).Run)
+		d.start("end of rehearsals", (&app.RehearsalCleaner{Desk: p.rehearsalDesk()}).Run)
 		d.start("eraser", (&app.Eraser{Erasures: p.stores.db, Now: p.clock.Now}).Run)
+		d.start("finisher", p.finisher.Run)
+		d.start("archive", p.archivist.Run)
 		d.start("old accounts", p.forgetOldAccounts)
+		d.start("unused pictures", p.forgetUnusedPictures)
 		d.start("trimmer", streams.NewTrimmer(p.inventory).Run)
 		d.start("lag keeper", streams.NewLagKeeper(p.inventory).Run)
 		for partition := range c.Partitions {
@@ -100,6 +114,9 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		}
 	}
 	p.money.start(d, c)
+	if c.Roles.Sweeper && p.money.closer != nil {
+		d.start("open payments", p.countTrades)
+	}
 	p.office.start(d, c)
 	p.mails.start(d, c)
 	if p.keeper != nil {

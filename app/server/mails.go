@@ -20,6 +20,8 @@ type mails struct {
 	folder   *mail.Folder        // nil: there is a mail server
 	delivery *streams.MailDeliverer
 	orders   *streams.PaidDeliverer // letters about orders
+	hangUp   func()                 // ends what is kept open to the mail server
+	letters  *app.OrderMail
 }
 
 // composeMails connects the letters: whoever writes one hands it to the stream, a worker sends it.
@@ -28,30 +30,34 @@ func (p *parts) composeMails(c *Config, registry *prometheus.Registry) error {
 	if err != nil {
 		return err
 	}
-	deliver := folder.Deliver
+	deliver, hangUp := folder.Deliver, func() {}
 	if sender != nil {
-		deliver = sender.Deliver
+		deliver, hangUp = sender.Deliver, sender.Close
 	}
 	s := p.stores
 	m := &p.mails
+	m.hangUp = hangUp
 	m.stream, m.folder = streams.NewMailStream(s.client), folder
 	m.delivery = streams.NewMailDeliverer(s.client, s.blocking, nodeName(p.lease), deliver)
-	orders := &app.OrderMail{Users: s.db, Mailer: m.stream, Now: p.clock.Now}
-	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, mailGroup, nodeName(p.lease), orders.Deliver)
-	showMails(registry, m)
+	m.letters = &app.OrderMail{Users: s.db, Mailer: m.stream, Now: p.clock.Now}
+	m.orders = streams.NewPaidDeliverer(s.client, s.blocking, mailGroup, nodeName(p.lease), m.letters.Deliver)
+	showMails(registry, &p.asked, m)
 	return nil
 }
 
 // start starts the duties of mails, which belong to the worker.
 func (m *mails) start(d *duties, c *Config) {
 	if c.Roles.Worker {
-		d.start("mails", m.delivery.Run)
+		d.start("mails", func(ctx context.Context) error {
+			defer m.hangUp()
+			return m.delivery.Run(ctx)
+		})
 		d.start("order mails", m.orders.Run)
 	}
 }
 
 // showMails shows what becomes of letters.
-func showMails(registry *prometheus.Registry, m *mails) {
+func showMails(registry *prometheus.Registry, asked *storeMetrics, m *mails) {
 	for result, count := range map[string]func(sent, dead, unsent int64) int64{
 		"sent":   func(n, _, _ int64) int64 { return n },
 		"dead":   func(_, n, _ int64) int64 { return n },
@@ -64,7 +70,7 @@ func showMails(registry *prometheus.Registry, m *mails) {
 	for state, count := range map[string]func(context.Context) (int64, error){
 		"waiting": m.stream.Waiting, "dead": m.stream.CountDead,
 	} {
-		gauge(registry, "stampede_mails",
+		asked.gauge("stampede_mails",
 			"Mails that are not sent: waiting ones are tried again, dead ones wait for an operator; NaN: Redis did not answer.",
 			func() float64 {
 				ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -42,14 +43,17 @@ func labelled(pairs []string) prometheus.Labels {
 	return labels
 }
 
-// privateServer is the second listener, for those who look after the node: /metrics /healthz /readyz.
+// privateServer is the second listener, for those who look after the node: /metrics /healthz /readyz, and profiles
+// where they are asked for.
 type privateServer struct {
 	listener net.Listener
 	server   *http.Server
 }
 
 // newPrivateServer makes nothing of a nil listener: all methods of a nil *privateServer do nothing.
-func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func() error) *privateServer {
+func newPrivateServer(
+	l net.Listener, registry *prometheus.Registry, ready func() error, profiles bool,
+) *privateServer {
 	if l == nil {
 		return nil
 	}
@@ -63,10 +67,23 @@ func newPrivateServer(l net.Listener, registry *prometheus.Registry, ready func(
 		}
 		fmt.Fprintln(w, "ready")
 	})
-	showProfiles(mux)
-	return &privateServer{
-		l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second},
+	if profiles {
+		showProfiles(mux)
 	}
+	return &privateServer{
+		l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: longestAnswer},
+	}
+}
+
+// longestAnswer is how long an answer of the private listener may take; a profile is of fewer seconds than that.
+const longestAnswer = 75 * time.Second
+
+// showProfiles shows where time and memory go. Command lines are left out: they may hold secrets.
+func showProfiles(mux *http.ServeMux) {
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 }
 
 func (b *privateServer) serve() error {

@@ -12,11 +12,18 @@ type ports struct {
 	inventory app.Inventory
 	notifier  app.Notifier
 	rebuilder app.Rebuilder
+	acts      app.ActStore
 	orders    app.OrderStore
 	sales     app.SaleStore
+	editor    app.SaleEditor
+	keeper    app.SaleKeeper
+	moves     app.MoveStore
+	movers    app.MoveKeeper
 	payments  app.PaymentStore
 	refunds   app.RefundStore
+	shipments app.ShipmentStore
 	outbox    app.OutboxStore
+	archive   app.ArchiveStore
 	paid      app.OutboxStream
 	gateway   app.Gateway // nil: nothing can be paid
 }
@@ -26,7 +33,8 @@ func newPorts(
 ) ports {
 	return withFaults(ports{
 		inventory: inventory, notifier: inventory, rebuilder: inventory,
-		orders: db, sales: db, payments: db, refunds: db, outbox: db,
-		paid: paid, gateway: gateway,
+		acts: db, orders: db, sales: db, editor: db, keeper: inventory, payments: db, refunds: db, shipments: db,
+		outbox:  db,
+		archive: db, paid: paid, gateway: gateway, moves: db, movers: inventory,
 	})
 }

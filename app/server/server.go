@@ -112,7 +112,7 @@ func (s *Server) take() (err error) {
 		}
 	}
 	s.front = api.NewHTTPServer(s.ready)
-	s.back = newPrivateServer(metrics, s.registry, s.readyInDetail)
+	s.back = newPrivateServer(metrics, s.registry, s.readyInDetail, c.Profiles)
 	return nil
 }
 
@@ -245,7 +245,8 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	if err != nil {
 		return fmt.Errorf("lease a node number: %w", err)
 	}
-	p, err := compose(c, stores, lease, s.clock, s.issuer, s.blocks, s.registry)
+	p, err := compose(c, stores, lease, s.clock, s.issuer, s.blocks, s.options.Version,
+		s.registry)
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
@@ -268,6 +269,8 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 			if err := lease.Serve(ctx); err != nil {
 				slog.WarnContext(ctx, "the other nodes do not know yet that this one serves", "err", err)
 			}
+			s.front.AllowLong(p.shop.isOperator)
+			s.front.AllowRehearsal(p.shop.rehearsalAddr)
 			s.front.Open(p.handler(c, s.closing, s.registry))
 		}
 		s.open(stores, lease.Node())
@@ -317,8 +320,9 @@ func (s *Server) open(stores *stores, node int) {
 //  4. the gate closes: calls under way finish, what waits hears "unknown, repeat"; then the checkout, when all have
 //     been told
 //  5. duties end: consumers finish their batch and leave the group, events told are marked
-//  6. the node number is given back, with the last millisecond used
-//  7. the stores close (Run)
+//  6. the last spans of traced buys are sent
+//  7. the node number is given back, with the last millisecond used
+//  8. the stores close (Run)
 func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) error {
 	slog.Info("shutting down")
 	s.setNotReady("shutting down", nil)
@@ -332,6 +336,7 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 	p.shop.Checkout.Close()
 	stopDuties()
 	d.wg.Wait()
+	p.closeTraces()
 
 	last, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()

@@ -260,7 +260,8 @@ func TestDeadLetterTools(t *testing.T) {
 	if letters, err := dead.Box.DeadLetters(t.Context()); err != nil || len(letters) != 0 {
 		t.Errorf("got %v, %v", letters, err)
 	}
-	if err := dead.Drop(t.Context(), "0-1-1"); err == nil || !strings.Contains(err.Error(), "no such dead letter") {
+	ada := app.Actor{Name: "ada", Key: "drop-nothing"}
+	if err := dead.Drop(t.Context(), ada, "0-1-1"); err == nil || !strings.Contains(err.Error(), "no such dead letter") {
 		t.Errorf("got %v", err)
 	}
 }

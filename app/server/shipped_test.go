@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shipped reads a file of the folder deploy.
@@ -23,8 +24,9 @@ func shipped(t *testing.T, name string) string {
 func TestShippedNodesKnowTheirProxy(t *testing.T) {
 	t.Parallel()
 	for name, setting := range map[string]string{
-		"compose.yaml":     `(?m)^\s+STAMPEDE_TRUSTED_PROXIES: (\S+)`,
-		"stampede.service": `(?m)^Environment=STAMPEDE_TRUSTED_PROXIES=(\S+)$`,
+		"compose.yaml":      `(?m)^\s+STAMPEDE_TRUSTED_PROXIES: (\S+)`,
+		"stampede.service":  `(?m)^Environment=STAMPEDE_TRUSTED_PROXIES=(\S+)$`,
+		"stampede@.service": `(?m)^Environment=STAMPEDE_TRUSTED_PROXIES=(\S+)$`,
 	} {
 		found := regexp.MustCompile(setting).FindStringSubmatch(shipped(t, name))
 		if found == nil {
@@ -39,6 +41,53 @@ func TestShippedNodesKnowTheirProxy(t *testing.T) {
 			if !p.IsSingleIP() {
 				t.Errorf("%s trusts the whole network %v: whoever else is in it could choose an address", name, p)
 			}
+		}
+	}
+}
+
+// systemd waits for a node that drains longer than it takes: each of its three steps gives up by itself.
+func TestShippedUnitsLetNodesDrain(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"stampede.service", "stampede@.service"} {
+		unit := shipped(t, name)
+		found := regexp.MustCompile(`(?m)^TimeoutStopSec=(\d+)$`).FindStringSubmatch(unit)
+		if found == nil {
+			t.Errorf("%s does not set TimeoutStopSec", name)
+			continue
+		}
+		if seconds, _ := strconv.Atoi(found[1]); time.Duration(seconds)*time.Second <= 3*closeWithin {
+			t.Errorf("%s kills after %d s, a node may take %v", name, seconds, 3*closeWithin)
+		}
+		for _, line := range []string{"KillSignal=SIGTERM", "KillMode=mixed"} {
+			if !strings.Contains(unit, "\n"+line+"\n") {
+				t.Errorf("%s lacks %s", name, line)
+			}
+		}
+	}
+}
+
+// The ways of running a node that ship hand secrets over in files, under names that the program knows.
+func TestShippedSecretsAreFiles(t *testing.T) {
+	t.Parallel()
+	secret := make(map[string]bool)
+	for _, v := range Variables() {
+		secret[v.Name] = v.Secret
+	}
+	for _, name := range []string{
+		"compose.yaml", "stampede.service", "stampede@.service", "kubernetes/base/kustomization.yaml",
+		"kubernetes/migrate/job.yaml",
+	} {
+		found := regexp.MustCompile(`(STAMPEDE_\w+)_FILE[=:,]`).FindAllStringSubmatch(shipped(t, name), -1)
+		if len(found) < 2 {
+			t.Errorf("%s: %v", name, found)
+		}
+		for _, file := range found {
+			if !secret[file[1]] {
+				t.Errorf("%s sets %s_FILE, and %s is no secret", name, file[1], file[1])
+			}
+		}
+		if regexp.MustCompile(`STAMPEDE_(JWT_SECRET|MYSQL_DSN)[=:,]`).MatchString(shipped(t, name)) {
+			t.Errorf("%s has a secret in the environment, where every process of the node's user can read it", name)
 		}
 	}
 }
@@ -67,7 +116,7 @@ func TestGuardsOfNginxAreCoarser(t *testing.T) {
 	if sockets := figure(`limit_conn stampede_sockets (\d+);`); sockets < 2*c.AddrConns {
 		t.Errorf("%d sockets of an address, the program lets %d in", sockets, c.AddrConns)
 	}
-	if burst := figure(`burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {
+	if burst := figure(`location / \{\s+limit_req zone=stampede_http burst=(\d+) nodelay;`); burst < 2*(c.AuthBurst+c.BuyBurst) {
 		t.Errorf("%d requests of an address at once, the program takes %d logins and %d buys", burst, c.AuthBurst,
 			c.BuyBurst)
 	}

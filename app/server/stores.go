@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"stampede/app"
 	"stampede/app/store"
@@ -32,8 +32,10 @@ const (
 // stores are the open connections.
 type stores struct {
 	db       *store.Store
-	client   *redis.Client // answers at once
-	blocking *redis.Client // consumers wait on it
+	client   redis.UniversalClient // answers at once
+	blocking redis.UniversalClient // consumers wait on it
+	database int                   // the number of the database in Redis
+	where    string                // hosts of Redis, for errors
 	embedded *embeddedRedis
 }
 
@@ -41,11 +43,11 @@ type stores struct {
 // ctx ends; say is told what for, and why in vain.
 func openStores(ctx context.Context, c *Config, say func(what string, err error)) (*stores, error) {
 	s := &stores{}
-	options, err := s.redisOptions(c)
+	address, err := s.redisAddress(c)
 	if err != nil {
 		return nil, err
 	}
-	s.connect(options, c.Partitions)
+	s.connect(address, c.Partitions)
 	err = waitFor(ctx, "the database", reachWithin, say,
 		func(ctx context.Context) error { return s.openDatabase(ctx, c) })
 	if err == nil {
@@ -57,36 +59,24 @@ func openStores(ctx context.Context, c *Config, say func(what string, err error)
 	return s, nil
 }
 
-// redisOptions are those of the real Redis, or of the embedded one, which is started.
-func (s *stores) redisOptions(c *Config) (*redis.Options, error) {
+// redisAddress is that of the real Redis, or of the embedded one, which is started.
+func (s *stores) redisAddress(c *Config) (redisAddress, error) {
 	if !c.Embedded() {
-		options, err := redis.ParseURL(string(c.RedisURL))
-		if err != nil {
-			return nil, fmt.Errorf("STAMPEDE_REDIS_URL: %w", err)
-		}
-		return options, nil
+		return c.redisAddress()
 	}
 	started, err := startRedis(folder(c.Data), c.EmbeddedRedis)
 	if err != nil {
-		return nil, err
+		return redisAddress{}, err
 	}
 	s.embedded = started
-	return &redis.Options{Addr: started.mini.Addr()}, nil
+	return singleAddress(&redis.Options{Addr: started.mini.Addr()}), nil
 }
 
-// connect makes the clients. They never repeat a command by themselves: whoever may repeat one knows why (I6).
-func (s *stores) connect(options *redis.Options, partitions int) {
-	options.MaxRetries = -1
-	options.ContextTimeoutEnabled = true
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = redisTimeout, redisTimeout, redisTimeout
-	options.PoolTimeout = redisTimeout
-	options.DialerRetries = 1
-	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	options.PoolSize = redisConns
-	blocking := *options
-	s.client = redis.NewClient(options)
-	blocking.PoolSize = partitions + 6 // the webhook, mails, and some to spare
-	s.blocking = redis.NewClient(&blocking)
+// connect makes the clients.
+func (s *stores) connect(a redisAddress, partitions int) {
+	s.database, s.where = a.DB, a.where()
+	s.client = a.open(redisConns)
+	s.blocking = a.open(partitions + 6) // the webhook, mails, and some to spare
 	hookScripts(s.client, s.blocking)
 }
 
@@ -94,25 +84,31 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 	if c.Embedded() {
 		s.db, err = store.OpenSQLite(ctx, folder(c.Data).database())
 	} else {
-		s.db, err = store.OpenMySQL(ctx, string(c.MySQLDSN))
+		s.db, err = store.OpenTrustedMySQL(ctx, string(c.MySQLDSN), string(c.MySQLCA))
 	}
 	return err
 }
 
 // ping names the address in its error: a timeout does not.
 func (s *stores) ping(ctx context.Context) error {
-	if err := streams.Reach(ctx, s.client); err != nil {
-		return fmt.Errorf("reach Redis at %s: %w", s.client.Options().Addr, err)
+	err := streams.Reach(ctx, s.client)
+	var unknown *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("reach Redis at %s: %w: if an authority of your own signed it, give STAMPEDE_REDIS_CA_FILE the "+
+			"certificate of that", s.where, err)
+	case err != nil:
+		return fmt.Errorf("reach Redis at %s: %w", s.where, err)
 	}
 	return nil
 }
 
 // namespace tells apart shops that share a Redis server.
-func (s *stores) namespace() string { return strconv.Itoa(s.client.Options().DB) }
+func (s *stores) namespace() string { return strconv.Itoa(s.database) }
 
 func (s *stores) close() error {
 	var failed []error
-	for _, c := range []*redis.Client{s.client, s.blocking} {
+	for _, c := range []redis.UniversalClient{s.client, s.blocking} {
 		if c != nil {
 			failed = append(failed, c.Close())
 		}

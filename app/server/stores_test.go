@@ -20,9 +20,9 @@ func TestClientsNeverRepeatByThemselves(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &stores{}
-	s.connect(options, 2)
+	s.connect(singleAddress(options), 2)
 	t.Cleanup(func() { _ = s.close() })
-	for name, client := range map[string]*redis.Client{"calls": s.client, "blocking": s.blocking} {
+	for name, client := range map[string]redis.UniversalClient{"calls": s.client, "blocking": s.blocking} {
 		ctx := kit.Context(t)
 		sha, err := client.ScriptLoad(ctx, "return redis.call('INCR', KEYS[1])").Result()
 		if err != nil {

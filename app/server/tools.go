@@ -1,12 +1,13 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/uptrace/bun"
 
 	"stampede/app"
@@ -24,6 +25,7 @@ type Tools struct {
 	config Config
 	stores stores
 	told   *app.Told // what has been published by these tools; it is marked when they are closed
+	actor  app.Actor // as whom they change something; set by OpenActs
 }
 
 // OpenTools opens the database. Close it.
@@ -115,10 +117,30 @@ func (t *Tools) loadedSales(ctx context.Context) ([]app.ID, error) {
 			return nil, fmt.Errorf("list sales of partition %d: %w", p, err)
 		}
 		for i := range sales {
-			ids = append(ids, sales[i].ID)
+			if id := cmp.Or(sales[i].PortionOf, sales[i].ID); !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
 		}
 	}
 	return ids, nil
+}
+
+// ReplayDead tries the order of a dead letter once more.
+func (t *Tools) ReplayDead(ctx context.Context, id string) (app.Order, error) {
+	dead, err := t.DeadLetters(ctx)
+	if err != nil {
+		return app.Order{}, err
+	}
+	return dead.Replay(ctx, t.actor, id)
+}
+
+// DropDead forgets a dead letter.
+func (t *Tools) DropDead(ctx context.Context, id string) error {
+	dead, err := t.DeadLetters(ctx)
+	if err != nil {
+		return err
+	}
+	return dead.Drop(ctx, t.actor, id)
 }
 
 // DeadLetters is what failed for good, and what an operator can do about it.
@@ -130,6 +152,7 @@ func (t *Tools) DeadLetters(ctx context.Context) (*app.DeadLetters, error) {
 	return &app.DeadLetters{
 		Box: inventory, Inventory: inventory, Orders: t.stores.db, Sales: t.stores.db, PayWindow: t.config.PayWindow,
 		Effects: &app.Effects{Inventory: inventory, Notifier: inventory, Orders: t.stores.db, Told: t.told},
+		Journal: t.journal(),
 	}, nil
 }
 
@@ -163,36 +186,31 @@ func (t *Tools) connect(ctx context.Context) error {
 	if t.stores.client != nil {
 		return nil
 	}
-	options := &redis.Options{}
-	var err error
-	if t.config.Embedded() {
-		options.Addr, err = folder(t.config.Data).runningRedis()
-	} else {
-		options, err = redis.ParseURL(string(t.config.RedisURL))
-	}
+	address, err := t.config.runningRedis()
 	if err != nil {
 		return err
 	}
-	t.stores.connect(options, t.config.Partitions)
-	err = t.stores.client.Ping(ctx).Err()
+	t.stores.connect(address, t.config.Partitions)
+	err = streams.Reach(ctx, t.stores.client)
 	switch {
 	case err != nil && t.config.Embedded(): // the note of a server that crashed
 		return noServer(t.config.Data)
 	case err != nil:
-		return fmt.Errorf("cannot reach Redis at %s: %w", options.Addr, err)
+		return fmt.Errorf("cannot reach Redis at %s: %w", t.stores.where, err)
 	}
 	return nil
 }
 
 // AddBlock keeps somebody out, for as long as said (0: until it is removed), and answers the block as it is kept.
 func (t *Tools) AddBlock(ctx context.Context, b app.Block, lasts time.Duration) (app.Block, error) {
-	if err := b.Normalize(); err != nil {
-		return b, err
-	}
 	if err := t.prepared(ctx); err != nil {
 		return b, err
 	}
-	return t.stores.db.AddBlock(ctx, b, lasts)
+	return t.blockDesk().AddBlock(ctx, t.actor, b, lasts)
+}
+
+func (t *Tools) blockDesk() *app.BlockDesk {
+	return &app.BlockDesk{Store: t.stores.db, Journal: t.journal(), Time: wallClock}
 }
 
 // Blocks lists who is kept out now.
@@ -200,7 +218,7 @@ func (t *Tools) Blocks(ctx context.Context) ([]app.Block, error) {
 	if err := t.prepared(ctx); err != nil {
 		return nil, err
 	}
-	return t.stores.db.Blocks(ctx, app.MillisOf(time.Now()))
+	return t.blockDesk().ListBlocks(ctx)
 }
 
 // RemoveBlock lets somebody in again.
@@ -208,7 +226,7 @@ func (t *Tools) RemoveBlock(ctx context.Context, id int64) error {
 	if err := t.prepared(ctx); err != nil {
 		return err
 	}
-	return t.stores.db.RemoveBlock(ctx, id)
+	return t.blockDesk().RemoveBlock(ctx, t.actor, id)
 }
 
 // prepared brings an embedded database up to date, and insists that a real one is.
@@ -221,7 +239,18 @@ func (t *Tools) Examine(ctx context.Context) ([]Lack, []Weakness, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, nil, err
 	}
-	lacks := t.stores.lacks(ctx)
+	lacks := t.stores.lacks(ctx, t.config.ArchiveAfter > 0)
 	weaknesses, err := t.stores.weaknesses(ctx)
 	return lacks, weaknesses, err
+}
+
+// Placed is where the keys of a partition are in a Redis cluster.
+type Placed = streams.Placed
+
+// Places lists where the partitions are in a Redis cluster; nothing where there is one server.
+func (t *Tools) Places(ctx context.Context) ([]Placed, error) {
+	if err := t.connect(ctx); err != nil {
+		return nil, err
+	}
+	return streams.Places(ctx, t.stores.client, t.config.Partitions)
 }

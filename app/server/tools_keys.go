@@ -62,7 +62,14 @@ func (t *Tools) RotateKey(ctx context.Context, only bool) (app.KeyGeneration, er
 			"would end them; wait, or end all that was signed before with --now",
 			present.Since.Time().Format(time.RFC3339), ends.Time().Format(time.RFC3339))
 	}
-	next, err := t.stores.db.RotateKey(ctx, present.Number, only)
+	next := present
+	done, err := t.act(ctx, func(ctx context.Context) (app.Act, error) {
+		next, err := t.stores.db.RotateKey(ctx, present.Number, only)
+		return app.Act{Kind: "key.rotate", Object: "key", Before: present, After: next, Answer: next}, err
+	})
+	if err == nil {
+		err = done.Into(&next)
+	}
 	if errors.Is(err, app.ErrNoRow) {
 		return present, errors.New("somebody else has rotated the key at this moment; look again")
 	}

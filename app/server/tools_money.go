@@ -67,6 +67,9 @@ func (t *Tools) ReplayParked(ctx context.Context, ids []string, each func(id str
 			return err
 		}
 	}
+	if err := t.noteEach(ctx, "parked.replay", "parked", ids); err != nil {
+		return err
+	}
 	return eachOf(ids, all, "nothing is parked as ", func(id string) error { return paid.ReplayParked(ctx, id) }, each)
 }
 
@@ -85,15 +88,12 @@ func (t *Tools) DropParked(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := t.noteEach(ctx, "parked.drop", "parked", []string{id}); err != nil {
+		return err
+	}
 	there, err := paid.DropParked(ctx, id)
 	if err == nil && !there {
 		return app.Fail(app.NotFound, "nothing is parked as "+id)
 	}
 	return err
-}
-
-// Repost has everything that reached the back office since the instant given appended to its stream once more, and
-// answers how much that is. A running server does it.
-func (t *Tools) Repost(ctx context.Context, since time.Time) (int64, error) {
-	return t.stores.db.Repost(ctx, app.MillisOf(since))
 }

@@ -55,7 +55,16 @@ func (t *Tools) AddUser(ctx context.Context, n NewUser) (UserSummary, error) {
 		Users: t.stores.db, Devices: t.stores.db, Mint: lease.Mint, Now: wallClock, Public: t.config.PublicURL,
 		Shelf: account.NewShelf(nil), Mailer: streams.NewMailStream(t.stores.client),
 	}
-	u, err := accounts.Add(ctx, n)
+	u, err := accounts.Add(ctx, n, func(u *app.User, all func(ctx context.Context) error) error {
+		done, err := t.act(ctx, func(ctx context.Context) (app.Act, error) {
+			after := map[string]any{"role": u.Role, "state": u.State}
+			return app.Act{Kind: "user.add", Object: userObject(u.ID), After: after, Answer: u.ID}, all(ctx)
+		})
+		if err == nil && done.Repeated {
+			err = app.Fail(app.Conflict, "this was done before, under the same key")
+		}
+		return err
+	})
 	return summaryOf(&u), errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 }
 
@@ -97,7 +106,12 @@ func (t *Tools) SetRole(ctx context.Context, who string, role app.Role) (UserSum
 	if err != nil {
 		return UserSummary{}, err
 	}
-	err = t.stores.db.SetRole(ctx, u.ID, role)
+	_, err = t.act(ctx, func(ctx context.Context) (app.Act, error) {
+		return app.Act{
+			Kind: "user.role", Object: userObject(u.ID),
+			Before: map[string]any{"role": u.Role}, After: map[string]any{"role": role},
+		}, t.stores.db.SetRole(ctx, u.ID, role)
+	})
 	if errors.Is(err, app.ErrNoRow) {
 		return UserSummary{}, app.Fail(app.WrongState, "the account is not active yet: the link in its mail was not opened")
 	}
@@ -111,8 +125,17 @@ func (t *Tools) RevokeUser(ctx context.Context, who string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	gone, err := t.stores.db.RevokeDevices(ctx, u.ID, 0)
-	return len(gone), err
+	done, err := t.act(ctx, func(ctx context.Context) (app.Act, error) {
+		gone, err := t.stores.db.RevokeDevices(ctx, u.ID, 0)
+		return app.Act{
+			Kind: "user.revoke", Object: userObject(u.ID), After: map[string]any{"devices": gone}, Answer: len(gone),
+		}, err
+	})
+	n := 0
+	if err == nil {
+		err = done.Into(&n)
+	}
+	return n, err
 }
 
 // DeleteUser has everything go that is kept of an account, or of a guest, whose id is named. A running server blanks
@@ -126,8 +149,13 @@ func (t *Tools) DeleteUser(ctx context.Context, who string) (app.ID, error) {
 		return 0, err
 	}
 	data := &app.PersonalData{Erasures: t.stores.db, Now: wallClock}
-	return u.ID, data.DeleteUser(ctx, u.ID)
+	_, err = t.act(ctx, func(ctx context.Context) (app.Act, error) {
+		return app.Act{Kind: "user.delete", Object: userObject(u.ID)}, data.DeleteUser(ctx, u.ID)
+	})
+	return u.ID, err
 }
+
+func userObject(id app.ID) string { return "user:" + id.String() }
 
 // findUser reads an account by its id or its e-mail.
 func (t *Tools) findUser(ctx context.Context, who string) (u app.User, err error) {

@@ -48,8 +48,10 @@ func TestBlocks(t *testing.T) {
 		if !errors.Is(err, &app.Error{Code: app.Conflict}) || version() != before+2 {
 			t.Errorf("the same again: %v, version %d", err, version())
 		}
-		must(t, s.RemoveBlock(ctx, eve.ID))
-		if err := s.RemoveBlock(ctx, eve.ID); !errors.Is(err, &app.Error{Code: app.NotFound}) {
+		if gone, err := s.RemoveBlock(ctx, eve.ID); err != nil || gone != eve {
+			t.Errorf("removed %+v, %v", gone, err)
+		}
+		if _, err := s.RemoveBlock(ctx, eve.ID); !errors.Is(err, &app.Error{Code: app.NotFound}) {
 			t.Errorf("removed twice: %v", err)
 		}
 		if version() != before+3 || len(listed(net.CreatedAt)) != 1 {

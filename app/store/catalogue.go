@@ -26,11 +26,18 @@ type slotRow struct {
 }
 
 func (s *Store) slots(ctx context.Context, what string, narrow selection) ([]app.Slot, error) {
+	slots, err := readSlots(ctx, s.db, narrow)
+	return slots, wrap(what, err)
+}
+
+// readSlots reads slots in the order of their windows. Archived sales are not offered.
+func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]app.Slot, error) {
 	var rows []slotRow
-	err := narrow(s.db.NewSelect().Model(&rows).ColumnExpr("?TableColumns").
-		ColumnExpr("(SELECT COUNT(*) FROM sales WHERE sales.slot_id = slot.id) AS sales")).Order("opens_at").Scan(ctx)
+	err := narrow(db.NewSelect().Model(&rows).ColumnExpr("?TableColumns").
+		ColumnExpr("(SELECT COUNT(*) FROM sales WHERE sales.slot_id = slot.id AND sales.archived_at = 0) AS sales")).
+		Order("opens_at").Scan(ctx)
 	if err != nil {
-		return nil, wrap(what, err)
+		return nil, err
 	}
 	return convert(rows, func(r *slotRow) app.Slot {
 		return app.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Sales: r.Sales}
@@ -55,7 +62,7 @@ func (s *Store) Slot(ctx context.Context, id app.ID) (app.Slot, error) {
 // SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
 func (s *Store) SalesOfSlot(ctx context.Context, slot app.ID) ([]app.Sale, error) {
 	return s.sales(ctx, "read sales of slot "+slot.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("s.slot_id = ?", slot).Order("s.position", "s.id")
+		return q.Where("s.slot_id = ? AND s.archived_at = 0 AND s.rehearses = 0", slot).Order("s.position", "s.id")
 	})
 }
 
@@ -65,6 +72,7 @@ func (s *Store) SalesByPhase(
 	ctx context.Context, phase app.Phase, now app.Millis, page, size int,
 ) ([]app.Sale, bool, error) {
 	found, err := s.sales(ctx, "read "+string(phase)+" sales", func(q *bun.SelectQuery) *bun.SelectQuery {
+		q = q.Where("s.archived_at = 0 AND s.rehearses = 0 AND s.portion_of IN (0, s.id)")
 		switch phase {
 		case app.Upcoming:
 			q = q.Where("s.opens_at > ?", now).Order("s.opens_at", "s.id")
@@ -84,10 +92,11 @@ func turnTo(q *bun.SelectQuery, page, size int) *bun.SelectQuery {
 	return q.Offset(int64(max(page, 1)-1) * int64(size)).Limit(int64(size) + 1)
 }
 
-// Categories lists all categories in their order.
+// Categories lists the categories that are not archived, in their order.
 func (s *Store) Categories(ctx context.Context) ([]app.Category, error) {
 	var rows []categoryRow
-	if err := s.db.NewSelect().Model(&rows).Order("position", "id").Scan(ctx); err != nil {
+	err := s.db.NewSelect().Model(&rows).Where("archived_at = 0").Order("position", "id").Scan(ctx)
+	if err != nil {
 		return nil, wrap("read categories", err)
 	}
 	return convert(rows, func(r *categoryRow) app.Category { return app.Category{ID: r.ID, Name: r.Name} }), nil

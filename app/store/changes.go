@@ -40,11 +40,38 @@ func (s *Store) Changed(
 		if err != nil {
 			return nil, now, wrap("read changed orders", err)
 		}
+		moved, err := s.movedSince(ctx, conn, some, now.At)
+		if err != nil {
+			return nil, now, wrap("look for archived orders that changed", err)
+		}
 		for _, q := range some {
-			changes = append(changes, changesOf(rows[q.User], q.Since, most))
+			c := changesOf(rows[q.User], q.Since, most)
+			c.More = c.More || moved[q.User]
+			changes = append(changes, c)
 		}
 	}
 	return changes, now, nil
+}
+
+// movedSince names users with orders in the archive that changed at the instant they ask from or later: they are told
+// to read all. Nothing gets there that changed less than app.ArchiveLeast ago, so hardly anybody needs this look, which
+// comes after the rows: what moves between the two is seen here.
+func (s *Store) movedSince(
+	ctx context.Context, conn bun.Conn, queries []app.ChangesQuery, now app.Millis,
+) (map[app.ID]bool, error) {
+	moved := make(map[app.ID]bool)
+	for _, q := range queries {
+		if q.Since > now.Add(-app.ArchiveLeast) {
+			continue
+		}
+		found, err := conn.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(archivedOrders).Column("id").
+			ForceIndex("orders_key").Where("user_id = ?", q.User).Where(s.d.changed+" >= ?", q.Since).Exists(ctx)
+		if err != nil {
+			return nil, err
+		}
+		moved[q.User] = found
+	}
+	return moved, nil
 }
 
 // changedRow is an order with the instant of its stamp.

@@ -3,8 +3,9 @@
 //
 // Rules that every statement here keeps:
 //
-//   - An order's row is written once and never deleted; a state changes only under a condition, and what
-//     changed is known from row counts or from a lock, never from a read before it (I1, I5).
+//   - An order's row is written once, and is in orders or in orders_archive, never in both or none (archive_read.go); a
+//     state changes only under a condition, and what changed is known from row counts or from a lock, never from a
+//     read before it (I1, I5). Whole months of the archive go by an operator's act.
 //   - The sale's column taken moves only in the transaction that writes or flips the row it counts (I5).
 //   - Locks are taken on orders by id, then on sales by id, so that no two transactions wait in a circle.
 //   - READ COMMITTED: nothing is decided by a snapshot, and without gap locks consumers that insert side by side

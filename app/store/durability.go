@@ -2,14 +2,16 @@ package store
 
 import (
 	"context"
-	"fmt"
+	"strconv"
+
+	"stampede/app"
 )
 
-// Weaknesses says, in sentences for an operator, where this database keeps less than promise P2 needs: an
-// answered commit survives the crash of any one process. Empty means that nothing was found.
-func (s *Store) Weaknesses(ctx context.Context) ([]string, error) {
+// Weaknesses names the settings with which this database keeps less than promise P2 needs: an answered
+// commit survives the crash of any one process. Empty means that nothing was found.
+func (s *Store) Weaknesses(ctx context.Context) ([]app.WeakSetting, error) {
 	if s.writer != nil {
-		return []string{"SQLite is for trying out: a crash of the machine may lose the last commits"}, nil
+		return []app.WeakSetting{{Risk: "SQLite is for trying out: a crash of the machine may lose the last commits"}}, nil
 	}
 	var flush, binlog, sync int64
 	var doublewrite string // a number in MariaDB, a word in MySQL
@@ -18,17 +20,35 @@ func (s *Store) Weaknesses(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, wrap("read the database's settings", err)
 	}
-	var found []string
+	var found []app.WeakSetting
+	weak := func(setting, is, want, risk string) {
+		found = append(found, app.WeakSetting{Setting: setting, Is: is, Want: want, Risk: risk})
+	}
 	if flush != 1 {
-		found = append(found, fmt.Sprintf("innodb_flush_log_at_trx_commit is %d:"+
-			" a crash loses commits that were answered; set it to 1", flush))
+		weak("innodb_flush_log_at_trx_commit", strconv.FormatInt(flush, 10), "1",
+			"a crash loses commits that were answered")
 	}
 	if doublewrite == "0" || doublewrite == "OFF" {
-		found = append(found, "innodb_doublewrite is off: a crash can tear pages; set it to ON")
+		weak("innodb_doublewrite", "off", "ON", "a crash can tear pages")
 	}
 	if binlog == 1 && sync != 1 {
-		found = append(found,
-			fmt.Sprintf("sync_binlog is %d: a crash can part replicas from this server; set it to 1", sync))
+		weak("sync_binlog", strconv.FormatInt(sync, 10), "1", "a crash can part replicas from this server")
 	}
 	return found, nil
+}
+
+// Restorable reports whether a backup of this database can be brought up to any later instant: whether what is
+// committed is logged.
+func (s *Store) Restorable(ctx context.Context) (logged bool, err error) {
+	if s.writer != nil {
+		return false, nil
+	}
+	err = s.db.QueryRowContext(ctx, "SELECT @@log_bin").Scan(&logged)
+	return logged, wrap("read whether the database logs what is committed", err)
+}
+
+// Time is the database's clock.
+func (s *Store) Time(ctx context.Context) (app.Millis, error) {
+	now, err := s.clock(ctx, s.db)
+	return now.At, wrap("read the database's clock", err)
 }

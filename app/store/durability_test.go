@@ -21,7 +21,7 @@ func TestWeaknessesAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	found, err = s.Weaknesses(ctx)
-	if err != nil || len(found) != 1 || !strings.Contains(found[0], "innodb_flush_log_at_trx_commit is 2") {
+	if err != nil || len(found) != 1 || !strings.Contains(found[0].String(), "innodb_flush_log_at_trx_commit is 2") {
 		t.Errorf("found %v (%v)", found, err)
 	}
 }

@@ -59,6 +59,7 @@ type newProduct struct {
 	Description string     `bun:"description"`
 	Rules       string     `bun:"rules"`
 	CreatedAt   app.Millis `bun:"created_at"`
+	UpdatedAt   app.Millis `bun:"updated_at"`
 }
 
 // AddProducts adds products with their pictures. Their category is named by CategoryID, 0 for none. ErrPermanent
@@ -70,7 +71,7 @@ func (s *Store) AddProducts(ctx context.Context, products []app.Product) error {
 	for i, p := range products {
 		rows[i] = newProduct{
 			ID: p.ID, Category: p.CategoryID, Name: p.Name, ListPrice: p.ListPriceFen,
-			Description: p.Description, Rules: p.Rules, CreatedAt: now,
+			Description: p.Description, Rules: p.Rules, CreatedAt: now, UpdatedAt: now,
 		}
 		for j, image := range p.Images {
 			images = append(images, imageRow{Product: p.ID, Position: j, URL: image.URL, Alt: image.Alt})

@@ -21,6 +21,7 @@ type newSale struct {
 	Seq       int64      `bun:"seq"`
 	RetiredAt app.Millis `bun:"retired_at"`
 	CreatedAt app.Millis `bun:"created_at"`
+	UpdatedAt app.Millis `bun:"updated_at"`
 }
 
 // AddSales adds sales behind those that their slots have. A zero window becomes the slot's, an empty
@@ -40,6 +41,9 @@ func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
 			}
 			rows[i] = row
 		}
+		if rows, err = s.spread(ctx, tx, sales, rows, frame.partitions); err != nil {
+			return err
+		}
 		return insertAll(ctx, tx, rows)
 	})
 }
@@ -49,9 +53,9 @@ func newSaleRow(s *app.Sale, now app.Millis) newSale {
 		saleColumns: saleColumns{
 			ID: s.ID, Slot: s.Slot, Partition: s.Partition, PriceFen: s.PriceFen, Initial: s.Initial, Added: s.Added,
 			Limit: s.Limit, Cap: s.Cap, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Paused: s.Paused,
-			Challenge: s.Challenge, Version: max(s.Version, 1),
+			Challenge: s.Challenge, Version: max(s.Version, 1), Rehearses: s.Rehearses, PortionOf: s.PortionOf,
 		},
-		Product: s.Product.ID, CreatedAt: now,
+		Product: s.Product.ID, CreatedAt: now, UpdatedAt: now,
 	}
 	if row.Challenge == "" {
 		row.Challenge = app.ChallengeNone

@@ -92,8 +92,32 @@ func (s *Store) BlankAddresses(ctx context.Context, user app.ID) (blanked, left 
 			break
 		}
 	}
+	archived, err := s.blankArchived(ctx, user) // after orders: what moves meanwhile is found there
+	if err != nil {
+		return blanked, 0, err
+	}
 	err = s.db.NewRaw("SELECT COUNT(*) FROM orders WHERE user_id = ? AND address IS NOT NULL", user).Scan(ctx, &left)
-	return blanked, left, wrap(what, err)
+	return blanked + archived, left, wrap(what, err)
+}
+
+// blankArchived takes addresses out of a user's orders in the archive, all of which are over.
+func (s *Store) blankArchived(ctx context.Context, user app.ID) (blanked int64, err error) {
+	what := "blank addresses of archived orders of user " + user.String()
+	for {
+		var ids []app.ID
+		err := s.db.NewRaw("SELECT id FROM orders_archive WHERE user_id = ? AND address IS NOT NULL ORDER BY id LIMIT ?",
+			user, idsAtOnce).Scan(ctx, &ids)
+		if err != nil || len(ids) == 0 {
+			return blanked, wrap(what, err)
+		}
+		n, err := inTx(ctx, s, what, func(tx bun.Conn) (int64, error) {
+			return exec(ctx, tx, "UPDATE orders_archive SET address = NULL WHERE id IN (?) AND address IS NOT NULL",
+				bun.List(ids))
+		})
+		if blanked += n; err != nil || n == 0 {
+			return blanked, err
+		}
+	}
 }
 
 // PlanErasure says when orders are looked at next. See app.ErasureStore.

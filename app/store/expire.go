@@ -48,7 +48,7 @@ func (s *Store) expireSome(
 			}
 			ids = ids[:0:0]
 			for i := range all {
-				if stuck[all[i].Sale] {
+				if stuck[all[i].Row()] {
 					waiting = append(waiting, all[i])
 				} else {
 					ids = append(ids, all[i].ID)
@@ -95,8 +95,17 @@ func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) 
 }
 
 // lockOrders reads the rows that exist, in the order of their ids, and keeps them from changing until the
-// transaction ends.
+// transaction ends. Those that are in the archive come back first.
 func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []app.ID) ([]app.Order, error) {
+	rows, err := s.lockLive(ctx, tx, ids)
+	if err != nil || len(rows) == len(ids) {
+		return rows, err
+	}
+	return s.lockArchived(ctx, tx, rows, ids)
+}
+
+// lockLive is lockOrders for rows that are not in the archive.
+func (s *Store) lockLive(ctx context.Context, tx bun.Conn, ids []app.ID) ([]app.Order, error) {
 	var rows []orderRow
 	q := tx.NewSelect().Model(&rows).Where("id IN (?)", bun.List(ids)).Order("id")
 	if err := s.locking(q).Scan(ctx); err != nil {
@@ -142,7 +151,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*app.Order, to app.O
 	units := make(map[app.ID]int64, 4)
 	for i, o := range due {
 		ids[i] = o.ID
-		units[o.Sale] += int64(o.Qty)
+		units[o.Row()] += int64(o.Qty)
 		o.State, o.CancelledAt, o.Rev, o.Stamped = to, now, o.Rev+1, true
 	}
 	err := execMatching(ctx, tx, len(ids), "flip locked orders",

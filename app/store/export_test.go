@@ -1,6 +1,45 @@
 package store
 
-import "github.com/uptrace/bun"
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
 
 // HookQueries has the hook called around each query from now on.
 func (s *Store) HookQueries(hook bun.QueryHook) { s.db = s.db.WithQueryHook(hook) }
+
+// InTx runs fn in a transaction.
+func InTx(ctx context.Context, s *Store, fn func() error) error {
+	return s.inTx(ctx, "try", func(bun.Conn) error { return fn() })
+}
+
+// ExplainOrders are the statements of a search, one for each table of orders.
+func ExplainOrders(s *Store, q app.OrderSearch) []string {
+	return inEach(s, func(sel *bun.SelectQuery, _ string) *bun.SelectQuery { return findOrders(sel, q) })
+}
+
+// ExplainOrdersOf are the statements that read a page of a buyer's orders.
+func ExplainOrdersOf(s *Store, q app.OrdersQuery) []string {
+	return inEach(s, func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q) })
+}
+
+func inEach(s *Store, narrow func(sel *bun.SelectQuery, table string) *bun.SelectQuery) []string {
+	var out []string
+	for _, table := range []string{liveOrders, archivedOrders} {
+		out = append(out, narrow(s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table), table).String())
+	}
+	return out
+}
+
+// ExplainUsers is the statement of a search.
+func ExplainUsers(s *Store, q app.UserSearch) string {
+	return findUsers(s.db.NewSelect().Model((*userRow)(nil)), q).String()
+}
+
+// ExplainPayments is the statement of a search.
+func ExplainPayments(s *Store, q app.PaymentSearch) string {
+	return findPayments(s.db.NewSelect().Model((*paymentRow)(nil)), q).String()
+}

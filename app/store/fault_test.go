@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -227,5 +228,28 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 	if _, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "no", "such", "folder.db")); err == nil {
 		t.Error("a folder that is not there was opened")
+	}
+}
+
+// Whoever stops in the middle of a transaction hears that he has stopped, whatever the driver says of the connection
+// that it closed for that; and who has not stopped hears what the driver says.
+func TestStoppedTransactionSaysSo(t *testing.T) {
+	t.Parallel()
+	s := onMariaDB(t)
+	for _, stops := range []bool{true, false} {
+		ctx, stop := context.WithCancel(kit.Context(t))
+		err := store.InTx(ctx, s, func() error {
+			if stops {
+				stop()
+			}
+			return driver.ErrBadConn // as the next statement says
+		})
+		if errors.Is(err, context.Canceled) != stops || !errors.Is(err, driver.ErrBadConn) {
+			t.Errorf("stopped %v: %v", stops, err)
+		}
+		if !errors.Is(err, app.ErrTransient) {
+			t.Errorf("stopped %v: %v, want a transient fault", stops, err)
+		}
+		stop()
 	}
 }

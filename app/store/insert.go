@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,7 +27,7 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 	for range insertTries {
 		var refused []refusal
 		err := s.inTx(ctx, "insert orders", func(tx bun.Conn) (err error) {
-			refused, err = s.write(ctx, tx, epoch, b.fresh)
+			refused, err = s.write(ctx, tx, epoch, b)
 			return err
 		})
 		if err == nil {
@@ -35,7 +36,7 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 			}
 			return b.result(rows), nil
 		}
-		if !isDuplicate(err) {
+		if !isDuplicate(err) && !errors.Is(err, errMoved) {
 			return nil, err
 		}
 		if err := s.sift(ctx, b); err != nil {
@@ -49,7 +50,8 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 }
 
 // write is one attempt, inside a transaction. It changes nothing of the orders: it answers which of them were refused.
-func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app.Order) ([]refusal, error) {
+func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, b *batch) ([]refusal, error) {
+	fresh := b.fresh
 	rows := make([]orderRow, len(fresh))
 	for i := range fresh {
 		row, err := newRow(&fresh[i])
@@ -67,7 +69,7 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app
 	}
 	var refused []refusal
 	for _, of := range bySale(fresh) {
-		some, err := s.take(ctx, tx, epoch, of)
+		some, err := s.take(ctx, tx, epoch, of, b.sifted)
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +79,10 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, fresh []app
 }
 
 // take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it
-// has no units left become refused.
-func (s *Store) take(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order) ([]refusal, error) {
+// has no units left become refused. sifted says that they are known not to be in the archive.
+func (s *Store) take(
+	ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, sifted bool,
+) ([]refusal, error) {
 	units, last := int64(0), of[0]
 	for _, o := range of {
 		if o.Seq > last.Seq {
@@ -90,9 +94,9 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, epoch int64, of []*app.Or
 	}
 	matched, err := s.guard(ctx, tx, epoch, units, last)
 	if err != nil || matched == 1 {
-		return nil, locked(err, of[0].Sale)
+		return nil, locked(err, of[0].Row())
 	}
-	return s.takeSome(ctx, tx, epoch, of, last)
+	return s.takeSome(ctx, tx, epoch, of, last, sifted)
 }
 
 // newest moves what a sale knows of its rows: the highest seq, and the order that has it. MySQL assigns from the left
@@ -102,23 +106,23 @@ func (s *Store) newest() string {
 }
 
 // guard is the statement that makes overselling impossible (P1): it matches no row if the sale of the order is not
-// there, is of another epoch, or has fewer units left.
+// there, is of another epoch, has fewer units left, or has orders in the archive.
 func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *app.Order) (int64, error) {
 	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.newest()+
-		" WHERE id = ? AND epoch = ? AND taken + ? <= initial + added - withdrawn",
-		units, last.Seq, last.ID, last.Seq, last.Sale, epoch, units)
+		" WHERE id = ? AND epoch = ? AND moved_at = 0 AND taken + ? <= initial + added - withdrawn",
+		units, last.Seq, last.ID, last.Seq, last.Row(), epoch, units)
 }
 
-// bySale groups the orders by sale; the sales are in the order of their ids, as locks are taken.
+// bySale groups the orders by sale, or by portion of one; the sales are in the order of their ids, as locks are taken.
 func bySale(all []app.Order) [][]*app.Order {
 	groups := make(map[app.ID][]*app.Order, 4)
 	for i := range all {
-		groups[all[i].Sale] = append(groups[all[i].Sale], &all[i])
+		groups[all[i].Row()] = append(groups[all[i].Row()], &all[i])
 	}
 	out := make([][]*app.Order, 0, len(groups))
 	for _, g := range groups {
 		out = append(out, g)
 	}
-	slices.SortFunc(out, func(a, b []*app.Order) int { return cmp.Compare(a[0].Sale, b[0].Sale) })
+	slices.SortFunc(out, func(a, b []*app.Order) int { return cmp.Compare(a[0].Row(), b[0].Row()) })
 	return out
 }

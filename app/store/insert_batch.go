@@ -15,6 +15,8 @@ import (
 type batch struct {
 	fresh []app.Order          // by id, without repeats
 	known map[app.ID]app.Order // rows that exist
+
+	sifted bool // what is fresh was looked for in both tables
 }
 
 func newBatch(rows []app.NewOrder) *batch {
@@ -53,9 +55,11 @@ func (b *batch) remember(o app.Order) {
 	b.known[o.ID] = o
 }
 
-// sift is what follows a duplicate key: rows that exist by now are taken out, and orders whose key the
-// buyer has used for another one become refused, without the key.
+// sift is what follows a duplicate key, or a sale with orders in the archive: rows that exist by now are taken out, and
+// orders whose key the buyer has used for another one become refused, without the key. What is not in the archive by
+// then does not get there before it is written: orders rest for long before they move.
 func (s *Store) sift(ctx context.Context, b *batch) error {
+	b.sifted = true
 	rows, err := s.OrdersByID(ctx, convert(b.fresh, func(o *app.Order) app.ID { return o.ID }))
 	if err != nil {
 		return err
@@ -69,7 +73,7 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 		switch {
 		case !exists:
 			left = append(left, o)
-		case row.Sale != o.Sale || row.User != o.User:
+		case row.Row() != o.Row() || row.User != o.User:
 			return fmt.Errorf("insert orders: %w: order %s exists, of user %s in sale %s", app.ErrPermanent, o.ID,
 				row.User, row.Sale)
 		}
@@ -88,25 +92,27 @@ type buyerKey struct {
 func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 	sales, users := make([]app.ID, len(fresh)), make([]app.ID, len(fresh))
 	for i := range fresh {
-		sales[i], users[i] = fresh[i].Sale, fresh[i].User
+		sales[i], users[i] = fresh[i].Row(), fresh[i].User
 	}
 	if len(fresh) == 0 {
 		return nil
 	}
-	var found []buyerKey // a few more than asked about: SQLite has no IN for tuples
-	err := s.db.NewSelect().TableExpr("orders").Column("sale_id", "user_id", "idem_key").
-		Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).
-		Where("idem_key IS NOT NULL").Scan(ctx, &found)
-	if err != nil {
-		return wrap("look for used keys", err)
-	}
-	used := make(map[buyerKey]bool, len(found))
-	for _, k := range found {
-		used[k] = true
+	used := make(map[buyerKey]bool)
+	for _, table := range []string{"orders_archive", "orders"} { // what comes back meanwhile is found in the second
+		var found []buyerKey // a few more than asked about: SQLite has no IN for tuples
+		err := s.db.NewSelect().TableExpr(table).Column("sale_id", "user_id", "idem_key").
+			Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).
+			Where("idem_key IS NOT NULL").Scan(ctx, &found)
+		if err != nil {
+			return wrap("look for used keys", err)
+		}
+		for _, k := range found {
+			used[k] = true
+		}
 	}
 	for i := range fresh {
 		o := &fresh[i]
-		k := buyerKey{o.Sale, o.User, o.Key}
+		k := buyerKey{o.Row(), o.User, o.Key}
 		switch {
 		case o.Key == "":
 		case used[k]:
@@ -121,23 +127,34 @@ func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 // takeSome is what follows a guard that did not match: the sale is locked, so that its numbers stay, and
 // the orders are let through one by one, by ticket, as far as the units go.
 func (s *Store) takeSome(
-	ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, last *app.Order,
+	ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, last *app.Order, sifted bool,
 ) ([]refusal, error) {
 	var sales []struct {
-		Epoch int64 `bun:"epoch"`
-		Free  int64 `bun:"free"`
+		Epoch int64      `bun:"epoch"`
+		Free  int64      `bun:"free"`
+		Moved app.Millis `bun:"moved_at"`
 	}
-	err := tx.NewRaw("SELECT epoch, initial + added - withdrawn - taken AS free FROM sales WHERE id = ?"+s.d.forUpdate,
-		of[0].Sale).Scan(ctx, &sales)
+	err := tx.NewRaw("SELECT epoch, initial + added - withdrawn - taken AS free, moved_at FROM sales WHERE id = ?"+
+		s.d.forUpdate, of[0].Row()).Scan(ctx, &sales)
 	if err != nil {
 		return nil, err
 	}
 	if len(sales) == 0 {
+		was, err := wasRehearsed(ctx, tx, of[0].Sale)
+		if err != nil {
+			return nil, err
+		}
+		if was {
+			return unwrite(ctx, tx, of)
+		}
 		return refuse(ctx, tx, of, app.ReasonNoSale)
 	}
 	if sales[0].Epoch != epoch {
-		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Sale, sales[0].Epoch,
+		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Row(), sales[0].Epoch,
 			epoch)
+	}
+	if sales[0].Moved != 0 && !sifted {
+		return nil, errMoved
 	}
 	slices.SortFunc(of, func(a, b *app.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
 	units, free := int64(0), sales[0].Free
@@ -152,8 +169,8 @@ func (s *Store) takeSome(
 		}
 	}
 	err = execMatching(ctx, tx, 1, "take units of a locked sale",
-		"UPDATE sales SET taken = taken + ?, "+s.newest()+" WHERE id = ?", units, last.Seq, last.ID, last.Seq,
-		last.Sale)
+		"UPDATE sales SET taken = taken + ?, archive_at = 0, blank_at = 0, "+s.newest()+" WHERE id = ?", units, last.Seq, last.ID, last.Seq,
+		last.Row())
 	if err != nil {
 		return nil, err
 	}

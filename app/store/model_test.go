@@ -25,7 +25,7 @@ func TestOrdersFollowTheModel(t *testing.T) {
 			}
 			sale := app.Sale{ID: nextID(), Slot: h.slot, Product: product, Initial: m.units, Limit: 99, Cap: 99}
 			m.must(h.AddSales(h.ctx, []app.Sale{sale}))
-			m.must(h.MarkLoaded(h.ctx, sale.ID, h.epoch))
+			m.must(h.MarkLoaded(h.ctx, sale.ID, h.epoch, 1))
 			m.sale = sale.ID
 			rt.Repeat(map[string]func(*rapid.T){
 				"insert": m.insert, "expire": m.expire, "cancel": m.cancel, "revive": m.revive,

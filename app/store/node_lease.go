@@ -37,6 +37,7 @@ type NodeLease struct {
 
 	mu     sync.RWMutex
 	minter *snowflake.Minter
+	until  time.Time // by the monotonic clock
 }
 
 // LeaseNode takes a node number that nobody holds. ErrTransient when the database cannot be reached or all
@@ -54,6 +55,25 @@ func (l *NodeLease) Mint() (app.ID, error) { return l.current().Mint() }
 
 // Node is the number in the ids that are minted now.
 func (l *NodeLease) Node() int { return l.current().Node() }
+
+// Age is how long ago an id was minted, by the clock that minted it; false when that was not this node.
+func (l *NodeLease) Age(id app.ID) (time.Duration, bool) {
+	m := l.current()
+	return m.Now().Sub(snowflake.Time(id)), snowflake.Node(id) == m.Node()
+}
+
+// Until is when the number goes to others unless the lease is renewed.
+func (l *NodeLease) Until() time.Time {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.until
+}
+
+func (l *NodeLease) hold(m *snowflake.Minter, asked time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.minter, l.until = m, asked.Add(leaseFor)
+}
 
 func (l *NodeLease) current() *snowflake.Minter {
 	l.mu.RLock()
@@ -81,7 +101,8 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	held := false
 	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ?,"+
-			" serves = ? WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, l.serving(), m.Node(), l.holder)
+			" serves = ?, reads_archive = holder WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, l.serving(),
+			m.Node(), l.holder)
 		held = matched == 1
 		return err
 	})
@@ -94,6 +115,7 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 		return l.acquire(ctx)
 	}
 	m.Renew(snowflake.Grant{Until: asked.Add(leaseFor - leaseMargin), Ceiling: ceiling})
+	l.hold(m, asked)
 	return nil
 }
 
@@ -139,6 +161,7 @@ func (l *NodeLease) serving() int {
 func (l *NodeLease) acquire(ctx context.Context) error {
 	for {
 		var m *snowflake.Minter
+		asked := time.Now()
 		err := l.store.inTx(ctx, "lease a node number", func(tx bun.Conn) (err error) {
 			m, err = l.lease(ctx, tx)
 			return err
@@ -149,9 +172,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.mu.Lock()
-		l.minter = m
-		l.mu.Unlock()
+		l.hold(m, asked)
 		return nil
 	}
 }
@@ -178,8 +199,8 @@ func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, 
 	}
 	ceiling := max(now, above).Add(leaseFor)
 	err = execMatching(ctx, tx, 1, "lease a locked node number",
-		"UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ?, serves = ? WHERE node = ?",
-		l.holder, leaseFor.Milliseconds(), ceiling, l.serving(), node)
+		"UPDATE node_leases SET holder = ?, reads_archive = ?, expires_at = "+d.now+" + ?, last_ms = ?, serves = ?"+
+			" WHERE node = ?", l.holder, l.holder, leaseFor.Milliseconds(), ceiling, l.serving(), node)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -49,8 +51,17 @@ const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 // parameters that the program needs are set by the program. The error says what is wrong with the DSN, or
 // wraps app.ErrTransient when the server cannot be reached.
 func OpenMySQL(ctx context.Context, dsn string) (*Store, error) {
+	return OpenTrustedMySQL(ctx, dsn, "")
+}
+
+// OpenTrustedMySQL is OpenMySQL for a DSN with tls=true, whose server has a certificate that one of those given (PEM)
+// signed. With none the machine's own are trusted.
+func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, error) {
 	cfg, err := mysqlConfig(dsn)
 	if err != nil {
+		return nil, err
+	}
+	if err := trust(cfg, certificates); err != nil {
 		return nil, err
 	}
 	connector, err := mysql.NewConnector(cfg)
@@ -91,6 +102,22 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 	return cfg, nil
 }
 
+// trust has the server's certificate checked against those given. The driver has read tls=true already, and put the
+// name there that the certificate must carry: that of the DSN.
+func trust(cfg *mysql.Config, certificates string) error {
+	if certificates == "" {
+		return nil
+	}
+	if cfg.TLS == nil || cfg.TLS.InsecureSkipVerify || cfg.AllowFallbackToPlaintext {
+		return errors.New("MySQL DSN: certificates to trust are given, but it has no tls=true")
+	}
+	cfg.TLS.RootCAs, cfg.TLS.MinVersion = x509.NewCertPool(), tls.VersionTLS12
+	if !cfg.TLS.RootCAs.AppendCertsFromPEM([]byte(certificates)) {
+		return errors.New("certificates to trust for MySQL: none can be read")
+	}
+	return nil
+}
+
 // greeter tells each new connection what the session needs.
 type greeter struct{ driver.Connector }
 
@@ -125,7 +152,7 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 	}
 	return &Store{
 		db: bun.NewDB(db, sqlitedialect.New()), d: sqliteWords,
-		writer: make(chan struct{}, 1), expiring: make(chan struct{}, 1),
+		writer: make(chan struct{}, 1), expiring: make(chan struct{}, 1), archiving: make(chan struct{}, 1),
 	}, nil
 }
 

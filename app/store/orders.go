@@ -10,11 +10,8 @@ import (
 
 // Order reads one row. ErrNoRow if there is none.
 func (s *Store) Order(ctx context.Context, id app.ID) (app.Order, error) {
-	var row orderRow
-	if err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx); err != nil {
-		return app.Order{}, wrap("read order "+id.String(), err)
-	}
-	return row.order()
+	found, err := s.OrdersByID(ctx, []app.ID{id})
+	return only("read order "+id.String(), found, err)
 }
 
 // OrdersByID reads the rows that exist, each once.
@@ -24,6 +21,9 @@ func (s *Store) OrdersByID(ctx context.Context, ids []app.ID) ([]app.Order, erro
 		rows, err := s.readOrders(ctx, "read orders by id", func(q *bun.SelectQuery) *bun.SelectQuery {
 			return q.Where("id IN (?)", bun.List(some)).Order("id")
 		})
+		if err == nil {
+			rows, err = s.withArchived(ctx, "read orders by id", rows, some)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -34,43 +34,41 @@ func (s *Store) OrdersByID(ctx context.Context, ids []app.ID) ([]app.Order, erro
 
 // OrdersOf pages through a user's orders, newest first.
 func (s *Store) OrdersOf(ctx context.Context, q app.OrdersQuery) (page []app.Order, more bool, err error) {
-	// The ids come from the index alone, and only the page's rows are read. The index is not in the order of ids: left
-	// alone, MySQL may walk backwards through all orders there are. SQLite does not see the hint, it has an index in
-	// that order.
-	ids := s.db.NewSelect().Model((*orderRow)(nil)).Column("id").ForceIndex("orders_key").
+	rows, err := s.rowsOf(ctx, q.Sale)
+	if err != nil {
+		return nil, false, err
+	}
+	page, err = s.readBoth(ctx, "read orders of user "+q.User.String(), "id DESC", q.Limit+1,
+		func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q, rows...) })
+	page, more = cut(page, q.Limit)
+	return page, more, err
+}
+
+// ordersOf is what one of the tables has of a user's page. The ids come from the index alone, and only the page's rows
+// are read. The index of orders is not in the order of ids: left alone, MySQL may walk backwards through all orders
+// there are. SQLite does not see the hint, it has an index in that order.
+func (s *Store) ordersOf(
+	sel *bun.SelectQuery, table string, q app.OrdersQuery, rows ...app.ID,
+) *bun.SelectQuery {
+	ids := s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table).Column("id").ForceIndex("orders_key").
 		Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
 	if q.Sale != 0 {
-		ids = ids.Where("sale_id = ?", q.Sale)
+		ids = ids.Where("sale_id IN (?)", bun.List(rows))
 	}
 	if q.Before != 0 {
 		ids = ids.Where("id < ?", q.Before)
 	}
-	page, err = s.readOrders(ctx, "read orders of user "+q.User.String(), func(sel *bun.SelectQuery) *bun.SelectQuery {
-		return sel.Join("JOIN (?) AS page USING (id)", ids).Order("id DESC")
-	})
-	page, more = cut(page, q.Limit)
-	return page, more, err
-}
-
-// OrdersInState pages through all orders of a state, newest first.
-func (s *Store) OrdersInState(ctx context.Context, q app.StateQuery) (page []app.Order, more bool, err error) {
-	page, err = s.readOrders(ctx, "read orders that are "+string(q.State), func(sel *bun.SelectQuery) *bun.SelectQuery {
-		sel = sel.Where("state = ?", q.State).Order("id DESC").Limit(int64(q.Limit) + 1)
-		if q.Before != 0 {
-			sel = sel.Where("id < ?", q.Before)
-		}
-		return sel
-	})
-	page, more = cut(page, q.Limit)
-	return page, more, err
+	return sel.Join("JOIN (?) AS page USING (id)", ids)
 }
 
 // OrdersOfSale walks through a sale in the order of ids, after the id given.
 func (s *Store) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int) ([]app.Order, error) {
-	return s.readOrders(ctx, "read orders of sale "+sale.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
-		// Left alone, MySQL reads each page from the beginning of the sale. SQLite does not see the hint.
-		return q.ForceIndex("orders_sale").Where("sale_id = ?", sale).Where("id > ?", after).Order("id").Limit(int64(limit))
-	})
+	return s.readBoth(ctx, "read orders of sale "+sale.String(), "id", limit,
+		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
+			// Left alone, MySQL reads each page from the beginning of the sale. SQLite does not see the hint.
+			return q.ForceIndex("orders_sale").Where("sale_id = ?", sale).Where("id > ?", after).Order("id").
+				Limit(int64(limit))
+		})
 }
 
 // Untold lists orders whose newest state was not published yet, those that wait longest first. before is

@@ -72,13 +72,36 @@ func (s *Store) lockPartition(ctx context.Context, tx bun.Conn, partition int) (
 	return epoch, err
 }
 
-// PartitionEpoch reads the epoch and the highest seq of any row in a sale that Redis should have. ErrNoRow
-// if there is no such partition.
+// PartitionEpoch reads the epoch and the highest seq of any row: of those in sales that Redis should have, and of those
+// in sales that have left it. ErrNoRow if there is no such partition.
 func (s *Store) PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT epoch, (SELECT COALESCE(MAX(seq), 0) FROM sales"+
-		" WHERE part = partitions.id AND retired_at = 0 AND epoch > 0) FROM partitions WHERE id = ?", partition).
+	err = s.db.QueryRowContext(ctx, "SELECT epoch, "+s.d.greatest+"(seq, (SELECT COALESCE(MAX(seq), 0) FROM sales"+
+		" WHERE part = partitions.id AND retired_at = 0 AND epoch > 0)) FROM partitions WHERE id = ?", partition).
 		Scan(&epoch, &seq)
 	return epoch, seq, wrap(fmt.Sprintf("read epoch of partition %d", partition), err)
+}
+
+// keepSeq notes in its partition the highest seq of a sale that leaves Redis. Both rows stay locked until the
+// transaction ends, the partition's first, as everywhere.
+func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale app.ID) error {
+	var part int
+	var seq int64
+	err := tx.QueryRowContext(ctx, "SELECT part FROM sales WHERE id = ?", sale).Scan(&part)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := s.lockPartition(ctx, tx, part); err != nil {
+		return err
+	}
+	err = tx.QueryRowContext(ctx, "SELECT seq FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&seq)
+	if err != nil {
+		return err
+	}
+	_, err = exec(ctx, tx, "UPDATE partitions SET seq = "+s.d.greatest+"(seq, ?) WHERE id = ?", seq, part)
+	return err
 }
 
 // Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows. Redis had accepted

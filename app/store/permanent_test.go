@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
+
 	"stampede/app"
 	"stampede/app/store"
 	"stampede/app/test/kit"
@@ -66,14 +68,33 @@ func TestNeedsAreTried(t *testing.T) {
 	}
 	migrated(t, s)
 	before := tables()
+	cfg, err := mysql.ParseDSN(dsn)
+	must(t, err)
+	archive := cfg.DBName + ".orders_archive"
+	months := []string{
+		"make months of the archive (GRANT CREATE, ALTER, INSERT ON " + archive + ")",
+		"drop months of the archive (GRANT ALTER, DROP ON " + archive + ")",
+	}
+	// Rights on the one table, as the runbook gives them; and without the last of them.
+	grant := func(rights string) string {
+		t.Helper()
+		limited := kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE")
+		user, err := mysql.ParseDSN(limited)
+		must(t, err)
+		_, err = s.DB().ExecContext(ctx, "GRANT "+rights+" ON "+archive+" TO "+user.User+"@'%'")
+		must(t, err)
+		return limited
+	}
 	for name, c := range map[string]struct {
 		dsn   string
 		lacks []string
 	}{
-		"root":     {dsn, nil},
-		"a node's": {kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE"), []string{"make tables (CREATE)"}},
+		"root":                         {dsn, nil},
+		"a node's":                     {kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE"), append([]string{"make tables (CREATE)"}, months...)},
+		"a node's with the archive":    {grant("CREATE, ALTER, DROP"), []string{"make tables (CREATE)"}},
+		"a node's that drops no month": {grant("CREATE, ALTER"), []string{"make tables (CREATE)", months[1]}},
 		"one that reads": {kit.Account(t, dsn, "SELECT"), []string{
-			"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE, DELETE)",
+			"make tables (CREATE)", "read and write rows (SELECT, INSERT, UPDATE, DELETE)", months[0], months[1],
 		}},
 	} {
 		var lacks []string

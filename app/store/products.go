@@ -8,9 +8,10 @@ import (
 	"stampede/app"
 )
 
-// Products pages through the products in the order of their ids, without description and rules.
+// Products pages through the products that are not archived, in the order of their ids, without description and rules.
 func (s *Store) Products(ctx context.Context, category app.ID, page, size int) ([]app.Product, bool, error) {
 	found, err := s.products(ctx, "read products", func(q *bun.SelectQuery) *bun.SelectQuery {
+		q = q.Where("p.archived_at = 0")
 		if category != 0 {
 			q = q.Where("p.category_id = ?", category)
 		}

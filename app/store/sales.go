@@ -10,10 +10,12 @@ import (
 	"stampede/app"
 )
 
-// Sale reads one sale with its product. ErrNoRow if there is none.
+// Sale reads one sale with its product. ErrNoRow if there is none, or it is archived: then it was never loaded.
 func (s *Store) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
 	what := "read sale " + id.String()
-	found, err := s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("s.id = ?", id) })
+	found, err := s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("s.id = ? AND s.archived_at = 0", id)
+	})
 	return only(what, found, err)
 }
 
@@ -46,8 +48,9 @@ func (s *Store) FreeUnits(ctx context.Context, sales []app.ID) (map[app.ID]int64
 }
 
 // MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so
-// that the epoch cannot advance past the sale meanwhile.
-func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch int64) error {
+// that the epoch cannot advance past the sale meanwhile. What an operator edited after it was read to be loaded is read
+// and loaded anew.
+func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch, version int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" loaded", func(tx bun.Conn) error {
 		var part int
 		if err := tx.QueryRowContext(ctx, "SELECT part FROM sales WHERE id = ?", sale).Scan(&part); err != nil {
@@ -60,23 +63,45 @@ func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch int64) error 
 		if current != epoch {
 			return fmt.Errorf("%w: partition %d is at epoch %d, not %d", app.ErrStaleEpoch, part, current, epoch)
 		}
-		matched, err := exec(ctx, tx, "UPDATE sales SET epoch = ? WHERE id = ? AND epoch IN (0, ?)", epoch, sale, epoch)
+		matched, err := exec(ctx, tx, "UPDATE sales SET epoch = ? WHERE id = ? AND epoch IN (0, ?)"+
+			" AND version = ? AND archived_at = 0", epoch, sale, epoch, version)
 		if err != nil {
 			return err
 		}
 		if matched == 0 {
-			return fmt.Errorf("%w: it was loaded under another epoch than %d", app.ErrStaleEpoch, epoch)
+			return fmt.Errorf("%w: it was loaded under another epoch than %d, or edited meanwhile", app.ErrStaleEpoch,
+				epoch)
 		}
 		return nil
 	})
 }
 
 // MarkRetired notes that a sale's keys have left Redis for good, if it is still at that epoch. Marking it again keeps
-// the first instant.
+// the first instant. What its partition has given out stays known (I8).
 func (s *Store) MarkRetired(ctx context.Context, sale app.ID, epoch int64) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" retired", func(tx bun.Conn) error {
+		if err := s.keepSeq(ctx, tx, sale); err != nil {
+			return err
+		}
 		_, err := exec(ctx, tx, "UPDATE sales SET retired_at = ? WHERE id = ? AND epoch = ? AND retired_at = 0",
 			wallClock(), sale, epoch)
 		return err
+	})
+}
+
+// RestoreAdded raises the units that operators have added to a total that Redis has seen committed, and answers by how
+// many. See app.SaleStore.
+func (s *Store) RestoreAdded(ctx context.Context, sale app.ID, added int64) (int64, error) {
+	what := "restore the units added to sale " + sale.String()
+	return inTx(ctx, s, what, func(tx bun.Conn) (more int64, err error) {
+		var has int64
+		err = tx.QueryRowContext(ctx, "SELECT added FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&has)
+		if err != nil || has >= added {
+			return 0, err
+		}
+		if err := execMatching(ctx, tx, 1, "raise added", "UPDATE sales SET added = ? WHERE id = ?", added, sale); err != nil {
+			return 0, err
+		}
+		return added - has, nil
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,16 +24,16 @@ import (
 func TestMarkLoadedOncePerEpoch(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
-		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1)) // again
-		if err := h.MarkLoaded(h.ctx, h.sales[0], 2); !errors.Is(err, app.ErrStaleEpoch) {
+		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1, 1)) // again
+		if err := h.MarkLoaded(h.ctx, h.sales[0], 2, 1); !errors.Is(err, app.ErrStaleEpoch) {
 			t.Errorf("an epoch that the partition does not have: %v", err)
 		}
-		if err := h.MarkLoaded(h.ctx, 4242, 1); !errors.Is(err, app.ErrNoRow) {
+		if err := h.MarkLoaded(h.ctx, 4242, 1, 1); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("a sale that is not there: %v", err)
 		}
 		epoch, err := h.AdvanceEpoch(h.ctx, 0, 0)
 		h.must(err)
-		if err := h.MarkLoaded(h.ctx, h.sales[0], 1); !errors.Is(err, app.ErrStaleEpoch) {
+		if err := h.MarkLoaded(h.ctx, h.sales[0], 1, 1); !errors.Is(err, app.ErrStaleEpoch) {
 			t.Errorf("the epoch before a rebuild: %v", err)
 		}
 		if sale, err := h.Sale(h.ctx, h.sales[0]); err != nil || sale.Epoch != epoch {
@@ -140,6 +141,28 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 	})
 }
 
+// I8: what a partition has given out stays known when the sale that had the newest of it is retired, so that a rebuild
+// begins behind it: a node that has seen those numbers would else report rows that exist as lost.
+func TestRetiredSaleLeavesItsSeq(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10, 20)
+		older, newest := h.order(h.sales[0], 1), h.order(h.sales[1], 1)
+		h.insert(older, newest)
+		want := func(when string) {
+			t.Helper()
+			if _, seq, err := h.PartitionEpoch(h.ctx, 0); err != nil || seq != newest.Seq {
+				t.Errorf("%s seq %d is known (%v), want %d", when, seq, err, newest.Seq)
+			}
+		}
+		want("before")
+		h.must(h.MarkRetired(h.ctx, h.sales[1], h.epoch))
+		want("retired,")
+		h.must(h.MarkRetired(h.ctx, h.sales[1], h.epoch))
+		h.must(h.MarkRetired(h.ctx, h.sales[0], h.epoch)) // an older one, and the last
+		want("all retired,")
+	})
+}
+
 // P1, P4: the totals of a sale as the audit wants them.
 func TestSaleTotals(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -165,6 +188,28 @@ func TestSaleTotals(t *testing.T) {
 		}
 		if _, err := h.Store.SaleTotals(h.ctx, 4242); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("a sale that is not there: %v", err)
+		}
+	})
+}
+
+// P4: who bought under a higher limit is not over it when an operator lowers it. Who has more than was ever allowed is.
+func TestLoweredLimitMakesNobodyGuilty(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100) // two for each buyer
+		h.insert(h.order(h.sales[0], 2))
+		for _, limit := range []int{1, 4, 3} {
+			r, err := h.SaleRecord(h.ctx, h.sales[0])
+			h.must(err)
+			r.Limit = limit
+			h.must(h.SaveSale(h.ctx, &r))
+			if over := h.totals(h.sales[0]).OverLimit; len(over) != 0 {
+				t.Errorf("limit %d: over it are %v", limit, over)
+			}
+		}
+		greedy := h.order(h.sales[0], 5)
+		h.insert(h.order(h.sales[0], 4), greedy)
+		if over := h.totals(h.sales[0]).OverLimit; !slices.Equal(over, []app.ID{greedy.User}) {
+			t.Errorf("over the highest limit, 4, are %v, want %s", over, greedy.User)
 		}
 	})
 }

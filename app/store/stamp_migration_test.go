@@ -48,7 +48,7 @@ func TestStampsOfOrdersThatWereThere(t *testing.T) {
 		must(s.AddSlots(ctx, []app.Slot{{ID: 5, OpensAt: 1_800_000_000_000, ClosesAt: 1_800_000_600_000}}))
 		must(s.AddProducts(ctx, []app.Product{sale.Product}))
 		must(s.AddSales(ctx, []app.Sale{sale}))
-		must(s.MarkLoaded(ctx, sale.ID, 1))
+		must(s.MarkLoaded(ctx, sale.ID, 1, 1))
 		run("down")
 		o := app.Order{
 			ID: 11, Sale: sale.ID, User: 12, Qty: 1, State: app.Pending, Ticket: 1, Seq: 1, Hold: 1, PayBy: 5,

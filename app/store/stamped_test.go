@@ -219,6 +219,13 @@ var stampCases = []stampCase{
 	{"FinishRefund", "of a refunding one", isRefunding, finish, true},
 	{"FinishRefund", "again", isRefunded, finish, false},
 
+	{"ConfirmReceipt", "of a shipped one", isShipped, confirm, true},
+	{"ConfirmReceipt", "again", isReceived, confirm, false},
+	{"FinishShipped", "what is due", isShipped, func(h *shop, o app.Order) ([]app.Order, error) {
+		got, _, err := h.FinishShipped(h.ctx, finishAt, finishAt+1, 1000)
+		return only(o, got), err
+	}, true},
+
 	{"Order", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
 		return one(h.Order(h.ctx, o.ID))
 	}, false},
@@ -229,8 +236,8 @@ var stampCases = []stampCase{
 		got, _, err := h.OrdersOf(h.ctx, app.OrdersQuery{User: o.User, Limit: 1})
 		return got, err
 	}, false},
-	{"OrdersInState", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
-		got, _, err := h.OrdersInState(h.ctx, app.StateQuery{State: app.Pending, Before: o.ID + 1, Limit: 1})
+	{"FindOrders", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		got, _, err := h.FindOrders(h.ctx, app.OrderSearch{ID: o.ID, State: app.Pending, Limit: 1})
 		return got, err
 	}, false},
 	{"OrdersOfSale", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
@@ -248,6 +255,21 @@ var stampCases = []stampCase{
 		got, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: o.User}}, 10)
 		return got[0].Orders, err
 	}, false},
+}
+
+func isShipped(h *shop) app.Order {
+	return h.ship(sending, parcel(isPaid(h).ID)).Order
+}
+
+func isReceived(h *shop) app.Order {
+	got, err := confirm(h, isShipped(h))
+	h.must(err)
+	return got[0]
+}
+
+func confirm(h *shop, o app.Order) ([]app.Order, error) {
+	got, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
+	return []app.Order{got}, err
 }
 
 func only(o app.Order, all []app.Order) []app.Order {

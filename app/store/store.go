@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ type Store struct {
 	// that a deadline of ten thousand orders leaves the others to those who buy.
 	expiring chan struct{}
 
+	archiving chan struct{} // who moves orders to the archive, on SQLite
+
 	rebuilds sync.Map // partition → chan struct{}: who rebuilds it, on SQLite
 }
 
@@ -41,7 +44,9 @@ var (
 	_ app.UserStore       = (*Store)(nil)
 	_ app.DeviceStore     = (*Store)(nil)
 	_ app.KeyStore        = (*Store)(nil)
-	_ app.BlockStore      = (*Store)(nil)
+	_ app.BlockEditor     = (*Store)(nil)
+	_ app.ActStore        = (*Store)(nil)
+	_ app.SaleEditor      = (*Store)(nil)
 )
 
 // DB is the handle for migrations and checks.
@@ -69,15 +74,27 @@ const rollbackTimeout = time.Second
 
 // inTx runs fn in a transaction and commits it. fn may run several times, each time from scratch. The error
 // is classified and says what was being done; when it wraps ErrTransient, the transaction may have been
-// committed all the same.
+// committed all the same. With the context of an act (Store.Act), fn becomes a part of that one.
 func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
+	if act := s.actOf(ctx); act != nil {
+		return wrap(what, act.join(fn))
+	}
 	var err error
 	for range victimTries {
 		if err = s.tryTx(ctx, fn); !isDeadlock(err) {
 			break
 		}
 	}
-	return wrap(what, err)
+	return wrap(what, ended(ctx, err))
+}
+
+// ended says that the context has ended where the driver says only that the connection is closed: it closes it for that
+// reason, and whatever is asked of it afterwards fails.
+func ended(ctx context.Context, err error) error {
+	if why := ctx.Err(); why != nil && errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("%w: %w", why, err)
+	}
+	return err
 }
 
 // inTx is Store.inTx for what has a result.

@@ -106,7 +106,7 @@ func newShop(t testing.TB, s *store.Store, units ...int64) *shop {
 	for _, n := range units {
 		sale := app.Sale{ID: nextID(), Slot: h.slot, Product: product, PriceFen: 4900, Initial: n, Limit: 2, Cap: 8}
 		h.must(s.AddSales(h.ctx, []app.Sale{sale}))
-		h.must(s.MarkLoaded(h.ctx, sale.ID, h.epoch))
+		h.must(s.MarkLoaded(h.ctx, sale.ID, h.epoch, 1))
 		h.sales = append(h.sales, sale.ID)
 	}
 	return h

@@ -27,7 +27,37 @@ const sumRows = `SELECT COUNT(*) AS orders,
 	COALESCE(SUM(CASE WHEN state IN ('paid', 'shipped', 'finished', 'refunding') AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS sold,
 	COALESCE(SUM(CASE WHEN state = 'refunded' AND cancelled_at = 0 THEN qty ELSE 0 END), 0) AS gone,
 	COALESCE(MAX(ticket), 0) AS max_ticket, COALESCE(MAX(seq), 0) AS max_seq
-	FROM orders WHERE sale_id = ?`
+	FROM ? AS o WHERE sale_id = ?`
+
+// droppedSums is what the orders of a sale added up to whose months were dropped.
+const droppedSums = `SELECT COALESCE(SUM(orders), 0) AS orders, COALESCE(SUM(sold), 0) AS sold,
+	COALESCE(SUM(gone), 0) AS gone, COALESCE(MAX(max_ticket), 0) AS max_ticket, COALESCE(MAX(max_seq), 0) AS max_seq
+	FROM archive_drops WHERE sale_id = ? AND dropped_at > 0`
+
+func (r *rowSums) add(more *rowSums) {
+	r.Orders += more.Orders
+	r.Pending += more.Pending
+	r.Held += more.Held
+	r.Sold += more.Sold
+	r.Gone += more.Gone
+	r.MaxTicket, r.MaxSeq = max(r.MaxTicket, more.MaxTicket), max(r.MaxSeq, more.MaxSeq)
+}
+
+// sumUp adds up the rows of a sale in both tables, and what was dropped. Each table is summed by itself.
+func sumUp(ctx context.Context, tx bun.Tx, sale app.ID, moved bool) (sums rowSums, err error) {
+	parts := []*bun.RawQuery{tx.NewRaw(sumRows, bun.Ident("orders"), sale)}
+	if moved {
+		parts = append(parts, tx.NewRaw(sumRows, bun.Ident("orders_archive"), sale), tx.NewRaw(droppedSums, sale))
+	}
+	for _, part := range parts {
+		var some rowSums
+		if err := part.Scan(ctx, &some); err != nil {
+			return sums, err
+		}
+		sums.add(&some)
+	}
+	return sums, nil
+}
 
 // SaleTotals sums the rows of one sale and reads its guard, all as of one instant. ErrNoRow if there is no
 // such sale.
@@ -43,8 +73,12 @@ func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, er
 		if len(rows) == 0 {
 			return app.ErrNoRow
 		}
-		var sums rowSums
-		if err := tx.NewRaw(sumRows, sale).Scan(ctx, &sums); err != nil {
+		at, err := movedAt(ctx, tx, sale)
+		if err != nil {
+			return err
+		}
+		sums, err := sumUp(ctx, tx, sale, at != 0)
+		if err != nil {
 			return err
 		}
 		t = app.SaleTotals{
@@ -52,21 +86,31 @@ func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, er
 			HeldUnits: sums.Held, SoldUnits: sums.Sold, GoneUnits: sums.Gone,
 			Orders: sums.Orders, PendingRows: sums.Pending, MaxTicket: sums.MaxTicket, MaxSeq: sums.MaxSeq,
 		}
-		return suspicious(ctx, tx, &t)
+		err = tx.NewSelect().Model((*stockRow)(nil)).Column("id").
+			Where("sale_id = ? AND state = ?", sale, app.StockPending).Scan(ctx, &t.Pending)
+		if err != nil {
+			return err
+		}
+		if t.Sale.PortionOf != 0 {
+			var row moveRow
+			if err := tx.NewSelect().Model(&row).Where("sale_id = ?", t.Sale.PortionOf).Scan(ctx); err != nil {
+				return err
+			}
+			t.Move = row.move()
+		}
+		return s.suspicious(ctx, tx, &t, at != 0)
 	})
 	return t, err
 }
 
-// suspicious looks for what must never be: buyers over the limit, orders twice under one key (P4), and goods without
-// money (P8).
-func suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals) error {
-	// Left alone, MySQL may group by buyer along orders_key, through all orders there are. SQLite does not see the
-	// hint.
-	ofSale := func() *bun.SelectQuery {
-		return tx.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_sale").Where("sale_id = ?", t.Sale.ID)
-	}
+// suspicious looks for what must never be: buyers over the highest limit that the sale has had, orders twice under one
+// key (P4), and goods without money (P8).
+func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals, moved bool) error {
+	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, moved, t.Sale.ID) }
 	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(idle)).Where("cancelled_at = 0").
-		Group("user_id").Having("SUM(qty) > ?", t.Sale.Limit).Order("user_id").Scan(ctx, &t.OverLimit)
+		Group("user_id").
+		Having("SUM(qty) > (SELECT "+s.d.greatest+"(limit_most, buyer_limit) FROM sales WHERE id = ?)", t.Sale.ID).
+		Order("user_id").Scan(ctx, &t.OverLimit)
 	if err != nil {
 		return err
 	}
@@ -76,10 +120,10 @@ func suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals) error {
 	if err != nil {
 		return err
 	}
-	return tx.QueryRowContext(ctx,
-		"SELECT COUNT(*) FROM orders AS o WHERE sale_id = ? AND state IN ('paid', 'shipped', 'finished')"+
-			" AND NOT EXISTS (SELECT 1 FROM payments AS p WHERE p.order_id = o.id AND p.outcome IN (?, ?))",
-		t.Sale.ID, app.PaymentTaken, app.PaymentRevived).Scan(&t.Moneyless)
+	paid := ofSale().Column("id").Where("state IN ('paid', 'shipped', 'finished')")
+	return tx.NewRaw("SELECT COUNT(*) FROM (?) AS o WHERE NOT EXISTS"+
+		" (SELECT 1 FROM payments AS p WHERE p.order_id = o.id AND p.outcome IN (?, ?))", paid,
+		app.PaymentTaken, app.PaymentRevived).Scan(ctx, &t.Moneyless)
 }
 
 // idle are the states that hold no units.

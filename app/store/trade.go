@@ -137,3 +137,9 @@ func (s *Store) CheckTrades(ctx context.Context, now app.Millis, next map[app.ID
 		return nil
 	})
 }
+
+// OpenTrades counts the trades of which no last word has come.
+func (s *Store) OpenTrades(ctx context.Context) (n int64, err error) {
+	err = s.db.NewRaw("SELECT COUNT(*) FROM trades WHERE ended IN (0, 1) AND check_at IS NOT NULL").Scan(ctx, &n)
+	return n, wrap("count open trades", err)
+}

@@ -146,6 +146,9 @@ func (c *Conn) hold() {
 // deliver gives a frame to whoever it is for.
 func (c *Conn) deliver(f *Frame) {
 	answer := c.note(f)
+	if c.dialer.Seen != nil {
+		c.dialer.Seen(f)
+	}
 	switch {
 	case answer != nil:
 		answer <- f

@@ -17,8 +17,11 @@ import (
 type Dialer struct {
 	// Heard gets every event, and every answer that no call waits for, one at a time. Nothing is read while it lasts,
 	// so it must make no calls on its connection; it may Send.
-	Heard   func(*Frame)
+	Heard func(*Frame)
+	// Seen gets every frame before anybody else does, also the answers that calls wait for.
+	Seen    func(*Frame)
 	Origin  string        // of a page, "http://host:port"; "": none, as of a program that is no browser
+	Ticket  string        // the token of a rehearsal's shopper, who counts as an address of their own; "": nobody's
 	TLS     *tls.Config   // for https
 	From    net.Addr      // the address to come from; nil: the kernel's choice
 	Timeout time.Duration // of the handshake; 0: 20 s
@@ -40,6 +43,9 @@ func (d *Dialer) Dial(ctx context.Context, shop string) (*Conn, error) {
 	header := http.Header{}
 	if d.Origin != "" {
 		header.Set("Origin", d.Origin)
+	}
+	if d.Ticket != "" {
+		header.Set(TicketHeader, d.Ticket)
 	}
 	socket, response, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(shop, "http")+Path, header)
 	switch {

@@ -10,6 +10,7 @@ var events = map[string]func() any{
 	"order":  func() any { return new(OrderEvent) },
 	"notice": func() any { return new(NoticeEvent) },
 	"bye":    func() any { return new(ByeEvent) },
+	"board":  func() any { return new(BoardEvent) },
 }
 
 // TickEvent has the newest numbers of sales that are watched. They replace those before.
@@ -28,6 +29,7 @@ type TickLine struct {
 	Done     int64   `json:"done"`
 	Rate     float64 `json:"rate"` // orders a second
 	Watching int64   `json:"watching"`
+	Dones    []int64 `json:"dones,omitempty"` // of a spread sale: done of each portion
 }
 
 // SlotEvent tells of a slot that has come or gone into another phase.
@@ -54,11 +56,14 @@ type OrderEvent struct {
 	Order  app.Order `json:"order"`
 }
 
-// NoticeEvent is a sentence for everybody.
+// NoticeEvent is a sentence for everybody. One without a text takes it back.
 type NoticeEvent struct {
-	Ev    string `json:"ev"`
-	Level string `json:"level"` // info, warn
-	Text  string `json:"text"`
+	Ev    string     `json:"ev"`
+	Level string     `json:"level"` // info, warn
+	Text  string     `json:"text"`
+	Until app.Millis `json:"until,omitempty"` // 0: until it is taken back
+	// Texts are the same in other languages.
+	Texts map[string]string `json:"texts,omitempty"`
 }
 
 // ByeEvent comes right before the server closes the socket with this code; 4000–4499: come again after the pause.
@@ -66,4 +71,16 @@ type ByeEvent struct {
 	Ev      string `json:"ev"`
 	Code    int    `json:"code"`
 	RetryMS int64  `json:"retry_ms"`
+}
+
+// BoardEvent is the state of the whole shop, for operators.
+type BoardEvent struct {
+	Ev string `json:"ev"`
+	app.Board
+}
+
+// BoardReply answers op board: what the board showed before.
+type BoardReply struct {
+	Now     app.Millis       `json:"now,omitempty"`
+	History []app.BoardPoint `json:"history,omitzero"`
 }

@@ -37,7 +37,7 @@ func TestRequestsAreGolden(t *testing.T) {
 	unseen := map[Op]bool{
 		Hello: true, Renew: true, Time: true, Watch: true, Unwatch: true, Buy: true, Cancel: true, Pay: true,
 		Refund: true, Pass: true, Solve: true,
-		Orders: true, Seen: true,
+		Orders: true, Seen: true, Board: true,
 	}
 	for name, frame := range golden {
 		var r Request
@@ -73,7 +73,7 @@ var answers = map[string]func() any{
 	"cancel": func() any { return new(State) }, "refund": func() any { return new(State) },
 	"pass": func() any { return new(app.PassAnswer) }, "solve": func() any { return new(app.PassAnswer) },
 	"orders": func() any { return new(Page) }, "unwatch": func() any { return new(struct{}) },
-	"seen": func() any { return new(struct{}) },
+	"seen": func() any { return new(struct{}) }, "board": func() any { return new(BoardReply) },
 }
 
 // Every golden frame of the server is read without a loss: what was read, written again, is the frame itself.

@@ -116,6 +116,19 @@ func (c *Conn) Seen(cursor string) error {
 	return err
 }
 
+// WatchBoard begins the feed of the live board, which is for operators, and answers what it showed before.
+func (c *Conn) WatchBoard() (BoardReply, error) {
+	on := true
+	return Ask[BoardReply](c, Request{Op: Board, On: &on})
+}
+
+// LeaveBoard ends it.
+func (c *Conn) LeaveBoard() error {
+	var off bool
+	_, err := c.Do(Request{Op: Board, On: &off})
+	return err
+}
+
 // Patiently does something again, after the pause that the server asks for, while it is refused with one of the codes;
 // 200 times at most.
 func (c *Conn) Patiently(do func() error, codes ...app.Code) (err error) {

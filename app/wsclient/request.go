@@ -11,6 +11,8 @@ import (
 const (
 	Subprotocol = "stampede.v1"
 	Path        = "/ws"
+	// TicketHeader carries the token of a rehearsal's shopper.
+	TicketHeader = "X-Stampede-Rehearsal"
 )
 
 // Op is what a client may ask for.
@@ -31,7 +33,11 @@ const (
 	Refund  Op = "refund"
 	Orders  Op = "orders"
 	Seen    Op = "seen"
+	Board   Op = "board"
 )
+
+// Ops are all of them.
+var Ops = []Op{Hello, Renew, Time, Watch, Unwatch, Buy, Pass, Solve, Cancel, Pay, Refund, Orders, Seen, Board}
 
 // Request is one op with its fields; what an op does not have, or may leave out, stays empty and is not sent.
 type Request struct {
@@ -56,6 +62,7 @@ type Request struct {
 	Reason  string       `json:"reason,omitempty"` // refund
 	Before  app.ID       `json:"before,omitzero"`  // orders: older than this one
 	Limit   int          `json:"limit,omitempty"`  // orders
+	On      *bool        `json:"on,omitempty"`     // board
 
 	// Text is for bad input, which the fields cannot say: it is sent in their place, `"op":"dance","step":1`.
 	Text string `json:"-"`

@@ -6,7 +6,7 @@
 //
 //	micro      gate, fulfilment and fan-out inside a Go benchmark, each beside its baseline
 //	sockets    time, buy, soldout, burst over 10,000 sockets; then buy again on a node with one script call per buy;
-//	           buys with and without a flood of forged payment notifications
+//	           buys with and without a flood of forged payment notifications, and of log ins
 //	chain      the whole way, as fast as it goes and at half of that; then on a node that does everything one by one
 //	crowd      18,000 sockets: memory, ticks, buys, everybody back after a drop; buys with 1,000 sockets beside it
 //

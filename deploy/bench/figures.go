@@ -18,6 +18,7 @@ type figures map[string]float64
 func (r *Round) figures() figures {
 	f := figures{
 		"drained_per_second": r.DrainedPerSec, "redis_cpu_us_per_order": r.RedisMicrosPerOrder,
+		"redis_log_kb_per_order":     r.RedisLogPerOrder,
 		"redis_bytes_per_open_order": r.RedisBytesPerOrder,
 	}
 	for benchmark, metrics := range r.Micro {

@@ -59,6 +59,9 @@ func run(ctx context.Context, f flags) error {
 		return err
 	}
 	written, err := pages(rounds, machines)
+	if err == nil {
+		err = withRolling(f.out, written)
+	}
 	for name, text := range written {
 		err = errors.Join(err, os.WriteFile(filepath.Join(f.out, name), text, 0o644))
 	}

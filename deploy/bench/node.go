@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -46,8 +47,28 @@ func (o *shop) environ(extra ...string) []string {
 type node struct {
 	address string
 	cmd     *exec.Cmd
-	log     bytes.Buffer
+	log     output
 	ended   chan struct{}
+}
+
+// output keeps what a server writes. It may be read while the server goes on writing.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String is what was written so far.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // start runs a program as a server and waits until it is ready.

@@ -7,7 +7,7 @@ import (
 	"text/template"
 )
 
-//go:embed results.md scale.md
+//go:embed results.md scale.md rolling.md
 var texts embed.FS
 
 // templates are the pages without their numbers; n writes one with so many decimals.

@@ -27,6 +27,8 @@ type Round struct {
 	DrainedPerSec float64 `json:"drained_per_second"`
 	// processor time of Redis over the chain, everything included
 	RedisMicrosPerOrder float64 `json:"redis_cpu_us_per_order"`
+	// growth of its append-only file over the chain, per order
+	RedisLogPerOrder float64 `json:"redis_log_kb_per_order"`
 	// growth of Redis from the empty shop to the end of the chain, over all orders that are open by then
 	RedisBytesPerOrder float64 `json:"redis_bytes_per_open_order"`
 }

@@ -112,14 +112,14 @@ func (r *runner) sockets(ctx context.Context) error {
 		err = r.alone(ctx, simpleName, simpleAPI, "sockets-simple", []string{"buy"}, size, long, "--no-wait")
 	}
 	if err == nil {
-		err = r.forged(ctx)
+		err = r.floods(ctx)
 	}
 	return err
 }
 
-// forged measures what a flood of forged payment notifications takes from the buys. The crowd is large enough to keep
-// the node busy: each socket may send 20 ops a second at most.
-func (r *runner) forged(ctx context.Context) error {
+// floods measures what a flood of forged payment notifications, and one of log ins, takes from the buys. The crowd is
+// large enough to keep the node busy: each socket may send 20 ops a second at most.
+func (r *runner) floods(ctx context.Context) error {
 	keys, err := sim.NewKeys()
 	if err != nil {
 		return err
@@ -129,8 +129,8 @@ func (r *runner) forged(ctx context.Context) error {
 		return err
 	}
 	defer func() { r.shop.settings = nil }()
-	return r.alone(ctx, programName, apiOnly, "forged", []string{"forged"}, r.size(chainSockets), r.time(floodTime),
-		"--no-wait")
+	return r.alone(ctx, programName, apiOnly, "floods", []string{"forged", "logins"}, r.size(chainSockets),
+		r.time(floodTime), "--no-wait")
 }
 
 // chain drains what the step before left waiting, and measures the whole way: at its fastest, at half of that, and
@@ -154,6 +154,7 @@ func (r *runner) chain(ctx context.Context) error {
 		}
 		r.round.RedisBytesPerOrder = (after.bytes - r.empty.bytes) / float64(r.reserved)
 		r.round.RedisMicrosPerOrder = (after.seconds - before.seconds) * 1e6 / float64(found[0].Orders)
+		r.round.RedisLogPerOrder = (after.logged - before.logged) / 1024 / float64(found[0].Orders)
 		half := fmt.Sprintf("--rate=%.0f", found[0].PerSec/2)
 		_, err = r.load(ctx, n, "chain-half", []string{"chain"}, r.size(chainSockets), r.time(longTime), half)
 		return err

@@ -25,6 +25,9 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	made, err := pages(rounds, machines)
+	if err == nil {
+		err = withRolling(kept, made)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@
 #   controls.sh --table      the headers as a Markdown table
 #   controls.sh --write      puts that table, and the outcome of the last run of all, into deploy/SAFETY.md
 #
-# A control passes when it applies to the commit at hand and builds, the named test succeeds without it, and
+# A control passes when it applies to the commit at hand and compiles, the named test succeeds without it, and
 # fails with it. It runs in a temporary work tree: what is not committed has no part in it, and is not touched. The
 # last line is `N passed, N failed`.
 set -euo pipefail
@@ -90,13 +90,14 @@ apply() {
 }
 undo() { git checkout --quiet -- .; }
 
-# build FILE BINARY: the program, and the package of the control's test as a binary. Built like the program that ships,
-# so that the cache has what the patch does not touch.
+# build FILE BINARY: the packages that it touches, and the package of the control's test as a binary. What else depends on
+# them is left alone: a defect changes what is done, not what is declared. Built like the program that ships, so that
+# the cache has what the patch does not touch.
 build() {
   local package flags=() cgo=0
   read -r package _ <<<"$(header "$1" Test)"
   [[ $(header "$1" Race) != yes ]] || flags=(-race) cgo=1
-  CGO_ENABLED=$cgo go build -trimpath ./... && CGO_ENABLED=$cgo go test -trimpath -c "${flags[@]}" -o "$2" "$package"
+  compile "$1" && CGO_ENABLED=$cgo go test -trimpath -c "${flags[@]}" -o "$2" "$package"
 }
 
 # try FILE BINARY: runs the control's test. Status 0: it passed; 1: it failed; 2: no such test was run, or it broke off

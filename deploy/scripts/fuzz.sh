@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Fuzzes every decoder, one after the other: requests, their bodies, socket frames of both ends, hints, cursors, stream
-# entries, postings, names of holds and dead letters, blocks, ids, amounts of money, tokens, configuration, and the
-# arguments of the Lua step that deducts stock.
+# entries, postings, names of holds and dead letters, blocks, ids, amounts of money, tokens, configuration, what operators
+# send (descriptions, pictures, tables of products and sales, lists of parcels), and the arguments of the Lua step that
+# deducts stock.
 #
 #   fuzz.sh [SECONDS [PATTERN]]   60 seconds for each target whose name matches PATTERN (all)
 #

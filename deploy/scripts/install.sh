@@ -25,7 +25,8 @@ need mariadb-install-db 'mariadb-install-db' mariadb-server
 need mariadb-admin 'mariadb-admin' mariadb-client
 need nginx 'nginx' nginx
 need curl 'curl' curl
-need "${CHROMIUM:-chromium}" 'Chromium' chromium
+need "${CHROMIUM:-chromium-headless-shell}" "Chromium (its headless shell; CHROMIUM names another)" chromium-headless-shell
+need systemd-analyze 'systemd-analyze' systemd
 need gcc 'a C compiler' gcc libc6-dev
 
 if ((${#packages[@]} == 0)); then

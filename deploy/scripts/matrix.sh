@@ -10,7 +10,6 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 scripts=deploy/scripts
-alone='^(TestTenThousandEqualDeadlines|TestAnOfficeGetsInDuringAFlood)$'
 pairs=("$@")
 ((${#pairs[@]})) || pairs=(mysql9+redis8 mysql9+valkey9)
 
@@ -27,9 +26,7 @@ for pair in "${pairs[@]}"; do
   export STAMPEDE_TEST_STORES=$pair
   suite "$pair: migrations up, down, up; stores; streams" $scripts/services.sh run $scripts/go-test.sh \
     ./migrations/... ./app/test/kit ./app/store ./streams || true
-  # Apart, as in test.sh: what has to happen within a second.
-  suite "$pair: end to end, one at a time" $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$alone" ./app/test/e2e/... || true
-  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel 4 -skip "$alone" ./app/test/e2e/... || true
+  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel 8 ./app/test/e2e/... || true
   suite "$pair: crash, the short form" $scripts/crash.sh || true
 done
 

@@ -57,15 +57,23 @@ suite() {
 }
 
 # begin CMD…: starts a command that is judged later, and sets begun to what stands for it. Not for what measures time.
-# end BEGUN check|suite NAME: waits for it, and judges it under that name. What nobody waited for ends with the script.
-declare -A under_way=() # by process id; never one that has been waited for, whose number may be another's by now
+# end BEGUN check|suite NAME: waits for it, and judges it under that name. What nobody waited for ends with the script, and
+# what it started, too.
+declare -A under_way=() # by process group; never one that has been waited for, whose number may be another's by now
 begin() {
   begun=$(mktemp -d)
+  set -m
   "$@" >"$begun/output" 2>&1 </dev/null &
+  set +m
   echo $! >"$begun/pid"
   under_way[$!]=1
-  trap 'kill "${!under_way[@]}" 2>/dev/null || true' EXIT
+  trap 'for group in "${!under_way[@]}"; do kill -- "-$group" 2>/dev/null || true; done' EXIT
 }
+
+# leisurely stands before what only computes, and gets the processors that everything else leaves: it gives way at once to
+# whatever wakes up.
+leisurely=(chrt --idle 0)
+chrt --idle 0 true 2>/dev/null || leisurely=(nice -n 19)
 
 end() {
   local folder=$1 judge=$2 name=$3 pid status=0

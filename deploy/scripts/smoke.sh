@@ -37,14 +37,21 @@ address() {
   done
 }
 
-demo busy
-demo quiet --shoppers 0 --slot 30m # no slot ends while somebody pays in it: the first lasts nine minutes
+# redis_of NAME: prints where its embedded Redis is.
+redis_of() { sed -nE 's/.*redis-cli -h ([^ ]+) -p ([0-9]+) .*/\1:\2/p' "$dir/$1.log" | head -n 1; }
+
+# No slot ends under those who buy: the first lasts nine minutes.
+demo busy --slot 30m
+demo quiet --slot 30m --shoppers 0
 busy=$(address busy)
 quiet=$(address quiet)
 # Where the mails of the quiet one are, and what its pictures show.
 export SMOKE_MAIL=$dir/quiet/mail
-SMOKE_REDIS=$(sed -nE 's/.*redis-cli -h ([^ ]+) -p ([0-9]+) .*/\1:\2/p' "$dir/quiet.log" | head -n 1)
-export SMOKE_REDIS
+SMOKE_REDIS=$(redis_of quiet)
+# Where operators of the busy one are made, and where something is left over for them.
+export SMOKE_REDIS SMOKE_DATA=$dir/busy
+SMOKE_BUSY_REDIS=$(redis_of busy)
+export SMOKE_BUSY_REDIS
 
 status=0
 npm --prefix frontend run --silent smoke -- "$busy" "$quiet" || status=$?

@@ -36,19 +36,28 @@ check 'page builds' $scripts/build.sh page || true
 end "$compiled" check 'program compiles' || true
 check 'binary builds' $scripts/build.sh binary || true
 
-suite 'lint' $scripts/lint.sh || true
+# What only computes goes on beside what mostly waits, with the processors that this leaves: while the browser is at work, what
+# the Go tests are made of is compiled; during end to end the linters read.
+begin "${leisurely[@]}" $scripts/go-test.sh --compile -race ./...
+compiled=$begun
+suite 'browser smoke test' $scripts/smoke.sh || true
+end "$compiled" check 'tests compile' || true
+
+# What has to happen within a second (P5), and a flood that must be one, are seen on a machine that does nothing else
+# meanwhile.
+alone='^(TestTenThousandEqualDeadlines|TestAnOfficeGetsInDuringAFlood|TestFloodGetsLittle)$'
+begin "${leisurely[@]}" $scripts/lint.sh
+lint=$begun
+suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 8 -skip "$alone" ./app/test/e2e/... || true
+end "$lint" suite 'lint' || true
+suite 'end to end, one at a time' $scripts/services.sh run $scripts/go-test.sh -race -parallel 1 -run "$alone" ./app/test/e2e/... || true
+
 # Most of them wait for something most of the time, so more are under way than there are processors. The slowest begin.
-slow=(stampede/deploy/bench stampede/app/{store,cmd/stampede,test/money} stampede/streams stampede/realtime)
+slow=(stampede/deploy/bench stampede/app/{store,account,cmd/stampede,test/money} stampede/streams stampede/realtime stampede/app/api)
 mapfile -t packages < <(go list ./... | grep -vxF "$(printf '%s\n' stampede/app/test/e2e "${slow[@]}")")
 packages=("${slow[@]}" "${packages[@]}")
 suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-test.sh -race -p 4 "${packages[@]}" || true
 suite 'page tests' $scripts/page-test.sh || true
-# What has to happen within a second (P5), and a flood that must be one, are seen on a machine that does nothing else
-# meanwhile.
-alone='^(TestTenThousandEqualDeadlines|TestAnOfficeGetsInDuringAFlood)$'
-suite 'end to end, one at a time' $scripts/services.sh run $scripts/go-test.sh -race -parallel 1 -run "$alone" ./app/test/e2e/... || true
-suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 4 -skip "$alone" ./app/test/e2e/... || true
-suite 'browser smoke test' $scripts/smoke.sh || true
 if ((ready)); then
   suite 'crash, the short form' $scripts/crash.sh || true
   suite 'controls, the short form' $scripts/controls.sh --short || true

@@ -7,18 +7,22 @@ const OPENING_MS = 120_000
 /** A busy shop, and one that counts attempts, says how long to wait; so often it is asked. */
 const TRIES = 8
 
-/** Accounts on a stand-in, in both languages, and what a healthy server shows rarely. */
-export async function accountsOnStandIn(report, browser) {
-  for (const [size, theme, lang] of [
-    ['phone', 'light', 'en'],
-    ['desktop', 'dark', 'zh'],
-  ]) {
+/** Accounts on a stand-in, in both languages, and what a healthy server shows rarely: its parts. */
+export function accountsOnStandIn(report, browser) {
+  const visitors = [
+    { size: 'phone', theme: 'light', lang: 'en' },
+    { size: 'desktop', theme: 'dark', lang: 'zh' },
+  ]
+  const on = (part, visitor) => async () => {
     const standIn = new StandIn()
-    const base = await standIn.start()
-    await accounts(report, browser, base, standInReader(standIn), { size, theme, lang })
-    await rareStates(report, browser, base, standIn, { size, theme, lang })
+    await part(report, browser, await standIn.start(), standIn, visitor)
     standIn.close()
   }
+  return [accountsOn, rareStates].flatMap((part) => visitors.map((visitor) => on(part, visitor)))
+}
+
+function accountsOn(report, browser, base, standIn, visitor) {
+  return accounts(report, browser, base, standInReader(standIn), visitor)
 }
 
 /**
@@ -258,11 +262,21 @@ async function rareStates(report, browser, base, standIn, { size, theme, lang })
     await soon(page.locator('.account.in'))
   })
   await check('who is blocked is told, and is not sent round in circles', async () => {
+    const hellos = () => standIn.received.filter(({ op }) => op === 'hello').length
+    const before = hellos()
     standIn.block()
-    await soon(page.locator('.banner'))
+    const told = page.locator('.out[role=alert]')
+    await told.getByText(lang === 'zh' ? '请联系商城' : 'write to the shop').waitFor({ timeout: PATIENCE_MS })
+    await page.evaluate(() => window.dispatchEvent(new Event('online')))
     await shoot('blocked')
     await expectAccessible(page)
-    if ((await page.locator('.banner button').count()) > 0) throw new Error('it offers to reconnect')
+    await expectNoSideways(page)
+    const { y } = await told.boundingBox()
+    if (y < 0 || y > page.viewportSize().height / 2) throw new Error(`it stands at ${y}, out of sight`)
+    if (await page.locator('.banner').count()) throw new Error('it reads like a lost connection')
+    if (hellos() !== before) throw new Error('the page came back by itself')
+    await told.getByRole('button').click()
+    await soon(told, 'hidden')
   })
   await page.context().close()
 }
@@ -275,9 +289,11 @@ class Visitor {
     visitor.dialog = visitor.page.locator('dialog[open]')
     visitor.size = size
     visitor.reader = reader
-    visitor.page.on('response', async (response) => {
-      if (response.url().endsWith('/auth/captcha') && response.ok())
-        visitor.picture = (await response.json()).id
+    // The newest picture, from the moment its answer begins: the page may show it before it is read here.
+    visitor.page.on('response', (response) => {
+      if (!response.url().endsWith('/auth/captcha') || !response.ok()) return
+      visitor.picture = response.json()
+      visitor.picture.catch(() => {}) // of a page that was left
     })
     await visitor.page.goto(base)
     if (lang === 'zh') await visitor.page.locator('.lang').click()
@@ -308,7 +324,7 @@ class Visitor {
       const picture = this.dialog.locator('img')
       if (looks || (await picture.isVisible())) {
         await picture.waitFor({ timeout: PATIENCE_MS })
-        await this.dialog.locator('[name=captcha]').fill(await this.reader.captcha(this.picture))
+        await this.dialog.locator('[name=captcha]').fill(await this.reader.captcha((await this.picture).id))
         if (looks && tries === 1) await looks(what)
       }
       await this.dialog.locator('[type=submit]').click()

@@ -2,7 +2,7 @@ import { PATIENCE_MS } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
 const SALES = 20
-const WATCH_MS = 2_000
+const WATCH_MS = 1_000
 const TURNS = 4
 /** The cards as they once were, which cost four times as much: a yardstick of the same machine at the same moment. */
 const NESTED_GRIDS = `
@@ -16,7 +16,7 @@ const STILL_DOT = '.live i::after { animation: none !important }'
 export async function cost(report, browser) {
   const standIn = new StandIn(SALES)
   const base = await standIn.start()
-  const page = await browser.open(base, 'desktop', 'light')
+  const page = await browser.open(base, 'desktop', 'light', 'no-preference')
   await page
     .locator('[data-does="buy"]')
     .nth(SALES - 1)

@@ -1,4 +1,4 @@
-import { PATIENCE_MS, expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
+import { PATIENCE_MS, expectAccessible, expectNoProblems, expectNoSideways, appearances } from './browser.mjs'
 
 /** How long a press may be without an order until another one is made. */
 const PRESS_MS = 10_000
@@ -34,10 +34,18 @@ async function pressBuy(page, size) {
   }
 }
 
-/** The main job, as a shopper does it, at one size and in one theme. Works against any server that sells. */
-export async function journey(report, browser, base, size, theme) {
+/** The main job, as a shopper does it, at every size and in every theme: the parts. Work against any server that sells. */
+export function journeys(report, browser, base) {
+  return appearances.map(
+    ([size, theme]) =>
+      () =>
+        journey(report, browser, base, size, theme),
+  )
+}
+
+async function journey(report, browser, base, size, theme) {
   const name = `${size} ${theme}`
-  const page = await browser.open(base, size, theme)
+  const page = await browser.open(base, size, theme, theme === 'light' ? 'no-preference' : 'reduce')
   const check = (what, run) => report.check(`${name}: ${what}`, run)
 
   await check('connects and shows sales', async () => {

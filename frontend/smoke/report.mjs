@@ -5,15 +5,17 @@ export class Report {
 
   /** Runs a check; whatever it throws is its failure. True when it passed. */
   async check(name, run) {
+    const from = performance.now()
+    const took = () => ((performance.now() - from) / 1_000).toFixed(1).padStart(5)
     try {
       await run()
       this.passed++
-      console.log(`ok    ${name}`)
+      console.log(`ok    ${took()} s  ${name}`)
       return true
     } catch (error) {
       this.failed++
       console.log(
-        `FAIL  ${name}\n      ${String(error.message ?? error)
+        `FAIL  ${took()} s  ${name}\n      ${String(error.message ?? error)
           .split('\n')
           .slice(0, 6)
           .join('\n      ')}`,

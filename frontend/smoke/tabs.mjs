@@ -4,29 +4,30 @@ import { StandIn } from './standin/server.mjs'
 /** The longest wait for a slot to open. */
 const OPENING_MS = 120_000
 
-/** Two tabs of one browser are one guest, whatever happens at once. Works against any server. */
-export async function tabs(report, browser, base) {
-  for (const locks of [true, false]) {
-    const name = locks ? 'tabs' : 'tabs without Web Locks'
-    const check = (what, run) => report.check(`${name}: ${what}`, run)
-    const [one, two] = await openTwo(browser, base, locks)
+/** Two tabs of one browser are one guest, whatever happens at once: the parts. Work against any server. */
+export function tabs(report, browser, base) {
+  return [true, false].map((locks) => () => twoTabs(report, browser, base, locks))
+}
 
-    await check('opened at once are one guest, also after a reload', async () => {
-      const users = await Promise.all([one, two].map(signedIn))
-      if (users[0] !== users[1]) throw new Error(`two guests: ${users.join(' and ')}`)
-      await Promise.all([one.reload(), two.reload()])
-      const again = await Promise.all([one, two].map(signedIn))
-      if (again.some((user) => user !== users[0]))
-        throw new Error(`${users[0]} became ${again.join(' and ')}`)
-    })
-    await check('both show what one of them bought', async () => {
-      const order = one.locator('.rail [data-order]').first()
-      await pressBuy(one, order)
-      const id = await order.getAttribute('data-order')
-      await two.locator(`.rail [data-order="${id}"]`).waitFor({ timeout: PATIENCE_MS })
-    })
-    await one.context().close()
-  }
+async function twoTabs(report, browser, base, locks) {
+  const name = locks ? 'tabs' : 'tabs without Web Locks'
+  const check = (what, run) => report.check(`${name}: ${what}`, run)
+  const [one, two] = await openTwo(browser, base, locks)
+
+  await check('opened at once are one guest, also after a reload', async () => {
+    const users = await Promise.all([one, two].map(signedIn))
+    if (users[0] !== users[1]) throw new Error(`two guests: ${users.join(' and ')}`)
+    await Promise.all([one.reload(), two.reload()])
+    const again = await Promise.all([one, two].map(signedIn))
+    if (again.some((user) => user !== users[0])) throw new Error(`${users[0]} became ${again.join(' and ')}`)
+  })
+  await check('both show what one of them bought', async () => {
+    const order = one.locator('.rail [data-order]').first()
+    await pressBuy(one, order)
+    const id = await order.getAttribute('data-order')
+    await two.locator(`.rail [data-order="${id}"]`).waitFor({ timeout: PATIENCE_MS })
+  })
+  await one.context().close()
 }
 
 /** Two tabs of a fresh browser that begin in the same moment. */
@@ -63,46 +64,48 @@ async function signedIn(page) {
   )
 }
 
-/** A guest whose token has ended hears so before anything is replaced. */
-export async function endedGuest(report, browser) {
-  for (const [size, theme] of [
-    ['desktop', 'light'],
-    ['phone', 'dark'],
-  ]) {
-    const standIn = new StandIn()
-    const base = await standIn.start()
-    const page = await browser.open(base, size, theme)
-    const check = (what, run) => report.check(`ended guest, ${size}: ${what}`, run)
-    const user = () => page.evaluate(() => JSON.parse(localStorage.getItem('stampede.session')).user.id)
-    const told = page.locator('.ended')
+/** A guest whose token has ended hears so before anything is replaced: the parts. */
+export function endedGuest(report, browser) {
+  return [
+    () => guestEnds(report, browser, 'desktop', 'light'),
+    () => guestEnds(report, browser, 'phone', 'dark'),
+  ]
+}
 
-    await check('is told, and stays who they are until they agree', async () => {
-      await page.locator('[data-sale]').first().waitFor({ timeout: PATIENCE_MS })
-      await page.waitForFunction(() => localStorage.getItem('stampede.session'))
-      const before = await user()
-      standIn.endTokens()
-      await page.reload()
-      await told.waitFor({ timeout: PATIENCE_MS })
-      await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
-      await page.locator('[data-stock]').first().waitFor({ timeout: PATIENCE_MS })
-      await browser.shoot(page, `${size}-${theme}-ended`)
-      await page.reload()
-      await told.waitFor({ timeout: PATIENCE_MS })
-      if ((await user()) !== before) throw new Error('another guest took its place unasked')
-      if (standIn.guestsMade !== 1) throw new Error(`${standIn.guestsMade} guests were made`)
-    })
-    await check('goes on as a new guest after a press, and can buy', async () => {
-      const before = await user()
-      await told.getByRole('button').click()
-      await told.waitFor({ state: 'detached', timeout: PATIENCE_MS })
-      await page
-        .locator('[data-sale] .button')
-        .filter({ hasText: 'Buy' })
-        .first()
-        .waitFor({ timeout: PATIENCE_MS })
-      if ((await user()) === before) throw new Error('still the old guest')
-    })
-    await page.context().close()
-    standIn.close()
-  }
+async function guestEnds(report, browser, size, theme) {
+  const standIn = new StandIn()
+  const base = await standIn.start()
+  const page = await browser.open(base, size, theme)
+  const check = (what, run) => report.check(`ended guest, ${size}: ${what}`, run)
+  const user = () => page.evaluate(() => JSON.parse(localStorage.getItem('stampede.session')).user.id)
+  const told = page.locator('.ended')
+
+  await check('is told, and stays who they are until they agree', async () => {
+    await page.locator('[data-sale]').first().waitFor({ timeout: PATIENCE_MS })
+    await page.waitForFunction(() => localStorage.getItem('stampede.session'))
+    const before = await user()
+    standIn.endTokens()
+    await page.reload()
+    await told.waitFor({ timeout: PATIENCE_MS })
+    await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
+    await page.locator('[data-stock]').first().waitFor({ timeout: PATIENCE_MS })
+    await browser.shoot(page, `${size}-${theme}-ended`)
+    await page.reload()
+    await told.waitFor({ timeout: PATIENCE_MS })
+    if ((await user()) !== before) throw new Error('another guest took its place unasked')
+    if (standIn.guestsMade !== 1) throw new Error(`${standIn.guestsMade} guests were made`)
+  })
+  await check('goes on as a new guest after a press, and can buy', async () => {
+    const before = await user()
+    await told.getByRole('button').click()
+    await told.waitFor({ state: 'detached', timeout: PATIENCE_MS })
+    await page
+      .locator('[data-sale] .button')
+      .filter({ hasText: 'Buy' })
+      .first()
+      .waitFor({ timeout: PATIENCE_MS })
+    if ((await user()) === before) throw new Error('still the old guest')
+  })
+  await page.context().close()
+  standIn.close()
 }

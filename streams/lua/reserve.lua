@@ -8,6 +8,8 @@
 --       then six per buy: order id, user id, quantity (units), key, content hash, address (JSON or '')
 --       behind them, only when the sale asks for passes, one for all buys: of each, with a space behind it, when its pass
 --       was issued (ms), 0 when it has none that is in order, - when it needs none
+--       behind that, which is '' then when the sale asks for none, only when some of the buys are traced: of each such buy,
+--       with a space behind it, its number from 1 on, = and where its trace goes on (app.SpanRef)
 --
 -- Returns {code, done, free, first, seq, then three per buy that was not reserved now: its number from 1, verdict, value}
 --   code    0 decided. The whole call was turned away, and nothing follows: 12 sale absent or not armed,
@@ -30,6 +32,7 @@
 --   version of this layout:order:epoch:base:ticket:hold:quantity:price:sale version:content hash:key:sale:user:address
 -- where base is the seq of the reservation − its ticket: the same for all of a call, so that it is written out once. One
 -- field, because each costs Redis more than its bytes, most of all in the append-only file (deploy/DECISIONS.md).
+-- Only the entry of a buy that is traced has a second one, trace: workers that do not know it do not see it.
 --
 -- Sending the same call again is safe: whoever was accepted is found by his key (I6).
 
@@ -55,13 +58,20 @@ for b = 1, buys do
   users[b] = asks[6 * b + 2]
 end
 local passes -- one per buy, when the sale asks for them
-if #ARGV % 6 == 1 then
+local extra = #ARGV % 6
+local asked = extra == 1 and ARGV[#ARGV] or extra == 2 and ARGV[#ARGV - 1] ~= '' and ARGV[#ARGV - 1]
+if asked then
   passes = {}
-  for pass in string.gmatch(ARGV[#ARGV], '[^ ]+') do
+  for pass in string.gmatch(asked, '[^ ]+') do
     if pass ~= '-' and not string.find(pass, '^%d+$') then return {18} end
     passes[#passes + 1] = pass
   end
   if #passes ~= buys then return {18} end
+end
+local traces -- by the number of the buy, when some are traced
+if extra == 2 then
+  traces = {}
+  for b, trace in string.gmatch(ARGV[#ARGV], '(%d+)=(%x+%-%x+)') do traces[tonumber(b)] = trace end
 end
 
 local now = redis_time()
@@ -146,8 +156,9 @@ for b = 1, buys do
     accepted, stock, held = accepted + 1, stock - units, held + units
     tickets, seq, waiting = tickets + 1, seq + 1, waiting + 1
     local t = format('%d', tickets)
-    local id = call('XADD', stream, '*', 'terms', '2:' .. order .. head .. t .. ':1:' .. qty .. middle ..
-      hash .. ':' .. key .. tail .. user .. ':' .. asks[i + 5])
+    local terms, trace = '2:' .. order .. head .. t .. ':1:' .. qty .. middle ..
+      hash .. ':' .. key .. tail .. user .. ':' .. asks[i + 5], traces and traces[b]
+    local id = trace and call('XADD', stream, '*', 'terms', terms, 'trace', trace) or call('XADD', stream, '*', 'terms', terms)
     if field then
       if ids ~= '' then ids = unsettled(ids) end
       fields[user] = format('%d|%d|', had + units, count + 1) .. records .. order .. ':' .. hash .. ':' .. t .. ':' .. key ..

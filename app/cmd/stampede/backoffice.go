@@ -33,6 +33,8 @@ type (
 	}
 	officeRepost struct {
 		Since time.Time `required:"" placeholder:"TIME" help:"RFC 3339, e.g. 2026-11-21T10:00:00+08:00."`
+
+		acting
 	}
 )
 
@@ -70,7 +72,7 @@ func (officeRepost) Help() string {
 
 // Run marks them for the running server.
 func (c *officeRepost) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
 		n, err := t.Repost(e.ctx, c.Since)
 		if err == nil {
 			fmt.Fprintf(e.out, "%d entries are sent again by the running server\n", n)

@@ -21,8 +21,9 @@ type (
 		Network string        `xor:"whom" placeholder:"CIDR" help:"A network, at least /8, of IPv6 /16."`
 		Reason  string        `help:"For other operators; shoppers are not told."`
 		For     time.Duration `help:"How long, like 90s, 5m or 24h; without it until it is removed."`
-		By      string        `default:"operator" help:"Who blocks, for the list."`
 		JSON    bool          `name:"json" help:"For scripts."`
+
+		acting
 	}
 	blockList struct {
 		JSON bool `name:"json" help:"For scripts."`
@@ -30,11 +31,10 @@ type (
 	blockRemove struct {
 		ID   int64 `arg:"" help:"As the list shows it."`
 		JSON bool  `name:"json" help:"For scripts."`
+
+		acting
 	}
 )
-
-// longestBlock keeps sums with it within what times can say; longer ones have no end.
-const longestBlock = 10 * 365 * 24 * time.Hour
 
 // Help says what a block does.
 func (block) Help() string {
@@ -48,7 +48,7 @@ func (block) Help() string {
 }
 
 func (c *blockAdd) whom() app.Block {
-	b := app.Block{Reason: c.Reason, CreatedBy: c.By}
+	b := app.Block{Reason: c.Reason}
 	switch {
 	case c.User != 0:
 		b.Kind, b.Value = app.BlockUser, c.User.String()
@@ -66,13 +66,13 @@ func (c *blockAdd) Run(e *env) error {
 	if b.Kind == "" {
 		return fmt.Errorf("%w: say whom: --user, --address or --network", errUsage)
 	}
-	if c.For < 0 || c.For > longestBlock {
-		return fmt.Errorf("%w: --for is %v, want at most %v, or nothing for ever", errUsage, c.For, longestBlock)
+	if c.For < 0 || c.For > app.LongestBlock {
+		return fmt.Errorf("%w: --for is %v, want at most %v, or nothing for ever", errUsage, c.For, app.LongestBlock)
 	}
 	if err := b.Normalize(); err != nil {
 		return fmt.Errorf("%w: %s", errUsage, app.AsError(err).Message)
 	}
-	return e.withTools(func(t *server.Tools) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
 		added, err := t.AddBlock(e.ctx, b, c.For)
 		switch {
 		case err != nil:
@@ -96,10 +96,10 @@ func (c blockList) Run(e *env) error {
 			"%d\t%s\t%s\t%s\t%s\t%s\t%s", func(b app.Block) []any {
 				until := "removed"
 				if b.Until != 0 {
-					until = b.Until.Time().Format(time.DateTime)
+					until = e.wall(b.Until)
 				}
 				return []any{
-					b.ID, b.Kind, b.Value, b.CreatedAt.Time().Format(time.DateTime), until, b.CreatedBy, b.Reason,
+					b.ID, b.Kind, b.Value, e.wall(b.CreatedAt), until, b.CreatedBy, b.Reason,
 				}
 			})
 	})
@@ -107,7 +107,7 @@ func (c blockList) Run(e *env) error {
 
 // Run removes.
 func (c blockRemove) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
 		err := t.RemoveBlock(e.ctx, c.ID)
 		switch {
 		case err != nil:

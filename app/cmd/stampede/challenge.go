@@ -13,6 +13,8 @@ type challenge struct {
 	Kind string `placeholder:"KIND" help:"What it asks for from now on: none, pass, captcha or work."`
 	Bits int    `placeholder:"N" help:"How hard proofs of work are from now on, 1 to 26 bits; each more doubles the work."`
 	JSON bool   `name:"json" help:"For scripts."`
+
+	acting
 }
 
 // Help says what the kinds are, and what a bit costs.
@@ -42,7 +44,7 @@ func (c *challenge) Run(e *env) error {
 			return fmt.Errorf("%w: --kind is %q, want none, pass, captcha or work", errUsage, c.Kind)
 		}
 	}
-	return e.withTools(func(t *server.Tools) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
 		if c.Sale != 0 {
 			err := t.SetChallenge(e.ctx, c.Sale, kind)
 			if errors.Is(err, app.ErrNoRow) {

@@ -16,7 +16,7 @@ type checkconfig struct {
 func (checkconfig) Help() string {
 	return "Checks every variable, prints what is in force (secrets hidden), reaches the stores, tries on them what the program does there " +
 		"(locks, statements, migrations, commands; nothing of it stays), and names the settings of Redis and MySQL " +
-		"that are weaker than the promises need. When something does not work, or serve would refuse, the exit code is 3.\n\nExamples:\n\n    stampede checkconfig\n    stampede checkconfig --offline --json"
+		"that are weaker than the promises need. Of a Redis cluster it lists where the partitions are. When something does not work, or serve would refuse, the exit code is 3.\n\nExamples:\n\n    stampede checkconfig\n    stampede checkconfig --offline --json"
 }
 
 type checked struct {
@@ -24,6 +24,7 @@ type checked struct {
 	Warnings   []server.Problem  `json:"warnings"`
 	Lacks      []server.Lack     `json:"lacks"`
 	Weaknesses []server.Weakness `json:"weaknesses"`
+	Partitions []server.Placed   `json:"partitions,omitempty"` // in a Redis cluster
 }
 
 // errUnfit makes the exit code of stores that do not do; what is wrong has been printed.
@@ -57,6 +58,9 @@ func (c checkconfig) Run(e *env) error {
 		err = e.withTools(func(t *server.Tools) error {
 			lacks, weak, err := t.Examine(e.ctx)
 			answer.Lacks, answer.Weaknesses = append(answer.Lacks, lacks...), append(answer.Weaknesses, weak...)
+			if err == nil {
+				answer.Partitions, err = t.Places(e.ctx)
+			}
 			return err
 		})
 		if err != nil {
@@ -72,6 +76,13 @@ func (c checkconfig) Run(e *env) error {
 	}
 	if config.Embedded() {
 		fmt.Fprintln(e.out, "\nembedded stores: for trying out, a crash loses reservations that have no row yet")
+	}
+	if len(answer.Partitions) > 0 {
+		err = table(e, 0, "\npartition\ttag\tslot\tprimary", "%d\t{%s}\t%d\t%s", answer.Partitions,
+			func(p server.Placed) []any { return []any{p.Partition, p.Tag, p.Slot, p.Primary} })
+		if err != nil {
+			return err
+		}
 	}
 	for _, w := range answer.Warnings {
 		fmt.Fprintf(e.out, "\nwarning: %s %s\n", w.Variable, w.Message)

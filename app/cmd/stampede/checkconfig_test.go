@@ -24,4 +24,17 @@ func TestCheckconfigTriesTheStores(t *testing.T) {
 	if code != exitAudit || !strings.Contains(out, "does not work: MySQL: make tables (CREATE)") {
 		t.Errorf("an account that cannot migrate: code %d\n%s%s", code, out, errOut)
 	}
+	if code, out, errOut := call(t, environ(dsn), "migrate", "up"); code != exitOK {
+		t.Fatalf("migrate: code %d\n%s%s", code, out, errOut)
+	}
+	node := environ(kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE"))
+	code, out, errOut = call(t, node, "checkconfig")
+	lacks := "does not work: MySQL: drop months of the archive (GRANT ALTER, DROP ON "
+	if code != exitAudit || !strings.Contains(out, lacks) {
+		t.Errorf("an account that cannot archive: code %d\n%s%s", code, out, errOut)
+	}
+	code, out, errOut = call(t, append(node, "STAMPEDE_ARCHIVE_AFTER=0"), "checkconfig")
+	if code != exitOK {
+		t.Errorf("nothing is archived: code %d\n%s%s", code, out, errOut)
+	}
 }

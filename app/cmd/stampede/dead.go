@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"time"
 
 	"stampede/app"
 	"stampede/app/server"
@@ -20,9 +20,13 @@ type (
 	}
 	deadReplay struct {
 		ID string `arg:"" help:"As the list shows it."`
+
+		acting
 	}
 	deadDrop struct {
 		ID string `arg:"" help:"As the list shows it."`
+
+		acting
 	}
 )
 
@@ -41,27 +45,25 @@ func (c deadList) Run(e *env) error {
 			return err
 		}
 		letters, err := dead.Box.DeadLetters(e.ctx)
-		if err != nil {
+		if err != nil && app.AwayOf(err) == nil {
 			return err
 		}
-		return list(e, c.JSON, letters, "no dead letters", "id\tat\torder\tsale\tuser\ttries\treason",
+		missing := err // of partitions that are away; said behind those of the others
+		err = list(e, c.JSON, letters, "no dead letters", "id\tat\torder\tsale\tuser\ttries\treason",
 			"%s\t%s\t%s\t%s\t%s\t%d\t%s", func(l app.DeadLetter) []any {
-				return []any{l.ID, l.At.Time().Format(time.DateTime), l.Order, l.Sale, l.User, l.Deliveries, l.Reason}
+				return []any{l.ID, e.wall(l.At), l.Order, l.Sale, l.User, l.Deliveries, l.Reason}
 			})
+		return errors.Join(err, missing)
 	})
 }
 
 // Run replays.
 func (c deadReplay) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		dead, err := t.DeadLetters(e.ctx)
-		if err != nil {
-			return err
-		}
-		order, err := dead.Replay(e.ctx, c.ID)
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		order, err := t.ReplayDead(e.ctx, c.ID)
 		if err == nil {
 			fmt.Fprintf(e.out, "order %s is %s again, to be paid by %s\n", order.ID, order.State,
-				order.PayBy.Time().Format(time.RFC3339))
+				e.wall(order.PayBy))
 		}
 		return err
 	})
@@ -69,11 +71,8 @@ func (c deadReplay) Run(e *env) error {
 
 // Run drops.
 func (c deadDrop) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		dead, err := t.DeadLetters(e.ctx)
-		if err == nil {
-			err = dead.Drop(e.ctx, c.ID)
-		}
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		err := t.DropDead(e.ctx, c.ID)
 		if err == nil {
 			fmt.Fprintln(e.out, "dropped", c.ID)
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"stampede/app"
 	"stampede/app/server"
@@ -22,10 +21,14 @@ type (
 		IDs  []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
 		All  bool     `help:"All that are dead now."`
 		JSON bool     `name:"json" help:"For scripts: the ids that are sent again."`
+
+		acting
 	}
 	mailDrop struct {
 		ID   string `arg:"" help:"As the list shows it."`
 		JSON bool   `name:"json" help:"For scripts."`
+
+		acting
 	}
 )
 
@@ -47,7 +50,7 @@ func (c mailList) Run(e *env) error {
 		}
 		return list(e, c.JSON, dead, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
 			func(d app.DeadMail) []any {
-				return []any{d.ID, d.At.Time().Format(time.DateTime), d.Kind, d.To, d.Tries, d.Reason}
+				return []any{d.ID, e.wall(d.At), d.Kind, d.To, d.Tries, d.Reason}
 			})
 	})
 }
@@ -57,32 +60,14 @@ func (c mailRetry) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name dead mails, or say --all", errUsage)
 	}
-	return e.withTools(func(t *server.Tools) error {
-		sent := []string{}
-		err := t.RetryMails(e.ctx, c.IDs, func(id string) {
-			sent = append(sent, id)
-			if !c.JSON {
-				fmt.Fprintln(e.out, "is sent again", id)
-			}
-		})
-		if c.JSON && err == nil {
-			err = e.json(sent)
-		}
-		return err
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		return resend(e, c.JSON, c.IDs, "is sent again", t.RetryMails)
 	})
 }
 
 // Run drops.
 func (c mailDrop) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		err := t.DropMail(e.ctx, c.ID)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json([]string{c.ID})
-		}
-		fmt.Fprintln(e.out, "dropped", c.ID)
-		return nil
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		return drop(e, c.JSON, c.ID, t.DropMail)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -22,8 +23,12 @@ var version = "unknown"
 const (
 	exitOK     = 0
 	exitFailed = 1 // something went wrong; the message says what
+	exitNoGo   = 1 // a rehearsal went badly; only rehearse says so, which has no other use for 1
 	exitUsage  = 2 // wrong arguments or configuration
-	exitAudit  = 3 // the audit found a broken promise, load a missed bar, pay reconcile a difference
+	// the audit found a broken promise, load a missed bar, pay reconcile a difference, status an alarm, archive run no
+	// quiet, redo something that nobody can give back
+	exitAudit     = 3
+	exitNoVerdict = 4 // a rehearsal could not be held, or was interrupted
 )
 
 func main() {
@@ -36,15 +41,21 @@ func main() {
 // env is what commands may use of the outside.
 type env struct {
 	ctx     context.Context
+	args    []string
 	environ []string
 	in      io.Reader
-	out     io.Writer // results
-	err     io.Writer // progress and logs
+	out     io.Writer      // results
+	err     io.Writer      // progress and logs
+	zone    *time.Location // of the shop's clocks, as configured
 }
 
 // config reads the configuration, with flags of the command laid over the environment.
 func (e *env) config(over ...string) (server.Config, error) {
-	return server.Load(append(append([]string(nil), e.environ...), over...))
+	config, err := server.Load(append(append([]string(nil), e.environ...), over...))
+	if err == nil {
+		e.zone = config.TimeZone.Location
+	}
+	return config, err
 }
 
 // errAudit makes the exit code of a failed audit; its report has been printed.
@@ -55,16 +66,29 @@ type commands struct {
 	Demo        demoShop    `cmd:"" help:"Try it out: a whole shop on embedded stores, with simulated shoppers."`
 	Migrate     migrate     `cmd:"" help:"Bring the database's schema up to date, or back."`
 	Seed        seedCmd     `cmd:"" help:"Fill an empty shop with products and slots."`
+	Product     productCmd  `cmd:"" help:"What is sold: products and their pictures."`
+	Category    categoryCmd `cmd:"" help:"What products are sorted by."`
+	Slot        slotCmd     `cmd:"" help:"When sales are open: the calendar."`
+	Sale        saleCmd     `cmd:"" help:"What is offered when and at which price, whether it is ready, and acts while people buy."`
+	Notice      noticeCmd   `cmd:"" help:"Tell all shoppers something."`
+	Switch      switchCmd   `cmd:"" help:"Take load off the shop while it goes on selling."`
 	Challenge   challenge   `cmd:"" help:"What a sale asks of its buyers before a buy, and how hard it is."`
+	Rehearse    rehearseCmd `cmd:"" help:"Play a sale before it opens, with simulated shoppers, and hear go or no-go."`
+	Status      status      `cmd:"" help:"Show what all nodes do now: the live board in a terminal."`
 	Audit       audit       `cmd:"" help:"Prove that nothing was oversold."`
 	Pay         pay         `cmd:"" help:"Compare payments with the gateway."`
 	Backoffice  backOffice  `cmd:"" help:"Read what the shop's back office is told: paid and refunded orders."`
+	Order       orderCmd    `cmd:"" help:"Search for orders, and enter what was sent."`
+	Report      reportCmd   `cmd:"" help:"What became of a sale."`
+	Archive     archiveCmd  `cmd:"" help:"Move orders of long ago out of the way, and what they say of people."`
+	Redo        redo        `cmd:"" help:"Give a promoted or restored database back what it lacks."`
 	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
 	Block       block       `cmd:"" help:"Keep users, addresses and networks out."`
 	User        userCmd     `cmd:"" help:"Look after accounts."`
 	Mail        mailCmd     `cmd:"" help:"Look after mails that could not be sent."`
 	Load        loadCmd     `cmd:"" help:"Press on a running server as a crowd and measure what it bears."`
 	AlipaySim   alipaySim   `cmd:"" help:"Run a simulated Alipay, to try out paying."`
+	Journal     journalCmd  `cmd:"" help:"What operators have done, and the proof that nobody has changed that."`
 	Token       token       `cmd:"" help:"Sign an access token for a user."`
 	Checkconfig checkconfig `cmd:"" help:"Say what is wrong with the configuration and the stores."`
 	Version     versionCmd  `cmd:"" help:"Print the version."`
@@ -76,7 +100,9 @@ Start with:  stampede demo
 
 On real stores:  stampede migrate up, stampede seed, stampede serve, with STAMPEDE_REDIS_URL, STAMPEDE_MYSQL_DSN and STAMPEDE_JWT_SECRET set. All settings are environment variables: stampede serve --help lists them.
 
-Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile or checkconfig found that something is not as it must be.`
+Times are told by the clocks of the shop (STAMPEDE_TIME_ZONE); --json has milliseconds.
+
+Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, archive run, redo or checkconfig found that something is not as it must be; rehearse has its own.`
 
 // exited carries kong's wish to end the program (after --help) up to run.
 type exited int
@@ -108,7 +134,7 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, errOut 
 		fmt.Fprintf(errOut, "stampede: %v\nSee stampede --help.\n", err)
 		return exitUsage
 	}
-	return codeOf(command.Run(&env{ctx: ctx, environ: environ, in: in, out: out, err: errOut}), errOut)
+	return codeOf(command.Run(&env{ctx: ctx, args: args, environ: environ, in: in, out: out, err: errOut}), errOut)
 }
 
 func codeOf(err error, errOut io.Writer) int {
@@ -116,12 +142,20 @@ func codeOf(err error, errOut io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errAudit), errors.Is(err, errLoad), errors.Is(err, errReconciliation), errors.Is(err, errUnfit):
+	case errors.Is(err, errAudit), errors.Is(err, errAlarms), errors.Is(err, errLoad),
+		errors.Is(err, errReconciliation), errors.Is(err, errUnfit), errors.Is(err, errJournal),
+		errors.Is(err, errNotReady), errors.Is(err, errPostponed), errors.Is(err, errLacking):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitAudit
+	case errors.Is(err, errNoGo):
+		fmt.Fprintln(errOut, "stampede:", err)
+		return exitNoGo
 	case errors.As(err, &config), errors.Is(err, errUsage):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitUsage
+	case errors.Is(err, errNoVerdict):
+		fmt.Fprintln(errOut, "stampede:", err)
+		return exitNoVerdict
 	default:
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitFailed

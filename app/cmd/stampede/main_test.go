@@ -47,12 +47,13 @@ func callWith(t *testing.T, in string, environ []string, args ...string) (code i
 func TestHelpTeaches(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
-		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "audit",
-		"pay", "pay reconcile", "backoffice", "backoffice tail", "backoffice repost", "dead", "dead list",
+		"", "serve", "demo", "migrate", "migrate up", "migrate down", "migrate status", "seed", "status", "audit",
+		"pay", "pay reconcile", "backoffice", "backoffice tail", "backoffice repost", "archive", "archive run", "archive status", "archive drop", "dead", "dead list",
 		"dead replay", "dead drop", "block", "block add", "block list", "block remove",
 		"user", "user add", "user list", "user show", "user role", "user revoke", "user delete",
 		"mail", "mail list", "mail retry", "mail drop", "load", "alipay-sim", "token",
-		"token sign", "token rotate", "checkconfig", "version",
+		"token sign", "token rotate", "journal", "journal list", "journal verify",
+		"rehearse", "notice", "notice say", "notice end", "switch", "switch show", "switch set", "sale", "sale pause", "sale resume", "sale end", "sale add-stock", "sale withdraw", "checkconfig", "version",
 	} {
 		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {
@@ -96,6 +97,16 @@ func TestWrongUse(t *testing.T) {
 		{"demo --shoppers -1", nil, "--shoppers"},
 		{"load", nil, "scenario"},
 		{"load idle --sockets 0", nil, "--sockets"},
+		{"load buy --shard 3/2", nil, "1/2 and 2/2"},
+		{"load buy --at soon", nil, "seconds since 1970"},
+		{"load buy --at 2026-01-01T00:00:00Z", nil, "ago"},
+		{"load buy --at 99999999999", nil, "at most 1h0m0s ahead"},
+		{"load buy time --at 99999999999", nil, "--at is for one scenario"},
+		{"load logins --out x.json", nil, "cannot be merged"},
+		{"load buy --out no/such/folder/x", []string{data}, "--out"},
+		{"load merge", nil, "merge wants the files"},
+		{"load merge no-such-file", nil, "no-such-file"},
+		{"load merge x --shard 1/2", nil, "files only"},
 		{"demo --listen nowhere", []string{data}, "STAMPEDE_LISTEN"},
 		{"dead replay", nil, "id"},
 		{"mail retry", nil, "--all"},

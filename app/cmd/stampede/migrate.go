@@ -25,14 +25,19 @@ type (
 )
 
 // withTools opens the database for a command.
-func (e *env) withTools(do func(t *server.Tools) error) (err error) {
+func (e *env) withTools(do func(t *server.Tools) error) error {
 	config, err := e.config()
 	if err != nil {
 		return err
 	}
 	tools, err := server.OpenTools(e.ctx, config)
-	if err != nil {
-		return err
+	return closing(tools, err, do)
+}
+
+// closing does something with open tools, if they are, and closes them.
+func closing(tools *server.Tools, failed error, do func(t *server.Tools) error) (err error) {
+	if failed != nil {
+		return failed
 	}
 	defer func() {
 		if closeErr := tools.Close(); err == nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"time"
 
 	"stampede/app"
 	"stampede/app/server"
@@ -22,10 +21,14 @@ type (
 		IDs  []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
 		All  bool     `help:"All that are parked now."`
 		JSON bool     `name:"json" help:"For scripts: the ids that were sent again."`
+
+		acting
 	}
 	parkedDrop struct {
 		ID   string `arg:"" help:"As the list shows it."`
 		JSON bool   `name:"json" help:"For scripts."`
+
+		acting
 	}
 )
 
@@ -53,7 +56,7 @@ func (c parkedList) Run(e *env) error {
 			"%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s", func(p app.ParkedMessage) []any {
 				m := &p.OutboxMessage
 				return []any{
-					p.ID, p.At.Time().Format(time.DateTime), m.Order, m.Rev, m.State, p.Group, p.Deliveries, p.Reason,
+					p.ID, e.wall(p.At), m.Order, m.Rev, m.State, p.Group, p.Deliveries, p.Reason,
 				}
 			})
 	})
@@ -64,32 +67,14 @@ func (c parkedReplay) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name parked postings, or say --all", errUsage)
 	}
-	return e.withTools(func(t *server.Tools) error {
-		sent := []string{}
-		err := t.ReplayParked(e.ctx, c.IDs, func(id string) {
-			sent = append(sent, id)
-			if !c.JSON {
-				fmt.Fprintln(e.out, "sent again", id)
-			}
-		})
-		if c.JSON && err == nil {
-			err = e.json(sent)
-		}
-		return err
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		return resend(e, c.JSON, c.IDs, "sent again", t.ReplayParked)
 	})
 }
 
 // Run drops.
 func (c parkedDrop) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		err := t.DropParked(e.ctx, c.ID)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json([]string{c.ID})
-		}
-		fmt.Fprintln(e.out, "dropped", c.ID)
-		return nil
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		return drop(e, c.JSON, c.ID, t.DropParked)
 	})
 }

@@ -10,12 +10,43 @@ import (
 )
 
 type pay struct {
+	List      payList      `cmd:"" help:"Search for payments."`
 	Reconcile payReconcile `cmd:"" help:"Compare a day's payments with the gateway."`
 }
 
 type payReconcile struct {
 	Day  string `required:"" placeholder:"YYYY-MM-DD" help:"The day, in the shop's time zone (STAMPEDE_TIME_ZONE)."`
 	JSON bool   `name:"json" help:"For scripts."`
+}
+
+type payList struct {
+	Query string             `arg:"" optional:"" name:"query" help:"The number of a trade or of an order."`
+	State app.PaymentOutcome `placeholder:"STATE" help:"Only those of which this became, like late."`
+	Limit int                `default:"50" help:"At most so many, up to 1000."`
+	JSON  bool               `name:"json" help:"For scripts."`
+}
+
+// Run lists.
+func (c *payList) Run(e *env) error {
+	if c.Limit < 1 || c.Limit > 1000 {
+		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
+	}
+	if c.State != "" && !c.State.Known() {
+		return fmt.Errorf("%w: --state is %q, want taken, late, revived, refunded, unknown_order, wrong_amount, "+
+			"second_trade or never_payable", errUsage, c.State)
+	}
+	return e.withTools(func(t *server.Tools) error {
+		payments, err := t.SearchPayments(e.ctx, c.State, c.Query, c.Limit)
+		if err != nil {
+			return err
+		}
+		return list(e, c.JSON, payments, "no payments", "trade\torder\tyuan\tpaid\tstate", "%s\t%s\t%s\t%s\t%s",
+			func(p app.Received) []any {
+				return []any{
+					p.TradeNo, p.Order, app.FormatFen(p.AmountFen), e.wall(p.PaidAt), p.Outcome,
+				}
+			})
+	})
 }
 
 // errReconciliation makes the exit code of a comparison that found differences; they have been printed.

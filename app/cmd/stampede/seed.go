@@ -18,6 +18,8 @@ type seedCmd struct {
 	Products int  `placeholder:"N" help:"Add N products of bulk test data, and nothing else."`
 
 	Challenge string `default:"none" help:"What the sales that are added ask of their buyers: none, pass, captcha or work."`
+
+	acting
 }
 
 // Help shows examples.
@@ -29,6 +31,16 @@ func (seedCmd) Help() string {
 		"    stampede seed --products 100000"
 }
 
+// journalled is what the journal says of it.
+func (c *seedCmd) journalled() any {
+	return struct {
+		Rolling   bool   `json:"rolling"`
+		Days      int    `json:"days"`
+		Products  int    `json:"products"`
+		Challenge string `json:"challenge"`
+	}{c.Rolling, c.Days, c.Products, c.Challenge}
+}
+
 // Run seeds.
 func (c *seedCmd) Run(e *env) error {
 	if c.Products < 0 || c.Days < 1 || c.Days > 366 {
@@ -38,13 +50,16 @@ func (c *seedCmd) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%w: --challenge is %q, want none, pass, captcha or work", errUsage, c.Challenge)
 	}
-	return e.withTools(func(t *server.Tools) (err error) {
+	return e.withActs(c.acting, func(t *server.Tools) (err error) {
 		seeder, release, err := t.Seeder(e.ctx)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, release()) }()
 		seeder.Challenge = kind
+		if err := t.Seeding(e.ctx, c.journalled()); err != nil {
+			return err
+		}
 		if c.Products > 0 {
 			began := time.Now()
 			return seeder.Bulk(e.ctx, c.Products, func(done int) {

@@ -23,6 +23,8 @@ type (
 	tokenRotate struct {
 		Now  bool `help:"End all tokens that were signed before: guests lose what is theirs, others refresh."`
 		JSON bool `name:"json" help:"For scripts."`
+
+		acting
 	}
 )
 
@@ -67,7 +69,7 @@ func (c *tokenSign) Run(e *env) error {
 
 // Run rotates, once.
 func (c tokenRotate) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
 		g, err := t.RotateKey(e.ctx, c.Now)
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"stampede/app"
 	"stampede/app/server"
@@ -29,8 +28,11 @@ type (
 		Lang     string   `default:"en" enum:"en,zh" help:"In which its mails are written: ${enum}."`
 		Password bool     `help:"Read its password from standard input, one line; without it, a link by mail sets one."`
 		JSON     bool     `name:"json" help:"For scripts."`
+
+		acting
 	}
 	userList struct {
+		Query string   `arg:"" optional:"" name:"query" help:"An id, a whole name, or the beginning of an e-mail."`
 		Role  app.Role `default:"" enum:",shopper,operator,admin" help:"Only those that may do that."`
 		Limit int      `default:"100" help:"At most so many, up to 1000."`
 		JSON  bool     `name:"json" help:"For scripts."`
@@ -43,15 +45,21 @@ type (
 		Who  string   `arg:"" name:"user" help:"Id or e-mail."`
 		Role app.Role `arg:"" enum:"shopper,operator,admin" help:"${enum}."`
 		JSON bool     `name:"json" help:"For scripts."`
+
+		acting
 	}
 	userRevoke struct {
 		Who  string `arg:"" name:"user" help:"Id or e-mail."`
 		JSON bool   `name:"json" help:"For scripts."`
+
+		acting
 	}
 	userDelete struct {
 		Who  string `arg:"" name:"user" help:"Id or e-mail; of a guest, the id."`
 		Yes  bool   `help:"Yes, for good."`
 		JSON bool   `name:"json" help:"For scripts."`
+
+		acting
 	}
 )
 
@@ -97,7 +105,7 @@ func (c *userAdd) Run(e *env) error {
 			return err
 		}
 	}
-	return e.withTools(func(t *server.Tools) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
 		u, err := t.AddUser(e.ctx, n)
 		switch {
 		case err != nil:
@@ -118,16 +126,27 @@ func (c *userList) Run(e *env) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
 	}
+	if c.Query != "" && c.Role != "" {
+		return fmt.Errorf("%w: search for somebody, or say --role, not both", errUsage)
+	}
 	return e.withTools(func(t *server.Tools) error {
-		users, err := t.Users(e.ctx, app.UsersQuery{Role: c.Role, Limit: c.Limit})
+		users, err := c.users(e, t)
 		if err != nil {
 			return err
 		}
 		return list(e, c.JSON, users, "nobody has an account", "id\temail\tname\trole\tstate\tsince", "%s\t%s\t%s\t%s\t%s\t%s",
 			func(u server.UserSummary) []any {
-				return []any{u.ID, u.Email, u.Name, u.Role, u.State, u.CreatedAt.Time().Format(time.DateTime)}
+				return []any{u.ID, u.Email, u.Name, u.Role, u.State, e.wall(u.CreatedAt)}
 			})
 	})
+}
+
+// users are those that are searched for, or all.
+func (c *userList) users(e *env, t *server.Tools) ([]server.UserSummary, error) {
+	if c.Query != "" {
+		return t.SearchUsers(e.ctx, c.Query, c.Limit)
+	}
+	return t.Users(e.ctx, app.UsersQuery{Role: c.Role, Limit: c.Limit})
 }
 
 // Run shows.
@@ -141,11 +160,11 @@ func (c *userShow) Run(e *env) error {
 			return e.json(u)
 		}
 		fmt.Fprintf(e.out, "user    %s\ne-mail  %s\nname    %s\nrole    %s\nstate   %s\nsince   %s\n\n", u.ID, u.Email, u.Name,
-			u.Role, u.State, u.CreatedAt.Time().Format(time.DateTime))
+			u.Role, u.State, e.wall(u.CreatedAt))
 		return list(e, false, u.Devices, "logged in nowhere", "device\tname\tsince\tlast seen", "%s\t%s\t%s\t%s",
 			func(d app.ExportedDevice) []any {
 				return []any{
-					d.ID, d.Name, d.CreatedAt.Time().Format(time.DateTime), d.LastSeenAt.Time().Format(time.DateTime),
+					d.ID, d.Name, e.wall(d.CreatedAt), e.wall(d.LastSeenAt),
 				}
 			})
 	})
@@ -153,7 +172,7 @@ func (c *userShow) Run(e *env) error {
 
 // Run sets the role.
 func (c *userRole) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
 		u, err := t.SetRole(e.ctx, c.Who, c.Role)
 		switch {
 		case err != nil:
@@ -168,7 +187,7 @@ func (c *userRole) Run(e *env) error {
 
 // Run logs out.
 func (c *userRevoke) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
 		n, err := t.RevokeUser(e.ctx, c.Who)
 		switch {
 		case err != nil:
@@ -186,7 +205,7 @@ func (c *userDelete) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("%w: this cannot be taken back; say --yes", errUsage)
 	}
-	return e.withTools(func(t *server.Tools) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
 		id, err := t.DeleteUser(e.ctx, c.Who)
 		switch {
 		case err != nil:

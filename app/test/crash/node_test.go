@@ -68,11 +68,15 @@ func (n *node) waitReady() {
 }
 
 // openAt is the address that the log names, "" before the node is open.
-func (n *node) openAt() string {
+func (n *node) openAt() string { return n.said("address") }
+
+// said is a word of the line with which the node says that it is open.
+func (n *node) said(name string) string {
 	text, _ := os.ReadFile(n.log)
-	_, rest, _ := strings.Cut(string(text), " msg=open address=")
-	addr, _, _ := strings.Cut(rest, " ")
-	return addr
+	_, line, _ := strings.Cut(string(text), " msg=open ")
+	_, rest, _ := strings.Cut(" "+line, " "+name+"=")
+	word, _, _ := strings.Cut(rest, " ")
+	return word
 }
 
 func (n *node) dead() bool {

@@ -5,10 +5,16 @@ package crash
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"stampede/app"
+	"stampede/app/test/kit/asyncapi"
 	"stampede/app/wsclient"
+	"stampede/realtime"
 )
+
+// described is what asyncapi.yaml says of the frames, read once.
+var described = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
 
 // phone is one device of a buyer. It keeps its cursor from socket to socket, as a page does.
 type phone struct {
@@ -18,6 +24,9 @@ type phone struct {
 	mu   sync.Mutex
 	line *wsclient.Conn // the newest socket, open or not; nil before the first one
 	told bool           // an event has reached it, ever
+	at   string         // the address of that socket's node
+	bye  time.Time      // when its node has asked it to come again, elsewhere; zero once it has
+	back time.Time      // when it may
 }
 
 // connect opens a socket to a node unless one is open, says hello, and takes in what was missed.
@@ -34,7 +43,11 @@ func (p *phone) connect(addr string) error {
 		cursor = old.Cursor()
 	}
 	shop := "http://" + addr
-	dialer := wsclient.Dialer{Origin: shop, Heard: p.heard}
+	messages, err := described()
+	if err != nil {
+		return err
+	}
+	dialer := wsclient.Dialer{Origin: shop, Heard: p.heard, Seen: messages.Seen(p.who.world.t)}
 	s, err := dialer.Dial(p.who.world.t.Context(), shop)
 	if err != nil {
 		return err
@@ -43,6 +56,12 @@ func (p *phone) connect(addr string) error {
 		s.Close()
 		return err
 	}
+	p.mu.Lock()
+	if p.number == 0 && !p.bye.IsZero() {
+		p.who.world.away.add(time.Since(p.bye))
+	}
+	p.at, p.bye, p.back = addr, time.Time{}, time.Time{}
+	p.mu.Unlock()
 	return nil
 }
 
@@ -84,8 +103,14 @@ func (p *phone) readOrders(s *wsclient.Conn) error {
 
 // heard takes an event of the open socket.
 func (p *phone) heard(f *wsclient.Frame) {
-	if e, ok := f.Event.(*wsclient.OrderEvent); ok {
+	switch e := f.Event.(type) {
+	case *wsclient.OrderEvent:
 		p.learn(&e.Order, ByEvent, e.Cursor)
+	case *wsclient.ByeEvent:
+		p.mu.Lock()
+		p.bye = time.Now()
+		p.back = p.bye.Add(time.Duration(e.RetryMS) * time.Millisecond)
+		p.mu.Unlock()
 	}
 }
 

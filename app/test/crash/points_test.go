@@ -11,8 +11,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1–P8: the program dies at each of its crash points while people buy, cancel and let orders expire; the next life
-// finishes what the first one began.
+// P1–P8: the program dies at each of its crash points while people buy, cancel and let orders expire, and operators
+// act; the next life finishes what the first one began.
 func TestEveryPoint(t *testing.T) {
 	for _, point := range faults.Names() {
 		t.Run(point, func(t *testing.T) {
@@ -23,8 +23,16 @@ func TestEveryPoint(t *testing.T) {
 				dieRebuilding(t, point)
 			case "warm":
 				dieWarming(t, point)
+			case "archive":
+				dieArchiving(t, point)
 			case "pay", "close", "late", "refund", "post":
 				diePaying(t, flow, point)
+			case "act", "edit", "withdraw", "switch", "notice", "block":
+				dieActing(t, flow, point)
+			case "move":
+				dieMoving(t, point)
+			case "ship", "receipt":
+				dieShipping(t, flow, point)
 			default:
 				dieServing(t, point)
 			}

@@ -14,6 +14,7 @@ import (
 type habits struct {
 	cancels int // of a hundred answered buys, how many are cancelled at once
 	presses int // new keys per buyer at most; 0: until the socket ends
+	thinks  int // ms after each press, half of it to all of it
 }
 
 // traffic lets everybody buy at the same time. It ends when they have had enough or all sockets are gone.
@@ -63,6 +64,9 @@ func (b *buyer) trade(h habits, stop <-chan struct{}) {
 			b.cancel(op.Order, op.Sale)
 		case b.dice.IntN(20) == 0:
 			b.putAway()
+		}
+		if h.thinks > 0 {
+			b.phones[0].socket().Pause(int64(h.thinks/2 + b.dice.IntN(h.thinks/2)))
 		}
 	}
 }

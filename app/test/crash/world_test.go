@@ -41,6 +41,7 @@ type world struct {
 	sales  []app.Sale
 	people []*buyer
 	memory memory
+	away   absences
 	final  Final // as it was looked at last
 	began  time.Time
 }
@@ -54,6 +55,17 @@ func newWorld(t *testing.T, settings ...string) *world {
 // openWorld makes tables in an empty database. The settings go to every node.
 func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	t.Helper()
+	w := bareWorld(t, redisURL, dsn, settings...)
+	ctx := kit.Context(t)
+	_, err := migrations.Up(ctx, w.books.DB())
+	w.must(err)
+	w.must(w.books.EnsurePartitions(ctx, partitions))
+	return w
+}
+
+// bareWorld is openWorld without the tables.
+func bareWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
+	t.Helper()
 	w := &world{t: t, name: t.Name(), dice: dice(t.Name()), folder: folderOf(t), program: binary, began: time.Now()}
 	w.memory.history.Seed = *seedFlag
 	t.Cleanup(w.remember)
@@ -65,9 +77,6 @@ func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	w.books, err = store.OpenMySQL(ctx, dsn)
 	w.must(err)
 	t.Cleanup(func() { _ = w.books.Close() })
-	_, err = migrations.Up(ctx, w.books.DB())
-	w.must(err)
-	w.must(w.books.EnsurePartitions(ctx, partitions))
 	w.db, err = sql.Open("mysql", dsn)
 	w.must(err)
 	t.Cleanup(func() { _ = w.db.Close() })
@@ -119,6 +128,14 @@ func (w *world) offer(units int64, limit, partition int) app.Sale {
 // stage puts a product on sale that opens and closes so long from now. Nobody buys it unless told to.
 func (w *world) stage(units int64, limit, partition int, opens, closes time.Duration) app.Sale {
 	w.t.Helper()
+	return w.stageWith(units, limit, partition, opens, closes, func(*app.Sale) {})
+}
+
+// stageWith has the sale changed before it is written.
+func (w *world) stageWith(
+	units int64, limit, partition int, opens, closes time.Duration, change func(s *app.Sale),
+) app.Sale {
+	w.t.Helper()
 	ctx := kit.Context(w.t)
 	now := time.Now()
 	if w.slot.ID == 0 {
@@ -135,6 +152,7 @@ func (w *world) stage(units int64, limit, partition int, opens, closes time.Dura
 		Limit: limit, Cap: 10_000, Challenge: app.ChallengeNone, Version: 1,
 		OpensAt: app.MillisOf(now.Add(opens)), ClosesAt: min(app.MillisOf(now.Add(closes)), w.slot.ClosesAt),
 	}
+	change(&sale)
 	w.must(w.books.AddCategories(ctx, []app.Category{category}))
 	w.must(w.books.AddProducts(ctx, []app.Product{product}))
 	w.must(w.books.AddSales(ctx, []app.Sale{sale}))

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"mime/quotedprintable"
@@ -31,18 +29,10 @@ func (s *shop) captcha(n *node) app.CaptchaAnswer {
 	s.t.Helper()
 	var picture app.Picture
 	n.expect(http.StatusOK, &picture, n.read, "/api/v1/auth/captcha", "", nil)
-	want, err := s.redis.Get(kit.Context(s.t), "stampede:{captcha}:"+picture.ID).Result()
-	if err != nil || !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
-		s.t.Fatalf("captcha %s: %v", picture.ID, err)
+	if !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
+		s.t.Fatalf("captcha %s is no picture", picture.ID)
 	}
-	for i := range 1_000_000 {
-		answer := fmt.Sprintf("%06d", i)
-		if sum := sha256.Sum256([]byte(picture.ID + ":" + answer)); hex.EncodeToString(sum[:]) == want {
-			return app.CaptchaAnswer{ID: picture.ID, Answer: answer}
-		}
-	}
-	s.t.Fatal("no answer fits the picture")
-	return app.CaptchaAnswer{}
+	return app.CaptchaAnswer{ID: picture.ID, Answer: s.readPicture(picture.ID)}
 }
 
 var linkInMail = regexp.MustCompile(`/\?(activate|reset)=([A-Za-z0-9_-]{43})`)

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"stampede/app"
+	"stampede/app/test/kit/asyncapi"
 	"stampede/app/wsclient"
+	"stampede/realtime"
 )
 
 // client is one socket, as a phone has it. It keeps what it hears.
@@ -18,24 +21,38 @@ type client struct {
 	mu      sync.Mutex
 	told    []*wsclient.OrderEvent
 	answers []*wsclient.Frame // those that no call waits for
+	notices []*wsclient.NoticeEvent
 	ticks   map[app.ID]wsclient.TickLine
+	board   atomic.Pointer[wsclient.BoardEvent] // the newest
 }
+
+// described is what asyncapi.yaml says of the frames, read once. The sockets of these tests are held against it, of a
+// crowd one in crowdChecked: holding all their frames against it takes more than what the server does for them, which
+// is what crowds are there to see.
+var described = sync.OnceValues(func() (asyncapi.Messages, error) { return asyncapi.Read(realtime.AsyncAPI) })
 
 // dial opens a socket and says nothing yet.
 func dial(t *testing.T, n *node) *client {
 	t.Helper()
-	c, err := tryDial(t, n)
+	c, err := tryDial(t, n, true)
 	if err != nil {
 		t.Fatalf("dial %s: %v", n.addr, err)
 	}
 	return c
 }
 
-func tryDial(t *testing.T, n *node) (*client, error) {
+func tryDial(t *testing.T, n *node, checked bool) (*client, error) {
 	c := &client{t: t, ticks: make(map[app.ID]wsclient.TickLine)}
 	shop := "http://" + n.addr
-	var err error
-	if c.Conn, err = (&wsclient.Dialer{Origin: shop, Heard: c.take}).Dial(t.Context(), shop); err != nil {
+	messages, err := described()
+	if err != nil {
+		return nil, err
+	}
+	dialer := wsclient.Dialer{Origin: shop, Heard: c.take}
+	if checked {
+		dialer.Seen = messages.Seen(t)
+	}
+	if c.Conn, err = dialer.Dial(t.Context(), shop); err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() {
@@ -79,6 +96,10 @@ func (c *client) take(f *wsclient.Frame) {
 	switch e := f.Event.(type) {
 	case *wsclient.OrderEvent:
 		c.told = append(c.told, e)
+	case *wsclient.BoardEvent:
+		c.board.Store(e)
+	case *wsclient.NoticeEvent:
+		c.notices = append(c.notices, e)
 	case *wsclient.TickEvent:
 		for _, line := range e.Sales {
 			c.ticks[line.ID] = line

@@ -16,6 +16,7 @@ import (
 // P2, P3: the server is killed under load, again and again. Every answered reservation becomes an order (or was refused
 // with a reason), every repeated key finds its order, nothing is sold twice.
 func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
+	t.Parallel()
 	s := newShop(t)
 	sale := s.open(3000, 20)
 	var mu sync.Mutex

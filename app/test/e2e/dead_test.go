@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -90,4 +93,26 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 		t.Errorf("stock %d, want 3", free)
 	}
 	s.audit(sale)
+}
+
+// A letter whose entry could not even be read has no order. It can be dropped, and only that.
+func TestUnreadableDeadLetterIsDropped(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(5, 5)
+	id, err := s.redis.XAdd(kit.Context(t), &redis.XAddArgs{
+		Stream: fmt.Sprintf("stampede:{%d}:dead", sale.Partition),
+		Values: []string{"terms", "rubbish", "reason", "no terms of a buy", "stream", "1-0", "deliveries", "5"},
+	}).Result()
+	s.must(err)
+	letter := fmt.Sprintf("%d-%s", sale.Partition, id)
+	if out, code := s.run("dead", "replay", letter); code == 0 || !strings.Contains(out, "only be dropped") {
+		t.Errorf("replay exits %d: %s", code, out)
+	}
+	if out, code := s.run("dead", "drop", letter); code != 0 {
+		t.Errorf("drop exits %d: %s", code, out)
+	}
+	if left := s.deadLetters(); len(left) != 0 {
+		t.Errorf("letters left: %+v", left)
+	}
 }

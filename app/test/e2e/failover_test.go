@@ -193,7 +193,7 @@ func (s *shop) buyers(n *node, sale app.Sale, many int) []app.ID {
 // enter logs in as somebody who tries again while the shop is busy.
 func enter(t *testing.T, n *node, user app.ID) *client {
 	for deadline := time.Now().Add(30 * time.Second); ; {
-		c, err := tryDial(t, n)
+		c, err := tryDial(t, n, true)
 		if err == nil {
 			if _, err = c.Hello(token(t, user), ""); err == nil {
 				return c

@@ -109,9 +109,9 @@ func (f *flood) pressSocket(ctx context.Context, token string) {
 // 200 people behind one address, in the instant in which a sale opens, are all in and have bought within ten seconds,
 // through the nginx that ships and with the limits that ship, while a machine behind the same address floods the shop
 // with five accounts, forged tokens, sockets and listings. The flood is held: of what it sends, most is refused as too
-// many, and its accounts get what their limit allows and nothing more.
+// many, and its accounts get what their limit allows and nothing more. Not t.Parallel: it is a flood only on a machine
+// that does nothing else.
 func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
-	t.Parallel()
 	const people, accounts = 200, 5
 	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
 	sale := s.open(people+100, 1)
@@ -135,7 +135,8 @@ func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	s.audit(sale)
 }
 
-// A user's presses count over sockets and HTTP together, and those over another node share the rate of the whole shop.
+// A user's presses count over sockets and HTTP together, and who lists too often is refused. That several nodes share
+// the rate of the whole shop is TestBuysOfSeveralNodes in app/limits.
 func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_USER_RATE=1")

@@ -54,6 +54,13 @@ func startGateway(t *testing.T) *gateway {
 	return g
 }
 
+// in is the gateway for a test within the test, which fails by itself.
+func (g *gateway) in(t *testing.T) *gateway {
+	own := *g
+	own.t = t
+	return &own
+}
+
 // payAtCashier sends the buyer to the address that the shop gave, and presses Pay.
 func (g *gateway) payAtCashier(url string, order app.ID) {
 	g.t.Helper()

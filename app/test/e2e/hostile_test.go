@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,33 +58,22 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 	operator, user := operatorToken(t), kit.NewID()
 	who := token(t, user)
 	c, _ := login(t, n, user, "")
+	var all sync.WaitGroup // not t.Parallel: they all wait most of the time
 	for i, text := range hostile {
-		sale := sales[i]
-		n.shows(sale, text)
-		address := app.Address{Name: short(text, 100), Phone: short(text, 32), Text: text}
-		var receipt app.Receipt
-		n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
-			"qty": 1, "key": fmt.Sprintf("hostile-%d", i), "address": address,
+		all.Go(func() {
+			t.Run(fmt.Sprintf("text %d", i), func(t *testing.T) {
+				n.in(t).sells(g.in(t), c, sales[i], who, operator, text)
+			})
 		})
-		order := n.becomes(receipt.Order, who, app.Pending)
-		if diff := cmp.Diff(&address, order.Address); diff != "" || order.ProductName != text {
-			t.Errorf("%q came back as %q, its address (-sent +read):\n%s", text, order.ProductName, diff)
-		}
-		kit.Eventually(t, 10*time.Second, func() (bool, string) {
-			return c.heard(order.ID, app.Pending), "the socket has not heard of the order"
-		})
-		for _, e := range c.ordersHeard() {
-			if e.Order.ID == order.ID && (cmp.Diff(&address, e.Order.Address) != "" || e.Order.ProductName != text) {
-				t.Errorf("%q was told on the socket as %+v", text, e.Order)
-			}
-		}
-		n.paid(g, order, who)
-		n.askedAndDeclined(order.ID, who, operator, text)
 	}
-	n.names(t)
-	s.namesOfAccounts(n)
-	n.addressBook(who)
-	n.searches(who, operator)
+	all.Go(func() { t.Run("names", func(t *testing.T) { n.in(t).names() }) })
+	all.Go(func() { t.Run("names of accounts", func(t *testing.T) { s.in(t).namesOfAccounts(n.in(t)) }) })
+	all.Go(func() { t.Run("address book", func(t *testing.T) { n.in(t).addressBook(who) }) })
+	all.Go(func() { t.Run("searches", func(t *testing.T) { n.in(t).searches(who, operator) }) })
+	all.Wait()
+	if t.Failed() {
+		return
+	}
 	if got := s.count("SELECT COUNT(*) FROM orders"); got != int64(len(hostile)) {
 		t.Errorf("%d orders, want %d", got, len(hostile))
 	}
@@ -94,6 +84,31 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 		s.drained(sale, 10*time.Second)
 		s.audit(sale)
 	}
+}
+
+// sells shows, sells and refuses to take back something that has the text in every field; c is a socket of the buyer.
+func (n *node) sells(g *gateway, c *client, sale app.Sale, who, operator, text string) {
+	n.t.Helper()
+	n.shows(sale, text)
+	address := app.Address{Name: short(text, 100), Phone: short(text, 32), Text: text}
+	var receipt app.Receipt
+	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{
+		"qty": 1, "key": "hostile-" + sale.ID.String(), "address": address,
+	})
+	order := n.becomes(receipt.Order, who, app.Pending)
+	if diff := cmp.Diff(&address, order.Address); diff != "" || order.ProductName != text {
+		n.t.Errorf("%q came back as %q, its address (-sent +read):\n%s", text, order.ProductName, diff)
+	}
+	kit.Eventually(n.t, 10*time.Second, func() (bool, string) {
+		return c.heard(order.ID, app.Pending), "the socket has not heard of the order"
+	})
+	for _, e := range c.ordersHeard() {
+		if e.Order.ID == order.ID && (cmp.Diff(&address, e.Order.Address) != "" || e.Order.ProductName != text) {
+			n.t.Errorf("%q was told on the socket as %+v", text, e.Order)
+		}
+	}
+	n.paid(g, order, who)
+	n.askedAndDeclined(order.ID, who, operator, text)
 }
 
 // offerNamed puts a product on sale that has the text in every field.
@@ -163,23 +178,23 @@ func (n *node) askedAndDeclined(order app.ID, who, operator, text string) {
 }
 
 // names: what a token calls its user.
-func (n *node) names(t *testing.T) {
-	t.Helper()
+func (n *node) names() {
+	n.t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	if err != nil {
-		t.Fatal(err)
+		n.t.Fatal(err)
 	}
 	for _, text := range hostile {
 		name := short(text, 40)
 		bearer, err := issuer.Issue(kit.NewID(), name, app.Shopper, time.Hour)
 		if err != nil {
-			t.Fatal(err)
+			n.t.Fatal(err)
 		}
 		var session struct{ User struct{ Name string } }
 		n.expect(http.StatusOK, &session, n.post, "/api/v1/auth/guest", bearer, nil)
-		welcome, err := dial(t, n).Hello(bearer, "")
+		welcome, err := dial(n.t, n).Hello(bearer, "")
 		if err != nil || session.User.Name != name || welcome.User.Name != name {
-			t.Errorf("%q is called %q and %q, %v", name, session.User.Name, welcome.User.Name, err)
+			n.t.Errorf("%q is called %q and %q, %v", name, session.User.Name, welcome.User.Name, err)
 		}
 	}
 }

@@ -55,12 +55,26 @@ func (n *node) send(method, path, token string, body any) (int, []byte) {
 
 func (n *node) request(method, url, token string, body []byte) (int, []byte) {
 	n.t.Helper()
+	return n.requestAs("act-"+kit.NewID().String(), method, url, token, body)
+}
+
+// act does something as an operator under a key, so that it can be repeated.
+func (n *node) act(path, token, key string, body []byte) (int, []byte) {
+	n.t.Helper()
+	return n.requestAs(key, http.MethodPost, "http://"+n.addr+path, token, body)
+}
+
+func (n *node) requestAs(key, method, url, token string, body []byte) (int, []byte) {
+	n.t.Helper()
 	req, err := http.NewRequest(method, url, bytes.NewReader(body))
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if method != http.MethodGet && strings.Contains(url, "/operator/") {
+		req.Header.Set("Idempotency-Key", key)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

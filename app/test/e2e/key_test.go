@@ -16,8 +16,7 @@ import (
 func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	closes := time.Now().Add(15 * time.Second)
-	sale := s.offer(1, 1, time.Now().Add(-time.Second), closes)
+	sale := s.open(1, 1)
 	another := s.open(1, 1)
 	proxy := kit.NewProxy(t, s.redisURL)
 	lossy := s.start("STAMPEDE_REDIS_URL=" + proxy.URL)
@@ -54,6 +53,9 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	}
 	second.cannotBuy(app.DuplicateKey, sale.ID, 2, "the-last-unit")
 
+	if out, code := s.run("sale", "end", sale.ID.String(), "--yes"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
 	kit.Eventually(t, 30*time.Second, func() (bool, string) {
 		_, err := stranger.Buy(sale.ID, 1, "stranger-key")
 		return errors.As(err, &e) && e.Code == app.Closed, fmt.Sprint("not closed yet: ", err)

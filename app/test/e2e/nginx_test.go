@@ -140,12 +140,16 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	s := newShop(t, nginxAddress)
 	s.open(10, 1)
 	n := s.start()
-	w := behindNginx(t, n, "rate=2000r/s", "rate=1r/s", "burst=8000 nodelay", "burst=2 nodelay",
+	w := behindNginx(t, n, "rate=2000r/s", "rate=1r/m", "burst=8000 nodelay", "burst=2 nodelay",
 		"limit_conn stampede_sockets 8000", "limit_conn stampede_sockets 1")
 	ctx := kit.Context(t)
 	want := func(a answered, code int, word app.Code) {
 		t.Helper()
-		if a.code != code || a.failed.Code != word || a.failed.RetryMS != 2000 || a.header.Get("Retry-After") != "2" ||
+		retry, after := int64(2000), "2"
+		if word == app.BadRequest {
+			retry, after = 0, ""
+		}
+		if a.code != code || a.failed.Code != word || a.failed.RetryMS != retry || a.header.Get("Retry-After") != after ||
 			!strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
 			t.Errorf("got %d %s, %v; want %d, %s", a.code, a.text, a.header, code, word)
 		}
@@ -169,6 +173,26 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 		t.Fatal("the second socket was let in")
 	}
 	want(a, http.StatusTooManyRequests, app.RateLimited)
+
+	long := strings.Repeat("a", 20_000)
+	for i, c := range []struct {
+		request string
+		code    int
+	}{
+		{"POST /api/v1/auth/login HTTP/1.1\r\nContent-Length: 65537\r\n", http.StatusRequestEntityTooLarge},
+		{"GET /api/v1/time HTTP/1.1\r\nX-Long: " + long + "\r\n", http.StatusRequestHeaderFieldsTooLarge},
+		{"GET /api/v1/time?" + long[:12_000] + " HTTP/1.1\r\n", http.StatusRequestHeaderFieldsTooLarge},
+		{"TRACE /api/v1/time HTTP/1.1\r\n", http.StatusMethodNotAllowed},
+		{"GET /api/v1/time HTTP/1.1\r\nHost: other\r\n", http.StatusBadRequest},
+		{"POST /api/v1/auth/login HTTP/1.1\r\nTransfer-Encoding: identity\r\n", http.StatusBadRequest},
+	} {
+		v := w.visit(t, fmt.Sprintf("127.0.0.%d", 20+i))
+		want(v.raw(c.request+"Host: "+w.addr+"\r\n\r\n"), c.code, app.BadRequest)
+	}
+	plain := way{addr: w.addr}.visit(t, "127.0.0.19")
+	a, err = plain.ask(ctx, http.MethodGet, "/api/v1/time", "")
+	s.must(err)
+	want(a, http.StatusBadRequest, app.BadRequest)
 
 	n.kill()
 	a, err = w.visit(t, "127.0.0.18").ask(ctx, http.MethodGet, "/api/v1/time", "")

@@ -24,7 +24,9 @@ var binary, shipped string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "stampede-e2e-")
-	if err == nil {
+	// What is built with the race detector sleeps for a second before it exits, unless told otherwise: every command
+	// that a test runs, too.
+	if err = errors.Join(err, os.Setenv("GORACE", "atexit_sleep_ms=0")); err == nil {
 		binary, shipped = filepath.Join(dir, "raced"), filepath.Join(dir, "shipped")
 		err = errors.Join(kit.Build(binary, "-race"), kit.Build(shipped))
 	}
@@ -113,6 +115,13 @@ func startShipped(t *testing.T, settings ...string) *node {
 	n := launchProgram(t, shipped, settings...)
 	n.waitReady()
 	return n
+}
+
+// in is the node for a test within the test, which fails by itself.
+func (n *node) in(t *testing.T) *node {
+	own := *n
+	own.t = t
+	return &own
 }
 
 func (n *node) waitReady() {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,61 +48,72 @@ func TestPeopleHaveTheirDataDeleted(t *testing.T) {
 	if session.User.Role != app.Admin {
 		t.Errorf("%+v", session.User)
 	}
-	for _, user := range []struct {
-		token, password string
+	var all sync.WaitGroup // not t.Parallel: both wait for the next round of what erases
+	for name, who := range map[string]struct {
 		id              app.ID
-	}{{session.Access, password, session.User.ID}, {token(t, 4242), "", 4242}} {
-		address := map[string]any{"name": "李雷", "phone": "13800000000", "text": "北京市海淀区 1 号"}
-		if code, body := n.post("/api/v1/me/addresses", user.token, address); code != http.StatusOK {
-			t.Fatalf("%d %s", code, body)
-		}
-		var orders []app.ID
-		for _, key := range []string{"key-0001", "key-0002"} {
-			code, body := n.post("/api/v1/sales/"+sale.ID.String()+"/buy", user.token,
-				map[string]any{"qty": 1, "key": key, "address": address})
-			var bought struct{ Order app.ID }
-			if err := json.Unmarshal(body, &bought); err != nil || code != http.StatusOK || bought.Order == 0 {
-				t.Fatalf("%d %s", code, body)
-			}
-			orders = append(orders, bought.Order)
-		}
-		s.drained(sale, 20*time.Second)
-		if code, body := n.post("/api/v1/orders/"+orders[0].String()+"/cancel", user.token, nil); code != http.StatusOK {
-			t.Fatalf("cancel: %d %s", code, body)
-		}
-		code, body := n.get("/api/v1/me/export", user.token)
-		var copied app.Export
-		if err := json.Unmarshal(body, &copied); err != nil || code != http.StatusOK || len(copied.Orders) != 2 ||
-			len(copied.Addresses) != 1 || copied.User.ID != user.id {
-			t.Errorf("the copy: %d %s", code, body)
-		}
-		if user.password != "" {
-			code, body = n.post("/api/v1/me/delete", user.token, map[string]string{"password": "not it at all"})
-			if code != http.StatusForbidden {
-				t.Errorf("with a wrong password: %d %s", code, body)
-			}
-		}
-		code, body = n.post("/api/v1/me/delete", user.token, map[string]string{"password": user.password})
-		if code != http.StatusOK {
-			t.Fatalf("delete: %d %s", code, body)
-		}
-		kit.Eventually(t, 5*time.Second, func() (bool, string) {
-			code, body := n.get("/api/v1/me/addresses", user.token)
-			return code == http.StatusUnauthorized, string(body)
+		token, password string
+	}{"account": {session.User.ID, session.Access, password}, "guest": {4242, token(t, 4242), ""}} {
+		all.Go(func() {
+			t.Run(name, func(t *testing.T) { n.in(t).erases(s.in(t), sale, who.id, who.token, who.password) })
 		})
-		if left := s.count("SELECT COUNT(*) FROM addresses WHERE user_id = ?", user.id); left != 0 {
-			t.Errorf("%d addresses are left", left)
-		}
-		kit.Eventually(t, 30*time.Second, func() (bool, string) {
-			return s.count("SELECT COUNT(*) FROM orders WHERE user_id = ? AND address IS NOT NULL", user.id) == 1,
-				"the cancelled order has its address"
-		})
-		if kept := s.count("SELECT COUNT(*) FROM orders WHERE id = ? AND address IS NOT NULL", orders[1]); kept != 1 {
-			t.Error("the order under way has lost its address")
-		}
 	}
+	all.Wait()
 	if code, body := n.post("/api/v1/auth/refresh", "", map[string]string{"refresh": session.Refresh}); code != http.StatusUnauthorized {
 		t.Errorf("the refresh token still counts: %d %s", code, body)
 	}
 	s.audit(sale)
+}
+
+// erases lets somebody keep an address, buy twice, cancel once, take a copy of everything, and have it deleted; a guest
+// has no password.
+func (n *node) erases(s *shop, sale app.Sale, user app.ID, token, password string) {
+	n.t.Helper()
+	address := map[string]any{"name": "李雷", "phone": "13800000000", "text": "北京市海淀区 1 号"}
+	if code, body := n.post("/api/v1/me/addresses", token, address); code != http.StatusOK {
+		n.t.Fatalf("%d %s", code, body)
+	}
+	var orders []app.ID
+	for _, key := range []string{"key-0001", "key-0002"} {
+		code, body := n.post("/api/v1/sales/"+sale.ID.String()+"/buy", token,
+			map[string]any{"qty": 1, "key": key, "address": address})
+		var bought struct{ Order app.ID }
+		if err := json.Unmarshal(body, &bought); err != nil || code != http.StatusOK || bought.Order == 0 {
+			n.t.Fatalf("%d %s", code, body)
+		}
+		orders = append(orders, bought.Order)
+	}
+	s.drained(sale, 20*time.Second)
+	if code, body := n.post("/api/v1/orders/"+orders[0].String()+"/cancel", token, nil); code != http.StatusOK {
+		n.t.Fatalf("cancel: %d %s", code, body)
+	}
+	code, body := n.get("/api/v1/me/export", token)
+	var copied app.Export
+	if err := json.Unmarshal(body, &copied); err != nil || code != http.StatusOK || len(copied.Orders) != 2 ||
+		len(copied.Addresses) != 1 || copied.User.ID != user {
+		n.t.Errorf("the copy: %d %s", code, body)
+	}
+	if password != "" {
+		code, body = n.post("/api/v1/me/delete", token, map[string]string{"password": "not it at all"})
+		if code != http.StatusForbidden {
+			n.t.Errorf("with a wrong password: %d %s", code, body)
+		}
+	}
+	code, body = n.post("/api/v1/me/delete", token, map[string]string{"password": password})
+	if code != http.StatusOK {
+		n.t.Fatalf("delete: %d %s", code, body)
+	}
+	kit.Eventually(n.t, 5*time.Second, func() (bool, string) {
+		code, body := n.get("/api/v1/me/addresses", token)
+		return code == http.StatusUnauthorized, string(body)
+	})
+	if left := s.count("SELECT COUNT(*) FROM addresses WHERE user_id = ?", user); left != 0 {
+		n.t.Errorf("%d addresses are left", left)
+	}
+	kit.Eventually(n.t, 30*time.Second, func() (bool, string) {
+		return s.count("SELECT COUNT(*) FROM orders WHERE user_id = ? AND address IS NOT NULL", user) == 1,
+			"the cancelled order has its address"
+	})
+	if kept := s.count("SELECT COUNT(*) FROM orders WHERE id = ? AND address IS NOT NULL", orders[1]); kept != 1 {
+		n.t.Error("the order under way has lost its address")
+	}
 }

@@ -79,11 +79,17 @@ func (n *node) bought(sale app.Sale, who string, qty int) app.Order {
 	return n.becomes(receipt.Order, who, app.Pending)
 }
 
+// nextState lets a request for an order wait for its next state; not for long, because that may have come between two
+// requests.
+const nextState = "?wait=1"
+
 // becomes waits until the order has the state.
 func (n *node) becomes(order app.ID, who string, state app.OrderState) (o app.Order) {
 	n.t.Helper()
+	path := "/api/v1/orders/" + order.String()
 	kit.Eventually(n.t, 60*time.Second, func() (bool, string) {
-		n.expect(http.StatusOK, &o, n.read, "/api/v1/orders/"+order.String()+"?wait=5", who, nil)
+		n.expect(http.StatusOK, &o, n.read, path, who, nil)
+		path = "/api/v1/orders/" + order.String() + nextState
 		return o.State == state, fmt.Sprintf("the order is %s (%s), not %s", o.State, o.Reason, state)
 	})
 	return o

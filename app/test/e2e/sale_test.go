@@ -50,6 +50,9 @@ func rush(t *testing.T, clients map[app.ID]*client, sale app.ID, repeats int) ma
 	return accepted
 }
 
+// crowdChecked is of how many sockets of a crowd one has its frames held against asyncapi.yaml.
+const crowdChecked = 50
+
 // crowd logs n new users in, spread over the nodes.
 func crowd(t *testing.T, n int, nodes ...*node) map[app.ID]*client {
 	t.Helper()
@@ -62,7 +65,7 @@ func crowd(t *testing.T, n int, nodes ...*node) map[app.ID]*client {
 			start <- struct{}{}
 			defer func() { <-start }()
 			user := kit.NewID()
-			c, err := tryDial(t, nodes[i%len(nodes)])
+			c, err := tryDial(t, nodes[i%len(nodes)], i%crowdChecked == 0)
 			if err != nil {
 				t.Errorf("dial: %v", err)
 				return
@@ -130,7 +133,8 @@ func TestTwoThousandBuyersAHundredUnits(t *testing.T) {
 	s.audit(sale)
 }
 
-// P5: ten thousand orders with the very same deadline.
+// P5: ten thousand orders with the very same deadline. Not t.Parallel, like the one before: what has to happen within a
+// second is seen on a machine that does nothing else meanwhile.
 func TestTenThousandEqualDeadlines(t *testing.T) {
 	const buyers, each = 500, 20
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=10m")

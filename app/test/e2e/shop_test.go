@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type shop struct {
 	redis    *redis.Client
 	settings []string
 	slot     app.Slot // one long slot; sales have narrower windows of their own
+	portions int      // of the sale that is offered next; 0: it is not spread
 }
 
 // openShop makes tables in a fresh database. Extra settings go to every node.
@@ -50,21 +52,40 @@ func openShop(t *testing.T, redisURL, dsn string, settings ...string) *shop {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	options, err := redis.ParseURL(redisURL)
+	stores := []string{"STAMPEDE_REDIS_URL=" + redisURL, "STAMPEDE_MYSQL_DSN=" + dsn}
+	return &shop{
+		t: t, redisURL: redisURL, dsn: dsn, store: books, db: db, redis: plainRedis(t, redisURL),
+		settings: append(stores, settings...),
+	}
+}
+
+// plainRedis is a client of the one server at the address; nil on a cluster, of which tests read no keys by their
+// names.
+func plainRedis(t *testing.T, url string) *redis.Client {
+	t.Helper()
+	if strings.HasPrefix(url, "redis-cluster:") {
+		return nil
+	}
+	options, err := redis.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	client := redis.NewClient(options)
 	t.Cleanup(func() { _ = client.Close() })
-	return &shop{t: t, redisURL: redisURL, dsn: dsn, store: books, db: db, redis: client, settings: append([]string{
-		"STAMPEDE_REDIS_URL=" + redisURL, "STAMPEDE_MYSQL_DSN=" + dsn,
-	}, settings...)}
+	return client
 }
 
 // newShop is a shop on the shared test stores.
 func newShop(t *testing.T, settings ...string) *shop {
 	t.Helper()
 	return openShop(t, kit.Redis(t), kit.MySQL(t), settings...)
+}
+
+// in is the shop for a test within the test, which fails by itself.
+func (s *shop) in(t *testing.T) *shop {
+	own := *s
+	own.t = t
+	return &own
 }
 
 func (s *shop) start(settings ...string) *node {
@@ -91,6 +112,9 @@ func (s *shop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
 		ID: id, Slot: s.theSlot().ID, Partition: int(id) % 8, Product: product, PriceFen: 4900, Initial: units,
 		Limit: limit, Cap: max(10, limit), Challenge: app.ChallengeNone, Version: 1,
 		OpensAt: app.MillisOf(opens), ClosesAt: app.MillisOf(closes),
+	}
+	if s.portions > 0 {
+		kit.Spread(&sale, s.portions, 8)
 	}
 	ctx := kit.Context(s.t)
 	s.must(s.store.AddCategories(ctx, []app.Category{category}))

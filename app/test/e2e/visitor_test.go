@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -88,6 +90,34 @@ func (v *visitor) say(
 	return readAnswer(response)
 }
 
+// raw sends what no client would send, and holds the answer against the description.
+func (v *visitor) raw(request string) answered {
+	v.t.Helper()
+	conn, err := (&tls.Dialer{NetDialer: dialFrom(v.from), Config: v.tls}).Dial("tcp", v.addr)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(conn, request); err != nil {
+		v.t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		v.t.Fatalf("%.100q: %v", request, err)
+	}
+	a, err := readAnswer(response)
+	if err == nil {
+		method, target, _ := strings.Cut(request, " ")
+		asked := httptest.NewRequest(method, strings.Fields(target)[0], nil)
+		err = contract.Check(contract.Exchange{Request: asked, Response: response, Got: []byte(a.text)})
+	}
+	if err != nil {
+		v.t.Errorf("%.100q was answered %d %.300s: %v", request, a.code, a.text, err)
+	}
+	return a
+}
+
 func readAnswer(response *http.Response) (answered, error) {
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
@@ -137,7 +167,13 @@ func rest(ctx context.Context, ms int64) error {
 
 // socket opens one as the page of the origin would. Without a socket the answer says why.
 func (v *visitor) socket(ctx context.Context, origin string) (*wsclient.Conn, answered, error) {
-	dialer := wsclient.Dialer{Origin: origin, TLS: v.tls.Clone(), From: dialFrom(v.from).LocalAddr}
+	messages, err := described()
+	if err != nil {
+		return nil, answered{}, err
+	}
+	dialer := wsclient.Dialer{
+		Origin: origin, TLS: v.tls.Clone(), From: dialFrom(v.from).LocalAddr, Seen: messages.Seen(v.t),
+	}
 	conn, err := dialer.Dial(ctx, v.page())
 	var refused *wsclient.Refused
 	if !errors.As(err, &refused) {

@@ -1,7 +1,8 @@
 // Package faults makes what the flows call fail: it stands between them and their ports, and between a Redis client
 // and the server. A [Fault] sees each call and lets it happen or not; what it returns is what the caller hears.
 //
-//   - inventory.go, orders.go, money.go: the ports, each with the methods at which something may be made to happen
+//   - inventory.go, orders.go, money.go, acts.go, archive.go: the ports, each with the methods at which something may be
+//     made to happen
 //   - scripts.go: the scripts that a Redis client runs, for what has no port: the grouped call of the gate, the drop of
 //     a deadline
 //   - points.go: the places at which package app/test/crash kills a process, each a call of those and a flow

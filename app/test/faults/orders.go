@@ -65,8 +65,8 @@ func (s sales) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
 	return through(ctx, s.f, "Sales.Sale", func() (app.Sale, error) { return s.SaleStore.Sale(ctx, id) })
 }
 
-func (s sales) MarkLoaded(ctx context.Context, sale app.ID, epoch int64) error {
-	return s.f(ctx, "Sales.MarkLoaded", func() error { return s.SaleStore.MarkLoaded(ctx, sale, epoch) })
+func (s sales) MarkLoaded(ctx context.Context, sale app.ID, epoch, version int64) error {
+	return s.f(ctx, "Sales.MarkLoaded", func() error { return s.SaleStore.MarkLoaded(ctx, sale, epoch, version) })
 }
 
 func (s sales) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {

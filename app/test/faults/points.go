@@ -90,7 +90,36 @@ var points = []Point{
 	at("refund.after-withdraw", after, "Inventory.Withdraw").in("(*Refunder).finish"),
 	at("refund.after-tell", after, "Notifier.Publish").in("(*Refunder).finish"),
 
+	at("act.after-commit", after, "Acts.Act").in("(*SaleDesk).edit"), // decided about a sale, Redis does not know
+	at("act.after-terms", after, "Keeper.SetTerms").in("(*SaleDesk).edit"),
+	at("edit.after-commit", after, "Acts.Act").in("(*CatalogueDesk).EditSale"),
+	at("edit.after-terms", after, "Keeper.SetTerms").in("(*CatalogueDesk).EditSale"),
+	at("withdraw.after-ask", after, "Acts.Act").in("(*SaleDesk).askStock"),
+	at("withdraw.after-take", after, "Keeper.TakeOut"), // Redis has decided, the database does not know
+	at("withdraw.after-settle", after, "Editor.SettleStock"),
+	at("move.after-ask", after, "Moves.AskMove"),
+	at("move.after-out", after, "Movers.MoveOut"), // Redis has taken units, the database does not know
+	at("move.after-settle", after, "Moves.SettleMove"),
+	at("move.after-in", after, "Movers.MoveIn"),
+	at("move.after-end", after, "Moves.EndMove"),
+	at("switch.after-commit", after, "Acts.Act").in("(*SwitchDesk).EditSwitches"), // no node follows yet
+	at("notice.after-commit", after, "Acts.Act").in("(*SwitchDesk).replaceNotice"),
+	at("block.after-commit", after, "Acts.Act").in("(*BlockDesk).AddBlock"),
+
+	at("ship.after-commit", after, "Acts.Act").in("(*ShippingDesk).Ship"),
+	at("ship.after-tell", after, "Notifier.Publish").in("(*ShippingDesk).Ship"),
+	at("receipt.after-commit", after, "Shipments.ConfirmReceipt"),
+	at("receipt.after-tell", after, "Notifier.Publish").in("(*ShippingDesk).ConfirmReceipt"),
+
 	at("post.after-append", after, "OutboxStream.Append"), // the back office has it, the outbox does not know
+
+	at("archive.after-blank", after, "Archive.BlankOrders"), // addresses are gone, nobody knows which sale is through
+	at("archive.after-months", after, "Archive.MakeMonths"), // the partitions are there
+	at("archive.before-move", before, "Archive.MoveOrders"),
+	at("archive.after-move", after, "Archive.MoveOrders"),
+	at("archive.after-plan", after, "Archive.PlanArchive"), // a sale is through, the next one is not
+	at("archive.before-drop", before, "Archive.DropSome"),  // a month is planned
+	at("archive.after-drop", after, "Archive.DropSome"),    // its orders are gone, or some, or the month is
 }
 
 func at(name string, when moment, calls ...string) Point {

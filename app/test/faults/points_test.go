@@ -35,6 +35,8 @@ func methods(t *testing.T) map[string]string {
 		"Inventory": Inventory(nil, f), "Notifier": Notifier(nil, f), "Rebuilder": Rebuilder(nil, f),
 		"Orders": Orders(nil, f), "Sales": Sales(nil, f), "Payments": Payments(nil, f), "Refunds": Refunds(nil, f),
 		"Gateway": Gateway(struct{ app.Gateway }{}, f), "Outbox": Outbox(nil, f), "OutboxStream": OutboxStream(nil, f),
+		"Acts": Acts(nil, f), "Editor": SaleEditor(nil, f), "Keeper": SaleKeeper(nil, f), "Shipments": Shipments(nil, f),
+		"Archive": Archive(nil, f), "Moves": Moves(nil, f), "Movers": MoveKeeper(nil, f),
 	} {
 		v := reflect.ValueOf(faulty)
 		for i := range v.NumMethod() {
@@ -166,18 +168,27 @@ func TestPointsAreDistinctAndComplete(t *testing.T) {
 		}
 	}
 	for flow, places := range map[string]string{
-		"gate":    "before-call after-reply",
-		"fulfil":  "before-row after-commit before-finish after-finish",
-		"expire":  "after-commit after-return after-tell before-drop",
-		"cancel":  "after-commit after-insert",
-		"effects": "after-units after-tell",
-		"rebuild": "after-pause after-advance in-rescue after-restore before-resume",
-		"warm":    "after-read after-create after-mark before-arm",
-		"pay":     "after-open after-commit after-sell after-tell",
-		"close":   "after-answer after-commit after-return after-tell",
-		"late":    "after-receipt after-claim after-hold after-revive after-sell after-tell after-refunding",
-		"refund":  "after-ask after-decide before-send after-send after-commit after-withdraw after-tell",
-		"post":    "after-append",
+		"gate":     "before-call after-reply",
+		"fulfil":   "before-row after-commit before-finish after-finish",
+		"expire":   "after-commit after-return after-tell before-drop",
+		"cancel":   "after-commit after-insert",
+		"effects":  "after-units after-tell",
+		"rebuild":  "after-pause after-advance in-rescue after-restore before-resume",
+		"warm":     "after-read after-create after-mark before-arm",
+		"pay":      "after-open after-commit after-sell after-tell",
+		"close":    "after-answer after-commit after-return after-tell",
+		"late":     "after-receipt after-claim after-hold after-revive after-sell after-tell after-refunding",
+		"refund":   "after-ask after-decide before-send after-send after-commit after-withdraw after-tell",
+		"act":      "after-commit after-terms",
+		"edit":     "after-commit after-terms",
+		"withdraw": "after-ask after-take after-settle",
+		"switch":   "after-commit",
+		"notice":   "after-commit",
+		"block":    "after-commit",
+		"ship":     "after-commit after-tell",
+		"receipt":  "after-commit after-tell",
+		"post":     "after-append",
+		"archive":  "after-blank after-months before-move after-move after-plan before-drop after-drop",
 	} {
 		for _, place := range strings.Fields(places) {
 			if name := flow + "." + place; !slices.Contains(Names(), name) {

@@ -5,16 +5,22 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 )
 
 const program = "stampede/app/cmd/stampede"
 
 // Build compiles the program to the path given, with the flags of deploy/scripts/build.sh: it is what ships, and the
 // compiler finds all that it imports in its cache, instead of compiling it once more in another form. The race detector
-// needs cgo; what is built with it shares with the tests (deploy/scripts/go-test.sh).
+// needs cgo; what is built with it has the flags of the tests, which deploy/scripts/go-test.sh names, for the same
+// reason.
 func Build(path string, flags ...string) error {
+	raced := slices.Contains(flags, "-race")
+	if raced {
+		flags = append(slices.Clone(flags), strings.Fields(os.Getenv("STAMPEDE_TEST_RACE_FLAGS"))...)
+	}
 	cmd := exec.Command("go", slices.Concat([]string{"build", "-trimpath", "-o", path}, flags, []string{program})...)
-	if !slices.Contains(flags, "-race") {
+	if !raced {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -120,9 +120,10 @@ var sharedMariaDB = sync.OnceValues(func() (string, error) {
 
 // MariaDBOptions say how a private MariaDB is started.
 type MariaDBOptions struct {
-	Dir  string // data folder, filled when it is new; empty: a temporary one of the test
-	Port int    // on 127.0.0.1; 0: a free one
-	Conf string // a file of settings; empty: the small ones of the tests
+	Dir  string   // data folder, filled when it is new; empty: a temporary one of the test
+	Port int      // on 127.0.0.1; 0: a free one
+	Conf string   // a file of settings; empty: the small ones of the tests
+	Args []string // further settings, as the command line takes them
 }
 
 // MariaDBServer is a private MariaDB that the test may Kill, Stop, Start again, Pause and Resume.
@@ -184,7 +185,7 @@ func startMariaDB(o MariaDBOptions) (*process, string, error) {
 				"--socket=mysqld.sock", "--pid-file=mysqld.pid",
 				// Of its own: a starting server clears its temporary folder of tables that another one uses.
 				"--tmpdir=" + o.Dir,
-			}, runAs()...),
+			}, append(runAs(), o.Args...)...),
 			ready: func() error { return execOn(dsn, "SELECT 1") },
 		}
 		return p.start()

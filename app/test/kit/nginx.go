@@ -21,6 +21,7 @@ import (
 type Nginx struct {
 	Addr string      // where it listens, host:port
 	TLS  *tls.Config // for its clients: trusts its certificate
+	CA   string      // that certificate, a PEM file
 }
 
 // around is the rest of a configuration: what Debian's has outside the site, as small as can be. One process, so that
@@ -29,7 +30,7 @@ const around = `daemon off;
 master_process off;
 pid nginx.pid;
 error_log stderr warn;
-events { worker_connections 4096; }
+events { worker_connections 16384; }
 http {
   access_log off;
   client_body_temp_path tmp;
@@ -41,9 +42,9 @@ http {
 }
 `
 
-// StartNginx starts one in front of upstream (host:port), which ends with the test. Of the site only addresses and
-// certificate are other ones, and what the test changes: pairs of a text that stands in the file, once, and another
-// one.
+// StartNginx starts one in front of upstream (host:port, several with commas between them), which ends with the test.
+// Of the site only addresses and certificate are other ones, and what the test changes: pairs of a text that stands in
+// the file, once, and another one.
 func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 	t.Helper()
 	program, err := findProgram("nginx")
@@ -56,6 +57,7 @@ func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 	}
 	dir := t.TempDir()
 	n := &Nginx{}
+	n.CA = filepath.Join(dir, "cert.pem")
 	if n.TLS, err = certify(dir); err != nil {
 		t.Fatalf("kit: nginx: %v", err)
 	}
@@ -63,7 +65,7 @@ func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 		n.Addr = loopback(port)
 		conf, err := swap(string(text), append(changes,
 			"listen 443 ssl;", "listen "+n.Addr+" ssl;", "listen [::]:443 ssl;", "", "server 127.0.0.1:8080 ",
-			"server "+upstream+" ",
+			strings.Join(strings.Split("server "+upstream+" ", ","), " max_fails=2 fail_timeout=5s;\n  server "),
 			"/etc/ssl/stampede/fullchain.pem", "cert.pem", "/etc/ssl/stampede/privkey.pem", "key.pem"))
 		if err != nil {
 			return err

@@ -108,10 +108,11 @@ var sharedRedis = sync.OnceValues(func() (string, error) {
 // RedisOptions say how a private Redis is started. The zero value is one that forgets everything
 // when it ends.
 type RedisOptions struct {
-	Dir     string // data folder; empty: a temporary one of the test
-	Port    int    // on 127.0.0.1; 0: a free one
-	Durable bool   // append-only file with an fsync per write, as in production
-	Conf    string // a file of settings; empty: those of the tests
+	Dir     string   // data folder; empty: a temporary one of the test
+	Port    int      // on 127.0.0.1; 0: a free one
+	Durable bool     // append-only file with an fsync per write, as in production
+	Conf    string   // a file of settings; empty: those of the tests
+	Args    []string // more settings, as the server's arguments
 }
 
 // RedisServer is a private Redis that the test may Kill, Stop, Start again, Pause and Resume.
@@ -119,6 +120,8 @@ type RedisServer struct {
 	server
 	URL string // of database 0; the same over all lives
 	Dir string // holds the append-only file
+
+	securePort int // on which it expects TLS; 0: none
 }
 
 // StartRedis starts a private Redis that ends with the test.
@@ -136,16 +139,12 @@ func StartRedis(t testing.TB, o RedisOptions) *RedisServer {
 }
 
 func startRedis(o RedisOptions) (*process, string, error) {
-	program := os.Getenv("STAMPEDE_TEST_REDIS_SERVER") // Redis or Valkey; else the installed Redis
-	if program == "" {
-		var err error
-		if program, err = findProgram("redis-server"); err != nil {
-			return nil, "", err
-		}
+	program, err := redisProgram()
+	if err != nil {
+		return nil, "", err
 	}
 	text := redisConf
 	if o.Conf != "" {
-		var err error
 		if text, err = os.ReadFile(o.Conf); err != nil {
 			return nil, "", err
 		}
@@ -160,18 +159,27 @@ func startRedis(o RedisOptions) (*process, string, error) {
 	}
 	var p *process
 	var serverURL string
-	err := onSomePort(o.Port, func(port int) error {
+	err = onSomePort(o.Port, func(port int) error {
 		serverURL = "redis://" + loopback(port) + "/0"
 		p = &process{
 			name:    "redis",
 			program: program,
 			dir:     o.Dir,
-			args:    []string{conf, "--port", strconv.Itoa(port), "--dir", o.Dir, "--appendonly", appendOnly},
-			ready:   func() error { return pingRedis(serverURL) },
+			args: append([]string{conf, "--port", strconv.Itoa(port), "--dir", o.Dir, "--appendonly", appendOnly},
+				o.Args...),
+			ready: func() error { return pingRedis(serverURL) },
 		}
 		return p.start()
 	})
 	return p, serverURL, err
+}
+
+// redisProgram is a Redis or a Valkey, or else the installed Redis.
+func redisProgram() (string, error) {
+	if program := os.Getenv("STAMPEDE_TEST_REDIS_SERVER"); program != "" {
+		return program, nil
+	}
+	return findProgram("redis-server")
 }
 
 // pingRedis fails while the server is loading its append-only file, too.

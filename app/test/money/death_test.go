@@ -98,6 +98,19 @@ var lives = map[string]life{
 		units: 5,
 		ends:  oneOf(app.Refunded),
 	},
+	"late, archived": {
+		before: func(w *world, n *node, o app.Order) {
+			late(w, n, o)
+			w.archive(n, o)
+		},
+		then: func(n *node, o app.Order) {
+			if n.hear(o) != nil { // nobody asks the gateway again, but it repeats what was not answered
+				n.w.until("the gateway says it again", func() error { return n.w.node(nil).hear(o) })
+			}
+			_ = n.refunder.RunOnce(n.w.ctx)
+		},
+		ends: oneOf(app.Refunded),
+	},
 	"refund": {
 		before: func(w *world, n *node, o app.Order) {
 			paid(w, n, o)

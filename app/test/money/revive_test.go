@@ -25,9 +25,10 @@ func (n *node) replay(order app.ID, orders app.OrderStore) error {
 	p := n.ports
 	letters := app.DeadLetters{
 		Box: letterBox{order: order}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Effects: n.effects,
-		PayWindow: payWindow,
+		PayWindow: payWindow, Journal: &app.Journal{Store: n.w.db},
 	}
-	_, err := letters.Replay(n.w.ctx, "0-1-0")
+	actor := app.Actor{Name: "ada", Role: app.Admin, Via: app.ViaCLI, Key: "replay-" + order.String()}
+	_, err := letters.Replay(n.w.ctx, actor, "0-1-0")
 	return err
 }
 

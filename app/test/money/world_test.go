@@ -171,7 +171,7 @@ func (w *world) offer(units int64, limit int) app.SaleRef {
 	epoch, _, err := w.db.PartitionEpoch(w.ctx, 0)
 	w.must(err)
 	w.must(w.inventory.Create(w.ctx, epoch, app.SaleState{Sale: &sale, Stock: units}))
-	w.must(w.db.MarkLoaded(w.ctx, sale.ID, epoch))
+	w.must(w.db.MarkLoaded(w.ctx, sale.ID, epoch, 1))
 	w.must(w.inventory.Arm(w.ctx, epoch, sale.Ref()))
 	return sale.Ref()
 }

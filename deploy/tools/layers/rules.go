@@ -31,14 +31,21 @@ var layers = []layer{
 	{path: "realtime", imports: []string{"app"}, thirdParty: true, inTests: []string{"app/wsclient"}},
 	{path: "frontend"},
 	{path: "migrations", thirdParty: true, inTests: []string{"app/store"}},
-	{path: "app/account", imports: []string{"app"}, thirdParty: true, inTests: []string{"app/store", "migrations"}},
+	{
+		path: "app/account", imports: []string{"app", "app/limits"}, thirdParty: true,
+		inTests: []string{"app/store", "migrations"},
+	},
 	{path: "app/alipay", imports: []string{"app", "app/alipay"}, thirdParty: true},
 	{path: "app/snowflake", imports: []string{"app"}},
 	{path: "app/store", imports: []string{"app", "app/snowflake", "migrations"}, thirdParty: true},
 	{path: "app/api/spec"},
+	{path: "app/picture", imports: []string{"app"}, thirdParty: true},
+	{path: "app/markup", thirdParty: true},
+	{path: "app/trace", imports: []string{"app"}, thirdParty: true},
 	{path: "app/limits", imports: []string{"app"}, thirdParty: true},
 	{path: "app/api", imports: []string{"app", "app/limits"}, thirdParty: true},
 	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
+	{path: "app/rehearse", imports: []string{"app", "app/wsclient"}},
 	{path: "deploy/bench", imports: []string{"app", "app/load", "app/alipay/sim"}, thirdParty: true},
 	{path: "app/webhook", imports: []string{"app"}},
 	{path: "app/mail", imports: []string{"app"}, thirdParty: true},
@@ -49,20 +56,24 @@ var layers = []layer{
 		path: "app/server", thirdParty: true, inTests: []string{"app/test/faults"},
 		imports: []string{
 			"app", "app/account", "app/api", "app/alipay", "app/demo", "app/limits", "app/store",
-			"app/mail", "app/webhook", "streams", "realtime", "frontend", "migrations",
+			"app/mail", "app/markup", "app/picture", "app/trace", "app/webhook", "streams", "realtime", "frontend", "migrations",
 		},
 	},
 	{
-		path: "app/cmd", imports: []string{"app", "app/server", "app/load", "app/demo", "app/alipay/sim", "migrations"},
-		thirdParty: true,
+		path: "app/cmd", thirdParty: true, imports: []string{
+			"app", "app/server", "app/load", "app/rehearse", "app/demo", "app/alipay/sim", "migrations",
+		},
 	},
 	{path: testSupport, imports: []string{"app"}, thirdParty: true},
 	{path: "app/test/kit/contract", imports: []string{"app", "app/api/spec"}, thirdParty: true},
+	{path: "app/test/kit/asyncapi", imports: []string{"app/wsclient"}, thirdParty: true, inTests: []string{"realtime"}},
 	// stands between flows and ports; only a build for the crash suite has it, which this rule does not look at
 	{path: "app/test/faults", imports: []string{"app", "streams"}, thirdParty: true},
 	{
 		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
-		imports: []string{"app", "app/account", "app/store", "app/wsclient", "streams", "realtime", "migrations"},
+		imports: []string{
+			"app", "app/account", "app/rehearse", "app/store", "app/wsclient", "streams", "realtime", "migrations",
+		},
 	},
 	{
 		path: "app/test/money", thirdParty: true, // the flows of money on real stores and the simulated gateway
@@ -71,7 +82,7 @@ var layers = []layer{
 	{
 		path: "app/test/crash", thirdParty: true, // likewise; and it names the points at which the program dies
 		imports: []string{
-			"app", "app/account", "app/alipay", "app/store", "app/test/faults", "app/wsclient", "migrations",
+			"app", "app/account", "app/alipay", "app/store", "app/test/faults", "app/wsclient", "realtime", "migrations",
 		},
 	},
 }

@@ -30,6 +30,10 @@ export class StandInShop {
   /** Whose each pass is and for which sale, and the work that was asked for. */
   #passes = new Map()
   #work = new Map()
+  description =
+    '<p>Made to be used <strong>every day</strong>.</p><ul><li>Two years of warranty</li><li>Spare parts for ten</li></ul>' +
+    '<p>More at <a href="https://maker.example/" rel="nofollow noopener">the maker</a>.</p>'
+  rules = 'The price holds for this sale only.\nReturns within seven days, unworn and with its box.'
   #next = 7301444480512000000n
   #events = 0
 
@@ -41,6 +45,12 @@ export class StandInShop {
     for (let n = 0; n < 8; n++) this.#addSlot(start + n * SLOT_MS)
   }
 
+  /** A sale as its own route tells it, or undefined. */
+  detail(id) {
+    const sale = this.sales.get(id)
+    return sale && { ...sale, phase: 'open', description: this.description, rules: this.rules }
+  }
+
   id() {
     return String(this.#next++)
   }
@@ -50,7 +60,11 @@ export class StandInShop {
     this.slots.push(slot)
     for (const [name, category, picture, list_price_fen, price_fen, stock, limit] of this.goods) {
       const id = this.id()
-      const images = [{ url: `/products/${picture}.svg`, alt: name }]
+      const others = goods.filter(([, , other]) => other !== picture).slice(0, 2)
+      const images = [[name, '', picture], ...others].map(([alt, , file]) => ({
+        url: `/products/${file}.svg`,
+        alt,
+      }))
       this.sales.set(id, {
         id,
         slot: slot.id,

@@ -95,6 +95,10 @@ export function useAccountClient() {
     signOutDevice: async (id: string): Promise<void> => {
       await mine('DELETE', `/me/devices/${id}`)
     },
+    /** Of a shipped order; again, it answers the same. */
+    confirmReceipt: async (order: string): Promise<void> => {
+      await mine('POST', `/orders/${order}/receipt`)
+    },
     everything: (): Promise<unknown> => mine('GET', '/me/export'),
     addresses: async (): Promise<SavedAddress[]> => parseAddresses(await mine('GET', '/me/addresses')),
     addAddress: async (address: Address & { default?: boolean }): Promise<SavedAddress> =>

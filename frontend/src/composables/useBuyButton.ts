@@ -70,6 +70,7 @@ export function useBuyButton(sale: () => Sale) {
   const label = computed(() => {
     const w = words.value.buy
     if (unpaid.value) return isPayable(unpaid.value, live.now) ? w.pay : words.value.orders.payLate
+    if (live.isBlocked) return w.blocked
     if (press.value) return presses.repeated.has(press.value.key) ? w.repeating : w.asking
     if (reserved.value) return words.value.orders.state.reserved
     if (mine.value > 0) return w.yours(mine.value)

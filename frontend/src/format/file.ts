@@ -1,6 +1,6 @@
-/** Gives the shopper a file of JSON, as a download of the browser. */
-export function saveFile(name: string, json: string): void {
-  const url = URL.createObjectURL(new Blob([json], { type: 'application/json' }))
+/** Gives whoever looks a file, as a download of the browser. */
+export function saveFile(name: string, file: Blob): void {
+  const url = URL.createObjectURL(file)
   const link = document.createElement('a')
   link.href = url
   link.download = name

@@ -64,6 +64,10 @@ export class PendingOps {
     this.#take(id)?.fail(new Refused(refusal))
   }
 
+  get isEmpty(): boolean {
+    return this.#pending.size === 0
+  }
+
   /** The connection is gone: nothing of what is under way will be answered. */
   loseAll(): void {
     for (const id of [...this.#pending.keys()]) this.#take(id)?.fail(new Lost('connection lost'))

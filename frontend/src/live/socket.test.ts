@@ -37,7 +37,9 @@ beforeEach(() => {
     greeted: vi.fn(),
     welcomed: vi.fn(),
     turnedAway: vi.fn(),
+    unreached: vi.fn(),
     heard: vi.fn(),
+    heardElse: vi.fn(),
     changed: vi.fn(),
   }
   socket = new LiveSocket(listener, () => {
@@ -127,6 +129,16 @@ describe('silence', () => {
     expect(socket.isSilent).toBe(true)
     wire().answer('time', { t0: 1, now: 2 })
     expect(socket.isSilent).toBe(false)
+  })
+
+  it('is noticed as soon when a word comes behind a question that nobody answers any more', async () => {
+    await goLive()
+    socket.request('time', { t0: 1 }).catch(() => undefined)
+    wire().say({ ev: 'notice', level: 'info', text: 'the last word' })
+    await vi.advanceTimersByTimeAsync(2_900)
+    expect(socket.isSilent).toBe(false)
+    await vi.advanceTimersByTimeAsync(100)
+    expect(socket.isSilent).toBe(true)
   })
 
   it('is not broken by a new attempt, only by a word', async () => {
@@ -239,6 +251,15 @@ describe('ops', () => {
       throw new DOMException('closing', 'InvalidStateError')
     }
     await expect(socket.request('orders', {})).rejects.toThrow(Lost)
+  })
+
+  it('are not sent on a connection that is closing, which a browser calls an error, and are lost with it', async () => {
+    await goLive()
+    wire().readyState = 2 // closing
+    const asked = socket.request('orders', {})
+    expect(wire().sent.map(({ op }) => op)).not.toContain('orders')
+    wire().drop()
+    await expect(asked).rejects.toThrow(Lost)
   })
 
   it('ignore frames that are malformed', async () => {

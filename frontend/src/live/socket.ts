@@ -5,7 +5,7 @@ import { backoff, BLOCKED, mayReturn } from './backoff'
 import { Lost, PendingOps, Refused } from './ops'
 
 /** The part of WebSocket that is used, so that tests can put another one in its place. */
-export type Wire = Pick<WebSocket, 'send' | 'close' | 'onopen' | 'onmessage' | 'onclose'>
+export type Wire = Pick<WebSocket, 'readyState' | 'send' | 'close' | 'onopen' | 'onmessage' | 'onclose'>
 
 export type LiveState =
   | { name: 'connecting' }
@@ -31,9 +31,16 @@ export interface Listener {
   welcomed(welcome: Welcome, sentAt: number): void
   /** A hello was refused. The socket waits: correct the introduction and call reconnect(). */
   turnedAway(refusal: Refusal): void
+  /** Twice in a row a connection did not come about at all, so that nobody could say why. */
+  unreached(): void
   heard(event: ServerEvent): void
+  /** An event that this page's protocol does not name. */
+  heardElse(event: unknown): void
   changed(state: LiveState): void
 }
+
+/** The readyState of a WebSocket that carries frames. */
+const OPEN = 1
 
 const ANSWER_WITHIN_MS = 8_000
 const WELCOME_WITHIN_MS = 10_000
@@ -58,6 +65,7 @@ export class LiveSocket {
   #timer: ReturnType<typeof setTimeout> | undefined
   #state: LiveState = { name: 'stopped', code: 0 }
   #greeted = false
+  #opened = false
   #closed = false
   /** When the server last said anything, and when the first question after that was sent; `performance.now()`. */
   #heardAt = -Infinity
@@ -103,12 +111,20 @@ export class LiveSocket {
     this.#wire = wire
     this.#timer = setTimeout(() => this.#lost(wire, 0), WELCOME_WITHIN_MS)
     wire.onopen = () => {
+      this.#opened = true
       const hello = this.#listener.introduce()
       if (hello instanceof Promise) void hello.then((fields) => this.#greet(wire, fields))
       else this.#greet(wire, hello)
     }
     wire.onmessage = (message) => this.#receive(wire, message.data)
     wire.onclose = (event) => this.#lost(wire, event.code)
+  }
+
+  /** The shop keeps us out: nothing connects again until reconnect() is called. */
+  keptOut(): void {
+    if (this.#closed) return
+    this.#leave()
+    this.#become({ name: 'stopped', code: BLOCKED })
   }
 
   /** Ends for good: nobody connects again. */
@@ -126,7 +142,11 @@ export class LiveSocket {
 
   #send<O extends Op>(wire: Wire, op: O, fields: OpFields[O]): Promise<OpReplies[O]> {
     this.#askedAt ??= performance.now()
-    return this.#pending.open(op, ANSWER_WITHIN_MS, (id) => wire.send(JSON.stringify({ id, op, ...fields })))
+    return this.#pending.open(op, ANSWER_WITHIN_MS, (id) => {
+      // What is sent on a wire that is closing is dropped, with an error in the console; its end is told in a moment, and
+      // with it all that is under way is lost.
+      if (wire.readyState === OPEN) wire.send(JSON.stringify({ id, op, ...fields }))
+    })
   }
 
   #greet(wire: Wire, hello: OpFields['hello']): void {
@@ -149,8 +169,7 @@ export class LiveSocket {
           this.#leave()
           this.#listener.turnedAway(error.refusal)
         } else if (error instanceof Refused && error.refusal.code === 'forbidden') {
-          this.#leave()
-          this.#become({ name: 'stopped', code: BLOCKED })
+          this.keptOut()
         } else {
           this.#lost(wire, 0)
         }
@@ -162,6 +181,12 @@ export class LiveSocket {
     if (wire !== this.#wire) return
     this.#heardAt = performance.now()
     this.#askedAt = undefined
+    this.#read(data)
+    // What is under way still waits for its answer: without it a line that dies now would be noticed when that is lost.
+    if (wire === this.#wire && !this.#pending.isEmpty) this.#askedAt = this.#heardAt
+  }
+
+  #read(data: unknown): void {
     let frame
     try {
       frame = parseFrame(data)
@@ -178,12 +203,15 @@ export class LiveSocket {
       case 'event':
         if (frame.event.ev === 'bye') this.#bye = frame.event
         return this.#listener.heard(frame.event)
+      case 'unknown':
+        return this.#listener.heardElse(frame.event)
     }
   }
 
   #lost(wire: Wire, code: number): void {
     if (wire !== this.#wire) return
     const bye = this.#bye
+    const opened = this.#opened
     this.#leave()
     this.#heardAt = -Infinity
     const reason = bye?.code ?? code
@@ -191,6 +219,7 @@ export class LiveSocket {
     const delayMs = bye?.retry_ms ?? backoff(this.#attempt++)
     this.#become({ name: 'waiting', delayMs })
     this.#timer = setTimeout(() => this.reconnect(), delayMs)
+    if (!opened && this.#attempt === 2) this.#listener.unreached()
   }
 
   /** Lets go of the present connection; nothing of it is heard any more. */
@@ -200,6 +229,7 @@ export class LiveSocket {
     this.#wire = undefined
     this.#bye = undefined
     this.#greeted = false
+    this.#opened = false
     this.#askedAt = undefined
     wire?.close()
     this.#pending.loseAll()

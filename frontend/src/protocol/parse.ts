@@ -24,6 +24,7 @@ import {
   type BuyPass,
   type Challenge,
   type Counters,
+  type Details,
   type Image,
   type Op,
   type Order,
@@ -60,6 +61,11 @@ function phaseOf(f: Fields): Phase {
   return PHASES.find((known) => known === phase) ?? 'open'
 }
 
+/** Tickets settled of one portion. */
+function settled(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0
+}
+
 function counters(f: Fields): Counters {
   return {
     stock: number(f, 'stock'),
@@ -68,6 +74,7 @@ function counters(f: Fields): Counters {
     done: number(f, 'done'),
     rate: number(f, 'rate'),
     watching: number(f, 'watching'),
+    ...optional(f, 'dones', (o, name) => list(o, name, settled)),
   }
 }
 
@@ -121,6 +128,17 @@ export function parseSale(value: unknown): Sale {
   }
 }
 
+/** A sentence by the languages of its readers. */
+export function parseTexts(value: unknown): Record<string, string> {
+  const texts = value === undefined ? {} : fields(value, 'texts')
+  return Object.fromEntries(Object.keys(texts).map((lang) => [lang, text(texts, lang)]))
+}
+
+export function parseDetails(value: unknown): Details {
+  const f = fields(value, 'sale')
+  return { description: '', rules: '', ...optional(f, 'description', text), ...optional(f, 'rules', text) }
+}
+
 export function parseAddress(value: unknown): Address {
   const f = fields(value, 'address')
   return { name: text(f, 'name'), phone: text(f, 'phone'), text: text(f, 'text') }
@@ -157,6 +175,7 @@ function parseReservation(value: unknown): Reservation {
     key: text(f, 'key'),
     ticket: number(f, 'ticket'),
     created_at: number(f, 'created_at'),
+    ...optional(f, 'portion', number),
   }
 }
 
@@ -204,6 +223,7 @@ function parseReceipt(value: unknown): Receipt {
     ticket: number(f, 'ticket'),
     place: number(f, 'place'),
     state: stateOf(f),
+    ...optional(f, 'portion', number),
   }
 }
 
@@ -272,6 +292,7 @@ const replyParsers: { [O in Op]: (ok: unknown) => OpReplies[O] } = {
   renew: (ok) => ok,
   unwatch: (ok) => ok,
   seen: (ok) => ok,
+  board: (ok) => ok,
 }
 
 /** Reads the `ok` of a reply to the given op. */
@@ -312,7 +333,10 @@ function parseEvent(f: Fields): ServerEvent | undefined {
     case 'order':
       return parsePersonal(f)
     case 'notice':
-      return { ev: 'notice', level: text(f, 'level'), text: text(f, 'text') }
+      return {
+        ...{ ev: 'notice', level: text(f, 'level'), text: text(f, 'text'), texts: parseTexts(f.texts) },
+        ...optional(f, 'until', number),
+      }
     case 'bye':
       return { ev: 'bye', code: numberOr(f, 'code', 0), retry_ms: numberOr(f, 'retry_ms', 0) }
     default:
@@ -332,7 +356,7 @@ export function parseFrame(data: unknown): ServerFrame {
   const f = fields(value, 'frame')
   if (f.ev !== undefined) {
     const event = parseEvent(f)
-    return event ? { kind: 'event', event } : { kind: 'unknown' }
+    return event ? { kind: 'event', event } : { kind: 'unknown', event: f }
   }
   const frameId = number(f, 'id')
   if (f.error !== undefined) return { kind: 'error', id: frameId, error: parseRefusal(f.error) }

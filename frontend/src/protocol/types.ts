@@ -69,6 +69,14 @@ export interface Product {
   readonly list_price_fen: number
 }
 
+/** What is told of a product when somebody asks for it. */
+export interface Details {
+  /** HTML of the shop; shown by MarkupView alone. */
+  readonly description: string
+  /** Plain text. */
+  readonly rules: string
+}
+
 /** The numbers of a sale that move. */
 export interface Counters {
   /** Units free to reserve now. */
@@ -82,6 +90,8 @@ export interface Counters {
   readonly rate: number
   /** People watching, on all nodes. */
   readonly watching: number
+  /** `done` of each portion, if the sale is spread over several. */
+  readonly dones?: readonly number[]
 }
 
 /** One product offered in one slot. */
@@ -120,6 +130,8 @@ export interface Order {
   readonly state: OrderState
   readonly reason?: string
   readonly ticket: number
+  /** While reserved: in which portion of a spread sale the ticket counts; none is 0. */
+  readonly portion?: number
   /** Grows with each state; 0 while there is no row yet. */
   readonly rev: number
   readonly created_at: number
@@ -137,6 +149,7 @@ export interface Reservation {
   readonly qty: number
   readonly key: string
   readonly ticket: number
+  readonly portion?: number
   readonly created_at: number
 }
 
@@ -166,6 +179,7 @@ export interface WatchView {
 export interface Receipt {
   readonly order: string
   readonly ticket: number
+  readonly portion?: number
   readonly place: number
   readonly state: OrderState
 }
@@ -194,7 +208,8 @@ export type ServerEvent =
   | { ev: 'slot'; slot: Slot }
   | { ev: 'sale'; sale: Sale }
   | PersonalEvent
-  | { ev: 'notice'; level: string; text: string }
+  /** What the shop tells everybody, until then or until it says something else; an empty text takes it back. */
+  | { ev: 'notice'; level: string; text: string; texts: Readonly<Record<string, string>>; until?: number }
   | { ev: 'bye'; code: number; retry_ms: number }
 
 /** Why an op was refused, in the protocol's words. */
@@ -211,8 +226,8 @@ export type ServerFrame =
   | { kind: 'ok'; id: number; ok: unknown }
   | { kind: 'error'; id: number; error: Refusal }
   | { kind: 'event'; event: ServerEvent }
-  /** An event of a later version of the protocol. */
-  | { kind: 'unknown' }
+  /** An event that shoppers are not told, or one of a later version of the protocol. */
+  | { kind: 'unknown'; event: unknown }
 
 export interface BuyFields {
   readonly sale: string
@@ -270,6 +285,8 @@ export interface OpFields {
   refund: { order: string; reason: string }
   orders: { sale?: string; before?: string; limit?: number }
   seen: { cursor: string }
+  /** For operators. */
+  board: { on: boolean }
 }
 
 /** What the server answers to each of them. */
@@ -287,6 +304,7 @@ export interface OpReplies {
   refund: { state: OrderState }
   orders: OrderPage
   seen: unknown
+  board: unknown
 }
 
 export type Op = keyof OpFields

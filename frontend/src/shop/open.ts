@@ -1,7 +1,9 @@
 import { effectScope, inject, onScopeDispose, watch, type InjectionKey, type Plugin, type Ref } from 'vue'
+import { askServer } from '../account/http'
 import type { Session } from '../account/token'
 import { SIGNED_OUT, TOKEN_ENDED } from '../live/backoff'
 import { startHeartbeat } from '../live/heartbeat'
+import { Refused } from '../live/ops'
 import { dialPage, LiveSocket, type Listener, type Wire } from '../live/socket'
 import type { OpFields, Order, ServerEvent, Welcome } from '../protocol/types'
 import { useLive } from '../stores/live'
@@ -13,6 +15,7 @@ import { useSales } from '../stores/sales'
 import { useSession } from '../stores/session'
 import { useSlots } from '../stores/slots'
 import { useInterval, useListener, usePause } from '../timers'
+import { openAnnouncing } from './announcing'
 import { openBuying } from './buying'
 import { openDelivery } from './delivery'
 import { LOST } from './explain'
@@ -20,6 +23,7 @@ import { openOrdering } from './ordering'
 import { openOutcomes } from './outcomes'
 import { openPassing } from './passing'
 import { openPaying, type PayCode } from './paying'
+import { openReceiving } from './receiving'
 import { openSignIn } from './signin'
 import { openWatching } from './watching'
 
@@ -36,6 +40,9 @@ export interface Shop {
   paying: Readonly<Ref<ReadonlySet<string>>>
   payCode(order: Order): Promise<PayCode>
   refund(order: Order, reason: string): Promise<void>
+  /** Says that a shipped order has come. */
+  receive(order: Order): Promise<void>
+  receiving: Readonly<Ref<ReadonlySet<string>>>
   olderOrders(): Promise<void>
   signIn(token: string): boolean
   /** Becomes the account that a log in gave a token for. */
@@ -114,7 +121,14 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
       buying.resume()
     },
     turnedAway: () => signIn.turnedAway(),
+    unreached() {
+      // A browser does not say why a handshake failed; other questions hear from the shop that it keeps us out.
+      void askServer('GET', '/time').catch((error: unknown) => {
+        if (error instanceof Refused && error.refusal.code === 'forbidden') socket.keptOut()
+      })
+    },
     heard: (event) => hear(event),
+    heardElse: () => undefined,
     changed(state) {
       if (state.name !== 'live') stopHeartbeat()
       live.become(state)
@@ -135,7 +149,7 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
       case 'order':
         return ordering.hear(event)
       case 'notice':
-        return notices.post(event.level, event.text)
+        return announcing.hear(event)
       case 'bye':
         return
     }
@@ -143,11 +157,13 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
 
   const socket = new LiveSocket(listener, dial)
   const signIn = openSignIn(socket)
+  const announcing = openAnnouncing()
   const watching = openWatching(socket)
   const ordering = openOrdering(socket)
   const passing = openPassing(socket)
   const buying = openBuying(socket, passing.earn)
   const paying = openPaying(socket)
+  const receiving = openReceiving()
 
   openOutcomes()
   openDelivery()
@@ -158,7 +174,9 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
   )
   useInterval(CLOCK_MS, () => live.refresh(socket.isSilent))
   useInterval(SAMPLE_MS, rates.sample)
-  useListener(window, 'online', () => socket.reconnect())
+  useListener(window, 'online', () => {
+    if (!live.isBlocked) socket.reconnect()
+  })
   useListener(document, 'visibilitychange', () => {
     if (document.hidden) return
     live.doubtTime()
@@ -184,6 +202,8 @@ function startShop(dial: () => Wire): Omit<Shop, 'close'> {
     paying: paying.paying,
     payCode: paying.payCode,
     refund: paying.refund,
+    receive: receiving.receive,
+    receiving: receiving.receiving,
     olderOrders: ordering.older,
     signIn: signIn.paste,
     logIn: signIn.logIn,

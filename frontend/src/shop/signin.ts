@@ -32,7 +32,7 @@ export function openSignIn(socket: LiveSocket) {
   async function sign(): Promise<void> {
     later.stop()
     // Ready already is who logged in meanwhile.
-    if (await session.renew()) return live.ready ? undefined : signedIn()
+    if (await session.renew()) return live.ready || live.isBlocked ? undefined : signedIn()
     // Whoever looks at this page now need not be the one who was logged in.
     if (session.ended && session.isAccount) orders.belongTo(undefined)
     if (!session.ended && !session.guestsOff) later.start(backoff(failures++), sign)

@@ -1,5 +1,6 @@
 import { defineStore } from 'pinia'
 import { computed, ref, shallowRef } from 'vue'
+import { BLOCKED } from '../live/backoff'
 import { ServerClock } from '../live/clock'
 import type { LiveState } from '../live/socket'
 import { asReadonly } from './readonly'
@@ -20,6 +21,8 @@ export const useLive = defineStore('live', () => {
   /** When the next attempt comes, by the same time; 0 when none is planned. */
   const retryAt = ref(0)
   const isLive = computed(() => state.value.name === 'live')
+  /** The shop keeps us out. Nothing connects again until somebody asks for it. */
+  const isBlocked = computed(() => state.value.name === 'stopped' && state.value.code === BLOCKED)
   /** The server knows who we are on this connection: personal ops work. */
   const ready = ref(false)
   /** An expected word is overdue. */
@@ -59,6 +62,7 @@ export const useLive = defineStore('live', () => {
     now: asReadonly(now),
     retryAt: asReadonly(retryAt),
     isLive,
+    isBlocked,
     ready: asReadonly(ready),
     freshness,
     canAsk,

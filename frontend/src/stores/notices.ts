@@ -6,7 +6,12 @@ export interface Notice {
   id: number
   level: string
   text: string
+  /** What it is about; what the shop tells everybody says so. */
+  about?: string
 }
+
+/** What an operator tells everybody. */
+export const ANNOUNCED = 'announced'
 
 /** A notice about one thing, which stays until the shopper has read it or the thing is over. */
 interface Standing extends Notice {

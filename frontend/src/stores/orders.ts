@@ -52,7 +52,9 @@ export const useOrders = defineStore('orders', () => {
   /** Takes the answer to a buy. When an event was quicker, its order stays. */
   function reserve(press: Press, receipt: Receipt, now: number): void {
     const { key, sale, qty, address } = press
-    adopt({ order: receipt.order, key, sale, qty, ticket: receipt.ticket, created_at: now }, address)
+    const { order, ticket, portion } = receipt
+    const counted = portion === undefined ? {} : { portion }
+    adopt({ order, key, sale, qty, ticket, created_at: now, ...counted }, address)
   }
 
   /** Draws a reservation as an order; until there is a row, name and price are those of the sale. */

@@ -7,6 +7,8 @@ export class FakeWire implements Wire {
   onopen: WebSocket['onopen'] = null
   onmessage: WebSocket['onmessage'] = null
   onclose: WebSocket['onclose'] = null
+  /** As of a WebSocket: 0 connecting, 1 open, 2 closing, 3 closed. */
+  readyState = 0
   readonly sent: Sent[] = []
   closed = false
   /** When set, `time` is answered at once, so that the heartbeat stays calm. */
@@ -21,9 +23,11 @@ export class FakeWire implements Wire {
 
   close(): void {
     this.closed = true
+    this.readyState = 3
   }
 
   open(): void {
+    this.readyState = 1
     this.onopen?.call(this as unknown as WebSocket, new Event('open'))
   }
 
@@ -34,6 +38,7 @@ export class FakeWire implements Wire {
 
   /** The server closes, or the network breaks (1006). */
   drop(code = 1006): void {
+    this.readyState = 3
     this.onclose?.call(this as unknown as WebSocket, { code } as CloseEvent)
   }
 

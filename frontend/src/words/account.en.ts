@@ -107,8 +107,7 @@ export const accountEn = {
     out: 'Log out',
     everywhere: 'Log out on all devices',
     everywhereText: 'On this device and on all others. You can log in again at once.',
-    loggedOut: 'You are logged out.',
-    orders: 'You are a guest again. The orders of your account are there when you log in.',
+    loggedOut: 'You are logged out and a guest again. The orders of your account are there when you log in.',
   },
   profile: {
     title: 'Name and language',

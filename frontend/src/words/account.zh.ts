@@ -103,8 +103,7 @@ export const accountZh: AccountWords = {
     out: '退出登录',
     everywhere: '退出所有设备',
     everywhereText: '包括这台和其他所有设备，可以马上重新登录。',
-    loggedOut: '你已退出登录。',
-    orders: '你又是游客了。账号的订单在登录后可见。',
+    loggedOut: '你已退出登录，现在是游客。账号的订单在登录后可见。',
   },
   profile: {
     title: '昵称和语言',

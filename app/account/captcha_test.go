@@ -1,0 +1,56 @@
+package account
+
+import (
+	"net/netip"
+	"testing"
+
+	"stampede/app"
+)
+
+// While pictures are short, one address gets its share of them and no more, accounts that read none come last, and
+// everybody else gets one. While there are plenty nobody is told to wait.
+func TestPicturesAreShared(t *testing.T) {
+	t.Parallel()
+	var clock testClock
+	c := NewCaptchas(NewShelf(nil), nil)
+	c.drawing = newBudget(captchaShare, captchaSaved, clock.now)
+	farm := app.PictureAsker{From: netip.MustParseAddr("2001:db8::1")}
+	given := func(asker app.PictureAsker) (n int) {
+		for range 300 {
+			if c.admit(asker) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := given(farm); n != 300 {
+		t.Errorf("%d of 300 were given while there were plenty", n)
+	}
+	c.drawing.pay(captchaSaved - captchaPlenty + 1)
+	if n := given(farm); n > 1 {
+		t.Errorf("an address that has had 300 got %d more", n)
+	}
+	neighbour := app.PictureAsker{From: netip.MustParseAddr("2001:db8::2")} // of the same customer
+	if n := given(neighbour); n > 1 {
+		t.Errorf("the same customer under another address got %d more", n)
+	}
+	office := app.PictureAsker{From: netip.MustParseAddr("192.0.2.7")}
+	if n := given(office); n < captchaPace.Burst || n > captchaPace.Burst+1 {
+		t.Errorf("an address that had none got %d, its share is %d", n, captchaPace.Burst)
+	}
+	hoarder := app.PictureAsker{From: netip.MustParseAddr("192.0.2.8"), Unread: 1}
+	if c.admit(hoarder) {
+		t.Error("somebody who has one to read got another")
+	}
+	if hoarder.Unread = 0; !c.admit(hoarder) {
+		t.Error("somebody with nothing to read got none")
+	}
+	c.drawing.pay(captchaSaved)
+	if c.admit(app.PictureAsker{From: netip.MustParseAddr("192.0.2.9")}) {
+		t.Error("the processor time is used up, and one was drawn")
+	}
+	clock.pass(2 * captchaSaved * 20) // 20: 1 / captchaShare
+	if !c.admit(farm) {
+		t.Error("there are plenty again, and the address is still told to wait")
+	}
+}

@@ -1,0 +1,117 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// An act is a change that an operator makes, over HTTP or from the command line. Its life:
+//
+//	who asks, under which key ──▶ one transaction: the change, its row in the journal, its answer ──▶ what follows
+//
+// What follows outside the database (Redis, sockets) is done after the COMMIT, at least once, by who acts or by a duty
+// that finishes what a crash left. The same act under the same key is done once: whoever lost the answer asks again and
+// gets it.
+
+// Via is the way on which an operator came.
+type Via string
+
+// The ways.
+const (
+	ViaHTTP Via = "http"
+	ViaCLI  Via = "cli"
+)
+
+// Actor is who acts, and under which key.
+type Actor struct {
+	User    ID // 0: whoever runs the command line
+	Name    string
+	Role    Role
+	Via     Via
+	From    string // the address, or the host of the command line
+	Request string // the id of the request, for the log; "" from the command line
+	Key     string // 8–64 characters of A-Z a-z 0-9 _ -: the act is done once under it
+	Hash    string // of what was asked, hex: the same key with something else is refused
+	Note    string // why, for acts that do not carry one themselves
+	Undoes  int64  // the row of the journal that the act takes back; 0: none. Each is taken back once
+}
+
+// Act is what was done, as the journal keeps it. Before, After and Answer become JSON, in which nothing may say who a
+// shopper is but by ids: the journal outlives the data of people.
+type Act struct {
+	Kind   string // what was done to what: "sale.pause"
+	Object string // to which: "sale:7301444403200000101"
+	Before any
+	After  any
+	Note   string // why, in the words of who acts
+	Answer any    // what is answered now, and again when the same is asked under the same key
+}
+
+// Done is what became of an act.
+type Done struct {
+	Seq      int64           // of its row in the journal
+	Answer   json.RawMessage // as it was given the first time
+	Repeated bool            // it was done before, and nothing was changed now
+}
+
+// Into reads the answer of an act.
+func (d *Done) Into(answer any) error {
+	if err := json.Unmarshal(d.Answer, answer); err != nil {
+		return fmt.Errorf("read the answer of act %d: %w", d.Seq, err)
+	}
+	return nil
+}
+
+// ActStore is the durable truth about acts. Errors wrap ErrTransient or ErrPermanent.
+type ActStore interface {
+	// Act does something in one transaction with its row in the journal. Whatever do calls of the store with the
+	// context that it gets becomes part of that transaction; do may run several times, each time from scratch, and an
+	// error of it, or of any such call, takes all back. Acts go one after the other. DuplicateKey: the actor has used
+	// the key for something else. WrongState: the row that it takes back was taken back already.
+	Act(ctx context.Context, actor Actor, do func(ctx context.Context) (Act, error)) (Done, error)
+	// JournalPage reads rows of the journal, the newest first.
+	JournalPage(ctx context.Context, q JournalQuery) ([]JournalEntry, error)
+	// JournalFrom reads rows in the order in which they were written, from a number on.
+	JournalFrom(ctx context.Context, seq int64, limit int) ([]JournalEntry, error)
+	// JournalHead is the last row, as the row beside the journal says that is locked for each act.
+	JournalHead(ctx context.Context) (JournalHead, error)
+}
+
+const (
+	shortestActKey = 8
+	longestActKey  = 64
+	// LongestNote is how much an operator may write to an act, in characters.
+	LongestNote = 300
+)
+
+// CheckActKey refuses what cannot be the key of an act.
+func CheckActKey(key string) error {
+	switch {
+	case key == "":
+		return Fail(BadRequest, "the header Idempotency-Key is missing: name the act, with 8 to 64 characters of "+
+			"A-Z a-z 0-9 _ -, and use the same name when you repeat it")
+	case len(key) < shortestActKey || len(key) > longestActKey || strings.Trim(key, keyLetters) != "":
+		return Fail(BadRequest, "the Idempotency-Key must be 8 to 64 characters of A-Z a-z 0-9 _ -")
+	}
+	return nil
+}
+
+const keyLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+
+// CheckNote refuses what an operator cannot write to an act.
+func CheckNote(note string) error {
+	if utf8.RuneCountInString(note) > LongestNote || !printable(note) {
+		return Fail(BadRequest, fmt.Sprintf("note must be text of at most %d characters", LongestNote))
+	}
+	return nil
+}
+
+// Changed is the answer to who acts on something that has moved on: it carries the thing as it is now.
+func Changed(what string, current any) *Error {
+	e := Fail(Conflict, what+" was changed by somebody else meanwhile; look at it as it is now")
+	e.Current = current
+	return e
+}

@@ -1,0 +1,215 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// StockState is how far the withdrawal of units has come:
+//
+//	pending ── Redis has taken what was free, and the database counts it ──▶ done
+//	   └─ nothing was free, or the sale has left Redis ──▶ refused
+type StockState string
+
+// The states of a withdrawal.
+const (
+	StockPending StockState = "pending"
+	StockDone    StockState = "done"
+	StockRefused StockState = "refused"
+)
+
+// StockAct is the withdrawal of units from a sale.
+type StockAct struct {
+	ID    int64      `json:"id"`
+	Sale  ID         `json:"sale"`
+	Units int64      `json:"units"` // asked for
+	Taken int64      `json:"taken"` // at most so many: what was free
+	State StockState `json:"state"`
+	At    Millis     `json:"at"`
+}
+
+// WithdrawStock takes units out of a sale, at most what is free: decreases go to Redis first (I2), which alone knows
+// what is free, and the database follows.
+//
+//	COMMIT (pending, journal) ──▶ take_out.lua, once for the act ──▶ COMMIT (withdrawn + taken, done)
+//
+// The second COMMIT counts only under the epoch under which Redis decided: a Redis that was made anew in between was
+// made without it, and decides anew. A rebuild writes what is done into Redis, so that no late call takes it again
+// (SaleState.Acts). What a crash leaves pending is finished by the SaleFinisher; an act that is pending still when it
+// is answered says so.
+func (d *SaleDesk) WithdrawStock(
+	ctx context.Context, actor Actor, sale ID, a SaleAct, units int64,
+) (shown OperatorSale, asked StockAct, err error) {
+	if units < 1 || units > mostAdded {
+		return shown, asked, Fail(BadRequest, fmt.Sprintf("units must be from 1 to %d", mostAdded))
+	}
+	if err := CheckNote(a.Note); err != nil {
+		return shown, asked, err
+	}
+	id, err := d.askStock(ctx, actor, sale, a, units)
+	if err != nil {
+		return shown, asked, d.moved(ctx, sale, err)
+	}
+	if asked, err = d.Store.StockAct(ctx, id); err != nil {
+		return shown, asked, Unreadable("the withdrawal", err)
+	}
+	if settled, err := d.settle(ctx, asked); err != nil {
+		slog.WarnContext(ctx, "units are not withdrawn yet", "act", id, "sale", sale, "err", err)
+	} else {
+		asked = settled
+	}
+	d.tell(ctx, sale)
+	terms, err := d.Terms(ctx, sale)
+	if err == nil {
+		shown, err = d.show(ctx, sale, terms)
+	}
+	return shown, asked, err
+}
+
+// askStock is the act; it answers the number of the withdrawal.
+func (d *SaleDesk) askStock(ctx context.Context, actor Actor, sale ID, a SaleAct, units int64) (id int64, err error) {
+	now, err := d.loaded(ctx, sale)
+	if err != nil {
+		return 0, err
+	}
+	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		before, after, err := d.Store.EditTerms(ctx, sale, a.Version, func(s *Sale) error {
+			if PhaseAt(now, s.OpensAt, s.ClosesAt) == Ended {
+				return Fail(WrongState, "the sale is closed; nothing of it is sold any more")
+			}
+			return nil
+		})
+		if err != nil {
+			return Act{}, noSale(sale, err)
+		}
+		asked, err := d.Store.AskStock(ctx, sale, units)
+		return Act{
+			Kind: "sale.withdraw_stock", Object: saleObject(sale), Note: a.Note, Answer: asked.ID,
+			Before: TermsOf(&before), After: struct {
+				SaleTerms
+				Withdrawal StockAct `json:"withdrawal"`
+			}{TermsOf(&after), asked},
+		}, err
+	})
+	if err == nil {
+		err = done.Into(&id)
+	}
+	return id, err
+}
+
+// loaded makes sure that a sale is in Redis, which decides about its units, and tells what time it is there.
+func (d *SaleDesk) loaded(ctx context.Context, id ID) (Millis, error) {
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return 0, Unreadable("Redis time", err)
+	}
+	sale, err := d.Sales.Sale(ctx, id)
+	if err != nil {
+		return now, Unreadable("the sale", noSale(id, err))
+	}
+	if sale.Epoch == 0 {
+		err = d.Load(ctx, id)
+	}
+	return now, Unreadable("the sale", err)
+}
+
+// settle takes a withdrawal to its end, wherever it stands.
+func (d *SaleDesk) settle(ctx context.Context, a StockAct) (StockAct, error) {
+	if a.State != StockPending {
+		return a, nil
+	}
+	sale, err := d.Sales.Sale(ctx, a.Sale)
+	if err != nil {
+		return a, fmt.Errorf("read sale %s: %w", a.Sale, err)
+	}
+	d.gather(ctx, &sale, a.Units)
+	taken, epoch, err := d.Redis.TakeOut(ctx, sale.Ref(), a.ID, a.Units)
+	if err != nil {
+		return a, err
+	}
+	settled, err := d.Store.SettleStock(ctx, a.ID, taken, epoch)
+	if err != nil {
+		return a, fmt.Errorf("settle withdrawal %d: %w", a.ID, err)
+	}
+	return settled, nil
+}
+
+// gather brings as many units of a spread sale to its first portion, from which they are taken, as there are, as far as
+// that is possible now: at most what is free there is taken.
+func (d *SaleDesk) gather(ctx context.Context, sale *Sale, units int64) {
+	if !sale.Spread() || d.Gather == nil {
+		return
+	}
+	if err := d.Gather.All(ctx, sale, sale.Ref(), units); err != nil {
+		slog.WarnContext(ctx, "units are not all in one portion", "sale", sale.ID, "err", err)
+	}
+}
+
+// SaleFinisher is the duty that finishes what operators have decided about sales when nobody lived to do it: terms that
+// Redis does not have, and withdrawals that are pending.
+type SaleFinisher struct {
+	Partitions int
+	Desk       *SaleDesk
+}
+
+// finishEvery is how soon somebody else does what a crash has left.
+const finishEvery = 2 * time.Second
+
+// finishBatch is how many withdrawals are finished at a time.
+const finishBatch = 100
+
+// Run looks until ctx ends.
+func (f *SaleFinisher) Run(ctx context.Context) error {
+	return Repeat(ctx, finishEvery, "finish what was decided about sales", f.RunOnce)
+}
+
+// RunOnce looks once.
+func (f *SaleFinisher) RunOnce(ctx context.Context) error {
+	failed := []error{f.withdrawals(ctx)}
+	for p := range f.Partitions {
+		failed = append(failed, f.terms(ctx, p))
+	}
+	return errors.Join(failed...)
+}
+
+func (f *SaleFinisher) withdrawals(ctx context.Context) error {
+	pending, err := f.Desk.Store.PendingStock(ctx, finishBatch)
+	if err != nil {
+		return fmt.Errorf("list pending withdrawals: %w", err)
+	}
+	var failed []error
+	for _, a := range pending {
+		_, err := f.Desk.settle(ctx, a)
+		if errors.Is(err, ErrLost) { // retired, or lost: then a rebuild brings it back
+			_, err = f.Desk.Store.RefuseStock(ctx, a.ID)
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}
+
+// terms brings those sales of a partition up to date that Redis has an older version of.
+func (f *SaleFinisher) terms(ctx context.Context, partition int) error {
+	sales, err := f.Desk.Sales.LoadedSales(ctx, partition)
+	if err != nil || len(sales) == 0 {
+		return err
+	}
+	refs := make([]SaleRef, len(sales))
+	for i := range sales {
+		refs[i] = sales[i].Ref()
+	}
+	counters, err := f.Desk.Inventory.Counters(ctx, refs)
+	if err != nil {
+		return fmt.Errorf("read the versions of sales: %w", err)
+	}
+	var failed []error
+	for i := range sales {
+		if counters[i].Loaded && counters[i].Version < sales[i].Version {
+			failed = append(failed, f.Desk.Redis.SetTerms(ctx, &sales[i]))
+		}
+	}
+	return errors.Join(failed...)
+}

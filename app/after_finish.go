@@ -1,0 +1,87 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	parcelsEvery = 2 * time.Second
+	parcelBatch  = 200
+	// finishLater is the pause after which an order is looked at again whose refund waits for an operator.
+	finishLater = 24 * time.Hour
+)
+
+// Finisher follows what was shipped: it writes to the buyer, and finishes orders of which nobody has said for long that
+// they came. What a crash leaves is due again: a letter is known by its parcel, a row is told by the Reconciler. Any
+// number of nodes may do this.
+type Finisher struct {
+	Inventory Inventory
+	Orders    OrderStore
+	Shipments ShipmentStore
+	Effects   *Effects
+	Mail      *OrderMail
+}
+
+// Run works until ctx ends.
+func (f *Finisher) Run(ctx context.Context) error {
+	return Repeat(ctx, parcelsEvery, "follow what was shipped", f.RunOnce)
+}
+
+// RunOnce does everything that is due.
+func (f *Finisher) RunOnce(ctx context.Context) error {
+	return errors.Join(f.write(ctx), f.finish(ctx))
+}
+
+func (f *Finisher) finish(ctx context.Context) error {
+	for {
+		now, err := f.Inventory.Now(ctx)
+		if err != nil {
+			return fmt.Errorf("read Redis time: %w", err)
+		}
+		rows, looked, err := f.Shipments.FinishShipped(ctx, now, now.Add(finishLater), parcelBatch)
+		if err != nil {
+			return err
+		}
+		if err := f.Effects.Do(ctx, now, pointers(rows)...); err != nil {
+			return err
+		}
+		if looked < parcelBatch {
+			return nil
+		}
+	}
+}
+
+// write hands over the letters that are due, and marks each after that.
+func (f *Finisher) write(ctx context.Context) error {
+	for {
+		now, err := f.Inventory.Now(ctx)
+		if err != nil {
+			return fmt.Errorf("read Redis time: %w", err)
+		}
+		due, err := f.Shipments.ClaimShipped(ctx, now, parcelBatch)
+		if err != nil {
+			return err
+		}
+		var failed []error // one keeps no other back
+		for i := range due {
+			failed = append(failed, f.writeOf(ctx, &due[i]))
+		}
+		if err := errors.Join(failed...); err != nil || len(due) < parcelBatch {
+			return err
+		}
+	}
+}
+
+func (f *Finisher) writeOf(ctx context.Context, s *Shipment) error {
+	o, err := f.Orders.Order(ctx, s.Order)
+	if err != nil {
+		return err
+	}
+	if err := f.Mail.Shipped(ctx, &o, s); err != nil {
+		return err
+	}
+	return f.Shipments.MarkWritten(ctx, *s)
+}

@@ -1,0 +1,177 @@
+package app
+
+import (
+	"context"
+	"errors"
+)
+
+// ParkedBox keeps what receivers of the back office's stream have refused for good.
+type ParkedBox interface {
+	// Parked lists them, oldest first.
+	Parked(ctx context.Context) ([]ParkedMessage, error)
+	// ReplayParked sends one once more, to every group. ErrNoRow: there is none. ErrPermanent: it cannot be sent.
+	ReplayParked(ctx context.Context, id string) error
+	// DropParked forgets one; false when it was gone already.
+	DropParked(ctx context.Context, id string) (bool, error)
+}
+
+// DeadMailBox keeps letters that could not be sent.
+type DeadMailBox interface {
+	// Dead lists them, oldest first.
+	Dead(ctx context.Context) ([]DeadMail, error)
+	// Retry has one sent once more. ErrNoRow: there is none. ErrPermanent: it cannot be sent.
+	Retry(ctx context.Context, id string) error
+	// Drop forgets one; false when it was gone already.
+	Drop(ctx context.Context, id string) (bool, error)
+}
+
+// Leftovers are what the shop could not do by itself, in the hands of operators: dead letters, parked postings and dead
+// mails. Each act is journalled before it is done in Redis: what dies in between was meant, and is done when the same
+// is asked again.
+type Leftovers struct {
+	Letters  *DeadLetters
+	Postings ParkedBox
+	Mails    DeadMailBox
+	Journal  *Journal
+}
+
+// ListDead lists dead letters, oldest first, at most so many, and tells whether there are more.
+func (l *Leftovers) ListDead(ctx context.Context, most int) ([]DeadLetter, bool, error) {
+	all, err := l.Letters.Box.DeadLetters(ctx)
+	return firstOf("dead letters", all, most, err)
+}
+
+// DeadLetter reads one. NotFound: there is none of that name.
+func (l *Leftovers) DeadLetter(ctx context.Context, id string) (DeadLetter, error) {
+	letter, err := l.Letters.Box.DeadLetter(ctx, id)
+	if errors.Is(err, ErrNoRow) {
+		return letter, Fail(NotFound, "no such dead letter: "+clip(id, 40))
+	}
+	return letter, Unreadable("the dead letter", err)
+}
+
+// ReplayDead tries the order of a letter once more. See DeadLetters.
+func (l *Leftovers) ReplayDead(ctx context.Context, actor Actor, id string) (Order, error) {
+	order, err := l.Letters.Replay(ctx, actor, id)
+	if err != nil {
+		return order, unsettled("replay dead letter "+clip(id, 40), err)
+	}
+	return order, nil
+}
+
+// DropDead forgets a letter; its order stays refused.
+func (l *Leftovers) DropDead(ctx context.Context, actor Actor, id string) error {
+	if err := l.Letters.Drop(ctx, actor, id); err != nil {
+		return unsettled("drop dead letter "+clip(id, 40), err)
+	}
+	return nil
+}
+
+// ListParked lists parked postings, oldest first, at most so many, and tells whether there are more.
+func (l *Leftovers) ListParked(ctx context.Context, most int) ([]ParkedMessage, bool, error) {
+	all, err := l.Postings.Parked(ctx)
+	return firstOf("parked postings", all, most, err)
+}
+
+// ReplayParked sends a parked posting once more.
+func (l *Leftovers) ReplayParked(ctx context.Context, actor Actor, id string) error {
+	return l.do(ctx, actor, leftover{"parked.replay", "parked:", id, l.isParked}, l.Postings.ReplayParked)
+}
+
+// DropParked forgets a parked posting.
+func (l *Leftovers) DropParked(ctx context.Context, actor Actor, id string) error {
+	return l.do(ctx, actor, leftover{"parked.drop", "parked:", id, l.isParked}, forgetting(l.Postings.DropParked))
+}
+
+func (l *Leftovers) isParked(ctx context.Context, id string) (any, error) {
+	all, err := l.Postings.Parked(ctx)
+	return named(all, err, func(p *ParkedMessage) (any, bool) {
+		return struct {
+			Order ID  `json:"order"`
+			Rev   int `json:"rev"`
+		}{p.OutboxMessage.Order, p.OutboxMessage.Rev}, p.ID == id
+	})
+}
+
+// ListDeadMails lists dead mails, oldest first, at most so many, and tells whether there are more.
+func (l *Leftovers) ListDeadMails(ctx context.Context, most int) ([]DeadMail, bool, error) {
+	all, err := l.Mails.Dead(ctx)
+	return firstOf("dead mails", all, most, err)
+}
+
+// RetryMail has a dead mail sent once more.
+func (l *Leftovers) RetryMail(ctx context.Context, actor Actor, id string) error {
+	return l.do(ctx, actor, leftover{"mail.retry", "mail:", id, l.isDeadMail}, l.Mails.Retry)
+}
+
+// DropMail forgets a dead mail.
+func (l *Leftovers) DropMail(ctx context.Context, actor Actor, id string) error {
+	return l.do(ctx, actor, leftover{"mail.drop", "mail:", id, l.isDeadMail}, forgetting(l.Mails.Drop))
+}
+
+func (l *Leftovers) isDeadMail(ctx context.Context, id string) (any, error) {
+	all, err := l.Mails.Dead(ctx)
+	return named(all, err, func(m *DeadMail) (any, bool) {
+		return struct {
+			Kind LetterKind `json:"kind"` // to whom is not for the journal
+		}{m.Kind}, m.ID == id
+	})
+}
+
+// leftover is one entry of which something is done; there answers what the journal keeps of it.
+type leftover struct {
+	kind, object, id string
+	there            func(ctx context.Context, id string) (any, error)
+}
+
+// do journals and does. What is gone when the same is asked again was done.
+func (l *Leftovers) do(
+	ctx context.Context, actor Actor, e leftover, work func(ctx context.Context, id string) error,
+) error {
+	done, err := l.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		before, err := e.there(ctx, e.id)
+		if errors.Is(err, ErrNoRow) {
+			return Act{}, Fail(NotFound, "there is nothing of that name: "+clip(e.id, 40))
+		}
+		return Act{Kind: e.kind, Object: e.object + e.id, Before: before}, err
+	})
+	if err == nil {
+		err = work(ctx, e.id)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNoRow) && done.Repeated:
+		return nil
+	case errors.Is(err, ErrNoRow):
+		return Fail(NotFound, "there is nothing of that name any more: "+clip(e.id, 40))
+	case errors.Is(err, ErrPermanent):
+		return Fail(WrongState, "it cannot be sent at all; it can only be dropped")
+	}
+	return unsettled(e.kind, err)
+}
+
+// forgetting is work that does not mind when somebody else was faster.
+func forgetting(drop func(ctx context.Context, id string) (bool, error)) func(ctx context.Context, id string) error {
+	return func(ctx context.Context, id string) error {
+		_, err := drop(ctx, id)
+		return err
+	}
+}
+
+func firstOf[T any](what string, all []T, most int, err error) ([]T, bool, error) {
+	return all[:min(len(all), most)], len(all) > most, Unreadable(what, err)
+}
+
+// named finds the one that is meant. ErrNoRow: there is none.
+func named[T any](all []T, err error, is func(one *T) (any, bool)) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if what, it := is(&all[i]); it {
+			return what, nil
+		}
+	}
+	return nil, ErrNoRow
+}

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// leftEntries are parked postings, or dead mails, by name.
+type leftEntries struct {
+	names []string
+	done  []string
+	fail  error
+}
+
+func (e *leftEntries) Parked(context.Context) (out []ParkedMessage, err error) {
+	for _, n := range e.names {
+		out = append(out, ParkedMessage{ID: n, OutboxMessage: OutboxMessage{Order: 9, Rev: 2}})
+	}
+	return out, nil
+}
+
+func (e *leftEntries) Dead(context.Context) (out []DeadMail, err error) {
+	for _, n := range e.names {
+		out = append(out, DeadMail{ID: n, Kind: LetterPaid, To: "ada@shop.example"})
+	}
+	return out, nil
+}
+
+func (e *leftEntries) take(what, id string) (bool, error) {
+	if e.fail != nil {
+		return false, e.fail
+	}
+	i := slices.Index(e.names, id)
+	if i < 0 {
+		return false, nil
+	}
+	e.names = slices.Delete(e.names, i, i+1)
+	e.done = append(e.done, what+" "+id)
+	return true, nil
+}
+
+func (e *leftEntries) send(id string) error {
+	there, err := e.take("send", id)
+	if err == nil && !there {
+		err = ErrNoRow
+	}
+	return err
+}
+
+func (e *leftEntries) ReplayParked(_ context.Context, id string) error { return e.send(id) }
+
+func (e *leftEntries) Retry(_ context.Context, id string) error { return e.send(id) }
+
+func (e *leftEntries) DropParked(_ context.Context, id string) (bool, error) {
+	return e.take("drop", id)
+}
+
+func (e *leftEntries) Drop(_ context.Context, id string) (bool, error) { return e.take("drop", id) }
+
+// What could not be done is sent or dropped once for each key, journalled first, with nothing of people in the journal;
+// an act that died before it was done is done when it is asked again.
+func TestLeftoversAreActedOnOnce(t *testing.T) {
+	t.Parallel()
+	type act func(ctx context.Context, actor Actor, id string) error
+	for kind, of := range map[string]func(l *Leftovers) act{
+		"parked.replay": func(l *Leftovers) act { return l.ReplayParked },
+		"parked.drop":   func(l *Leftovers) act { return l.DropParked },
+		"mail.retry":    func(l *Leftovers) act { return l.RetryMail },
+		"mail.drop":     func(l *Leftovers) act { return l.DropMail },
+	} {
+		e, acts := &leftEntries{names: []string{"1-0", "2-0"}}, &fakeActs{}
+		do := of(&Leftovers{Postings: e, Mails: e, Journal: &Journal{Store: acts}})
+		ada := Actor{Name: "ada", Key: "key-00001"}
+		if err := do(t.Context(), ada, "3-0"); err == nil || AsError(err).Code != NotFound || len(acts.rows) != 0 {
+			t.Errorf("%s of nothing: %v, %d rows", kind, err, len(acts.rows))
+		}
+		e.fail = ErrTransient
+		if err := do(t.Context(), ada, "2-0"); err == nil || AsError(err).Code != Busy || len(acts.rows) != 1 {
+			t.Errorf("%s while Redis is away: %v, %d rows", kind, err, len(acts.rows))
+		}
+		e.fail = nil
+		for range 2 {
+			if err := do(t.Context(), ada, "2-0"); err != nil {
+				t.Errorf("%s again: %v", kind, err)
+			}
+		}
+		if len(e.done) != 1 || !strings.HasSuffix(e.done[0], " 2-0") || len(acts.rows) != 1 || acts.rows[0].Kind != kind {
+			t.Errorf("%s: done %v, %+v", kind, e.done, acts.rows)
+		}
+		if row := acts.rows[0]; strings.Contains(string(row.Before)+row.Object, "@") {
+			t.Errorf("%s: the journal says who: %+v", kind, row)
+		}
+		e.fail = ErrPermanent
+		ada.Key = "key-00002"
+		if err := do(t.Context(), ada, "1-0"); err == nil || AsError(err).Code != WrongState {
+			t.Errorf("%s of what cannot be sent: %v", kind, err)
+		}
+	}
+	if _, _, err := firstOf("x", []int{1}, 5, errors.New("away")); AsError(err).Code != Busy {
+		t.Errorf("a list that cannot be read: %v", err)
+	}
+	if page, more, err := firstOf("x", []int{1, 2, 3}, 2, nil); len(page) != 2 || !more || err != nil {
+		t.Errorf("%v, %v, %v", page, more, err)
+	}
+}

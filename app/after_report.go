@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"errors"
+)
+
+// SaleReport says what became of a sale, while it goes on or afterwards.
+type SaleReport struct {
+	Sale     ID     `json:"sale"`
+	Product  string `json:"product"`
+	PriceFen int64  `json:"price_fen"`
+	OpensAt  Millis `json:"opens_at"`
+	ClosesAt Millis `json:"closes_at"`
+	At       Millis `json:"at"` // when it was made
+
+	Speed SaleSpeed  `json:"speed"`
+	ToPay *SaleWaits `json:"to_pay,omitempty"` // from the reservation to the money; absent: nobody has paid
+	// Presses is what was counted of the presses of Buy; absent: nothing was, or it is too long ago.
+	Presses *SalePresses `json:"presses,omitempty"`
+	States  []SaleFate   `json:"states"`
+	Dropped int64        `json:"dropped,omitempty"` // orders whose archived months were dropped: only their money counts here
+	Money   SaleMoney    `json:"money"`
+	Balance AuditReport  `json:"balance"` // the stock equation, on both sides
+}
+
+// SaleSpeed is how fast reservations came: those that became orders, by Redis time.
+type SaleSpeed struct {
+	Seconds []SalePoint `json:"seconds"` // of the first two minutes; those without any are left out
+	Minutes []SalePoint `json:"minutes"` // of all its time, likewise
+	Peak    int64       `json:"peak"`    // the most in one second of the first two minutes
+}
+
+// SalePoint is a second, or a minute.
+type SalePoint struct {
+	At     Millis `json:"at" bun:"at"` // its beginning
+	Orders int64  `json:"orders" bun:"orders"`
+	Units  int64  `json:"units" bun:"units"`
+}
+
+// SaleWaits are the half and the hundredth that waited longest.
+type SaleWaits struct {
+	Orders int64 `json:"orders"`
+	P50    int64 `json:"p50_ms"`
+	P99    int64 `json:"p99_ms"`
+}
+
+// SaleFate is how many orders are in a state for a reason.
+type SaleFate struct {
+	State     OrderState `json:"state" bun:"state"`
+	Reason    string     `json:"reason,omitempty" bun:"reason"`
+	Orders    int64      `json:"orders" bun:"orders"`
+	Units     int64      `json:"units" bun:"units"`
+	AmountFen int64      `json:"amount_fen" bun:"amount_fen"`
+}
+
+// SaleMoney is the money of a sale's orders. Paid is everything that came in for them; what is being refunded has not
+// gone back yet.
+type SaleMoney struct {
+	PaidFen      int64 `json:"paid_fen" bun:"paid_fen"`
+	RefundedFen  int64 `json:"refunded_fen" bun:"refunded_fen"`
+	RefundingFen int64 `json:"refunding_fen" bun:"refunding_fen"`
+	NetFen       int64 `json:"net_fen" bun:"-"` // paid less refunded
+}
+
+// SaleSums is what the rows of a sale add up to, in one instant.
+type SaleSums struct {
+	Seconds, Minutes []SalePoint
+	ToPay            SaleWaits
+	States           []SaleFate
+	Dropped          int64
+	Money            SaleMoney
+}
+
+// ReportStore adds up the orders of a sale.
+type ReportStore interface {
+	// SumUp adds up a sale's rows; seconds are of reservations from one instant to the other.
+	SumUp(ctx context.Context, sale ID, from, to Millis) (SaleSums, error)
+}
+
+// ReportDesk makes reports.
+type ReportDesk struct {
+	Sums    ReportStore
+	Figures SaleFiguresStore
+	Auditor *Auditor
+	Clock   *Clock
+}
+
+// reportSeconds is how long after its opening a sale is looked at by the second, milliseconds.
+const reportSeconds = 120_000
+
+// SaleReport makes the report of a sale. NotFound: there is none such.
+func (d *ReportDesk) SaleReport(ctx context.Context, id ID) (SaleReport, error) {
+	sale, err := d.Auditor.Sales.Sale(ctx, id)
+	if errors.Is(err, ErrNoRow) {
+		return SaleReport{}, Fail(NotFound, "no such sale")
+	}
+	if err != nil {
+		return SaleReport{}, Unreadable("the sale", err)
+	}
+	sums, err := d.Sums.SumUp(ctx, id, sale.OpensAt, sale.OpensAt+reportSeconds)
+	if err != nil {
+		return SaleReport{}, Unreadable("the orders of the sale", err)
+	}
+	balance, err := d.Auditor.Sale(ctx, id)
+	if err != nil {
+		return SaleReport{}, Unreadable("the stock of the sale", err)
+	}
+	said, err := d.Figures.SaleFigures(ctx, id)
+	if err != nil {
+		return SaleReport{}, Unreadable("what was counted of the sale", err)
+	}
+	r := SaleReport{
+		Sale: id, Product: sale.Product.Name, PriceFen: sale.PriceFen, OpensAt: sale.OpensAt, ClosesAt: sale.ClosesAt,
+		At: d.Clock.Now(), Speed: SaleSpeed{Seconds: sums.Seconds, Minutes: sums.Minutes},
+		Presses: pressesOf(said), States: sums.States, Dropped: sums.Dropped, Money: sums.Money, Balance: balance,
+	}
+	for _, s := range sums.Seconds {
+		r.Speed.Peak = max(r.Speed.Peak, s.Orders)
+	}
+	if sums.ToPay.Orders > 0 {
+		// The gateway's clock shows whole seconds: who is quick may have paid before the reservation.
+		sums.ToPay.P50, sums.ToPay.P99 = max(0, sums.ToPay.P50), max(0, sums.ToPay.P99)
+		r.ToPay = &sums.ToPay
+	}
+	r.Money.NetFen = r.Money.PaidFen - r.Money.RefundedFen
+	return r, nil
+}

@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Parcel is what an operator has sent to the buyer of an order.
+type Parcel struct {
+	Order    ID
+	Carrier  string // as people know it
+	Tracking string // the carrier's number
+}
+
+// Limits of a parcel, in characters. Both and a space between them are what an order tells its buyer.
+const (
+	longestCarrier  = 24
+	longestTracking = 39
+)
+
+const trackingLetters = keyLetters + "./"
+
+// Validate names the part that is missing or cannot be taken.
+func (p *Parcel) Validate() error {
+	switch {
+	case p.Carrier == "" || strings.TrimSpace(p.Carrier) != p.Carrier:
+		return Fail(BadRequest, "carrier is missing, or begins or ends with a space")
+	case utf8.RuneCountInString(p.Carrier) > longestCarrier || !printable(p.Carrier):
+		return Fail(BadRequest, fmt.Sprintf("carrier must be text of at most %d characters", longestCarrier))
+	case p.Tracking == "":
+		return Fail(BadRequest, "tracking is missing")
+	case len(p.Tracking) > longestTracking || strings.Trim(p.Tracking, trackingLetters) != "":
+		return Fail(BadRequest,
+			fmt.Sprintf("tracking must be at most %d characters of A-Z a-z 0-9 _ - . /", longestTracking))
+	}
+	return nil
+}
+
+// Label is what the buyer reads: who carries it, under which number.
+func (p *Parcel) Label() string { return p.Carrier + " " + p.Tracking }
+
+// Shipment is a row of the shipments table: the parcel of an order.
+type Shipment struct {
+	Order     ID     `json:"order"`
+	Carrier   string `json:"carrier"`
+	Tracking  string `json:"tracking"`
+	ShippedAt Millis `json:"shipped_at"`
+	ShippedBy ID     `json:"shipped_by,omitzero"` // an operator; absent: the command line
+	FinishAt  Millis `json:"finish_at,omitempty"` // when the order finishes by itself; absent: it is over
+}
+
+// ShipOutcome is what became of a parcel that was entered.
+type ShipOutcome string
+
+// The outcomes. Only the first one changes anything.
+const (
+	ShipDone       ShipOutcome = "shipped"        // the order is shipped now, or its parcel was replaced
+	ShipSame       ShipOutcome = "unchanged"      // it is shipped already, with this very parcel
+	ShipOther      ShipOutcome = "another_parcel" // it is shipped already, with another one
+	ShipRefund     ShipOutcome = "refund_asked"   // its buyer wants the money back, which is to be decided on first
+	ShipState      ShipOutcome = "wrong_state"    // it is not paid, or over
+	ShipNoOrder    ShipOutcome = "not_found"      // there is no such order
+	ShipUnreadable ShipOutcome = "bad_request"    // the line cannot be read
+)
+
+// Shipping is how parcels are to be entered.
+type Shipping struct {
+	By      ID     // the operator; 0: the command line
+	At      Millis // now
+	Finish  Millis // when the orders finish by themselves
+	Replace bool   // an order that is shipped gets the parcel in the place of the one it has
+}
+
+// ShippedOrder is what became of one parcel. Of ShipNoOrder there is no order.
+type ShippedOrder struct {
+	Order   Order
+	Outcome ShipOutcome
+}
+
+// JudgeShip says what entering a parcel does to an order, by its row, its shipment, if there is one, and whether its
+// buyer has asked for the money.
+func JudgeShip(o *Order, sent *Shipment, asked bool, p *Parcel, replace bool) ShipOutcome {
+	switch {
+	case o.State == Shipped && sent != nil && sent.Carrier == p.Carrier && sent.Tracking == p.Tracking:
+		return ShipSame
+	case o.State == Shipped && !replace:
+		return ShipOther
+	case o.State != Paid && o.State != Shipped:
+		return ShipState
+	case o.State == Paid && asked:
+		return ShipRefund
+	default:
+		return ShipDone
+	}
+}
+
+// refusal is what an operator hears about one order; nil for what was done.
+func (s *ShippedOrder) refusal() *Error {
+	switch s.Outcome {
+	case ShipDone, ShipSame:
+		return nil
+	case ShipOther:
+		return Fail(WrongState, "the order is shipped already, with another parcel; to correct that, replace it")
+	case ShipRefund:
+		return Fail(WrongState, "its buyer has asked for the money back: decide on that first")
+	case ShipNoOrder:
+		return Fail(NotFound, "no such order")
+	default:
+		return Fail(WrongState, "an order that is "+string(s.Order.State)+" cannot be shipped")
+	}
+}
+
+// ShipmentStore is the durable truth about what was sent. Errors wrap ErrTransient, ErrPermanent or ErrNoRow.
+type ShipmentStore interface {
+	// Ship flips paid orders to shipped and enters their parcels, all in one transaction. It answers, in the order of
+	// the parcels, each order as it is afterwards. The same parcel again changes nothing.
+	Ship(ctx context.Context, how Shipping, parcels []Parcel) ([]ShippedOrder, error)
+	// LookShip answers what Ship would, and changes nothing.
+	LookShip(ctx context.Context, how Shipping, parcels []Parcel) ([]ShippedOrder, error)
+	// ConfirmReceipt flips a shipped order of the user to finished, unless its refund is asked for, which asked tells.
+	// It answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
+	ConfirmReceipt(ctx context.Context, order, user ID) (row Order, asked bool, err error)
+	// FinishShipped flips orders to finished that are shipped and were due to finish at the instant now, in one
+	// transaction, and answers them. Those whose refund is asked for come again at the instant later. looked is how
+	// many were due.
+	FinishShipped(ctx context.Context, now, later Millis, limit int) (finished []Order, looked int, err error)
+	// ClaimShipped takes shipped orders whose buyers are to be written to; each comes again after OutboxLease unless it
+	// is marked by then.
+	ClaimShipped(ctx context.Context, now Millis, limit int) ([]Shipment, error)
+	// MarkWritten notes that the letter about a shipment was handed over.
+	MarkWritten(ctx context.Context, s Shipment) error
+	// ShipmentOf reads the parcel of an order. ErrNoRow: none was sent.
+	ShipmentOf(ctx context.Context, order ID) (Shipment, error)
+}

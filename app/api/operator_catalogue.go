@@ -1,0 +1,276 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+// Catalogue is what the routes ask for with which operators say what is offered. What changes something is an act; dry:
+// it is tried only. Errors are as those of Shop.
+type Catalogue interface {
+	ProductRecords(ctx context.Context, q app.ProductsQuery) ([]app.ProductRecord, bool, error)
+	ProductRecord(ctx context.Context, id app.ID) (app.ProductRecord, error)
+	CreateProduct(ctx context.Context, actor app.Actor, dry bool, draft app.ProductDraft) (app.ProductRecord, error)
+	EditProduct(ctx context.Context, actor app.Actor, dry bool, id app.ID, edit app.ProductEdit) (app.ProductRecord,
+		error)
+	SetProductImages(
+		ctx context.Context, actor app.Actor, dry bool, id app.ID, version int64, images []app.Image,
+	) (app.ProductRecord, error)
+	UploadImage(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.UploadedImage, error)
+
+	CategoryRecords(ctx context.Context) ([]app.CategoryRecord, error)
+	CategoryRecord(ctx context.Context, id app.ID) (app.CategoryRecord, error)
+	CreateCategory(ctx context.Context, actor app.Actor, dry bool, name string) (app.CategoryRecord, error)
+	EditCategory(
+		ctx context.Context, actor app.Actor, dry bool, id app.ID, edit app.CategoryEdit,
+	) (app.CategoryRecord, error)
+
+	// Days are the instants from the beginning of the first day of the shop's calendar to the end of the last one.
+	Days(from, to app.Day) (app.Millis, app.Millis, error)
+	// TimeZone is the name of the zone by whose clocks the shop's days begin.
+	TimeZone() string
+	SlotCalendar(ctx context.Context, from, to app.Millis) ([]app.Slot, error)
+	CreateSlot(ctx context.Context, actor app.Actor, dry bool, draft app.SlotDraft) (app.Slot, error)
+	ApplyTemplate(ctx context.Context, actor app.Actor, dry bool, t app.SlotTemplate) (app.SlotPlan, error)
+	RemoveSlot(ctx context.Context, actor app.Actor, dry bool, id app.ID) (app.Slot, error)
+
+	SaleRecords(ctx context.Context, q app.SalesQuery) ([]app.SaleRecord, bool, error)
+	SaleRecord(ctx context.Context, id app.ID) (app.SaleRecord, error)
+	CreateSale(ctx context.Context, actor app.Actor, dry bool, draft app.SaleDraft) (app.SaleRecord, error)
+	CopySale(ctx context.Context, actor app.Actor, dry bool, from app.ID, c app.SaleCopy) (app.SaleRecord, error)
+	EditSale(ctx context.Context, actor app.Actor, dry bool, id app.ID, edit app.SaleEdit) (app.SaleRecord, error)
+
+	ExportProducts(ctx context.Context) ([]byte, error)
+	// ExportSales writes those of one slot, or (0) all.
+	ExportSales(ctx context.Context, slot app.ID) ([]byte, error)
+	ImportProducts(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.ImportReport, error)
+	ImportSales(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.ImportReport, error)
+}
+
+type (
+	saleRecords struct {
+		Sales []app.SaleRecord `json:"sales"`
+		More  bool             `json:"more"`
+	}
+	productRecords struct {
+		Products []app.ProductRecord `json:"products"`
+		More     bool                `json:"more"`
+	}
+	categoryRecords struct {
+		Categories []app.CategoryRecord `json:"categories"`
+	}
+	// productEdit is app.ProductEdit, in which null takes a product out of its category.
+	productEdit struct {
+		app.ProductEdit
+		CategoryID optional[app.ID] `json:"category_id"`
+	}
+	imagesBody struct {
+		Version int64       `json:"version"`
+		Images  []app.Image `json:"images"`
+	}
+	categoryBody struct {
+		Name string `json:"name"`
+	}
+	// calendarAnswer says also by which clocks it is to be read.
+	calendarAnswer struct {
+		slotsAnswer
+		Zone string `json:"zone"`
+	}
+	templateBody struct {
+		app.SlotTemplate
+		DryRun bool `json:"dry_run"`
+	}
+)
+
+// optional is a member that may be left out, which is something else than null.
+type optional[T any] struct{ value *T }
+
+// UnmarshalJSON is called for what is there: null is the zero value.
+func (o *optional[T]) UnmarshalJSON(text []byte) error {
+	o.value = new(T)
+	if string(text) == "null" {
+		return nil
+	}
+	return json.Unmarshal(text, o.value)
+}
+
+func (a *api) catalogueRoutes(r fiber.Router) {
+	r.Get("/products", a.anyOperator(a.productRecords))
+	r.Post("/products", a.asActor(tryOrDo(a.Catalogue.CreateProduct)))
+	r.Get("/products/:id", a.anyOperator(byID(a.Catalogue.ProductRecord)))
+	r.Patch("/products/:id", a.asActor(tryOrDoTo(a.editProduct)))
+	r.Put("/products/:id/images", a.asActor(tryOrDoTo(a.setProductImages)))
+	r.Post("/images", a.asActor(a.uploadImage))
+	r.Get("/categories", a.anyOperator(a.categoryRecords))
+	r.Post("/categories", a.asActor(tryOrDo(a.createCategory)))
+	r.Get("/categories/:id", a.anyOperator(byID(a.Catalogue.CategoryRecord)))
+	r.Patch("/categories/:id", a.asActor(tryOrDoTo(a.Catalogue.EditCategory)))
+	r.Get("/slots", a.anyOperator(a.slotCalendar))
+	r.Post("/slots", a.asActor(tryOrDo(a.Catalogue.CreateSlot)))
+	r.Post("/slots/template", a.asActor(tryOrDo(a.applyTemplate)))
+	r.Delete("/slots/:id", a.asActor(tryOrDoTo(a.removeSlot)))
+	r.Get("/sales", a.anyOperator(a.saleRecords))
+	r.Post("/sales", a.asActor(tryOrDo(a.Catalogue.CreateSale)))
+	r.Get("/sales/:id", a.anyOperator(byID(a.Catalogue.SaleRecord)))
+	r.Patch("/sales/:id", a.asActor(tryOrDoTo(a.Catalogue.EditSale)))
+	r.Post("/sales/:id/copy", a.asActor(tryOrDoTo(a.Catalogue.CopySale)))
+	r.Get("/sales/:id/readiness", a.anyOperator(byID(a.Readiness)))
+	r.Get("/export/products.csv", a.anyOperator(a.exportProducts))
+	r.Get("/export/sales.csv", a.anyOperator(a.exportSales))
+	r.Post("/import/products", a.asActor(a.importFile(a.Catalogue.ImportProducts)))
+	r.Post("/import/sales", a.asActor(a.importFile(a.Catalogue.ImportSales)))
+}
+
+// dryRun reports whether something is to be tried only.
+func dryRun(c *fiber.Ctx) (bool, error) {
+	switch c.Query("dry_run") {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, app.Fail(app.BadRequest, "dry_run must be true or false")
+}
+
+// tryOrDo makes the handler of an act that makes something. B is what the body says about it.
+func tryOrDo[B, T any](
+	call func(ctx context.Context, actor app.Actor, dry bool, body B) (T, error),
+) func(c *fiber.Ctx, actor app.Actor) error {
+	return func(c *fiber.Ctx, actor app.Actor) error {
+		dry, err := dryRun(c)
+		if err != nil {
+			return err
+		}
+		var body B
+		if err := decode(raw(c), &body); err != nil {
+			return err
+		}
+		if actor.Note, err = noteIn(c); err != nil {
+			return err
+		}
+		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, dry, body) })
+	}
+}
+
+// tryOrDoTo is tryOrDo for an act on the object in the address; it may go without a body.
+func tryOrDoTo[B, T any](
+	call func(ctx context.Context, actor app.Actor, dry bool, id app.ID, body B) (T, error),
+) func(c *fiber.Ctx, actor app.Actor) error {
+	return func(c *fiber.Ctx, actor app.Actor) error {
+		id, err := pathID(c)
+		if err != nil {
+			return err
+		}
+		dry, err := dryRun(c)
+		if err != nil {
+			return err
+		}
+		var body B
+		if err := decodeIfAny(c, &body); err != nil {
+			return err
+		}
+		if actor.Note, err = noteIn(c); err != nil {
+			return err
+		}
+		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, dry, id, body) })
+	}
+}
+
+// noteIn is why somebody does what the body says; it may be left out.
+func noteIn(c *fiber.Ctx) (string, error) {
+	var b noteBody
+	err := decodeIfAny(c, &b)
+	return b.Note, err
+}
+
+func (a *api) productRecords(c *fiber.Ctx) error {
+	q := app.ProductsQuery{Text: c.Query("q"), Archived: c.Query("archived") == "true"}
+	var err error
+	if q.Category, err = queryID(c, "category"); err != nil {
+		return err
+	}
+	if q.Page, q.Size, err = paging(c); err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (productRecords, error) {
+		page, more, err := a.Catalogue.ProductRecords(ctx, q)
+		return productRecords{list(page), more}, err
+	})
+}
+
+func (a *api) editProduct(
+	ctx context.Context, actor app.Actor, dry bool, id app.ID, b productEdit,
+) (app.ProductRecord, error) {
+	b.ProductEdit.CategoryID = b.CategoryID.value
+	return a.Catalogue.EditProduct(ctx, actor, dry, id, b.ProductEdit)
+}
+
+func (a *api) setProductImages(
+	ctx context.Context, actor app.Actor, dry bool, id app.ID, b imagesBody,
+) (app.ProductRecord, error) {
+	return a.Catalogue.SetProductImages(ctx, actor, dry, id, b.Version, b.Images)
+}
+
+func (a *api) categoryRecords(c *fiber.Ctx) error {
+	return flow(c, func(ctx context.Context) (categoryRecords, error) {
+		all, err := a.Catalogue.CategoryRecords(ctx)
+		return categoryRecords{list(all)}, err
+	})
+}
+
+func (a *api) createCategory(
+	ctx context.Context, actor app.Actor, dry bool, b categoryBody,
+) (app.CategoryRecord, error) {
+	return a.Catalogue.CreateCategory(ctx, actor, dry, b.Name)
+}
+
+// slotCalendar shows the slots of some days of the shop's calendar; without an end, of one.
+func (a *api) slotCalendar(c *fiber.Ctx) error {
+	from, to := app.Day(c.Query("from")), app.Day(c.Query("to"))
+	if to == "" {
+		to = from
+	}
+	if from == "" {
+		return app.Fail(app.BadRequest, "from must be a day like 2026-11-21")
+	}
+	begin, end, err := a.Catalogue.Days(from, to)
+	if err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (calendarAnswer, error) {
+		slots, err := a.Catalogue.SlotCalendar(ctx, begin, end)
+		return calendarAnswer{slotsAnswer{list(slots)}, a.Catalogue.TimeZone()}, err
+	})
+}
+
+func (a *api) applyTemplate(ctx context.Context, actor app.Actor, dry bool, b templateBody) (app.SlotPlan, error) {
+	return a.Catalogue.ApplyTemplate(ctx, actor, dry || b.DryRun, b.SlotTemplate)
+}
+
+func (a *api) removeSlot(ctx context.Context, actor app.Actor, dry bool, id app.ID, _ struct{}) (app.Slot, error) {
+	return a.Catalogue.RemoveSlot(ctx, actor, dry, id)
+}
+
+func (a *api) saleRecords(c *fiber.Ctx) error {
+	q := app.SalesQuery{Phase: app.Phase(c.Query("phase")), Text: c.Query("q"), Archived: c.Query("archived") == "true"}
+	switch q.Phase {
+	case "", app.Upcoming, app.Open, app.Ended:
+	default:
+		return app.Fail(app.BadRequest, "phase must be upcoming, open or closed")
+	}
+	var err error
+	if q.Slot, err = queryID(c, "slot"); err != nil {
+		return err
+	}
+	if q.Page, q.Size, err = paging(c); err != nil {
+		return err
+	}
+	return flow(c, func(ctx context.Context) (saleRecords, error) {
+		page, more, err := a.Catalogue.SaleRecords(ctx, q)
+		return saleRecords{list(page), more}, err
+	})
+}

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+type journalAnswer struct {
+	Entries []app.JournalEntry `json:"entries"`
+	More    bool               `json:"more"`
+}
+
+// journal lists what operators have done.
+func (a *api) journal(c *fiber.Ctx) error {
+	before, limit, err := before(c)
+	if err != nil {
+		return err
+	}
+	q := app.JournalQuery{
+		Before: int64(before), Limit: limit, Object: c.Query("object"), Actor: c.Query("actor"), Kind: c.Query("kind"),
+	}
+	return flow(c, func(ctx context.Context) (journalAnswer, error) {
+		entries, more, err := a.Shop.ListJournal(ctx, q)
+		return journalAnswer{list(entries), more}, err
+	})
+}
+
+// verifyJournal walks along all of it.
+func (a *api) verifyJournal(c *fiber.Ctx) error {
+	head := c.Query("head")
+	return flow(c, func(ctx context.Context) (app.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) })
+}
+
+// undo takes back the act of a row.
+func (a *api) undo(ctx context.Context, actor app.Actor, row app.ID, _ noteBody) (struct{}, error) {
+	return struct{}{}, a.Shop.UndoAct(ctx, actor, int64(row))
+}

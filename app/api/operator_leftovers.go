@@ -1,0 +1,91 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+type (
+	deadAnswer struct {
+		Letters []app.DeadLetter `json:"letters"`
+		More    bool             `json:"more"`
+	}
+	parkedAnswer struct {
+		Postings []app.ParkedMessage `json:"postings"`
+		More     bool                `json:"more"`
+	}
+	mailsAnswer struct {
+		Mails []app.DeadMail `json:"mails"`
+		More  bool           `json:"more"`
+	}
+)
+
+// leftoverRoutes are about what the shop could not do by itself.
+func (a *api) leftoverRoutes(r fiber.Router) {
+	r.Get("/dead", a.anyOperator(leftovers(func(ctx context.Context, most int) (deadAnswer, error) {
+		letters, more, err := a.Shop.ListDead(ctx, most)
+		return deadAnswer{list(letters), more}, err
+	})))
+	r.Get("/dead/:id", a.anyOperator(func(c *fiber.Ctx) error {
+		id := c.Params("id")
+		return flow(c, func(ctx context.Context) (app.DeadLetter, error) { return a.Shop.DeadLetter(ctx, id) })
+	}))
+	r.Post("/dead/:id/replay", a.asActor(actOnEntry(func(ctx context.Context, actor app.Actor, id string) (any, error) {
+		order, err := a.Shop.ReplayDead(ctx, actor, id)
+		return operatorOrder{Order: order, User: order.User}, err
+	})))
+	r.Post("/dead/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropDead))))
+
+	r.Get("/parked", a.anyOperator(leftovers(func(ctx context.Context, most int) (parkedAnswer, error) {
+		postings, more, err := a.Shop.ListParked(ctx, most)
+		return parkedAnswer{list(postings), more}, err
+	})))
+	r.Post("/parked/:id/replay", a.asActor(actOnEntry(silent(a.Shop.ReplayParked))))
+	r.Post("/parked/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropParked))))
+
+	r.Get("/mails", a.anyOperator(leftovers(func(ctx context.Context, most int) (mailsAnswer, error) {
+		mails, more, err := a.Shop.ListDeadMails(ctx, most)
+		return mailsAnswer{list(mails), more}, err
+	})))
+	r.Post("/mails/:id/retry", a.asActor(actOnEntry(silent(a.Shop.RetryMail))))
+	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropMail))))
+}
+
+// leftovers makes the handler of a list.
+func leftovers[T any](list func(ctx context.Context, most int) (T, error)) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		most, err := queryInt(c, "limit", defaultSize, 1, largestSize)
+		if err != nil {
+			return err
+		}
+		return flow(c, func(ctx context.Context) (T, error) { return list(ctx, most) })
+	}
+}
+
+// actOnEntry makes the handler of an act on an entry of a stream, which has a name instead of an id.
+func actOnEntry[T any](
+	call func(ctx context.Context, actor app.Actor, id string) (T, error),
+) func(c *fiber.Ctx, actor app.Actor) error {
+	return func(c *fiber.Ctx, actor app.Actor) error {
+		id := c.Params("id")
+		if len(id) > longestEntry {
+			return app.Fail(app.NotFound, "there is nothing of that name")
+		}
+		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, id) })
+	}
+}
+
+// longestEntry is longer than the name of any entry.
+const longestEntry = 64
+
+// silent makes an act whose answer says no more than that it was done.
+func silent(
+	act func(ctx context.Context, actor app.Actor, id string) error,
+) func(ctx context.Context, actor app.Actor, id string) (struct{}, error) {
+	return func(ctx context.Context, actor app.Actor, id string) (struct{}, error) {
+		return struct{}{}, act(ctx, actor, id)
+	}
+}

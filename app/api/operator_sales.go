@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+
+	"stampede/app"
+)
+
+type (
+	// saleBody is what an operator says to an act on a sale: the version that was looked at, and why.
+	saleBody struct {
+		Version int64  `json:"version"`
+		Note    string `json:"note"`
+	}
+	stockBody struct {
+		saleBody
+		Units int64 `json:"units"` // below 0: that many are withdrawn
+	}
+	challengeBody struct {
+		saleBody
+		Challenge app.Challenge `json:"challenge"`
+	}
+	stockAnswer struct {
+		app.OperatorSale
+		Withdrawal *app.StockAct `json:"withdrawal,omitempty"`
+	}
+)
+
+func (b saleBody) act() (app.SaleAct, error) {
+	if b.Version < 1 {
+		return app.SaleAct{}, app.Fail(app.BadRequest, "version is missing: say which version of the sale you have looked at")
+	}
+	return app.SaleAct{Version: b.Version, Note: b.Note}, nil
+}
+
+// saleAct makes the call of an act that needs nothing but the sale.
+func saleAct(
+	do func(ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct) (app.OperatorSale, error),
+) func(ctx context.Context, actor app.Actor, sale app.ID, b saleBody) (app.OperatorSale, error) {
+	return func(ctx context.Context, actor app.Actor, sale app.ID, b saleBody) (app.OperatorSale, error) {
+		act, err := b.act()
+		if err != nil {
+			return app.OperatorSale{}, err
+		}
+		return do(ctx, actor, sale, act)
+	}
+}
+
+func (a *api) changeStock(ctx context.Context, actor app.Actor, sale app.ID, b stockBody) (out stockAnswer, err error) {
+	act, err := b.act()
+	if err != nil {
+		return out, err
+	}
+	if b.Units >= 0 {
+		out.OperatorSale, err = a.Shop.AddStock(ctx, actor, sale, act, b.Units)
+		return out, err
+	}
+	var gone app.StockAct
+	out.OperatorSale, gone, err = a.Shop.WithdrawStock(ctx, actor, sale, act, -b.Units)
+	out.Withdrawal = &gone
+	return out, err
+}
+
+func (a *api) setChallenge(
+	ctx context.Context, actor app.Actor, sale app.ID, b challengeBody,
+) (app.OperatorSale, error) {
+	act, err := b.act()
+	if err != nil {
+		return app.OperatorSale{}, err
+	}
+	return a.Shop.SetSaleChallenge(ctx, actor, sale, act, b.Challenge)
+}

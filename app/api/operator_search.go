@@ -1,0 +1,136 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+type (
+	// operatorUser is an account as operators see it.
+	operatorUser struct {
+		ID        app.ID        `json:"id"`
+		Email     string        `json:"email,omitempty"`
+		Name      string        `json:"name"`
+		Role      app.Role      `json:"role"`
+		State     app.UserState `json:"state"`
+		Lang      string        `json:"lang"`
+		CreatedAt app.Millis    `json:"created_at"`
+	}
+	operatorUsers struct {
+		Users []operatorUser `json:"users"`
+		More  bool           `json:"more"`
+	}
+	// userFile is what operators see of one user; of a guest there is no account.
+	userFile struct {
+		ID      app.ID               `json:"id"`
+		Guest   bool                 `json:"guest"`
+		Account *operatorUser        `json:"account,omitempty"`
+		Devices []app.ExportedDevice `json:"devices"`
+		Orders  []app.Order          `json:"orders"`
+		More    bool                 `json:"more"`
+		Blocks  []app.Block          `json:"blocks"`
+	}
+	paymentsAnswer struct {
+		Payments []app.Received `json:"payments"`
+		More     bool           `json:"more"`
+	}
+)
+
+func (a *api) searchRoutes(r fiber.Router) {
+	r.Get("/orders", a.anyOperator(a.searchOrders))
+	r.Get("/users", a.anyOperator(a.searchUsers))
+	r.Get("/users/:id", a.anyOperator(byID(a.findUser)))
+	r.Get("/payments", a.anyOperator(a.searchPayments))
+}
+
+func (a *api) searchOrders(c *fiber.Ctx) error {
+	q := app.OrderSearch{State: app.OrderState(c.Query("state"))}
+	if q.State != "" && !q.State.HasRow() {
+		return app.Fail(app.BadRequest, "state must be one that orders have: pending, paid, shipped, finished, "+
+			"cancelled, expired, refused, refunding or refunded")
+	}
+	var err error
+	if q.Sale, err = queryID(c, "sale"); err != nil {
+		return err
+	}
+	if q.User, err = queryID(c, "user"); err != nil {
+		return err
+	}
+	if q.Before, q.Limit, err = before(c); err != nil {
+		return err
+	}
+	text := c.Query("q")
+	return flow(c, func(ctx context.Context) (operatorOrders, error) {
+		orders, more, err := a.Shop.SearchOrders(ctx, q, text)
+		out := make([]operatorOrder, len(orders))
+		for i, o := range orders {
+			out[i] = operatorOrder{Order: o, User: o.User}
+		}
+		return operatorOrders{out, more}, err
+	})
+}
+
+func (a *api) searchUsers(c *fiber.Ctx) error {
+	var q app.UserSearch
+	var err error
+	if q.Before, q.Limit, err = before(c); err != nil {
+		return err
+	}
+	text := c.Query("q")
+	return flow(c, func(ctx context.Context) (operatorUsers, error) {
+		users, more, err := a.Shop.SearchUsers(ctx, q, text)
+		out := make([]operatorUser, len(users))
+		for i := range users {
+			out[i] = accountOf(&users[i])
+		}
+		return operatorUsers{out, more}, err
+	})
+}
+
+func accountOf(u *app.User) operatorUser {
+	return operatorUser{u.ID, u.Email, u.Name, u.Role, u.State, u.Lang, u.CreatedAt}
+}
+
+func (a *api) findUser(ctx context.Context, id app.ID) (userFile, error) {
+	f, err := a.Shop.FindUser(ctx, id)
+	out := userFile{
+		ID: id, Guest: f.Guest, Devices: make([]app.ExportedDevice, len(f.Devices)), Orders: list(f.Orders),
+		More: f.More, Blocks: list(f.Blocks),
+	}
+	if !f.Guest {
+		account := accountOf(&f.User)
+		out.Account = &account
+	}
+	for i, d := range f.Devices {
+		out.Devices[i] = app.ExportedDevice{
+			ID: d.ID, Name: d.Name, CreatedAt: d.CreatedAt, LastSeenAt: d.LastSeenAt, ExpiresAt: d.ExpiresAt,
+		}
+	}
+	return out, err
+}
+
+// longestTrade is the most that the number of a trade takes.
+const longestTrade = 64
+
+func (a *api) searchPayments(c *fiber.Ctx) error {
+	q := app.PaymentSearch{Outcome: app.PaymentOutcome(c.Query("state")), Before: c.Query("before")}
+	if q.Outcome != "" && !q.Outcome.Known() {
+		return app.Fail(app.BadRequest, "state must be taken, late, revived, refunded, unknown_order, wrong_amount, "+
+			"second_trade or never_payable")
+	}
+	if len(q.Before) > longestTrade {
+		return app.Fail(app.BadRequest, "before must be the number of a trade")
+	}
+	var err error
+	if q.Limit, err = queryInt(c, "limit", defaultSize, 1, largestSize); err != nil {
+		return err
+	}
+	text := c.Query("q")
+	return flow(c, func(ctx context.Context) (paymentsAnswer, error) {
+		payments, more, err := a.Shop.SearchPayments(ctx, q, text)
+		return paymentsAnswer{list(payments), more}, err
+	})
+}

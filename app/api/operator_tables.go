@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+// tableTimeout bounds an import or an export: of ten thousand lines, each may be a statement.
+const tableTimeout = 50 * time.Second
+
+func (a *api) exportProducts(c *fiber.Ctx) error {
+	return sendTable(c, "products.csv", a.Catalogue.ExportProducts)
+}
+
+func (a *api) exportSales(c *fiber.Ctx) error {
+	slot, err := queryID(c, "slot")
+	if err != nil {
+		return err
+	}
+	return sendTable(c, "sales.csv", func(ctx context.Context) ([]byte,
+		error,
+	) {
+		return a.Catalogue.ExportSales(ctx, slot)
+	})
+}
+
+// sendTable answers a file that browsers save.
+func sendTable(c *fiber.Ctx, name string, write func(ctx context.Context) ([]byte, error)) error {
+	ctx, cancel := context.WithTimeout(context.Background(), tableTimeout)
+	defer cancel()
+	file, err := write(ctx)
+	if err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderContentType, "text/csv; charset=utf-8")
+	c.Set(fiber.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	return c.Send(file)
+}
+
+// importFile makes the handler of an import.
+func (a *api) importFile(
+	do func(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.ImportReport, error),
+) func(c *fiber.Ctx, actor app.Actor) error {
+	return func(c *fiber.Ctx, actor app.Actor) error {
+		dry, file, err := sentFile(c)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), tableTimeout)
+		defer cancel()
+		report, err := do(ctx, actor, dry, file)
+		if err != nil {
+			return err
+		}
+		return c.JSON(report)
+	}
+}

@@ -1,0 +1,113 @@
+package app
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// BlockDesk is where operators keep people out and let them in again.
+type BlockDesk struct {
+	Store   BlockEditor
+	Journal *Journal
+	Time    func() Millis // for what is in force now
+}
+
+// BlockEditor changes the block list in the database. Both raise its version.
+type BlockEditor interface {
+	BlockStore
+	// AddBlock writes a block that is normalized, for as long as it is to last (0: until it is removed). Conflict: the
+	// same is blocked already. LimitReached: there are too many.
+	AddBlock(ctx context.Context, b Block, lasts time.Duration) (Block, error)
+	// RemoveBlock ends a block and answers it. NotFound: there is none of that number in force.
+	RemoveBlock(ctx context.Context, id int64) (Block, error)
+	// RestoreBlock puts a block in force again that was removed, until when it would have lasted, and answers it.
+	// NotFound: there is no such one, or it would be over by now. Conflict: the same is blocked by another one.
+	RestoreBlock(ctx context.Context, id int64) (Block, error)
+}
+
+// LongestBlock keeps sums with it within what times can say; longer ones have no end.
+const LongestBlock = 10 * 365 * 24 * time.Hour
+
+// AddBlock keeps somebody out, and answers the block as it is kept.
+func (d *BlockDesk) AddBlock(ctx context.Context, actor Actor, b Block, lasts time.Duration) (Block, error) {
+	if b.CreatedBy == "" {
+		b.CreatedBy = clipRunes(actor.Name, maxBlocker)
+	}
+	if err := b.Normalize(); err != nil {
+		return b, err
+	}
+	if lasts < 0 || lasts > LongestBlock {
+		return b, Fail(BadRequest, "a block lasts at most ten years, or until it is removed")
+	}
+	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		added, err := d.Store.AddBlock(ctx, b, lasts)
+		return Act{Kind: "block.add", Object: objectOf(&added), After: keptOf(&added), Answer: added.ID}, err
+	})
+	if err != nil {
+		return b, err
+	}
+	return d.block(ctx, &done, b)
+}
+
+// block reads what an act has added, which may have been removed since. The journal does not keep all of it.
+func (d *BlockDesk) block(ctx context.Context, done *Done, b Block) (Block, error) {
+	if err := done.Into(&b.ID); err != nil {
+		return b, err
+	}
+	all, err := d.Store.Blocks(ctx, 0)
+	if err != nil {
+		return b, Unreadable("the block list", err)
+	}
+	for i := range all {
+		if all[i].ID == b.ID {
+			return all[i], nil
+		}
+	}
+	return b, nil
+}
+
+// ListBlocks lists who is kept out now, oldest first.
+func (d *BlockDesk) ListBlocks(ctx context.Context) ([]Block, error) {
+	blocks, err := d.Store.Blocks(ctx, d.Time())
+	return blocks, Unreadable("the block list", err)
+}
+
+// RemoveBlock lets somebody in again.
+func (d *BlockDesk) RemoveBlock(ctx context.Context, actor Actor, id int64) error {
+	_, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		removed, err := d.Store.RemoveBlock(ctx, id)
+		return Act{Kind: "block.remove", Object: objectOf(&removed), Before: keptOf(&removed)}, err
+	})
+	return err
+}
+
+// RestoreBlock keeps out again who was let in by mistake.
+func (d *BlockDesk) RestoreBlock(ctx context.Context, actor Actor, id int64) error {
+	_, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		restored, err := d.Store.RestoreBlock(ctx, id)
+		return Act{Kind: "block.restore", Object: objectOf(&restored), After: keptOf(&restored)}, err
+	})
+	return err
+}
+
+func objectOf(b *Block) string { return "block:" + strconv.FormatInt(b.ID, 10) }
+
+// keptOf is what the journal keeps of a block: no address, which may be somebody's; the row of the block has it.
+func keptOf(b *Block) any {
+	kept := struct {
+		Kind  BlockKind `json:"kind"`
+		User  string    `json:"user,omitempty"`
+		Until Millis    `json:"until,omitempty"`
+	}{Kind: b.Kind, Until: b.Until}
+	if b.Kind == BlockUser {
+		kept.User = b.Value
+	}
+	return kept
+}
+
+// clipRunes cuts a text to so many characters.
+func clipRunes(s string, n int) string {
+	r := []rune(s)
+	return string(r[:min(n, len(r))])
+}

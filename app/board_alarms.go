@@ -1,0 +1,182 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Alarm is something that an operator has to look at now. Each is computed here and nowhere else, for the board on a
+// socket, over HTTP and in a terminal; the alert rules of Prometheus (deploy/prometheus/alerts.yml) say the same.
+type Alarm struct {
+	Name  string `json:"name"`  // of a fixed set: the Alarm constants
+	Since Millis `json:"since"` // about
+	Says  string `json:"says"`
+	Do    string `json:"do"`
+	Link  string `json:"link"` // where the runbook goes on
+}
+
+// The alarms that there are.
+const (
+	AlarmNothingMoves = "nothing_moving"
+	AlarmLagGrows     = "lag_grows"
+	AlarmRedisAway    = "redis_away"
+	AlarmDatabaseAway = "database_away"
+	AlarmDeadLetters  = "dead_letters"
+)
+
+const (
+	// stillFor is for how long nothing may be confirmed while somebody wants something.
+	stillFor = 10 * time.Second
+	// growsFor is for how long the lag of a partition may grow with every point.
+	growsFor = 30 * time.Second
+	// databaseSilence is how long a node may be without an answer of the database.
+	databaseSilence = 5 * time.Second
+	// pointGap is the longest distance between two points that follow each other: with a larger one nobody knows what
+	// was between them, and a streak is over.
+	pointGap = PointEvery + PointEvery/2
+
+	runbook = "deploy/RUNBOOK.md#"
+
+	databaseBack = "Bring it back. What was reserved waits in Redis; buys are busy once the backlog is full."
+)
+
+// alarmParts are where the runbook says what to do about each alarm.
+var alarmParts = map[string]string{
+	AlarmNothingMoves: "nothing-is-moving",
+	AlarmLagGrows:     "the-lag-grows",
+	AlarmRedisAway:    "redis-is-away",
+	AlarmDatabaseAway: "the-database-is-away",
+	AlarmDeadLetters:  "dead-letters",
+}
+
+// alarmsOf are those that the last points of the history, the oldest first, and the newest figures call for.
+func alarmsOf(points []BoardPoint, b *Board) []Alarm {
+	alarms := []Alarm{}
+	if since, is := nothingMoves(points); is {
+		alarms = append(alarms, Alarm{
+			Name: AlarmNothingMoves, Since: since, Link: runbook + alarmParts[AlarmNothingMoves],
+			Says: "Buys come in or wait for their rows, and for 10 s none was confirmed.",
+			Do:   "Look whether workers run, and whether the database answers them; then whether a row is locked.",
+		})
+	}
+	if partitions, since := growingLags(points); len(partitions) > 0 {
+		alarms = append(alarms, Alarm{
+			Name: AlarmLagGrows, Since: since, Link: runbook + alarmParts[AlarmLagGrows],
+			Says: fmt.Sprintf("The lag of %s has grown for 30 s.", partitions),
+			Do:   "Start more workers, or find what holds them up; people wait longer for their orders until then.",
+		})
+	}
+	if silent, longest := silentNodes(b.Nodes); len(silent) > 0 {
+		alarms = append(alarms, Alarm{
+			Name: AlarmDatabaseAway, Since: b.Now.Add(-longest), Link: runbook + alarmParts[AlarmDatabaseAway],
+			Says: fmt.Sprintf("The database does not answer %s.", strings.Join(silent, ", ")),
+			Do:   databaseBack,
+		})
+	}
+	if since, is := streak(points, 0, func(p *BoardPoint) bool { return p.Dead > 0 }); is {
+		alarms = append(alarms, Alarm{
+			Name: AlarmDeadLetters, Since: since, Link: runbook + alarmParts[AlarmDeadLetters],
+			Says: "Orders that could not be written lie with the dead letters.",
+			Do:   "Read their reasons with `stampede dead list`, then replay or drop them.",
+		})
+	}
+	return alarms
+}
+
+// redisAway is the alarm of a board that cannot be read.
+func redisAway(since Millis) Alarm {
+	return Alarm{
+		Name: AlarmRedisAway, Since: since, Link: runbook + alarmParts[AlarmRedisAway],
+		Says: "Redis does not answer; this is what one node knows by itself.",
+		Do:   "Bring it back with its disk. Until then nothing is sold, and people who press Buy are told to repeat.",
+	}
+}
+
+// partitionsAway is the alarm of partitions whose server does not answer, while others do.
+func partitionsAway(partitions growing, since Millis) Alarm {
+	return Alarm{
+		Name: AlarmRedisAway, Since: since, Link: runbook + alarmParts[AlarmRedisAway],
+		Says: fmt.Sprintf("The server of Redis that holds %s does not answer; the others go on.", partitions),
+		Do:   "Bring it back with its disk, or promote its replica. Until then people who buy there are told to repeat.",
+	}
+}
+
+// nothingMoves reports since when nothing was confirmed although somebody wants something: entries wait for their rows,
+// or a sale is open, and buys are reserved or get no answer. Buys that are refused for a reason of their own (sold out,
+// say) want nothing.
+func nothingMoves(points []BoardPoint) (since Millis, is bool) {
+	return streak(points, stillFor, func(p *BoardPoint) bool {
+		wants := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||
+			p.Open > 0 && p.ReservedS+p.RefusedS[Busy]+p.RefusedS[Internal] > 0
+		return wants && p.ConfirmedS+p.RehearsedS == 0
+	})
+}
+
+// growingLags names the partitions whose lag has grown with every point for growsFor.
+func growingLags(points []BoardPoint) (partitions growing, since Millis) {
+	if len(points) == 0 {
+		return nil, 0
+	}
+	for partition := range points[len(points)-1].Lags {
+		lag := func(p *BoardPoint) int64 {
+			if partition < len(p.Lags) {
+				return p.Lags[partition]
+			}
+			return 0
+		}
+		first := len(points) - 1
+		for first > 0 && points[first].At.Sub(points[first-1].At) <= pointGap &&
+			lag(&points[first]) > lag(&points[first-1]) {
+			first--
+		}
+		if points[len(points)-1].At.Sub(points[first].At) < growsFor {
+			continue
+		}
+		partitions = append(partitions, partition)
+		if since == 0 || points[first].At < since {
+			since = points[first].At
+		}
+	}
+	return partitions, since
+}
+
+// growing are partitions as they are said.
+type growing []int
+
+func (g growing) String() string {
+	words := make([]string, len(g))
+	for i, partition := range g {
+		words[i] = fmt.Sprint(partition)
+	}
+	if len(g) == 1 {
+		return "partition " + words[0]
+	}
+	return "partitions " + strings.Join(words, ", ")
+}
+
+// streak reports whether something is true of all the last points, one after the other without a gap, over at least the
+// time given, and since when. A point speaks of the time before it.
+func streak(points []BoardPoint, atLeast time.Duration, is func(p *BoardPoint) bool) (since Millis, long bool) {
+	first := len(points)
+	for first > 0 && is(&points[first-1]) &&
+		(first == len(points) || points[first].At.Sub(points[first-1].At) <= pointGap) {
+		first--
+	}
+	if first == len(points) {
+		return 0, false
+	}
+	since = points[first].At.Add(-PointEvery)
+	return since, points[len(points)-1].At.Sub(since) >= atLeast
+}
+
+// silentNodes names the nodes that the database has not answered for too long, and for how long at most.
+func silentNodes(nodes []NodeFigures) (names []string, longest time.Duration) {
+	for _, n := range nodes {
+		if silent := time.Duration(n.DatabaseMS) * time.Millisecond; silent > databaseSilence {
+			names, longest = append(names, n.Name), max(longest, silent)
+		}
+	}
+	return names, longest
+}

@@ -1,0 +1,294 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Layer is where a press of Buy was turned away.
+type Layer string
+
+// The layers, the outermost first.
+const (
+	LayerPace  Layer = "pace"  // how often one may press: a user, an address, the shop
+	LayerNode  Layer = "node"  // in memory of a node: the window, what is sold out, what cannot be read
+	LayerRedis Layer = "redis" // the script that reserves, or nobody knows what it has done
+)
+
+var layers = [...]Layer{LayerPace, LayerNode, LayerRedis}
+
+// SaleFigures is what one process has counted of a sale so far.
+type SaleFigures struct {
+	Sale     ID                       `json:"-"`
+	By       string                   `json:"-"` // the process, and when it began to count this sale
+	Pressed  int64                    `json:"pressed"`
+	Reserved int64                    `json:"reserved"`
+	Away     map[Layer]map[Code]int64 `json:"away,omitempty"`
+	Press    PressCounts              `json:"press"`
+}
+
+// SaleFiguresStore keeps what the processes have counted of each sale, for SaleFiguresLife after the last word.
+type SaleFiguresStore interface {
+	// SaySaleFigures puts each in the place of what the same process has said of that sale before: saying it again
+	// changes nothing.
+	SaySaleFigures(ctx context.Context, all []SaleFigures) error
+	// SaleFigures answers what all processes have said of a sale.
+	SaleFigures(ctx context.Context, sale ID) ([]SaleFigures, error)
+}
+
+// SaleFiguresLife is how long a report can say what was counted of a sale.
+const SaleFiguresLife = 40 * 24 * time.Hour
+
+const (
+	// mostCounted bounds how many sales a process counts at once; of more, nothing is counted.
+	mostCounted = 1024
+	// countedIdle is how long nothing may happen to a sale before the process forgets what it has said of it.
+	countedIdle = time.Hour
+	// countsWithin bounds one word to Redis.
+	countsWithin = 2 * time.Second
+)
+
+// SaleCounts counts what becomes of the presses of Buy, sale by sale. It is on the way of every one: a count is a look
+// into a map that nobody writes to, and an addition; no lock, and no allocation. Its life: a sale is counted from its
+// first press on; once a second what has changed is said, as sums, so that a lost answer costs nothing; what nothing
+// happens to any more is forgotten. A process that dies takes with it what it has counted since its last word, about a
+// second. A nil SaleCounts counts nothing.
+type SaleCounts struct {
+	Store   SaleFiguresStore
+	Process string // its name, which no other process has had
+	Now     func() Millis
+
+	counted atomic.Pointer[map[ID]*saleTally]
+	mu      sync.Mutex // whoever makes another map
+}
+
+// saleTally is what is counted of one sale.
+type saleTally struct {
+	Tally
+	away  [len(layers)]Tally // their refused ones
+	waits PressClock
+	by    string
+
+	said  int64  // the sum of all counts when they were said last; of RunOnce alone
+	moved Millis // when it was another one; likewise
+}
+
+// pressOf counts a press on a sale that there is.
+func (c *SaleCounts) pressOf(sale ID) {
+	if c == nil {
+		return
+	}
+	if t := c.tally(sale); t != nil {
+		t.press()
+		return
+	}
+	if t := c.begin(sale); t != nil {
+		t.press()
+	}
+}
+
+// reserve counts a press that was accepted.
+func (c *SaleCounts) reserve(sale ID) {
+	if t := c.tally(sale); t != nil {
+		t.reserve()
+	}
+}
+
+// turnAway counts a press that was refused, and counted as a press before.
+func (c *SaleCounts) turnAway(sale ID, layer Layer, err error) {
+	if t := c.tally(sale); t != nil {
+		t.at(layer).refuse(err)
+	}
+}
+
+// TurnAway counts a press that a layer refused before anybody has looked at what it wants.
+func (c *SaleCounts) TurnAway(sale ID, layer Layer, err error) {
+	if t := c.tally(sale); t != nil {
+		t.at(layer).refuse(err)
+		t.press()
+	}
+}
+
+// Told counts how long an order took from the press until its buyer heard of it.
+func (c *SaleCounts) Told(sale ID, took time.Duration) {
+	if t := c.tally(sale); t != nil {
+		t.waits.Observe(took)
+	}
+}
+
+// tally is nil for a sale that is not counted.
+func (c *SaleCounts) tally(sale ID) *saleTally {
+	if c == nil {
+		return nil
+	}
+	all := c.counted.Load()
+	if all == nil {
+		return nil
+	}
+	return (*all)[sale]
+}
+
+func (t *saleTally) at(layer Layer) *Tally {
+	for i := range layers {
+		if layers[i] == layer {
+			return &t.away[i]
+		}
+	}
+	return nil
+}
+
+// begin counts a sale from now on; nil when there are too many.
+func (c *SaleCounts) begin(sale ID) *saleTally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := map[ID]*saleTally{}
+	if known := c.counted.Load(); known != nil {
+		if t := (*known)[sale]; t != nil {
+			return t // somebody was faster
+		}
+		if len(*known) >= mostCounted {
+			return nil
+		}
+		all = maps.Clone(*known)
+	}
+	now := c.Now()
+	t := &saleTally{by: c.Process + ":" + strconv.FormatInt(int64(now), 10), moved: now}
+	all[sale] = t
+	c.counted.Store(&all)
+	return t
+}
+
+// forget ends the counting of sales. Who has one in hand still counts it, which nobody hears of any more: that is why
+// they must have been idle for long.
+func (c *SaleCounts) forget(sales []ID) {
+	if len(sales) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := maps.Clone(*c.counted.Load())
+	for _, sale := range sales {
+		delete(all, sale)
+	}
+	c.counted.Store(&all)
+}
+
+// Run says what was counted once a second until ctx ends, and what is left then.
+func (c *SaleCounts) Run(ctx context.Context) error {
+	err := Repeat(ctx, BoardEvery, "say what was counted of sales", c.RunOnce)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), countsWithin)
+	defer cancel()
+	if failed := c.RunOnce(last); failed != nil {
+		slog.WarnContext(last, "what was counted of sales in the last second is lost", "err", failed)
+	}
+	return err
+}
+
+// RunOnce says what has changed since the last word.
+func (c *SaleCounts) RunOnce(ctx context.Context) error {
+	known := c.counted.Load()
+	if known == nil {
+		return nil
+	}
+	var changed []SaleFigures
+	sums := map[ID]int64{}
+	var idle []ID
+	now := c.Now()
+	for sale, t := range *known {
+		f, sum := t.figures()
+		switch {
+		case sum != t.said:
+			f.Sale = sale
+			changed, sums[sale] = append(changed, f), sum
+		case now.Sub(t.moved) > countedIdle:
+			idle = append(idle, sale)
+		}
+	}
+	c.forget(idle)
+	if len(changed) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, countsWithin)
+	defer cancel()
+	if err := c.Store.SaySaleFigures(ctx, changed); err != nil {
+		return err
+	}
+	for sale, sum := range sums {
+		t := (*known)[sale]
+		t.said, t.moved = sum, now
+	}
+	return nil
+}
+
+// figures are all counts, and their sum, which grows with each.
+func (t *saleTally) figures() (f SaleFigures, sum int64) {
+	f = SaleFigures{By: t.by, Pressed: t.Pressed(), Reserved: t.Reserved(), Press: t.waits.Counts()}
+	sum = f.Pressed + f.Reserved
+	for i := range t.away {
+		for code, n := range t.away[i].Refused() {
+			if n == 0 {
+				continue
+			}
+			if f.Away == nil {
+				f.Away = map[Layer]map[Code]int64{}
+			}
+			if f.Away[layers[i]] == nil {
+				f.Away[layers[i]] = map[Code]int64{}
+			}
+			f.Away[layers[i]][code] = n
+			sum += n
+		}
+	}
+	for _, n := range f.Press {
+		sum += n
+	}
+	return f, sum
+}
+
+// SalePresses is what all processes have counted of a sale.
+type SalePresses struct {
+	Pressed    int64        `json:"pressed"`
+	Reserved   int64        `json:"reserved"`
+	TurnedAway []TurnedAway `json:"turned_away"`        // by the layer, and by the code that people heard
+	ToOrder    *SaleWaits   `json:"to_order,omitempty"` // from the press until the order was told; absent: nobody waited
+}
+
+// TurnedAway is how many presses a layer refused with a code.
+type TurnedAway struct {
+	Layer Layer `json:"layer"`
+	Code  Code  `json:"code"`
+	Buys  int64 `json:"buys"`
+}
+
+// pressesOf adds up what the processes said; nil when none has.
+func pressesOf(said []SaleFigures) *SalePresses {
+	if len(said) == 0 {
+		return nil
+	}
+	all, press := &SalePresses{TurnedAway: []TurnedAway{}}, PressCounts{}
+	for i := range said {
+		all.Pressed += said[i].Pressed
+		all.Reserved += said[i].Reserved
+		press.add(&said[i].Press)
+	}
+	for _, layer := range layers {
+		for _, code := range codes {
+			away := TurnedAway{Layer: layer, Code: code}
+			for i := range said {
+				away.Buys += said[i].Away[layer][code]
+			}
+			if away.Buys > 0 {
+				all.TurnedAway = append(all.TurnedAway, away)
+			}
+		}
+	}
+	if times := press.times(); times.N > 0 {
+		all.ToOrder = &SaleWaits{Orders: times.N, P50: times.P50, P99: times.P99}
+	}
+	return all
+}

@@ -1,0 +1,93 @@
+package app
+
+import "sync/atomic"
+
+// codes are all codes with which a buy may be refused, in the order in which they are counted.
+var codes = [...]Code{
+	BadRequest, Unauthorized, Forbidden, NotFound, UnknownOp, NotOpen, Closed, SoldOut, LimitReached, DuplicateKey,
+	WrongState, Conflict, RateLimited, Busy, Paused, PassRequired, CaptchaRequired, OrderExpired, Internal,
+}
+
+var codeNumbers = func() map[Code]int {
+	numbers := make(map[Code]int, len(codes))
+	for i, code := range codes {
+		numbers[code] = i
+	}
+	return numbers
+}()
+
+// soldOutNumber is that of what nearly everybody hears at a hot sale; it is not looked up.
+var soldOutNumber = codeNumbers[SoldOut]
+
+// Tally counts what becomes of the presses of Buy that come to a shop. It is on the way of every one: each count is
+// an addition, and allocates nothing. A nil Tally counts nothing.
+type Tally struct {
+	pressed  atomic.Int64
+	reserved atomic.Int64
+	refused  [len(codes)]atomic.Int64
+}
+
+func (t *Tally) press() {
+	if t != nil {
+		t.pressed.Add(1)
+	}
+}
+
+func (t *Tally) reserve() {
+	if t != nil {
+		t.reserved.Add(1)
+	}
+}
+
+func (t *Tally) refuse(err error) {
+	switch {
+	case t == nil:
+	case err == error(errSoldOut):
+		t.refused[soldOutNumber].Add(1)
+	default:
+		number, known := codeNumbers[AsError(err).Code]
+		if !known {
+			number = codeNumbers[Internal]
+		}
+		t.refused[number].Add(1)
+	}
+}
+
+// TurnAway counts a press that was refused before it came to a checkout.
+func (t *Tally) TurnAway(err error) {
+	t.press()
+	t.refuse(err)
+}
+
+// Tallies keep the presses of simulated shoppers apart from those of people: a rehearsal is no sale. A nil Tallies
+// counts nothing.
+type Tallies struct {
+	People, Rehearsed Tally
+	IsRehearsal       func(sale ID) bool // whether a sale is that of a rehearsal; nil: none is
+}
+
+// Of is the tally in which presses on the sale count.
+func (t *Tallies) Of(sale ID) *Tally {
+	switch {
+	case t == nil:
+		return nil
+	case t.IsRehearsal != nil && t.IsRehearsal(sale):
+		return &t.Rehearsed
+	}
+	return &t.People
+}
+
+// Pressed is how many buys came.
+func (t *Tally) Pressed() int64 { return t.pressed.Load() }
+
+// Reserved is how many of them were accepted; a repeat of one is neither that nor refused.
+func (t *Tally) Reserved() int64 { return t.reserved.Load() }
+
+// Refused is how many were refused with each code that there is.
+func (t *Tally) Refused() map[Code]int64 {
+	refused := make(map[Code]int64, len(codes))
+	for i, code := range codes {
+		refused[code] = t.refused[i].Load()
+	}
+	return refused
+}

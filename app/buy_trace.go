@@ -1,0 +1,93 @@
+package app
+
+import "time"
+
+// receipted ends the span of a buy with what its buyer was told. It answers what to call with that, which for a buy
+// that is not traced is then itself.
+func receipted(span *Span, then func(Receipt, error)) func(Receipt, error) {
+	if span == nil {
+		return then
+	}
+	return func(r Receipt, err error) {
+		then(r, err)
+		if err == nil {
+			span.NoteID("order", r.Order)
+			span.Note("state", string(r.State))
+		}
+		span.Finish(err)
+	}
+}
+
+// stages are the spans of the traced entries of a batch, by their positions; nil, as nearly always, when none is.
+type stages map[int]*Span
+
+// follow begins the spans of the entries that somebody traces: how long each waited in its stream, which ends now, and
+// how long the batch takes. An entry that comes again is followed again.
+func (f *Fulfiller) follow(entries []Entry) stages {
+	if f.Tracer == nil {
+		return nil
+	}
+	var s stages
+	for i := range entries {
+		e := &entries[i]
+		waited := f.Tracer.Follow(e.Trace, "entry", e.ReservedAt.Time())
+		if waited == nil {
+			continue
+		}
+		waited.NoteID("order", e.Order)
+		waited.NoteID("sale", e.Sale)
+		waited.NoteNumber("partition", int64(e.Partition))
+		waited.Note("entry", e.StreamID)
+		if s == nil {
+			s = make(stages)
+		}
+		s[i] = waited.Child("fulfil")
+		s[i].NoteNumber("entries", int64(len(entries)))
+		waited.FinishAt(s[i].Begin, nil)
+	}
+	return s
+}
+
+// step begins a step of the batch in each of its traces, and answers what ends it.
+func (s stages) step(name string, batch []int) (finish func(err error)) {
+	if s == nil {
+		return untraced
+	}
+	var steps []*Span
+	for _, at := range batch {
+		if span := s[at]; span != nil {
+			steps = append(steps, span.Child(name))
+		}
+	}
+	return func(err error) {
+		now := time.Now()
+		for _, span := range steps {
+			span.FinishAt(now, err)
+		}
+	}
+}
+
+func untraced(error) {}
+
+// finish ends the spans of a batch: with the fault of all of it, or with the verdict on each.
+func (s stages) finish(verdicts []error, err error) {
+	now := time.Now()
+	for at, span := range s {
+		failed := err
+		if failed == nil {
+			failed = verdicts[at]
+		}
+		span.FinishAt(now, failed)
+	}
+}
+
+// handedOn answers the entry as what follows shall see it: its trace goes on behind its span, if it has one.
+func (s stages) handedOn(at int, e *Entry) *Entry {
+	span := s[at]
+	if span == nil {
+		return e
+	}
+	traced := *e
+	traced.Trace = &span.SpanRef
+	return &traced
+}

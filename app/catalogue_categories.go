@@ -1,0 +1,125 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// CategoryRecord is a category as operators see it.
+type CategoryRecord struct {
+	Category
+	Position   int    `json:"position"` // they are listed by it
+	Products   int    `json:"products"` // how many can be offered
+	Version    int64  `json:"version"`
+	UpdatedAt  Millis `json:"updated_at"`
+	ArchivedAt Millis `json:"archived_at,omitempty"`
+}
+
+// CategoryEdit changes what it names of a category.
+type CategoryEdit struct {
+	Version  int64   `json:"version"`
+	Name     *string `json:"name"`
+	Position *int    `json:"position"`
+	Archived *bool   `json:"archived"`
+}
+
+// lastPosition bounds positions, which are for sorting only.
+const lastPosition = 1_000_000
+
+// CategoryRecords lists all categories, those that are archived too, in their order.
+func (d *CatalogueDesk) CategoryRecords(ctx context.Context) ([]CategoryRecord, error) {
+	all, err := d.Store.CategoryRecords(ctx)
+	return all, Unreadable("categories", err)
+}
+
+// CategoryRecord reads one category. NotFound when there is none.
+func (d *CatalogueDesk) CategoryRecord(ctx context.Context, id ID) (CategoryRecord, error) {
+	all, err := d.CategoryRecords(ctx) // there are few
+	if err != nil {
+		return CategoryRecord{}, err
+	}
+	if i := slices.IndexFunc(all, func(c CategoryRecord) bool { return c.ID == id }); i >= 0 {
+		return all[i], nil
+	}
+	return CategoryRecord{}, missing("category", id, ErrNoRow)
+}
+
+// CreateCategory makes a category behind those that are there.
+func (d *CatalogueDesk) CreateCategory(ctx context.Context, actor Actor, dry bool, name string) (CategoryRecord,
+	error,
+) {
+	name = strings.TrimSpace(name)
+	if err := checkText("name", name, longestCategory, true, false); err != nil {
+		return CategoryRecord{}, err
+	}
+	id, err := d.Mint()
+	if err != nil {
+		return CategoryRecord{}, Unreadable("the catalogue", err)
+	}
+	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, CategoryRecord, error) {
+		if err := d.freeName(ctx, id, name); err != nil {
+			return Act{}, CategoryRecord{}, err
+		}
+		if err := d.Store.AddCategories(ctx, []Category{{ID: id, Name: name}}); err != nil {
+			return Act{}, CategoryRecord{}, err
+		}
+		made, err := d.Store.LockCategory(ctx, id)
+		return Act{Kind: "category.create", Object: object("category", id), After: made}, made, err
+	})
+}
+
+// EditCategory changes what the edit names.
+func (d *CatalogueDesk) EditCategory(
+	ctx context.Context, actor Actor, dry bool, id ID, edit CategoryEdit,
+) (CategoryRecord, error) {
+	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, CategoryRecord, error) {
+		before, after, err := d.editCategory(ctx, id, edit)
+		return Act{Kind: "category.edit", Object: object("category", id), Before: before, After: after}, after, err
+	})
+}
+
+func (d *CatalogueDesk) editCategory(ctx context.Context, id ID, edit CategoryEdit) (before, after CategoryRecord,
+	err error,
+) {
+	before, err = d.Store.LockCategory(ctx, id)
+	if err != nil {
+		return before, after, missing("category", id, err)
+	}
+	if before.Version != edit.Version {
+		return before, after, Changed("the category", before)
+	}
+	after = before
+	set(&after.Name, edit.Name)
+	set(&after.Position, edit.Position)
+	after.Name = strings.TrimSpace(after.Name)
+	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
+	if err := checkText("name", after.Name, longestCategory, true, false); err != nil {
+		return before, after, err
+	}
+	if after.Position < 0 || after.Position > lastPosition {
+		return before, after, Fail(BadRequest, "position must be from 0 to 1000000")
+	}
+	if err := d.freeName(ctx, id, after.Name); err != nil {
+		return before, after, err
+	}
+	if err := d.Store.SaveCategory(ctx, &after); err != nil {
+		return before, after, err
+	}
+	after, err = d.Store.LockCategory(ctx, id)
+	return before, after, err
+}
+
+// freeName refuses the name of another category. Acts go one after the other, so it stays free until this one ends.
+func (d *CatalogueDesk) freeName(ctx context.Context, id ID, name string) error {
+	all, err := d.Store.CategoryRecords(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.ID != id && c.Name == name {
+			return Fail(Conflict, "category "+c.ID.String()+" has that name already")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package app
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The catalogue as tables for people: CSV in UTF-8, with a head that names the columns, in any order. A cell that a
+// spreadsheet would compute begins with an apostrophe, which is taken off again when it comes back.
+
+const (
+	mostLines    = 10_000
+	mostProblems = 100 // that are named
+	bom          = "\ufeff"
+	computed     = "=+-@\t\r'" // what begins a cell that is not taken as it is
+)
+
+// ImportProblem is what is wrong in a table, and where.
+type ImportProblem struct {
+	Line   int    `json:"line"` // in the file; the head is 1
+	Column string `json:"column,omitempty"`
+	Says   string `json:"says"`
+}
+
+// ImportReport is what an import comes to.
+type ImportReport struct {
+	Lines    int             `json:"lines"` // without the head
+	Created  int             `json:"created"`
+	Changed  int             `json:"changed"`
+	Same     int             `json:"same"` // lines that change nothing
+	Problems []ImportProblem `json:"problems"`
+	DryRun   bool            `json:"dry_run"`
+}
+
+// guard makes text of a cell that a spreadsheet would compute.
+func guardCell(text string) string {
+	if text != "" && strings.ContainsRune(computed, rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// unguard takes off what guard has put on.
+func unguardCell(text string) string {
+	if len(text) > 1 && text[0] == '\'' && strings.IndexByte(computed, text[1]) >= 0 {
+		return text[1:]
+	}
+	return text
+}
+
+// writeTable writes a head and lines.
+func writeTable(head []string, lines [][]string) []byte {
+	var out bytes.Buffer
+	out.WriteString(bom) // spreadsheets take the file for another encoding without it
+	w := csv.NewWriter(&out)
+	_ = w.Write(head) // a buffer takes everything
+	for _, line := range lines {
+		for i := range line {
+			line[i] = guardCell(line[i])
+		}
+		_ = w.Write(line)
+	}
+	w.Flush()
+	return out.Bytes()
+}
+
+// table is a file that was read: its lines by the names of their columns.
+type table struct {
+	lines    []tableLine
+	problems []ImportProblem
+}
+
+type tableLine struct {
+	number int
+	cells  map[string]string // of the columns that the head has
+}
+
+// has reports whether the line says anything in the column.
+func (l *tableLine) has(column string) bool { return l.cells[column] != "" }
+
+// wrong notes what is wrong in a line.
+func (t *table) wrong(l *tableLine, column, says string) {
+	t.problems = append(t.problems, ImportProblem{Line: l.number, Column: column, Says: says})
+}
+
+// readTable reads a file whose head names only columns that are known. Quotes and lengths that do not fit are problems
+// of their lines, behind which nothing is read; a file that is no table is BadRequest.
+func readTable(file []byte, known []string) (*table, error) {
+	if !utf8.Valid(file) {
+		return nil, Fail(BadRequest, "the file is not in UTF-8: save it as 'CSV UTF-8'")
+	}
+	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(file, []byte(bom))))
+	head, err := r.Read()
+	if err != nil {
+		return nil, Fail(BadRequest, "the file has no head that names its columns: "+strings.Join(known, ", "))
+	}
+	for i, name := range head {
+		head[i] = strings.ToLower(strings.TrimSpace(name))
+		if !slices.Contains(known, head[i]) {
+			return nil, Fail(BadRequest, fmt.Sprintf("the head has the column %q; known are %s", clip(head[i], 40),
+				strings.Join(known, ", ")))
+		}
+		if slices.Contains(head[:i], head[i]) {
+			return nil, Fail(BadRequest, "the head has the column "+head[i]+" twice")
+		}
+	}
+	t := &table{}
+	for {
+		record, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		}
+		line := tableLine{cells: make(map[string]string, len(head))}
+		var broken *csv.ParseError
+		if errors.As(err, &broken) {
+			line.number = broken.StartLine
+			t.wrong(&line, "", wordBroken(broken, len(record), len(head)))
+			return t, nil
+		}
+		if len(t.lines) == mostLines {
+			return nil, Fail(BadRequest, fmt.Sprintf("the file has more than %d lines: split it", mostLines))
+		}
+		line.number, _ = r.FieldPos(0)
+		for i, cell := range record {
+			line.cells[head[i]] = unguardCell(strings.TrimSpace(cell))
+		}
+		t.lines = append(t.lines, line)
+	}
+}
+
+func wordBroken(broken *csv.ParseError, cells, columns int) string {
+	if errors.Is(broken.Err, csv.ErrFieldCount) {
+		return fmt.Sprintf("the line has %d cells, the head %d", cells, columns)
+	}
+	return "the quotes do not fit; nothing behind this line was read"
+}
+
+// refused is the answer when a table with problems is to be imported: the first of them.
+func (r *ImportReport) refused() error {
+	const named = 5
+	var lines []string
+	for _, p := range r.Problems[:min(named, len(r.Problems))] {
+		where := fmt.Sprintf("line %d", p.Line)
+		if p.Column != "" {
+			where += ", " + p.Column
+		}
+		lines = append(lines, where+": "+p.Says)
+	}
+	text := "nothing was imported. " + strings.Join(lines, "; ")
+	if more := len(r.Problems) - len(lines); more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return Fail(BadRequest, text)
+}
+
+// yesNo writes and reads answers.
+func yesNo(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
+}
+
+func readYesNo(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "yes":
+		return true, nil
+	case "no":
+		return false, nil
+	}
+	return false, Fail(BadRequest, "must be yes or no")
+}

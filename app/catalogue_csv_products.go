@@ -1,0 +1,276 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// productsHead are the columns of the table of products. Prices are in yuan; images has a picture in each line, its
+// address and what it shows.
+var productsHead = []string{
+	"id", "version", "name", "category", "list_price", "description", "rules", "images", "archived",
+}
+
+// ExportProducts writes all products as a table, archived ones too.
+func (d *CatalogueDesk) ExportProducts(ctx context.Context) ([]byte, error) {
+	var lines [][]string
+	for _, gone := range []bool{false, true} {
+		for page, more := 1, true; more; page++ {
+			var found []ProductRecord
+			var err error
+			found, more, err = d.Store.ProductRecords(ctx, ProductsQuery{Archived: gone, Page: page, Size: tablePage})
+			if err != nil {
+				return nil, Unreadable("products", err)
+			}
+			for i := range found {
+				lines = append(lines, productLine(&found[i]))
+			}
+		}
+	}
+	return writeTable(productsHead, lines), nil
+}
+
+const tablePage = 500
+
+func productLine(p *ProductRecord) []string {
+	pictures := make([]string, len(p.Images))
+	for i, image := range p.Images {
+		pictures[i] = strings.TrimSpace(image.URL + " " + image.Alt)
+	}
+	return []string{
+		p.ID.String(), strconv.FormatInt(p.Version,
+			10), p.Name, p.Category, FormatFen(p.ListPriceFen), p.Description, p.Rules,
+		strings.Join(pictures, "\n"), yesNo(p.ArchivedAt != 0),
+	}
+}
+
+// ImportProducts makes the products of a table that have no id, and changes those that have one where the table says
+// something else: all of them or none. A dry run names everything that is wrong.
+func (d *CatalogueDesk) ImportProducts(ctx context.Context, actor Actor, dry bool, file []byte) (ImportReport, error) {
+	t, err := readTable(file, productsHead)
+	if err != nil {
+		return ImportReport{}, err
+	}
+	return importTable(ctx, d, actor, dry, "products", t, d.importProducts)
+}
+
+// importTable does the work of an import as one act.
+func importTable(
+	ctx context.Context, d *CatalogueDesk, actor Actor, dry bool, what string, read *table,
+	do func(ctx context.Context, t *table, r *ImportReport) error,
+) (ImportReport, error) {
+	report, err := act(ctx, d, actor, dry, func(ctx context.Context) (Act, ImportReport, error) {
+		t := &table{lines: read.lines, problems: slices.Clone(read.problems)}
+		r := ImportReport{Lines: len(t.lines), Problems: []ImportProblem{}}
+		err := do(ctx, t, &r)
+		slices.SortStableFunc(t.problems, func(a, b ImportProblem) int { return a.Line - b.Line })
+		r.Problems = append(r.Problems, t.problems[:min(len(t.problems), mostProblems)]...)
+		if err == nil && len(r.Problems) > 0 && !dry {
+			err = r.refused()
+		}
+		return Act{
+			Kind: what + ".import", Object: what,
+			After: map[string]int{"created": r.Created, "changed": r.Changed},
+		}, r, err
+	})
+	report.DryRun = dry
+	return report, err
+}
+
+// importProducts does it within an act; what is wrong it notes in the table.
+func (d *CatalogueDesk) importProducts(ctx context.Context, t *table, r *ImportReport) error {
+	categories, err := d.Store.CategoryRecords(ctx)
+	if err != nil {
+		return err
+	}
+	there, err := d.productsOf(ctx, t)
+	if err != nil {
+		return err
+	}
+	var made []Product
+	var changed []ProductRecord
+	seen := make(map[ID]bool)
+	for i := range t.lines {
+		line := &t.lines[i]
+		p, ok := ProductRecord{}, true
+		if line.has("id") {
+			if p, ok = known(t, line, "product", there, seen); !ok {
+				continue
+			}
+		}
+		before := p
+		problems := len(t.problems)
+		d.fillProduct(t, line, &p, categories)
+		if len(t.problems) > problems {
+			continue
+		}
+		if err := d.checkProduct(&p.Product); err != nil {
+			t.wrong(line, "", AsError(err).Message)
+			continue
+		}
+		switch {
+		case p.ID == 0:
+			if p.ID, err = d.Mint(); err != nil {
+				return err
+			}
+			made = append(made, p.Product)
+			r.Created++
+		case sameProduct(&before, &p):
+			r.Same++
+		default:
+			changed = append(changed, p)
+			r.Changed++
+		}
+	}
+	if err := d.checkAllImages(ctx, t, made, changed); err != nil || len(t.problems) > 0 {
+		return err
+	}
+	if err := d.Store.AddProducts(ctx, made); err != nil {
+		return err
+	}
+	for i := range changed {
+		if err := d.Store.SaveProduct(ctx, &changed[i]); err != nil {
+			return err
+		}
+		before := there[changed[i].ID]
+		if !slices.Equal(before.Images, changed[i].Images) {
+			if err := d.Store.SaveProductImages(ctx, changed[i].ID, changed[i].Images); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkAllImages refuses a table that shows pictures that are not kept.
+func (d *CatalogueDesk) checkAllImages(ctx context.Context, t *table, made []Product, changed []ProductRecord) error {
+	for _, p := range changed {
+		made = append(made, p.Product)
+	}
+	for _, p := range made {
+		if err := d.checkImages(ctx, p.Images); err != nil {
+			said := AsError(err)
+			if said.Code != BadRequest {
+				return err
+			}
+			t.problems = append(t.problems, ImportProblem{Column: "images", Says: p.Name + ": " + said.Message})
+		}
+	}
+	return nil
+}
+
+// versioned is what a table can change.
+type versioned interface{ version() int64 }
+
+func (p ProductRecord) version() int64 { return p.Version }
+func (s SaleRecord) version() int64    { return s.Version }
+
+// known finds what a line names by its id, in the version that the line has seen, if it says so.
+func known[T versioned](t *table, line *tableLine, what string, there map[ID]T, seen map[ID]bool) (found T, ok bool) {
+	id, err := ParseID(line.cells["id"])
+	if err != nil {
+		t.wrong(line, "id", "is no id")
+		return found, false
+	}
+	found, ok = there[id]
+	switch {
+	case !ok:
+		t.wrong(line, "id", "there is no "+what+" "+id.String())
+	case seen[id]:
+		t.wrong(line, "id", "stands in another line, too")
+	case line.has("version") && line.cells["version"] != strconv.FormatInt(found.version(), 10):
+		t.wrong(line, "version", "it was changed meanwhile, and has version "+strconv.FormatInt(found.version(), 10))
+	default:
+		seen[id] = true
+		return found, true
+	}
+	return found, false
+}
+
+// idsOf are the ids that the lines name.
+func idsOf(t *table) []ID {
+	var ids []ID
+	for i := range t.lines {
+		if id, err := ParseID(t.lines[i].cells["id"]); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func (d *CatalogueDesk) productsOf(ctx context.Context, t *table) (map[ID]ProductRecord, error) {
+	found, err := d.Store.ProductsByID(ctx, idsOf(t))
+	there := make(map[ID]ProductRecord, len(found))
+	for _, p := range found {
+		there[p.ID] = p
+	}
+	return there, err
+}
+
+// fillProduct lays a line over a product. Columns that the head does not have stay as they are.
+func (d *CatalogueDesk) fillProduct(t *table, line *tableLine, p *ProductRecord, categories []CategoryRecord) {
+	for column, cell := range line.cells {
+		var err error
+		switch column {
+		case "name":
+			p.Name = cell
+		case "category":
+			p.CategoryID, err = categoryNamed(categories, cell)
+		case "list_price":
+			p.ListPriceFen, err = parseYuan(cell)
+		case "description":
+			p.Description = cell
+		case "rules":
+			p.Rules = cell
+		case "images":
+			p.Images = parseImages(cell)
+		case "archived":
+			var gone bool
+			if gone, err = readYesNo(cell); err == nil {
+				p.ArchivedAt = archived(p.ArchivedAt, &gone, d.Now())
+			}
+		}
+		if err != nil {
+			t.wrong(line, column, AsError(err).Message)
+		}
+	}
+}
+
+func parseYuan(text string) (int64, error) {
+	fen, err := ParseFen(text)
+	if err != nil {
+		return 0, Fail(BadRequest, "must be yuan like 129 or 129.50")
+	}
+	return fen, nil
+}
+
+func categoryNamed(categories []CategoryRecord, name string) (ID, error) {
+	if name == "" {
+		return 0, nil
+	}
+	for _, c := range categories {
+		if c.Name == name {
+			return c.ID, nil
+		}
+	}
+	return 0, Fail(BadRequest, "there is no category of that name: make it first")
+}
+
+func parseImages(text string) []Image {
+	images := []Image{}
+	for line := range strings.Lines(text) {
+		if address, alt, _ := strings.Cut(strings.TrimSpace(line), " "); address != "" {
+			images = append(images, Image{URL: address, Alt: strings.TrimSpace(alt)})
+		}
+	}
+	return images
+}
+
+// sameProduct reports whether an import changes nothing.
+func sameProduct(a, b *ProductRecord) bool {
+	return a.Name == b.Name && a.CategoryID == b.CategoryID && a.ListPriceFen == b.ListPriceFen &&
+		a.Description == b.Description && a.Rules == b.Rules && (a.ArchivedAt != 0) == (b.ArchivedAt != 0) &&
+		slices.Equal(a.Images, b.Images)
+}

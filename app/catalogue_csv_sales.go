@@ -1,0 +1,351 @@
+package app
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// salesHead are the columns of the table of sales. Prices are in yuan; slot, opens and closes are by the clocks of the
+// shop. A new sale names its slot by slot_id, or by when it opens, and its product by product_id, or by its name.
+var salesHead = []string{
+	"id", "version", "slot_id", "slot", "product_id", "product", "price", "stock", "limit", "cap", "opens", "closes",
+	"challenge",
+	"position", "archived",
+}
+
+const (
+	wallMinute = "2006-01-02 15:04"
+	wallSecond = "2006-01-02 15:04:05"
+)
+
+// ExportSales writes the sales as a table, of one slot or (0) of all; archived ones too.
+func (d *CatalogueDesk) ExportSales(ctx context.Context, slot ID) ([]byte, error) {
+	var lines [][]string
+	for _, gone := range []bool{false, true} {
+		for page, more := 1, true; more; page++ {
+			var found []SaleRecord
+			var err error
+			q := SalesQuery{Slot: slot, Archived: gone, Page: page, Size: tablePage}
+			if found, more, err = d.Store.SaleRecords(ctx, q); err != nil {
+				return nil, Unreadable("sales", err)
+			}
+			for i := range found {
+				lines = append(lines, d.saleLine(&found[i]))
+			}
+		}
+	}
+	return writeTable(salesHead, lines), nil
+}
+
+func (d *CatalogueDesk) saleLine(s *SaleRecord) []string {
+	return []string{
+		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.wall(s.Slot.OpensAt, wallMinute),
+		s.Product.ID.String(), s.Product.Name, FormatFen(s.PriceFen), strconv.FormatInt(s.Initial, 10),
+		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.wall(s.OpensAt, wallSecond), d.wall(s.ClosesAt, wallSecond),
+		string(s.Challenge), strconv.Itoa(s.Position), yesNo(s.ArchivedAt != 0),
+	}
+}
+
+// wall is what the clocks of the shop show.
+func (d *CatalogueDesk) wall(at Millis, form string) string { return at.Time().In(d.Zone).Format(form) }
+
+// Instant reads what the clocks of the shop show, like 2026-11-21 10:00. BadRequest: it is no time, or they skip it or
+// show it twice.
+func (d *CatalogueDesk) Instant(text string) (Millis, error) {
+	for _, form := range []string{wallSecond, wallMinute} {
+		wall, err := time.Parse(form, text)
+		if err != nil {
+			continue
+		}
+		at, err := instantOf(wall, wall.Hour()*60+wall.Minute(), d.Zone)
+		return at + Millis(wall.Second()*1000), err
+	}
+	return 0, Fail(BadRequest, "must be a time like 2026-11-21 10:00")
+}
+
+// ImportSales makes the sales of a table that have no id, and changes those that have one where the table says
+// something else: all of them or none. A dry run names everything that is wrong.
+func (d *CatalogueDesk) ImportSales(ctx context.Context, actor Actor, dry bool, file []byte) (ImportReport, error) {
+	t, err := readTable(file, salesHead)
+	if err != nil {
+		return ImportReport{}, err
+	}
+	var touched []ID
+	report, err := importTable(ctx, d, actor, dry, "sales", t,
+		func(ctx context.Context, t *table, r *ImportReport) error {
+			touched, err = d.importSales(ctx, t, r)
+			return err
+		})
+	return report, d.told(ctx, err, dry, touched...)
+}
+
+// offers is what the sales of a table can refer to. A table may have ten thousand lines, so all is found by its key.
+type offers struct {
+	slots  map[ID]Slot
+	opens  map[Millis]Slot
+	byID   map[ID]Product // products that are not archived
+	byName map[string][]Product
+	sales  map[ID]SaleRecord
+}
+
+// importSales does it within an act; what is wrong it notes in the table.
+func (d *CatalogueDesk) importSales(ctx context.Context, t *table, r *ImportReport) ([]ID, error) {
+	o, err := d.offersOf(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	var made, changed []SaleRecord
+	seen := make(map[ID]bool)
+	for i := range t.lines {
+		line := &t.lines[i]
+		s, ok := SaleRecord{}, true
+		if line.has("id") {
+			if s, ok = known(t, line, "sale", o.sales, seen); !ok {
+				continue
+			}
+		} else if s, ok = d.newSaleOf(t, line, o); !ok {
+			continue
+		}
+		before := s
+		problems := len(t.problems)
+		d.fillSale(t, line, &s)
+		if len(t.problems) > problems {
+			continue
+		}
+		if err := d.checkLine(&before, &s); err != nil {
+			t.wrong(line, "", AsError(err).Message)
+			continue
+		}
+		switch {
+		case s.ID == 0:
+			made = append(made, s)
+			r.Created++
+		case len(differences(&before, &s)) == 0:
+			r.Same++
+		default:
+			changed = append(changed, s)
+			r.Changed++
+		}
+	}
+	if len(t.problems) > 0 {
+		return nil, nil
+	}
+	return d.writeSales(ctx, made, changed)
+}
+
+// checkLine refuses terms that a sale cannot have, or cannot have any more.
+func (d *CatalogueDesk) checkLine(before, after *SaleRecord) error {
+	if after.ID == 0 {
+		if after.Cap == 0 {
+			after.Cap = UsualCap(after.Limit)
+		}
+		return d.checkSale(after)
+	}
+	return d.mayEdit(before, after)
+}
+
+// writeSales writes what was made and changed. New ones are spread over the partitions as single ones are.
+func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []SaleRecord) ([]ID, error) {
+	var ids []ID
+	sales := make([]Sale, len(made))
+	spread := d.spreader()
+	for i := range made {
+		var err error
+		if made[i].ID, err = d.Mint(); err != nil {
+			return nil, err
+		}
+		if made[i].Partition, err = spread(ctx, made[i].Slot.ID); err != nil {
+			return nil, err
+		}
+		sales[i] = made[i].sale()
+		ids = append(ids, made[i].ID)
+	}
+	if len(sales) > 0 {
+		if err := d.Store.AddSales(ctx, sales); err != nil {
+			return nil, err
+		}
+	}
+	for i := range changed {
+		if err := d.Store.SaveSale(ctx, &changed[i]); err != nil {
+			return nil, err
+		}
+		ids = append(ids, changed[i].ID)
+	}
+	return ids, nil
+}
+
+// spreader answers a function that names the partition of one more new sale of a slot: each slot begins with its
+// emptiest one, and goes on from there.
+func (d *CatalogueDesk) spreader() func(ctx context.Context, slot ID) (int, error) {
+	next, partitions := make(map[ID]int), 0
+	return func(ctx context.Context, slot ID) (partition int, err error) {
+		partition, begun := next[slot]
+		if !begun {
+			if partition, partitions, err = d.Store.EmptiestPartition(ctx, slot); err != nil {
+				return 0, err
+			}
+		}
+		next[slot] = (partition + 1) % partitions
+		return partition, nil
+	}
+}
+
+// offersOf reads what the lines of a table refer to.
+func (d *CatalogueDesk) offersOf(ctx context.Context, t *table) (*offers, error) {
+	now := d.Now()
+	slots, err := d.Store.LockSlots(ctx, now, now.Add(longestAhead))
+	if err != nil {
+		return nil, err
+	}
+	found, err := d.Store.SalesByID(ctx, idsOf(t))
+	if err != nil {
+		return nil, err
+	}
+	o := &offers{
+		slots: make(map[ID]Slot, len(slots)), opens: make(map[Millis]Slot, len(slots)),
+		byID: make(map[ID]Product), byName: make(map[string][]Product), sales: make(map[ID]SaleRecord, len(found)),
+	}
+	for _, s := range slots {
+		o.slots[s.ID], o.opens[s.OpensAt] = s, s
+	}
+	for _, s := range found {
+		s.look(now)
+		o.sales[s.ID] = s
+	}
+	var ids []ID
+	var names []string
+	for i := range t.lines {
+		if id, err := ParseID(t.lines[i].cells["product_id"]); err == nil {
+			ids = append(ids, id)
+		} else if name := t.lines[i].cells["product"]; name != "" {
+			names = append(names, name)
+		}
+	}
+	products, err := d.Store.ProductsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	named, err := d.Store.ProductsByName(ctx, names)
+	for _, p := range append(products, named...) {
+		if _, twice := o.byID[p.ID]; !twice && p.ArchivedAt == 0 {
+			o.byID[p.ID] = p.Product
+			o.byName[p.Name] = append(o.byName[p.Name], p.Product)
+		}
+	}
+	return o, err
+}
+
+// newSaleOf begins a sale with the slot and the product that a line names.
+func (d *CatalogueDesk) newSaleOf(t *table, line *tableLine, o *offers) (s SaleRecord, ok bool) {
+	slot, err := d.slotOf(line, o)
+	if err != nil {
+		t.wrong(line, "slot", AsError(err).Message)
+	}
+	product, wrong := productOf(line, o)
+	if wrong != nil {
+		t.wrong(line, "product", AsError(wrong).Message)
+	}
+	return SaleRecord{
+		Slot: slot, Product: product, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Challenge: ChallengeNone,
+		Limit: 1,
+	}, err == nil && wrong == nil
+}
+
+func (d *CatalogueDesk) slotOf(line *tableLine, o *offers) (Slot, error) {
+	var slot Slot
+	var there bool
+	if id, err := ParseID(line.cells["slot_id"]); err == nil {
+		slot, there = o.slots[id]
+	} else {
+		opens, err := d.Instant(line.cells["slot"])
+		if err != nil {
+			return Slot{}, err
+		}
+		slot, there = o.opens[opens]
+	}
+	if !there {
+		return Slot{}, Fail(BadRequest, "there is no such slot that is not over: make it first")
+	}
+	return slot, nil
+}
+
+// productOf finds what a line names by its id, or else by its name.
+func productOf(line *tableLine, o *offers) (Product, error) {
+	if id, err := ParseID(line.cells["product_id"]); err == nil {
+		if p, there := o.byID[id]; there {
+			return p, nil
+		}
+		return Product{}, Fail(BadRequest, "there is no such product")
+	}
+	found := o.byName[line.cells["product"]]
+	switch len(found) {
+	case 0:
+		return Product{}, Fail(BadRequest, "there is no such product")
+	case 1:
+		return found[0], nil
+	}
+	return Product{}, Fail(BadRequest, strconv.Itoa(len(found))+" products have that name: name its product_id")
+}
+
+// fillSale lays a line over a sale. Columns that the head does not have stay as they are, and so do empty cells.
+func (d *CatalogueDesk) fillSale(t *table, line *tableLine, s *SaleRecord) {
+	for column, cell := range line.cells {
+		if cell == "" {
+			continue
+		}
+		var err error
+		switch column {
+		case "price":
+			s.PriceFen, err = parseYuan(cell)
+		case "stock":
+			s.Initial, err = parseWhole(cell)
+		case "limit":
+			s.Limit, err = parseSmall(cell)
+		case "cap":
+			s.Cap, err = parseSmall(cell)
+		case "position":
+			s.Position, err = parseSmall(cell)
+		case "opens":
+			s.OpensAt, err = d.Instant(cell)
+		case "closes":
+			s.ClosesAt, err = d.Instant(cell)
+		case "challenge":
+			s.Challenge, err = ParseChallenge(strings.ToLower(cell))
+		case "archived":
+			var gone bool
+			if gone, err = readYesNo(cell); err == nil {
+				s.ArchivedAt = archived(s.ArchivedAt, &gone, d.Now())
+			}
+		case "slot_id":
+			if s.ID != 0 && cell != s.Slot.ID.String() {
+				err = Fail(BadRequest, "a sale stays in its slot: copy it")
+			}
+		case "product_id":
+			if s.ID != 0 && cell != s.Product.ID.String() {
+				err = Fail(BadRequest, "a sale keeps its product: make another one")
+			}
+		}
+		if err != nil {
+			t.wrong(line, column, AsError(err).Message)
+		}
+	}
+}
+
+// parseWhole reads a whole number that is not negative.
+func parseWhole(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !digits(text) {
+		return 0, Fail(BadRequest, "must be a whole number")
+	}
+	return n, nil
+}
+
+func parseSmall(text string) (int, error) {
+	n, err := parseWhole(text)
+	if err == nil && n > lastPosition {
+		err = Fail(BadRequest, "is too large")
+	}
+	return int(n), err
+}

@@ -1,0 +1,301 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// ProductRecord is a product as operators see it.
+type ProductRecord struct {
+	Product
+	Version    int64  `json:"version"` // grows with each edit
+	CreatedAt  Millis `json:"created_at"`
+	UpdatedAt  Millis `json:"updated_at"`
+	ArchivedAt Millis `json:"archived_at,omitempty"` // 0: it can be offered
+}
+
+// ProductDraft is what an operator says of a product that is to be made.
+type ProductDraft struct {
+	Name         string  `json:"name"`
+	CategoryID   ID      `json:"category_id,omitzero"`
+	ListPriceFen int64   `json:"list_price_fen"`
+	Description  string  `json:"description"`
+	Rules        string  `json:"rules"`
+	Images       []Image `json:"images"`
+}
+
+// ProductEdit changes what it names of a product. Version is the one that the operator has seen.
+type ProductEdit struct {
+	Version      int64   `json:"version"`
+	Name         *string `json:"name"`
+	CategoryID   *ID     `json:"category_id"` // 0: none
+	ListPriceFen *int64  `json:"list_price_fen"`
+	Description  *string `json:"description"`
+	Rules        *string `json:"rules"`
+	Archived     *bool   `json:"archived"`
+}
+
+// ProductsQuery pages through products, the newest first; page starts at 1.
+type ProductsQuery struct {
+	Text       string // in the name; "": all
+	Category   ID     // 0: all
+	Archived   bool   // these, instead of those that can be offered
+	Page, Size int
+}
+
+// ProductRecords lists products.
+func (d *CatalogueDesk) ProductRecords(ctx context.Context, q ProductsQuery) ([]ProductRecord, bool, error) {
+	page, more, err := d.Store.ProductRecords(ctx, q)
+	return page, more, Unreadable("products", err)
+}
+
+// ProductRecord reads one product. NotFound when there is none.
+func (d *CatalogueDesk) ProductRecord(ctx context.Context, id ID) (ProductRecord, error) {
+	p, err := d.Store.ProductRecord(ctx, id)
+	if errors.Is(err, ErrNoRow) {
+		return p, missing("product", id, err)
+	}
+	return p, Unreadable("the product", err)
+}
+
+// CreateProduct makes a product.
+func (d *CatalogueDesk) CreateProduct(
+	ctx context.Context, actor Actor, dry bool, draft ProductDraft,
+) (ProductRecord, error) {
+	p, err := d.newProduct(draft)
+	if err != nil {
+		return ProductRecord{}, err
+	}
+	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, ProductRecord, error) {
+		made, err := d.addProduct(ctx, p)
+		return Act{Kind: "product.create", Object: object("product", p.ID), After: made}, made, err
+	})
+}
+
+// newProduct is the product that a draft describes, under an id of its own.
+func (d *CatalogueDesk) newProduct(draft ProductDraft) (Product, error) {
+	id, err := d.Mint()
+	if err != nil {
+		return Product{}, Unreadable("the catalogue", err)
+	}
+	p := Product{
+		ID: id, Name: strings.TrimSpace(draft.Name), CategoryID: draft.CategoryID, Images: draft.Images,
+		ListPriceFen: draft.ListPriceFen, Description: draft.Description, Rules: draft.Rules,
+	}
+	return p, d.checkProduct(&p)
+}
+
+// addProduct writes a product within an act and answers it as it is kept.
+func (d *CatalogueDesk) addProduct(ctx context.Context, p Product) (ProductRecord, error) {
+	err := d.checkCategory(ctx, p.CategoryID)
+	if err == nil {
+		err = d.checkImages(ctx, p.Images)
+	}
+	if err == nil {
+		err = d.Store.AddProducts(ctx, []Product{p})
+	}
+	if err != nil {
+		return ProductRecord{}, err
+	}
+	return d.Store.LockProduct(ctx, p.ID)
+}
+
+// EditProduct changes what the edit names. Sales that are open show it, too: what a product is called and looks like is
+// part of no promise, its price is the sale's.
+func (d *CatalogueDesk) EditProduct(
+	ctx context.Context, actor Actor, dry bool, id ID, edit ProductEdit,
+) (ProductRecord, error) {
+	kind := "product.edit"
+	if edit.Archived != nil && *edit.Archived {
+		kind = "product.archive"
+	}
+	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, ProductRecord, error) {
+		before, after, err := d.editProduct(ctx, id, edit)
+		return Act{Kind: kind, Object: object("product", id), Before: before, After: after}, after, err
+	})
+}
+
+// editProduct does it within an act.
+func (d *CatalogueDesk) editProduct(ctx context.Context, id ID, edit ProductEdit) (before, after ProductRecord,
+	err error,
+) {
+	before, err = d.Store.LockProduct(ctx, id)
+	if err != nil {
+		return before, after, missing("product", id, err)
+	}
+	if before.Version != edit.Version {
+		return before, after, Changed("the product", before)
+	}
+	after = before
+	set(&after.Name, edit.Name)
+	set(&after.CategoryID, edit.CategoryID)
+	set(&after.ListPriceFen, edit.ListPriceFen)
+	set(&after.Description, edit.Description)
+	set(&after.Rules, edit.Rules)
+	after.Name = strings.TrimSpace(after.Name)
+	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
+	if err := d.checkProduct(&after.Product); err != nil {
+		return before, after, err
+	}
+	if edit.CategoryID != nil {
+		if err := d.checkCategory(ctx, after.CategoryID); err != nil {
+			return before, after, err
+		}
+	}
+	if err := d.Store.SaveProduct(ctx, &after); err != nil {
+		return before, after, err
+	}
+	after, err = d.Store.LockProduct(ctx, id)
+	return before, after, err
+}
+
+// archived is since when something cannot be offered any more, after an edit.
+func archived(since Millis, edit *bool, now Millis) Millis {
+	switch {
+	case edit == nil || *edit && since != 0:
+		return since
+	case *edit:
+		return now
+	}
+	return 0
+}
+
+// SetProductImages replaces the pictures of a product, in the order in which they are shown.
+func (d *CatalogueDesk) SetProductImages(
+	ctx context.Context, actor Actor, dry bool, id ID, version int64, images []Image,
+) (ProductRecord, error) {
+	if err := checkImageTexts(images); err != nil {
+		return ProductRecord{}, err
+	}
+	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, ProductRecord, error) {
+		before, after, err := d.setProductImages(ctx, id, version, images)
+		return Act{
+			Kind: "product.images", Object: object("product", id), Before: before.Images, After: after.Images,
+		}, after, err
+	})
+}
+
+func (d *CatalogueDesk) setProductImages(
+	ctx context.Context, id ID, version int64, images []Image,
+) (before, after ProductRecord, err error) {
+	before, err = d.Store.LockProduct(ctx, id)
+	if err != nil {
+		return before, after, missing("product", id, err)
+	}
+	if before.Version != version {
+		return before, after, Changed("the product", before)
+	}
+	err = d.checkImages(ctx, images)
+	if err == nil {
+		err = d.Store.SaveProductImages(ctx, id, images)
+	}
+	if err == nil {
+		err = d.putDown(ctx, before.Images, images)
+	}
+	if err == nil {
+		err = d.Store.SaveProduct(ctx, &before)
+	}
+	if err != nil {
+		return before, after, err
+	}
+	after, err = d.Store.LockProduct(ctx, id)
+	return before, after, err
+}
+
+// checkProduct refuses what cannot be shown, and cleans the description.
+func (d *CatalogueDesk) checkProduct(p *Product) error {
+	if err := checkText("name", p.Name, longestName, true, false); err != nil {
+		return err
+	}
+	if err := checkFen("list_price_fen", p.ListPriceFen, 0); err != nil {
+		return err
+	}
+	if err := checkText("rules", p.Rules, longestRules, false, true); err != nil {
+		return err
+	}
+	if err := checkText("description", p.Description, longestDescription, false, true); err != nil {
+		return err
+	}
+	if p.Description = d.Clean(p.Description); len(p.Description) > longestDescription {
+		return Fail(BadRequest, fmt.Sprintf("description has %d bytes as HTML: at most %d are taken",
+			len(p.Description),
+			longestDescription))
+	}
+	return checkImageTexts(p.Images)
+}
+
+// imageAddress is where pictures that were uploaded are, imagePath one that comes with the page.
+var (
+	imageAddress = regexp.MustCompile(`^/images/([0-9a-f]{64})\.(jpg|png)$`)
+	imagePath    = regexp.MustCompile(`^/products/[a-z0-9-]{1,60}\.svg$`)
+)
+
+// checkImageTexts refuses addresses that are not of this shop: a page that shows others tells them who looks at it.
+func checkImageTexts(images []Image) error {
+	if len(images) > mostImages {
+		return Fail(BadRequest, fmt.Sprintf("a product has at most %d pictures", mostImages))
+	}
+	for i, image := range images {
+		if !imageAddress.MatchString(image.URL) && !imagePath.MatchString(image.URL) {
+			return Fail(BadRequest, fmt.Sprintf("images[%d].url is none of a picture that was uploaded here", i))
+		}
+		if err := checkText(fmt.Sprintf("images[%d].alt", i), image.Alt, longestAlt, false, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkImages refuses pictures that are not kept, and keeps the others from being removed until the act ends.
+func (d *CatalogueDesk) checkImages(ctx context.Context, images []Image) error {
+	ids := imageIDs(images)
+	if len(ids) == 0 {
+		return nil
+	}
+	known, err := d.Store.LockImages(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if !known[id] {
+			return Fail(BadRequest, "there is no picture "+id+": upload it first")
+		}
+	}
+	return nil
+}
+
+// putDown gives pictures that are shown no more as long as new ones, so that the act can be undone meanwhile.
+func (d *CatalogueDesk) putDown(ctx context.Context, before, after []Image) error {
+	still := imageIDs(after)
+	ids := slices.DeleteFunc(imageIDs(before), func(id string) bool { return slices.Contains(still, id) })
+	if len(ids) == 0 {
+		return nil
+	}
+	return d.Store.RenewImages(ctx, ids)
+}
+
+// imageIDs are those of the pictures that do not come with the page.
+func imageIDs(images []Image) (ids []string) {
+	for _, image := range images {
+		if parts := imageAddress.FindStringSubmatch(image.URL); parts != nil {
+			ids = append(ids, parts[1])
+		}
+	}
+	return ids
+}
+
+// checkCategory refuses a category that is not there. Products without one have 0.
+func (d *CatalogueDesk) checkCategory(ctx context.Context, id ID) error {
+	if id == 0 {
+		return nil
+	}
+	c, err := d.Store.LockCategory(ctx, id)
+	if errors.Is(err, ErrNoRow) || err == nil && c.ArchivedAt != 0 {
+		return Fail(BadRequest, "there is no category "+id.String())
+	}
+	return err
+}

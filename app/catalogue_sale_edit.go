@@ -1,0 +1,128 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// EditSale changes what the edit names. What may be changed depends on how far the sale has come: everything before it
+// opens, but the stock only until it is loaded; what is safe while it is open; its place in the slot ever after.
+func (d *CatalogueDesk) EditSale(
+	ctx context.Context, actor Actor, dry bool, id ID, edit SaleEdit,
+) (SaleRecord, error) {
+	kind := "sale.edit"
+	if edit.Archived != nil && *edit.Archived {
+		kind = "sale.archive"
+	}
+	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (Act, SaleRecord, error) {
+		before, after, err := d.editSale(ctx, id, edit)
+		return Act{Kind: kind, Object: object("sale", id), Before: before, After: after}, after, err
+	})
+	return made, d.told(ctx, err, dry, id)
+}
+
+// editSale does it within an act.
+func (d *CatalogueDesk) editSale(ctx context.Context, id ID, edit SaleEdit) (before, after SaleRecord, err error) {
+	before, err = d.lockedSale(ctx, id)
+	if err != nil {
+		return before, after, missing("sale", id, err)
+	}
+	if before.Version != edit.Version {
+		return before, after, Changed("the sale", before)
+	}
+	after = before
+	set(&after.PriceFen, edit.PriceFen)
+	set(&after.Initial, edit.Stock)
+	set(&after.Limit, edit.Limit)
+	set(&after.Cap, edit.Cap)
+	set(&after.OpensAt, edit.OpensAt)
+	set(&after.ClosesAt, edit.ClosesAt)
+	set(&after.Challenge, edit.Challenge)
+	set(&after.Position, edit.Position)
+	after.ArchivedAt = archived(after.ArchivedAt, edit.Archived, d.Now())
+	if err := d.mayEdit(&before, &after); err != nil {
+		return before, after, err
+	}
+	if before.ArchivedAt != 0 && after.ArchivedAt == 0 {
+		if _, err := d.Store.LockSlot(ctx, before.Slot.ID); errors.Is(err, ErrNoRow) {
+			return before, after, Fail(WrongState, "its slot was removed: copy the sale into another one")
+		} else if err != nil {
+			return before, after, err
+		}
+	}
+	if err := d.Store.SaveSale(ctx, &after); err != nil {
+		return before, after, err
+	}
+	after, err = d.lockedSale(ctx, id)
+	return before, after, err
+}
+
+// field is something of a sale that an edit may change.
+type field struct {
+	name    string
+	changed bool
+}
+
+// differences are the fields in which two states of a sale differ.
+func differences(a, b *SaleRecord) []string {
+	var names []string
+	for _, f := range []field{
+		{"price_fen", a.PriceFen != b.PriceFen},
+		{"stock", a.Initial != b.Initial},
+		{"limit", a.Limit != b.Limit},
+		{"cap", a.Cap != b.Cap},
+		{"opens_at", a.OpensAt != b.OpensAt},
+		{"closes_at", a.ClosesAt != b.ClosesAt},
+		{"challenge", a.Challenge != b.Challenge},
+		{"position", a.Position != b.Position},
+		{"archived", (a.ArchivedAt != 0) != (b.ArchivedAt != 0)},
+	} {
+		if f.changed {
+			names = append(names, f.name)
+		}
+	}
+	return names
+}
+
+// whileOpen are the fields that can be changed while people buy: none of them takes back what somebody was promised.
+var whileOpen = []string{"limit", "cap", "challenge", "position"}
+
+// mayEdit refuses what is not safe any more, each with what to do instead.
+func (d *CatalogueDesk) mayEdit(before, after *SaleRecord) error {
+	changed := differences(before, after)
+	now := d.Now()
+	if after.Position < 0 || after.Position > lastPosition {
+		return Fail(BadRequest, "position must be from 0 to 1000000")
+	}
+	for _, name := range changed {
+		switch {
+		case name == "position":
+		case name == "archived" && before.Loaded:
+			return Fail(WrongState, "the sale is in Redis already, so it cannot be archived: pause it, or end it early")
+		case name == "stock" && before.Loaded:
+			return Fail(WrongState, "the stock is in Redis already: add units, or withdraw some")
+		case before.ArchivedAt != 0 && after.ArchivedAt != 0:
+			return Fail(WrongState, "the sale is archived: bring it back first")
+		case now >= before.ClosesAt:
+			return Fail(WrongState, "the sale is over: its "+name+" stays as it was. Copy it into another slot")
+		case now >= before.OpensAt.Add(-openingSoon) && !slices.Contains(whileOpen, name):
+			return Fail(WrongState, fmt.Sprintf("the sale is open, or opens within %v: its %s stays as it is. %s",
+				openingSoon, name, instead[name]))
+		}
+	}
+	if now >= before.ClosesAt || len(changed) == 0 || len(changed) == 1 && changed[0] == "position" {
+		return nil
+	}
+	return d.checkSale(after)
+}
+
+// instead says what can be done while a sale is open.
+var instead = map[string]string{
+	"price_fen": "End it early and make another one",
+	"stock":     "Add units, or withdraw some",
+	"opens_at":  "Pause it",
+	"closes_at": "End it early",
+	"archived":  "Pause it, or end it early",
+}

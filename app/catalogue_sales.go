@@ -1,0 +1,316 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// SaleRecord is a sale as operators see it: what was decided about it, and nothing that moves with each buy.
+type SaleRecord struct {
+	ID         ID        `json:"id"`
+	Slot       Slot      `json:"slot"`
+	Product    Product   `json:"product"` // the short form
+	PriceFen   int64     `json:"price_fen"`
+	Initial    int64     `json:"initial"`
+	Added      int64     `json:"added"`
+	Withdrawn  int64     `json:"withdrawn"`
+	Limit      int       `json:"limit"`
+	Cap        int       `json:"cap"`
+	OpensAt    Millis    `json:"opens_at"`
+	ClosesAt   Millis    `json:"closes_at"`
+	Phase      Phase     `json:"phase"`
+	Paused     bool      `json:"paused"`
+	Challenge  Challenge `json:"challenge"`
+	Position   int       `json:"position"`
+	Partition  int       `json:"partition"`
+	Spread     int       `json:"spread"` // over how many partitions; 1: it is not spread
+	Loaded     bool      `json:"loaded"` // its stock is, or was, in Redis
+	Version    int64     `json:"version"`
+	CreatedAt  Millis    `json:"created_at"`
+	UpdatedAt  Millis    `json:"updated_at"`
+	ArchivedAt Millis    `json:"archived_at,omitempty"`
+	Portions   []Portion `json:"-"` // of a spread sale
+}
+
+// SaleDraft is what an operator says of a sale that is to be made. What is left out follows from the rest: the window
+// is the slot's, the cap six times the limit.
+type SaleDraft struct {
+	Slot      ID        `json:"slot"`
+	Product   ID        `json:"product"`
+	PriceFen  int64     `json:"price_fen"`
+	Stock     int64     `json:"stock"`
+	Limit     int       `json:"limit"`
+	Cap       int       `json:"cap,omitempty"`
+	OpensAt   Millis    `json:"opens_at,omitempty"`
+	ClosesAt  Millis    `json:"closes_at,omitempty"`
+	Challenge Challenge `json:"challenge,omitempty"`
+	// Spread is over how many partitions the sale is spread, for ever. Left out: it stays in one.
+	Spread int `json:"spread,omitempty"`
+}
+
+// SaleEdit changes what it names of a sale. Stock can be set as long as nothing of it is in Redis; afterwards units are
+// added and withdrawn.
+type SaleEdit struct {
+	Version   int64      `json:"version"`
+	PriceFen  *int64     `json:"price_fen"`
+	Stock     *int64     `json:"stock"`
+	Limit     *int       `json:"limit"`
+	Cap       *int       `json:"cap"`
+	OpensAt   *Millis    `json:"opens_at"`
+	ClosesAt  *Millis    `json:"closes_at"`
+	Challenge *Challenge `json:"challenge"`
+	Position  *int       `json:"position"`
+	Archived  *bool      `json:"archived"`
+}
+
+// SaleCopy makes a sale like another one, in another slot. What is left out is as it was; the window becomes the new
+// slot's.
+type SaleCopy struct {
+	Slot      ID         `json:"slot"`
+	Product   *ID        `json:"product"`
+	PriceFen  *int64     `json:"price_fen"`
+	Stock     *int64     `json:"stock"`
+	Limit     *int       `json:"limit"`
+	Cap       *int       `json:"cap"`
+	OpensAt   *Millis    `json:"opens_at"`
+	ClosesAt  *Millis    `json:"closes_at"`
+	Challenge *Challenge `json:"challenge"`
+}
+
+// SalesQuery pages through sales, those that open last first; page starts at 1.
+type SalesQuery struct {
+	Slot       ID     // 0: all
+	Phase      Phase  // "": all
+	Text       string // in the product's name, or the id of a sale or product
+	Archived   bool   // these, instead of those that are offered
+	Now        Millis // decides phases
+	Page, Size int
+}
+
+const (
+	mostUnits = 100_000_000 // of a sale
+	mostLimit = 10_000
+	mostCap   = 60_000
+	// capPerLimit is how many reservations a buyer may make per unit of the limit before it counts as hoarding.
+	capPerLimit = 6
+)
+
+// UsualCap is how many reservations a buyer may make of a sale with that limit when nobody says otherwise.
+func UsualCap(limit int) int { return min(max(limit, 0)*capPerLimit, mostCap) }
+
+// SaleRecords lists sales.
+func (d *CatalogueDesk) SaleRecords(ctx context.Context, q SalesQuery) ([]SaleRecord, bool, error) {
+	q.Now = d.Now()
+	page, more, err := d.Store.SaleRecords(ctx, q)
+	for i := range page {
+		page[i].look(q.Now)
+	}
+	return page, more, Unreadable("sales", err)
+}
+
+// SaleRecord reads one sale. NotFound when there is none.
+func (d *CatalogueDesk) SaleRecord(ctx context.Context, id ID) (SaleRecord, error) {
+	s, err := d.Store.SaleRecord(ctx, id)
+	if errors.Is(err, ErrNoRow) {
+		return s, missing("sale", id, err)
+	}
+	s.look(d.Now())
+	return s, Unreadable("the sale", err)
+}
+
+// look sets the phases at an instant.
+func (s *SaleRecord) look(now Millis) {
+	s.Phase = PhaseAt(now, s.OpensAt, s.ClosesAt)
+	s.Slot.Phase = PhaseAt(now, s.Slot.OpensAt, s.Slot.ClosesAt)
+}
+
+// CreateSale makes a sale. It is shown at once, and loaded into Redis five minutes before it opens.
+func (d *CatalogueDesk) CreateSale(ctx context.Context, actor Actor, dry bool, draft SaleDraft) (SaleRecord, error) {
+	id, err := d.Mint()
+	if err != nil {
+		return SaleRecord{}, Unreadable("the catalogue", err)
+	}
+	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (Act, SaleRecord, error) {
+		made, err := d.addSale(ctx, id, draft)
+		return Act{Kind: "sale.create", Object: object("sale", id), After: made}, made, err
+	})
+	return made, d.told(ctx, err, dry, made.ID)
+}
+
+// CopySale makes a sale like another one.
+func (d *CatalogueDesk) CopySale(
+	ctx context.Context, actor Actor, dry bool, from ID, c SaleCopy,
+) (SaleRecord, error) {
+	id, err := d.Mint()
+	if err != nil {
+		return SaleRecord{}, Unreadable("the catalogue", err)
+	}
+	made, err := act(ctx, d, actor, dry, func(ctx context.Context) (Act, SaleRecord, error) {
+		like, err := d.Store.SaleRecord(ctx, from)
+		if err != nil {
+			return Act{}, SaleRecord{}, missing("sale", from, err)
+		}
+		made, err := d.addSale(ctx, id, c.of(&like))
+		return Act{
+			Kind: "sale.create", Object: object("sale", id), After: made, Note: "like sale " + from.String(),
+		}, made, err
+	})
+	return made, d.told(ctx, err, dry, made.ID)
+}
+
+// of is the draft of the copy. Its stock is what was put on sale at first.
+func (c SaleCopy) of(like *SaleRecord) SaleDraft {
+	draft := SaleDraft{
+		Slot: c.Slot, Product: like.Product.ID, PriceFen: like.PriceFen, Stock: like.Initial,
+		Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge, Spread: like.Spread,
+	}
+	set(&draft.Product, c.Product)
+	set(&draft.PriceFen, c.PriceFen)
+	set(&draft.Stock, c.Stock)
+	set(&draft.Limit, c.Limit)
+	set(&draft.Cap, c.Cap)
+	set(&draft.OpensAt, c.OpensAt)
+	set(&draft.ClosesAt, c.ClosesAt)
+	set(&draft.Challenge, c.Challenge)
+	return draft
+}
+
+// told passes on that a sale was made or edited.
+func (d *CatalogueDesk) told(ctx context.Context, err error, dry bool, sales ...ID) error {
+	if err == nil && !dry && d.OnSale != nil {
+		d.OnSale(context.WithoutCancel(ctx), sales)
+	}
+	return err
+}
+
+// addSale writes a sale within an act. Its partition is the one that has the fewest sales of the slot: what is pressed
+// at the same time is spread.
+func (d *CatalogueDesk) addSale(ctx context.Context, id ID, draft SaleDraft) (SaleRecord, error) {
+	if draft.Challenge == "" {
+		draft.Challenge = ChallengeNone
+	}
+	if draft.Cap == 0 {
+		draft.Cap = UsualCap(draft.Limit)
+	}
+	slot, err := d.Store.LockSlot(ctx, draft.Slot)
+	if errors.Is(err, ErrNoRow) {
+		return SaleRecord{}, Fail(BadRequest, "there is no slot "+draft.Slot.String())
+	}
+	if err != nil {
+		return SaleRecord{}, err
+	}
+	product, err := d.Store.LockProduct(ctx, draft.Product)
+	if errors.Is(err, ErrNoRow) || err == nil && product.ArchivedAt != 0 {
+		return SaleRecord{}, Fail(BadRequest, "there is no product "+draft.Product.String()+", or it is archived")
+	}
+	if err != nil {
+		return SaleRecord{}, err
+	}
+	if draft.OpensAt == 0 {
+		draft.OpensAt = slot.OpensAt
+	}
+	if draft.ClosesAt == 0 {
+		draft.ClosesAt = slot.ClosesAt
+	}
+	s := SaleRecord{
+		ID: id, Slot: slot, Product: product.Product, PriceFen: draft.PriceFen, Initial: draft.Stock,
+		Limit: draft.Limit, Cap: draft.Cap, Challenge: draft.Challenge,
+		OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt,
+	}
+	if err := d.checkSale(&s); err != nil {
+		return SaleRecord{}, err
+	}
+	partitions := 0
+	if s.Partition, partitions, err = d.Store.EmptiestPartition(ctx, slot.ID); err != nil {
+		return SaleRecord{}, err
+	}
+	sale := s.sale()
+	if err := d.spread(&sale, draft.Spread, partitions); err != nil {
+		return SaleRecord{}, err
+	}
+	if err := d.Store.AddSales(ctx, []Sale{sale}); err != nil {
+		return SaleRecord{}, err
+	}
+	return d.lockedSale(ctx, id)
+}
+
+// spread deals a new sale out to portions, in partitions as far from each other as can be: neighbours are on the same
+// primary of a cluster. The act may run several times; ids that were minted in vain are lost.
+func (d *CatalogueDesk) spread(s *Sale, portions, partitions int) error {
+	switch most := min(partitions, MostPortions); {
+	case portions == 0 || portions == 1:
+		return nil
+	case portions < 0 || portions > most:
+		return Fail(BadRequest, fmt.Sprintf("spread must be from 1 to %d, for there are %d partitions", most, partitions))
+	}
+	s.PortionOf = s.ID
+	for i, units := range Deal(s.Initial, portions) {
+		ref := SaleRef{ID: s.ID, Partition: (s.Partition + i*partitions/portions) % partitions}
+		if i > 0 {
+			id, err := d.Mint()
+			if err != nil {
+				return Unreadable("the catalogue", err)
+			}
+			ref.ID = id
+		}
+		s.Portions = append(s.Portions, Portion{SaleRef: ref, Initial: units})
+	}
+	return nil
+}
+
+// sale is what the catalogue writes of a new sale.
+func (s *SaleRecord) sale() Sale {
+	return Sale{
+		ID: s.ID, Slot: s.Slot.ID, Partition: s.Partition, Product: s.Product, PriceFen: s.PriceFen, Initial: s.Initial,
+		Limit: s.Limit, Cap: s.Cap, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Challenge: s.Challenge, Version: 1,
+	}
+}
+
+// lockedSale reads a sale within an act, which keeps it from changing.
+func (d *CatalogueDesk) lockedSale(ctx context.Context, id ID) (SaleRecord, error) {
+	s, err := d.Store.LockSale(ctx, id)
+	s.look(d.Now())
+	return s, err
+}
+
+// checkSale refuses terms that cannot be kept.
+func (d *CatalogueDesk) checkSale(s *SaleRecord) error {
+	if err := checkFen("price_fen", s.PriceFen, 1); err != nil {
+		return err
+	}
+	if _, err := ParseChallenge(string(s.Challenge)); err != nil {
+		return err
+	}
+	switch {
+	case s.Initial < 1 || s.Initial > mostUnits:
+		return Fail(BadRequest, fmt.Sprintf("stock must be from 1 to %d units", mostUnits))
+	case s.Limit < 1 || s.Limit > mostLimit:
+		return Fail(BadRequest, fmt.Sprintf("limit must be from 1 to %d units of a buyer", mostLimit))
+	case s.Cap < s.Limit || s.Cap > mostCap:
+		return Fail(BadRequest, fmt.Sprintf("cap must be from the limit, %d, to %d reservations of a buyer", s.Limit,
+			mostCap))
+	case s.PriceFen*int64(s.Limit) > dearestFen:
+		return Fail(BadRequest, "the price of as many units as one buyer may have is beyond "+FormatFen(dearestFen)+" yuan")
+	}
+	return d.checkWindow(s)
+}
+
+func (d *CatalogueDesk) checkWindow(s *SaleRecord) error {
+	switch {
+	case s.OpensAt >= s.ClosesAt:
+		return Fail(BadRequest, "closes_at must come after opens_at")
+	case s.OpensAt < s.Slot.OpensAt || s.ClosesAt > s.Slot.ClosesAt:
+		return Fail(BadRequest, "the window must be within that of "+d.describe(s.Slot))
+	case s.OpensAt%1000 != 0 || s.ClosesAt%1000 != 0:
+		return Fail(BadRequest, "opens_at and closes_at must be whole seconds")
+	case s.ClosesAt <= d.Now():
+		return Fail(BadRequest, "closes_at is over already")
+	}
+	return nil
+}
+
+// openingSoon is how long before it opens a sale counts as open for edits: what is written now takes a moment to reach
+// Redis, and nobody should buy on terms that were edited away.
+const openingSoon = 10 * time.Second

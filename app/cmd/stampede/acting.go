@@ -1,0 +1,65 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+// acting is part of each command that changes something: who does it, for the journal.
+type acting struct {
+	Note string `help:"Why, for the journal."`
+	By   string `placeholder:"NAME" help:"Who does this, for the journal; without it, the name you are logged in with."`
+	Key  string `placeholder:"KEY" help:"For scripts that repeat: what was done under the same key is not done again."`
+}
+
+// withActs is withTools for a command that changes something.
+func (e *env) withActs(a acting, do func(t *server.Tools) error) error {
+	actor, err := e.actor(a)
+	if err != nil {
+		return err
+	}
+	config, err := e.config()
+	if err != nil {
+		return err
+	}
+	tools, err := server.OpenActs(e.ctx, config, actor)
+	return closing(tools, err, do)
+}
+
+// actor is who acts from this command line. Whoever can run it has the stores in hand, which is what an admin may have.
+func (e *env) actor(a acting) (app.Actor, error) {
+	if a.Key == "" {
+		a.Key = "cli-" + strings.ToLower(rand.Text())
+	}
+	if err := app.CheckActKey(a.Key); err != nil {
+		return app.Actor{}, fmt.Errorf("%w: --key must be 8 to 64 characters of A-Z a-z 0-9 _ -", errUsage)
+	}
+	if a.By == "" {
+		a.By = loginName()
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	asked := sha256.Sum256([]byte(strings.Join(e.args, "\x00")))
+	return app.Actor{
+		Name: a.By, Role: app.Admin, Via: app.ViaCLI, From: host, Key: a.Key, Hash: hex.EncodeToString(asked[:]),
+		Note: a.Note,
+	}, nil
+}
+
+// loginName is how the system knows who runs this.
+func loginName() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "unknown"
+}

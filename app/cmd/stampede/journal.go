@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type journalCmd struct {
+	List   journalList   `cmd:"" help:"List what operators have done, the newest first."`
+	Verify journalVerify `cmd:"" help:"Prove that the journal is as it was written."`
+}
+
+type (
+	journalList struct {
+		Object string    `placeholder:"OBJECT" help:"Only what was done to it, like sale:7301444403200000101."`
+		Actor  string    `placeholder:"WHO" help:"Only what somebody did: a user id, or a name."`
+		Kind   string    `placeholder:"KIND" help:"Only acts of a kind, like sale.pause."`
+		Since  time.Time `placeholder:"TIME" help:"Only from then on; RFC 3339, e.g. 2026-11-21T10:00:00+08:00."`
+		Limit  int       `default:"100" help:"At most so many, up to 1000."`
+		JSON   bool      `name:"json" help:"For scripts."`
+	}
+	journalVerify struct {
+		Head string `placeholder:"HEAD" help:"A head that was printed earlier: it must be in the journal."`
+		JSON bool   `name:"json" help:"For scripts."`
+	}
+)
+
+// errJournal makes the exit code of a journal that was changed; what does not fit has been printed.
+var errJournal = errors.New("the journal is not as it was written")
+
+// Help says what is in it.
+func (journalCmd) Help() string {
+	return "Every change that an operator makes, in the console, over HTTP or here, is a row: who, what, before, after, from where, why. " +
+		"Rows are never changed; each has a hash over what it says and over the row before it. Write the head that verify prints down " +
+		"somewhere else from time to time: with --head it shows that nobody has written the journal anew since.\n\nExamples:\n\n" +
+		"    stampede journal list --object sale:7301444403200000101\n    stampede journal list --actor ada --since 2026-11-21T10:00:00Z\n" +
+		"    stampede journal verify"
+}
+
+// Run lists.
+func (c *journalList) Run(e *env) error {
+	if c.Limit < 1 || c.Limit > 1000 {
+		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
+	}
+	filter := server.JournalFilter{Object: c.Object, Actor: c.Actor, Kind: c.Kind, Limit: c.Limit}
+	if !c.Since.IsZero() {
+		filter.Since = app.MillisOf(c.Since)
+	}
+	return e.withTools(func(t *server.Tools) error {
+		entries, err := t.ListJournal(e.ctx, filter)
+		if err != nil {
+			return err
+		}
+		return list(e, c.JSON, entries, "nothing was done", "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
+			"%d\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s", func(j app.JournalEntry) []any {
+				return []any{
+					j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, j.Kind, j.Object,
+					short(j.Before), short(j.After), j.Note,
+				}
+			})
+	})
+}
+
+// short keeps a line of the table readable; --json has all.
+func short(text json.RawMessage) string {
+	const most = 60
+	if r := []rune(string(text)); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return string(text)
+}
+
+// Run verifies.
+func (c journalVerify) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		report, err := t.VerifyJournal(e.ctx, c.Head)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			err = e.json(report)
+		case report.OK && report.Rows == 0:
+			fmt.Fprintln(e.out, "nothing was done yet")
+		case report.OK:
+			fmt.Fprintf(e.out, "%d rows fit; head %s\n", report.Rows, report.Head)
+		default:
+			fmt.Fprintf(e.out, "row %d does not fit: %s\n", report.At, report.Wrong)
+		}
+		if err == nil && !report.OK {
+			err = errJournal
+		}
+		return err
+	})
+}

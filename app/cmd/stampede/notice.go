@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type noticeCmd struct {
+	Say noticeSay `cmd:"" help:"Tell all shoppers something."`
+	End noticeEnd `cmd:"" help:"Tell it to nobody any more who comes."`
+}
+
+type (
+	noticeSay struct {
+		Text string        `arg:"" help:"What they are told."`
+		Lang string        `help:"In which language, like zh: the same notice for those who read that. Without it, a new notice for everybody else."`
+		Warn bool          `help:"A warning, not just information."`
+		For  time.Duration `help:"How long whoever comes is told it, like 5m or 2h; without it, until it is ended."`
+		JSON bool          `name:"json" help:"For scripts."`
+
+		acting
+	}
+	noticeEnd struct {
+		JSON bool `name:"json" help:"For scripts."`
+
+		acting
+	}
+)
+
+// Help says who hears it.
+func (noticeCmd) Help() string {
+	return "Whoever is connected to any node hears it within a second, whoever comes while it stands hears it then. There is one at a " +
+		"time: a new one takes the place of the one before.\n\nExamples:\n\n" +
+		"    stampede notice say 'More kettles at noon.' --for 2h\n    stampede notice say 中午补货 --lang zh --for 2h\n" +
+		"    stampede notice end"
+}
+
+// Run says it.
+func (c *noticeSay) Run(e *env) error {
+	if c.For < 0 || c.For > app.LongestBlock {
+		return fmt.Errorf("%w: --for is %v, want at most %v", errUsage, c.For, app.LongestBlock)
+	}
+	n := app.NewNotice{Level: "info", Text: c.Text, Lang: c.Lang}
+	if c.Warn {
+		n.Level = "warning"
+	}
+	if c.For > 0 {
+		n.Until = app.MillisOf(time.Now().Add(c.For))
+	}
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		said, err := t.TellAll(e.ctx, n)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(said)
+		}
+		fmt.Fprintln(e.out, "all nodes say so within a second")
+		return nil
+	})
+}
+
+// Run ends it.
+func (c *noticeEnd) Run(e *env) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		n, err := t.TakeBack(e.ctx)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(n)
+		}
+		fmt.Fprintln(e.out, "nobody is told any more who comes")
+		return nil
+	})
+}

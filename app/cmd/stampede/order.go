@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type orderCmd struct {
+	List     orderList     `cmd:"" help:"Search in everybody's orders."`
+	Ship     orderShip     `cmd:"" help:"Enter the parcel of a paid order."`
+	ShipMany orderShipMany `cmd:"" help:"Enter many parcels from a CSV file."`
+}
+
+type (
+	orderList struct {
+		Query string         `arg:"" optional:"" name:"query" help:"The number of an order or a trade, a user's id, or an e-mail."`
+		State app.OrderState `placeholder:"STATE" help:"Only those in a state, like paid."`
+		Sale  app.ID         `placeholder:"ID" help:"Only those of a sale."`
+		Limit int            `default:"50" help:"At most so many, up to 1000."`
+		JSON  bool           `name:"json" help:"For scripts."`
+	}
+	orderShip struct {
+		Order    app.ID `arg:"" help:"Its number."`
+		Carrier  string `required:"" placeholder:"NAME" help:"Who carries it, at most 24 characters."`
+		Tracking string `required:"" placeholder:"NUMBER" help:"The carrier's number."`
+		Replace  bool   `help:"In the place of the parcel that the order has."`
+		JSON     bool   `name:"json" help:"For scripts."`
+
+		acting
+	}
+	orderShipMany struct {
+		File    string `arg:"" help:"Columns order, carrier, tracking; - reads standard input."`
+		DryRun  bool   `help:"Say what would happen, and change nothing."`
+		Replace bool   `help:"In the place of parcels that orders have."`
+		JSON    bool   `name:"json" help:"For scripts."`
+
+		acting
+	}
+)
+
+// Help shows the way of an order after it is paid.
+func (orderCmd) Help() string {
+	return "A paid order is shipped when its parcel is entered: its buyer reads carrier and number, and gets a letter. It is finished when " +
+		"they confirm that it has come, or after STAMPEDE_FINISH_AFTER.\n\nExamples:\n\n    stampede order list --state paid\n" +
+		"    stampede order list ada@shop.example\n" +
+		"    stampede order ship 7301444480512000257 --carrier 'SF Express' --tracking SF1234567890\n" +
+		"    stampede order ship-many parcels.csv --dry-run"
+}
+
+// Run lists.
+func (c *orderList) Run(e *env) error {
+	if c.Limit < 1 || c.Limit > 1000 {
+		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
+	}
+	if c.State != "" && !c.State.HasRow() {
+		return fmt.Errorf("%w: --state is %q, want one that orders have, like paid", errUsage, c.State)
+	}
+	return e.withTools(func(t *server.Tools) error {
+		q := server.OrderSearch{State: c.State, Sale: c.Sale, Limit: c.Limit}
+		orders, err := t.SearchOrders(e.ctx, q, c.Query)
+		if err != nil {
+			return err
+		}
+		return list(e, c.JSON, orders, "no orders", "order\tat\tsale\tuser\tunits\tyuan\tstate\treason\tparcel",
+			"%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s", func(o app.Order) []any {
+				return []any{
+					o.ID, e.wall(o.CreatedAt), o.Sale, o.User, o.Qty, app.FormatFen(o.AmountFen),
+					o.State, o.Reason, o.Tracking,
+				}
+			})
+	})
+}
+
+// Run ships.
+func (c *orderShip) Run(e *env) error {
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		order, err := t.Ship(e.ctx, app.Parcel{Order: c.Order, Carrier: c.Carrier, Tracking: c.Tracking}, c.Replace)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(order)
+		}
+		fmt.Fprintf(e.out, "order %s is %s with %s\n", order.ID, order.State, order.Tracking)
+		return nil
+	})
+}
+
+// longestParcels bounds what is read of a file, bytes.
+const longestParcels = 1 << 20
+
+// Run ships what the file names.
+func (c *orderShipMany) Run(e *env) error {
+	in := e.in
+	if c.File != "-" {
+		file, err := os.Open(c.File)
+		if err != nil {
+			return fmt.Errorf("read the parcels: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	text, err := io.ReadAll(io.LimitReader(in, longestParcels))
+	if err != nil {
+		return fmt.Errorf("read the parcels: %w", err)
+	}
+	return e.withActs(c.acting, func(t *server.Tools) error {
+		r, err := t.ShipMany(e.ctx, text, c.Replace, c.DryRun)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(r)
+		}
+		for _, l := range r.Lines {
+			if l.Says != "" {
+				fmt.Fprintf(e.out, "line %d: %s: %s\n", l.Line, l.Result, l.Says)
+			}
+		}
+		fmt.Fprintf(e.out, "%d shipped, %d unchanged, %d failed\n", r.Shipped, r.Unchanged, r.Failed)
+		if c.DryRun {
+			fmt.Fprintln(e.out, "this was a dry run: nothing was changed")
+		}
+		return nil
+	})
+}

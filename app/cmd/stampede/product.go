@@ -1,0 +1,230 @@
+package main
+
+import (
+	"fmt"
+
+	"stampede/app"
+)
+
+type productCmd struct {
+	Create  productCreate  `cmd:"" help:"Make a product."`
+	List    productList    `cmd:"" help:"List products, the newest first."`
+	Show    productShow    `cmd:"" help:"Show a product."`
+	Edit    productEdit    `cmd:"" help:"Change what is named of a product."`
+	Archive productArchive `cmd:"" help:"Offer a product no more, or again."`
+	Image   productImage   `cmd:"" help:"Give a product a picture: a JPEG, PNG or WebP file of at most 8 MiB."`
+	Import  productImport  `cmd:"" help:"Make and change products by a table (CSV): all of it, or nothing."`
+	Export  productExport  `cmd:"" help:"Write all products as a table (CSV)."`
+}
+
+// Help leads from a product to a sale.
+func (productCmd) Help() string {
+	return "Prices are in yuan. Each change is a row of the journal. An edit names the version that was seen (--version), so that of two " +
+		"operators one is told; without it, whatever there is now is changed.\n\nExamples:\n\n" +
+		"    stampede product create --name 'Morning Kettle' --list-price 459\n" +
+		"    stampede product image 7301444403200000101 kettle.jpg --alt 'White kettle'\n" +
+		"    stampede product export products.csv"
+}
+
+type (
+	productCreate struct {
+		Name        string `required:"" help:"What people read."`
+		Category    app.ID `placeholder:"ID" help:"As stampede category list shows it."`
+		ListPrice   string `default:"0" placeholder:"YUAN" help:"What it costs otherwise, like 459 or 459.50."`
+		Description string `placeholder:"HTML" help:"Paragraphs, lists, emphasis and https links; the rest is taken out."`
+		Rules       string `help:"Plain text."`
+		changing
+	}
+	productList struct {
+		Text     string `placeholder:"TEXT" help:"In the name."`
+		Archived bool   `help:"Those that are archived."`
+		Limit    int    `default:"50" help:"How many at most."`
+		listing
+	}
+	productShow struct {
+		ID app.ID `arg:""`
+		listing
+	}
+	productEdit struct {
+		ID          app.ID  `arg:""`
+		Version     int64   `help:"The one that you have seen."`
+		Name        string  `help:"What people read."`
+		Category    *app.ID `placeholder:"ID" help:"As stampede category list shows it."`
+		ListPrice   string  `placeholder:"YUAN" help:"What it costs otherwise."`
+		Description *string `placeholder:"HTML" help:"Replaces the description."`
+		Rules       *string `help:"Replaces the rules."`
+		changing
+	}
+	productArchive struct {
+		ID      app.ID `arg:""`
+		Version int64  `help:"The one that you have seen."`
+		Undo    bool   `help:"Offer it again."`
+		changing
+	}
+	productImage struct {
+		ID      app.ID   `arg:""`
+		Files   []string `arg:"" help:"In the order in which they are shown."`
+		Alt     []string `help:"What each shows, for who does not see it."`
+		Replace bool     `help:"Instead of the pictures that it has; else behind them."`
+		changing
+	}
+	productImport struct {
+		File string `arg:"" help:"As export writes it; - for the standard input."`
+		changing
+	}
+	productExport struct {
+		File string `arg:"" default:"-" help:"Where to; - for the standard output."`
+	}
+)
+
+// Run makes a product.
+func (c *productCreate) Run(e *env) error {
+	price, err := yuan(c.ListPrice)
+	if err != nil {
+		return err
+	}
+	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
+		p, err := d.CreateProduct(e.ctx, actor, c.DryRun, app.ProductDraft{
+			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
+		})
+		if err != nil {
+			return err
+		}
+		return e.did(c.changing, p, "made product %s, %s", p.ID, p.Name)
+	})
+}
+
+// Run lists.
+func (c *productList) Run(e *env) error {
+	return e.readDesk(func(d *app.CatalogueDesk) error {
+		page, _, err := d.ProductRecords(e.ctx, app.ProductsQuery{
+			Text: c.Text, Archived: c.Archived, Page: 1,
+			Size: c.Limit,
+		})
+		if err != nil {
+			return err
+		}
+		return list(e, c.JSON, page, "there are none", "id\tversion\tname\tcategory\tlist price\tpictures",
+			"%s\t%d\t%s\t%s\t%s\t%d", func(p app.ProductRecord) []any {
+				return []any{p.ID, p.Version, p.Name, p.Category, app.FormatFen(p.ListPriceFen), len(p.Images)}
+			})
+	})
+}
+
+// Run shows.
+func (c *productShow) Run(e *env) error {
+	return e.readDesk(func(d *app.CatalogueDesk) error {
+		p, err := d.ProductRecord(e.ctx, c.ID)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(p)
+		}
+		fmt.Fprintf(e.out, "product  %s, version %d, changed %s\nname     %s\ncategory %s\nprice    %s yuan\n\n%s\n\n%s\n", p.ID,
+			p.Version, e.wall(p.UpdatedAt), p.Name, p.Category, app.FormatFen(p.ListPriceFen), p.Description, p.Rules)
+		for _, image := range p.Images {
+			fmt.Fprintln(e.out, image.URL, image.Alt)
+		}
+		return nil
+	})
+}
+
+// edit changes a product as it was seen, or as it is.
+func (e *env) editProduct(c changing, id app.ID, edit app.ProductEdit) error {
+	return e.withDesk(c, func(d *app.CatalogueDesk, actor app.Actor) error {
+		if edit.Version == 0 {
+			now, err := d.ProductRecord(e.ctx, id)
+			if err != nil {
+				return err
+			}
+			edit.Version = now.Version
+		}
+		p, err := d.EditProduct(e.ctx, actor, c.DryRun, id, edit)
+		if err != nil {
+			return err
+		}
+		return e.did(c, p, "changed product %s, now version %d", p.ID, p.Version)
+	})
+}
+
+// Run edits.
+func (c *productEdit) Run(e *env) error {
+	price, err := optionalYuan(c.ListPrice)
+	if err != nil {
+		return err
+	}
+	return e.editProduct(c.changing, c.ID, app.ProductEdit{
+		Version: c.Version, Name: given(c.Name), CategoryID: c.Category, ListPriceFen: price,
+		Description: c.Description,
+		Rules:       c.Rules,
+	})
+}
+
+// Run archives.
+func (c *productArchive) Run(e *env) error {
+	gone := !c.Undo
+	return e.editProduct(c.changing, c.ID, app.ProductEdit{Version: c.Version, Archived: &gone})
+}
+
+// Run uploads pictures and hangs them up. Each upload is an act of its own: a picture that nobody shows harms nobody.
+func (c *productImage) Run(e *env) error {
+	files := make([][]byte, len(c.Files))
+	for i, name := range c.Files {
+		var err error
+		if files[i], err = e.file(name); err != nil {
+			return err
+		}
+	}
+	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
+		p, err := d.ProductRecord(e.ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		images := p.Images
+		if c.Replace {
+			images = nil
+		}
+		for i, file := range files {
+			one := actor
+			one.Key = fmt.Sprintf("%.58s-%d", actor.Key, i)
+			shown, err := d.UploadImage(e.ctx, one, c.DryRun, file)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.Files[i], err)
+			}
+			image := app.Image{URL: shown.URL}
+			if i < len(c.Alt) {
+				image.Alt = c.Alt[i]
+			}
+			images = append(images, image)
+		}
+		if c.DryRun { // the pictures are not there, so they cannot be hung up
+			return e.did(c.changing, images, "given product %s %d pictures", p.ID, len(images))
+		}
+		p, err = d.SetProductImages(e.ctx, actor, false, c.ID, p.Version, images)
+		if err != nil {
+			return err
+		}
+		return e.did(c.changing, p, "given product %s %d pictures", p.ID, len(p.Images))
+	})
+}
+
+// Run imports.
+func (c *productImport) Run(e *env) error {
+	file, err := e.file(c.File)
+	if err != nil {
+		return err
+	}
+	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
+		r, err := d.ImportProducts(e.ctx, actor, c.DryRun, file)
+		if err != nil {
+			return err
+		}
+		return e.imported(c.changing, "products", &r)
+	})
+}
+
+// Run exports.
+func (c *productExport) Run(e *env) error {
+	return e.export(c.File, func(d *app.CatalogueDesk) ([]byte, error) { return d.ExportProducts(e.ctx) })
+}

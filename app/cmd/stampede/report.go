@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type reportCmd struct {
+	Sale app.ID `arg:"" help:"Its number."`
+	JSON bool   `name:"json" help:"For scripts: with every second and minute."`
+}
+
+// Help says what is in it.
+func (reportCmd) Help() string {
+	return "How fast reservations came, who was turned away by which layer, how long buyers took to pay, what became of the orders, the money, and the stock equation on both " +
+		"sides. It can be read while the sale goes on.\n\nExample:\n\n    stampede report 7301444403200000101"
+}
+
+// Run reports.
+func (c *reportCmd) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		r, err := t.SaleReport(e.ctx, c.Sale)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(r)
+		}
+		return e.printReport(&r)
+	})
+}
+
+// printPresses says what was counted of the presses of Buy, if anything was.
+func (e *env) printPresses(p *app.SalePresses) {
+	if p == nil {
+		return
+	}
+	fmt.Fprintf(e.out, "%d presses of Buy, %d reserved\n", p.Pressed, p.Reserved)
+	for _, away := range p.TurnedAway {
+		fmt.Fprintf(e.out, "turned away by %s: %d %s\n", away.Layer, away.Buys, away.Code)
+	}
+	if w := p.ToOrder; w != nil {
+		fmt.Fprintf(e.out, "from the press to the order: half within %d ms, all but one in a hundred within %d ms\n", w.P50, w.P99)
+	}
+}
+
+func (e *env) printReport(r *app.SaleReport) error {
+	fmt.Fprintf(e.out, "sale %s: %s at %s yuan, %s to %s\n\n", r.Sale, r.Product, app.FormatFen(r.PriceFen),
+		e.wall(r.OpensAt), e.wall(r.ClosesAt))
+	err := table(e, 0, "state\treason\torders\tunits\tyuan", "%s\t%s\t%d\t%d\t%s", r.States, func(s app.SaleFate) []any {
+		return []any{s.State, s.Reason, s.Orders, s.Units, app.FormatFen(s.AmountFen)}
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.out, "\nfastest second: %d orders\n", r.Speed.Peak)
+	if w := r.ToPay; w != nil {
+		fmt.Fprintf(e.out, "%d paid, half of them within %.1f s, all but one in a hundred within %.1f s\n", w.Orders,
+			float64(w.P50)/1000, float64(w.P99)/1000)
+	}
+	e.printPresses(r.Presses)
+	m := &r.Money
+	fmt.Fprintf(e.out, "money: %s yuan paid, %s refunded, %s to be refunded, %s net\n\n", app.FormatFen(m.PaidFen),
+		app.FormatFen(m.RefundedFen), app.FormatFen(m.RefundingFen), app.FormatFen(m.NetFen))
+	type side struct {
+		name string
+		app.AuditColumn
+	}
+	err = table(e, 0, "\tinitial\tadded\tstock\theld\tsold\twithdrawn", "%s\t%d\t%d\t%d\t%d\t%d\t%d",
+		[]side{{"redis", r.Balance.Redis}, {"database", r.Balance.Database}}, func(s side) []any {
+			return []any{s.name, s.Initial, s.Added, s.Stock, s.Held, s.Sold, s.Withdrawn}
+		})
+	for _, f := range r.Balance.Failures {
+		fmt.Fprintln(e.out, "does not fit:", f)
+	}
+	return err
+}

@@ -1,0 +1,293 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type saleCmd struct {
+	Create  saleCreate  `cmd:"" help:"Offer a product in a slot."`
+	List    saleList    `cmd:"" help:"List sales, those that open last first."`
+	Show    saleShow    `cmd:"" help:"Show a sale."`
+	Edit    saleEdit    `cmd:"" help:"Change what is named of a sale."`
+	Archive saleArchive `cmd:"" help:"Take a sale that is not loaded yet out of the shop, or bring it back."`
+	Copy    saleCopy    `cmd:"" help:"Make a sale like another one, in another slot."`
+	Ready   saleReady   `cmd:"" help:"Run through the checklist of a sale before it opens."`
+	Import  saleImport  `cmd:"" help:"Make and change sales by a table (CSV): all of it, or nothing."`
+	Export  saleExport  `cmd:"" help:"Write sales as a table (CSV)."`
+
+	Pause    salePause    `cmd:"" help:"Stop buys; places are kept."`
+	Resume   saleResume   `cmd:"" help:"Let buys in again."`
+	End      saleEnd      `cmd:"" help:"Close an open sale now."`
+	AddStock saleAddStock `cmd:"" help:"Put further units on sale."`
+	Withdraw saleWithdraw `cmd:"" help:"Take units out of a sale, at most what is free."`
+}
+
+// Help says what may be changed when.
+func (saleCmd) Help() string {
+	return "A sale is shown as soon as it is made, and loaded into Redis five minutes before it opens. Until then everything of it can be " +
+		"changed; while it is open limit, cap, challenge and place. Prices are in yuan, times are those of the shop's clocks.\n\nExamples:\n\n" +
+		"    stampede sale create --slot 7301444403200000101 --product 7301444403200000202 --price 299 --stock 100 --limit 1\n" +
+		"    stampede sale ready 7301444403200000303\n" +
+		"    stampede sale copy 7301444403200000303 --slot 7301444403200000404"
+}
+
+type (
+	// terms are what may be said of a sale.
+	terms struct {
+		Price     string `placeholder:"YUAN" help:"Of one, like 299 or 299.50."`
+		Stock     int64  `placeholder:"N" help:"Units."`
+		Limit     int    `placeholder:"N" help:"Units that one buyer may hold."`
+		Cap       int    `placeholder:"N" help:"Reservations that one buyer may make; without it six times the limit."`
+		Opens     string `placeholder:"TIME" help:"Like '2026-11-25 10:00', within the slot; without it the slot's."`
+		Closes    string `placeholder:"TIME" help:"Likewise."`
+		Challenge string `placeholder:"KIND" help:"What it asks of its buyers: none, pass, captcha or work."`
+	}
+	saleCreate struct {
+		Slot    app.ID `required:"" placeholder:"ID" help:"As stampede slot list shows it."`
+		Product app.ID `required:"" placeholder:"ID" help:"As stampede product list shows it."`
+		Spread  int    `placeholder:"N" help:"Spread it over so many partitions, for ever: for one sale that is too large for a single primary. Without it, one."`
+		terms
+		changing
+	}
+	saleList struct {
+		Slot     app.ID `placeholder:"ID" help:"Those of one slot."`
+		Phase    string `enum:",upcoming,open,closed" default:"" placeholder:"PHASE" help:"upcoming, open or closed."`
+		Text     string `placeholder:"TEXT" help:"In the product's name, or an id."`
+		Archived bool   `help:"Those that are archived."`
+		Limit    int    `default:"50" help:"How many at most."`
+		listing
+	}
+	saleShow struct {
+		ID app.ID `arg:""`
+		listing
+	}
+	saleEdit struct {
+		ID      app.ID `arg:""`
+		Version int64  `help:"The one that you have seen."`
+		terms
+		Position *int `placeholder:"N" help:"Its place in the slot."`
+		changing
+	}
+	saleArchive struct {
+		ID      app.ID `arg:""`
+		Version int64  `help:"The one that you have seen."`
+		Undo    bool   `help:"Bring it back."`
+		changing
+	}
+	saleCopy struct {
+		ID   app.ID `arg:""`
+		Slot app.ID `required:"" placeholder:"ID" help:"Where it goes."`
+		terms
+		changing
+	}
+	saleReady struct {
+		ID app.ID `arg:""`
+		listing
+	}
+	saleImport struct {
+		File string `arg:"" help:"As export writes it; - for the standard input."`
+		changing
+	}
+	saleExport struct {
+		File string `arg:"" default:"-" help:"Where to; - for the standard output."`
+		Slot app.ID `placeholder:"ID" help:"Those of one slot."`
+	}
+)
+
+// edit is what the terms name.
+func (t *terms) edit(d *app.CatalogueDesk) (e app.SaleEdit, err error) {
+	if e.PriceFen, err = optionalYuan(t.Price); err != nil {
+		return e, err
+	}
+	for text, at := range map[*string]**app.Millis{&t.Opens: &e.OpensAt, &t.Closes: &e.ClosesAt} {
+		if *text == "" {
+			continue
+		}
+		instant, err := parseWallText(d, *text)
+		if err != nil {
+			return e, err
+		}
+		*at = &instant
+	}
+	challenge := app.Challenge(t.Challenge)
+	e.Stock, e.Limit, e.Cap, e.Challenge = given(t.Stock), given(t.Limit), given(t.Cap), given(challenge)
+	return e, nil
+}
+
+// said is what a pointer points to, or nothing.
+func said[T any](value *T) (v T) {
+	if value != nil {
+		v = *value
+	}
+	return v
+}
+
+// made prints a sale.
+func (e *env) sale(c changing, d *app.CatalogueDesk, what string, s *app.SaleRecord) error {
+	return e.did(c, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", what, s.ID, s.Version,
+		s.Product.Name,
+		app.FormatFen(s.PriceFen), s.Initial, e.wall(s.OpensAt), e.wall(s.ClosesAt))
+}
+
+// Run makes a sale.
+func (c *saleCreate) Run(e *env) error {
+	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
+		t, err := c.edit(d)
+		if err != nil {
+			return err
+		}
+		s, err := d.CreateSale(e.ctx, actor, c.DryRun, app.SaleDraft{
+			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit,
+				1), Cap: c.Cap,
+			OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge), Spread: c.Spread,
+		})
+		if err != nil {
+			return err
+		}
+		return e.sale(c.changing, d, "made", &s)
+	})
+}
+
+// Run lists.
+func (c *saleList) Run(e *env) error {
+	return e.readDesk(func(d *app.CatalogueDesk) error {
+		page, _, err := d.SaleRecords(e.ctx, app.SalesQuery{
+			Slot: c.Slot, Phase: app.Phase(c.Phase), Text: c.Text, Archived: c.Archived, Page: 1, Size: c.Limit,
+		})
+		if err != nil {
+			return err
+		}
+		return list(e, c.JSON, page, "there are none", "id\tversion\tproduct\tprice\tunits\topens\tphase",
+			"%s\t%d\t%s\t%s\t%d\t%s\t%s", func(s app.SaleRecord) []any {
+				return []any{
+					s.ID, s.Version, s.Product.Name, app.FormatFen(s.PriceFen), s.Initial + s.Added, e.wall(s.OpensAt),
+					s.Phase,
+				}
+			})
+	})
+}
+
+// Run shows.
+func (c *saleShow) Run(e *env) error {
+	return e.readDesk(func(d *app.CatalogueDesk) error {
+		s, err := d.SaleRecord(e.ctx, c.ID)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(s)
+		}
+		fmt.Fprintf(e.out, "sale       %s, version %d, %s\nproduct    %s, %s\nslot       %s\nwindow     %s to %s\nprice      %s yuan\n"+
+			"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nasks for   %s\npartition  %d, loaded %v, spread over %d\npaused     %v\n",
+			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt),
+			app.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn,
+			s.Limit, s.Cap, s.Challenge, s.Partition, s.Loaded, s.Spread, s.Paused)
+		return nil
+	})
+}
+
+// editSale changes a sale as it was seen, or as it is.
+func (e *env) editSale(c changing, id app.ID, make func(d *app.CatalogueDesk) (app.SaleEdit, error)) error {
+	return e.withDesk(c, func(d *app.CatalogueDesk, actor app.Actor) error {
+		edit, err := make(d)
+		if err != nil {
+			return err
+		}
+		if edit.Version == 0 {
+			now, err := d.SaleRecord(e.ctx, id)
+			if err != nil {
+				return err
+			}
+			edit.Version = now.Version
+		}
+		s, err := d.EditSale(e.ctx, actor, c.DryRun, id, edit)
+		if err != nil {
+			return err
+		}
+		return e.sale(c, d, "changed", &s)
+	})
+}
+
+// Run edits.
+func (c *saleEdit) Run(e *env) error {
+	return e.editSale(c.changing, c.ID, func(d *app.CatalogueDesk) (app.SaleEdit, error) {
+		edit, err := c.edit(d)
+		edit.Version, edit.Position = c.Version, c.Position
+		return edit, err
+	})
+}
+
+// Run archives.
+func (c *saleArchive) Run(e *env) error {
+	gone := !c.Undo
+	return e.editSale(c.changing, c.ID, func(*app.CatalogueDesk) (app.SaleEdit, error) {
+		return app.SaleEdit{Version: c.Version, Archived: &gone}, nil
+	})
+}
+
+// Run copies.
+func (c *saleCopy) Run(e *env) error {
+	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
+		t, err := c.edit(d)
+		if err != nil {
+			return err
+		}
+		s, err := d.CopySale(e.ctx, actor, c.DryRun, c.ID, app.SaleCopy{
+			Slot: c.Slot, PriceFen: t.PriceFen, Stock: t.Stock, Limit: t.Limit, Cap: t.Cap, OpensAt: t.OpensAt,
+			ClosesAt:  t.ClosesAt,
+			Challenge: t.Challenge,
+		})
+		if err != nil {
+			return err
+		}
+		return e.sale(c.changing, d, "made", &s)
+	})
+}
+
+// errNotReady makes the exit code of a checklist on which something fails; it has been printed.
+var errNotReady = errors.New("the sale is not ready")
+
+// Run runs through the checklist.
+func (c *saleReady) Run(e *env) error {
+	return e.withTools(func(t *server.Tools) error {
+		r, err := t.Readiness(e.ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			err = e.json(r)
+		} else {
+			err = table(e, 0, "", "%s\t%s\t%s\t%s", r.Checks, func(c app.Check) []any {
+				return []any{c.State, c.Name, c.Says, c.Do}
+			})
+		}
+		if err == nil && !r.OK {
+			err = errNotReady
+		}
+		return err
+	})
+}
+
+// Run imports.
+func (c *saleImport) Run(e *env) error {
+	file, err := e.file(c.File)
+	if err != nil {
+		return err
+	}
+	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
+		r, err := d.ImportSales(e.ctx, actor, c.DryRun, file)
+		if err != nil {
+			return err
+		}
+		return e.imported(c.changing, "sales", &r)
+	})
+}
+
+// Run exports.
+func (c *saleExport) Run(e *env) error {
+	return e.export(c.File, func(d *app.CatalogueDesk) ([]byte, error) { return d.ExportSales(e.ctx, c.Slot) })
+}

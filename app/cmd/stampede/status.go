@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+type status struct {
+	Watch bool `help:"Show it anew every second, until Ctrl-C."`
+	JSON  bool `name:"json" help:"For scripts; with --watch, one object a line."`
+}
+
+// Help says what is shown, and how a script hears of alarms.
+func (status) Help() string {
+	return "What all nodes do now: buys a second and what became of them, the time from press to order, the sales that are open and " +
+		"the next ones, how far every partition is behind, and the nodes. It is what the console's live board shows, and alarms say " +
+		"what to do. It reads the stores, so it also works when no node does; when one of them is away, an alarm says so, and the other " +
+		"one's figures are shown. Exit code 3 while there is an alarm, 1 when no store answers.\n\n" +
+		"Examples:\n\n    stampede status --watch\n    stampede status --json"
+}
+
+// errAlarms makes the exit code of a status with alarms; they have been printed.
+var errAlarms = errors.New("there are alarms")
+
+// clearScreen begins every picture of a terminal at its upper left corner.
+const clearScreen = "\x1b[H\x1b[2J"
+
+// Run shows the board, once or until it is interrupted.
+func (s *status) Run(e *env) error {
+	c, err := e.config()
+	if err != nil {
+		return err
+	}
+	board, err := server.OpenBoard(c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = board.Close() }()
+	for {
+		b, err := board.Read(e.ctx)
+		switch {
+		case e.ctx.Err() != nil:
+			return nil
+		case err != nil && !s.Watch:
+			return err
+		}
+		if err := s.show(e, &b, err); err != nil {
+			return err
+		}
+		if !s.Watch {
+			if len(b.Alarms) > 0 {
+				return errAlarms
+			}
+			return nil
+		}
+		if !app.Sleep(e.ctx, app.BoardEvery) {
+			return nil
+		}
+	}
+}
+
+// show prints the board, or why there is none now.
+func (s *status) show(e *env, b *app.Board, failed error) error {
+	switch {
+	case s.JSON && failed != nil:
+		fmt.Fprintln(e.err, failed)
+		return nil
+	case s.JSON && s.Watch:
+		return json.NewEncoder(e.out).Encode(b)
+	case s.JSON:
+		return e.json(b)
+	}
+	picture := clearScreen
+	if !s.Watch {
+		picture = ""
+	}
+	if failed != nil {
+		picture += "stampede: " + failed.Error() + "\n"
+	} else {
+		picture += boardText(b)
+	}
+	_, err := fmt.Fprint(e.out, picture)
+	return err
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"stampede/app"
+)
+
+// The board fits into 80 columns, whatever products and nodes are called, and says what an alarm wants done.
+func TestStatusFitsATerminal(t *testing.T) {
+	t.Parallel()
+	b := &app.Board{
+		Now: 1795222800000, BuysS: 123456.7, ReservedS: 12.4,
+		RefusedS: map[app.Code]float64{app.SoldOut: 99999, app.Busy: .5},
+		PressMS:  app.PressTimes{P50: 14, P99: 62, N: 9},
+		Sales: []app.BoardSale{
+			{
+				Name: strings.Repeat("电饭煲", 20), Phase: app.Upcoming, Stock: 12345678, Held: 1234567, Sold: 1234567,
+				Rate: 12345.6,
+			},
+			{Name: "Kettle", Phase: app.Open, Paused: true},
+		},
+		Partitions: make([]app.PartitionFigures, 20),
+		Nodes: []app.NodeFigures{{
+			Name: "a-very-long-name-of-a-machine-3", Roles: []string{"api", "worker", "sweeper"}, Heap: 70 << 20,
+			Version: "1.4.0-rc.1+very.long", UpS: 90000,
+		}},
+		Alarms: []app.Alarm{{
+			Name: app.AlarmLagGrows, Since: 1795222790000, Says: "The lag of partition 3 has grown for 30 s.",
+			Do: "Start more workers, or find what holds them up; people wait longer for their orders until then.", Link: "l#x",
+		}},
+	}
+	b.Partitions[3] = app.PartitionFigures{P: 3, Lag: 1234, Pending: 500, OldestMS: 2345}
+	text := boardText(b)
+	for line := range strings.Lines(text) {
+		if n := columns(strings.TrimRight(line, "\n")); n > statusWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, part := range []string{
+		"sold_out 99999/s  busy 0.5/s", "paused", "2.3s", "19 more in which nothing waits", "25h", "! lag_grows: The lag",
+		"\n  Start more workers", "14 ms, 99 % within 62 ms",
+	} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+}
+
+// Scripts get the figures; an alarm is an exit code.
+func TestStatusForScripts(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	e := &env{out: &out, err: &out}
+	b := &app.Board{BuysS: 2, Alarms: []app.Alarm{}}
+	for range 2 {
+		if err := (&status{JSON: true, Watch: true}).show(e, b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line := range strings.Lines(out.String()) {
+		var got app.Board
+		if err := json.Unmarshal([]byte(line), &got); err != nil || got.BuysS != 2 {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	out.Reset()
+	if err := (&status{Watch: true}).show(e, b, errors.New("Redis is away")); err != nil ||
+		!strings.Contains(out.String(), "Redis is away") {
+		t.Errorf("without a board: %q, %v", out.String(), err)
+	}
+	if code := codeOf(errAlarms, &out); code != exitAudit {
+		t.Errorf("alarms end with %d", code)
+	}
+	code, _, errOut := call(t, []string{"STAMPEDE_DATA=" + t.TempDir()}, "status")
+	if code != exitFailed || !strings.Contains(errOut, "no server is running") {
+		t.Errorf("without a server: %d, %s", code, errOut)
+	}
+}

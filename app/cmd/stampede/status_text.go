@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"stampede/app"
+)
+
+const (
+	statusWidth   = 80 // columns of a terminal over ssh
+	partitionRows = 16 // more than that are shown only as far as something is in them
+)
+
+// boardText is the board in 80 columns.
+func boardText(b *app.Board) string {
+	var w lines
+	sockets := 0
+	for _, n := range b.Nodes {
+		sockets += n.Sockets
+	}
+	w.add("%s   %d nodes, %d sockets", b.Now.Time().Local().Format(time.DateTime), len(b.Nodes), sockets)
+	w.add("buys %s/s   reserved %s/s   confirmed %s/s   errors %s/s",
+		number(b.BuysS), number(b.ReservedS), number(b.ConfirmedS), number(b.ErrorsS))
+	if b.RehearsedS > 0 {
+		w.add("a rehearsal runs: %s/s confirmed beside that", number(b.RehearsedS))
+	}
+	if b.PressMS.N > 0 {
+		w.add("press to order: %d ms, 99 %% within %d ms", b.PressMS.P50, b.PressMS.P99)
+	}
+	if refused := refusals(b); refused != "" {
+		w.add("refused: %s", refused)
+	}
+	w.add("payments: %d open, %d in doubt, %d refunds stuck",
+		b.Payments.Open, b.Payments.InDoubt, b.Payments.RefundsStuck)
+	w.sales(b.Sales)
+	w.partitions(b.Partitions)
+	w.nodes(b.Nodes)
+	for _, a := range b.Alarms {
+		w.add("")
+		w.fold("! "+a.Name+": ", a.Says+" Since "+a.Since.Time().Local().Format(time.TimeOnly)+".")
+		w.fold("  ", a.Do)
+		w.fold("  ", a.Link)
+	}
+	return w.String()
+}
+
+// refusals names the reasons, the most frequent first.
+func refusals(b *app.Board) string {
+	var codes []app.Code
+	for code := range b.RefusedS {
+		codes = append(codes, code)
+	}
+	slices.SortFunc(codes, func(x, y app.Code) int {
+		if b.RefusedS[x] != b.RefusedS[y] {
+			return int(10 * (b.RefusedS[y] - b.RefusedS[x]))
+		}
+		return strings.Compare(string(x), string(y))
+	})
+	parts := make([]string, len(codes))
+	for i, code := range codes {
+		parts[i] = fmt.Sprintf("%s %s/s", code, number(b.RefusedS[code]))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// lines are a text of which no line is wider than a terminal.
+type lines struct{ strings.Builder }
+
+func (w *lines) add(format string, values ...any) {
+	w.WriteString(clipTo(fmt.Sprintf(format, values...), statusWidth) + "\n")
+}
+
+// fold writes a text behind its head, and goes on under it.
+func (w *lines) fold(head, text string) {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(head))
+	line := head
+	for i, word := range strings.Fields(text) {
+		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > statusWidth {
+			w.add("%s", line)
+			line = indent + word
+			continue
+		}
+		if i > 0 {
+			line += " "
+		}
+		line += word
+	}
+	w.add("%s", line)
+}
+
+func (w *lines) sales(sales []app.BoardSale) {
+	if len(sales) == 0 {
+		w.add("\nno sale is open, and none is next")
+		return
+	}
+	w.add("\n%-22s %-8s %8s %7s %7s %8s %8s", "SALE", "", "STOCK", "HELD", "SOLD", "ORDERS/S", "WATCHING")
+	for _, s := range sales {
+		phase := string(s.Phase)
+		if s.Paused {
+			phase = "paused"
+		}
+		w.add("%s %-8s %8d %7d %7d %8s %8d", cell(s.Name, 22), phase, s.Stock, s.Held, s.Sold, number(s.Rate),
+			s.Watching)
+	}
+}
+
+func (w *lines) partitions(all []app.PartitionFigures) {
+	w.add("\n%-10s %10s %10s %12s %10s %10s", "PARTITION", "LAG", "PENDING", "OLDEST", "DEAD", "UNPAID")
+	quiet := 0
+	for _, p := range all {
+		if p.Away {
+			w.add("%-10d %10s %10s %12s %10s %10s", p.P, "away", "-", "-", "-", "-")
+			continue
+		}
+		if len(all) > partitionRows && p.Lag+p.Pending+p.Dead == 0 {
+			quiet++
+			continue
+		}
+		w.add("%-10d %10d %10d %12s %10d %10d", p.P, p.Lag, p.Pending, oldest(p.OldestMS), p.Dead, p.Deadlines)
+	}
+	if quiet > 0 {
+		w.add("%d more in which nothing waits", quiet)
+	}
+}
+
+func (w *lines) nodes(all []app.NodeFigures) {
+	w.add("\n%-16s %-18s %7s %5s %6s %7s %15s", "NODE", "ROLES", "SOCKETS", "CPU", "HEAP", "UP", "VERSION")
+	for _, n := range all {
+		w.add("%s %-18s %7d %5.2f %5dM %7s %15s", cell(n.Name, 16), strings.Join(n.Roles, ","), n.Sockets, n.CPU,
+			n.Heap>>20, lasting(time.Duration(n.UpS)*time.Second), clipTo(n.Version, 15))
+	}
+}
+
+// cell cuts or fills a text to its width.
+func cell(s string, width int) string {
+	s = clipTo(s, width)
+	return s + strings.Repeat(" ", width-columns(s))
+}
+
+// clipTo cuts a text to a width; what is not Latin takes two columns of a terminal.
+func clipTo(s string, width int) string {
+	wide := 0
+	for at, r := range s {
+		wide += columnsOf(r)
+		if r == '\n' {
+			wide = 0
+		}
+		if wide > width {
+			return s[:at]
+		}
+	}
+	return s
+}
+
+func columns(s string) (n int) {
+	for _, r := range s {
+		n += columnsOf(r)
+	}
+	return n
+}
+
+func columnsOf(r rune) int {
+	if r >= 0x1100 {
+		return 2
+	}
+	return 1
+}
+
+// number has one decimal where that says something.
+func number(n float64) string {
+	if n >= 100 || n == float64(int64(n)) {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return fmt.Sprintf("%.1f", n)
+}
+
+func oldest(ms int64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return (time.Duration(ms) * time.Millisecond).Round(100 * time.Millisecond).String()
+}
+
+// lasting is a duration in its largest unit.
+func lasting(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return fmt.Sprintf("%ds", d/time.Second)
+}

@@ -1,0 +1,195 @@
+package mail
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// numbered is a letter of its own.
+func numbered(n int) app.Letter {
+	l := paid()
+	l.About = fmt.Sprint("order-", n)
+	return l
+}
+
+// deliver sends so many letters, some at the same time, and demands that each is there once, under its own name.
+func deliver(t *testing.T, s *Sender, server *kit.MailServer, letters, atOnce int) {
+	t.Helper()
+	before := len(server.Mails())
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range atOnce {
+		all.Go(func() {
+			for n := int(next.Add(1)); n <= letters; n = int(next.Add(1)) {
+				if err := s.Deliver(t.Context(), numbered(before+n), posted); err != nil {
+					t.Errorf("letter %d: %v", n, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	names := make(map[string]bool)
+	for _, m := range server.Mails() {
+		header, _, _ := read(t, m.Text)
+		names[header.Get("Message-Id")] = true
+	}
+	if got := len(server.Mails()); got != before+letters || len(names) != got {
+		t.Errorf("%d letters came, %d different ones, want %d", got, len(names), before+letters)
+	}
+}
+
+// A letter takes a connection on which one went before; no more are open than letters were under way at once, and each
+// carries no more than it should.
+func TestConnectionsAreKept(t *testing.T) {
+	t.Parallel()
+	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
+		server := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) {
+			s.Implicit = way == ImplicitTLS
+			s.User, s.Password = "shop", "secret"
+		})
+		s := through(t, server, way)
+		s.kept.idle = time.Hour
+		deliver(t, s, server, 60, 4)
+		if n := server.Tried(); n > 4 {
+			t.Errorf("way %d: %d connections for 60 letters, 4 at once", way, n)
+		}
+	}
+	server := kit.NewMailServer(t)
+	s := through(t, server, NoTLS)
+	s.kept.idle, s.kept.most = time.Hour, 10
+	deliver(t, s, server, 35, 1)
+	if n := server.Tried(); n != 4 {
+		t.Errorf("%d connections for 35 letters, ten on each", n)
+	}
+}
+
+// A connection that the server has ended meanwhile, or on which it takes no more letters, costs no letter its try.
+func TestAKeptConnectionThatIsNoGood(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{kit.SMTPHangUp, "421 4.7.0 idle for too long", "452 4.5.3 too many letters"} {
+		server := kit.NewMailServer(t)
+		s := through(t, server, NoTLS)
+		s.kept.idle = time.Hour
+		deliver(t, s, server, 1, 1)
+		var once atomic.Bool
+		server.Answer(func(step, _ string) string {
+			if step == kit.SMTPMailFrom && once.CompareAndSwap(false, true) {
+				return answer
+			}
+			return ""
+		})
+		deliver(t, s, server, 3, 1)
+		if n := server.Tried(); n != 2 || !once.Load() {
+			t.Errorf("%q: %d connections, want 2", answer, n)
+		}
+	}
+}
+
+// Nobody knows what became of a letter whose connection broke once the server had begun to hear it: it is not sent
+// again behind the queue's back, and neither is one that was refused.
+func TestALetterThatWasBegunIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		step, answer string
+		refused      bool
+	}{
+		{kit.SMTPRcptTo, kit.SMTPHangUp, false},
+		{kit.SMTPData, kit.SMTPHangUp, false},
+		{kit.SMTPBody, kit.SMTPHangUp, false},
+		{kit.SMTPBody, "451 4.3.0 disk full", false},
+		{kit.SMTPRcptTo, "550 5.1.1 nobody", true},
+	} {
+		server := kit.NewMailServer(t)
+		s := through(t, server, NoTLS)
+		s.kept.idle = time.Hour
+		deliver(t, s, server, 1, 1)
+		var asked atomic.Int64
+		server.Answer(func(step, _ string) string {
+			if step != c.step {
+				return ""
+			}
+			asked.Add(1)
+			return c.answer
+		})
+		err := s.Deliver(t.Context(), numbered(7), posted)
+		var pause *app.PauseError
+		if err == nil || errors.As(err, &pause) || errors.Is(err, app.ErrLetterRefused) != c.refused {
+			t.Errorf("%s %s: %v", c.step, c.answer, err)
+		}
+		if asked.Load() != 1 || server.Tried() != 1 {
+			t.Errorf("%s %s: tried %d times on %d connections", c.step, c.answer, asked.Load(), server.Tried())
+		}
+	}
+}
+
+// Kept connections take their leave: when no letter comes, and when the sender is closed, after which none is kept.
+func TestKeptConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	for what, idle := range map[string]time.Duration{"idle": time.Millisecond, "closed": time.Hour} {
+		server := kit.NewMailServer(t)
+		var left atomic.Int64
+		server.Answer(func(step, _ string) string {
+			if step == kit.SMTPQuit {
+				left.Add(1)
+			}
+			return ""
+		})
+		s := through(t, server, NoTLS)
+		s.kept.idle = idle
+		deliver(t, s, server, 1, 1)
+		if what == "closed" {
+			s.Close()
+		}
+		gone := func(want int64) {
+			t.Helper()
+			kit.Eventually(t, 10*time.Second, func() (bool, string) {
+				return left.Load() == want, fmt.Sprintf("%s: %d of %d took leave", what, left.Load(), want)
+			})
+		}
+		gone(1)
+		deliver(t, s, server, 1, 1)
+		gone(2)
+		if s.kept.take() != nil {
+			t.Errorf("%s: a connection is left", what)
+		}
+	}
+}
+
+// BenchmarkDeliver is one letter of four under way, to a server with TLS and a password, as shops have it: over kept
+// connections, and over one for each.
+func BenchmarkDeliver(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		most int
+	}{{"kept", lettersPerLine}, {"one each", 1}} {
+		b.Run(c.name, func(b *testing.B) {
+			server := kit.NewMailServer(b, kit.WithCertificate(b), func(s *kit.MailServer) {
+				s.User, s.Password = "shop", "secret"
+			})
+			s := through(b, server, StartTLS)
+			s.kept.most = c.most
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() {
+					for left.Add(-1) >= 0 {
+						if err := s.Deliver(b.Context(), paid(), posted); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			all.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "letters/s")
+		})
+	}
+}

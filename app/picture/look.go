@@ -1,0 +1,104 @@
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/webp"
+)
+
+// source is what is known of a file before it is decoded.
+type source struct {
+	format        *format
+	width, height int
+	turn          turn // that makes it upright
+}
+
+// format is a kind of file that is taken.
+type format struct {
+	config func(io.Reader) (image.Config, error)
+	decode func(io.Reader) (image.Image, error)
+	// cost is how many bytes a pixel takes at most while the file is decoded.
+	cost func(file []byte, model color.Model) int64
+}
+
+var (
+	jpegFormat = &format{jpeg.DecodeConfig, jpeg.Decode, jpegCost}
+	pngFormat  = &format{png.DecodeConfig, png.Decode, pngCost}
+	webpFormat = &format{webp.DecodeConfig, webp.Decode, webpCost}
+)
+
+// formatOf goes by the first bytes alone; nil: none that is taken.
+func formatOf(file []byte) *format {
+	switch {
+	case bytes.HasPrefix(file, []byte("\xff\xd8\xff")):
+		return jpegFormat
+	case bytes.HasPrefix(file, []byte("\x89PNG\r\n\x1a\n")):
+		return pngFormat
+	case len(file) >= 12 && string(file[:4]) == "RIFF" && string(file[8:12]) == "WEBP":
+		return webpFormat
+	}
+	return nil
+}
+
+// look reads the head of a file and refuses what is no picture, or too large a one, before a pixel is decoded.
+func look(file []byte) (*source, error) {
+	f := formatOf(file)
+	if f == nil {
+		return nil, refuse("it is no JPEG, PNG or WebP file, whatever its name says")
+	}
+	c, err := f.config(bytes.NewReader(file))
+	switch {
+	case err != nil:
+		return nil, refuse("its head cannot be read, or is of a kind that is not taken")
+	case c.Width < 1 || c.Height < 1:
+		return nil, refuse("it has no pixels")
+	case c.Width > maxSide || c.Height > maxSide:
+		return nil, refuse(fmt.Sprintf("it has %d × %d pixels: at most %d on a side are taken", c.Width, c.Height,
+			maxSide))
+	}
+	pixels := int64(c.Width) * int64(c.Height)
+	if pixels > maxPixels {
+		return nil, refuse(fmt.Sprintf("it has %d × %d pixels: at most %d million are taken", c.Width, c.Height,
+			maxPixels/1_000_000))
+	}
+	if cost := f.cost(file, c.ColorModel); pixels*cost > maxMemory {
+		return nil, refuse(fmt.Sprintf("with %d × %d pixels it takes too much memory in this form (progressive, or 16 bits a "+
+			"colour): save it as a baseline JPEG or with 8 bits, or smaller", c.Width, c.Height))
+	}
+	s := &source{format: f, width: c.Width, height: c.Height}
+	if f == jpegFormat {
+		s.turn = orientation(file)
+	}
+	return s, nil
+}
+
+// jpegCost: the planes, and of a progressive file all coefficients until its end, four bytes each.
+func jpegCost(file []byte, model color.Model) int64 {
+	planes := int64(3)
+	if model == color.CMYKModel {
+		planes = 4
+	} else if model == color.GrayModel {
+		planes = 1
+	}
+	if progressive(file) {
+		return planes * 5
+	}
+	return planes * 2 // CMYK and RGB are copied once
+}
+
+func pngCost(_ []byte, model color.Model) int64 {
+	switch model {
+	case color.RGBA64Model, color.NRGBA64Model, color.Gray16Model:
+		return 8
+	}
+	return 4
+}
+
+// webpCost: four bytes of a lossless pixel, and of alpha that is packed as one; the planes besides.
+func webpCost([]byte, color.Model) int64 { return 8 }

@@ -1,0 +1,116 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"time"
+
+	"stampede/app"
+)
+
+const (
+	// maxSide and maxPixels bound what is decoded at all.
+	maxSide   = 8000
+	maxPixels = 40_000_000
+	// maxMemory bounds what decoding may take, bytes: formats differ in what a pixel costs while it is decoded.
+	maxMemory = 400 << 20
+	// largeSide and smallSide are the longer sides of what is shown.
+	largeSide = 1600
+	smallSide = 400
+	// maxServed bounds what is shown: pictures with an alpha channel and much noise are made smaller until they fit.
+	maxServed = 4 << 20
+	quality   = 85 // of JPEG
+	busyRetry = 2 * time.Second
+)
+
+// Maker makes pictures, one at a time: a large one takes hundreds of megabytes and seconds of a processor.
+type Maker struct{ turn chan struct{} }
+
+// NewMaker makes an idle one.
+func NewMaker() *Maker { return &Maker{turn: make(chan struct{}, 1)} }
+
+// Make reads a JPEG, PNG or WebP file and answers what is to be shown of it. BadRequest says what is wrong with the
+// file; Busy: others are being made until ctx ends.
+func (m *Maker) Make(ctx context.Context, file []byte) (app.StoredImage, error) {
+	s, err := look(file)
+	if err != nil {
+		return app.StoredImage{}, err
+	}
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+	case <-ctx.Done():
+		return app.StoredImage{}, app.FailBusy("other pictures are being made right now", busyRetry)
+	}
+	return s.make(file)
+}
+
+func (s *source) make(file []byte) (app.StoredImage, error) {
+	decoded, err := s.format.decode(bytes.NewReader(file))
+	if err != nil {
+		return app.StoredImage{}, refuse("it ends too early or is damaged")
+	}
+	// What is decoded is what was announced: decoders are not trusted either.
+	if b := decoded.Bounds(); b.Dx() != s.width || b.Dy() != s.height {
+		return app.StoredImage{}, refuse("its sizes contradict one another")
+	}
+	large, err := s.encode(decoded, largeSide, "")
+	if err != nil {
+		return app.StoredImage{}, err
+	}
+	small, err := s.encode(decoded, smallSide, large.kind)
+	if err != nil {
+		return app.StoredImage{}, err
+	}
+	sum := sha256.Sum256(large.bytes)
+	return app.StoredImage{
+		ID: hex.EncodeToString(sum[:]), Kind: large.kind, Width: large.width, Height: large.height,
+		Large: large.bytes, Small: small.bytes,
+	}, nil
+}
+
+// encoded is a file that can be shown.
+type encoded struct {
+	kind          app.ImageKind
+	width, height int
+	bytes         []byte
+}
+
+// encode makes the picture upright, at most side pixels on its longer side, and less if it would be too large a file.
+// Without a kind that was chosen before, one with transparent pixels becomes a PNG, any other a JPEG.
+func (s *source) encode(decoded image.Image, side int, kind app.ImageKind) (encoded, error) {
+	for ; ; side = side * 3 / 4 {
+		img := s.turn.apply(shrink(decoded, side))
+		if kind == "" {
+			kind = kindOf(img)
+		}
+		var out bytes.Buffer
+		var err error
+		if kind == app.ImageJPEG {
+			err = jpeg.Encode(&out, img, &jpeg.Options{Quality: quality})
+		} else {
+			err = png.Encode(&out, img)
+		}
+		if err != nil {
+			return encoded{}, fmt.Errorf("encode a picture: %w", err)
+		}
+		if out.Len() <= maxServed {
+			return encoded{kind, img.Rect.Dx(), img.Rect.Dy(), out.Bytes()}, nil
+		}
+	}
+}
+
+func kindOf(img *image.RGBA) app.ImageKind {
+	if img.Opaque() {
+		return app.ImageJPEG
+	}
+	return app.ImagePNG
+}
+
+func refuse(what string) error { return app.Fail(app.BadRequest, "the picture cannot be taken: "+what) }

@@ -1,0 +1,290 @@
+package picture
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"testing"
+
+	"stampede/app"
+)
+
+// half is a picture whose left half is red and whose right half is blue; alpha is that of the left half.
+func half(w, h int, alpha uint8) *image.NRGBA {
+	img := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			c := color.NRGBA{0, 0, 255, 255}
+			if x < w/2 {
+				c = color.NRGBA{255, 0, 0, alpha}
+			}
+			img.SetNRGBA(x, y, c)
+		}
+	}
+	return img
+}
+
+func asPNG(t testing.TB, img image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func asJPEG(t testing.TB, img image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, img, nil); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// withExif puts a segment behind the first marker that says how the camera was held, and where it was.
+func withExif(file []byte, orientation uint16) []byte {
+	tiff := []byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00")
+	binary.BigEndian.PutUint16(tiff[18:], orientation)
+	content := append(append([]byte("Exif\x00\x00"), tiff...), "GPS 39.9042 N 116.4074 E"...)
+	head := []byte{0xff, 0xe1, 0, 0}
+	binary.BigEndian.PutUint16(head[2:], uint16(len(content)+2))
+	return bytes.Join([][]byte{file[:2], head, content, file[2:]}, nil)
+}
+
+// pngSaying is a whole PNG whose head announces another size; the checksum of the head is right.
+func pngSaying(t testing.TB, w, h uint32) []byte {
+	t.Helper()
+	file := bytes.Clone(asPNG(t, half(2, 2, 255)))
+	binary.BigEndian.PutUint32(file[16:], w)
+	binary.BigEndian.PutUint32(file[20:], h)
+	binary.BigEndian.PutUint32(file[29:], crc32.ChecksumIEEE(file[12:29]))
+	return file
+}
+
+func fromBase64(t testing.TB, text string) []byte {
+	t.Helper()
+	file, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+const (
+	webpLossy    = "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA"
+	webpLossless = "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="
+)
+
+// Every kind that is taken becomes what can be shown: upright, bounded, in one of two kinds, and of nothing but pixels.
+func TestMake(t *testing.T) {
+	t.Parallel()
+	photo := asJPEG(t, half(1000, 500, 255))
+	for name, c := range map[string]struct {
+		file          []byte
+		kind          app.ImageKind
+		width, height int
+	}{
+		"photo":           {photo, app.ImageJPEG, 1000, 500},
+		"larger":          {asJPEG(t, half(3200, 400, 255)), app.ImageJPEG, 1600, 200},
+		"very narrow":     {asPNG(t, half(4000, 2, 255)), app.ImageJPEG, 1600, 1},
+		"opaque PNG":      {asPNG(t, half(40, 20, 255)), app.ImageJPEG, 40, 20},
+		"transparent PNG": {asPNG(t, half(40, 20, 0)), app.ImagePNG, 40, 20},
+		"one pixel":       {asPNG(t, half(1, 1, 255)), app.ImageJPEG, 1, 1},
+		"lossy WebP":      {fromBase64(t, webpLossy), app.ImageJPEG, 1, 1},
+		"lossless WebP":   {fromBase64(t, webpLossless), app.ImagePNG, 1, 1},
+		"on its side":     {withExif(photo, 6), app.ImageJPEG, 500, 1000},
+		"a second file": {
+			append(bytes.Clone(photo), "PK\x03\x04 <script>alert(1)</script>"...), app.ImageJPEG,
+			1000, 500,
+		},
+	} {
+		m := NewMaker()
+		got, err := m.Make(t.Context(), c.file)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		large, kind, err := image.Decode(bytes.NewReader(got.Large))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		small, _, err := image.Decode(bytes.NewReader(got.Small))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if b := large.Bounds(); got.Kind != c.kind || got.Width != c.width || got.Height != c.height ||
+			b.Dx() != c.width ||
+			b.Dy() != c.height || strings.TrimSuffix(kind, "eg") != strings.TrimSuffix(string(c.kind), "g") &&
+			kind != "png" {
+			t.Errorf("%s became %s %d × %d (%s %v)", name, got.Kind, got.Width, got.Height, kind, b)
+		}
+		if b := small.Bounds(); b.Dx() > smallSide || b.Dy() > smallSide {
+			t.Errorf("%s: the small one has %v", name, b)
+		}
+		for _, told := range []string{"Exif", "GPS", "script", "PK\x03\x04"} {
+			if bytes.Contains(got.Large, []byte(told)) || bytes.Contains(got.Small, []byte(told)) {
+				t.Errorf("%s: %q is still in it", name, told)
+			}
+		}
+		again, err := m.Make(t.Context(), c.file)
+		if err != nil || again.ID != got.ID || len(got.ID) != 64 {
+			t.Errorf("%s twice: %s and %s, %v", name, got.ID, again.ID, err)
+		}
+	}
+}
+
+// A picture is turned as EXIF says: the red half of the file comes to lie where a viewer would show it.
+func TestOrientation(t *testing.T) {
+	t.Parallel()
+	file := asJPEG(t, half(64, 32, 255))
+	for orientation, red := range map[uint16]image.Point{
+		1: {16, 16}, 2: {48, 16}, 3: {48, 16}, 4: {16, 16}, 5: {16, 16}, 6: {16, 16}, 7: {16, 48}, 8: {16, 48},
+		0: {16, 16}, 9: {16, 16}, 65535: {16, 16},
+	} {
+		got, err := NewMaker().Make(t.Context(), withExif(file, orientation))
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := jpeg.Decode(bytes.NewReader(got.Large))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, _, b, _ := img.At(red.X, red.Y).RGBA(); r < 0x8000 || b > 0x8000 {
+			t.Errorf("orientation %d: at %v is red %x, blue %x", orientation, red, r, b)
+		}
+		if lies := orientation >= 5 && orientation <= 8; lies != (got.Height > got.Width) {
+			t.Errorf("orientation %d: %d × %d", orientation, got.Width, got.Height)
+		}
+	}
+}
+
+// What lies about its type, is damaged or would unpack to gigapixels is refused in words, and before any of it is
+// decoded: the files that announce so much have a few bytes of pixels.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	var animated bytes.Buffer
+	if err := gif.Encode(&animated, half(2, 2, 255), nil); err != nil {
+		t.Fatal(err)
+	}
+	photo := asJPEG(t, half(64, 64, 255))
+	hugeWebP := fromBase64(t, webpLossy)
+	binary.LittleEndian.PutUint16(hugeWebP[26:], 16383)
+	binary.LittleEndian.PutUint16(hugeWebP[28:], 16383)
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"nothing": {nil, "no JPEG, PNG or WebP"},
+		"GIF":     {animated.Bytes(), "no JPEG, PNG or WebP"},
+		"SVG": {
+			[]byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`),
+			"no JPEG, PNG or WebP",
+		},
+		"a page":             {[]byte("<html><script>alert(1)</script>"), "no JPEG, PNG or WebP"},
+		"the first bytes":    {[]byte("\xff\xd8\xff\xe0"), "head cannot be read"},
+		"half a JPEG":        {photo[:len(photo)-20], "ends too early"},
+		"half a PNG":         {asPNG(t, half(64, 64, 255))[:60], "ends too early"},
+		"gigapixels":         {pngSaying(t, 50_000, 50_000), "at most 8000 on a side"},
+		"a long line":        {pngSaying(t, 8001, 1), "at most 8000 on a side"},
+		"too many pixels":    {pngSaying(t, 8000, 8000), "at most 40 million"},
+		"more than it has":   {pngSaying(t, 4000, 4000), "ends too early"},
+		"a negative size":    {pngSaying(t, 1<<31, 1), "head cannot be read"},
+		"WebP of gigapixels": {hugeWebP, "at most 8000 on a side"},
+		"a WebP head alone":  {[]byte("RIFF\x04\x00\x00\x00WEBP"), "head cannot be read"},
+	} {
+		_, err := NewMaker().Make(t.Context(), c.file)
+		if !errors.Is(err, &app.Error{Code: app.BadRequest}) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// Forms that take more memory for each pixel may have fewer of them.
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	deep := pngSaying(t, 8000, 5000)
+	if _, err := look(deep); err != nil {
+		t.Errorf("40 million pixels of 8 bits: %v", err)
+	}
+	deep[24] = 16
+	binary.BigEndian.PutUint32(deep[29:], crc32.ChecksumIEEE(deep[12:29]))
+	if _, err := look(deep); err != nil {
+		t.Errorf("40 million pixels of 16 bits: %v", err)
+	}
+	photo := asJPEG(t, half(64, 64, 255))
+	frame := bytes.Index(photo, []byte{0xff, 0xc0})
+	saying := func(marker byte, w, h uint16) []byte {
+		file := bytes.Clone(photo)
+		file[frame+1] = marker
+		binary.BigEndian.PutUint16(file[frame+5:], h)
+		binary.BigEndian.PutUint16(file[frame+7:], w)
+		return file
+	}
+	if s, err := look(saying(0xc0, 8000, 5000)); err != nil || s.width != 8000 || s.height != 5000 {
+		t.Errorf("40 million pixels of baseline JPEG: %+v, %v", s, err)
+	}
+	if _, err := look(saying(0xc2, 8000, 5000)); err == nil || !strings.Contains(err.Error(), "progressive") {
+		t.Errorf("40 million pixels of progressive JPEG: %v", err)
+	}
+	if _, err := look(saying(0xc2, 5000, 5000)); err != nil {
+		t.Errorf("25 million pixels of progressive JPEG: %v", err)
+	}
+}
+
+// One picture is made at a time; who has waited long enough is told to come back.
+func TestOneAtATime(t *testing.T) {
+	t.Parallel()
+	m := NewMaker()
+	m.turn <- struct{}{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := m.Make(ctx, asPNG(t, half(2, 2, 255))); !errors.Is(err, &app.Error{Code: app.Busy}) {
+		t.Errorf("while another is made: %v", err)
+	}
+	<-m.turn
+	if _, err := m.Make(t.Context(), asPNG(t, half(2, 2, 255))); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever is uploaded either is refused as bad, or becomes a picture within all bounds. Nothing panics.
+func FuzzMake(f *testing.F) {
+	photo := asJPEG(f, half(16, 8, 255))
+	for _, file := range [][]byte{
+		photo, withExif(photo, 6), asPNG(f, half(4, 4, 0)), fromBase64(f, webpLossy), fromBase64(f, webpLossless),
+		pngSaying(f, 200, 100), photo[:40], []byte("GIF89a"),
+	} {
+		f.Add(file)
+	}
+	m := NewMaker()
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if s, err := look(file); err == nil && s.width*s.height > 1<<16 {
+			t.Skip("decoding it would take the fuzzer's time")
+		}
+		got, err := m.Make(t.Context(), file)
+		if err != nil {
+			if !errors.Is(err, &app.Error{Code: app.BadRequest}) {
+				t.Fatal(err)
+			}
+			return
+		}
+		c, _, err := image.DecodeConfig(bytes.NewReader(got.Large))
+		if err != nil || c.Width != got.Width || c.Height != got.Height || max(c.Width, c.Height) > largeSide ||
+			len(got.Large) > maxServed {
+			t.Fatalf("became %d × %d, %d bytes, %v", c.Width, c.Height, len(got.Large), err)
+		}
+		if formatOf(got.Large) == nil || formatOf(got.Small) == nil {
+			t.Fatal("what is shown is no picture")
+		}
+	})
+}

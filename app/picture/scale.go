@@ -1,0 +1,86 @@
+package picture
+
+import (
+	"image"
+	"image/draw"
+
+	scaler "golang.org/x/image/draw"
+)
+
+// shrink makes the picture at most side pixels on its longer side; one that is smaller keeps its size. The good scaler
+// needs 32 bytes for each pixel between its two passes, so what is much larger is brought near by a simpler one.
+func shrink(img image.Image, side int) *image.RGBA {
+	b := img.Bounds()
+	if near := 2 * side; b.Dx() > near || b.Dy() > near {
+		img = scaled(scaler.ApproxBiLinear, img, near)
+	}
+	if b := img.Bounds(); b.Dx() > side || b.Dy() > side {
+		return scaled(scaler.CatmullRom, img, side)
+	}
+	out := image.NewRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy()))
+	draw.Draw(out, out.Rect, img, img.Bounds().Min, draw.Src)
+	return out
+}
+
+func scaled(s scaler.Scaler, img image.Image, side int) *image.RGBA {
+	b := img.Bounds()
+	longer := max(b.Dx(), b.Dy())
+	w, h := max(1, b.Dx()*side/longer), max(1, b.Dy()*side/longer)
+	out := image.NewRGBA(image.Rect(0, 0, w, h))
+	s.Scale(out, out.Rect, img, b, scaler.Src, nil)
+	return out
+}
+
+// turn is what makes a picture upright, as EXIF numbers it.
+type turn int
+
+const upright turn = 1
+
+// turnOf takes what EXIF knows for it; anything else says nothing.
+func turnOf(n uint16) turn {
+	if n < 1 || n > 8 {
+		return upright
+	}
+	return turn(n)
+}
+
+// apply turns a picture, once it is small.
+func (t turn) apply(img *image.RGBA) *image.RGBA {
+	if t <= upright {
+		return img
+	}
+	w, h := img.Rect.Dx(), img.Rect.Dy()
+	size := image.Rect(0, 0, w, h)
+	if t >= 5 { // lies on its side
+		size = image.Rect(0, 0, h, w)
+	}
+	out := image.NewRGBA(size)
+	for y := range h {
+		for x := range w {
+			to := out.PixOffset(t.place(x, y, w, h))
+			from := img.PixOffset(x, y)
+			copy(out.Pix[to:to+4], img.Pix[from:from+4])
+		}
+	}
+	return out
+}
+
+// place is where the pixel at (x, y) belongs.
+func (t turn) place(x, y, w, h int) (int, int) {
+	switch t {
+	case 2: // mirrored
+		return w - 1 - x, y
+	case 3: // upside down
+		return w - 1 - x, h - 1 - y
+	case 4: // mirrored, upside down
+		return x, h - 1 - y
+	case 5: // mirrored, on its side
+		return y, x
+	case 6: // on its left side
+		return h - 1 - y, x
+	case 7: // mirrored, on its other side
+		return h - 1 - y, w - 1 - x
+	default: // 8, on its right side
+		return y, w - 1 - x
+	}
+}

@@ -1,0 +1,201 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+)
+
+// Redo gives a database back what it lacks after a failover. A replica that is promoted may be behind by the last
+// transactions, or by minutes; so is a database that was restored from a backup. Redis has seen all of them: the stream
+// keeps each reservation for about an hour after its row was written, and a sale's holds say what became of it.
+//
+//	added units → rows for entries that have none → payments → orders that had ended → the database is known
+//
+// A hold that is gone proves that its order had ended, because Redis gives units back only after a terminal row was
+// committed (I1); one that counts as sold proves that money came. What the money was only the gateway knows, so it is
+// asked. Everything is conditional on the rows as they are and has an identity, so a redo may be cut off anywhere, run
+// twice, and beside people who buy: meanwhile nothing is oversold, since a database that lacks rows has too many free
+// units, never too few (I2).
+//
+// What nobody can give back is listed: holds whose entry the stream has forgotten, and what is in no stream (refunds,
+// parcels, accounts, the catalogue, the journal).
+type Redo struct {
+	Partitions int
+	Database   interface {
+		// Clock is the database's clock, and which server says so.
+		Clock(ctx context.Context) (Instant, error)
+	}
+	Redis     RedoSource
+	Inventory Inventory
+	Orders    OrderStore
+	Sales     SaleStore
+	Fulfiller *Fulfiller
+	Cashier   *Cashier
+
+	counts RedoCounts
+}
+
+// RedoSource is what Redis knows of orders beyond the rows. Errors are ErrTransient.
+type RedoSource interface {
+	// State reads what Redis has of the partition.
+	State(ctx context.Context, partition int) (PartitionState, error)
+	// Leftover walks through all entries that the stream still has, oldest first, settled ones included.
+	Leftover(ctx context.Context, partition int, each func([]Entry) error) error
+	// Standing answers the holds that are open among the orders of a sale, and whether the sale is in Redis at all.
+	Standing(ctx context.Context, sale SaleRef, orders []ID) (holds map[ID]OpenHold, loaded bool, err error)
+	// KnownDatabase is the history of the database up to which the partition is known to lack nothing; "" if none was
+	// noted.
+	KnownDatabase(ctx context.Context, partition int) (string, error)
+	// NoteDatabase notes that.
+	NoteDatabase(ctx context.Context, partition int, history string) error
+}
+
+// RedoReport is what a database lacked, and what became of that.
+type RedoReport struct {
+	Rows     int      `json:"rows"`     // orders that have their row again
+	Ended    int      `json:"ended"`    // of them, those that had ended before, and orders that had ended and were pending again
+	Payments int      `json:"payments"` // orders that are paid again
+	Added    int64    `json:"added"`    // units that operators had added
+	Missing  []Lacked `json:"missing"`  // what could not be given back
+}
+
+// Lacked is something that people have to look at.
+type Lacked struct {
+	Sale  ID     `json:"sale"`
+	Order ID     `json:"order,omitempty"`
+	Says  string `json:"says"`
+}
+
+func (r *RedoReport) lacks(sale, order ID, says string) {
+	r.Missing = append(r.Missing, Lacked{Sale: sale, Order: order, Says: says})
+}
+
+func (r *RedoReport) add(other RedoReport) {
+	r.Rows += other.Rows
+	r.Ended += other.Ended
+	r.Payments += other.Payments
+	r.Added += other.Added
+	r.Missing = append(r.Missing, other.Missing...)
+}
+
+// RedoCounts are what this node has given back.
+type RedoCounts struct {
+	Rows, Ended, Payments, Missing atomic.Int64
+}
+
+// Counts are for metrics.
+func (r *Redo) Counts() *RedoCounts { return &r.counts }
+
+// Run looks after all partitions until ctx ends.
+func (r *Redo) Run(ctx context.Context) error {
+	return Repeat(ctx, watchEvery, "look which database answers", r.RunOnce)
+}
+
+// RunOnce gives back what is lacking in the partitions that were known to lack nothing on another database server than
+// the one that answers now. One that nobody has noted yet is noted: there is nothing to compare it with.
+func (r *Redo) RunOnce(ctx context.Context) error {
+	at, err := r.Database.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for p := range r.Partitions {
+		known, err := r.Redis.KnownDatabase(ctx, p)
+		switch {
+		case err == nil && known == "":
+			err = r.Redis.NoteDatabase(ctx, p, at.History)
+		case err == nil && known != at.History:
+			_, err = r.partition(ctx, p)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// All gives back what is lacking in all partitions, whichever database they were known on.
+func (r *Redo) All(ctx context.Context) (RedoReport, error) {
+	var all RedoReport
+	for p := range r.Partitions {
+		report, err := r.partition(ctx, p)
+		all.add(report)
+		if err != nil {
+			return all, fmt.Errorf("partition %d: %w", p, err)
+		}
+	}
+	return all, nil
+}
+
+// partition does it for one, and notes the database that answered before it began.
+func (r *Redo) partition(ctx context.Context, partition int) (report RedoReport, err error) {
+	err = r.Sales.LockRebuild(ctx, partition, func(ctx context.Context) error {
+		at, err := r.Database.Clock(ctx)
+		if err != nil {
+			return err
+		}
+		if report, err = r.giveBack(ctx, partition); err != nil {
+			return err
+		}
+		return r.Redis.NoteDatabase(ctx, partition, at.History)
+	})
+	r.counts.Rows.Add(int64(report.Rows))
+	r.counts.Ended.Add(int64(report.Ended))
+	r.counts.Payments.Add(int64(report.Payments))
+	if err != nil {
+		return report, err
+	}
+	r.counts.Missing.Add(int64(len(report.Missing)))
+	if report.Rows+report.Ended+report.Payments+len(report.Missing) > 0 || report.Added > 0 {
+		slog.WarnContext(ctx, "the database lacked what the stream of a partition knows", "partition", partition,
+			"rows", report.Rows, "ended", report.Ended, "payments", report.Payments, "added", report.Added,
+			"missing", len(report.Missing))
+	}
+	for _, m := range report.Missing {
+		slog.ErrorContext(ctx, "the database lacks what nobody can give back", "sale", m.Sale, "order", m.Order,
+			"what", m.Says)
+	}
+	return report, nil
+}
+
+// errUnfit means that Redis has to be made whole first: what it does not know proves nothing then.
+var errUnfit = fmt.Errorf("%w: the partition is to be rebuilt first", ErrTransient)
+
+func (r *Redo) giveBack(ctx context.Context, partition int) (report RedoReport, err error) {
+	epoch, _, err := r.Sales.PartitionEpoch(ctx, partition)
+	if err != nil {
+		return report, fmt.Errorf("read epoch: %w", err)
+	}
+	state, err := r.Redis.State(ctx, partition)
+	switch {
+	case err != nil:
+		return report, fmt.Errorf("read state: %w", err)
+	case !state.Exists || state.Rebuilding || state.Epoch != epoch || state.promoted():
+		return report, errUnfit
+	}
+	sales, err := r.Sales.LoadedSales(ctx, partition)
+	if err != nil {
+		return report, fmt.Errorf("list loaded sales: %w", err)
+	}
+	for i := range sales { // first: rows are refused for which there are no units
+		if err := r.addedUnits(ctx, &sales[i], &report); err != nil {
+			return report, err
+		}
+	}
+	err = r.Redis.Leftover(ctx, partition, func(entries []Entry) error {
+		return r.rows(ctx, epoch, entries, &report)
+	})
+	if err != nil {
+		return report, fmt.Errorf("write rows of the stream: %w", err)
+	}
+	for i := range sales {
+		err := errors.Join(r.heldOrders(ctx, sales[i].Ref(), &report), r.endedOrders(ctx, sales[i].Ref(), &report))
+		if err != nil {
+			return report, fmt.Errorf("sale %s: %w", sales[i].ID, err)
+		}
+	}
+	return report, nil
+}

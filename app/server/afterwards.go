@@ -1,0 +1,28 @@
+package server
+
+import "stampede/app"
+
+// composeAfterwards connects what operators, and buyers, do after a sale, and gives the shop its desks for it.
+func (p *parts) composeAfterwards(c *Config) {
+	db, ports := p.stores.db, &p.ports
+	p.shop.ShippingDesk = &app.ShippingDesk{
+		Inventory: ports.inventory, Orders: ports.orders, Shipments: ports.shipments, Effects: p.effects,
+		Journal: p.shop.Journal, FinishAfter: c.FinishAfter,
+	}
+	p.finisher = &app.Finisher{
+		Inventory: ports.inventory, Orders: ports.orders, Shipments: ports.shipments, Effects: p.effects,
+		Mail: p.mails.letters,
+	}
+	p.shop.SearchDesk = &app.SearchDesk{Search: db, Users: db, Devices: db, Blocks: db, Clock: p.clock}
+	p.shop.ReportDesk = &app.ReportDesk{
+		Sums: db, Figures: p.inventory, Clock: p.clock,
+		Auditor: &app.Auditor{Inventory: ports.inventory, Orders: ports.orders, Sales: ports.sales},
+	}
+	p.shop.Leftovers = &app.Leftovers{
+		Letters: &app.DeadLetters{
+			Box: p.inventory, Inventory: ports.inventory, Orders: ports.orders, Sales: ports.sales, Effects: p.effects,
+			PayWindow: c.PayWindow, Journal: p.shop.Journal, Gather: p.gather,
+		},
+		Postings: p.office.paid, Mails: p.mails.stream, Journal: p.shop.Journal,
+	}
+}

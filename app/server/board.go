@@ -1,0 +1,163 @@
+package server
+
+import (
+	"context"
+	"net/netip"
+	"runtime/metrics"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stampede/app"
+	"stampede/streams"
+)
+
+// liveBoard is what this node says of itself, and shows to operators.
+type liveBoard struct {
+	tally *app.Tallies
+	press *app.PressClock
+	sales *app.SaleCounts
+	feed  *app.BoardFeed
+
+	rehearsed  atomic.Int64 // entries of rehearsals that this node has settled
+	openTrades atomic.Int64 // as a node that sweeps has counted last
+}
+
+// composeBoard connects the live board, and shows its counts as metrics.
+func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics, registry *prometheus.Registry) {
+	b := &p.board
+	reader := &app.BoardReader{
+		Store: p.inventory, Catalogue: p.catalogue, Inventory: p.inventory, Now: p.clock.Now,
+	}
+	sample := p.sampler(c, version, counted)
+	b.feed = &app.BoardFeed{Reader: reader, Store: p.inventory, Audience: p.hub, Sample: sample}
+	people, rehearsed := &b.tally.People, &b.tally.Rehearsed
+	counter(registry, "stampede_buys_total",
+		"Presses of Buy, over sockets and HTTP, those refused included, without rehearsals.", people.Pressed)
+	counter(registry, "stampede_buys_reserved_total", "Buys that became reservations, without rehearsals.", people.Reserved)
+	counter(registry, "stampede_rehearsal_buys_total", "Presses of Buy by the simulated shoppers of rehearsals.",
+		rehearsed.Pressed)
+	counter(registry, "stampede_rehearsal_entries_settled_total",
+		"Stream entries of rehearsals that this node has settled; they are among all that it has.", b.rehearsed.Load)
+	for code := range people.Refused() {
+		counter(registry, "stampede_buys_refused_total", "Buys refused, by the code that people heard, without rehearsals.",
+			func() int64 { return people.Refused()[code] }, "code", string(code))
+	}
+	registry.MustRegister(&pressCollector{b.press})
+	p.asked.gauge("stampede_sales_open", "Sales that are open and not paused, as this node's catalogue says.",
+		func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
+			defer cancel()
+			return float64(p.catalogue.OpenSales(ctx, p.clock.Now()))
+		})
+	gauge(registry, "stampede_database_silent_seconds", "How long ago the database answered this node last.",
+		func() float64 { return p.catalogue.Age().Seconds() })
+	counter(registry, "stampede_log_errors_total", "Errors in the log of this process.", loggedErrors.Load)
+}
+
+// firstTold counts how long an order took whose number was minted here.
+func (p *parts) firstTold(order, sale app.ID) {
+	if age, ours := p.lease.Age(order); ours {
+		if !p.shop.rehearsals.IsRehearsal(sale) {
+			p.board.press.Observe(age)
+		}
+		p.board.sales.Told(sale, age)
+	}
+}
+
+// mayBuy bounds how often somebody may press Buy, and counts who is too quick.
+func (p *parts) mayBuy(user app.ID, addr netip.Addr, sale app.ID) error {
+	err := p.buys.Take(user, addr)
+	if err != nil {
+		p.turnAway(sale, app.LayerPace, err)
+	}
+	return err
+}
+
+// turnAway counts a press that does not come to the checkout.
+func (p *parts) turnAway(sale app.ID, layer app.Layer, err error) {
+	p.board.tally.Of(sale).TurnAway(err)
+	p.board.sales.TurnAway(sale, layer, err)
+}
+
+// sampler answers how this node is and what it has done.
+func (p *parts) sampler(
+	c *Config, version string, counted *streams.Metrics,
+) func() (app.NodeFigures, app.PaymentFigures, app.Flow) {
+	began, roles := time.Now(), []string{}
+	for _, r := range c.Roles.byName() {
+		if *r.on {
+			roles = append(roles, r.name)
+		}
+	}
+	people := &p.board.tally.People
+	busy, looked := cpuTime(), time.Now()
+	return func() (app.NodeFigures, app.PaymentFigures, app.Flow) {
+		n := app.NodeFigures{
+			ID: p.lease.Node(), Name: nodeName(p.lease), Version: version, Roles: roles,
+			UpS: int64(time.Since(began).Seconds()), Heap: heapBytes(), DatabaseMS: p.catalogue.Age().Milliseconds(),
+			Leases: []app.Lease{{
+				Of: "node " + strconv.Itoa(p.lease.Node()), Until: p.clock.Now().Add(time.Until(p.lease.Until())),
+			}},
+		}
+		n.Sockets, n.Users = p.hub.Sizes()
+		spent, now := cpuTime(), time.Now()
+		if over := now.Sub(looked); over > 0 {
+			n.CPU = float64((spent-busy)*100/over) / 100
+		}
+		busy, looked = spent, now
+		f := app.Flow{
+			Buys: people.Pressed(), Reserved: people.Reserved(), Rehearsed: p.board.rehearsed.Load(),
+			Errors: loggedErrors.Load(), Refused: people.Refused(), Press: p.board.press.Counts(),
+		}
+		f.Confirmed = counted.Settled() - f.Rehearsed // read after it: never below
+		return n, p.paymentFigures(), f
+	}
+}
+
+// paymentFigures are those that this node knows: it looks for them while it sweeps.
+func (p *parts) paymentFigures() (f app.PaymentFigures) {
+	if p.money.closer != nil {
+		f.InDoubt = int64(p.money.closer.Waiting())
+	}
+	if p.office.refunder != nil {
+		f.RefundsStuck = p.office.refunder.Backlog().Stuck
+	}
+	f.Open = p.board.openTrades.Load()
+	return f
+}
+
+// countTrades counts the payments that are open, for the board.
+func (p *parts) countTrades(ctx context.Context) error {
+	return app.Repeat(ctx, app.PointEvery, "count open payments", func(ctx context.Context) error {
+		n, err := p.stores.db.OpenTrades(ctx)
+		if err == nil {
+			p.board.openTrades.Store(n)
+		}
+		return err
+	})
+}
+
+// heapBytes is the memory of live objects and of dead ones that were not found yet.
+func heapBytes() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}
+
+// pressCollector shows how long it takes from press to order.
+type pressCollector struct{ clock *app.PressClock }
+
+var pressDesc = prometheus.NewDesc("stampede_press_to_order_seconds",
+	"From the press of Buy until the order was told to a buyer on a socket of the same node.", nil, nil)
+
+// Describe implements prometheus.Collector.
+func (c *pressCollector) Describe(ch chan<- *prometheus.Desc) { ch <- pressDesc }
+
+// Collect implements prometheus.Collector.
+func (c *pressCollector) Collect(ch chan<- prometheus.Metric) {
+	upTo, count, sum := c.clock.Histogram()
+	ch <- prometheus.MustNewConstHistogram(pressDesc, count, sum, upTo)
+}

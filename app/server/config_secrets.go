@@ -1,0 +1,71 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// maxSecret bounds what is read of the file of a secret, in bytes: a root store has a few hundred KB, and /dev/zero
+// has no end.
+const maxSecret = 1 << 20
+
+// openToAll are the modes with which everybody on a machine may read a file, or write it.
+const openToAll os.FileMode = 0o006
+
+// readSecretFiles puts the content of NAME_FILE in the place of NAME, and answers what is allowed there and may all the
+// same not be meant.
+func readSecretFiles(vars map[string]string, known map[string]Variable, p *problems) (warnings []Problem) {
+	for name, v := range known {
+		path, ok := vars[name+"_FILE"]
+		if !v.Secret || !ok {
+			continue
+		}
+		delete(vars, name+"_FILE")
+		if vars[name] != "" {
+			p.add(name+"_FILE", "is set together with "+prefix+name+": set one of them")
+			continue
+		}
+		value, mode, err := readSecret(path)
+		if err != nil {
+			p.add(name+"_FILE", err.Error())
+			continue
+		}
+		vars[name] = value
+		if !v.public && mode&openToAll != 0 {
+			warnings = append(warnings, Problem{prefix + name + "_FILE", fmt.Sprintf(
+				"names a file that everybody on this machine may read or write, %s has the mode %04o: chmod 0400, and "+
+					"chown to whom the program runs as", path, mode)})
+		}
+	}
+	return warnings
+}
+
+// readSecret reads a file without the line break at its end, which editors and echo leave there. Its errors go on after
+// the variable's name and show nothing of the content.
+func readSecret(path string) (value string, mode os.FileMode, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", 0, fmt.Errorf("cannot be read: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	about, err := file.Stat()
+	if err != nil {
+		return "", 0, fmt.Errorf("cannot be read: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
+	if err != nil {
+		return "", 0, fmt.Errorf("cannot be read: %w", err)
+	}
+	value = strings.TrimRight(string(content), "\r\n")
+	switch {
+	case len(content) > maxSecret:
+		return "", 0, fmt.Errorf("names %s, which is longer than 1 MiB: is it the right one?", path)
+	case value == "":
+		return "", 0, fmt.Errorf("names an empty file: %s", path)
+	case strings.ContainsRune(value, 0):
+		return "", 0, fmt.Errorf("names %s, which is no text: is it the right one?", path)
+	}
+	return value, about.Mode().Perm(), nil
+}

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// secretFile writes the content where a secret may be.
+func secretFile(t *testing.T, content string, mode os.FileMode) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil { // the umask has no say in this one
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Every secret can come from a file, whichever line break ends that; the content is shown nowhere.
+func TestEverySecretCanComeFromAFile(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, v := range Variables() {
+		if !v.Secret {
+			continue
+		}
+		found++
+		t.Run(v.Name, func(t *testing.T) {
+			t.Parallel()
+			const secret = "never-shown-0123456789-0123456789-0123456789"
+			for _, end := range []string{"", "\n", "\r\n"} {
+				// Most are no valid value of their variable: only the way from the file counts here.
+				var p problems
+				vars := map[string]string{strings.TrimPrefix(v.Name, prefix) + "_FILE": secretFile(t, secret+end, 0o400)}
+				readSecretFiles(vars, names(), &p)
+				if got := vars[strings.TrimPrefix(v.Name, prefix)]; got != secret || len(vars) != 1 || p.found != nil {
+					t.Errorf("ends with %q: %v, %v", end, vars, p.found)
+				}
+			}
+			if _, err := Load([]string{v.Name + "_FILE=" + secretFile(t, secret, 0o400)}); err != nil &&
+				strings.Contains(err.Error(), secret) {
+				t.Errorf("shown: %v", err)
+			}
+			var c Config
+			reflect.ValueOf(&c).Elem().FieldByName(v.field).SetString(secret)
+			if shown := fmt.Sprintf("%v %+v %v", c, c, c.Settings()); strings.Contains(shown, secret) {
+				t.Error("the configuration shows it")
+			}
+		})
+	}
+	if found < 10 {
+		t.Errorf("%d secrets", found)
+	}
+}
+
+// What is wrong with a file is said with the variable, and nothing of the content.
+func TestFilesOfSecretsThatAreWrong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ path, want string }{
+		"absent":   {filepath.Join(t.TempDir(), "absent"), "no such file"},
+		"a folder": {t.TempDir(), "is a directory"},
+		"empty":    {secretFile(t, "\r\n", 0o400), "empty file"},
+		"endless":  {"/dev/zero", "longer than 1 MiB"},
+		"no text":  {secretFile(t, goodSecret+"\x00", 0o400), "no text"},
+	} {
+		_, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + c.path})
+		if err == nil || !strings.Contains(err.Error(), "STAMPEDE_JWT_SECRET_FILE") || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), goodSecret) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	path := secretFile(t, goodSecret, 0o400)
+	_, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + path, "STAMPEDE_JWT_SECRET=" + goodSecret})
+	if err == nil || !strings.Contains(err.Error(), "is set together with STAMPEDE_JWT_SECRET") {
+		t.Errorf("both: %v", err)
+	}
+}
+
+// A secret that everybody on the machine may read, or write, is named by serve and checkconfig; certificates and public
+// keys are no secrets.
+func TestFilesOfSecretsThatEverybodyReads(t *testing.T) {
+	t.Parallel()
+	for mode, exposed := range map[os.FileMode]bool{
+		0o400: false, 0o600: false, 0o440: false, 0o640: false, 0o444: true, 0o644: true, 0o602: true,
+	} {
+		path := secretFile(t, goodSecret, mode)
+		c, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := fmt.Sprint(c.Warnings())
+		if strings.Contains(warned, "STAMPEDE_JWT_SECRET_FILE names a file that everybody") != exposed ||
+			strings.Contains(warned, path) != exposed {
+			t.Errorf("%04o: %s", mode, warned)
+		}
+	}
+	var p problems
+	public := map[string]string{"MYSQL_CA_FILE": secretFile(t, "-----BEGIN CERTIFICATE-----", 0o644)}
+	if warned := readSecretFiles(public, names(), &p); warned != nil || p.found != nil {
+		t.Errorf("a certificate: %v, %v", warned, p.found)
+	}
+}
+
+// With certificates of our own the server's is checked, or the program does not start.
+func TestCertificatesOfMySQL(t *testing.T) {
+	t.Parallel()
+	certificate := "STAMPEDE_MYSQL_CA_FILE=" + filepath.Join("testdata", "ca.pem")
+	environ := func(dsn string, more ...string) []string {
+		return append([]string{
+			"STAMPEDE_REDIS_URL=redis://127.0.0.1", "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" + goodSecret,
+		}, more...)
+	}
+	const dsn = "u:p@tcp(db:3306)/shop"
+	c, err := Load(environ(dsn+"?tls=true", certificate))
+	if err != nil || len(c.Warnings()) > 1 {
+		t.Errorf("%v, %v", err, c.Warnings())
+	}
+	for _, weak := range []string{"", "?tls=skip-verify", "?tls=preferred", "?tls=false"} {
+		if _, err := Load(environ(dsn+weak, certificate)); err == nil || !strings.Contains(err.Error(), "STAMPEDE_MYSQL_CA is set") {
+			t.Errorf("%q: %v", weak, err)
+		}
+	}
+	if _, err := Load(environ(dsn+"?tls=true", "STAMPEDE_MYSQL_CA=nonsense")); err == nil ||
+		!strings.Contains(err.Error(), "STAMPEDE_MYSQL_CA has no certificate") {
+		t.Error(err)
+	}
+	for _, weak := range []string{"skip-verify", "preferred"} {
+		c, err := Load(environ(dsn + "?tls=" + weak))
+		if err != nil || !strings.Contains(fmt.Sprint(c.Warnings()), "tls="+weak) {
+			t.Errorf("%s: %v, %v", weak, err, c.Warnings())
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package server
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var update = flag.Bool("update", false, "write deploy/METRICS.md anew")
+
+const metricsPage = "../../deploy/METRICS.md"
+
+// labelSets are the values that each label may have: all of them are bounded, whatever people send.
+var labelSets = map[string]string{
+	"partition": "`0` to `STAMPEDE_PARTITIONS` − 1",
+	"code":      "the error codes of [PROTOCOL.md](../realtime/PROTOCOL.md#errors)",
+	"verdict":   "the verdicts of [reserve.lua](../streams/lua/reserve.lua)",
+	"reason":    "the close codes of [PROTOCOL.md](../realtime/PROTOCOL.md#close-codes)",
+	"route":     "the patterns of the routes",
+	"status":    "HTTP statuses",
+	"outcome":   "`success`, `forged`, `unreadable`, `failed`, `turned_away`",
+	"result":    "of a mail `sent`, `dead`, `unsent`; of a delivery `taken`, `parked`, `undelivered`",
+	"state":     "of mails `waiting`, `dead`; of refunds `asked`, `open`, `stuck`",
+	"version":   "the one that runs",
+}
+
+var (
+	describedAs = regexp.MustCompile(`fqName: "([^"]+)", help: "((?:[^"\\]|\\.)*)", (?:unit: "[^"]*", )?constLabels: \{(.*?)\}, variableLabels: \{(.*?)\}`)
+	labelName   = regexp.MustCompile(`([a-z_]+)(="|,|$)`)
+)
+
+// TestMetricsAreDocumented: deploy/METRICS.md has exactly the metrics of the registry, each with its type, its unit and
+// its labels. go test ./app/server -run Metrics -update writes it anew.
+func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
+	private, public := alipayKeys(t)
+	n := begin(t, embedded(t, t.TempDir(), "STAMPEDE_ALIPAY_APP_ID=2021000000000001",
+		"STAMPEDE_ALIPAY_PRIVATE_KEY="+private, "STAMPEDE_ALIPAY_PUBLIC_KEY="+public,
+		"STAMPEDE_ALIPAY_GATEWAY=http://127.0.0.1:9/gateway.do", "STAMPEDE_ALIPAY_SIMULATOR=true",
+		"STAMPEDE_WEBHOOK_URL=http://127.0.0.1:9/", "STAMPEDE_WEBHOOK_SECRET="+strings.Repeat("s", 32),
+	), Options{Rolling: true}).ready().enter()
+	n.settled(n.buy(n.open().ID, "a-buy-for-metrics").Order)
+	types := make(map[string]string)
+	families, err := n.server.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		types[family.GetName()] = strings.ToLower(family.GetType().String())
+	}
+	rows := make(map[string]string)
+	for desc := range described(n.server.registry) {
+		parts := describedAs.FindStringSubmatch(desc)
+		if parts == nil {
+			t.Fatalf("unreadable: %s", desc)
+		}
+		name := parts[1]
+		if !strings.HasPrefix(name, "stampede_") {
+			continue
+		}
+		var labels []string
+		for _, found := range labelName.FindAllStringSubmatch(parts[3]+","+parts[4], -1) {
+			if labelSets[found[1]] == "" {
+				t.Errorf("%s has the label %s, of which nobody says what it may be", name, found[1])
+			}
+			labels = append(labels, "`"+found[1]+"`")
+		}
+		kind := types[name]
+		if kind == "" { // nothing has happened yet that it counts
+			if kind = "gauge"; strings.HasSuffix(name, "_total") {
+				kind = "counter"
+			}
+		}
+		help := strings.ReplaceAll(parts[2], `\"`, `"`)
+		rows[name] = fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", name, kind, unitOf(name),
+			strings.Join(labels, ", "), help)
+	}
+	got := metricsHead
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		got += rows[name]
+	}
+	got += "\n## Labels\n\n| label | values |\n|---|---|\n"
+	for _, label := range slices.Sorted(maps.Keys(labelSets)) {
+		got += "| `" + label + "` | " + labelSets[label] + " |\n"
+	}
+	if *update {
+		if err := os.WriteFile(metricsPage, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(metricsPage)
+	if err != nil || string(want) != got {
+		t.Errorf("deploy/METRICS.md and the registry differ; go test ./app/server -run Metrics -update (%v)", err)
+		for line := range strings.Lines(got) {
+			if !strings.Contains(string(want), line) {
+				t.Logf("not there: %s", line)
+			}
+		}
+	}
+	alertsUse(t, rows)
+}
+
+const metricsHead = `# Metrics
+
+` + "`/metrics`" + ` on the listener of ` + "`STAMPEDE_METRICS_LISTEN`" + `, for Prometheus. Beside these are those of Go and of the process,
+` + "`go_…` and `process_…`" + `, as [client_golang](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors) has them.
+What is said of streams, mails and sales is the same on every node: take ` + "`max`" + ` over them; what a node counts itself is to be added up.
+This page is held to the registry by a test; [alerts](prometheus/alerts.yml) and a [dashboard](grafana/stampede.json) use no others.
+
+| name | type | unit | labels | what |
+|---|---|---|---|---|
+`
+
+// described are all descriptions of the registry, also of vectors in which there is nothing yet.
+func described(registry *prometheus.Registry) map[string]bool {
+	ch, all := make(chan *prometheus.Desc), make(map[string]bool)
+	go func() {
+		registry.Describe(ch)
+		close(ch)
+	}()
+	for desc := range ch {
+		all[desc.String()] = true
+	}
+	return all
+}
+
+func unitOf(name string) string {
+	switch {
+	case strings.HasSuffix(name, "_timestamp_seconds"):
+		return "Unix seconds"
+	case strings.HasSuffix(name, "_seconds"):
+		return "seconds"
+	}
+	return ""
+}
+
+// alertsUse: rules and dashboard name no metric that is not there.
+func alertsUse(t *testing.T, rows map[string]string) {
+	t.Helper()
+	used := regexp.MustCompile(`stampede_[a-z_]+`)
+	for _, path := range []string{"../../deploy/prometheus/alerts.yml", "../../deploy/grafana/stampede.json"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range used.FindAllString(string(text), -1) {
+			if rows[strings.TrimSuffix(name, "_bucket")] == "" {
+				t.Errorf("%s uses %s, which is no metric", path, name)
+			}
+		}
+	}
+}
+
+// Profiles are there only where they are asked for, and without command lines.
+func TestProfilesAreAskedFor(t *testing.T) {
+	t.Parallel()
+	without := begin(t, embedded(t, t.TempDir()), Options{}).ready()
+	if text := without.private("/debug/pprof/goroutine?debug=1"); strings.Contains(text, "goroutine profile") {
+		t.Error("profiles are shown though nobody asked for them")
+	}
+	with := begin(t, embedded(t, t.TempDir(), "STAMPEDE_PROFILES=true"), Options{}).ready()
+	if text := with.private("/debug/pprof/goroutine?debug=1"); !strings.Contains(text, "goroutine profile") {
+		t.Errorf("no profile: %s", text)
+	}
+	if text := with.private("/debug/pprof/cmdline"); strings.Contains(text, os.Args[0]) {
+		t.Errorf("the command line is shown: %s", text)
+	}
+}

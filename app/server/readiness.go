@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/streams"
+)
+
+// checklist says whether a sale can open.
+func checklist(
+	desk *app.CatalogueDesk, s *stores, inventory *streams.Inventory, gateway app.Gateway, c *Config,
+) *app.Checklist {
+	return &app.Checklist{
+		Desk: desk, Inventory: inventory, Rebuilder: inventory, Sales: s.db, Gateway: gateway, Backlog: c.Backlog,
+		Around: &surroundings{Inventory: inventory, stores: s, config: c},
+	}
+}
+
+// surroundings are the stores and nodes of this shop.
+type surroundings struct {
+	*streams.Inventory
+	stores *stores
+	config *Config
+}
+
+// DatabaseTime is the database's clock.
+func (s *surroundings) DatabaseTime(ctx context.Context) (app.Millis, error) {
+	return s.stores.db.Time(ctx)
+}
+
+// Mail says whether letters leave the shop, and how many could not be sent.
+func (s *surroundings) Mail(ctx context.Context) (server bool, dead int64, err error) {
+	dead, err = streams.NewMailStream(s.stores.client).CountDead(ctx)
+	return s.config.SMTPURL != "", dead, err
+}
+
+// Durability names what is weaker than the promises need, and where only one copy of something is.
+func (s *surroundings) Durability(ctx context.Context) ([]app.Check, error) {
+	if s.config.Embedded() {
+		return []app.Check{{
+			State: app.CheckWarn, Code: app.FoundEmbedded,
+			Says: "embedded stores are for trying out: a crash loses reservations without a row",
+			Do:   "Use Redis and MySQL for a real sale",
+		}}, nil
+	}
+	weak, err := s.stores.weaknesses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []app.Check
+	for _, w := range weak {
+		found = append(found, w.setting.Check(w.Store, w.Refused))
+	}
+	copies, err := s.copies(ctx)
+	return append(found, copies...), err
+}
+
+// copies looks at what a lost disk would leave: the last writes of Redis to its own, its replicas, and what the
+// database can be restored from.
+func (s *surroundings) copies(ctx context.Context) ([]app.Check, error) {
+	var found []app.Check
+	err := s.stores.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
+		of, err := copiesOf(ctx, name, server)
+		found = append(found, of...)
+		if err != nil && name != oneServer { // the others of the cluster are looked at all the same
+			found = append(found, app.Check{
+				State: app.CheckFail, Code: app.FoundUnread, Of: app.Facts{"what": name},
+				Says: name + " cannot be read right now",
+				Do:   "Bring it back with its disk; stampede checkconfig names the partitions of each primary",
+			})
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ask Redis about its persistence: %w", err)
+	}
+	restorable, err := s.stores.db.Restorable(ctx)
+	if err == nil && !restorable {
+		found = append(found, app.Check{
+			State: app.CheckWarn, Code: app.FoundNoBinaryLog,
+			Says: "MySQL keeps no binary log: a backup can be restored to its own instant only",
+			Do:   "Set log_bin, and back up the log with the data",
+		})
+	}
+	return found, err
+}
+
+// copiesOf looks at one server of Redis.
+func copiesOf(ctx context.Context, name string, server *redis.Client) (found []app.Check, err error) {
+	text, err := server.Info(ctx, "persistence", "replication").Result()
+	if err != nil {
+		return nil, err
+	}
+	info := make(map[string]string)
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		info[name] = value
+	}
+	if status := info["aof_last_write_status"]; status != "" && status != "ok" {
+		found = append(found, app.Check{
+			State: app.CheckFail, Code: app.FoundLogNotWritten,
+			Says: name + ": the last write of its log failed", Do: "See whether its disk is full",
+		})
+	}
+	if info["aof_last_bgrewrite_status"] == "err" || info["rdb_last_bgsave_status"] == "err" {
+		found = append(found, app.Check{
+			State: app.CheckWarn, Code: app.FoundLogNotRewritten,
+			Says: name + ": its last rewrite failed, so its log grows",
+			Do:   "See whether its disk is full",
+		})
+	}
+	if info["role"] != "slave" && info["connected_slaves"] == "0" {
+		found = append(found, app.Check{
+			State: app.CheckWarn, Code: app.FoundNoReplica,
+			Says: name + " has no replica: with its disk, reservations without a row would be lost",
+			Do:   "Give Redis a replica, and keep its disk in the backup",
+		})
+	}
+	return found, nil
+}

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// redisForms are the forms of STAMPEDE_REDIS_URL, for whoever wrote none of them.
+const redisForms = "want redis://[user:password@]host:port/db (rediss:// for TLS, unix://… for a socket), " +
+	"redis-cluster://[user:password@]host:port,host:port or " +
+	"redis-sentinel://[user:password@]sentinel:port,sentinel:port/MASTER?db=0 " +
+	"(rediss-cluster://, rediss-sentinel:// for TLS)"
+
+// redisAddress is where Redis is: a cluster, a server that sentinels name, or one server. The driver chooses its client
+// by the same fields.
+type redisAddress struct{ redis.UniversalOptions }
+
+// parseRedisURL reads STAMPEDE_REDIS_URL. Its errors go on after the variable's name and never show the value, which
+// may hold a password.
+func parseRedisURL(address string) (redisAddress, error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	switch scheme {
+	case "redis-cluster", "rediss-cluster":
+		return clusterAddress(rest, scheme == "rediss-cluster")
+	case "redis-sentinel", "rediss-sentinel":
+		return sentinelAddress(rest, scheme == "rediss-sentinel")
+	}
+	options, err := redis.ParseURL(address)
+	if err != nil {
+		return redisAddress{}, errors.New("cannot be read: " + redisForms)
+	}
+	return singleAddress(options), nil
+}
+
+func singleAddress(o *redis.Options) redisAddress {
+	return redisAddress{redis.UniversalOptions{
+		Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, DB: o.DB, ClientName: o.ClientName,
+		Protocol: o.Protocol, TLSConfig: o.TLSConfig,
+	}}
+}
+
+func clusterAddress(rest string, encrypted bool) (redisAddress, error) {
+	u, err := parseHosts(rest, "6379")
+	if err != nil {
+		return redisAddress{}, err
+	}
+	if u.path != "" && u.path != "0" {
+		return redisAddress{}, fmt.Errorf(
+			"names database %q, and a cluster has only 0: leave out what follows the hosts", u.path)
+	}
+	if err := u.allow("client_name"); err != nil {
+		return redisAddress{}, err
+	}
+	return redisAddress{redis.UniversalOptions{
+		IsClusterMode: true, Addrs: u.hosts, Username: u.user, Password: u.password,
+		ClientName: u.query.Get("client_name"), TLSConfig: tlsFor(encrypted),
+	}}, nil
+}
+
+func sentinelAddress(rest string, encrypted bool) (redisAddress, error) {
+	u, err := parseHosts(rest, "26379")
+	if err != nil {
+		return redisAddress{}, err
+	}
+	if u.path == "" || strings.Contains(u.path, "/") {
+		return redisAddress{}, errors.New("names no master: want redis-sentinel://sentinel:port,sentinel:port/MASTER" +
+			", with the name that the sentinels monitor it under")
+	}
+	if err := u.allow("client_name", "db", "sentinel_username", "sentinel_password"); err != nil {
+		return redisAddress{}, err
+	}
+	database := 0
+	if text := u.query.Get("db"); text != "" {
+		if database, err = strconv.Atoi(text); err != nil || database < 0 {
+			return redisAddress{}, fmt.Errorf("has db=%q: want the number of a database, like db=0", text)
+		}
+	}
+	return redisAddress{redis.UniversalOptions{
+		MasterName: u.path, Addrs: u.hosts, Username: u.user, Password: u.password, DB: database,
+		SentinelUsername: u.query.Get("sentinel_username"), SentinelPassword: u.query.Get("sentinel_password"),
+		ClientName: u.query.Get("client_name"), TLSConfig: tlsFor(encrypted),
+	}}, nil
+}
+
+// trust has certificates checked against those given, instead of those that the machine trusts.
+func (a *redisAddress) trust(certificates Secret) error {
+	switch {
+	case certificates == "":
+		return nil
+	case a.TLSConfig == nil:
+		return errors.New("is set, but STAMPEDE_REDIS_URL has no TLS: give it the form rediss://…, " +
+			"rediss-cluster://… or rediss-sentinel://…")
+	}
+	a.TLSConfig.RootCAs = x509.NewCertPool()
+	if !a.TLSConfig.RootCAs.AppendCertsFromPEM([]byte(certificates)) {
+		return errors.New("has no certificate that can be read: want PEM, -----BEGIN CERTIFICATE----- and so on")
+	}
+	return nil
+}
+
+// tlsFor leaves the name open that a certificate must carry: each server is checked under the name it is dialled by.
+func tlsFor(encrypted bool) *tls.Config {
+	if !encrypted {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12}
+}
+
+// hostsURL is what is behind the scheme of an address with several hosts.
+type hostsURL struct {
+	user, password string
+	hosts          []string // host:port
+	path           string   // without slashes around it
+	query          url.Values
+}
+
+// parseHosts reads [user:password@]host[:port],host[:port]/path?query. Package url knows one host only.
+func parseHosts(rest, port string) (hostsURL, error) {
+	authority, tail := rest, ""
+	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+		authority, tail = rest[:at], rest[at:]
+	}
+	account, hosts := "", authority
+	if at := strings.LastIndex(authority, "@"); at >= 0 {
+		account, hosts = authority[:at+1], authority[at+1:]
+	}
+	u, err := url.Parse("redis://" + account + "host" + tail)
+	if err != nil || u.Fragment != "" {
+		return hostsURL{}, errors.New("cannot be read (write #, /, ?, @ and : within a password as " +
+			"%23, %2F, %3F, %40, %3A): " + redisForms)
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return hostsURL{}, errors.New("has settings behind the ? that cannot be read: want name=value&name=value")
+	}
+	parsed := hostsURL{user: u.User.Username(), path: strings.Trim(u.Path, "/"), query: query}
+	parsed.password, _ = u.User.Password()
+	for host := range strings.SplitSeq(hosts, ",") {
+		one, err := hostPort(host, port)
+		if err != nil {
+			return hostsURL{}, err
+		}
+		parsed.hosts = append(parsed.hosts, one)
+	}
+	return parsed, nil
+}
+
+// hostPort adds the usual port where none is named.
+func hostPort(host, port string) (string, error) {
+	name, number, err := net.SplitHostPort(host)
+	if err != nil {
+		name, number, err = net.SplitHostPort(host + ":" + port)
+	}
+	if n, failed := strconv.ParseUint(number, 10, 16); err != nil || failed != nil || n == 0 || name == "" {
+		return "", fmt.Errorf("names the host %q: want host:port, several with commas between them", host)
+	}
+	return net.JoinHostPort(name, number), nil
+}
+
+// allow refuses settings of the driver that the program decides itself, and words that are none.
+func (u *hostsURL) allow(known ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(u.query)) {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("has the setting %q behind the ?: only %s may stand there", name,
+				strings.Join(known, ", "))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package server
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/streams"
+)
+
+// The main job on a Redis cluster: somebody buys, the order gets its row, and the stock equation holds in all sales.
+// One node of the cluster under a plain address is refused with words, where waiting would be for ever.
+func TestNodeOnCluster(t *testing.T) {
+	t.Parallel()
+	cluster := kit.StartRedisCluster(t, 3, 3)
+	dsn := kit.MySQL(t)
+	environ := func(address string) Config {
+		return embedded(t, t.TempDir(), "STAMPEDE_REDIS_URL="+address, "STAMPEDE_MYSQL_DSN="+dsn,
+			"STAMPEDE_JWT_SECRET="+goodSecret, "STAMPEDE_PARTITIONS=8")
+	}
+	config := environ(cluster.URL)
+	n := begin(t, config, Options{Migrate: true, Rolling: true}).ready().enter()
+	sale := n.open().ID
+	n.settled(n.buy(sale, "key-cluster-1").Order)
+
+	ctx := kit.Context(t)
+	tools, err := OpenTools(ctx, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tools.Close()
+	reports, err := tools.Audit(ctx)
+	if err != nil || len(reports) == 0 {
+		t.Fatalf("audit: %d sales, %v", len(reports), err)
+	}
+	for _, r := range reports {
+		if len(r.Failures) > 0 {
+			t.Errorf("P1: %+v", r)
+		}
+	}
+	lacks, weak, err := tools.Examine(ctx)
+	if err != nil || len(lacks) > 0 {
+		t.Errorf("the program can do all it needs on a cluster: %v, %v", lacks, err)
+	}
+	for _, w := range weak {
+		if w.Store == "Redis" {
+			t.Errorf("a weakness of a cluster names its server: %+v", w)
+		}
+	}
+	placed, err := tools.Places(ctx)
+	on := make(map[string]int)
+	for _, p := range placed {
+		on[p.Primary]++
+	}
+	if err != nil || len(placed) != config.Partitions || len(on) != 3 {
+		t.Errorf("partitions are spread over three primaries: %+v, %v", placed, err)
+	}
+	for primary, partitions := range on {
+		if least := config.Partitions / 3; partitions < least || partitions > least+1 {
+			t.Errorf("%s has %d of %d partitions", primary, partitions, config.Partitions)
+		}
+	}
+
+	options, err := redis.ParseURL(cluster.Primaries[1].URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := redis.NewClient(options)
+	defer plain.Close()
+	err = streams.Reach(ctx, plain)
+	if !errors.Is(err, app.ErrMisconfigured) || !strings.Contains(err.Error(), "redis-cluster://") {
+		t.Errorf("one node under a plain address: %v", err)
+	}
+	alone, err := OpenTools(ctx, environ(cluster.Primaries[1].URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Close()
+	if _, _, err := alone.Examine(ctx); err == nil || !strings.Contains(err.Error(), "redis-cluster://") {
+		t.Errorf("checkconfig of one node under a plain address: %v", err)
+	}
+}
+
+// A server without a cluster under the address of one is refused with words.
+func TestClusterAddressOfOneServer(t *testing.T) {
+	t.Parallel()
+	options, err := redis.ParseURL(kit.Redis(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stores{}
+	s.connect(redisAddress{redis.UniversalOptions{IsClusterMode: true, Addrs: []string{options.Addr}}}, 2)
+	t.Cleanup(func() { _ = s.close() })
+	err = s.ping(kit.Context(t))
+	if !errors.Is(err, app.ErrMisconfigured) || !strings.Contains(err.Error(), "cluster") {
+		t.Errorf("a server without a cluster: %v", err)
+	}
+}

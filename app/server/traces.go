@@ -1,0 +1,43 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stampede/app"
+	"stampede/app/trace"
+)
+
+// tracer samples buys, when a collector is named; nil: none is traced. composeTraces says where to.
+func (c *Config) tracer() *app.Tracer {
+	if c.OTLPEndpoint == "" {
+		return nil
+	}
+	return &app.Tracer{Ratio: c.TraceRatio}
+}
+
+// composeTraces sends what is traced to the collector.
+func (p *parts) composeTraces(c *Config, version string, registry *prometheus.Registry) error {
+	counter(registry, "stampede_trace_spans_lost_total",
+		"Spans of traced buys that no collector has: it was slow or away, or there is too much of them.", func() int64 {
+			if p.traces == nil {
+				return 0
+			}
+			return p.traces.Lost()
+		})
+	if p.tracer == nil {
+		return nil
+	}
+	traces, err := trace.New(c.OTLPEndpoint, trace.Node{Name: nodeName(p.lease), Version: version})
+	if err != nil {
+		return err
+	}
+	p.traces, p.tracer.To = traces, traces
+	return nil
+}
+
+// closeTraces sends the last spans, for a bounded time.
+func (p *parts) closeTraces() {
+	if p.traces != nil {
+		p.traces.Close()
+	}
+}

@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Mover moves free units from one portion of a sale to another, exactly once. Decreases go to Redis first, increases to
+// the database first (I2), so the units are never free on both sides:
+//
+//	COMMIT (asked, under the next number) ──▶ move_out.lua ──▶ COMMIT (one portion's initial − n, the other's + n) ──▶ move_in.lua ──▶ COMMIT (done)
+//
+// The database never sees them twice or not at all; what is on its way in Redis is missing there only. A crash between
+// any two steps leaves a move that anybody finishes who meets it: each step does nothing when it was done. A partition
+// that is rebuilt meanwhile is made from its row: the one that gives decides again, under its new epoch, as long as its
+// row has the units; the one that gets finds the number of the move beside them, and takes them once. One move of a
+// sale is under way at a time, which keeps its numbers in order.
+type Mover struct {
+	Store MoveStore
+	Redis MoveKeeper
+}
+
+// Move moves at most so many units, and answers how many; 0 when nothing was free, or when another move had to be
+// finished first.
+func (v *Mover) Move(ctx context.Context, sale ID, from, to SaleRef, units int64) (moved int64, err error) {
+	m, asked, err := v.Store.AskMove(ctx, Move{Sale: sale, From: from, To: to, Units: units})
+	if err != nil {
+		return 0, fmt.Errorf("ask for a move in sale %s: %w", sale, err)
+	}
+	done, err := v.finish(ctx, m)
+	if !asked || done.No != m.No {
+		return 0, err
+	}
+	return done.Taken, err
+}
+
+// finish takes a move to its end, wherever it stands.
+func (v *Mover) finish(ctx context.Context, m Move) (Move, error) {
+	if m.State == MoveAsked {
+		taken, epoch, known, err := v.Redis.MoveOut(ctx, m)
+		if err == nil && !known { // somebody else was faster
+			return v.Store.Move(ctx, m.Sale)
+		}
+		if err == nil {
+			m, err = v.Store.SettleMove(ctx, m, taken, epoch)
+		}
+		if err != nil {
+			return m, v.dropped(ctx, m, err)
+		}
+	}
+	if m.State == MoveTaken {
+		err := v.Redis.MoveIn(ctx, m)
+		if err == nil {
+			err = v.Store.EndMove(ctx, m)
+		}
+		if err != nil {
+			return m, v.dropped(ctx, m, err)
+		}
+		m.State = MoveDone
+	}
+	return m, nil
+}
+
+// dropped ends a move whose portion is not in Redis, if it has left it for good; then nobody buys there any more.
+func (v *Mover) dropped(ctx context.Context, m Move, err error) error {
+	err = fmt.Errorf("move %d of sale %s: %w", m.No, m.Sale, err)
+	if errors.Is(err, ErrLost) {
+		err = errors.Join(err, v.Store.DropMove(ctx, m))
+	}
+	return err
+}
+
+// FinishAll finishes what crashes have left.
+func (v *Mover) FinishAll(ctx context.Context) error {
+	open, err := v.Store.OpenMoves(ctx)
+	if err != nil {
+		return fmt.Errorf("list moves: %w", err)
+	}
+	var failed []error
+	for _, m := range open {
+		_, err := v.finish(ctx, m)
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// actTx is the transaction of an act. Calls of the store with its context join it (see Store.inTx).
+type actTx struct {
+	store *Store
+	conn  bun.Conn
+	// failed is the first error of a call that joined. The act fails with it, whatever its author made of it: the
+	// database may have taken the whole transaction back by then.
+	failed error
+}
+
+type actKey struct{}
+
+// actOf is the act that the context belongs to; nil for none.
+func (s *Store) actOf(ctx context.Context) *actTx {
+	act, _ := ctx.Value(actKey{}).(*actTx)
+	if act == nil || act.store != s {
+		return nil
+	}
+	return act
+}
+
+// join runs fn in the transaction of an act.
+func (a *actTx) join(fn func(tx bun.Conn) error) error {
+	err := fn(a.conn)
+	if err != nil && a.failed == nil {
+		a.failed = err
+	}
+	return err
+}
+
+// Act does something in one transaction with its row in the journal. The head of the journal is locked before anything
+// else: acts go one after the other, and of two under the same key the second finds what the first has done. See
+// app.ActStore.
+func (s *Store) Act(
+	ctx context.Context, actor app.Actor, do func(ctx context.Context) (app.Act, error),
+) (app.Done, error) {
+	if s.actOf(ctx) != nil {
+		return app.Done{}, errors.New("an act cannot be part of another one")
+	}
+	if err := app.CheckActKey(actor.Key); err != nil {
+		return app.Done{}, err
+	}
+	return inTx(ctx, s, "act", func(tx bun.Conn) (app.Done, error) {
+		head, err := s.lockJournal(ctx, tx)
+		if err != nil {
+			return app.Done{}, err
+		}
+		if done, known, err := doneBefore(ctx, tx, &actor); known || err != nil {
+			return done, err
+		}
+		if err := mayUndo(ctx, tx, actor.Undoes); err != nil {
+			return app.Done{}, err
+		}
+		joined := &actTx{store: s, conn: tx}
+		act, err := do(context.WithValue(ctx, actKey{}, joined))
+		if err == nil {
+			err = joined.failed
+		}
+		if err != nil {
+			return app.Done{}, err
+		}
+		return s.writeJournal(ctx, tx, head, &actor, &act)
+	})
+}
+
+// lockJournal holds the head until the transaction ends, and makes it before the first act.
+func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head app.JournalHead, err error) {
+	_, err = exec(ctx, tx, "INSERT INTO journal_head (id, seq, hash) VALUES (1, 0, '') "+s.d.onTaken+" id = 1")
+	if err != nil {
+		return head, err
+	}
+	err = tx.QueryRowContext(ctx, "SELECT seq, hash FROM journal_head WHERE id = 1"+s.d.forUpdate).
+		Scan(&head.Seq, &head.Hash)
+	return head, err
+}
+
+// doneBefore finds what the actor has done under the key.
+func doneBefore(ctx context.Context, tx bun.Conn, actor *app.Actor) (done app.Done, known bool, err error) {
+	var rows []journalRow
+	err = tx.NewSelect().Model(&rows).
+		Where("actor_id = ? AND actor_name = ? AND act_key = ?", actor.User, actorName(actor), actor.Key).Scan(ctx)
+	switch {
+	case err != nil || len(rows) == 0:
+		return done, false, err
+	case rows[0].RequestHash != actor.Hash:
+		return done, true, app.Fail(app.DuplicateKey, fmt.Sprintf("this Idempotency-Key was used for something else, "+
+			"%s, row %d of the journal", rows[0].Kind, rows[0].Seq))
+	}
+	return app.Done{Seq: rows[0].Seq, Answer: json.RawMessage(rows[0].Answer), Repeated: true}, true, nil
+}
+
+// mayUndo refuses to take a row back twice. The head of the journal is locked, so nobody does it at this moment.
+func mayUndo(ctx context.Context, tx bun.Conn, seq int64) error {
+	if seq == 0 {
+		return nil
+	}
+	undone, err := undoneBy(ctx, tx, []int64{seq})
+	if err == nil && undone[seq] != 0 {
+		err = app.Fail(app.WrongState, fmt.Sprintf("row %d was taken back already, by row %d", seq, undone[seq]))
+	}
+	return err
+}
+
+// longestActorName is what the column takes, in characters.
+const longestActorName = 80
+
+func actorName(a *app.Actor) string {
+	return clip(strings.ToValidUTF8(a.Name, "\uFFFD"), longestActorName)
+}
+
+// writeJournal adds the row and moves the head.
+func (s *Store) writeJournal(
+	ctx context.Context, tx bun.Conn, head app.JournalHead, actor *app.Actor, act *app.Act,
+) (app.Done, error) {
+	row := journalRow{
+		Seq: head.Seq + 1, ActorID: actor.User, ActorName: actorName(actor), Role: actor.Role, Via: actor.Via,
+		Source: clip(actor.From, longestActorName), Request: actor.Request, Key: actor.Key, RequestHash: actor.Hash,
+		Kind: act.Kind, Object: act.Object, Note: clip(act.Note, app.LongestNote), PrevHash: head.Hash,
+	}
+	if !utf8.ValidString(row.Source + row.Request + row.Object + row.Note) {
+		return app.Done{}, app.Fail(app.BadRequest, "the act says something that is not text")
+	}
+	for text, v := range map[*string]any{&row.Before: act.Before, &row.After: act.After, &row.Answer: act.Answer} {
+		if v == nil && text != &row.Answer {
+			continue
+		}
+		if v == nil {
+			v = struct{}{}
+		}
+		b, err := json.Marshal(v)
+		if err != nil {
+			return app.Done{}, fmt.Errorf("write act %s as JSON: %w", act.Kind, err)
+		}
+		*text = string(b)
+	}
+	now, err := s.clock(ctx, tx)
+	if err != nil {
+		return app.Done{}, err
+	}
+	row.At = now.At
+	entry := row.entry()
+	row.Hash = entry.Sum()
+	if _, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx); err != nil {
+		return app.Done{}, err
+	}
+	if actor.Undoes != 0 {
+		_, err := exec(ctx, tx, "INSERT INTO journal_undos (seq, undone_by) VALUES (?, ?)", actor.Undoes, row.Seq)
+		if err != nil {
+			return app.Done{}, err
+		}
+	}
+	err = execMatching(ctx, tx, 1, "move the head of the journal",
+		"UPDATE journal_head SET seq = ?, hash = ? WHERE id = 1 AND seq = ?", row.Seq, row.Hash, head.Seq)
+	return app.Done{Seq: row.Seq, Answer: json.RawMessage(row.Answer)}, err
+}

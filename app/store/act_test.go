@@ -1,0 +1,190 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+func ada(key string) app.Actor {
+	return app.Actor{
+		User: 7, Name: "阿达", Role: app.Operator, Via: app.ViaHTTP, From: "2001:db8::1", Request: "r-1", Key: key,
+		Hash: strings.Repeat("a", 64),
+	}
+}
+
+// blocks returns an act that blocks a user, and tells whether it ran.
+func blocks(s *store.Store, user string, ran *int) func(ctx context.Context) (app.Act, error) {
+	return func(ctx context.Context) (app.Act, error) {
+		*ran++
+		b, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: user}, 0)
+		return app.Act{Kind: "block.add", Object: "block:1", After: b, Note: "转售 <b>", Answer: b}, err
+	}
+}
+
+// What an act does, its row and its answer are there together; the same key gives the same answer and does nothing, and
+// with anything else it is refused.
+func TestActIsDoneOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, ran := kit.Context(t), 0
+		first, err := s.Act(ctx, ada("key-0001"), blocks(s, "42", &ran))
+		must(t, err)
+		again, err := s.Act(ctx, ada("key-0001"), blocks(s, "42", &ran))
+		must(t, err)
+		if first.Repeated || !again.Repeated || string(again.Answer) != string(first.Answer) ||
+			again.Seq != 1 || ran != 1 {
+			t.Errorf("first %+v, again %+v, ran %d times", first, again, ran)
+		}
+		other := ada("key-0001")
+		other.Hash = strings.Repeat("b", 64)
+		if _, err := s.Act(ctx, other, blocks(s, "43", &ran)); !errors.Is(err, &app.Error{Code: app.DuplicateKey}) {
+			t.Errorf("the key with something else: %v", err)
+		}
+		eve := ada("key-0001")
+		eve.User = 8
+		_, err = s.Act(ctx, eve, blocks(s, "44", &ran)) // somebody else's key
+		must(t, err)
+		if _, err := s.Act(ctx, ada("short"), blocks(s, "45", &ran)); !errors.Is(err, &app.Error{Code: app.BadRequest}) {
+			t.Errorf("a bad key: %v", err)
+		}
+		listed, err := s.Blocks(ctx, 0)
+		must(t, err)
+		rows, err := s.JournalPage(ctx, app.JournalQuery{Limit: 10})
+		must(t, err)
+		if len(listed) != 2 || len(rows) != 2 || rows[0].Seq != 2 || rows[1].Note != "转售 <b>" || rows[1].ActorName != "阿达" {
+			t.Errorf("%d blocks, journal %+v", len(listed), rows)
+		}
+		wantJournal(t, s, 2)
+	})
+}
+
+// An act that fails leaves nothing, whatever its author makes of the failure of a part, and its key is free.
+func TestFailedActLeavesNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, ran := kit.Context(t), 0
+		broken := errors.New("broken")
+		for name, after := range map[string]func(ctx context.Context) error{
+			"an error": func(context.Context) error { return broken },
+			"a part whose failure is ignored": func(ctx context.Context) error {
+				_, _ = s.RemoveBlock(ctx, 99)
+				return nil
+			},
+			"an act in an act": func(ctx context.Context) error {
+				_, err := s.Act(ctx, ada("key-0002"), blocks(s, "43", &ran))
+				return err
+			},
+		} {
+			_, err := s.Act(ctx, ada("key-0001"), func(ctx context.Context) (app.Act, error) {
+				act, err := blocks(s, "42", &ran)(ctx)
+				if err != nil {
+					return act, err
+				}
+				return act, after(ctx)
+			})
+			if err == nil {
+				t.Errorf("%s: no error", name)
+			}
+			listed, err := s.Blocks(ctx, 0)
+			must(t, err)
+			if len(listed) != 0 {
+				t.Errorf("%s: %d blocks", name, len(listed))
+			}
+			wantJournal(t, s, 0)
+		}
+		if done, err := s.Act(ctx, ada("key-0001"), blocks(s, "42", &ran)); err != nil || done.Seq != 1 {
+			t.Errorf("afterwards: %+v, %v", done, err)
+		}
+	})
+}
+
+// Many who act at once, each twice, make one row each, and a chain that holds.
+func TestActsAtOnceMakeOneChain(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		const acts = 6
+		var g errgroup.Group
+		for i := range 2 * acts {
+			g.Go(func() error {
+				n := i % acts
+				_, err := s.Act(ctx, ada(fmt.Sprintf("key-%04d", n)), func(ctx context.Context) (app.Act, error) {
+					_, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: app.ID(1 + n).String()}, 0)
+					return app.Act{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
+				})
+				return err
+			})
+		}
+		must(t, g.Wait())
+		wantJournal(t, s, acts)
+		for _, q := range []struct {
+			query app.JournalQuery
+			rows  int
+		}{
+			{app.JournalQuery{Limit: 100}, acts},
+			{app.JournalQuery{Limit: 4}, 4},
+			{app.JournalQuery{Limit: 100, Before: 3}, 2},
+			{app.JournalQuery{Limit: 100, Object: "block:3"}, 1},
+			{app.JournalQuery{Limit: 100, Actor: "7"}, acts},
+			{app.JournalQuery{Limit: 100, Actor: "阿达", Kind: "block.add"}, acts},
+			{app.JournalQuery{Limit: 100, Actor: "8"}, 0},
+			{app.JournalQuery{Limit: 100, Kind: "block.remove"}, 0},
+			{app.JournalQuery{Limit: 100, Since: closes * 2}, 0},
+		} {
+			rows, err := s.JournalPage(ctx, q.query)
+			if err != nil || len(rows) != q.rows {
+				t.Errorf("%+v: %d rows, %v", q.query, len(rows), err)
+			}
+		}
+	})
+}
+
+// wantJournal checks the chain as the database has it.
+func wantJournal(t *testing.T, s *store.Store, rows int64) {
+	t.Helper()
+	report, err := (&app.Journal{Store: s}).VerifyJournal(kit.Context(t), "")
+	if err != nil || !report.OK || report.Rows != rows {
+		t.Errorf("journal: %+v, %v; want %d rows that fit", report, err, rows)
+	}
+}
+
+// TestJournalIsOnlyAddedTo: no statement of the program changes or removes a row of it.
+func TestJournalIsOnlyAddedTo(t *testing.T) {
+	t.Parallel()
+	changes := regexp.MustCompile(`(?i)(UPDATE|DELETE FROM|REPLACE INTO|TRUNCATE|ALTER TABLE)\s+"?journal\b[^_]|New(Update|Delete)\(\)\.Model\([^)]*journal`)
+	if !changes.MatchString(`UPDATE journal SET`) || !changes.MatchString("tx.NewDelete().Model((*journalRow)(nil))") {
+		t.Fatal("the pattern finds nothing")
+	}
+	looked := 0
+	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && len(d.Name()) > 2) {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".sql") || strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			looked++
+			if found := changes.Find(text); found != nil {
+				t.Errorf("%s: %s", path, found)
+			}
+		}
+		return nil
+	})
+	if err != nil || looked < 100 {
+		t.Errorf("looked into %d files: %v", looked, err)
+	}
+}

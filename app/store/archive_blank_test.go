@@ -1,0 +1,144 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// wantNobody looks through whole tables for what the shop's buyers are called, where they live and what they wrote.
+func (h *shop) wantNobody(where string) {
+	h.t.Helper()
+	for _, query := range []string{
+		"SELECT COALESCE(address, '') FROM orders", "SELECT COALESCE(address, '') FROM orders_archive",
+		"SELECT tracking FROM orders", "SELECT tracking FROM orders_archive", "SELECT tracking FROM shipments",
+		"SELECT reason FROM refunds", "SELECT text FROM addresses",
+	} {
+		var texts []string
+		h.must(h.DB().NewRaw(query).Scan(h.ctx, &texts))
+		for _, text := range texts {
+			for _, personal := range []string{"王小明", "13800000000", "Road", "SF-", "Mei", "home"} {
+				if strings.Contains(text, personal) {
+					h.t.Errorf("%s: %s still has %q", where, query, text)
+				}
+			}
+		}
+	}
+}
+
+func (h *shop) blank(sale app.ID, limit int) (blanked int64) {
+	h.t.Helper()
+	for _, archived := range []bool{false, true} {
+		for step := (app.BlankStep{Sale: sale, Archived: archived, Limit: limit}); ; {
+			n, last, err := h.BlankOrders(h.ctx, step)
+			h.must(err)
+			if blanked += n; last == 0 {
+				break
+			}
+			step.After = last
+		}
+	}
+	return blanked
+}
+
+// What orders say of people goes from both tables and from what hangs on them, in steps of any size; orders that are
+// under way keep it until they are over.
+func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 50)
+		sale := h.sales[0]
+		for range 3 {
+			h.finished(sale)
+			h.refunded(sale)
+			h.cancelled(sale)
+		}
+		h.quiet()
+		h.close(sale)
+		if moved := h.archive(sale, 100); moved != 9 {
+			t.Fatalf("%d moved", moved)
+		}
+		for range 3 {
+			h.finished(sale)
+		}
+		waiting := h.paid(sale, 1)
+		h.quiet()
+		if blanked := h.blank(sale, 2); blanked != 12 {
+			t.Errorf("%d orders blanked, want 12", blanked)
+		}
+		if o := h.read(waiting.ID); o.Address == nil {
+			t.Error("an order that is to be shipped has lost its address")
+		}
+		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || !left {
+			t.Errorf("with one under way: left %v (%v)", left, err)
+		}
+		h.ship(sending, parcel(waiting.ID))
+		_, _, err := h.ConfirmReceipt(h.ctx, waiting.ID, waiting.User)
+		h.must(err)
+		h.quiet()
+		if blanked := h.blank(sale, 2); blanked != 1 {
+			t.Errorf("%d orders blanked afterwards, want 1", blanked)
+		}
+		h.wantNobody("blanked")
+		if left, err := h.PlanBlank(h.ctx, sale, 5); err != nil || left {
+			t.Errorf("with nothing left: left %v (%v)", left, err)
+		}
+		if again := h.blank(sale, 2); again != 0 {
+			t.Errorf("%d blanked once more", again)
+		}
+		h.wantTaken(sale, 10)
+	})
+}
+
+// Who has their data deleted is blanked in the archive, too.
+func TestErasureReachesTheArchive(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o, others := h.cancelled(h.sales[0]), h.cancelled(h.sales[0])
+		h.quiet()
+		h.close(h.sales[0])
+		if moved := h.archive(h.sales[0], 10); moved != 2 {
+			t.Fatalf("%d moved", moved)
+		}
+		h.must(h.Erase(h.ctx, o.User, opens, opens))
+		blanked, left, err := h.BlankAddresses(h.ctx, o.User)
+		h.must(err)
+		if blanked != 1 || left != 0 || h.read(o.ID).Address != nil || h.read(others.ID).Address == nil {
+			t.Errorf("%d blanked, %d left; %+v", blanked, left, h.read(o.ID))
+		}
+	})
+}
+
+// Address books of guests go with time; those of accounts, and young ones, stay.
+func TestBooksOfGuestsAreForgotten(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s)
+		account := app.User{
+			ID: nextID(), Email: "ada@mail.example", Name: "Ada", Role: app.Shopper, Lang: "en", State: app.UserActive,
+			CreatedAt: opens,
+		}
+		h.must(h.AddUser(h.ctx, account))
+		guest, young := nextID(), nextID()
+		for i, user := range []app.ID{guest, guest, account.ID, guest, young} {
+			_, err := h.AddAddress(h.ctx, user, saved("home "+string(rune('a'+i)), false), 20)
+			h.must(err)
+		}
+		_, err := h.DB().ExecContext(h.ctx, "UPDATE addresses SET created_at = CASE WHEN user_id = ? THEN ? ELSE ? END", young,
+			opens, opens.Add(-time.Hour))
+		h.must(err)
+		deleted := int64(0)
+		for after := app.ID(0); ; {
+			n, last, err := h.ForgetGuests(h.ctx, opens, after, 2)
+			h.must(err)
+			if deleted += n; last == 0 {
+				break
+			}
+			after = last
+		}
+		if deleted != 3 || h.count("addresses") != 2 {
+			t.Errorf("%d deleted, %d left", deleted, h.count("addresses"))
+		}
+	})
+}

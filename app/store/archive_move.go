@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+	"stampede/app/snowflake"
+	"stampede/migrations/sqllock"
+)
+
+var _ app.ArchiveStore = (*Store)(nil)
+
+// atRest are orders to which nothing will happen any more by itself: they are in a last state, and nothing of them is
+// unpaid, unsettled, under way at the gateway, in refund, untold to the buyer, or not posted yet.
+const atRest = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.untold_since IS NULL" +
+	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)" +
+	" AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.unsettled_since IS NOT NULL)" +
+	" AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.state IN ('asked', 'open', 'stuck'))" +
+	" AND NOT EXISTS (SELECT 1 FROM outbox b WHERE b.order_id = o.id AND b.next_at IS NOT NULL)" +
+	" AND NOT EXISTS (SELECT 1 FROM shipments h WHERE h.order_id = o.id" +
+	" AND (h.finish_at IS NOT NULL OR h.mail_at IS NOT NULL))"
+
+// archiveSilence is how long the holder of the archive's lock may stand still.
+const archiveSilence = 30 * time.Second
+
+// LockArchive runs fn while nobody else moves orders. See app.ArchiveStore.
+func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) error) error {
+	if s.writer != nil { // SQLite: one process, but for commands
+		select {
+		case s.archiving <- struct{}{}:
+			defer func() { <-s.archiving }()
+			return fn(ctx)
+		default:
+			return app.ErrArchiveTaken
+		}
+	}
+	lock := sqllock.Lock{Name: "stampede:archive", Wait: time.Second, Silence: archiveSilence}
+	began := false
+	err := lock.Hold(ctx, s.db, func(ctx context.Context) error {
+		began = true
+		return fn(ctx)
+	})
+	switch {
+	case errors.Is(err, sqllock.ErrHeld):
+		return app.ErrArchiveTaken
+	case began && !errors.Is(err, sqllock.ErrLost):
+		return err
+	}
+	return wrap("lock the archive", err)
+}
+
+// NodesWithoutArchive counts nodes of earlier versions that may be alive. See app.ArchiveStore.
+func (s *Store) NodesWithoutArchive(ctx context.Context) (n int, err error) {
+	err = s.db.NewRaw("SELECT COUNT(*) FROM node_leases WHERE reads_archive <> holder AND expires_at > "+s.d.now).
+		Scan(ctx, &n)
+	return n, wrap("count nodes of earlier versions", err)
+}
+
+// OpensBetween reports whether a sale opens in that time. See app.ArchiveStore.
+func (s *Store) OpensBetween(ctx context.Context, from, to app.Millis) (opens bool, err error) {
+	opens, err = s.db.NewSelect().TableExpr("sales").Column("id").Where("opens_at >= ? AND opens_at < ?", from, to).
+		Where("archived_at = 0").Exists(ctx)
+	return opens, wrap("look for sales that open", err)
+}
+
+// SalesToArchive lists sales whose orders are due to be moved. See app.ArchiveStore.
+func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore app.Millis, limit int) ([]app.ID, error) {
+	return s.salesDue(ctx, "archive_at", "sales_archive", now, closedBefore, limit)
+}
+
+// salesDue reads along an index on when sales are looked at next. Only sales that have left Redis for good are: no
+// rebuild reads their orders, and no unit of theirs is held. What a rehearsal has left is removed, not kept.
+func (s *Store) salesDue(
+	ctx context.Context, column, index string, now, closedBefore app.Millis, limit int,
+) (sales []app.ID, err error) {
+	err = s.db.NewSelect().Model((*saleRow)(nil)).ForceIndex(index).Column("s.id").
+		Where("s."+column+" <= ?", now).Where("s.closes_at < ?", closedBefore).
+		Where("s.retired_at > 0").Where("s.rehearses = 0").
+		OrderExpr("s."+column+", s.closes_at, s.id").Limit(int64(limit)).Scan(ctx, &sales)
+	return sales, wrap("list sales that closed long ago", err)
+}
+
+// MoveOrders moves what is at rest of the next orders of a sale, in one transaction. See app.ArchiveStore.
+func (s *Store) MoveOrders(ctx context.Context, step app.ArchiveStep) (done app.ArchiveDone, err error) {
+	what := "move orders of sale " + step.Sale.String()
+	var window []app.ID
+	err = s.db.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_sale").Column("id").
+		Where("sale_id = ?", step.Sale).Where("id > ?", step.After).Order("id").Limit(int64(step.Limit)).
+		Scan(ctx, &window)
+	if err != nil || len(window) == 0 {
+		return done, wrap(what, err)
+	}
+	done.Looked, done.Last = len(window), window[len(window)-1]
+	// Which they are is read before anything is locked, so that orders that stay are not kept from anybody.
+	ids, err := s.resting(ctx, s.db, window, step.ChangedBefore)
+	if err != nil || len(ids) == 0 {
+		return done, wrap(what, err)
+	}
+	err = s.inTx(ctx, what, func(tx bun.Conn) error {
+		moved, err := s.move(ctx, tx, step, ids)
+		done.Moved, done.Months = len(moved), make(map[app.Month]int64)
+		for _, id := range moved {
+			done.Months[app.MonthOf(snowflake.Time(id))]++
+		}
+		return err
+	})
+	return done, err
+}
+
+func (s *Store) resting(
+	ctx context.Context, db bun.IDB, ids []app.ID, changedBefore app.Millis,
+) (found []app.ID, err error) {
+	err = db.NewRaw("SELECT o.id FROM orders AS o WHERE o.id IN (?) AND "+s.d.changed+" < ? AND "+atRest+
+		" ORDER BY o.id", bun.List(ids), changedBefore).Scan(ctx, &found)
+	return found, err
+}
+
+// move looks once more under the locks of the orders, copies the rows, deletes them, and answers which. Both counts
+// must be that of the rows which were locked: each is then in exactly one table when the transaction ends, however it
+// ends (I1).
+func (s *Store) move(ctx context.Context, tx bun.Conn, step app.ArchiveStep, ids []app.ID) ([]app.ID, error) {
+	if _, err := s.lockLive(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+	ids, err := s.resting(ctx, tx, ids, step.ChangedBefore)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	err = execMatching(ctx, tx, len(ids), "copy orders to the archive",
+		"INSERT INTO orders_archive ("+orderColumns+", moved_at) SELECT "+orderColumns+", ? FROM orders WHERE id IN (?)",
+		step.Now, bun.List(ids))
+	if err != nil {
+		return nil, err
+	}
+	if err := nothingDrops(ctx, tx); err != nil {
+		return nil, err
+	}
+	if err := execMatching(ctx, tx, len(ids), "take archived orders out of orders",
+		"DELETE FROM orders WHERE id IN (?)", bun.List(ids)); err != nil {
+		return nil, err
+	}
+	// From the first one on, whatever is written to the sale looks into the archive, see Insert.
+	_, err = exec(ctx, tx, "UPDATE sales SET moved_at = ? WHERE id = ? AND moved_at = 0", step.Now, step.Sale)
+	return ids, err
+}
+
+// nothingDrops refuses while a month is about to be dropped. It is asked after the copy: whoever drops notes the month
+// before looking at its rows under locks (Store.DropSome), so the one sees the note, or the other the rows.
+func nothingDrops(ctx context.Context, tx bun.Conn) error {
+	var month []int
+	err := tx.NewRaw("SELECT month FROM archive_drops WHERE dropped_at = 0 LIMIT 1").Scan(ctx, &month)
+	if err == nil && len(month) > 0 {
+		err = fmt.Errorf("%w: month %s of the archive is being dropped", app.ErrTransient, app.Month(month[0]))
+	}
+	return err
+}
+
+// PlanArchive says when the orders of a sale are looked at next; never, if none is left. See app.ArchiveStore.
+func (s *Store) PlanArchive(ctx context.Context, sale app.ID, next app.Millis) (left bool, err error) {
+	err = s.inTx(ctx, "plan the next look at sale "+sale.String(), func(tx bun.Conn) error {
+		// The sale is locked first: an order that comes back says so in its row.
+		var at app.Millis
+		if err := tx.QueryRowContext(ctx, "SELECT closes_at FROM sales WHERE id = ?"+s.d.forUpdate, sale).
+			Scan(&at); err != nil {
+			return err
+		}
+		left, err = tx.NewSelect().Model((*orderRow)(nil)).Column("id").Where("sale_id = ?", sale).Exists(ctx)
+		if err != nil {
+			return err
+		}
+		plan := &next
+		if !left {
+			plan = nil
+		}
+		return execMatching(ctx, tx, 1, "plan it", "UPDATE sales SET archive_at = ? WHERE id = ?", plan, sale)
+	})
+	return left, err
+}
+
+// errMoved means that orders are written to a sale of which some are in the archive: they must be looked for there.
+var errMoved = fmt.Errorf("%w: orders of the sale are in the archive", app.ErrTransient)

@@ -1,0 +1,330 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// calm are streams in which so many reservations wait.
+type calm struct{ waiting int64 }
+
+func (c calm) PartitionFigures(context.Context) ([]app.PartitionFigures, error) {
+	return []app.PartitionFigures{{Pending: c.waiting}}, nil
+}
+
+// archivist archives and blanks what is older than the shortest time.
+func (h *shop) archivist() *app.Archivist {
+	return &app.Archivist{
+		Store: h.Store, Streams: calm{}, ArchiveAfter: app.ArchiveLeast, PersonalAfter: app.ArchiveLeast,
+	}
+}
+
+// old makes all rows old enough to be moved.
+func (h *shop) old() {
+	h.t.Helper()
+	h.quiet()
+	h.stampWhere("id > ?", "?", h.clock().At.Add(-1000*time.Hour), 0)
+}
+
+// wantEachOnce checks that each order is in one table, and the guards fit (I1, I5).
+func (h *shop) wantEachOnce(all []app.ID) {
+	h.t.Helper()
+	var found []app.ID
+	const both = "SELECT id FROM orders UNION ALL SELECT id FROM orders_archive ORDER BY id"
+	h.must(h.DB().NewRaw(both).Scan(h.ctx, &found))
+	slices.Sort(all)
+	if !slices.Equal(found, all) {
+		h.t.Fatalf("%d rows of %d orders:\n%v\n%v", len(found), len(all), found, all)
+	}
+	for _, sale := range h.sales {
+		t := h.totals(sale)
+		if t.Taken != t.HeldUnits+t.SoldUnits+t.GoneUnits || t.Duplicates > 0 || len(t.OverLimit) > 0 {
+			h.t.Fatalf("sale %s does not balance: %+v", sale, t)
+		}
+	}
+}
+
+// death ends a context at a query, before it reaches the server: as a process that dies there, it leaves its
+// transaction to the database.
+type death struct {
+	at   atomic.Int64 // queries to go; 0: it lives
+	die  context.CancelFunc
+	last string
+}
+
+func (d *death) BeforeQuery(ctx context.Context, q *bun.QueryEvent) context.Context {
+	if d.at.Load() > 0 && d.at.Add(-1) == 0 {
+		d.last = q.Query
+		d.die()
+	}
+	return ctx
+}
+
+func (d *death) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// I1: a run dies at each of its statements; the next one goes on, and each order is in one table all the time.
+func TestArchivistDiesAtEachStatement(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		d := &death{}
+		s.HookQueries(d)
+		h := newShop(t, s, 50, 50)
+		var all []app.ID
+		for range 3 {
+			for _, sale := range h.sales {
+				all = append(all, h.finished(sale).ID, h.refunded(sale).ID, h.cancelled(sale).ID)
+			}
+		}
+		all = append(all, h.paid(h.sales[0], 1).ID)
+		h.old()
+		for _, sale := range h.sales {
+			h.close(sale)
+		}
+		for n := int64(1); ; n++ {
+			ctx, die := context.WithCancel(h.ctx)
+			d.die = die
+			d.at.Store(n)
+			ran, err := h.archivist().RunOnce(ctx)
+			done := d.at.Swap(0) > 0 // it had no more statements than that
+			die()
+			if done && err == nil {
+				break
+			}
+			if err == nil && ran.Postpone == "" && !strings.HasPrefix(d.last, "DO RELEASE") {
+				t.Errorf("died at %d, %s, and says that all is well", n, d.last)
+			}
+			h.wantEachOnce(all)
+			if n > 1000 {
+				t.Fatal("it never ends")
+			}
+		}
+		if live, archived := h.count("orders"), h.count("orders_archive"); live != 1 || archived != len(all)-1 {
+			t.Errorf("%d rows in orders, %d in the archive", live, archived)
+		}
+		h.wantNobodyButOne()
+	})
+}
+
+// wantNobodyButOne is wantNobody but for the one order that is to be shipped.
+func (h *shop) wantNobodyButOne() {
+	h.t.Helper()
+	_, err := h.DB().ExecContext(h.ctx, "DELETE FROM orders")
+	h.must(err)
+	h.wantNobody("after all runs")
+}
+
+// I1, I5, P8: orders are paid late, refunded, shipped and received while they move; none is lost or there twice, and
+// the guards fit at each look.
+func TestOrdersChangeWhileTheyMove(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 500)
+		sale := h.sales[0]
+		var all, late, paid []app.Order
+		for range 12 {
+			o := h.opened(sale, 1)
+			late, all = append(late, o), append(all, o)
+			p := h.paid(sale, 1)
+			paid, all = append(paid, p), append(all, p)
+			all = append(all, h.finished(sale), h.cancelled(sale))
+		}
+		_, err := h.EndTraded(h.ctx, idsOf(late), app.Expired, payBy)
+		h.must(err)
+		h.old()
+		h.close(sale)
+		h.must(errOf(h.MakeMonths(h.ctx, h.clock().At)))
+
+		var g, moving errgroup.Group
+		stop := make(chan struct{})
+		moving.Go(func() error {
+			for {
+				select {
+				case <-stop:
+					return nil
+				default:
+				}
+				now := app.Millis(1) << 42 // everything is old enough
+				step := app.ArchiveStep{Sale: sale, Limit: 7, ChangedBefore: now, Now: now}
+				for {
+					done, err := h.MoveOrders(h.ctx, step)
+					if err != nil {
+						return err
+					}
+					if done.Looked == 0 {
+						break
+					}
+					step.After = done.Last
+				}
+				if _, err := h.PlanArchive(h.ctx, sale, now); err != nil {
+					return err
+				}
+				for _, archived := range []bool{false, true} {
+					step := app.BlankStep{Sale: sale, Archived: archived, Limit: 7}
+					if _, _, err := h.BlankOrders(h.ctx, step); err != nil {
+						return err
+					}
+				}
+				t, err := h.SaleTotals(h.ctx, sale)
+				if err != nil {
+					return err
+				}
+				if t.Taken != t.HeldUnits+t.SoldUnits+t.GoneUnits || t.Orders != int64(len(all)) {
+					return errors.New("the sale does not balance in the middle")
+				}
+			}
+		})
+		for i := range late {
+			g.Go(func() error { return h.payLate(&late[i]) })
+			g.Go(func() error { return h.sendOrRefund(&paid[i], i%2 == 0) })
+			g.Go(func() error { return h.settleAll(all) })
+		}
+		h.must(g.Wait())
+		close(stop)
+		h.must(moving.Wait())
+		h.wantEachOnce(idsOf(all))
+		for i := range late {
+			if got := h.read(late[i].ID); got.State != app.Refunded || got.Rev != 4 {
+				t.Errorf("late order %s is %s at %d", got.ID, got.State, got.Rev)
+			}
+		}
+		h.quiet()
+		h.archive(sale, 10)
+		if left := h.count("orders"); left != 0 {
+			t.Errorf("%d orders are left", left)
+		}
+		h.wantTaken(sale, 24)
+	})
+}
+
+func errOf[T any](_ T, err error) error { return err }
+
+func idsOf(rows []app.Order) (out []app.ID) {
+	for i := range rows {
+		out = append(out, rows[i].ID)
+	}
+	return out
+}
+
+// payLate has an ended order paid, and its money given back.
+func (h *shop) payLate(o *app.Order) error {
+	trade := app.Trade{Order: o.ID, No: "L" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen}
+	for range 2 {
+		if _, outcome, err := h.Receive(h.ctx, trade, payBy+1); err != nil || outcome != app.PaymentLate {
+			return errors.Join(err, errors.New("late money is "+string(outcome)))
+		}
+	}
+	ended := []app.OrderState{app.Expired}
+	_, err := h.BeginRefund(h.ctx, o.ID, ended, app.RefundNumber(o.ID), app.ReasonLateOver, payBy)
+	if err == nil {
+		err = h.Resolve(h.ctx, o.ID, app.PaymentRefunded)
+	}
+	if err == nil {
+		_, err = h.FinishRefund(h.ctx, o.ID, payBy)
+	}
+	return err
+}
+
+// sendOrRefund follows a paid order to its end.
+func (h *shop) sendOrRefund(o *app.Order, send bool) error {
+	if !send {
+		_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})
+		if err == nil {
+			_, err = h.FinishRefund(h.ctx, o.ID, opens)
+		}
+		return err
+	}
+	_, err := h.Ship(h.ctx, sending, []app.Parcel{parcel(o.ID)})
+	if err == nil {
+		_, _, err = h.ConfirmReceipt(h.ctx, o.ID, o.User)
+	}
+	return err
+}
+
+// settleAll tells and posts what is due, and reads some orders back: each must be there.
+func (h *shop) settleAll(all []app.Order) error {
+	for range 5 {
+		untold, err := h.Untold(h.ctx, app.Millis(1)<<42, 100)
+		if err != nil {
+			return err
+		}
+		told := make([]*app.Order, len(untold))
+		for i := range untold {
+			told[i] = &untold[i]
+		}
+		if err := h.MarkTold(h.ctx, told); err != nil {
+			return err
+		}
+		posted, err := h.ClaimOutbox(h.ctx, app.Millis(1)<<42, 100)
+		if err != nil {
+			return err
+		}
+		if err := h.MarkSent(h.ctx, posted); err != nil {
+			return err
+		}
+		some := idsOf(all)
+		rand.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+		rows, err := h.OrdersByID(h.ctx, some[:10])
+		if err != nil || len(rows) != 10 {
+			return errors.Join(err, errors.New("orders are missing"))
+		}
+		if _, err := h.Order(h.ctx, some[11]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A run leaves alone what is not its turn: around openings, with reservations waiting, beside nodes that would not find
+// what it moves, and with the times set to never.
+func TestArchivistWaitsForQuiet(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 50, 50)
+		h.finished(h.sales[0])
+		h.old()
+		h.close(h.sales[0])
+		lease, err := h.LeaseNode(h.ctx)
+		h.must(err)
+		run := func(a *app.Archivist, moved int64, says string) {
+			t.Helper()
+			done, err := a.RunOnce(h.ctx)
+			if err != nil || done.Moved != moved || !strings.Contains(done.Postpone, says) ||
+				(says == "") != (done.Postpone == "") {
+				t.Errorf("%+v (%v), want %d moved, %q", done, err, moved, says)
+			}
+		}
+		never := h.archivist()
+		never.ArchiveAfter, never.PersonalAfter = 0, 0
+		run(never, 0, "")
+		waiting := h.archivist()
+		waiting.Streams = calm{5000}
+		run(waiting, 0, "5000 reservations")
+		set := func(statement string, args ...any) {
+			t.Helper()
+			_, err := h.DB().ExecContext(h.ctx, statement, args...)
+			h.must(err)
+		}
+		set("UPDATE sales SET opens_at = ? WHERE id = ?", h.clock().At.Add(time.Minute), h.sales[1])
+		run(h.archivist(), 0, "opens within minutes")
+		anyway := h.archivist()
+		anyway.Anyway = true
+		set("UPDATE node_leases SET reads_archive = ''")
+		run(anyway, 0, "1 nodes of an earlier version")
+		h.must(lease.RunOnce(h.ctx))
+		run(anyway, 1, "")
+		state, err := anyway.State(h.ctx)
+		if err != nil || state.Orders != 1 || state.SalesToMove != 0 || state.OldNodes != 0 ||
+			state.ArchiveAfter != "48h0m0s" || state.PaidLeft != 0 {
+			t.Errorf("state %+v (%v)", state, err)
+		}
+	})
+}

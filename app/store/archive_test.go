@@ -1,0 +1,466 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// closedAt is when sales closed whose orders are to move.
+const closedAt app.Millis = 1_700_000_000_000
+
+// longAfter is when everything of a sale has been quiet for long, by the database's clock.
+func (h *shop) longAfter() app.Millis { return h.clock().At.Add(1000 * time.Hour) }
+
+// close makes a sale one that closed long ago and has left Redis.
+func (h *shop) close(sale app.ID) {
+	h.t.Helper()
+	h.must(h.MarkRetired(h.ctx, sale, h.epoch))
+	_, err := h.DB().ExecContext(h.ctx, "UPDATE sales SET closes_at = ? WHERE id = ?", closedAt, sale)
+	h.must(err)
+}
+
+// archive moves what is at rest of a sale, in steps of so many orders, and answers how many that were.
+func (h *shop) archive(sale app.ID, limit int) (moved int) {
+	h.t.Helper()
+	now := h.longAfter()
+	_, err := h.MakeMonths(h.ctx, h.clock().At)
+	h.must(err)
+	step := app.ArchiveStep{Sale: sale, Limit: limit, ChangedBefore: now, Now: now}
+	for {
+		done, err := h.MoveOrders(h.ctx, step)
+		h.must(err)
+		moved += done.Moved
+		if done.Looked == 0 {
+			return moved
+		}
+		step.After = done.Last
+	}
+}
+
+func (h *shop) count(table string) (n int) {
+	h.t.Helper()
+	h.must(h.DB().NewRaw("SELECT COUNT(*) FROM "+table).Scan(h.ctx, &n))
+	return n
+}
+
+// quiet has nothing to be told, posted, written or asked about any more.
+func (h *shop) quiet() {
+	h.t.Helper()
+	for _, statement := range []string{
+		"UPDATE orders SET untold_since = NULL, changed_at = changed_at", "UPDATE outbox SET next_at = NULL",
+		"UPDATE trades SET check_at = NULL", "UPDATE shipments SET mail_at = NULL",
+	} {
+		_, err := h.DB().ExecContext(h.ctx, statement)
+		h.must(err)
+	}
+}
+
+func (h *shop) finished(sale app.ID) app.Order {
+	h.t.Helper()
+	o := h.paid(sale, 1)
+	h.ship(sending, parcel(o.ID))
+	_, _, err := h.ConfirmReceipt(h.ctx, o.ID, o.User)
+	h.must(err)
+	return o
+}
+
+func (h *shop) refunded(sale app.ID) app.Order {
+	h.t.Helper()
+	o := h.paid(sale, 1)
+	_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, Text: "it is for my aunt Mei", At: opens})
+	h.must(err)
+	_, err = h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})
+	h.must(err)
+	_, err = h.FinishRefund(h.ctx, o.ID, opens)
+	h.must(err)
+	return o
+}
+
+func (h *shop) cancelled(sale app.ID) app.Order {
+	h.t.Helper()
+	o := h.order(sale, 1)
+	h.insert(o)
+	_, err := h.Cancel(h.ctx, o.ID, o.User, opens)
+	h.must(err)
+	return o
+}
+
+// everything is what the shop's reads say of orders.
+func (h *shop) everything(user app.ID, all []app.ID) map[string]any {
+	h.t.Helper()
+	out := map[string]any{}
+	read := func(name string, v any, err error) {
+		h.must(err)
+		out[name] = v
+	}
+	for _, id := range all {
+		o, err := h.Order(h.ctx, id)
+		read("order "+id.String(), o, err)
+		found, _, err := h.FindOrders(h.ctx, app.OrderSearch{ID: id, Limit: 2})
+		read("found "+id.String(), found, err)
+		look, err := h.LookShip(h.ctx, sending, []app.Parcel{parcel(id)})
+		read("parcel "+id.String(), look, err)
+	}
+	rows, err := h.OrdersByID(h.ctx, append(all, all[0], nextID()))
+	read("by id", rows, err)
+	for _, sale := range h.sales {
+		rows, err := h.OrdersOfSale(h.ctx, sale, all[1], 3)
+		read("of sale "+sale.String(), rows, err)
+		totals, err := h.SaleTotals(h.ctx, sale)
+		read("totals "+sale.String(), totals, err)
+		sums, err := h.SumUp(h.ctx, sale, opens, opens+120_000)
+		read("sums "+sale.String(), sums, err)
+	}
+	for name, q := range map[string]app.OrderSearch{
+		"user": {User: user}, "sale": {Sale: h.sales[0]}, "finished": {State: app.Finished}, "all": {},
+		"expired": {State: app.Expired},
+	} {
+		for page := 1; ; page++ {
+			q.Limit = 2
+			found, more, err := h.FindOrders(h.ctx, q)
+			read("search "+name+" "+string(rune('0'+page)), found, err)
+			if !more {
+				break
+			}
+			q.Before = found[len(found)-1].ID
+		}
+	}
+	for q := (app.OrdersQuery{User: user, Limit: 2}); ; {
+		page, more, err := h.OrdersOf(h.ctx, q)
+		read("list before "+q.Before.String(), page, err)
+		if !more {
+			break
+		}
+		q.Before = page[len(page)-1].ID
+	}
+	payments, err := h.PaymentsOf(h.ctx, all)
+	read("payments", payments, err)
+	ofDay, err := h.OrdersOfDay(h.ctx, opens-1000, opens+10_000_000, 0, 100)
+	read("of the day", ofDay, err)
+	return out
+}
+
+// I1, P1: every read says the same of an order in the archive as before, in the middle of a move and afterwards; sums
+// and the guard agree all the time; nothing but the state of the sale's plan changes.
+func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 50, 50)
+		user := nextID()
+		var all []app.ID
+		for i := range 3 {
+			for _, make := range []func(app.ID) app.Order{h.finished, h.refunded, h.cancelled} {
+				o := make(h.sales[0])
+				all = append(all, o.ID)
+			}
+			mine := h.order(h.sales[i%2], 1)
+			mine.User = user
+			h.insert(mine)
+			all = append(all, mine.ID)
+		}
+		_, err := h.Expire(h.ctx, all[:4], payBy+1)
+		h.must(err)
+		h.quiet()
+		for _, sale := range h.sales {
+			h.close(sale)
+		}
+		before := h.everything(user, all)
+		if moved := h.count("orders_archive"); moved != 0 {
+			t.Fatalf("%d moved by themselves", moved)
+		}
+		_, err = h.MakeMonths(h.ctx, h.clock().At)
+		h.must(err)
+		now := h.longAfter()
+		half, err := h.MoveOrders(h.ctx, app.ArchiveStep{
+			Sale: h.sales[0], Limit: 5, ChangedBefore: now, Now: now,
+		})
+		h.must(err)
+		if half.Moved == 0 || half.Looked != 5 {
+			t.Errorf("half a move: %+v", half)
+		}
+		if diff := cmp.Diff(before, h.everything(user, all)); diff != "" {
+			t.Errorf("in the middle of a move (-before +now):\n%s", diff)
+		}
+		moved := half.Moved + h.archive(h.sales[0], 2)
+		if want := 10; moved != want || h.count("orders_archive") != want {
+			t.Errorf("%d moved, %d rows in the archive, want %d", moved, h.count("orders_archive"), want)
+		}
+		if diff := cmp.Diff(before, h.everything(user, all)); diff != "" {
+			t.Errorf("afterwards (-before +now):\n%s", diff)
+		}
+		if again := h.archive(h.sales[0], 100); again != 0 {
+			t.Errorf("%d moved once more", again)
+		}
+	})
+}
+
+// What may still happen to an order keeps it where it is.
+func TestOrdersUnderWayAreNotArchived(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100)
+		sale := h.sales[0]
+		unpaid := h.order(sale, 1)
+		h.insert(unpaid)
+		paid, shipped := h.paid(sale, 1), h.paid(sale, 1)
+		h.ship(sending, parcel(shipped.ID))
+		refunding := h.paid(sale, 1)
+		_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: opens})
+		h.must(err)
+		late := h.opened(sale, 1)
+		_, err = h.EndTraded(h.ctx, []app.ID{late.ID}, app.Expired, payBy)
+		h.must(err)
+		_, outcome, err := h.Receive(h.ctx, app.Trade{
+			Order: late.ID, No: "L" + late.ID.String(), State: app.TradePaid, AmountFen: late.AmountFen,
+		}, payBy+1)
+		h.must(err)
+		if outcome != app.PaymentLate {
+			t.Fatalf("the money of an expired order is %s", outcome)
+		}
+		h.quiet()
+		untold, unposted, asked, unwritten, young, odd := h.cancelled(sale), h.finished(sale), h.cancelled(sale),
+			h.finished(sale), h.cancelled(sale), h.refunded(sale)
+		h.quiet()
+		for order, statement := range map[app.ID]string{
+			untold.ID:    "UPDATE orders SET untold_since = 5, changed_at = changed_at WHERE id = ?",
+			unposted.ID:  "INSERT INTO outbox (order_id, rev, state, at, next_at) VALUES (?, 2, 'paid', 1, 5)",
+			unwritten.ID: "UPDATE shipments SET mail_at = 5 WHERE order_id = ?",
+			odd.ID:       "UPDATE refunds SET state = 'stuck' WHERE order_id = ?",
+		} {
+			_, err := h.DB().ExecContext(h.ctx, statement, order)
+			h.must(err)
+		}
+		_, err = h.DB().ExecContext(h.ctx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
+			" VALUES (?, 1, 2, 3)", asked.ID)
+		h.must(err)
+		h.stamp(young.ID, h.longAfter().Add(time.Hour))
+		h.close(sale)
+		if moved := h.archive(sale, 3); moved != 0 {
+			var which []app.ID
+			h.must(h.DB().NewRaw("SELECT id FROM orders_archive").Scan(h.ctx, &which))
+			t.Errorf("%v moved; unpaid %s, paid %s, shipped %s, refunding %s, late %s, untold %s, unposted %s, asked %s,"+
+				" unwritten %s, young %s, odd %s", which, unpaid.ID, paid.ID, shipped.ID, refunding.ID, late.ID, untold.ID,
+				unposted.ID, asked.ID, unwritten.ID, young.ID, odd.ID)
+		}
+		left, err := h.PlanArchive(h.ctx, sale, 77)
+		h.must(err)
+		if !left {
+			t.Error("a sale with orders counts as empty")
+		}
+		// Operators see which of them wait for somebody.
+		state, err := h.ArchiveState(h.ctx, 76, 76, 76)
+		h.must(err)
+		if state.SalesKept != 1 || state.PaidLeft != 1 || state.ShippedLeft != 1 {
+			t.Errorf("left over: %+v", state)
+		}
+	})
+}
+
+// P8, I1: whatever changes an order brings it back first, once, also when many do so at the same time; it moves again
+// when it has come to rest.
+func TestArchivedOrderComesBack(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		sale := h.sales[0]
+		o := h.opened(sale, 1)
+		_, err := h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)
+		h.must(err)
+		h.quiet()
+		h.close(sale)
+		if moved := h.archive(sale, 10); moved != 1 {
+			t.Fatalf("%d moved", moved)
+		}
+		before := h.read(o.ID)
+		trade := app.Trade{Order: o.ID, No: "L" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen}
+		late := make(chan app.PaymentOutcome)
+		for range 4 {
+			go func() {
+				_, outcome, err := h.Receive(h.ctx, trade, payBy+1)
+				if err != nil {
+					t.Error(err)
+				}
+				late <- outcome
+			}()
+		}
+		for range 4 {
+			if outcome := <-late; outcome != app.PaymentLate {
+				t.Errorf("late money of an archived order is %s", outcome)
+			}
+		}
+		if live, archived := h.count("orders"), h.count("orders_archive"); live != 1 || archived != 0 {
+			t.Errorf("%d rows in orders, %d in the archive", live, archived)
+		}
+		now := h.read(o.ID)
+		if now.TradeNo == "" || now.Rev != before.Rev {
+			t.Errorf("came back as %+v", now)
+		}
+		if moved := h.archive(sale, 10); moved != 0 {
+			t.Error("it moved with unsettled money")
+		}
+		ended := []app.OrderState{app.Expired}
+		_, err = h.BeginRefund(h.ctx, o.ID, ended, app.RefundNumber(o.ID), app.ReasonLateOver, payBy)
+		h.must(err)
+		h.must(h.Resolve(h.ctx, o.ID, app.PaymentRefunded))
+		_, err = h.FinishRefund(h.ctx, o.ID, payBy)
+		h.must(err)
+		h.quiet()
+		if moved := h.archive(sale, 10); moved != 1 {
+			t.Error("it did not move again")
+		}
+		if got := h.read(o.ID); got.State != app.Refunded {
+			t.Errorf("it is %s", got.State)
+		}
+		h.wantTaken(sale, 0)
+	})
+}
+
+// I1, P4: an entry that comes once more for an archived order finds it; a key that an archived order has is used.
+func TestInsertFindsArchivedOrders(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		sale := h.sales[0]
+		o := h.finished(sale)
+		h.quiet()
+		h.close(sale)
+		if moved := h.archive(sale, 10); moved != 1 {
+			t.Fatalf("%d moved", moved)
+		}
+		sameKey, other := h.order(sale, 1), h.order(sale, 1)
+		sameKey.User, sameKey.Key = o.User, o.Key
+		if again := h.insert(o); again[0].Fresh || again[0].Order.State != app.Finished {
+			t.Errorf("the archived order alone: %+v", again)
+		}
+		got := h.insert(o, sameKey, other)
+		if got[0].Fresh || got[0].Order.State != app.Finished {
+			t.Errorf("the archived order again: %+v", got[0])
+		}
+		if !got[1].Fresh || got[1].Order.State != app.Refused || got[1].Order.Reason != app.ReasonKey {
+			t.Errorf("its key again: %+v", got[1])
+		}
+		if !got[2].Fresh || got[2].Order.State != app.Pending {
+			t.Errorf("another order: %+v", got[2])
+		}
+		if again := h.insert(o, other); again[0].Fresh || again[1].Fresh {
+			t.Errorf("written twice: %+v", again)
+		}
+		if live, archived := h.count("orders"), h.count("orders_archive"); live != 2 || archived != 1 {
+			t.Errorf("%d rows in orders, %d in the archive", live, archived)
+		}
+		h.wantTaken(sale, 2)
+	})
+}
+
+// F6: a cursor from before an archived order changed leads to reading all; a later one misses nothing.
+func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.finished(h.sales[0])
+		h.quiet()
+		long := h.clock().At.Add(-100 * 24 * time.Hour)
+		h.stamp(o.ID, long)
+		h.close(h.sales[0])
+		if moved := h.archive(h.sales[0], 10); moved != 1 {
+			t.Fatalf("%d moved", moved)
+		}
+		for since, more := range map[app.Millis]bool{
+			long - 1: true, long: true, long + 1: false, h.clock().At: false,
+		} {
+			asked := []app.ChangesQuery{{User: o.User, Since: since}, {User: nextID(), Since: since}}
+			changes, _, err := h.Changed(h.ctx, asked, 9)
+			h.must(err)
+			if changes[0].More != more || len(changes[0].Orders) != 0 || changes[1].More {
+				t.Errorf("since %d: %+v", since-long, changes)
+			}
+		}
+	})
+}
+
+// A node that does not know the archive is counted while its lease lives, also under a number that another one had.
+func TestNodesOfEarlierVersions(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s)
+		lease, err := h.LeaseNode(h.ctx)
+		h.must(err)
+		want := func(n int) {
+			t.Helper()
+			if got, err := h.NodesWithoutArchive(h.ctx); err != nil || got != n {
+				t.Errorf("%d nodes without archive (%v), want %d", got, err, n)
+			}
+		}
+		want(0)
+		h.must(lease.Release(h.ctx))
+		_, err = h.DB().ExecContext(h.ctx, "UPDATE node_leases SET holder = 'earlier', expires_at = 4102444800000")
+		h.must(err)
+		want(1)
+		_, err = h.DB().ExecContext(h.ctx, "UPDATE node_leases SET expires_at = 0")
+		h.must(err)
+		want(0)
+	})
+}
+
+// One process works on the archive.
+func TestArchiveIsLocked(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s)
+		h.must(h.LockArchive(h.ctx, func(ctx context.Context) error {
+			err := h.LockArchive(ctx, func(context.Context) error {
+				t.Error("two at once")
+				return nil
+			})
+			if !errors.Is(err, app.ErrArchiveTaken) {
+				t.Errorf("the second one hears %v", err)
+			}
+			return nil
+		}))
+		h.must(h.LockArchive(h.ctx, func(context.Context) error { return nil }))
+	})
+}
+
+// Sales are looked at from the one that has waited longest, once they have left Redis, and never again when empty.
+func TestSalesToArchive(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10, 10, 10)
+		now := h.longAfter()
+		due := func() []app.ID {
+			t.Helper()
+			sales, err := h.SalesToArchive(h.ctx, now, now, 10)
+			h.must(err)
+			return sales
+		}
+		if got := due(); len(got) != 0 {
+			t.Errorf("sales that are in Redis: %v", got)
+		}
+		for _, sale := range h.sales {
+			h.close(sale)
+		}
+		h.insert(h.order(h.sales[1], 1))
+		for _, sale := range h.sales[:2] {
+			left, err := h.PlanArchive(h.ctx, sale, now+1)
+			h.must(err)
+			if left != (sale == h.sales[1]) {
+				t.Errorf("sale %s: orders left %v", sale, left)
+			}
+		}
+		if got := due(); !slices.Equal(got, h.sales[2:]) {
+			t.Errorf("due are %v, want %v", got, h.sales[2:])
+		}
+		now++
+		if got := due(); !slices.Equal(got, []app.ID{h.sales[2], h.sales[1]}) {
+			t.Errorf("a moment later %v", got)
+		}
+		_, err := h.DB().ExecContext(h.ctx, "UPDATE sales SET rehearses = ? WHERE id = ?", h.sales[0], h.sales[1])
+		h.must(err)
+		if got := due(); !slices.Equal(got, h.sales[2:]) {
+			t.Errorf("with a rehearsal %v", got)
+		}
+		if got, err := h.SalesToArchive(h.ctx, now, closedAt, 10); err != nil || len(got) != 0 {
+			t.Errorf("that closed later: %v (%v)", got, err)
+		}
+	})
+}

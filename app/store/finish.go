@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// ConfirmReceipt finishes a shipped order of its buyer. See app.ShipmentStore.
+func (s *Store) ConfirmReceipt(ctx context.Context, order, user app.ID) (o app.Order, asked bool, err error) {
+	err = s.inTx(ctx, "confirm the receipt of order "+order.String(), func(tx bun.Conn) error {
+		asked = false
+		o, err = s.lockOrderOf(ctx, tx, order, user)
+		if err != nil || o.State != app.Shipped {
+			return err
+		}
+		waiting, err := refundsAsked(ctx, tx, []app.ID{order})
+		if asked = len(waiting) > 0; err != nil || asked {
+			return err
+		}
+		return s.finish(ctx, tx, &o)
+	})
+	return o, asked, err
+}
+
+// FinishShipped finishes what was shipped long enough ago. See app.ShipmentStore.
+func (s *Store) FinishShipped(
+	ctx context.Context, now, later app.Millis, limit int,
+) (finished []app.Order, looked int, err error) {
+	var due []app.ID
+	err = s.db.NewSelect().Model((*shipmentRow)(nil)).Column("order_id").Where("finish_at <= ?", now).
+		Order("finish_at").Limit(int64(min(limit, idsAtOnce))).Scan(ctx, &due)
+	if err != nil || len(due) == 0 {
+		return nil, 0, wrap("look for orders to finish", err)
+	}
+	err = s.inTx(ctx, "finish orders", func(tx bun.Conn) error {
+		finished, err = s.finishDue(ctx, tx, due, now, later)
+		return err
+	})
+	return finished, len(due), err
+}
+
+// finishDue looks again at what was due a moment ago, under the locks of the orders: a parcel may have been replaced, a
+// refund been asked for or begun meanwhile.
+func (s *Store) finishDue(
+	ctx context.Context, tx bun.Conn, due []app.ID, now, later app.Millis,
+) (finished []app.Order, err error) {
+	rows, err := s.lockOrders(ctx, tx, due)
+	if err != nil {
+		return nil, err
+	}
+	known, err := shippingOf(ctx, tx, rows)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range due {
+		if known.orders[id] == nil { // it is not among the orders any more
+			if err := dueToFinish(ctx, tx, id, nil); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range rows {
+		o := &rows[i]
+		sent := known.sent[o.ID]
+		switch {
+		case sent == nil || sent.FinishAt == 0 || sent.FinishAt > now:
+		case o.State != app.Shipped:
+			err = dueToFinish(ctx, tx, o.ID, nil)
+		case known.asked[o.ID]:
+			err = dueToFinish(ctx, tx, o.ID, &later)
+		default:
+			if err = s.finish(ctx, tx, o); err == nil {
+				finished = append(finished, *o)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return finished, nil
+}
+
+// finish flips a shipped order whose row is locked.
+func (s *Store) finish(ctx context.Context, tx bun.Conn, o *app.Order) error {
+	if err := s.turn(ctx, tx, o, app.Finished); err != nil {
+		return err
+	}
+	return dueToFinish(ctx, tx, o.ID, nil)
+}
+
+// dueToFinish says when an order, whose row is locked, finishes by itself; nil: never.
+func dueToFinish(ctx context.Context, tx bun.Conn, order app.ID, at *app.Millis) error {
+	return execMatching(ctx, tx, 1, "plan the end of a locked order",
+		"UPDATE shipments SET finish_at = ? WHERE order_id = ?", at, order)
+}
+
+// ClaimShipped takes shipments whose buyers are to be written to. See app.ShipmentStore.
+func (s *Store) ClaimShipped(ctx context.Context, now app.Millis, limit int) ([]app.Shipment, error) {
+	due := func(db bun.IDB, rows *[]shipmentRow) *bun.SelectQuery {
+		return db.NewSelect().Model(rows).Where("mail_at <= ?", now).Order("mail_at", "order_id").Limit(int64(limit))
+	}
+	rows, err := claimDue(ctx, s, "claim letters about shipments", due, func(tx bun.Conn, rows []shipmentRow) error {
+		ids := convert(rows, func(r *shipmentRow) app.ID { return r.Order })
+		if len(ids) == 0 {
+			return nil
+		}
+		return execMatching(ctx, tx, len(ids), "put letters off",
+			"UPDATE shipments SET mail_at = ? WHERE order_id IN (?)", now.Add(app.OutboxLease), bun.List(ids))
+	})
+	return convert(rows, (*shipmentRow).shipment), err
+}
+
+// MarkWritten notes that the letter about a parcel was handed over; one that was replaced meanwhile still needs its
+// own.
+func (s *Store) MarkWritten(ctx context.Context, sent app.Shipment) error {
+	return s.inTx(ctx, "mark the letter about order "+sent.Order.String(), func(tx bun.Conn) error {
+		_, err := exec(ctx, tx, "UPDATE shipments SET mail_at = NULL WHERE order_id = ? AND shipped_at = ? AND tracking = ?",
+			sent.Order, sent.ShippedAt, sent.Tracking)
+		return err
+	})
+}

@@ -1,0 +1,186 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+// soon is an instant before which everything came that there is.
+func soon() app.Millis { return app.MillisOf(time.Now().Add(time.Hour)) }
+
+// removeUnused removes the pictures that came before an instant.
+func removeUnused(t *testing.T, s *store.Store, before app.Millis) int {
+	t.Helper()
+	removed, err := s.RemoveUnusedImages(kit.Context(t), before)
+	must(t, err)
+	return removed
+}
+
+// kept reports whether a picture can be shown.
+func kept(t *testing.T, s *store.Store, letter string) bool {
+	t.Helper()
+	_, err := s.ImageFile(kit.Context(t), strings.Repeat(letter, 64), app.ImageJPEG, false)
+	if !errors.Is(err, app.ErrNoRow) {
+		must(t, err)
+	}
+	return err == nil
+}
+
+// Pictures that no product shows go when they are old enough, whether any ever showed them or not; those of archived
+// products stay, and one that is uploaded again, or was taken from a product, counts as new.
+func TestUnusedPicturesAreRemoved(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		before := app.MillisOf(time.Now().Add(-time.Hour))
+		shown, old := picture(t, s, "a"), picture(t, s, "b")
+		picture(t, s, "c") // shown by nothing, ever
+		made, err := d.CreateProduct(ctx, operator(), false,
+			app.ProductDraft{Name: "Pot", Images: []app.Image{{URL: shown}, {URL: old}}})
+		must(t, err)
+		if n := removeUnused(t, s, before); n != 0 {
+			t.Errorf("%d young ones were removed", n)
+		}
+		if n := removeUnused(t, s, soon()); n != 1 || kept(t, s, "c") {
+			t.Errorf("%d were removed, want the one that nothing shows", n)
+		}
+		_, err = s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)
+		must(t, err)
+		_, err = d.SetProductImages(ctx, operator(), false, made.ID, 1, []app.Image{{URL: shown}})
+		must(t, err)
+		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
+			t.Errorf("%d were removed, and one was shown until just now", n)
+		}
+		yes := true
+		_, err = d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 2, Archived: &yes})
+		must(t, err)
+		_, err = s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)
+		must(t, err)
+		picture(t, s, "b")
+		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
+			t.Errorf("%d were removed, and one was uploaded again just now", n)
+		}
+		for _, want := range []int{1, 0} {
+			if n := removeUnused(t, s, soon()); n != want {
+				t.Errorf("%d were removed, want %d", n, want)
+			}
+		}
+		if !kept(t, s, "a") || kept(t, s, "b") {
+			t.Error("the picture of an archived product is gone, or that of none is there")
+		}
+		picture(t, s, "b")
+		if !kept(t, s, "b") {
+			t.Error("a picture that was removed cannot be uploaded again")
+		}
+	})
+}
+
+// pausing is a query hook: who has a pause in the context stands still after the first query that contains its words.
+type pausing struct{}
+
+type pause struct {
+	words            string
+	once             sync.Once
+	reached, release chan struct{}
+}
+
+func pauseAfter(ctx context.Context, words string) (context.Context, *pause) {
+	p := &pause{words: words, reached: make(chan struct{}), release: make(chan struct{})}
+	return context.WithValue(ctx, pausing{}, p), p
+}
+
+func (pausing) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (pausing) AfterQuery(ctx context.Context, q *bun.QueryEvent) {
+	if p, ok := ctx.Value(pausing{}).(*pause); ok && strings.Contains(q.Query, p.words) {
+		p.once.Do(func() {
+			close(p.reached)
+			<-p.release
+		})
+	}
+}
+
+// waitsForPicture returns once the server is asked to lock a picture's row, which somebody else has locked. On SQLite
+// writers wait for each other before they begin, so there is nothing to see.
+func waitsForPicture(t *testing.T, s *store.Store, id string) {
+	t.Helper()
+	if s.DB().Dialect().Name() == dialect.SQLite {
+		return
+	}
+	kit.Eventually(t, 8*time.Second, func() (bool, string) {
+		var n int
+		err := s.DB().QueryRowContext(kit.Context(t), "SELECT COUNT(*) FROM information_schema.processlist"+
+			" WHERE id <> CONNECTION_ID() AND info LIKE ?", "%"+id+"%FOR UPDATE%").Scan(&n)
+		return err == nil && n > 0, fmt.Sprint("nobody waits: ", n, err)
+	})
+}
+
+// A picture that is given to a product at the moment of its removal stays when the product was first, and is refused
+// when the removal was: never is one shown that is not there.
+func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		s.HookQueries(pausing{})
+		made, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})
+		must(t, err)
+		give := func(ctx context.Context, version int64, url string) error {
+			_, err := d.SetProductImages(ctx, operator(), false, made.ID, version, []app.Image{{URL: url}})
+			return err
+		}
+		type removal struct {
+			n   int
+			err error
+		}
+		remove := func(ctx context.Context) <-chan removal {
+			done := make(chan removal, 1)
+			go func() {
+				n, err := s.RemoveUnusedImages(ctx, soon())
+				done <- removal{n, err}
+			}()
+			return done
+		}
+
+		letter := "a"
+		url := picture(t, s, letter)
+		giving, p := pauseAfter(ctx, url) // the only query that has it is what gives it
+		given := make(chan error, 1)
+		go func() { given <- give(giving, 1, url) }()
+		<-p.reached // written, and not committed
+		removed := remove(ctx)
+		waitsForPicture(t, s, strings.Repeat(letter, 64))
+		close(p.release)
+		must(t, <-given)
+		if got := <-removed; got.err != nil || got.n != 0 || !kept(t, s, letter) {
+			t.Errorf("given first: %d were removed (%v)", got.n, got.err)
+		}
+
+		letter = "b"
+		url = picture(t, s, letter)
+		removing, p := pauseAfter(ctx, "DELETE FROM images")
+		removed = remove(removing)
+		<-p.reached // deleted, and not committed
+		go func() { given <- give(ctx, 2, url) }()
+		waitsForPicture(t, s, strings.Repeat(letter, 64))
+		close(p.release)
+		if got := <-removed; got.err != nil || got.n != 1 || kept(t, s, letter) {
+			t.Errorf("removed first: %d were removed (%v)", got.n, got.err)
+		}
+		if err := <-given; code(err) != app.BadRequest || !strings.Contains(err.Error(), "upload it first") {
+			t.Errorf("given what was removed: %v", err)
+		}
+		if p, err := d.ProductRecord(ctx, made.ID); err != nil || p.Version != 2 || len(p.Images) != 1 {
+			t.Errorf("the product is %+v, %v", p, err)
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// journalRow is app.JournalEntry as the table has it. Rows are added by writeJournal and changed by nothing.
+type journalRow struct {
+	bun.BaseModel `bun:"table:journal"`
+
+	Seq         int64      `bun:"seq,pk"`
+	At          app.Millis `bun:"at"`
+	ActorID     app.ID     `bun:"actor_id"`
+	ActorName   string     `bun:"actor_name"`
+	Role        app.Role   `bun:"role"`
+	Via         app.Via    `bun:"via"`
+	Source      string     `bun:"source"`
+	Request     string     `bun:"request"`
+	Key         string     `bun:"act_key"`
+	RequestHash string     `bun:"request_hash"`
+	Kind        string     `bun:"kind"`
+	Object      string     `bun:"object"`
+	Before      string     `bun:"before_json"`
+	After       string     `bun:"after_json"`
+	Note        string     `bun:"note"`
+	Answer      string     `bun:"answer_json"`
+	PrevHash    string     `bun:"prev_hash"`
+	Hash        string     `bun:"hash"`
+}
+
+func (r *journalRow) entry() app.JournalEntry {
+	return app.JournalEntry{
+		Seq: r.Seq, At: r.At, ActorID: r.ActorID, ActorName: r.ActorName, Role: r.Role, Via: r.Via, Source: r.Source,
+		Request: r.Request, Key: r.Key, RequestHash: r.RequestHash, Kind: r.Kind, Object: r.Object,
+		Before: json.RawMessage(r.Before), After: json.RawMessage(r.After), Note: r.Note,
+		Answer: json.RawMessage(r.Answer), PrevHash: r.PrevHash, Hash: r.Hash,
+	}
+}
+
+// JournalPage reads rows, the newest first. See app.ActStore.
+func (s *Store) JournalPage(ctx context.Context, q app.JournalQuery) ([]app.JournalEntry, error) {
+	var rows []journalRow
+	sel := s.db.NewSelect().Model(&rows).Order("seq DESC").Limit(int64(q.Limit))
+	if q.Before > 0 {
+		sel = sel.Where("seq < ?", q.Before)
+	}
+	if q.Object != "" {
+		sel = sel.Where("object = ?", q.Object)
+	}
+	if id, err := app.ParseID(q.Actor); err == nil {
+		sel = sel.Where("actor_id = ?", id)
+	} else if q.Actor != "" {
+		sel = sel.Where("actor_name = ?", q.Actor)
+	}
+	if q.Kind != "" {
+		sel = sel.Where("kind = ?", q.Kind)
+	}
+	if q.Since > 0 {
+		sel = sel.Where("at >= ?", q.Since)
+	}
+	if err := sel.Scan(ctx); err != nil {
+		return nil, wrap("read the journal", err)
+	}
+	page, seqs := convert(rows, (*journalRow).entry), make([]int64, len(rows))
+	for i := range page {
+		seqs[i] = page[i].Seq
+	}
+	undone, err := undoneBy(ctx, s.db, seqs)
+	for i := range page {
+		page[i].UndoneBy = undone[page[i].Seq]
+	}
+	return page, wrap("read what was taken back", err)
+}
+
+// undoneBy finds by which rows others were taken back.
+func undoneBy(ctx context.Context, db bun.IDB, seqs []int64) (map[int64]int64, error) {
+	if len(seqs) == 0 {
+		return nil, nil
+	}
+	var rows []struct {
+		Seq      int64 `bun:"seq"`
+		UndoneBy int64 `bun:"undone_by"`
+	}
+	err := db.NewSelect().TableExpr("journal_undos").Column("seq", "undone_by").Where("seq IN (?)", bun.List(seqs)).
+		Scan(ctx, &rows)
+	by := make(map[int64]int64, len(rows))
+	for _, r := range rows {
+		by[r.Seq] = r.UndoneBy
+	}
+	return by, err
+}
+
+// JournalFrom reads rows in their order. See app.ActStore.
+func (s *Store) JournalFrom(ctx context.Context, seq int64, limit int) ([]app.JournalEntry, error) {
+	var rows []journalRow
+	err := s.db.NewSelect().Model(&rows).Where("seq >= ?", seq).Order("seq").Limit(int64(limit)).Scan(ctx)
+	return convert(rows, (*journalRow).entry), wrap("walk along the journal", err)
+}
+
+// JournalHead is the last row; none before the first act. See app.ActStore.
+func (s *Store) JournalHead(ctx context.Context) (head app.JournalHead, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT seq, hash FROM journal_head WHERE id = 1").Scan(&head.Seq, &head.Hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return head, nil
+	}
+	return head, wrap("read the head of the journal", err)
+}

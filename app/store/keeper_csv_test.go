@@ -1,0 +1,181 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+// What was exported changes nothing when it comes back; a table makes and changes all of its products or none.
+func TestProductsAsATable(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		_, err := d.CreateCategory(ctx, operator(), false, "Tea")
+		must(t, err)
+		file := "name,category,list_price,rules,images\n" +
+			"Pot 壶,Tea,129.50,\"one,\neach\",/products/pot.svg A pot\n=SUM(A1),,0,,\n"
+		tried, err := d.ImportProducts(ctx, operator(), true, []byte(file))
+		if err != nil || tried.Created != 2 || tried.Lines != 2 || !tried.DryRun || len(tried.Problems) != 0 {
+			t.Errorf("tried: %+v, %v", tried, err)
+		}
+		done, err := d.ImportProducts(ctx, operator(), false, []byte(file))
+		if err != nil || done.Created != 2 || done.DryRun {
+			t.Errorf("imported: %+v, %v", done, err)
+		}
+		exported, err := d.ExportProducts(ctx)
+		must(t, err)
+		if !strings.Contains(string(exported), "'=SUM(A1)") ||
+			!strings.HasPrefix(string(exported), "\ufeffid,version,name") {
+			t.Errorf("exported %s", exported)
+		}
+		same, err := d.ImportProducts(ctx, operator(), false, exported)
+		if err != nil || same.Same != 2 || same.Changed+same.Created != 0 {
+			t.Errorf("imported again: %+v, %v", same, err)
+		}
+		found, _, err := d.ProductRecords(ctx, app.ProductsQuery{Text: "Pot", Page: 1, Size: 10})
+		if err != nil || len(found) != 1 || found[0].ListPriceFen != 12950 || found[0].Rules != "one,\neach" ||
+			found[0].Category != "Tea" ||
+			len(found[0].Images) != 1 || found[0].Images[0].Alt != "A pot" || found[0].Version != 1 {
+			t.Fatalf("there is %+v, %v", found, err)
+		}
+		pot := found[0].ID.String()
+		changed, err := d.ImportProducts(ctx, operator(), false, []byte("id,version,list_price\n"+pot+",1,99\n"))
+		if err != nil || changed.Changed != 1 {
+			t.Errorf("changed: %+v, %v", changed, err)
+		}
+		rows := journalled(t, s)
+		wrong := "id,version,name,category,list_price,archived,images\n" +
+			pot + ",1,Pot,Tea,99,no,\n" + // changed meanwhile
+			"404,,Pan,,1,no,\n" + // not there
+			",,,,1,no,\n" + // without a name
+			",,Pan,Pans,1,no,\n" + // without such a category
+			",,Pan,,1.234,maybe,\n" + // no price, no answer
+			",,Pan,,1,no,https://evil.example/x.png\n" +
+			",,Fine,,1,no,\n"
+		report, err := d.ImportProducts(ctx, operator(), true, []byte(wrong))
+		if err != nil || len(report.Problems) != 7 {
+			t.Errorf("problems: %+v, %v", report, err)
+		}
+		for i, line := range []int{2, 3, 4, 5, 6, 6, 7} {
+			if i < len(report.Problems) && report.Problems[i].Line != line {
+				t.Errorf("problem %d is %+v, want line %d", i, report.Problems[i], line)
+			}
+		}
+		_, err = d.ImportProducts(ctx, operator(), false, []byte(wrong))
+		if code(err) != app.BadRequest || !strings.Contains(err.Error(),
+			"nothing was imported. line 2, version: it was changed meanwhile") {
+			t.Errorf("a table with problems: %v", err)
+		}
+		if found, _, err := d.ProductRecords(ctx, app.ProductsQuery{Text: "Fine", Page: 1, Size: 10}); err != nil ||
+			len(found) != 0 {
+			t.Errorf("a line of a table with problems was imported: %v, %v", found, err)
+		}
+		if n := journalled(t, s); n != rows {
+			t.Errorf("the journal grew by %d rows", n-rows)
+		}
+	})
+}
+
+// Sales find slot and product by what people call them; times are those of the shop's clocks.
+func TestSalesAsATable(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		zone, err := time.LoadLocation("Asia/Shanghai")
+		must(t, err)
+		d.Zone = zone
+		slot, product, _ := offered(t, s, d) // 13:00 to 15:00 UTC
+		var heard []app.ID
+		d.OnSale = func(_ context.Context, ids []app.ID) { heard = append(heard, ids...) }
+		file := "slot,product,price,stock,limit,opens,closes,challenge\n" +
+			"2026-11-24 21:00,Pot,49,100,2,,,work\n" +
+			"2026-11-24 21:00,Pot,59,10,1,2026-11-24 21:30,2026-11-24 22:00:30,\n"
+		done, err := d.ImportSales(ctx, operator(), false, []byte(file))
+		if err != nil || done.Created != 2 || len(heard) != 2 {
+			t.Fatalf("imported: %+v, %v, heard of %v", done, err, heard)
+		}
+		sales, _, err := d.SaleRecords(ctx, app.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
+		must(t, err)
+		late, whole := sales[0], sales[1] // those that open last come first
+		if late.OpensAt != slot.OpensAt+30*minute || late.ClosesAt != slot.OpensAt+60*minute+30_000 ||
+			late.PriceFen != 5900 ||
+			whole.OpensAt != slot.OpensAt || whole.Cap != 12 || whole.Challenge != app.ChallengeWork ||
+			late.Partition == whole.Partition {
+			t.Errorf("made %+v and %+v", late, whole)
+		}
+		exported, err := d.ExportSales(ctx, 0)
+		must(t, err)
+		same, err := d.ImportSales(ctx, operator(), false, exported)
+		if err != nil || same.Same != 2 || same.Changed+same.Created != 0 {
+			t.Errorf("imported again: %+v, %v\n%s", same, err, exported)
+		}
+		wrong := "id,slot,product,price,stock,limit,opens,product_id\n" +
+			",2026-11-24 20:00,Pot,1,1,1,,\n" + // no slot
+			",2026-11-24 21:00,Pan,1,1,1,,\n" + // no product
+			",2026-11-24 21:00,Pot,1,-1,1,,\n" + // no stock
+			",2026-11-24 21:00,Pot,1,1,1,2026-11-24 20:59,\n" + // outside the slot
+			whole.ID.String() + ",,,0,,,,\n" + // no price
+			late.ID.String() + ",,,,,,,404\n" // another product
+		report, err := d.ImportSales(ctx, operator(), true, []byte(wrong))
+		if err != nil || len(report.Problems) != 6 {
+			t.Errorf("problems: %+v, %v", report, err)
+		}
+		if _, err := d.ImportSales(ctx, operator(), false, []byte(wrong)); code(err) != app.BadRequest {
+			t.Errorf("a table with problems: %v", err)
+		}
+		_ = product
+	})
+}
+
+// importWithin bounds an import of as many lines as there may be: ten times what the longest takes on a calm machine.
+// The routes give up after 50 s.
+const importWithin = 20 * time.Second
+
+// As many lines as a table may have are made, exported, changed and imported again within the time of a request.
+func TestLongestTables(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		const lines = 10_000
+		quick := func(what string, do func() error) {
+			t.Helper()
+			began := time.Now()
+			must(t, do())
+			took := time.Since(began)
+			t.Logf("%s: %v", what, took.Round(time.Millisecond))
+			if took > importWithin {
+				t.Errorf("%s took %v", what, took)
+			}
+		}
+		counted := func(report app.ImportReport, err error) error {
+			if err == nil && report.Created+report.Changed != lines {
+				t.Errorf("%+v", report)
+			}
+			return err
+		}
+		slot, _, _ := offered(t, s, d)
+		products, sales := strings.Builder{}, strings.Builder{}
+		products.WriteString("name,list_price\n")
+		sales.WriteString("slot_id,product,price,stock,limit\n")
+		for i := range lines {
+			fmt.Fprintf(&products, "Cup %d,12\n", i)
+			fmt.Fprintf(&sales, "%d,Cup %d,9,100,1\n", slot.ID, i)
+		}
+		quick("products made", func() error {
+			return counted(d.ImportProducts(ctx, operator(), false, []byte(products.String())))
+		})
+		quick("sales made", func() error {
+			return counted(d.ImportSales(ctx, operator(), false, []byte(sales.String())))
+		})
+		var file []byte
+		quick("sales exported", func() (err error) { file, err = d.ExportSales(ctx, slot.ID); return err })
+		quick("sales changed", func() error {
+			return counted(d.ImportSales(ctx, operator(), false, bytes.ReplaceAll(file, []byte(",9.00,"), []byte(",8.00,"))))
+		})
+	})
+}

@@ -1,0 +1,60 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// madeBefore is a maker whose picture is as large as a real one.
+type madeBefore struct{}
+
+func (madeBefore) Make(context.Context, []byte) (app.StoredImage, error) {
+	return app.StoredImage{
+		ID: strings.Repeat("e", 64), Kind: app.ImageJPEG, Width: 1, Height: 1, Large: make([]byte, 1<<20),
+		Small: []byte("small"),
+	}, nil
+}
+
+// While the disk is full nothing is half done: neither a picture nor its row of the journal, and who tries is told to
+// try again. Afterwards the same act under the same key is done.
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t)
+	ctx, d := kit.Context(t), deskOf(s)
+	d.Images = madeBefore{}
+	_, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})
+	must(t, err)
+	s.DB().SetMaxOpenConns(1) // the bound is one of a connection
+	var pages int
+	must(t, s.DB().QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages))
+	bound := func(most int) {
+		t.Helper()
+		_, err := s.DB().ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", most))
+		must(t, err)
+	}
+	bound(pages + 8)
+	who := operator()
+	if _, err := d.UploadImage(ctx, who, false, nil); code(err) != app.Busy || !errors.Is(err, app.ErrTransient) {
+		t.Errorf("an upload onto a full disk: %v", err)
+	}
+	if known, err := s.LockImages(ctx, []string{strings.Repeat("e", 64)}); err != nil || len(known) != 0 ||
+		journalled(t, s) != 1 {
+		t.Errorf("half of it is there: %v, %v", known, err)
+	}
+	bound(1 << 20)
+	shown, err := d.UploadImage(ctx, who, false, nil)
+	must(t, err)
+	again, err := d.UploadImage(ctx, who, false, nil)
+	if err != nil || again != shown || journalled(t, s) != 2 {
+		t.Errorf("afterwards %+v, and again %+v, %v", shown, again, err)
+	}
+	if report, err := d.Acts.VerifyJournal(ctx, ""); err != nil || !report.OK {
+		t.Errorf("the journal: %+v, %v", report, err)
+	}
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// LockImages answers which of the pictures are kept. They stay until the act ends: RemoveUnusedImages waits for it. See
+// app.CatalogueKeeper.
+func (s *Store) LockImages(ctx context.Context, ids []string) (known map[string]bool, err error) {
+	err = s.inTx(ctx, "lock pictures", func(tx bun.Conn) error {
+		var found []string
+		err := tx.NewRaw("SELECT id FROM images WHERE id IN (?) ORDER BY id"+s.d.forUpdate, bun.List(ids)).
+			Scan(ctx, &found)
+		known = make(map[string]bool, len(found))
+		for _, id := range found {
+			known[id] = true
+		}
+		return err
+	})
+	return known, err
+}
+
+// RenewImages has pictures count as if they had come just now. See app.CatalogueKeeper.
+func (s *Store) RenewImages(ctx context.Context, ids []string) error {
+	return s.inTx(ctx, "renew pictures", func(tx bun.Conn) error {
+		_, err := tx.NewRaw("UPDATE images SET created_at = ? WHERE id IN (?)", wallClock(), bun.List(ids)).Exec(ctx)
+		return err
+	})
+}
+
+// SaveImage keeps a picture. One with the same id has the same pixels, so it stays as it is, and came just now: who
+// uploads it again has as long as for a new one to show it.
+func (s *Store) SaveImage(ctx context.Context, image *app.StoredImage) error {
+	return s.inTx(ctx, "save a picture", func(tx bun.Conn) error {
+		now := wallClock()
+		_, err := exec(ctx, tx, "INSERT INTO images (id, kind, width, height, large, small, created_at)"+
+			" VALUES (?, ?, ?, ?, ?, ?, ?) "+s.d.onTaken+" created_at = ?",
+			image.ID, image.Kind, image.Width, image.Height, image.Large, image.Small, now, now)
+		return err
+	})
+}
+
+// ImageFile reads the bytes of one form of a picture. ErrNoRow: there is none such.
+func (s *Store) ImageFile(ctx context.Context, id string, kind app.ImageKind, small bool) (file []byte, err error) {
+	column := "large"
+	if small {
+		column = "small"
+	}
+	err = s.reading(ctx).NewSelect().TableExpr("images").Column(column).Where("id = ? AND kind = ?", id, kind).
+		Scan(ctx, &file)
+	return file, wrap("read a picture", err)
+}

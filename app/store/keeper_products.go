@@ -1,0 +1,153 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// productRecordRow is app.ProductRecord without the pictures.
+type productRecordRow struct {
+	productColumns
+
+	Version    int64      `bun:"version"`
+	CreatedAt  app.Millis `bun:"created_at"`
+	UpdatedAt  app.Millis `bun:"updated_at"`
+	ArchivedAt app.Millis `bun:"archived_at"`
+}
+
+func (r *productRecordRow) record(images map[app.ID][]app.Image) app.ProductRecord {
+	return app.ProductRecord{
+		Product: r.product(images), Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+		ArchivedAt: r.ArchivedAt,
+	}
+}
+
+// readProductRecords reads products wholly.
+func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.ProductRecord, error) {
+	var rows []productRecordRow
+	err := narrow(db.NewSelect().TableExpr("products AS p").
+		ColumnExpr("p.id AS product_id, p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").
+		ColumnExpr("p.version, p.created_at, p.updated_at, p.archived_at").
+		ColumnExpr("COALESCE(c.name, '') AS category_name").
+		Join("LEFT JOIN categories AS c ON c.id = p.category_id")).Scan(ctx, &rows)
+	if err != nil {
+		return nil, err
+	}
+	images, err := readImages(ctx, db, convert(rows, func(r *productRecordRow) app.ID { return r.Product }))
+	if err != nil {
+		return nil, err
+	}
+	return convert(rows, func(r *productRecordRow) app.ProductRecord { return r.record(images) }), nil
+}
+
+// ProductRecords pages through products, the newest first.
+func (s *Store) ProductRecords(ctx context.Context, q app.ProductsQuery) ([]app.ProductRecord, bool, error) {
+	found, err := readProductRecords(ctx, s.reading(ctx), func(sel *bun.SelectQuery) *bun.SelectQuery {
+		if q.Archived {
+			sel = sel.Where("p.archived_at > 0")
+		} else {
+			sel = sel.Where("p.archived_at = 0")
+		}
+		if q.Category != 0 {
+			sel = sel.Where("p.category_id = ?", q.Category)
+		}
+		if q.Text != "" {
+			sel = sel.Where("p.name LIKE ? ESCAPE '!'", containing(q.Text))
+		}
+		return turnTo(sel.Order("p.id DESC"), q.Page, q.Size)
+	})
+	found, more := cut(found, q.Size)
+	return found, more, wrap("read products", err)
+}
+
+// ProductRecord reads one product. ErrNoRow if there is none.
+func (s *Store) ProductRecord(ctx context.Context, id app.ID) (app.ProductRecord, error) {
+	found, err := readProductRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("p.id = ?", id)
+	})
+	what := "read product " + id.String()
+	return only(what, found, wrap(what, err))
+}
+
+// LockProduct is ProductRecord for who goes on to change it. See app.CatalogueKeeper.
+func (s *Store) LockProduct(ctx context.Context, id app.ID) (p app.ProductRecord, err error) {
+	what := "lock product " + id.String()
+	err = s.edit(ctx, what, func(tx bun.Conn) error {
+		if err := s.lockRow(ctx, tx, "products", id); err != nil {
+			return err
+		}
+		found, err := readProductRecords(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("p.id = ?", id) })
+		p, err = only(what, found, err)
+		return err
+	})
+	return p, err
+}
+
+// lockRow keeps a row from changing until the transaction ends. ErrNoRow if there is none.
+func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id app.ID) error {
+	var there app.ID
+	return tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE id = ?"+s.d.forUpdate, id).Scan(&there)
+}
+
+// SaveProduct writes all but the pictures. See app.CatalogueKeeper.
+func (s *Store) SaveProduct(ctx context.Context, p *app.ProductRecord) error {
+	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
+		return saved(ctx, tx, "save a product", "UPDATE products SET name = ?, category_id = ?, list_price_fen = ?,"+
+			" description = ?, rules = ?, archived_at = ?, updated_at = ?, version = version + 1 WHERE id = ? AND version = ?",
+			p.Name, p.CategoryID, p.ListPriceFen, p.Description, p.Rules, p.ArchivedAt, wallClock(), p.ID, p.Version)
+	})
+}
+
+// SaveProductImages replaces the pictures of a product.
+func (s *Store) SaveProductImages(ctx context.Context, product app.ID, images []app.Image) error {
+	return s.edit(ctx, "save the pictures of product "+product.String(), func(tx bun.Conn) error {
+		if _, err := exec(ctx, tx, "DELETE FROM product_images WHERE product_id = ?", product); err != nil {
+			return err
+		}
+		rows := make([]imageRow, len(images))
+		for i, image := range images {
+			rows[i] = imageRow{Product: product, Position: i, URL: image.URL, Alt: image.Alt}
+		}
+		return insertAll(ctx, tx, rows)
+	})
+}
+
+// ProductsByID reads those that exist.
+func (s *Store) ProductsByID(ctx context.Context, ids []app.ID) ([]app.ProductRecord, error) {
+	return byIDs(ids, func(some []app.ID) ([]app.ProductRecord, error) {
+		found, err := readProductRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
+			return q.Where("p.id IN (?)", bun.List(some))
+		})
+		return found, wrap("read products", err)
+	})
+}
+
+// ProductsByName reads those that have one of the names, as the database compares them.
+func (s *Store) ProductsByName(ctx context.Context, names []string) ([]app.ProductRecord, error) {
+	return byIDs(names, func(some []string) ([]app.ProductRecord, error) {
+		found, err := readProductRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
+			return q.Where("p.name IN (?)", bun.List(some)).Where("p.archived_at = 0")
+		})
+		return found, wrap("read products", err)
+	})
+}
+
+// byIDs reads in lists of a bounded length.
+func byIDs[K cmp.Ordered, T any](ids []K, read func(some []K) ([]T, error)) ([]T, error) {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	var all []T
+	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
+		found, err := read(some)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}

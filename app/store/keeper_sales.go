@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// saleRecordRow is app.SaleRecord without the pictures.
+type saleRecordRow struct {
+	saleColumns
+	productColumns
+
+	Position   int        `bun:"position"`
+	SlotOpens  app.Millis `bun:"slot_opens"`
+	SlotCloses app.Millis `bun:"slot_closes"`
+	CreatedAt  app.Millis `bun:"created_at"`
+	UpdatedAt  app.Millis `bun:"updated_at"`
+	ArchivedAt app.Millis `bun:"archived_at"`
+}
+
+func (r *saleRecordRow) record(images map[app.ID][]app.Image) app.SaleRecord {
+	product := r.product(images)
+	product.Description, product.Rules = "", ""
+	units := app.Sale{
+		Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Portions: r.portions,
+	}.Whole()
+	return app.SaleRecord{
+		ID: r.ID, Slot: app.Slot{ID: r.Slot, OpensAt: r.SlotOpens, ClosesAt: r.SlotCloses}, Product: product,
+		PriceFen: r.PriceFen, Initial: units.Initial, Added: units.Added, Withdrawn: units.Withdrawn,
+		Limit: r.Limit, Cap: r.Cap,
+		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge, Position: r.Position,
+		Partition: r.Partition, Loaded: r.Epoch != 0, Version: r.Version, CreatedAt: r.CreatedAt,
+		Spread: max(len(r.portions), 1), Portions: r.portions,
+		UpdatedAt:  r.UpdatedAt,
+		ArchivedAt: r.ArchivedAt,
+	}
+}
+
+func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.SaleRecord, error) {
+	var rows []saleRecordRow
+	err := narrow(db.NewSelect().TableExpr("sales AS s").
+		ColumnExpr("s.id, s.slot_id, s.part, s.price_fen, s.initial, s.added, s.withdrawn, s.taken, s.buyer_limit").
+		ColumnExpr("s.buyer_cap, s.opens_at, s.closes_at, s.paused, s.challenge, s.version, s.epoch, s.product_id").
+		ColumnExpr("s.portion_of").
+		ColumnExpr("s.position, s.created_at, s.updated_at, s.archived_at").
+		ColumnExpr("COALESCE(slot.opens_at, past.opens_at) AS slot_opens").
+		ColumnExpr("COALESCE(slot.closes_at, past.closes_at) AS slot_closes").
+		ColumnExpr("p.name AS product_name, p.category_id, p.list_price_fen").
+		ColumnExpr("COALESCE(c.name, '') AS category_name").
+		Join("LEFT JOIN slots AS slot ON slot.id = s.slot_id").
+		Join("LEFT JOIN archived_slots AS past ON past.id = s.slot_id").
+		Join("JOIN products AS p ON p.id = s.product_id").
+		Join("LEFT JOIN categories AS c ON c.id = p.category_id").
+		Where("(slot.id IS NOT NULL OR past.id IS NOT NULL)")). // the sale of a rehearsal has neither, nor has a portion
+		Scan(ctx, &rows)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]*saleColumns, len(rows))
+	for i := range rows {
+		columns[i] = &rows[i].saleColumns
+	}
+	loaded, err := readPortions(ctx, db, columns)
+	if err != nil {
+		return nil, err
+	}
+	images, err := readImages(ctx, db, convert(rows, func(r *saleRecordRow) app.ID { return r.Product }))
+	if err != nil {
+		return nil, err
+	}
+	return convert(rows, func(r *saleRecordRow) app.SaleRecord {
+		record := r.record(images)
+		record.Loaded = record.Loaded || loaded[r.ID]
+		return record
+	}), nil
+}
+
+// SaleRecords pages through sales, those that open last first.
+func (s *Store) SaleRecords(ctx context.Context, q app.SalesQuery) ([]app.SaleRecord, bool, error) {
+	found, err := readSaleRecords(ctx, s.reading(ctx), func(sel *bun.SelectQuery) *bun.SelectQuery {
+		if q.Archived {
+			sel = sel.Where("s.archived_at > 0")
+		} else {
+			sel = sel.Where("s.archived_at = 0")
+		}
+		if q.Slot != 0 {
+			sel = sel.Where("s.slot_id = ?", q.Slot)
+		}
+		switch q.Phase {
+		case app.Upcoming:
+			sel = sel.Where("s.opens_at > ?", q.Now)
+		case app.Open:
+			sel = sel.Where("s.closes_at > ?", q.Now).Where("s.opens_at <= ?", q.Now)
+		case app.Ended:
+			sel = sel.Where("s.closes_at <= ?", q.Now)
+		}
+		if id, err := app.ParseID(q.Text); err == nil {
+			sel = sel.Where("(s.id = ? OR s.product_id = ?)", id, id)
+		} else if q.Text != "" {
+			sel = sel.Where("p.name LIKE ? ESCAPE '!'", containing(q.Text))
+		}
+		return turnTo(sel.Order("s.opens_at DESC", "s.slot_id", "s.position", "s.id"), q.Page, q.Size)
+	})
+	found, more := cut(found, q.Size)
+	return found, more, wrap("read sales", err)
+}
+
+// SaleRecord reads one sale. ErrNoRow if there is none.
+func (s *Store) SaleRecord(ctx context.Context, id app.ID) (app.SaleRecord, error) {
+	what := "read sale " + id.String()
+	found, err := readSaleRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("s.id = ?", id)
+	})
+	return only(what, found, wrap(what, err))
+}
+
+// LockSale reads a sale that does not change until the act ends. See app.CatalogueKeeper.
+func (s *Store) LockSale(ctx context.Context, id app.ID) (record app.SaleRecord, err error) {
+	what := "lock sale " + id.String()
+	err = s.edit(ctx, what, func(tx bun.Conn) error {
+		if err := s.lockRow(ctx, tx, "sales", id); err != nil {
+			return locked(err, id)
+		}
+		found, err := readSaleRecords(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery {
+			return q.Where("s.id = ?", id)
+		})
+		record, err = only(what, found, err)
+		return err
+	})
+	return record, err
+}
+
+// SaveSale writes what an operator can edit. Stock and archive change only while nothing of the sale is in Redis: its
+// loading takes no lock of acts, so the statement itself looks. The limit of before is remembered: who bought under it
+// has not broken the new one. See app.CatalogueKeeper.
+func (s *Store) SaveSale(ctx context.Context, r *app.SaleRecord) error {
+	return s.edit(ctx, "save sale "+r.ID.String(), func(tx bun.Conn) error {
+		rows, initial := []app.ID{r.ID}, []int64{r.Initial}
+		if r.Spread > 1 {
+			var err error
+			rows = convert(r.Portions, func(p *app.Portion) app.ID { return p.ID })
+			if initial, err = dealAnew(ctx, tx, r, rows); err != nil {
+				return err
+			}
+		}
+		for i, row := range rows {
+			n, err := exec(ctx, tx, "UPDATE sales SET limit_most = "+s.d.greatest+"(limit_most, buyer_limit),"+
+				" price_fen = ?, initial = ?, buyer_limit = ?, buyer_cap = ?, opens_at = ?,"+
+				" closes_at = ?, challenge = ?, position = ?, archived_at = ?, updated_at = ?, version = version + 1"+
+				" WHERE id = ? AND version = ? AND (epoch = 0 OR initial = ? AND archived_at = ?)",
+				r.PriceFen, initial[i], r.Limit, r.Cap, r.OpensAt, r.ClosesAt, r.Challenge, r.Position, r.ArchivedAt,
+				wallClock(),
+				row, r.Version, initial[i], r.ArchivedAt)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return app.Fail(app.WrongState,
+					"the sale was loaded into Redis meanwhile: its stock can be added to or withdrawn from")
+			}
+		}
+		return nil
+	})
+}
+
+// EmptiestPartition is the one with the fewest sales of a slot, and of those the lowest; of is how many there are.
+func (s *Store) EmptiestPartition(ctx context.Context, slot app.ID) (partition, of int, err error) {
+	db := s.reading(ctx)
+	partitions, err := setting(ctx, db, settingPartitions)
+	if errors.Is(err, app.ErrNoRow) {
+		partitions, err = 1, nil
+	}
+	if err != nil {
+		return 0, 0, wrap("read how many partitions there are", err)
+	}
+	var rows []struct {
+		Part  int `bun:"part"`
+		Count int `bun:"n"`
+	}
+	err = db.NewRaw("SELECT part, COUNT(*) AS n FROM sales WHERE slot_id = ? GROUP BY part", slot).Scan(ctx, &rows)
+	if err != nil {
+		return 0, 0, wrap("count the sales of slot "+slot.String(), err)
+	}
+	counts := make([]int, partitions)
+	for _, r := range rows {
+		if r.Part < len(counts) {
+			counts[r.Part] += r.Count
+		}
+	}
+	emptiest := 0
+	for p, n := range counts {
+		if n < counts[emptiest] {
+			emptiest = p
+		}
+	}
+	return emptiest, len(counts), nil
+}
+
+// SalesByID reads those that exist.
+func (s *Store) SalesByID(ctx context.Context, ids []app.ID) ([]app.SaleRecord, error) {
+	return byIDs(ids, func(some []app.ID) ([]app.SaleRecord, error) {
+		found, err := readSaleRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
+			return q.Where("s.id IN (?)", bun.List(some))
+		})
+		return found, wrap("read sales", err)
+	})
+}

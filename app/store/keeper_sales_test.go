@@ -1,0 +1,337 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+const minute = app.Millis(60_000)
+
+// offered is a slot that opens in an hour, with a product to offer in it.
+func offered(t *testing.T, s *store.Store, d *app.CatalogueDesk) (app.Slot, app.ProductRecord, app.SaleDraft) {
+	t.Helper()
+	ctx := kit.Context(t)
+	must(t, s.EnsurePartitions(ctx, 3))
+	slot, err := d.CreateSlot(ctx, operator(), false,
+		app.SlotDraft{OpensAt: noon + 60*minute, ClosesAt: noon + 180*minute})
+	must(t, err)
+	product, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot", ListPriceFen: 9900})
+	must(t, err)
+	return slot, product, app.SaleDraft{Slot: slot.ID, Product: product.ID, PriceFen: 4900, Stock: 100, Limit: 2}
+}
+
+// A sale takes from its slot what is left out, is spread over the partitions, and heard of once it is there.
+func TestSalesAreMade(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		slot, product, draft := offered(t, s, d)
+		var heard []app.ID
+		d.OnSale = func(_ context.Context, sales []app.ID) { heard = append(heard, sales...) }
+		partitions := make(map[int]int)
+		for i := range 6 {
+			made, err := d.CreateSale(ctx, operator(), false, draft)
+			must(t, err)
+			if made.OpensAt != slot.OpensAt || made.ClosesAt != slot.ClosesAt || made.Cap != 12 || made.Limit != 2 ||
+				made.Challenge != app.ChallengeNone || made.Version != 1 || made.Phase != app.Upcoming || made.Loaded ||
+				made.Product.Name != product.Name || made.Initial != 100 || made.Position != i+1 {
+				t.Errorf("made %+v", made)
+			}
+			partitions[made.Partition]++
+		}
+		if len(partitions) != 3 || partitions[0] != 2 || partitions[1] != 2 {
+			t.Errorf("spread as %v", partitions)
+		}
+		if len(heard) != 6 {
+			t.Errorf("heard of %v", heard)
+		}
+		if _, err := d.CreateSale(ctx, operator(), true, draft); err != nil || len(heard) != 6 {
+			t.Errorf("a sale that was tried: %v, heard of %d", err, len(heard))
+		}
+		for q, want := range map[app.SalesQuery]int{
+			{}: 6, {Slot: slot.ID}: 6, {Slot: 404}: 0, {Phase: app.Upcoming}: 6, {Phase: app.Open}: 0,
+			{Phase: app.Ended}: 0,
+			{Text: "po"}:       6, {Text: "%"}: 0, {Text: heard[2].String()}: 1, {Text: product.ID.String()}: 6,
+			{Archived: true}: 0,
+		} {
+			q.Page, q.Size = 1, 100
+			found, more, err := d.SaleRecords(ctx, q)
+			if err != nil || len(found) != want || more {
+				t.Errorf("%+v finds %d, want %d (%v)", q, len(found), want, err)
+			}
+		}
+	})
+}
+
+// Terms that cannot be kept are refused, each by a sentence of its own.
+func TestSalesBadInput(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t)
+	ctx, d := kit.Context(t), deskOf(s)
+	slot, product, fine := offered(t, s, d)
+	gone, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Gone"})
+	must(t, err)
+	yes := true
+	_, err = d.EditProduct(ctx, operator(), false, gone.ID, app.ProductEdit{Version: 1, Archived: &yes})
+	must(t, err)
+	for want, change := range map[string]func(s *app.SaleDraft){
+		"there is no slot":            func(s *app.SaleDraft) { s.Slot = 404 },
+		"there is no product 404":     func(s *app.SaleDraft) { s.Product = 404 },
+		"or it is archived":           func(s *app.SaleDraft) { s.Product = gone.ID },
+		"price_fen must be from 0.01": func(s *app.SaleDraft) { s.PriceFen = 0 },
+		"price_fen must":              func(s *app.SaleDraft) { s.PriceFen = 1 << 60 },
+		"stock must be from 1":        func(s *app.SaleDraft) { s.Stock = 0 },
+		"stock must be":               func(s *app.SaleDraft) { s.Stock = -5 },
+		"limit must be from 1":        func(s *app.SaleDraft) { s.Limit = 0 },
+		"cap must be from the limit":  func(s *app.SaleDraft) { s.Cap = 1 },
+		"as many units as one buyer": func(s *app.SaleDraft) {
+			s.PriceFen, s.Limit, s.Cap = 10_000_000_000, 2,
+				2
+		},
+		"the entry check must be": func(s *app.SaleDraft) { s.Challenge = "riddle" },
+		"closes_at must come after opens_at": func(s *app.SaleDraft) {
+			s.OpensAt, s.ClosesAt = slot.ClosesAt,
+				slot.OpensAt
+		},
+		"must be within that of slot": func(s *app.SaleDraft) { s.OpensAt = slot.OpensAt - 1000 },
+		"the window must be within":   func(s *app.SaleDraft) { s.ClosesAt = slot.ClosesAt + 1000 },
+		"must be whole seconds":       func(s *app.SaleDraft) { s.OpensAt = slot.OpensAt + 1 },
+	} {
+		draft := fine
+		change(&draft)
+		if _, err := d.CreateSale(ctx, operator(), false, draft); code(err) != app.BadRequest ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	d.Now = func() app.Millis { return slot.ClosesAt }
+	if _, err := d.CreateSale(ctx, operator(), false, fine); code(err) != app.BadRequest ||
+		!strings.Contains(err.Error(), "over already") {
+		t.Errorf("in a slot that is over: %v", err)
+	}
+	if found, _, err := d.Store.SaleRecords(ctx, app.SalesQuery{Page: 1, Size: 9}); err != nil || len(found) != 0 {
+		t.Errorf("there are %v, %v", found, err)
+	}
+	_ = product
+}
+
+// What can be edited depends on how far a sale has come; what cannot is refused with what to do instead.
+func TestEditsOfASale(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		slot, _, draft := offered(t, s, d)
+		sale, err := d.CreateSale(ctx, operator(), false, draft)
+		must(t, err)
+		price, stock, limit, units, later, yes := int64(3900), int64(50), 3, int64(10), slot.OpensAt+10*minute, true
+		sale, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{
+			Version: 1, PriceFen: &price, Stock: &stock, Limit: &limit, OpensAt: &later,
+		})
+		must(t, err)
+		if sale.Version != 2 || sale.PriceFen != price || sale.Initial != stock || sale.Limit != limit ||
+			sale.OpensAt != later {
+			t.Errorf("edited %+v", sale)
+		}
+		if _, err := d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1}); code(err) != app.Conflict {
+			t.Errorf("an old version: %v", err)
+		}
+		must(t, s.MarkLoaded(ctx, sale.ID, 1, 2))
+		refused := func(when, want string, edit app.SaleEdit) {
+			t.Helper()
+			edit.Version = sale.Version
+			if _, err := d.EditSale(ctx, operator(), false, sale.ID, edit); code(err) != app.WrongState ||
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", when, err, want)
+			}
+		}
+		edited := func(when string, edit app.SaleEdit) {
+			t.Helper()
+			edit.Version = sale.Version
+			if sale, err = d.EditSale(ctx, operator(), false, sale.ID, edit); err != nil {
+				t.Fatalf("%s: %v", when, err)
+			}
+		}
+		refused("loaded", "add units", app.SaleEdit{Stock: &units})
+		refused("loaded", "cannot be archived", app.SaleEdit{Archived: &yes})
+		edited("loaded", app.SaleEdit{PriceFen: &units})
+		d.Now = func() app.Millis { return later - 9_000 }
+		refused("about to open", "opens within 10s: its price_fen stays as it is. End it early",
+			app.SaleEdit{PriceFen: &price})
+		refused("about to open", "its opens_at stays", app.SaleEdit{OpensAt: &slot.OpensAt})
+		d.Now = func() app.Millis { return later + minute }
+		more, work, place := 4, app.ChallengeWork, 7
+		edited("open", app.SaleEdit{Limit: &more, Challenge: &work, Position: &place})
+		if sale.Phase != app.Open || sale.Limit != 4 || sale.Challenge != work || sale.Position != 7 {
+			t.Errorf("open and edited %+v", sale)
+		}
+		d.Now = func() app.Millis { return slot.ClosesAt }
+		refused("over", "Copy it into another slot", app.SaleEdit{Limit: &limit})
+		place = 3
+		edited("over", app.SaleEdit{Position: &place})
+	})
+}
+
+// Loading a sale and editing its stock at the same time: what is loaded is what was decided last.
+func TestEditsWhileASaleIsLoaded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		_, _, draft := offered(t, s, d)
+		for range 5 {
+			sale, err := d.CreateSale(ctx, operator(), false, draft)
+			must(t, err)
+			stock := int64(7)
+			var loaded, edited atomic.Bool
+			var g errgroup.Group
+			g.Go(func() error {
+				err := s.MarkLoaded(ctx, sale.ID, 1, 1)
+				loaded.Store(err == nil)
+				if errors.Is(err, app.ErrStaleEpoch) {
+					return nil
+				}
+				return err
+			})
+			g.Go(func() error {
+				_, err := d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1, Stock: &stock})
+				edited.Store(err == nil)
+				if code(err) == app.WrongState {
+					return nil
+				}
+				return err
+			})
+			must(t, g.Wait())
+			if loaded.Load() == edited.Load() {
+				t.Errorf("loaded %v and edited %v", loaded.Load(), edited.Load())
+			}
+		}
+	})
+}
+
+// An archived sale is nowhere to be seen, cannot be loaded, and can be brought back.
+func TestArchivedSales(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		slot, _, draft := offered(t, s, d)
+		sale, err := d.CreateSale(ctx, operator(), false, draft)
+		must(t, err)
+		yes, no, limit := true, false, 1
+		sale, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1, Archived: &yes})
+		must(t, err)
+		if sales, err := s.SalesOfSlot(ctx, slot.ID); err != nil || len(sales) != 0 {
+			t.Errorf("the slot shows %v, %v", sales, err)
+		}
+		if _, err := s.Sale(ctx, sale.ID); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("it is found: %v", err)
+		}
+		if err := s.MarkLoaded(ctx, sale.ID, 1, sale.Version); !errors.Is(err, app.ErrStaleEpoch) {
+			t.Errorf("it is loaded: %v", err)
+		}
+		if slots, err := d.SlotCalendar(ctx, slot.OpensAt, slot.ClosesAt); err != nil || slots[0].Sales != 0 {
+			t.Errorf("the calendar has %v, %v", slots, err)
+		}
+		_, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 2, Limit: &limit})
+		if code(err) != app.WrongState {
+			t.Errorf("it is edited: %v", err)
+		}
+		_, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 2, Archived: &no})
+		must(t, err)
+		if _, err := s.Sale(ctx, sale.ID); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A slot that has only archived sales is archived with its removal: no calendar has it, its time is free, and its sales
+// can be read and copied, but not brought back. One that has others stays.
+func TestASlotOfArchivedSales(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		slot, _, draft := offered(t, s, d)
+		sale, err := d.CreateSale(ctx, operator(), false, draft)
+		must(t, err)
+		if _, err := s.RemoveSlot(ctx, slot.ID); code(err) != app.WrongState {
+			t.Errorf("the store removes a slot with a sale: %v", err)
+		}
+		if _, err := d.RemoveSlot(ctx, operator(), false, slot.ID); code(err) != app.WrongState {
+			t.Errorf("a slot with a sale is removed: %v", err)
+		}
+		yes, no := true, false
+		sale, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1, Archived: &yes})
+		must(t, err)
+		_, err = d.RemoveSlot(ctx, operator(), true, slot.ID)
+		must(t, err)
+		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 1 {
+			t.Errorf("after a trial there are %v, %v", slots, err)
+		}
+		_, err = d.RemoveSlot(ctx, operator(), false, slot.ID)
+		must(t, err)
+		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 0 {
+			t.Errorf("the calendar has %v, %v", slots, err)
+		}
+		if _, err := s.Slot(ctx, slot.ID); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("it is found: %v", err)
+		}
+		if _, err := d.RemoveSlot(ctx, operator(), false, slot.ID); code(err) != app.NotFound {
+			t.Errorf("it is removed again: %v", err)
+		}
+		if _, err := d.CreateSale(ctx, operator(), false, draft); code(err) != app.BadRequest {
+			t.Errorf("a sale comes to it: %v", err)
+		}
+		read, err := d.SaleRecord(ctx, sale.ID)
+		if err != nil || read.Slot.ID != slot.ID || read.Slot.OpensAt != slot.OpensAt || read.ArchivedAt == 0 {
+			t.Errorf("its sale is %+v, %v", read, err)
+		}
+		_, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: sale.Version, Archived: &no})
+		if code(err) != app.WrongState {
+			t.Errorf("its sale is brought back: %v", err)
+		}
+		next, err := d.CreateSlot(ctx, operator(), false, app.SlotDraft{OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt})
+		must(t, err)
+		copied, err := d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{Slot: next.ID})
+		if err != nil || copied.Slot.ID != next.ID || copied.ArchivedAt != 0 {
+			t.Errorf("copied as %+v, %v", copied, err)
+		}
+		rows, err := s.JournalFrom(ctx, 1, 100)
+		must(t, err)
+		if !slices.ContainsFunc(rows, func(e app.JournalEntry) bool { return e.Kind == "slot.archive" }) {
+			t.Error("the journal does not say that it was archived")
+		}
+	})
+}
+
+// A copy is like the other sale, but for what is said otherwise, and opens with its own slot.
+func TestCopiesOfASale(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t)
+	ctx, d := kit.Context(t), deskOf(s)
+	slot, _, draft := offered(t, s, d)
+	draft.Challenge, draft.Cap = app.ChallengeWork, 5
+	sale, err := d.CreateSale(ctx, operator(), false, draft)
+	must(t, err)
+	next, err := d.CreateSlot(ctx, operator(), false,
+		app.SlotDraft{OpensAt: slot.ClosesAt, ClosesAt: slot.ClosesAt + 60*minute})
+	must(t, err)
+	price := int64(100)
+	made, err := d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{Slot: next.ID, PriceFen: &price})
+	must(t, err)
+	if made.ID == sale.ID || made.Slot.ID != next.ID || made.OpensAt != next.OpensAt || made.PriceFen != 100 ||
+		made.Initial != 100 ||
+		made.Challenge != app.ChallengeWork || made.Cap != 5 || made.Version != 1 {
+		t.Errorf("copied %+v", made)
+	}
+	for _, from := range []app.ID{404} {
+		if _, err := d.CopySale(ctx, operator(), false, from, app.SaleCopy{Slot: next.ID}); code(err) != app.NotFound {
+			t.Errorf("a copy of nothing: %v", err)
+		}
+	}
+	if _, err := d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{}); code(err) != app.BadRequest {
+		t.Errorf("a copy into no slot: %v", err)
+	}
+}

@@ -1,0 +1,469 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+// deskOf is a desk whose clock stands still at noon of a day in 2026.
+func deskOf(s *store.Store) *app.CatalogueDesk {
+	return &app.CatalogueDesk{
+		Acts: &app.Journal{Store: s}, Store: s, Mint: func() (app.ID, error) { return nextID(), nil },
+		Clean: func(html string) string { return strings.ReplaceAll(html, "<script>", "") },
+		Now:   func() app.Millis { return noon }, Zone: time.UTC,
+	}
+}
+
+var noon = app.MillisOf(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
+
+var actKeys atomic.Int64
+
+// operator is who acts, under a key of its own each time.
+func operator() app.Actor {
+	return app.Actor{
+		User: 7, Name: "Ada", Role: app.Operator, Via: app.ViaHTTP, From: "192.0.2.1",
+		Key: fmt.Sprintf("key-%08d", actKeys.Add(1)), Hash: strings.Repeat("a", 64),
+	}
+}
+
+func code(err error) app.Code {
+	if err == nil {
+		return ""
+	}
+	return app.AsError(err).Code
+}
+
+// journalled counts the rows of the journal.
+func journalled(t *testing.T, s *store.Store) int {
+	t.Helper()
+	rows, err := s.JournalFrom(kit.Context(t), 1, 1000)
+	must(t, err)
+	return len(rows)
+}
+
+func picture(t *testing.T, s *store.Store, letter string) string {
+	t.Helper()
+	image := app.StoredImage{
+		ID: strings.Repeat(letter, 64), Kind: app.ImageJPEG, Width: 3, Height: 2, Large: []byte("large"),
+		Small: []byte("small"),
+	}
+	must(t, s.SaveImage(kit.Context(t), &image))
+	return "/images/" + image.ID + ".jpg"
+}
+
+// The life of a product: made, shown, edited under its version, illustrated, archived and back, each a row of the
+// journal; what people see follows.
+func TestProductsLife(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		tea, err := d.CreateCategory(ctx, operator(), false, " Tea ")
+		must(t, err)
+		made, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{
+			Name: "Pot 壶", CategoryID: tea.ID, ListPriceFen: 9900, Description: "<p>A pot</p><script>",
+			Rules:  "one\neach",
+			Images: []app.Image{{URL: picture(t, s, "a"), Alt: "A pot"}},
+		})
+		must(t, err)
+		if made.Version != 1 || made.Category != "Tea" || made.Description != "<p>A pot</p>" || len(made.Images) != 1 {
+			t.Errorf("made %+v", made)
+		}
+		name, none := "Blue pot", app.ID(0)
+		edited, err := d.EditProduct(ctx, operator(), false, made.ID,
+			app.ProductEdit{Version: 1, Name: &name, CategoryID: &none})
+		must(t, err)
+		if edited.Version != 2 || edited.Name != name || edited.CategoryID != 0 || edited.ListPriceFen != 9900 {
+			t.Errorf("edited %+v", edited)
+		}
+		_, err = d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 1, Name: &name})
+		var conflict *app.Error
+		if !errors.As(err, &conflict) || conflict.Code != app.Conflict {
+			t.Fatalf("an edit of what has moved on: %v", err)
+		}
+		if now, ok := conflict.Current.(app.ProductRecord); !ok || now.Version != 2 || now.Name != name {
+			t.Errorf("the conflict shows %+v", conflict.Current)
+		}
+		pictures := []app.Image{{URL: picture(t, s, "b"), Alt: "Beside"}, {URL: "/products/pot.svg"}}
+		shown, err := d.SetProductImages(ctx, operator(), false, made.ID, 2, pictures)
+		must(t, err)
+		if shown.Version != 3 || len(shown.Images) != 2 || shown.Images[0] != pictures[0] {
+			t.Errorf("with pictures %+v", shown)
+		}
+		yes, no := true, false
+		gone, err := d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 3, Archived: &yes})
+		must(t, err)
+		if gone.ArchivedAt != noon {
+			t.Errorf("archived %+v", gone)
+		}
+		if listed, _, err := s.Products(ctx, 0, 1, 10); err != nil || len(listed) != 0 {
+			t.Errorf("an archived product is listed: %v, %v", listed, err)
+		}
+		if old, _, err := d.ProductRecords(ctx, app.ProductsQuery{Archived: true, Page: 1, Size: 10}); err != nil ||
+			len(old) != 1 {
+			t.Errorf("archived ones: %v, %v", old, err)
+		}
+		_, err = d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 4, Archived: &no})
+		must(t, err)
+		for text, want := range map[string]int{"blue": 1, "%": 0, "_": 0, "!": 0, "": 1, "pot": 1, "red": 0} {
+			found, _, err := d.ProductRecords(ctx, app.ProductsQuery{Text: text, Page: 1, Size: 10})
+			if err != nil || len(found) != want {
+				t.Errorf("%q finds %d, want %d (%v)", text, len(found), want, err)
+			}
+		}
+		if n := journalled(t, s); n != 6 {
+			t.Errorf("%d rows of the journal, want 6", n)
+		}
+		report, err := d.Acts.VerifyJournal(ctx, "")
+		if err != nil || !report.OK {
+			t.Errorf("the journal: %+v, %v", report, err)
+		}
+	})
+}
+
+// The note of who acts is in the row of the journal, as they wrote it.
+func TestNotesOfCatalogueActs(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		who := operator()
+		who.Note = "for 双十一"
+		_, err := d.CreateProduct(ctx, who, false, app.ProductDraft{Name: "Pot"})
+		must(t, err)
+		rows, err := s.JournalFrom(ctx, 1, 10)
+		if err != nil || len(rows) != 1 || rows[0].Kind != "product.create" || rows[0].Note != who.Note {
+			t.Errorf("rows %+v, %v", rows, err)
+		}
+	})
+}
+
+// What is only tried leaves nothing: no product, no row of the journal, no key; and it is refused as the act would be.
+func TestDryRunsLeaveNothing(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		who := operator()
+		tried, err := d.CreateProduct(ctx, who, true, app.ProductDraft{Name: "Pot", ListPriceFen: 100})
+		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
+			t.Errorf("tried %+v, %v", tried, err)
+		}
+		if _, err := d.ProductRecord(ctx, tried.ID); code(err) != app.NotFound {
+			t.Errorf("what was tried is there: %v", err)
+		}
+		if _, err := d.CreateProduct(ctx, who, true,
+			app.ProductDraft{Name: "Pot", CategoryID: 99}); code(err) != app.BadRequest {
+			t.Errorf("tried with a category that is not there: %v", err)
+		}
+		slot := app.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}
+		if _, err := d.CreateSlot(ctx, who, true, slot); err != nil {
+			t.Error(err)
+		}
+		made, err := d.CreateSlot(ctx, who, false, slot)
+		must(t, err)
+		if slots, err := d.SlotCalendar(ctx, noon, noon+1); err != nil || len(slots) != 1 || slots[0].ID != made.ID {
+			t.Errorf("slots %v, %v", slots, err)
+		}
+		if n := journalled(t, s); n != 1 {
+			t.Errorf("%d rows of the journal, want 1", n)
+		}
+	})
+}
+
+// The same act under the same key is done once, and the second answer is the first.
+func TestMakingAgainUnderTheSameKey(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		who := operator()
+		first, err := d.CreateProduct(ctx, who, false, app.ProductDraft{Name: "Pot"})
+		must(t, err)
+		second, err := d.CreateProduct(ctx, who, false, app.ProductDraft{Name: "Pot"})
+		must(t, err)
+		if first.ID != second.ID || journalled(t, s) != 1 {
+			t.Errorf("made %s and %s", first.ID, second.ID)
+		}
+		who.Hash = strings.Repeat("b", 64)
+		if _, err := d.CreateProduct(ctx, who, false, app.ProductDraft{Name: "Pan"}); code(err) != app.DuplicateKey {
+			t.Errorf("the key for something else: %v", err)
+		}
+	})
+}
+
+// Of many who edit the same thing at once, having seen the same, exactly one succeeds.
+func TestConcurrentEdits(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		made, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})
+		must(t, err)
+		var won, lost atomic.Int64
+		var g errgroup.Group
+		for i := range 8 {
+			g.Go(func() error {
+				name := fmt.Sprintf("Pot %d", i)
+				_, err := d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 1, Name: &name})
+				switch code(err) {
+				case "":
+					won.Add(1)
+				case app.Conflict:
+					lost.Add(1)
+				default:
+					return err
+				}
+				return nil
+			})
+		}
+		must(t, g.Wait())
+		if won.Load() != 1 || lost.Load() != 7 {
+			t.Errorf("%d won, %d lost", won.Load(), lost.Load())
+		}
+	})
+}
+
+// What cannot be shown, or is not there, is refused before anything is written.
+func TestProductsBadInput(t *testing.T) {
+	t.Parallel()
+	s := onSQLite(t)
+	ctx, d := kit.Context(t), deskOf(s)
+	made, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})
+	must(t, err)
+	fine := app.ProductDraft{Name: "Pan", ListPriceFen: 100}
+	for want, change := range map[string]func(p *app.ProductDraft){
+		"name is missing":         func(p *app.ProductDraft) { p.Name = " " },
+		"name must be text":       func(p *app.ProductDraft) { p.Name = "a\x00b" },
+		"name has 201 characters": func(p *app.ProductDraft) { p.Name = strings.Repeat("壶", 201) },
+		"list_price_fen must be":  func(p *app.ProductDraft) { p.ListPriceFen = -1 },
+		"0.00 to 100000000.00":    func(p *app.ProductDraft) { p.ListPriceFen = 1 << 62 },
+		"rules must be text":      func(p *app.ProductDraft) { p.Rules = "\xff" },
+		"description has":         func(p *app.ProductDraft) { p.Description = strings.Repeat("x", 50_001) },
+		"there is no category":    func(p *app.ProductDraft) { p.CategoryID = 404 },
+		"there is no picture": func(p *app.ProductDraft) {
+			p.Images = []app.Image{{URL: "/images/" +
+				strings.Repeat("f", 64) + ".png"}}
+		},
+		"images[0].url is none": func(p *app.ProductDraft) { p.Images = []app.Image{{URL: "https://evil.example/x.png"}} },
+		"url is none of a":      func(p *app.ProductDraft) { p.Images = []app.Image{{URL: "javascript:alert(1)"}} },
+		"images[0].alt must be": func(p *app.ProductDraft) {
+			p.Images = []app.Image{{
+				URL: "/products/a.svg",
+				Alt: "\r",
+			}}
+		},
+		"has at most 12 pictures":  func(p *app.ProductDraft) { p.Images = make([]app.Image, 13) },
+		"images[0].url is none of": func(p *app.ProductDraft) { p.Images = []app.Image{{URL: "/products/../a.svg"}} },
+	} {
+		draft := fine
+		change(&draft)
+		if _, err := d.CreateProduct(ctx, operator(), false, draft); code(err) != app.BadRequest ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := d.EditProduct(ctx, operator(), false, made.ID+1,
+		app.ProductEdit{Version: 1}); code(err) != app.NotFound {
+		t.Errorf("an edit of nothing: %v", err)
+	}
+	if n := journalled(t, s); n != 1 {
+		t.Errorf("%d rows of the journal, want 1", n)
+	}
+}
+
+// Categories have names of their own, an order, and a version.
+func TestCategoriesLife(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		tea, err := d.CreateCategory(ctx, operator(), false, "Tea")
+		must(t, err)
+		pots, err := d.CreateCategory(ctx, operator(), false, "Pots")
+		must(t, err)
+		if _, err := d.CreateCategory(ctx, operator(), false, "Tea"); code(err) != app.Conflict {
+			t.Errorf("the same name: %v", err)
+		}
+		first, name, yes := 0, "Tea", true
+		if _, err := d.EditCategory(ctx, operator(), false, pots.ID,
+			app.CategoryEdit{Version: 1, Name: &name}); code(err) != app.Conflict {
+			t.Errorf("the name of another: %v", err)
+		}
+		_, err = d.EditCategory(ctx, operator(), false, pots.ID, app.CategoryEdit{Version: 1, Position: &first})
+		must(t, err)
+		_, err = d.EditCategory(ctx, operator(), false, pots.ID, app.CategoryEdit{Version: 1, Position: &first})
+		if code(err) != app.Conflict {
+			t.Errorf("an old version: %v", err)
+		}
+		all, err := d.CategoryRecords(ctx)
+		if err != nil || len(all) != 2 || all[0].ID != pots.ID || all[1].ID != tea.ID {
+			t.Errorf("in their order: %+v, %v", all, err)
+		}
+		_, err = d.EditCategory(ctx, operator(), false, tea.ID, app.CategoryEdit{Version: 1, Archived: &yes})
+		must(t, err)
+		if shown, err := s.Categories(ctx); err != nil || len(shown) != 1 {
+			t.Errorf("shown: %v, %v", shown, err)
+		}
+		_, err = d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot", CategoryID: tea.ID})
+		if code(err) != app.BadRequest {
+			t.Errorf("into an archived category: %v", err)
+		}
+	})
+}
+
+// Slots do not overlap, also when several operators make them at once, and only empty ones go.
+func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		hour := app.Millis(3_600_000)
+		var won atomic.Int64
+		var g errgroup.Group
+		for i := range 6 {
+			g.Go(func() error {
+				shift := app.Millis(i) * 60_000
+				_, err := d.CreateSlot(ctx, operator(), false,
+					app.SlotDraft{OpensAt: noon + shift, ClosesAt: noon + hour + shift})
+				if code(err) == "" {
+					won.Add(1)
+				} else if code(err) != app.Conflict {
+					return err
+				}
+				return nil
+			})
+		}
+		must(t, g.Wait())
+		slots, err := d.SlotCalendar(ctx, noon, noon+3*hour)
+		if err != nil || won.Load() != 1 || len(slots) != 1 {
+			t.Fatalf("%d were made: %v, %v", won.Load(), slots, err)
+		}
+		_, err = d.CreateSlot(ctx, operator(), false,
+			app.SlotDraft{OpensAt: slots[0].ClosesAt, ClosesAt: slots[0].ClosesAt + hour})
+		must(t, err)
+		for _, draft := range []app.SlotDraft{
+			{OpensAt: noon, ClosesAt: noon},
+			{OpensAt: noon + 1, ClosesAt: noon + hour},
+			{
+				OpensAt:  noon - 2*hour,
+				ClosesAt: noon - hour,
+			},
+			{OpensAt: noon, ClosesAt: noon + 25*hour},
+			{
+				OpensAt:  noon / 1000 * 1_000_000,
+				ClosesAt: noon/1000*1_000_000 + hour,
+			},
+		} {
+			if _, err := d.CreateSlot(ctx, operator(), false, draft); code(err) != app.BadRequest {
+				t.Errorf("%+v: %v", draft, err)
+			}
+		}
+		_, err = d.RemoveSlot(ctx, operator(), false, slots[0].ID)
+		must(t, err)
+		if _, err := d.RemoveSlot(ctx, operator(), false, slots[0].ID); code(err) != app.NotFound {
+			t.Errorf("removed twice: %v", err)
+		}
+	})
+}
+
+// A template makes what is missing, all or nothing; what cannot be made is named line by line.
+func TestTemplate(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, d := kit.Context(t), deskOf(s)
+		zone, err := time.LoadLocation("Europe/Berlin")
+		must(t, err)
+		d.Zone = zone
+		day := app.SlotTemplate{From: "2027-03-27", To: "2027-03-29", Times: []app.SlotTime{
+			{Opens: "10:00", Closes: "12:00"}, {Opens: "22:00", Closes: "24:00"},
+		}}
+		plan, err := d.ApplyTemplate(ctx, operator(), true, day)
+		if err != nil || plan.New != 6 || plan.Wrong != 0 || !plan.DryRun {
+			t.Errorf("tried: %+v, %v", plan, err)
+		}
+		plan, err = d.ApplyTemplate(ctx, operator(), false, day)
+		if err != nil || plan.New != 6 || plan.DryRun {
+			t.Errorf("made: %+v, %v", plan, err)
+		}
+		from, to, err := d.Days("2027-03-27", "2027-03-29")
+		must(t, err)
+		slots, err := d.SlotCalendar(ctx, from, to)
+		must(t, err)
+		// clocks are set forward on the 28th: its slots come 23 hours after those of the 27th
+		if len(slots) != 6 || slots[2].OpensAt-slots[0].OpensAt != 23*3_600_000 ||
+			slots[4].OpensAt-slots[2].OpensAt != 24*3_600_000 {
+			t.Errorf("the calendar has %v", slots)
+		}
+		plan, err = d.ApplyTemplate(ctx, operator(), false, day)
+		if err != nil || plan.New != 0 || plan.Slots[0].State != app.PlanThere {
+			t.Errorf("again: %+v, %v", plan, err)
+		}
+		day.Times = append(day.Times, app.SlotTime{Opens: "02:00", Closes: "03:00"},
+			app.SlotTime{Opens: "11:00", Closes: "13:00"})
+		plan, err = d.ApplyTemplate(ctx, operator(), true, day)
+		must(t, err)
+		states := ""
+		for _, line := range plan.Slots {
+			states += string(line.State[0])
+		}
+		if states != "ttnottiottno" || plan.Wrong != 4 || plan.New != 2 ||
+			!strings.Contains(plan.Slots[6].Says, "does not exist") {
+			t.Errorf("a plan with faults: %s %+v", states, plan)
+		}
+		_, err = d.ApplyTemplate(ctx, operator(), false, day)
+		if code(err) != app.Conflict || !strings.Contains(err.Error(),
+			"nothing was made. 2027-03-27 11:00–13:00: overlaps slot") ||
+			!strings.Contains(err.Error(), "and 1 more") {
+			t.Errorf("a plan with faults is made: %v", err)
+		}
+		if again, err := d.SlotCalendar(ctx, from, to); err != nil || len(again) != 6 {
+			t.Errorf("afterwards there are %d, %v", len(again), err)
+		}
+		for _, wrong := range []app.SlotTemplate{
+			{From: "2027-03-27", To: "2027-03-26", Times: day.Times},
+			{From: "2027-03-27", To: "2027-03-27"},
+			{From: "2027-01-01", To: "2027-12-31", Times: day.Times},
+			{From: "x", To: "2027-03-27", Times: day.Times},
+			{From: "2027-03-27", To: "2027-03-27", Times: []app.SlotTime{{Opens: "10:00", Closes: "10:00"}}},
+			{From: "2027-03-27", To: "2027-03-27", Times: []app.SlotTime{{Opens: "22:00", Closes: "02:00"}}},
+			{From: "2027-03-27", To: "2027-03-27", Times: make([]app.SlotTime, 49)},
+		} {
+			if _, err := d.ApplyTemplate(ctx, operator(), true, wrong); code(err) != app.BadRequest {
+				t.Errorf("%+v: %v", wrong, err)
+			}
+		}
+	})
+}
+
+// A picture is kept once, however many bring it at the same time, and read in both forms.
+func TestPicturesAreKeptOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx := kit.Context(t)
+		var g errgroup.Group
+		for range 4 {
+			g.Go(func() error {
+				return s.SaveImage(ctx, &app.StoredImage{
+					ID: strings.Repeat("c", 64), Kind: app.ImagePNG, Width: 1, Height: 1, Large: []byte{
+						0, 1,
+						0xff,
+					}, Small: []byte{2},
+				})
+			})
+		}
+		must(t, g.Wait())
+		for small, want := range map[bool]string{false: "\x00\x01\xff", true: "\x02"} {
+			if got, err := s.ImageFile(ctx, strings.Repeat("c", 64), app.ImagePNG, small); err != nil ||
+				string(got) != want {
+				t.Errorf("small %v: %q, %v", small, got, err)
+			}
+		}
+		for _, id := range []string{strings.Repeat("d", 64), "", "' OR 1=1 --"} {
+			if _, err := s.ImageFile(ctx, id, app.ImagePNG, false); !errors.Is(err, app.ErrNoRow) {
+				t.Errorf("%q: %v", id, err)
+			}
+		}
+		if _, err := s.ImageFile(ctx, strings.Repeat("c", 64), app.ImageJPEG, false); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("under another kind: %v", err)
+		}
+		known, err := s.LockImages(ctx, []string{strings.Repeat("c", 64), strings.Repeat("d", 64)})
+		if err != nil || len(known) != 1 {
+			t.Errorf("known: %v, %v", known, err)
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// keptRow is app.Kept as the table has it.
+type keptRow struct {
+	bun.BaseModel `bun:"table:kept"`
+
+	Name    string `bun:"name,pk"`
+	Version int64  `bun:"version"`
+	Body    string `bun:"body"`
+}
+
+// Kept reads the few documents that there are. See app.KeptStore.
+func (s *Store) Kept(ctx context.Context) (map[string]app.Kept, error) {
+	var rows []keptRow
+	if err := s.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
+		return nil, wrap("read what is kept", err)
+	}
+	all := make(map[string]app.Kept, len(rows))
+	for _, r := range rows {
+		all[r.Name] = app.Kept{Version: r.Version, Body: r.Body}
+	}
+	return all, nil
+}
+
+// Keep replaces one. See app.KeptStore.
+func (s *Store) Keep(ctx context.Context, name string, version int64, body string) error {
+	return s.inTx(ctx, "keep "+name, func(tx bun.Conn) error {
+		if version == 0 {
+			row := keptRow{Name: name, Version: 1, Body: body}
+			_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
+			return err
+		}
+		matched, err := exec(ctx, tx, "UPDATE kept SET version = version + 1, body = ? WHERE name = ? AND version = ?",
+			body, name, version)
+		return orNoRow(matched, err)
+	})
+}

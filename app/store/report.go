@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+var _ app.ReportStore = (*Store)(nil)
+
+const (
+	aSecond = 1000 // ms
+	aMinute = 60 * aSecond
+)
+
+// SumUp adds up the rows of a sale, all as of one instant; each part reads them along orders_sale. See app.ReportStore.
+func (s *Store) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (app.SaleSums, error) {
+	sums := app.SaleSums{Seconds: []app.SalePoint{}, Minutes: []app.SalePoint{}, States: []app.SaleFate{}}
+	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
+		portions, err := rowsOf(ctx, tx, sale)
+		if err != nil {
+			return err
+		}
+		at, err := movedAt(ctx, tx, portions...)
+		if err != nil {
+			return err
+		}
+		rows := func() *bun.SelectQuery { return rowsOfSale(tx, at != 0, portions...) }
+		opening := rows().Where("created_at >= ? AND created_at < ?", from, to)
+		if err := points(ctx, opening, aSecond, &sums.Seconds); err != nil {
+			return err
+		}
+		if err := points(ctx, rows(), aMinute, &sums.Minutes); err != nil {
+			return err
+		}
+		err = rows().Column("state", "reason").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
+			ColumnExpr("SUM(amount_fen) AS amount_fen").Group("state", "reason").Order("state", "reason").
+			Scan(ctx, &sums.States)
+		if err != nil {
+			return err
+		}
+		err = rows().ColumnExpr("COALESCE(SUM(CASE WHEN paid_at > 0 THEN amount_fen ELSE 0 END), 0) AS paid_fen").
+			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunded_fen", app.Refunded).
+			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunding_fen", app.Refunding).
+			Scan(ctx, &sums.Money)
+		if err == nil && at != 0 {
+			err = addDropped(ctx, tx, portions, &sums)
+		}
+		if err != nil {
+			return err
+		}
+		return waits(ctx, rows, &sums.ToPay)
+	})
+	return sums, err
+}
+
+// addDropped adds what is known of orders whose months were dropped: how many, and their money.
+func addDropped(ctx context.Context, tx bun.Tx, portions []app.ID, sums *app.SaleSums) error {
+	var paid, refunded int64
+	err := tx.NewRaw("SELECT COALESCE(SUM(orders), 0), COALESCE(SUM(paid_fen), 0), COALESCE(SUM(refunded_fen), 0)"+
+		" FROM archive_drops WHERE sale_id IN (?) AND dropped_at > 0", bun.List(portions)).Scan(ctx, &sums.Dropped, &paid, &refunded)
+	sums.Money.PaidFen += paid
+	sums.Money.RefundedFen += refunded
+	return err
+}
+
+// points counts orders by the second, or the minute, in which they were reserved.
+func points(ctx context.Context, rows *bun.SelectQuery, each int, into *[]app.SalePoint) error {
+	at := fmt.Sprintf("created_at - created_at %% %d", each)
+	return rows.ColumnExpr(at+" AS at").ColumnExpr("COUNT(*) AS orders").ColumnExpr("SUM(qty) AS units").
+		GroupExpr(at).OrderExpr(at).Scan(ctx, into)
+}
+
+// waits finds how long it took from the reservation to the money.
+func waits(ctx context.Context, rows func() *bun.SelectQuery, into *app.SaleWaits) error {
+	paid := func() *bun.SelectQuery { return rows().Where("paid_at > 0") }
+	n, err := paid().Count(ctx)
+	if err != nil || n == 0 {
+		return err
+	}
+	into.Orders = n
+	into.P50, err = ranked(ctx, paid(), (n-1)/2)
+	if err == nil {
+		into.P99, err = ranked(ctx, paid(), (n*99+99)/100-1)
+	}
+	return err
+}
+
+// ranked is how long it took the order before which so many were faster.
+func ranked(ctx context.Context, paid *bun.SelectQuery, rank int64) (ms int64, err error) {
+	err = paid.ColumnExpr("paid_at - created_at AS ms").OrderExpr("ms").Limit(1).Offset(rank).Scan(ctx, &ms)
+	return ms, err
+}

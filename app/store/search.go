@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+var _ app.SearchStore = (*Store)(nil)
+
+// FindOrders pages through orders, newest first, along the index that narrows the search down most. See
+// app.SearchStore.
+func (s *Store) FindOrders(ctx context.Context, q app.OrderSearch) (page []app.Order, more bool, err error) {
+	rehearsed := app.ID(0)
+	if q.ID == 0 && q.User == 0 && q.Sale == 0 {
+		if rehearsed, err = s.rehearsedNow(ctx); err != nil {
+			return nil, false, err
+		}
+	}
+	rows, err := s.rowsOf(ctx, q.Sale)
+	if err != nil {
+		return nil, false, err
+	}
+	page, err = s.readBoth(ctx, "search for orders", orderOf(q), q.Limit+1,
+		func(sel *bun.SelectQuery, _ string) *bun.SelectQuery {
+			if rehearsed != 0 {
+				sel = sel.Where("sale_id <> ?", rehearsed)
+			}
+			return findOrders(sel, q, rows...)
+		})
+	page, more = cut(page, q.Limit)
+	return page, more, err
+}
+
+// orderOf is how a search is sorted.
+func orderOf(q app.OrderSearch) string {
+	if q.ID == 0 && q.User == 0 && q.Sale == 0 && q.State != "" {
+		return "pay_by DESC, id DESC"
+	}
+	return "id DESC"
+}
+
+// findOrders is what one of the tables has. It says the index, which MySQL does not always find by itself; SQLite does
+// not see the hints. Ids grow with time, except that orders_due has those of a state in the order of their deadlines,
+// which is nearly the same.
+func findOrders(sel *bun.SelectQuery, q app.OrderSearch, rows ...app.ID) *bun.SelectQuery {
+	sel = sel.Limit(int64(q.Limit) + 1)
+	if q.ID != 0 {
+		sel = sel.Where("id = ?", q.ID)
+	}
+	if q.User != 0 {
+		sel = sel.Where("user_id = ?", q.User)
+	}
+	if q.Sale != 0 {
+		sel = sel.Where("sale_id IN (?)", bun.List(rows))
+	}
+	if q.State != "" {
+		sel = sel.Where("state = ?", q.State)
+	}
+	switch {
+	case q.ID != 0:
+	case q.User != 0:
+		sel = sel.ForceIndex("orders_key")
+	case q.Sale != 0:
+		sel = sel.ForceIndex("orders_sale")
+	case q.State != "":
+		if q.Before != 0 {
+			const at = "COALESCE((SELECT pay_by FROM orders WHERE id = ?), (SELECT pay_by FROM orders_archive WHERE id = ?))"
+			sel = sel.Where("pay_by <= "+at, q.Before, q.Before).
+				Where("(pay_by < "+at+" OR id < ?)", q.Before, q.Before, q.Before)
+		}
+		return sel.ForceIndex("orders_due").OrderExpr(orderOf(q))
+	}
+	if q.Before != 0 {
+		sel = sel.Where("id < ?", q.Before)
+	}
+	return sel.Order("id DESC")
+}
+
+// FindUsers pages through accounts. See app.SearchStore.
+func (s *Store) FindUsers(ctx context.Context, q app.UserSearch) (page []app.User, more bool, err error) {
+	var rows []userRow
+	if err := findUsers(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
+		return nil, false, wrap("search for users", err)
+	}
+	page, more = cut(convert(rows, (*userRow).user), q.Limit)
+	return page, more, nil
+}
+
+// afterEmails is behind every character of an e-mail.
+const afterEmails = "\x7f"
+
+func findUsers(sel *bun.SelectQuery, q app.UserSearch) *bun.SelectQuery {
+	sel = sel.Limit(int64(q.Limit) + 1)
+	if q.Email != "" { // deleted accounts have none
+		sel = sel.ForceIndex("users_email").Where("email >= ? AND email < ?", q.Email, q.Email+afterEmails).Order("email")
+		if q.Before != 0 {
+			sel = sel.Where("email > (SELECT email FROM users WHERE id = ?)", q.Before)
+		}
+		return sel
+	}
+	if q.Name != "" {
+		sel = sel.ForceIndex("users_name").Where("name = ?", q.Name)
+	}
+	if q.Before != 0 {
+		sel = sel.Where("id < ?", q.Before)
+	}
+	return sel.Where("state <> ?", app.UserDeleted).Order("id DESC")
+}
+
+// FindPayments pages through payments, the newest first. See app.SearchStore.
+func (s *Store) FindPayments(ctx context.Context, q app.PaymentSearch) (page []app.Received, more bool, err error) {
+	var rows []paymentRow
+	if err := findPayments(s.db.NewSelect().Model(&rows), q).Scan(ctx); err != nil {
+		return nil, false, wrap("search for payments", err)
+	}
+	page, more = cut(convert(rows, (*paymentRow).received), q.Limit)
+	return page, more, nil
+}
+
+func findPayments(sel *bun.SelectQuery, q app.PaymentSearch) *bun.SelectQuery {
+	sel = sel.Limit(int64(q.Limit) + 1)
+	by, index := "paid_at", "payments_paid"
+	switch {
+	case q.Order != 0:
+		sel, index = sel.Where("order_id = ?", q.Order), "payments_order"
+		if q.Outcome != "" {
+			sel = sel.Where("outcome = ?", q.Outcome)
+		}
+	case q.Outcome != "":
+		sel, by, index = sel.Where("outcome = ?", q.Outcome), "seen_at", "payments_outcome"
+	}
+	if q.Before != "" {
+		at := "(SELECT " + by + " FROM payments WHERE trade_no = ?)"
+		sel = sel.Where(by+" <= "+at, q.Before).Where("("+by+" < "+at+" OR trade_no < ?)", q.Before, q.Before)
+	}
+	return sel.ForceIndex(index).Order(by+" DESC", "trade_no DESC")
+}
+
+// Payment reads what was received under a trade number. See app.SearchStore.
+func (s *Store) Payment(ctx context.Context, tradeNo string) (app.Received, error) {
+	var row paymentRow
+	err := s.db.NewSelect().Model(&row).Where("trade_no = ?", tradeNo).Scan(ctx)
+	return row.received(), wrap("read a payment", err)
+}

@@ -1,0 +1,211 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+// Every search finds what was asked for and nothing else, in pages that together are the whole, along an index.
+func TestSearchesAlongIndexes(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 100, 100)
+		var all, paid, ofSale, mine []app.ID // newest first
+		user := nextID()
+		for i := range 9 {
+			var o app.Order
+			switch i % 3 {
+			case 0:
+				o = h.paid(h.sales[0], 1)
+				paid = append([]app.ID{o.ID}, paid...)
+			default:
+				o = h.order(h.sales[i%2], 1)
+				o.User = user
+				h.insert(o)
+				mine = append([]app.ID{o.ID}, mine...)
+			}
+			if o.Sale == h.sales[1] {
+				ofSale = append([]app.ID{o.ID}, ofSale...)
+			}
+			all = append([]app.ID{o.ID}, all...)
+		}
+		for name, c := range map[string]struct {
+			q    app.OrderSearch
+			want []app.ID
+		}{
+			"all":            {app.OrderSearch{}, all},
+			"state":          {app.OrderSearch{State: app.Paid}, paid},
+			"sale":           {app.OrderSearch{Sale: h.sales[1]}, ofSale},
+			"user":           {app.OrderSearch{User: user}, mine},
+			"user and state": {app.OrderSearch{User: user, State: app.Paid}, nil},
+			"sale and state": {app.OrderSearch{Sale: h.sales[1], State: app.Pending, User: user}, ofSale},
+			"one":            {app.OrderSearch{ID: all[3]}, all[3:4]},
+			"one elsewhere":  {app.OrderSearch{ID: all[3], User: nextID()}, nil},
+		} {
+			var got []app.ID
+			c.q.Limit = 2
+			for more := true; more; {
+				var page []app.Order
+				var err error
+				page, more, err = h.FindOrders(h.ctx, c.q)
+				h.must(err)
+				if got = append(got, ids(page)...); len(page) > 0 {
+					c.q.Before = page[len(page)-1].ID
+				}
+				for _, statement := range store.ExplainOrders(s, c.q) {
+					wantNoScan(h, name, statement, c.q.User != 0)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+	})
+}
+
+// Accounts are found by what their e-mails begin with, in their order, and by names; deleted ones are not.
+func TestSearchForUsers(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s)
+		add := func(email, name string) app.ID {
+			u := app.User{
+				ID: nextID(), Email: email, Name: name, Role: app.Shopper, Lang: "en", State: app.UserActive,
+				CreatedAt: opens,
+			}
+			h.must(h.AddUser(h.ctx, u))
+			return u.ID
+		}
+		bob, ada2 := add("bob@a.example", "Li"), add("ada@b.example", "Li")
+		ada, adam := add("ada@a.example", "Ada"), add("adam@a.example", "%")
+		gone := add("ada@c.example", "Li")
+		h.must(h.Erase(h.ctx, gone, opens, opens))
+		for name, c := range map[string]struct {
+			q    app.UserSearch
+			want []app.ID
+		}{
+			"all":      {app.UserSearch{}, []app.ID{adam, ada, ada2, bob}},
+			"e-mail":   {app.UserSearch{Email: "ada"}, []app.ID{ada, ada2, adam}},
+			"whole":    {app.UserSearch{Email: "ada@b.example"}, []app.ID{ada2}},
+			"pattern":  {app.UserSearch{Email: "a%"}, nil},
+			"name":     {app.UserSearch{Name: "Li"}, []app.ID{ada2, bob}},
+			"odd name": {app.UserSearch{Name: "%"}, []app.ID{adam}},
+		} {
+			var got []app.ID
+			c.q.Limit = 1
+			for more := true; more; {
+				var page []app.User
+				var err error
+				page, more, err = h.FindUsers(h.ctx, c.q)
+				h.must(err)
+				for _, u := range page {
+					got = append(got, u.ID)
+					c.q.Before = u.ID
+				}
+				wantNoScan(h, name, store.ExplainUsers(s, c.q), false)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+	})
+}
+
+func TestSearchForPayments(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		var taken, all []string
+		var orders []app.ID
+		for i := range 4 {
+			o := h.order(h.sales[0], 1)
+			h.insert(o)
+			trade := app.Trade{Order: o.ID, No: fmt.Sprintf("T%d", i), State: app.TradePaid, AmountFen: o.AmountFen}
+			if i == 1 {
+				trade.AmountFen++
+			}
+			_, outcome, err := h.Receive(h.ctx, trade, opens+app.Millis(i/2))
+			h.must(err)
+			if outcome == app.PaymentTaken {
+				taken = append([]string{trade.No}, taken...)
+			}
+			all, orders = append([]string{trade.No}, all...), append(orders, o.ID)
+		}
+		for name, c := range map[string]struct {
+			q    app.PaymentSearch
+			want []string
+		}{
+			"all":               {app.PaymentSearch{}, all},
+			"outcome":           {app.PaymentSearch{Outcome: app.PaymentTaken}, taken},
+			"order":             {app.PaymentSearch{Order: orders[1]}, []string{"T1"}},
+			"order and outcome": {app.PaymentSearch{Order: orders[1], Outcome: app.PaymentTaken}, nil},
+		} {
+			var got []string
+			c.q.Limit = 1
+			for more := true; more; {
+				var page []app.Received
+				var err error
+				page, more, err = h.FindPayments(h.ctx, c.q)
+				h.must(err)
+				for _, p := range page {
+					got = append(got, p.TradeNo)
+					c.q.Before = p.TradeNo
+				}
+				wantNoScan(h, name, store.ExplainPayments(s, c.q), c.q.Order != 0)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+		if p, err := h.Payment(h.ctx, "T2"); err != nil || p.Order != orders[2] {
+			t.Errorf("%+v, %v", p, err)
+		}
+		if _, err := h.Payment(h.ctx, "T9"); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a trade that nobody knows: %v", err)
+		}
+	})
+}
+
+// wantNoScan asks the database how it would find the rows: never by reading all of a table that it does not page
+// through, and never by sorting more than a page, unless it is the few orders of a buyer or payments of an order.
+func wantNoScan(h *shop, name, query string, mayBeSorted bool) {
+	h.t.Helper()
+	explain, sqlite := "EXPLAIN FORMAT=JSON ", strings.Contains(fmt.Sprint(h.DB().Dialect().Name()), "sqlite")
+	if sqlite {
+		explain = "EXPLAIN QUERY PLAN "
+	}
+	rows, err := h.DB().QueryContext(h.ctx, explain+query)
+	h.must(err)
+	defer rows.Close()
+	var plan strings.Builder
+	columns, err := rows.Columns()
+	h.must(err)
+	for rows.Next() {
+		cells := make([]any, len(columns))
+		for i := range cells {
+			cells[i] = new(any)
+		}
+		h.must(rows.Scan(cells...))
+		for _, cell := range cells {
+			switch v := (*cell.(*any)).(type) {
+			case []byte:
+				plan.Write(v)
+			default:
+				fmt.Fprint(&plan, v, " ")
+			}
+		}
+	}
+	h.must(rows.Err())
+	// The page of ids that another part of the statement has found is read as a whole.
+	page := regexp.MustCompile(`"table_name": "<derived\d+>",\s*"access_type": "ALL"`)
+	scan := strings.Contains(page.ReplaceAllString(plan.String(), ""), `"access_type": "ALL"`)
+	sort := strings.Contains(plan.String(), "filesort") || strings.Contains(plan.String(), "TEMP B-TREE FOR ORDER BY")
+	if scan || sort && !mayBeSorted {
+		h.t.Errorf("%s: %s\n%s", name, query, plan.String())
+	}
+}

@@ -1,0 +1,216 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"stampede/app"
+	"stampede/app/store"
+)
+
+const (
+	shippedAt = opens + 60_000
+	finishAt  = shippedAt + 14*24*3_600_000
+)
+
+var sending = app.Shipping{By: 7, At: shippedAt, Finish: finishAt}
+
+func parcel(order app.ID) app.Parcel {
+	return app.Parcel{Order: order, Carrier: "顺丰速运", Tracking: "SF-" + order.String()}
+}
+
+// ship enters one parcel and answers what became of it.
+func (h *shop) ship(how app.Shipping, p app.Parcel) app.ShippedOrder {
+	h.t.Helper()
+	all, err := h.Ship(h.ctx, how, []app.Parcel{p})
+	h.must(err)
+	return all[0]
+}
+
+// An order is shipped once, from paid alone, and keeps its units; the same parcel again changes nothing, another one
+// only where that is said. A look at it says the same before.
+func TestShipOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		paid, asked, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
+		h.insert(unpaid)
+		_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
+		h.must(err)
+		other := parcel(paid.ID)
+		other.Tracking = "SF-other"
+		replace := sending
+		replace.Replace = true
+		for _, step := range []struct {
+			how   app.Shipping
+			p     app.Parcel
+			want  app.ShipOutcome
+			state app.OrderState
+			rev   int
+		}{
+			{sending, parcel(paid.ID), app.ShipDone, app.Shipped, 3},
+			{sending, parcel(paid.ID), app.ShipSame, app.Shipped, 3},
+			{replace, parcel(paid.ID), app.ShipSame, app.Shipped, 3},
+			{sending, other, app.ShipOther, app.Shipped, 3},
+			{replace, other, app.ShipDone, app.Shipped, 4},
+			{sending, parcel(asked.ID), app.ShipRefund, app.Paid, 3},
+			{sending, parcel(unpaid.ID), app.ShipState, app.Pending, 1},
+			{sending, parcel(nextID()), app.ShipNoOrder, "", 0},
+		} {
+			look, err := h.LookShip(h.ctx, step.how, []app.Parcel{step.p})
+			h.must(err)
+			got := h.ship(step.how, step.p)
+			if look[0].Outcome != step.want || got.Outcome != step.want || got.Order.State != step.state ||
+				got.Order.Rev != step.rev {
+				t.Errorf("%+v: looked at as %s; %+v", step, look[0].Outcome, got)
+			}
+			if step.state == "" {
+				continue
+			}
+			if diff := cmp.Diff(got.Order, h.read(step.p.Order), asRow); diff != "" {
+				t.Errorf("(-answer +row):\n%s", diff)
+			}
+		}
+		sent, err := h.ShipmentOf(h.ctx, paid.ID)
+		h.must(err)
+		want := app.Shipment{
+			Order: paid.ID, Carrier: "顺丰速运", Tracking: "SF-other", ShippedAt: shippedAt, ShippedBy: 7, FinishAt: finishAt,
+		}
+		if diff := cmp.Diff(want, sent); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if o := h.read(paid.ID); o.Tracking != "顺丰速运 SF-other" {
+			t.Errorf("its buyer reads %q", o.Tracking)
+		}
+		if _, err := h.ShipmentOf(h.ctx, unpaid.ID); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a shipment of an unpaid order: %v", err)
+		}
+		h.wantTaken(h.sales[0], 4)
+	})
+}
+
+// Parcels that two enter at once are entered once; a list may name an order twice, and what cannot be shipped keeps
+// none of the others back.
+func TestShipManyAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 20)
+		var list []app.Parcel
+		for range 6 {
+			list = append(list, parcel(h.paid(h.sales[0], 1).ID))
+		}
+		list = append(list, list[0], parcel(nextID()))
+		look, err := h.LookShip(h.ctx, sending, list)
+		h.must(err)
+		done := make([]map[app.ShipOutcome]int, 2)
+		var g errgroup.Group
+		for i := range done {
+			done[i] = make(map[app.ShipOutcome]int)
+			g.Go(func() error {
+				all, err := h.Ship(h.ctx, sending, list)
+				for _, one := range all {
+					done[i][one.Outcome]++
+				}
+				return err
+			})
+		}
+		h.must(g.Wait())
+		both, same := done[0][app.ShipDone]+done[1][app.ShipDone], done[0][app.ShipSame]+done[1][app.ShipSame]
+		if both != 6 || same != 8 || done[0][app.ShipNoOrder] != 1 {
+			t.Errorf("%v", done)
+		}
+		if look[0].Outcome != app.ShipDone || look[6].Outcome != app.ShipSame || look[7].Outcome != app.ShipNoOrder {
+			t.Errorf("looked at: %v", look)
+		}
+	})
+}
+
+// A shipped order is finished by its buyer, once, or by time; never while its refund waits for an operator, and never
+// when it is being refunded.
+func TestShippedFinishes(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 20)
+		mine, slow := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
+		asked, refunding := h.paid(h.sales[0], 1), h.paid(h.sales[0], 1)
+		if got, _, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User); err != nil || got.State != app.Paid {
+			t.Errorf("a receipt of what was not shipped: %s, %v", got.State, err)
+		}
+		for _, o := range []app.Order{mine, slow, asked, refunding} {
+			h.ship(sending, parcel(o.ID))
+		}
+		_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})
+		h.must(err)
+		_, err = h.DecideRefund(h.ctx, app.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: shippedAt})
+		h.must(err)
+
+		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("a receipt by somebody else: %v", err)
+		}
+		o, waits, err := h.ConfirmReceipt(h.ctx, asked.ID, asked.User)
+		if err != nil || !waits || o.State != app.Shipped {
+			t.Errorf("a receipt of what is to be refunded: %s, %v", o.State, err)
+		}
+		for range 2 {
+			got, waits, err := h.ConfirmReceipt(h.ctx, mine.ID, mine.User)
+			if err != nil || waits || got.State != app.Finished || got.Rev != 4 {
+				t.Errorf("a receipt: %+v, %v", got, err)
+			}
+		}
+
+		later := finishAt.Add(24 * time.Hour)
+		for _, step := range []struct {
+			now            app.Millis
+			looked, finish int
+		}{{finishAt - 1, 0, 0}, {finishAt, 3, 1}, {finishAt, 0, 0}, {later, 1, 0}} {
+			rows, looked, err := h.FinishShipped(h.ctx, step.now, later, 100)
+			h.must(err)
+			if looked != step.looked || len(rows) != step.finish {
+				t.Errorf("%+v: looked at %d, finished %d", step, looked, len(rows))
+			}
+			for _, o := range rows {
+				if diff := cmp.Diff(o, h.read(o.ID), asRow); diff != "" || o.ID != slow.ID || o.State != app.Finished {
+					t.Errorf("(-answer +row):\n%s", diff)
+				}
+			}
+		}
+		for id, state := range map[app.ID]app.OrderState{asked.ID: app.Shipped, refunding.ID: app.Refunding} {
+			if o := h.read(id); o.State != state {
+				t.Errorf("%s, want %s", o.State, state)
+			}
+		}
+		h.wantTaken(h.sales[0], 4)
+	})
+}
+
+// A letter about a parcel is due until it is marked; a parcel that was replaced meanwhile has one of its own.
+func TestLettersAboutParcels(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10)
+		o := h.paid(h.sales[0], 1)
+		h.ship(sending, parcel(o.ID))
+		claim := func(at app.Millis) []app.Shipment {
+			t.Helper()
+			due, err := h.ClaimShipped(h.ctx, at, 10)
+			h.must(err)
+			return due
+		}
+		first := claim(shippedAt)
+		if len(first) != 1 || len(claim(shippedAt)) != 0 || len(claim(shippedAt.Add(app.OutboxLease))) != 1 {
+			t.Fatalf("claimed %v; a claim lasts %s", first, app.OutboxLease)
+		}
+		replace, other := sending, parcel(o.ID)
+		replace.Replace, replace.At, other.Tracking = true, shippedAt+5, "SF-other"
+		h.ship(replace, other)
+		h.must(h.MarkWritten(h.ctx, first[0]))
+		second := claim(finishAt)
+		if len(second) != 1 || second[0].Tracking != "SF-other" {
+			t.Fatalf("claimed %v", second)
+		}
+		h.must(h.MarkWritten(h.ctx, second[0]))
+		if again := claim(finishAt * 2); len(again) != 0 {
+			t.Errorf("claimed %v", again)
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// stockRow is app.StockAct as the table has it.
+type stockRow struct {
+	bun.BaseModel `bun:"table:stock_acts"`
+
+	ID        int64          `bun:"id,pk"`
+	Sale      app.ID         `bun:"sale_id"`
+	Units     int64          `bun:"units"`
+	Taken     int64          `bun:"taken"`
+	State     app.StockState `bun:"state"`
+	CreatedAt app.Millis     `bun:"created_at"`
+	SettledAt app.Millis     `bun:"settled_at"`
+}
+
+func (r *stockRow) act() app.StockAct {
+	return app.StockAct{ID: r.ID, Sale: r.Sale, Units: r.Units, Taken: r.Taken, State: r.State, At: r.CreatedAt}
+}
+
+// mostStockActs bounds what Redis keeps with a sale.
+const mostStockActs = 200
+
+// AskStock enters a withdrawal. The row of the sale is locked: numbers are given out one after the other within it, and
+// acts go one after the other anyway. See app.SaleEditor.
+func (s *Store) AskStock(ctx context.Context, sale app.ID, units int64) (app.StockAct, error) {
+	return inTx(ctx, s, "ask for units of sale "+sale.String(), func(tx bun.Conn) (app.StockAct, error) {
+		if err := s.raiseVersion(ctx, tx); err != nil { // keeps those who ask one after the other
+			return app.StockAct{}, err
+		}
+		n, err := tx.NewSelect().Model((*stockRow)(nil)).Where("sale_id = ?", sale).Count(ctx)
+		if err != nil {
+			return app.StockAct{}, err
+		}
+		if n >= mostStockActs {
+			return app.StockAct{}, app.Fail(app.LimitReached,
+				fmt.Sprintf("units were withdrawn from this sale %d times, which is the most there can be", n))
+		}
+		row := stockRow{Sale: sale, Units: units, State: app.StockPending}
+		err = tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1, "+s.d.now+" FROM stock_acts").
+			Scan(&row.ID, &row.CreatedAt)
+		if err != nil {
+			return app.StockAct{}, err
+		}
+		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
+		return row.act(), err
+	})
+}
+
+// StockAct reads one. See app.SaleEditor.
+func (s *Store) StockAct(ctx context.Context, id int64) (app.StockAct, error) {
+	var row stockRow
+	err := s.db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx)
+	return row.act(), wrap(fmt.Sprintf("read withdrawal %d", id), err)
+}
+
+// PendingStock lists what is not settled. See app.SaleEditor.
+func (s *Store) PendingStock(ctx context.Context, limit int) ([]app.StockAct, error) {
+	var rows []stockRow
+	err := s.db.NewSelect().Model(&rows).Where("state = ?", app.StockPending).Order("id").Limit(int64(limit)).Scan(ctx)
+	return convert(rows, (*stockRow).act), wrap("read pending withdrawals", err)
+}
+
+// StockActs lists all of a sale that are settled. See app.SaleStore.
+func (s *Store) StockActs(ctx context.Context, sale app.ID) ([]app.StockAct, error) {
+	var rows []stockRow
+	err := s.db.NewSelect().Model(&rows).Where("sale_id = ? AND state <> ?", sale, app.StockPending).Order("id").Scan(ctx)
+	return convert(rows, (*stockRow).act), wrap("read the withdrawals of sale "+sale.String(), err)
+}
+
+// SettleStock counts what Redis has taken. The statement on the sale asks for the epoch: a rebuild that has begun has
+// raised it, and reads the sale afterwards (I8). See app.SaleEditor.
+func (s *Store) SettleStock(ctx context.Context, id, taken, epoch int64) (app.StockAct, error) {
+	return inTx(ctx, s, fmt.Sprintf("settle withdrawal %d", id), func(tx bun.Conn) (app.StockAct, error) {
+		row, err := s.lockStock(ctx, tx, id)
+		if err != nil || row.State != app.StockPending {
+			return row.act(), err
+		}
+		if taken < 0 || taken > row.Units {
+			return row.act(), fmt.Errorf("%w: %d of %d units were taken", app.ErrPermanent, taken, row.Units)
+		}
+		matched, err := exec(ctx, tx, "UPDATE sales SET withdrawn = withdrawn + ? WHERE id = ? AND epoch = ?"+
+			" AND taken + withdrawn + ? <= initial + added", taken, row.Sale, epoch, taken)
+		if err != nil {
+			return row.act(), locked(err, row.Sale)
+		}
+		if matched == 0 {
+			return row.act(), unsettledBecause(ctx, tx, row.Sale, epoch)
+		}
+		row.State, row.Taken = app.StockDone, taken
+		if taken == 0 {
+			row.State = app.StockRefused
+		}
+		return row.act(), s.endStock(ctx, tx, &row)
+	})
+}
+
+// unsettledBecause says why the sale did not take a withdrawal.
+func unsettledBecause(ctx context.Context, tx bun.Conn, sale app.ID, epoch int64) error {
+	var now int64
+	if err := tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE id = ?", sale).Scan(&now); err != nil {
+		return err
+	}
+	if now != epoch {
+		return fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, sale, now, epoch)
+	}
+	return fmt.Errorf("%w: the database has fewer units of sale %s free than Redis took", app.ErrPermanent, sale)
+}
+
+// RefuseStock ends a withdrawal of which Redis will never decide: the sale has left it for good. See app.SaleEditor.
+func (s *Store) RefuseStock(ctx context.Context, id int64) (app.StockAct, error) {
+	return inTx(ctx, s, fmt.Sprintf("refuse withdrawal %d", id), func(tx bun.Conn) (app.StockAct, error) {
+		row, err := s.lockStock(ctx, tx, id)
+		if err != nil || row.State != app.StockPending {
+			return row.act(), err
+		}
+		var retired int64
+		if err := tx.QueryRowContext(ctx, "SELECT retired_at FROM sales WHERE id = ?", row.Sale).Scan(&retired); err != nil {
+			return row.act(), err
+		}
+		if retired == 0 {
+			return row.act(), nil
+		}
+		row.State = app.StockRefused
+		return row.act(), s.endStock(ctx, tx, &row)
+	})
+}
+
+func (s *Store) lockStock(ctx context.Context, tx bun.Conn, id int64) (row stockRow, err error) {
+	err = s.locking(tx.NewSelect().Model(&row)).Where("id = ?", id).Scan(ctx)
+	return row, err
+}
+
+func (s *Store) endStock(ctx context.Context, tx bun.Conn, row *stockRow) error {
+	return execMatching(ctx, tx, 1, "end a withdrawal",
+		"UPDATE stock_acts SET state = ?, taken = ?, settled_at = "+s.d.now+" WHERE id = ? AND state = ?",
+		row.State, row.Taken, row.ID, app.StockPending)
+}

@@ -1,0 +1,65 @@
+package store_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"strings"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+// A server with TLS is who the certificates given say, or nobody hears a password; an account that must not come
+// without is told so at once instead of being waited for.
+func TestMySQLOverTLS(t *testing.T) {
+	t.Parallel()
+	ctx := kit.Context(t)
+	server, certificate := kit.StartEncryptedMariaDB(t)
+	dsn := server.Database()
+	root := openMySQL(t, dsn)
+	migrated(t, root)
+	for _, statement := range []string{
+		"CREATE USER shop@'%' IDENTIFIED BY 'secret' REQUIRE SSL", "GRANT ALL ON *.* TO shop@'%'",
+	} {
+		_, err := root.DB().ExecContext(ctx, statement)
+		must(t, err)
+	}
+	shop := strings.Replace(dsn, "root@", "shop:secret@", 1)
+
+	s, err := store.OpenTrustedMySQL(ctx, shop+"?tls=true", certificate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { must(t, s.Close()) }()
+	must(t, s.EnsurePartitions(ctx, 2))
+	var name, version string
+	must(t, s.DB().QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Ssl_version'").Scan(&name, &version))
+	if version != "TLSv1.3" {
+		t.Errorf("speaks %q", version)
+	}
+
+	_, err = store.OpenMySQL(ctx, shop+"?tls=true")
+	var unknown *tls.CertificateVerificationError
+	if !errors.As(err, &unknown) || !errors.Is(err, app.ErrMisconfigured) {
+		t.Errorf("a server that nobody vouches for: %v", err)
+	}
+	elsewhere := strings.Replace(shop, "127.0.0.1", "localhost", 1)
+	var another x509.HostnameError
+	if _, err = store.OpenTrustedMySQL(ctx, elsewhere+"?tls=true", certificate); !errors.As(err, &another) {
+		t.Errorf("a certificate for another name: %v", err)
+	}
+	if _, err = store.OpenMySQL(ctx, shop); !errors.Is(err, app.ErrMisconfigured) {
+		t.Errorf("without TLS: %v", err)
+	}
+	for _, weak := range []string{"", "?tls=skip-verify", "?tls=preferred"} {
+		if _, err = store.OpenTrustedMySQL(ctx, shop+weak, certificate); err == nil {
+			t.Errorf("certificates are not looked at with %q", weak)
+		}
+	}
+	if _, err = store.OpenTrustedMySQL(ctx, shop+"?tls=true", "nonsense"); err == nil {
+		t.Error("nonsense was taken for a certificate")
+	}
+}

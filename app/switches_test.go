@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+// keptShelf keeps documents in memory.
+type keptShelf struct {
+	docs map[string]Kept
+	bits int
+	fail error
+}
+
+func (k *keptShelf) Kept(context.Context) (map[string]Kept, error) { return k.docs, k.fail }
+
+func (k *keptShelf) Keep(_ context.Context, name string, version int64, body string) error {
+	if k.docs[name].Version != version {
+		return ErrNoRow
+	}
+	k.docs[name] = Kept{version + 1, body}
+	return nil
+}
+
+func (k *keptShelf) WorkBits(context.Context) (int, error) { return k.bits, k.fail }
+
+func (k *keptShelf) SetWorkBits(_ context.Context, bits int) error {
+	k.bits = bits
+	return nil
+}
+
+// A node follows the switches and says each notice once; what it has seen holds while the database is away.
+func TestSwitchboardFollows(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	shelf := &keptShelf{docs: make(map[string]Kept)}
+	desk := &SwitchDesk{Journal: &Journal{Store: &fakeActs{}}, Kept: shelf}
+	var said []string
+	turned := 0
+	board := &Switchboard{
+		Kept: shelf, Clock: NewClock(), Say: func(n Notice) { said = append(said, n.Text) },
+		OnChange: func() { turned++ },
+	}
+	look := func() {
+		t.Helper()
+		if err := board.RunOnce(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := board.Now(); !s.HTTPBuy || board.TickEvery() != 100*time.Millisecond {
+		t.Errorf("before the first look: %+v", s)
+	}
+	look()
+	ms, off, work := 500, false, ChallengeWork
+	s, err := desk.EditSwitches(ctx, Actor{Name: "ada"}, SwitchesEdit{TickMS: &ms, HTTPBuy: &off, LeastChallenge: &work})
+	if err != nil || s.Version != 1 || s.Lists != ListsLive {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	look()
+	look()
+	if now := board.Now(); now.HTTPBuy || board.TickEvery() != 500*time.Millisecond || turned != 1 {
+		t.Errorf("turned %d times: %+v", turned, now)
+	}
+	_, err = desk.EditSwitches(ctx, Actor{Name: "bob"}, SwitchesEdit{HTTPBuy: &off})
+	var conflict *Error
+	if !errors.As(err, &conflict) || conflict.Code != Conflict || conflict.Current.(Switches).Version != 1 {
+		t.Errorf("an older version: %v", err)
+	}
+	past := board.Clock.Now().Add(-time.Second)
+	for _, n := range []NewNotice{
+		{Level: "info", Text: "first"}, {Level: "warning", Text: "second"}, {Level: "info", Text: "over", Until: past},
+	} {
+		if _, err := desk.TellAll(ctx, Actor{Name: "ada"}, n); err != nil {
+			t.Fatal(err)
+		}
+		look()
+		look()
+	}
+	if _, stands := board.Standing(); stands || !slices.Equal(said, []string{"first", "second", "over"}) {
+		t.Errorf("said %v; one stands: %v", said, stands)
+	}
+	if _, err := desk.TellAll(ctx, Actor{Name: "ada"}, NewNotice{Level: "info", Text: "third"}); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	if n, stands := board.Standing(); !stands || n.Text != "third" {
+		t.Errorf("stands %+v, %v", n, stands)
+	}
+	if _, err := desk.TakeBack(ctx, Actor{Name: "ada"}); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	if last := said[len(said)-1]; last != "" {
+		t.Errorf("taken back, and the last word is %q", last)
+	}
+	shelf.fail = ErrTransient
+	if err := board.RunOnce(ctx); !errors.Is(err, ErrTransient) {
+		t.Errorf("the database is away: %v", err)
+	}
+	if _, stands := board.Standing(); stands || board.Now().HTTPBuy {
+		t.Error("what was seen does not hold")
+	}
+	for _, n := range []NewNotice{
+		{Text: "x"},
+		{Level: "loud", Text: "x"},
+		{Level: "info"},
+		{Level: "info", Text: "a\x00b"},
+		{Level: "info", Text: "x", Lang: "ZH"},
+		{Level: "info", Text: "x", Lang: "z"},
+		{Level: "info", Text: "x", Lang: "zh-cn"},
+	} {
+		if _, err := desk.TellAll(ctx, Actor{}, n); !errors.Is(err, &Error{Code: BadRequest}) {
+			t.Errorf("%+v: %v", n, err)
+		}
+	}
+}
+
+// The note of who acts is the act's, unless that has one of its own; one that is none is refused before anything is
+// done.
+func TestNoteOfAnActor(t *testing.T) {
+	t.Parallel()
+	j := &Journal{Store: &fakeActs{}}
+	do := func(note string) func(context.Context) (Act, error) {
+		return func(context.Context) (Act, error) { return Act{Kind: "x", Note: note}, nil }
+	}
+	for _, c := range []struct{ actor, own, want string }{{"why", "", "why"}, {"why", "mine", "mine"}, {"", "", ""}} {
+		what, err := noted(Actor{Note: c.actor}, do(c.own))(t.Context())
+		if err != nil || what.Note != c.want {
+			t.Errorf("%+v: %+v, %v", c, what, err)
+		}
+	}
+	_, err := j.Act(t.Context(), Actor{Note: "a\x00b"}, func(context.Context) (Act, error) {
+		t.Error("it was done")
+		return Act{}, nil
+	})
+	if !errors.Is(err, &Error{Code: BadRequest}) {
+		t.Errorf("no text: %v", err)
+	}
+}
+
+// A notice is said in one language after the other; a new one, or one after the end, begins anew.
+func TestNoticeInLanguages(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	desk := &SwitchDesk{Journal: &Journal{Store: &fakeActs{}}, Kept: &keptShelf{docs: make(map[string]Kept)}}
+	past, ahead := MillisOf(time.Now().Add(-time.Second)), MillisOf(time.Now().Add(time.Hour))
+	for _, step := range []struct {
+		say  NewNotice
+		text string
+		in   map[string]string
+	}{
+		{NewNotice{Level: "info", Text: "中午", Lang: "zh"}, "", map[string]string{"zh": "中午"}},
+		{NewNotice{Level: "info", Text: "at noon"}, "at noon", nil},
+		{NewNotice{Level: "info", Text: "中午", Lang: "zh"}, "at noon", map[string]string{"zh": "中午"}},
+		{
+			NewNotice{Level: "warning", Text: "um zwölf", Lang: "de", Until: ahead},
+			"at noon",
+			map[string]string{"zh": "中午", "de": "um zwölf"},
+		},
+		{
+			NewNotice{Level: "info", Text: "十二点", Lang: "zh", Until: past},
+			"at noon",
+			map[string]string{"zh": "十二点", "de": "um zwölf"},
+		},
+		{NewNotice{Level: "info", Text: "一点", Lang: "zh"}, "", map[string]string{"zh": "一点"}},
+		{NewNotice{Level: "info", Text: "at one"}, "at one", nil},
+	} {
+		n, err := desk.TellAll(ctx, Actor{Name: "ada"}, step.say)
+		if err != nil || n.Text != step.text || !maps.Equal(n.Texts, step.in) || n.Level != step.say.Level ||
+			n.Until != step.say.Until {
+			t.Errorf("said %+v: %+v, %v", step.say, n, err)
+		}
+	}
+	for n := range mostLangs + 1 {
+		lang := string([]byte{'a', 'a' + byte(n)})
+		_, err := desk.TellAll(ctx, Actor{Name: "ada"}, NewNotice{Level: "info", Text: "x", Lang: lang})
+		if full := errors.Is(err, &Error{Code: BadRequest}); full != (n == mostLangs) || err != nil && !full {
+			t.Errorf("language %d: %v", n+1, err)
+		}
+	}
+	if _, err := desk.TakeBack(ctx, Actor{Name: "ada"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := desk.TakeBack(ctx, Actor{Name: "ada"}); !errors.Is(err, &Error{Code: WrongState}) {
+		t.Errorf("there is none: %v", err)
+	}
+}
+
+// The stronger of two checks counts; what is not known keeps people out.
+func TestLeastChallenge(t *testing.T) {
+	t.Parallel()
+	order := []Challenge{ChallengeNone, ChallengePass, ChallengeWork, ChallengeCaptcha, "riddle"}
+	for i, c := range order {
+		for j, least := range order[:4] {
+			if got := c.atLeast(least); got != order[max(i, j)] {
+				t.Errorf("%s, at least %s: %s", c, least, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,203 @@
+//go:build cluster
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// crowd are shoppers who press Buy again and again, four in each sale, and repeat a press of which they do not know
+// what became of it, as every client must (I6).
+type crowd struct {
+	w        *world
+	stopping context.CancelFunc
+	pressing sync.WaitGroup
+
+	mu      sync.Mutex
+	presses []press
+}
+
+// press is one press of Buy, from its first attempt to the answer.
+type press struct {
+	partition int
+	user      app.ID
+	key       string
+	began     time.Time
+	took      time.Duration // until it was known
+	busy      int           // how often it was told to come again, or lost its socket
+	receipt   app.Receipt
+	node      int
+}
+
+const perSale = 4
+
+// gather lets the crowd begin in the partitions named, or in all.
+func (w *world) gather(in ...int) *crowd {
+	w.t.Helper()
+	ctx, stop := context.WithCancel(w.t.Context())
+	c := &crowd{w: w, stopping: stop}
+	w.t.Cleanup(func() {
+		stop()
+		c.pressing.Wait()
+	})
+	for p := range partitions {
+		if len(in) > 0 && !slices.Contains(in, p) {
+			continue
+		}
+		for i := range perSale {
+			c.pressing.Go(func() { c.shop(ctx, p, i%len(w.fronts)) })
+		}
+	}
+	return c
+}
+
+// shop is what one of them does. Whoever is in the middle of a press when the crowd is told to stop goes on until it is
+// known.
+func (c *crowd) shop(ctx context.Context, partition, front int) {
+	user := kit.NewID()
+	var socket *wsclient.Conn
+	defer func() {
+		if socket != nil {
+			socket.Close()
+		}
+	}()
+	for n := 0; ctx.Err() == nil; n++ {
+		p := press{partition: partition, user: user, key: fmt.Sprintf("press-%s-%d", user, n), began: time.Now(), node: front}
+		for p.receipt.Order == 0 {
+			if time.Since(p.began) > healing {
+				c.w.t.Errorf("partition %d: a press was not answered within %v", partition, healing)
+				return
+			}
+			var err error
+			if socket == nil {
+				if socket, err = c.w.enter(front, user); err != nil {
+					socket = nil
+					p.busy++
+					pause(50)
+					continue
+				}
+			}
+			p.receipt, err = socket.Buy(c.w.sales[partition].ID, 1, p.key)
+			var refused *app.Error
+			switch {
+			case err == nil:
+			case errors.As(err, &refused) && refused.Code == app.Busy:
+				p.busy++
+				pause(max(refused.RetryMS, 50))
+			case errors.As(err, &refused):
+				c.w.t.Errorf("partition %d: %v", partition, err)
+				return
+			default:
+				p.busy++
+				socket.Close()
+				socket = nil
+			}
+		}
+		p.took = time.Since(p.began)
+		c.mu.Lock()
+		c.presses = append(c.presses, p)
+		c.mu.Unlock()
+		pause(60) // one socket may do twenty ops a second
+	}
+}
+
+func pause(ms int64) { <-time.After(time.Duration(ms) * time.Millisecond) }
+
+// enter opens a socket of the user.
+func (w *world) enter(front int, user app.ID) (*wsclient.Conn, error) {
+	issuer, err := account.NewIssuer([]byte(secret), nil)
+	if err != nil {
+		return nil, err
+	}
+	token, err := issuer.Issue(user, "Tester", app.Shopper, time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	shop := "http://" + w.fronts[front].addr
+	dialer := wsclient.Dialer{Origin: shop}
+	socket, err := dialer.Dial(w.t.Context(), shop)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := socket.Hello(token, ""); err != nil {
+		socket.Close()
+		return nil, err
+	}
+	return socket, nil
+}
+
+// stop ends the crowd and answers all its presses, every one of which was answered.
+func (c *crowd) stop() []press {
+	c.stopping()
+	c.pressing.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.presses)
+}
+
+// answered waits until so many more presses were answered in the partition.
+func (c *crowd) answered(partition, more int) {
+	c.w.t.Helper()
+	have := c.count(partition)
+	kit.Eventually(c.w.t, healing, func() (bool, string) {
+		n := c.count(partition)
+		return n >= have+more, fmt.Sprintf("%d of %d presses of partition %d were answered", n-have, more, partition)
+	})
+}
+
+func (c *crowd) count(partition int) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.presses {
+		if c.presses[i].partition == partition {
+			n++
+		}
+	}
+	return n
+}
+
+// quantile is that of how long the presses took.
+func quantile(presses []press, q float64) time.Duration {
+	took := make([]time.Duration, len(presses))
+	for i := range presses {
+		took[i] = presses[i].took
+	}
+	slices.Sort(took)
+	if len(took) == 0 {
+		return 0
+	}
+	return took[min(len(took)-1, int(q*float64(len(took))))]
+}
+
+// during are the presses in partitions of the kind that were under way at some time between the two instants.
+func during(presses []press, from, to time.Time, in func(partition int) bool) (found []press) {
+	for _, p := range presses {
+		if in(p.partition) && p.began.Before(to) && p.began.Add(p.took).After(from) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// oneOrderPerPress demands that nobody's press became two orders, and that no order answers two presses.
+func oneOrderPerPress(t *testing.T, presses []press) {
+	t.Helper()
+	of := make(map[app.ID]string)
+	for _, p := range presses {
+		if other, twice := of[p.receipt.Order]; twice {
+			t.Errorf("order %s answers %s and %s", p.receipt.Order, other, p.key)
+		}
+		of[p.receipt.Order] = p.key
+	}
+}

@@ -1,0 +1,72 @@
+//go:build cluster
+
+package cluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stampede/app/test/kit"
+)
+
+// The shipped account (deploy/redis.acl) may do what the program needs, over TLS, through the death of a primary of a
+// cluster, and of one behind sentinels, who ask for an account, too.
+func TestAccountOfFewRightsOverTLS(t *testing.T) {
+	const password = "of-the-test-only"
+	certificate := kit.NewCertificate(t)
+	shipped, err := os.ReadFile("../../../deploy/redis.acl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := filepath.Join(t.TempDir(), "redis.acl")
+	text := strings.ReplaceAll(string(shipped), "CHANGE-ME", password)
+	if err := os.WriteFile(account, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sentinels := ""
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, "# sentinel: "); ok {
+			sentinels = strings.TrimSpace(rest)
+		}
+	}
+	if sentinels == "" {
+		t.Fatal("deploy/redis.acl has no account for the sentinels")
+	}
+	settings := append([]string{"STAMPEDE_REDIS_CA=" + certificate.PEM(t)}, waiting...)
+	include := []string{"--include", account}
+
+	t.Run("cluster", func(t *testing.T) {
+		cluster := kit.StartRedisClusterWith(t,
+			kit.ClusterOptions{Primaries: 3, Replicas: 3, TLS: certificate, Args: include})
+		w := open(t, strings.Replace(cluster.URL, "://", "://stampede:"+password+"@", 1), settings...)
+		f := failover{world: w, primary: cluster.Primaries[1], replicas: cluster.Replicas[1:2], needsReplica: true}
+		for p, primary := range w.places() {
+			f.hit[p] = primary == f.primary.Addr()
+		}
+		w.lacksNothing()
+		f.play()
+	})
+	t.Run("sentinels", func(t *testing.T) {
+		servers := kit.StartSentinels(t,
+			kit.SentinelOptions{Replicas: 2, TLS: certificate, Args: include, User: sentinels})
+		w := open(t, fmt.Sprintf("rediss-sentinel://stampede:%s@%s/%s?sentinel_username=stampede&sentinel_password=%s",
+			password, servers.Hosts, servers.Name(), password), settings...)
+		f := failover{world: w, primary: servers.Primary, replicas: servers.Replicas, needsReplica: true}
+		for p := range f.hit {
+			f.hit[p] = true
+		}
+		w.lacksNothing()
+		f.play()
+	})
+}
+
+// lacksNothing demands that `checkconfig` finds nothing that the program needs and may not do.
+func (w *world) lacksNothing() {
+	w.t.Helper()
+	if out, code := w.run("checkconfig"); code != 0 {
+		w.t.Errorf("checkconfig exits %d:\n%s", code, out)
+	}
+}

@@ -1,0 +1,153 @@
+//go:build cluster
+
+package cluster
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+	"stampede/migrations"
+)
+
+const (
+	partitions = 6      // two on each of three primaries
+	units      = 20_000 // of each sale: more than are bought
+	healing    = 60 * time.Second
+)
+
+// world is a shop whose Redis is several servers: a sale in each partition, two nodes that take buys, a worker and a
+// sweeper.
+type world struct {
+	t        *testing.T
+	settings []string
+	books    *store.Store
+	db       *sql.DB
+	slot     app.Slot
+	sales    [partitions]app.Sale
+
+	fronts  []*node // take buys
+	worker  *node
+	sweeper *node
+}
+
+// open makes the shop and starts its processes. The settings go to every one of them.
+func open(t *testing.T, redisURL string, settings ...string) *world {
+	t.Helper()
+	dsn := kit.MySQL(t)
+	w := &world{t: t, settings: append([]string{
+		"STAMPEDE_REDIS_URL=" + redisURL, "STAMPEDE_MYSQL_DSN=" + dsn, "STAMPEDE_JWT_SECRET=" + secret,
+		fmt.Sprintf("STAMPEDE_PARTITIONS=%d", partitions), "STAMPEDE_PAY_WINDOW=1h",
+	}, settings...)}
+	ctx := kit.Context(t)
+	var err error
+	w.books, err = store.OpenMySQL(ctx, dsn)
+	w.must(err)
+	t.Cleanup(func() { _ = w.books.Close() })
+	_, err = migrations.Up(ctx, w.books.DB())
+	w.must(err)
+	w.must(w.books.EnsurePartitions(ctx, partitions))
+	w.db, err = sql.Open("mysql", dsn)
+	w.must(err)
+	t.Cleanup(func() { _ = w.db.Close() })
+	for p := range w.sales {
+		w.sales[p] = w.offer(p)
+	}
+	for i := range 2 {
+		w.fronts = append(w.fronts, w.start(fmt.Sprintf("api-%d", i), "api"))
+	}
+	w.worker, w.sweeper = w.start("worker", "worker"), w.start("sweeper", "sweeper")
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// offer puts a product on sale in the partition, for an hour.
+func (w *world) offer(partition int) app.Sale {
+	w.t.Helper()
+	ctx := kit.Context(w.t)
+	now := time.Now()
+	if w.slot.ID == 0 {
+		w.slot = app.Slot{
+			ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(time.Hour)),
+		}
+		w.must(w.books.AddSlots(ctx, []app.Slot{w.slot}))
+	}
+	category := app.Category{ID: kit.NewID()}
+	category.Name = "Things " + category.ID.String()
+	product := app.Product{ID: kit.NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900}
+	sale := app.Sale{
+		ID: kit.NewID(), Slot: w.slot.ID, Partition: partition, Product: product, PriceFen: 4900, Initial: units,
+		Limit: units, Cap: units, Challenge: app.ChallengeNone, Version: 1,
+		OpensAt: app.MillisOf(now.Add(-time.Second)), ClosesAt: w.slot.ClosesAt,
+	}
+	w.must(w.books.AddCategories(ctx, []app.Category{category}))
+	w.must(w.books.AddProducts(ctx, []app.Product{product}))
+	w.must(w.books.AddSales(ctx, []app.Sale{sale}))
+	return sale
+}
+
+// rows are the orders of the database.
+func (w *world) rows() map[app.ID]bool {
+	w.t.Helper()
+	found, err := w.db.QueryContext(kit.Context(w.t), "SELECT id FROM orders")
+	w.must(err)
+	defer func() { _ = found.Close() }()
+	rows := make(map[app.ID]bool)
+	for found.Next() {
+		var id app.ID
+		w.must(found.Scan(&id))
+		rows[id] = true
+	}
+	w.must(found.Err())
+	return rows
+}
+
+// places are the primaries of the partitions in a cluster, host:port, as `checkconfig` lists them.
+func (w *world) places() (of [partitions]string) {
+	w.t.Helper()
+	out, code := w.run("checkconfig", "--json")
+	var answer struct {
+		Partitions []struct {
+			Partition int    `json:"partition"`
+			Primary   string `json:"primary"`
+		} `json:"partitions"`
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil || len(answer.Partitions) != partitions {
+		w.t.Fatalf("checkconfig exits %d: %v\n%s", code, err, out)
+	}
+	for _, p := range answer.Partitions {
+		of[p.Partition] = p.Primary
+	}
+	return of
+}
+
+// drained waits until no reservation waits for its row any more.
+func (w *world) drained() {
+	w.t.Helper()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		up, waiting := w.sweeper.metric("stampede_streams_up"), w.sweeper.metric("stampede_stream_waiting")
+		return up == 1 && waiting == 0, fmt.Sprintf("%v reservations wait for their rows, Redis up: %v", waiting, up)
+	})
+}
+
+// passesAudit waits until the stock equation holds in every sale, in Redis and in the database.
+func (w *world) passesAudit() {
+	w.t.Helper()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		out, code := w.run("audit")
+		return code == 0, fmt.Sprintf("audit exits %d:\n%s", code, out)
+	})
+}

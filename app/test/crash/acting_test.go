@@ -1,0 +1,248 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/account"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// deed is what an operator asks for of a node that dies over it.
+type deed struct {
+	method, path string
+	body         map[string]any
+	// lacks says what does not count yet on a node that was started since; "" when all of it does.
+	lacks func(n *node) string
+}
+
+// dieActing: an operator acts while people buy, and hears no answer. The next life does what is left of the act, before
+// anybody asks; whoever asks again under the same key gets the answer, and nothing is done twice.
+func dieActing(t *testing.T, flow, point string) {
+	w := newWorld(t)
+	w.twoSales()
+	_, err := w.db.ExecContext(kit.Context(t), // as operators enter them
+		"UPDATE sales SET opens_at = opens_at - opens_at % 1000, closes_at = closes_at - closes_at % 1000")
+	w.must(err)
+	w.invite(6)
+	victim := w.start(w.crashAt(point, 1))
+	w.enter(victim)
+	tr := w.trade(habits{cancels: 25})
+	w.answered(5)
+	d := w.deed(flow)
+	ada, key := w.token(kit.NewID(), app.Operator), "act-lost-"+flow
+	if status, answer, err := w.call(victim, ada, key, d); err == nil {
+		t.Fatalf("a node that was to die answered %d: %s", status, answer)
+	}
+	victim.waitDeath(point)
+	tr.end()
+	next := w.start()
+	w.comeBack(next)
+	kit.Eventually(t, healing, func() (bool, string) {
+		lacks := d.lacks(next)
+		return lacks == "", lacks
+	})
+	w.askAgain(next, ada, key, d)
+	w.rest(next, "")
+}
+
+// deed is something of the flow that an operator does. The bigger of the two sales is meant.
+func (w *world) deed(flow string) deed {
+	w.t.Helper()
+	sale, err := w.books.Sale(kit.Context(w.t), w.sales[0].ID)
+	w.must(err)
+	on := "/api/v1/operator/sales/" + sale.ID.String()
+	decided := func(*node) string { return w.undecided(&sale) }
+	version := map[string]any{"version": sale.Version}
+	switch flow {
+	case "act":
+		version["units"] = 7
+		path := []string{on + "/pause", on + "/end", on + "/stock"}[w.dice.IntN(3)]
+		if !strings.HasSuffix(path, "/stock") {
+			delete(version, "units")
+		}
+		return deed{http.MethodPost, path, version, decided}
+	case "edit":
+		version["cap"] = 9_000
+		return deed{http.MethodPatch, on, version, decided}
+	case "withdraw":
+		version["units"] = -7
+		return deed{http.MethodPost, on + "/stock", version, decided}
+	case "switch":
+		body := map[string]any{"version": 0, "http_buy": false}
+		return deed{http.MethodPatch, "/api/v1/operator/switches", body, w.buysOverHTTP}
+	case "notice":
+		body := map[string]any{"level": "info", "text": "More at noon."}
+		return deed{http.MethodPost, "/api/v1/operator/notice", body, func(n *node) string {
+			return w.untold(n, "More at noon.")
+		}}
+	default:
+		who := kit.NewID()
+		body := map[string]any{"kind": "user", "value": who.String()}
+		return deed{http.MethodPost, "/api/v1/operator/blocks", body, func(n *node) string {
+			me := deed{http.MethodGet, "/api/v1/orders", nil, nil}
+			status, answer, err := w.call(n, w.token(who, app.Shopper), "", me)
+			if status == http.StatusForbidden {
+				return ""
+			}
+			return fmt.Sprintf("who is blocked is answered %d %s %v", status, answer, err)
+		}}
+	}
+}
+
+// undecided says what Redis does not have of what was decided about a sale, which was at the version before.
+func (w *world) undecided(before *app.Sale) string {
+	w.t.Helper()
+	ctx := kit.Context(w.t)
+	sale, err := w.books.Sale(ctx, before.ID)
+	w.must(err)
+	if sale.Version <= before.Version {
+		return fmt.Sprintf("the sale is at version %d", sale.Version)
+	}
+	if n := w.count("SELECT COUNT(*) FROM stock_acts WHERE state = 'pending'"); n > 0 {
+		return fmt.Sprintf("%d withdrawals are pending", n)
+	}
+	fields, err := w.redis.HMGet(ctx, kit.SaleKey(&sale), "version", "paused", "closes", "cap", "added").Result()
+	paused := 0
+	if sale.Paused {
+		paused = 1
+	}
+	want := fmt.Sprint([]any{sale.Version, paused, int64(sale.ClosesAt), sale.Cap, sale.Added})
+	if got := fmt.Sprint(fields); err != nil || got != want {
+		return fmt.Sprintf("Redis has %s, the database %s, %v", got, want, err)
+	}
+	return ""
+}
+
+// buysOverHTTP says that a node takes buys over HTTP; "" when it does not.
+func (w *world) buysOverHTTP(n *node) string {
+	w.t.Helper()
+	nothing := deed{
+		http.MethodPost, "/api/v1/sales/" + w.sales[0].ID.String() + "/buy",
+		map[string]any{"qty": 0, "key": "switched-off"},
+		nil,
+	}
+	status, answer, err := w.call(n, w.token(kit.NewID(), app.Shopper), "", nothing)
+	if err == nil && strings.Contains(string(answer), "over HTTP") {
+		return ""
+	}
+	return fmt.Sprintf("a buy over HTTP is answered %d %s %v", status, answer, err)
+}
+
+// untold says that who comes does not hear the notice.
+func (w *world) untold(n *node, text string) string {
+	w.t.Helper()
+	var told atomic.Bool
+	shop := "http://" + n.addr
+	dialer := wsclient.Dialer{Origin: shop, Heard: func(f *wsclient.Frame) {
+		if e, ok := f.Event.(*wsclient.NoticeEvent); ok && e.Text == text {
+			told.Store(true)
+		}
+	}}
+	s, err := dialer.Dial(w.t.Context(), shop)
+	if err != nil {
+		return err.Error()
+	}
+	defer s.Close()
+	_, err = s.Hello(w.token(kit.NewID(), app.Shopper), "")
+	if err == nil {
+		_, err = s.Orders(0) // what is answered after it came after it
+	}
+	if err != nil || !told.Load() {
+		return fmt.Sprintf("who comes is not told: %v", err)
+	}
+	return ""
+}
+
+// askAgain does the deed once more under its key, twice: it was done once, and both answers say so. Another deed under
+// the key is refused; and the journal is what was written.
+func (w *world) askAgain(n *node, who, key string, d deed) {
+	w.t.Helper()
+	journaled := w.count("SELECT COUNT(*) FROM journal")
+	var decided [2]string
+	for i := range decided {
+		status, answer, err := w.call(n, who, key, d)
+		if err != nil || status != http.StatusOK {
+			w.t.Fatalf("asked again: %d %s %v", status, answer, err)
+		}
+		decided[i] = decision(answer)
+	}
+	if decided[0] != decided[1] {
+		w.t.Errorf("asked again it says %s, then %s", decided[0], decided[1])
+	}
+	if n := w.count("SELECT COUNT(*) FROM journal"); n != journaled {
+		w.t.Errorf("the journal has %d rows, %d before the act was asked for again", n, journaled)
+	}
+	other := deed{
+		http.MethodPost, "/api/v1/operator/notice", map[string]any{"level": "warning", "text": "Something else."}, nil,
+	}
+	if status, answer, _ := w.call(n, who, key, other); status != http.StatusConflict ||
+		!strings.Contains(string(answer), string(app.DuplicateKey)) {
+		w.t.Errorf("another act under the key: %d %s", status, answer)
+	}
+	cmd := exec.CommandContext(kit.Context(w.t), binary, "journal", "verify")
+	cmd.Env = slices.Concat(os.Environ(), w.settings, []string{"STAMPEDE_JWT_SECRET=" + secret})
+	if out, err := cmd.CombinedOutput(); err != nil {
+		w.t.Errorf("stampede journal verify: %v\n%s", err, out)
+	}
+}
+
+// decision is what an answer says without what moves while people buy.
+func decision(answer []byte) string {
+	var said map[string]any
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return string(answer)
+	}
+	for _, moves := range []string{"stock", "held", "sold"} {
+		delete(said, moves)
+	}
+	return fmt.Sprint(said)
+}
+
+// token is one for a user of that role.
+func (w *world) token(user app.ID, role app.Role) string {
+	w.t.Helper()
+	issuer, err := account.NewIssuer([]byte(secret), nil)
+	w.must(err)
+	token, err := issuer.Issue(user, "Tester", role, time.Hour)
+	w.must(err)
+	return token
+}
+
+// call asks a node; an error when there was no answer. key is that of an act, "" where none is needed.
+func (w *world) call(n *node, token, key string, d deed) (status int, answer []byte, err error) {
+	w.t.Helper()
+	body, err := json.Marshal(d.body)
+	w.must(err)
+	ctx, cancel := context.WithTimeout(kit.Context(w.t), 15*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, d.method, "http://"+n.addr+d.path, bytes.NewReader(body))
+	w.must(err)
+	request.Header.Set("Authorization", "Bearer "+token)
+	if key != "" {
+		request.Header.Set("Idempotency-Key", key)
+	}
+	reply, err := kit.HTTP.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, reply.Body.Close()) }()
+	answer, err = io.ReadAll(reply.Body)
+	return reply.StatusCode, answer, err
+}

@@ -1,0 +1,142 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// dieArchiving: the orders of sales that closed long ago are being blanked, moved to the archive, or dropped from
+// there. Whatever is in either table counts; the next life finishes what the first one began.
+func dieArchiving(t *testing.T, point string) {
+	w := newWorld(t, "STAMPEDE_ARCHIVE_AFTER=48h", "STAMPEDE_PERSONAL_DATA_AFTER=48h")
+	w.twoSales()
+	w.invite(20)
+	n := w.start()
+	w.enter(n)
+	w.trade(habits{cancels: 25, presses: 10}).wait()
+	w.rest(n, "")
+	w.longAgo()
+	n.kill()
+	before := w.inBoth()
+	drops := strings.HasSuffix(point, "-drop")
+	if drops {
+		w.archived(0)
+		w.planDrop()
+	}
+	pass := 1
+	if point == "archive.after-drop" || point == "archive.after-blank" || point == "archive.after-plan" {
+		// Orders of the month, and the month itself; one table, and the other; one sale, and the other.
+		pass = w.passes(2)
+	}
+	w.launch(w.crashAt(point, pass)).waitDeath(point)
+	if !drops {
+		w.same(before, w.inBoth())
+	}
+	w.audit()
+	if drops {
+		w.dropped(len(before))
+	} else {
+		w.archived(0)
+		w.same(before, w.inBoth())
+	}
+	w.audit()
+	if live := w.count("SELECT COUNT(*) FROM orders"); live != 0 {
+		t.Errorf("%d orders did not move", live)
+	}
+	if told := w.count("SELECT COUNT(*) FROM orders_archive WHERE tracking <> ''"); told != 0 {
+		t.Errorf("%d archived orders say something of people", told)
+	}
+}
+
+// longAgo has both sales be of long ago: they leave Redis, and nothing of them has changed since. Each order says
+// something of its buyer.
+func (w *world) longAgo() {
+	w.t.Helper()
+	ctx := kit.Context(w.t)
+	exec := func(statement string, args ...any) {
+		w.t.Helper()
+		_, err := w.db.ExecContext(ctx, statement, args...)
+		w.must(err)
+	}
+	for i := range w.sales {
+		exec("UPDATE sales SET opens_at = 500, closes_at = 1000 WHERE id = ?", w.sales[i].ID)
+		w.must(w.redis.HSet(ctx, kit.SaleKey(&w.sales[i]), "closes", 1000).Err())
+	}
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		there := w.count("SELECT COUNT(*) FROM sales WHERE retired_at = 0")
+		return there == 0, fmt.Sprintf("%d sales are in Redis", there)
+	})
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		untold := w.count("SELECT COUNT(*) FROM orders WHERE untold_since IS NOT NULL")
+		return untold == 0, fmt.Sprintf("%d orders are untold", untold)
+	})
+	exec("UPDATE orders SET tracking = 'SF1', changed_at = '2026-01-02'")
+}
+
+// inBoth reads all orders of both tables but what blanking takes out of them.
+func (w *world) inBoth() (rows []string) {
+	w.t.Helper()
+	const columns = "SELECT CONCAT_WS(' ', id, sale_id, user_id, qty, state, rev, ticket, reason, changed_at) AS said"
+	found, err := w.db.QueryContext(kit.Context(w.t), columns+" FROM orders UNION ALL "+columns+
+		" FROM orders_archive ORDER BY said")
+	w.must(err)
+	defer func() { _ = found.Close() }()
+	for found.Next() {
+		var row string
+		w.must(found.Scan(&row))
+		rows = append(rows, row)
+	}
+	w.must(found.Err())
+	return rows
+}
+
+// same demands that each order is in one of the tables, as it was (I1).
+func (w *world) same(before, now []string) {
+	w.t.Helper()
+	if len(before) == 0 || strings.Join(before, "\n") != strings.Join(now, "\n") {
+		w.t.Fatalf("%d orders were\n%s\nand %d are\n%s", len(before), strings.Join(before, "\n"), len(now),
+			strings.Join(now, "\n"))
+	}
+}
+
+// archived starts a life and waits until it has moved all but so many orders, and looked at every sale.
+func (w *world) archived(left int64) {
+	w.t.Helper()
+	n := w.start()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		live := w.count("SELECT COUNT(*) FROM orders")
+		due := w.count("SELECT COUNT(*) FROM sales WHERE archive_at IS NOT NULL OR blank_at IS NOT NULL")
+		return live == left && due == 0, fmt.Sprintf("%d orders have not moved, %d sales are due\n%s", live, due, n.tail())
+	})
+	n.kill()
+}
+
+// planDrop is what `stampede archive drop` commits before it drops.
+func (w *world) planDrop() {
+	w.t.Helper()
+	now := app.MillisOf(time.Now())
+	_, err := w.books.PlanDrop(kit.Context(w.t), app.MonthOf(now).Next(), now, false)
+	w.must(err)
+}
+
+// dropped starts a life and waits until the planned months are gone; what is kept of them is that many orders.
+func (w *world) dropped(orders int) {
+	w.t.Helper()
+	n := w.start()
+	kit.Eventually(w.t, healing, func() (bool, string) {
+		due := w.count("SELECT COUNT(*) FROM archive_drops WHERE dropped_at = 0")
+		return due == 0, fmt.Sprintf("%d months are there\n%s", due, n.tail())
+	})
+	n.kill()
+	kept := w.count("SELECT COALESCE(SUM(orders), 0) FROM archive_drops WHERE dropped_at > 0")
+	if there := w.count("SELECT COUNT(*) FROM orders_archive"); there != 0 || kept != int64(orders) {
+		w.t.Errorf("%d orders are there, %d are kept of %d", there, kept, orders)
+	}
+}

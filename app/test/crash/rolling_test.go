@@ -1,0 +1,164 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+var (
+	rounds = flag.Int("rounds", 1, "how often a rolling restart restarts every node")
+	crowd  = flag.Int("crowd", 40, "how many people buy during a rolling restart")
+	kept   = flag.String("figures", "", "the file for the figures of a rolling restart, as JSON")
+)
+
+// P2, P3, P4, P6: every node of a shop is restarted in order, one after the other, while people buy. No answered buy
+// is lost, everybody comes back, and hears what became of each order.
+func TestRollingRestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crowded()
+	w.invite(*crowd - len(w.people))
+	w.morePhones()
+	f := &fleet{w: w}
+	f.add("api", "api", "worker", "worker", "sweeper", "sweeper")
+	f.enter()
+	f.awaitShared()
+
+	tr := f.trade(habits{cancels: 10, thinks: 1000})
+	w.answered(w.memory.answeredSoFar() + 5*len(w.people)**rounds)
+	calm := w.now()
+	var ended []time.Duration
+	for range *rounds {
+		for _, m := range slices.Clone(f.nodes) {
+			ended = append(ended, f.restart(m))
+			w.answered(w.memory.answeredSoFar() + len(w.people)/2)
+		}
+	}
+	tr.end()
+	f.comeBack()
+	figures := w.rolled(calm, ended)
+	w.rest(f.with("api")[0].node, figures.String())
+	if *kept != "" {
+		figures.keep(t)
+	}
+}
+
+// restart ends a node in order, and starts another life of it at the same address. It answers how long the end took.
+func (f *fleet) restart(m *member) time.Duration {
+	f.w.t.Helper()
+	began := time.Now()
+	f.stop(m)
+	took := time.Since(began)
+	f.join(f.launch(m.roles, "STAMPEDE_LISTEN="+m.addr))
+	f.awaitShared()
+	f.healthy()
+	return took
+}
+
+// now is the clock of the run.
+func (w *world) now() app.Millis { return app.Millis(time.Since(w.began).Milliseconds()) }
+
+// rolling is what a rolling restart was like.
+type rolling struct {
+	Load        string   `json:"load"`  // averages of the machine at the end, over 1, 5 and 15 minutes
+	Nodes       int      `json:"nodes"` // restarted, in all rounds
+	People      int      `json:"people"`
+	EndMS       int64    `json:"end_ms"` // the longest from SIGTERM to the end
+	Calm        pace     `json:"calm"`
+	Restart     pace     `json:"restart"`
+	Interrupted int      `json:"interrupted"` // buys whose socket ended before their answer
+	AwayMS      [3]int64 `json:"away_ms"`     // p50, p99 and most from a node's bye until its buyer is in again elsewhere
+}
+
+// pace is how quickly buys were answered.
+type pace struct {
+	Buys   int      `json:"buys"`
+	Millis [3]int64 `json:"ms"` // p50, p99, most
+}
+
+// rolled reads what the restart was like from what people remember. A buy lasts from its press until its buyer knows
+// what came of it, over as many sockets as that takes.
+func (w *world) rolled(since app.Millis, ended []time.Duration) rolling {
+	var before, during []int64
+	interrupted := 0
+	first := make(map[press]app.Millis)
+	for _, op := range w.memory.copy().Ops {
+		p := press{op.Sale, op.User, op.Key}
+		switch _, again := first[p]; {
+		case op.Kind != Buy:
+			continue
+		case !again:
+			first[p] = op.Asked
+		}
+		switch {
+		case op.Outcome == Unknown:
+			interrupted++
+		case first[p] < since:
+			before = append(before, int64(op.Known-first[p]))
+		default:
+			during = append(during, int64(op.Known-first[p]))
+		}
+	}
+	load, _ := os.ReadFile("/proc/loadavg") // elsewhere than on Linux nothing is said of it
+	averages := strings.Fields(string(load))
+	return rolling{
+		Load:  strings.Join(averages[:min(3, len(averages))], ", "),
+		Nodes: len(ended), People: len(w.people), EndMS: slices.Max(ended).Milliseconds(),
+		Calm: pace{len(before), quantiles(before)}, Restart: pace{len(during), quantiles(during)},
+		Interrupted: interrupted, AwayMS: quantiles(w.away.copy()),
+	}
+}
+
+// quantiles are p50, p99 and the largest.
+func quantiles(ms []int64) (q [3]int64) {
+	if len(ms) == 0 {
+		return q
+	}
+	slices.Sort(ms)
+	return [3]int64{ms[len(ms)/2], ms[len(ms)*99/100], ms[len(ms)-1]}
+}
+
+// String is for the report.
+func (r *rolling) String() string {
+	return fmt.Sprintf("%d restarts, buys p99 %d ms calm, %d ms meanwhile,", r.Nodes, r.Calm.Millis[1], r.Restart.Millis[1])
+}
+
+func (r *rolling) keep(t *testing.T) {
+	t.Helper()
+	text, err := json.MarshalIndent(r, "", " ")
+	if err == nil {
+		err = os.WriteFile(*kept, append(text, '\n'), 0o644)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// absences are the times from a node's bye until its buyer was in again, on the phone that buys.
+type absences struct {
+	mu sync.Mutex
+	ms []int64
+}
+
+func (a *absences) add(d time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ms = append(a.ms, d.Milliseconds())
+}
+
+func (a *absences) copy() []int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.ms)
+}

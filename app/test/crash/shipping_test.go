@@ -1,0 +1,60 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// dieShipping: the program dies while a paid order is shipped, or its buyer says that it came. The next life tells the
+// buyer, and whoever asks again gets the answer.
+func dieShipping(t *testing.T, flow, point string) {
+	sim, settings := newGateway(t)
+	w := newWorld(t, append(settings, "STAMPEDE_PAY_WINDOW=10s")...)
+	sale := w.offer(1, 1, w.dice.IntN(partitions))
+	victim := w.start(w.crashAt(point, 1))
+	p := w.payer(sim)
+	p.order = p.buys(victim, &sale)
+	p.pays(victim, flow, nil)
+	p.becomes(victim, app.Paid)
+	ada, key := w.token(kit.NewID(), app.Operator), "act-shipped"
+	parcel := deed{
+		http.MethodPost, "/api/v1/operator/orders/" + p.order.String() + "/ship",
+		map[string]any{"carrier": "SF", "tracking": "SF-1001"},
+		nil,
+	}
+	receipt := deed{http.MethodPost, "/api/v1/orders/" + p.order.String() + "/receipt", map[string]any{}, nil}
+	status, answer, err := w.call(victim, ada, key, parcel)
+	last := app.Shipped
+	if flow == "receipt" {
+		last = app.Finished
+		if err != nil || status != http.StatusOK {
+			t.Fatalf("shipped: %d %s %v", status, answer, err)
+		}
+		status, answer, err = w.call(victim, p.token, "", receipt)
+	}
+	if err == nil {
+		t.Fatalf("a node that was to die answered %d: %s", status, answer)
+	}
+	victim.waitDeath(point)
+	next := w.start()
+	kit.Eventually(t, healing, func() (bool, string) {
+		untold := w.count("SELECT COUNT(*) FROM orders WHERE untold_since IS NOT NULL")
+		state := p.row().State
+		return state == last && untold == 0, fmt.Sprintf("the order is %s, %d events are not told", state, untold)
+	})
+	if flow == "receipt" {
+		if status, answer, err := w.call(next, p.token, "", receipt); err != nil || status != http.StatusOK {
+			t.Errorf("its receipt confirmed again: %d %s %v", status, answer, err)
+		}
+	}
+	w.askAgain(next, ada, key, parcel)
+	w.audit()
+	report.line("ok  %-58s order %s, %d lives, %.0f s", w.name, p.row().State, w.lives, time.Since(w.began).Seconds())
+}

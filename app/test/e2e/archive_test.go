@@ -1,0 +1,216 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// archives has a sale be one that closed long ago, and its orders be moved by a command.
+func (s *shop) archives(sale app.Sale, orders int) {
+	s.t.Helper()
+	ctx := kit.Context(s.t)
+	exec := func(statement string, args ...any) {
+		s.t.Helper()
+		_, err := s.db.ExecContext(ctx, statement, args...)
+		s.must(err)
+	}
+	exec("UPDATE sales SET opens_at = 500, closes_at = 1000 WHERE id = ?", sale.ID)
+	s.must(s.redis.HSet(ctx, kit.SaleKey(&sale), "closes", 1000).Err())
+	for _, waits := range []string{
+		"FROM sales WHERE retired_at = 0 AND epoch > 0", "FROM orders WHERE untold_since IS NOT NULL",
+		"FROM outbox WHERE next_at IS NOT NULL",
+	} {
+		kit.Eventually(s.t, time.Minute, func() (bool, string) { return s.count("SELECT COUNT(*) "+waits) == 0, waits })
+	}
+	exec("UPDATE orders SET changed_at = '2026-01-02'")
+	exec("UPDATE trades SET check_at = NULL") // nothing more will be asked at the gateway
+	exec("UPDATE shipments SET mail_at = NULL")
+	var done app.Archived
+	out, code := s.run("archive", "run", "--anyway", "--json", "--by", "ada")
+	if err := json.Unmarshal([]byte(out), &done); err != nil || code != 0 || done.Moved != int64(orders) {
+		s.t.Fatalf("archive run exits %d, %v:\n%s", code, err, out)
+	}
+	month := app.MonthOf(app.MillisOf(time.Now()))
+	rows, code := s.run("journal", "list", "--kind", "archive.run", "--json")
+	if want := fmt.Sprintf(`"%s": %d`, month, orders); orders > 0 && (code != 0 || !strings.Contains(rows, want)) {
+		s.t.Errorf("the journal, exit %d, lacks %s:\n%s", code, want, rows)
+	}
+}
+
+// P1, P8, I1: orders in the archive are read over HTTP, in searches of operators and on sockets as before, and what
+// cannot be done with them is refused in words. Those of dropped months are not found by anybody.
+func TestArchivedOrdersFromOutside(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	s := newShop(t, append(g.settings, "STAMPEDE_PAY_WINDOW=10m")...)
+	sale, n := s.open(9, 3), s.start()
+	buyer := kit.NewID()
+	who, operator := token(t, buyer), operatorToken(t)
+	order := n.paid(g, n.bought(sale, who, 1), who)
+	ended := n.bought(sale, who, 1)
+	mine, desk := "/api/v1/orders/"+order.ID.String(), "/api/v1/operator"
+	n.expect(http.StatusOK, nil, n.post, desk+"/orders/"+order.ID.String()+"/ship", operator,
+		map[string]any{"carrier": "SF", "tracking": "SF1"})
+	n.expect(http.StatusOK, nil, n.post, mine+"/receipt", who, nil)
+	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+ended.ID.String()+"/cancel", who, nil)
+	order, ended = n.becomes(order.ID, who, app.Finished), n.becomes(ended.ID, who, app.Cancelled)
+	all := []app.ID{ended.ID, order.ID}
+
+	// looks is what everybody reads of the two.
+	looks := func() string {
+		t.Helper()
+		var said []string
+		for _, look := range []struct{ path, token string }{
+			{mine, who},
+			{"/api/v1/orders/" + ended.ID.String(), who},
+			{"/api/v1/orders", who},
+			{"/api/v1/orders?limit=1", who},
+			{"/api/v1/orders?sale=" + sale.ID.String() + "&before=" + ended.ID.String(), who},
+			{desk + "/orders/" + order.ID.String(), operator},
+			{desk + "/orders/" + ended.ID.String(), operator},
+			{desk + "/orders?q=" + order.ID.String(), operator},
+			{desk + "/orders?q=" + order.TradeNo, operator},
+			{desk + "/orders?q=" + buyer.String(), operator},
+			{desk + "/orders?state=cancelled&sale=" + sale.ID.String(), operator},
+			{desk + "/orders?user=" + buyer.String() + "&limit=1", operator},
+			{desk + "/payments?q=" + order.ID.String(), operator},
+			{desk + "/users/" + buyer.String(), operator},
+		} {
+			status, text := n.get(look.path, look.token)
+			if status != http.StatusOK || !strings.Contains(string(text), order.ID.String()) &&
+				!strings.Contains(string(text), ended.ID.String()) {
+				t.Errorf("%s: %d %s", look.path, status, text)
+			}
+			said = append(said, look.path+" "+string(text))
+		}
+		c, welcome := login(t, n, buyer, "")
+		page, err := c.Orders(0)
+		if err != nil || len(page.Orders) != 2 || page.Orders[0].ID != all[0] || page.Orders[1].ID != all[1] ||
+			welcome.Reset {
+			t.Errorf("on the socket: %+v (%v), %+v", page, err, welcome)
+		}
+		older, err := c.Orders(all[0])
+		if err != nil || len(older.Orders) != 1 || older.Orders[0].ID != all[1] {
+			t.Errorf("older on the socket: %+v (%v)", older, err)
+		}
+		return strings.Join(append(said, fmt.Sprintf("%+v %+v", page, older)), "\n")
+	}
+	before := looks()
+	s.archives(sale, 2)
+	if now := looks(); now != before {
+		t.Errorf("in the archive:\n%s\nbefore:\n%s", now, before)
+	}
+
+	stranger := token(t, kit.NewID())
+	for _, refusal := range []struct {
+		path, token string
+		body        any
+		status      int
+		code        app.Code
+	}{
+		{mine, stranger, nil, http.StatusNotFound, app.NotFound},
+		{mine + "/receipt", stranger, nil, http.StatusNotFound, app.NotFound},
+		{mine + "/refund", who, map[string]any{"reason": "too late"}, http.StatusConflict, app.WrongState},
+		{mine + "/cancel", who, nil, http.StatusConflict, app.WrongState},
+		{mine + "/pay", who, map[string]any{"via": "page"}, http.StatusConflict, app.WrongState},
+		{
+			desk + "/orders/" + order.ID.String() + "/refund", operator,
+			map[string]any{},
+			http.StatusConflict, app.WrongState,
+		},
+		{
+			desk + "/orders/" + order.ID.String() + "/ship", operator,
+			map[string]any{"carrier": "SF", "tracking": "SF2", "replace": true},
+			http.StatusConflict, app.WrongState,
+		},
+		{
+			desk + "/orders/" + ended.ID.String() + "/ship", operator,
+			map[string]any{"carrier": "SF", "tracking": "SF2"},
+			http.StatusConflict, app.WrongState,
+		},
+	} {
+		request := n.post
+		if refusal.path == mine {
+			request = n.read
+		}
+		var failure struct{ Error app.Error }
+		n.expect(refusal.status, &failure, request, refusal.path, refusal.token, refusal.body)
+		if failure.Error.Code != refusal.code || failure.Error.Message == "" {
+			t.Errorf("%s: %+v, want %s in words", refusal.path, failure.Error, refusal.code)
+		}
+	}
+	// Received is received; nothing changes.
+	var state struct{ State app.OrderState }
+	n.expect(http.StatusOK, &state, n.post, mine+"/receipt", who, nil)
+	c, _ := login(t, n, buyer, "")
+	_, err := c.Refund(order.ID, "too late")
+	refused(t, app.WrongState, err)
+	_, err = c.Cancel(order.ID)
+	refused(t, app.WrongState, err)
+	if state.State != app.Finished || c.cancels(ended.ID) != app.Cancelled {
+		t.Errorf("received: %s", state.State)
+	}
+	if now := looks(); now != before {
+		t.Errorf("after all that was refused:\n%s\nbefore:\n%s", now, before)
+	}
+	if n := s.count("SELECT (SELECT COUNT(*) FROM orders) + (SELECT COUNT(*) FROM orders_archive)"); n != 2 {
+		t.Errorf("%d rows of two orders", n)
+	}
+	s.audit(sale)
+	s.drops(n, who, operator, sale, all)
+}
+
+// drops has the month of archived orders go, and looks for them everywhere.
+func (s *shop) drops(n *node, who, operator string, sale app.Sale, all []app.ID) {
+	s.t.Helper()
+	s.archives(sale, int(s.count("SELECT COUNT(*) FROM orders"))) // what came back moves again
+	ctx, now := kit.Context(s.t), app.MillisOf(time.Now())
+	_, err := s.store.PlanDrop(ctx, app.MonthOf(now).Next(), now, false)
+	s.must(err)
+	for month := app.Month(1); month != 0; {
+		step, err := s.store.DropSome(ctx, now, 1)
+		s.must(err)
+		month = step.Month
+	}
+	for _, id := range all {
+		one, desk := "/api/v1/orders/"+id.String(), "/api/v1/operator/orders"
+		for _, ask := range []struct {
+			request func(path, token string, body any) (int, []byte)
+			path    string
+			token   string
+			body    any
+		}{
+			{n.read, one, who, nil},
+			{n.post, one + "/receipt", who, nil},
+			{n.post, one + "/cancel", who, nil},
+			{n.post, one + "/refund", who, map[string]any{"reason": "too late"}},
+			{n.read, desk + "/" + id.String(), operator, nil},
+			{n.post, desk + "/" + id.String() + "/refund", operator, map[string]any{}},
+			{n.post, desk + "/" + id.String() + "/ship", operator, map[string]any{"carrier": "SF", "tracking": "SF1"}},
+		} {
+			var failure struct{ Error app.Error }
+			n.expect(http.StatusNotFound, &failure, ask.request, ask.path, ask.token, ask.body)
+			if failure.Error.Code != app.NotFound || failure.Error.Message == "" {
+				s.t.Errorf("%s: %+v", ask.path, failure.Error)
+			}
+		}
+		var found struct{ Orders []app.Order }
+		n.expect(http.StatusOK, &found, n.read, desk+"?q="+id.String(), operator, nil)
+		if len(found.Orders) != 0 {
+			s.t.Errorf("found %+v", found.Orders)
+		}
+	}
+	var report app.SaleReport
+	n.expect(http.StatusOK, &report, n.read, "/api/v1/operator/sales/"+sale.ID.String()+"/report", operator, nil)
+	if report.Dropped != 2 || report.Money.PaidFen != 4900 {
+		s.t.Errorf("the report: %+v", report)
+	}
+	s.audit(sale)
+}

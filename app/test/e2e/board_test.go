@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// awaitBoard waits for a board on the socket of which all that is asked is true; why says what it is not yet. It is
+// asked once about each board that comes from now on, or the newest of several.
+func (c *client) awaitBoard(is func(b *app.Board) (ok bool, why string)) (found app.Board) {
+	c.t.Helper()
+	c.board.Store(nil)
+	why := "no board came"
+	kit.Eventually(c.t, 30*time.Second, func() (ok bool, _ string) {
+		if e := c.board.Swap(nil); e != nil {
+			found = e.Board
+			ok, why = is(&found)
+		}
+		return ok, why
+	})
+	return found
+}
+
+// The live board on one node shows what two nodes do: buys at either, sales, partitions, and how long it took from
+// press to order. Without Redis it goes on, and says so; HTTP answers the same.
+func TestBoardOfTwoNodes(t *testing.T) {
+	t.Parallel()
+	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
+	s := openShop(t, server.URL, kit.MySQL(t))
+	sale := s.open(100, 1)
+	a, b := s.start(), s.start("STAMPEDE_ROLES=api")
+	operator := operatorToken(t)
+	watcher := dial(t, a)
+	_, err := watcher.Hello(operator, "")
+	s.must(err)
+	_, err = watcher.WatchBoard()
+	s.must(err)
+	shopper, _ := login(t, a, kit.NewID(), "")
+	refused(t, app.Forbidden, func() error { _, err := shopper.WatchBoard(); return err }())
+
+	var buys, reserved int64
+	board := watcher.awaitBoard(func(board *app.Board) (bool, string) {
+		if buys < 60 { // a few at each look, so that no second is without
+			for i, n := range []*node{a, b} {
+				c, _ := login(t, n, kit.NewID(), "")
+				_, err := c.BuyUntilKnown(sale.ID, 1, fmt.Sprintf("first-%d-%d", buys, i))
+				s.must(err)
+				c.cannotBuy(app.LimitReached, sale.ID, 1, fmt.Sprintf("second-%d-%d", buys, i))
+				reserved, buys = reserved+1, buys+2
+			}
+		}
+		return len(board.Nodes) == 2 && board.BuysS > 1 && board.ReservedS > 0 && board.ConfirmedS > 0 &&
+			board.PressMS.N > 1 &&
+			board.RefusedS[app.LimitReached] > 0, fmt.Sprintf("after %d buys the board is %+v", buys, board)
+	})
+	i := slices.IndexFunc(board.Sales, func(shown app.BoardSale) bool { return shown.ID == sale.ID })
+	if i < 0 || board.Sales[i].Phase != app.Open || board.Sales[i].Name != "Lamp" || board.Sales[i].Initial != 100 {
+		t.Errorf("sales %+v", board.Sales)
+	}
+	if len(board.Partitions) != 8 || board.PressMS.P50 < 1 || board.PressMS.P99 < board.PressMS.P50 {
+		t.Errorf("%d partitions, press to order %+v", len(board.Partitions), board.PressMS)
+	}
+	for i, roles := range [][]string{{"api", "worker", "sweeper"}, {"api"}} {
+		n := board.Nodes[i]
+		if !slices.Equal(n.Roles, roles) || n.Heap == 0 || len(n.Leases) != 1 || n.Leases[0].Until < board.Now {
+			t.Errorf("node %+v, want the roles %v and a lease that holds", n, roles)
+		}
+	}
+	s.drained(sale, 30*time.Second)
+	settled := watcher.awaitBoard(func(board *app.Board) (bool, string) {
+		shown := board.Sales[slices.IndexFunc(board.Sales, func(x app.BoardSale) bool { return x.ID == sale.ID })]
+		return shown.Held == reserved && shown.Stock == 100-reserved, fmt.Sprintf("of %d: %+v", reserved, shown)
+	})
+	if len(settled.Alarms) != 0 {
+		t.Errorf("alarms while all is well: %+v", settled.Alarms)
+	}
+	kit.Eventually(t, 3*app.PointEvery, func() (bool, string) {
+		history := a.board(operator).History
+		return len(history) > 0 && history[len(history)-1].Sockets > 0, fmt.Sprintf("history %+v", history)
+	})
+
+	server.Kill()
+	away := func(board *app.Board) (bool, string) {
+		is := slices.ContainsFunc(board.Alarms, func(a app.Alarm) bool { return a.Name == app.AlarmRedisAway })
+		return is && len(board.Nodes) == 1, fmt.Sprintf("alarms %+v, nodes %+v", board.Alarms, board.Nodes)
+	}
+	watcher.awaitBoard(away)
+	if ok, why := away(&[]app.Board{a.board(operator).Board}[0]); !ok {
+		t.Error("over HTTP, without Redis: ", why)
+	}
+	server.Start()
+	watcher.awaitBoard(func(board *app.Board) (bool, string) {
+		return len(board.Nodes) == 2 && len(board.Alarms) == 0, fmt.Sprintf("after Redis is back: %+v", board)
+	})
+}
+
+func (n *node) board(token string) (h app.BoardHistory) {
+	n.t.Helper()
+	n.expect(200, &h, n.read, "/api/v1/operator/board", token, nil)
+	return h
+}

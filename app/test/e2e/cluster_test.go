@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// P1, P3, P4 on a Redis cluster: two nodes sell four sales on three primaries to the same crowd, of which everybody
+// presses twice; the last one is spread over three partitions. Each sale sells its units and no more, and everybody is
+// told on the socket.
+func TestAClusterSellsWhatThereIs(t *testing.T) {
+	t.Parallel()
+	const buyers, units, many = 120, 20, 4
+	cluster := kit.StartRedisCluster(t, 3, 0)
+	s := openShop(t, cluster.URL, kit.MySQL(t), kit.Crowd...)
+	sales := make([]app.Sale, many)
+	for i := range many - 1 {
+		sales[i] = s.open(units, 1)
+	}
+	sales[many-1] = s.spread(units, 1, 3)
+	clients := crowd(t, buyers, s.start(), s.start())
+	accepted := make([]map[app.ID]app.Receipt, many)
+	var wg sync.WaitGroup
+	for i, sale := range sales {
+		wg.Go(func() { accepted[i] = rush(t, clients, sale.ID, 1) })
+	}
+	wg.Wait()
+	for i, sale := range sales {
+		if len(accepted[i]) != units {
+			t.Errorf("sale %s of partition %d: %d buyers accepted, want %d", sale.ID, sale.Partition, len(accepted[i]),
+				units)
+		}
+		kit.Eventually(t, 30*time.Second, func() (bool, string) {
+			rows := s.rowsOf(&sale)
+			return rows == units, fmt.Sprintf("%d rows of sale %s, want %d", rows, sale.ID, units)
+		})
+		for user, r := range accepted[i] {
+			kit.Eventually(t, 30*time.Second, func() (bool, string) {
+				return clients[user].heard(r.Order, app.Pending), fmt.Sprintf("user %s was not told of order %s", user,
+					r.Order)
+			})
+		}
+		s.audit(sale)
+	}
+}

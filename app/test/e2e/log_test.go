@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// line is one of the log in JSON.
+type line struct {
+	Msg, Op, Path      string
+	Request, Session   any
+	Order, Sale, Entry string
+}
+
+// lines are those of the log that are what is asked for.
+func (n *node) lines(is func(l *line) bool) (found []line) {
+	for text := range strings.Lines(n.log.String()) {
+		var l line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			n.t.Fatalf("a line of the log that is no JSON: %s", text)
+		}
+		if is(&l) {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// Whoever looks for one order in the log of a bad hour finds it: a buy, an entry, a payment, a refund that fails names
+// its ids as fields, with the request that it came by. Nothing that people typed, and no secret, is in any line.
+func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
+	t.Parallel()
+	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
+	dsn := kit.MySQL(t)
+	wire := kit.NewProxy(t, dsn)
+	s := openShop(t, server.URL, dsn)
+	sale := s.open(100, 10)
+	g := startGateway(t)
+	n := s.start(append(g.settings, "STAMPEDE_MYSQL_DSN="+wire.URL, "STAMPEDE_LOG_FORMAT=json",
+		"STAMPEDE_LOG_LEVEL=debug")...)
+	user := kit.NewID()
+	who := token(t, user)
+	c, _ := login(t, n, user, "")
+	buyer := &app.Address{Name: "Ada Zimmermann", Phone: "13955512345", Text: "7 Lamplighter Street"}
+	buy := func(key string) (app.Receipt, error) {
+		return wsclient.Ask[app.Receipt](c.Conn, wsclient.Request{
+			Op: wsclient.Buy, Sale: sale.ID, Qty: 1, Key: key, Address: buyer,
+		})
+	}
+	receipt, err := buy("logged-key-1")
+	s.must(err)
+	s.drained(sale, 30*time.Second)
+
+	wire.Cut()
+	waiting, err := buy("logged-key-2")
+	s.must(err) // the reservation needs no database
+	if _, err := c.Pay(receipt.Order, "page"); err == nil {
+		t.Error("paid without a database")
+	}
+	if _, err := c.Refund(receipt.Order, "it is too bright, says Ada Zimmermann"); err == nil {
+		t.Error("refunded without a database")
+	}
+	for _, act := range []string{"pay", "refund"} {
+		status, _ := n.post("/api/v1/orders/"+receipt.Order.String()+"/"+act, who, map[string]any{
+			"via": "page", "reason": "too bright",
+		})
+		if status < http.StatusInternalServerError {
+			t.Errorf("%s without a database: %d", act, status)
+		}
+	}
+	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		return len(n.lines(func(l *line) bool { return l.Entry != "" && l.Order == waiting.Order.String() })) > 0,
+			"no line says that the entry could not be written: " + tail(n.log.String(), 2000)
+	})
+	wire.Restore()
+	s.drained(sale, 60*time.Second)
+
+	server.Kill()
+	if _, err := buy("logged-key-3"); err == nil {
+		t.Error("bought without Redis")
+	}
+	status, _ := n.post("/api/v1/sales/"+sale.ID.String()+"/buy", who, map[string]any{"qty": 1, "key": "logged-key-4"})
+	if status != http.StatusServiceUnavailable {
+		t.Errorf("bought over HTTP without Redis: %d", status)
+	}
+	server.Start()
+
+	for what, is := range map[string]func(l *line) bool{
+		"pay on a socket":    func(l *line) bool { return l.Op == "pay" && l.Order == receipt.Order.String() },
+		"refund on a socket": func(l *line) bool { return l.Op == "refund" && l.Order == receipt.Order.String() },
+		"buy on a socket":    func(l *line) bool { return l.Op == "buy" && l.Sale == sale.ID.String() && l.Order != "" },
+		"pay over HTTP": func(l *line) bool {
+			return strings.HasSuffix(l.Path, "/pay") && l.Order == receipt.Order.String()
+		},
+		"refund over HTTP": func(l *line) bool {
+			return strings.HasSuffix(l.Path, "/refund") && l.Order == receipt.Order.String()
+		},
+		"buy over HTTP": func(l *line) bool {
+			return strings.HasSuffix(l.Path, "/buy") && l.Sale == sale.ID.String() && l.Order != ""
+		},
+	} {
+		found := n.lines(is)
+		if len(found) == 0 {
+			t.Errorf("no line says what became of %s", what)
+			continue
+		}
+		if l := found[0]; l.Request == nil || l.Op != "" && fmt.Sprint(l.Session) == "" {
+			t.Errorf("%s: no request in %+v", what, l)
+		}
+	}
+	for _, private := range []string{
+		who, strings.Split(who, ".")[2], secret, "Zimmermann", "13955512345", "Lamplighter", "too bright", "PRIVATE KEY",
+	} {
+		if strings.Contains(n.log.String(), private) {
+			t.Errorf("the log has %q", private)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// Two nodes behind nginx are one shop: sockets are shared out, and a node that dies takes no answer from anybody
+// who only reads, and no way in.
+func TestTwoNodesBehindNginx(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true", nginxAddress)
+	s.open(10, 1)
+	a, b := s.start(), s.start()
+	proxy := kit.StartNginx(t, shippedSite, a.addr+","+b.addr)
+	w, ctx := way{proxy.Addr, proxy.TLS}, kit.Context(t)
+	v := w.visit(t, "127.0.0.40")
+
+	const sockets = 20
+	for range sockets {
+		conn, refused, err := v.socket(ctx, v.page())
+		if err != nil {
+			t.Fatalf("%v: %d %s", err, refused.code, refused.text)
+		}
+		defer conn.Close()
+		s.must(conn.Send(wsclient.Request{Op: wsclient.Hello}))
+	}
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		onA, onB := a.metric("stampede_live_clients"), b.metric("stampede_live_clients")
+		// One that asked for its page in between counts, too: half of them may be off by a few.
+		return onA+onB == sockets && min(onA, onB) >= sockets/4, fmt.Sprintf("%v and %v sockets", onA, onB)
+	})
+
+	answer, err := v.ask(ctx, http.MethodGet, "/api/v1/time", "")
+	s.must(err)
+	if hsts := answer.header.Values("Strict-Transport-Security"); len(hsts) != 1 || hsts[0] != "max-age=31536000" {
+		t.Errorf("Strict-Transport-Security: %q", hsts)
+	}
+
+	a.kill()
+	for i := range 20 {
+		if answer, err := v.ask(ctx, http.MethodGet, "/api/v1/time", ""); err != nil || answer.code != http.StatusOK {
+			t.Fatalf("question %d after a node died: %v, %d %s", i, err, answer.code, answer.text)
+		}
+	}
+	for range sockets {
+		conn, refused, err := v.socket(ctx, v.page())
+		if err != nil {
+			t.Fatalf("a socket after a node died: %v: %d %s", err, refused.code, refused.text)
+		}
+		defer conn.Close()
+	}
+}
+
+// TLS ends at nginx: nothing below 1.2, and in 1.2 nothing whose key a stolen certificate would open later.
+func TestTLSAtNginx(t *testing.T) {
+	t.Parallel()
+	w := way{}
+	proxy := kit.StartNginx(t, shippedSite, "127.0.0.1:1")
+	w.addr, w.tls = proxy.Addr, proxy.TLS
+	for name, c := range map[string]struct {
+		version uint16
+		suites  []uint16
+		taken   bool
+	}{
+		"1.0":                  {version: tls.VersionTLS10},
+		"1.1":                  {version: tls.VersionTLS11},
+		"1.2":                  {version: tls.VersionTLS12, taken: true},
+		"1.2 with CBC":         {version: tls.VersionTLS12, suites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256}},
+		"1.2 with a plain RSA": {version: tls.VersionTLS12, suites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}},
+		"1.3":                  {version: tls.VersionTLS13, taken: true},
+	} {
+		config := w.tls.Clone()
+		config.MinVersion, config.MaxVersion, config.CipherSuites = c.version, c.version, c.suites
+		conn, err := tls.Dial("tcp", w.addr, config)
+		if (err == nil) != c.taken {
+			t.Errorf("TLS %s: %v", name, err)
+		}
+		if err == nil {
+			conn.Close()
+		}
+	}
+}

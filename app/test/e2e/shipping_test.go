@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// P1, P6: an order that is paid is shipped by an operator, received by its buyer, and finished for good; everybody sees
+// so, the search finds it, and the report of the sale balances.
+func TestOrderIsShippedAndReceived(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	s := newShop(t, g.settings...)
+	sale := s.open(5, 2)
+	n := s.start()
+	who, operator := token(t, kit.NewID()), operatorToken(t)
+	order := n.paid(g, n.bought(sale, who, 2), who)
+	mine, desk := "/api/v1/orders/"+order.ID.String(), "/api/v1/operator"
+
+	n.expect(http.StatusConflict, nil, n.post, mine+"/receipt", who, nil)
+	file := map[string]any{
+		"csv": fmt.Sprintf("order,carrier,tracking\n%s,顺丰速运,SF1234567890\n%s,SF,SF2\n", order.ID, kit.NewID()),
+	}
+	for _, want := range []string{"1 0 1", "0 1 1"} { // the same file again changes nothing
+		var r app.ShipReport
+		n.expect(http.StatusOK, &r, n.post, desk+"/ship", operator, file)
+		if got := fmt.Sprint(r.Shipped, r.Unchanged, r.Failed); got != want || r.Lines[1].Result != app.ShipNoOrder {
+			t.Errorf("the file: %+v, want %s", r, want)
+		}
+	}
+	if o := n.becomes(order.ID, who, app.Shipped); o.Tracking != "顺丰速运 SF1234567890" {
+		t.Errorf("its buyer reads %q", o.Tracking)
+	}
+	n.expect(http.StatusNotFound, nil, n.post, mine+"/receipt", token(t, kit.NewID()), nil)
+	for range 2 {
+		var state struct{ State app.OrderState }
+		n.expect(http.StatusOK, &state, n.post, mine+"/receipt", who, nil)
+		if state.State != app.Finished {
+			t.Errorf("received: %s", state.State)
+		}
+	}
+	n.expect(http.StatusConflict, nil, n.post, mine+"/refund", who, map[string]any{"reason": "too late"})
+	n.expect(http.StatusConflict, nil, n.post, desk+"/orders/"+order.ID.String()+"/ship", operator,
+		map[string]any{"carrier": "SF", "tracking": "SF3", "replace": true})
+
+	var found struct{ Orders []app.Order }
+	n.expect(http.StatusOK, &found, n.read, desk+"/orders?state=finished&q="+order.TradeNo, operator, nil)
+	if len(found.Orders) != 1 || found.Orders[0].ID != order.ID {
+		t.Errorf("found %+v", found.Orders)
+	}
+	var report app.SaleReport
+	n.expect(http.StatusOK, &report, n.read, desk+"/sales/"+sale.ID.String()+"/report", operator, nil)
+	if b := report.Balance; report.Money.NetFen != order.AmountFen || b.Redis.Sold != 2 || b.Database.Sold != 2 ||
+		len(b.Failures) != 0 || len(report.Speed.Minutes) != 1 {
+		t.Errorf("the report: %+v", report)
+	}
+	// What the nodes have counted is said within a second.
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+		n.expect(http.StatusOK, &report, n.read, desk+"/sales/"+sale.ID.String()+"/report", operator, nil)
+		p := report.Presses
+		return p != nil && p.Pressed > 0 && p.Reserved > 0, "the presses of Buy are not counted"
+	})
+	for _, command := range []string{"report " + sale.ID.String(), "order list --state finished", "pay list"} {
+		if out, code := s.run(strings.Fields(command)...); code != 0 || !strings.Contains(out, "finished") &&
+			!strings.Contains(out, order.TradeNo) {
+			t.Errorf("%s exits %d:\n%s", command, code, out)
+		}
+	}
+	s.audit(sale)
+}

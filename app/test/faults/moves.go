@@ -1,0 +1,52 @@
+package faults
+
+import (
+	"context"
+
+	"stampede/app"
+)
+
+// Moves puts a fault before a store of moves between portions.
+func Moves(to app.MoveStore, f Fault) app.MoveStore { return moves{to, f} }
+
+type moves struct {
+	app.MoveStore
+	f Fault
+}
+
+func (s moves) AskMove(ctx context.Context, m app.Move) (now app.Move, asked bool, err error) {
+	now, err = through(ctx, s.f, "Moves.AskMove", func() (now app.Move, err error) {
+		now, asked, err = s.MoveStore.AskMove(ctx, m)
+		return now, err
+	})
+	return now, asked, err
+}
+
+func (s moves) SettleMove(ctx context.Context, m app.Move, taken, epoch int64) (app.Move, error) {
+	return through(ctx, s.f, "Moves.SettleMove",
+		func() (app.Move, error) { return s.MoveStore.SettleMove(ctx, m, taken, epoch) })
+}
+
+func (s moves) EndMove(ctx context.Context, m app.Move) error {
+	return s.f(ctx, "Moves.EndMove", func() error { return s.MoveStore.EndMove(ctx, m) })
+}
+
+// MoveKeeper puts a fault before what moves units in Redis.
+func MoveKeeper(to app.MoveKeeper, f Fault) app.MoveKeeper { return moveKeeper{to, f} }
+
+type moveKeeper struct {
+	app.MoveKeeper
+	f Fault
+}
+
+func (k moveKeeper) MoveOut(ctx context.Context, m app.Move) (taken, epoch int64, known bool, err error) {
+	taken, err = through(ctx, k.f, "Movers.MoveOut", func() (n int64, err error) {
+		n, epoch, known, err = k.MoveKeeper.MoveOut(ctx, m)
+		return n, err
+	})
+	return taken, epoch, known, err
+}
+
+func (k moveKeeper) MoveIn(ctx context.Context, m app.Move) error {
+	return k.f(ctx, "Movers.MoveIn", func() error { return k.MoveKeeper.MoveIn(ctx, m) })
+}

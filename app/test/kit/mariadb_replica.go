@@ -1,0 +1,169 @@
+package kit
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// StartReplicated starts a private MariaDB, or MySQL, and a replica that follows it from its first transaction on.
+// semiSync has a commit answered only once the replica has it in its relay log, not yet applied.
+func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServer) {
+	t.Helper()
+	args := func(id string) []string {
+		args := []string{"--server-id=" + id, "--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=1"}
+		if semiSync {
+			// Of MariaDB; longer than any test, so that no commit is answered without the replica.
+			args = append(args, "--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-slave-enabled=ON",
+				"--rpl-semi-sync-master-timeout=60000")
+		}
+		return args
+	}
+	primary = StartMariaDB(t, MariaDBOptions{Args: args("1")})
+	replica = StartMariaDB(t, MariaDBOptions{Args: args("2")})
+	replica.follow(primary)
+	return primary, replica
+}
+
+// words are the statements of replication, which MySQL has renamed.
+func (s *MariaDBServer) words() (stop, start, reset, status, applier string) {
+	if program, err := sqlServer(); err == nil && program.mysql {
+		return "STOP REPLICA", "START REPLICA", "RESET REPLICA ALL", "SHOW REPLICA STATUS", "SQL_THREAD"
+	}
+	return "STOP SLAVE", "START SLAVE", "RESET SLAVE ALL", "SHOW SLAVE STATUS", "SQL_THREAD"
+}
+
+// Exec runs statements as root, on one connection.
+func (s *MariaDBServer) Exec(statements ...string) {
+	s.t.Helper()
+	if err := execOn(s.DSN, statements...); err != nil {
+		s.t.Fatalf("kit: %s: %v", statements, err)
+	}
+}
+
+func (s *MariaDBServer) follow(primary *MariaDBServer) {
+	s.t.Helper()
+	cfg, err := mysql.ParseDSN(primary.DSN)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	host, port, err := net.SplitHostPort(cfg.Addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	change := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s, MASTER_USER='root', "+
+		"MASTER_LOG_FILE='binlog.000001', MASTER_LOG_POS=4, MASTER_CONNECT_RETRY=1", host, port)
+	if program, err := sqlServer(); err == nil && program.mysql {
+		change = fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%s, SOURCE_USER='root', "+
+			"SOURCE_LOG_FILE='binlog.000001', SOURCE_LOG_POS=4, SOURCE_CONNECT_RETRY=1, GET_SOURCE_PUBLIC_KEY=1", host, port)
+	}
+	_, start, _, _, _ := s.words()
+	s.Exec(change, start, "SET GLOBAL read_only = 1")
+}
+
+// StopApplying has the replica take what its primary sends without applying it, as one does that is behind.
+func (s *MariaDBServer) StopApplying() {
+	s.t.Helper()
+	stop, _, _, _, applier := s.words()
+	s.Exec(stop + " " + applier)
+}
+
+// Apply ends StopApplying.
+func (s *MariaDBServer) Apply() {
+	s.t.Helper()
+	_, start, _, _, applier := s.words()
+	s.Exec(start + " " + applier)
+}
+
+// CatchUp returns when the replica has applied everything that its primary has committed by now.
+func (s *MariaDBServer) CatchUp(primary *MariaDBServer) {
+	s.t.Helper()
+	primary.Exec("CREATE DATABASE IF NOT EXISTS kit_mark", "CREATE TABLE IF NOT EXISTS kit_mark.mark (n BIGINT)")
+	mark := time.Now().UnixNano()
+	primary.Exec(fmt.Sprintf("INSERT INTO kit_mark.mark VALUES (%d)", mark))
+	s.awaitMark(mark)
+}
+
+func (s *MariaDBServer) awaitMark(mark int64) {
+	s.t.Helper()
+	Eventually(s.t, startTimeout, func() (bool, string) {
+		var n int
+		err := s.ask(fmt.Sprintf("SELECT COUNT(*) FROM kit_mark.mark WHERE n = %d", mark), &n)
+		return err == nil && n > 0, fmt.Sprintf("the replica is behind: %v", err)
+	})
+}
+
+// ApplyAll returns when the replica has applied all that it had received of its primary, which may be gone: what an
+// operator does before a promotion.
+func (s *MariaDBServer) ApplyAll() {
+	s.t.Helper()
+	s.Apply()
+	_, _, _, status, _ := s.words()
+	Eventually(s.t, startTimeout, func() (bool, string) {
+		fields, err := s.row(status)
+		if err != nil {
+			return false, err.Error()
+		}
+		read, applied := fields["Read_Master_Log_Pos"], fields["Exec_Master_Log_Pos"]
+		if read == "" {
+			read, applied = fields["Read_Source_Log_Pos"], fields["Exec_Source_Log_Pos"]
+		}
+		return read == applied, fmt.Sprintf("applied %s of %s", applied, read)
+	})
+}
+
+// Promote makes a primary of the replica with what it has applied, as an operator does; what it had only received is
+// thrown away.
+func (s *MariaDBServer) Promote() {
+	s.t.Helper()
+	stop, _, reset, _, _ := s.words()
+	s.Exec(stop, reset, "SET GLOBAL read_only = 0")
+}
+
+func (s *MariaDBServer) ask(query string, into any) error {
+	db, err := sql.Open("mysql", s.DSN)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return db.QueryRowContext(ctx, query).Scan(into)
+}
+
+// row is the only row of an answer, by the names of its columns.
+func (s *MariaDBServer) row(query string) (map[string]string, error) {
+	db, err := sql.Open("mysql", s.DSN)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil || !rows.Next() {
+		return nil, fmt.Errorf("%s: no row: %w", query, err)
+	}
+	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if err := rows.Scan(into...); err != nil {
+		return nil, err
+	}
+	fields := make(map[string]string, len(names))
+	for i, name := range names {
+		fields[name] = values[i].String
+	}
+	return fields, rows.Err()
+}

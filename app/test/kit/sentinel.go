@@ -1,0 +1,135 @@
+package kit
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// watched is the name under which sentinels know the primary.
+const watched = "shop"
+
+// SentinelOptions say what a private group of servers is made of that three sentinels watch.
+type SentinelOptions struct {
+	Replicas int
+	TLS      *Certificate // clients, servers and sentinels encrypt; nil: nobody does
+	Args     []string     // more settings of every server
+	User     string       // an account on the sentinels, "user name on >secret …"; empty: none
+}
+
+// Sentinels are three of them, one primary and its replicas. One of those takes the place of a primary that is silent
+// for a second.
+type Sentinels struct {
+	t         testing.TB
+	Hosts     string // of the sentinels, host:port,host:port,host:port
+	Primary   *RedisServer
+	Replicas  []*RedisServer
+	sentinels []string // their plain addresses
+}
+
+// Name is what the sentinels call the primary.
+func (s *Sentinels) Name() string { return watched }
+
+// StartSentinels starts all of them, and returns when every replica has the primary's data and every sentinel knows all
+// the others.
+func StartSentinels(t testing.TB, o SentinelOptions) *Sentinels {
+	t.Helper()
+	s := &Sentinels{t: t}
+	server := func() *RedisServer {
+		secure, port := o.TLS.settings(t, "--tls-replication", "yes")
+		r := StartRedis(t, RedisOptions{Durable: true, Args: slices.Concat(secure, o.Args)})
+		r.securePort = port
+		return r
+	}
+	s.Primary = server()
+	host, port, err := net.SplitHostPort(s.Primary.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range o.Replicas {
+		replica := server()
+		replica.Do("REPLICAOF", host, port)
+		s.Replicas = append(s.Replicas, replica)
+	}
+	for _, replica := range s.Replicas {
+		Eventually(t, startTimeout, func() (bool, string) {
+			state := fmt.Sprint(replica.Do("INFO", "replication"))
+			return strings.Contains(state, "master_link_status:up"), state
+		})
+	}
+	var hosts []string
+	for range 3 {
+		hosts = append(hosts, s.startSentinel(o, host, port))
+	}
+	s.Hosts = strings.Join(hosts, ",")
+	s.agree(o.Replicas)
+	return s
+}
+
+// startSentinel answers where clients reach it.
+func (s *Sentinels) startSentinel(o SentinelOptions, host, port string) string {
+	s.t.Helper()
+	program, err := redisProgram()
+	if err != nil {
+		s.t.Fatalf("kit: sentinel: %v", err)
+	}
+	dir := s.t.TempDir()
+	secure, securePort := o.TLS.settings(s.t, "--tls-replication", "yes")
+	conf := []string{
+		"bind 127.0.0.1", "protected-mode no", "dir " + dir,
+		"sentinel monitor " + watched + " " + host + " " + port + " 2",
+		"sentinel down-after-milliseconds " + watched + " 1000",
+		"sentinel failover-timeout " + watched + " 10000",
+	}
+	for i := 0; i < len(secure); i += 2 {
+		conf = append(conf, strings.TrimPrefix(secure[i], "--")+" "+secure[i+1])
+	}
+	if o.User != "" {
+		conf = append(conf, o.User)
+	}
+	var p *process
+	plain := 0
+	err = onSomePort(0, func(free int) error {
+		plain = free
+		file := filepath.Join(dir, "sentinel.conf") // it writes into it what it learns
+		text := strings.Join(append(conf, "port "+strconv.Itoa(free)), "\n") + "\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return err
+		}
+		p = &process{
+			name: "sentinel", program: program, dir: dir, args: []string{file, "--sentinel"},
+			ready: func() error { return pingRedis("redis://" + loopback(free)) },
+		}
+		return p.start()
+	})
+	if err != nil {
+		s.t.Fatalf("kit: sentinel: %v", err)
+	}
+	s.t.Cleanup(p.kill)
+	s.sentinels = append(s.sentinels, loopback(plain))
+	if securePort != 0 {
+		return loopback(securePort)
+	}
+	return loopback(plain)
+}
+
+// agree waits until every sentinel knows the two others and all replicas.
+func (s *Sentinels) agree(replicas int) {
+	s.t.Helper()
+	for _, addr := range s.sentinels {
+		client := redis.NewSentinelClient(&redis.Options{Addr: addr})
+		defer client.Close()
+		Eventually(s.t, startTimeout, func() (bool, string) {
+			m, err := client.Master(Context(s.t), watched).Result()
+			return err == nil && m["num-other-sentinels"] == "2" && m["num-slaves"] == strconv.Itoa(replicas) &&
+				m["flags"] == "master", fmt.Sprint("a sentinel knows ", m, " ", err)
+		})
+	}
+}

@@ -1,0 +1,197 @@
+package money
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"stampede/app"
+)
+
+// calm are streams in which nothing waits.
+type calm struct{}
+
+func (calm) PartitionFigures(context.Context) ([]app.PartitionFigures, error) { return nil, nil }
+
+// archive has the sale of an order be one that closed long ago: it leaves Redis, and the order moves to the archive.
+func (w *world) archive(n *node, o app.Order) {
+	w.t.Helper()
+	w.over(o.Sale)
+	w.retire(n, o.Sale)
+	w.exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID) // the gateway's last word was that it is closed
+	w.exec("UPDATE orders SET untold_since = NULL, changed_at = '2026-01-02' WHERE id = ?", o.ID)
+	w.until("the order moves", func() error {
+		done, err := w.archivist(w.db).RunOnce(w.ctx)
+		if err == nil && done.Moved != 1 {
+			err = fmt.Errorf("%+v", done)
+		}
+		return err
+	})
+}
+
+func (w *world) archivist(store app.ArchiveStore) *app.Archivist {
+	return &app.Archivist{Store: store, Streams: calm{}, ArchiveAfter: app.ArchiveLeast, Anyway: true}
+}
+
+// retire waits until a sale that is over has left Redis.
+func (w *world) retire(n *node, sale app.ID) {
+	w.t.Helper()
+	w.until("the sale leaves Redis", func() error {
+		w.must(n.scan.RunOnce(w.ctx))
+		if !w.retired(sale) {
+			return errors.New("it is there")
+		}
+		return nil
+	})
+}
+
+// over has a sale be over for long.
+func (w *world) over(sale app.ID) {
+	w.t.Helper()
+	w.exec("UPDATE sales SET closes_at = 1000 WHERE id = ?", sale)
+	w.must(w.client.HSet(w.ctx, fmt.Sprintf("stampede:{0}:sale:%s", sale), "closes", 1000).Err())
+}
+
+func (w *world) retired(sale app.ID) bool {
+	w.t.Helper()
+	var at int64
+	w.must(w.db.DB().NewRaw("SELECT retired_at FROM sales WHERE id = ?", sale).Scan(w.ctx, &at))
+	return at != 0
+}
+
+// interruptedMoves lets something else happen before and after each step of a move.
+type interruptedMoves struct {
+	app.ArchiveStore
+	comes func(moment string)
+}
+
+func (i interruptedMoves) MoveOrders(ctx context.Context, step app.ArchiveStep) (app.ArchiveDone, error) {
+	i.comes("before a move")
+	done, err := i.ArchiveStore.MoveOrders(ctx, step)
+	i.comes("after a move")
+	return done, err
+}
+
+func (i interruptedMoves) PlanArchive(ctx context.Context, sale app.ID, next app.Millis) (bool, error) {
+	i.comes("before the plan")
+	left, err := i.ArchiveStore.PlanArchive(ctx, sale, next)
+	i.comes("after the plan")
+	return left, err
+}
+
+// twoSales are one that closed long ago, with two orders that are at rest, and one that sells, with an order that is
+// paid and one that is not, in the same partition.
+type twoSales struct {
+	*world
+	n          *node
+	long, live app.SaleRef
+	rest, open []app.ID
+}
+
+func newTwoSales(t *testing.T) *twoSales {
+	w := newWorld(t)
+	c := &twoSales{world: w, n: w.node(nil), long: w.offer(5, 2), live: w.offer(5, 2)}
+	user := newID()
+	for range 2 {
+		o := w.order(c.long, user)
+		_, err := c.n.expirer.Cancel(w.ctx, o.User, o.ID)
+		w.must(err)
+		c.rest = append(c.rest, o.ID)
+	}
+	paidFor := w.order(c.live, user)
+	sold(w, c.n, paidFor)
+	c.open = []app.ID{paidFor.ID, w.order(c.live, user).ID}
+	w.exec("UPDATE orders SET untold_since = NULL, changed_at = '2026-01-02' WHERE sale_id = ?", c.long.ID)
+	w.over(c.long.ID)
+	return c
+}
+
+// settled moves what is left, and proves that each order is in one table, that nothing of the sale of long ago is in
+// Redis, and that the other one has all of its units and holds (P1, I1, I3).
+func (c *twoSales) settled(moment string) {
+	c.t.Helper()
+	fail := func(format string, args ...any) { c.t.Errorf("%s: %s", moment, fmt.Sprintf(format, args...)) }
+	c.retire(c.n, c.long.ID)
+	c.until("the orders move", func() error {
+		_, err := c.archivist(c.db).RunOnce(c.ctx)
+		return err
+	})
+	var archived []app.ID
+	c.must(c.db.DB().NewRaw("SELECT id FROM orders_archive ORDER BY id").Scan(c.ctx, &archived))
+	rows, err := c.db.OrdersByID(c.ctx, c.rest)
+	c.must(err)
+	if !slices.Equal(archived, c.rest) || len(rows) != len(c.rest) {
+		fail("%v are archived, want %v; %d can be read", archived, c.rest, len(rows))
+	}
+	keys, err := c.client.Keys(c.ctx, fmt.Sprintf("stampede:{0}:sale:%s*", c.long.ID)).Result()
+	c.must(err)
+	if len(keys) > 0 {
+		fail("the sale of long ago is in Redis: %v", keys)
+	}
+	if wrong := c.audit(c.long); wrong != "" {
+		fail("the sale of long ago: %s", wrong)
+	}
+	if wrong := c.counted(c.live); wrong != "" {
+		fail("I3: %s", wrong)
+	}
+	c.world.rest(c.live, c.open, fail)
+}
+
+// P1, I1, I3, I7: orders of long ago move at any moment of a rebuild of their partition, and their sale is to leave
+// Redis at that moment; it does when the partition is open again, and everything is as if there had been no rebuild.
+func TestOrdersMoveDuringARebuild(t *testing.T) {
+	t.Parallel()
+	for _, left := range []string{"left Redis before", "leaves Redis meanwhile"} {
+		for _, moment := range []string{paused, advanced, beforeRows, afterRows, afterWrites, beforeOpen} {
+			t.Run(left+" "+moment, func(t *testing.T) {
+				t.Parallel()
+				c := newTwoSales(t)
+				if left == "left Redis before" {
+					c.retire(c.n, c.long.ID)
+				}
+				c.lose()
+				once, moved := false, int64(0)
+				c.must(c.n.rebuilds(func(at string, _ app.ID) {
+					if at != moment || once {
+						return
+					}
+					once = true
+					_ = c.n.scan.RunOnce(c.ctx) // the partition is paused
+					done, err := c.archivist(c.db).RunOnce(c.ctx)
+					c.must(err)
+					moved = done.Moved
+				}))
+				if want := left == "left Redis before"; !once || want != (moved == 2) || !want && moved != 0 {
+					t.Errorf("%d orders moved during the rebuild; reached: %v", moved, once)
+				}
+				c.settled(moment)
+			})
+		}
+	}
+}
+
+// P1, I1, I3: Redis loses the partition at any moment of a move, and it is made anew before the move goes on.
+func TestRebuildDuringAMove(t *testing.T) {
+	t.Parallel()
+	for _, moment := range []string{"before a move", "after a move", "before the plan", "after the plan"} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			c := newTwoSales(t)
+			c.retire(c.n, c.long.ID)
+			once := false
+			done, err := c.archivist(interruptedMoves{c.db, func(at string) {
+				if at == moment && !once {
+					once = true
+					c.lose()
+					c.must(c.n.rebuilds(nil))
+				}
+			}}).RunOnce(c.ctx)
+			if err != nil || !once || done.Moved != 2 {
+				t.Errorf("%+v (%v); reached: %v", done, err, once)
+			}
+			c.settled(moment)
+		})
+	}
+}

@@ -1,0 +1,427 @@
+package money
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"pgregory.net/rapid"
+
+	"stampede/app"
+	"stampede/app/test/faults"
+)
+
+// saleDesk is where operators act on sales; m is the process, nil for one that does not die.
+func (w *world) saleDesk(m *mortal) *app.SaleDesk {
+	p := ports{m: m, inventory: w.inventory, db: w.db}
+	return &app.SaleDesk{
+		Journal: &app.Journal{Store: faults.Acts(w.db, m.fault)}, Store: faults.SaleEditor(w.db, m.fault),
+		Sales: p.Sales(),
+		Redis: faults.SaleKeeper(w.inventory, m.fault), Inventory: faults.Inventory(w.inventory, m.fault),
+	}
+}
+
+func (w *world) finish() error {
+	return (&app.SaleFinisher{Partitions: 1, Desk: w.saleDesk(nil)}).RunOnce(w.ctx)
+}
+
+// operator names an act of its own.
+func operator() app.Actor {
+	return app.Actor{User: 7, Name: "ada", Role: app.Operator, Via: app.ViaHTTP, Key: "act-" + newID().String()}
+}
+
+func (w *world) sale(id app.ID) app.Sale {
+	w.t.Helper()
+	s, err := w.db.Sale(w.ctx, id)
+	w.must(err)
+	return s
+}
+
+func (w *world) inRedis(sale app.SaleRef) app.Counters {
+	w.t.Helper()
+	c, err := w.inventory.Counters(w.ctx, []app.SaleRef{sale})
+	w.must(err)
+	return c[0]
+}
+
+// stockAct adds units, or takes some out, as the sign says, of the version given.
+func stockAct(w *world, d *app.SaleDesk, actor app.Actor, sale app.ID, version, units int64) error {
+	a := app.SaleAct{Version: version}
+	if units > 0 {
+		_, err := d.AddStock(w.ctx, actor, sale, a, units)
+		return err
+	}
+	_, asked, err := d.WithdrawStock(w.ctx, actor, sale, a, -units)
+	if err == nil && asked.State == app.StockPending {
+		err = errors.New("pending")
+	}
+	return err
+}
+
+// P1, I2: an operator adds or withdraws units, and the process dies after any of its steps. The duty finishes what was
+// committed, also when Redis is made anew in between; asking again under the same key does not do it twice.
+func TestStockActDiesAnywhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, units := range []int64{4, -3, -9} {
+		for step := 1; step <= 6; step++ {
+			for _, then := range []string{"finished", "asked again", "made anew and asked again"} {
+				sale := w.offer(5, 2)
+				w.order(sale, newID())
+				actor, m := operator(), &mortal{left: step}
+				first := stockAct(w, w.saleDesk(m), actor, sale.ID, 1, units)
+				committed := w.sale(sale.ID).Version == 2
+				if then == "made anew and asked again" {
+					w.lose()
+					w.must(w.node(nil).rebuilds(nil))
+				}
+				if then != "finished" {
+					if err := stockAct(w, w.saleDesk(nil), actor, sale.ID, 1, units); err != nil {
+						t.Fatalf("%d units, dead after %d, %s: %v", units, step, then, err)
+					}
+					committed = true
+				}
+				w.must(w.finish())
+				what := fmt.Sprintf("%d units, dead after step %d (%v), %s", units, step, first, then)
+				w.wantStock(what, sale, units, committed)
+			}
+		}
+	}
+}
+
+// wantStock checks a sale of five units of which one is held, after an act that was committed or not.
+func (w *world) wantStock(what string, sale app.SaleRef, units int64, committed bool) {
+	w.t.Helper()
+	stock, added, gone := int64(4), int64(0), int64(0)
+	if committed && units > 0 {
+		stock, added = stock+units, units
+	}
+	if committed && units < 0 {
+		gone = min(-units, stock)
+		stock -= gone
+	}
+	s, c := w.sale(sale.ID), w.inRedis(sale)
+	if s.Added != added || s.Withdrawn != gone || c.Stock != stock || c.Added != added || c.Withdrawn != gone ||
+		c.Version != s.Version {
+		w.t.Errorf("%s: the database has %d added and %d withdrawn, Redis %+v; want stock %d, added %d, withdrawn %d",
+			what, s.Added, s.Withdrawn, c, stock, added, gone)
+	}
+	if wrong := w.audit(sale); wrong != "" {
+		w.t.Errorf("%s: P1: %s", what, wrong)
+	}
+	if pending, err := w.db.PendingStock(w.ctx, 10); err != nil || len(pending) > 0 {
+		w.t.Errorf("%s: pending %+v, %v", what, pending, err)
+	}
+}
+
+// P1, I8: units are added or withdrawn while the partition is made anew, at any moment of that; or Redis had decided
+// before, and the database hears of it then.
+func TestStockActDuringARebuild(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, moment := range []string{paused, advanced, beforeRows, afterRows, afterWrites, beforeOpen} {
+		for _, units := range []int64{4, -3} {
+			sale, actor := w.offer(5, 2), operator()
+			w.order(sale, newID())
+			w.rebuildWith(moment, sale, func() { _ = stockAct(w, w.saleDesk(nil), actor, sale.ID, 1, units) })
+			w.must(w.finish())
+			w.wantStock(fmt.Sprintf("%d units %s", units, moment), sale, units, true)
+		}
+		sale := w.offer(5, 2)
+		w.order(sale, newID())
+		// dies after the COMMIT of the act and the decision of Redis: asked, read, taken
+		desk := w.saleDesk(nil)
+		desk.Store = neverSettles{w.db}
+		if err := stockAct(w, desk, operator(), sale.ID, 1, -3); err == nil {
+			t.Fatal("settled")
+		}
+		asked, err := w.db.PendingStock(w.ctx, 1)
+		w.must(err)
+		epoch := w.sale(sale.ID).Epoch
+		var settled error
+		w.rebuildWith(moment, sale, func() { _, settled = w.db.SettleStock(w.ctx, asked[0].ID, 3, epoch) })
+		if settled != nil && !errors.Is(settled, app.ErrStaleEpoch) {
+			t.Errorf("%s: %v", moment, settled)
+		}
+		w.must(w.finish())
+		w.wantStock("decided before, settled "+moment, sale, -3, true)
+	}
+}
+
+// neverSettles is the database of a process that dies before it can settle.
+type neverSettles struct{ app.SaleEditor }
+
+func (neverSettles) SettleStock(context.Context, int64, int64, int64) (app.StockAct, error) {
+	return app.StockAct{}, errDied
+}
+
+// rebuildWith makes the partition anew and has something happen at a moment of it.
+func (w *world) rebuildWith(moment string, sale app.SaleRef, happens func()) {
+	w.t.Helper()
+	w.lose()
+	once := false
+	err := w.node(nil).rebuilds(func(at string, of app.ID) {
+		if at == moment && (of == 0 || of == sale.ID) && !once {
+			once = true
+			happens()
+		}
+	})
+	if err != nil || !once {
+		w.t.Fatalf("%s: rebuilt: %v; happened: %v", moment, err, once)
+	}
+}
+
+// P1: a late call of a withdrawal that was settled long ago takes nothing, also from a Redis that was made anew.
+func TestLateTakeOutTakesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offer(5, 2)
+	w.must(stockAct(w, w.saleDesk(nil), operator(), sale.ID, 1, -2))
+	for range 2 {
+		taken, _, err := w.inventory.TakeOut(w.ctx, sale, 1, 2)
+		if c := w.inRedis(sale); err != nil || taken != 2 || c.Stock != 3 || c.Withdrawn != 2 {
+			t.Errorf("taken %d, %v; %+v", taken, err, c)
+		}
+		w.lose()
+		w.must(w.node(nil).rebuilds(nil))
+	}
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+}
+
+// Operators who act on the same version at once: one does it, the others hear how the sale is now.
+func TestTwoOperatorsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offer(5, 2)
+	var g errgroup.Group
+	conflicts := make(chan *app.Error, 8)
+	for range 4 {
+		g.Go(func() error {
+			_, err := w.saleDesk(nil).PauseSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 1})
+			if errors.Is(err, &app.Error{Code: app.Conflict}) {
+				conflicts <- app.AsError(err)
+				return nil
+			}
+			return err
+		})
+	}
+	w.must(g.Wait())
+	if len(conflicts) != 3 {
+		t.Fatalf("%d conflicts of 4", len(conflicts))
+	}
+	now, ok := (<-conflicts).Current.(app.OperatorSale)
+	if c := w.inRedis(sale); !ok || now.Version != 2 || !now.Paused || !c.Paused || c.Version != 2 {
+		t.Errorf("current %+v; Redis %+v", now, c)
+	}
+	desk, user := w.saleDesk(nil), newID()
+	d := w.reserve(app.Buy{Order: newID(), User: user, Sale: sale, Qty: 1, Key: "key-paused", Hash: "0123456789abcdef"})
+	if d.Verdict != app.VerdictPaused {
+		t.Errorf("a buy while it is paused: %d", d.Verdict)
+	}
+	terms, err := desk.ResumeSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 2})
+	if err != nil || terms.Paused {
+		t.Errorf("%+v, %v", terms, err)
+	}
+	w.order(sale, user)
+	terms, err = desk.EndSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 3, Note: "enough"})
+	w.must(err)
+	if _, ok := w.buy(sale, newID(), 1); ok || terms.ClosesAt > w.sale(sale.ID).OpensAt.Add(payWindow) {
+		t.Errorf("bought of a sale that was ended: %+v", terms)
+	}
+	for name, err := range map[string]error{
+		"ended twice":       second(desk.EndSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 4})),
+		"added to":          second(desk.AddStock(w.ctx, operator(), sale.ID, app.SaleAct{Version: 4}, 1)),
+		"resumed again":     second(desk.ResumeSale(w.ctx, operator(), sale.ID, app.SaleAct{Version: 4})),
+		"withdrawn from it": stockAct(w, desk, operator(), sale.ID, 4, -1),
+	} {
+		if !errors.Is(err, &app.Error{Code: app.WrongState}) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What was decided about a sale is taken back by its row, as long as nothing has changed since; what was sold is not.
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale, desk, journal := w.offer(5, 2), w.saleDesk(nil), &app.Journal{Store: w.db}
+	undo := &app.Undo{
+		Journal: journal, SaleDesk: desk, SwitchDesk: &app.SwitchDesk{Journal: journal, Kept: w.db},
+		BlockDesk: &app.BlockDesk{Store: w.db, Journal: journal, Time: func() app.Millis { return 0 }},
+	}
+	last := func() int64 {
+		t.Helper()
+		head, err := w.db.JournalHead(w.ctx)
+		w.must(err)
+		return head.Seq
+	}
+	for version, do := range []func(a app.SaleAct) (app.OperatorSale, error){
+		func(a app.SaleAct) (app.OperatorSale, error) { return desk.PauseSale(w.ctx, operator(), sale.ID, a) },
+		func(a app.SaleAct) (app.OperatorSale, error) { return desk.EndSale(w.ctx, operator(), sale.ID, a) },
+		func(a app.SaleAct) (app.OperatorSale, error) {
+			return desk.SetSaleChallenge(w.ctx, operator(), sale.ID, a, app.ChallengeWork)
+		},
+	} {
+		before := w.sale(sale.ID)
+		_, err := do(app.SaleAct{Version: int64(2*version + 1)})
+		w.must(err)
+		who, row := operator(), last()
+		for range 2 { // the second time under the same key
+			w.must(undo.UndoAct(w.ctx, who, row))
+		}
+		after, c := w.sale(sale.ID), w.inRedis(sale)
+		if after.Version != before.Version+2 || after.Paused != before.Paused || after.ClosesAt != before.ClosesAt ||
+			after.Challenge != before.Challenge || c.Version != after.Version || c.Paused {
+			t.Errorf("taken back: %+v, Redis %+v; before it was %+v", after, c, before)
+		}
+		if err := undo.UndoAct(w.ctx, operator(), row); !errors.Is(err, &app.Error{Code: app.WrongState}) {
+			t.Errorf("taken back twice: %v", err)
+		}
+	}
+	w.order(sale, newID())
+	w.must(stockAct(w, desk, operator(), sale.ID, 7, 2))
+	if err := undo.UndoAct(w.ctx, operator(), last()); !errors.Is(err, &app.Error{Code: app.WrongState}) {
+		t.Errorf("added units: %v", err)
+	}
+	if err := undo.UndoAct(w.ctx, operator(), 4711); !errors.Is(err, &app.Error{Code: app.NotFound}) {
+		t.Errorf("no row: %v", err)
+	}
+	ms := 700
+	_, err := undo.SwitchDesk.EditSwitches(w.ctx, operator(), app.SwitchesEdit{TickMS: &ms})
+	w.must(err)
+	w.must(undo.UndoAct(w.ctx, operator(), last()))
+	s, err := undo.SwitchDesk.Switches(w.ctx)
+	if err != nil || s.TickMS != 100 || s.Version != 2 {
+		t.Errorf("switches %+v, %v", s, err)
+	}
+	_, err = undo.BlockDesk.AddBlock(w.ctx, operator(), app.Block{Kind: app.BlockUser, Value: "7"}, 0)
+	w.must(err)
+	w.must(undo.UndoAct(w.ctx, operator(), last()))
+	if blocks, err := undo.BlockDesk.ListBlocks(w.ctx); err != nil || len(blocks) > 0 {
+		t.Errorf("blocked %+v, %v", blocks, err)
+	}
+	w.must(undo.UndoAct(w.ctx, operator(), last())) // the removal
+	if blocks, err := undo.BlockDesk.ListBlocks(w.ctx); err != nil || len(blocks) != 1 || blocks[0].Value != "7" {
+		t.Errorf("blocked again %+v, %v", blocks, err)
+	}
+	rows, _, err := journal.ListJournal(w.ctx, app.JournalQuery{Limit: 3})
+	w.must(err)
+	if rows[1].Kind != "block.remove" || rows[1].UndoneBy != rows[0].Seq || rows[1].Undoable ||
+		rows[2].UndoneBy != rows[1].Seq || rows[0].UndoneBy != 0 {
+		t.Errorf("the journal says %+v", rows)
+	}
+	if report, err := journal.VerifyJournal(w.ctx, ""); err != nil || !report.OK {
+		t.Errorf("the journal: %+v, %v", report, err)
+	}
+}
+
+// Edits of the catalogue are taken back field by field, as long as nobody has edited the same thing since.
+func TestUndoOfEdits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	journal := &app.Journal{Store: w.db}
+	desk := &app.CatalogueDesk{
+		Acts: journal, Store: w.db, Clean: func(html string) string { return html }, Zone: time.UTC,
+		Mint: func() (app.ID, error) { return newID(), nil },
+		Now:  func() app.Millis { return app.MillisOf(time.Now()) },
+	}
+	undo := &app.Undo{Journal: journal, Catalogue: desk}
+	last := func() int64 {
+		t.Helper()
+		head, err := w.db.JournalHead(w.ctx)
+		w.must(err)
+		return head.Seq
+	}
+	category, err := desk.CreateCategory(w.ctx, operator(), false, "Kettles")
+	w.must(err)
+	name, elsewhere := "Tea pots", 7
+	_, err = desk.EditCategory(w.ctx, operator(), false, category.ID, app.CategoryEdit{Version: 1, Name: &name})
+	w.must(err)
+	w.must(undo.UndoAct(w.ctx, operator(), last()))
+	all, err := desk.CategoryRecords(w.ctx)
+	w.must(err)
+	if all[0].Name != "Kettles" || all[0].Version != 3 {
+		t.Errorf("the category: %+v", all[0])
+	}
+	product, err := desk.CreateProduct(w.ctx, operator(), false, app.ProductDraft{
+		Name: "Kettle", ListPriceFen: 900, Description: "<p>Blue</p>", CategoryID: category.ID,
+	})
+	w.must(err)
+	gone, price := true, int64(1000)
+	edit := app.ProductEdit{Version: product.Version, Name: &name, ListPriceFen: &price, Archived: &gone}
+	edited, err := desk.EditProduct(w.ctx, operator(), false, product.ID, edit)
+	w.must(err)
+	row := last()
+	w.must(undo.UndoAct(w.ctx, operator(), row))
+	now, err := desk.ProductRecord(w.ctx, product.ID)
+	w.must(err)
+	if now.Name != "Kettle" || now.ListPriceFen != 900 || now.ArchivedAt != 0 || now.CategoryID != category.ID ||
+		now.Version != edited.Version+1 {
+		t.Errorf("the product: %+v", now)
+	}
+	_, err = desk.EditCategory(w.ctx, operator(), false, category.ID, app.CategoryEdit{Version: 3, Name: &name})
+	w.must(err)
+	row = last()
+	next := app.CategoryEdit{Version: 4, Position: &elsewhere}
+	_, err = desk.EditCategory(w.ctx, operator(), false, category.ID, next)
+	w.must(err)
+	if err := undo.UndoAct(w.ctx, operator(), row); !errors.Is(err, &app.Error{Code: app.Conflict}) {
+		t.Errorf("an edit that another one has followed: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// P1: whatever operators, buyers, deaths and rebuilds do to a sale, in any order, the equation holds on both sides once
+// everything is finished, and both have the same.
+func TestStockActsModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	rapid.Check(t, func(r *rapid.T) {
+		sale := w.offer(6, 2)
+		orders := []app.Order{}
+		for range rapid.IntRange(1, 6).Draw(r, "steps") {
+			var m *mortal
+			if rapid.Bool().Draw(r, "mortal") {
+				m = &mortal{left: rapid.IntRange(1, 6).Draw(r, "dies after")}
+			}
+			version := w.sale(sale.ID).Version
+			switch rapid.SampledFrom([]string{"add", "withdraw", "buy", "cancel", "rebuild", "finish"}).Draw(r, "step") {
+			case "add":
+				_ = stockAct(w, w.saleDesk(m), operator(), sale.ID, version, rapid.Int64Range(1, 4).Draw(r, "units"))
+			case "withdraw":
+				_ = stockAct(w, w.saleDesk(m), operator(), sale.ID, version, -rapid.Int64Range(1, 4).Draw(r, "units"))
+			case "buy":
+				if o, ok := w.buy(sale, newID(), 1); ok {
+					orders = append(orders, o)
+				}
+			case "cancel":
+				if len(orders) > 0 {
+					_, _ = w.node(nil).expirer.Cancel(w.ctx, orders[0].User, orders[0].ID)
+					orders = orders[1:]
+				}
+			case "rebuild":
+				w.lose()
+				w.must(w.node(nil).rebuilds(nil))
+			case "finish":
+				w.must(w.finish())
+			}
+			if wrong := w.counted(sale); wrong != "" {
+				r.Fatalf("P1 in Redis: %s", wrong)
+			}
+		}
+		w.must(w.finish())
+		s, c := w.sale(sale.ID), w.inRedis(sale)
+		if s.Added != c.Added || s.Withdrawn != c.Withdrawn || s.Version != c.Version {
+			r.Fatalf("the database has %d added and %d withdrawn, Redis %+v", s.Added, s.Withdrawn, c)
+		}
+		if wrong := w.audit(sale); wrong != "" {
+			r.Fatalf("P1: %s", wrong)
+		}
+	})
+}

@@ -1,0 +1,138 @@
+// Package trace hands the spans of sampled buys to a collector, by OpenTelemetry's protocol over HTTP. What a span is,
+// and which there are, says app (port_trace.go); here is only how they leave the process.
+//
+// Nobody waits for the collector: spans wait in a bounded queue and are sent together, once a second. What does not
+// fit, and what the collector does not take, is lost, which is said once when it begins and once when it is over.
+package trace
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"stampede/app"
+)
+
+const (
+	sendEvery  = time.Second     // what waits is sent together, this often
+	sendWithin = 5 * time.Second // one request to the collector
+	maxWaiting = 8192            // spans; about 4 MB
+	maxSent    = 512             // spans of one request
+
+	// closeWithin bounds what a shutdown waits for the last spans to be taken.
+	closeWithin = 2 * time.Second
+)
+
+// Exporter is an app.SpanRecorder that sends what it is given. Close it.
+type Exporter struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	sender   *sender
+	client   *http.Client
+}
+
+// Node says where spans come from.
+type Node struct{ Name, Version string }
+
+// New makes an exporter to the collector at an http or https address. It does not try whether anybody is
+// there.
+func New(endpoint string, from Node) (*Exporter, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return nil, fmt.Errorf("parse the collector's address: %w", err)
+	}
+	if u.Path == "" || u.Path == "/" {
+		u.Path = "/v1/traces"
+	}
+	e := &Exporter{client: &http.Client{
+		Transport: http.DefaultTransport.(*http.Transport).Clone(), Timeout: sendWithin,
+	}}
+	// What is not set here the library would read from variables of its own.
+	to, err := otlptracehttp.New(context.Background(),
+		otlptracehttp.WithEndpointURL(u.String()), otlptracehttp.WithHTTPClient(e.client),
+		otlptracehttp.WithTimeout(sendWithin), otlptracehttp.WithCompression(otlptracehttp.NoCompression),
+		otlptracehttp.WithHeaders(map[string]string{}), otlptracehttp.WithEncoding(otlptracehttp.EncodingProtobuf),
+		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{Enabled: false}))
+	if err != nil {
+		return nil, fmt.Errorf("prepare to send traces: %w", err)
+	}
+	e.sender = &sender{SpanExporter: to, host: u.Host}
+	e.provider = sdk.NewTracerProvider(
+		sdk.WithSampler(sdk.AlwaysSample()), // app has sampled them
+		sdk.WithIDGenerator(ids{}),
+		sdk.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", "stampede"), attribute.String("service.version", from.Version),
+			attribute.String("service.instance.id", from.Name))),
+		sdk.WithBatcher(e.sender, sdk.WithBatchTimeout(sendEvery), sdk.WithExportTimeout(sendWithin),
+			sdk.WithMaxQueueSize(maxWaiting), sdk.WithMaxExportBatchSize(maxSent)))
+	e.tracer = e.provider.Tracer("stampede")
+	return e, nil
+}
+
+// Lost is how many spans no collector has, since the start: there was no room for them, or it did not take them.
+func (e *Exporter) Lost() int64 { return e.sender.lost.Load() }
+
+// Record implements app.SpanRecorder.
+func (e *Exporter) Record(s *app.Span) {
+	if !e.sender.admit() {
+		return
+	}
+	ctx := context.WithValue(context.Background(), given{}, s)
+	if s.Parent != ([8]byte{}) {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: s.Trace, SpanID: s.Parent, TraceFlags: trace.FlagsSampled, Remote: true,
+		}))
+	}
+	_, span := e.tracer.Start(ctx, s.Name, trace.WithTimestamp(s.Begin), trace.WithAttributes(attributes(s.Notes)...))
+	if s.Failed != "" {
+		span.SetStatus(codes.Error, string(s.Failed))
+	}
+	span.End(trace.WithTimestamp(s.End))
+}
+
+// attributes have names of our own, so that they cannot be taken for somebody else's.
+func attributes(notes []app.SpanNote) []attribute.KeyValue {
+	list := make([]attribute.KeyValue, len(notes))
+	for i, n := range notes {
+		if n.Text != "" {
+			list[i] = attribute.String("stampede."+n.Name, n.Text)
+		} else {
+			list[i] = attribute.Int64("stampede."+n.Name, n.Number)
+		}
+	}
+	return list
+}
+
+// Close sends what waits, for a bounded time: a collector that does not answer costs a shutdown no more than that.
+func (e *Exporter) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if err := e.provider.Shutdown(ctx); err != nil {
+		e.sender.unsent(err)
+	}
+	_ = e.sender.Shutdown(ctx) // ends a request under way
+	e.client.CloseIdleConnections()
+}
+
+// ids are those that app has given to the spans.
+type ids struct{}
+
+type given struct{}
+
+func (ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	s := ctx.Value(given{}).(*app.Span)
+	return s.Trace, s.ID
+}
+
+func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	return ctx.Value(given{}).(*app.Span).ID
+}

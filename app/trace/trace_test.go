@@ -1,0 +1,220 @@
+package trace
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
+
+	"stampede/app"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// collector keeps what it is sent.
+type collector struct {
+	*httptest.Server
+	mu    sync.Mutex
+	spans []*v1.Span
+	from  map[string]string
+	fails bool
+	asked chan struct{}
+}
+
+func newCollector(t *testing.T) *collector {
+	c := &collector{from: make(map[string]string), asked: make(chan struct{}, 1000)}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var sent v1.TracesData // on the wire the same as a request for them
+		if err == nil {
+			err = proto.Unmarshal(body, &sent)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		defer func() { c.asked <- struct{}{} }()
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || err != nil || c.fails {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		for _, of := range sent.ResourceSpans {
+			for _, a := range of.Resource.Attributes {
+				c.from[a.Key] = a.Value.GetStringValue()
+			}
+			for _, scope := range of.ScopeSpans {
+				c.spans = append(c.spans, scope.Spans...)
+			}
+		}
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+func (c *collector) set(fails bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fails = fails
+}
+
+// Spans reach the collector as they were: their ids, what they are behind of, their times, their notes, their fault.
+func TestSpansReachTheCollector(t *testing.T) {
+	c := newCollector(t)
+	e, err := New(c.URL, Node{"shop-1", "1.2.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tracer := &app.Tracer{Ratio: 1, To: e}
+	buy := tracer.Sample("socket", time.Now().Add(-time.Second))
+	child := buy.Child("reserve.lua")
+	child.NoteNumber("buys", 3)
+	child.Finish(app.Fail(app.SoldOut, "ada@example.com was too late"))
+	buy.Finish(nil)
+	e.Close() // sends what waits
+	if c.from["service.name"] != "stampede" || c.from["service.instance.id"] != "shop-1" ||
+		c.from["service.version"] != "1.2.3" {
+		t.Errorf("from %v", c.from)
+	}
+	if len(c.spans) != 2 {
+		t.Fatalf("%d spans", len(c.spans))
+	}
+	first, second := c.spans[0], c.spans[1]
+	if second.Name != "buy" || !bytes.Equal(second.TraceId, buy.Trace[:]) || !bytes.Equal(second.SpanId, buy.ID[:]) ||
+		len(second.ParentSpanId) != 0 || second.StartTimeUnixNano != uint64(buy.Begin.UnixNano()) ||
+		second.EndTimeUnixNano != uint64(buy.End.UnixNano()) {
+		t.Errorf("the first span is %v", second)
+	}
+	if first.Name != "reserve.lua" || !bytes.Equal(first.TraceId, buy.Trace[:]) ||
+		!bytes.Equal(first.SpanId, child.ID[:]) || !bytes.Equal(first.ParentSpanId, buy.ID[:]) ||
+		first.Status.Code != v1.Status_STATUS_CODE_ERROR || first.Status.Message != "sold_out" ||
+		first.Attributes[0].Key != "stampede.buys" || first.Attributes[0].Value.GetIntValue() != 3 {
+		t.Errorf("the span behind it is %v", first)
+	}
+}
+
+// TestACollectorThatFails: it is said once that it does, and once that it does not any more.
+func TestACollectorThatFails(t *testing.T) {
+	var log logged
+	log.capture(t)
+	c := newCollector(t)
+	c.set(true)
+	e, err := New(c.URL, Node{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	tracer := &app.Tracer{Ratio: 1, To: e}
+	send := func() {
+		tracer.Sample("socket", time.Now()).Finish(nil)
+		if err := e.provider.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-c.asked
+	}
+	for range 5 {
+		send()
+	}
+	c.set(false)
+	for range 3 {
+		send()
+	}
+	text := log.String()
+	if strings.Count(text, "does not take traces") != 1 || strings.Count(text, "takes traces again") != 1 ||
+		e.Lost() != 5 || !strings.Contains(text, "lost=5") || strings.Count(text, "\n") != 2 {
+		t.Errorf("the log says:\n%s", text)
+	}
+}
+
+// TestACollectorThatHangs: nobody waits for it, neither who records more than fits, nor, for long, who closes.
+func TestACollectorThatHangs(t *testing.T) {
+	var log logged
+	log.capture(t)
+	hang := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hang }))
+	defer server.Close()
+	defer close(hang)
+	e, err := New(server.URL, Node{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tracer := &app.Tracer{Ratio: 1, To: e}
+	recorded := make(chan struct{})
+	go func() {
+		defer close(recorded)
+		for range 3 * maxWaiting {
+			tracer.Sample("socket", time.Now()).Finish(nil)
+		}
+	}()
+	select {
+	case <-recorded:
+	case <-time.After(2 * sendWithin): // longer than a request may take, and what hangs waits for one after the other
+		t.Fatalf("%d spans are not taken within %v", 3*maxWaiting, 2*sendWithin)
+	}
+	if lost := e.Lost(); lost < 2*maxWaiting-maxSent || lost > 2*maxWaiting {
+		t.Errorf("%d spans are lost; there is room for %d of %d", lost, maxWaiting, 3*maxWaiting)
+	}
+	begin := time.Now()
+	e.Close()
+	if took := time.Since(begin); took > 2*closeWithin {
+		t.Errorf("closing took %v", took)
+	}
+	if n := strings.Count(log.String(), "\n"); n != 1 {
+		t.Errorf("%d lines are logged:\n%s", n, log.String())
+	}
+}
+
+// BenchmarkRecord is what a traced buy costs the node that sells for its two spans, sending included. The batches that
+// do not fit into the queue are lost, as in life.
+func BenchmarkRecord(b *testing.B) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
+	defer server.Close()
+	e, err := New(server.URL, Node{"shop-1", "1.2.3"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	tracer := &app.Tracer{Ratio: 1, To: e}
+	b.ReportAllocs()
+	for b.Loop() {
+		buy := tracer.Sample("socket", time.Now())
+		buy.NoteID("sale", 7301444403200000101)
+		child := buy.Child("reserve.lua")
+		child.NoteNumber("buys", 180)
+		child.Finish(nil)
+		buy.NoteID("order", 7301444480512000257)
+		buy.Finish(nil)
+	}
+}
+
+// logged is the log of the process.
+type logged struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *logged) capture(t *testing.T) {
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(l, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+}

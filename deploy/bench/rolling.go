@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+const rollingFile = "rolling.json"
+
+// rolling is what a rolling restart was like, as app/test/crash writes it.
+type rolling struct {
+	Load        string   `json:"load"` // of the machine
+	Nodes       int      `json:"nodes"`
+	People      int      `json:"people"`
+	EndMS       int64    `json:"end_ms"`
+	Calm        pace     `json:"calm"`
+	Restart     pace     `json:"restart"`
+	Interrupted int      `json:"interrupted"`
+	AwayMS      [3]int64 `json:"away_ms"` // p50, p99, most
+}
+
+type pace struct {
+	Buys   int      `json:"buys"`
+	Millis [3]int64 `json:"ms"` // p50, p99, most
+}
+
+// withRolling puts the part about the rolling restart behind the results. rolling.sh --write measures it.
+func withRolling(folder string, pages map[string][]byte) error {
+	text, err := os.ReadFile(filepath.Join(folder, rollingFile))
+	if err != nil {
+		return err
+	}
+	var r rolling
+	if err := json.Unmarshal(text, &r); err != nil {
+		return fmt.Errorf("read %s: %w", rollingFile, err)
+	}
+	var part bytes.Buffer
+	if err := templates.ExecuteTemplate(&part, "rolling.md", &r); err != nil {
+		return err
+	}
+	pages["RESULTS.md"] = append(pages["RESULTS.md"], part.Bytes()...)
+	return nil
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# The clock of Redis steps: it decides when a sale is open and when an order ends. clock.c beside this stands between the real
+# redis-server and the clock.
+# shellcheck source=deploy/drills/common.sh
+source "$(dirname "$0")/common.sh"
+
+# ahead SECONDS: the clock of Redis, from now on. It is one number of eight bytes.
+ahead() {
+  # The lowest byte first; seconds of a drill fit into two.
+  # shellcheck disable=SC2059
+  printf "\\x$(printf %02x $(($1 % 256)))\\x$(printf %02x $(($1 / 256)))\\0\\0\\0\\0\\0\\0" |
+    dd of="$TMPDIR/clock" conv=notrunc status=none
+}
+ahead 0
+gcc -shared -fPIC -O2 -o "$TMPDIR/clock.so" deploy/drills/clock.c
+redis_port=$(free_port)
+export STAMPEDE_REDIS_URL=redis://127.0.0.1:$redis_port
+mkdir "$TMPDIR/redis"
+env LD_PRELOAD="$TMPDIR/clock.so" DRILL_CLOCK="$TMPDIR/clock" \
+  redis-server "$TMPDIR/../redis.conf" --port "$redis_port" --dir "$TMPDIR/redis" >"$TMPDIR/redis.log" 2>&1 &
+others+=($!)
+wait_for 20 redis-cli ping
+node a api,worker,sweeper
+crowd a
+sale=$(redis-cli --raw --scan --pattern 'stampede:{*}:sale:*' | grep -E ':sale:[0-9]+$' | head -n 1) sale=${sale##*:}
+sees 5 'clocks' "stampede sale ready $sale 2>/dev/null | grep clocks"
+tell 'The clock of Redis steps ahead by a minute and a half.'
+ahead 90
+shows 'echo "$(date +%s) here, $(redis-cli TIME | head -n 1) in Redis"'
+sees 20 '^fail' "stampede sale ready $sale 2>/dev/null | grep clocks"
+tell 'People go on buying, and orders get their rows; sales open and close by that clock, a minute and a half early.'
+sees 30 'entries-read [1-9][0-9]{2,} lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+tell 'Remedy: set the clock right, between sales or slowly (a time server slews it). Here it steps back, which is the worst.'
+ahead 0
+sees 20 '^ok' "stampede sale ready $sale 2>/dev/null | grep clocks"
+sees 30 'entries-read [2-9][0-9]{2,} lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+proves

@@ -1,0 +1,191 @@
+# Sourced by every drill: nodes on the private stores that deploy/scripts/services.sh run started, people who buy, and the words
+# in which a drill shows what an operator types and sees.
+#
+#   tell TEXT                          a sentence between the commands
+#   sees SECONDS PATTERN 'COMMAND'     shows the command and what it prints, once that matches the pattern; else the drill fails
+#   shows 'COMMAND'                    shows the command and what it prints
+#
+# What is shown also goes to the file DRILL_TRANSCRIPT, with the ports and folders of this run replaced by those of a
+# deployment. Commands in it reach the private stores: redis-cli, mariadb, stampede and curl stand for the real ones.
+# shellcheck shell=bash
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+: "${STAMPEDE_TEST_REDIS:?run it by deploy/drills/run.sh}" "${STAMPEDE_TEST_MYSQL:?}" "${DRILL_TRANSCRIPT:?}"
+
+database_port=${STAMPEDE_TEST_MYSQL#*:} database_port=${database_port%%)*}
+redis_port=${STAMPEDE_TEST_REDIS##*:}
+export STAMPEDE_REDIS_URL=$STAMPEDE_TEST_REDIS STAMPEDE_MYSQL_DSN=${STAMPEDE_TEST_MYSQL}stampede
+export STAMPEDE_JWT_SECRET=a-key-for-tests-only-0123456789abcdef STAMPEDE_DATA=$TMPDIR/data STAMPEDE_PAY_WINDOW=1h
+# The crowd comes from a few addresses of this machine.
+export STAMPEDE_HANDSHAKE_RATE=0 STAMPEDE_BUY_RATE=0 STAMPEDE_BUY_USER_RATE=0 STAMPEDE_BUY_ALL_RATE=0
+export STAMPEDE_RETURN_WITHIN=0s STAMPEDE_PARTITIONS=2
+
+declare -A listen=() metrics=() nodes=()
+others=() # process ids that the drill ends with
+people= # the process id of the crowd
+width=118 lines=12
+
+# finish ends what the drill started. A node that is stopped here has shown what it was to show.
+finish() {
+  local pid
+  for pid in "${nodes[@]}" "${others[@]}"; do
+    kill -CONT "$pid" 2>/dev/null || true
+    kill -KILL "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+}
+trap finish EXIT
+
+free_port() {
+  local port
+  while :; do
+    port=$((20000 + RANDOM % 10000))
+    (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  echo "$port"
+}
+
+# wait_for SECONDS CMD…: until it succeeds.
+wait_for() {
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    if ((SECONDS >= deadline)); then
+      echo "not within the time it may take: $*" >&2
+      return 1
+    fi
+    sleep 0.2
+  done
+}
+
+redis-cli() { command redis-cli -p "$redis_port" "$@"; }
+mariadb() { command mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port="$database_port" --user=root "$@"; }
+mariadb-dump() {
+  command mariadb-dump --no-defaults --protocol=tcp --host=127.0.0.1 --port="$database_port" --user=root "$@"
+}
+stampede() { bin/stampede "$@"; }
+# A node NAME is http://NAME:8080, and its second listener http://NAME:9090.
+curl() {
+  local name to=()
+  for name in "${!listen[@]}"; do
+    to+=(--connect-to "$name:8080:127.0.0.1:${listen[$name]}" --connect-to "$name:9090:127.0.0.1:${metrics[$name]}")
+  done
+  command curl -sS --max-time 10 "${to[@]}" "$@"
+}
+# log NODE: what a node has logged, without the instant.
+log() { sed 's/^time=[^ ]* //' "$TMPDIR/$1.log"; }
+
+# named puts the names of a deployment for the ports and folders of this run.
+named() {
+  local name replace=(-e "s/127\.0\.0\.1:$redis_port\b/redis:6379/g" -e "s/127\.0\.0\.1:$database_port\b/mysql:3306/g")
+  for name in "${!listen[@]}"; do
+    replace+=(-e "s/127\.0\.0\.1:${listen[$name]}\b/$name:8080/g" -e "s/127\.0\.0\.1:${metrics[$name]}\b/$name:9090/g")
+  done
+  sed "${replace[@]}" -e "s/\b$(uname -n)-\([0-9]\)/node-\1/g" -e "s#$TMPDIR#/var/lib/stampede#g" \
+    -e "s#$(dirname "$TMPDIR")#/var/lib#g" -e 's/[[:space:]]*$//'
+}
+
+# fit shortens what is printed: so many lines, so wide.
+fit() {
+  named |
+    LC_ALL=C.UTF-8 sed -E "s/^(.{$((width - 1))}).{2,}/\1…/" |
+    awk -v most="$lines" 'NR <= most; END { if (NR > most) print "… " NR - most " lines more" }'
+}
+
+# note prints for whoever watches, and into the transcript.
+note() { tee -a "$DRILL_TRANSCRIPT"; }
+tell() { printf '\n# %s\n' "$*" | note; }
+
+shows() {
+  printf '$ %s\n' "$1" | named | note
+  { eval "$1" 2>&1 || true; } | fit | note
+}
+
+sees() {
+  local deadline=$((SECONDS + $1)) pattern=$2 command=$3 output
+  while :; do
+    output=$(eval "$command" 2>&1 || true)
+    ! grep -Eq -- "$pattern" <<<"$output" || break
+    if ((SECONDS >= deadline)); then
+      printf '$ %s\n%s\n' "$command" "$output"
+      printf 'not as the runbook says: nothing in it matches /%s/ after %s s\n' "$pattern" "$1" >&2
+      return 1
+    fi
+    sleep 0.3
+  done
+  printf '$ %s\n' "$command" | named | note
+  fit <<<"$output" | note
+}
+
+# node NAME ROLES: starts a node and waits until it is ready.
+node() {
+  listen[$1]=$(free_port) metrics[$1]=$(free_port)
+  STAMPEDE_LISTEN=127.0.0.1:${listen[$1]} STAMPEDE_METRICS_LISTEN=127.0.0.1:${metrics[$1]} STAMPEDE_ROLES=$2 \
+    bin/stampede serve >>"$TMPDIR/$1.log" 2>&1 </dev/null &
+  nodes[$1]=$!
+  if ! wait_for 60 curl -f "http://$1:9090/readyz"; then
+    tail -n 30 "$TMPDIR/$1.log" >&2
+    return 1
+  fi
+}
+
+# signal NODE NAME: sends a node a signal; one that ends is waited for.
+signal() {
+  kill "-$2" "${nodes[$1]}"
+  case $2 in
+  TERM | KILL)
+    wait "${nodes[$1]}" 2>/dev/null || true
+    unset "nodes[$1]"
+    ;;
+  esac
+}
+
+# store redis|mariadb SIGNAL: the private servers.
+store() { kill "-$2" "$(<"$TMPDIR/../$1.pid")"; }
+
+# redis_again starts the private Redis on what is in its folder; services.sh ends it like the one before.
+redis_again() {
+  local dir
+  dir=$(realpath "$TMPDIR/..")
+  redis-server "$dir/redis.conf" --port "$redis_port" --dir "$dir/redis" \
+    --proc-title-template '{title} {listen-addr} {config-file}' >>"$dir/redis.log" 2>&1 </dev/null &
+  echo $! >"$dir/redis.pid"
+  wait_for 30 redis-cli ping
+}
+
+# crowd NODE [RATE]: people who buy there on sockets, until dispersed.
+crowd() {
+  bin/stampede load buy --target "127.0.0.1:${listen[$1]}" --sockets 40 --hot 2 --rate "${2:-40}" --for 10m --no-wait \
+    >"$TMPDIR/load.log" 2>&1 &
+  people=$!
+  others+=("$people")
+  wait_for 60 buying
+}
+buying() { (($(redis-cli --raw XLEN 'stampede:{0}:orders') > 20)); }
+
+# disperse ends the crowd: no connection is left, and no op.
+disperse() {
+  [[ -n $people ]] || return 0
+  kill "$people" 2>/dev/null || true
+  wait "$people" 2>/dev/null || true
+  people=
+}
+
+# waiting prints how many reservations have no row yet; nothing when Redis does not answer.
+waiting() {
+  local p
+  for p in 0 1; do redis-cli --raw XINFO GROUPS "stampede:{$p}:orders" | paste -sd' '; done |
+    awk '{ for (i = 1; i < NF; i++) if ($i == "lag" || $i == "pending") n += $(i + 1) } END { print n + 0 }'
+}
+settled() { [[ $(waiting) == 0 ]]; }
+
+# proves ends every drill: nobody buys any more, what was answered has its row, and the books are right.
+proves() {
+  disperse
+  tell 'Nothing waits any more, and the books are right.'
+  wait_for 60 settled
+  sees 30 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
+}
+
+mariadb -e 'CREATE DATABASE stampede'
+bin/stampede migrate up >/dev/null

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# The disk of Redis is full: with appendfsync always it ends rather than answer what is not on disk. It is started again when
+# there is room. The disk is a small one in memory, in a mount namespace of its own.
+# shellcheck source=deploy/drills/common.sh
+source "$(dirname "$0")/common.sh"
+
+disk=$(realpath "$TMPDIR/..")/disk settings=$(realpath "$TMPDIR/..")/redis.conf
+mkdir "$disk"
+user=()
+((EUID == 0)) || user=(--map-root-user)
+unshare "${user[@]}" --mount bash -c "mount -t tmpfs -o size=24m tmpfs '$disk' && touch '$disk/mounted' && exec sleep infinity" &
+holder=$!
+others+=("$holder")
+# there CMD…: runs it where that disk is.
+there() { nsenter --target "$holder" ${user:+--user --preserve-credentials} --mount --wd="$PWD" -- "$@"; }
+wait_for 10 there test -e "$disk/mounted"
+small_redis() {
+  there redis-server "$settings" --port "$redis_port" --dir "$disk" >>"$TMPDIR/redis.log" 2>&1 &
+  redis=$!
+  others+=("$redis")
+  wait_for 20 redis-cli ping
+}
+redis_port=$(free_port)
+export STAMPEDE_REDIS_URL=redis://127.0.0.1:$redis_port
+df() { there df -h --output=size,avail,pcent "$disk"; }
+fallocate() { there fallocate "$@"; }
+
+small_redis
+node a api,worker,sweeper
+crowd a
+shows 'df'
+tell 'Somebody puts a file there that leaves no room. Redis cannot write its log, and ends.'
+fallocate -l "$(there df --output=avail -B1 "$disk" | tail -n 1)" "$disk/ballast" || true
+sees 60 'AOF write error' "tail -n 2 $TMPDIR/redis.log"
+shows 'df'
+sees 30 'redis_away' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"
+tell 'Remedy: room on the disk; then start Redis with its own files. A torn last record was never answered, and is cut off.'
+there rm "$disk/ballast"
+small_redis
+sees 60 'nothing is missing' "log a | grep 'nothing is missing' | tail -n 2"
+sees 30 '^0$' "stampede status 2>/dev/null | grep -c '^!'"
+proves

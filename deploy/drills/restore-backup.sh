@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# A backup of both stores is made in mid-sale and restored on other servers. Redis first, then the database: what the copy of Redis
+# does not know, the rows do, and the partitions are made anew from them.
+# shellcheck source=deploy/drills/common.sh
+source "$(dirname "$0")/common.sh"
+
+backup=$TMPDIR/backup
+mkdir "$backup"
+node a api,worker,sweeper
+crowd a
+tell 'The backup, while people buy: Redis first (its log, without a rewrite under way), then the database.'
+shows 'redis-cli CONFIG SET auto-aof-rewrite-percentage 0'
+sees 30 'in_progress:0' "redis-cli INFO persistence | grep aof_rewrite_in_progress"
+shows "cp -r $(realpath "$TMPDIR/..")/redis/appendonlydir $backup && redis-cli CONFIG SET auto-aof-rewrite-percentage 100"
+sees 20 '^[1-9]' "mariadb-dump --single-transaction --routines stampede > $backup/stampede.sql && wc -l < $backup/stampede.sql"
+disperse
+wait_for 60 settled
+shows "mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
+
+tell 'Elsewhere: an empty Redis and an empty MariaDB, with a server_id of its own. Nodes start only when both are restored.'
+signal a TERM
+redis_port=$(free_port) database_port=$(free_port) new=$TMPDIR/elsewhere
+mkdir -p "$new/redis"
+cp -r "$backup/appendonlydir" "$new/redis"
+redis-server "$TMPDIR/../redis.conf" --port "$redis_port" --dir "$new/redis" >"$TMPDIR/redis.log" 2>&1 &
+others+=($!)
+as=()
+((EUID != 0)) || as=(--user=root)
+mariadb-install-db --defaults-file="$TMPDIR/../my.cnf" --datadir="$new/mariadb" "${as[@]}" \
+  --auth-root-authentication-method=normal --skip-test-db --skip-name-resolve >"$TMPDIR/install.log" 2>&1
+mariadbd --defaults-file="$TMPDIR/../my.cnf" --datadir="$new/mariadb" "${as[@]}" --port="$database_port" --server-id=2 \
+  --socket=elsewhere.sock --pid-file=elsewhere.pid >"$TMPDIR/mariadb.log" 2>&1 &
+others+=($!)
+export STAMPEDE_REDIS_URL=redis://127.0.0.1:$redis_port STAMPEDE_MYSQL_DSN="root@tcp(127.0.0.1:$database_port)/stampede"
+wait_for 60 mariadb -e 'SELECT 1'
+sees 60 '^[1-9]' "mariadb -e 'CREATE DATABASE IF NOT EXISTS stampede' && mariadb stampede < $backup/stampede.sql && mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
+sees 20 'PONG' 'redis-cli ping'
+node b api,worker,sweeper
+shows "log b | grep 'partition rebuilt'"
+sees 60 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
+tell 'It sells, and clients that come back hear reset once and read their orders anew.'
+crowd b
+sees 30 '^[1-9][0-9]{2,}$' "mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
+proves

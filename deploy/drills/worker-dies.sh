@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# A worker dies with orders in hand: another one takes them over.
+# shellcheck source=deploy/drills/common.sh
+source "$(dirname "$0")/common.sh"
+
+in_hand() { [[ $(redis-cli --raw XPENDING 'stampede:{0}:orders' fulfil | head -n 1) != 0 ]]; }
+
+node a api,sweeper
+node w worker
+crowd a
+tell 'A worker has taken entries and waits for the database when it is killed (kill -9). The database goes on, nobody settles them.'
+store mariadb STOP
+wait_for 20 in_hand
+signal w KILL
+store mariadb CONT
+shows "redis-cli XINFO CONSUMERS 'stampede:{0}:orders' fulfil | paste -sd' '"
+shows "redis-cli XPENDING 'stampede:{0}:orders' fulfil - + 3 | paste -sd' '"
+tell 'Remedy: another worker. It takes new entries at once, and those of the dead one when they were idle for ten seconds.'
+node v worker
+sees 10 'lag [0-9]$' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+sees 30 'claimed entries' "log v | grep 'claimed entries'"
+sees 10 'pending [0-9] ' "redis-cli XINFO GROUPS 'stampede:{0}:orders' | paste -sd' '"
+proves

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# The alert rules (deploy/prometheus) with the real Prometheus, from Debian's package in a private folder: nothing is
+# installed. It is downloaded once, 19 MB, and takes 96 MB unpacked; that is why this is no part of the test command.
+#
+#   alerts.sh          checks rules and metrics, runs the rules' unit tests, and lets every alert fire once in a live run
+#   alerts.sh rules    only what needs no live run
+#
+# The live run: two nodes on private stores, shoppers on sockets, Prometheus scraping every second. Each fault is brought
+# about, its alert seen to fire, the fault mended, and the alert seen to end. The last line is `N passed, N failed`.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/scripts/report.sh
+source deploy/scripts/report.sh
+
+folder=${XDG_CACHE_HOME:-$HOME/.cache}/stampede/prometheus
+PATH=$folder/root/usr/bin:$PATH
+
+fetch() {
+  [[ ! -x $folder/root/usr/bin/promtool ]] || return 0
+  mkdir -p "$folder"
+  (cd "$folder" && apt-get -q download prometheus && dpkg-deb -x prometheus_*.deb root && rm prometheus_*.deb)
+}
+
+check_rules() { promtool check config deploy/prometheus/prometheus.yml; }
+test_rules() { (cd deploy/prometheus && promtool test rules alerts_test.yml); }
+
+# each_is_fired: the live run below names every alert that there is.
+each_is_fired() {
+  local name
+  for name in $(sed -n 's/^ *- alert: //p' deploy/prometheus/alerts.yml); do
+    grep -q "fires $name " deploy/scripts/alerts.sh || { echo "no fault lets $name fire" && return 1; }
+  done
+}
+
+free_port() {
+  local port
+  while :; do
+    port=$((20000 + RANDOM % 10000))
+    (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  echo "$port"
+}
+
+# wait_for SECONDS CMD…: until it succeeds.
+wait_for() {
+  local deadline=$((SECONDS + $1))
+  shift
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < deadline)) || return 1
+    sleep 0.3
+  done
+}
+
+# is_firing [NAME]: that alert, or any.
+is_firing() {
+  curl -fsSG "http://127.0.0.1:$prometheus/api/v1/query" \
+    --data-urlencode "query=ALERTS{alertstate=\"firing\"${1:+,alertname=\"$1\"}}" | grep -q '"result":\[{'
+}
+is_quiet() { ! is_firing "$@"; }
+
+fires() { check "$1 fires" wait_for "$2" is_firing "$1" || true; }
+ends() { check "$1 ends" wait_for "$2" is_quiet "$1" || true; }
+
+store() { kill "-$2" "$(<"$TMPDIR/../$1.pid")"; }
+
+# node NAME ROLES: starts a node in the background.
+node() {
+  STAMPEDE_LISTEN=127.0.0.1:${listen[$1]} STAMPEDE_METRICS_LISTEN=127.0.0.1:${metrics[$1]} STAMPEDE_ROLES=$2 \
+    bin/stampede serve >>"$TMPDIR/$1.log" 2>&1 </dev/null &
+  nodes[$1]=$!
+  wait_for 60 curl -fsS "http://127.0.0.1:${metrics[$1]}/readyz"
+}
+
+# crowd: shoppers who press Buy on sockets, again and again, whatever happens to them.
+crowd() {
+  local load
+  trap 'kill "$load" 2>/dev/null; exit' TERM
+  while :; do
+    bin/stampede load buy --target "127.0.0.1:${listen[a]}" --sockets 40 --rate 40 --for 10m \
+      >>"$TMPDIR/load.log" 2>&1 &
+    load=$!
+    wait "$load" || true
+    sleep 1
+  done
+}
+
+live() {
+  local database=${STAMPEDE_TEST_MYSQL#*:}
+  declare -gA listen metrics nodes
+  listen=([a]=$(free_port) [b]=$(free_port)) metrics=([a]=$(free_port) [b]=$(free_port))
+  prometheus=$(free_port)
+  mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port="${database%%)*}" --user=root -e 'CREATE DATABASE alerts'
+  export STAMPEDE_REDIS_URL=$STAMPEDE_TEST_REDIS STAMPEDE_MYSQL_DSN=${STAMPEDE_TEST_MYSQL}alerts
+  export STAMPEDE_JWT_SECRET=a-key-for-tests-only-0123456789abcdef STAMPEDE_DATA=$TMPDIR/data STAMPEDE_PAY_WINDOW=1h
+  export STAMPEDE_HANDSHAKE_RATE=0 STAMPEDE_BUY_RATE=0 STAMPEDE_BUY_USER_RATE=0 STAMPEDE_BUY_ALL_RATE=0
+  trap 'kill "${nodes[@]}" "${others[@]}" 2>/dev/null || true; wait 2>/dev/null || true' EXIT
+  others=()
+  bin/stampede migrate up
+  node a api,worker,sweeper
+  node b api
+  cat >"$TMPDIR/prometheus.yml" <<END
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [$PWD/deploy/prometheus/alerts.yml]
+scrape_configs:
+  - job_name: stampede
+    static_configs: [{targets: ["127.0.0.1:${metrics[a]}", "127.0.0.1:${metrics[b]}"]}]
+END
+  prometheus --config.file="$TMPDIR/prometheus.yml" --storage.tsdb.path="$TMPDIR/tsdb" \
+    --web.listen-address="127.0.0.1:$prometheus" >"$TMPDIR/prometheus.log" 2>&1 </dev/null &
+  others+=($!)
+  wait_for 30 curl -fsS "http://127.0.0.1:$prometheus/-/ready"
+  crowd &
+  others+=($!)
+  check 'the live metrics are as promtool wants them' metrics_are_fine || true
+  check 'both nodes are scraped' wait_for 20 two_are_up || true
+  sleep 45 # as long as the longest rule looks back, with traffic
+  check 'nothing fires while all is well' is_quiet || true
+
+  store mariadb STOP
+  fires StampedeDatabaseAway 30
+  fires StampedeNothingMoving 60
+  fires StampedeLagGrows 90
+  store mariadb CONT
+  fires StampedeSlowOrders 60
+  ends StampedeDatabaseAway 30
+  ends StampedeNothingMoving 60
+  ends StampedeLagGrows 60
+  ends StampedeSlowOrders 90
+
+  store redis STOP
+  fires StampedeRedisAway 40
+  store redis CONT
+  ends StampedeRedisAway 40
+
+  kill -KILL "${nodes[b]}"
+  fires StampedeNodeDown 40
+  node b api
+  ends StampedeNodeDown 40
+
+  redis-cli -u "$STAMPEDE_REDIS_URL" XADD 'stampede:{0}:orders' '*' terms rubbish >/dev/null
+  fires StampedeDeadLetters 60
+  redis-cli -u "$STAMPEDE_REDIS_URL" DEL 'stampede:{0}:dead' >/dev/null # it is nobody's order
+  ends StampedeDeadLetters 30
+
+  store mariadb STOP
+  sleep 3 # reservations without rows
+  redis-cli -u "$STAMPEDE_REDIS_URL" FLUSHALL >/dev/null
+  store mariadb CONT
+  fires StampedeReservationsLost 90
+  fires StampedeErrors 60
+  ends StampedeReservationsLost 120
+  ends StampedeErrors 120
+}
+
+metrics_are_fine() { curl -fsS "http://127.0.0.1:${metrics[a]}/metrics" | promtool check metrics; }
+two_are_up() {
+  curl -fsSG "http://127.0.0.1:$prometheus/api/v1/query" --data-urlencode 'query=sum(up{job="stampede"})' | grep -q '"2"'
+}
+
+case ${1:-} in
+live)
+  live
+  conclude
+  exit
+  ;;
+'' | rules) ;;
+*) sed -n '5,6s/^# *//p' "$0" >&2 && exit 2 ;;
+esac
+step 'the alert rules'
+check 'Prometheus from a Debian package' fetch || { conclude; exit 1; }
+check 'promtool check config and rules' check_rules || true
+check 'promtool test rules' test_rules || true
+check 'every alert is fired by a fault' each_is_fired || true
+if [[ -z ${1:-} ]]; then
+  check 'the program' deploy/scripts/build.sh binary || { conclude; exit 1; }
+  suite 'a live run' deploy/scripts/services.sh run deploy/scripts/alerts.sh live || true
+fi
+conclude

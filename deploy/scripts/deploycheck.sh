@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# What ships for running Stampede, judged by the programs that will read it, without any of them running. The last line is
+# `N passed, N failed`.
+#
+#   deploycheck.sh         everything: Kubernetes and compose files, too
+#   deploycheck.sh units   the systemd units alone: a part of lint
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# shellcheck source=deploy/scripts/report.sh
+source deploy/scripts/report.sh
+
+# The units as systemd reads them, with a program that is there.
+units() {
+  local folder
+  folder=$(mktemp -d)
+  sed 's|^ExecStart=/usr/local/bin/stampede |ExecStart=/bin/true |' deploy/stampede.service >"$folder/stampede.service"
+  for role in api worker sweeper; do
+    sed 's|^ExecStart=/usr/local/bin/stampede |ExecStart=/bin/true |' deploy/stampede@.service >"$folder/stampede@$role.service"
+  done
+  local said
+  said=$(systemd-analyze verify --man=no "$folder"/*.service 2>&1) && [[ -z $said ]]
+  local status=$?
+  rm -rf "$folder"
+  echo "$said"
+  return "$status"
+}
+
+# hardened UNIT: systemd's own score of how exposed a service is, 0 to 10, times ten. What is left: it talks to the
+# internet, to addresses that only who runs it knows, and has the host's folders before it, read-only.
+hardened() { systemd-analyze security --offline=true --threshold=15 "$1"; }
+
+check 'systemd reads the units' units || true
+for unit in deploy/stampede.service deploy/stampede@.service; do
+  check "$(basename "$unit") is exposed by 1.5 of 10 at most" hardened "$unit" || true
+done
+[[ ${1:-} != units ]] || { conclude; exit; }
+
+# tools: kustomize and our own check in the versions of deploy/tools/deploycheck, and the schemas of Kubernetes from npm.
+folder=$PWD/.run/deploycheck
+tools() {
+  mkdir -p "$folder"
+  cp deploy/tools/deploycheck/{package.json,package-lock.json,kubernetes.mjs} "$folder"
+  (cd deploy/tools/deploycheck && CGO_ENABLED=0 go build -trimpath -o "$folder/" . sigs.k8s.io/kustomize/kustomize/v5) &&
+    npm --prefix "$folder" ci --no-audit --no-fund
+}
+
+# kubernetes FOLDER: what kustomize makes of it, against the schemas, and against the types, which know no other fields.
+kubernetes() {
+  local made
+  made=$(mktemp)
+  "$folder/kustomize" build "$1" >"$made" && node "$folder/kubernetes.mjs" <"$made" && "$folder/deploycheck" kubernetes <"$made"
+  local status=$?
+  rm -f "$made"
+  return "$status"
+}
+
+# slip: what has a field of a wrong name, or a value of a wrong kind, is found.
+slip() {
+  local made
+  made=$("$folder/kustomize" build deploy/kubernetes/overlays/production) || return 1
+  if "$folder/deploycheck" kubernetes <<<"${made//readinessProbe/readynessProbe}"; then return 1; fi
+  if node "$folder/kubernetes.mjs" <<<"${made//minReplicas: 2/minReplicas: two}"; then return 1; fi
+  sed 's/stop_grace_period/stop_grace_time/' deploy/compose.yaml >"$folder/slip.yaml"
+  if "$folder/deploycheck" compose "$folder/slip.yaml"; then return 1; fi
+}
+
+check 'kustomize, check and schemas' tools || { conclude; exit 1; }
+for made in overlays/production overlays/kind migrate; do
+  check "deploy/kubernetes/$made" kubernetes "deploy/kubernetes/$made" || true
+done
+check 'deploy/compose.yaml, as compose reads it' "$folder/deploycheck" compose deploy/compose.yaml || true
+check 'slips of the pen are found' slip || true
+conclude

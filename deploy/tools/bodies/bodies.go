@@ -1,0 +1,68 @@
+// Package bodies reports calls that decode what Content-Encoding names without a limit: a few bytes become gigabytes.
+// Handlers read the raw body instead (app/api/body.go). It is one of the checks of deploy/tools/vet.
+package bodies
+
+import (
+	"go/types"
+	"slices"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// Analyzer looks at every name that is used, calls or not.
+var Analyzer = &analysis.Analyzer{
+	Name: "bodies",
+	Doc:  "report calls that decode the body of a request or answer without a limit",
+	Run:  run,
+}
+
+const (
+	fiber    = "github.com/gofiber/fiber/v2"
+	fasthttp = "github.com/valyala/fasthttp"
+)
+
+// decoders are the functions, and the methods by their receiver, that decode without a limit, or bring up a form that
+// is.
+var decoders = map[string][]string{
+	fiber + ".Ctx": {"Body", "BodyParser", "FormFile", "FormValue", "MultipartForm"},
+	fasthttp + ".Request": {
+		"BodyGunzip", "BodyInflate", "BodyUnbrotli", "BodyUncompressed", "BodyUnzstd", "MultipartForm",
+	},
+	fasthttp + ".Response":   {"BodyGunzip", "BodyInflate", "BodyUnbrotli", "BodyUncompressed", "BodyUnzstd"},
+	fasthttp + ".RequestCtx": {"FormFile", "FormValue", "MultipartForm"},
+	fasthttp: {
+		"AppendGunzipBytes", "AppendInflateBytes", "AppendUnbrotliBytes", "AppendUnzstdBytes",
+		"WriteGunzip", "WriteInflate", "WriteUnbrotli", "WriteUnzstd",
+	},
+}
+
+// run looks at every name that is used, so that a method value or an embedded context is found as well as a call.
+func run(pass *analysis.Pass) (any, error) {
+	for name, object := range pass.TypesInfo.Uses {
+		if f, ok := object.(*types.Func); ok && slices.Contains(decoders[home(f)], f.Name()) {
+			pass.Reportf(name.Pos(), "%s.%s decodes without a limit: read the raw body, as app/api/body.go does",
+				home(f), f.Name())
+		}
+	}
+	return nil, nil
+}
+
+// home is the package of a function, or package and type of a method.
+func home(f *types.Func) string {
+	if f.Pkg() == nil {
+		return ""
+	}
+	receiver := f.Signature().Recv()
+	if receiver == nil {
+		return f.Pkg().Path()
+	}
+	t := receiver.Type()
+	if pointer, ok := t.(*types.Pointer); ok {
+		t = pointer.Elem()
+	}
+	named, ok := t.(*types.Named)
+	if !ok {
+		return ""
+	}
+	return f.Pkg().Path() + "." + named.Obj().Name()
+}

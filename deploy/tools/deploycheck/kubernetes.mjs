@@ -1,0 +1,31 @@
+// node kubernetes.mjs <manifests.yaml: every object against the schema of its kind. The schemas let fields pass that they do
+// not know: those are main.go's.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseAllDocuments } from 'yaml'
+
+const root = dirname(createRequire(import.meta.url).resolve('kubernetes-models/package.json'))
+let wrong = 0
+let seen = 0
+for (const doc of parseAllDocuments(readFileSync(0, 'utf8'))) {
+  const object = doc.toJS()
+  if (!object) continue
+  const name = `${object.kind}/${object.metadata?.name}`
+  const complain = (what) => {
+    wrong++
+    console.error(`${name}: ${what}`)
+  }
+  doc.errors.forEach((e) => complain(e.message))
+  seen++
+  try {
+    const file = join(root, object.apiVersion, `${object.kind}.js`)
+    const model = await import(pathToFileURL(file))
+    new model[object.kind](object).validate()
+  } catch (e) {
+    complain(e.message)
+  }
+}
+console.log(`${seen} objects, ${wrong} wrong`)
+process.exit(wrong || !seen ? 1 : 0)

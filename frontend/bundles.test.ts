@@ -1,0 +1,16 @@
+import { describe, expect, it } from 'vitest'
+import { ofConsole } from './bundles.ts'
+
+describe('the bundle of the shopper', () => {
+  it.each([
+    '/x/node_modules/element-plus/es/components/button/index.mjs',
+    '/x/node_modules/uplot/dist/uPlot.esm.js',
+    '/x/frontend/console/main.ts',
+  ])('refuses %s', (module) => {
+    expect(ofConsole(['/x/frontend/src/main.ts', module])).toEqual([module])
+  })
+
+  it('takes what is its own', () => {
+    expect(ofConsole(['/x/frontend/src/main.ts', '/x/node_modules/vue/dist/vue.js'])).toEqual([])
+  })
+})

@@ -1,0 +1,71 @@
+import { defineStore } from 'pinia'
+import { ref } from 'vue'
+import { parseKept, type Session } from '../src/account/token'
+import { Refused } from '../src/live/ops'
+import { fields } from '../src/protocol/fields'
+import { recall } from '../src/storage'
+import { asReadonly } from '../src/stores/readonly'
+import { useSession } from '../src/stores/session'
+import { askApi } from './http'
+import { useOffers } from './offers'
+
+/**
+ * Who works here: `asking` until it is known, `out` without a log in, `stranger` with one that may not work here,
+ * `away` while the server cannot be asked, `in` for operators and admins.
+ */
+export type Access = 'asking' | 'out' | 'stranger' | 'away' | 'in'
+
+/**
+ * The console's log in is the browser's: the same accounts, the same cookie as the shop. The access token stays in
+ * memory, and what counts is the role that the server tells, not what a token says of itself.
+ */
+export const useAccess = defineStore('access', () => {
+  const session = useSession()
+  const access = ref<Access>('asking')
+  const role = ref('')
+  const offers = useOffers()
+
+  /** Finds out who is there. */
+  async function look(): Promise<void> {
+    if (!session.isAccount) {
+      access.value = 'out'
+      return
+    }
+    try {
+      if (!session.usable() && !(await session.renew())) {
+        access.value = session.ended ? 'out' : 'away'
+        return
+      }
+      const me = fields(await askApi('GET', '/me', { token: session.token }), 'me')
+      role.value = typeof me.role === 'string' ? me.role : ''
+      await offers.read()
+      access.value = role.value === 'operator' || role.value === 'admin' ? 'in' : 'stranger'
+    } catch (error) {
+      const code = error instanceof Refused ? error.refusal.code : undefined
+      if (code === 'unauthorized') session.doubt()
+      access.value = code === 'unauthorized' || code === 'forbidden' ? 'out' : 'away'
+    }
+  }
+
+  async function logIn(fresh: Session): Promise<void> {
+    session.logIn(fresh)
+    await look()
+  }
+
+  function leave(): void {
+    session.logOut()
+    role.value = ''
+    access.value = 'out'
+  }
+
+  /** Follows a log in or a log out in another tab of this browser. */
+  async function follow(): Promise<void> {
+    const stored = recall('session', parseKept)
+    if (stored?.account && stored.user.id === session.user?.id && access.value === 'in') return
+    session.adopt()
+    if (stored?.account) await look()
+    else access.value = 'out'
+  }
+
+  return { access: asReadonly(access), role: asReadonly(role), look, logIn, leave, follow }
+})

@@ -1,0 +1,80 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { effectScope, type EffectScope } from 'vue'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Lost, Refused } from '../../src/live/ops'
+import type { ErrorCode } from '../../src/protocol/types'
+import { Moved } from '../http'
+import { useAct } from './act'
+
+let scope: EffectScope
+let act: ReturnType<typeof useAct>
+
+const refusal = (code: ErrorCode) => ({ code, message: '', retry_ms: 0, orders: [] })
+/** Runs an act and answers the keys that were sent, and whether it was done. */
+async function run(content: unknown, send: (key: string) => Promise<unknown>) {
+  const keys: string[] = []
+  const done = act.act(content, (key) => {
+    keys.push(key)
+    return send(key)
+  })
+  await vi.runAllTimersAsync()
+  return { keys, done: await done }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  setActivePinia(createPinia())
+  scope = effectScope(true)
+  act = scope.run(useAct) as ReturnType<typeof useAct>
+})
+
+afterEach(() => {
+  scope.stop()
+  vi.useRealTimers()
+})
+
+describe('an act', () => {
+  it('whose answer is lost is asked for again under the same key', async () => {
+    let left = 2
+    const { keys, done } = await run('pause', () =>
+      left-- > 0 ? Promise.reject(new Lost('x')) : Promise.resolve({}),
+    )
+    expect(done).toBe(true)
+    expect(keys).toHaveLength(3)
+    expect(new Set(keys).size).toBe(1)
+    expect(keys[0]).toMatch(/^[a-z2-7]{26}$/)
+  })
+
+  it('that nobody answers goes on with its key when it is pressed again, and with another one for something else', async () => {
+    const nobody = () => Promise.reject(new Lost('x'))
+    const first = await run({ units: 5 }, nobody)
+    expect(first.done).toBe(false)
+    expect(act.problem.value).not.toBe('')
+    const again = await run({ units: 5 }, nobody)
+    expect(again.keys[0]).toBe(first.keys[0])
+    const other = await run({ units: 6 }, nobody)
+    expect(other.keys[0]).not.toBe(first.keys[0])
+  })
+
+  it('that was refused is not repeated, and has another key the next time', async () => {
+    const refused = () => Promise.reject(new Refused(refusal('wrong_state')))
+    const first = await run('pause', refused)
+    expect(first.keys).toHaveLength(1)
+    const again = await run('pause', refused)
+    expect(again.keys[0]).not.toBe(first.keys[0])
+  })
+
+  it('that came too late tells how the thing is by now', async () => {
+    const { done } = await run('pause', () => Promise.reject(new Moved(refusal('conflict'), { version: 3 })))
+    expect(done).toBe(false)
+    expect(act.moved.value).toEqual({ version: 3 })
+  })
+
+  it('is one at a time', async () => {
+    const send = vi.fn(() => Promise.resolve({}))
+    const [a, b] = [act.act('pause', send), act.act('pause', send)]
+    expect([await a, await b]).toEqual([true, false])
+    expect(send).toHaveBeenCalledOnce()
+  })
+})

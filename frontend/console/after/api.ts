@@ -1,0 +1,95 @@
+import { fields, readable } from '../../src/protocol/fields'
+import { useAsking } from '../asking'
+import { askFile } from '../http'
+import { parseSaleReport, type SaleReport } from '../report/types'
+import { parseLetter, parseMail, parsePosting, type Leftover, type LeftoverKind } from './leftovers'
+import {
+  parseAccount,
+  parseOperatorOrder,
+  parsePayment,
+  parseShipReport,
+  parseUserFile,
+  type Account,
+  type OperatorOrder,
+  type Payment,
+  type ShipReport,
+  type UserFile,
+} from './types'
+
+export interface OrderQuery {
+  state?: string
+  sale?: string
+  user?: string
+  /** The number of an order or a trade, the id of a buyer, or a whole e-mail. */
+  q?: string
+  before?: string
+}
+
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly more: boolean
+}
+
+const PAGE = 50
+const LISTS: Record<LeftoverKind, { name: string; parse: (value: unknown) => Leftover }> = {
+  dead: { name: 'letters', parse: parseLetter },
+  parked: { name: 'postings', parse: parsePosting },
+  mails: { name: 'mails', parse: parseMail },
+}
+
+/** What operators ask and do when a sale is over, one function for each operation; as useApi. */
+export function useAfterApi() {
+  const { signed, ask, act } = useAsking()
+  const post = (key: string, path: string, body: unknown = {}): Promise<unknown> =>
+    act(key, 'POST', path, body)
+
+  async function page<T>(
+    path: string,
+    name: string,
+    query: object,
+    parse: (value: unknown) => T,
+  ): Promise<Page<T>> {
+    const f = fields(await ask('GET', `/operator${path}`, { query: { ...query, limit: PAGE } }), name)
+    return { items: readable(f, name, parse), more: f.more === true }
+  }
+
+  return {
+    orders: (query: OrderQuery): Promise<Page<OperatorOrder>> =>
+      page('/orders', 'orders', query, parseOperatorOrder),
+    order: async (id: string): Promise<OperatorOrder> =>
+      parseOperatorOrder(await ask('GET', `/operator/orders/${id}`)),
+    /** `replace` corrects the parcel of an order that is shipped already. */
+    ship: async (
+      key: string,
+      order: string,
+      parcel: { carrier: string; tracking: string; replace?: true },
+    ) => {
+      await post(key, `/orders/${order}/ship`, parcel)
+    },
+    /** Enters the parcels of a file; `dry_run` only says what would become of each line. */
+    shipMany: async (
+      key: string,
+      body: { csv: string; dry_run: boolean; replace: boolean },
+    ): Promise<ShipReport> => parseShipReport(await post(key, '/ship', body)),
+
+    users: (query: { q?: string; before?: string }): Promise<Page<Account>> =>
+      page('/users', 'users', query, parseAccount),
+    user: async (id: string): Promise<UserFile> => parseUserFile(await ask('GET', `/operator/users/${id}`)),
+
+    payments: (query: { state?: string; q?: string; before?: string }): Promise<Page<Payment>> =>
+      page('/payments', 'payments', query, parsePayment),
+
+    leftovers: (kind: LeftoverKind): Promise<Page<Leftover>> =>
+      page(`/${kind}`, LISTS[kind].name, {}, LISTS[kind].parse),
+    /** Mails are tried again, everything else is played again. */
+    decide: async (key: string, { kind, id }: Leftover, how: 'again' | 'drop'): Promise<void> => {
+      const again = kind === 'mails' ? 'retry' : 'replay'
+      await post(key, `/${kind}/${encodeURIComponent(id)}/${how === 'drop' ? 'drop' : again}`)
+    },
+
+    report: async (sale: string): Promise<SaleReport> =>
+      parseSaleReport(await ask('GET', `/operator/sales/${sale}/report`)),
+    reportFile: (sale: string): Promise<Blob> =>
+      signed((token) => askFile(`/operator/sales/${sale}/report.csv`, { token })),
+  }
+}

@@ -1,0 +1,66 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { effectScope, nextTick, ref } from 'vue'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Refused } from '../../src/live/ops'
+import { usePages } from './pages'
+
+let scope = effectScope(true)
+beforeEach(() => {
+  setActivePinia(createPinia())
+  scope = effectScope(true)
+})
+afterEach(() => scope.stop())
+
+const settle = () => new Promise((resolve) => setTimeout(resolve))
+
+describe('a list in pages', () => {
+  it('goes on behind its last item', async () => {
+    const asked: (number | undefined)[] = []
+    const list = scope.run(() =>
+      usePages<number>([], (last) => {
+        asked.push(last)
+        return Promise.resolve({ items: last === undefined ? [9, 8] : [7], more: last === undefined })
+      }),
+    )
+    await settle()
+    await list?.older()
+    expect(asked).toEqual([undefined, 8])
+    expect(list?.items.value).toEqual([9, 8, 7])
+    expect(list?.more.value).toBe(false)
+  })
+
+  it('shows the answer to the newest question, whichever comes last', async () => {
+    const state = ref('a')
+    const answers = new Map<string, () => void>()
+    const list = scope.run(() =>
+      usePages<string>([state], () => {
+        const mine = state.value
+        return new Promise((resolve) => {
+          answers.set(mine, () => resolve({ items: [mine], more: false }))
+        })
+      }),
+    )
+    state.value = 'b'
+    await nextTick()
+    answers.get('b')?.()
+    answers.get('a')?.()
+    await settle()
+    expect(list?.items.value).toEqual(['b'])
+  })
+
+  it('says why nothing came, and keeps what there was', async () => {
+    let fails = false
+    const refused = new Refused({ code: 'busy', message: '', retry_ms: 0, orders: [] })
+    const list = scope.run(() =>
+      usePages<number>([], () =>
+        fails ? Promise.reject(refused) : Promise.resolve({ items: [1], more: true }),
+      ),
+    )
+    await settle()
+    fails = true
+    await list?.older()
+    expect(list?.problem.value).not.toBe('')
+    expect(list?.items.value).toEqual([1])
+  })
+})

@@ -1,0 +1,223 @@
+import { fields, id, list, number, numberOr, optional, text, type Fields } from '../../src/protocol/fields'
+import { parseOrder } from '../../src/protocol/parse'
+import type { Order } from '../../src/protocol/types'
+import { parseBlock, type Block } from '../shop/types'
+
+/** Money that goes back, or is asked for. `asked` waits for an operator, `stuck` for one as well. */
+export interface Refund {
+  readonly order: string
+  readonly state: string
+  readonly amount_fen: number
+  readonly reason: string
+  readonly asked_at: number
+  readonly decided_at?: number
+  readonly attempts: number
+  readonly note?: string
+}
+
+export const REFUND_STATES = ['asked', 'stuck', 'open', 'done', 'declined'] as const
+
+/** The parcel of an order. */
+export interface Shipment {
+  readonly carrier: string
+  readonly tracking: string
+  readonly shipped_at: number
+  /** The operator who entered it; absent: the command line. */
+  readonly shipped_by?: string
+  /** When the order finishes by itself. */
+  readonly finish_at?: number
+}
+
+/** An order as operators see it: also whose it is. */
+export interface OperatorOrder extends Order {
+  readonly user: string
+  readonly trade_no?: string
+  readonly refund?: Refund
+  readonly shipment?: Shipment
+}
+
+export const LISTED_STATES = [
+  'paid',
+  'pending',
+  'shipped',
+  'finished',
+  'refunding',
+  'refunded',
+  'expired',
+  'cancelled',
+  'refused',
+] as const
+
+/** An account; what is secret of it stays on the server. */
+export interface Account {
+  readonly id: string
+  readonly email?: string
+  readonly name: string
+  readonly role: string
+  readonly state: string
+  readonly lang: string
+  readonly created_at: number
+}
+
+export interface Device {
+  readonly id: string
+  readonly name: string
+  readonly created_at: number
+  readonly last_seen_at: number
+}
+
+/** What is known of a user; of a guest there are only orders and blocks. */
+export interface UserFile {
+  readonly id: string
+  readonly guest: boolean
+  readonly account?: Account
+  readonly devices: readonly Device[]
+  readonly orders: readonly OperatorOrder[]
+  /** There are older orders. */
+  readonly more: boolean
+  readonly blocks: readonly Block[]
+}
+
+export const PAYMENT_OUTCOMES = [
+  'taken',
+  'late',
+  'revived',
+  'refunded',
+  'unknown_order',
+  'wrong_amount',
+  'second_trade',
+  'never_payable',
+] as const
+
+/** Money that the gateway says it took, and what became of it. */
+export interface Payment {
+  readonly trade_no: string
+  readonly order: string
+  readonly amount_fen: number
+  readonly paid_at: number
+  readonly seen_at: number
+  readonly outcome: string
+}
+
+/** What became of one line of a file with parcels. */
+export interface ShipLine {
+  readonly line: number
+  readonly order?: string
+  readonly result: string
+  readonly says?: string
+}
+
+export interface ShipReport {
+  readonly dry_run: boolean
+  readonly shipped: number
+  readonly unchanged: number
+  readonly failed: number
+  readonly lines: readonly ShipLine[]
+}
+
+export function parseRefund(value: unknown): Refund {
+  const f = fields(value, 'refund')
+  return {
+    order: id(f, 'order'),
+    state: text(f, 'state'),
+    amount_fen: number(f, 'amount_fen'),
+    reason: text(f, 'reason'),
+    asked_at: number(f, 'asked_at'),
+    attempts: numberOr(f, 'attempts', 0),
+    ...optional(f, 'decided_at', number),
+    ...optional(f, 'note', text),
+  }
+}
+
+function parseShipment(value: unknown): Shipment {
+  const f = fields(value, 'shipment')
+  return {
+    carrier: text(f, 'carrier'),
+    tracking: text(f, 'tracking'),
+    shipped_at: number(f, 'shipped_at'),
+    ...optional(f, 'shipped_by', id),
+    ...optional(f, 'finish_at', number),
+  }
+}
+
+const present = (f: Fields, name: string): boolean => f[name] !== undefined && f[name] !== null
+
+export function parseOperatorOrder(value: unknown): OperatorOrder {
+  const f = fields(value, 'order')
+  return {
+    ...parseOrder(value),
+    user: id(f, 'user'),
+    ...optional(f, 'trade_no', text),
+    ...(present(f, 'refund') ? { refund: parseRefund(f.refund) } : {}),
+    ...(present(f, 'shipment') ? { shipment: parseShipment(f.shipment) } : {}),
+  }
+}
+
+export function parseAccount(value: unknown): Account {
+  const f = fields(value, 'account')
+  return {
+    id: id(f, 'id'),
+    name: text(f, 'name'),
+    role: text(f, 'role'),
+    state: text(f, 'state'),
+    lang: text(f, 'lang'),
+    created_at: number(f, 'created_at'),
+    ...optional(f, 'email', text),
+  }
+}
+
+function parseDevice(value: unknown): Device {
+  const f = fields(value, 'device')
+  return {
+    id: id(f, 'id'),
+    name: text(f, 'name'),
+    created_at: number(f, 'created_at'),
+    last_seen_at: number(f, 'last_seen_at'),
+  }
+}
+
+export function parseUserFile(value: unknown): UserFile {
+  const f = fields(value, 'user')
+  const user = id(f, 'id')
+  return {
+    id: user,
+    guest: f.guest === true,
+    ...(present(f, 'account') ? { account: parseAccount(f.account) } : {}),
+    devices: list(f, 'devices', parseDevice),
+    // Whose they are goes without saying there.
+    orders: list(f, 'orders', (order) => ({ ...parseOrder(order), user })),
+    more: f.more === true,
+    blocks: list(f, 'blocks', parseBlock),
+  }
+}
+
+export function parsePayment(value: unknown): Payment {
+  const f = fields(value, 'payment')
+  return {
+    trade_no: text(f, 'trade_no'),
+    order: id(f, 'order'),
+    amount_fen: number(f, 'amount_fen'),
+    paid_at: number(f, 'paid_at'),
+    seen_at: number(f, 'seen_at'),
+    outcome: text(f, 'outcome'),
+  }
+}
+
+export function parseShipReport(value: unknown): ShipReport {
+  const f = fields(value, 'report')
+  return {
+    dry_run: f.dry_run === true,
+    shipped: number(f, 'shipped'),
+    unchanged: number(f, 'unchanged'),
+    failed: number(f, 'failed'),
+    lines: list(f, 'lines', (line) => {
+      const l = fields(line, 'line')
+      return {
+        line: number(l, 'line'),
+        result: text(l, 'result'),
+        ...optional(l, 'order', id),
+        ...optional(l, 'says', text),
+      }
+    }),
+  }
+}

@@ -1,0 +1,99 @@
+import { fields, readable } from '../src/protocol/fields'
+import { useAsking } from './asking'
+import { parseRefund, type Refund } from './after/types'
+import { parseEntry, parseReport, type JournalEntry, type JournalReport } from './journal/types'
+import {
+  parseBlock,
+  parseNotice,
+  parseSwitches,
+  type Block,
+  type NewNotice,
+  type Notice,
+  type Switches,
+} from './shop/types'
+import { parseOperatorSale, type OperatorSale } from './acts/types'
+
+export interface JournalQuery {
+  before?: number
+  limit?: number
+  object?: string
+  actor?: string
+  kind?: string
+}
+
+/** What is changed of a sale that has been looked at: `version` is that of the look. */
+export interface SaleAct {
+  version: number
+  note?: string
+}
+
+/**
+ * The operators' part of the API, one function for each operation. Each rejects with Moved, Refused or Lost, or with
+ * Malformed for an answer that cannot be read. Acts take the key under which they are done once.
+ */
+export function useApi() {
+  const { ask, act } = useAsking()
+  const onSale =
+    <B extends SaleAct>(what: string) =>
+    async (key: string, id: string, body: B): Promise<void> => {
+      await act(key, 'POST', `/sales/${id}/${what}`, body)
+    }
+
+  return {
+    sale: async (id: string): Promise<OperatorSale> =>
+      parseOperatorSale(await ask('GET', `/operator/sales/${id}`)),
+    pause: onSale('pause'),
+    resume: onSale('resume'),
+    end: onSale('end'),
+    stock: onSale<SaleAct & { units: number }>('stock'),
+    challenge: onSale<SaleAct & { challenge: string }>('challenge'),
+
+    notice: async (): Promise<Notice | undefined> => parseNotice(await ask('GET', '/operator/notice')),
+    sayNotice: async (key: string, notice: NewNotice): Promise<void> => {
+      await act(key, 'POST', '/notice', notice)
+    },
+    endNotice: async (key: string): Promise<void> => {
+      await act(key, 'DELETE', '/notice')
+    },
+    switches: async (): Promise<Switches> => parseSwitches(await ask('GET', '/operator/switches')),
+    setSwitches: async (key: string, change: Partial<Switches> & { version: number }): Promise<Switches> =>
+      parseSwitches(await act(key, 'PATCH', '/switches', change)),
+
+    blocks: async (): Promise<Block[]> =>
+      readable(fields(await ask('GET', '/operator/blocks'), 'blocks'), 'blocks', parseBlock),
+    block: async (key: string, block: Pick<Block, 'kind' | 'value' | 'reason'> & { until?: number }) =>
+      parseBlock(await act(key, 'POST', '/blocks', block)),
+    unblock: async (key: string, id: number): Promise<void> => {
+      await act(key, 'DELETE', `/blocks/${String(id)}`)
+    },
+
+    refunds: async (state: string, before?: string): Promise<{ refunds: Refund[]; more: boolean }> => {
+      const f = fields(
+        await ask('GET', '/operator/refunds', { query: { state, before, limit: 50 } }),
+        'refunds',
+      )
+      return { refunds: readable(f, 'refunds', parseRefund), more: f.more === true }
+    },
+    /** `retry` has the gateway asked again about one that is stuck. */
+    decideRefund: async (
+      key: string,
+      order: string,
+      how: 'approve' | 'decline' | 'retry',
+      note?: string,
+    ): Promise<void> => {
+      await act(key, 'POST', `/refunds/${order}/${how}`, { note })
+    },
+
+    journal: async (query: JournalQuery): Promise<{ entries: JournalEntry[]; more: boolean }> => {
+      const f = fields(await ask('GET', '/operator/journal', { query: { ...query } }), 'journal')
+      return { entries: readable(f, 'entries', parseEntry), more: f.more === true }
+    },
+    verifyJournal: async (head?: string): Promise<JournalReport> =>
+      parseReport(await ask('GET', '/operator/journal/verify', { query: { head } })),
+    undo: async (key: string, seq: number, note?: string): Promise<void> => {
+      await act(key, 'POST', `/journal/${String(seq)}/undo`, { note })
+    },
+  }
+}
+
+export type Api = ReturnType<typeof useApi>

@@ -1,0 +1,73 @@
+import { createPinia, setActivePinia } from 'pinia'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { SPAN_MS, useBoard } from './store'
+
+const now = 1_795_360_000_000
+const frame = (over: object = {}) => ({
+  ev: 'board',
+  now,
+  buys_s: 10,
+  reserved_s: 5,
+  confirmed_s: 4,
+  refused_s: { sold_out: 3, busy: 2 },
+  press_ms: { p50: 8, p99: 20 },
+  sales: [],
+  partitions: [{ p: 0, lag: 2, pending: 1, oldest_ms: 40, dead: 0, deadlines: 7 }],
+  nodes: [],
+  payments: { open: 0, in_doubt: 1, refunds_stuck: 0 },
+  errors_s: 0,
+  alarms: [],
+  ...over,
+})
+const point = (at: number) => ({ at, lags: [1, 2], pending: 3 })
+
+beforeEach(() => setActivePinia(createPinia()))
+
+describe('the live board', () => {
+  it('begins with the past, and sums up what is told in parts', () => {
+    const board = useBoard()
+    board.begin({ now, history: [point(now - 10_000)] })
+    board.hear(frame())
+    expect(board.history.map(({ waiting }) => waiting)).toEqual([6, 3])
+    expect(board.frame).toMatchObject({ refused_s: 5, waiting: 3, payments: { in_doubt: 1 } })
+  })
+
+  it('tells of a rehearsal apart, and of none when nothing is said', () => {
+    const board = useBoard()
+    board.hear(frame({ rehearsed_s: 12.5 }))
+    expect(board.frame).toMatchObject({ confirmed_s: 4, rehearsed_s: 12.5 })
+    board.hear(frame({ now: now + 1_000 }))
+    expect(board.frame?.rehearsed_s).toBe(0)
+  })
+
+  it('takes a point every five seconds, and forgets what is older than its charts', () => {
+    const board = useBoard()
+    board.begin({ now, history: [point(now - SPAN_MS - 1), point(now - 4_000)] })
+    board.hear(frame())
+    expect(board.history).toHaveLength(2)
+    board.hear(frame({ now: now + 1_000 }))
+    expect(board.history.map(({ at }) => at)).toEqual([now - 4_000, now + 1_000])
+    board.hear(frame({ now: now + 2_000 }))
+    expect(board.history).toHaveLength(2)
+    expect(board.frame?.at).toBe(now + 2_000)
+  })
+
+  it('keeps the last numbers when a frame cannot be read', () => {
+    const board = useBoard()
+    board.hear(frame())
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => undefined)
+    board.hear({ ev: 'board', now: 'soon' })
+    board.hear('nonsense')
+    expect(warn).toHaveBeenCalledTimes(2)
+    expect(board.frame?.at).toBe(now)
+    warn.mockRestore()
+  })
+
+  it('says why there are no numbers', () => {
+    const board = useBoard()
+    board.refuse('forbidden')
+    expect(board.refused).toBe('forbidden')
+    board.begin({ now, history: [] })
+    expect(board.refused).toBeUndefined()
+  })
+})

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { checksEn } from '../words/checks.en'
+import { checksZh } from '../words/checks.zh'
+import { en } from '../words/en'
+import { zh } from '../words/zh'
+import { checksInOrder, toldCheck, whereToAct } from './checks'
+import type { Check, SaleRecord } from './types'
+
+const check = (name: string, state: Check['state']): Check => ({
+  ...{ name, state, code: '', of: {}, says: '', do: '', link: '' },
+})
+const sale = { id: '5', product: { id: '2' }, paused: false, loaded: true } as SaleRecord
+
+describe('the checklist', () => {
+  it('begins with what fails, then what is doubtful', () => {
+    const checks = [
+      check('a', 'ok'),
+      check('b', 'warn'),
+      check('c', 'fail'),
+      check('d', 'ok'),
+      check('e', 'fail'),
+    ]
+    expect(checksInOrder(checks).map(({ name }) => name)).toEqual(['c', 'e', 'b', 'a', 'd'])
+  })
+
+  it('leads to where something can be done', () => {
+    expect(whereToAct(check('offer', 'warn'), sale)).toBe('products/2')
+    expect(whereToAct(check('offer', 'fail'), { ...sale, paused: true })).toBe('sales/5')
+    expect(whereToAct(check('stock', 'fail'), sale)).toBe('sales/5')
+    expect(whereToAct(check('node: worker', 'fail'), sale)).toBe('')
+    expect(whereToAct(check('backlog', 'ok'), sale)).toBeUndefined()
+    expect(whereToAct(check('mail', 'warn'), sale)).toBeUndefined()
+  })
+})
+
+describe('what a check found', () => {
+  const spec = readFileSync(new URL('../../../app/api/spec/openapi.yaml', import.meta.url), 'utf8')
+  const [, listed = ''] = /\n {4}Check:[\s\S]*?\n {8}code:[\s\S]*?enum: \[([^\]]*)\]/.exec(spec) ?? []
+  const codes = listed.split(',').map((code) => code.trim())
+  const found = { ...check('stock', 'fail'), says: 'gone', do: 'look' }
+
+  it('has words in both languages for every code of the server', () => {
+    expect(codes.length).toBeGreaterThan(40)
+    expect(Object.keys(checksEn).sort()).toEqual([...codes].sort())
+    expect(Object.keys(checksZh).sort()).toEqual([...codes].sort())
+    for (const code of codes) {
+      expect(Boolean(checksZh[code]?.do)).toBe(Boolean(checksEn[code]?.do))
+      for (const [words, units] of [
+        [checksEn, en.units],
+        [checksZh, zh.units],
+      ] as const)
+        expect(toldCheck({ ...found, code }, words, units).says).not.toBe('gone')
+    }
+  })
+
+  it('is told with its values', () => {
+    const low = { ...found, code: 'price_not_below', of: { price_fen: 990, list_price_fen: 900 } }
+    expect(toldCheck(low, checksZh, zh.units)).toEqual({
+      says: '秒杀价 ¥9.90 不低于标价 ¥9',
+      do: '核对两个价格',
+    })
+    const apart = { ...found, code: 'clocks_apart', of: { apart_ms: 4_200 } }
+    expect(toldCheck(apart, checksEn, en.units).says).toContain('4.2 s apart')
+    expect(toldCheck({ ...apart, do: '' }, checksEn, en.units).do).toBe('')
+  })
+
+  it('is told by the server where this page has no words', () => {
+    for (const code of ['', 'comet', 'constructor'])
+      expect(toldCheck({ ...found, code }, checksZh, zh.units)).toEqual({
+        says: 'gone',
+        do: 'look',
+        lang: 'en',
+      })
+  })
+})

@@ -1,0 +1,50 @@
+import { yuan } from '../../src/format/money'
+import { figure, lapse } from '../format'
+import type { ConsoleWords } from '../words'
+import type { CheckWords, Value } from '../words/checks.en'
+import { CHECK_STATES, type Check, type SaleRecord } from './types'
+
+/** What needs somebody comes first; within that, the order of the server. */
+export function checksInOrder(checks: readonly Check[]): Check[] {
+  const rank = ({ state }: Check): number => -CHECK_STATES.indexOf(state)
+  return checks
+    .map((check, i) => ({ check, i }))
+    .sort((a, b) => rank(a.check) - rank(b.check) || a.i - b.i)
+    .map(({ check }) => check)
+}
+
+/** The page on which something can be done about a check; undefined where that is done elsewhere. */
+export function whereToAct(check: Check, sale: SaleRecord): string | undefined {
+  if (check.state === 'ok') return undefined
+  if (check.name === 'offer') return sale.paused ? `sales/${sale.id}` : `products/${sale.product.id}`
+  if (check.name === 'stock' && sale.loaded) return `sales/${sale.id}`
+  return ['backlog', 'partition'].includes(check.name) || check.name.startsWith('node') ? '' : undefined
+}
+
+/** A check as it is told: in the reader's language, or as the server says it in English. */
+export interface ToldCheck {
+  readonly says: string
+  readonly do: string
+  readonly lang?: 'en'
+}
+
+/** The words for what a check found; what to do is told only where the server asks for something. */
+export function toldCheck(
+  check: Check,
+  known: Readonly<Record<string, CheckWords>>,
+  units: ConsoleWords['units'],
+): ToldCheck {
+  const words = Object.hasOwn(known, check.code) ? known[check.code] : undefined
+  if (!words) return { says: check.says, do: check.do, lang: 'en' }
+  const of: Value = (name) => valueOf(name, check.of[name], units)
+  return { says: words.says(of), do: check.do ? (words.do?.(of) ?? check.do) : '' }
+}
+
+/** A value as people read it, by the end of its name. */
+function valueOf(name: string, value: unknown, units: ConsoleWords['units']): string {
+  if (typeof value === 'number') {
+    if (name.endsWith('_fen')) return yuan(value)
+    return name.endsWith('_ms') ? lapse(value, units) : figure(value)
+  }
+  return typeof value === 'string' ? value : '?'
+}

@@ -1,0 +1,57 @@
+// @vitest-environment happy-dom
+import { effectScope } from 'vue'
+import { describe, expect, it, vi } from 'vitest'
+import { go } from '../router'
+import { changedFields, rebased, useDraft } from './draft'
+
+const base = { name: 'Kettle', price: 100, images: [{ url: '/a', alt: '' }] }
+
+describe('what is being edited', () => {
+  it('knows its changed fields, also within lists', () => {
+    expect(changedFields(base, { ...base })).toEqual({})
+    expect(changedFields(base, { ...base, price: 90, images: [{ url: '/a', alt: 'red' }] })).toEqual({
+      price: 90,
+      images: [{ url: '/a', alt: 'red' }],
+    })
+  })
+
+  it('takes from others what was not changed here, and keeps what was', () => {
+    const theirs = { name: 'Pot', price: 80, images: [] }
+    expect(rebased(base, { ...base, price: 90 }, theirs)).toEqual({ name: 'Pot', price: 90, images: [] })
+  })
+
+  it('says what somebody else has changed', () => {
+    const scope = effectScope()
+    const draft = scope.run(() => useDraft<typeof base>(() => '?'))
+    if (!draft) throw new Error('no scope')
+    draft.show(base)
+    if (draft.draft.value) draft.draft.value.price = 90
+    draft.rebase({ ...base, name: 'Pot' })
+    expect(draft.draft.value).toEqual({ ...base, name: 'Pot', price: 90 })
+    expect(draft.changed.value).toEqual({ price: 90 })
+    expect(draft.theirs.value).toEqual([{ name: 'name', before: 'Kettle', after: 'Pot' }])
+    draft.reset()
+    expect(draft.isChanged.value).toBe(false)
+    expect(draft.theirs.value).toEqual([])
+    scope.stop()
+  })
+
+  it('is not left without a question while it has changes', () => {
+    const scope = effectScope()
+    const asked = vi.fn(() => false)
+    vi.stubGlobal('confirm', asked)
+    const draft = scope.run(() => useDraft<typeof base>(() => 'leave?'))
+    draft?.show(base)
+    go('a')
+    expect(asked).not.toHaveBeenCalled()
+    if (draft?.draft.value) draft.draft.value.price = 1
+    go('b')
+    expect(asked).toHaveBeenCalledWith('leave?')
+    expect(location.pathname).toBe('/console/a')
+    scope.stop()
+    go('b')
+    expect(asked).toHaveBeenCalledOnce()
+    expect(location.pathname).toBe('/console/b')
+    vi.unstubAllGlobals()
+  })
+})

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest'
+import { draftOf, lockedTerms, NO_TERMS, oddInstants, termsOf, termsTold } from './saleterms'
+import type { SaleRecord } from './types'
+
+const zone = 'Asia/Shanghai'
+const at = (wall: string): number => Date.parse(`${wall}+08:00`)
+const slot = {
+  id: '1',
+  phase: 'upcoming',
+  opens_at: at('2026-11-21T10:00'),
+  closes_at: at('2026-11-21T12:00'),
+  sales: 1,
+}
+const sale: SaleRecord = {
+  id: '5',
+  slot,
+  product: { id: '2', name: 'Kettle', images: [] },
+  price_fen: 4900,
+  initial: 100,
+  added: 20,
+  limit: 2,
+  cap: 12,
+  opens_at: at('2026-11-21T10:00:30'),
+  closes_at: at('2026-11-21T11:00'),
+  phase: 'upcoming',
+  paused: false,
+  challenge: 'none',
+  position: 0,
+  loaded: false,
+  version: 3,
+}
+
+describe('the terms of a sale', () => {
+  it('are shown by the clocks of the shop, and read back', () => {
+    const draft = draftOf(sale, zone)
+    expect(draft).toEqual({
+      price_fen: 4900,
+      stock: 100,
+      limit: 2,
+      cap: 12,
+      challenge: 'none',
+      opens: '2026-11-21T10:00:30',
+      closes: '2026-11-21T11:00',
+    })
+    const { opens_at, closes_at } = termsOf(draft, zone)
+    expect([opens_at, closes_at]).toEqual([sale.opens_at, sale.closes_at])
+  })
+
+  it('say nothing of what was left empty', () => {
+    expect(termsOf({ ...NO_TERMS, price_fen: 100 }, zone)).toEqual({
+      price_fen: 100,
+      stock: 100,
+      limit: 1,
+      challenge: 'none',
+    })
+    expect(termsOf({ limit: 3 }, zone)).toEqual({ limit: 3 })
+  })
+
+  it('name instants that the clocks skip or show twice', () => {
+    expect(oddInstants({ opens: '2027-03-28T02:30', closes: '2026-10-25T02:30' }, 'Europe/Berlin')).toEqual([
+      { field: '2027-03-28T02:30', many: 0 },
+      { field: '2026-10-25T02:30', many: 2 },
+    ])
+    expect(oddInstants({ limit: 1 }, zone)).toEqual([])
+  })
+
+  it('are fixed step by step as the sale comes nearer', () => {
+    const locked = (now: number, change: Partial<SaleRecord> = {}) => [
+      ...lockedTerms({ ...sale, ...change }, now),
+    ]
+    expect(locked(sale.opens_at - 60_000)).toEqual([])
+    expect(locked(sale.opens_at - 60_000, { loaded: true })).toEqual(['stock'])
+    expect(locked(sale.opens_at - 10_000)).toEqual(['price_fen', 'stock', 'opens', 'closes'])
+    expect(locked(sale.closes_at)).toHaveLength(7)
+    expect(locked(0, { archived_at: 1 })).toHaveLength(7)
+  })
+
+  it('are told in words', () => {
+    const told = termsTold(sale, { planned: (ms) => `@${String(ms)}` }, { none: 'None' })
+    expect(told).toMatchObject({
+      product: 'Kettle',
+      price_fen: '¥49',
+      units: '100',
+      cap: '12',
+      challenge: 'None',
+    })
+  })
+})

@@ -1,0 +1,95 @@
+import { yuan } from '../../src/format/money'
+import type { SaleTerms } from './api'
+import type { SaleRecord, Slot } from './types'
+import { instantsOf, wallOf } from '../clock/zone'
+
+/** The terms of a sale as a form holds them: instants as the clocks of the shop show them, `2026-11-21T10:00`. */
+export interface TermsDraft {
+  price_fen: number
+  stock: number
+  limit: number
+  /** 0: as many as is usual for the limit. */
+  cap: number
+  opens: string
+  closes: string
+  challenge: string
+}
+
+export const NO_TERMS: TermsDraft = {
+  price_fen: 0,
+  stock: 100,
+  limit: 1,
+  cap: 0,
+  opens: '',
+  closes: '',
+  challenge: 'none',
+}
+
+/** What a field for an instant holds. */
+export function wallField(at: number, zone: string): string {
+  const { day, time } = wallOf(at, zone)
+  return `${day}T${time}`
+}
+
+/** The instants that a field means: one, unless the clocks are set over it, or it is empty. */
+export function instantsIn(field: string, zone: string): number[] {
+  const [day = '', time = ''] = field.split('T')
+  return instantsOf(day, time, zone)
+}
+
+export function windowOf(slot: Slot, zone: string): { opens: string; closes: string } {
+  return { opens: wallField(slot.opens_at, zone), closes: wallField(slot.closes_at, zone) }
+}
+
+export function draftOf(sale: SaleRecord, zone: string): TermsDraft {
+  const { price_fen, initial, limit, cap, challenge } = sale
+  return { price_fen, stock: initial, limit, cap, challenge, ...windowOf({ ...sale.slot, ...sale }, zone) }
+}
+
+/** The fields of the form that mean no instant, with how many they mean: none, or two. */
+export function oddInstants(draft: Partial<TermsDraft>, zone: string): { field: string; many: number }[] {
+  return [draft.opens, draft.closes].flatMap((field) => {
+    const many = field === undefined ? 1 : instantsIn(field, zone).length
+    return many === 1 ? [] : [{ field: field ?? '', many }]
+  })
+}
+
+/** What of the form goes to the server. Call it with instants that are none odd. */
+export function termsOf(draft: Partial<TermsDraft>, zone: string): Partial<SaleTerms> {
+  const { opens, closes, cap, ...rest } = draft
+  const [opensAt] = instantsIn(opens ?? '', zone)
+  const [closesAt] = instantsIn(closes ?? '', zone)
+  return {
+    ...rest,
+    ...(cap ? { cap } : {}),
+    ...(opensAt === undefined ? {} : { opens_at: opensAt }),
+    ...(closesAt === undefined ? {} : { closes_at: closesAt }),
+  }
+}
+
+/** What can be changed by now; the server has the last word, and says what to do instead. */
+const SOON_MS = 10_000
+export function lockedTerms(sale: SaleRecord, now: number): ReadonlySet<keyof TermsDraft> {
+  const all: (keyof TermsDraft)[] = ['price_fen', 'stock', 'limit', 'cap', 'opens', 'closes', 'challenge']
+  if (sale.archived_at || now >= sale.closes_at) return new Set(all)
+  if (now >= sale.opens_at - SOON_MS) return new Set(['price_fen', 'stock', 'opens', 'closes'])
+  return new Set(sale.loaded ? ['stock'] : [])
+}
+
+/** A sale in words, by the names of its fields. */
+export function termsTold(
+  sale: SaleRecord,
+  clock: { planned: (at: number) => string },
+  challenges: Record<string, string>,
+): Record<string, string> {
+  return {
+    product: sale.product.name,
+    opens_at: clock.planned(sale.opens_at),
+    closes_at: clock.planned(sale.closes_at),
+    price_fen: yuan(sale.price_fen),
+    units: String(sale.initial),
+    limit: String(sale.limit),
+    cap: String(sale.cap),
+    challenge: challenges[sale.challenge] ?? sale.challenge,
+  }
+}

@@ -1,0 +1,234 @@
+import { fields, id, list, number, numberOr, optional, text, type Fields } from '../../src/protocol/fields'
+
+// What operators offer, as the API tells it. A `version` grows with every edit; an edit names the one that was looked at.
+
+export interface Picture {
+  readonly url: string
+  readonly alt: string
+}
+
+export interface Product {
+  readonly id: string
+  readonly name: string
+  readonly category: string
+  readonly category_id?: string
+  readonly list_price_fen: number
+  readonly description: string
+  readonly rules: string
+  readonly images: readonly Picture[]
+  readonly version: number
+  readonly updated_at: number
+  /** Since when it is put away. */
+  readonly archived_at?: number
+}
+
+export interface Category {
+  readonly id: string
+  readonly name: string
+  readonly position: number
+  /** How many products of it can be offered. */
+  readonly products: number
+  readonly version: number
+  readonly archived_at?: number
+}
+
+export interface Slot {
+  readonly id: string
+  readonly phase: string
+  readonly opens_at: number
+  readonly closes_at: number
+  /** How many sales it offers. */
+  readonly sales: number
+}
+
+export interface SaleRecord {
+  readonly id: string
+  readonly slot: Slot
+  readonly product: { readonly id: string; readonly name: string; readonly images: readonly Picture[] }
+  readonly price_fen: number
+  readonly initial: number
+  readonly added: number
+  readonly limit: number
+  readonly cap: number
+  readonly opens_at: number
+  readonly closes_at: number
+  readonly phase: string
+  readonly paused: boolean
+  readonly challenge: string
+  readonly position: number
+  /** Its stock is in Redis, so it is added to and withdrawn from, and set no more. */
+  readonly loaded: boolean
+  readonly version: number
+  readonly archived_at?: number
+}
+
+export const CHECK_STATES = ['ok', 'warn', 'fail'] as const
+export type CheckState = (typeof CHECK_STATES)[number]
+
+export interface Check {
+  readonly name: string
+  readonly state: CheckState
+  /** What was found, and the values in it; the sentences are for codes that this page does not know. */
+  readonly code: string
+  readonly of: Readonly<Record<string, unknown>>
+  readonly says: string
+  readonly do: string
+  /** Where the runbook goes on; empty from servers that do not say so. */
+  readonly link: string
+}
+
+export interface Readiness {
+  readonly ok: boolean
+  readonly sale: SaleRecord
+  readonly checks: readonly Check[]
+}
+
+export interface PlannedSlot {
+  readonly day: string
+  readonly opens: string
+  readonly closes: string
+  /** `new`, `there`, `overlaps` or `impossible`. */
+  readonly state: string
+  readonly says: string
+}
+
+export interface SlotPlan {
+  readonly slots: readonly PlannedSlot[]
+  readonly new: number
+  readonly wrong: number
+}
+
+export interface ImportReport {
+  readonly lines: number
+  readonly created: number
+  readonly changed: number
+  readonly same: number
+  readonly problems: readonly { readonly line: number; readonly column: string; readonly says: string }[]
+}
+
+const textOr = (f: Fields, name: string): string => (typeof f[name] === 'string' ? f[name] : '')
+
+function parsePicture(value: unknown): Picture {
+  const f = fields(value, 'image')
+  return { url: text(f, 'url'), alt: textOr(f, 'alt') }
+}
+
+export function parseProduct(value: unknown): Product {
+  const f = fields(value, 'product')
+  return {
+    id: id(f, 'id'),
+    name: text(f, 'name'),
+    category: textOr(f, 'category'),
+    ...optional(f, 'category_id', id),
+    list_price_fen: number(f, 'list_price_fen'),
+    description: textOr(f, 'description'),
+    rules: textOr(f, 'rules'),
+    images: list(f, 'images', parsePicture),
+    version: number(f, 'version'),
+    updated_at: numberOr(f, 'updated_at', 0),
+    ...optional(f, 'archived_at', number),
+  }
+}
+
+export function parseCategory(value: unknown): Category {
+  const f = fields(value, 'category')
+  return {
+    id: id(f, 'id'),
+    name: text(f, 'name'),
+    position: number(f, 'position'),
+    products: numberOr(f, 'products', 0),
+    version: number(f, 'version'),
+    ...optional(f, 'archived_at', number),
+  }
+}
+
+export function parseSlot(value: unknown): Slot {
+  const f = fields(value, 'slot')
+  return {
+    id: id(f, 'id'),
+    phase: textOr(f, 'phase'),
+    opens_at: number(f, 'opens_at'),
+    closes_at: number(f, 'closes_at'),
+    sales: numberOr(f, 'sales', 0),
+  }
+}
+
+export function parseSaleRecord(value: unknown): SaleRecord {
+  const f = fields(value, 'sale')
+  const product = fields(f.product, 'product')
+  return {
+    id: id(f, 'id'),
+    slot: parseSlot(f.slot),
+    product: {
+      id: id(product, 'id'),
+      name: text(product, 'name'),
+      images: list(product, 'images', parsePicture),
+    },
+    price_fen: number(f, 'price_fen'),
+    initial: number(f, 'initial'),
+    added: numberOr(f, 'added', 0),
+    limit: number(f, 'limit'),
+    cap: number(f, 'cap'),
+    opens_at: number(f, 'opens_at'),
+    closes_at: number(f, 'closes_at'),
+    phase: text(f, 'phase'),
+    paused: f.paused === true,
+    challenge: text(f, 'challenge'),
+    position: numberOr(f, 'position', 0),
+    loaded: f.loaded === true,
+    version: number(f, 'version'),
+    ...optional(f, 'archived_at', number),
+  }
+}
+
+function parseCheck(value: unknown): Check {
+  const f = fields(value, 'check')
+  // A state that is not known is not taken for a good one.
+  const state = CHECK_STATES.find((known) => known === f.state) ?? 'fail'
+  return {
+    name: text(f, 'name'),
+    state,
+    code: textOr(f, 'code'),
+    of: f.of === undefined ? {} : fields(f.of, 'of'),
+    says: text(f, 'says'),
+    do: textOr(f, 'do'),
+    link: textOr(f, 'link'),
+  }
+}
+
+export function parseReadiness(value: unknown): Readiness {
+  const f = fields(value, 'readiness')
+  return { ok: f.ok === true, sale: parseSaleRecord(f.sale), checks: list(f, 'checks', parseCheck) }
+}
+
+export function parsePlan(value: unknown): SlotPlan {
+  const f = fields(value, 'plan')
+  return {
+    slots: list(f, 'slots', (one) => {
+      const line = fields(one, 'slot')
+      return {
+        day: text(line, 'day'),
+        opens: text(line, 'opens'),
+        closes: text(line, 'closes'),
+        state: text(line, 'state'),
+        says: textOr(line, 'says'),
+      }
+    }),
+    new: number(f, 'new'),
+    wrong: number(f, 'wrong'),
+  }
+}
+
+export function parseImport(value: unknown): ImportReport {
+  const f = fields(value, 'report')
+  return {
+    lines: number(f, 'lines'),
+    created: number(f, 'created'),
+    changed: number(f, 'changed'),
+    same: number(f, 'same'),
+    problems: list(f, 'problems', (one) => {
+      const problem = fields(one, 'problem')
+      return { line: number(problem, 'line'), column: textOr(problem, 'column'), says: text(problem, 'says') }
+    }),
+  }
+}

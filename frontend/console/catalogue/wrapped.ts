@@ -1,0 +1,15 @@
+/** What is selected of a text, put between two marks; the answer says also what is selected then. */
+export function wrapped(
+  text: string,
+  from: number,
+  to: number,
+  before: string,
+  after: string,
+): { text: string; from: number; to: number } {
+  const chosen = text.slice(from, to)
+  return {
+    text: text.slice(0, from) + before + chosen + after + text.slice(to),
+    from: from + before.length,
+    to: from + before.length + chosen.length,
+  }
+}

@@ -1,0 +1,25 @@
+// The parts of Element Plus that the console uses, each with its own styles: the whole of it is several times as large.
+import 'element-plus/theme-chalk/base.css'
+import 'element-plus/theme-chalk/el-button.css'
+import 'element-plus/theme-chalk/el-dialog.css'
+import 'element-plus/theme-chalk/el-input-number.css'
+import 'element-plus/theme-chalk/el-input.css'
+import 'element-plus/theme-chalk/el-option.css'
+import 'element-plus/theme-chalk/el-overlay.css'
+import 'element-plus/theme-chalk/el-popper.css'
+import 'element-plus/theme-chalk/el-scrollbar.css'
+import 'element-plus/theme-chalk/el-select-dropdown.css'
+import 'element-plus/theme-chalk/el-select.css'
+import 'element-plus/theme-chalk/el-switch.css'
+import 'element-plus/theme-chalk/el-tag.css'
+import { ElSelect as Select } from 'element-plus/es/components/select/index'
+import type { Component } from 'vue'
+
+export { ElButton } from 'element-plus/es/components/button/index'
+export { ElDialog } from 'element-plus/es/components/dialog/index'
+export { ElInput } from 'element-plus/es/components/input/index'
+export { ElInputNumber } from 'element-plus/es/components/input-number/index'
+export { ElSwitch } from 'element-plus/es/components/switch/index'
+
+/** Its own types of properties cannot be met; ChoiceField.vue has types for those that are used. */
+export const ElSelect: Component = Select

@@ -1,0 +1,144 @@
+import { computed, inject, onScopeDispose, ref, watch, type InjectionKey } from 'vue'
+import { backoff, SIGNED_OUT, TOKEN_ENDED } from '../src/live/backoff'
+import { startHeartbeat } from '../src/live/heartbeat'
+import { Refused } from '../src/live/ops'
+import { dialPage, LiveSocket, type Listener, type Wire } from '../src/live/socket'
+import type { OpFields } from '../src/protocol/types'
+import { onKept } from '../src/storage'
+import { useLive } from '../src/stores/live'
+import { usePreferences } from '../src/stores/preferences'
+import { useSession } from '../src/stores/session'
+import { useInterval, useListener, useTimer } from '../src/timers'
+import { useAccess } from './access'
+import { useBoard } from './board/store'
+
+const CLOCK_MS = 200
+const RETRY_BOARD_MS = 2_000
+
+export interface Line {
+  /** Somebody looks at the live board: its feed comes as long as anybody does. The answer ends that. */
+  watch(): () => void
+}
+
+export const lineKey: InjectionKey<Line> = Symbol('line')
+
+/** The live board's feed comes as long as the component that calls this is there. */
+export function useFeed(): void {
+  const stop = inject(lineKey)?.watch()
+  if (stop) onScopeDispose(stop)
+}
+
+/** The console's one socket, the same as a shopper's: it carries the live board, until the scope around it ends. */
+export function openLine(dial: () => Wire = dialPage): Line {
+  const live = useLive()
+  const session = useSession()
+  const access = useAccess()
+  const preferences = usePreferences()
+  const board = useBoard()
+  const watchers = ref(0)
+  const watching = computed(() => watchers.value > 0)
+  const renewal = useTimer()
+  const retry = useTimer()
+  let failures = 0
+  let stopHeartbeat = (): void => undefined
+
+  const listener: Listener = {
+    introduce: (): OpFields['hello'] => ({
+      lang: preferences.lang,
+      ...(session.token ? { token: session.token } : {}),
+    }),
+    greeted: () => undefined,
+    unreached: () => undefined,
+    welcomed(welcome, sentAt) {
+      live.hearTime(sentAt, welcome.now)
+      live.welcomed(welcome.user !== undefined)
+      stopHeartbeat()
+      stopHeartbeat = startHeartbeat(socket, live.hearTime)
+      if (!live.ready) return void newToken()
+      failures = 0
+      planRenewal()
+      void askForBoard()
+    },
+    turnedAway() {
+      session.doubt()
+      void newToken()
+    },
+    heard(event) {
+      if (event.ev === 'notice') board.hearNotice(event.level, event.text)
+    },
+    heardElse: (event) => board.hear(event),
+    changed(state) {
+      if (state.name !== 'live') stopHeartbeat()
+      live.become(state)
+      if (state.name !== 'stopped') return
+      if (state.code === TOKEN_ENDED) void newToken()
+      if (state.code === SIGNED_OUT) {
+        session.doubt()
+        void newToken()
+      }
+    },
+  }
+  const socket = new LiveSocket(listener, dial)
+
+  /** Gets another token and comes back with it; who has none to get is logged out. */
+  async function newToken(): Promise<void> {
+    if (await session.renew()) return socket.reconnect()
+    if (session.ended) return access.look()
+    retry.start(backoff(failures++), newToken)
+  }
+
+  function planRenewal(): void {
+    const ms = session.renewIn()
+    if (ms !== undefined) renewal.start(Math.max(1_000, ms), renew)
+  }
+
+  async function renew(): Promise<void> {
+    if (!(await session.renew())) {
+      if (session.ended) return access.look()
+      return renewal.start(20_000, renew)
+    }
+    const { token } = session
+    if (token && live.ready) {
+      await socket.request('renew', { token }).catch((error: unknown) => {
+        if (error instanceof Refused) socket.reconnect()
+      })
+    }
+    planRenewal()
+  }
+
+  /** Asks for the feed, or lets it go. */
+  async function askForBoard(): Promise<void> {
+    retry.stop()
+    if (!live.ready) return
+    const on = watching.value
+    try {
+      const reply = await socket.request('board', { on })
+      if (on) board.begin(reply)
+    } catch (error) {
+      if (!on) return
+      board.refuse(error instanceof Refused ? error.refusal.code : undefined)
+      retry.start(RETRY_BOARD_MS, askForBoard)
+    }
+  }
+
+  watch(watching, () => void askForBoard())
+  useInterval(CLOCK_MS, () => live.refresh(socket.isSilent))
+  useListener(window, 'online', () => socket.reconnect())
+  useListener(document, 'visibilitychange', () => {
+    if (document.hidden) return
+    live.doubtTime()
+    if (live.state.name === 'waiting') socket.reconnect()
+  })
+  onKept('session', () => void access.follow())
+  onScopeDispose(() => {
+    stopHeartbeat()
+    socket.close()
+  })
+  socket.reconnect()
+  return {
+    watch() {
+      watchers.value++
+      return () => watchers.value--
+    },
+  }
+}

@@ -1,0 +1,225 @@
+import { defineAsyncComponent, type Component } from 'vue'
+import type { ConsoleWords } from './words'
+import type { shapes } from './shell/icons'
+
+/** A page of the console. Its path begins below /console; a `*` in it stands for what the page reads itself. */
+export interface ConsolePage {
+  path: string
+  /** Its key among the words of the navigation. */
+  name: keyof ConsoleWords['pages']
+  icon: keyof typeof shapes
+  /** Under which heading of the navigation it stands; a page without one is reached from another page. */
+  group?: keyof ConsoleWords['groups']
+  /** The route without which it can do nothing: a server that does not describe it has no such page. */
+  needs?: string
+  view: Component
+}
+
+/** All pages, in the order of the navigation. Each is loaded when it is opened. */
+export const pages: readonly ConsolePage[] = [
+  {
+    path: '',
+    name: 'board',
+    icon: 'pulse',
+    group: 'live',
+    view: defineAsyncComponent(() => import('./board/BoardPage.vue')),
+  },
+  {
+    path: 'sales/new',
+    needs: '/sales',
+    name: 'sales',
+    icon: 'tag',
+    view: defineAsyncComponent(() => import('./catalogue/SaleNewPage.vue')),
+  },
+  {
+    path: 'sales/new/*',
+    needs: '/sales',
+    name: 'sales',
+    icon: 'tag',
+    view: defineAsyncComponent(() => import('./catalogue/SaleNewPage.vue')),
+  },
+  {
+    path: 'sales/*/terms',
+    needs: '/sales',
+    name: 'sales',
+    icon: 'tag',
+    view: defineAsyncComponent(() => import('./catalogue/SaleTermsPage.vue')),
+  },
+  {
+    path: 'sales/slot-*',
+    needs: '/sales',
+    name: 'sales',
+    icon: 'tag',
+    view: defineAsyncComponent(() => import('./catalogue/SalesPage.vue')),
+  },
+  {
+    path: 'sales/*',
+    needs: '/sales/{id}/pause',
+    name: 'sale',
+    icon: 'tag',
+    view: defineAsyncComponent(() => import('./acts/SalePage.vue')),
+  },
+  {
+    path: 'broadcast',
+    needs: '/switches',
+    name: 'broadcast',
+    icon: 'horn',
+    group: 'live',
+    view: defineAsyncComponent(() => import('./shop/BroadcastPage.vue')),
+  },
+  {
+    path: 'blocks',
+    needs: '/blocks',
+    name: 'blocks',
+    icon: 'shield',
+    group: 'live',
+    view: defineAsyncComponent(() => import('./shop/BlocksPage.vue')),
+  },
+  {
+    path: 'runbook',
+    name: 'runbook',
+    icon: 'compass',
+    group: 'live',
+    view: defineAsyncComponent(() => import('./runbook/RunbookPage.vue')),
+  },
+  {
+    path: 'reports/*',
+    needs: '/sales/{id}/report',
+    name: 'report',
+    icon: 'chart',
+    view: defineAsyncComponent(() => import('./report/ReportPage.vue')),
+  },
+  {
+    path: 'sales',
+    needs: '/sales',
+    name: 'sales',
+    icon: 'tag',
+    group: 'shop',
+    view: defineAsyncComponent(() => import('./catalogue/SalesPage.vue')),
+  },
+  {
+    path: 'slots',
+    needs: '/slots',
+    name: 'slots',
+    icon: 'days',
+    group: 'shop',
+    view: defineAsyncComponent(() => import('./catalogue/SlotsPage.vue')),
+  },
+  {
+    path: 'slots/*',
+    needs: '/slots',
+    name: 'slots',
+    icon: 'days',
+    view: defineAsyncComponent(() => import('./catalogue/SlotsPage.vue')),
+  },
+  {
+    path: 'products',
+    needs: '/products',
+    name: 'products',
+    icon: 'box',
+    group: 'shop',
+    view: defineAsyncComponent(() => import('./catalogue/ProductsPage.vue')),
+  },
+  {
+    path: 'products/*',
+    needs: '/products',
+    name: 'products',
+    icon: 'box',
+    view: defineAsyncComponent(() => import('./catalogue/ProductPage.vue')),
+  },
+  {
+    path: 'categories',
+    needs: '/categories',
+    name: 'categories',
+    icon: 'tree',
+    group: 'shop',
+    view: defineAsyncComponent(() => import('./catalogue/CategoriesPage.vue')),
+  },
+  {
+    path: 'tables',
+    needs: '/import/products',
+    name: 'tables',
+    icon: 'table',
+    group: 'shop',
+    view: defineAsyncComponent(() => import('./catalogue/TablesPage.vue')),
+  },
+  {
+    path: 'orders',
+    name: 'orders',
+    icon: 'receipt',
+    group: 'after',
+    view: defineAsyncComponent(() => import('./after/OrdersPage.vue')),
+  },
+  {
+    path: 'orders/*',
+    name: 'orders',
+    icon: 'receipt',
+    view: defineAsyncComponent(() => import('./after/OrdersPage.vue')),
+  },
+  {
+    path: 'refunds',
+    name: 'refunds',
+    icon: 'money',
+    group: 'after',
+    view: defineAsyncComponent(() => import('./after/RefundsPage.vue')),
+  },
+  {
+    path: 'ship',
+    needs: '/ship',
+    name: 'ship',
+    icon: 'truck',
+    group: 'after',
+    view: defineAsyncComponent(() => import('./after/ShipPage.vue')),
+  },
+  {
+    path: 'payments',
+    needs: '/payments',
+    name: 'payments',
+    icon: 'card',
+    group: 'after',
+    view: defineAsyncComponent(() => import('./after/PaymentsPage.vue')),
+  },
+  {
+    path: 'users',
+    needs: '/users',
+    name: 'users',
+    icon: 'people',
+    group: 'after',
+    view: defineAsyncComponent(() => import('./after/UsersPage.vue')),
+  },
+  {
+    path: 'users/*',
+    needs: '/users',
+    name: 'users',
+    icon: 'people',
+    view: defineAsyncComponent(() => import('./after/UsersPage.vue')),
+  },
+  {
+    path: 'leftovers',
+    needs: '/dead',
+    name: 'leftovers',
+    icon: 'letter',
+    group: 'after',
+    view: defineAsyncComponent(() => import('./after/LeftoversPage.vue')),
+  },
+  {
+    path: 'journal',
+    needs: '/journal',
+    name: 'journal',
+    icon: 'book',
+    group: 'after',
+    view: defineAsyncComponent(() => import('./journal/JournalPage.vue')),
+  },
+]
+
+/** The page of a path, and what of the path it reads itself; the first page for a path that there is not. */
+export function pageAt(path: string, among: readonly ConsolePage[]): { page: ConsolePage; rest: string } {
+  for (const page of among) {
+    if (page.path === path) return { page, rest: '' }
+    const [before, after] = page.path.split('*')
+    if (after === undefined || !before || !path.startsWith(before) || !path.endsWith(after)) continue
+    const rest = path.slice(before.length, path.length - after.length)
+    if (rest) return { page, rest }
+  }
+  return { page: pages[0] as ConsolePage, rest: '' }
+}

@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import { columns, share, sorted, stack, tilt } from './figures'
+import { parseSaleReport, type Side } from './types'
+
+const side = (of: Partial<Side>): Side => ({
+  initial: 100,
+  added: 0,
+  stock: 0,
+  held: 0,
+  sold: 0,
+  withdrawn: 0,
+  ...of,
+})
+
+describe('columns', () => {
+  const point = (at: number, orders: number) => ({ at, orders, units: orders })
+
+  it('are even, with zeros where nothing was', () => {
+    expect(columns([point(1_000, 3), point(3_000, 5)], 1_000, 5_000, 1_000)).toEqual({
+      each: 1_000,
+      at: [1_000, 2_000, 3_000, 4_000],
+      orders: [3, 0, 5, 0],
+    })
+  })
+
+  it('begin on the grid and lose nothing of a long sale', () => {
+    const points = Array.from({ length: 1_440 }, (_, i) => point(i * 60_000, 1))
+    const { at, orders } = columns(points, 30_000, 1_440 * 60_000, 60_000)
+    expect(at.length).toBeLessThanOrEqual(241)
+    expect(at[0]).toBe(0)
+    expect(orders.reduce((a, b) => a + b)).toBe(1_440)
+  })
+})
+
+describe('the balance', () => {
+  const even = side({ stock: 40, held: 10, sold: 50 })
+
+  it('hangs level only while both sides agree', () => {
+    expect(tilt(even, even)).toBe(0)
+    expect(tilt(even, side({ stock: 41, held: 10, sold: 50 }))).toBeGreaterThan(1)
+    expect(tilt(side({ stock: 41, held: 9, sold: 50 }), even)).toBeLessThan(-1)
+    expect(tilt(even, side({ stock: 90_000 }))).toBeLessThanOrEqual(5)
+  })
+
+  it('piles units up without a gap, and shows also the few', () => {
+    const layers = stack(side({ stock: 1, sold: 99_999 }), 100_000, 200, 150)
+    expect(layers.map(({ part }) => part)).toEqual(['sold', 'stock'])
+    expect(layers[1]?.height).toBe(2)
+    expect(layers[1]?.y).toBeCloseTo((layers[0]?.y ?? 0) - 2)
+  })
+})
+
+it('what is over comes last', () => {
+  const fate = (state: string, orders: number) => ({ state, orders, reason: '', units: 0, amount_fen: 0 })
+  const names = sorted([fate('expired', 9), fate('paid', 2), fate('pending', 3)]).map(({ state }) => state)
+  expect(names).toEqual(['pending', 'paid', 'expired'])
+})
+
+it('a share never hides what is there', () => {
+  expect([share(0, 5), share(1, 1_000), share(1, 3), share(5, 0)]).toEqual(['0 %', '< 1 %', '33 %', '0 %'])
+})
+
+describe('a report', () => {
+  const balance = { redis: side({}), database: side({}), loaded: true, waiting: 0, failures: [] }
+  const least = {
+    sale: '8',
+    product: 'Lamp',
+    price_fen: 4900,
+    opens_at: 1,
+    closes_at: 2,
+    at: 3,
+    speed: { seconds: [{ at: 1, orders: 2, units: 3 }], minutes: [], peak: 2 },
+    states: [{ state: 'paid', orders: 1, units: 1, amount_fen: 4900 }],
+    money: { paid_fen: 4900, refunded_fen: 0, refunding_fen: 0, net_fen: 4900 },
+    balance,
+  }
+
+  it('is read without what nobody has counted', () => {
+    const r = parseSaleReport(least)
+    expect(r.to_pay).toBeUndefined()
+    expect(r.presses).toBeUndefined()
+    expect(r.fates[0]?.reason).toBe('')
+  })
+
+  it('is read with all there is', () => {
+    const waits = { orders: 5, p50_ms: 12, p99_ms: 80 }
+    const away = [{ layer: 'node', code: 'sold_out', buys: 7 }]
+    const presses = { pressed: 9, reserved: 2, turned_away: away, to_order: waits }
+    expect(parseSaleReport({ ...least, to_pay: waits, presses }).presses).toEqual(presses)
+  })
+
+  it('without its money is refused', () => {
+    expect(() => parseSaleReport({ ...least, money: undefined })).toThrow('money')
+  })
+})

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { runbookPage } from './link'
+import { parseMarkdown, slug, spansOf, type Block, type Span } from './markdown'
+
+const read = (file: string) => readFileSync(new URL(`../../../deploy/${file}`, import.meta.url), 'utf8')
+const runbook = parseMarkdown(read('RUNBOOK.md'))
+const anchors = new Set(runbook.flatMap((block) => (block.kind === 'heading' ? [block.id] : [])))
+
+/** All spans of all parts. */
+function everySpan(blocks: readonly Block[]): Span[] {
+  return blocks.flatMap((block) => {
+    if (block.kind === 'code') return []
+    if (block.kind === 'list') return block.items.flatMap(everySpan)
+    if (block.kind === 'table') return [...block.head, ...block.rows.flat()].flat()
+    return [...block.spans]
+  })
+}
+
+describe('the runbook', () => {
+  it('has every part that it names itself', () => {
+    const own = everySpan(runbook).flatMap((span) =>
+      span.kind === 'link' && span.to[0] === '#' ? [span.to] : [],
+    )
+    expect(own.length).toBeGreaterThan(3)
+    expect(own.filter((to) => !anchors.has(to.slice(1)))).toEqual([])
+  })
+
+  it('has every part that the alert rules name', () => {
+    const named = [...read('prometheus/alerts.yml').matchAll(/RUNBOOK\.md#([\w-]+)/g)].map(
+      ([, to]) => to ?? '',
+    )
+    expect(named.length).toBeGreaterThan(5)
+    expect(named.filter((to) => !anchors.has(to))).toEqual([])
+  })
+
+  it('has no part that is reached by the anchor of another one', () => {
+    const all = runbook.flatMap((block) => (block.kind === 'heading' ? [block.id] : []))
+    expect(all).toHaveLength(new Set(all).size)
+  })
+
+  it('leaves no marks in its text', () => {
+    const left = everySpan(runbook).filter(
+      ({ kind, text }) => kind === 'text' && /\]\(|\*\*|^#|^\|/.test(text),
+    )
+    expect(left).toEqual([])
+  })
+})
+
+describe('markdown', () => {
+  it('makes anchors as other readers do', () => {
+    expect(slug('Who is refused, and by what')).toBe('who-is-refused-and-by-what')
+    expect(slug('How far behind are we?')).toBe('how-far-behind-are-we')
+  })
+
+  it('keeps what looks like HTML as text', () => {
+    expect(parseMarkdown('<img src=x onerror=alert(1)> & <b>')).toEqual([
+      { kind: 'paragraph', spans: [{ kind: 'text', text: '<img src=x onerror=alert(1)> & <b>' }] },
+    ])
+  })
+
+  it('cuts lines into their spans', () => {
+    expect(spansOf('see `a*b` and **this** in [the file](X.md#y).')).toEqual([
+      { kind: 'text', text: 'see ' },
+      { kind: 'code', text: 'a*b' },
+      { kind: 'text', text: ' and ' },
+      { kind: 'strong', text: 'this' },
+      { kind: 'text', text: ' in ' },
+      { kind: 'link', text: 'the file', to: 'X.md#y' },
+      { kind: 'text', text: '.' },
+    ])
+  })
+
+  it('keeps code with its blank lines, and ends it with the text behind', () => {
+    expect(parseMarkdown('    a\n\n      b\n\ntext')).toEqual([
+      { kind: 'code', text: 'a\n\n  b' },
+      { kind: 'paragraph', spans: [{ kind: 'text', text: 'text' }] },
+    ])
+    expect(parseMarkdown('```sh\n# no heading\n```')).toEqual([{ kind: 'code', text: '# no heading' }])
+  })
+
+  it('reads items that go on, with code in them', () => {
+    const [list] = parseMarkdown('- one\n  goes on\n\n      code\n\n  and on\n- two')
+    expect(list).toMatchObject({ kind: 'list', ordered: false })
+    const items = list?.kind === 'list' ? list.items : []
+    expect(items.map((item) => item.map(({ kind }) => kind))).toEqual([
+      ['paragraph', 'code', 'paragraph'],
+      ['paragraph'],
+    ])
+  })
+
+  it('reads tables with bars in their cells', () => {
+    expect(parseMarkdown('| a | b |\n|---|---|\n| `x` | y \\| z |')).toEqual([
+      {
+        kind: 'table',
+        head: [[{ kind: 'text', text: 'a' }], [{ kind: 'text', text: 'b' }]],
+        rows: [[[{ kind: 'code', text: 'x' }], [{ kind: 'text', text: 'y | z' }]]],
+      },
+    ])
+  })
+})
+
+it('links of the server lead to the page, and to nowhere else', () => {
+  expect(runbookPage('deploy/RUNBOOK.md#the-lag-grows')).toBe('runbook#the-lag-grows')
+  expect(runbookPage('https://evil.example/#x')).toBeUndefined()
+  expect(runbookPage(undefined)).toBeUndefined()
+})

@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest'
+import { en } from './en'
+import { zh } from './zh'
+
+/** The paths of all sentences; tables of words that the server may extend are left out. */
+function paths(value: object, before = ''): string[] {
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) =>
+    typeof inner === 'object' && inner !== null ? paths(inner, `${before}${name}.`) : [`${before}${name}`],
+  )
+}
+
+describe('the words of the console', () => {
+  it('are the same in both languages', () => {
+    const ours = (all: string[]) => all.filter((path) => !path.startsWith('alarms.'))
+    expect(ours(paths(zh))).toEqual(ours(paths(en)))
+  })
+})

@@ -1,0 +1,373 @@
+import { Buffer } from 'node:buffer'
+import { readFile } from 'node:fs/promises'
+import { expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
+import { Operator, windows } from './console.mjs'
+import { EmptyShop } from './program.mjs'
+
+const EMAIL = 'mei@shop.example'
+const PASSWORD = 'a sentence that nobody guesses'
+const NAME = 'Morning Kettle'
+const ZONE = 'Asia/Shanghai' // of the shop, unless it is told otherwise
+/** Until the sale opens: as long as it takes to look at its checklist and to copy it, and no longer. */
+const OPENS_IN_MS = 14_000
+
+/**
+ * Somebody who never saw SQL sets a sale up, by the page alone, in a shop in which there is nothing: from a category to the
+ * end of the sale, with what can go wrong on the way. Every page is looked at in one size and theme, and each of these in
+ * turn.
+ */
+export async function catalogue(report, browser) {
+  const shop = await EmptyShop.start()
+  try {
+    await shop.run(
+      ['user', 'add', EMAIL, '--role', 'operator', '--name', 'Mei', '--password'],
+      `${PASSWORD}\n`,
+    )
+    await new Keeper(report, browser, shop).work()
+  } finally {
+    await shop.stop()
+  }
+}
+
+class Keeper {
+  constructor(report, browser, shop) {
+    Object.assign(this, { browser, shop })
+    this.check = (what, run) => report.check(`catalogue: ${what}`, run)
+  }
+
+  /** Each step stands on those before it, so the first that fails ends it. */
+  async work() {
+    this.operator = await Operator.open(this.browser, this.shop.base, 'desktop', 'light', 'en-GB')
+    this.page = this.operator.page
+    for (const [what, step] of [
+      ['an operator finds an empty shop, and makes categories', () => this.categories()],
+      ['makes a product with pictures, and is told why one is not taken', () => this.product()],
+      ['two operators edit a product: one is told, and nothing is lost', () => this.conflict()],
+      ['makes slots, alone and by a template that is tried first', () => this.slots()],
+      ['makes a sale, and runs through its checklist', () => this.sale()],
+      ['copies a sale and edits the copy, which is rehearsed', () => this.copies()],
+      ['the sale opens, and a shopper who sees its picture buys', () => this.opening()],
+      ['pauses, adds stock, broadcasts, ends it and reads its report', () => this.acts()],
+      ['the rehearsal said go, and its sale is archived', () => this.rehearsed()],
+      ['takes the catalogue out as a table, and in again', () => this.tables()],
+      ['nothing went wrong in the browser', () => expectNoProblems(this.page)],
+    ]) {
+      if (!(await this.check(what, step))) return this.operator.shoot('failed')
+    }
+    await this.operator.close()
+  }
+
+  /** Looks at the page as it is, in one of the four appearances. */
+  async looks(what, size, theme) {
+    const { page } = this
+    const all = this.browser.shots
+      ? Object.keys(windows).flatMap((s) => ['light', 'dark'].map((t) => [s, t]))
+      : []
+    for (const [s, t] of [...all.filter(([s, t]) => s !== size || t !== theme), [size, theme]]) {
+      await page.setViewportSize(windows[s])
+      await page.emulateMedia({ colorScheme: t })
+      await this.browser.shoot(page, `catalogue-${what}-${s}-${t}`, { fullPage: true })
+    }
+    await expectAccessible(page)
+    await expectNoSideways(page)
+  }
+
+  soon(locator, state) {
+    return this.operator.soon(locator, state)
+  }
+
+  button(name) {
+    return this.page.getByRole('button', { name, exact: true })
+  }
+
+  async told(text) {
+    await this.soon(this.page.locator('.outcome p').filter({ hasText: text }))
+  }
+
+  /** The browser notes what the server refuses; that was wanted. */
+  wasRefused(status) {
+    const { problems } = this.page
+    const at = problems.findIndex((text) => text.includes(`status of ${status} `))
+    if (at < 0) throw new Error(`nothing was refused with ${status}`)
+    problems.splice(at, 1)
+  }
+
+  /** Chooses one of a list, by keyboard. */
+  async choose(label, text) {
+    const { page } = this
+    await page.getByRole('combobox', { name: label, exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('option', { name: text }).first().click()
+  }
+
+  async categories() {
+    const { page } = this
+    await this.soon(page.locator('[name=email]'))
+    await this.operator.logIn(EMAIL, PASSWORD)
+    await this.operator.goTo('/sales', '.empty')
+    await this.operator.goTo('/categories', '[name=category]')
+    for (const name of ['Kitchen', 'Light']) {
+      await page.locator('[name=category]').fill(name)
+      await page.keyboard.press('Enter')
+      await this.told(`${name} is a category now`)
+    }
+    await page.getByRole('button', { name: 'Move Light up' }).click()
+    await this.soon(page.locator('tbody tr').first().filter({ hasText: 'Light' }))
+    await this.looks('categories', 'tablet', 'light')
+  }
+
+  async product() {
+    const { page } = this
+    await this.operator.goTo('/products', '.empty')
+    await page.locator('header').getByRole('button', { name: 'New product' }).click()
+    await page.locator('[name=name]').fill(NAME)
+    await this.choose('Category', 'Kitchen')
+    await page.locator('[name=list_price]').fill('459')
+    await page.locator('[name=description]').fill('<p>Hot in <b>90</b> seconds.</p><script>steal()</script>')
+    await page.locator('[name=description]').evaluate((area) => area.setSelectionRange(3, 6))
+    await this.button('Bold').click()
+    await this.soon(page.locator('.markup strong').filter({ hasText: 'Hot' }))
+    if ((await page.locator('.markup').innerText()).includes('steal')) throw new Error('a script is shown')
+    await page.locator('[name=pictures]').setInputFiles([
+      { name: 'white-kettle.jpg', mimeType: 'image/jpeg', buffer: await this.picture('kettle') },
+      { name: 'lies.png', mimeType: 'image/png', buffer: Buffer.from('<svg onload="steal()"/>') },
+      { name: 'kettle-by-lamp.jpg', mimeType: 'image/jpeg', buffer: await this.picture('lamp') },
+    ])
+    await this.soon(page.locator('p.problem').filter({ hasText: 'lies.png: The server does not take this.' }))
+    await this.soon(page.locator('.pictures li').nth(1))
+    this.wasRefused(400)
+    await page.getByRole('textbox', { name: 'What picture 2 shows' }).fill('A lamp')
+    await this.button('Move picture 2 up').click()
+    await this.button('Move picture 2 up').focus()
+    await page.keyboard.press('Enter')
+    await this.looks('product-new', 'desktop', 'light')
+    await page.getByRole('button', { name: 'Make the product' }).click()
+    await this.told(`${NAME} is in the catalogue`)
+    await page.waitForURL(/products\/\d+$/)
+    this.id = page.url().split('/').at(-1)
+    if (
+      (await page.locator('[name=description]').inputValue()) !== '<p><strong>Hot</strong> in 90 seconds.</p>'
+    )
+      throw new Error(await page.locator('[name=description]').inputValue())
+  }
+
+  /** A picture of one of the products that come with the page, as a camera would have it. */
+  async picture(name) {
+    const darkroom = await this.page.context().newPage()
+    await darkroom.setViewportSize({ width: 800, height: 800 })
+    await darkroom.goto(`${this.shop.base}/products/${name}.svg`)
+    const file = await darkroom.screenshot({ type: 'jpeg' })
+    await darkroom.close()
+    return file
+  }
+
+  async conflict() {
+    const { page } = this
+    await page.locator('[name=rules]').fill('Can be returned within a week.')
+    await this.shop.run(['product', 'edit', this.id, '--list-price', '499', '--by', 'bob'])
+    await this.button('Save').click()
+    await this.soon(page.locator('.theirs').filter({ hasText: '¥499' }))
+    this.wasRefused(409)
+    await this.looks('product-theirs', 'tablet', 'dark')
+    await page.locator('[name=note]').fill('The lawyer wants it.')
+    await this.button('Save').click()
+    await this.told(`${NAME} is saved`)
+    const values = [
+      await page.locator('[name=list_price]').inputValue(),
+      await page.locator('[name=rules]').inputValue(),
+    ]
+    if (values.join() !== '499.00,Can be returned within a week.') throw new Error(values.join())
+    const [last] = JSON.parse(await this.shop.run(['journal', 'list', '--json', '--limit', '1']))
+    if (last.note !== 'The lawyer wants it.') throw new Error(`the note in the journal: ${last.note}`)
+    await this.button('Archive').click()
+    await this.told('is archived')
+    await this.button('Bring back').click()
+    await this.told('is back')
+    await this.operator.goTo('/products', 'tbody tr')
+    await this.looks('products', 'desktop', 'dark')
+  }
+
+  async slots() {
+    const { page } = this
+    const now = Date.now()
+    await this.operator.goTo('/slots', '[name=day]')
+    await this.button('New slot').click()
+    await page.locator('[name=slot-day]').fill(wall(now).day)
+    await page.locator('[name=slot-opens]').fill(wall(now).time.slice(0, 5))
+    await page.locator('[name=slot-closes]').fill(wall(now + 2 * 3_600_000).time.slice(0, 5))
+    await page.keyboard.press('Enter')
+    await this.told('is there')
+    await this.button('New slot').click()
+    await this.button('Template of a day').click()
+    const tomorrow = wall(now + 26 * 3_600_000).day // no slot of today reaches into it
+    await page.locator('[name=from]').fill(tomorrow)
+    await page.locator('[name=to]').fill(tomorrow)
+    await page.getByRole('textbox', { name: 'Closes 1', exact: true }).fill('10:30')
+    await this.button('Show what would be made').click()
+    await this.soon(page.locator('.plan .bad').first()) // two of them overlap, so none would be made
+    await page.getByRole('textbox', { name: 'Closes 1', exact: true }).fill('10:00')
+    await this.button('Show what would be made').click()
+    await this.soon(this.button('Make 8 slots'))
+    await this.looks('template', 'tablet', 'light')
+    await this.button('Make 8 slots').click()
+    await this.told('8 slots are made')
+    await this.button('Template of a day').click()
+    await page.locator('[name=day]').fill(tomorrow)
+    await page
+      .getByRole('navigation', { name: 'How much is shown' })
+      .getByRole('link', { name: 'Week' })
+      .click()
+    await page.getByRole('button', { name: `${tomorrow} 22:00` }).click()
+    await this.button('Remove the slot').click()
+    await this.button('Yes, remove it').click()
+    await this.told('is removed')
+    await page.getByRole('button', { name: `${tomorrow} 20:00` }).click()
+    await this.looks('week', 'desktop', 'light')
+    this.tomorrow = tomorrow
+  }
+
+  async sale() {
+    const { page } = this
+    await this.button('Today').click()
+    await page.locator('button.slot.open').first().click()
+    await this.looks('slot', 'tablet', 'dark')
+    await page.locator('.slot-panel').getByRole('button', { name: 'New sale' }).click()
+    await this.choose('Product', NAME)
+    await page.locator('[name=price]').fill('129')
+    await page.locator('[name=stock]').fill('40')
+    this.opensAt = Math.ceil((Date.now() + OPENS_IN_MS) / 1000) * 1000
+    const { day, time } = wall(this.opensAt)
+    await page.locator('[name=opens]').fill(`${day}T${time}`)
+    await this.looks('sale-new', 'desktop', 'dark')
+    await this.button('Look at it first').click()
+    await this.soon(page.getByRole('dialog').getByText('¥129'))
+    await this.looks('sale-dialog', 'tablet', 'light')
+    await this.operator.confirm()
+    await page.waitForURL(/sales\/\d+\/terms$/)
+    this.sold = page.url().split('/').at(-2)
+    await this.soon(page.locator('.verdict'))
+    await this.soon(page.locator('li.warn').filter({ hasText: 'Mail' }))
+    await this.looks('terms', 'desktop', 'light')
+  }
+
+  async copies() {
+    const { page } = this
+    await this.button('Copy into another slot').click()
+    await this.choose('Slot', `${this.tomorrow} 10:00`)
+    await page.locator('.copy [name=price]').fill('99')
+    await this.button('Look at it first').click()
+    await this.soon(page.getByRole('dialog').getByText('¥99'))
+    await this.operator.confirm()
+    await page.waitForURL((url) => !url.pathname.includes(this.sold))
+    await this.soon(page.locator('.verdict'))
+    await page.locator('[name=limit]').fill('3')
+    await this.button('Look at the changes').click()
+    await this.operator.confirm()
+    await this.told('is saved')
+    this.copy = page.url().split('/').at(-2)
+    this.rehearsal = this.rehearse()
+    this.rehearsal.catch(() => undefined) // it is waited for later
+    await this.soon(page.locator('code').filter({ hasText: `stampede rehearse --sale ${this.copy}` }))
+    await this.operator.goTo('/sales', 'tbody tr')
+    await this.looks('sales', 'tablet', 'dark')
+  }
+
+  /**
+   * Plays the copy, which opens tomorrow, while the other sale opens, which has to be forced. How fast it is says nothing
+   * on a machine that does more.
+   */
+  rehearse() {
+    const limits = ['connect', 'first-stock', 'answer', 'order', 'oldest', 'expiry'].map(
+      (of) => `--limit-${of}=0s`,
+    )
+    const crowd = ['--sale', this.copy, '--shoppers', '5', '--for', '5s', '--target', this.shop.base]
+    return this.shop.run(['rehearse', ...crowd, ...limits, '--limit-ticks=0', '--limit-retried=0', '--force'])
+  }
+
+  /** The command ends without an error when its verdict is go. */
+  async rehearsed() {
+    const { page } = this
+    await this.rehearsal
+    await this.operator.goTo('/sales', 'tbody tr')
+    await page.locator(`a[href$="/sales/${this.copy}/terms"]`).click()
+    await this.button('Archive').click()
+    await this.told('is archived')
+    await this.operator.goTo('/sales', 'tbody tr')
+    if ((await page.locator('tbody tr').count()) !== 1) throw new Error('the archived copy is listed')
+  }
+
+  async opening() {
+    const { page } = this
+    await page.locator(`a[href$="/sales/${this.sold}/terms"]`).click()
+    await this.button('Follow the sale, and act').click()
+    await this.soon(page.locator('#acts'))
+    await this.soon(page.locator('header .chip.good').filter({ hasText: 'Open' }))
+    this.shopper = await this.browser.open(this.shop.base, 'phone', 'light')
+    const card = this.shopper.locator('[data-sale]').filter({ hasText: NAME })
+    await this.soon(card.locator('[data-does="buy"]'))
+    const picture = card.locator('img').first()
+    await picture.evaluate((image) => image.decode()) // fails for what is no picture
+    const chosen = await picture.evaluate((image) => image.currentSrc)
+    if (!/\/images\/[0-9a-f]{64}/.test(chosen)) throw new Error(`the picture is ${chosen}`)
+    await card.locator('[data-does="buy"]').click()
+    await this.soon(card.locator('[data-does="buy"]'), 'hidden')
+    await this.browser.shoot(this.shopper, 'catalogue-shopper')
+    await this.soon(page.locator('.numbers dd').nth(1).filter({ hasText: '1' })) // held
+  }
+
+  async acts() {
+    const { page, shopper } = this
+    const act = async (name) => {
+      await page.locator('.panel').getByRole('button', { name, exact: true }).click()
+      if (name === 'End early') await page.locator('[name=typed]').fill(NAME)
+      await this.operator.confirm()
+    }
+    for (const name of ['Pause', 'Resume', 'Add stock']) await act(name)
+    await this.soon(page.locator('.balance').filter({ hasText: 'Added 100' }))
+    await this.operator.goTo('/broadcast', '[name=text]')
+    await page.locator('[name=text]').fill('A hundred kettles more.')
+    await page.locator('.panel').getByRole('button', { name: 'Tell everybody' }).click()
+    await this.operator.confirm()
+    await this.soon(shopper.locator('.message').filter({ hasText: 'A hundred kettles more.' }))
+    await page.goto(`${this.shop.base}/console/sales/${this.sold}`)
+    await this.soon(page.locator('#acts'))
+    await act('End early')
+    await this.soon(page.getByText('This sale is over.'))
+    await page.locator(`a[href$="/reports/${this.sold}"]`).click()
+    await this.soon(page.locator('h1').filter({ hasText: NAME }))
+    await this.looks('report', 'desktop', 'dark')
+    await shopper.context().close()
+  }
+
+  async tables() {
+    const { page } = this
+    await this.operator.goTo('/tables', '[name=import-products]')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      this.button('Download products.csv').click(),
+    ])
+    const table = (await readFile(await download.path(), 'utf8')).trim()
+    if (!table.includes(`${NAME},Kitchen,499`)) throw new Error(table)
+    const send = (text) =>
+      page.locator('[name=import-products]').setInputFiles({
+        name: 'products.csv',
+        mimeType: 'text/csv',
+        buffer: Buffer.from(text),
+      })
+    const line = (price) => `,,Evening Lamp,Light,${price},,,,no`
+    await send(`${table}\n${line('cheap')}\n`)
+    await this.soon(page.locator('td.bad').filter({ hasText: 'must be yuan' }))
+    await this.looks('tables', 'tablet', 'dark')
+    await send(`${table}\n${line('89.50')}\n`)
+    await this.button('Import: make 1').click()
+    await this.told('1 made, 0 changed')
+    await this.operator.goTo('/products', 'tbody tr')
+    await this.soon(page.locator('tbody tr').filter({ hasText: '¥89.50' }))
+  }
+}
+
+/** What the clocks of the shop show. */
+function wall(at) {
+  const [day, time] = new Date(at).toLocaleString('sv-SE', { timeZone: ZONE }).split(' ')
+  return { day, time }
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const program = new URL('../../bin/stampede', import.meta.url).pathname
+
+/** Runs the program beside the shop in that folder: resolves to what it prints, rejects with what it says when it fails. */
+export function stampede(data, args, input) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: { ...process.env, STAMPEDE_DATA: data } })
+    let printed = ''
+    let said = ''
+    child.stdout.on('data', (text) => (printed += text))
+    child.stderr.on('data', (text) => (said += text))
+    child.on('error', reject)
+    child.on('close', (code) => (code === 0 ? resolve(printed) : reject(new Error(said))))
+    child.stdin.end(input)
+  })
+}
+
+/** A shop of its own, with nothing in it: what `stampede serve` makes in an empty folder. */
+export class EmptyShop {
+  /** Resolves when it answers; rejects with what it said when it ends before. */
+  static async start() {
+    const shop = new EmptyShop()
+    shop.data = await mkdtemp(join(tmpdir(), 'stampede-empty-'))
+    const settings = { LISTEN: '127.0.0.1:0', METRICS_LISTEN: 'off', GUEST_LOGIN: 'true', DATA: shop.data }
+    const env = Object.fromEntries(
+      Object.entries(settings).map(([name, value]) => [`STAMPEDE_${name}`, value]),
+    )
+    shop.child = spawn(program, ['serve'], {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    shop.ended = new Promise((resolve) => shop.child.on('close', resolve))
+    shop.base = await new Promise((resolve, reject) => {
+      let said = ''
+      const hear = (text) => {
+        said += text
+        const [, address] = /msg=open address=(\S+)/.exec(said) ?? []
+        if (address) resolve(`http://${address}`)
+      }
+      shop.child.stdout.on('data', hear)
+      shop.child.stderr.on('data', hear)
+      void shop.ended.then(() => reject(new Error(`the empty shop ended: ${said}`)))
+    })
+    return shop
+  }
+
+  run(args, input) {
+    return stampede(this.data, args, input)
+  }
+
+  async stop() {
+    this.child.kill('SIGTERM')
+    await this.ended
+    await rm(this.data, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,65 @@
+import { PATIENCE_MS } from './browser.mjs'
+
+const LOOK_MS = 100
+
+/** A guest of a shop who buys without a page, and pays at its simulated gateway: what operators have to do with later. */
+export class Shopper {
+  static async enter(base) {
+    const shopper = new Shopper()
+    shopper.base = base
+    shopper.token = (await shopper.ask('POST', '/auth/guest')).access
+    return shopper
+  }
+
+  /** Asks the API; throws what it says when it refuses. */
+  async ask(method, path, body) {
+    const answer = await fetch(`${this.base}/api/v1${path}`, {
+      method,
+      headers: {
+        'Content-Type': 'application/json',
+        ...(this.token ? { Authorization: `Bearer ${this.token}` } : {}),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`)
+    return answer.json()
+  }
+
+  /** Buys one unit of each of so many sales that are open, pays, and answers the orders as soon as they are paid. */
+  async payFor(many) {
+    const { slots } = await this.ask('GET', '/slots')
+    const open = slots.find(({ phase }) => phase === 'open')
+    const { sales } = await this.ask('GET', `/slots/${open.id}/sales`)
+    const paid = []
+    for (const sale of sales.filter(({ stock, challenge }) => stock > 0 && challenge === 'none')) {
+      if (paid.length === many) break
+      const order = await this.#buy(sale.id).catch(() => undefined) // somebody was faster
+      if (order) paid.push(await this.#pay(order))
+    }
+    if (paid.length < many) throw new Error(`only ${paid.length} of ${many} orders could be paid`)
+    return paid
+  }
+
+  async #buy(sale) {
+    const { order } = await this.ask('POST', `/sales/${sale}/buy`, { qty: 1, key: `smoke-${sale}` })
+    await this.#until(order, 'pending')
+    return order
+  }
+
+  async #pay(order) {
+    const { url } = await this.ask('POST', `/orders/${order}/pay`, { via: 'page' })
+    await fetch(url) // the buyer comes to the cashier
+    await fetch(new URL(`/admin/trades/${order}/pay`, url), { method: 'POST' })
+    await this.#until(order, 'paid')
+    return order
+  }
+
+  async #until(order, state) {
+    for (const end = Date.now() + PATIENCE_MS; ;) {
+      const known = await this.ask('GET', `/orders/${order}`).catch(() => undefined) // no row yet
+      if (known?.state === state) return
+      if (Date.now() > end) throw new Error(`order ${order} is ${known?.state}, not ${state}`)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    }
+  }
+}

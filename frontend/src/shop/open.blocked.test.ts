@@ -1,0 +1,78 @@
+// @vitest-environment happy-dom
+import { createApp, nextTick } from 'vue'
+import { describe, expect, it, vi } from 'vitest'
+import KeptOut from '../components/KeptOut.vue'
+import { useLive } from '../stores/live'
+import { usePreferences } from '../stores/preferences'
+import { goLive, guest, pass, shop, visitedBeforeEach, wire, wires } from '../testing/visit'
+import { shopKey } from './open'
+
+const BLOCKED = 4507
+const AN_HOUR_MS = 3_600_000
+
+visitedBeforeEach()
+
+/** The card that is shown then, on the page that is open. */
+function card(): HTMLElement {
+  const element = document.createElement('div')
+  createApp(KeptOut).provide(shopKey, shop).mount(element)
+  return element
+}
+
+describe('who is blocked', () => {
+  it('is not asked back by anything but a press', async () => {
+    await goLive()
+    wire().say({ ev: 'bye', code: BLOCKED, retry_ms: 0 })
+    wire().drop(BLOCKED)
+    expect(useLive().isBlocked).toBe(true)
+    const before = wires.length
+    window.dispatchEvent(new Event('online'))
+    document.dispatchEvent(new Event('visibilitychange'))
+    await pass(AN_HOUR_MS)
+    expect(wires).toHaveLength(before)
+    expect(useLive().isBlocked).toBe(true)
+    card().querySelector('button')?.click()
+    expect(wires).toHaveLength(before + 1)
+    await goLive()
+    expect(useLive().isBlocked).toBe(false)
+  })
+
+  it('reads so in both languages, and what to do', async () => {
+    await goLive()
+    const element = card()
+    expect(element.querySelector('[role=alert]')?.textContent).toMatch(/blocked.*write to the shop/)
+    usePreferences().speak('zh')
+    await nextTick()
+    expect(element.textContent).toMatch(/封禁.*联系商城/)
+  })
+
+  it('by the address, hears it over HTTP where no handshake comes about', async () => {
+    await goLive()
+    wire().drop()
+    guest.mockImplementation(() => ({ status: 403, body: { error: { code: 'forbidden', message: 'm' } } }))
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect(useLive().isBlocked).toBe(false)
+      await pass(2_000)
+      wire().drop()
+    }
+    await pass()
+    expect(useLive().isBlocked).toBe(true)
+    const before = wires.length
+    await pass(AN_HOUR_MS)
+    expect(wires).toHaveLength(before)
+  })
+
+  it('is not whom a shop that is away answers nothing', async () => {
+    await goLive()
+    wire().drop()
+    vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no network')))
+    for (let attempt = 0; attempt < 6; attempt++) {
+      await pass(16_000)
+      wire().drop()
+    }
+    expect(useLive().isBlocked).toBe(false)
+    await pass(16_000)
+    await goLive()
+    expect(useLive().isLive).toBe(true)
+  })
+})

@@ -1,0 +1,66 @@
+// @vitest-environment happy-dom
+import { createPinia, setActivePinia } from 'pinia'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { sale } from '../testing/samples'
+import { useDetails } from './details'
+import { useSales } from './sales'
+
+const ask = vi.fn<(address: string) => Promise<Response>>()
+const told = (body: unknown) => Promise.resolve(new Response(JSON.stringify(body), { status: 200 }))
+
+beforeEach(() => {
+  setActivePinia(createPinia())
+  vi.restoreAllMocks()
+  vi.spyOn(console, 'warn').mockReturnValue()
+  ask.mockReset()
+  vi.stubGlobal('fetch', ask)
+  useSales().replaceSlot('1', [sale(), sale({ id: '12' })])
+})
+
+describe('the details of a sale', () => {
+  it('are asked for when somebody wants to see them, and once', async () => {
+    ask.mockReturnValue(told({ description: '<p>Hot</p>', rules: 'One each' }))
+    const details = useDetails()
+    expect(ask).not.toHaveBeenCalled()
+    details.show('11')
+    expect(details.isOpen).toBe(true)
+    await vi.waitFor(() =>
+      expect(details.details).toMatchObject({ description: '<p>Hot</p>', rules: 'One each' }),
+    )
+    expect(ask.mock.calls.map(([address]) => address)).toEqual(['/api/v1/sales/11'])
+    details.close()
+    details.show('11')
+    expect(ask).toHaveBeenCalledTimes(1)
+  })
+
+  it('that are old are shown while they are read again', async () => {
+    ask.mockReturnValueOnce(told({ rules: 'One each' })).mockReturnValueOnce(told({ rules: 'Two each' }))
+    const details = useDetails()
+    details.show('11')
+    await vi.waitFor(() => expect(details.details?.rules).toBe('One each'))
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 3_600_000)
+    details.show('11')
+    expect(details.details?.rules).toBe('One each')
+    await vi.waitFor(() => expect(details.details?.rules).toBe('Two each'))
+  })
+
+  it('that do not come are missed only by who looks at them', async () => {
+    ask.mockRejectedValueOnce(new TypeError('offline')).mockReturnValue(told({}))
+    const details = useDetails()
+    details.show('11')
+    await vi.waitFor(() => expect(details.failed).toBe(true))
+    details.show('12')
+    expect(details.failed).toBe(false)
+    await vi.waitFor(() => expect(details.details).toMatchObject({ description: '', rules: '' }))
+    details.show('11')
+    await vi.waitFor(() => expect(details.details).toBeDefined())
+  })
+
+  it('are of a sale as it is now', () => {
+    ask.mockReturnValue(told({}))
+    const details = useDetails()
+    details.show('12')
+    useSales().change(sale({ id: '12', paused: true }))
+    expect(details.sale?.paused).toBe(true)
+  })
+})

@@ -1,0 +1,3 @@
+ALTER TABLE slots
+  DROP COLUMN updated_at,
+  DROP COLUMN version

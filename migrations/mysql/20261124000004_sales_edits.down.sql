@@ -1,0 +1,3 @@
+ALTER TABLE sales
+  DROP COLUMN archived_at,
+  DROP COLUMN updated_at

@@ -1,0 +1,1 @@
+ALTER TABLE users DROP KEY users_name, MODIFY name VARCHAR(40) NOT NULL

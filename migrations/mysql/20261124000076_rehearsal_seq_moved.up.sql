@@ -1,0 +1,2 @@
+-- It is in partitions.seq, which stays when a rehearsal is forgotten.
+ALTER TABLE rehearsals DROP COLUMN seq

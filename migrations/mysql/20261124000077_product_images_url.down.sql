@@ -1,0 +1,3 @@
+ALTER TABLE product_images
+  DROP INDEX product_images_url,
+  MODIFY url VARCHAR(500) NOT NULL

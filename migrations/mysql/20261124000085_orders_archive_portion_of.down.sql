@@ -1,0 +1,1 @@
+ALTER TABLE orders_archive DROP COLUMN portion_of

@@ -1,0 +1,5 @@
+ALTER TABLE categories DROP COLUMN archived_at
+--bun:split
+ALTER TABLE categories DROP COLUMN updated_at
+--bun:split
+ALTER TABLE categories DROP COLUMN version

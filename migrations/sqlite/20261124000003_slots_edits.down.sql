@@ -1,0 +1,3 @@
+ALTER TABLE slots DROP COLUMN updated_at
+--bun:split
+ALTER TABLE slots DROP COLUMN version

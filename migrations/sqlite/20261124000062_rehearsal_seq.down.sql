@@ -1,0 +1,1 @@
+ALTER TABLE rehearsals DROP COLUMN seq

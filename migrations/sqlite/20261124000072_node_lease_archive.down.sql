@@ -1,0 +1,1 @@
+ALTER TABLE node_leases DROP COLUMN reads_archive

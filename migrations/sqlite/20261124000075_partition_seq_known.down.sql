@@ -1,0 +1,2 @@
+-- What was noted goes with its column.
+SELECT 1

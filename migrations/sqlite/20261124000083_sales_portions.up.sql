@@ -1,0 +1,1 @@
+CREATE INDEX sales_portions ON sales (portion_of)

@@ -1,0 +1,140 @@
+package realtime
+
+import (
+	"context"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/wsclient"
+)
+
+func operatorNode(t *testing.T) *node {
+	return startNode(t, func(o *Options) {
+		o.BoardHistory = func(context.Context) []app.BoardPoint { return []app.BoardPoint{{At: 5}} }
+	})
+}
+
+func (n *node) operates(users ...app.ID) {
+	n.shop.set(func(s *fakeShop) {
+		s.operators = make(map[app.ID]bool)
+		for _, user := range users {
+			s.operators[user] = true
+		}
+	})
+}
+
+// The board is for operators, comes to whoever asked for it and to nobody else, and the history comes before it.
+func TestBoardIsShownToOperators(t *testing.T) {
+	t.Parallel()
+	n := operatorNode(t)
+	n.operates(1, 2)
+	one, two, shopper := n.dial(t), n.dial(t), n.dial(t)
+	one.hello(1, "")
+	two.hello(2, "")
+	shopper.hello(7, "")
+	for who, code := range map[*peer]app.Code{shopper: app.Forbidden, n.anonymous(t): app.Unauthorized} {
+		if r := who.do(`"op":"board","on":true`); r.Error == nil || r.Error.Code != code {
+			t.Errorf("a board for somebody: %+v, want %s", r, code)
+		}
+	}
+	if n.hub.BoardWatched() {
+		t.Error("somebody looks who may not")
+	}
+	for _, bad := range []string{`"op":"board"`, `"op":"board","on":1`, `"op":"board","on":"true"`} {
+		if r := one.do(bad); r.Error == nil || r.Error.Code != app.BadRequest {
+			t.Errorf("%s: %+v", bad, r)
+		}
+	}
+	if before, err := one.conn.WatchBoard(); err != nil || len(before.History) != 1 || before.History[0].At != 5 {
+		t.Fatalf("before: %+v, %v", before, err)
+	}
+	n.hub.ShowBoard(&app.Board{Now: 11, BuysS: 2})
+	if got := one.awaitEvents("board", 1)[0].Event.(*wsclient.BoardEvent); got.Now != 11 || got.BuysS != 2 {
+		t.Errorf("shown %+v", got)
+	}
+	if err := one.conn.LeaveBoard(); err != nil || n.hub.BoardWatched() {
+		t.Errorf("after leaving: %v, watched %v", err, n.hub.BoardWatched())
+	}
+	n.hub.ShowBoard(&app.Board{Now: 12})
+	for _, p := range []*peer{one, two, shopper} {
+		p.fence()
+	}
+	if len(one.all("board")) != 1 || len(two.all("board"))+len(shopper.all("board")) != 0 {
+		t.Error("a board was shown to somebody who did not ask for it")
+	}
+}
+
+func (n *node) anonymous(t *testing.T) *peer {
+	p := n.dial(t)
+	p.hello(0, "")
+	return p
+}
+
+// Who is an operator no more, or has gone, is shown nothing more.
+func TestBoardEndsWithTheRole(t *testing.T) {
+	t.Parallel()
+	n := operatorNode(t)
+	n.operates(1, 2)
+	demoted, gone := n.dial(t), n.dial(t)
+	demoted.hello(1, "")
+	gone.hello(2, "")
+	for _, p := range []*peer{demoted, gone} {
+		if _, err := p.conn.WatchBoard(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone.conn.Close()
+	n.awaitClients(1)
+	n.operates()
+	if _, err := demoted.conn.Renew("user:1"); err != nil {
+		t.Fatal(err)
+	}
+	n.hub.ShowBoard(&app.Board{Now: 3})
+	demoted.fence()
+	if len(demoted.all("board")) != 0 || n.hub.BoardWatched() {
+		t.Error("the board is shown to somebody who is no operator")
+	}
+}
+
+// A node without a board says so.
+func TestNodeWithoutBoard(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.operates(1)
+	p := n.dial(t)
+	p.hello(1, "")
+	if r := p.do(`"op":"board","on":true`); r.Error == nil || r.Error.Code != app.UnknownOp {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// Of all that is told of orders, the first word that one has its row is recognised, and nothing else.
+func TestFirstWordOfAnOrder(t *testing.T) {
+	t.Parallel()
+	first := goldPending()
+	first.ProductName = `","state":"pending","rev":1,"id":"5"`
+	first.Address = &app.Address{Name: `"rev":1,`, Phone: "1", Text: `"state":"pending",`}
+	if id, sale, is := firstTold(string(OrderFrame(&first))); !is || id != goldOrder || sale != first.Sale {
+		t.Errorf("the first word is %v of %s, sale %s", is, id, sale)
+	}
+	again := goldWith(first, func(o *app.Order) { o.Rev = 2 })
+	for _, o := range []app.Order{goldPaid, goldRefused, goldExpired, again} {
+		if _, _, is := firstTold(string(OrderFrame(&o))); is {
+			t.Errorf("%s of rev %d counts as the first word", o.State, o.Rev)
+		}
+	}
+	for _, frame := range []string{"", "{}", `"order":{"id":"`, `"order":{"id":"x","state":"pending","rev":1,`} {
+		if _, _, is := firstTold(frame); is {
+			t.Errorf("%q counts", frame)
+		}
+	}
+}
+
+func BenchmarkFirstTold(b *testing.B) {
+	o := goldPending()
+	frame := string(OrderFrame(&o))
+	b.ReportAllocs()
+	for b.Loop() {
+		firstTold(frame)
+	}
+}

@@ -1,0 +1,216 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+const (
+	// tickPatience is how long the other primaries of a cluster are waited for once one has answered a read that
+	// people see move; readPatience is the same for reads whose gaps cost more than waiting does.
+	tickPatience, readPatience = 100 * time.Millisecond, time.Second
+	// askedFor is how long a primary is asked that keeps silent, while nobody waits for it any more.
+	askedFor = 2 * time.Second
+)
+
+var errSilent = fmt.Errorf("%w: its primary does not answer", app.ErrTransient)
+
+// servers knows which primary of a cluster holds which partition, and which of them keep silent.
+type servers struct {
+	cluster *redis.ClusterClient // nil: one server holds all partitions
+	keys    []string             // one of each partition
+
+	mu   sync.Mutex
+	late map[string]map[*asked]bool // by server, the calls that nobody waits for any more and that have not ended
+	away map[int]bool               // partitions that did not answer when they were asked last
+}
+
+// asked is a call; over when it has ended.
+type asked struct {
+	began time.Time
+	over  bool
+}
+
+func newServers(client redis.UniversalClient, parts []partition) *servers {
+	s := &servers{late: make(map[string]map[*asked]bool), away: make(map[int]bool)}
+	s.cluster, _ = client.(*redis.ClusterClient)
+	for p := range parts {
+		s.keys = append(s.keys, parts[p].keys.meta)
+	}
+	return s
+}
+
+// groups are the partitions of each primary, by its address. It is what this node knows of the cluster: who asks the
+// wrong one is sent on.
+func (s *servers) groups(ctx context.Context, partitions []int) (map[string][]int, error) {
+	groups := make(map[string][]int)
+	for _, p := range partitions {
+		primary, err := s.cluster.MasterForKey(ctx, s.keys[p])
+		if err != nil {
+			return nil, fmt.Errorf("find the primary of partition %d: %w", p, transient(err))
+		}
+		address := primary.Options().Addr
+		groups[address] = append(groups[address], p)
+	}
+	return groups, nil
+}
+
+// begin notes a call; nil: the server is not asked, because it has left another one without an answer for as long as
+// this one would wait. So a silent server costs its callers one wait in askedFor, and few connections.
+func (s *servers) begin(server string, patience time.Duration) *asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	for call := range s.late[server] {
+		if now.Sub(call.began) > patience {
+			return nil
+		}
+	}
+	return &asked{began: now}
+}
+
+func (s *servers) giveUp(server string, call *asked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if call.over {
+		return
+	}
+	if s.late[server] == nil {
+		s.late[server] = make(map[*asked]bool)
+	}
+	s.late[server][call] = true
+}
+
+func (s *servers) end(server string, call *asked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call.over = true
+	delete(s.late[server], call)
+}
+
+// apart reads from the partitions in one call per server, all servers at the same time. read answers for the partitions
+// that it is given; where some of them cannot be read it may answer for the others, with a PartitionsAway. A server
+// that fails or keeps silent fails its own partitions alone: the error is a PartitionsAway then, unless nobody has
+// answered at all.
+//
+// What read answers must be its own: it may come when nobody waits for it any more.
+func apart[T any](
+	ctx context.Context, l *Inventory, partitions []int, patience time.Duration,
+	read func(ctx context.Context, some []int) (T, error),
+) (values []T, err error) {
+	s := l.servers
+	if s.cluster == nil {
+		value, err := read(ctx, partitions)
+		if err != nil && app.AwayOf(err) == nil {
+			return nil, err
+		}
+		return []T{value}, err
+	}
+	groups, err := s.groups(ctx, partitions)
+	if err != nil {
+		return nil, err
+	}
+	type answer struct {
+		server string
+		call   *asked
+		value  T
+		err    error
+	}
+	answers := make(chan answer, len(groups))
+	waiting, failed := make(map[string]*asked, len(groups)), make(map[int]error)
+	fail := func(server string, why error) {
+		for _, p := range groups[server] {
+			failed[p] = why
+		}
+	}
+	for server, some := range groups {
+		call := s.begin(server, patience)
+		if call == nil {
+			fail(server, errSilent)
+			continue
+		}
+		waiting[server] = call
+		go func() {
+			asking, cancel := context.WithTimeout(ctx, askedFor)
+			defer cancel()
+			value, err := read(asking, some)
+			answers <- answer{server, call, value, err}
+			s.end(server, call)
+		}()
+	}
+	var enough <-chan time.Time // nil until the first one has answered
+	for len(waiting) > 0 {
+		select {
+		case a := <-answers:
+			delete(waiting, a.server)
+			away := app.AwayOf(a.err)
+			switch {
+			case a.err != nil && away == nil:
+				fail(a.server, a.err)
+				continue
+			case away != nil:
+				maps.Copy(failed, away.Partitions)
+			}
+			values = append(values, a.value)
+			if enough == nil {
+				enough = time.After(patience)
+			}
+		case <-enough:
+			for server, call := range waiting {
+				s.giveUp(server, call)
+				fail(server, errSilent)
+			}
+			clear(waiting)
+		}
+	}
+	if patience == readPatience { // the others are about moments
+		s.note(ctx, partitions, failed)
+	}
+	return values, awayUnlessAll(failed, len(values) == 0)
+}
+
+// awayUnlessAll is the error of a read in which some partitions failed: one of theirs, if nobody has answered.
+func awayUnlessAll(failed map[int]error, all bool) error {
+	switch {
+	case len(failed) == 0:
+		return nil
+	case all:
+		return failed[slices.Min(slices.Collect(maps.Keys(failed)))]
+	}
+	return &app.PartitionsAway{Partitions: failed}
+}
+
+// note says once which partitions have stopped to answer, and which do again.
+func (s *servers) note(ctx context.Context, asked []int, failed map[int]error) {
+	if ctx.Err() != nil { // who asked has gone
+		return
+	}
+	s.mu.Lock()
+	var gone, back []int
+	for _, p := range asked {
+		switch away := failed[p] != nil; {
+		case away && !s.away[p]:
+			s.away[p] = true
+			gone = append(gone, p)
+		case !away && s.away[p]:
+			delete(s.away, p)
+			back = append(back, p)
+		}
+	}
+	s.mu.Unlock()
+	if len(gone) > 0 {
+		slog.WarnContext(ctx, "partitions do not answer; the others go on", "partitions", gone, "err", failed[gone[0]])
+	}
+	if len(back) > 0 {
+		slog.InfoContext(ctx, "partitions answer again", "partitions", back)
+	}
+}

@@ -1,0 +1,113 @@
+package streams
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+const (
+	boardLife   = time.Minute                                  // of the figures, after the last node has said any
+	historyLife = app.BoardPoints*app.PointEvery + time.Minute // of the history, after its last point
+	turnLife    = 4 * app.PointEvery
+)
+
+// SayFigures keeps what a node says now. See app.BoardStore.
+func (l *Inventory) SayFigures(ctx context.Context, f app.NodeFigures, turn app.Millis) (first bool, err error) {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return false, fmt.Errorf("write the figures of node %d: %w", f.ID, err)
+	}
+	var taken *redis.BoolCmd
+	_, err = l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.HSet(ctx, boardKey, strconv.Itoa(f.ID), text)
+		p.PExpire(ctx, boardKey, boardLife)
+		if turn != 0 {
+			taken = p.SetNX(ctx, boardTurns+strconv.FormatInt(int64(turn), 10), f.ID, turnLife)
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("say the figures of node %d: %w", f.ID, transient(err))
+	}
+	return taken != nil && taken.Val(), nil
+}
+
+// Figures answers what all nodes have said.
+func (l *Inventory) Figures(ctx context.Context) ([]app.NodeFigures, error) {
+	said, err := l.client.HGetAll(ctx, boardKey).Result()
+	if err != nil {
+		return nil, transient(err)
+	}
+	return parsed[app.NodeFigures](ctx, maps.Values(said)), nil
+}
+
+// AddPoint adds a point to the history. See app.BoardStore.
+func (l *Inventory) AddPoint(ctx context.Context, p app.BoardPoint, gone []int) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("write a point of the board's history: %w", err)
+	}
+	_, err = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		pipe.RPush(ctx, boardHistory, text)
+		pipe.LTrim(ctx, boardHistory, -app.BoardPoints, -1)
+		pipe.PExpire(ctx, boardHistory, historyLife)
+		for _, node := range gone {
+			pipe.HDel(ctx, boardKey, strconv.Itoa(node))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("add a point to the board's history: %w", transient(err))
+	}
+	return nil
+}
+
+// Points answers the last points of the history, the oldest first.
+func (l *Inventory) Points(ctx context.Context, last int) ([]app.BoardPoint, error) {
+	texts, err := l.client.LRange(ctx, boardHistory, int64(-last), -1).Result()
+	if err != nil {
+		return nil, transient(err)
+	}
+	return parsed[app.BoardPoint](ctx, slices.Values(texts)), nil
+}
+
+// PartitionFigures reads the state of all streams.
+func (l *Inventory) PartitionFigures(ctx context.Context) ([]app.PartitionFigures, error) {
+	stats, err := l.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	figures := make([]app.PartitionFigures, len(stats))
+	for i, s := range stats {
+		figures[i] = app.PartitionFigures{
+			P: s.Partition, Lag: s.Lag, Pending: s.Pending, OldestMS: s.Oldest.Milliseconds(), Dead: s.Dead,
+			Deadlines: s.Deadlines, Away: s.Away,
+		}
+	}
+	return figures, nil
+}
+
+// parsed reads what nodes have written. What cannot be read was written by another version, and is left out.
+func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
+	all := []T{}
+	for text := range texts {
+		var one T
+		if err := json.Unmarshal([]byte(text), &one); err != nil {
+			slog.DebugContext(ctx, "figures that this version cannot read", "err", err)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all
+}

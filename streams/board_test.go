@@ -1,0 +1,88 @@
+package streams
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+// What nodes say is there until they say something else; of a point of the history one of them is the author.
+func TestBoardIsKept(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		turn := app.Millis(1_795_222_800_000)
+		say := func(id, sockets int, turn app.Millis) bool {
+			first, err := f.inventory.SayFigures(f.ctx, app.NodeFigures{ID: id, Sockets: sockets}, turn)
+			f.must(err)
+			return first
+		}
+		if !say(1, 10, turn) || say(2, 20, turn) || say(1, 11, 0) || !say(2, 20, turn+5000) {
+			t.Error("a point of the history has none or two authors")
+		}
+		sizes := func() (all []int) {
+			said, err := f.inventory.Figures(f.ctx)
+			f.must(err)
+			for _, n := range said {
+				all = append(all, n.ID, n.Sockets)
+			}
+			slices.Sort(all)
+			return all
+		}
+		if got := sizes(); !slices.Equal(got, []int{1, 2, 11, 20}) {
+			t.Errorf("nodes said %v", got)
+		}
+		for i := range app.BoardPoints + 2 {
+			f.must(f.inventory.AddPoint(f.ctx, app.BoardPoint{At: app.Millis(i), Lags: []int64{int64(i)}}, []int{2}))
+		}
+		all, err := f.inventory.Points(f.ctx, app.BoardPoints)
+		f.must(err)
+		last, err := f.inventory.Points(f.ctx, 2)
+		f.must(err)
+		if len(all) != app.BoardPoints || all[0].At != 2 || len(last) != 2 || last[1].At != app.BoardPoints+1 {
+			t.Errorf("%d points from %+v on, the last %+v", len(all), all[0], last)
+		}
+		if got := sizes(); !slices.Equal(got, []int{1, 11}) {
+			t.Errorf("after one has gone, nodes said %v", got)
+		}
+		for _, key := range []string{boardKey, boardHistory, boardTurns + "1795222800000"} {
+			if ttl, err := f.client.PTTL(f.ctx, key).Result(); err != nil || ttl <= 0 || ttl > 20*time.Minute {
+				t.Errorf("%s stays for %v (%v)", key, ttl, err)
+			}
+		}
+	})
+}
+
+// The oldest reservation that waits is found, whether a consumer has it in hand or nobody.
+func TestOldestEntry(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		oldest := func() time.Duration {
+			figures, err := f.inventory.PartitionFigures(f.ctx)
+			f.must(err)
+			return time.Duration(figures[0].OldestMS) * time.Millisecond
+		}
+		k := &f.inventory.parts[0].keys
+		if got := oldest(); got != 0 {
+			t.Errorf("with nothing there: %v", got)
+		}
+		add := func(age time.Duration) {
+			now, err := f.inventory.Now(f.ctx)
+			f.must(err)
+			f.must(f.client.Do(f.ctx, "XADD", k.orders, int64(now.Add(-age)), "terms", "x").Err())
+			f.must(f.client.HIncrBy(f.ctx, k.meta, "waiting", 1).Err())
+		}
+		about := func(what string, want time.Duration) {
+			t.Helper()
+			if got := oldest(); got < want || got > want+time.Minute {
+				t.Errorf("%s: %v, want about %v", what, got, want)
+			}
+		}
+		add(2 * time.Hour)
+		about("not delivered", 2*time.Hour)
+		f.must(f.client.Do(f.ctx, "XREADGROUP", "GROUP", group, "a", "STREAMS", k.orders, ">").Err())
+		add(time.Hour)
+		about("in hand", 2*time.Hour)
+	})
+}

@@ -1,0 +1,123 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// clockPatience is how long the clocks of other primaries are waited for once one has told its time.
+const clockPatience = 20 * time.Millisecond
+
+// serverTime is Redis TIME (I10). The primaries of a cluster have a clock each, and scripts of a partition go by
+// that of theirs: the earliest of them is an instant that has passed for every partition. An instant of a faster
+// clock would be in the future for a slower one, which publishes nothing that was stamped then (F2). A primary
+// that does not answer keeps the time from nobody. Only those are asked that hold one of the keys.
+func serverTime(ctx context.Context, client redis.UniversalClient, keys ...string) (time.Time, error) {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return client.Time(ctx).Result()
+	}
+	primaries, err := primariesOf(ctx, cluster, keys)
+	if err != nil {
+		return time.Time{}, err
+	}
+	ctx, stop := context.WithTimeout(ctx, askedFor)
+	defer stop()
+	told, failed := make(chan time.Time), make(chan error, len(primaries))
+	for _, primary := range primaries {
+		go func() {
+			now, err := primary.Time(ctx).Result()
+			if err != nil {
+				failed <- err
+				return
+			}
+			select {
+			case told <- now:
+			case <-ctx.Done():
+			}
+		}()
+	}
+	return earliest(told, failed, len(primaries))
+}
+
+// primariesOf are the primaries that hold the keys, as far as this node knows: nobody is asked for it, and a server
+// that is away is found by its last address.
+func primariesOf(ctx context.Context, cluster *redis.ClusterClient, keys []string) (map[string]*redis.Client, error) {
+	primaries := make(map[string]*redis.Client)
+	for _, key := range keys {
+		primary, err := cluster.MasterForKey(ctx, key)
+		if err != nil {
+			return nil, fmt.Errorf("find the primary of %s: %w", key, err)
+		}
+		primaries[primary.Options().Addr] = primary
+	}
+	return primaries, nil
+}
+
+// earliest waits for the first time of so many servers, and a moment for others; without any it is a failure.
+func earliest(told <-chan time.Time, failed <-chan error, servers int) (first time.Time, err error) {
+	var enough <-chan time.Time // nil until the first one is there
+	for ; servers > 0; servers-- {
+		select {
+		case now := <-told:
+			if first.IsZero() || now.Before(first) {
+				first = now
+			}
+			if enough == nil {
+				enough = time.After(clockPatience)
+			}
+		case err = <-failed:
+		case <-enough:
+			return first, nil
+		}
+	}
+	if !first.IsZero() {
+		return first, nil
+	}
+	return first, err
+}
+
+// ClockSpread is how far the clocks of a cluster's primaries are apart, as far as round trips allow to tell; 0 where
+// there is one server. With an error it is that of those that have answered.
+func ClockSpread(ctx context.Context, client redis.UniversalClient) (time.Duration, error) {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return 0, nil
+	}
+	var one sync.Mutex
+	var least, most time.Duration
+	asked := false
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, primary *redis.Client) error {
+		ctx, cancel := context.WithTimeout(ctx, askedFor)
+		defer cancel()
+		began := time.Now()
+		now, err := primary.Time(ctx).Result()
+		if err != nil {
+			return transient(err)
+		}
+		ahead := now.Sub(began.Add(time.Since(began) / 2))
+		one.Lock()
+		defer one.Unlock()
+		if !asked {
+			least, most, asked = ahead, ahead, true
+		}
+		least, most = min(least, ahead), max(most, ahead)
+		return nil
+	})
+	return most - least, err
+}
+
+// Now is Redis TIME. Who asks says of an error that it was the time that could not be read.
+func (l *Inventory) Now(ctx context.Context) (app.Millis, error) {
+	now, err := serverTime(ctx, l.client, l.servers.keys...)
+	if err != nil {
+		return 0, transient(err)
+	}
+	return app.MillisOf(now), nil
+}

@@ -1,0 +1,384 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// clusterFixture is an inventory of four partitions on a cluster, all open at testEpoch.
+type clusterFixture struct {
+	*fixture
+	cluster *kit.RedisCluster
+	redis   *redis.ClusterClient
+}
+
+func onCluster(t testing.TB, primaries int) *clusterFixture {
+	t.Helper()
+	c := &clusterFixture{cluster: kit.StartRedisCluster(t, primaries, 0)}
+	hosts := strings.Split(strings.TrimPrefix(c.cluster.URL, "redis-cluster://"), ",")
+	c.redis = redis.NewClusterClient(&redis.ClusterOptions{ // as the program has it
+		Addrs: hosts, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+		DialTimeout: 2 * time.Second, ReadTimeout: 2 * time.Second, WriteTimeout: 2 * time.Second,
+	})
+	t.Cleanup(func() { _ = c.redis.Close() })
+	c.fixture = &fixture{t: t, ctx: kit.Context(t), url: c.cluster.URL}
+	l, err := New(Options{
+		Client: c.redis, Namespace: c.url, Partitions: 4, OnStale: func(int) { c.stale.Add(1) },
+	})
+	c.must(err)
+	c.inventory = l
+	for p := range l.Partitions() {
+		c.must(l.Pause(c.ctx, p))
+		c.must(l.Resume(c.ctx, p, testEpoch, 0))
+	}
+	c.stale.Store(0)
+	return c
+}
+
+// on are the partitions of a primary.
+func (c *clusterFixture) on(primary *kit.RedisServer) (partitions []int) {
+	c.t.Helper()
+	placed, err := Places(c.ctx, c.redis, c.inventory.Partitions())
+	c.must(err)
+	for _, p := range placed {
+		if strings.Contains(primary.URL, p.Primary) {
+			partitions = append(partitions, p.Partition)
+		}
+	}
+	return partitions
+}
+
+// plain is a client of one server of the cluster.
+func (c *clusterFixture) plain(primary *kit.RedisServer) *redis.Client { return dial(c.t, primary.URL) }
+
+// settleAny acknowledges entries of any partition, as the flow does.
+type settleAny struct {
+	desk *desk
+	l    *Inventory
+}
+
+func (s settleAny) Fulfil(ctx context.Context, entries []app.Entry) ([]error, error) {
+	fates, err := s.desk.Fulfil(ctx, entries)
+	if err != nil {
+		return nil, err
+	}
+	done := make([]*app.Entry, len(entries))
+	for i := range entries {
+		done[i] = &entries[i]
+	}
+	return fates, s.l.Finish(ctx, entries[0].Partition, 0, nil, done)
+}
+
+func (s settleAny) Refuse(ctx context.Context, e app.Entry, reason string) error {
+	return s.desk.Refuse(ctx, e, reason)
+}
+
+// shop is a sale in a partition, with somebody who buys there again and again and a worker.
+type shop struct {
+	sale     *app.Sale
+	desk     *desk
+	accepted atomic.Int64
+	user     atomic.Int64
+	failed   atomic.Int64 // buys of which nobody knows what became
+}
+
+// trade opens a sale in each partition and keeps buys and workers going in all of them. close ends the buys, waits
+// until all that was accepted has its row, and proves that it adds up.
+func (c *clusterFixture) trade(units int64) (shops []*shop, closeShops func()) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	working, goHome := context.WithCancel(c.ctx)
+	g := c.gate(c.inventory)
+	var at, work sync.WaitGroup
+	for p := range c.inventory.Partitions() {
+		s := &shop{desk: newDesk(), sale: c.openSale(units, func(s *app.Sale) { s.Partition = p })}
+		shops = append(shops, s)
+		worker := NewConsumer(c.inventory, p, "worker", settleAny{s.desk, c.inventory}, ConsumerOptions{
+			Block: 20 * time.Millisecond, ClaimIdle: time.Second, RetryPause: 5 * time.Millisecond,
+		})
+		work.Go(func() { _ = worker.Run(working) })
+		at.Go(func() {
+			for ctx.Err() == nil {
+				b := buyOf(s.sale, app.ID(1000+s.user.Add(1)), 1, "key-trade-1")
+				for ctx.Err() == nil { // the same buy until it is answered
+					d, err := decided(ctx, g, b)
+					if err == nil && d.Verdict == app.VerdictReserved {
+						s.accepted.Add(1)
+						break
+					}
+					if err != nil && !errors.Is(err, app.ErrTransient) {
+						c.t.Errorf("partition %d: %v", p, err)
+					}
+					s.failed.Add(1)
+					app.Sleep(ctx, 5*time.Millisecond)
+				}
+				app.Sleep(ctx, time.Millisecond)
+			}
+		})
+	}
+	return shops, func() {
+		cancel()
+		at.Wait()
+		for _, s := range shops {
+			c.whole(s)
+		}
+		goHome()
+		work.Wait()
+	}
+}
+
+// goesOn waits until so many more buys were accepted in the shop, and as many rows written.
+func (c *clusterFixture) goesOn(s *shop, more int64) {
+	c.t.Helper()
+	accepted, rows := s.accepted.Load(), int64(s.desk.count())
+	kit.Eventually(c.t, 10*time.Second, func() (bool, string) {
+		a, r := s.accepted.Load()-accepted, int64(s.desk.count())-rows
+		return a >= more && r >= more, fmt.Sprintf("partition %d: %d buys and %d rows", s.sale.Partition, a, r)
+	})
+}
+
+// confirmed waits until the partition sells on its server, as the look after partitions does it.
+func (c *clusterFixture) confirmed(partition int) {
+	c.t.Helper()
+	kit.Eventually(c.t, 10*time.Second, func() (bool, string) {
+		s, err := c.inventory.State(c.ctx, partition)
+		if err != nil {
+			return false, err.Error()
+		}
+		lacks, err := c.inventory.Lacks(c.ctx, partition, testEpoch, nil)
+		if err != nil || len(lacks) > 0 || !s.Exists {
+			return false, fmt.Sprintf("%+v lacks %v, %v", s, lacks, err)
+		}
+		err = c.inventory.Confirm(c.ctx, partition, s)
+		return err == nil, fmt.Sprint(err)
+	})
+}
+
+// whole waits until every accepted buy of the shop has its row, and proves that none has two and that the sale adds up.
+func (c *clusterFixture) whole(s *shop) {
+	c.t.Helper()
+	kit.Eventually(c.t, 10*time.Second, func() (bool, string) {
+		a, err := c.inventory.Audit(c.ctx, s.sale.Ref())
+		if err != nil {
+			return false, err.Error()
+		}
+		return int64(s.desk.count()) == a.Tickets && a.Done == a.Tickets, fmt.Sprintf("%d rows, %+v", s.desk.count(),
+			a.Counters)
+	})
+	a := c.audit(s.sale)
+	// The last buy of a shop that was stopped may have been accepted without an answer.
+	if n := s.accepted.Load(); a.Tickets != n && a.Tickets != n+1 {
+		c.t.Errorf("P2: partition %d: %d buys were answered, %d tickets given out", s.sale.Partition, n, a.Tickets)
+	}
+}
+
+// P1, P2: one of three primaries is killed, and then stands still, while all partitions sell. Those of the others never
+// stop, and nothing that is read over all partitions fails or waits for it: the dead ones are named. When it is back it
+// goes on, and nothing of it is lost or there twice.
+func TestOneDeadPrimaryStopsItsPartitionsAlone(t *testing.T) {
+	t.Parallel()
+	c := onCluster(t, 3)
+	shops, closeShops := c.trade(1_000_000)
+	victim := c.cluster.Primaries[1]
+	dead := c.on(victim)
+	isDead := make(map[int]bool)
+	for _, p := range dead {
+		isDead[p] = true
+	}
+	if len(dead) == 0 || len(dead) == len(shops) {
+		t.Fatalf("partitions %v are on it", dead)
+	}
+	for _, s := range shops {
+		c.goesOn(s, 20)
+	}
+	for name, away := range map[string]struct{ gone, back func() }{
+		"killed":       {victim.Kill, victim.Start},
+		"stands still": {victim.Pause, victim.Resume},
+	} {
+		away.gone()
+		c.namesTheDead(name, shops, isDead)
+		for _, s := range shops {
+			if !isDead[s.sale.Partition] {
+				c.goesOn(s, 50)
+			}
+		}
+		c.tellsInTime(name, shops[dead[0]])
+		away.back()
+		for _, p := range dead {
+			c.confirmed(p)
+			c.goesOn(shops[p], 20)
+		}
+		kit.Eventually(t, 10*time.Second, func() (bool, string) {
+			_, err := c.inventory.Counters(c.ctx, refs(shops))
+			return err == nil, fmt.Sprint(err)
+		})
+	}
+	closeShops()
+}
+
+func refs(shops []*shop) (refs []app.SaleRef) {
+	for _, s := range shops {
+		refs = append(refs, s.sale.Ref())
+	}
+	return refs
+}
+
+// namesTheDead reads over all partitions, each time within less than a silent server takes.
+func (c *clusterFixture) namesTheDead(name string, shops []*shop, isDead map[int]bool) {
+	c.t.Helper()
+	within := func(what string, most time.Duration, read func() error) {
+		c.t.Helper()
+		began := time.Now()
+		err := read()
+		if took := time.Since(began); err != nil || took > most {
+			c.t.Errorf("%s: %s: %v, after %s", name, what, err, took)
+		}
+	}
+	within("counters", tickPatience+time.Second/2, func() error {
+		counters, err := c.inventory.Counters(c.ctx, refs(shops))
+		away := app.AwayOf(err)
+		if away == nil {
+			return fmt.Errorf("nothing is away: %w", err)
+		}
+		for i, s := range shops {
+			p := s.sale.Partition
+			if away.Has(p) != isDead[p] || counters[i].Loaded == isDead[p] {
+				return fmt.Errorf("partition %d: %+v: %w", p, counters[i], err)
+			}
+		}
+		return nil
+	})
+	within("stream numbers", readPatience+time.Second, func() error {
+		stats, err := c.inventory.Stats(c.ctx)
+		for _, s := range stats {
+			if s.Away != isDead[s.Partition] {
+				return fmt.Errorf("%+v", s)
+			}
+		}
+		return err
+	})
+	within("ends of the chains", readPatience+time.Second/2, func() error {
+		ends, err := c.inventory.ChainEnds(c.ctx)
+		for p, end := range ends {
+			if end.Away != isDead[p] || end.Away == (end.Epoch == testEpoch) {
+				return fmt.Errorf("partition %d: %+v", p, end)
+			}
+		}
+		return err
+	})
+	within("reservations", readPatience+time.Second/2, func() error {
+		_, err := c.inventory.Waiting(c.ctx, 1001)
+		if away := app.AwayOf(err); away == nil || len(away.Partitions) != len(isDead) {
+			return fmt.Errorf("not named: %w", err)
+		}
+		return nil
+	})
+	within("time", time.Second, func() error {
+		_, err := c.inventory.Now(c.ctx)
+		return err
+	})
+	within("lag", readPatience+time.Second/2, func() error {
+		_, err := NewLagKeeper(c.inventory).runOnce(c.ctx)
+		return err
+	})
+	within("watchers", time.Second, func() error {
+		counts := make(map[app.SaleRef]int64)
+		for _, ref := range refs(shops) {
+			counts[ref] = 3
+		}
+		return c.inventory.SetWatching(c.ctx, "node", counts)
+	})
+}
+
+// tellsInTime: who buys in a dead partition hears that nobody knows, and not much later than he would wait.
+func (c *clusterFixture) tellsInTime(name string, s *shop) {
+	c.t.Helper()
+	g := c.gate(c.inventory)
+	began := time.Now()
+	_, err := decided(c.ctx, g, buyOf(s.sale, 7, 1, "key-tells-1"))
+	if took := time.Since(began); !errors.Is(err, app.ErrTransient) || took > callBudget+2*callTimeout {
+		c.t.Errorf("%s: a buy in a dead partition: %v, after %s", name, err, took)
+	}
+}
+
+// P1, P2: a slot moves key by key to another primary while buys, workers and deadlines run on it. Scripts wait for the
+// end of the move, and everything goes on there; nothing is lost, nothing happens twice, nothing is taken for lost.
+func TestSlotMovesWhileItSells(t *testing.T) {
+	t.Parallel()
+	c := onCluster(t, 2)
+	shops, closeShops := c.trade(1_000_000)
+	from, to := c.cluster.Primaries[0], c.cluster.Primaries[1]
+	moved := c.on(from)[0]
+	s := shops[moved]
+	rings := newBell()
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { _ = NewSweeper(c.inventory, moved, rings).Run(ctx) })
+	for _, s := range shops {
+		c.goesOn(s, 20)
+	}
+	var deadlines []app.Deadline
+	for i := range 200 {
+		due := c.now().Add(time.Duration(i) * 10 * time.Millisecond)
+		deadlines = append(deadlines, app.Deadline{Order: newID(), PayBy: due})
+	}
+	c.must(c.inventory.Schedule(c.ctx, moved, deadlines))
+
+	c.move(slotOf(tagOf(c.inventory.parts[moved].keys.meta)), from, to, func() { c.goesOn(shops[c.on(to)[0]], 3) })
+	c.confirmed(moved)
+	c.goesOn(s, 50)
+	if placed := c.on(to); len(placed) != 3 {
+		t.Errorf("partitions %v are on it", placed)
+	}
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		return rings.size() == len(deadlines), fmt.Sprintf("%d of %d deadlines", rings.size(), len(deadlines))
+	})
+	closeShops()
+	cancel()
+	sweeping.Wait()
+}
+
+func tagOf(key string) string {
+	_, tag, _ := strings.Cut(key, "{")
+	tag, _, _ = strings.Cut(tag, "}")
+	return tag
+}
+
+// move moves a slot, one key at a time; step is called after each.
+func (c *clusterFixture) move(slot int, from, to *kit.RedisServer, step func()) {
+	c.t.Helper()
+	source, target := c.plain(from), c.plain(to)
+	id := func(r *redis.Client) string { return r.Do(c.ctx, "CLUSTER", "MYID").Val().(string) }
+	host, port, _ := strings.Cut(target.Options().Addr, ":")
+	c.must(target.Do(c.ctx, "CLUSTER", "SETSLOT", slot, "IMPORTING", id(source)).Err())
+	c.must(source.Do(c.ctx, "CLUSTER", "SETSLOT", slot, "MIGRATING", id(target)).Err())
+	keys := 0
+	for {
+		found, err := source.ClusterGetKeysInSlot(c.ctx, slot, 1).Result()
+		c.must(err)
+		if len(found) == 0 {
+			break
+		}
+		c.must(source.Do(c.ctx, "MIGRATE", host, port, found[0], 0, 5000).Err())
+		keys++
+		step()
+	}
+	if keys < 4 {
+		c.t.Errorf("only %d keys were moved", keys)
+	}
+	for _, r := range []*redis.Client{target, source} {
+		c.must(r.Do(c.ctx, "CLUSTER", "SETSLOT", strconv.Itoa(slot), "NODE", id(target)).Err())
+	}
+}

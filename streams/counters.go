@@ -1,0 +1,142 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// counterFields are what Counters reads of a sale, in the order of counters.
+var counterFields = []string{
+	"stock", "held", "sold", "withdrawn", "initial", "added", "tickets", "done", "paused", "version",
+}
+
+// counters reads the values of counterFields; a sale without stock is not in Redis.
+func counters(sale app.ID, values []any) app.Counters {
+	c := app.Counters{Sale: sale}
+	if len(values) != len(counterFields) || values[0] == nil {
+		return c
+	}
+	n := func(i int) int64 { return number(text(values[i])) }
+	c.Loaded = true
+	c.Stock, c.Held, c.Sold, c.Withdrawn, c.Initial, c.Added = n(0), n(1), n(2), n(3), n(4), n(5)
+	c.Tickets, c.Done, c.Paused, c.Version = n(6), n(7), n(8) == 1, n(9)
+	return c
+}
+
+// Counters reads the numbers of the sales, in the order asked for, each partition's epoch before the numbers of its
+// sales, in one pipeline per server. Watching is read at most once a second per sale. See app.Inventory for partitions
+// that do not answer.
+func (l *Inventory) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
+	if len(sales) == 0 {
+		return nil, nil
+	}
+	for _, sale := range sales {
+		if _, err := l.keys(sale.Partition); err != nil {
+			return nil, err
+		}
+	}
+	var result []app.Counters
+	var err error
+	if l.servers.cluster == nil {
+		result, err = l.countersOf(ctx, sales)
+	} else {
+		result, err = l.countersApart(ctx, sales)
+	}
+	if err != nil {
+		err = fmt.Errorf("read counters of %d sales: %w", len(sales), err)
+	}
+	return result, err
+}
+
+// countersApart reads the numbers from each primary of a cluster by itself.
+func (l *Inventory) countersApart(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
+	at := make(map[int][]int) // where the sales of a partition are among all
+	var partitions []int
+	for i, sale := range sales {
+		if at[sale.Partition] == nil {
+			partitions = append(partitions, sale.Partition)
+		}
+		at[sale.Partition] = append(at[sale.Partition], i)
+	}
+	type part struct {
+		at       []int
+		counters []app.Counters
+	}
+	parts, err := apart(ctx, l, partitions, tickPatience, func(ctx context.Context, some []int) (p part, err error) {
+		var refs []app.SaleRef
+		for _, partition := range some {
+			for _, i := range at[partition] {
+				p.at, refs = append(p.at, i), append(refs, sales[i])
+			}
+		}
+		p.counters, err = l.countersOf(ctx, refs)
+		return p, err
+	})
+	if len(parts) == 0 {
+		return nil, err
+	}
+	result := make([]app.Counters, len(sales))
+	for i, sale := range sales {
+		result[i].Sale = sale.ID
+	}
+	for _, p := range parts {
+		for j, i := range p.at {
+			result[i] = p.counters[j]
+		}
+	}
+	return result, err
+}
+
+// countersOf reads the numbers in one pipeline.
+func (l *Inventory) countersOf(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
+	cmds := make([]*redis.SliceCmd, len(sales))
+	epochs := make(map[int]*redis.SliceCmd, min(len(sales), len(l.parts)))
+	_, err := l.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, sale := range sales {
+			if epochs[sale.Partition] == nil {
+				epochs[sale.Partition] = p.HMGet(ctx, l.parts[sale.Partition].keys.meta, "epoch")
+			}
+			cmds[i] = p.HMGet(ctx, l.parts[sale.Partition].keys.sale(sale.ID), counterFields...)
+		}
+		return nil
+	})
+	failed := l.unreadOf(sales, cmds, epochs, err)
+	if len(failed) == len(epochs) {
+		return nil, awayUnlessAll(failed, true)
+	}
+	l.readWatching(ctx, sales)
+	result := make([]app.Counters, len(sales))
+	for i, sale := range sales {
+		result[i].Sale = sale.ID
+		if failed[sale.Partition] != nil {
+			continue
+		}
+		result[i] = counters(sale.ID, cmds[i].Val())
+		result[i].Epoch = number(text(epochs[sale.Partition].Val()[0]))
+		result[i].Watching = l.watching(sale)
+	}
+	return result, awayUnlessAll(failed, false)
+}
+
+// unreadOf are the partitions of which something could not be read; err is that of the pipeline.
+func (l *Inventory) unreadOf(
+	sales []app.SaleRef, cmds []*redis.SliceCmd, epochs map[int]*redis.SliceCmd, err error,
+) map[int]error {
+	if err == nil {
+		return nil
+	}
+	failed := make(map[int]error)
+	for i, sale := range sales {
+		if err := cmds[i].Err(); err != nil {
+			failed[sale.Partition] = transient(err)
+		}
+		if err := epochs[sale.Partition].Err(); err != nil {
+			failed[sale.Partition] = transient(err)
+		}
+	}
+	return failed
+}

@@ -1,0 +1,26 @@
+-- take_out: take free units out of a sale for good, as an operator asked, exactly once per act. At most what is free: units
+-- that somebody holds stay theirs.
+--
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
+-- ARGV  1 epoch   2 id of the act   3 units at most
+--
+-- Returns {code, taken}
+--   code   0 decided, now or before, 12 sale absent, 13 rebuilding, 14 epoch differs, 16 partition absent,
+--          17 a key has a wrong type, 18 units is not a positive whole number
+--   taken  units that the act has taken; 0: nothing was free then
+--
+-- What was decided stays in the field out:<act> of the sale as long as it lives, so the same act never takes twice. The
+-- database takes the units out of its own count afterwards, under the same epoch (I2, I8).
+
+local code = turned_away()
+if code then return {code} end
+if not string.find(ARGV[3], '^[1-9]%d*$') then return {18} end
+local field = 'out:' .. ARGV[2]
+local sale = redis.call('HMGET', KEYS[2], 'stock', 'withdrawn', 'moves', field)
+if not sale[1] then return {12} end
+if sale[4] then return {0, tonumber(sale[4])} end
+local stock = tonumber(sale[1])
+local taken = math.max(0, math.min(stock, tonumber(ARGV[3])))
+redis.call('HSET', KEYS[2], field, string.format('%d', taken), 'stock', string.format('%d', stock - taken),
+  'withdrawn', string.format('%d', tonumber(sale[2]) + taken), 'moves', string.format('%d', tonumber(sale[3] or '0') + 1))
+return {0, taken}

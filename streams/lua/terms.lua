@@ -1,0 +1,38 @@
+-- terms: set what an operator has decided about a sale, by version: price, limits, window, pause, and the units that were
+-- added since the beginning. A version that is not newer than what is here changes nothing, so calls may come again and in
+-- any order.
+--
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
+-- ARGV  1 epoch   2 version   3 price (fen)   4 limit (units)   5 cap (reservations)   6 opens (ms)   7 closes (ms)
+--       8 paused (0 or 1)   9 added (units, all of them)   10 rest after an empty stock (ms)
+--
+-- Returns {code}
+--   code  0 set now, 1 this version or a newer one is here, 12 sale absent, 13 rebuilding, 14 epoch differs,
+--         16 partition absent, 17 a key has a wrong type, 18 fewer units were added than are here: units that are sold
+--         cannot become fewer by being added
+--
+-- Units are added to the database first, and only then here (I2).
+
+-- 1. Look before writing.
+local code = turned_away()
+if code then return {code} end
+local sale = redis.call('HMGET', KEYS[2], 'version', 'added', 'stock', 'moves')
+if not sale[1] then return {12} end
+if tonumber(sale[1]) >= tonumber(ARGV[2]) then return {1} end
+local more, before = tonumber(ARGV[9]) - tonumber(sale[2]), tonumber(sale[3])
+if more < 0 then return {18} end
+
+-- 2. Everything together: a buy sees the old terms or the new ones.
+redis.call('HSET', KEYS[2], 'version', ARGV[2], 'price', ARGV[3], 'limit', ARGV[4], 'cap', ARGV[5], 'opens', ARGV[6],
+  'closes', ARGV[7], 'paused', ARGV[8])
+
+-- 3. New units. What a recount has read of the sale counts no more (moves), and units that come to an empty stock rest until
+--    every sold-out flag has ended (I9).
+if more > 0 then
+  redis.call('HSET', KEYS[2], 'added', ARGV[9], 'stock', string.format('%d', before + more),
+    'moves', string.format('%d', tonumber(sale[4] or '0') + 1))
+  if before <= 0 and before + more > 0 then
+    redis.call('HSET', KEYS[2], 'rest_until', string.format('%d', redis_time() + tonumber(ARGV[10])))
+  end
+end
+return {0}

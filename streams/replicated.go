@@ -1,0 +1,64 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// replicaTimeout is how long replicas may take to have a group of buys. Below callTimeout, so that Redis says how many
+// have it before the call is given up.
+const replicaTimeout = 400 * time.Millisecond
+
+// errTooFew means that the buys are accepted on a primary that may die with them.
+var errTooFew = fmt.Errorf("%w: too few replicas have it", app.ErrTransient)
+
+// processReplicated makes a call on keys of one slot, and succeeds only when so many replicas have all that the server
+// had done by then. Otherwise the outcome is unknown, and the same call is repeated (I6): WAIT counts from the last
+// command of its connection on, so a call that finds everything done already waits as well.
+//
+// Both go to one server on one connection. In a pipeline of the cluster's client a call that is sent elsewhere would
+// leave its WAIT behind, on a server that has nothing to wait for.
+func (l *Inventory) processReplicated(ctx context.Context, key string, call *redis.Cmd) ([]any, error) {
+	server, err := l.serverOf(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var have *redis.Cmd
+	_, _ = server.Pipelined(ctx, func(p redis.Pipeliner) error {
+		_ = p.Process(ctx, call)
+		have = p.Do(ctx, "wait", l.replicas, replicaTimeout.Milliseconds())
+		return nil
+	})
+	reply, err := call.Slice()
+	if err != nil {
+		l.lookAgain(ctx)
+		return nil, err
+	}
+	switch n, err := have.Int64(); {
+	case err != nil:
+		return nil, fmt.Errorf("wait for replicas: %w", err)
+	case n < int64(l.replicas):
+		return nil, errTooFew
+	}
+	return reply, nil
+}
+
+// serverOf is the client of the one server that has the key.
+func (l *Inventory) serverOf(ctx context.Context, key string) (redis.UniversalClient, error) {
+	if cluster, ok := l.client.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, key)
+	}
+	return l.client, nil
+}
+
+// lookAgain has a cluster's client learn where slots are now. It does not wait.
+func (l *Inventory) lookAgain(ctx context.Context) {
+	if cluster, ok := l.client.(*redis.ClusterClient); ok {
+		cluster.ReloadState(ctx)
+	}
+}

@@ -1,0 +1,47 @@
+package streams
+
+import (
+	"errors"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// P2: with one replica to wait for, a buy is answered when the replica has it. While the replica hears nothing the
+// outcome is unknown, also of a repeat that finds its order there; afterwards the same key has the same order.
+func TestAnswersWaitForReplicas(t *testing.T) {
+	t.Parallel()
+	primary := kit.StartRedis(t, kit.RedisOptions{})
+	replica := kit.StartRedis(t, kit.RedisOptions{})
+	link := kit.NewProxy(t, primary.URL)
+	replica.FollowVia(primary, link)
+	f := newFixture(t, primary.URL)
+	f.inventory.replicas = 1
+	g, s := f.gate(f.inventory), f.openSale(10)
+	first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+	tickets := func(url string) string {
+		t.Helper()
+		n, err := dial(t, url).HGet(f.ctx, f.inventory.parts[s.Partition].keys.sale(s.ID), "tickets").Result()
+		f.must(err)
+		return n
+	}
+	if n := tickets(replica.URL); n != "1" {
+		t.Fatalf("order %s was answered, and the replica has %s tickets", first.Order, n)
+	}
+	link.Stall()
+	b := buyOf(s, 12, 1, "key-two-1")
+	for range 2 {
+		if d, err := decided(f.ctx, g, b); !errors.Is(err, app.ErrTransient) {
+			t.Fatalf("a buy that no replica has: %+v, %v", d, err)
+		}
+	}
+	if n := tickets(primary.URL); n != "2" {
+		t.Fatalf("the primary has %s tickets, want that of the buy without an answer, once", n)
+	}
+	link.Restore()
+	f.wantVerdict(g, b, app.VerdictReserved)
+	if n := tickets(replica.URL); n != "2" {
+		t.Errorf("both were answered, and the replica has %s tickets", n)
+	}
+}

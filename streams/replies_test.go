@@ -1,0 +1,267 @@
+package streams
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// says is a server that answers TIME by a clock of its own, and everything else with one error.
+type says struct {
+	t     *testing.T
+	name  string
+	addr  string
+	error string
+	ahead time.Duration
+	slots string // the reply to CLUSTER SLOTS
+
+	mu    sync.Mutex
+	calls [][]string // of scripts
+}
+
+func newSays(t *testing.T, reply string) *says {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &says{t: t, addr: listener.Addr().String(), error: reply}
+	s.slots = slotsOf(s)
+	var serving sync.WaitGroup
+	var mu sync.Mutex
+	var open []net.Conn
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			open = append(open, conn)
+			mu.Unlock()
+			serving.Go(func() { s.serve(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		mu.Lock()
+		for _, conn := range open {
+			_ = conn.Close()
+		}
+		mu.Unlock()
+		serving.Wait()
+	})
+	return s
+}
+
+// slotsOf is what CLUSTER SLOTS says of servers with equal ranges.
+func slotsOf(servers ...*says) string {
+	text := fmt.Sprintf("*%d\r\n", len(servers))
+	for i, s := range servers {
+		host, port, _ := strings.Cut(s.addr, ":")
+		from, to := i*clusterSlots/len(servers), (i+1)*clusterSlots/len(servers)-1
+		text += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n$1\r\n%d\r\n", from, to, len(host), host,
+			port, i)
+	}
+	return text
+}
+
+func (s *says) serve(conn net.Conn) {
+	r := bufio.NewReader(conn)
+	for {
+		words, err := readCommand(r)
+		if err != nil {
+			return
+		}
+		reply := "-" + s.error + "\r\n"
+		switch strings.ToLower(words[0]) {
+		case "hello", "command":
+			reply = "-ERR unknown command\r\n"
+		case "client", "asking":
+			reply = "+OK\r\n"
+		case "cluster":
+			reply = s.slots
+		case "time":
+			now := time.Now().Add(s.ahead)
+			sec, us := strconv.FormatInt(now.Unix(), 10), strconv.Itoa(now.Nanosecond()/1000)
+			reply = fmt.Sprintf("*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(sec), sec, len(us), us)
+		case "evalsha":
+			s.mu.Lock()
+			s.calls = append(s.calls, words)
+			s.mu.Unlock()
+		}
+		if _, err := io.WriteString(conn, reply); err != nil {
+			return
+		}
+	}
+}
+
+func readCommand(r *bufio.Reader) (words []string, err error) {
+	line, err := r.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "*")))
+	if err != nil || n < 1 {
+		return nil, fmt.Errorf("a command of %q words", line)
+	}
+	for range n {
+		if line, err = r.ReadString('\n'); err != nil {
+			return nil, err
+		}
+		size, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "$")))
+		if err != nil {
+			return nil, err
+		}
+		word := make([]byte, size+2)
+		if _, err := io.ReadFull(r, word); err != nil {
+			return nil, err
+		}
+		words = append(words, string(word[:size]))
+	}
+	return words, nil
+}
+
+func (s *says) cluster() *redis.ClusterClient {
+	client := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{s.addr}, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true,
+	})
+	s.t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// I6: what a server says while it loads, follows, has moved a slot, or waits for others is a moment: nobody takes it
+// for lost data, an order that cannot be written, or a setting that somebody has to change. A buy is repeated with the
+// same identity, and then told that nobody knows.
+func TestRepliesOfAMoment(t *testing.T) {
+	t.Parallel()
+	ctx := kit.Context(t)
+	var all sync.WaitGroup // they wait, and take no processor
+	defer all.Wait()
+	for _, text := range []string{
+		"MOVED 1 %s", "ASK 1 %s", "TRYAGAIN Multiple keys request during rehashing of slot",
+		"CLUSTERDOWN Hash slot not served", "CLUSTERDOWN The cluster is down",
+		"LOADING Redis is loading the dataset in memory", "READONLY You can't write against a read only replica.",
+		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+		"NOREPLICAS Not enough good replicas to write.", "UNBLOCKED the stream key no longer exists",
+	} {
+		for _, kind := range []string{"one server", "cluster"} {
+			s := newSays(t, "")
+			s.name, s.error = kind+" "+text, strings.ReplaceAll(text, "%s", s.addr)
+			var client redis.UniversalClient = s.cluster()
+			if kind == "one server" {
+				client = dial(t, "redis://"+s.addr)
+			}
+			all.Go(func() { s.isAMoment(ctx, client) })
+		}
+	}
+}
+
+func (s *says) isAMoment(ctx context.Context, client redis.UniversalClient) {
+	s.t.Helper()
+	stale := false
+	l, err := New(Options{Client: client, Partitions: 2, OnStale: func(int) { stale = true }})
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	l.SetEpoch(1, testEpoch)
+	sale := app.SaleRef{ID: 7, Partition: 1}
+	worker := NewConsumer(l, 1, "worker", newDesk(), ConsumerOptions{Block: time.Millisecond})
+	for what, do := range map[string]func() error{
+		"counters": func() error { _, err := l.Counters(ctx, []app.SaleRef{sale}); return err },
+		"state":    func() error { _, err := l.State(ctx, 1); return err },
+		"lacks": func() error {
+			_, err := l.Lacks(ctx, 1, testEpoch, []app.Witness{{Sale: sale, User: 1, Order: 2}})
+			return err
+		},
+		"delivery": func() error { _, err := l.Delivery(ctx, 1); return err },
+		"buyers":   func() error { _, err := l.Buyers(ctx, sale, app.BuyersMark{}); return err },
+		"waiting":  func() error { _, err := l.Waiting(ctx, 1); return err },
+		"finish":   func() error { return l.Finish(ctx, 1, 1, nil, []*app.Entry{{StreamID: "1-1", Sale: 7}}) },
+		"publish":  func() error { return l.Publish(ctx, 1, 1, []*app.Order{{ID: 2}}) },
+		"return":   func() error { _, err := l.Return(ctx, []app.Return{{Sale: sale, Order: 2}}); return err },
+		"schedule": func() error { return l.Schedule(ctx, 1, []app.Deadline{{Order: 2, PayBy: 3}}) },
+		"stats":    func() error { _, err := l.Stats(ctx); return err },
+		"chains":   func() error { _, err := l.ChainEnds(ctx); return err },
+		"consume":  func() error { return worker.runOnce(ctx) },
+		"sweep":    func() error { _, err := NewSweeper(l, 1, newBell()).runOnce(ctx); return err },
+	} {
+		s.wantMoment(what, do())
+	}
+	if stale {
+		s.t.Errorf("%s: a partition was taken for another one", s.name)
+	}
+	s.sameBuy(ctx, l, sale)
+}
+
+func (s *says) wantMoment(what string, err error) {
+	s.t.Helper()
+	if !errors.Is(err, app.ErrTransient) {
+		s.t.Errorf("%s: %s: %v", s.name, what, err)
+	}
+	for _, other := range []error{app.ErrMisconfigured, app.ErrPermanent, app.ErrLost, app.ErrStaleEpoch} {
+		if errors.Is(err, other) {
+			s.t.Errorf("%s: %s: taken for %v: %v", s.name, what, other, err)
+		}
+	}
+}
+
+// sameBuy looks that every try of a buy is the same one.
+func (s *says) sameBuy(ctx context.Context, l *Inventory, sale app.SaleRef) {
+	s.t.Helper()
+	s.mu.Lock()
+	s.calls = nil
+	s.mu.Unlock()
+	g := NewGate(l)
+	defer g.Close()
+	_, err := decided(ctx, g, app.Buy{Order: 11, User: 12, Sale: sale, Qty: 1, Key: "key-same-1", Hash: "h"})
+	s.wantMoment("buy", err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, call := range s.calls {
+		if !slices.Equal(call, s.calls[0]) {
+			s.t.Errorf("%s: tried as %v and as %v", s.name, s.calls[0], call)
+		}
+	}
+	if len(s.calls) < 2 {
+		s.t.Errorf("%s: tried %d times", s.name, len(s.calls))
+	}
+}
+
+// I10: how far the clocks of primaries are apart is noticed, and the time that flows go by is the earliest of them.
+func TestClocksOfPrimariesApart(t *testing.T) {
+	t.Parallel()
+	right, wrong := newSays(t, "ERR"), newSays(t, "ERR")
+	wrong.ahead = 3 * time.Second
+	right.slots = slotsOf(right, wrong)
+	wrong.slots = right.slots
+	client := right.cluster()
+	ctx := kit.Context(t)
+	apart, err := ClockSpread(ctx, client)
+	if err != nil || apart < 2*time.Second || apart > 4*time.Second {
+		t.Errorf("%s apart, %v", apart, err)
+	}
+	l, err := New(Options{Client: client, Partitions: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := l.Now(ctx)
+	if off := time.Until(now.Time()); err != nil || off > time.Second || off < -time.Second {
+		t.Errorf("off by %s, %v", off, err)
+	}
+}

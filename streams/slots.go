@@ -1,0 +1,83 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// clusterSlots is how many slots the keys of a Redis cluster fall into.
+const clusterSlots = 16384
+
+// slotOf is the slot of a hash tag: CRC16 (XMODEM) of it, as Redis Cluster defines.
+func slotOf(tag string) int {
+	var crc uint16
+	for i := range len(tag) {
+		crc ^= uint16(tag[i]) << 8
+		for range 8 {
+			if crc&0x8000 != 0 {
+				crc = crc<<1 ^ 0x1021
+			} else {
+				crc <<= 1
+			}
+		}
+	}
+	return int(crc) % clusterSlots
+}
+
+// tagsOf are the hash tags of the partitions: {0}, {1} … on one server. Spread over a cluster, where primaries
+// have ranges of slots, the tag of p is the first of p.0, p.1 … whose slot lies in the middle quarter of the p-th
+// of as many equal ranges: so each primary with an equal share of the slots gets an equal share of the
+// partitions, give or take one.
+// The tags depend on the number of partitions alone, which is fixed with the data.
+func tagsOf(partitions int, spread bool) []string {
+	tags := make([]string, partitions)
+	for p := range tags {
+		tags[p] = strconv.Itoa(p)
+		if !spread {
+			continue
+		}
+		from, to := (8*p+3)*clusterSlots/(8*partitions), (8*p+5)*clusterSlots/(8*partitions)
+		for n := 0; ; n++ {
+			tag := tags[p] + "." + strconv.Itoa(n)
+			if slot := slotOf(tag); slot >= from && slot <= to {
+				tags[p] = tag
+				break
+			}
+		}
+	}
+	return tags
+}
+
+// Spread reports whether keys have to be spread over slots for this client.
+func Spread(client redis.UniversalClient) bool {
+	_, cluster := client.(*redis.ClusterClient)
+	return cluster
+}
+
+// Placed is where the keys of a partition are.
+type Placed struct {
+	Partition int    `json:"partition"`
+	Tag       string `json:"tag"` // between the braces of its keys
+	Slot      int    `json:"slot"`
+	Primary   string `json:"primary"` // host:port
+}
+
+// Places lists where the partitions are in a cluster; nothing where there is one server.
+func Places(ctx context.Context, client redis.UniversalClient, partitions int) ([]Placed, error) {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return nil, nil
+	}
+	placed := make([]Placed, partitions)
+	for p, tag := range tagsOf(partitions, true) {
+		primary, err := cluster.MasterForKey(ctx, "{"+tag+"}")
+		if err != nil {
+			return nil, fmt.Errorf("find the primary of partition %d: %w", p, transient(err))
+		}
+		placed[p] = Placed{Partition: p, Tag: tag, Slot: slotOf(tag), Primary: primary.Options().Addr}
+	}
+	return placed, nil
+}

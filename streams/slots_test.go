@@ -1,0 +1,37 @@
+package streams
+
+import (
+	"slices"
+	"testing"
+)
+
+// Keys of stored data are named by tags: these may never change.
+func TestTagsStayTheSame(t *testing.T) {
+	t.Parallel()
+	if slot := slotOf("123456789"); slot != 12739 { // 0x31c3, the check value of the specification
+		t.Fatalf("slot %d", slot)
+	}
+	if tags := tagsOf(3, true); !slices.Equal(tags, []string{"0.62", "1.0", "2.41"}) {
+		t.Errorf("in a cluster: %v", tags)
+	}
+	if tags := tagsOf(3, false); !slices.Equal(tags, []string{"0", "1", "2"}) {
+		t.Errorf("on one server: %v", tags)
+	}
+}
+
+// Whatever primaries share the slots equally has an equal share of the partitions, give or take one.
+func TestPartitionsFallEvenly(t *testing.T) {
+	t.Parallel()
+	for _, partitions := range []int{1, 2, 3, 8, 16, 64, 256} {
+		tags := tagsOf(partitions, true)
+		for primaries := 1; primaries <= partitions; primaries++ {
+			has := make([]int, primaries)
+			for _, tag := range tags {
+				has[slotOf(tag)*primaries/clusterSlots]++
+			}
+			if slices.Max(has) > partitions/primaries+2 || slices.Min(has) < partitions/primaries-1 {
+				t.Errorf("%d partitions on %d primaries: %v", partitions, primaries, has)
+			}
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+
+	"stampede/app"
+)
+
+// SetTerms makes what an operator decided about a sale count for buys. See app.SaleKeeper.
+func (l *Inventory) SetTerms(ctx context.Context, s *app.Sale) error {
+	paused := 0
+	if s.Paused {
+		paused = 1
+	}
+	_, err := l.run(ctx, termsScript, s.Partition, saleKeys(s.ID), l.Epoch(s.Partition),
+		s.Version, s.PriceFen, s.Limit, s.Cap,
+		int64(s.OpensAt), int64(s.ClosesAt), paused, s.Added, restAfterEmpty.Milliseconds())
+	if err != nil {
+		return fmt.Errorf("set the terms of sale %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+// TakeOut takes free units out of a sale for good, once for each act. See app.SaleKeeper.
+func (l *Inventory) TakeOut(
+	ctx context.Context, sale app.SaleRef, act, units int64,
+) (taken, epoch int64, err error) {
+	if _, err := l.keys(sale.Partition); err != nil {
+		return 0, 0, err
+	}
+	epoch = l.Epoch(sale.Partition) // once: the script decides under the very epoch that is answered
+	reply, err := l.run(ctx, takeOutScript, sale.Partition, saleKeys(sale.ID), epoch, act, units)
+	if err != nil {
+		return 0, 0, fmt.Errorf("take units out of sale %s: %w", sale.ID, err)
+	}
+	return integer(reply[1]), epoch, nil
+}

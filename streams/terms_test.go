@@ -1,0 +1,92 @@
+package streams
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"stampede/app"
+)
+
+// Terms count by version, whatever order they come in; units that were added are sold, and only once.
+func TestTerms(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(1), f.gate(f.inventory)
+		f.wantVerdict(g, buyOf(s, 1, 1, "key-00001"), app.VerdictReserved)
+		later := *s
+		later.Version, later.Added, later.Paused, later.Limit = 5, 3, true, 1
+		f.must(f.inventory.SetTerms(f.ctx, &later))
+		earlier := *s
+		earlier.Version, earlier.Added = 4, 2
+		f.must(f.inventory.SetTerms(f.ctx, &earlier)) // late
+		f.must(f.inventory.SetTerms(f.ctx, &later))   // again
+		if a := f.audit(s); a.Stock != 3 || a.Added != 3 || a.Version != 5 || !a.Paused {
+			t.Errorf("%+v", a.Counters)
+		}
+		f.wantVerdict(g, buyOf(s, 2, 1, "key-00002"), app.VerdictPaused)
+		later.Version, later.Paused = 6, false
+		f.must(f.inventory.SetTerms(f.ctx, &later))
+		f.wantVerdict(g, buyOf(s, 2, 2, "key-00003"), app.VerdictLimit)
+		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), app.VerdictReserved) // after the rest of an empty stock (I9)
+		later.Version, later.ClosesAt = 7, s.OpensAt.Add(time.Second)
+		f.must(f.inventory.SetTerms(f.ctx, &later))
+		f.wantVerdict(g, buyOf(s, 3, 1, "key-00005"), app.VerdictClosed)
+		f.wantVerdict(g, buyOf(s, 2, 1, "key-00004"), app.VerdictRepeated) // I9
+		later.Version, later.Added = 8, 2
+		if err := f.inventory.SetTerms(f.ctx, &later); !errors.Is(err, app.ErrPermanent) {
+			t.Errorf("fewer added: %v", err)
+		}
+		f.audit(s)
+	})
+}
+
+// A withdrawal takes what is free, once; what a rebuild knows to be settled takes nothing any more.
+func TestTakeOut(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(5), f.gate(f.inventory)
+		f.wantVerdict(g, buyOf(s, 1, 2, "key-00001"), app.VerdictReserved)
+		takes := func(act, units, want int64) {
+			t.Helper()
+			taken, epoch, err := f.inventory.TakeOut(f.ctx, s.Ref(), act, units)
+			if err != nil || taken != want || epoch != f.inventory.Epoch(1) {
+				t.Errorf("act %d took %d under epoch %d, %v; want %d", act, taken, epoch, err, want)
+			}
+		}
+		takes(11, 2, 2)
+		takes(11, 2, 2) // the same again
+		takes(12, 9, 1) // what is left
+		takes(13, 1, 0)
+		if a := f.audit(s); a.Stock != 0 || a.Withdrawn != 3 || a.Out[11] != 2 || a.Out[12] != 1 || len(a.Out) != 3 {
+			t.Errorf("%+v", a)
+		}
+		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 14, 0); !errors.Is(err, app.ErrPermanent) {
+			t.Errorf("no units: %v", err)
+		}
+		f.must(f.inventory.Pause(f.ctx, 1))
+		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 15, 1); !errors.Is(err, app.ErrTransient) {
+			t.Errorf("while the partition is made anew: %v", err)
+		}
+		f.must(f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{
+			Sale: s, Stock: 3, Withdrawn: 2, Acts: []app.StockAct{{ID: 11, Taken: 2, State: app.StockDone}},
+		}))
+		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 1))
+		takes(11, 2, 2)
+		takes(12, 1, 1)
+		if a := f.audit(s); a.Stock != 2 || a.Withdrawn != 3 {
+			t.Errorf("%+v", a)
+		}
+		for _, err := range []error{
+			f.inventory.SetTerms(f.ctx, &app.Sale{ID: newID(), Partition: 1}),
+			func() error {
+				_, _, err := f.inventory.TakeOut(f.ctx, app.SaleRef{ID: newID(), Partition: 1}, 1, 1)
+				return err
+			}(),
+		} {
+			if !errors.Is(err, app.ErrLost) {
+				t.Errorf("a sale that is not there: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package streams
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// spansKept keeps spans that have ended.
+type spansKept struct {
+	mu    sync.Mutex
+	spans []*app.Span
+}
+
+func (k *spansKept) Record(s *app.Span) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.spans = append(k.spans, s)
+}
+
+// traced is the buy with a span.
+func traced(b app.Buy, to *spansKept) app.Buy {
+	b.Span = (&app.Tracer{Ratio: 1, To: to}).Sample("socket", time.Now())
+	return b
+}
+
+// entriesOf are the entries of partition 1, by their users.
+func (f *fixture) entriesOf() map[app.ID]redis.XMessage {
+	f.t.Helper()
+	list, err := f.client.XRange(f.ctx, f.inventory.parts[1].keys.orders, "-", "+").Result()
+	f.must(err)
+	entries := make(map[app.ID]redis.XMessage)
+	for _, m := range list {
+		e := parseEntry(1, m)
+		f.must(e.Bad)
+		entries[e.User] = m
+	}
+	return entries
+}
+
+// The trace of a buy is in its entry, and in no other: what is not traced is as long as ever. With passes, too.
+func TestTracesTravelInEntries(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		g, spans := f.gate(f.inventory), &spansKept{}
+		s, guarded := f.openSale(5), f.openSale(5)
+		issued := f.now()
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), app.VerdictReserved)
+		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-three"), issued), spans), app.VerdictReserved)
+		f.wantVerdict(g, traced(passed(buyOf(guarded, 13, 1, "key-four"), issued), spans), app.VerdictPass)
+		f.wantVerdict(g, traced(buyOf(s, 12, 1, "key-two-1"), spans), app.VerdictRepeated)
+		if len(spans.spans) != 4 {
+			t.Fatalf("%d spans of four calls", len(spans.spans))
+		}
+		entries := f.entriesOf()
+		if len(entries) != 3 {
+			t.Fatalf("%d entries", len(entries))
+		}
+		if m := entries[11]; len(m.Values) != 1 || parseEntry(1, m).Trace != nil {
+			t.Errorf("an entry that nobody traces has %v", m.Values)
+		}
+		for i, user := range []app.ID{12, 13} {
+			m, span := entries[user], spans.spans[i]
+			e := parseEntry(1, m)
+			if span.Name != "reserve.lua" || e.Trace == nil || *e.Trace != span.SpanRef || len(m.Values) != 2 {
+				t.Errorf("entry %+v of span %+v", m.Values, span)
+			}
+			if e.Order == 0 || e.Ticket == 0 || e.Seq == 0 || e.Key == "" {
+				t.Errorf("entry %+v", e)
+			}
+		}
+	})
+}
+
+// In a group each buy has its own trace, whatever becomes of those before it.
+func TestTracesOfAGroup(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(4)
+		k := &f.inventory.parts[1].keys
+		keys := []string{k.meta, k.orders, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID)}
+		ref := func(digit string) string { return strings.Repeat(digit, 32) + "-" + strings.Repeat(digit, 16) }
+		args := []any{f.inventory.Epoch(1), 1 << 40, int64(s.ID), 0, 0, 0}
+		for user, qty := range []int{1, 9, 1, 1} { // the second asks for more than there is
+			args = append(args, int64(newID()), 11+user, qty, "key-of-it", "h", "")
+		}
+		reply, err := reserveScript.run(f.ctx, f.client, keys, append(args, "", "1="+ref("1")+" 2="+ref("2")+" 4="+ref("4")+" ")...)
+		f.must(err)
+		if integer(reply[0]) != codeDone {
+			t.Fatalf("reply %v", reply)
+		}
+		entries := f.entriesOf()
+		for user, want := range map[app.ID]string{11: ref("1"), 13: "", 14: ref("4")} {
+			trace := parseEntry(1, entries[user]).Trace
+			if m, there := entries[user]; !there || trace == nil != (want == "") ||
+				trace != nil && trace.String() != want {
+				t.Errorf("the entry of user %s is %v, want the trace %q", user, m.Values, want)
+			}
+		}
+		if len(entries) != 3 {
+			t.Errorf("%d entries", len(entries))
+		}
+	})
+}
+
+// A trace that is none is no reason to call an entry unreadable.
+func TestOddTracesAreIgnored(t *testing.T) {
+	t.Parallel()
+	for _, odd := range []any{"", "x", strings.Repeat("0", app.SpanRefLength), 7, nil} {
+		e := parseEntry(1, redis.XMessage{ID: "1790000000000-0", Values: map[string]any{
+			"terms": "2:9:7:12:5:1:2:4990:3:beef:key-one-1:11:42:a:b", "trace": odd,
+		}})
+		if e.Bad != nil || e.Trace != nil || e.Order != 9 {
+			t.Errorf("%v: %+v", odd, e)
+		}
+	}
+}
+
+// What a worker tells of an entry goes on behind its trace; a dead letter keeps it, for who looks for what went wrong.
+func TestTracesGoOnBehindAnEntry(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		g, spans := f.gate(f.inventory), &spansKept{}
+		s := f.openSale(5)
+		f.wantVerdict(g, traced(buyOf(s, 11, 1, "key-one-1"), spans), app.VerdictReserved)
+		e := parseEntry(1, f.entriesOf()[11])
+		plain := e
+		plain.Order, plain.Trace = newID(), nil
+		rows := []*app.Order{
+			{ID: e.Order, Sale: s.ID, User: 11, Partition: 1, Qty: 1, State: app.Pending, Rev: 1, PayBy: f.now()},
+			{ID: plain.Order, Sale: s.ID, User: 12, Partition: 1, Qty: 1, State: app.Pending, Rev: 1, PayBy: f.now()},
+		}
+		lines := string(f.inventory.lines(rows, traces([]*app.Entry{&e, &plain})))
+		m, err := app.ParseMessage("1 2\n" + lines)
+		f.must(err)
+		var found []app.Change
+		for c, err := range m.Changes() {
+			f.must(err)
+			found = append(found, c)
+		}
+		if len(found) != 2 || found[0].Trace == nil || *found[0].Trace != *e.Trace || found[1].Trace != nil {
+			t.Fatalf("changes %+v", found)
+		}
+		if found[0].Frame != string(f.inventory.frame(rows[0])) ||
+			found[1].Frame != string(f.inventory.frame(rows[1])) {
+			t.Errorf("frames %q", found)
+		}
+
+		letter := parseLetter(1, redis.XMessage{ID: "1-0", Values: f.entriesOf()[11].Values})
+		if letter.Fields["trace"] != e.Trace.String() || letter.Order != e.Order {
+			t.Errorf("dead letter %+v", letter)
+		}
+	})
+}

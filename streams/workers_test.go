@@ -1,0 +1,189 @@
+package streams
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app/test/kit"
+)
+
+// crew are workers of eight partitions.
+func (f *fixture) crew(n int, life time.Duration) []*Workers {
+	f.t.Helper()
+	all := make([]*Workers, n)
+	for i := range all {
+		l, err := New(Options{Client: dial(f.t, f.url), Partitions: 8})
+		f.must(err)
+		all[i] = NewWorkers(l, fmt.Sprintf("worker-%d", i))
+		all[i].life = life
+	}
+	return all
+}
+
+// beat lets each say once that it is there, and then hear of all others.
+func (f *fixture) beat(crew []*Workers) {
+	f.t.Helper()
+	for range 2 {
+		for _, w := range crew {
+			f.must(w.runOnce(f.ctx))
+		}
+	}
+}
+
+// uneven says what is wrong with how eight partitions are shared, "" for nothing: each has one worker, and no worker
+// has two more than another.
+func uneven(crew []*Workers) string {
+	least, most := 8, 0
+	for _, w := range crew {
+		least, most = min(least, w.Attended()), max(most, w.Attended())
+	}
+	if most-least > 1 {
+		return fmt.Sprintf("one has %d, another %d", least, most)
+	}
+	for p := range 8 {
+		n := 0
+		for _, w := range crew {
+			if w.attends(p) {
+				n++
+			}
+		}
+		if n != 1 {
+			return fmt.Sprintf("partition %d has %d workers", p, n)
+		}
+	}
+	return ""
+}
+
+// Partitions are shared out evenly, and again after each worker that comes, leaves or says nothing any more.
+func TestWorkersShareThePartitions(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		crew := f.crew(5, time.Minute)
+		if crew[0].Attended() != 8 {
+			t.Errorf("one who knows nobody has %d partitions, want all", crew[0].Attended())
+		}
+		for n := 1; n <= len(crew); n++ {
+			f.beat(crew[:n])
+			if wrong := uneven(crew[:n]); wrong != "" {
+				t.Errorf("%d workers: %s", n, wrong)
+			}
+		}
+		_, err := crew[1].attend(f.ctx, 0)
+		f.must(err)
+		rest := append(crew[:1:1], crew[2:]...)
+		f.beat(rest)
+		if wrong := uneven(rest); wrong != "" {
+			t.Errorf("after one has left: %s", wrong)
+		}
+		crew[4].life = time.Millisecond
+		f.must(crew[4].runOnce(f.ctx)) // the last word of one that stands still
+		kit.Eventually(t, 10*time.Second, func() (bool, string) {
+			f.beat(rest[:3])
+			wrong := uneven(rest[:3])
+			return wrong == "", "after one says nothing any more: " + wrong
+		})
+		if !crew[0].gone("worker-4") || !crew[0].gone("worker-1") || crew[0].gone("worker-2") {
+			t.Error("who is there and who is gone is mixed up")
+		}
+	})
+}
+
+// A worker that cannot reach the list waits on all partitions once its last word does not count any more, no sooner.
+func TestWorkersWithoutAList(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	crew := f.crew(2, 200*time.Millisecond)
+	f.beat(crew)
+	if wrong := uneven(crew); wrong != "" {
+		t.Fatal(wrong)
+	}
+	over, cancel := context.WithCancel(f.ctx)
+	cancel()
+	if crew[0].runOnce(over) == nil {
+		t.Fatal("a list that is out of reach was read")
+	}
+	if n := crew[0].Attended(); n != 4 && time.Since(crew[0].heard) < crew[0].life {
+		t.Errorf("%d partitions after one lost beat, want 4 as before", n)
+	}
+	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		_ = crew[0].runOnce(over)
+		return crew[0].Attended() == 8, "it still goes by what it heard long ago"
+	})
+	if crew[0].gone("worker-1") {
+		t.Error("somebody is gone of whom nothing is known")
+	}
+}
+
+// The entries of a worker that stands still, and has not said so, are taken by another within about a second.
+func TestOthersLookIn(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		still, looks := NewWorkers(f.inventory, "a-1"), NewWorkers(f.inventory, "a-2")
+		f.beat([]*Workers{still, looks})
+		if still.attends(1) == looks.attends(1) {
+			t.Fatal("partition 1 has two workers, or none")
+		}
+		if looks.attends(1) {
+			still, looks = looks, still
+		}
+		box := newDesk()
+		c := f.consumer(looks.name, box)
+		c.options.Workers = looks
+		f.run(c)
+		f.reserveMany(s, 5)
+		kit.Eventually(t, 10*time.Second, func() (bool, string) {
+			return box.count() == 5, fmt.Sprintf("%d of 5 rows", box.count())
+		})
+	})
+}
+
+// What a worker had in hand that is gone is taken over before the time is up that a living one has.
+func TestHandsOfAGoneWorker(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s := f.openSale(10)
+	f.reserveMany(s, 3)
+	for _, name := range []string{"dead", "living"} {
+		_, err := f.client.XReadGroup(f.ctx, &redis.XReadGroupArgs{
+			Group: group, Consumer: name, Count: 1, Streams: []string{f.inventory.parts[1].keys.orders, ">"},
+		}).Result()
+		f.must(err)
+	}
+	living, me := NewWorkers(f.inventory, "living"), NewWorkers(f.inventory, "me")
+	f.beat([]*Workers{living, me})
+	c := f.consumer("me", newDesk())
+	c.options.ClaimIdle, c.options.Workers = time.Hour, me
+	for _, step := range []struct {
+		idle time.Duration
+		want int
+	}{{29 * time.Minute, 0}, {31 * time.Minute, 1}, {61 * time.Minute, 1}} {
+		f.keepIdle("dead", step.idle)
+		f.keepIdle("living", step.idle)
+		if got, err := c.claim(f.ctx); err != nil || len(got) != step.want {
+			t.Errorf("idle for %v: claimed %d entries (%v), want %d", step.idle, len(got), err, step.want)
+		}
+	}
+	left, err := f.client.XPending(f.ctx, f.inventory.parts[1].keys.orders, group).Result()
+	f.must(err)
+	if left.Consumers["me"] != 2 || len(left.Consumers) != 1 {
+		t.Errorf("in whose hands the entries are: %v", left.Consumers)
+	}
+}
+
+// keepIdle makes the entries of a consumer of partition 1 idle for so long.
+func (f *fixture) keepIdle(consumer string, idle time.Duration) {
+	f.t.Helper()
+	key := f.inventory.parts[1].keys.orders
+	pending, err := f.client.XPendingExt(f.ctx, &redis.XPendingExtArgs{
+		Stream: key, Group: group, Start: "-", End: "+", Count: 100, Consumer: consumer,
+	}).Result()
+	f.must(err)
+	for _, p := range pending {
+		f.must(f.client.Do(f.ctx, "XCLAIM", key, group, consumer, 0, p.ID, "IDLE", idle.Milliseconds(), "JUSTID").Err())
+	}
+}
