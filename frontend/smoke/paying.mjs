@@ -36,18 +36,21 @@ async function visit(report, browser, base, size, theme) {
   await page.context().close()
 }
 
+/** After so many milliseconds the cashier leads back to the shop by itself (data-soon of its page). */
+const SOON_MS = 3_000
+
 /**
- * The cashier leads back to the shop by itself after some seconds, which on a busy machine are fewer than it takes to look at
- * the page. It stays there until what this returns is called.
+ * On a busy machine that is less than it takes to look at the page. It stays there until what this returns is called, and
+ * then leaves as it would have. Its navigation must not be held instead: Chromium answers nothing about a page that waits for one.
  */
-async function keptFrom(page, base) {
-  let leave
-  const left = new Promise((resolve) => (leave = resolve))
-  await page.route(`${base}/**`, async (route) => {
-    if (route.request().isNavigationRequest()) await left
-    await route.fallback()
-  })
-  return leave
+async function keepAtCashier(page) {
+  await page.addInitScript((soon) => {
+    if (!location.pathname.startsWith('/cashier/')) return
+    const { setTimeout } = globalThis
+    globalThis.setTimeout = (run, ms, ...given) =>
+      ms === soon ? (globalThis.leave = run) && 0 : setTimeout(run, ms, ...given)
+  }, SOON_MS)
+  return () => page.evaluate(() => setTimeout(globalThis.leave))
 }
 
 /** One shopper with one page. */
@@ -131,7 +134,7 @@ class Visit {
       await expectNoSideways(cashier)
     })
     await this.check('pays', async () => {
-      leave = await keptFrom(cashier, base)
+      leave = await keepAtCashier(cashier)
       await cashier.getByRole('button', { name: 'Pay', exact: true }).click()
       await cashier.locator('main[data-state="paid"]').waitFor({ timeout: PATIENCE_MS })
       await this.shoot(cashier, 'paid')
@@ -143,7 +146,7 @@ class Visit {
       )
     }
     await this.check('comes back to the shop, and the order list says paid', async () => {
-      leave()
+      await leave()
       await cashier.waitForURL(`${base}/`, { timeout: PATIENCE_MS })
       const there = cashier.locator(`[data-order="${id}"][data-state="paid"]`).filter({ visible: true })
       await there.first().waitFor({ timeout: PATIENCE_MS })
@@ -180,7 +183,7 @@ class Visit {
         const phone = await this.browser.open(address, 'phone', theme)
         await phone.waitForURL(/\/cashier\//, { timeout: PATIENCE_MS })
         await phone.getByText(id).waitFor({ timeout: PATIENCE_MS })
-        await keptFrom(phone, base)
+        await keepAtCashier(phone)
         await phone.getByRole('button', { name: 'Pay', exact: true }).click()
         await phone.locator('main[data-state="paid"]').waitFor({ timeout: PATIENCE_MS })
         await this.sheet.locator('[data-outcome="paid"]').waitFor({ timeout: PATIENCE_MS })

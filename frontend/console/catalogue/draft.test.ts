@@ -36,6 +36,24 @@ describe('what is being edited', () => {
     scope.stop()
   })
 
+  it('is read anew, but never over what somebody types, also while the answer is under way', async () => {
+    const scope = effectScope()
+    const draft = scope.run(() => useDraft<typeof base>(() => '?'))
+    if (!draft) throw new Error('no scope')
+    const read = vi.fn(() => Promise.resolve({ ...base, name: 'Pot' }))
+    await draft.renew(read, draft.show)
+    expect(draft.draft.value?.name).toBe('Pot')
+
+    const under = draft.renew(read, draft.show)
+    if (draft.draft.value) draft.draft.value.price = 90
+    await under
+    expect(draft.changed.value).toEqual({ price: 90 })
+
+    await draft.renew(read, draft.show)
+    expect(read).toHaveBeenCalledTimes(2)
+    scope.stop()
+  })
+
   it('is not left without a question while it has changes', () => {
     const scope = effectScope()
     const asked = vi.fn(() => false)

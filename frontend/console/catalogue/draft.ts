@@ -37,6 +37,13 @@ export function useDraft<T extends object>(asked: () => string) {
     theirs.value = []
   }
 
+  /** Reads it anew, unless somebody edits it; who begins while the answer is under way keeps what was typed. */
+  async function renew<R>(read: () => Promise<R>, take: (fresh: R) => void): Promise<void> {
+    if (isChanged.value) return
+    const fresh = await read()
+    if (!isChanged.value) take(fresh)
+  }
+
   /** Lays the changes over what it is by now. */
   function rebase(now: T): void {
     const [was, mine] = [base.value, draft.value]
@@ -54,7 +61,7 @@ export function useDraft<T extends object>(asked: () => string) {
     if (isChanged.value) event.preventDefault()
   })
   guardLeaving(() => !isChanged.value || confirm(asked()))
-  return { base, draft, theirs, changed, isChanged, show, rebase, reset }
+  return { base, draft, theirs, changed, isChanged, show, renew, rebase, reset }
 }
 
 const copyOf = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T
