@@ -29,6 +29,18 @@ export function useTimer() {
   return { start, stop, isRunning: () => timer !== undefined }
 }
 
+/** Runs something once everything that has changed by now was drawn: in the frame after the next. The last call counts. */
+export function useDrawn(): (run: () => void) => void {
+  const scope = getCurrentScope()
+  let frame = 0
+  onScopeDispose(() => cancelAnimationFrame(frame))
+  return (run) => {
+    cancelAnimationFrame(frame)
+    if (scope?.active === false) return
+    frame = requestAnimationFrame(() => (frame = requestAnimationFrame(run)))
+  }
+}
+
 /** Pauses, as many at a time as there are. None of them ends any more once the scope has: who waits goes no further. */
 export function usePause(): (ms: number) => Promise<void> {
   const timers = new Set<ReturnType<typeof setTimeout>>()

@@ -1,5 +1,5 @@
 import { readonly, ref, watch, type Ref } from 'vue'
-import { useTimer } from '../timers'
+import { useDrawn, useTimer } from '../timers'
 
 /** A press this soon after an outcome was meant for what was there before, in milliseconds. */
 export const CALM_MS = 1_500
@@ -9,15 +9,18 @@ export const FRESH_MS = 500
 /**
  * Whether presses do not count just now, because something has become of an earlier one and the button has another
  * meaning since. Calm begins in the very moment in which `outcome` changes, before anything is drawn, and with
- * `atFirst` also when the button appears; both in milliseconds.
+ * `atFirst` also when the button appears; both last so many milliseconds from when that was drawn, which takes its time
+ * where many cards change at once: nobody has seen it before.
  */
 export function useCalm(outcome: () => unknown, after = CALM_MS, atFirst = 0): Readonly<Ref<boolean>> {
   const calm = ref(false)
   const timer = useTimer()
+  const drawn = useDrawn()
 
   function begin(ms: number): void {
     calm.value = true
-    timer.start(ms, () => (calm.value = false))
+    timer.stop()
+    drawn(() => timer.start(ms, () => (calm.value = false)))
   }
 
   watch(outcome, () => begin(after), { flush: 'sync' })
