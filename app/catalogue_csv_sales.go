@@ -167,10 +167,10 @@ func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []SaleReco
 			return nil, err
 		}
 	}
+	if err := d.Store.SaveSales(ctx, changed...); err != nil {
+		return nil, err
+	}
 	for i := range changed {
-		if err := d.Store.SaveSale(ctx, &changed[i]); err != nil {
-			return nil, err
-		}
 		ids = append(ids, changed[i].ID)
 	}
 	return ids, nil

@@ -52,7 +52,7 @@ func (d *CatalogueDesk) editSale(ctx context.Context, id ID, edit SaleEdit) (bef
 			return before, after, err
 		}
 	}
-	if err := d.Store.SaveSale(ctx, &after); err != nil {
+	if err := d.Store.SaveSales(ctx, after); err != nil {
 		return before, after, err
 	}
 	after, err = d.lockedSale(ctx, id)

@@ -40,10 +40,9 @@ type CatalogueKeeper interface {
 	SaleRecords(ctx context.Context, q SalesQuery) (page []SaleRecord, more bool, err error)
 	SaleRecord(ctx context.Context, id ID) (SaleRecord, error)
 	LockSale(ctx context.Context, id ID) (SaleRecord, error)
-	// SaveSale writes what an operator can edit; s.Version is that of the row now, and is raised by one. WrongState:
-	// stock
-	// or archive are to change, and the sale was loaded meanwhile.
-	SaveSale(ctx context.Context, s *SaleRecord) error
+	// SaveSales writes what an operator can edit; the version of each is that of its row now, and is raised by one.
+	// WrongState: stock or archive of one of them are to change, and it was loaded meanwhile.
+	SaveSales(ctx context.Context, sales ...SaleRecord) error
 	// EmptiestPartition is the one with the fewest sales of a slot, of how many.
 	EmptiestPartition(ctx context.Context, slot ID) (partition, of int, err error)
 

@@ -11,6 +11,7 @@ type dialect struct {
 	history   string // names the server that answers: 8 hex digits, another one after a failover
 	changed   string // when a row of orders was stamped, Unix ms of that clock
 	stamp     string // stamps a row of orders
+	byValues  string // changes rows of sales by a table of values with a row_id: the table, what is set, where
 	onTaken   string // begins the update part of an INSERT that met its primary key
 	snapshot  *sql.TxOptions
 	defaults  bool // columns of orders have their defaults, see unsaid
@@ -21,10 +22,12 @@ var mysqlWords = dialect{
 	forUpdate: " FOR UPDATE",
 	greatest:  "GREATEST",
 	// SYSDATE is the instant of evaluation; NOW is that of the statement's start, before its waits.
-	now:      "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
-	history:  "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id), 256), 8)",
-	changed:  "CAST(UNIX_TIMESTAMP(changed_at) * 1000 AS SIGNED)",
-	stamp:    "changed_at = SYSDATE(3)",
+	now:     "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
+	history: "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id), 256), 8)",
+	changed: "CAST(UNIX_TIMESTAMP(changed_at) * 1000 AS SIGNED)",
+	stamp:   "changed_at = SYSDATE(3)",
+	// In this order of the tables, and so no row is locked that is not in the values.
+	byValues: "UPDATE (%[1]s) AS v STRAIGHT_JOIN sales ON sales.id = v.row_id SET %[2]s WHERE %[3]s",
 	onTaken:  "ON DUPLICATE KEY UPDATE",
 	snapshot: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	defaults: true,
@@ -39,6 +42,7 @@ var sqliteWords = dialect{
 	history:  "'00000001'", // not 00000000, which is nobody's
 	changed:  "changed_at",
 	stamp:    "changed_at = CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+	byValues: "UPDATE sales SET %[2]s FROM (%[1]s) AS v WHERE sales.id = v.row_id AND %[3]s",
 	onTaken:  "ON CONFLICT DO UPDATE SET",
 	snapshot: &sql.TxOptions{ReadOnly: true},
 }

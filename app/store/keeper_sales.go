@@ -134,39 +134,6 @@ func (s *Store) LockSale(ctx context.Context, id app.ID) (record app.SaleRecord,
 	return record, err
 }
 
-// SaveSale writes what an operator can edit. Stock and archive change only while nothing of the sale is in Redis: its
-// loading takes no lock of acts, so the statement itself looks. The limit of before is remembered: who bought under it
-// has not broken the new one. See app.CatalogueKeeper.
-func (s *Store) SaveSale(ctx context.Context, r *app.SaleRecord) error {
-	return s.edit(ctx, "save sale "+r.ID.String(), func(tx bun.Conn) error {
-		rows, initial := []app.ID{r.ID}, []int64{r.Initial}
-		if r.Spread > 1 {
-			var err error
-			rows = convert(r.Portions, func(p *app.Portion) app.ID { return p.ID })
-			if initial, err = dealAnew(ctx, tx, r, rows); err != nil {
-				return err
-			}
-		}
-		for i, row := range rows {
-			n, err := exec(ctx, tx, "UPDATE sales SET limit_most = "+s.d.greatest+"(limit_most, buyer_limit),"+
-				" price_fen = ?, initial = ?, buyer_limit = ?, buyer_cap = ?, opens_at = ?,"+
-				" closes_at = ?, challenge = ?, position = ?, archived_at = ?, updated_at = ?, version = version + 1"+
-				" WHERE id = ? AND version = ? AND (epoch = 0 OR initial = ? AND archived_at = ?)",
-				r.PriceFen, initial[i], r.Limit, r.Cap, r.OpensAt, r.ClosesAt, r.Challenge, r.Position, r.ArchivedAt,
-				wallClock(),
-				row, r.Version, initial[i], r.ArchivedAt)
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				return app.Fail(app.WrongState,
-					"the sale was loaded into Redis meanwhile: its stock can be added to or withdrawn from")
-			}
-		}
-		return nil
-	})
-}
-
 // EmptiestPartition is the one with the fewest sales of a slot, and of those the lowest; of is how many there are.
 func (s *Store) EmptiestPartition(ctx context.Context, slot app.ID) (partition, of int, err error) {
 	db := s.reading(ctx)

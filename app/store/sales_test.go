@@ -201,7 +201,7 @@ func TestLoweredLimitMakesNobodyGuilty(t *testing.T) {
 			r, err := h.SaleRecord(h.ctx, h.sales[0])
 			h.must(err)
 			r.Limit = limit
-			h.must(h.SaveSale(h.ctx, &r))
+			h.must(h.SaveSales(h.ctx, r))
 			if over := h.totals(h.sales[0]).OverLimit; len(over) != 0 {
 				t.Errorf("limit %d: over it are %v", limit, over)
 			}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// salesAtOnce is how many rows of sales one statement changes; SQLite takes a union of 500 parts at most.
+const salesAtOnce = 250
+
+// saleEdit is a row of sales as it shall be: that of a sale, or of one of its portions, which has its own part of the stock.
+type saleEdit struct {
+	*app.SaleRecord
+	row     app.ID
+	initial int64
+}
+
+// SaveSales writes what an operator can edit of each of them. Stock and archive change only while nothing of the sale is
+// in Redis: its loading takes no lock of acts, so the statement itself looks. See app.CatalogueKeeper.
+func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
+	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
+		var edits []saleEdit
+		for i := range sales {
+			of, err := editsOf(ctx, tx, &sales[i])
+			if err != nil {
+				return err
+			}
+			edits = append(edits, of...)
+		}
+		// Whoever changes several rows locks them in the same order.
+		slices.SortFunc(edits, func(a, b saleEdit) int { return cmp.Compare(a.row, b.row) })
+		for some := range slices.Chunk(edits, salesAtOnce) {
+			if err := s.saveSales(ctx, tx, some); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// editsOf is what becomes of each row of a sale.
+func editsOf(ctx context.Context, tx bun.Conn, r *app.SaleRecord) ([]saleEdit, error) {
+	if r.Spread <= 1 {
+		return []saleEdit{{SaleRecord: r, row: r.ID, initial: r.Initial}}, nil
+	}
+	rows := convert(r.Portions, func(p *app.Portion) app.ID { return p.ID })
+	initial, err := dealAnew(ctx, tx, r, rows)
+	if err != nil {
+		return nil, err
+	}
+	edits := make([]saleEdit, len(rows))
+	for i, row := range rows {
+		edits[i] = saleEdit{SaleRecord: r, row: row, initial: initial[i]}
+	}
+	return edits, nil
+}
+
+func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []saleEdit) error {
+	// The limit of before is remembered: who bought under it has not broken the new one. By a statement of its own,
+	// because one that changes rows by a table of values may assign its columns in any order.
+	_, err := exec(ctx, tx, "UPDATE sales SET limit_most = "+s.d.greatest+"(limit_most, buyer_limit) WHERE id IN (?)",
+		bun.List(convert(edits, func(e *saleEdit) app.ID { return e.row })))
+	if err != nil {
+		return err
+	}
+	var values strings.Builder
+	values.WriteString("SELECT ? AS row_id, ? AS of_version, ? AS to_price, ? AS to_initial, ? AS to_limit, ? AS to_cap," +
+		" ? AS to_open, ? AS to_close, ? AS to_challenge, ? AS to_position, ? AS to_archive")
+	values.WriteString(strings.Repeat(" UNION ALL SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?", len(edits)-1))
+	args := make([]any, 0, 11*len(edits)+1)
+	for i := range edits {
+		e := &edits[i]
+		args = append(args, e.row, e.Version, e.PriceFen, e.initial, e.Limit, e.Cap,
+			e.OpensAt, e.ClosesAt, e.Challenge, e.Position, e.ArchivedAt)
+	}
+	n, err := exec(ctx, tx, fmt.Sprintf(s.d.byValues, values.String(),
+		fmt.Sprintf("price_fen = to_price, initial = to_initial, buyer_limit = to_limit, buyer_cap = to_cap,"+
+			" opens_at = to_open, closes_at = to_close, challenge = to_challenge, position = to_position,"+
+			" archived_at = to_archive, updated_at = %d, version = version + 1", wallClock()),
+		"version = of_version AND (epoch = 0 OR initial = to_initial AND archived_at = to_archive)"), args...)
+	if err != nil {
+		return err
+	}
+	if n != int64(len(edits)) {
+		return app.Fail(app.WrongState,
+			"the sale was loaded into Redis meanwhile: its stock can be added to or withdrawn from")
+	}
+	return nil
+}
