@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# What ships for running Stampede, judged by the programs that will read it, without any of them running. The last line is
-# `N passed, N failed`.
+# What ships for running Stampede, judged by the programs that will read it. The last line is `N passed, N failed`.
 #
-#   deploycheck.sh         everything: Kubernetes and compose files, too
-#   deploycheck.sh units   the systemd units alone: a part of lint
+#   deploycheck.sh           everything
+#   deploycheck.sh units     the systemd units alone, as systemd reads them: a part of lint
+#   deploycheck.sh files     the units, the manifests of Kubernetes and the compose file; nothing of it runs
+#   deploycheck.sh sockets   10,000 sockets through the nginx that ships, in front of two nodes, for a minute
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 
 # The units as systemd reads them, with a program that is there.
-units() {
+read_units() {
   local folder
   folder=$(mktemp -d)
   sed 's|^ExecStart=/usr/local/bin/stampede |ExecStart=/bin/true |' deploy/stampede.service >"$folder/stampede.service"
@@ -29,11 +30,13 @@ units() {
 # internet, to addresses that only who runs it knows, and has the host's folders before it, read-only.
 hardened() { systemd-analyze security --offline=true --threshold=15 "$1"; }
 
-check 'systemd reads the units' units || true
-for unit in deploy/stampede.service deploy/stampede@.service; do
-  check "$(basename "$unit") is exposed by 1.5 of 10 at most" hardened "$unit" || true
-done
-[[ ${1:-} != units ]] || { conclude; exit; }
+units() {
+  local unit
+  check 'systemd reads the units' read_units || true
+  for unit in deploy/stampede.service deploy/stampede@.service; do
+    check "$(basename "$unit") is exposed by 1.5 of 10 at most" hardened "$unit" || true
+  done
+}
 
 # tools: kustomize and our own check in the versions of deploy/tools/deploycheck, and the schemas of Kubernetes from npm.
 folder=$PWD/.run/deploycheck
@@ -64,10 +67,35 @@ slip() {
   if "$folder/deploycheck" compose "$folder/slip.yaml"; then return 1; fi
 }
 
-check 'kustomize, check and schemas' tools || { conclude; exit 1; }
-for made in overlays/production overlays/kind migrate; do
-  check "deploy/kubernetes/$made" kubernetes "deploy/kubernetes/$made" || true
-done
-check 'deploy/compose.yaml, as compose reads it' "$folder/deploycheck" compose deploy/compose.yaml || true
-check 'slips of the pen are found' slip || true
+files() {
+  units
+  check 'kustomize, check and schemas' tools || return 0
+  for made in overlays/production overlays/kind migrate; do
+    check "deploy/kubernetes/$made" kubernetes "deploy/kubernetes/$made" || true
+  done
+  check 'deploy/compose.yaml, as compose reads it' "$folder/deploycheck" compose deploy/compose.yaml || true
+  check 'slips of the pen are found' slip || true
+}
+
+# sockets_held needs Redis, MariaDB and nginx (install.sh), 20,000 files for a process and two cores for two minutes.
+sockets_held() {
+  deploy/scripts/install.sh && deploy/scripts/services.sh run deploy/scripts/go-test.sh --told sockets \
+    -tags soak -run '^TestTenThousandSocketsThroughNginx$' ./app/test/e2e
+}
+
+sockets() { suite '10,000 sockets through nginx' sockets_held || true; }
+
+case ${1:-all} in
+units) units ;;
+files) files ;;
+sockets) sockets ;;
+all)
+  files
+  sockets
+  ;;
+*)
+  echo 'usage: deploycheck.sh [units|files|sockets]' >&2
+  exit 2
+  ;;
+esac
 conclude

@@ -3,6 +3,8 @@
 #
 #   go-test.sh [FLAG…] PACKAGE…             flags as of `go test`
 #   go-test.sh --compile [FLAG…] PACKAGE…   only compiles what they are made of, so that they begin sooner
+#   go-test.sh --told NAME [FLAG…] PACKAGE… shows before the verdict what the tests log: figures, of tests that measure;
+#                                           all that was said is in .run/NAME.json
 #
 # Results are never taken from the cache: the stores behind the tests may have changed.
 set -euo pipefail
@@ -11,6 +13,8 @@ deploy/scripts/tools.sh
 
 compile=0
 [[ ${1:-} != --compile ]] || { compile=1 && shift; }
+told=
+[[ ${1:-} != --told ]] || { told=$2 && shift 2; }
 
 # What is dear to compile for the race detector and gains nothing by it. SQLite is C made Go: its memory is none of Go's, and
 # the detector looks at no other. go-redis has thousands of small methods to be put into one another. kit.Build makes
@@ -29,4 +33,13 @@ if ((compile)); then
 fi
 # -trimpath as everywhere: what has been compiled in one form is not compiled in another. Vet has its turn in lint.sh; here
 # it would read all that is imported once more.
-go test -trimpath "${race[@]}" -vet=off -json -count=1 -timeout 10m "$@" 2>&1 | .run/tools/verdict
+tests=(go test -trimpath "${race[@]}" -vet=off -json -count=1 -timeout 10m)
+if [[ -z $told ]]; then
+  "${tests[@]}" "$@" 2>&1 | .run/tools/verdict
+  exit
+fi
+status=0
+"${tests[@]}" "$@" 2>&1 | tee ".run/$told.json" | .run/tools/verdict >".run/$told.txt" || status=$?
+sed -n 's/.*"Output":" *[a-z_]*_test.go:[0-9]*: \(.*\)\\n"}$/\1/p' ".run/$told.json"
+cat ".run/$told.txt"
+exit "$status"

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -22,15 +23,15 @@ type Nginx struct {
 	Addr string      // where it listens, host:port
 	TLS  *tls.Config // for its clients: trusts its certificate
 	CA   string      // that certificate, a PEM file
+
+	p *process
 }
 
-// around is the rest of a configuration: what Debian's has outside the site, as small as can be. One process, so that
-// nothing is left when it is killed.
+// around is the rest of a configuration: what Debian's has outside the site, as small as can be.
 const around = `daemon off;
-master_process off;
 pid nginx.pid;
 error_log stderr warn;
-events { worker_connections 16384; }
+%s
 http {
   access_log off;
   client_body_temp_path tmp;
@@ -42,16 +43,31 @@ http {
 }
 `
 
+// alone is one process, so that nothing is left when it is killed.
+const alone = "master_process off;\nevents { worker_connections 16384; }"
+
 // StartNginx starts one in front of upstream (host:port, several with commas between them), which ends with the test.
 // Of the site only addresses and certificate are other ones, and what the test changes: pairs of a text that stands in
 // the file, once, and another one.
 func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
+	t.Helper()
+	return startNginx(t, site, upstream, func(string) (string, error) { return alone, nil }, changes)
+}
+
+// startNginx is StartNginx with what shares out says of the processes, who is given the text of the site.
+func startNginx(
+	t testing.TB, site, upstream string, shares func(string) (string, error), changes []string,
+) *Nginx {
 	t.Helper()
 	program, err := findProgram("nginx")
 	if err != nil {
 		t.Fatalf("kit: nginx: %v", err)
 	}
 	text, err := os.ReadFile(site)
+	if err != nil {
+		t.Fatalf("kit: nginx: %v", err)
+	}
+	processes, err := shares(string(text))
 	if err != nil {
 		t.Fatalf("kit: nginx: %v", err)
 	}
@@ -70,13 +86,17 @@ func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 		if err != nil {
 			return err
 		}
-		for name, content := range map[string]string{"nginx.conf": around, "site.conf": conf} {
+		for name, content := range map[string]string{
+			"nginx.conf": fmt.Sprintf(around, processes), "site.conf": conf,
+		} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 				return err
 			}
 		}
-		p := &process{
+		n.p = &process{
 			name: "nginx", program: "/bin/sh", dir: dir, ready: n.answers,
+			// Who has workers is asked to end when the test is killed: nobody else would end them.
+			lastWord: syscall.SIGTERM,
 			// As many files as may be: each shopper takes two.
 			args: []string{
 				"-c", `ulimit -n "$(ulimit -Hn)"; exec "$0" "$@"`, program, "-p", dir, "-c", "nginx.conf", "-e",
@@ -84,12 +104,12 @@ func StartNginx(t testing.TB, site, upstream string, changes ...string) *Nginx {
 			},
 		}
 		t.Cleanup(func() {
-			p.kill()
+			n.p.stop()
 			if t.Failed() {
-				t.Logf("log of nginx:\n%s", p.logTail())
+				t.Logf("log of nginx:\n%s", n.p.logTail())
 			}
 		})
-		return p.start()
+		return n.p.start()
 	})
 	if err != nil {
 		t.Fatalf("kit: nginx: %v", err)

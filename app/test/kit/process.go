@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -29,6 +30,8 @@ type process struct {
 	args    []string
 	dir     string
 	ready   func() error // nil once the server answers
+	// lastWord is what the program gets when the test binary dies; 0: SIGKILL.
+	lastWord syscall.Signal
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed when cmd has ended
@@ -45,7 +48,7 @@ func (p *process) start() error {
 
 	cmd := exec.Command(p.program, p.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = p.dir, log, log
-	cmd.SysProcAttr = dieWithParent()
+	cmd.SysProcAttr = dieWithParent(cmp.Or(p.lastWord, syscall.SIGKILL))
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", p.name, err)
 	}

@@ -5,4 +5,4 @@ package kit
 import "syscall"
 
 // dieWithParent has no counterpart here: a test binary that crashes leaves its servers running.
-func dieWithParent() *syscall.SysProcAttr { return nil }
+func dieWithParent(syscall.Signal) *syscall.SysProcAttr { return nil }

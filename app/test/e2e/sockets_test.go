@@ -1,0 +1,297 @@
+//go:build soak && linux
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+const (
+	heldSockets   = 10_000
+	heldAddresses = 10 // 127.0.1.1 and up: a thousand sockets of each
+	heldFor       = time.Minute
+	atOnce        = 64 // handshakes under way
+)
+
+// holder is one who came through nginx and only watches.
+type holder struct {
+	conn  *wsclient.Conn
+	from  string
+	stock atomic.Int64 // of the newest tick; -1: none came
+}
+
+// holders are all of them.
+type holders struct {
+	s    *shop
+	way  way
+	sale app.Sale
+	all  []*holder
+
+	again atomic.Int64 // handshakes that had to be repeated
+}
+
+// Ten thousand people hold sockets through the nginx that ships, in front of two nodes with the limits that ship: all
+// of them see the stock move at a buy, none loses the socket within a minute, and beside them buys and long polls are
+// answered. A node knows each by the own address: a block takes the sockets of one address and no other.
+func TestTenThousandSocketsThroughNginx(t *testing.T) {
+	s := newShop(t, nginxAddress, "STAMPEDE_PAY_WINDOW=1h")
+	sale := s.open(100, 5)
+	a, b := startShipped(t, s.settings...), startShipped(t, s.settings...)
+	proxy := kit.StartNginxWorkers(t, 2, shippedSite, a.addr+","+b.addr)
+	h := &holders{s: s, way: way{proxy.Addr, proxy.TLS}, sale: sale}
+	front, nodes := proxy.Processes(t), []int{a.cmd.Process.Pid, b.cmd.Process.Pid}
+	frontBefore, nodesBefore := memoryOf(t, front), memoryOf(t, nodes)
+
+	began := time.Now()
+	h.come()
+	kit.Eventually(t, time.Minute, func() (bool, string) {
+		onA, onB := a.metric("stampede_live_clients"), b.metric("stampede_live_clients")
+		return onA+onB == heldSockets && min(onA, onB) >= heldSockets/4, fmt.Sprintf("%v and %v sockets", onA, onB)
+	})
+	t.Logf("%d sockets from %d addresses were in after %.1f s; %v on one node, %v on the other; %d handshakes were repeated",
+		heldSockets, heldAddresses, time.Since(began).Seconds(), a.metric("stampede_live_clients"),
+		b.metric("stampede_live_clients"), h.again.Load())
+	for i, id := range front[1:] {
+		t.Logf("worker %d of nginx has %d files open", i+1, filesOf(t, id))
+	}
+
+	until := time.Now().Add(heldFor)
+	buyer := h.way.visit(t, "127.0.0.40")
+	mine := token(t, kit.NewID())
+	order := h.buy(buyer, mine, "first-press")
+	h.hear(99, "the first buy")
+	polled := make(chan error, 1)
+	go func() { polled <- longPoll(kit.Context(t), buyer, order, mine) }()
+	h.stay(until)
+	if err := <-polled; err != nil {
+		t.Error(err)
+	}
+	h.buy(buyer, mine, "second-press")
+	h.hear(98, "the buy a minute later")
+	t.Logf("memory of a socket: %.1f KB in nginx, %.1f KB in a node",
+		float64(memoryOf(t, front)-frontBefore)/heldSockets, float64(memoryOf(t, nodes)-nodesBefore)/heldSockets)
+
+	h.block("127.0.1.3")
+	s.drained(sale, 30*time.Second)
+	s.audit(sale)
+}
+
+// come brings all of them in, a few at a time.
+func (h *holders) come() {
+	h.s.t.Helper()
+	h.all = make([]*holder, heldSockets)
+	failed := make([]error, heldSockets)
+	places := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i := range h.all {
+		h.all[i] = &holder{from: fmt.Sprintf("127.0.1.%d", 1+i%heldAddresses)}
+		h.all[i].stock.Store(-1)
+		text := token(h.s.t, kit.NewID())
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			failed[i] = h.enter(h.all[i], text)
+		})
+	}
+	all.Wait()
+	h.s.t.Cleanup(func() {
+		for _, one := range h.all {
+			if one.conn != nil {
+				one.conn.Close()
+			}
+		}
+	})
+	if err := errors.Join(failed...); err != nil {
+		h.s.t.Fatalf("%.2000s", err.Error())
+	}
+}
+
+// enter opens the socket of one, says hello, and watches the sale.
+func (h *holders) enter(one *holder, text string) error {
+	dialer := wsclient.Dialer{
+		Origin: h.way.page(), TLS: h.way.tls.Clone(), From: dialFrom(one.from).LocalAddr, Heard: h.heard(one),
+	}
+	for {
+		conn, err := dialer.Dial(context.Background(), h.way.page())
+		var refused *wsclient.Refused
+		if errors.As(err, &refused) {
+			// Who is told to come again does, as the page.
+			a, _ := readAnswer(refused.Response)
+			if a.failed.Code == app.Busy && h.again.Add(1) < heldSockets {
+				time.Sleep(time.Duration(a.failed.RetryMS) * time.Millisecond)
+				continue
+			}
+			return fmt.Errorf("open a socket from %s: %d %s", one.from, a.code, a.text)
+		}
+		if err != nil {
+			return fmt.Errorf("open a socket from %s: %w", one.from, err)
+		}
+		one.conn = conn
+		break
+	}
+	if _, err := one.conn.Hello(text, ""); err != nil {
+		return fmt.Errorf("hello from %s: %w", one.from, err)
+	}
+	if _, err := one.conn.Watch(0, h.sale.ID); err != nil {
+		return fmt.Errorf("watch from %s: %w", one.from, err)
+	}
+	return nil
+}
+
+func (h *holders) heard(one *holder) func(*wsclient.Frame) {
+	return func(f *wsclient.Frame) {
+		if tick, ok := f.Event.(*wsclient.TickEvent); ok {
+			for _, line := range tick.Sales {
+				if line.ID == h.sale.ID {
+					one.stock.Store(line.Stock)
+				}
+			}
+		}
+	}
+}
+
+// buy buys one unit over HTTP, and answers the order.
+func (h *holders) buy(v *visitor, token, key string) app.ID {
+	h.s.t.Helper()
+	path := "/api/v1/sales/" + h.sale.ID.String() + "/buy"
+	a, err := v.say(kit.Context(h.s.t), http.MethodPost, path, token, `{"qty":1,"key":"`+key+`"}`,
+		"Content-Type", "application/json")
+	var receipt app.Receipt
+	if err != nil || a.code != http.StatusOK || json.Unmarshal([]byte(a.text), &receipt) != nil {
+		h.s.t.Fatalf("a buy beside the sockets: %v: %d %s", err, a.code, a.text)
+	}
+	return receipt.Order
+}
+
+// hear waits until each of them has had a tick with that stock.
+func (h *holders) hear(stock int64, after string) {
+	h.s.t.Helper()
+	began := time.Now()
+	kit.Eventually(h.s.t, 30*time.Second, func() (bool, string) {
+		h.closed(0)
+		without := 0
+		for _, one := range h.all {
+			if one.stock.Load() != stock {
+				without++
+			}
+		}
+		return without == 0, fmt.Sprintf("%d of %d sockets had no tick with a stock of %d", without, len(h.all), stock)
+	})
+	h.s.t.Logf("all %d sockets had the tick %.1f s after the answer to %s", len(h.all), time.Since(began).Seconds(), after)
+}
+
+// stay watches until then that nobody loses the socket.
+func (h *holders) stay(until time.Time) {
+	h.s.t.Helper()
+	beat := time.NewTicker(time.Second)
+	defer beat.Stop()
+	for time.Now().Before(until) {
+		<-beat.C
+		h.closed(0)
+	}
+}
+
+// closed demands that so many sockets are closed, and answers how many of each address are.
+func (h *holders) closed(want int) map[string]int {
+	h.s.t.Helper()
+	all, of := 0, make(map[string]int)
+	var why error
+	for _, one := range h.all {
+		if err := one.conn.Err(); err != nil {
+			all, why = all+1, err
+			of[one.from]++
+		}
+	}
+	if all > want {
+		h.s.t.Fatalf("%d of %d sockets were closed, the last one with %v", all, len(h.all), why)
+	}
+	return of
+}
+
+// block keeps one address out: its sockets end, and those of no other. Nobody chooses an address by a header.
+func (h *holders) block(address string) {
+	t := h.s.t
+	t.Helper()
+	for _, header := range []string{"X-Forwarded-For", "X-Real-IP"} {
+		if a := h.askFrom("127.0.0.41", header, address); a.code != http.StatusOK {
+			t.Errorf("somebody else: %d %s", a.code, a.text)
+		}
+	}
+	if out, code := h.s.run("block", "add", "--address", address, "--reason", "a test"); code != 0 {
+		t.Fatalf("block add exits %d:\n%s", code, out)
+	}
+	each := heldSockets / heldAddresses
+	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		of := h.closed(each)
+		return of[address] == each, fmt.Sprintf("of %s, %d of %d sockets are closed", address, of[address], each)
+	})
+	for _, header := range []string{"X-Forwarded-For", "X-Real-IP"} {
+		if a := h.askFrom(address, header, "127.0.0.41"); a.code != http.StatusForbidden {
+			t.Errorf("who is blocked and has %s of another: %d %s", header, a.code, a.text)
+		}
+		if a := h.askFrom("127.0.0.41", header, address); a.code != http.StatusOK {
+			t.Errorf("who has %s of the blocked: %d %s", header, a.code, a.text)
+		}
+	}
+	t.Logf("a block of %s closed its %d sockets and no other", address, each)
+}
+
+func (h *holders) askFrom(from string, headers ...string) answered {
+	h.s.t.Helper()
+	a, err := h.way.visit(h.s.t, from).ask(kit.Context(h.s.t), http.MethodGet, "/api/v1/orders",
+		token(h.s.t, kit.NewID()), headers...)
+	h.s.must(err)
+	return a
+}
+
+// longPoll asks for an order that does not move, as long as may be.
+func longPoll(ctx context.Context, v *visitor, order app.ID, token string) error {
+	began := time.Now()
+	a, err := v.ask(ctx, http.MethodGet, "/api/v1/orders/"+order.String()+"?wait=30", token)
+	if err != nil || a.code != http.StatusOK || time.Since(began) < 29*time.Second {
+		return fmt.Errorf("a long poll beside the sockets, after %v: %v: %d %s", time.Since(began), err, a.code, a.text)
+	}
+	return nil
+}
+
+// memoryOf is what processes hold in RAM, KB: what several share counts once.
+func memoryOf(t *testing.T, ids []int) (kb int) {
+	t.Helper()
+	for _, id := range ids {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", id))
+		found := regexp.MustCompile(`(?m)^Pss:\s+(\d+) kB$`).FindSubmatch(text)
+		if err != nil || found == nil {
+			t.Fatalf("memory of process %d: %v:\n%s", id, err, text)
+		}
+		n, err := strconv.Atoi(string(found[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kb += n
+	}
+	return kb
+}
+
+func filesOf(t *testing.T, id int) int {
+	t.Helper()
+	names, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", id))
+	if err != nil {
+		t.Fatalf("files of process %d: %v", id, err)
+	}
+	return len(names)
+}

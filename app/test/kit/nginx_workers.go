@@ -1,0 +1,66 @@
+package kit
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// StartNginxWorkers is [StartNginx] with a master and workers, each with the files and connections that the comment of
+// the site says nginx.conf should give them. Where this machine gives a process fewer files, it has those.
+func StartNginxWorkers(t testing.TB, workers int, site, upstream string, changes ...string) *Nginx {
+	t.Helper()
+	return startNginx(t, site, upstream, func(text string) (string, error) { return share(text, workers) }, changes)
+}
+
+// share is what the comment of a site asks of nginx.conf, for so many workers.
+func share(site string, workers int) (string, error) {
+	files := regexp.MustCompile(`(?m)^#\s+worker_rlimit_nofile (\d+);$`).FindStringSubmatch(site)
+	events := regexp.MustCompile(`(?m)^#\s+(events \{ worker_connections \d+; \})$`).FindStringSubmatch(site)
+	if files == nil || events == nil {
+		return "", fmt.Errorf("no comment of the site says how many files and connections a worker needs")
+	}
+	wanted, err := strconv.ParseUint(files[1], 10, 64)
+	if err != nil {
+		return "", err
+	}
+	var may syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &may); err != nil {
+		return "", err
+	}
+	lines := fmt.Sprintf("worker_processes %d;\nworker_rlimit_nofile %d;\n%s", workers, min(wanted, may.Max), events[1])
+	if os.Geteuid() == 0 {
+		// The folder of the test is not everybody's.
+		lines = "user root;\n" + lines
+	}
+	return lines, nil
+}
+
+// Processes are the process ids of the master and of its workers.
+func (n *Nginx) Processes(t testing.TB) []int {
+	t.Helper()
+	ids := []int{n.p.cmd.Process.Pid}
+	children, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", ids[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range children {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatalf("kit: workers of nginx: %v", err)
+		}
+		for _, word := range strings.Fields(string(text)) {
+			id, err := strconv.Atoi(word)
+			if err != nil {
+				t.Fatalf("kit: workers of nginx: %v", err)
+			}
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
