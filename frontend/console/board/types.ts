@@ -26,6 +26,8 @@ export interface BoardPartition {
   readonly oldest_ms: number
   readonly dead: number
   readonly deadlines: number
+  /** Its server does not answer; the other numbers are nothing. */
+  readonly away: boolean
 }
 
 export interface BoardNode {
@@ -111,6 +113,7 @@ function parsePartition(value: unknown): BoardPartition {
     oldest_ms: numberOr(f, 'oldest_ms', 0),
     dead: numberOr(f, 'dead', 0),
     deadlines: numberOr(f, 'deadlines', 0),
+    away: f['away'] === true,
   }
 }
 

@@ -103,6 +103,7 @@ export const en = {
     phase: { upcoming: 'Upcoming', open: 'Open', closed: 'Closed' } as Record<string, string>,
     partitions: 'Partitions',
     partition: 'Partition',
+    partitionAway: 'Its Redis does not answer',
     lag: 'Lag',
     pending: 'Pending',
     oldest: 'Oldest',

@@ -101,6 +101,7 @@ export const zh: ConsoleWords = {
     phase: { upcoming: '未开始', open: '进行中', closed: '已结束' },
     partitions: '分区',
     partition: '分区',
+    partitionAway: '该分区的 Redis 无响应',
     lag: '积压',
     pending: '处理中',
     oldest: '最久',
