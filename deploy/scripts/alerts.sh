@@ -5,7 +5,7 @@
 #   alerts.sh          checks rules and metrics, runs the rules' unit tests, and lets every alert fire once in a live run
 #   alerts.sh rules    only what needs no live run
 #
-# The live run: two nodes on private stores, shoppers on sockets, Prometheus scraping every second. Each fault is brought
+# The live run: two nodes on private stores, one on a small Redis Cluster, shoppers on sockets, Prometheus scraping every second. Each fault is brought
 # about, its alert seen to fire, the fault mended, and the alert seen to end. The last line is `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -71,6 +71,37 @@ node() {
   wait_for 60 curl -fsS "http://127.0.0.1:${metrics[$1]}/readyz"
 }
 
+# primary NAME: starts a member of a Redis Cluster of its own.
+primary() {
+  mkdir "$TMPDIR/$1"
+  primaries[$1]=$(free_port)
+  redis-server --port "${primaries[$1]}" --bind 127.0.0.1 --dir "$TMPDIR/$1" --save '' --appendonly yes \
+    --maxmemory-policy noeviction --cluster-enabled yes --cluster-port "$(free_port)" \
+    --cluster-require-full-coverage no >"$TMPDIR/$1.log" 2>&1 </dev/null &
+  others+=($!)
+  last_primary=$!
+  wait_for 20 redis-cli -p "${primaries[$1]}" PING
+}
+
+# clustered: a third node, with a shop of its own on three primaries.
+clustered() {
+  local name
+  declare -gA primaries=()
+  for name in first second third; do primary "$name"; done
+  redis-cli --cluster create "${primaries[@]/#/127.0.0.1:}" --cluster-yes >"$TMPDIR/cluster.log"
+  local -x STAMPEDE_REDIS_URL=redis-cluster://127.0.0.1:${primaries[first]}
+  local -x STAMPEDE_MYSQL_DSN=${STAMPEDE_TEST_MYSQL}alerts_cluster
+  sql 'CREATE DATABASE alerts_cluster'
+  bin/stampede migrate up
+  node c api,worker,sweeper
+}
+
+# sql STATEMENT: on the private MariaDB.
+sql() {
+  local database=${STAMPEDE_TEST_MYSQL#*:}
+  mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port="${database%%)*}" --user=root -e "$1"
+}
+
 # crowd: shoppers who press Buy on sockets, again and again, whatever happens to them.
 crowd() {
   local load
@@ -85,11 +116,11 @@ crowd() {
 }
 
 live() {
-  local database=${STAMPEDE_TEST_MYSQL#*:}
+  local name
   declare -gA listen metrics nodes
-  listen=([a]=$(free_port) [b]=$(free_port)) metrics=([a]=$(free_port) [b]=$(free_port))
+  for name in a b c; do listen[$name]=$(free_port) metrics[$name]=$(free_port); done
   prometheus=$(free_port)
-  mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port="${database%%)*}" --user=root -e 'CREATE DATABASE alerts'
+  sql 'CREATE DATABASE alerts'
   export STAMPEDE_REDIS_URL=$STAMPEDE_TEST_REDIS STAMPEDE_MYSQL_DSN=${STAMPEDE_TEST_MYSQL}alerts
   export STAMPEDE_JWT_SECRET=a-key-for-tests-only-0123456789abcdef STAMPEDE_DATA=$TMPDIR/data STAMPEDE_PAY_WINDOW=1h
   export STAMPEDE_HANDSHAKE_RATE=0 STAMPEDE_BUY_RATE=0 STAMPEDE_BUY_USER_RATE=0 STAMPEDE_BUY_ALL_RATE=0
@@ -98,12 +129,13 @@ live() {
   bin/stampede migrate up
   node a api,worker,sweeper
   node b api
+  clustered
   cat >"$TMPDIR/prometheus.yml" <<END
 global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [$PWD/deploy/prometheus/alerts.yml]
 scrape_configs:
   - job_name: stampede
-    static_configs: [{targets: ["127.0.0.1:${metrics[a]}", "127.0.0.1:${metrics[b]}"]}]
+    static_configs: [{targets: ["127.0.0.1:${metrics[a]}", "127.0.0.1:${metrics[b]}", "127.0.0.1:${metrics[c]}"]}]
 END
   prometheus --config.file="$TMPDIR/prometheus.yml" --storage.tsdb.path="$TMPDIR/tsdb" \
     --web.listen-address="127.0.0.1:$prometheus" >"$TMPDIR/prometheus.log" 2>&1 </dev/null &
@@ -112,7 +144,7 @@ END
   crowd &
   others+=($!)
   check 'the live metrics are as promtool wants them' metrics_are_fine || true
-  check 'both nodes are scraped' wait_for 20 two_are_up || true
+  check 'all nodes are scraped' wait_for 20 all_are_up || true
   sleep 45 # as long as the longest rule looks back, with traffic
   check 'nothing fires while all is well' is_quiet || true
 
@@ -131,6 +163,11 @@ END
   fires StampedeRedisAway 40
   store redis CONT
   ends StampedeRedisAway 40
+
+  kill -STOP "$last_primary"
+  fires StampedePartitionAway 40
+  kill -CONT "$last_primary"
+  ends StampedePartitionAway 40
 
   kill -KILL "${nodes[b]}"
   fires StampedeNodeDown 40
@@ -153,8 +190,8 @@ END
 }
 
 metrics_are_fine() { curl -fsS "http://127.0.0.1:${metrics[a]}/metrics" | promtool check metrics; }
-two_are_up() {
-  curl -fsSG "http://127.0.0.1:$prometheus/api/v1/query" --data-urlencode 'query=sum(up{job="stampede"})' | grep -q '"2"'
+all_are_up() {
+  curl -fsSG "http://127.0.0.1:$prometheus/api/v1/query" --data-urlencode 'query=sum(up{job="stampede"})' | grep -q '"3"'
 }
 
 case ${1:-} in
