@@ -61,10 +61,12 @@ type OrderStore interface {
 	// RestampSince does that for those of the rows that were stamped at the instant given or later, and answers
 	// nothing.
 	RestampSince(ctx context.Context, ids []ID, since Millis) error
-	// Untold lists orders whose newest state was not published yet, changed before the instant given, the oldest first.
-	Untold(ctx context.Context, before Millis, limit int) ([]Order, error)
-	// Overdue lists pending orders with pay_by before the instant given, those without an opened trade first.
-	Overdue(ctx context.Context, before Millis, limit int) ([]Order, error)
+	// Untold lists orders whose newest state was not published yet, changed before the instant given, the oldest first;
+	// but those of some partitions.
+	Untold(ctx context.Context, before Millis, limit int, but ...int) ([]Order, error)
+	// Overdue lists pending orders with pay_by before the instant given, those without an opened trade first; but those
+	// of some partitions.
+	Overdue(ctx context.Context, before Millis, limit int, but ...int) ([]Order, error)
 }
 
 // SaleStore is the durable truth about what is on sale and how far each partition has come.

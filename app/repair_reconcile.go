@@ -59,19 +59,46 @@ func (r *Reconciler) RunOnce(ctx context.Context) error {
 
 // overdue puts pending orders whose deadline has passed back into the delay queue, where the sweeper finds them.
 func (r *Reconciler) overdue(ctx context.Context, now Millis) error {
-	rows, err := r.Orders.Overdue(ctx, now.Add(-lateAfter), reconcileBatch)
-	if err != nil {
-		return fmt.Errorf("list overdue orders: %w", err)
-	}
-	return r.Effects.Schedule(ctx, pointers(rows))
+	return r.eachPartition("list overdue orders",
+		func(but []int) ([]Order, error) {
+			return r.Orders.Overdue(ctx, now.Add(-lateAfter), reconcileBatch, but...)
+		},
+		func(rows []*Order) error { return r.Effects.Schedule(ctx, rows) })
 }
 
 func (r *Reconciler) untold(ctx context.Context, now Millis) error {
-	rows, err := r.Orders.Untold(ctx, now.Add(-lateAfter), reconcileBatch)
-	if err != nil {
-		return fmt.Errorf("list untold orders: %w", err)
+	return r.eachPartition("list untold orders",
+		func(but []int) ([]Order, error) {
+			return r.Orders.Untold(ctx, now.Add(-lateAfter), reconcileBatch, but...)
+		},
+		func(rows []*Order) error { return r.Effects.Tell(ctx, now, rows) })
+}
+
+// eachPartition repairs the rows that are listed, partition by partition. Those of a partition that cannot be repaired
+// now, because its primary is away, stay the oldest: so that they hide no others, a list that was full is read again
+// without that partition.
+func (r *Reconciler) eachPartition(what string, list func(but []int) ([]Order, error), repair func([]*Order) error) error {
+	var failed []error
+	var away []int
+	for {
+		rows, err := list(away)
+		if err != nil {
+			return errors.Join(append(failed, fmt.Errorf("%s: %w", what, err))...)
+		}
+		byPartition := make(map[int][]*Order, 1)
+		for i := range rows {
+			byPartition[rows[i].Partition] = append(byPartition[rows[i].Partition], &rows[i])
+		}
+		known := len(away)
+		for partition, some := range byPartition {
+			if err := repair(some); err != nil {
+				failed, away = append(failed, err), append(away, partition)
+			}
+		}
+		if len(rows) < reconcileBatch || len(away) == known {
+			return errors.Join(failed...)
+		}
 	}
-	return r.Effects.Tell(ctx, now, pointers(rows))
 }
 
 func (r *Reconciler) sales(ctx context.Context, now Millis) error {

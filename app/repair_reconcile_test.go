@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -106,5 +107,49 @@ func TestSweepLeavesARevivingOrderItsHold(t *testing.T) {
 	finished, err := x.Due(context.Background(), 0, []ID{1})
 	if err != nil || !slices.Equal(finished, []ID{1}) || len(inventory.returned) != 0 {
 		t.Fatalf("finished %v, returned %v, %v", finished, inventory.returned, err)
+	}
+}
+
+// behind are orders that are overdue, and a primary that does not answer.
+type behind struct {
+	OrderStore
+	*fakeInventory
+	rows      []Order
+	away      int
+	scheduled map[int]int // by partition
+}
+
+func (b *behind) Overdue(_ context.Context, _ Millis, limit int, but ...int) ([]Order, error) {
+	var rows []Order
+	for i := range b.rows {
+		if !slices.Contains(but, b.rows[i].Partition) && len(rows) < limit {
+			rows = append(rows, b.rows[i])
+		}
+	}
+	return rows, nil
+}
+
+func (b *behind) Schedule(_ context.Context, partition int, deadlines []Deadline) error {
+	if partition == b.away {
+		return ErrTransient
+	}
+	b.scheduled[partition] += len(deadlines)
+	return nil
+}
+
+// P5: however many orders of a partition whose primary is away are overdue, those of the others get back into the queue.
+func TestOverdueOrdersHideNoOthers(t *testing.T) {
+	t.Parallel()
+	b := &behind{fakeInventory: &fakeInventory{trace: &trace{}}, away: 1, scheduled: make(map[int]int)}
+	for i := range 3 * reconcileBatch {
+		b.rows = append(b.rows, Order{ID: ID(i + 1), State: Pending, Partition: 1})
+	}
+	b.rows = append(b.rows, Order{ID: 9998, State: Pending, Partition: 0}, Order{ID: 9999, State: Pending, Partition: 2})
+	r := &Reconciler{Inventory: b, Orders: b, Effects: effectsOf(b, b, nil)}
+	if err := r.overdue(context.Background(), 0); !errors.Is(err, ErrTransient) {
+		t.Errorf("the primary that is away is not told of: %v", err)
+	}
+	if want := map[int]int{0: 1, 2: 1}; !maps.Equal(b.scheduled, want) {
+		t.Errorf("scheduled %v, want %v", b.scheduled, want)
 	}
 }

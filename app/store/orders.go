@@ -73,20 +73,28 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int)
 
 // Untold lists orders whose newest state was not published yet, those that wait longest first. before is
 // compared with the wall clock of whoever wrote the row.
-func (s *Store) Untold(ctx context.Context, before app.Millis, limit int) ([]app.Order, error) {
+func (s *Store) Untold(ctx context.Context, before app.Millis, limit int, but ...int) ([]app.Order, error) {
 	return s.readOrders(ctx, "read untold orders", func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("untold_since < ?", before).Order("untold_since").Limit(int64(limit))
+		return outside(but, q).Where("untold_since < ?", before).Order("untold_since").Limit(int64(limit))
 	})
 }
 
 // Overdue lists pending orders with pay_by before the instant given: first those that can end by themselves, of each
 // kind the oldest first. However many wait for a payment gateway that does not answer, they hide none of the others.
-func (s *Store) Overdue(ctx context.Context, before app.Millis, limit int) ([]app.Order, error) {
+func (s *Store) Overdue(ctx context.Context, before app.Millis, limit int, but ...int) ([]app.Order, error) {
 	return s.readOrders(ctx, "read overdue orders", func(q *bun.SelectQuery) *bun.SelectQuery {
 		// The state is written out so that SQLite can use its partial index.
-		return q.Where("state = 'pending'").Where("pay_by < ?", before).
+		return outside(but, q).Where("state = 'pending'").Where("pay_by < ?", before).
 			OrderExpr("CASE WHEN trade_opened = 0 THEN 0 ELSE 1 END, pay_by").Limit(int64(limit))
 	})
+}
+
+// outside narrows a query to orders that are in none of these partitions.
+func outside(partitions []int, q *bun.SelectQuery) *bun.SelectQuery {
+	if len(partitions) == 0 {
+		return q
+	}
+	return q.Where("part NOT IN (?)", bun.List(partitions))
 }
 
 func (s *Store) readOrders(ctx context.Context, what string, narrow selection) ([]app.Order, error) {

@@ -116,5 +116,14 @@ func TestOverdueListsPendingOnes(t *testing.T) {
 		if diff := cmp.Diff([]app.ID{rows[1].ID, rows[0].ID}, ids(got)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+		part := got[0].Partition
+		for but, want := range map[int]int{part: 0, part + 1: 2} {
+			if got, err := h.Overdue(h.ctx, payBy, 10, but); err != nil || len(got) != want {
+				t.Errorf("without partition %d: %v, %v, want %d", but, ids(got), err, want)
+			}
+			if got, err := h.Untold(h.ctx, app.Millis(1)<<42, 10, but); err != nil || len(got) > 0 && but == part {
+				t.Errorf("untold without partition %d: %v, %v", but, ids(got), err)
+			}
+		}
 	})
 }
