@@ -191,14 +191,11 @@ func (t *Tools) connect(ctx context.Context) error {
 		return err
 	}
 	t.stores.connect(address, t.config.Partitions)
-	err = streams.Reach(ctx, t.stores.client)
-	switch {
-	case err != nil && t.config.Embedded(): // the note of a server that crashed
+	err = t.stores.ping(ctx)
+	if err != nil && t.config.Embedded() { // the note of a server that crashed
 		return noServer(t.config.Data)
-	case err != nil:
-		return fmt.Errorf("cannot reach Redis at %s: %w", t.stores.where, err)
 	}
-	return nil
+	return err
 }
 
 // AddBlock keeps somebody out, for as long as said (0: until it is removed), and answers the block as it is kept.

@@ -113,6 +113,8 @@ type RedisOptions struct {
 	Durable bool     // append-only file with an fsync per write, as in production
 	Conf    string   // a file of settings; empty: those of the tests
 	Args    []string // more settings, as the server's arguments
+
+	TLS *Certificate // encrypts on a port of its own, of Addr, beside the plain one; nil: there is none
 }
 
 // RedisServer is a private Redis that the test may Kill, Stop, Start again, Pause and Resume.
@@ -130,12 +132,14 @@ func StartRedis(t testing.TB, o RedisOptions) *RedisServer {
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
+	secure, port := o.TLS.settings(t)
+	o.Args = append(secure, o.Args...)
 	p, serverURL, err := startRedis(o)
 	if err != nil {
 		t.Fatalf("kit: Redis: %v", err)
 	}
 	t.Cleanup(p.kill)
-	return &RedisServer{server: server{t: t, p: p}, URL: serverURL, Dir: o.Dir}
+	return &RedisServer{server: server{t: t, p: p}, URL: serverURL, Dir: o.Dir, securePort: port}
 }
 
 func startRedis(o RedisOptions) (*process, string, error) {

@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// One Redis over TLS, with the account of few rights that ships (deploy/redis.acl) and an authority of one's own:
+// `checkconfig` finds nothing, a buy is answered and gets its row (P2, P3), and the books are right (P1). Whom nobody
+// vouched for is refused with a sentence that says what to do, without the password.
+func TestARedisOverTLSSells(t *testing.T) {
+	t.Parallel()
+	const password = "of-the-test-only"
+	certificate := kit.NewCertificate(t)
+	shipped, err := os.ReadFile("../../../deploy/redis.acl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := filepath.Join(t.TempDir(), "redis.acl")
+	text := strings.ReplaceAll(string(shipped), "CHANGE-ME", password)
+	if err := os.WriteFile(account, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	redis := kit.StartRedis(t, kit.RedisOptions{Durable: true, TLS: certificate, Args: []string{"--include", account}})
+	s := openShop(t, redis.URL, kit.MySQL(t), "STAMPEDE_REDIS_URL=rediss://stampede:"+password+"@"+redis.Addr()+"/0")
+	s.settings = append(s.settings, "STAMPEDE_REDIS_CA_FILE="+certificate.Cert)
+	sale := s.open(10, 1)
+	if out, code := s.run("checkconfig"); code != 0 {
+		t.Errorf("checkconfig exits %d:\n%s", code, out)
+	}
+	n := s.start()
+	var receipt app.Receipt
+	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token(t, kit.NewID()),
+		map[string]any{"qty": 1, "key": "over-tls-1"})
+	s.drained(sale, 10*time.Second)
+	if rows := s.count("SELECT COUNT(*) FROM orders WHERE id = ?", int64(receipt.Order)); rows != 1 {
+		t.Errorf("the buy has %d rows", rows)
+	}
+	s.audit(sale)
+
+	for name, c := range map[string]struct {
+		setting string
+		words   []string
+	}{
+		"nobody vouches for it": {"STAMPEDE_REDIS_CA_FILE=", []string{"reach Redis at ", "STAMPEDE_REDIS_CA_FILE"}},
+		"an authority that did not sign it": {
+			"STAMPEDE_REDIS_CA_FILE=" + kit.NewCertificate(t).Cert, []string{"reach Redis at ", "STAMPEDE_REDIS_CA_FILE"},
+		},
+		"a wrong password": {
+			"STAMPEDE_REDIS_URL=rediss://stampede:" + password + "x@" + redis.Addr() + "/0",
+			[]string{"reach Redis at ", "WRONGPASS"},
+		},
+		"no TLS where only TLS is spoken": {
+			"STAMPEDE_REDIS_URL=redis://stampede:" + password + "@" + redis.Addr() + "/0",
+			[]string{"STAMPEDE_REDIS_CA", "rediss://"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s.in(t)
+			s.settings = slices.Concat(s.settings, []string{
+				c.setting, "STAMPEDE_LISTEN=127.0.0.1:0", "STAMPEDE_METRICS_LISTEN=127.0.0.1:0",
+			})
+			for _, command := range []string{"checkconfig", "serve"} {
+				out, code := s.run(command)
+				if code <= 0 || strings.Contains(out, password) {
+					t.Errorf("%s exits %d:\n%s", command, code, out)
+				}
+				for _, word := range c.words {
+					if !strings.Contains(out, word) {
+						t.Errorf("%s does not say %q:\n%s", command, word, out)
+					}
+				}
+			}
+		})
+	}
+}
