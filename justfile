@@ -80,7 +80,7 @@ drills *names:
 controls *pattern:
     @deploy/scripts/controls.sh "$@"
 
-# Check what ships for deployment: systemd units, Kubernetes and compose files, nginx with 10,000 sockets (files or sockets: a part)
+# Check what ships for deployment: systemd units, Kubernetes and compose files, the image, nginx with 10,000 sockets (files, image, sockets: a part)
 [no-exit-message]
 deploycheck *part:
     @deploy/scripts/deploycheck.sh "$@"
