@@ -48,11 +48,14 @@ func (s *stores) lacks(ctx context.Context, archives bool) []Lack {
 	return found
 }
 
-// redisWants are the settings of Redis on which promise P2 rests.
-var redisWants = []struct {
+// redisWant is a setting of Redis as it should be.
+type redisWant struct {
 	setting, want, risk string
 	refused             bool
-}{
+}
+
+// redisWants are the settings of Redis on which promise P2 rests.
+var redisWants = []redisWant{
 	{"appendonly", "yes", "a restart of Redis forgets reservations that were answered", true},
 	{"maxmemory-policy", "noeviction", "Redis may drop stock and reservations when memory is short", true},
 	{"appendfsync", "always", "a power cut loses the last second of answered reservations", false},
@@ -66,7 +69,8 @@ const clocksApart = 100 * time.Millisecond
 func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	var found []Weakness
 	err := s.eachServer(ctx, func(ctx context.Context, name string, server *redis.Client) error {
-		found = append(found, redisWeaknesses(ctx, name, server)...)
+		found = append(found, redisWeaknesses(ctx, name, server, redisWants)...)
+		found = append(found, s.failoverWeaknesses(ctx, name, server)...)
 		return nil
 	})
 	if err != nil {
@@ -85,8 +89,8 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	return found, err
 }
 
-func redisWeaknesses(ctx context.Context, name string, server *redis.Client) (found []Weakness) {
-	for _, w := range redisWants {
+func redisWeaknesses(ctx context.Context, name string, server *redis.Client, wants []redisWant) (found []Weakness) {
+	for _, w := range wants {
 		is, ok := redisSetting(ctx, server, w.setting)
 		if !ok {
 			is = ""

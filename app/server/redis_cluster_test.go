@@ -51,6 +51,7 @@ func TestNodeOnCluster(t *testing.T) {
 			t.Errorf("a weakness of a cluster names its server: %+v", w)
 		}
 	}
+	failoverIsToldOf(t, config, cluster)
 	placed, err := tools.Places(ctx)
 	on := make(map[string]int)
 	for _, p := range placed {
@@ -98,5 +99,61 @@ func TestClusterAddressOfOneServer(t *testing.T) {
 	err = s.ping(kit.Context(t))
 	if !errors.Is(err, app.ErrMisconfigured) || !strings.Contains(err.Error(), "cluster") {
 		t.Errorf("a server without a cluster: %v", err)
+	}
+}
+
+// P2: an operator hears what the loss of a primary would cost: where nothing waits for replicas that are there, where too
+// few of them are there for what has to wait, and where one primary alone stops all.
+func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
+	t.Helper()
+	ctx := kit.Context(t)
+	told := func(replicas int, of string) int {
+		t.Helper()
+		with := config
+		with.RedisReplicas = replicas
+		tools, err := OpenTools(ctx, with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tools.Close()
+		_, weak, err := tools.Examine(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, w := range weak {
+			if strings.Contains(w.Message, of) && strings.HasPrefix(w.Store, "Redis 127.0.0.1:") && !w.Refused {
+				n++
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		replicas, want int
+		of             string
+	}{
+		{0, 3, "min-replicas-to-write is 0"},
+		{1, 0, "min-replicas-to-write"},
+		{1, 0, "replicas are online"},
+		{2, 3, "1 replicas are online, and STAMPEDE_REDIS_REPLICAS is 2"},
+		{0, 0, "cluster-require-full-coverage"},
+	} {
+		if n := told(c.replicas, c.of); n != c.want {
+			t.Errorf("%q with %d replicas is told of %d servers, want %d", c.of, c.replicas, n, c.want)
+		}
+	}
+	options, err := redis.ParseURL(cluster.Primaries[0].URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := redis.NewClient(options)
+	defer one.Close()
+	const coverage = "cluster-require-full-coverage"
+	if err := one.ConfigSet(ctx, coverage, "yes").Err(); err != nil {
+		t.Fatal(err)
+	}
+	defer one.ConfigSet(ctx, coverage, "no")
+	if n := told(0, coverage+" is yes"); n != 1 {
+		t.Errorf("that one primary stops all is told of %d servers, want 1", n)
 	}
 }

@@ -36,13 +36,14 @@ type stores struct {
 	blocking redis.UniversalClient // consumers wait on it
 	database int                   // the number of the database in Redis
 	where    string                // hosts of Redis, for errors
+	replicas int                   // how many of them a buy waits for
 	embedded *embeddedRedis
 }
 
 // openStores connects to what the configuration names. Real stores that cannot be reached yet are waited for until
 // ctx ends; say is told what for, and why in vain.
 func openStores(ctx context.Context, c *Config, say func(what string, err error)) (*stores, error) {
-	s := &stores{}
+	s := &stores{replicas: c.RedisReplicas}
 	address, err := s.redisAddress(c)
 	if err != nil {
 		return nil, err

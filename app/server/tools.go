@@ -30,7 +30,7 @@ type Tools struct {
 
 // OpenTools opens the database. Close it.
 func OpenTools(ctx context.Context, c Config) (*Tools, error) {
-	t := &Tools{config: c}
+	t := &Tools{config: c, stores: stores{replicas: c.RedisReplicas}}
 	if c.Embedded() {
 		if err := folder(c.Data).make(); err != nil {
 			return nil, err
