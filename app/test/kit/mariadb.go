@@ -101,7 +101,7 @@ func execOn(dsn string, statements ...string) error {
 }
 
 // sharedMariaDB is the DSN, without a database name, of the server that all tests share, started
-// here if nobody named one.
+// here if nobody named one. With STAMPEDE_TEST_GALERA=1 it is the first node of a [GaleraCluster].
 var sharedMariaDB = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv("STAMPEDE_TEST_MYSQL"); dsn != "" {
 		return dsn, nil
@@ -109,6 +109,16 @@ var sharedMariaDB = sync.OnceValues(func() (string, error) {
 	dir, err := sharedDir("mariadb")
 	if err != nil {
 		return "", err
+	}
+	if os.Getenv("STAMPEDE_TEST_GALERA") == "1" {
+		nodes, err := startGalera(dir)
+		for _, n := range nodes {
+			atExit.add(n.p.kill)
+		}
+		if err != nil {
+			return "", err
+		}
+		return nodes[0].DSN, nil
 	}
 	p, dsn, err := startMariaDB(MariaDBOptions{Dir: dir})
 	if err != nil {
