@@ -56,6 +56,11 @@ cluster *args:
 matrix *pairs:
     @deploy/scripts/matrix.sh "$@"
 
+# Sell on a MariaDB Galera Cluster while nodes conflict, lose their majority and die (flags as of go test)
+[no-exit-message]
+galera *flags:
+    @deploy/scripts/galera.sh "$@"
+
 # Measure everything beside its simple way, write deploy/load/RESULTS.md (--rounds N --scale X --render)
 bench *flags:
     @deploy/scripts/bench.sh "$@"

@@ -23,7 +23,7 @@ type Need struct {
 	Archive bool   // only the archive needs it
 }
 
-// Needs tries what the program does on MySQL or MariaDB: locks by name, its statements, what migrations do, and what
+// Needs tries what the program does on MySQL or MariaDB: locks by name, one server to hold them, its statements, what migrations do, and what
 // the archive does with its months. Nothing of it stays. What a settings file promises is not believed, and neither is
 // the version.
 func (s *Store) Needs(ctx context.Context) []Need {
@@ -36,6 +36,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 		needs = append(needs, Need{What: what, Err: wrap(what, err), Migrate: migrate})
 	}
 	try("take locks by name", false, lock.Hold(ctx, s.db, func(context.Context) error { return nil }))
+	try("reach one server with all connections", false, s.oneServer(ctx))
 	own := scratch + "_" + strings.ToLower(rand.Text()[:10])
 	made := s.define(ctx, "CREATE TABLE "+own+" (name VARCHAR(64) NOT NULL PRIMARY KEY, value VARCHAR(255) NULL)"+
 		" ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin")
