@@ -34,7 +34,7 @@ func galera(t *testing.T) (*kit.GaleraCluster, []string, []*store.Store) {
 	return c, dsns, stores
 }
 
-// A schema that one node made, took back and made again is there on every node.
+// A schema that one node made, took back and made again is there on every node, each table with its primary key.
 func TestGaleraMigrations(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
@@ -49,6 +49,14 @@ func TestGaleraMigrations(t *testing.T) {
 		if names, err := migrations.Pending(ctx, s.DB()); err != nil || len(names) > 0 {
 			t.Errorf("node %d lacks %s: %v", i, names, err)
 		}
+	}
+	var bare int // Galera certifies by primary keys
+	err := stores[0].DB().QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.tables AS t
+		WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND NOT EXISTS (
+			SELECT 1 FROM information_schema.statistics AS s WHERE s.table_schema = t.table_schema AND
+				s.table_name = t.table_name AND s.index_name = 'PRIMARY')`).Scan(&bare)
+	if err != nil || bare != 0 {
+		t.Errorf("%d tables have no primary key, %v", bare, err)
 	}
 }
 
