@@ -12,8 +12,8 @@ import (
 )
 
 // A MariaDB Galera Cluster is one database on several servers, each of which takes writes. Two things of a server are
-// not of the cluster: locks by name (GET_LOCK) hold on the node that gave them, and SELECT … FOR UPDATE keeps the others
-// from nothing. That is why all of a shop writes to one node at a time, see oneServer. A transaction that meets one of
+// not of the cluster: locks by name (GET_LOCK) hold on the node that gave them, and SELECT … FOR UPDATE keeps the
+// others from nothing. That is why all of a shop writes to one node at a time, see oneServer. A transaction that meets one of
 // another node all the same, at the moment in which the address moves, ends as the victim of a deadlock, at its COMMIT
 // too, and is tried again.
 
@@ -50,11 +50,13 @@ func meetGalera(ctx context.Context, conn driver.Conn) error {
 	return err
 }
 
-// connectionsAsked is how many connections oneServer compares: a balancer that spreads them has shown two nodes by then.
+// connectionsAsked is how many connections oneServer compares: a balancer that spreads them has shown two nodes by
+// then.
 const connectionsAsked = 6
 
 // oneServer opens some connections at a time and compares who answers. An address that leads to several nodes would
-// have two processes rebuild one partition, migrate one schema or move one month at a time, each with a lock of its own.
+// have two processes rebuild one partition, migrate one schema or move one month at a time, each with a lock of its
+// own.
 func (s *Store) oneServer(ctx context.Context) error {
 	var first string
 	for range connectionsAsked {
@@ -72,8 +74,9 @@ func (s *Store) oneServer(ctx context.Context) error {
 			first = name
 		}
 		if name != first {
-			return fmt.Errorf("%w: the address leads to %s and to %s (hostname/port/server_id): all connections of all "+
-				"nodes have to go to one server, of a Galera cluster to one node at a time", app.ErrMisconfigured, first, name)
+			return fmt.Errorf("%w: the address leads to %s and to %s (hostname/port/server_id): all connections of "+
+				"all nodes have to go to one server, of a Galera cluster to one node at a time",
+				app.ErrMisconfigured, first, name)
 		}
 	}
 	return nil

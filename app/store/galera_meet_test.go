@@ -55,13 +55,14 @@ func (r *shown) Next(row []driver.Value) error {
 func TestSessionOnGalera(t *testing.T) {
 	t.Parallel()
 	const uuid, none = "5be9c29c-e712-11f1-8c35-96787ed4b1af", "00000000-0000-0000-0000-000000000000"
+	const waits = "SET SESSION wsrep_sync_wait = 7, @stampede_cluster = '" + uuid + "'"
 	for name, c := range map[string]struct {
 		uuid, on string
 		told     []string
 		fails    bool
 	}{
 		"MySQL":             {},
-		"a node":            {uuid, "ON", []string{"SET SESSION wsrep_sync_wait = 7, @stampede_cluster = '" + uuid + "'"}, false},
+		"a node":            {uuid, "ON", []string{waits}, false},
 		"a node that joins": {none, "ON", nil, true},
 		"the library alone": {none, "OFF", nil, false},
 		"no UUID":           {"x' OR '", "ON", nil, true},

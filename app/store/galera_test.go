@@ -87,11 +87,12 @@ func TestGaleraReadsWhatAnotherNodeCommitted(t *testing.T) {
 	_, _, stores := galera(t)
 	for n := range 300 {
 		name := fmt.Sprint("kit", n)
-		if _, err := stores[0].DB().ExecContext(ctx, "INSERT INTO settings (name, value) VALUES (?, '1')", name); err != nil {
+		_, err := stores[0].DB().ExecContext(ctx, "INSERT INTO settings (name, value) VALUES (?, '1')", name)
+		if err != nil {
 			t.Fatal(err)
 		}
 		var found int
-		err := stores[1].DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM settings WHERE name = ?", name).Scan(&found)
+		err = stores[1].DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM settings WHERE name = ?", name).Scan(&found)
 		if err != nil || found != 1 {
 			t.Fatalf("row %d: %d found on the other node, %v", n, found, err)
 		}

@@ -23,9 +23,9 @@ type Need struct {
 	Archive bool   // only the archive needs it
 }
 
-// Needs tries what the program does on MySQL or MariaDB: locks by name, one server to hold them, its statements, what migrations do, and what
-// the archive does with its months. Nothing of it stays. What a settings file promises is not believed, and neither is
-// the version.
+// Needs tries what the program does on MySQL or MariaDB: locks by name, one server to hold them, its statements, what
+// migrations do, and what the archive does with its months. Nothing of it stays. What a settings file promises is not
+// believed, and neither is the version.
 func (s *Store) Needs(ctx context.Context) []Need {
 	if s.writer != nil {
 		return nil
