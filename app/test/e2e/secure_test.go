@@ -52,7 +52,8 @@ func TestARedisOverTLSSells(t *testing.T) {
 	}{
 		"nobody vouches for it": {"STAMPEDE_REDIS_CA_FILE=", []string{"reach Redis at ", "STAMPEDE_REDIS_CA_FILE"}},
 		"an authority that did not sign it": {
-			"STAMPEDE_REDIS_CA_FILE=" + kit.NewCertificate(t).Cert, []string{"reach Redis at ", "STAMPEDE_REDIS_CA_FILE"},
+			"STAMPEDE_REDIS_CA_FILE=" + kit.NewCertificate(t).Cert,
+			[]string{"reach Redis at ", "STAMPEDE_REDIS_CA_FILE"},
 		},
 		"a wrong password": {
 			"STAMPEDE_REDIS_URL=rediss://stampede:" + password + "x@" + redis.Addr() + "/0",

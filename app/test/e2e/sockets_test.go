@@ -63,8 +63,8 @@ func TestTenThousandSocketsThroughNginx(t *testing.T) {
 		onA, onB := a.metric("stampede_live_clients"), b.metric("stampede_live_clients")
 		return onA+onB == heldSockets && min(onA, onB) >= heldSockets/4, fmt.Sprintf("%v and %v sockets", onA, onB)
 	})
-	t.Logf("%d sockets from %d addresses were in after %.1f s; %v on one node, %v on the other; %d handshakes were repeated",
-		heldSockets, heldAddresses, time.Since(began).Seconds(), a.metric("stampede_live_clients"),
+	t.Logf("%d sockets from %d addresses were in after %.1f s; %v on one node, %v on the other; "+
+		"%d handshakes were repeated", heldSockets, heldAddresses, time.Since(began).Seconds(), a.metric("stampede_live_clients"),
 		b.metric("stampede_live_clients"), h.again.Load())
 	for i, id := range front[1:] {
 		t.Logf("worker %d of nginx has %d files open", i+1, filesOf(t, id))
@@ -192,7 +192,8 @@ func (h *holders) hear(stock int64, after string) {
 		}
 		return without == 0, fmt.Sprintf("%d of %d sockets had no tick with a stock of %d", without, len(h.all), stock)
 	})
-	h.s.t.Logf("all %d sockets had the tick %.1f s after the answer to %s", len(h.all), time.Since(began).Seconds(), after)
+	h.s.t.Logf("all %d sockets had the tick %.1f s after the answer to %s", len(h.all), time.Since(began).Seconds(),
+		after)
 }
 
 // stay watches until then that nobody loses the socket.

@@ -205,8 +205,8 @@ func (s *stage) base(name string) error {
 	if strings.Contains(tag, "bookworm") && !strings.Contains(string(release), "VERSION_CODENAME=bookworm") {
 		return fmt.Errorf("this machine is no Debian 12, instead of %s", name)
 	}
-	fmt.Printf("FROM %s: this machine's /usr and /etc instead, read-only, with %s %s and its download caches\n", name, tool,
-		here)
+	fmt.Printf("FROM %s: this machine's /usr and /etc instead, read-only, with %s %s and its download caches\n", name,
+		tool, here)
 	return s.borrow()
 }
 
@@ -284,7 +284,7 @@ func (s *stage) run(c *instructions.RunCommand) error {
 
 // copy copies into the stage, from the sources without what .dockerignore names, or from another stage.
 func (b *builder) copy(s *stage, c *instructions.CopyCommand) error {
-	if c.Chown != "" || c.Chmod != "" || c.Link || c.Parents || len(c.ExcludePatterns) > 0 || len(c.SourceContents) > 0 {
+	if c.Chown != "" || c.Chmod != "" || c.Link || c.Parents || len(c.ExcludePatterns)+len(c.SourceContents) > 0 {
 		return errors.New("is not followed here")
 	}
 	from, ignored := b.context, b.ignored

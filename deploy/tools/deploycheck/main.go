@@ -51,8 +51,8 @@ func main() {
 	case len(os.Args) >= 4 && os.Args[1] == "start":
 		err = startImage(os.Args[2], os.Args[3], os.Args[4:])
 	default:
-		err = errors.New("usage: deploycheck kubernetes <manifests.yaml | compose FILE | image DOCKERFILE OUT ARG=VALUE… | " +
-			"start OUT VERSION NAME=VALUE…")
+		err = errors.New("usage: deploycheck kubernetes <manifests.yaml | compose FILE | " +
+			"image DOCKERFILE OUT ARG=VALUE… | start OUT VERSION NAME=VALUE…")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
