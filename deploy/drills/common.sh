@@ -10,6 +10,8 @@
 # shellcheck shell=bash
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=deploy/scripts/ports.sh
+source deploy/scripts/ports.sh
 : "${STAMPEDE_TEST_REDIS:?run it by deploy/drills/run.sh}" "${STAMPEDE_TEST_MYSQL:?}" "${DRILL_TRANSCRIPT:?}"
 
 database_port=${STAMPEDE_TEST_MYSQL#*:} database_port=${database_port%%)*}
@@ -35,28 +37,6 @@ finish() {
   done
 }
 trap finish EXIT
-
-free_port() {
-  local port
-  while :; do
-    port=$((20000 + RANDOM % 10000))
-    (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
-  done
-  echo "$port"
-}
-
-# wait_for SECONDS CMD…: until it succeeds.
-wait_for() {
-  local deadline=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    if ((SECONDS >= deadline)); then
-      echo "not within the time it may take: $*" >&2
-      return 1
-    fi
-    sleep 0.2
-  done
-}
 
 redis-cli() { command redis-cli -p "$redis_port" "$@"; }
 mariadb() { command mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port="$database_port" --user=root "$@"; }

@@ -11,6 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
+# shellcheck source=deploy/scripts/ports.sh
+source deploy/scripts/ports.sh
 
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/stampede/prometheus
 PATH=$folder/root/usr/bin:$PATH
@@ -29,25 +31,6 @@ each_is_fired() {
   local name
   for name in $(sed -n 's/^ *- alert: //p' deploy/prometheus/alerts.yml); do
     grep -q "fires $name " deploy/scripts/alerts.sh || { echo "no fault lets $name fire" && return 1; }
-  done
-}
-
-free_port() {
-  local port
-  while :; do
-    port=$((20000 + RANDOM % 10000))
-    (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
-  done
-  echo "$port"
-}
-
-# wait_for SECONDS CMD…: until it succeeds.
-wait_for() {
-  local deadline=$((SECONDS + $1))
-  shift
-  until "$@" >/dev/null 2>&1; do
-    ((SECONDS < deadline)) || return 1
-    sleep 0.3
   done
 }
 

@@ -13,23 +13,14 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=deploy/scripts/ports.sh
+source "$root/deploy/scripts/ports.sh"
 conf=$root/app/test/kit/conf
 state=$root/.run/services # remembers the folder of `start`
 stores=${STAMPEDE_TEST_STORES:-}
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 say() { printf '%s\n' "$*" >&2; }
-
-# free_port prints a port below the range that the kernel hands out by itself, and that nobody
-# listens on now.
-free_port() {
-  local port
-  while :; do
-    port=$((20000 + RANDOM % 10000))
-    (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
-  done
-  echo "$port"
-}
 
 # launch NAME CMD…: starts a server in the background and notes its process id. It leads a process
 # group of its own, so that Ctrl-C on the terminal reaches it only through us. Under `run` the kernel
@@ -46,8 +37,8 @@ launch() {
   echo $! >"$dir/$name.pid"
 }
 
-# wait_for NAME CMD…: until CMD succeeds; fails with the server's log when it ends or takes 60 s.
-wait_for() {
+# wait_for_server NAME CMD…: until CMD succeeds; fails with the server's log when it ends or takes 60 s.
+wait_for_server() {
   local name=$1 deadline=$((SECONDS + 60))
   shift
   until "$@" >/dev/null 2>&1; do
@@ -86,7 +77,7 @@ start_redis() {
   # The title shows the configuration file, by which stop recognises its own process.
   launch redis "$redis_server" "$dir/redis.conf" --port "$port" --dir "$dir/redis" \
     --proc-title-template '{title} {listen-addr} {config-file}'
-  wait_for redis redis-cli -p "$port" ping
+  wait_for_server redis redis-cli -p "$port" ping
   echo "export STAMPEDE_TEST_REDIS='redis://127.0.0.1:$port'" >>"$dir/exports"
 }
 
@@ -103,7 +94,7 @@ start_mariadb() {
   fi
   launch mariadb mariadbd --defaults-file="$dir/my.cnf" --datadir="$dir/mariadb" "${as[@]}" \
     --port="$port" --socket=mysqld.sock --pid-file=mysqld.pid
-  wait_for mariadb mariadb-admin --no-defaults --protocol=tcp --host=127.0.0.1 --port="$port" --user=root ping
+  wait_for_server mariadb mariadb-admin --no-defaults --protocol=tcp --host=127.0.0.1 --port="$port" --user=root ping
   echo "export STAMPEDE_TEST_MYSQL='root@tcp(127.0.0.1:$port)/'" >>"$dir/exports"
 }
 
@@ -122,7 +113,7 @@ start_mysql() {
   fi
   launch mysql "$mysql_server" --defaults-file="$dir/my.cnf" --datadir="$dir/mysql" "${as[@]}" \
     --port="$port" --socket=mysqld.sock --pid-file=mysqld.pid
-  wait_for mysql grep -q 'ready for connections.*port: [1-9]' "$dir/mysql.log"
+  wait_for_server mysql grep -q 'ready for connections.*port: [1-9]' "$dir/mysql.log"
   echo "export STAMPEDE_TEST_MYSQL='root@tcp(127.0.0.1:$port)/'" >>"$dir/exports"
 }
 
