@@ -13,9 +13,9 @@ import (
 
 // A MariaDB Galera Cluster is one database on several servers, each of which takes writes. Two things of a server are
 // not of the cluster: locks by name (GET_LOCK) hold on the node that gave them, and SELECT … FOR UPDATE keeps the
-// others from nothing. That is why all of a shop writes to one node at a time, see oneServer. A transaction that meets one of
-// another node all the same, at the moment in which the address moves, ends as the victim of a deadlock, at its COMMIT
-// too, and is tried again.
+// others from nothing. That is why all of a shop writes to one node at a time, see oneServer. A transaction that meets
+// one of another node all the same, at the moment in which the address moves, ends as the victim of a deadlock, at its
+// COMMIT too, and is tried again.
 
 // cluster is how a server tells which Galera cluster it belongs to; MySQL, and a MariaDB without, answer no row or no
 // name. Unlike a variable it may be asked for of any server, and unlike a table without privileges.
