@@ -184,6 +184,35 @@ func TestLateMoveMovesNothing(t *testing.T) {
 	}
 }
 
+// P1, I2: a promoted database that has forgotten a move gives its number to another one. What Redis took for the forgotten
+// one is not settled out of the portion that the other one asks.
+func TestForgottenMoveDoesNotSettleAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offerSpread(10, 2)
+	from, to := sale.Portions[0].SaleRef, sale.Portions[1].SaleRef
+	forgotten, _, err := w.db.AskMove(w.ctx, app.Move{Sale: sale.ID, From: from, To: to, Units: 3})
+	w.must(err)
+	taken, epoch, _, err := w.inventory.MoveOut(w.ctx, forgotten)
+	w.must(err)
+	w.exec("UPDATE portion_moves SET state = ?, no = no - 1 WHERE sale_id = ?", app.MoveDone, sale.ID)
+	other, asked, err := w.db.AskMove(w.ctx, app.Move{Sale: sale.ID, From: to, To: from, Units: 4})
+	w.must(err)
+	if !asked || other.No != forgotten.No || taken != 3 {
+		t.Fatalf("asked %v under number %d, not %d; %d units taken, want 3", asked, other.No, forgotten.No, taken)
+	}
+	now, err := w.db.SettleMove(w.ctx, forgotten, taken, epoch)
+	w.must(err)
+	if now != other {
+		t.Errorf("the forgotten move has settled the other one: %+v", now)
+	}
+	for i, p := range w.sale(sale.ID).Portions {
+		if p.Initial != sale.Portions[i].Initial {
+			t.Errorf("portion %d has %d units, want %d", i, p.Initial, sale.Portions[i].Initial)
+		}
+	}
+}
+
 // P1: whatever moves, buyers, deaths and rebuilds do to a spread sale, in any order, each portion and the sum balance
 // once everything is finished, no unit is lost, and all that are free can be brought together.
 func TestMovesModel(t *testing.T) {
