@@ -141,6 +141,11 @@ func (w *world) enter(front int, user app.ID) (*wsclient.Conn, error) {
 func (c *crowd) stop() []press {
 	c.stopping()
 	c.pressing.Wait()
+	return c.sofar()
+}
+
+// sofar are the presses that were answered until now.
+func (c *crowd) sofar() []press {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.presses)
