@@ -239,11 +239,11 @@ func (d *CatalogueDesk) addSale(ctx context.Context, id ID, draft SaleDraft) (Sa
 // spread deals a new sale out to portions, in partitions as far from each other as can be: neighbours are on the same
 // primary of a cluster. The act may run several times; ids that were minted in vain are lost.
 func (d *CatalogueDesk) spread(s *Sale, portions, partitions int) error {
-	switch most := min(partitions, MostPortions); {
-	case portions == 0 || portions == 1:
+	if portions == 0 || portions == 1 {
 		return nil
-	case portions < 0 || portions > most:
-		return Fail(BadRequest, fmt.Sprintf("spread must be from 1 to %d, for there are %d partitions", most, partitions))
+	}
+	if err := checkSpread(portions, partitions); err != nil {
+		return err
 	}
 	s.PortionOf = s.ID
 	for i, units := range Deal(s.Initial, portions) {
@@ -258,6 +258,15 @@ func (d *CatalogueDesk) spread(s *Sale, portions, partitions int) error {
 		s.Portions = append(s.Portions, Portion{SaleRef: ref, Initial: units})
 	}
 	return nil
+}
+
+// checkSpread refuses a number of portions for which there are not as many partitions.
+func checkSpread(portions, partitions int) error {
+	most := min(partitions, MostPortions)
+	if portions >= 1 && portions <= most {
+		return nil
+	}
+	return Fail(BadRequest, fmt.Sprintf("spread must be from 1 to %d, for there are %d partitions", most, partitions))
 }
 
 // sale is what the catalogue writes of a new sale.
