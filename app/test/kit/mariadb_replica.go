@@ -18,9 +18,7 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 	args := func(id string) []string {
 		args := []string{"--server-id=" + id, "--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=1"}
 		if semiSync {
-			// Of MariaDB; longer than any test, so that no commit is answered without the replica.
-			args = append(args, "--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-slave-enabled=ON",
-				"--rpl-semi-sync-master-timeout=60000")
+			args = append(args, semiSyncArgs()...)
 		}
 		return args
 	}
@@ -28,6 +26,28 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 	replica = StartMariaDB(t, MariaDBOptions{Args: args("2")})
 	replica.follow(primary)
 	return primary, replica
+}
+
+// semiSyncArgs have a primary wait for its replica longer than any test takes, so that no commit is answered without it, and
+// before others see what was committed: after that they would read rows that the replica may never get.
+func semiSyncArgs() []string {
+	if program, err := sqlServer(); err == nil && program.mysql {
+		return []string{"--plugin-load-add=semisync_source.so", "--plugin-load-add=semisync_replica.so",
+			"--rpl-semi-sync-source-enabled=ON", "--rpl-semi-sync-replica-enabled=ON",
+			"--rpl-semi-sync-source-timeout=60000", "--rpl-semi-sync-source-wait-point=AFTER_SYNC"}
+	}
+	return []string{"--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-slave-enabled=ON",
+		"--rpl-semi-sync-master-timeout=60000", "--rpl-semi-sync-master-wait-point=AFTER_SYNC"}
+}
+
+// AnswerAlone ends the wait for a replica: a promoted server has none yet, and each commit would wait out its time.
+func (s *MariaDBServer) AnswerAlone() {
+	s.t.Helper()
+	if program, err := sqlServer(); err == nil && program.mysql {
+		s.Exec("SET GLOBAL rpl_semi_sync_source_enabled = OFF")
+		return
+	}
+	s.Exec("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
 }
 
 // words are the statements of replication, which MySQL has renamed.
