@@ -32,12 +32,16 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 // before others see what was committed: after that they would read rows that the replica may never get.
 func semiSyncArgs() []string {
 	if program, err := sqlServer(); err == nil && program.mysql {
-		return []string{"--plugin-load-add=semisync_source.so", "--plugin-load-add=semisync_replica.so",
+		return []string{
+			"--plugin-load-add=semisync_source.so", "--plugin-load-add=semisync_replica.so",
 			"--rpl-semi-sync-source-enabled=ON", "--rpl-semi-sync-replica-enabled=ON",
-			"--rpl-semi-sync-source-timeout=60000", "--rpl-semi-sync-source-wait-point=AFTER_SYNC"}
+			"--rpl-semi-sync-source-timeout=60000", "--rpl-semi-sync-source-wait-point=AFTER_SYNC",
+		}
 	}
-	return []string{"--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-slave-enabled=ON",
-		"--rpl-semi-sync-master-timeout=60000", "--rpl-semi-sync-master-wait-point=AFTER_SYNC"}
+	return []string{
+		"--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-slave-enabled=ON",
+		"--rpl-semi-sync-master-timeout=60000", "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
+	}
 }
 
 // AnswerAlone ends the wait for a replica: a promoted server has none yet, and each commit would wait out its time.
