@@ -51,7 +51,7 @@ soak *args:
 cluster *args:
     @deploy/scripts/cluster.sh "$@"
 
-# Test on MySQL 9 with Redis 8 and Valkey 9, fetched from Debian into a private folder (pairs like mysql9+redis8)
+# Test on MySQL 9 with Redis 8 and Valkey 9, MariaDB 11 with Valkey 8, fetched from Debian into a private folder (pairs like mysql9+redis8)
 [no-exit-message]
 matrix *pairs:
     @deploy/scripts/matrix.sh "$@"

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# The stores that the product names and this machine does not have: MySQL 9 with Redis 8 and with Valkey 9, from Debian's
-# packages in a private folder (deploy/scripts/stores.sh, which keeps them between runs). On each pair: the shipped
-# settings, migrations up, down and up again, the tests of the stores and of the streams, end to end, and the short form
-# of the crash suite. The last line is `N passed, N failed`.
+# The stores that the product names and this machine does not have: MySQL 9 with Redis 8 and with Valkey 9, MariaDB 11 with
+# Valkey 8, from Debian's packages in a private folder (deploy/scripts/stores.sh, which keeps them between runs). On each
+# pair: the shipped settings, migrations up, down and up again, the tests of the stores and of the streams, end to end,
+# and the short form of the crash suite. The last line is `N passed, N failed`.
 #
-#   matrix.sh [PAIR…]   mysql9+redis8 and mysql9+valkey9, or only those named
+#   matrix.sh [PAIR…]   mysql9+redis8, mysql9+valkey9 and mariadb11+valkey8, or only those named
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 scripts=deploy/scripts
 pairs=("$@")
-((${#pairs[@]})) || pairs=(mysql9+redis8 mysql9+valkey9)
+((${#pairs[@]})) || pairs=(mysql9+redis8 mysql9+valkey9 mariadb11+valkey8)
 
 # settings: deploy/my.cnf, as the server itself judges it. The tests start with it, too.
 settings() {
@@ -19,7 +19,7 @@ settings() {
 }
 
 step 'the stores'
-check 'MySQL, Redis and Valkey from Debian packages' $scripts/stores.sh fetch || { conclude; exit 1; }
+check 'MySQL, MariaDB, Redis and Valkey from Debian packages' $scripts/stores.sh fetch || { conclude; exit 1; }
 $scripts/stores.sh versions
 check 'deploy/my.cnf on MySQL 9' settings || true
 for pair in "${pairs[@]}"; do
@@ -30,5 +30,5 @@ for pair in "${pairs[@]}"; do
   suite "$pair: crash, the short form" $scripts/crash.sh || true
 done
 
-printf '\n%s on MySQL %s, in %d s:\n' "${pairs[*]}" "$($scripts/stores.sh versions | sed -n 's/^mysqld  *Ver //p')" "$SECONDS"
+printf '\n%s, in %d s:\n' "${pairs[*]}" "$SECONDS"
 conclude

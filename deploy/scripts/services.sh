@@ -7,7 +7,7 @@
 #   services.sh stop       stops what start started
 #
 # STAMPEDE_TEST_STORES names others than the installed Redis and MariaDB, one or both of them: mysql9+redis8,
-# mysql9+valkey9, redis8 … Those come from deploy/scripts/stores.sh. What tests start by themselves follows.
+# mariadb11+valkey8, redis8 … Those come from deploy/scripts/stores.sh. What tests start by themselves follows.
 #
 # Only processes that this script started are ever stopped, by their process id.
 set -euo pipefail
@@ -57,6 +57,11 @@ choose() {
   redis_server=redis-server mysql_server=
   for name in ${stores//+/ }; do
     case $name in
+    mariadb*) # the same programs in newer versions; tests that start their own find them as we do
+      mysql_server=$("$root/deploy/scripts/stores.sh" program "$name") || return
+      PATH=${mysql_server%/*}:$PATH mysql_server=
+      echo "export PATH='$PATH'" >>"$dir/exports"
+      ;;
     mysql*)
       mysql_server=$("$root/deploy/scripts/stores.sh" program "$name") || return
       echo "export STAMPEDE_TEST_MYSQL_SERVER='$mysql_server'" >>"$dir/exports"

@@ -1,24 +1,30 @@
 #!/usr/bin/env bash
-# The newest stores from Debian's packages, in a private folder: MySQL 9, Redis 8 and Valkey 9. Nothing is installed on the
-# machine and no engine for containers is needed: the packages are downloaded with all that they need, down to the C
-# library, unpacked, and run with their own loader. What is there is used again; about 75 MB are downloaded, 400 MB unpacked.
+# Other stores than the installed ones, from Debian's packages, in a private folder: MySQL 9, Redis 8 and Valkey 9 of the
+# unstable suite, MariaDB 11 and Valkey 8 of the stable one. Nothing is installed on the machine and no engine for
+# containers is needed: the packages are downloaded with all that they need, down to the C library, unpacked, and run with
+# their own loader. What is there is used again; about 120 MB are downloaded, 500 MB unpacked.
 #
 #   stores.sh fetch [--anew]   downloads what is missing (--anew: everything, in its newest version)
-#   stores.sh program NAME     prints the path of the server NAME: mysql9, redis8 or valkey9
+#   stores.sh program NAME     prints the path of the server NAME: mysql9, mariadb11, redis8, valkey8 or valkey9
 #   stores.sh versions         a line per server
 #
 # The mirror and its keys are those of the machine's own sources of packages.
 set -euo pipefail
 
-folder=${XDG_CACHE_HOME:-$HOME/.cache}/stampede/matrix
-suite=sid # the only suite with MySQL
-packages=(mysql-server-core redis-server valkey-server)
+shelf=${XDG_CACHE_HOME:-$HOME/.cache}/stampede/matrix
+declare -A packages=( # by suite
+  [sid]='mysql-server-core redis-server valkey-server' # the only suite with MySQL
+  [trixie]='mariadb-server-core mariadb-client-core valkey-server'
+)
 
 # mirror prints where the machine takes Debian from, leaving the archives of updates and security aside.
 mirror() {
   apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 'Origin: Debian' |
     awk '$2 !~ /-/ && !found { print $1; found = 1 }'
 }
+
+# in_suite NAME: what follows is about that suite.
+in_suite() { suite=$1 folder=$shelf/$1; }
 
 # private_apt CMD…: apt-get that knows of one suite and of no installed package, with all its files in the folder.
 private_apt() {
@@ -45,32 +51,64 @@ APT::Sandbox::User "";
 END
 }
 
-# wrapper PROGRAM [ARGUMENT…]: a script that runs it with the loader and the libraries that came with it. The arguments
+# wrapper FILE PROGRAM [ARGUMENT…]: a script that runs it with the loader and the libraries that came with it. The arguments
 # come last: --defaults-file has to be a server's first.
 wrapper() {
-  local program=$1 libraries=$folder/root/usr/lib/$(uname -m)-linux-gnu
-  local loader=("$libraries"/ld-linux*.so.*) file=$folder/bin/${1##*/}
-  shift
-  printf '#!/bin/sh\nexec %q --library-path %q %q "$@" %s\n' "${loader[0]}" "$libraries" "$folder/root/$program" "$*" >"$file"
+  local file=$1 program=$2 libraries=$folder/root/usr/lib/$(uname -m)-linux-gnu
+  local loader=("$libraries"/ld-linux*.so.*)
+  shift 2
+  printf '#!/bin/sh\nexec %q --library-path %q %q "$@" %s\n' "${loader[0]}" "$libraries" "$program" "$*" >"$file"
   chmod +x "$file"
 }
 
+# server PROGRAM [ARGUMENT…]: one that is started from outside.
+server() {
+  local program=$1
+  shift
+  wrapper "$folder/bin/${program##*/}" "$folder/root/$program" "$@"
+}
+
+# mariadb: its script for a first database calls programs that lie beside it, so those are wrapped where they lie.
+mariadb() {
+  local usr=$folder/root/usr program
+  for program in sbin/mariadbd bin/my_print_defaults bin/resolveip; do
+    mv "$usr/$program" "$usr/$program.unwrapped"
+    wrapper "$usr/$program" "$usr/$program.unwrapped"
+  done
+  server usr/sbin/mariadbd.unwrapped "--basedir=$usr"
+  mv "$folder/bin/mariadbd.unwrapped" "$folder/bin/mariadbd"
+  printf '#!/bin/sh\nexec %q "$@" --basedir=%q\n' "$usr/bin/mariadb-install-db" "$usr" >"$folder/bin/mariadb-install-db"
+  chmod +x "$folder/bin/mariadb-install-db"
+}
+
 fetch() {
-  [[ ${1:-} != --anew ]] || rm -rf "$folder"
-  [[ ! -e $folder/complete ]] || return 0
-  rm -rf "$folder/root" "$folder/bin"
+  local name
+  [[ ${1:-} != --anew ]] || rm -rf "$shelf"
+  for name in "${!packages[@]}"; do
+    in_suite "$name"
+    [[ -e $folder/complete ]] || unpack
+  done
+}
+
+unpack() {
+  rm -rf "$folder"
   write_apt
   private_apt update
-  private_apt --download-only --no-install-recommends install "${packages[@]}"
+  # shellcheck disable=SC2086
+  private_apt --download-only --no-install-recommends install ${packages[$suite]}
   mkdir -p "$folder/root" "$folder/bin"
   local package
   for package in "$folder"/apt/archives/*.deb; do
     dpkg-deb -x "$package" "$folder/root"
   done
-  wrapper usr/sbin/mysqld "--basedir=$folder/root/usr --secure-file-priv=NULL"
-  wrapper usr/bin/redis-server
-  wrapper usr/bin/valkey-server
-  versions
+  server usr/bin/valkey-server
+  case $suite in
+  sid)
+    server usr/sbin/mysqld "--basedir=$folder/root/usr --secure-file-priv=NULL"
+    server usr/bin/redis-server
+    ;;
+  trixie) mariadb ;;
+  esac
   rm -rf "$folder/apt"
   touch "$folder/complete"
 }
@@ -78,10 +116,12 @@ fetch() {
 program() {
   local file
   case ${1:-} in
-  mysql9) file=$folder/bin/mysqld ;;
-  redis8) file=$folder/bin/redis-server ;;
-  valkey9) file=$folder/bin/valkey-server ;;
-  *) echo "no such server: ${1:-}; there are mysql9, redis8 and valkey9" >&2 && return 2 ;;
+  mysql9) file=$shelf/sid/bin/mysqld ;;
+  mariadb11) file=$shelf/trixie/bin/mariadbd ;;
+  redis8) file=$shelf/sid/bin/redis-server ;;
+  valkey8) file=$shelf/trixie/bin/valkey-server ;;
+  valkey9) file=$shelf/sid/bin/valkey-server ;;
+  *) echo "no such server: ${1:-}; there are mysql9, mariadb11, redis8, valkey8 and valkey9" >&2 && return 2 ;;
   esac
   [[ -x $file ]] || { echo "$1 is not there yet: deploy/scripts/stores.sh fetch" >&2 && return 1; }
   echo "$file"
@@ -89,12 +129,12 @@ program() {
 
 versions() {
   local name
-  for name in mysqld redis-server valkey-server; do
-    "$folder/bin/$name" --version | sed -E 's|^/.*/(mysqld)|\1|; s| (sha=\|for ).*||'
+  for name in mysql9 mariadb11 redis8 valkey8 valkey9; do
+    "$(program "$name")" --version | sed -E 's,^/[^ ]*/([a-z]+)[.a-z]*,\1,; s, (sha=|for ).*,,'
   done
 }
 
 case ${1:-} in
 fetch | program | versions) "$@" ;;
-*) sed -n '6,8s/^# *//p' "$0" >&2 && exit 2 ;;
+*) sed -n '7,9s/^# *//p' "$0" >&2 && exit 2 ;;
 esac
