@@ -186,8 +186,8 @@ func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []SaleReco
 	return ids, nil
 }
 
-// spreader answers a function that names the partition of one more new sale of a slot, and how many there are: each slot
-// begins with its emptiest one, and goes on from there.
+// spreader answers a function that names the partition of one more new sale of a slot, and how many there are: each
+// slot begins with its emptiest one, and goes on from there.
 func (d *CatalogueDesk) spreader() func(ctx context.Context, slot ID) (partition, of int, err error) {
 	next, partitions := make(map[ID]int), 0
 	return func(ctx context.Context, slot ID) (partition, of int, err error) {

@@ -77,7 +77,9 @@ func (r *Reconciler) untold(ctx context.Context, now Millis) error {
 // eachPartition repairs the rows that are listed, partition by partition. Those of a partition that cannot be repaired
 // now, because its primary is away, stay the oldest: so that they hide no others, a list that was full is read again
 // without that partition.
-func (r *Reconciler) eachPartition(what string, list func(but []int) ([]Order, error), repair func([]*Order) error) error {
+func (r *Reconciler) eachPartition(
+	what string, list func(but []int) ([]Order, error), repair func([]*Order) error,
+) error {
 	var failed []error
 	var away []int
 	for {

@@ -137,14 +137,17 @@ func (b *behind) Schedule(_ context.Context, partition int, deadlines []Deadline
 	return nil
 }
 
-// P5: however many orders of a partition whose primary is away are overdue, those of the others get back into the queue.
+// P5: however many orders of a partition whose primary is away are overdue, those of the others get back into the
+// queue.
 func TestOverdueOrdersHideNoOthers(t *testing.T) {
 	t.Parallel()
 	b := &behind{fakeInventory: &fakeInventory{trace: &trace{}}, away: 1, scheduled: make(map[int]int)}
 	for i := range 3 * reconcileBatch {
 		b.rows = append(b.rows, Order{ID: ID(i + 1), State: Pending, Partition: 1})
 	}
-	b.rows = append(b.rows, Order{ID: 9998, State: Pending, Partition: 0}, Order{ID: 9999, State: Pending, Partition: 2})
+	for _, up := range []int{0, 2} {
+		b.rows = append(b.rows, Order{ID: ID(9000 + up), State: Pending, Partition: up})
+	}
 	r := &Reconciler{Inventory: b, Orders: b, Effects: effectsOf(b, b, nil)}
 	if err := r.overdue(context.Background(), 0); !errors.Is(err, ErrTransient) {
 		t.Errorf("the primary that is away is not told of: %v", err)

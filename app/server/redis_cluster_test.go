@@ -102,8 +102,8 @@ func TestClusterAddressOfOneServer(t *testing.T) {
 	}
 }
 
-// P2: an operator hears what the loss of a primary would cost: where nothing waits for replicas that are there, where too
-// few of them are there for what has to wait, and where one primary alone stops all.
+// P2: an operator hears what the loss of a primary would cost: where nothing waits for replicas that are there, where
+// too few of them are there for what has to wait, and where one primary alone stops all.
 func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
 	t.Helper()
 	ctx := kit.Context(t)

@@ -15,15 +15,16 @@ import (
 // salesAtOnce is how many rows of sales one statement changes; SQLite takes a union of 500 parts at most.
 const salesAtOnce = 250
 
-// saleEdit is a row of sales as it shall be: that of a sale, or of one of its portions, which has its own part of the stock.
+// saleEdit is a row of sales as it shall be: that of a sale, or of one of its portions, which has its own part of the
+// stock.
 type saleEdit struct {
 	*app.SaleRecord
 	row     app.ID
 	initial int64
 }
 
-// SaveSales writes what an operator can edit of each of them. Stock and archive change only while nothing of the sale is
-// in Redis: its loading takes no lock of acts, so the statement itself looks. See app.CatalogueKeeper.
+// SaveSales writes what an operator can edit of each of them. Stock and archive change only while nothing of the sale
+// is in Redis: its loading takes no lock of acts, so the statement itself looks. See app.CatalogueKeeper.
 func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		var edits []saleEdit

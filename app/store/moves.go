@@ -72,8 +72,8 @@ func (s *Store) AskMove(ctx context.Context, m app.Move) (now app.Move, asked bo
 // SettleMove moves what Redis has taken, in one transaction: no statement sees the units twice, or not at all. The
 // statement on the portion that gives asks for the epoch, as that of a withdrawal does (see SettleStock). That on the
 // other needs none: its partition is given the units by a rebuild that reads the row later, or by app.MoveKeeper,
-// never by both, because the number of the move is in the row beside them. The portions are compared as well: a database
-// that was promoted may have forgotten a move and given its number to another one.
+// never by both, because the number of the move is in the row beside them. The portions are compared as well: a
+// database that was promoted may have forgotten a move and given its number to another one.
 func (s *Store) SettleMove(ctx context.Context, m app.Move, taken, epoch int64) (app.Move, error) {
 	return inTx(ctx, s, aboutMove("settle", &m), func(tx bun.Conn) (app.Move, error) {
 		row, err := s.lockMove(ctx, tx, m.Sale)

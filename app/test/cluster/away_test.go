@@ -12,9 +12,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P2, P4: a primary that has no replica is killed in mid-sale and comes back from its file. While it is away, people
-// go on to buy in the partitions of the others, as fast as ever, and what they are answered becomes rows. Afterwards
-// every answer has its row, in its partitions too, and no reservation is counted as lost.
+// P1, P2, P4: a primary that has no replica is killed in mid-sale and comes back from its file. While it is away,
+// people go on to buy in the partitions of the others, as fast as ever, and what they are answered becomes rows.
+// Afterwards every answer has its row, in its partitions too, and no reservation is counted as lost.
 func TestPrimaryWithoutAReplicaIsAway(t *testing.T) {
 	cluster := kit.StartRedisCluster(t, 3, 0)
 	w := open(t, cluster.URL)

@@ -14,7 +14,8 @@ import (
 )
 
 // P1, P2, P4: slots with the keys of partitions are moved to another primary in mid-sale, and then back, in the way of
-// the server: by redis-cli, key by key, or by the server itself, many slots at once (Valkey 9). Every press is answered, every answer has its row, nothing is counted as lost.
+// the server: by redis-cli, key by key, or by the server itself, many slots at once (Valkey 9). Every press is
+// answered, every answer has its row, nothing is counted as lost.
 func TestSlotsMoveDuringTheSale(t *testing.T) {
 	t.Run("answers wait for nobody", func(t *testing.T) { slotsMove(t) })
 	t.Run("answers wait for a replica", func(t *testing.T) { slotsMove(t, waiting...) })
@@ -68,7 +69,8 @@ func slotsMove(t *testing.T, settings ...string) {
 // half is how many slots are moved: half of the first primary's, the lowest, and with them the first partition.
 const half = 2730
 
-// moveSlots moves them in the way that operators of the server would, and answers what shares the slots out evenly again.
+// moveSlots moves them in the way that operators of the server would, and answers what shares the slots out evenly
+// again.
 //
 // redis-cli gives five CLUSTER SETSLOT for each slot, and Valkey passes each on to the replicas: 100 slots of a bare
 // cluster took it 5.5 s (2.9 s without replicas, 0.7 s on Redis 7.0). Valkey 9 has a command for many slots.

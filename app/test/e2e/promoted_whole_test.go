@@ -80,9 +80,9 @@ func (p *promotion) onReplica() *sql.DB {
 	return db
 }
 
-// P2: with semi-sync replication a primary that dies in mid-sale takes no order with it that was confirmed: its replica,
-// which had applied nothing of the stretch and only received it, has each of them before it is promoted, so before any
-// node could give one back.
+// P2: with semi-sync replication a primary that dies in mid-sale takes no order with it that was confirmed: its
+// replica, which had applied nothing of the stretch and only received it, has each of them before it is promoted, so
+// before any node could give one back.
 func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	t.Parallel()
 	p := newPromotion(t, true, 100_000)

@@ -28,8 +28,8 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 	return primary, replica
 }
 
-// semiSyncArgs have a primary wait for its replica longer than any test takes, so that no commit is answered without it, and
-// before others see what was committed: after that they would read rows that the replica may never get.
+// semiSyncArgs have a primary wait for its replica longer than any test takes, so that no commit is answered without
+// it, and before others see what was committed: after that they would read rows that the replica may never get.
 func semiSyncArgs() []string {
 	if program, err := sqlServer(); err == nil && program.mysql {
 		return []string{

@@ -184,8 +184,8 @@ func TestLateMoveMovesNothing(t *testing.T) {
 	}
 }
 
-// P1, I2: a promoted database that has forgotten a move gives its number to another one. What Redis took for the forgotten
-// one is not settled out of the portion that the other one asks.
+// P1, I2: a promoted database that has forgotten a move gives its number to another one. What Redis took for the
+// forgotten one is not settled out of the portion that the other one asks.
 func TestForgottenMoveDoesNotSettleAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
