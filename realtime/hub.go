@@ -166,7 +166,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		g.Go(func() error { return h.hellos.serve(ctx, h.answerHellos) })
 	}
 	g.Go(func() error { return h.owed.serve(ctx, h.replayOwed) })
-	g.Go(func() error { return app.Repeat(ctx, h.options.KeepEvery, "look after connections", h.keepOnce) })
+	g.Go(func() error { return h.keep(ctx) })
 	g.Go(func() error { return app.Repeat(ctx, h.options.KeepEvery, "let go of what is over", h.retireOnce) })
 	return g.Wait()
 }

@@ -3,11 +3,21 @@ package realtime
 import (
 	"context"
 	"time"
+
+	"stampede/app"
 )
+
+// keep looks after the connections until ctx ends, for the first time after a pause: nobody is there before.
+func (h *Hub) keep(ctx context.Context) error {
+	for app.Sleep(ctx, h.options.KeepEvery) {
+		h.keepOnce()
+	}
+	return ctx.Err()
+}
 
 // keepOnce pings who is silent and gives up who stays it, and ends sessions whose token has ended or was revoked. Who
 // logs in has the tokens of before revoked, and the time between two looks to renew with the new one.
-func (h *Hub) keepOnce(context.Context) error {
+func (h *Hub) keepOnce() {
 	elapsed, now := h.elapsed(), h.shop.Now()
 	for _, c := range h.everybody() {
 		silent := elapsed - time.Duration(c.aliveAt.Load())
@@ -32,5 +42,4 @@ func (h *Hub) keepOnce(context.Context) error {
 			c.depart(CloseToken)
 		}
 	}
-	return nil
 }
