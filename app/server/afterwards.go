@@ -13,9 +13,9 @@ func (p *parts) composeAfterwards(c *Config) {
 		Inventory: ports.inventory, Orders: ports.orders, Shipments: ports.shipments, Effects: p.effects,
 		Mail: p.mails.letters,
 	}
-	p.shop.SearchDesk = &app.SearchDesk{Search: db, Users: db, Devices: db, Blocks: db, Clock: p.clock}
+	p.shop.SearchDesk = &app.SearchDesk{Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock}
 	p.shop.ReportDesk = &app.ReportDesk{
-		Sums: db, Figures: p.inventory, Clock: p.clock,
+		Sums: p.stores.shows(), Figures: p.inventory, Clock: p.clock,
 		Auditor: &app.Auditor{Inventory: ports.inventory, Orders: ports.orders, Sales: ports.sales},
 	}
 	p.shop.Leftovers = &app.Leftovers{

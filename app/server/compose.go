@@ -251,6 +251,7 @@ func compose(
 		return nil, err
 	}
 	p.composeAfterwards(c)
+	registerReplica(registry, p.stores.replica)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, issuer)
 	passes, err := c.passes()

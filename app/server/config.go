@@ -17,6 +17,7 @@ type Config struct {
 	RedisCA         Secret `env:"REDIS_CA" secret:"public" does:"certificates (PEM) of who signed those of Redis and its sentinels; unset: those that this machine trusts"`
 	RedisReplicas   int    `env:"REDIS_REPLICAS" envDefault:"0" does:"replicas of Redis that must have a buy before it is answered (WAIT), so that a failover loses none; with fewer there, buys are busy; 0: the answer waits for none"`
 	MySQLDSN        Secret `env:"MYSQL_DSN" secret:"true" does:"user:password@tcp(host:3306)/database, ?tls=true behind it for TLS; needed parameters are added"`
+	MySQLReplica    Secret `env:"MYSQL_REPLICA_DSN" secret:"true" does:"a server that replicates MYSQL_DSN's: operators' lists and reports are read from it while it has all that its primary committed; nothing is decided by it"`
 	MySQLCA         Secret `env:"MYSQL_CA" secret:"public" does:"certificates (PEM) of who signed MySQL's; unset: those that this machine trusts"`
 	Data            string `env:"DATA" envDefault:"stampede-data" does:"folder of the embedded stores"`
 	EmbeddedRedis   string `env:"EMBEDDED_REDIS" envDefault:"127.0.0.1:0" does:"where the embedded Redis listens, for redis-cli; port 0: any free one"`
@@ -131,6 +132,7 @@ func (c *Config) check() []Problem {
 	p.within("REDIS_REPLICAS", int64(c.RedisReplicas), 0, 5)
 	p.check("MYSQL_DSN", checkDSN(c.MySQLDSN))
 	p.check("MYSQL_CA", checkMySQLCA(c.MySQLDSN, c.MySQLCA))
+	c.checkReplica(&p)
 	c.checkSecret(&p)
 	p.check("LISTEN", checkAddress(c.Listen))
 	if c.MetricsListen != "off" {

@@ -91,6 +91,7 @@ func (c *Config) Warnings() []Problem {
 	p := problems{slices.Clone(c.Exposed)}
 	c.warnMail(&p)
 	p.check("MYSQL_DSN", warnMySQLTLS(c.MySQLDSN))
+	p.check("MYSQL_REPLICA_DSN", warnMySQLTLS(c.MySQLReplica))
 	if c.AlipayAppID == "" {
 		return p.found
 	}

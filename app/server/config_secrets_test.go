@@ -137,3 +137,33 @@ func TestCertificatesOfMySQL(t *testing.T) {
 		}
 	}
 }
+
+// A replica is one of a database that is named, and its server is looked at as closely as that one's.
+func TestReplicaOfMySQL(t *testing.T) {
+	t.Parallel()
+	with := func(settings ...string) []string {
+		return append([]string{"STAMPEDE_REDIS_URL=redis://127.0.0.1", "STAMPEDE_JWT_SECRET=" + goodSecret}, settings...)
+	}
+	const database = "STAMPEDE_MYSQL_DSN=u:p@tcp(db:3306)/shop?tls=true"
+	replica := func(dsn string) string { return "STAMPEDE_MYSQL_REPLICA_DSN=" + dsn }
+	const dsn = "u:p@tcp(replica:3306)/shop"
+	for name, c := range map[string]struct {
+		environ []string
+		want    string
+	}{
+		"of nothing": {with(replica(dsn)), "STAMPEDE_MYSQL_DSN is not"},
+		"no address": {with(database, replica("replica:3306")), "STAMPEDE_MYSQL_REPLICA_DSN"},
+		"of any server's": {
+			with(database, replica(dsn), "STAMPEDE_MYSQL_CA_FILE="+filepath.Join("testdata", "ca.pem")),
+			"STAMPEDE_MYSQL_REPLICA_DSN has no ?tls=true",
+		},
+	} {
+		if _, err := Load(c.environ); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c, err := Load(with(database, replica(dsn+"?tls=skip-verify")))
+	if err != nil || !strings.Contains(fmt.Sprint(c.Warnings()), "STAMPEDE_MYSQL_REPLICA_DSN") {
+		t.Errorf("%v, %v", err, c.Warnings())
+	}
+}

@@ -29,6 +29,7 @@ var labelSets = map[string]string{
 	"result":    "of a mail `sent`, `dead`, `unsent`; of a delivery `taken`, `parked`, `undelivered`",
 	"state":     "of mails `waiting`, `dead`; of refunds `asked`, `open`, `stuck`",
 	"version":   "the one that runs",
+	"from":      "`replica`, `primary`",
 }
 
 var (

@@ -32,6 +32,7 @@ const (
 // stores are the open connections.
 type stores struct {
 	db       *store.Store
+	replica  *store.Replica        // reads lists and reports; nil: none is named
 	client   redis.UniversalClient // answers at once
 	blocking redis.UniversalClient // consumers wait on it
 	database int                   // the number of the database in Redis
@@ -87,6 +88,9 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 	} else {
 		s.db, err = store.OpenTrustedMySQL(ctx, string(c.MySQLDSN), string(c.MySQLCA))
 	}
+	if err == nil && c.MySQLReplica != "" {
+		s.replica = store.OpenReplica(s.db, string(c.MySQLReplica), string(c.MySQLCA))
+	}
 	return err
 }
 
@@ -113,6 +117,9 @@ func (s *stores) close() error {
 		if c != nil {
 			failed = append(failed, c.Close())
 		}
+	}
+	if s.replica != nil {
+		failed = append(failed, s.replica.Close())
 	}
 	if s.db != nil {
 		failed = append(failed, s.db.Close())

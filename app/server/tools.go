@@ -238,7 +238,7 @@ func (t *Tools) Examine(ctx context.Context) ([]Lack, []Weakness, error) {
 	}
 	lacks := t.stores.lacks(ctx, t.config.ArchiveAfter > 0)
 	weaknesses, err := t.stores.weaknesses(ctx)
-	return lacks, weaknesses, err
+	return lacks, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
 }
 
 // Placed is where the keys of a partition are in a Redis cluster.

@@ -74,7 +74,7 @@ func (t *Tools) SearchPayments(
 
 func (t *Tools) searchDesk() *app.SearchDesk {
 	db := t.stores.db
-	return &app.SearchDesk{Search: db, Users: db, Devices: db, Blocks: db, Clock: app.NewClock()}
+	return &app.SearchDesk{Search: t.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: app.NewClock()}
 }
 
 // SaleReport says what became of a sale.
@@ -85,7 +85,7 @@ func (t *Tools) SaleReport(ctx context.Context, sale app.ID) (app.SaleReport, er
 	}
 	db := t.stores.db
 	desk := &app.ReportDesk{
-		Sums: db, Figures: inventory,
+		Sums: t.stores.shows(), Figures: inventory,
 		Auditor: &app.Auditor{Inventory: inventory, Orders: db, Sales: db}, Clock: app.NewClock(),
 	}
 	return desk.SaleReport(ctx, sale)

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -254,6 +255,10 @@ var dataTemplate = sync.OnceValues(func() (string, error) {
 	}
 	if out, err := exec.Command(path, append(args, runAs()...)...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%s", path, err, out)
+	}
+	// MySQL keeps a server's identity there; copies that share it cannot replicate each other.
+	if err := os.Remove(filepath.Join(data, "auto.cnf")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
 	return data, nil
 })

@@ -17,6 +17,9 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 	t.Helper()
 	args := func(id string) []string {
 		args := []string{"--server-id=" + id, "--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=1"}
+		if program, err := sqlServer(); err == nil && program.mysql {
+			args = append(args, "--gtid-mode=ON", "--enforce-gtid-consistency=ON") // as MariaDB always does
+		}
 		if semiSync {
 			args = append(args, semiSyncArgs()...)
 		}

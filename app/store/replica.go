@@ -1,0 +1,258 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stampede/app"
+)
+
+const (
+	// catchUpWithin is how long a read waits for the replica to have what its primary had committed; whole seconds.
+	catchUpWithin = time.Second
+	// askWithin bounds the question itself, of a server that is gone without a word.
+	askWithin = catchUpWithin + time.Second
+	// replicaRest is how long the primary is read alone after the replica was behind or away.
+	replicaRest = 5 * time.Second
+)
+
+// Replica reads lists and sums where a server follows the database, and takes their weight off it. A read sees all that
+// was committed before it began: the primary is asked how far it is, and the replica waits until it is there. One that
+// is behind, away or no replica of this database at all is left alone for a while, and the primary is read instead.
+//
+// Nothing is decided by it and no event is replayed from it: it has the methods that only show.
+type Replica struct {
+	primary *Store
+	open    func(ctx context.Context) (*Store, error)
+
+	asking    sync.Mutex // who opens it; others do not wait
+	mu        sync.Mutex
+	store     *Store // nil: not open yet
+	position  positionWords
+	restUntil time.Time
+	why       string // it rests, and this was said; "": it is read
+
+	fromReplica, fromPrimary atomic.Int64
+}
+
+var (
+	_ app.SearchStore = (*Replica)(nil)
+	_ app.ReportStore = (*Replica)(nil)
+)
+
+// positionWords are how a server says what it has committed, and how another one waits until it has that too. They need
+// no privilege. MariaDB always has them where a binary log is written, MySQL with gtid_mode = ON.
+type positionWords struct {
+	committed string // a position; empty where none is kept
+	await     string // of a position and seconds: 0 when it was reached
+}
+
+var (
+	mariaDBPosition = positionWords{"SELECT @@GLOBAL.gtid_binlog_pos", "SELECT MASTER_GTID_WAIT(?, ?)"}
+	mySQLPosition   = positionWords{"SELECT @@GLOBAL.gtid_executed", "SELECT WAIT_FOR_EXECUTED_GTID_SET(?, ?)"}
+)
+
+// Why a replica is not read. What else goes wrong is an error of the driver.
+var (
+	errNoPosition = errors.New("the primary says no position: log_bin, and gtid_mode = ON on MySQL, are needed on it")
+	errBehind     = fmt.Errorf("it does not have after %s what its primary had committed: it is behind, or no replica of it",
+		catchUpWithin)
+)
+
+// OpenReplica makes a reader of the server that dsn leads to. It reaches for it when it is first read, so that a replica
+// that is away delays nobody's start.
+func OpenReplica(primary *Store, dsn, certificates string) *Replica {
+	return &Replica{primary: primary, open: func(ctx context.Context) (*Store, error) {
+		return OpenTrustedMySQL(ctx, dsn, certificates)
+	}}
+}
+
+// Reads counts what was read there, and what the primary had to answer.
+func (r *Replica) Reads() (fromReplica, fromPrimary int64) {
+	return r.fromReplica.Load(), r.fromPrimary.Load()
+}
+
+// Check reports why the replica would not be read now: where it is, how far, and whether its account may.
+func (r *Replica) Check(ctx context.Context) error {
+	replica, err := r.reach(ctx)
+	if err == nil {
+		err = r.awaitPrimary(ctx, replica)
+	}
+	if err == nil {
+		_, err = replica.SumUp(ctx, 0, 0, 0)
+	}
+	return wrap("read from the replica", err)
+}
+
+// Close ends its connections; those of the primary stay.
+func (r *Replica) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.store == nil {
+		return nil
+	}
+	return r.store.Close()
+}
+
+// FindOrders is Store.FindOrders. An order that is named is read from the primary: somebody is about to act on it.
+func (r *Replica) FindOrders(ctx context.Context, q app.OrderSearch) (page []app.Order, more bool, err error) {
+	if q.ID != 0 {
+		return r.primary.FindOrders(ctx, q)
+	}
+	err = r.read(ctx, func(s *Store) (err error) {
+		page, more, err = s.FindOrders(ctx, q)
+		return err
+	})
+	return page, more, err
+}
+
+// FindUsers is Store.FindUsers. An account that is named is read from the primary.
+func (r *Replica) FindUsers(ctx context.Context, q app.UserSearch) (page []app.User, more bool, err error) {
+	if q.Name != "" {
+		return r.primary.FindUsers(ctx, q)
+	}
+	err = r.read(ctx, func(s *Store) (err error) {
+		page, more, err = s.FindUsers(ctx, q)
+		return err
+	})
+	return page, more, err
+}
+
+// FindPayments is Store.FindPayments. Those of an order that is named are read from the primary.
+func (r *Replica) FindPayments(ctx context.Context, q app.PaymentSearch) (page []app.Received, more bool, err error) {
+	if q.Order != 0 {
+		return r.primary.FindPayments(ctx, q)
+	}
+	err = r.read(ctx, func(s *Store) (err error) {
+		page, more, err = s.FindPayments(ctx, q)
+		return err
+	})
+	return page, more, err
+}
+
+// Payment is Store.Payment, of the primary.
+func (r *Replica) Payment(ctx context.Context, tradeNo string) (app.Received, error) {
+	return r.primary.Payment(ctx, tradeNo)
+}
+
+// SumUp is Store.SumUp.
+func (r *Replica) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (sums app.SaleSums, err error) {
+	err = r.read(ctx, func(s *Store) (err error) {
+		sums, err = s.SumUp(ctx, sale, from, to)
+		return err
+	})
+	return sums, err
+}
+
+// read reads from the replica, or from the primary when the replica does not have all, or fails on the way.
+func (r *Replica) read(ctx context.Context, from func(s *Store) error) error {
+	if r.resting() {
+		r.fromPrimary.Add(1)
+		return from(r.primary)
+	}
+	replica, err := r.reach(ctx)
+	if err == nil {
+		err = r.awaitPrimary(ctx, replica)
+	}
+	if err == nil {
+		err = from(replica)
+		if !errors.Is(err, app.ErrTransient) && !errors.Is(err, app.ErrMisconfigured) {
+			r.answered(ctx)
+			return err
+		}
+	}
+	if ctx.Err() == nil {
+		r.rest(ctx, err)
+	}
+	r.fromPrimary.Add(1)
+	return from(r.primary)
+}
+
+// errOpening means that somebody else is reaching for the replica right now.
+var errOpening = errors.New("it is being reached for")
+
+// reach opens the replica when it is not open yet.
+func (r *Replica) reach(ctx context.Context) (*Store, error) {
+	r.mu.Lock()
+	replica := r.store
+	r.mu.Unlock()
+	if replica != nil {
+		return replica, nil
+	}
+	if !r.asking.TryLock() {
+		return nil, errOpening
+	}
+	defer r.asking.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	var version string
+	if err := r.primary.db.QueryRowContext(ctx, "SELECT @@version").Scan(&version); err != nil {
+		return nil, err
+	}
+	replica, err := r.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.store, r.position = replica, mySQLPosition
+	if strings.Contains(version, "MariaDB") {
+		r.position = mariaDBPosition
+	}
+	return replica, nil
+}
+
+// awaitPrimary returns when the replica has what the primary has committed by now.
+func (r *Replica) awaitPrimary(ctx context.Context, replica *Store) error {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	var position string
+	if err := r.primary.db.QueryRowContext(ctx, r.position.committed).Scan(&position); err != nil {
+		return err
+	}
+	if position == "" {
+		return errNoPosition
+	}
+	var late int
+	err := replica.db.QueryRowContext(ctx, r.position.await, position, int(catchUpWithin/time.Second)).Scan(&late)
+	if err == nil && late != 0 {
+		err = errBehind
+	}
+	return err
+}
+
+func (r *Replica) resting() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Now().Before(r.restUntil)
+}
+
+// rest leaves the replica alone for a while, and says why, once until it is read again or for another reason.
+func (r *Replica) rest(ctx context.Context, err error) {
+	if errors.Is(err, errOpening) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.restUntil = time.Now().Add(replicaRest)
+	if why := err.Error(); r.why != why {
+		r.why = why
+		slog.WarnContext(ctx, "the replica is not read, the primary answers lists and reports", "err", err)
+	}
+}
+
+func (r *Replica) answered(ctx context.Context) {
+	r.fromReplica.Add(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.why != "" {
+		r.why = ""
+		slog.InfoContext(ctx, "the replica is read again")
+	}
+}

@@ -1,0 +1,159 @@
+package store_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"stampede/app"
+	"stampede/app/store"
+	"stampede/app/test/kit"
+)
+
+// replicated is a shop whose database a second server follows.
+type replicated struct {
+	*shop
+	primary, server *kit.MariaDBServer
+	replica         *store.Replica
+}
+
+func newReplicated(t *testing.T) *replicated {
+	primary, server := kit.StartReplicated(t, false)
+	dsn := primary.Database()
+	h := newShop(t, migrated(t, openMySQL(t, dsn)), 1000)
+	cfg, err := mysql.ParseDSN(dsn)
+	h.must(err)
+	return &replicated{h, primary, server, h.openReplica(server.DSN + cfg.DBName)}
+}
+
+func (h *shop) openReplica(dsn string) *store.Replica {
+	r := store.OpenReplica(h.Store, dsn, "")
+	h.t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			h.t.Errorf("close: %v", err)
+		}
+	})
+	return r
+}
+
+// sees inserts an order and wants it in the list and in the sum of its sale, at once.
+func (h *shop) sees(r *store.Replica) {
+	h.t.Helper()
+	o := h.order(h.sales[0], 1)
+	h.insert(o)
+	page, _, err := r.FindOrders(h.ctx, app.OrderSearch{Sale: o.Sale, Limit: 5})
+	h.must(err)
+	if !slices.Contains(ids(page), o.ID) {
+		h.t.Errorf("the list has %v, want %v in it", ids(page), o.ID)
+	}
+	sums, err := r.SumUp(h.ctx, o.Sale, 0, opens)
+	h.must(err)
+	want, err := h.SumUp(h.ctx, o.Sale, 0, opens)
+	h.must(err)
+	if len(want.States) == 0 || !reflect.DeepEqual(sums, want) {
+		h.t.Errorf("summed up %+v, the primary %+v", sums, want)
+	}
+}
+
+// readsOf counts who answered what was read.
+func readsOf(r *store.Replica, reading func()) (fromReplica, fromPrimary int64) {
+	r0, p0 := r.Reads()
+	reading()
+	r1, p1 := r.Reads()
+	return r1 - r0, p1 - p0
+}
+
+// A list or a sum that the replica answers has everything that was committed before it was asked for. One that is
+// behind, dead or promoted answers nothing, and the primary answers as ever. What is named is read where the truth is.
+func TestReplicaShowsWhatWasCommitted(t *testing.T) {
+	t.Parallel()
+	h := newReplicated(t)
+	if err := h.replica.Check(h.ctx); err != nil {
+		t.Fatal(err)
+	}
+	there, instead := readsOf(h.replica, func() {
+		for range 50 {
+			h.sees(h.replica)
+		}
+	})
+	if there == 0 || there+instead != 100 {
+		t.Errorf("the replica answered %d times and the primary %d, want 100 together", there, instead)
+	}
+	h.namedAreReadFromThePrimary()
+
+	h.server.StopApplying()
+	h.onlyPrimary(h.replica, "behind")
+	h.server.Apply()
+	h.readAgain("it has caught up")
+
+	h.server.Kill()
+	h.onlyPrimary(h.replica, "dead")
+	h.server.Start()
+	h.readAgain("it is back")
+
+	h.server.Promote()
+	h.insert(h.order(h.sales[0], 1))
+	h.onlyPrimary(h.replica, "promoted")
+	h.onlyPrimary(h.openReplica(h.primary.Database()), "an empty database of its primary")
+}
+
+// A server that follows no database, or another one, is never read.
+func TestStrangerIsNoReplica(t *testing.T) {
+	t.Parallel()
+	args := func(id string) kit.MariaDBOptions {
+		return kit.MariaDBOptions{Args: []string{"--server-id=" + id, "--log-bin=binlog"}}
+	}
+	primary, stranger := kit.StartMariaDB(t, args("1")), kit.StartMariaDB(t, args("2"))
+	h := newShop(t, migrated(t, openMySQL(t, primary.Database())), 1000)
+	h.onlyPrimary(h.openReplica(stranger.Database()), "a stranger")
+}
+
+// onlyPrimary wants the primary to answer while the replica is not to be read.
+func (h *shop) onlyPrimary(r *store.Replica, why string) {
+	h.t.Helper()
+	there, instead := readsOf(r, func() {
+		begun := time.Now()
+		h.sees(r)
+		h.sees(r)
+		if took := time.Since(begun); took > 10*time.Second {
+			h.t.Errorf("%s: four reads took %v", why, took)
+		}
+	})
+	if there != 0 || instead != 4 {
+		h.t.Errorf("%s: it answered %d times and the primary %d, want 0 and 4", why, there, instead)
+	}
+	if err := r.Check(h.ctx); err == nil {
+		h.t.Errorf("%s: said to be fit", why)
+	}
+}
+
+func (h *replicated) readAgain(why string) {
+	h.t.Helper()
+	kit.Eventually(h.t, time.Minute, func() (bool, string) {
+		there, _ := readsOf(h.replica, func() { h.sees(h.replica) })
+		return there > 0, why + ", and it is not read"
+	})
+}
+
+// namedAreReadFromThePrimary reads an order, the payments of one and somebody, while the replica could answer.
+func (h *replicated) namedAreReadFromThePrimary() {
+	h.t.Helper()
+	o := h.paid(h.sales[0], 1)
+	there, instead := readsOf(h.replica, func() {
+		page, _, err := h.replica.FindOrders(h.ctx, app.OrderSearch{ID: o.ID, Limit: 1})
+		h.must(err)
+		if len(page) != 1 {
+			h.t.Errorf("found %d orders, want the one", len(page))
+		}
+		_, _, err = h.replica.FindPayments(h.ctx, app.PaymentSearch{Order: o.ID, Limit: 1})
+		h.must(err)
+		_, _, err = h.replica.FindUsers(h.ctx, app.UserSearch{Name: "Ada", Limit: 1})
+		h.must(err)
+	})
+	if there != 0 || instead != 0 {
+		h.t.Errorf("the replica was asked: it answered %d times, the primary in its stead %d times", there, instead)
+	}
+}

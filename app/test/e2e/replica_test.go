@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// The replica's account may read, and nothing else: whatever were written there would be refused.
+const readerOfLists = "shows:only-reads@tcp"
+
+// An operator's list and report show at once what was bought, whoever answers them; with a replica they are taken off
+// the primary. A replica that dies is missed by nobody, and checkconfig says that it is not read.
+func TestListsAndReportsComeFromTheReplica(t *testing.T) {
+	t.Parallel()
+	primary, replica := kit.StartReplicated(t, false)
+	dsn := primary.Database()
+	primary.Exec("CREATE USER 'shows'@'%' IDENTIFIED BY 'only-reads'", "GRANT SELECT ON *.* TO 'shows'@'%'")
+	_, database, _ := strings.Cut(dsn, "/")
+	_, address, _ := strings.Cut(replica.DSN, "@tcp")
+	s := openShop(t, kit.Redis(t), dsn, "STAMPEDE_MYSQL_REPLICA_DSN="+readerOfLists+address+database)
+	sale := s.open(10, 1)
+	n := s.start()
+
+	s.showsEachOrder(n, sale, 3)
+	if there := n.metric(`stampede_replica_reads_total{from="replica"}`); there != 6 {
+		t.Errorf("the replica answered %v of 6 lists and reports", there)
+	}
+	if out, code := s.run("checkconfig"); code != 0 || strings.Contains(out, "MySQL replica") {
+		t.Errorf("checkconfig exits %d:\n%s", code, out)
+	}
+
+	replica.Kill()
+	s.showsEachOrder(n, sale, 2)
+	if instead := n.metric(`stampede_replica_reads_total{from="primary"}`); instead != 4 {
+		t.Errorf("the primary answered %v of 4 lists and reports of a dead replica", instead)
+	}
+	if out, code := s.run("checkconfig"); code != 0 || !strings.Contains(out, "MySQL replica") {
+		t.Errorf("checkconfig exits %d and says nothing of a dead replica:\n%s", code, out)
+	}
+	s.showsEachOrder(s.start(), sale, 1)
+	s.audit(sale)
+}
+
+// showsEachOrder wants each new order in the list and in the report as soon as its buyer has it.
+func (s *shop) showsEachOrder(n *node, sale app.Sale, many int) {
+	s.t.Helper()
+	operator := operatorToken(s.t)
+	for range many {
+		o := n.bought(sale, token(s.t, kit.NewID()), 1)
+		var page struct{ Orders []app.Order }
+		n.expect(http.StatusOK, &page, n.read, "/api/v1/operator/orders?sale="+sale.ID.String(), operator, nil)
+		if !slices.ContainsFunc(page.Orders, func(r app.Order) bool { return r.ID == o.ID }) {
+			s.t.Errorf("the list has %d orders, and not %s", len(page.Orders), o.ID)
+		}
+		var report app.SaleReport
+		n.expect(http.StatusOK, &report, n.read, "/api/v1/operator/sales/"+sale.ID.String()+"/report", operator, nil)
+		if len(report.States) != 1 || report.States[0].Orders != int64(len(page.Orders)) {
+			s.t.Errorf("the report counts %+v, the list has %d orders", report.States, len(page.Orders))
+		}
+	}
+}
