@@ -9,6 +9,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
+# shellcheck source=deploy/scripts/alone.sh
+source deploy/scripts/alone.sh
 scripts=deploy/scripts
 pairs=("$@")
 ((${#pairs[@]})) || pairs=(mysql9+redis8 mysql9+valkey9 mariadb11+valkey8)
@@ -26,7 +28,9 @@ for pair in "${pairs[@]}"; do
   export STAMPEDE_TEST_STORES=$pair
   suite "$pair: migrations up, down, up; stores; streams" $scripts/services.sh run $scripts/go-test.sh \
     ./migrations/... ./app/test/kit ./app/store ./streams || true
-  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel 8 ./app/test/e2e/... || true
+  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel 8 -skip "$alone" ./app/test/e2e/... || true
+  suite "$pair: end to end, one at a time" $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$alone" ./app/test/e2e/... ||
+    true
   suite "$pair: crash, the short form" $scripts/crash.sh || true
 done
 
