@@ -61,6 +61,11 @@ matrix *pairs:
 galera *flags:
     @deploy/scripts/galera.sh "$@"
 
+# Sell on Vitess: vtcombo over the MySQL 9 of the matrix, on keyspaces of one shard (flags as of go test)
+[no-exit-message]
+vitess *flags:
+    @deploy/scripts/vitess.sh "$@"
+
 # Measure everything beside its simple way, write deploy/load/RESULTS.md (--rounds N --scale X --render)
 bench *flags:
     @deploy/scripts/bench.sh "$@"

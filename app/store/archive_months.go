@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strconv"
@@ -107,11 +108,11 @@ func (s *Store) alter(ctx context.Context, statement string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	// Its session is another one than that of the others: it does not go back to them. (Vitess knows no DEFAULT.)
+	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
 	if _, err := conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 2"); err != nil {
 		return err
 	}
 	_, err = conn.ExecContext(ctx, statement)
-	_, resetErr := conn.ExecContext(context.WithoutCancel(ctx), "SET SESSION lock_wait_timeout = DEFAULT")
-	return errors.Join(err, resetErr)
+	return err
 }

@@ -95,7 +95,7 @@ named_tests() {
 # What stands behind build tags (the crash suite and its crash points, the simple ways that benchmarks compare with, the
 # soak) is read with all of them set at once, together with everything else: for each set of tags, what imports it is
 # compiled and read anew. Then the packages again that have files for the program without.
-tags=bench,cluster,crashpoints,galera,soak,upgrade
+tags=bench,cluster,crashpoints,galera,soak,upgrade,vitess
 mapfile -t untagged < <(sources '*.go' | xargs -d '\n' grep -lE "^//go:build .*!(${tags//,/|})" | xargs -r -d '\n' dirname |
   sort -u | sed 's|^|./|')
 

@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	// askEvery is how often the connection that carries a lock is asked whether it still lives.
+	// askEvery is how often the connection that carries a lock is asked whether it still does. It has to be well below
+	// the transaction timeout of Vitess, which ends locks that nobody asks about.
 	askEvery = 2 * time.Second
 	// letGoWithin is what letting go may take beyond the holder's context.
 	letGoWithin = time.Second
@@ -25,7 +26,7 @@ const (
 var (
 	// ErrHeld means that somebody else had the lock all the time.
 	ErrHeld = errors.New("another process holds the lock")
-	// ErrLost means that the connection ended that carried the lock.
+	// ErrLost means that the connection ended that carried the lock, or that the server took the lock from it.
 	ErrLost = errors.New("the lock was lost")
 )
 
@@ -45,39 +46,59 @@ func (l Lock) Hold(ctx context.Context, db *bun.DB, fn func(ctx context.Context)
 	}
 	// Its session is another one than that of the others: it does not go back to them.
 	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
-	name, err := l.take(ctx, conn)
+	name, holder, err := l.take(ctx, conn)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoWithin)
 		defer cancel()
-		_, _ = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name) // else it ends with the connection
+		// Else it ends with the connection. SELECT and not DO, of which Vitess does not know that it is about a lock.
+		var released sql.NullBool
+		_ = conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK(?)", name).Scan(&released)
 	}()
-	return whileAlive(ctx, conn, fn)
+	return whileHeld(ctx, func(ctx context.Context) error {
+		now, err := holderOf(ctx, conn, name)
+		if err == nil && now != holder {
+			err = fmt.Errorf("the server says that connection %d has it, no more %d", now, holder)
+		}
+		return err
+	}, fn)
 }
 
-// take waits for the lock and answers its name on the server.
-func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
+// holderOf asks which connection of the server has the lock; 0: none. Between a program and its lock there may be more
+// than their connection: Vitess keeps the lock on a connection of its own, which it closes when nobody has asked about
+// the lock for a while, and says nothing.
+func holderOf(ctx context.Context, conn bun.Conn, name string) (int64, error) {
+	var id sql.NullInt64
+	err := conn.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?)", name).Scan(&id)
+	return id.Int64, err
+}
+
+// take waits for the lock and answers its name on the server, and which of the server's connections has it.
+func (l Lock) take(ctx context.Context, conn bun.Conn) (name string, holder int64, err error) {
 	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = ?", int(l.Silence/time.Second)); err != nil {
-		return "", fmt.Errorf("set up connection: %w", err)
+		return "", 0, fmt.Errorf("set up connection: %w", err)
 	}
 	var database string
 	if err := conn.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
-		return "", fmt.Errorf("ask for the database's name: %w", err)
+		return "", 0, fmt.Errorf("ask for the database's name: %w", err)
 	}
-	name := nameIn(database, l.Name)
+	name = nameIn(database, l.Name)
 	for begun := time.Now(); ; {
 		var got sql.NullBool // NULL: the server was asked to end the wait
 		// Short waits, because the connection has a read timeout.
 		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 1)", name).Scan(&got); err != nil {
-			return "", fmt.Errorf("lock %s: %w", l.Name, err)
+			return "", 0, fmt.Errorf("lock %s: %w", l.Name, err)
 		}
 		if got.Bool {
-			return name, nil
+			if holder, err = holderOf(ctx, conn, name); err != nil {
+				return "", 0, fmt.Errorf("ask who holds the lock %s: %w", l.Name, err)
+			}
+			return name, holder, nil
 		}
 		if l.Wait > 0 && time.Since(begun) > l.Wait {
-			return "", fmt.Errorf("%w %s for %v", ErrHeld, l.Name, l.Wait)
+			return "", 0, fmt.Errorf("%w %s for %v", ErrHeld, l.Name, l.Wait)
 		}
 	}
 }
@@ -90,8 +111,8 @@ func nameIn(database, name string) string {
 	return name + ":" + hex.EncodeToString(hash[:])
 }
 
-// whileAlive runs fn and ends its context when the connection is gone.
-func whileAlive(ctx context.Context, conn bun.Conn, fn func(ctx context.Context) error) error {
+// whileHeld runs fn and ends its context when the lock is no more held, or its connection gone.
+func whileHeld(ctx context.Context, held, fn func(ctx context.Context) error) error {
 	inner, lost := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -103,7 +124,7 @@ func whileAlive(ctx context.Context, conn bun.Conn, fn func(ctx context.Context)
 			case <-inner.Done():
 				return
 			case <-tick.C:
-				if err := conn.PingContext(inner); err != nil && inner.Err() == nil {
+				if err := held(inner); err != nil && inner.Err() == nil {
 					lost(fmt.Errorf("%w: %w", ErrLost, err))
 				}
 			}
