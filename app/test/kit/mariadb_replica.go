@@ -107,6 +107,13 @@ func (s *MariaDBServer) Apply() {
 	s.Exec(start + " " + applier)
 }
 
+// StopReceiving has the replica take nothing more of what its primary sends, for good.
+func (s *MariaDBServer) StopReceiving() {
+	s.t.Helper()
+	stop, _, _, _, _ := s.words()
+	s.Exec(stop + " IO_THREAD")
+}
+
 // CatchUp returns when the replica has applied everything that its primary has committed by now.
 func (s *MariaDBServer) CatchUp(primary *MariaDBServer) {
 	s.t.Helper()
