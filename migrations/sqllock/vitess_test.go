@@ -14,7 +14,7 @@ import (
 )
 
 // A lock on Vitess is one on a connection between vttablet and MySQL, which vttablet ends after its transaction
-// timeout, 10 s in vitess.sh, unless somebody asks about the lock: a ping is answered by vtgate alone. Who asks keeps it.
+// timeout, 10 s in vitess.sh, unless somebody asks about the lock: a ping is answered by vtgate alone. Asking keeps it.
 func TestLockOutlivesTheTransactionTimeoutOfVitess(t *testing.T) {
 	t.Parallel()
 	ctx := kit.Context(t)
