@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
 	"stampede/app/store"
@@ -472,4 +473,24 @@ func TestSalesToArchive(t *testing.T) {
 			t.Errorf("that closed later: %v (%v)", got, err)
 		}
 	})
+}
+
+// Each month is made once, whoever makes months at the same time: nodes, and an ALTER whose answer nobody waited for.
+func TestMonthsAreMadeOnce(t *testing.T) {
+	t.Parallel()
+	h := newShop(t, onMariaDB(t), 1)
+	until := h.clock().At.Add(100 * 24 * time.Hour)
+	made := make([][]app.Month, 8)
+	var g errgroup.Group
+	for i := range made {
+		g.Go(func() (err error) {
+			made[i], err = h.MakeMonths(h.ctx, until)
+			return err
+		})
+	}
+	h.must(g.Wait())
+	all := slices.Sorted(slices.Values(slices.Concat(made...)))
+	if len(all) < 4 || len(slices.Compact(slices.Clone(all))) != len(all) {
+		t.Errorf("made %v, want four months or more, each once", all)
+	}
 }

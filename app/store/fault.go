@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -97,14 +98,18 @@ func isDuplicate(err error) bool {
 
 // isDeadlock reports whether the server rolled the transaction back to let another one pass.
 func isDeadlock(err error) bool {
+	return saysMySQL(err, mysqlDeadlock)
+}
+
+// saysMySQL reports whether the error is one of MySQL's, with one of the numbers.
+func saysMySQL(err error, numbers ...uint16) bool {
 	var my *mysql.MySQLError
-	return errors.As(err, &my) && my.Number == mysqlDeadlock
+	return errors.As(err, &my) && slices.Contains(numbers, my.Number)
 }
 
 // locked names the sale in an error that says that its row stayed locked; any other error stays as it is.
 func locked(err error, sale app.ID) error {
-	var my *mysql.MySQLError
-	if errors.As(err, &my) && my.Number == mysqlLockWait {
+	if saysMySQL(err, mysqlLockWait) {
 		return &app.LockedSale{Sale: sale, Err: err}
 	}
 	return err

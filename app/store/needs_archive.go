@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-
-	"github.com/go-sql-driver/mysql"
 )
 
 // archiveNeeds tries to make a month of the archive and to drop one, in ways that no right makes possible: a partition
@@ -39,11 +37,8 @@ func (s *Store) archiveNeeds(ctx context.Context) ([]Need, error) {
 		if err == nil {
 			err = errors.New("the server did what cannot be done: " + trial.statement)
 		}
-		var my *mysql.MySQLError
-		for _, number := range trial.impossible {
-			if errors.As(err, &my) && my.Number == number {
-				err = nil
-			}
+		if saysMySQL(err, trial.impossible...) {
+			err = nil
 		}
 		needs = append(needs, Need{What: what, Err: wrap(what, err), Archive: true})
 	}
