@@ -6,6 +6,8 @@ import "context"
 //
 //	done ── asked for, under the next number ──▶ asked ── Redis took units from the one ──▶ taken ── and gave them to the other ──▶ done
 //	                                               └── none was free ──▶ done
+//	any ── the database was promoted, and may have forgotten moves ──▶ fenced ── it has what Redis has ──▶ taken (units that
+//	were on their way) or done
 type MoveState string
 
 // The states of a move.
@@ -13,10 +15,13 @@ const (
 	MoveDone  MoveState = "done"
 	MoveAsked MoveState = "asked"
 	MoveTaken MoveState = "taken"
+	// MoveFenced is the state while no move goes on, not even one that is forgotten: nobody settles it or asks for one.
+	MoveFenced MoveState = "fenced"
 )
 
 // Move is the move of units from one portion of a sale to another. A sale has one at a time; with each the number
-// grows.
+// grows, and it is an instant at least (milliseconds), so that a database that has forgotten moves gives none of their
+// numbers to another one.
 type Move struct {
 	Sale     ID
 	No       int64
@@ -33,6 +38,7 @@ type MoveStore interface {
 	// OpenMoves lists those that are under way.
 	OpenMoves(ctx context.Context) ([]Move, error)
 	// AskMove begins one when none is under way, and answers that of the sale; asked reports whether it is this one.
+	// Its number is at least that of m.
 	AskMove(ctx context.Context, m Move) (now Move, asked bool, err error)
 	// SettleMove has the units that Redis took under the epoch belong to the other portion, once, and answers what the
 	// move is then. ErrStaleEpoch: the partition was made anew since, and decides again.
@@ -41,6 +47,26 @@ type MoveStore interface {
 	EndMove(ctx context.Context, m Move) error
 	// DropMove ends a move of which a portion has left Redis for good.
 	DropMove(ctx context.Context, m Move) error
+	// FenceMoves keeps everybody from going on with the sale's move, and from asking for one, under a number of at
+	// least no.
+	FenceMoves(ctx context.Context, sale ID, no int64) (Move, error)
+	// CountMoved ends the fence: the portions have in the database what they have in Redis. Units that were on their
+	// way there go to one of them by another move, which is answered. If Redis has more than the sale, by a surplus,
+	// nothing is changed but that moves go on. ErrStaleEpoch: a partition was made anew since; count again.
+	CountMoved(ctx context.Context, m Move, counts []PortionCount) (now Move, surplus int64, err error)
+	// Sale reads a sale with its portions.
+	Sale(ctx context.Context, id ID) (Sale, error)
+}
+
+// PortionCount is what a portion was given in Redis by a fence: moves up to that number take no units out of it any
+// more, and bring it none.
+type PortionCount struct {
+	SaleRef
+
+	Loaded  bool  // false: it is not in Redis
+	Initial int64 // with what moves have taken and brought
+	Epoch   int64 // under which this is known
+	Later   int64 // a later number that Redis knows already; then there is no fence
 }
 
 // MoveKeeper moves units in Redis.
@@ -51,4 +77,6 @@ type MoveKeeper interface {
 	MoveOut(ctx context.Context, m Move) (taken, epoch int64, known bool, err error)
 	// MoveIn gives a portion the units that were taken for it, once for each number. ErrLost: as above.
 	MoveIn(ctx context.Context, m Move) error
+	// FencePortion lets a portion take part in no move up to the number any more, and answers what it has.
+	FencePortion(ctx context.Context, portion SaleRef, no int64) (PortionCount, error)
 }

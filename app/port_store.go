@@ -86,6 +86,8 @@ type SaleStore interface {
 	AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error)
 	// LoadedSales lists the sales of a partition that were loaded and are not retired.
 	LoadedSales(ctx context.Context, partition int) ([]Sale, error)
+	// UnloadedSales lists those that were not, and are open within a day of the instant.
+	UnloadedSales(ctx context.Context, partition int, at Millis) ([]Sale, error)
 	// FreeUnits reads how many units the guard of each of the sales has left.
 	FreeUnits(ctx context.Context, sales []ID) (map[ID]int64, error)
 	// RestoreAdded raises the units that operators have added to a sale to a total that Redis has seen committed, and

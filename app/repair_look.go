@@ -13,6 +13,13 @@ type finding struct {
 	redis PartitionState
 }
 
+// forgotten reports whether all that is wrong is that the database was at the epoch of Redis, and does not know it any
+// more: Redis itself has lost nothing.
+func (f *finding) forgotten() bool {
+	s := &f.redis
+	return s.Exists && !s.Rebuilding && s.Epoch > f.epoch && s.Seq >= s.Seen && s.History == s.Confirmed
+}
+
 // look finds out whether Redis has everything of the partition that anybody knows of (I8). The database is read first:
 // whatever it has seen, a healthy Redis has seen before. What other nodes have seen they compare themselves, with every
 // call of the gate and with looks of their own.

@@ -21,6 +21,9 @@ const (
 //
 //	pause → next epoch in the database → rows for what the old stream still has → sales from their rows → resume
 //
+// A database that was promoted may have forgotten that a partition was made anew: then Redis is at a later epoch, which
+// the database takes over.
+//
 // From the moment of the next epoch no transaction of the old one can take units, nor write a row. So the rows that are
 // read afterwards are all there are, and their units are gone from the stock. Orders go on ending, being paid and
 // refunded meanwhile; what that asks of Redis is refused until the partition is open again, and then finds the hold
@@ -79,6 +82,11 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 		if err != nil {
 			return err
 		}
+		if seen.forgotten() {
+			if seen, err = r.adopt(ctx, partition, seen); err != nil {
+				return err
+			}
+		}
 		if seen.why == "" {
 			return r.trust(ctx, partition, seen)
 		}
@@ -91,9 +99,27 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 	})
 }
 
+// adopt gives the database the epoch of Redis, and looks again. Nobody has got it from the database that has forgotten
+// it, so it is still one epoch, with one history of sales. What the database lacks of that, a Redo gives back; a
+// partition that is made anew from what the database knows would have lost it.
+func (r *Rebuild) adopt(ctx context.Context, partition int, found finding) (finding, error) {
+	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, found.redis.Epoch-1)
+	if err != nil {
+		return found, fmt.Errorf("take the epoch of Redis over: %w", err)
+	}
+	slog.WarnContext(ctx, "the database had forgotten the epoch of a partition", "partition", partition, "was", found.epoch,
+		"epoch", epoch)
+	return r.look(ctx, partition)
+}
+
 func (r *Rebuild) rebuild(ctx context.Context, partition int, found finding) (int64, error) {
 	if err := r.Redis.Pause(ctx, partition); err != nil {
 		return 0, fmt.Errorf("pause: %w", err)
+	}
+	if found.redis.Exists {
+		if err := learnLoaded(ctx, r.Sales, r.Inventory, partition, found.epoch); err != nil {
+			return 0, err
+		}
 	}
 	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, found.redis.Epoch)
 	if err != nil {

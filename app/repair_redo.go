@@ -12,13 +12,16 @@ import (
 // transactions, or by minutes; so is a database that was restored from a backup. Redis has seen all of them: the stream
 // keeps each reservation for about an hour after its row was written, and a sale's holds say what became of it.
 //
-//	added units → rows for entries that have none → payments → orders that had ended → the database is known
+//	loaded sales → portions → added units → rows for entries that have none → payments → orders that had ended → the database is known
 //
 // A hold that is gone proves that its order had ended, because Redis gives units back only after a terminal row was
 // committed (I1); one that counts as sold proves that money came. What the money was only the gateway knows, so it is
 // asked. Everything is conditional on the rows as they are and has an identity, so a redo may be cut off anywhere, run
 // twice, and beside people who buy: meanwhile nothing is oversold, since a database that lacks rows has too many free
 // units, never too few (I2).
+//
+// A promoted database may also have forgotten that units moved from one portion of a spread sale to another. Redis
+// knows what each portion has (spread_recount.go).
 //
 // What nobody can give back is listed: holds whose entry the stream has forgotten, and what is in no stream (refunds,
 // parcels, accounts, the catalogue, the journal).
@@ -34,6 +37,7 @@ type Redo struct {
 	Sales     SaleStore
 	Fulfiller *Fulfiller
 	Cashier   *Cashier
+	Mover     *Mover
 
 	counts RedoCounts
 }
@@ -59,6 +63,7 @@ type RedoReport struct {
 	Ended    int      `json:"ended"`    // of them, those that had ended before, and orders that had ended and were pending again
 	Payments int      `json:"payments"` // orders that are paid again
 	Added    int64    `json:"added"`    // units that operators had added
+	Moved    int64    `json:"moved"`    // units that are with another portion of their sale again
 	Missing  []Lacked `json:"missing"`  // what could not be given back
 }
 
@@ -78,6 +83,7 @@ func (r *RedoReport) add(other RedoReport) {
 	r.Ended += other.Ended
 	r.Payments += other.Payments
 	r.Added += other.Added
+	r.Moved += other.Moved
 	r.Missing = append(r.Missing, other.Missing...)
 }
 
@@ -149,10 +155,10 @@ func (r *Redo) partition(ctx context.Context, partition int) (report RedoReport,
 		return report, err
 	}
 	r.counts.Missing.Add(int64(len(report.Missing)))
-	if report.Rows+report.Ended+report.Payments+len(report.Missing) > 0 || report.Added > 0 {
+	if report.Rows+report.Ended+report.Payments+len(report.Missing) > 0 || report.Added+report.Moved > 0 {
 		slog.WarnContext(ctx, "the database lacked what the stream of a partition knows", "partition", partition,
 			"rows", report.Rows, "ended", report.Ended, "payments", report.Payments, "added", report.Added,
-			"missing", len(report.Missing))
+			"moved", report.Moved, "missing", len(report.Missing))
 	}
 	for _, m := range report.Missing {
 		slog.ErrorContext(ctx, "the database lacks what nobody can give back", "sale", m.Sale, "order", m.Order,
@@ -176,11 +182,17 @@ func (r *Redo) giveBack(ctx context.Context, partition int) (report RedoReport, 
 	case !state.Exists || state.Rebuilding || state.Epoch != epoch || state.promoted():
 		return report, errUnfit
 	}
+	if err := learnLoaded(ctx, r.Sales, r.Inventory, partition, epoch); err != nil {
+		return report, err
+	}
 	sales, err := r.Sales.LoadedSales(ctx, partition)
 	if err != nil {
 		return report, fmt.Errorf("list loaded sales: %w", err)
 	}
 	for i := range sales { // first: rows are refused for which there are no units
+		if err := r.portions(ctx, &sales[i], &report); err != nil {
+			return report, err
+		}
 		if err := r.addedUnits(ctx, &sales[i], &report); err != nil {
 			return report, err
 		}
@@ -197,5 +209,6 @@ func (r *Redo) giveBack(ctx context.Context, partition int) (report RedoReport, 
 			return report, fmt.Errorf("sale %s: %w", sales[i].ID, err)
 		}
 	}
+	report.nameSales(sales)
 	return report, nil
 }

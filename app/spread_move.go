@@ -19,12 +19,15 @@ import (
 type Mover struct {
 	Store MoveStore
 	Redis MoveKeeper
+	Clock *Clock
 }
 
 // Move moves at most so many units, and answers how many; 0 when nothing was free, or when another move had to be
 // finished first.
 func (v *Mover) Move(ctx context.Context, sale ID, from, to SaleRef, units int64) (moved int64, err error) {
-	m, asked, err := v.Store.AskMove(ctx, Move{Sale: sale, From: from, To: to, Units: units})
+	m, asked, err := v.Store.AskMove(ctx, Move{
+		Sale: sale, No: int64(v.Clock.Now()), From: from, To: to, Units: units,
+	})
 	if err != nil {
 		return 0, fmt.Errorf("ask for a move in sale %s: %w", sale, err)
 	}
@@ -37,6 +40,12 @@ func (v *Mover) Move(ctx context.Context, sale ID, from, to SaleRef, units int64
 
 // finish takes a move to its end, wherever it stands.
 func (v *Mover) finish(ctx context.Context, m Move) (Move, error) {
+	if m.State == MoveFenced {
+		var err error
+		if m, err = v.count(ctx, m); err != nil {
+			return m, err
+		}
+	}
 	if m.State == MoveAsked {
 		taken, epoch, known, err := v.Redis.MoveOut(ctx, m)
 		if err == nil && !known { // somebody else was faster

@@ -91,7 +91,7 @@ func TestSoldOutIsSaidOnlyWhileNothingMoves(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sale := spreadSale()
 				p := &portions{stocks: c.stocks, moves: c.moves}
-				g := &Gatherer{Mover: &Mover{Store: p, Redis: p}, Inventory: p}
+				g := &Gatherer{Mover: &Mover{Store: p, Redis: p, Clock: NewClock()}, Inventory: p}
 				if empty, err := g.Gather(t.Context(), sale, sale.Refs()[0], 1); err != nil || empty != c.empty {
 					t.Errorf("empty %v, %v; want %v", empty, err, c.empty)
 				}

@@ -29,7 +29,7 @@ import "stampede/app"
 //	                                         operator's withdrawal has taken · of a portion of a spread sale
 //	                                         moved_out, moved_units, moved_in: the last moves between portions. Lua
 //	                                         create, arm, reserve, return, hold, sell, withdraw, finish, dead_letter,
-//	                                         restore, correct, terms, take_out, move_out, move_in
+//	                                         restore, correct, terms, take_out, move_out, move_in, move_fence
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the
 //	                                         units that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9). Behind

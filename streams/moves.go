@@ -36,3 +36,26 @@ func (l *Inventory) MoveIn(ctx context.Context, m app.Move) error {
 	}
 	return nil
 }
+
+// FencePortion ends all moves of a portion up to the number. See app.MoveKeeper.
+func (l *Inventory) FencePortion(ctx context.Context, portion app.SaleRef, no int64) (app.PortionCount, error) {
+	count := app.PortionCount{SaleRef: portion}
+	if _, err := l.keys(portion.Partition); err != nil {
+		return count, err
+	}
+	count.Epoch = l.Epoch(portion.Partition)
+	reply, err := l.run(ctx, moveFenceScript, portion.Partition, saleKeys(portion.ID), count.Epoch, no)
+	if err != nil {
+		if len(reply) > 0 && integer(reply[0]) == codeNotLoaded {
+			return count, nil
+		}
+		return count, fmt.Errorf("fence the moves of portion %s: %w", portion.ID, err)
+	}
+	count.Loaded = true
+	if integer(reply[0]) == codeAlready {
+		count.Later = integer(reply[1])
+	} else {
+		count.Initial = integer(reply[1])
+	}
+	return count, nil
+}

@@ -196,7 +196,7 @@ func compose(
 	}
 	p.soldOut = app.NewSoldOutFlags(inventory)
 	p.soldOut.Moves = s.db
-	p.mover = &app.Mover{Store: p.ports.moves, Redis: p.ports.movers}
+	p.mover = &app.Mover{Store: p.ports.moves, Redis: p.ports.movers, Clock: p.clock}
 	p.gather = &app.Gatherer{Mover: p.mover, Inventory: inventory, Ensure: p.warmer.Ensure}
 	p.gate.TurnsAway = p.soldOut.TurnsAway
 	counter(registry, "stampede_soldout_turned_away_total",

@@ -17,7 +17,8 @@ func (t *Tools) saleDesk(ctx context.Context) (*app.SaleDesk, error) {
 		Journal: t.journal(), Store: t.stores.db, Sales: t.stores.db, Redis: inventory, Inventory: inventory,
 		Load: warmer.Ensure,
 		Gather: &app.Gatherer{
-			Mover: &app.Mover{Store: t.stores.db, Redis: inventory}, Inventory: inventory, Ensure: warmer.Ensure,
+			Mover:     &app.Mover{Store: t.stores.db, Redis: inventory, Clock: app.NewClock()},
+			Inventory: inventory, Ensure: warmer.Ensure,
 		},
 	}, nil
 }

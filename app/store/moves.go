@@ -51,7 +51,7 @@ func (s *Store) OpenMoves(ctx context.Context) ([]app.Move, error) {
 	return convert(rows, (*moveRow).move), wrap("list moves", err)
 }
 
-// AskMove begins a move under the next number. See app.MoveStore.
+// AskMove begins a move under a number that is above all that the row has seen. See app.MoveStore.
 func (s *Store) AskMove(ctx context.Context, m app.Move) (now app.Move, asked bool, err error) {
 	err = s.inTx(ctx, aboutMove("ask for", &m), func(tx bun.Conn) error {
 		row, err := s.lockMove(ctx, tx, m.Sale)
@@ -59,7 +59,7 @@ func (s *Store) AskMove(ctx context.Context, m app.Move) (now app.Move, asked bo
 		if err != nil || row.State != app.MoveDone {
 			return err
 		}
-		m.No, m.State, m.Taken = row.No+1, app.MoveAsked, 0
+		m.No, m.State, m.Taken = max(row.No+1, m.No), app.MoveAsked, 0
 		now, asked = m, true
 		return execMatching(ctx, tx, 1, "ask for a move",
 			"UPDATE portion_moves SET no = ?, state = ?, from_id = ?, from_part = ?, to_id = ?, to_part = ?, units = ?,"+

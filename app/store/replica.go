@@ -65,8 +65,8 @@ var (
 		catchUpWithin)
 )
 
-// OpenReplica makes a reader of the server that dsn leads to. It reaches for it when it is first read, so that a replica
-// that is away delays nobody's start.
+// OpenReplica makes a reader of the server that dsn leads to. It reaches for it when it is first read, so that a
+// replica that is away delays nobody's start.
 func OpenReplica(primary *Store, dsn, certificates string) *Replica {
 	return &Replica{primary: primary, open: func(ctx context.Context) (*Store, error) {
 		return OpenTrustedMySQL(ctx, dsn, certificates)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -24,6 +25,15 @@ func (s *Store) LoadedSales(ctx context.Context, partition int) ([]app.Sale, err
 	what := fmt.Sprintf("read loaded sales of partition %d", partition)
 	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch > 0", partition).Order("s.id")
+	})
+}
+
+// UnloadedSales lists the sales of a partition that were not loaded into Redis. See app.SaleStore.
+func (s *Store) UnloadedSales(ctx context.Context, partition int, at app.Millis) ([]app.Sale, error) {
+	what := fmt.Sprintf("read sales of partition %d that were not loaded", partition)
+	return s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("s.part = ? AND s.retired_at = 0 AND s.epoch = 0 AND s.opens_at < ? AND s.closes_at > ?", partition,
+			at.Add(24*time.Hour), at.Add(-24*time.Hour)).Order("s.id")
 	})
 }
 

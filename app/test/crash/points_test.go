@@ -31,6 +31,8 @@ func TestEveryPoint(t *testing.T) {
 				dieActing(t, flow, point)
 			case "move":
 				dieMoving(t, point)
+			case "recount":
+				dieRecounting(t, point)
 			case "ship", "receipt":
 				dieShipping(t, flow, point)
 			default:

@@ -24,12 +24,18 @@ type promotion struct {
 }
 
 func newPromotion(t *testing.T, semiSync bool, units int64) *promotion {
+	p := newPair(t, semiSync)
+	p.sale = p.open(units, 1)
+	p.n = p.start()
+	return p
+}
+
+// newPair is a shop that sells nothing yet, on a primary with a replica.
+func newPair(t *testing.T, semiSync bool) *promotion {
 	p := &promotion{t: t, g: startGateway(t)}
 	p.primary, p.replica = kit.StartReplicated(t, semiSync)
 	p.wire = kit.NewProxy(t, p.primary.Database())
 	p.shop = openShop(t, kit.Redis(t), p.wire.URL, p.g.settings...)
-	p.sale = p.open(units, 1)
-	p.n = p.start()
 	return p
 }
 

@@ -46,8 +46,8 @@ func residents(t *testing.T, sale *app.Sale, portion, n int, nodes ...*node) map
 // portionsDrained waits until no reservation of any portion is under way, and none is moved.
 func (s *shop) portionsDrained(sale *app.Sale) {
 	s.t.Helper()
-	for _, p := range sale.Portions {
-		s.drained(app.Sale{ID: p.ID, Partition: p.Partition}, 30*time.Second)
+	for _, ref := range sale.Refs() {
+		s.drained(app.Sale{ID: ref.ID, Partition: ref.Partition}, 30*time.Second)
 	}
 }
 

@@ -31,6 +31,20 @@ func (s moves) EndMove(ctx context.Context, m app.Move) error {
 	return s.f(ctx, "Moves.EndMove", func() error { return s.MoveStore.EndMove(ctx, m) })
 }
 
+func (s moves) FenceMoves(ctx context.Context, sale app.ID, no int64) (app.Move, error) {
+	return through(ctx, s.f, "Moves.FenceMoves", func() (app.Move, error) { return s.MoveStore.FenceMoves(ctx, sale, no) })
+}
+
+func (s moves) CountMoved(
+	ctx context.Context, m app.Move, counts []app.PortionCount,
+) (now app.Move, surplus int64, err error) {
+	now, err = through(ctx, s.f, "Moves.CountMoved", func() (now app.Move, err error) {
+		now, surplus, err = s.MoveStore.CountMoved(ctx, m, counts)
+		return now, err
+	})
+	return now, surplus, err
+}
+
 // MoveKeeper puts a fault before what moves units in Redis.
 func MoveKeeper(to app.MoveKeeper, f Fault) app.MoveKeeper { return moveKeeper{to, f} }
 
@@ -49,4 +63,9 @@ func (k moveKeeper) MoveOut(ctx context.Context, m app.Move) (taken, epoch int64
 
 func (k moveKeeper) MoveIn(ctx context.Context, m app.Move) error {
 	return k.f(ctx, "Movers.MoveIn", func() error { return k.MoveKeeper.MoveIn(ctx, m) })
+}
+
+func (k moveKeeper) FencePortion(ctx context.Context, portion app.SaleRef, no int64) (app.PortionCount, error) {
+	return through(ctx, k.f, "Movers.FencePortion",
+		func() (app.PortionCount, error) { return k.MoveKeeper.FencePortion(ctx, portion, no) })
 }

@@ -1,0 +1,87 @@
+package money
+
+import (
+	"testing"
+
+	"stampede/app"
+)
+
+// epochs are those of the database and of Redis.
+func (w *world) epochs() (database, inRedis int64) {
+	w.t.Helper()
+	database, _, err := w.db.PartitionEpoch(w.ctx, 0)
+	w.must(err)
+	state, err := w.inventory.State(w.ctx, 0)
+	w.must(err)
+	return database, state.Epoch
+}
+
+// forgetEpoch is what a promoted database has done that stood still before the partition was made anew.
+func (w *world) forgetEpoch() {
+	w.t.Helper()
+	w.exec("UPDATE partitions SET epoch = epoch - 1")
+	w.exec("UPDATE sales SET epoch = epoch - 1 WHERE epoch > 0")
+}
+
+// P2, I8: a promoted database has forgotten that the partition was made anew. It takes the epoch over from Redis, which
+// has lost nothing and knows what the database does not; from one that has lost something, or was being made anew, it
+// takes nothing.
+func TestForgottenEpochIsTakenOver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lose()
+	w.must(w.node(nil).rebuilds(nil)) // the epoch that is forgotten
+	sale := w.offer(5, 2)
+	w.order(sale, newID())
+	before, _ := w.epochs()
+
+	w.forgetEpoch()
+	w.must(w.node(nil).rebuilds(nil))
+	if database, redis := w.epochs(); database != before || redis != before {
+		t.Errorf("the database is at epoch %d, Redis at %d; want %d", database, redis, before)
+	}
+	w.order(sale, newID())
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+
+	for what, defect := range map[string][2]any{
+		"Redis has lost its last seqs": {"seq", 1},
+		"a rebuild did not end":        {"state", "rebuilding"},
+		"Redis began another history":  {"history", "another"},
+	} {
+		before, _ := w.epochs()
+		w.forgetEpoch()
+		w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", defect[0], defect[1]).Err())
+		w.must(w.node(nil).rebuilds(nil))
+		if database, redis := w.epochs(); database != before+1 || redis != before+1 {
+			t.Errorf("%s: the database is at epoch %d, Redis at %d; want %d", what, database, redis, before+1)
+		}
+	}
+	w.order(sale, newID())
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+}
+
+// P2, I8: a promoted database has forgotten that a sale was loaded, and orders of it, and the partition has to be made
+// anew. That ends, and the orders have their rows.
+func TestRebuildOfASaleThatIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offer(5, 2)
+	o := w.order(sale, newID())
+	w.exec("DELETE FROM orders WHERE sale_id = ?", sale.ID)
+	w.exec("UPDATE sales SET epoch = 0, taken = 0 WHERE id = ?", sale.ID)
+	w.lose()
+	w.must(w.node(nil).rebuilds(nil))
+	if row := w.read(o.ID); row.State != app.Pending {
+		t.Errorf("the order is %s", row.State)
+	}
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+	if c := w.inRedis(sale); c.Stock != 4 {
+		t.Errorf("%+v", c)
+	}
+}
