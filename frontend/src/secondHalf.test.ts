@@ -1,0 +1,24 @@
+// @vitest-environment happy-dom
+import { expect, it } from 'vitest'
+import { swallowSecondHalf } from './secondHalf'
+
+it('lets nobody hear the second half of a double click, and everybody the next click', () => {
+  const heard: number[] = []
+  const button = document.createElement('button')
+  document.body.append(button)
+  button.addEventListener('click', ({ detail }) => heard.push(detail))
+  const click = (detail: number) => {
+    const event = new MouseEvent('click', { detail, bubbles: true, cancelable: true })
+    button.dispatchEvent(event)
+    return event.defaultPrevented
+  }
+
+  swallowSecondHalf()
+  expect([click(2), click(1), click(2)]).toEqual([true, false, false])
+  expect(heard).toEqual([1, 2])
+
+  heard.length = 0
+  swallowSecondHalf()
+  expect([click(1), click(2)]).toEqual([false, false])
+  expect(heard).toEqual([1, 2])
+})
