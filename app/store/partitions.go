@@ -97,6 +97,9 @@ func (s *Store) keepSeq(ctx context.Context, tx bun.Conn, sale app.ID) error {
 		return err
 	}
 	err = tx.QueryRowContext(ctx, "SELECT seq FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // whoever removed it meanwhile has noted it
+	}
 	if err != nil {
 		return err
 	}

@@ -138,6 +138,13 @@ func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
 		if diff := cmp.Diff(product, got[0]); diff != "" {
 			t.Errorf("(-read alone +read in the list):\n%s", diff)
 		}
+		for at, want := range map[app.Millis]int{product.OpensAt: 1, product.ClosesAt.Add(48 * time.Hour): 0} {
+			never, err := h.UnloadedSales(h.ctx, 0, at)
+			h.must(err)
+			if len(never) != want || want > 0 && never[0].ID != cold.ID {
+				t.Errorf("%d sales were not loaded by %d, want %d", len(never), at, want)
+			}
+		}
 	})
 }
 
@@ -274,4 +281,30 @@ func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
 	if !errors.Is(err, app.ErrTransient) || ctx.Err() != nil {
 		t.Errorf("got %v, want ErrTransient", err)
 	}
+}
+
+// A sale of a rehearsal is removed while somebody else, who cleans up as well, marks it as retired: that one has nothing to
+// do any more.
+func TestRetiringASaleThatIsRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	h := newShop(t, onMariaDB(t), 1)
+	remover, err := h.DB().BeginTx(h.ctx, nil)
+	h.must(err)
+	defer func() { _ = remover.Rollback() }()
+	var epoch int64
+	h.must(remover.QueryRowContext(h.ctx, "SELECT epoch FROM partitions WHERE id = (SELECT part FROM sales WHERE id = ?)"+
+		" FOR UPDATE", h.sales[0]).Scan(&epoch))
+	var g errgroup.Group
+	g.Go(func() error { return h.MarkRetired(h.ctx, h.sales[0], h.epoch) })
+	kit.Eventually(t, time.Minute, func() (bool, string) {
+		var n int
+		h.must(h.DB().QueryRowContext(h.ctx, "SELECT COUNT(*) FROM information_schema.innodb_trx AS t"+
+			" JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id"+
+			" WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'").Scan(&n))
+		return n == 1, "nobody waits for the partition"
+	})
+	_, err = remover.ExecContext(h.ctx, "DELETE FROM sales WHERE id = ?", h.sales[0])
+	h.must(err)
+	h.must(remover.Commit())
+	h.must(g.Wait())
 }
