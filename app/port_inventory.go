@@ -291,6 +291,8 @@ type Rebuilder interface {
 	Resume(ctx context.Context, partition int, epoch, seq int64) error
 	// SetEpoch says which epoch this node's scripts carry for the partition from now on.
 	SetEpoch(partition int, epoch int64)
+	// NoteDatabase notes up to which history of the database the partition is known to lack nothing (see Redo).
+	NoteDatabase(ctx context.Context, partition int, history string) error
 }
 
 // Entry is one reservation as the stream carries it: all that its row needs.

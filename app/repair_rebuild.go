@@ -99,10 +99,16 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 	})
 }
 
+// forgetful is the history of a database that has been seen to have forgotten something, whatever its name.
+const forgetful = "it has forgotten an epoch"
+
 // adopt gives the database the epoch of Redis, and looks again. Nobody has got it from the database that has forgotten
-// it, so it is still one epoch, with one history of sales. What the database lacks of that, a Redo gives back; a
-// partition that is made anew from what the database knows would have lost it.
+// it, so it is still one epoch, with one history of sales. What the database lacks of that, a Redo gives back, which is
+// asked for first; a partition that is made anew from what the database knows would have lost it.
 func (r *Rebuild) adopt(ctx context.Context, partition int, found finding) (finding, error) {
+	if err := r.Redis.NoteDatabase(ctx, partition, forgetful); err != nil {
+		return found, err
+	}
 	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, found.redis.Epoch-1)
 	if err != nil {
 		return found, fmt.Errorf("take the epoch of Redis over: %w", err)

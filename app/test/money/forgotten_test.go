@@ -35,10 +35,15 @@ func TestForgottenEpochIsTakenOver(t *testing.T) {
 	w.order(sale, newID())
 	before, _ := w.epochs()
 
+	const history = "a server that kept its name"
+	w.must(w.inventory.NoteDatabase(w.ctx, 0, history))
 	w.forgetEpoch()
 	w.must(w.node(nil).rebuilds(nil))
 	if database, redis := w.epochs(); database != before || redis != before {
 		t.Errorf("the database is at epoch %d, Redis at %d; want %d", database, redis, before)
+	}
+	if known, err := w.inventory.KnownDatabase(w.ctx, 0); err != nil || known == history || known == "" {
+		t.Errorf("the partition is known to lack nothing on %q, %v: no redo follows", known, err)
 	}
 	w.order(sale, newID())
 	if wrong := w.audit(sale); wrong != "" {
