@@ -283,8 +283,8 @@ func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
 	}
 }
 
-// A sale of a rehearsal is removed while somebody else, who cleans up as well, marks it as retired: that one has nothing to
-// do any more.
+// A sale of a rehearsal is removed while somebody else, who cleans up as well, marks it as retired: that one has
+// nothing to do any more.
 func TestRetiringASaleThatIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := newShop(t, onMariaDB(t), 1)
@@ -298,9 +298,8 @@ func TestRetiringASaleThatIsRemovedMeanwhile(t *testing.T) {
 	g.Go(func() error { return h.MarkRetired(h.ctx, h.sales[0], h.epoch) })
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		var n int
-		h.must(h.DB().QueryRowContext(h.ctx, "SELECT COUNT(*) FROM information_schema.innodb_trx AS t"+
-			" JOIN information_schema.processlist AS p ON p.id = t.trx_mysql_thread_id"+
-			" WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'").Scan(&n))
+		h.must(h.DB().QueryRowContext(h.ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE()"+
+			" AND id <> CONNECTION_ID() AND info LIKE 'SELECT%FROM partitions%FOR UPDATE'").Scan(&n))
 		return n == 1, "nobody waits for the partition"
 	})
 	_, err = remover.ExecContext(h.ctx, "DELETE FROM sales WHERE id = ?", h.sales[0])
