@@ -3,8 +3,11 @@ package server
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -62,7 +65,56 @@ func (a *redisAddress) open(connections int) redis.UniversalClient {
 	o.ReadTimeout, o.WriteTimeout = redisTimeout, redisTimeout
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	o.PoolSize = connections
-	return redis.NewUniversalClient(&o)
+	if !o.IsClusterMode {
+		return redis.NewUniversalClient(&o)
+	}
+	ofCluster := o.Cluster()
+	ofCluster.ClusterStateReloadInterval = slotsEvery
+	client := redis.NewClusterClient(ofCluster)
+	lost := &lostServers{cluster: client}
+	client.OnNewNode(func(server *redis.Client) { server.AddHook(lost) })
+	return client
+}
+
+const (
+	// slotsEvery is how often a cluster's client asks where slots are, whatever happens: a primary that is frozen still
+	// takes connections. go-redis asks once a minute, and whenever it is told MOVED, which a dead primary tells nobody.
+	slotsEvery = 5 * time.Second
+	// slotsSoonest is between two times that it asks because a server cannot be reached.
+	slotsSoonest = 500 * time.Millisecond
+)
+
+// lostServers has a cluster's client ask where slots are as soon as one of its servers cannot be reached, because a
+// replica may have taken its place. It asks in the background, and again while the server is away.
+type lostServers struct {
+	cluster *redis.ClusterClient
+	asked   atomic.Pointer[time.Time] // nil: never
+}
+
+// DialHook looks at connections that could not be made.
+func (l *lostServers) DialHook(dial redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			l.ask(ctx)
+		}
+		return conn, err
+	}
+}
+
+// ProcessHook leaves commands alone.
+func (l *lostServers) ProcessHook(process redis.ProcessHook) redis.ProcessHook { return process }
+
+// ProcessPipelineHook leaves pipelines alone.
+func (l *lostServers) ProcessPipelineHook(process redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return process
+}
+
+func (l *lostServers) ask(ctx context.Context) {
+	last, now := l.asked.Load(), time.Now()
+	if (last == nil || now.Sub(*last) >= slotsSoonest) && l.asked.CompareAndSwap(last, &now) {
+		l.cluster.ReloadState(ctx)
+	}
 }
 
 // oneServer is what a server is called that has all partitions.

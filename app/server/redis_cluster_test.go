@@ -2,8 +2,10 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -156,4 +158,43 @@ func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
 	if n := told(0, coverage+" is yes"); n != 1 {
 		t.Errorf("that one primary stops all is told of %d servers, want 1", n)
 	}
+}
+
+// A primary dies and breaks the connections of a client that is busy: the client finds what was promoted within seconds,
+// although nobody can tell it that slots have moved.
+func TestPromotedPrimaryIsFound(t *testing.T) {
+	t.Parallel()
+	const soon = 10 * time.Second // go-redis alone looks once a minute
+	cluster := kit.StartRedisCluster(t, 3, 3)
+	address, err := parseRedisURL(cluster.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := address.open(2)
+	t.Cleanup(func() { _ = client.Close() })
+	ctx := kit.Context(t)
+	keys := make(map[string]string) // by the primary that has it
+	for i := 0; len(keys) < 3; i++ {
+		key := fmt.Sprintf("key-%d", i)
+		primary, err := client.(*redis.ClusterClient).MasterForKey(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[primary.Options().Addr] = key
+	}
+	lost := keys[cluster.Primaries[1].Addr()]
+	set := func() error { return client.Set(ctx, lost, "value", 0).Err() }
+	if err := set(); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Primaries[1].Kill()
+	kit.Eventually(t, time.Minute, func() (bool, string) {
+		_ = set() // as buys go on
+		state := fmt.Sprint(cluster.Replicas[1].Do("INFO", "replication"))
+		return strings.Contains(state, "role:master"), state
+	})
+	kit.Eventually(t, soon, func() (bool, string) {
+		err := set()
+		return err == nil, fmt.Sprintf("%s: %v", lost, err)
+	})
 }

@@ -19,6 +19,9 @@ import (
 // its place: p99 of how long a press takes until it is answered.
 const othersWithin = time.Second
 
+// againWithin is how soon after a promotion partitions sell again, where nothing else has to come back first.
+const againWithin = 15 * time.Second
+
 // P1, P2, P4, I8: a primary of a cluster is killed in mid-sale; the cluster promotes its replica, and the partitions
 // go on there after they were made anew. What was answered and is lost is counted and told. Partitions of other
 // primaries never stop.
@@ -112,6 +115,9 @@ func (f *failover) play() {
 	f.settled(presses, over)
 	t.Logf("promoted after %v, ten more buys of a partition of it after %v", promoted.Round(time.Millisecond),
 		again.Round(time.Millisecond))
+	if !f.needsReplica && again-promoted > againWithin {
+		t.Errorf("what was promoted after %v sold again after %v, want it within %v", promoted, again, againWithin)
+	}
 	if slices.Contains(f.hit[:], false) {
 		f.othersWentOn(during(presses, died, over, f.spared))
 	}
