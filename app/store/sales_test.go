@@ -298,7 +298,7 @@ func TestRetiringASaleThatIsRemovedMeanwhile(t *testing.T) {
 	g.Go(func() error { return h.MarkRetired(h.ctx, h.sales[0], h.epoch) })
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		var n int
-		h.must(h.DB().QueryRowContext(h.ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE()"+
+		h.must(h.DB().QueryRowContext(h.ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db LIKE CONCAT('%', DATABASE(), '%')"+
 			" AND id <> CONNECTION_ID() AND info LIKE 'SELECT%FROM partitions%FOR UPDATE'").Scan(&n))
 		return n == 1, "nobody waits for the partition"
 	})
