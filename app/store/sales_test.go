@@ -261,7 +261,8 @@ func TestLockRebuildAdmitsOne(t *testing.T) {
 // I8: a rebuild whose lock was lost with its connection is told so and ends.
 func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
 	t.Parallel()
-	s := openMySQL(t, kit.MySQL(t))
+	dsn := kit.MySQL(t)
+	s := openMySQL(t, dsn)
 	ctx := kit.Context(t)
 	err := s.LockRebuild(ctx, 1, func(inner context.Context) error {
 		// By the name under which nodes of every version meet it.
@@ -272,9 +273,7 @@ func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
 			!holder.Valid {
 			return fmt.Errorf("nobody holds %s: %w", name, err)
 		}
-		if _, err := s.DB().ExecContext(ctx, "KILL ?", holder.Int64); err != nil {
-			return err
-		}
+		kit.Kill(t, dsn, holder.Int64)
 		<-inner.Done()
 		return inner.Err()
 	})
@@ -299,7 +298,7 @@ func TestRetiringASaleThatIsRemovedMeanwhile(t *testing.T) {
 	kit.Eventually(t, time.Minute, func() (bool, string) {
 		var n int
 		h.must(h.DB().QueryRowContext(h.ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db LIKE CONCAT('%', DATABASE(), '%')"+
-			" AND id <> CONNECTION_ID() AND info LIKE 'SELECT%FROM partitions%FOR UPDATE'").Scan(&n))
+			" AND id <> CONNECTION_ID() AND info LIKE 'SELECT%partitions%FOR UPDATE'").Scan(&n))
 		return n == 1, "nobody waits for the partition"
 	})
 	_, err = remover.ExecContext(h.ctx, "DELETE FROM sales WHERE id = ?", h.sales[0])

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The shop on Vitess: vtcombo, which is vtgate and vttablets in one process, over the MySQL 9 of the matrix. It is built once
 # from the Go module at the version in deploy/tools/vitess/go.mod and kept between runs (four minutes on two cores, 106 MB).
-# On keyspaces that are not sharded, one for each test: migrations up, down, up; locks and isolation; sales from end to end.
+# On keyspaces that are not sharded, one for each test: migrations up, down, up; the tests of the stores, locks and
+# isolation among them; sales from end to end.
 # A sharded keyspace has to be refused. The last line is `N passed, N failed`.
 #
-#   vitess.sh [FLAG…]     all of it; flags as of `go test`
+#   vitess.sh [FLAG…]     all of it, in about ten minutes; flags as of `go test`
 #   vitess.sh run CMD…    starts MySQL, Redis and vtcombo, and runs CMD with STAMPEDE_TEST_MYSQL leading to vtgate
 #   vitess.sh build       only builds vtcombo, and prints where it is
 set -euo pipefail
@@ -16,7 +17,8 @@ source deploy/scripts/ports.sh
 scripts=deploy/scripts
 module=deploy/tools/vitess
 version=$(awk '$1 == "require" && $2 == "vitess.io/vitess" { print $3 }' $module/go.mod)
-stores='OnVitess|ShardedKeyspace' # the tests of app/store about Vitess itself
+# Tests of app/store that make accounts of MySQL with few privileges. vtgate has accounts of its own, in a file.
+accounts='^(TestNeedsAreTried|TestFaultsThatNoWaitingMends)$'
 sales='TestTwoThousandBuyersAHundredUnits|TestMoneyGoesBackAndTheBackOfficeHears|TestSameEntriesTwiceChangeNothing'
 vtcombo=${XDG_CACHE_HOME:-$HOME/.cache}/stampede/vitess/vtcombo-$version
 
@@ -59,7 +61,7 @@ over() {
     kill -0 "$vt" 2>/dev/null && ((SECONDS < 120)) || { echo 'vtcombo did not start:' && tail -n 5 "$dir/log" && return 1; }
     sleep 0.2
   done
-  export STAMPEDE_TEST_MYSQL="root@tcp(127.0.0.1:$port)/"
+  export STAMPEDE_TEST_MYSQL_BELOW=$STAMPEDE_TEST_MYSQL STAMPEDE_TEST_MYSQL="root@tcp(127.0.0.1:$port)/"
   "$@" || status=$?
   return "$status"
 }
@@ -81,7 +83,7 @@ over)
   step 'the stores and vtcombo'
   check 'MySQL from Debian packages' $scripts/stores.sh fetch && check "vtcombo $version" build || { conclude; exit 1; }
   suite 'Vitess: migrations up, down, up; locks' "$0" run $scripts/go-test.sh -tags vitess -parallel 4 "$@" ./migrations/... || true
-  suite 'Vitess: isolation, a sharded keyspace' "$0" run $scripts/go-test.sh -tags vitess -run "$stores" "$@" ./app/store || true
+  suite 'Vitess: the stores, isolation, a sharded keyspace' "$0" run $scripts/go-test.sh -tags vitess -parallel 4 -skip "$accounts" "$@" ./app/store || true
   suite 'Vitess: end to end' "$0" run $scripts/go-test.sh -tags vitess -parallel 2 -run "$sales" "$@" ./app/test/e2e || true
   printf '\n'
   conclude
