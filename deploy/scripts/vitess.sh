@@ -82,7 +82,7 @@ over)
 '' | -*)
   step 'the stores and vtcombo'
   check 'MySQL from Debian packages' $scripts/stores.sh fetch && check "vtcombo $version" build || { conclude; exit 1; }
-  suite 'Vitess: migrations up, down, up; locks' "$0" run $scripts/go-test.sh -tags vitess -parallel 4 "$@" ./migrations/... || true
+  suite 'Vitess: migrations up, down, up; locks' "$0" run $scripts/go-test.sh -tags vitess -p 1 -parallel 4 "$@" ./migrations/... || true
   suite 'Vitess: the stores, isolation, a sharded keyspace' "$0" run $scripts/go-test.sh -tags vitess -parallel 4 -skip "$accounts" "$@" ./app/store || true
   suite 'Vitess: end to end' "$0" run $scripts/go-test.sh -tags vitess -parallel 2 -run "$sales" "$@" ./app/test/e2e || true
   printf '\n'

@@ -60,6 +60,8 @@ func MySQL(t testing.TB) string {
 		t.Fatalf("kit: MariaDB: %v", err)
 	}
 	t.Cleanup(func() {
+		databases.Lock()
+		defer databases.Unlock()
 		// A connection that the test forgot inside a transaction would block the DROP for hours.
 		err := execOn(base, "SET lock_wait_timeout = 10", "DROP DATABASE IF EXISTS "+name)
 		if err != nil {
@@ -69,6 +71,9 @@ func MySQL(t testing.TB) string {
 	return dsn
 }
 
+// databases are made and dropped one at a time: vtcombo drops keyspaces without a lock, and loses count of them.
+var databases sync.Mutex
+
 // createDatabase makes stampede_<random> on the server of the DSN.
 func createDatabase(base string) (name, dsn string, err error) {
 	cfg, err := mysql.ParseDSN(base)
@@ -76,6 +81,8 @@ func createDatabase(base string) (name, dsn string, err error) {
 		return "", "", fmt.Errorf("DSN of the server: %w", err)
 	}
 	name = "stampede_" + strings.ToLower(rand.Text()[:12])
+	databases.Lock()
+	defer databases.Unlock()
 	if err := execOn(base, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4"); err != nil {
 		return "", "", fmt.Errorf("create a database at %s: %w", cfg.Addr, err)
 	}

@@ -199,7 +199,13 @@ func (s *server) Start() {
 }
 
 // Pause freezes the server: connections stay open and nobody answers. Resume goes on.
-func (s *server) Pause() { s.t.Helper(); s.send(syscall.SIGSTOP) }
+func (s *server) Pause() {
+	s.t.Helper()
+	s.send(syscall.SIGSTOP)
+	Eventually(s.t, startTimeout, func() (bool, string) {
+		return standsStill(s.p.cmd.Process.Pid), s.p.name + " goes on after SIGSTOP"
+	})
+}
 
 // Resume ends a Pause.
 func (s *server) Resume() { s.t.Helper(); s.send(syscall.SIGCONT) }
