@@ -15,6 +15,7 @@ type DeadLetter struct {
 	Partition  int               `json:"partition"`
 	Order      ID                `json:"order"`
 	Sale       ID                `json:"sale"`
+	Portion    ID                `json:"portion,omitempty"` // of a spread sale, as in Order
 	User       ID                `json:"user"`
 	Reason     string            `json:"reason"`
 	Deliveries int               `json:"deliveries"`
@@ -45,6 +46,47 @@ type DeadLetters struct {
 	Journal   *Journal  // of what operators do with them
 }
 
+// List lists them all, see DeadLetterBox.DeadLetters, each with the sale that people know.
+func (d *DeadLetters) List(ctx context.Context) ([]DeadLetter, error) {
+	letters, err := d.Box.DeadLetters(ctx)
+	d.named(ctx, letters)
+	return letters, err
+}
+
+// Letter reads one. ErrNoRow: there is none.
+func (d *DeadLetters) Letter(ctx context.Context, id string) (DeadLetter, error) {
+	letter, err := d.Box.DeadLetter(ctx, id)
+	if err != nil {
+		return letter, err
+	}
+	letters := []DeadLetter{letter}
+	d.named(ctx, letters)
+	return letters[0], nil
+}
+
+// named has letters of further portions say which sale they are of. The entries name the portion alone, and so do their
+// letters while the database is away: an operator sees them all the same.
+func (d *DeadLetters) named(ctx context.Context, letters []DeadLetter) {
+	spread := make(map[ID]ID) // by portion; 0: it is none
+	for i := range letters {
+		l := &letters[i]
+		of, known := spread[l.Sale]
+		if !known {
+			sale, err := d.Sales.Sale(ctx, l.Sale)
+			if unlessNoRow(err) != nil {
+				return
+			}
+			if err == nil && sale.IsPortion() {
+				of = sale.PortionOf
+			}
+			spread[l.Sale] = of
+		}
+		if of != 0 {
+			l.Sale, l.Portion = of, l.Sale
+		}
+	}
+}
+
 // Replay has an operator try the order of a letter once more.
 func (d *DeadLetters) Replay(ctx context.Context, actor Actor, id string) (Order, error) {
 	done, letter, err := d.act(ctx, actor, "dead.replay", id)
@@ -73,7 +115,7 @@ func (d *DeadLetters) Drop(ctx context.Context, actor Actor, id string) error {
 // act journals what is done to a letter, before it is done, and answers its order.
 func (d *DeadLetters) act(ctx context.Context, actor Actor, kind, id string) (done Done, order ID, err error) {
 	done, err = d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
-		letter, err := d.Box.DeadLetter(ctx, id)
+		letter, err := d.Letter(ctx, id)
 		if errors.Is(err, ErrNoRow) {
 			return Act{}, Fail(NotFound, "no such dead letter: "+clip(id, 40))
 		}
