@@ -79,4 +79,6 @@ type MoveKeeper interface {
 	MoveIn(ctx context.Context, m Move) error
 	// FencePortion lets a portion take part in no move up to the number any more, and answers what it has.
 	FencePortion(ctx context.Context, portion SaleRef, no int64) (PortionCount, error)
+	// LastMove is the number of the last move, or fence, that Redis knows of a portion; 0: none, or it is not there.
+	LastMove(ctx context.Context, portion SaleRef) (int64, error)
 }

@@ -12,7 +12,7 @@ func (r *Redo) portions(ctx context.Context, sale *Sale, report *RedoReport) err
 	if sale.PortionOf == 0 {
 		return nil
 	}
-	before, agree, err := r.agree(ctx, sale.PortionOf)
+	before, agree, err := r.Mover.Agree(ctx, r.Inventory, sale.PortionOf)
 	if err != nil || agree {
 		return err
 	}
@@ -33,31 +33,6 @@ func (r *Redo) portions(ctx context.Context, sale *Sale, report *RedoReport) err
 		report.Moved += max(0, after.Portions[i].Initial-before.Portions[i].Initial)
 	}
 	return nil
-}
-
-// agree reports whether the rows of the portions say what Redis says, and no move is under way. Whoever cannot tell
-// counts.
-func (r *Redo) agree(ctx context.Context, id ID) (sale Sale, agree bool, err error) {
-	before, err := r.Mover.Store.Move(ctx, id)
-	if err != nil {
-		return sale, false, fmt.Errorf("read the move of sale %s: %w", id, err)
-	}
-	if sale, err = r.Sales.Sale(ctx, id); err != nil {
-		return sale, false, fmt.Errorf("read sale %s: %w", id, err)
-	}
-	counters, err := r.Inventory.Counters(ctx, sale.Refs())
-	if err != nil {
-		return sale, false, fmt.Errorf("read the portions of sale %s: %w", id, err)
-	}
-	after, err := r.Mover.Store.Move(ctx, id)
-	if err != nil {
-		return sale, false, fmt.Errorf("read the move of sale %s: %w", id, err)
-	}
-	agree = before.settledLike(after)
-	for i, c := range counters {
-		agree = agree && (!c.Loaded || c.Initial == sale.Portions[i].Initial)
-	}
-	return sale, agree, nil
 }
 
 // nameSales has what is missing named by sales that people know, not by their portions.

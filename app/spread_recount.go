@@ -34,6 +34,42 @@ func (e *SurplusError) Error() string {
 	return fmt.Sprintf("the portions of sale %s have %d units more in Redis than the sale has", e.Sale, e.Units)
 }
 
+// Agree reports whether the rows of the portions say what Redis says, no move is under way, and Redis knows of none that
+// the database has forgotten. Moves that were forgotten may cancel each other out, and yet a node that stood still may
+// have one of them in hand: it would find its number unknown in a portion that was made anew from such rows. Whoever cannot
+// tell counts.
+func (v *Mover) Agree(ctx context.Context, inventory Inventory, id ID) (sale Sale, agree bool, err error) {
+	before, err := v.Store.Move(ctx, id)
+	if err != nil {
+		return sale, false, fmt.Errorf("read the move of sale %s: %w", id, err)
+	}
+	if sale, err = v.Store.Sale(ctx, id); err != nil {
+		return sale, false, fmt.Errorf("read sale %s: %w", id, err)
+	}
+	refs := sale.Refs()
+	counters, err := inventory.Counters(ctx, refs)
+	if err != nil {
+		return sale, false, fmt.Errorf("read the portions of sale %s: %w", id, err)
+	}
+	last := int64(0)
+	for _, ref := range refs {
+		no, err := v.Redis.LastMove(ctx, ref)
+		if err != nil {
+			return sale, false, err
+		}
+		last = max(last, no)
+	}
+	after, err := v.Store.Move(ctx, id)
+	if err != nil {
+		return sale, false, fmt.Errorf("read the move of sale %s: %w", id, err)
+	}
+	agree = before.settledLike(after) && last <= after.No
+	for i, c := range counters {
+		agree = agree && (!c.Loaded || c.Initial == sale.Portions[i].Initial)
+	}
+	return sale, agree, nil
+}
+
 // Recount makes the rows of the portions of a sale agree with Redis. A *SurplusError: they cannot.
 func (v *Mover) Recount(ctx context.Context, sale ID) error {
 	m, err := v.Store.FenceMoves(ctx, sale, int64(v.Clock.Now().Add(fenceAhead)))

@@ -59,3 +59,16 @@ func (l *Inventory) FencePortion(ctx context.Context, portion app.SaleRef, no in
 	}
 	return count, nil
 }
+
+// LastMove is the number of the last move of a portion. See app.MoveKeeper.
+func (l *Inventory) LastMove(ctx context.Context, portion app.SaleRef) (int64, error) {
+	k, err := l.keys(portion.Partition)
+	if err != nil {
+		return 0, err
+	}
+	numbers, err := l.client.HMGet(ctx, k.sale(portion.ID), "moved_out", "moved_in").Result()
+	if err != nil {
+		return 0, fmt.Errorf("read the last move of portion %s: %w", portion.ID, transient(err))
+	}
+	return max(number(text(numbers[0])), number(text(numbers[1]))), nil
+}

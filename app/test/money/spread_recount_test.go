@@ -120,6 +120,47 @@ func TestStalledMoveFindsTheFence(t *testing.T) {
 	}
 }
 
+// P1, I2: a promoted database has forgotten a move and the one that brought the units back, so its rows say what Redis
+// says; and yet a node that stood still has the first of them in hand. It gives nobody units, also not after the
+// partition was made anew from those rows.
+func TestForgottenMovesThatCancelOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offerSpread(10, 2)
+	from, to := sale.Portions[0].SaleRef, sale.Portions[1].SaleRef
+	agree := func() bool {
+		_, agree, err := w.mover(nil).Agree(w.ctx, w.inventory, sale.ID)
+		w.must(err)
+		return agree
+	}
+	forget := w.remember(sale.ID)
+	m, _, err := w.db.AskMove(w.ctx, app.Move{Sale: sale.ID, No: now(), From: from, To: to, Units: 3})
+	w.must(err)
+	taken, epoch, _, err := w.inventory.MoveOut(w.ctx, m)
+	w.must(err)
+	stalled, err := w.db.SettleMove(w.ctx, m, taken, epoch)
+	w.must(err)
+	w.finishMoves()
+	if n, err := w.mover(nil).Move(w.ctx, sale.ID, to, from, 3); n != 3 || err != nil {
+		t.Fatalf("%d units moved back, %v", n, err)
+	}
+	if !agree() {
+		t.Error("rows and Redis do not agree before anything was forgotten")
+	}
+	forget()
+	if agree() {
+		t.Error("nobody notices that moves were forgotten")
+	} else {
+		w.recounted(sale.ID)
+	}
+	if !agree() {
+		t.Error("rows and Redis do not agree after they were counted")
+	}
+	w.rebuildWith(afterRows, to, func() {})
+	w.must(w.inventory.MoveIn(w.ctx, stalled))
+	w.wantMoved("a node goes on with a forgotten move", sale, 0)
+}
+
 // P1, I8: several nodes count at once while units move and the partition is made anew, at any moment of that. It is
 // made from rows that have forgotten a move, or from those that know it again; either way no unit is there twice.
 func TestCountsDuringARebuild(t *testing.T) {
