@@ -22,15 +22,16 @@ const othersWithin = time.Second
 // againWithin is how soon after a promotion partitions sell again, where nothing else has to come back first.
 const againWithin = 15 * time.Second
 
-// P1, P2, P4, I8: a primary of a cluster is killed in mid-sale; the cluster promotes its replica, and the partitions
-// go on there after they were made anew. What was answered and is lost is counted and told. Partitions of other
-// primaries never stop.
+// P1, P2, P4, I8: a primary of a cluster is killed in mid-sale, or stands still; the cluster promotes its replica, and
+// the partitions go on there after they were made anew. What was answered and is lost is counted and told. Partitions
+// of other primaries never stop.
 func TestPrimaryOfAClusterDies(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		args     []string // of every Redis
 		settings []string // of every node
 		behind   bool     // the replica has stopped to follow before
+		frozen   bool     // the primary does not die: it stands still, and goes on as a replica
 		loses    loss
 	}{
 		{name: "its replica is there", loses: inFlight},
@@ -40,13 +41,16 @@ func TestPrimaryOfAClusterDies(t *testing.T) {
 		},
 		{name: "answers wait for its replica", settings: waiting},
 		{name: "its replica is behind and answers wait for it", behind: true, settings: waiting},
+		{name: "it stands still and comes back", frozen: true, loses: inFlight},
+		{name: "it stands still and comes back, and answers wait for its replica", frozen: true, settings: waiting},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cluster := kit.StartRedisClusterWith(t, kit.ClusterOptions{Primaries: 3, Replicas: 3, Args: c.args})
 			w := open(t, cluster.URL, c.settings...)
 			f := failover{
 				world: w, primary: cluster.Primaries[1], replicas: cluster.Replicas[1:2], behind: c.behind,
-				loses: c.loses, needsReplica: len(c.args)+len(c.settings) > 0,
+				frozen: c.frozen,
+				loses:  c.loses, needsReplica: len(c.args)+len(c.settings) > 0,
 			}
 			for p, primary := range w.places() {
 				f.hit[p] = primary == f.primary.Addr()
@@ -77,6 +81,7 @@ type failover struct {
 	replicas     []*kit.RedisServer // one of them is promoted
 	hit          [partitions]bool   // those on the primary
 	behind       bool
+	frozen       bool
 	loses        loss
 	needsReplica bool // what is promoted sells only once it has a replica of its own
 }
@@ -97,16 +102,19 @@ func (f *failover) play() {
 		f.fallBehind(crowd, victim)
 	}
 	died := time.Now()
-	f.primary.Kill()
+	f.fail()
 	promoted := f.promotion(died)
 	if f.needsReplica {
-		f.primary.Start() // it will follow the one that took its place
+		f.comeBack()
 	}
 	if f.behind {
 		f.worker = f.start("worker-again", "worker")
 	}
 	crowd.answered(victim, 10)
 	again := time.Since(died)
+	if f.frozen && !f.needsReplica {
+		f.comeBack() // in the middle of the sale
+	}
 	over := time.Now()
 	for p := range partitions {
 		crowd.answered(p, 10)
@@ -121,6 +129,30 @@ func (f *failover) play() {
 	if slices.Contains(f.hit[:], false) {
 		f.othersWentOn(during(presses, died, over, f.spared))
 	}
+}
+
+// fail takes the primary away from the cluster.
+func (f *failover) fail() {
+	if f.frozen {
+		f.primary.Pause()
+	} else {
+		f.primary.Kill()
+	}
+}
+
+// comeBack has it follow the one that took its place. One that stood still goes on where it stood: it hears of that only
+// then, and may answer some until it does.
+func (f *failover) comeBack() {
+	f.t.Helper()
+	if !f.frozen {
+		f.primary.Start()
+		return
+	}
+	f.primary.Resume()
+	kit.Eventually(f.t, healing, func() (bool, string) {
+		state := fmt.Sprint(f.primary.Do("INFO", "replication"))
+		return strings.Contains(state, "role:slave"), state
+	})
 }
 
 // othersWentOn demands that buys in partitions of living primaries were answered as soon as ever.
