@@ -5,6 +5,7 @@
 #   build.sh packages  the page's npm packages, if the lock file is newer than what is installed
 #   build.sh page      frontend/dist
 #   build.sh binary    bin/stampede
+#   build.sh beside    compiles what the binary is made of but for the page, while that is made
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -31,13 +32,20 @@ binary() {
   CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$version" -o bin/stampede ./app/cmd/stampede
 }
 
+# What contains the page, or imports what does, is compiled anew when that changes.
+beside() {
+  go list -e -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./app/cmd/stampede |
+    grep -vxE 'stampede/(frontend|app/server|app/cmd/stampede)' | CGO_ENABLED=0 xargs go build -trimpath
+}
+
 case ${1:-all} in
 packages) packages ;;
 page) page ;;
 binary) binary ;;
+beside) beside ;;
 all) packages && page && binary ;;
 *)
-  echo 'usage: build.sh [packages|page|binary]' >&2
+  echo 'usage: build.sh [packages|page|binary|beside]' >&2
   exit 2
   ;;
 esac

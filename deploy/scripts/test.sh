@@ -30,8 +30,7 @@ done
 # The page and the binary may fail without keeping the rest from being tested.
 step 'install and build'
 check 'Redis, MariaDB, nginx, Chromium, C compiler' $scripts/install.sh || { conclude; exit 1; }
-# What the binary is made of but the page, while that is made.
-begin env CGO_ENABLED=0 go build -trimpath ./streams ./realtime ./app/store ./app/api ./app/alipay/... ./app/load
+begin $scripts/build.sh beside
 compiled=$begun
 check 'npm packages' $scripts/build.sh packages || true
 check 'page builds' $scripts/build.sh page || true
