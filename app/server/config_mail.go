@@ -33,7 +33,8 @@ func (c *Config) checkMail(p *problems) {
 // warnMail: a shop on real stores wants its mails sent.
 func (c *Config) warnMail(p *problems) {
 	if c.SMTPURL == "" && !c.Embedded() {
-		p.add("SMTP_URL", "is not set: mails are written to "+folder(c.Data).mails()+" on each node and sent to nobody")
+		p.add("SMTP_URL", "is not set: mails are sent to nobody; they are files in "+folder(c.Data).mails()+" on each node, or wait in "+
+			"Redis where that cannot be written")
 	}
 }
 
