@@ -19,6 +19,8 @@ func (l *Inventory) State(ctx context.Context, partition int) (app.PartitionStat
 	if err != nil {
 		return app.PartitionState{}, err
 	}
+	// Read before Redis is asked: what is bought meanwhile is in no answer that was given before.
+	epoch, seq := l.parts[partition].seen.highest()
 	reply, err := lookScript.run(ctx, l.client, []string{k.meta, k.orders})
 	if err != nil {
 		return app.PartitionState{}, fmt.Errorf("look at partition %d: %w", partition, err)
@@ -34,7 +36,9 @@ func (l *Inventory) State(ctx context.Context, partition int) (app.PartitionStat
 			l.begun(ctx, partition, s.Epoch, number(began))
 		}
 	}
-	s.Seen = l.parts[partition].seen.highest(s.Epoch)
+	if epoch == s.Epoch {
+		s.Seen = seq
+	}
 	return s, nil
 }
 

@@ -70,10 +70,11 @@ func (s *seen) begin(epoch, at int64) (lost int64) {
 	return lost
 }
 
-// highest is the highest seq.
-func (s *seen) highest(epoch int64) int64 {
-	seq, _ := s.of(epoch, 0)
-	return seq
+// highest is the highest seq, and of which epoch it is.
+func (s *seen) highest() (epoch, seq int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.epoch, s.seq
 }
 
 // witnesses lists the newest reservation of each sale.

@@ -1,9 +1,12 @@
 package streams
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -66,6 +69,40 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
 	}
 	buy(mine, s, 107, app.VerdictRebuild) // still: what was seen is not forgotten by looking
+}
+
+// afterLook does something when Redis has answered a look, and before whoever asked hears of it.
+type afterLook struct {
+	sent
+	then func()
+}
+
+func (h *afterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); len(args) > 1 && args[1] == lookScript.sha {
+			h.then()
+		}
+		return err
+	}
+}
+
+// I8: somebody buys after Redis has answered a look, and the node hears of the buy first. It has not seen more than
+// Redis has, so nothing is missing, and no healthy partition is made anew in the middle of its sale.
+func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	s, g := f.openSale(50), f.gate(f.inventory)
+	f.wantVerdict(g, buyOf(s, 100, 1, "key-before"), app.VerdictReserved)
+	f.client.AddHook(&afterLook{then: func() {
+		f.wantVerdict(g, buyOf(s, 101, 1, "key-during"), app.VerdictReserved)
+	}})
+	if st := f.state(1); st.Seq != 1 || st.Seen != 1 {
+		t.Errorf("Redis is at seq %d and this node has seen %d, want 1 of both", st.Seq, st.Seen)
+	}
+	if _, seen := f.inventory.parts[1].seen.highest(); seen != 2 {
+		t.Errorf("the node has seen seq %d since, want 2", seen)
+	}
 }
 
 // I8: orders that rows know of are looked for, too; a node that has just begun, or only looks, takes what is newest for
