@@ -94,6 +94,7 @@ func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
 	f := onRedis(t)
 	s, g := f.openSale(50), f.gate(f.inventory)
 	f.wantVerdict(g, buyOf(s, 100, 1, "key-before"), app.VerdictReserved)
+	f.must(f.client.ScriptLoad(f.ctx, lookScript.text).Err())
 	f.client.AddHook(&afterLook{then: func() {
 		f.wantVerdict(g, buyOf(s, 101, 1, "key-during"), app.VerdictReserved)
 	}})
