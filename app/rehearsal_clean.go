@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,17 +34,17 @@ const (
 //	terms to Redis: closed → entries settled → orders expired, units back → keys retired → rows removed → gone
 //
 // Each step does nothing when it was done before, so that whoever comes after a crash begins anew, and two at the same
-// time do no harm.
+// time do no harm. It waits for a partition that is being made anew.
 func (d *RehearsalDesk) Clean(ctx context.Context, r *Rehearsal) error {
 	ctx, cancel := context.WithTimeout(ctx, cleanWithin)
 	defer cancel()
 	for {
 		clean, err := d.cleanOnce(ctx, r)
-		if clean || err != nil {
+		if clean || err != nil && !errors.Is(err, ErrTransient) && !errors.Is(err, ErrStaleEpoch) {
 			return err
 		}
 		if !Sleep(ctx, cleanPause) {
-			return fmt.Errorf("clean up after the rehearsal in sale %s: %w", r.Sale, ctx.Err())
+			return fmt.Errorf("clean up after the rehearsal in sale %s: %w", r.Sale, cmp.Or(err, ctx.Err()))
 		}
 	}
 }

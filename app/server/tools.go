@@ -171,14 +171,19 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	if err := prepareDatabase(ctx, t.stores.db, false, t.config.Partitions); err != nil {
 		return nil, err
 	}
+	return inventory, t.learnEpochs(ctx, inventory)
+}
+
+// learnEpochs has the inventory carry the epochs of the database.
+func (t *Tools) learnEpochs(ctx context.Context, inventory *streams.Inventory) error {
 	for p := range t.config.Partitions {
 		epoch, _, err := t.stores.db.PartitionEpoch(ctx, p)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		inventory.SetEpoch(p, epoch)
 	}
-	return inventory, nil
+	return nil
 }
 
 // connect reaches Redis, once.

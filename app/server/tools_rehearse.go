@@ -5,9 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
+	"time"
 
 	"stampede/app"
+	"stampede/streams"
 )
+
+// epochsEvery is how often a rehearsal reads under which epochs the partitions are: one may be made anew meanwhile.
+const epochsEvery = time.Second
 
 // Rehearsal is what a rehearsal needs of the deployment.
 type Rehearsal struct {
@@ -19,10 +25,11 @@ type Rehearsal struct {
 
 // Rehearse lets somebody rehearse, as the actor of these tools, with ids under a node number of its own.
 func (t *Tools) Rehearse(ctx context.Context, use func(r Rehearsal) error) (err error) {
-	desk, err := t.rehearsalDesk(ctx)
+	desk, stopFollowing, err := t.rehearsalDesk(ctx)
 	if err != nil {
 		return err
 	}
+	defer stopFollowing()
 	board, err := OpenBoard(t.config)
 	if err != nil {
 		return err
@@ -55,10 +62,11 @@ func (t *Tools) Asks(ctx context.Context, id app.ID) (app.Challenge, error) {
 // CleanRehearsal ends the rehearsal that is under way, whoever runs it, and removes what it has left. NotFound: there
 // is none.
 func (t *Tools) CleanRehearsal(ctx context.Context) (app.Rehearsal, error) {
-	desk, err := t.rehearsalDesk(ctx)
+	desk, stopFollowing, err := t.rehearsalDesk(ctx)
 	if err != nil {
 		return app.Rehearsal{}, err
 	}
+	defer stopFollowing()
 	r, err := desk.EndAny(ctx, t.actor)
 	if err == nil {
 		err = desk.Clean(ctx, &r)
@@ -66,17 +74,33 @@ func (t *Tools) CleanRehearsal(ctx context.Context) (app.Rehearsal, error) {
 	return r, err
 }
 
-func (t *Tools) rehearsalDesk(ctx context.Context) (*app.RehearsalDesk, error) {
+// rehearsalDesk is a desk that follows the epochs until it is stopped.
+func (t *Tools) rehearsalDesk(ctx context.Context) (desk *app.RehearsalDesk, stop func(), err error) {
 	inventory, err := t.inventory(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	db := t.stores.db
 	return &app.RehearsalDesk{
 		Journal: t.journal(), Store: db, Sales: db, Orders: db, Inventory: inventory, Redis: inventory, Keys: inventory,
 		Dead:    inventory,
 		Effects: &app.Effects{Inventory: inventory, Notifier: inventory, Orders: db, Told: t.told},
-	}, nil
+	}, t.followEpochs(ctx, inventory), nil
+}
+
+// followEpochs keeps the epochs of the inventory those of the database, also when ctx has ended, until it is stopped.
+func (t *Tools) followEpochs(ctx context.Context, inventory *streams.Inventory) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var following sync.WaitGroup
+	following.Go(func() {
+		for app.Sleep(ctx, epochsEvery) {
+			_ = t.learnEpochs(ctx, inventory) // who needs them says what is wrong
+		}
+	})
+	return func() {
+		cancel()
+		following.Wait()
+	}
 }
 
 // RehearsalTarget is where people find the shop: the public address, or this machine's.

@@ -212,6 +212,26 @@ func TestRehearsalLeavesRealSalesAlone(t *testing.T) {
 	s.audit(sold)
 }
 
+// The partition is made anew in the middle of a rehearsal, which comes to its verdict all the same, and cleans up.
+func TestRehearsalGoesOnAfterARebuild(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.later(30)
+	n := s.start()
+	before := s.left()
+	cmd, _ := s.beginRehearsal(n, sale, 20, "5s")
+	epoch := s.count("SELECT epoch FROM partitions WHERE id = ?", sale.Partition)
+	s.must(s.redis.HIncrBy(kit.Context(t), fmt.Sprintf("stampede:{%d}:meta", sale.Partition), "seq", -1).Err())
+	err := cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 0 && code != 1 {
+		t.Errorf("it ends with %v and no verdict:\n%s", err, cmd.Stdout)
+	}
+	if now := s.count("SELECT epoch FROM partitions WHERE id = ?", sale.Partition); now <= epoch {
+		t.Fatalf("the partition is at epoch %d, and was at %d: it was not made anew", now, epoch)
+	}
+	s.nothingLeft(before)
+}
+
 // A rehearsal whose process is killed is removed by --clean, and by the deployment itself.
 func TestRehearsalIsRemovedAfterACrash(t *testing.T) {
 	t.Parallel()
