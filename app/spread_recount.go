@@ -34,10 +34,10 @@ func (e *SurplusError) Error() string {
 	return fmt.Sprintf("the portions of sale %s have %d units more in Redis than the sale has", e.Sale, e.Units)
 }
 
-// Agree reports whether the rows of the portions say what Redis says, no move is under way, and Redis knows of none that
-// the database has forgotten. Moves that were forgotten may cancel each other out, and yet a node that stood still may
-// have one of them in hand: it would find its number unknown in a portion that was made anew from such rows. Whoever cannot
-// tell counts.
+// Agree reports whether the rows of the portions say what Redis says, no move is under way, and Redis knows of none
+// that the database has forgotten. Moves that were forgotten may cancel each other out, and yet a node that stood still
+// may have one of them in hand: it would find its number unknown in a portion that was made anew from such rows.
+// Whoever cannot tell counts.
 func (v *Mover) Agree(ctx context.Context, inventory Inventory, id ID) (sale Sale, agree bool, err error) {
 	before, err := v.Store.Move(ctx, id)
 	if err != nil {

@@ -160,8 +160,8 @@ func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
 	}
 }
 
-// A primary dies and breaks the connections of a client that is busy: the client finds what was promoted within seconds,
-// although nobody can tell it that slots have moved.
+// A primary dies and breaks the connections of a client that is busy: the client finds what was promoted within
+// seconds, although nobody can tell it that slots have moved.
 func TestPromotedPrimaryIsFound(t *testing.T) {
 	t.Parallel()
 	const soon = 10 * time.Second // go-redis alone looks once a minute

@@ -140,8 +140,8 @@ func (f *failover) fail() {
 	}
 }
 
-// comeBack has it follow the one that took its place. One that stood still goes on where it stood: it hears of that only
-// then, and may answer some until it does.
+// comeBack has it follow the one that took its place. One that stood still goes on where it stood: it hears of that
+// only then, and may answer some until it does.
 func (f *failover) comeBack() {
 	f.t.Helper()
 	if !f.frozen {

@@ -33,8 +33,8 @@ func Account(t testing.TB, dsn, privileges string) string {
 	return cfg.FormatDSN()
 }
 
-// Kill ends a connection of the server of the DSN, as a network that dies would. vtgate of Vitess forbids that: there it
-// is asked of the MySQL below (STAMPEDE_TEST_MYSQL_BELOW).
+// Kill ends a connection of the server of the DSN, as a network that dies would. vtgate of Vitess forbids that: there
+// it is asked of the MySQL below (STAMPEDE_TEST_MYSQL_BELOW).
 func Kill(t testing.TB, dsn string, connection int64) {
 	t.Helper()
 	if below := os.Getenv("STAMPEDE_TEST_MYSQL_BELOW"); below != "" {
