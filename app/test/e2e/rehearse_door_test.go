@@ -38,8 +38,8 @@ func TestRehearsalUnderStrictLimits(t *testing.T) {
 		t.Errorf("people pressed Buy %v times, a rehearsal %v; of %v entries settled %v are of a rehearsal", pressed, rehearsed,
 			all, settled)
 	}
-	// The limits of handshakes and connections count for everybody else as they did. Who says no hello is closed soon, and
-	// would make room for another one.
+	// The limits of handshakes and connections count for everybody else as they did. Who says no hello is closed soon,
+	// and would make room for another one.
 	w, ctx := way{addr: n.addr}, kit.Context(t)
 	var open []*wsclient.Conn
 	for range 60 {
