@@ -82,6 +82,11 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 		if err != nil {
 			return err
 		}
+		if s := &seen.redis; s.Exists && s.Epoch > seen.epoch {
+			if err := r.distrust(ctx, partition); err != nil {
+				return err
+			}
+		}
 		if seen.forgotten() {
 			if seen, err = r.adopt(ctx, partition, seen); err != nil {
 				return err
@@ -102,13 +107,27 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 // forgetful is the history of a database that has been seen to have forgotten something, whatever its name.
 const forgetful = "it has forgotten an epoch"
 
+// distrust asks for a Redo of every partition: a database that has forgotten an epoch of one has forgotten rows of all,
+// and may be called what it was called before. Of the others it is asked as well as can be: they may be away.
+func (r *Rebuild) distrust(ctx context.Context, partition int) error {
+	if err := r.Redis.NoteDatabase(ctx, partition, forgetful); err != nil {
+		return err
+	}
+	for p := range r.Partitions {
+		if p == partition {
+			continue
+		}
+		if err := r.Redis.NoteDatabase(ctx, p, forgetful); err != nil {
+			slog.WarnContext(ctx, "the database has forgotten an epoch, and no redo could be asked for", "partition", p, "err", err)
+		}
+	}
+	return nil
+}
+
 // adopt gives the database the epoch of Redis, and looks again. Nobody has got it from the database that has forgotten
 // it, so it is still one epoch, with one history of sales. What the database lacks of that, a Redo gives back, which is
 // asked for first; a partition that is made anew from what the database knows would have lost it.
 func (r *Rebuild) adopt(ctx context.Context, partition int, found finding) (finding, error) {
-	if err := r.Redis.NoteDatabase(ctx, partition, forgetful); err != nil {
-		return found, err
-	}
 	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, found.redis.Epoch-1)
 	if err != nil {
 		return found, fmt.Errorf("take the epoch of Redis over: %w", err)

@@ -18,7 +18,10 @@ type sightings struct {
 	absent     map[ID]bool
 	unknown    []Witness // to Redis
 	confirmed  string
+	now        Millis
 }
+
+func (s *sightings) Now(context.Context) (Millis, error) { return s.now, nil }
 
 func (s *sightings) PartitionEpoch(context.Context, int) (epoch, seq int64, err error) {
 	return s.epoch, s.seq, nil
@@ -67,6 +70,9 @@ func TestLostWritesAreNoticed(t *testing.T) {
 		"a copy from before":       {func(s *sightings) { s.redis.Epoch = 3 }, "epoch 3"},
 		"of another database":      {func(s *sightings) { s.redis.Epoch = 5 }, "epoch 5"},
 		"one sale lost":            {func(s *sightings) { s.absent = map[ID]bool{8: true} }, "sale 8"},
+		"one sale was let go": {func(s *sightings) {
+			s.absent, s.now = map[ID]bool{8: true}, Millis(0).Add(retireAfter)
+		}, ""},
 		"behind this node":         {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91"},
 		"caught up by others":      {func(s *sightings) { s.unknown = []Witness{{Order: 55}} }, "order 55"},
 		"a replica was promoted":   {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "abc" }, "promoted"},
