@@ -75,8 +75,10 @@ type MoveKeeper interface {
 	// again it answers what was taken, and under which epoch that is known. A move that is older than the last one that
 	// Redis knows takes nothing, and known is false. ErrLost: the portion is not in Redis.
 	MoveOut(ctx context.Context, m Move) (taken, epoch int64, known bool, err error)
-	// MoveIn gives a portion the units that were taken for it, once for each number. ErrLost: as above.
-	MoveIn(ctx context.Context, m Move) error
+	// Epoch is that which this node knows of a partition.
+	Epoch(partition int) int64
+	// MoveIn gives a portion the units that were taken for it, under an epoch, once for each number. ErrLost: as above.
+	MoveIn(ctx context.Context, m Move, epoch int64) error
 	// FencePortion lets a portion take part in no move up to the number any more, and answers what it has.
 	FencePortion(ctx context.Context, portion SaleRef, no int64) (PortionCount, error)
 	// LastMove is the number of the last move, or fence, that Redis knows of a portion; 0: none, or it is not there.

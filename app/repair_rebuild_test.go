@@ -73,13 +73,13 @@ func TestLostWritesAreNoticed(t *testing.T) {
 		"one sale was let go": {func(s *sightings) {
 			s.absent, s.now = map[ID]bool{8: true}, Millis(0).Add(retireAfter)
 		}, ""},
-		"behind this node":         {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91"},
-		"caught up by others":      {func(s *sightings) { s.unknown = []Witness{{Order: 55}} }, "order 55"},
-		"a replica was promoted":   {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "abc" }, "promoted"},
-		"promoted more than once":  {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "fed" }, "promoted"},
-		"promoted long ago":        {func(s *sightings) { s.redis.Followed = "fed" }, ""},
-		"started again":            {func(s *sightings) { s.redis.History = "def" }, ""},
-		"first look of all":        {func(s *sightings) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, ""},
+		"behind this node":        {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91"},
+		"caught up by others":     {func(s *sightings) { s.unknown = []Witness{{Order: 55}} }, "order 55"},
+		"a replica was promoted":  {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "abc" }, "promoted"},
+		"promoted more than once": {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "fed" }, "promoted"},
+		"promoted long ago":       {func(s *sightings) { s.redis.Followed = "fed" }, ""},
+		"started again":           {func(s *sightings) { s.redis.History = "def" }, ""},
+		"first look of all":       {func(s *sightings) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, ""},
 	} {
 		s := &sightings{epoch: 4, seq: 90, redis: fine, loaded: []Sale{{ID: 7}, {ID: 8}}}
 		c.change(s)

@@ -48,8 +48,8 @@ func (v *Mover) finish(ctx context.Context, m Move) (Move, error) {
 	}
 	if m.State == MoveAsked {
 		taken, epoch, known, err := v.Redis.MoveOut(ctx, m)
-		if err == nil && !known { // somebody else was faster
-			return v.Store.Move(ctx, m.Sale)
+		if err == nil && !known {
+			return v.overtaken(ctx, m)
 		}
 		if err == nil {
 			m, err = v.Store.SettleMove(ctx, m, taken, epoch)
@@ -59,16 +59,43 @@ func (v *Mover) finish(ctx context.Context, m Move) (Move, error) {
 		}
 	}
 	if m.State == MoveTaken {
-		err := v.Redis.MoveIn(ctx, m)
-		if err == nil {
-			err = v.Store.EndMove(ctx, m)
-		}
-		if err != nil {
-			return m, v.dropped(ctx, m, err)
-		}
-		m.State = MoveDone
+		return v.give(ctx, m)
 	}
 	return m, nil
+}
+
+// give is the way from taken to done. Whoever waited may have in hand what a promoted database has forgotten since, and
+// the portion made anew from that. So it goes by the row as it is now, under an epoch that was known before it was read.
+func (v *Mover) give(ctx context.Context, m Move) (Move, error) {
+	epoch := v.Redis.Epoch(m.To.Partition)
+	now, err := v.Store.Move(ctx, m.Sale)
+	if err != nil {
+		return m, fmt.Errorf("read the move of sale %s: %w", m.Sale, err)
+	}
+	if now.No != m.No || now.State != MoveTaken {
+		return now, nil
+	}
+	if err = v.Redis.MoveIn(ctx, m, epoch); err == nil {
+		err = v.Store.EndMove(ctx, m)
+	}
+	if err != nil {
+		return m, v.dropped(ctx, m, err)
+	}
+	m.State = MoveDone
+	return m, nil
+}
+
+// overtaken is for a move of which Redis knows a later one. Mostly somebody else was faster; where the row still asks for
+// it, the database has forgotten the later one, and the portions are counted.
+func (v *Mover) overtaken(ctx context.Context, m Move) (Move, error) {
+	now, err := v.Store.Move(ctx, m.Sale)
+	if err != nil || now.No != m.No || now.State != m.State {
+		return now, err
+	}
+	if err := v.Recount(ctx, m.Sale); err != nil {
+		return m, err
+	}
+	return v.Store.Move(ctx, m.Sale)
 }
 
 // dropped ends a move whose portion is not in Redis, if it has left it for good; then nobody buys there any more.

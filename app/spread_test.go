@@ -61,8 +61,9 @@ func (p *portions) Move(context.Context, ID) (Move, error) {
 	return m, nil
 }
 
-func (p *portions) EndMove(context.Context, Move) error { return nil }
-func (p *portions) MoveIn(context.Context, Move) error  { return nil }
+func (p *portions) EndMove(context.Context, Move) error       { return nil }
+func (p *portions) Epoch(int) int64                           { return 1 }
+func (p *portions) MoveIn(context.Context, Move, int64) error { return nil }
 
 func spreadSale() *Sale {
 	a, b := SaleRef{ID: 1}, SaleRef{ID: 2, Partition: 1}
@@ -83,7 +84,7 @@ func TestSoldOutIsSaidOnlyWhileNothingMoves(t *testing.T) {
 	}{
 		"nothing anywhere":          {[]map[ID]int64{none}, []Move{done(1)}, true},
 		"a move came and went":      {[]map[ID]int64{none, here}, []Move{done(1), done(2)}, false},
-		"a move is under way":       {[]map[ID]int64{none, here}, []Move{under, under, done(2)}, false},
+		"a move is under way":       {[]map[ID]int64{none, here}, []Move{under, under, under, done(2)}, false},
 		"a move began while it was": {[]map[ID]int64{none, here}, []Move{done(1), under, done(2)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

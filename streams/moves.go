@@ -26,11 +26,10 @@ func (l *Inventory) MoveOut(ctx context.Context, m app.Move) (taken, epoch int64
 }
 
 // MoveIn gives a portion the units of a move, once. See app.MoveKeeper.
-func (l *Inventory) MoveIn(ctx context.Context, m app.Move) error {
+func (l *Inventory) MoveIn(ctx context.Context, m app.Move, epoch int64) error {
 	if _, err := l.keys(m.To.Partition); err != nil {
 		return err
 	}
-	epoch := l.Epoch(m.To.Partition)
 	if _, err := l.run(ctx, moveInScript, m.To.Partition, saleKeys(m.To.ID), epoch, m.No, m.Taken); err != nil {
 		return fmt.Errorf("give units to portion %s: %w", m.To.ID, err)
 	}

@@ -37,12 +37,12 @@ func TestFencePortion(t *testing.T) {
 		fence(7, app.PortionCount{Loaded: true, Later: 8})
 		for _, no := range []int64{7, 8} { // a node that had stopped goes on
 			takes(no, 0, false)
-			f.must(f.inventory.MoveIn(f.ctx, move(no)))
+			f.must(f.inventory.MoveIn(f.ctx, move(no), testEpoch))
 		}
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 3 {
 			t.Errorf("behind the fence: %+v", a.Counters)
 		}
-		f.must(f.inventory.MoveIn(f.ctx, move(9)))
+		f.must(f.inventory.MoveIn(f.ctx, move(9), testEpoch))
 		takes(10, 2, true)
 		if a := f.audit(s); a.Stock != 3 || a.Initial != 3 {
 			t.Errorf("after it: %+v", a.Counters)

@@ -61,8 +61,8 @@ func (k moveKeeper) MoveOut(ctx context.Context, m app.Move) (taken, epoch int64
 	return taken, epoch, known, err
 }
 
-func (k moveKeeper) MoveIn(ctx context.Context, m app.Move) error {
-	return k.f(ctx, "Movers.MoveIn", func() error { return k.MoveKeeper.MoveIn(ctx, m) })
+func (k moveKeeper) MoveIn(ctx context.Context, m app.Move, epoch int64) error {
+	return k.f(ctx, "Movers.MoveIn", func() error { return k.MoveKeeper.MoveIn(ctx, m, epoch) })
 }
 
 func (k moveKeeper) FencePortion(ctx context.Context, portion app.SaleRef, no int64) (app.PortionCount, error) {

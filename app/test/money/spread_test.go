@@ -185,7 +185,7 @@ func TestLateMoveMovesNothing(t *testing.T) {
 		if _, _, _, err := w.inventory.MoveOut(w.ctx, late); err != nil {
 			t.Error(err)
 		}
-		w.must(w.inventory.MoveIn(w.ctx, late))
+		w.must(w.inventory.MoveIn(w.ctx, late, w.inventory.Epoch(late.To.Partition)))
 		w.wantMoved(then, sale, moved)
 	}
 }
