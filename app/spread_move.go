@@ -65,7 +65,8 @@ func (v *Mover) finish(ctx context.Context, m Move) (Move, error) {
 }
 
 // give is the way from taken to done. Whoever waited may have in hand what a promoted database has forgotten since, and
-// the portion made anew from that. So it goes by the row as it is now, under an epoch that was known before it was read.
+// the portion made anew from that. So it goes by the row as it is now, under an epoch that was known before it was
+// read.
 func (v *Mover) give(ctx context.Context, m Move) (Move, error) {
 	epoch := v.Redis.Epoch(m.To.Partition)
 	now, err := v.Store.Move(ctx, m.Sale)
@@ -85,8 +86,8 @@ func (v *Mover) give(ctx context.Context, m Move) (Move, error) {
 	return m, nil
 }
 
-// overtaken is for a move of which Redis knows a later one. Mostly somebody else was faster; where the row still asks for
-// it, the database has forgotten the later one, and the portions are counted.
+// overtaken is for a move of which Redis knows a later one. Mostly somebody else was faster; where the row still asks
+// for it, the database has forgotten the later one, and the portions are counted.
 func (v *Mover) overtaken(ctx context.Context, m Move) (Move, error) {
 	now, err := v.Store.Move(ctx, m.Sale)
 	if err != nil || now.No != m.No || now.State != m.State {

@@ -176,9 +176,9 @@ func (k *waiting) MoveIn(ctx context.Context, m app.Move, epoch int64) error {
 	return k.MoveKeeper.MoveIn(ctx, m, epoch)
 }
 
-// P1, I2: what gives the units of a move waits, within a node that lives. Meanwhile others end the move and bring the units
-// back, the database is promoted and has forgotten both, and the portion is made anew from its row. It does not get the
-// units a second time.
+// P1, I2: what gives the units of a move waits, within a node that lives. Meanwhile others end the move and bring the
+// units back, the database is promoted and has forgotten both, and the portion is made anew from its row. It does not
+// get the units a second time.
 func TestGiftThatWaitedIsNotTakenTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
