@@ -125,8 +125,8 @@ func (r *Rebuild) distrust(ctx context.Context, partition int) error {
 }
 
 // adopt gives the database the epoch of Redis, and looks again. Nobody has got it from the database that has forgotten
-// it, so it is still one epoch, with one history of sales. What the database lacks of that, a Redo gives back, which was
-// asked for first (distrust); a partition that is made anew from what the database knows would have lost it.
+// it, so it is still one epoch, with one history of sales. What the database lacks of that, a Redo gives back, which
+// was asked for first (distrust); a partition that is made anew from what the database knows would have lost it.
 func (r *Rebuild) adopt(ctx context.Context, partition int, found finding) (finding, error) {
 	epoch, err := r.Sales.AdvanceEpoch(ctx, partition, found.redis.Epoch-1)
 	if err != nil {
