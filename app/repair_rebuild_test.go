@@ -180,3 +180,35 @@ func TestRebuildStampsNewRowsAnew(t *testing.T) {
 		t.Errorf("stamped %v since %d, want 1 and 3 since 4711", house.stamped, house.since)
 	}
 }
+
+// notes are which partitions are noted as to be redone; those in away cannot be.
+type notes struct {
+	Rebuilder
+	away, noted map[int]bool
+}
+
+func (n *notes) NoteDatabase(_ context.Context, partition int, history string) error {
+	if n.away[partition] {
+		return ErrTransient
+	}
+	n.noted[partition] = history == forgetful
+	return nil
+}
+
+// P2: a database that has forgotten an epoch of one partition is redone in all of them, also while one is away; its own
+// is not gone on with unless that was noted.
+func TestForgottenEpochIsRedoneEverywhere(t *testing.T) {
+	t.Parallel()
+	for away, failed := range map[int]bool{9: false, 2: false, 1: true} {
+		n := &notes{away: map[int]bool{away: true}, noted: make(map[int]bool)}
+		r := &Rebuild{Partitions: 3, Redis: n}
+		if err := r.distrust(t.Context(), 1); (err != nil) != failed {
+			t.Errorf("partition %d is away: %v", away, err)
+		}
+		for p := range 3 {
+			if want := p != away && !failed; n.noted[p] != want {
+				t.Errorf("partition %d is away: a redo of %d asked for: %v, want %v", away, p, n.noted[p], want)
+			}
+		}
+	}
+}
