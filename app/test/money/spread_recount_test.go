@@ -209,9 +209,7 @@ func TestMoveBehindAForgottenOneIsCounted(t *testing.T) {
 	sale := w.offerSpread(10, 2)
 	from, to := sale.Portions[0].SaleRef, sale.Portions[1].SaleRef
 	forget := w.remember(sale.ID)
-	ahead := now() + 24*time.Hour.Milliseconds()
-	_, _, err := w.db.AskMove(w.ctx, app.Move{Sale: sale.ID, No: ahead, From: from, To: to, Units: 3})
-	w.must(err)
+	w.askAhead(sale.ID, from, to)
 	w.finishMoves()
 	forget()
 	if n, err := w.mover(nil).Move(w.ctx, sale.ID, from, to, 1); n != 0 || err != nil {
@@ -285,17 +283,25 @@ func TestFenceGoesAboveWhatRedisKnows(t *testing.T) {
 	sale := w.offerSpread(10, 2)
 	from, to := sale.Portions[0].SaleRef, sale.Portions[1].SaleRef
 	forget := w.remember(sale.ID)
-	ahead := now() + 24*time.Hour.Milliseconds()
-	m, _, err := w.db.AskMove(w.ctx, app.Move{Sale: sale.ID, No: ahead, From: to, To: from, Units: 3})
-	w.must(err)
-	_, _, _, err = w.inventory.MoveOut(w.ctx, m)
+	ahead := w.askAhead(sale.ID, to, from)
+	_, _, _, err := w.inventory.MoveOut(w.ctx, ahead)
 	w.must(err)
 	forget()
 	w.recounted(sale.ID)
 	w.wantMoved("a number of tomorrow", sale, -3) // the first portion has got what was on its way
-	if m, err := w.db.Move(w.ctx, sale.ID); err != nil || m.No <= ahead {
+	if m, err := w.db.Move(w.ctx, sale.ID); err != nil || m.No <= ahead.No {
 		t.Errorf("%+v, %v", m, err)
 	}
+}
+
+// askAhead asks for a move of three units under the number of a clock that is a day ahead.
+func (w *world) askAhead(sale app.ID, from, to app.SaleRef) app.Move {
+	w.t.Helper()
+	m, _, err := w.db.AskMove(w.ctx, app.Move{
+		Sale: sale, No: now() + 24*time.Hour.Milliseconds(), From: from, To: to, Units: 3,
+	})
+	w.must(err)
+	return m
 }
 
 func now() int64 { return int64(app.NewClock().Now()) }
