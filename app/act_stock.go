@@ -197,11 +197,7 @@ func (f *SaleFinisher) terms(ctx context.Context, partition int) error {
 	if err != nil || len(sales) == 0 {
 		return err
 	}
-	refs := make([]SaleRef, len(sales))
-	for i := range sales {
-		refs[i] = sales[i].Ref()
-	}
-	counters, err := f.Desk.Inventory.Counters(ctx, refs)
+	counters, err := f.Desk.Inventory.Counters(ctx, refsOf(sales))
 	if err != nil {
 		return fmt.Errorf("read the versions of sales: %w", err)
 	}

@@ -72,17 +72,18 @@ type writing struct {
 	entries  []Entry
 	verdicts []error // per entry; nil means settled
 	spans    stages
+	refuses  bool // whatever database answers: what it lacks, it was given back as far as anybody can
 	then     func(ctx context.Context, w *writing, batch []int, inserted []Inserted) error
 }
 
-// without takes the entries of a sale whose row somebody keeps locked out of the batch: they wait, the others do not.
-func (w *writing) without(batch []int, locked *LockedSale) []int {
+// without takes the entries of a sale that is stuck out of the batch: they wait, the others do not.
+func (w *writing) without(batch []int, stuck *StuckSale) []int {
 	return slices.DeleteFunc(slices.Clone(batch), func(at int) bool {
-		stuck := w.entries[at].Sale == locked.Sale
-		if stuck {
-			w.verdicts[at] = locked
+		waits := w.entries[at].Sale == stuck.Sale
+		if waits {
+			w.verdicts[at] = stuck
 		}
-		return stuck
+		return waits
 	})
 }
 
@@ -104,14 +105,14 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 		rows[i] = row
 	}
 	finished := w.spans.step("commit", batch)
-	inserted, err := f.Orders.Insert(fresh, w.epoch, rows)
+	inserted, err := f.insert(fresh, w, rows)
 	finished(err)
-	var locked *LockedSale
+	var stuck *StuckSale
 	switch {
 	case err == nil:
 		return w.then(ctx, w, batch, inserted)
-	case errors.As(err, &locked):
-		return f.write(ctx, w, w.without(batch, locked))
+	case errors.As(err, &stuck):
+		return f.write(ctx, w, w.without(batch, stuck))
 	case !errors.Is(err, ErrPermanent):
 		return fmt.Errorf("insert %d orders: %w", len(rows), err)
 	case len(batch) == 1:
@@ -123,6 +124,22 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 		return err
 	}
 	return f.write(ctx, w, batch[half:])
+}
+
+// insert refuses orders only in a database that is known to lack nothing. One that was promoted may have forgotten
+// their units, and is about to get them back (Redo); a refusal could not be taken back.
+func (f *Fulfiller) insert(ctx context.Context, w *writing, rows []NewOrder) ([]Inserted, error) {
+	inserted, err := f.Orders.Insert(ctx, w.epoch, rows)
+	if !errors.Is(err, ErrScarce) {
+		return inserted, err
+	}
+	whole := ""
+	if !w.refuses {
+		if whole, err = f.Inventory.KnownDatabase(ctx, rows[0].Partition); err != nil {
+			return nil, err
+		}
+	}
+	return f.Orders.InsertOrRefuse(ctx, w.epoch, rows, whole)
 }
 
 // row is the pending order that an entry asks for, and how long it waits for its payment.
@@ -235,7 +252,7 @@ func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) er
 	}
 	w := writing{
 		epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)),
-		then: nothingFollows,
+		refuses: true, then: nothingFollows,
 	}
 	all := make([]int, len(entries))
 	for i := range all {

@@ -76,7 +76,10 @@ type fakeInventory struct {
 	now      Millis
 	notifier *fakeNotifier // hears what Finish tells
 	late     int           // so many calls of Finish come too late
+	database string        // that is known to lack nothing
 }
+
+func (l *fakeInventory) KnownDatabase(context.Context, int) (string, error) { return l.database, nil }
 
 func (l *fakeInventory) Now(context.Context) (Millis, error) { return l.now, nil }
 

@@ -105,23 +105,25 @@ var (
 	// ErrTooLate means that rows were stamped too long ago to be published: whoever was away meanwhile would not find
 	// them.
 	ErrTooLate = errors.New("stamped too long ago")
+	// ErrScarce means that the database has fewer units of a sale than its orders ask for, or not even the sale.
+	ErrScarce = errors.New("the database has fewer units than Redis has sold")
 	// ErrNoRow means that no such row exists, or not in the state that was asked for.
 	ErrNoRow = errors.New("no such row")
 )
 
-// LockedSale is an ErrTransient of one sale: somebody keeps its row locked. What concerns other sales can go on without
-// it.
-type LockedSale struct {
+// StuckSale is an ErrTransient of one sale: somebody keeps its row locked, or the database has too few units of it
+// (ErrScarce). What concerns other sales can go on without it.
+type StuckSale struct {
 	Sale ID
 	Err  error // the database's
 }
 
-func (l *LockedSale) Error() string {
-	return "sale " + l.Sale.String() + " stays locked: " + l.Err.Error()
+func (s *StuckSale) Error() string {
+	return "sale " + s.Sale.String() + " is stuck: " + s.Err.Error()
 }
 
 // Unwrap makes it a transient fault.
-func (l *LockedSale) Unwrap() []error { return []error{ErrTransient, l.Err} }
+func (s *StuckSale) Unwrap() []error { return []error{ErrTransient, s.Err} }
 
 type misconfigured struct{}
 

@@ -248,8 +248,13 @@ type Inventory interface {
 	Correct(ctx context.Context, sale SaleRef, c Correction) (bool, error)
 	// Audit reads a sale in one script.
 	Audit(ctx context.Context, sale SaleRef) (SaleAudit, error)
+	// Terms reads by what a sale sells: all that SaleKeeper sets, and the initial units. ErrLost: it is not in Redis.
+	Terms(ctx context.Context, sale SaleRef) (SaleTerms, error)
 	// SetWatching says how many people watch which sale on the node; it counts for about three seconds.
 	SetWatching(ctx context.Context, node string, counts map[SaleRef]int64) error
+	// KnownDatabase is the history of the database up to which the partition is known to lack nothing; "" if none was
+	// noted.
+	KnownDatabase(ctx context.Context, partition int) (string, error)
 	// Retire deletes the keys of a closed sale of which nothing is left; false when something is.
 	Retire(ctx context.Context, sale SaleRef) (bool, error)
 }

@@ -25,11 +25,15 @@ type OrdersQuery struct {
 type OrderStore interface {
 	// Insert writes the rows and takes their units from the sales, in one transaction. epoch must be the
 	// sales' epoch, else ErrStaleEpoch and nothing is written. A row that exists is left alone and
-	// returned as it is. Units that a guard refuses turn their order into a refused one (ReasonGuard); an
-	// order whose sale is not in the database becomes refused (ReasonNoSale); one whose key the buyer has
-	// used for another order becomes refused (ReasonKey). ErrPermanent names no row: halve and try again.
+	// returned as it is. A pending order whose key the buyer has used for another one becomes refused (ReasonKey).
+	// Pending orders for which their sale has no units, or that have no sale, are a *StuckSale of ErrScarce, and
+	// nothing is written. ErrPermanent names no row: halve and try again.
 	// Rows count as told from the beginning: the entry that they come from is the promise to tell (see Fulfiller).
 	Insert(ctx context.Context, epoch int64, rows []NewOrder) ([]Inserted, error)
+	// InsertOrRefuse is Insert where such orders become refused (ReasonGuard, ReasonNoSale), in the order of their
+	// tickets. Only the database of that history may refuse, so that one that was promoted, and lacks what it is about
+	// to get back (Redo), does not; "": any.
+	InsertOrRefuse(ctx context.Context, epoch int64, rows []NewOrder, history string) ([]Inserted, error)
 	// Expire flips those of the orders that are pending and due at the instant now (pay_by ≤ now, no trade opened) to
 	// expired and gives their units back to the sales' guard, in one transaction. It answers all the rows
 	// that exist, as they are afterwards.
@@ -77,6 +81,12 @@ type SaleStore interface {
 	// ErrStaleEpoch when it has another one, or the partition has, or when the sale is not of that version any more:
 	// what was written to Redis is not what was decided about it since.
 	MarkLoaded(ctx context.Context, sale ID, epoch, version int64) error
+	// RestoreLoaded is MarkLoaded for a sale that was loaded with so many initial units, and the database has forgotten
+	// it. Was it archived since, it is no longer: a sale that was loaded cannot be.
+	RestoreLoaded(ctx context.Context, sale ID, epoch, version, initial int64) error
+	// RestoreTerms sets price, limits, window and pause of a sale and its portions to those of a later version than
+	// they are at; it reports whether they were.
+	RestoreTerms(ctx context.Context, sale ID, terms SaleTerms) (bool, error)
 	// PartitionEpoch reads the epoch of a partition and the highest seq that any of its rows has.
 	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
 	// Witnesses names, for each sale that Redis should have, the order with the highest seq of its rows.

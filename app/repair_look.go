@@ -108,11 +108,7 @@ func (r *Rebuild) missingSale(ctx context.Context, partition int) (why string, e
 	if err != nil {
 		return "", fmt.Errorf("list loaded sales: %w", err)
 	}
-	refs := make([]SaleRef, len(sales))
-	for i := range sales {
-		refs[i] = sales[i].Ref()
-	}
-	counters, err := r.Inventory.Counters(ctx, refs)
+	counters, err := r.Inventory.Counters(ctx, refsOf(sales))
 	if err != nil {
 		return "", fmt.Errorf("look for loaded sales: %w", err)
 	}

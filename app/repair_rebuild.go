@@ -22,7 +22,8 @@ const (
 //	pause → next epoch in the database → rows for what the old stream still has → sales from their rows → resume
 //
 // A database that was promoted may have forgotten that a partition was made anew: then Redis is at a later epoch, which
-// the database takes over.
+// the database takes over. It may also have forgotten that sales were loaded, units were added or moved: what Redis
+// still knows of that is learnt before it is lost.
 //
 // From the moment of the next epoch no transaction of the old one can take units, nor write a row. So the rows that are
 // read afterwards are all there are, and their units are gone from the stock. Orders go on ending, being paid and
@@ -36,6 +37,7 @@ type Rebuild struct {
 	Orders     OrderStore
 	Sales      SaleStore
 	Fulfiller  *Fulfiller
+	Mover      *Mover
 
 	one sync.Mutex // held while a partition is made anew
 
@@ -105,7 +107,7 @@ func (r *Rebuild) Check(ctx context.Context, partition int) error {
 }
 
 // forgetful is the history of a database that has been seen to have forgotten something, whatever its name.
-const forgetful = "it has forgotten an epoch"
+const forgetful = "it has forgotten something"
 
 // distrust asks for a Redo of every partition: a database that has forgotten an epoch of one has forgotten rows of all,
 // and may be called what it was called before. Of the others it is asked as well as can be: they may be away.
@@ -142,7 +144,7 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, found finding) (in
 		return 0, fmt.Errorf("pause: %w", err)
 	}
 	if found.redis.Exists {
-		if err := learnLoaded(ctx, r.Sales, r.Inventory, partition, found.epoch); err != nil {
+		if err := r.learn(ctx, partition, found.epoch); err != nil {
 			return 0, err
 		}
 	}
@@ -168,6 +170,9 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, found finding) (in
 		return 0, fmt.Errorf("read until when rows were told: %w", err)
 	}
 	for i := range sales {
+		if err := r.leaveMoved(ctx, &sales[i]); err != nil {
+			return 0, err
+		}
 		if err := r.restore(ctx, epoch, &sales[i], toldUntil); err != nil {
 			return 0, fmt.Errorf("restore sale %s: %w", sales[i].ID, err)
 		}

@@ -193,6 +193,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold
 	var moved []*Order
 	for _, row := range rows {
 		switch h := held[row.ID]; {
+		case row.lacksRevival(h): // whether it was paid is for the Redo to find out
 		case !row.HoldsUnits():
 			if err := r.returnEnded(ctx, row, h); err != nil {
 				return err

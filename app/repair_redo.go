@@ -12,19 +12,19 @@ import (
 // transactions, or by minutes; so is a database that was restored from a backup. Redis has seen all of them: the stream
 // keeps each reservation for about an hour after its row was written, and a sale's holds say what became of it.
 //
-//	loaded sales → portions → added units → rows for entries that have none → payments → orders that had ended → the database is known
+//	loaded sales → portions → terms, added units → rows for entries that have none → payments → orders that had ended → the database is known
 //
 // A hold that is gone proves that its order had ended, because Redis gives units back only after a terminal row was
 // committed (I1); one that counts as sold proves that money came. What the money was only the gateway knows, so it is
 // asked. Everything is conditional on the rows as they are and has an identity, so a redo may be cut off anywhere, run
 // twice, and beside people who buy: meanwhile nothing is oversold, since a database that lacks rows has too many free
-// units, never too few (I2).
+// units. Where it has too few, because it lacks units too, orders wait and are not refused (Fulfiller).
 //
 // A promoted database may also have forgotten that units moved from one portion of a spread sale to another. Redis
 // knows what each portion has (spread_recount.go).
 //
 // What nobody can give back is listed: holds whose entry the stream has forgotten, and what is in no stream (refunds,
-// parcels, accounts, the catalogue, the journal).
+// parcels, accounts, what of the catalogue is not in Redis, the journal).
 type Redo struct {
 	Partitions int
 	Database   interface {
@@ -39,6 +39,7 @@ type Redo struct {
 	Cashier   *Cashier
 	Mover     *Mover
 
+	passes map[int]*redoPass // of partitions that are not done with; only who runs the redo touches them
 	counts RedoCounts
 }
 
@@ -50,10 +51,7 @@ type RedoSource interface {
 	Leftover(ctx context.Context, partition int, each func([]Entry) error) error
 	// Standing answers the holds that are open among the orders of a sale, and whether the sale is in Redis at all.
 	Standing(ctx context.Context, sale SaleRef, orders []ID) (holds map[ID]OpenHold, loaded bool, err error)
-	// KnownDatabase is the history of the database up to which the partition is known to lack nothing; "" if none was
-	// noted.
-	KnownDatabase(ctx context.Context, partition int) (string, error)
-	// NoteDatabase notes that.
+	// NoteDatabase notes up to which history of the database the partition is known to lack nothing.
 	NoteDatabase(ctx context.Context, partition int, history string) error
 }
 
@@ -63,6 +61,7 @@ type RedoReport struct {
 	Ended    int      `json:"ended"`    // of them, those that had ended before, and orders that had ended and were pending again
 	Payments int      `json:"payments"` // orders that are paid again
 	Added    int64    `json:"added"`    // units that operators had added
+	Edited   int      `json:"edited"`   // sales that sell again as an operator had decided
 	Moved    int64    `json:"moved"`    // units that are with another portion of their sale again
 	Missing  []Lacked `json:"missing"`  // what could not be given back
 }
@@ -83,6 +82,7 @@ func (r *RedoReport) add(other RedoReport) {
 	r.Ended += other.Ended
 	r.Payments += other.Payments
 	r.Added += other.Added
+	r.Edited += other.Edited
 	r.Moved += other.Moved
 	r.Missing = append(r.Missing, other.Missing...)
 }
@@ -109,12 +109,12 @@ func (r *Redo) RunOnce(ctx context.Context) error {
 	}
 	var failed []error
 	for p := range r.Partitions {
-		known, err := r.Redis.KnownDatabase(ctx, p)
+		known, err := r.Inventory.KnownDatabase(ctx, p)
 		switch {
 		case err == nil && known == "":
 			err = r.Redis.NoteDatabase(ctx, p, at.History)
 		case err == nil && known != at.History:
-			_, err = r.partition(ctx, p)
+			_, err = r.partition(ctx, p, false)
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("partition %d: %w", p, err))
@@ -127,7 +127,7 @@ func (r *Redo) RunOnce(ctx context.Context) error {
 func (r *Redo) All(ctx context.Context) (RedoReport, error) {
 	var all RedoReport
 	for p := range r.Partitions {
-		report, err := r.partition(ctx, p)
+		report, err := r.partition(ctx, p, true)
 		all.add(report)
 		if err != nil {
 			return all, fmt.Errorf("partition %d: %w", p, err)
@@ -136,41 +136,52 @@ func (r *Redo) All(ctx context.Context) (RedoReport, error) {
 	return all, nil
 }
 
-// partition does it for one, and notes the database that answered before it began.
-func (r *Redo) partition(ctx context.Context, partition int) (report RedoReport, err error) {
+// partition does it for one, unless another node has just done it (again: also then), and notes the database that
+// answered before it began. Until then none counts as whole, also where somebody asks for it by hand, so that no order
+// is refused meanwhile.
+func (r *Redo) partition(ctx context.Context, partition int, again bool) (report RedoReport, err error) {
 	err = r.Sales.LockRebuild(ctx, partition, func(ctx context.Context) error {
 		at, err := r.Database.Clock(ctx)
 		if err != nil {
 			return err
 		}
-		if report, err = r.giveBack(ctx, partition); err != nil {
+		known, err := r.Inventory.KnownDatabase(ctx, partition)
+		if err != nil || known == at.History && !again {
+			return err
+		}
+		if err := r.Redis.NoteDatabase(ctx, partition, forgetful); err != nil {
+			return err
+		}
+		if report, err = r.giveBack(ctx, partition, at.History); err != nil {
 			return err
 		}
 		return r.Redis.NoteDatabase(ctx, partition, at.History)
 	})
+	r.tell(ctx, partition, &report)
+	return report, err
+}
+
+// tell counts and logs what was given back, and what was not, also of a pass that has to go on later.
+func (r *Redo) tell(ctx context.Context, partition int, report *RedoReport) {
 	r.counts.Rows.Add(int64(report.Rows))
 	r.counts.Ended.Add(int64(report.Ended))
 	r.counts.Payments.Add(int64(report.Payments))
-	if err != nil {
-		return report, err
-	}
 	r.counts.Missing.Add(int64(len(report.Missing)))
-	if report.Rows+report.Ended+report.Payments+len(report.Missing) > 0 || report.Added+report.Moved > 0 {
+	if report.Rows+report.Ended+report.Payments+report.Edited+len(report.Missing) > 0 || report.Added+report.Moved > 0 {
 		slog.WarnContext(ctx, "the database lacked what the stream of a partition knows", "partition", partition,
 			"rows", report.Rows, "ended", report.Ended, "payments", report.Payments, "added", report.Added,
-			"moved", report.Moved, "missing", len(report.Missing))
+			"edited", report.Edited, "moved", report.Moved, "missing", len(report.Missing))
 	}
 	for _, m := range report.Missing {
 		slog.ErrorContext(ctx, "the database lacks what nobody can give back", "sale", m.Sale, "order", m.Order,
 			"what", m.Says)
 	}
-	return report, nil
 }
 
 // errUnfit means that Redis has to be made whole first: what it does not know proves nothing then.
 var errUnfit = fmt.Errorf("%w: the partition is to be rebuilt first", ErrTransient)
 
-func (r *Redo) giveBack(ctx context.Context, partition int) (report RedoReport, err error) {
+func (r *Redo) giveBack(ctx context.Context, partition int, history string) (report RedoReport, err error) {
 	epoch, _, err := r.Sales.PartitionEpoch(ctx, partition)
 	if err != nil {
 		return report, fmt.Errorf("read epoch: %w", err)
@@ -189,26 +200,15 @@ func (r *Redo) giveBack(ctx context.Context, partition int) (report RedoReport, 
 	if err != nil {
 		return report, fmt.Errorf("list loaded sales: %w", err)
 	}
-	for i := range sales { // first: rows are refused for which there are no units
-		if err := r.portions(ctx, &sales[i], &report); err != nil {
-			return report, err
-		}
-		if err := r.addedUnits(ctx, &sales[i], &report); err != nil {
-			return report, err
-		}
+	defer func() { report.nameSales(sales) }()
+	p := r.pass(partition, history, epoch)
+	waiting, waits := r.countUnits(ctx, p, sales, &report)
+	if err := r.walk(ctx, partition, p, waiting, &report); err != nil {
+		return report, errors.Join(waits, err)
 	}
-	err = r.Redis.Leftover(ctx, partition, func(entries []Entry) error {
-		return r.rows(ctx, epoch, entries, &report)
-	})
-	if err != nil {
-		return report, fmt.Errorf("write rows of the stream: %w", err)
+	if err := errors.Join(waits, r.settleStates(ctx, p, sales, waiting, &report)); err != nil {
+		return report, err
 	}
-	for i := range sales {
-		err := errors.Join(r.heldOrders(ctx, sales[i].Ref(), &report), r.endedOrders(ctx, sales[i].Ref(), &report))
-		if err != nil {
-			return report, fmt.Errorf("sale %s: %w", sales[i].ID, err)
-		}
-	}
-	report.nameSales(sales)
+	delete(r.passes, partition)
 	return report, nil
 }

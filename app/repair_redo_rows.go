@@ -7,19 +7,16 @@ import (
 	"slices"
 )
 
-// addedUnits gives a sale the units that an operator had added. They come into the database first, so a Redis that has
-// more of them has seen a commit that is lost.
-func (r *Redo) addedUnits(ctx context.Context, sale *Sale, report *RedoReport) error {
+func (r *Redo) terms(ctx context.Context, sale *Sale, report *RedoReport) error {
 	counters, err := r.Inventory.Counters(ctx, []SaleRef{sale.Ref()})
 	if err != nil {
 		return fmt.Errorf("read counters of sale %s: %w", sale.ID, err)
 	}
-	has := counters[0]
-	if !has.Loaded || has.Added <= sale.Added {
-		return nil
+	added, edited, err := learnTerms(ctx, r.Sales, r.Inventory, sale, counters[0])
+	report.Added += added
+	if edited {
+		report.Edited++
 	}
-	more, err := r.Sales.RestoreAdded(ctx, sale.ID, has.Added)
-	report.Added += more
 	return err
 }
 
@@ -132,6 +129,7 @@ func (f *Fulfiller) again(ctx context.Context, epoch int64, entries []Entry) ([]
 	var written []Order
 	w := writing{
 		epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)),
+		refuses: true,
 		then: func(ctx context.Context, w *writing, _ []int, inserted []Inserted) error {
 			written = append(written, freshOf(inserted)...)
 			return f.Effects.Finish(ctx, entries[0].Partition, w.now, toFinish(inserted), nil)

@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// heldOrders walks through the holds of a sale. One that counts as sold belongs to an order that was paid; one without
-// a row and without an entry belongs to an order that nobody can write any more.
+// heldOrders walks through the holds of a sale. One that counts as sold belongs to an order that was paid; one that is
+// newer than the end of its order to one that was revived; one without a row and without an entry to an order that
+// nobody can write any more.
 func (r *Redo) heldOrders(ctx context.Context, sale SaleRef, report *RedoReport) error {
 	for cursor := uint64(0); ; {
 		holds, next, err := r.Inventory.Holds(ctx, sale, cursor)
@@ -37,8 +38,11 @@ func (r *Redo) heldPage(ctx context.Context, sale SaleRef, holds []OpenHold, rep
 		switch row := found[h.Order]; {
 		case row == nil:
 			err = r.unwritten(ctx, sale, h, report)
-		case h.Sold && row.State == Pending:
-			err = r.payment(ctx, row, report)
+		case row.HoldsUnits() && row.State != Pending:
+		case h.Sold:
+			_, err = r.payment(ctx, row, report)
+		case row.lacksRevival(h):
+			err = r.revival(ctx, row, h, report)
 		}
 		if err != nil {
 			return err
@@ -68,11 +72,12 @@ func (r *Redo) unwritten(ctx context.Context, sale SaleRef, h OpenHold, report *
 	return err
 }
 
-// payment asks the gateway about an order that is pending again and was paid: its word is settled like any other.
-func (r *Redo) payment(ctx context.Context, row *Order, report *RedoReport) error {
+// payment asks the gateway about an order that was paid and is not: its word is settled like any other. It reports
+// whether money is there.
+func (r *Redo) payment(ctx context.Context, row *Order, report *RedoReport) (there bool, err error) {
 	if !r.Cashier.TakesPayments() {
 		report.lacks(row.Sale, row.ID, "it was paid, and no gateway is configured that could say so again")
-		return nil
+		return false, nil
 	}
 	t, err := r.Cashier.Gateway.Query(ctx, row.ID)
 	if err == nil {
@@ -81,15 +86,31 @@ func (r *Redo) payment(ctx context.Context, row *Order, report *RedoReport) erro
 	switch {
 	case errors.Is(err, ErrTradeOdd):
 		report.lacks(row.Sale, row.ID, "it was paid, and the payment does not fit: "+err.Error())
-		return nil
+		return true, nil
 	case err != nil:
-		return fmt.Errorf("ask about the trade of order %s: %w", row.ID, errors.Join(ErrTransient, err))
+		return false, fmt.Errorf("ask about the trade of order %s: %w", row.ID, errors.Join(ErrTransient, err))
 	case t.State != TradePaid:
 		report.lacks(row.Sale, row.ID, "it was paid, and the gateway has no such payment any more: it was given back")
-		return nil
+		return false, nil
 	}
 	report.Payments++
-	return nil
+	return true, nil
+}
+
+// lacksRevival reports whether the order ended before it got that hold. The number of a hold is in the row before it is
+// in Redis, so a database that lacks nothing has no such row.
+func (o *Order) lacksRevival(h OpenHold) bool { return !o.HoldsUnits() && o.Hold < h.Hold }
+
+// revival is for an order that had ended and held units again, of which the database knows nothing: because money came
+// late, or because an operator had its entry tried again. Without money its units go back.
+func (r *Redo) revival(ctx context.Context, row *Order, h OpenHold, report *RedoReport) error {
+	if row.State == Refused {
+		report.lacks(row.Sale, row.ID, "an operator had tried it again, and it is refused as before")
+	} else if there, err := r.payment(ctx, row, report); err != nil || there {
+		return err
+	}
+	row.Hold = h.Hold
+	return r.Fulfiller.Effects.Units(ctx, []*Order{row})
 }
 
 // endedOrders ends rows that are pending again though their orders had ended: their units are on sale already. A row

@@ -115,6 +115,14 @@ type Sale struct {
 // Ref names the sale for the inventory.
 func (s *Sale) Ref() SaleRef { return SaleRef{ID: s.ID, Partition: s.Partition} }
 
+func refsOf(sales []Sale) []SaleRef {
+	refs := make([]SaleRef, len(sales))
+	for i := range sales {
+		refs[i] = sales[i].Ref()
+	}
+	return refs
+}
+
 // Counters are the moving numbers of a sale, read from Redis in one piece.
 // Initial + Added = Stock + Held + Sold + Withdrawn, always (P1).
 type Counters struct {

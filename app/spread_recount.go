@@ -70,6 +70,18 @@ func (v *Mover) Agree(ctx context.Context, inventory Inventory, id ID) (sale Sal
 	return sale, agree, nil
 }
 
+// Forgotten reports whether Redis knows of a later move of a portion than the database, and the number of it.
+func (v *Mover) Forgotten(ctx context.Context, sale ID, portion SaleRef) (last int64, forgotten bool, err error) {
+	if last, err = v.Redis.LastMove(ctx, portion); err != nil || last == 0 {
+		return last, false, err
+	}
+	m, err := v.Store.Move(ctx, sale) // behind Redis: a number is asked for in the database first
+	if err != nil {
+		return last, false, fmt.Errorf("read the move of sale %s: %w", sale, err)
+	}
+	return last, last > m.No, nil
+}
+
 // Recount makes the rows of the portions of a sale agree with Redis. A *SurplusError: they cannot.
 func (v *Mover) Recount(ctx context.Context, sale ID) error {
 	m, err := v.Store.FenceMoves(ctx, sale, int64(v.Clock.Now().Add(fenceAhead)))

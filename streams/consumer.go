@@ -53,17 +53,17 @@ type Consumer struct {
 
 	// What follows belongs to the goroutine in Run.
 	history string           // own pending entries up to here were read; "" when all were
-	later   map[string]retry // stream id → an entry that failed alone, or whose sale is locked
+	later   map[string]retry // stream id → an entry that failed alone, or whose sale is stuck
 	claimAt time.Time        // when to look for idle entries again
 	lookAt  time.Time        // when to look in again on a partition that another one waits on
 }
 
-// retry is an entry that waits for its next attempt: it failed alone, and is tried alone, or its sale was locked, and
+// retry is an entry that waits for its next attempt: it failed alone, and is tried alone, or its sale was stuck, and
 // it is tried with the others of whom that is true.
 type retry struct {
-	entry  app.Entry
-	at     time.Time
-	locked bool
+	entry app.Entry
+	at    time.Time
+	stuck bool
 }
 
 // NewConsumer makes the consumer of a partition. The name must be this node's alone, and the same after a restart if

@@ -91,45 +91,47 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "")
 }
 
-// lockedPause is how long entries are left alone whose sale was locked; finding out takes the database two seconds.
-const lockedPause = 500 * time.Millisecond
+// stuckPause is how long entries of a sale that was stuck are left alone; finding out that its row is locked takes the
+// database two seconds.
+const stuckPause = 500 * time.Millisecond
 
-// putOff keeps entries whose sale is locked for later, under this consumer's name and without counting anything: the
-// fault is transient, but others of the batch need not wait for its end.
+// putOff keeps entries of a sale that is stuck for later, under this consumer's name and without counting anything:
+// the fault is transient, but others of the batch need not wait for its end.
 func (c *Consumer) putOff(ctx context.Context, entries []app.Entry, failed map[string]error) {
-	var locked []app.Entry
+	var stuck []app.Entry
+	again := time.Now().Add(stuckPause) // the same instant for all, so that they come again in one batch
 	for _, e := range entries {
 		if errors.Is(failed[e.StreamID], app.ErrTransient) {
-			locked = append(locked, e)
-			c.later[e.StreamID] = retry{entry: e, at: time.Now().Add(lockedPause), locked: true}
+			stuck = append(stuck, e)
+			c.later[e.StreamID] = retry{entry: e, at: again, stuck: true}
 		}
 	}
-	if len(locked) == 0 {
+	if len(stuck) == 0 {
 		return
 	}
 	c.inventory.metrics.retried.Inc()
-	slog.WarnContext(ctx, "a sale is locked, its entries wait", "partition", c.partition, "sale", locked[0].Sale,
-		"entries", len(locked), "entry", locked[0].StreamID, "order", locked[0].Order, "err", failed[locked[0].StreamID])
-	c.renew(ctx, locked)
+	slog.WarnContext(ctx, "a sale is stuck, its entries wait", "partition", c.partition, "sale", stuck[0].Sale,
+		"entries", len(stuck), "entry", stuck[0].StreamID, "order", stuck[0].Order, "err", failed[stuck[0].StreamID])
+	c.renew(ctx, stuck)
 }
 
 // retryFailed tries entries again when their pause is over: those that failed alone each by itself, those whose sale
-// was locked in one batch.
+// was stuck in one batch.
 func (c *Consumer) retryFailed(ctx context.Context) error {
 	now := time.Now()
-	var locked []app.Entry
+	var stuck []app.Entry
 	for id, r := range c.later {
 		switch {
 		case now.Before(r.at):
-		case !r.locked:
+		case !r.stuck:
 			delete(c.later, id)
 			if err := c.process(ctx, []app.Entry{r.entry}); err != nil {
 				return err
 			}
-		case int64(len(locked)) < c.options.Batch:
-			locked = append(locked, r.entry)
+		case int64(len(stuck)) < c.options.Batch:
+			stuck = append(stuck, r.entry)
 			delete(c.later, id)
 		}
 	}
-	return c.process(ctx, locked)
+	return c.process(ctx, stuck)
 }

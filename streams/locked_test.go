@@ -24,7 +24,7 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 			fates := make([]error, len(entries))
 			for i, e := range entries {
 				if e.Sale == stuck.ID && !unlocked.Load() {
-					fates[i] = &app.LockedSale{Sale: e.Sale, Err: context.DeadlineExceeded}
+					fates[i] = &app.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
 				}
 			}
 			if len(entries) == 1 {

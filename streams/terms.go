@@ -22,6 +22,28 @@ func (l *Inventory) SetTerms(ctx context.Context, s *app.Sale) error {
 	return nil
 }
 
+// Terms reads by what a sale sells. See app.Inventory.
+func (l *Inventory) Terms(ctx context.Context, sale app.SaleRef) (app.SaleTerms, error) {
+	terms := app.SaleTerms{ID: sale.ID}
+	k, err := l.keys(sale.Partition)
+	if err != nil {
+		return terms, err
+	}
+	values, err := l.client.HMGet(ctx, k.sale(sale.ID), "version", "price", "limit", "cap", "opens", "closes", "paused",
+		"initial", "added").Result()
+	if err != nil {
+		return terms, fmt.Errorf("read the terms of sale %s: %w", sale.ID, transient(err))
+	}
+	if values[0] == nil {
+		return terms, fmt.Errorf("%w: sale %s is not in Redis", app.ErrLost, sale.ID)
+	}
+	n := func(i int) int64 { return number(text(values[i])) }
+	terms.Version, terms.PriceFen, terms.Limit, terms.Cap = n(0), n(1), int(n(2)), int(n(3))
+	terms.OpensAt, terms.ClosesAt, terms.Paused = app.Millis(n(4)), app.Millis(n(5)), n(6) == 1
+	terms.Initial, terms.Added = n(7), n(8)
+	return terms, nil
+}
+
 // TakeOut takes free units out of a sale for good, once for each act. See app.SaleKeeper.
 func (l *Inventory) TakeOut(
 	ctx context.Context, sale app.SaleRef, act, units int64,

@@ -232,7 +232,7 @@ func compose(
 		p.reconciler.Corrected)
 	p.rebuild = &app.Rebuild{
 		Partitions: c.Partitions, Redis: p.ports.rebuilder, Inventory: p.ports.inventory,
-		Orders: p.ports.orders, Sales: p.ports.sales, Fulfiller: p.fulfiller,
+		Orders: p.ports.orders, Sales: p.ports.sales, Fulfiller: p.fulfiller, Mover: p.mover,
 	}
 	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer
 	p.shop.BlockDesk = &app.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}

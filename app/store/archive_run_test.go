@@ -138,7 +138,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 			paid, all = append(paid, p), append(all, p)
 			all = append(all, h.finished(sale), h.cancelled(sale))
 		}
-		_, err := h.EndTraded(h.ctx, idsOf(late), app.Expired, payBy)
+		_, err := h.EndTraded(h.ctx, ids(late), app.Expired, payBy)
 		h.must(err)
 		h.old()
 		h.close(sale)
@@ -191,7 +191,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 		h.must(g.Wait())
 		close(stop)
 		h.must(moving.Wait())
-		h.wantEachOnce(idsOf(all))
+		h.wantEachOnce(ids(all))
 		for i := range late {
 			if got := h.read(late[i].ID); got.State != app.Refunded || got.Rev != 4 {
 				t.Errorf("late order %s is %s at %d", got.ID, got.State, got.Rev)
@@ -207,13 +207,6 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 }
 
 func errOf[T any](_ T, err error) error { return err }
-
-func idsOf(rows []app.Order) (out []app.ID) {
-	for i := range rows {
-		out = append(out, rows[i].ID)
-	}
-	return out
-}
 
 // payLate has an ended order paid, and its money given back.
 func (h *shop) payLate(o *app.Order) error {
@@ -271,7 +264,7 @@ func (h *shop) settleAll(all []app.Order) error {
 		if err := h.MarkSent(h.ctx, posted); err != nil {
 			return err
 		}
-		some := idsOf(all)
+		some := ids(all)
 		rand.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
 		rows, err := h.OrdersByID(h.ctx, some[:10])
 		if err != nil || len(rows) != 10 {

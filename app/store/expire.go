@@ -58,7 +58,7 @@ func (s *Store) expireSome(
 		ended, err := inTx(ctx, s, "expire orders", func(tx bun.Conn) ([]app.Order, error) {
 			return s.expire(ctx, tx, ids, now)
 		})
-		var one *app.LockedSale
+		var one *app.StuckSale
 		if err == nil || !errors.As(err, &one) {
 			return append(waiting, ended...), err
 		}

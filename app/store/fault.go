@@ -110,7 +110,7 @@ func saysMySQL(err error, numbers ...uint16) bool {
 // locked names the sale in an error that says that its row stayed locked; any other error stays as it is.
 func locked(err error, sale app.ID) error {
 	if saysMySQL(err, mysqlLockWait) {
-		return &app.LockedSale{Sale: sale, Err: err}
+		return &app.StuckSale{Sale: sale, Err: err}
 	}
 	return err
 }

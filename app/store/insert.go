@@ -20,14 +20,26 @@ const insertTries = 16
 // the exception, so nothing is looked up before: a key that is there already makes the statement fail, and
 // only then the rows that exist are read and left out. See app.OrderStore.
 func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([]app.Inserted, error) {
+	return s.insert(ctx, newBatch(epoch, rows), rows)
+}
+
+// InsertOrRefuse is Insert where the guard has the last word. See app.OrderStore.
+func (s *Store) InsertOrRefuse(
+	ctx context.Context, epoch int64, rows []app.NewOrder, history string,
+) ([]app.Inserted, error) {
+	b := newBatch(epoch, rows)
+	b.refuses, b.history = true, history
+	return s.insert(ctx, b, rows)
+}
+
+func (s *Store) insert(ctx context.Context, b *batch, rows []app.NewOrder) ([]app.Inserted, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	b := newBatch(rows)
 	for range insertTries {
 		var refused []refusal
 		err := s.inTx(ctx, "insert orders", func(tx bun.Conn) (err error) {
-			refused, err = s.write(ctx, tx, epoch, b)
+			refused, err = s.write(ctx, tx, b)
 			return err
 		})
 		if err == nil {
@@ -50,7 +62,7 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 }
 
 // write is one attempt, inside a transaction. It changes nothing of the orders: it answers which of them were refused.
-func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, b *batch) ([]refusal, error) {
+func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, error) {
 	fresh := b.fresh
 	rows := make([]orderRow, len(fresh))
 	for i := range fresh {
@@ -69,7 +81,7 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, b *batch) (
 	}
 	var refused []refusal
 	for _, of := range bySale(fresh) {
-		some, err := s.take(ctx, tx, epoch, of, b.sifted)
+		some, err := s.take(ctx, tx, b, of)
 		if err != nil {
 			return nil, err
 		}
@@ -79,10 +91,8 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, epoch int64, b *batch) (
 }
 
 // take makes the sale's guard give the units of the orders, which are all of one sale. Orders for which it
-// has no units left become refused. sifted says that they are known not to be in the archive.
-func (s *Store) take(
-	ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, sifted bool,
-) ([]refusal, error) {
+// has no units left become refused, if that may be.
+func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*app.Order) ([]refusal, error) {
 	units, last := int64(0), of[0]
 	for _, o := range of {
 		if o.Seq > last.Seq {
@@ -92,11 +102,11 @@ func (s *Store) take(
 			units += int64(o.Qty)
 		}
 	}
-	matched, err := s.guard(ctx, tx, epoch, units, last)
+	matched, err := s.guard(ctx, tx, b.epoch, units, last)
 	if err != nil || matched == 1 {
 		return nil, locked(err, of[0].Row())
 	}
-	return s.takeSome(ctx, tx, epoch, of, last, sifted)
+	return s.takeSome(ctx, tx, b, of, last)
 }
 
 // newest moves what a sale knows of its rows: the highest seq, and the order that has it. MySQL assigns from the left

@@ -13,14 +13,17 @@ import (
 
 // batch is what Insert still has to write and what it found to be written already.
 type batch struct {
+	epoch int64
 	fresh []app.Order          // by id, without repeats
 	known map[app.ID]app.Order // rows that exist
 
-	sifted bool // what is fresh was looked for in both tables
+	sifted  bool   // what is fresh was looked for in both tables
+	refuses bool   // orders that their sale has no units for, if the database has this history
+	history string // "": whichever
 }
 
-func newBatch(rows []app.NewOrder) *batch {
-	b := &batch{fresh: slices.Clone(rows)}
+func newBatch(epoch int64, rows []app.NewOrder) *batch {
+	b := &batch{epoch: epoch, fresh: slices.Clone(rows)}
 	slices.SortStableFunc(b.fresh, func(a, b app.Order) int { return cmp.Compare(a.ID, b.ID) })
 	b.fresh = slices.CompactFunc(b.fresh, func(a, b app.Order) bool { return a.ID == b.ID })
 	for i := range b.fresh {
@@ -127,7 +130,7 @@ func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 // takeSome is what follows a guard that did not match: the sale is locked, so that its numbers stay, and
 // the orders are let through one by one, by ticket, as far as the units go.
 func (s *Store) takeSome(
-	ctx context.Context, tx bun.Conn, epoch int64, of []*app.Order, last *app.Order, sifted bool,
+	ctx context.Context, tx bun.Conn, b *batch, of []*app.Order, last *app.Order,
 ) ([]refusal, error) {
 	var sales []struct {
 		Epoch int64      `bun:"epoch"`
@@ -147,13 +150,13 @@ func (s *Store) takeSome(
 		if was {
 			return unwrite(ctx, tx, of)
 		}
-		return refuse(ctx, tx, of, app.ReasonNoSale)
+		return s.refuse(ctx, tx, b, of, app.ReasonNoSale)
 	}
-	if sales[0].Epoch != epoch {
+	if sales[0].Epoch != b.epoch {
 		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Row(), sales[0].Epoch,
-			epoch)
+			b.epoch)
 	}
-	if sales[0].Moved != 0 && !sifted {
+	if sales[0].Moved != 0 && !b.sifted {
 		return nil, errMoved
 	}
 	slices.SortFunc(of, func(a, b *app.Order) int { return cmp.Compare(a.Ticket, b.Ticket) })
@@ -169,12 +172,12 @@ func (s *Store) takeSome(
 		}
 	}
 	err = execMatching(ctx, tx, 1, "take units of a locked sale",
-		"UPDATE sales SET taken = taken + ?, archive_at = 0, blank_at = 0, "+s.newest()+" WHERE id = ?", units, last.Seq, last.ID, last.Seq,
-		last.Row())
+		"UPDATE sales SET taken = taken + ?, archive_at = 0, blank_at = 0, "+s.newest()+" WHERE id = ?",
+		units, last.Seq, last.ID, last.Seq, last.Row())
 	if err != nil {
 		return nil, err
 	}
-	return refuse(ctx, tx, over, app.ReasonGuard)
+	return s.refuse(ctx, tx, b, over, app.ReasonGuard)
 }
 
 // refusal is a pending order that its sale has no units for.
@@ -186,8 +189,10 @@ type refusal struct {
 // apply makes the order what its row is, once that is committed.
 func (r refusal) apply() { r.order.State, r.order.Reason, r.order.PayBy = app.Refused, r.reason, 0 }
 
-// refuse turns rows of pending orders, written a moment ago in the same transaction, into refused ones.
-func refuse(ctx context.Context, tx bun.Conn, over []*app.Order, reason string) ([]refusal, error) {
+// refuse turns rows of pending orders of one sale, written a moment ago in the same transaction, into refused ones.
+func (s *Store) refuse(
+	ctx context.Context, tx bun.Conn, b *batch, over []*app.Order, reason string,
+) ([]refusal, error) {
 	var refused []refusal
 	var ids []app.ID
 	for _, o := range over {
@@ -198,6 +203,19 @@ func refuse(ctx context.Context, tx bun.Conn, over []*app.Order, reason string) 
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	if may, err := s.mayRefuse(ctx, tx, b); err != nil || !may {
+		return nil, cmp.Or(err, error(&app.StuckSale{Sale: over[0].Row(), Err: app.ErrScarce}))
+	}
 	return refused, execMatching(ctx, tx, len(ids), "refuse orders",
 		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", app.Refused, reason, bun.List(ids))
+}
+
+// mayRefuse asks the very server that the transaction is on.
+func (s *Store) mayRefuse(ctx context.Context, tx bun.Conn, b *batch) (bool, error) {
+	if !b.refuses || b.history == "" {
+		return b.refuses, nil
+	}
+	var history string
+	err := tx.QueryRowContext(ctx, "SELECT "+s.d.history).Scan(&history)
+	return history == b.history, err
 }

@@ -160,6 +160,44 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 	})
 }
 
+// P2, I2: a refusal is final, so only a database that is known to lack nothing may refuse. Any other writes nothing at
+// all, and says which sale has to wait.
+func TestOnlyAWholeDatabaseRefuses(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 10, 3)
+		now, err := h.Clock(h.ctx)
+		h.must(err)
+		const unknown = 999
+		for name, c := range map[string]struct {
+			sale   app.ID
+			reason string
+		}{"too few units": {h.sales[1], app.ReasonGuard}, "no such sale": {unknown, app.ReasonNoSale}} {
+			rows := append(h.orders(2, h.sales[0], 1), h.orders(4, c.sale, 1)...)
+			for which, insert := range map[string]func() ([]app.Inserted, error){
+				"any":            func() ([]app.Inserted, error) { return h.Insert(h.ctx, h.epoch, rows) },
+				"a promoted one": func() ([]app.Inserted, error) { return h.InsertOrRefuse(h.ctx, h.epoch, rows, "0badcafe") },
+			} {
+				_, err := insert()
+				var stuck *app.StuckSale
+				if !errors.As(err, &stuck) || stuck.Sale != c.sale || !errors.Is(err, app.ErrScarce) ||
+					!errors.Is(err, app.ErrTransient) {
+					t.Errorf("%s, %s database: %v; want sale %s stuck", name, which, err, c.sale)
+				}
+			}
+			if written, err := h.OrdersByID(h.ctx, ids(rows)); err != nil || len(written) != 0 {
+				t.Errorf("%s: %d rows were written (%v)", name, len(written), err)
+			}
+			got, err := h.InsertOrRefuse(h.ctx, h.epoch, rows, now.History)
+			h.must(err)
+			if last := got[5].Order; last.State != app.Refused || last.Reason != c.reason {
+				t.Errorf("%s: the whole database says %s, reason %q", name, last.State, last.Reason)
+			}
+		}
+		h.wantTaken(h.sales[0], 4)
+		h.wantTaken(h.sales[1], 3)
+	})
+}
+
 // P1: many consumers at once never take more than there is.
 func TestGuardHoldsUnderConcurrency(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -167,7 +205,7 @@ func TestGuardHoldsUnderConcurrency(t *testing.T) {
 		var g errgroup.Group
 		for range 8 {
 			g.Go(func() error {
-				_, err := h.Insert(h.ctx, h.epoch, h.orders(25, h.sales[0], 1))
+				_, err := h.InsertOrRefuse(h.ctx, h.epoch, h.orders(25, h.sales[0], 1), "")
 				return err
 			})
 		}

@@ -61,6 +61,17 @@ func (s *Store) FreeUnits(ctx context.Context, sales []app.ID) (map[app.ID]int64
 // that the epoch cannot advance past the sale meanwhile. What an operator edited after it was read to be loaded is read
 // and loaded anew.
 func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch, version int64) error {
+	return s.markLoaded(ctx, sale, epoch, version, "", " AND archived_at = 0")
+}
+
+// RestoreLoaded sets it for one of which the database has forgotten that it was loaded. See app.SaleStore.
+func (s *Store) RestoreLoaded(ctx context.Context, sale app.ID, epoch, version, initial int64) error {
+	return s.markLoaded(ctx, sale, epoch, version, ", archived_at = 0, initial = ?", "", initial)
+}
+
+func (s *Store) markLoaded(
+	ctx context.Context, sale app.ID, epoch, version int64, also, only string, args ...any,
+) error {
 	return s.inTx(ctx, "mark sale "+sale.String()+" loaded", func(tx bun.Conn) error {
 		var part int
 		if err := tx.QueryRowContext(ctx, "SELECT part FROM sales WHERE id = ?", sale).Scan(&part); err != nil {
@@ -73,8 +84,9 @@ func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch, version int6
 		if current != epoch {
 			return fmt.Errorf("%w: partition %d is at epoch %d, not %d", app.ErrStaleEpoch, part, current, epoch)
 		}
-		matched, err := exec(ctx, tx, "UPDATE sales SET epoch = ? WHERE id = ? AND epoch IN (0, ?)"+
-			" AND version = ? AND archived_at = 0", epoch, sale, epoch, version)
+		matched, err := exec(ctx, tx, "UPDATE sales SET epoch = ?"+also+
+			" WHERE id = ? AND epoch IN (0, ?) AND version = ?"+only,
+			slices.Concat([]any{epoch}, args, []any{sale, epoch, version})...)
 		if err != nil {
 			return err
 		}
@@ -97,6 +109,23 @@ func (s *Store) MarkRetired(ctx context.Context, sale app.ID, epoch int64) error
 			wallClock(), sale, epoch)
 		return err
 	})
+}
+
+// RestoreTerms sets what operators had decided about a sale. See app.SaleStore.
+func (s *Store) RestoreTerms(ctx context.Context, sale app.ID, t app.SaleTerms) (restored bool, err error) {
+	err = s.edit(ctx, "restore the terms of sale "+sale.String(), func(tx bun.Conn) error {
+		rows, err := rowsOf(ctx, tx, sale)
+		if err != nil {
+			return err
+		}
+		n, err := exec(ctx, tx, "UPDATE sales SET limit_most = "+s.d.greatest+"(limit_most, buyer_limit), price_fen = ?,"+
+			" buyer_limit = ?, buyer_cap = ?, opens_at = ?, closes_at = ?, paused = ?, version = ?"+
+			" WHERE id IN (?) AND version < ?", t.PriceFen, t.Limit, t.Cap, t.OpensAt, t.ClosesAt, t.Paused,
+			t.Version, bun.List(rows), t.Version)
+		restored = n > 0
+		return err
+	})
+	return restored, err
 }
 
 // RestoreAdded raises the units that operators have added to a total that Redis has seen committed, and answers by how

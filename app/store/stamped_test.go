@@ -24,7 +24,14 @@ type stampCase struct {
 func one(o app.Order, err error) ([]app.Order, error) { return []app.Order{o}, err }
 
 func inserted(h *shop, rows ...app.Order) ([]app.Order, error) {
-	got, err := h.Insert(h.ctx, h.epoch, rows)
+	return ordersOf(h.Insert(h.ctx, h.epoch, rows))
+}
+
+func orRefused(h *shop, rows ...app.Order) ([]app.Order, error) {
+	return ordersOf(h.InsertOrRefuse(h.ctx, h.epoch, rows, ""))
+}
+
+func ordersOf(got []app.Inserted, err error) ([]app.Order, error) {
 	out := make([]app.Order, len(got))
 	for i := range got {
 		out[i] = got[i].Order
@@ -148,13 +155,13 @@ var stampCases = []stampCase{
 	{"Insert", "the same one twice in a call", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
 		return inserted(h, o, o)
 	}, true},
-	{"Insert", "one that the guard refuses", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+	{"InsertOrRefuse", "one that the guard refuses", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
 		o.Qty = 1_000_000
-		return inserted(h, o)
+		return orRefused(h, o)
 	}, true},
-	{"Insert", "one of an unknown sale", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+	{"InsertOrRefuse", "one of an unknown sale", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
 		o.Sale = 999
-		return inserted(h, o)
+		return orRefused(h, o)
 	}, true},
 	{"Insert", "one whose key is used", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
 		first := isNew(h)

@@ -37,8 +37,9 @@ func (c redo) Run(e *env) error {
 				return err
 			}
 		} else {
-			fmt.Fprintf(e.out, "%d orders written again, %d ended again, %d paid again, %d added units restored, %d moved again, %d missing\n",
-				report.Rows, report.Ended, report.Payments, report.Added, report.Moved,
+			fmt.Fprintf(e.out, "%d orders written again, %d ended again, %d paid again, %d added units restored, %d moved again, "+
+				"%d sales edited again, %d missing\n",
+				report.Rows, report.Ended, report.Payments, report.Added, report.Moved, report.Edited,
 				len(report.Missing))
 			for _, m := range report.Missing {
 				fmt.Fprintf(e.out, "sale %s, order %s: %s\n", m.Sale, m.Order, m.Says)

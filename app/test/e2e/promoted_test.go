@@ -63,6 +63,12 @@ func (p *promotion) cancels(o app.Order, who string) {
 func (p *promotion) fail() {
 	p.t.Helper()
 	p.primary.Kill()
+	p.promote()
+}
+
+// promote has the replica take the place of a primary that is dead.
+func (p *promotion) promote() {
+	p.t.Helper()
 	p.replica.Promote()
 	p.wire.Redirect(p.replica.DSN)
 }

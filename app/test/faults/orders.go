@@ -19,6 +19,13 @@ func (o orders) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 		func() ([]app.Inserted, error) { return o.OrderStore.Insert(ctx, epoch, rows) })
 }
 
+func (o orders) InsertOrRefuse(
+	ctx context.Context, epoch int64, rows []app.NewOrder, history string,
+) ([]app.Inserted, error) {
+	return through(ctx, o.f, "Orders.InsertOrRefuse",
+		func() ([]app.Inserted, error) { return o.OrderStore.InsertOrRefuse(ctx, epoch, rows, history) })
+}
+
 func (o orders) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
 	return through(ctx, o.f, "Orders.Expire",
 		func() ([]app.Order, error) { return o.OrderStore.Expire(ctx, ids, now) })
