@@ -183,7 +183,7 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 				Clock: NewClock(), Mint: func() (ID, error) { return 11, nil }, Counts: counts,
 			}
 			c.sale.ID, c.sale.ClosesAt = 7, 1<<43
-			checkout.Catalogue.sales[7] = &c.sale
+			checkout.Catalogue.known.sales[7] = &c.sale
 			_, _ = checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
 			if err := counts.RunOnce(t.Context()); err != nil {
 				t.Fatal(err)

@@ -95,7 +95,7 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 				Inventory: &settlingWorld{}, Orders: c.order, Clock: clock,
 				Mint: func() (ID, error) { return 11, nil },
 			}
-			checkout.Catalogue.sales[7] = &Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}
+			checkout.Catalogue.known.sales[7] = &Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}
 			told := make(chan error, 2)
 			checkout.BuyThen(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"}, func(r Receipt, err error) {
 				if err == nil && (r.Order != 11 || r.State != Reserved || r.Place != 1) {

@@ -152,6 +152,8 @@ type CatalogueStore interface {
 	Slot(ctx context.Context, id ID) (Slot, error)
 	// Sale reads one sale with its product. ErrNoRow if there is none.
 	Sale(ctx context.Context, id ID) (Sale, error)
+	// Sales reads those of the sales that there are, with their products, in no order.
+	Sales(ctx context.Context, ids []ID) ([]Sale, error)
 	// SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
 	SalesOfSlot(ctx context.Context, slot ID) ([]Sale, error)
 	// SalesByPhase pages through the sales of a phase at the instant now; page starts at 1.

@@ -145,7 +145,7 @@ func tracedCheckout(g Gate) *Checkout {
 		Catalogue: NewCatalogue(nil, nil, time.UTC), Gate: g, SoldOut: NewSoldOutFlags(nil), Clock: NewClock(),
 		Mint: func() (ID, error) { return 11, nil },
 	}
-	c.Catalogue.sales[7] = &Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}
+	c.Catalogue.known.sales[7] = &Sale{ID: 7, OpensAt: 1, ClosesAt: 2, Limit: 2}
 	return c
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,6 +15,8 @@ const (
 	catalogueAge = time.Second
 	// cacheBound keeps the snapshot cache from growing with every id ever asked for.
 	cacheBound = 20_000
+	// keptFor is how long after its end a sale is read again whenever the catalogue moves; of older ones few ask.
+	keptFor = time.Hour
 	// slotsShown is how many slots a shopper sees at most; past ones give way first.
 	slotsShown = 12
 	pastShown  = 2
@@ -21,8 +25,9 @@ const (
 // IDFilter may say yes to an id that was not put into it, but never no to one that was.
 type IDFilter func(id ID) bool
 
-// Catalogue is this node's snapshot of what is offered. It is dropped whenever the catalogue's version
-// moves, so that it is at most about a second old (I11).
+// Catalogue is this node's snapshot of what is offered. Another one takes its place whenever the catalogue's version
+// moves, so that it is at most about a second old (I11), and not before what people ask for has been read: nobody waits
+// for the database because an operator has changed something, and a database that dies meanwhile leaves the one before.
 type Catalogue struct {
 	source    CatalogueStore
 	newFilter func(ids []ID) IDFilter
@@ -30,25 +35,38 @@ type Catalogue struct {
 	// Least is what every sale asks of its buyers at least; nil: nothing. When its answer changes, call Forget.
 	Least func() Challenge
 
-	mu       sync.RWMutex
-	version  int64
-	seen     time.Time // when the version was last read, monotonic
-	filter   IDFilter  // nil: none was read yet
+	mu      sync.RWMutex
+	version int64
+	seen    time.Time // when the version was last read, monotonic
+	filter  IDFilter  // nil: none was read yet
+	known   snapshot
+}
+
+// snapshot is what was read of one version.
+type snapshot struct {
 	sales    map[ID]*Sale
 	bySlot   map[ID][]*Sale
 	today    []Slot
 	todayFor string // the day that today was read for
 }
 
-// NewCatalogue makes an empty snapshot; zone decides which slots are today's.
-func NewCatalogue(source CatalogueStore, newFilter func(ids []ID) IDFilter, zone *time.Location) *Catalogue {
-	return &Catalogue{
-		source: source, newFilter: newFilter, zone: zone, version: -1,
-		sales: make(map[ID]*Sale), bySlot: make(map[ID][]*Sale),
+func newSnapshot() snapshot {
+	return snapshot{sales: make(map[ID]*Sale), bySlot: make(map[ID][]*Sale)}
+}
+
+func (s *snapshot) putSlot(slot ID, sales []*Sale) {
+	s.bySlot[slot] = sales
+	for _, sale := range sales {
+		s.sales[sale.ID] = sale
 	}
 }
 
-// Refresh looks whether the catalogue's version moved, and if so forgets the snapshot and reads a new filter.
+// NewCatalogue makes an empty snapshot; zone decides which slots are today's.
+func NewCatalogue(source CatalogueStore, newFilter func(ids []ID) IDFilter, zone *time.Location) *Catalogue {
+	return &Catalogue{source: source, newFilter: newFilter, zone: zone, version: -1, known: newSnapshot()}
+}
+
+// Refresh looks whether the catalogue's version moved, and if so reads a new filter, and anew what the node knows of it.
 func (c *Catalogue) Refresh(ctx context.Context) error {
 	asked := time.Now()
 	version, err := c.source.Version(ctx)
@@ -58,17 +76,67 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 	if c.confirm(version, asked) {
 		return nil
 	}
-	// The ids are read after the version, so the filter knows at least what that version has.
+	// What follows is read after the version, so it is at least as new as that.
 	ids, err := c.source.SaleIDs(ctx)
 	if err != nil {
 		return fmt.Errorf("read sale ids: %w", err)
 	}
 	filter := c.newFilter(ids)
+	known, err := c.reread(ctx)
+	if err != nil {
+		return fmt.Errorf("read the catalogue anew: %w", err)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.version, c.seen, c.filter = version, asked, filter
-	c.forget()
+	c.version, c.seen, c.filter, c.known = version, asked, filter, known
 	return nil
+}
+
+// reread reads what is known once more: the days that are shown, their slots, and sales that are not long over.
+func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
+	now := MillisOf(time.Now()) // a node's clock will do: what is not read now is read when it is asked for
+	c.mu.RLock()
+	before := c.known
+	slots := slices.Collect(maps.Keys(before.bySlot))
+	sales := make([]ID, 0, len(before.sales))
+	for id, sale := range before.sales {
+		if now < sale.ClosesAt.Add(keptFor) {
+			sales = append(sales, id)
+		}
+	}
+	c.mu.RUnlock()
+
+	fresh := newSnapshot()
+	if before.todayFor != "" {
+		day, err := time.ParseInLocation(time.DateOnly, before.todayFor, c.zone)
+		if err != nil {
+			return fresh, fmt.Errorf("the day that is shown: %w", err)
+		}
+		if fresh.today, err = c.readDays(ctx, day); err != nil {
+			return fresh, err
+		}
+		fresh.todayFor = before.todayFor
+	}
+	for _, slot := range fresh.today {
+		if now >= slot.ClosesAt.Add(keptFor) || !slices.Contains(slots, slot.ID) {
+			continue
+		}
+		rows, err := c.readSlot(ctx, slot.ID)
+		if err != nil {
+			return fresh, err
+		}
+		fresh.putSlot(slot.ID, rows)
+	}
+	sales = slices.DeleteFunc(sales, func(id ID) bool { return fresh.sales[id] != nil })
+	rows, err := c.source.Sales(ctx, sales)
+	if err != nil {
+		return fresh, fmt.Errorf("%d sales: %w", len(sales), err)
+	}
+	for _, sale := range pointers(rows) {
+		c.raise(sale)
+		fresh.sales[sale.ID] = sale
+	}
+	return fresh, nil
 }
 
 // confirm notes when the version was seen to be still the one that the snapshot is of; false: it is not.
@@ -82,12 +150,11 @@ func (c *Catalogue) confirm(version int64, asked time.Time) bool {
 	return true
 }
 
-// Forget has everything read again: what the node makes of it has changed.
+// Forget has the next Refresh read everything again: what the node makes of it has changed.
 func (c *Catalogue) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.version = -1 // what is being read meanwhile is not kept
-	c.forget()
 }
 
 // raise makes a sale ask for what all ask for at least.
@@ -97,17 +164,11 @@ func (c *Catalogue) raise(sale *Sale) {
 	}
 }
 
-func (c *Catalogue) forget() {
-	clear(c.sales)
-	clear(c.bySlot)
-	c.today, c.todayFor = nil, ""
-}
-
 // Sale finds a sale by id. NotFound when there is none; ids that never were are turned away without
 // asking the database.
 func (c *Catalogue) Sale(ctx context.Context, id ID) (*Sale, error) {
 	c.mu.RLock()
-	sale, filter, seen := c.sales[id], c.filter, c.seen
+	sale, filter, seen := c.known.sales[id], c.filter, c.seen
 	c.mu.RUnlock()
 	if sale != nil {
 		return sale, nil
@@ -128,7 +189,7 @@ func (c *Catalogue) load(ctx context.Context, id ID) (*Sale, error) {
 		return nil, Unreadable("the sale", fmt.Errorf("sale %s: %w", id, err))
 	}
 	c.raise(&sale)
-	c.keep(version, func() { c.sales[id] = &sale })
+	c.keep(version, func(known *snapshot) { known.sales[id] = &sale })
 	return &sale, nil
 }
 
@@ -139,22 +200,22 @@ func (c *Catalogue) currentVersion() int64 {
 }
 
 // keep caches what was read, unless the catalogue moved while it was being read.
-func (c *Catalogue) keep(version int64, put func()) {
+func (c *Catalogue) keep(version int64, put func(known *snapshot)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if version != c.version {
 		return
 	}
-	if len(c.sales) > cacheBound {
-		clear(c.sales)
+	if len(c.known.sales) > cacheBound {
+		clear(c.known.sales)
 	}
-	put()
+	put(&c.known)
 }
 
 // SalesOfSlot lists the sales of a slot in the order they are shown. NotFound when there is no such slot.
 func (c *Catalogue) SalesOfSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 	c.mu.RLock()
-	sales, ok := c.bySlot[slot]
+	sales, ok := c.known.bySlot[slot]
 	version := c.version
 	c.mu.RUnlock()
 	if ok {
@@ -163,20 +224,23 @@ func (c *Catalogue) SalesOfSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 	if _, err := c.source.Slot(ctx, slot); errors.Is(err, ErrNoRow) {
 		return nil, Fail(NotFound, "no such slot")
 	}
+	sales, err := c.readSlot(ctx, slot)
+	if err != nil {
+		return nil, Unreadable("the slot", err)
+	}
+	c.keep(version, func(known *snapshot) { known.putSlot(slot, sales) })
+	return sales, nil
+}
+
+func (c *Catalogue) readSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 	rows, err := c.source.SalesOfSlot(ctx, slot)
 	if err != nil {
-		return nil, Unreadable("the slot", fmt.Errorf("sales of slot %s: %w", slot, err))
+		return nil, fmt.Errorf("sales of slot %s: %w", slot, err)
 	}
-	sales = pointers(rows)
+	sales := pointers(rows)
 	for _, s := range sales {
 		c.raise(s)
 	}
-	c.keep(version, func() {
-		c.bySlot[slot] = sales
-		for _, s := range sales {
-			c.sales[s.ID] = s
-		}
-	})
 	return sales, nil
 }
 
@@ -219,16 +283,24 @@ func around(slots []Slot, now Millis) []Slot {
 func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]Slot, error) {
 	key := day.Format(time.DateOnly)
 	c.mu.RLock()
-	slots, ok, version := c.today, c.todayFor == key, c.version
+	slots, ok, version := c.known.today, c.known.todayFor == key, c.version
 	c.mu.RUnlock()
 	if ok {
 		return slots, nil
 	}
+	slots, err := c.readDays(ctx, day)
+	if err != nil {
+		return nil, Unreadable("the slots", err)
+	}
+	c.keep(version, func(known *snapshot) { known.today, known.todayFor = slots, key })
+	return slots, nil
+}
+
+func (c *Catalogue) readDays(ctx context.Context, day time.Time) ([]Slot, error) {
 	slots, err := c.source.Slots(ctx, MillisOf(day), MillisOf(day.AddDate(0, 0, 2)))
 	if err != nil {
-		return nil, Unreadable("the slots", fmt.Errorf("%s: %w", key, err))
+		return nil, fmt.Errorf("slots of %s: %w", day.Format(time.DateOnly), err)
 	}
-	c.keep(version, func() { c.today, c.todayFor = slots, key })
 	return slots, nil
 }
 

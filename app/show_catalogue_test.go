@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -16,9 +17,39 @@ type shelf struct {
 	sales   map[ID]Sale
 	slots   []Slot
 	asked   int
+	away    error // what every question is answered with
 }
 
 func (s *shelf) Version(context.Context) (int64, error) { return s.version, nil }
+
+func (s *shelf) Sales(_ context.Context, ids []ID) ([]Sale, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	s.asked++
+	var found []Sale
+	for _, id := range ids {
+		if sale, ok := s.sales[id]; ok {
+			found = append(found, sale)
+		}
+	}
+	return found, s.away
+}
+
+func (s *shelf) Slot(_ context.Context, id ID) (Slot, error) {
+	return Slot{ID: id}, s.away
+}
+
+func (s *shelf) SalesOfSlot(_ context.Context, slot ID) ([]Sale, error) {
+	s.asked++
+	var found []Sale
+	for _, sale := range s.sales {
+		if sale.Slot == slot {
+			found = append(found, sale)
+		}
+	}
+	return found, s.away
+}
 
 func (s *shelf) SaleIDs(context.Context) ([]ID, error) {
 	var ids []ID
@@ -30,6 +61,9 @@ func (s *shelf) SaleIDs(context.Context) ([]ID, error) {
 
 func (s *shelf) Sale(_ context.Context, id ID) (Sale, error) {
 	s.asked++
+	if s.away != nil {
+		return Sale{}, s.away
+	}
 	if sale, ok := s.sales[id]; ok {
 		return sale, nil
 	}
@@ -43,7 +77,7 @@ func (s *shelf) Slots(_ context.Context, from, to Millis) ([]Slot, error) {
 			in = append(in, slot)
 		}
 	}
-	return in, nil
+	return in, s.away
 }
 
 func exactFilter(ids []ID) IDFilter {
@@ -72,31 +106,121 @@ func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 	})
 }
 
-func TestSnapshotIsDroppedWhenTheVersionMoves(t *testing.T) {
+// I11: what the node knows is read anew when the catalogue's version moves, before anybody asks for it: a change of an
+// operator sends no crowd to the database. What is long over is not read again.
+func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 	t.Parallel()
-	source := &shelf{sales: map[ID]Sale{1: {ID: 1, PriceFen: 100}}}
+	now := MillisOf(time.Now())
+	source := &shelf{
+		slots: []Slot{{ID: 7, OpensAt: now, ClosesAt: now.Add(time.Hour)}},
+		sales: map[ID]Sale{
+			1: {ID: 1, Slot: 7, PriceFen: 100, ClosesAt: now.Add(time.Hour)},
+			2: {ID: 2, PriceFen: 100, ClosesAt: now.Add(time.Hour)},
+			3: {ID: 3, PriceFen: 100, ClosesAt: now.Add(-keptFor)},
+		},
+	}
 	c := NewCatalogue(source, exactFilter, time.UTC)
-	ctx := context.Background()
-	price := func() int64 {
+	ctx := t.Context()
+	refresh := func() {
 		t.Helper()
 		if err := c.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}
-		sale, err := c.Sale(ctx, 1)
-		if err != nil {
+	}
+	reads := func(what string, want int64, asks int) {
+		t.Helper()
+		before := source.asked
+		if _, err := c.Today(ctx, now); err != nil {
 			t.Fatal(err)
 		}
-		return sale.PriceFen
-	}
-	for range 2 {
-		if got := price(); got != 100 || source.asked != 1 {
-			t.Fatalf("price %d after %d reads, want 100 after one", got, source.asked)
+		if _, err := c.SalesOfSlot(ctx, 7); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []ID{1, 2, 3} {
+			if sale, err := c.Sale(ctx, id); err != nil || sale.PriceFen != want {
+				t.Errorf("%s: sale %s costs %d (%v), want %d", what, id, sale.PriceFen, err, want)
+			}
+		}
+		if n := source.asked - before; n != asks {
+			t.Errorf("%s: the database was asked %d times, want %d", what, n, asks)
 		}
 	}
-	source.sales[1] = Sale{ID: 1, PriceFen: 90}
+	refresh()
+	reads("at first", 100, 3)
+	refresh()
+	reads("nothing moved", 100, 0)
+
+	for id, sale := range source.sales {
+		sale.PriceFen = 90
+		source.sales[id] = sale
+	}
 	source.version++
-	if got := price(); got != 90 {
-		t.Fatalf("price %d after the edit, want 90", got)
+	refresh()
+	reads("after an edit", 90, 1)
+	delete(source.sales, 2)
+	source.version++
+	refresh()
+	if _, err := c.Sale(ctx, 2); !errors.Is(err, &Error{Code: NotFound}) {
+		t.Errorf("a sale that is gone: %v", err)
+	}
+}
+
+// P2, I11: a database that dies when an operator has just changed something leaves the catalogue that was known before
+// or the one after, so that people go on buying from Redis without it.
+func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	away := fmt.Errorf("%w: no route to host", ErrTransient)
+	for name, moves := range map[string]func(t *testing.T, source *shelf, c *Catalogue){
+		"after the next one was read": func(t *testing.T, source *shelf, c *Catalogue) {
+			if err := c.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			source.away = away
+		},
+		"while the next one is read": func(t *testing.T, source *shelf, c *Catalogue) {
+			source.away = away
+			if err := c.Refresh(t.Context()); !errors.Is(err, ErrTransient) {
+				t.Errorf("the refresh answers %v", err)
+			}
+		},
+		"while what is made of it changes": func(_ *testing.T, source *shelf, c *Catalogue) {
+			source.away = away
+			c.Forget()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := MillisOf(time.Now())
+			source := &shelf{
+				slots: []Slot{{ID: 7, OpensAt: now, ClosesAt: now.Add(time.Hour)}},
+				sales: map[ID]Sale{1: {ID: 1, Slot: 7, ClosesAt: now.Add(time.Hour)}},
+			}
+			c := NewCatalogue(source, exactFilter, time.UTC)
+			asks := func(when string) {
+				t.Helper()
+				if _, err := c.Sale(t.Context(), 1); err != nil {
+					t.Errorf("%s: the sale: %v", when, err)
+				}
+				if slots, err := c.Today(t.Context(), now); err != nil || len(slots) != 1 {
+					t.Errorf("%s: %d slots, %v", when, len(slots), err)
+				}
+				if sales, err := c.SalesOfSlot(t.Context(), 7); err != nil || len(sales) != 1 {
+					t.Errorf("%s: %d sales, %v", when, len(sales), err)
+				}
+			}
+			if err := c.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			asks("before")
+			source.version++
+			moves(t, source, c)
+			asks("without the database")
+			source.away = nil
+			if err := c.Refresh(t.Context()); err != nil || c.version != source.version {
+				t.Errorf("version %d, want %d (%v)", c.version, source.version, err)
+			}
+			asks("with the database")
+		})
 	}
 }
 

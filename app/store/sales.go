@@ -20,6 +20,15 @@ func (s *Store) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
 	return only(what, found, err)
 }
 
+// Sales reads those of the sales that there are, with their products; archived ones are none.
+func (s *Store) Sales(ctx context.Context, ids []app.ID) ([]app.Sale, error) {
+	return byIDs(ids, func(some []app.ID) ([]app.Sale, error) {
+		return s.sales(ctx, fmt.Sprintf("read %d sales", len(some)), func(q *bun.SelectQuery) *bun.SelectQuery {
+			return q.Where("s.id IN (?) AND s.archived_at = 0", bun.List(some))
+		})
+	})
+}
+
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
 func (s *Store) LoadedSales(ctx context.Context, partition int) ([]app.Sale, error) {
 	what := fmt.Sprintf("read loaded sales of partition %d", partition)

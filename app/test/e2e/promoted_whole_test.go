@@ -19,15 +19,22 @@ import (
 
 // confirmed are orders of which their buyers were told that they have a row.
 type confirmed struct {
-	mu     sync.Mutex
-	orders []app.ID
-	buyers int
+	mu       sync.Mutex
+	orders   []app.ID
+	answered int // buys, with a row or not yet
 }
 
 func (c *confirmed) all() []app.ID {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.orders)
+}
+
+// waiting is how many buys were answered whose buyers wait for their row.
+func (c *confirmed) waiting() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answered - len(c.orders)
 }
 
 // goOnBuying has people buy one after the other until stop is closed; whose order is pending is noted.
@@ -47,11 +54,11 @@ func (p *promotion) goOnBuying(c *confirmed, stop <-chan struct{}) {
 			continue
 		}
 		c.mu.Lock()
-		c.buyers++
+		c.answered++
 		c.mu.Unlock()
 		for told := false; !told; {
 			var o app.Order
-			status, text := p.n.get("/api/v1/orders/"+receipt.Order.String()+nextState, who)
+			status, text := p.n.get("/api/v1/orders/"+receipt.Order.String(), who)
 			if told = status == http.StatusOK && json.Unmarshal(text, &o) == nil && o.State == app.Pending; told {
 				c.mu.Lock()
 				c.orders = append(c.orders, receipt.Order)
@@ -60,7 +67,7 @@ func (p *promotion) goOnBuying(c *confirmed, stop <-chan struct{}) {
 			select {
 			case <-stop:
 				return
-			default:
+			case <-time.After(pollPause):
 			}
 		}
 	}
@@ -80,8 +87,14 @@ func (p *promotion) onReplica() *sql.DB {
 	return db
 }
 
-// alone is how long the primary has no replica before it dies: long enough for confirmations that do not wait for one.
-const alone = time.Second
+const (
+	// pollPause is how soon a buyer looks again whether the order has its row: sooner than a long poll would, so that
+	// confirmations of the last moment are known.
+	pollPause = 5 * time.Millisecond
+	// alone is how long the primary has no replica before it dies, while people wait for their rows: long enough for
+	// confirmations that do not wait for one.
+	alone = 2 * time.Second
+)
 
 // P2: with semi-sync replication a primary that dies in mid-sale takes no order with it that was confirmed: its
 // replica, which had applied nothing of the stretch and only received it, has each of them before it is promoted, so
@@ -104,6 +117,9 @@ func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	})
 	before := kit.Count(t, p.onReplica(), "SELECT COUNT(*) FROM orders WHERE sale_id = ?", p.sale.ID)
 	p.replica.StopReceiving()
+	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+		return c.waiting() > 0, "nobody waits for a row while the primary is alone"
+	})
 	time.Sleep(alone)
 	p.primary.Kill()
 	p.replica.ApplyAll()
@@ -130,8 +146,8 @@ func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	buying.Wait()
 	p.drained(p.sale, 30*time.Second)
 	p.audit(p.sale)
-	if n := p.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", p.sale.ID); n < int64(c.buyers) {
-		t.Errorf("%d rows of %d buys that were answered", n, c.buyers)
+	if n := p.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", p.sale.ID); n < int64(c.answered) {
+		t.Errorf("%d rows of %d buys that were answered", n, c.answered)
 	}
 }
 
