@@ -14,9 +14,10 @@ const (
 	// perAddress is how many requests of a flood come from one address: fewer than a server looks at before it turns
 	// the address away unread, so that each of them costs it the whole work.
 	perAddress = 50
-	// answeredWithin is how long the last requests of a flood may take to be answered: two log ins that have to wait
-	// for their turn, ten seconds at most, may stand behind each other on one connection.
-	answeredWithin = 30 * time.Second
+	// silentAtMost is how long after the last answer the next one may come: a log in that has to wait for its turn is
+	// answered after ten seconds at most, and a busy machine may take its time with that. Many may stand behind each
+	// other on one connection, so there is no limit to all together.
+	silentAtMost = 30 * time.Second
 )
 
 // flood sends requests by the clock, whatever comes back, over connections of its own: one of each address.
@@ -24,6 +25,7 @@ type flood struct {
 	poller  *poller
 	request func(n int) []byte
 	rate    float64
+	silent  time.Duration // see silentAtMost
 	callers map[int]*caller
 	open    []*caller // in the order of their turns
 	buffer  []byte
@@ -49,8 +51,8 @@ func newFlood(to *target, request func(n int) []byte, rate float64, length time.
 		return nil, err
 	}
 	f := &flood{
-		poller: p, request: request, rate: rate, callers: make(map[int]*caller), buffer: make([]byte, 64<<10),
-		answers: make(map[string]int), losses: make(map[string]int),
+		poller: p, request: request, rate: rate, silent: silentAtMost, callers: make(map[int]*caller),
+		buffer: make([]byte, 64<<10), answers: make(map[string]int), losses: make(map[string]int),
 	}
 	now := time.Now()
 	for i := range int(math.Ceil(rate * length.Seconds() / perAddress)) {
@@ -116,11 +118,15 @@ func (f *flood) send() error {
 	return nil
 }
 
-// hearOut waits for the answers that are still to come.
+// hearOut waits for the answers that are still to come, for as long as they do.
 func (f *flood) hearOut(ctx context.Context) error {
-	for until := time.Now().Add(answeredWithin); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); {
+	left, until := f.waiting, time.Now().Add(f.silent)
+	for f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until) {
 		if err := f.poller.wait(10*time.Millisecond, f.readable); err != nil {
 			return err
+		}
+		if f.waiting < left {
+			left, until = f.waiting, time.Now().Add(f.silent)
 		}
 	}
 	return ctx.Err()

@@ -105,6 +105,62 @@ func TestNoFloodIsNoFigure(t *testing.T) {
 	}
 }
 
+// TestFloodIsHeardOut: answers that come one behind the other are all waited for, however long that takes together; a
+// server that falls silent is not.
+func TestFloodIsHeardOut(t *testing.T) {
+	t.Parallel()
+	const (
+		many   = 30
+		pause  = 100 * time.Millisecond
+		silent = 2 * time.Second // shorter than all the answers take
+	)
+	for says, c := range map[string]struct{ answers, waiting int }{
+		"slow":   {many, 0},
+		"silent": {many / 2, many / 2},
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			gone := make(chan struct{})
+			var mu sync.Mutex
+			came := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				mu.Lock()
+				came++
+				stuck := came > c.answers
+				mu.Unlock()
+				if time.Sleep(pause); stuck {
+					<-gone
+				}
+				_, _ = io.WriteString(w, "failure")
+			}))
+			t.Cleanup(server.Close)
+			defer close(gone)
+			to, err := newTarget(server.Listener.Addr().String(), 1, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request := forgery(server.Listener.Addr().String(), "1", "2")
+			f, err := newFlood(to, func(int) []byte { return request }, 1000, many*time.Millisecond)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.close()
+			f.silent = silent
+			for range many { // one behind the other: they are one address
+				if err := f.send(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := f.hearOut(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if f.waiting != c.waiting || f.answers[disbelieved] != c.answers {
+				t.Errorf("%d answered %v, %d not, want %d and %d", f.sent, f.answers, f.waiting, c.answers, c.waiting)
+			}
+		})
+	}
+}
+
 // TestAnswersInPieces: answers are told apart wherever the network cuts them.
 func TestAnswersInPieces(t *testing.T) {
 	t.Parallel()
