@@ -66,7 +66,7 @@ func NewCatalogue(source CatalogueStore, newFilter func(ids []ID) IDFilter, zone
 	return &Catalogue{source: source, newFilter: newFilter, zone: zone, version: -1, known: newSnapshot()}
 }
 
-// Refresh looks whether the catalogue's version moved, and if so reads a new filter, and anew what the node knows of it.
+// Refresh looks whether the catalogue's version moved, and if so reads a new filter, and once more what the node knows.
 func (c *Catalogue) Refresh(ctx context.Context) error {
 	asked := time.Now()
 	version, err := c.source.Version(ctx)

@@ -8,6 +8,8 @@
 #   build.sh beside    compiles what the binary is made of but for the page, while that is made
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+# A compiler makes much and drops little of it: with more memory, a fifth less of the processors.
+export GOGC=400
 
 # npm writes node_modules/.package-lock.json as its last act, so it is no older than the lock file
 # after a complete installation only.

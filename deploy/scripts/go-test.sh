@@ -17,18 +17,20 @@ told=
 [[ ${1:-} != --told ]] || { told=$2 && shift 2; }
 
 # What is dear to compile for the race detector and gains nothing by it. SQLite is C made Go: its memory is none of Go's, and
-# the detector looks at no other. go-redis has thousands of small methods to be put into one another. kit.Build makes
-# the program that tests start in the same form. Nothing that makes instances of generic code may be left out: the linker
-# keeps one of all that are alike, and with one that the detector does not see it finds races in encoding/json.
+# the detector looks at no other. go-redis has thousands of small methods to be put into one another. Debuggers do not
+# come here, so nothing is noted for them. kit.Build makes the program that tests start in the same form. Nothing that makes
+# instances of generic code may be left out: the linker keeps one of all that are alike, and with one that the detector does
+# not see it finds races in encoding/json. Each pattern has all its flags: the last one that fits a package counts.
 race=()
 if [[ " $* " == *' -race '* ]]; then
-  race=(-gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
-    -gcflags=github.com/redis/go-redis/v9=-l)
-  export STAMPEDE_TEST_RACE_FLAGS="${race[*]}"
+  race=(-gcflags=all=-dwarf=false "-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false"
+    "-gcflags=modernc.org/libc=-dwarf=false -race=false" "-gcflags=github.com/redis/go-redis/v9=-dwarf=false -l")
+  STAMPEDE_TEST_RACE_FLAGS=$(printf '%s\n' "${race[@]}")
+  export STAMPEDE_TEST_RACE_FLAGS
 fi
 
 if ((compile)); then
-  GOGC=200 go list -trimpath "${race[@]}" -export -deps -test "$@" >/dev/null
+  GOGC=400 go list -trimpath "${race[@]}" -export -deps -test "$@" >/dev/null
   exit
 fi
 # -trimpath as everywhere: what has been compiled in one form is not compiled in another. Vet has its turn in lint.sh; here

@@ -9,8 +9,8 @@ source deploy/scripts/report.sh
 # Analysis reads what compilers leave behind. With the flags of build.sh it finds that of the binary, instead of having the
 # standard library and every dependency compiled once more: a minute and a half on a fresh machine with two cores.
 export CGO_ENABLED=0 GOFLAGS="$(go env GOFLAGS) -trimpath"
-# Reading a program makes much and drops little of it: with twice the memory a quarter less of the processors.
-export GOGC=200
+# Reading a program makes much and drops little of it: with more memory a third less of the processors.
+export GOGC=400
 
 # The fixed top level, and beside it only what tools look for there.
 allowed=(README.md justfile go.mod go.sum .ci .editorconfig .gitignore

@@ -6,4 +6,4 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$root/.run/tools"
 cd "$root/deploy/tools"
 # The flags are those of build.sh, so that the standard library is compiled once for all of them.
-CGO_ENABLED=0 go build -trimpath -o "$root/.run/tools/" ./layers ./mutate ./verdict ./vet honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt
+GOGC=400 CGO_ENABLED=0 go build -trimpath -o "$root/.run/tools/" ./layers ./mutate ./verdict ./vet honnef.co/go/tools/cmd/staticcheck mvdan.cc/gofumpt

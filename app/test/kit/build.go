@@ -17,7 +17,7 @@ const program = "stampede/app/cmd/stampede"
 func Build(path string, flags ...string) error {
 	raced := slices.Contains(flags, "-race")
 	if raced {
-		flags = append(slices.Clone(flags), strings.Fields(os.Getenv("STAMPEDE_TEST_RACE_FLAGS"))...)
+		flags = append(slices.Clone(flags), raceFlags()...)
 	}
 	cmd := exec.Command("go", slices.Concat([]string{"build", "-trimpath", "-o", path}, flags, []string{program})...)
 	if !raced {
@@ -27,4 +27,9 @@ func Build(path string, flags ...string) error {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
 	return nil
+}
+
+// raceFlags are one a line; they have spaces in them.
+func raceFlags() []string {
+	return strings.FieldsFunc(os.Getenv("STAMPEDE_TEST_RACE_FLAGS"), func(r rune) bool { return r == '\n' })
 }
