@@ -11,6 +11,10 @@ import (
 )
 
 const (
+	// catalogueEvery is how often a node looks whether the catalogue has changed.
+	catalogueEvery = 500 * time.Millisecond
+	// readWithin is how long a database may take to tell of it; one that hangs is as good as away.
+	readWithin = 2 * time.Second
 	// catalogueAge is how old the known catalogue version may be before a "no" of the filter no longer counts (I11).
 	catalogueAge = time.Second
 	// cacheBound keeps the snapshot cache from growing with every id ever asked for.
@@ -46,8 +50,21 @@ type Catalogue struct {
 type snapshot struct {
 	sales    map[ID]*Sale
 	bySlot   map[ID][]*Sale
-	today    []Slot
+	today    []Slot // and tomorrow's
 	todayFor string // the day that today was read for
+}
+
+// slotsFrom are the slots of a day and of the one after it, as far as they are known. What was read for the day before
+// will do until the next Refresh: a sale that opens at midnight does not wait for the database.
+func (s *snapshot) slotsFrom(day time.Time) (slots []Slot, ok bool) {
+	switch s.todayFor {
+	case day.Format(time.DateOnly):
+		return s.today, true
+	case day.AddDate(0, 0, -1).Format(time.DateOnly):
+		over := func(slot Slot) bool { return slot.ClosesAt <= MillisOf(day) }
+		return slices.DeleteFunc(slices.Clone(s.today), over), true
+	}
+	return nil, false
 }
 
 func newSnapshot() snapshot {
@@ -66,8 +83,16 @@ func NewCatalogue(source CatalogueStore, newFilter func(ids []ID) IDFilter, zone
 	return &Catalogue{source: source, newFilter: newFilter, zone: zone, version: -1, known: newSnapshot()}
 }
 
-// Refresh looks whether the catalogue's version moved, and if so reads a new filter, and once more what the node knows.
+// Run keeps the snapshot fresh until ctx ends.
+func (c *Catalogue) Run(ctx context.Context) error {
+	return Repeat(ctx, catalogueEvery, "refresh the catalogue", c.Refresh)
+}
+
+// Refresh looks whether the catalogue's version moved or a day is over, and if so reads a new filter, and once more what
+// the node knows.
 func (c *Catalogue) Refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
 	asked := time.Now()
 	version, err := c.source.Version(ctx)
 	if err != nil {
@@ -94,7 +119,8 @@ func (c *Catalogue) Refresh(ctx context.Context) error {
 
 // reread reads what is known once more: the days that are shown, their slots, and sales that are not long over.
 func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
-	now := MillisOf(time.Now()) // a node's clock will do: what is not read now is read when it is asked for
+	clock := time.Now() // a node's will do: what is not read now is read when it is asked for
+	now := MillisOf(clock)
 	c.mu.RLock()
 	before := c.known
 	slots := slices.Collect(maps.Keys(before.bySlot))
@@ -108,14 +134,11 @@ func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
 
 	fresh := newSnapshot()
 	if before.todayFor != "" {
-		day, err := time.ParseInLocation(time.DateOnly, before.todayFor, c.zone)
-		if err != nil {
-			return fresh, fmt.Errorf("the day that is shown: %w", err)
-		}
+		day, err := c.dayOf(clock), error(nil)
 		if fresh.today, err = c.readDays(ctx, day); err != nil {
 			return fresh, err
 		}
-		fresh.todayFor = before.todayFor
+		fresh.todayFor = day.Format(time.DateOnly)
 	}
 	for _, slot := range fresh.today {
 		if now >= slot.ClosesAt.Add(keptFor) || !slices.Contains(slots, slot.ID) {
@@ -139,11 +162,12 @@ func (c *Catalogue) reread(ctx context.Context) (snapshot, error) {
 	return fresh, nil
 }
 
-// confirm notes when the version was seen to be still the one that the snapshot is of; false: it is not.
+// confirm notes when the version was seen to be still the one that the snapshot is of; false: it is not, or is of a day
+// that is over.
 func (c *Catalogue) confirm(version int64, asked time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if version != c.version {
+	if version != c.version || c.known.todayFor != "" && c.known.todayFor != c.dayOf(asked).Format(time.DateOnly) {
 		return false
 	}
 	c.seen = asked
@@ -180,6 +204,8 @@ func (c *Catalogue) Sale(ctx context.Context, id ID) (*Sale, error) {
 }
 
 func (c *Catalogue) load(ctx context.Context, id ID) (*Sale, error) {
+	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
 	version := c.currentVersion()
 	sale, err := c.source.Sale(ctx, id)
 	if errors.Is(err, ErrNoRow) {
@@ -221,6 +247,8 @@ func (c *Catalogue) SalesOfSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 	if ok {
 		return sales, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
 	if _, err := c.source.Slot(ctx, slot); errors.Is(err, ErrNoRow) {
 		return nil, Fail(NotFound, "no such slot")
 	}
@@ -247,8 +275,7 @@ func (c *Catalogue) readSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 // Today lists the slots that a shopper should see at the instant now: those of the shop's day (and of the
 // next one when nothing more comes today), at most slotsShown of them around the current one.
 func (c *Catalogue) Today(ctx context.Context, now Millis) ([]Slot, error) {
-	local := now.Time().In(c.zone)
-	day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, c.zone)
+	day := c.dayOf(now.Time())
 	slots, err := c.slotsFrom(ctx, day)
 	if err != nil {
 		return nil, err
@@ -279,20 +306,28 @@ func around(slots []Slot, now Millis) []Slot {
 	return slots[first : first+slotsShown]
 }
 
-// slotsFrom reads the slots of the day and of the one after it.
+// dayOf is the beginning of the day at an instant, by the shop's calendar.
+func (c *Catalogue) dayOf(at time.Time) time.Time {
+	local := at.In(c.zone)
+	return time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, c.zone)
+}
+
+// slotsFrom are the slots of the day and of the one after it.
 func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]Slot, error) {
-	key := day.Format(time.DateOnly)
 	c.mu.RLock()
-	slots, ok, version := c.known.today, c.known.todayFor == key, c.version
+	slots, ok := c.known.slotsFrom(day)
+	version := c.version
 	c.mu.RUnlock()
 	if ok {
 		return slots, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	defer cancel()
 	slots, err := c.readDays(ctx, day)
 	if err != nil {
 		return nil, Unreadable("the slots", err)
 	}
-	c.keep(version, func(known *snapshot) { known.today, known.todayFor = slots, key })
+	c.keep(version, func(known *snapshot) { known.today, known.todayFor = slots, day.Format(time.DateOnly) })
 	return slots, nil
 }
 

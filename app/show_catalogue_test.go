@@ -4,65 +4,68 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// shelf is a catalogue source in memory that counts what it is asked.
+// shelf is a catalogue source in memory that counts what it is asked, and can break.
 type shelf struct {
 	CatalogueStore
 	version int64
 	sales   map[ID]Sale
 	slots   []Slot
-	asked   int
-	away    error // what every question is answered with
+
+	mu    sync.Mutex
+	asked int
+	away  error // what every question is answered with
+	hangs bool  // as long as whoever asks can wait
 }
 
-func (s *shelf) Version(context.Context) (int64, error) { return s.version, nil }
+// breaks has it hang, or fail, from now on.
+func (s *shelf) breaks(hangs bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away, s.hangs = fmt.Errorf("%w: no route to host", ErrTransient), hangs
+}
 
-func (s *shelf) Sales(_ context.Context, ids []ID) ([]Sale, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
+func (s *shelf) mends() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away, s.hangs = nil, false
+}
+
+// counts a question.
+func (s *shelf) counts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.asked++
-	var found []Sale
-	for _, id := range ids {
-		if sale, ok := s.sales[id]; ok {
-			found = append(found, sale)
-		}
+}
+
+// answers is what each question comes to.
+func (s *shelf) answers(ctx context.Context) error {
+	s.mu.Lock()
+	away, hangs := s.away, s.hangs
+	s.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
 	}
-	return found, s.away
+	return away
 }
 
-func (s *shelf) Slot(_ context.Context, id ID) (Slot, error) {
-	return Slot{ID: id}, s.away
+func (s *shelf) Version(ctx context.Context) (int64, error) { return s.version, s.answers(ctx) }
+
+func (s *shelf) SaleIDs(ctx context.Context) ([]ID, error) {
+	return slices.Collect(maps.Keys(s.sales)), s.answers(ctx)
 }
 
-func (s *shelf) SalesOfSlot(_ context.Context, slot ID) ([]Sale, error) {
-	s.asked++
-	var found []Sale
-	for _, sale := range s.sales {
-		if sale.Slot == slot {
-			found = append(found, sale)
-		}
-	}
-	return found, s.away
-}
-
-func (s *shelf) SaleIDs(context.Context) ([]ID, error) {
-	var ids []ID
-	for id := range s.sales {
-		ids = append(ids, id)
-	}
-	return ids, nil
-}
-
-func (s *shelf) Sale(_ context.Context, id ID) (Sale, error) {
-	s.asked++
-	if s.away != nil {
-		return Sale{}, s.away
+func (s *shelf) Sale(ctx context.Context, id ID) (Sale, error) {
+	s.counts()
+	if err := s.answers(ctx); err != nil {
+		return Sale{}, err
 	}
 	if sale, ok := s.sales[id]; ok {
 		return sale, nil
@@ -70,14 +73,39 @@ func (s *shelf) Sale(_ context.Context, id ID) (Sale, error) {
 	return Sale{}, ErrNoRow
 }
 
-func (s *shelf) Slots(_ context.Context, from, to Millis) ([]Slot, error) {
+func (s *shelf) Sales(ctx context.Context, ids []ID) ([]Sale, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	s.counts()
+	return s.that(func(sale Sale) bool { return slices.Contains(ids, sale.ID) }), s.answers(ctx)
+}
+
+func (s *shelf) SalesOfSlot(ctx context.Context, slot ID) ([]Sale, error) {
+	s.counts()
+	return s.that(func(sale Sale) bool { return sale.Slot == slot }), s.answers(ctx)
+}
+
+// that are the sales for which is says so.
+func (s *shelf) that(is func(Sale) bool) (found []Sale) {
+	for _, sale := range s.sales {
+		if is(sale) {
+			found = append(found, sale)
+		}
+	}
+	return found
+}
+
+func (s *shelf) Slot(ctx context.Context, id ID) (Slot, error) { return Slot{ID: id}, s.answers(ctx) }
+
+func (s *shelf) Slots(ctx context.Context, from, to Millis) ([]Slot, error) {
 	var in []Slot
 	for _, slot := range s.slots {
 		if slot.OpensAt < to && slot.ClosesAt > from {
 			in = append(in, slot)
 		}
 	}
-	return in, s.away
+	return in, s.answers(ctx)
 }
 
 func exactFilter(ids []ID) IDFilter {
@@ -169,22 +197,21 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 // or the one after, so that people go on buying from Redis without it.
 func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	away := fmt.Errorf("%w: no route to host", ErrTransient)
 	for name, moves := range map[string]func(t *testing.T, source *shelf, c *Catalogue){
 		"after the next one was read": func(t *testing.T, source *shelf, c *Catalogue) {
 			if err := c.Refresh(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			source.away = away
+			source.breaks(false)
 		},
 		"while the next one is read": func(t *testing.T, source *shelf, c *Catalogue) {
-			source.away = away
+			source.breaks(false)
 			if err := c.Refresh(t.Context()); !errors.Is(err, ErrTransient) {
 				t.Errorf("the refresh answers %v", err)
 			}
 		},
 		"while what is made of it changes": func(_ *testing.T, source *shelf, c *Catalogue) {
-			source.away = away
+			source.breaks(false)
 			c.Forget()
 		},
 	} {
@@ -215,7 +242,7 @@ func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 			source.version++
 			moves(t, source, c)
 			asks("without the database")
-			source.away = nil
+			source.mends()
 			if err := c.Refresh(t.Context()); err != nil || c.version != source.version {
 				t.Errorf("version %d, want %d (%v)", c.version, source.version, err)
 			}

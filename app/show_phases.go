@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	catalogueEvery = 500 * time.Millisecond
-	clockEvery     = time.Second
-	longestNap     = 250 * time.Millisecond
+	clockEvery = time.Second
+	longestNap = 250 * time.Millisecond
 )
 
-// PhaseWatcher keeps this node's clock and catalogue fresh and tells everyone when a slot, or a sale with
+// PhaseWatcher keeps this node's clock right and tells everyone when a slot, or a sale with
 // a window of its own, changes its phase, and when a sale was edited. Nothing counts down by messages: clients draw the
-// countdown.
+// countdown. It looks at what the node knows, which Catalogue.Run keeps fresh, so that a database that hangs holds up
+// no opening.
 type PhaseWatcher struct {
 	Catalogue  *Catalogue
 	Inventory  Inventory
@@ -22,10 +22,9 @@ type PhaseWatcher struct {
 	Audience   Audience
 	Clock      *Clock
 
-	slots     map[ID]Phase
-	sales     map[ID]saleSeen
-	refreshed time.Time
-	sampled   time.Time
+	slots   map[ID]Phase
+	sales   map[ID]saleSeen
+	sampled time.Time
 }
 
 // saleSeen is what people were last told of a sale that they watch.
@@ -56,18 +55,12 @@ func (t *PhaseWatcher) nap() time.Duration {
 	return min(longestNap, time.Second-ms+time.Millisecond)
 }
 
-// RunOnce refreshes what is due and announces every phase and every sale that changed since the last look.
+// RunOnce announces every phase and every sale that changed since the last look.
 func (t *PhaseWatcher) RunOnce(ctx context.Context) error {
 	if time.Since(t.sampled) >= clockEvery {
 		t.sampled = time.Now()
 		if err := t.Clock.Sample(ctx, t.Inventory); err != nil {
 			slog.WarnContext(ctx, "keep the clock", "err", err)
-		}
-	}
-	if time.Since(t.refreshed) >= catalogueEvery {
-		t.refreshed = time.Now()
-		if err := t.Catalogue.Refresh(ctx); err != nil {
-			return err
 		}
 	}
 	return t.announce(ctx)

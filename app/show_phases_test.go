@@ -2,21 +2,24 @@ package app
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// listeners watch one sale and remember what they are told of it.
+// listeners watch sales, and remember what they are told of them and of slots.
 type listeners struct {
 	Audience
 	watched []ID
 	told    []SaleView
+	slots   []Slot
 }
 
 func (l *listeners) Watched() []ID          { return l.watched }
-func (l *listeners) SlotChanged(Slot)       {}
+func (l *listeners) SlotChanged(s Slot)     { l.slots = append(l.slots, s) }
 func (l *listeners) SaleChanged(v SaleView) { l.told = append(l.told, v) }
 
 // countersOnly is an inventory in which nothing is sold.
@@ -50,7 +53,7 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 		look := func(want ...SaleView) {
 			t.Helper()
 			time.Sleep(catalogueEvery)
-			if err := w.RunOnce(ctx); err != nil {
+			if err := errors.Join(catalogue.Refresh(ctx), w.RunOnce(ctx)); err != nil {
 				t.Fatal(err)
 			}
 			same := func(a, b SaleView) bool {
@@ -71,4 +74,57 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 		look(SaleView{ID: 1, Phase: Open, Challenge: ChallengeWork})
 		look()
 	})
+}
+
+// P3, I11: a slot and a sale that open at midnight are announced within a second, while the database does not answer any
+// more, or answers nothing but errors, or only from midnight on.
+func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hangs   bool
+		earlier time.Duration
+	}{
+		"it hangs":                 {true, time.Minute},
+		"it is away":               {false, time.Minute},
+		"it hangs in that instant": {true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(t.Context())
+				midnight := time.Date(2000, 1, 2, 0, 0, 0, 0, time.UTC) // the bubble's clock begins a day before
+				opens := MillisOf(midnight)
+				sale := Sale{ID: 1, Slot: 7, Version: 1, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}
+				source := &shelf{
+					version: 1, sales: map[ID]Sale{1: sale},
+					slots: []Slot{{ID: 7, OpensAt: opens, ClosesAt: opens.Add(time.Hour)}},
+				}
+				catalogue, clock := NewCatalogue(source, exactFilter, time.UTC), NewClock()
+				people := &listeners{watched: []ID{1}}
+				w := &PhaseWatcher{
+					Catalogue: catalogue, Inventory: countersOnly{}, Audience: people, Clock: clock,
+					Storefront: &Storefront{Catalogue: catalogue, Inventory: countersOnly{}, Clock: clock, Ticker: &Ticker{}},
+				}
+				time.Sleep(time.Until(midnight) - 2*time.Minute)
+				if err := errors.Join(catalogue.Refresh(ctx), clock.Sample(ctx, countersOnly{})); err != nil {
+					t.Fatal(err)
+				}
+				var duties sync.WaitGroup
+				for _, run := range []func(context.Context) error{catalogue.Run, w.Run} {
+					duties.Go(func() { _ = run(ctx) })
+				}
+				time.Sleep(time.Until(midnight) - c.earlier - time.Nanosecond)
+				source.breaks(c.hangs)
+				time.Sleep(time.Until(midnight) + time.Second)
+				stop()
+				duties.Wait()
+				if len(people.slots) != 1 || people.slots[0].ID != 7 || people.slots[0].Phase != Open {
+					t.Errorf("told of slots %+v, want that 7 is open", people.slots)
+				}
+				if len(people.told) != 1 || people.told[0].Phase != Open {
+					t.Errorf("told of sales %+v, want that 1 is open", people.told)
+				}
+			})
+		})
+	}
 }

@@ -64,6 +64,7 @@ func safely(ctx context.Context, run func(ctx context.Context) error) (err error
 func (p *parts) startDuties(d *duties, c *Config) {
 	d.start("node lease", p.lease.Run)
 	d.start("memory", releaseMemory)
+	d.start("catalogue", p.catalogue.Run)
 	d.start("phases", p.phases.Run)
 	d.start("partitions", p.rebuild.Run)
 	d.start("redo", p.redo.Run)
