@@ -10,6 +10,7 @@ import (
 	"mime"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -22,13 +23,14 @@ const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>St
 <p>The program runs and its API answers under <a href="/api/v1/slots">/api/v1</a>,
 but this binary was made without the page. Build both with <code>npx --yes rust-just build</code>.</p></html>`
 
-// page is the built page, and the one about the API, in memory, compressed once.
+// page is the built page, and the one about the API, in memory. Each file is compressed once, when it is first asked for:
+// a node that starts has better things to do.
 type page struct{ files map[string]*file }
 
 type file struct {
 	kind   string // media type
 	plain  []byte
-	packed []byte // gzip; nil when it does not pay
+	packed func() []byte // gzip; nil when it does not pay
 	tag    string
 	cache  string
 }
@@ -69,7 +71,7 @@ func newYAML(content []byte) *file {
 func newFile(name string, content []byte) *file {
 	sum := sha256.Sum256(content)
 	f := &file{
-		kind: mime.TypeByExtension(path.Ext(name)), plain: content,
+		kind: mime.TypeByExtension(path.Ext(name)), plain: content, packed: func() []byte { return nil },
 		tag: `"` + hex.EncodeToString(sum[:8]) + `"`, cache: "no-cache", // asks each time, is mostly told 304
 	}
 	if f.kind == "" {
@@ -80,7 +82,7 @@ func newFile(name string, content []byte) *file {
 		f.cache = "public, max-age=31536000, immutable"
 	}
 	if !strings.HasPrefix(f.kind, "image/") || strings.HasPrefix(f.kind, "image/svg") {
-		f.packed = pack(content)
+		f.packed = sync.OnceValue(func() []byte { return pack(content) })
 	}
 	return f
 }
@@ -116,9 +118,11 @@ func (p *page) serve(c *fiber.Ctx) error {
 		return c.SendStatus(fiber.StatusNotModified)
 	}
 	c.Set(fiber.HeaderContentType, f.kind)
-	if f.packed != nil && strings.Contains(c.Get(fiber.HeaderAcceptEncoding), "gzip") {
-		c.Set(fiber.HeaderContentEncoding, "gzip")
-		return c.Send(f.packed)
+	if strings.Contains(c.Get(fiber.HeaderAcceptEncoding), "gzip") {
+		if packed := f.packed(); packed != nil {
+			c.Set(fiber.HeaderContentEncoding, "gzip")
+			return c.Send(packed)
+		}
 	}
 	return c.Send(f.plain)
 }
