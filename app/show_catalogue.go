@@ -88,8 +88,8 @@ func (c *Catalogue) Run(ctx context.Context) error {
 	return Repeat(ctx, catalogueEvery, "refresh the catalogue", c.Refresh)
 }
 
-// Refresh looks whether the catalogue's version moved or a day is over, and if so reads a new filter, and once more what
-// the node knows.
+// Refresh looks whether the catalogue's version moved or a day is over, and if so reads a new filter, and once more
+// what the node knows.
 func (c *Catalogue) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()

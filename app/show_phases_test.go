@@ -35,6 +35,14 @@ func (countersOnly) Counters(_ context.Context, sales []SaleRef) ([]Counters, er
 	return all, nil
 }
 
+func watcher(catalogue *Catalogue, clock *Clock, people *listeners) *PhaseWatcher {
+	var nothing countersOnly
+	return &PhaseWatcher{
+		Catalogue: catalogue, Inventory: nothing, Audience: people, Clock: clock,
+		Storefront: &Storefront{Catalogue: catalogue, Inventory: nothing, Clock: clock, Ticker: &Ticker{}},
+	}
+}
+
 // I11: whoever has the page open hears of an edit, such as another entry check, and of a phase that begins, each once,
 // and of nothing else.
 func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
@@ -46,10 +54,7 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 		source := &shelf{version: 1, sales: map[ID]Sale{1: sale, 2: {ID: 2, Version: 1}}}
 		catalogue, clock := NewCatalogue(source, exactFilter, time.UTC), NewClock()
 		people := &listeners{watched: []ID{1}}
-		w := &PhaseWatcher{
-			Catalogue: catalogue, Inventory: countersOnly{}, Audience: people, Clock: clock,
-			Storefront: &Storefront{Catalogue: catalogue, Inventory: countersOnly{}, Clock: clock, Ticker: &Ticker{}},
-		}
+		w := watcher(catalogue, clock, people)
 		look := func(want ...SaleView) {
 			t.Helper()
 			time.Sleep(catalogueEvery)
@@ -76,8 +81,8 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 	})
 }
 
-// P3, I11: a slot and a sale that open at midnight are announced within a second, while the database does not answer any
-// more, or answers nothing but errors, or only from midnight on.
+// P3, I11: a slot and a sale that open at midnight are announced within a second, while the database does not answer
+// any more, or answers nothing but errors, or only from midnight on.
 func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -101,10 +106,7 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 				}
 				catalogue, clock := NewCatalogue(source, exactFilter, time.UTC), NewClock()
 				people := &listeners{watched: []ID{1}}
-				w := &PhaseWatcher{
-					Catalogue: catalogue, Inventory: countersOnly{}, Audience: people, Clock: clock,
-					Storefront: &Storefront{Catalogue: catalogue, Inventory: countersOnly{}, Clock: clock, Ticker: &Ticker{}},
-				}
+				w := watcher(catalogue, clock, people)
 				time.Sleep(time.Until(midnight) - 2*time.Minute)
 				if err := errors.Join(catalogue.Refresh(ctx), clock.Sample(ctx, countersOnly{})); err != nil {
 					t.Fatal(err)

@@ -23,8 +23,8 @@ const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>St
 <p>The program runs and its API answers under <a href="/api/v1/slots">/api/v1</a>,
 but this binary was made without the page. Build both with <code>npx --yes rust-just build</code>.</p></html>`
 
-// page is the built page, and the one about the API, in memory. Each file is compressed once, when it is first asked for:
-// a node that starts has better things to do.
+// page is the built page, and the one about the API, in memory. Each file is compressed once, when it is first asked
+// for: a node that starts has better things to do.
 type page struct{ files map[string]*file }
 
 type file struct {
