@@ -107,7 +107,7 @@ type Hub struct {
 	clients  map[*client]struct{}
 	users    map[app.ID][]*client // the oldest first
 	draining bool
-	serving  sync.WaitGroup // one per client, until its handler returns
+	serving  sync.WaitGroup // one per client, until it has left
 
 	setsMu sync.Mutex
 	sets   map[string]*watchSet
@@ -208,7 +208,7 @@ func (h *Hub) openLocked() error {
 	return nil
 }
 
-// leave is the last thing a connection's handler does.
+// leave is the last thing but closing that is done for a connection.
 func (h *Hub) leave(c *client) {
 	h.unwatch(c)
 	h.leaveBoard(c)

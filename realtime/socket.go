@@ -55,8 +55,12 @@ func (h *Hub) door(c *fiber.Ctx) error {
 
 func (h *Hub) upgrade() fiber.Handler {
 	handler := func(wrapper *contrib.Conn) {
-		addr := forgetHandshake(wrapper)
-		// The wrapper goes back into a pool when this returns and is given to others; the inner one is ours.
+		addr, forgotten := forgetHandshake(wrapper)
+		// When this returns, the wrapper goes back into a pool and is given to others; the inner one is ours.
+		if forgotten && handedOver(wrapper.UnderlyingConn()) {
+			go h.serve(wrapper.Conn, addr)
+			return
+		}
 		h.serve(wrapper.Conn, addr)
 	}
 	upgrade := contrib.New(handler, contrib.Config{
@@ -73,6 +77,24 @@ func (h *Hub) upgrade() fiber.Handler {
 	}
 }
 
+// handedOver reports whether a connection is ours alone also after the handler of its handshake has returned: then the
+// web server has its request back, 1.5 KB that each socket would keep. That is so only where the server has read
+// nothing but the handshake. Else it may go on reading through its request, which the next handshake has by then:
+// frames of one shopper would come out at another. So only who knows says so (see api.replayed); everybody else is
+// served in the handler.
+func handedOver(conn net.Conn) bool {
+	known, ok := bare(conn).(interface{ HandedOver() bool })
+	return ok && known.HandedOver()
+}
+
+// bare is the connection that the web server took over.
+func bare(conn net.Conn) net.Conn {
+	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
+		return hijacked.UnsafeConn()
+	}
+	return conn
+}
+
 // handshake is the name under which the wrapper brings along what it was opened by.
 const handshake = "handshake"
 
@@ -83,17 +105,20 @@ type opened struct {
 }
 
 // forgetHandshake lets go of request and answer, and of the copies that the wrapper made of them: nobody asks for them
-// any more, but web server and wrapper would keep them, 5 KB of headers, for as long as the socket lasts. The request
-// is ours alone until the handler returns; only then the web server takes it back into its pool, where an empty one is
-// as good as a new one. What is left is the address of the peer.
-func forgetHandshake(wrapper *contrib.Conn) netip.Addr {
+// any more, but web server and wrapper, or their pools, would keep 5 KB of headers a socket. The request is ours alone
+// until the handler returns; only then the web server takes it back into its pool, where an empty one is as good as a
+// new one. What is left is the address of the peer.
+//
+// New ones are put in place instead of emptying them, because the inner connection keeps a view into their texts (its
+// subprotocol): nobody else may ever write there. forgotten reports whether that was done.
+func forgetHandshake(wrapper *contrib.Conn) (addr netip.Addr, forgotten bool) {
 	by, ok := wrapper.Locals(handshake).(opened)
 	if ok {
 		by.request.Request = fasthttp.Request{}
 		by.request.Response = fasthttp.Response{}
 	}
 	*wrapper = contrib.Conn{Conn: wrapper.Conn}
-	return by.addr
+	return by.addr, ok
 }
 
 var writeBuffers sync.Pool
@@ -105,9 +130,10 @@ func swallow(*contrib.Conn) {
 	}
 }
 
-// serve reads a connection's frames until it ends. When it returns, nobody uses the connection any more and it is
-// closed.
+// serve reads a connection's frames until it ends; drain waits for it from enter to leave. When it returns, nobody
+// uses the connection any more and it is closed.
 func (h *Hub) serve(conn *websocket.Conn, addr netip.Addr) {
+	defer swallow(nil)
 	limitKernelQueue(conn.UnderlyingConn())
 	c := newClient(h, conn, addr)
 	defer c.release()
@@ -202,10 +228,7 @@ func (c *client) pinged(payload string) error {
 
 // limitKernelQueue bounds what the kernel holds for a client that does not read.
 func limitKernelQueue(conn net.Conn) {
-	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
-		conn = hijacked.UnsafeConn()
-	}
-	if bounded, ok := conn.(interface{ SetWriteBuffer(bytes int) error }); ok {
+	if bounded, ok := bare(conn).(interface{ SetWriteBuffer(bytes int) error }); ok {
 		_ = bounded.SetWriteBuffer(kernelQueue)
 	}
 }

@@ -25,6 +25,7 @@ func Needs(ctx context.Context, client redis.UniversalClient) []error {
 		{"GET", one},
 		{"PTTL", one},
 		{"PEXPIRE", one, 60000},
+		{"EXPIRE", one, 60, "NX"},
 		{"EXISTS", one},
 		{"TYPE", one},
 		{"HSET", hash, "a", 1, "b", 2},

@@ -61,8 +61,9 @@ func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string)
 		cmds := make([]*redis.IntCmd, len(keys))
 		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
-				p.SetNX(ctx, countPrefix+key, 0, within)
 				cmds[i] = p.Incr(ctx, countPrefix+key)
+				// After the count: one that ended in between, or was cut off before this came, would else never end.
+				p.ExpireNX(ctx, countPrefix+key, within)
 			}
 			return nil
 		})

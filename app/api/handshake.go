@@ -45,7 +45,7 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 			_ = conn.Close() // the peer has gone
 			return
 		}
-		if err := f.sockets.ServeConn(&replayed{Conn: conn, first: append(handshake, behind...), as: as}); err != nil {
+		if err := f.sockets.ServeConn(&replayed{Conn: conn, handshake: handshake, behind: behind, as: as}); err != nil {
 			quiet{}.Printf("handshake: %v", err)
 		}
 	})
@@ -95,12 +95,15 @@ func unread(c net.Conn) ([]byte, error) {
 	}
 }
 
-// replayed is a connection on which something is heard before what the peer says next.
+// replayed is a connection on which a handshake is heard again, then what the peer sent right behind it, and then what
+// it says next.
 type replayed struct {
 	net.Conn
-	first   []byte
-	writeBy time.Time  // the deadline for writing; only the one who writes moves it
-	as      netip.Addr // the address that a shopper of a rehearsal counts as; zero for anybody else
+	handshake []byte     // not yet read
+	behind    []byte     // not yet read
+	beyond    bool       // something was asked for that is not of the handshake
+	writeBy   time.Time  // the deadline for writing; only the one who writes moves it
+	as        netip.Addr // the address that a shopper of a rehearsal counts as; zero for anybody else
 }
 
 // RemoteAddr is where the peer counts as coming from.
@@ -111,16 +114,27 @@ func (c *replayed) RemoteAddr() net.Addr {
 	return c.Conn.RemoteAddr()
 }
 
+// Read never answers the end of the handshake together with what is behind it, so that whoever reads a handshake has
+// nothing else in a buffer.
 func (c *replayed) Read(p []byte) (int, error) {
-	if c.first == nil {
+	if len(c.handshake) > 0 {
+		n := copy(p, c.handshake)
+		c.handshake = c.handshake[n:]
+		return n, nil
+	}
+	c.handshake, c.beyond = nil, true
+	if len(c.behind) == 0 {
+		c.behind = nil
 		return c.Conn.Read(p)
 	}
-	n := copy(p, c.first)
-	if c.first = c.first[n:]; len(c.first) == 0 {
-		c.first = nil
-	}
+	n := copy(p, c.behind)
+	c.behind = c.behind[n:]
 	return n, nil
 }
+
+// HandedOver reports whether nobody has read more than the handshake yet, so that a web server which is done with that
+// has nothing of the connection.
+func (c *replayed) HandedOver() bool { return len(c.handshake) == 0 && !c.beyond }
 
 // SetWriteDeadline moves the deadline once a fifth of the time has passed, so that a write has at least four fifths of
 // it. Who writes frame after frame moves it with each, which costs a tenth of writing.

@@ -50,6 +50,8 @@ func NewHTTPServer(ready func() error) *HTTPServer {
 	return f
 }
 
+// newServer makes one of the two web servers. Neither may stream bodies, and both reduce their memory: else one keeps
+// reading through the request of a socket that has left its handler, when others have that already (see replayed).
 func newServer(handler fasthttp.RequestHandler, buffer int) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler: handler, ErrorHandler: unreadable, Name: "stampede",

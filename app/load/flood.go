@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -14,13 +15,16 @@ const (
 	// perAddress is how many requests of a flood come from one address: fewer than a server looks at before it turns
 	// the address away unread, so that each of them costs it the whole work.
 	perAddress = 50
+	// perConnection is how many of them come over one connection, where each reaches the server when the one before
+	// has its answer: behind a log in that waits for its turn many would be no flood.
+	perConnection = 5
 	// silentAtMost is how long after the last answer the next one may come: a log in that has to wait for its turn is
-	// answered after ten seconds at most, and a busy machine may take its time with that. Many may stand behind each
+	// answered after ten seconds at most, and a busy machine may take its time with that. Some may stand behind each
 	// other on one connection, so there is no limit to all together.
 	silentAtMost = 30 * time.Second
 )
 
-// flood sends requests by the clock, whatever comes back, over connections of its own: one of each address.
+// flood sends requests by the clock, whatever comes back, over connections of its own.
 type flood struct {
 	poller  *poller
 	request func(n int) []byte
@@ -29,6 +33,8 @@ type flood struct {
 	callers map[int]*caller
 	open    []*caller // in the order of their turns
 	buffer  []byte
+
+	addresses int // that it comes from
 
 	sent    int
 	next    int // in open
@@ -44,7 +50,7 @@ type caller struct {
 	partial []byte // the beginning of an answer whose end has not come yet
 }
 
-// newFlood connects as many addresses as a flood of that length needs.
+// newFlood connects as many callers from as many addresses as a flood of that length needs.
 func newFlood(to *target, request func(n int) []byte, rate float64, length time.Duration) (*flood, error) {
 	p, err := newPoller()
 	if err != nil {
@@ -54,9 +60,10 @@ func newFlood(to *target, request func(n int) []byte, rate float64, length time.
 		poller: p, request: request, rate: rate, silent: silentAtMost, callers: make(map[int]*caller),
 		buffer: make([]byte, 64<<10), answers: make(map[string]int), losses: make(map[string]int),
 	}
-	now := time.Now()
-	for i := range int(math.Ceil(rate * length.Seconds() / perAddress)) {
-		fd, err := dialFrom(to.stranger(now, i), to.address)
+	now, requests := time.Now(), rate*length.Seconds()
+	f.addresses = int(math.Ceil(requests / perAddress))
+	for i := range int(math.Ceil(requests / perConnection)) {
+		fd, err := dialFrom(to.stranger(now, i%f.addresses), to.address)
 		if err == nil {
 			c := &caller{fd: fd}
 			f.callers[fd], f.open = c, append(f.open, c)
@@ -118,10 +125,11 @@ func (f *flood) send() error {
 	return nil
 }
 
-// hearOut waits for the answers that are still to come, for as long as they do.
+// hearOut waits for the answers that are still to come, for as long as they do. Who has all of them hangs up: a server
+// closes connections that are idle for long, and those were not lost.
 func (f *flood) hearOut(ctx context.Context) error {
 	left, until := f.waiting, time.Now().Add(f.silent)
-	for f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until) {
+	for f.hangUp(); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); f.hangUp() {
 		if err := f.poller.wait(10*time.Millisecond, f.readable); err != nil {
 			return err
 		}
@@ -130,6 +138,18 @@ func (f *flood) hearOut(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// hangUp closes the connections on which no answer is to come.
+func (f *flood) hangUp() {
+	f.open = slices.DeleteFunc(f.open, func(c *caller) bool {
+		answered := c.waiting == 0
+		if answered {
+			delete(f.callers, c.fd)
+			closeSocket(c.fd)
+		}
+		return answered
+	})
 }
 
 // readable counts the answers that have come on a connection, each by its status and its word.
@@ -164,12 +184,7 @@ func (f *flood) lose(c *caller, why error) {
 	f.waiting -= c.waiting
 	delete(f.callers, c.fd)
 	closeSocket(c.fd)
-	for i, other := range f.open {
-		if other == c {
-			f.open = append(f.open[:i], f.open[i+1:]...)
-			return
-		}
-	}
+	f.open = slices.DeleteFunc(f.open, func(other *caller) bool { return other == c })
 }
 
 // add takes in what became of another flood.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -121,15 +122,18 @@ func TestFloodIsHeardOut(t *testing.T) {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
 			gone := make(chan struct{})
-			var mu sync.Mutex
-			came := 0
+			answered := make(chan int, 1) // how many were; who has it answers
+			answered <- 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-				mu.Lock()
-				came++
-				stuck := came > c.answers
-				mu.Unlock()
-				if time.Sleep(pause); stuck {
-					<-gone
+				select {
+				case n := <-answered:
+					if n == c.answers {
+						<-gone
+						return
+					}
+					time.Sleep(pause)
+					answered <- n + 1
+				case <-gone:
 				}
 				_, _ = io.WriteString(w, "failure")
 			}))
@@ -146,7 +150,7 @@ func TestFloodIsHeardOut(t *testing.T) {
 			}
 			defer f.close()
 			f.silent = silent
-			for range many { // one behind the other: they are one address
+			for range many {
 				if err := f.send(); err != nil {
 					t.Fatal(err)
 				}
@@ -156,6 +160,59 @@ func TestFloodIsHeardOut(t *testing.T) {
 			}
 			if f.waiting != c.waiting || f.answers[disbelieved] != c.answers {
 				t.Errorf("%d answered %v, %d not, want %d and %d", f.sent, f.answers, f.waiting, c.answers, c.waiting)
+			}
+		})
+	}
+}
+
+// TestWhoIsAnsweredHangsUp: a server that closes what is idle, as every server does, loses nothing of a flood while the
+// last answers are waited for; one that closes a connection before it has answered does.
+func TestWhoIsAnsweredHangsUp(t *testing.T) {
+	t.Parallel()
+	const idle = 50 * time.Millisecond
+	for says, c := range map[string]struct {
+		last   http.HandlerFunc // answers the last request
+		losses int
+	}{
+		"idle": {func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(20 * idle)
+			_, _ = io.WriteString(w, "failure")
+		}, 0},
+		"unanswered": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 1},
+	} {
+		t.Run(says, func(t *testing.T) {
+			t.Parallel()
+			var came atomic.Int32
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				if came.Add(1) == 2 {
+					c.last(w, req)
+					return
+				}
+				_, _ = io.WriteString(w, "failure")
+			}))
+			server.Config.IdleTimeout = idle
+			server.Start()
+			t.Cleanup(server.Close)
+			to, err := newTarget(server.Listener.Addr().String(), 1, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request := forgery(server.Listener.Addr().String(), "1", "2")
+			f, err := newFlood(to, func(int) []byte { return request }, 2*perConnection, time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.close()
+			for range f.open {
+				if err := f.send(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := f.hearOut(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if len(f.losses) != c.losses || f.answers[disbelieved] != f.sent-c.losses {
+				t.Errorf("of %d requests %v were answered, lost %v", f.sent, f.answers, f.losses)
 			}
 		})
 	}

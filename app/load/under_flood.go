@@ -41,7 +41,7 @@ func (b *bench) underFlood(ctx context.Context, r *Result, rate float64, request
 		if err != nil {
 			return nil, 0, err
 		}
-		addresses += len(f.open)
+		addresses += f.addresses
 		err = flooded.take(b.shares, func() (*pressed, error) {
 			p, took, err := b.pressUnder(ctx, w, f)
 			lasted += took
@@ -107,7 +107,11 @@ func (b *bench) pressUnder(ctx context.Context, w work, f *flood) (p *pressed, l
 	})
 	p, err = b.crowd.press(ctx, w)
 	close(stop)
-	err = errors.Join(err, g.Wait())
+	if err != nil {
+		return nil, 0, errors.Join(err, g.Wait())
+	}
+	// The last answers may take longer than a server bears with a shopper who does not answer its pings.
+	err = b.meanwhile(ctx, g.Wait)
 	return p, lasted, err
 }
 

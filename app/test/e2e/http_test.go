@@ -33,6 +33,21 @@ func (n *node) post(path, token string, body any) (int, []byte) {
 	return n.send(http.MethodPost, path, token, body)
 }
 
+// patiently is post by somebody who comes again when asked to because the shop is busy, as it sooner is on a slow
+// machine.
+func (n *node) patiently(path, token string, body any) (code int, answer []byte) {
+	n.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		code, answer = n.post(path, token, body)
+		var said struct{ Error app.Error }
+		busy := json.Unmarshal(answer, &said) == nil && said.Error.Code == app.Busy
+		if !busy || time.Now().After(deadline) {
+			return code, answer
+		}
+		time.Sleep(time.Duration(said.Error.RetryMS) * time.Millisecond)
+	}
+}
+
 // put is post for what replaces something, patch for what changes a part of it.
 func (n *node) put(path, token string, body any) (int, []byte) {
 	n.t.Helper()

@@ -27,7 +27,7 @@ func (s *shop) addUser(email, password string, flags ...string) {
 // logIn logs an account in as an app does.
 func (n *node) logIn(email, password string) app.Session {
 	n.t.Helper()
-	code, body := n.post("/api/v1/auth/login", "", map[string]string{"email": email, "password": password, "client": "app"})
+	code, body := n.patiently("/api/v1/auth/login", "", map[string]string{"email": email, "password": password, "client": "app"})
 	var session app.Session
 	if err := json.Unmarshal(body, &session); err != nil || code != http.StatusOK {
 		n.t.Fatalf("log in: %d %s", code, body)
@@ -93,12 +93,12 @@ func (n *node) erases(s *shop, sale app.Sale, user app.ID, token, password strin
 		n.t.Errorf("the copy: %d %s", code, body)
 	}
 	if password != "" {
-		code, body = n.post("/api/v1/me/delete", token, map[string]string{"password": "not it at all"})
+		code, body = n.patiently("/api/v1/me/delete", token, map[string]string{"password": "not it at all"})
 		if code != http.StatusForbidden {
 			n.t.Errorf("with a wrong password: %d %s", code, body)
 		}
 	}
-	code, body = n.post("/api/v1/me/delete", token, map[string]string{"password": password})
+	code, body = n.patiently("/api/v1/me/delete", token, map[string]string{"password": password})
 	if code != http.StatusOK {
 		n.t.Fatalf("delete: %d %s", code, body)
 	}

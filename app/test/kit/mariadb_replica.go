@@ -15,46 +15,40 @@ import (
 // semiSync has a commit answered only once the replica has it in its relay log, not yet applied.
 func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServer) {
 	t.Helper()
-	args := func(id string) []string {
+	args := func(id string, semiSyncArgs []string) []string {
 		args := []string{"--server-id=" + id, "--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=1"}
 		if program, err := sqlServer(); err == nil && program.mysql {
 			args = append(args, "--gtid-mode=ON", "--enforce-gtid-consistency=ON") // as MariaDB always does
 		}
 		if semiSync {
-			args = append(args, semiSyncArgs()...)
+			args = append(args, semiSyncArgs...)
 		}
 		return args
 	}
-	primary = StartMariaDB(t, MariaDBOptions{Args: args("1")})
-	replica = StartMariaDB(t, MariaDBOptions{Args: args("2")})
+	ofPrimary, ofReplica := semiSyncArgs()
+	primary = StartMariaDB(t, MariaDBOptions{Args: args("1", ofPrimary)})
+	replica = StartMariaDB(t, MariaDBOptions{Args: args("2", ofReplica)})
 	replica.follow(primary)
 	return primary, replica
 }
 
 // semiSyncArgs have a primary wait for its replica longer than any test takes, so that no commit is answered without
-// it, and before others see what was committed: after that they would read rows that the replica may never get.
-func semiSyncArgs() []string {
+// it, and before others see what was committed: after that they would read rows that the replica may never get. The
+// replica waits for nobody: MySQL writes what it applies to a log of its own, and would wait there for a replica of the
+// replica.
+func semiSyncArgs() (ofPrimary, ofReplica []string) {
 	if program, err := sqlServer(); err == nil && program.mysql {
 		return []string{
-			"--plugin-load-add=semisync_source.so", "--plugin-load-add=semisync_replica.so",
-			"--rpl-semi-sync-source-enabled=ON", "--rpl-semi-sync-replica-enabled=ON",
+			"--plugin-load-add=semisync_source.so", "--rpl-semi-sync-source-enabled=ON",
 			"--rpl-semi-sync-source-timeout=60000", "--rpl-semi-sync-source-wait-point=AFTER_SYNC",
+		}, []string{
+			"--plugin-load-add=semisync_replica.so", "--rpl-semi-sync-replica-enabled=ON",
 		}
 	}
 	return []string{
-		"--rpl-semi-sync-master-enabled=ON", "--rpl-semi-sync-slave-enabled=ON",
+		"--rpl-semi-sync-master-enabled=ON",
 		"--rpl-semi-sync-master-timeout=60000", "--rpl-semi-sync-master-wait-point=AFTER_SYNC",
-	}
-}
-
-// AnswerAlone ends the wait for a replica: a promoted server has none yet, and each commit would wait out its time.
-func (s *MariaDBServer) AnswerAlone() {
-	s.t.Helper()
-	if program, err := sqlServer(); err == nil && program.mysql {
-		s.Exec("SET GLOBAL rpl_semi_sync_source_enabled = OFF")
-		return
-	}
-	s.Exec("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+	}, []string{"--rpl-semi-sync-slave-enabled=ON"}
 }
 
 // words are the statements of replication, which MySQL has renamed.

@@ -1,0 +1,45 @@
+package account
+
+import (
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app/test/kit"
+)
+
+// TestCountsEnd: a count ends a while after its first, whatever is counted meanwhile; one that was left without an end,
+// because somebody died in the middle of it, gets one with the next. Else a captcha would be asked for ever.
+func TestCountsEnd(t *testing.T) {
+	t.Parallel()
+	embedded := miniredis.RunT(t)
+	real, err := redis.ParseURL(kit.Redis(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, options := range map[string]*redis.Options{"real": real, "embedded": {Addr: embedded.Addr()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, client := kit.Context(t), redis.NewClient(options)
+			t.Cleanup(func() { _ = client.Close() })
+			shelf := NewShelf(client)
+			first, cutOff := t.Name()+":first", t.Name()+":cut off"
+			if err := client.Set(ctx, countPrefix+cutOff, 6, 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+			if n := shelf.count(ctx, time.Hour, first, cutOff); n[0] != 1 || n[1] != 7 {
+				t.Errorf("counted %v, want 1 and 7", n)
+			}
+			if n := shelf.count(ctx, 2*time.Hour, first); n[0] != 2 {
+				t.Errorf("counted %v, want 2", n)
+			}
+			for _, key := range []string{first, cutOff} {
+				if left := client.TTL(ctx, countPrefix+key).Val(); left <= 0 || left > time.Hour {
+					t.Errorf("%s ends in %v, want within an hour", key, left)
+				}
+			}
+		})
+	}
+}
