@@ -2,6 +2,7 @@ import { fields, readable } from '../src/protocol/fields'
 import { useAsking } from './asking'
 import { parseRefund, type Refund } from './after/types'
 import { parseEntry, parseReport, type JournalEntry, type JournalReport } from './journal/types'
+import type { Page } from './listing'
 import {
   parseBlock,
   parseNotice,
@@ -67,12 +68,12 @@ export function useApi() {
       await act(key, 'DELETE', `/blocks/${String(id)}`)
     },
 
-    refunds: async (state: string, before?: string): Promise<{ refunds: Refund[]; more: boolean }> => {
+    refunds: async (state: string, before?: string): Promise<Page<Refund>> => {
       const f = fields(
         await ask('GET', '/operator/refunds', { query: { state, before, limit: 50 } }),
         'refunds',
       )
-      return { refunds: readable(f, 'refunds', parseRefund), more: f.more === true }
+      return { items: readable(f, 'refunds', parseRefund), more: f.more === true }
     },
     /** `retry` has the gateway asked again about one that is stuck. */
     decideRefund: async (
@@ -84,9 +85,9 @@ export function useApi() {
       await act(key, 'POST', `/refunds/${order}/${how}`, { note })
     },
 
-    journal: async (query: JournalQuery): Promise<{ entries: JournalEntry[]; more: boolean }> => {
+    journal: async (query: JournalQuery): Promise<Page<JournalEntry>> => {
       const f = fields(await ask('GET', '/operator/journal', { query: { ...query } }), 'journal')
-      return { entries: readable(f, 'entries', parseEntry), more: f.more === true }
+      return { items: readable(f, 'entries', parseEntry), more: f.more === true }
     },
     verifyJournal: async (head?: string): Promise<JournalReport> =>
       parseReport(await ask('GET', '/operator/journal/verify', { query: { head } })),

@@ -1,7 +1,7 @@
 /**
  * The browser smoke test. `npm run smoke -- <base url>` goes through the main job on a running server; without an
- * address the stand-in is used, also for states that are hard to bring about on a real server. A second address is a
- * demo without simulated shoppers, on which orders are paid.
+ * address the stand-in is used. States that are hard to bring about on a real server are looked at on the stand-in each
+ * time. A second address is a demo without simulated shoppers, on which orders are paid.
  * SMOKE_DATA is the folder of the first one, and SMOKE_BUSY_REDIS its embedded Redis: then operators look at what has happened there.
  * SMOKE_MAIL and SMOKE_REDIS are the folder of its mails and its embedded Redis, host:port: then somebody makes an account there.
  * SMOKE_SHOTS names a folder for screenshots, CHROMIUM the browser.
@@ -60,9 +60,9 @@ if (address) parts.push(() => catalogue(report, browser)) // brings an empty sho
 parts.push(...journeys(report, browser, base), ...tabs(report, browser, base))
 if (address && data && busyRedis) parts.push(() => afterwards(report, browser, base, data, busyRedis))
 parts.push(...accountsOnStandIn(report, browser), ...challenge(report, browser))
-if (standIn) parts.push(...hardStates(report, browser), ...codes(report, browser))
 if (quiet) parts.push(...paying(report, browser, quiet))
-// What hurt people once; each brings its own stand-in.
+// What is hard to bring about on a real server, and what hurt people once; each brings its own stand-in.
+parts.push(...hardStates(report, browser), ...codes(report, browser))
 parts.push(...touch(report, browser), ...presses(report, browser))
 parts.push(...endedGuest(report, browser), ...hostile(report, browser), ...details(report, browser, base))
 if (address) parts.push(...docs(report, browser, base)) // the stand-in has no such page

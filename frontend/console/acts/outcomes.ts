@@ -21,8 +21,8 @@ export const useOutcomes = defineStore('outcomes', () => {
     latest.value = outcome
     count.value++
     if (!object) return
-    const { entries } = await api.journal({ object, limit: 1 }).catch(() => ({ entries: [] }))
-    const [newest] = entries
+    const { items } = await api.journal({ object, limit: 1 }).catch(() => ({ items: [] }))
+    const [newest] = items
     if (newest?.undoable && latest.value === outcome) latest.value = { text, undo: newest.seq }
   }
 

@@ -1,6 +1,7 @@
 import { fields, readable } from '../../src/protocol/fields'
 import { useAsking } from '../asking'
 import { askFile } from '../http'
+import type { Page } from '../listing'
 import { parseSaleReport, type SaleReport } from '../report/types'
 import { parseLetter, parseMail, parsePosting, type Leftover, type LeftoverKind } from './leftovers'
 import {
@@ -23,11 +24,6 @@ export interface OrderQuery {
   /** The number of an order or a trade, the id of a buyer, or a whole e-mail. */
   q?: string
   before?: string
-}
-
-export interface Page<T> {
-  readonly items: readonly T[]
-  readonly more: boolean
 }
 
 const PAGE = 50

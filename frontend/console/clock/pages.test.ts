@@ -30,7 +30,7 @@ vi.mock('uplot', () => ({
   },
 }))
 vi.mock('../api', () => ({
-  useApi: () => ({ journal: () => Promise.resolve({ entries: [entry], more: false }) }),
+  useApi: () => ({ journal: () => Promise.resolve({ items: [entry], more: false }) }),
 }))
 vi.mock('../after/api', () => ({ useAfterApi: () => ({ report: () => Promise.resolve(report) }) }))
 

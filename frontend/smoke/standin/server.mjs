@@ -27,8 +27,6 @@ const BLOCKED = 4507
  */
 export class StandIn {
   guests = true
-  /** Whether numbers move. */
-  bustling = true
   /** How many of the next questions for the details of a sale find the server too busy. */
   lostDetails = 0
   /** Every frame that came, with its time. */
@@ -50,9 +48,11 @@ export class StandIn {
   #users = 0
   #ended = new Set()
   #stalled = false
+  #bustling = true
 
-  /** Every slot of the shop holds so many sales. */
-  constructor(sales) {
+  /** Every slot of the shop holds so many sales; their numbers move once in so many milliseconds. */
+  constructor(sales, bustleMs = 1_000) {
+    this.bustleMs = bustleMs
     this.shop = new StandInShop((user, event) => this.#tell(user, event), sales)
     this.accounts = new StandInAccounts(tokenOf, (devices) => this.#revoke(devices))
     this.operator = new StandInOperator(this.shop, (event) => this.#tell(undefined, event))
@@ -68,12 +68,18 @@ export class StandIn {
     })
     sockets.on('connection', (socket) => this.#attend(socket))
     this.timers = [
-      setInterval(() => this.bustling && this.shop.bustle(), 250),
-      setInterval(() => this.#tick(), 100),
+      setInterval(() => this.#bustling && this.shop.bustle(), this.bustleMs),
+      setInterval(() => this.#bustling && this.#tick(), 100),
       setInterval(() => this.#showBoard(), 1_000),
     ]
     await new Promise((resolve) => this.http.listen(0, '127.0.0.1', resolve))
     return `http://127.0.0.1:${this.http.address().port}`
+  }
+
+  /** Whether numbers move. When they come to rest everybody is told where: the last step of the bustle may not be yet. */
+  set bustling(moving) {
+    this.#bustling = moving
+    if (!moving) this.#tick()
   }
 
   close() {
@@ -273,7 +279,6 @@ export class StandIn {
   }
 
   #tick() {
-    if (!this.bustling) return
     for (const client of this.#clients) {
       const sales = [...this.shop.sales.values()].filter((sale) => client.slots.has(sale.slot))
       if (sales.length > 0) this.#send(client, { ev: 'tick', now: Date.now(), sales: this.shop.ticks(sales) })

@@ -6,6 +6,8 @@ const SLOT_MS = 5 * 60_000
 const LONGEST_MARGIN_MS = 10_000
 const PASS_MS = 120_000
 const PASSES_FROM_MS = 60_000
+/** What simulated shoppers leave to others. */
+const UNITS_LEFT = 5
 const TAKES_SPACE = new Set(['reserved', 'pending'])
 
 /**
@@ -13,7 +15,7 @@ const TAKES_SPACE = new Set(['reserved', 'pending'])
  * called with (user, event) for personal events and (undefined, event) for everyone.
  */
 export class StandInShop {
-  /** Milliseconds from an accepted buy to its order. */
+  /** Milliseconds from an accepted buy to its order, or for ever: until settle() is called. */
   settleAfter = 900
   /** How many of the next buys are answered with `busy` although they are carried out. */
   busyBuys = 0
@@ -212,8 +214,15 @@ export class StandInShop {
     }
     this.orders.set(order.id, order)
     this.#keys.set(`${user}/${sale.id}/${key}`, order)
-    setTimeout(() => this.#settle(order), this.settleAfter).unref() // nobody waits for it at the end
+    if (this.settleAfter < Infinity) {
+      setTimeout(() => this.#settle(order), this.settleAfter).unref() // nobody waits for it at the end
+    }
     return order
+  }
+
+  /** Makes an order of every reservation, now. */
+  settle() {
+    for (const order of this.orders.values()) if (order.state === 'reserved') this.#settle(order)
   }
 
   #settle(order) {
@@ -222,6 +231,11 @@ export class StandInShop {
     order.pay_by = Date.now() + this.payWindow
     this.#become(order, 'pending')
     setTimeout(() => this.#giveBack(order, 'expired'), this.payWindow).unref()
+  }
+
+  /** Ends the time to pay of every order, now. */
+  expire() {
+    for (const order of this.orders.values()) if (order.state === 'pending') this.#giveBack(order, 'expired')
   }
 
   #giveBack(order, state) {
@@ -294,12 +308,15 @@ export class StandInShop {
     return `1-${this.#events}`
   }
 
-  /** One step of simulated shoppers: some press; of those who hold a unit some pay, some let it go. */
+  /**
+   * One step of simulated shoppers: some press; of those who hold a unit some pay, some let it go. However long it goes on,
+   * they leave units to who is looked at.
+   */
   bustle() {
     for (const sale of this.sales.values()) {
       if (this.phase(sale) !== 'open' || sale.paused) continue
       sale.watching = Math.max(20, sale.watching + Math.round(Math.random() * 9 - 4))
-      const pressed = Math.random() < 0.3 && sale.stock > 0 ? 1 : 0
+      const pressed = Math.random() < 0.3 && sale.stock > UNITS_LEFT ? 1 : 0
       const paid = Math.random() < 0.05 && sale.held > 4 ? 1 : 0
       const returned = Math.random() < 0.15 && sale.held > 4 ? 1 : 0
       sale.stock += returned - pressed

@@ -50,10 +50,13 @@ const EDGE_MS = 2_000
 /** So many passes are earned for one press at most: who is not let in with them will not be with another one. */
 const MOST_PASSES = 3
 
-/** A key of 26 random characters; randomUUID would need a secure context, which a shop on a LAN is not. */
+/**
+ * A key of 16 random characters, 80 bits: it has to differ from this buyer's others in one sale, and Redis keeps it twice
+ * with each order. randomUUID would need a secure context, which a shop on a LAN is not.
+ */
 export function newKey(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
-  return Array.from(crypto.getRandomValues(new Uint8Array(26)), (n) => alphabet[n % 32]).join('')
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (n) => alphabet[n % 32]).join('')
 }
 
 /** Whether the server has not decided yet, so that the same key must be asked again. */

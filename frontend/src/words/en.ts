@@ -246,6 +246,7 @@ export const en = {
     offline: 'Offline',
     lost: 'The connection was lost. Your orders are safe.',
     silent: 'Nothing has come from the shop for a moment. The numbers may be old.',
+    back: 'Connected again: the numbers are live.',
     unanswered: 'No answer came from the shop. Please try again.',
     retryIn: (seconds: number) => `Next attempt in ${String(seconds)} s`,
     stopped: 'The server has ended this connection.',

@@ -237,6 +237,7 @@ export const zh: Words = {
     offline: '离线',
     lost: '连接已断开，你的订单是安全的。',
     silent: '商城暂时没有消息，数字可能是旧的。',
+    back: '已重新连接，数字是实时的。',
     unanswered: '商城没有答复，请再试一次。',
     retryIn: (seconds) => `${String(seconds)} 秒后重试`,
     stopped: '服务器结束了这个连接。',

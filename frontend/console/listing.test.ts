@@ -2,8 +2,8 @@
 import { createPinia, setActivePinia } from 'pinia'
 import { effectScope, nextTick, ref } from 'vue'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { Refused } from '../../src/live/ops'
-import { usePages } from './pages'
+import { Refused } from '../src/live/ops'
+import { useListing } from './listing'
 
 let scope = effectScope(true)
 beforeEach(() => {
@@ -18,13 +18,13 @@ describe('a list in pages', () => {
   it('goes on behind its last item', async () => {
     const asked: (number | undefined)[] = []
     const list = scope.run(() =>
-      usePages<number>([], (last) => {
+      useListing<number>([], (last) => {
         asked.push(last)
         return Promise.resolve({ items: last === undefined ? [9, 8] : [7], more: last === undefined })
       }),
     )
     await settle()
-    await list?.older()
+    await list?.goOn()
     expect(asked).toEqual([undefined, 8])
     expect(list?.items.value).toEqual([9, 8, 7])
     expect(list?.more.value).toBe(false)
@@ -34,7 +34,7 @@ describe('a list in pages', () => {
     const state = ref('a')
     const answers = new Map<string, () => void>()
     const list = scope.run(() =>
-      usePages<string>([state], () => {
+      useListing<string>([state], () => {
         const mine = state.value
         return new Promise((resolve) => {
           answers.set(mine, () => resolve({ items: [mine], more: false }))
@@ -49,17 +49,38 @@ describe('a list in pages', () => {
     expect(list?.items.value).toEqual(['b'])
   })
 
+  it('does not go on behind the answer to an older question', async () => {
+    const state = ref('a')
+    const asked: string[] = []
+    const list = scope.run(() =>
+      useListing<string>([state], (behind, page) => {
+        asked.push(`${state.value} ${String(page)} ${behind ?? '-'}`)
+        return new Promise((resolve) => {
+          setTimeout(() => resolve({ items: [`${state.value}${String(page)}`], more: true }))
+        })
+      }),
+    )
+    await settle()
+    state.value = 'b'
+    await nextTick() // b is asked for, a is still there
+    await list?.goOn()
+    expect(asked).toEqual(['a 1 -', 'b 1 -', 'b 1 -'])
+    expect(list?.items.value).toEqual(['b1'])
+    await list?.goOn()
+    expect(list?.items.value).toEqual(['b1', 'b2'])
+  })
+
   it('says why nothing came, and keeps what there was', async () => {
     let fails = false
     const refused = new Refused({ code: 'busy', message: '', retry_ms: 0, orders: [] })
     const list = scope.run(() =>
-      usePages<number>([], () =>
+      useListing<number>([], () =>
         fails ? Promise.reject(refused) : Promise.resolve({ items: [1], more: true }),
       ),
     )
     await settle()
     fails = true
-    await list?.older()
+    await list?.goOn()
     expect(list?.problem.value).not.toBe('')
     expect(list?.items.value).toEqual([1])
   })
