@@ -5,6 +5,7 @@
 // A round is a fresh shop: a database and a Redis of its own. It goes through
 //
 //	micro      gate, fulfilment and fan-out inside a Go benchmark, each beside its baseline
+//	orders     the whole way in a fresh shop: what an order takes of Redis
 //	sockets    time, buy, soldout, burst over 10,000 sockets; then buy again on a node with one script call per buy;
 //	           buys with and without a flood of forged payment notifications, and of log ins
 //	chain      the whole way, as fast as it goes and at half of that; then on a node that does everything one by one

@@ -20,6 +20,8 @@ func (r *Round) figures() figures {
 		"drained_per_second": r.DrainedPerSec, "redis_cpu_us_per_order": r.RedisMicrosPerOrder,
 		"redis_log_kb_per_order":     r.RedisLogPerOrder,
 		"redis_bytes_per_open_order": r.RedisBytesPerOrder,
+
+		"redis_bytes_per_open_order_after_a_jam": r.RedisBytesAfterJam,
 	}
 	for benchmark, metrics := range r.Micro {
 		for metric, value := range metrics {

@@ -24,20 +24,26 @@ type side struct {
 var comparisons = []struct {
 	name, figure string
 	digits       int
-	factor       float64
 }{
-	{"chain, orders a second", "chain/chain per_second", 0, 1},
-	{"processor time of an order, µs", "order_us", 1, 1},
-	{"of it the server", "chain/chain server_cpu_us_per_op", 1, 1},
-	{"of it Redis", "chain/chain redis_cpu_us_per_op", 1, 1},
-	{"of it MariaDB", "chain/chain database_cpu_us_per_op", 1, 1},
-	{"of it the generator", "chain/chain generator_cpu_us_per_op", 1, 1},
-	{"append-only file of Redis, KB an order", "aof_bytes", 2, 1.0 / 1024},
-	{"memory of Redis, bytes an open order", "open_bytes", 0, 1},
-	{"memory of an idle socket, KB", "crowd/idle kb_per_socket", 1, 1},
-	{"everybody back, ten orders each, s", "crowd/reconnect all_back_s", 2, 1},
-	{"of it the server, µs a socket", "crowd/reconnect server_cpu_us_per_op", 0, 1},
-	{"of it MariaDB, µs a socket", "crowd/reconnect database_cpu_us_per_op", 0, 1},
+	{"chain, orders a second", "orders/chain per_second", 0},
+	{"processor time of an order, µs", "order_us", 1},
+	{"of it the server", "orders/chain server_cpu_us_per_op", 1},
+	{"of it Redis", "orders/chain redis_cpu_us_per_op", 1},
+	{"of it MariaDB", "orders/chain database_cpu_us_per_op", 1},
+	{"of it the generator", "orders/chain generator_cpu_us_per_op", 1},
+	{"append-only file of Redis, KB an order", "redis_log_kb_per_order", 2},
+	{"memory of Redis, bytes an open order", "redis_bytes_per_open_order", 0},
+	{"a `time` op, µs of the server", "sockets/time server_cpu_us_per_op", 1},
+	{"a reserved buy, µs of the server", "sockets/buy server_cpu_us_per_op", 1},
+	{"of it Redis, µs", "sockets/buy redis_cpu_us_per_op", 1},
+	{"a sold-out answer, µs of the server", "sockets/soldout server_cpu_us_per_op", 1},
+	{"reserved buys a second", "sockets/buy per_second", 0},
+	{"sold-out answers a second", "sockets/soldout per_second", 0},
+	{"burst, p99 of buys, ms", "sockets/burst p99_ms", 0},
+	{"memory of an idle socket, KB", "crowd/idle kb_per_socket", 1},
+	{"everybody back, ten orders each, s", "crowd/reconnect all_back_s", 2},
+	{"of it the server, µs a socket", "crowd/reconnect server_cpu_us_per_op", 0},
+	{"of it MariaDB, µs a socket", "crowd/reconnect database_cpu_us_per_op", 0},
 }
 
 // pairs measures two programs in turns, each time on fresh databases: the one in f.old, then the one in f.bin, and the
@@ -61,14 +67,15 @@ func pairs(ctx context.Context, f flags) error {
 			}
 			side.found = append(side.found, found)
 			fmt.Fprintf(os.Stderr, "pair %d of %d, %s: %.0f orders a second, %.1f µs\n",
-				pair+1, f.pairs, side.name, found["chain/chain per_second"], found["order_us"])
+				pair+1, f.pairs, side.name, found["orders/chain per_second"], found["order_us"])
 		}
 	}
 	_, err = os.Stdout.Write(compare(sides[0], sides[1]))
 	return err
 }
 
-// onePairSide measures the chain on a fresh node, and after it, if wanted, a full house that comes back.
+// onePairSide measures the chain and what a node that only reserves answers, each on a fresh node, and after it, if
+// wanted, a full house that comes back.
 func onePairSide(ctx context.Context, f flags, s *stores, bin string, number int, crowd bool) (
 	found figures, err error,
 ) {
@@ -81,17 +88,9 @@ func onePairSide(ctx context.Context, f flags, s *stores, bin string, number int
 	if _, err := r.tool(ctx, "migrate", "up"); err != nil {
 		return nil, err
 	}
-	var before, after usage
-	err = r.on(ctx, programName, nil, func(n *node) (err error) {
-		if before, err = r.shop.usage(ctx); err != nil {
-			return err
-		}
-		if _, err := r.load(ctx, n, "chain", []string{"chain"}, r.size(chainSockets), r.time(2*longTime)); err != nil {
-			return err
-		}
-		after, err = r.shop.usage(ctx)
-		return err
-	})
+	if err = r.orders(ctx); err == nil {
+		err = r.reservations(ctx)
+	}
 	if err == nil && crowd {
 		err = r.on(ctx, programName, nil, func(n *node) error {
 			_, err := r.load(ctx, n, "crowd", []string{"idle", "reconnect"}, r.size(crowdSockets), r.time(longTime))
@@ -102,11 +101,8 @@ func onePairSide(ctx context.Context, f flags, s *stores, bin string, number int
 		return nil, err
 	}
 	found = r.round.figures()
-	orders := float64(r.round.Steps["chain"][0].Orders)
-	found["aof_bytes"] = (after.logged - before.logged) / orders
-	found["open_bytes"] = (after.bytes - before.bytes) / orders
 	for _, s := range []string{"server", "redis", "database"} { // the generator is not what is measured
-		found["order_us"] += found["chain/chain "+s+"_cpu_us_per_op"]
+		found["order_us"] += found["orders/chain "+s+"_cpu_us_per_op"]
 	}
 	return found, nil
 }
@@ -123,7 +119,7 @@ func compare(old, fresh *side) []byte {
 				continue
 			}
 			is := fresh.found[i][c.figure]
-			before, after = append(before, was*c.factor), append(after, is*c.factor)
+			before, after = append(before, was), append(after, is)
 			ratios = append(ratios, is/was)
 		}
 		for _, all := range [][]float64{before, after, ratios} {

@@ -27,10 +27,12 @@ type Round struct {
 	DrainedPerSec float64 `json:"drained_per_second"`
 	// processor time of Redis over the chain, everything included
 	RedisMicrosPerOrder float64 `json:"redis_cpu_us_per_order"`
-	// growth of its append-only file over the chain, per order
-	RedisLogPerOrder float64 `json:"redis_log_kb_per_order"`
-	// growth of Redis from the empty shop to the end of the chain, over all orders that are open by then
+	// growth of its append-only file, and of its data, by each order that became a row as it came
+	RedisLogPerOrder   float64 `json:"redis_log_kb_per_order"`
 	RedisBytesPerOrder float64 `json:"redis_bytes_per_open_order"`
+	// growth of its data from the empty shop to the end of the chain, over all orders that are open by then: most of
+	// them waited for a worker while their buyers went on buying
+	RedisBytesAfterJam float64 `json:"redis_bytes_per_open_order_after_a_jam"`
 }
 
 func writeRounds(folder string, rounds []Round) error {

@@ -59,7 +59,7 @@ func (r *runner) run(ctx context.Context) (err error) {
 		name string
 		run  func(ctx context.Context) error
 	}{
-		{"sockets", r.sockets}, {"chain", r.chain}, {"crowd", r.crowd},
+		{"orders", r.orders}, {"sockets", r.sockets}, {"chain", r.chain}, {"crowd", r.crowd},
 	} {
 		began := time.Now()
 		if err := step.run(ctx); err != nil {
@@ -103,18 +103,54 @@ var (
 	simpleAll = []string{simpleSwitch}
 )
 
+// orders measures what an order takes of Redis where orders become rows as they come: in a fresh shop, before anything
+// has ever waited.
+func (r *runner) orders(ctx context.Context) error {
+	return r.on(ctx, programName, nil, func(n *node) error {
+		found, before, after, err := r.loadChain(ctx, n, "orders", 2*longTime)
+		if err != nil {
+			return err
+		}
+		orders := float64(found.Orders)
+		r.round.RedisBytesPerOrder = (after.data - before.data) / orders
+		r.round.RedisLogPerOrder = (after.logged - before.logged) / 1024 / orders
+		return nil
+	})
+}
+
+// loadChain presses for the whole way, and sees what Redis uses before and after it.
+func (r *runner) loadChain(ctx context.Context, n *node, step string, lasts time.Duration) (
+	found load.Result, before, after usage, err error,
+) {
+	if before, err = r.shop.usage(ctx); err != nil {
+		return found, before, after, err
+	}
+	all, err := r.load(ctx, n, step, []string{"chain"}, r.size(chainSockets), r.time(lasts))
+	if err != nil {
+		return found, before, after, err
+	}
+	after, err = r.shop.usage(ctx)
+	return all[0], before, after, err
+}
+
 // sockets measures what a node that only reserves answers, beside the limit of its own sockets and beside one script
 // call per buy.
 func (r *runner) sockets(ctx context.Context) error {
-	size, long := r.size(manySockets), r.time(longTime)
-	err := r.alone(ctx, programName, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"}, size, long, "--no-wait")
+	err := r.reservations(ctx)
 	if err == nil {
-		err = r.alone(ctx, simpleName, simpleAPI, "sockets-simple", []string{"buy"}, size, long, "--no-wait")
+		err = r.alone(ctx, simpleName, simpleAPI, "sockets-simple", []string{"buy"}, r.size(manySockets), r.time(longTime),
+			"--no-wait")
 	}
 	if err == nil {
 		err = r.floods(ctx)
 	}
 	return err
+}
+
+// reservations measures what a node that only reserves answers, beside the limit of its own sockets.
+func (r *runner) reservations(ctx context.Context) error {
+	return r.alone(ctx, programName, apiOnly, "sockets", []string{"time", "buy", "soldout", "burst"},
+		r.size(manySockets), r.time(longTime), "--no-wait")
 }
 
 // floods measures what a flood of forged payment notifications, and one of log ins, takes from the buys. The crowd is
@@ -140,22 +176,13 @@ func (r *runner) chain(ctx context.Context) error {
 		if err := r.drain(ctx); err != nil {
 			return err
 		}
-		before, err := r.shop.usage(ctx)
+		found, before, after, err := r.loadChain(ctx, n, "chain", longTime)
 		if err != nil {
 			return err
 		}
-		found, err := r.load(ctx, n, "chain", []string{"chain"}, r.size(chainSockets), r.time(longTime))
-		if err != nil {
-			return err
-		}
-		after, err := r.shop.usage(ctx)
-		if err != nil {
-			return err
-		}
-		r.round.RedisBytesPerOrder = (after.bytes - r.empty.bytes) / float64(r.reserved)
-		r.round.RedisMicrosPerOrder = (after.seconds - before.seconds) * 1e6 / float64(found[0].Orders)
-		r.round.RedisLogPerOrder = (after.logged - before.logged) / 1024 / float64(found[0].Orders)
-		half := fmt.Sprintf("--rate=%.0f", found[0].PerSec/2)
+		r.round.RedisBytesAfterJam = (after.data - r.empty.data) / float64(r.reserved)
+		r.round.RedisMicrosPerOrder = (after.seconds - before.seconds) * 1e6 / float64(found.Orders)
+		half := fmt.Sprintf("--rate=%.0f", found.PerSec/2)
 		_, err = r.load(ctx, n, "chain-half", []string{"chain"}, r.size(chainSockets), r.time(longTime), half)
 		return err
 	})

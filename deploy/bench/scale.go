@@ -29,7 +29,7 @@ func extrapolate(rounds []Round) map[string]any {
 	frameMicros := median(rounds, "crowd/fanout server_cpu_us_per_frame")
 	orderMicros := median(rounds, "chain/chain server_cpu_us_per_op")
 	redisMicros := median(rounds, "redis_cpu_us_per_order")
-	redisBytes := median(rounds, "redis_bytes_per_open_order")
+	redisBytes := median(rounds, "redis_bytes_per_open_order_after_a_jam")
 	rowsPerSec := median(rounds, "Fulfil grouped/s")
 
 	frames := targetSockets * targetTicks

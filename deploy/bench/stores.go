@@ -142,7 +142,7 @@ func (s *stores) client(database int) (*redis.Client, error) {
 
 // usage is what Redis uses by now.
 type usage struct {
-	bytes   float64
+	data    float64 // bytes of memory, without what does not grow with the data: the buffers of clients above all
 	logged  float64 // bytes of the append-only file
 	seconds float64 // of a processor
 }
@@ -152,7 +152,7 @@ func (o *shop) usage(ctx context.Context) (u usage, err error) {
 	if err != nil {
 		return u, err
 	}
-	memory, memoryErr := strconv.ParseFloat(info["Memory"]["used_memory"], 64)
+	memory, memoryErr := strconv.ParseFloat(info["Memory"]["used_memory_dataset"], 64)
 	logged, loggedErr := strconv.ParseFloat(info["Persistence"]["aof_current_size"], 64)
 	user, userErr := strconv.ParseFloat(info["CPU"]["used_cpu_user"], 64)
 	system, systemErr := strconv.ParseFloat(info["CPU"]["used_cpu_sys"], 64)

@@ -96,10 +96,11 @@ var rows = []row{
 		ours: "chain/chain redis_cpu_us_per_op",
 	},
 	{
-		name: "append-only file of Redis per order (chain)", unit: "KB", most: 0.7, digits: 2,
+		name: "append-only file of Redis per order", unit: "KB", most: 0.7, digits: 2,
 		ours: "redis_log_kb_per_order",
 	},
 	{name: "memory in Redis per open order", unit: "bytes", most: 400, ours: "redis_bytes_per_open_order"},
+	{name: "the same after most have waited for a worker", unit: "bytes", ours: "redis_bytes_per_open_order_after_a_jam"},
 	{
 		name: "waiting reservations turned into orders while nobody buys", unit: "orders/s",
 		ours: "drained_per_second",

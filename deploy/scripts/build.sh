@@ -21,6 +21,7 @@ packages() {
   fi
 }
 
+# What its types promise is looked at by lint.sh.
 page() {
   echo 'building the page'
   npm --prefix frontend run --silent build

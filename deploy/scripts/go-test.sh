@@ -35,7 +35,7 @@ if ((compile)); then
 fi
 # -trimpath as everywhere: what has been compiled in one form is not compiled in another. Vet has its turn in lint.sh; here
 # it would read all that is imported once more.
-tests=(go test -trimpath "${race[@]}" -vet=off -json -count=1 -timeout 10m)
+tests=(go test -trimpath "${race[@]}" -vet=off -json -count=1 -timeout 20m)
 if [[ -z $told ]]; then
   "${tests[@]}" "$@" 2>&1 | .run/tools/verdict
   exit

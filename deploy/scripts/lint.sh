@@ -48,13 +48,15 @@ lengths() {
 # begin with a tab or with spaces.
 columns() {
   local wide
-  wide=$(sources '*.go' | while IFS= read -r file; do
-    expand -t 4 "$file" | awk -v file="$file" '
-      { line = $0; ticks = gsub(/`/, "`", line); inside = raw; if (ticks % 2) raw = !raw }
-      inside || ticks % 2 || /^ *\/\/(  |    )/ { next }
-      { gsub(/`[^`]*`/, "``"); gsub(/"([^"\\]|\\.)*"/, "\"\"") }
-      length() > 120 { print file ":" FNR " is " length() " columns wide, 120 is the limit" }'
-  done)
+  wide=$(sources '*.go' | xargs -d '\n' awk '
+    FNR == 1 { raw = 0 }
+    {
+      while (tab = index($0, "\t")) $0 = substr($0, 1, tab - 1) substr("    ", 1, 4 - (tab - 1) % 4) substr($0, tab + 1)
+      line = $0; ticks = gsub(/`/, "`", line); inside = raw; if (ticks % 2) raw = !raw
+    }
+    inside || ticks % 2 || /^ *\/\/(  |    )/ { next }
+    { gsub(/`[^`]*`/, "``"); gsub(/"([^"\\]|\\.)*"/, "\"\"") }
+    length() > 120 { print FILENAME ":" FNR " is " length() " columns wide, 120 is the limit" }')
   [[ -z $wide ]] || { echo "$wide" && return 1; }
 }
 
@@ -107,7 +109,8 @@ vetted() {
 
 statically_checked() { .run/tools/staticcheck -tags "$tags" ./... && .run/tools/staticcheck "${untagged[@]}"; }
 
-tools_module() { cd deploy/tools && go vet ./... && go test ./...; }
+# With the same tool, so that the standard library is not read once more.
+tools_module() { cd deploy/tools && go vet -vettool=../../.run/tools/vet ./... && go test -vet=off ./...; }
 
 frontend_lint() { deploy/scripts/build.sh packages && npm --prefix frontend run --silent lint; }
 

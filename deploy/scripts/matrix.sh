@@ -28,7 +28,7 @@ for pair in "${pairs[@]}"; do
   export STAMPEDE_TEST_STORES=$pair
   suite "$pair: migrations up, down, up; stores; streams" $scripts/services.sh run $scripts/go-test.sh \
     ./migrations/... ./app/test/kit ./app/store ./streams || true
-  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel 8 -skip "$alone" ./app/test/e2e/... || true
+  suite "$pair: end to end" $scripts/services.sh run $scripts/go-test.sh -parallel "$at_once" -skip "$alone" ./app/test/e2e/... || true
   suite "$pair: end to end, one at a time" $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$alone" ./app/test/e2e/... ||
     true
   suite "$pair: crash, the short form" $scripts/crash.sh || true

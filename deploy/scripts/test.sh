@@ -29,12 +29,14 @@ done
 
 # The page and the binary may fail without keeping the rest from being tested.
 step 'install and build'
-check 'Redis, MariaDB, nginx, Chromium, C compiler' $scripts/install.sh || { conclude; exit 1; }
+begin $scripts/install.sh
+installed=$begun
 begin $scripts/build.sh beside
 compiled=$begun
 check 'npm packages' $scripts/build.sh packages || true
 check 'page builds' $scripts/build.sh page || true
 end "$compiled" check 'program compiles' || true
+end "$installed" check 'Redis, MariaDB, nginx, Chromium, C compiler' || { conclude; exit 1; }
 check 'binary builds' $scripts/build.sh binary || true
 
 # What only computes goes on beside what mostly waits, with the processors that this leaves: while the browser is at work, what
@@ -46,7 +48,7 @@ end "$compiled" check 'tests compile' || true
 
 begin "${leisurely[@]}" $scripts/lint.sh
 lint=$begun
-suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel 8 -skip "$alone" ./app/test/e2e/... || true
+suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel "$at_once" -skip "$alone" ./app/test/e2e/... || true
 end "$lint" suite 'lint' || true
 suite 'end to end, one at a time' $scripts/services.sh run $scripts/go-test.sh -race -parallel 1 -run "$alone" ./app/test/e2e/... || true
 
