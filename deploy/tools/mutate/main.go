@@ -1,17 +1,18 @@
-// Command mutate puts the defect of a negative control into the working tree.
+// Command mutate applies a mutation, a known defect, to the working tree.
 //
-//	mutate [-n] deploy/controls/NAME.edit      -n: only looks whether it could
+//	mutate [-n] deploy/mutations/NAME.edit     -n: check only, change no file
 //
-// An edit names lines by what they say and not by where they stand, so that it survives changes around them:
+// An edit identifies lines by their text, not by line numbers, so that it still applies after unrelated changes:
 //
-//	Defect: units are returned twice           a header of `Name: value` lines, see controls.sh
+//	Defect: Units are returned twice           headers `Name: value`; `just mutations` reads them
+//	Breaks: P1 I3
+//	Test: ./streams TestReturnOnce
 //	File: streams/lua/return.lua
 //
-//	- if hold ~= ARGV[3] then                  one or more lines of the file, each behind "- "; they must stand there once
-//	+ if false then                            what stands there instead, each behind "+ "; may be nothing
+//	- if hold ~= ARGV[3] then                  one or more consecutive lines, which occur exactly once in the file
+//	+ if false then                            their replacement; may be empty
 //
-// Leading blanks do not count. Further parts follow behind an empty line; a `File:` line of their own names another
-// file.
+// Indentation is ignored. An empty line begins another part; another `File:` line selects another file.
 package main
 
 import (
@@ -23,22 +24,22 @@ import (
 
 func main() {
 	args := os.Args[1:]
-	look := len(args) > 0 && args[0] == "-n"
-	if look {
+	check := len(args) > 0 && args[0] == "-n"
+	if check {
 		args = args[1:]
 	}
 	if len(args) != 1 {
 		fmt.Fprintln(os.Stderr, "usage: mutate [-n] FILE.edit")
 		os.Exit(2)
 	}
-	if err := run(args[0], look); err != nil {
+	if err := run(args[0], check); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-// run changes the files, unless it is only to look, and only if every part fits.
-func run(name string, look bool) error {
+// run applies the edit if every part matches. With check it changes no file.
+func run(name string, check bool) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func run(name string, look bool) error {
 			return fmt.Errorf("%s: %s: %w", name, p.file, err)
 		}
 	}
-	if look {
+	if check {
 		return nil
 	}
 	for file, content := range changed {
@@ -72,7 +73,7 @@ func run(name string, look bool) error {
 	return nil
 }
 
-// part replaces lines of a file.
+// part replaces consecutive lines of a file.
 type part struct {
 	file     string
 	old, new []string
@@ -106,39 +107,39 @@ func parse(text string) ([]part, error) {
 	end()
 	for _, p := range parts {
 		if p.file == "" {
-			return nil, errors.New("no line `File: …` before the first part")
+			return nil, errors.New("no `File:` line before the first part")
 		}
 		if len(p.old) == 0 {
-			return nil, errors.New("a part without lines of the file")
+			return nil, errors.New("a part without old lines")
 		}
 	}
 	if len(parts) == 0 {
-		return nil, errors.New("nothing is changed")
+		return nil, errors.New("the edit has no parts")
 	}
 	return parts, nil
 }
 
-// apply answers the text with the lines replaced, if they stand there exactly once.
+// apply returns the text with the lines replaced. The lines must occur exactly once.
 func (p part) apply(text string) (string, error) {
 	lines := strings.Split(text, "\n")
 	found := -1
 	for at := 0; at+len(p.old) <= len(lines); at++ {
-		if !p.standsAt(lines[at:]) {
+		if !p.matches(lines[at:]) {
 			continue
 		}
 		if found >= 0 {
-			return "", fmt.Errorf("lines %d and %d both begin with %q: name more lines", found+1, at+1, p.old[0])
+			return "", fmt.Errorf("lines %d and %d both match %q: add lines to the part", found+1, at+1, p.old[0])
 		}
 		found = at
 	}
 	if found < 0 {
-		return "", fmt.Errorf("nowhere is %q", strings.Join(p.old, " ⏎ "))
+		return "", fmt.Errorf("no match for %q", strings.Join(p.old, " ⏎ "))
 	}
 	out := append(append(append([]string(nil), lines[:found]...), p.new...), lines[found+len(p.old):]...)
 	return strings.Join(out, "\n"), nil
 }
 
-func (p part) standsAt(lines []string) bool {
+func (p part) matches(lines []string) bool {
 	for i, old := range p.old {
 		if strings.TrimSpace(lines[i]) != old {
 			return false

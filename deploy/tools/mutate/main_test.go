@@ -12,14 +12,17 @@ const program = "a\n\tif b {\n\t\tc\n\t}\nd\n\tif b {\n\t\te\n\t}\n"
 func TestEdit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ edit, want, fails string }{
-		"one line":        {edit: "- c\n+ x", want: "a\n\tif b {\nx\n\t}\nd\n\tif b {\n\t\te\n\t}\n"},
-		"nothing instead": {edit: "- c", want: "a\n\tif b {\n\t}\nd\n\tif b {\n\t\te\n\t}\n"},
-		"several lines":   {edit: "- if b {\n- e\n+ if b && f {\n+ e", want: "a\n\tif b {\n\t\tc\n\t}\nd\nif b && f {\ne\n\t}\n"},
-		"two parts":       {edit: "- a\n+ A\n\n- d\n+ D", want: "A\n\tif b {\n\t\tc\n\t}\nD\n\tif b {\n\t\te\n\t}\n"},
-		"not there":       {edit: "- z\n+ x", fails: `nowhere is "z"`},
-		"there twice":     {edit: "- if b {\n+ x", fails: "lines 2 and 6"},
-		"nothing named":   {edit: "+ x", fails: "without lines"},
-		"empty":           {edit: "", fails: "nothing is changed"},
+		"one line":     {edit: "- c\n+ x", want: "a\n\tif b {\nx\n\t}\nd\n\tif b {\n\t\te\n\t}\n"},
+		"deleted line": {edit: "- c", want: "a\n\tif b {\n\t}\nd\n\tif b {\n\t\te\n\t}\n"},
+		"block": {
+			edit: "- if b {\n- e\n+ if b && f {\n+ e",
+			want: "a\n\tif b {\n\t\tc\n\t}\nd\nif b && f {\ne\n\t}\n",
+		},
+		"two parts":   {edit: "- a\n+ A\n\n- d\n+ D", want: "A\n\tif b {\n\t\tc\n\t}\nD\n\tif b {\n\t\te\n\t}\n"},
+		"no match":    {edit: "- z\n+ x", fails: `no match for "z"`},
+		"two matches": {edit: "- if b {\n+ x", fails: "lines 2 and 6"},
+		"no old line": {edit: "+ x", fails: "without old lines"},
+		"empty":       {edit: "", fails: "no parts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +37,7 @@ func TestEdit(t *testing.T) {
 			}
 			err := run(edit, true)
 			if untouched, _ := os.ReadFile(file); string(untouched) != program {
-				t.Fatalf("a look changed the file to %q", untouched)
+				t.Fatalf("the check changed the file to %q", untouched)
 			}
 			if err == nil {
 				err = run(edit, false)

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Mutations: proof that the tests can fail. Each file deploy/mutations/*.edit breaks one clause of the promises (format:
+# deploy/tools/mutate). Its header names the clause and the test that must fail:
+#
+#   Defect: Units are returned twice
+#   Breaks: P1 I3
+#   Test: ./streams TestReturnOnce          package and test (a pattern of `go test -run`)
+#   Race: yes                               only if the race detector is needed to notice
+#
+#   mutations.sh [PATTERN…]     those whose file name contains a PATTERN (all)
+#   mutations.sh --since BASE   those whose edit, mutated code or test file changed since commit BASE
+#
+# A mutation passes if it applies to the commit and compiles, and if its test passes without it and fails with it. The
+# script works on a temporary worktree of HEAD: uncommitted changes are neither used nor touched. The last line is
+# `N passed, N failed`.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+if [[ -z ${STAMPEDE_TEST_REDIS:-} ]]; then
+  exec deploy/scripts/services.sh run "$0" "$@"
+fi
+# shellcheck source=deploy/scripts/report.sh
+source deploy/scripts/report.sh
+since=
+case ${1:-} in
+--since) since=$(git rev-parse "${2:?usage: mutations.sh --since BASE}^{commit}") && shift 2 ;;
+-*) echo 'usage: mutations.sh [PATTERN…] | --since BASE' >&2 && exit 2 ;;
+esac
+patterns=("$@")
+
+deploy/scripts/tools.sh
+root=$PWD
+folder=$(mktemp -d "${TMPDIR:-/tmp}/stampede-mutations-XXXXXX")
+log=$folder/log
+trap 'git -C "$root" worktree remove --force "$folder/tree" || true; rm -rf "$folder"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+git worktree add --quiet --detach "$folder/tree"
+cd "$folder/tree"
+
+# header NAME: the value of a header line of $file, empty if it is absent.
+header() { sed -n "/^$/q; s/^$1: //p" "$file"; }
+
+# selected: whether the arguments select $file.
+selected() {
+  local pattern changed
+  for pattern in "${patterns[@]}"; do
+    [[ ${file##*/} == *"$pattern"* ]] && return
+  done
+  ((!${#patterns[@]})) || return 1
+  [[ -n $since ]] || return 0
+  changed=$(git diff --name-only "$since" -- "$file" $(sed -n 's/^File: //p' "$file") \
+    $(grep -lE "^func ($test)\(" "$package"/*_test.go))
+  [[ -n $changed ]]
+}
+
+# build BINARY: compiles the test's package. The flags are those of build.sh, so that only mutated packages and their
+# dependents are compiled.
+build() { CGO_ENABLED=$cgo go test -trimpath -c "${race[@]}" -o "$1" "$package"; }
+
+# try BINARY: runs the test. Status 0: passed; 1: failed; 2: no such test, or the process ended early.
+try() {
+  local output status=0
+  output=$(cd "$package" && "$1" -test.run="^($test)\$" -test.v -test.timeout=5m 2>&1) || status=1
+  printf '%s\n' "$output"
+  case $status in
+  0) grep -q '^--- PASS' <<<"$output" || status=2 ;;
+  1) grep -qE '^--- FAIL|^WARNING: DATA RACE' <<<"$output" || status=2 ;; # a race may end the process before its verdict
+  esac
+  return "$status"
+}
+
+# unmutated: the test passes without the mutation. Each package is built once, each test runs once.
+declare -A passes
+unmutated() {
+  local binary=$folder/${package//\//-}$(header Race)
+  if [[ -z ${passes[$package$test]:-} ]]; then
+    passes[$package$test]=no
+    { [[ -e $binary ]] || build "$binary"; } && try "$binary" && passes[$package$test]=yes
+  fi
+  [[ ${passes[$package$test]} == yes ]]
+}
+
+# reject REASON: one failure, with the end of the log.
+reject() {
+  failed=$((failed + 1))
+  printf 'FAIL  %s → %s: %s\n' "$(header Defect)" "$package $test" "$1"
+  tail -n 40 "$log" | sed 's/^/      /'
+}
+
+for file in deploy/mutations/*.edit; do
+  read -r package test <<<"$(header Test)"
+  selected || continue
+  race=() cgo=0 began=$SECONDS status=0
+  [[ $(header Race) != yes ]] || race=(-race) cgo=1
+  if ! unmutated >"$log" 2>&1; then
+    reject 'the test fails without the mutation'
+  elif ! "$root/.run/tools/mutate" "$file" >"$log" 2>&1; then
+    reject 'does not apply'
+  elif ! build "$folder/mutant" >"$log" 2>&1; then
+    reject 'does not compile'
+  else
+    try "$folder/mutant" >"$log" 2>&1 || status=$?
+    case $status in
+    0) reject 'NOT CAUGHT' ;;
+    1)
+      passed=$((passed + 1))
+      printf 'ok    %s → %s (%d s)\n' "$(header Defect)" "$package $test" $((SECONDS - began))
+      ;;
+    *) reject 'the test process ended without a verdict' ;;
+    esac
+  fi
+  git checkout --quiet -- .
+done
+if [[ -n $since ]] && ((passed + failed == 0)); then
+  echo "no mutation changed since $since"
+  exit
+fi
+finish
