@@ -8,7 +8,7 @@ _default:
 demo *args: build
     @bin/stampede demo "$@"
 
-# Install what is missing, then lint and test everything, in a browser too
+# The test command: install what is missing, build, lint, test everything, also in a browser (ten minutes on two cores)
 [no-exit-message]
 test:
     @deploy/scripts/test.sh
@@ -24,7 +24,7 @@ build:
 # Test the program from outside, as a process on private Redis and MariaDB (flags as of go test)
 [no-exit-message]
 e2e *flags:
-    @deploy/scripts/services.sh run deploy/scripts/go-test.sh -race "$@" ./app/test/e2e/...
+    @deploy/scripts/services.sh run deploy/scripts/go-test.sh "$@" ./app/test/e2e
 
 # Kill everything while people buy, and prove that nothing was lost (--long --seed N --point NAME --run NAME)
 [no-exit-message]
@@ -85,12 +85,17 @@ alerts *part:
 drills *names:
     @deploy/drills/run.sh "$@"
 
-# Put known defects into the program, one by one, and see the named tests fail; a word selects defects (--short)
+# Prove that the tests can fail: break one clause at a time and see the named test fail (file name patterns, or --since BASE)
 [no-exit-message]
-controls *pattern:
-    @deploy/scripts/controls.sh "$@"
+mutations *args:
+    @deploy/scripts/mutations.sh "$@"
 
-# Check what ships for deployment: systemd units, Kubernetes and compose files, the image, nginx with 10,000 sockets (files, image, sockets: a part)
+# Look for tests that fail at random: the test command N times under a load (N 1, load 6)
+[no-exit-message]
+flaky *args:
+    @deploy/scripts/flaky.sh "$@"
+
+# Check what ships for deployment: systemd units, Kubernetes and compose files, nginx with 10,000 sockets (files, sockets: a part)
 [no-exit-message]
 deploycheck *part:
     @deploy/scripts/deploycheck.sh "$@"
@@ -113,7 +118,7 @@ fmt:
 services *args='start':
     @deploy/scripts/services.sh "$@"
 
-# What a change has to pass: test, and the short forms of crash and controls
+# Before an issue is reported as done: test, short crash suite, mutations that changed since commit BASE
 [no-exit-message]
-ready:
-    @deploy/scripts/test.sh --ready
+ready base:
+    @deploy/scripts/test.sh --ready "$@"

@@ -1,52 +1,63 @@
 package main
 
 import (
-	"math"
 	"path/filepath"
 	"testing"
 
+	"stampede/app/load"
 	"stampede/app/test/kit"
 )
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// TestAWholeRound is `just bench` in small: every step runs, with its checks, so that the harness cannot rot. How fast
-// it was, nobody asks here; the Go benchmarks have tests of their own packages.
-func TestAWholeRound(t *testing.T) {
+// TestSmallestRound runs one step of a round, as small as the harness allows, with its checks: on real stores, with a
+// server and a generator in processes of their own. Table, figures and pages have tests without processes;
+// TestEveryLoadScenario runs the scenarios of the other steps.
+func TestSmallestRound(t *testing.T) {
 	bin := t.TempDir()
-	for name, flags := range map[string][]string{programName: nil, simpleName: {"-tags", "bench"}} {
-		if err := kit.Build(filepath.Join(bin, name), flags...); err != nil {
-			t.Fatal(err)
-		}
+	if err := kit.Build(filepath.Join(bin, programName)); err != nil {
+		t.Fatal(err)
 	}
 	redis := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	mariadb := kit.StartMariaDB(t, kit.MariaDBOptions{})
 	t.Setenv("STAMPEDE_TEST_REDIS", redis.URL[:len(redis.URL)-len("/0")])
 	t.Setenv("STAMPEDE_TEST_MYSQL", mariadb.DSN)
-	out := t.TempDir()
-	if err := measure(t.Context(), flags{bin: bin, out: out, rounds: 1, scale: 0.005}); err != nil {
-		t.Fatal(err)
-	}
-	rounds, err := readRounds(out)
+	ctx := t.Context()
+	s, err := openStores(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range rows {
-		if math.IsNaN(median(rounds, w.ours)) && (&Round{Micro: everyMicro}).figures().of(w.ours) != 1 {
-			t.Errorf("%s was not measured", w.name)
+	defer s.close()
+	machine, err := describe(ctx, s)
+	if err != nil || machine.Redis == "" || machine.Database == "" {
+		t.Fatalf("machine %+v, %v", machine, err)
+	}
+	round := &Round{Number: 1, Scale: 0.005, Machine: machine, Steps: make(map[string][]load.Result)}
+	r := &runner{flags: flags{bin: bin, scale: round.Scale}, stores: s, round: round}
+	if r.shop, err = s.openShop(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.tool(ctx, "migrate", "up"); err != nil {
+		t.Fatal(err)
+	}
+	err = r.on(ctx, programName, nil, func(n *node) error {
+		if _, _, _, err := r.loadChain(ctx, n, "chain", longTime); err != nil {
+			return err
+		}
+		return r.drain(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"chain/chain per_second", "chain/chain order_p99_ms"} {
+		if got := round.figures().of(name); !(got > 0) {
+			t.Errorf("%s is %v", name, got)
 		}
 	}
-	for _, c := range costs {
-		if all := values(rounds, together(c.of)); len(all) != 1 || all[0] <= 0 {
-			t.Errorf("processor time of %q was not measured of every process", c.name)
-		}
+	if all := values([]Round{*round}, together(costs[0].of)); len(all) != 1 || all[0] <= 0 {
+		t.Errorf("processor time of every process: %v", all)
 	}
-	if machines, err := readMachines(out); err != nil || len(machines) > 0 {
-		t.Errorf("a scaled run is remembered as what this machine finds: %v, %v", machines, err)
+	if err := r.shop.close(ctx); err != nil {
+		t.Error(err)
 	}
-}
-
-// everyMicro has a value for whatever Go benchmarks measure: the short form leaves them out.
-var everyMicro = map[string]map[string]float64{
-	"Gate": {"grouped/s": 1}, "Fulfil": {"grouped/s": 1}, "Fanout": {"frames/s": 1}, "FanoutStalled": {"frames/s": 1},
 }

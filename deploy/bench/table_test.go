@@ -40,6 +40,16 @@ func TestResultsAreMadeOfTheKeptRounds(t *testing.T) {
 			t.Errorf("%s is not what the rounds say (deploy/scripts/bench.sh --render makes it again):\n%s", name, got)
 		}
 	}
+	for _, w := range rows {
+		if math.IsNaN(median(rounds, w.ours)) {
+			t.Errorf("%s was not measured", w.name)
+		}
+	}
+	for _, c := range costs {
+		if all := values(rounds, together(c.of)); len(all) != len(rounds) || all[0] <= 0 {
+			t.Errorf("processor time of %q was not measured of every process: %v", c.name, all)
+		}
+	}
 	for _, r := range rounds {
 		if r.Machine.Revision == "" || r.Machine.Revision != rounds[0].Machine.Revision {
 			t.Errorf("round %d is of revision %q, round 1 of %q", r.Number, r.Machine.Revision,
@@ -137,7 +147,9 @@ func TestMachinesAreRemembered(t *testing.T) {
 		}
 		return rounds
 	}
-	for _, rounds := range [][]Round{gate("slow", 3), gate("fast", 4, 5, 6), gate("slow", 4.2, 4.7, 4.9)} {
+	scaled := gate("scaled", 1)
+	scaled[0].Scale = 0.005 // is not remembered
+	for _, rounds := range [][]Round{gate("slow", 3), gate("fast", 4, 5, 6), gate("slow", 4.2, 4.7, 4.9), scaled} {
 		if err := rememberMachine(folder, rounds); err != nil {
 			t.Fatal(err)
 		}

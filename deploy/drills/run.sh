@@ -59,10 +59,10 @@ for name in "$@"; do
   }
 done
 mkdir -p "$kept"
-check 'what they need' deploy/scripts/install.sh || { conclude; exit 1; }
-check 'the program' deploy/scripts/build.sh binary || { conclude; exit 1; }
+check 'what they need' deploy/scripts/install.sh || { finish; exit 1; }
+check 'the program' deploy/scripts/build.sh binary || { finish; exit 1; }
 for name in "$@"; do
   check "$name" drill "$name" || true
 done
 ((!write || failed)) || render
-conclude
+finish

@@ -180,19 +180,19 @@ all_are_up() {
 case ${1:-} in
 live)
   live
-  conclude
+  finish
   exit
   ;;
 '' | rules) ;;
 *) sed -n '5,6s/^# *//p' "$0" >&2 && exit 2 ;;
 esac
 step 'the alert rules'
-check 'Prometheus from a Debian package' fetch || { conclude; exit 1; }
+check 'Prometheus from a Debian package' fetch || { finish; exit 1; }
 check 'promtool check config and rules' check_rules || true
 check 'promtool test rules' test_rules || true
 check 'every alert is fired by a fault' each_is_fired || true
 if [[ -z ${1:-} ]]; then
-  check 'the program' deploy/scripts/build.sh binary || { conclude; exit 1; }
+  check 'the program' deploy/scripts/build.sh binary || { finish; exit 1; }
   suite 'a live run' deploy/scripts/services.sh run deploy/scripts/alerts.sh live || true
 fi
-conclude
+finish

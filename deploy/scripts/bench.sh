@@ -31,3 +31,10 @@ fi
 CGO_ENABLED=0 go build -trimpath -o "$bin/stampede" ./app/cmd/stampede
 go build -o "$bin/bench" ./deploy/bench
 deploy/scripts/services.sh run "$bin/bench" -bin "$bin" "${flags[@]}"
+[[ -z $old ]] || exit 0
+
+# Figures of single tests that are not in RESULTS.md: 10,000 equal deadlines (P5: back within one second), and what a tick
+# costs the page.
+deploy/scripts/services.sh run deploy/scripts/go-test.sh --log deadlines -run '^TestTenThousandEqualDeadlines$' ./app/test/e2e
+deploy/scripts/build.sh packages && deploy/scripts/build.sh page
+npm --prefix frontend run --silent cost

@@ -5,10 +5,10 @@
 #   build.sh packages  the page's npm packages, if the lock file is newer than what is installed
 #   build.sh page      frontend/dist
 #   build.sh binary    bin/stampede
-#   build.sh beside    compiles what the binary is made of but for the page, while that is made
+#   build.sh background  compiles the dependencies of the binary that do not contain the page, while the page is built
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-# A compiler makes much and drops little of it: with more memory, a fifth less of the processors.
+# Compilers keep most of what they allocate: with more memory they need a fifth less processor time.
 export GOGC=400
 
 # npm writes node_modules/.package-lock.json as its last act, so it is no older than the lock file
@@ -21,7 +21,7 @@ packages() {
   fi
 }
 
-# What its types promise is looked at by lint.sh.
+# lint.sh checks the types.
 page() {
   echo 'building the page'
   npm --prefix frontend run --silent build
@@ -35,8 +35,8 @@ binary() {
   CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$version" -o bin/stampede ./app/cmd/stampede
 }
 
-# What contains the page, or imports what does, is compiled anew when that changes.
-beside() {
+# Packages that contain the page, or import one that does, are compiled again when it changes.
+background() {
   go list -e -deps -f '{{if not .Standard}}{{.ImportPath}}{{end}}' ./app/cmd/stampede |
     grep -vxE 'stampede/(frontend|app/server|app/cmd/stampede)' | CGO_ENABLED=0 xargs go build -trimpath
 }
@@ -45,10 +45,10 @@ case ${1:-all} in
 packages) packages ;;
 page) page ;;
 binary) binary ;;
-beside) beside ;;
+background) background ;;
 all) packages && page && binary ;;
 *)
-  echo 'usage: build.sh [packages|page|binary|beside]' >&2
+  echo 'usage: build.sh [packages|page|binary|background]' >&2
   exit 2
   ;;
 esac

@@ -18,30 +18,20 @@ redis | redis8 | valkey9) stores=("$1") && shift ;;
 '') ;;
 *) sed -n '7,8s/^# *//p' "$0" >&2 && exit 2 ;;
 esac
-mkdir -p .run/cluster
 
-# cluster NAME FLAG…: all of it on one kind of server. What the tests measured is kept.
+# cluster NAME FLAG…: the tests on one kind of server; prints what they measured.
 cluster() {
   local name=$1
   shift
   [[ $name == redis ]] || export STAMPEDE_TEST_STORES=$name
-  $scripts/services.sh run go test -json -trimpath -vet=off -count=1 -timeout 30m -tags cluster "$@" ./app/test/cluster 2>&1 |
-    tee ".run/cluster/$name.json" | .run/tools/verdict
+  $scripts/services.sh run $scripts/go-test.sh --log "cluster-$name" -tags cluster "$@" ./app/test/cluster
 }
 
-# figures NAME: what the tests have measured.
-figures() {
-  sed -nE 's/.*"Test":"([^"]*)","Output":" *[a-z]+_test\.go:[0-9]+: ([^\\]*).*/\1: \2/p' ".run/cluster/$1.json"
-}
-
-export CGO_ENABLED=0
-$scripts/tools.sh
 for name in "${stores[@]}"; do
   if [[ $name != redis ]]; then
     check "$name from Debian packages" $scripts/stores.sh fetch || continue
   fi
   suite "a cluster, and sentinels, of $name" cluster "$name" "$@" || true
-  figures "$name" || true
 done
 printf '\n'
-conclude
+finish

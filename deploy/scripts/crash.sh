@@ -109,4 +109,4 @@ if ((long)); then
   ((failed)) || cp .run/crash/report.txt "$last"
 fi
 printf '\n'
-conclude
+finish

@@ -4,7 +4,6 @@
 #   deploycheck.sh           everything
 #   deploycheck.sh units     the systemd units alone, as systemd reads them: a part of lint
 #   deploycheck.sh files     the units, the manifests of Kubernetes and the compose file; nothing of it runs
-#   deploycheck.sh image     the steps of the Dockerfile, followed without a container engine, and what they made started
 #   deploycheck.sh sockets   10,000 sockets through the nginx that ships, in front of two nodes, for a minute
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -78,51 +77,9 @@ files() {
   check 'slips of the pen are found' slip || true
 }
 
-# image_made: the steps of the Dockerfile, as BuildKit reads them, in root folders of their own. Base images cannot be pulled
-# here: what stands in for each is said, and checked. Its mounts are gone when it ends, before anything is removed.
-image_made() {
-  unshare --mount --propagation private "$folder/deploycheck" image deploy/Dockerfile "$made_in" VERSION=of-the-check
-}
-
-# image_started: with a network of its own, in which there are the stores and nobody else, so that the ports of the image are
-# free; as a user without rights who gets none, on a root folder that nobody can write to.
-image_started() {
-  # shellcheck disable=SC2016 # for the shells inside
-  unshare --mount --net --propagation private bash -ec 'ip link set lo up
-    exec deploy/scripts/services.sh run bash -ec "$@"' - '
-    mysql=${STAMPEDE_TEST_MYSQL#*tcp(127.0.0.1:}
-    mariadb --no-defaults --protocol=tcp --host=127.0.0.1 --port="${mysql%)/}" --user=root --execute="CREATE DATABASE stampede"
-    exec setpriv --no-new-privs "$0" start "$1" of-the-check STAMPEDE_REDIS_URL="$STAMPEDE_TEST_REDIS/0" \
-      STAMPEDE_MYSQL_DSN="${STAMPEDE_TEST_MYSQL}stampede" STAMPEDE_JWT_SECRET=for-this-check-only-0123456789abcdef' \
-    "$folder/deploycheck" "$made_in"
-}
-
-image() {
-  local made_in
-  ((EUID == 0)) || { check 'the image (needs root, for mounts and chroot)' false || return 0; }
-  made_in=$(mktemp -d)
-  chmod 755 "$made_in"
-  if told 'the steps of the Dockerfile, and nothing but the program in the image' image_made; then
-    told 'the image starts, as nobody in particular, and is ready' image_started || true
-  fi
-  rm -rf --one-file-system "$made_in"
-}
-
-# told is check, and shows what was done and found even if all is well.
-told() {
-  local name=$1 said status=0
-  shift
-  said=$(mktemp)
-  check "$name" into "$said" "$@" || status=$?
-  sed -nE 's/^(FROM|RUN|in the image|it is ready)/      &/p' "$said"
-  rm -f "$said"
-  return "$status"
-}
-into() { "${@:2}" 2>&1 | tee "$1"; }
-
 # sockets_held needs Redis, MariaDB and nginx (install.sh), 20,000 files for a process and two cores for two minutes.
 sockets_held() {
-  deploy/scripts/install.sh && deploy/scripts/services.sh run deploy/scripts/go-test.sh --told sockets \
+  deploy/scripts/install.sh && deploy/scripts/services.sh run deploy/scripts/go-test.sh --log sockets \
     -tags soak -run '^TestTenThousandSocketsThroughNginx$' ./app/test/e2e
 }
 
@@ -131,16 +88,14 @@ sockets() { suite '10,000 sockets through nginx' sockets_held || true; }
 case ${1:-all} in
 units) units ;;
 files) files ;;
-image) check 'kustomize, check and schemas' tools && image || true ;;
 sockets) sockets ;;
 all)
   files
-  image
   sockets
   ;;
 *)
-  echo 'usage: deploycheck.sh [units|files|image|sockets]' >&2
+  echo 'usage: deploycheck.sh [units|files|sockets]' >&2
   exit 2
   ;;
 esac
-conclude
+finish

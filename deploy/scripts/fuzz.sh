@@ -44,4 +44,4 @@ while IFS=: read -r file target; do
   check "${file%/*} $target" fuzz "${file%/*}" "$target" || true
 done < <(grep -rho --include='*_test.go' --exclude-dir=node_modules -H -E '^func Fuzz[A-Za-z0-9_]+' app streams realtime |
   sed 's/:func /:/' | sort)
-conclude
+finish

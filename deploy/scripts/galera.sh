@@ -18,4 +18,4 @@ unset STAMPEDE_TEST_MYSQL # the tests start the cluster themselves
 export STAMPEDE_TEST_GALERA=1
 suite 'the stores on a node of Galera' $scripts/go-test.sh -parallel 4 ./migrations/... ./app/store || true
 printf '\n'
-conclude
+finish

@@ -1,47 +1,57 @@
 #!/usr/bin/env bash
-# Runs Go tests and gives a strict verdict on them (deploy/tools/verdict).
+# Runs Go tests with gotestsum: one line per package, and the complete output of each failed test. The last line is
+# `N passed, N failed`. A skipped test counts as failed, so that a missing service cannot pass for success.
 #
-#   go-test.sh [FLAG…] PACKAGE…             flags as of `go test`
-#   go-test.sh --compile [FLAG…] PACKAGE…   only compiles what they are made of, so that they begin sooner
-#   go-test.sh --told NAME [FLAG…] PACKAGE… shows before the verdict what the tests log: figures, of tests that measure;
-#                                           all that was said is in .run/NAME.json
+#   go-test.sh [FLAG…] PACKAGE…             flags of `go test`
+#   go-test.sh --compile [FLAG…] PACKAGE…   compiles the tests and their dependencies only
+#   go-test.sh --log NAME [FLAG…] PACKAGE…  also prints what the tests log (measured figures) and keeps the events in
+#                                           .run/NAME.json
 #
-# Results are never taken from the cache: the stores behind the tests may have changed.
+# Results never come from the test cache: the stores behind the tests may have changed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 deploy/scripts/tools.sh
 
-compile=0
-[[ ${1:-} != --compile ]] || { compile=1 && shift; }
-told=
-[[ ${1:-} != --told ]] || { told=$2 && shift 2; }
+compile=0 log=
+case ${1:-} in
+--compile) compile=1 && shift ;;
+--log) log=$2 && shift 2 ;;
+esac
 
-# What is dear to compile for the race detector and gains nothing by it. SQLite is C made Go: its memory is none of Go's, and
-# the detector looks at no other. go-redis has thousands of small methods to be put into one another. Debuggers do not
-# come here, so nothing is noted for them. kit.Build makes the program that tests start in the same form. Nothing that makes
-# instances of generic code may be left out: the linker keeps one of all that are alike, and with one that the detector does
-# not see it finds races in encoding/json. Each pattern has all its flags: the last one that fits a package counts.
+# Packages that are slow to compile with -race and do not benefit: SQLite is C translated to Go, go-redis has thousands
+# of small methods to inline. DWARF is omitted: nobody debugs these binaries. Do not exclude packages that instantiate
+# generic code: the linker keeps one of several equal instances, and with one that is not instrumented the detector
+# reports races in encoding/json. Each pattern repeats all flags, because the last pattern that matches wins.
 race=()
 if [[ " $* " == *' -race '* ]]; then
   race=(-gcflags=all=-dwarf=false "-gcflags=modernc.org/sqlite/lib=-dwarf=false -race=false"
-    "-gcflags=modernc.org/libc=-dwarf=false -race=false" "-gcflags=github.com/redis/go-redis/v9=-dwarf=false -l")
-  STAMPEDE_TEST_RACE_FLAGS=$(printf '%s\n' "${race[@]}")
-  export STAMPEDE_TEST_RACE_FLAGS
+    "-gcflags=modernc.org/libc=-dwarf=false -race=false" "-gcflags=github.com/redis/go-redis/v9=-dwarf=false -l"
+    -ldflags=-w)
+else
+  export CGO_ENABLED=0 # the flags of build.sh: dependencies are compiled once for the program and its tests
 fi
 
 if ((compile)); then
   GOGC=400 go list -trimpath "${race[@]}" -export -deps -test "$@" >/dev/null
   exit
 fi
-# -trimpath as everywhere: what has been compiled in one form is not compiled in another. Vet has its turn in lint.sh; here
-# it would read all that is imported once more.
-tests=(go test -trimpath "${race[@]}" -vet=off -json -count=1 -timeout 20m)
-if [[ -z $told ]]; then
-  "${tests[@]}" "$@" 2>&1 | .run/tools/verdict
-  exit
+
+events=$(mktemp) status=0
+trap 'rm -f "$events"' EXIT
+[[ -z $log ]] || { mkdir -p .run && events=.run/$log.json && trap - EXIT; }
+# Vet has its own check in lint.sh. No test may depend on the time limit; it ends a test that hangs.
+.run/tools/gotestsum --format pkgname-and-test-fails --format-icons text --format-hide-empty-pkg --hide-summary all \
+  --jsonfile "$events" -- -trimpath "${race[@]}" -vet=off -count=1 -timeout 30m "$@" || status=$?
+[[ -z $log ]] || sed -n 's/.*"Output":" *[a-z_]*_test.go:[0-9]*: \(.*\)\\n"}$/\1/p' "$events"
+
+# count ACTION: the number of tests and subtests that ended so.
+count() { grep -cE "\"Action\":\"$1\".*\"Test\":" "$events" || true; }
+passed=$(count pass) skipped=$(count skip) failed=$(count fail)
+sed -nE 's/.*"Action":"skip","Package":"([^"]*)","Test":"([^"]*)".*/FAIL  \1 \2 was skipped, which counts as failed/p' "$events"
+failed=$((failed + skipped))
+if ((status != 0 && failed == 0 || passed + failed == 0)); then
+  echo "FAIL  go test ended with status $status; see above"
+  failed=1
 fi
-status=0
-"${tests[@]}" "$@" 2>&1 | tee ".run/$told.json" | .run/tools/verdict >".run/$told.txt" || status=$?
-sed -n 's/.*"Output":" *[a-z_]*_test.go:[0-9]*: \(.*\)\\n"}$/\1/p' ".run/$told.json"
-cat ".run/$told.txt"
-exit "$status"
+printf '%d passed, %d failed\n' "$passed" "$failed"
+((failed == 0))

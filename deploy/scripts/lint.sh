@@ -6,13 +6,13 @@ cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
 
-# Analysis reads what compilers leave behind. With the flags of build.sh it finds that of the binary, instead of having the
-# standard library and every dependency compiled once more: a minute and a half on a fresh machine with two cores.
+# The analysers read export data. The flags of build.sh let them share that of the binary; other flags would compile the
+# standard library and all dependencies once more, which takes a minute and a half on two cores.
 export CGO_ENABLED=0 GOFLAGS="$(go env GOFLAGS) -trimpath"
-# Reading a program makes much and drops little of it: with more memory a third less of the processors.
+# Analysers keep most of what they allocate: with more memory they need a third less processor time.
 export GOGC=400
 
-# The fixed top level, and beside it only what tools look for there.
+# The fixed top level, and files that tools expect there.
 allowed=(README.md justfile go.mod go.sum .ci .editorconfig .gitignore
   app streams realtime frontend migrations deploy)
 
@@ -67,41 +67,37 @@ shell_syntax() {
   done
 }
 
-# Every negative control applies, names tests that are there, and stands in SAFETY.md as its header says.
-controls_told() {
-  local missing file package test
-  for file in deploy/controls/*.patch; do
-    git apply --check --recount -C1 "$file" || { echo "$file does not apply" && return 1; }
-  done
-  for file in deploy/controls/*.edit; do
-    [[ -e $file ]] || continue
+# Every mutation applies, and names tests that exist.
+mutations() {
+  local file package test
+  for file in deploy/mutations/*; do
     .run/tools/mutate -n "$file" || { echo "$file does not apply" && return 1; }
-  done
-  for file in deploy/controls/*; do
     read -r package test <<<"$(sed -n 's/^Test: //p' "$file")"
     grep -qhE "^func ($test)\(t \*testing\.T\)" "$package"/*_test.go ||
       { echo "$file names the test $test, which $package does not have" && return 1; }
   done
-  missing=$(deploy/scripts/controls.sh --table | grep -vxFf deploy/SAFETY.md || true)
-  [[ -z $missing ]] || { printf 'not in deploy/SAFETY.md, run deploy/scripts/controls.sh --write: %s\n' "$missing" && return 1; }
 }
 
-# Every test that SAFETY.md names is there.
-named_tests() {
-  local gone
-  gone=$(grep -oE '`(Test|Fuzz)[A-Za-z0-9]+`' deploy/SAFETY.md | tr -d '`' | sort -u |
+# SAFETY.md names every mutation and only mutations and tests that exist.
+safety() {
+  local missing
+  missing=$(grep -oE '`(Test|Fuzz)[A-Za-z0-9]+`' deploy/SAFETY.md | tr -d '`' | sort -u |
     grep -vxFf <(sources '*_test.go' | xargs -d '\n' grep -ohE '^func (Test|Fuzz)[A-Za-z0-9]+' | cut -d' ' -f2) || true)
-  [[ -z $gone ]] || { printf 'SAFETY.md names %s, which no file of tests has\n' $gone && return 1; }
+  [[ -z $missing ]] || { printf 'deploy/SAFETY.md names the test %s, which does not exist\n' $missing && return 1; }
+  missing=$(for file in deploy/mutations/*.edit; do
+    file=${file##*/}
+    grep -qwF -e "${file%.edit}" deploy/SAFETY.md || echo "${file%.edit}"
+  done)
+  [[ -z $missing ]] || { printf 'deploy/SAFETY.md does not name the mutation %s\n' $missing && return 1; }
 }
 
-# What stands behind build tags (the crash suite and its crash points, the simple ways that benchmarks compare with, the
-# soak) is read with all of them set at once, together with everything else: for each set of tags, what imports it is
-# compiled and read anew. Then the packages again that have files for the program without.
+# Code behind build tags (crash suite and crash points, baselines of benchmarks, soak) is checked with all tags set at once:
+# each set of tags compiles all dependents once more. Then the packages that have files for the program without tags.
 tags=bench,cluster,crashpoints,galera,soak,upgrade,vitess
 mapfile -t untagged < <(sources '*.go' | xargs -d '\n' grep -lE "^//go:build .*!(${tags//,/|})" | xargs -r -d '\n' dirname |
   sort -u | sed 's|^|./|')
 
-# Vet takes its flags into account when it looks for what it found earlier, the environment not.
+# The tags are set by GOFLAGS: the vet tool would not see them as a flag of go vet.
 vetted() {
   local vet=(go vet -vettool="$PWD/.run/tools/vet")
   GOFLAGS="$GOFLAGS -tags=$tags" "${vet[@]}" ./... && "${vet[@]}" "${untagged[@]}"
@@ -109,14 +105,13 @@ vetted() {
 
 statically_checked() { .run/tools/staticcheck -tags "$tags" ./... && .run/tools/staticcheck "${untagged[@]}"; }
 
-# With the same tool, so that the standard library is not read once more.
 tools_module() { cd deploy/tools && go vet -vettool=../../.run/tools/vet ./... && go test -vet=off ./...; }
 
 frontend_lint() { deploy/scripts/build.sh packages && npm --prefix frontend run --silent lint; }
 
-begin frontend_lint # beside the checks of Go
+begin frontend_lint
 page=$begun
-check 'tools build' deploy/scripts/tools.sh || { conclude; exit 1; }
+check 'tools build' deploy/scripts/tools.sh || { finish; exit 1; }
 check 'top level' top_level || true
 check 'file lengths' lengths || true
 check 'line widths' columns || true
@@ -127,7 +122,7 @@ check 'staticcheck' statically_checked || true
 check 'the tools themselves' tools_module || true
 check 'shell syntax' shell_syntax || true
 check 'systemd units (verify, security)' deploy/scripts/deploycheck.sh units || true
-check 'controls apply and are in SAFETY.md' controls_told || true
-check 'tests that SAFETY.md names are there' named_tests || true
+check 'mutations apply and name tests that exist' mutations || true
+check 'SAFETY.md names every mutation, and tests that exist' safety || true
 end "$page" check 'page (eslint, prettier, vue-tsc)' || true
-conclude
+finish

@@ -21,7 +21,7 @@ settings() {
 }
 
 step 'the stores'
-check 'MySQL, MariaDB, Redis and Valkey from Debian packages' $scripts/stores.sh fetch || { conclude; exit 1; }
+check 'MySQL, MariaDB, Redis and Valkey from Debian packages' $scripts/stores.sh fetch || { finish; exit 1; }
 $scripts/stores.sh versions
 check 'deploy/my.cnf on MySQL 9' settings || true
 for pair in "${pairs[@]}"; do
@@ -35,4 +35,4 @@ for pair in "${pairs[@]}"; do
 done
 
 printf '\n%s, in %d s:\n' "${pairs[*]}" "$SECONDS"
-conclude
+finish

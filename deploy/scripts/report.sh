@@ -1,17 +1,17 @@
-# Sourced by the scripts that check something. They share one contract: the last line that they
-# print is `N passed, N failed`, and they exit with 0 only when something passed and nothing failed.
+# Sourced by the scripts that check something. They share one contract: the last line that they print is
+# `N passed, N failed`, and their exit status is 0 only if something passed and nothing failed.
 # shellcheck shell=bash
 
 passed=0
 failed=0
 
-# step TITLE: a heading, so that whoever watches knows what is under way.
+# step TITLE: a heading.
 step() {
   printf '\n== %s\n' "$1"
 }
 
-# check NAME CMD…: one check, in a shell of its own. Prints one line, and all that the command printed
-# if it failed. Bash ignores `set -e` in there: functions end early with && or return.
+# check NAME CMD…: one check, in a subshell. Prints one line, and the complete output of a command that failed. Bash
+# ignores `set -e` there: functions return early with && or return.
 check() {
   local name=$1 began=$SECONDS output
   shift
@@ -29,8 +29,8 @@ check() {
   return 1
 }
 
-# suite NAME CMD…: a command that follows the contract itself. What it prints is shown as it comes,
-# its counts are added. No counts, or a failure without a failed test, is one failure more.
+# suite NAME CMD…: a command that follows the contract itself. Its output is shown while it runs and its counts are
+# added. A command without counts, or that fails without a failed test, is one failure more.
 suite() {
   local name=$1 began=$SECONDS output status=0 line
   shift
@@ -56,10 +56,10 @@ suite() {
   return 1
 }
 
-# begin CMD…: starts a command that is judged later, and sets begun to what stands for it. Not for what measures time.
-# end BEGUN check|suite NAME: waits for it, and judges it under that name. What nobody waited for ends with the script, and
-# what it started, too.
-declare -A under_way=() # by process group; never one that has been waited for, whose number may be another's by now
+# begin CMD…: starts a background command and sets begun to its handle.
+# end HANDLE check|suite NAME: waits for it and reports it under that name. Background commands that nothing waits for
+# end with the script, with all their children.
+declare -A under_way=() # by process group; a group that was waited for is removed, because its number may be reused
 begin() {
   begun=$(mktemp -d)
   set -m
@@ -70,10 +70,9 @@ begin() {
   trap 'for group in "${!under_way[@]}"; do kill -- "-$group" 2>/dev/null || true; done' EXIT
 }
 
-# leisurely stands before what only computes, and gets the processors that everything else leaves: it gives way at once to
-# whatever wakes up.
-leisurely=(chrt --idle 0)
-chrt --idle 0 true 2>/dev/null || leisurely=(nice -n 19)
+# low_priority precedes commands that only compute: they yield the processors to every other process.
+low_priority=(chrt --idle 0)
+chrt --idle 0 true 2>/dev/null || low_priority=(nice -n 19)
 
 end() {
   local folder=$1 judge=$2 name=$3 pid status=0
@@ -89,8 +88,8 @@ replay() {
   return "$2"
 }
 
-# conclude prints the last line; its status is that of the whole.
-conclude() {
+# finish prints the last line; its status is that of the whole script.
+finish() {
   if ((passed + failed == 0)); then
     failed=1
     echo 'FAIL  nothing was checked'

@@ -124,6 +124,9 @@ start_mysql() {
 
 start_all() {
   dir=$(mktemp -d "${TMPDIR:-/tmp}/stampede-services-XXXXXX")
+  # A server removes the temporary tables of others from a shared folder when it starts.
+  export TMPDIR=$dir/tmp
+  mkdir "$TMPDIR"
   choose && start_redis || return
   if [[ -n $mysql_server ]]; then start_mysql; else start_mariadb; fi
 }
@@ -158,9 +161,6 @@ run)
   start_all
   # shellcheck disable=SC1091
   source "$dir/exports"
-  # What the command leaves behind when it is killed goes with our folder.
-  export TMPDIR=$dir/tmp
-  mkdir "$TMPDIR"
   # In a group of its own and waited for: a signal to this script ends the command at once, too.
   set -m
   "$@" <&0 &

@@ -54,7 +54,7 @@ SMOKE_BUSY_REDIS=$(redis_of busy)
 export SMOKE_BUSY_REDIS
 
 status=0
-npm --prefix frontend run --silent smoke -- "$busy" "$quiet" || status=$?
+npm --prefix frontend run --silent smoke -- "$busy" "$quiet" "$@" || status=$?
 if ((status != 0)); then
   for name in busy quiet; do
     echo "what the demo ($name) said:"

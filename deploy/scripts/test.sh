@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The test command: everything, from a fresh clone, on private Redis and MariaDB. Prints what it is
-# doing, everything about what failed, and as its last line `N passed, N failed`. A skipped test or a
-# missing service is a failure.
+# The test command: everything, from a fresh clone, on private Redis and MariaDB. It prints all details of a failure, the
+# seconds of each part beside its budget, and as its last line `N passed, N failed`. A skipped test or a missing service
+# is a failure.
 #
-#   test.sh           lint, all tests, the page in a browser
-#   test.sh --ready   and the short forms of `just crash` and `just controls`: what a change has to pass
+#   test.sh                what CI runs
+#   test.sh --ready BASE   and the short crash suite, known vulnerabilities aside, and the mutations that changed since BASE
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=deploy/scripts/report.sh
@@ -12,11 +12,11 @@ source deploy/scripts/report.sh
 # shellcheck source=deploy/scripts/alone.sh
 source deploy/scripts/alone.sh
 scripts=deploy/scripts
-ready=0
+base=
 case ${1:-} in
 '') ;;
---ready) ready=1 ;;
-*) echo 'usage: test.sh [--ready]' >&2 && exit 2 ;;
+--ready) base=$(git rev-parse --verify "${2:?usage: just ready BASE}^{commit}") ;;
+*) echo 'usage: test.sh [--ready BASE]' >&2 && exit 2 ;;
 esac
 
 for program in go node npm git; do
@@ -27,41 +27,60 @@ for program in go node npm git; do
   fi
 done
 
-# The page and the binary may fail without keeping the rest from being tested.
+# part NAME BUDGET: ends a part of the run. Its time is what has passed since the part before, so all parts add up to the
+# total; commands in the background of another part count only for the time that the run waits for them.
+parts=() parts_end=0
+part() {
+  parts+=("$(printf '%-12s %5d s of %4d' "$1" $((SECONDS - parts_end)) "$2")")
+  parts_end=$SECONDS
+}
+
+# The page or the binary may fail to build; the remaining parts still run.
 step 'install and build'
 begin $scripts/install.sh
 installed=$begun
-begin $scripts/build.sh beside
+begin $scripts/build.sh background
 compiled=$begun
 check 'npm packages' $scripts/build.sh packages || true
 check 'page builds' $scripts/build.sh page || true
 end "$compiled" check 'program compiles' || true
-end "$installed" check 'Redis, MariaDB, nginx, Chromium, C compiler' || { conclude; exit 1; }
+end "$installed" check 'Redis, MariaDB, nginx, Chromium, C compiler' || { finish; exit 1; }
 check 'binary builds' $scripts/build.sh binary || true
+part build 60
 
-# What only computes goes on beside what mostly waits, with the processors that this leaves: while the browser is at work, what
-# the Go tests are made of is compiled; during end to end the linters read.
-begin "${leisurely[@]}" $scripts/go-test.sh --compile -race ./...
+# The browser waits for most of its time: the Go tests are compiled in its background, the linters run in that of the
+# end-to-end tests.
+mapfile -t packages < <(go list ./... | grep -vxF stampede/app/test/e2e)
+begin "${low_priority[@]}" $scripts/go-test.sh --compile -race "${packages[@]}"
 compiled=$begun
-suite 'browser smoke test' $scripts/smoke.sh || true
-end "$compiled" check 'tests compile' || true
+suite 'browser' $scripts/smoke.sh || true
+part browser 110
+end "$compiled" check 'Go tests compile' || true
+part compile 0
 
-begin "${leisurely[@]}" $scripts/lint.sh
+begin "${low_priority[@]}" $scripts/lint.sh
 lint=$begun
-suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -race -parallel "$at_once" -skip "$alone" ./app/test/e2e/... || true
+suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -parallel "$at_once" -skip "$alone" ./app/test/e2e || true
+part 'end to end' 140
 end "$lint" suite 'lint' || true
-suite 'end to end, one at a time' $scripts/services.sh run $scripts/go-test.sh -race -parallel 1 -run "$alone" ./app/test/e2e/... || true
+part lint 60
+suite 'end to end, alone' $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$alone" ./app/test/e2e || true
+part alone 0
 
-# Most of them wait for something most of the time, so more are under way than there are processors. The slowest begin.
-slow=(stampede/deploy/bench stampede/app/{store,account,cmd/stampede,test/money} stampede/streams stampede/realtime stampede/app/api)
-mapfile -t packages < <(go list ./... | grep -vxF "$(printf '%s\n' stampede/app/test/e2e "${slow[@]}")")
-packages=("${slow[@]}" "${packages[@]}")
+# Most tests wait most of the time, so more packages run at once than there are processors. The slowest start first.
+slow=(stampede/app/{store,test/money,account,cmd/stampede} stampede/streams stampede/realtime stampede/app/api)
+mapfile -t packages < <(printf '%s\n' "${slow[@]}" && printf '%s\n' "${packages[@]}" | grep -vxF "$(printf '%s\n' "${slow[@]}")")
 suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-test.sh -race -p 4 "${packages[@]}" || true
+part Go 180
 suite 'page tests' $scripts/page-test.sh || true
-if ((ready)); then
+part page 30
+if [[ -n $base ]]; then
   suite 'crash, the short form' $scripts/crash.sh || true
-  suite 'controls, the short form' $scripts/controls.sh --short || true
+  suite "mutations since $base" $scripts/mutations.sh --since "$base" || true
+  part ready 0
 fi
 
-printf '\nin %d s:\n' "$SECONDS"
-conclude
+printf '\n'
+printf '%s\n' "${parts[@]}"
+printf '%-12s %5d s of  600\n' total "$SECONDS"
+finish

@@ -3,10 +3,6 @@
 //	deploycheck kubernetes <manifests.yaml   refuses fields that their types do not have: schemas let those pass, and a
 //	                                         cluster drops them without a word
 //	deploycheck compose FILE                 reads a compose file as compose itself does: schema, references, values
-//	deploycheck image DOCKERFILE OUT ARG=VALUE…
-//	                                         follows a Dockerfile without a container engine: what is in the image?
-//	deploycheck start OUT VERSION NAME=VALUE…
-//	                                         starts it in its own root, with those settings beside its own
 package main
 
 import (
@@ -46,13 +42,8 @@ func main() {
 		err = kubernetes(os.Stdin)
 	case len(os.Args) == 3 && os.Args[1] == "compose":
 		err = composed(os.Args[2])
-	case len(os.Args) >= 4 && os.Args[1] == "image":
-		err = buildImage(os.Args[2], os.Args[3], os.Args[4:])
-	case len(os.Args) >= 4 && os.Args[1] == "start":
-		err = startImage(os.Args[2], os.Args[3], os.Args[4:])
 	default:
-		err = errors.New("usage: deploycheck kubernetes <manifests.yaml | compose FILE | " +
-			"image DOCKERFILE OUT ARG=VALUE… | start OUT VERSION NAME=VALUE…")
+		err = errors.New("usage: deploycheck kubernetes <manifests.yaml | compose FILE")
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
