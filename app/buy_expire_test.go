@@ -76,18 +76,6 @@ func TestUnitsGoBackAfterTheCommitOfTheirRow(t *testing.T) {
 	}
 }
 
-// I1, I3: the same way for a cancellation.
-func TestCancelReturnsUnitsAfterItsCommit(t *testing.T) {
-	t.Parallel()
-	x, book, _, _ := newTestExpirer(Order{ID: 1, Sale: 7, User: 9, State: Cancelled, Hold: 1, Rev: 2, ToldRev: 1})
-	if state, err := x.Cancel(context.Background(), 9, 1); err != nil || state != Cancelled {
-		t.Fatalf("%s, %v", state, err)
-	}
-	if want := []string{"commit 1", "return 1", "tell 1"}; !slices.Equal(book.steps, want) {
-		t.Fatalf("steps %v, want %v", book.steps, want)
-	}
-}
-
 // I1, I6: as long as the database has not said that an order is over, nothing of it is sold again.
 func TestUnknownCommitReturnsNothing(t *testing.T) {
 	t.Parallel()

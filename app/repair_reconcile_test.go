@@ -41,6 +41,7 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 		"refused":                  {Order{State: Refused, Hold: 1}, OpenHold{Hold: 1}, []string{"claim 5", "return 1"}},
 		"refused, older hold":      {Order{State: Refused, Hold: 2}, OpenHold{Hold: 1}, []string{"return 1"}},
 		"paid":                     {Order{State: Paid, Hold: 1}, OpenHold{Hold: 1}, []string{"sell 1"}},
+		"refunded":                 {Order{State: Refunded, Hold: 1}, OpenHold{Hold: 1, Sold: true}, []string{"withdraw 1"}},
 		"paid and sold":            {Order{State: Paid, Hold: 1}, OpenHold{Hold: 1, Sold: true}, nil},
 		"late money, not decided":  {Order{State: Expired, Hold: 2, TradeNo: "T"}, OpenHold{Hold: 2}, nil},
 		"late money is given back": {Order{State: Refunding, Hold: 2, TradeNo: "T", CancelledAt: 9}, OpenHold{Hold: 2}, []string{"return 1"}},

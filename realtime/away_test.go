@@ -96,10 +96,7 @@ func TestNodeBeginsWhileTheDatabaseIsAway(t *testing.T) {
 // Rows that are owed to everybody while the database is away: events go on, the proven instant does not.
 func TestLostMessagesWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
-	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
+	n, p := startProven(t)
 	var before app.Millis // the last that the database has said
 	n.feed.set(func(d *database) { d.away, before = true, d.nowLocked() })
 	n.feed.lose(t, state(7, 100, 1))

@@ -89,22 +89,6 @@ func manyChanges(n int) string {
 	return string(lines)
 }
 
-// BenchmarkMessage hears a message with 500 changes of users of whom 18,000 others are connected here.
-func BenchmarkMessage(b *testing.B) {
-	users := make([]app.ID, 18_000)
-	for i := range users {
-		users[i] = app.ID(1 + i)
-	}
-	hub, _ := listening(Options{}, users...)
-	hub.setProven(goldInstant(1), 0)
-	payload := manyChanges(500)
-	b.ReportAllocs()
-	for b.Loop() {
-		hub.hearMessage(0, payload)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/500, "ns/change")
-}
-
 // Nearly all connections only listen: what is special about personal events takes a word of each, and nothing else once
 // hello is answered.
 func TestListeningTakesNoMemory(t *testing.T) {

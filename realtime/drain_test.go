@@ -46,8 +46,7 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 func TestDrainDeliversWhatIsQueued(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	p := n.dial(t)
-	p.hello(7, "")
+	p := n.greet(t, 7)
 	n.awaitProven()
 	n.feed.tell(t, state(7, 100, 1))
 	p.awaitEvents("order", 1)

@@ -60,8 +60,7 @@ func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
 		o.OpsBurst = 1000
 	})
 	later := n.rollingShop()
-	p := n.dial(t)
-	p.hello(0, "")
+	p := n.greet(t, 0)
 	for slot := app.ID(1); slot <= 60; slot++ {
 		p.must(`"op":"watch"`, nil)
 		sale := 10*slot + 1
@@ -143,8 +142,7 @@ func TestClosedSalesMakeRoom(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.EndedKept = 24 * time.Hour })
 	later := n.rollingShop()
-	p := n.dial(t)
-	p.hello(0, "")
+	p := n.greet(t, 0)
 	for slot := 1; slot <= maxWatchedSales; slot++ {
 		p.must(fmt.Sprintf(`"op":"watch","sales":["%d"]`, 10*slot+3), nil)
 	}

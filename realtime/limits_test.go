@@ -19,13 +19,7 @@ func TestBlockedSocketsAreClosed(t *testing.T) {
 			return user != 0 && user == app.ID(blockedUser.Load()) || blockedHost.Load() && addr.IsLoopback()
 		}
 	})
-	hello := func(token string) *peer {
-		t.Helper()
-		p := n.dial(t)
-		p.must(`"op":"hello","token":"`+token+`"`, nil)
-		return p
-	}
-	eve, ada := hello("user:7"), hello("user:8")
+	eve, ada := n.greetAs(t, "user:7"), n.greetAs(t, "user:8")
 	blockedUser.Store(7)
 	n.hub.CloseBlocked()
 	eve.awaitClose(CloseBlocked)
@@ -43,7 +37,7 @@ func TestBlockedSocketsAreClosed(t *testing.T) {
 
 	blockedHost.Store(false)
 	blockedUser.Store(0)
-	hello("user:7")
+	n.greetAs(t, "user:7")
 }
 
 // A buy over a socket counts for its user and its address as one over HTTP does: who has pressed too often is told when
@@ -71,8 +65,7 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 			return app.Receipt{Order: 1, State: app.Reserved}, nil
 		}
 	})
-	p := n.dial(t)
-	p.hello(7, "")
+	p := n.greet(t, 7)
 	const press = `"op":"buy","sale":"101","qty":1,"key":"first-press"`
 	p.must(press, nil)
 	if r := p.do(press); r.Error == nil || r.Error.Code != app.RateLimited || r.Error.RetryMS != 700 {

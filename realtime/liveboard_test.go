@@ -32,7 +32,7 @@ func TestBoardIsShownToOperators(t *testing.T) {
 	one.hello(1, "")
 	two.hello(2, "")
 	shopper.hello(7, "")
-	for who, code := range map[*peer]app.Code{shopper: app.Forbidden, n.anonymous(t): app.Unauthorized} {
+	for who, code := range map[*peer]app.Code{shopper: app.Forbidden, n.greet(t, 0): app.Unauthorized} {
 		if r := who.do(`"op":"board","on":true`); r.Error == nil || r.Error.Code != code {
 			t.Errorf("a board for somebody: %+v, want %s", r, code)
 		}
@@ -62,12 +62,6 @@ func TestBoardIsShownToOperators(t *testing.T) {
 	if len(one.all("board")) != 1 || len(two.all("board"))+len(shopper.all("board")) != 0 {
 		t.Error("a board was shown to somebody who did not ask for it")
 	}
-}
-
-func (n *node) anonymous(t *testing.T) *peer {
-	p := n.dial(t)
-	p.hello(0, "")
-	return p
 }
 
 // Who is an operator no more, or has gone, is shown nothing more.
@@ -101,8 +95,7 @@ func TestNodeWithoutBoard(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.operates(1)
-	p := n.dial(t)
-	p.hello(1, "")
+	p := n.greet(t, 1)
 	if r := p.do(`"op":"board","on":true`); r.Error == nil || r.Error.Code != app.UnknownOp {
 		t.Errorf("got %+v", r)
 	}
@@ -127,14 +120,5 @@ func TestFirstWordOfAnOrder(t *testing.T) {
 		if _, _, is := firstTold(frame); is {
 			t.Errorf("%q counts", frame)
 		}
-	}
-}
-
-func BenchmarkFirstTold(b *testing.B) {
-	o := goldPending()
-	frame := string(OrderFrame(&o))
-	b.ReportAllocs()
-	for b.Loop() {
-		firstTold(frame)
 	}
 }

@@ -1,8 +1,6 @@
 package realtime
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,51 +16,10 @@ func (n *node) resyncs() int { return int(testutil.ToFloat64(n.hub.metrics.resyn
 // soon makes a message count as lost soon after its number was seen.
 func soon(o *Options) { o.ReachWithin = 50 * time.Millisecond }
 
-// PubSub drops without a word: what came while the subscription was cut is read from the rows.
-func TestCutSubscriptionLosesNothing(t *testing.T) {
-	t.Parallel()
-	n := startNode(t)
-	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
-	var want []string
-	for round := range 3 {
-		before := n.resyncs()
-		cutSubscriptions(t, n.feed)
-		n.feed.tell(t, state(7, app.ID(100+round), 1))
-		want = append(want, fmt.Sprintf("%d/1", 100+round))
-		p.awaitFresh(want...)
-		kit.Eventually(t, patience, func() (bool, string) { return n.resyncs() > before, "not cut" })
-	}
-}
-
-// cutSubscriptions ends the connections that are subscribed to this shop's channels. The server is shared with other
-// tests, so they are found by their database and by how many channels they hear.
-func cutSubscriptions(t *testing.T, f *feed) {
-	t.Helper()
-	list, err := f.redis.ClientList(t.Context()).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	db := fmt.Sprintf(" db=%d ", f.redis.Options().DB)
-	for line := range strings.Lines(list) {
-		if !strings.Contains(line, db) || !strings.Contains(line, fmt.Sprintf(" sub=%d ", partitions+oldChannels+1)) {
-			continue
-		}
-		id, _, _ := strings.Cut(strings.TrimPrefix(line, "id="), " ")
-		if err := f.redis.ClientKillByFilter(t.Context(), "ID", id).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // F5: a message names its predecessor; when that was not heard, the rows tell.
 func TestLostMessageIsReadFromTheRows(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
-	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
+	n, p := startProven(t)
 	n.feed.lose(t, state(7, 100, 1))
 	n.feed.tell(t, state(8, 103, 1)) // of the same partition, for somebody else
 	p.awaitFresh("100/1")
@@ -71,10 +28,7 @@ func TestLostMessageIsReadFromTheRows(t *testing.T) {
 // F5: a partition that falls silent while others go on: the ends of the chains tell.
 func TestLostLastMessageIsFoundByLooking(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, soon)
-	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
+	n, p := startProven(t, soon)
 	n.feed.lose(t, state(7, 100, 1)) // partition 1
 	for i := range 20 {
 		n.feed.tell(t, state(8, app.ID(3*i+200), 1)) // partition 2
@@ -86,10 +40,7 @@ func TestLostLastMessageIsFoundByLooking(t *testing.T) {
 // Until a lost message is known to be none, frames do not carry an instant behind it.
 func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
-	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
+	n, p := startProven(t)
 	n.feed.lose(t, state(7, 100, 1)) // and nobody finds out: there is plenty of time for it to come
 	lost, _ := n.feed.Clock(t.Context())
 	for i := range 20 {
@@ -106,27 +57,21 @@ func TestCursorStaysWhileAMessageIsMissing(t *testing.T) {
 // A message that cannot be read counts as lost; what stands before the fault is told at once.
 func TestUnreadableMessageIsReadFromTheRows(t *testing.T) {
 	t.Parallel()
-	for name, lines := range map[string]string{"a line": "7 {\"ev\":\"order\"", "rubbish": "rubbish\n"} {
+	for name, publish := range map[string]func(n *node){
+		"a line":  func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "7 {\"ev\":\"order\"") },
+		"rubbish": func(n *node) { n.feed.publishText(t, n.feed.namespace, 1, "rubbish\n") },
+		"no number": func(n *node) {
+			n.feed.redis.Publish(t.Context(), app.ChangesChannel(n.feed.namespace, 0), "no number")
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := startNode(t)
-			n.awaitProven()
-			p := n.dial(t)
-			p.hello(7, "")
+			n, p := startProven(t)
 			n.feed.commit(state(7, 100, 1))
-			n.feed.publishText(t, n.feed.namespace, 1, lines)
+			publish(n)
 			p.awaitFresh("100/1")
 		})
 	}
-	n := startNode(t)
-	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
-	n.feed.commit(state(7, 100, 1))
-	if err := n.feed.redis.Publish(t.Context(), app.ChangesChannel(n.feed.namespace, 0), "no number").Err(); err != nil {
-		t.Fatal(err)
-	}
-	p.awaitFresh("100/1")
 }
 
 // A half-dead connection: the subscription looks alive and is silent.
@@ -138,8 +83,7 @@ func TestSilentSubscriptionLosesNothing(t *testing.T) {
 	f.url = proxy.URL
 	n := startNodeOn(t, f, soon)
 	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
+	p := n.greet(t, 7)
 	proxy.Stall()
 	n.feed.tell(t, state(7, 100, 1))
 	p.awaitFresh("100/1")
@@ -158,8 +102,7 @@ func TestRestartOfRedisLosesNothing(t *testing.T) {
 	server := kit.StartRedis(t, kit.RedisOptions{})
 	n := startNodeOn(t, newFeed(t, server.URL), soon)
 	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
+	p := n.greet(t, 7)
 	for i := range 5 {
 		n.feed.tell(t, state(7, 100, i+1))
 	}
@@ -192,10 +135,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := startNode(t, soon)
-			n.awaitProven()
-			p := n.dial(t)
-			p.hello(7, "")
+			n, p := startProven(t, soon)
 			for i := range 4 {
 				n.feed.tell(t, state(7, 100, i+1))
 			}
@@ -244,10 +184,7 @@ func TestClocksMinutesApart(t *testing.T) {
 // A clock of the database that goes back does not hide what changes from then on.
 func TestDatabaseClockGoesBack(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
-	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
+	n, p := startProven(t)
 	n.feed.set(func(d *database) { d.ahead = -10 * time.Minute })
 	n.feed.lose(t, state(7, 100, 1))
 	n.feed.tell(t, state(8, 103, 1))
@@ -261,10 +198,7 @@ func TestDatabaseClockGoesBack(t *testing.T) {
 // During an upgrade nodes of the version before tell of changes in their way.
 func TestNodesOfTheVersionBeforeAreHeard(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
-	n.awaitProven()
-	p := n.dial(t)
-	p.hello(7, "")
+	n, p := startProven(t)
 	before := n.resyncs()
 	n.feed.commit(state(7, 100, 1), state(8, 200, 1))
 	channel := "stampede:events:" + n.feed.namespace + ":7"

@@ -27,6 +27,14 @@ func startNode(t *testing.T, change ...func(o *Options)) *node {
 	return startNodeOn(t, newFeed(t, kit.Redis(t)), change...)
 }
 
+// startProven starts a node, awaits that it has proven an instant, and has user 7 greet there.
+func startProven(t *testing.T, change ...func(o *Options)) (*node, *peer) {
+	t.Helper()
+	n := startNode(t, change...)
+	n.awaitProven()
+	return n, n.greet(t, 7)
+}
+
 // startNodeOn starts a node of a shop that may have others.
 func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 	t.Helper()

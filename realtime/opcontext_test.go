@@ -10,12 +10,13 @@ import (
 // An op's context ends when its time is over, for everybody who listens, whenever they began to.
 func TestWithin(t *testing.T) {
 	t.Parallel()
-	w := newOpContext(nil, time.Now().Add(20*time.Millisecond), &request{})
+	end := time.Now().Add(20 * time.Millisecond)
+	w := newOpContext(nil, end, &request{})
 	defer w.release()
-	if at, ok := w.Deadline(); !ok || time.Until(at) > 20*time.Millisecond {
-		t.Fatalf("deadline %v, %v", at, ok)
+	if at, ok := w.Deadline(); !ok || !at.Equal(end) {
+		t.Fatalf("deadline %v, %v, want %v", at, ok, end)
 	}
-	if err := w.Err(); err != nil {
+	if err := w.Err(); err != nil && time.Now().Before(end) {
 		t.Fatalf("ended at once: %v", err)
 	}
 	child, cancel := context.WithCancel(w)

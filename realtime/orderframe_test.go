@@ -50,12 +50,3 @@ func TestOrderFramesAreWhatJSONSays(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkOrderFrame(b *testing.B) {
-	o := state(7, 7301444480512000257, 1)
-	o.ProductName, o.PayBy, o.CreatedAt = "Lamp", 1795263989546, 1795263989546
-	b.ReportAllocs()
-	for b.Loop() {
-		OrderFrame(&o)
-	}
-}

@@ -61,8 +61,7 @@ func TestNewsDuringASnapshotComesAfterIt(t *testing.T) {
 			return view, nil
 		}
 	})
-	p := n.dial(t)
-	p.hello(0, "")
+	p := n.greet(t, 0)
 	p.send(`{"id":102,"op":"watch"}`) // by hand: its answer is heard among the rest
 	p.awaitEvents("sale", 1)
 	p.fence()

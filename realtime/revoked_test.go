@@ -11,13 +11,7 @@ import (
 func TestRevokedSocketsAreClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(*Options) {})
-	hello := func(token string) *peer {
-		t.Helper()
-		p := n.dial(t)
-		p.must(`"op":"hello","token":"`+token+`"`, nil)
-		return p
-	}
-	out, renewed, other := hello("device:3:7"), hello("user:7"), hello("device:4:7")
+	out, renewed, other := n.greetAs(t, "device:3:7"), n.greetAs(t, "user:7"), n.greetAs(t, "device:4:7")
 	renewed.must(`"op":"renew","token":"device:5:7"`, nil)
 	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{3: true, 7: true} })
 	out.sendUnlessEnded(`{"id":9,"op":"orders"}`)
@@ -33,10 +27,7 @@ func TestRevokedSocketsMayRenewUntilTheNextLook(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })
 	look := n.hub.keepOnce // its own first one comes in eighteen minutes
-	staying, leaving := n.dial(t), n.dial(t)
-	for _, p := range []*peer{staying, leaving} {
-		p.must(`"op":"hello","token":"user:7"`, nil)
-	}
+	staying, leaving := n.greetAs(t, "user:7"), n.greetAs(t, "user:7")
 	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{7: true} })
 	look()
 	staying.must(`"op":"renew","token":"device:5:7"`, nil)
@@ -56,8 +47,7 @@ func TestRevokedSocketsMayRenewUntilTheNextLook(t *testing.T) {
 func TestRevokedOpsAreRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.KeepEvery = 1 << 40 })
-	p := n.dial(t)
-	p.must(`"op":"hello","token":"device:3:7"`, nil)
+	p := n.greetAs(t, "device:3:7")
 	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{3: true} })
 	for _, op := range []string{`"op":"orders"`, `"op":"buy","sale":"5","qty":1,"key":"12345678"`, `"op":"cancel","order":"6"`} {
 		if r := p.do(op); r.Error == nil || r.Error.Code != app.Unauthorized {

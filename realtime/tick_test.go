@@ -20,8 +20,7 @@ func counters(sale app.ID, stock int64) app.Counters {
 // watcher greets and watches.
 func (n *node) watcher(t *testing.T, watch string) *peer {
 	t.Helper()
-	p := n.dial(t)
-	p.hello(0, "")
+	p := n.greet(t, 0)
 	p.must(watch, nil)
 	return p
 }
@@ -155,14 +154,6 @@ func TestClientThatSkippedGetsTheWholeSet(t *testing.T) {
 	}
 }
 
-func TestOfferingATickAllocatesNothing(t *testing.T) {
-	c := &client{hub: NewHub(Options{Shop: &fakeShop{}}), writing: true}
-	tick := newTick(1, [][]byte{[]byte(`{}`)}, [][]byte{[]byte(`{}`)}, c.hub.metrics.encodedTicks)
-	if n := testing.AllocsPerRun(100, func() { c.offerTick(tick, false); c.out.next() }); n != 0 {
-		t.Errorf("%v allocations per client and tick", n)
-	}
-}
-
 func TestUnwatchedSalesAreNotTicked(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -185,8 +176,7 @@ func TestWatchersOfTheSameShareASet(t *testing.T) {
 	n := startNode(t, func(o *Options) { o.MaxSets = 1 })
 	n.watcher(t, `"op":"watch","sales":["5","6"]`)
 	n.watcher(t, `"op":"watch","sales":["6","5","5"]`)
-	p := n.dial(t)
-	p.hello(0, "")
+	p := n.greet(t, 0)
 	// The number of sets is bounded; beyond it the answer is clear.
 	if r := p.do(`"op":"watch","sales":["7"]`); r.Error == nil || r.Error.Code != app.Busy || r.Error.RetryMS == 0 {
 		t.Fatalf("got %+v, want busy", r)
@@ -199,8 +189,7 @@ func TestWatchersOfTheSameShareASet(t *testing.T) {
 
 func TestWatchingIsBounded(t *testing.T) {
 	t.Parallel()
-	p := startNode(t).dial(t)
-	p.hello(0, "")
+	p := startNode(t).greet(t, 0)
 	for slot := range maxWatchedSlots {
 		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot+1), nil)
 	}

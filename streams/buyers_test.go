@@ -195,7 +195,7 @@ func TestBuyersAreCompleteWhilePeopleBuy(t *testing.T) {
 			for i := range each {
 				user := app.ID(1 + c*each + i)
 				for _, sale := range []*app.Sale{s, other} {
-					if d, err := decided(f.ctx, g, buyOf(sale, user, 1, "key-one-1")); err != nil ||
+					if d, err := untilKnown(f.ctx, g, buyOf(sale, user, 1, "key-one-1")); err != nil ||
 						d.Verdict != app.VerdictReserved {
 						t.Errorf("user %s: %+v, %v", user, d, err)
 					}

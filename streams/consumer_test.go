@@ -17,8 +17,8 @@ type desk struct {
 	mu      sync.Mutex
 	rows    map[app.ID]int // order → how often it was fulfilled
 	refused map[string]string
-	batches int
-	fulfil  func(ctx context.Context, entries []app.Entry) ([]error, error) // nil: all is well
+	fulfil  func(ctx context.Context, entries []app.Entry) ([]error, error) // nil: each has its fate
+	fate    func(e app.Entry) error                                         // nil: all is well
 	refuse  func(e app.Entry) error
 }
 
@@ -31,10 +31,13 @@ func (d *desk) Fulfil(ctx context.Context, entries []app.Entry) ([]error, error)
 		if fates, err = d.fulfil(ctx, entries); err != nil {
 			return nil, err
 		}
+	} else if d.fate != nil {
+		for i, e := range entries {
+			fates[i] = d.fate(e)
+		}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.batches++
 	for i, e := range entries {
 		if fates[i] == nil {
 			d.rows[e.Order]++
@@ -61,10 +64,10 @@ func (d *desk) count() int {
 	return len(d.rows)
 }
 
-// settling does behind a desk what the flow does: it acknowledges what has come to its end.
+// settling does behind a handler what the flow does: it acknowledges what has come to its end.
 type settling struct {
 	app.EntryHandler
-	f *fixture
+	inventory *Inventory
 }
 
 func (s settling) Fulfil(ctx context.Context, entries []app.Entry) ([]error, error) {
@@ -72,28 +75,39 @@ func (s settling) Fulfil(ctx context.Context, entries []app.Entry) ([]error, err
 	if err != nil || len(fates) != len(entries) {
 		return fates, err
 	}
-	var done []app.Entry
+	var done []*app.Entry
 	for i := range entries {
 		if fates[i] == nil {
-			done = append(done, entries[i])
+			done = append(done, &entries[i])
 		}
 	}
-	return fates, s.f.settle(ctx, done)
+	return fates, s.inventory.Finish(ctx, entries[0].Partition, 0, nil, done)
 }
 
-// settle acknowledges entries whose rows, if there were any, are committed.
-func (f *fixture) settle(ctx context.Context, entries []app.Entry) error {
-	pointers := make([]*app.Entry, len(entries))
-	for i := range entries {
-		pointers[i] = &entries[i]
-	}
-	return f.inventory.Finish(ctx, 1, 0, nil, pointers)
+// settle acknowledges entries of partition 1 whose rows, if there were any, are committed.
+func (f *fixture) settle(entries ...app.Entry) {
+	f.t.Helper()
+	_, err := settling{newDesk(), f.inventory}.Fulfil(f.ctx, entries)
+	f.must(err)
 }
 
 func (f *fixture) consumer(name string, d app.EntryHandler) *Consumer {
-	return NewConsumer(f.inventory, 1, name, settling{d, f}, ConsumerOptions{
+	return NewConsumer(f.inventory, 1, name, settling{d, f.inventory}, ConsumerOptions{
 		Block: 20 * time.Millisecond, ClaimIdle: 300 * time.Millisecond, RetryPause: 5 * time.Millisecond,
 	})
+}
+
+// delivered makes a consumer that reads only what is new, and reads a batch; 0 is the usual size.
+func (f *fixture) delivered(name string, batch int64) (*Consumer, []app.Entry) {
+	f.t.Helper()
+	c := f.consumer(name, newDesk())
+	c.history = ""
+	if batch > 0 {
+		c.options.Batch = batch
+	}
+	entries, err := c.read(f.ctx)
+	f.must(err)
+	return c, entries
 }
 
 // reserveMany reserves one unit each for n users and answers the decisions.
@@ -104,7 +118,7 @@ func (f *fixture) reserveMany(s *app.Sale, n int) []app.GateAnswer {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			d, err := decided(f.ctx, g, buyOf(s, app.ID(5000+i), 1, "key-many-1"))
+			d, err := untilKnown(f.ctx, g, buyOf(s, app.ID(5000+i), 1, "key-many-1"))
 			if err != nil || d.Verdict != app.VerdictReserved {
 				f.t.Errorf("reserve %d: %+v, %v", i, d, err)
 			}
@@ -155,10 +169,7 @@ func TestConsumeAndSettle(t *testing.T) {
 		}
 		var seen app.Entry
 		box := newDesk()
-		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
-			seen = entries[0]
-			return make([]error, len(entries)), nil
-		}
+		box.fate = func(e app.Entry) error { seen = e; return nil }
 		c := f.consumer("node-1", box)
 		f.must(c.runOnce(f.ctx)) // its own history: nothing
 		f.must(c.runOnce(f.ctx))
@@ -179,7 +190,7 @@ func TestConsumeAndSettle(t *testing.T) {
 			t.Fatalf("reservation\n%+v, want\n%+v", r, wantR)
 		}
 		for range 2 { // the second time changes nothing
-			f.must(f.settle(f.ctx, []app.Entry{seen}))
+			f.settle(seen)
 			if n := f.counters(s); n.Done != 1 || n.Tickets != 1 {
 				t.Fatalf("done %d of %d", n.Done, n.Tickets)
 			}
@@ -192,46 +203,13 @@ func TestConsumeAndSettle(t *testing.T) {
 	})
 }
 
-// Settling takes only the settled one from a user's list.
-func TestSettleKeepsOtherReservations(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.inventory)
-		orders := make([]app.ID, 3)
-		for i := range orders {
-			orders[i] = f.wantVerdict(g, buyOf(s, 7, 1, fmt.Sprintf("key-three%d", i)), app.VerdictReserved).Order
-		}
-		box := newDesk()
-		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
-			fates := make([]error, len(entries))
-			for i, e := range entries {
-				if e.Order != orders[1] {
-					fates[i] = app.ErrPermanent
-				}
-			}
-			return fates, nil
-		}
-		c := f.consumer("node-1", box)
-		f.must(c.runOnce(f.ctx))
-		f.must(c.runOnce(f.ctx))
-		waiting, err := f.inventory.Waiting(f.ctx, 7)
-		f.must(err)
-		if len(waiting) != 2 || waiting[0].Order != orders[0] || waiting[1].Order != orders[2] {
-			t.Fatalf("waiting %+v, want %d and %d", waiting, orders[0], orders[2])
-		}
-	})
-}
-
 // I4: the same entries in two consumers at once, and a batch delivered twice, count once.
 func TestTwoConsumersOnTheSameEntries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
 		f.reserveMany(s, 50)
-		one := f.consumer("node-0", newDesk())
-		one.history, one.options.Batch = "", 30
-		entries, err := one.read(f.ctx)
-		f.must(err)
+		_, entries := f.delivered("node-0", 30)
 		var wg sync.WaitGroup
 		for i := range 6 {
 			c := f.consumer(fmt.Sprintf("node-%d", i), newDesk())
@@ -260,10 +238,7 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	f := onRedis(t)
 	s := f.openSale(30)
 	f.reserveMany(s, 10)
-	dead := f.consumer("node-dead", newDesk())
-	dead.history = ""
-	entries, err := dead.read(f.ctx)
-	f.must(err)
+	_, entries := f.delivered("node-dead", 0)
 	if len(entries) != 10 {
 		t.Fatalf("read %d", len(entries))
 	}
@@ -271,30 +246,12 @@ func TestClaimFromDeadConsumer(t *testing.T) {
 	f.run(f.consumer("node-2", box))
 	g := f.gate(f.inventory)
 	f.wantVerdict(g, buyOf(s, 9999, 1, "key-newcomer"), app.VerdictReserved)
-	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return box.count() == 11, fmt.Sprintf("%d orders have rows", box.count())
 	})
-	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		st := f.stats()
 		return st.Pending == 0 && f.counters(s).Done == 11, fmt.Sprintf("%+v", st)
-	})
-}
-
-// A consumer that comes back under its name finds its own entries at once.
-func TestOwnPendingFirst(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
-		s := f.openSale(30)
-		f.reserveMany(s, 3)
-		before := f.consumer("node-1", newDesk())
-		before.history = ""
-		_, err := before.read(f.ctx)
-		f.must(err)
-		box := newDesk()
-		f.must(f.consumer("node-1", box).runOnce(f.ctx))
-		if box.count() != 3 {
-			t.Fatalf("%d settled, want 3", box.count())
-		}
 	})
 }
 
@@ -311,23 +268,23 @@ func TestClaimIsRenewed(t *testing.T) {
 		return make([]error, len(entries)), nil
 	}
 	first := f.consumer("node-1", slow)
-	first.history, first.options.ClaimIdle = "", 600*time.Millisecond
+	first.history, first.options.ClaimIdle = "", 6*time.Second // renewals are every two seconds
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := first.runOnce(f.ctx); err != nil {
 			t.Error(err)
 		}
 	})
-	kit.Eventually(t, 5*time.Second, func() (bool, string) { return f.stats().Pending == 3, "not delivered" })
+	kit.Eventually(t, patience, func() (bool, string) { return f.stats().Pending == 3, "not delivered" })
 	second := f.consumer("node-2", quick)
 	second.options.ClaimIdle = first.options.ClaimIdle
 	begin := time.Now()
-	kit.Eventually(t, 5*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		second.claimAt = time.Time{}
 		if err := second.claimIdle(f.ctx); err != nil {
 			t.Error(err)
 		}
-		return time.Since(begin) > 2*first.options.ClaimIdle, "watching for claims"
+		return time.Since(begin) > first.options.ClaimIdle+time.Second, "watching for claims"
 	})
 	close(release)
 	wg.Wait()
@@ -351,7 +308,7 @@ func TestTransientFaultsDoNotCount(t *testing.T) {
 			return make([]error, len(entries)), nil
 		}
 		f.run(f.consumer("node-1", box))
-		kit.Eventually(t, 20*time.Second, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			return f.counters(s).Done == 5, fmt.Sprintf("done %d after %d faults", f.counters(s).Done, faults.Load())
 		})
 		n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result()
@@ -384,12 +341,12 @@ func TestConsumerSurvivesRebuild(t *testing.T) {
 			return make([]error, len(entries)), nil
 		}
 		f.run(f.consumer("node-1", box))
-		kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			return f.inventory.Epoch(1) == testEpoch+1, "not rebuilt"
 		})
 		g := f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-rebuild"), app.VerdictReserved)
-		kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			c := f.counters(s)
 			return c.Tickets == 6 && c.Done == 6, fmt.Sprintf("%+v", c)
 		})
@@ -409,10 +366,10 @@ func TestGroupMadeAgain(t *testing.T) {
 	done := func(n int64) func() (bool, string) {
 		return func() (bool, string) { c := f.counters(s); return c.Done == n, fmt.Sprintf("%+v", c) }
 	}
-	kit.Eventually(t, 10*time.Second, done(4))
+	kit.Eventually(t, patience, done(4))
 	f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 	f.wantVerdict(f.gate(f.inventory), buyOf(s, 777, 1, "key-afterwards"), app.VerdictReserved)
-	kit.Eventually(t, 10*time.Second, done(5))
+	kit.Eventually(t, patience, done(5))
 	if c := f.counters(s); c.Done > c.Tickets {
 		t.Fatalf("done %d of %d", c.Done, c.Tickets)
 	}
@@ -425,7 +382,7 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	key := f.inventory.parts[1].keys.orders
 	f.must(f.client.Del(f.ctx, key).Err())
 	f.run(f.consumer("node-1", newDesk()))
-	kit.Eventually(t, 10*time.Second, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
+	kit.Eventually(t, patience, func() (bool, string) { return f.stale.Load() > 0, "OnStale was not called" })
 	if n, err := f.client.Exists(f.ctx, key).Result(); n != 0 || err != nil {
 		t.Fatalf("stream exists: %d, %v", n, err)
 	}
@@ -446,10 +403,7 @@ func TestLeaveOnlyWithoutPending(t *testing.T) {
 			f.must(err)
 			return integer(reply[0])
 		}
-		c := f.consumer("node-1", newDesk())
-		c.history = ""
-		entries, err := c.read(f.ctx)
-		f.must(err)
+		c, entries := f.delivered("node-1", 0)
 		if leave("node-1") != 0 || f.stats().Pending != 2 {
 			t.Fatalf("left with pending entries: %+v", f.stats())
 		}

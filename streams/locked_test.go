@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -37,7 +36,7 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		f.run(f.consumer("node-1", box))
 		done := func(s *app.Sale, want int64) {
 			t.Helper()
-			kit.Eventually(t, 20*time.Second, func() (bool, string) {
+			kit.Eventually(t, patience, func() (bool, string) {
 				got := f.counters(s).Done
 				return got == want, fmt.Sprintf("sale %s: %d done, want %d", s.ID, got, want)
 			})

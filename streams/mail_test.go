@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func (p *postman) awaitEmpty(dead int) []app.DeadMail {
 	p.f.t.Helper()
 	var found []app.DeadMail
 	p.f.must(makeGroup(p.f.ctx, p.f.client, mailKey, mailGroup))
-	kit.Eventually(p.f.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(p.f.t, patience, func() (bool, string) {
 		waiting, err := p.stream.Waiting(p.f.ctx)
 		p.f.must(err)
 		pending, err := p.f.client.XPending(p.f.ctx, mailKey, mailGroup).Result()
@@ -129,7 +130,7 @@ func TestLettersAreSentOnce(t *testing.T) {
 		f.must(p.stream.Send(f.ctx, two))
 		third := aLetter()
 		f.must(p.stream.Send(f.ctx, third))
-		kit.Eventually(t, 30*time.Second, func() (bool, string) { return p.tried(third) > 0, "the third is not sent" })
+		kit.Eventually(t, patience, func() (bool, string) { return p.tried(third) > 0, "the third is not sent" })
 		p.awaitEmpty(0)
 		if got := p.sentOnes(); len(got) != 3 {
 			t.Errorf("sent %v, want three", got)
@@ -161,7 +162,7 @@ func TestFailingLettersDie(t *testing.T) {
 		})
 		p.firstPause = time.Millisecond
 		f.must(p.stream.Send(f.ctx, bad, good))
-		kit.Eventually(t, 60*time.Second, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			p.turn()
 			n, err := p.stream.CountDead(f.ctx)
 			f.must(err)
@@ -233,26 +234,20 @@ func TestAnAbsentServerKillsNoLetter(t *testing.T) {
 		for i := range letters {
 			letters[i] = aLetter()
 		}
-		var mu sync.Mutex
-		back, under, most := false, 0, 0
+		var back, crowded atomic.Bool
+		var under atomic.Int64
 		p := newPostman(f, func(_ context.Context, l app.Letter, tries int) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if back {
+			if back.Load() {
 				return nil
 			}
 			isThis := func(o app.Letter) bool { return o.About == l.About }
-			late := tries == 1 && slices.ContainsFunc(letters[3:], isThis)
-			if late { // posted when the server had been away for a while
-				under++
-				most = max(most, under)
+			if tries == 1 && slices.ContainsFunc(letters[3:], isThis) { // posted when it had been away for a while
+				if under.Add(1) > 1 {
+					crowded.Store(true)
+				}
+				defer under.Add(-1)
 			}
-			mu.Unlock()
 			time.Sleep(time.Millisecond) // so that two at once are seen
-			mu.Lock()
-			if late {
-				under--
-			}
 			return &app.PauseError{Err: errAway}
 		})
 		p.firstPause = time.Millisecond
@@ -263,15 +258,13 @@ func TestAnAbsentServerKillsNoLetter(t *testing.T) {
 				return p.tried(l) >= least, fmt.Sprintf("it was tried %d times, want %d", p.tried(l), least)
 			}
 		}
-		kit.Eventually(t, 60*time.Second, tried(letters[0], 2*mailTries+1))
+		kit.Eventually(t, patience, tried(letters[0], 2*mailTries+1))
 		f.must(p.stream.Send(f.ctx, letters[3:]...))
-		kit.Eventually(t, 60*time.Second, tried(letters[len(letters)-1], 1))
-		mu.Lock()
-		back = true
-		if most > 1 {
-			t.Errorf("%d new letters at the same time at a server that is away", most)
+		kit.Eventually(t, patience, tried(letters[len(letters)-1], 1))
+		back.Store(true)
+		if crowded.Load() {
+			t.Error("several new letters at the same time at a server that is away")
 		}
-		mu.Unlock()
 		p.awaitEmpty(0)
 		for _, l := range letters {
 			if !slices.Contains(p.sentOnes(), l.About) {
@@ -309,37 +302,29 @@ func TestADeadNodesLetterIsTheSameLetterAgain(t *testing.T) {
 			letter app.Letter
 			posted app.Millis
 		}
-		var sendings []sending
 		p := newPostman(f, nil)
-		l := aLetter()
-		f.must(p.stream.Send(f.ctx, l))
+		f.must(p.stream.Send(f.ctx, aLetter()))
 		// The first node: it has read the letter and sent it, and is gone before it could say so.
-		first := NewMailDeliverer(f.client, f.client, "first", nil)
-		first.block = 5 * time.Millisecond
-		for len(sendings) == 0 {
-			read, err := first.fresh(f.ctx, 1)
+		var read []redis.XMessage
+		for len(read) == 0 {
+			var err error
+			read, err = p.fresh(f.ctx, 1)
 			f.must(err)
-			for _, m := range read {
-				parsed, err := parseMail(m)
-				f.must(err)
-				at, _ := entryID(m.ID)
-				sendings = append(sendings, sending{parsed, app.Millis(at.Time)})
-			}
 		}
-		var mu sync.Mutex
-		second := NewMailDeliverer(f.client, f.client, "second", func(_ context.Context, l app.Letter, at app.Millis) error {
-			mu.Lock()
-			defer mu.Unlock()
-			sendings = append(sendings, sending{l, at})
+		first, err := parseMail(read[0])
+		f.must(err)
+		at, _ := entryID(read[0].ID)
+		sent := make(chan sending, 10)
+		second := p.node("second")
+		second.deliver = func(_ context.Context, l app.Letter, at app.Millis) error {
+			sent <- sending{l, at}
 			return nil
-		})
-		second.block, second.look, second.firstPause = 5*time.Millisecond, time.Millisecond, 20*time.Millisecond
+		}
+		second.firstPause = 20 * time.Millisecond
 		p.start(second)
 		p.awaitEmpty(0)
-		mu.Lock()
-		defer mu.Unlock()
-		if len(sendings) != 2 || sendings[0] != sendings[1] || sendings[0].posted == 0 {
-			t.Errorf("sent %+v", sendings)
+		if got, want := <-sent, (sending{first, app.Millis(at.Time)}); got != want || at.Time == 0 || len(sent) != 0 {
+			t.Errorf("sent %+v after %+v, and %d more", got, want, len(sent))
 		}
 	})
 }
@@ -366,7 +351,7 @@ func TestNodesShareLetters(t *testing.T) {
 		for range 40 {
 			f.must(p.stream.Send(f.ctx, aLetter()))
 		}
-		kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			return len(p.sentOnes()) == 40, fmt.Sprintf("%d are sent", len(p.sentOnes()))
 		})
 		go func() { time.Sleep(time.Millisecond); close(goOn) }() // after the stop has begun, or before: both must do

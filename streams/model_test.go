@@ -173,7 +173,7 @@ func TestModel(t *testing.T) {
 				if asks == "always" || asks == "now and then" && rapid.Bool().Draw(rt, "asks now") {
 					b.NeedsPass, b.Passed = true, app.Millis(rapid.IntRange(0, 6).Draw(rt, "pass"))
 				}
-				got, err := decided(f.ctx, g, b)
+				got, err := untilKnown(f.ctx, g, b)
 				if want := m.reserve(b); err != nil || got != want {
 					differ(rt, "P1, P4: a buy", "%+v: %+v, want %+v, %v", b, got, want, err)
 				}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -47,7 +46,7 @@ func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
 		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
 		box := newDesk()
 		f.run(f.consumer("node-1", box))
-		kit.Eventually(t, 5*time.Second, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			c := f.counters(s)
 			return c.Done == 3 && box.count() == 3, fmt.Sprintf("%d orders have rows, %+v", box.count(), c)
 		})
@@ -62,12 +61,11 @@ func TestNoKeyOfASaleExpires(t *testing.T) {
 		made := f.reserveMany(s, 5)
 		box := newDesk()
 		var tries atomic.Int64
-		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
-			fates := make([]error, len(entries))
+		box.fate = func(app.Entry) error {
 			if tries.Add(1) == 1 {
-				fates[0] = app.ErrPermanent // leaves a count of its failures
+				return app.ErrPermanent // leaves a count of its failures
 			}
-			return fates, nil
+			return nil
 		}
 		c := f.consumer("node-1", box)
 		c.history = ""

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,19 +23,28 @@ var errAway = errors.New("the receiver is away")
 type receiver struct {
 	f      *fixture
 	stream *PaidStream
-	answer func(ctx context.Context, p app.OutboxMessage, tries int) error
+	answer func(ctx context.Context, t try) error
 
-	mu    sync.Mutex
-	tries map[string]int // by order and rev
-	taken []app.OutboxMessage
+	mu     sync.Mutex
+	marked map[app.ID]bool
+	tries  map[string]int // by order and rev
+	taken  []app.OutboxMessage
+}
+
+// try is a call of the receiver: the so-manieth with this posting, whose order a test may have marked.
+type try struct {
+	app.OutboxMessage
+	number int
+	marked bool
 }
 
 // newReceiver delivers the stream to it, as a node does, in quick succession, until the test ends. What was not taken
 // is tried again after idle.
-func newReceiver(
-	f *fixture, idle time.Duration, answer func(ctx context.Context, p app.OutboxMessage, tries int) error,
-) *receiver {
-	r := &receiver{f: f, stream: NewPaidStream(f.client), answer: answer, tries: make(map[string]int)}
+func newReceiver(f *fixture, idle time.Duration, answer func(ctx context.Context, t try) error) *receiver {
+	r := &receiver{
+		f: f, stream: NewPaidStream(f.client), answer: answer, tries: make(map[string]int),
+		marked: make(map[app.ID]bool),
+	}
 	f.must(r.stream.Append(f.ctx, nil))
 	d := NewPaidDeliverer(f.client, f.client, "webhook", "one", r.take)
 	d.fresh.block, d.old.claimIdle, d.oldPause = 5*time.Millisecond, idle, time.Millisecond
@@ -53,9 +63,9 @@ func (r *receiver) take(ctx context.Context, p app.OutboxMessage) error {
 	key := fmt.Sprint(p.Order, "-", p.Rev)
 	r.mu.Lock()
 	r.tries[key]++
-	tries := r.tries[key]
+	t := try{p, r.tries[key], r.marked[p.Order]}
 	r.mu.Unlock()
-	err := r.answer(ctx, p, tries)
+	err := r.answer(ctx, t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
@@ -65,13 +75,20 @@ func (r *receiver) take(ctx context.Context, p app.OutboxMessage) error {
 }
 
 // send appends postings of n new orders.
-func (r *receiver) send(n int) []app.ID {
+func (r *receiver) send(n int) []app.ID { return r.post(n, false) }
+
+// sendMarked is send with orders that are marked.
+func (r *receiver) sendMarked(n int) []app.ID { return r.post(n, true) }
+
+func (r *receiver) post(n int, marked bool) []app.ID {
 	r.f.t.Helper()
 	ids, postings := make([]app.ID, n), make([]app.OutboxMessage, n)
+	r.mu.Lock()
 	for i := range ids {
 		ids[i] = newID()
-		postings[i] = posting(ids[i], 2)
+		postings[i], r.marked[ids[i]] = posting(ids[i], 2), marked
 	}
+	r.mu.Unlock()
 	r.f.must(r.stream.Append(r.f.ctx, postings))
 	return ids
 }
@@ -93,7 +110,7 @@ func (r *receiver) tried() (sum int) {
 
 func (r *receiver) awaitAll(orders []app.ID) {
 	r.f.t.Helper()
-	kit.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(r.f.t, patience, func() (bool, string) {
 		missing := 0
 		for _, id := range orders {
 			if !r.has(id) {
@@ -107,7 +124,7 @@ func (r *receiver) awaitAll(orders []app.ID) {
 func (r *receiver) awaitParked(n int) []app.ParkedMessage {
 	r.f.t.Helper()
 	var parked []app.ParkedMessage
-	kit.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(r.f.t, patience, func() (bool, string) {
 		var err error
 		parked, err = r.stream.Parked(r.f.ctx)
 		r.f.must(err)
@@ -119,7 +136,7 @@ func (r *receiver) awaitParked(n int) []app.ParkedMessage {
 // wantPending waits until so many entries of the group are neither acknowledged nor parked.
 func (r *receiver) wantPending(n int64) {
 	r.f.t.Helper()
-	kit.Eventually(r.f.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(r.f.t, patience, func() (bool, string) {
 		pending, err := r.f.client.XPending(r.f.ctx, paidKey, "webhook").Result()
 		r.f.must(err)
 		return pending.Count == n, fmt.Sprintf("%d are pending, want %d", pending.Count, n)
@@ -130,29 +147,15 @@ func (r *receiver) wantPending(n int64) {
 func TestUntakenHideNobody(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		never := make(map[app.ID]bool)
-		var mu sync.Mutex
-		r := newReceiver(f, soon, func(_ context.Context, p app.OutboxMessage, tries int) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if never[p.Order] || tries == 1 {
+		r := newReceiver(f, soon, func(_ context.Context, t try) error {
+			if t.marked || t.number == 1 {
 				return errAway
 			}
 			return nil
 		})
-		mu.Lock()
-		for _, id := range r.send(160) {
-			never[id] = true
-		}
-		behind := r.send(35)
-		mu.Unlock()
-		r.awaitAll(behind)
-		r.awaitAll(func() []app.ID { // and what is new waits for none of them
-			mu.Lock()
-			defer mu.Unlock()
-			again := r.send(3)
-			return again
-		}())
+		r.sendMarked(160)
+		r.awaitAll(r.send(35))
+		r.awaitAll(r.send(3)) // and what is new waits for none of them
 		r.awaitParked(0)
 		r.wantPending(160)
 	})
@@ -163,30 +166,20 @@ func TestUntakenHideNobody(t *testing.T) {
 func TestRefusedAreParked(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		var mu sync.Mutex
-		mended := false
-		refused := make(map[app.ID]bool)
-		r := newReceiver(f, soon, func(_ context.Context, p app.OutboxMessage, _ int) error {
-			mu.Lock()
-			defer mu.Unlock()
-			if refused[p.Order] && !mended {
+		var mended atomic.Bool
+		r := newReceiver(f, soon, func(_ context.Context, t try) error {
+			if t.marked && !mended.Load() {
 				return fmt.Errorf("%w: 422 no such product", app.ErrMessageRefused)
 			}
 			return nil
 		})
-		mu.Lock()
-		first := r.send(160)
-		for _, id := range first {
-			refused[id] = true
-		}
-		others := r.send(35)
-		mu.Unlock()
-		r.awaitAll(others)
+		refused := r.sendMarked(160)
+		r.awaitAll(r.send(35))
 		parked := r.awaitParked(160)
 		r.wantPending(0)
 		for _, p := range parked {
-			if p.Group != "webhook" || p.Deliveries < 1 || p.At == 0 || !refused[p.OutboxMessage.Order] ||
-				p.OutboxMessage.Address == nil ||
+			if p.Group != "webhook" || p.Deliveries < 1 || p.At == 0 || p.OutboxMessage.Address == nil ||
+				!slices.Contains(refused, p.OutboxMessage.Order) ||
 				p.Reason != "the receiver refuses the posting: 422 no such product" {
 				t.Fatalf("%+v", p)
 			}
@@ -200,9 +193,7 @@ func TestRefusedAreParked(t *testing.T) {
 			t.Errorf("%d were trimmed, %v, want all but the last", n, err)
 		}
 
-		mu.Lock()
-		mended = true
-		mu.Unlock()
+		mended.Store(true)
 		f.must(r.stream.ReplayParked(f.ctx, parked[0].ID))
 		r.awaitAll([]app.ID{parked[0].OutboxMessage.Order})
 		if err := r.stream.ReplayParked(f.ctx, parked[0].ID); !errors.Is(err, app.ErrNoRow) {
@@ -268,26 +259,23 @@ func TestParkedOnce(t *testing.T) {
 func TestPauseParksNothing(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	var mu sync.Mutex
-	closed := true
-	r := newReceiver(f, soon, func(context.Context, app.OutboxMessage, int) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if closed {
-			return &app.PauseError{After: 300 * time.Millisecond, Err: errors.New("429 Too Many Requests")}
+	const pause = 100 * time.Millisecond
+	var opened atomic.Bool
+	r := newReceiver(f, soon, func(context.Context, try) error {
+		if opened.Load() {
+			return nil
 		}
-		return nil
+		return &app.PauseError{After: pause, Err: errors.New("429 Too Many Requests")}
 	})
 	began := time.Now()
 	all := r.send(200)
-	kit.Eventually(t, 60*time.Second, func() (bool, string) { return time.Since(began) > 2*time.Second, "it pauses" })
+	time.Sleep(7 * pause)
 	// The first wave, and after each pause one of each queue.
-	if most := freshPlaces + oldPlaces + 2*(1+int(time.Since(began)/(300*time.Millisecond))); r.tried() > most {
-		t.Errorf("tried %d times, want at most %d", r.tried(), most)
+	tried := r.tried() // before the time is read
+	if most := freshPlaces + oldPlaces + 2*(1+int(time.Since(began)/pause)); tried > most {
+		t.Errorf("tried %d times, want at most %d", tried, most)
 	}
-	mu.Lock()
-	closed = false
-	mu.Unlock()
+	opened.Store(true)
 	r.awaitAll(all)
 	r.awaitParked(0)
 	r.wantPending(0)
@@ -297,28 +285,18 @@ func TestPauseParksNothing(t *testing.T) {
 func TestSlowDeliveriesHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	slow := make(map[app.ID]bool)
-	var mu sync.Mutex
-	r := newReceiver(f, soon, func(ctx context.Context, p app.OutboxMessage, tries int) error {
-		mu.Lock()
-		stuck := slow[p.Order]
-		mu.Unlock()
-		if !stuck {
+	r := newReceiver(f, soon, func(ctx context.Context, t try) error {
+		if !t.marked {
 			return nil
 		}
-		if tries == 1 {
+		if t.number == 1 {
 			return errAway // from now on it has a place among those that were tried before
 		}
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	mu.Lock()
-	for _, id := range r.send(50) {
-		slow[id] = true
-	}
-	others := r.send(100)
-	mu.Unlock()
-	r.awaitAll(others)
+	r.sendMarked(50)
+	r.awaitAll(r.send(100))
 	r.awaitAll(r.send(100))
 }
 
@@ -328,8 +306,8 @@ func TestPostingsOfAnOrderKeepTheirOrder(t *testing.T) {
 	f := onRedis(t)
 	blocked := newID()
 	let := make(chan struct{})
-	r := newReceiver(f, time.Hour, func(_ context.Context, p app.OutboxMessage, _ int) error {
-		if p.Order == blocked && p.Rev == 2 {
+	r := newReceiver(f, time.Hour, func(_ context.Context, t try) error {
+		if t.Order == blocked && t.Rev == 2 {
 			<-let
 		}
 		return nil
@@ -356,10 +334,10 @@ func TestPostingsOfAnOrderKeepTheirOrder(t *testing.T) {
 func TestDeliveriesOfADeadNodeGoOn(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
-	r := newReceiver(f, soon, func(context.Context, app.OutboxMessage, int) error { return nil })
+	r := newReceiver(f, soon, func(context.Context, try) error { return nil })
 	dead := f.office("webhook", "dead")
 	var ids []app.ID
-	kit.Eventually(t, 30*time.Second, func() (bool, string) { // until it was faster than the living one
+	kit.Eventually(t, patience, func() (bool, string) { // until it was faster than the living one
 		ids = r.send(5)
 		got, err := dead.fresh(f.ctx, 16)
 		f.must(err)

@@ -94,7 +94,7 @@ func TestOnePassAtTwoNodes(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			d, err := decided(f.ctx, gates[i%2], passed(buyOf(s, 11, 1, fmt.Sprintf("key-%04d", i)), 1000))
+			d, err := untilKnown(f.ctx, gates[i%2], passed(buyOf(s, 11, 1, fmt.Sprintf("key-%04d", i)), 1000))
 			if err != nil {
 				t.Error(err)
 			}

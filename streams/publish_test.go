@@ -1,9 +1,7 @@
 package streams
 
 import (
-	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -41,7 +39,7 @@ func (f *fixture) hear(messages <-chan *redis.Message) (h heard) {
 			f.must(err)
 			h.changes = append(h.changes, change)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		f.t.Fatal("no message came")
 	}
 	return h
@@ -93,10 +91,7 @@ func TestWhatIsTooLateIsNotTold(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 1)
-		c := f.consumer("node-1", newDesk())
-		c.history = ""
-		entries, err := c.read(f.ctx)
-		f.must(err)
+		_, entries := f.delivered("node-1", 0)
 		row := []*app.Order{{ID: entries[0].Order, User: 5000, Partition: 1, Rev: 1, State: app.Pending, PayBy: 5}}
 		for name, asOf := range map[string]app.Millis{
 			"past": f.now().Add(-app.PublishWithin - 50*time.Millisecond), "future": f.now().Add(time.Minute),
@@ -129,10 +124,7 @@ func TestFinishIsOneStep(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 3)
-		c := f.consumer("node-1", newDesk())
-		c.history = ""
-		read, err := c.read(f.ctx)
-		f.must(err)
+		_, read := f.delivered("node-1", 0)
 		var rows []*app.Order
 		var entries []*app.Entry
 		for i := range read {
@@ -175,10 +167,7 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 	f := newFixture(t, server.URL)
 	s := f.openSale(10)
 	f.reserveMany(s, 1)
-	c := f.consumer("node-1", newDesk())
-	c.history = ""
-	read, err := c.read(f.ctx)
-	f.must(err)
+	_, read := f.delivered("node-1", 0)
 	row := []*app.Order{{ID: read[0].Order, User: read[0].User, Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000}}
 	f.must(f.client.ConfigSet(f.ctx, "maxmemory", "1").Err())
 	if err := f.inventory.Finish(f.ctx, 1, f.now(), row, []*app.Entry{&read[0]}); !errors.Is(err, app.ErrTransient) {
@@ -210,17 +199,14 @@ func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 		if first.Open == (app.EntryID{}) || first.Open.After(first.Newest) {
 			t.Fatalf("nothing is delivered: %+v", first)
 		}
-		c := f.consumer("node-1", newDesk())
-		c.history = ""
-		read, err := c.read(f.ctx)
-		f.must(err)
+		_, read := f.delivered("node-1", 0)
 		for i, e := range read {
 			open, _ := entryID(e.StreamID)
 			newest, _ := entryID(read[2].StreamID)
 			if d := look(); d.Open != open || d.Newest != newest {
 				t.Fatalf("before entry %d is acknowledged: %+v", i, d)
 			}
-			f.must(f.settle(f.ctx, []app.Entry{e}))
+			f.settle(e)
 		}
 		if d := look(); d.Open != (app.EntryID{}) || d.Newest != first.Newest {
 			t.Fatalf("all acknowledged: %+v", d)
@@ -230,23 +216,4 @@ func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 			t.Fatalf("while it is rebuilt: %v", err)
 		}
 	})
-}
-
-// BenchmarkFinish is the step out of a batch of 500 orders.
-func BenchmarkFinish(b *testing.B) {
-	f := newFixture(b, kit.Redis(b))
-	s := f.openSale(1 << 40)
-	rows, entries := make([]*app.Order, 500), make([]*app.Entry, 500)
-	for i := range rows {
-		rows[i] = &app.Order{
-			ID: app.ID(i + 1), User: app.ID(5000 + i), Partition: 1, State: app.Pending, Rev: 1, PayBy: 1000,
-		}
-		entries[i] = &app.Entry{StreamID: "1-1", Sale: s.ID, User: rows[i].User}
-	}
-	for b.Loop() {
-		if err := f.inventory.Finish(context.Background(), 1, f.now(), rows, entries); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(slices.Clone(rows))), "us/order")
 }

@@ -80,28 +80,22 @@ func TestEveryMoveChangesTheMark(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		a, b := buyOf(s, 1, 1, "key-00001"), buyOf(s, 1, 1, "key-00002")
+		hold := func(no int64) error {
+			_, err := f.inventory.Hold(f.ctx, app.HoldRequest{Sale: s.Ref(), Order: a.Order, User: 1, Hold: no, Qty: 1})
+			return err
+		}
 		for _, step := range []struct {
 			what string
 			do   func() error
 		}{
 			{"reserve", func() error { f.wantVerdict(g, a, app.VerdictReserved); return nil }},
 			{"reserve again", func() error { f.wantVerdict(g, b, app.VerdictReserved); return nil }},
-			{"take over", func() error {
-				_, err := f.inventory.Hold(f.ctx, app.HoldRequest{
-					Sale: s.Ref(), Order: a.Order, User: 1, Hold: 2, Qty: 1,
-				})
-				return err
-			}},
+			{"take over", func() error { return hold(2) }},
 			{"return", func() error {
 				_, err := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: a.Order, Hold: 2, User: 1}})
 				return err
 			}},
-			{"hold", func() error {
-				_, err := f.inventory.Hold(f.ctx, app.HoldRequest{
-					Sale: s.Ref(), Order: a.Order, User: 1, Hold: 3, Qty: 1,
-				})
-				return err
-			}},
+			{"hold", func() error { return hold(3) }},
 			{"sell", func() error {
 				_, err := f.inventory.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: a.Order, Hold: 3}})
 				return err

@@ -1,12 +1,9 @@
 package streams
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 	"stampede/app/test/kit"
 )
 
-// says is a server that answers TIME by a clock of its own, and everything else with one error.
+// says is a server that returns TIME by a clock of its own, and one error to everything else.
 type says struct {
 	t     *testing.T
 	name  string
@@ -35,36 +33,14 @@ type says struct {
 
 func newSays(t *testing.T, reply string) *says {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listening, err := server.NewServer("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &says{t: t, addr: listener.Addr().String(), error: reply}
+	t.Cleanup(listening.Close)
+	s := &says{t: t, addr: listening.Addr().String(), error: reply}
 	s.slots = slotsOf(s)
-	var serving sync.WaitGroup
-	var mu sync.Mutex
-	var open []net.Conn
-	serving.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			open = append(open, conn)
-			mu.Unlock()
-			serving.Go(func() { s.serve(conn) })
-		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		mu.Lock()
-		for _, conn := range open {
-			_ = conn.Close()
-		}
-		mu.Unlock()
-		serving.Wait()
-	})
+	listening.SetPreHook(s.reply)
 	return s
 }
 
@@ -80,60 +56,26 @@ func slotsOf(servers ...*says) string {
 	return text
 }
 
-func (s *says) serve(conn net.Conn) {
-	r := bufio.NewReader(conn)
-	for {
-		words, err := readCommand(r)
-		if err != nil {
-			return
-		}
-		reply := "-" + s.error + "\r\n"
-		switch strings.ToLower(words[0]) {
-		case "hello", "command":
-			reply = "-ERR unknown command\r\n"
-		case "client", "asking":
-			reply = "+OK\r\n"
-		case "cluster":
-			reply = s.slots
-		case "time":
-			now := time.Now().Add(s.ahead)
-			sec, us := strconv.FormatInt(now.Unix(), 10), strconv.Itoa(now.Nanosecond()/1000)
-			reply = fmt.Sprintf("*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(sec), sec, len(us), us)
-		case "evalsha":
-			s.mu.Lock()
-			s.calls = append(s.calls, words)
-			s.mu.Unlock()
-		}
-		if _, err := io.WriteString(conn, reply); err != nil {
-			return
-		}
+func (s *says) reply(peer *server.Peer, command string, args ...string) bool {
+	switch command {
+	case "HELLO", "COMMAND":
+		peer.WriteError("ERR unknown command")
+	case "CLIENT", "ASKING":
+		peer.WriteOK()
+	case "CLUSTER":
+		peer.WriteRaw(s.slots)
+	case "TIME":
+		now := time.Now().Add(s.ahead)
+		peer.WriteStrings([]string{strconv.FormatInt(now.Unix(), 10), strconv.Itoa(now.Nanosecond() / 1000)})
+	case "EVALSHA":
+		s.mu.Lock()
+		s.calls = append(s.calls, args)
+		s.mu.Unlock()
+		fallthrough
+	default:
+		peer.WriteError(s.error)
 	}
-}
-
-func readCommand(r *bufio.Reader) (words []string, err error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "*")))
-	if err != nil || n < 1 {
-		return nil, fmt.Errorf("a command of %q words", line)
-	}
-	for range n {
-		if line, err = r.ReadString('\n'); err != nil {
-			return nil, err
-		}
-		size, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "$")))
-		if err != nil {
-			return nil, err
-		}
-		word := make([]byte, size+2)
-		if _, err := io.ReadFull(r, word); err != nil {
-			return nil, err
-		}
-		words = append(words, string(word[:size]))
-	}
-	return words, nil
+	return true
 }
 
 func (s *says) cluster() *redis.ClusterClient {
@@ -224,13 +166,23 @@ func (s *says) wantMoment(what string, err error) {
 // sameBuy looks that every try of a buy is the same one.
 func (s *says) sameBuy(ctx context.Context, l *Inventory, sale app.SaleRef) {
 	s.t.Helper()
-	s.mu.Lock()
-	s.calls = nil
-	s.mu.Unlock()
 	g := NewGate(l)
 	defer g.Close()
-	_, err := decided(ctx, g, app.Buy{Order: 11, User: 12, Sale: sale, Qty: 1, Key: "key-same-1", Hash: "h"})
-	s.wantMoment("buy", err)
+	buy := func() (tries int, took time.Duration) {
+		s.mu.Lock()
+		s.calls = nil
+		s.mu.Unlock()
+		began := time.Now()
+		_, err := decided(ctx, g, app.Buy{Order: 11, User: 12, Sale: sale, Qty: 1, Key: "key-same-1", Hash: "h"})
+		s.wantMoment("buy", err)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.calls), time.Since(began)
+	}
+	tries, took := buy()
+	for tries < 2 && took >= callBudget/2 && ctx.Err() == nil { // one slow try used up the budget
+		tries, took = buy()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, call := range s.calls {
@@ -247,13 +199,13 @@ func (s *says) sameBuy(ctx context.Context, l *Inventory, sale app.SaleRef) {
 func TestClocksOfPrimariesApart(t *testing.T) {
 	t.Parallel()
 	right, wrong := newSays(t, "ERR"), newSays(t, "ERR")
-	wrong.ahead = 3 * time.Second
+	wrong.ahead = time.Hour // much more than the round trips of a busy machine
 	right.slots = slotsOf(right, wrong)
 	wrong.slots = right.slots
 	client := right.cluster()
 	ctx := kit.Context(t)
 	apart, err := ClockSpread(ctx, client)
-	if err != nil || apart < 2*time.Second || apart > 4*time.Second {
+	if err != nil || (apart-time.Hour).Abs() > time.Minute {
 		t.Errorf("%s apart, %v", apart, err)
 	}
 	l, err := New(Options{Client: client, Partitions: 4})
@@ -261,7 +213,7 @@ func TestClocksOfPrimariesApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, err := l.Now(ctx)
-	if off := time.Until(now.Time()); err != nil || off > time.Second || off < -time.Second {
+	if off := time.Until(now.Time()); err != nil || off.Abs() > time.Minute {
 		t.Errorf("off by %s, %v", off, err)
 	}
 }

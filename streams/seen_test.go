@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -149,7 +148,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	}
 	server.Kill()
 	server.Start()
-	kit.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
+	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
 	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
 	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
 	again, err := f.inventory.State(f.ctx, 1)
@@ -169,7 +168,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	server.Kill()
 	replica.Promote()
 	wire.Redirect(replica.URL)
-	kit.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
+	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
 	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), app.VerdictRebuild)
 	promoted, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
@@ -186,7 +185,7 @@ func TestResumeOnAnotherServerIsRefused(t *testing.T) {
 	f.must(f.inventory.Pause(f.ctx, 1))
 	server.Kill()
 	server.Start()
-	kit.Eventually(t, 10*time.Second, func() (bool, string) { return f.answers() })
+	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
 	if err := f.inventory.Resume(f.ctx, 1, testEpoch+1, 0); err == nil {
 		t.Fatal("resumed on a server that was started since the pause")
 	}

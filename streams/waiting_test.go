@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -68,7 +67,7 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 		ask(user, 1)
 		ask(user+1000, 0)
 	}
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		l.reads.mu.Lock()
 		defer l.reads.mu.Unlock()
 		return len(l.reads.asks) == 2*crowd, "not all have asked"
@@ -116,7 +115,7 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 		entries, err := one.read(f.ctx)
 		f.must(err)
 		want("while four are in hand,", orders...)
-		f.must(f.settle(f.ctx, entries[2:4]))
+		f.settle(entries[2:4]...)
 		want("when the second is settled,", orders[0], orders[2], orders[3], orders[4])
 		two.options.ClaimIdle, two.options.Batch = 0, 2
 		if claimed, err := two.claim(f.ctx); err != nil || len(claimed) != 2 || claimed[0].Order != orders[0] {
@@ -177,19 +176,19 @@ func TestRecordsForgetWhatIsSettled(t *testing.T) {
 		buy(user+1, "key-0001")
 		entries, err := c.read(f.ctx)
 		f.must(err)
-		f.must(f.settle(f.ctx, entries[1:]))
+		f.settle(entries[1:]...)
 		buy(user, "key-0003")
 		want("with the first in hand,", 3)
-		f.must(f.settle(f.ctx, entries[:1]))
+		f.settle(entries[:1]...)
 		buy(user, "key-0004")
 		want("with the third not delivered,", 4)
 		entries, err = c.read(f.ctx)
 		f.must(err)
-		f.must(f.settle(f.ctx, entries))
+		f.settle(entries...)
 		buy(user+1, "key-0002")
 		entries, err = c.read(f.ctx)
 		f.must(err)
-		f.must(f.settle(f.ctx, entries))
+		f.settle(entries...)
 		buy(user, "key-0005")
 		want("with everything before settled,", 1)
 	})
@@ -201,11 +200,8 @@ func TestWaitingWithTheGroupMovedBack(t *testing.T) {
 	f := onRedis(t) // the embedded one cannot move a group
 	s := f.openSale(100)
 	f.reserveMany(s, 4)
-	c := f.consumer("node-1", newDesk())
-	c.history, c.options.Batch = "", 3
-	entries, err := c.read(f.ctx)
-	f.must(err)
-	f.must(f.settle(f.ctx, entries[1:2]))
+	_, entries := f.delivered("node-1", 3)
+	f.settle(entries[1:2]...)
 	for place, missing := range map[string]app.ID{
 		entries[2].StreamID: entries[1].User, // where it was: what is settled does not wait
 		entries[1].StreamID: entries[1].User, // what was delivered behind it waits still
@@ -243,58 +239,4 @@ func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
 			}
 		}
 	})
-}
-
-// BenchmarkHellos measures what a hello asks of Redis when many come back at once: each with a look of its own, as it
-// was, and with looks that are shared, in turns in the same run; eight partitions, in each of which one sale has
-// something waiting. It reports commands of Redis per hello and hellos per second.
-func BenchmarkHellos(b *testing.B) {
-	const partitions, crowd, hellos = 8, 256, 18_000
-	f := newFixture(b, kit.StartRedis(b, kit.RedisOptions{}).URL)
-	l, err := New(Options{
-		Client: dial(b, f.url, func(o *redis.Options) { o.PoolSize = crowd }), Partitions: partitions,
-	})
-	f.must(err)
-	for p := range partitions {
-		sale := newID()
-		f.must(f.client.HSet(f.ctx, l.parts[p].keys.waiting, sale.String(), 1).Err())
-		f.must(f.client.HSet(f.ctx, l.parts[p].keys.buyers(sale), "1", "1|1|1:1:1:key;|1-1").Err())
-	}
-	rush := func(hello func(user app.ID) error) (perSecond float64) {
-		var wg sync.WaitGroup
-		next := make(chan app.ID, hellos)
-		for user := range app.ID(hellos) {
-			next <- user + 2
-		}
-		close(next)
-		began := time.Now()
-		for range crowd {
-			wg.Go(func() {
-				for user := range next {
-					if err := hello(user); err != nil {
-						b.Error(err)
-					}
-				}
-			})
-		}
-		wg.Wait()
-		return hellos / time.Since(began).Seconds()
-	}
-	var alone, shared, aloneCalls, sharedCalls, rounds float64
-	for ; b.Loop(); rounds++ {
-		f.calls()
-		alone += rush(func(user app.ID) error {
-			ask := &waitingAsk{user: user}
-			l.lookForWaiting([]*waitingAsk{ask})
-			return ask.err
-		})
-		aloneCalls += f.calls()
-		shared += rush(func(user app.ID) error { _, err := l.Waiting(context.Background(), user); return err })
-		sharedCalls += f.calls()
-	}
-	b.ReportMetric(alone/rounds, "alone/s")
-	b.ReportMetric(shared/rounds, "shared/s")
-	b.ReportMetric(aloneCalls/rounds/hellos, "alone-commands/hello")
-	b.ReportMetric(sharedCalls/rounds/hellos, "shared-commands/hello")
-	b.ReportMetric(0, "ns/op")
 }

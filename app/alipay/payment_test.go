@@ -84,7 +84,7 @@ func (c *counter) receive(w http.ResponseWriter, r *http.Request) {
 func (c *counter) letters(t testing.TB, n int) []url.Values {
 	t.Helper()
 	var mail []url.Values
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, time.Minute, func() (bool, string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		mail = append([]url.Values(nil), c.mail...)

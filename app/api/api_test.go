@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofiber/fiber/v2"
-
 	"stampede/app"
 )
 
@@ -172,8 +170,8 @@ func TestLongPoll(t *testing.T) {
 	s.want(<-done, 200, `"state":"pending"`)
 
 	began := time.Now()
-	s.want(s.ask("GET", "/api/v1/orders/7?wait=1", "", me...), 200, `"state":"pending"`)
-	if waited := time.Since(began); waited < 900*time.Millisecond {
+	s.want(s.ask("GET", "/api/v1/orders/7?wait=3", "", me...), 200, `"state":"pending"`)
+	if waited := time.Since(began); waited < 2900*time.Millisecond {
 		t.Errorf("answered after %v without a change", waited)
 	}
 	s.shop.state.Store(app.Reserved)
@@ -266,16 +264,6 @@ func TestFrontBeforeTheShopIsOpen(t *testing.T) {
 	s.want(s.ask("GET", "/healthz", ""), 200, "ok")
 }
 
-func TestStatusTableIsComplete(t *testing.T) {
-	t.Parallel()
-	if got := statusOf(fiber.ErrNotFound); got != 404 {
-		t.Errorf("got %d", got)
-	}
-	if len(status) != 19 {
-		t.Errorf("%d codes in the table, the protocol has 19", len(status))
-	}
-}
-
 // The shipped nginx waits longer than the longest poll takes, with a slow look before it.
 func TestNginxWaitsForTheLongestPoll(t *testing.T) {
 	t.Parallel()
@@ -291,4 +279,40 @@ func TestNginxWaitsForTheLongestPoll(t *testing.T) {
 	if least := longestWait*time.Second + flowTimeout; err != nil || time.Duration(seconds)*time.Second <= least {
 		t.Errorf("nginx waits %d s, a poll takes up to %v", seconds, least)
 	}
+}
+
+// Every address below /console is the console, which reads from it what is meant, under a policy of its own. Files of
+// the build are files, or not there.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	for _, path := range []string{"/console", "/console/", "/console/sales/7301444403200000101", "/console/a.b"} {
+		got := s.ask("GET", path, "")
+		s.want(got, 200, "<p>console</p>")
+		for header, want := range map[string]string{
+			"Content-Type": "text/html", "Cache-Control": "no-cache", "X-Robots-Tag": "noindex",
+			"Content-Security-Policy": "require-trusted-types-for 'script'; trusted-types vue",
+		} {
+			if !strings.Contains(got.header.Get(header), want) {
+				t.Errorf("%s: %s is %q", path, header, got.header.Get(header))
+			}
+		}
+		if again := s.ask("GET", path, "", "If-None-Match", got.header.Get("ETag")); again.code != 304 {
+			t.Errorf("%s: got %d, want 304", path, again.code)
+		}
+	}
+	asset := s.ask("GET", "/console/assets/b.1.js", "")
+	s.want(asset, 200, "2")
+	if cache := asset.header.Get("Cache-Control"); !strings.Contains(cache, "immutable") {
+		t.Errorf("cached as %q", cache)
+	}
+	for _, path := range []string{"/console/assets/gone.js", "/consoles", "/.vite/manifest.json"} {
+		s.want(s.ask("GET", path, ""), 404, "not_found")
+	}
+	if policy := s.ask("GET", "/", "").header.Get("Content-Security-Policy"); strings.Contains(policy, "trusted-types") {
+		t.Errorf("the shop's page has the console's policy: %s", policy)
+	}
+
+	bare := open(t, func(o *Options) { o.Page = nil })
+	bare.want(bare.ask("GET", "/console", ""), 404, "not_found")
 }

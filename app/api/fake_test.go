@@ -393,7 +393,7 @@ func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTP
 	}
 	s.url = "http://" + l.Addr().String()
 	s.front = NewHTTPServer(func() error { return nil })
-	s.front.server.WriteTimeout = 500 * time.Millisecond // shorter than a long poll, which it must not cut
+	s.front.server.WriteTimeout = 2 * time.Second // shorter than a long poll, which it must not cut
 	for _, do := range tune {
 		do(s.front)
 	}
@@ -403,7 +403,7 @@ func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTP
 	s.conns = LimitConns(l, most, o.Proxies, o.Blocked).(*limitedListener)
 	go func() { done <- s.front.Serve(s.conns) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := errors.Join(s.front.Shutdown(ctx), <-done); err != nil {
 			t.Error(err)
@@ -432,7 +432,7 @@ func (s *site) ask(method, path, body string, headers ...string) answer {
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	transport := &contract.Transport{T: s.t, AnyCode: s.anyCode}
-	res, err := (&http.Client{Transport: transport, Timeout: 40 * time.Second}).Do(req)
+	res, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Do(req)
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}

@@ -22,15 +22,15 @@ import (
 
 // dialFrom opens a connection from an address of loopback.
 func (s *site) dialFrom(from string) (net.Conn, error) {
-	d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+	d := net.Dialer{Timeout: time.Minute, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	return d.DialContext(s.t.Context(), "tcp", strings.TrimPrefix(s.url, "http://"))
 }
 
-// Fifty thousand connection attempts of one address: it never has more than it may, memory does not grow with the
-// attempts, and somebody at another address is answered all the while.
-func TestFiftyThousandConnections(t *testing.T) {
+// Thousands of connection attempts from one address: it never holds more than its limit, memory does not grow with the
+// attempts, and requests from another address are answered meanwhile.
+func TestConnectionFlood(t *testing.T) {
 	t.Parallel()
-	const attempts, most, dialers = 50_000, 50, 4
+	const attempts, most, dialers = 4_000, 50, 4
 	s := openFor(t, most, nil, func(f *HTTPServer) { f.server.ReadTimeout = 10 * time.Minute })
 	l, attacker := s.conns, netip.MustParseAddr("127.0.0.66")
 	opened := func() int {
@@ -49,7 +49,7 @@ func TestFiftyThousandConnections(t *testing.T) {
 		}
 		held[i] = conn
 	}
-	kit.Eventually(t, 10*time.Second, func() (bool, string) { return opened() == most, "not all of them are in" })
+	kit.Eventually(t, time.Minute, func() (bool, string) { return opened() == most, "not all of them are in" })
 	var closed, failed atomic.Int64
 	var flood sync.WaitGroup
 	for range dialers {
@@ -60,7 +60,7 @@ func TestFiftyThousandConnections(t *testing.T) {
 					failed.Add(1)
 					continue
 				}
-				_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
 				if n, err := conn.Read(make([]byte, 1)); n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
 					closed.Add(1)
 				}
@@ -89,13 +89,13 @@ func TestFiftyThousandConnections(t *testing.T) {
 	for _, conn := range held {
 		_ = conn.Close()
 	}
-	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, time.Minute, func() (bool, string) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		grown := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return len(l.open) <= 1 && grown < 32<<20, fmt.Sprintf("%d addresses are counted, %d bytes more", len(l.open), grown)
+		return len(l.open) <= 1 && grown < 8<<20, fmt.Sprintf("%d addresses are counted, %d bytes more", len(l.open), grown)
 	})
 }
 
@@ -126,10 +126,10 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 					}
 				}()
 			}
-			_ = conn.SetReadDeadline(began.Add(20 * within))
+			_ = conn.SetReadDeadline(began.Add(time.Minute)) // what trickles in lasts longer
 			answer, readErr := io.ReadAll(conn)
-			if took := time.Since(began); err != nil || took >= 10*within {
-				t.Errorf("ended after %v: %v, %v", took, err, readErr)
+			if err != nil || errors.Is(readErr, os.ErrDeadlineExceeded) {
+				t.Errorf("not ended after %v: %v, %v", time.Since(began), err, readErr)
 			}
 			if len(answer) > 0 && !strings.HasPrefix(string(answer), "HTTP/1.1 408") {
 				t.Errorf("answered %.60q", answer)
@@ -161,7 +161,7 @@ func TestBadRequestsAtTheDoor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
 		_, _ = io.WriteString(conn, c.request) // it may be answered, and closed, before all of it is out
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || res.StatusCode != c.want {

@@ -2,12 +2,20 @@ package api
 
 import (
 	"errors"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"stampede/app/limits"
+	"stampede/app/test/kit"
 )
 
 func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
@@ -31,21 +39,6 @@ func TestLimiterCountsNetworksOfIPv6(t *testing.T) {
 }
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-
-// TestRateLimitIsAnswered: by address, and X-Real-IP is believed from a trusted proxy only.
-func TestRateLimitIsAnswered(t *testing.T) {
-	t.Parallel()
-	s := open(t, func(o *Options) { o.Logins = limits.Pace{Rate: 1, Period: time.Minute, Burst: 1} })
-	s.want(s.ask("POST", "/api/v1/auth/guest", ""), 200, "access")
-	s.want(s.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 429, "rate_limited")
-
-	behind := open(t, func(o *Options) {
-		o.Logins, o.Proxies = limits.Pace{Rate: 1, Period: time.Minute, Burst: 1}, loopback
-	})
-	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.8"), 200, "access")
-	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 200, "access")
-	behind.want(behind.ask("POST", "/api/v1/auth/guest", "", "X-Real-IP", "192.0.2.9"), 429, "rate_limited")
-}
 
 func TestLimitConns(t *testing.T) {
 	t.Parallel()
@@ -77,7 +70,7 @@ func TestLimitConns(t *testing.T) {
 	dial()
 	first, second := <-accepted, <-accepted
 	third := dial()
-	_ = third.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = third.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := third.Read(make([]byte, 1)); err == nil || errors.Is(err, net.ErrClosed) {
 		t.Errorf("the third connection was not closed: %v", err)
 	}
@@ -89,5 +82,131 @@ func TestLimitConns(t *testing.T) {
 	_ = inner.Close()
 	if _, more := <-accepted; more || len(l.open) != 0 {
 		t.Errorf("still counted: %v", l.open)
+	}
+}
+
+// A proxy that nobody has named is warned of once, however many people are behind it; one that is named is no stranger.
+func TestUnnamedProxyIsWarnedOfOnce(t *testing.T) {
+	t.Parallel()
+	// a request of Test comes from 0.0.0.0
+	for trusted, want := range map[string]int{"192.0.2.0/24": 1, "0.0.0.0/8": 0} {
+		var warned []string
+		a := &api{Options: Options{Metrics: NewMetrics()}, stranger: newStranger()}
+		a.stranger.warn = func(peer string) { warned = append(warned, peer) }
+		f := fiber.New(fiber.Config{EnableTrustedProxyCheck: true, TrustedProxies: []string{trusted}})
+		f.Get("/", a.forwarded, func(c *fiber.Ctx) error { return c.SendStatus(fiber.StatusNoContent) })
+		for _, header := range []string{"", "X-Real-IP", "X-Forwarded-For", "Forwarded", "X-Forwarded-For"} {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			if header != "" {
+				r.Header.Set(header, "198.51.100.7")
+			}
+			res, err := f.Test(r)
+			if err != nil || res.StatusCode != fiber.StatusNoContent {
+				t.Fatalf("%v, %v", res, err)
+			}
+		}
+		if len(warned) != want || want > 0 && warned[0] != "0.0.0.0" {
+			t.Errorf("trusting %s: warned of %v", trusted, warned)
+		}
+		if n := testutil.ToFloat64(a.Metrics.strangers); n != float64(4*want) {
+			t.Errorf("trusting %s: %v requests were counted", trusted, n)
+		}
+	}
+}
+
+// Sockets that come through a proxy count for the address behind it, from the handshake to the end of the socket, and
+// only if there was a handshake.
+func TestSocketsThroughAProxyCountForTheirClients(t *testing.T) {
+	t.Parallel()
+	s := openFor(t, 2, func(o *Options) {
+		o.Proxies = loopback
+		o.Mount = func(web *fiber.App, path string, front ...fiber.Handler) {
+			web.Get(path, append(front, func(c *fiber.Ctx) error {
+				if c.Get(fiber.HeaderSecWebSocketProtocol) == "refuse" {
+					return fiber.ErrServiceUnavailable
+				}
+				c.Status(fiber.StatusSwitchingProtocols)
+				c.Context().Hijack(func(conn net.Conn) {
+					defer func() { _ = conn.Close() }()
+					_, _ = io.Copy(io.Discard, conn)
+				})
+				return nil
+			})...)
+		}
+	})
+	as := func(ip, more string, want int) (net.Conn, *http.Response) {
+		t.Helper()
+		conn, _, res := s.shake("X-Real-IP: "+ip+"\r\n"+more, "")
+		if res.StatusCode != want {
+			t.Errorf("a socket of %s: %s, want %d", ip, res.Status, want)
+		}
+		return conn, res
+	}
+	for range 5 {
+		as("192.0.2.1", "Sec-WebSocket-Protocol: refuse\r\n", 503)
+		as("192.0.2.1", "Origin: https://evil.example\r\n", 403)
+	}
+	first, _ := as("192.0.2.1", "", 101)
+	as("192.0.2.1", "", 101)
+	if _, res := as("192.0.2.1", "", 429); res.Header.Get("Retry-After") == "" {
+		t.Error("the refusal does not say when to come back")
+	}
+	as("192.0.2.2", "", 101)
+	as("2001:db8::1", "", 101)
+	as("2001:db8::2", "", 101)
+	as("2001:db8::3", "", 429)
+	_ = first.Close()
+	kit.Eventually(t, time.Minute, func() (bool, string) {
+		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")
+		return res.StatusCode == 101, res.Status
+	})
+}
+
+// A blocked address is refused every route and the handshake when it comes through a proxy; straight, its connections
+// are closed before a word is said.
+func TestBlockedAddressIsKeptOut(t *testing.T) {
+	t.Parallel()
+	blocked := netip.MustParsePrefix("192.0.2.0/24")
+	through := open(t, func(o *Options) {
+		o.Proxies, o.Blocked = loopback, blocked.Contains
+	})
+	for _, path := range []string{"/api/v1/time", "/api/v1/orders", "/", "/nowhere"} {
+		through.want(through.ask("GET", path, "", "X-Real-IP", "192.0.2.9"), 403, "blocked")
+	}
+	through.want(through.ask("GET", "/api/v1/time", "", "X-Real-IP", "198.51.100.1"), 200, "now")
+	if _, _, res := through.shake("X-Real-IP: 192.0.2.9\r\n", ""); res.StatusCode != 403 {
+		t.Errorf("its handshake: %s", res.Status)
+	}
+
+	straight := open(t, func(o *Options) {
+		o.Blocked = func(addr netip.Addr) bool { return addr.IsLoopback() }
+	})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(straight.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
+		t.Errorf("a connection of a blocked address was kept: %v", err)
+	} else if netErr, ok := err.(net.Error); err != io.EOF && ok && netErr.Timeout() {
+		t.Errorf("a connection of a blocked address was not closed: %v", err)
+	}
+}
+
+// Handshakes of an address are counted, whatever comes of them, and who is refused is told when the next one counts.
+func TestHandshakesAreCounted(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(o *Options) {
+		o.Proxies, o.Handshakes = loopback, limits.Pace{Rate: 1, Period: time.Hour, Burst: 2}
+	})
+	for i, want := range []int{200, 200, 429, 429} { // the site answers a handshake as if it were none
+		_, _, res := s.shake("X-Real-IP: 192.0.2.1\r\n", "")
+		if res.StatusCode != want || want == 429 && res.Header.Get("Retry-After") == "" {
+			t.Errorf("handshake %d: %s, %v", i+1, res.Status, res.Header)
+		}
+	}
+	if _, _, res := s.shake("X-Real-IP: 192.0.2.2\r\n", ""); res.StatusCode != 200 {
+		t.Errorf("another address: %s", res.Status)
 	}
 }

@@ -13,6 +13,24 @@ import (
 	"time"
 )
 
+// floodOf is a flood of forged notifications to the server. Both end with the test.
+func floodOf(t *testing.T, server *httptest.Server, rate float64, lasts time.Duration) *flood {
+	t.Helper()
+	t.Cleanup(server.Close)
+	address := server.Listener.Addr().String()
+	to, err := newTarget(address, 1, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := forgery(address, "1", "2")
+	f, err := newFlood(to, func(int) []byte { return request }, rate, lasts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.close)
+	return f
+}
+
 // TestFloodTellsAnswersApart: what is wrong with a server is a failure of the run, and nothing else is. The flood comes
 // whole, from as many addresses as it takes for none to be turned away unread.
 func TestFloodTellsAnswersApart(t *testing.T) {
@@ -49,17 +67,7 @@ func TestFloodTellsAnswersApart(t *testing.T) {
 				w.WriteHeader(c.status)
 				_, _ = io.WriteString(w, c.word)
 			}))
-			t.Cleanup(server.Close)
-			to, err := newTarget(server.Listener.Addr().String(), 1, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request := forgery(server.Listener.Addr().String(), "1", "2")
-			f, err := newFlood(to, func(int) []byte { return request }, forgedRate, enough*time.Second/forgedRate)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.close()
+			f := floodOf(t, server, forgedRate, enough*time.Second/forgedRate)
 			if _, err := f.run(t.Context(), stop); err != nil {
 				t.Fatal(err)
 			}
@@ -112,8 +120,8 @@ func TestFloodIsHeardOut(t *testing.T) {
 	t.Parallel()
 	const (
 		many   = 30
-		pause  = 100 * time.Millisecond
-		silent = 2 * time.Second // shorter than all the answers take
+		pause  = 250 * time.Millisecond // far shorter than silent: an answer may be late on a busy machine
+		silent = 5 * time.Second        // shorter than all the answers take
 	)
 	for says, c := range map[string]struct{ answers, waiting int }{
 		"slow":   {many, 0},
@@ -137,18 +145,8 @@ func TestFloodIsHeardOut(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, "failure")
 			}))
-			t.Cleanup(server.Close)
 			defer close(gone)
-			to, err := newTarget(server.Listener.Addr().String(), 1, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request := forgery(server.Listener.Addr().String(), "1", "2")
-			f, err := newFlood(to, func(int) []byte { return request }, 1000, many*time.Millisecond)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.close()
+			f := floodOf(t, server, 1000, many*time.Millisecond)
 			f.silent = silent
 			for range many {
 				if err := f.send(); err != nil {
@@ -192,17 +190,7 @@ func TestWhoIsAnsweredHangsUp(t *testing.T) {
 			}))
 			server.Config.IdleTimeout = idle
 			server.Start()
-			t.Cleanup(server.Close)
-			to, err := newTarget(server.Listener.Addr().String(), 1, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request := forgery(server.Listener.Addr().String(), "1", "2")
-			f, err := newFlood(to, func(int) []byte { return request }, 2*perConnection, time.Second)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.close()
+			f := floodOf(t, server, 2*perConnection, time.Second)
 			for range f.open {
 				if err := f.send(); err != nil {
 					t.Fatal(err)

@@ -80,6 +80,13 @@ func TestFilesOfSecretsThatAreWrong(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is set together with STAMPEDE_JWT_SECRET") {
 		t.Errorf("both: %v", err)
 	}
+	if _, err := Load([]string{"STAMPEDE_LISTEN_FILE=" + path}); err == nil || !strings.Contains(err.Error(), "_FILE") {
+		t.Errorf("a variable that is no secret: %v", err)
+	}
+	if c, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + path}); err != nil || string(c.JWTSecret) != goodSecret ||
+		strings.Contains(fmt.Sprintf("%s", c.JWTSecret), goodSecret) {
+		t.Errorf("the secret was not read, or it is shown: %s, %v", c.JWTSecret, err)
+	}
 }
 
 // A secret that everybody on the machine may read, or write, is named by serve and checkconfig; certificates and public

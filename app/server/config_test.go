@@ -3,8 +3,6 @@ package server
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +37,7 @@ func TestRealStores(t *testing.T) {
 		"STAMPEDE_REDIS_URL=redis://:pw@127.0.0.1:6379/2", "STAMPEDE_MYSQL_DSN=u:p@tcp(127.0.0.1:3306)/shop",
 		"STAMPEDE_JWT_SECRET=" + goodSecret, "STAMPEDE_TRUSTED_PROXIES=10.0.0.0/8, 127.0.0.1", "STAMPEDE_ROLES=api",
 		"STAMPEDE_TEST_REDIS=redis://127.0.0.1:1", "STAMPEDE_TEST_STORES=mysql9+redis8",
-		"STAMPEDE_TEST_RACE_FLAGS=-x", "PATH=/bin",
+		"PATH=/bin",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -144,35 +142,6 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-func TestSecretsFromFilesAndNeverShown(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "jwt")
-	if err := os.WriteFile(path, []byte(goodSecret+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(c.JWTSecret) != goodSecret {
-		t.Error("the secret was not read from its file")
-	}
-	if shown := fmt.Sprintf("%v %s %+v %v", c, c.JWTSecret, c, c.Settings()); strings.Contains(shown, goodSecret) {
-		t.Error("the secret was shown")
-	}
-
-	for name, environ := range map[string][]string{
-		"both":               {"STAMPEDE_JWT_SECRET_FILE=" + path, "STAMPEDE_JWT_SECRET=" + goodSecret},
-		"missing":            {"STAMPEDE_JWT_SECRET_FILE=" + path + ".no"},
-		"no secret variable": {"STAMPEDE_LISTEN_FILE=" + path},
-	} {
-		_, err := Load(environ)
-		if err == nil || !strings.Contains(err.Error(), "_FILE") || strings.Contains(err.Error(), goodSecret) {
-			t.Errorf("%s: got %v", name, err)
-		}
-	}
-}
-
 func TestEveryVariableIsExplained(t *testing.T) {
 	t.Parallel()
 	for _, v := range Variables() {
@@ -195,5 +164,41 @@ func TestSlotTimesRead(t *testing.T) {
 		if err := s.UnmarshalText([]byte(in)); err != nil || s.String() != want {
 			t.Errorf("%q: got %v, %v, want %s", in, s, err, want)
 		}
+	}
+}
+
+// The preset strict is the figures of the field; each figure that is set itself wins over a preset.
+func TestPresetsOfLimits(t *testing.T) {
+	t.Parallel()
+	load := func(lines ...string) Config {
+		t.Helper()
+		c, err := Load(lines)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	usual, strict := load(), load("STAMPEDE_LIMITS=strict")
+	if usual.BuyRate != 100 || usual.BuyUserRate != 5 || usual.BuyAllRate != 100_000 {
+		t.Errorf("default: %+v", usual.buyPaces())
+	}
+	if strict.BuyAllRate != 1000 || strict.BuyRate != 10 || strict.BuyUserRate != 1 || strict.BuyUserBurst != 1 {
+		t.Errorf("strict: %+v", strict.buyPaces())
+	}
+	own := load("STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_RATE=77", "STAMPEDE_BUY_USER_RATE=0")
+	if own.BuyRate != 77 || own.BuyUserRate != 0 || own.BuyAllRate != 1000 {
+		t.Errorf("strict with own figures: %+v", own.buyPaces())
+	}
+	figures := 0
+	for _, v := range Variables() {
+		if v.Strict != "" {
+			figures++
+			if v.Strict == v.Default {
+				t.Errorf("%s is no stricter in the preset strict", v.Name)
+			}
+		}
+	}
+	if figures < 14 {
+		t.Errorf("the preset strict sets %d figures", figures)
 	}
 }

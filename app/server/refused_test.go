@@ -29,7 +29,7 @@ func TestStartGivesUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(kit.Context(t), 20*time.Second)
+		ctx, cancel := context.WithTimeout(kit.Context(t), time.Minute)
 		err = s.Run(ctx)
 		if ctx.Err() != nil || !errors.Is(err, errRefused) || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: %v, want an end that names %s", name, err, c.want)

@@ -173,19 +173,3 @@ func TestNextHolderStartsAboveItsPredecessor(t *testing.T) {
 		t.Errorf("id %d at %d follows %d at %d", id, Time(id), highest, Time(highest))
 	}
 }
-
-func BenchmarkMint(b *testing.B) {
-	m, err := New(1, 0, start, time.Now)
-	if err != nil {
-		b.Fatal(err)
-	}
-	m.Renew(Grant{Until: time.Now().Add(time.Hour), Ceiling: start + 1e9})
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := m.Mint(); err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
-}

@@ -48,16 +48,14 @@ func TestActIsDoneOnce(t *testing.T) {
 		}
 		other := ada("key-0001")
 		other.Hash = strings.Repeat("b", 64)
-		if _, err := s.Act(ctx, other, blocks(s, "43", &ran)); !errors.Is(err, &app.Error{Code: app.DuplicateKey}) {
-			t.Errorf("the key with something else: %v", err)
-		}
+		wantErr(t, "the key with something else",
+			errOf(s.Act(ctx, other, blocks(s, "43", &ran))), &app.Error{Code: app.DuplicateKey})
 		eve := ada("key-0001")
 		eve.User = 8
 		_, err = s.Act(ctx, eve, blocks(s, "44", &ran)) // somebody else's key
 		must(t, err)
-		if _, err := s.Act(ctx, ada("short"), blocks(s, "45", &ran)); !errors.Is(err, &app.Error{Code: app.BadRequest}) {
-			t.Errorf("a bad key: %v", err)
-		}
+		wantErr(t, "a bad key",
+			errOf(s.Act(ctx, ada("short"), blocks(s, "45", &ran))), &app.Error{Code: app.BadRequest})
 		listed, err := s.Blocks(ctx, 0)
 		must(t, err)
 		rows, err := s.JournalPage(ctx, app.JournalQuery{Limit: 10})
@@ -95,8 +93,7 @@ func TestFailedActLeavesNothing(t *testing.T) {
 			if err == nil {
 				t.Errorf("%s: no error", name)
 			}
-			listed, err := s.Blocks(ctx, 0)
-			must(t, err)
+			listed := val(s.Blocks(ctx, 0))(t)
 			if len(listed) != 0 {
 				t.Errorf("%s: %d blocks", name, len(listed))
 			}

@@ -65,9 +65,7 @@ func TestAddressBook(t *testing.T) {
 		want("[one]", "two")
 		three := must(s.AddAddress(ctx, user, saved("three", true), 3))
 		want("[three]", "two", "one")
-		if _, err := s.AddAddress(ctx, user, saved("four", false), 3); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("a fourth of three: %v", err)
-		}
+		wantErr(t, "a fourth of three", errOf(s.AddAddress(ctx, user, saved("four", false), 3)), app.ErrNoRow)
 		if again := must(s.AddAddress(ctx, user, saved("two", true), 3)); again.ID != two.ID || !again.Default {
 			t.Errorf("two again: %+v", again)
 		}
@@ -85,12 +83,8 @@ func TestAddressBook(t *testing.T) {
 		for _, strange := range []struct{ user, id app.ID }{{nextID(), one.ID}, {user, nextID()}} {
 			a := one
 			a.ID = strange.id
-			if _, err := s.ChangeAddress(ctx, strange.user, a); !errors.Is(err, app.ErrNoRow) {
-				t.Errorf("change %v: %v", strange, err)
-			}
-			if err := s.RemoveAddress(ctx, strange.user, strange.id); !errors.Is(err, app.ErrNoRow) {
-				t.Errorf("remove %v: %v", strange, err)
-			}
+			wantErr(t, fmt.Sprintf("change %v", strange), errOf(s.ChangeAddress(ctx, strange.user, a)), app.ErrNoRow)
+			wantErr(t, fmt.Sprintf("remove %v", strange), s.RemoveAddress(ctx, strange.user, strange.id), app.ErrNoRow)
 		}
 		must(app.SavedAddress{}, s.RemoveAddress(ctx, user, one.ID))
 		want("[three]", "dos")
@@ -104,7 +98,7 @@ func TestAddressBook(t *testing.T) {
 func TestAddressBookAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
-		for range 5 {
+		for range 2 {
 			user := nextID()
 			var devices sync.WaitGroup
 			for device := range 6 {

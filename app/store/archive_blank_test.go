@@ -122,8 +122,7 @@ func TestBooksOfGuestsAreForgotten(t *testing.T) {
 		h.must(h.AddUser(h.ctx, account))
 		guest, young := nextID(), nextID()
 		for i, user := range []app.ID{guest, guest, account.ID, guest, young} {
-			_, err := h.AddAddress(h.ctx, user, saved("home "+string(rune('a'+i)), false), 20)
-			h.must(err)
+			h.must(errOf(h.AddAddress(h.ctx, user, saved("home "+string(rune('a'+i)), false), 20)))
 		}
 		_, err := h.DB().ExecContext(h.ctx, "UPDATE addresses SET created_at = CASE WHEN user_id = ? THEN ? ELSE ? END", young,
 			opens, opens.Add(-time.Hour))

@@ -163,8 +163,7 @@ func TestOrderComesBackBeforeItsMonthIsDropped(t *testing.T) {
 		if len(months) != 1 || months[0].Orders != 3 {
 			t.Fatalf("planned are %+v", months)
 		}
-		_, err = h.Restamp(h.ctx, all[:1])
-		h.must(err)
+		h.must(errOf(h.Restamp(h.ctx, all[:1])))
 		h.wantAll("planned", 3)
 		dropped, err := h.dropAll(h.ctx, 10)
 		h.must(err)
@@ -204,8 +203,7 @@ func TestDroppingDiesAtEachStatement(t *testing.T) {
 		s.HookQueries(d)
 		const n = 12
 		h, all, before := dropping(t, s, n)
-		_, err := h.PlanDrop(h.ctx, before, h.clock().At, false)
-		h.must(err)
+		h.must(errOf(h.PlanDrop(h.ctx, before, h.clock().At, false)))
 		back := 0
 		for at := int64(1); ; at++ {
 			ctx, die := context.WithCancel(h.ctx)
@@ -255,8 +253,7 @@ func TestOrderComesBackWhileItIsDropped(t *testing.T) {
 			t.Parallel()
 			s := onMariaDB(t)
 			h, all, before := dropping(t, s, 3)
-			_, err := h.PlanDrop(h.ctx, before, h.clock().At, false)
-			h.must(err)
+			h.must(errOf(h.PlanDrop(h.ctx, before, h.clock().At, false)))
 			locked := at != "SELECT id FROM orders_archive"
 			came := make(chan []app.Order, 1)
 			back := func() {
@@ -273,8 +270,7 @@ func TestOrderComesBackWhileItIsDropped(t *testing.T) {
 					back()
 				}
 			}})
-			_, err = h.dropAll(h.ctx, 10)
-			h.must(err)
+			h.must(errOf(h.dropAll(h.ctx, 10)))
 			if rows := <-came; (len(rows) == 1) == locked {
 				t.Errorf("%v came back", ids(rows))
 			}
@@ -296,11 +292,9 @@ func TestMonthIsDroppedAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h, all, before := dropping(t, s, 3)
 		sale, now := h.sales[0], h.longAfter()
-		_, err := h.Restamp(h.ctx, all[:1])
-		h.must(err)
+		h.must(errOf(h.Restamp(h.ctx, all[:1])))
 		for range 2 { // planned twice is planned once
-			_, err = h.PlanDrop(h.ctx, before, h.clock().At, false)
-			h.must(err)
+			h.must(errOf(h.PlanDrop(h.ctx, before, h.clock().At, false)))
 		}
 		step := app.ArchiveStep{Sale: sale, Limit: 10, ChangedBefore: now, Now: now}
 		done, err := h.MoveOrders(h.ctx, step)
@@ -309,8 +303,7 @@ func TestMonthIsDroppedAgain(t *testing.T) {
 		}
 		h.must(errOf(h.dropAll(h.ctx, 10)))
 		h.wantAll("dropped", 3)
-		_, err = h.MakeMonths(h.ctx, h.clock().At)
-		h.must(err)
+		h.must(errOf(h.MakeMonths(h.ctx, h.clock().At)))
 		if moved := h.archive(sale, 10); moved != 1 {
 			t.Fatalf("%d moved afterwards", moved)
 		}

@@ -119,8 +119,7 @@ func TestArchivistDiesAtEachStatement(t *testing.T) {
 // wantNobodyButOne is wantNobody but for the one order that is to be shipped.
 func (h *shop) wantNobodyButOne() {
 	h.t.Helper()
-	_, err := h.DB().ExecContext(h.ctx, "DELETE FROM orders")
-	h.must(err)
+	h.must(errOf(h.DB().ExecContext(h.ctx, "DELETE FROM orders")))
 	h.wantNobody("after all runs")
 }
 
@@ -138,8 +137,7 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 			paid, all = append(paid, p), append(all, p)
 			all = append(all, h.finished(sale), h.cancelled(sale))
 		}
-		_, err := h.EndTraded(h.ctx, ids(late), app.Expired, payBy)
-		h.must(err)
+		h.must(errOf(h.EndTraded(h.ctx, ids(late), app.Expired, payBy)))
 		h.old()
 		h.close(sale)
 		h.must(errOf(h.MakeMonths(h.ctx, h.clock().At)))
@@ -205,8 +203,6 @@ func TestOrdersChangeWhileTheyMove(t *testing.T) {
 		h.wantTaken(sale, 24)
 	})
 }
-
-func errOf[T any](_ T, err error) error { return err }
 
 // payLate has an ended order paid, and its money given back.
 func (h *shop) payLate(o *app.Order) error {
@@ -303,8 +299,7 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 		run(waiting, 0, "5000 reservations")
 		set := func(statement string, args ...any) {
 			t.Helper()
-			_, err := h.DB().ExecContext(h.ctx, statement, args...)
-			h.must(err)
+			h.must(errOf(h.DB().ExecContext(h.ctx, statement, args...)))
 		}
 		set("UPDATE sales SET opens_at = ? WHERE id = ?", h.clock().At.Add(time.Minute), h.sales[1])
 		run(h.archivist(), 0, "opens within minutes")

@@ -21,7 +21,7 @@ import (
 const (
 	// atScale is how many orders the suite moves; STAMPEDE_ARCHIVE_ORDERS says another number, and then figures are
 	// printed (deploy/scripts/archive.sh).
-	atScale     = 2000
+	atScale     = 600
 	scaleSales  = 20
 	scaleMonths = 6
 	scaleBuyers = 4 // that write side by side
@@ -29,7 +29,7 @@ const (
 	// scaleRounds with the move, and as many without, of so long or so many batches.
 	scaleRounds  = 3
 	scaleRound   = 8 * time.Second
-	scaleBatches = 5
+	scaleBatches = 1
 )
 
 // timed notes how long each transaction of a move took, which bounds how long it kept its rows locked.

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
@@ -24,16 +23,14 @@ func (h *shop) longAfter() app.Millis { return h.clock().At.Add(1000 * time.Hour
 func (h *shop) close(sale app.ID) {
 	h.t.Helper()
 	h.must(h.MarkRetired(h.ctx, sale, h.epoch))
-	_, err := h.DB().ExecContext(h.ctx, "UPDATE sales SET closes_at = ? WHERE id = ?", closedAt, sale)
-	h.must(err)
+	h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET closes_at = ? WHERE id = ?", closedAt, sale)))
 }
 
 // archive moves what is at rest of a sale, in steps of so many orders, and answers how many that were.
 func (h *shop) archive(sale app.ID, limit int) (moved int) {
 	h.t.Helper()
 	now := h.longAfter()
-	_, err := h.MakeMonths(h.ctx, h.clock().At)
-	h.must(err)
+	h.must(errOf(h.MakeMonths(h.ctx, h.clock().At)))
 	step := app.ArchiveStep{Sale: sale, Limit: limit, ChangedBefore: now, Now: now}
 	for {
 		done, err := h.MoveOrders(h.ctx, step)
@@ -59,8 +56,7 @@ func (h *shop) quiet() {
 		"UPDATE orders SET untold_since = NULL, changed_at = changed_at", "UPDATE outbox SET next_at = NULL",
 		"UPDATE trades SET check_at = NULL", "UPDATE shipments SET mail_at = NULL",
 	} {
-		_, err := h.DB().ExecContext(h.ctx, statement)
-		h.must(err)
+		h.must(errOf(h.DB().ExecContext(h.ctx, statement)))
 	}
 }
 
@@ -78,10 +74,8 @@ func (h *shop) refunded(sale app.ID) app.Order {
 	o := h.paid(sale, 1)
 	_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, Text: "it is for my aunt Mei", At: opens})
 	h.must(err)
-	_, err = h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})
-	h.must(err)
-	_, err = h.FinishRefund(h.ctx, o.ID, opens)
-	h.must(err)
+	h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})))
+	h.must(errOf(h.FinishRefund(h.ctx, o.ID, opens)))
 	return o
 }
 
@@ -89,8 +83,7 @@ func (h *shop) cancelled(sale app.ID) app.Order {
 	h.t.Helper()
 	o := h.order(sale, 1)
 	h.insert(o)
-	_, err := h.Cancel(h.ctx, o.ID, o.User, opens)
-	h.must(err)
+	h.must(errOf(h.Cancel(h.ctx, o.ID, o.User, opens)))
 	return o
 }
 
@@ -166,8 +159,7 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 			h.insert(mine)
 			all = append(all, mine.ID)
 		}
-		_, err := h.Expire(h.ctx, all[:4], payBy+1)
-		h.must(err)
+		h.must(errOf(h.Expire(h.ctx, all[:4], payBy+1)))
 		h.quiet()
 		for _, sale := range h.sales {
 			h.close(sale)
@@ -176,8 +168,7 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 		if moved := h.count("orders_archive"); moved != 0 {
 			t.Fatalf("%d moved by themselves", moved)
 		}
-		_, err = h.MakeMonths(h.ctx, h.clock().At)
-		h.must(err)
+		h.must(errOf(h.MakeMonths(h.ctx, h.clock().At)))
 		now := h.longAfter()
 		half, err := h.MoveOrders(h.ctx, app.ArchiveStep{
 			Sale: h.sales[0], Limit: 5, ChangedBefore: now, Now: now,
@@ -186,16 +177,12 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 		if half.Moved == 0 || half.Looked != 5 {
 			t.Errorf("half a move: %+v", half)
 		}
-		if diff := cmp.Diff(before, h.everything(user, all)); diff != "" {
-			t.Errorf("in the middle of a move (-before +now):\n%s", diff)
-		}
+		same(t, "in the middle of a move (-before +now)", before, h.everything(user, all))
 		moved := half.Moved + h.archive(h.sales[0], 2)
 		if want := 10; moved != want || h.count("orders_archive") != want {
 			t.Errorf("%d moved, %d rows in the archive, want %d", moved, h.count("orders_archive"), want)
 		}
-		if diff := cmp.Diff(before, h.everything(user, all)); diff != "" {
-			t.Errorf("afterwards (-before +now):\n%s", diff)
-		}
+		same(t, "afterwards (-before +now)", before, h.everything(user, all))
 		if again := h.archive(h.sales[0], 100); again != 0 {
 			t.Errorf("%d moved once more", again)
 		}
@@ -212,11 +199,9 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		paid, shipped := h.paid(sale, 1), h.paid(sale, 1)
 		h.ship(sending, parcel(shipped.ID))
 		refunding := h.paid(sale, 1)
-		_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: opens})
-		h.must(err)
+		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: opens})))
 		late := h.opened(sale, 1)
-		_, err = h.EndTraded(h.ctx, []app.ID{late.ID}, app.Expired, payBy)
-		h.must(err)
+		h.must(errOf(h.EndTraded(h.ctx, []app.ID{late.ID}, app.Expired, payBy)))
 		_, outcome, err := h.Receive(h.ctx, app.Trade{
 			Order: late.ID, No: "L" + late.ID.String(), State: app.TradePaid, AmountFen: late.AmountFen,
 		}, payBy+1)
@@ -234,8 +219,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 			unwritten.ID: "UPDATE shipments SET mail_at = 5 WHERE order_id = ?",
 			odd.ID:       "UPDATE refunds SET state = 'stuck' WHERE order_id = ?",
 		} {
-			_, err := h.DB().ExecContext(h.ctx, statement, order)
-			h.must(err)
+			h.must(errOf(h.DB().ExecContext(h.ctx, statement, order)))
 		}
 		_, err = h.DB().ExecContext(h.ctx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
 			" VALUES (?, 1, 2, 3)", asked.ID)
@@ -279,8 +263,7 @@ func TestArchivedOrderComesBack(t *testing.T) {
 		h := newShop(t, s, 10)
 		sale := h.sales[0]
 		o := h.opened(sale, 1)
-		_, err := h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)
-		h.must(err)
+		h.must(errOf(h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)))
 		h.quiet()
 		h.close(sale)
 		if moved := h.archive(sale, 10); moved != 1 {
@@ -314,11 +297,9 @@ func TestArchivedOrderComesBack(t *testing.T) {
 			t.Error("it moved with unsettled money")
 		}
 		ended := []app.OrderState{app.Expired}
-		_, err = h.BeginRefund(h.ctx, o.ID, ended, app.RefundNumber(o.ID), app.ReasonLateOver, payBy)
-		h.must(err)
+		h.must(errOf(h.BeginRefund(h.ctx, o.ID, ended, app.RefundNumber(o.ID), app.ReasonLateOver, payBy)))
 		h.must(h.Resolve(h.ctx, o.ID, app.PaymentRefunded))
-		_, err = h.FinishRefund(h.ctx, o.ID, payBy)
-		h.must(err)
+		h.must(errOf(h.FinishRefund(h.ctx, o.ID, payBy)))
 		h.quiet()
 		if moved := h.archive(sale, 10); moved != 1 {
 			t.Error("it did not move again")
@@ -408,8 +389,7 @@ func TestNodesOfEarlierVersions(t *testing.T) {
 		_, err = h.DB().ExecContext(h.ctx, "UPDATE node_leases SET holder = 'earlier', expires_at = 4102444800000")
 		h.must(err)
 		want(1)
-		_, err = h.DB().ExecContext(h.ctx, "UPDATE node_leases SET expires_at = 0")
-		h.must(err)
+		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE node_leases SET expires_at = 0")))
 		want(0)
 	})
 }
@@ -464,8 +444,7 @@ func TestSalesToArchive(t *testing.T) {
 		if got := due(); !slices.Equal(got, []app.ID{h.sales[2], h.sales[1]}) {
 			t.Errorf("a moment later %v", got)
 		}
-		_, err := h.DB().ExecContext(h.ctx, "UPDATE sales SET rehearses = ? WHERE id = ?", h.sales[0], h.sales[1])
-		h.must(err)
+		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET rehearses = ? WHERE id = ?", h.sales[0], h.sales[1])))
 		if got := due(); !slices.Equal(got, h.sales[2:]) {
 			t.Errorf("with a rehearsal %v", got)
 		}

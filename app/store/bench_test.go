@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"stampede/app"
 )
 
 const (
@@ -64,79 +62,6 @@ func rowsPerSecond(b *testing.B, h *shop, writers, size int) float64 {
 		b.Fatal(err)
 	}
 	return float64(rows.Load()) / time.Since(started).Seconds()
-}
-
-// BenchmarkExpire expires orders in batches, as the sweeper does.
-func BenchmarkExpire(b *testing.B) {
-	h := newShop(b, onMariaDB(b), 1e9)
-	var pending [][]app.ID
-	for range max(b.N, 1) {
-		rows := h.orders(1000, h.sales[0], 1)
-		h.insert(rows...)
-		pending = append(pending, ids(rows))
-	}
-	b.ResetTimer()
-	for i := range b.N {
-		if _, err := h.Expire(h.ctx, pending[i], payBy); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(1000*b.N)/b.Elapsed().Seconds(), "orders/s")
-}
-
-const (
-	changedUsers = 200     // of one statement, as a node asks for them
-	changedEach  = 10      // orders of each of them
-	changedOther = 100_000 // orders of others
-)
-
-// BenchmarkChanged shows what a node's questions cost: 200 buyers with ten orders each, of whom nothing, one order each
-// or everything has changed; and the same beside a buyer with 2,000 orders that have all changed.
-func BenchmarkChanged(b *testing.B) {
-	h := newShop(b, onMariaDB(b), 1e9)
-	for range changedOther / 1000 {
-		h.insert(h.orders(1000, h.sales[0], 1)...)
-	}
-	queries := make([]app.ChangesQuery, changedUsers)
-	for i := range queries {
-		queries[i] = since(h.ofUser(changedEach, longAgo)[0].User, 0)
-	}
-	many := h.ofUser(2000, longAgo)
-	h.must(h.analyze())
-	for _, c := range []struct {
-		name    string
-		since   app.Millis
-		changed int // orders that are answered
-		besides int // buyers with 2,000 orders
-	}{
-		{"nothing", longAgo + changedEach, 0, 0},
-		{"one-each", longAgo + changedEach - 1, changedUsers, 0},
-		{"everything", longAgo, changedUsers * changedEach, 0},
-		{"one-each-beside-2000", longAgo + changedEach - 1, changedUsers + 100, 1},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			asked := slices.Clone(queries)
-			for range c.besides {
-				asked[0] = since(many[0].User, 0)
-			}
-			for i := range asked {
-				asked[i].Since = c.since
-			}
-			for b.Loop() {
-				got, _, err := h.Changed(h.ctx, asked, 100)
-				if err != nil {
-					b.Fatal(err)
-				}
-				n := 0
-				for i := range got {
-					n += len(got[i].Orders)
-				}
-				if want := c.changed - c.besides; n != want {
-					b.Fatalf("%d orders, want %d", n, want)
-				}
-			}
-		})
-	}
 }
 
 func (h *shop) analyze() error {

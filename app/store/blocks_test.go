@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
@@ -37,12 +36,8 @@ func TestBlocks(t *testing.T) {
 			must(t, err)
 			return blocks
 		}
-		if diff := cmp.Diff([]app.Block{eve, net}, listed(net.CreatedAt)); diff != "" {
-			t.Errorf("listed (-want +got):\n%s", diff)
-		}
-		if diff := cmp.Diff([]app.Block{eve}, listed(net.Until)); diff != "" {
-			t.Errorf("after one has ended (-want +got):\n%s", diff)
-		}
+		same(t, "listed (-want +got)", []app.Block{eve, net}, listed(net.CreatedAt))
+		same(t, "after one has ended (-want +got)", []app.Block{eve}, listed(net.Until))
 
 		_, err = s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: "7"}, 0)
 		if !errors.Is(err, &app.Error{Code: app.Conflict}) || version() != before+2 {
@@ -51,9 +46,7 @@ func TestBlocks(t *testing.T) {
 		if gone, err := s.RemoveBlock(ctx, eve.ID); err != nil || gone != eve {
 			t.Errorf("removed %+v, %v", gone, err)
 		}
-		if _, err := s.RemoveBlock(ctx, eve.ID); !errors.Is(err, &app.Error{Code: app.NotFound}) {
-			t.Errorf("removed twice: %v", err)
-		}
+		wantErr(t, "removed twice", errOf(s.RemoveBlock(ctx, eve.ID)), &app.Error{Code: app.NotFound})
 		if version() != before+3 || len(listed(net.CreatedAt)) != 1 {
 			t.Errorf("version %d, %d listed after the removal", version(), len(listed(net.CreatedAt)))
 		}
@@ -82,8 +75,7 @@ func TestBlocksAtOnce(t *testing.T) {
 			})
 		}
 		must(t, g.Wait())
-		blocks, err := s.Blocks(ctx, 0)
-		must(t, err)
+		blocks := val(s.Blocks(ctx, 0))(t)
 		if len(blocks) != users || len(conflicts) != users {
 			t.Errorf("%d blocks and %d conflicts, want %d of each", len(blocks), len(conflicts), users)
 		}

@@ -18,20 +18,15 @@ func TestChallengeOfASale(t *testing.T) {
 			app.ChallengeWork, app.ChallengeWork, app.ChallengeCaptcha, app.ChallengePass, app.ChallengeNone,
 		}
 		for _, kind := range kinds {
-			before, err := s.Version(h.ctx)
-			h.must(err)
+			before := val(s.Version(h.ctx))(h.t)
 			h.must(s.SetChallenge(h.ctx, h.sales[0], kind))
-			sale, err := s.Sale(h.ctx, h.sales[0])
-			h.must(err)
+			sale := val(s.Sale(h.ctx, h.sales[0]))(h.t)
 			if after, err := s.Version(h.ctx); err != nil || after <= before || sale.Challenge != kind {
 				t.Errorf("%s: version %d, then %d, the sale asks for %s, %v", kind, before, after, sale.Challenge, err)
 			}
 		}
-		before, err := s.Version(h.ctx)
-		h.must(err)
-		if err := s.SetChallenge(h.ctx, 4242, app.ChallengeWork); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("no such sale: %v", err)
-		}
+		before := val(s.Version(h.ctx))(h.t)
+		wantErr(t, "no such sale", s.SetChallenge(h.ctx, 4242, app.ChallengeWork), app.ErrNoRow)
 		if after, err := s.Version(h.ctx); err != nil || after != before {
 			t.Errorf("version %d, then %d, %v", before, after, err)
 		}

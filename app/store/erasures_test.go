@@ -53,8 +53,7 @@ func newSomeone(h *shop) *someone {
 	}
 	p.eraser = &app.Eraser{Erasures: s, Now: now}
 	for _, text := range []string{"home", "office"} {
-		_, err := s.AddAddress(p.ctx, p.user.ID, saved(text, false), 20)
-		p.must(err)
+		p.must(errOf(s.AddAddress(p.ctx, p.user.ID, saved(text, false), 20)))
 	}
 	for _, state := range []app.OrderState{
 		app.Pending, app.Paid, app.Shipped, app.Finished, app.Cancelled, app.Expired, app.Refused,
@@ -77,8 +76,7 @@ func (p *someone) orderIn(state app.OrderState) app.ID {
 	o := p.order(p.sales[0], 1)
 	o.User = p.user.ID
 	p.insert(o)
-	_, err := p.DB().Exec("UPDATE orders SET state = ? WHERE id = ?", state, o.ID)
-	p.must(err)
+	p.must(errOf(p.DB().Exec("UPDATE orders SET state = ? WHERE id = ?", state, o.ID)))
 	return o.ID
 }
 
@@ -102,14 +100,12 @@ func TestExport(t *testing.T) {
 		p := newSomeone(newShop(t, s, 100))
 		p.insert(p.order(p.sales[0], 1)) // somebody else's
 		who := app.Identity{User: p.user.ID, Name: "Ada", Role: app.Shopper, Device: 1}
-		all, err := p.data.Export(p.ctx, who)
-		p.must(err)
+		all := val(p.data.Export(p.ctx, who))(p.t)
 		if all.User.Email != p.user.Email || all.User.Guest || len(all.Devices) != 1 || len(all.Addresses) != 2 ||
 			len(all.Orders) != 11 || all.Orders[0].Address == nil {
 			t.Errorf("%+v", all)
 		}
-		text, err := json.Marshal(all)
-		p.must(err)
+		text := val(json.Marshal(all))(p.t)
 		if strings.Contains(string(text), "hash") || strings.Contains(string(text), "aaaa") {
 			t.Errorf("a secret in %s", text)
 		}
@@ -135,8 +131,7 @@ func TestDeletion(t *testing.T) {
 		if u, err := s.UserByID(p.ctx, p.user.ID); err != nil || u.State != app.UserActive {
 			t.Fatalf("%+v, %v", u, err)
 		}
-		devices, err := s.DevicesOf(p.ctx, p.user.ID, opens)
-		p.must(err)
+		devices := val(s.DevicesOf(p.ctx, p.user.ID, opens))(p.t)
 		for range 2 { // also after a lost answer
 			p.must(p.data.Delete(p.ctx, who, "secret"))
 		}
@@ -148,11 +143,8 @@ func TestDeletion(t *testing.T) {
 		if err != nil || u != want {
 			t.Errorf("left is %+v, %v", u, err)
 		}
-		if _, err := s.UserByEmail(p.ctx, p.user.Email); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("the e-mail still has an account: %v", err)
-		}
-		revoked, err := s.Revocations(p.ctx, 0)
-		p.must(err)
+		wantErr(t, "the e-mail still has an account", errOf(s.UserByEmail(p.ctx, p.user.Email)), app.ErrNoRow)
+		revoked := val(s.Revocations(p.ctx, 0))(p.t)
 		gone := make(map[app.ID]bool)
 		for _, r := range revoked.Subjects {
 			gone[r.Subject] = true
@@ -179,10 +171,8 @@ func TestDeletion(t *testing.T) {
 			t.Error("an order that the gateway has closed keeps its address")
 		}
 
-		_, err = s.DB().Exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", p.opened)
-		p.must(err)
-		_, err = s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[app.Shipped])
-		p.must(err)
+		p.must(errOf(s.DB().Exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", p.opened)))
+		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'finished' WHERE id = ?", p.orders[app.Shipped])))
 		p.must(p.eraser.RunOnce(p.ctx)) // nothing is due yet
 		if kept := p.kept(); kept[app.Finished] != 1 {
 			t.Errorf("before its turn: %v", kept)
@@ -197,8 +187,7 @@ func TestDeletion(t *testing.T) {
 		}
 
 		// When nothing is left, a week later nobody looks any more; until then a late row is found.
-		_, err = s.DB().Exec("UPDATE orders SET state = 'refunded' WHERE user_id = ?", p.user.ID)
-		p.must(err)
+		p.must(errOf(s.DB().Exec("UPDATE orders SET state = 'refunded' WHERE user_id = ?", p.user.ID)))
 		p.now = p.now.Add(7 * time.Hour)
 		p.must(p.eraser.RunOnce(p.ctx))
 		late := p.orderIn(app.Refused)
@@ -221,8 +210,7 @@ func TestGuestsMayBeDeleted(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		p := newSomeone(newShop(t, s, 100))
 		guest := nextID()
-		_, err := s.AddAddress(p.ctx, guest, saved("home", false), 20)
-		p.must(err)
+		p.must(errOf(s.AddAddress(p.ctx, guest, saved("home", false), 20)))
 		p.must(p.data.Delete(p.ctx, app.Identity{User: guest, Role: app.Shopper}, ""))
 		if left := book(t, s, guest); len(left) != 0 {
 			t.Errorf("addresses %v", left)
@@ -232,8 +220,7 @@ func TestGuestsMayBeDeleted(t *testing.T) {
 			t.Errorf("revoked %+v, %v", revoked, err)
 		}
 		// A guest's token does not do for an account that has grown out of it.
-		if err := p.data.Delete(p.ctx, app.Identity{User: p.user.ID}, ""); !errors.Is(err, errNotTheirs) {
-			t.Errorf("an account by a guest's token: %v", err)
-		}
+		wantErr(t, "an account by a guest's token",
+			p.data.Delete(p.ctx, app.Identity{User: p.user.ID}, ""), errNotTheirs)
 	})
 }

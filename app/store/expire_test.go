@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
@@ -23,20 +22,17 @@ func ids(all []app.Order) []app.ID {
 
 // P5, I5: only pending orders whose deadline has come expire, and asking again gives nothing back twice.
 func TestExpireOnlyWhatIsDue(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 100, 100)
+	inShops(t, func(t *testing.T, h *shop) {
 		due, late, cancelled := h.order(h.sales[0], 2), h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		elsewhere, opened, refused := h.order(h.sales[1], 1), h.order(h.sales[1], 1), h.order(h.sales[1], 1)
 		late.PayBy = payBy + 1
 		refused.State = app.Refused
 		opened.TradeOpened = payBy - 10
 		h.insert(due, late, cancelled, refused, elsewhere, opened)
-		_, err := h.Cancel(h.ctx, cancelled.ID, cancelled.User, payBy-1)
-		h.must(err)
+		h.must(errOf(h.Cancel(h.ctx, cancelled.ID, cancelled.User, payBy-1)))
 		asked := []app.ID{opened.ID, elsewhere.ID, refused.ID, cancelled.ID, late.ID, due.ID, due.ID, 4242}
 		for round := range 2 {
-			got, err := h.Expire(h.ctx, asked, payBy)
-			h.must(err)
+			got := val(h.Expire(h.ctx, asked, payBy))(h.t)
 			states := make(map[app.ID]app.OrderState)
 			for _, o := range got {
 				states[o.ID] = o.State
@@ -57,38 +53,14 @@ func TestExpireOnlyWhatIsDue(t *testing.T) {
 		if o := h.read(due.ID); o.Rev != 2 || o.CancelledAt != payBy || o.PayBy != payBy {
 			t.Errorf("rev %d, ended at %d, pay_by %d", o.Rev, o.CancelledAt, o.PayBy)
 		}
-	})
-}
-
-// P5: ten thousand equal deadlines expire in batches, well within the second that the promise allows.
-func TestExpireTenThousandAtOnce(t *testing.T) {
-	t.Parallel()
-	const n = 10_000
-	h := newShop(t, onMariaDB(t), n)
-	all := h.orders(n, h.sales[0], 1)
-	for some := range slices.Chunk(all, 1000) {
-		h.insert(some...)
-	}
-	started := time.Now()
-	got, err := h.Expire(h.ctx, ids(all), payBy)
-	h.must(err)
-	t.Logf("%d orders expired in %v", len(got), time.Since(started))
-	for _, o := range got {
-		if o.State != app.Expired {
-			t.Fatalf("order %s is %s", o.ID, o.State)
-		}
-	}
-	if len(got) != n {
-		t.Errorf("%d rows answered", len(got))
-	}
-	h.wantTaken(h.sales[0], 0)
+	}, 100, 100)
 }
 
 // I1, I5: a buyer who cancels while the order expires: one of them wins and the unit comes back once.
 func TestCancelAgainstExpire(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 100)
-		for range 20 {
+		for range 8 {
 			o := h.order(h.sales[0], 2)
 			h.insert(o)
 			var g errgroup.Group
@@ -117,8 +89,7 @@ func TestCancelIsForTheBuyerAlone(t *testing.T) {
 		}
 		h.wantTaken(h.sales[0], 2)
 		for range 2 {
-			got, err := h.Cancel(h.ctx, o.ID, o.User, payBy-5)
-			h.must(err)
+			got := val(h.Cancel(h.ctx, o.ID, o.User, payBy-5))(h.t)
 			if got.State != app.Cancelled || got.CancelledAt != payBy-5 || got.Rev != 2 {
 				t.Errorf("%s at %d, rev %d", got.State, got.CancelledAt, got.Rev)
 			}
@@ -130,52 +101,36 @@ func TestCancelIsForTheBuyerAlone(t *testing.T) {
 // I3: a refused order is revived only under the hold number that was claimed for it, and only while units
 // are free.
 func TestReviveNeedsItsClaim(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 3)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.order(h.sales[0], 2)
 		o.State, o.Reason, o.PayBy = app.Refused, app.ReasonDead, 0
 		h.insert(o)
-		if _, err := h.ClaimHold(h.ctx, o.ID, app.Pending); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("claimed in a state that it is not in: %v", err)
-		}
-		claimed, err := h.ClaimHold(h.ctx, o.ID, app.Refused)
-		h.must(err)
+		wantErr(t, "claimed in a state that it is not in", errOf(h.ClaimHold(h.ctx, o.ID, app.Pending)), app.ErrNoRow)
+		claimed := val(h.ClaimHold(h.ctx, o.ID, app.Refused))(h.t)
 		if claimed.Hold != 2 || h.read(o.ID).Hold != 2 {
 			t.Errorf("hold %d", claimed.Hold)
 		}
-		if _, err := h.Revive(h.ctx, o, h.epoch, payBy); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("revived under an old hold: %v", err)
-		}
+		wantErr(t, "revived under an old hold", errOf(h.Revive(h.ctx, o, h.epoch, payBy)), app.ErrNoRow)
 		blocker := h.order(h.sales[0], 2)
 		h.insert(blocker)
-		if _, err := h.Revive(h.ctx, claimed, h.epoch, payBy); !errors.Is(err, app.ErrPermanent) {
-			t.Errorf("revived without a unit: %v", err)
-		}
+		wantErr(t, "revived without a unit", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), app.ErrPermanent)
 		if row := h.read(o.ID); row.State != app.Refused {
 			t.Errorf("it is %s after a failure", row.State)
 		}
-		_, err = h.Cancel(h.ctx, blocker.ID, blocker.User, opens)
-		h.must(err)
-		if _, err := h.Revive(h.ctx, claimed, h.epoch-1, payBy); !errors.Is(err, app.ErrStaleEpoch) {
-			t.Errorf("revived at another epoch: %v", err)
-		}
+		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
+		wantErr(t, "revived at another epoch", errOf(h.Revive(h.ctx, claimed, h.epoch-1, payBy)), app.ErrStaleEpoch)
 		if row := h.read(o.ID); row.State != app.Refused {
 			t.Errorf("it is %s after a failure", row.State)
 		}
 		claimed.Address = &app.Address{Name: "A", Phone: "1", Text: "Road 1"} // what the refused row could not store
-		got, err := h.Revive(h.ctx, claimed, h.epoch, payBy+7)
-		h.must(err)
-		if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
-			t.Errorf("(-answer +row):\n%s", diff)
-		}
+		got := val(h.Revive(h.ctx, claimed, h.epoch, payBy+7))(h.t)
+		same(t, "(-answer +row)", got, h.read(o.ID), asRow)
 		if got.State != app.Pending || got.PayBy != payBy+7 || got.Rev != 2 || got.Reason != "" || got.Address == nil {
 			t.Errorf("%+v", got)
 		}
 		h.wantTaken(h.sales[0], 2)
-		if _, err := h.Revive(h.ctx, claimed, h.epoch, payBy); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("revived twice: %v", err)
-		}
-	})
+		wantErr(t, "revived twice", errOf(h.Revive(h.ctx, claimed, h.epoch, payBy)), app.ErrNoRow)
+	}, 3)
 }
 
 // P5: what is due in other sales ends although somebody keeps the row of one sale locked; its own orders are answered
@@ -186,14 +141,11 @@ func TestExpireGoesOnWithoutALockedSale(t *testing.T) {
 	stuck, other := h.orders(700, h.sales[0], 1), h.orders(700, h.sales[1], 1)
 	all := append(append([]app.Order{}, stuck...), other...)
 	h.insert(all...)
-	tx, err := h.DB().BeginTx(h.ctx, nil)
-	h.must(err)
+	tx := val(h.DB().BeginTx(h.ctx, nil))(h.t)
 	defer func() { _ = tx.Rollback() }()
-	_, err = tx.ExecContext(h.ctx, "SELECT id FROM sales WHERE id = ? FOR UPDATE", h.sales[0])
-	h.must(err)
+	h.must(errOf(tx.ExecContext(h.ctx, "SELECT id FROM sales WHERE id = ? FOR UPDATE", h.sales[0])))
 	began := time.Now()
-	got, err := h.Expire(h.ctx, ids(all), payBy)
-	h.must(err)
+	got := val(h.Expire(h.ctx, ids(all), payBy))(h.t)
 	t.Logf("three batches beside a locked sale took %v", time.Since(began))
 	states := make(map[app.ID]map[app.OrderState]int)
 	for _, o := range got {
@@ -203,12 +155,9 @@ func TestExpireGoesOnWithoutALockedSale(t *testing.T) {
 		states[o.Sale][o.State]++
 	}
 	want := map[app.ID]map[app.OrderState]int{h.sales[0]: {app.Pending: 700}, h.sales[1]: {app.Expired: 700}}
-	if diff := cmp.Diff(want, states); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	same(t, "(-want +got)", want, states)
 	h.must(tx.Rollback())
-	_, err = h.Expire(h.ctx, ids(all), payBy)
-	h.must(err)
+	h.must(errOf(h.Expire(h.ctx, ids(all), payBy)))
 	h.wantTaken(h.sales[0], 0)
 	h.wantTaken(h.sales[1], 0)
 }

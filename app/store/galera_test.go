@@ -70,9 +70,7 @@ func TestGaleraNodesHaveOneHistory(t *testing.T) {
 	var histories []string
 	for _, s := range append(stores, other) {
 		now, err := s.Clock(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		histories = append(histories, now.History)
 	}
 	if histories[0] != histories[1] || histories[0] != histories[2] || histories[0] == histories[3] {
@@ -88,13 +86,10 @@ func TestGaleraReadsWhatAnotherNodeCommitted(t *testing.T) {
 	var reading time.Duration
 	for n := range 300 {
 		name := fmt.Sprint("kit", n)
-		_, err := stores[0].DB().ExecContext(ctx, "INSERT INTO settings (name, value) VALUES (?, '1')", name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(stores[0].DB().ExecContext(ctx, "INSERT INTO settings (name, value) VALUES (?, '1')", name)))
 		var found int
 		asked := time.Now()
-		err = stores[1].DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM settings WHERE name = ?", name).Scan(&found)
+		err := stores[1].DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM settings WHERE name = ?", name).Scan(&found)
 		if err != nil || found != 1 {
 			t.Fatalf("row %d: %d found on the other node, %v", n, found, err)
 		}
@@ -194,9 +189,7 @@ func TestGaleraBehindABalancerIsNamed(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, "tcp4", cfg.Addr)
 	})
 	cfg, err := mysql.ParseDSN(dsns[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cfg.Net = "turns"
 	err = oneServer(ctx, t, openMySQL(t, cfg.FormatDSN()))
 	if !errors.Is(err, app.ErrMisconfigured) || !strings.Contains(err.Error(), "one node at a time") {

@@ -23,8 +23,7 @@ func soon() app.Millis { return app.MillisOf(time.Now().Add(time.Hour)) }
 // removeUnused removes the pictures that came before an instant.
 func removeUnused(t *testing.T, s *store.Store, before app.Millis) int {
 	t.Helper()
-	removed, err := s.RemoveUnusedImages(kit.Context(t), before)
-	must(t, err)
+	removed := val(s.RemoveUnusedImages(kit.Context(t), before))(t)
 	return removed
 }
 
@@ -55,18 +54,14 @@ func TestUnusedPicturesAreRemoved(t *testing.T) {
 		if n := removeUnused(t, s, soon()); n != 1 || kept(t, s, "c") {
 			t.Errorf("%d were removed, want the one that nothing shows", n)
 		}
-		_, err = s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)
-		must(t, err)
-		_, err = d.SetProductImages(ctx, operator(), false, made.ID, 1, []app.Image{{URL: shown}})
-		must(t, err)
+		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
+		must(t, errOf(d.SetProductImages(ctx, operator(), false, made.ID, 1, []app.Image{{URL: shown}})))
 		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
 			t.Errorf("%d were removed, and one was shown until just now", n)
 		}
 		yes := true
-		_, err = d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 2, Archived: &yes})
-		must(t, err)
-		_, err = s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)
-		must(t, err)
+		must(t, errOf(d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 2, Archived: &yes})))
+		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE images SET created_at = ?", before-1)))
 		picture(t, s, "b")
 		if n := removeUnused(t, s, before); n != 0 || !kept(t, s, "b") {
 			t.Errorf("%d were removed, and one was uploaded again just now", n)
@@ -118,7 +113,7 @@ func waitsForPicture(t *testing.T, s *store.Store, id string) {
 	if s.DB().Dialect().Name() == dialect.SQLite {
 		return
 	}
-	kit.Eventually(t, 8*time.Second, func() (bool, string) {
+	kit.Eventually(t, time.Minute, func() (bool, string) {
 		var n int
 		err := s.DB().QueryRowContext(kit.Context(t), "SELECT COUNT(*) FROM information_schema.processlist"+
 			" WHERE id <> CONNECTION_ID() AND info LIKE ?", "%"+id+"%FOR UPDATE%").Scan(&n)
@@ -132,8 +127,7 @@ func TestAPictureIsGivenWhileItIsRemoved(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		s.HookQueries(pausing{})
-		made, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})
-		must(t, err)
+		made := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"}))(t)
 		give := func(ctx context.Context, version int64, url string) error {
 			_, err := d.SetProductImages(ctx, operator(), false, made.ID, version, []app.Image{{URL: url}})
 			return err

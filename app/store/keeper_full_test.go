@@ -28,15 +28,13 @@ func TestDiskFull(t *testing.T) {
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
 	d.Images = madeBefore{}
-	_, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})
-	must(t, err)
+	must(t, errOf(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})))
 	s.DB().SetMaxOpenConns(1) // the bound is one of a connection
 	var pages int
 	must(t, s.DB().QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages))
 	bound := func(most int) {
 		t.Helper()
-		_, err := s.DB().ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", most))
-		must(t, err)
+		must(t, errOf(s.DB().ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", most))))
 	}
 	bound(pages + 8)
 	who := operator()
@@ -48,8 +46,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("half of it is there: %v, %v", known, err)
 	}
 	bound(1 << 20)
-	shown, err := d.UploadImage(ctx, who, false, nil)
-	must(t, err)
+	shown := val(d.UploadImage(ctx, who, false, nil))(t)
 	again, err := d.UploadImage(ctx, who, false, nil)
 	if err != nil || again != shown || journalled(t, s) != 2 {
 		t.Errorf("afterwards %+v, and again %+v, %v", shown, again, err)

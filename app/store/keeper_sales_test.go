@@ -25,8 +25,7 @@ func offered(t *testing.T, s *store.Store, d *app.CatalogueDesk) (app.Slot, app.
 	slot, err := d.CreateSlot(ctx, operator(), false,
 		app.SlotDraft{OpensAt: noon + 60*minute, ClosesAt: noon + 180*minute})
 	must(t, err)
-	product, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot", ListPriceFen: 9900})
-	must(t, err)
+	product := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot", ListPriceFen: 9900}))(t)
 	return slot, product, app.SaleDraft{Slot: slot.ID, Product: product.ID, PriceFen: 4900, Stock: 100, Limit: 2}
 }
 
@@ -39,8 +38,7 @@ func TestSalesAreMade(t *testing.T) {
 		d.OnSale = func(_ context.Context, sales []app.ID) { heard = append(heard, sales...) }
 		partitions := make(map[int]int)
 		for i := range 6 {
-			made, err := d.CreateSale(ctx, operator(), false, draft)
-			must(t, err)
+			made := val(d.CreateSale(ctx, operator(), false, draft))(t)
 			if made.OpensAt != slot.OpensAt || made.ClosesAt != slot.ClosesAt || made.Cap != 12 || made.Limit != 2 ||
 				made.Challenge != app.ChallengeNone || made.Version != 1 || made.Phase != app.Upcoming || made.Loaded ||
 				made.Product.Name != product.Name || made.Initial != 100 || made.Position != i+1 {
@@ -78,11 +76,9 @@ func TestSalesBadInput(t *testing.T) {
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
 	slot, product, fine := offered(t, s, d)
-	gone, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Gone"})
-	must(t, err)
+	gone := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Gone"}))(t)
 	yes := true
-	_, err = d.EditProduct(ctx, operator(), false, gone.ID, app.ProductEdit{Version: 1, Archived: &yes})
-	must(t, err)
+	must(t, errOf(d.EditProduct(ctx, operator(), false, gone.ID, app.ProductEdit{Version: 1, Archived: &yes})))
 	for want, change := range map[string]func(s *app.SaleDraft){
 		"there is no slot":            func(s *app.SaleDraft) { s.Slot = 404 },
 		"there is no product 404":     func(s *app.SaleDraft) { s.Product = 404 },
@@ -94,13 +90,11 @@ func TestSalesBadInput(t *testing.T) {
 		"limit must be from 1":        func(s *app.SaleDraft) { s.Limit = 0 },
 		"cap must be from the limit":  func(s *app.SaleDraft) { s.Cap = 1 },
 		"as many units as one buyer": func(s *app.SaleDraft) {
-			s.PriceFen, s.Limit, s.Cap = 10_000_000_000, 2,
-				2
+			s.PriceFen, s.Limit, s.Cap = 10_000_000_000, 2, 2
 		},
 		"the entry check must be": func(s *app.SaleDraft) { s.Challenge = "riddle" },
 		"closes_at must come after opens_at": func(s *app.SaleDraft) {
-			s.OpensAt, s.ClosesAt = slot.ClosesAt,
-				slot.OpensAt
+			s.OpensAt, s.ClosesAt = slot.ClosesAt, slot.OpensAt
 		},
 		"must be within that of slot": func(s *app.SaleDraft) { s.OpensAt = slot.OpensAt - 1000 },
 		"the window must be within":   func(s *app.SaleDraft) { s.ClosesAt = slot.ClosesAt + 1000 },
@@ -140,9 +134,8 @@ func TestEditsOfASale(t *testing.T) {
 			sale.OpensAt != later {
 			t.Errorf("edited %+v", sale)
 		}
-		if _, err := d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1}); code(err) != app.Conflict {
-			t.Errorf("an old version: %v", err)
-		}
+		wantCode(t, "an old version",
+			errOf(d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1})), app.Conflict)
 		must(t, s.MarkLoaded(ctx, sale.ID, 1, 2))
 		refused := func(when, want string, edit app.SaleEdit) {
 			t.Helper()
@@ -185,8 +178,7 @@ func TestEditsWhileASaleIsLoaded(t *testing.T) {
 		ctx, d := kit.Context(t), deskOf(s)
 		_, _, draft := offered(t, s, d)
 		for range 5 {
-			sale, err := d.CreateSale(ctx, operator(), false, draft)
-			must(t, err)
+			sale := val(d.CreateSale(ctx, operator(), false, draft))(t)
 			stock := int64(7)
 			var loaded, edited atomic.Bool
 			var g errgroup.Group
@@ -227,12 +219,8 @@ func TestArchivedSales(t *testing.T) {
 		if sales, err := s.SalesOfSlot(ctx, slot.ID); err != nil || len(sales) != 0 {
 			t.Errorf("the slot shows %v, %v", sales, err)
 		}
-		if _, err := s.Sale(ctx, sale.ID); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("it is found: %v", err)
-		}
-		if err := s.MarkLoaded(ctx, sale.ID, 1, sale.Version); !errors.Is(err, app.ErrStaleEpoch) {
-			t.Errorf("it is loaded: %v", err)
-		}
+		wantErr(t, "it is found", errOf(s.Sale(ctx, sale.ID)), app.ErrNoRow)
+		wantErr(t, "it is loaded", s.MarkLoaded(ctx, sale.ID, 1, sale.Version), app.ErrStaleEpoch)
 		if slots, err := d.SlotCalendar(ctx, slot.OpensAt, slot.ClosesAt); err != nil || slots[0].Sales != 0 {
 			t.Errorf("the calendar has %v, %v", slots, err)
 		}
@@ -240,8 +228,7 @@ func TestArchivedSales(t *testing.T) {
 		if code(err) != app.WrongState {
 			t.Errorf("it is edited: %v", err)
 		}
-		_, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 2, Archived: &no})
-		must(t, err)
+		must(t, errOf(d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 2, Archived: &no})))
 		if _, err := s.Sale(ctx, sale.ID); err != nil {
 			t.Error(err)
 		}
@@ -256,34 +243,23 @@ func TestASlotOfArchivedSales(t *testing.T) {
 		slot, _, draft := offered(t, s, d)
 		sale, err := d.CreateSale(ctx, operator(), false, draft)
 		must(t, err)
-		if _, err := s.RemoveSlot(ctx, slot.ID); code(err) != app.WrongState {
-			t.Errorf("the store removes a slot with a sale: %v", err)
-		}
-		if _, err := d.RemoveSlot(ctx, operator(), false, slot.ID); code(err) != app.WrongState {
-			t.Errorf("a slot with a sale is removed: %v", err)
-		}
+		wantCode(t, "the store removes a slot with a sale", errOf(s.RemoveSlot(ctx, slot.ID)), app.WrongState)
+		wantCode(t, "a slot with a sale is removed",
+			errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)), app.WrongState)
 		yes, no := true, false
 		sale, err = d.EditSale(ctx, operator(), false, sale.ID, app.SaleEdit{Version: 1, Archived: &yes})
 		must(t, err)
-		_, err = d.RemoveSlot(ctx, operator(), true, slot.ID)
-		must(t, err)
+		must(t, errOf(d.RemoveSlot(ctx, operator(), true, slot.ID)))
 		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 1 {
 			t.Errorf("after a trial there are %v, %v", slots, err)
 		}
-		_, err = d.RemoveSlot(ctx, operator(), false, slot.ID)
-		must(t, err)
+		must(t, errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)))
 		if slots, err := s.Slots(ctx, slot.OpensAt, slot.ClosesAt); err != nil || len(slots) != 0 {
 			t.Errorf("the calendar has %v, %v", slots, err)
 		}
-		if _, err := s.Slot(ctx, slot.ID); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("it is found: %v", err)
-		}
-		if _, err := d.RemoveSlot(ctx, operator(), false, slot.ID); code(err) != app.NotFound {
-			t.Errorf("it is removed again: %v", err)
-		}
-		if _, err := d.CreateSale(ctx, operator(), false, draft); code(err) != app.BadRequest {
-			t.Errorf("a sale comes to it: %v", err)
-		}
+		wantErr(t, "it is found", errOf(s.Slot(ctx, slot.ID)), app.ErrNoRow)
+		wantCode(t, "it is removed again", errOf(d.RemoveSlot(ctx, operator(), false, slot.ID)), app.NotFound)
+		wantCode(t, "a sale comes to it", errOf(d.CreateSale(ctx, operator(), false, draft)), app.BadRequest)
 		read, err := d.SaleRecord(ctx, sale.ID)
 		if err != nil || read.Slot.ID != slot.ID || read.Slot.OpensAt != slot.OpensAt || read.ArchivedAt == 0 {
 			t.Errorf("its sale is %+v, %v", read, err)
@@ -313,25 +289,19 @@ func TestCopiesOfASale(t *testing.T) {
 	ctx, d := kit.Context(t), deskOf(s)
 	slot, _, draft := offered(t, s, d)
 	draft.Challenge, draft.Cap = app.ChallengeWork, 5
-	sale, err := d.CreateSale(ctx, operator(), false, draft)
-	must(t, err)
+	sale := val(d.CreateSale(ctx, operator(), false, draft))(t)
 	next, err := d.CreateSlot(ctx, operator(), false,
 		app.SlotDraft{OpensAt: slot.ClosesAt, ClosesAt: slot.ClosesAt + 60*minute})
 	must(t, err)
 	price := int64(100)
-	made, err := d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{Slot: next.ID, PriceFen: &price})
-	must(t, err)
+	made := val(d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{Slot: next.ID, PriceFen: &price}))(t)
 	if made.ID == sale.ID || made.Slot.ID != next.ID || made.OpensAt != next.OpensAt || made.PriceFen != 100 ||
 		made.Initial != 100 ||
 		made.Challenge != app.ChallengeWork || made.Cap != 5 || made.Version != 1 {
 		t.Errorf("copied %+v", made)
 	}
-	for _, from := range []app.ID{404} {
-		if _, err := d.CopySale(ctx, operator(), false, from, app.SaleCopy{Slot: next.ID}); code(err) != app.NotFound {
-			t.Errorf("a copy of nothing: %v", err)
-		}
-	}
-	if _, err := d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{}); code(err) != app.BadRequest {
-		t.Errorf("a copy into no slot: %v", err)
-	}
+	wantCode(t, "a copy of nothing",
+		errOf(d.CopySale(ctx, operator(), false, 404, app.SaleCopy{Slot: next.ID})), app.NotFound)
+	wantCode(t, "a copy into no slot",
+		errOf(d.CopySale(ctx, operator(), false, sale.ID, app.SaleCopy{})), app.BadRequest)
 }

@@ -46,8 +46,7 @@ func code(err error) app.Code {
 // journalled counts the rows of the journal.
 func journalled(t *testing.T, s *store.Store) int {
 	t.Helper()
-	rows, err := s.JournalFrom(kit.Context(t), 1, 1000)
-	must(t, err)
+	rows := val(s.JournalFrom(kit.Context(t), 1, 1000))(t)
 	return len(rows)
 }
 
@@ -66,8 +65,7 @@ func picture(t *testing.T, s *store.Store, letter string) string {
 func TestProductsLife(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		tea, err := d.CreateCategory(ctx, operator(), false, " Tea ")
-		must(t, err)
+		tea := val(d.CreateCategory(ctx, operator(), false, " Tea "))(t)
 		made, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{
 			Name: "Pot 壶", CategoryID: tea.ID, ListPriceFen: 9900, Description: "<p>A pot</p><script>",
 			Rules:  "one\neach",
@@ -93,14 +91,12 @@ func TestProductsLife(t *testing.T) {
 			t.Errorf("the conflict shows %+v", conflict.Current)
 		}
 		pictures := []app.Image{{URL: picture(t, s, "b"), Alt: "Beside"}, {URL: "/products/pot.svg"}}
-		shown, err := d.SetProductImages(ctx, operator(), false, made.ID, 2, pictures)
-		must(t, err)
+		shown := val(d.SetProductImages(ctx, operator(), false, made.ID, 2, pictures))(t)
 		if shown.Version != 3 || len(shown.Images) != 2 || shown.Images[0] != pictures[0] {
 			t.Errorf("with pictures %+v", shown)
 		}
 		yes, no := true, false
-		gone, err := d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 3, Archived: &yes})
-		must(t, err)
+		gone := val(d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 3, Archived: &yes}))(t)
 		if gone.ArchivedAt != noon {
 			t.Errorf("archived %+v", gone)
 		}
@@ -111,8 +107,7 @@ func TestProductsLife(t *testing.T) {
 			len(old) != 1 {
 			t.Errorf("archived ones: %v, %v", old, err)
 		}
-		_, err = d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 4, Archived: &no})
-		must(t, err)
+		must(t, errOf(d.EditProduct(ctx, operator(), false, made.ID, app.ProductEdit{Version: 4, Archived: &no})))
 		for text, want := range map[string]int{"blue": 1, "%": 0, "_": 0, "!": 0, "": 1, "pot": 1, "red": 0} {
 			found, _, err := d.ProductRecords(ctx, app.ProductsQuery{Text: text, Page: 1, Size: 10})
 			if err != nil || len(found) != want {
@@ -129,67 +124,30 @@ func TestProductsLife(t *testing.T) {
 	})
 }
 
-// The note of who acts is in the row of the journal, as they wrote it.
-func TestNotesOfCatalogueActs(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
-		who := operator()
-		who.Note = "for 双十一"
-		_, err := d.CreateProduct(ctx, who, false, app.ProductDraft{Name: "Pot"})
-		must(t, err)
-		rows, err := s.JournalFrom(ctx, 1, 10)
-		if err != nil || len(rows) != 1 || rows[0].Kind != "product.create" || rows[0].Note != who.Note {
-			t.Errorf("rows %+v, %v", rows, err)
-		}
-	})
-}
-
 // What is only tried leaves nothing: no product, no row of the journal, no key; and it is refused as the act would be.
 func TestDryRunsLeaveNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
 		who := operator()
+		who.Note = "for 双十一"
 		tried, err := d.CreateProduct(ctx, who, true, app.ProductDraft{Name: "Pot", ListPriceFen: 100})
 		if err != nil || tried.Name != "Pot" || tried.Version != 1 {
 			t.Errorf("tried %+v, %v", tried, err)
 		}
-		if _, err := d.ProductRecord(ctx, tried.ID); code(err) != app.NotFound {
-			t.Errorf("what was tried is there: %v", err)
-		}
-		if _, err := d.CreateProduct(ctx, who, true,
-			app.ProductDraft{Name: "Pot", CategoryID: 99}); code(err) != app.BadRequest {
-			t.Errorf("tried with a category that is not there: %v", err)
-		}
+		wantCode(t, "what was tried is there", errOf(d.ProductRecord(ctx, tried.ID)), app.NotFound)
+		wantCode(t, "tried with a category that is not there",
+			errOf(d.CreateProduct(ctx, who, true, app.ProductDraft{Name: "Pot", CategoryID: 99})), app.BadRequest)
 		slot := app.SlotDraft{OpensAt: noon, ClosesAt: noon + 3_600_000}
 		if _, err := d.CreateSlot(ctx, who, true, slot); err != nil {
 			t.Error(err)
 		}
-		made, err := d.CreateSlot(ctx, who, false, slot)
-		must(t, err)
+		made := val(d.CreateSlot(ctx, who, false, slot))(t)
 		if slots, err := d.SlotCalendar(ctx, noon, noon+1); err != nil || len(slots) != 1 || slots[0].ID != made.ID {
 			t.Errorf("slots %v, %v", slots, err)
 		}
-		if n := journalled(t, s); n != 1 {
-			t.Errorf("%d rows of the journal, want 1", n)
-		}
-	})
-}
-
-// The same act under the same key is done once, and the second answer is the first.
-func TestMakingAgainUnderTheSameKey(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
-		who := operator()
-		first, err := d.CreateProduct(ctx, who, false, app.ProductDraft{Name: "Pot"})
-		must(t, err)
-		second, err := d.CreateProduct(ctx, who, false, app.ProductDraft{Name: "Pot"})
-		must(t, err)
-		if first.ID != second.ID || journalled(t, s) != 1 {
-			t.Errorf("made %s and %s", first.ID, second.ID)
-		}
-		who.Hash = strings.Repeat("b", 64)
-		if _, err := d.CreateProduct(ctx, who, false, app.ProductDraft{Name: "Pan"}); code(err) != app.DuplicateKey {
-			t.Errorf("the key for something else: %v", err)
+		rows, err := s.JournalFrom(ctx, 1, 10)
+		if err != nil || len(rows) != 1 || rows[0].Kind != "slot.create" || rows[0].Note != who.Note {
+			t.Errorf("rows %+v, %v; want one, with the note", rows, err)
 		}
 	})
 }
@@ -198,8 +156,7 @@ func TestMakingAgainUnderTheSameKey(t *testing.T) {
 func TestConcurrentEdits(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		made, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})
-		must(t, err)
+		made := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"}))(t)
 		var won, lost atomic.Int64
 		var g errgroup.Group
 		for i := range 8 {
@@ -229,8 +186,7 @@ func TestProductsBadInput(t *testing.T) {
 	t.Parallel()
 	s := onSQLite(t)
 	ctx, d := kit.Context(t), deskOf(s)
-	made, err := d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"})
-	must(t, err)
+	made := val(d.CreateProduct(ctx, operator(), false, app.ProductDraft{Name: "Pot"}))(t)
 	fine := app.ProductDraft{Name: "Pan", ListPriceFen: 100}
 	for want, change := range map[string]func(p *app.ProductDraft){
 		"name is missing":         func(p *app.ProductDraft) { p.Name = " " },
@@ -242,16 +198,14 @@ func TestProductsBadInput(t *testing.T) {
 		"description has":         func(p *app.ProductDraft) { p.Description = strings.Repeat("x", 50_001) },
 		"there is no category":    func(p *app.ProductDraft) { p.CategoryID = 404 },
 		"there is no picture": func(p *app.ProductDraft) {
-			p.Images = []app.Image{{URL: "/images/" +
-				strings.Repeat("f", 64) + ".png"}}
+			p.Images = []app.Image{{URL: "/images/" + strings.Repeat("f", 64) + ".png"}}
 		},
-		"images[0].url is none": func(p *app.ProductDraft) { p.Images = []app.Image{{URL: "https://evil.example/x.png"}} },
-		"url is none of a":      func(p *app.ProductDraft) { p.Images = []app.Image{{URL: "javascript:alert(1)"}} },
+		"images[0].url is none": func(p *app.ProductDraft) {
+			p.Images = []app.Image{{URL: "https://evil.example/x.png"}}
+		},
+		"url is none of a": func(p *app.ProductDraft) { p.Images = []app.Image{{URL: "javascript:alert(1)"}} },
 		"images[0].alt must be": func(p *app.ProductDraft) {
-			p.Images = []app.Image{{
-				URL: "/products/a.svg",
-				Alt: "\r",
-			}}
+			p.Images = []app.Image{{URL: "/products/a.svg", Alt: "\r"}}
 		},
 		"has at most 12 pictures":  func(p *app.ProductDraft) { p.Images = make([]app.Image, 13) },
 		"images[0].url is none of": func(p *app.ProductDraft) { p.Images = []app.Image{{URL: "/products/../a.svg"}} },
@@ -263,10 +217,8 @@ func TestProductsBadInput(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	if _, err := d.EditProduct(ctx, operator(), false, made.ID+1,
-		app.ProductEdit{Version: 1}); code(err) != app.NotFound {
-		t.Errorf("an edit of nothing: %v", err)
-	}
+	wantCode(t, "an edit of nothing",
+		errOf(d.EditProduct(ctx, operator(), false, made.ID+1, app.ProductEdit{Version: 1})), app.NotFound)
 	if n := journalled(t, s); n != 1 {
 		t.Errorf("%d rows of the journal, want 1", n)
 	}
@@ -280,16 +232,13 @@ func TestCategoriesLife(t *testing.T) {
 		must(t, err)
 		pots, err := d.CreateCategory(ctx, operator(), false, "Pots")
 		must(t, err)
-		if _, err := d.CreateCategory(ctx, operator(), false, "Tea"); code(err) != app.Conflict {
-			t.Errorf("the same name: %v", err)
-		}
+		wantCode(t, "the same name", errOf(d.CreateCategory(ctx, operator(), false, "Tea")), app.Conflict)
 		first, name, yes := 0, "Tea", true
 		if _, err := d.EditCategory(ctx, operator(), false, pots.ID,
 			app.CategoryEdit{Version: 1, Name: &name}); code(err) != app.Conflict {
 			t.Errorf("the name of another: %v", err)
 		}
-		_, err = d.EditCategory(ctx, operator(), false, pots.ID, app.CategoryEdit{Version: 1, Position: &first})
-		must(t, err)
+		must(t, errOf(d.EditCategory(ctx, operator(), false, pots.ID, app.CategoryEdit{Version: 1, Position: &first})))
 		_, err = d.EditCategory(ctx, operator(), false, pots.ID, app.CategoryEdit{Version: 1, Position: &first})
 		if code(err) != app.Conflict {
 			t.Errorf("an old version: %v", err)
@@ -298,8 +247,7 @@ func TestCategoriesLife(t *testing.T) {
 		if err != nil || len(all) != 2 || all[0].ID != pots.ID || all[1].ID != tea.ID {
 			t.Errorf("in their order: %+v, %v", all, err)
 		}
-		_, err = d.EditCategory(ctx, operator(), false, tea.ID, app.CategoryEdit{Version: 1, Archived: &yes})
-		must(t, err)
+		must(t, errOf(d.EditCategory(ctx, operator(), false, tea.ID, app.CategoryEdit{Version: 1, Archived: &yes})))
 		if shown, err := s.Categories(ctx); err != nil || len(shown) != 1 {
 			t.Errorf("shown: %v, %v", shown, err)
 		}
@@ -341,25 +289,16 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 		for _, draft := range []app.SlotDraft{
 			{OpensAt: noon, ClosesAt: noon},
 			{OpensAt: noon + 1, ClosesAt: noon + hour},
-			{
-				OpensAt:  noon - 2*hour,
-				ClosesAt: noon - hour,
-			},
+			{OpensAt: noon - 2*hour, ClosesAt: noon - hour},
 			{OpensAt: noon, ClosesAt: noon + 25*hour},
-			{
-				OpensAt:  noon / 1000 * 1_000_000,
-				ClosesAt: noon/1000*1_000_000 + hour,
-			},
+			{OpensAt: noon / 1000 * 1_000_000, ClosesAt: noon/1000*1_000_000 + hour},
 		} {
 			if _, err := d.CreateSlot(ctx, operator(), false, draft); code(err) != app.BadRequest {
 				t.Errorf("%+v: %v", draft, err)
 			}
 		}
-		_, err = d.RemoveSlot(ctx, operator(), false, slots[0].ID)
-		must(t, err)
-		if _, err := d.RemoveSlot(ctx, operator(), false, slots[0].ID); code(err) != app.NotFound {
-			t.Errorf("removed twice: %v", err)
-		}
+		must(t, errOf(d.RemoveSlot(ctx, operator(), false, slots[0].ID)))
+		wantCode(t, "removed twice", errOf(d.RemoveSlot(ctx, operator(), false, slots[0].ID)), app.NotFound)
 	})
 }
 
@@ -367,8 +306,7 @@ func TestSlotsOfOperatorsDoNotOverlap(t *testing.T) {
 func TestTemplate(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), deskOf(s)
-		zone, err := time.LoadLocation("Europe/Berlin")
-		must(t, err)
+		zone := val(time.LoadLocation("Europe/Berlin"))(t)
 		d.Zone = zone
 		day := app.SlotTemplate{From: "2027-03-27", To: "2027-03-29", Times: []app.SlotTime{
 			{Opens: "10:00", Closes: "12:00"}, {Opens: "22:00", Closes: "24:00"},
@@ -383,8 +321,7 @@ func TestTemplate(t *testing.T) {
 		}
 		from, to, err := d.Days("2027-03-27", "2027-03-29")
 		must(t, err)
-		slots, err := d.SlotCalendar(ctx, from, to)
-		must(t, err)
+		slots := val(d.SlotCalendar(ctx, from, to))(t)
 		// clocks are set forward on the 28th: its slots come 23 hours after those of the 27th
 		if len(slots) != 6 || slots[2].OpensAt-slots[0].OpensAt != 23*3_600_000 ||
 			slots[4].OpensAt-slots[2].OpensAt != 24*3_600_000 {
@@ -439,10 +376,8 @@ func TestPicturesAreKeptOnce(t *testing.T) {
 		for range 4 {
 			g.Go(func() error {
 				return s.SaveImage(ctx, &app.StoredImage{
-					ID: strings.Repeat("c", 64), Kind: app.ImagePNG, Width: 1, Height: 1, Large: []byte{
-						0, 1,
-						0xff,
-					}, Small: []byte{2},
+					ID: strings.Repeat("c", 64), Kind: app.ImagePNG, Width: 1, Height: 1,
+					Large: []byte{0, 1, 0xff}, Small: []byte{2},
 				})
 			})
 		}
@@ -454,13 +389,10 @@ func TestPicturesAreKeptOnce(t *testing.T) {
 			}
 		}
 		for _, id := range []string{strings.Repeat("d", 64), "", "' OR 1=1 --"} {
-			if _, err := s.ImageFile(ctx, id, app.ImagePNG, false); !errors.Is(err, app.ErrNoRow) {
-				t.Errorf("%q: %v", id, err)
-			}
+			wantErr(t, fmt.Sprintf("%q", id), errOf(s.ImageFile(ctx, id, app.ImagePNG, false)), app.ErrNoRow)
 		}
-		if _, err := s.ImageFile(ctx, strings.Repeat("c", 64), app.ImageJPEG, false); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("under another kind: %v", err)
-		}
+		wantErr(t, "under another kind",
+			errOf(s.ImageFile(ctx, strings.Repeat("c", 64), app.ImageJPEG, false)), app.ErrNoRow)
 		known, err := s.LockImages(ctx, []string{strings.Repeat("c", 64), strings.Repeat("d", 64)})
 		if err != nil || len(known) != 1 {
 			t.Errorf("known: %v, %v", known, err)

@@ -8,15 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"stampede/app"
-	"stampede/app/store"
 )
 
 // P1, I1, I5: whatever is inserted, repeated, expired, cancelled and revived in whatever order, every row
 // is in the state that a simple model foretells, and the guard counts exactly the units of the rows that
 // hold units.
 func TestOrdersFollowTheModel(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s)
+	inShops(t, func(t *testing.T, h *shop) {
 		product := app.Product{ID: nextID(), Name: "Teapot"}
 		h.must(h.AddProducts(h.ctx, []app.Product{product}))
 		rapid.Check(t, func(rt *rapid.T) {

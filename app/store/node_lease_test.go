@@ -14,19 +14,13 @@ import (
 
 func leaseNode(t *testing.T, s *store.Store) *store.NodeLease {
 	t.Helper()
-	l, err := s.LeaseNode(kit.Context(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := val(s.LeaseNode(kit.Context(t)))(t)
 	return l
 }
 
 func mintID(t *testing.T, l *store.NodeLease) app.ID {
 	t.Helper()
-	id, err := l.Mint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := val(l.Mint())(t)
 	return id
 }
 
@@ -41,9 +35,7 @@ func TestLeasedNodesDiffer(t *testing.T) {
 				return err
 			})
 		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, g.Wait())
 		seen := make(map[int]bool)
 		for _, l := range leases {
 			if seen[l.Node()] || snowflake.Node(mintID(t, l)) != l.Node() {
@@ -60,14 +52,10 @@ func TestReleasedNodeIsLeasedAgain(t *testing.T) {
 		ctx := kit.Context(t)
 		first := leaseNode(t, s)
 		for range 3 {
-			if err := first.RunOnce(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.RunOnce(ctx))
 		}
 		highest := mintID(t, first)
-		if err := first.Release(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.Release(ctx))
 		if id, err := first.Mint(); !errors.Is(err, snowflake.ErrNoGrant) {
 			t.Errorf("minted %s after the release (%v)", id, err)
 		}
@@ -88,9 +76,7 @@ func TestLostLeaseTakesANewNumber(t *testing.T) {
 		ctx := kit.Context(t)
 		paused := leaseNode(t, s)
 		node := paused.Node()
-		if _, err := s.DB().ExecContext(ctx, "UPDATE node_leases SET expires_at = 1 WHERE node = ?", node); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(s.DB().ExecContext(ctx, "UPDATE node_leases SET expires_at = 1 WHERE node = ?", node)))
 		successor := leaseNode(t, s)
 		if successor.Node() != node {
 			t.Fatalf("node %d, want %d", successor.Node(), node)
@@ -101,9 +87,7 @@ func TestLostLeaseTakesANewNumber(t *testing.T) {
 				t.Fatalf("id %s is not below %s", id, above)
 			}
 		}
-		if err := paused.RunOnce(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, paused.RunOnce(ctx))
 		if paused.Node() == node {
 			t.Error("it kept a number that it had lost")
 		}

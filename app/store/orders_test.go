@@ -8,12 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
-	"stampede/app/store"
 )
 
 func TestOrdersOfAUserPageBackwards(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 100, 100)
+	inShops(t, func(t *testing.T, h *shop) {
 		user := nextID()
 		var mine []app.ID // newest first
 		for i := range 7 {
@@ -37,43 +35,37 @@ func TestOrdersOfAUserPageBackwards(t *testing.T) {
 		if len(ofSale) != 3 {
 			t.Errorf("%d orders of one sale", len(ofSale))
 		}
-	})
+	}, 100, 100)
 }
 
 func TestOrdersOfASaleWalkForwards(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 100, 100)
+	inShops(t, func(t *testing.T, h *shop) {
 		var all []app.ID
 		for _, in := range h.insert(append(h.orders(7, h.sales[0], 1), h.orders(3, h.sales[1], 1)...)...)[:7] {
 			all = append(all, in.Order.ID)
 		}
 		var seen []app.ID
 		for after := app.ID(0); ; {
-			page, err := h.OrdersOfSale(h.ctx, h.sales[0], after, 3)
-			h.must(err)
+			page := val(h.OrdersOfSale(h.ctx, h.sales[0], after, 3))(h.t)
 			if len(page) == 0 {
 				break
 			}
 			seen = append(seen, ids(page)...)
 			after = page[len(page)-1].ID
 		}
-		if diff := cmp.Diff(all, seen); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
+		same(t, "(-want +got)", all, seen)
+	}, 100, 100)
 }
 
 // P6, F3: an order stays untold until its newest state was published. A new row is not listed: its entry, which is not
 // acknowledged before it is told, stands for it.
 func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 100)
+	inShops(t, func(t *testing.T, h *shop) {
 		rows := h.insert(h.orders(3, h.sales[0], 1)...)
 		later := app.MillisOf(time.Now()).Add(time.Minute)
 		untold := func() []app.ID {
 			t.Helper()
-			got, err := h.Untold(h.ctx, later, 100)
-			h.must(err)
+			got := val(h.Untold(h.ctx, later, 100))(h.t)
 			out := ids(got)
 			slices.Sort(out)
 			return out
@@ -81,15 +73,12 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 		if left := untold(); len(left) != 0 {
 			t.Errorf("new rows are untold: %v", left)
 		}
-		expired, err := h.Expire(h.ctx, []app.ID{rows[0].Order.ID, rows[1].Order.ID}, payBy)
-		h.must(err)
+		expired := val(h.Expire(h.ctx, []app.ID{rows[0].Order.ID, rows[1].Order.ID}, payBy))(h.t)
 		if n := len(untold()); n != 2 {
 			t.Errorf("%d untold, want both that have expired", n)
 		}
 		h.must(h.MarkTold(h.ctx, []*app.Order{&rows[0].Order, &expired[1]})) // of one only what it was before
-		if diff := cmp.Diff([]app.ID{rows[0].Order.ID}, untold()); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		same(t, "(-want +got)", []app.ID{rows[0].Order.ID}, untold())
 		if got, err := h.Untold(h.ctx, later.Add(-time.Hour), 100); err != nil || len(got) != 0 {
 			t.Errorf("%d untold for an hour (%v)", len(got), err)
 		}
@@ -101,21 +90,17 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 		if o := h.read(rows[0].Order.ID); o.ToldRev != 2 {
 			t.Errorf("told_rev %d", o.ToldRev)
 		}
-	})
+	}, 100)
 }
 
 func TestOverdueListsPendingOnes(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 100)
+	inShops(t, func(t *testing.T, h *shop) {
 		rows := h.orders(4, h.sales[0], 1)
 		rows[0].PayBy, rows[1].PayBy, rows[2].PayBy = payBy-1, payBy-2, payBy
 		rows[3].PayBy, rows[3].State = payBy-9, app.Cancelled
 		h.insert(rows...)
-		got, err := h.Overdue(h.ctx, payBy, 10)
-		h.must(err)
-		if diff := cmp.Diff([]app.ID{rows[1].ID, rows[0].ID}, ids(got)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		got := val(h.Overdue(h.ctx, payBy, 10))(h.t)
+		same(t, "(-want +got)", []app.ID{rows[1].ID, rows[0].ID}, ids(got))
 		part := got[0].Partition
 		for but, want := range map[int]int{part: 0, part + 1: 2} {
 			if got, err := h.Overdue(h.ctx, payBy, 10, but); err != nil || len(got) != want {
@@ -125,5 +110,5 @@ func TestOverdueListsPendingOnes(t *testing.T) {
 				t.Errorf("untold without partition %d: %v, %v", but, ids(got), err)
 			}
 		}
-	})
+	}, 100)
 }

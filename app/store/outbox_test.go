@@ -5,25 +5,20 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/store"
 )
 
 // What the back office is to hear waits until it is marked, comes again after its lease, and once more when asked for.
 func TestPostingsWaitUntilMarked(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		now := opens + 60
 		for i := range app.Millis(3) {
 			o := h.paid(h.sales[0], 1)
-			_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: now})
-			h.must(err)
-			_, err = h.FinishRefund(h.ctx, o.ID, now+i)
-			h.must(err)
+			h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: now})))
+			h.must(errOf(h.FinishRefund(h.ctx, o.ID, now+i)))
 		}
 		claim := func(at app.Millis, limit, want int) []app.OutboxMessage {
 			t.Helper()
-			got, err := h.ClaimOutbox(h.ctx, at, limit)
-			h.must(err)
+			got := val(h.ClaimOutbox(h.ctx, at, limit))(h.t)
 			if len(got) != want {
 				t.Errorf("%d postings at +%d, want %d", len(got), at-now, want)
 			}
@@ -45,13 +40,12 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 			t.Errorf("posted again: %d, %v", n, err)
 		}
 		claim(now.Add(time.Hour), 10, 2)
-	})
+	}, 10)
 }
 
 func (h *shop) wantUnposted(n int64) {
 	h.t.Helper()
-	got, err := h.Unposted(h.ctx)
-	h.must(err)
+	got := val(h.Unposted(h.ctx))(h.t)
 	if got != n {
 		h.t.Errorf("%d postings wait, want %d", got, n)
 	}

@@ -6,14 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
-	"stampede/app/store"
 )
 
 // P8: a day's payments are about every order of which a payment was made on it, or whose trade was open in it, each
 // once.
 func TestOrdersOfDay(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 100)
+	inShops(t, func(t *testing.T, h *shop) {
 		const from, to = opens + 10, opens + 100
 		trade := func(o app.Order, at app.Millis) app.Trade {
 			return app.Trade{
@@ -24,8 +22,7 @@ func TestOrdersOfDay(t *testing.T) {
 			o := h.order(h.sales[0], 1)
 			o.PayBy = until
 			h.insert(o)
-			_, err := h.OpenTrade(h.ctx, o.ID, o.User, at, 0)
-			h.must(err)
+			h.must(errOf(h.OpenTrade(h.ctx, o.ID, o.User, at, 0)))
 			return o
 		}
 		opened := func(at app.Millis) app.Order { return openedUntil(at, payBy) }
@@ -50,18 +47,14 @@ func TestOrdersOfDay(t *testing.T) {
 		want := []app.ID{stillOpen.ID, within.ID, paidLater.ID, openedBefore.ID, both.ID, foreign.Order}
 		var got []app.ID
 		for last := app.ID(0); ; last = got[len(got)-1] {
-			page, err := h.OrdersOfDay(h.ctx, from, to, last, 2)
-			h.must(err)
+			page := val(h.OrdersOfDay(h.ctx, from, to, last, 2))(h.t)
 			got = append(got, page...)
 			if len(page) < 2 {
 				break
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		payments, err := h.PaymentsOf(h.ctx, append(got, 4242))
-		h.must(err)
+		same(t, "(-want +got)", want, got)
+		payments := val(h.PaymentsOf(h.ctx, append(got, 4242)))(h.t)
 		found := make(map[app.ID]app.Received)
 		for _, p := range payments {
 			found[p.Order] = p
@@ -70,5 +63,5 @@ func TestOrdersOfDay(t *testing.T) {
 			len(found) != 4 {
 			t.Errorf("%d payments (-want +got):\n%s", len(found), diff)
 		}
-	})
+	}, 100)
 }

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
-	"stampede/app/store"
 )
 
 const margin = 10 * time.Second
@@ -19,8 +17,7 @@ func (h *shop) opened(sale app.ID, qty int) app.Order {
 	h.t.Helper()
 	o := h.order(sale, qty)
 	h.insert(o)
-	got, err := h.OpenTrade(h.ctx, o.ID, o.User, opens+2, margin)
-	h.must(err)
+	got := val(h.OpenTrade(h.ctx, o.ID, o.User, opens+2, margin))(h.t)
 	return got
 }
 
@@ -39,29 +36,23 @@ func (h *shop) wantReceived(t app.Trade, outcome app.PaymentOutcome, state app.O
 		h.t.Errorf("trade %+v: %s, order %s; want %s, %s", t, got, o.State, outcome, state)
 	}
 	if state != "" {
-		if diff := cmp.Diff(o, h.read(t.Order), asRow); diff != "" {
-			h.t.Errorf("(-answer +row):\n%s", diff)
-		}
+		same(h.t, "(-answer +row)", o, h.read(t.Order), asRow)
 	}
 	return o
 }
 
 // P8: the trade is noted before anybody contacts the gateway, once, for its buyer alone, and only while there is time.
 func TestOpenTrade(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.order(h.sales[0], 1)
 		h.insert(o)
-		if _, err := h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("another user's: %v", err)
-		}
+		wantErr(t, "another user's", errOf(h.OpenTrade(h.ctx, o.ID, o.User+1, opens, margin)), app.ErrNoRow)
 		if got, err := h.OpenTrade(h.ctx, o.ID, o.User, payBy.Add(-margin), margin); err != nil ||
 			got.TradeOpened != 0 {
 			t.Errorf("opened when the time was over: %+v, %v", got, err)
 		}
 		for _, now := range []app.Millis{opens + 5, opens + 6} {
-			got, err := h.OpenTrade(h.ctx, o.ID, o.User, now, margin)
-			h.must(err)
+			got := val(h.OpenTrade(h.ctx, o.ID, o.User, now, margin))(h.t)
 			if got.TradeOpened != opens+5 || got.Rev != 1 {
 				t.Errorf("opened at %d, rev %d", got.TradeOpened, got.Rev)
 			}
@@ -72,36 +63,31 @@ func TestOpenTrade(t *testing.T) {
 		if got, err := h.Cancel(h.ctx, o.ID, o.User, payBy); err != nil || got.State != app.Pending {
 			t.Errorf("cancelled behind the gateway's back: %+v, %v", got, err)
 		}
-	})
+	}, 10)
 }
 
 // I5: an order whose trade is over ends once, whatever it ended as; a paid one does not.
 func TestEndTraded(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		over, paid := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
 		h.wantReceived(tradeOf(paid), app.PaymentTaken, app.Paid)
 		for range 2 {
-			got, err := h.EndTraded(h.ctx, []app.ID{4242, paid.ID, over.ID}, app.Expired, payBy)
-			h.must(err)
+			got := val(h.EndTraded(h.ctx, []app.ID{4242, paid.ID, over.ID}, app.Expired, payBy))(h.t)
 			if len(got) != 2 {
 				t.Fatalf("%d rows", len(got))
 			}
 			if o := got[0]; o.State != app.Expired || o.CancelledAt != payBy || o.Rev != 2 {
 				t.Errorf("%+v", o)
 			}
-			if diff := cmp.Diff(got, []app.Order{h.read(over.ID), h.read(paid.ID)}, asRow); diff != "" {
-				t.Errorf("(-answer +rows):\n%s", diff)
-			}
+			same(t, "(-answer +rows)", got, []app.Order{h.read(over.ID), h.read(paid.ID)}, asRow)
 		}
 		h.wantTaken(h.sales[0], 1)
-	})
+	}, 10)
 }
 
 // P8: a payment counts once, however often and by how many it is heard of.
 func TestReceiveOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.opened(h.sales[0], 2)
 		var g errgroup.Group
 		for range 4 {
@@ -116,31 +102,28 @@ func TestReceiveOnce(t *testing.T) {
 		if due, err := h.ClaimTrades(h.ctx, payBy*2, payBy*3, 10); err != nil || len(due) != 0 {
 			t.Errorf("a paid trade is asked about: %v, %v", due, err)
 		}
-	})
+	}, 10)
 }
 
 // P5: orders that wait for the gateway hide no others from the scan for lost deadlines.
 func TestOverdueListsWhatCanEndFirst(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		waiting, free := h.opened(h.sales[0], 1), h.order(h.sales[0], 1)
 		free.PayBy = payBy + 50
 		h.insert(free)
 		for limit, want := range map[int][]app.ID{1: {free.ID}, 10: {free.ID, waiting.ID}} {
-			got, err := h.Overdue(h.ctx, payBy+100, limit)
-			h.must(err)
+			got := val(h.Overdue(h.ctx, payBy+100, limit))(h.t)
 			if diff := cmp.Diff(want, ids(got)); diff != "" {
 				t.Errorf("limit %d (-want +got):\n%s", limit, diff)
 			}
 		}
-	})
+	}, 10)
 }
 
 // P8: money that does not fit is kept and changes nothing; the right word about the same trade sets it right, and the
 // wrong word after the right one does not.
 func TestReceiveWhatDoesNotFit(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		o, other := h.opened(h.sales[0], 2), h.opened(h.sales[0], 1)
 		right := tradeOf(o)
 		wrong := right
@@ -170,76 +153,60 @@ func TestReceiveWhatDoesNotFit(t *testing.T) {
 		}
 		free := h.order(h.sales[0], 1)
 		h.insert(free)
-		_, err := h.DB().ExecContext(h.ctx, "UPDATE orders SET state = 'paid' WHERE id = ?", free.ID)
-		h.must(err)
+		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE orders SET state = 'paid' WHERE id = ?", free.ID)))
 		if n := h.totals(h.sales[0]).Moneyless; n != 1 {
 			t.Errorf("%d orders are paid without money, want 1", n)
 		}
-	})
+	}, 10)
 }
 
 // P8, I3: late money revives an order only under the hold number claimed for it, at the epoch that was read before, and
 // only while the guard has units; what is unresolved is listed until it is resolved.
 func TestReviveLate(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 3)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.opened(h.sales[0], 2)
-		_, err := h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)
-		h.must(err)
+		h.must(errOf(h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)))
 		unclaimed := h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
 		h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
 		if unclaimed.TradeNo == "" || unclaimed.PaidAt == 0 || unclaimed.Rev != 2 {
 			t.Errorf("%+v", unclaimed)
 		}
-		claimed, err := h.ClaimHold(h.ctx, o.ID, app.Expired)
-		h.must(err)
+		claimed := val(h.ClaimHold(h.ctx, o.ID, app.Expired))(h.t)
 		for name, c := range map[string]struct {
 			order app.Order
 			epoch int64
 			want  error
 		}{"no claim": {unclaimed, 1, app.ErrNoRow}, "older epoch": {claimed, 0, app.ErrStaleEpoch}} {
-			if _, err := h.ReviveLate(h.ctx, c.order, c.epoch, payBy+9); !errors.Is(err, c.want) {
-				t.Errorf("%s: %v", name, err)
-			}
+			wantErr(t, name, errOf(h.ReviveLate(h.ctx, c.order, c.epoch, payBy+9)), c.want)
 		}
 		blocker := h.order(h.sales[0], 2)
 		h.insert(blocker)
-		if _, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9); !errors.Is(err, app.ErrPermanent) {
-			t.Errorf("revived without a unit: %v", err)
-		}
+		wantErr(t, "revived without a unit", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), app.ErrPermanent)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 1 || list[0].Order != o.ID {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
-		_, err = h.Cancel(h.ctx, blocker.ID, blocker.User, opens)
-		h.must(err)
-		got, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9)
-		h.must(err)
-		if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
-			t.Errorf("(-answer +row):\n%s", diff)
-		}
+		h.must(errOf(h.Cancel(h.ctx, blocker.ID, blocker.User, opens)))
+		got := val(h.ReviveLate(h.ctx, claimed, 1, payBy+9))(h.t)
+		same(t, "(-answer +row)", got, h.read(o.ID), asRow)
 		if got.State != app.Paid || got.Reason != app.ReasonPaidLate || got.CancelledAt != 0 || got.Rev != 3 ||
 			got.Hold != 2 {
 			t.Errorf("%+v", got)
 		}
-		if _, err := h.ReviveLate(h.ctx, claimed, 1, payBy+9); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("revived twice: %v", err)
-		}
+		wantErr(t, "revived twice", errOf(h.ReviveLate(h.ctx, claimed, 1, payBy+9)), app.ErrNoRow)
 		h.wantReceived(tradeOf(o), app.PaymentRevived, app.Paid)
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
 		h.wantTaken(h.sales[0], 2)
-	})
+	}, 3)
 }
 
 // P8: late money that is given back is settled once, and stays what it was resolved as first.
 func TestDecidedOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 3)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.opened(h.sales[0], 2)
-		_, err := h.EndTraded(h.ctx, []app.ID{o.ID}, app.Cancelled, payBy)
-		h.must(err)
+		h.must(errOf(h.EndTraded(h.ctx, []app.ID{o.ID}, app.Cancelled, payBy)))
 		h.wantReceived(tradeOf(o), app.PaymentLate, app.Cancelled)
 		for _, outcome := range []app.PaymentOutcome{app.PaymentRefunded, app.PaymentRevived} {
 			h.must(h.Resolve(h.ctx, o.ID, outcome))
@@ -248,14 +215,13 @@ func TestDecidedOnce(t *testing.T) {
 		if list, err := h.Unresolved(h.ctx, payBy, 0, 10); err != nil || len(list) != 0 {
 			t.Errorf("unsettled %+v, %v", list, err)
 		}
-	})
+	}, 3)
 }
 
 // P8: trades that can still be paid are asked about before those whose time is over, which get their share all the
 // same; who waits longest comes first.
 func TestClaimTradesByWhatIsAtStake(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 100)
+	inShops(t, func(t *testing.T, h *shop) {
 		orders := make(map[app.ID]int)
 		next := make(map[app.ID]app.Millis)
 		for i := range 32 {
@@ -270,8 +236,7 @@ func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 		h.must(h.CheckTrades(h.ctx, opens+4, next))
 		claim := func(limit int, want ...int) {
 			t.Helper()
-			due, err := h.ClaimTrades(h.ctx, opens+2_000, opens+90_000, limit)
-			h.must(err)
+			due := val(h.ClaimTrades(h.ctx, opens+2_000, opens+90_000, limit))(h.t)
 			var got []int
 			for _, d := range due {
 				got = append(got, orders[d.Order])
@@ -287,18 +252,16 @@ func TestClaimTradesByWhatIsAtStake(t *testing.T) {
 		claim(4, 23, 24, 25, 26)
 		claim(8, 27, 28, 29, 30, 31, 1, 2, 3)
 		claim(8, 4, 5, 6, 7, 8, 9, 10, 11)
-	})
+	}, 100)
 }
 
 // Trades are asked about by one node at a time, again when their turn comes, and never again when it is over.
 func TestClaimTrades(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		one, two := h.opened(h.sales[0], 1), h.opened(h.sales[0], 1)
 		claim := func(now app.Millis, want int) []app.OpenedTrade {
 			t.Helper()
-			due, err := h.ClaimTrades(h.ctx, now, now+100, 10)
-			h.must(err)
+			due := val(h.ClaimTrades(h.ctx, now, now+100, 10))(h.t)
 			if len(due) != want {
 				t.Fatalf("at %d %d are due, want %d", now, len(due), want)
 			}
@@ -315,5 +278,5 @@ func TestClaimTrades(t *testing.T) {
 		if due := claim(opens+80_000, 1); due[0].Order != two.ID {
 			t.Errorf("%+v", due[0])
 		}
-	})
+	}, 10)
 }

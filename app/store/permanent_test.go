@@ -32,9 +32,7 @@ func TestFaultsThatNoWaitingMends(t *testing.T) {
 		}
 	}
 	s := openMySQL(t, reader)
-	if err := s.EnsurePartitions(ctx, 2); !errors.Is(err, app.ErrMisconfigured) {
-		t.Errorf("no privilege: %v, want ErrMisconfigured", err)
-	}
+	wantErr(t, "no privilege", s.EnsurePartitions(ctx, 2), app.ErrMisconfigured)
 	if _, err := store.OpenMySQL(ctx, "root@tcp(127.0.0.1:1)/stampede"); errors.Is(err, app.ErrMisconfigured) ||
 		!errors.Is(err, app.ErrTransient) {
 		t.Errorf("nobody listens: %v, want ErrTransient alone", err)
@@ -68,8 +66,7 @@ func TestNeedsAreTried(t *testing.T) {
 	}
 	migrated(t, s)
 	before := tables()
-	cfg, err := mysql.ParseDSN(dsn)
-	must(t, err)
+	cfg := val(mysql.ParseDSN(dsn))(t)
 	archive := cfg.DBName + ".orders_archive"
 	months := []string{
 		"make months of the archive (GRANT CREATE, ALTER, INSERT ON " + archive + ")",
@@ -79,10 +76,8 @@ func TestNeedsAreTried(t *testing.T) {
 	grant := func(rights string) string {
 		t.Helper()
 		limited := kit.Account(t, dsn, "SELECT, INSERT, UPDATE, DELETE")
-		user, err := mysql.ParseDSN(limited)
-		must(t, err)
-		_, err = s.DB().ExecContext(ctx, "GRANT "+rights+" ON "+archive+" TO "+user.User+"@'%'")
-		must(t, err)
+		user := val(mysql.ParseDSN(limited))(t)
+		must(t, errOf(s.DB().ExecContext(ctx, "GRANT "+rights+" ON "+archive+" TO "+user.User+"@'%'")))
 		return limited
 	}
 	for name, c := range map[string]struct {

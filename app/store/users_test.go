@@ -50,32 +50,18 @@ func TestUserIsReadAsWritten(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
 		for range 2 { // the second time as after a lost reply
-			if err := s.AddUser(ctx, u); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.AddUser(ctx, u))
 		}
 		byID, errID := s.UserByID(ctx, u.ID)
 		byEmail, errEmail := s.UserByEmail(ctx, u.Email)
-		if err := errors.Join(errID, errEmail); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]app.User{u, u}, []app.User{byID, byEmail}); diff != "" {
-			t.Error(diff)
-		}
+		must(t, errors.Join(errID, errEmail))
+		same(t, "(-want +got)", []app.User{u, u}, []app.User{byID, byEmail})
 		other := newUser()
 		other.Email = u.Email
-		if err := s.AddUser(ctx, other); !errors.Is(err, app.ErrTaken) {
-			t.Errorf("another account with the e-mail: %v", err)
-		}
-		if _, err := s.UserByID(ctx, other.ID); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("read nobody: %v", err)
-		}
-		if err := s.EditUser(ctx, u.ID, "Ada", "en"); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.EditUser(ctx, other.ID, "Ada", "en"); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("edit nobody: %v", err)
-		}
+		wantErr(t, "another account with the e-mail", s.AddUser(ctx, other), app.ErrTaken)
+		wantErr(t, "read nobody", errOf(s.UserByID(ctx, other.ID)), app.ErrNoRow)
+		must(t, s.EditUser(ctx, u.ID, "Ada", "en"))
+		wantErr(t, "edit nobody", s.EditUser(ctx, other.ID, "Ada", "en"), app.ErrNoRow)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Name != "Ada" || got.Lang != "en" {
 			t.Errorf("edited: %+v, %v", got, err)
 		}
@@ -86,44 +72,25 @@ func TestUserIsReadAsWritten(t *testing.T) {
 func TestRegisterReplacesPendingOnly(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
 		first, firstToken := pendingUser()
-		must(s.Register(ctx, first, firstToken))
+		must(t, s.Register(ctx, first, firstToken))
 		sameEmail, secondToken := pendingUser()
 		sameEmail.Email = first.Email
-		must(s.Register(ctx, sameEmail, secondToken))
-		if _, err := s.UserByID(ctx, first.ID); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("the older registration is still there: %v", err)
-		}
-		if _, err := s.Activate(ctx, firstToken.Hash, userNow); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("the older link: %v", err)
-		}
+		must(t, s.Register(ctx, sameEmail, secondToken))
+		wantErr(t, "the older registration is still there", errOf(s.UserByID(ctx, first.ID)), app.ErrNoRow)
+		wantErr(t, "the older link", errOf(s.Activate(ctx, firstToken.Hash, userNow)), app.ErrNoRow)
 		sameGuest, thirdToken := pendingUser()
 		sameGuest.ID, thirdToken.User = sameEmail.ID, sameEmail.ID
-		must(s.Register(ctx, sameGuest, thirdToken))
-		if _, err := s.UserByEmail(ctx, first.Email); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("the guest has two e-mails: %v", err)
-		}
-		got, err := s.Activate(ctx, thirdToken.Hash, userNow+5)
-		must(err)
+		must(t, s.Register(ctx, sameGuest, thirdToken))
+		wantErr(t, "the guest has two e-mails", errOf(s.UserByEmail(ctx, first.Email)), app.ErrNoRow)
+		got := val(s.Activate(ctx, thirdToken.Hash, userNow+5))(t)
 		sameGuest.State, sameGuest.ActivatedAt = app.UserActive, userNow+5
-		if diff := cmp.Diff(sameGuest, got); diff != "" {
-			t.Error(diff)
-		}
+		same(t, "(-want +got)", sameGuest, got)
 		late, lateToken := pendingUser()
 		late.Email = sameGuest.Email
-		if err := s.Register(ctx, late, lateToken); !errors.Is(err, app.ErrTaken) {
-			t.Errorf("register with the e-mail of an account: %v", err)
-		}
+		wantErr(t, "register with the e-mail of an account", s.Register(ctx, late, lateToken), app.ErrTaken)
 		late.Email, late.ID = "other@shop.example", sameGuest.ID
-		if err := s.Register(ctx, late, lateToken); !errors.Is(err, app.ErrTaken) {
-			t.Errorf("register with the id of an account: %v", err)
-		}
+		wantErr(t, "register with the id of an account", s.Register(ctx, late, lateToken), app.ErrTaken)
 	})
 }
 
@@ -132,47 +99,31 @@ func TestMailTokenCountsOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		u, activate := pendingUser()
-		if err := s.Register(ctx, u, activate); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Register(ctx, u, activate))
 		refused := func(what string, err error) {
 			t.Helper()
-			if !errors.Is(err, app.ErrNoRow) {
-				t.Errorf("%s: %v", what, err)
-			}
+			wantErr(t, what, err, app.ErrNoRow)
 		}
-		_, err := s.Activate(ctx, activate.Hash, activate.ExpiresAt)
-		refused("a link that has ended", err)
-		_, err = s.Reset(ctx, activate.Hash, "$new", userNow)
-		refused("a link for something else", err)
-		_, err = s.Activate(ctx, hash("77"), userNow)
-		refused("a link of nobody", err)
+		refused("a link that has ended", errOf(s.Activate(ctx, activate.Hash, activate.ExpiresAt)))
+		refused("a link for something else", errOf(s.Reset(ctx, activate.Hash, "$new", userNow)))
+		refused("a link of nobody", errOf(s.Activate(ctx, hash("77"), userNow)))
 		var g errgroup.Group
 		for range 4 { // readers and their mail programs open links at the same moment
 			g.Go(func() error { _, err := s.Activate(ctx, activate.Hash, userNow); return err })
 		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.Activate(ctx, activate.Hash, userNow.Add(time.Hour/2))
-		refused("a link that was used", err)
+		must(t, g.Wait())
+		refused("a link that was used", errOf(s.Activate(ctx, activate.Hash, userNow.Add(time.Hour/2))))
 
 		d := newDevice(u.ID)
-		if err := s.AddDevice(ctx, d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.AddDevice(ctx, d))
 		reset, second := tokenOf(u.ID, app.TokenReset), tokenOf(u.ID, app.TokenReset)
-		if err := errors.Join(s.AddMailToken(ctx, reset), s.AddMailToken(ctx, second)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(s.AddMailToken(ctx, reset), s.AddMailToken(ctx, second)))
 		got, err := s.Reset(ctx, reset.Hash, "$new", userNow)
 		if err != nil || got.Password != "$new" {
 			t.Fatalf("reset: %+v, %v", got, err)
 		}
-		_, err = s.Reset(ctx, reset.Hash, "$newer", userNow)
-		refused("a reset link that was used", err)
-		_, err = s.Reset(ctx, second.Hash, "$newer", userNow)
-		refused("the other link after a reset", err)
+		refused("a reset link that was used", errOf(s.Reset(ctx, reset.Hash, "$newer", userNow)))
+		refused("the other link after a reset", errOf(s.Reset(ctx, second.Hash, "$newer", userNow)))
 		if live, err := s.DevicesOf(ctx, u.ID, userNow); err != nil || len(live) != 0 {
 			t.Errorf("logged in after a reset: %+v, %v", live, err)
 		}
@@ -182,21 +133,15 @@ func TestMailTokenCountsOnce(t *testing.T) {
 func TestMailTokensAreFew(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
-		if err := s.AddUser(ctx, u); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.AddUser(ctx, u))
 		var tokens []app.MailToken
 		for i := range app.Millis(5) {
 			token := tokenOf(u.ID, app.TokenReset)
 			token.ExpiresAt += i
-			if err := s.AddMailToken(ctx, token); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.AddMailToken(ctx, token))
 			tokens = append(tokens, token)
 		}
-		if _, err := s.Reset(ctx, tokens[1].Hash, "$new", userNow); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("the second of five: %v", err)
-		}
+		wantErr(t, "the second of five", errOf(s.Reset(ctx, tokens[1].Hash, "$new", userNow)), app.ErrNoRow)
 		if _, err := s.Reset(ctx, tokens[2].Hash, "$new", userNow); err != nil {
 			t.Errorf("the third of five: %v", err)
 		}
@@ -207,9 +152,7 @@ func TestMailTokensAreFew(t *testing.T) {
 func TestRotateDeviceOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, d := kit.Context(t), newDevice(nextID())
-		if err := s.AddDevice(ctx, d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.AddDevice(ctx, d))
 		old := d.RefreshHash
 		rotated := make(chan bool, 4)
 		var g errgroup.Group
@@ -223,9 +166,7 @@ func TestRotateDeviceOnce(t *testing.T) {
 				return err
 			})
 		}
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, g.Wait())
 		close(rotated)
 		n := 0
 		for ok := range rotated {
@@ -242,9 +183,7 @@ func TestRotateDeviceOnce(t *testing.T) {
 		if ok, err := s.RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
 			t.Errorf("rotated after its end: %v, %v", ok, err)
 		}
-		if err := s.RevokeDevice(ctx, d.User, d.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.RevokeDevice(ctx, d.User, d.ID))
 		next.RotatedAt = userNow + 2
 		if ok, err := s.RotateDevice(ctx, next, got.RefreshHash); ok || err != nil {
 			t.Errorf("rotated after it was revoked: %v, %v", ok, err)
@@ -256,21 +195,15 @@ func TestRotateDeviceOnce(t *testing.T) {
 func TestRevokedDevicesAreKnown(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx, u := kit.Context(t), newUser()
-		if err := s.AddUser(ctx, u); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.AddUser(ctx, u))
 		var devices []app.Device
 		for range 5 {
 			d := newDevice(u.ID)
-			if err := s.AddDevice(ctx, d); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.AddDevice(ctx, d))
 			devices = append(devices, d)
 		}
 		foreign := newDevice(nextID())
-		if err := s.AddDevice(ctx, foreign); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.AddDevice(ctx, foreign))
 		wantRevoked := func(what string, want ...app.Device) {
 			t.Helper()
 			found, err := s.Revocations(ctx, 0)
@@ -291,30 +224,19 @@ func TestRevokedDevicesAreKnown(t *testing.T) {
 				}
 			}
 		}
-		if err := s.RevokeDevice(ctx, foreign.User, devices[0].ID); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("revoke a stranger's device: %v", err)
-		}
+		wantErr(t, "revoke a stranger's device", s.RevokeDevice(ctx, foreign.User, devices[0].ID), app.ErrNoRow)
 		for range 2 {
-			if err := s.RevokeDevice(ctx, u.ID, devices[0].ID); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.RevokeDevice(ctx, u.ID, devices[0].ID))
 		}
 		wantRevoked("one", devices[0])
-		if err := s.SetPassword(ctx, u.ID, "$other", "$new", devices[1].ID); !errors.Is(err, app.ErrNoRow) {
-			t.Errorf("a password that was changed meanwhile: %v", err)
-		}
+		wantErr(t, "a password that was changed meanwhile",
+			s.SetPassword(ctx, u.ID, "$other", "$new", devices[1].ID), app.ErrNoRow)
 		wantRevoked("nothing changed", devices[0])
-		if err := s.SetPassword(ctx, u.ID, u.Password, "$new", devices[1].ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SetPassword(ctx, u.ID, u.Password, "$new", devices[1].ID))
 		wantRevoked("all but one", devices[0], devices[2], devices[3], devices[4])
-		if err := s.SetRole(ctx, u.ID, app.Shopper); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SetRole(ctx, u.ID, app.Shopper))
 		wantRevoked("the same role", devices[0], devices[2], devices[3], devices[4])
-		if err := s.SetRole(ctx, u.ID, app.Operator); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SetRole(ctx, u.ID, app.Operator))
 		wantRevoked("another role", devices...)
 		if got, err := s.UserByID(ctx, u.ID); err != nil || got.Role != app.Operator {
 			t.Errorf("role %v, %v", got.Role, err)
@@ -331,9 +253,7 @@ func TestDevicesAreFew(t *testing.T) {
 		for i := range app.Millis(22) {
 			d := newDevice(user)
 			d.LastSeenAt += i
-			if err := s.AddDevice(ctx, d); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.AddDevice(ctx, d))
 		}
 		live, err := s.DevicesOf(ctx, user, userNow)
 		if err != nil || len(live) != 20 || live[0].LastSeenAt != userNow+21 || live[19].LastSeenAt != userNow+2 {
@@ -346,19 +266,13 @@ func TestRevocationsTellWhatIsNew(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := kit.Context(t)
 		start, err := s.Revocations(ctx, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		later := start.Now.Add(time.Hour)
 		for range 2 {
-			if err := s.Revoke(ctx, []app.ID{9, 8}, later); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Revoke(ctx, []app.ID{9, 8}, later))
 		}
 		err = errors.Join(s.Revoke(ctx, []app.ID{8}, later-9), s.Revoke(ctx, []app.ID{7}, start.Now-1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := s.Revocations(ctx, start.Now)
 		want := []app.Revocation{{Subject: 8, Until: later}, {Subject: 9, Until: later}}
 		if diff := cmp.Diff(want, got.Subjects); diff != "" || err != nil {

@@ -154,15 +154,15 @@ func TestACollectorThatHangs(t *testing.T) {
 	}()
 	select {
 	case <-recorded:
-	case <-time.After(2 * sendWithin): // longer than a request may take, and what hangs waits for one after the other
-		t.Fatalf("%d spans are not taken within %v", 3*maxWaiting, 2*sendWithin)
+	case <-time.After(time.Minute): // who waits for one hanging request after the other waits for minutes
+		t.Fatalf("%d spans are not taken within a minute", 3*maxWaiting)
 	}
 	if lost := e.Lost(); lost < 2*maxWaiting-maxSent || lost > 2*maxWaiting {
 		t.Errorf("%d spans are lost; there is room for %d of %d", lost, maxWaiting, 3*maxWaiting)
 	}
 	begin := time.Now()
 	e.Close()
-	if took := time.Since(begin); took > 2*closeWithin {
+	if took := time.Since(begin); took > 10*closeWithin { // sending all that waits would take 80 s
 		t.Errorf("closing took %v", took)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 {

@@ -77,7 +77,7 @@ func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
 func (s *shop) states(n int) []string {
 	s.t.Helper()
 	var states []string
-	kit.Eventually(s.t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(s.t, time.Minute, func() (bool, string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		states = nil

@@ -25,7 +25,7 @@ func TestAlipaySim(t *testing.T) {
 		ended <- run(ctx, []string{"alipay-sim", "--listen", "127.0.0.1:0", "--data", dir}, nil, strings.NewReader(""), &out, &out)
 	}()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	kit.Eventually(t, 30*time.Second,
+	kit.Eventually(t, time.Minute,
 		func() (bool, string) { return strings.Contains(out.String(), "stampede serve"), out.String() })
 
 	content, err := os.ReadFile(filepath.Join(dir, "env"))

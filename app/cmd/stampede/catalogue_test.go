@@ -14,19 +14,35 @@ import (
 	"stampede/app"
 )
 
-// A person who never saw SQL sets up tomorrow's sale from an empty folder: category, product with a picture, slots,
-// sale, copy; looks at it, edits it, and takes it out and in as a table.
+// An operator sets up tomorrow's sale from an empty folder with commands only: category, product with a picture, slots,
+// sale, copy. Then edits, archiving, and the sale as a table.
 func TestCatalogueFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	environ := []string{"STAMPEDE_DATA=" + folder, "STAMPEDE_TIME_ZONE=Asia/Shanghai"}
-	do := func(want int, args ...string) string {
+	zone, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tomorrow := time.Now().In(zone).AddDate(0, 0, 1).Format(time.DateOnly)
+	names := map[string]string{"DAY": tomorrow, "FOLDER": folder} // replaced in arguments
+	do := func(want int, says string, args ...string) string {
 		t.Helper()
-		code, out, errOut := call(t, environ, args...)
-		if code != want {
-			t.Fatalf("%v: code %d, %s%s", args, code, out, errOut)
+		for i := range args {
+			for name, value := range names {
+				args[i] = strings.ReplaceAll(args[i], name, value)
+			}
 		}
-		return out + errOut
+		code, out, errOut := call(t, environ, args...)
+		if code != want || !strings.Contains(out+errOut, says) {
+			t.Fatalf("%v: code %d, want %d with %q: %s%s", args, code, want, says, out, errOut)
+		}
+		return out
+	}
+	// cut splits a command without blanks in its arguments.
+	cut := func(want int, says, args string) string {
+		t.Helper()
+		return do(want, says, strings.Fields(args)...)
 	}
 	parse := func(text string, into any) {
 		t.Helper()
@@ -34,106 +50,68 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	zone, err := time.LoadLocation("Asia/Shanghai")
-	if err != nil {
-		t.Fatal(err)
+	write := func(name string, content []byte) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	tomorrow := time.Now().In(zone).AddDate(0, 0, 1).Format(time.DateOnly)
 
 	var category app.CategoryRecord
-	parse(do(exitOK, "category", "create", "Tea", "--by", "ada", "--json"), &category)
+	parse(cut(exitOK, "", "category create Tea --by ada --json"), &category)
+	names["CATEGORY"] = category.ID.String()
 	var product app.ProductRecord
-	parse(do(exitOK, "product", "create", "--name", "Pot", "--list-price", "99", "--category", category.ID.String(),
-		"--description",
-		"<p>A pot<script>alert(1)</script></p>", "--json"), &product)
+	parse(do(exitOK, "", "product", "create", "--name", "Pot", "--list-price", "99", "--category", "CATEGORY",
+		"--description", "<p>A pot<script>alert(1)</script></p>", "--json"), &product)
 	if product.Description != "<p>A pot</p>" || product.Category != "Tea" {
 		t.Errorf("made %+v", product)
 	}
+	names["PRODUCT"] = product.ID.String()
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 500, 20))); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(folder, "pot.png")
-	if err := os.WriteFile(file, picture.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	parse(do(exitOK, "product", "image", product.ID.String(), file, "--alt", "A pot", "--json"), &product)
+	write("pot.png", picture.Bytes())
+	parse(do(exitOK, "", "product", "image", "PRODUCT", "FOLDER/pot.png", "--alt", "A pot", "--json"), &product)
 	if len(product.Images) != 1 || product.Images[0].Alt != "A pot" || product.Version != 2 {
 		t.Errorf("with a picture %+v", product)
 	}
-	if out := do(exitFailed, "product", "image", product.ID.String(), "-"); !strings.Contains(out,
-		"no JPEG, PNG or WebP") {
-		t.Errorf("no picture: %s", out)
-	}
-	if out := do(exitFailed, "product", "edit", product.ID.String(), "--version", "1", "--name",
-		"Pan"); !strings.Contains(out, "changed by somebody else") {
-		t.Errorf("an old version: %s", out)
-	}
-	if out := do(exitOK, "slot", "template", "--from", tomorrow, "--times", "10:00-12:00,12:00-14:00",
-		"--dry-run"); !strings.Contains(out, "2 new, 0 wrong") {
-		t.Errorf("the template: %s", out)
-	}
-	do(exitOK, "slot", "template", "--from", tomorrow, "--times", "10:00-12:00,12:00-14:00")
-	do(exitFailed, "slot", "template", "--from", tomorrow, "--times", "11:00-13:00", "--dry-run")
+	cut(exitFailed, "no JPEG, PNG or WebP", "product image PRODUCT -")
+	cut(exitFailed, "changed by somebody else", "product edit PRODUCT --version 1 --name Pan")
+	const template = "slot template --from DAY --times 10:00-12:00,12:00-14:00"
+	cut(exitOK, "2 new, 0 wrong", template+" --dry-run")
+	cut(exitOK, "", template)
+	cut(exitFailed, "", "slot template --from DAY --times 11:00-13:00 --dry-run")
 	var slots []app.Slot
-	parse(do(exitOK, "slot", "list", "--from", tomorrow, "--json"), &slots)
+	parse(cut(exitOK, "", "slot list --from DAY --json"), &slots)
 	if len(slots) != 2 {
 		t.Fatalf("slots %v", slots)
 	}
+	names["FIRST"], names["SECOND"] = slots[0].ID.String(), slots[1].ID.String()
 	var sale app.SaleRecord
-	parse(do(exitOK, "sale", "create", "--slot", slots[0].ID.String(), "--product", product.ID.String(), "--price",
-		"49.50", "--stock", "100",
-		"--limit", "2", "--json"), &sale)
+	parse(cut(exitOK, "", "sale create --slot FIRST --product PRODUCT --price 49.50 --stock 100 --limit 2 --json"), &sale)
 	if sale.PriceFen != 4950 || sale.OpensAt != slots[0].OpensAt || sale.Cap != 12 {
 		t.Errorf("made %+v", sale)
 	}
-	if out := do(exitOK, "sale", "edit", sale.ID.String(), "--opens", tomorrow+" 10:30", "--stock",
-		"50"); !strings.Contains(out, "50 units, "+tomorrow+" 10:30:00") {
-		t.Errorf("edited: %s", out)
-	}
-	do(exitUsage, "sale", "edit", sale.ID.String(), "--opens", "noon")
-	do(exitFailed, "sale", "edit", sale.ID.String(), "--limit", "99999")
-	if out := do(exitOK, "sale", "copy", sale.ID.String(), "--slot", slots[1].ID.String()); !strings.Contains(out,
-		"made sale") {
-		t.Errorf("copied: %s", out)
-	}
-	if out := do(exitFailed, "slot", "remove", slots[1].ID.String()); !strings.Contains(out, "only an empty slot") {
-		t.Errorf("a slot with a sale: %s", out)
-	}
-	table := filepath.Join(folder, "sales.csv")
-	do(exitOK, "sale", "export", table)
-	if out := do(exitOK, "sale", "import", table); !strings.Contains(out, "0 made, 0 changed, 2 the same") {
-		t.Errorf("imported: %s", out)
-	}
-	if err := os.WriteFile(table, []byte("id,price\n"+sale.ID.String()+",x\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out := do(exitFailed, "sale", "import", "--dry-run", table); !strings.Contains(out,
-		"line 2 price: must be yuan") {
-		t.Errorf("a table with a problem: %s", out)
-	}
-	do(exitOK, "sale", "archive", sale.ID.String())
-	if out := do(exitOK, "sale", "list", "--archived"); !strings.Contains(out, sale.ID.String()) {
-		t.Errorf("archived: %s", out)
-	}
-	do(exitOK, "sale", "archive", "--undo", sale.ID.String())
-	if out := do(exitOK, "product", "export"); !strings.Contains(out, "Pot") {
-		t.Errorf("exported: %s", out)
-	}
-	for _, args := range [][]string{
-		{"product", "list"},
-		{"product", "show", product.ID.String()},
-		{"category", "list"},
-		{
-			"sale", "show",
-			sale.ID.String(),
-		},
-		{"category", "edit", category.ID.String(), "--name", "Teas"},
-		{"product", "archive", product.ID.String()},
+	names["SALE"] = sale.ID.String()
+	do(exitOK, "50 units, "+tomorrow+" 10:30:00", "sale", "edit", "SALE", "--opens", "DAY 10:30", "--stock", "50")
+	cut(exitUsage, "", "sale edit SALE --opens noon")
+	cut(exitFailed, "", "sale edit SALE --limit 99999")
+	cut(exitOK, "made sale", "sale copy SALE --slot SECOND")
+	cut(exitFailed, "only an empty slot", "slot remove SECOND")
+	cut(exitOK, "", "sale export FOLDER/sales.csv")
+	cut(exitOK, "0 made, 0 changed, 2 the same", "sale import FOLDER/sales.csv")
+	write("sales.csv", []byte("id,price\n"+sale.ID.String()+",x\n"))
+	cut(exitFailed, "line 2 price: must be yuan", "sale import --dry-run FOLDER/sales.csv")
+	cut(exitOK, "", "sale archive SALE")
+	cut(exitOK, sale.ID.String(), "sale list --archived")
+	cut(exitOK, "", "sale archive --undo SALE")
+	cut(exitOK, "Pot", "product export")
+	for _, args := range []string{
+		"product list", "product show PRODUCT", "category list", "sale show SALE", "category edit CATEGORY --name Teas",
+		"product archive PRODUCT",
 	} {
-		do(exitOK, args...)
+		cut(exitOK, "", args)
 	}
-	if out := do(exitOK, "journal", "verify"); !strings.Contains(out, "rows") {
-		t.Errorf("the journal: %s", out)
-	}
+	cut(exitOK, "rows", "journal verify")
 }

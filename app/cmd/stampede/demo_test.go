@@ -18,46 +18,58 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestDemoMovesInEverySlot: a crowd that follows the current slot, as in an evening, is there and buys in each of
-// twelve. It fell silent in the fifth when what had ended was watched for ever and nobody looked at the refusal.
+// TestDemoMovesInEverySlot: a crowd that follows the current slot comes in and buys in each of five, on embedded stores
+// whatever the environment names. The audit beside it proves every sale. The crowd once fell silent in the fifth slot,
+// because ended slots stayed watched and refusals were ignored.
 func TestDemoMovesInEverySlot(t *testing.T) {
 	t.Parallel()
-	const slots, length = 12, 6 * time.Second
-	demo := startDemo(t, "--shoppers", "20", "--slot", length.String())
+	const slots, length, shoppers = 5, 10 * time.Second, 20 // on a busy machine a crowd needs seconds to move
+	demo := startDemo(t, "--shoppers", fmt.Sprint(shoppers), "--slot", length.String())
 	var seen []app.ID // in their order; the first is cut
 	moved := make(map[app.ID]bool)
-	kit.Eventually(t, 2*slots*length, func() (bool, string) {
-		open, moves, why := demo.slot()
+	var held, watching int64
+	kit.Eventually(t, 5*time.Minute, func() (bool, string) {
+		open, now, err := demo.slot()
 		if open != 0 && !slices.Contains(seen, open) {
 			seen = append(seen, open)
 		}
-		moved[open] = moved[open] || moves
-		return len(seen) > slots && moved[open], fmt.Sprintf("in slot %d %s", len(seen), why)
+		moved[open] = moved[open] || now.moves()
+		held, watching = max(held, now.held), max(watching, now.watching)
+		return len(seen) > slots && moved[open] && held >= 5 && watching >= shoppers,
+			fmt.Sprintf("in slot %d %+v, at most %d held and %d watching, %v", len(seen), now, held, watching, err)
 	})
 	for i, slot := range seen[1:] {
 		if !moved[slot] {
 			t.Errorf("slot %d of %d was silent", i+2, len(seen))
 		}
 	}
+	code, text, errOut := call(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit")
+	if code != exitOK || !strings.Contains(text, "0 failed") || !strings.Contains(text, "proved") {
+		t.Errorf("audit: code %d\n%s%s", code, text, errOut)
+	}
+	if code, text, _ := call(t, []string{"STAMPEDE_DATA=" + demo.data}, "audit", "--sale", "4", "--json"); code != exitFailed {
+		t.Errorf("audit of an unknown sale: code %d %s", code, text)
+	}
 	demo.stop()
 }
 
 // running is a demo that is open.
 type running struct {
-	base, metrics string
-	stop          func() // ends it in order
+	base, metrics, data string
+	stop                func() // ends it in order
 }
 
 var demoAddresses = regexp.MustCompile(`(?s)(http://127\.0\.0\.1:\d+).*(http://127\.0\.0\.1:\d+/metrics)`)
 
-// startDemo opens the demo in a folder of its own.
+// startDemo opens the demo in a folder of its own. The environment names a Redis that the demo must not use.
 func startDemo(t *testing.T, args ...string) running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var out printed
-	ended := make(chan int, 1)
-	args = append([]string{"demo", "--listen", "127.0.0.1:0", "--data", t.TempDir()}, args...)
-	go func() { ended <- run(ctx, args, nil, strings.NewReader(""), &out, &out) }()
+	ended, data := make(chan int, 1), t.TempDir()
+	args = append([]string{"demo", "--listen", "127.0.0.1:0", "--data", data}, args...)
+	environ := []string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}
+	go func() { ended <- run(ctx, args, environ, strings.NewReader(""), &out, &out) }()
 	stop := sync.OnceFunc(func() {
 		cancel()
 		select {
@@ -75,14 +87,22 @@ func startDemo(t *testing.T, args ...string) running {
 		found = demoAddresses.FindStringSubmatch(out.String())
 		return found != nil, out.String()
 	})
-	return running{base: found[1], metrics: found[2], stop: stop}
+	return running{base: found[1], metrics: found[2], data: data, stop: stop}
 }
 
-// slot tells which slot is open, and whether people are in it and buy.
-func (r running) slot() (open app.ID, moves bool, why string) {
+// crowd is the activity in the open slot.
+type crowd struct {
+	held, watching int64
+	rate           float64 // orders settled per second
+}
+
+func (c crowd) moves() bool { return c.held > 0 && c.watching > 0 && c.rate > 0 }
+
+// slot returns the open slot and the activity in it.
+func (r running) slot() (open app.ID, now crowd, err error) {
 	var day struct{ Slots []app.Slot }
 	if err := ask(r.base+"/api/v1/slots", &day); err != nil {
-		return 0, false, err.Error()
+		return 0, now, err
 	}
 	for _, slot := range day.Slots {
 		if slot.Phase == app.Open {
@@ -90,21 +110,16 @@ func (r running) slot() (open app.ID, moves bool, why string) {
 		}
 	}
 	var offer struct{ Sales []app.SaleView }
-	if err := ask(r.base+"/api/v1/slots/"+open.String()+"/sales", &offer); err != nil {
-		return open, false, err.Error()
-	}
-	var held, watching int64
-	var rate float64
+	err = ask(r.base+"/api/v1/slots/"+open.String()+"/sales", &offer)
 	for _, sale := range offer.Sales {
-		held, watching, rate = held+sale.Held, max(watching, sale.Watching), rate+sale.Rate
+		now.held, now.watching, now.rate = now.held+sale.Held, max(now.watching, sale.Watching), now.rate+sale.Rate
 	}
-	return open, held > 0 && watching > 0 && rate > 0,
-		fmt.Sprintf("%d units are held, %d people watch, %.1f orders are settled a second", held, watching, rate)
+	return open, now, err
 }
 
 // ask reads an answer of the shop.
 func ask(url string, into any) (err error) {
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
 	res, err := client.Get(url)
 	if err != nil {
 		return err

@@ -2,19 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"flag"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -135,47 +128,6 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// TestToolsOnAFolder goes through the commands that need no running server.
-func TestToolsOnAFolder(t *testing.T) {
-	t.Parallel()
-	// Slots all day long: whatever the hour is, those of two days overlap the two hours of the rolling schedule.
-	environ := []string{
-		"STAMPEDE_DATA=" + t.TempDir(),
-		"STAMPEDE_SLOTS=00:00-02:00,02:00-04:00,04:00-06:00,06:00-08:00,08:00-10:00,10:00-12:00," +
-			"12:00-14:00,14:00-16:00,16:00-18:00,18:00-20:00,20:00-22:00,22:00-24:00",
-	}
-	for _, step := range []struct {
-		args string
-		code int
-		says string // a pattern in what is printed
-	}{
-		{"version", exitOK, `^stampede unknown \(go1`},
-		{"checkconfig", exitOK, `STAMPEDE_JWT_SECRET +\n(?s).*embedded stores`},
-		{"checkconfig --offline --json", exitOK, `"settings"`},
-		{"migrate status", exitOK, `not applied`},
-		{"migrate up", exitOK, `applied 2026`},
-		{"migrate up", exitOK, `nothing to apply`},
-		{"migrate status --json", exitOK, `"Applied": true`},
-		{"seed --rolling", exitOK, `^2[5-9] slots filled`},
-		{"seed --rolling", exitOK, `^0 slots filled`},
-		{"seed --days 2", exitFailed, `overlap`},
-		{"seed --products 2500", exitOK, `2500 of 2500`},
-		{"token --user 42 --role operator", exitOK, `^[\w-]+\.[\w-]+\.[\w-]+\n$`},
-		{"audit", exitFailed, `no server is running`},
-		{"dead list", exitFailed, `no server is running`},
-		{"backoffice tail --count 1", exitFailed, `no server is running`},
-		{"mail list", exitFailed, `no server is running`},
-		{"backoffice repost --since 2026-11-21T10:00:00+08:00", exitOK, `^0 entries`},
-		{"pay reconcile --day 2026-11-21", exitFailed, `STAMPEDE_ALIPAY_APP_ID`},
-		{"migrate down --yes", exitOK, `taken back`},
-	} {
-		code, out, errOut := call(t, environ, strings.Fields(step.args)...)
-		if code != step.code || !regexp.MustCompile(step.says).MatchString(out+errOut) {
-			t.Errorf("%s: code %d, want %d with %q:\n%s%s", step.args, code, step.code, step.says, out, errOut)
-		}
-	}
-}
-
 // printed is what a running command has printed so far.
 type printed struct {
 	mu sync.Mutex
@@ -192,66 +144,4 @@ func (p *printed) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.b.String()
-}
-
-// TestDemo: it opens, its shoppers buy, the audit beside it proves every sale, and it ends in order.
-func TestDemo(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	ctx, stop := context.WithCancel(kit.Context(t))
-	defer stop()
-	var out printed
-	ended := make(chan int, 1)
-	// An address of real stores in the environment must not lead the demo there.
-	environ := []string{"STAMPEDE_REDIS_URL=redis://127.0.0.1:1"}
-	go func() {
-		ended <- run(ctx, []string{"demo", "--listen", "127.0.0.1:0", "--data", dir, "--shoppers", "30"}, environ,
-			strings.NewReader(""), &out, &out)
-	}()
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	kit.Eventually(t, 20*time.Second, func() (bool, string) { return address.MatchString(out.String()), out.String() })
-	base := address.FindString(out.String())
-	kit.Eventually(t, 40*time.Second, func() (bool, string) {
-		held, watching, err := look(base)
-		return err == nil && held >= 5 && watching >= 30, out.String()
-	})
-	code, text, errOut := call(t, []string{"STAMPEDE_DATA=" + dir}, "audit")
-	if code != exitOK || !strings.Contains(text, "0 failed") || !strings.Contains(text, "proved") {
-		t.Errorf("audit: code %d\n%s%s", code, text, errOut)
-	}
-	code, text, _ = call(t, []string{"STAMPEDE_DATA=" + dir}, "audit", "--sale", "4", "--json")
-	if code != exitFailed {
-		t.Errorf("audit of an unknown sale: code %d %s", code, text)
-	}
-	stop()
-	select {
-	case code := <-ended:
-		if code != exitOK {
-			t.Errorf("code %d\n%s", code, out.String())
-		}
-	case <-time.After(30 * time.Second):
-		t.Error("the demo did not end")
-	}
-}
-
-// look adds up what is held in the open sales, and how many people watch one of them.
-func look(base string) (held, watching int64, err error) {
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
-	res, err := client.Get(base + "/api/v1/sales?phase=open")
-	if err != nil {
-		return 0, 0, err
-	}
-	defer func() { err = errors.Join(err, res.Body.Close()) }()
-	var page struct {
-		Sales []struct{ Held, Watching int64 }
-	}
-	text, err := io.ReadAll(res.Body)
-	if err == nil {
-		err = json.Unmarshal(text, &page)
-	}
-	for _, s := range page.Sales {
-		held += s.Held
-		watching = max(watching, s.Watching)
-	}
-	return held, watching, err
 }

@@ -43,11 +43,11 @@ func TestSoak(t *testing.T) {
 	beat := time.NewTicker(min(soakEvery, slot/5))
 	defer beat.Stop()
 	for end, next := time.Now().Add(length), time.Now(); time.Now().Before(end); <-beat.C {
-		open, moves, _ := demo.slot()
+		open, now, _ := demo.slot()
 		if open != 0 && !slices.Contains(seen, open) {
 			seen = append(seen, open)
 		}
-		moved[open] = moved[open] || moves
+		moved[open] = moved[open] || now.moves()
 		if now := time.Now(); !now.Before(next) {
 			next = now.Add(soakEvery)
 			samples = append(samples, takeSample(t, demo.metrics))

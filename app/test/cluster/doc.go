@@ -8,9 +8,7 @@
 // run. Servers are the installed Redis, or what STAMPEDE_TEST_REDIS_SERVER names (Valkey).
 //
 //   - failover_test.go: a primary of a cluster dies, with and without waiting for replicas
-//   - away_test.go: a primary without a replica is away, and comes back
 //   - sentinel_test.go: the same of a primary that sentinels watch
 //   - reshard_test.go: slots are moved during the sale
-//   - refused_test.go: wrong addresses end `serve` with words
 //   - secure_test.go: both over TLS, with accounts that may only do what the program needs
 package cluster

@@ -15,12 +15,11 @@
 //   - rebuilding_test.go: Redis loses a partition while orders are cancelled, expire, and are paid and refunded
 //   - sweeping_test.go: kill -9 in the middle of ten thousand equal deadlines, and the second after it
 //   - stores_test.go: Redis and MariaDB killed in the middle of a backlog, or unfit for a minute
-//   - wire_test.go, hints_test.go: lost replies and lost hints
+//   - wire_test.go: lost replies
 //   - full_house_test.go: Redis restarts under 18,000 sockets, and nobody was told what happened meanwhile
 //   - frozen_test.go: processes that stop and go on
 //   - clock_test.go: nodes whose wall clock is wrong
 //   - warming_test.go: two nodes load the same sale while Redis is emptied
-//   - truth_test.go: what XINFO says while workers stand still
 //
 // A run is made from its seed: `just crash --seed N --point NAME` repeats one. A run that fails keeps its history, the
 // final state and all logs in a folder that it names.

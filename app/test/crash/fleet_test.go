@@ -164,8 +164,8 @@ func (f *fleet) awaitShared() time.Duration {
 }
 
 // sharedWithin is how long partitions may have no worker of their own after a change: a dead one counts for three
-// seconds, the others look once a second; the rest is for a machine that does many other things.
-const sharedWithin = 15 * time.Second
+// seconds, the others look once a second; the rest is for a busy machine.
+const sharedWithin = time.Minute
 
 // opening is where a phone may go: a node that serves people, other than those on which the buyer's other phones are.
 func (f *fleet) opening(p *phone) string {

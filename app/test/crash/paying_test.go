@@ -84,7 +84,7 @@ func (w *world) payer(sim *sim.Simulator) *payer {
 func (p *payer) buys(n *node, sale *app.Sale) app.ID {
 	p.w.t.Helper()
 	var receipt app.Receipt
-	kit.Eventually(p.w.t, 30*time.Second, func() (bool, string) { // a unit that has just come back rests for a moment
+	kit.Eventually(p.w.t, healing, func() (bool, string) { // a unit that has just come back rests for a moment
 		err := p.ask(n, "/api/v1/sales/"+sale.ID.String()+"/buy", map[string]any{
 			"qty": 1, "key": "paying-" + p.token[len(p.token)-8:],
 		}, &receipt)

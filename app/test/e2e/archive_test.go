@@ -27,7 +27,7 @@ func (s *shop) archives(sale app.Sale, orders int) {
 		"FROM sales WHERE retired_at = 0 AND epoch > 0", "FROM orders WHERE untold_since IS NOT NULL",
 		"FROM outbox WHERE next_at IS NOT NULL",
 	} {
-		kit.Eventually(s.t, time.Minute, func() (bool, string) { return s.count("SELECT COUNT(*) "+waits) == 0, waits })
+		kit.Eventually(s.t, patience, func() (bool, string) { return s.count("SELECT COUNT(*) "+waits) == 0, waits })
 	}
 	exec("UPDATE orders SET changed_at = '2026-01-02'")
 	exec("UPDATE trades SET check_at = NULL") // nothing more will be asked at the gateway

@@ -32,7 +32,7 @@ func TestStatusWithoutAStore(t *testing.T) {
 	c, _ := login(t, n, kit.NewID(), "")
 	_, err := c.BuyUntilKnown(sale.ID, 3, "three-of-them")
 	s.must(err)
-	s.drained(sale, 30*time.Second)
+	s.drained(sale)
 
 	status := func(want int) (b app.Board) {
 		t.Helper()
@@ -78,7 +78,7 @@ func TestStatusWithoutAStore(t *testing.T) {
 	redis.Restore()
 
 	database.Cut()
-	kit.Eventually(t, 30*time.Second, func() (bool, string) { // the node says its figures again
+	kit.Eventually(t, patience, func() (bool, string) { // the node says its figures again
 		b := status(3)
 		return len(b.Nodes) == 1 && len(b.Partitions) == 8, "without the database: no nodes"
 	})
@@ -98,7 +98,7 @@ func TestStatusWithoutAStore(t *testing.T) {
 	s.audit(sale)
 }
 
-// Stores that stand still hold up no scrape: what they know is missing, and that they do not answer is said soon.
+// Stores that do not answer do not delay a scrape. Their figures are missing, and metrics report that they are away.
 func TestMetricsWhileStoresStandStill(t *testing.T) {
 	t.Parallel()
 	s, redis, database := wired(t)
@@ -114,17 +114,19 @@ func TestMetricsWhileStoresStandStill(t *testing.T) {
 		begin := time.Now()
 		status, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
 		took := time.Since(begin)
-		if took > 2*time.Second || status != http.StatusOK ||
+		if status != http.StatusOK ||
 			!strings.Contains(string(text), "\nstampede_streams_up 0\n") ||
 			!strings.Contains(string(text), "\nstampede_database_silent_seconds ") {
 			t.Errorf("a scrape answers %d after %v", status, took)
 		}
 		quickest = min(quickest, took)
 	}
-	t.Logf("the quickest scrape took %v", quickest)
+	if quickest > 2*time.Second {
+		t.Errorf("the quickest scrape took %v", quickest)
+	}
 	redis.Restore()
 	database.Restore()
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return n.metric("stampede_streams_up") == 1, "the streams are not read again"
 	})
 }

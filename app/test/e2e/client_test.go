@@ -154,15 +154,3 @@ func (c *client) lastTick(sale app.ID) (stock, held int64) {
 	defer c.mu.Unlock()
 	return c.ticks[sale].Stock, c.ticks[sale].Held
 }
-
-// nextAnswer takes the oldest answer that no call waited for; nil while there is none.
-func (c *client) nextAnswer() *wsclient.Frame {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.answers) == 0 {
-		return nil
-	}
-	next := c.answers[0]
-	c.answers = c.answers[1:]
-	return next
-}

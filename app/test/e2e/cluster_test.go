@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -35,12 +34,12 @@ func TestAClusterSellsWhatThereIs(t *testing.T) {
 			t.Errorf("sale %s of partition %d: %d buyers accepted, want %d", sale.ID, sale.Partition, len(accepted[i]),
 				units)
 		}
-		kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			rows := s.rowsOf(&sale)
 			return rows == units, fmt.Sprintf("%d rows of sale %s, want %d", rows, sale.ID, units)
 		})
 		for user, r := range accepted[i] {
-			kit.Eventually(t, 30*time.Second, func() (bool, string) {
+			kit.Eventually(t, patience, func() (bool, string) {
 				return clients[user].heard(r.Order, app.Pending), fmt.Sprintf("user %s was not told of order %s", user,
 					r.Order)
 			})

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"stampede/app/test/kit"
 	"stampede/app/test/kit/contract"
@@ -60,7 +59,7 @@ func TestExamplesWithCurl(t *testing.T) {
 			t.Errorf("no curl has asked %s: %q", asked, proxy.asked)
 		}
 	}
-	s.drained(sale, 10*time.Second)
+	s.drained(sale)
 	s.audit(sale)
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -35,13 +34,13 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	lucky, _ := login(t, n, kit.NewID(), "")
 	r, err := lucky.BuyUntilKnown(sale.ID, 1, "without-address")
 	s.must(err)
-	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return lucky.heard(r.Order, app.Pending), "an order behind the bad ones waits"
 	})
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return unlucky.heard(doomed.Order, app.Refused) && unlucky.heard(dropped.Order, app.Refused), "not refused yet"
 	})
-	s.drained(sale, 10*time.Second)
+	s.drained(sale)
 	if free := s.counter(sale, "stock"); free != 4 {
 		t.Errorf("stock %d, want the refused units back: 4", free)
 	}
@@ -69,7 +68,7 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 	if out, code := s.run("dead", "replay", letters[doomed.Order]); code != 0 {
 		t.Fatalf("replay exits %d: %s", code, out)
 	}
-	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return unlucky.heard(doomed.Order, app.Pending), "the buyer did not hear of the replayed order"
 	})
 	row, err := s.store.Order(kit.Context(t), doomed.Order)
@@ -86,6 +85,19 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 			t.Errorf("%s of a letter that is gone succeeds", again)
 		}
 	}
+	// An entry that could not be read has no order. Its letter can only be dropped.
+	id, err := s.redis.XAdd(kit.Context(t), &redis.XAddArgs{
+		Stream: fmt.Sprintf("stampede:{%d}:dead", sale.Partition),
+		Values: []string{"terms", "rubbish", "reason", "no terms of a buy", "stream", "1-0", "deliveries", "5"},
+	}).Result()
+	s.must(err)
+	unreadable := fmt.Sprintf("%d-%s", sale.Partition, id)
+	if out, code := s.run("dead", "replay", unreadable); code == 0 || !strings.Contains(out, "only be dropped") {
+		t.Errorf("replay of an unreadable entry exits %d: %s", code, out)
+	}
+	if out, code := s.run("dead", "drop", unreadable); code != 0 {
+		t.Errorf("drop of an unreadable entry exits %d: %s", code, out)
+	}
 	if left := s.deadLetters(); len(left) != 0 {
 		t.Errorf("letters left: %+v", left)
 	}
@@ -93,26 +105,4 @@ func TestDeadLetterIsListedReplayedAndDropped(t *testing.T) {
 		t.Errorf("stock %d, want 3", free)
 	}
 	s.audit(sale)
-}
-
-// A letter whose entry could not even be read has no order. It can be dropped, and only that.
-func TestUnreadableDeadLetterIsDropped(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	sale := s.open(5, 5)
-	id, err := s.redis.XAdd(kit.Context(t), &redis.XAddArgs{
-		Stream: fmt.Sprintf("stampede:{%d}:dead", sale.Partition),
-		Values: []string{"terms", "rubbish", "reason", "no terms of a buy", "stream", "1-0", "deliveries", "5"},
-	}).Result()
-	s.must(err)
-	letter := fmt.Sprintf("%d-%s", sale.Partition, id)
-	if out, code := s.run("dead", "replay", letter); code == 0 || !strings.Contains(out, "only be dropped") {
-		t.Errorf("replay exits %d: %s", code, out)
-	}
-	if out, code := s.run("dead", "drop", letter); code != 0 {
-		t.Errorf("drop exits %d: %s", code, out)
-	}
-	if left := s.deadLetters(); len(left) != 0 {
-		t.Errorf("letters left: %+v", left)
-	}
 }

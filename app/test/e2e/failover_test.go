@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"stampede/app"
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
@@ -29,16 +27,16 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 	sale := s.open(1000, 1)
 	a, worker := s.start("STAMPEDE_ROLES=api,sweeper"), s.start("STAMPEDE_ROLES=worker")
 	kept := s.buyers(a, sale, many)
-	s.drained(sale, 20*time.Second)
+	s.drained(sale)
 	replica.FollowVia(master, link)
 	link.Stall() // from here on the replica hears nothing
 	lost := s.buyers(a, sale, many)
-	s.drained(sale, 20*time.Second)
+	s.drained(sale)
 	if code := worker.stop(); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	s.buyers(a, sale, unwritten)
-	promoted := redisAt(t, replica.URL)
+	promoted := plainRedis(t, replica.URL)
 	if n, err := promoted.HGet(kit.Context(t), kit.SaleKey(&sale), "tickets").Int(); err != nil || n != many {
 		t.Fatalf("the replica has %d tickets, %v; want the first %d", n, err, many)
 	}
@@ -84,7 +82,7 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 	others = append(others, s.buyers(b, sale, many)...)
 	close(goOn)
 	pressing.Wait()
-	s.drained(sale, 20*time.Second)
+	s.drained(sale)
 	s.audit(sale)
 	s.onePerBuyer(sale, len(kept)+len(lost)+len(others))
 	if log := a.log.String() + b.log.String(); !strings.Contains(log, "a replica was promoted") {
@@ -106,10 +104,10 @@ func TestOlderRedisUnderRunningNode(t *testing.T) {
 	sale := s.open(100, 1)
 	n := s.start()
 	kept := s.buyers(n, sale, 5)
-	s.drained(sale, 10*time.Second)
+	s.drained(sale)
 	copied := s.dump(sale)
 	lost := s.buyers(n, sale, 10)
-	s.drained(sale, 10*time.Second)
+	s.drained(sale)
 	clients := make([]*client, len(lost))
 	for i, user := range lost {
 		clients[i], _ = login(t, n, user, "")
@@ -127,7 +125,7 @@ func TestOlderRedisUnderRunningNode(t *testing.T) {
 	}
 	pressing.Wait()
 	others := s.buyers(n, sale, 5)
-	s.drained(sale, 10*time.Second)
+	s.drained(sale)
 	s.audit(sale)
 	s.onePerBuyer(sale, len(kept)+len(lost)+len(others))
 }
@@ -146,7 +144,7 @@ func TestRedisStartedAgainIsNotRebuilt(t *testing.T) {
 	started := time.Now()
 	s.buyers(n, sale, 5)
 	t.Logf("the first 5 buys after the start of Redis took %v", time.Since(started).Round(time.Millisecond))
-	s.drained(sale, 10*time.Second)
+	s.drained(sale)
 	s.audit(sale)
 	if got := strings.Count(n.log.String(), "partition rebuilt"); got != before {
 		t.Errorf("%d partitions were rebuilt after a plain start of Redis", got-before)
@@ -205,15 +203,4 @@ func enter(t *testing.T, n *node, user app.ID) *client {
 			return c
 		}
 	}
-}
-
-func redisAt(t *testing.T, url string) *redis.Client {
-	t.Helper()
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := redis.NewClient(options)
-	t.Cleanup(func() { _ = client.Close() })
-	return client
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"stampede/app"
 	"stampede/app/test/kit"
 )
@@ -40,15 +38,15 @@ type payer struct {
 	*node
 	g     *gateway
 	t     *testing.T
-	sale  app.Sale
 	who   string
 	order app.Order
 	fault map[string]any
 }
 
-// P1, P8: whatever the gateway does wrong, and in whatever state the order is: no fen is lost, none is taken without
-// goods, and the stock equation holds. Refused and reserved orders have no trade: nothing can be paid for them.
-func TestEveryFaultInEveryState(t *testing.T) {
+// P1, P8: each fault of the gateway strikes an order that is paid, one that is cancelled and one that is refunded. No
+// fen is lost, none is taken without goods, and the stock equation holds. Faults in all states, in any order and
+// together with deaths, are TestAnyLife in app/test/money.
+func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	s := newShop(t, append(g.settings, "STAMPEDE_BUY_RATE=0")...)
@@ -58,12 +56,8 @@ func TestEveryFaultInEveryState(t *testing.T) {
 		ends   app.OrderState
 	}{
 		{"pending", (*payer).whilePending, app.Paid},
-		{"paid", (*payer).whilePaid, app.Paid},
-		{"shipped", (*payer).whileShipped, app.Shipped},
 		{"cancelled", (*payer).whileCancelled, app.Paid},
-		{"expired", (*payer).whileExpired, app.Paid},
 		{"refunding", (*payer).whileRefunding, app.Refunded},
-		{"refunded", (*payer).whileRefunded, app.Refunded},
 	}
 	sale := s.open(int64(2*len(states)*len(gatewayFaults)), 1)
 	n := s.start()
@@ -74,7 +68,6 @@ func TestEveryFaultInEveryState(t *testing.T) {
 			all.Go(func() {
 				t.Run(fmt.Sprintf("%s/%s", state.name, fault["kind"]), func(t *testing.T) {
 					p := newPayer(t, s, n, g, sale, fault)
-					p.come()
 					state.strike(p)
 					p.moneyFits(p.ends(state.ends))
 					again.Store(p, state.ends)
@@ -89,27 +82,22 @@ func TestEveryFaultInEveryState(t *testing.T) {
 		payer.moneyFits(payer.ends(ends.(app.OrderState)))
 		return !t.Failed()
 	})
-	s.drained(sale, 30*time.Second)
+	s.drained(sale)
 	s.audit(sale)
 }
 
-// newPayer buys. What it uses of shop and node fails for its own test, not for the one around it.
+// newPayer buys, opens the payment and visits the cashier. Its shop and node fail its own test, not the one around it.
 func newPayer(t *testing.T, s *shop, n *node, g *gateway, sale app.Sale, fault map[string]any) *payer {
 	t.Helper()
-	p := &payer{shop: s.in(t), node: n.in(t), g: g, t: t, sale: sale, who: token(t, kit.NewID()), fault: fault}
+	p := &payer{shop: s.in(t), node: n.in(t), g: g, t: t, who: token(t, kit.NewID()), fault: fault}
 	p.order = p.bought(sale, p.who, 1)
-	return p
-}
-
-// come opens the payment, and the buyer comes to the cashier with it.
-func (p *payer) come() {
-	p.t.Helper()
 	var payment struct{ URL string }
 	p.expect(http.StatusOK, &payment, p.post, "/api/v1/orders/"+p.order.ID.String()+"/pay", p.who,
 		map[string]any{"via": "page"})
 	if code, _ := p.request(http.MethodGet, payment.URL, "", nil); code != http.StatusOK {
 		p.t.Fatalf("the cashier answers %d", code)
 	}
+	return p
 }
 
 // inject puts the fault in force for this order.
@@ -142,81 +130,24 @@ func (p *payer) whilePending() {
 	p.press("pay")
 }
 
-// pay is a payment without any fault.
-func (p *payer) pay() {
-	p.t.Helper()
-	p.press("pay")
-	p.order = p.becomes(p.order.ID, p.who, app.Paid)
-}
-
-func (p *payer) whilePaid() {
-	p.pay()
-	p.inject()
-	p.press("repeat")
-	p.press("repeat")
-}
-
-func (p *payer) whileShipped() {
-	p.pay()
-	_, err := p.db.ExecContext(kit.Context(p.t), "UPDATE orders SET state = 'shipped', rev = rev + 1 WHERE id = ?",
-		p.order.ID)
-	p.must(err)
-	p.inject()
-	p.press("repeat")
-	p.press("repeat")
-}
-
 // whileCancelled: the fault strikes while the shop closes the trade, or when the money comes all the same.
 func (p *payer) whileCancelled() {
 	p.inject()
-	kit.Eventually(p.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(p.t, patience, func() (bool, string) {
 		code, text := p.post("/api/v1/orders/"+p.order.ID.String()+"/cancel", p.who, nil)
 		return code != http.StatusServiceUnavailable, string(text) // unknown: ask again
 	})
 	p.press("late")
 }
 
-func (p *payer) whileExpired() {
+// whileRefunding: the default policy grants a refund at once.
+func (p *payer) whileRefunding() {
+	p.press("pay")
+	p.order = p.becomes(p.order.ID, p.who, app.Paid)
 	p.inject()
-	ctx := kit.Context(p.t)
-	now, err := p.redis.Time(ctx).Result()
-	p.must(err)
-	due := app.MillisOf(now)
-	_, err = p.db.ExecContext(ctx, "UPDATE orders SET pay_by = ? WHERE id = ? AND state = 'pending'", due, p.order.ID)
-	p.must(err)
-	p.must(p.redis.ZAdd(ctx, fmt.Sprintf("stampede:{%d}:deadlines", p.sale.Partition), redis.Z{
-		Score: float64(due), Member: p.order.ID.String(),
-	}).Err())
-	kit.Eventually(p.t, 60*time.Second, func() (bool, string) {
-		var o app.Order
-		p.expect(http.StatusOK, &o, p.read, "/api/v1/orders/"+p.order.ID.String()+nextState, p.who, nil)
-		return o.State != app.Pending, "the order does not expire"
-	})
-	p.press("late")
-}
-
-// refund asks for the money back, which the default policy grants at once.
-func (p *payer) refund() {
-	p.t.Helper()
 	p.expect(http.StatusOK, nil, p.post, "/api/v1/orders/"+p.order.ID.String()+"/refund", p.who,
 		map[string]any{"reason": "wrong size"})
-}
-
-func (p *payer) whileRefunding() {
-	p.pay()
-	p.inject()
-	p.refund()
 	p.press("repeat")
-}
-
-func (p *payer) whileRefunded() {
-	p.pay()
-	p.refund()
-	p.becomes(p.order.ID, p.who, app.Refunded)
-	p.inject()
-	p.press("repeat")
-	p.press("pay")
-	p.press("late")
 }
 
 // ends waits until the order is what it has to be in the end. Faults of all orders together keep the shop from asking

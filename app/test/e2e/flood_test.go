@@ -121,11 +121,11 @@ func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan struct{})
 	go func() { defer close(over); f.run(ctx, t, accounts) }()
-	kit.Eventually(t, 30*time.Second, func() (bool, string) { return f.held.Load() > 100, "the flood is not held yet" })
+	kit.Eventually(t, patience, func() (bool, string) { return f.held.Load() > 100, "the flood is not held yet" })
 	sent, held := f.sent.Load(), f.held.Load() // what a first burst may, it has had
 
 	proxied.crowd(t, people, f.from, sale.ID, 10*time.Second)
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		n := f.sent.Load() - sent
 		return n >= enough, fmt.Sprintf("the flood has sent %d, too few to judge by", n)
 	})
@@ -137,12 +137,12 @@ func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	if won > accounts || 2*held < sent {
 		t.Errorf("the flood sent %d, only %d were refused as too many; %d of %d accounts bought", sent, held, won, accounts)
 	}
-	s.drained(sale, 10*time.Second)
+	s.drained(sale)
 	s.audit(sale)
 }
 
-// A user's presses count over sockets and HTTP together, and who lists too often is refused. That several nodes share
-// the rate of the whole shop is TestBuysOfSeveralNodes in app/limits.
+// Buys of a user count over sockets and HTTP together. That several nodes share the rate of the whole shop is
+// TestBuysOfSeveralNodes in app/limits.
 func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_USER_RATE=1")
@@ -159,17 +159,5 @@ func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
 	s.must(err)
 	if a.failed.Code != app.RateLimited || a.failed.RetryMS < 1 || a.failed.RetryMS > 1000 {
 		t.Errorf("a press over HTTP right behind one over the socket: %d %s", a.code, a.text)
-	}
-	// listing: five in a window, whoever asks
-	refused := 0
-	for range 20 {
-		a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/slots", "")
-		s.must(err)
-		if a.failed.Code == app.RateLimited {
-			refused++
-		}
-	}
-	if refused == 0 {
-		t.Error("20 listings at once are not too many for five in a window")
 	}
 }

@@ -72,7 +72,7 @@ func (g *galeraShop) whileBuying(nodes []*node, portion int, fn func()) int {
 // whole is what has to be true in the end: each answer is a row, no unit is sold twice, the books agree.
 func (g *galeraShop) whole(buyers int) {
 	g.t.Helper()
-	g.drained(g.sale, time.Minute)
+	g.drained(g.sale)
 	g.audit(g.sale)
 	g.onePerBuyer(g.sale, buyers)
 	if letters := g.deadLetters(); len(letters) > 0 {
@@ -104,7 +104,7 @@ func TestGaleraLosesItsMajorityInMidSale(t *testing.T) {
 	bought := g.whileBuying([]*node{n}, 10, func() {
 		g.cluster.Nodes[1].Pause()
 		g.cluster.Nodes[2].Pause()
-		kit.Eventually(t, time.Minute, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			return strings.Contains(n.log.String(), "Error 1047"), "the node has not met error 1047"
 		})
 		g.cluster.Nodes[1].Resume()
@@ -128,7 +128,7 @@ func TestGaleraNodeDiesInMidSale(t *testing.T) {
 		g.wire.Redirect(g.dsns[1])
 		killed := time.Now()
 		first := int64(-1)
-		kit.Eventually(t, time.Minute, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			var rows int64
 			err := g.db.QueryRow("SELECT COUNT(*) FROM orders WHERE sale_id = ?", g.sale.ID).Scan(&rows)
 			if err != nil {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -37,7 +36,7 @@ func startGateway(t *testing.T) *gateway {
 			t.Logf("log of the gateway:\n%s", log)
 		}
 	})
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return strings.Contains(log.String(), "is open at"), log.String()
 	})
 	text, err := os.ReadFile(filepath.Join(dir, "env"))

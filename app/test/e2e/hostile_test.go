@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stampede/app"
-	"stampede/app/account"
 	"stampede/app/test/kit"
 )
 
@@ -66,9 +64,6 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 			})
 		})
 	}
-	all.Go(func() { t.Run("names", func(t *testing.T) { n.in(t).names() }) })
-	all.Go(func() { t.Run("names of accounts", func(t *testing.T) { s.in(t).namesOfAccounts(n.in(t)) }) })
-	all.Go(func() { t.Run("address book", func(t *testing.T) { n.in(t).addressBook(who) }) })
 	all.Go(func() { t.Run("searches", func(t *testing.T) { n.in(t).searches(who, operator) }) })
 	all.Wait()
 	if t.Failed() {
@@ -81,7 +76,7 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 		t.Errorf("the gateway took %d and gave back %d", taken, back)
 	}
 	for _, sale := range sales {
-		s.drained(sale, 10*time.Second)
+		s.drained(sale)
 		s.audit(sale)
 	}
 }
@@ -99,7 +94,7 @@ func (n *node) sells(g *gateway, c *client, sale app.Sale, who, operator, text s
 	if diff := cmp.Diff(&address, order.Address); diff != "" || order.ProductName != text {
 		n.t.Errorf("%q came back as %q, its address (-sent +read):\n%s", text, order.ProductName, diff)
 	}
-	kit.Eventually(n.t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(n.t, patience, func() (bool, string) {
 		return c.heard(order.ID, app.Pending), "the socket has not heard of the order"
 	})
 	for _, e := range c.ordersHeard() {
@@ -174,81 +169,6 @@ func (n *node) askedAndDeclined(order app.ID, who, operator, text string) {
 	n.expect(http.StatusOK, &seen, n.read, desk, operator, nil)
 	if seen.Refund.Note != text || seen.Refund.State != app.RefundDeclined {
 		n.t.Errorf("the note %q came back as %q", text, seen.Refund.Note)
-	}
-}
-
-// names: what a token calls its user.
-func (n *node) names() {
-	n.t.Helper()
-	issuer, err := account.NewIssuer([]byte(secret), nil)
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	for _, text := range hostile {
-		name := short(text, 40)
-		bearer, err := issuer.Issue(kit.NewID(), name, app.Shopper, time.Hour)
-		if err != nil {
-			n.t.Fatal(err)
-		}
-		var session struct{ User struct{ Name string } }
-		n.expect(http.StatusOK, &session, n.post, "/api/v1/auth/guest", bearer, nil)
-		welcome, err := dial(n.t, n).Hello(bearer, "")
-		if err != nil || session.User.Name != name || welcome.User.Name != name {
-			n.t.Errorf("%q is called %q and %q, %v", name, session.User.Name, welcome.User.Name, err)
-		}
-	}
-}
-
-// namesOfAccounts: what people call themselves. What cannot be shown is refused.
-func (s *shop) namesOfAccounts(n *node) {
-	s.t.Helper()
-	const email, password = "mallory@shop.example", "a pony in the rain"
-	s.addUser(email, password)
-	who := n.logIn(email, password).Access
-	for i, text := range hostile {
-		name := strings.TrimSpace(short(text, 40))
-		if i == len(hostile)-1 {
-			n.expect(http.StatusBadRequest, nil, n.patch, "/api/v1/me", who, map[string]any{"name": text})
-			continue
-		}
-		var changed, me struct{ Name string }
-		n.expect(http.StatusOK, &changed, n.patch, "/api/v1/me", who, map[string]any{"name": name})
-		n.expect(http.StatusOK, &me, n.read, "/api/v1/me", who, nil)
-		if changed.Name != name || me.Name != name {
-			s.t.Errorf("%q is called %q and %q", name, changed.Name, me.Name)
-		}
-	}
-}
-
-// addressBook keeps the texts in every field of an address, and changes one into another.
-func (n *node) addressBook(who string) {
-	n.t.Helper()
-	type entry struct {
-		ID app.ID `json:"id,omitempty"`
-		app.Address
-		Default bool `json:"default"`
-	}
-	of := func(text string) entry {
-		return entry{Address: app.Address{Name: short(text, 100), Phone: short(text, 32), Text: text}}
-	}
-	const book = "/api/v1/me/addresses"
-	for i, text := range hostile {
-		var added, changed entry
-		n.expect(http.StatusOK, &added, n.post, book, who, of(text))
-		next := of(hostile[(i+1)%len(hostile)])
-		next.Text += " 2"
-		n.expect(http.StatusOK, &changed, n.put, book+"/"+added.ID.String(), who, next)
-		if added.Address != of(text).Address || changed.Address != next.Address {
-			n.t.Errorf("%q is kept as %+v, and changed as %+v", text, added, changed)
-		}
-		var all struct{ Addresses []entry }
-		n.expect(http.StatusOK, &all, n.read, book, who, nil)
-		if len(all.Addresses) != i+1 {
-			n.t.Errorf("the book has %d entries, want %d", len(all.Addresses), i+1)
-		}
-		if !slices.ContainsFunc(all.Addresses, func(e entry) bool { return e.Address == next.Address }) {
-			n.t.Errorf("%q is not in the book: %+v", next.Text, all.Addresses)
-		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"stampede/app"
@@ -48,12 +47,7 @@ func (n *node) patiently(path, token string, body any) (code int, answer []byte)
 	}
 }
 
-// put is post for what replaces something, patch for what changes a part of it.
-func (n *node) put(path, token string, body any) (int, []byte) {
-	n.t.Helper()
-	return n.send(http.MethodPut, path, token, body)
-}
-
+// patch is post with the method PATCH.
 func (n *node) patch(path, token string, body any) (int, []byte) {
 	n.t.Helper()
 	return n.send(http.MethodPatch, path, token, body)
@@ -124,63 +118,6 @@ func (n *node) metric(name string) float64 {
 		}
 	}
 	return 0
-}
-
-// The same flow over HTTP: a guest looks around, buys, waits for the order, cancels it.
-func TestTheWholeWayOverHTTP(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, "STAMPEDE_GUEST_LOGIN=true")
-	sale := s.open(3, 2)
-	n := s.start()
-
-	var guest struct {
-		Access string
-		User   struct{ ID app.ID }
-	}
-	n.expect(http.StatusOK, &guest, n.post, "/api/v1/auth/guest", "", nil)
-	var slots struct{ Slots []app.Slot }
-	n.expect(http.StatusOK, &slots, n.read, "/api/v1/slots", "", nil)
-	var open struct{ Sales []app.SaleView }
-	n.expect(http.StatusOK, &open, n.read, "/api/v1/sales?phase=open", "", nil)
-	if len(slots.Slots) != 1 || len(open.Sales) != 1 || open.Sales[0].ID != sale.ID {
-		t.Fatalf("slots %+v, open sales %+v", slots.Slots, open.Sales)
-	}
-	var detail app.SaleView
-	n.expect(http.StatusOK, &detail, n.read, "/api/v1/sales/"+sale.ID.String(), "", nil)
-	if detail.Product.Name != "Lamp" || detail.Stock != 3 {
-		t.Errorf("detail %+v", detail)
-	}
-
-	buy := "/api/v1/sales/" + sale.ID.String() + "/buy"
-	press := map[string]any{
-		"qty": 1, "key": "over-http-1", "address": app.Address{Name: "A", Phone: "1", Text: "Road 1"},
-	}
-	n.expect(http.StatusUnauthorized, nil, n.post, buy, "", press)
-	var receipt, again app.Receipt
-	n.expect(http.StatusOK, &receipt, n.post, buy, guest.Access, press)
-	n.expect(http.StatusOK, &again, n.post, buy, guest.Access, press)
-	if again.Order != receipt.Order {
-		t.Errorf("P4: order %s, then %s under the same key", receipt.Order, again.Order)
-	}
-	n.expect(http.StatusConflict, nil, n.post, buy, guest.Access, map[string]any{"qty": 2, "key": "over-http-1"})
-
-	var order app.Order
-	path := "/api/v1/orders/" + receipt.Order.String()
-	kit.Eventually(t, 20*time.Second, func() (bool, string) {
-		n.expect(http.StatusOK, &order, n.read, path+"?wait=10", guest.Access, nil)
-		return order.State == app.Pending, "the order is " + string(order.State)
-	})
-	if order.AmountFen != sale.PriceFen || order.PayBy == 0 || order.Address == nil || order.Address.Text != "Road 1" {
-		t.Errorf("order %+v", order)
-	}
-	n.expect(http.StatusNotFound, nil, n.read, path, token(t, kit.NewID()), nil)
-	n.expect(http.StatusOK, nil, n.post, path+"/cancel", guest.Access, nil)
-	n.expect(http.StatusOK, &order, n.read, path, guest.Access, nil)
-	if order.State != app.Cancelled {
-		t.Errorf("after cancel the order is %s", order.State)
-	}
-	s.drained(sale, 10*time.Second)
-	s.audit(sale)
 }
 
 // read is get with the form of post.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -57,7 +56,7 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	}
 	receipt, err := buy("logged-key-1")
 	s.must(err)
-	s.drained(sale, 30*time.Second)
+	s.drained(sale)
 
 	wire.Cut()
 	waiting, err := buy("logged-key-2")
@@ -76,12 +75,12 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 			t.Errorf("%s without a database: %d", act, status)
 		}
 	}
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return len(n.lines(func(l *line) bool { return l.Entry != "" && l.Order == waiting.Order.String() })) > 0,
 			"no line says that the entry could not be written: " + tail(n.log.String(), 2000)
 	})
 	wire.Restore()
-	s.drained(sale, 60*time.Second)
+	s.drained(sale)
 
 	server.Kill()
 	if _, err := buy("logged-key-3"); err == nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"stampede/app/test/kit"
 	"stampede/app/wsclient"
@@ -31,7 +30,7 @@ func TestTwoNodesBehindNginx(t *testing.T) {
 		defer conn.Close()
 		s.must(conn.Send(wsclient.Request{Op: wsclient.Hello}))
 	}
-	kit.Eventually(t, 10*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		onA, onB := a.metric("stampede_live_clients"), b.metric("stampede_live_clients")
 		// One that asked for its page in between counts, too: half of them may be off by a few.
 		return onA+onB == sockets && min(onA, onB) >= sockets/4, fmt.Sprintf("%v and %v sockets", onA, onB)

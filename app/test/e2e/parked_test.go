@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -37,7 +37,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	}
 	s.must(streams.NewPaidStream(s.redis).Append(kit.Context(t), postings))
 	n := s.start("STAMPEDE_ROLES=worker")
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
 		return strings.Contains(string(text), "\nstampede_postings_parked 3\n") &&
 				strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`),
@@ -57,24 +57,31 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 		t.Fatalf("%+v", parked)
 	}
 	mended.Store(true)
+	s.handlesLetters("replay", []string{parked[0].ID, parked[1].ID}, "backoffice", "parked")
+	kit.Eventually(t, patience, func() (bool, string) { return heard.Load() == 2, "they are not sent again" })
+	if left := list(); len(left) != 0 {
+		t.Errorf("%+v", left)
+	}
+}
+
+// handlesLetters drops the first of three quarantined messages by a command, sends the second again, then the rest, and
+// checks the exit codes of wrong calls.
+func (s *shop) handlesLetters(again string, ids []string, command ...string) {
+	s.t.Helper()
 	for _, c := range []struct {
 		code int
 		args []string
 	}{
-		{2, []string{"replay"}},
-		{2, []string{"replay", "--all", parked[0].ID}},
-		{1, []string{"replay", "1-1"}},
+		{2, []string{again}},
+		{2, []string{again, "--all", ids[0]}},
+		{1, []string{again, "1-1"}},
 		{1, []string{"drop", "1-1"}},
-		{0, []string{"drop", parked[0].ID}},
-		{0, []string{"replay", parked[1].ID}},
-		{0, []string{"replay", "--all"}},
+		{0, []string{"drop", ids[0]}},
+		{0, []string{again, ids[1]}},
+		{0, []string{again, "--all"}},
 	} {
-		if out, code := s.run(append([]string{"backoffice", "parked"}, c.args...)...); code != c.code {
-			t.Errorf("%v: exit code %d, want %d:\n%s", c.args, code, c.code, out)
+		if out, code := s.run(slices.Concat(command, c.args)...); code != c.code {
+			s.t.Errorf("%v: exit code %d, want %d:\n%s", c.args, code, c.code, out)
 		}
-	}
-	kit.Eventually(t, 30*time.Second, func() (bool, string) { return heard.Load() == 2, "they are not sent again" })
-	if left := list(); len(left) != 0 {
-		t.Errorf("%+v", left)
 	}
 }

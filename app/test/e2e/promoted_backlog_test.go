@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -12,7 +11,7 @@ import (
 // settles waits until the sale has so many rows, and looks that none of them is refused.
 func (p *promotion) settles(rows int64) {
 	p.t.Helper()
-	kit.Eventually(p.t, 40*time.Second, func() (bool, string) {
+	kit.Eventually(p.t, patience, func() (bool, string) {
 		n := p.rowsOf(&p.sale)
 		return n == rows, fmt.Sprintf("%d rows, want %d", n, rows)
 	})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"stampede/app/test/kit"
 )
@@ -12,7 +11,7 @@ import (
 // redone waits until the nodes have written so many orders again.
 func (p *promotion) redone(want int) {
 	p.t.Helper()
-	kit.Eventually(p.t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(p.t, patience, func() (bool, string) {
 		n := p.n.metric("stampede_redo_orders_total")
 		return int(n) == want, fmt.Sprintf("%v orders written again, want %d", n, want)
 	})
@@ -91,7 +90,7 @@ func TestPromotedDatabaseLearnsThatASaleWasLoaded(t *testing.T) {
 			if loaded := p.count("SELECT COUNT(*) FROM sales WHERE epoch > 0"); loaded > 0 {
 				t.Fatalf("the replica knows of %d sales that they were loaded", loaded)
 			}
-			kit.Eventually(t, 30*time.Second, func() (bool, string) {
+			kit.Eventually(t, patience, func() (bool, string) {
 				n := p.rowsOf(&p.sale)
 				return n == 20, fmt.Sprintf("%d rows, want 20", n)
 			})

@@ -43,7 +43,7 @@ func (p *promotion) sell(many int) []app.ID {
 	p.t.Helper()
 	users := p.buyers(p.n, p.sale, many)
 	p.users += many
-	p.drained(p.sale, 20*time.Second)
+	p.drained(p.sale)
 	return users
 }
 
@@ -101,7 +101,7 @@ func TestPromotedDatabaseGetsBackWhatItLacks(t *testing.T) {
 		t.Fatalf("the replica has %d orders; want the 12 that it had applied", n)
 	}
 	failed := time.Now()
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		n := p.n.metric("stampede_redo_orders_total")
 		return int(n) == lost, fmt.Sprintf("%v orders written again, want %d", n, lost)
 	})

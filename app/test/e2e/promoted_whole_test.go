@@ -111,13 +111,13 @@ func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	for range 4 {
 		buying.Go(func() { p.goOnBuying(&c, stop) })
 	}
-	kit.Eventually(t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		n := len(c.all())
 		return n >= 40, fmt.Sprintf("%d orders confirmed, want 40 before the primary dies", n)
 	})
 	before := kit.Count(t, p.onReplica(), "SELECT COUNT(*) FROM orders WHERE sale_id = ?", p.sale.ID)
 	p.replica.StopReceiving()
-	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		return c.waiting() > 0, "nobody waits for a row while the primary is alone"
 	})
 	time.Sleep(alone)
@@ -137,13 +137,13 @@ func TestSemiSyncReplicaHasWhatWasConfirmed(t *testing.T) {
 	}
 	p.wire.Redirect(p.replica.DSN)
 	after := len(known)
-	kit.Eventually(t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		n := len(c.all())
 		return n >= after+10, fmt.Sprintf("%d orders confirmed after the promotion, want 10", n-after)
 	})
 	close(stop)
 	buying.Wait()
-	p.drained(p.sale, 30*time.Second)
+	p.drained(p.sale)
 	p.audit(p.sale)
 	if n := p.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", p.sale.ID); n < int64(c.answered) {
 		t.Errorf("%d rows of %d buys that were answered", n, c.answered)
@@ -182,7 +182,7 @@ func TestRedosAtOnce(t *testing.T) {
 		}
 		byHand += rows
 	}
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		one, two := p.n.metric("stampede_redo_orders_total"), second.metric("stampede_redo_orders_total")
 		return byHand+int(one+two) == 25,
 			fmt.Sprintf("%d orders written again by hand, %v and %v by nodes, want 25 together", byHand, one, two)
@@ -199,19 +199,19 @@ func TestRedoListsWhatItCannotGiveBack(t *testing.T) {
 	p := newPromotion(t, false, 20)
 	refunded, who := p.bought()
 	p.n.paid(p.g, refunded, who)
-	p.drained(p.sale, 20*time.Second)
+	p.drained(p.sale)
 	p.replica.CatchUp(p.primary)
 	p.replica.StopApplying()
 	p.n.expect(http.StatusOK, nil, p.n.post, "/api/v1/orders/"+refunded.ID.String()+"/refund", who,
 		map[string]any{"reason": "尺码不合适"})
 	p.n.becomes(refunded.ID, who, app.Refunded)
 	forgotten, _ := p.bought()
-	p.drained(p.sale, 20*time.Second)
+	p.drained(p.sale)
 	p.must(p.redis.XTrimMaxLen(kit.Context(t), streamKey(p.sale), 0).Err())
 	p.fail()
 
 	var report app.RedoReport
-	kit.Eventually(t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		out, code := p.run("redo", "--json")
 		start := strings.IndexByte(out, '{')
 		if start < 0 || json.NewDecoder(strings.NewReader(out[start:])).Decode(&report) != nil {

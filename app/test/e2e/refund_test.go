@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"stampede/app"
-	"stampede/app/account"
 	"stampede/app/test/kit"
 )
 
@@ -87,7 +86,7 @@ const nextState = "?wait=1"
 func (n *node) becomes(order app.ID, who string, state app.OrderState) (o app.Order) {
 	n.t.Helper()
 	path := "/api/v1/orders/" + order.String()
-	kit.Eventually(n.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(n.t, patience, func() (bool, string) {
 		n.expect(http.StatusOK, &o, n.read, path, who, nil)
 		path = "/api/v1/orders/" + order.String() + nextState
 		return o.State == state, fmt.Sprintf("the order is %s (%s), not %s", o.State, o.Reason, state)
@@ -134,7 +133,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	if taken, refunded := g.ledger(); taken != order.AmountFen || refunded != order.AmountFen {
 		t.Errorf("the gateway took %d and gave back %d", taken, refunded)
 	}
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		held, sold, withdrawn := s.counter(sale, "held"), s.counter(sale, "sold"), s.counter(sale, "withdrawn")
 		return held == 0 && sold == 0 && withdrawn == 2, fmt.Sprintf("held %d, sold %d, withdrawn %d", held, sold,
 			withdrawn)
@@ -145,7 +144,7 @@ func TestMoneyGoesBackAndTheBackOfficeHears(t *testing.T) {
 	s.audit(sale)
 
 	var got []string
-	kit.Eventually(t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		got = nil
 		for delivery, p := range h.heard() {
 			if p.Order == order.ID {
@@ -180,66 +179,4 @@ func (s *shop) booksAgree(order app.Order) {
 		!strings.Contains(out, "not_entered") {
 		s.t.Errorf("reconcile of a lost payment exits %d:\n%s", code, out)
 	}
-}
-
-// P8: where an operator decides, the buyer sees that one does, and the operator's role is asked for.
-func TestOperatorDecidesOnARefund(t *testing.T) {
-	t.Parallel()
-	g := startGateway(t)
-	s := newShop(t, append(g.settings, "STAMPEDE_REFUND_POLICY=operator")...)
-	sale := s.open(5, 2)
-	n := s.start()
-	who, operator := token(t, kit.NewID()), operatorToken(t)
-	order := n.paid(g, n.bought(sale, who, 1), who)
-	mine, desk := "/api/v1/orders/"+order.ID.String(), "/api/v1/operator"
-	wantReason := func(reason string) {
-		t.Helper()
-		var o app.Order
-		n.expect(http.StatusOK, &o, n.read, mine, who, nil)
-		if o.State != app.Paid || o.Reason != reason {
-			t.Errorf("the order is %s (%s), want paid (%s)", o.State, o.Reason, reason)
-		}
-	}
-	ask := func() {
-		n.expect(http.StatusOK, nil, n.post, mine+"/refund", who, map[string]any{"reason": "too large"})
-	}
-
-	ask()
-	wantReason(app.ReasonRefundAsked)
-	n.expect(http.StatusForbidden, nil, n.read, desk+"/refunds", who, nil)
-	var asked struct{ Refunds []app.Refund }
-	n.expect(http.StatusOK, &asked, n.read, desk+"/refunds?state=asked", operator, nil)
-	if len(asked.Refunds) != 1 || asked.Refunds[0].Order != order.ID || asked.Refunds[0].Reason != "too large" {
-		t.Errorf("asked for: %+v", asked.Refunds)
-	}
-	n.expect(http.StatusOK, nil, n.post, desk+"/refunds/"+order.ID.String()+"/decline", operator,
-		map[string]any{"note": "worn"})
-	wantReason(app.ReasonRefundDeclined)
-	ask()
-	wantReason(app.ReasonRefundAsked)
-	n.expect(http.StatusOK, nil, n.post, desk+"/refunds/"+order.ID.String()+"/approve", operator, nil)
-	n.becomes(order.ID, who, app.Refunded)
-	var listed struct{ Orders []struct{ ID, User app.ID } }
-	n.expect(http.StatusOK, &listed, n.read, desk+"/orders?state=refunded", operator, nil)
-	if len(listed.Orders) != 1 || listed.Orders[0].ID != order.ID || listed.Orders[0].User == 0 {
-		t.Errorf("refunded: %+v", listed.Orders)
-	}
-	if taken, refunded := g.ledger(); taken != order.AmountFen || refunded != taken {
-		t.Errorf("the gateway took %d and gave back %d", taken, refunded)
-	}
-	s.drained(sale, 30*time.Second)
-	s.audit(sale)
-}
-
-func operatorToken(t *testing.T) string {
-	t.Helper()
-	issuer, err := account.NewIssuer([]byte(secret), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := issuer.Issue(kit.NewID(), "Operator", app.Operator, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

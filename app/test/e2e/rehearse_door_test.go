@@ -24,7 +24,7 @@ func TestRehearsalUnderStrictLimits(t *testing.T) {
 	sale := s.later(60)
 	s.must(s.store.SetChallenge(kit.Context(t), sale.ID, app.ChallengeWork))
 	s.must(s.store.SetWorkBits(kit.Context(t), app.LeastWorkBits)) // one machine does the work of all
-	n := launchProgram(t, shipped, s.settings...)
+	n := launchShipped(t, s.settings...)
 	n.waitReady()
 	for name, target := range map[string][]string{"straight": nil, "through nginx": throughNginx(t, n)} {
 		r := s.rehearsed(n, sale, 120, append(target, tolerant...)...)

@@ -58,7 +58,7 @@ func (s *shop) rehearsed(n *node, sale app.Sale, shoppers int, more ...string) (
 // beginRehearsal starts one beside the test and waits until its crowd buys.
 func (s *shop) beginRehearsal(n *node, sale app.Sale, shoppers int, lasts string) (*exec.Cmd, app.Sale) {
 	s.t.Helper()
-	cmd := exec.Command(shipped, "rehearse", "--sale", sale.ID.String(), "--shoppers", fmt.Sprint(shoppers),
+	cmd := exec.Command(binary, "rehearse", "--sale", sale.ID.String(), "--shoppers", fmt.Sprint(shoppers),
 		"--for", lasts, "--target", "http://"+n.addr)
 	cmd.Env = slices.Concat(os.Environ(), []string{"STAMPEDE_JWT_SECRET=" + secret}, s.settings)
 	said := &logBuffer{}
@@ -69,7 +69,7 @@ func (s *shop) beginRehearsal(n *node, sale app.Sale, shoppers int, lasts string
 		_ = cmd.Wait() // which of the two ended it says nothing
 	})
 	shadow := sale
-	kit.Eventually(s.t, 60*time.Second, func() (bool, string) {
+	kit.Eventually(s.t, patience, func() (bool, string) {
 		shadow.ID = app.ID(s.count("SELECT MAX(sale_id) FROM rehearsals WHERE state = 'running'"))
 		return shadow.ID != 0 && s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", shadow.ID) > 0, said.String()
 	})
@@ -119,7 +119,7 @@ func (s *shop) left() left {
 // settled waits until what a node makes in Redis when it starts is there.
 func (s *shop) settled() {
 	s.t.Helper()
-	kit.Eventually(s.t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(s.t, patience, func() (bool, string) {
 		keys := s.left().keys
 		return len(keys) >= 10, fmt.Sprint(keys)
 	})
@@ -151,7 +151,7 @@ func TestRehearsalLeavesNothing(t *testing.T) {
 	if _, err := buyer.BuyUntilKnown(sold.ID, 1, "before-the-rehearsal"); err != nil {
 		t.Fatal(err)
 	}
-	s.drained(sold, 20*time.Second)
+	s.drained(sold)
 	before := s.left()
 	r := s.rehearsed(n, sale, 60, "--limit-connect", "0s", "--limit-first-stock", "0s", "--limit-answer", "0s",
 		"--limit-order", "0s", "--limit-expiry", "5s") // the program under test has the race detector in it
@@ -202,7 +202,7 @@ func TestRehearsalLeavesRealSalesAlone(t *testing.T) {
 		s.audit(one) // the equation holds for the copy as well
 	}
 	_ = cmd.Wait() // its verdict is not the question
-	s.drained(sold, 20*time.Second)
+	s.drained(sold)
 	if stock, held := s.counter(sold, "stock"), s.counter(sold, "held"); stock != 50 || held != 100 {
 		t.Errorf("of 150 units %d are free and %d held after 100 buys", stock, held)
 	}
@@ -248,7 +248,7 @@ func TestRehearsalIsRemovedAfterACrash(t *testing.T) {
 			}
 		}},
 		{"by a duty", func(s *shop) {
-			kit.Eventually(s.t, 60*time.Second, func() (bool, string) {
+			kit.Eventually(s.t, patience, func() (bool, string) {
 				return s.count("SELECT COUNT(*) FROM rehearsals WHERE state = 'gone'") == 1, "it is not gone"
 			})
 		}},

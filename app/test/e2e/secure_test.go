@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -40,7 +39,7 @@ func TestARedisOverTLSSells(t *testing.T) {
 	var receipt app.Receipt
 	n.expect(http.StatusOK, &receipt, n.post, "/api/v1/sales/"+sale.ID.String()+"/buy", token(t, kit.NewID()),
 		map[string]any{"qty": 1, "key": "over-tls-1"})
-	s.drained(sale, 10*time.Second)
+	s.drained(sale)
 	if rows := s.count("SELECT COUNT(*) FROM orders WHERE id = ?", int64(receipt.Order)); rows != 1 {
 		t.Errorf("the buy has %d rows", rows)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -61,7 +60,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		t.Errorf("the report: %+v", report)
 	}
 	// What the nodes have counted is said within a second.
-	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		n.expect(http.StatusOK, &report, n.read, desk+"/sales/"+sale.ID.String()+"/report", operator, nil)
 		p := report.Presses
 		return p != nil && p.Pressed > 0 && p.Reserved > 0, "the presses of Buy are not counted"

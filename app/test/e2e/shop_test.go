@@ -152,16 +152,21 @@ func (s *shop) open(units int64, limit int) app.Sale {
 // token is an access token as the server would issue it.
 func token(t *testing.T, user app.ID) string {
 	t.Helper()
-	return tokenFor(t, user, time.Hour)
+	return issue(t, user, "Tester", app.Shopper)
 }
 
-func tokenFor(t *testing.T, user app.ID, life time.Duration) string {
+func operatorToken(t *testing.T) string {
+	t.Helper()
+	return issue(t, kit.NewID(), "Operator", app.Operator)
+}
+
+func issue(t *testing.T, user app.ID, name string, role app.Role) string {
 	t.Helper()
 	issuer, err := account.NewIssuer([]byte(secret), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := issuer.Issue(user, "Tester", app.Shopper, life)
+	text, err := issuer.Issue(user, name, role, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +192,9 @@ func (s *shop) counter(sale app.Sale, field string) int64 {
 func streamKey(sale app.Sale) string { return fmt.Sprintf("stampede:{%d}:orders", sale.Partition) }
 
 // drained waits until every reservation of the sale is settled.
-func (s *shop) drained(sale app.Sale, within time.Duration) {
+func (s *shop) drained(sale app.Sale) {
 	s.t.Helper()
-	kit.Eventually(s.t, within, func() (bool, string) {
+	kit.Eventually(s.t, patience, func() (bool, string) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		values, err := s.redis.HMGet(ctx, kit.SaleKey(&sale), "tickets", "done").Result()

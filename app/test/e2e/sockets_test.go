@@ -59,7 +59,7 @@ func TestTenThousandSocketsThroughNginx(t *testing.T) {
 
 	began := time.Now()
 	h.come()
-	kit.Eventually(t, time.Minute, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		onA, onB := a.metric("stampede_live_clients"), b.metric("stampede_live_clients")
 		return onA+onB == heldSockets && min(onA, onB) >= heldSockets/4, fmt.Sprintf("%v and %v sockets", onA, onB)
 	})
@@ -87,7 +87,7 @@ func TestTenThousandSocketsThroughNginx(t *testing.T) {
 		float64(memoryOf(t, front)-frontBefore)/heldSockets, float64(memoryOf(t, nodes)-nodesBefore)/heldSockets)
 
 	h.block("127.0.1.3")
-	s.drained(sale, 30*time.Second)
+	s.drained(sale)
 	s.audit(sale)
 }
 
@@ -182,7 +182,7 @@ func (h *holders) buy(v *visitor, token, key string) app.ID {
 func (h *holders) hear(stock int64, after string) {
 	h.s.t.Helper()
 	began := time.Now()
-	kit.Eventually(h.s.t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(h.s.t, patience, func() (bool, string) {
 		h.closed(0)
 		without := 0
 		for _, one := range h.all {
@@ -237,7 +237,7 @@ func (h *holders) block(address string) {
 		t.Fatalf("block add exits %d:\n%s", code, out)
 	}
 	each := heldSockets / heldAddresses
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		of := h.closed(each)
 		return of[address] == each, fmt.Sprintf("of %s, %d of %d sockets are closed", address, of[address], each)
 	})

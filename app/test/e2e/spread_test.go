@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"sync"
 	"testing"
-	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -47,7 +46,7 @@ func residents(t *testing.T, sale *app.Sale, portion, n int, nodes ...*node) map
 func (s *shop) portionsDrained(sale *app.Sale) {
 	s.t.Helper()
 	for _, ref := range sale.Refs() {
-		s.drained(app.Sale{ID: ref.ID, Partition: ref.Partition}, 30*time.Second)
+		s.drained(app.Sale{ID: ref.ID, Partition: ref.Partition})
 	}
 }
 
@@ -111,11 +110,11 @@ func TestSpreadSaleIsOneSaleToPeople(t *testing.T) {
 	}
 	receipt, err := c.BuyUntilKnown(sale.ID, 2, "one-and-only")
 	s.must(err)
-	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		told := c.ordersHeard()
 		return len(told) > 0 && told[0].Order.Sale == sale.ID && told[0].Order.ID == receipt.Order, "no event of the sale"
 	})
-	kit.Eventually(t, 20*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		line := c.ticks[sale.ID]
@@ -162,7 +161,7 @@ func TestSpreadUnitsThatComeBackGoToOthers(t *testing.T) {
 	next, _ := login(t, b, atHome(&sale, 3), "")
 	_, err = next.BuyUntilKnown(sale.ID, 1, "comes-too-early")
 	refused(t, app.SoldOut, err)
-	kit.Eventually(t, 30*time.Second, func() (bool, string) {
+	kit.Eventually(t, patience, func() (bool, string) {
 		_, err := next.BuyUntilKnown(sale.ID, 4, "waits-for-them")
 		return err == nil, "the units did not come back"
 	})
@@ -258,7 +257,7 @@ func TestSpreadSaleWhileAPartitionIsRebuilt(t *testing.T) {
 	lost := sale.Portions[0]
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		kit.Eventually(t, 30*time.Second, func() (bool, string) {
+		kit.Eventually(t, patience, func() (bool, string) {
 			return s.rowsOf(&sale) > 10, "nobody buys"
 		})
 		ctx := kit.Context(t)

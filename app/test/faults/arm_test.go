@@ -11,39 +11,6 @@ import (
 
 func never(string) { panic("nothing strikes here") }
 
-func TestSpecNamesPointAndPass(t *testing.T) {
-	t.Parallel()
-	for spec, want := range map[string]int64{
-		"gate.before-call": 1, "fulfil.after-finish#3": 3, "freeze:warm.before-arm#2": 2,
-	} {
-		if a, err := Arm(spec, never, never); err != nil || a.left.Load() != want {
-			t.Errorf("%s: %+v, %v; want pass %d", spec, a, err, want)
-		}
-	}
-	for _, spec := range []string{"gate.before-call#0", "gate.before-call#", "gate.before-call#x"} {
-		if _, err := Arm(spec, never, never); err == nil {
-			t.Errorf("%q is accepted", spec)
-		}
-	}
-}
-
-// Whoever misspells a point reads which ones there are.
-func TestUnknownPointIsRefusedWithTheList(t *testing.T) {
-	t.Parallel()
-	for _, spec := range []string{"", "gate", "#1", "freeze:", "freeze:gate"} {
-		_, err := Arm(spec, never, never)
-		if err == nil {
-			t.Errorf("%q is accepted", spec)
-			continue
-		}
-		for _, name := range Names() {
-			if !strings.Contains(err.Error(), name) {
-				t.Errorf("%q: %v does not name %s", spec, err, name)
-			}
-		}
-	}
-}
-
 // smallShop has one order, which ends when somebody asks for it, and takes its units back.
 type smallShop struct {
 	app.Inventory

@@ -85,12 +85,18 @@ func TestEachMethodIsCalledByItsName(t *testing.T) {
 	}
 }
 
-// A point that no call can match would never strike: each names methods before which a fault is put, or scripts that
-// there are, and functions that package app has.
+// A point that matches no call never strikes. Each point has a place of its own and names known methods or scripts, and
+// functions of package app.
 func TestEveryPointCanBePassed(t *testing.T) {
 	t.Parallel()
 	known, declared := methods(t), functionsOfApp(t)
-	for _, p := range points {
+	for i, p := range points {
+		same := func(q Point) bool {
+			return q.Name == p.Name || q.when == p.when && q.of == p.of && slices.Equal(q.calls, p.calls)
+		}
+		if first := slices.IndexFunc(points, same); first != i {
+			t.Errorf("%s and %s have the same name or place", points[first].Name, p.Name)
+		}
 		if !regexp.MustCompile(`^[a-z]+\.(before|after|in)-[a-z]+$`).MatchString(p.Name) {
 			t.Errorf("%q is not <flow>.<where>", p.Name)
 		}
@@ -149,51 +155,4 @@ func receiver(f *ast.FuncDecl) string {
 		return t.Name + "."
 	}
 	return ""
-}
-
-// A name that is listed twice would be killed at one place and believed of two; one that is dropped is a crash that
-// nobody tries any more.
-func TestPointsAreDistinctAndComplete(t *testing.T) {
-	t.Parallel()
-	sorted := slices.Sorted(slices.Values(Names()))
-	if len(slices.Compact(sorted)) != len(points) {
-		t.Errorf("a name stands twice in %v", Names())
-	}
-	for _, p := range points {
-		same := func(q Point) bool {
-			return q.when == p.when && q.of == p.of && slices.Equal(q.calls, p.calls)
-		}
-		if first := points[slices.IndexFunc(points, same)]; first.Name != p.Name {
-			t.Errorf("%s and %s are the same place", first.Name, p.Name)
-		}
-	}
-	for flow, places := range map[string]string{
-		"gate":     "before-call after-reply",
-		"fulfil":   "before-row after-commit before-finish after-finish",
-		"expire":   "after-commit after-return after-tell before-drop",
-		"cancel":   "after-commit after-insert",
-		"effects":  "after-units after-tell",
-		"rebuild":  "after-pause after-advance in-rescue after-restore before-resume",
-		"warm":     "after-read after-create after-mark before-arm",
-		"pay":      "after-open after-commit after-sell after-tell",
-		"close":    "after-answer after-commit after-return after-tell",
-		"late":     "after-receipt after-claim after-hold after-revive after-sell after-tell after-refunding",
-		"refund":   "after-ask after-decide before-send after-send after-commit after-withdraw after-tell",
-		"act":      "after-commit after-terms",
-		"edit":     "after-commit after-terms",
-		"withdraw": "after-ask after-take after-settle",
-		"switch":   "after-commit",
-		"notice":   "after-commit",
-		"block":    "after-commit",
-		"ship":     "after-commit after-tell",
-		"receipt":  "after-commit after-tell",
-		"post":     "after-append",
-		"archive":  "after-blank after-months before-move after-move after-plan before-drop after-drop",
-	} {
-		for _, place := range strings.Fields(places) {
-			if name := flow + "." + place; !slices.Contains(Names(), name) {
-				t.Errorf("there is no point %s any more", name)
-			}
-		}
-	}
 }

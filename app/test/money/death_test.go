@@ -163,4 +163,5 @@ func (w *world) live(l life, m *mortal) {
 	if row := w.read(o.ID); !l.ends[row.State] {
 		w.t.Errorf("died after step %d: the order is %s (%s)", step, row.State, row.Reason)
 	}
+	w.remove(sale)
 }

@@ -172,5 +172,6 @@ func TestAnyLife(t *testing.T) {
 			w.age(o.ID)
 		}
 		w.rest(l.sale, l.ids(), rt.Fatalf)
+		w.remove(l.sale)
 	})
 }

@@ -181,4 +181,5 @@ func (w *world) changes(c life, moment string) {
 		fail("I3: %s", wrong)
 	}
 	w.rest(sale, []app.ID{o.ID}, fail)
+	w.remove(sale)
 }

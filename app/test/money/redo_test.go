@@ -22,6 +22,7 @@ func (w *world) keep(o app.Order) (forget func()) {
 	tables := map[string]string{"orders": "id", "trades": "order_id", "payments": "order_id", "outbox": "order_id"}
 	for table, column := range tables {
 		w.exec(fmt.Sprintf("CREATE TABLE kept_%s AS SELECT * FROM %s WHERE %s = ?", table, table, column), o.ID)
+		w.t.Cleanup(func() { w.exec("DROP TABLE kept_" + table) })
 	}
 	var taken int64
 	w.must(w.db.DB().NewRaw("SELECT taken FROM sales WHERE id = ?", o.Row()).Scan(w.ctx, &taken))

@@ -67,12 +67,13 @@ func TestStockActDiesAnywhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, units := range []int64{4, -3, -9} {
-		for step := 1; step <= 6; step++ {
+		for step, died := 1, true; died; step++ {
 			for _, then := range []string{"finished", "asked again", "made anew and asked again"} {
 				sale := w.offer(5, 2)
 				w.order(sale, newID())
 				actor, m := operator(), &mortal{left: step}
 				first := stockAct(w, w.saleDesk(m), actor, sale.ID, 1, units)
+				died = m.dead()
 				committed := w.sale(sale.ID).Version == 2
 				if then == "made anew and asked again" {
 					w.lose()
@@ -87,6 +88,7 @@ func TestStockActDiesAnywhere(t *testing.T) {
 				w.must(w.finish())
 				what := fmt.Sprintf("%d units, dead after step %d (%v), %s", units, step, first, then)
 				w.wantStock(what, sale, units, committed)
+				w.remove(sale)
 			}
 		}
 	}
@@ -129,6 +131,7 @@ func TestStockActDuringARebuild(t *testing.T) {
 			w.rebuildWith(moment, sale, func() { _ = stockAct(w, w.saleDesk(nil), actor, sale.ID, 1, units) })
 			w.must(w.finish())
 			w.wantStock(fmt.Sprintf("%d units %s", units, moment), sale, units, true)
+			w.remove(sale)
 		}
 		sale := w.offer(5, 2)
 		w.order(sale, newID())
@@ -148,6 +151,7 @@ func TestStockActDuringARebuild(t *testing.T) {
 		}
 		w.must(w.finish())
 		w.wantStock("decided before, settled "+moment, sale, -3, true)
+		w.remove(sale)
 	}
 }
 
@@ -423,5 +427,6 @@ func TestStockActsModel(t *testing.T) {
 		if wrong := w.audit(sale); wrong != "" {
 			r.Fatalf("P1: %s", wrong)
 		}
+		w.remove(sale)
 	})
 }

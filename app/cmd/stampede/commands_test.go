@@ -1,0 +1,252 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/server"
+)
+
+// secret is the password of the accounts in these tests.
+const secret = "a pony in the rain"
+
+// step is a command with its standard input, its exit code, and a pattern in its output.
+type step struct {
+	args, in string
+	code     int
+	says     string
+}
+
+// walk runs the steps in order. HEAD in the arguments is the head of the audit log that was printed last. No step prints
+// a password.
+func walk(t *testing.T, environ []string, steps []step) {
+	t.Helper()
+	head := ""
+	for _, s := range steps {
+		args := strings.Fields(strings.Replace(s.args, "HEAD", head, 1))
+		code, out, errOut := callWith(t, s.in, environ, args...)
+		if code != s.code || !regexp.MustCompile(s.says).MatchString(out+errOut) {
+			t.Errorf("%s: code %d, want %d with %q:\n%s%s", s.args, code, s.code, s.says, out, errOut)
+		}
+		if strings.Contains(out+errOut, secret) || strings.Contains(out, "argon2") {
+			t.Errorf("%s prints the password:\n%s%s", s.args, out, errOut)
+		}
+		if _, after, found := strings.Cut(out, "head "); found {
+			head = strings.TrimSpace(after)
+		}
+	}
+}
+
+// Commands that need no running server.
+func TestToolsOnAFolder(t *testing.T) {
+	t.Parallel()
+	// Slots all day long: at every hour those of two days overlap the two hours of the rolling schedule.
+	environ := []string{
+		"STAMPEDE_DATA=" + t.TempDir(),
+		"STAMPEDE_SLOTS=00:00-02:00,02:00-04:00,04:00-06:00,06:00-08:00,08:00-10:00,10:00-12:00," +
+			"12:00-14:00,14:00-16:00,16:00-18:00,18:00-20:00,20:00-22:00,22:00-24:00",
+	}
+	walk(t, environ, []step{
+		{"version", "", exitOK, `^stampede unknown \(go1`},
+		{"checkconfig", "", exitOK, `STAMPEDE_JWT_SECRET +\n(?s).*embedded stores`},
+		{"checkconfig --offline --json", "", exitOK, `"settings"`},
+		{"migrate status", "", exitOK, `not applied`},
+		{"migrate up", "", exitOK, `applied 2026`},
+		{"migrate up", "", exitOK, `nothing to apply`},
+		{"migrate status --json", "", exitOK, `"Applied": true`},
+		{"seed --rolling", "", exitOK, `^2[5-9] slots filled`},
+		{"seed --rolling", "", exitOK, `^0 slots filled`},
+		{"seed --days 2", "", exitFailed, `overlap`},
+		{"seed --products 2500", "", exitOK, `2500 of 2500`},
+		{"token --user 42 --role operator", "", exitOK, `^[\w-]+\.[\w-]+\.[\w-]+\n$`},
+		{"audit", "", exitFailed, `no server is running`},
+		{"dead list", "", exitFailed, `no server is running`},
+		{"backoffice tail --count 1", "", exitFailed, `no server is running`},
+		{"mail list", "", exitFailed, `no server is running`},
+		{"backoffice repost --since 2026-11-21T10:00:00+08:00", "", exitOK, `^0 entries`},
+		{"pay reconcile --day 2026-11-21", "", exitFailed, `STAMPEDE_ALIPAY_APP_ID`},
+		{"migrate down --yes", "", exitOK, `taken back`},
+	})
+}
+
+// The archive without a server: its state, removal of months with an audit log entry, and invalid months.
+func TestArchiveCommand(t *testing.T) {
+	t.Parallel()
+	environ := []string{"STAMPEDE_DATA=" + t.TempDir(), "STAMPEDE_PERSONAL_DATA_AFTER=8760h"}
+	walk(t, environ, []step{
+		{"archive status", "", exitOK, `^archived after 2160h0m0s, blanked after 8760h0m0s\ndue: 0 sales.*\nin the archive: 0 orders\n$`},
+		{"archive status --json", "", exitOK, `"orders": 0,(.|\n)*"months": \[\]`},
+		{"archive run", "", exitFailed, `no server`},
+		{"archive drop", "", exitUsage, `--before`},
+		{"archive drop --before 2026", "", exitUsage, `"2026" is no month: want one like 2026-11`},
+		{"archive drop --before 2999-01", "", exitFailed, `2999-01 is not over`},
+		{"archive drop --before 2026-03 --dry-run --json", "", exitOK, `"dry_run": true,\n  "months": \[\]`},
+		{"journal list", "", exitOK, `^nothing was done\n$`},
+		{"archive drop --before 2026-03 --by ada", "", exitOK, `^the archive has no month before 2026-03\n$`},
+		{"journal list", "", exitOK, `ada.*archive\.drop +archive `},
+	})
+	code, _, errOut := call(t, append(environ, "STAMPEDE_ARCHIVE_AFTER=24h"), "archive", "status")
+	if code != exitUsage || !strings.Contains(errOut, "STAMPEDE_ARCHIVE_AFTER") || !strings.Contains(errOut, "48h") {
+		t.Errorf("a day: code %d, %s", code, errOut)
+	}
+}
+
+// The block list on embedded stores, for people and for scripts.
+func TestBlockList(t *testing.T) {
+	t.Parallel()
+	environ := []string{"STAMPEDE_DATA=" + t.TempDir()}
+	walk(t, environ, []step{
+		{"block list", "", exitOK, `^nobody is blocked\n$`},
+		{"block list --json", "", exitOK, `^\[\]\n$`},
+		{"block add --user 7 --reason resells --by ada", "", exitOK, `^blocked user 7, number 1\n$`},
+	})
+	code, out, errOut := call(t, environ, strings.Fields("block add --address 2001:db8::1:2:3:4 --for 1h --json")...)
+	var added app.Block
+	if err := json.Unmarshal([]byte(out), &added); err != nil || code != exitOK || added.Kind != app.BlockNetwork ||
+		added.Value != "2001:db8::/64" || added.Until != added.CreatedAt+3_600_000 {
+		t.Errorf("an IPv6 address: code %d, %s%s, %v", code, out, errOut, err)
+	}
+	walk(t, environ, []step{
+		{"block list --json", "", exitOK, `(?s)"id": 1,.*"kind": "user",.*"value": "7",.*"reason": "resells",.*"created_by": "ada"`},
+		{"block list", "", exitOK, `resells.*ada|ada.*resells`},
+		{"block add --user 7", "", exitFailed, `blocked already, by number 1`},
+		{"block remove 1 --json", "", exitOK, `^\[\s*1\s*\]\s*$`},
+		{"block remove 1", "", exitFailed, `no block in force has the number 1`},
+	})
+}
+
+// Commands are logged with their actor, once for each key. Verification detects a head that is not in the audit log and
+// ends with exit code 3.
+func TestJournal(t *testing.T) {
+	t.Parallel()
+	environ := []string{"STAMPEDE_DATA=" + t.TempDir()}
+	walk(t, environ, []step{
+		{"journal list", "", exitOK, `^nothing was done\n$`},
+		{"journal list --json", "", exitOK, `^\[\]\n$`},
+		{"journal verify", "", exitOK, `^nothing was done yet\n$`},
+		{"block add --user 7 --by ada --key flood-0001", "", exitOK, `number 1`},
+		{"block add --user 7 --by ada --key flood-0001", "", exitOK, `number 1`}, // the same again
+		{"block add --user 8 --by ada --key flood-0001", "", exitFailed, `duplicate_key`},
+		{"block add --user 8 --by ada --key flood", "", exitUsage, `--key`},
+		{"challenge --bits 18 --by ada", "", exitOK, `18 bits`},
+		{"user add bob@shop.example --password --by 鲍勃", secret, exitOK, `added shopper`},
+		{"user role bob@shop.example operator", "", exitOK, `operator`},
+		{"user delete bob@shop.example --yes", "", exitOK, `deleted`},
+		{"token rotate --by ada", "", exitOK, `generation 1`},
+		{"block remove 99", "", exitFailed, `no block in force`},
+		{"journal list", "", exitOK, `(?s)^row .*key\.rotate.*user\.delete.*user\.role.*鲍勃.*switch\.work_bits.*1 .*ada.*cli.*block\.add +block:1 `},
+		{"journal list --actor ada --kind block.add", "", exitOK, `^row[^\n]*\n1 [^\n]*\n$`},
+		{"journal list --since 2100-01-01T00:00:00Z", "", exitOK, `nothing`},
+		{"journal list --limit 0", "", exitUsage, `--limit`},
+		{"journal verify", "", exitOK, `^6 rows fit; head 6:[0-9a-f]{64}\n$`},
+		{"journal verify --head HEAD", "", exitOK, `^6 rows fit`},
+		{"journal verify --head 6:" + strings.Repeat("0a", 32), "", exitAudit, `row 6 does not fit: .*written anew`},
+		{"journal verify --json --head 7:" + strings.Repeat("0a", 32), "", exitAudit, `"at": 7`},
+		{"journal verify --head 6", "", exitFailed, `a head is`},
+	})
+	// The audit log names users by id only.
+	_, out, _ := call(t, environ, "journal", "list", "--json")
+	var rows []app.JournalEntry
+	if err := json.Unmarshal([]byte(out), &rows); err != nil || len(rows) != 6 || strings.Contains(out, "bob@") {
+		t.Fatalf("%d rows, %v: %s", len(rows), err, out)
+	}
+	// The table shows times in the time zone of the shop.
+	at := rows[0].At.Time().In(time.FixedZone("Kathmandu", (5*60+45)*60)).Format(time.DateTime)
+	if _, out, _ := call(t, append(environ, "STAMPEDE_TIME_ZONE=Asia/Kathmandu"), "journal", "list"); !strings.Contains(out, at) {
+		t.Errorf("no row of %s:\n%s", at, out)
+	}
+}
+
+// Searches for orders, payments and users; commands that need a server; invalid arguments.
+func TestAfterwards(t *testing.T) {
+	t.Parallel()
+	walk(t, []string{"STAMPEDE_DATA=" + t.TempDir()}, []step{
+		{"order list", "", exitOK, `^no orders\n$`},
+		{"order list 7301444480512000257 --state paid --json", "", exitOK, `^\[\]\n$`},
+		{"order list --state reserved", "", exitUsage, `--state`},
+		{"order list --limit 0", "", exitUsage, `--limit`},
+		{"pay list", "", exitOK, `^no payments\n$`},
+		{"pay list T1 --state late --json", "", exitOK, `^\[\]\n$`},
+		{"pay list --state x", "", exitUsage, `--state`},
+		{"user add ada@shop.example --name Ada --password --by eve", secret, exitOK, `added`},
+		{"user list ada@", "", exitOK, `ada@shop\.example`},
+		{"user list Ada", "", exitOK, `ada@shop\.example`},
+		{"user list bob", "", exitOK, `nobody`},
+		{"user list ada --role admin", "", exitUsage, `--role`},
+		{"order ship 7 --carrier SF --tracking SF1", "", exitFailed, `server`},
+		{"order ship 7 --carrier SF", "", exitUsage, `--tracking`},
+		{"order ship-many -", "order,carrier,tracking\n", exitFailed, `server`},
+		{"order ship-many nowhere.csv", "", exitFailed, `nowhere\.csv`},
+		{"report 7", "", exitFailed, `server`},
+	})
+}
+
+// Switches and notices on embedded stores; both are in the audit log.
+func TestSwitchesAndNotice(t *testing.T) {
+	t.Parallel()
+	walk(t, []string{"STAMPEDE_DATA=" + t.TempDir()}, []step{
+		{"switch show", "", exitOK, `(?s)tick-ms +100\nhttp-buy +true\nleast-challenge +none\nlists +live\nwork-bits +16`},
+		{"switch set --tick-ms 500 --no-http-buy --work-bits 18 --by ada", "", exitOK, `(?s)500\n.*false\n.*18`},
+		{"switch set --lists cached --least-challenge work --json", "", exitOK, `"version": 2`},
+		{"switch show", "", exitOK, `(?s)tick-ms +500\nhttp-buy +false\nleast-challenge +work\nlists +cached\nwork-bits +18`},
+		{"switch set --tick-ms 50", "", exitFailed, `100 to 2000`},
+		{"switch set --lists none", "", exitFailed, `live or cached`},
+		{"switch set --least-challenge hard", "", exitFailed, `entry check`},
+		{"notice end", "", exitFailed, `there is no notice`},
+		{"notice say Kettles --for 1h --json", "", exitOK, `(?s)"level": "info".*"until": \d+`},
+		{"notice say 水壶 --lang zh --json", "", exitOK, `(?s)"text": "Kettles".*"zh": "水壶"`},
+		{"notice say Slow --lang Z", "", exitFailed, `two or three small letters`},
+		{"notice say Slow --warn", "", exitOK, `within a second`},
+		{"notice say " + strings.Repeat("x", 301), "", exitFailed, `300 characters`},
+		{"notice end", "", exitOK, `any more`},
+		{"journal list", "", exitOK, `(?s)notice\.take_back.*notice\.say.*notice\.say.*notice\.say.*switches\.edit.*ada.*switches\.edit`},
+		{"journal verify", "", exitOK, `^6 rows fit`},
+	})
+}
+
+// Accounts on a fresh folder without a server: the first admin of a shop is made so.
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	environ := []string{"STAMPEDE_DATA=" + t.TempDir()}
+	walk(t, environ, []step{
+		{"user list", "", exitOK, `^nobody has an account\n$`},
+		{"user list --json", "", exitOK, `^\[\]\n$`},
+		{"user add Ada@Shop.example --role admin --password", secret + "\r\n", exitOK, `^added admin ada@shop.example, user \d+\n$`},
+		{"user add ada@shop.example --password", secret, exitFailed, `that e-mail has an account`},
+		{"user add bob@shop.example --password", "short", exitFailed, `too short`},
+		{"user add bob@shop.example --password", "", exitUsage, `--password`},
+		{"user add bob@shop.example --password", "\n" + secret, exitUsage, `--password`},
+		{"user add bob --password", secret, exitFailed, `does not look like an e-mail`},
+		{"user add bob@shop.example --role king", "", exitUsage, `admin`},
+		{"user add bob@shop.example --lang fr", "", exitUsage, `zh`},
+		{"user add bob@shop.example", "", exitFailed, `--password\): no server is running`},
+		{"user add bob@shop.example --password --name 鲍勃 --lang zh --json", secret, exitOK, `"name": "鲍勃"`},
+		{"user list", "", exitOK, `(?s)^id .*bob@shop\.example .*ada@shop\.example +Guest \d+ +admin +active`},
+		{"user list --role admin", "", exitOK, `ada@shop.example`},
+		{"user list --role operator", "", exitOK, `nobody`},
+		{"user list --limit 0", "", exitUsage, `--limit`},
+		{"user show ada@shop.example", "", exitOK, `(?s)role +admin\n.*logged in nowhere`},
+		{"user show eve@shop.example", "", exitFailed, `nobody has that id or e-mail`},
+		{"user show eve", "", exitFailed, `by id or e-mail`},
+		{"user show 12345", "", exitFailed, `nobody has that id or e-mail`},
+		{"user role bob@shop.example operator", "", exitOK, `is operator`},
+		{"user role bob@shop.example operator --json", "", exitOK, `"role": "operator"`},
+		{"user list --role operator", "", exitOK, `bob@shop.example`},
+		{"user revoke BOB@shop.example", "", exitOK, `on 0 devices`},
+		{"user delete bob@shop.example", "", exitUsage, `--yes`},
+		{"user delete bob@shop.example --yes", "", exitOK, `deleted user \d+`},
+		{"user delete bob@shop.example --yes", "", exitFailed, `nobody has that`},
+		{"user delete 12345 --yes", "", exitOK, `deleted user 12345`}, // a guest
+		{"user show bob@shop.example", "", exitFailed, `nobody`},
+		{"user add bob@shop.example --password", secret, exitOK, `added shopper`}, // the e-mail is free again
+	})
+	_, out, _ := call(t, environ, "user", "show", "ada@shop.example", "--json")
+	var u server.UserDetails
+	if err := json.Unmarshal([]byte(out), &u); err != nil || u.Role != "admin" || u.Devices == nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
