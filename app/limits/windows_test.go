@@ -16,15 +16,18 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
+// openRedis makes a connected client that waits for each answer: on a busy machine one may take longer than countWithin,
+// and the node would count by itself.
 func openRedis(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.MaxRetries, o.ContextTimeoutEnabled = -1, true
+	o.MaxRetries, o.ReadTimeout, o.WriteTimeout = -1, time.Minute, time.Minute
 	client := redis.NewClient(o)
 	t.Cleanup(func() { _ = client.Close() })
+	_ = client.Ping(t.Context()).Err() // later connections have countWithin
 	return client
 }
 
@@ -96,8 +99,7 @@ func TestWindowSlides(t *testing.T) {
 		w, class, addr := NewWindows(client, 200*time.Millisecond), Class{Name: "list", Addr: 4}, someone()
 		began, admitted := time.Now(), 0
 		kit.Eventually(t, time.Minute, func() (bool, string) {
-			alone := w.CountedAlone()
-			if w.Take(ctx, class, 0, addr) == nil && w.CountedAlone() == alone { // Redis was not late on a busy machine
+			if w.Take(ctx, class, 0, addr) == nil {
 				admitted++
 			}
 			return admitted == 24, "an address that goes on asking is not let in any more"

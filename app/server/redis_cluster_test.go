@@ -164,7 +164,7 @@ func failoverIsToldOf(t *testing.T, config Config, cluster *kit.RedisCluster) {
 // seconds, although nobody can tell it that slots have moved.
 func TestPromotedPrimaryIsFound(t *testing.T) {
 	t.Parallel()
-	const soon = 45 * time.Second // go-redis alone looks once a minute
+	const soon = 40 * time.Second // go-redis alone looks once a minute
 	cluster := kit.StartRedisCluster(t, 3, 3)
 	address, err := parseRedisURL(cluster.URL)
 	if err != nil {

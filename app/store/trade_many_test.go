@@ -61,7 +61,7 @@ func TestManyTradesAreClaimedAtOnce(t *testing.T) {
 	began := time.Now()
 	var done sync.WaitGroup
 	done.Go(func() { _ = watch.Run(running) })
-	kit.Eventually(t, time.Minute, func() (bool, string) {
+	kit.Eventually(t, 90*time.Second, func() (bool, string) { // one after the other: 200 s
 		n := gateway.count()
 		return n == many, fmt.Sprintf("%d of %d were asked about", n, many)
 	})
