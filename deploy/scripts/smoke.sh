@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Looks at the demo with a real browser: starts bin/stampede demo twice on free ports, with shoppers and without,
-# each with a folder of its own, runs frontend's smoke test against them and stops them. SMOKE_SHOTS names a folder for
-# screenshots.
+# Runs the browser tests: starts bin/stampede demo twice on free ports, with and without simulated shoppers, runs
+# frontend/smoke against them and stops them. SMOKE_SHOTS names a folder for screenshots. Failed checks save a screenshot
+# and a trace in .run/browser.
+#
+#   smoke.sh [PATTERN]   only the parts whose names match the regular expression
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -40,15 +42,15 @@ address() {
 # redis_of NAME: prints where its embedded Redis is.
 redis_of() { sed -nE 's/.*redis-cli -h ([^ ]+) -p ([0-9]+) .*/\1:\2/p' "$dir/$1.log" | head -n 1; }
 
-# No slot ends under those who buy: the first lasts nine minutes.
+# Slots are long, so that none ends during a purchase: the first lasts nine minutes.
 demo busy --slot 30m
 demo quiet --slot 30m --shoppers 0
 busy=$(address busy)
 quiet=$(address quiet)
-# Where the mails of the quiet one are, and what its pictures show.
+# The mails and captchas of the quiet demo.
 export SMOKE_MAIL=$dir/quiet/mail
 SMOKE_REDIS=$(redis_of quiet)
-# Where operators of the busy one are made, and where something is left over for them.
+# The folder of the busy demo for its commands, and its Redis for a dead letter.
 export SMOKE_REDIS SMOKE_DATA=$dir/busy
 SMOKE_BUSY_REDIS=$(redis_of busy)
 export SMOKE_BUSY_REDIS

@@ -1,47 +1,23 @@
-import { PATIENCE_MS, expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
+import { buy, expectNoProblems, live, soon } from './browser.mjs'
 import { standInReader } from './mailbox.mjs'
+import { LIMIT_MS } from './report.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** The longest wait for a slot to open. */
-const OPENING_MS = 120_000
-/** A busy shop, and one that counts attempts, says how long to wait; so often it is asked. */
-const TRIES = 8
-
-/** Accounts on a stand-in, in both languages, and what a healthy server shows rarely: its parts. */
-export function accountsOnStandIn(report, browser) {
-  const visitors = [
-    { size: 'phone', theme: 'light', lang: 'en' },
-    { size: 'desktop', theme: 'dark', lang: 'zh' },
-  ]
-  const on = (part, visitor) => async () => {
-    const standIn = new StandIn()
-    await part(report, browser, await standIn.start(), standIn, visitor)
-    standIn.close()
-  }
-  return [accountsOn, rareStates].flatMap((part) => visitors.map((visitor) => on(part, visitor)))
+/** The account flow on a stand-in. */
+export async function accountsOnStandIn(report, browser, look) {
+  const standIn = new StandIn()
+  const base = await standIn.start()
+  await accounts(report, browser, base, standInReader(standIn), look)
 }
 
-function accountsOn(report, browser, base, standIn, visitor) {
-  return accounts(report, browser, base, standInReader(standIn), visitor)
-}
-
-/**
- * A guest makes an account, and does with it what people do, to its end. Works against any server whose mails and pictures
- * `reader` can read.
- */
-export async function accounts(report, browser, base, reader, { size, theme, lang }) {
-  const name = `account, ${size} ${theme} ${lang}`
-  const visitor = await Visitor.open(browser, base, { size, theme, lang }, reader)
+/** A guest registers, uses every function of an account, and deletes it. Works against any server; `reader` reads its mails and captchas. */
+export async function accounts(report, browser, base, reader, look) {
+  const { size, theme } = look
+  const visitor = await Visitor.open(browser, base, look, reader)
   const { page, dialog } = visitor
-  const check = (what, run) => report.check(`${name}: ${what}`, run)
-  const shoot = (what) => browser.shoot(page, `account-${size}-${theme}-${lang}-${what}`)
+  const check = (what, run) => report.check(`account, ${size}: ${what}`, run)
+  const looks = (what) => browser.looks(page, `account-${size}-${theme}-${what}`)
   const email = `shopper-${Date.now()}-${size}@example.com`
-  const soon = (locator, state = 'visible') => locator.waitFor({ state, timeout: PATIENCE_MS })
-  const looks = async (what) => {
-    await shoot(what)
-    await expectAccessible(page)
-    await expectNoSideways(page)
-  }
   let password = 'a sentence that nobody guesses'
   let order
   let other
@@ -77,7 +53,7 @@ export async function accounts(report, browser, base, reader, { size, theme, lan
     await soon(dialog, 'hidden')
     await visitor.shows(order)
     await page.reload()
-    await visitor.live()
+    await live(page)
     await visitor.shows(order)
     const stored = await page.evaluate(() => JSON.stringify(localStorage))
     if (/eyJ|refresh/.test(stored)) throw new Error(`a token is stored: ${stored}`)
@@ -121,7 +97,7 @@ export async function accounts(report, browser, base, reader, { size, theme, lan
     await page.locator('.address').filter({ hasText: 'Li Lei' }).waitFor({ state: 'attached' })
   })
   await check('sees where it is logged in', async () => {
-    other = await Visitor.open(browser, base, { size: 'desktop', theme, lang: 'en' }, reader)
+    other = await Visitor.open(browser, base, { theme }, reader)
     await other.logIn(email, password)
     await other.shows(order)
     await visitor.openAccount()
@@ -142,8 +118,7 @@ export async function accounts(report, browser, base, reader, { size, theme, lan
     await soon(other.page.locator('.ended'))
     if ((await other.page.locator('.rail [data-order]').count()) > 0)
       throw new Error('orders are still on show')
-    await browser.shoot(other.page, `account-${size}-${theme}-${lang}-signed-out`)
-    await expectAccessible(other.page)
+    await browser.looks(other.page, `account-${theme}-signed-out`)
   })
   await check('takes its data along', async () => {
     await visitor.part(4)
@@ -159,7 +134,7 @@ export async function accounts(report, browser, base, reader, { size, theme, lan
     await soon(dialog, 'hidden')
     await soon(page.locator('.account.in'), 'detached')
     await soon(other.page.locator('.ended'))
-    await visitor.live()
+    await live(page)
     await page.waitForFunction(() => localStorage.getItem('stampede.session')?.includes('"access"'))
   })
   await check('a forgotten password is set anew by mail', async () => {
@@ -201,33 +176,32 @@ export async function accounts(report, browser, base, reader, { size, theme, lan
     expectNoProblems(page)
     expectNoProblems(other.page)
   })
-  await other?.page.context().close()
-  await page.context().close()
 }
 
-async function rareStates(report, browser, base, standIn, { size, theme, lang }) {
-  const visitor = await Visitor.open(browser, base, { size, theme, lang }, standInReader(standIn))
+/** Account states that a healthy server shows rarely. */
+export async function rareAccountStates(report, browser) {
+  const standIn = new StandIn()
+  const base = await standIn.start()
+  const visitor = await Visitor.open(browser, base, { size: 'phone' }, standInReader(standIn))
   const { page, dialog } = visitor
-  const check = (what, run) => report.check(`account, ${size} ${theme} ${lang}: ${what}`, run)
-  const shoot = (what) => browser.shoot(page, `account-${size}-${theme}-${lang}-${what}`)
-  const soon = (locator, state = 'visible') => locator.waitFor({ state, timeout: PATIENCE_MS })
+  const check = (what, run) => report.check(`account states: ${what}`, run)
+  const looks = (what) => browser.looks(page, `account-state-${what}`)
   standIn.accounts.add('old@example.com', 'a password of long ago', 'Old Hand')
 
   await check('a link that counts no more says what to do', async () => {
     await page.goto(`${base}/?activate=nonsense`)
     await soon(dialog.locator('.mark.warn'))
-    await shoot('dead-link')
-    await expectAccessible(page)
+    await looks('dead-link')
     await page.keyboard.press('Escape')
   })
   await check('a guest with orders hears that they stay, and has them again after the log out', async () => {
     const order = await visitor.buy()
     await visitor.openAccount()
     await soon(dialog.locator('.note'))
-    await shoot('stays')
+    await browser.shoot(page, 'account-state-stays')
     await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
     await visitor.submit(page.locator('.account.in'))
-    await page.locator(`[data-order="${order}"]`).first().waitFor({ state: 'detached', timeout: PATIENCE_MS })
+    await page.locator(`[data-order="${order}"]`).first().waitFor({ state: 'detached' })
     await visitor.openAccount()
     await dialog.locator('.out').click()
     await soon(dialog, 'hidden')
@@ -239,8 +213,7 @@ async function rareStates(report, browser, base, standIn, { size, theme, lang })
     await visitor.fill({ email: 'old@example.com', password: 'a password of long ago' })
     await dialog.locator('[type=submit]').click()
     await soon(dialog.locator('img'))
-    await shoot('guarded')
-    await expectAccessible(page)
+    await looks('guarded')
     await visitor.submit(page.locator('.account.in'))
     standIn.accounts.guarded = false
   })
@@ -257,7 +230,7 @@ async function rareStates(report, browser, base, standIn, { size, theme, lang })
     await dialog.locator('.out').click()
     await soon(dialog.locator('.problem:not(:empty)'))
     await page.unroute('**/auth/logout')
-    await shoot('no-answer')
+    await browser.shoot(page, 'account-state-no-answer')
     await page.keyboard.press('Escape')
     await soon(page.locator('.account.in'))
   })
@@ -265,52 +238,44 @@ async function rareStates(report, browser, base, standIn, { size, theme, lang })
     const hellos = () => standIn.received.filter(({ op }) => op === 'hello').length
     const before = hellos()
     standIn.block()
-    const told = page.locator('.out[role=alert]')
-    await told.getByText(lang === 'zh' ? '请联系商城' : 'write to the shop').waitFor({ timeout: PATIENCE_MS })
+    const notice = page.locator('.out[role=alert]')
+    await soon(notice.getByText('write to the shop'))
     await page.evaluate(() => window.dispatchEvent(new Event('online')))
-    await shoot('blocked')
-    await expectAccessible(page)
-    await expectNoSideways(page)
-    const { y } = await told.boundingBox()
+    await looks('blocked')
+    const { y } = await notice.boundingBox()
     if (y < 0 || y > page.viewportSize().height / 2) throw new Error(`it stands at ${y}, out of sight`)
     if (await page.locator('.banner').count()) throw new Error('it reads like a lost connection')
     if (hellos() !== before) throw new Error('the page came back by itself')
-    await told.getByRole('button').click()
-    await soon(told, 'hidden')
+    await notice.getByRole('button').click()
+    await soon(notice, 'hidden')
   })
-  await page.context().close()
 }
 
-/** A browser of its own, and the hands in front of it. */
+/** A browser of its own, and the actions of its user. */
 class Visitor {
-  static async open(browser, base, { size, theme, lang }, reader) {
+  static async open(browser, base, look, reader) {
     const visitor = new Visitor()
-    visitor.page = await browser.open('about:blank', size, theme)
+    visitor.page = await browser.open('about:blank', look)
     visitor.dialog = visitor.page.locator('dialog[open]')
-    visitor.size = size
+    visitor.size = look.size
     visitor.reader = reader
-    // The newest picture, from the moment its answer begins: the page may show it before it is read here.
+    // The newest captcha, from the start of its response: the page may show it before it is read here.
     visitor.page.on('response', (response) => {
       if (!response.url().endsWith('/auth/captcha') || !response.ok()) return
-      visitor.picture = response.json()
-      visitor.picture.catch(() => {}) // of a page that was left
+      visitor.captcha = response.json()
+      visitor.captcha.catch(() => {}) // of a page that was left
     })
     await visitor.page.goto(base)
-    if (lang === 'zh') await visitor.page.locator('.lang').click()
     return visitor
-  }
-
-  async live() {
-    await this.page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
   }
 
   async openAccount() {
     await this.page.locator('.account').click()
-    await this.dialog.locator('h2').first().waitFor({ timeout: PATIENCE_MS })
+    await soon(this.dialog.locator('h2').first())
   }
 
   part(n) {
-    return this.dialog.locator('.home li button').nth(n).click({ timeout: PATIENCE_MS })
+    return this.dialog.locator('.home li button').nth(n).click()
   }
 
   async fill(fields) {
@@ -318,20 +283,20 @@ class Visitor {
       await this.dialog.locator(`[name=${name}]`).fill(value)
   }
 
-  /** Sends the form until `wanted` shows, with the characters of a picture when there is one. */
+  /** Submits the form, with the captcha if there is one, until `wanted` shows: a server that is busy or limits attempts asks to wait. */
   async submit(wanted, looks, what) {
-    for (let tries = 1; ; tries++) {
-      const picture = this.dialog.locator('img')
-      if (looks || (await picture.isVisible())) {
-        await picture.waitFor({ timeout: PATIENCE_MS })
-        await this.dialog.locator('[name=captcha]').fill(await this.reader.captcha((await this.picture).id))
+    for (let tries = 1, end = Date.now() + LIMIT_MS; ; tries++) {
+      const captcha = this.dialog.locator('img')
+      if (looks || (await captcha.isVisible())) {
+        await soon(captcha)
+        await this.dialog.locator('[name=captcha]').fill(await this.reader.captcha((await this.captcha).id))
         if (looks && tries === 1) await looks(what)
       }
       await this.dialog.locator('[type=submit]').click()
       const busy = this.dialog.locator('.problem').filter({ hasText: /moment|稍后|\d+ s|\d+ 秒/ })
-      await wanted.or(busy).first().waitFor({ timeout: PATIENCE_MS })
+      await soon(wanted.or(busy).first())
       if (await wanted.first().isVisible()) return
-      if (tries === TRIES) throw new Error(await busy.innerText())
+      if (Date.now() > end) throw new Error(await busy.innerText())
       await this.page.waitForTimeout(1_000 * tries)
     }
   }
@@ -340,32 +305,20 @@ class Visitor {
     await this.openAccount()
     await this.fill({ email, password })
     await this.submit(this.page.locator('.account.in'))
-    await this.dialog.waitFor({ state: 'hidden', timeout: PATIENCE_MS })
-    await this.live()
+    await soon(this.dialog, 'hidden')
+    await live(this.page)
   }
 
-  /** Presses Buy until there is an order: simulated shoppers may take the last unit first. */
-  async buy() {
-    const order = this.page.locator('[data-order][data-state="pending"]').first()
-    for (let presses = 1; ; presses++) {
-      await this.page
-        .locator('[data-does="buy"][aria-disabled="false"]')
-        .last()
-        .click({ timeout: OPENING_MS })
-      try {
-        await order.waitFor({ state: 'attached', timeout: PATIENCE_MS / 3 })
-        return await order.getAttribute('data-order')
-      } catch (error) {
-        if (presses === 3) throw error
-      }
-    }
+  /** Buys from the first card, which no other part changes. */
+  buy() {
+    return buy(this.page, this.page.locator('[data-sale]').first())
   }
 
-  /** The order is among those of whoever is here; beside the page, or in the drawer of a phone. */
+  /** The order is listed, beside the page or in the drawer of a phone. */
   async shows(order) {
-    if (this.size === 'phone') await this.page.locator('.bag').click({ timeout: PATIENCE_MS })
+    if (this.size === 'phone') await this.page.locator('.bag').click()
     const place = this.size === 'phone' ? 'dialog[open]' : '.rail'
-    await this.page.locator(`${place} [data-order="${order}"]`).waitFor({ timeout: PATIENCE_MS })
+    await soon(this.page.locator(`${place} [data-order="${order}"]`))
     if (this.size === 'phone') await this.page.keyboard.press('Escape')
   }
 }

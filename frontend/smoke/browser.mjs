@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { decodeQR } from 'qr/decode.js'
+import { LIMIT_MS, ownContext } from './report.mjs'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const flags = [
@@ -16,34 +17,27 @@ const flags = [
   '--disable-sync',
 ]
 
-/** The longest wait for what has to come, also on a machine that does much else; what comes sooner is not waited for. */
-export const PATIENCE_MS = 60_000
+/** The interval of polls outside of the page. */
+const POLL_MS = 50
 
-/** How often is looked at what cannot be waited for. */
-const LOOK_MS = 50
-
-/** Waits until something holds here, beside the page. */
+/** Waits until a condition outside of the page holds. */
 export async function until(holds) {
-  for (const end = Date.now() + PATIENCE_MS; !holds();) {
-    if (Date.now() > end) throw new Error(`not so after ${PATIENCE_MS} ms: ${holds}`)
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  for (const end = Date.now() + LIMIT_MS; !(await holds());) {
+    if (Date.now() > end) throw new Error(`not true after ${LIMIT_MS} ms: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }
 
-export const sizes = {
+const sizes = {
   phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+  tablet: { viewport: { width: 768, height: 1024 } },
   desktop: { viewport: { width: 1440, height: 900 } },
 }
 
-/** Every size with every theme. */
-export const appearances = Object.keys(sizes).flatMap((size) =>
-  ['light', 'dark'].map((theme) => [size, theme]),
-)
-
-/** The style of a live dot that rests. */
+/** Stops the live dot, which never rests and takes half a processor where nothing else is drawn. */
 export const STILL_DOT = '.live i::after { animation: none !important }'
 
-/** Debian's Chromium without its windows, and pages in it that remember what went wrong. */
+/** Debian's headless Chromium, and pages in it that collect errors. */
 export class Browser {
   static async launch() {
     const executablePath = process.env.CHROMIUM || '/usr/bin/chromium-headless-shell'
@@ -55,18 +49,20 @@ export class Browser {
   }
 
   /**
-   * A page with a storage of its own, in the given size ("phone", "desktop") and theme. It wants no motion, unless told
-   * otherwise: where nothing else draws, every frame of an animation costs processor time, two thirds of all that a page
-   * takes. What moves is looked at by the parts that are about it, and by the main job in light; but not the live dot, which
-   * never rests and takes half a processor by itself: that one moves where its cost is looked at.
+   * Opens a page with storage of its own. `size` is "phone", "tablet" or "desktop". Motion is reduced by default: every
+   * frame of an animation costs processor time, two thirds of what a page takes.
    */
-  async open(base, size, colorScheme, reducedMotion = 'reduce') {
+  async open(base, { size = 'desktop', theme = 'light', lang = 'en', motion = 'reduce' } = {}) {
     const context = await this.chromium.newContext({
       ...sizes[size],
-      colorScheme,
-      reducedMotion,
-      locale: 'en-GB',
+      colorScheme: theme,
+      reducedMotion: motion,
+      locale: lang === 'zh' ? 'zh-CN' : 'en-GB',
     })
+    context.setDefaultTimeout(LIMIT_MS)
+    // Snapshots of the page in a trace cost a third more processor time, and screenshots a multiple.
+    await context.tracing.start(process.env.SMOKE_TRACE ? { screenshots: true, snapshots: true } : {})
+    ownContext(context)
     await context.addInitScript((css) => {
       const still = new CSSStyleSheet()
       still.replaceSync(css)
@@ -74,7 +70,7 @@ export class Browser {
     }, STILL_DOT)
     const page = await context.newPage()
     page.problems = []
-    page.reducedMotion = reducedMotion
+    page.reducedMotion = motion
     page.on('console', (message) => {
       if (message.type() === 'error') page.problems.push(message.text())
     })
@@ -83,10 +79,17 @@ export class Browser {
     return page
   }
 
-  /** Takes a picture for people to look at, if somebody wants them. */
+  /** Takes a screenshot for people, if SMOKE_SHOTS is set. */
   async shoot(page, name, options = {}) {
     if (!this.shots) return
     await page.screenshot({ path: join(this.shots, `${name}.png`), animations: 'disabled', ...options })
+  }
+
+  /** Checks that the page is accessible and fits its window; takes a screenshot. */
+  async looks(page, name, options) {
+    await this.shoot(page, name, options)
+    await expectAccessible(page)
+    await expectNoSideways(page)
   }
 
   async close() {
@@ -94,10 +97,30 @@ export class Browser {
   }
 }
 
-/** The text of the QR code on a picture of a page, as a camera reads it from the screen. */
+/** Waits for a state of a locator, "visible" by default. */
+export const soon = (locator, state = 'visible') => locator.waitFor({ state })
+
+/** Waits until the page is connected. */
+export const live = (page) => soon(page.locator('.live.on'))
+
+/** Presses Buy on the last of the cards until there is an order, and returns its id: other shoppers may take a unit first. */
+export async function buy(page, cards = page.locator('[data-sale]')) {
+  const order = page.locator('[data-order][data-state="pending"]').first()
+  for (let tries = 1; ; tries++) {
+    await cards.locator('[data-does="buy"][aria-disabled="false"]').last().click()
+    try {
+      await order.waitFor({ state: 'attached', timeout: LIMIT_MS / 3 })
+      return await order.getAttribute('data-order')
+    } catch (error) {
+      if (tries === 3) throw error
+    }
+  }
+}
+
+/** Reads the QR code from a screenshot of an element, as a camera does. */
 export async function scan(page, locator) {
   const picture = await locator.screenshot({ animations: 'disabled' })
-  // A page of its own decodes the picture: the shop's security policy does not apply there.
+  // A separate page decodes it, where the shop's security policy does not apply.
   const darkroom = await page.context().newPage()
   const { data, ...size } = await darkroom.evaluate(async (base64) => {
     const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))
@@ -111,27 +134,32 @@ export async function scan(page, locator) {
   return decodeQR({ ...size, data: Uint8Array.from(data) })
 }
 
-/** What a countdown in there says, in seconds. */
-export async function secondsLeft(locator) {
-  const [minutes, seconds] = (await locator.locator('[data-deadline]').innerText()).split(':')
-  return Number(minutes) * 60 + Number(seconds)
+/** The seconds left on the countdowns in two places, read in the same moment. */
+export async function secondsLeft(one, other) {
+  const texts = await one.evaluate(
+    (...places) => places.map((place) => place.querySelector('[data-deadline]').innerText),
+    await other.elementHandle(),
+  )
+  return texts.map((text) =>
+    text.split(':').reduce((minutes, seconds) => Number(minutes) * 60 + Number(seconds)),
+  )
 }
 
 /** Throws when axe finds something serious or critical. */
 export async function expectAccessible(page) {
-  // A button that has just become Pay changes its colours once more, in the middle of being judged.
+  // A button that has just become Pay changes its colours again during the analysis.
   await page.waitForFunction(() => !document.querySelector('.pay.calm'))
-  // What fades in or out has no colour that could be judged.
+  // An element that fades has no colour that axe could judge.
   await page.emulateMedia({ reducedMotion: 'reduce' })
   await page.evaluate(() => {
     const moving = document
       .getAnimations()
       .filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity)
-    for (const animation of moving) animation.finish() // those that are under way are not ended by that
+    for (const animation of moving) animation.finish() // reduced motion does not end running animations
   })
-  // Through the debugger, where the page's security policy does not apply.
+  // Evaluated through the debugger, where the page's security policy does not apply.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
-  // The page lives on while it is judged, and may show one state first and then another: what counts is found twice.
+  // The page may change during the analysis, so only a violation that is found twice counts.
   const grave = (await graveOn(page)).length > 0 ? await graveOn(page) : []
   await page.emulateMedia({ reducedMotion: page.reducedMotion }) // as it was opened
   if (grave.length === 0) return

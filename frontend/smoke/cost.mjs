@@ -1,29 +1,31 @@
-import { PATIENCE_MS, STILL_DOT } from './browser.mjs'
+/**
+ * Measures what the page costs the browser, beside another page or a limit: `npm run cost`. Nothing else may run on the
+ * machine.
+ */
+import { Browser, STILL_DOT, soon } from './browser.mjs'
+import { ENDLESS_BITS } from './challenge.mjs'
+import { Report } from './report.mjs'
 import { StandIn } from './standin/server.mjs'
 
 const SALES = 20
 const BUSTLE_MS = 250
+const TICK_MS = 100 // as a real server
 const WATCH_MS = 1_000
 const QUIET_MS = 2_000
 const TURNS = 4
-/** The cards as they once were, which cost four times as much: a yardstick of the same machine at the same moment. */
+/** An older layout of the cards, which costs four times as much: a reference on the same machine at the same time. */
 const NESTED_GRIDS = `
   article { display: grid !important; grid-template: auto 1fr auto / minmax(0, 1fr) !important }
   article .facts { display: grid !important; align-content: start; gap: 4px }
   .grid > li { display: grid !important }
 `
-/** Of an observer of mutations. */
+/** Options of a MutationObserver. */
 const EVERYTHING = { subtree: true, childList: true, attributes: true, characterData: true }
 
-/** What the page costs the browser, compared with another page on the same machine at the same moment. */
-export async function cost(report, browser) {
-  const standIn = new StandIn(SALES, BUSTLE_MS)
-  const base = await standIn.start()
-  const page = await browser.open(base, 'desktop', 'light', 'no-preference')
-  await page
-    .locator('[data-does="buy"]')
-    .nth(SALES - 1)
-    .waitFor({ timeout: PATIENCE_MS })
+async function cost(report, browser) {
+  const standIn = new StandIn(SALES, BUSTLE_MS, TICK_MS)
+  const page = await browser.open(await standIn.start(), { motion: 'no-preference' })
+  await soon(page.locator('[data-does="buy"]').nth(SALES - 1))
   const meter = await Meter.of(page)
 
   await report.check(
@@ -48,11 +50,30 @@ export async function cost(report, browser) {
     console.log(`      ${a.toFixed(1)} style recalculations a second, with a still dot ${b.toFixed(1)}`)
     if (a > b * 1.5 + 3) throw new Error(`${a} style recalculations a second, with a still dot ${b}`)
   })
-  await page.context().close()
-  standIn.close()
 }
 
-/** Counts what the browser does, through its debugger. */
+/** The proof of work runs in a worker, so the page stays responsive. */
+async function work(report, browser) {
+  const standIn = new StandIn()
+  const base = await standIn.start()
+  const { shop } = standIn
+  const [sale] = [...shop.sales.values()].filter(({ slot }) => slot === shop.current().id)
+  shop.bits = ENDLESS_BITS
+  Object.assign(sale, { pass: true, challenge: 'work' })
+  const page = await browser.open(base)
+  await page.locator(`[data-sale="${sale.id}"] [data-does="buy"][aria-disabled="false"]`).click()
+  await soon(page.locator('dialog[open]').getByRole('progressbar'))
+  const meter = await Meter.of(page)
+  await report.check('cost: proof of work leaves the thread of the page free', async () => {
+    const { ScriptDuration, seconds } = await meter.watch()
+    console.log(
+      `      scripts of the page run for ${((ScriptDuration / seconds) * 100).toFixed(0)} % of the time`,
+    )
+    if (ScriptDuration / seconds > 0.5) throw new Error(`${ScriptDuration} s in ${seconds} s`)
+  })
+}
+
+/** Counts the work of the browser, through its debugger. */
 class Meter {
   static async of(page) {
     const meter = new Meter()
@@ -141,3 +162,9 @@ class Meter {
     )
   }
 }
+
+const report = new Report()
+const browser = await Browser.launch()
+await report.run(1, [() => cost(report, browser), () => work(report, browser)])
+await browser.close()
+report.end()

@@ -1,37 +1,25 @@
-import { PATIENCE_MS, appearances, expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
+import { expectNoProblems, soon } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
 const HOSTILE =
   '<p onclick="pwned=1">Plain <img src=x onerror="globalThis.pwned=2"><script>globalThis.pwned=3</script>words' +
   '<a href="javascript:globalThis.pwned=4"> and no link</a></p><svg onload="globalThis.pwned=5"></svg>'
 
-/** What there is to see of a product beyond its card, at every size and in every theme: the parts. `base` is any shop. */
-export function details(report, browser, base) {
-  return [
-    ...appearances.map(
-      ([size, theme]) =>
-        () =>
-          lookedAt(report, browser, size, theme),
-    ),
-    () => lost(report, browser),
-    () => ofShop(report, browser, base),
-  ]
-}
-
-const soon = (locator, state = 'visible') => locator.waitFor({ state, timeout: PATIENCE_MS })
 const sheetOf = (page) => page.locator('dialog[open] [data-details]')
 
-async function begin(browser, size, theme) {
+async function begin(browser, look) {
   const standIn = new StandIn()
-  const page = await browser.open(await standIn.start(), size, theme)
+  const page = await browser.open(await standIn.start(), look)
   const card = page.locator('[data-sale]').first()
   await soon(card)
   return { standIn, page, card, name: card.locator('h3 button') }
 }
 
-async function lookedAt(report, browser, size, theme) {
-  const { standIn, page, card, name } = await begin(browser, size, theme)
-  const check = (what, run) => report.check(`details, ${size} ${theme}: ${what}`, run)
+/** The sheet with pictures, description and rules of a product, on the stand-in. */
+export async function details(report, browser, look) {
+  const { size, theme } = look
+  const { standIn, page, card, name } = await begin(browser, look)
+  const check = (what, run) => report.check(`details, ${size}: ${what}`, run)
   const sheet = sheetOf(page)
   const strip = sheet.locator('.strip')
   const current = sheet.locator('.pictures [aria-current]')
@@ -44,10 +32,9 @@ async function lookedAt(report, browser, size, theme) {
         return Math.abs(at - n) < 0.02 && marks.findIndex((mark) => mark.ariaCurrent === 'true') === n
       },
       [n],
-      { timeout: PATIENCE_MS },
     )
 
-  await check('the name opens them by the keyboard', async () => {
+  await check('the name opens them with the keyboard', async () => {
     await name.focus()
     await page.keyboard.press('Enter')
     await soon(sheet.getByText('Spare parts for ten'))
@@ -56,7 +43,7 @@ async function lookedAt(report, browser, size, theme) {
     if ((await link.getAttribute('rel')) !== 'nofollow noopener')
       throw new Error('the link tells where it comes from')
   })
-  await check('have all pictures with their words', async () => {
+  await check('have all pictures with their texts', async () => {
     const broken = await strip.locator('img').evaluateAll(async (images) => {
       images.forEach((image) => (image.loading = 'eager'))
       await Promise.all(images.map((image) => image.decode().catch(() => undefined)))
@@ -68,25 +55,21 @@ async function lookedAt(report, browser, size, theme) {
     await strip.focus()
     await page.keyboard.press('ArrowLeft')
     await turnedTo(1)
-    if (!/^Picture 2 of 3: ./.test(await current.getAttribute('aria-label')))
+    if (!/2.*3.*[:：] *\S/.test(await current.getAttribute('aria-label')))
       throw new Error('a mark without words')
   })
-  await browser.shoot(page, `details-${size}-${theme}`)
-  await check('are accessible and fit', async () => {
-    await expectAccessible(page)
-    await expectNoSideways(page)
-  })
-  await check('sell, too', async () => {
+  await check('are accessible and fit', () => browser.looks(page, `details-${size}-${theme}`))
+  await check('sell', async () => {
     await sheet.locator('[data-does="buy"]').click()
     await soon(sheet.locator('[data-does="pay"]'))
     await browser.shoot(page, `details-${size}-${theme}-bought`)
   })
-  await check('close by Escape, and the name has the focus again', async () => {
+  await check('close with Escape, and restore the focus', async () => {
     await page.keyboard.press('Escape')
     await soon(sheet, 'detached')
     await page.waitForFunction(() => document.activeElement?.closest('[data-sale] h3'))
   })
-  await check('open by the picture, and are not asked for again', async () => {
+  await check('open with the picture, and are not requested again', async () => {
     standIn.lostDetails = 1
     await card.locator('.picture').click()
     await soon(sheet.getByText('Spare parts for ten'))
@@ -94,24 +77,22 @@ async function lookedAt(report, browser, size, theme) {
     await page.keyboard.press('Escape')
   })
   await check('report no errors', () => expectNoProblems(page))
-  await page.context().close()
-  standIn.close()
 }
 
-/** What does not come is said and can be asked for again; what comes with scripts has none of them. */
-async function lost(report, browser) {
-  const { standIn, page, name } = await begin(browser, 'phone', 'light')
+/** Details that fail to load, and a description with scripts. */
+export async function badDetails(report, browser) {
+  const { standIn, page, name } = await begin(browser)
   const sheet = sheetOf(page)
   standIn.lostDetails = 1
   standIn.shop.description = HOSTILE
-  await report.check('details that do not come can be asked for again', async () => {
+  await report.check('details that fail to load can be requested again', async () => {
     await name.click()
     await soon(sheet.getByRole('alert'))
-    page.problems = [] // the browser has told of the failure
+    page.problems = [] // the browser logs the failure
     await sheet.getByRole('button', { name: 'Try again' }).click()
     await soon(sheet.getByText('Plain words and no link'))
   })
-  await report.check('details are no scripts, whatever the server has kept', async () => {
+  await report.check('details: scripts in the stored description are removed', async () => {
     const made = await page.evaluate(() => ({
       pwned: globalThis.pwned,
       more: document.querySelectorAll('.markup :not(p)').length,
@@ -120,17 +101,15 @@ async function lost(report, browser) {
     if (made.pwned !== undefined || made.more > 0 || made.heard > 1) throw new Error(JSON.stringify(made))
     expectNoProblems(page)
   })
-  await page.context().close()
-  standIn.close()
 }
 
-async function ofShop(report, browser, base) {
-  const page = await browser.open(base, 'desktop', 'light')
-  await report.check('details of the shop come with its description and rules', async () => {
-    await page.locator('[data-sale] h3 button').first().click({ timeout: PATIENCE_MS })
+/** Details of any server. */
+export async function realDetails(report, browser, base) {
+  const page = await browser.open(base)
+  await report.check('details of a real shop have its description and rules', async () => {
+    await page.locator('[data-sale] h3 button').first().click()
     await soon(sheetOf(page).locator('.rules'))
     await soon(sheetOf(page).locator('.markup'))
     expectNoProblems(page)
   })
-  await page.context().close()
 }

@@ -1,37 +1,35 @@
-import { PATIENCE_MS, expectAccessible, expectNoProblems, expectNoSideways, sizes } from './browser.mjs'
+import { expectNoProblems, expectNoSideways, live, soon } from './browser.mjs'
 import { StandIn, tokenOf } from './standin/server.mjs'
 
-/** States that a healthy server shows rarely, each brought about on the stand-in: the parts. */
-export function hardStates(report, browser) {
-  return Object.keys(sizes).map((size) => () => rareStates(report, browser, size))
-}
-
-async function rareStates(report, browser, size) {
+/** States that a healthy server shows rarely, on the stand-in. */
+export async function hardStates(report, browser) {
   const standIn = new StandIn()
   const base = await standIn.start()
   const { shop } = standIn
   const open = [...shop.sales.values()].filter((sale) => sale.slot === shop.current().id)
   const [headphones, kettle, keyboard, lamp, backpack] = open
-  const page = await browser.open(base, size, 'light')
-  const check = (what, run) => report.check(`${size}: ${what}`, run)
+  const page = await browser.open(base, { size: 'phone' })
+  const check = (what, run) => report.check(`states: ${what}`, run)
+  const looks = (what) => browser.looks(page, `state-${what}`)
+  const shoot = (what, options) => browser.shoot(page, `state-${what}`, options)
   const card = (sale) => page.locator(`[data-sale="${sale.id}"]`)
   const button = (sale) => card(sale).locator('[data-does]')
-  const says = (sale, text) => button(sale).filter({ hasText: text }).waitFor({ timeout: PATIENCE_MS })
-  await button(kettle).waitFor({ timeout: PATIENCE_MS })
+  const says = (sale, text) => button(sale).filter({ hasText: text }).waitFor()
+  await soon(button(kettle))
 
-  await check('a paused sale says so and goes on', async () => {
+  await check('a paused sale is marked, and resumes', async () => {
     shop.change(kettle.id, { paused: true })
     await says(kettle, 'Paused')
-    await browser.shoot(page, `${size}-state-paused`)
+    await shoot('paused')
     shop.change(kettle.id, { paused: false })
     await says(kettle, 'Buy')
   })
   await check('a sale without stock is sold out', async () => {
     shop.change(headphones.id, { sold: headphones.sold + headphones.stock, stock: 0 })
     await says(headphones, 'Sold out')
-    await browser.shoot(page, `${size}-state-soldout`)
+    await shoot('soldout')
   })
-  await check('a fall of the stock floats between the numbers and covers neither', async () => {
+  await check('a decrease of the stock floats between the numbers and covers neither', async () => {
     standIn.bustling = false
     await page.emulateMedia({ reducedMotion: 'no-preference' })
     const { stock, held } = lamp
@@ -41,13 +39,13 @@ async function rareStates(report, browser, size) {
       [1_388, 1_200],
     ]) {
       shop.change(lamp.id, { stock: left + 12, held: unpaid })
-      await numbers.getByText(`${left + 12} left`).waitFor({ timeout: PATIENCE_MS })
+      await soon(numbers.getByText(`${left + 12} left`))
       shop.change(lamp.id, { stock: left })
-      await numbers.getByText(`${left} left`).waitFor({ timeout: PATIENCE_MS })
-      await numbers.getByText('−12').waitFor({ state: 'attached', timeout: PATIENCE_MS })
+      await soon(numbers.getByText(`${left} left`))
+      await numbers.getByText('−12').waitFor({ state: 'attached' })
       await numbers.evaluate(expectNothingCovered, left < 100)
       await numbers.scrollIntoViewIfNeeded()
-      if (left < 100) await browser.shoot(page, `${size}-state-fall`, { animations: 'allow' })
+      if (left < 100) await shoot('fall', { animations: 'allow' })
     }
     await expectNoSideways(page)
     await page.emulateMedia({ reducedMotion: page.reducedMotion }) // as it was opened
@@ -59,25 +57,25 @@ async function rareStates(report, browser, size) {
     standIn.bustling = false // nobody else moves the line
     backpack.tickets += 12
     await button(backpack).click()
-    await card(backpack).getByText('12 before you').waitFor({ timeout: PATIENCE_MS })
+    await soon(card(backpack).getByText('12 before you'))
     const bars = () =>
       page
         .locator('.place .progress > span')
         .evaluateAll((all) => all.map(({ style }) => style.transform).join(' '))
     const begun = await bars()
-    await browser.shoot(page, `${size}-state-place`)
+    await shoot('place')
     shop.change(backpack.id, { done: backpack.done + 12 })
-    await card(backpack).getByText('You are next').waitFor({ timeout: PATIENCE_MS })
+    await soon(card(backpack).getByText('You are next'))
     const full = await bars()
-    // One on the card, one in the list, and on a phone one in the bar at the bottom: all alike.
-    if (!/^(scaleX\(0\.04\) ?){2,3}$/.test(begun) || !/^(scaleX\(1\) ?){2,3}$/.test(full))
+    // On the card, in the list and in the bar at the bottom.
+    if (!/^(scaleX\(0\.04\) ?){3}$/.test(begun) || !/^(scaleX\(1\) ?){3}$/.test(full))
       throw new Error(`the bars are ${begun}, then ${full}`)
     shop.settle()
     await says(backpack, 'Pay')
     shop.settleAfter = 300
     standIn.bustling = true
   })
-  await check('a busy shop is asked again with the same key: one order', async () => {
+  await check('a buy is repeated with the same key when the shop is busy: one order', async () => {
     const before = shop.orders.size
     shop.busyBuys = 2
     await button(lamp).click()
@@ -86,39 +84,36 @@ async function rareStates(report, browser, size) {
   })
   await check('the limit is reached', async () => {
     await button(keyboard).click()
-    await card(keyboard).getByText('Limit reached').waitFor({ timeout: PATIENCE_MS })
-    await browser.shoot(page, `${size}-state-limit`)
+    await soon(card(keyboard).getByText('Limit reached'))
+    await shoot('limit')
   })
   await check('an upcoming slot counts down on the button', async () => {
     await page.getByRole('navigation').getByText('Upcoming').or(page.locator('nav .upcoming')).first().click()
     await page
       .getByText(/Opens in \d/)
       .first()
-      .waitFor({ timeout: PATIENCE_MS })
-    await browser.shoot(page, `${size}-state-upcoming`)
+      .waitFor()
+    await shoot('upcoming')
   })
-  await check('a closed slot says so', async () => {
+  await check('a closed slot is marked', async () => {
     await page.locator('nav .closed').first().click()
-    await page.getByText('Closed at').waitFor({ timeout: PATIENCE_MS })
-    await browser.shoot(page, `${size}-state-closed`)
-    await expectAccessible(page)
+    await soon(page.getByText('Closed at'))
+    await looks('closed')
     await page.locator('nav .open').click()
   })
-  await check('a drained node is left and found again', async () => {
+  await check('the page reconnects after a node was drained', async () => {
     standIn.drain(3_000)
-    await page.locator('.banner').waitFor({ timeout: PATIENCE_MS })
-    await browser.shoot(page, `${size}-state-reconnect`)
-    await expectAccessible(page)
-    await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
-    await page.locator('.banner').waitFor({ state: 'detached', timeout: PATIENCE_MS })
+    await soon(page.locator('.banner'))
+    await looks('reconnect')
+    await live(page)
+    await soon(page.locator('.banner'), 'detached')
   })
-  await check('an address is remembered and goes along', async () => {
+  await check('an address is stored and becomes part of the order', async () => {
     await page.locator('.address').click()
     await page.getByRole('textbox', { name: 'Name' }).fill('Li Lei')
     await page.getByRole('textbox', { name: 'Phone' }).fill('13800000000')
     await page.getByRole('textbox', { name: 'Address' }).fill('1 Long Street')
-    await browser.shoot(page, `${size}-state-address`)
-    await expectAccessible(page)
+    await looks('address')
     await page.getByRole('button', { name: 'Save' }).click()
     await button(kettle).click()
     await says(kettle, 'Pay')
@@ -127,27 +122,42 @@ async function rareStates(report, browser, size) {
   })
   await check('a notice appears', async () => {
     shop.tell(undefined, { ev: 'notice', level: 'info', text: 'More kettles at noon.' })
-    await page.locator('.notices').getByText('More kettles at noon.').waitFor({ timeout: PATIENCE_MS })
+    await soon(page.locator('.notices').getByText('More kettles at noon.'))
   })
   await check('speaks Chinese and turns dark', async () => {
     await page.locator('.lang').click()
-    await page.getByText('抢购中').first().waitFor({ timeout: PATIENCE_MS })
+    await soon(page.getByText('抢购中').first())
     await page.getByRole('button', { name: '切换到深色' }).click()
-    await browser.shoot(page, `${size}-state-chinese`, { fullPage: true })
-    await expectAccessible(page)
-    await expectNoSideways(page)
+    await looks('chinese')
   })
-  await check('reports no errors in hard states', () => expectNoProblems(page))
+  await check('reports no errors', () => expectNoProblems(page))
   await page.context().close()
-  if (size === 'desktop') await guestsOff(report, browser, standIn, base)
-  else await emptyShop(report, browser, standIn, base)
-  standIn.close()
+
+  await check('without guests the page requires an access token', async () => {
+    standIn.guests = false
+    const page = await browser.open(base, { theme: 'dark' })
+    const signIn = page.getByRole('button', { name: 'Sign in', exact: true })
+    await page.getByLabel('Access token').fill('nonsense')
+    await browser.looks(page, 'state-no-guests')
+    await signIn.click()
+    await soon(page.getByText('This is not an access token.'))
+    await page.getByLabel('Access token').fill(tokenOf('1001'))
+    await signIn.click()
+    await soon(page.locator('[data-sale] [data-does="buy"]').first())
+    standIn.guests = true
+  })
+  await check('an empty shop', async () => {
+    standIn.shop.slots = []
+    const page = await browser.open(base, { size: 'phone', theme: 'dark' })
+    await soon(page.getByText('No sales today'))
+    await browser.looks(page, 'state-empty')
+  })
 }
 
-/** In the page: throws when "−12", anywhere on its way up, lies over one of the numbers, or is cut off where it should be whole. */
+/** Runs in the page. Throws when "−12", at any time of its flight, covers a number or is cut off although `whole`. */
 function expectNothingCovered(numbers, whole) {
   const drop = numbers.querySelector('.drop')
-  // From the beginning: on a busy machine it has ended before anybody looks.
+  // Restarted: on a busy machine it may have ended already.
   drop.style.animation = 'none'
   drop.getAnimations()
   drop.style.animation = ''
@@ -167,34 +177,4 @@ function expectNothingCovered(numbers, whole) {
     }
   }
   flight.currentTime = 200
-}
-
-async function guestsOff(report, browser, standIn, base) {
-  standIn.guests = false
-  const page = await browser.open(base, 'desktop', 'dark')
-  await report.check('without guests the page asks for a token and takes it', async () => {
-    await page.getByLabel('Access token').fill('nonsense')
-    await browser.shoot(page, 'desktop-state-guestsoff')
-    await expectAccessible(page)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.getByText('This is not an access token.').waitFor({ timeout: PATIENCE_MS })
-    await page.getByLabel('Access token').fill(tokenOf('1001'))
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.locator('[data-sale] [data-does="buy"]').first().waitFor({ timeout: PATIENCE_MS })
-  })
-  standIn.guests = true
-  await page.context().close()
-}
-
-async function emptyShop(report, browser, standIn, base) {
-  const slots = standIn.shop.slots
-  standIn.shop.slots = []
-  const page = await browser.open(base, 'phone', 'dark')
-  await report.check('an empty shop says so', async () => {
-    await page.getByText('No sales today').waitFor({ timeout: PATIENCE_MS })
-    await browser.shoot(page, 'phone-state-empty')
-    await expectAccessible(page)
-  })
-  standIn.shop.slots = slots
-  await page.context().close()
 }

@@ -1,7 +1,7 @@
-import { PATIENCE_MS, expectNoProblems, expectNoSideways } from './browser.mjs'
+import { expectNoProblems, expectNoSideways, soon } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** What somebody writes who wants a name to be more than a name. That the server keeps it is app/test/e2e's to show. */
+/** Texts that look like scripts. app/test/e2e shows that the server stores them unchanged. */
 const texts = [
   '<script>globalThis.pwned = 1</script>',
   '"><img src=x onerror="globalThis.pwned = 2">',
@@ -11,7 +11,7 @@ const texts = [
   `'; DROP TABLE orders; -- " &lt;b&gt;`,
 ]
 
-/** Throws unless every text is on the page as it was written, and none of them became anything else. */
+/** Throws unless the page contains every text as it was written, and no element came from them. */
 async function expectTexts(page, wanted) {
   const shown = await page.evaluate(() => document.body.textContent)
   for (const text of wanted) {
@@ -24,12 +24,8 @@ async function expectTexts(page, wanted) {
   if (made.pwned !== undefined || made.elements > 0) throw new Error(`became more: ${JSON.stringify(made)}`)
 }
 
-/** Names, categories, pictures' words, notices and orders that look like scripts are shown as text: the one part. */
-export function hostile(report, browser) {
-  return [() => written(report, browser)]
-}
-
-async function written(report, browser) {
+/** Names, categories, picture texts, notices, orders and addresses that look like scripts are shown as text. */
+export async function hostile(report, browser) {
   const standIn = new StandIn()
   const { shop } = standIn
   let n = 0
@@ -39,27 +35,27 @@ async function written(report, browser) {
     for (const image of product.images) image.alt = product.name
   }
   const base = await standIn.start()
-  const page = await browser.open(base, 'desktop', 'light')
+  const page = await browser.open(base, { lang: 'zh' })
   const order = page.locator('.rail [data-order]').first()
   await report.check('hostile: products are text', async () => {
     await page
       .locator('[data-sale]')
       .nth(texts.length - 1)
-      .waitFor({ timeout: PATIENCE_MS })
+      .waitFor()
     await expectTexts(page, texts)
     await expectNoSideways(page)
   })
   await report.check('hostile: a notice is text', async () => {
     shop.tell(undefined, { ev: 'notice', level: 'warn', text: `Notice: ${texts[1]}` })
-    await page.getByText('Notice: ').first().waitFor({ timeout: PATIENCE_MS })
+    await soon(page.getByText('Notice: ').first())
     await expectTexts(page, [`Notice: ${texts[1]}`])
   })
   await report.check('hostile: an order is text, with its reason', async () => {
-    await page.locator('[data-sale] [data-does="buy"]').first().click({ timeout: PATIENCE_MS })
-    await order.locator('.pay').waitFor({ timeout: PATIENCE_MS })
+    await page.locator('[data-sale] [data-does="buy"]').first().click()
+    await soon(order.locator('.pay'))
     for (const held of shop.orders.values()) held.reason = texts[1]
     await page.reload()
-    await order.waitFor({ timeout: PATIENCE_MS })
+    await soon(order)
     await expectTexts(page, [texts[0]])
     const names = await page.locator('.rail').innerText()
     if (!texts.some((text) => names.includes(text))) throw new Error(`the order says ${names}`)
@@ -77,13 +73,11 @@ async function written(report, browser) {
     accounts.answer = (method, path, said) =>
       method === 'GET' && path.endsWith('/me/addresses') ? [200, { addresses }] : answer(method, path, said)
     await page.locator('header .address').click()
-    await page.locator('dialog[open] [name="address"]').nth(texts.length).waitFor({ timeout: PATIENCE_MS })
+    await soon(page.locator('dialog[open] [name="address"]').nth(texts.length))
     const book = await page.locator('dialog[open]').innerText()
     for (const text of texts) if (!book.includes(text)) throw new Error(`not in the book: ${text}`)
     await expectTexts(page, texts)
   })
-  await report.check('hostile: nothing was refused or failed', () => expectNoProblems(page))
+  await report.check('hostile: reports no errors', () => expectNoProblems(page))
   await browser.shoot(page, 'hostile')
-  await page.context().close()
-  standIn.close()
 }

@@ -3,13 +3,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { PATIENCE_MS } from './browser.mjs'
+import { until } from './browser.mjs'
 
-const LOOK_MS = 200
-/** So many guesses in a row: the stand-ins of the tests beside this one have to answer meanwhile. */
+/** Guesses in a row, between which the stand-ins of other parts can respond. */
 const GUESSES = 5_000
 
-/** What a person would read in the mails of a stand-in and in its pictures. */
+/** Reads the mails and captchas of a stand-in. */
 export function standInReader(standIn) {
   return {
     link: async (to, kind) =>
@@ -19,25 +18,23 @@ export function standInReader(standIn) {
 }
 
 /**
- * The same of a demo, which writes its mails into a folder and whose embedded Redis, at host:port, anyone on this machine
- * may ask: it keeps the hash of what a picture shows, and a picture has six digits.
+ * Reads those of a demo: the mails from its folder; the six digits of a captcha by their hash in its embedded Redis, at
+ * host:port.
  */
 export function demoReader(folder, redis) {
   return {
     async link(to, kind) {
-      const until = Date.now() + PATIENCE_MS
-      for (;;) {
-        for (const file of (await readdir(folder).catch(() => []))
-          .filter((name) => name.endsWith('.eml'))
-          .sort()
-          .reverse()) {
-          const text = plain(await readFile(join(folder, file), 'utf8'))
-          const link = new RegExp(`https?://\\S+?/(\\?${kind}=[\\w-]+)`).exec(text)
-          if (text.includes(to) && link && !seen.has(link[1])) return seen.add(link[1]) && `/${link[1]}`
+      const link = new RegExp(`https?://\\S+?/(\\?${kind}=[\\w-]+)`)
+      let found
+      await until(async () => {
+        const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.eml'))
+        for (const name of names.sort().reverse()) {
+          const text = plain(await readFile(join(folder, name), 'utf8'))
+          if (text.includes(to)) found ??= unseen(link.exec(text)?.[1])
         }
-        if (Date.now() > until) throw new Error(`no mail to ${to} that can ${kind}`)
-        await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-      }
+        return found
+      })
+      return `/${found}`
     },
     async captcha(id) {
       const kept = await get(redis, `stampede:{captcha}:${id}`)
@@ -46,13 +43,19 @@ export function demoReader(folder, redis) {
         if (hash('sha256', `${id}:${digits}`) === kept) return digits
         if (n % GUESSES === 0) await turn()
       }
-      throw new Error(`nothing is kept of the picture ${id}`)
+      throw new Error(`no hash of the captcha ${id}`)
     },
   }
 }
 
-/** Links that were followed; a later mail of the same second may sort before an earlier one. */
+/** Links that were returned: a later mail of the same second may sort before an earlier one. */
 const seen = new Set()
+
+function unseen(link) {
+  if (!link || seen.has(link)) return undefined
+  seen.add(link)
+  return link
+}
 
 /** Undoes quoted-printable. */
 function plain(text) {
@@ -61,13 +64,13 @@ function plain(text) {
     .replace(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)))
 }
 
-/** Asks Redis for one value. */
+/** Reads one value from Redis. */
 async function get(address, key) {
   const [size, value] = await askRedis(address, ['GET', key])
   return size.startsWith('$') && size !== '$-1' ? value : undefined
 }
 
-/** Sends Redis, at host:port, one command, and answers the lines of a short answer. */
+/** Sends one command to Redis at host:port, and returns the lines of a short reply. */
 export function askRedis(address, words) {
   const [host, port] = address.split(':')
   return new Promise((resolve, reject) => {

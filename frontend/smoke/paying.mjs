@@ -1,47 +1,30 @@
-import {
-  PATIENCE_MS,
-  expectAccessible,
-  expectNoProblems,
-  expectNoSideways,
-  appearances,
-  scan,
-  secondsLeft,
-} from './browser.mjs'
+import { expectNoProblems, live, scan, secondsLeft, soon } from './browser.mjs'
 
 /** Products of the demo of which one buyer may have one. */
 const ONE_PER_BUYER = /Keyboard|Watch|Camera|Drone/
 
 /**
- * Paying, as a shopper does it at the cashier of the simulated gateway, at every size and in every theme: the parts. They
- * work on a demo without simulated shoppers, so that nobody takes the units between two steps.
+ * A shopper pays at the page of the simulated gateway, on a demo without simulated shoppers, so that all units stay
+ * available.
  */
-export function paying(report, browser, base) {
-  return appearances.map(
-    ([size, theme]) =>
-      () =>
-        visit(report, browser, base, size, theme),
-  )
-}
-
-async function visit(report, browser, base, size, theme) {
-  const page = await browser.open(base, size, theme)
-  const visit = new Visit(report, browser, page, size, `${size} ${theme}`)
+export async function paying(report, browser, base, look) {
+  const page = await browser.open(base, look)
+  const visit = new Visit(report, browser, page, look)
   await visit.pay(base)
-  if (size === 'desktop') await visit.payByPhone(base, theme)
-  if (theme === 'light' && size === 'desktop') {
+  if (look.size === 'desktop') {
+    await visit.payByPhone()
     await visit.lateRevived()
     await visit.lateRefunded()
   }
   await visit.check('reports no errors', () => expectNoProblems(page))
-  await page.context().close()
 }
 
-/** After so many milliseconds the cashier leads back to the shop by itself (data-soon of its page). */
+/** The time after which the cashier returns to the shop by itself (data-soon of its page). */
 const SOON_MS = 3_000
 
 /**
- * On a busy machine that is less than it takes to look at the page. It stays there until what this returns is called, and
- * then leaves as it would have. Its navigation must not be held instead: Chromium answers nothing about a page that waits for one.
+ * Keeps the page at the cashier until the returned function is called: SOON_MS may be too short to examine it. The
+ * navigation cannot be held instead, because Chromium does not respond about a page that waits for one.
  */
 async function keepAtCashier(page) {
   await page.addInitScript((soon) => {
@@ -55,10 +38,10 @@ async function keepAtCashier(page) {
 
 /** One shopper with one page. */
 class Visit {
-  constructor(report, browser, page, size, name) {
-    Object.assign(this, { browser, page, size, name })
-    this.check = (what, run) => report.check(`paying, ${name}: ${what}`, run)
-    this.shoot = (page, what) => browser.shoot(page, `paying-${name.replace(' ', '-')}-${what}`)
+  constructor(report, browser, page, { size, theme }) {
+    Object.assign(this, { browser, page, size, theme })
+    this.check = (what, run) => report.check(`paying, ${size}: ${what}`, run)
+    this.looks = (page, what) => browser.looks(page, `paying-${size}-${theme}-${what}`)
   }
 
   get orders() {
@@ -76,14 +59,14 @@ class Visit {
     const card = this.page.locator('[data-sale]').filter({ hasText: product })
     const buy = card.locator('[data-does="buy"]').first()
     const next = this.page.locator('.board .next')
-    // A slot may have ended since the last order; the page stays on it until told to go on.
-    await buy.or(next).first().waitFor({ timeout: PATIENCE_MS })
+    // The slot may have ended since the last order. The page stays on it until a press.
+    await soon(buy.or(next).first())
     if (!(await buy.isVisible())) await next.click()
-    await buy.click({ timeout: PATIENCE_MS })
+    await buy.click()
     if (this.size === 'phone') await this.page.locator('.bag').click()
     const others = seen.map((id) => `:not([data-order="${id}"])`).join('')
     const mine = this.orders.and(this.page.locator(`[data-state="pending"]${others}`))
-    await mine.first().waitFor({ timeout: PATIENCE_MS })
+    await soon(mine.first())
     return mine.first().getAttribute('data-order')
   }
 
@@ -102,25 +85,23 @@ class Visit {
   async toCashier(id) {
     await this.pressPay(id)
     if (this.size === 'phone') {
-      await this.page.waitForURL(/\/cashier\//, { timeout: PATIENCE_MS })
+      await this.page.waitForURL(/\/cashier\//)
       return this.page
     }
     const [tab] = await Promise.all([
-      this.page.waitForEvent('popup', { timeout: PATIENCE_MS }),
+      this.page.waitForEvent('popup'),
       this.sheet.getByRole('button', { name: 'Pay in this browser' }).click(),
     ])
-    await tab.waitForURL(/\/cashier\//, { timeout: PATIENCE_MS })
+    await tab.waitForURL(/\/cashier\//)
     return tab
   }
 
   async pay(base) {
     let id, cashier, leave
     await this.check('buys', async () => {
-      await this.page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
+      await live(this.page)
       id = await this.buy()
-      await this.shoot(this.page, 'topay')
-      await expectAccessible(this.page)
-      await expectNoSideways(this.page)
+      await this.looks(this.page, 'topay')
     })
     await this.check('Pay leads to the cashier, which shows what is to be paid', async () => {
       const shown = await this.order(id).locator('.what').innerText()
@@ -129,89 +110,77 @@ class Visit {
       const yuan = Number(amount.replace(/[^\d.]/g, ''))
       if (!shown.replaceAll(',', '').includes(yuan.toString()))
         throw new Error(`${amount}, in the shop: ${shown}`)
-      await this.shoot(cashier, 'cashier')
-      await expectAccessible(cashier)
-      await expectNoSideways(cashier)
+      await this.looks(cashier, 'cashier')
     })
     await this.check('pays', async () => {
       leave = await keepAtCashier(cashier)
       await cashier.getByRole('button', { name: 'Pay', exact: true }).click()
-      await cashier.locator('main[data-state="paid"]').waitFor({ timeout: PATIENCE_MS })
-      await this.shoot(cashier, 'paid')
-      await expectAccessible(cashier)
+      await soon(cashier.locator('main[data-state="paid"]'))
+      await this.looks(cashier, 'paid')
     })
     if (this.size === 'desktop') {
-      await this.check('the page turns to paid by push', () =>
-        this.order(id, 'paid').waitFor({ timeout: PATIENCE_MS }),
-      )
+      await this.check('the page turns to paid by push', () => this.order(id, 'paid').waitFor())
     }
     await this.check('comes back to the shop, and the order list says paid', async () => {
       await leave()
-      await cashier.waitForURL(`${base}/`, { timeout: PATIENCE_MS })
+      await cashier.waitForURL(`${base}/`)
       const there = cashier.locator(`[data-order="${id}"][data-state="paid"]`).filter({ visible: true })
-      await there.first().waitFor({ timeout: PATIENCE_MS })
-      await this.shoot(cashier, 'back')
-      await expectAccessible(cashier)
-      await expectNoSideways(cashier)
+      await there.first().waitFor()
+      await this.looks(cashier, 'back')
       if (cashier !== this.page) await cashier.close()
     })
   }
 
   /** Scans the code on the desktop with a phone and pays there. */
-  async payByPhone(base, theme) {
+  async payByPhone() {
     let id, address
     await this.check('Pay draws a code of the amount and the time left', async () => {
       id = await this.buy()
       await this.pressPay(id)
-      await this.sheet.getByText(id).waitFor({ timeout: PATIENCE_MS })
+      await soon(this.sheet.getByText(id))
       const code = this.sheet.getByRole('img', { name: id })
-      await code.waitFor({ timeout: PATIENCE_MS })
+      await code.waitFor()
       const amount = await this.sheet.locator('.amount').innerText()
       const shown = await this.order(id).locator('.what').innerText()
       if (!shown.includes(amount)) throw new Error(`${amount}, in the list: ${shown}`)
-      const [ofOrder, ofTrade] = await Promise.all([this.order(id), this.sheet].map(secondsLeft))
-      // The gateway counts in whole seconds, and the two are read one after the other.
+      const [ofOrder, ofTrade] = await secondsLeft(this.order(id), this.sheet)
+      // The gateway counts in whole seconds.
       if (ofTrade >= ofOrder || ofTrade < ofOrder - 12) throw new Error(`${ofTrade} s of ${ofOrder} s`)
       address = await scan(this.page, code)
-      await this.shoot(this.page, 'code')
-      await expectAccessible(this.page)
-      await expectNoSideways(this.page)
+      await this.looks(this.page, 'code')
     })
     await this.check(
       'a phone that scans the code pays there, and the sheet turns to paid by push',
       async () => {
-        const phone = await this.browser.open(address, 'phone', theme)
-        await phone.waitForURL(/\/cashier\//, { timeout: PATIENCE_MS })
-        await phone.getByText(id).waitFor({ timeout: PATIENCE_MS })
+        const phone = await this.browser.open(address, { size: 'phone', theme: 'light' })
+        await phone.waitForURL(/\/cashier\//)
+        await soon(phone.getByText(id))
         await keepAtCashier(phone)
         await phone.getByRole('button', { name: 'Pay', exact: true }).click()
-        await phone.locator('main[data-state="paid"]').waitFor({ timeout: PATIENCE_MS })
-        await this.sheet.locator('[data-outcome="paid"]').waitFor({ timeout: PATIENCE_MS })
-        await phone.context().close()
-        await this.shoot(this.page, 'code-paid')
-        await expectAccessible(this.page)
+        await soon(phone.locator('main[data-state="paid"]'))
+        await this.sheet.locator('[data-outcome="paid"]').waitFor()
+        await this.looks(this.page, 'code-paid')
       },
     )
     await this.check('Done leads back to the order, which is paid', async () => {
       await this.page.keyboard.press('Enter') // the button has the focus
-      await this.sheet.waitFor({ state: 'hidden', timeout: PATIENCE_MS })
-      await this.order(id, 'paid').waitFor({ timeout: PATIENCE_MS })
+      await this.sheet.waitFor({ state: 'hidden' })
+      await soon(this.order(id, 'paid'))
     })
     await this.check('asks for the money back, but not without a reason', async () => {
       await this.order(id).getByRole('button', { name: 'Refund…' }).click()
       const form = this.page.getByRole('dialog', { name: 'Ask for a refund' })
       const send = form.getByRole('button', { name: 'Ask for the refund' })
       await send.click()
-      await form.getByText('Please say why.').waitFor({ timeout: PATIENCE_MS })
-      await this.shoot(this.page, 'refund')
-      await expectAccessible(this.page)
+      await form.getByText('Please say why.').waitFor()
+      await this.looks(this.page, 'refund')
       await form.getByRole('textbox').fill('It is too small.')
       await send.click()
-      await this.order(id).getByText('You asked for your money back.').waitFor({ timeout: PATIENCE_MS })
+      await soon(this.order(id).getByText('You asked for your money back.'))
     })
   }
 
-  /** Opens the cashier, leaves it, and cancels the order: the trade is closed at the gateway. Answers its admin. */
+  /** Opens the cashier, leaves it, and cancels the order, which closes the trade. Returns the address of the gateway's admin API. */
   async abandon(id) {
     const cashier = await this.toCashier(id)
     const admin = new URL('/admin/', cashier.url()).href
@@ -219,7 +188,7 @@ class Visit {
     await this.order(id)
       .getByRole('button', { name: /^Cancel/ })
       .click()
-    await this.order(id, 'cancelled').waitFor({ timeout: PATIENCE_MS })
+    await soon(this.order(id, 'cancelled'))
     return admin
   }
 
@@ -233,9 +202,9 @@ class Visit {
     await this.check('late money revives the order while a unit is free', async () => {
       const id = await this.buy()
       await this.arrive(await this.abandon(id), id)
-      await this.order(id, 'paid').waitFor({ timeout: PATIENCE_MS })
-      await this.order(id).getByText('A unit was still free').waitFor({ timeout: PATIENCE_MS })
-      await this.shoot(this.page, 'late-revived')
+      await soon(this.order(id, 'paid'))
+      await soon(this.order(id).getByText('A unit was still free'))
+      await this.browser.shoot(this.page, 'paying-late-revived')
     })
   }
 
@@ -245,9 +214,9 @@ class Visit {
       const admin = await this.abandon(id)
       await this.buy(ONE_PER_BUYER)
       await this.arrive(admin, id)
-      await this.order(id, 'refunded').waitFor({ timeout: PATIENCE_MS })
-      await this.order(id).getByText('You get your money back').waitFor({ timeout: PATIENCE_MS })
-      await this.shoot(this.page, 'late-refunded')
+      await soon(this.order(id, 'refunded'))
+      await soon(this.order(id).getByText('You get your money back'))
+      await this.browser.shoot(this.page, 'paying-late-refunded')
       const ledger = await (await this.page.request.get(`${admin}ledger`)).json()
       const trade = ledger.trades.find(({ order }) => order === id)
       if (trade.refunded_fen !== trade.taken_fen) throw new Error(JSON.stringify(trade))

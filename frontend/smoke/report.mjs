@@ -1,40 +1,108 @@
-/** How much of an error is shown: also of what was tried before it, which a locator tells. */
-const LINES = 24
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 
-/** Longer than any check takes: what waits for ever in the browser fails, and what comes after it is seen. */
-const LONGEST_MS = 240_000
+/** The only limit of waits, far above what a busy machine needs. */
+export const LIMIT_MS = 60_000
+/** A check consists of several waits. */
+const CHECK_LIMIT_MS = 4 * LIMIT_MS
+/** Lines printed of an error, which include the call log of a locator. */
+const ERROR_LINES = 24
+/** Screenshots and traces of failed checks. */
+const EVIDENCE = new URL('../../.run/browser/', import.meta.url).pathname
+
+/** The resources of the part that is running: its browser contexts, and functions that release the rest. */
+const running = new AsyncLocalStorage()
+
+/** Registers a browser context, which is recorded by failed checks and closed with the part. */
+export function ownContext(context) {
+  const contexts = running.getStore()?.contexts
+  contexts?.add(context)
+  context.on('close', () => contexts?.delete(context))
+}
+
+/** Registers a function that is called at the end of the part. */
+export function atEnd(release) {
+  running.getStore()?.releases.push(release)
+}
 
 /** Counts checks and prints one line for each. */
 export class Report {
   passed = 0
   failed = 0
 
-  /** Runs a check; whatever it throws is its failure. True when it passed. */
+  constructor() {
+    rmSync(EVIDENCE, { recursive: true, force: true })
+  }
+
+  /** Runs a check, which fails when `run` throws. Returns whether it passed. */
   async check(name, run) {
     const from = performance.now()
     const took = () => ((performance.now() - from) / 1_000).toFixed(1).padStart(5)
     try {
-      await within(LONGEST_MS, run())
+      await within(CHECK_LIMIT_MS, run())
       this.passed++
       console.log(`ok    ${took()} s  ${name}`)
       return true
     } catch (error) {
       this.failed++
-      console.log(
-        `FAIL  ${took()} s  ${name}\n      ${String(error.message ?? error)
-          .split('\n')
-          .slice(0, LINES)
-          .join('\n      ')}`,
-      )
+      const lines = String(error.message ?? error).split('\n')
+      const files = await saveEvidence(name)
+      console.log([`FAIL  ${took()} s  ${name}`, ...lines.slice(0, ERROR_LINES), ...files].join('\n      '))
       return false
     }
   }
 
-  /** Prints the sum, the last line; the exit code follows from it. */
+  /**
+   * Runs parts in parallel, at most `lanes` at once, and starts them in order. An error outside of a check is a failure of
+   * its part only.
+   */
+  async run(lanes, parts) {
+    const waiting = [...parts]
+    const lane = async () => {
+      for (let part = waiting.shift(); part; part = waiting.shift())
+        await running.run({ contexts: new Set(), releases: [] }, () => this.#runPart(part))
+    }
+    await Promise.all(Array.from({ length: lanes }, lane))
+  }
+
+  async #runPart(part) {
+    const { contexts, releases } = running.getStore()
+    try {
+      await part()
+    } catch (error) {
+      await this.check('outside of a check', () => Promise.reject(error))
+    }
+    await Promise.all([...contexts].map((context) => context.close()))
+    for (const release of releases) await release()
+  }
+
+  /** Prints the sum, which is the last line, and sets the exit code. */
   end() {
     console.log(`${this.passed} passed, ${this.failed} failed`)
     process.exitCode = this.failed > 0 || this.passed === 0 ? 1 : 0
   }
+}
+
+/** Saves a screenshot of every page of the running part and a trace of every context. Returns the paths. */
+async function saveEvidence(name) {
+  const files = []
+  const path = (type, n) =>
+    join(EVIDENCE, `${name.replace(/[^\w]+/g, '-').slice(0, 100)}${n > 0 ? `-${n + 1}` : ''}.${type}`)
+  const save = async (file, write) => {
+    await write(file)
+      .then(() => files.push(file))
+      .catch((error) => files.push(`not saved: ${error.message}`))
+  }
+  mkdirSync(EVIDENCE, { recursive: true })
+  const contexts = [...(running.getStore()?.contexts ?? [])]
+  for (const [n, page] of contexts.flatMap((context) => context.pages()).entries())
+    await save(path('png', n), (file) => page.screenshot({ path: file }))
+  for (const [n, { tracing }] of contexts.entries()) {
+    await save(path('zip', n), (file) => tracing.stopChunk({ path: file }))
+    await tracing.startChunk()
+  }
+  return files
 }
 
 async function within(ms, done) {

@@ -1,8 +1,6 @@
-import { PATIENCE_MS } from './browser.mjs'
+import { until } from './browser.mjs'
 
-const LOOK_MS = 100
-
-/** A guest of a shop who buys without a page, and pays at its simulated gateway: what operators have to do with later. */
+/** A guest who buys and pays over HTTP. */
 export class Shopper {
   static async enter(base) {
     const shopper = new Shopper()
@@ -11,7 +9,7 @@ export class Shopper {
     return shopper
   }
 
-  /** Asks the API; throws what it says when it refuses. */
+  /** Calls the API; throws the response when it is an error. */
   async ask(method, path, body) {
     const answer = await fetch(`${this.base}/api/v1${path}`, {
       method,
@@ -25,7 +23,7 @@ export class Shopper {
     return answer.json()
   }
 
-  /** Buys one unit of each of so many sales that are open, pays, and answers the orders as soon as they are paid. */
+  /** Buys one unit of each of `many` open sales, pays, and returns the orders when they are paid. */
   async payFor(many) {
     const { slots } = await this.ask('GET', '/slots')
     const open = slots.find(({ phase }) => phase === 'open')
@@ -33,7 +31,7 @@ export class Shopper {
     const paid = []
     for (const sale of sales.filter(({ stock, challenge }) => stock > 0 && challenge === 'none')) {
       if (paid.length === many) break
-      const order = await this.#buy(sale.id).catch(() => undefined) // somebody was faster
+      const order = await this.#buy(sale.id).catch(() => undefined) // sold out meanwhile
       if (order) paid.push(await this.#pay(order))
     }
     if (paid.length < many) throw new Error(`only ${paid.length} of ${many} orders could be paid`)
@@ -48,18 +46,16 @@ export class Shopper {
 
   async #pay(order) {
     const { url } = await this.ask('POST', `/orders/${order}/pay`, { via: 'page' })
-    await fetch(url) // the buyer comes to the cashier
+    await fetch(url) // opens the cashier
     await fetch(new URL(`/admin/trades/${order}/pay`, url), { method: 'POST' })
     await this.#until(order, 'paid')
     return order
   }
 
   async #until(order, state) {
-    for (const end = Date.now() + PATIENCE_MS; ;) {
+    await until(async () => {
       const known = await this.ask('GET', `/orders/${order}`).catch(() => undefined) // no row yet
-      if (known?.state === state) return
-      if (Date.now() > end) throw new Error(`order ${order} is ${known?.state}, not ${state}`)
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-    }
+      return known?.state === state
+    })
   }
 }

@@ -1,111 +1,62 @@
-import { PATIENCE_MS } from './browser.mjs'
+import { buy, live, soon } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** The longest wait for a slot to open. */
-const OPENING_MS = 120_000
+const storedUser = (page) => page.evaluate(() => JSON.parse(localStorage.getItem('stampede.session')).user.id)
 
-/** Two tabs of one browser are one guest, whatever happens at once: the parts. Work against any server. */
-export function tabs(report, browser, base) {
-  return [true, false].map((locks) => () => twoTabs(report, browser, base, locks))
-}
+/** Two tabs of one browser are one guest, also when they open at the same time. Works against any server. */
+export async function tabs(report, browser, base, locks) {
+  const check = (what, run) => report.check(`tabs ${locks ? 'with' : 'without'} Web Locks: ${what}`, run)
+  const one = await browser.open('about:blank')
+  if (!locks) await one.context().addInitScript(() => delete Navigator.prototype.locks)
+  const both = [one, await one.context().newPage()]
+  await Promise.all(both.map((page) => page.goto(base)))
 
-async function twoTabs(report, browser, base, locks) {
-  const name = locks ? 'tabs' : 'tabs without Web Locks'
-  const check = (what, run) => report.check(`${name}: ${what}`, run)
-  const [one, two] = await openTwo(browser, base, locks)
-
-  await check('opened at once are one guest, also after a reload', async () => {
-    const users = await Promise.all([one, two].map(signedIn))
+  await check('both are the same guest, also after a reload', async () => {
+    const users = await Promise.all(both.map(signedIn))
     if (users[0] !== users[1]) throw new Error(`two guests: ${users.join(' and ')}`)
-    await Promise.all([one.reload(), two.reload()])
-    const again = await Promise.all([one, two].map(signedIn))
+    await Promise.all(both.map((page) => page.reload()))
+    const again = await Promise.all(both.map(signedIn))
     if (again.some((user) => user !== users[0])) throw new Error(`${users[0]} became ${again.join(' and ')}`)
   })
-  await check('both show what one of them bought', async () => {
-    const order = one.locator('.rail [data-order]').first()
-    await pressBuy(one, order)
-    const id = await order.getAttribute('data-order')
-    await two.locator(`.rail [data-order="${id}"]`).waitFor({ timeout: PATIENCE_MS })
+  await check('both show an order of one of them', async () => {
+    const id = await buy(one)
+    for (const page of both) await soon(page.locator(`.rail [data-order="${id}"]`))
   })
-  await one.context().close()
 }
 
-/** Two tabs of a fresh browser that begin in the same moment. */
-async function openTwo(browser, base, locks) {
-  const first = await browser.open('about:blank', 'desktop', 'light')
-  const context = first.context()
-  if (!locks) await context.addInitScript(() => delete Navigator.prototype.locks)
-  const both = [first, await context.newPage()]
-  await Promise.all(both.map((page) => page.goto(base)))
-  return both
-}
-
-/** Presses Buy until the order shows: somebody else may take the last unit first. */
-async function pressBuy(page, order) {
-  for (let presses = 1; ; presses++) {
-    await page.locator('[data-sale] .button').filter({ hasText: 'Buy' }).last().click({ timeout: OPENING_MS })
-    try {
-      return await order.waitFor({ timeout: PATIENCE_MS / 2 })
-    } catch (error) {
-      if (presses === 3) throw error
-    }
-  }
-}
-
-/** The guest whom the page shows, once it is signed in, and the one that this browser has stored. */
+/** The guest whom the page shows and the one that the browser has stored, once the page is connected. */
 async function signedIn(page) {
-  await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
-  const you = page.locator('.rail header p')
-  await you.waitFor({ timeout: PATIENCE_MS })
-  return page.evaluate(
-    () =>
-      JSON.parse(localStorage.getItem('stampede.session')).user.id +
-      document.querySelector('.rail header p').innerText,
-  )
+  await live(page)
+  return (await page.locator('.rail header p').innerText()) + (await storedUser(page))
 }
 
-/** A guest whose token has ended hears so before anything is replaced: the parts. */
-export function endedGuest(report, browser) {
-  return [
-    () => guestEnds(report, browser, 'desktop', 'light'),
-    () => guestEnds(report, browser, 'phone', 'dark'),
-  ]
-}
-
-async function guestEnds(report, browser, size, theme) {
+/** The token of a guest ends: the page asks before it replaces the guest. */
+export async function endedGuest(report, browser) {
   const standIn = new StandIn()
-  const base = await standIn.start()
-  const page = await browser.open(base, size, theme)
-  const check = (what, run) => report.check(`ended guest, ${size}: ${what}`, run)
-  const user = () => page.evaluate(() => JSON.parse(localStorage.getItem('stampede.session')).user.id)
-  const told = page.locator('.ended')
+  const page = await browser.open(await standIn.start(), { size: 'phone', theme: 'dark' })
+  const check = (what, run) => report.check(`ended guest: ${what}`, run)
+  const notice = page.locator('.ended')
 
-  await check('is told, and stays who they are until they agree', async () => {
-    await page.locator('[data-sale]').first().waitFor({ timeout: PATIENCE_MS })
+  await check('is notified, and stays the same guest until a press', async () => {
+    await soon(page.locator('[data-sale]').first())
     await page.waitForFunction(() => localStorage.getItem('stampede.session'))
-    const before = await user()
+    const before = await storedUser(page)
     standIn.endTokens()
     await page.reload()
-    await told.waitFor({ timeout: PATIENCE_MS })
-    await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
-    await page.locator('[data-stock]').first().waitFor({ timeout: PATIENCE_MS })
-    await browser.shoot(page, `${size}-${theme}-ended`)
+    await soon(notice)
+    await live(page)
+    await soon(page.locator('[data-stock]').first())
+    await browser.shoot(page, 'ended-guest')
     await page.reload()
-    await told.waitFor({ timeout: PATIENCE_MS })
-    if ((await user()) !== before) throw new Error('another guest took its place unasked')
+    await soon(notice)
+    if ((await storedUser(page)) !== before) throw new Error('replaced without a press')
     if (standIn.guestsMade !== 1) throw new Error(`${standIn.guestsMade} guests were made`)
   })
-  await check('goes on as a new guest after a press, and can buy', async () => {
-    const before = await user()
-    await told.getByRole('button').click()
-    await told.waitFor({ state: 'detached', timeout: PATIENCE_MS })
-    await page
-      .locator('[data-sale] .button')
-      .filter({ hasText: 'Buy' })
-      .first()
-      .waitFor({ timeout: PATIENCE_MS })
-    if ((await user()) === before) throw new Error('still the old guest')
+  await check('continues as a new guest after a press, and can buy', async () => {
+    const before = await storedUser(page)
+    await notice.getByRole('button').click()
+    await soon(notice, 'detached')
+    await soon(page.locator('[data-does="buy"]').first())
+    if ((await storedUser(page)) === before) throw new Error('still the old guest')
   })
-  await page.context().close()
-  standIn.close()
 }

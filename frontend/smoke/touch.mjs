@@ -1,42 +1,26 @@
-import { PATIENCE_MS, expectAccessible, expectNoProblems, expectNoSideways } from './browser.mjs'
+import { expectNoProblems, expectNoSideways, live, soon } from './browser.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** The pause between the clicks of a slow double click. */
-const DOUBLE_CLICK_MS = 180
-/** So long after an outcome a press is not a new one, with a margin. */
+/** The time after an outcome in which the page ignores presses, with a margin. */
 const CALM_MS = 1_800
 
 /**
- * What is under the finger stays what it was, over the end of a slot, a double click, a message, a lost connection: the
- * parts.
+ * The control under the finger does not change unexpectedly: at the end of a slot, with a double click, a message, a lost
+ * connection. `part` is one of the functions below.
  */
-export function touch(report, browser) {
-  return [slotChange, dialogs, doubleClick, banner].flatMap((part) => [
-    () => touched(report, browser, part, 'phone', 'light'),
-    () => touched(report, browser, part, 'desktop', 'dark'),
-  ])
-}
-
-async function touched(report, browser, part, size, theme) {
+export async function touch(report, browser, part, look) {
   const standIn = new StandIn()
-  const base = await standIn.start()
-  const page = await browser.open(base, size, theme, 'no-preference') // what moves here, moves for everybody
-  const hand = new Hand(page)
-  const check = (what, run) => report.check(`touch, ${size} ${theme}: ${what}`, run)
-  const shoot = (what) => browser.shoot(page, `touch-${size}-${theme}-${what}`)
-  await check('the page is there', () =>
-    // Not before presses count.
-    page.locator('[data-does="buy"][aria-disabled="false"]').first().waitFor({ timeout: PATIENCE_MS }),
-  )
-  // Only what the test does changes the page.
-  standIn.bustling = false
-  await part({ check, shoot, page, hand, standIn, shop: standIn.shop, size })
+  const page = await browser.open(await standIn.start(), { ...look, motion: 'no-preference' })
+  const { size, theme } = look
+  const check = (what, run) => report.check(`touch, ${size}: ${what}`, run)
+  const looks = (what) => browser.looks(page, `touch-${size}-${theme}-${what}`)
+  await soon(page.locator('[data-does="buy"][aria-disabled="false"]').first())
+  standIn.bustling = false // only the test changes the page
+  await part({ check, looks, browser, page, hand: new Hand(page), standIn, shop: standIn.shop, size })
   await check('reports no errors', () => expectNoProblems(page))
-  await page.context().close()
-  standIn.close()
 }
 
-/** Where the finger is, and what moves there. */
+/** A finger, and the moves of the page under it. */
 class Hand {
   constructor(page) {
     this.page = page
@@ -50,12 +34,11 @@ class Hand {
     return this.card(sale).locator('[data-does]')
   }
 
-  /** Every move of anything on the page from now on, pressed for or not. */
+  /** Records every layout shift from now on, expected or not. */
   async watchShifts() {
     await this.page.evaluate(() => {
-      // The list of orders makes room for a new one; other words begin elsewhere in the middle of a button, and what
-      // stands beside the number of units left begins elsewhere when that has another digit: what is unpaid, and the
-      // empty room between the two.
+      // Expected: the list of orders makes room, a centred text of a button changes, and the elements beside the number
+      // of units left move when that gets another digit.
       const besideNumber = '.held, .stock .room'
       const expected = (node) =>
         node.matches?.(besideNumber) ||
@@ -83,7 +66,7 @@ class Hand {
     if (sum > 0) throw new Error(`moved by ${sum}: ${shifts.map(({ what }) => what).join(', ')}`)
   }
 
-  /** Scrolls the Buy button of the last sale that can be bought to the middle and puts the finger there. */
+  /** Scrolls an element to the middle and puts the finger there. */
   async over(locator) {
     await locator.evaluate((element) => element.scrollIntoView({ block: 'center', behavior: 'instant' }))
     const { x, y, width, height } = await locator.boundingBox()
@@ -92,7 +75,7 @@ class Hand {
     return this.under()
   }
 
-  /** What is under the finger now. */
+  /** Describes the element under the finger. */
   under() {
     return this.page.evaluate(({ x, y }) => {
       const element = document.elementFromPoint(x, y)
@@ -113,13 +96,14 @@ class Hand {
   }
 }
 
-async function slotChange({ check, shoot, page, hand, shop, size }) {
+/** On a phone with a fast double click, on a desktop with a slow one. */
+export async function slotChange({ check, looks, page, hand, shop, size }) {
   const slot = shop.current()
   const sale = [...shop.sales.values()].findLast((s) => s.slot === slot.id)
   const ended = page.locator('.messages .ended')
   const next = ended.locator('button')
   let before
-  await check('a slot that ends leaves what is under the finger and under the focus', async () => {
+  await check('the end of a slot changes neither the card under the finger nor the focus', async () => {
     before = await hand.over(hand.button(sale.id))
     if (before.sale !== sale.id || before.does !== 'buy') throw new Error(JSON.stringify(before))
     await hand.button(sale.id).focus()
@@ -127,9 +111,9 @@ async function slotChange({ check, shoot, page, hand, shop, size }) {
     shop.endCurrentIn(2_000)
     shop.tellSlots()
     for (const { id } of [...shop.sales.values()].filter((s) => s.slot === slot.id)) shop.change(id, {})
-    await hand.button(sale.id).filter({ hasText: 'Ended' }).waitFor({ timeout: PATIENCE_MS })
-    await ended.waitFor({ timeout: PATIENCE_MS })
-    // A second in which a page that follows the clock shows the next slot.
+    await soon(hand.button(sale.id).filter({ hasText: 'Ended' }))
+    await soon(ended)
+    // A page that followed the clock would show the next slot within a second.
     await page.waitForFunction((at) => Date.now() > at, slot.closes_at + 1_000)
     await hand.expectUnder(before, 'sale', 'place')
     const focus = await page.evaluate(() => document.activeElement.closest('[data-sale]')?.dataset.sale)
@@ -138,64 +122,60 @@ async function slotChange({ check, shoot, page, hand, shop, size }) {
     const { x, width } = await ended.boundingBox()
     const over = x + width - page.viewportSize().width
     if (over > 0) throw new Error(`the way on is ${over} px wider than the window`)
-    await shoot('ended')
-    await expectAccessible(page)
+    await looks('ended')
   })
   await check('a press then buys nothing and goes nowhere', async () => {
     await page.mouse.click(hand.at.x, hand.at.y)
     await hand.expectUnder(before, 'sale', 'place')
     if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
   })
-  await check('goes on to the next slot when told to, and a double click buys nothing there', async () => {
+  await check('a press leads to the next slot, and a double click buys nothing there', async () => {
     await ready(page)
-    await next.click({ timeout: PATIENCE_MS, clickCount: size === 'phone' ? 2 : 1, delay: 20 })
-    await page.locator('nav [aria-current].open').waitFor({ timeout: PATIENCE_MS })
-    await hand.card(sale.id).waitFor({ state: 'detached', timeout: PATIENCE_MS })
+    await next.click({ clickCount: size === 'phone' ? 2 : 1, delay: 20 })
+    await soon(page.locator('nav [aria-current].open'))
+    await soon(hand.card(sale.id), 'detached')
     if (size !== 'phone') {
-      // The second half, as late as it comes on a machine that has much else to do.
-      await page.locator('nav [aria-disabled]').first().waitFor({ state: 'detached', timeout: PATIENCE_MS })
+      // The second half of the double click comes after the change.
+      await soon(page.locator('nav [aria-disabled]').first(), 'detached')
       await page.mouse.down({ clickCount: 2 })
       await page.mouse.up({ clickCount: 2 })
-      await page.locator('nav [aria-current].open').waitFor({ timeout: CALM_MS })
+      await soon(page.locator('nav [aria-current].open'))
     }
-    await page.locator('[data-does="buy"]').first().waitFor({ timeout: PATIENCE_MS })
+    await soon(page.locator('[data-does="buy"]').first())
     if (shop.orders.size > 0) throw new Error(`${shop.orders.size} orders`)
     await expectNoSideways(page)
   })
-  await check('the slot that ended is still there, and shows the way on', async () => {
+  await check('the ended slot is still there, and leads to the next one', async () => {
     await page.locator('nav .closed').last().click()
-    await hand.card(sale.id).waitFor({ timeout: PATIENCE_MS })
-    await page.locator('.board .next').waitFor({ timeout: PATIENCE_MS })
+    await soon(hand.card(sale.id))
+    await soon(page.locator('.board .next'))
     await ready(page)
-    await shoot('ended-board')
-    await expectAccessible(page)
+    await looks('ended-board')
     await page.locator('.board .next').press('Enter')
-    await page.locator('nav [aria-current].open').waitFor({ timeout: PATIENCE_MS })
+    await soon(page.locator('nav [aria-current].open'))
     const focus = await page.evaluate(() => document.activeElement.id)
     if (focus !== 'sales') throw new Error(`the focus is on ${focus}`)
   })
 }
 
-/** Waits until the way on to the next slot can be gone: until that slot is known, a press says so and does nothing. */
+/** Waits until the button to the next slot works, which is when that slot is loaded. */
 const ready = (page) => page.waitForFunction(() => document.querySelector('.next')?.ariaDisabled === 'false')
 
-async function doubleClick({ check, shoot, page, hand, shop, size }) {
+/** On a phone. */
+export async function doubleClick({ check, looks, page, hand, shop }) {
   shop.settleAfter = 60
   const sale = [...shop.sales.values()].find((s) => s.slot === shop.current().id && s.limit === 3)
   const button = hand.button(sale.id)
   const buys = () => shop.orders.size
-  const double = async () => {
-    await page.mouse.click(hand.at.x, hand.at.y)
-    await new Promise((resolve) => setTimeout(resolve, DOUBLE_CLICK_MS))
-    await page.mouse.click(hand.at.x, hand.at.y)
-  }
+  const double = () => page.mouse.click(hand.at.x, hand.at.y, { clickCount: 2, delay: 20 })
   const pays = () => page.locator('dialog[open]').count()
 
   await check('a double click makes one order, and the button becomes Pay', async () => {
     await hand.over(button)
     await hand.watchShifts()
+    await button.evaluate(pressAsPay)
     await double()
-    await card('[data-does="pay"]').waitFor({ timeout: PATIENCE_MS })
+    await soon(card('[data-does="pay"]'))
     if (buys() !== 1) throw new Error(`${buys()} orders`)
     if ((await pays()) > 0 || !page.url().startsWith('http://127.0.0.1'))
       throw new Error('the double click paid')
@@ -203,19 +183,17 @@ async function doubleClick({ check, shoot, page, hand, shop, size }) {
     if (!/^Pay · \d\d:\d\d/.test(text)) throw new Error(`the button says ${text}`)
     await hand.expectNoShift()
     await page.waitForFunction((el) => el.ariaDisabled === 'false', await button.elementHandle())
-    await shoot('pay')
-    await expectAccessible(page)
-    await expectNoSideways(page)
+    await looks('pay')
   })
-  await check('another unit has a control of its own, and takes one double click too', async () => {
-    await card('.line button[aria-disabled="false"]').waitFor({ timeout: PATIENCE_MS })
+  await check('another unit has a control of its own, and a double click buys one', async () => {
+    await soon(card('.line button[aria-disabled="false"]'))
     const another = card('.line button')
     const { y } = await another.boundingBox()
     const main = await button.boundingBox()
     if (y + 20 > main.y) throw new Error('it lies on the main button')
     await hand.over(another)
     await double()
-    await card('[data-does="pay"]').waitFor({ timeout: PATIENCE_MS })
+    await soon(card('[data-does="pay"]'))
     await new Promise((resolve) => setTimeout(resolve, CALM_MS))
     if (buys() !== 2) throw new Error(`${buys()} orders`)
   })
@@ -223,14 +201,9 @@ async function doubleClick({ check, shoot, page, hand, shop, size }) {
     await hand.over(button)
     const { does } = await hand.under()
     if (does !== 'pay') throw new Error(`the button does ${does}`)
-    if (size === 'desktop') await page.mouse.click(hand.at.x, hand.at.y)
-    if (size === 'desktop')
-      await page.getByRole('dialog', { name: /^Pay for/ }).waitFor({ timeout: PATIENCE_MS })
-    else {
-      await page.route('https://pay.example/**', (route) => route.fulfill({ body: 'the gateway' }))
-      await page.mouse.click(hand.at.x, hand.at.y)
-      await page.waitForURL(/pay\.example/, { timeout: PATIENCE_MS })
-    }
+    await page.route('https://pay.example/**', (route) => route.fulfill({ body: 'the gateway' }))
+    await page.mouse.click(hand.at.x, hand.at.y)
+    await page.waitForURL(/pay\.example/)
   })
 
   function card(selector) {
@@ -238,13 +211,39 @@ async function doubleClick({ check, shoot, page, hand, shop, size }) {
   }
 }
 
-async function dialogs({ check, shoot, page, hand, standIn, shop, size }) {
+/** Runs in the page. Presses the button when it becomes Pay: the worst time for the second half of a slow double click. */
+function pressAsPay(button) {
+  const card = button.closest('[data-sale]')
+  const observer = new MutationObserver(() => {
+    const pay = card.querySelector('[data-does="pay"]')
+    if (!pay) return
+    observer.disconnect()
+    pay.click()
+  })
+  observer.observe(card, { subtree: true, childList: true, attributes: true })
+}
+
+/** Runs in the page. Records the texts of live regions in the topmost layer: a later announcement replaces the text. */
+function recordSpoken() {
+  globalThis.spoken = []
+  const observer = new MutationObserver((records) => {
+    const top = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
+    const elements = records.map(({ target }) => (target instanceof Element ? target : target.parentElement))
+    const regions = elements.map((element) => element?.closest('[aria-live="polite"]'))
+    for (const region of new Set(regions))
+      if (region && top.contains(region)) globalThis.spoken.push(region.textContent.trim())
+  })
+  observer.observe(document, { subtree: true, childList: true, characterData: true })
+}
+
+/** On a phone, where orders and messages are in a dialog. */
+export async function dialogs({ check, looks, browser, page, hand, standIn, shop }) {
   const dialog = page.locator('dialog[open]')
   const note = 'More kettles at noon.'
-  /** The message is what a finger at its place would touch, in the topmost layer, and it is read out there. */
+  /** The message is what a finger at its place would touch, and the topmost layer announces it. */
   const expectOnTop = async (text) => {
     const message = page.locator('.notices li').filter({ hasText: text })
-    await message.waitFor({ timeout: PATIENCE_MS })
+    await soon(message)
     // It fades in.
     await page.waitForFunction((el) => getComputedStyle(el).opacity === '1', await message.elementHandle())
     const touched = await message.evaluate((element) => {
@@ -252,73 +251,68 @@ async function dialogs({ check, shoot, page, hand, standIn, shop, size }) {
       return element.contains(document.elementFromPoint(x + width / 2, y + height / 2))
     })
     if (!touched) throw new Error('something lies over the message')
-    // What is not in the topmost dialog is inert while it is open, for the eye and for screen readers.
-    const heard = await page.locator('[aria-live="polite"]').evaluateAll((regions, text) => {
-      const top = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
-      return regions.filter((r) => top.contains(r) && r.textContent.trim() === text).length
-    }, text)
-    if (heard !== 1) throw new Error(`${heard} live regions of the topmost layer say it`)
+    // Elements outside of the topmost dialog are inert, also for screen readers.
+    await page.waitForFunction((text) => globalThis.spoken.filter((said) => said === text).length === 1, text)
   }
 
+  await page.evaluate(recordSpoken)
   await check('a message appears over the page and moves nothing', async () => {
     await hand.watchShifts()
     shop.tell(undefined, { ev: 'notice', level: 'info', text: 'Welcome.' })
     await expectOnTop('Welcome.')
     await hand.expectNoShift()
   })
-  await check('a dialog brings the messages along and hears new ones', async () => {
-    await page.locator(size === 'phone' ? '.bag' : '.address').click()
-    await dialog.waitFor({ timeout: PATIENCE_MS })
-    await dialog.locator('.notices li').filter({ hasText: 'Welcome.' }).waitFor({ timeout: PATIENCE_MS })
+  await check('a dialog shows the messages and receives new ones', async () => {
+    await page.locator('.bag').click()
+    await soon(dialog)
+    await soon(dialog.locator('.notices li').filter({ hasText: 'Welcome.' }))
     shop.tell(undefined, { ev: 'notice', level: 'warn', text: note })
     await expectOnTop(note)
-    // The newest of the shop stands in place of the one before.
-    await page.locator('.notices li').filter({ hasText: 'Welcome.' }).waitFor({ state: 'detached' })
-    await shoot('dialog-message')
-    await expectAccessible(page)
+    // A notice replaces the one before.
+    await soon(page.locator('.notices li').filter({ hasText: 'Welcome.' }), 'detached')
+    await looks('dialog-message')
   })
-  await check('a lost connection is told in the dialog', async () => {
+  await check('a lost connection is shown in the dialog', async () => {
     standIn.drain(1_500)
-    await dialog.locator('.banner').waitFor({ timeout: PATIENCE_MS })
-    await shoot('dialog-banner')
-    await page.locator('.banner').waitFor({ state: 'detached', timeout: PATIENCE_MS })
+    await soon(dialog.locator('.banner'))
+    await browser.shoot(page, 'touch-dialog-banner')
+    await soon(page.locator('.banner'), 'detached')
   })
-  await check('when it closes the page has them', async () => {
+  await check('the page shows the messages after the dialog closes', async () => {
     await page.keyboard.press('Escape')
-    await dialog.waitFor({ state: 'hidden', timeout: PATIENCE_MS })
-    await page.locator('.notices li').filter({ hasText: note }).waitFor({ timeout: PATIENCE_MS })
+    await soon(dialog, 'hidden')
+    await soon(page.locator('.notices li').filter({ hasText: note }))
     shop.tell(undefined, { ev: 'notice', level: 'info', text: 'Soon.' })
     await expectOnTop('Soon.')
     await page.locator('.notices button').first().click()
-    await page.locator('.notices li').first().waitFor({ state: 'detached' })
+    await soon(page.locator('.notices li').first(), 'detached')
   })
   await check('the warning of a press in a dialog is in front of it', async () => {
     shop.gatewayAway = true
-    await page.locator('[data-does="buy"]').first().click({ timeout: PATIENCE_MS })
-    await page.locator('[data-does="pay"][aria-disabled="false"]').waitFor({ timeout: PATIENCE_MS })
-    if (size === 'phone') await page.locator('.bag').click()
-    else await page.locator('.address').click()
-    if (size === 'desktop') return
-    await dialog.locator('.pay').click({ timeout: PATIENCE_MS })
+    await page.locator('[data-does="buy"]').first().click()
+    await soon(page.locator('[data-does="pay"][aria-disabled="false"]'))
+    await page.locator('.bag').click()
+    await dialog.locator('.pay').click()
     await expectOnTop('The shop is very busy. Please try again in a moment.')
-    await shoot('dialog-warning')
+    await browser.shoot(page, 'touch-dialog-warning')
   })
 }
 
-async function banner({ check, shoot, page, hand, standIn }) {
+export async function banner({ check, looks, page, hand, standIn }) {
   const lost = page.locator('.banner')
-  await check('the banner of a lost connection moves nothing, when it comes and when it goes', async () => {
-    await hand.watchShifts()
-    const place = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().top)
-    const before = await place()
-    standIn.drain(2_000)
-    await lost.waitFor({ timeout: PATIENCE_MS })
-    if ((await place()) !== before) throw new Error(`the page moved by ${(await place()) - before} px`)
-    await shoot('banner')
-    await expectAccessible(page)
-    await expectNoSideways(page)
-    await lost.waitFor({ state: 'detached', timeout: PATIENCE_MS })
-    await page.locator('.live.on').waitFor({ timeout: PATIENCE_MS })
-    await hand.expectNoShift()
-  })
+  await check(
+    'the banner of a lost connection moves nothing, when it appears and when it disappears',
+    async () => {
+      await hand.watchShifts()
+      const place = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().top)
+      const before = await place()
+      standIn.drain(2_000)
+      await soon(lost)
+      if ((await place()) !== before) throw new Error(`the page moved by ${(await place()) - before} px`)
+      await looks('banner')
+      await soon(lost, 'detached')
+      await live(page)
+      await hand.expectNoShift()
+    },
+  )
 }

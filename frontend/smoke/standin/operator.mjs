@@ -1,7 +1,6 @@
 /** What operators of the stand-in see and do, from memory: the board's feed, acts with their journal, switches, blocks. */
 export class StandInOperator {
   journal = []
-  notice = undefined
   blocks = []
   refunds = []
   switches = {
@@ -46,7 +45,7 @@ export class StandInOperator {
       return [200, { rows, ok: true, head: { seq: rows, hash: rows ? this.journal.at(-1).hash : '' } }]
     }
     if (path === '/slots') return [200, { slots: [], zone: 'Asia/Shanghai' }]
-    if (path === '/notice') return [200, this.notice ? { notice: this.notice } : {}]
+    if (path === '/notice') return [200, {}]
     if (path === '/switches') return [200, this.switches]
     if (path === '/refunds') {
       const found = this.refunds.filter(({ state }) => state === query.get('state'))
@@ -54,11 +53,7 @@ export class StandInOperator {
     }
     if (path === '/orders') {
       const all = [...this.shop.orders.values()].filter(({ state }) => state === query.get('state'))
-      return [200, { orders: all.map(told), more: false }]
-    }
-    if (path.startsWith('/orders/')) {
-      const order = this.shop.orders.get(path.split('/')[2])
-      return order ? [200, told(order)] : [404, refusal('not_found')]
+      return [200, { orders: all, more: false }]
     }
     if (path === '/blocks') return [200, { blocks: this.blocks }]
     const sale = this.shop.sales.get(path.split('/')[2])
@@ -77,18 +72,6 @@ export class StandInOperator {
     const [, what] = /\/(\w+)$/.exec(route) ?? []
     const sale = this.shop.sales.get(route.split('/')[2])
     if (route.startsWith('POST /sales/') && sale) return this.#onSale(sale, what, body, actor)
-    if (route === 'POST /notice') {
-      const before = this.notice
-      this.notice = { level: body.level, text: body.text, until: body.until }
-      this.tell({ ev: 'notice', ...this.notice })
-      return this.#done(actor, 'notice.say', 'notice', before, this.notice, '', this.notice, true)
-    }
-    if (route === 'DELETE /notice') {
-      const before = this.notice
-      this.notice = undefined
-      this.tell({ ev: 'notice', level: before?.level ?? 'info', text: '' })
-      return this.#done(actor, 'notice.end', 'notice', before, {}, '', {}, false)
-    }
     if (route === 'PATCH /switches') {
       if (body.version !== this.switches.version)
         return [409, { error: { ...refusal('conflict').error, current: this.switches } }]
@@ -102,45 +85,28 @@ export class StandInOperator {
       this.blocks = [...this.blocks, block]
       return this.#done(actor, 'block.add', `block:${block.id}`, undefined, block, '', block, true)
     }
-    if (route.startsWith('DELETE /blocks/')) {
-      const block = this.blocks.find(({ id }) => String(id) === what)
-      this.blocks = this.blocks.filter((b) => b !== block)
-      return this.#done(actor, 'block.remove', `block:${what}`, block, undefined, '', {}, false)
-    }
-    const decided = /^POST \/refunds\/(\d+)\/(\w+)$/.exec(route)
+    const decided = /^POST \/refunds\/(\d+)\/approve$/.exec(route)
     if (decided) {
       const refund = this.refunds.find(({ order }) => order === decided[1])
-      refund.state = decided[2] === 'approve' ? 'open' : 'declined'
-      return this.#done(
-        actor,
-        `refund.${decided[2]}`,
-        `order:${refund.order}`,
-        {},
-        refund,
-        body.note,
-        {},
-        false,
-      )
+      refund.state = 'open'
+      return this.#done(actor, 'refund.approve', `order:${decided[1]}`, {}, refund, body.note, {}, false)
     }
     const undone = /^POST \/journal\/(\d+)\/undo$/.exec(route)
     if (undone) return this.#undo(Number(undone[1]), body, actor)
     return [404, refusal('not_found')]
   }
 
-  #onSale(sale, what, { version, note = '', units = 0, challenge }, actor) {
+  #onSale(sale, what, { version, note = '', units }, actor) {
     const before = this.#sale(sale)
     if (version !== before.version) return [409, { error: { ...refusal('conflict').error, current: before } }]
     if (what === 'pause' || what === 'resume') {
       if (sale.paused === (what === 'pause')) return [409, refusal('wrong_state')]
       sale.paused = what === 'pause'
     }
-    if (what === 'end') sale.closes_at = Date.now()
     if (what === 'stock') {
       sale.stock += units
-      if (units > 0) sale.added += units
-      else sale.withdrawn = (sale.withdrawn ?? 0) - units
+      sale.added += units
     }
-    if (what === 'challenge') sale.challenge = challenge
     this.#versions.set(sale.id, version + 1)
     this.tell({ ev: 'sale', sale: this.shop.view(sale) })
     const after = this.#sale(sale)
@@ -152,11 +118,8 @@ export class StandInOperator {
     const entry = this.journal.find((e) => e.seq === seq)
     if (!entry?.undoable) return [409, refusal('wrong_state')]
     const sale = this.shop.sales.get(entry.object.split(':')[1])
-    if (entry.kind.startsWith('sale.') && sale) {
-      sale.paused = entry.before.paused
-      this.#versions.set(sale.id, this.#versions.get(sale.id) + 1)
-    }
-    if (entry.kind === 'switches.set') this.switches = { ...entry.before, version: this.switches.version + 1 }
+    sale.paused = entry.before.paused
+    this.#versions.set(sale.id, this.#versions.get(sale.id) + 1)
     entry.undoable = false
     entry.undone_by = this.journal.length + 1
     return this.#done(actor, `${entry.kind}.undo`, entry.object, entry.after, entry.before, note, {}, false)
@@ -184,8 +147,7 @@ export class StandInOperator {
   }
 
   #sale(sale) {
-    const { withdrawn = 0, cap = 0 } = sale
-    return { ...this.shop.view(sale), withdrawn, cap, version: this.#versions.get(sale.id) ?? 1 }
+    return { ...this.shop.view(sale), withdrawn: 0, cap: 0, version: this.#versions.get(sale.id) ?? 1 }
   }
 
   /** The board with its last 15 minutes, which this shop makes up. */
@@ -202,7 +164,7 @@ export class StandInOperator {
     return {
       now,
       ...rates,
-      sales: sales.map((s) => ({ ...s, name: s.product.name, withdrawn: s.withdrawn ?? 0 })),
+      sales: sales.map((s) => ({ ...s, name: s.product.name, withdrawn: 0 })),
       partitions: rates.lags.map((lag, p) => ({
         p,
         lag,
@@ -249,11 +211,6 @@ function point(at) {
     lags: [0, 1, 2, 3, 4, 5, 6, 7].map((p) => Math.round(Math.max(0, 40 * tide ** 2 - 4 * p))),
     pending: 4,
   }
-}
-
-/** An order as operators see it. */
-function told(order) {
-  return { ...order, key: undefined }
 }
 
 function refusal(code) {

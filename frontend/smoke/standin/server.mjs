@@ -4,6 +4,7 @@ import { extname, join, normalize } from 'node:path'
 import { WebSocketServer } from 'ws'
 import { StandInAccounts } from './accounts.mjs'
 import { StandInOperator } from './operator.mjs'
+import { atEnd } from '../report.mjs'
 import { refuse, StandInShop } from './shop.mjs'
 
 const dist = new URL('../../dist/', import.meta.url).pathname
@@ -29,16 +30,14 @@ export class StandIn {
   guests = true
   /** How many of the next questions for the details of a sale find the server too busy. */
   lostDetails = 0
-  /** Every frame that came, with its time. */
+  /** Every frame received. */
   received = []
-  /** How many guests were made, and how long each took, in milliseconds. */
+  /** How many guests were made. */
   guestsMade = 0
-  /** Guests are made once this has come. */
+  /** Guests are made after this. */
   guestsFrom = Promise.resolve()
-  /** How long the account routes take, in milliseconds. */
-  answerAfter = 0
-  /** How long a hello takes, in milliseconds. */
-  helloAfter = 0
+  /** A hello is answered after this. */
+  hellosFrom = Promise.resolve()
   /** How many of the next buys are carried out without an answer, or with one that nobody can read. */
   lostBuys = 0
   tornBuys = 0
@@ -50,16 +49,17 @@ export class StandIn {
   #stalled = false
   #bustling = true
 
-  /** Every slot of the shop holds so many sales; their numbers move once in so many milliseconds. */
-  constructor(sales, bustleMs = 1_000) {
-    this.bustleMs = bustleMs
+  /** `sales` is the number per slot. Their numbers change every `bustleMs`, and are sent every `tickMs`. */
+  constructor(sales, bustleMs = 1_000, tickMs = 500) {
+    Object.assign(this, { bustleMs, tickMs })
     this.shop = new StandInShop((user, event) => this.#tell(user, event), sales)
     this.accounts = new StandInAccounts(tokenOf, (devices) => this.#revoke(devices))
     this.operator = new StandInOperator(this.shop, (event) => this.#tell(undefined, event))
   }
 
-  /** Starts on a free port of the loopback and resolves to its address. */
+  /** Starts on a free port of the loopback until the end of the running part. Returns the address. */
   async start() {
+    atEnd(() => this.close())
     this.http = createServer((request, response) => this.#serve(request, response))
     const sockets = new WebSocketServer({
       server: this.http,
@@ -69,7 +69,7 @@ export class StandIn {
     sockets.on('connection', (socket) => this.#attend(socket))
     this.timers = [
       setInterval(() => this.#bustling && this.shop.bustle(), this.bustleMs),
-      setInterval(() => this.#bustling && this.#tick(), 100),
+      setInterval(() => this.#bustling && this.#tick(), this.tickMs),
       setInterval(() => this.#showBoard(), 1_000),
     ]
     await new Promise((resolve) => this.http.listen(0, '127.0.0.1', resolve))
@@ -149,7 +149,6 @@ export class StandIn {
   async #account(request, response, path) {
     const chunks = []
     for await (const chunk of request) chunks.push(chunk)
-    await pause(this.answerAfter)
     const claims = claimsOf(request.headers.authorization?.slice(7))
     const asked = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : undefined
     if (path.startsWith('/operator/')) return this.#operate(request, response, asked, claims?.sub)
@@ -210,9 +209,9 @@ export class StandIn {
     socket.on('message', (data) => {
       if (this.#stalled) return
       const { id, op, ...fields } = JSON.parse(data)
-      this.received.push({ op, ...fields, at: Date.now() })
+      this.received.push({ op, ...fields })
       client.turn = client.turn.then(async () => {
-        if (op === 'hello') await pause(this.helloAfter)
+        if (op === 'hello') await this.hellosFrom
         const answer = this.#answer(client, op, fields)
         if (answer) this.#send(client, { id, ...answer })
       })
@@ -306,10 +305,6 @@ function laterState(order, cursor) {
     state: 'of a later version',
   }
   return { ev: 'order', cursor, key: order.key, order: later }
-}
-
-function pause(ms) {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 /** A token of the right shape for the page; nobody checks its signature here. `life` is in seconds. */
