@@ -84,7 +84,7 @@ func TestFilesOfSecretsThatAreWrong(t *testing.T) {
 		t.Errorf("a variable that is no secret: %v", err)
 	}
 	if c, err := Load([]string{"STAMPEDE_JWT_SECRET_FILE=" + path}); err != nil || string(c.JWTSecret) != goodSecret ||
-		strings.Contains(fmt.Sprintf("%s", c.JWTSecret), goodSecret) {
+		strings.Contains(c.JWTSecret.String(), goodSecret) {
 		t.Errorf("the secret was not read, or it is shown: %s, %v", c.JWTSecret, err)
 	}
 }

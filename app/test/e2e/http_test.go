@@ -67,12 +67,6 @@ func (n *node) request(method, url, token string, body []byte) (int, []byte) {
 	return n.requestAs("act-"+kit.NewID().String(), method, url, token, body)
 }
 
-// act does something as an operator under a key, so that it can be repeated.
-func (n *node) act(path, token, key string, body []byte) (int, []byte) {
-	n.t.Helper()
-	return n.requestAs(key, http.MethodPost, "http://"+n.addr+path, token, body)
-}
-
 func (n *node) requestAs(key, method, url, token string, body []byte) (int, []byte) {
 	n.t.Helper()
 	req, err := http.NewRequest(method, url, bytes.NewReader(body))

@@ -40,15 +40,6 @@ func (c *client) needsPass(pass string, sale app.ID, key string) {
 	refused(c.t, app.PassRequired, err)
 }
 
-func (c *client) pass(sale app.ID) string {
-	c.t.Helper()
-	pass, err := c.GetPass(sale)
-	if err != nil || pass == "" {
-		c.t.Fatalf("no pass: %q, %v", pass, err)
-	}
-	return pass
-}
-
 // Work is set for one user and one sale, and is looked at: what was solved for somebody else, or not at all, gives no
 // pass. A solution sent again gives the same pass, over HTTP and another node as well, and all of them together buy
 // once.
