@@ -164,8 +164,8 @@ func decided(ctx context.Context, g *Gate, b app.Buy) (app.GateAnswer, error) {
 	return kit.Told(func(then func(app.GateAnswer, error)) { g.Reserve(b, until, then) })
 }
 
-// untilKnown makes a buy until its outcome is known. A busy machine may use up the budget of a call; the same buy is made
-// again then. An outcome that is unknown sooner is an error.
+// untilKnown makes a buy until its outcome is known. A busy machine may use up the budget of a call; the same buy is
+// made again then. An outcome that is unknown sooner is an error.
 func untilKnown(ctx context.Context, g *Gate, b app.Buy) (app.GateAnswer, error) {
 	for {
 		began := time.Now()

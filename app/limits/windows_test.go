@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { kit.Main(m) }
 
-// openRedis makes a connected client that waits for each answer: on a busy machine one may take longer than countWithin,
-// and the node would count by itself.
+// openRedis makes a connected client that waits for each answer: on a busy machine one may take longer than
+// countWithin, and the node would count by itself.
 func openRedis(t *testing.T, url string) *redis.Client {
 	t.Helper()
 	o, err := redis.ParseURL(url)

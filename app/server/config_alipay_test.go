@@ -26,8 +26,8 @@ func alipayKeys(t *testing.T) (private, public string) {
 	return base64.StdEncoding.EncodeToString(x509.MarshalPKCS1PrivateKey(key)), base64.StdEncoding.EncodeToString(der)
 }
 
-// Production, sandbox and simulator differ in configuration only. Warnings name the variables that are probably missing;
-// the simulator has one seller only.
+// Production, sandbox and simulator differ in configuration only. Warnings name the variables that are probably
+// missing; the simulator has one seller only.
 func TestAlipayWarnings(t *testing.T) {
 	t.Parallel()
 	if c, err := Load(nil); err != nil {

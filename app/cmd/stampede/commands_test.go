@@ -21,8 +21,8 @@ type step struct {
 	says     string
 }
 
-// walk runs the steps in order. HEAD in the arguments is the head of the audit log that was printed last. No step prints
-// a password.
+// walk runs the steps in order. HEAD in the arguments is the head of the audit log that was printed last. No step
+// prints a password.
 func walk(t *testing.T, environ []string, steps []step) {
 	t.Helper()
 	head := ""

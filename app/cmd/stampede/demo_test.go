@@ -18,9 +18,9 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestDemoMovesInEverySlot: the simulated shoppers buy in each of two consecutive slots, on embedded stores whatever the
-// environment names, and the audit proves every sale. `just soak` watches twelve slots: the shoppers once stopped in the
-// fifth, because ended slots stayed watched and refusals were ignored.
+// TestDemoMovesInEverySlot: the simulated shoppers buy in each of two consecutive slots, on embedded stores whatever
+// the environment names, and the audit proves every sale. `just soak` watches twelve slots: the shoppers once stopped
+// in the fifth, because ended slots stayed watched and refusals were ignored.
 func TestDemoMovesInEverySlot(t *testing.T) {
 	t.Parallel()
 	const slots, length, shoppers = 2, 8 * time.Second, 20 // on a busy machine a crowd needs seconds to move

@@ -9,8 +9,8 @@ import (
 
 const program = "stampede/app/cmd/stampede"
 
-// Build compiles the program to the given path with the flags of deploy/scripts/build.sh: the tests run the program that
-// ships, and the compiler finds its dependencies in the build cache.
+// Build compiles the program to the given path with the flags of deploy/scripts/build.sh: the tests run the program
+// that ships, and the compiler finds its dependencies in the build cache.
 func Build(path string, flags ...string) error {
 	cmd := exec.Command("go", slices.Concat([]string{"build", "-trimpath", "-o", path}, flags, []string{program})...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

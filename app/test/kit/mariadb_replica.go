@@ -39,11 +39,11 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 func semiSyncArgs() (ofPrimary, ofReplica []string) {
 	if program, err := sqlServer(); err == nil && program.mysql {
 		return []string{
-				"--plugin-load-add=semisync_source.so", "--rpl-semi-sync-source-enabled=ON",
-				"--rpl-semi-sync-source-timeout=60000", "--rpl-semi-sync-source-wait-point=AFTER_SYNC",
-			}, []string{
-				"--plugin-load-add=semisync_replica.so", "--rpl-semi-sync-replica-enabled=ON",
-			}
+			"--plugin-load-add=semisync_source.so", "--rpl-semi-sync-source-enabled=ON",
+			"--rpl-semi-sync-source-timeout=60000", "--rpl-semi-sync-source-wait-point=AFTER_SYNC",
+		}, []string{
+			"--plugin-load-add=semisync_replica.so", "--rpl-semi-sync-replica-enabled=ON",
+		}
 	}
 	return []string{
 		"--rpl-semi-sync-master-enabled=ON",
