@@ -15,11 +15,12 @@
 # `N passed, N failed`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-if [[ -z ${STAMPEDE_TEST_REDIS:-} ]]; then
-  exec deploy/scripts/services.sh run "$0" "$@"
-fi
 # shellcheck source=deploy/scripts/report.sh
 source deploy/scripts/report.sh
+if [[ -z ${STAMPEDE_TEST_REDIS:-} ]]; then
+  use_memory
+  exec deploy/scripts/services.sh run "$0" "$@"
+fi
 since=
 case ${1:-} in
 --since) since=$(git rev-parse "${2:?usage: mutations.sh --since BASE}^{commit}") && shift 2 ;;

@@ -11,6 +11,7 @@ cd "$(dirname "$0")/../.."
 source deploy/scripts/report.sh
 # shellcheck source=deploy/scripts/alone.sh
 source deploy/scripts/alone.sh
+use_memory
 scripts=deploy/scripts
 base=
 case ${1:-} in

@@ -3,7 +3,7 @@ import { standInReader } from './mailbox.mjs'
 import { LIMIT_MS } from './report.mjs'
 import { StandIn } from './standin/server.mjs'
 
-/** The account flow on a stand-in. */
+/** The main steps on a stand-in. */
 export async function accountsOnStandIn(report, browser, look) {
   const standIn = new StandIn()
   const base = await standIn.start()

@@ -19,7 +19,8 @@ export async function consoleOfShop(report, browser, base, data, redis) {
   const { page } = operator
   operator.name = 'console-of-shop'
   const press = (name) => page.locator('main').getByRole('button', { name, exact: true }).click()
-  const paid = Shopper.enter(base).then((shopper) => shopper.payFor(2))
+  const shopper = await Shopper.enter(base)
+  const paid = shopper.payFor(2)
   paid.catch(() => undefined) // awaited below
 
   await report.check('console of a shop: an operator logs in and sees its numbers change', async () => {

@@ -8,7 +8,6 @@
 import { dirname } from 'node:path'
 import { Browser } from './browser.mjs'
 import { bundles } from './bundles.mjs'
-import { operators } from './console.mjs'
 import { consoleOfShop } from './console-after.mjs'
 import { catalogue } from './console-catalogue.mjs'
 import { accounts, accountsOnStandIn, rareAccountStates } from './account.mjs'
@@ -42,21 +41,18 @@ const phoneDark = { size: 'phone', theme: 'dark' }
 const phoneLight = { size: 'phone', theme: 'light' }
 const desktopDark = { size: 'desktop', theme: 'dark' }
 const desktopLight = { size: 'desktop', theme: 'light' }
-const tabletDark = { size: 'tablet', theme: 'dark' }
 
 /** The longest first, so that all lanes end at about the same time. */
 const parts = {
   'account of a shop': () => accounts(report, browser, quiet, reader, desktopLight),
   catalogue: () => catalogue(report, browser), // in a shop of its own
   'console of a shop': () => consoleOfShop(report, browser, busy, data, busyRedis),
-  'account on the stand-in': () => accountsOnStandIn(report, browser, { ...phoneDark, lang: 'zh' }),
   'paying on a desktop': () => paying(report, browser, quiet, desktopLight),
-  'console on a desktop': () => operators(report, browser, desktopLight),
   'touch, end of a slot, phone': () => touch(report, browser, slotChange, phoneLight),
   'touch, end of a slot, desktop': () => touch(report, browser, slotChange, desktopDark),
+  'account on the stand-in': () => accountsOnStandIn(report, browser, { ...phoneDark, lang: 'zh' }),
   challenge: () => challenge(report, browser),
   barriers: () => barriers(report, browser, quiet, dirname(mail), reader),
-  'console on a tablet': () => operators(report, browser, { ...tabletDark, lang: 'zh' }),
   'hard states': () => hardStates(report, browser),
   presses: () => presses(report, browser),
   'paying on a phone': () => paying(report, browser, quiet, phoneDark),

@@ -3,7 +3,6 @@ import { createServer } from 'node:http'
 import { extname, join, normalize } from 'node:path'
 import { WebSocketServer } from 'ws'
 import { StandInAccounts } from './accounts.mjs'
-import { StandInOperator } from './operator.mjs'
 import { atEnd } from '../report.mjs'
 import { refuse, StandInShop } from './shop.mjs'
 
@@ -11,13 +10,6 @@ const dist = new URL('../../dist/', import.meta.url).pathname
 const types = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data:; form-action 'none'; connect-src 'self' ws: wss:"
-
-const consolePolicy = `${policy}; require-trusted-types-for 'script'; trusted-types vue`
-
-/** What the console looks for in the description of a server. */
-const offered = ['/sales/{id}/pause', '/switches', '/blocks', '/journal']
-  .map((route) => `\n  /api/v1/operator${route}:\n`)
-  .join('')
 
 const SIGNED_OUT = 4506
 const BLOCKED = 4507
@@ -54,7 +46,6 @@ export class StandIn {
     Object.assign(this, { bustleMs, tickMs })
     this.shop = new StandInShop((user, event) => this.#tell(user, event), sales)
     this.accounts = new StandInAccounts(tokenOf, (devices) => this.#revoke(devices))
-    this.operator = new StandInOperator(this.shop, (event) => this.#tell(undefined, event))
   }
 
   /** Starts on a free port of the loopback until the end of the running part. Returns the address. */
@@ -70,7 +61,6 @@ export class StandIn {
     this.timers = [
       setInterval(() => this.#bustling && this.shop.bustle(), this.bustleMs),
       setInterval(() => this.#bustling && this.#tick(), this.tickMs),
-      setInterval(() => this.#showBoard(), 1_000),
     ]
     await new Promise((resolve) => this.http.listen(0, '127.0.0.1', resolve))
     return `http://127.0.0.1:${this.http.address().port}`
@@ -113,16 +103,14 @@ export class StandIn {
   #serve(request, response) {
     const path = normalize(new URL(request.url, 'http://x').pathname)
     if (path === '/api/v1/auth/guest') return this.#guest(request, response)
-    if (path === '/docs/openapi.yaml') return response.end(offered)
     if (path.startsWith('/api/v1/sales/')) return this.#detail(response, path.split('/')[4])
     if (path.startsWith('/api/v1/'))
       return void this.#account(request, response, path.slice('/api/v1'.length))
-    const isPage = path.startsWith('/console') && !path.startsWith('/console/assets/')
-    const file = join(dist, isPage ? 'console.html' : path === '/' ? 'index.html' : path)
+    const file = join(dist, path === '/' ? 'index.html' : path)
     if (!existsSync(file)) return response.writeHead(404).end()
     response.writeHead(200, {
       'Content-Type': types[extname(file)] ?? '',
-      'Content-Security-Policy': isPage ? consolePolicy : policy,
+      'Content-Security-Policy': policy,
     })
     createReadStream(file).pipe(response)
   }
@@ -151,7 +139,6 @@ export class StandIn {
     for await (const chunk of request) chunks.push(chunk)
     const claims = claimsOf(request.headers.authorization?.slice(7))
     const asked = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks)) : undefined
-    if (path.startsWith('/operator/')) return this.#operate(request, response, asked, claims?.sub)
     const [status, body, cookie] = this.accounts.answer(request.method, path, {
       body: asked,
       user: claims?.sub,
@@ -165,26 +152,6 @@ export class StandIn {
         `stampede_refresh=${cookie}; Path=/api/v1/auth; HttpOnly; SameSite=Strict${cookie ? '' : '; Max-Age=0'}`,
       )
     response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
-  }
-
-  #operate(request, response, body, user) {
-    const role = this.accounts.roleOf(user)
-    const code = !user ? 'unauthorized' : role === 'shopper' ? 'forbidden' : undefined
-    const url = request.url.slice('/api/v1/operator'.length)
-    const [status, said] = code
-      ? [user ? 403 : 401, refuse(code)]
-      : (this.operator.answer(request.method, url, {
-          body,
-          actor: this.accounts.nameOf(user),
-          key: request.headers['idempotency-key'],
-        }) ?? [])
-    if (status === undefined) return request.socket.destroy()
-    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(said))
-  }
-
-  #showBoard() {
-    for (const client of this.#clients)
-      if (client.board) this.#send(client, { ev: 'board', ...this.operator.board() })
   }
 
   /** Ends the sockets of log ins that count no more. */
@@ -241,11 +208,6 @@ export class StandIn {
     if (op === 'unwatch') return { ok: client.slots.delete(fields.slot) && {} }
     if (!client.user) return refuse('unauthorized')
     if (op === 'buy') return this.#buy(client, fields)
-    if (op === 'board') {
-      if (this.accounts.roleOf(client.user) === 'shopper') return refuse('forbidden')
-      client.board = fields.on
-      return { ok: fields.on ? this.operator.history() : {} }
-    }
     if (op === 'pass') return this.shop.pass(client.user, fields, () => this.accounts.picture())
     if (op === 'solve')
       return this.shop.solve(client.user, fields, (id, text) => this.accounts.read(id, text))
