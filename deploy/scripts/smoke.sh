@@ -43,10 +43,14 @@ address() {
 redis_of() { sed -nE 's/.*redis-cli -h ([^ ]+) -p ([0-9]+) .*/\1:\2/p' "$dir/$1.log" | head -n 1; }
 
 # Slots are long, so that none ends during a purchase: the first lasts nine minutes.
-demo busy --slot 30m
+demo busy --slot 30m --shoppers 20
 demo quiet --slot 30m --shoppers 0
 busy=$(address busy)
 quiet=$(address quiet)
+# Each tick makes every open page draw again, which takes most of the processor time.
+for name in busy quiet; do
+  STAMPEDE_DATA=$dir/$name bin/stampede switch set --tick-ms 500 --by smoke >/dev/null
+done
 # The mails and captchas of the quiet demo.
 export SMOKE_MAIL=$dir/quiet/mail
 SMOKE_REDIS=$(redis_of quiet)

@@ -10,7 +10,10 @@ export async function accountsOnStandIn(report, browser, look) {
   await accounts(report, browser, base, standInReader(standIn), look)
 }
 
-/** A guest registers, uses every function of an account, and deletes it. Works against any server; `reader` reads its mails and captchas. */
+/**
+ * A guest registers, uses every function of an account, and deletes it; on a phone the guest only looks at each sheet and
+ * logs out. Works against any server; `reader` reads its mails and captchas.
+ */
 export async function accounts(report, browser, base, reader, look) {
   const { size, theme } = look
   const visitor = await Visitor.open(browser, base, look, reader)
@@ -63,6 +66,33 @@ export async function accounts(report, browser, base, reader, look) {
     if (cookies.length !== 1 || !cookies[0].httpOnly || cookies[0].sameSite !== 'Strict')
       throw new Error(JSON.stringify(cookies))
   })
+  const noProblems = (pages) =>
+    check('reports no errors', () => {
+      for (const page of pages) {
+        // A browser logs each refusal, which this part provokes.
+        page.problems = page.problems.filter((text) => !/status of 4\d\d/.test(text))
+        expectNoProblems(page)
+      }
+    })
+  if (size === 'phone') {
+    await check('every sheet of the account is accessible and fits', async () => {
+      await visitor.openAccount()
+      await looks('home')
+      for (const [n, what] of ['profile', 'addresses', 'password', 'devices', 'data'].entries()) {
+        await visitor.part(n)
+        await soon(dialog.locator('.up'))
+        await looks(what)
+        await dialog.locator('.up').click()
+      }
+    })
+    await check('logs out', async () => {
+      await dialog.locator('.out').click()
+      await soon(dialog, 'hidden')
+      await soon(page.locator('.account.in'), 'detached')
+      await live(page)
+    })
+    return noProblems([page])
+  }
   await check('has another name', async () => {
     await visitor.openAccount()
     await soon(dialog.locator('.home'))
@@ -169,13 +199,7 @@ export async function accounts(report, browser, base, reader, look) {
     await visitor.submit(dialog.locator('.problem:not(:empty)'))
     await page.keyboard.press('Escape')
   })
-  await check('reports no errors', () => {
-    // Refusals are part of all this; a browser writes each into its console.
-    for (const { page } of [visitor, other])
-      page.problems = page.problems.filter((text) => !/status of 4\d\d/.test(text))
-    expectNoProblems(page)
-    expectNoProblems(other.page)
-  })
+  await noProblems([page, other.page])
 }
 
 /** Account states that a healthy server shows rarely. */

@@ -6,6 +6,7 @@ import { askRedis } from './mailbox.mjs'
 import { Shopper } from './shopper.mjs'
 
 const EMAIL = 'grace@shop.example'
+const SHOPPER = 'lee@shop.example'
 const PASSWORD = 'a sentence that nobody guesses'
 
 /**
@@ -15,15 +16,23 @@ const PASSWORD = 'a sentence that nobody guesses'
 export async function consoleOfShop(report, browser, base, data, redis) {
   const user = ['user', 'add', EMAIL, '--role', 'operator', '--name', 'Grace', '--password']
   await stampede(data, user, `${PASSWORD}\n`)
+  await stampede(data, ['user', 'add', SHOPPER, '--name', 'Lee', '--password'], `${PASSWORD}\n`)
   const operator = await Operator.open(browser, base)
   const { page } = operator
   operator.name = 'console-of-shop'
   const press = (name) => page.locator('main').getByRole('button', { name, exact: true }).click()
   const shopper = await Shopper.enter(base)
+  const button = (name) => page.locator('.panel').getByRole('button', { name, exact: true })
+  const undo = () => page.locator('.outcome').getByRole('button', { name: 'Undo' }).click()
+  const journal = async () => JSON.parse(await stampede(data, ['journal', 'list', '--json', '--limit', '50']))
+  /** Removes the browser's messages about an expected failure. */
+  const expect = (text) => (page.problems = page.problems.filter((problem) => !problem.includes(text)))
   const paid = shopper.payFor(2)
   paid.catch(() => undefined) // awaited below
 
   await report.check('console of a shop: an operator logs in and sees its numbers change', async () => {
+    await soon(page.locator('[name=email]'))
+    await operator.looks('login')
     await operator.logIn(EMAIL, PASSWORD)
     await soon(page.locator('td.name').first())
     await soon(page.locator('#nodes'))
@@ -32,19 +41,57 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length > 8)
     await operator.looks('board')
   })
-  await report.check('console of a shop: its journal is there, and is verified', async () => {
-    await operator.goTo('/journal', '[name=head]')
-    await page.locator('.panel').getByRole('button', { name: 'Verify' }).click()
-    await soon(page.locator('.good'))
-  })
-  await report.check('console of a shop: a sale gets more stock, is paused and resumed', async () => {
-    await operator.goTo('', 'td.name a')
-    await page.locator('td.name a').first().click()
-    for (const name of ['Add stock', 'Pause', 'Resume']) {
-      await press(name)
+  await report.check(
+    'console of a shop: a sale gets more stock once although two answers are lost',
+    async () => {
+      await operator.goTo('', 'td.name a')
+      await page.locator('td.name a').first().click()
+      await soon(page.locator('#acts'))
+      await operator.looks('sale')
+      const lose = (route) => route.fetch().then(() => route.abort())
+      await page.route('**/operator/sales/*/stock', lose, { times: 2 })
+      await press('Add stock')
+      await page.locator('[name=note]').fill('more came in')
       await operator.confirm()
-    }
-    await soon(page.locator('.panel').getByRole('button', { name: 'Pause', exact: true }))
+      const added = (await journal()).filter(({ kind }) => kind === 'sale.stock')
+      if (added.length !== 1 || added[0].note !== 'more came in') throw new Error(JSON.stringify(added))
+      expect('ERR_FAILED')
+    },
+  )
+  await report.check('console of a shop: a sale is paused, and the pause undone', async () => {
+    await press('Pause')
+    await operator.confirm()
+    await soon(button('Resume'))
+    await undo()
+    await soon(button('Pause'))
+  })
+  await report.check(
+    'console of a shop: an operation on a sale that was changed meanwhile shows it',
+    async () => {
+      const dialog = page.getByRole('dialog')
+      await press('Pause')
+      await soon(dialog)
+      await stampede(data, ['sale', 'pause', page.url().split('/').at(-1), '--by', 'bob'])
+      await dialog.locator('[type=submit]').click()
+      await soon(dialog.getByText('Somebody else has changed it'))
+      expect('status of 409')
+      await page.keyboard.press('Escape')
+      await soon(dialog, 'hidden')
+      await press('Resume')
+      await operator.confirm()
+      await soon(button('Pause'))
+    },
+  )
+  await report.check('console of a shop: a switch is changed, and the change undone', async () => {
+    await operator.goTo('/broadcast', '.el-switch.is-checked')
+    await operator.looks('broadcast')
+    await page.locator('.el-switch').click()
+    await press('Apply')
+    await operator.confirm()
+    const shown = () => stampede(data, ['switch', 'show', '--json'])
+    if (!/"http_buy": ?false/.test(await shown())) throw new Error(await shown())
+    await undo()
+    await soon(page.locator('.el-switch.is-checked'))
   })
 
   await report.check('console of a shop: a paid order is shipped, and its parcel corrected', async () => {
@@ -136,6 +183,8 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       ]
       await askRedis(redis, ['XADD', 'stampede:{0}:dead', '*', 'torn', 'x', ...letter])
       await operator.goTo('', '.score')
+      await soon(page.locator('[role=alert] a'))
+      await operator.looks('alarm')
       await page.locator('[role=alert] a').click()
       await soon(page.locator('#dead-letters:focus'))
       await operator.looks('runbook')
@@ -145,7 +194,50 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       await page.getByRole('button', { name: /^Drop/ }).click()
       await operator.confirm()
       await page.waitForFunction(() => !document.querySelector('tbody tr'))
-      expectNoProblems(page)
     },
   )
+
+  await report.check('console of a shop: a refund is decided', async () => {
+    const [first] = await paid
+    await shopper.ask('POST', `/orders/${first}/refund`, { reason: 'too late' })
+    const row = page.locator('tbody tr').filter({ hasText: first })
+    await operator.goTo('/refunds', 'h1')
+    await soon(row)
+    await operator.looks('refunds')
+    await row.getByRole('button', { name: 'Give back:' }).click()
+    await operator.confirm()
+    await soon(row, 'hidden')
+  })
+
+  await report.check('console of a shop: on a tablet in the dark, pages are accessible and fit', async () => {
+    await page.setViewportSize({ width: 768, height: 1024 })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await operator.goTo('', '.score')
+    await operator.looks('tablet-board')
+    await page.locator('td.name a').first().click()
+    await soon(page.locator('#acts'))
+    await operator.looks('tablet-sale')
+    await operator.goTo('/blocks', '[name=value]')
+    await operator.looks('tablet-blocks')
+  })
+
+  await report.check('console of a shop: the journal contains the operations, and is verified', async () => {
+    await operator.goTo('/journal', '.open')
+    await page.reload() // a deep link, and a login that survives it
+    await soon(page.locator('[name=head]'))
+    await press('Verify')
+    await soon(page.locator('.good'))
+    await page.locator('.open').filter({ hasText: 'Stock changed' }).first().click()
+    await soon(page.locator('.changes'))
+    await operator.looks('journal-open')
+    expectNoProblems(page)
+  })
+
+  await report.check('console of a shop: a shopper may not use it', async () => {
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await soon(page.locator('[name=email]'))
+    await operator.logIn(SHOPPER, PASSWORD)
+    await soon(page.getByRole('heading', { name: 'Lee may not work here' }))
+    await operator.looks('shopper')
+  })
 }

@@ -15,7 +15,6 @@ export class StandInAccounts {
   guarded = false
   #accounts = new Map()
   #devices = new Map()
-  #books = new Map()
   #links = new Map()
   #next = 7301444310000000000n
 
@@ -27,14 +26,13 @@ export class StandInAccounts {
 
   /** Answers a request: `[status, body, cookie]`, or undefined for a path that it does not know. */
   answer(method, path, { body, user, device, cookie, ours }) {
-    const route = `${method} ${path.replace(/\d{10,}/, ':id')}`
-    const id = /\d{10,}/.exec(path)?.[0]
+    const route = `${method} ${path}`
     const known = this.#routes[route]
     if (!known) return undefined
     if (route.includes('/me') && !user) return [401, refusal('unauthorized')]
     if (route.includes('/me') && device && this.#devices.get(device)?.revoked)
       return [401, refusal('unauthorized')]
-    return known.call(this, { body: body ?? {}, user, device, cookie, ours, id })
+    return known.call(this, { body: body ?? {}, user, device, cookie, ours })
   }
 
   /** An account that is there from the start. */
@@ -83,37 +81,13 @@ export class StandInAccounts {
       if (!ours || !device || device.revoked) return [401, refusal('unauthorized')]
       return this.#welcome(this.#of(device.user), device)
     },
-    'POST /auth/logout': ({ body, cookie, ours }) => {
+    'POST /auth/logout': ({ cookie, ours }) => {
       const device = [...this.#devices.values()].find(({ refresh }) => refresh === cookie)
       if (!ours || !device) return [401, refusal('unauthorized')]
-      this.#end(({ id, user }) => id === device.id || (body.everywhere && user === device.user))
+      this.#end(({ id }) => id === device.id)
       return [200, {}, '']
     },
-    'POST /auth/forgot': ({ body }) => {
-      if (!this.#read(body.captcha)) return [403, refusal('captcha_required')]
-      if (this.#accounts.has(body.email)) this.#mail('reset', body.email)
-      return [202, {}]
-    },
-    'POST /auth/reset': ({ body }) => {
-      const email = this.#follow('reset', body.token)
-      if (!email) return [404, refusal('not_found')]
-      const account = this.#accounts.get(email)
-      account.password = body.password
-      this.#end(({ user }) => user === account.id)
-      return [200, {}]
-    },
     'GET /me': ({ user }) => [200, this.#profile(user)],
-    'PATCH /me': ({ user, body }) => {
-      Object.assign(this.#of(user), body)
-      return [200, this.#profile(user)]
-    },
-    'POST /me/password': ({ user, device, body }) => {
-      const account = this.#of(user)
-      if (account.password !== body.old) return [401, refusal('unauthorized')]
-      account.password = body.new
-      this.#end((other) => other.user === user && other.id !== device)
-      return [200, {}]
-    },
     'GET /me/devices': ({ user, device }) => {
       const mine = [...this.#devices.values()].filter((d) => d.user === user && !d.revoked)
       const devices = mine.map(({ id, name, created_at }) => ({
@@ -125,43 +99,7 @@ export class StandInAccounts {
       }))
       return [200, { devices }]
     },
-    'DELETE /me/devices/:id': ({ user, id }) => {
-      this.#end((other) => other.user === user && other.id === id)
-      return [200, {}]
-    },
-    'GET /me/addresses': ({ user }) => [200, { addresses: this.#book(user) }],
-    'POST /me/addresses': ({ user, body }) => {
-      const book = this.#book(user)
-      if (book.length === 20) return [409, refusal('limit_reached')]
-      const address = { ...body, id: this.#id(), default: false }
-      book.push(address)
-      if (body.default || book.length === 1) this.#choose(book, address)
-      return [200, address]
-    },
-    'PUT /me/addresses/:id': ({ user, id, body }) => {
-      const book = this.#book(user)
-      const address = book.find((a) => a.id === id)
-      if (!address) return [404, refusal('not_found')]
-      Object.assign(address, { ...body, default: address.default })
-      if (body.default) this.#choose(book, address)
-      return [200, address]
-    },
-    'DELETE /me/addresses/:id': ({ user, id }) => {
-      const book = this.#book(user)
-      const at = book.findIndex((a) => a.id === id)
-      if (at < 0) return [404, refusal('not_found')]
-      const [gone] = book.splice(at, 1)
-      if (gone.default && book[0]) this.#choose(book, book[0])
-      return [200, {}]
-    },
-    'GET /me/export': ({ user }) => [200, { user: this.#profile(user), addresses: this.#book(user) }],
-    'POST /me/delete': ({ user, body }) => {
-      const account = this.#of(user)
-      if (account.password !== body.password) return [401, refusal('unauthorized')]
-      this.#accounts.delete(account.email)
-      this.#end((device) => device.user === user)
-      return [200, {}]
-    },
+    'GET /me/addresses': () => [200, { addresses: [] }],
   }
 
   /** A picture and, in `pictures`, what it shows. */
@@ -218,15 +156,6 @@ export class StandInAccounts {
     const account = this.#of(user)
     const { name = '', email, lang = 'en', created_at } = account ?? {}
     return { id: user, name, role: 'shopper', email, lang, created_at, guest: !account }
-  }
-
-  #book(user) {
-    if (!this.#books.has(user)) this.#books.set(user, [])
-    return this.#books.get(user)
-  }
-
-  #choose(book, wanted) {
-    for (const address of book) address.default = address === wanted
   }
 
   #mail(kind, to) {
