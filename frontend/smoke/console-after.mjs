@@ -48,13 +48,19 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       await page.locator('td.name a').first().click()
       await soon(page.locator('#acts'))
       await operator.looks('sale')
-      const lose = (route) => route.fetch().then(() => route.abort())
+      let lost = 0
+      const lose = async (route) => {
+        await route.fetch()
+        lost++
+        await route.abort()
+      }
       await page.route('**/operator/sales/*/stock', lose, { times: 2 })
       await press('Add stock')
       await page.locator('[name=note]').fill('more came in')
       await operator.confirm()
-      const added = (await journal()).filter(({ kind }) => kind === 'sale.stock')
-      if (added.length !== 1 || added[0].note !== 'more came in') throw new Error(JSON.stringify(added))
+      const added = (await journal()).filter(({ kind }) => kind === 'sale.add_stock')
+      if (lost !== 2 || added.length !== 1 || added[0].note !== 'more came in')
+        throw new Error(`${lost} answers lost: ${JSON.stringify(added)}`)
       expect('ERR_FAILED')
     },
   )
@@ -227,7 +233,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await soon(page.locator('[name=head]'))
     await press('Verify')
     await soon(page.locator('.good'))
-    await page.locator('.open').filter({ hasText: 'Stock changed' }).first().click()
+    await page.locator('.open').filter({ hasText: 'Stock added' }).first().click()
     await soon(page.locator('.changes'))
     await operator.looks('journal-open')
     expectNoProblems(page)

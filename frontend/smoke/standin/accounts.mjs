@@ -15,6 +15,7 @@ export class StandInAccounts {
   guarded = false
   #accounts = new Map()
   #devices = new Map()
+  #books = new Map()
   #links = new Map()
   #next = 7301444310000000000n
 
@@ -99,7 +100,13 @@ export class StandInAccounts {
       }))
       return [200, { devices }]
     },
-    'GET /me/addresses': () => [200, { addresses: [] }],
+    'GET /me/addresses': ({ user }) => [200, { addresses: this.#books.get(user) ?? [] }],
+    'POST /me/addresses': ({ user, body }) => {
+      const book = this.#books.get(user) ?? []
+      const address = { ...body, id: this.#id(), default: book.length === 0 }
+      this.#books.set(user, [...book, address])
+      return [200, address]
+    },
   }
 
   /** A picture and, in `pictures`, what it shows. */
