@@ -87,7 +87,7 @@ export async function challenge(report, browser) {
       shop.tellSlots()
       shop.change(sale.id, { pass: true, challenge: 'captcha' })
     }
-    opensIn(30_000) // passes are given from a minute before
+    opensIn(58_000) // passes are given from a minute before
     await page.locator('nav .upcoming').first().click()
     await inSight(sale)
     await card(sale).locator('.pass button').click()
