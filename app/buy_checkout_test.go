@@ -79,6 +79,8 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 		{"sold out", scriptedGate{answer: GateAnswer{Verdict: VerdictSoldOut}}, rows, SoldOut},
 		{"limit", scriptedGate{answer: GateAnswer{Verdict: VerdictLimit}}, rows, LimitReached},
 		{"unknown outcome", scriptedGate{err: ErrTransient}, rows, Busy},
+		{"backlog full", scriptedGate{answer: GateAnswer{Verdict: VerdictBacklog}}, rows, Busy},
+		{"rebuild", scriptedGate{answer: GateAnswer{Verdict: VerdictRebuild}}, rows, Busy},
 		{
 			"a repeat, and the database breaks down",
 			scriptedGate{answer: GateAnswer{Verdict: VerdictRepeated}},
@@ -106,6 +108,9 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 			var code Code
 			if err := <-told; err != nil {
 				code = AsError(err).Code
+				if code == Busy && AsError(err).RetryMS <= 0 {
+					t.Errorf("busy without retry_ms: %v", err)
+				}
 			}
 			checkout.Close()
 			if code != c.want || len(told) > 0 {

@@ -93,3 +93,26 @@ func TestRefundIsForTheBuyerAloneAndNeedsAReason(t *testing.T) {
 		t.Errorf("unknown outcome: %v", err)
 	}
 }
+
+func TestDecisionNeedsSomethingToDecide(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from OrderState
+		yes  bool
+		code Code
+	}{
+		{Paid, true, ""},
+		{Shipped, true, ""},
+		{Paid, false, WrongState},
+		{Pending, true, WrongState},
+		{Finished, true, WrongState},
+		{Refunded, false, WrongState},
+	} {
+		desk, _ := newTestDesk(RefundByOperator, c.from)
+		_, err := desk.DecideRefund(context.Background(), Actor{User: 5}, 1, c.yes, "")
+		if (c.code == "") != (err == nil) || err != nil &&
+			AsError(err).Code != c.code {
+			t.Errorf("%s, yes %v: %v", c.from, c.yes, err)
+		}
+	}
+}

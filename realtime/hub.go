@@ -74,6 +74,9 @@ type Options struct {
 	Overlap     time.Duration // rows are read from this long before a cursor on, see follow.go; 60 s
 }
 
+// DefaultKeepEvery is the default of Options.KeepEvery.
+const DefaultKeepEvery = time.Second
+
 func (o Options) withDefaults() Options {
 	o.MaxClients = cmp.Or(o.MaxClients, 50_000)
 	o.MaxPerUser = cmp.Or(o.MaxPerUser, 10)
@@ -87,7 +90,7 @@ func (o Options) withDefaults() Options {
 	o.OpWithin = cmp.Or(o.OpWithin, 10*time.Second)
 	o.TokenGrace = cmp.Or(o.TokenGrace, 3*time.Second)
 	o.EndedKept = cmp.Or(o.EndedKept, 10*time.Minute)
-	o.KeepEvery = cmp.Or(o.KeepEvery, time.Second)
+	o.KeepEvery = cmp.Or(o.KeepEvery, DefaultKeepEvery)
 	o.LookEvery = cmp.Or(o.LookEvery, time.Second)
 	o.ReachWithin = cmp.Or(o.ReachWithin, 5*time.Second)
 	o.ReadWithin = cmp.Or(o.ReadWithin, 3*time.Second)

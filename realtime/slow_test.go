@@ -81,26 +81,27 @@ func TestClientThatNeverReadsHoldsNobodyUp(t *testing.T) {
 	n.settle(counters(11, 1))
 	big := strings.Repeat("x", 32<<10)
 	stock := int64(100_000)
-	for round := 0; n.closed(CloseSlow) == 0; round++ {
+	rounds := 0
+	for ; n.closed(CloseSlow) == 0; rounds++ {
 		// Different subjects, so that they do not replace each other: some megabytes fill what the kernel takes.
 		for subject := range 8 {
-			if round < 16 {
+			if rounds < 16 {
 				n.hub.say(noticeEvent{"notice", fmt.Sprint(subject), big, 0, nil})
 			}
 		}
-		if round >= 16 {
+		if rounds >= 16 {
 			app.Sleep(t.Context(), 10*time.Millisecond)
 		}
 		stock--
-		began := time.Now()
 		n.hub.Tick(app.Millis(stock), []app.Counters{counters(11, stock)})
-		if took := time.Since(began); took > within/2 {
-			t.Fatalf("a tick took %v: it waits for who does not read", took)
-		}
 		p.awaitTick("tick", func(lines map[app.ID]wsclient.TickLine) bool { return lines[11].Stock == stock })
 		if stock < 0 {
 			t.Fatal("the client that never reads is still there")
 		}
+	}
+	// The first round or two fill the kernel's buffers: a tick that waits for the write would end only after the close.
+	if rounds < 10 {
+		t.Errorf("%d ticks before the close: they wait for the client that does not read", rounds)
 	}
 	n.awaitClients(1)
 	p.fence()

@@ -212,17 +212,21 @@ func refs(shops []*shop) (refs []app.SaleRef) {
 	return refs
 }
 
-// namesTheDead reads over all partitions. Each read is repeated until it names the dead ones alone, in less time than a
-// call to a silent server takes (askedFor): on a busy machine a living server may be late as well.
+// namesTheDead reads over all partitions. Each read is repeated until it is right three times in a row: it names the
+// dead ones alone, sooner than a call to a silent server ends (askedFor). On a busy machine a living server may be late.
 func (c *clusterFixture) namesTheDead(name string, shops []*shop, isDead map[int]bool) {
 	c.t.Helper()
 	within := func(what string, most time.Duration, read func() error) {
 		c.t.Helper()
+		right := 0
 		kit.Eventually(c.t, patience, func() (bool, string) {
 			began := time.Now()
 			err := read()
 			took := time.Since(began)
-			return err == nil && took <= most, fmt.Sprintf("%s: %s: %v, after %s", name, what, err, took)
+			if right++; err != nil || took > most {
+				right = 0
+			}
+			return right == 3, fmt.Sprintf("%s: %s: %d right in a row; %v, after %s", name, what, right, err, took)
 		})
 	}
 	within("counters", tickPatience+time.Second/2, func() error {

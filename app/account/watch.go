@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	watchEvery = 2 * time.Second
+	// WatchEvery is how often a node reads revocations.
+	WatchEvery = 2 * time.Second
 	// watchOverlap is how far back each look goes: a transaction that revokes stamps its rows before it is committed,
 	// and the database ends those that take longer than ten seconds.
 	watchOverlap = 15 * time.Second
@@ -30,7 +31,7 @@ type Watch struct {
 
 // Run looks every two seconds until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
-	return app.Repeat(ctx, watchEvery, "look for revoked tokens", w.RunOnce)
+	return app.Repeat(ctx, WatchEvery, "look for revoked tokens", w.RunOnce)
 }
 
 // RunOnce looks for what is new. A node runs it before it serves anybody.

@@ -56,7 +56,7 @@ selected() {
 
 # build BINARY: compiles the test's package. The flags are those of build.sh, so that only mutated packages and their
 # dependents are compiled.
-build() { CGO_ENABLED=$cgo go test -trimpath -c "${race[@]}" -o "$1" "$package"; }
+build() { GOGC=400 CGO_ENABLED=$cgo go test -trimpath -vet=off -ldflags=-w -c "${race[@]}" -o "$1" "$package"; }
 
 # try BINARY: runs the test. Status 0: passed; 1: failed; 2: no such test, or the process ended early.
 try() {

@@ -23,8 +23,9 @@ type attack struct {
 // shoppers have the units that the attacker does not have.
 func (r *attack) check(t *testing.T) {
 	t.Helper()
-	t.Logf("%s against %s: %d of %d units, %.2f %%, work %.2f %%, %d pictures; %d of %d honest; refused %v",
-		r.Attacker, r.Defence, r.Theirs, r.Units, 100*r.Share, 100*r.Work, r.Pictures, r.Honest, r.Shoppers, r.Refused)
+	t.Logf("%s against %s: %d requests, %d of %d units, %.2f %%, work %.2f %%, %d pictures; %d of %d honest; "+
+		"refused %v", r.Attacker, r.Defence, r.Sent, r.Theirs, r.Units, 100*r.Share, 100*r.Work, r.Pictures, r.Honest,
+		r.Shoppers, r.Refused)
 	for _, failure := range r.Failures {
 		t.Errorf("%s against %s: %s", r.Attacker, r.Defence, failure)
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 )
 
 // followWithin is how soon all nodes follow the block list. A busy machine may miss it sometimes, and meets it in the
-// quickest of three cases.
+// quicker of two attempts per kind of block.
 const followWithin = time.Second
 
 // A blocked user, address or network loses its open sockets on two nodes within a second and gets no answer and no
@@ -24,12 +25,13 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 	s.open(10, 1)
 	nodes := []*node{startShipped(t, s.settings...), startShipped(t, s.settings...)}
 	eve, ada := kit.NewID(), kit.NewID()
-	quickest := time.Hour
-	for _, c := range []struct{ what, name, value, from string }{
+	kinds := []struct{ what, name, value, from string }{
 		{"user", "--user", eve.String(), "127.0.0.1"},
 		{"address", "--address", "127.0.7.9", "127.0.7.9"},
 		{"network", "--network", "127.0.8.0/24", "127.0.8.77"},
-	} {
+	}
+	waits := make(map[string][]time.Duration)
+	for _, c := range slices.Repeat(kinds, 2) {
 		t.Run(c.what, func(t *testing.T) {
 			var outs, ins []*wsclient.Conn
 			for _, n := range nodes {
@@ -54,7 +56,7 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 			}
 			waited := time.Since(began)
 			t.Logf("the last socket was closed after %v", waited)
-			quickest = min(quickest, waited)
+			waits[c.what] = append(waits[c.what], waited)
 			for i, n := range nodes {
 				v := (way{addr: n.addr}).visit(t, c.from)
 				if a, err := v.ask(kit.Context(t), http.MethodGet, "/api/v1/orders", token(t, eve)); err == nil &&
@@ -78,7 +80,9 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 			}
 		})
 	}
-	if quickest > followWithin {
-		t.Errorf("in the quickest case the last socket was closed after %v, want %v", quickest, followWithin)
+	for what, waited := range waits {
+		if slices.Min(waited) > followWithin {
+			t.Errorf("%s: the last socket was closed after %v, want %v at least once", what, waited, followWithin)
+		}
 	}
 }

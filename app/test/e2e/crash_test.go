@@ -3,11 +3,78 @@ package e2e
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
 )
+
+// P2, P3: a node without a worker is killed under load. The next node writes exactly one pending row for each answered
+// buy.
+func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
+	t.Parallel()
+	const people, limit, enoughBuys = 60, 20, 100
+	s := newShop(t)
+	sale := s.open(people*limit, limit)
+	n := s.start("STAMPEDE_ROLES=api")
+	var mu sync.Mutex
+	answered := make(map[app.ID]string) // order → key
+	enough := make(chan struct{})
+	var all sync.WaitGroup
+	for user, c := range crowd(t, people, n) {
+		all.Go(func() {
+			for i := range limit {
+				key := fmt.Sprintf("killed-%s-%d", user, i)
+				r, err := c.Buy(sale.ID, 1, key)
+				if err != nil {
+					return // the outcome is unknown
+				}
+				mu.Lock()
+				answered[r.Order] = key
+				if len(answered) == enoughBuys {
+					close(enough)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	select {
+	case <-enough:
+	case <-time.After(patience):
+		t.Error("too few buys are answered")
+	}
+	n.kill()
+	all.Wait()
+
+	s.start()
+	s.drained(sale)
+	for order, key := range answered {
+		if s.count("SELECT COUNT(*) = 1 AND MIN(id) = ? AND MIN(state) = 'pending' FROM orders WHERE idem_key = ?",
+			order, key) != 1 {
+			t.Errorf("order %s with key %s was answered and does not have exactly one pending row", order, key)
+		}
+	}
+	t.Logf("%d buys were answered before the kill", len(answered))
+	s.audit(sale)
+}
+
+// When STAMPEDE_BACKLOG reservations wait for the database, further buys are busy.
+func TestBacklogIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(10, 10)
+	c, _ := login(t, s.start("STAMPEDE_ROLES=api", "STAMPEDE_BACKLOG=3"), kit.NewID(), "")
+	for i := range 3 {
+		if r, err := c.Buy(sale.ID, 1, fmt.Sprintf("waiting-%d", i)); err != nil || r.State != app.Reserved {
+			t.Fatalf("buy %d: %+v, %v; want reserved", i+1, r, err)
+		}
+	}
+	if e := c.cannotBuy(app.Busy, sale.ID, 1, "waiting-3"); e.RetryMS <= 0 {
+		t.Errorf("busy with retry_ms %d, want more than 0", e.RetryMS)
+	}
+}
 
 // I8, I7: Redis loses everything while nothing runs. The next start rebuilds it from the database: same orders, same
 // keys, same stock, and what was held can still be cancelled.

@@ -43,9 +43,9 @@ type payer struct {
 	fault map[string]any
 }
 
-// P1, P8: each fault of the gateway strikes an order that is paid, one that is cancelled and one that is refunded. No
-// fen is lost, none is taken without goods, and the stock equation holds. Faults in all states, in any order and
-// together with deaths, are TestAnyLife in app/test/money.
+// P1, P8: each fault of the gateway strikes an order that is paid, one that is shipped, one that is cancelled and one
+// that is refunded. No fen is lost, none is taken without goods, and the stock equation holds. Faults in all states, in
+// any order and together with deaths, are TestAnyLife in app/test/money.
 func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -56,6 +56,7 @@ func TestGatewayFaultsLoseNoMoney(t *testing.T) {
 		ends   app.OrderState
 	}{
 		{"pending", (*payer).whilePending, app.Paid},
+		{"shipped", (*payer).whileShipped, app.Shipped},
 		{"cancelled", (*payer).whileCancelled, app.Paid},
 		{"refunding", (*payer).whileRefunding, app.Refunded},
 	}
@@ -128,6 +129,17 @@ func (p *payer) press(button string) {
 func (p *payer) whilePending() {
 	p.inject()
 	p.press("pay")
+}
+
+func (p *payer) whileShipped() {
+	p.press("pay")
+	p.order = p.becomes(p.order.ID, p.who, app.Paid)
+	_, err := p.db.ExecContext(kit.Context(p.t), "UPDATE orders SET state = 'shipped', rev = rev + 1 WHERE id = ?",
+		p.order.ID)
+	p.must(err)
+	p.inject()
+	p.press("repeat")
+	p.press("repeat")
 }
 
 // whileCancelled: the fault strikes while the shop closes the trade, or when the money comes all the same.

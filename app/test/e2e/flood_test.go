@@ -141,23 +141,41 @@ func TestAnOfficeGetsInDuringAFlood(t *testing.T) {
 	s.audit(sale)
 }
 
-// Buys of a user count over sockets and HTTP together. That several nodes share the rate of the whole shop is
-// TestBuysOfSeveralNodes in app/limits.
+// Buys of a user count over sockets and HTTP together, and requests for listings and orders have a limit. That several
+// nodes share the rate of the whole shop is TestBuysOfSeveralNodes in app/limits.
 func TestStrictLimitsHoldOverSocketsAndHTTP(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_BUY_USER_RATE=1")
+	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_WINDOW=1m")
 	sale := s.open(100, 1)
 	n := startShipped(t, s.settings...)
-	user, w := token(t, kit.NewID()), way{addr: n.addr}
-	v := w.visit(t, "127.0.0.30")
-	conn := v.greeted(t, user)
-	if _, err := conn.Buy(sale.ID, 1, "over-the-socket"); err != nil {
-		t.Fatal(err)
-	}
-	a, err := v.say(kit.Context(t), http.MethodPost, "/api/v1/sales/"+sale.ID.String()+"/buy", user,
-		`{"qty":1,"key":"over-http-1"}`)
-	s.must(err)
+	v := (way{addr: n.addr}).visit(t, "127.0.0.30")
+	var user string
+	var a answered
+	kit.Eventually(t, patience, func() (bool, string) {
+		user = token(t, kit.NewID())
+		conn := v.greeted(t, user)
+		began := time.Now()
+		_, err := conn.Buy(sale.ID, 1, "over-the-socket")
+		s.must(err)
+		a, err = v.say(kit.Context(t), http.MethodPost, "/api/v1/sales/"+sale.ID.String()+"/buy", user,
+			`{"qty":1,"key":"over-http-1"}`)
+		s.must(err)
+		return time.Since(began) < time.Second, "two buys in a row take more than a second"
+	})
 	if a.failed.Code != app.RateLimited || a.failed.RetryMS < 1 || a.failed.RetryMS > 1000 {
-		t.Errorf("a press over HTTP right behind one over the socket: %d %s", a.code, a.text)
+		t.Errorf("a buy over HTTP right after one over the socket: %d %s", a.code, a.text)
+	}
+	for _, path := range []string{"/api/v1/slots", "/api/v1/orders"} {
+		refused := 0
+		for range 20 {
+			a, err := v.ask(kit.Context(t), http.MethodGet, path, user)
+			s.must(err)
+			if a.failed.Code == app.RateLimited {
+				refused++
+			}
+		}
+		if refused == 0 || refused == 20 {
+			t.Errorf("%s: %d of 20 requests are rate_limited, want 15: 5 are allowed in a window", path, refused)
+		}
 	}
 }

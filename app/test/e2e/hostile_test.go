@@ -69,10 +69,11 @@ func TestWhatPeopleWriteIsText(t *testing.T) {
 	if t.Failed() {
 		return
 	}
+	n.approved(who, operator)
 	if got := s.count("SELECT COUNT(*) FROM orders"); got != int64(len(hostile)) {
 		t.Errorf("%d orders, want %d", got, len(hostile))
 	}
-	if taken, back := g.ledger(); taken != int64(len(hostile))*sales[0].PriceFen || back != 0 {
+	if taken, back := g.ledger(); taken != int64(len(hostile))*sales[0].PriceFen || back != sales[0].PriceFen {
 		t.Errorf("the gateway took %d and gave back %d", taken, back)
 	}
 	for _, sale := range sales {
@@ -170,6 +171,21 @@ func (n *node) askedAndDeclined(order app.ID, who, operator, text string) {
 	if seen.Refund.Note != text || seen.Refund.State != app.RefundDeclined {
 		n.t.Errorf("the note %q came back as %q", text, seen.Refund.Note)
 	}
+}
+
+// approved lets the buyer of a declined refund ask again. An operator, not the buyer, approves it.
+func (n *node) approved(who, operator string) {
+	n.t.Helper()
+	var bought struct{ Orders []app.Order }
+	n.expect(http.StatusOK, &bought, n.read, "/api/v1/orders?limit=1", who, nil)
+	order := bought.Orders[0].ID
+	n.expect(http.StatusOK, nil, n.post, "/api/v1/orders/"+order.String()+"/refund", who,
+		map[string]any{"reason": "again"})
+	approve := "/api/v1/operator/refunds/" + order.String() + "/approve"
+	n.expect(http.StatusForbidden, nil, n.post, approve, who, nil)
+	n.becomes(order, who, app.Paid)
+	n.expect(http.StatusOK, nil, n.post, approve, operator, nil)
+	n.becomes(order, who, app.Refunded)
 }
 
 // searches puts the texts where ids, days and states are expected: each is refused in the one form, and none finds
