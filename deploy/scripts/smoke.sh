@@ -8,6 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/stampede-smoke-XXXXXX")
+export TMPDIR=$dir/tmp # Playwright leaves folders there
+mkdir "$TMPDIR"
 demos=()
 finish() {
   kill -TERM "${demos[@]}" 2>/dev/null || true
