@@ -79,13 +79,22 @@ begin() {
   trap 'for group in "${!under_way[@]}"; do kill -- "-$group" 2>/dev/null || true; done' EXIT
 }
 
-# low_priority precedes commands that only compute: they yield the processors to every other process.
+# low_priority precedes commands that only compute: they yield the processors to every other process until `end` waits for
+# them. On a busy machine they would otherwise never finish.
 low_priority=(chrt --idle 0)
-chrt --idle 0 true 2>/dev/null || low_priority=(nice -n 19)
+chrt --idle 0 true 2>/dev/null || low_priority=()
+
+# raise PID: gives a process and its descendants the normal priority.
+raise() {
+  local child
+  chrt --other --pid 0 "$1" 2>/dev/null || true
+  for child in $(pgrep -P "$1"); do raise "$child"; done
+}
 
 end() {
   local folder=$1 judge=$2 name=$3 pid status=0
   pid=$(<"$folder/pid")
+  raise "$pid"
   wait "$pid" || status=$?
   unset "under_way[$pid]"
   "$judge" "$name" replay "$folder" "$status"
