@@ -213,7 +213,7 @@ func refs(shops []*shop) (refs []app.SaleRef) {
 }
 
 // namesTheDead reads over all partitions. Each read is repeated until it is right three times in a row: it names the
-// dead ones alone, sooner than a call to a silent server ends (askedFor). On a busy machine a living server may be late.
+// dead ones alone, sooner than a call to a silent server ends (askedFor). On a busy machine living servers are late.
 func (c *clusterFixture) namesTheDead(name string, shops []*shop, isDead map[int]bool) {
 	c.t.Helper()
 	within := func(what string, most time.Duration, read func() error) {
