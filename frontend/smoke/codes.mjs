@@ -44,7 +44,7 @@ export async function codes(report, browser) {
   })
   await check('keeps the code while the connection is lost, and shows that it is lost', async () => {
     const then = await sheet.locator('.then').innerText()
-    standIn.drain(3_000)
+    standIn.drain(5_000)
     await soon(sheet.locator('.then').filter({ hasNotText: then }))
     await readable()
     await browser.shoot(page, 'codes-offline')

@@ -102,7 +102,7 @@ export async function hardStates(report, browser) {
     await page.locator('nav .open').click()
   })
   await check('the page reconnects after a node was drained', async () => {
-    standIn.drain(3_000)
+    standIn.drain(5_000)
     await soon(page.locator('.banner'))
     await looks('reconnect')
     await live(page)

@@ -273,7 +273,7 @@ export async function dialogs({ check, looks, browser, page, hand, standIn, shop
     await looks('dialog-message')
   })
   await check('a lost connection is shown in the dialog', async () => {
-    standIn.drain(1_500)
+    standIn.drain(5_000)
     await soon(dialog.locator('.banner'))
     await browser.shoot(page, 'touch-dialog-banner')
     await soon(page.locator('.banner'), 'detached')
@@ -306,7 +306,7 @@ export async function banner({ check, looks, page, hand, standIn }) {
       await hand.watchShifts()
       const place = () => page.locator('#sales').evaluate((main) => main.getBoundingClientRect().top)
       const before = await place()
-      standIn.drain(2_000)
+      standIn.drain(5_000)
       await soon(lost)
       if ((await place()) !== before) throw new Error(`the page moved by ${(await place()) - before} px`)
       await looks('banner')
