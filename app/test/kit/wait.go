@@ -9,8 +9,8 @@ import (
 // testDeadline is far above what a test needs on a busy machine.
 const testDeadline = 10 * time.Minute
 
-// Context ends with the test, and after testDeadline at the latest: a wait for a condition that never holds fails its own
-// test, not by the time limit of the whole package.
+// Context ends with the test, and after testDeadline at the latest: a wait for a condition that never holds fails its
+// own test, not by the time limit of the whole package.
 func Context(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testDeadline)
