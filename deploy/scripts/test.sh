@@ -28,12 +28,13 @@ for program in go node npm git; do
   fi
 done
 
-# part NAME BUDGET: ends a part of the run. Its time is what has passed since the part before, so all parts add up to the
-# total; commands in the background of another part count only for the time that the run waits for them.
-parts=() parts_end=0
+# part NAME: adds the time since the last call to a part of the run, so that all parts add up to the total. A command in the
+# background of another part counts only for the time that the run waits for it.
+declare -A budget=([build]=60 [browser]=110 ['end to end']=140 [lint]=60 [Go]=180 [page]=30) spent=()
+counted=0
 part() {
-  parts+=("$(printf '%-12s %5d s of %4d' "$1" $((SECONDS - parts_end)) "$2")")
-  parts_end=$SECONDS
+  spent[$1]=$((${spent[$1]:-0} + SECONDS - counted))
+  counted=$SECONDS
 }
 
 # The page or the binary may fail to build; the remaining parts still run.
@@ -47,7 +48,7 @@ check 'page builds' $scripts/build.sh page || true
 end "$compiled" check 'program compiles' || true
 end "$installed" check 'Redis, MariaDB, nginx, Chromium, C compiler' || { finish; exit 1; }
 check 'binary builds' $scripts/build.sh binary || true
-part build 60
+part build
 
 # The browser waits for most of its time: the Go tests are compiled in its background, the linters run in that of the
 # end-to-end tests.
@@ -55,33 +56,34 @@ mapfile -t packages < <(go list ./... | grep -vxF stampede/app/test/e2e)
 begin "${low_priority[@]}" $scripts/go-test.sh --compile -race "${packages[@]}"
 compiled=$begun
 suite 'browser' $scripts/smoke.sh || true
-part browser 110
+part browser
 end "$compiled" check 'Go tests compile' || true
-part compile 0
+part Go
 
 begin "${low_priority[@]}" $scripts/lint.sh
 lint=$begun
 suite 'end to end' $scripts/services.sh run $scripts/go-test.sh -parallel "$at_once" -skip "$alone" ./app/test/e2e || true
-part 'end to end' 140
+part 'end to end'
 end "$lint" suite 'lint' || true
-part lint 60
+part lint
 suite 'end to end, alone' $scripts/services.sh run $scripts/go-test.sh -parallel 1 -run "$alone" ./app/test/e2e || true
-part alone 0
+part 'end to end'
 
 # Most tests wait most of the time, so more packages run at once than there are processors. The slowest start first.
 slow=(stampede/app/{store,test/money,account,cmd/stampede} stampede/streams stampede/realtime stampede/app/api)
 mapfile -t packages < <(printf '%s\n' "${slow[@]}" && printf '%s\n' "${packages[@]}" | grep -vxF "$(printf '%s\n' "${slow[@]}")")
 suite 'Go tests with the race detector' $scripts/services.sh run $scripts/go-test.sh -race -p 4 "${packages[@]}" || true
-part Go 180
+part Go
 suite 'page tests' $scripts/page-test.sh || true
-part page 30
+part page
 if [[ -n $base ]]; then
   suite 'crash, the short form' $scripts/crash.sh || true
   suite "mutations since $base" $scripts/mutations.sh --since "$base" || true
-  part ready 0
 fi
 
 printf '\n'
-printf '%s\n' "${parts[@]}"
-printf '%-12s %5d s of  600\n' total "$SECONDS"
+for name in build lint Go 'end to end' browser page; do
+  printf '%-12s %5d s of %4d\n' "$name" "${spent[$name]}" "${budget[$name]}"
+done
+printf '%-12s %5d s of  600\n' total "$counted"
 finish
