@@ -17,9 +17,10 @@ import (
 	"stampede/app/test/kit"
 )
 
-// TestDemoFollowsTheSlots: the simulated shoppers buy in two slots, on embedded stores whatever the environment names, and
-// the audit proves every sale. On a busy machine a slot may be over before they have come in. `just soak` watches twelve
-// slots in a row: the shoppers once stopped in the fifth, because ended slots stayed watched and refusals were ignored.
+// TestDemoFollowsTheSlots: the simulated shoppers buy in two slots, on embedded stores whatever the environment
+// names, and the audit proves every sale. On a busy machine a slot may be over before they have come in. `just soak`
+// watches twelve slots in a row: the shoppers once stopped in the fifth, because ended slots stayed watched and
+// refusals were ignored.
 func TestDemoFollowsTheSlots(t *testing.T) {
 	t.Parallel()
 	const slots, length, shoppers = 2, 8 * time.Second, 20
