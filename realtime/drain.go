@@ -13,9 +13,8 @@ const answersWithin = 3 * time.Second
 
 // Drain ends all connections: no new ones are taken, everybody hears `bye` with an own pause of at most within (and at
 // most 5 s) before coming back elsewhere, then a close frame. Whoever has an op under way hears its answer before that:
-// a press of Buy would have to be repeated after the pause. It returns when every connection has been left, or cuts
-// what is left when ctx ends and answers ctx's error. Run should still be running, so that nothing is missed on the
-// way.
+// a press of Buy would have to be repeated after the pause. It returns when all connections have ended; when
+// ctx ends it closes the rest and returns the error of ctx. Run must still be running, so that no event is missed.
 func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Lock()
 	h.draining = true

@@ -110,7 +110,7 @@ type Hub struct {
 	clients  map[*client]struct{}
 	users    map[app.ID][]*client // the oldest first
 	draining bool
-	serving  sync.WaitGroup // one per client, until it has left
+	serving  sync.WaitGroup // one per client, until leave
 
 	setsMu sync.Mutex
 	sets   map[string]*watchSet
@@ -211,7 +211,7 @@ func (h *Hub) openLocked() error {
 	return nil
 }
 
-// leave is the last thing but closing that is done for a connection.
+// leave is the last step for a connection before it is closed.
 func (h *Hub) leave(c *client) {
 	h.unwatch(c)
 	h.leaveBoard(c)

@@ -77,17 +77,16 @@ func (h *Hub) upgrade() fiber.Handler {
 	}
 }
 
-// handedOver reports whether a connection is ours alone also after the handler of its handshake has returned: then the
-// web server has its request back, 1.5 KB that each socket would keep. That is so only where the server has read
-// nothing but the handshake. Else it may go on reading through its request, which the next handshake has by then:
-// frames of one shopper would come out at another. So only who knows says so (see api.replayed); everybody else is
-// served in the handler.
+// handedOver reports whether a socket may leave the handler of its handshake. The web server then reuses its request,
+// which saves 1.5 KB per socket. This requires that the server has read only the handshake: otherwise it may continue to
+// read through the request that the next handshake uses, and frames of one shopper would reach another. Only a
+// connection that counts its reads can report this (see api.replayed); all others are served in the handler.
 func handedOver(conn net.Conn) bool {
 	known, ok := bare(conn).(interface{ HandedOver() bool })
 	return ok && known.HandedOver()
 }
 
-// bare is the connection that the web server took over.
+// bare returns the connection below the wrapper of a hijacked one.
 func bare(conn net.Conn) net.Conn {
 	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
 		return hijacked.UnsafeConn()
@@ -104,13 +103,12 @@ type opened struct {
 	addr    netip.Addr
 }
 
-// forgetHandshake lets go of request and answer, and of the copies that the wrapper made of them: nobody asks for them
-// any more, but web server and wrapper, or their pools, would keep 5 KB of headers a socket. The request is ours alone
-// until the handler returns; only then the web server takes it back into its pool, where an empty one is as good as a
-// new one. What is left is the address of the peer.
+// forgetHandshake releases request and response and the wrapper's copies of them. They are not needed after the upgrade,
+// but the web server, the wrapper or their pools would keep 5 KB of headers per socket. The request belongs to the
+// handler until it returns, and an empty one may go back to the server's pool. Returns the address of the peer.
 //
-// New ones are put in place instead of emptying them, because the inner connection keeps a view into their texts (its
-// subprotocol): nobody else may ever write there. forgotten reports whether that was done.
+// They are replaced, not emptied: the inner connection keeps a view into their text (its subprotocol), which must never
+// be overwritten. forgotten reports whether they were released.
 func forgetHandshake(wrapper *contrib.Conn) (addr netip.Addr, forgotten bool) {
 	by, ok := wrapper.Locals(handshake).(opened)
 	if ok {

@@ -95,13 +95,13 @@ func unread(c net.Conn) ([]byte, error) {
 	}
 }
 
-// replayed is a connection on which a handshake is heard again, then what the peer sent right behind it, and then what
-// it says next.
+// replayed is a connection whose reader receives the handshake again, then the bytes that the peer sent directly behind
+// it, then the rest of the connection.
 type replayed struct {
 	net.Conn
 	handshake []byte     // not yet read
 	behind    []byte     // not yet read
-	beyond    bool       // something was asked for that is not of the handshake
+	beyond    bool       // a Read went beyond the handshake
 	writeBy   time.Time  // the deadline for writing; only the one who writes moves it
 	as        netip.Addr // the address that a shopper of a rehearsal counts as; zero for anybody else
 }
@@ -114,8 +114,8 @@ func (c *replayed) RemoteAddr() net.Addr {
 	return c.Conn.RemoteAddr()
 }
 
-// Read never answers the end of the handshake together with what is behind it, so that whoever reads a handshake has
-// nothing else in a buffer.
+// Read never returns bytes behind the handshake together with its end, so that the buffer of a handshake's reader holds
+// nothing else.
 func (c *replayed) Read(p []byte) (int, error) {
 	if len(c.handshake) > 0 {
 		n := copy(p, c.handshake)
@@ -132,8 +132,8 @@ func (c *replayed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// HandedOver reports whether nobody has read more than the handshake yet, so that a web server which is done with that
-// has nothing of the connection.
+// HandedOver reports whether exactly the handshake was read: then the web server has buffered nothing else of the
+// connection.
 func (c *replayed) HandedOver() bool { return len(c.handshake) == 0 && !c.beyond }
 
 // SetWriteDeadline moves the deadline once a fifth of the time has passed, so that a write has at least four fifths of

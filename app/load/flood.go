@@ -15,8 +15,8 @@ const (
 	// perAddress is how many requests of a flood come from one address: fewer than a server looks at before it turns
 	// the address away unread, so that each of them costs it the whole work.
 	perAddress = 50
-	// perConnection is how many of them come over one connection, where each reaches the server when the one before
-	// has its answer: behind a log in that waits for its turn many would be no flood.
+	// perConnection is the number of requests per connection. Each waits for the response to the one before, so more
+	// would only queue behind a slow login.
 	perConnection = 5
 	// silentAtMost is how long after the last answer the next one may come: a log in that has to wait for its turn is
 	// answered after ten seconds at most, and a busy machine may take its time with that. Some may stand behind each
@@ -50,7 +50,7 @@ type caller struct {
 	partial []byte // the beginning of an answer whose end has not come yet
 }
 
-// newFlood connects as many callers from as many addresses as a flood of that length needs.
+// newFlood opens the connections, from as many addresses, that a flood of that length needs.
 func newFlood(to *target, request func(n int) []byte, rate float64, length time.Duration) (*flood, error) {
 	p, err := newPoller()
 	if err != nil {
@@ -125,8 +125,8 @@ func (f *flood) send() error {
 	return nil
 }
 
-// hearOut waits for the answers that are still to come, for as long as they do. Who has all of them hangs up: a server
-// closes connections that are idle for long, and those were not lost.
+// hearOut waits for the remaining responses as long as any arrive. Connections without a pending response are closed: the
+// server would close them as idle, which must not count as a loss.
 func (f *flood) hearOut(ctx context.Context) error {
 	left, until := f.waiting, time.Now().Add(f.silent)
 	for f.hangUp(); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); f.hangUp() {
@@ -140,7 +140,7 @@ func (f *flood) hearOut(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// hangUp closes the connections on which no answer is to come.
+// hangUp closes the connections that have no pending response.
 func (f *flood) hangUp() {
 	f.open = slices.DeleteFunc(f.open, func(c *caller) bool {
 		answered := c.waiting == 0

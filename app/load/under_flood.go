@@ -110,7 +110,7 @@ func (b *bench) pressUnder(ctx context.Context, w work, f *flood) (p *pressed, l
 	if err != nil {
 		return nil, 0, errors.Join(err, g.Wait())
 	}
-	// The last answers may take longer than a server bears with a shopper who does not answer its pings.
+	// The shoppers answer pings meanwhile: the last responses may take longer than the server keeps silent sockets.
 	err = b.meanwhile(ctx, g.Wait)
 	return p, lasted, err
 }

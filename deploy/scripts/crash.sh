@@ -97,8 +97,6 @@ while (($#)); do
   shift
 done
 
-# Compiled like the program that is killed, so that all they share is compiled once.
-export CGO_ENABLED=0
 rm -f .run/crash/report.txt
 suite 'crash' $scripts/services.sh run $scripts/go-test.sh -timeout 90m -parallel 6 -tags crashpoints ./app/test/crash \
   -run "$run" -seeds "$seeds" -changes "$changes" "${flags[@]}" || true

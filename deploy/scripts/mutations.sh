@@ -88,6 +88,13 @@ reject() {
   tail -n 40 "$log" | sed 's/^/      /'
 }
 
+# applies: every mutation, selected or not, applies to the commit.
+applies() {
+  local file
+  for file in deploy/mutations/*.edit; do "$root/.run/tools/mutate" -n "$file" || return 1; done
+}
+check 'every mutation applies' applies || true
+
 for file in deploy/mutations/*.edit; do
   read -r package test <<<"$(header Test)"
   selected || continue
@@ -112,8 +119,4 @@ for file in deploy/mutations/*.edit; do
   fi
   git checkout --quiet -- .
 done
-if [[ -n $since ]] && ((passed + failed == 0)); then
-  echo "no mutation changed since $since"
-  exit
-fi
 finish

@@ -26,6 +26,6 @@ if [[ ${1:-} == --build ]]; then
   echo "$folder/stampede"
   exit
 fi
-CGO_ENABLED=0 deploy/scripts/services.sh run deploy/scripts/go-test.sh -tags crashpoints,upgrade ./app/test/crash \
+deploy/scripts/services.sh run deploy/scripts/go-test.sh -tags crashpoints,upgrade ./app/test/crash \
   -run '^TestUpgrade$' -before "$folder/stampede" "$@"
 cat .run/crash/report.txt
