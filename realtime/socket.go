@@ -78,8 +78,8 @@ func (h *Hub) upgrade() fiber.Handler {
 }
 
 // handedOver reports whether a socket may leave the handler of its handshake. The web server then reuses its request,
-// which saves 1.5 KB per socket. This requires that the server has read only the handshake: otherwise it may continue to
-// read through the request that the next handshake uses, and frames of one shopper would reach another. Only a
+// which saves 1.5 KB per socket. This requires that the server has read only the handshake: otherwise it may continue
+// to read through the request that the next handshake uses, and frames of one shopper would reach another. Only a
 // connection that counts its reads can report this (see api.replayed); all others are served in the handler.
 func handedOver(conn net.Conn) bool {
 	known, ok := bare(conn).(interface{ HandedOver() bool })
@@ -103,9 +103,10 @@ type opened struct {
 	addr    netip.Addr
 }
 
-// forgetHandshake releases request and response and the wrapper's copies of them. They are not needed after the upgrade,
-// but the web server, the wrapper or their pools would keep 5 KB of headers per socket. The request belongs to the
-// handler until it returns, and an empty one may go back to the server's pool. Returns the address of the peer.
+// forgetHandshake releases request and response and the wrapper's copies of them. They are not needed after the
+// upgrade, but the web server, the wrapper or their pools would keep 5 KB of headers per socket. The request belongs
+// to the handler until it returns, and an empty one may go back to the server's pool. Returns the address of the
+// peer.
 //
 // They are replaced, not emptied: the inner connection keeps a view into their text (its subprotocol), which must never
 // be overwritten. forgotten reports whether they were released.

@@ -62,7 +62,8 @@ func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string)
 		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Incr(ctx, countPrefix+key)
-				// After INCR: a key that expires before it, or a lost EXPIRE, would otherwise leave a counter without TTL.
+				// After INCR: a key that expires before it, or a lost EXPIRE, would otherwise leave a counter without
+				// TTL.
 				p.ExpireNX(ctx, countPrefix+key, within)
 			}
 			return nil

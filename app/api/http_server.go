@@ -50,9 +50,9 @@ func NewHTTPServer(ready func() error) *HTTPServer {
 	return f
 }
 
-// newServer creates one of the two web servers. Neither may stream bodies and both must reduce their memory: otherwise a
-// server keeps reading through the request of a socket that left its handler, when another connection uses that request
-// (see replayed).
+// newServer creates one of the two web servers. Neither may stream bodies and both must reduce their memory:
+// otherwise a server keeps reading through the request of a socket that left its handler, when another connection
+// uses that request (see replayed).
 func newServer(handler fasthttp.RequestHandler, buffer int) *fasthttp.Server {
 	return &fasthttp.Server{
 		Handler: handler, ErrorHandler: unreadable, Name: "stampede",

@@ -125,8 +125,8 @@ func (f *flood) send() error {
 	return nil
 }
 
-// hearOut waits for the remaining responses as long as any arrive. Connections without a pending response are closed: the
-// server would close them as idle, which must not count as a loss.
+// hearOut waits for the remaining responses as long as any arrive. Connections without a pending response are closed:
+// the server would close them as idle, which must not count as a loss.
 func (f *flood) hearOut(ctx context.Context) error {
 	left, until := f.waiting, time.Now().Add(f.silent)
 	for f.hangUp(); f.waiting > 0 && ctx.Err() == nil && time.Now().Before(until); f.hangUp() {
