@@ -86,8 +86,6 @@ type SaleDesk struct {
 	Inventory Inventory
 	// Load brings a sale into Redis that was never there.
 	Load func(ctx context.Context, sale ID) error
-	// Gather brings units of a spread sale together.
-	Gather *Gatherer
 }
 
 // SaleAct is what an operator asks for on a sale.
@@ -99,14 +97,10 @@ type SaleAct struct {
 // Terms reads a sale. NotFound: there is none.
 func (d *SaleDesk) Terms(ctx context.Context, sale ID) (SaleTerms, error) {
 	s, err := d.Sales.Sale(ctx, sale)
-	if err == nil && s.IsPortion() {
-		err = ErrNoRow
-	}
 	if err != nil {
 		return SaleTerms{}, Unreadable("the sale", noSale(sale, err))
 	}
-	whole := s.Whole()
-	return TermsOf(&whole), nil
+	return TermsOf(&s), nil
 }
 
 // PauseSale stops buys; who has reserved keeps the place, who has an order pays on.
@@ -237,7 +231,7 @@ func (d *SaleDesk) show(ctx context.Context, id ID, terms SaleTerms) (OperatorSa
 		return shown, Unreadable("Redis time", err)
 	}
 	shown.Phase = PhaseAt(now, terms.OpensAt, terms.ClosesAt)
-	counters, err := countersOf(ctx, d.Inventory, []*Sale{&sale})
+	counters, err := d.Inventory.Counters(ctx, []SaleRef{sale.Ref()})
 	if err != nil {
 		return shown, Unreadable("the sale", err)
 	}
@@ -272,11 +266,6 @@ func (d *SaleDesk) tell(ctx context.Context, id ID) {
 	sale, err := d.Sales.Sale(ctx, id)
 	if err == nil && sale.Epoch != 0 {
 		err = d.Redis.SetTerms(ctx, &sale)
-	}
-	if err == nil && !sale.IsPortion() && sale.Spread() {
-		for _, p := range sale.Portions[1:] {
-			d.tell(ctx, p.ID)
-		}
 	}
 	if err != nil {
 		slog.WarnContext(ctx, "Redis does not know yet what was decided about a sale", "sale", id, "err", err)

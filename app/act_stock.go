@@ -125,7 +125,6 @@ func (d *SaleDesk) settle(ctx context.Context, a StockAct) (StockAct, error) {
 	if err != nil {
 		return a, fmt.Errorf("read sale %s: %w", a.Sale, err)
 	}
-	d.gather(ctx, &sale, a.Units)
 	taken, epoch, err := d.Redis.TakeOut(ctx, sale.Ref(), a.ID, a.Units)
 	if err != nil {
 		return a, err
@@ -135,17 +134,6 @@ func (d *SaleDesk) settle(ctx context.Context, a StockAct) (StockAct, error) {
 		return a, fmt.Errorf("settle withdrawal %d: %w", a.ID, err)
 	}
 	return settled, nil
-}
-
-// gather brings as many units of a spread sale to its first portion, from which they are taken, as there are, as far as
-// that is possible now: at most what is free there is taken.
-func (d *SaleDesk) gather(ctx context.Context, sale *Sale, units int64) {
-	if !sale.Spread() || d.Gather == nil {
-		return
-	}
-	if err := d.Gather.All(ctx, sale, sale.Ref(), units); err != nil {
-		slog.WarnContext(ctx, "units are not all in one portion", "sale", sale.ID, "err", err)
-	}
 }
 
 // SaleFinisher is the duty that finishes what operators have decided about sales when nobody lived to do it: terms that

@@ -37,13 +37,13 @@ type Leftovers struct {
 
 // ListDead lists dead letters, oldest first, at most so many, and tells whether there are more.
 func (l *Leftovers) ListDead(ctx context.Context, most int) ([]DeadLetter, bool, error) {
-	all, err := l.Letters.List(ctx)
+	all, err := l.Letters.Box.DeadLetters(ctx)
 	return firstOf("dead letters", all, most, err)
 }
 
 // DeadLetter reads one. NotFound: there is none of that name.
 func (l *Leftovers) DeadLetter(ctx context.Context, id string) (DeadLetter, error) {
-	letter, err := l.Letters.Letter(ctx, id)
+	letter, err := l.Letters.Box.DeadLetter(ctx, id)
 	if errors.Is(err, ErrNoRow) {
 		return letter, Fail(NotFound, "no such dead letter: "+clip(id, 40))
 	}

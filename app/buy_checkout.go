@@ -30,8 +30,6 @@ type Receipt struct {
 	Ticket int64      `json:"ticket"`
 	Place  int64      `json:"place"`
 	State  OrderState `json:"state"` // reserved, or the state it has by now
-	// Portion says in which of a sale's portions the ticket counts: its place follows SaleView.Dones there.
-	Portion int `json:"portion,omitempty"`
 }
 
 const (
@@ -68,7 +66,6 @@ type Checkout struct {
 	Clock     *Clock
 	Passes    *Passes            // nil: no pass is in order
 	Mint      func() (ID, error) // the next order id
-	Gather    *Gatherer          // nil: no sale is spread
 	Tallies   *Tallies           // nil: nobody counts
 	Counts    *SaleCounts        // the same by the sale; nil: nobody counts
 
@@ -76,12 +73,7 @@ type Checkout struct {
 }
 
 // Close waits until everybody has been told for whom more is asked. The gate is closed before.
-func (t *Checkout) Close() {
-	t.asking.Wait()
-	if t.Gather != nil {
-		t.Gather.Close()
-	}
-}
+func (t *Checkout) Close() { t.asking.Wait() }
 
 // Buy reserves units for the user. The same (user, sale, key) gives the same order as long as the sale
 // lives (P4). Busy means unknown: repeat with the same key.
@@ -135,25 +127,24 @@ func (t *Checkout) admit(ctx context.Context, user ID, req BuyRequest) (*Sale, B
 	if wait := sale.OpensAt.Sub(t.Clock.Now()); wait > windowMargin {
 		return sale, Buy{}, notOpen(wait)
 	}
-	home, _ := sale.Home(user)
-	if t.SoldOut.TurnsAway(home.ID, user) {
+	if t.SoldOut.TurnsAway(sale.ID, user) {
 		if t.Clock.Now() >= sale.ClosesAt {
 			return sale, Buy{}, Fail(Closed, "the sale is closed")
 		}
 		return sale, Buy{}, errSoldOut
 	}
-	buy, err := t.prepare(sale, home, user, req)
+	buy, err := t.prepare(sale, user, req)
 	return sale, buy, err
 }
 
-func (t *Checkout) prepare(sale *Sale, home SaleRef, user ID, req BuyRequest) (Buy, error) {
+func (t *Checkout) prepare(sale *Sale, user ID, req BuyRequest) (Buy, error) {
 	order, err := t.Mint()
 	if err != nil {
 		return Buy{}, fmt.Errorf("mint order id: %w",
 			errors.Join(err, FailBusy("no order number can be given right now; repeat with the same key", busyRetry)))
 	}
 	buy := Buy{
-		Order: order, User: user, Sale: home, Qty: req.Qty, Key: req.Key, Hash: req.contentHash(),
+		Order: order, User: user, Sale: sale.Ref(), Qty: req.Qty, Key: req.Key, Hash: req.contentHash(),
 		Span: req.Span,
 	}
 	if sale.Challenge.NeedsPass() {
@@ -248,15 +239,9 @@ func (t *Checkout) answer(ctx context.Context, sale *Sale, buy Buy, d GateAnswer
 	case VerdictReserved:
 		t.Tallies.Of(sale.ID).reserve()
 		t.Counts.reserve(sale.ID)
-		then(reserved(sale, buy.Sale, d), nil)
+		then(reserved(d), nil)
 	case VerdictRepeated:
-		t.ask(then, sale.ID, func() (Receipt, error) { return t.stateByNow(ctx, reserved(sale, buy.Sale, d)), nil })
-	case VerdictSoldOut:
-		if sale.Spread() && !d.Unasked { // a flag speaks of all portions, the script of one
-			t.asking.Go(func() { t.gatherThenReserve(ctx, sale, buy, then) })
-			return
-		}
-		t.away(sale, d, then)
+		t.ask(then, sale.ID, func() (Receipt, error) { return t.stateByNow(ctx, reserved(d)), nil })
 	case VerdictLimit:
 		t.ask(then, sale.ID, func() (Receipt, error) {
 			return Receipt{}, t.limitReached(ctx, sale, buy.User,
@@ -281,12 +266,9 @@ func (t *Checkout) away(sale *Sale, d GateAnswer, then func(Receipt, error)) {
 	t.refuse(then, sale.ID, layer, t.refusal(sale, d))
 }
 
-// reserved is the receipt of a reservation in a portion.
-func reserved(sale *Sale, in SaleRef, d GateAnswer) Receipt {
-	return Receipt{
-		Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved,
-		Portion: sale.numberOf(in.ID),
-	}
+// reserved is the receipt of a reservation.
+func reserved(d GateAnswer) Receipt {
+	return Receipt{Order: d.Order, Ticket: d.Ticket, Place: PlaceOf(d.Ticket, d.Done), State: Reserved}
 }
 
 // refusal is what is said of verdicts that need no more than a word.
@@ -304,7 +286,7 @@ func (t *Checkout) refusal(sale *Sale, d GateAnswer) error {
 		return Fail(Paused, "the sale is paused")
 	case VerdictSoldOut:
 		if d.Free == 0 {
-			t.SoldOut.SuspectSale(sale)
+			t.SoldOut.Suspect(sale.Ref())
 		}
 		return errSoldOut
 	case VerdictBacklog:
@@ -340,7 +322,7 @@ func (t *Checkout) limitReached(ctx context.Context, sale *Sale, user ID, messag
 	}
 	if waitingErr == nil {
 		for _, r := range waiting {
-			if home, _ := sale.Home(user); r.Sale == home.ID && !seen[r.Order] {
+			if r.Sale == sale.ID && !seen[r.Order] {
 				e.Orders = append(e.Orders, OrderRef{ID: r.Order, State: Reserved})
 			}
 		}

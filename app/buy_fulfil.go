@@ -156,7 +156,7 @@ func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, time.Duration, er
 	sale, err := f.Catalogue.Sale(ctx, e.Sale)
 	switch {
 	case err == nil:
-		o.of(sale)
+		o.ProductName = sale.Product.Name
 		if sale.Rehearses != 0 {
 			toPay = min(toPay, RehearsalPayWindow)
 		}

@@ -33,21 +33,17 @@ const (
 // Who has bought is read once and kept; when units come back and go again, only who got them is read.
 type SoldOutFlags struct {
 	inventory Inventory
-	// Moves tells of moves between the portions of a spread sale; nil: no sale is spread.
-	Moves  MoveStore
-	turned atomic.Int64
-	first  chan struct{} // something is suspected that was not
+	turned    atomic.Int64
+	first     chan struct{} // something is suspected that was not
 
-	mu     sync.RWMutex
-	flags  map[ID]*soldOutFlag // by sale, or by portion of one
-	spread map[ID]*spreadFlag  // what counts for all portions of a sale
+	mu    sync.RWMutex
+	flags map[ID]*soldOutFlag // by sale
 }
 
 // NewSoldOutFlags makes flags that Run raises and keeps up.
 func NewSoldOutFlags(inventory Inventory) *SoldOutFlags {
 	return &SoldOutFlags{
-		inventory: inventory, first: make(chan struct{}, 1),
-		flags: make(map[ID]*soldOutFlag), spread: make(map[ID]*spreadFlag),
+		inventory: inventory, first: make(chan struct{}, 1), flags: make(map[ID]*soldOutFlag),
 	}
 }
 
@@ -85,9 +81,6 @@ func (s *SoldOutFlags) Run(ctx context.Context) error {
 // look reads the counters of the sales once. Where that fails flags end by themselves, and buys go on to Redis.
 func (s *SoldOutFlags) look(ctx context.Context, sales []SaleRef) {
 	began := time.Now() // before the read: a flag's life counts from here
-	spread := s.suspectedSpread(sales)
-	sales = withPortions(sales, spread)
-	before := s.moves(ctx, spread)
 	counters, err := s.inventory.Counters(ctx, sales)
 	if err != nil {
 		slog.DebugContext(ctx, "read counters of sold-out sales", "err", err)
@@ -95,7 +88,6 @@ func (s *SoldOutFlags) look(ctx context.Context, sales []SaleRef) {
 	if err != nil && AwayOf(err) == nil {
 		return
 	}
-	s.confirmSpread(began, spread, before, s.moves(ctx, spread), counters)
 	for _, c := range answered(sales, counters, AwayOf(err)) {
 		s.confirm(ctx, began, c)
 	}
@@ -137,10 +129,6 @@ func (s *SoldOutFlags) touch(sale ID, now time.Time) {
 func (s *SoldOutFlags) Suspect(sale SaleRef) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.suspect(sale)
-}
-
-func (s *SoldOutFlags) suspect(sale SaleRef) *soldOutFlag {
 	f := s.flags[sale.ID]
 	if f == nil {
 		f = &soldOutFlag{sale: sale}
@@ -151,7 +139,6 @@ func (s *SoldOutFlags) suspect(sale SaleRef) *soldOutFlag {
 		}
 	}
 	f.wanted = time.Now()
-	return f
 }
 
 // suspects lists the sales that must be read, and forgets those nobody asks for any more.

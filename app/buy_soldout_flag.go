@@ -9,11 +9,10 @@ import (
 // down: when the units that came back are gone again, only who got them is read.
 type soldOutFlag struct {
 	sale    SaleRef
-	spread  *spreadFlag // of a portion: what counts for all of them
-	wanted  time.Time   // the last time that a buyer was turned away
-	read    time.Time   // when the newest read began that has answered
-	until   time.Time   // the flag counts until then; zero while it is down
-	raising bool        // buyers are being read
+	wanted  time.Time // the last time that a buyer was turned away
+	read    time.Time // when the newest read began that has answered
+	until   time.Time // the flag counts until then; zero while it is down
+	raising bool      // buyers are being read
 	known   BuyersMark
 	buyers  map[ID]struct{} // everyone up to the mark
 }
@@ -56,5 +55,5 @@ func (f *soldOutFlag) learn(began time.Time, since BuyersMark, b Buyers, users m
 // turnsAway reports whether the flag counts and does not know the user.
 func (f *soldOutFlag) turnsAway(user ID, now time.Time) bool {
 	_, bought := f.buyers[user]
-	return !bought && now.Before(f.until) && (f.spread == nil || now.Before(f.spread.until))
+	return !bought && now.Before(f.until)
 }

@@ -11,7 +11,7 @@ import (
 // shop. A new sale names its slot by slot_id, or by when it opens, and its product by product_id, or by its name.
 var salesHead = []string{
 	"id", "version", "slot_id", "slot", "product_id", "product", "price", "stock", "limit", "cap", "opens", "closes",
-	"challenge", "spread", "position", "archived",
+	"challenge", "position", "archived",
 }
 
 const (
@@ -43,7 +43,7 @@ func (d *CatalogueDesk) saleLine(s *SaleRecord) []string {
 		s.ID.String(), strconv.FormatInt(s.Version, 10), s.Slot.ID.String(), d.wall(s.Slot.OpensAt, wallMinute),
 		s.Product.ID.String(), s.Product.Name, FormatFen(s.PriceFen), strconv.FormatInt(s.Initial, 10),
 		strconv.Itoa(s.Limit), strconv.Itoa(s.Cap), d.wall(s.OpensAt, wallSecond), d.wall(s.ClosesAt, wallSecond),
-		string(s.Challenge), strconv.Itoa(s.Spread), strconv.Itoa(s.Position), yesNo(s.ArchivedAt != 0),
+		string(s.Challenge), strconv.Itoa(s.Position), yesNo(s.ArchivedAt != 0),
 	}
 }
 
@@ -142,34 +142,23 @@ func (d *CatalogueDesk) checkLine(ctx context.Context, before, after *SaleRecord
 	if after.Cap == 0 {
 		after.Cap = UsualCap(after.Limit)
 	}
-	if err := d.checkSale(after); err != nil || after.Spread <= 1 {
-		return err
-	}
-	_, partitions, err := d.Store.EmptiestPartition(ctx, after.Slot.ID)
-	if err != nil {
-		return Unreadable("the catalogue", err)
-	}
-	return checkSpread(after.Spread, partitions)
+	return d.checkSale(after)
 }
 
 // writeSales writes what was made and changed. New ones are spread over the partitions as single ones are.
 func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []SaleRecord) ([]ID, error) {
 	var ids []ID
 	sales := make([]Sale, len(made))
-	spread := d.spreader()
+	partition := d.emptiestPartitions()
 	for i := range made {
 		var err error
 		if made[i].ID, err = d.Mint(); err != nil {
 			return nil, err
 		}
-		var partitions int
-		if made[i].Partition, partitions, err = spread(ctx, made[i].Slot.ID); err != nil {
+		if made[i].Partition, err = partition(ctx, made[i].Slot.ID); err != nil {
 			return nil, err
 		}
 		sales[i] = made[i].sale()
-		if err := d.spread(&sales[i], made[i].Spread, partitions); err != nil {
-			return nil, err
-		}
 		ids = append(ids, made[i].ID)
 	}
 	if len(sales) > 0 {
@@ -186,19 +175,19 @@ func (d *CatalogueDesk) writeSales(ctx context.Context, made, changed []SaleReco
 	return ids, nil
 }
 
-// spreader answers a function that names the partition of one more new sale of a slot, and how many there are: each
-// slot begins with its emptiest one, and goes on from there.
-func (d *CatalogueDesk) spreader() func(ctx context.Context, slot ID) (partition, of int, err error) {
+// emptiestPartitions returns a function that picks the partition of one more new sale of a slot: the slot's emptiest
+// one first, then the next ones in turn.
+func (d *CatalogueDesk) emptiestPartitions() func(ctx context.Context, slot ID) (partition int, err error) {
 	next, partitions := make(map[ID]int), 0
-	return func(ctx context.Context, slot ID) (partition, of int, err error) {
+	return func(ctx context.Context, slot ID) (partition int, err error) {
 		partition, begun := next[slot]
 		if !begun {
 			if partition, partitions, err = d.Store.EmptiestPartition(ctx, slot); err != nil {
-				return 0, 0, err
+				return 0, err
 			}
 		}
 		next[slot] = (partition + 1) % partitions
-		return partition, partitions, nil
+		return partition, nil
 	}
 }
 
@@ -323,11 +312,6 @@ func (d *CatalogueDesk) fillSale(t *table, line *tableLine, s *SaleRecord) {
 			s.ClosesAt, err = d.Instant(cell)
 		case "challenge":
 			s.Challenge, err = ParseChallenge(strings.ToLower(cell))
-		case "spread":
-			was := s.Spread
-			if s.Spread, err = parseSmall(cell); err == nil && s.ID != 0 && s.Spread != was {
-				err = Fail(BadRequest, "a sale keeps its spread: make another one")
-			}
 		case "archived":
 			var gone bool
 			if gone, err = readYesNo(cell); err == nil {

@@ -184,7 +184,7 @@ func checkOffer(s *SaleRecord, p *ProductRecord) []Check {
 
 // stock compares what is in Redis with what was decided.
 func (c *Checklist) stock(ctx context.Context, s *SaleRecord) []Check {
-	counters, err := countersOf(ctx, c.Inventory, []*Sale{{ID: s.ID, Partition: s.Partition, Portions: s.Portions}})
+	counters, err := c.Inventory.Counters(ctx, []SaleRef{{ID: s.ID, Partition: s.Partition}})
 	if err != nil || len(counters) != 1 {
 		return unseen("the stock")
 	}
@@ -207,23 +207,9 @@ func (c *Checklist) stock(ctx context.Context, s *SaleRecord) []Check {
 		"%d units are free, %d held, %d sold", n.Stock, n.Held, n.Sold)
 }
 
-// inEach runs a check in each partition that the sale is in, and answers the first that is not all right, or the first.
-func (s *SaleRecord) inEach(check func(partition int) []Check) (found []Check) {
-	found = check(s.Partition)
-	for i := 1; i < len(s.Portions) && found[0].State == CheckOK; i++ {
-		if more := check(s.Portions[i].Partition); more[0].State != CheckOK {
-			found = more
-		}
-	}
-	return found
-}
-
-// partition looks whether the parts of Redis in which the sale lives are those that the database knows.
+// partition compares the sale's partition in Redis with the epoch that the database has.
 func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
-	return s.inEach(func(partition int) []Check { return c.onePartition(ctx, partition) })
-}
-
-func (c *Checklist) onePartition(ctx context.Context, partition int) []Check {
+	partition := s.Partition
 	const do = "Wait for the rebuild, which takes seconds; if it does not end, see the log for 'rebuild'"
 	state, err := c.Rebuilder.State(ctx, partition)
 	if err != nil {
@@ -253,12 +239,10 @@ func (c *Checklist) backlog(ctx context.Context, s *SaleRecord) []Check {
 	if err != nil {
 		return unseen("the backlog")
 	}
-	return s.inEach(func(partition int) []Check {
-		if partition >= len(all) || all[partition].Away {
-			return unseen("the backlog")
-		}
-		return c.backlogOf(&all[partition])
-	})
+	if s.Partition >= len(all) || all[s.Partition].Away {
+		return unseen("the backlog")
+	}
+	return c.backlogOf(&all[s.Partition])
 }
 
 func (c *Checklist) backlogOf(f *PartitionFigures) []Check {

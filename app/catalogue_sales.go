@@ -25,13 +25,11 @@ type SaleRecord struct {
 	Challenge  Challenge `json:"challenge"`
 	Position   int       `json:"position"`
 	Partition  int       `json:"partition"`
-	Spread     int       `json:"spread"` // over how many partitions; 1: it is not spread
 	Loaded     bool      `json:"loaded"` // its stock is, or was, in Redis
 	Version    int64     `json:"version"`
 	CreatedAt  Millis    `json:"created_at"`
 	UpdatedAt  Millis    `json:"updated_at"`
 	ArchivedAt Millis    `json:"archived_at,omitempty"`
-	Portions   []Portion `json:"-"` // of a spread sale
 }
 
 // SaleDraft is what an operator says of a sale that is to be made. What is left out follows from the rest: the window
@@ -46,8 +44,6 @@ type SaleDraft struct {
 	OpensAt   Millis    `json:"opens_at,omitempty"`
 	ClosesAt  Millis    `json:"closes_at,omitempty"`
 	Challenge Challenge `json:"challenge,omitempty"`
-	// Spread is over how many partitions the sale is spread, for ever. Left out: it stays in one.
-	Spread int `json:"spread,omitempty"`
 }
 
 // SaleEdit changes what it names of a sale. Stock can be set as long as nothing of it is in Redis; afterwards units are
@@ -164,7 +160,7 @@ func (d *CatalogueDesk) CopySale(
 func (c SaleCopy) of(like *SaleRecord) SaleDraft {
 	draft := SaleDraft{
 		Slot: c.Slot, Product: like.Product.ID, PriceFen: like.PriceFen, Stock: like.Initial,
-		Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge, Spread: like.Spread,
+		Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge,
 	}
 	set(&draft.Product, c.Product)
 	set(&draft.PriceFen, c.PriceFen)
@@ -185,8 +181,8 @@ func (d *CatalogueDesk) told(ctx context.Context, err error, dry bool, sales ...
 	return err
 }
 
-// addSale writes a sale within an act. Its partition is the one that has the fewest sales of the slot: what is pressed
-// at the same time is spread.
+// addSale writes a sale within an act. Its partition is the one that has the fewest sales of the slot, so that
+// sales that open together use different partitions.
 func (d *CatalogueDesk) addSale(ctx context.Context, id ID, draft SaleDraft) (SaleRecord, error) {
 	if draft.Challenge == "" {
 		draft.Challenge = ChallengeNone
@@ -222,51 +218,13 @@ func (d *CatalogueDesk) addSale(ctx context.Context, id ID, draft SaleDraft) (Sa
 	if err := d.checkSale(&s); err != nil {
 		return SaleRecord{}, err
 	}
-	partitions := 0
-	if s.Partition, partitions, err = d.Store.EmptiestPartition(ctx, slot.ID); err != nil {
+	if s.Partition, _, err = d.Store.EmptiestPartition(ctx, slot.ID); err != nil {
 		return SaleRecord{}, err
 	}
-	sale := s.sale()
-	if err := d.spread(&sale, draft.Spread, partitions); err != nil {
-		return SaleRecord{}, err
-	}
-	if err := d.Store.AddSales(ctx, []Sale{sale}); err != nil {
+	if err := d.Store.AddSales(ctx, []Sale{s.sale()}); err != nil {
 		return SaleRecord{}, err
 	}
 	return d.lockedSale(ctx, id)
-}
-
-// spread deals a new sale out to portions, in partitions as far from each other as can be: neighbours are on the same
-// primary of a cluster. The act may run several times; ids that were minted in vain are lost.
-func (d *CatalogueDesk) spread(s *Sale, portions, partitions int) error {
-	if portions == 0 || portions == 1 {
-		return nil
-	}
-	if err := checkSpread(portions, partitions); err != nil {
-		return err
-	}
-	s.PortionOf = s.ID
-	for i, units := range Deal(s.Initial, portions) {
-		ref := SaleRef{ID: s.ID, Partition: (s.Partition + i*partitions/portions) % partitions}
-		if i > 0 {
-			id, err := d.Mint()
-			if err != nil {
-				return Unreadable("the catalogue", err)
-			}
-			ref.ID = id
-		}
-		s.Portions = append(s.Portions, Portion{SaleRef: ref, Initial: units})
-	}
-	return nil
-}
-
-// checkSpread refuses a number of portions for which there are not as many partitions.
-func checkSpread(portions, partitions int) error {
-	most := min(partitions, MostPortions)
-	if portions >= 1 && portions <= most {
-		return nil
-	}
-	return Fail(BadRequest, fmt.Sprintf("spread must be from 1 to %d, for there are %d partitions", most, partitions))
 }
 
 // sale is what the catalogue writes of a new sale.

@@ -27,9 +27,6 @@
 //   - after a sale: after_ship.go, after_ship_bulk.go: parcels, and their receipt; after_finish.go: what follows them;
 //     after_search.go: orders, people and payments; after_report.go: what became of a sale; after_leftovers.go: what
 //     could not be done; archive.go: orders of long ago, and what they say of people; archive_drop.go: months that go
-//   - flow 1 of a sale that is spread over several partitions: spread.go: its portions, and who buys in which;
-//     spread_move.go: units move from one to another; spread_gather.go, spread_buy.go: to who finds none at home;
-//     spread_balance.go: to where few are left; spread_soldout.go: when it is sold out
 //   - flow 4, buy_expire.go: unpaid orders end, their units are sold again; cancel; pay_closer.go, pay_close.go: at the
 //     gateway first, if a payment was opened
 //   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for;

@@ -1,7 +1,5 @@
 package app
 
-import "cmp"
-
 // OrderState is the one fate of an order. Only MySQL decides it (I1):
 //
 //	             ┌──────────▶ refused                     (a row that says why)
@@ -115,7 +113,6 @@ type Order struct {
 	Address     *Address `json:"address,omitempty"`
 
 	User        ID     `json:"-"`
-	Portion     ID     `json:"-"` // the further portion of Sale that its units are of; 0: Sale itself
 	Partition   int    `json:"-"`
 	Seq         int64  `json:"-"` // number of the reservation within its partition (I8)
 	Hold        int64  `json:"-"` // number of the hold on the stock; return is keyed by (order, hold) (I3)
@@ -147,11 +144,8 @@ func (o *Order) reviving() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }
 
-// Ref names the sale of the order, or its portion, for the inventory.
-func (o *Order) Ref() SaleRef { return SaleRef{ID: o.Row(), Partition: o.Partition} }
-
-// Row is the row of the table of sales that its units are of.
-func (o *Order) Row() ID { return cmp.Or(o.Portion, o.Sale) }
+// Ref names the sale of the order for the inventory.
+func (o *Order) Ref() SaleRef { return SaleRef{ID: o.Sale, Partition: o.Partition} }
 
 // Reasons in the row of an order whose money came after it had ended: what happened, and why.
 const (

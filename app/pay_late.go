@@ -17,7 +17,7 @@ import (
 // the payment unsettled, and PayReconciler begins anew.
 func (c *Cashier) resolve(ctx context.Context, o Order) error {
 	// before the hold: a rebuild in between changes the epoch, and nothing is revived
-	sale, err := c.Sales.Sale(ctx, o.Row())
+	sale, err := c.Sales.Sale(ctx, o.Sale)
 	if err != nil {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
 	}
@@ -28,9 +28,9 @@ func (c *Cashier) resolve(ctx context.Context, o Order) error {
 	if err != nil {
 		return fmt.Errorf("claim a hold for order %s: %w", o.ID, err)
 	}
-	verdict, err := c.Gather.Hold(ctx, c.Inventory, c.Sales, HoldRequest{
+	verdict, err := c.Inventory.Hold(ctx, HoldRequest{
 		Sale: claimed.Ref(), Order: claimed.ID, User: claimed.User, Hold: claimed.Hold, Qty: claimed.Qty,
-	}, claimed.Sale)
+	})
 	if err != nil {
 		return fmt.Errorf("hold units for order %s: %w", o.ID, err)
 	}

@@ -26,7 +26,6 @@ type Cashier struct {
 	Payments  PaymentStore
 	Refunds   RefundStore
 	Effects   *Effects
-	Gather    *Gatherer // nil: no sale is spread
 	// Margin is how long before its deadline an order can be paid last, see TradeMargin.
 	Margin time.Duration
 

@@ -77,7 +77,6 @@ type Reservation struct {
 	Place     int64      `json:"place"`
 	State     OrderState `json:"state"` // always reserved
 	CreatedAt Millis     `json:"created_at"`
-	Portion   int        `json:"portion,omitempty"` // see Receipt
 
 	Entry Entry `json:"-"` // which is to become its row
 }
@@ -162,8 +161,6 @@ type SaleAudit struct {
 	Units map[ID]int64 // per buyer, what the limit counts
 	// Out is what withdrawals of operators have taken, by their numbers.
 	Out map[int64]int64
-	// MovedOut is the last move of units out of this portion, which took MovedUnits; MovedIn is the last one into it.
-	MovedOut, MovedUnits, MovedIn int64
 }
 
 // BuyersMark is a place in the history of a sale: everyone who was accepted before it is known. The zero mark knows
@@ -328,14 +325,6 @@ func (e *Entry) order() Order {
 		ID: e.Order, Sale: e.Sale, User: e.User, Partition: e.Partition, Qty: e.Qty,
 		PriceFen: e.PriceFen, AmountFen: e.PriceFen * int64(e.Qty), Ticket: e.Ticket, Seq: e.Seq, Hold: e.Hold,
 		SaleVersion: e.SaleVersion, Key: e.Key, ContentHash: e.Hash, CreatedAt: e.ReservedAt,
-	}
-}
-
-// of names what is sold, and the sale that the buyer knows where the units are of a further portion of it.
-func (o *Order) of(s *Sale) {
-	o.ProductName = s.Product.Name
-	if s.IsPortion() {
-		o.Sale, o.Portion = s.PortionOf, s.ID
 	}
 }
 

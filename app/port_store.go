@@ -84,8 +84,8 @@ type SaleStore interface {
 	// RestoreLoaded is MarkLoaded for a sale that was loaded with so many initial units, and the database has forgotten
 	// it. Was it archived since, it is no longer: a sale that was loaded cannot be.
 	RestoreLoaded(ctx context.Context, sale ID, epoch, version, initial int64) error
-	// RestoreTerms sets price, limits, window and pause of a sale and its portions to those of a later version than
-	// they are at; it reports whether they were.
+	// RestoreTerms sets price, limits, window and pause of a sale to those of a later version than it is at; it reports
+	// whether they were set.
 	RestoreTerms(ctx context.Context, sale ID, terms SaleTerms) (bool, error)
 	// PartitionEpoch reads the epoch of a partition and the highest seq that any of its rows has.
 	PartitionEpoch(ctx context.Context, partition int) (epoch, seq int64, err error)
@@ -136,8 +136,6 @@ type SaleTotals struct {
 	Moneyless   int64 // orders that are paid, shipped or finished without a payment
 	// Pending are the withdrawals that Redis may have decided and Withdrawn does not have yet.
 	Pending []int64
-	// Move is the move of units between portions of the sale that is under way, or was the last one.
-	Move Move
 }
 
 // CatalogueStore reads what is offered.

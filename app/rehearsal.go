@@ -115,9 +115,6 @@ func (d *RehearsalDesk) Begin(ctx context.Context, actor Actor, id ID, ask Rehea
 		return Rehearsal{}, Unreadable("Redis time", err)
 	}
 	sale, err := d.Sales.Sale(ctx, ask.Sale)
-	if err == nil && sale.IsPortion() {
-		err = ErrNoRow
-	}
 	if err != nil {
 		return Rehearsal{}, Unreadable("the sale", noSale(ask.Sale, err))
 	}
@@ -156,9 +153,7 @@ func shadowOf(sale *Sale, id ID, until Millis, units int64) Sale {
 	shadow.ID, shadow.Slot, shadow.Rehearses = id, id, sale.ID // no slot has this id
 	shadow.OpensAt, shadow.ClosesAt, shadow.Paused = until, until+1, false
 	shadow.Version, shadow.Epoch, shadow.Withdrawn, shadow.Added = 1, 0, 0, 0
-	shadow.PortionOf, shadow.MovedOut, shadow.MovedIn, shadow.Portions = 0, 0, 0, nil // it is in one partition
-	whole := sale.Whole()
-	shadow.Initial = whole.Initial + whole.Added - whole.Withdrawn
+	shadow.Initial = sale.Initial + sale.Added - sale.Withdrawn
 	if units > 0 {
 		shadow.Initial = units
 	}
@@ -295,7 +290,7 @@ func (c *Catalogue) Offered(ctx context.Context, id ID) (*Sale, error) {
 		return nil, Fail(Forbidden, "a token of a rehearsal is good for the sale of the rehearsal alone")
 	}
 	sale, err := c.Sale(ctx, id)
-	if err == nil && (sale.Rehearses != 0 && mine != id || sale.IsPortion()) {
+	if err == nil && sale.Rehearses != 0 && mine != id {
 		return nil, Fail(NotFound, "no such sale")
 	}
 	return sale, err

@@ -36,13 +36,6 @@ func (c AuditColumn) balanced() bool {
 	return c.Initial+c.Added == c.Stock+c.Held+c.Sold+c.Withdrawn && c.Stock >= 0 && c.Held >= 0
 }
 
-func (c AuditColumn) plus(d AuditColumn) AuditColumn {
-	return AuditColumn{
-		c.Initial + d.Initial, c.Added + d.Added, c.Stock + d.Stock, c.Held + d.Held, c.Sold + d.Sold,
-		c.Withdrawn + d.Withdrawn,
-	}
-}
-
 // Auditor proves the stock equation. Each side is read in one instant of its own (one Redis script, one
 // MySQL snapshot) and must balance exactly. Between the two sides, free units in Redis must not exceed those
 // in MySQL (I2), and once everything is drained they must agree.
@@ -73,48 +66,6 @@ func (a *Auditor) once(ctx context.Context, id ID) (AuditReport, error) {
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("read sale %s: %w", id, err)
 	}
-	if sale.IsPortion() || !sale.Spread() {
-		return a.row(ctx, sale)
-	}
-	sum := AuditReport{Sale: id, Product: sale.Product.Name, Loaded: true, Failures: []string{}}
-	for _, p := range sale.Portions {
-		row, err := a.Sales.Sale(ctx, p.ID)
-		if err != nil {
-			return sum, fmt.Errorf("read portion %s: %w", p.ID, err)
-		}
-		part, err := a.row(ctx, row)
-		if err != nil {
-			return sum, err
-		}
-		sum.add(&part)
-	}
-	sum.checkSum()
-	return sum, nil
-}
-
-// add adds the report of a portion.
-func (r *AuditReport) add(part *AuditReport) {
-	r.Redis, r.Database = r.Redis.plus(part.Redis), r.Database.plus(part.Database)
-	r.Loaded, r.Waiting = r.Loaded && part.Loaded, r.Waiting+part.Waiting
-	for _, failure := range part.Failures {
-		r.fail("portion %s: %s", part.Sale, failure)
-	}
-}
-
-// checkSum compares the sides of a spread sale: a unit between two portions may be missing in Redis, and is never there
-// twice. The portions were read one after the other, so what has moved meanwhile shows as a failure that does not stay.
-func (r *AuditReport) checkSum() {
-	if !r.Database.balanced() {
-		r.fail("the portions in the database do not add up")
-	}
-	if r.Loaded && r.Redis.Initial > r.Database.Initial {
-		r.fail("redis has %d units in all portions, the database has given out %d", r.Redis.Initial, r.Database.Initial)
-	}
-}
-
-// row audits a row of the table of sales: a sale, or a portion of one.
-func (a *Auditor) row(ctx context.Context, sale Sale) (AuditReport, error) {
-	id := sale.ID
 	redis, err := a.Inventory.Audit(ctx, sale.Ref())
 	if err != nil {
 		return AuditReport{}, fmt.Errorf("audit sale %s in Redis: %w", id, err)
@@ -136,7 +87,7 @@ func (a *Auditor) row(ctx context.Context, sale Sale) (AuditReport, error) {
 	r.checkDatabase(totals)
 	if redis.Loaded {
 		r.checkRedis(sale.Limit, redis)
-		r.checkBetween(redis, redis.outOf(totals.Pending)+redis.moving(id, totals.Move))
+		r.checkBetween(redis, redis.outOf(totals.Pending))
 		return r, a.checkHolds(ctx, &r, redis)
 	}
 	if sale.Epoch == 0 && totals.Orders > 0 {
@@ -196,20 +147,8 @@ func (s *SaleAudit) outOf(pending []int64) (units int64) {
 	return units
 }
 
-// moving is how many units Redis has taken for a move that are still this portion's by the database, or has not got
-// yet that are by the database.
-func (s *SaleAudit) moving(portion ID, m Move) int64 {
-	switch {
-	case m.State == MoveAsked && m.From.ID == portion && s.MovedOut == m.No:
-		return s.MovedUnits
-	case m.State == MoveTaken && m.To.ID == portion && s.MovedIn < m.No:
-		return m.Taken
-	}
-	return 0
-}
-
 // checkBetween compares the sides: the inequality always, equality once nothing is under way but units that operators
-// are withdrawing, or that are between two portions.
+// are withdrawing.
 func (r *AuditReport) checkBetween(s SaleAudit, leaving int64) {
 	if r.Redis.Stock > r.Database.Stock {
 		r.fail("redis has %d units free, the database only %d", r.Redis.Stock, r.Database.Stock)
@@ -222,7 +161,7 @@ func (r *AuditReport) checkBetween(s SaleAudit, leaving int64) {
 			r.Redis.Held, r.Redis.Sold, r.Database.Held, r.Database.Sold)
 	}
 	if r.Redis.Stock+s.Burnt+leaving != r.Database.Stock {
-		r.fail("drained, but redis has %d free, %d burnt and %d that are being withdrawn or moved, the database %d free",
+		r.fail("drained, but redis has %d free, %d burnt and %d that are being withdrawn, the database %d free",
 			r.Redis.Stock, s.Burnt, leaving, r.Database.Stock)
 	}
 }

@@ -15,7 +15,6 @@ type DeadLetter struct {
 	Partition  int               `json:"partition"`
 	Order      ID                `json:"order"`
 	Sale       ID                `json:"sale"`
-	Portion    ID                `json:"portion,omitempty"` // of a spread sale, as in Order
 	User       ID                `json:"user"`
 	Reason     string            `json:"reason"`
 	Deliveries int               `json:"deliveries"`
@@ -42,49 +41,7 @@ type DeadLetters struct {
 	Sales     SaleStore
 	Effects   *Effects
 	PayWindow time.Duration
-	Gather    *Gatherer // nil: no sale is spread
-	Journal   *Journal  // of what operators do with them
-}
-
-// List lists them all, see DeadLetterBox.DeadLetters, each with the sale that people know.
-func (d *DeadLetters) List(ctx context.Context) ([]DeadLetter, error) {
-	letters, err := d.Box.DeadLetters(ctx)
-	d.named(ctx, letters)
-	return letters, err
-}
-
-// Letter reads one. ErrNoRow: there is none.
-func (d *DeadLetters) Letter(ctx context.Context, id string) (DeadLetter, error) {
-	letter, err := d.Box.DeadLetter(ctx, id)
-	if err != nil {
-		return letter, err
-	}
-	letters := []DeadLetter{letter}
-	d.named(ctx, letters)
-	return letters[0], nil
-}
-
-// named has letters of further portions say which sale they are of. The entries name the portion alone, and so do their
-// letters while the database is away: an operator sees them all the same.
-func (d *DeadLetters) named(ctx context.Context, letters []DeadLetter) {
-	spread := make(map[ID]ID) // by portion; 0: it is none
-	for i := range letters {
-		l := &letters[i]
-		of, known := spread[l.Sale]
-		if !known {
-			sale, err := d.Sales.Sale(ctx, l.Sale)
-			if unlessNoRow(err) != nil {
-				return
-			}
-			if err == nil && sale.IsPortion() {
-				of = sale.PortionOf
-			}
-			spread[l.Sale] = of
-		}
-		if of != 0 {
-			l.Sale, l.Portion = of, l.Sale
-		}
-	}
+	Journal   *Journal // of what operators do with them
 }
 
 // Replay has an operator try the order of a letter once more.
@@ -115,7 +72,7 @@ func (d *DeadLetters) Drop(ctx context.Context, actor Actor, id string) error {
 // act journals what is done to a letter, before it is done, and answers its order.
 func (d *DeadLetters) act(ctx context.Context, actor Actor, kind, id string) (done Done, order ID, err error) {
 	done, err = d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
-		letter, err := d.Letter(ctx, id)
+		letter, err := d.Box.DeadLetter(ctx, id)
 		if errors.Is(err, ErrNoRow) {
 			return Act{}, Fail(NotFound, "no such dead letter: "+clip(id, 40))
 		}
@@ -160,7 +117,7 @@ func (d *DeadLetters) replay(ctx context.Context, id string) (Order, error) {
 		return Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}
 	// before the hold: a rebuild in between changes the epoch, and nothing is revived
-	sale, err := d.Sales.Sale(ctx, row.Row())
+	sale, err := d.Sales.Sale(ctx, row.Sale)
 	if err != nil {
 		return Order{}, fmt.Errorf("read sale %s: %w", row.Sale, err)
 	}
@@ -199,9 +156,9 @@ func complete(row *Order, letter DeadLetter, sale *Sale) error {
 }
 
 func (d *DeadLetters) hold(ctx context.Context, row Order) error {
-	verdict, err := d.Gather.Hold(ctx, d.Inventory, d.Sales, HoldRequest{
+	verdict, err := d.Inventory.Hold(ctx, HoldRequest{
 		Sale: row.Ref(), Order: row.ID, User: row.User, Hold: row.Hold, Qty: row.Qty,
-	}, row.Sale)
+	})
 	if err != nil {
 		return fmt.Errorf("hold units for order %s: %w", row.ID, err)
 	}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -28,22 +27,12 @@ func learnLoaded(ctx context.Context, from SaleStore, inventory Inventory, parti
 		if !c.Loaded || c.Tickets == 0 && c.Version < sale.Version {
 			continue
 		}
-		if err := from.RestoreLoaded(ctx, sale.ID, epoch, sale.Version, initialOf(sale, c)); err != nil {
+		if err := from.RestoreLoaded(ctx, sale.ID, epoch, sale.Version, c.Initial); err != nil {
 			return fmt.Errorf("mark sale %s loaded: %w", sale.ID, err)
 		}
 		slog.WarnContext(ctx, "the database had forgotten that a sale was loaded", "sale", sale.ID, "partition", partition)
 	}
 	return nil
-}
-
-// initialOf are the initial units of a sale whose loading was forgotten: those that it was loaded with, since they do
-// not change from then on. Those of a portion do, by moves, and units on their way are in no portion; a Redo counts
-// them (Mover). Only where an edit was forgotten, too, nobody could tell them from units that an operator took away.
-func initialOf(sale *Sale, has Counters) int64 {
-	if sale.PortionOf != 0 && has.Version == sale.Version {
-		return sale.Initial
-	}
-	return has.Initial
 }
 
 // learnTerms gives a sale what operators had decided about it and the units that they had added. Both come into the
@@ -65,7 +54,7 @@ func learnTerms(
 		if err != nil {
 			return added, false, err
 		}
-		if edited, err = from.RestoreTerms(ctx, cmp.Or(sale.PortionOf, sale.ID), terms); err != nil {
+		if edited, err = from.RestoreTerms(ctx, sale.ID, terms); err != nil {
 			return added, false, err
 		}
 	}
@@ -95,30 +84,5 @@ func (r *Rebuild) learn(ctx context.Context, partition int, epoch int64) error {
 			return fmt.Errorf("sale %s: %w", sales[i].ID, err)
 		}
 	}
-	return nil
-}
-
-// leaveMoved leaves a portion what Redis and its row both know to be its own, where the database has forgotten a move:
-// its row may have units that are with another portion. A redo, which is asked for, counts them all; until then the
-// portion takes part in no move up to the last one that Redis knows.
-func (r *Rebuild) leaveMoved(ctx context.Context, sale *Sale) error {
-	if sale.PortionOf == 0 {
-		return nil
-	}
-	last, forgotten, err := r.Mover.Forgotten(ctx, sale.PortionOf, sale.Ref())
-	if err != nil || !forgotten {
-		return err
-	}
-	counters, err := r.Inventory.Counters(ctx, []SaleRef{sale.Ref()})
-	if err != nil {
-		return fmt.Errorf("read counters of sale %s: %w", sale.ID, err)
-	}
-	if err := r.distrust(ctx, sale.Partition); err != nil {
-		return err
-	}
-	slog.WarnContext(ctx, "the database had forgotten a move of units", "sale", sale.PortionOf, "portion", sale.ID,
-		"has", sale.Initial, "redis", counters[0].Initial)
-	sale.Initial = min(sale.Initial, counters[0].Initial)
-	sale.MovedOut, sale.MovedIn = last, last
 	return nil
 }

@@ -37,7 +37,6 @@ type Rebuild struct {
 	Orders     OrderStore
 	Sales      SaleStore
 	Fulfiller  *Fulfiller
-	Mover      *Mover
 
 	one sync.Mutex // held while a partition is made anew
 
@@ -170,9 +169,6 @@ func (r *Rebuild) rebuild(ctx context.Context, partition int, found finding) (in
 		return 0, fmt.Errorf("read until when rows were told: %w", err)
 	}
 	for i := range sales {
-		if err := r.leaveMoved(ctx, &sales[i]); err != nil {
-			return 0, err
-		}
 		if err := r.restore(ctx, epoch, &sales[i], toldUntil); err != nil {
 			return 0, fmt.Errorf("restore sale %s: %w", sales[i].ID, err)
 		}

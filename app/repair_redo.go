@@ -12,16 +12,13 @@ import (
 // transactions, or by minutes; so is a database that was restored from a backup. Redis has seen all of them: the stream
 // keeps each reservation for about an hour after its row was written, and a sale's holds say what became of it.
 //
-//	loaded sales → portions → terms, added units → rows for entries that have none → payments → orders that had ended → the database is known
+//	loaded sales → terms, added units → rows for entries that have none → payments → orders that had ended → the database is known
 //
 // A hold that is gone proves that its order had ended, because Redis gives units back only after a terminal row was
 // committed (I1); one that counts as sold proves that money came. What the money was only the gateway knows, so it is
 // asked. Everything is conditional on the rows as they are and has an identity, so a redo may be cut off anywhere, run
 // twice, and beside people who buy: meanwhile nothing is oversold, since a database that lacks rows has too many free
 // units. Where it has too few, because it lacks units too, orders wait and are not refused (Fulfiller).
-//
-// A promoted database may also have forgotten that units moved from one portion of a spread sale to another. Redis
-// knows what each portion has (spread_recount.go).
 //
 // What nobody can give back is listed: holds whose entry the stream has forgotten, and what is in no stream (refunds,
 // parcels, accounts, what of the catalogue is not in Redis, the journal).
@@ -37,7 +34,6 @@ type Redo struct {
 	Sales     SaleStore
 	Fulfiller *Fulfiller
 	Cashier   *Cashier
-	Mover     *Mover
 
 	passes map[int]*redoPass // of partitions that are not done with; only who runs the redo touches them
 	counts RedoCounts
@@ -62,7 +58,6 @@ type RedoReport struct {
 	Payments int      `json:"payments"` // orders that are paid again
 	Added    int64    `json:"added"`    // units that operators had added
 	Edited   int      `json:"edited"`   // sales that sell again as an operator had decided
-	Moved    int64    `json:"moved"`    // units that are with another portion of their sale again
 	Missing  []Lacked `json:"missing"`  // what could not be given back
 }
 
@@ -83,7 +78,6 @@ func (r *RedoReport) add(other RedoReport) {
 	r.Payments += other.Payments
 	r.Added += other.Added
 	r.Edited += other.Edited
-	r.Moved += other.Moved
 	r.Missing = append(r.Missing, other.Missing...)
 }
 
@@ -167,10 +161,10 @@ func (r *Redo) tell(ctx context.Context, partition int, report *RedoReport) {
 	r.counts.Ended.Add(int64(report.Ended))
 	r.counts.Payments.Add(int64(report.Payments))
 	r.counts.Missing.Add(int64(len(report.Missing)))
-	if report.Rows+report.Ended+report.Payments+report.Edited+len(report.Missing) > 0 || report.Added+report.Moved > 0 {
+	if report.Rows+report.Ended+report.Payments+report.Edited+len(report.Missing) > 0 || report.Added > 0 {
 		slog.WarnContext(ctx, "the database lacked what the stream of a partition knows", "partition", partition,
 			"rows", report.Rows, "ended", report.Ended, "payments", report.Payments, "added", report.Added,
-			"edited", report.Edited, "moved", report.Moved, "missing", len(report.Missing))
+			"edited", report.Edited, "missing", len(report.Missing))
 	}
 	for _, m := range report.Missing {
 		slog.ErrorContext(ctx, "the database lacks what nobody can give back", "sale", m.Sale, "order", m.Order,
@@ -200,7 +194,6 @@ func (r *Redo) giveBack(ctx context.Context, partition int, history string) (rep
 	if err != nil {
 		return report, fmt.Errorf("list loaded sales: %w", err)
 	}
-	defer func() { report.nameSales(sales) }()
 	p := r.pass(partition, history, epoch)
 	waiting, waits := r.countUnits(ctx, p, sales, &report)
 	if err := r.walk(ctx, partition, p, waiting, &report); err != nil {

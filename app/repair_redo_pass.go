@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// redoPass is what was given back to a partition so far. A sale may have to wait, because another portion of it is in
-// a partition that is away, or because the gateway does not answer; the others do not wait for it, and when it is
-// tried again nothing is walked through twice. It is good for one history of the database and one epoch.
+// redoPass is what was given back to a partition so far. A sale may have to wait, because its row is locked
+// or because the gateway does not respond; the other sales continue, and a retry does not read the stream again. It is good for one history of the database and one epoch.
 type redoPass struct {
 	history string
 	epoch   int64
@@ -43,7 +42,7 @@ func (r *Redo) countUnits(
 		if p.units[sale.ID] {
 			continue
 		}
-		if err := errors.Join(r.portions(ctx, sale, report), r.terms(ctx, sale, report)); err != nil {
+		if err := r.terms(ctx, sale, report); err != nil {
 			failed, waiting = append(failed, fmt.Errorf("sale %s: %w", sale.ID, err)), append(waiting, sale.ID)
 			continue
 		}

@@ -104,12 +104,6 @@ type Sale struct {
 	Version   int64 // grows with each edit
 	Rehearses ID    // the sale that this one is a rehearsal of; 0: it is a real one
 	Epoch     int64 // of the partition when the sale was loaded into Redis; 0: never loaded (I7)
-	PortionOf ID    // the sale that this row is a portion of, the first one (itself) or a further one; 0: none
-	MovedOut  int64 // the last move of units that this portion has given, and
-	MovedIn   int64 // the last one that it has got, as Initial counts them
-	// Portions are those of a spread sale, its own row first. Initial, Added and Withdrawn are of its own row, see
-	// Whole.
-	Portions []Portion
 }
 
 // Ref names the sale for the inventory.
@@ -119,6 +113,14 @@ func refsOf(sales []Sale) []SaleRef {
 	refs := make([]SaleRef, len(sales))
 	for i := range sales {
 		refs[i] = sales[i].Ref()
+	}
+	return refs
+}
+
+func refsOfSales(sales []*Sale) []SaleRef {
+	refs := make([]SaleRef, len(sales))
+	for i, s := range sales {
+		refs[i] = s.Ref()
 	}
 	return refs
 }
@@ -139,7 +141,6 @@ type Counters struct {
 	Paused    bool
 	Version   int64
 	Epoch     int64   // of the sale's partition, read just before the numbers; 0 where nobody compares it
-	Dones     string  // of a spread sale: Done of each portion, with commas
 	Rate      float64 // orders settled per second, averaged over 5 s; filled in by the ticker
 	Watching  int64   // people watching, on all nodes; filled in by the ticker
 }
@@ -168,17 +169,15 @@ type SaleView struct {
 	Done        int64     `json:"done"`
 	Rate        float64   `json:"rate"`
 	Watching    int64     `json:"watching"`
-	Dones       []int64   `json:"dones,omitempty"`       // of a spread sale: done of each portion
 	Description string    `json:"description,omitempty"` // detail only
 	Rules       string    `json:"rules,omitempty"`       // detail only
 }
 
 // ViewOf joins the catalogue's part with the counters. Before the sale is loaded its whole stock is free.
 func ViewOf(s *Sale, c Counters, now Millis) SaleView {
-	whole := s.Whole()
 	v := SaleView{
 		ID: s.ID, Slot: s.Slot, Product: s.Product, PriceFen: s.PriceFen,
-		Initial: whole.Initial, Added: whole.Added, Stock: whole.Initial + whole.Added, Limit: s.Limit,
+		Initial: s.Initial, Added: s.Added, Stock: s.Initial + s.Added, Limit: s.Limit,
 		Phase: PhaseAt(now, s.OpensAt, s.ClosesAt), Paused: s.Paused,
 		Challenge: s.Challenge.task(), Pass: s.Challenge.NeedsPass(),
 		OpensAt: s.OpensAt, ClosesAt: s.ClosesAt,
@@ -187,7 +186,7 @@ func ViewOf(s *Sale, c Counters, now Millis) SaleView {
 	if c.Loaded {
 		v.Initial, v.Added = c.Initial, c.Added
 		v.Stock, v.Held, v.Sold = c.Stock, c.Held, c.Sold
-		v.Done, v.Rate, v.Watching, v.Dones = c.Done, c.Rate, c.Watching, donesOf(c.Dones)
+		v.Done, v.Rate, v.Watching = c.Done, c.Rate, c.Watching
 		v.Paused = c.Paused
 	}
 	return v

@@ -98,7 +98,7 @@ func (f *Storefront) counters(ctx context.Context, sales []*Sale) ([]Counters, e
 	}
 	warmed, away := false, AwayOf(err)
 	for i, c := range counters {
-		if !c.Loaded && !sales[i].away(away) && f.Clock.Now() < sales[i].ClosesAt {
+		if !c.Loaded && !away.Has(sales[i].Partition) && f.Clock.Now() < sales[i].ClosesAt {
 			if err := f.Warmer.Ensure(ctx, sales[i].ID); err == nil {
 				warmed = true
 			}
@@ -116,7 +116,7 @@ func (f *Storefront) counters(ctx context.Context, sales []*Sale) ([]Counters, e
 // someCounters reads the numbers. Among several sales, one whose partition is away is shown as this node has seen it
 // last; of that one alone people are told that it cannot be read.
 func (f *Storefront) someCounters(ctx context.Context, sales []*Sale) ([]Counters, error) {
-	counters, err := countersOf(ctx, f.Inventory, sales)
+	counters, err := f.Inventory.Counters(ctx, refsOfSales(sales))
 	away := AwayOf(err)
 	if err != nil && away == nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (f *Storefront) someCounters(ctx context.Context, sales []*Sale) ([]Counter
 		f.last = make(map[ID]Counters)
 	}
 	for i, sale := range sales {
-		if sale.away(away) {
+		if away.Has(sale.Partition) {
 			if last, seen := f.last[sale.ID]; seen {
 				counters[i] = last
 			}
@@ -175,26 +175,8 @@ func (f *Storefront) Greet(ctx context.Context, user ID) ([]Reservation, error) 
 	}
 	for i := range waiting {
 		waiting[i].Place = PlaceOf(waiting[i].Ticket, counters[i].Done)
-		if err := f.asShown(ctx, &waiting[i]); err != nil {
-			return nil, err
-		}
 	}
 	return waiting, nil
-}
-
-// asShown names the sale that the buyer knows, where the reservation is in a further portion of it.
-func (f *Storefront) asShown(ctx context.Context, r *Reservation) error {
-	sale, err := f.Catalogue.Sale(ctx, r.Sale)
-	if err == nil && sale.IsPortion() {
-		portion := sale.ID
-		if sale, err = f.Catalogue.Sale(ctx, sale.PortionOf); err == nil {
-			r.Sale, r.Portion = sale.ID, sale.numberOf(portion)
-		}
-	}
-	if errors.Is(err, &Error{Code: NotFound}) {
-		return nil // a sale that is gone with its rehearsal
-	}
-	return Unreadable("reservations", err)
 }
 
 // Order reads one order of the user, or the reservation that has no row yet. Another user's is NotFound.
@@ -239,7 +221,7 @@ func (f *Storefront) reserved(ctx context.Context, r Reservation) Order {
 	o := r.Entry.order()
 	o.State = Reserved
 	if sale, err := f.Catalogue.Sale(ctx, r.Sale); err == nil {
-		o.of(sale)
+		o.ProductName = sale.Product.Name
 	}
 	return o
 }

@@ -60,11 +60,12 @@ func (p *Ticker) RunOnce(ctx context.Context) error {
 	if len(sales) == 0 {
 		return nil
 	}
-	counters, err := countersOf(ctx, p.Inventory, sales)
+	refs := refsOfSales(sales)
+	counters, err := p.Inventory.Counters(ctx, refs)
 	if err != nil && AwayOf(err) == nil {
 		return err
 	}
-	counters = told(sales, counters, AwayOf(err)) // sales of which nothing is known stand still
+	counters = answered(refs, counters, AwayOf(err)) // sales of which nothing is known stand still
 	changed := p.note(time.Now(), counters)
 	p.Audience.Tick(p.Clock.Now(), counters)
 	p.announce(ctx, changed)
@@ -79,20 +80,6 @@ func answered(refs []SaleRef, counters []Counters, away *PartitionsAway) []Count
 	some := make([]Counters, 0, len(counters))
 	for i, c := range counters {
 		if !away.Has(refs[i].Partition) {
-			some = append(some, c)
-		}
-	}
-	return some
-}
-
-// told are the counters of the sales whose partitions, all of them, are there.
-func told(sales []*Sale, counters []Counters, away *PartitionsAway) []Counters {
-	if away == nil {
-		return counters
-	}
-	some := make([]Counters, 0, len(counters))
-	for i, c := range counters {
-		if !sales[i].away(away) {
 			some = append(some, c)
 		}
 	}

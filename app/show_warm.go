@@ -17,7 +17,7 @@ const warmAhead = 5 * time.Minute
 //	create (unarmed, create-only) → mark loaded in the database, if it was not edited since → arm
 //
 // A crash between the steps is healed by doing them again: an unarmed sale has sold nothing. A sale that is marked
-// but absent in Redis was lost, and only a rebuild may bring it back. With a spread sale come all its portions.
+// but absent in Redis was lost, and only a rebuild may bring it back.
 type Warmer struct {
 	Catalogue *Catalogue
 	Sales     SaleStore
@@ -86,13 +86,6 @@ func (w *Warmer) load(ctx context.Context, id ID) error {
 	}
 	if err != nil {
 		return fmt.Errorf("arm sale %s: %w", id, err)
-	}
-	if !sale.IsPortion() && sale.Spread() {
-		for _, p := range sale.Portions[1:] {
-			if err := w.Ensure(ctx, p.ID); err != nil {
-				return err
-			}
-		}
 	}
 	w.mu.Lock()
 	w.known[id] = epoch

@@ -35,7 +35,7 @@ func (b *board) update(counters []app.Counters) {
 		}
 		shown := app.Counters{
 			Sale: c.Sale, Stock: c.Stock, Held: c.Held, Sold: c.Sold, Done: c.Done,
-			Rate: tenth(c.Rate), Watching: c.Watching, Dones: c.Dones,
+			Rate: tenth(c.Rate), Watching: c.Watching,
 		}
 		l := b.lines[c.Sale]
 		if l == nil {

@@ -3,8 +3,6 @@ package realtime
 import (
 	"encoding/json"
 	"os"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -131,25 +129,9 @@ func goldTick(views ...app.SaleView) []byte {
 	for _, v := range views {
 		lines = append(lines, tickLine(nil, &app.Counters{
 			Sale: v.ID, Stock: v.Stock, Held: v.Held, Sold: v.Sold, Done: v.Done, Rate: v.Rate, Watching: v.Watching,
-			Dones: dones(v.Dones),
 		}))
 	}
 	return tickFrame(goldNow, lines)
-}
-
-// dones is Counters.Dones of a view.
-func dones(of []int64) string {
-	parts := make([]string, len(of))
-	for i, n := range of {
-		parts[i] = strconv.FormatInt(n, 10)
-	}
-	return strings.Join(parts, ",")
-}
-
-// goldSpread is of a sale with two portions.
-func goldSpread(v app.SaleView) app.SaleView {
-	v.Dones = []int64{40, 38}
-	return v
 }
 
 func goldSaleEvent(change func(v *app.SaleView)) []byte {
@@ -175,13 +157,6 @@ func serverFrames() map[string][]byte {
 				State: app.Reserved, CreatedAt: goldNow - 300,
 			}}
 		}),
-		"hello/welcome, in a portion": goldWelcome(func(w *welcome) {
-			w.User, w.Cursor = goldUser, goldCursor.String()
-			w.Reservations = []app.Reservation{{
-				Order: goldOrder2, Sale: goldSale, Qty: 1, Key: "k-5a1b7c90", Ticket: 51, Place: 12,
-				State: app.Reserved, Portion: 1, CreatedAt: goldNow - 300,
-			}}
-		}),
 		"hello/welcome, two missed": goldWelcome(func(w *welcome) {
 			w.User, w.Cursor = goldUser, "1795222790044.5f3a9c1e"
 			w.Missed = []json.RawMessage{goldEvent(goldExpired, 44), goldEvent(goldRefused2, 44)}
@@ -204,9 +179,6 @@ func serverFrames() map[string][]byte {
 		}),
 		"buy/reserved, twelve before": encode(reply{
 			6, app.Receipt{Order: goldOrder, Ticket: 91, Place: 12, State: app.Reserved},
-		}),
-		"buy/reserved in the second portion": encode(reply{
-			6, app.Receipt{Order: goldOrder, Ticket: 79, Place: 38, State: app.Reserved, Portion: 1},
 		}),
 		"buy/repeated key, pending by now": encode(reply{
 			6, app.Receipt{Order: goldOrder, Ticket: 79, State: app.Pending},
@@ -254,7 +226,6 @@ func serverFrames() map[string][]byte {
 		"board/an alarm":             encode(boardEvent{"board", goldAlarm()}),
 		"tick/one sale changed":      goldTick(goldView()),
 		"tick/whole watch set":       goldTick(goldView(), goldView2()),
-		"tick/of a spread sale":      goldTick(goldSpread(goldView())),
 		"slot/opened": encode(slotEvent{
 			"slot", goldSlot, app.Open, goldNow - 60_000, goldNow + 240_000, 6,
 		}),
@@ -266,7 +237,6 @@ func serverFrames() map[string][]byte {
 		}),
 		"sale/paused":        goldSaleEvent(func(v *app.SaleView) { v.Paused = true }),
 		"sale/stock added":   goldSaleEvent(func(v *app.SaleView) { v.Added, v.Stock = 40, 57 }),
-		"sale/spread":        goldSaleEvent(func(v *app.SaleView) { *v = goldSpread(*v) }),
 		"sale/asks for work": goldSaleEvent(func(v *app.SaleView) { v.Challenge, v.Pass = app.ChallengeWork, true }),
 		"order/pending":      goldEvent(goldPending(), 42),
 		"order/expired":      goldEvent(goldExpired, 43),

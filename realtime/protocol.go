@@ -127,10 +127,6 @@ func replyFrame(id int64, ok any) []byte {
 	b = append(b, `,"place":`...)
 	b = strconv.AppendInt(b, r.Place, 10)
 	b = appendAll(b, `,"state":"`, string(r.State), `"`)
-	if r.Portion != 0 {
-		b = append(b, `,"portion":`...)
-		b = strconv.AppendInt(b, int64(r.Portion), 10)
-	}
 	return append(b, "}}"...)
 }
 
@@ -200,11 +196,6 @@ func tickLine(b []byte, c *app.Counters) []byte {
 	b = strconv.AppendFloat(b, tenth(c.Rate), 'f', -1, 64)
 	b = append(b, `,"watching":`...)
 	b = strconv.AppendInt(b, c.Watching, 10)
-	if c.Dones != "" {
-		b = append(b, `,"dones":[`...)
-		b = append(b, c.Dones...)
-		b = append(b, ']')
-	}
 	return append(b, '}')
 }
 

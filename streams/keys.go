@@ -26,10 +26,8 @@ import "stampede/app"
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
 //	                                         withdrawn burnt · tickets done · paused armed rest_until · moves:
 //	                                         changes of holds but by reserve · out:<act>: units that an
-//	                                         operator's withdrawal has taken · of a portion of a spread sale
-//	                                         moved_out, moved_units, moved_in: the last moves between portions. Lua
-//	                                         create, arm, reserve, return, hold, sell, withdraw, finish, dead_letter,
-//	                                         restore, correct, terms, take_out, move_out, move_in, move_fence
+//	                                         operator's withdrawal has taken. Lua create, arm, reserve, return, hold,
+//	                                         sell, withdraw, finish, dead_letter, restore, correct, terms, take_out
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the
 //	                                         units that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9). Behind

@@ -32,7 +32,6 @@ func saleFields(s app.SaleState) []any {
 		"initial", s.Sale.Initial, "added", s.Sale.Added,
 		"stock", s.Stock, "held", s.Held, "sold", s.Sold, "withdrawn", s.Withdrawn, "burnt", 0,
 		"tickets", s.Tickets, "done", s.Tickets, "paused", paused, "armed", 0, "rest_until", 0, "moves", 0,
-		"moved_out", s.Sale.MovedOut, "moved_in", s.Sale.MovedIn,
 	}
 	for _, a := range s.Acts { // settled: a late call of take_out finds that it was decided
 		fields = append(fields, outField+strconv.FormatInt(a.ID, 10), a.Taken)
@@ -79,8 +78,6 @@ func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit,
 		Counters: counters(sale.ID, values), Burnt: number(text(hash["burnt"])), Units: make(map[app.ID]int64,
 			len(buyers)/2), Out: make(map[int64]int64),
 	}
-	seen.MovedOut, seen.MovedIn = number(text(hash["moved_out"])), number(text(hash["moved_in"]))
-	seen.MovedUnits = number(text(hash["moved_units"]))
 	for name, value := range hash {
 		if act, is := strings.CutPrefix(name, outField); is {
 			seen.Out[number(act)] = number(text(value))

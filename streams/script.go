@@ -62,9 +62,6 @@ var (
 	deliveryScript   = load("history", "delivery")
 	watchScript      = load("redis_time", "watch")
 	watchingScript   = load("redis_time", "watching")
-	moveOutScript    = load("redis_time", "turned_away", "move_out")
-	moveInScript     = load("turned_away", "move_in")
-	moveFenceScript  = load("turned_away", "move_fence")
 )
 
 // load makes a script of the files named; the last gives it its name.

@@ -33,7 +33,7 @@ func someSaleRecord() app.SaleRecord {
 	return app.SaleRecord{
 		ID: 5, Slot: someSlot(), Product: someProduct(), PriceFen: 4900, Initial: 10, Limit: 1, Cap: 6, OpensAt: 1,
 		ClosesAt: 2,
-		Phase:    app.Open, Challenge: app.ChallengeNone, Spread: 1, Version: 1, CreatedAt: 1, UpdatedAt: 2,
+		Phase:    app.Open, Challenge: app.ChallengeNone, Version: 1, CreatedAt: 1, UpdatedAt: 2,
 	}
 }
 

@@ -21,7 +21,7 @@ func (p *parts) composeAfterwards(c *Config) {
 	p.shop.Leftovers = &app.Leftovers{
 		Letters: &app.DeadLetters{
 			Box: p.inventory, Inventory: ports.inventory, Orders: ports.orders, Sales: ports.sales, Effects: p.effects,
-			PayWindow: c.PayWindow, Journal: p.shop.Journal, Gather: p.gather,
+			PayWindow: c.PayWindow, Journal: p.shop.Journal,
 		},
 		Postings: p.office.paid, Mails: p.mails.stream, Journal: p.shop.Journal,
 	}

@@ -52,8 +52,6 @@ type parts struct {
 	redo       *app.Redo
 	ticker     *app.Ticker
 	soldOut    *app.SoldOutFlags
-	mover      *app.Mover
-	gather     *app.Gatherer
 	phases     *app.PhaseWatcher
 	passDesk   *app.PassDesk
 	switches   *app.Switchboard
@@ -195,9 +193,6 @@ func compose(
 		Partitions: c.Partitions, Inventory: p.ports.inventory, Orders: s.db, Sales: p.ports.sales,
 	}
 	p.soldOut = app.NewSoldOutFlags(inventory)
-	p.soldOut.Moves = s.db
-	p.mover = &app.Mover{Store: p.ports.moves, Redis: p.ports.movers, Clock: p.clock}
-	p.gather = &app.Gatherer{Mover: p.mover, Inventory: inventory, Ensure: p.warmer.Ensure}
 	p.gate.TurnsAway = p.soldOut.TurnsAway
 	counter(registry, "stampede_soldout_turned_away_total",
 		"Buys answered sold_out by a flag of this node, without Redis.", p.soldOut.Turned)
@@ -232,13 +227,13 @@ func compose(
 		p.reconciler.Corrected)
 	p.rebuild = &app.Rebuild{
 		Partitions: c.Partitions, Redis: p.ports.rebuilder, Inventory: p.ports.inventory,
-		Orders: p.ports.orders, Sales: p.ports.sales, Fulfiller: p.fulfiller, Mover: p.mover,
+		Orders: p.ports.orders, Sales: p.ports.sales, Fulfiller: p.fulfiller,
 	}
 	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer
 	p.shop.BlockDesk = &app.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
 	p.shop.SaleDesk = &app.SaleDesk{
 		Journal: p.shop.Journal, Store: p.ports.editor, Sales: p.ports.sales, Redis: p.ports.keeper,
-		Inventory: p.ports.inventory, Load: p.warmer.Ensure, Gather: p.gather,
+		Inventory: p.ports.inventory, Load: p.warmer.Ensure,
 	}
 	p.shop.Undo = &app.Undo{
 		Journal: p.shop.Journal, SaleDesk: p.shop.SaleDesk, BlockDesk: p.shop.BlockDesk, SwitchDesk: p.shop.SwitchDesk,
@@ -265,7 +260,7 @@ func compose(
 	p.shop.Checkout = &app.Checkout{
 		Catalogue: p.catalogue, Passes: passes, Gate: p.decider(), SoldOut: p.soldOut, Warmer: p.warmer,
 		Inventory: p.ports.inventory, Orders: p.ports.orders, Clock: p.clock, Mint: lease.Mint,
-		Tallies: p.board.tally, Counts: p.board.sales, Gather: p.gather,
+		Tallies: p.board.tally, Counts: p.board.sales,
 	}
 	p.composeBoard(c, version, metrics, registry)
 	registry.MustRegister(&p.asked)

@@ -61,8 +61,6 @@ func withFaults(p ports) ports {
 	p.sales = faults.Sales(p.sales, a.Fault)
 	p.editor = faults.SaleEditor(p.editor, a.Fault)
 	p.keeper = faults.SaleKeeper(p.keeper, a.Fault)
-	p.moves = faults.Moves(p.moves, a.Fault)
-	p.movers = faults.MoveKeeper(p.movers, a.Fault)
 	p.payments = faults.Payments(p.payments, a.Fault)
 	p.refunds = faults.Refunds(p.refunds, a.Fault)
 	p.shipments = faults.Shipments(p.shipments, a.Fault)

@@ -99,9 +99,6 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		d.start("reconciler", p.reconciler.Run)
 		d.start("told watermark", p.watermark.Run)
 		d.start("acts on sales", (&app.SaleFinisher{Partitions: c.Partitions, Desk: p.shop.SaleDesk}).Run)
-		d.start("portions", (&app.Balancer{
-			Catalogue: p.catalogue, Inventory: p.inventory, Mover: p.mover, Clock: p.clock,
-		}).Run)
 		d.start("end of rehearsals", (&app.RehearsalCleaner{Desk: p.rehearsalDesk()}).Run)
 		d.start("eraser", (&app.Eraser{Erasures: p.stores.db, Now: p.clock.Now}).Run)
 		d.start("finisher", p.finisher.Run)

@@ -20,7 +20,6 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 	cashier := &app.Cashier{
 		Gateway: p.ports.gateway, Inventory: p.ports.inventory, Orders: p.ports.orders, Sales: p.ports.sales,
 		Payments: p.ports.payments, Refunds: p.ports.refunds, Effects: p.effects, Margin: app.TradeMargin(c.PayWindow),
-		Gather: p.gather,
 	}
 	p.shop.Cashier = cashier
 	if !cashier.TakesPayments() {

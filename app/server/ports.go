@@ -17,8 +17,6 @@ type ports struct {
 	sales     app.SaleStore
 	editor    app.SaleEditor
 	keeper    app.SaleKeeper
-	moves     app.MoveStore
-	movers    app.MoveKeeper
 	payments  app.PaymentStore
 	refunds   app.RefundStore
 	shipments app.ShipmentStore
@@ -35,6 +33,6 @@ func newPorts(
 		inventory: inventory, notifier: inventory, rebuilder: inventory,
 		acts: db, orders: db, sales: db, editor: db, keeper: inventory, payments: db, refunds: db, shipments: db,
 		outbox:  db,
-		archive: db, paid: paid, gateway: gateway, moves: db, movers: inventory,
+		archive: db, paid: paid, gateway: gateway,
 	})
 }

@@ -11,7 +11,6 @@ func (p *parts) composeRedo(c *Config, registry *prometheus.Registry) {
 	p.redo = &app.Redo{
 		Partitions: c.Partitions, Database: p.stores.db, Redis: p.inventory, Inventory: p.ports.inventory,
 		Orders: p.ports.orders, Sales: p.ports.sales, Fulfiller: p.fulfiller, Cashier: p.shop.Cashier,
-		Mover: p.mover,
 	}
 	counts := p.redo.Counts()
 	counter(registry, "stampede_redo_orders_total",

@@ -1,11 +1,9 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -117,9 +115,7 @@ func (t *Tools) loadedSales(ctx context.Context) ([]app.ID, error) {
 			return nil, fmt.Errorf("list sales of partition %d: %w", p, err)
 		}
 		for i := range sales {
-			if id := cmp.Or(sales[i].PortionOf, sales[i].ID); !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
+			ids = append(ids, sales[i].ID)
 		}
 	}
 	return ids, nil

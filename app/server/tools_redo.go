@@ -28,7 +28,6 @@ func (t *Tools) Redo(ctx context.Context) (app.RedoReport, error) {
 			Catalogue: app.NewCatalogue(db, newIDFilter, t.config.TimeZone.Location), Inventory: inventory, Orders: db,
 			Effects: effects, PayWindow: t.config.PayWindow,
 		},
-		Mover: &app.Mover{Store: db, Redis: inventory, Clock: app.NewClock()},
 		Cashier: &app.Cashier{
 			Gateway: gateway, Inventory: inventory, Orders: db, Sales: db, Payments: db, Refunds: db, Effects: effects,
 			Margin: app.TradeMargin(t.config.PayWindow),

@@ -16,10 +16,6 @@ func (t *Tools) saleDesk(ctx context.Context) (*app.SaleDesk, error) {
 	return &app.SaleDesk{
 		Journal: t.journal(), Store: t.stores.db, Sales: t.stores.db, Redis: inventory, Inventory: inventory,
 		Load: warmer.Ensure,
-		Gather: &app.Gatherer{
-			Mover:     &app.Mover{Store: t.stores.db, Redis: inventory, Clock: app.NewClock()},
-			Inventory: inventory, Ensure: warmer.Ensure,
-		},
 	}, nil
 }
 

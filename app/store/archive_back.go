@@ -11,7 +11,7 @@ import (
 // orderColumns are those that both tables of orders have.
 const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_fen, amount_fen, sale_version, state, rev," +
 	" told_rev, untold_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
-	" tracking, reason, product_name, address, portion_of, changed_at"
+	" tracking, reason, product_name, address, changed_at"
 
 // lockArchived adds to the rows that were locked those that are in the archive, after bringing them back: whoever locks
 // an order is about to change it, and all changes are made in orders. It moves again once it has come to rest. What is

@@ -79,14 +79,13 @@ var summed = []string{
 	"ticket", "seq",
 }
 
-// rowsOfSale are all orders of a sale, or of its portions, for sums. Most sales have none in the archive, and are read
-// along their index.
-func rowsOfSale(tx bun.IDB, moved bool, sales ...app.ID) *bun.SelectQuery {
+// rowsOfSale selects all orders of a sale, for sums. Most sales have none in the archive, and are read along their index.
+func rowsOfSale(tx bun.IDB, moved bool, sale app.ID) *bun.SelectQuery {
 	// Left alone, MySQL may group by buyer along orders_key, through all orders there are. SQLite does not see the
 	// hint.
 	part := func(table string) *bun.SelectQuery {
 		return tx.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table).ForceIndex("orders_sale").
-			Where("sale_id IN (?)", bun.List(sales))
+			Where("sale_id = ?", sale)
 	}
 	if !moved {
 		return part(liveOrders)
@@ -95,8 +94,8 @@ func rowsOfSale(tx bun.IDB, moved bool, sales ...app.ID) *bun.SelectQuery {
 		part(liveOrders).Column(summed...), part(archivedOrders).Column(summed...))
 }
 
-// movedAt is when an order of the sales went to the archive; 0: none has.
-func movedAt(ctx context.Context, tx bun.IDB, sales ...app.ID) (at app.Millis, err error) {
-	err = tx.NewRaw("SELECT COALESCE(MAX(moved_at), 0) FROM sales WHERE id IN (?)", bun.List(sales)).Scan(ctx, &at)
+// movedAt is when an order of the sale first went to the archive; 0: none has.
+func movedAt(ctx context.Context, tx bun.IDB, sale app.ID) (at app.Millis, err error) {
+	err = tx.NewRaw("SELECT COALESCE(MAX(moved_at), 0) FROM sales WHERE id = ?", sale).Scan(ctx, &at)
 	return at, err
 }

@@ -6,9 +6,6 @@ import (
 	"stampede/app"
 )
 
-// countSales counts a spread sale once, as long as any of its portions is among the rows.
-const countSales = "COUNT(DISTINCT CASE WHEN portion_of = 0 THEN id ELSE portion_of END)"
-
 // ArchiveState reads what is where; whole tables are only counted about. See app.ArchiveStore.
 func (s *Store) ArchiveState(
 	ctx context.Context, now, closedBefore, blankBefore app.Millis,
@@ -19,13 +16,13 @@ func (s *Store) ArchiveState(
 		column string
 		before app.Millis
 	}{{&state.SalesToMove, "archive_at", closedBefore}, {&state.SalesToBlank, "blank_at", blankBefore}} {
-		err := s.db.NewRaw("SELECT "+countSales+" FROM sales WHERE "+count.column+" <= ? AND closes_at < ? AND retired_at > 0"+
+		err := s.db.NewRaw("SELECT COUNT(*) FROM sales WHERE "+count.column+" <= ? AND closes_at < ? AND retired_at > 0"+
 			" AND rehearses = 0", now, count.before).Scan(ctx, count.into)
 		if err != nil {
 			return state, wrap("count sales that closed long ago", err)
 		}
 	}
-	err = s.db.NewRaw("SELECT "+countSales+" FROM sales WHERE archive_at > ? AND retired_at > 0 AND rehearses = 0", now).
+	err = s.db.NewRaw("SELECT COUNT(*) FROM sales WHERE archive_at > ? AND retired_at > 0 AND rehearses = 0", now).
 		Scan(ctx, &state.SalesKept)
 	if err != nil {
 		return state, wrap("count sales with orders that are not at rest", err)

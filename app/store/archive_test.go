@@ -244,15 +244,6 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 		if state.SalesKept != 1 || state.PaidLeft != 1 || state.ShippedLeft != 1 {
 			t.Errorf("left over: %+v", state)
 		}
-		// A spread sale is one to them, whichever of its portions have orders.
-		portion := h.sales[1]
-		h.close(portion)
-		_, err = h.DB().ExecContext(h.ctx, "UPDATE sales SET portion_of = ?, archive_at = 77 WHERE id IN (?, ?)",
-			sale, sale, portion)
-		h.must(err)
-		if state, err = h.ArchiveState(h.ctx, 76, 76, 76); err != nil || state.SalesKept != 1 {
-			t.Errorf("a sale of two portions counts as %d, %v", state.SalesKept, err)
-		}
 	})
 }
 

@@ -72,7 +72,7 @@ func (s *Store) SalesByPhase(
 	ctx context.Context, phase app.Phase, now app.Millis, page, size int,
 ) ([]app.Sale, bool, error) {
 	found, err := s.sales(ctx, "read "+string(phase)+" sales", func(q *bun.SelectQuery) *bun.SelectQuery {
-		q = q.Where("s.archived_at = 0 AND s.rehearses = 0 AND s.portion_of IN (0, s.id)")
+		q = q.Where("s.archived_at = 0 AND s.rehearses = 0")
 		switch phase {
 		case app.Upcoming:
 			q = q.Where("s.opens_at > ?", now).Order("s.opens_at", "s.id")

@@ -19,8 +19,7 @@ const settingWorkBits = "work_bits"
 func (s *Store) SetChallenge(ctx context.Context, sale app.ID, c app.Challenge) error {
 	return s.edit(ctx, "set the entry check of a sale", func(tx bun.Conn) error {
 		// The version makes the row differ, so that the count of rows tells whether there is one.
-		n, err := exec(ctx, tx, "UPDATE sales SET challenge = ?, version = version + 1 WHERE id = ? OR portion_of = ?",
-			c, sale, sale)
+		n, err := exec(ctx, tx, "UPDATE sales SET challenge = ?, version = version + 1 WHERE id = ?", c, sale)
 		if err == nil && n == 0 {
 			err = app.ErrNoRow
 		}

@@ -41,9 +41,6 @@ func (s *Store) AddSales(ctx context.Context, sales []app.Sale) error {
 			}
 			rows[i] = row
 		}
-		if rows, err = s.spread(ctx, tx, sales, rows, frame.partitions); err != nil {
-			return err
-		}
 		return insertAll(ctx, tx, rows)
 	})
 }
@@ -53,7 +50,7 @@ func newSaleRow(s *app.Sale, now app.Millis) newSale {
 		saleColumns: saleColumns{
 			ID: s.ID, Slot: s.Slot, Partition: s.Partition, PriceFen: s.PriceFen, Initial: s.Initial, Added: s.Added,
 			Limit: s.Limit, Cap: s.Cap, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Paused: s.Paused,
-			Challenge: s.Challenge, Version: max(s.Version, 1), Rehearses: s.Rehearses, PortionOf: s.PortionOf,
+			Challenge: s.Challenge, Version: max(s.Version, 1), Rehearses: s.Rehearses,
 		},
 		Product: s.Product.ID, CreatedAt: now, UpdatedAt: now,
 	}

@@ -48,7 +48,7 @@ func (s *Store) expireSome(
 			}
 			ids = ids[:0:0]
 			for i := range all {
-				if stuck[all[i].Row()] {
+				if stuck[all[i].Sale] {
 					waiting = append(waiting, all[i])
 				} else {
 					ids = append(ids, all[i].ID)
@@ -151,7 +151,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*app.Order, to app.O
 	units := make(map[app.ID]int64, 4)
 	for i, o := range due {
 		ids[i] = o.ID
-		units[o.Row()] += int64(o.Qty)
+		units[o.Sale] += int64(o.Qty)
 		o.State, o.CancelledAt, o.Rev, o.Stamped = to, now, o.Rev+1, true
 	}
 	err := execMatching(ctx, tx, len(ids), "flip locked orders",

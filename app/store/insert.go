@@ -104,7 +104,7 @@ func (s *Store) take(ctx context.Context, tx bun.Conn, b *batch, of []*app.Order
 	}
 	matched, err := s.guard(ctx, tx, b.epoch, units, last)
 	if err != nil || matched == 1 {
-		return nil, locked(err, of[0].Row())
+		return nil, locked(err, of[0].Sale)
 	}
 	return s.takeSome(ctx, tx, b, of, last)
 }
@@ -120,19 +120,19 @@ func (s *Store) newest() string {
 func (s *Store) guard(ctx context.Context, tx bun.Conn, epoch, units int64, last *app.Order) (int64, error) {
 	return exec(ctx, tx, "UPDATE sales SET taken = taken + ?, "+s.newest()+
 		" WHERE id = ? AND epoch = ? AND moved_at = 0 AND taken + ? <= initial + added - withdrawn",
-		units, last.Seq, last.ID, last.Seq, last.Row(), epoch, units)
+		units, last.Seq, last.ID, last.Seq, last.Sale, epoch, units)
 }
 
-// bySale groups the orders by sale, or by portion of one; the sales are in the order of their ids, as locks are taken.
+// bySale groups the orders by sale; the sales are in the order of their ids, as locks are taken.
 func bySale(all []app.Order) [][]*app.Order {
 	groups := make(map[app.ID][]*app.Order, 4)
 	for i := range all {
-		groups[all[i].Row()] = append(groups[all[i].Row()], &all[i])
+		groups[all[i].Sale] = append(groups[all[i].Sale], &all[i])
 	}
 	out := make([][]*app.Order, 0, len(groups))
 	for _, g := range groups {
 		out = append(out, g)
 	}
-	slices.SortFunc(out, func(a, b []*app.Order) int { return cmp.Compare(a[0].Row(), b[0].Row()) })
+	slices.SortFunc(out, func(a, b []*app.Order) int { return cmp.Compare(a[0].Sale, b[0].Sale) })
 	return out
 }

@@ -76,7 +76,7 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 		switch {
 		case !exists:
 			left = append(left, o)
-		case row.Row() != o.Row() || row.User != o.User:
+		case row.Sale != o.Sale || row.User != o.User:
 			return fmt.Errorf("insert orders: %w: order %s exists, of user %s in sale %s", app.ErrPermanent, o.ID,
 				row.User, row.Sale)
 		}
@@ -95,7 +95,7 @@ type buyerKey struct {
 func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 	sales, users := make([]app.ID, len(fresh)), make([]app.ID, len(fresh))
 	for i := range fresh {
-		sales[i], users[i] = fresh[i].Row(), fresh[i].User
+		sales[i], users[i] = fresh[i].Sale, fresh[i].User
 	}
 	if len(fresh) == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 	}
 	for i := range fresh {
 		o := &fresh[i]
-		k := buyerKey{o.Row(), o.User, o.Key}
+		k := buyerKey{o.Sale, o.User, o.Key}
 		switch {
 		case o.Key == "":
 		case used[k]:
@@ -138,7 +138,7 @@ func (s *Store) takeSome(
 		Moved app.Millis `bun:"moved_at"`
 	}
 	err := tx.NewRaw("SELECT epoch, initial + added - withdrawn - taken AS free, moved_at FROM sales WHERE id = ?"+
-		s.d.forUpdate, of[0].Row()).Scan(ctx, &sales)
+		s.d.forUpdate, of[0].Sale).Scan(ctx, &sales)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (s *Store) takeSome(
 		return s.refuse(ctx, tx, b, of, app.ReasonNoSale)
 	}
 	if sales[0].Epoch != b.epoch {
-		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Row(), sales[0].Epoch,
+		return nil, fmt.Errorf("%w: sale %s is at epoch %d, not %d", app.ErrStaleEpoch, of[0].Sale, sales[0].Epoch,
 			b.epoch)
 	}
 	if sales[0].Moved != 0 && !b.sifted {
@@ -173,7 +173,7 @@ func (s *Store) takeSome(
 	}
 	err = execMatching(ctx, tx, 1, "take units of a locked sale",
 		"UPDATE sales SET taken = taken + ?, archive_at = 0, blank_at = 0, "+s.newest()+" WHERE id = ?",
-		units, last.Seq, last.ID, last.Seq, last.Row())
+		units, last.Seq, last.ID, last.Seq, last.Sale)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (s *Store) refuse(
 		return nil, nil
 	}
 	if may, err := s.mayRefuse(ctx, tx, b); err != nil || !may {
-		return nil, cmp.Or(err, error(&app.StuckSale{Sale: over[0].Row(), Err: app.ErrScarce}))
+		return nil, cmp.Or(err, error(&app.StuckSale{Sale: over[0].Sale, Err: app.ErrScarce}))
 	}
 	return refused, execMatching(ctx, tx, len(ids), "refuse orders",
 		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", app.Refused, reason, bun.List(ids))

@@ -128,44 +128,6 @@ func TestSalesAsATable(t *testing.T) {
 	})
 }
 
-// A table makes spread sales, says how far each is spread, changes no spread, and names the line of one that cannot be:
-// also when it is only tried.
-func TestSpreadSalesAsATable(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx, d := kit.Context(t), deskOf(s)
-		slot, _, _ := offered(t, s, d)
-		head := "id,slot_id,product,price,stock,limit,spread\n"
-		line := func(spread string) string { return "," + slot.ID.String() + ",Pot,49,101,2," + spread + "\n" }
-		done, err := d.ImportSales(ctx, operator(), false, []byte(head+line("2")+line("")+line("1")))
-		if err != nil || done.Created != 3 {
-			t.Fatalf("imported: %+v, %v", done, err)
-		}
-		sales, _, err := d.SaleRecords(ctx, app.SalesQuery{Slot: slot.ID, Page: 1, Size: 10})
-		must(t, err)
-		var spread app.SaleRecord
-		for _, r := range sales {
-			if r.Spread == 2 {
-				spread = r
-			}
-		}
-		if len(sales) != 3 || len(spread.Portions) != 2 || spread.Initial != 101 ||
-			spread.Portions[0].Initial+spread.Portions[1].Initial != 101 ||
-			spread.Portions[0].Partition == spread.Portions[1].Partition {
-			t.Fatalf("made %+v", sales)
-		}
-		exported := val(d.ExportSales(ctx, 0))(t)
-		same, err := d.ImportSales(ctx, operator(), false, exported)
-		if err != nil || same.Same != 3 || same.Changed+same.Created != 0 {
-			t.Errorf("imported again: %+v, %v\n%s", same, err, exported)
-		}
-		wrong := head + line("65") + line("-1") + line("two") + spread.ID.String() + ",,,,,,1\n"
-		report, err := d.ImportSales(ctx, operator(), true, []byte(wrong))
-		if err != nil || len(report.Problems) != 4 {
-			t.Errorf("problems: %+v, %v", report, err)
-		}
-	})
-}
-
 // Tables that need several SQL statements are created, exported, changed and imported again.
 func TestLongTables(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {

@@ -25,16 +25,12 @@ type saleRecordRow struct {
 func (r *saleRecordRow) record(images map[app.ID][]app.Image) app.SaleRecord {
 	product := r.product(images)
 	product.Description, product.Rules = "", ""
-	units := app.Sale{
-		Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Portions: r.portions,
-	}.Whole()
 	return app.SaleRecord{
 		ID: r.ID, Slot: app.Slot{ID: r.Slot, OpensAt: r.SlotOpens, ClosesAt: r.SlotCloses}, Product: product,
-		PriceFen: r.PriceFen, Initial: units.Initial, Added: units.Added, Withdrawn: units.Withdrawn,
+		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn,
 		Limit: r.Limit, Cap: r.Cap,
 		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge, Position: r.Position,
 		Partition: r.Partition, Loaded: r.Epoch != 0, Version: r.Version, CreatedAt: r.CreatedAt,
-		Spread: max(len(r.portions), 1), Portions: r.portions,
 		UpdatedAt:  r.UpdatedAt,
 		ArchivedAt: r.ArchivedAt,
 	}
@@ -45,7 +41,6 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.S
 	err := narrow(db.NewSelect().TableExpr("sales AS s").
 		ColumnExpr("s.id, s.slot_id, s.part, s.price_fen, s.initial, s.added, s.withdrawn, s.taken, s.buyer_limit").
 		ColumnExpr("s.buyer_cap, s.opens_at, s.closes_at, s.paused, s.challenge, s.version, s.epoch, s.product_id").
-		ColumnExpr("s.portion_of").
 		ColumnExpr("s.position, s.created_at, s.updated_at, s.archived_at").
 		ColumnExpr("COALESCE(slot.opens_at, past.opens_at) AS slot_opens").
 		ColumnExpr("COALESCE(slot.closes_at, past.closes_at) AS slot_closes").
@@ -55,16 +50,8 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.S
 		Join("LEFT JOIN archived_slots AS past ON past.id = s.slot_id").
 		Join("JOIN products AS p ON p.id = s.product_id").
 		Join("LEFT JOIN categories AS c ON c.id = p.category_id").
-		Where("(slot.id IS NOT NULL OR past.id IS NOT NULL)")). // the sale of a rehearsal has neither, nor has a portion
+		Where("(slot.id IS NOT NULL OR past.id IS NOT NULL)")). // the sale of a rehearsal has neither
 		Scan(ctx, &rows)
-	if err != nil {
-		return nil, err
-	}
-	columns := make([]*saleColumns, len(rows))
-	for i := range rows {
-		columns[i] = &rows[i].saleColumns
-	}
-	loaded, err := readPortions(ctx, db, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +59,7 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.S
 	if err != nil {
 		return nil, err
 	}
-	return convert(rows, func(r *saleRecordRow) app.SaleRecord {
-		record := r.record(images)
-		record.Loaded = record.Loaded || loaded[r.ID]
-		return record
-	}), nil
+	return convert(rows, func(r *saleRecordRow) app.SaleRecord { return r.record(images) }), nil
 }
 
 // SaleRecords pages through sales, those that open last first.

@@ -15,28 +15,12 @@ import (
 // salesAtOnce is how many rows of sales one statement changes; SQLite takes a union of 500 parts at most.
 const salesAtOnce = 250
 
-// saleEdit is a row of sales as it shall be: that of a sale, or of one of its portions, which has its own part of the
-// stock.
-type saleEdit struct {
-	*app.SaleRecord
-	row     app.ID
-	initial int64
-}
-
 // SaveSales writes what an operator can edit of each of them. Stock and archive change only while nothing of the sale
 // is in Redis: its loading takes no lock of acts, so the statement itself looks. See app.CatalogueKeeper.
 func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
-		var edits []saleEdit
-		for i := range sales {
-			of, err := editsOf(ctx, tx, &sales[i])
-			if err != nil {
-				return err
-			}
-			edits = append(edits, of...)
-		}
-		// Whoever changes several rows locks them in the same order.
-		slices.SortFunc(edits, func(a, b saleEdit) int { return cmp.Compare(a.row, b.row) })
+		// All transactions lock rows of sales in the order of their ids.
+		edits := slices.SortedFunc(slices.Values(sales), func(a, b app.SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
 		for some := range slices.Chunk(edits, salesAtOnce) {
 			if err := s.saveSales(ctx, tx, some); err != nil {
 				return err
@@ -46,28 +30,11 @@ func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 	})
 }
 
-// editsOf is what becomes of each row of a sale.
-func editsOf(ctx context.Context, tx bun.Conn, r *app.SaleRecord) ([]saleEdit, error) {
-	if r.Spread <= 1 {
-		return []saleEdit{{SaleRecord: r, row: r.ID, initial: r.Initial}}, nil
-	}
-	rows := convert(r.Portions, func(p *app.Portion) app.ID { return p.ID })
-	initial, err := dealAnew(ctx, tx, r, rows)
-	if err != nil {
-		return nil, err
-	}
-	edits := make([]saleEdit, len(rows))
-	for i, row := range rows {
-		edits[i] = saleEdit{SaleRecord: r, row: row, initial: initial[i]}
-	}
-	return edits, nil
-}
-
-func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []saleEdit) error {
+func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []app.SaleRecord) error {
 	// The limit of before is remembered: who bought under it has not broken the new one. By a statement of its own,
 	// because one that changes rows by a table of values may assign its columns in any order.
 	_, err := exec(ctx, tx, "UPDATE sales SET limit_most = "+s.d.greatest+"(limit_most, buyer_limit) WHERE id IN (?)",
-		bun.List(convert(edits, func(e *saleEdit) app.ID { return e.row })))
+		bun.List(convert(edits, func(e *app.SaleRecord) app.ID { return e.ID })))
 	if err != nil {
 		return err
 	}
@@ -78,7 +45,7 @@ func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []saleEdit) er
 	args := make([]any, 0, 11*len(edits)+1)
 	for i := range edits {
 		e := &edits[i]
-		args = append(args, e.row, e.Version, e.PriceFen, e.initial, e.Limit, e.Cap,
+		args = append(args, e.ID, e.Version, e.PriceFen, e.Initial, e.Limit, e.Cap,
 			e.OpensAt, e.ClosesAt, e.Challenge, e.Position, e.ArchivedAt)
 	}
 	n, err := exec(ctx, tx, fmt.Sprintf(s.d.byValues, values.String(),

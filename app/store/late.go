@@ -42,7 +42,7 @@ func (s *Store) takeAgain(ctx context.Context, tx bun.Conn, o *app.Order, epoch 
 		return err
 	}
 	var at int64
-	err = tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE id = ?"+s.d.forUpdate, o.Row()).Scan(&at)
+	err = tx.QueryRowContext(ctx, "SELECT epoch FROM sales WHERE id = ?"+s.d.forUpdate, o.Sale).Scan(&at)
 	if err != nil {
 		return err
 	}

@@ -42,23 +42,19 @@ type orderRow struct {
 	Tracking    string         `bun:"tracking"`
 	Reason      string         `bun:"reason"`
 	ProductName string         `bun:"product_name"`
-	PortionOf   app.ID         `bun:"portion_of"` // the sale that Sale is a further portion of; 0: it is none
 	Address     *string        `bun:"address"`
 }
 
 // newRow is the first row of an order.
 func newRow(o *app.Order) (orderRow, error) {
 	row := orderRow{
-		ID: o.ID, Sale: o.Row(), User: o.User, Partition: o.Partition, Seq: o.Seq, Ticket: o.Ticket, Hold: o.Hold,
+		ID: o.ID, Sale: o.Sale, User: o.User, Partition: o.Partition, Seq: o.Seq, Ticket: o.Ticket, Hold: o.Hold,
 		Qty: o.Qty, PriceFen: o.PriceFen, AmountFen: o.AmountFen, SaleVersion: o.SaleVersion,
 		State: o.State, Rev: o.Rev, ToldRev: o.ToldRev,
 		CreatedAt: o.CreatedAt, PayBy: o.PayBy, PaidAt: o.PaidAt, CancelledAt: o.CancelledAt,
 		TradeOpened: o.TradeOpened,
 		ContentHash: o.ContentHash, TradeNo: o.TradeNo, Tracking: o.Tracking, Reason: o.Reason,
 		ProductName: o.ProductName,
-	}
-	if o.Portion != 0 {
-		row.PortionOf = o.Sale
 	}
 	if o.Key != "" {
 		row.Key = &o.Key
@@ -92,7 +88,6 @@ var columnDefaults = []struct {
 	{"tracking", func(r *orderRow) bool { return r.Tracking == "" }},
 	{"reason", func(r *orderRow) bool { return r.Reason == "" }},
 	{"address", func(r *orderRow) bool { return r.Address == nil }},
-	{"portion_of", func(r *orderRow) bool { return r.PortionOf == 0 }},
 }
 
 // unsaid lists the columns that have their default in all rows. An INSERT that leaves them out is half as long, and the
@@ -120,9 +115,6 @@ func (r *orderRow) order() (app.Order, error) {
 		TradeOpened: r.TradeOpened,
 		ContentHash: r.ContentHash, TradeNo: r.TradeNo, Tracking: r.Tracking, Reason: r.Reason,
 		ProductName: r.ProductName,
-	}
-	if r.PortionOf != 0 {
-		o.Sale, o.Portion = r.PortionOf, r.Sale
 	}
 	if r.Key != nil {
 		o.Key = *r.Key

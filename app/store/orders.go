@@ -34,12 +34,8 @@ func (s *Store) OrdersByID(ctx context.Context, ids []app.ID) ([]app.Order, erro
 
 // OrdersOf pages through a user's orders, newest first.
 func (s *Store) OrdersOf(ctx context.Context, q app.OrdersQuery) (page []app.Order, more bool, err error) {
-	rows, err := s.rowsOf(ctx, q.Sale)
-	if err != nil {
-		return nil, false, err
-	}
 	page, err = s.readBoth(ctx, "read orders of user "+q.User.String(), "id DESC", q.Limit+1,
-		func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q, rows...) })
+		func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q) })
 	page, more = cut(page, q.Limit)
 	return page, more, err
 }
@@ -47,13 +43,11 @@ func (s *Store) OrdersOf(ctx context.Context, q app.OrdersQuery) (page []app.Ord
 // ordersOf is what one of the tables has of a user's page. The ids come from the index alone, and only the page's rows
 // are read. The index of orders is not in the order of ids: left alone, MySQL may walk backwards through all orders
 // there are. SQLite does not see the hint, it has an index in that order.
-func (s *Store) ordersOf(
-	sel *bun.SelectQuery, table string, q app.OrdersQuery, rows ...app.ID,
-) *bun.SelectQuery {
+func (s *Store) ordersOf(sel *bun.SelectQuery, table string, q app.OrdersQuery) *bun.SelectQuery {
 	ids := s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table).Column("id").ForceIndex("orders_key").
 		Where("user_id = ?", q.User).Order("id DESC").Limit(int64(q.Limit) + 1)
 	if q.Sale != 0 {
-		ids = ids.Where("sale_id IN (?)", bun.List(rows))
+		ids = ids.Where("sale_id = ?", q.Sale)
 	}
 	if q.Before != 0 {
 		ids = ids.Where("id < ?", q.Before)

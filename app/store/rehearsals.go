@@ -201,8 +201,7 @@ func (s *Store) ForgetRehearsals(ctx context.Context, before app.Millis) error {
 func (s *Store) NextOpening(ctx context.Context, from, to app.Millis) (app.Sale, error) {
 	what := "look for the next opening"
 	found, err := s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("s.opens_at >= ? AND s.opens_at < ? AND s.archived_at = 0 AND s.rehearses = 0"+
-			" AND s.portion_of IN (0, s.id)", from, to).
+		return q.Where("s.opens_at >= ? AND s.opens_at < ? AND s.archived_at = 0 AND s.rehearses = 0", from, to).
 			Order("s.opens_at", "s.id").Limit(1)
 	})
 	return only(what, found, err)

@@ -20,15 +20,11 @@ const (
 func (s *Store) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (app.SaleSums, error) {
 	sums := app.SaleSums{Seconds: []app.SalePoint{}, Minutes: []app.SalePoint{}, States: []app.SaleFate{}}
 	err := s.inSnapshot(ctx, "sum up the orders of sale "+sale.String(), func(tx bun.Tx) error {
-		portions, err := rowsOf(ctx, tx, sale)
+		at, err := movedAt(ctx, tx, sale)
 		if err != nil {
 			return err
 		}
-		at, err := movedAt(ctx, tx, portions...)
-		if err != nil {
-			return err
-		}
-		rows := func() *bun.SelectQuery { return rowsOfSale(tx, at != 0, portions...) }
+		rows := func() *bun.SelectQuery { return rowsOfSale(tx, at != 0, sale) }
 		opening := rows().Where("created_at >= ? AND created_at < ?", from, to)
 		if err := points(ctx, opening, aSecond, &sums.Seconds); err != nil {
 			return err
@@ -47,7 +43,7 @@ func (s *Store) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (ap
 			ColumnExpr("COALESCE(SUM(CASE WHEN state = ? THEN amount_fen ELSE 0 END), 0) AS refunding_fen", app.Refunding).
 			Scan(ctx, &sums.Money)
 		if err == nil && at != 0 {
-			err = addDropped(ctx, tx, portions, &sums)
+			err = addDropped(ctx, tx, sale, &sums)
 		}
 		if err != nil {
 			return err
@@ -58,10 +54,10 @@ func (s *Store) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (ap
 }
 
 // addDropped adds what is known of orders whose months were dropped: how many, and their money.
-func addDropped(ctx context.Context, tx bun.Tx, portions []app.ID, sums *app.SaleSums) error {
+func addDropped(ctx context.Context, tx bun.Tx, sale app.ID, sums *app.SaleSums) error {
 	var paid, refunded int64
 	err := tx.NewRaw("SELECT COALESCE(SUM(orders), 0), COALESCE(SUM(paid_fen), 0), COALESCE(SUM(refunded_fen), 0)"+
-		" FROM archive_drops WHERE sale_id IN (?) AND dropped_at > 0", bun.List(portions)).Scan(ctx, &sums.Dropped, &paid, &refunded)
+		" FROM archive_drops WHERE sale_id = ? AND dropped_at > 0", sale).Scan(ctx, &sums.Dropped, &paid, &refunded)
 	sums.Money.PaidFen += paid
 	sums.Money.RefundedFen += refunded
 	return err

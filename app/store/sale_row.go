@@ -35,11 +35,6 @@ type saleColumns struct {
 	Version   int64         `bun:"version"`
 	Epoch     int64         `bun:"epoch"`
 	Rehearses app.ID        `bun:"rehearses"`
-	PortionOf app.ID        `bun:"portion_of"`
-	MovedOut  int64         `bun:"moved_out"`
-	MovedIn   int64         `bun:"moved_in"`
-
-	portions []app.Portion // of a spread sale
 }
 
 // productColumns are those of a product when it is joined to something else.
@@ -66,7 +61,6 @@ func (r *saleRow) sale(images map[app.ID][]app.Image) app.Sale {
 		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
 		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge,
 		Version: r.Version, Epoch: r.Epoch, Rehearses: r.Rehearses,
-		PortionOf: r.PortionOf, MovedOut: r.MovedOut, MovedIn: r.MovedIn, Portions: r.portions,
 	}
 }
 
@@ -80,13 +74,6 @@ func readSales(ctx context.Context, db bun.IDB, narrow selection) ([]saleRow, ma
 		Join("JOIN products AS p ON p.id = s.product_id").
 		Join("LEFT JOIN categories AS c ON c.id = p.category_id")).Scan(ctx)
 	if err != nil {
-		return nil, nil, err
-	}
-	columns := make([]*saleColumns, len(rows))
-	for i := range rows {
-		columns[i] = &rows[i].saleColumns
-	}
-	if _, err := readPortions(ctx, db, columns); err != nil {
 		return nil, nil, err
 	}
 	images, err := readImages(ctx, db, convert(rows, func(r *saleRow) app.ID { return r.Product }))

@@ -19,16 +19,12 @@ func (s *Store) FindOrders(ctx context.Context, q app.OrderSearch) (page []app.O
 			return nil, false, err
 		}
 	}
-	rows, err := s.rowsOf(ctx, q.Sale)
-	if err != nil {
-		return nil, false, err
-	}
 	page, err = s.readBoth(ctx, "search for orders", orderOf(q), q.Limit+1,
 		func(sel *bun.SelectQuery, _ string) *bun.SelectQuery {
 			if rehearsed != 0 {
 				sel = sel.Where("sale_id <> ?", rehearsed)
 			}
-			return findOrders(sel, q, rows...)
+			return findOrders(sel, q)
 		})
 	page, more = cut(page, q.Limit)
 	return page, more, err
@@ -45,7 +41,7 @@ func orderOf(q app.OrderSearch) string {
 // findOrders is what one of the tables has. It says the index, which MySQL does not always find by itself; SQLite does
 // not see the hints. Ids grow with time, except that orders_due has those of a state in the order of their deadlines,
 // which is nearly the same.
-func findOrders(sel *bun.SelectQuery, q app.OrderSearch, rows ...app.ID) *bun.SelectQuery {
+func findOrders(sel *bun.SelectQuery, q app.OrderSearch) *bun.SelectQuery {
 	sel = sel.Limit(int64(q.Limit) + 1)
 	if q.ID != 0 {
 		sel = sel.Where("id = ?", q.ID)
@@ -54,7 +50,7 @@ func findOrders(sel *bun.SelectQuery, q app.OrderSearch, rows ...app.ID) *bun.Se
 		sel = sel.Where("user_id = ?", q.User)
 	}
 	if q.Sale != 0 {
-		sel = sel.Where("sale_id IN (?)", bun.List(rows))
+		sel = sel.Where("sale_id = ?", q.Sale)
 	}
 	if q.State != "" {
 		sel = sel.Where("state = ?", q.State)

@@ -91,13 +91,6 @@ func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, er
 		if err != nil {
 			return err
 		}
-		if t.Sale.PortionOf != 0 {
-			var row moveRow
-			if err := tx.NewSelect().Model(&row).Where("sale_id = ?", t.Sale.PortionOf).Scan(ctx); err != nil {
-				return err
-			}
-			t.Move = row.move()
-		}
 		return s.suspicious(ctx, tx, &t, at != 0)
 	})
 	return t, err

@@ -29,7 +29,6 @@ type TickLine struct {
 	Done     int64   `json:"done"`
 	Rate     float64 `json:"rate"` // orders a second
 	Watching int64   `json:"watching"`
-	Dones    []int64 `json:"dones,omitempty"` // of a spread sale: done of each portion
 }
 
 // SlotEvent tells of a slot that has come or gone into another phase.

@@ -44,7 +44,7 @@ func (c deadList) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		letters, err := dead.List(e.ctx)
+		letters, err := dead.Box.DeadLetters(e.ctx)
 		if err != nil && app.AwayOf(err) == nil {
 			return err
 		}

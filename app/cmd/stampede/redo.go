@@ -20,7 +20,7 @@ var errLacking = errors.New("the database lacks what nobody can give back")
 func (redo) Help() string {
 	return "A replica of MySQL that is promoted may lack the last transactions, and so does a backup. Redis keeps each reservation for " +
 		"about an hour after its row was written, and knows what has become of it: rows that are missing are written again, orders that " +
-		"were paid are asked about at the gateway, orders that had ended end again, and portions of spread sales get the units that had moved. Nodes do this by themselves as soon as another server " +
+		"were paid are asked about at the gateway, and orders that had ended end again. Nodes do this by themselves as soon as another server " +
 		"answers; after a backup was restored on the same server, run it. On a database that lacks nothing it changes nothing. " +
 		"Exit code 3 when something cannot be given back, which is listed.\n\nExamples:\n\n    stampede redo\n    stampede redo --json"
 }
@@ -37,10 +37,9 @@ func (c redo) Run(e *env) error {
 				return err
 			}
 		} else {
-			fmt.Fprintf(e.out, "%d orders written again, %d ended again, %d paid again, %d added units restored, %d moved again, "+
+			fmt.Fprintf(e.out, "%d orders written again, %d ended again, %d paid again, %d added units restored, "+
 				"%d sales edited again, %d missing\n",
-				report.Rows, report.Ended, report.Payments, report.Added, report.Moved, report.Edited,
-				len(report.Missing))
+				report.Rows, report.Ended, report.Payments, report.Added, report.Edited, len(report.Missing))
 			for _, m := range report.Missing {
 				fmt.Fprintf(e.out, "sale %s, order %s: %s\n", m.Sale, m.Order, m.Says)
 			}

@@ -49,7 +49,6 @@ type (
 	saleCreate struct {
 		Slot    app.ID `required:"" placeholder:"ID" help:"As stampede slot list shows it."`
 		Product app.ID `required:"" placeholder:"ID" help:"As stampede product list shows it."`
-		Spread  int    `placeholder:"N" help:"Spread it over so many partitions, for ever: for one sale that is too large for a single primary. Without it, one."`
 		terms
 		changing
 	}
@@ -143,7 +142,7 @@ func (c *saleCreate) Run(e *env) error {
 		s, err := d.CreateSale(e.ctx, actor, c.DryRun, app.SaleDraft{
 			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit,
 				1), Cap: c.Cap,
-			OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge), Spread: c.Spread,
+			OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge),
 		})
 		if err != nil {
 			return err
@@ -182,10 +181,10 @@ func (c *saleShow) Run(e *env) error {
 			return e.json(s)
 		}
 		fmt.Fprintf(e.out, "sale       %s, version %d, %s\nproduct    %s, %s\nslot       %s\nwindow     %s to %s\nprice      %s yuan\n"+
-			"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nasks for   %s\npartition  %d, loaded %v, spread over %d\npaused     %v\n",
+			"units      %d, added %d, withdrawn %d\nlimit      %d, cap %d\nasks for   %s\npartition  %d, loaded %v\npaused     %v\n",
 			s.ID, s.Version, s.Phase, s.Product.ID, s.Product.Name, s.Slot.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt),
 			app.FormatFen(s.PriceFen), s.Initial, s.Added, s.Withdrawn,
-			s.Limit, s.Cap, s.Challenge, s.Partition, s.Loaded, s.Spread, s.Paused)
+			s.Limit, s.Cap, s.Challenge, s.Partition, s.Loaded, s.Paused)
 		return nil
 	})
 }

@@ -29,7 +29,6 @@ type shop struct {
 	redis    *redis.Client
 	settings []string
 	slot     app.Slot // one long slot; sales have narrower windows of their own
-	portions int      // of the sale that is offered next; 0: it is not spread
 }
 
 // openShop makes tables in a fresh database. Extra settings go to every node.
@@ -112,9 +111,6 @@ func (s *shop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
 		ID: id, Slot: s.theSlot().ID, Partition: int(id) % 8, Product: product, PriceFen: 4900, Initial: units,
 		Limit: limit, Cap: max(10, limit), Challenge: app.ChallengeNone, Version: 1,
 		OpensAt: app.MillisOf(opens), ClosesAt: app.MillisOf(closes),
-	}
-	if s.portions > 0 {
-		kit.Spread(&sale, s.portions, 8)
 	}
 	ctx := kit.Context(s.t)
 	s.must(s.store.AddCategories(ctx, []app.Category{category}))
@@ -223,4 +219,9 @@ func (s *shop) deadLetters() []app.DeadLetter {
 		s.t.Fatalf("dead list exits %d, %v:\n%s", code, err, out)
 	}
 	return letters
+}
+
+// rowsOf counts the rows of a sale.
+func (s *shop) rowsOf(sale *app.Sale) int64 {
+	return s.count("SELECT COUNT(*) FROM orders WHERE sale_id = ?", sale.ID)
 }

@@ -97,14 +97,6 @@ var points = []Point{
 	at("withdraw.after-ask", after, "Acts.Act").in("(*SaleDesk).askStock"),
 	at("withdraw.after-take", after, "Keeper.TakeOut"), // Redis has decided, the database does not know
 	at("withdraw.after-settle", after, "Editor.SettleStock"),
-	at("move.after-ask", after, "Moves.AskMove"),
-	at("move.after-out", after, "Movers.MoveOut"), // Redis has taken units, the database does not know
-	at("move.after-settle", after, "Moves.SettleMove"),
-	at("move.after-in", after, "Movers.MoveIn"),
-	at("move.after-end", after, "Moves.EndMove"),
-	at("recount.after-fence", after, "Moves.FenceMoves"),   // no move goes on, Redis does not know
-	at("recount.before-count", before, "Moves.CountMoved"), // nobody has the units that were on their way
-	at("recount.after-count", after, "Moves.CountMoved"),
 	at("switch.after-commit", after, "Acts.Act").in("(*SwitchDesk).EditSwitches"), // no node follows yet
 	at("notice.after-commit", after, "Acts.Act").in("(*SwitchDesk).replaceNotice"),
 	at("block.after-commit", after, "Acts.Act").in("(*BlockDesk).AddBlock"),

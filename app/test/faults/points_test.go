@@ -36,7 +36,7 @@ func methods(t *testing.T) map[string]string {
 		"Orders": Orders(nil, f), "Sales": Sales(nil, f), "Payments": Payments(nil, f), "Refunds": Refunds(nil, f),
 		"Gateway": Gateway(struct{ app.Gateway }{}, f), "Outbox": Outbox(nil, f), "OutboxStream": OutboxStream(nil, f),
 		"Acts": Acts(nil, f), "Editor": SaleEditor(nil, f), "Keeper": SaleKeeper(nil, f), "Shipments": Shipments(nil, f),
-		"Archive": Archive(nil, f), "Moves": Moves(nil, f), "Movers": MoveKeeper(nil, f),
+		"Archive": Archive(nil, f),
 	} {
 		v := reflect.ValueOf(faulty)
 		for i := range v.NumMethod() {

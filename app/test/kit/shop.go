@@ -27,18 +27,6 @@ func SaleKey(sale *app.Sale) string {
 // PartitionKeys is the pattern of all keys of a partition.
 func PartitionKeys(partition int) string { return fmt.Sprintf("stampede:{%d}:*", partition) }
 
-// Spread deals a new sale out to portions in distinct partitions.
-func Spread(sale *app.Sale, portions, partitions int) {
-	sale.PortionOf = sale.ID
-	for i, units := range app.Deal(sale.Initial, portions) {
-		ref := app.SaleRef{ID: sale.ID, Partition: (sale.Partition + i*partitions/portions) % partitions}
-		if i > 0 {
-			ref.ID = NewID()
-		}
-		sale.Portions = append(sale.Portions, app.Portion{SaleRef: ref, Initial: units})
-	}
-}
-
 // Count asks the database for one number; NULL is 0.
 func Count(t testing.TB, db *sql.DB, query string, args ...any) int64 {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"stampede/app"
-	"stampede/app/test/kit"
 )
 
 // epochs are those of the database and of Redis.
@@ -117,64 +116,5 @@ func TestRebuildLearnsAddedUnits(t *testing.T) {
 	}
 	if wrong := w.audit(sale); wrong != "" {
 		t.Errorf("P1: %s", wrong)
-	}
-}
-
-// P1, I2: a promoted database has forgotten a move, and the portion that gave the units, or the one that got them, is
-// made anew before a redo could count them. They are on sale on one side at most, whoever had stood still with the move
-// in hand; a redo is asked for, and then they are on sale once.
-func TestRebuildOfAPortionWhoseMoveIsForgotten(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		lost int // the portion that is made anew
-		back bool
-	}{
-		"the one that gave": {0, false}, "the one that got": {1, false},
-		"the one that got, and gave them back": {1, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			sale := w.offerSpread(10, 2)
-			from, to := sale.Portions[0].SaleRef, sale.Portions[1].SaleRef
-			forget := w.remember(sale.ID)
-			if n, err := w.mover(nil).Move(w.ctx, sale.ID, from, to, 3); n != 3 || err != nil {
-				t.Fatalf("%d units moved, %v", n, err)
-			}
-			stalled, err := w.db.Move(w.ctx, sale.ID)
-			w.must(err)
-			if c.back {
-				n, err := w.mover(nil).Move(w.ctx, sale.ID, to, from, 3)
-				if n != 3 || err != nil {
-					t.Fatalf("%d units moved back, %v", n, err)
-				}
-			}
-			forget()
-			w.must(w.inventory.NoteDatabase(w.ctx, 0, "the primary that died"))
-			// Only the one of them is made anew: the portions of these tests share a partition, so the other one has
-			// what it had put back.
-			kept := app.Sale{ID: sale.Portions[1-c.lost].ID}
-			before, err := w.client.HGetAll(w.ctx, kit.SaleKey(&kept)).Result()
-			w.must(err)
-			w.lose()
-			w.must(w.node(nil).rebuilds(nil))
-			w.must(w.client.HSet(w.ctx, kit.SaleKey(&kept), before).Err())
-
-			w.must(w.inventory.MoveIn(w.ctx, stalled, w.inventory.Epoch(to.Partition)))
-			a, b := w.inRedis(from), w.inRedis(to)
-			if a.Stock+b.Stock > 10 {
-				t.Errorf("%d units are on sale of 10: %+v, %+v", a.Stock+b.Stock, a, b)
-			}
-			if known, err := w.inventory.KnownDatabase(w.ctx, 0); err != nil || known == "the primary that died" {
-				t.Errorf("the partition is known to lack nothing on %q, %v: no redo follows", known, err)
-			}
-			w.must(w.redo(w.node(nil)).RunOnce(w.ctx))
-			if a, b := w.inRedis(from), w.inRedis(to); a.Stock+b.Stock != 10 {
-				t.Errorf("%d units are on sale of 10: %+v, %+v", a.Stock+b.Stock, a, b)
-			}
-			if wrong := w.audit(sale.Ref()); wrong != "" {
-				t.Errorf("P1: %s", wrong)
-			}
-		})
 	}
 }

@@ -84,7 +84,7 @@ func (n *node) rebuilds(others meanwhile) error {
 	r := app.Rebuild{
 		Partitions: 1, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(),
 		Orders: interruptedOrders{p.Orders(), others}, Sales: interruptedSales{p.Sales(), others},
-		Fulfiller: n.fulfiller, Mover: n.w.mover(n.ports.m),
+		Fulfiller: n.fulfiller,
 	}
 	return r.RunOnce(n.w.ctx)
 }

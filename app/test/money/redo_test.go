@@ -12,7 +12,7 @@ import (
 func (w *world) redo(n *node) *app.Redo {
 	return &app.Redo{
 		Partitions: 1, Database: w.db, Redis: w.inventory, Inventory: n.ports.Inventory(), Orders: w.db, Sales: w.db,
-		Fulfiller: n.fulfiller, Cashier: n.cashier, Mover: w.mover(nil),
+		Fulfiller: n.fulfiller, Cashier: n.cashier,
 	}
 }
 
@@ -25,14 +25,14 @@ func (w *world) keep(o app.Order) (forget func()) {
 		w.t.Cleanup(func() { w.exec("DROP TABLE kept_" + table) })
 	}
 	var taken int64
-	w.must(w.db.DB().NewRaw("SELECT taken FROM sales WHERE id = ?", o.Row()).Scan(w.ctx, &taken))
+	w.must(w.db.DB().NewRaw("SELECT taken FROM sales WHERE id = ?", o.Sale).Scan(w.ctx, &taken))
 	return func() {
 		w.t.Helper()
 		for table, column := range tables {
 			w.exec(fmt.Sprintf("DELETE FROM %s WHERE %s = ?", table, column), o.ID)
 			w.exec(fmt.Sprintf("INSERT INTO %s SELECT * FROM kept_%s", table, table))
 		}
-		w.exec("UPDATE sales SET taken = ? WHERE id = ?", taken, o.Row())
+		w.exec("UPDATE sales SET taken = ? WHERE id = ?", taken, o.Sale)
 	}
 }
 
@@ -113,45 +113,40 @@ func (c *countedWalks) Leftover(ctx context.Context, partition int, each func([]
 	return c.RedoSource.Leftover(ctx, partition, each)
 }
 
-// away is a keeper that cannot read the last move of a portion, as of a partition whose primary is away.
-type away struct {
-	app.MoveKeeper
-	portion app.ID
+// failingAdded is a store that cannot restore the added units of one sale.
+type failingAdded struct {
+	app.SaleStore
+	sale app.ID
 }
 
-func (a *away) LastMove(ctx context.Context, portion app.SaleRef) (int64, error) {
-	if portion.ID == a.portion {
-		return 0, fmt.Errorf("%w: its partition is away", app.ErrTransient)
+func (f *failingAdded) RestoreAdded(ctx context.Context, sale app.ID, added int64) (int64, error) {
+	if sale == f.sale {
+		return 0, fmt.Errorf("%w: the row is locked", app.ErrTransient)
 	}
-	return a.MoveKeeper.LastMove(ctx, portion)
+	return f.SaleStore.RestoreAdded(ctx, sale, added)
 }
 
-// P1, P2: the orders of a spread sale one of whose portions is away wait for it, since nobody knows how many units the
-// others have; those of other sales are written. Nothing is walked through again before the portion is back.
+// P1, P2: the orders of a sale whose lost units cannot be restored yet wait for them; those of other sales are written.
+// The stream is not read again before the units are back.
 func TestRedoGoesOnBesideASaleThatWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	spread, plain := w.offerSpread(10, 2), w.offer(5, 2)
-	from, to := spread.Portions[0].SaleRef, spread.Portions[1].SaleRef
-	forget := w.remember(spread.ID)
-	if n, err := w.mover(nil).Move(w.ctx, spread.ID, from, to, 5); n != 5 || err != nil {
-		t.Fatalf("%d units moved, %v", n, err)
-	}
+	waits, plain := w.offer(5, 2), w.offer(5, 2)
+	w.must(stockAct(w, w.saleDesk(nil), operator(), waits.ID, 1, 5))
 	var lost []app.Order
 	for range 7 {
-		lost = append(lost, w.order(to, newID())) // the database will know of five units there
+		lost = append(lost, w.order(waits, newID())) // the database will know of five units
 	}
 	other := w.order(plain, newID())
-	forget()
+	w.exec("UPDATE sales SET added = 0 WHERE id = ?", waits.ID)
 	w.exec("DELETE FROM orders")
 	w.exec("UPDATE sales SET taken = 0")
 	w.must(w.inventory.NoteDatabase(w.ctx, 0, "the primary that died"))
 
-	keeper := &away{w.inventory, from.ID}
+	sales := &failingAdded{w.db, waits.ID}
 	source := &countedWalks{RedoSource: w.inventory}
 	redo := w.redo(w.node(nil))
-	redo.Redis = source
-	redo.Mover = &app.Mover{Store: w.db, Redis: keeper, Clock: app.NewClock()}
+	redo.Redis, redo.Sales = source, sales
 	for range 3 {
 		if err := redo.RunOnce(w.ctx); err == nil {
 			t.Error("a redo that is not done says that it is")
@@ -160,13 +155,13 @@ func TestRedoGoesOnBesideASaleThatWaits(t *testing.T) {
 	if row := w.read(other.ID); row.State != app.Pending {
 		t.Errorf("the order of the other sale is %s", row.State)
 	}
-	if rows, err := w.db.OrdersOfSale(w.ctx, to.ID, 0, 10); err != nil || len(rows) > 0 {
+	if rows, err := w.db.OrdersOfSale(w.ctx, waits.ID, 0, 10); err != nil || len(rows) > 0 {
 		t.Errorf("%d orders of the sale that waits were written, %v", len(rows), err)
 	}
 	if source.walks != 1 {
 		t.Errorf("the stream was walked through %d times in three tries, want once", source.walks)
 	}
-	keeper.portion = 0
+	sales.sale = 0
 	w.must(redo.RunOnce(w.ctx))
 	for _, o := range lost {
 		if row := w.read(o.ID); row.State != app.Pending {
@@ -182,7 +177,7 @@ func TestRedoGoesOnBesideASaleThatWaits(t *testing.T) {
 	if source.walks != 2 {
 		t.Errorf("the stream was walked through %d times, want twice", source.walks)
 	}
-	for _, ref := range append(spread.Refs(), plain) {
+	for _, ref := range []app.SaleRef{waits, plain} {
 		if wrong := w.audit(ref); wrong != "" {
 			t.Errorf("P1: %s", wrong)
 		}
@@ -205,17 +200,14 @@ func TestForgottenEditsAreLearnt(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			paused, edited := w.offer(5, 2), w.offer(5, 2)
-			spread := w.offerSpread(10, 2)
 			unsold := w.offer(4, 2)
 			w.order(edited, newID())
-			for _, id := range []app.ID{paused.ID, spread.ID} {
-				act := app.SaleAct{Version: w.sale(id).Version}
-				w.must(errOf(w.saleDesk(nil).PauseSale(w.ctx, operator(), id, act)))
-			}
+			act := app.SaleAct{Version: w.sale(paused.ID).Version}
+			w.must(errOf(w.saleDesk(nil).PauseSale(w.ctx, operator(), paused.ID, act)))
 			w.must(w.finish())
 			want := w.sale(paused.ID)
 
-			w.exec("UPDATE sales SET version = version - 1, paused = 0 WHERE id = ? OR portion_of = ?", paused.ID, spread.ID)
+			w.exec("UPDATE sales SET version = version - 1, paused = 0 WHERE id = ?", paused.ID)
 			// Before it was loaded it had nine units, another price and another limit; since then it was archived.
 			w.exec("UPDATE sales SET version = 0, epoch = 0, initial = 9, price_fen = 1, buyer_limit = 7, archived_at = 1"+
 				" WHERE id = ?", edited.ID)
@@ -232,12 +224,10 @@ func TestForgottenEditsAreLearnt(t *testing.T) {
 			if now := w.sale(unsold.ID); now.Initial != 4 || now.Epoch == 0 || now.Version != 1 {
 				t.Errorf("the sale that has sold nothing: %+v", now)
 			}
-			for _, id := range []app.ID{paused.ID, spread.ID} {
-				act := app.SaleAct{Version: w.sale(id).Version}
-				w.must(errOf(w.saleDesk(nil).ResumeSale(w.ctx, operator(), id, act)))
-			}
+			act = app.SaleAct{Version: w.sale(paused.ID).Version}
+			w.must(errOf(w.saleDesk(nil).ResumeSale(w.ctx, operator(), paused.ID, act)))
 			w.must(w.finish())
-			for _, ref := range append(spread.Refs(), paused, edited, unsold) {
+			for _, ref := range []app.SaleRef{paused, edited, unsold} {
 				c := w.inRedis(ref)
 				if c.Paused || c.Version != w.sale(ref.ID).Version {
 					t.Errorf("sale %s: %+v, its row is at version %d", ref.ID, c, w.sale(ref.ID).Version)

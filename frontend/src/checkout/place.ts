@@ -1,14 +1,6 @@
-import type { Counters } from '../protocol/types'
-
 /** How many reservations of the sale are still before the ticket; 0 means next. */
 export function placeOf(ticket: number, done: number): number {
   return Math.max(0, ticket - 1 - done)
-}
-
-/** How many tickets are settled where this one counts, and at which rate: of the sale, or of its portion. */
-export function settledOf(sale: Counters, portion = 0): { done: number; rate: number } {
-  const { done, rate, dones = [] } = sale
-  return { done: dones[portion] ?? done, rate: rate / Math.max(dones.length, 1) }
 }
 
 /**

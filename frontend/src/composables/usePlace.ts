@@ -1,5 +1,5 @@
 import { computed } from 'vue'
-import { placeOf, settledOf, waitOf } from '../checkout/place'
+import { placeOf, waitOf } from '../checkout/place'
 import type { Order } from '../protocol/types'
 import { useSales } from '../stores/sales'
 import { useWords } from '../words'
@@ -15,16 +15,15 @@ export function usePlace(order: () => Order) {
   const words = useWords()
 
   const sale = computed(() => sales.byId.get(order().sale))
-  /** Undefined while the sale is not watched: then nobody tells how many are settled. */
-  const settled = computed(() => (sale.value ? settledOf(sale.value, order().portion) : undefined))
-  const place = computed(() => (settled.value ? placeOf(order().ticket, settled.value.done) : undefined))
+  /** Undefined while the sale is not watched: without ticks, the number of settled tickets is unknown. */
+  const place = computed(() => (sale.value ? placeOf(order().ticket, sale.value.done) : undefined))
   const text = computed(() => {
     const w = words.value.place
     if (place.value === undefined) return w.ticket(order().ticket)
     return place.value === 0 ? w.next : w.before(place.value)
   })
   const wait = computed(() => {
-    const ms = place.value ? waitOf(place.value, settled.value?.rate ?? 0) : undefined
+    const ms = place.value ? waitOf(place.value, sale.value?.rate ?? 0) : undefined
     return ms === undefined ? '' : words.value.place.wait(Math.ceil(ms / 1000))
   })
 

@@ -61,11 +61,6 @@ function phaseOf(f: Fields): Phase {
   return PHASES.find((known) => known === phase) ?? 'open'
 }
 
-/** Tickets settled of one portion. */
-function settled(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0
-}
-
 function counters(f: Fields): Counters {
   return {
     stock: number(f, 'stock'),
@@ -74,7 +69,6 @@ function counters(f: Fields): Counters {
     done: number(f, 'done'),
     rate: number(f, 'rate'),
     watching: number(f, 'watching'),
-    ...optional(f, 'dones', (o, name) => list(o, name, settled)),
   }
 }
 
@@ -175,7 +169,6 @@ function parseReservation(value: unknown): Reservation {
     key: text(f, 'key'),
     ticket: number(f, 'ticket'),
     created_at: number(f, 'created_at'),
-    ...optional(f, 'portion', number),
   }
 }
 
@@ -223,7 +216,6 @@ function parseReceipt(value: unknown): Receipt {
     ticket: number(f, 'ticket'),
     place: number(f, 'place'),
     state: stateOf(f),
-    ...optional(f, 'portion', number),
   }
 }
 

@@ -90,8 +90,6 @@ export interface Counters {
   readonly rate: number
   /** People watching, on all nodes. */
   readonly watching: number
-  /** `done` of each portion, if the sale is spread over several. */
-  readonly dones?: readonly number[]
 }
 
 /** One product offered in one slot. */
@@ -130,8 +128,6 @@ export interface Order {
   readonly state: OrderState
   readonly reason?: string
   readonly ticket: number
-  /** While reserved: in which portion of a spread sale the ticket counts; none is 0. */
-  readonly portion?: number
   /** Grows with each state; 0 while there is no row yet. */
   readonly rev: number
   readonly created_at: number
@@ -149,7 +145,6 @@ export interface Reservation {
   readonly qty: number
   readonly key: string
   readonly ticket: number
-  readonly portion?: number
   readonly created_at: number
 }
 
@@ -179,7 +174,6 @@ export interface WatchView {
 export interface Receipt {
   readonly order: string
   readonly ticket: number
-  readonly portion?: number
   readonly place: number
   readonly state: OrderState
 }

@@ -52,9 +52,8 @@ export const useOrders = defineStore('orders', () => {
   /** Takes the answer to a buy. When an event was quicker, its order stays. */
   function reserve(press: Press, receipt: Receipt, now: number): void {
     const { key, sale, qty, address } = press
-    const { order, ticket, portion } = receipt
-    const counted = portion === undefined ? {} : { portion }
-    adopt({ order, key, sale, qty, ticket, created_at: now, ...counted }, address)
+    const { order, ticket } = receipt
+    adopt({ order, key, sale, qty, ticket, created_at: now }, address)
   }
 
   /** Draws a reservation as an order; until there is a row, name and price are those of the sale. */

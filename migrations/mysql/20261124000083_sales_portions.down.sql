@@ -1,1 +1,0 @@
-DROP INDEX sales_portions ON sales

@@ -1,1 +1,0 @@
-ALTER TABLE orders_archive ADD COLUMN portion_of BIGINT NOT NULL DEFAULT 0

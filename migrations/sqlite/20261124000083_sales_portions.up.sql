@@ -1,1 +1,0 @@
-CREATE INDEX sales_portions ON sales (portion_of)

@@ -1,1 +1,0 @@
-ALTER TABLE orders_archive DROP COLUMN portion_of
