@@ -124,7 +124,7 @@ func (s *Store) alter(ctx context.Context, statement string) error {
 	if err != nil {
 		return err
 	}
-	// Its session is another one than that of the others: it does not go back to them. (Vitess knows no DEFAULT.)
+	// The session has its own lock_wait_timeout, so the connection is closed instead of returned to the pool.
 	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
 	if _, err := conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = 2"); err != nil {
 		return err

@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 
-	"stampede/app"
 	"stampede/migrations/sqllock"
 )
 
@@ -35,7 +33,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 	lock := sqllock.Lock{Name: "stampede:checkconfig", Wait: 5 * time.Second, Silence: 10 * time.Second}
 	var needs []Need
 	try := func(what string, migrate bool, err error) {
-		needs = append(needs, Need{What: what, Err: wrap(what, inOneShard(err)), Migrate: migrate})
+		needs = append(needs, Need{What: what, Err: wrap(what, err), Migrate: migrate})
 	}
 	try("take locks by name", false, lock.Hold(ctx, s.db, func(context.Context) error { return nil }))
 	try("reach one server with all connections", false, s.oneServer(ctx))
@@ -62,15 +60,6 @@ func (s *Store) Needs(ctx context.Context) []Need {
 		try("look for the archive", false, err)
 	}
 	return append(needs, archive...)
-}
-
-// inOneShard says in words what Vitess means with a keyspace that is sharded. Its errors of that kind share one number.
-func inOneShard(err error) error {
-	if err == nil || !strings.Contains(err.Error(), "exactly one shard") {
-		return err
-	}
-	return fmt.Errorf("%w: the keyspace of Vitess has several shards, the program needs one that is not sharded: %w",
-		app.ErrMisconfigured, err)
 }
 
 func (s *Store) define(ctx context.Context, statement string) error {

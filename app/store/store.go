@@ -153,31 +153,13 @@ func abandon(ctx context.Context, conn bun.Conn) {
 
 // inSnapshot runs fn in a read-only transaction whose reads all see one instant.
 func (s *Store) inSnapshot(ctx context.Context, what string, fn func(tx bun.Tx) error) error {
-	conn, err := s.db.Conn(ctx)
+	tx, err := s.db.BeginTx(ctx, s.d.snapshot)
 	if err != nil {
 		return wrap(what, err)
 	}
-	defer conn.Close()
-	tx, err := conn.BeginTx(ctx, s.d.snapshot)
-	if err == nil {
-		err = fn(tx)
-		_ = tx.Rollback() // it wrote nothing
-	}
-	s.levelAsBefore(ctx, conn)
+	err = fn(tx)
+	_ = tx.Rollback() // it wrote nothing
 	return wrap(what, err)
-}
-
-// levelAsBefore gives a connection back its isolation, which the transactions of all others rest on. MySQL and MariaDB
-// have done so with the end of the snapshot; Vitess takes what was said of one transaction for all that follow.
-func (s *Store) levelAsBefore(ctx context.Context, conn bun.Conn) {
-	if s.writer != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
-	defer cancel()
-	if _, err := conn.ExecContext(ctx, isolation); err != nil {
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
-	}
 }
 
 // exec runs a statement and tells how many rows it matched, changed or not.

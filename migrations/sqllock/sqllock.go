@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	// askEvery is how often the connection that carries a lock is asked whether it still does. It has to be well below
-	// the transaction timeout of Vitess, which ends locks that nobody asks about.
-	askEvery = 2 * time.Second
+	// pingEvery is the interval of the pings on the connection that holds a lock.
+	pingEvery = 2 * time.Second
 	// letGoWithin is what letting go may take beyond the holder's context.
 	letGoWithin = time.Second
 )
@@ -26,7 +25,7 @@ const (
 var (
 	// ErrHeld means that somebody else had the lock all the time.
 	ErrHeld = errors.New("another process holds the lock")
-	// ErrLost means that the connection ended that carried the lock, or that the server took the lock from it.
+	// ErrLost means that the connection that held the lock has ended.
 	ErrLost = errors.New("the lock was lost")
 )
 
@@ -44,61 +43,41 @@ func (l Lock) Hold(ctx context.Context, db *bun.DB, fn func(ctx context.Context)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	// Its session is another one than that of the others: it does not go back to them.
+	// The session has its own wait_timeout, so the connection is closed instead of returned to the pool.
 	defer func() { _ = conn.Raw(func(any) error { return driver.ErrBadConn }) }()
-	name, holder, err := l.take(ctx, conn)
+	name, err := l.take(ctx, conn)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), letGoWithin)
 		defer cancel()
-		// Else it ends with the connection. SELECT and not DO, of which Vitess does not know that it is about a lock.
-		var released sql.NullBool
-		_ = conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK(?)", name).Scan(&released)
+		_, _ = conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name) // otherwise it ends with the connection
 	}()
-	return whileHeld(ctx, func(ctx context.Context) error {
-		now, err := holderOf(ctx, conn, name)
-		if err == nil && now != holder {
-			err = fmt.Errorf("the server says that connection %d has it, no more %d", now, holder)
-		}
-		return err
-	}, fn)
+	return whileAlive(ctx, conn, fn)
 }
 
-// holderOf asks which connection of the server has the lock; 0: none. Between a program and its lock there may be more
-// than their connection: Vitess keeps the lock on a connection of its own, which it closes when nobody has asked about
-// the lock for a while, and says nothing.
-func holderOf(ctx context.Context, conn bun.Conn, name string) (int64, error) {
-	var id sql.NullInt64
-	err := conn.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?)", name).Scan(&id)
-	return id.Int64, err
-}
-
-// take waits for the lock and answers its name on the server, and which of the server's connections has it.
-func (l Lock) take(ctx context.Context, conn bun.Conn) (name string, holder int64, err error) {
+// take waits for the lock and returns its name on the server.
+func (l Lock) take(ctx context.Context, conn bun.Conn) (string, error) {
 	if _, err := conn.ExecContext(ctx, "SET SESSION wait_timeout = ?", int(l.Silence/time.Second)); err != nil {
-		return "", 0, fmt.Errorf("set up connection: %w", err)
+		return "", fmt.Errorf("set up connection: %w", err)
 	}
 	var database string
 	if err := conn.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
-		return "", 0, fmt.Errorf("ask for the database's name: %w", err)
+		return "", fmt.Errorf("ask for the database's name: %w", err)
 	}
-	name = nameIn(database, l.Name)
+	name := nameIn(database, l.Name)
 	for begun := time.Now(); ; {
 		var got sql.NullBool // NULL: the server was asked to end the wait
 		// Short waits, because the connection has a read timeout.
 		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 1)", name).Scan(&got); err != nil {
-			return "", 0, fmt.Errorf("lock %s: %w", l.Name, err)
+			return "", fmt.Errorf("lock %s: %w", l.Name, err)
 		}
 		if got.Bool {
-			if holder, err = holderOf(ctx, conn, name); err != nil {
-				return "", 0, fmt.Errorf("ask who holds the lock %s: %w", l.Name, err)
-			}
-			return name, holder, nil
+			return name, nil
 		}
 		if l.Wait > 0 && time.Since(begun) > l.Wait {
-			return "", 0, fmt.Errorf("%w %s for %v", ErrHeld, l.Name, l.Wait)
+			return "", fmt.Errorf("%w %s for %v", ErrHeld, l.Name, l.Wait)
 		}
 	}
 }
@@ -111,20 +90,20 @@ func nameIn(database, name string) string {
 	return name + ":" + hex.EncodeToString(hash[:])
 }
 
-// whileHeld runs fn and ends its context when the lock is no more held, or its connection gone.
-func whileHeld(ctx context.Context, held, fn func(ctx context.Context) error) error {
+// whileAlive runs fn and ends its context when the connection ends.
+func whileAlive(ctx context.Context, conn bun.Conn, fn func(ctx context.Context) error) error {
 	inner, lost := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(askEvery)
+		tick := time.NewTicker(pingEvery)
 		defer tick.Stop()
 		for {
 			select {
 			case <-inner.Done():
 				return
 			case <-tick.C:
-				if err := held(inner); err != nil && inner.Err() == nil {
+				if err := conn.PingContext(inner); err != nil && inner.Err() == nil {
 					lost(fmt.Errorf("%w: %w", ErrLost, err))
 				}
 			}

@@ -3,7 +3,6 @@ package kit
 import (
 	"crypto/rand"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -33,13 +32,9 @@ func Account(t testing.TB, dsn, privileges string) string {
 	return cfg.FormatDSN()
 }
 
-// Kill ends a connection of the server of the DSN, as a network that dies would. vtgate of Vitess forbids that: there
-// it is asked of the MySQL below (STAMPEDE_TEST_MYSQL_BELOW).
+// Kill ends a connection of the server of the DSN, as a lost network connection would.
 func Kill(t testing.TB, dsn string, connection int64) {
 	t.Helper()
-	if below := os.Getenv("STAMPEDE_TEST_MYSQL_BELOW"); below != "" {
-		dsn = below
-	}
 	if err := execOn(dsn, fmt.Sprintf("KILL %d", connection)); err != nil {
 		t.Errorf("kit: kill connection %d: %v", connection, err)
 	}
