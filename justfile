@@ -51,20 +51,10 @@ soak *args:
 cluster *args:
     @deploy/scripts/cluster.sh "$@"
 
-# Test on MySQL 9 with Redis 8 and Valkey 9, MariaDB 11 with Valkey 8, fetched from Debian into a private folder (pairs like mysql9+redis8)
+# Test on MySQL 9, MariaDB 11, Redis 8 and Valkey from Debian, and on a Galera node (mysql9+redis8, … galera)
 [no-exit-message]
 matrix *pairs:
     @deploy/scripts/matrix.sh "$@"
-
-# Sell on a MariaDB Galera Cluster while nodes conflict, lose their majority and die (flags as of go test)
-[no-exit-message]
-galera *flags:
-    @deploy/scripts/galera.sh "$@"
-
-# Sell on Vitess: vtcombo over the MySQL 9 of the matrix, on keyspaces of one shard (flags as of go test)
-[no-exit-message]
-vitess *flags:
-    @deploy/scripts/vitess.sh "$@"
 
 # Measure everything beside its simple way, write deploy/load/RESULTS.md (--rounds N --scale X --render)
 bench *flags:

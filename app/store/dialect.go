@@ -8,7 +8,7 @@ type dialect struct {
 	forUpdate string // ends a SELECT whose rows must not change before the commit
 	greatest  string // the larger of its arguments
 	now       string // the database's clock, Unix ms
-	history   string // names who answers, a server or a Galera cluster: 8 hex digits, another one after a failover
+	history   string // identifies the server: 8 hex digits, different after a failover
 	changed   string // when a row of orders was stamped, Unix ms of that clock
 	stamp     string // stamps a row of orders
 	byValues  string // changes rows of sales by a table of values with a row_id: the table, what is set, where
@@ -22,9 +22,8 @@ var mysqlWords = dialect{
 	forUpdate: " FOR UPDATE",
 	greatest:  "GREATEST",
 	// SYSDATE is the instant of evaluation; NOW is that of the statement's start, before its waits.
-	now: "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
-	// The nodes of a Galera cluster have one history: whoever goes on at another one has lost nothing (meetGalera).
-	history: "LEFT(SHA2(COALESCE(@stampede_cluster, CONCAT_WS('/', @@hostname, @@port, @@server_id)), 256), 8)",
+	now:     "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
+	history: "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id), 256), 8)",
 	changed: "CAST(UNIX_TIMESTAMP(changed_at) * 1000 AS SIGNED)",
 	stamp:   "changed_at = SYSDATE(3)",
 	// In this order of the tables, and so no row is locked that is not in the values.

@@ -43,6 +43,3 @@ func ExplainUsers(s *Store, q app.UserSearch) string {
 func ExplainPayments(s *Store, q app.PaymentSearch) string {
 	return findPayments(s.db.NewSelect().Model((*paymentRow)(nil)), q).String()
 }
-
-// MeetGalera is for tests.
-var MeetGalera = meetGalera

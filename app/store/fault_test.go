@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"golang.org/x/sync/errgroup"
 
 	"stampede/app"
@@ -183,6 +184,26 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 	if _, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "no", "such", "folder.db")); err == nil {
 		t.Error("a folder that is not there was opened")
+	}
+}
+
+// P1, P2: on a node of a Galera cluster a transaction that conflicts with another node ends as the victim of a deadlock
+// (1213, also at its COMMIT) and is retried. A node without the majority rejects statements with 1047, which is
+// transient.
+func TestGaleraErrorsAreTransient(t *testing.T) {
+	t.Parallel()
+	s, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "shop.db"))
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	for number, wantTries := range map[uint16]int{1213: 5, 1047: 1} {
+		tries := 0
+		err := store.InTx(kit.Context(t), s, func() error {
+			tries++
+			return &mysql.MySQLError{Number: number}
+		})
+		if !errors.Is(err, app.ErrTransient) || errors.Is(err, app.ErrMisconfigured) || tries != wantTries {
+			t.Errorf("error %d: %v after %d tries, want ErrTransient after %d", number, err, tries, wantTries)
+		}
 	}
 }
 

@@ -132,9 +132,6 @@ func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
 			return nil, errors.Join(fmt.Errorf("set up connection: %w", err), conn.Close())
 		}
 	}
-	if err := meetGalera(ctx, conn); err != nil {
-		return nil, errors.Join(fmt.Errorf("set up connection: %w", err), conn.Close())
-	}
 	return conn, nil
 }
 

@@ -8,6 +8,7 @@
 #
 # STAMPEDE_TEST_STORES names others than the installed Redis and MariaDB, one or both of them: mysql9+redis8,
 # mariadb11+valkey8, redis8 … Those come from deploy/scripts/stores.sh. What tests start by themselves follows.
+# galera is the installed MariaDB as the first node of a Galera cluster; servers that tests start are ordinary ones.
 #
 # Only processes that this script started are ever stopped, by their process id.
 set -euo pipefail
@@ -54,9 +55,10 @@ wait_for_server() {
 # choose sets the two server programs, and tells the tests if they are not the installed ones.
 choose() {
   local name
-  redis_server=redis-server mysql_server=
+  redis_server=redis-server mysql_server= galera=()
   for name in ${stores//+/ }; do
     case $name in
+    galera) galera_settings || return ;;
     mariadb*) # the same programs in newer versions; tests that start their own find them as we do
       mysql_server=$("$root/deploy/scripts/stores.sh" program "$name") || return
       PATH=${mysql_server%/*}:$PATH mysql_server=
@@ -72,6 +74,19 @@ choose() {
       ;;
     esac
   done
+}
+
+# galera_settings sets the arguments with which mariadbd bootstraps a cluster of one node. Statements are rejected until
+# wsrep_ready is ON.
+galera_settings() {
+  local library port
+  library=$(find /usr/lib* -name libgalera_smm.so -print -quit 2>/dev/null)
+  [[ -n $library ]] || { say 'libgalera_smm.so is not installed (Debian: apt-get install galera-4)' && return 1; }
+  port=$(free_port)
+  galera=(--wsrep-new-cluster --wsrep-on=ON --wsrep-provider="$library" --wsrep-cluster-address=gcomm://
+    --wsrep-cluster-name=stampede-tests --wsrep-node-address="127.0.0.1:$port"
+    --wsrep-provider-options="gmcast.listen_addr=tcp://127.0.0.1:$port;gcache.size=32M" --binlog-format=ROW
+    --innodb-autoinc-lock-mode=2)
 }
 
 start_redis() {
@@ -98,10 +113,14 @@ start_mariadb() {
     return 1
   fi
   launch mariadb mariadbd --defaults-file="$dir/my.cnf" --datadir="$dir/mariadb" "${as[@]}" \
-    --port="$port" --socket=mysqld.sock --pid-file=mysqld.pid
-  wait_for_server mariadb mariadb-admin --no-defaults --protocol=tcp --host=127.0.0.1 --port="$port" --user=root ping
+    --port="$port" --socket=mysqld.sock --pid-file=mysqld.pid "${galera[@]}"
+  local address=(--no-defaults --protocol=tcp --host=127.0.0.1 --port="$port" --user=root)
+  wait_for_server mariadb mariadb-admin "${address[@]}" ping
+  ((!${#galera[@]})) || wait_for_server mariadb galera_is_ready "${address[@]}"
   echo "export STAMPEDE_TEST_MYSQL='root@tcp(127.0.0.1:$port)/'" >>"$dir/exports"
 }
+
+galera_is_ready() { mariadb "$@" --batch -e "SHOW GLOBAL STATUS LIKE 'wsrep_ready'" | grep -qw ON; }
 
 # start_mysql is start_mariadb for MySQL. Its first user may come from this machine only by name, and names are not looked
 # up; so there is one more.

@@ -60,8 +60,6 @@ func MySQL(t testing.TB) string {
 		t.Fatalf("kit: MariaDB: %v", err)
 	}
 	t.Cleanup(func() {
-		databases.Lock()
-		defer databases.Unlock()
 		// A connection that the test forgot inside a transaction would block the DROP for hours.
 		err := execOn(base, "SET lock_wait_timeout = 10", "DROP DATABASE IF EXISTS "+name)
 		if err != nil {
@@ -71,9 +69,6 @@ func MySQL(t testing.TB) string {
 	return dsn
 }
 
-// databases are made and dropped one at a time: vtcombo drops keyspaces without a lock, and loses count of them.
-var databases sync.Mutex
-
 // createDatabase makes stampede_<random> on the server of the DSN.
 func createDatabase(base string) (name, dsn string, err error) {
 	cfg, err := mysql.ParseDSN(base)
@@ -81,8 +76,6 @@ func createDatabase(base string) (name, dsn string, err error) {
 		return "", "", fmt.Errorf("DSN of the server: %w", err)
 	}
 	name = "stampede_" + strings.ToLower(rand.Text()[:12])
-	databases.Lock()
-	defer databases.Unlock()
 	if err := execOn(base, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4"); err != nil {
 		return "", "", fmt.Errorf("create a database at %s: %w", cfg.Addr, err)
 	}
@@ -109,7 +102,7 @@ func execOn(dsn string, statements ...string) error {
 }
 
 // sharedMariaDB is the DSN, without a database name, of the server that all tests share, started
-// here if nobody named one. With STAMPEDE_TEST_GALERA=1 it is the first node of a [GaleraCluster].
+// here if STAMPEDE_TEST_MYSQL does not name one.
 var sharedMariaDB = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv("STAMPEDE_TEST_MYSQL"); dsn != "" {
 		return dsn, nil
@@ -117,16 +110,6 @@ var sharedMariaDB = sync.OnceValues(func() (string, error) {
 	dir, err := sharedDir("mariadb")
 	if err != nil {
 		return "", err
-	}
-	if os.Getenv("STAMPEDE_TEST_GALERA") == "1" {
-		nodes, err := startGalera(dir)
-		for _, n := range nodes {
-			atExit.add(n.p.kill)
-		}
-		if err != nil {
-			return "", err
-		}
-		return nodes[0].DSN, nil
 	}
 	p, dsn, err := startMariaDB(MariaDBOptions{Dir: dir})
 	if err != nil {

@@ -58,19 +58,15 @@ func (p *process) start() error {
 		close(done)
 	}()
 	p.cmd, p.done = cmd, done
-	return p.await(p.ready)
-}
 
-// await waits until the running program is ready.
-func (p *process) await(ready func() error) error {
 	deadline := time.Now().Add(startTimeout)
 	for {
-		err := ready()
+		err := p.ready()
 		if err == nil {
 			return nil
 		}
 		select {
-		case <-p.done:
+		case <-done:
 			return fmt.Errorf("%s ended while starting:\n%s", p.name, p.logTail())
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -159,20 +155,6 @@ func onSomePort(want int, start func(port int) error) error {
 		}
 	}
 	return err
-}
-
-// freePorts are several of them, all different.
-func freePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // held until all are known
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-	}
-	return ports, nil
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
