@@ -105,7 +105,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 	cut(exitFailed, "line 2 price: must be yuan", "sale import --dry-run FOLDER/sales.csv")
 	cut(exitOK, "", "sale archive SALE")
 	cut(exitOK, sale.ID.String(), "sale list --archived")
-	cut(exitOK, "", "sale archive --undo SALE")
+	cut(exitOK, "", "sale archive --restore SALE")
 	cut(exitOK, "Pot", "product export")
 	for _, args := range []string{
 		"product list", "product show PRODUCT", "category list", "sale show SALE", "category edit CATEGORY --name Teas",

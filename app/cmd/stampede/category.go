@@ -27,7 +27,7 @@ type (
 	categoryArchive struct {
 		ID      app.ID `arg:""`
 		Version int64  `help:"The one that you have seen."`
-		Undo    bool   `help:"Show it again."`
+		Restore bool   `help:"Show it again."`
 		changing
 	}
 )
@@ -88,6 +88,6 @@ func (c *categoryEdit) Run(e *env) error {
 
 // Run archives.
 func (c *categoryArchive) Run(e *env) error {
-	gone := !c.Undo
+	gone := !c.Restore
 	return e.editCategory(c.changing, c.ID, app.CategoryEdit{Version: c.Version, Archived: &gone})
 }

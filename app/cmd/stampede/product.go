@@ -58,7 +58,7 @@ type (
 	productArchive struct {
 		ID      app.ID `arg:""`
 		Version int64  `help:"The one that you have seen."`
-		Undo    bool   `help:"Offer it again."`
+		Restore bool   `help:"Offer it again."`
 		changing
 	}
 	productImage struct {
@@ -163,7 +163,7 @@ func (c *productEdit) Run(e *env) error {
 
 // Run archives.
 func (c *productArchive) Run(e *env) error {
-	gone := !c.Undo
+	gone := !c.Restore
 	return e.editProduct(c.changing, c.ID, app.ProductEdit{Version: c.Version, Archived: &gone})
 }
 

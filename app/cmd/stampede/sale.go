@@ -74,7 +74,7 @@ type (
 	saleArchive struct {
 		ID      app.ID `arg:""`
 		Version int64  `help:"The one that you have seen."`
-		Undo    bool   `help:"Bring it back."`
+		Restore bool   `help:"Bring it back."`
 		changing
 	}
 	saleCopy struct {
@@ -222,7 +222,7 @@ func (c *saleEdit) Run(e *env) error {
 
 // Run archives.
 func (c *saleArchive) Run(e *env) error {
-	gone := !c.Undo
+	gone := !c.Restore
 	return e.editSale(c.changing, c.ID, func(*app.CatalogueDesk) (app.SaleEdit, error) {
 		return app.SaleEdit{Version: c.Version, Archived: &gone}, nil
 	})
