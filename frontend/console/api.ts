@@ -91,9 +91,6 @@ export function useApi() {
     },
     verifyJournal: async (head?: string): Promise<JournalReport> =>
       parseReport(await ask('GET', '/operator/journal/verify', { query: { head } })),
-    undo: async (key: string, seq: number, note?: string): Promise<void> => {
-      await act(key, 'POST', `/journal/${String(seq)}/undo`, { note })
-    },
   }
 }
 

@@ -23,7 +23,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
   const press = (name) => page.locator('main').getByRole('button', { name, exact: true }).click()
   const shopper = await Shopper.enter(base)
   const button = (name) => page.locator('.panel').getByRole('button', { name, exact: true })
-  const undo = () => page.locator('.outcome').getByRole('button', { name: 'Undo' }).click()
+  const inverse = (name) => page.locator('.outcome').getByRole('button', { name, exact: true }).click()
   const journal = async () => JSON.parse(await stampede(data, ['journal', 'list', '--json', '--limit', '50']))
   /** Removes the browser's messages about an expected failure. */
   const expect = (text) => (page.problems = page.problems.filter((problem) => !problem.includes(text)))
@@ -64,11 +64,11 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       expect('ERR_FAILED')
     },
   )
-  await report.check('console of a shop: a sale is paused, and the pause undone', async () => {
+  await report.check('console of a shop: a sale is paused, and resumed from the outcome bar', async () => {
     await press('Pause')
     await operator.confirm()
     await soon(button('Resume'))
-    await undo()
+    await inverse('Resume')
     await soon(button('Pause'))
   })
   await report.check(
@@ -88,7 +88,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       await soon(button('Pause'))
     },
   )
-  await report.check('console of a shop: a switch is changed, and the change undone', async () => {
+  await report.check('console of a shop: a switch is changed, and changed back', async () => {
     await operator.goTo('/broadcast', '.el-switch.is-checked')
     await operator.looks('broadcast')
     await page.locator('.el-switch').click()
@@ -96,7 +96,9 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await operator.confirm()
     const shown = () => stampede(data, ['switch', 'show', '--json'])
     if (!/"http_buy": ?false/.test(await shown())) throw new Error(await shown())
-    await undo()
+    await page.locator('.el-switch').click()
+    await press('Apply')
+    await operator.confirm()
     await soon(page.locator('.el-switch.is-checked'))
   })
 

@@ -1,29 +1,30 @@
 import { defineStore } from 'pinia'
 import { shallowRef } from 'vue'
 import { asReadonly } from '../../src/stores/readonly'
-import { useApi } from '../api'
+
+/** An ordinary operation that reverses another one. */
+export interface Inverse {
+  /** The text of its button. */
+  readonly label: string
+  readonly send: (key: string) => Promise<unknown>
+  /** The outcome to show when it is done. */
+  readonly did: string
+}
 
 export interface Outcome {
   readonly text: string
-  /** The row of the journal by which it can be taken back. */
-  readonly undo?: number
+  readonly inverse?: Inverse | undefined
 }
 
-/** What was done last, in a sentence, with the way to take it back where there is one. */
+/** The last operation in one sentence, with its inverse where one exists. */
 export const useOutcomes = defineStore('outcomes', () => {
-  const api = useApi()
   const latest = shallowRef<Outcome>()
-  /** Grows with every act that is done: whoever shows what acts change reads it anew. */
+  /** Grows with every operation. Components that show the changed data reload it. */
   const count = shallowRef(0)
 
-  async function tell(text: string, object?: string): Promise<void> {
-    const outcome = { text }
-    latest.value = outcome
+  function tell(text: string, inverse?: Inverse): void {
+    latest.value = { text, inverse }
     count.value++
-    if (!object) return
-    const { items } = await api.journal({ object, limit: 1 }).catch(() => ({ items: [] }))
-    const [newest] = items
-    if (newest?.undoable && latest.value === outcome) latest.value = { text, undo: newest.seq }
   }
 
   function close(): void {

@@ -16,10 +16,6 @@ export interface JournalEntry {
   readonly after: unknown
   readonly note: string
   readonly hash: string
-  /** It can be taken back by another act. */
-  readonly undoable: boolean
-  /** The act that took it back. */
-  readonly undone_by?: number
 }
 
 /** What a walk along the whole journal found. */
@@ -39,7 +35,6 @@ function textOr(f: Fields, name: string): string {
 
 export function parseEntry(value: unknown): JournalEntry {
   const f = fields(value, 'entry')
-  const undoneBy = numberOr(f, 'undone_by', 0)
   return {
     seq: number(f, 'seq'),
     at: number(f, 'at'),
@@ -55,8 +50,6 @@ export function parseEntry(value: unknown): JournalEntry {
     after: f.after,
     note: textOr(f, 'note'),
     hash: textOr(f, 'hash'),
-    undoable: f.undoable === true,
-    ...(undoneBy > 0 ? { undone_by: undoneBy } : {}),
   }
 }
 

@@ -1,0 +1,24 @@
+import type { Inverse } from '../acts/outcomes'
+import { useApi } from '../api'
+import { useConsoleWords } from '../words'
+import type { Block } from './types'
+
+/** The inverse operations of blocking and unblocking. */
+export function useBlockInverses() {
+  const api = useApi()
+  const words = useConsoleWords()
+
+  const unblock = ({ id, value }: Block): Inverse => ({
+    label: words.value.blocks.remove,
+    send: (key) => api.unblock(key, id),
+    did: words.value.blocks.removed(value),
+  })
+
+  const blockAgain = ({ kind, value, reason, until }: Block): Inverse => ({
+    label: words.value.blocks.submit,
+    send: (key) => api.block(key, { kind, value, reason, ...(until ? { until } : {}) }),
+    did: words.value.blocks.added(value),
+  })
+
+  return { unblock, blockAgain }
+}
