@@ -36,7 +36,6 @@ type Actor struct {
 	Key     string // 8–64 characters of A-Z a-z 0-9 _ -: the act is done once under it
 	Hash    string // of what was asked, hex: the same key with something else is refused
 	Note    string // why, for acts that do not carry one themselves
-	Undoes  int64  // the row of the journal that the act takes back; 0: none. Each is taken back once
 }
 
 // Act is what was done, as the journal keeps it. Before, After and Answer become JSON, in which nothing may say who a
@@ -70,7 +69,7 @@ type ActStore interface {
 	// Act does something in one transaction with its row in the journal. Whatever do calls of the store with the
 	// context that it gets becomes part of that transaction; do may run several times, each time from scratch, and an
 	// error of it, or of any such call, takes all back. Acts go one after the other. DuplicateKey: the actor has used
-	// the key for something else. WrongState: the row that it takes back was taken back already.
+	// the key for something else.
 	Act(ctx context.Context, actor Actor, do func(ctx context.Context) (Act, error)) (Done, error)
 	// JournalPage reads rows of the journal, the newest first.
 	JournalPage(ctx context.Context, q JournalQuery) ([]JournalEntry, error)

@@ -140,19 +140,6 @@ func (d *SaleDesk) EndSale(ctx context.Context, actor Actor, sale ID, a SaleAct)
 	})
 }
 
-// ReopenSale has a sale that was ended close at another time that has not come yet.
-func (d *SaleDesk) ReopenSale(
-	ctx context.Context, actor Actor, sale ID, a SaleAct, closes Millis,
-) (OperatorSale, error) {
-	return d.edit(ctx, actor, "sale.reopen", sale, a, func(s *Sale, now Millis) error {
-		if closes <= now || closes <= s.OpensAt {
-			return Fail(WrongState, "the time at which the sale would have closed has come")
-		}
-		s.ClosesAt = closes
-		return nil
-	})
-}
-
 // SetSaleChallenge says what a sale asks of its buyers from now on.
 func (d *SaleDesk) SetSaleChallenge(
 	ctx context.Context, actor Actor, sale ID, a SaleAct, c Challenge,

@@ -148,15 +148,13 @@ func TestSumTellsFieldsApart(t *testing.T) {
 		switch field.Kind() {
 		case reflect.Int64:
 			field.SetInt(1)
-		case reflect.Bool:
-			field.SetBool(true)
 		case reflect.String:
 			field.SetString("x")
 		default:
 			field.SetBytes([]byte("1"))
 		}
 		name := reflect.TypeFor[JournalEntry]().Field(i).Name
-		if same := e.Sum() == empty.Sum(); same != (name == "Hash" || name == "Undoable" || name == "UndoneBy") {
+		if same := e.Sum() == empty.Sum(); same != (name == "Hash") {
 			t.Errorf("%s is under the hash: %v", name, !same)
 		}
 	}

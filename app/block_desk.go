@@ -21,9 +21,6 @@ type BlockEditor interface {
 	AddBlock(ctx context.Context, b Block, lasts time.Duration) (Block, error)
 	// RemoveBlock ends a block and answers it. NotFound: there is none of that number in force.
 	RemoveBlock(ctx context.Context, id int64) (Block, error)
-	// RestoreBlock puts a block in force again that was removed, until when it would have lasted, and answers it.
-	// NotFound: there is no such one, or it would be over by now. Conflict: the same is blocked by another one.
-	RestoreBlock(ctx context.Context, id int64) (Block, error)
 }
 
 // LongestBlock keeps sums with it within what times can say; longer ones have no end.
@@ -78,15 +75,6 @@ func (d *BlockDesk) RemoveBlock(ctx context.Context, actor Actor, id int64) erro
 	_, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
 		removed, err := d.Store.RemoveBlock(ctx, id)
 		return Act{Kind: "block.remove", Object: objectOf(&removed), Before: keptOf(&removed)}, err
-	})
-	return err
-}
-
-// RestoreBlock keeps out again who was let in by mistake.
-func (d *BlockDesk) RestoreBlock(ctx context.Context, actor Actor, id int64) error {
-	_, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
-		restored, err := d.Store.RestoreBlock(ctx, id)
-		return Act{Kind: "block.restore", Object: objectOf(&restored), After: keptOf(&restored)}, err
 	})
 	return err
 }

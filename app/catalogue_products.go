@@ -268,7 +268,7 @@ func (d *CatalogueDesk) checkImages(ctx context.Context, images []Image) error {
 	return nil
 }
 
-// putDown gives pictures that are shown no more as long as new ones, so that the act can be undone meanwhile.
+// putDown gives pictures that are shown no more as long as new ones, so that an edit can bring them back meanwhile.
 func (d *CatalogueDesk) putDown(ctx context.Context, before, after []Image) error {
 	still := imageIDs(after)
 	ids := slices.DeleteFunc(imageIDs(before), func(id string) bool { return slices.Contains(still, id) })

@@ -36,9 +36,6 @@ type JournalEntry struct {
 	Answer      json.RawMessage `json:"-"`
 	PrevHash    string          `json:"prev_hash"`
 	Hash        string          `json:"hash"`
-	// These are not in the row, and not under the hash.
-	Undoable bool  `json:"undoable"`            // by its kind, and it was not taken back yet
-	UndoneBy int64 `json:"undone_by,omitempty"` // the row that took it back
 }
 
 // Sum is the hash that the row must have, in hex: SHA-256 over all other fields in their order, each as the length of
@@ -136,9 +133,6 @@ func (j *Journal) ListJournal(ctx context.Context, q JournalQuery) (page []Journ
 	page, err = j.Store.JournalPage(ctx, q)
 	if err != nil {
 		return nil, false, Unreadable("the journal", err)
-	}
-	for i := range page {
-		page[i].Undoable = undoable[page[i].Kind] && page[i].UndoneBy == 0
 	}
 	if len(page) > limit {
 		return page[:limit], true, nil

@@ -289,14 +289,6 @@ func (s *fakeShop) TakeBack(_ context.Context, actor app.Actor) (app.Notice, err
 	return app.Notice{Version: 2}, s.fail
 }
 
-func (s *fakeShop) UndoAct(_ context.Context, actor app.Actor, seq int64) error {
-	s.actor.Store(&actor)
-	if seq == 99 {
-		return app.Fail(app.WrongState, "an act of the kind sale.add_stock cannot be taken back")
-	}
-	return s.fail
-}
-
 func (s *fakeShop) ListJournal(_ context.Context, q app.JournalQuery) ([]app.JournalEntry, bool, error) {
 	e := app.JournalEntry{
 		Seq: q.Before + 1, At: 1_700_000_000_000, ActorID: 1, ActorName: "Ada", Role: app.Operator, Via: app.ViaHTTP,

@@ -62,7 +62,6 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Post("/rehearsal/end", a.asActor(a.endRehearsal))
 	a.catalogueRoutes(r)
 	r.Get("/journal", a.anyOperator(a.journal))
-	r.Post("/journal/:id/undo", a.asActor(actOn(a.undo)))
 	r.Get("/journal/verify", a.anyOperator(a.verifyJournal))
 }
 

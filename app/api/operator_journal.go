@@ -33,8 +33,3 @@ func (a *api) verifyJournal(c *fiber.Ctx) error {
 	head := c.Query("head")
 	return flow(c, func(ctx context.Context) (app.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) })
 }
-
-// undo takes back the act of a row.
-func (a *api) undo(ctx context.Context, actor app.Actor, row app.ID, _ noteBody) (struct{}, error) {
-	return struct{}{}, a.Shop.UndoAct(ctx, actor, int64(row))
-}

@@ -8,15 +8,6 @@ import (
 	"stampede/app"
 )
 
-// Acts can be taken back by their row.
-func TestUndoOverHTTP(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	s.want(s.ask("POST", "/api/v1/operator/journal/7/undo", "", asAda...), 200, "{}")
-	s.want(s.ask("POST", "/api/v1/operator/journal/99/undo", "", asAda...), 409, "cannot be taken back")
-	s.want(s.ask("POST", "/api/v1/operator/journal/x/undo", "", asAda...), 400, "positive decimal")
-}
-
 // While operators have said so, nobody buys over HTTP, and lists are answered again for a moment, to each their own.
 func TestSwitchesTakeLoadOff(t *testing.T) {
 	t.Parallel()

@@ -132,9 +132,6 @@ type Shop interface {
 	TellAll(ctx context.Context, actor app.Actor, n app.NewNotice) (app.Notice, error)
 	TakeBack(ctx context.Context, actor app.Actor) (app.Notice, error)
 
-	// UndoAct takes back the act of a row of the journal.
-	UndoAct(ctx context.Context, actor app.Actor, seq int64) error
-
 	// Ship makes a paid order shipped; replace: one that is shipped gets another parcel.
 	Ship(ctx context.Context, actor app.Actor, p app.Parcel, replace bool) (app.Order, error)
 	// ShipMany enters the parcels of a CSV file.

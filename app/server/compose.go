@@ -90,7 +90,6 @@ type shop struct {
 	*app.SaleDesk
 	*app.BlockDesk
 	*app.SwitchDesk
-	*app.Undo
 }
 
 // Verify is that of the issuer, except that who is blocked is forbidden everything, and a shopper of a rehearsal
@@ -235,9 +234,6 @@ func compose(
 		Journal: p.shop.Journal, Store: p.ports.editor, Sales: p.ports.sales, Redis: p.ports.keeper,
 		Inventory: p.ports.inventory, Load: p.warmer.Ensure,
 	}
-	p.shop.Undo = &app.Undo{
-		Journal: p.shop.Journal, SaleDesk: p.shop.SaleDesk, BlockDesk: p.shop.BlockDesk, SwitchDesk: p.shop.SwitchDesk,
-	}
 	p.shop.AddressBook = &app.AddressBook{Store: s.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
 	p.composeRedo(c, registry)
@@ -277,7 +273,6 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 	metrics := api.NewMetrics()
 	registry.MustRegister(metrics)
 	desk := p.catalogueDesk(c)
-	p.shop.Undo.Catalogue = desk
 	o := api.Options{
 		Catalogue: desk, Pictures: app.NewPictures(p.stores.db),
 		Readiness: checklist(desk, p.stores, p.inventory, p.ports.gateway, c).Readiness,

@@ -62,9 +62,6 @@ func (s *Store) Act(
 		if done, known, err := doneBefore(ctx, tx, &actor); known || err != nil {
 			return done, err
 		}
-		if err := mayUndo(ctx, tx, actor.Undoes); err != nil {
-			return app.Done{}, err
-		}
 		joined := &actTx{store: s, conn: tx}
 		act, err := do(context.WithValue(ctx, actKey{}, joined))
 		if err == nil {
@@ -101,18 +98,6 @@ func doneBefore(ctx context.Context, tx bun.Conn, actor *app.Actor) (done app.Do
 			"%s, row %d of the journal", rows[0].Kind, rows[0].Seq))
 	}
 	return app.Done{Seq: rows[0].Seq, Answer: json.RawMessage(rows[0].Answer), Repeated: true}, true, nil
-}
-
-// mayUndo refuses to take a row back twice. The head of the journal is locked, so nobody does it at this moment.
-func mayUndo(ctx context.Context, tx bun.Conn, seq int64) error {
-	if seq == 0 {
-		return nil
-	}
-	undone, err := undoneBy(ctx, tx, []int64{seq})
-	if err == nil && undone[seq] != 0 {
-		err = app.Fail(app.WrongState, fmt.Sprintf("row %d was taken back already, by row %d", seq, undone[seq]))
-	}
-	return err
 }
 
 // longestActorName is what the column takes, in characters.
@@ -156,12 +141,6 @@ func (s *Store) writeJournal(
 	row.Hash = entry.Sum()
 	if _, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx); err != nil {
 		return app.Done{}, err
-	}
-	if actor.Undoes != 0 {
-		_, err := exec(ctx, tx, "INSERT INTO journal_undos (seq, undone_by) VALUES (?, ?)", actor.Undoes, row.Seq)
-		if err != nil {
-			return app.Done{}, err
-		}
 	}
 	err = execMatching(ctx, tx, 1, "move the head of the journal",
 		"UPDATE journal_head SET seq = ?, hash = ? WHERE id = 1 AND seq = ?", row.Seq, row.Hash, head.Seq)

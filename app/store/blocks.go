@@ -120,33 +120,3 @@ func (s *Store) RemoveBlock(ctx context.Context, id int64) (app.Block, error) {
 		return row.block(), err
 	})
 }
-
-// RestoreBlock puts a removed block in force again and answers it. See app.BlockEditor.
-func (s *Store) RestoreBlock(ctx context.Context, id int64) (app.Block, error) {
-	return inTx(ctx, s, "restore a block", func(tx bun.Conn) (app.Block, error) {
-		if err := s.raise(ctx, tx, settingBlocks); err != nil {
-			return app.Block{}, err
-		}
-		var now app.Millis
-		if err := tx.QueryRowContext(ctx, "SELECT "+s.d.now).Scan(&now); err != nil {
-			return app.Block{}, err
-		}
-		var rows []blockRow
-		err := tx.NewSelect().Model(&rows).Where("id = ?", id).Where("removed_at IS NOT NULL").
-			Where("until IS NULL OR until > ?", now).Scan(ctx)
-		if err == nil && len(rows) == 0 {
-			err = app.Fail(app.NotFound, fmt.Sprintf("block %d was not removed, or would be over by now", id))
-		}
-		if err != nil {
-			return app.Block{}, err
-		}
-		row := rows[0]
-		// mayBlock looks at what is in force at the instant in CreatedAt
-		if err := s.mayBlock(ctx, tx, &blockRow{Kind: row.Kind, Value: row.Value, CreatedAt: now}); err != nil {
-			return app.Block{}, err
-		}
-		err = execMatching(ctx, tx, 1, "put the block in force again",
-			"UPDATE blocks SET removed_at = NULL WHERE id = ? AND removed_at IS NOT NULL", id)
-		return row.block(), err
-	})
-}

@@ -68,33 +68,7 @@ func (s *Store) JournalPage(ctx context.Context, q app.JournalQuery) ([]app.Jour
 	if err := sel.Scan(ctx); err != nil {
 		return nil, wrap("read the journal", err)
 	}
-	page, seqs := convert(rows, (*journalRow).entry), make([]int64, len(rows))
-	for i := range page {
-		seqs[i] = page[i].Seq
-	}
-	undone, err := undoneBy(ctx, s.db, seqs)
-	for i := range page {
-		page[i].UndoneBy = undone[page[i].Seq]
-	}
-	return page, wrap("read what was taken back", err)
-}
-
-// undoneBy finds by which rows others were taken back.
-func undoneBy(ctx context.Context, db bun.IDB, seqs []int64) (map[int64]int64, error) {
-	if len(seqs) == 0 {
-		return nil, nil
-	}
-	var rows []struct {
-		Seq      int64 `bun:"seq"`
-		UndoneBy int64 `bun:"undone_by"`
-	}
-	err := db.NewSelect().TableExpr("journal_undos").Column("seq", "undone_by").Where("seq IN (?)", bun.List(seqs)).
-		Scan(ctx, &rows)
-	by := make(map[int64]int64, len(rows))
-	for _, r := range rows {
-		by[r.Seq] = r.UndoneBy
-	}
-	return by, err
+	return convert(rows, (*journalRow).entry), nil
 }
 
 // JournalFrom reads rows in their order. See app.ActStore.
