@@ -14,7 +14,7 @@ export default ts.config(
     languageOptions: { globals: globals.browser, parserOptions: { parser: ts.parser } },
   },
   {
-    files: ['smoke/**/*.mjs', '*.config.*'],
+    files: ['{smoke,docs}/**/*.mjs', '*.config.*'],
     languageOptions: { globals: { ...globals.node, ...globals.browser } },
   },
   {

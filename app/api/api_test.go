@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"stampede/app"
@@ -236,24 +237,37 @@ func TestPage(t *testing.T) {
 	bare.want(bare.ask("GET", "/", ""), 200, "The page was not built")
 }
 
-// The page about the API is there, with the raw files beside it, whether or not the shop's page was built.
+// The documentation of the API is served under the security policy of every page, with the descriptions beside it.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	s := open(t, func(o *Options) { o.Page, o.AsyncAPI = nil, []byte("asyncapi: 3.0.0\n") })
+	dist := fstest.MapFS{
+		"index.html": {}, "docs/index.html": {Data: []byte("of HTTP")}, "docs/socket.html": {Data: []byte("of the socket")},
+		"docs/docs.css": {Data: []byte("a{}")},
+	}
+	s := open(t, func(o *Options) { o.Page, o.AsyncAPI = dist, []byte("asyncapi: 3.0.0\n") })
 	for path, want := range map[string][2]string{
-		"/docs":               {"text/html", "Stampede for programs"},
-		"/docs/":              {"text/html", "Stampede for programs"},
-		"/docs/docs.css":      {"text/css", "color-scheme"},
+		"/docs":               {"text/html", "of HTTP"},
+		"/docs/":              {"text/html", "of HTTP"},
+		"/docs/socket":        {"text/html", "of the socket"},
+		"/docs/docs.css":      {"text/css", "a{}"},
 		"/docs/openapi.yaml":  {"text/yaml", "openapi: 3.0.3"},
 		"/docs/asyncapi.yaml": {"text/yaml", "asyncapi: 3.0.0"},
 	} {
 		got := s.ask("GET", path, "")
 		s.want(got, 200, want[1])
 		if kind := got.header.Get("Content-Type"); !strings.HasPrefix(kind, want[0]) {
-			t.Errorf("%s is %s", path, kind)
+			t.Errorf("%s is %s, want %s", path, kind, want[0])
+		}
+		if csp := got.header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, basePolicy) {
+			t.Errorf("%s has the policy %q, want %q", path, csp, basePolicy)
 		}
 	}
 	s.want(s.ask("GET", "/docs/spec.go", ""), 404, "not_found")
+
+	bare := open(t, func(o *Options) { o.Page = nil })
+	for _, path := range []string{"/docs", "/docs/socket"} {
+		bare.want(bare.ask("GET", path, ""), 200, "The page was not built")
+	}
 }
 
 func TestFrontBeforeTheShopIsOpen(t *testing.T) {

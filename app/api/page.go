@@ -23,8 +23,13 @@ const notBuilt = `<!doctype html><html lang="en"><meta charset="utf-8"><title>St
 <p>The program runs and its API answers under <a href="/api/v1/slots">/api/v1</a>,
 but this binary was made without the page. Build both with <code>npx --yes rust-just build</code>.</p></html>`
 
-// page is the built page, and the one about the API, in memory. Each file is compressed once, when it is first asked
-// for: a node that starts has better things to do.
+const (
+	docsPath       = "docs"
+	socketDocsPath = "docs/socket"
+)
+
+// page is the built page, the console and the documentation of the API, in memory. Each file is compressed once, on its
+// first request, so that compression does not delay the start of a node.
 type page struct{ files map[string]*file }
 
 type file struct {
@@ -37,11 +42,12 @@ type file struct {
 
 func newPage(dist fs.FS, asyncAPI []byte) *page {
 	p := &page{files: map[string]*file{
-		"docs": newFile("docs.html", spec.Page), "docs/docs.css": newFile("docs.css", spec.Style),
 		"docs/openapi.yaml": newYAML(spec.OpenAPI), "docs/asyncapi.yaml": newYAML(asyncAPI),
 	}}
 	if dist == nil {
-		p.files["index.html"] = newFile("index.html", []byte(notBuilt))
+		for _, name := range []string{"index.html", docsPath, socketDocsPath} {
+			p.files[name] = newFile("index.html", []byte(notBuilt))
+		}
 		return p
 	}
 	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
@@ -52,13 +58,24 @@ func newPage(dist fs.FS, asyncAPI []byte) *page {
 			return err
 		}
 		content, err := fs.ReadFile(dist, name)
-		p.files[name] = newFile(name, content)
+		p.files[address(name)] = newFile(name, content)
 		return err
 	})
 	if err != nil { // the files are in the binary, so this is a build that went wrong
 		slog.Error("read the embedded page", "err", err)
 	}
 	return p
+}
+
+// address returns the path at which a file of the build is served. Documentation pages have addresses without .html.
+func address(name string) string {
+	switch name {
+	case "docs/index.html":
+		return docsPath
+	case "docs/socket.html":
+		return socketDocsPath
+	}
+	return name
 }
 
 // newYAML says text, which browsers show instead of saving it.

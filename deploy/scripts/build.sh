@@ -3,7 +3,7 @@
 #
 #   build.sh           all three in their order
 #   build.sh packages  the page's npm packages, if the lock file is newer than what is installed
-#   build.sh page      frontend/dist
+#   build.sh page      frontend/dist: the page, the console and the documentation of the API
 #   build.sh binary    bin/stampede
 #   build.sh background  compiles the dependencies of the binary that do not contain the page, while the page is built
 set -euo pipefail

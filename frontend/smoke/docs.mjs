@@ -1,10 +1,21 @@
-import { expectNoProblems, soon } from './browser.mjs'
+import { expectAccessible, expectNoProblems, expectNoSideways, soon } from './browser.mjs'
 
-/** The API documentation of a real server opens under its security policy. */
+/** The two pages of the API documentation open without a console error or a violation of the security policy. */
 export function docs(report, browser, base) {
-  return report.check('docs: the page lists operations and violates no security policy', async () => {
-    const page = await browser.open(`${base}/docs`)
-    await soon(page.locator('aside').getByRole('link', { name: 'POST Buy' }))
-    expectNoProblems(page)
+  return report.check('docs: both pages open under the security policy', async () => {
+    for (const size of ['phone', 'desktop']) {
+      const page = await browser.open(`${base}/docs`, { size })
+      await soon(page.getByRole('heading', { name: 'POST /api/v1/sales/{id}/buy' }))
+      await judge(page)
+      await page.getByRole('link', { name: 'Socket', exact: true }).click()
+      await soon(page.getByRole('heading', { name: 'Close codes' }))
+      await judge(page)
+    }
   })
+}
+
+async function judge(page) {
+  await expectAccessible(page)
+  await expectNoSideways(page)
+  expectNoProblems(page)
 }
