@@ -117,7 +117,7 @@ const groups = openAPI.tags.map(({ name, description }) => {
   const members = operations.filter(({ op }) => op.tags.includes(name))
   const links = members.map(({ op }) => `<li>${link(op.operationId, op.summary)}</li>`).join('')
   const main = `<h2 id="${slug(name)}">${name}</h2>${prose(description)}${members.map(operation).join('\n')}`
-  return { main, nav: `<h2>${link(slug(name), name)}</h2><ul>${links}</ul>` }
+  return { main, nav: `<p>${link(slug(name), name)}</p><ul>${links}</ul>` }
 })
 const codes = Object.entries(openAPI.components.schemas.Code['x-codes']).map(
   ([code, { status, means, do: advice }]) =>
@@ -136,11 +136,11 @@ page(
   'index.html',
   'Stampede: HTTP API',
   groups.map(({ nav }) => nav).join('\n') +
-    `<h2>${link('codes', 'Error codes')}</h2><h2>${link('schemas', 'Schemas')}</h2>`,
+    `<p>${link('codes', 'Error codes')}</p><p>${link('schemas', 'Schemas')}</p>`,
   `<h1>HTTP API</h1>${prose(openAPI.info.description)}
 ${groups.map(({ main }) => main).join('\n')}
 <h2 id="codes">Error codes</h2>${list(codes)}
 <h2 id="schemas">Schemas</h2>${schemas.join('\n')}`,
 )
-const contents = headings.map((heading) => `<h2>${link(slug(heading), heading)}</h2>`).join('')
+const contents = headings.map((heading) => `<p>${link(slug(heading), heading)}</p>`).join('')
 page('socket.html', 'Stampede: socket protocol', contents, prose(protocol))
