@@ -1,4 +1,4 @@
-import { expectAccessible, expectNoProblems, expectNoSideways, soon } from './browser.mjs'
+import { expectNoProblems, expectNoSideways, soon } from './browser.mjs'
 
 /** The two pages of the API documentation open without a console error or a violation of the security policy. */
 export function docs(report, browser, base) {
@@ -15,7 +15,6 @@ export function docs(report, browser, base) {
 }
 
 async function judge(page) {
-  await expectAccessible(page)
   await expectNoSideways(page)
   expectNoProblems(page)
 }
