@@ -23,6 +23,7 @@ export default defineConfig({
   },
   test: {
     include: ['src/**/*.test.ts', 'console/**/*.test.ts', '*.test.ts'],
+    testTimeout: 60_000, // a busy machine is no reason to fail
     server: { deps: { inline: ['element-plus'] } },
   },
 })

@@ -114,11 +114,15 @@ func TestActsAtOnceMakeOneChain(t *testing.T) {
 		for i := range 2 * acts {
 			g.Go(func() error {
 				n := i % acts
-				_, err := s.Act(ctx, ada(fmt.Sprintf("key-%04d", n)), func(ctx context.Context) (app.Act, error) {
-					_, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: app.ID(1 + n).String()}, 0)
-					return app.Act{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
-				})
-				return err
+				for {
+					_, err := s.Act(ctx, ada(fmt.Sprintf("key-%04d", n)), func(ctx context.Context) (app.Act, error) {
+						_, err := s.AddBlock(ctx, app.Block{Kind: app.BlockUser, Value: app.ID(1 + n).String()}, 0)
+						return app.Act{Kind: "block.add", Object: fmt.Sprintf("block:%d", n)}, err
+					})
+					if !errors.Is(err, app.ErrTransient) || ctx.Err() != nil { // a lock may last longer than its wait
+						return err
+					}
+				}
 			})
 		}
 		must(t, g.Wait())
