@@ -97,18 +97,6 @@ func (c *Captchas) Check(ctx context.Context, id, answer string) (bool, error) {
 	return kept != "" && kept == captchaHash(id, strings.TrimSpace(answer)), nil
 }
 
-// Learn answers what the picture shows, for rehearsals in which programs stand for people: another answer takes the
-// place of the one that is kept, which nobody can know. It needs Redis, and fails when nothing is kept of the picture.
-func (c *Captchas) Learn(ctx context.Context, id string) (answer string, err error) {
-	if answer, err = digits(captchaDigits); err != nil {
-		return "", err
-	}
-	if err := c.Shelf.replace(ctx, id, captchaHash(id, answer)); err != nil {
-		return "", fmt.Errorf("learn what a picture shows: %w", err)
-	}
-	return answer, nil
-}
-
 // idLength is that of rand.Text.
 const idLength = 26
 

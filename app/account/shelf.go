@@ -121,11 +121,6 @@ func (s *Shelf) put(ctx context.Context, key, text string, within time.Duration)
 	}
 }
 
-// replace puts another text in the place of one that Redis keeps, for as long as that would have been kept.
-func (s *Shelf) replace(ctx context.Context, key, text string) error {
-	return s.redis.SetArgs(ctx, captchaPrefix+key, text, redis.SetArgs{Mode: "XX", KeepTTL: true}).Err()
-}
-
 // take answers a text that is kept, to one caller.
 func (s *Shelf) take(ctx context.Context, key string) (text string) {
 	s.try(ctx, func(ctx context.Context) (err error) {

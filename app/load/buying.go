@@ -46,9 +46,6 @@ func (b *bench) chain(ctx context.Context, r *Result) error {
 
 // measure presses, and notes what it cost each process that takes part.
 func (b *bench) measure(ctx context.Context, r *Result, w work) error {
-	if err := b.begin(ctx, r, 0); err != nil {
-		return err
-	}
 	var p *pressed
 	spent, err := b.shares.spent(func() (err error) {
 		p, err = b.crowd.press(ctx, w)
@@ -131,9 +128,6 @@ func (b *bench) soldout(ctx context.Context, r *Result) error {
 // bursts is how often everybody presses in the same instant; half of them ask for the time, in turns.
 const bursts = 4
 
-// burstEvery is the time from one burst to the next where several processes press together.
-const burstEvery = 5 * time.Second
-
 // burst presses time and Buy, each in one instant, in turns. Latencies of all bursts of a kind are taken together.
 func (b *bench) burst(ctx context.Context, r *Result) error {
 	sales, err := b.offer(ctx, bursts/2, int64(b.Sockets), 1)
@@ -148,9 +142,6 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 			into = &buys
 			w.op = func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }
 		}
-		if err := b.begin(ctx, r, time.Duration(i)*burstEvery); err != nil {
-			return err
-		}
 		p, err := b.crowd.press(ctx, w)
 		if err != nil {
 			return err
@@ -159,10 +150,14 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 		time.Sleep(300 * time.Millisecond) // the server takes breath: a burst is met by a calm server
 	}
 	r.took(&buys)
-	r.beside = times.Answers
-	if times.Answers.total() == 0 || buys.Answers.total() == 0 {
-		return errors.New("nothing was answered")
+	of := times.Answers.latency()
+	if of == nil || r.Latency == nil {
+		return errors.New("no op was answered")
 	}
-	r.derive()
+	r.figure("time_p50_ms", of.P50)
+	r.figure("time_p99_ms", of.P99)
+	if of.P99 > 0 {
+		r.figure("p99_ratio", r.Latency.P99/of.P99)
+	}
 	return nil
 }

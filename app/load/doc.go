@@ -10,7 +10,4 @@
 //
 // Every scenario ends with checks: no answered reservation without its order, no event lost, and an audit of the sales
 // that were used. A failed check fails the run, whatever the figures are.
-//
-// Attack is no measurement of speed: scripted attackers and honest shoppers want the units of one sale, and it tells
-// who gets how many, for each attacker and each thing that a sale may ask of its buyers.
 package load

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"errors"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -61,36 +60,4 @@ func (h *histogram) latency() *Latency {
 		return nil
 	}
 	return &Latency{h.quantile(0.5), h.quantile(0.9), h.quantile(0.99), float64(h.most) / 1000}
-}
-
-// samples is a histogram as it is kept: how many latencies there were of each size.
-type samples struct {
-	Most   int64      `json:"most_us"`
-	Counts [][2]int64 `json:"counts"` // µs, how many; the smallest first
-}
-
-func (h *histogram) samples() samples {
-	s := samples{Most: h.most, Counts: [][2]int64{}}
-	if h.of != nil {
-		for _, bar := range h.of.Distribution() {
-			if bar.Count > 0 {
-				s.Counts = append(s.Counts, [2]int64{bar.From, bar.Count})
-			}
-		}
-	}
-	return s
-}
-
-// manyOfOne is more than any run counts of one latency; so many of all sizes are still counted right.
-const manyOfOne = 1 << 40
-
-func (s *samples) histogram() (histogram, error) {
-	h := histogram{most: s.Most}
-	for _, c := range s.Counts {
-		cannot := c[1] < 1 || c[1] > manyOfOne || c[0] > s.Most || s.Most > longest
-		if cannot || h.counts().RecordValues(c[0], c[1]) != nil {
-			return h, errors.New("counts of latencies that cannot be")
-		}
-	}
-	return h, nil
 }

@@ -1,7 +1,5 @@
 package load
 
-import "time"
-
 // Result is what one scenario found.
 type Result struct {
 	Scenario string   `json:"scenario"`
@@ -22,11 +20,6 @@ type Result struct {
 	Refusals map[string]int `json:"refusals,omitempty"` // by error code
 	Losses   map[string]int `json:"losses,omitempty"`   // connections that ended, by reason
 	Failures []string       `json:"failures,omitempty"` // checks that failed; none means that all held
-
-	began   time.Time // when what is measured began
-	answers histogram // behind Latency
-	orders  histogram // behind Order
-	beside  histogram // of a burst: time ops
 }
 
 func (r *Result) figure(name string, value float64) {
@@ -41,14 +34,8 @@ func (r *Result) fail(what string) { r.Failures = append(r.Failures, what) }
 // took fills in what some pressing found.
 func (r *Result) took(p *pressed) {
 	r.Ops, r.Seconds = p.Ops, p.Seconds
-	r.answers, r.orders = p.Answers, p.Orders
-	r.tell()
-}
-
-// tell fills in what follows from counts.
-func (r *Result) tell() {
 	if r.Seconds > 0 {
 		r.PerSec = float64(r.Ops) / r.Seconds
 	}
-	r.Latency, r.Order = r.answers.latency(), r.orders.latency()
+	r.Latency, r.Order = p.Answers.latency(), p.Orders.latency()
 }

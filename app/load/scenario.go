@@ -26,8 +26,6 @@ type Options struct {
 	Beside  []Process     // other processes of this machine whose processor time is counted too: the stores
 	Own     bool          // the target is not this machine, and whoever runs this may press on it
 	Wait    bool          // after buys, wait until every reservation has become an order
-	Shard   Shard         // which of the processes that press together this is
-	At      time.Time     // when what is measured begins, in all of them; zero: as soon as the crowd is ready
 
 	Progress io.Writer // where a terminal shows how far it is; nil: nowhere
 }
@@ -37,30 +35,25 @@ type Scenario struct {
 	Name string
 	Does string
 	run  func(b *bench, ctx context.Context, r *Result) error
-	// alone: its figures compare what it did in turns, and those of several processes cannot be merged.
-	alone bool
 }
-
-// Merges reports whether what several processes found of it can be merged.
-func (s Scenario) Merges() bool { return !s.alone }
 
 // Scenarios are all there are, in the order in which one run may go through them.
 func Scenarios() []Scenario {
 	return []Scenario{
-		{"idle", "memory per socket, authenticated and watching", (*bench).idle, false},
-		{"time", "the socket's own time op, without Redis: the limit of the socket layer", (*bench).time, false},
-		{"buy", "reserved buys", (*bench).buy, false},
-		{"soldout", "buys of what is sold out", (*bench).soldout, false},
+		{"idle", "memory per socket, authenticated and watching", (*bench).idle},
+		{"time", "the socket's own time op, without Redis: the limit of the socket layer", (*bench).time},
+		{"buy", "reserved buys", (*bench).buy},
+		{"soldout", "buys of what is sold out", (*bench).soldout},
 		{
 			"forged",
 			"reserved buys without and with 1,000 forged payment notifications a second beside them, in turns",
-			(*bench).forged, true,
+			(*bench).forged,
 		},
-		{"logins", "reserved buys without and with 500 log ins a second beside them, in turns", (*bench).logins, true},
-		{"burst", "everybody presses Buy in the same instant; with a burst of time ops before it", (*bench).burst, false},
-		{"chain", "press → Lua → stream → MySQL commit → order event", (*bench).chain, false},
-		{"fanout", "watchers receive ticks of a sale that moves five times a second", (*bench).fanout, false},
-		{"reconnect", "everybody buys, drops, and comes back with the cursor", (*bench).reconnect, false},
+		{"logins", "reserved buys without and with 500 log ins a second beside them, in turns", (*bench).logins},
+		{"burst", "everybody presses Buy in the same instant; with a burst of time ops before it", (*bench).burst},
+		{"chain", "press → Lua → stream → MySQL commit → order event", (*bench).chain},
+		{"fanout", "watchers receive ticks of a sale that moves five times a second", (*bench).fanout},
+		{"reconnect", "everybody buys, drops, and comes back with the cursor", (*bench).reconnect},
 	}
 }
 
@@ -83,12 +76,6 @@ func Run(ctx context.Context, shop *Shop, o Options, names ...string) ([]Result,
 	if err != nil {
 		return nil, err
 	}
-	if !o.At.IsZero() && len(chosen) > 1 {
-		return nil, errors.New("one scenario only can begin at an instant")
-	}
-	if o.Shard.Of > 1 {
-		shop.offered = o.Shard.Number - 1 // of scenarios with one sale, those of several processes share no partition
-	}
 	to, err := newTarget(o.Address, o.Sources, o.Own)
 	if err != nil {
 		return nil, err
@@ -96,7 +83,7 @@ func Run(ctx context.Context, shop *Shop, o Options, names ...string) ([]Result,
 	b := &bench{
 		Options: o, shop: shop, shares: sharing(o), show: newProgress(o.Progress),
 	}
-	if b.crowd, err = newCrowd(o.Sockets, o.Shard, to, shop.Token); err != nil {
+	if b.crowd, err = newCrowd(o.Sockets, to, shop.Token); err != nil {
 		return nil, err
 	}
 	defer b.crowd.close()

@@ -21,8 +21,6 @@ type Shop struct {
 	Partitions int
 	// Token signs a token for a shopper.
 	Token func(user app.ID) (string, error)
-	// Read answers what a captcha shows, as somebody who looks at it would; id is that of the task.
-	Read func(ctx context.Context, id string) (string, error)
 	// Audit proves the stock equation of the sales.
 	Audit func(ctx context.Context, sales ...app.ID) ([]app.AuditReport, error)
 	// AlipayAppID and AlipaySellerID are the shop as Alipay knows it; no app id when nothing can be paid.
@@ -46,48 +44,17 @@ func (s *Shop) offer(ctx context.Context, n int, units int64, limit int) ([]app.
 	}
 	ids, sales := make([]app.ID, n), make([]app.Sale, n)
 	for i := range sales {
+		if ids[i], err = s.Mint(); err != nil {
+			return nil, fmt.Errorf("mint sale id: %w", err)
+		}
 		sales[i] = app.Sale{
-			Initial: units, Limit: limit, Cap: limit, Challenge: app.ChallengeNone,
-			OpensAt: max(slot.OpensAt, now.Add(-time.Second)),
+			ID: ids[i], Slot: slot.ID, Partition: s.offered % s.Partitions, Product: s.product, PriceFen: 9900,
+			Initial: units, Limit: limit, Cap: limit, Challenge: app.ChallengeNone, Version: 1,
+			OpensAt: max(slot.OpensAt, now.Add(-time.Second)), ClosesAt: slot.ClosesAt,
 		}
-		if err := s.fill(&sales[i], slot); err != nil {
-			return nil, err
-		}
-		ids[i] = sales[i].ID
+		s.offered++
 	}
 	return ids, s.Editor.AddSales(ctx, sales)
-}
-
-// offerOne adds a sale that opens soon, in the slot that is open.
-func (s *Shop) offerOne(ctx context.Context, sale app.Sale) (app.Sale, error) {
-	if s.product.ID == 0 {
-		if err := s.addProduct(ctx); err != nil {
-			return sale, err
-		}
-	}
-	slot, err := s.openSlot(ctx, app.MillisOf(time.Now()))
-	if err != nil {
-		return sale, err
-	}
-	if sale.OpensAt >= slot.ClosesAt {
-		return sale, fmt.Errorf("the open slot closes at %s, before the sale opens",
-			slot.ClosesAt.Time().Format(time.TimeOnly))
-	}
-	if err := s.fill(&sale, slot); err != nil {
-		return sale, err
-	}
-	return sale, s.Editor.AddSales(ctx, []app.Sale{sale})
-}
-
-// fill completes a sale of the slot; it lies in the next partition.
-func (s *Shop) fill(sale *app.Sale, slot app.Slot) (err error) {
-	if sale.ID, err = s.Mint(); err != nil {
-		return fmt.Errorf("mint sale id: %w", err)
-	}
-	sale.Slot, sale.ClosesAt, sale.Product = slot.ID, slot.ClosesAt, s.product
-	sale.Partition, sale.PriceFen, sale.Version = s.offered%s.Partitions, 9900, 1
-	s.offered++
-	return nil
 }
 
 func (s *Shop) addProduct(ctx context.Context) error {
@@ -130,29 +97,10 @@ func (s *Shop) openSlot(ctx context.Context, now app.Millis) (app.Slot, error) {
 	if slot.ID, err = s.Mint(); err != nil {
 		return app.Slot{}, fmt.Errorf("mint slot id: %w", err)
 	}
-	err = s.Editor.AddSlots(ctx, []app.Slot{slot})
-	var refused *app.Error
-	if errors.As(err, &refused) && refused.Code == app.Conflict { // another process that presses has just added one
-		return s.slotOf(ctx, now)
-	}
-	if err != nil {
+	if err = s.Editor.AddSlots(ctx, []app.Slot{slot}); err != nil {
 		return app.Slot{}, fmt.Errorf("add a slot: %w", err)
 	}
 	return slot, nil
-}
-
-// slotOf is the slot that is open now.
-func (s *Shop) slotOf(ctx context.Context, now app.Millis) (app.Slot, error) {
-	near, err := s.Catalogue.Slots(ctx, now, now.Add(time.Millisecond))
-	if err != nil {
-		return app.Slot{}, fmt.Errorf("read slots: %w", err)
-	}
-	for _, slot := range near {
-		if slot.OpensAt <= now && now < slot.ClosesAt {
-			return slot, nil
-		}
-	}
-	return app.Slot{}, app.Fail(app.Conflict, "there is no room for a slot that is open now")
 }
 
 // audit answers how many reservations of the sales have no row yet, and what does not hold.

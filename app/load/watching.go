@@ -17,9 +17,6 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 	if b.PID == 0 {
 		return fmt.Errorf("needs the server's process id: --pid")
 	}
-	if err := b.begin(ctx, r, 0); err != nil {
-		return err
-	}
 	until := time.Now().Add(max(settleDown, b.For))
 	err := b.crowd.attend(ctx, func(*loop) (time.Duration, bool) {
 		wait := time.Until(until)
@@ -34,16 +31,13 @@ func (b *bench) idle(ctx context.Context, r *Result) error {
 	}
 	r.figure("resident_before_mb", float64(b.before)/(1<<20))
 	r.figure("resident_after_mb", float64(after)/(1<<20))
-	r.derive()
+	r.figure("kb_per_socket", float64(after-b.before)/1024/float64(r.Sockets))
 	return nil
 }
 
 // fanout measures ticks: everybody watches one sale, and one of them buys in it five times a second. Ages are from the
 // instant that a tick carries to its arrival; both clocks are this machine's.
 func (b *bench) fanout(ctx context.Context, r *Result) error {
-	if err := b.begin(ctx, r, 0); err != nil {
-		return err
-	}
 	parts := make([]*watchers, len(b.crowd.loops))
 	stalled := int(b.Stalled * float64(b.Sockets))
 	now := time.Now()
@@ -64,13 +58,12 @@ func (b *bench) fanout(ctx context.Context, r *Result) error {
 		ages.merge(&p.ages)
 		frames += p.frames
 	}
-	r.Ops, r.Seconds, r.answers = ages.total(), b.For.Seconds(), ages
-	r.tell()
+	r.took(&pressed{Ops: ages.total(), Seconds: b.For.Seconds(), Answers: ages})
 	if b.PID != 0 && frames > 0 {
 		r.figure("server_cpu_us_per_frame", spent[serverName].Seconds()*1e6/float64(frames))
 	}
 	r.figure("stalled", float64(stalled))
-	r.derive()
+	r.figure("ticks_per_second", r.PerSec/float64(r.Sockets-stalled))
 	if ages.total() == 0 {
 		r.fail("no tick came")
 	}
@@ -143,9 +136,6 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 			return err
 		}
 	}
-	if err := b.begin(ctx, r, 0); err != nil {
-		return err
-	}
 	early := 0
 	for _, s := range b.crowd.sockets {
 		early += s.orders
@@ -163,7 +153,7 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 	for name, d := range spent {
 		r.figure(name+"_cpu_us_per_op", d.Seconds()*1e6/float64(b.Sockets))
 	}
-	r.Ops, r.Seconds = int64(b.Sockets), time.Since(began).Seconds()
+	back := time.Since(began).Seconds()
 	var handshakes histogram
 	missed, resets, turnedAway := 0, 0, 0
 	for _, p := range parts {
@@ -172,9 +162,8 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 		resets += p.resets
 		turnedAway += p.turnedAway
 	}
-	r.answers = handshakes
-	r.tell()
-	r.figure("all_back_s", r.Seconds)
+	r.took(&pressed{Ops: int64(b.Sockets), Seconds: back, Answers: handshakes})
+	r.figure("all_back_s", back)
 	r.figure("heard_before_drop", float64(early))
 	r.figure("heard_by_hello", float64(missed))
 	r.figure("turned_away_busy", float64(turnedAway))

@@ -32,10 +32,6 @@ type loadCmd struct {
 	Wait      bool           `negatable:"" default:"true" help:"Wait until every reservation has become an order that its shopper has heard of."`
 	JSON      bool           `name:"json" help:"For scripts."`
 
-	partFlags `embed:""`
-
-	Attack attackFlags `embed:"" prefix:"attack-"`
-
 	IOwnThisHost bool `name:"i-own-this-host" help:"Press on a server that is not this machine."`
 }
 
@@ -48,24 +44,12 @@ func (loadCmd) Help() string {
 	for _, s := range load.Scenarios() {
 		fmt.Fprintf(&b, "    %-10s %s\n", s.Name, s.Does)
 	}
-	fmt.Fprintf(&b, "    %-10s %s\n", attackScenario, "attackers against a live sale with honest shoppers: each one's share of the units")
-	fmt.Fprintf(&b, "    %-10s %s\n", mergeScenario, "FILE…: one report of what several processes wrote with --out")
-	b.WriteString("\nAttackers (--attack-by), each under each defence (--attack-defences), alone and not among other scenarios:\n\n")
-	for _, a := range load.Attackers() {
-		fmt.Fprintf(&b, "    %-16s %s\n", a.Name, a.Does)
-	}
 	b.WriteString("\nThe server must let the crowd in, which comes from one address: STAMPEDE_MAX_CONNS_PER_IP, STAMPEDE_HANDSHAKE_RATE=0 and STAMPEDE_BUY_RATE=0; and STAMPEDE_PAY_WINDOW long enough that nothing expires meanwhile. " +
 		"Each process needs a descriptor per socket (ulimit -n).\n\nExamples:\n\n" +
 		"    stampede load chain --sockets 2000 --for 10s\n" +
 		"    stampede load chain --sockets 4000 --rate 15000\n" +
 		"    stampede load time buy soldout burst --sockets 10000\n" +
-		"    stampede load attack --attack-by replay,flood,prepared --json\n" +
-		"    stampede load idle fanout reconnect --sockets 18000 --pid $(pidof stampede) --json\n\n" +
-		"One crowd of several processes, also of several machines whose clocks agree; each puts its own sales on offer:\n\n" +
-		"    at=$(($(date +%s)+20))\n" +
-		"    stampede load chain --sockets 20000 --shard 1/2 --at $at --out 1.json &\n" +
-		"    stampede load chain --sockets 20000 --shard 2/2 --at $at --out 2.json; wait\n" +
-		"    stampede load merge 1.json 2.json")
+		"    stampede load idle fanout reconnect --sockets 18000 --pid $(pidof stampede) --json")
 	return b.String()
 }
 
@@ -77,22 +61,9 @@ var errLoad = errors.New("checks failed: the figures are worth nothing")
 
 // Run measures.
 func (c *loadCmd) Run(e *env) error {
-	if c.Scenarios[0] == mergeScenario {
-		return c.merge(e, c.Scenarios[1:])
-	}
 	if c.Sockets < 1 || c.Sockets > 60_000 || c.For < 100*time.Millisecond || c.Rate < 0 || c.Hot < 1 ||
 		c.Stalled < 0 || c.Stalled > 0.5 || c.Sources < 1 || c.Sources > 250 {
 		return fmt.Errorf("%w: want --sockets 1 to 60000, --for at least 100ms, --rate from 0, --hot from 1, --stalled 0 to 0.5, --sources 1 to 250", errUsage)
-	}
-	if err := c.Attack.check(c.Scenarios, c.IOwnThisHost); err != nil {
-		return err
-	}
-	if err := c.check(c.Scenarios); err != nil {
-		return err
-	}
-	at, err := c.begin()
-	if err != nil {
-		return err
 	}
 	beside, err := c.beside()
 	if err != nil {
@@ -103,10 +74,6 @@ func (c *loadCmd) Run(e *env) error {
 		return err
 	}
 	issuer, err := server.Issuer(e.ctx, config)
-	if err != nil {
-		return err
-	}
-	out, err := c.open()
 	if err != nil {
 		return err
 	}
@@ -124,21 +91,15 @@ func (c *loadCmd) Run(e *env) error {
 			},
 			AlipayAppID: config.AlipayAppID, AlipaySellerID: config.AlipaySellerID,
 		}
-		if c.Scenarios[0] == attackScenario {
-			if shop.Read, err = t.CaptchaReader(e.ctx); err != nil {
-				return err
-			}
-			return c.attack(e, shop)
-		}
 		results, err := load.Run(e.ctx, shop, load.Options{
 			Address: c.Target, Sockets: c.Sockets, For: c.For, Rate: c.Rate, Hot: c.Hot, Stalled: c.Stalled,
-			Sources: c.Sources, Shard: c.Shard, At: at,
-			PID: c.PID, Beside: beside, Own: c.IOwnThisHost, Wait: c.Wait, Progress: terminal(e.err),
+			Sources: c.Sources, PID: c.PID, Beside: beside, Own: c.IOwnThisHost, Wait: c.Wait,
+			Progress: terminal(e.err),
 		}, c.Scenarios...)
 		if err != nil {
 			return err
 		}
-		return errors.Join(c.keep(out, results), c.print(e, results))
+		return c.print(e, results)
 	})
 }
 

@@ -23,7 +23,7 @@ const (
 	signedOut = 4506
 )
 
-// captcha gets a picture and reads it, as nobody can who has not Redis: by trying every answer.
+// captcha gets a picture and its answer.
 func (s *shop) captcha(n *node) app.CaptchaAnswer {
 	s.t.Helper()
 	var picture app.Picture
@@ -31,7 +31,9 @@ func (s *shop) captcha(n *node) app.CaptchaAnswer {
 	if !strings.HasPrefix(picture.Image, "data:image/png;base64,") {
 		s.t.Fatalf("captcha %s is no picture", picture.ID)
 	}
-	return app.CaptchaAnswer{ID: picture.ID, Answer: s.readPicture(picture.ID)}
+	answer, err := s.readPicture(picture.ID)
+	s.must(err)
+	return app.CaptchaAnswer{ID: picture.ID, Answer: answer}
 }
 
 var linkInMail = regexp.MustCompile(`/\?(activate|reset)=([A-Za-z0-9_-]{43})`)

@@ -1,63 +1,90 @@
 package e2e
 
 import (
-	"encoding/json"
-	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	"stampede/app"
+	"stampede/app/test/attack"
+	"stampede/app/test/kit"
 )
 
-// attack is a row of the output of `stampede load attack --json`.
-type attack struct {
-	Attacker, Defence                     string
-	Units, Theirs, Honest, Shoppers, Sent int
-	Pictures                              int
-	Share, Work                           float64
-	Refused                               map[app.Code]int
-	Failures                              []string
-}
+// requests is the minimum of requests of an attacker per sale, floodRequests that of a flood. A sale can be sold out
+// after fewer: the attacker then goes on.
+const requests, floodRequests = 20, 200
 
-// check logs a row and checks the rules of all attacks: something was sent, no unit was sold twice (P1), and honest
-// shoppers have the units that the attacker does not have.
-func (r *attack) check(t *testing.T) {
-	t.Helper()
-	t.Logf("%s against %s: %d requests, %d of %d units, %.2f %%, work %.2f %%, %d pictures; %d of %d honest; "+
-		"refused %v", r.Attacker, r.Defence, r.Sent, r.Theirs, r.Units, 100*r.Share, 100*r.Work, r.Pictures, r.Honest,
-		r.Shoppers, r.Refused)
+// attacked lets honest shoppers and an attacker compete for a sale with the challenge, one unit per honest shopper by
+// default. It checks the rules of all attacks: the attacker sent enough requests, and no unit was sold twice (P1).
+func (s *shop) attacked(
+	n *node, name string, attacker attack.Attacker, kind app.Challenge, o attack.Options, lead time.Duration,
+) attack.Result {
+	s.t.Helper()
+	opens := time.Now().Add(lead)
+	sale := app.Sale{
+		Initial: max(o.Sale.Initial, int64(o.Honest)), Limit: 1, Cap: 3, Challenge: kind,
+		OpensAt: app.MillisOf(opens), ClosesAt: app.MillisOf(opens.Add(time.Hour)),
+	}
+	o.Other = s.add(sale)
+	o.Sale = s.add(sale)
+	o.Address, o.For = n.addr, time.Minute
+	o.Token = func() string { return token(s.t, kit.NewID()) }
+	o.Read = s.readPicture
+	r, err := attack.Run(s.t.Context(), attacker, o)
+	s.must(err)
+	s.t.Logf("%s against %s: %d requests, %d reservations, %.2f %%, work %.2f %%, %d pictures, %d accounts kept out; "+
+		"%d of %d honest; refused %v", name, kind, r.Sent, r.Theirs, 100*r.Share, 100*r.Work, r.Pictures, r.KeptOut,
+		r.Honest, o.Honest, r.Refused)
 	for _, failure := range r.Failures {
-		t.Errorf("%s against %s: %s", r.Attacker, r.Defence, failure)
+		s.t.Errorf("%s against %s: %v", name, kind, failure)
 	}
-	if r.Sent == 0 || r.Theirs+r.Honest > r.Units || r.Honest < r.Shoppers-r.Theirs {
-		t.Errorf("%s against %s: %d requests, %d of %d units, %d of %d honest shoppers",
-			r.Attacker, r.Defence, r.Sent, r.Theirs, r.Units, r.Honest, r.Shoppers)
+	if want := max(requests, o.Requests); r.Sent < want {
+		s.t.Errorf("%s against %s: %d requests, want at least %d", name, kind, r.Sent, want)
 	}
+	if !o.Persist && (r.Theirs+r.Honest > int(sale.Initial) || r.Honest < o.Honest-r.Theirs) {
+		s.t.Errorf("%s against %s: %d reservations of the attacker, %d of %d honest shoppers, %d units",
+			name, kind, r.Theirs, r.Honest, o.Honest, sale.Initial)
+	}
+	s.audit(o.Sale)
+	return r
 }
 
-// TestAttacksGetLittle is the short form of `stampede load attack`: 200 honest shoppers want the 200 units of a sale.
-// Attackers who replay or prepare requests or flood the shop get less than 1 % of the units where the sale requires a
-// pass or work. An attacker who does the work gets the share of its work at most.
+// TestAttacksGetLittle: 200 honest shoppers want the 200 units of a sale. Attackers who replay or prepare requests or
+// flood the shop get less than 1 % of the units where the sale requires a pass or work. An attacker who does the work
+// gets the share of its work at most.
 func TestAttacksGetLittle(t *testing.T) {
 	t.Parallel()
-	for attacker, fights := range map[string]int{"replay": 2, "prepared": 2, "flood": 2, "solver": 1} {
-		t.Run(attacker, func(t *testing.T) {
+	both := []app.Challenge{app.ChallengePass, app.ChallengeWork}
+	for name, c := range map[string]struct {
+		attacker attack.Attacker
+		kinds    []app.Challenge
+		requests int
+		units    int64
+	}{
+		"replay":   {attack.Replay, both, requests, 200},
+		"prepared": {attack.Prepared, both, requests, 200},
+		"flood":    {attack.Flood, both, floodRequests, 200},
+		"solver":   {attack.Solver, both[1:], 0, 400}, // enough for all who have a pass: only the work decides
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, "STAMPEDE_PAY_WINDOW=1h")
 			if out, code := s.run("challenge", "--bits", "10"); code != 0 {
 				t.Fatalf("exit code %d:\n%s", code, out)
 			}
-			rows := s.attacked(fights, attacker, "pass,work", "--attack-accounts", "200", "--attack-lead", "4s")
-			for _, r := range rows {
-				r.check(t)
+			n := startShipped(t, s.settings...)
+			for _, kind := range c.kinds {
+				o := attack.Options{
+					Sale: app.Sale{Initial: c.units}, Honest: 200, Accounts: 200, Requests: c.requests,
+				}
+				r := s.attacked(n, name, c.attacker, kind, o, 4*time.Second)
 				switch {
-				case attacker != "solver":
+				case name != "solver":
 					if r.Share >= 0.01 {
-						t.Errorf("%s against %s: %.2f %% of the units", attacker, r.Defence, 100*r.Share)
+						t.Errorf("%s against %s: %.2f %% of the units", name, kind, 100*r.Share)
 					}
-				case r.Honest != r.Shoppers || r.Work == 0 || r.Share > r.Work:
+				case r.Honest != o.Honest || r.Work == 0 || r.Share > r.Work:
 					t.Errorf("the solver has %.2f %% of the units for %.2f %% of the work, %d of %d honest",
-						100*r.Share, 100*r.Work, r.Honest, r.Shoppers)
+						100*r.Share, 100*r.Work, r.Honest, o.Honest)
 				}
 			}
 		})
@@ -69,13 +96,15 @@ func TestAttacksGetLittle(t *testing.T) {
 func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=1h")
-	for _, r := range s.attacked(2, "fifty-addresses,paid-reader", "captcha",
-		"--attack-honest", "50", "--attack-accounts", "50", "--attack-units", "50", // so few pictures are drawn in time
-		"--attack-pictures", "5", "--attack-lead", "15s") {
-		r.check(t)
-		paid := r.Attacker == "paid-reader"
+	n := startShipped(t, s.settings...)
+	for name, o := range map[string]attack.Options{
+		"fifty-addresses": {Honest: 50, Accounts: 50, Requests: requests},
+		"paid-reader":     {Honest: 50, Accounts: 50, Requests: requests, Pictures: 5},
+	} {
+		r := s.attacked(n, name, attack.FiftyAddresses, app.ChallengeCaptcha, o, 15*time.Second)
+		paid := o.Pictures > 0
 		if r.Theirs > r.Pictures || paid != (r.Theirs > 0) || paid != (r.Pictures > 0) {
-			t.Errorf("%s: %d units for %d pictures", r.Attacker, r.Theirs, r.Pictures)
+			t.Errorf("%s: %d units for %d pictures", name, r.Theirs, r.Pictures)
 		}
 	}
 }
@@ -84,11 +113,13 @@ func TestPicturesAreAsManyAsWereRead(t *testing.T) {
 // nothing. Not t.Parallel: the farm gets more time where honest shoppers are slow.
 func TestAttacksUnderStrictLimits(t *testing.T) {
 	s := newShop(t, "STAMPEDE_LIMITS=strict", "STAMPEDE_PAY_WINDOW=1h")
-	for _, r := range s.attacked(2, "flood,one-address", "none", "--attack-accounts", "200", "--attack-lead", "4s") {
-		r.check(t)
-		if r.Share > 0.2 {
-			t.Errorf("%s: %.2f %% of the units", r.Attacker, 100*r.Share)
-		}
+	n := startShipped(t, s.settings...)
+	flood := s.attacked(n, "flood", attack.Flood, app.ChallengeNone,
+		attack.Options{Honest: 200, Requests: floodRequests}, 4*time.Second)
+	farm := s.attacked(n, "one-address", attack.OneAddress, app.ChallengeNone,
+		attack.Options{Honest: 200, Accounts: 200, Requests: requests}, 4*time.Second)
+	if flood.Share > 0.2 || farm.Share > 0.2 {
+		t.Errorf("the flood has %.2f %% of the units, the farm %.2f %%", 100*flood.Share, 100*farm.Share)
 	}
 }
 
@@ -97,43 +128,13 @@ func TestAttacksUnderStrictLimits(t *testing.T) {
 func TestHoarderKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "STAMPEDE_PAY_WINDOW=2s")
-	r := s.attacked(1, "hoarder", "pass", "--attack-lead", "4s")[0]
-	t.Logf("%d reservations of the hoarder, %d of %d honest; refused %v", r.Theirs, r.Honest, r.Shoppers, r.Refused)
-	if r.Theirs == 0 || r.Theirs > 150 || len(r.Failures) > 0 {
-		t.Errorf("the hoarder has %d reservations, want at most three per account, 150; %v", r.Theirs, r.Failures)
+	n := startShipped(t, s.settings...)
+	r := s.attacked(n, "hoarder", attack.Hoarder, app.ChallengePass,
+		attack.Options{Honest: 200, Requests: requests, Persist: true}, 4*time.Second)
+	if r.Theirs == 0 || r.Theirs > 150 {
+		t.Errorf("the hoarder has %d reservations, want at most three per account, 150", r.Theirs)
 	}
-	if r.Honest != r.Shoppers {
-		t.Errorf("%d of %d honest shoppers have one", r.Honest, r.Shoppers)
+	if r.Honest != 200 {
+		t.Errorf("%d of 200 honest shoppers have one", r.Honest)
 	}
-}
-
-// attacked starts a node and runs attackers against it; each sale is fought for during a minute at most. A flood ends
-// when the honest shoppers have bought, which on a busy machine can be after 30 requests. The attackers run again until
-// floods have sent 200 requests, one per shopper. attacked returns the rows of all runs.
-func (s *shop) attacked(fights int, attackers, defences string, args ...string) (rows []attack) {
-	s.t.Helper()
-	n := startShipped(s.t, s.settings...)
-	flood := 0 // requests
-	for range 5 {
-		out, code := s.run(slices.Concat([]string{
-			"load", "attack", "--target", n.addr, "--json", "--attack-after", "1m",
-			"--attack-by", attackers, "--attack-defences", defences,
-		}, args)...)
-		list := out[max(0, strings.Index(out, "[")):] // behind the messages about progress
-		var last []attack
-		if code != 0 || json.Unmarshal([]byte(list), &last) != nil || len(last) != fights {
-			s.t.Fatalf("exit code %d, want %d rows:\n%s", code, fights, out)
-		}
-		rows = append(rows, last...)
-		for _, r := range last {
-			if r.Attacker == "flood" {
-				flood += r.Sent
-			}
-		}
-		if flood >= 200 || !strings.Contains(attackers, "flood") {
-			return rows
-		}
-	}
-	s.t.Errorf("the floods sent %d requests, want 200", flood)
-	return rows
 }

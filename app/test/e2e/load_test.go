@@ -2,11 +2,8 @@ package e2e
 
 import (
 	"encoding/json"
-	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 )
@@ -66,53 +63,4 @@ func (s *shop) everyScenario(n *node, moment time.Duration) []scenarioResult {
 		}
 	}
 	return results
-}
-
-// TestTwoLoadProcessesAreOneCrowd: two processes press at the same instant, each on sales and with shoppers of its own.
-// `load merge` makes one report of both, whose reservations are the rows in the database (P1, P2).
-func TestTwoLoadProcessesAreOneCrowd(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, "STAMPEDE_PAY_WINDOW=1h", "STAMPEDE_RETURN_WITHIN=0s")
-	n, dir := s.start(), t.TempDir()
-	at := strconv.FormatInt(time.Now().Add(20*time.Second).Unix(), 10) // 40 sockets are open long before
-	files := []string{filepath.Join(dir, "1.json"), filepath.Join(dir, "2.json")}
-	var g sync.WaitGroup
-	for i, file := range files {
-		g.Go(func() {
-			out, code := s.run("load", "chain", "--target", n.addr, "--sockets", "20", "--for", "2s", "--hot", "2",
-				"--pid", strconv.Itoa(n.cmd.Process.Pid), "--shard", fmt.Sprintf("%d/2", i+1), "--at", at,
-				"--out", file)
-			if code != 0 {
-				t.Errorf("process %d: exit code %d:\n%s", i+1, code, out)
-			}
-		})
-	}
-	g.Wait()
-	out, code := s.run("load", "merge", files[0], files[1], "--json")
-	var results []struct {
-		Scenario                  string
-		Sockets, Reserved, Orders int
-		Ops                       int64
-		Order                     struct {
-			P99 float64 `json:"p99_ms"`
-		}
-		Figures map[string]float64
-	}
-	if err := json.Unmarshal([]byte(out), &results); err != nil || code != 0 || len(results) != 1 {
-		t.Fatalf("exit code %d, %v:\n%s", code, err, out)
-	}
-	r := results[0]
-	if r.Scenario != "chain" || r.Sockets != 40 || r.Ops == 0 || r.Orders != r.Reserved || r.Order.P99 <= 0 ||
-		r.Figures["server_cpu_us_per_op"] <= 0 {
-		t.Errorf("%+v", r)
-	}
-	if rows := s.count("SELECT COUNT(*) FROM orders WHERE state = 'pending'"); rows != int64(r.Reserved) {
-		t.Errorf("%d rows for %d reservations", rows, r.Reserved)
-	}
-	if buyers := s.count("SELECT COUNT(DISTINCT user_id) FROM orders"); buyers != 40 {
-		t.Errorf("%d buyers, want 40 of two processes", buyers)
-	}
-	if out, code := s.run("load", "merge", files[0]); code != 1 {
-		t.Errorf("one file of two: exit code %d:\n%s", code, out)
-	}
 }

@@ -1,7 +1,7 @@
 package e2e
 
 import (
-	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -138,24 +140,10 @@ func (n *node) solve(t *testing.T, user, sale app.ID, task, nonce string) (answe
 	return answer
 }
 
-// readPicture finds what a picture shows by trying all there is, against what Redis keeps of it.
-func (s *shop) readPicture(task string) string {
-	s.t.Helper()
+// readPicture returns the answer of a picture. Nobody can know it, so it replaces the hash in Redis by that of 246810.
+func (s *shop) readPicture(task string) (answer string, err error) {
 	id, _, _ := strings.Cut(task, ".")
-	kept, err := s.redis.Get(kit.Context(s.t), "stampede:{captcha}:"+id).Result()
-	s.must(err)
-	want, err := hex.DecodeString(kept)
-	s.must(err)
-	text := []byte(id + ":000000")
-	digits := text[len(text)-6:]
-	for n := range 1_000_000 { // without fmt, which takes seconds under the race detector
-		for i, rest := len(digits)-1, n; i >= 0; i, rest = i-1, rest/10 {
-			digits[i] = byte('0' + rest%10)
-		}
-		if sum := sha256.Sum256(text); bytes.Equal(sum[:], want) {
-			return string(digits)
-		}
-	}
-	s.t.Fatal("the picture shows no six digits")
-	return ""
+	sum := sha256.Sum256([]byte(id + ":246810"))
+	return "246810", s.redis.SetArgs(context.Background(), "stampede:{captcha}:"+id, hex.EncodeToString(sum[:]),
+		redis.SetArgs{Mode: "XX", KeepTTL: true}).Err()
 }

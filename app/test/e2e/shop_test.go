@@ -100,21 +100,26 @@ func (s *shop) run(args ...string) (string, int) {
 // offer puts one product on sale in a window of its own, and answers the sale.
 func (s *shop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
 	s.t.Helper()
+	return s.add(app.Sale{
+		Initial: units, Limit: limit, Cap: max(10, limit), Challenge: app.ChallengeNone,
+		OpensAt: app.MillisOf(opens), ClosesAt: app.MillisOf(closes),
+	})
+}
+
+// add completes the sale with a product of its own and stores both.
+func (s *shop) add(sale app.Sale) app.Sale {
+	s.t.Helper()
 	category := app.Category{ID: kit.NewID()}
 	category.Name = "Things " + category.ID.String()
-	product := app.Product{
+	sale.Product = app.Product{
 		ID: kit.NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900,
 		Images: []app.Image{{URL: "/products/lamp.svg", Alt: "A lamp"}},
 	}
-	id := kit.NewID()
-	sale := app.Sale{
-		ID: id, Slot: s.theSlot().ID, Partition: int(id) % 8, Product: product, PriceFen: 4900, Initial: units,
-		Limit: limit, Cap: max(10, limit), Challenge: app.ChallengeNone, Version: 1,
-		OpensAt: app.MillisOf(opens), ClosesAt: app.MillisOf(closes),
-	}
+	sale.ID, sale.Slot, sale.PriceFen, sale.Version = kit.NewID(), s.theSlot().ID, 4900, 1
+	sale.Partition = int(sale.ID) % 8
 	ctx := kit.Context(s.t)
 	s.must(s.store.AddCategories(ctx, []app.Category{category}))
-	s.must(s.store.AddProducts(ctx, []app.Product{product}))
+	s.must(s.store.AddProducts(ctx, []app.Product{sale.Product}))
 	s.must(s.store.AddSales(ctx, []app.Sale{sale}))
 	return sale
 }

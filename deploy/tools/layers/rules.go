@@ -69,10 +69,12 @@ var layers = []layer{
 	{path: "app/test/kit/asyncapi", imports: []string{"app/wsclient"}, thirdParty: true, inTests: []string{"realtime"}},
 	// stands between flows and ports; only a build for the crash suite has it, which this rule does not look at
 	{path: "app/test/faults", imports: []string{"app", "streams"}, thirdParty: true},
+	{path: "app/test/attack", imports: []string{"app", "app/wsclient"}, thirdParty: true},
 	{
 		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
 		imports: []string{
-			"app", "app/account", "app/rehearse", "app/store", "app/wsclient", "streams", "realtime", "migrations",
+			"app", "app/account", "app/rehearse", "app/store", "app/test/attack", "app/wsclient", "streams", "realtime",
+			"migrations",
 		},
 	},
 	{

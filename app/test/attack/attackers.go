@@ -1,0 +1,219 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"stampede/app"
+	"stampede/app/wsclient"
+)
+
+const (
+	thieves   = 50 // accounts that send recorded requests of honest shoppers
+	hoarders  = 50
+	hammers   = 10 // sockets of the account that floods, and as many HTTP connections
+	attempts  = 20 // buys of a bot that is refused
+	addresses = 50 // of bots that do not share one address
+
+	// arriveBefore is the time before the opening at which bots without a socket stay out: the others still need time
+	// for their passes.
+	arriveBefore = time.Second
+	// early is the time before the opening at which a bot sends its first buy.
+	early = 20 * time.Millisecond
+)
+
+// recruit connects n bots from so many addresses. Bots that the server does not accept in time stay out.
+func (b *battle) recruit(n, addresses int) (in []*shopper) {
+	bots := make([]*shopper, n)
+	for i := range bots {
+		bots[i] = b.newShopper(botAddress(i % addresses))
+		bots[i].bot = true
+	}
+	b.bots = append(b.bots, bots...)
+	ctx, cancel := context.WithDeadline(b.ctx, b.opens.Add(-arriveBefore))
+	defer cancel()
+	if err := b.arrive(ctx, bots); err != nil && ctx.Err() == nil {
+		b.fail(fmt.Errorf("connect %d bots: %w", n, err))
+	}
+	for _, s := range bots {
+		if s.conn != nil && s.conn.Err() == nil {
+			in = append(in, s)
+		}
+	}
+	b.result.KeptOut += n - len(in)
+	return in
+}
+
+// each runs the script of each bot on a goroutine.
+func (b *battle) each(bots []*shopper, script func(s *shopper, i int)) {
+	for i, s := range bots {
+		b.running.Go(func() { script(s, i) })
+	}
+}
+
+// press waits for the opening and buys until the response is final.
+func (s *shopper) press(pass, key string) (err error) {
+	b := s.b
+	app.Sleep(b.ctx, time.Until(b.opens)-early)
+	for range attempts {
+		if b.ctx.Err() != nil {
+			return b.ctx.Err()
+		}
+		var r app.Receipt
+		r, err = s.conn.BuyWith(pass, b.Sale.ID, 1, key)
+		b.got(r, err)
+		switch e := app.AsError(err); {
+		case err == nil, e.Code == app.SoldOut, e.Code == app.LimitReached:
+			return err
+		default:
+			app.Sleep(b.ctx, max(5*time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
+		}
+	}
+	return err
+}
+
+// Replay buys once with one account and repeats the accepted request, with the same key and with others. Fifty other
+// accounts send recorded requests of honest shoppers before these do.
+func Replay(b *battle) {
+	first := b.recruit(1, 1)
+	stolen := b.recruit(thieves, 1)
+	b.each(first, func(s *shopper, _ int) {
+		pass := s.pass()
+		_ = s.press(pass, "replay-first")
+		for i := 0; b.ctx.Err() == nil && i < 200; i++ {
+			key := "replay-first"
+			if i%2 == 1 {
+				key = "replay-" + strconv.Itoa(i)
+			}
+			b.got(s.conn.BuyWith(pass, b.Sale.ID, 1, key))
+			s.conn.Pause(0)
+		}
+	})
+	b.each(stolen, func(s *shopper, _ int) {
+		select {
+		case r := <-b.passes:
+			_ = s.press(r.pass, r.key)
+		case <-b.ctx.Done():
+		}
+	})
+}
+
+// Flood buys with one account and one pass as fast as possible, on ten sockets and ten HTTP connections. Sockets that
+// the server closes are opened again.
+func Flood(b *battle) {
+	one := b.recruit(1, 1)
+	if len(one) == 0 {
+		return
+	}
+	pass := one[0].pass()
+	for i := range hammers {
+		s := &shopper{b: b, bot: true, from: one[0].from, token: one[0].token}
+		b.bots = append(b.bots, s)
+		b.running.Go(func() { s.hammer(pass, i) })
+		b.running.Go(func() { s.hammerHTTP(pass, i) })
+	}
+}
+
+func (s *shopper) hammer(pass string, number int) {
+	b := s.b
+	for n := 0; b.ctx.Err() == nil; n++ {
+		if s.conn == nil || s.conn.Err() != nil {
+			if s.connect(b.ctx) != nil {
+				return
+			}
+		}
+		app.Sleep(b.ctx, time.Until(b.opens)-early)
+		b.got(s.conn.BuyWith(pass, b.Sale.ID, 1, fmt.Sprintf("flood-%d-%d", number, n)))
+	}
+}
+
+func (s *shopper) hammerHTTP(pass string, number int) {
+	b := s.b
+	client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: s.from}).DialContext}}
+	defer client.CloseIdleConnections()
+	app.Sleep(b.ctx, time.Until(b.opens)-early)
+	for n := 0; b.ctx.Err() == nil; n++ {
+		b.got(s.buyOverHTTP(client, pass, fmt.Sprintf("http-flood-%d-%d", number, n)))
+	}
+}
+
+func (s *shopper) buyOverHTTP(client *http.Client, pass, key string) (r app.Receipt, err error) {
+	b := s.b
+	body, err := json.Marshal(map[string]any{"qty": 1, "key": key, "pass": pass})
+	if err != nil {
+		return r, err
+	}
+	request, err := http.NewRequestWithContext(b.ctx, http.MethodPost,
+		"http://"+b.Address+"/api/v1/sales/"+b.Sale.ID.String()+"/buy", bytes.NewReader(body))
+	if err != nil {
+		return r, err
+	}
+	request.Header.Set("Authorization", "Bearer "+s.token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusOK {
+		return r, json.NewDecoder(response.Body).Decode(&r)
+	}
+	var failure struct{ Error *app.Error }
+	if err := json.NewDecoder(response.Body).Decode(&failure); err != nil || failure.Error == nil {
+		return r, fmt.Errorf("status %s", response.Status)
+	}
+	return r, failure.Error
+}
+
+// Prepared sends requests of all accounts at the opening. Fifty of them carry passes of the other sale.
+func Prepared(b *battle) {
+	b.each(b.recruit(b.Accounts, addresses), func(s *shopper, i int) {
+		pass := ""
+		if i < thieves {
+			pass, _ = s.conn.GetPass(b.Other.ID)
+		}
+		_ = s.press(pass, "prepared-1")
+	})
+}
+
+// OneAddress runs programs that behave like the page, with all accounts from one address.
+func OneAddress(b *battle) { b.farm(1) }
+
+// FiftyAddresses is OneAddress with fifty addresses.
+func FiftyAddresses(b *battle) { b.farm(addresses) }
+
+func (b *battle) farm(addresses int) {
+	b.each(b.recruit(b.Accounts, addresses), func(s *shopper, _ int) { _ = s.press(s.pass(), "farm-press") })
+}
+
+// Solver is FiftyAddresses with all proofs of work computed on one core, one after the other.
+func Solver(b *battle) {
+	bots := b.recruit(b.Accounts, addresses)
+	b.running.Go(func() {
+		for _, s := range bots {
+			if b.ctx.Err() != nil {
+				return
+			}
+			pass := s.pass()
+			b.running.Go(func() { _ = s.press(pass, "solver-press") })
+		}
+	})
+}
+
+// Hoarder reserves units with fifty accounts, lets them expire and reserves again as often as the limits allow.
+func Hoarder(b *battle) {
+	b.each(b.recruit(hoarders, addresses), func(s *shopper, _ int) {
+		for n := 0; b.ctx.Err() == nil; n++ {
+			err := s.press(s.pass(), fmt.Sprintf("hoarder-%d", n))
+			if wsclient.CodeOf(err) != "" {
+				app.Sleep(b.ctx, 100*time.Millisecond)
+			}
+		}
+	})
+}

@@ -1,0 +1,159 @@
+package attack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"time"
+
+	"stampede/app"
+	"stampede/app/wsclient"
+)
+
+// shopper has an account and a socket. It is honest or a bot.
+type shopper struct {
+	b     *battle
+	bot   bool
+	from  net.Addr
+	token string
+	conn  *wsclient.Conn
+}
+
+func (b *battle) newShopper(from net.Addr) *shopper {
+	return &shopper{b: b, from: from, token: b.Token()}
+}
+
+// connect opens the socket and logs in. It retries until ctx ends.
+func (s *shopper) connect(ctx context.Context) (err error) {
+	for ctx.Err() == nil {
+		d := wsclient.Dialer{From: s.from}
+		if s.conn, err = d.Dial(ctx, "http://"+s.b.Address); err == nil {
+			if _, err = s.conn.Hello(s.token, ""); err == nil {
+				return nil
+			}
+			s.conn.Close()
+		}
+		app.Sleep(ctx, 200*time.Millisecond)
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+// shop buys as an honest shopper does: it gets a pass as soon as possible, sends the first buy a second before the
+// opening, and then follows the error codes, with one key, until the sale is sold out.
+func (s *shopper) shop() {
+	b, key := s.b, "honest-"+strconv.FormatInt(time.Now().UnixNano(), 36)
+	pass := s.pass()
+	b.passes <- recorded{pass, key}
+	app.Sleep(b.ctx, time.Until(b.opens)-time.Second)
+	for b.ctx.Err() == nil {
+		_, err := s.conn.BuyWith(pass, b.Sale.ID, 1, key)
+		e := app.AsError(err)
+		switch {
+		case err == nil:
+			b.mu.Lock()
+			b.result.Honest++
+			b.mu.Unlock()
+			return
+		case e.Code == app.SoldOut && b.Persist:
+			app.Sleep(b.ctx, 100*time.Millisecond)
+		case e.Code == app.SoldOut, e.Code == app.Closed:
+			return
+		case e.Code == app.PassRequired:
+			pass = s.pass()
+		case e.Code == app.NotOpen, e.Code == app.Busy, e.Code == app.RateLimited:
+			app.Sleep(b.ctx, max(time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
+		default:
+			b.fail(fmt.Errorf("buy of an honest shopper: %w", err))
+			return
+		}
+	}
+}
+
+// pass gets a pass of the sale, or "" if the shopper cannot get one.
+func (s *shopper) pass() string {
+	b := s.b
+	if b.Sale.Challenge == app.ChallengeNone {
+		return ""
+	}
+	for b.ctx.Err() == nil {
+		answer, err := s.conn.AskPass(b.Sale.ID)
+		if err == nil && answer.Task != nil {
+			solution, solved := s.solve(answer.Task)
+			if !solved {
+				return ""
+			}
+			answer, err = s.conn.SolvePass(b.Sale.ID, answer.Task.ID, solution)
+		}
+		e := app.AsError(err)
+		switch {
+		case err == nil:
+			return answer.Pass
+		case e.Code == app.NotOpen, e.Code == app.Busy, e.Code == app.RateLimited, e.Code == app.PassRequired,
+			e.Code == app.CaptchaRequired:
+			app.Sleep(b.ctx, max(10*time.Millisecond, time.Duration(e.RetryMS)*time.Millisecond))
+		default:
+			if !s.bot {
+				b.fail(fmt.Errorf("pass of an honest shopper: %w", err))
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
+// solve solves a task and adds the expected hashes of a proof of work to the work of its side.
+func (s *shopper) solve(task *app.Task) (solution string, solved bool) {
+	if task.Kind == app.ChallengeCaptcha {
+		return s.read(task)
+	}
+	b := s.b
+	if solution, solved = solveUntil(b.ctx, task); solved {
+		side := 0
+		if s.bot {
+			side = 1
+		}
+		b.mu.Lock()
+		b.work[side] += math.Exp2(float64(task.Bits))
+		b.mu.Unlock()
+	}
+	return solution, solved
+}
+
+// A person reads six digits and types them within these times.
+const minReading, maxReading = 3 * time.Second, 7 * time.Second
+
+// read reads a picture: an honest shopper needs some seconds, a bot waits for the reader that the attacker pays.
+func (s *shopper) read(task *app.Task) (answer string, read bool) {
+	b := s.b
+	if !s.bot {
+		app.Sleep(b.ctx, minReading+rand.N(maxReading-minReading))
+	} else if b.Pictures == 0 || b.reader.Wait(b.ctx) != nil {
+		return "", false
+	}
+	answer, err := b.Read(task.ID)
+	if err != nil { // expired, or kept in the node's memory because Redis was slow: counts as unreadable
+		return "?", true
+	}
+	if s.bot {
+		b.mu.Lock()
+		b.result.Pictures++
+		b.mu.Unlock()
+	}
+	return answer, true
+}
+
+// solveUntil computes a proof of work until ctx ends.
+func solveUntil(ctx context.Context, task *app.Task) (nonce string, solved bool) {
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return "", false
+		}
+		if nonce = strconv.Itoa(n); app.Solves(task.Text, nonce, task.Bits) {
+			return nonce, true
+		}
+	}
+}
