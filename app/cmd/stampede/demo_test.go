@@ -23,7 +23,7 @@ import (
 // refusals were ignored.
 func TestDemoFollowsTheSlots(t *testing.T) {
 	t.Parallel()
-	const slots, length, shoppers = 2, 8 * time.Second, 20
+	const slots, length, shoppers = 2, 12 * time.Second, 8
 	demo := startDemo(t, "--shoppers", fmt.Sprint(shoppers), "--slot", length.String())
 	moved := make(map[app.ID]bool) // the slots in which they bought
 	var held, watching int64
@@ -33,7 +33,7 @@ func TestDemoFollowsTheSlots(t *testing.T) {
 			moved[open] = true
 		}
 		held, watching = max(held, now.held), max(watching, now.watching)
-		return len(moved) >= slots && held >= 5 && watching >= shoppers,
+		return len(moved) >= slots && held >= 2 && watching >= shoppers,
 			fmt.Sprintf("slot %s: %+v; bought in %d slots, at most %d held and %d watching, %v",
 				open, now, len(moved), held, watching, err)
 	})
