@@ -20,6 +20,7 @@ type OrderSearch struct {
 type UserSearch struct {
 	Email  string // the beginning of it, in lower case: in the order of e-mails
 	Name   string // the whole of it: the newest first
+	Role   Role   // only accounts with it, where neither Email nor Name is asked for
 	Before ID     // go on behind this account; 0: from the first
 	Limit  int
 }
@@ -125,16 +126,17 @@ func (d *SearchDesk) SearchUsers(ctx context.Context, q UserSearch, text string)
 		}
 		return []User{u}, false, nil
 	}
-	if text != "" {
+	if text != "" && !strings.Contains(text, "@") { // a name must not hide the account with that e-mail
 		named, _, err := d.Search.FindUsers(ctx, UserSearch{Name: text, Limit: 1})
 		if err != nil {
 			return nil, false, Unreadable("users", err)
 		}
 		if len(named) > 0 {
 			q.Name = text
-		} else {
-			q.Email = strings.ToLower(text)
 		}
+	}
+	if q.Name == "" {
+		q.Email = strings.ToLower(text)
 	}
 	users, more, err := d.Search.FindUsers(ctx, q)
 	return users, more, Unreadable("users", err)

@@ -83,7 +83,6 @@ type Archivist struct {
 	ArchiveAfter  time.Duration // 0: orders stay where they are
 	PersonalAfter time.Duration // 0: addresses stay
 	Anyway        bool          // also around openings, and with short pauses
-	Progress      func(Archived)
 
 	// Counts are since the start.
 	Counts struct{ Moved, Blanked, Failed atomic.Int64 }
@@ -116,7 +115,7 @@ func (a *Archivist) RunOnce(ctx context.Context) (done Archived, err error) {
 	return done, err
 }
 
-// State says what is where.
+// State counts rows per table and month.
 func (a *Archivist) State(ctx context.Context) (ArchiveState, error) {
 	now, err := a.Store.Clock(ctx)
 	if err != nil {
@@ -317,9 +316,6 @@ func (r *archiveRun) forgetGuests(ctx context.Context) error {
 
 // rest pauses after a transaction, and says in Postpone when the run had better end.
 func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
-	if r.Progress != nil {
-		r.Progress(*r.done)
-	}
 	pause := max(archiveRest, archiveShare*took)
 	if r.Anyway {
 		pause = archiveRest

@@ -14,37 +14,26 @@ type ArchiveDrop struct {
 	Months []ArchivedMonth `json:"months"`
 }
 
-// ArchiveDesk archives and drops for operators.
+// ArchiveDesk shows the archive to operators and drops months of it.
 type ArchiveDesk struct {
-	Store   ArchiveStore
-	Journal *Journal
+	Archivist *Archivist
+	Journal   *Journal
 }
 
-// noteWait is how long a run that was stopped still has to journal what it did.
-const noteWait = 5 * time.Second
-
-// Run has what is due be done now. Its row in the journal says what was done, also by a run that was stopped or failed
-// half-way; one that did nothing has none. A process that was killed leaves no row: it did what the duty of a node
-// would have done by itself, and the archive says when each order came.
-func (d *ArchiveDesk) Run(ctx context.Context, actor Actor, a *Archivist) (Archived, error) {
-	done, err := a.RunOnce(ctx)
-	if !done.any() {
-		return done, err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWait)
-	defer cancel()
-	_, noteErr := d.Journal.Act(ctx, actor, func(context.Context) (Act, error) {
-		return Act{Kind: "archive.run", Object: "archive", After: done, Answer: done}, nil
-	})
-	return done, errors.Join(err, noteErr)
+// ArchiveState counts rows per table and month.
+func (d *ArchiveDesk) ArchiveState(ctx context.Context) (ArchiveState, error) {
+	return d.Archivist.State(ctx)
 }
 
-// Drop removes the archived orders of all months before the one given, for good. What they add up to is written down
+// DropArchive removes the archived orders of all months before the one given, for good. What they add up to is written down
 // in the act's transaction, as it is by then; each sale keeps what the very orders that go add up to, and still
-// balances. The months go after the COMMIT; what a crash leaves, the next run of the Archivist drops. Of a dry run
-// nothing stays. ErrArchiveTaken: orders are being moved.
-func (d *ArchiveDesk) Drop(ctx context.Context, actor Actor, month Month, dryRun bool) (out ArchiveDrop, err error) {
-	now, err := d.Store.Clock(ctx)
+// balances. The months go after the COMMIT; what a crash or the end of ctx leaves, the next run of the Archivist drops.
+// A dry run changes nothing. Conflict: orders are being moved.
+func (d *ArchiveDesk) DropArchive(
+	ctx context.Context, actor Actor, month Month, dryRun bool,
+) (out ArchiveDrop, err error) {
+	store := d.Archivist.Store
+	now, err := store.Clock(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -53,14 +42,14 @@ func (d *ArchiveDesk) Drop(ctx context.Context, actor Actor, month Month, dryRun
 	}
 	if dryRun {
 		out = ArchiveDrop{Before: month, DryRun: true}
-		out.Months, err = d.Store.PlanDrop(ctx, month, now.At, true)
+		out.Months, err = store.PlanDrop(ctx, month, now.At, true)
 		return out, err
 	}
-	err = d.Store.LockArchive(ctx, func(ctx context.Context) error {
+	err = store.LockArchive(ctx, func(ctx context.Context) error {
 		done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
 			plan := ArchiveDrop{Before: month}
 			var err error
-			plan.Months, err = d.Store.PlanDrop(ctx, month, now.At, false)
+			plan.Months, err = store.PlanDrop(ctx, month, now.At, false)
 			return Act{Kind: "archive.drop", Object: "archive", After: plan, Answer: plan}, err
 		})
 		if err == nil {
@@ -70,8 +59,11 @@ func (d *ArchiveDesk) Drop(ctx context.Context, actor Actor, month Month, dryRun
 			return err
 		}
 		var dropped []ArchivedMonth
-		return dropPlanned(ctx, d.Store, &dropped, func(time.Duration) bool { return Sleep(ctx, archiveRest) })
+		return dropPlanned(ctx, store, &dropped, func(time.Duration) bool { return Sleep(ctx, archiveRest) })
 	})
+	if errors.Is(err, ErrArchiveTaken) {
+		err = Fail(Conflict, "orders are being moved to the archive right now; try again in a minute")
+	}
 	return out, err
 }
 

@@ -38,8 +38,6 @@ const (
 	pointGap = PointEvery + PointEvery/2
 
 	runbook = "deploy/RUNBOOK.md#"
-
-	databaseBack = "Bring it back. What was reserved waits in Redis; buys are busy once the backlog is full."
 )
 
 // alarmParts are where the runbook says what to do about each alarm.
@@ -72,7 +70,7 @@ func alarmsOf(points []BoardPoint, b *Board) []Alarm {
 		alarms = append(alarms, Alarm{
 			Name: AlarmDatabaseAway, Since: b.Now.Add(-longest), Link: runbook + alarmParts[AlarmDatabaseAway],
 			Says: fmt.Sprintf("The database does not answer %s.", strings.Join(silent, ", ")),
-			Do:   databaseBack,
+			Do:   "Bring it back. What was reserved waits in Redis; buys are busy once the backlog is full.",
 		})
 	}
 	if since, is := streak(points, 0, func(p *BoardPoint) bool { return p.Dead > 0 }); is {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -38,6 +37,8 @@ type ReconciliationReport struct {
 	TakenFen    int64           `json:"taken_fen"`    // by the gateway for these, as it says now
 	ReturnedFen int64           `json:"returned_fen"` // of that, given back by now, on whatever day
 	Differences []PayDifference `json:"differences"`
+	// Next is the last order of this part, behind which the next part begins; 0: this is the last part.
+	Next ID `json:"next,omitzero"`
 }
 
 // CalendarDay is the calendar day of an instant's date in a zone, midnight to midnight; with a change of clocks it has
@@ -48,9 +49,8 @@ func CalendarDay(date time.Time, zone *time.Location) (from, to time.Time) {
 }
 
 const (
-	payDayPage    = 5000
-	payDayBatch   = 200
-	payDayAtOnce  = 4 // questions under way: it is a report, the shop's own questions go first
+	payDayBatch   = 200 // orders of one part: a few seconds of questions
+	payDayAtOnce  = 4   // questions under way: it is a report, the shop's own questions go first
 	payDaySettles = 3 * time.Second
 )
 
@@ -58,31 +58,39 @@ const (
 // nothing.
 type DailyReconciliation struct {
 	Store   ReconciliationStore
-	Gateway Gateway
+	Gateway Gateway        // nil: nothing can be paid
+	Zone    *time.Location // by whose clocks days begin
 
 	pause time.Duration // before a second look at what differs; 0: payDaySettles
 }
 
-// Report compares [from, to). What differs because it is changing right now is looked at twice. An error means that the
-// books could not be read; a question that the gateway does not answer is a difference.
-func (p *DailyReconciliation) Report(ctx context.Context, day string, from, to Millis) (ReconciliationReport, error) {
-	report := ReconciliationReport{Day: day, Differences: []PayDifference{}}
-	within := func(at Millis) bool { return from <= at && at < to }
-	for after := ID(0); ; {
-		page, err := p.Store.OrdersOfDay(ctx, from, to, after, payDayPage)
-		if err != nil {
-			return report, fmt.Errorf("list the orders of %s: %w", day, err)
-		}
-		for some := range slices.Chunk(page, payDayBatch) {
-			if err := p.compare(ctx, &report, within, some); err != nil {
-				return report, err
-			}
-		}
-		if len(page) < payDayPage {
-			return report, nil
-		}
-		after = page[len(page)-1]
+// ReconcileDay compares a part of a day's orders: those behind the one given, 0 for the first. WrongState: the shop has
+// no gateway.
+func (p *DailyReconciliation) ReconcileDay(
+	ctx context.Context, day time.Time, after ID,
+) (ReconciliationReport, error) {
+	if p.Gateway == nil {
+		return ReconciliationReport{}, Fail(WrongState, "STAMPEDE_ALIPAY_APP_ID is not set: there is no gateway to compare with")
 	}
+	from, to := CalendarDay(day, p.Zone)
+	report, err := p.part(ctx, MillisOf(from), MillisOf(to), after)
+	report.Day = from.Format(time.DateOnly)
+	return report, Unreadable("the payments of the day", err)
+}
+
+// part compares some orders of [from, to). Orders that differ because they are changing right now are compared twice.
+// An error means that the books could not be read; a question without an answer is a difference.
+func (p *DailyReconciliation) part(ctx context.Context, from, to Millis, after ID) (ReconciliationReport, error) {
+	report := ReconciliationReport{Differences: []PayDifference{}}
+	orders, err := p.Store.OrdersOfDay(ctx, from, to, after, payDayBatch)
+	if err != nil {
+		return report, fmt.Errorf("list the orders: %w", err)
+	}
+	if len(orders) == payDayBatch {
+		report.Next = orders[payDayBatch-1]
+	}
+	within := func(at Millis) bool { return from <= at && at < to }
+	return report, p.compare(ctx, &report, within, orders)
 }
 
 func (p *DailyReconciliation) compare(

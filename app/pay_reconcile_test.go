@@ -108,7 +108,7 @@ func TestReconciliationNamesEveryDifference(t *testing.T) {
 		asked: map[ID]int{},
 	}, make(chan struct{}, 1)}
 	p := &DailyReconciliation{Store: books, Gateway: books, pause: time.Nanosecond}
-	report, err := p.Report(context.Background(), "2026-11-21", 0, 10)
+	report, err := p.part(context.Background(), 0, 10, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 		{midnight, 7, 4, 1_010_110, 10_000},
 		{midnight + day, 1, 1, 100_000, 0},
 	} {
-		report, err := p.Report(context.Background(), "", c.from, c.from+day)
+		report, err := p.part(context.Background(), c.from, c.from+day, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

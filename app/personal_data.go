@@ -181,9 +181,6 @@ func (p *PersonalData) Delete(ctx context.Context, who Identity, password string
 	return Unreadable("your data", p.erase(ctx, who.User))
 }
 
-// DeleteUser is Delete by an operator.
-func (p *PersonalData) DeleteUser(ctx context.Context, user ID) error { return p.erase(ctx, user) }
-
 func (p *PersonalData) erase(ctx context.Context, user ID) error {
 	now := p.Now()
 	return p.Erasures.Erase(ctx, user, now, now.Add(guestLife))

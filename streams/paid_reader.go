@@ -32,7 +32,6 @@ type PaidReader struct {
 	consumer  string
 	claimIdle time.Duration
 	block     time.Duration
-	batch     int
 	// where to go on in what this consumer has in hand: "0" after a start or an error, "" when all was seen
 	mine    string
 	untaken string // where the next claim goes on
@@ -44,13 +43,10 @@ const streamStart = "0-0"
 // NewPaidReader makes a reader. The client should be one that blocking reads do not keep others waiting for.
 func NewPaidReader(client redis.UniversalClient, group, consumer string) *PaidReader {
 	return &PaidReader{
-		client: client, group: group, consumer: consumer, claimIdle: paidClaimIdle, block: paidBlock, batch: paidBatch,
+		client: client, group: group, consumer: consumer, claimIdle: paidClaimIdle, block: paidBlock,
 		mine: "0", untaken: streamStart,
 	}
 }
-
-// AtMost bounds how many entries the next RunOnce hands over, n ≥ 1.
-func (r *PaidReader) AtMost(n int) { r.batch = min(n, paidBatch) }
 
 // RunOnce hands over what is there, one after the other: what this consumer has in hand since an error, or what
 // somebody was given long ago and never took, or what is new, for which it waits a moment. It answers how many entries
@@ -84,11 +80,11 @@ func (r *PaidReader) RunOnce(
 
 func (r *PaidReader) next(ctx context.Context) ([]redis.XMessage, error) {
 	for _, look := range []func(context.Context, int) ([]redis.XMessage, error){r.inHand, r.claim} {
-		if found, err := look(ctx, r.batch); err != nil || len(found) > 0 {
+		if found, err := look(ctx, paidBatch); err != nil || len(found) > 0 {
 			return found, err
 		}
 	}
-	return r.fresh(ctx, r.batch)
+	return r.fresh(ctx, paidBatch)
 }
 
 // inHand goes on in what this consumer was given before and has not acknowledged; nothing when it has seen it all.

@@ -20,11 +20,25 @@ func (a *api) asActor(handle func(c *fiber.Ctx, actor app.Actor) error) fiber.Ha
 		if err := app.CheckActKey(key); err != nil {
 			return err
 		}
+		note, err := noteIn(c)
+		if err != nil {
+			return err
+		}
 		return handle(c, app.Actor{
 			User: who.User, Name: who.Name, Role: who.Role, Via: app.ViaHTTP,
-			From: hostAddr(c.IP()).String(), Request: requestID(c), Key: key, Hash: requestHash(c),
+			From: hostAddr(c.IP()).String(), Request: requestID(c), Key: key, Hash: requestHash(c), Note: note,
 		})
 	})
+}
+
+// noteIn is the note in a JSON body: why the operator does this. It may be missing; files have none.
+func noteIn(c *fiber.Ctx) (string, error) {
+	var b noteBody
+	if body := raw(c); len(body) == 0 || body[0] != '{' {
+		return "", nil
+	}
+	err := decode(raw(c), &b)
+	return b.Note, err
 }
 
 // requestHash is of what is asked: method, address and body.

@@ -114,7 +114,7 @@ func TestActorIsPassedOn(t *testing.T) {
 	first := acted(path, `{"note":"n"}`)
 	want := app.Actor{
 		User: 1, Name: "Ada", Role: app.Operator, Via: app.ViaHTTP, From: "127.0.0.1", Request: "r-1", Key: "act-0001",
-		Hash: first.Hash,
+		Hash: first.Hash, Note: "n",
 	}
 	if first != want || len(first.Hash) != 64 {
 		t.Errorf("acted as %+v", first)

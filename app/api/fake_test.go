@@ -389,7 +389,7 @@ func openFor(t *testing.T, most int, change func(*Options), tune ...func(f *HTTP
 	for _, do := range tune {
 		do(s.front)
 	}
-	s.front.AllowLong(func(token string) bool { return token == "user-1" })
+	s.front.AllowLong(func(token string) bool { return token == "user-1" || token == "user-2" })
 	s.front.Open(New(o))
 	done := make(chan error, 1)
 	s.conns = LimitConns(l, most, o.Proxies, o.Blocked).(*limitedListener)

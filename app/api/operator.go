@@ -34,6 +34,7 @@ type (
 func (a *api) operatorRoutes(r fiber.Router) {
 	r.Get("/board", a.anyOperator(a.board))
 	a.searchRoutes(r)
+	a.adminRoutes(r)
 	a.leftoverRoutes(r)
 	r.Get("/sales/:id/report", a.anyOperator(byID(a.Shop.SaleReport)))
 	r.Get("/sales/:id/report.csv", a.anyOperator(a.saleReportCSV))
@@ -72,6 +73,16 @@ func (a *api) asOperator(handle func(c *fiber.Ctx, who app.Identity) error) fibe
 			return app.Fail(app.Forbidden, "this is for operators")
 		}
 		return handle(c, who)
+	})
+}
+
+// asAdmin passes on who acts, if that is an admin.
+func (a *api) asAdmin(handle func(c *fiber.Ctx, actor app.Actor) error) fiber.Handler {
+	return a.asActor(func(c *fiber.Ctx, actor app.Actor) error {
+		if actor.Role != app.Admin {
+			return app.Fail(app.Forbidden, "this is for admins")
+		}
+		return handle(c, actor)
 	})
 }
 

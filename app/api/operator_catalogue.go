@@ -149,9 +149,6 @@ func tryOrDo[B, T any](
 		if err := decode(raw(c), &body); err != nil {
 			return err
 		}
-		if actor.Note, err = noteIn(c); err != nil {
-			return err
-		}
 		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, dry, body) })
 	}
 }
@@ -173,18 +170,8 @@ func tryOrDoTo[B, T any](
 		if err := decodeIfAny(c, &body); err != nil {
 			return err
 		}
-		if actor.Note, err = noteIn(c); err != nil {
-			return err
-		}
 		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, dry, id, body) })
 	}
-}
-
-// noteIn is why somebody does what the body says; it may be left out.
-func noteIn(c *fiber.Ctx) (string, error) {
-	var b noteBody
-	err := decodeIfAny(c, &b)
-	return b.Note, err
 }
 
 func (a *api) productRecords(c *fiber.Ctx) error {

@@ -19,8 +19,13 @@ func (a *api) journal(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	since, err := queryID(c, "since")
+	if err != nil {
+		return err
+	}
 	q := app.JournalQuery{
 		Before: int64(before), Limit: limit, Object: c.Query("object"), Actor: c.Query("actor"), Kind: c.Query("kind"),
+		Since: app.Millis(since),
 	}
 	return flow(c, func(ctx context.Context) (journalAnswer, error) {
 		entries, more, err := a.Shop.ListJournal(ctx, q)
@@ -31,5 +36,5 @@ func (a *api) journal(c *fiber.Ctx) error {
 // verifyJournal walks along all of it.
 func (a *api) verifyJournal(c *fiber.Ctx) error {
 	head := c.Query("head")
-	return flow(c, func(ctx context.Context) (app.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) })
+	return slowFlow(c, func(ctx context.Context) (app.JournalReport, error) { return a.Shop.VerifyJournal(ctx, head) })
 }

@@ -74,7 +74,12 @@ func (a *api) searchOrders(c *fiber.Ctx) error {
 }
 
 func (a *api) searchUsers(c *fiber.Ctx) error {
-	var q app.UserSearch
+	q := app.UserSearch{Role: app.Role(c.Query("role"))}
+	switch q.Role {
+	case "", app.Shopper, app.Operator, app.Admin:
+	default:
+		return app.Fail(app.BadRequest, "role must be shopper, operator or admin")
+	}
 	var err error
 	if q.Before, q.Limit, err = before(c); err != nil {
 		return err

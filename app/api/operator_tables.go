@@ -41,6 +41,17 @@ func sendTable(c *fiber.Ctx, name string, write func(ctx context.Context) ([]byt
 	return c.Send(file)
 }
 
+// slowFlow is flow for what takes longer.
+func slowFlow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
+	ctx, cancel := context.WithTimeout(logged(c), tableTimeout)
+	defer cancel()
+	answer, err := call(ctx)
+	if err != nil {
+		return err
+	}
+	return c.JSON(answer)
+}
+
 // importFile makes the handler of an import.
 func (a *api) importFile(
 	do func(ctx context.Context, actor app.Actor, dry bool, file []byte) (app.ImportReport, error),
@@ -50,12 +61,6 @@ func (a *api) importFile(
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), tableTimeout)
-		defer cancel()
-		report, err := do(ctx, actor, dry, file)
-		if err != nil {
-			return err
-		}
-		return c.JSON(report)
+		return slowFlow(c, func(ctx context.Context) (app.ImportReport, error) { return do(ctx, actor, dry, file) })
 	}
 }

@@ -79,6 +79,20 @@ type Shop interface {
 	// FindUser reads what is known of a user.
 	FindUser(ctx context.Context, id app.ID) (app.UserFile, error)
 
+	// SetRole, RevokeUser (logs out everywhere, returns the number of devices) and DeleteUser change an account.
+	SetRole(ctx context.Context, actor app.Actor, user app.ID, role app.Role) (app.User, error)
+	RevokeUser(ctx context.Context, actor app.Actor, user app.ID) (int, error)
+	DeleteUser(ctx context.Context, actor app.Actor, user app.ID) error
+
+	// ReconcileDay compares a part of a day's payments with the gateway: the orders behind the one given.
+	ReconcileDay(ctx context.Context, day time.Time, after app.ID) (app.ReconciliationReport, error)
+	// Repost sends to the back office once more what it received since the instant, and returns the number of entries.
+	Repost(ctx context.Context, actor app.Actor, since app.Millis) (int64, error)
+
+	// ArchiveState counts what is in the archive and what is due; DropArchive removes months before the one given.
+	ArchiveState(ctx context.Context) (app.ArchiveState, error)
+	DropArchive(ctx context.Context, actor app.Actor, before app.Month, dryRun bool) (app.ArchiveDrop, error)
+
 	// SaleReport says what became of a sale.
 	SaleReport(ctx context.Context, sale app.ID) (app.SaleReport, error)
 

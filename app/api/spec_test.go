@@ -73,7 +73,7 @@ func TestEveryOperationAnswers(t *testing.T) {
 			}
 			token := "Bearer user-42"
 			if slices.Contains(op.Tags, "Operators") {
-				token = "Bearer user-1"
+				token = "Bearer user-2" // an admin
 			}
 			address := strings.ReplaceAll(path, "{id}", "7")
 			if strings.HasSuffix(path, "/operator/orders") {
@@ -81,6 +81,9 @@ func TestEveryOperationAnswers(t *testing.T) {
 			}
 			if method == http.MethodGet && strings.HasSuffix(path, "/operator/slots") {
 				address += "?from=2026-11-21"
+			}
+			if strings.HasSuffix(path, "/reconciliation") {
+				address += "?day=2026-11-20"
 			}
 			got := s.ask(method, address, body, "Authorization", token, actKey, "act-0001")
 			if got.code >= 300 {

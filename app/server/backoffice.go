@@ -35,6 +35,7 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 		Policy: app.RefundPolicy(c.RefundPolicy), Inventory: p.ports.inventory, Orders: p.ports.orders,
 		Refunds: p.ports.refunds, Effects: p.effects, Journal: p.shop.Journal,
 	}
+	p.shop.Reposter = &app.Reposter{Outbox: p.ports.outbox, Journal: p.shop.Journal}
 	b := &p.office
 	b.poster = &app.OutboxSender{Outbox: p.ports.outbox, Stream: p.ports.paid, Inventory: p.ports.inventory}
 	gauge(registry, "stampede_postings_waiting",

@@ -90,6 +90,10 @@ type shop struct {
 	*app.SaleDesk
 	*app.BlockDesk
 	*app.SwitchDesk
+	*app.UserService
+	*app.ArchiveDesk
+	*app.Reposter
+	*app.DailyReconciliation
 }
 
 // Verify is that of the issuer, except that who is blocked is forbidden everything, and a shopper of a rehearsal
@@ -245,6 +249,9 @@ func compose(
 	registerReplica(registry, p.stores.replica)
 	p.composeArchive(c, registry)
 	p.composeAccounts(c, issuer)
+	p.shop.UserService = &app.UserService{
+		Users: s.db, Devices: s.db, Data: p.personalData(), Journal: p.shop.Journal,
+	}
 	passes, err := c.passes()
 	if err != nil {
 		return nil, err

@@ -15,8 +15,10 @@ import (
 
 const minSecret = account.MinKeyBytes
 
-// foreign are variables of the project's own tests and scripts; the program does not read them.
+// foreign are variables of the operators' commands and of the project's own tests and scripts; a server does not read
+// them.
 var foreign = []string{
+	"URL", "TOKEN",
 	"TEST_REDIS", "TEST_MYSQL", "TEST_REDIS_SERVER", "TEST_MYSQL_SERVER", "TEST_STORES", "BIN",
 }
 

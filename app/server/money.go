@@ -22,6 +22,9 @@ func (p *parts) composeMoney(c *Config, registry *prometheus.Registry) {
 		Payments: p.ports.payments, Refunds: p.ports.refunds, Effects: p.effects, Margin: app.TradeMargin(c.PayWindow),
 	}
 	p.shop.Cashier = cashier
+	p.shop.DailyReconciliation = &app.DailyReconciliation{
+		Store: p.stores.db, Gateway: p.ports.gateway, Zone: c.TimeZone.Location,
+	}
 	if !cashier.TakesPayments() {
 		return
 	}

@@ -199,34 +199,6 @@ func (t *Tools) connect(ctx context.Context) error {
 	return err
 }
 
-// AddBlock keeps somebody out, for as long as said (0: until it is removed), and answers the block as it is kept.
-func (t *Tools) AddBlock(ctx context.Context, b app.Block, lasts time.Duration) (app.Block, error) {
-	if err := t.prepared(ctx); err != nil {
-		return b, err
-	}
-	return t.blockDesk().AddBlock(ctx, t.actor, b, lasts)
-}
-
-func (t *Tools) blockDesk() *app.BlockDesk {
-	return &app.BlockDesk{Store: t.stores.db, Journal: t.journal(), Time: wallClock}
-}
-
-// Blocks lists who is kept out now.
-func (t *Tools) Blocks(ctx context.Context) ([]app.Block, error) {
-	if err := t.prepared(ctx); err != nil {
-		return nil, err
-	}
-	return t.blockDesk().ListBlocks(ctx)
-}
-
-// RemoveBlock lets somebody in again.
-func (t *Tools) RemoveBlock(ctx context.Context, id int64) error {
-	if err := t.prepared(ctx); err != nil {
-		return err
-	}
-	return t.blockDesk().RemoveBlock(ctx, t.actor, id)
-}
-
 // prepared brings an embedded database up to date, and insists that a real one is.
 func (t *Tools) prepared(ctx context.Context) error {
 	return prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"time"
 
 	"stampede/app"
 )
@@ -17,7 +16,7 @@ func OpenActs(ctx context.Context, c Config, actor app.Actor) (*Tools, error) {
 	return t, nil
 }
 
-// journal is how these tools act and read what was done.
+// journal is how these tools act.
 func (t *Tools) journal() *app.Journal { return &app.Journal{Store: t.stores.db} }
 
 // act does something in one transaction with its row in the journal.
@@ -34,41 +33,7 @@ func (t *Tools) note(ctx context.Context, act app.Act) error {
 	return err
 }
 
-// JournalFilter is what of the journal somebody wants to see.
-type JournalFilter = app.JournalQuery
-
-// ListJournal reads what operators have done, the newest first.
-func (t *Tools) ListJournal(ctx context.Context, q JournalFilter) ([]app.JournalEntry, error) {
-	if err := t.prepared(ctx); err != nil {
-		return nil, err
-	}
-	entries, _, err := t.journal().ListJournal(ctx, q)
-	return entries, err
-}
-
-// VerifyJournal walks along the journal; head ("": none) is one that somebody wrote down.
-func (t *Tools) VerifyJournal(ctx context.Context, head string) (app.JournalReport, error) {
-	if err := t.prepared(ctx); err != nil {
-		return app.JournalReport{}, err
-	}
-	return t.journal().VerifyJournal(ctx, head)
-}
-
 // Seeding journals that the shop is filled.
 func (t *Tools) Seeding(ctx context.Context, how any) error {
 	return t.note(ctx, app.Act{Kind: "shop.seed", Object: "shop", After: how})
-}
-
-// Repost has everything that reached the back office since the instant given appended to its stream once more, and
-// answers how much that is. A running server does it.
-func (t *Tools) Repost(ctx context.Context, since time.Time) (n int64, err error) {
-	done, err := t.act(ctx, func(ctx context.Context) (app.Act, error) {
-		n, err := t.stores.db.Repost(ctx, app.MillisOf(since))
-		after := map[string]any{"since": app.MillisOf(since), "entries": n}
-		return app.Act{Kind: "backoffice.repost", Object: "backoffice", After: after, Answer: n}, err
-	})
-	if err == nil {
-		err = done.Into(&n)
-	}
-	return n, err
 }

@@ -11,15 +11,12 @@ import (
 	"stampede/streams"
 )
 
-// BoardTool reads the live board once or again and again, for a terminal. It needs the stores and no server: nodes that
-// are not there are not on it. Of a store that is away it says so, and shows what the other one knows. Close it.
+// BoardTool reads the live board from the stores, for rehearsals. Close it.
 type BoardTool struct {
 	config Config
 	stores stores
 	clock  *app.Clock
 	reader *app.BoardReader
-
-	redisAway, databaseAway app.Millis // since when; 0: it answers
 }
 
 // storeWithin bounds what is asked of one store for one board.
@@ -46,37 +43,12 @@ func OpenBoard(c Config) (*BoardTool, error) {
 // Close ends all connections.
 func (b *BoardTool) Close() error { return b.stores.close() }
 
-// Read is the board of this instant. It fails when no store answers.
-func (b *BoardTool) Read(ctx context.Context) (app.Board, error) {
-	noDatabase := b.askDatabase(ctx)
-	b.note(&b.databaseAway, noDatabase)
-	board, noRedis := b.fromRedis(ctx)
-	b.note(&b.redisAway, noRedis)
-	switch {
-	case noRedis != nil && noDatabase != nil:
-		return app.Board{}, fmt.Errorf("no store answers: %w", errors.Join(noRedis, noDatabase))
-	case noRedis != nil:
-		ctx, cancel := context.WithTimeout(ctx, storeWithin)
-		defer cancel()
-		return b.reader.ReadBooks(ctx, b.stores.db, b.redisAway)
-	case noDatabase != nil:
-		board.WithoutDatabase(b.databaseAway)
-	}
-	return board, nil
-}
-
-// ReadWhole is Read for whom a part is of no use: it fails as soon as one store does not answer.
+// ReadWhole is the board of this instant. It fails as soon as one store does not answer.
 func (b *BoardTool) ReadWhole(ctx context.Context) (app.Board, error) {
-	board, err := b.Read(ctx)
-	switch {
-	case err != nil:
+	if err := b.askDatabase(ctx); err != nil {
 		return app.Board{}, err
-	case b.redisAway != 0:
-		return app.Board{}, fmt.Errorf("read the board: Redis does not answer: %w", app.ErrTransient)
-	case b.databaseAway != 0:
-		return app.Board{}, fmt.Errorf("read the board: the database does not answer: %w", app.ErrTransient)
 	}
-	return board, nil
+	return b.fromRedis(ctx)
 }
 
 func (b *BoardTool) fromRedis(ctx context.Context) (app.Board, error) {
@@ -110,14 +82,4 @@ func (b *BoardTool) askDatabase(ctx context.Context) error {
 		return fmt.Errorf("ask the database: %w", err)
 	}
 	return nil
-}
-
-// note keeps since when a store does not answer.
-func (b *BoardTool) note(away *app.Millis, err error) {
-	switch {
-	case err == nil:
-		*away = 0
-	case *away == 0:
-		*away = b.clock.Now()
-	}
 }

@@ -97,8 +97,11 @@ func findUsers(sel *bun.SelectQuery, q app.UserSearch) *bun.SelectQuery {
 		}
 		return sel
 	}
-	if q.Name != "" {
+	switch {
+	case q.Name != "":
 		sel = sel.ForceIndex("users_name").Where("name = ?", q.Name)
+	case q.Role != "": // without an index: operators are few, and rarely listed
+		sel = sel.Where("role = ?", q.Role)
 	}
 	if q.Before != 0 {
 		sel = sel.Where("id < ?", q.Before)

@@ -1,90 +1,42 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"time"
+	"net/http"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type archiveCmd struct {
-	Run    archiveRun    `cmd:"" help:"Move and blank what is due, now."`
 	Status archiveStatus `cmd:"" help:"What is in the archive, and what is due."`
 	Drop   archiveDrop   `cmd:"" help:"Remove archived months for good."`
 }
 
 type (
-	archiveRun struct {
-		Anyway bool `help:"Also while a sale opens or reservations wait, and with short pauses."`
-		JSON   bool `name:"json" help:"For scripts: what was done."`
-
-		By string `placeholder:"NAME" help:"Who does this, for the journal; without it, the name you are logged in with."`
-	}
-	archiveStatus struct {
-		JSON bool `name:"json" help:"For scripts."`
-	}
-	archiveDrop struct {
+	archiveStatus struct{ reading }
+	archiveDrop   struct {
 		Before string `required:"" placeholder:"MONTH" help:"Months before this one go, like 2025-01 (UTC)."`
 		DryRun bool   `help:"Only show what would go."`
-		JSON   bool   `name:"json" help:"For scripts."`
 
-		acting
+		operating
 	}
 )
-
-// errPostponed makes the exit code of a run that left something to do; why has been printed.
-var errPostponed = errors.New("not everything was archived")
 
 // Help says what moves when.
 func (archiveCmd) Help() string {
 	return "Orders of sales that closed longer ago than STAMPEDE_ARCHIVE_AFTER, and to which nothing more will happen, move to a table of " +
 		"its own with a partition for each month. Everything finds them there as before; one to which something happens after all comes " +
 		"back by itself. After STAMPEDE_PERSONAL_DATA_AFTER orders that are over lose address and parcel number, wherever they are. A " +
-		"node with the role sweeper does both by itself, not around openings; run does it at once. drop removes whole months of the " +
-		"archive; what they add up to is kept, and payments and refunds stay.\n\nExamples:\n\n    stampede archive status\n" +
-		"    stampede archive run\n    stampede archive drop --before 2025-01 --dry-run"
-}
-
-// Run moves and blanks.
-func (c archiveRun) Run(e *env) error {
-	// No key: what is due changes from run to run, so none is a repetition.
-	return e.withActs(acting{By: c.By}, func(t *server.Tools) error {
-		done, err := t.RunArchive(e.ctx, c.Anyway, e.archiveProgress())
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			err = e.json(done)
-		default:
-			fmt.Fprintf(e.out, "looked at %d sales: %d orders moved, %d blanked, %d addresses of guests deleted\n", done.Sales,
-				done.Moved, done.Blanked, done.Books)
-			e.dropped("dropped", done.Dropped)
-		}
-		if err == nil && done.Postpone != "" {
-			err = fmt.Errorf("%w: %s", errPostponed, done.Postpone)
-		}
-		return err
-	})
-}
-
-// archiveProgress says every few seconds how far a run is.
-func (e *env) archiveProgress() func(app.Archived) {
-	const every = 5 * time.Second
-	said := time.Now()
-	return func(done app.Archived) {
-		if time.Since(said) >= every {
-			said = time.Now()
-			fmt.Fprintf(e.err, "%d sales, %d orders moved, %d blanked\n", done.Sales, done.Moved, done.Blanked)
-		}
-	}
+		"node with the role sweeper does both by itself every ten minutes, not around openings. drop removes whole months of the " +
+		"archive; what they add up to is kept, and payments and refunds stay. It needs the role admin.\n\nExamples:\n\n" +
+		"    stampede archive status\n    stampede archive drop --before 2025-01 --dry-run"
 }
 
 // Run shows what is where.
 func (c archiveStatus) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		s, err := t.ArchiveState(e.ctx)
+	return e.look(c.reading, func(api *client) error {
+		var s app.ArchiveState
+		err := api.get("/archive", nil, &s)
 		switch {
 		case err != nil:
 			return err
@@ -102,7 +54,7 @@ func (c archiveStatus) Run(e *env) error {
 			fmt.Fprintf(e.out, "nothing moves while %d nodes of an earlier version are alive\n", s.OldNodes)
 		}
 		if s.MonthsToDrop > 0 {
-			fmt.Fprintf(e.out, "%d months are about to be dropped; stampede archive run goes on with that\n", s.MonthsToDrop)
+			fmt.Fprintf(e.out, "%d months are about to be dropped\n", s.MonthsToDrop)
 		}
 		fmt.Fprintf(e.out, "in the archive: %d orders\n", s.Orders)
 		return e.months(s.Months)
@@ -130,8 +82,9 @@ func (c archiveDrop) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("%w: --before: %w", errUsage, err)
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		drop, err := t.DropArchive(e.ctx, before, c.DryRun)
+	return e.operate(c.operating, func(api *client) error {
+		var drop app.ArchiveDrop
+		err := api.act(http.MethodPost, "/archive/drop", map[string]any{"before": before, "dry_run": c.DryRun}, &drop)
 		switch {
 		case err != nil:
 			return err

@@ -1,18 +1,12 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
-	"os"
+	"net/http"
 	"time"
-
-	"stampede/app"
-	"stampede/app/server"
 )
 
 type backOffice struct {
-	Tail   officeTail   `cmd:"" help:"Print paid and refunded orders as they come, one JSON object per line."`
 	Repost officeRepost `cmd:"" help:"Send everything since an instant to the back office once more."`
 	Parked officeParked `cmd:"" help:"What the webhook's receiver refuses for good."`
 }
@@ -25,43 +19,10 @@ func (backOffice) Help() string {
 		"order and ignore what is not above it."
 }
 
-type (
-	officeTail struct {
-		Group    string `default:"backoffice" help:"Consumer group; what one group has taken, others still get."`
-		Consumer string `placeholder:"NAME" help:"Name within the group; by default this machine's."`
-		Count    int    `placeholder:"N" help:"End after so many; without it, wait for more until interrupted."`
-	}
-	officeRepost struct {
-		Since time.Time `required:"" placeholder:"TIME" help:"RFC 3339, e.g. 2026-11-21T10:00:00+08:00."`
+type officeRepost struct {
+	Since time.Time `required:"" placeholder:"TIME" help:"RFC 3339, e.g. 2026-11-21T10:00:00+08:00."`
 
-		acting
-	}
-)
-
-// Help shows examples.
-func (officeTail) Help() string {
-	return "The example of a reader: an entry is acknowledged after its line was written, so that nothing is lost when the reader " +
-		"dies, and the last line may come twice.\n\nExamples:\n\n    stampede backoffice tail\n" +
-		"    stampede backoffice tail --group bookkeeping --count 100"
-}
-
-// Run prints.
-func (c *officeTail) Run(e *env) error {
-	if c.Count < 0 || c.Group == "" {
-		return fmt.Errorf("%w: --count must be positive, --group must have a name", errUsage)
-	}
-	if c.Consumer == "" {
-		c.Consumer = "tail"
-		if host, err := os.Hostname(); err == nil {
-			c.Consumer = host
-		}
-	}
-	return e.withTools(func(t *server.Tools) error {
-		lines := json.NewEncoder(e.out)
-		return t.ReadPaid(e.ctx, c.Group, c.Consumer, c.Count, func(_ context.Context, p app.OutboxMessage) error {
-			return lines.Encode(p)
-		})
-	})
+	operating
 }
 
 // Help says when it is needed.
@@ -70,13 +31,20 @@ func (officeRepost) Help() string {
 		"largest rev of each order are not disturbed.\n\nExample:\n\n    stampede backoffice repost --since 2026-11-21T10:00:00+08:00"
 }
 
-// Run marks them for the running server.
+// Run has the server do it.
 func (c *officeRepost) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		n, err := t.Repost(e.ctx, c.Since)
-		if err == nil {
-			fmt.Fprintf(e.out, "%d entries are sent again by the running server\n", n)
+	return e.operate(c.operating, func(api *client) error {
+		var done struct {
+			Entries int64 `json:"entries"`
 		}
-		return err
+		err := api.act(http.MethodPost, "/backoffice/repost", map[string]any{"since": c.Since.UnixMilli()}, &done)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.json(done)
+		}
+		fmt.Fprintf(e.out, "%d entries are sent again\n", done.Entries)
+		return nil
 	})
 }

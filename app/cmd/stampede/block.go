@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type block struct {
@@ -21,18 +21,14 @@ type (
 		Network string        `xor:"whom" placeholder:"CIDR" help:"A network, at least /8, of IPv6 /16."`
 		Reason  string        `help:"For other operators; shoppers are not told."`
 		For     time.Duration `help:"How long, like 90s, 5m or 24h; without it until it is removed."`
-		JSON    bool          `name:"json" help:"For scripts."`
 
-		acting
+		operating
 	}
-	blockList struct {
-		JSON bool `name:"json" help:"For scripts."`
-	}
+	blockList   struct{ reading }
 	blockRemove struct {
-		ID   int64 `arg:"" help:"As the list shows it."`
-		JSON bool  `name:"json" help:"For scripts."`
+		ID int64 `arg:"" help:"As the list shows it."`
 
-		acting
+		operating
 	}
 )
 
@@ -72,8 +68,13 @@ func (c *blockAdd) Run(e *env) error {
 	if err := b.Normalize(); err != nil {
 		return fmt.Errorf("%w: %s", errUsage, app.AsError(err).Message)
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		added, err := t.AddBlock(e.ctx, b, c.For)
+	if c.For > 0 {
+		b.Until = app.MillisOf(time.Now().Add(c.For))
+	}
+	return e.operate(c.operating, func(api *client) error {
+		body := map[string]any{"kind": b.Kind, "value": b.Value, "reason": b.Reason, "until": b.Until}
+		var added app.Block
+		err := api.act(http.MethodPost, "/blocks", body, &added)
 		switch {
 		case err != nil:
 			return err
@@ -87,12 +88,14 @@ func (c *blockAdd) Run(e *env) error {
 
 // Run lists.
 func (c blockList) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		blocks, err := t.Blocks(e.ctx)
-		if err != nil {
+	return e.look(c.reading, func(api *client) error {
+		var all struct {
+			Blocks []app.Block `json:"blocks"`
+		}
+		if err := api.get("/blocks", nil, &all); err != nil {
 			return err
 		}
-		return list(e, c.JSON, blocks, "nobody is blocked", "id\tkind\twhom\tsince\tuntil\tby\treason",
+		return list(e, c.JSON, all.Blocks, "nobody is blocked", "id\tkind\twhom\tsince\tuntil\tby\treason",
 			"%d\t%s\t%s\t%s\t%s\t%s\t%s", func(b app.Block) []any {
 				until := "removed"
 				if b.Until != 0 {
@@ -107,8 +110,8 @@ func (c blockList) Run(e *env) error {
 
 // Run removes.
 func (c blockRemove) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		err := t.RemoveBlock(e.ctx, c.ID)
+	return e.operate(c.operating, func(api *client) error {
+		err := api.act(http.MethodDelete, fmt.Sprintf("/blocks/%d", c.ID), nil, nil)
 		switch {
 		case err != nil:
 			return err

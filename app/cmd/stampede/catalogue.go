@@ -4,35 +4,36 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
-// changing is part of each command that changes what is offered.
-type changing struct {
-	acting
+type (
+	// changing is part of each command that changes what is offered.
+	changing struct {
+		operating
 
-	DryRun bool `help:"Try it only: show what it would come to, and keep nothing of it."`
-	JSON   bool `name:"json" help:"For scripts."`
-}
+		DryRun bool `help:"Try it only: show what it would come to, and keep nothing of it."`
+	}
+	// importing is part of each command that sends a table.
+	importing struct {
+		keyed
 
-// listing is part of each command that shows something.
-type listing struct {
-	JSON bool `name:"json" help:"For scripts."`
-}
+		DryRun bool `help:"Try it only: show what it would come to, and keep nothing of it."`
+	}
+)
 
-// withDesk opens the desk at which the catalogue is changed.
-func (e *env) withDesk(c changing, do func(d *app.CatalogueDesk, actor app.Actor) error) error {
-	return e.withActs(c.acting, func(t *server.Tools) error { return t.Catalogue(e.ctx, do) })
-}
+// at is the address of an operation, which may be tried only.
+func (c changing) at(path string) string { return dry(path, c.DryRun) }
 
-// readDesk opens it for who only looks.
-func (e *env) readDesk(do func(d *app.CatalogueDesk) error) error {
-	return e.withTools(func(t *server.Tools) error {
-		return t.Catalogue(e.ctx, func(d *app.CatalogueDesk, _ app.Actor) error { return do(d) })
-	})
+func dry(path string, only bool) string {
+	if only {
+		return path + "?dry_run=true"
+	}
+	return path
 }
 
 // did prints what an act came to: all of it for scripts, a sentence for people.
@@ -47,9 +48,13 @@ func (e *env) did(c changing, answer any, format string, args ...any) error {
 	return err
 }
 
-// parseWallText reads an instant by the clocks of the shop.
-func parseWallText(d *app.CatalogueDesk, text string) (app.Millis, error) {
-	at, err := d.Instant(text)
+// instant reads a time by the clocks of the shop.
+func (e *env) instant(text string) (app.Millis, error) {
+	desk := app.CatalogueDesk{Zone: e.clocks()}
+	if e.noZone != nil {
+		return 0, e.noZone
+	}
+	at, err := desk.Instant(text)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %q %s", errUsage, text, app.AsError(err).Message)
 	}
@@ -95,10 +100,11 @@ func (e *env) file(name string) ([]byte, error) {
 	return content, nil
 }
 
-// table writes an export where it is wanted.
-func (e *env) export(name string, write func(d *app.CatalogueDesk) ([]byte, error)) error {
-	return e.readDesk(func(d *app.CatalogueDesk) error {
-		content, err := write(d)
+// export writes a table of the server to a file.
+func (e *env) export(r remote, name, path string, query url.Values) error {
+	return e.look(reading{remote: r}, func(c *client) error {
+		var content []byte
+		err := c.get(path, query, &content)
 		if err != nil {
 			return err
 		}
@@ -110,24 +116,35 @@ func (e *env) export(name string, write func(d *app.CatalogueDesk) ([]byte, erro
 	})
 }
 
-// imported prints what an import came to. Problems make a dry run fail, too.
-func (e *env) imported(c changing, what string, r *app.ImportReport) error {
-	if c.JSON {
-		if err := e.json(r); err != nil {
+// importTable sends a table and prints what became of it. Problems make a dry run fail, too.
+func (e *env) importTable(o importing, name, what string) error {
+	file, err := e.file(name)
+	if err != nil {
+		return err
+	}
+	return e.operate(operating{keyed: o.keyed}, func(c *client) error {
+		var r app.ImportReport
+		if err := c.act(http.MethodPost, dry("/import/"+what, o.DryRun), file, &r); err != nil {
 			return err
 		}
-	} else {
-		for _, p := range r.Problems {
-			fmt.Fprintf(e.out, "line %d %s: %s\n", p.Line, p.Column, p.Says)
+		if o.JSON {
+			if err := e.json(r); err != nil {
+				return err
+			}
+		} else {
+			for _, p := range r.Problems {
+				fmt.Fprintf(e.out, "line %d %s: %s\n", p.Line, p.Column, p.Says)
+			}
+			done := changing{operating: operating{keyed: o.keyed}, DryRun: o.DryRun}
+			err := e.did(done, r, "imported %d lines of %s: %d made, %d changed, %d the same", r.Lines, what, r.Created,
+				r.Changed, r.Same)
+			if err != nil {
+				return err
+			}
 		}
-		err := e.did(c, r, "imported %d lines of %s: %d made, %d changed, %d the same", r.Lines, what, r.Created,
-			r.Changed, r.Same)
-		if err != nil {
-			return err
+		if len(r.Problems) > 0 {
+			return errors.New("the table has problems, so nothing of it would be imported")
 		}
-	}
-	if len(r.Problems) > 0 {
-		return errors.New("the table has problems, so nothing of it would be imported")
-	}
-	return nil
+		return nil
+	})
 }

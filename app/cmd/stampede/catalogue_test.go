@@ -19,7 +19,7 @@ import (
 func TestCatalogueFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	environ := []string{"STAMPEDE_DATA=" + folder, "STAMPEDE_TIME_ZONE=Asia/Shanghai"}
+	environ := served(t, "STAMPEDE_TIME_ZONE=Asia/Shanghai")
 	zone, err := time.LoadLocation("Asia/Shanghai")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 	}
 
 	var category app.CategoryRecord
-	parse(cut(exitOK, "", "category create Tea --by ada --json"), &category)
+	parse(cut(exitOK, "", "category create Tea --note first --json"), &category)
 	names["CATEGORY"] = category.ID.String()
 	var product app.ProductRecord
 	parse(do(exitOK, "", "product", "create", "--name", "Pot", "--list-price", "99", "--category", "CATEGORY",
@@ -76,7 +76,7 @@ func TestCatalogueFromTheCommandLine(t *testing.T) {
 	if len(product.Images) != 1 || product.Images[0].Alt != "A pot" || product.Version != 2 {
 		t.Errorf("with a picture %+v", product)
 	}
-	cut(exitFailed, "no JPEG, PNG or WebP", "product image PRODUCT -")
+	cut(exitFailed, "no file", "product image PRODUCT -")
 	cut(exitFailed, "changed by somebody else", "product edit PRODUCT --version 1 --name Pan")
 	const template = "slot template --from DAY --times 10:00-12:00,12:00-14:00"
 	cut(exitOK, "2 new, 0 wrong", template+" --dry-run")

@@ -1,6 +1,10 @@
 package main
 
-import "stampede/app"
+import (
+	"net/http"
+
+	"stampede/app"
+)
 
 type categoryCmd struct {
 	Create  categoryCreate  `cmd:"" help:"Make a category."`
@@ -14,9 +18,7 @@ type (
 		Name string `arg:""`
 		changing
 	}
-	categoryList struct {
-		listing
-	}
+	categoryList struct{ reading }
 	categoryEdit struct {
 		ID       app.ID `arg:""`
 		Version  int64  `help:"The one that you have seen."`
@@ -34,9 +36,10 @@ type (
 
 // Run makes a category.
 func (c *categoryCreate) Run(e *env) error {
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		made, err := d.CreateCategory(e.ctx, actor, c.DryRun, c.Name)
-		if err != nil {
+	return e.operate(c.operating, func(api *client) error {
+		var made app.CategoryRecord
+		body := map[string]string{"name": c.Name}
+		if err := api.act(http.MethodPost, c.at("/categories"), body, &made); err != nil {
 			return err
 		}
 		return e.did(c.changing, made, "made category %s, %s", made.ID, made.Name)
@@ -45,12 +48,14 @@ func (c *categoryCreate) Run(e *env) error {
 
 // Run lists.
 func (c *categoryList) Run(e *env) error {
-	return e.readDesk(func(d *app.CatalogueDesk) error {
-		all, err := d.CategoryRecords(e.ctx)
-		if err != nil {
+	return e.look(c.reading, func(api *client) error {
+		var all struct {
+			Categories []app.CategoryRecord `json:"categories"`
+		}
+		if err := api.get("/categories", nil, &all); err != nil {
 			return err
 		}
-		return list(e, c.JSON, all, "there are none", "id\tversion\tplace\tname\tproducts\tarchived",
+		return list(e, c.JSON, all.Categories, "there are none", "id\tversion\tplace\tname\tproducts\tarchived",
 			"%s\t%d\t%d\t%s\t%d\t%v",
 			func(c app.CategoryRecord) []any {
 				return []any{c.ID, c.Version, c.Position, c.Name, c.Products, c.ArchivedAt != 0}
@@ -60,18 +65,13 @@ func (c *categoryList) Run(e *env) error {
 
 // editCategory changes a category as it was seen, or as it is.
 func (e *env) editCategory(c changing, id app.ID, edit app.CategoryEdit) error {
-	return e.withDesk(c, func(d *app.CatalogueDesk, actor app.Actor) error {
-		all, err := d.CategoryRecords(e.ctx)
-		if err != nil {
+	return e.operate(c.operating, func(api *client) (err error) {
+		path := "/categories/" + id.String()
+		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		for _, now := range all {
-			if now.ID == id && edit.Version == 0 {
-				edit.Version = now.Version
-			}
-		}
-		changed, err := d.EditCategory(e.ctx, actor, c.DryRun, id, edit)
-		if err != nil {
+		var changed app.CategoryRecord
+		if err := api.act(http.MethodPatch, c.at(path), edit, &changed); err != nil {
 			return err
 		}
 		return e.did(c, changed, "changed category %s, now version %d", changed.ID, changed.Version)

@@ -1,20 +1,18 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"net/http"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type challenge struct {
 	Sale app.ID `placeholder:"ID" help:"The sale."`
 	Kind string `placeholder:"KIND" help:"What it asks for from now on: none, pass, captcha or work."`
 	Bits int    `placeholder:"N" help:"How hard proofs of work are from now on, 1 to 26 bits; each more doubles the work."`
-	JSON bool   `name:"json" help:"For scripts."`
 
-	acting
+	operating
 }
 
 // Help says what the kinds are, and what a bit costs.
@@ -44,17 +42,8 @@ func (c *challenge) Run(e *env) error {
 			return fmt.Errorf("%w: --kind is %q, want none, pass, captcha or work", errUsage, c.Kind)
 		}
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		if c.Sale != 0 {
-			err := t.SetChallenge(e.ctx, c.Sale, kind)
-			if errors.Is(err, app.ErrNoRow) {
-				return fmt.Errorf("there is no sale %s", c.Sale)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		bits, err := t.WorkBits(e.ctx, c.Bits)
+	return e.operate(c.operating, func(api *client) error {
+		bits, err := c.set(api, kind)
 		switch {
 		case err != nil:
 			return err
@@ -70,4 +59,26 @@ func (c *challenge) Run(e *env) error {
 		fmt.Fprintf(e.out, "proofs of work have %d bits\n", bits)
 		return nil
 	})
+}
+
+// set sets what is named and returns how hard proofs of work are then.
+func (c *challenge) set(api *client, kind app.Challenge) (int, error) {
+	if c.Sale != 0 {
+		path := "/sales/" + c.Sale.String()
+		version, err := api.version(path, 0)
+		if err != nil {
+			return 0, err
+		}
+		body := map[string]any{"version": version, "challenge": kind}
+		if err := api.act(http.MethodPost, path+"/challenge", body, nil); err != nil {
+			return 0, err
+		}
+	}
+	if c.Bits != 0 {
+		s, err := api.editSwitches(app.SwitchesEdit{WorkBits: &c.Bits})
+		return s.WorkBits, err
+	}
+	var s app.Switches
+	err := api.get("/switches", nil, &s)
+	return s.WorkBits, err
 }

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
 	"time"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type journalCmd struct {
@@ -22,11 +23,13 @@ type (
 		Kind   string    `placeholder:"KIND" help:"Only acts of a kind, like sale.pause."`
 		Since  time.Time `placeholder:"TIME" help:"Only from then on; RFC 3339, e.g. 2026-11-21T10:00:00+08:00."`
 		Limit  int       `default:"100" help:"At most so many, up to 1000."`
-		JSON   bool      `name:"json" help:"For scripts."`
+
+		reading
 	}
 	journalVerify struct {
 		Head string `placeholder:"HEAD" help:"A head that was printed earlier: it must be in the journal."`
-		JSON bool   `name:"json" help:"For scripts."`
+
+		reading
 	}
 )
 
@@ -47,12 +50,14 @@ func (c *journalList) Run(e *env) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
 	}
-	filter := server.JournalFilter{Object: c.Object, Actor: c.Actor, Kind: c.Kind, Limit: c.Limit}
+	query := url.Values{"object": {c.Object}, "actor": {c.Actor}, "kind": {c.Kind}}
 	if !c.Since.IsZero() {
-		filter.Since = app.MillisOf(c.Since)
+		query.Set("since", strconv.FormatInt(c.Since.UnixMilli(), 10))
 	}
-	return e.withTools(func(t *server.Tools) error {
-		entries, err := t.ListJournal(e.ctx, filter)
+	return e.look(c.reading, func(api *client) error {
+		entries, err := pages(api, "/journal", "entries", query, c.Limit, func(j *app.JournalEntry) string {
+			return strconv.FormatInt(j.Seq, 10)
+		})
 		if err != nil {
 			return err
 		}
@@ -77,8 +82,9 @@ func short(text json.RawMessage) string {
 
 // Run verifies.
 func (c journalVerify) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		report, err := t.VerifyJournal(e.ctx, c.Head)
+	return e.look(c.reading, func(api *client) error {
+		var report app.JournalReport
+		err := api.get("/journal/verify", url.Values{"head": {c.Head}}, &report)
 		switch {
 		case err != nil:
 			return err

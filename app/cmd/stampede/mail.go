@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type mailCmd struct {
@@ -14,21 +13,17 @@ type mailCmd struct {
 }
 
 type (
-	mailList struct {
-		JSON bool `name:"json" help:"For scripts."`
-	}
+	mailList  struct{ reading }
 	mailRetry struct {
-		IDs  []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
-		All  bool     `help:"All that are dead now."`
-		JSON bool     `name:"json" help:"For scripts: the ids that are sent again."`
+		IDs []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
+		All bool     `help:"All that are dead now."`
 
-		acting
+		operating
 	}
 	mailDrop struct {
-		ID   string `arg:"" help:"As the list shows it."`
-		JSON bool   `name:"json" help:"For scripts."`
+		ID string `arg:"" help:"As the list shows it."`
 
-		acting
+		operating
 	}
 )
 
@@ -43,12 +38,16 @@ func (mailCmd) Help() string {
 
 // Run lists.
 func (c mailList) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		dead, err := t.DeadMails(e.ctx)
-		if err != nil {
+	return e.look(c.reading, func(api *client) error {
+		var all struct {
+			Mails []app.DeadMail `json:"mails"`
+			More  bool           `json:"more"`
+		}
+		if err := api.get("/mails", mostEntries, &all); err != nil {
 			return err
 		}
-		return list(e, c.JSON, dead, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
+		e.more(all.More)
+		return list(e, c.JSON, all.Mails, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
 			func(d app.DeadMail) []any {
 				return []any{d.ID, e.wall(d.At), d.Kind, d.To, d.Tries, d.Reason}
 			})
@@ -60,14 +59,10 @@ func (c mailRetry) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name dead mails, or say --all", errUsage)
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		return resend(e, c.JSON, c.IDs, "is sent again", t.RetryMails)
-	})
+	return e.resend(c.operating, entries{"/mails", "mails", "retry", "is sent again"}, c.IDs)
 }
 
 // Run drops.
 func (c mailDrop) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		return drop(e, c.JSON, c.ID, t.DropMail)
-	})
+	return e.dropEntry(c.operating, "/mails/", c.ID)
 }

@@ -25,8 +25,8 @@ const (
 	exitFailed = 1 // something went wrong; the message says what
 	exitNoGo   = 1 // a rehearsal went badly; only rehearse says so, which has no other use for 1
 	exitUsage  = 2 // wrong arguments or configuration
-	// the audit found a broken promise, load a missed bar, pay reconcile a difference, status an alarm, archive run no
-	// quiet, redo something that nobody can give back
+	// the audit found a broken promise, load a missed bar, pay reconcile a difference, status an alarm,
+	// redo something that nobody can give back
 	exitAudit     = 3
 	exitNoVerdict = 4 // a rehearsal could not be held, or was interrupted
 )
@@ -46,7 +46,9 @@ type env struct {
 	in      io.Reader
 	out     io.Writer      // results
 	err     io.Writer      // progress and logs
-	zone    *time.Location // of the shop's clocks, as configured
+	zone    *time.Location // of the shop's clocks; nil: not known yet
+	shop    *client        // that says so; nil: the command calls no server
+	noZone  error          // why it did not
 }
 
 // config reads the configuration, with flags of the command laid over the environment.
@@ -83,6 +85,8 @@ type commands struct {
 	Archive     archiveCmd  `cmd:"" help:"Move orders of long ago out of the way, and what they say of people."`
 	Redo        redo        `cmd:"" help:"Give a promoted or restored database back what it lacks."`
 	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
+	Login       loginCmd    `cmd:"" help:"Log in at a server, for the commands that call one."`
+	Logout      logoutCmd   `cmd:"" help:"End that log in."`
 	Block       block       `cmd:"" help:"Keep users, addresses and networks out."`
 	User        userCmd     `cmd:"" help:"Look after accounts."`
 	Mail        mailCmd     `cmd:"" help:"Look after mails that could not be sent."`
@@ -102,7 +106,7 @@ On real stores:  stampede migrate up, stampede seed, stampede serve, with STAMPE
 
 Times are told by the clocks of the shop (STAMPEDE_TIME_ZONE); --json has milliseconds.
 
-Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, archive run, redo or checkconfig found that something is not as it must be; rehearse has its own.`
+Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, redo or checkconfig found that something is not as it must be; rehearse has its own.`
 
 // exited carries kong's wish to end the program (after --help) up to run.
 type exited int
@@ -144,7 +148,7 @@ func codeOf(err error, errOut io.Writer) int {
 		return exitOK
 	case errors.Is(err, errAudit), errors.Is(err, errAlarms), errors.Is(err, errLoad),
 		errors.Is(err, errReconciliation), errors.Is(err, errUnfit), errors.Is(err, errJournal),
-		errors.Is(err, errNotReady), errors.Is(err, errPostponed), errors.Is(err, errLacking):
+		errors.Is(err, errNotReady), errors.Is(err, errLacking):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitAudit
 	case errors.Is(err, errNoGo):

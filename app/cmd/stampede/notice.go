@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type noticeCmd struct {
@@ -19,15 +19,10 @@ type (
 		Lang string        `help:"In which language, like zh: the same notice for those who read that. Without it, a new notice for everybody else."`
 		Warn bool          `help:"A warning, not just information."`
 		For  time.Duration `help:"How long whoever comes is told it, like 5m or 2h; without it, until it is ended."`
-		JSON bool          `name:"json" help:"For scripts."`
 
-		acting
+		operating
 	}
-	noticeEnd struct {
-		JSON bool `name:"json" help:"For scripts."`
-
-		acting
-	}
+	noticeEnd struct{ operating }
 )
 
 // Help says who hears it.
@@ -50,8 +45,9 @@ func (c *noticeSay) Run(e *env) error {
 	if c.For > 0 {
 		n.Until = app.MillisOf(time.Now().Add(c.For))
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		said, err := t.TellAll(e.ctx, n)
+	return e.operate(c.operating, func(api *client) error {
+		var said app.Notice
+		err := api.act(http.MethodPost, "/notice", n, &said)
 		switch {
 		case err != nil:
 			return err
@@ -65,8 +61,9 @@ func (c *noticeSay) Run(e *env) error {
 
 // Run ends it.
 func (c *noticeEnd) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		n, err := t.TakeBack(e.ctx)
+	return e.operate(c.operating, func(api *client) error {
+		var n app.Notice
+		err := api.act(http.MethodDelete, "/notice", nil, &n)
 		switch {
 		case err != nil:
 			return err

@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type orderCmd struct {
@@ -21,26 +22,31 @@ type (
 		State app.OrderState `placeholder:"STATE" help:"Only those in a state, like paid."`
 		Sale  app.ID         `placeholder:"ID" help:"Only those of a sale."`
 		Limit int            `default:"50" help:"At most so many, up to 1000."`
-		JSON  bool           `name:"json" help:"For scripts."`
+
+		reading
 	}
 	orderShip struct {
 		Order    app.ID `arg:"" help:"Its number."`
 		Carrier  string `required:"" placeholder:"NAME" help:"Who carries it, at most 24 characters."`
 		Tracking string `required:"" placeholder:"NUMBER" help:"The carrier's number."`
 		Replace  bool   `help:"In the place of the parcel that the order has."`
-		JSON     bool   `name:"json" help:"For scripts."`
 
-		acting
+		operating
 	}
 	orderShipMany struct {
 		File    string `arg:"" help:"Columns order, carrier, tracking; - reads standard input."`
 		DryRun  bool   `help:"Say what would happen, and change nothing."`
 		Replace bool   `help:"In the place of parcels that orders have."`
-		JSON    bool   `name:"json" help:"For scripts."`
 
-		acting
+		operating
 	}
 )
+
+// anyOrder is an order with its buyer.
+type anyOrder struct {
+	app.Order
+	User app.ID `json:"user"`
+}
 
 // Help shows the way of an order after it is paid.
 func (orderCmd) Help() string {
@@ -59,14 +65,17 @@ func (c *orderList) Run(e *env) error {
 	if c.State != "" && !c.State.HasRow() {
 		return fmt.Errorf("%w: --state is %q, want one that orders have, like paid", errUsage, c.State)
 	}
-	return e.withTools(func(t *server.Tools) error {
-		q := server.OrderSearch{State: c.State, Sale: c.Sale, Limit: c.Limit}
-		orders, err := t.SearchOrders(e.ctx, q, c.Query)
+	query := url.Values{"q": {c.Query}, "state": {string(c.State)}}
+	if c.Sale != 0 {
+		query.Set("sale", c.Sale.String())
+	}
+	return e.look(c.reading, func(api *client) error {
+		orders, err := pages(api, "/orders", "orders", query, c.Limit, func(o *anyOrder) string { return o.ID.String() })
 		if err != nil {
 			return err
 		}
 		return list(e, c.JSON, orders, "no orders", "order\tat\tsale\tuser\tunits\tyuan\tstate\treason\tparcel",
-			"%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s", func(o app.Order) []any {
+			"%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s", func(o anyOrder) []any {
 				return []any{
 					o.ID, e.wall(o.CreatedAt), o.Sale, o.User, o.Qty, app.FormatFen(o.AmountFen),
 					o.State, o.Reason, o.Tracking,
@@ -77,8 +86,10 @@ func (c *orderList) Run(e *env) error {
 
 // Run ships.
 func (c *orderShip) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		order, err := t.Ship(e.ctx, app.Parcel{Order: c.Order, Carrier: c.Carrier, Tracking: c.Tracking}, c.Replace)
+	return e.operate(c.operating, func(api *client) error {
+		body := map[string]any{"carrier": c.Carrier, "tracking": c.Tracking, "replace": c.Replace}
+		var order anyOrder
+		err := api.act(http.MethodPost, "/orders/"+c.Order.String()+"/ship", body, &order)
 		switch {
 		case err != nil:
 			return err
@@ -108,8 +119,10 @@ func (c *orderShipMany) Run(e *env) error {
 	if err != nil {
 		return fmt.Errorf("read the parcels: %w", err)
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		r, err := t.ShipMany(e.ctx, text, c.Replace, c.DryRun)
+	return e.operate(c.operating, func(api *client) error {
+		body := map[string]any{"csv": string(text), "replace": c.Replace, "dry_run": c.DryRun}
+		var r app.ShipReport
+		err := api.act(http.MethodPost, "/ship", body, &r)
 		switch {
 		case err != nil:
 			return err

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type officeParked struct {
@@ -14,21 +13,17 @@ type officeParked struct {
 }
 
 type (
-	parkedList struct {
-		JSON bool `name:"json" help:"For scripts, with the posting as it is sent."`
-	}
+	parkedList   struct{ reading }
 	parkedReplay struct {
-		IDs  []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
-		All  bool     `help:"All that are parked now."`
-		JSON bool     `name:"json" help:"For scripts: the ids that were sent again."`
+		IDs []string `arg:"" optional:"" name:"id" help:"As the list shows them."`
+		All bool     `help:"All that are parked now."`
 
-		acting
+		operating
 	}
 	parkedDrop struct {
-		ID   string `arg:"" help:"As the list shows it."`
-		JSON bool   `name:"json" help:"For scripts."`
+		ID string `arg:"" help:"As the list shows it."`
 
-		acting
+		operating
 	}
 )
 
@@ -43,16 +38,16 @@ func (officeParked) Help() string {
 
 // Run lists.
 func (c parkedList) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		paid, err := t.PaidStream(e.ctx)
-		if err != nil {
+	return e.look(c.reading, func(api *client) error {
+		var all struct {
+			Postings []app.ParkedMessage `json:"postings"`
+			More     bool                `json:"more"`
+		}
+		if err := api.get("/parked", mostEntries, &all); err != nil {
 			return err
 		}
-		parked, err := paid.Parked(e.ctx)
-		if err != nil {
-			return err
-		}
-		return list(e, c.JSON, parked, "nothing is parked", "id\tat\torder\trev\tstate\tgroup\ttries\treason",
+		e.more(all.More)
+		return list(e, c.JSON, all.Postings, "nothing is parked", "id\tat\torder\trev\tstate\tgroup\ttries\treason",
 			"%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s", func(p app.ParkedMessage) []any {
 				m := &p.OutboxMessage
 				return []any{
@@ -67,14 +62,10 @@ func (c parkedReplay) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name parked postings, or say --all", errUsage)
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		return resend(e, c.JSON, c.IDs, "sent again", t.ReplayParked)
-	})
+	return e.resend(c.operating, entries{"/parked", "postings", "replay", "sent again"}, c.IDs)
 }
 
 // Run drops.
 func (c parkedDrop) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		return drop(e, c.JSON, c.ID, t.DropParked)
-	})
+	return e.dropEntry(c.operating, "/parked/", c.ID)
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type pay struct {
@@ -15,15 +15,17 @@ type pay struct {
 }
 
 type payReconcile struct {
-	Day  string `required:"" placeholder:"YYYY-MM-DD" help:"The day, in the shop's time zone (STAMPEDE_TIME_ZONE)."`
-	JSON bool   `name:"json" help:"For scripts."`
+	Day string `required:"" placeholder:"YYYY-MM-DD" help:"The day, in the shop's time zone (STAMPEDE_TIME_ZONE)."`
+
+	reading
 }
 
 type payList struct {
 	Query string             `arg:"" optional:"" name:"query" help:"The number of a trade or of an order."`
 	State app.PaymentOutcome `placeholder:"STATE" help:"Only those of which this became, like late."`
 	Limit int                `default:"50" help:"At most so many, up to 1000."`
-	JSON  bool               `name:"json" help:"For scripts."`
+
+	reading
 }
 
 // Run lists.
@@ -35,8 +37,9 @@ func (c *payList) Run(e *env) error {
 		return fmt.Errorf("%w: --state is %q, want taken, late, revived, refunded, unknown_order, wrong_amount, "+
 			"second_trade or never_payable", errUsage, c.State)
 	}
-	return e.withTools(func(t *server.Tools) error {
-		payments, err := t.SearchPayments(e.ctx, c.State, c.Query, c.Limit)
+	query := url.Values{"q": {c.Query}, "state": {string(c.State)}}
+	return e.look(c.reading, func(api *client) error {
+		payments, err := pages(api, "/payments", "payments", query, c.Limit, func(p *app.Received) string { return p.TradeNo })
 		if err != nil {
 			return err
 		}
@@ -63,12 +66,11 @@ func (payReconcile) Help() string {
 
 // Run compares.
 func (c *payReconcile) Run(e *env) error {
-	day, err := time.Parse(time.DateOnly, c.Day)
-	if err != nil {
+	if _, err := time.Parse(time.DateOnly, c.Day); err != nil {
 		return fmt.Errorf("%w: --day is %q, want a day like 2026-11-20", errUsage, c.Day)
 	}
-	return e.withTools(func(t *server.Tools) error {
-		report, err := t.DailyReconciliation(e.ctx, day)
+	return e.look(c.reading, func(api *client) error {
+		report, err := c.report(api)
 		if err != nil {
 			return err
 		}
@@ -82,6 +84,27 @@ func (c *payReconcile) Run(e *env) error {
 		}
 		return err
 	})
+}
+
+// report compares all parts of the day.
+func (c *payReconcile) report(api *client) (app.ReconciliationReport, error) {
+	day := app.ReconciliationReport{Day: c.Day, Differences: []app.PayDifference{}}
+	query := url.Values{"day": {c.Day}}
+	for {
+		var part app.ReconciliationReport
+		if err := api.get("/payments/reconciliation", query, &part); err != nil {
+			return day, err
+		}
+		day.Orders += part.Orders
+		day.Paid += part.Paid
+		day.TakenFen += part.TakenFen
+		day.ReturnedFen += part.ReturnedFen
+		day.Differences = append(day.Differences, part.Differences...)
+		if part.Next == 0 {
+			return day, nil
+		}
+		query.Set("after", part.Next.String())
+	}
 }
 
 func (e *env) payDayTable(r *app.ReconciliationReport) error {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"text/tabwriter"
@@ -22,7 +21,18 @@ func (e *env) wall(at app.Millis) string {
 	if at == 0 {
 		return ""
 	}
-	return at.Time().In(e.zone).Format(time.DateTime)
+	return at.Time().In(e.clocks()).Format(time.DateTime)
+}
+
+// clocks are those of the shop: as configured, or as the server says.
+func (e *env) clocks() *time.Location {
+	if e.zone == nil && e.shop != nil && e.noZone == nil {
+		e.zone, e.noZone = e.shop.zone()
+	}
+	if e.zone == nil {
+		return time.UTC
+	}
+	return e.zone
 }
 
 // list prints items for scripts, or for people: as a table, or, when there are none, as a sentence.
@@ -47,35 +57,4 @@ func table[T any](e *env, flags uint, head, format string, items []T, columns fu
 		fmt.Fprintf(w, format+"\n", columns(item)...)
 	}
 	return w.Flush()
-}
-
-// resend has entries sent once more, all of them when none is named, and prints each as soon as it is, or for scripts
-// all of them when it is done.
-func resend(
-	e *env, asJSON bool, ids []string, says string, send func(context.Context, []string, func(id string)) error,
-) error {
-	sent := []string{}
-	err := send(e.ctx, ids, func(id string) {
-		sent = append(sent, id)
-		if !asJSON {
-			fmt.Fprintln(e.out, says, id)
-		}
-	})
-	if asJSON && err == nil {
-		err = e.json(sent)
-	}
-	return err
-}
-
-// drop forgets an entry and prints which.
-func drop(e *env, asJSON bool, id string, forget func(context.Context, string) error) error {
-	err := forget(e.ctx, id)
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		return e.json([]string{id})
-	}
-	fmt.Fprintln(e.out, "dropped", id)
-	return nil
 }

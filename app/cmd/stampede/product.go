@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
 
 	"stampede/app"
 )
@@ -39,11 +42,11 @@ type (
 		Text     string `placeholder:"TEXT" help:"In the name."`
 		Archived bool   `help:"Those that are archived."`
 		Limit    int    `default:"50" help:"How many at most."`
-		listing
+		reading
 	}
 	productShow struct {
 		ID app.ID `arg:""`
-		listing
+		reading
 	}
 	productEdit struct {
 		ID          app.ID  `arg:""`
@@ -70,10 +73,11 @@ type (
 	}
 	productImport struct {
 		File string `arg:"" help:"As export writes it; - for the standard input."`
-		changing
+		importing
 	}
 	productExport struct {
 		File string `arg:"" default:"-" help:"Where to; - for the standard output."`
+		remote
 	}
 )
 
@@ -83,10 +87,11 @@ func (c *productCreate) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		p, err := d.CreateProduct(e.ctx, actor, c.DryRun, app.ProductDraft{
+	return e.operate(c.operating, func(api *client) error {
+		var p app.ProductRecord
+		err := api.act(http.MethodPost, c.at("/products"), app.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
-		})
+		}, &p)
 		if err != nil {
 			return err
 		}
@@ -96,15 +101,13 @@ func (c *productCreate) Run(e *env) error {
 
 // Run lists.
 func (c *productList) Run(e *env) error {
-	return e.readDesk(func(d *app.CatalogueDesk) error {
-		page, _, err := d.ProductRecords(e.ctx, app.ProductsQuery{
-			Text: c.Text, Archived: c.Archived, Page: 1,
-			Size: c.Limit,
-		})
+	return e.look(c.reading, func(api *client) error {
+		query := url.Values{"q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
+		found, err := pages[app.ProductRecord](api, "/products", "products", query, c.Limit, nil)
 		if err != nil {
 			return err
 		}
-		return list(e, c.JSON, page, "there are none", "id\tversion\tname\tcategory\tlist price\tpictures",
+		return list(e, c.JSON, found, "there are none", "id\tversion\tname\tcategory\tlist price\tpictures",
 			"%s\t%d\t%s\t%s\t%s\t%d", func(p app.ProductRecord) []any {
 				return []any{p.ID, p.Version, p.Name, p.Category, app.FormatFen(p.ListPriceFen), len(p.Images)}
 			})
@@ -113,8 +116,9 @@ func (c *productList) Run(e *env) error {
 
 // Run shows.
 func (c *productShow) Run(e *env) error {
-	return e.readDesk(func(d *app.CatalogueDesk) error {
-		p, err := d.ProductRecord(e.ctx, c.ID)
+	return e.look(c.reading, func(api *client) error {
+		var p app.ProductRecord
+		err := api.get("/products/"+c.ID.String(), nil, &p)
 		switch {
 		case err != nil:
 			return err
@@ -130,18 +134,15 @@ func (c *productShow) Run(e *env) error {
 	})
 }
 
-// edit changes a product as it was seen, or as it is.
+// editProduct changes a product as it was seen, or as it is.
 func (e *env) editProduct(c changing, id app.ID, edit app.ProductEdit) error {
-	return e.withDesk(c, func(d *app.CatalogueDesk, actor app.Actor) error {
-		if edit.Version == 0 {
-			now, err := d.ProductRecord(e.ctx, id)
-			if err != nil {
-				return err
-			}
-			edit.Version = now.Version
+	return e.operate(c.operating, func(api *client) (err error) {
+		path := "/products/" + id.String()
+		if edit.Version, err = api.version(path, edit.Version); err != nil {
+			return err
 		}
-		p, err := d.EditProduct(e.ctx, actor, c.DryRun, id, edit)
-		if err != nil {
+		var p app.ProductRecord
+		if err := api.act(http.MethodPatch, c.at(path), edit, &p); err != nil {
 			return err
 		}
 		return e.did(c, p, "changed product %s, now version %d", p.ID, p.Version)
@@ -167,7 +168,8 @@ func (c *productArchive) Run(e *env) error {
 	return e.editProduct(c.changing, c.ID, app.ProductEdit{Version: c.Version, Archived: &gone})
 }
 
-// Run uploads pictures and hangs them up. Each upload is an act of its own: a picture that nobody shows harms nobody.
+// Run uploads pictures, each in an operation of its own, and sets them. A picture that no product shows is removed
+// after a day.
 func (c *productImage) Run(e *env) error {
 	files := make([][]byte, len(c.Files))
 	for i, name := range c.Files {
@@ -176,9 +178,10 @@ func (c *productImage) Run(e *env) error {
 			return err
 		}
 	}
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		p, err := d.ProductRecord(e.ctx, c.ID)
-		if err != nil {
+	return e.operate(c.operating, func(api *client) error {
+		path := "/products/" + c.ID.String()
+		var p app.ProductRecord
+		if err := api.get(path, nil, &p); err != nil {
 			return err
 		}
 		images := p.Images
@@ -186,10 +189,8 @@ func (c *productImage) Run(e *env) error {
 			images = nil
 		}
 		for i, file := range files {
-			one := actor
-			one.Key = fmt.Sprintf("%.58s-%d", actor.Key, i)
-			shown, err := d.UploadImage(e.ctx, one, c.DryRun, file)
-			if err != nil {
+			var shown app.UploadedImage
+			if err := api.act(http.MethodPost, c.at("/images"), file, &shown); err != nil {
 				return fmt.Errorf("%s: %w", c.Files[i], err)
 			}
 			image := app.Image{URL: shown.URL}
@@ -198,11 +199,11 @@ func (c *productImage) Run(e *env) error {
 			}
 			images = append(images, image)
 		}
-		if c.DryRun { // the pictures are not there, so they cannot be hung up
+		if c.DryRun { // the pictures are not there, so they cannot be set
 			return e.did(c.changing, images, "given product %s %d pictures", p.ID, len(images))
 		}
-		p, err = d.SetProductImages(e.ctx, actor, false, c.ID, p.Version, images)
-		if err != nil {
+		body := map[string]any{"version": p.Version, "images": images}
+		if err := api.act(http.MethodPut, path+"/images", body, &p); err != nil {
 			return err
 		}
 		return e.did(c.changing, p, "given product %s %d pictures", p.ID, len(p.Images))
@@ -210,21 +211,9 @@ func (c *productImage) Run(e *env) error {
 }
 
 // Run imports.
-func (c *productImport) Run(e *env) error {
-	file, err := e.file(c.File)
-	if err != nil {
-		return err
-	}
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		r, err := d.ImportProducts(e.ctx, actor, c.DryRun, file)
-		if err != nil {
-			return err
-		}
-		return e.imported(c.changing, "products", &r)
-	})
-}
+func (c *productImport) Run(e *env) error { return e.importTable(c.importing, c.File, "products") }
 
 // Run exports.
 func (c *productExport) Run(e *env) error {
-	return e.export(c.File, func(d *app.CatalogueDesk) ([]byte, error) { return d.ExportProducts(e.ctx) })
+	return e.export(c.remote, c.File, "/export/products.csv", nil)
 }

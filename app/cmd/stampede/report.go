@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type reportCmd struct {
 	Sale app.ID `arg:"" help:"Its number."`
-	JSON bool   `name:"json" help:"For scripts: with every second and minute."`
+
+	reading
 }
 
 // Help says what is in it.
@@ -20,8 +20,9 @@ func (reportCmd) Help() string {
 
 // Run reports.
 func (c *reportCmd) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		r, err := t.SaleReport(e.ctx, c.Sale)
+	return e.look(c.reading, func(api *client) error {
+		var r app.SaleReport
+		err := api.get("/sales/"+c.Sale.String()+"/report", nil, &r)
 		switch {
 		case err != nil:
 			return err

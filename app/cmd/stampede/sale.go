@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type saleCmd struct {
@@ -58,11 +60,11 @@ type (
 		Text     string `placeholder:"TEXT" help:"In the product's name, or an id."`
 		Archived bool   `help:"Those that are archived."`
 		Limit    int    `default:"50" help:"How many at most."`
-		listing
+		reading
 	}
 	saleShow struct {
 		ID app.ID `arg:""`
-		listing
+		reading
 	}
 	saleEdit struct {
 		ID      app.ID `arg:""`
@@ -85,20 +87,21 @@ type (
 	}
 	saleReady struct {
 		ID app.ID `arg:""`
-		listing
+		reading
 	}
 	saleImport struct {
 		File string `arg:"" help:"As export writes it; - for the standard input."`
-		changing
+		importing
 	}
 	saleExport struct {
 		File string `arg:"" default:"-" help:"Where to; - for the standard output."`
 		Slot app.ID `placeholder:"ID" help:"Those of one slot."`
+		remote
 	}
 )
 
 // edit is what the terms name.
-func (t *terms) edit(d *app.CatalogueDesk) (e app.SaleEdit, err error) {
+func (t *terms) edit(env *env) (e app.SaleEdit, err error) {
 	if e.PriceFen, err = optionalYuan(t.Price); err != nil {
 		return e, err
 	}
@@ -106,7 +109,7 @@ func (t *terms) edit(d *app.CatalogueDesk) (e app.SaleEdit, err error) {
 		if *text == "" {
 			continue
 		}
-		instant, err := parseWallText(d, *text)
+		instant, err := env.instant(*text)
 		if err != nil {
 			return e, err
 		}
@@ -125,8 +128,8 @@ func said[T any](value *T) (v T) {
 	return v
 }
 
-// made prints a sale.
-func (e *env) sale(c changing, d *app.CatalogueDesk, what string, s *app.SaleRecord) error {
+// sale prints one.
+func (e *env) sale(c changing, what string, s *app.SaleRecord) error {
 	return e.did(c, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", what, s.ID, s.Version,
 		s.Product.Name,
 		app.FormatFen(s.PriceFen), s.Initial, e.wall(s.OpensAt), e.wall(s.ClosesAt))
@@ -134,33 +137,35 @@ func (e *env) sale(c changing, d *app.CatalogueDesk, what string, s *app.SaleRec
 
 // Run makes a sale.
 func (c *saleCreate) Run(e *env) error {
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		t, err := c.edit(d)
+	return e.operate(c.operating, func(api *client) error {
+		t, err := c.edit(e)
 		if err != nil {
 			return err
 		}
-		s, err := d.CreateSale(e.ctx, actor, c.DryRun, app.SaleDraft{
-			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit,
-				1), Cap: c.Cap,
-			OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge),
-		})
+		var s app.SaleRecord
+		err = api.act(http.MethodPost, c.at("/sales"), app.SaleDraft{
+			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit, 1),
+			Cap: c.Cap, OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge),
+		}, &s)
 		if err != nil {
 			return err
 		}
-		return e.sale(c.changing, d, "made", &s)
+		return e.sale(c.changing, "made", &s)
 	})
 }
 
 // Run lists.
 func (c *saleList) Run(e *env) error {
-	return e.readDesk(func(d *app.CatalogueDesk) error {
-		page, _, err := d.SaleRecords(e.ctx, app.SalesQuery{
-			Slot: c.Slot, Phase: app.Phase(c.Phase), Text: c.Text, Archived: c.Archived, Page: 1, Size: c.Limit,
-		})
+	return e.look(c.reading, func(api *client) error {
+		query := url.Values{"phase": {c.Phase}, "q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
+		if c.Slot != 0 {
+			query.Set("slot", c.Slot.String())
+		}
+		found, err := pages[app.SaleRecord](api, "/sales", "sales", query, c.Limit, nil)
 		if err != nil {
 			return err
 		}
-		return list(e, c.JSON, page, "there are none", "id\tversion\tproduct\tprice\tunits\topens\tphase",
+		return list(e, c.JSON, found, "there are none", "id\tversion\tproduct\tprice\tunits\topens\tphase",
 			"%s\t%d\t%s\t%s\t%d\t%s\t%s", func(s app.SaleRecord) []any {
 				return []any{
 					s.ID, s.Version, s.Product.Name, app.FormatFen(s.PriceFen), s.Initial + s.Added, e.wall(s.OpensAt),
@@ -172,8 +177,9 @@ func (c *saleList) Run(e *env) error {
 
 // Run shows.
 func (c *saleShow) Run(e *env) error {
-	return e.readDesk(func(d *app.CatalogueDesk) error {
-		s, err := d.SaleRecord(e.ctx, c.ID)
+	return e.look(c.reading, func(api *client) error {
+		var s app.SaleRecord
+		err := api.get("/sales/"+c.ID.String(), nil, &s)
 		switch {
 		case err != nil:
 			return err
@@ -190,31 +196,28 @@ func (c *saleShow) Run(e *env) error {
 }
 
 // editSale changes a sale as it was seen, or as it is.
-func (e *env) editSale(c changing, id app.ID, make func(d *app.CatalogueDesk) (app.SaleEdit, error)) error {
-	return e.withDesk(c, func(d *app.CatalogueDesk, actor app.Actor) error {
-		edit, err := make(d)
+func (e *env) editSale(c changing, id app.ID, make func() (app.SaleEdit, error)) error {
+	return e.operate(c.operating, func(api *client) error {
+		edit, err := make()
 		if err != nil {
 			return err
 		}
-		if edit.Version == 0 {
-			now, err := d.SaleRecord(e.ctx, id)
-			if err != nil {
-				return err
-			}
-			edit.Version = now.Version
-		}
-		s, err := d.EditSale(e.ctx, actor, c.DryRun, id, edit)
-		if err != nil {
+		path := "/sales/" + id.String()
+		if edit.Version, err = api.version(path, edit.Version); err != nil {
 			return err
 		}
-		return e.sale(c, d, "changed", &s)
+		var s app.SaleRecord
+		if err := api.act(http.MethodPatch, c.at(path), edit, &s); err != nil {
+			return err
+		}
+		return e.sale(c, "changed", &s)
 	})
 }
 
 // Run edits.
 func (c *saleEdit) Run(e *env) error {
-	return e.editSale(c.changing, c.ID, func(d *app.CatalogueDesk) (app.SaleEdit, error) {
-		edit, err := c.edit(d)
+	return e.editSale(c.changing, c.ID, func() (app.SaleEdit, error) {
+		edit, err := c.edit(e)
 		edit.Version, edit.Position = c.Version, c.Position
 		return edit, err
 	})
@@ -223,27 +226,28 @@ func (c *saleEdit) Run(e *env) error {
 // Run archives.
 func (c *saleArchive) Run(e *env) error {
 	gone := !c.Restore
-	return e.editSale(c.changing, c.ID, func(*app.CatalogueDesk) (app.SaleEdit, error) {
+	return e.editSale(c.changing, c.ID, func() (app.SaleEdit, error) {
 		return app.SaleEdit{Version: c.Version, Archived: &gone}, nil
 	})
 }
 
 // Run copies.
 func (c *saleCopy) Run(e *env) error {
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		t, err := c.edit(d)
+	return e.operate(c.operating, func(api *client) error {
+		t, err := c.edit(e)
 		if err != nil {
 			return err
 		}
-		s, err := d.CopySale(e.ctx, actor, c.DryRun, c.ID, app.SaleCopy{
+		var s app.SaleRecord
+		err = api.act(http.MethodPost, c.at("/sales/"+c.ID.String()+"/copy"), app.SaleCopy{
 			Slot: c.Slot, PriceFen: t.PriceFen, Stock: t.Stock, Limit: t.Limit, Cap: t.Cap, OpensAt: t.OpensAt,
 			ClosesAt:  t.ClosesAt,
 			Challenge: t.Challenge,
-		})
+		}, &s)
 		if err != nil {
 			return err
 		}
-		return e.sale(c.changing, d, "made", &s)
+		return e.sale(c.changing, "made", &s)
 	})
 }
 
@@ -252,8 +256,9 @@ var errNotReady = errors.New("the sale is not ready")
 
 // Run runs through the checklist.
 func (c *saleReady) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		r, err := t.Readiness(e.ctx, c.ID)
+	return e.look(c.reading, func(api *client) error {
+		var r app.Readiness
+		err := api.get("/sales/"+c.ID.String()+"/readiness", nil, &r)
 		if err != nil {
 			return err
 		}
@@ -272,21 +277,13 @@ func (c *saleReady) Run(e *env) error {
 }
 
 // Run imports.
-func (c *saleImport) Run(e *env) error {
-	file, err := e.file(c.File)
-	if err != nil {
-		return err
-	}
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		r, err := d.ImportSales(e.ctx, actor, c.DryRun, file)
-		if err != nil {
-			return err
-		}
-		return e.imported(c.changing, "sales", &r)
-	})
-}
+func (c *saleImport) Run(e *env) error { return e.importTable(c.importing, c.File, "sales") }
 
 // Run exports.
 func (c *saleExport) Run(e *env) error {
-	return e.export(c.File, func(d *app.CatalogueDesk) ([]byte, error) { return d.ExportSales(e.ctx, c.Slot) })
+	query := url.Values{}
+	if c.Slot != 0 {
+		query.Set("slot", c.Slot.String())
+	}
+	return e.export(c.remote, c.File, "/export/sales.csv", query)
 }

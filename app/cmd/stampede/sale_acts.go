@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type (
@@ -12,9 +12,8 @@ type (
 	saleAct struct {
 		Sale    app.ID `arg:"" help:"The sale."`
 		Version int64  `placeholder:"N" help:"Only if the sale is at that version; without it, whatever it is at."`
-		JSON    bool   `name:"json" help:"For scripts."`
 
-		acting
+		operating
 	}
 	salePause  struct{ saleAct }
 	saleResume struct{ saleAct }
@@ -53,14 +52,29 @@ func (saleWithdraw) Help() string {
 		"withdrawal is pending, and a running server finishes it.\n\nExample:\n\n    stampede sale withdraw 7301444403200000101 20"
 }
 
-func (c *saleAct) act() app.SaleAct { return app.SaleAct{Version: c.Version, Note: c.Note} }
+// act sends an operation on the sale, at the version that was seen or the one that it has.
+func (c *saleAct) act(api *client, what string, body map[string]any, into any) (err error) {
+	path := "/sales/" + c.Sale.String()
+	if body["version"], err = api.version(path, c.Version); err != nil {
+		return err
+	}
+	return api.act(http.MethodPost, path+"/"+what, body, into)
+}
+
+// do sends one that needs nothing but the sale, and prints what the sale is now.
+func (c *saleAct) do(e *env, what, says string, body map[string]any) error {
+	return e.operate(c.operating, func(api *client) error {
+		var terms app.OperatorSale
+		if err := c.act(api, what, body, &terms); err != nil {
+			return err
+		}
+		return c.did(e, says, terms)
+	})
+}
 
 // did prints what a sale is now.
-func (c *saleAct) did(e *env, says string, terms app.OperatorSale, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case c.JSON:
+func (c *saleAct) did(e *env, says string, terms app.OperatorSale) error {
+	if c.JSON {
 		return e.json(terms)
 	}
 	fmt.Fprintf(e.out, "sale %s %s (version %d)\n", terms.ID, says, terms.Version)
@@ -68,53 +82,48 @@ func (c *saleAct) did(e *env, says string, terms app.OperatorSale, err error) er
 }
 
 // Run pauses.
-func (c *salePause) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		terms, err := t.PauseSale(e.ctx, c.Sale, c.act())
-		return c.did(e, "is paused", terms, err)
-	})
-}
+func (c *salePause) Run(e *env) error { return c.do(e, "pause", "is paused", map[string]any{}) }
 
 // Run resumes.
-func (c *saleResume) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		terms, err := t.ResumeSale(e.ctx, c.Sale, c.act())
-		return c.did(e, "goes on", terms, err)
-	})
-}
+func (c *saleResume) Run(e *env) error { return c.do(e, "resume", "goes on", map[string]any{}) }
 
 // Run ends.
 func (c *saleEnd) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("%w: buyers see it at once; say --yes", errUsage)
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		terms, err := t.EndSale(e.ctx, c.Sale, c.act())
-		return c.did(e, "is closed", terms, err)
-	})
+	return c.do(e, "end", "is closed", map[string]any{})
 }
 
 // Run adds.
 func (c *saleAddStock) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		terms, err := t.AddStock(e.ctx, c.Sale, c.act(), c.Units)
-		return c.did(e, fmt.Sprintf("has %d units more", c.Units), terms, err)
-	})
+	if c.Units < 1 {
+		return fmt.Errorf("%w: %d units: want 1 or more", errUsage, c.Units)
+	}
+	return c.do(e, "stock", fmt.Sprintf("has %d units more", c.Units), map[string]any{"units": c.Units})
 }
 
 // Run withdraws.
 func (c *saleWithdraw) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		terms, gone, err := t.WithdrawStock(e.ctx, c.Sale, c.act(), c.Units)
-		switch {
-		case err != nil:
+	if c.Units < 1 {
+		return fmt.Errorf("%w: %d units: want 1 or more", errUsage, c.Units)
+	}
+	return e.operate(c.operating, func(api *client) error {
+		var answer struct {
+			app.OperatorSale
+			Withdrawal app.StockAct `json:"withdrawal"`
+		}
+		if err := c.act(api, "stock", map[string]any{"units": -c.Units}, &answer); err != nil {
 			return err
+		}
+		gone := answer.Withdrawal
+		switch {
 		case c.JSON:
-			return e.json(map[string]any{"sale": terms, "withdrawal": gone})
+			return e.json(map[string]any{"sale": answer.OperatorSale, "withdrawal": gone})
 		case gone.State == app.StockPending:
-			fmt.Fprintf(e.out, "the withdrawal of %d units is pending: a running server finishes it\n", gone.Units)
+			fmt.Fprintf(e.out, "the withdrawal of %d units is pending: the server finishes it\n", gone.Units)
 			return nil
 		}
-		return c.did(e, fmt.Sprintf("has %d units less, of %d asked for", gone.Taken, gone.Units), terms, nil)
+		return c.did(e, fmt.Sprintf("has %d units less, of %d asked for", gone.Taken, gone.Units), answer.OperatorSale)
 	})
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -33,7 +36,7 @@ type (
 	slotList struct {
 		From app.Day `placeholder:"DAY" help:"First day, like 2026-11-25; without it today."`
 		To   app.Day `placeholder:"DAY" help:"Last day, included; without it the first."`
-		listing
+		reading
 	}
 	slotTemplate struct {
 		From  app.Day  `required:"" placeholder:"DAY" help:"First day, like 2026-11-25."`
@@ -49,17 +52,18 @@ type (
 
 // Run makes a slot.
 func (c *slotCreate) Run(e *env) error {
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		opens, err := parseWallText(d, c.Opens)
+	return e.operate(c.operating, func(api *client) error {
+		opens, err := e.instant(c.Opens)
 		if err != nil {
 			return err
 		}
-		closes, err := parseWallText(d, c.Closes)
+		closes, err := e.instant(c.Closes)
 		if err != nil {
 			return err
 		}
-		s, err := d.CreateSlot(e.ctx, actor, c.DryRun, app.SlotDraft{OpensAt: opens, ClosesAt: closes})
-		if err != nil {
+		var s app.Slot
+		draft := app.SlotDraft{OpensAt: opens, ClosesAt: closes}
+		if err := api.act(http.MethodPost, c.at("/slots"), draft, &s); err != nil {
 			return err
 		}
 		return e.did(c.changing, s, "made slot %s, %s to %s", s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt))
@@ -68,23 +72,19 @@ func (c *slotCreate) Run(e *env) error {
 
 // Run lists.
 func (c *slotList) Run(e *env) error {
-	return e.readDesk(func(d *app.CatalogueDesk) error {
+	return e.look(c.reading, func(api *client) error {
 		if c.From == "" {
-			c.From = app.Day(d.Now().Time().In(d.Zone).Format(time.DateOnly))
+			c.From = app.Day(time.Now().In(e.clocks()).Format(time.DateOnly))
 		}
-		if c.To == "" {
-			c.To = c.From
+		query := url.Values{"from": {string(c.From)}, "to": {string(cmp.Or(c.To, c.From))}}
+		var calendar struct {
+			Slots []app.Slot `json:"slots"`
 		}
-		from, to, err := d.Days(c.From, c.To)
-		if err != nil {
+		if err := api.get("/slots", query, &calendar); err != nil {
 			return err
 		}
-		slots, err := d.SlotCalendar(e.ctx, from, to)
-		if err != nil {
-			return err
-		}
-		return list(e, c.JSON, slots, "there are none", "id\topens\tcloses\tphase\tsales", "%s\t%s\t%s\t%s\t%d",
-			func(s app.Slot) []any {
+		return list(e, c.JSON, calendar.Slots, "there are none", "id\topens\tcloses\tphase\tsales",
+			"%s\t%s\t%s\t%s\t%d", func(s app.Slot) []any {
 				return []any{s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt), s.Phase, s.Sales}
 			})
 	})
@@ -92,16 +92,14 @@ func (c *slotList) Run(e *env) error {
 
 // Run makes what is missing.
 func (c *slotTemplate) Run(e *env) error {
-	t := app.SlotTemplate{From: c.From, To: c.To}
-	if t.To == "" {
-		t.To = t.From
-	}
+	t := app.SlotTemplate{From: c.From, To: cmp.Or(c.To, c.From)}
 	for _, text := range c.Times {
 		opens, closes, _ := strings.Cut(text, "-")
 		t.Times = append(t.Times, app.SlotTime{Opens: strings.TrimSpace(opens), Closes: strings.TrimSpace(closes)})
 	}
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		plan, err := d.ApplyTemplate(e.ctx, actor, c.DryRun, t)
+	return e.operate(c.operating, func(api *client) error {
+		var plan app.SlotPlan
+		err := api.act(http.MethodPost, c.at("/slots/template"), t, &plan)
 		if err != nil {
 			return err
 		}
@@ -123,9 +121,9 @@ func (c *slotTemplate) Run(e *env) error {
 
 // Run removes.
 func (c *slotRemove) Run(e *env) error {
-	return e.withDesk(c.changing, func(d *app.CatalogueDesk, actor app.Actor) error {
-		s, err := d.RemoveSlot(e.ctx, actor, c.DryRun, c.ID)
-		if err != nil {
+	return e.operate(c.operating, func(api *client) error {
+		var s app.Slot
+		if err := api.act(http.MethodDelete, c.at("/slots/"+c.ID.String()), nil, &s); err != nil {
 			return err
 		}
 		return e.did(c.changing, s, "removed slot %s", s.ID)

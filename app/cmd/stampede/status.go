@@ -6,20 +6,20 @@ import (
 	"fmt"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type status struct {
 	Watch bool `help:"Show it anew every second, until Ctrl-C."`
-	JSON  bool `name:"json" help:"For scripts; with --watch, one object a line."`
+
+	reading
 }
 
 // Help says what is shown, and how a script hears of alarms.
 func (status) Help() string {
 	return "What all nodes do now: buys a second and what became of them, the time from press to order, the sales that are open and " +
 		"the next ones, how far every partition is behind, and the nodes. It is what the console's live board shows, and alarms say " +
-		"what to do. It reads the stores, so it also works when no node does; when one of them is away, an alarm says so, and the other " +
-		"one's figures are shown. Exit code 3 while there is an alarm, 1 when no store answers.\n\n" +
+		"what to do. While Redis is away it shows what the node that answers knows by itself. Exit code 3 while there is an alarm, 1 when " +
+		"no node answers. With --watch, --json prints one object a line.\n\n" +
 		"Examples:\n\n    stampede status --watch\n    stampede status --json"
 }
 
@@ -31,36 +31,30 @@ const clearScreen = "\x1b[H\x1b[2J"
 
 // Run shows the board, once or until it is interrupted.
 func (s *status) Run(e *env) error {
-	c, err := e.config()
-	if err != nil {
-		return err
-	}
-	board, err := server.OpenBoard(c)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = board.Close() }()
-	for {
-		b, err := board.Read(e.ctx)
-		switch {
-		case e.ctx.Err() != nil:
-			return nil
-		case err != nil && !s.Watch:
-			return err
-		}
-		if err := s.show(e, &b, err); err != nil {
-			return err
-		}
-		if !s.Watch {
-			if len(b.Alarms) > 0 {
-				return errAlarms
+	return e.look(s.reading, func(c *client) error {
+		for {
+			var b app.Board
+			err := c.get("/board", nil, &b)
+			switch {
+			case e.ctx.Err() != nil:
+				return nil
+			case err != nil && !s.Watch:
+				return err
 			}
-			return nil
+			if err := s.show(e, &b, err); err != nil {
+				return err
+			}
+			if !s.Watch {
+				if len(b.Alarms) > 0 {
+					return errAlarms
+				}
+				return nil
+			}
+			if !app.Sleep(e.ctx, app.BoardEvery) {
+				return nil
+			}
 		}
-		if !app.Sleep(e.ctx, app.BoardEvery) {
-			return nil
-		}
-	}
+	})
 }
 
 // show prints the board, or why there is none now.

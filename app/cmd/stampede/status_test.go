@@ -57,7 +57,7 @@ func TestStatusForScripts(t *testing.T) {
 	e := &env{out: &out, err: &out}
 	b := &app.Board{BuysS: 2, Alarms: []app.Alarm{}}
 	for range 2 {
-		if err := (&status{JSON: true, Watch: true}).show(e, b, nil); err != nil {
+		if err := (&status{Watch: true, reading: reading{JSON: true}}).show(e, b, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,8 +75,8 @@ func TestStatusForScripts(t *testing.T) {
 	if code := codeOf(errAlarms, &out); code != exitAudit {
 		t.Errorf("alarms end with %d", code)
 	}
-	code, _, errOut := call(t, []string{"STAMPEDE_DATA=" + t.TempDir()}, "status")
-	if code != exitFailed || !strings.Contains(errOut, "no server is running") {
+	code, _, errOut := call(t, []string{"STAMPEDE_URL=http://127.0.0.1:1", "STAMPEDE_TOKEN=x"}, "status")
+	if code != exitFailed || !strings.Contains(errOut, "the server does not answer") {
 		t.Errorf("without a server: %d, %s", code, errOut)
 	}
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 
 	"stampede/app"
-	"stampede/app/server"
 )
 
 type switchCmd struct {
@@ -13,18 +13,15 @@ type switchCmd struct {
 }
 
 type (
-	switchShow struct {
-		JSON bool `name:"json" help:"For scripts."`
-	}
-	switchSet struct {
+	switchShow struct{ reading }
+	switchSet  struct {
 		TickMS         *int           `name:"tick-ms" placeholder:"MS" help:"Between two ticks, 100 to 2000."`
 		HTTPBuy        *bool          `name:"http-buy" negatable:"" help:"Take buys over HTTP."`
 		LeastChallenge *app.Challenge `placeholder:"KIND" help:"Every sale asks for at least that: none, pass, work or captcha."`
 		Lists          *app.Lists     `placeholder:"HOW" help:"live, or cached: lists may be three seconds old."`
 		WorkBits       *int           `placeholder:"N" help:"How hard proofs of work are, 1 to 26 bits."`
-		JSON           bool           `name:"json" help:"For scripts."`
 
-		acting
+		operating
 	}
 )
 
@@ -47,9 +44,9 @@ func (e *env) showSwitches(asJSON bool, s app.Switches) error {
 
 // Run shows.
 func (c switchShow) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		s, err := t.Switches(e.ctx)
-		if err != nil {
+	return e.look(c.reading, func(api *client) error {
+		var s app.Switches
+		if err := api.get("/switches", nil, &s); err != nil {
 			return err
 		}
 		return e.showSwitches(c.JSON, s)
@@ -59,14 +56,23 @@ func (c switchShow) Run(e *env) error {
 // Run sets.
 func (c *switchSet) Run(e *env) error {
 	edit := app.SwitchesEdit{
-		Note: c.Note, TickMS: c.TickMS, HTTPBuy: c.HTTPBuy, LeastChallenge: c.LeastChallenge, Lists: c.Lists,
+		TickMS: c.TickMS, HTTPBuy: c.HTTPBuy, LeastChallenge: c.LeastChallenge, Lists: c.Lists,
 		WorkBits: c.WorkBits,
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		s, err := t.EditSwitches(e.ctx, edit)
+	return e.operate(c.operating, func(api *client) error {
+		s, err := api.editSwitches(edit)
 		if err != nil {
 			return err
 		}
 		return e.showSwitches(c.JSON, s)
 	})
+}
+
+// editSwitches turns some, whatever version they are at.
+func (c *client) editSwitches(edit app.SwitchesEdit) (s app.Switches, err error) {
+	if edit.Version, err = c.version("/switches", 0); err != nil {
+		return s, err
+	}
+	err = c.act(http.MethodPatch, "/switches", edit, &s)
+	return s, err
 }

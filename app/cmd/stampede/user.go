@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"strings"
 
 	"stampede/app"
@@ -35,31 +37,30 @@ type (
 		Query string   `arg:"" optional:"" name:"query" help:"An id, a whole name, or the beginning of an e-mail."`
 		Role  app.Role `default:"" enum:",shopper,operator,admin" help:"Only those that may do that."`
 		Limit int      `default:"100" help:"At most so many, up to 1000."`
-		JSON  bool     `name:"json" help:"For scripts."`
+
+		reading
 	}
 	userShow struct {
-		Who  string `arg:"" name:"user" help:"Id or e-mail."`
-		JSON bool   `name:"json" help:"For scripts."`
+		Who string `arg:"" name:"user" help:"Id or e-mail."`
+
+		reading
 	}
 	userRole struct {
 		Who  string   `arg:"" name:"user" help:"Id or e-mail."`
 		Role app.Role `arg:"" enum:"shopper,operator,admin" help:"${enum}."`
-		JSON bool     `name:"json" help:"For scripts."`
 
-		acting
+		operating
 	}
 	userRevoke struct {
-		Who  string `arg:"" name:"user" help:"Id or e-mail."`
-		JSON bool   `name:"json" help:"For scripts."`
+		Who string `arg:"" name:"user" help:"Id or e-mail."`
 
-		acting
+		operating
 	}
 	userDelete struct {
-		Who  string `arg:"" name:"user" help:"Id or e-mail; of a guest, the id."`
-		Yes  bool   `help:"Yes, for good."`
-		JSON bool   `name:"json" help:"For scripts."`
+		Who string `arg:"" name:"user" help:"Id or e-mail; of a guest, the id."`
+		Yes bool   `help:"Yes, for good."`
 
-		acting
+		operating
 	}
 )
 
@@ -129,8 +130,11 @@ func (c *userList) Run(e *env) error {
 	if c.Query != "" && c.Role != "" {
 		return fmt.Errorf("%w: search for somebody, or say --role, not both", errUsage)
 	}
-	return e.withTools(func(t *server.Tools) error {
-		users, err := c.users(e, t)
+	query := url.Values{"q": {c.Query}, "role": {string(c.Role)}}
+	return e.look(c.reading, func(api *client) error {
+		users, err := pages(api, "/users", "users", query, c.Limit, func(u *server.UserSummary) string {
+			return u.ID.String()
+		})
 		if err != nil {
 			return err
 		}
@@ -141,18 +145,62 @@ func (c *userList) Run(e *env) error {
 	})
 }
 
-// users are those that are searched for, or all.
-func (c *userList) users(e *env, t *server.Tools) ([]server.UserSummary, error) {
-	if c.Query != "" {
-		return t.SearchUsers(e.ctx, c.Query, c.Limit)
+// userDetails is an account with its log ins.
+type userDetails struct {
+	server.UserSummary
+	Devices []app.ExportedDevice `json:"devices"`
+}
+
+// user finds an id by an id or an e-mail.
+func (c *client) user(who string) (app.ID, error) {
+	if id, err := app.ParseID(who); err == nil {
+		return id, nil
 	}
-	return t.Users(e.ctx, app.UsersQuery{Role: c.Role, Limit: c.Limit})
+	if !strings.Contains(who, "@") {
+		return 0, errors.New("name a user by id or e-mail")
+	}
+	found, err := pages[server.UserSummary](c, "/users", "users", url.Values{"q": {who}}, 1, nil)
+	if err != nil {
+		return 0, err
+	}
+	if len(found) == 0 || !strings.EqualFold(found[0].Email, who) { // the first in the order of e-mails is the shortest
+		return 0, errors.New("nobody has that id or e-mail")
+	}
+	return found[0].ID, nil
+}
+
+// onUser does something with the user who is named by id or e-mail.
+func (c *client) onUser(who, what string, body, into any) (app.ID, error) {
+	id, err := c.user(who)
+	if err == nil {
+		err = c.act(http.MethodPost, "/users/"+id.String()+"/"+what, body, into)
+	}
+	return id, err
+}
+
+// details reads an account.
+func (c *client) details(who string) (d userDetails, err error) {
+	id, err := c.user(who)
+	if err != nil {
+		return d, err
+	}
+	var file struct {
+		Account *server.UserSummary  `json:"account"`
+		Devices []app.ExportedDevice `json:"devices"`
+	}
+	if err := c.get("/users/"+id.String(), nil, &file); err != nil {
+		return d, err
+	}
+	if file.Account == nil {
+		return d, errors.New("a guest has that id: stampede order list shows their orders")
+	}
+	return userDetails{*file.Account, file.Devices}, nil
 }
 
 // Run shows.
 func (c *userShow) Run(e *env) error {
-	return e.withTools(func(t *server.Tools) error {
-		u, err := t.User(e.ctx, c.Who)
+	return e.look(c.reading, func(api *client) error {
+		u, err := api.details(c.Who)
 		switch {
 		case err != nil:
 			return err
@@ -172,8 +220,9 @@ func (c *userShow) Run(e *env) error {
 
 // Run sets the role.
 func (c *userRole) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		u, err := t.SetRole(e.ctx, c.Who, c.Role)
+	return e.operate(c.operating, func(api *client) error {
+		var u server.UserSummary
+		_, err := api.onUser(c.Who, "role", map[string]any{"role": c.Role}, &u)
 		switch {
 		case err != nil:
 			return err
@@ -187,15 +236,18 @@ func (c *userRole) Run(e *env) error {
 
 // Run logs out.
 func (c *userRevoke) Run(e *env) error {
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		n, err := t.RevokeUser(e.ctx, c.Who)
+	return e.operate(c.operating, func(api *client) error {
+		var done struct {
+			Revoked int `json:"revoked"`
+		}
+		_, err := api.onUser(c.Who, "revoke", nil, &done)
 		switch {
 		case err != nil:
 			return err
 		case c.JSON:
-			return e.json(map[string]int{"revoked": n})
+			return e.json(done)
 		}
-		fmt.Fprintf(e.out, "logged out on %d devices\n", n)
+		fmt.Fprintf(e.out, "logged out on %d devices\n", done.Revoked)
 		return nil
 	})
 }
@@ -205,8 +257,8 @@ func (c *userDelete) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("%w: this cannot be taken back; say --yes", errUsage)
 	}
-	return e.withActs(c.acting, func(t *server.Tools) error {
-		id, err := t.DeleteUser(e.ctx, c.Who)
+	return e.operate(c.operating, func(api *client) error {
+		id, err := api.onUser(c.Who, "delete", nil, nil)
 		switch {
 		case err != nil:
 			return err

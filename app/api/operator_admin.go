@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"stampede/app"
+)
+
+type (
+	roleBody struct {
+		Role app.Role `json:"role"`
+	}
+	revokedAnswer struct {
+		Revoked int `json:"revoked"` // devices
+	}
+	repostBody struct {
+		Since app.Millis `json:"since"`
+	}
+	repostAnswer struct {
+		Entries int64 `json:"entries"`
+	}
+	dropBody struct {
+		Before app.Month `json:"before"`
+		DryRun bool      `json:"dry_run"`
+	}
+)
+
+// adminRoutes are rare and reach far: accounts, the back office's stream, the books of a day and the archive. What
+// cannot be taken back, or gives power, is for admins.
+func (a *api) adminRoutes(r fiber.Router) {
+	r.Post("/users/:id/role", a.asAdmin(actOn(a.setRole)))
+	r.Post("/users/:id/revoke", a.asAdmin(actOn(a.revokeUser)))
+	r.Post("/users/:id/delete", a.asAdmin(actOn(a.deleteUser)))
+	r.Get("/payments/reconciliation", a.anyOperator(a.reconcileDay))
+	r.Post("/backoffice/repost", a.asActor(a.repost))
+	r.Get("/archive", a.anyOperator(func(c *fiber.Ctx) error { return flow(c, a.archiveState) }))
+	r.Post("/archive/drop", a.asAdmin(a.dropArchive))
+}
+
+func (a *api) setRole(ctx context.Context, actor app.Actor, id app.ID, b roleBody) (operatorUser, error) {
+	u, err := a.Shop.SetRole(ctx, actor, id, b.Role)
+	return accountOf(&u), err
+}
+
+func (a *api) revokeUser(ctx context.Context, actor app.Actor, id app.ID, _ noteBody) (revokedAnswer, error) {
+	n, err := a.Shop.RevokeUser(ctx, actor, id)
+	return revokedAnswer{n}, err
+}
+
+func (a *api) deleteUser(ctx context.Context, actor app.Actor, id app.ID, _ noteBody) (struct{}, error) {
+	return struct{}{}, a.Shop.DeleteUser(ctx, actor, id)
+}
+
+// reconcileDay asks the gateway about up to some hundred orders, which takes seconds.
+func (a *api) reconcileDay(c *fiber.Ctx) error {
+	day, err := time.Parse(time.DateOnly, c.Query("day"))
+	if err != nil {
+		return app.Fail(app.BadRequest, "day must look like 2026-11-21")
+	}
+	after, err := queryID(c, "after")
+	if err != nil {
+		return err
+	}
+	return slowFlow(c, func(ctx context.Context) (app.ReconciliationReport, error) {
+		return a.Shop.ReconcileDay(ctx, day, after)
+	})
+}
+
+func (a *api) repost(c *fiber.Ctx, actor app.Actor) error {
+	var b repostBody
+	if err := decode(raw(c), &b); err != nil {
+		return err
+	}
+	if b.Since < 1 {
+		return app.Fail(app.BadRequest, "since is missing: an instant in milliseconds")
+	}
+	return slowFlow(c, func(ctx context.Context) (repostAnswer, error) {
+		n, err := a.Shop.Repost(ctx, actor, b.Since)
+		return repostAnswer{n}, err
+	})
+}
+
+func (a *api) archiveState(ctx context.Context) (app.ArchiveState, error) {
+	state, err := a.Shop.ArchiveState(ctx)
+	state.Months = list(state.Months)
+	return state, app.Unreadable("the archive", err)
+}
+
+func (a *api) dropArchive(c *fiber.Ctx, actor app.Actor) error {
+	var b dropBody
+	if err := decode(raw(c), &b); err != nil {
+		return err
+	}
+	if b.Before == 0 {
+		return app.Fail(app.BadRequest, "before is missing: a month like 2026-11")
+	}
+	return slowFlow(c, func(ctx context.Context) (app.ArchiveDrop, error) {
+		drop, err := a.Shop.DropArchive(ctx, actor, b.Before, b.DryRun)
+		drop.Months = list(drop.Months)
+		return drop, err
+	})
+}

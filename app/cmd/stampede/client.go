@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"stampede/app"
+)
+
+type (
+	// remote is part of each command that calls a server.
+	remote struct {
+		Server string `placeholder:"URL" help:"The server; without it STAMPEDE_URL, or http://127.0.0.1:8080."`
+	}
+	// reading is part of each command that shows something.
+	reading struct {
+		remote
+
+		JSON bool `name:"json" help:"For scripts."`
+	}
+	// keyed is part of each command that changes something.
+	keyed struct {
+		reading
+
+		Key string `placeholder:"KEY" help:"For scripts that repeat: an operation under the same key is done once; with --version where there is one."`
+	}
+	// operating is keyed with a reason.
+	operating struct {
+		keyed
+
+		Note string `help:"Why, for the journal."`
+	}
+)
+
+const (
+	defaultServer = "http://127.0.0.1:8080"
+	apiPath       = "/api/v1"
+	operatorPath  = apiPath + "/operator"
+	// clientWait bounds one request; the server bounds most of them much earlier.
+	clientWait = time.Minute
+	// largestPage is the largest number of items in one answer of the API.
+	largestPage = 100
+	// longestAnswer bounds an answer, bytes: an export of all products.
+	longestAnswer = 256 << 20
+)
+
+// client calls the HTTP API for one command. It is for one goroutine.
+type client struct {
+	env   *env
+	base  string // without a slash at the end
+	token string
+	saved *sessions // of `stampede login`; nil: the token is STAMPEDE_TOKEN
+	http  *http.Client
+	key   string // of the operation
+	note  string
+	acts  int // requests so far that change something
+}
+
+// look runs a command that reads from a server.
+func (e *env) look(r reading, do func(c *client) error) error {
+	return e.operate(operating{keyed: keyed{reading: r}}, do)
+}
+
+// operate runs a command that changes something at a server.
+func (e *env) operate(o operating, do func(c *client) error) error {
+	if o.Key == "" {
+		o.Key = "cli-" + strings.ToLower(rand.Text())
+	}
+	if err := app.CheckActKey(o.Key); err != nil {
+		return fmt.Errorf("%w: --key must be 8 to 64 characters of A-Z a-z 0-9 _ -", errUsage)
+	}
+	c, err := e.client(o.Server)
+	if err != nil {
+		return err
+	}
+	defer c.http.CloseIdleConnections()
+	c.key, c.note = o.Key, o.Note
+	if c.token = e.variable("STAMPEDE_TOKEN"); c.token == "" {
+		if c.saved, err = e.sessions(); err != nil {
+			return err
+		}
+		c.token = c.saved.Of[c.base].Access
+	}
+	if c.token == "" {
+		return fmt.Errorf("nobody is logged in at %s: run stampede login, or set STAMPEDE_TOKEN", c.base)
+	}
+	e.shop = c
+	return errors.Join(do(c), e.noZone)
+}
+
+// client makes one without a token.
+func (e *env) client(server string) (*client, error) {
+	for _, otherwise := range []string{e.variable("STAMPEDE_URL"), defaultServer} {
+		if server == "" {
+			server = otherwise
+		}
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return nil, fmt.Errorf("%w: the server is %q: want http://host:port or https://host", errUsage, server)
+	}
+	return &client{env: e, base: u.Scheme + "://" + u.Host, http: &http.Client{
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: clientWait,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// variable is a variable of the environment; "" if it is not set.
+func (e *env) variable(name string) (value string) {
+	for _, line := range e.environ { // the last one counts
+		if text, found := strings.CutPrefix(line, name+"="); found {
+			value = text
+		}
+	}
+	return value
+}
+
+// get reads from an operators' route.
+func (c *client) get(path string, query url.Values, into any) error {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return c.call(http.MethodGet, operatorPath+path, nil, into)
+}
+
+// act changes something at an operators' route.
+func (c *client) act(method, path string, body, into any) error {
+	return c.call(method, operatorPath+path, body, into)
+}
+
+// call sends a request, and once more with a new access token when the saved one has ended. A body of bytes is a file,
+// every other one becomes JSON. An answer into *[]byte is read as it is.
+func (c *client) call(method, path string, body, into any) error {
+	content, kind, err := c.encode(method, body)
+	if err != nil {
+		return err
+	}
+	key := ""
+	if method != http.MethodGet {
+		key = c.key
+		if c.acts++; c.acts > 1 { // of a command with several operations
+			key = fmt.Sprintf("%.56s-%d", c.key, c.acts)
+		}
+	}
+	err = c.send(method, path, kind, key, content, into)
+	if c.saved != nil && errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+		if err = c.refresh(); err == nil {
+			err = c.send(method, path, kind, key, content, into)
+		}
+	}
+	return err
+}
+
+// encode makes the body of a request. Fields without a value are left out, since null has a meaning in some routes; the
+// note is added.
+func (c *client) encode(method string, body any) (content []byte, kind string, err error) {
+	if file, is := body.([]byte); is {
+		return file, "application/octet-stream", nil
+	}
+	if method == http.MethodGet {
+		return nil, "", nil
+	}
+	fields := make(map[string]json.RawMessage)
+	if body != nil {
+		if content, err = json.Marshal(body); err == nil {
+			err = json.Unmarshal(content, &fields)
+		}
+	}
+	for name, value := range fields {
+		if string(value) == "null" {
+			delete(fields, name)
+		}
+	}
+	if c.note != "" && err == nil {
+		fields["note"], err = json.Marshal(c.note)
+	}
+	if err == nil {
+		content, err = json.Marshal(fields)
+	}
+	return content, "application/json", err
+}
+
+func (c *client) send(method, path, kind, key string, content []byte, into any) error {
+	req, err := http.NewRequestWithContext(c.env.ctx, method, c.base+path, bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	for name, value := range map[string]string{
+		"Content-Type": kind, "Idempotency-Key": key, "User-Agent": "stampede/" + version,
+	} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("the server does not answer: %w", err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, longestAnswer))
+	if err != nil {
+		return fmt.Errorf("read the answer of %s: %w", c.base, err)
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return failureOf(res, text)
+	}
+	switch into := into.(type) {
+	case nil:
+		return nil
+	case *[]byte:
+		*into = text
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("read the answer of %s: %w", c.base, err)
+	}
+	return nil
+}
+
+// failureOf is the error in an answer.
+func failureOf(res *http.Response, text []byte) error {
+	var body struct {
+		Error *struct {
+			app.Error
+			Request string `json:"request"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(text, &body); err != nil || body.Error == nil || body.Error.Code == "" {
+		if to := res.Header.Get("Location"); to != "" {
+			return fmt.Errorf("the server sends to %s: name that one with --server", to)
+		}
+		return fmt.Errorf("the server answers %s, which no Stampede does", res.Status)
+	}
+	if body.Error.Code == app.Internal || body.Error.Code == app.Busy { // the log has the cause
+		return fmt.Errorf("%w (request %s)", &body.Error.Error, body.Error.Request)
+	}
+	return &body.Error.Error
+}
+
+// version is the one that was seen, or (0) the one that the object has now.
+func (c *client) version(path string, seen int64) (int64, error) {
+	if seen != 0 {
+		return seen, nil
+	}
+	var object struct {
+		Version int64 `json:"version"`
+	}
+	err := c.get(path, nil, &object)
+	return object.Version, err
+}
+
+// zone is the one by whose clocks the shop's days begin.
+func (c *client) zone() (*time.Location, error) {
+	var calendar struct {
+		Zone string `json:"zone"`
+	}
+	query := url.Values{"from": {time.Now().UTC().Format(time.DateOnly)}}
+	if err := c.get("/slots", query, &calendar); err != nil {
+		return nil, err
+	}
+	return time.LoadLocation(calendar.Zone)
+}
+
+// pages reads up to limit items of the list called name in the answers. behind names the item after which the next page
+// begins; nil: pages have numbers.
+func pages[T any](
+	c *client, path, name string, query url.Values, limit int, behind func(item *T) string,
+) (all []T, err error) {
+	size := strconv.Itoa(min(limit, largestPage))
+	query.Set("limit", size)
+	query.Set("size", size)
+	for page := 1; len(all) < limit; page++ {
+		query.Set("page", strconv.Itoa(page))
+		var answer map[string]json.RawMessage
+		if err := c.get(path, query, &answer); err != nil {
+			return nil, err
+		}
+		var items []T
+		if err := json.Unmarshal(answer[name], &items); err != nil {
+			return nil, fmt.Errorf("read the answer of %s: %w", c.base, err)
+		}
+		all = append(all, items...)
+		if len(items) == 0 || string(answer["more"]) != "true" {
+			break
+		}
+		if behind != nil {
+			query.Set("before", behind(&items[len(items)-1]))
+		}
+	}
+	return all[:min(limit, len(all))], nil
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"stampede/app"
+)
+
+// mostEntries asks for as many entries as an answer has.
+var mostEntries = url.Values{"limit": {strconv.Itoa(largestPage)}}
+
+// more notes that a list is not complete.
+func (e *env) more(there bool) {
+	if there {
+		fmt.Fprintf(e.err, "only the oldest %d are listed\n", largestPage)
+	}
+}
+
+// entries are quarantined messages that can be sent once more.
+type entries struct {
+	path, list  string // their route, and the name of the list in its answer
+	again, says string // the operation, and the word printed for each
+}
+
+// resend has entries sent once more, all of them when none is named, and prints each as soon as it is, or for scripts
+// all of them when it is done. Of all, those that cannot be sent do not keep the others back.
+func (e *env) resend(o operating, kind entries, ids []string) error {
+	return e.operate(o, func(c *client) error {
+		sent := []string{}
+		send := func(id string) error {
+			err := c.act(http.MethodPost, kind.path+"/"+url.PathEscape(id)+"/"+kind.again, nil, nil)
+			if err == nil {
+				sent = append(sent, id)
+				if !o.JSON {
+					fmt.Fprintln(e.out, id, kind.says)
+				}
+			}
+			return err
+		}
+		var err error
+		if len(ids) == 0 {
+			err = c.each(kind, send)
+		}
+		for _, id := range ids {
+			if err = send(id); err != nil {
+				return err
+			}
+		}
+		if o.JSON && err == nil {
+			err = e.json(sent)
+		}
+		return err
+	})
+}
+
+// each does something with all entries until it meets no new one.
+func (c *client) each(kind entries, do func(id string) error) error {
+	var failed []error
+	seen := make(map[string]bool)
+	for {
+		found, err := pages[struct {
+			ID string `json:"id"`
+		}](c, kind.path, kind.list, url.Values{}, largestPage, nil)
+		if err != nil {
+			return err
+		}
+		fresh := 0
+		for _, entry := range found {
+			if seen[entry.ID] {
+				continue
+			}
+			fresh++
+			seen[entry.ID] = true
+			switch err := do(entry.ID); {
+			case err == nil, errors.Is(err, &app.Error{Code: app.NotFound}): // somebody else was faster
+			case errors.Is(err, &app.Error{Code: app.WrongState}): // it can only be dropped
+				failed = append(failed, err)
+			default:
+				return err
+			}
+		}
+		if fresh == 0 {
+			return errors.Join(failed...)
+		}
+	}
+}
+
+// dropEntry forgets an entry and prints which.
+func (e *env) dropEntry(o operating, path, id string) error {
+	return e.operate(o, func(c *client) error {
+		err := c.act(http.MethodPost, path+url.PathEscape(id)+"/drop", nil, nil)
+		switch {
+		case err != nil:
+			return err
+		case o.JSON:
+			return e.json([]string{id})
+		}
+		fmt.Fprintln(e.out, "dropped", id)
+		return nil
+	})
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"stampede/app"
+)
+
+type (
+	loginCmd struct {
+		remote
+
+		Email string `arg:"" optional:"" help:"Of the account; without it, it is asked for."`
+	}
+	logoutCmd struct{ remote }
+)
+
+// Help describes what is stored.
+func (loginCmd) Help() string {
+	return "Asks for the password, or reads it from standard input where that is no terminal. The tokens are stored in the user's " +
+		"configuration folder, readable for the user only, and renewed when they end. STAMPEDE_TOKEN wins over them: for scripts, " +
+		"stampede token signs one.\n\nExamples:\n\n    stampede login ada@shop.example --server https://shop.example\n" +
+		"    stampede logout --server https://shop.example"
+}
+
+// session is a log in at a server.
+type session struct {
+	Access  string `json:"access"`
+	Refresh string `json:"refresh"`
+}
+
+// sessions are the log ins of this user, by server.
+type sessions struct {
+	Of map[string]session `json:"sessions"`
+
+	file string
+}
+
+// sessions reads them; none if there is no file.
+func (e *env) sessions() (*sessions, error) {
+	folder := e.variable("XDG_CONFIG_HOME")
+	if folder == "" {
+		var err error
+		if folder, err = os.UserConfigDir(); err != nil {
+			return nil, fmt.Errorf("find the configuration folder: %w", err)
+		}
+	}
+	s := &sessions{file: filepath.Join(folder, "stampede", "sessions.json")}
+	text, err := os.ReadFile(s.file)
+	if err == nil {
+		err = json.Unmarshal(text, s)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the log ins in %s: %w", s.file, err)
+	}
+	if s.Of == nil {
+		s.Of = make(map[string]session)
+	}
+	return s, nil
+}
+
+// keep stores the session of a server; one without a token is removed.
+func (s *sessions) keep(server string, one session) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("store the log in: %w", err)
+		}
+	}()
+	if s.Of[server] = one; one.Access == "" {
+		delete(s.Of, server)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(s.file), "sessions") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), s.file)
+	}
+	return err
+}
+
+// refresh exchanges the saved tokens for new ones.
+func (c *client) refresh() error {
+	old := c.saved.Of[c.base]
+	c.token = ""
+	var next app.Session
+	err := c.auth("refresh", map[string]string{"refresh": old.Refresh}, &next)
+	if errors.Is(err, &app.Error{Code: app.Unauthorized}) {
+		return fmt.Errorf("the log in at %s has ended: run stampede login", c.base)
+	}
+	if err != nil {
+		return err
+	}
+	c.token = next.Access
+	return c.saved.keep(c.base, session{next.Access, next.Refresh})
+}
+
+// auth calls a route for accounts.
+func (c *client) auth(route string, body, into any) error {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return c.send(http.MethodPost, apiPath+"/auth/"+route, "application/json", "", content, into)
+}
+
+// Run logs in.
+func (l *loginCmd) Run(e *env) error {
+	c, err := e.client(l.Server)
+	if err != nil {
+		return err
+	}
+	defer c.http.CloseIdleConnections()
+	if c.saved, err = e.sessions(); err != nil {
+		return err
+	}
+	in := bufio.NewReader(io.LimitReader(e.in, 2*longestPassword))
+	if l.Email == "" {
+		fmt.Fprint(e.err, "E-mail: ")
+		if l.Email, err = in.ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read the e-mail: %w", err)
+		}
+		l.Email = strings.TrimSpace(l.Email)
+	}
+	password, err := e.password(in)
+	if err != nil {
+		return err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	var s app.Session
+	err = c.auth("login", app.LogIn{
+		Email: l.Email, Password: password, Client: "app", Device: "stampede at " + host,
+	}, &s)
+	if err != nil {
+		return err
+	}
+	if err := c.saved.keep(c.base, session{s.Access, s.Refresh}); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.out, "logged in at %s as %s, %s\n", c.base, s.User.Email, s.User.Role)
+	return nil
+}
+
+// password reads one line, without showing it.
+func (e *env) password(in *bufio.Reader) (string, error) {
+	fmt.Fprint(e.err, "Password: ")
+	defer fmt.Fprintln(e.err)
+	if file, is := e.in.(*os.File); is && term.IsTerminal(int(file.Fd())) {
+		text, err := term.ReadPassword(int(file.Fd()))
+		return string(text), err
+	}
+	line, err := in.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return "", fmt.Errorf("%w: there is no password on standard input", errUsage)
+	}
+	return line, nil
+}
+
+// Run ends the log in, at the server and here.
+func (l *logoutCmd) Run(e *env) error {
+	c, err := e.client(l.Server)
+	if err != nil {
+		return err
+	}
+	defer c.http.CloseIdleConnections()
+	if c.saved, err = e.sessions(); err != nil {
+		return err
+	}
+	one, found := c.saved.Of[c.base]
+	if !found {
+		fmt.Fprintln(e.out, "nobody is logged in at", c.base)
+		return nil
+	}
+	if err := c.auth("logout", map[string]string{"refresh": one.Refresh}, nil); err != nil {
+		return err
+	}
+	if err := c.saved.keep(c.base, session{}); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.out, "logged out at", c.base)
+	return nil
+}
