@@ -197,7 +197,7 @@ func (w *world) askAgain(n *node, who, key string, d deed) {
 		w.t.Errorf("another act under the key: %d %s", status, answer)
 	}
 	cmd := exec.CommandContext(kit.Context(w.t), binary, "journal", "verify")
-	cmd.Env = slices.Concat(os.Environ(), w.settings, []string{"STAMPEDE_JWT_SECRET=" + secret})
+	cmd.Env = append(os.Environ(), "STAMPEDE_URL=http://"+n.addr, "STAMPEDE_TOKEN="+who)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		w.t.Errorf("stampede journal verify: %v\n%s", err, out)
 	}

@@ -38,7 +38,7 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 				outs = append(outs, (way{addr: n.addr}).visit(t, c.from).greeted(t, token(t, eve)))
 				ins = append(ins, (way{addr: n.addr}).visit(t, "127.0.0.1").greeted(t, token(t, ada)))
 			}
-			out, code := s.run("block", "add", c.name, c.value, "--reason", "a test", "--json")
+			out, code := nodes[0].in(t).run("block", "add", c.name, c.value, "--reason", "a test", "--json")
 			var b app.Block
 			if err := json.Unmarshal([]byte(out), &b); err != nil || code != 0 {
 				t.Fatalf("block add exits %d, %v:\n%s", code, err, out)
@@ -67,7 +67,7 @@ func TestBlockedAreOutOnAllNodes(t *testing.T) {
 					t.Errorf("somebody else: %v", err)
 				}
 			}
-			if out, code := s.run("block", "remove", strconv.FormatInt(b.ID, 10)); code != 0 {
+			if out, code := nodes[0].in(t).run("block", "remove", strconv.FormatInt(b.ID, 10)); code != 0 {
 				t.Fatalf("block remove exits %d:\n%s", code, out)
 			}
 			for _, n := range nodes {

@@ -51,7 +51,7 @@ func TestSameKeySameOrderWhateverHappenedSince(t *testing.T) {
 	}
 	second.cannotBuy(app.DuplicateKey, sale.ID, 2, "the-last-unit")
 
-	if out, code := s.run("sale", "end", sale.ID.String(), "--yes"); code != 0 {
+	if out, code := other.run("sale", "end", sale.ID.String(), "--yes"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
 	kit.Eventually(t, patience, func() (bool, string) {

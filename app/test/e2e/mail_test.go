@@ -51,13 +51,13 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 	})
 	s := newShop(t, mailTo(server)...)
 	ada := s.buyerWithMail("ada@mail.example")
-	n := s.start("STAMPEDE_ROLES=worker")
+	n := s.start("STAMPEDE_ROLES=api,worker")
 	s.must(streams.NewPaidStream(s.redis).Append(kit.Context(t), []app.OutboxMessage{
 		paidBy(ada.ID), paidBy(ada.ID), paidBy(ada.ID),
 	}))
 	dead := func() (list []app.DeadMail) {
 		t.Helper()
-		out, code := s.run("mail", "list", "--json")
+		out, code := n.run("mail", "list", "--json")
 		if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 {
 			t.Fatalf("exit code %d, %v:\n%s", code, err, out)
 		}
@@ -73,7 +73,7 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	server.Answer(nil)
-	s.handlesLetters("retry", []string{list[0].ID, list[1].ID}, "mail")
+	n.handlesLetters("retry", []string{list[0].ID, list[1].ID}, "mail")
 	kit.Eventually(t, patience, func() (bool, string) { return len(server.Mails()) == 2, "they are not sent again" })
 	for _, m := range server.Mails() {
 		if !strings.Contains(m.To, ada.Email) || !strings.Contains(m.Text, "Lamp") {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"stampede/app"
 	"stampede/app/test/kit"
 )
 
@@ -160,6 +161,14 @@ func run(t *testing.T, settings []string, args ...string) (out string, code int)
 		t.Fatal(err)
 	}
 	return string(text), cmd.ProcessState.ExitCode()
+}
+
+// run runs one operators' command against the node, as an admin.
+func (n *node) run(args ...string) (out string, code int) {
+	n.t.Helper()
+	return run(n.t, []string{
+		"STAMPEDE_URL=http://" + n.addr, "STAMPEDE_TOKEN=" + issue(n.t, kit.NewID(), "Admin", app.Admin),
+	}, args...)
 }
 
 func freeAddr(t *testing.T) string {

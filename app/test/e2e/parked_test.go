@@ -36,7 +36,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 		}
 	}
 	s.must(streams.NewPaidStream(s.redis).Append(kit.Context(t), postings))
-	n := s.start("STAMPEDE_ROLES=worker")
+	n := s.start("STAMPEDE_ROLES=api,worker")
 	kit.Eventually(t, patience, func() (bool, string) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
 		return strings.Contains(string(text), "\nstampede_postings_parked 3\n") &&
@@ -45,7 +45,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	})
 	list := func() (parked []app.ParkedMessage) {
 		t.Helper()
-		out, code := s.run("backoffice", "parked", "list", "--json")
+		out, code := n.run("backoffice", "parked", "list", "--json")
 		if err := json.Unmarshal([]byte(out), &parked); err != nil || code != 0 {
 			t.Fatalf("exit code %d, %v:\n%s", code, err, out)
 		}
@@ -57,7 +57,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 		t.Fatalf("%+v", parked)
 	}
 	mended.Store(true)
-	s.handlesLetters("replay", []string{parked[0].ID, parked[1].ID}, "backoffice", "parked")
+	n.handlesLetters("replay", []string{parked[0].ID, parked[1].ID}, "backoffice", "parked")
 	kit.Eventually(t, patience, func() (bool, string) { return heard.Load() == 2, "they are not sent again" })
 	if left := list(); len(left) != 0 {
 		t.Errorf("%+v", left)
@@ -66,8 +66,8 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 
 // handlesLetters drops the first of three quarantined messages by a command, sends the second again, then the rest, and
 // checks the exit codes of wrong calls.
-func (s *shop) handlesLetters(again string, ids []string, command ...string) {
-	s.t.Helper()
+func (n *node) handlesLetters(again string, ids []string, command ...string) {
+	n.t.Helper()
 	for _, c := range []struct {
 		code int
 		args []string
@@ -80,8 +80,8 @@ func (s *shop) handlesLetters(again string, ids []string, command ...string) {
 		{0, []string{again, ids[1]}},
 		{0, []string{again, "--all"}},
 	} {
-		if out, code := s.run(slices.Concat(command, c.args)...); code != c.code {
-			s.t.Errorf("%v: exit code %d, want %d:\n%s", c.args, code, c.code, out)
+		if out, code := n.run(slices.Concat(command, c.args)...); code != c.code {
+			n.t.Errorf("%v: exit code %d, want %d:\n%s", c.args, code, c.code, out)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestBacklogWaitsForAddedUnitsOfAPromotedDatabase(t *testing.T) {
 	p.sell(6)
 	p.replica.CatchUp(p.primary)
 	p.replica.StopApplying()
-	if out, code := p.run("sale", "add-stock", p.sale.ID.String(), "30"); code != 0 {
+	if out, code := p.n.run("sale", "add-stock", p.sale.ID.String(), "30"); code != 0 {
 		t.Fatalf("add-stock exits %d: %s", code, out)
 	}
 	buyers := crowd(t, 25, p.n)

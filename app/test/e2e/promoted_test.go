@@ -86,7 +86,7 @@ func TestPromotedDatabaseGetsBackWhatItLacks(t *testing.T) {
 	p.replica.StopApplying()
 
 	p.sell(20)
-	if out, code := p.run("sale", "add-stock", p.sale.ID.String(), "5"); code != 0 {
+	if out, code := p.n.run("sale", "add-stock", p.sale.ID.String(), "5"); code != 0 {
 		t.Fatalf("add-stock exits %d: %s", code, out)
 	}
 	paid, c := p.bought()

@@ -66,7 +66,7 @@ func TestOrderIsShippedAndReceived(t *testing.T) {
 		return p != nil && p.Pressed > 0 && p.Reserved > 0, "the presses of Buy are not counted"
 	})
 	for _, command := range []string{"report " + sale.ID.String(), "order list --state finished", "pay list"} {
-		if out, code := s.run(strings.Fields(command)...); code != 0 || !strings.Contains(out, "finished") &&
+		if out, code := n.run(strings.Fields(command)...); code != 0 || !strings.Contains(out, "finished") &&
 			!strings.Contains(out, order.TradeNo) {
 			t.Errorf("%s exits %d:\n%s", command, code, out)
 		}
