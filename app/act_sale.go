@@ -86,6 +86,8 @@ type SaleDesk struct {
 	Inventory Inventory
 	// Load brings a sale into Redis that was never there.
 	Load func(ctx context.Context, sale ID) error
+	// Guest issues the token of a new guest that is bound to the sale.
+	Guest func(sale ID) (string, error)
 }
 
 // SaleAct is what an operator asks for on a sale.

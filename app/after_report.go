@@ -92,8 +92,8 @@ const reportSeconds = 120_000
 // SaleReport makes the report of a sale. NotFound: there is none such.
 func (d *ReportDesk) SaleReport(ctx context.Context, id ID) (SaleReport, error) {
 	sale, err := d.Auditor.Sales.Sale(ctx, id)
-	if errors.Is(err, ErrNoRow) {
-		return SaleReport{}, Fail(NotFound, "no such sale")
+	if errors.Is(err, ErrNoRow) || err == nil && sale.Hidden {
+		return SaleReport{}, errNoSale
 	}
 	if err != nil {
 		return SaleReport{}, Unreadable("the sale", err)

@@ -27,10 +27,10 @@ const (
 // Board is the state of the whole shop at an instant. Everything "a second" is the sum over all nodes.
 type Board struct {
 	Now        Millis             `json:"now"`
-	BuysS      float64            `json:"buys_s"`                // presses of Buy, those refused included
-	ReservedS  float64            `json:"reserved_s"`            // accepted by the Lua step
-	ConfirmedS float64            `json:"confirmed_s"`           // entries whose row is committed, and whose buyers were told
-	RehearsedS float64            `json:"rehearsed_s,omitempty"` // entries of a rehearsal likewise, which are not among them
+	BuysS      float64            `json:"buys_s"`             // presses of Buy, those refused included
+	ReservedS  float64            `json:"reserved_s"`         // accepted by the Lua step
+	ConfirmedS float64            `json:"confirmed_s"`        // entries whose row is committed, and whose buyers were told
+	HiddenS    float64            `json:"hidden_s,omitempty"` // entries of hidden sales, which are not in confirmed_s
 	RefusedS   map[Code]float64   `json:"refused_s"`
 	PressMS    PressTimes         `json:"press_ms"` // over the last 5 s
 	Sales      []BoardSale        `json:"sales"`    // those that are open, then those that are next
@@ -53,7 +53,7 @@ type BoardPoint struct {
 	BuysS      float64          `json:"buys_s"`
 	ReservedS  float64          `json:"reserved_s"`
 	ConfirmedS float64          `json:"confirmed_s"`
-	RehearsedS float64          `json:"rehearsed_s,omitempty"`
+	HiddenS    float64          `json:"hidden_s,omitempty"`
 	RefusedS   map[Code]float64 `json:"refused_s"`
 	PressMS    PressTimes       `json:"press_ms"`
 	ErrorsS    float64          `json:"errors_s"`
@@ -137,7 +137,7 @@ type Flow struct {
 	Buys      int64          `json:"buys"`
 	Reserved  int64          `json:"reserved"`
 	Confirmed int64          `json:"confirmed"`
-	Rehearsed int64          `json:"rehearsed,omitempty"` // entries of a rehearsal that were confirmed; not among those
+	Hidden    int64          `json:"hidden,omitempty"` // confirmed entries of hidden sales, which are not in confirmed
 	Errors    int64          `json:"errors"`
 	Refused   map[Code]int64 `json:"refused,omitempty"`
 	Press     PressCounts    `json:"press"`
@@ -147,7 +147,7 @@ type Flow struct {
 func (f *Flow) since(earlier *Flow, over time.Duration) Flow {
 	d := Flow{
 		OverMS: max(1, over.Milliseconds()), Buys: f.Buys - earlier.Buys, Reserved: f.Reserved - earlier.Reserved,
-		Confirmed: max(0, f.Confirmed-earlier.Confirmed), Rehearsed: f.Rehearsed - earlier.Rehearsed,
+		Confirmed: max(0, f.Confirmed-earlier.Confirmed), Hidden: f.Hidden - earlier.Hidden,
 		Errors: f.Errors - earlier.Errors,
 	}
 	for code, n := range f.Refused {

@@ -108,7 +108,7 @@ func nothingMoves(points []BoardPoint) (since Millis, is bool) {
 	return streak(points, stillFor, func(p *BoardPoint) bool {
 		wants := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||
 			p.Open > 0 && p.ReservedS+p.RefusedS[Busy]+p.RefusedS[Internal] > 0
-		return wants && p.ConfirmedS+p.RehearsedS == 0
+		return wants && p.ConfirmedS+p.HiddenS == 0
 	})
 }
 

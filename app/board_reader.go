@@ -105,7 +105,7 @@ func (b *Board) sum(said []NodeFigures) (gone []int) {
 		b.BuysS += s.perSecond(s.Buys)
 		b.ReservedS += s.perSecond(s.Reserved)
 		b.ConfirmedS += s.perSecond(s.Confirmed)
-		b.RehearsedS += s.perSecond(s.Rehearsed)
+		b.HiddenS += s.perSecond(s.Hidden)
 		b.ErrorsS += s.perSecond(s.Errors)
 		for code, count := range s.Refused {
 			b.RefusedS[code] = tenth(b.RefusedS[code] + s.perSecond(count))
@@ -117,7 +117,7 @@ func (b *Board) sum(said []NodeFigures) (gone []int) {
 		b.Payments.RefundsStuck = max(b.Payments.RefundsStuck, p.RefundsStuck)
 	}
 	b.BuysS, b.ReservedS = tenth(b.BuysS), tenth(b.ReservedS)
-	b.ConfirmedS, b.RehearsedS, b.ErrorsS = tenth(b.ConfirmedS), tenth(b.RehearsedS), tenth(b.ErrorsS)
+	b.ConfirmedS, b.HiddenS, b.ErrorsS = tenth(b.ConfirmedS), tenth(b.HiddenS), tenth(b.ErrorsS)
 	b.PressMS = press.times()
 	slices.SortFunc(b.Nodes, func(x, y NodeFigures) int { return x.ID - y.ID })
 	return gone
@@ -133,7 +133,7 @@ func (b *Board) point(at Millis) BoardPoint {
 		p.BuysS += f.perSecond(f.Buys)
 		p.ReservedS += f.perSecond(f.Reserved)
 		p.ConfirmedS += f.perSecond(f.Confirmed)
-		p.RehearsedS += f.perSecond(f.Rehearsed)
+		p.HiddenS += f.perSecond(f.Hidden)
 		p.ErrorsS += f.perSecond(f.Errors)
 		for code, count := range f.Refused {
 			p.RefusedS[code] = tenth(p.RefusedS[code] + f.perSecond(count))
@@ -141,7 +141,7 @@ func (b *Board) point(at Millis) BoardPoint {
 		press.add(&f.Press)
 	}
 	p.BuysS, p.ReservedS = tenth(p.BuysS), tenth(p.ReservedS)
-	p.ConfirmedS, p.RehearsedS, p.ErrorsS = tenth(p.ConfirmedS), tenth(p.RehearsedS), tenth(p.ErrorsS)
+	p.ConfirmedS, p.HiddenS, p.ErrorsS = tenth(p.ConfirmedS), tenth(p.HiddenS), tenth(p.ErrorsS)
 	p.PressMS = press.times()
 	for i, partition := range b.Partitions {
 		p.Lags[i] = partition.Lag

@@ -59,22 +59,18 @@ func (t *Tally) TurnAway(err error) {
 	t.refuse(err)
 }
 
-// Tallies keep the presses of simulated shoppers apart from those of people: a rehearsal is no sale. A nil Tallies
-// counts nothing.
+// Tallies count the buys of all sales that are not hidden. A nil Tallies counts nothing.
 type Tallies struct {
-	People, Rehearsed Tally
-	IsRehearsal       func(sale ID) bool // whether a sale is that of a rehearsal; nil: none is
+	All      Tally
+	IsHidden func(sale ID) bool // nil: no sale is hidden
 }
 
-// Of is the tally in which presses on the sale count.
+// Of returns the tally in which buys of the sale count; nil, which counts nothing, for a hidden sale.
 func (t *Tallies) Of(sale ID) *Tally {
-	switch {
-	case t == nil:
+	if t == nil || t.IsHidden != nil && t.IsHidden(sale) {
 		return nil
-	case t.IsRehearsal != nil && t.IsRehearsal(sale):
-		return &t.Rehearsed
 	}
-	return &t.People
+	return &t.All
 }
 
 // Pressed is how many buys came.

@@ -34,7 +34,7 @@ func TestNothingMovesIsAnAlarm(t *testing.T) {
 		"buys without an answer":           {points(busyPoint(), busyPoint()), 990_000},
 		"nothing is open":                  {points(BoardPoint{ReservedS: 1}, BoardPoint{ReservedS: 1}), 0},
 		"entries wait, though all is over": {points(BoardPoint{Pending: 1}, BoardPoint{Lags: []int64{0, 2}}), 990_000},
-		"a rehearsal is confirmed":         {points(still, BoardPoint{Open: 1, Lags: []int64{7}, RehearsedS: 2}), 0},
+		"a hidden sale is confirmed":        {points(still, BoardPoint{Open: 1, Lags: []int64{7}, HiddenS: 2}), 0},
 		"something is confirmed":           {points(still, BoardPoint{Open: 1, ReservedS: 3, ConfirmedS: .1}), 0},
 		"a gap between": {
 			points(BoardPoint{Open: 1, ReservedS: 3, At: 1_000_000 - 20_000}, BoardPoint{Open: 1, ReservedS: 3}), 0,
@@ -140,22 +140,20 @@ func TestBoardSumsUpWhatNodesSay(t *testing.T) {
 	}
 }
 
-// What simulated shoppers press counts beside what people do, and is no alarm.
-func TestRehearsalsAreTalliedApart(t *testing.T) {
+// Board totals exclude hidden sales.
+func TestHiddenSalesAreNotTallied(t *testing.T) {
 	t.Parallel()
-	tallies := &Tallies{IsRehearsal: func(sale ID) bool { return sale == 8 }}
+	tallies := &Tallies{IsHidden: func(sale ID) bool { return sale == 8 }}
 	for _, sale := range []ID{7, 8, 8, 9} {
 		tallies.Of(sale).TurnAway(errSoldOut)
 	}
-	people, rehearsed := &tallies.People, &tallies.Rehearsed
-	if people.Pressed() != 2 || rehearsed.Pressed() != 2 || people.Refused()[SoldOut] != 2 ||
-		rehearsed.Reserved() > 0 {
-		t.Errorf("people pressed %d times, a rehearsal %d", people.Pressed(), rehearsed.Pressed())
+	if all := &tallies.All; all.Pressed() != 2 || all.Refused()[SoldOut] != 2 {
+		t.Errorf("%d buys, %v; want 2", all.Pressed(), all.Refused())
 	}
 	(*Tallies)(nil).Of(7).TurnAway(errSoldOut)
-	flow := Flow{Confirmed: 5, Rehearsed: 3}
-	if d := (&Flow{Confirmed: 4, Rehearsed: 9}).since(&flow, time.Second); d.Confirmed != 0 || d.Rehearsed != 6 {
-		t.Errorf("confirmed %d, rehearsed %d", d.Confirmed, d.Rehearsed)
+	flow := Flow{Confirmed: 5, Hidden: 3}
+	if d := (&Flow{Confirmed: 4, Hidden: 9}).since(&flow, time.Second); d.Confirmed != 0 || d.Hidden != 6 {
+		t.Errorf("confirmed %d, hidden %d; want 0 and 6", d.Confirmed, d.Hidden)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,10 +25,8 @@ type Fulfiller struct {
 	Effects   *Effects
 	PayWindow time.Duration
 	Tracer    *Tracer // nil: nobody follows a buy
-	// Rehearsed is told how many entries of rehearsals were settled; IsRehearsal says of which sale one is. Nil: nobody
-	// wants to know.
-	IsRehearsal func(sale ID) bool
-	Rehearsed   func(entries int64)
+
+	hidden atomic.Int64
 }
 
 // Fulfil settles a batch of one partition. See EntryHandler.
@@ -97,11 +96,11 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 	defer cancel()
 	rows := make([]NewOrder, len(batch))
 	for i, at := range batch {
-		row, toPay, err := f.row(fresh, &w.entries[at])
+		row, err := f.row(fresh, &w.entries[at])
 		if err != nil {
 			return err
 		}
-		row.PayBy = w.now.Add(toPay)
+		row.PayBy = w.now.Add(f.PayWindow)
 		rows[i] = row
 	}
 	finished := w.spans.step("commit", batch)
@@ -142,8 +141,8 @@ func (f *Fulfiller) insert(ctx context.Context, w *writing, rows []NewOrder) ([]
 	return f.Orders.InsertOrRefuse(ctx, w.epoch, rows, whole)
 }
 
-// row is the pending order that an entry asks for, and how long it waits for its payment.
-func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, time.Duration, error) {
+// row is the pending order that an entry asks for.
+func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
 	o := e.order()
 	o.State, o.Rev = Pending, firstRev
 	if e.Address != "" {
@@ -152,18 +151,14 @@ func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, time.Duration, er
 			o.Address = nil // the gate wrote it, so it reads; if not, the order is worth more than the line
 		}
 	}
-	toPay := f.PayWindow
 	sale, err := f.Catalogue.Sale(ctx, e.Sale)
 	switch {
 	case err == nil:
 		o.ProductName = sale.Product.Name
-		if sale.Rehearses != 0 {
-			toPay = min(toPay, RehearsalPayWindow)
-		}
 	case !errors.Is(err, &Error{Code: NotFound}): // an unknown sale is the order store's to refuse
-		return Order{}, 0, fmt.Errorf("read sale %s: %w", e.Sale, errors.Join(ErrTransient, err))
+		return Order{}, fmt.Errorf("read sale %s: %w", e.Sale, errors.Join(ErrTransient, err))
 	}
-	return o, toPay, nil
+	return o, nil
 }
 
 // finish does what follows the commit of the rows of a batch, and acknowledges their entries.
@@ -176,25 +171,17 @@ func (f *Fulfiller) finish(ctx context.Context, w *writing, batch []int, inserte
 	err := f.Effects.Finish(ctx, entries[0].Partition, w.now, toFinish(inserted), entries)
 	finished(err)
 	if err == nil {
-		f.countRehearsed(entries)
+		for _, e := range entries {
+			if f.Catalogue.IsHidden(e.Sale) {
+				f.hidden.Add(1)
+			}
+		}
 	}
 	return err
 }
 
-func (f *Fulfiller) countRehearsed(entries []*Entry) {
-	if f.IsRehearsal == nil {
-		return
-	}
-	var n int64
-	for _, e := range entries {
-		if f.IsRehearsal(e.Sale) {
-			n++
-		}
-	}
-	if n > 0 {
-		f.Rehearsed(n)
-	}
-}
+// Hidden returns how many entries of hidden sales this node has settled since the start.
+func (f *Fulfiller) Hidden() int64 { return f.hidden.Load() }
 
 // toFinish points at the rows that follow from the entries: copies of hundreds of them would be most of what a batch
 // allocates. What has moved on since, and was told, is nobody's business here.
@@ -226,7 +213,7 @@ func (f *Fulfiller) Refuse(ctx context.Context, e Entry, reason string) error {
 
 // refusedRow writes the refused row; when even that cannot be stored in full, one without the buyer's texts.
 func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]Inserted, error) {
-	row, _, err := f.row(ctx, &e)
+	row, err := f.row(ctx, &e)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ const (
 	wallSecond = "2006-01-02 15:04:05"
 )
 
-// ExportSales writes the sales as a table, of one slot or (0) of all; archived ones too.
+// ExportSales writes the sales as a table, of one slot or (0) of all; archived ones too, hidden ones not.
 func (d *CatalogueDesk) ExportSales(ctx context.Context, slot ID) ([]byte, error) {
 	var lines [][]string
 	for _, gone := range []bool{false, true} {
@@ -31,7 +31,9 @@ func (d *CatalogueDesk) ExportSales(ctx context.Context, slot ID) ([]byte, error
 				return nil, Unreadable("sales", err)
 			}
 			for i := range found {
-				lines = append(lines, d.saleLine(&found[i]))
+				if !found[i].Hidden {
+					lines = append(lines, d.saleLine(&found[i]))
+				}
 			}
 		}
 	}

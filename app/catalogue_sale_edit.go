@@ -99,8 +99,9 @@ func (d *CatalogueDesk) mayEdit(before, after *SaleRecord) error {
 	for _, name := range changed {
 		switch {
 		case name == "position":
-		case name == "archived" && before.Loaded:
-			return Fail(WrongState, "the sale is in Redis already, so it cannot be archived: pause it, or end it early")
+		case name == "archived" && before.Loaded && now < before.ClosesAt:
+			return Fail(WrongState, "the sale is in Redis and not over, so it cannot be archived: pause it, or end it early")
+		case name == "archived" && after.ArchivedAt != 0 && now >= before.ClosesAt && len(changed) == 1:
 		case name == "stock" && before.Loaded:
 			return Fail(WrongState, "the stock is in Redis already: add units, or withdraw some")
 		case before.ArchivedAt != 0 && after.ArchivedAt != 0:

@@ -22,6 +22,7 @@ type SaleRecord struct {
 	ClosesAt   Millis    `json:"closes_at"`
 	Phase      Phase     `json:"phase"`
 	Paused     bool      `json:"paused"`
+	Hidden     bool      `json:"hidden,omitempty"` // as its slot
 	Challenge  Challenge `json:"challenge"`
 	Position   int       `json:"position"`
 	Partition  int       `json:"partition"`

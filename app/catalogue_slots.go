@@ -21,6 +21,7 @@ const (
 type SlotDraft struct {
 	OpensAt  Millis `json:"opens_at"`
 	ClosesAt Millis `json:"closes_at"`
+	Hidden   bool   `json:"hidden,omitempty"` // and may overlap others
 }
 
 // SlotTemplate is a day's slots that are to be made for each of some days, by the clocks of the shop.
@@ -107,11 +108,11 @@ func (d *CatalogueDesk) CreateSlot(ctx context.Context, actor Actor, dry bool, d
 	if err != nil {
 		return Slot{}, Unreadable("the catalogue", err)
 	}
-	slot := Slot{ID: id, OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt}
+	slot := Slot{ID: id, OpensAt: draft.OpensAt, ClosesAt: draft.ClosesAt, Hidden: draft.Hidden}
 	slot.Phase = PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
 	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, Slot, error) {
 		there, err := d.Store.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
-		if err == nil && len(there) > 0 {
+		if err == nil && len(there) > 0 && !draft.Hidden {
 			err = Fail(Conflict, "it overlaps "+d.describe(there[0]))
 		}
 		if err == nil {

@@ -3,14 +3,11 @@ package app
 // Role is what a user may do.
 type Role string
 
-// Roles, each allowed what the one before it is, but for the last one.
+// Roles, each allowed what the one before it is.
 const (
 	Shopper  Role = "shopper"
 	Operator Role = "operator"
 	Admin    Role = "admin"
-
-	// Rehearser is a simulated shopper, who may do nothing but buy in the sale of a rehearsal.
-	Rehearser Role = "rehearsal"
 )
 
 // Operates reports whether the role looks after the shop.
@@ -22,7 +19,8 @@ type Identity struct {
 	Name    string
 	Role    Role
 	Expires Millis
-	Device  ID // the log in that it belongs to, or the sale of a rehearsal; 0: a guest's
+	Device  ID // the log in that it belongs to; 0: a guest's
+	Sale    ID // the only sale that the token is good for; 0: all that are not hidden
 
 	KeyNumber int64 // of the generation of the key that signed it
 }
@@ -33,12 +31,4 @@ func (i *Identity) Subject() ID {
 		return i.Device
 	}
 	return i.User
-}
-
-// Rehearsal is the sale that a simulated shopper may buy in; 0: this is none.
-func (i *Identity) Rehearsal() ID {
-	if i.Role != Rehearser {
-		return 0
-	}
-	return i.Device
 }

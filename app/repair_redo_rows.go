@@ -154,7 +154,7 @@ func (f *Fulfiller) ended(ctx context.Context, epoch int64, entries []Entry) ([]
 	}
 	rows := make([]NewOrder, len(entries))
 	for i := range entries {
-		if rows[i], _, err = f.row(ctx, &entries[i]); err != nil {
+		if rows[i], err = f.row(ctx, &entries[i]); err != nil {
 			return nil, err
 		}
 		rows[i].State, rows[i].CancelledAt = Cancelled, now

@@ -102,7 +102,7 @@ type Sale struct {
 	Paused    bool
 	Challenge Challenge
 	Version   int64 // grows with each edit
-	Rehearses ID    // the sale that this one is a rehearsal of; 0: it is a real one
+	Hidden    bool  // as its slot; see hidden.go
 	Epoch     int64 // of the partition when the sale was loaded into Redis; 0: never loaded (I7)
 }
 

@@ -198,7 +198,7 @@ func (c *Catalogue) Sale(ctx context.Context, id ID) (*Sale, error) {
 		return sale, nil
 	}
 	if filter != nil && !filter(id) && time.Since(seen) < catalogueAge {
-		return nil, Fail(NotFound, "no such sale")
+		return nil, errNoSale
 	}
 	return c.load(ctx, id)
 }
@@ -209,7 +209,7 @@ func (c *Catalogue) load(ctx context.Context, id ID) (*Sale, error) {
 	version := c.currentVersion()
 	sale, err := c.source.Sale(ctx, id)
 	if errors.Is(err, ErrNoRow) {
-		return nil, Fail(NotFound, "no such sale")
+		return nil, errNoSale
 	}
 	if err != nil {
 		return nil, Unreadable("the sale", fmt.Errorf("sale %s: %w", id, err))
@@ -249,7 +249,7 @@ func (c *Catalogue) SalesOfSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
-	if _, err := c.source.Slot(ctx, slot); errors.Is(err, ErrNoRow) {
+	if s, err := c.source.Slot(ctx, slot); errors.Is(err, ErrNoRow) || err == nil && s.Hidden {
 		return nil, Fail(NotFound, "no such slot")
 	}
 	sales, err := c.readSlot(ctx, slot)
@@ -336,7 +336,11 @@ func (c *Catalogue) readDays(ctx context.Context, day time.Time) ([]Slot, error)
 	if err != nil {
 		return nil, fmt.Errorf("slots of %s: %w", day.Format(time.DateOnly), err)
 	}
-	return slots, nil
+	return visible(slots), nil
+}
+
+func visible(slots []Slot) []Slot {
+	return slices.DeleteFunc(slots, func(s Slot) bool { return s.Hidden })
 }
 
 // SlotsOfDay lists the slots of one day of the shop's calendar, each with its phase at the instant now.

@@ -29,6 +29,7 @@ type Slot struct {
 	OpensAt  Millis `json:"opens_at"`
 	ClosesAt Millis `json:"closes_at"`
 	Sales    int    `json:"sales"` // how many sales it offers
+	Hidden   bool   `json:"hidden,omitempty"`
 }
 
 // CurrentSlot picks the slot that people mean by "now": the open one, else the next, else the last.

@@ -4,7 +4,7 @@ import "stampede/app"
 
 func goldPoint() app.BoardPoint {
 	return app.BoardPoint{
-		At: goldNow - 5000, BuysS: 310.2, ReservedS: 12.4, ConfirmedS: 12.2, RehearsedS: 1.5,
+		At: goldNow - 5000, BuysS: 310.2, ReservedS: 12.4, ConfirmedS: 12.2, HiddenS: 1.5,
 		RefusedS: map[app.Code]float64{app.SoldOut: 293.8, app.RateLimited: 4},
 		PressMS:  app.PressTimes{P50: 14, P99: 62, N: 61}, Sockets: 1532, Open: 6, Lags: []int64{0, 3}, Pending: 12,
 	}
@@ -13,7 +13,7 @@ func goldPoint() app.BoardPoint {
 func goldBoard() *app.Board {
 	v := goldView()
 	return &app.Board{
-		Now: goldNow, BuysS: 310, ReservedS: 12.4, ConfirmedS: 12, RehearsedS: 2.5,
+		Now: goldNow, BuysS: 310, ReservedS: 12.4, ConfirmedS: 12, HiddenS: 2.5,
 		RefusedS: map[app.Code]float64{app.SoldOut: 293.6, app.RateLimited: 4},
 		PressMS:  app.PressTimes{P50: 14, P99: 62, N: 61},
 		Sales: []app.BoardSale{{

@@ -72,8 +72,6 @@ func (c *client) handle(frame []byte) {
 		failed = app.Fail(app.UnknownOp, "unknown op "+strconv.Quote(clip(r.op)))
 	case r.op != "hello" && !c.isGreeted():
 		failed = app.Fail(app.BadRequest, "say hello first")
-	case !c.mayAsk(r.op):
-		failed = app.Fail(app.Forbidden, "a shopper of a rehearsal cannot ask for this")
 	}
 	if failed != nil {
 		c.refuse(r.id, failed)
@@ -145,10 +143,7 @@ func (c *client) watch(ctx *opContext, r *request) (any, error) {
 		return nil, failed
 	}
 	mark := c.hub.news.mark()
-	if c.rehearses() && (slot != 0 || len(sales) == 0) {
-		return nil, app.Fail(app.Forbidden, "a shopper of a rehearsal watches its sale, and no slot")
-	}
-	view, err := c.hub.shop.Watch(c.rehearsing(ctx), slot, sales)
+	view, err := c.hub.shop.Watch(c.bound(ctx), slot, sales)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +200,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 		}
 	}
 	req.Span = c.hub.options.Tracer.Sample("socket", ctx.until.Add(-c.hub.options.OpWithin))
-	c.hub.shop.BuyThen(c.rehearsing(ctx), user, req, func(receipt app.Receipt, err error) {
+	c.hub.shop.BuyThen(c.bound(ctx), user, req, func(receipt app.Receipt, err error) {
 		if err != nil {
 			c.finish(ctx, nil, err) // without the receipt, which would have to be copied to become an any
 			return
@@ -217,7 +212,7 @@ func (c *client) buy(ctx *opContext, r *request) (any, error) {
 
 func (c *client) pass(ctx *opContext, r *request) (any, error) {
 	return c.atDesk(r, func(q app.PassQuestion) (app.PassAnswer, error) {
-		return c.hub.shop.AskPass(c.rehearsing(ctx), q)
+		return c.hub.shop.AskPass(c.bound(ctx), q)
 	})
 }
 
@@ -230,7 +225,7 @@ func (c *client) solve(ctx *opContext, r *request) (any, error) {
 		if q.Answer, failed = r.text("answer"); failed != nil {
 			return app.PassAnswer{}, failed
 		}
-		return c.hub.shop.SolvePass(c.rehearsing(ctx), q)
+		return c.hub.shop.SolvePass(c.bound(ctx), q)
 	})
 }
 

@@ -60,14 +60,11 @@ func (c *client) introduce(ctx *opContext, r *request) (any, error) {
 	if failed != nil {
 		return nil, failed
 	}
-	if token == "" && !c.rehearses() {
+	if token == "" {
 		c.greet(r.id, welcome{}, knowledge{})
 		return sent, nil
 	}
 	identity, err := c.hub.shop.Verify(token)
-	if err == nil {
-		err = c.mayBe(&identity)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -218,9 +215,6 @@ func (c *client) renew(_ *opContext, r *request) (any, error) {
 	if identity.User != user {
 		return nil, app.Fail(app.Forbidden, "the token belongs to another user")
 	}
-	if err := c.mayBe(&identity); err != nil {
-		return nil, err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.identity = identity
@@ -239,4 +233,13 @@ func (c *client) buyer() (app.ID, error) {
 		return 0, app.Fail(app.Unauthorized, "the token was revoked: log in again")
 	}
 	return who.User, nil
+}
+
+// bound is the context of an operation of who is connected, see app.BoundTo.
+func (c *client) bound(ctx *opContext) context.Context {
+	who := c.who()
+	if who.Sale == 0 {
+		return ctx
+	}
+	return app.BoundTo(ctx, &who)
 }

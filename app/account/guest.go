@@ -51,6 +51,9 @@ func (g *Guests) who(bearer string) (User, error) {
 		if err == nil && known.Device != 0 {
 			err = app.Fail(app.Forbidden, "this token is of an account: refresh it, or log out")
 		}
+		if err == nil && known.Sale != 0 {
+			err = app.Fail(app.Forbidden, "a token that is bound to a sale is not renewed")
+		}
 		return User{ID: known.User, Name: known.Name}, err
 	}
 	id, err := g.Mint()
@@ -59,6 +62,15 @@ func (g *Guests) who(bearer string) (User, error) {
 			errors.Join(err, app.FailBusy("no one can be let in right now; please try again", time.Second)))
 	}
 	return User{ID: id, Name: guestName(id)}, nil
+}
+
+// Bound returns the token of a new guest that is bound to the sale.
+func (g *Guests) Bound(sale app.ID) (string, error) {
+	user, err := g.who("")
+	if err != nil {
+		return "", err
+	}
+	return g.Issuer.IssueBound(user.ID, user.Name, sale, GuestLife)
 }
 
 // guestName is friendly and tells nothing: four digits mixed from the id. Names may repeat, ids do not.

@@ -70,7 +70,7 @@ func (a *Accounts) hashSolved(ctx context.Context, answer *app.CaptchaAnswer, pa
 
 // idFor is the guest's id, if that has no account yet, else a new one.
 func (a *Accounts) idFor(ctx context.Context, guest *app.Identity) (app.ID, error) {
-	if guest.User == 0 || guest.Device != 0 || guest.Role != app.Shopper {
+	if guest.User == 0 || guest.Device != 0 || guest.Sale != 0 || guest.Role != app.Shopper {
 		return a.mint()
 	}
 	u, err := a.Users.UserByID(ctx, guest.User)

@@ -82,6 +82,7 @@ type claims struct {
 	Name   string   `json:"name"`
 	Role   app.Role `json:"role"`
 	Device string   `json:"did,omitempty"`
+	Sale   string   `json:"sale,omitempty"`
 }
 
 // Issue signs a token without a device, as guests have it, that lives for ttl.
@@ -95,9 +96,9 @@ func (i *Issuer) IssueTo(u *app.User, device app.ID) (token string, expires app.
 	return i.sign(u.ID, claims{Name: u.Name, Role: u.Role, Device: device.String()}, app.AccessLife)
 }
 
-// IssueRehearsal signs a token for a simulated shopper of a rehearsal, which is good for its sale and nothing else.
-func (i *Issuer) IssueRehearsal(user, sale app.ID, ttl time.Duration) (string, error) {
-	token, _, err := i.sign(user, claims{Name: "Rehearsal", Role: app.Rehearser, Device: sale.String()}, ttl)
+// IssueBound signs a guest's token that is good for one sale, see app.BoundTo.
+func (i *Issuer) IssueBound(user app.ID, name string, sale app.ID, ttl time.Duration) (string, error) {
+	token, _, err := i.sign(user, claims{Name: name, Role: app.Shopper, Sale: sale.String()}, ttl)
 	return token, err
 }
 

@@ -75,18 +75,23 @@ func (c *claims) identity(key *signingKey) (app.Identity, error) {
 	if err != nil {
 		return app.Identity{}, app.Fail(app.Unauthorized, "the token names no user")
 	}
-	var device app.ID
+	var device, sale app.ID
+	if c.Sale != "" {
+		if sale, err = app.ParseID(c.Sale); err != nil || sale == 0 {
+			return app.Identity{}, app.Fail(app.Unauthorized, "the token names no sale")
+		}
+	}
 	if c.Device != "" {
 		if device, err = app.ParseID(c.Device); err != nil {
 			return app.Identity{}, app.Fail(app.Unauthorized, "the token names no device")
 		}
 	}
 	role := c.Role
-	if _, err := ParseRole(string(role)); err != nil && (role != app.Rehearser || device == 0) {
+	if _, err := ParseRole(string(role)); err != nil {
 		return app.Identity{}, app.Fail(app.Unauthorized, "the token has an unknown role")
 	}
 	return app.Identity{
-		User: user, Role: role, Expires: app.MillisOf(c.ExpiresAt.Time), Device: device, KeyNumber: key.generation,
+		User: user, Role: role, Expires: app.MillisOf(c.ExpiresAt.Time), Device: device, Sale: sale, KeyNumber: key.generation,
 		Name: strings.Clone(c.Name), // cut out of the claims, which would all be kept with it
 	}, nil
 }

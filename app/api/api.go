@@ -31,8 +31,7 @@ type Options struct {
 	Catalogue Catalogue
 	Pictures  Pictures
 	// Readiness runs through the checklist of a sale.
-	Readiness  func(ctx context.Context, sale app.ID) (app.Readiness, error)
-	Rehearsals Rehearsals
+	Readiness func(ctx context.Context, sale app.ID) (app.Readiness, error)
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
@@ -142,9 +141,9 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/slots/:id/sales", byID(a.salesOfSlot))
 	v1.Get("/sales", a.sales)
 	v1.Get("/sales/:id", byID(a.Shop.Sale))
-	v1.Post("/sales/:id/buy", a.asUser(a.buy))
-	v1.Post("/sales/:id/pass", a.asUser(a.askPass))
-	v1.Post("/sales/:id/solve", a.asUser(a.solvePass))
+	v1.Post("/sales/:id/buy", a.asWho(a.buy))
+	v1.Post("/sales/:id/pass", a.asWho(a.askPass))
+	v1.Post("/sales/:id/solve", a.asWho(a.solvePass))
 	v1.Get("/products", a.products)
 	v1.Get("/products/:id", byID(a.Shop.Product))
 	v1.Get("/categories", a.categories)

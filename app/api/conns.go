@@ -110,19 +110,17 @@ func (c *limitedConn) Close() error {
 func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
 
 // countFor counts a connection that a proxy opened for the client whose socket it becomes, and reports whether there
-// is room. One that the client opened itself is counted already, but for one of a rehearsal, which counts for an
-// address of its own from now on. undo counts it for nobody again, if it does not
-// become a socket.
+// is room. One that the client opened itself is counted already. undo counts it for nobody again, if it
+// does not become a socket.
 func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
-	own := false
 	if again, ok := conn.(*replayed); ok {
-		conn, own = again.Conn, again.as.IsValid()
+		conn = again.Conn
 	}
 	c, ok := conn.(*limitedConn)
 	if !ok {
 		return func() {}, true
 	}
-	if peer, is := peerOf(c.Conn); !own && (!is || !c.from.trusts(peer)) {
+	if peer, is := peerOf(c.Conn); !is || !c.from.trusts(peer) {
 		return func() {}, true
 	}
 	c.leave(false)

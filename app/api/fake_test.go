@@ -225,6 +225,10 @@ func (s *fakeShop) WithdrawStock(
 	return terms, act, err
 }
 
+func (s *fakeShop) AddGuests(_ context.Context, _ app.Actor, sale app.ID, n int) ([]string, error) {
+	return slices.Repeat([]string{"bound to " + sale.String()}, n), s.fail
+}
+
 func (s *fakeShop) SetSaleChallenge(
 	_ context.Context, actor app.Actor, sale app.ID, a app.SaleAct, c app.Challenge,
 ) (app.OperatorSale, error) {
@@ -333,7 +337,6 @@ type site struct {
 // options are those of an open shop, before a test changes them.
 func (s *site) options() Options {
 	return Options{
-		Rehearsals: fakeRehearsals{},
 		Catalogue:  &fakeCatalogue{}, Pictures: fakePictures{}, Readiness: func(context.Context,
 			app.ID,
 		) (app.Readiness, error) {

@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"net"
-	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -28,12 +27,7 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 		!strings.EqualFold(string(r.Peek(fasthttp.HeaderUpgrade)), "websocket") {
 		return false
 	}
-	as, failed := f.rehearses(r.Peek(rehearsalHeader))
-	if failed != nil {
-		refuse(ctx, fasthttp.StatusForbidden, failed)
-		return true
-	}
-	handshake := sayAgain(r, as)
+	handshake := sayAgain(r)
 	if len(handshake) > handshakeBuffer {
 		return false
 	}
@@ -45,7 +39,7 @@ func (f *HTTPServer) moveHandshake(ctx *fasthttp.RequestCtx) bool {
 			_ = conn.Close() // the peer has gone
 			return
 		}
-		if err := f.sockets.ServeConn(&replayed{Conn: conn, handshake: handshake, behind: behind, as: as}); err != nil {
+		if err := f.sockets.ServeConn(&replayed{Conn: conn, handshake: handshake, behind: behind}); err != nil {
 			quiet{}.Printf("handshake: %v", err)
 		}
 	})
@@ -59,15 +53,11 @@ var heardOfHandshake = []string{
 	fiber.HeaderXRequestID,
 }
 
-// sayAgain is the request as the server of sockets gets it. Whoever counts as an address of their own (a valid one)
-// comes for nobody else.
-func sayAgain(r *fasthttp.RequestHeader, as netip.Addr) []byte {
+// sayAgain is the request as the server of sockets gets it.
+func sayAgain(r *fasthttp.RequestHeader) []byte {
 	b := append([]byte("GET "), r.RequestURI()...)
 	b = append(b, " HTTP/1.1\r\n"...)
 	for _, name := range heardOfHandshake {
-		if name == realIP && as.IsValid() {
-			continue
-		}
 		for _, value := range r.PeekAll(name) {
 			b = append(append(append(append(b, name...), ": "...), value...), "\r\n"...)
 		}
@@ -99,19 +89,10 @@ func unread(c net.Conn) ([]byte, error) {
 // it, then the rest of the connection.
 type replayed struct {
 	net.Conn
-	handshake []byte     // not yet read
-	behind    []byte     // not yet read
-	beyond    bool       // a Read went beyond the handshake
-	writeBy   time.Time  // the deadline for writing; only the one who writes moves it
-	as        netip.Addr // the address that a shopper of a rehearsal counts as; zero for anybody else
-}
-
-// RemoteAddr is where the peer counts as coming from.
-func (c *replayed) RemoteAddr() net.Addr {
-	if c.as.IsValid() {
-		return net.TCPAddrFromAddrPort(netip.AddrPortFrom(c.as, 0))
-	}
-	return c.Conn.RemoteAddr()
+	handshake []byte    // not yet read
+	behind    []byte    // not yet read
+	beyond    bool      // a Read went beyond the handshake
+	writeBy   time.Time // the deadline for writing; only the one who writes moves it
 }
 
 // Read never returns bytes behind the handshake together with its end, so that the buffer of a handshake's reader holds

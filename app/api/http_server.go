@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -37,8 +36,6 @@ type HTTPServer struct {
 	handler atomic.Pointer[fasthttp.RequestHandler]
 	// isOperator reports whether a token is one of an operator's; nil: nobody's is. See AllowLong.
 	isOperator atomic.Pointer[func(token string) bool]
-	// rehearsal tells the shoppers of a rehearsal; nil: there are none. See AllowRehearsal.
-	rehearsal atomic.Pointer[func(token string) (netip.Addr, bool)]
 }
 
 // NewHTTPServer makes a server that is not open yet.

@@ -20,6 +20,13 @@ type (
 		saleBody
 		Challenge app.Challenge `json:"challenge"`
 	}
+	guestsBody struct {
+		Guests int    `json:"guests"`
+		Note   string `json:"note"`
+	}
+	guestsAnswer struct {
+		Tokens []string `json:"tokens"`
+	}
 	stockAnswer struct {
 		app.OperatorSale
 		Withdrawal *app.StockAct `json:"withdrawal,omitempty"`
@@ -69,4 +76,9 @@ func (a *api) setChallenge(
 		return app.OperatorSale{}, err
 	}
 	return a.Shop.SetSaleChallenge(ctx, actor, sale, act, b.Challenge)
+}
+
+func (a *api) addGuests(ctx context.Context, actor app.Actor, sale app.ID, b guestsBody) (guestsAnswer, error) {
+	tokens, err := a.Shop.AddGuests(ctx, actor, sale, b.Guests)
+	return guestsAnswer{tokens}, err
 }

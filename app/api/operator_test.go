@@ -39,8 +39,7 @@ func TestOperatorsRoutes(t *testing.T) {
 		{"POST", "/orders/7/refund", `{"note":"damaged"}`, 200, `"state":"refunding"`},
 		{"GET", "/journal?before=6&limit=1", "", 200, `{"entries":[{"seq":7,"at":1700000000000,"actor_id":"1","actor_name":"Ada",`},
 		{"GET", "/journal?object=sale:5&actor=Ada&kind=sale.pause", "", 200, `"before":{"paused":false},"after":{"paused":true}`},
-		{"GET", "/rehearsal", "", 200, `{"rehearsal":{"sale":"6","of":"5","partition":3,"shoppers":200,"units":20,"state":"running",`},
-		{"POST", "/rehearsal/end", "", 200, `"state":"ending"`},
+		{"POST", "/sales/5/guests", `{"guests":2}`, 200, `{"tokens":["bound to 5","bound to 5"]}`},
 		{"GET", "/journal/verify", "", 200, `{"rows":3,"head":{"seq":3,"hash":"aa`},
 		{"GET", "/journal/verify?head=3:" + strings.Repeat("ab", 32), "", 200, `"ok":false,"wrong":"row 3 follows row 1","at":3}`},
 		{"GET", "/orders", "", 200, `{"orders":[{"id":"9",`},
@@ -151,18 +150,3 @@ func TestSearchIsPassedOn(t *testing.T) {
 	}
 }
 
-// fakeRehearsals has one that runs.
-type fakeRehearsals struct{}
-
-func (fakeRehearsals) Under(context.Context) (app.Rehearsal, error) {
-	return app.Rehearsal{
-		Sale: 6, Of: 5, Partition: 3, Shoppers: 200, Units: 20, State: app.RehearsalRunning, BeganAt: 1_700_000_000_000,
-		UntilAt: 1_700_000_200_000, By: "Ada",
-	}, nil
-}
-
-func (f fakeRehearsals) EndAny(ctx context.Context, _ app.Actor) (app.Rehearsal, error) {
-	r, err := f.Under(ctx)
-	r.State = app.RehearsalEnding
-	return r, err
-}

@@ -49,7 +49,7 @@ type (
 // errNoBuy is said to all, so nobody may change it.
 var errNoBuy = app.Fail(app.Forbidden, "buying over HTTP is switched off for now; buy on the page, over its socket")
 
-func (a *api) buy(c *fiber.Ctx, user app.ID) error {
+func (a *api) buy(c *fiber.Ctx, who app.Identity) error {
 	sale, err := pathID(c)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (a *api) buy(c *fiber.Ctx, user app.ID) error {
 		a.NoBuy(sale, errNoBuy)
 		return errNoBuy
 	}
-	if err := a.MayBuy(user, hostAddr(c.IP()), sale); err != nil {
+	if err := a.MayBuy(who.User, hostAddr(c.IP()), sale); err != nil {
 		return err
 	}
 	var b buyBody
@@ -73,7 +73,9 @@ func (a *api) buy(c *fiber.Ctx, user app.ID) error {
 		Sale: sale, Qty: qty, Key: b.Key, Address: b.Address, Pass: b.Pass,
 		Span: a.Tracer.Sample("http", c.Context().Time()),
 	}
-	return flow(c, func(ctx context.Context) (app.Receipt, error) { return a.Shop.Buy(ctx, user, req) })
+	return flow(c, func(ctx context.Context) (app.Receipt, error) {
+		return a.Shop.Buy(app.BoundTo(ctx, &who), who.User, req)
+	})
 }
 
 func (a *api) cancel(c *fiber.Ctx, user app.ID) error {

@@ -15,21 +15,22 @@ type solveBody struct {
 }
 
 // askPass answers a pass for the sale in the address, or the task that stands before it. The body says nothing.
-func (a *api) askPass(c *fiber.Ctx, user app.ID) error {
-	return a.atDesk(c, app.PassQuestion{User: user}, a.Shop.AskPass)
+func (a *api) askPass(c *fiber.Ctx, who app.Identity) error {
+	return a.atDesk(c, who, app.PassQuestion{}, a.Shop.AskPass)
 }
 
 // solvePass answers the pass for a solved task.
-func (a *api) solvePass(c *fiber.Ctx, user app.ID) error {
+func (a *api) solvePass(c *fiber.Ctx, who app.Identity) error {
 	var b solveBody
 	if err := decode(raw(c), &b); err != nil {
 		return err
 	}
-	return a.atDesk(c, app.PassQuestion{User: user, Task: b.Task, Answer: b.Answer}, a.Shop.SolvePass)
+	return a.atDesk(c, who, app.PassQuestion{Task: b.Task, Answer: b.Answer}, a.Shop.SolvePass)
 }
 
 func (a *api) atDesk(
-	c *fiber.Ctx, q app.PassQuestion, ask func(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error),
+	c *fiber.Ctx, who app.Identity, q app.PassQuestion,
+	ask func(ctx context.Context, q app.PassQuestion) (app.PassAnswer, error),
 ) (err error) {
 	if err = a.passes.take(c.IP()); err != nil {
 		return err
@@ -37,6 +38,6 @@ func (a *api) atDesk(
 	if q.Sale, err = pathID(c); err != nil {
 		return err
 	}
-	q.From = hostAddr(c.IP())
-	return flow(c, func(ctx context.Context) (app.PassAnswer, error) { return ask(ctx, q) })
+	q.User, q.From = who.User, hostAddr(c.IP())
+	return flow(c, func(ctx context.Context) (app.PassAnswer, error) { return ask(app.BoundTo(ctx, &who), q) })
 }

@@ -126,6 +126,8 @@ type Shop interface {
 	WithdrawStock(
 		ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct, units int64,
 	) (app.OperatorSale, app.StockAct, error)
+	// AddGuests returns tokens of new guests that are bound to the sale.
+	AddGuests(ctx context.Context, actor app.Actor, sale app.ID, n int) ([]string, error)
 	// SetSaleChallenge says what a sale asks of its buyers.
 	SetSaleChallenge(
 		ctx context.Context, actor app.Actor, sale app.ID, a app.SaleAct, c app.Challenge,

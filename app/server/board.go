@@ -21,7 +21,6 @@ type liveBoard struct {
 	sales *app.SaleCounts
 	feed  *app.BoardFeed
 
-	rehearsed  atomic.Int64 // entries of rehearsals that this node has settled
 	openTrades atomic.Int64 // as a node that sweeps has counted last
 }
 
@@ -33,17 +32,13 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 	}
 	sample := p.sampler(c, version, counted)
 	b.feed = &app.BoardFeed{Reader: reader, Store: p.inventory, Audience: p.hub, Sample: sample}
-	people, rehearsed := &b.tally.People, &b.tally.Rehearsed
+	all := &b.tally.All
 	counter(registry, "stampede_buys_total",
-		"Presses of Buy, over sockets and HTTP, those refused included, without rehearsals.", people.Pressed)
-	counter(registry, "stampede_buys_reserved_total", "Buys that became reservations, without rehearsals.", people.Reserved)
-	counter(registry, "stampede_rehearsal_buys_total", "Presses of Buy by the simulated shoppers of rehearsals.",
-		rehearsed.Pressed)
-	counter(registry, "stampede_rehearsal_entries_settled_total",
-		"Stream entries of rehearsals that this node has settled; they are among all that it has.", b.rehearsed.Load)
-	for code := range people.Refused() {
-		counter(registry, "stampede_buys_refused_total", "Buys refused, by the code that people heard, without rehearsals.",
-			func() int64 { return people.Refused()[code] }, "code", string(code))
+		"Presses of Buy, over sockets and HTTP, those refused included, without hidden sales.", all.Pressed)
+	counter(registry, "stampede_buys_reserved_total", "Buys that became reservations, without hidden sales.", all.Reserved)
+	for code := range all.Refused() {
+		counter(registry, "stampede_buys_refused_total", "Buys refused, by the code that people heard, without hidden sales.",
+			func() int64 { return all.Refused()[code] }, "code", string(code))
 	}
 	registry.MustRegister(&pressCollector{b.press})
 	p.asked.gauge("stampede_sales_open", "Sales that are open and not paused, as this node's catalogue says.",
@@ -60,7 +55,7 @@ func (p *parts) composeBoard(c *Config, version string, counted *streams.Metrics
 // firstTold counts how long an order took whose number was minted here.
 func (p *parts) firstTold(order, sale app.ID) {
 	if age, ours := p.lease.Age(order); ours {
-		if !p.shop.rehearsals.IsRehearsal(sale) {
+		if !p.catalogue.IsHidden(sale) {
 			p.board.press.Observe(age)
 		}
 		p.board.sales.Told(sale, age)
@@ -92,7 +87,7 @@ func (p *parts) sampler(
 			roles = append(roles, r.name)
 		}
 	}
-	people := &p.board.tally.People
+	all := &p.board.tally.All
 	busy, looked := cpuTime(), time.Now()
 	return func() (app.NodeFigures, app.PaymentFigures, app.Flow) {
 		n := app.NodeFigures{
@@ -109,10 +104,10 @@ func (p *parts) sampler(
 		}
 		busy, looked = spent, now
 		f := app.Flow{
-			Buys: people.Pressed(), Reserved: people.Reserved(), Rehearsed: p.board.rehearsed.Load(),
-			Errors: loggedErrors.Load(), Refused: people.Refused(), Press: p.board.press.Counts(),
+			Buys: all.Pressed(), Reserved: all.Reserved(), Hidden: p.fulfiller.Hidden(),
+			Errors: loggedErrors.Load(), Refused: all.Refused(), Press: p.board.press.Counts(),
 		}
-		f.Confirmed = counted.Settled() - f.Rehearsed // read after it: never below
+		f.Confirmed = counted.Settled() - f.Hidden // read after it: never below
 		return n, p.paymentFigures(), f
 	}
 }

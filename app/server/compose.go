@@ -73,8 +73,7 @@ type parts struct {
 // shop is what routes and sockets ask for: the flows themselves, side by side.
 type shop struct {
 	*account.Issuer
-	blocks     *app.BlockList
-	rehearsals *app.RehearsalWatch
+	blocks *app.BlockList
 	*app.Storefront
 	*app.Checkout
 	*app.PassDesk
@@ -96,8 +95,7 @@ type shop struct {
 	*app.DailyReconciliation
 }
 
-// Verify is that of the issuer, except that who is blocked is forbidden everything, and a shopper of a rehearsal
-// everything but its sockets (see socketShop).
+// Verify is that of the issuer, except that who is blocked is forbidden everything.
 func (s *shop) Verify(token string) (app.Identity, error) {
 	who, err := s.Issuer.Verify(token)
 	switch {
@@ -105,8 +103,6 @@ func (s *shop) Verify(token string) (app.Identity, error) {
 		return who, err
 	case s.blocks.User(who.User):
 		return app.Identity{}, app.Fail(app.Forbidden, "this account is blocked")
-	case who.Rehearsal() != 0:
-		return app.Identity{}, app.Fail(app.Forbidden, "a token of a rehearsal opens a socket to its sale, and nothing else")
 	}
 	return who, nil
 }
@@ -161,10 +157,9 @@ func compose(
 
 	// The storefront asks the hub's audience for nothing, but the ticker tells it everything; the hub asks the shop.
 	p.shop = &shop{
-		Issuer: issuer, blocks: blocks, rehearsals: &app.RehearsalWatch{Store: s.db, Now: clock.Now},
+		Issuer: issuer, blocks: blocks,
 		Journal: &app.Journal{Store: p.ports.acts},
 	}
-	p.board.tally.IsRehearsal = p.shop.rehearsals.IsRehearsal
 	p.buys, p.windows = limits.NewBuys(c.buyPaces()), limits.NewWindows(s.client, c.Window)
 	counter(registry, "stampede_http_counted_alone_total",
 		"HTTP requests that this node counted by itself, because Redis did not answer.", p.windows.CountedAlone)
@@ -172,7 +167,7 @@ func compose(
 	p.shop.SwitchDesk = &app.SwitchDesk{Journal: p.shop.Journal, Kept: s.db}
 	p.hub = realtime.NewHub(realtime.Options{
 		Standing: p.switches.Standing,
-		Shop:     socketShop{p.shop}, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
+		Shop:     p.shop, Redis: s.client, Namespace: s.namespace(), Partitions: c.Partitions, Orders: s.db,
 		Chains:  inventory,
 		Metrics: registry, MaxClients: c.MaxConns, MaxPerUser: c.UserConns,
 		OpsPerSecond: float64(c.OpsRate), OpsBurst: c.OpsBurst,
@@ -213,7 +208,6 @@ func compose(
 	p.fulfiller = &app.Fulfiller{
 		Catalogue: p.catalogue, Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects,
 		PayWindow: c.PayWindow, Tracer: p.tracer,
-		IsRehearsal: p.shop.rehearsals.IsRehearsal, Rehearsed: func(n int64) { p.board.rehearsed.Add(n) },
 	}
 	p.expirer = &app.Expirer{
 		Inventory: p.ports.inventory, Orders: p.ports.orders, Effects: p.effects, Storefront: storefront,
@@ -237,6 +231,7 @@ func compose(
 	p.shop.SaleDesk = &app.SaleDesk{
 		Journal: p.shop.Journal, Store: p.ports.editor, Sales: p.ports.sales, Redis: p.ports.keeper,
 		Inventory: p.ports.inventory, Load: p.warmer.Ensure,
+		Guest: (&account.Guests{Issuer: issuer, Mint: lease.Mint}).Bound,
 	}
 	p.shop.AddressBook = &app.AddressBook{Store: s.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
@@ -286,7 +281,7 @@ func (p *parts) handler(c *Config, closing <-chan struct{}, registry *prometheus
 		Shop:      p.shop, Accounts: p.accounts, Data: p.personalData(), Mount: p.hub.Mount, Page: builtPage(),
 		AsyncAPI: realtime.AsyncAPI, Zone: c.TimeZone.Location,
 		Origins: c.Origins, Proxies: c.Proxies, Closing: closing, Metrics: metrics, Blocked: p.shop.blocks.Address,
-		Switches: p.switches.Now, Rehearsals: p.rehearsalDesk(),
+		Switches:   p.switches.Now,
 		Logins:     limits.Pace{Rate: c.AuthRate, Period: time.Minute, Burst: c.AuthBurst},
 		Handshakes: limits.Pace{Rate: c.HandshakeRate, Period: time.Second, Burst: c.HandshakeBurst},
 		Passes:     c.buyPaces().Addr,
@@ -355,8 +350,7 @@ func (p *parts) warmUp(ctx context.Context) error {
 	if err := p.clock.Sample(ctx, p.inventory); err != nil {
 		return err
 	}
-	err := errors.Join(p.shop.blocks.RunOnce(ctx), p.accounts.Watch.RunOnce(ctx), p.switches.RunOnce(ctx),
-		p.shop.rehearsals.RunOnce(ctx))
+	err := errors.Join(p.shop.blocks.RunOnce(ctx), p.accounts.Watch.RunOnce(ctx), p.switches.RunOnce(ctx))
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,6 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	if c.Roles.API {
 		d.start("hub", p.hub.Run)
 		d.start("block list", p.shop.blocks.Run)
-		d.start("rehearsals", p.shop.rehearsals.Run)
 		d.start("switches", p.switches.Run)
 		d.start("shared limits", p.shareLimits)
 		d.start("revoked tokens", p.accounts.Watch.Run)
@@ -99,7 +98,6 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		d.start("reconciler", p.reconciler.Run)
 		d.start("told watermark", p.watermark.Run)
 		d.start("acts on sales", (&app.SaleFinisher{Partitions: c.Partitions, Desk: p.shop.SaleDesk}).Run)
-		d.start("end of rehearsals", (&app.RehearsalCleaner{Desk: p.rehearsalDesk()}).Run)
 		d.start("eraser", (&app.Eraser{Erasures: p.stores.db, Now: p.clock.Now}).Run)
 		d.start("finisher", p.finisher.Run)
 		d.start("archive", p.archivist.Run)

@@ -270,7 +270,6 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 				slog.WarnContext(ctx, "the other nodes do not know yet that this one serves", "err", err)
 			}
 			s.front.AllowLong(p.shop.isOperator)
-			s.front.AllowRehearsal(p.shop.rehearsalAddr)
 			s.front.Open(p.handler(c, s.closing, s.registry))
 		}
 		s.open(stores, lease.Node())

@@ -74,13 +74,13 @@ func (s *Store) SalesToArchive(ctx context.Context, now, closedBefore app.Millis
 }
 
 // salesDue reads along an index on when sales are looked at next. Only sales that have left Redis for good are: no
-// rebuild reads their orders, and no unit of theirs is held. What a rehearsal has left is removed, not kept.
+// rebuild reads their orders, and no unit of theirs is held.
 func (s *Store) salesDue(
 	ctx context.Context, column, index string, now, closedBefore app.Millis, limit int,
 ) (sales []app.ID, err error) {
 	err = s.db.NewSelect().Model((*saleRow)(nil)).ForceIndex(index).Column("s.id").
 		Where("s."+column+" <= ?", now).Where("s.closes_at < ?", closedBefore).
-		Where("s.retired_at > 0").Where("s.rehearses = 0").
+		Where("s.retired_at > 0").
 		OrderExpr("s."+column+", s.closes_at, s.id").Limit(int64(limit)).Scan(ctx, &sales)
 	return sales, wrap("list sales that closed long ago", err)
 }

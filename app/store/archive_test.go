@@ -435,10 +435,6 @@ func TestSalesToArchive(t *testing.T) {
 		if got := due(); !slices.Equal(got, []app.ID{h.sales[2], h.sales[1]}) {
 			t.Errorf("a moment later %v", got)
 		}
-		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET rehearses = ? WHERE id = ?", h.sales[0], h.sales[1])))
-		if got := due(); !slices.Equal(got, h.sales[2:]) {
-			t.Errorf("with a rehearsal %v", got)
-		}
 		if got, err := h.SalesToArchive(h.ctx, now, closedAt, 10); err != nil || len(got) != 0 {
 			t.Errorf("that closed later: %v (%v)", got, err)
 		}

@@ -22,6 +22,7 @@ type slotRow struct {
 	ID       app.ID     `bun:"id,pk"`
 	OpensAt  app.Millis `bun:"opens_at"`
 	ClosesAt app.Millis `bun:"closes_at"`
+	Hidden   bool       `bun:"hidden"`
 	Sales    int        `bun:"sales,scanonly"`
 }
 
@@ -40,7 +41,7 @@ func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]app.Slot, e
 		return nil, err
 	}
 	return convert(rows, func(r *slotRow) app.Slot {
-		return app.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Sales: r.Sales}
+		return app.Slot{ID: r.ID, OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Hidden: r.Hidden, Sales: r.Sales}
 	}), nil
 }
 
@@ -62,7 +63,7 @@ func (s *Store) Slot(ctx context.Context, id app.ID) (app.Slot, error) {
 // SalesOfSlot lists the sales of a slot with their products, in the order they are shown.
 func (s *Store) SalesOfSlot(ctx context.Context, slot app.ID) ([]app.Sale, error) {
 	return s.sales(ctx, "read sales of slot "+slot.String(), func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("s.slot_id = ? AND s.archived_at = 0 AND s.rehearses = 0", slot).Order("s.position", "s.id")
+		return q.Where("s.slot_id = ? AND s.archived_at = 0 AND s.hidden = 0", slot).Order("s.position", "s.id")
 	})
 }
 
@@ -72,7 +73,7 @@ func (s *Store) SalesByPhase(
 	ctx context.Context, phase app.Phase, now app.Millis, page, size int,
 ) ([]app.Sale, bool, error) {
 	found, err := s.sales(ctx, "read "+string(phase)+" sales", func(q *bun.SelectQuery) *bun.SelectQuery {
-		q = q.Where("s.archived_at = 0 AND s.rehearses = 0")
+		q = q.Where("s.archived_at = 0 AND s.hidden = 0")
 		switch phase {
 		case app.Upcoming:
 			q = q.Where("s.opens_at > ?", now).Order("s.opens_at", "s.id")

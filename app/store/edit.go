@@ -100,7 +100,8 @@ func (s *Store) AddSlots(ctx context.Context, slots []app.Slot) error {
 	}
 	return s.edit(ctx, "add slots", func(tx bun.Conn) error {
 		var there []slotRow
-		err := tx.NewSelect().Model(&there).Where("opens_at < ?", to).Where("closes_at > ?", from).Scan(ctx)
+		err := tx.NewSelect().Model(&there).Where("hidden = 0").Where("opens_at < ?", to).Where("closes_at > ?", from).
+			Scan(ctx)
 		if err != nil {
 			return err
 		}
@@ -112,14 +113,18 @@ func (s *Store) AddSlots(ctx context.Context, slots []app.Slot) error {
 	})
 }
 
-// fit picks the slots that are new, and makes sure that no two overlap.
+// fit picks the slots that are new, and makes sure that no two overlap. Hidden ones may overlap any.
 func fit(there []slotRow, slots []app.Slot) ([]slotRow, error) {
 	known := make(map[[2]app.Millis]bool, len(there))
 	for _, r := range there {
 		known[[2]app.Millis{r.OpensAt, r.ClosesAt}] = true
 	}
-	var rows []slotRow
+	var rows, hidden []slotRow
 	for _, slot := range slots {
+		if slot.Hidden {
+			hidden = append(hidden, slotRow{ID: slot.ID, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt, Hidden: true})
+			continue
+		}
 		if window := [2]app.Millis{slot.OpensAt, slot.ClosesAt}; !known[window] {
 			known[window] = true
 			rows = append(rows, slotRow{ID: slot.ID, OpensAt: slot.OpensAt, ClosesAt: slot.ClosesAt})
@@ -132,5 +137,5 @@ func fit(there []slotRow, slots []app.Slot) ([]slotRow, error) {
 			return nil, app.Fail(app.Conflict, fmt.Sprintf("slots %s and %s overlap", a.ID, b.ID))
 		}
 	}
-	return rows, nil
+	return append(rows, hidden...), nil
 }

@@ -50,7 +50,7 @@ func newSaleRow(s *app.Sale, now app.Millis) newSale {
 		saleColumns: saleColumns{
 			ID: s.ID, Slot: s.Slot, Partition: s.Partition, PriceFen: s.PriceFen, Initial: s.Initial, Added: s.Added,
 			Limit: s.Limit, Cap: s.Cap, OpensAt: s.OpensAt, ClosesAt: s.ClosesAt, Paused: s.Paused,
-			Challenge: s.Challenge, Version: max(s.Version, 1), Rehearses: s.Rehearses,
+			Challenge: s.Challenge, Version: max(s.Version, 1),
 		},
 		Product: s.Product.ID, CreatedAt: now, UpdatedAt: now,
 	}
@@ -124,6 +124,7 @@ func (f *frame) place(row *newSale) error {
 	if row.OpensAt == 0 && row.ClosesAt == 0 {
 		row.OpensAt, row.ClosesAt = slot.OpensAt, slot.ClosesAt
 	}
+	row.Hidden = slot.Hidden
 	f.last[row.Slot]++
 	row.Position = f.last[row.Slot]
 	switch {

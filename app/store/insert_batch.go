@@ -143,13 +143,6 @@ func (s *Store) takeSome(
 		return nil, err
 	}
 	if len(sales) == 0 {
-		was, err := wasRehearsed(ctx, tx, of[0].Sale)
-		if err != nil {
-			return nil, err
-		}
-		if was {
-			return unwrite(ctx, tx, of)
-		}
 		return s.refuse(ctx, tx, b, of, app.ReasonNoSale)
 	}
 	if sales[0].Epoch != b.epoch {

@@ -29,7 +29,7 @@ func (r *saleRecordRow) record(images map[app.ID][]app.Image) app.SaleRecord {
 		ID: r.ID, Slot: app.Slot{ID: r.Slot, OpensAt: r.SlotOpens, ClosesAt: r.SlotCloses}, Product: product,
 		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn,
 		Limit: r.Limit, Cap: r.Cap,
-		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge, Position: r.Position,
+		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Hidden: r.Hidden, Challenge: r.Challenge, Position: r.Position,
 		Partition: r.Partition, Loaded: r.Epoch != 0, Version: r.Version, CreatedAt: r.CreatedAt,
 		UpdatedAt:  r.UpdatedAt,
 		ArchivedAt: r.ArchivedAt,
@@ -40,7 +40,7 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.S
 	var rows []saleRecordRow
 	err := narrow(db.NewSelect().TableExpr("sales AS s").
 		ColumnExpr("s.id, s.slot_id, s.part, s.price_fen, s.initial, s.added, s.withdrawn, s.taken, s.buyer_limit").
-		ColumnExpr("s.buyer_cap, s.opens_at, s.closes_at, s.paused, s.challenge, s.version, s.epoch, s.product_id").
+		ColumnExpr("s.buyer_cap, s.opens_at, s.closes_at, s.paused, s.hidden, s.challenge, s.version, s.epoch, s.product_id").
 		ColumnExpr("s.position, s.created_at, s.updated_at, s.archived_at").
 		ColumnExpr("COALESCE(slot.opens_at, past.opens_at) AS slot_opens").
 		ColumnExpr("COALESCE(slot.closes_at, past.closes_at) AS slot_closes").
@@ -50,7 +50,7 @@ func readSaleRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.S
 		Join("LEFT JOIN archived_slots AS past ON past.id = s.slot_id").
 		Join("JOIN products AS p ON p.id = s.product_id").
 		Join("LEFT JOIN categories AS c ON c.id = p.category_id").
-		Where("(slot.id IS NOT NULL OR past.id IS NOT NULL)")). // the sale of a rehearsal has neither
+		Where("(slot.id IS NOT NULL OR past.id IS NOT NULL)")).
 		Scan(ctx, &rows)
 	if err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ import (
 // salesAtOnce is how many rows of sales one statement changes; SQLite takes a union of 500 parts at most.
 const salesAtOnce = 250
 
-// SaveSales writes what an operator can edit of each of them. Stock and archive change only while nothing of the sale
-// is in Redis: its loading takes no lock of acts, so the statement itself looks. See app.CatalogueKeeper.
+// SaveSales writes what an operator can edit of each of them. Stock changes only while nothing of the sale
+// is in Redis, and so does archived unless the sale is over: its loading takes no lock of acts, so the statement itself looks. See app.CatalogueKeeper.
 func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.
@@ -52,7 +52,7 @@ func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []app.SaleReco
 		fmt.Sprintf("price_fen = to_price, initial = to_initial, buyer_limit = to_limit, buyer_cap = to_cap,"+
 			" opens_at = to_open, closes_at = to_close, challenge = to_challenge, position = to_position,"+
 			" archived_at = to_archive, updated_at = %d, version = version + 1", wallClock()),
-		"version = of_version AND (epoch = 0 OR initial = to_initial AND archived_at = to_archive)"), args...)
+		"version = of_version AND (epoch = 0 OR initial = to_initial AND (archived_at = to_archive OR closes_at <= to_archive))"), args...)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ type saleColumns struct {
 	Challenge app.Challenge `bun:"challenge"`
 	Version   int64         `bun:"version"`
 	Epoch     int64         `bun:"epoch"`
-	Rehearses app.ID        `bun:"rehearses"`
+	Hidden    bool          `bun:"hidden"`
 }
 
 // productColumns are those of a product when it is joined to something else.
@@ -60,7 +60,7 @@ func (r *saleRow) sale(images map[app.ID][]app.Image) app.Sale {
 		ID: r.ID, Slot: r.Slot, Partition: r.Partition, Product: r.product(images),
 		PriceFen: r.PriceFen, Initial: r.Initial, Added: r.Added, Withdrawn: r.Withdrawn, Limit: r.Limit, Cap: r.Cap,
 		OpensAt: r.OpensAt, ClosesAt: r.ClosesAt, Paused: r.Paused, Challenge: r.Challenge,
-		Version: r.Version, Epoch: r.Epoch, Rehearses: r.Rehearses,
+		Version: r.Version, Epoch: r.Epoch, Hidden: r.Hidden,
 	}
 }
 

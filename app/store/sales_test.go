@@ -249,26 +249,3 @@ func TestLostRebuildLockEndsTheRebuild(t *testing.T) {
 		t.Errorf("got %v, want ErrTransient", err)
 	}
 }
-
-// A sale of a rehearsal is removed while somebody else, who cleans up as well, marks it as retired: that one has
-// nothing to do any more.
-func TestRetiringASaleThatIsRemovedMeanwhile(t *testing.T) {
-	t.Parallel()
-	h := newShop(t, onMariaDB(t), 1)
-	remover := val(h.DB().BeginTx(h.ctx, nil))(h.t)
-	defer func() { _ = remover.Rollback() }()
-	var epoch int64
-	h.must(remover.QueryRowContext(h.ctx, "SELECT epoch FROM partitions WHERE id = (SELECT part FROM sales WHERE id = ?)"+
-		" FOR UPDATE", h.sales[0]).Scan(&epoch))
-	var g errgroup.Group
-	g.Go(func() error { return h.MarkRetired(h.ctx, h.sales[0], h.epoch) })
-	kit.Eventually(t, time.Minute, func() (bool, string) {
-		var n int
-		h.must(h.DB().QueryRowContext(h.ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE db LIKE CONCAT('%', DATABASE(), '%')"+
-			" AND id <> CONNECTION_ID() AND info LIKE 'SELECT%partitions%FOR UPDATE'").Scan(&n))
-		return n == 1, "nobody waits for the partition"
-	})
-	h.must(errOf(remover.ExecContext(h.ctx, "DELETE FROM sales WHERE id = ?", h.sales[0])))
-	h.must(remover.Commit())
-	h.must(g.Wait())
-}

@@ -13,16 +13,10 @@ var _ app.SearchStore = (*Store)(nil)
 // FindOrders pages through orders, newest first, along the index that narrows the search down most. See
 // app.SearchStore.
 func (s *Store) FindOrders(ctx context.Context, q app.OrderSearch) (page []app.Order, more bool, err error) {
-	rehearsed := app.ID(0)
-	if q.ID == 0 && q.User == 0 && q.Sale == 0 {
-		if rehearsed, err = s.rehearsedNow(ctx); err != nil {
-			return nil, false, err
-		}
-	}
 	page, err = s.readBoth(ctx, "search for orders", orderOf(q), q.Limit+1,
 		func(sel *bun.SelectQuery, _ string) *bun.SelectQuery {
-			if rehearsed != 0 {
-				sel = sel.Where("sale_id <> ?", rehearsed)
+			if q.ID == 0 && q.User == 0 && q.Sale == 0 {
+				sel = sel.Where("sale_id NOT IN (SELECT id FROM sales WHERE hidden = 1)")
 			}
 			return findOrders(sel, q)
 		})

@@ -34,6 +34,13 @@ func (s *Store) OpenTrade(
 		if err != nil || o.State != app.Pending || o.TradeOpened != 0 || expires <= now {
 			return o, err
 		}
+		var hidden bool
+		if err := tx.QueryRowContext(ctx, "SELECT hidden FROM sales WHERE id = ?", o.Sale).Scan(&hidden); err != nil {
+			return o, err
+		}
+		if hidden {
+			return o, app.Fail(app.WrongState, "an order of a hidden sale cannot be paid")
+		}
 		o.TradeOpened = now
 		err = execMatching(ctx, tx, 1, "note the trade",
 			"UPDATE orders SET trade_opened = ?, "+unstamped+" WHERE id = ? AND state = ? AND trade_opened = 0", now,

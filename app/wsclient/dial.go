@@ -21,7 +21,6 @@ type Dialer struct {
 	// Seen gets every frame before anybody else does, also the answers that calls wait for.
 	Seen    func(*Frame)
 	Origin  string        // of a page, "http://host:port"; "": none, as of a program that is no browser
-	Ticket  string        // the token of a rehearsal's shopper, who counts as an address of their own; "": nobody's
 	TLS     *tls.Config   // for https
 	From    net.Addr      // the address to come from; nil: the kernel's choice
 	Timeout time.Duration // of the handshake; 0: 20 s
@@ -43,9 +42,6 @@ func (d *Dialer) Dial(ctx context.Context, shop string) (*Conn, error) {
 	header := http.Header{}
 	if d.Origin != "" {
 		header.Set("Origin", d.Origin)
-	}
-	if d.Ticket != "" {
-		header.Set(TicketHeader, d.Ticket)
 	}
 	socket, response, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(shop, "http")+Path, header)
 	switch {

@@ -11,8 +11,6 @@ import (
 const (
 	Subprotocol = "stampede.v1"
 	Path        = "/ws"
-	// TicketHeader carries the token of a rehearsal's shopper.
-	TicketHeader = "X-Stampede-Rehearsal"
 )
 
 // Op is what a client may ask for.

@@ -1,3 +1,2 @@
-UPDATE partitions SET seq = MAX(
-  (SELECT COALESCE(MAX(seq), 0) FROM sales WHERE part = partitions.id AND retired_at > 0),
-  (SELECT COALESCE(MAX(seq), 0) FROM rehearsals WHERE part = partitions.id))
+UPDATE partitions SET seq =
+  (SELECT COALESCE(MAX(seq), 0) FROM sales WHERE part = partitions.id AND retired_at > 0)

@@ -75,7 +75,6 @@ type commands struct {
 	Notice      noticeCmd   `cmd:"" help:"Tell all shoppers something."`
 	Switch      switchCmd   `cmd:"" help:"Take load off the shop while it goes on selling."`
 	Challenge   challenge   `cmd:"" help:"What a sale asks of its buyers before a buy, and how hard it is."`
-	Rehearse    rehearseCmd `cmd:"" help:"Play a sale before it opens, with simulated shoppers, and hear go or no-go."`
 	Status      status      `cmd:"" help:"Show what all nodes do now: the live board in a terminal."`
 	Audit       audit       `cmd:"" help:"Prove that nothing was oversold."`
 	Pay         pay         `cmd:"" help:"Compare payments with the gateway."`

@@ -25,8 +25,8 @@ func boardText(b *app.Board) string {
 	w.add("%s   %d nodes, %d sockets", b.Now.Time().Local().Format(time.DateTime), len(b.Nodes), sockets)
 	w.add("buys %s/s   reserved %s/s   confirmed %s/s   errors %s/s",
 		number(b.BuysS), number(b.ReservedS), number(b.ConfirmedS), number(b.ErrorsS))
-	if b.RehearsedS > 0 {
-		w.add("a rehearsal runs: %s/s confirmed beside that", number(b.RehearsedS))
+	if b.HiddenS > 0 {
+		w.add("hidden sales: %s/s confirmed, not included", number(b.HiddenS))
 	}
 	if b.PressMS.N > 0 {
 		w.add("press to order: %d ms, 99 %% within %d ms", b.PressMS.P50, b.PressMS.P99)

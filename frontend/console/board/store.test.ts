@@ -32,12 +32,12 @@ describe('the live board', () => {
     expect(board.frame).toMatchObject({ refused_s: 5, waiting: 3, payments: { in_doubt: 1 } })
   })
 
-  it('tells of a rehearsal apart, and of none when nothing is said', () => {
+  it('shows orders of hidden sales separately, and none by default', () => {
     const board = useBoard()
-    board.hear(frame({ rehearsed_s: 12.5 }))
-    expect(board.frame).toMatchObject({ confirmed_s: 4, rehearsed_s: 12.5 })
+    board.hear(frame({ hidden_s: 12.5 }))
+    expect(board.frame).toMatchObject({ confirmed_s: 4, hidden_s: 12.5 })
     board.hear(frame({ now: now + 1_000 }))
-    expect(board.frame?.rehearsed_s).toBe(0)
+    expect(board.frame?.hidden_s).toBe(0)
   })
 
   it('takes a point every five seconds, and forgets what is older than its charts', () => {

@@ -75,8 +75,8 @@ export interface Point {
 export interface BoardFrame extends Point {
   readonly refused: Readonly<Record<string, number>>
   readonly errors_s: number
-  /** Orders of a rehearsal, which no other figure counts. */
-  readonly rehearsed_s: number
+  /** Confirmed orders of hidden sales, which no other figure includes. */
+  readonly hidden_s: number
   readonly sales: readonly BoardSale[]
   readonly partitions: readonly BoardPartition[]
   readonly nodes: readonly BoardNode[]
@@ -189,7 +189,7 @@ export function parseBoard(value: unknown): BoardFrame {
     waiting: partitions.reduce((total, { lag, pending }) => total + lag + pending, 0),
     refused: byCode(f.refused_s),
     errors_s: numberOr(f, 'errors_s', 0),
-    rehearsed_s: numberOr(f, 'rehearsed_s', 0),
+    hidden_s: numberOr(f, 'hidden_s', 0),
     sales: readable(f, 'sales', parseSale),
     partitions,
     nodes: readable(f, 'nodes', parseNode),

@@ -177,13 +177,6 @@ export const catalogueEn = {
       durability: 'Durability',
     } as Record<string, string>,
   },
-  rehearse: {
-    title: 'Rehearse',
-    intro:
-      'A copy that nobody else sees is played by simulated shoppers on the running shop: it says go or no-go with its figures, and leaves nothing behind. On a machine with the settings of the shop:',
-    command: 'Command',
-    when: 'At the latest ten minutes before the sale opens.',
-  },
   opening: {
     title: 'Opening',
     byItself: (time: string) => `It opens by itself at ${time}.`,

@@ -173,13 +173,6 @@ export const catalogueZh: CatalogueWords = {
       durability: '持久性',
     },
   },
-  rehearse: {
-    title: '彩排',
-    intro:
-      '由模拟买家在正式环境里演练一份只有自己可见的副本：给出可行与否及各项数据，不留下任何内容。在配置了店铺设置的机器上运行：',
-    command: '命令',
-    when: '最迟在活动开始前十分钟。',
-  },
   opening: {
     title: '开始',
     byItself: (time) => `将于 ${time} 自动开始。`,

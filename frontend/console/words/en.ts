@@ -72,7 +72,7 @@ export const en = {
     waitingFeed: 'Waiting for the first numbers…',
     noFeed: 'The server gives no numbers:',
     stale: 'These numbers may be old.',
-    rehearsal: (perSecond: string) => `A rehearsal runs: ${perSecond}/s beside these numbers`,
+    hidden: (perSecond: string) => `Hidden sales: ${perSecond} orders/s, not included in these numbers`,
     buys: 'Buys',
     reserved: 'Reserved',
     confirmed: 'Orders',

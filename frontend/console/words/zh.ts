@@ -70,7 +70,7 @@ export const zh: ConsoleWords = {
     waitingFeed: '正在等待第一批数据…',
     noFeed: '服务器没有提供数据：',
     stale: '这些数字可能已过时。',
-    rehearsal: (perSecond: string) => `正在彩排：每秒 ${perSecond} 单，不计入这些数字`,
+    hidden: (perSecond: string) => `隐藏场次：每秒 ${perSecond} 单，不计入这些数字`,
     buys: '抢购',
     reserved: '已占库存',
     confirmed: '订单',

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"fmt"
+)
+
+// A hidden slot is in no list, and its sales are hidden. Only a guest token that is bound to a hidden sale
+// (SaleDesk.AddGuests) can watch it and buy in it; every other caller gets not_found. Its orders cannot be paid.
+// Reports, board totals and the stream of paid orders exclude it.
+
+type boundKey struct{}
+
+// BoundTo returns a context for an operation of who: if the token is bound to a sale, Offered finds no other one.
+func BoundTo(ctx context.Context, who *Identity) context.Context {
+	if who.Sale == 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, boundKey{}, who.Sale)
+}
+
+// Offered is Sale for shoppers. NotFound: the sale is hidden, or the token is bound to another one (see BoundTo).
+func (c *Catalogue) Offered(ctx context.Context, id ID) (*Sale, error) {
+	bound, _ := ctx.Value(boundKey{}).(ID)
+	if bound != 0 && bound != id {
+		return nil, errNoSale
+	}
+	sale, err := c.Sale(ctx, id)
+	if err == nil && sale.Hidden && bound == 0 {
+		return nil, errNoSale
+	}
+	return sale, err
+}
+
+// errNoSale is the one error for sales that do not exist and for hidden ones, so that callers cannot tell them apart.
+var errNoSale = Fail(NotFound, "no such sale")
+
+// IsHidden reports whether a sale that this node has read is hidden. It never reads from the database.
+func (c *Catalogue) IsHidden(id ID) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	sale := c.known.sales[id]
+	return sale != nil && sale.Hidden
+}
+
+// MaxGuests is how many guests AddGuests adds at once.
+const MaxGuests = 1000
+
+// AddGuests returns the tokens of n new guests, 1 to MaxGuests, each bound to the sale: it can watch this sale and buy
+// in it, and finds no other one. NotFound: there is no such sale.
+func (d *SaleDesk) AddGuests(ctx context.Context, actor Actor, sale ID, n int) ([]string, error) {
+	if n < 1 || n > MaxGuests {
+		return nil, Fail(BadRequest, fmt.Sprintf("guests must be from 1 to %d", MaxGuests))
+	}
+	if _, err := d.Terms(ctx, sale); err != nil {
+		return nil, err
+	}
+	_, err := d.Journal.Act(ctx, actor, func(context.Context) (Act, error) {
+		return Act{Kind: "sale.add_guests", Object: saleObject(sale), After: map[string]int{"guests": n}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	tokens := make([]string, n)
+	for i := range tokens {
+		if tokens[i], err = d.Guest(sale); err != nil {
+			return nil, fmt.Errorf("issue a guest token: %w", err)
+		}
+	}
+	return tokens, nil
+}

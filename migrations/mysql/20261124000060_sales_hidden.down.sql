@@ -1,0 +1,1 @@
+ALTER TABLE sales DROP COLUMN hidden

@@ -1,1 +1,0 @@
-ALTER TABLE rehearsals DROP COLUMN seq
