@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"net/url"
 	"strings"
 	"sync/atomic"

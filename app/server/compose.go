@@ -178,6 +178,7 @@ func compose(
 	blocks.Store, blocks.OnChange = s.db, p.hub.CloseBlocked
 
 	p.catalogue = app.NewCatalogue(s.db, newIDFilter, c.TimeZone.Location)
+	p.board.tally.IsHidden = p.catalogue.IsHidden
 	p.catalogue.Least = func() app.Challenge { return p.switches.Now().LeastChallenge }
 	p.switches.Say, p.switches.OnChange = p.hub.Say, p.catalogue.Forget
 	p.warmer = &app.Warmer{

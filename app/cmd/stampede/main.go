@@ -150,15 +150,9 @@ func codeOf(err error, errOut io.Writer) int {
 		errors.Is(err, errNotReady), errors.Is(err, errLacking):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitAudit
-	case errors.Is(err, errNoGo):
-		fmt.Fprintln(errOut, "stampede:", err)
-		return exitNoGo
 	case errors.As(err, &config), errors.Is(err, errUsage):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitUsage
-	case errors.Is(err, errNoVerdict):
-		fmt.Fprintln(errOut, "stampede:", err)
-		return exitNoVerdict
 	default:
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitFailed

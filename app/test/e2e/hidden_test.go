@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/app/wsclient"
+)
+
+// hiddenSale offers a hidden sale that is open now, and returns tokens of guests that are bound to it.
+func (s *shop) hiddenSale(n *node, units int64, guests int) (app.SaleRecord, []string) {
+	s.t.Helper()
+	like, operator := s.open(units, 1), operatorToken(s.t)
+	var slot app.Slot
+	now := app.MillisOf(time.Now().Truncate(time.Second))
+	n.expect(http.StatusOK, &slot, n.post, "/api/v1/operator/slots", operator, app.SlotDraft{
+		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(time.Hour), Hidden: true,
+	})
+	var sale app.SaleRecord
+	n.expect(http.StatusOK, &sale, n.post, "/api/v1/operator/sales", operator, app.SaleDraft{
+		Slot: slot.ID, Product: like.Product.ID, PriceFen: 4900, Stock: units, Limit: 2,
+	})
+	var added struct{ Tokens []string }
+	n.expect(http.StatusOK, &added, n.post, "/api/v1/operator/sales/"+sale.ID.String()+"/guests", operator,
+		map[string]int{"guests": guests})
+	return sale, added.Tokens
+}
+
+// entered is the client of a token, on a node that knows the sale by now.
+func entered(t *testing.T, n *node, token string, sale app.ID) *client {
+	t.Helper()
+	c := dial(t, n)
+	if _, err := c.Hello(token, ""); err != nil {
+		t.Fatal(err)
+	}
+	err := c.Patiently(func() error {
+		_, err := c.Watch(0, sale)
+		return err
+	}, app.NotFound, app.Busy)
+	if err != nil {
+		t.Fatalf("watch: %v", err)
+	}
+	return c
+}
+
+// A hidden sale does not exist for any caller without a token that is bound to it, over every route and op. Bound guests
+// watch it and buy in it, and find no other sale. Its orders cannot be paid, and reports, the board and the export
+// exclude it.
+func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	n := s.start(startGateway(t).settings...)
+	public := s.open(10, 2)
+	sale, tokens := s.hiddenSale(n, 10, 2)
+	id, slot, operator := sale.ID.String(), sale.Slot.ID.String(), operatorToken(t)
+
+	guest := entered(t, n, tokens[0], sale.ID)
+	receipt, err := guest.BuyUntilKnown(sale.ID, 1, "hidden-buy-1")
+	s.must(err)
+	kit.Eventually(t, patience, func() (bool, string) {
+		return guest.heard(receipt.Order, app.Pending), "no order event"
+	})
+	n.expect(http.StatusOK, nil, n.patiently, "/api/v1/sales/"+id+"/buy", tokens[1],
+		map[string]any{"qty": 1, "key": "hidden-buy-2"})
+	for name, err := range map[string]error{
+		"watch": errOf(guest.Watch(0, public.ID)), "buy": errOf(guest.Buy(public.ID, 1, "other-sale-1")),
+		"pass": errOf(guest.AskPass(public.ID)),
+	} {
+		refused(t, app.NotFound, fmt.Errorf("%s of another sale: %w", name, err))
+	}
+
+	other, _ := login(t, n, kit.NewID(), "")
+	for name, err := range map[string]error{
+		"watch": errOf(other.Watch(0, sale.ID)), "watch of the slot": errOf(other.Watch(sale.Slot.ID)),
+		"buy": errOf(other.Buy(sale.ID, 1, "not-for-you-1")), "pass": errOf(other.AskPass(sale.ID)),
+		"solve": errOf(other.SolvePass(sale.ID, "task", "answer")),
+	} {
+		if code := wsclient.CodeOf(err); code != app.NotFound {
+			t.Errorf("%s: %q, %v; want not_found", name, code, err)
+		}
+	}
+	for _, route := range []struct {
+		method, path, token string
+		body                any
+	}{
+		{"GET", "/api/v1/sales/" + id, token(t, kit.NewID()), nil},
+		{"GET", "/api/v1/slots/" + slot + "/sales", "", nil},
+		{"POST", "/api/v1/sales/" + id + "/buy", token(t, kit.NewID()), map[string]any{"qty": 1, "key": "not-for-you-2"}},
+		{"POST", "/api/v1/sales/" + id + "/pass", token(t, kit.NewID()), nil},
+		{"POST", "/api/v1/sales/" + id + "/solve", token(t, kit.NewID()), map[string]any{"task": "t", "answer": "a"}},
+		{"GET", "/api/v1/operator/sales/" + id + "/report", operator, nil},
+		{"GET", "/api/v1/operator/sales/" + id + "/report.csv", operator, nil},
+	} {
+		status, answer := n.send(route.method, route.path, route.token, route.body)
+		if status != http.StatusNotFound {
+			t.Errorf("%s %s: %d %s; want not_found", route.method, route.path, status, answer)
+		}
+	}
+	for _, list := range []struct{ path, token string }{
+		{"/api/v1/slots", ""}, {"/api/v1/sales?phase=open", ""}, {"/api/v1/operator/board", operator},
+		{"/api/v1/operator/orders", operator}, {"/api/v1/operator/export/sales.csv", operator},
+	} {
+		status, answer := n.get(list.path, list.token)
+		if text := string(answer); status != http.StatusOK || strings.Contains(text, id) || strings.Contains(text, slot) {
+			t.Errorf("%s: %d, with the hidden sale: %s", list.path, status, text)
+		}
+	}
+	if got := n.metric("stampede_buys_reserved_total"); got != 0 {
+		t.Errorf("%v reservations counted, want 0", got)
+	}
+	_, err = guest.Pay(receipt.Order, "page")
+	refused(t, app.WrongState, err)
+	guest.cancels(receipt.Order)
+	s.audit(app.Sale{ID: sale.ID, Partition: sale.Partition})
+}
+
+func errOf[T any](_ T, err error) error { return err }
