@@ -32,7 +32,7 @@
 //   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for;
 //     repair_rebuild.go, repair_restore.go: Redis anew from MySQL; repair_deadletter.go: dead letters; repair_audit.go:
 //     the proof of the stock equation
-//   - before a sale: rehearsal.go, rehearsal_clean.go: it is played by simulated shoppers, and nothing is left of that
+//   - hidden.go: sales that only guests bound to them can see
 //   - what people see: show_storefront.go (snapshots), show_browse.go (pages), show_ticker.go (moving numbers),
 //     show_phases.go (edges of slots), buy_soldout.go (turning people away without Redis), show_catalogue.go (what is
 //     offered)

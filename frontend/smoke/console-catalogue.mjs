@@ -44,10 +44,10 @@ class Keeper {
       ['two operators edit a product: one is told, and nothing is lost', () => this.conflict()],
       ['makes slots, alone and by a template that is tried first', () => this.slots()],
       ['makes a sale, and runs through its checklist', () => this.sale()],
-      ['copies a sale and edits the copy, which is rehearsed', () => this.copies()],
+      ['copies a sale and edits the copy', () => this.copies()],
       ['the sale opens, and a shopper who sees its picture buys', () => this.opening()],
       ['pauses, adds stock, broadcasts, ends it and reads its report', () => this.acts()],
-      ['the rehearsal said go, and its sale is archived', () => this.rehearsed()],
+      ['archives the copy', () => this.archives()],
       ['takes the catalogue out as a table, and in again', () => this.tables()],
       ['nothing went wrong in the browser', () => expectNoProblems(this.page)],
     ]) {
@@ -247,29 +247,12 @@ class Keeper {
     await this.operator.confirm()
     await this.told('is saved')
     this.copy = page.url().split('/').at(-2)
-    this.rehearsal = this.rehearse()
-    this.rehearsal.catch(() => undefined) // awaited later
-    await soon(page.locator('code').filter({ hasText: `stampede rehearse --sale ${this.copy}` }))
     await this.operator.goTo('/sales', 'tbody tr')
     await this.looks('sales', 'dark')
   }
 
-  /**
-   * Rehearses the copy, which opens tomorrow; --force allows it beside an open sale. The limits are off, because speed
-   * means nothing on a busy machine.
-   */
-  rehearse() {
-    const limits = ['connect', 'first-stock', 'answer', 'order', 'oldest', 'expiry'].map(
-      (of) => `--limit-${of}=0s`,
-    )
-    const crowd = ['--sale', this.copy, '--shoppers', '5', '--for', '5s', '--target', this.shop.base]
-    return this.shop.run(['rehearse', ...crowd, ...limits, '--limit-ticks=0', '--limit-retried=0', '--force'])
-  }
-
-  /** The command succeeds when its verdict is go. */
-  async rehearsed() {
+  async archives() {
     const { page } = this
-    await this.rehearsal
     await this.operator.goTo('/sales', 'tbody tr')
     await page.locator(`a[href$="/sales/${this.copy}/terms"]`).click()
     await this.button('Archive').click()

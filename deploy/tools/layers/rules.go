@@ -45,7 +45,6 @@ var layers = []layer{
 	{path: "app/limits", imports: []string{"app"}, thirdParty: true},
 	{path: "app/api", imports: []string{"app", "app/limits"}, thirdParty: true},
 	{path: "app/load", imports: []string{"app", "app/wsclient"}, thirdParty: true},
-	{path: "app/rehearse", imports: []string{"app", "app/wsclient"}},
 	{path: "deploy/bench", imports: []string{"app", "app/load", "app/alipay/sim"}, thirdParty: true},
 	{path: "app/webhook", imports: []string{"app"}},
 	{path: "app/mail", imports: []string{"app"}, thirdParty: true},
@@ -61,7 +60,7 @@ var layers = []layer{
 	},
 	{
 		path: "app/cmd", thirdParty: true, imports: []string{
-			"app", "app/server", "app/load", "app/rehearse", "app/demo", "app/alipay/sim", "migrations",
+			"app", "app/server", "app/load", "app/demo", "app/wsclient", "app/alipay/sim", "migrations",
 		},
 	},
 	{path: testSupport, imports: []string{"app"}, thirdParty: true},
@@ -73,7 +72,7 @@ var layers = []layer{
 	{
 		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
 		imports: []string{
-			"app", "app/account", "app/rehearse", "app/store", "app/test/attack", "app/wsclient", "streams", "realtime",
+			"app", "app/account", "app/store", "app/test/attack", "app/wsclient", "streams", "realtime",
 			"migrations",
 		},
 	},
