@@ -23,12 +23,11 @@ var version = "unknown"
 const (
 	exitOK     = 0
 	exitFailed = 1 // something went wrong; the message says what
-	exitNoGo   = 1 // a rehearsal went badly; only rehearse says so, which has no other use for 1
 	exitUsage  = 2 // wrong arguments or configuration
 	// the audit found a broken promise, load a missed bar, pay reconcile a difference, status an alarm,
 	// redo something that nobody can give back
 	exitAudit     = 3
-	exitNoVerdict = 4 // a rehearsal could not be held, or was interrupted
+	exitNoVerdict = 4 // a rehearsal did not come to its end
 )
 
 func main() {
@@ -90,6 +89,7 @@ type commands struct {
 	User        userCmd     `cmd:"" help:"Look after accounts."`
 	Mail        mailCmd     `cmd:"" help:"Look after mails that could not be sent."`
 	Load        loadCmd     `cmd:"" help:"Press on a running server as a crowd and measure what it bears."`
+	Rehearse    rehearseCmd `cmd:"" help:"Test the deployment with a hidden sale and simulated shoppers: go or no-go."`
 	AlipaySim   alipaySim   `cmd:"" help:"Run a simulated Alipay, to try out paying."`
 	Journal     journalCmd  `cmd:"" help:"What operators have done, and the proof that nobody has changed that."`
 	Token       token       `cmd:"" help:"Sign an access token for a user."`
@@ -153,7 +153,10 @@ func codeOf(err error, errOut io.Writer) int {
 	case errors.As(err, &config), errors.Is(err, errUsage):
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitUsage
-	default:
+	case errors.Is(err, errNoVerdict):
+		fmt.Fprintln(errOut, "stampede:", err)
+		return exitNoVerdict
+	default: // errNoGo too
 		fmt.Fprintln(errOut, "stampede:", err)
 		return exitFailed
 	}

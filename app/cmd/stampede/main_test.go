@@ -46,7 +46,7 @@ func TestHelpTeaches(t *testing.T) {
 		"user", "user add", "user list", "user show", "user role", "user revoke", "user delete",
 		"login", "logout", "mail", "mail list", "mail retry", "mail drop", "load", "alipay-sim", "token",
 		"token sign", "token rotate", "journal", "journal list", "journal verify",
-		"notice", "notice say", "notice end", "switch", "switch show", "switch set", "sale", "sale pause", "sale resume", "sale end", "sale add-stock", "sale withdraw", "checkconfig", "version",
+		"rehearse", "notice", "notice say", "notice end", "switch", "switch show", "switch set", "sale", "sale pause", "sale resume", "sale end", "sale add-stock", "sale withdraw", "checkconfig", "version",
 	} {
 		code, out, errOut := call(t, nil, append(strings.Fields(command), "--help")...)
 		if code != exitOK || errOut != "" {

@@ -68,9 +68,7 @@ func TestAttacksGetLittle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, "STAMPEDE_PAY_WINDOW=1h")
-			if out, code := s.run("challenge", "--bits", "10"); code != 0 {
-				t.Fatalf("exit code %d:\n%s", code, out)
-			}
+			s.must(s.store.SetWorkBits(kit.Context(t), 10))
 			n := startShipped(t, s.settings...)
 			for _, kind := range c.kinds {
 				o := attack.Options{

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,8 +103,11 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		}
 	}
 	for _, list := range []struct{ path, token string }{
-		{"/api/v1/slots", ""}, {"/api/v1/sales?phase=open", ""}, {"/api/v1/operator/board", operator},
-		{"/api/v1/operator/orders", operator}, {"/api/v1/operator/export/sales.csv", operator},
+		{"/api/v1/slots", ""},
+		{"/api/v1/sales?phase=open", ""},
+		{"/api/v1/operator/board", operator},
+		{"/api/v1/operator/orders", operator},
+		{"/api/v1/operator/export/sales.csv", operator},
 	} {
 		status, answer := n.get(list.path, list.token)
 		if text := string(answer); status != http.StatusOK || strings.Contains(text, id) || strings.Contains(text, slot) {
@@ -120,3 +124,34 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 }
 
 func errOf[T any](_ T, err error) error { return err }
+
+// A rehearsal says go on a healthy deployment and no-go beyond a limit. It ends its orders and archives its sale and
+// slot; their rows stay.
+func TestRehearse(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(15, 1)
+	n := s.start()
+	for _, c := range []struct {
+		limit string
+		code  int
+		want  string
+	}{{"10s", 0, "GO"}, {"1ns", 1, "NO-GO"}} {
+		out, code := n.run("rehearse", "--sale", sale.ID.String(), "--shoppers", "20", "--for", "6s",
+			"--limit-connect", "30s", "--limit-order", "30s", "--limit-retried", "0", "--limit-answer", c.limit)
+		if lines := strings.Fields(out); code != c.code || !slices.Contains(lines, c.want) {
+			t.Errorf("exit code %d, want %d and %s:\n%s", code, c.code, c.want, out)
+		}
+	}
+	for query, want := range map[string]int64{
+		"SELECT COUNT(*) FROM sales WHERE hidden = 1 AND archived_at > 0":                              2,
+		"SELECT COUNT(*) FROM slots WHERE hidden = 1":                                                  0,
+		"SELECT COUNT(*) FROM orders WHERE state = 'pending'":                                          0,
+		"SELECT COUNT(*) FROM sales WHERE hidden = 1 AND taken > 0":                                    0,
+		"SELECT MIN(n) >= 15 FROM (SELECT COUNT(*) AS n FROM orders GROUP BY sale_id) AS of_each_sale": 1,
+	} {
+		if got := s.count(query); got != want {
+			t.Errorf("%s: %d, want %d", query, got, want)
+		}
+	}
+}

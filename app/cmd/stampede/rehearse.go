@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"stampede/app"
+)
+
+type rehearseCmd struct {
+	Sale     app.ID        `required:"" placeholder:"ID" help:"The sale that is rehearsed."`
+	Shoppers int           `required:"" placeholder:"N" help:"Simulated shoppers, each on a socket of its own: 1 to 10000."`
+	For      time.Duration `default:"30s" help:"How long the hidden sale is open: 5s to 10m."`
+	Rush     time.Duration `default:"1s" help:"Time over which the shoppers press Buy after the opening."`
+	Units    int64         `placeholder:"N" help:"Units of the hidden sale; default: as many as the sale has."`
+	CA       string        `name:"ca" type:"existingfile" placeholder:"FILE" help:"Also trust the certificates in this PEM file."`
+
+	Limit rehearseLimits `embed:"" prefix:"limit-"`
+
+	operating
+}
+
+// rehearseLimits are the bars of the verdict; 0 is no limit.
+type rehearseLimits struct {
+	Connect time.Duration `default:"5s" help:"99 % of the shoppers are connected and greeted within this time."`
+	Answer  time.Duration `default:"1s" help:"99 % of the buys are answered within this time."`
+	Order   time.Duration `default:"3s" help:"99 % of the buyers receive their order event within this time after the buy."`
+	Retried float64       `default:"0.01" help:"Share of the answers that may be busy or rate_limited."`
+}
+
+// Help describes a rehearsal, what it leaves and the exit codes.
+func (rehearseCmd) Help() string {
+	return "Tests the deployment with a sale before it opens. The command creates a hidden slot and a hidden sale with the terms of " +
+		"the sale, adds guests that can buy in this sale only, and connects one simulated shopper per guest to the server. They watch, " +
+		"buy at the opening, receive their orders and cancel some. Then it prints GO or NO-GO with each figure.\n\n" +
+		"Orders of a hidden sale cannot be paid, and reports, the live board and the back office exclude them. At the end, on Ctrl-C " +
+		"too, the command cancels the orders, ends the sale and archives slot and sale; their rows stay. If the process dies, the orders " +
+		"expire, and `stampede sale list` shows the hidden sale.\n\n" +
+		"All shoppers come from the address of this machine, so the limits per address apply: name the server with --server as " +
+		"shoppers reach it. A picture (captcha) cannot be solved by a program: the hidden sale asks for a pass instead.\n\n" +
+		"Exit codes: 0 go, 1 no-go, 2 wrong arguments or configuration, 4 no verdict: rejected, interrupted or failed.\n\n" +
+		"Examples:\n\n    stampede rehearse --sale 7301444403200000101 --shoppers 500\n" +
+		"    stampede rehearse --sale 7301444403200000101 --shoppers 200 --server https://shop.example --json"
+}
+
+var (
+	errNoGo      = errors.New("no-go")      // the result was printed
+	errNoVerdict = errors.New("no verdict") // the rehearsal did not come to its end
+)
+
+const (
+	// arriveWithin is the time before the opening in which the shoppers connect, plus arriveEach for each of them.
+	arriveWithin, arriveEach = 10 * time.Second, 10 * time.Millisecond
+	// endWithin bounds the end of a rehearsal: cancels, the end of the sale and the archive.
+	endWithin = time.Minute
+	// maxShoppers is the most that one process simulates.
+	maxShoppers = 10_000
+)
+
+func (c *rehearseCmd) check() error {
+	switch {
+	case c.Shoppers < 1 || c.Shoppers > maxShoppers:
+		return fmt.Errorf("%w: --shoppers is %d, want 1 to %d", errUsage, c.Shoppers, maxShoppers)
+	case c.For < 5*time.Second || c.For > 10*time.Minute:
+		return fmt.Errorf("%w: --for is %v, want 5s to 10m", errUsage, c.For)
+	case c.Rush < 0 || c.Rush > c.For:
+		return fmt.Errorf("%w: --rush is %v, want 0s to %v, which is --for", errUsage, c.Rush, c.For)
+	case c.Units < 0:
+		return fmt.Errorf("%w: --units is %d, want 1 or more", errUsage, c.Units)
+	}
+	return nil
+}
+
+// Run offers the hidden sale, sends the shoppers and prints the verdict.
+func (c *rehearseCmd) Run(e *env) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	var result *rehearsal
+	err := e.operate(c.operating, func(api *client) (err error) {
+		result, err = c.rehearse(e.ctx, api)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoVerdict, err)
+	}
+	if c.JSON {
+		err = e.json(result)
+	} else {
+		_, err = fmt.Fprint(e.out, result)
+	}
+	if err == nil && result.Verdict != "GO" {
+		err = errNoGo
+	}
+	return err
+}
+
+// hidden is what a rehearsal creates.
+type hidden struct {
+	slot   app.Slot
+	sale   app.SaleRecord
+	tokens []string
+}
+
+func (c *rehearseCmd) rehearse(ctx context.Context, api *client) (r *rehearsal, err error) {
+	h, err := c.offer(api)
+	defer func() { err = errors.Join(err, h.end(ctx, api)) }()
+	if err != nil {
+		return nil, err
+	}
+	crowd := &rehearseCrowd{sale: h.sale.ID, shop: api.base, orders: make(map[app.ID]app.OrderState)}
+	if crowd.tls, err = c.trust(); err != nil {
+		return nil, err
+	}
+	defer crowd.leave()
+	c.progress(api, "%d shoppers connect", c.Shoppers)
+	if err := crowd.arrive(ctx, h.tokens, time.Until(h.sale.OpensAt.Time())); err != nil {
+		return nil, err
+	}
+	if !app.Sleep(ctx, time.Until(h.sale.OpensAt.Time())) {
+		return nil, ctx.Err()
+	}
+	c.progress(api, "they buy for %v", c.For)
+	crowd.buy(ctx, time.Until(h.sale.ClosesAt.Time()), c.Rush)
+	c.progress(api, "they cancel their orders")
+	view, err := crowd.settle(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return crowd.judge(c, view), nil
+}
+
+func (c *rehearseCmd) progress(api *client, format string, args ...any) {
+	fmt.Fprintf(api.env.err, "rehearse: "+format+"\n", args...)
+}
+
+// offer creates a hidden slot that opens soon, a sale in it with the terms of the rehearsed one, and its guests. What
+// it has created is returned also with an error.
+func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
+	var like app.SaleRecord
+	if err := api.get("/sales/"+c.Sale.String(), nil, &like); err != nil {
+		return h, err
+	}
+	now, err := api.now()
+	if err != nil {
+		return h, err
+	}
+	opens := now.Add(arriveWithin + time.Duration(c.Shoppers)*arriveEach + time.Second)
+	opens -= opens % 1000
+	window := app.SlotDraft{OpensAt: opens, ClosesAt: opens.Add(c.For.Round(time.Second)), Hidden: true}
+	if err := api.act(http.MethodPost, "/slots", window, &h.slot); err != nil {
+		return h, fmt.Errorf("create the hidden slot: %w", err)
+	}
+	draft := app.SaleDraft{
+		Slot: h.slot.ID, Product: like.Product.ID, PriceFen: like.PriceFen, Stock: like.Initial + like.Added - like.Withdrawn,
+		Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge,
+	}
+	if c.Units > 0 {
+		draft.Stock = c.Units
+	}
+	if draft.Challenge == app.ChallengeCaptcha {
+		draft.Challenge = app.ChallengePass
+	}
+	if err := api.act(http.MethodPost, "/sales", draft, &h.sale); err != nil {
+		return h, fmt.Errorf("create the hidden sale: %w", err)
+	}
+	for left := c.Shoppers; left > 0; left -= app.MaxGuests {
+		var added struct{ Tokens []string }
+		ask := map[string]int{"guests": min(left, app.MaxGuests)}
+		if err := api.act(http.MethodPost, "/sales/"+h.sale.ID.String()+"/guests", ask, &added); err != nil {
+			return h, fmt.Errorf("add guests: %w", err)
+		}
+		h.tokens = append(h.tokens, added.Tokens...)
+	}
+	// Instants of this machine's clock from here on.
+	shift := time.Now().Sub(now.Time())
+	h.sale.OpensAt, h.sale.ClosesAt = h.sale.OpensAt.Add(shift), h.sale.ClosesAt.Add(shift)
+	return h, nil
+}
+
+// now is the time of the server.
+func (c *client) now() (app.Millis, error) {
+	var time struct {
+		Now app.Millis `json:"now"`
+	}
+	err := c.call(http.MethodGet, apiPath+"/time", nil, &time)
+	return time.Now, err
+}
+
+// end ends the sale if it is open and archives what was created, also when ctx has ended.
+func (h *hidden) end(ctx context.Context, api *client) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
+	defer cancel()
+	env := *api.env
+	env.ctx = ctx
+	late := *api
+	late.env = &env
+	sale, slot := "/sales/"+h.sale.ID.String(), "/slots/"+h.slot.ID.String()
+	var err error
+	if h.sale.ID != 0 {
+		if err = late.get(sale, nil, &h.sale); err == nil && h.sale.Loaded && h.sale.Phase != app.Ended {
+			err = late.act(http.MethodPost, sale+"/end", versionOf(h.sale.Version), &h.sale)
+		}
+		if err == nil {
+			err = late.act(http.MethodPatch, sale, archiveOf(h.sale.Version), nil)
+		}
+	}
+	if err == nil && h.slot.ID != 0 {
+		err = late.act(http.MethodDelete, slot, nil, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("archive the hidden sale %s and slot %s, which stay for now: %w", h.sale.ID, h.slot.ID, err)
+	}
+	return nil
+}
+
+func versionOf(v int64) map[string]any { return map[string]any{"version": v} }
+func archiveOf(v int64) map[string]any { return map[string]any{"version": v, "archived": true} }
+
+// trust returns the TLS configuration with the certificates of --ca; nil: that of the system.
+func (c *rehearseCmd) trust() (*tls.Config, error) {
+	if c.CA == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(c.CA)
+	if err != nil {
+		return nil, fmt.Errorf("%w: --ca: %w", errUsage, err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%w: --ca: %s has no certificate", errUsage, c.CA)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+}

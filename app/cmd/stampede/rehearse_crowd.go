@@ -1,0 +1,340 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stampede/app"
+	"stampede/app/wsclient"
+)
+
+const (
+	atTheDoor    = 64               // shoppers that connect at the same time
+	cancelShare  = 0.2              // of the buyers, who buy again
+	settleWithin = 30 * time.Second // for the last order events and cancels
+	pressAgain   = time.Second      // pause of a shopper who met an empty stock
+)
+
+// rehearseCrowd is the simulated shoppers and what they have met.
+type rehearseCrowd struct {
+	sale app.ID
+	shop string
+	tls  *tls.Config
+
+	shoppers []*rehearseShopper
+
+	mu                     sync.Mutex
+	connect, answer, order []time.Duration
+	bought                 int                       // buys, without repeats under the same key
+	refused                map[app.Code]int          // answers by code
+	lost                   map[string]int            // connections that ended early, by reason
+	orders                 map[app.ID]app.OrderState // the newest state that was received; "" before the first event
+}
+
+// rehearseShopper is one guest on one socket.
+type rehearseShopper struct {
+	crowd *rehearseCrowd
+	conn  *wsclient.Conn
+	pass  bool // a buy must show one
+
+	mu     sync.Mutex
+	bought map[string]time.Time // by key, when it was sent
+	mine   []app.ID
+}
+
+// arrive connects all shoppers.
+func (c *rehearseCrowd) arrive(ctx context.Context, tokens []string, within time.Duration) error {
+	c.refused, c.lost = make(map[app.Code]int), make(map[string]int)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errors.New("the shoppers were not connected before the opening"))
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	doors := make(chan struct{}, atTheDoor)
+	var all sync.WaitGroup
+	for _, token := range tokens {
+		s := &rehearseShopper{crowd: c, bought: make(map[string]time.Time)}
+		c.shoppers = append(c.shoppers, s)
+		doors <- struct{}{}
+		all.Go(func() {
+			defer func() { <-doors }()
+			if err := s.arrive(ctx, token); err != nil {
+				stop(fmt.Errorf("connect a shopper: %w", err))
+			}
+		})
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+func (s *rehearseShopper) arrive(ctx context.Context, token string) error {
+	c := s.crowd
+	for {
+		began := time.Now()
+		conn, err := (&wsclient.Dialer{Heard: s.heard, TLS: c.tls, Silence: time.Minute}).Dial(ctx, c.shop)
+		if err == nil {
+			s.conn = conn
+			if _, err = conn.Hello(token, ""); err == nil {
+				c.note(func() { c.connect = append(c.connect, time.Since(began)) })
+				break
+			}
+			conn.Close()
+		}
+		if !app.Sleep(ctx, 200*time.Millisecond+rand.N(time.Second)) {
+			return err
+		}
+	}
+	return s.conn.Patiently(func() error { // a node learns of a new sale within a second
+		view, err := s.conn.Watch(0, c.sale)
+		if err == nil {
+			s.pass = view.Sales[0].Pass
+		}
+		return err
+	}, app.NotFound, app.Busy, app.RateLimited)
+}
+
+func (c *rehearseCrowd) note(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
+
+// heard takes order events, on the goroutine that reads.
+func (s *rehearseShopper) heard(f *wsclient.Frame) {
+	e, is := f.Event.(*wsclient.OrderEvent)
+	if !is {
+		return
+	}
+	s.mu.Lock()
+	at, first := s.bought[e.Key]
+	delete(s.bought, e.Key)
+	s.mu.Unlock()
+	s.crowd.note(func() {
+		s.crowd.orders[e.Order.ID] = e.Order.State
+		if first {
+			s.crowd.order = append(s.crowd.order, time.Since(at))
+		}
+	})
+}
+
+// buy lets all shoppers buy until the sale closes.
+func (c *rehearseCrowd) buy(ctx context.Context, open, rush time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, open)
+	defer cancel()
+	var all sync.WaitGroup
+	for i, s := range c.shoppers {
+		all.Go(func() { s.shop(ctx, i, time.Duration(rand.Float64()*float64(rush))) })
+	}
+	all.Wait()
+}
+
+// shop buys until the sale is closed or the limit is reached. Some orders are cancelled, so that units come back.
+func (s *rehearseShopper) shop(ctx context.Context, number int, first time.Duration) {
+	for n, pause := 0, first; app.Sleep(ctx, pause); n++ {
+		pause = pressAgain
+		order, err := s.buy(ctx, fmt.Sprintf("rehearse-%d-%d", number, n))
+		switch code := wsclient.CodeOf(err); {
+		case err == nil && rand.Float64() < cancelShare && app.Sleep(ctx, rand.N(3*time.Second)):
+			_, _ = s.conn.Cancel(order) // settle cancels what is left
+		case err == nil, code == app.SoldOut, code == app.NotOpen:
+		default:
+			return
+		}
+	}
+}
+
+// buy repeats a buy under the same key while its outcome is unknown (I6).
+func (s *rehearseShopper) buy(ctx context.Context, key string) (app.ID, error) {
+	c := s.crowd
+	pass := ""
+	if s.pass {
+		err := s.conn.Patiently(func() (err error) {
+			pass, err = s.conn.GetPass(c.sale)
+			return err
+		}, app.Busy, app.RateLimited, app.NotOpen)
+		if err != nil {
+			c.answered(err, 0)
+			return 0, err
+		}
+	}
+	s.mu.Lock()
+	s.bought[key] = time.Now()
+	s.mu.Unlock()
+	c.note(func() { c.bought++ })
+	for {
+		asked := time.Now()
+		receipt, err := s.conn.BuyWith(pass, c.sale, 1, key)
+		c.answered(err, time.Since(asked))
+		switch code := wsclient.CodeOf(err); {
+		case err == nil:
+			s.mine = append(s.mine, receipt.Order)
+			c.note(func() { c.orders[receipt.Order] = c.orders[receipt.Order] })
+			return receipt.Order, nil
+		case code != app.Busy && code != app.RateLimited:
+			return 0, err
+		case !app.Sleep(ctx, time.Duration(max(100, app.AsError(err).RetryMS))*time.Millisecond):
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// answered counts the answer to a buy. An error without a code is a lost connection, which leave counts.
+func (c *rehearseCrowd) answered(err error, took time.Duration) {
+	code := wsclient.CodeOf(err)
+	c.note(func() {
+		switch {
+		case err == nil:
+			c.answer = append(c.answer, took)
+		case code != "":
+			c.answer = append(c.answer, took)
+			c.refused[code]++
+		}
+	})
+}
+
+// settle waits for the event of each reservation, cancels all orders, and returns the sale as it is then.
+func (c *rehearseCrowd) settle(ctx context.Context) (app.SaleView, error) {
+	ctx, cancel := context.WithTimeout(ctx, settleWithin)
+	defer cancel()
+	for c.count("") > 0 && app.Sleep(ctx, 100*time.Millisecond) {
+	}
+	var all sync.WaitGroup
+	for _, s := range c.shoppers {
+		all.Go(func() {
+			for _, order := range s.mine {
+				_ = s.conn.Patiently(func() error {
+					_, err := s.conn.Cancel(order)
+					return err
+				}, app.Busy, app.RateLimited)
+			}
+		})
+	}
+	all.Wait()
+	for {
+		view, err := c.shoppers[0].conn.Watch(0, c.sale)
+		if err != nil {
+			return app.SaleView{}, fmt.Errorf("read the hidden sale: %w", err)
+		}
+		if sale := view.Sales[0]; sale.Held == 0 || !app.Sleep(ctx, 200*time.Millisecond) {
+			return sale, nil
+		}
+	}
+}
+
+func (c *rehearseCrowd) count(state app.OrderState) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.orders {
+		if s == state {
+			n++
+		}
+	}
+	return n
+}
+
+// leave closes all sockets.
+func (c *rehearseCrowd) leave() {
+	for _, s := range c.shoppers {
+		if s.conn != nil {
+			s.conn.Close()
+		}
+	}
+}
+
+// rehearsal is the result.
+type rehearsal struct {
+	Verdict  string           `json:"verdict"` // GO or NO-GO
+	Shoppers int              `json:"shoppers"`
+	Units    int64            `json:"units"`
+	Buys     int              `json:"buys"`
+	Reserved int              `json:"reserved"`
+	Refused  map[app.Code]int `json:"refused"`
+	Checks   []rehearseCheck  `json:"checks"`
+}
+
+// rehearseCheck is one reason for the verdict.
+type rehearseCheck struct {
+	Name     string `json:"name"`
+	OK       bool   `json:"ok"`
+	Measured string `json:"measured"`
+	Limit    string `json:"limit,omitempty"`
+}
+
+// judge compares what was measured with the limits.
+func (c *rehearseCrowd) judge(cmd *rehearseCmd, sale app.SaleView) *rehearsal {
+	for _, s := range c.shoppers {
+		if err := s.conn.Err(); err != nil {
+			c.lost[err.Error()]++
+		}
+	}
+	silent := c.count("")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := &rehearsal{
+		Verdict: "GO", Shoppers: len(c.shoppers), Units: sale.Initial + sale.Added, Buys: c.bought, Reserved: len(c.orders),
+		Refused: c.refused,
+	}
+	r.within("connect, 99 %", c.connect, cmd.Limit.Connect)
+	r.within("answer, 99 %", c.answer, cmd.Limit.Answer)
+	r.within("order event, 99 %", c.order, cmd.Limit.Order)
+	r.check("reservations without an order event", silent == 0, fmt.Sprint(silent), "0")
+	r.check("bought", len(c.orders) > 0, fmt.Sprint(len(c.orders)), "at least 1")
+	r.check("stock equation", sale.Initial+sale.Added == sale.Stock+sale.Held+sale.Sold && sale.Held+sale.Sold == 0,
+		fmt.Sprintf("%d units = %d free + %d held + %d sold", r.Units, sale.Stock, sale.Held, sale.Sold), "all free")
+	r.check("connections lost", len(c.lost) == 0, fmt.Sprint(len(c.lost)), "0")
+	retried, odd := c.refused[app.Busy]+c.refused[app.RateLimited], 0
+	for code, n := range c.refused {
+		if !slices.Contains([]app.Code{app.SoldOut, app.LimitReached, app.NotOpen, app.Closed, app.Busy, app.RateLimited}, code) {
+			odd += n
+		}
+	}
+	r.check("unexpected refusals", odd == 0, fmt.Sprint(odd), "0")
+	if share := float64(retried) / float64(max(1, len(c.answer))); cmd.Limit.Retried > 0 {
+		r.check("busy or rate_limited", share <= cmd.Limit.Retried, fmt.Sprintf("%.1f %%", 100*share),
+			fmt.Sprintf("%.1f %%", 100*cmd.Limit.Retried))
+	}
+	return r
+}
+
+func (r *rehearsal) check(name string, ok bool, measured, limit string) {
+	r.Checks = append(r.Checks, rehearseCheck{name, ok, measured, limit})
+	if !ok {
+		r.Verdict = "NO-GO"
+	}
+}
+
+// within checks the 99th percentile of durations; a limit of 0 is not checked.
+func (r *rehearsal) within(name string, all []time.Duration, limit time.Duration) {
+	if limit == 0 || len(all) == 0 {
+		return
+	}
+	slices.Sort(all)
+	p99 := all[min(len(all)-1, len(all)*99/100)]
+	r.check(name, p99 <= limit, fmt.Sprintf("%d ms", p99.Milliseconds()), fmt.Sprintf("%d ms", limit.Milliseconds()))
+}
+
+// String is the result for people.
+func (r *rehearsal) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d shoppers, %d units: %d buys, %d reserved\n", r.Shoppers, r.Units, r.Buys, r.Reserved)
+	for code, n := range r.Refused {
+		fmt.Fprintf(&b, "  refused %s: %d\n", code, n)
+	}
+	for _, c := range r.Checks {
+		state := "ok"
+		if !c.OK {
+			state = "FAIL"
+		}
+		fmt.Fprintf(&b, "  %-4s  %-36s %s (limit %s)\n", state, c.Name, c.Measured, c.Limit)
+	}
+	return b.String() + r.Verdict + "\n"
+}
