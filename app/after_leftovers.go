@@ -5,33 +5,13 @@ import (
 	"errors"
 )
 
-// ParkedBox keeps what receivers of the back office's stream have refused for good.
-type ParkedBox interface {
-	// Parked lists them, oldest first.
-	Parked(ctx context.Context) ([]ParkedMessage, error)
-	// ReplayParked sends one once more, to every group. ErrNoRow: there is none. ErrPermanent: it cannot be sent.
-	ReplayParked(ctx context.Context, id string) error
-	// DropParked forgets one; false when it was gone already.
-	DropParked(ctx context.Context, id string) (bool, error)
-}
-
-// DeadMailBox keeps letters that could not be sent.
-type DeadMailBox interface {
-	// Dead lists them, oldest first.
-	Dead(ctx context.Context) ([]DeadMail, error)
-	// Retry has one sent once more. ErrNoRow: there is none. ErrPermanent: it cannot be sent.
-	Retry(ctx context.Context, id string) error
-	// Drop forgets one; false when it was gone already.
-	Drop(ctx context.Context, id string) (bool, error)
-}
-
-// Leftovers are what the shop could not do by itself, in the hands of operators: dead letters, parked postings and dead
-// mails. Each act is journalled before it is done in Redis: what dies in between was meant, and is done when the same
+// Leftovers are what the shop could not do by itself, in the hands of operators: dead letters, quarantined postings and
+// e-mails. Each act is journalled before it is done in Redis: what dies in between was meant, and is done when the same
 // is asked again.
 type Leftovers struct {
 	Letters  *DeadLetters
-	Postings ParkedBox
-	Mails    DeadMailBox
+	Postings Quarantine[QuarantinedMessage]
+	Mails    Quarantine[QuarantinedEmail]
 	Journal  *Journal
 }
 
@@ -67,54 +47,49 @@ func (l *Leftovers) DropDead(ctx context.Context, actor Actor, id string) error 
 	return nil
 }
 
-// ListParked lists parked postings, oldest first, at most so many, and tells whether there are more.
-func (l *Leftovers) ListParked(ctx context.Context, most int) ([]ParkedMessage, bool, error) {
-	all, err := l.Postings.Parked(ctx)
-	return firstOf("parked postings", all, most, err)
+// ListMessages returns quarantined postings, oldest first, at most so many, and whether there are more.
+func (l *Leftovers) ListMessages(ctx context.Context, most int) ([]QuarantinedMessage, bool, error) {
+	all, err := l.Postings.Quarantined(ctx)
+	return firstOf("quarantined postings", all, most, err)
 }
 
-// ReplayParked sends a parked posting once more.
-func (l *Leftovers) ReplayParked(ctx context.Context, actor Actor, id string) error {
-	return l.do(ctx, actor, leftover{"parked.replay", "parked:", id, l.isParked}, l.Postings.ReplayParked)
+// ReplayMessage delivers a quarantined posting again.
+func (l *Leftovers) ReplayMessage(ctx context.Context, actor Actor, id string) error {
+	return l.do(ctx, actor, leftover{"parked.replay", "parked:", id, l.message}, l.Postings.Replay)
 }
 
-// DropParked forgets a parked posting.
-func (l *Leftovers) DropParked(ctx context.Context, actor Actor, id string) error {
-	return l.do(ctx, actor, leftover{"parked.drop", "parked:", id, l.isParked}, forgetting(l.Postings.DropParked))
+// DropMessage deletes a quarantined posting.
+func (l *Leftovers) DropMessage(ctx context.Context, actor Actor, id string) error {
+	return l.do(ctx, actor, leftover{"parked.drop", "parked:", id, l.message}, forgetting(l.Postings.Drop))
 }
 
-func (l *Leftovers) isParked(ctx context.Context, id string) (any, error) {
-	all, err := l.Postings.Parked(ctx)
-	return named(all, err, func(p *ParkedMessage) (any, bool) {
-		return struct {
-			Order ID  `json:"order"`
-			Rev   int `json:"rev"`
-		}{p.OutboxMessage.Order, p.OutboxMessage.Rev}, p.ID == id
+func (l *Leftovers) message(ctx context.Context, id string) (any, error) {
+	all, err := l.Postings.Quarantined(ctx)
+	return named(all, err, func(m *QuarantinedMessage) (any, bool) {
+		return map[string]any{"order": m.OutboxMessage.Order, "rev": m.OutboxMessage.Rev}, m.ID == id
 	})
 }
 
-// ListDeadMails lists dead mails, oldest first, at most so many, and tells whether there are more.
-func (l *Leftovers) ListDeadMails(ctx context.Context, most int) ([]DeadMail, bool, error) {
-	all, err := l.Mails.Dead(ctx)
-	return firstOf("dead mails", all, most, err)
+// ListEmails returns quarantined e-mails, oldest first, at most so many, and whether there are more.
+func (l *Leftovers) ListEmails(ctx context.Context, most int) ([]QuarantinedEmail, bool, error) {
+	all, err := l.Mails.Quarantined(ctx)
+	return firstOf("quarantined e-mails", all, most, err)
 }
 
-// RetryMail has a dead mail sent once more.
-func (l *Leftovers) RetryMail(ctx context.Context, actor Actor, id string) error {
-	return l.do(ctx, actor, leftover{"mail.retry", "mail:", id, l.isDeadMail}, l.Mails.Retry)
+// ReplayEmail sends a quarantined e-mail again.
+func (l *Leftovers) ReplayEmail(ctx context.Context, actor Actor, id string) error {
+	return l.do(ctx, actor, leftover{"mail.retry", "mail:", id, l.email}, l.Mails.Replay)
 }
 
-// DropMail forgets a dead mail.
-func (l *Leftovers) DropMail(ctx context.Context, actor Actor, id string) error {
-	return l.do(ctx, actor, leftover{"mail.drop", "mail:", id, l.isDeadMail}, forgetting(l.Mails.Drop))
+// DropEmail deletes a quarantined e-mail.
+func (l *Leftovers) DropEmail(ctx context.Context, actor Actor, id string) error {
+	return l.do(ctx, actor, leftover{"mail.drop", "mail:", id, l.email}, forgetting(l.Mails.Drop))
 }
 
-func (l *Leftovers) isDeadMail(ctx context.Context, id string) (any, error) {
-	all, err := l.Mails.Dead(ctx)
-	return named(all, err, func(m *DeadMail) (any, bool) {
-		return struct {
-			Kind LetterKind `json:"kind"` // to whom is not for the journal
-		}{m.Kind}, m.ID == id
+func (l *Leftovers) email(ctx context.Context, id string) (any, error) {
+	all, err := l.Mails.Quarantined(ctx)
+	return named(all, err, func(m *QuarantinedEmail) (any, bool) {
+		return map[string]any{"kind": m.Kind}, m.ID == id // the address is personal data
 	})
 }
 

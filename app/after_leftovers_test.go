@@ -8,23 +8,28 @@ import (
 	"testing"
 )
 
-// leftEntries are parked postings, or dead mails, by name.
+// leftEntries are quarantined messages by name.
 type leftEntries struct {
 	names []string
 	done  []string
 	fail  error
 }
 
-func (e *leftEntries) Parked(context.Context) (out []ParkedMessage, err error) {
+type (
+	leftMessages struct{ *leftEntries }
+	leftEmails   struct{ *leftEntries }
+)
+
+func (e leftMessages) Quarantined(context.Context) (out []QuarantinedMessage, err error) {
 	for _, n := range e.names {
-		out = append(out, ParkedMessage{ID: n, OutboxMessage: OutboxMessage{Order: 9, Rev: 2}})
+		out = append(out, QuarantinedMessage{ID: n, OutboxMessage: OutboxMessage{Order: 9, Rev: 2}})
 	}
 	return out, nil
 }
 
-func (e *leftEntries) Dead(context.Context) (out []DeadMail, err error) {
+func (e leftEmails) Quarantined(context.Context) (out []QuarantinedEmail, err error) {
 	for _, n := range e.names {
-		out = append(out, DeadMail{ID: n, Kind: LetterPaid, To: "ada@shop.example"})
+		out = append(out, QuarantinedEmail{ID: n, Kind: EmailPaid, To: "ada@shop.example"})
 	}
 	return out, nil
 }
@@ -50,13 +55,7 @@ func (e *leftEntries) send(id string) error {
 	return err
 }
 
-func (e *leftEntries) ReplayParked(_ context.Context, id string) error { return e.send(id) }
-
-func (e *leftEntries) Retry(_ context.Context, id string) error { return e.send(id) }
-
-func (e *leftEntries) DropParked(_ context.Context, id string) (bool, error) {
-	return e.take("drop", id)
-}
+func (e *leftEntries) Replay(_ context.Context, id string) error { return e.send(id) }
 
 func (e *leftEntries) Drop(_ context.Context, id string) (bool, error) { return e.take("drop", id) }
 
@@ -66,13 +65,13 @@ func TestLeftoversAreActedOnOnce(t *testing.T) {
 	t.Parallel()
 	type act func(ctx context.Context, actor Actor, id string) error
 	for kind, of := range map[string]func(l *Leftovers) act{
-		"parked.replay": func(l *Leftovers) act { return l.ReplayParked },
-		"parked.drop":   func(l *Leftovers) act { return l.DropParked },
-		"mail.retry":    func(l *Leftovers) act { return l.RetryMail },
-		"mail.drop":     func(l *Leftovers) act { return l.DropMail },
+		"parked.replay": func(l *Leftovers) act { return l.ReplayMessage },
+		"parked.drop":   func(l *Leftovers) act { return l.DropMessage },
+		"mail.retry":    func(l *Leftovers) act { return l.ReplayEmail },
+		"mail.drop":     func(l *Leftovers) act { return l.DropEmail },
 	} {
 		e, acts := &leftEntries{names: []string{"1-0", "2-0"}}, &fakeActs{}
-		do := of(&Leftovers{Postings: e, Mails: e, Journal: &Journal{Store: acts}})
+		do := of(&Leftovers{Postings: leftMessages{e}, Mails: leftEmails{e}, Journal: &Journal{Store: acts}})
 		ada := Actor{Name: "ada", Key: "key-00001"}
 		if err := do(t.Context(), ada, "3-0"); err == nil || AsError(err).Code != NotFound || len(acts.rows) != 0 {
 			t.Errorf("%s of nothing: %v, %d rows", kind, err, len(acts.rows))

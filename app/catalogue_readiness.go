@@ -42,7 +42,7 @@ type Surroundings interface {
 	Durability(ctx context.Context) ([]Check, error)
 	// DatabaseTime is the database's clock.
 	DatabaseTime(ctx context.Context) (Millis, error)
-	// Mail says whether letters leave the shop, and how many could not be sent.
+	// Mail says whether e-mails leave the shop, and how many could not be sent.
 	Mail(ctx context.Context) (server bool, dead int64, err error)
 	// Figures are those of all nodes that said something within the last seconds.
 	Figures(ctx context.Context) ([]NodeFigures, error)

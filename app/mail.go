@@ -7,24 +7,19 @@ import (
 	"time"
 )
 
-// ErrLetterRefused is what a mail server's no to one letter wraps, a no that the next try would bring again: it becomes
-// a dead letter, and others go on.
-var ErrLetterRefused = errors.New("the mail server refuses the letter")
-
-// DeadMail is a letter that could not be sent. It waits for an operator, who has it sent once more or drops it. The
-// link in it is not shown.
-type DeadMail struct {
-	ID     string     `json:"id"`
-	At     Millis     `json:"at"`
-	Kind   LetterKind `json:"kind"`
-	About  string     `json:"about"`
-	To     string     `json:"to"`
-	Tries  int        `json:"tries"`
-	Reason string     `json:"reason"`
+// QuarantinedEmail is an e-mail that could not be sent. Its link is not shown.
+type QuarantinedEmail struct {
+	ID     string    `json:"id"`
+	At     Millis    `json:"at"`
+	Kind   EmailKind `json:"kind"`
+	About  string    `json:"about"`
+	To     string    `json:"to"`
+	Tries  int       `json:"tries"`
+	Reason string    `json:"reason"`
 }
 
 // orderMailFor is how long after an order was paid or refunded a mail about it still makes sense. The marks that keep a
-// repeat from being a second letter stay longer.
+// repeat from being a second e-mail stay longer.
 const orderMailFor = 7 * 24 * time.Hour
 
 // OrderMail tells buyers who have an e-mail that their order was paid or shipped, or that they got their money back. Of
@@ -39,34 +34,34 @@ type OrderMail struct {
 	Now    func() Millis
 }
 
-// Deliver hands over the letter about one posting, if there is somebody to write to. It may be repeated: the letter is
+// Deliver hands over the e-mail about one posting, if there is somebody to write to. It may be repeated: the e-mail is
 // known by order and state.
 func (m *OrderMail) Deliver(ctx context.Context, p OutboxMessage) error {
 	if m.Now().Sub(p.At) > orderMailFor { // reposted for a back office that had lost it
 		return nil
 	}
-	kind := LetterPaid
+	kind := EmailPaid
 	if p.State == Refunded {
-		kind = LetterRefunded
+		kind = EmailRefunded
 	}
 	return m.write(ctx, p.User, kind, p.Order.String(),
 		OrderFacts{ID: p.Order, ProductName: p.ProductName, Qty: p.Qty, AmountFen: p.AmountFen})
 }
 
-// Shipped hands over the letter about a parcel, if there is somebody to write to and the order is still on its way. It
-// may be repeated: the letter is known by the order and the instant at which the parcel was entered.
+// Shipped hands over the e-mail about a parcel, if there is somebody to write to and the order is still on its way. It
+// may be repeated: the e-mail is known by the order and the instant at which the parcel was entered.
 func (m *OrderMail) Shipped(ctx context.Context, o *Order, s *Shipment) error {
 	if o.State != Shipped || m.Now().Sub(s.ShippedAt) > orderMailFor {
 		return nil
 	}
-	return m.write(ctx, o.User, LetterShipped, fmt.Sprintf("%s-%d", o.ID, s.ShippedAt), OrderFacts{
+	return m.write(ctx, o.User, EmailShipped, fmt.Sprintf("%s-%d", o.ID, s.ShippedAt), OrderFacts{
 		ID: o.ID, ProductName: o.ProductName, Qty: o.Qty, AmountFen: o.AmountFen,
 		Carrier: s.Carrier, Tracking: s.Tracking,
 	})
 }
 
-// write hands a letter over, unless the buyer has no e-mail that was proven.
-func (m *OrderMail) write(ctx context.Context, buyer ID, kind LetterKind, about string, facts OrderFacts) error {
+// write hands an e-mail over, unless the buyer has no e-mail that was proven.
+func (m *OrderMail) write(ctx context.Context, buyer ID, kind EmailKind, about string, facts OrderFacts) error {
 	user, err := m.Users.UserByID(ctx, buyer)
 	switch {
 	case errors.Is(err, ErrNoRow):
@@ -76,7 +71,7 @@ func (m *OrderMail) write(ctx context.Context, buyer ID, kind LetterKind, about 
 	case user.State != UserActive || user.Email == "":
 		return nil
 	}
-	return m.Mailer.Send(ctx, Letter{
+	return m.Mailer.Send(ctx, Email{
 		Kind: kind, About: about, To: user.Email, Name: user.Name, Lang: user.Lang, Order: &facts,
 	})
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// readers are accounts by id, and a box for the letters to them.
+// readers are accounts by id, and a box for the e-mails to them.
 type readers struct {
 	users map[ID]User
 	fail  error
-	sent  []Letter
+	sent  []Email
 }
 
 func (r *readers) UserByID(_ context.Context, id ID) (User, error) {
@@ -25,8 +25,8 @@ func (r *readers) UserByID(_ context.Context, id ID) (User, error) {
 	return u, nil
 }
 
-func (r *readers) Send(_ context.Context, letters ...Letter) error {
-	r.sent = append(r.sent, letters...)
+func (r *readers) Send(_ context.Context, mails ...Email) error {
+	r.sent = append(r.sent, mails...)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func TestOrderMailsGoToProvenAddresses(t *testing.T) {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
-	if len(r.sent) != 2 || r.sent[0].Kind != LetterPaid || r.sent[1].Kind != LetterRefunded {
+	if len(r.sent) != 2 || r.sent[0].Kind != EmailPaid || r.sent[1].Kind != EmailRefunded {
 		t.Fatalf("%+v", r.sent)
 	}
 	l := r.sent[0]
@@ -67,9 +67,9 @@ func TestOrderMailsGoToProvenAddresses(t *testing.T) {
 	for state, letters := range map[OrderState]int{Shipped: 1, Finished: 0, Refunding: 0} {
 		o.State, r.sent = state, nil
 		if err := m.Shipped(t.Context(), o, parcel); err != nil || len(r.sent) != letters {
-			t.Errorf("a parcel of an order that is %s: %d letters, %v", state, len(r.sent), err)
+			t.Errorf("a parcel of an order that is %s: %d e-mails, %v", state, len(r.sent), err)
 		}
-		if letters > 0 && (r.sent[0].Kind != LetterShipped || r.sent[0].Order.Tracking != "SF-1") {
+		if letters > 0 && (r.sent[0].Kind != EmailShipped || r.sent[0].Order.Tracking != "SF-1") {
 			t.Errorf("%+v", r.sent[0])
 		}
 	}

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -46,29 +45,14 @@ type OutboxStream interface {
 	Append(ctx context.Context, postings []OutboxMessage) error
 }
 
-// ErrMessageRefused is what a receiver's no to one posting wraps, a no that the next try would bring again: the posting
-// is parked for an operator, and others go on.
-var ErrMessageRefused = errors.New("the receiver refuses the posting")
-
-// PauseError says that the receiver takes nothing now, whatever it is offered: nothing is delivered for a while.
-type PauseError struct {
-	After time.Duration // as the receiver asks; 0: it does not say
-	Err   error
-}
-
-func (e *PauseError) Error() string { return e.Err.Error() }
-
-func (e *PauseError) Unwrap() error { return e.Err }
-
-// ParkedMessage is an entry of the back office's stream that a receiver has refused for good. It waits for an operator,
-// who has it sent once more or drops it.
-type ParkedMessage struct {
+// QuarantinedMessage is an entry of the back office's stream that a receiver has rejected.
+type QuarantinedMessage struct {
 	ID            string        `json:"id"`
-	Group         string        `json:"group"` // whose reader was refused
+	Group         string        `json:"group"` // of the receiver
 	Reason        string        `json:"reason"`
 	Deliveries    int           `json:"deliveries"`
 	At            Millis        `json:"at"`
-	OutboxMessage OutboxMessage `json:"posting"` // empty when the entry could not be read
+	OutboxMessage OutboxMessage `json:"posting"` // empty if the entry is unreadable
 }
 
 const (

@@ -60,7 +60,7 @@ func FuzzOutboxMessage(f *testing.F) {
 		f.Add(seed[0], seed[1], seed[2])
 	}
 	f.Fuzz(func(t *testing.T, order, rev, body string) {
-		p, err := parseMessage(redis.XMessage{Values: map[string]any{"order": order, "rev": rev, "body": body}})
+		p, err := parsePosting(redis.XMessage{Values: map[string]any{"order": order, "rev": rev, "body": body}})
 		if err != nil {
 			return
 		}

@@ -41,16 +41,15 @@ import "stampede/app"
 //	                                         SetWatching
 //	stampede:{backoffice}:paid       stream  paid and refunded orders for the shop's back office (see PaidStream),
 //	                                         under a tag of its own: it is made from the database. Group
-//	                                         "backoffice". PaidStream
-//	stampede:{backoffice}:parked     stream  what a receiver refuses for good: the entry's fields, then group, reason,
-//	                                         stream, deliveries, at. Stays until an operator decides. Lua park,
-//	                                         unpark; PaidStream
-//	stampede:{mail}:letters          stream  letters that are to be sent (see MailStream), deleted once they are. Group
-//	                                         "mailers". Lua mail_post, mail_park, mail_unpark; MailDeliverer
-//	stampede:{mail}:dead             stream  those that could not be sent: the entry's fields, then reason, stream,
-//	                                         deliveries, at. Stays until an operator decides. Lua mail_park, mail_unpark
-//	stampede:{mail}:posted:<kind>:<about>  string  that letter was posted; for eight days (this one has a TTL, too). Lua
-//	                                         mail_post
+//	                                         "backoffice". PaidStream, Lua replay
+//	stampede:{backoffice}:parked     stream  quarantine of postings that a receiver rejects: the entry's fields, then
+//	                                         group, reason, stream, deliveries, at. Stays until an operator decides.
+//	                                         Lua quarantine, replay
+//	stampede:{mail}:letters          stream  e-mails that are to be sent (see MailStream), deleted once they are. Group
+//	                                         "mailers". Lua mail_post, quarantine, replay; Deliverer
+//	stampede:{mail}:dead             stream  quarantine of e-mails, with the same fields. Lua quarantine, replay
+//	stampede:{mail}:posted:<kind>:<about>  string  that e-mail was appended; for eight days (this one has a TTL, too).
+//	                                         Lua mail_post
 //	stampede:{workers}:there         zset    worker → until when it counts, ms, if it says nothing more (see Workers); a
 //	                                         hint. Lua attend
 //	stampede:{board}:nodes           hash    node number → JSON of what it said last (app.NodeFigures), for the live board;

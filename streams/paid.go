@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,36 +14,114 @@ import (
 	"stampede/app"
 )
 
+// BackOfficeGroup is the group that exists from the beginning, for the shop's own reader.
+const BackOfficeGroup = "backoffice"
+
 const (
 	paidTrimEvery = 10 * time.Minute
 	// paidRetention is how long read entries stay, so that a reader can be put back by a week (XGROUP SETID).
 	paidRetention = 7 * 24 * time.Hour
+	// A posting is delivered again after paidPause, later after up to longestPaidPause. A delivery takes less.
+	paidPause, longestPaidPause = 15 * time.Second, time.Minute
+	// paidPlaces is how many new postings are delivered at the same time, repeatPlaces how many repeated ones.
+	paidPlaces, repeatPlaces = 12, 4
+	// receiverPause is the pause between two attempts at a back office that is unreachable.
+	receiverPause = time.Second
+	// tailPause is how long a posting belongs to a reader that does not acknowledge it.
+	tailPause = 30 * time.Second
 )
 
-// PaidStream is the stream of paid and refunded orders for the shop's back office. It has nothing to do with the
-// partitions: it is filled from the database, and read by whatever programs the shop has, each under a consumer group
-// of its own. An entry has the fields
+// PaidStream is the stream of paid and refunded orders for the shop's back office. It is independent of the partitions:
+// it is filled from the database, and read by any programs of the shop, each under a consumer group of its own. An
+// entry has the fields
 //
 //	order  decimal id      rev    decimal, grows with the order's state
 //	state  paid, refunded  body   JSON of app.OutboxMessage
 //
-// The same (order, rev) may come more than once.
+// The same (order, rev) may come more than once. Postings that a receiver rejects are quarantined for its group only.
 type PaidStream struct {
-	client    redis.UniversalClient
+	queue
 	retention time.Duration
 }
 
-var _ app.OutboxStream = (*PaidStream)(nil)
+var (
+	_ app.OutboxStream                       = (*PaidStream)(nil)
+	_ app.Quarantine[app.QuarantinedMessage] = (*PaidStream)(nil)
+)
 
 // NewPaidStream touches nothing in Redis yet.
 func NewPaidStream(client redis.UniversalClient) *PaidStream {
-	return &PaidStream{client: client, retention: paidRetention}
+	return &PaidStream{retention: paidRetention, queue: queue{
+		client: client, stream: paidKey, quarantine: parkedKey, list: "stampede backoffice parked list",
+	}}
 }
 
-// Append adds postings in their order. The documented group is there from the first entry on, so that nothing is
-// trimmed before anybody has come to read it.
+// NewPaidDeliverer makes a deliverer of the postings for a group. Postings of one order that this node has read are
+// delivered in the order of the stream. deliver must return within paidPause; see Deliverer for its errors.
+func NewPaidDeliverer(
+	client, blocking redis.UniversalClient, group, consumer string,
+	deliver func(context.Context, app.OutboxMessage) error,
+) *Deliverer {
+	d := &Deliverer{
+		reader:  NewPaidStream(client).reader(blocking, group, consumer, paidPause, longestPaidPause),
+		ordered: "order", logged: []string{"order", "rev"},
+		deliver: func(ctx context.Context, m redis.XMessage) error {
+			posting, err := parsePosting(m)
+			if err != nil {
+				return fmt.Errorf("%w: %w", app.ErrRejected, err)
+			}
+			return deliver(ctx, posting)
+		},
+	}
+	d.fresh.places, d.repeats.places = paidPlaces, repeatPlaces
+	d.setPauses(readBlock, claimEvery, receiverPause)
+	return d
+}
+
+// Tail hands postings to handle, one at a time, until there were limit of them (0: no limit), handle fails, or ctx
+// ends. First come those that this consumer has left pending, then those that others have, then new ones. It
+// acknowledges each after handle, so the last one may come again.
+func (s *PaidStream) Tail(
+	ctx context.Context, group, consumer string, limit int, handle func(context.Context, app.OutboxMessage) error,
+) error {
+	r := s.reader(s.client, group, consumer, tailPause, tailPause)
+	from := "0"
+	for left := limit; ctx.Err() == nil && (limit == 0 || left > 0); {
+		var found []attempt
+		var err error
+		if from == ">" {
+			found, err = r.claim(ctx, 1)
+		}
+		if err == nil && len(found) == 0 {
+			found, err = r.read(ctx, from, 1)
+		}
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			from = ">"
+			continue
+		case from != ">":
+			from = found[0].ID
+		}
+		posting, err := parsePosting(found[0].XMessage)
+		if err != nil {
+			slog.ErrorContext(ctx, "skip an unreadable entry of the paid stream", "id", found[0].ID, "err", err)
+		} else if err = handle(ctx, posting); err != nil {
+			return fmt.Errorf("hand over order %s: %w", posting.Order, err)
+		}
+		if err := s.acknowledge(ctx, group, found[0].ID); err != nil {
+			return err
+		}
+		left--
+	}
+	return nil
+}
+
+// Append adds postings in their order. The documented group exists from the first entry on, so that nothing is trimmed
+// before its first reader starts.
 func (s *PaidStream) Append(ctx context.Context, postings []app.OutboxMessage) error {
-	if err := makeGroup(ctx, s.client, paidKey, BackOfficeGroup); err != nil {
+	if err := s.makeGroup(ctx, BackOfficeGroup); err != nil {
 		return err
 	}
 	bodies := make([][]byte, len(postings))
@@ -74,8 +154,8 @@ func (s *PaidStream) Run(ctx context.Context) error {
 	})
 }
 
-// trim forgets what is older than the retention and behind every group: delivered and acknowledged. A group that nobody
-// reads for keeps everything; operators see it in XINFO GROUPS and destroy it.
+// trim deletes entries that are older than the retention and acknowledged by every group. A group without a reader
+// keeps everything; operators see it in XINFO GROUPS and destroy it.
 func (s *PaidStream) trim(ctx context.Context) (int64, error) {
 	now, err := serverTime(ctx, s.client, paidKey)
 	if err != nil {
@@ -119,11 +199,29 @@ func earlier(a, b string) string {
 	return a
 }
 
-// makeGroup makes a group that reads from the beginning, and the stream with it, unless they are there.
-func makeGroup(ctx context.Context, client redis.UniversalClient, stream, name string) error {
-	err := client.XGroupCreateMkStream(ctx, stream, name, "0").Err()
-	if err != nil && !redis.HasErrorPrefix(err, "BUSYGROUP") {
-		return fmt.Errorf("make group %s: %w", name, transient(err))
+// Quarantined returns the postings that receivers have rejected, oldest first.
+func (s *PaidStream) Quarantined(ctx context.Context) ([]app.QuarantinedMessage, error) {
+	return readQuarantine(ctx, &s.queue, func(m redis.XMessage) app.QuarantinedMessage {
+		field := func(name string) string { return text(m.Values[name]) }
+		p := app.QuarantinedMessage{
+			ID: m.ID, Group: field("group"), Reason: field("reason"),
+			Deliveries: int(number(field("deliveries"))), At: app.Millis(number(field("at"))),
+		}
+		if posting, err := parsePosting(m); err == nil {
+			p.OutboxMessage = posting
+		}
+		return p
+	})
+}
+
+func parsePosting(m redis.XMessage) (app.OutboxMessage, error) {
+	var p app.OutboxMessage
+	if err := json.Unmarshal([]byte(text(m.Values["body"])), &p); err != nil {
+		return p, fmt.Errorf("%w: body: %w", app.ErrPermanent, err)
 	}
-	return nil
+	if p.Order < 1 || p.Rev < 1 || p.Order.String() != text(m.Values["order"]) ||
+		strconv.Itoa(p.Rev) != text(m.Values["rev"]) {
+		return p, fmt.Errorf("%w: the body is of order %s, rev %d", app.ErrPermanent, p.Order, p.Rev)
+	}
+	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"stampede/app"
 )
@@ -20,109 +21,110 @@ func posting(order app.ID, rev int) app.OutboxMessage {
 	}
 }
 
-// office is a reader of the stream that keeps what it took.
+// office reads the stream with Tail and keeps what it took.
 type office struct {
-	*PaidReader
-	got  []app.OutboxMessage
-	fail map[app.ID]error // of the next time it is handed that order
+	f               *fixture
+	group, consumer string
+	got             []app.OutboxMessage
+	fail            map[app.ID]error // of the next time it gets that order
 }
 
 func (f *fixture) office(group, consumer string) *office {
-	r := NewPaidReader(f.client, group, consumer)
-	r.block, r.claimIdle = time.Millisecond, time.Hour
-	return &office{PaidReader: r, fail: map[app.ID]error{}}
+	return &office{f: f, group: group, consumer: consumer, fail: map[app.ID]error{}}
 }
 
-func (o *office) take(_ context.Context, p app.OutboxMessage) error {
-	if err := o.fail[p.Order]; err != nil {
-		delete(o.fail, p.Order)
-		return err
-	}
-	o.got = append(o.got, p)
-	return nil
+// take tails until n postings are taken or one fails.
+func (o *office) take(n int) error {
+	s := NewPaidStream(o.f.client)
+	return s.Tail(o.f.ctx, o.group, o.consumer, n, func(_ context.Context, p app.OutboxMessage) error {
+		if err := o.fail[p.Order]; err != nil {
+			delete(o.fail, p.Order)
+			return err
+		}
+		o.got = append(o.got, p)
+		return nil
+	})
 }
 
-func (o *office) want(t *testing.T, f *fixture, n int) {
-	t.Helper()
-	if taken, err := o.RunOnce(f.ctx, o.take); err != nil || taken != n {
-		t.Fatalf("took %d, %v, want %d", taken, err, n)
-	}
-}
-
-// What is appended reaches every group once, in order, whenever the group was made.
+// Postings reach every group once, in order, also one that is made later.
 func TestPaidOrdersReachEveryGroup(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := NewPaidStream(f.client)
-		early := f.office(BackOfficeGroup, "one")
-		early.want(t, f, 0) // there is nothing yet, not even a stream
 		sent := []app.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 5)}
 		f.must(s.Append(f.ctx, sent[:2]))
 		f.must(s.Append(f.ctx, sent[2:]))
-		late := f.office("bookkeeping", "one")
-		for _, o := range []*office{early, late} {
-			o.want(t, f, 3)
-			o.want(t, f, 0)
+		for _, group := range []string{BackOfficeGroup, "bookkeeping"} {
+			o := f.office(group, "one")
+			f.must(o.take(3))
 			if diff := cmp.Diff(sent, o.got); diff != "" {
 				t.Error(diff)
 			}
+			f.wantPaidPending(group, 0)
 		}
 	})
 }
 
-// What a reader could not take comes again: to itself before anything new, or to another when it is gone.
-func TestUntakenPaidOrdersComeAgain(t *testing.T) {
+// wantPaidPending checks how many postings a group has not acknowledged, and that none is new.
+func (f *fixture) wantPaidPending(group string, n int64) {
+	f.t.Helper()
+	groups, err := f.client.XInfoGroups(f.ctx, paidKey).Result()
+	f.must(err)
+	for _, g := range groups {
+		if g.Name == group && g.Pending != n {
+			f.t.Errorf("group %s has %d pending, want %d", group, g.Pending, n)
+		}
+	}
+}
+
+// A posting that a reader could not take comes again before anything new. After a while, another reader gets it.
+func TestUntakenPaidOrdersAreReadAgain(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s := NewPaidStream(f.client)
+		s, down := NewPaidStream(f.client), errors.New("the receiver is down")
 		one, two := posting(newID(), 2), posting(newID(), 2)
-		f.must(s.Append(f.ctx, []app.OutboxMessage{one, two}))
+		f.must(s.Append(f.ctx, []app.OutboxMessage{one}))
 		o := f.office(BackOfficeGroup, "one")
-		down := errors.New("the receiver is down")
 		o.fail[one.Order] = down
-		if taken, err := o.RunOnce(f.ctx, o.take); !errors.Is(err, down) || taken != 0 {
-			t.Fatalf("took %d, %v", taken, err)
+		if err := o.take(1); !errors.Is(err, down) {
+			t.Fatal(err)
 		}
-		three := posting(newID(), 2)
-		f.must(s.Append(f.ctx, []app.OutboxMessage{three}))
+		f.must(s.Append(f.ctx, []app.OutboxMessage{two}))
+		f.must(o.take(1))
 		o.fail[two.Order] = down
-		if taken, err := o.RunOnce(f.ctx, o.take); !errors.Is(err, down) || taken != 1 {
-			t.Fatalf("took %d, %v", taken, err)
+		if err := o.take(1); !errors.Is(err, down) {
+			t.Fatal(err)
 		}
-		other := f.office(BackOfficeGroup, "two")
-		other.claimIdle = 0
-		other.want(t, f, 1)
-		if diff := cmp.Diff([]app.OutboxMessage{two}, other.got); diff != "" {
+		if diff := cmp.Diff([]app.OutboxMessage{one}, o.got); diff != "" {
 			t.Fatal(diff)
 		}
-		restarted := f.office(BackOfficeGroup, "one")
-		restarted.want(t, f, 1)
-		restarted.want(t, f, 0)
-		if diff := cmp.Diff([]app.OutboxMessage{one, three}, append(o.got, restarted.got...)); diff != "" {
-			t.Fatal(diff)
+		other := s.reader(f.client, BackOfficeGroup, "two", time.Millisecond, time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
+		if found, err := other.claim(f.ctx, 2); err != nil || len(found) != 1 || found[0].number < 2 {
+			t.Errorf("claimed %+v, %v", found, err)
 		}
 	})
 }
 
-// An entry that is not of the stream's kind is acknowledged, and what comes after it is read.
-func TestForeignEntryDoesNotBlockThePaidStream(t *testing.T) {
+// An unreadable entry is acknowledged, and the next one is read.
+func TestUnreadableEntryDoesNotBlockThePaidStream(t *testing.T) {
 	t.Parallel()
 	f := onRedis(t)
 	s := NewPaidStream(f.client)
-	f.must(s.Append(f.ctx, nil))
 	for _, fields := range [][]any{{"a", "b"}, {"order", "1", "rev", "2", "body", `{"order":"2","rev":2}`}} {
 		f.must(f.client.Do(f.ctx, append([]any{"XADD", paidKey, "*"}, fields...)...).Err())
 	}
 	fine := posting(newID(), 3)
 	f.must(s.Append(f.ctx, []app.OutboxMessage{fine}))
 	o := f.office(BackOfficeGroup, "one")
-	o.want(t, f, 3)
+	f.must(o.take(3))
 	if diff := cmp.Diff([]app.OutboxMessage{fine}, o.got); diff != "" {
 		t.Fatal(diff)
 	}
 }
 
-// Nothing is trimmed that a group has not acknowledged, or that is younger than the retention.
+// Only entries that all groups have acknowledged and that are older than the retention are trimmed; a quarantined one
+// is acknowledged.
 func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -142,11 +144,18 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		s.retention = -time.Minute // old enough already
 		wantTrimmed(0)             // not delivered
 		o.fail[sent[1].Order] = errors.New("the receiver is down")
-		if taken, err := o.RunOnce(f.ctx, o.take); err == nil || taken != 1 {
-			t.Fatalf("took %d, %v", taken, err)
+		if err := o.take(3); err == nil {
+			t.Fatal("the second one was taken")
 		}
 		wantTrimmed(1) // the second one is pending
-		o.want(t, f, 2)
+		pending, err := f.client.XPendingExt(f.ctx, &redis.XPendingExtArgs{
+			Stream: paidKey, Group: BackOfficeGroup, Start: "-", End: "+", Count: 1,
+		}).Result()
+		f.must(err)
+		if did, err := s.isolate(f.ctx, BackOfficeGroup, pending[0].ID, "no"); !did || err != nil {
+			t.Fatal(did, err)
+		}
+		f.must(o.take(1))
 		s.retention = time.Hour
 		wantTrimmed(0)             // too young
 		s.retention = -time.Minute // old enough already

@@ -15,8 +15,8 @@ import (
 const (
 	activateLife = 24 * time.Hour
 	resetLife    = time.Hour
-	// lettersAnHour bounds the mails that strangers can have sent to somebody.
-	lettersAnHour = 5
+	// emailsAnHour bounds the mails that strangers can have sent to somebody.
+	emailsAnHour = 5
 	// evenly is what the part of an answer takes that depends on whether an e-mail is known, either way: what follows
 	// for one that is known takes a tenth of it.
 	evenly = 250 * time.Millisecond
@@ -85,19 +85,19 @@ func (a *Accounts) userOf(ctx context.Context, email string) (u app.User, known 
 	return u, err == nil, app.Unreadable("accounts", err)
 }
 
-// mail sends a letter, unless its reader has got too many.
-func (a *Accounts) mail(ctx context.Context, l app.Letter) error {
-	if a.Shelf.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > lettersAnHour {
+// mail sends an e-mail, unless its reader has got too many.
+func (a *Accounts) mail(ctx context.Context, l app.Email) error {
+	if a.Shelf.count(ctx, time.Hour, "mail:"+hashOf(l.To))[0] > emailsAnHour {
 		return nil
 	}
 	return app.Unreadable("the way of mails", a.Mailer.Send(ctx, l))
 }
 
-// mailLink makes the letter with what a new secret proves.
+// mailLink makes the e-mail with what a new secret proves.
 func (a *Accounts) mailLink(ctx context.Context, u *app.User, kind app.MailTokenKind, secret string) error {
-	l := app.Letter{Kind: app.LetterActivate, About: hashOf(secret), To: u.Email, Name: u.Name, Lang: u.Lang}
+	l := app.Email{Kind: app.EmailActivate, About: hashOf(secret), To: u.Email, Name: u.Name, Lang: u.Lang}
 	if kind == app.TokenReset {
-		l.Kind = app.LetterReset
+		l.Kind = app.EmailReset
 	}
 	l.Link = a.Public + "/?" + string(kind) + "=" + secret
 	return a.mail(ctx, l)

@@ -28,7 +28,7 @@ func TestGuestBecomesAnAccount(t *testing.T) {
 		}
 		_, err = w.LogIn(w.ctx, app.LogIn{Email: email, Password: goodPassword})
 		w.refused("log in before activation", err, app.Forbidden)
-		secret := w.link(email, app.LetterActivate)
+		secret := w.link(email, app.EmailActivate)
 		if got, err := w.Activate(w.ctx, secret); err != nil || got != email {
 			w.t.Fatalf("activated %q, %v", got, err)
 		}
@@ -82,10 +82,10 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 				w.t.Errorf("register: %v after %v", err, took)
 			}
 		}
-		if l := w.mailed(known); len(l) != 1 || l[0].Kind != app.LetterTaken {
+		if l := w.mailed(known); len(l) != 1 || l[0].Kind != app.EmailTaken {
 			w.t.Errorf("the owner heard %+v", l)
 		}
-		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != app.LetterActivate || l[1].Kind != app.LetterActivate {
+		if l := w.mailed(pending); len(l) != 2 || l[0].Kind != app.EmailActivate || l[1].Kind != app.EmailActivate {
 			w.t.Errorf("the registrant heard %+v", l)
 		}
 		for _, email := range []string{known, unknown, pending} {
@@ -119,14 +119,14 @@ func TestNobodyLearnsWhoIsKnown(t *testing.T) {
 }
 
 // Whoever asks for links again and again fills nobody's mailbox.
-func TestLettersAreFew(t *testing.T) {
+func TestEmailsAreFew(t *testing.T) {
 	onBoth(t, func(w *world) {
 		email := w.account()
-		for range lettersAnHour + 3 {
+		for range emailsAnHour + 3 {
 			w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
 		}
-		if n := len(w.mailed(email)); n != lettersAnHour-1 { // one was for the activation
-			w.t.Errorf("%d letters", n)
+		if n := len(w.mailed(email)); n != emailsAnHour-1 { // one was for the activation
+			w.t.Errorf("%d e-mails", n)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestForgottenPassword(t *testing.T) {
 		email := w.account()
 		s := w.logIn(email)
 		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
-		secret := w.link(email, app.LetterReset)
+		secret := w.link(email, app.EmailReset)
 		w.refused("a short one", w.Reset(w.ctx, app.NewPassword{Token: secret, Password: "short"}), app.BadRequest)
 		w.must(w.Reset(w.ctx, app.NewPassword{Token: secret, Password: "another 马 dances"}))
 		for what, token := range map[string]string{
@@ -155,7 +155,7 @@ func TestForgottenPassword(t *testing.T) {
 		w.must(err)
 
 		w.must(w.Forgot(w.ctx, app.Forgotten{Email: email, Captcha: w.solution()}))
-		secret = w.link(email, app.LetterReset)
+		secret = w.link(email, app.EmailReset)
 		w.pass(resetLife)
 		w.refused("a link that has ended", w.Reset(w.ctx, app.NewPassword{Token: secret, Password: goodPassword}), app.NotFound)
 	})

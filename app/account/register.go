@@ -90,8 +90,8 @@ func (a *Accounts) tellTaken(ctx context.Context, email string) error {
 		return err
 	}
 	day := a.Now().Time().Format(time.DateOnly)
-	return a.mail(ctx, app.Letter{
-		Kind: app.LetterTaken, About: u.ID.String() + "/" + day, To: u.Email, Name: u.Name, Lang: u.Lang,
+	return a.mail(ctx, app.Email{
+		Kind: app.EmailTaken, About: u.ID.String() + "/" + day, To: u.Email, Name: u.Name, Lang: u.Lang,
 		Link: a.Public + "/",
 	})
 }

@@ -32,7 +32,7 @@ type world struct {
 	ahead  atomic.Int64
 
 	mu      sync.Mutex
-	letters []app.Letter
+	letters []app.Email
 }
 
 // onBoth runs a test on the real stores and on the embedded ones.
@@ -103,7 +103,7 @@ func (w *world) now() app.Millis { return app.MillisOf(time.Now()) + app.Millis(
 func (w *world) pass(d time.Duration) { w.ahead.Add(d.Milliseconds()) }
 
 // Send keeps the letters.
-func (w *world) Send(_ context.Context, letters ...app.Letter) error {
+func (w *world) Send(_ context.Context, letters ...app.Email) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.letters = append(w.letters, letters...)
@@ -111,10 +111,10 @@ func (w *world) Send(_ context.Context, letters ...app.Letter) error {
 }
 
 // mailed takes the letters that were sent to an e-mail.
-func (w *world) mailed(email string) (found []app.Letter) {
+func (w *world) mailed(email string) (found []app.Email) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var rest []app.Letter
+	var rest []app.Email
 	for _, l := range w.letters {
 		if l.To == email {
 			found = append(found, l)
@@ -127,7 +127,7 @@ func (w *world) mailed(email string) (found []app.Letter) {
 }
 
 // link takes the secret out of the only letter to an e-mail.
-func (w *world) link(email string, kind app.LetterKind) string {
+func (w *world) link(email string, kind app.EmailKind) string {
 	w.t.Helper()
 	found := w.mailed(email)
 	if len(found) != 1 || found[0].Kind != kind {
@@ -173,7 +173,7 @@ func (w *world) account() (email string) {
 	w.t.Helper()
 	email = newEmail()
 	w.must(w.Register(w.ctx, app.Registration{Email: email, Password: goodPassword, Captcha: w.solution()}))
-	got, err := w.Activate(w.ctx, w.link(email, app.LetterActivate))
+	got, err := w.Activate(w.ctx, w.link(email, app.EmailActivate))
 	if err != nil || got != email {
 		w.t.Fatalf("activated %q, %v", got, err)
 	}

@@ -93,8 +93,8 @@ func (s *fakeShop) DropDead(_ context.Context, actor app.Actor, _ string) error 
 	return s.acted(actor)
 }
 
-func (s *fakeShop) ListParked(context.Context, int) ([]app.ParkedMessage, bool, error) {
-	return []app.ParkedMessage{{
+func (s *fakeShop) ListMessages(context.Context, int) ([]app.QuarantinedMessage, bool, error) {
+	return []app.QuarantinedMessage{{
 		ID: "1767225600000-0", Group: "webhook", Reason: "400", Deliveries: 1, At: 1_700_000_000_000,
 		OutboxMessage: app.OutboxMessage{
 			Order: 9, Rev: 2, State: app.Paid, At: 1_700_000_000_000, Sale: 8, User: 42, Qty: 1,
@@ -102,26 +102,26 @@ func (s *fakeShop) ListParked(context.Context, int) ([]app.ParkedMessage, bool, 
 	}}, true, s.fail
 }
 
-func (s *fakeShop) ReplayParked(_ context.Context, actor app.Actor, _ string) error {
+func (s *fakeShop) ReplayMessage(_ context.Context, actor app.Actor, _ string) error {
 	return s.acted(actor)
 }
 
-func (s *fakeShop) DropParked(_ context.Context, actor app.Actor, _ string) error {
+func (s *fakeShop) DropMessage(_ context.Context, actor app.Actor, _ string) error {
 	return s.acted(actor)
 }
 
-func (s *fakeShop) ListDeadMails(context.Context, int) ([]app.DeadMail, bool, error) {
-	return []app.DeadMail{{
-		ID: "1767225600000-0", At: 1_700_000_000_000, Kind: app.LetterPaid, About: "9", To: "ada@shop.example", Tries: 3,
+func (s *fakeShop) ListEmails(context.Context, int) ([]app.QuarantinedEmail, bool, error) {
+	return []app.QuarantinedEmail{{
+		ID: "1767225600000-0", At: 1_700_000_000_000, Kind: app.EmailPaid, About: "9", To: "ada@shop.example", Tries: 3,
 		Reason: "550",
 	}}, false, s.fail
 }
 
-func (s *fakeShop) RetryMail(_ context.Context, actor app.Actor, _ string) error {
+func (s *fakeShop) ReplayEmail(_ context.Context, actor app.Actor, _ string) error {
 	return s.acted(actor)
 }
 
-func (s *fakeShop) DropMail(_ context.Context, actor app.Actor, _ string) error {
+func (s *fakeShop) DropEmail(_ context.Context, actor app.Actor, _ string) error {
 	return s.acted(actor)
 }
 

@@ -14,12 +14,12 @@ type (
 		More    bool             `json:"more"`
 	}
 	parkedAnswer struct {
-		Postings []app.ParkedMessage `json:"postings"`
-		More     bool                `json:"more"`
+		Postings []app.QuarantinedMessage `json:"postings"`
+		More     bool                     `json:"more"`
 	}
 	mailsAnswer struct {
-		Mails []app.DeadMail `json:"mails"`
-		More  bool           `json:"more"`
+		Mails []app.QuarantinedEmail `json:"mails"`
+		More  bool                   `json:"more"`
 	}
 )
 
@@ -40,18 +40,18 @@ func (a *api) leftoverRoutes(r fiber.Router) {
 	r.Post("/dead/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropDead))))
 
 	r.Get("/parked", a.anyOperator(leftovers(func(ctx context.Context, most int) (parkedAnswer, error) {
-		postings, more, err := a.Shop.ListParked(ctx, most)
+		postings, more, err := a.Shop.ListMessages(ctx, most)
 		return parkedAnswer{list(postings), more}, err
 	})))
-	r.Post("/parked/:id/replay", a.asActor(actOnEntry(silent(a.Shop.ReplayParked))))
-	r.Post("/parked/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropParked))))
+	r.Post("/parked/:id/replay", a.asActor(actOnEntry(silent(a.Shop.ReplayMessage))))
+	r.Post("/parked/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropMessage))))
 
 	r.Get("/mails", a.anyOperator(leftovers(func(ctx context.Context, most int) (mailsAnswer, error) {
-		mails, more, err := a.Shop.ListDeadMails(ctx, most)
+		mails, more, err := a.Shop.ListEmails(ctx, most)
 		return mailsAnswer{list(mails), more}, err
 	})))
-	r.Post("/mails/:id/retry", a.asActor(actOnEntry(silent(a.Shop.RetryMail))))
-	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropMail))))
+	r.Post("/mails/:id/retry", a.asActor(actOnEntry(silent(a.Shop.ReplayEmail))))
+	r.Post("/mails/:id/drop", a.asActor(actOnEntry(silent(a.Shop.DropEmail))))
 }
 
 // leftovers makes the handler of a list.

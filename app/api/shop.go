@@ -101,12 +101,12 @@ type Shop interface {
 	DeadLetter(ctx context.Context, id string) (app.DeadLetter, error)
 	ReplayDead(ctx context.Context, actor app.Actor, id string) (app.Order, error)
 	DropDead(ctx context.Context, actor app.Actor, id string) error
-	ListParked(ctx context.Context, most int) ([]app.ParkedMessage, bool, error)
-	ReplayParked(ctx context.Context, actor app.Actor, id string) error
-	DropParked(ctx context.Context, actor app.Actor, id string) error
-	ListDeadMails(ctx context.Context, most int) ([]app.DeadMail, bool, error)
-	RetryMail(ctx context.Context, actor app.Actor, id string) error
-	DropMail(ctx context.Context, actor app.Actor, id string) error
+	ListMessages(ctx context.Context, most int) ([]app.QuarantinedMessage, bool, error)
+	ReplayMessage(ctx context.Context, actor app.Actor, id string) error
+	DropMessage(ctx context.Context, actor app.Actor, id string) error
+	ListEmails(ctx context.Context, most int) ([]app.QuarantinedEmail, bool, error)
+	ReplayEmail(ctx context.Context, actor app.Actor, id string) error
+	DropEmail(ctx context.Context, actor app.Actor, id string) error
 
 	// AnyOrder reads an order, whosever it is, with its refund, if it has one.
 	AnyOrder(ctx context.Context, order app.ID) (app.Order, *app.Refund, error)

@@ -11,17 +11,17 @@ import (
 	"stampede/app"
 )
 
-// Folder writes letters as files, for a shop that has no mail server: for trying out, and so that nothing is lost until
+// Folder writes e-mails as files, for a shop that has no mail server: for trying out, and so that nothing is lost until
 // one is set up. Whoever can read them can use their links, so only this user can.
 type Folder struct {
 	Path string
 	From *netmail.Address
-	// Written hears of each letter that was written, and where; nil: nobody does. A repeat is heard again.
-	Written func(l app.Letter, file string)
+	// Written hears of each e-mail that was written, and where; nil: nobody does. A repeat is heard again.
+	Written func(l app.Email, file string)
 }
 
-// Deliver writes a letter to a file of its own; a repeat replaces it by the same one.
-func (f *Folder) Deliver(_ context.Context, l app.Letter, posted app.Millis) error {
+// Deliver writes an e-mail to a file of its own; a repeat replaces it by the same one.
+func (f *Folder) Deliver(_ context.Context, l app.Email, posted app.Millis) error {
 	m, err := message(f.From, &l, posted)
 	if err != nil {
 		return err
@@ -29,8 +29,8 @@ func (f *Folder) Deliver(_ context.Context, l app.Letter, posted app.Millis) err
 	if err := os.MkdirAll(f.Path, 0o700); err != nil {
 		return &app.PauseError{Err: fmt.Errorf("make the folder of mails: %w", err)}
 	}
-	file := filepath.Join(f.Path, posted.Time().Format("20060102-150405")+"-"+letterName(&l)+".eml")
-	// Written whole or not at all, also when the process dies: first under a name that is no letter's.
+	file := filepath.Join(f.Path, posted.Time().Format("20060102-150405")+"-"+emailName(&l)+".eml")
+	// Written whole or not at all, also when the process dies: first under a name that is no e-mail's.
 	part, err := os.CreateTemp(f.Path, ".part-*") // mode 0600
 	if err != nil {
 		return &app.PauseError{Err: fmt.Errorf("write a mail: %w", err)}

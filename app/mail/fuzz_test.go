@@ -10,13 +10,13 @@ import (
 	"stampede/app"
 )
 
-// headersOf a letter are these and no others.
+// headersOf an e-mail are these and no others.
 var headersOf = []string{
 	"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject",
 	"To",
 }
 
-// Whatever people have written into a letter, it goes to the one address and has no header but its own.
+// Whatever people have written into an e-mail, it goes to the one address and has no header but its own.
 func FuzzMessage(f *testing.F) {
 	f.Add("ada@example.com", "Ada", "en", "https://shop.example/?activate=x", "Lamp")
 	f.Add("ada@example.com\r\nBcc: e@example.com", "Ada\r\nBcc: e@e.e", "zh", "x\r\n.\r\n", "灯\nBcc: e@e.e\n\n")
@@ -24,16 +24,16 @@ func FuzzMessage(f *testing.F) {
 	f.Add(`"ada"@example.com`, "", "xx", "", strings.Repeat("很", 3000))
 	from := &netmail.Address{Name: "Shop", Address: "noreply@shop.example"}
 	f.Fuzz(func(t *testing.T, to, name, lang, link, product string) {
-		for _, kind := range []app.LetterKind{
-			app.LetterActivate, app.LetterTaken, app.LetterReset, app.LetterPaid, app.LetterRefunded,
-			app.LetterShipped,
-			app.LetterKind(lang),
+		for _, kind := range []app.EmailKind{
+			app.EmailActivate, app.EmailTaken, app.EmailReset, app.EmailPaid, app.EmailRefunded,
+			app.EmailShipped,
+			app.EmailKind(lang),
 		} {
-			l := &app.Letter{Kind: kind, About: name, To: to, Name: name, Lang: lang}
+			l := &app.Email{Kind: kind, About: name, To: to, Name: name, Lang: lang}
 			switch kind {
-			case app.LetterActivate, app.LetterReset:
+			case app.EmailActivate, app.EmailReset:
 				l.Link = link
-			case app.LetterPaid, app.LetterRefunded, app.LetterShipped:
+			case app.EmailPaid, app.EmailRefunded, app.EmailShipped:
 				l.Order = &app.OrderFacts{ID: 7, ProductName: product, Qty: 1, AmountFen: 4900}
 			}
 			m, err := message(from, l, 1_795_222_800_000)

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// lettersPerLine is how many letters one connection carries; servers end those with too many.
-	lettersPerLine = 100
-	// keepIdle is how long a connection waits for its next letter: longer than a deliverer looks away from its queue.
+	// mailsPerLine is how many e-mails one connection carries; servers end those with too many.
+	mailsPerLine = 100
+	// keepIdle is how long a connection waits for its next e-mail: longer than a deliverer looks away from its queue.
 	keepIdle = 5 * time.Second
 	// goodbyeWithin bounds the leave that is taken.
 	goodbyeWithin = 2 * time.Second
 )
 
-// line is a connection that the mail server takes letters on, used by one letter at a time.
+// line is a connection that the mail server takes e-mails on, used by one e-mail at a time.
 type line struct {
 	conn    net.Conn
 	client  *gomail.Client
 	session *smtp.Client
-	letters int
+	mails   int
 	leave   *time.Timer // while it is kept
 }
 
@@ -35,7 +35,7 @@ func (l *line) end() {
 	_ = l.conn.Close()
 }
 
-// kept are the connections on which no letter is under way. They are as many as there were letters at once, and end
+// kept are the connections on which no e-mail is under way. They are as many as there were e-mails at once, and end
 // when none has come for idle, or most have gone.
 type kept struct {
 	most int
@@ -60,10 +60,10 @@ func (k *kept) take() *line {
 	return l
 }
 
-// put keeps a connection for the next letter, or ends it.
+// put keeps a connection for the next e-mail, or ends it.
 func (k *kept) put(l *line) {
 	k.mu.Lock()
-	keep := !k.closed && l.letters < k.most
+	keep := !k.closed && l.mails < k.most
 	if keep {
 		l.leave = time.AfterFunc(k.idle, func() { k.drop(l) })
 		k.lines = append(k.lines, l)

@@ -12,14 +12,14 @@ import (
 	"stampede/app/test/kit"
 )
 
-// numbered is a letter of its own.
-func numbered(n int) app.Letter {
+// numbered is an e-mail of its own.
+func numbered(n int) app.Email {
 	l := paid()
 	l.About = fmt.Sprint("order-", n)
 	return l
 }
 
-// deliver sends so many letters, some at the same time, and demands that each is there once, under its own name.
+// deliver sends so many e-mails, some at the same time, and demands that each is there once, under its own name.
 func deliver(t *testing.T, s *Sender, server *kit.MailServer, letters, atOnce int) {
 	t.Helper()
 	before := len(server.Mails())
@@ -29,7 +29,7 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, letters, atOnce in
 		all.Go(func() {
 			for n := int(next.Add(1)); n <= letters; n = int(next.Add(1)) {
 				if err := s.Deliver(t.Context(), numbered(before+n), posted); err != nil {
-					t.Errorf("letter %d: %v", n, err)
+					t.Errorf("e-mail %d: %v", n, err)
 				}
 			}
 		})
@@ -41,11 +41,11 @@ func deliver(t *testing.T, s *Sender, server *kit.MailServer, letters, atOnce in
 		names[header.Get("Message-Id")] = true
 	}
 	if got := len(server.Mails()); got != before+letters || len(names) != got {
-		t.Errorf("%d letters came, %d different ones, want %d", got, len(names), before+letters)
+		t.Errorf("%d e-mails came, %d different ones, want %d", got, len(names), before+letters)
 	}
 }
 
-// A letter takes a connection on which one went before; no more are open than letters were under way at once, and each
+// An e-mail takes a connection on which one went before; no more are open than e-mails were under way at once, and each
 // carries no more than it should.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestConnectionsAreKept(t *testing.T) {
 		s.kept.idle = time.Hour
 		deliver(t, s, server, 60, 4)
 		if n := server.Tried(); n > 4 {
-			t.Errorf("way %d: %d connections for 60 letters, 4 at once", way, n)
+			t.Errorf("way %d: %d connections for 60 e-mails, 4 at once", way, n)
 		}
 	}
 	server := kit.NewMailServer(t)
@@ -66,14 +66,14 @@ func TestConnectionsAreKept(t *testing.T) {
 	s.kept.idle, s.kept.most = time.Hour, 10
 	deliver(t, s, server, 35, 1)
 	if n := server.Tried(); n != 4 {
-		t.Errorf("%d connections for 35 letters, ten on each", n)
+		t.Errorf("%d connections for 35 e-mails, ten on each", n)
 	}
 }
 
-// A connection that the server has ended meanwhile, or on which it takes no more letters, costs no letter its try.
+// A connection that the server has ended meanwhile, or on which it takes no more e-mails, costs no e-mail its try.
 func TestAKeptConnectionThatIsNoGood(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{kit.SMTPHangUp, "421 4.7.0 idle for too long", "452 4.5.3 too many letters"} {
+	for _, answer := range []string{kit.SMTPHangUp, "421 4.7.0 idle for too long", "452 4.5.3 too many e-mails"} {
 		server := kit.NewMailServer(t)
 		s := through(t, server, NoTLS)
 		s.kept.idle = time.Hour
@@ -92,9 +92,9 @@ func TestAKeptConnectionThatIsNoGood(t *testing.T) {
 	}
 }
 
-// Nobody knows what became of a letter whose connection broke once the server had begun to hear it: it is not sent
+// Nobody knows what became of an e-mail whose connection broke once the server had begun to hear it: it is not sent
 // again behind the queue's back, and neither is one that was refused.
-func TestALetterThatWasBegunIsNotRepeated(t *testing.T) {
+func TestAnEmailThatWasBegunIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		step, answer string
@@ -120,7 +120,7 @@ func TestALetterThatWasBegunIsNotRepeated(t *testing.T) {
 		})
 		err := s.Deliver(t.Context(), numbered(7), posted)
 		var pause *app.PauseError
-		if err == nil || errors.As(err, &pause) || errors.Is(err, app.ErrLetterRefused) != c.refused {
+		if err == nil || errors.As(err, &pause) || errors.Is(err, app.ErrRejected) != c.refused {
 			t.Errorf("%s %s: %v", c.step, c.answer, err)
 		}
 		if asked.Load() != 1 || server.Tried() != 1 {
@@ -129,7 +129,7 @@ func TestALetterThatWasBegunIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Kept connections take their leave: when no letter comes, and when the sender is closed, after which none is kept.
+// Kept connections take their leave: when no e-mail comes, and when the sender is closed, after which none is kept.
 func TestKeptConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	for what, idle := range map[string]time.Duration{"idle": time.Millisecond, "closed": time.Hour} {

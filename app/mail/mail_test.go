@@ -33,16 +33,16 @@ func sender(t testing.TB) *netmail.Address {
 	return from
 }
 
-func reset() app.Letter {
-	return app.Letter{
-		Kind: app.LetterReset, About: "f00d", To: "li.lei@mail.example", Name: "李雷", Lang: "zh",
+func reset() app.Email {
+	return app.Email{
+		Kind: app.EmailReset, About: "f00d", To: "li.lei@mail.example", Name: "李雷", Lang: "zh",
 		Link: "https://shop.example/?reset=" + strings.Repeat("k", 43),
 	}
 }
 
-func paid() app.Letter {
-	return app.Letter{
-		Kind: app.LetterPaid, About: "17", To: "ada@mail.example", Name: "Ada", Lang: "en",
+func paid() app.Email {
+	return app.Email{
+		Kind: app.EmailPaid, About: "17", To: "ada@mail.example", Name: "Ada", Lang: "en",
 		Order: &app.OrderFacts{ID: 17, ProductName: "Teapot", Qty: 2, AmountFen: 9805},
 	}
 }
@@ -82,7 +82,7 @@ func read(t testing.TB, text string) (header netmail.Header, subject, body strin
 }
 
 // Each kind in both languages says what it is for, has its link or its order whole, and goes out in every way of TLS.
-func TestLettersArrive(t *testing.T) {
+func TestEmailsArrive(t *testing.T) {
 	t.Parallel()
 	for _, way := range []TLS{StartTLS, ImplicitTLS, NoTLS} {
 		server := kit.NewMailServer(t, kit.WithCertificate(t), func(s *kit.MailServer) {
@@ -90,14 +90,14 @@ func TestLettersArrive(t *testing.T) {
 			s.User, s.Password = "shop", "secret"
 		})
 		s := through(t, server, way)
-		for i, l := range []app.Letter{reset(), paid()} {
+		for i, l := range []app.Email{reset(), paid()} {
 			if err := s.Deliver(kit.Context(t), l, posted); err != nil {
 				t.Fatalf("way %d: %v", way, err)
 			}
 			got := server.Mails()[i]
 			header, subject, body := read(t, got.Text)
 			want, words := "Your order 17 is paid", "Hello Ada,\n\nthank you, your order is paid."
-			if l.Kind == app.LetterReset {
+			if l.Kind == app.EmailReset {
 				want, words = "设置新密码", l.Link
 			}
 			if subject != want || !strings.Contains(body, words) || !strings.Contains(got.To, "<"+l.To+">") {
@@ -110,14 +110,14 @@ func TestLettersArrive(t *testing.T) {
 	}
 }
 
-// A letter sent again is the same to the last byte, and no other letter has its Message-ID.
-func TestARepeatIsTheSameLetter(t *testing.T) {
+// An e-mail sent again is the same to the last byte, and no other e-mail has its Message-ID.
+func TestARepeatIsTheSameEmail(t *testing.T) {
 	t.Parallel()
 	server := kit.NewMailServer(t)
 	s := through(t, server, NoTLS)
 	other := reset()
 	other.About = "f00e"
-	for _, l := range []app.Letter{reset(), reset(), other} {
+	for _, l := range []app.Email{reset(), reset(), other} {
 		if err := s.Deliver(kit.Context(t), l, posted); err != nil {
 			t.Fatal(err)
 		}
@@ -130,22 +130,22 @@ func TestARepeatIsTheSameLetter(t *testing.T) {
 	}
 	id := first.Get("Message-Id")
 	if id == third.Get("Message-Id") || !strings.HasPrefix(id, "<reset.") || !strings.HasSuffix(id, "@shop.example>") {
-		t.Errorf("Message-ID %s, of another letter %s", id, third.Get("Message-Id"))
+		t.Errorf("Message-ID %s, of another e-mail %s", id, third.Get("Message-Id"))
 	}
 }
 
-// Every letter there is has words in both languages; an unknown language is answered in English, an unknown kind, or
+// Every e-mail there is has words in both languages; an unknown language is answered in English, an unknown kind, or
 // one that lacks what it is about, is refused.
-func TestEveryLetterHasWords(t *testing.T) {
+func TestEveryEmailHasWords(t *testing.T) {
 	t.Parallel()
 	subjects := make(map[string]bool)
-	for _, kind := range []app.LetterKind{
-		app.LetterActivate, app.LetterTaken, app.LetterReset, app.LetterPaid, app.LetterRefunded, app.LetterShipped,
+	for _, kind := range []app.EmailKind{
+		app.EmailActivate, app.EmailTaken, app.EmailReset, app.EmailPaid, app.EmailRefunded, app.EmailShipped,
 	} {
 		for _, lang := range []string{"en", "zh", "fr"} {
-			l := app.Letter{Kind: kind, To: "a@b.example", Name: "Mallory", Lang: lang}
+			l := app.Email{Kind: kind, To: "a@b.example", Name: "Mallory", Lang: lang}
 			bare := l
-			if kind == app.LetterActivate || kind == app.LetterReset || kind == app.LetterTaken {
+			if kind == app.EmailActivate || kind == app.EmailReset || kind == app.EmailTaken {
 				l.Link = "https://shop.example/?x=1"
 			}
 			if isAboutOrder(kind) {
@@ -158,11 +158,11 @@ func TestEveryLetterHasWords(t *testing.T) {
 			if l.Order != nil && (!strings.Contains(body, "Teapot") || !strings.Contains(body, "¥98.05")) {
 				t.Errorf("%s in %s does not say what was bought:\n%s", kind, lang, body)
 			}
-			// Anybody can have a letter of these kinds sent to anybody: it must not carry their words.
-			if (kind == app.LetterActivate || kind == app.LetterTaken) && strings.Contains(body, l.Name) {
+			// Anybody can have an e-mail of these kinds sent to anybody: it must not carry their words.
+			if (kind == app.EmailActivate || kind == app.EmailTaken) && strings.Contains(body, l.Name) {
 				t.Errorf("%s in %s carries a name that anybody may have typed:\n%s", kind, lang, body)
 			}
-			if _, _, err := compose(&bare); kind != app.LetterTaken && !errors.Is(err, app.ErrLetterRefused) {
+			if _, _, err := compose(&bare); kind != app.EmailTaken && !errors.Is(err, app.ErrRejected) {
 				t.Errorf("%s without what it is about: %v", kind, err)
 			}
 			subjects[subject] = true
@@ -171,7 +171,7 @@ func TestEveryLetterHasWords(t *testing.T) {
 	if len(subjects) != 12 {
 		t.Errorf("%d different subjects, want one for each kind and language: %v", len(subjects), subjects)
 	}
-	if _, _, err := compose(&app.Letter{Kind: "advert"}); !errors.Is(err, app.ErrLetterRefused) {
+	if _, _, err := compose(&app.Email{Kind: "advert"}); !errors.Is(err, app.ErrRejected) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 }
@@ -212,21 +212,21 @@ func TestNothingIsInjected(t *testing.T) {
 	} {
 		l := reset()
 		l.To = to
-		if err := s.Deliver(kit.Context(t), l, posted); !errors.Is(err, app.ErrLetterRefused) {
+		if err := s.Deliver(kit.Context(t), l, posted); !errors.Is(err, app.ErrRejected) {
 			t.Errorf("to %q: %v", to, err)
 		}
 	}
 	if n := len(server.Mails()); n != taken {
-		t.Errorf("%d letters went to such addresses", n-taken)
+		t.Errorf("%d e-mails went to such addresses", n-taken)
 	}
 	for _, from := range []string{"", "shop", "Shop <a@b>\r\nBcc: v@m.example", "a@b.example, c@d.example", "Shop <ä@b.example>"} {
 		if _, err := ParseFrom(from); err == nil {
-			t.Errorf("letters could be from %q", from)
+			t.Errorf("e-mails could be from %q", from)
 		}
 	}
 }
 
-// What a server answers, and where it stops to, decides between: try this letter again, never again, or none for now.
+// What a server answers, and where it stops to, decides between: try this e-mail again, never again, or none for now.
 // No error repeats an address or the password.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
@@ -274,7 +274,7 @@ func TestOutcomes(t *testing.T) {
 				got = sent
 			case errors.As(err, &asked):
 				got = pause
-			case errors.Is(err, app.ErrLetterRefused):
+			case errors.Is(err, app.ErrRejected):
 				got = never
 			}
 			if got != c.want {
@@ -288,7 +288,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 // A server that nobody answers at, one with another certificate, one without TLS, and a wrong password are about the
-// server: no letter suffers for it, and no password or letter goes out in the clear.
+// server: no e-mail suffers for it, and no password or e-mail goes out in the clear.
 func TestServersThatAreNoGood(t *testing.T) {
 	t.Parallel()
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
@@ -314,7 +314,7 @@ func TestServersThatAreNoGood(t *testing.T) {
 		}
 	}
 	if n := len(plain.Mails()) + len(strange.Mails()) + len(locked.Mails()); n != 0 {
-		t.Errorf("%d letters went there", n)
+		t.Errorf("%d e-mails went there", n)
 	}
 }
 
@@ -341,15 +341,15 @@ func TestServerAddresses(t *testing.T) {
 	}
 }
 
-// Without a mail server each letter is one file that only this user can read, and a repeat is the same file.
-func TestLettersOnDisk(t *testing.T) {
+// Without a mail server each e-mail is one file that only this user can read, and a repeat is the same file.
+func TestEmailsOnDisk(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mail")
 	var heard []string
-	f := &Folder{Path: path, From: sender(t), Written: func(l app.Letter, file string) {
+	f := &Folder{Path: path, From: sender(t), Written: func(l app.Email, file string) {
 		heard = append(heard, l.Link+" "+file)
 	}}
-	for _, l := range []app.Letter{reset(), reset(), paid()} {
+	for _, l := range []app.Email{reset(), reset(), paid()} {
 		if err := f.Deliver(context.Background(), l, posted); err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +371,7 @@ func TestLettersOnDisk(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	}
-	// A folder that cannot be made is no letter's fault.
+	// A folder that cannot be made is no e-mail's fault.
 	file := filepath.Join(path, "x")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

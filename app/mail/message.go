@@ -12,7 +12,7 @@ import (
 	"stampede/app"
 )
 
-// ParseFrom reads who letters are from, like "Shop <noreply@shop.example>".
+// ParseFrom reads who e-mails are from, like "Shop <noreply@shop.example>".
 func ParseFrom(s string) (*netmail.Address, error) {
 	from, err := netmail.ParseAddress(s)
 	if err != nil || !plainAddress(from.Address) || from.Name != clean(from.Name, len(from.Name)) {
@@ -33,10 +33,10 @@ func plainAddress(s string) bool {
 	return two && local != "" && domain != "" && !strings.Contains(domain, "@") && len(s) <= 254
 }
 
-// message makes what is sent of a letter that was posted at an instant.
-func message(from *netmail.Address, l *app.Letter, posted app.Millis) (*gomail.Msg, error) {
+// message makes what is sent of an e-mail that was posted at an instant.
+func message(from *netmail.Address, l *app.Email, posted app.Millis) (*gomail.Msg, error) {
 	if !plainAddress(l.To) {
-		return nil, fmt.Errorf("%w: its address cannot be written to", app.ErrLetterRefused)
+		return nil, fmt.Errorf("%w: its address cannot be written to", app.ErrRejected)
 	}
 	subject, body, err := compose(l)
 	if err != nil {
@@ -53,14 +53,14 @@ func message(from *netmail.Address, l *app.Letter, posted app.Millis) (*gomail.M
 	return m, nil
 }
 
-// messageID names the letter by what it is about, in the sender's domain. About is hashed, so that it needs no looking
+// messageID names the e-mail by what it is about, in the sender's domain. About is hashed, so that it needs no looking
 // at.
-func messageID(l *app.Letter, from *netmail.Address) string {
-	return letterName(l) + from.Address[strings.LastIndexByte(from.Address, '@'):]
+func messageID(l *app.Email, from *netmail.Address) string {
+	return emailName(l) + from.Address[strings.LastIndexByte(from.Address, '@'):]
 }
 
-// letterName is the same for the same letter, and safe in headers and file names.
-func letterName(l *app.Letter) string {
+// emailName is the same for the same e-mail, and safe in headers and file names.
+func emailName(l *app.Email) string {
 	sum := sha256.Sum256([]byte(string(l.Kind) + "\n" + l.About + "\n" + l.To))
 	return clean(string(l.Kind), 10) + "." + hex.EncodeToString(sum[:16])
 }

@@ -17,11 +17,11 @@ import (
 )
 
 // within bounds one delivery from the dial to the last answer, however slowly the server speaks; the stream tries a
-// letter again after 30 s at the earliest.
+// e-mail again after 30 s at the earliest.
 const within = 20 * time.Second
 
-// Sender hands letters to a mail server, over as many connections as there are letters at the same time. A connection
-// on which a letter went well is kept for the next one, for as long as one comes soon.
+// Sender hands e-mails to a mail server, over as many connections as there are e-mails at the same time. A connection
+// on which an e-mail went well is kept for the next one, for as long as one comes soon.
 type Sender struct {
 	server Server
 	from   *netmail.Address
@@ -35,15 +35,15 @@ func NewSender(s Server, from *netmail.Address) *Sender {
 	return &Sender{
 		server: s, from: from, within: within,
 		tls:  &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12},
-		kept: kept{most: lettersPerLine, idle: keepIdle},
+		kept: kept{most: mailsPerLine, idle: keepIdle},
 	}
 }
 
 // Close ends the connections that are kept. What is sent after that is sent over a connection of its own.
 func (s *Sender) Close() { s.kept.close() }
 
-// Deliver sends a letter that was posted at an instant. See the package for what its errors mean.
-func (s *Sender) Deliver(ctx context.Context, l app.Letter, posted app.Millis) error {
+// Deliver sends an e-mail that was posted at an instant. See the package for what its errors mean.
+func (s *Sender) Deliver(ctx context.Context, l app.Email, posted app.Millis) error {
 	m, err := message(s.from, &l, posted)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *Sender) Deliver(ctx context.Context, l app.Letter, posted app.Millis) e
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
 	if known := s.kept.take(); known != nil {
-		// The server may have ended it meanwhile, or take no more letters on it: then a new one hears what it says.
+		// The server may have ended it meanwhile, or take no more e-mails on it: then a new one hears what it says.
 		if err = s.send(ctx, known, m); !notBegun(err) {
 			return outcome(m, err)
 		}
@@ -66,7 +66,7 @@ func (s *Sender) Deliver(ctx context.Context, l app.Letter, posted app.Millis) e
 	return outcome(m, s.send(ctx, fresh, m))
 }
 
-// connect opens a connection to where letters can be sent.
+// connect opens a connection to where e-mails can be sent.
 func (s *Sender) connect(ctx context.Context) (*line, error) {
 	conn, err := s.dial(ctx)
 	if err != nil {
@@ -83,11 +83,11 @@ func (s *Sender) connect(ctx context.Context) (*line, error) {
 	return &line{conn: conn, client: client, session: session}, nil
 }
 
-// send sends one letter, and keeps the connection if all went well.
+// send sends one e-mail, and keeps the connection if all went well.
 func (s *Sender) send(ctx context.Context, l *line, m *gomail.Msg) error {
 	keep := endsWith(ctx, l.conn)
 	err := l.client.SendWithSMTPClient(l.session, m)
-	l.letters++
+	l.mails++
 	if keep() && err == nil {
 		s.kept.put(l)
 	} else {
@@ -102,7 +102,7 @@ func endsWith(ctx context.Context, conn net.Conn) func() bool {
 	return context.AfterFunc(ctx, func() { _ = conn.Close() })
 }
 
-// notBegun reports whether the server has heard nothing of the letter, or did not want to.
+// notBegun reports whether the server has heard nothing of the e-mail, or did not want to.
 func notBegun(err error) bool {
 	var sending *gomail.SendError
 	return errors.As(err, &sending) &&
@@ -116,7 +116,7 @@ func (s *Sender) dial(ctx context.Context) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", s.server.String())
 }
 
-// login brings the connection to where a letter can be sent.
+// login brings the connection to where an e-mail can be sent.
 func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smtp.Client, error) {
 	options := []gomail.Option{
 		gomail.WithPort(s.server.Port), gomail.WithTimeout(s.within), gomail.WithTLSConfig(s.tls), gomail.WithoutNoop(),
@@ -146,7 +146,7 @@ func (s *Sender) login(ctx context.Context, conn net.Conn) (*gomail.Client, *smt
 	return client, session, err
 }
 
-// outcome says what became of a letter that was begun. Once the server has taken it, what fails after that is no
+// outcome says what became of an e-mail that was begun. Once the server has taken it, what fails after that is no
 // matter.
 func outcome(m *gomail.Msg, err error) error {
 	if err == nil || m.IsDelivered() {
@@ -161,10 +161,10 @@ func outcome(m *gomail.Msg, err error) error {
 		said = fmt.Errorf("the mail server went away: %s", withoutAddresses(err))
 	}
 	switch code := sending.ErrorCode(); {
-	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // about the sender, not this letter
+	case code == 421, sending.Reason == gomail.ErrSMTPMailFrom && code >= 400: // about the sender, not this e-mail
 		return &app.PauseError{Err: said}
 	case code >= 500:
-		return fmt.Errorf("%w: %w", app.ErrLetterRefused, said)
+		return fmt.Errorf("%w: %w", app.ErrRejected, said)
 	}
 	return said
 }

@@ -8,7 +8,7 @@ import (
 	"stampede/app"
 )
 
-// text is a letter in one language. Its functions get what a person typed already cleaned.
+// text is an e-mail in one language. Its functions get what a person typed already cleaned.
 type text struct {
 	subject func(f facts) string
 	body    func(f facts) string
@@ -21,8 +21,8 @@ type facts struct {
 	carrier, tracking                  string
 }
 
-// compose answers subject and body of a letter. What it knows no words for is refused.
-func compose(l *app.Letter) (subject, body string, err error) {
+// compose answers subject and body of an e-mail. What it knows no words for is refused.
+func compose(l *app.Email) (subject, body string, err error) {
 	texts := english
 	if l.Lang == "zh" {
 		texts = chinese
@@ -30,11 +30,11 @@ func compose(l *app.Letter) (subject, body string, err error) {
 	t, ok := texts[l.Kind]
 	switch {
 	case !ok:
-		return "", "", fmt.Errorf("%w: no text for the kind %.20q", app.ErrLetterRefused, l.Kind)
-	case (l.Kind == app.LetterActivate || l.Kind == app.LetterReset) && l.Link == "":
-		return "", "", fmt.Errorf("%w: a letter of kind %s without a link", app.ErrLetterRefused, l.Kind)
+		return "", "", fmt.Errorf("%w: no text for the kind %.20q", app.ErrRejected, l.Kind)
+	case (l.Kind == app.EmailActivate || l.Kind == app.EmailReset) && l.Link == "":
+		return "", "", fmt.Errorf("%w: an e-mail of kind %s without a link", app.ErrRejected, l.Kind)
 	case isAboutOrder(l.Kind) && l.Order == nil:
-		return "", "", fmt.Errorf("%w: a letter of kind %s without an order", app.ErrLetterRefused, l.Kind)
+		return "", "", fmt.Errorf("%w: an e-mail of kind %s without an order", app.ErrRejected, l.Kind)
 	}
 	f := facts{name: clean(l.Name, longestName), link: clean(l.Link, longestLink)}
 	if o := l.Order; o != nil {
@@ -45,8 +45,8 @@ func compose(l *app.Letter) (subject, body string, err error) {
 	return t.subject(f), t.body(f), nil
 }
 
-func isAboutOrder(k app.LetterKind) bool {
-	return k == app.LetterPaid || k == app.LetterRefunded || k == app.LetterShipped
+func isAboutOrder(k app.EmailKind) bool {
+	return k == app.EmailPaid || k == app.EmailRefunded || k == app.EmailShipped
 }
 
 // Characters that are shown of what people typed, and of a link, which is ours.
@@ -72,45 +72,45 @@ func clean(s string, most int) string {
 	return string(runes[:min(len(runes), most)])
 }
 
-// signature ends every letter.
+// signature ends every e-mail.
 const signature = "\n-- \nStampede\n"
 
 // said is a subject that says the same for everybody.
 func said(s string) func(facts) string { return func(facts) string { return s } }
 
-// The letters before an account is active greet nobody by name: anybody can type any name, and any e-mail, and what
+// The e-mails before an account is active greet nobody by name: anybody can type any name, and any e-mail, and what
 // this shop writes to strangers must be its own words.
-var english = map[app.LetterKind]text{
-	app.LetterActivate: {said("Confirm your e-mail address"), func(f facts) string {
+var english = map[app.EmailKind]text{
+	app.EmailActivate: {said("Confirm your e-mail address"), func(f facts) string {
 		return "Hello,\n\nsomebody, probably you, has registered at Stampede with this e-mail address.\n" +
 			"Open this link to activate the account:\n\n" + f.link + "\n\n" +
 			"It works once, for a limited time. If it was not you, do nothing: without the link\nthere is no account.\n" + signature
 	}},
-	app.LetterTaken: {said("You have an account already"), func(f facts) string {
+	app.EmailTaken: {said("You have an account already"), func(f facts) string {
 		return "Hello,\n\nsomebody, probably you, wanted to register at Stampede with this e-mail address.\n" +
 			"It has an account already, so nothing was changed. Log in with your password, or choose\n" +
 			"\"forgotten password\" there to set a new one.\n\n" + where(f) +
 			"If it was not you, there is nothing to do.\n" + signature
 	}},
-	app.LetterReset: {said("Set a new password"), func(f facts) string {
+	app.EmailReset: {said("Set a new password"), func(f facts) string {
 		return greet("Hello", f) + ",\n\nopen this link to set a new password for your account at Stampede:\n\n" + f.link + "\n\n" +
 			"It works once, for a limited time, and logs you out on all devices. If you did not ask\nfor it, do nothing: " +
 			"your password stays as it is.\n" + signature
 	}},
-	app.LetterPaid: {
+	app.EmailPaid: {
 		func(f facts) string { return "Your order " + f.order + " is paid" },
 		func(f facts) string {
 			return greet("Hello", f) + ",\n\nthank you, your order is paid.\n\n" + englishOrder(f) + signature
 		},
 	},
-	app.LetterRefunded: {
+	app.EmailRefunded: {
 		func(f facts) string { return "The money for order " + f.order + " was given back" },
 		func(f facts) string {
 			return greet("Hello", f) + ",\n\nthe money for your order was given back, the way it was paid.\n\n" +
 				englishOrder(f) + signature
 		},
 	},
-	app.LetterShipped: {
+	app.EmailShipped: {
 		func(f facts) string { return "Your order " + f.order + " is on its way" },
 		func(f facts) string {
 			return greet("Hello", f) + ",\n\nyour order was sent.\n\n" + englishOrder(f) +
@@ -120,32 +120,32 @@ var english = map[app.LetterKind]text{
 	},
 }
 
-var chinese = map[app.LetterKind]text{
-	app.LetterActivate: {said("请确认您的邮箱地址"), func(f facts) string {
+var chinese = map[app.EmailKind]text{
+	app.EmailActivate: {said("请确认您的邮箱地址"), func(f facts) string {
 		return "您好：\n\n有人（应该是您）使用此邮箱在 Stampede 注册了账号。\n请打开以下链接激活账号：\n\n" + f.link + "\n\n" +
 			"链接仅可使用一次，且有时间限制。如果不是您本人操作，请忽略此邮件：\n不打开链接，账号就不会生效。\n" + signature
 	}},
-	app.LetterTaken: {said("您已有账号"), func(f facts) string {
+	app.EmailTaken: {said("您已有账号"), func(f facts) string {
 		return "您好：\n\n有人（应该是您）想用此邮箱在 Stampede 注册。\n该邮箱已有账号，因此没有任何改动。" +
 			"请直接登录，\n或在登录页选择“忘记密码”来设置新密码。\n\n" + where(f) + "如果不是您本人操作，无需理会。\n" + signature
 	}},
-	app.LetterReset: {said("设置新密码"), func(f facts) string {
+	app.EmailReset: {said("设置新密码"), func(f facts) string {
 		return greet("您好", f) + "：\n\n请打开以下链接，为您的 Stampede 账号设置新密码：\n\n" + f.link + "\n\n" +
 			"链接仅可使用一次，且有时间限制；设置后所有设备都会退出登录。\n如果不是您本人操作，请忽略此邮件，密码不会改变。\n" + signature
 	}},
-	app.LetterPaid: {
+	app.EmailPaid: {
 		func(f facts) string { return "订单 " + f.order + " 已付款" },
 		func(f facts) string {
 			return greet("您好", f) + "：\n\n感谢购买，您的订单已付款。\n\n" + chineseOrder(f) + signature
 		},
 	},
-	app.LetterRefunded: {
+	app.EmailRefunded: {
 		func(f facts) string { return "订单 " + f.order + " 已退款" },
 		func(f facts) string {
 			return greet("您好", f) + "：\n\n您的订单已按原付款方式退款。\n\n" + chineseOrder(f) + signature
 		},
 	},
-	app.LetterShipped: {
+	app.EmailShipped: {
 		func(f facts) string { return "订单 " + f.order + " 已发货" },
 		func(f facts) string {
 			return greet("您好", f) + "：\n\n您的订单已发货。\n\n" + chineseOrder(f) +

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"math"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,17 +13,13 @@ import (
 // webhookGroup is the group under which the nodes read the paid stream for the webhook.
 const webhookGroup = "webhook"
 
-// scrapeWait is how long a metric waits for a store at a scrape: scrapers often wait for no more than a second for all
-// of them.
-const scrapeWait = 250 * time.Millisecond
-
 // backOffice is what follows a payment: refunds, and what the shop's back office hears.
 type backOffice struct {
 	refunder *app.Refunder // nil: there is no gateway to give money back through
 	poster   *app.OutboxSender
 	paid     *streams.PaidStream
 	webhook  *webhook.Sender // nil: nobody is called
-	delivery *streams.PaidDeliverer
+	delivery *streams.Deliverer
 }
 
 // composeOutbox connects what follows a payment, and gives the shop its desk.
@@ -51,19 +45,13 @@ func (p *parts) composeOutbox(c *Config, registry *prometheus.Registry) {
 	if c.WebhookURL != "" {
 		b.webhook = webhook.New(c.WebhookURL, []byte(c.WebhookSecret))
 		b.delivery = streams.NewPaidDeliverer(s.client, s.blocking, webhookGroup, nodeName(p.lease), b.webhook.Deliver)
-		showDeliveries(registry, b.delivery)
+		showDeliveries(registry, b.delivery, "stampede_webhook_deliveries_total",
+			"Deliveries to the webhook: taken, parked because refused for good, or undelivered and tried again.",
+			[3]string{"taken", "parked", "undelivered"})
 	}
-	p.asked.gauge("stampede_postings_parked",
+	p.asked.count("stampede_postings_parked",
 		"Postings that their receiver refuses for good, waiting for an operator; NaN: Redis did not answer.",
-		func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
-			defer cancel()
-			n, err := b.paid.CountParked(ctx)
-			if err != nil {
-				return math.NaN()
-			}
-			return float64(n)
-		})
+		b.paid.CountQuarantined)
 }
 
 // start starts the duties of the back office: the worker carries postings out, the sweeper finishes refunds.
@@ -85,16 +73,10 @@ func (b *backOffice) start(d *duties, c *Config) {
 	}
 }
 
-// showDeliveries shows what the webhook's receiver answers to this node.
-func showDeliveries(registry *prometheus.Registry, d *streams.PaidDeliverer) {
-	for result, count := range map[string]func(taken, parked, undelivered int64) int64{
-		"taken":       func(n, _, _ int64) int64 { return n },
-		"parked":      func(_, n, _ int64) int64 { return n },
-		"undelivered": func(_, _, n int64) int64 { return n },
-	} {
-		counter(registry, "stampede_webhook_deliveries_total",
-			"Deliveries to the webhook: taken, parked because refused for good, or undelivered and tried again.",
-			func() int64 { return count(d.Counts()) }, "result", result)
+// showDeliveries exports the results of this node's attempts, under their names in the order of Deliverer.Counts.
+func showDeliveries(registry *prometheus.Registry, d *streams.Deliverer, name, help string, results [3]string) {
+	for i, result := range results {
+		counter(registry, name, help, func() int64 { return d.Counts()[i] }, "result", result)
 	}
 }
 

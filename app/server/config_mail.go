@@ -38,7 +38,7 @@ func (c *Config) warnMail(p *problems) {
 	}
 }
 
-// mailer makes what hands letters out: to the mail server, or, without one, to a folder, which is answered too.
+// mailer makes what hands e-mails out: to the mail server, or, without one, to a folder, which is answered too.
 func (c *Config) mailer() (*mail.Sender, *mail.Folder, error) {
 	from, err := mail.ParseFrom(cmp.Or(c.MailFrom, defaultFrom))
 	if err != nil {

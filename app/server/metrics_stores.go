@@ -1,10 +1,16 @@
 package server
 
 import (
+	"context"
+	"math"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
+
+// scrapeWait is the longest wait of a metric for a store: many scrapers wait for all metrics together for a second.
+const scrapeWait = 250 * time.Millisecond
 
 // storeMetrics are the metrics for which a store is asked at each scrape: all at the same time, so that stores that do
 // not answer hold a scrape up once (scrapeWait) and not once for each. Register it when all are added.
@@ -16,6 +22,19 @@ func (m *storeMetrics) add(c prometheus.Collector) { m.all = append(m.all, c) }
 func (m *storeMetrics) gauge(name, help string, read func() float64, labels ...string) {
 	m.add(prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labelled(labels)}, read))
+}
+
+// count adds a gauge of entries in a store; NaN: the store did not answer.
+func (m *storeMetrics) count(name, help string, count func(ctx context.Context) (int64, error), labels ...string) {
+	m.gauge(name, help, func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), scrapeWait)
+		defer cancel()
+		n, err := count(ctx)
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(n)
+	}, labels...)
 }
 
 // Describe implements prometheus.Collector.

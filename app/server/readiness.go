@@ -33,9 +33,9 @@ func (s *surroundings) DatabaseTime(ctx context.Context) (app.Millis, error) {
 	return s.stores.db.Time(ctx)
 }
 
-// Mail says whether letters leave the shop, and how many could not be sent.
+// Mail says whether e-mails leave the shop, and how many could not be sent.
 func (s *surroundings) Mail(ctx context.Context) (server bool, dead int64, err error) {
-	dead, err = streams.NewMailStream(s.stores.client).CountDead(ctx)
+	dead, err = streams.NewMailStream(s.stores.client).CountQuarantined(ctx)
 	return s.config.SMTPURL != "", dead, err
 }
 

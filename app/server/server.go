@@ -36,7 +36,7 @@ type Options struct {
 	Fresh   bool          // forget what the embedded database has
 	OnReady func(About)   // called once, when the node is open; must return soon
 	// OnMail hears of mails that are written to a file because there is no mail server; must return soon.
-	OnMail func(l app.Letter, file string)
+	OnMail func(l app.Email, file string)
 }
 
 // About says where a running node can be found.

@@ -9,7 +9,7 @@
 // Whoever receives checks the signature over the bytes as they came, refuses timestamps that are minutes old, and
 // answers any 2xx once it has the order for good. 401, 403, 408, 425, 429, 5xx, and no answer within ten seconds mean
 // "not now": it is delivered again, and a Retry-After is kept to, between a second and five minutes. Any other 4xx is a
-// no to this order: it is parked until an operator has it sent again (`stampede backoffice parked`).
+// no to this order: it is quarantined until an operator replays it (`stampede backoffice parked`).
 package webhook
 
 import (
@@ -58,7 +58,7 @@ func New(address string, secret []byte) *Sender {
 	}
 }
 
-// Deliver posts one order. nil: the receiver has taken it. app.ErrMessageRefused: it never will. An *app.PauseError: it
+// Deliver posts one order. nil: the receiver has taken it. app.ErrRejected: it never will. An *app.PauseError: it
 // takes nothing now. Any other error: try again.
 func (s *Sender) Deliver(ctx context.Context, p app.OutboxMessage) error {
 	body, err := json.Marshal(&p)
@@ -99,7 +99,7 @@ func (s *Sender) outcome(order app.ID, answer *http.Response) error {
 		}
 		return said
 	default:
-		return fmt.Errorf("%w: %w", app.ErrMessageRefused, said)
+		return fmt.Errorf("%w: %w", app.ErrRejected, said)
 	}
 }
 

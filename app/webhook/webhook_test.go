@@ -86,7 +86,7 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 		var paused *app.PauseError
 		got := again
 		switch {
-		case errors.Is(err, app.ErrMessageRefused):
+		case errors.Is(err, app.ErrRejected):
 			got = no
 		case errors.As(err, &paused):
 			got = pause
@@ -100,7 +100,7 @@ func TestOnlyAYesIsTaken(t *testing.T) {
 	}
 	s := New("http://127.0.0.1:1/", secret)
 	if err := s.Deliver(t.Context(), app.OutboxMessage{Order: 1, Rev: 2}); err == nil ||
-		errors.Is(err, app.ErrMessageRefused) {
+		errors.Is(err, app.ErrRejected) {
 		t.Errorf("nobody there: %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func (mailCmd) Help() string {
 func (c mailList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var all struct {
-			Mails []app.DeadMail `json:"mails"`
+			Mails []app.QuarantinedEmail `json:"mails"`
 			More  bool           `json:"more"`
 		}
 		if err := api.get("/mails", mostEntries, &all); err != nil {
@@ -48,7 +48,7 @@ func (c mailList) Run(e *env) error {
 		}
 		e.more(all.More)
 		return list(e, c.JSON, all.Mails, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
-			func(d app.DeadMail) []any {
+			func(d app.QuarantinedEmail) []any {
 				return []any{d.ID, e.wall(d.At), d.Kind, d.To, d.Tries, d.Reason}
 			})
 	})

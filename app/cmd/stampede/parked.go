@@ -40,7 +40,7 @@ func (officeParked) Help() string {
 func (c parkedList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var all struct {
-			Postings []app.ParkedMessage `json:"postings"`
+			Postings []app.QuarantinedMessage `json:"postings"`
 			More     bool                `json:"more"`
 		}
 		if err := api.get("/parked", mostEntries, &all); err != nil {
@@ -48,7 +48,7 @@ func (c parkedList) Run(e *env) error {
 		}
 		e.more(all.More)
 		return list(e, c.JSON, all.Postings, "nothing is parked", "id\tat\torder\trev\tstate\tgroup\ttries\treason",
-			"%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s", func(p app.ParkedMessage) []any {
+			"%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s", func(p app.QuarantinedMessage) []any {
 				m := &p.OutboxMessage
 				return []any{
 					p.ID, e.wall(p.At), m.Order, m.Rev, m.State, p.Group, p.Deliveries, p.Reason,

@@ -55,7 +55,7 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 	s.must(streams.NewPaidStream(s.redis).Append(kit.Context(t), []app.OutboxMessage{
 		paidBy(ada.ID), paidBy(ada.ID), paidBy(ada.ID),
 	}))
-	dead := func() (list []app.DeadMail) {
+	dead := func() (list []app.QuarantinedEmail) {
 		t.Helper()
 		out, code := n.run("mail", "list", "--json")
 		if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 {

@@ -43,7 +43,7 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 				strings.Contains(string(text), `stampede_webhook_deliveries_total{result="parked"} 3`),
 			"they are not parked"
 	})
-	list := func() (parked []app.ParkedMessage) {
+	list := func() (parked []app.QuarantinedMessage) {
 		t.Helper()
 		out, code := n.run("backoffice", "parked", "list", "--json")
 		if err := json.Unmarshal([]byte(out), &parked); err != nil || code != 0 {

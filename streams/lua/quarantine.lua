@@ -1,10 +1,11 @@
--- park: move an entry of the back office's stream that its receiver refuses for good to the parked ones, for one group:
--- other groups still have it. In one step, so that a crash neither loses nor doubles it.
+-- quarantine: move a pending entry of a queue to the quarantine, for one group. It is one step: a crash neither loses
+-- nor duplicates the entry. A repetition does nothing, because the entry is no longer pending.
 --
--- KEYS  1 paid (stream)   2 parked (stream)
+-- KEYS  1 queue (stream)   2 quarantine (stream)
 -- ARGV  1 group   2 stream id   3 reason
+--       4 '1': delete the entry from the queue, it holds a secret; '0': keep it for other groups
 --
--- Returns {code, id of the parked entry or '' when the group has nothing of it pending}
+-- Returns {code, id in the quarantine or '' when the entry is not pending for the group}
 --   code  0 done, 17 a key has a wrong type
 
 -- 1. Look before writing.
@@ -15,9 +16,10 @@ end
 local pending = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], '1')
 if pending.err or not pending[1] then return {0, ''} end
 
--- 2. Parked before acknowledged.
+-- 2. Copied before acknowledged, acknowledged before deleted.
 local fields = letter(KEYS[1], ARGV[2],
   {'group', ARGV[1], 'reason', ARGV[3], 'stream', ARGV[2], 'deliveries', string.format('%d', pending[1][4])})
 local id = redis.call('XADD', KEYS[2], '*', unpack(fields))
 redis.call('XACK', KEYS[1], ARGV[1], ARGV[2])
+if ARGV[4] == '1' then redis.call('XDEL', KEYS[1], ARGV[2]) end
 return {0, id}

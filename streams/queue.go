@@ -1,0 +1,247 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+// queue is a stream of messages that are delivered at least once, and the quarantine of those that cannot be:
+//
+//	appended ─→ read, pending ── delivered ─→ acknowledged
+//	   ▲           │  ▲ failed, or the consumer died: claimed after a pause
+//	   │           └─ rejected, unreadable, or failed too often ─→ quarantined ── dropped
+//	   └─────────────────────────── replayed ──────────────────────────┘
+//
+// Each arrow is one command or one script. A process that dies between two of them leaves the message in the state
+// before.
+type queue struct {
+	client     redis.UniversalClient
+	stream     string
+	quarantine string // a stream with the same hash tag
+	list       string // the command that lists the quarantine
+	discard    bool   // entries hold a secret and have one group: they are deleted when they are acknowledged
+}
+
+const (
+	quarantinePage = 500
+	longReason     = 300 // bytes of it that are kept
+)
+
+// makeGroup makes a group that reads from the beginning, and the stream, unless they exist.
+func (q *queue) makeGroup(ctx context.Context, group string) error {
+	err := q.client.XGroupCreateMkStream(ctx, q.stream, group, "0").Err()
+	if err != nil && !redis.HasErrorPrefix(err, "BUSYGROUP") {
+		return fmt.Errorf("make group %s: %w", group, transient(err))
+	}
+	return nil
+}
+
+// acknowledge removes a delivered entry from the group.
+func (q *queue) acknowledge(ctx context.Context, group, id string) error {
+	_, err := q.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.XAck(ctx, q.stream, group, id)
+		if q.discard {
+			p.XDel(ctx, q.stream, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("acknowledge %s: %w", id, transient(err))
+	}
+	return nil
+}
+
+// isolate moves a pending entry to the quarantine; false: it is no longer pending. It may be repeated.
+func (q *queue) isolate(ctx context.Context, group, id, reason string) (bool, error) {
+	moved, err := q.move(ctx, quarantineScript, []string{q.stream, q.quarantine}, group, id, cut(reason, longReason),
+		map[bool]string{true: "1", false: "0"}[q.discard])
+	return moved != "", err
+}
+
+// Replay appends a quarantined message to the queue again. ErrNoRow: there is none with this id. ErrPermanent: it has
+// no body.
+func (q *queue) Replay(ctx context.Context, id string) error {
+	if _, ok := entryID(id); !ok {
+		return fmt.Errorf("quarantined message %.40q: %w", id, app.ErrNoRow)
+	}
+	moved, err := q.move(ctx, replayScript, []string{q.quarantine, q.stream}, id)
+	if err == nil && moved == "" {
+		err = fmt.Errorf("quarantined message %s: %w", id, app.ErrNoRow)
+	}
+	return err
+}
+
+// move runs a script that moves an entry, and returns its new id; "" if there was nothing to move.
+func (q *queue) move(ctx context.Context, s *script, keys []string, args ...any) (string, error) {
+	reply, err := s.run(ctx, q.client, keys, args...)
+	if err != nil {
+		return "", err
+	}
+	switch code := integer(reply[0]); code {
+	case codeDone:
+		return text(reply[1]), nil
+	case codeRejected:
+		return "", fmt.Errorf("%w: the message in %s has no body", app.ErrPermanent, keys[0])
+	default:
+		return "", fmt.Errorf("%s: code %d: %v have a wrong type", s.name, code, keys)
+	}
+}
+
+// Drop deletes a quarantined message; false: there is none with this id.
+func (q *queue) Drop(ctx context.Context, id string) (bool, error) {
+	if _, ok := entryID(id); !ok {
+		return false, nil
+	}
+	n, err := q.client.XDel(ctx, q.quarantine, id).Result()
+	if err != nil {
+		return false, fmt.Errorf("drop quarantined message %s: %w", id, transient(err))
+	}
+	return n == 1, nil
+}
+
+// CountQuarantined returns the number of messages in the quarantine.
+func (q *queue) CountQuarantined(ctx context.Context) (int64, error) {
+	return q.length(ctx, q.quarantine)
+}
+
+func (q *queue) length(ctx context.Context, stream string) (int64, error) {
+	n, err := q.client.XLen(ctx, stream).Result()
+	if err != nil {
+		return 0, fmt.Errorf("count %s: %w", stream, transient(err))
+	}
+	return n, nil
+}
+
+// readQuarantine returns all messages in the quarantine, oldest first.
+func readQuarantine[M any](ctx context.Context, q *queue, parse func(redis.XMessage) M) ([]M, error) {
+	var all []M
+	for from := "-"; ; {
+		page, err := q.client.XRangeN(ctx, q.quarantine, from, "+", quarantinePage).Result()
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", q.quarantine, transient(err))
+		}
+		for _, m := range page {
+			all = append(all, parse(m))
+			from = "(" + m.ID
+		}
+		if len(page) < quarantinePage {
+			return all, nil
+		}
+	}
+}
+
+// reader reads a queue as one consumer of a group.
+type reader struct {
+	*queue
+	blocking redis.UniversalClient // for reads that wait
+	group    string
+	consumer string
+	block    time.Duration // for which a read waits
+	// first is the pause between the beginning of the first attempt and the second. It is longer than an attempt takes,
+	// so that no message is claimed during its delivery. Each further pause is twice as long, up to longest.
+	first, longest time.Duration
+	from           string // where the next claim continues; one goroutine claims
+}
+
+// reader makes a reader of the queue.
+func (q *queue) reader(
+	blocking redis.UniversalClient, group, consumer string, first, longest time.Duration,
+) reader {
+	return reader{
+		queue: q, blocking: blocking, group: group, consumer: consumer, block: readBlock, first: first,
+		longest: longest, from: claimStart,
+	}
+}
+
+const (
+	claimStart = "-"
+	claimPage  = 64
+	readBlock  = time.Second
+)
+
+// attempt is one delivery of a message; the first has the number 1.
+type attempt struct {
+	redis.XMessage
+	number int64
+}
+
+// read returns at most n messages: new ones, for which it waits (from ">"), or those that this consumer has pending
+// after an id. It makes a missing group.
+func (r *reader) read(ctx context.Context, from string, n int) ([]attempt, error) {
+	found, err := r.blocking.XReadGroup(ctx, &redis.XReadGroupArgs{
+		Group: r.group, Consumer: r.consumer, Streams: []string{r.stream, from}, Count: int64(n), Block: r.block,
+	}).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return nil, nil
+	case noGroup(err):
+		return nil, r.makeGroup(ctx, r.group)
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", r.stream, transient(err))
+	}
+	attempts := make([]attempt, len(found[0].Messages))
+	for i, m := range found[0].Messages {
+		attempts[i] = attempt{m, 1}
+	}
+	return attempts, nil
+}
+
+// claim takes over at most n messages that are due: they failed, or their consumer died. It continues where the last
+// call stopped, so that messages that are not due, or always fail, do not hide the ones behind them.
+func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error) {
+	pending, err := r.client.XPendingExt(ctx, &redis.XPendingExtArgs{
+		Stream: r.stream, Group: r.group, Idle: r.first, Start: r.from, End: "+", Count: claimPage,
+	}).Result()
+	if err != nil && !noGroup(err) {
+		return nil, fmt.Errorf("list pending entries of %s: %w", r.stream, transient(err))
+	}
+	for _, p := range pending {
+		at, _ := entryID(p.ID)
+		r.from = fmt.Sprintf("%d-%d", at.Time, at.Number+1) // the embedded Redis has no exclusive ranges here
+		pause := r.pause(p.ID, p.RetryCount)
+		if p.Idle < pause {
+			continue
+		}
+		// Redis checks the idle time again: of two nodes that claim at the same time, one gets the message.
+		mine, err := r.client.XClaim(ctx, &redis.XClaimArgs{
+			Stream: r.stream, Group: r.group, Consumer: r.consumer, MinIdle: pause, Messages: []string{p.ID},
+		}).Result()
+		if err != nil {
+			return claimed, fmt.Errorf("claim %s of %s: %w", p.ID, r.stream, transient(err))
+		}
+		for _, m := range mine {
+			claimed = append(claimed, attempt{m, p.RetryCount + 1})
+		}
+		if len(claimed) == n {
+			return claimed, nil
+		}
+	}
+	if len(pending) < claimPage {
+		r.from = claimStart
+	}
+	return claimed, nil
+}
+
+// pause is the time between the beginning of an attempt and the next one. Its jitter, up to an eighth, depends on the
+// id of the message: messages that failed together are not repeated together, and all nodes agree.
+func (r *reader) pause(id string, attempts int64) time.Duration {
+	pause := min(r.first<<min(max(attempts-1, 0), 16), r.longest)
+	return pause + pause*time.Duration(crc32.ChecksumIEEE([]byte(id))%128)/1024
+}
+
+// uncount makes an attempt not count: it failed because of the receiver, not because of the message.
+func (r *reader) uncount(ctx context.Context, a attempt) error {
+	err := r.client.Do(ctx, "XCLAIM", r.stream, r.group, r.consumer, 0, a.ID,
+		"RETRYCOUNT", a.number-1, "JUSTID").Err()
+	if err != nil {
+		return fmt.Errorf("uncount an attempt at %s: %w", a.ID, transient(err))
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"golang.org/x/sync/semaphore"
+
+	"stampede/app"
+)
+
+// claimEvery is the pause between two passes over all pending messages.
+const claimEvery = 3 * time.Second
+
+// Deliverer delivers the messages of a queue to a receiver that may be slow, reject messages, or be unreachable:
+//
+//	result           effect
+//	nil              acknowledged
+//	app.ErrRejected  quarantined
+//	app.PauseError   about the receiver: not counted, and nothing is delivered for the time it names
+//	any other error  counted; delivered again after a growing pause, and quarantined after the last attempt
+//
+// New messages and repeated ones have places of their own, so that neither delays the other. An attempt counts from its
+// beginning: it may have killed the process. Any number of nodes may share a group.
+type Deliverer struct {
+	reader
+	deliver  func(ctx context.Context, m redis.XMessage) error // returns within the first pause
+	attempts int64                                             // before quarantine; 0: no limit
+	// ordered is a field of the entries, or "". Messages that this node has read and that have the same value in it are
+	// delivered one at a time, in the order of the stream.
+	ordered string
+	logged  []string // fields of the entries for the log
+
+	fresh, repeats                 lane
+	claimEvery                     time.Duration
+	turns                          turns
+	delivered, quarantined, failed atomic.Int64
+}
+
+// lane is the places for deliveries at the same time.
+type lane struct {
+	places int
+	pace   pace
+}
+
+func (d *Deliverer) setPauses(block, claimEvery, receiver time.Duration) {
+	d.block, d.claimEvery, d.fresh.pace.shortest, d.repeats.pace.shortest = block, claimEvery, receiver, receiver
+}
+
+// Counts returns the numbers of attempts of this node that ended with the message delivered, quarantined, or neither.
+func (d *Deliverer) Counts() [3]int64 {
+	return [3]int64{d.delivered.Load(), d.quarantined.Load(), d.failed.Load()}
+}
+
+// Run delivers until ctx ends. Deliveries under way are finished, within drainTime.
+func (d *Deliverer) Run(ctx context.Context) error {
+	var lanes sync.WaitGroup
+	lanes.Go(func() { d.run(ctx, &d.fresh, d.next) })
+	lanes.Go(func() { d.run(ctx, &d.repeats, d.due) })
+	lanes.Wait()
+	return ctx.Err()
+}
+
+// next returns new messages.
+func (d *Deliverer) next(ctx context.Context, n int) ([]attempt, error) { return d.read(ctx, ">", n) }
+
+// due returns messages that are due again, and pauses after each pass over all of them.
+func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
+	claimed, err := d.claim(ctx, n)
+	if err == nil && len(claimed) == 0 && d.from == claimStart {
+		app.Sleep(ctx, d.claimEvery)
+	}
+	return claimed, err
+}
+
+// run delivers on a lane. It reads no more messages than it can deliver at once, and only one at a time while the
+// receiver is unreachable.
+func (d *Deliverer) run(ctx context.Context, l *lane, read func(context.Context, int) ([]attempt, error)) {
+	fault := backoff{first: time.Second, longest: 30 * time.Second}
+	free := semaphore.NewWeighted(int64(l.places))
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		if l.pace.failing() {
+			running.Wait() // before the pause is read: a delivery that fails begins one
+		}
+		if !l.pace.wait(ctx) {
+			return
+		}
+		careful := l.pace.failing()
+		if free.Acquire(ctx, 1) != nil {
+			return
+		}
+		n := 1
+		for n < l.places && !careful && free.TryAcquire(1) {
+			n++
+		}
+		if !careful && l.pace.failing() { // found out by the delivery that has just ended
+			free.Release(int64(n))
+			continue
+		}
+		attempts, err := read(ctx, n)
+		free.Release(int64(n - len(attempts)))
+		for _, a := range attempts {
+			mine, leave := d.turns.join(text(a.Values[d.ordered]))
+			running.Go(func() {
+				defer free.Release(1)
+				defer leave()
+				<-mine
+				d.handle(ctx, &l.pace, a)
+			})
+		}
+		if err == nil {
+			fault.reset()
+		} else if ctx.Err() == nil {
+			slog.WarnContext(ctx, "read a queue", "queue", d.stream, "group", d.group, "err", err)
+			app.Sleep(ctx, fault.next())
+		}
+	}
+}
+
+// handle makes one attempt and records its result.
+func (d *Deliverer) handle(ctx context.Context, p *pace, a attempt) {
+	if ctx.Err() != nil {
+		return
+	}
+	ctx, done := finishing(ctx) // a delivery that is broken off would be made twice
+	defer done()
+	began := time.Now()
+	err := d.deliver(ctx, a.XMessage)
+	p.record(err, began)
+	var asked *app.PauseError
+	switch {
+	case err == nil:
+		if err = d.acknowledge(ctx, d.group, a.ID); err == nil {
+			d.delivered.Add(1)
+		}
+	case errors.Is(err, app.ErrRejected):
+		err = d.giveUp(ctx, a, err)
+	case errors.As(err, &asked):
+		d.failed.Add(1)
+		d.fresh.pace.pause(asked.After)
+		d.repeats.pace.pause(asked.After)
+		err = errors.Join(err, d.uncount(ctx, a))
+	case ctx.Err() != nil: // shutdown: the result is unknown, so the attempt counts
+	default:
+		d.failed.Add(1)
+		if d.attempts > 0 && a.number >= d.attempts {
+			err = d.giveUp(ctx, a, err)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		slog.WarnContext(ctx, "a message is not delivered yet", d.describe(a, err)...)
+	}
+}
+
+// giveUp quarantines a message.
+func (d *Deliverer) giveUp(ctx context.Context, a attempt, why error) error {
+	moved, err := d.isolate(ctx, d.group, a.ID, why.Error())
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	if moved {
+		d.quarantined.Add(1)
+		slog.ErrorContext(ctx, "a message is quarantined; `"+d.list+"` lists it", d.describe(a, why)...)
+	}
+	return nil
+}
+
+// describe is an attempt for the log, without secrets and personal data.
+func (d *Deliverer) describe(a attempt, err error) []any {
+	about := []any{"queue", d.stream, "group", d.group, "id", a.ID, "attempt", a.number, "err", err}
+	for _, name := range d.logged {
+		about = append(about, name, text(a.Values[name]))
+	}
+	return about
+}
+
+// turns deliver messages with the same value one at a time, in the order in which they joined.
+type turns struct {
+	mu   sync.Mutex
+	last map[string]chan struct{} // closed when the last message with this value has left
+}
+
+// join returns a channel that is closed when the turn of the caller has come, and a function that ends it.
+func (t *turns) join(value string) (mine <-chan struct{}, leave func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last == nil {
+		t.last = make(map[string]chan struct{})
+	}
+	left := make(chan struct{})
+	before, waits := t.last[value]
+	if !waits || value == "" {
+		before = make(chan struct{})
+		close(before)
+	}
+	t.last[value] = left
+	return before, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.last[value] == left {
+			delete(t.last, value)
+		}
+		close(left)
+	}
+}

@@ -1,0 +1,260 @@
+package streams
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// soon is long enough for a delivery that nothing delays.
+const soon = 50 * time.Millisecond
+
+var errAway = errors.New("the receiver is away")
+
+// channel is a user of the queue: postings or e-mails. Its messages are named by what identifies them.
+type channel struct {
+	*queue
+	f         *fixture
+	group     string
+	send      func(names ...string)
+	deliverer func(client redis.UniversalClient, consumer string, take take) *Deliverer
+	list      func() (quarantined []isolated)
+}
+
+// take receives a message: its name, and all of it with the instant of its appending, if that is part of it.
+type take func(ctx context.Context, name, whole string) error
+
+// isolated is a message in quarantine.
+type isolated struct {
+	id, name, reason string
+	attempts         int
+	at               app.Millis
+}
+
+// onQueues runs a test for postings and e-mails, on Redis and on the embedded one.
+func onQueues(t *testing.T, test func(t *testing.T, c *channel)) {
+	t.Helper()
+	for name, of := range map[string]func(*fixture) *channel{"postings": paidChannel, "mails": mailChannel} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(t *testing.T, f *fixture) { test(t, of(f)) })
+		})
+	}
+}
+
+func paidChannel(f *fixture) *channel {
+	s := NewPaidStream(f.client)
+	return &channel{
+		queue: &s.queue, f: f, group: "webhook",
+		send: func(names ...string) {
+			f.t.Helper()
+			var postings []app.OutboxMessage
+			for _, name := range names {
+				postings = append(postings, posting(app.ID(number(name)), 2))
+			}
+			f.must(s.Append(f.ctx, postings))
+		},
+		deliverer: func(client redis.UniversalClient, consumer string, take take) *Deliverer {
+			deliver := func(ctx context.Context, p app.OutboxMessage) error {
+				whole, _ := json.Marshal(p)
+				return take(ctx, p.Order.String(), string(whole))
+			}
+			return NewPaidDeliverer(client, client, "webhook", consumer, deliver)
+		},
+		list: func() (all []isolated) {
+			f.t.Helper()
+			found, err := s.Quarantined(f.ctx)
+			f.must(err)
+			for _, m := range found {
+				all = append(all, isolated{m.ID, m.OutboxMessage.Order.String(), m.Reason, m.Deliveries, m.At})
+			}
+			return all
+		},
+	}
+}
+
+func mailChannel(f *fixture) *channel {
+	s := NewMailStream(f.client)
+	return &channel{
+		queue: &s.queue, f: f, group: mailGroup,
+		send: func(names ...string) {
+			f.t.Helper()
+			for _, name := range names {
+				f.must(s.Send(f.ctx, anEmail(name)))
+			}
+		},
+		deliverer: func(client redis.UniversalClient, consumer string, take take) *Deliverer {
+			deliver := func(ctx context.Context, m app.Email, posted app.Millis) error {
+				whole, _ := json.Marshal(m)
+				return take(ctx, m.About, fmt.Sprint(string(whole), posted))
+			}
+			return NewMailDeliverer(client, client, consumer, deliver)
+		},
+		list: func() (all []isolated) {
+			f.t.Helper()
+			found, err := s.Quarantined(f.ctx)
+			f.must(err)
+			for _, m := range found {
+				all = append(all, isolated{m.ID, m.About, m.Reason, m.Tries, m.At})
+			}
+			return all
+		},
+	}
+}
+
+// receiver is delivered to, and returns what a test wants it to.
+type receiver struct {
+	*channel
+	result func(ctx context.Context, t try) error
+
+	mu     sync.Mutex
+	marked map[string]bool
+	tries  map[string]int
+	taken  []string // names
+	wholes []string
+}
+
+// try is an attempt at a message: its number, and whether the test has marked the message.
+type try struct {
+	name   string
+	number int
+	marked bool
+}
+
+func newReceiver(c *channel, result func(ctx context.Context, t try) error) *receiver {
+	r := &receiver{channel: c, result: result, marked: make(map[string]bool), tries: make(map[string]int)}
+	c.f.must(c.makeGroup(c.f.ctx, c.group))
+	return r
+}
+
+// node is a process that delivers in quick succession. A message is due again after idle.
+func (r *receiver) node(consumer string, idle time.Duration) *Deliverer {
+	return r.nodeOn(r.client, consumer, idle)
+}
+
+func (r *receiver) nodeOn(client redis.UniversalClient, consumer string, idle time.Duration) *Deliverer {
+	d := r.deliverer(client, consumer, r.take)
+	d.setPauses(5*time.Millisecond, time.Millisecond, time.Millisecond)
+	d.first, d.longest, d.attempts = idle, idle, 0
+	return d
+}
+
+// start runs a node until the test ends.
+func (r *receiver) start(d *Deliverer) (stop func()) {
+	ctx, cancel := context.WithCancel(r.f.ctx)
+	var running sync.WaitGroup
+	running.Go(func() { _ = d.Run(ctx) })
+	stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	r.f.t.Cleanup(stop)
+	return stop
+}
+
+// turn does one round of Run: it delivers what is new and what is due.
+func (r *receiver) turn(d *Deliverer) {
+	for _, read := range []func(context.Context, int) ([]attempt, error){d.next, d.due} {
+		attempts, _ := read(r.f.ctx, 3)
+		for _, a := range attempts {
+			d.handle(r.f.ctx, &d.fresh.pace, a)
+		}
+	}
+}
+
+func (r *receiver) take(ctx context.Context, name, whole string) error {
+	r.mu.Lock()
+	r.tries[name]++
+	t := try{name, r.tries[name], r.marked[name]}
+	r.mu.Unlock()
+	err := r.result(ctx, t)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil {
+		r.taken, r.wholes = append(r.taken, name), append(r.wholes, whole)
+	}
+	return err
+}
+
+// sendNew appends n messages, marked or not.
+func (r *receiver) sendNew(n int, marked bool) []string {
+	r.f.t.Helper()
+	names := make([]string, n)
+	r.mu.Lock()
+	for i := range names {
+		names[i] = newID().String()
+		r.marked[names[i]] = marked
+	}
+	r.mu.Unlock()
+	r.send(names...)
+	return names
+}
+
+func (r *receiver) has(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.taken, name)
+}
+
+// tried is the number of attempts at a message; "": at all.
+func (r *receiver) tried(name string) (sum int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for of, n := range r.tries {
+		if name == "" || of == name {
+			sum += n
+		}
+	}
+	return sum
+}
+
+func (r *receiver) awaitAll(names []string) {
+	r.f.t.Helper()
+	kit.Eventually(r.f.t, patience, func() (bool, string) {
+		missing := 0
+		for _, name := range names {
+			if !r.has(name) {
+				missing++
+			}
+		}
+		return missing == 0, fmt.Sprintf("%d of %d are not taken", missing, len(names))
+	})
+}
+
+// awaitAllBy makes turns until the messages are taken.
+func (r *receiver) awaitAllBy(d *Deliverer, names []string) {
+	r.f.t.Helper()
+	kit.Eventually(r.f.t, patience, func() (bool, string) {
+		r.turn(d)
+		return !slices.ContainsFunc(names, func(name string) bool { return !r.has(name) }), "not taken"
+	})
+}
+
+// await waits until so many messages are pending and so many quarantined, and none is new.
+func (r *receiver) await(pending int64, quarantined int) (found []isolated) {
+	r.f.t.Helper()
+	kit.Eventually(r.f.t, patience, func() (bool, string) {
+		p, err := r.client.XPending(r.f.ctx, r.stream, r.group).Result()
+		r.f.must(err)
+		fresh, err := r.client.XInfoGroups(r.f.ctx, r.stream).Result()
+		r.f.must(err)
+		left, err := r.client.XRangeN(r.f.ctx, r.stream, "("+lastDelivered(fresh, r.group), "+", 1).Result()
+		r.f.must(err)
+		found = r.list()
+		return p.Count == pending && len(found) == quarantined && len(left) == 0, fmt.Sprintf(
+			"%d are pending, %d quarantined, want %d and %d; new: %v", p.Count, len(found), pending, quarantined, left)
+	})
+	return found
+}
+
+func lastDelivered(groups []redis.XInfoGroup, name string) string {
+	i := slices.IndexFunc(groups, func(g redis.XInfoGroup) bool { return g.Name == name })
+	return groups[i].LastDeliveredID
+}

@@ -1,0 +1,402 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+)
+
+// Messages that always fail delay neither repeated messages behind them nor new ones.
+func TestFailingMessagesHideNone(t *testing.T) {
+	t.Parallel()
+	onQueues(t, func(t *testing.T, c *channel) {
+		r := newReceiver(c, func(_ context.Context, t try) error {
+			if t.marked || t.number == 1 {
+				return errAway
+			}
+			return nil
+		})
+		r.start(r.node("one", soon))
+		r.sendNew(160, true)
+		r.awaitAll(r.sendNew(35, false))
+		r.awaitAll(r.sendNew(3, false))
+		r.await(160, 0)
+	})
+}
+
+// A rejected message is quarantined with the reason and delays no other. An operator replays it, then the receiver gets
+// the same message, or drops it.
+func TestRejectedMessagesAreQuarantined(t *testing.T) {
+	t.Parallel()
+	onQueues(t, func(t *testing.T, c *channel) {
+		var mended atomic.Bool
+		r := newReceiver(c, func(_ context.Context, t try) error {
+			if t.marked && !mended.Load() {
+				return fmt.Errorf("%w: 422 no such product", app.ErrRejected)
+			}
+			return nil
+		})
+		d := r.node("one", time.Hour)
+		r.start(d)
+		rejected := r.sendNew(160, true)
+		r.awaitAll(r.sendNew(35, false))
+		found := r.await(0, 160)
+		for _, m := range found {
+			if m.attempts != 1 || m.at == 0 || !slices.Contains(rejected, m.name) ||
+				m.reason != "rejected: 422 no such product" {
+				t.Fatalf("%+v", m)
+			}
+		}
+		if n, err := c.CountQuarantined(c.f.ctx); err != nil || n != 160 || d.Counts() != [3]int64{35, 160, 0} {
+			t.Errorf("%d are quarantined, %v; %v", n, err, d.Counts())
+		}
+
+		mended.Store(true)
+		c.f.must(c.Replay(c.f.ctx, found[0].id))
+		r.awaitAll([]string{found[0].name})
+		for _, want := range []bool{true, false} {
+			if there, err := c.Drop(c.f.ctx, found[1].id); err != nil || there != want {
+				t.Errorf("drop: %v, %v, want %v", there, err, want)
+			}
+		}
+		for _, id := range []string{found[0].id, "", "-", "1", "x-1", "1-1-1"} {
+			if err := c.Replay(c.f.ctx, id); !errors.Is(err, app.ErrNoRow) {
+				t.Errorf("replay %q: %v", id, err)
+			}
+			if there, err := c.Drop(c.f.ctx, id); there || err != nil {
+				t.Errorf("drop %q: %v, %v", id, there, err)
+			}
+		}
+		r.await(0, 158)
+	})
+}
+
+// A pending message is quarantined once, an acknowledged one never. Unreadable entries are quarantined, too. They can be
+// dropped, not replayed.
+func TestQuarantineIsIdempotent(t *testing.T) {
+	t.Parallel()
+	onQueues(t, func(t *testing.T, c *channel) {
+		r := newReceiver(c, func(context.Context, try) error { return nil })
+		d := r.node("one", time.Hour)
+		r.sendNew(2, false)
+		c.f.must(c.client.XAdd(c.f.ctx, &redis.XAddArgs{Stream: c.stream, Values: []any{"a", "b"}}).Err())
+		found, err := d.next(c.f.ctx, 3)
+		c.f.must(err)
+		if len(found) != 3 {
+			t.Fatalf("%d entries", len(found))
+		}
+		c.f.must(c.acknowledge(c.f.ctx, c.group, found[0].ID))
+		for i, e := range found[:2] {
+			for again := range 2 {
+				if did, err := c.isolate(c.f.ctx, c.group, e.ID, "no"); err != nil || did != (i == 1 && again == 0) {
+					t.Errorf("entry %d: %v, %v", i, did, err)
+				}
+			}
+		}
+		if did, err := c.isolate(c.f.ctx, "nobody", found[2].ID, "no"); did || err != nil {
+			t.Errorf("quarantined for a missing group: %v, %v", did, err)
+		}
+		d.handle(c.f.ctx, &d.fresh.pace, found[2])
+		unreadable := r.await(0, 2)[1]
+		if err := c.Replay(c.f.ctx, unreadable.id); !errors.Is(err, app.ErrPermanent) {
+			t.Errorf("replayed an unreadable entry: %v", err)
+		}
+		if there, err := c.Drop(c.f.ctx, unreadable.id); !there || err != nil {
+			t.Errorf("drop: %v, %v", there, err)
+		}
+	})
+}
+
+// A receiver that asks for a pause gets no delivery before its end, then one at a time. No attempt counts meanwhile,
+// and everything is delivered afterwards.
+func TestPausesAreRespected(t *testing.T) {
+	t.Parallel()
+	onQueues(t, func(t *testing.T, c *channel) {
+		const asked = 100 * time.Millisecond
+		var opened atomic.Bool
+		var pause atomic.Int64
+		r := newReceiver(c, func(context.Context, try) error {
+			if opened.Load() {
+				return nil
+			}
+			return &app.PauseError{After: time.Duration(pause.Load()), Err: errors.New("429 Too Many Requests")}
+		})
+		d := r.node("one", time.Millisecond)
+		d.attempts = 2
+		r.start(d)
+		first := r.sendNew(1, false)
+		kit.Eventually(t, patience, func() (bool, string) {
+			return r.tried(first[0]) > 2*int(d.attempts), "too few attempts at a receiver without a time"
+		})
+		pause.Store(int64(asked))
+		began, before := time.Now(), r.tried("")
+		all := append(first, r.sendNew(200, false)...)
+		time.Sleep(7 * asked)
+		// After each pause one on each lane; those under way at the beginning.
+		tried := r.tried("") - before // before the time is read
+		if most := 4 + 2*(1+int(time.Since(began)/asked)); tried > most {
+			t.Errorf("tried %d times, want at most %d", tried, most)
+		}
+		opened.Store(true)
+		r.awaitAll(all)
+		r.await(0, 0)
+	})
+}
+
+// While a receiver does not respond for some messages, all others are delivered, on one node.
+func TestSlowDeliveriesDelayNoOthers(t *testing.T) {
+	t.Parallel()
+	onQueues(t, func(t *testing.T, c *channel) {
+		over := make(chan struct{})
+		r := newReceiver(c, func(_ context.Context, t try) error {
+			switch {
+			case !t.marked:
+				return nil
+			case t.number > 1: // it has a place among the repeated messages
+				<-over
+			}
+			return errAway
+		})
+		r.start(r.node("one", soon))
+		t.Cleanup(func() { close(over) })
+		r.sendNew(50, true)
+		r.awaitAll(r.sendNew(100, false))
+		r.awaitAll(r.sendNew(100, false))
+	})
+}
+
+// A message that fails by itself is quarantined after the last attempt, with the last reason; others are delivered
+// meanwhile. Replayed, it has all its attempts again.
+func TestFailingMessagesAreQuarantined(t *testing.T) {
+	t.Parallel()
+	onQueues(t, func(t *testing.T, c *channel) {
+		r := newReceiver(c, func(_ context.Context, t try) error {
+			if t.marked && t.number != 8+3 {
+				return fmt.Errorf("451 disk full %d", t.number)
+			}
+			return nil
+		})
+		d := r.node("one", time.Millisecond)
+		d.attempts = 8
+		bad := r.sendNew(1, true)[0]
+		r.awaitAllBy(d, r.sendNew(1, false))
+		kit.Eventually(t, patience, func() (bool, string) {
+			r.turn(d)
+			return len(r.list()) > 0, fmt.Sprintf("%d attempts", r.tried(bad))
+		})
+		m := r.await(0, 1)[0]
+		if r.tried(bad) != 8 || m.name != bad || m.attempts != 8 || !strings.HasSuffix(m.reason, "disk full 8") {
+			t.Errorf("after %d attempts: %+v", r.tried(bad), m)
+		}
+		c.f.must(c.Replay(c.f.ctx, m.id))
+		r.awaitAllBy(d, []string{bad})
+		r.await(0, 0)
+	})
+}
+
+// The pause between two attempts is never shorter than the first, grows, and differs between messages.
+func TestPausesGrow(t *testing.T) {
+	t.Parallel()
+	mails, paid := NewMailDeliverer(nil, nil, "one", nil), NewPaidDeliverer(nil, nil, "webhook", "one", nil)
+	for name, of := range map[string]struct {
+		d           *Deliverer
+		least, most time.Duration // between the first and the eighth attempt
+	}{"mails": {mails, time.Hour, 72 * time.Minute}, "postings": {paid, 5 * time.Minute, 7 * time.Minute}} {
+		d, other := of.d, 0
+		for n := range 200 {
+			id := fmt.Sprintf("1800000000000-%d", n)
+			var sum time.Duration
+			for tries := range int64(8) {
+				pause := d.pause(id, tries)
+				if pause < d.first || tries > 1 && pause < d.pause(id, tries-1) || pause > d.longest*9/8 {
+					t.Errorf("%s: %v after %d attempts", name, pause, tries)
+				}
+				if tries > 0 {
+					sum += pause
+				}
+			}
+			if sum < of.least || sum > of.most {
+				t.Errorf("%s: the eighth attempt comes after %v", name, sum)
+			}
+			if sum != d.pause("1800000000000-0", 1)*127 {
+				other++
+			}
+		}
+		if other < 100 {
+			t.Errorf("%s: %d of 200 messages have a pause of their own", name, other)
+		}
+	}
+}
+
+// Nodes share the work. One that is told to end finishes what it is delivering.
+func TestNodesShareMessages(t *testing.T) {
+	t.Parallel()
+	onQueues(t, func(t *testing.T, c *channel) {
+		delivering, goOn := make(chan struct{}), make(chan struct{})
+		r := newReceiver(c, func(ctx context.Context, t try) error {
+			if t.marked {
+				close(delivering)
+				<-goOn
+			}
+			return ctx.Err()
+		})
+		held := r.sendNew(1, true)
+		stop := r.start(r.node("one", time.Hour))
+		<-delivering
+		r.start(r.node("two", time.Hour))
+		r.awaitAll(r.sendNew(40, false))
+		go func() { time.Sleep(time.Millisecond); close(goOn) }() // after the stop has begun, or before
+		stop()
+		r.awaitAll(held)
+		r.await(0, 0)
+		if n := r.tried(""); n != 41 {
+			t.Errorf("%d attempts, want 41", n)
+		}
+	})
+}
+
+// A node that dies after a delivery and before its acknowledgement leaves the message to another, which delivers the
+// same message again, to the byte.
+func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
+	t.Parallel()
+	onQueues(t, func(t *testing.T, c *channel) {
+		r := newReceiver(c, func(context.Context, try) error { return nil })
+		r.sendNew(1, false)
+		dead := r.node("dead", time.Hour)
+		found, err := dead.next(c.f.ctx, 1)
+		c.f.must(err)
+		c.f.must(dead.deliver(c.f.ctx, found[0].XMessage))
+		r.start(r.node("two", soon))
+		r.await(0, 0)
+		if len(r.wholes) != 2 || r.wholes[0] != r.wholes[1] {
+			t.Errorf("delivered %v", r.wholes)
+		}
+	})
+}
+
+// dying breaks a client off before its command number left + 1.
+type dying struct {
+	left  int
+	armed bool
+	died  bool
+}
+
+func (d *dying) dies() bool {
+	d.left--
+	d.died = d.died || d.armed && d.left < 0
+	return d.died
+}
+
+func (d *dying) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (d *dying) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if d.dies() {
+			cmd.SetErr(errAway)
+			return errAway
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (d *dying) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if d.dies() {
+			return errAway
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// A process that dies between any two commands loses no message, and none is both delivered and quarantined, or
+// quarantined twice.
+func TestNothingIsLostBetweenSteps(t *testing.T) {
+	t.Parallel()
+	onQueues(t, func(t *testing.T, c *channel) {
+		for end, result := range map[string]error{
+			"delivered": nil, "rejected": app.ErrRejected, "failed": errAway, "paused": &app.PauseError{Err: errAway},
+		} {
+			quarantined := map[string]int{"rejected": 1, "failed": 1}[end]
+			for steps, died := 0, true; died; steps++ {
+				c.f.must(c.client.FlushDB(c.f.ctx).Err())
+				r := newReceiver(c, func(context.Context, try) error { return result })
+				name := r.sendNew(1, false)[0]
+				hook := &dying{left: steps}
+				client := dial(t, c.f.url)
+				c.f.must(client.Ping(c.f.ctx).Err())
+				client.AddHook(hook)
+				hook.armed = true
+				first := r.nodeOn(client, "one", time.Millisecond)
+				first.attempts = 1
+				r.turn(first)
+				if died = hook.died; steps > 20 {
+					t.Fatalf("%s: still dying after %d commands", end, steps)
+				}
+				second := r.node("two", time.Millisecond)
+				second.attempts = 1
+				if end == "paused" { // the receiver is back
+					r.result = func(context.Context, try) error { return nil }
+				}
+				stop := r.start(second)
+				for _, m := range r.await(0, quarantined) {
+					r.result = func(context.Context, try) error { return nil }
+					if m.name != name {
+						t.Errorf("%s, died after %d commands: %+v", end, steps, m)
+					}
+					c.f.must(c.Replay(c.f.ctx, m.id))
+					r.await(0, 0)
+				}
+				stop()
+				if !r.has(name) {
+					t.Errorf("%s, died after %d commands: lost", end, steps)
+				}
+			}
+		}
+	})
+}
+
+// Messages of one order are delivered one at a time, in the order of the stream. Other orders do not wait for them.
+func TestPostingsOfAnOrderKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	f := onRedis(t)
+	blocked, over := newID(), make(chan struct{})
+	s := NewPaidStream(f.client)
+	var revs []int // one delivery at a time
+	r := newReceiver(paidChannel(f), nil)
+	d := NewPaidDeliverer(f.client, f.client, "webhook", "one", func(ctx context.Context, p app.OutboxMessage) error {
+		if p.Order != blocked {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.taken = append(r.taken, p.Order.String())
+			return nil
+		}
+		if len(revs) == 0 {
+			<-over
+		}
+		revs = append(revs, p.Rev)
+		return nil
+	})
+	d.block = 5 * time.Millisecond
+	f.must(s.Append(f.ctx, []app.OutboxMessage{posting(blocked, 2), posting(blocked, 4), posting(blocked, 6)}))
+	stop := r.start(d)
+	r.awaitAll(r.sendNew(20, false))
+	close(over)
+	r.await(0, 0)
+	stop()
+	if want := []int{2, 4, 6}; !slices.Equal(revs, want) {
+		t.Errorf("revs %v, want %v", revs, want)
+	}
+}
