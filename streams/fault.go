@@ -54,7 +54,7 @@ func Reach(ctx context.Context, client redis.UniversalClient) error {
 	if err := client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("ping: %w", transient(err))
 	}
-	if Spread(client) {
+	if IsCluster(client) {
 		return reachCluster(ctx, client)
 	}
 	return wholeServer(ctx, client)

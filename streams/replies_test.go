@@ -204,7 +204,7 @@ func TestClocksOfPrimariesApart(t *testing.T) {
 	wrong.slots = right.slots
 	client := right.cluster()
 	ctx := kit.Context(t)
-	apart, err := ClockSpread(ctx, client)
+	apart, err := ClockDifference(ctx, client)
 	if err != nil || (apart-time.Hour).Abs() > time.Minute {
 		t.Errorf("%s apart, %v", apart, err)
 	}

@@ -27,16 +27,16 @@ func slotOf(tag string) int {
 	return int(crc) % clusterSlots
 }
 
-// tagsOf are the hash tags of the partitions: {0}, {1} … on one server. Spread over a cluster, where primaries
+// tagsOf are the hash tags of the partitions: {0}, {1} … on one server. On a cluster, where primaries
 // have ranges of slots, the tag of p is the first of p.0, p.1 … whose slot lies in the middle quarter of the p-th
 // of as many equal ranges: so each primary with an equal share of the slots gets an equal share of the
 // partitions, give or take one.
 // The tags depend on the number of partitions alone, which is fixed with the data.
-func tagsOf(partitions int, spread bool) []string {
+func tagsOf(partitions int, cluster bool) []string {
 	tags := make([]string, partitions)
 	for p := range tags {
 		tags[p] = strconv.Itoa(p)
-		if !spread {
+		if !cluster {
 			continue
 		}
 		from, to := (8*p+3)*clusterSlots/(8*partitions), (8*p+5)*clusterSlots/(8*partitions)
@@ -51,8 +51,8 @@ func tagsOf(partitions int, spread bool) []string {
 	return tags
 }
 
-// Spread reports whether keys have to be spread over slots for this client.
-func Spread(client redis.UniversalClient) bool {
+// IsCluster reports whether the client is one of a Redis Cluster, whose keys belong to slots.
+func IsCluster(client redis.UniversalClient) bool {
 	_, cluster := client.(*redis.ClusterClient)
 	return cluster
 }

@@ -112,7 +112,7 @@ func New(o Options) (*Inventory, error) {
 	if l.metrics == nil {
 		l.metrics = NewMetrics()
 	}
-	for p, tag := range tagsOf(o.Partitions, Spread(o.Client)) {
+	for p, tag := range tagsOf(o.Partitions, IsCluster(o.Client)) {
 		l.parts[p].keys = keysOf(tag)
 	}
 	l.servers = newServers(o.Client, l.parts)

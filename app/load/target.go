@@ -33,7 +33,7 @@ func newTarget(address string, sources int, own bool) (*target, error) {
 	return &target{address: to, handshake: wsclient.Handshake(address), sources: sources}, nil
 }
 
-// source spreads the crowd over addresses from 127.0.0.2 on, so that no address runs out of ports.
+// source assigns the crowd addresses from 127.0.0.2 on, so that no address runs out of ports.
 func (t *target) source(index int) [4]byte {
 	if t.sources == 0 {
 		return [4]byte{}

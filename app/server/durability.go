@@ -76,7 +76,7 @@ func (s *stores) weaknesses(ctx context.Context) ([]Weakness, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the settings of Redis: %w", err)
 	}
-	apart, err := streams.ClockSpread(ctx, s.client)
+	apart, err := streams.ClockDifference(ctx, s.client)
 	if err == nil && apart > clocksApart {
 		found = append(found, weaknessOf("Redis", app.WeakSetting{Risk: fmt.Sprintf(
 			"the clocks of its primaries are %s apart: sales open and close that much earlier in some partitions than in "+

@@ -47,7 +47,7 @@ func TestSalesAreMade(t *testing.T) {
 			partitions[made.Partition]++
 		}
 		if len(partitions) != 3 || partitions[0] != 2 || partitions[1] != 2 {
-			t.Errorf("spread as %v", partitions)
+			t.Errorf("partitions %v", partitions)
 		}
 		if len(heard) != 6 {
 			t.Errorf("heard of %v", heard)
