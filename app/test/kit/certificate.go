@@ -20,16 +20,6 @@ func NewCertificate(t testing.TB) *Certificate {
 	return &Certificate{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 }
 
-// PEM is what whoever trusts it is given.
-func (c *Certificate) PEM(t testing.TB) string {
-	t.Helper()
-	text, err := os.ReadFile(c.Cert)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // settings are the arguments with which a Redis expects TLS on a port of its own, beside the plain one for the test
 // itself. Without a certificate there are none.
 func (c *Certificate) settings(t testing.TB, more ...string) (args []string, port int) {

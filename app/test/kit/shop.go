@@ -24,9 +24,6 @@ func SaleKey(sale *app.Sale) string {
 	return fmt.Sprintf("stampede:{%d}:sale:%s", sale.Partition, sale.ID)
 }
 
-// PartitionKeys is the pattern of all keys of a partition.
-func PartitionKeys(partition int) string { return fmt.Sprintf("stampede:{%d}:*", partition) }
-
 // Count asks the database for one number; NULL is 0.
 func Count(t testing.TB, db *sql.DB, query string, args ...any) int64 {
 	t.Helper()
