@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
