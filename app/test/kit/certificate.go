@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -17,6 +18,16 @@ func NewCertificate(t testing.TB) *Certificate {
 		t.Fatalf("kit: certificate: %v", err)
 	}
 	return &Certificate{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
+}
+
+// PEM is what whoever trusts it is given.
+func (c *Certificate) PEM(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile(c.Cert)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // settings are the arguments with which a Redis expects TLS on a port of its own, beside the plain one for the test
