@@ -134,3 +134,28 @@ func TestActorIsPassedOn(t *testing.T) {
 		}
 	}
 }
+
+// What gives power or cannot be taken back is for admins; operators are refused, and nobody acts.
+func TestAdminRoutes(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	asEve := []string{"Authorization", "Bearer user-2", actKey, "act-0002"}
+	for path, body := range map[string]string{
+		"users/7/role": `{"role":"admin"}`, "users/7/revoke": "", "users/7/delete": "", "archive/drop": `{"before":"2026-01"}`,
+	} {
+		path = "/api/v1/operator/" + path
+		s.shop.actor.Store(nil)
+		s.want(s.ask("POST", path, body, asAda...), 403, "forbidden")
+		if s.shop.actor.Load() != nil {
+			t.Errorf("%s: an operator acted", path)
+		}
+		s.want(s.ask("POST", path, body, asEve...), 200, "")
+		if actor := s.shop.actor.Load(); actor == nil || actor.User != 2 {
+			t.Errorf("%s: %+v acted", path, actor)
+		}
+	}
+	s.want(s.ask("POST", "/api/v1/operator/archive/drop", "{}", asEve...), 400, "before")
+	s.want(s.ask("POST", "/api/v1/operator/backoffice/repost", "{}", asAda...), 400, "since")
+	s.want(s.ask("GET", "/api/v1/operator/payments/reconciliation?day=x", "", asAda...), 400, "day")
+	s.want(s.ask("GET", "/api/v1/operator/users?role=king", "", asAda...), 400, "role")
+}

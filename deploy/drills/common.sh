@@ -107,6 +107,10 @@ node() {
     tail -n 30 "$TMPDIR/$1.log" >&2
     return 1
   fi
+  if [[ -z ${STAMPEDE_URL:-} ]]; then # operators' commands call the first node
+    STAMPEDE_URL=http://127.0.0.1:${listen[$1]} STAMPEDE_TOKEN=$(bin/stampede token --user 1 --role admin --ttl 12h)
+    export STAMPEDE_URL STAMPEDE_TOKEN
+  fi
 }
 
 # signal NODE NAME: sends a node a signal; one that ends is waited for.

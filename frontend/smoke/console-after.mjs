@@ -77,7 +77,7 @@ export async function consoleOfShop(report, browser, base, data, redis) {
       const dialog = page.getByRole('dialog')
       await press('Pause')
       await soon(dialog)
-      await stampede(data, ['sale', 'pause', page.url().split('/').at(-1), '--by', 'bob'])
+      await stampede(data, ['sale', 'pause', page.url().split('/').at(-1)])
       await dialog.locator('[type=submit]').click()
       await soon(dialog.getByText('Somebody else has changed it'))
       expect('status of 409')

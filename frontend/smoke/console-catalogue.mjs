@@ -148,7 +148,7 @@ class Keeper {
   async conflict() {
     const { page } = this
     await page.locator('[name=rules]').fill('Can be returned within a week.')
-    await this.shop.run(['product', 'edit', this.id, '--list-price', '499', '--by', 'bob'])
+    await this.shop.run(['product', 'edit', this.id, '--list-price', '499'])
     await this.button('Save').click()
     await soon(page.locator('.theirs').filter({ hasText: '¥499' }))
     this.wasRefused(409)

@@ -5,10 +5,13 @@ import { join } from 'node:path'
 
 const program = new URL('../../bin/stampede', import.meta.url).pathname
 
-/** Runs the program beside the shop in that folder: resolves to what it prints, rejects with what it says when it fails. */
-export function stampede(data, args, input) {
+/**
+ * Runs the program beside the shop in that folder: resolves to what it prints, rejects with what it says when it fails.
+ * Operators' commands call the server of STAMPEDE_URL.
+ */
+export function stampede(data, args, input, settings = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: { ...process.env, STAMPEDE_DATA: data } })
+    const child = spawn(program, args, { env: { ...process.env, STAMPEDE_DATA: data, ...settings } })
     let printed = ''
     let said = ''
     child.stdout.on('data', (text) => (printed += text))
@@ -48,8 +51,9 @@ export class EmptyShop {
     return shop
   }
 
-  run(args, input) {
-    return stampede(this.data, args, input)
+  async run(args, input) {
+    this.token ??= (await stampede(this.data, ['token', '--user', '1', '--role', 'admin'])).trim()
+    return stampede(this.data, args, input, { STAMPEDE_URL: this.base, STAMPEDE_TOKEN: this.token })
   }
 
   async stop() {

@@ -13,7 +13,32 @@ import (
 	"stampede/app/server"
 )
 
-// acting is part of each command that changes something: who does it, for the journal.
+type (
+	// remote is part of each command that calls a server.
+	remote struct {
+		Server string `placeholder:"URL" help:"The server; without it STAMPEDE_URL, or http://127.0.0.1:8080."`
+	}
+	// reading is part of each command that shows something.
+	reading struct {
+		remote
+
+		JSON bool `name:"json" help:"For scripts."`
+	}
+	// keyed is part of each command that changes something.
+	keyed struct {
+		reading
+
+		Key string `placeholder:"KEY" help:"For scripts that repeat: an operation is done once under a key (and --version)."`
+	}
+	// operating is keyed with a reason.
+	operating struct {
+		keyed
+
+		Note string `help:"Why, for the journal."`
+	}
+)
+
+// acting is part of each command that changes something in the stores: who does it, for the journal.
 type acting struct {
 	Note string `help:"Why, for the journal."`
 	By   string `placeholder:"NAME" help:"Who does this, for the journal; without it, the name you are logged in with."`

@@ -16,31 +16,6 @@ import (
 	"stampede/app"
 )
 
-type (
-	// remote is part of each command that calls a server.
-	remote struct {
-		Server string `placeholder:"URL" help:"The server; without it STAMPEDE_URL, or http://127.0.0.1:8080."`
-	}
-	// reading is part of each command that shows something.
-	reading struct {
-		remote
-
-		JSON bool `name:"json" help:"For scripts."`
-	}
-	// keyed is part of each command that changes something.
-	keyed struct {
-		reading
-
-		Key string `placeholder:"KEY" help:"For scripts that repeat: an operation under the same key is done once; with --version where there is one."`
-	}
-	// operating is keyed with a reason.
-	operating struct {
-		keyed
-
-		Note string `help:"Why, for the journal."`
-	}
-)
-
 const (
 	defaultServer = "http://127.0.0.1:8080"
 	apiPath       = "/api/v1"

@@ -29,10 +29,6 @@ func TestEveryPoint(t *testing.T) {
 				diePaying(t, flow, point)
 			case "act", "edit", "withdraw", "switch", "notice", "block":
 				dieActing(t, flow, point)
-			case "move":
-				dieMoving(t, point)
-			case "recount":
-				dieRecounting(t, point)
 			case "ship", "receipt":
 				dieShipping(t, flow, point)
 			default:
