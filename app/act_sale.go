@@ -127,11 +127,16 @@ func (d *SaleDesk) ResumeSale(ctx context.Context, actor Actor, sale ID, a SaleA
 	})
 }
 
-// EndSale closes an open sale now. Unpaid orders keep the time that they have to be paid in.
+// EndSale closes an open sale now, or a hidden one before it opens. Unpaid orders keep the time that they have to be
+// paid in.
 func (d *SaleDesk) EndSale(ctx context.Context, actor Actor, sale ID, a SaleAct) (OperatorSale, error) {
 	return d.edit(ctx, actor, "sale.end", sale, a, func(s *Sale, now Millis) error {
 		switch PhaseAt(now, s.OpensAt, s.ClosesAt) {
 		case Upcoming:
+			if s.Hidden {
+				s.OpensAt, s.ClosesAt = now-1, now
+				return nil
+			}
 			return Fail(WrongState, "the sale is not open yet; only an open one can be ended")
 		case Open:
 			s.ClosesAt = max(now, s.OpensAt+1)

@@ -34,7 +34,7 @@ func TestNothingMovesIsAnAlarm(t *testing.T) {
 		"buys without an answer":           {points(busyPoint(), busyPoint()), 990_000},
 		"nothing is open":                  {points(BoardPoint{ReservedS: 1}, BoardPoint{ReservedS: 1}), 0},
 		"entries wait, though all is over": {points(BoardPoint{Pending: 1}, BoardPoint{Lags: []int64{0, 2}}), 990_000},
-		"a hidden sale is confirmed":        {points(still, BoardPoint{Open: 1, Lags: []int64{7}, HiddenS: 2}), 0},
+		"a hidden sale is confirmed":       {points(still, BoardPoint{Open: 1, Lags: []int64{7}, HiddenS: 2}), 0},
 		"something is confirmed":           {points(still, BoardPoint{Open: 1, ReservedS: 3, ConfirmedS: .1}), 0},
 		"a gap between": {
 			points(BoardPoint{Open: 1, ReservedS: 3, At: 1_000_000 - 20_000}, BoardPoint{Open: 1, ReservedS: 3}), 0,

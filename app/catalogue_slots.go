@@ -21,7 +21,7 @@ const (
 type SlotDraft struct {
 	OpensAt  Millis `json:"opens_at"`
 	ClosesAt Millis `json:"closes_at"`
-	Hidden   bool   `json:"hidden,omitempty"` // and may overlap others
+	Hidden   bool   `json:"hidden,omitempty"` // it may overlap others that begin at another instant
 }
 
 // SlotTemplate is a day's slots that are to be made for each of some days, by the clocks of the shop.
@@ -72,7 +72,7 @@ func (d *CatalogueDesk) SlotCalendar(ctx context.Context, from, to Millis) ([]Sl
 	if from >= to || to.Sub(from) > longestCalendar {
 		return nil, Fail(BadRequest, "to must come after from, by at most 92 days")
 	}
-	slots, err := d.Store.Slots(ctx, from, to)
+	slots, err := d.Store.AllSlots(ctx, from, to)
 	now := d.Now()
 	for i := range slots {
 		slots[i].Phase = PhaseAt(now, slots[i].OpensAt, slots[i].ClosesAt)
@@ -112,7 +112,12 @@ func (d *CatalogueDesk) CreateSlot(ctx context.Context, actor Actor, dry bool, d
 	slot.Phase = PhaseAt(d.Now(), slot.OpensAt, slot.ClosesAt)
 	return act(ctx, d, actor, dry, func(ctx context.Context) (Act, Slot, error) {
 		there, err := d.Store.LockSlots(ctx, slot.OpensAt, slot.ClosesAt)
-		if err == nil && len(there) > 0 && !draft.Hidden {
+		if draft.Hidden && err == nil {
+			if there, err = d.Store.AllSlots(ctx, slot.OpensAt, slot.ClosesAt); err == nil {
+				there = slices.DeleteFunc(there, func(s Slot) bool { return !s.Hidden || s.OpensAt != slot.OpensAt })
+			}
+		}
+		if err == nil && len(there) > 0 {
 			err = Fail(Conflict, "it overlaps "+d.describe(there[0]))
 		}
 		if err == nil {

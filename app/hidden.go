@@ -19,9 +19,15 @@ func BoundTo(ctx context.Context, who *Identity) context.Context {
 	return context.WithValue(ctx, boundKey{}, who.Sale)
 }
 
+// boundSale is the sale that the token of a context is bound to; 0: none.
+func boundSale(ctx context.Context) ID {
+	sale, _ := ctx.Value(boundKey{}).(ID)
+	return sale
+}
+
 // Offered is Sale for shoppers. NotFound: the sale is hidden, or the token is bound to another one (see BoundTo).
 func (c *Catalogue) Offered(ctx context.Context, id ID) (*Sale, error) {
-	bound, _ := ctx.Value(boundKey{}).(ID)
+	bound := boundSale(ctx)
 	if bound != 0 && bound != id {
 		return nil, errNoSale
 	}
@@ -46,20 +52,28 @@ func (c *Catalogue) IsHidden(id ID) bool {
 // MaxGuests is how many guests AddGuests adds at once.
 const MaxGuests = 1000
 
-// AddGuests returns the tokens of n new guests, 1 to MaxGuests, each bound to the sale: it can watch this sale and buy
-// in it, and finds no other one. NotFound: there is no such sale.
+// AddGuests returns the tokens of n new guests, 1 to MaxGuests, each bound to the hidden sale: it can watch this sale
+// and buy in it, and finds no other one. NotFound: there is no such sale. WrongState: it is not hidden. Conflict: guests
+// were added under this key before, and their tokens are not stored.
 func (d *SaleDesk) AddGuests(ctx context.Context, actor Actor, sale ID, n int) ([]string, error) {
 	if n < 1 || n > MaxGuests {
 		return nil, Fail(BadRequest, fmt.Sprintf("guests must be from 1 to %d", MaxGuests))
 	}
-	if _, err := d.Terms(ctx, sale); err != nil {
-		return nil, err
+	s, err := d.Sales.Sale(ctx, sale)
+	if err != nil {
+		return nil, Unreadable("the sale", noSale(sale, err))
 	}
-	_, err := d.Journal.Act(ctx, actor, func(context.Context) (Act, error) {
+	if !s.Hidden {
+		return nil, Fail(WrongState, "only a hidden sale has guests of its own")
+	}
+	done, err := d.Journal.Act(ctx, actor, func(context.Context) (Act, error) {
 		return Act{Kind: "sale.add_guests", Object: saleObject(sale), After: map[string]int{"guests": n}}, nil
 	})
 	if err != nil {
 		return nil, err
+	}
+	if done.Repeated {
+		return nil, Fail(Conflict, "guests were added under this key before: use another key for more")
 	}
 	tokens := make([]string, n)
 	for i := range tokens {

@@ -28,7 +28,7 @@ type CatalogueKeeper interface {
 	LockCategory(ctx context.Context, id ID) (CategoryRecord, error)
 	SaveCategory(ctx context.Context, c *CategoryRecord) error
 
-	Slots(ctx context.Context, from, to Millis) ([]Slot, error)
+	AllSlots(ctx context.Context, from, to Millis) ([]Slot, error)
 	// LockSlots answers the slots that overlap [from, to), none of which changes, and none of which comes to them,
 	// until the act ends.
 	LockSlots(ctx context.Context, from, to Millis) ([]Slot, error)

@@ -144,7 +144,7 @@ type CatalogueStore interface {
 	Version(ctx context.Context) (int64, error)
 	// SaleIDs lists the ids of all sales, for the Bloom filter.
 	SaleIDs(ctx context.Context) ([]ID, error)
-	// Slots lists the slots that overlap [from, to), in the order of their windows.
+	// Slots lists the slots that overlap [from, to) and are not hidden, in the order of their windows.
 	Slots(ctx context.Context, from, to Millis) ([]Slot, error)
 	// Slot reads one slot. ErrNoRow if there is none.
 	Slot(ctx context.Context, id ID) (Slot, error)

@@ -336,11 +336,7 @@ func (c *Catalogue) readDays(ctx context.Context, day time.Time) ([]Slot, error)
 	if err != nil {
 		return nil, fmt.Errorf("slots of %s: %w", day.Format(time.DateOnly), err)
 	}
-	return visible(slots), nil
-}
-
-func visible(slots []Slot) []Slot {
-	return slices.DeleteFunc(slots, func(s Slot) bool { return s.Hidden })
+	return slots, nil
 }
 
 // SlotsOfDay lists the slots of one day of the shop's calendar, each with its phase at the instant now.

@@ -39,7 +39,11 @@ func (f *Storefront) Watch(ctx context.Context, slot ID, extra []ID) (WatchView,
 		return WatchView{}, fmt.Errorf("read slots: %w", err)
 	}
 	view := WatchView{Slot: slot, Slots: slots, Sales: []SaleView{}}
-	if slot == 0 && len(extra) == 0 {
+	bound := boundSale(ctx) != 0
+	if bound && slot != 0 {
+		return WatchView{}, Fail(NotFound, "no such slot")
+	}
+	if slot == 0 && len(extra) == 0 && !bound {
 		if current := CurrentSlot(slots, now); current != nil {
 			view.Slot = current.ID
 		}

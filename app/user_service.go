@@ -21,11 +21,11 @@ func (s *UserService) SetRole(ctx context.Context, actor Actor, id ID, role Role
 	default:
 		return User{}, Fail(BadRequest, "role must be shopper, operator or admin")
 	}
-	u, err := s.account(ctx, id)
-	if err != nil {
-		return u, err
-	}
-	_, err = s.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+	var u User
+	_, err := s.Journal.Act(ctx, actor, func(ctx context.Context) (_ Act, err error) {
+		if u, err = s.account(ctx, id); err != nil {
+			return Act{}, err
+		}
 		return Act{
 			Kind: "user.role", Object: userObject(id),
 			Before: map[string]any{"role": u.Role}, After: map[string]any{"role": role},

@@ -45,9 +45,16 @@ func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]app.Slot, e
 	}), nil
 }
 
-// Slots lists the slots that overlap [from, to), in the order of their windows. Their phase is left empty:
-// it depends on the clock of whoever asks.
+// Slots lists the slots that overlap [from, to) and are not hidden, in the order of their windows. Their phase is left
+// empty: it depends on the clock of the caller.
 func (s *Store) Slots(ctx context.Context, from, to app.Millis) ([]app.Slot, error) {
+	return s.slots(ctx, "read slots", func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("hidden = 0").Where("opens_at < ?", to).Where("closes_at > ?", from)
+	})
+}
+
+// AllSlots is Slots with the hidden ones.
+func (s *Store) AllSlots(ctx context.Context, from, to app.Millis) ([]app.Slot, error) {
 	return s.slots(ctx, "read slots", func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("opens_at < ?", to).Where("closes_at > ?", from)
 	})

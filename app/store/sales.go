@@ -11,23 +11,27 @@ import (
 	"stampede/app"
 )
 
-// Sale reads one sale with its product. ErrNoRow if there is none, or it is archived: then it was never loaded.
+// Sale reads one sale with its product. ErrNoRow if there is none, or it was archived before it was loaded. An archived
+// sale that was loaded may have orders, so flows still find it by its id.
 func (s *Store) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
 	what := "read sale " + id.String()
 	found, err := s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("s.id = ? AND s.archived_at = 0", id)
+		return q.Where("s.id = ?", id).Where(withOrders)
 	})
 	return only(what, found, err)
 }
 
-// Sales reads those of the sales that there are, with their products; archived ones are none.
+// Sales reads those of the sales that there are, with their products, as Sale does.
 func (s *Store) Sales(ctx context.Context, ids []app.ID) ([]app.Sale, error) {
 	return byIDs(ids, func(some []app.ID) ([]app.Sale, error) {
 		return s.sales(ctx, fmt.Sprintf("read %d sales", len(some)), func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("s.id IN (?) AND s.archived_at = 0", bun.List(some))
+			return q.Where("s.id IN (?)", bun.List(some)).Where(withOrders)
 		})
 	})
 }
+
+// withOrders leaves out sales that were archived before they were loaded: these have no orders.
+const withOrders = "(s.archived_at = 0 OR s.epoch > 0)"
 
 // LoadedSales lists the sales of a partition that were loaded into Redis and are not retired.
 func (s *Store) LoadedSales(ctx context.Context, partition int) ([]app.Sale, error) {

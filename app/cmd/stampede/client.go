@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -37,7 +40,7 @@ type client struct {
 	http  *http.Client
 	key   string // of the operation
 	note  string
-	acts  int // requests so far that change something
+	acts  map[string]int // requests so far that change something, by method and path
 }
 
 // look runs a command that reads from a server.
@@ -84,10 +87,19 @@ func (e *env) client(server string) (*client, error) {
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
 		return nil, fmt.Errorf("%w: the server is %q: want http://host:port or https://host", errUsage, server)
 	}
+	if u.Scheme == "http" && isPublic(u.Hostname()) {
+		return nil, fmt.Errorf("%w: %s would get the token unencrypted: use https", errUsage, u.Host)
+	}
 	return &client{env: e, base: u.Scheme + "://" + u.Host, http: &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}, Timeout: clientWait,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
+}
+
+// isPublic reports whether the host is an address that is neither of this machine nor of a private network.
+func isPublic(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast()
 }
 
 // variable is a variable of the environment; "" if it is not set.
@@ -122,10 +134,7 @@ func (c *client) call(method, path string, body, into any) error {
 	}
 	key := ""
 	if method != http.MethodGet {
-		key = c.key
-		if c.acts++; c.acts > 1 { // of a command with several operations
-			key = fmt.Sprintf("%.56s-%d", c.key, c.acts)
-		}
+		key = c.keyOf(method + " " + path)
 	}
 	err = c.send(method, path, kind, key, content, into)
 	if c.saved != nil && errors.Is(err, &app.Error{Code: app.Unauthorized}) {
@@ -134,6 +143,17 @@ func (c *client) call(method, path string, body, into any) error {
 		}
 	}
 	return err
+}
+
+// keyOf derives the key of an operation from that of the command, so that a repeated command repeats each of its
+// operations, whatever their order.
+func (c *client) keyOf(operation string) string {
+	if c.acts == nil {
+		c.acts = make(map[string]int)
+	}
+	c.acts[operation]++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", operation, c.acts[operation]))
+	return fmt.Sprintf("%.51s-%s", c.key, hex.EncodeToString(sum[:6]))
 }
 
 // encode makes the body of a request. Fields without a value are left out, since null has a meaning in some routes; the

@@ -95,6 +95,9 @@ func (s *sessions) keep(server string, one session) (err error) {
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(file.Name(), s.file)
 	}
+	if err != nil {
+		_ = os.Remove(file.Name()) // it has tokens
+	}
 	return err
 }
 

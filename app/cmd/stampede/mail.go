@@ -41,7 +41,7 @@ func (c mailList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var all struct {
 			Mails []app.QuarantinedEmail `json:"mails"`
-			More  bool           `json:"more"`
+			More  bool                   `json:"more"`
 		}
 		if err := api.get("/mails", mostEntries, &all); err != nil {
 			return err

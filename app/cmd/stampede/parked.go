@@ -41,7 +41,7 @@ func (c parkedList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var all struct {
 			Postings []app.QuarantinedMessage `json:"postings"`
-			More     bool                `json:"more"`
+			More     bool                     `json:"more"`
 		}
 		if err := api.get("/parked", mostEntries, &all); err != nil {
 			return err

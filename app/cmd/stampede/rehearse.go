@@ -205,10 +205,11 @@ func (h *hidden) end(ctx context.Context, api *client) error {
 	var err error
 	if h.sale.ID != 0 {
 		if err = late.get(sale, nil, &h.sale); err == nil && h.sale.Loaded && h.sale.Phase != app.Ended {
-			err = late.act(http.MethodPost, sale+"/end", versionOf(h.sale.Version), &h.sale)
+			err = late.act(http.MethodPost, sale+"/end", map[string]any{"version": h.sale.Version}, nil)
+			h.sale.Version++
 		}
 		if err == nil {
-			err = late.act(http.MethodPatch, sale, archiveOf(h.sale.Version), nil)
+			err = late.act(http.MethodPatch, sale, map[string]any{"version": h.sale.Version, "archived": true}, nil)
 		}
 	}
 	if err == nil && h.slot.ID != 0 {
@@ -219,9 +220,6 @@ func (h *hidden) end(ctx context.Context, api *client) error {
 	}
 	return nil
 }
-
-func versionOf(v int64) map[string]any { return map[string]any{"version": v} }
-func archiveOf(v int64) map[string]any { return map[string]any{"version": v, "archived": true} }
 
 // trust returns the TLS configuration with the certificates of --ca; nil: that of the system.
 func (c *rehearseCmd) trust() (*tls.Config, error) {

@@ -220,7 +220,11 @@ func (c *rehearseCrowd) settle(ctx context.Context) (app.SaleView, error) {
 	}
 	all.Wait()
 	for {
-		view, err := c.shoppers[0].conn.Watch(0, c.sale)
+		i := slices.IndexFunc(c.shoppers, func(s *rehearseShopper) bool { return s.conn.Err() == nil })
+		if i < 0 {
+			return app.SaleView{}, errors.New("all connections were lost")
+		}
+		view, err := c.shoppers[i].conn.Watch(0, c.sale)
 		if err != nil {
 			return app.SaleView{}, fmt.Errorf("read the hidden sale: %w", err)
 		}

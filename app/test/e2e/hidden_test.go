@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -70,7 +72,7 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		map[string]any{"qty": 1, "key": "hidden-buy-2"})
 	for name, err := range map[string]error{
 		"watch": errOf(guest.Watch(0, public.ID)), "buy": errOf(guest.Buy(public.ID, 1, "other-sale-1")),
-		"pass": errOf(guest.AskPass(public.ID)),
+		"pass": errOf(guest.AskPass(public.ID)), "watch of a slot": errOf(guest.Watch(public.Slot)),
 	} {
 		refused(t, app.NotFound, fmt.Errorf("%s of another sale: %w", name, err))
 	}
@@ -94,6 +96,7 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		{"POST", "/api/v1/sales/" + id + "/buy", token(t, kit.NewID()), map[string]any{"qty": 1, "key": "not-for-you-2"}},
 		{"POST", "/api/v1/sales/" + id + "/pass", token(t, kit.NewID()), nil},
 		{"POST", "/api/v1/sales/" + id + "/solve", token(t, kit.NewID()), map[string]any{"task": "t", "answer": "a"}},
+		{"POST", "/api/v1/sales/" + public.ID.String() + "/buy", tokens[1], map[string]any{"qty": 1, "key": "other-sale-2"}},
 		{"GET", "/api/v1/operator/sales/" + id + "/report", operator, nil},
 		{"GET", "/api/v1/operator/sales/" + id + "/report.csv", operator, nil},
 	} {
@@ -104,7 +107,10 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 	}
 	for _, list := range []struct{ path, token string }{
 		{"/api/v1/slots", ""},
+		{"/api/v1/slots?day=" + time.Now().UTC().Format(time.DateOnly), ""},
 		{"/api/v1/sales?phase=open", ""},
+		{"/api/v1/sales?phase=upcoming", ""},
+		{"/api/v1/sales?phase=closed", ""},
 		{"/api/v1/operator/board", operator},
 		{"/api/v1/operator/orders", operator},
 		{"/api/v1/operator/export/sales.csv", operator},
@@ -113,6 +119,9 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		if text := string(answer); status != http.StatusOK || strings.Contains(text, id) || strings.Contains(text, slot) {
 			t.Errorf("%s: %d, with the hidden sale: %s", list.path, status, text)
 		}
+	}
+	if status, answer := n.post("/api/v1/auth/guest", tokens[1], nil); status != http.StatusForbidden {
+		t.Errorf("a bound token is renewed: %d %s", status, answer)
 	}
 	if got := n.metric("stampede_buys_reserved_total"); got != 0 {
 		t.Errorf("%v reservations counted, want 0", got)
@@ -153,5 +162,33 @@ func TestRehearse(t *testing.T) {
 		if got := s.count(query); got != want {
 			t.Errorf("%s: %d, want %d", query, got, want)
 		}
+	}
+}
+
+// A rehearsal that is interrupted while its shoppers connect ends and archives its sale and slot.
+func TestInterruptedRehearsal(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	sale := s.open(15, 1)
+	n := s.start()
+	cmd := exec.Command(binary, "rehearse", "--sale", sale.ID.String(), "--shoppers", "20", "--for", "6s")
+	cmd.Env = append(os.Environ(), "STAMPEDE_URL=http://"+n.addr,
+		"STAMPEDE_TOKEN="+issue(t, kit.NewID(), "Admin", app.Admin))
+	said := &logBuffer{}
+	cmd.Stdout, cmd.Stderr = said, said
+	s.must(cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	kit.Eventually(t, patience, func() (bool, string) { // the first shopper has the sale loaded
+		return s.count("SELECT COUNT(*) FROM sales WHERE hidden = 1 AND epoch > 0") == 1, said.String()
+	})
+	s.must(cmd.Process.Signal(os.Interrupt))
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 4 {
+		t.Errorf("exit code %d, %v; want 4:\n%s", cmd.ProcessState.ExitCode(), err, said)
+	}
+	if n := s.count("SELECT COUNT(*) FROM sales WHERE hidden = 1 AND archived_at > 0"); n != 1 {
+		t.Errorf("%d archived hidden sales, want 1:\n%s", n, said)
+	}
+	if n := s.count("SELECT COUNT(*) FROM slots WHERE hidden = 1"); n != 0 {
+		t.Errorf("%d hidden slots are left:\n%s", n, said)
 	}
 }

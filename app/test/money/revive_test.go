@@ -90,3 +90,17 @@ func (w *world) free(sale app.SaleRef) (units int64) {
 		&units))
 	return units
 }
+
+// P8: money that comes late for an order of a sale that was archived after it had ended is settled all the same.
+func TestLateMoneyOfAnArchivedSale(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offer(3, 2)
+	o := w.order(sale, newID())
+	late(w, w.node(nil), o)
+	w.exec("UPDATE sales SET archived_at = 1 WHERE id = ?", sale.ID)
+	w.until("late money", func() error { return w.node(nil).hear(o) })
+	if row := w.read(o.ID); row.State != app.Paid && row.State != app.Refunding {
+		t.Errorf("the order is %s (%s), want paid or refunding", row.State, row.Reason)
+	}
+}

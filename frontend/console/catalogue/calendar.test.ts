@@ -9,6 +9,7 @@ const slot = (id: string, opens: string, closes: string): Slot => ({
   opens_at: Date.parse(`${opens}+08:00`),
   closes_at: Date.parse(`${closes}+08:00`),
   sales: 0,
+  hidden: false,
 })
 
 describe('the calendar', () => {

@@ -10,6 +10,7 @@ const slot = {
   opens_at: at('2026-11-21T10:00'),
   closes_at: at('2026-11-21T12:00'),
   sales: 1,
+  hidden: false,
 }
 const sale: SaleRecord = {
   id: '5',

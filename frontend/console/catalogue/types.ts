@@ -39,6 +39,8 @@ export interface Slot {
   readonly closes_at: number
   /** How many sales it offers. */
   readonly sales: number
+  /** In no list of shoppers. */
+  readonly hidden: boolean
 }
 
 export interface SaleRecord {
@@ -150,6 +152,7 @@ export function parseSlot(value: unknown): Slot {
     opens_at: number(f, 'opens_at'),
     closes_at: number(f, 'closes_at'),
     sales: numberOr(f, 'sales', 0),
+    hidden: f.hidden === true,
   }
 }
 

@@ -78,6 +78,7 @@ export const catalogueEn = {
     makeIt: 'Make the slot',
     made: (window: string) => `The slot ${window} is there.`,
     template: 'Template of a day',
+    hidden: 'Hidden',
     none: 'There is no slot in these days.',
     sales: (n: number) => (n === 1 ? '1 sale' : `${String(n)} sales`),
     zone: (zone: string) => `By the clocks of the shop: ${zone}`,

@@ -79,6 +79,7 @@ export const catalogueZh: CatalogueWords = {
     makeIt: '创建场次',
     made: (window) => `场次 ${window} 已创建。`,
     template: '按日模板',
+    hidden: '隐藏',
     none: '这些天没有场次。',
     sales: (n) => `${String(n)} 个活动`,
     zone: (zone) => `按店铺时区：${zone}`,
