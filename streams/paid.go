@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -27,8 +26,6 @@ const (
 	paidPlaces, repeatPlaces = 12, 4
 	// receiverPause is the pause between two attempts at a back office that is unreachable.
 	receiverPause = time.Second
-	// tailPause is how long a posting belongs to a reader that does not acknowledge it.
-	tailPause = 30 * time.Second
 )
 
 // PaidStream is the stream of paid and refunded orders for the shop's back office. It is independent of the partitions:
@@ -76,46 +73,6 @@ func NewPaidDeliverer(
 	d.fresh.places, d.repeats.places = paidPlaces, repeatPlaces
 	d.setPauses(readBlock, claimEvery, receiverPause)
 	return d
-}
-
-// Tail hands postings to handle, one at a time, until there were limit of them (0: no limit), handle fails, or ctx
-// ends. First come those that this consumer has left pending, then those that others have, then new ones. It
-// acknowledges each after handle, so the last one may come again.
-func (s *PaidStream) Tail(
-	ctx context.Context, group, consumer string, limit int, handle func(context.Context, app.OutboxMessage) error,
-) error {
-	r := s.reader(s.client, group, consumer, tailPause, tailPause)
-	from := "0"
-	for left := limit; ctx.Err() == nil && (limit == 0 || left > 0); {
-		var found []attempt
-		var err error
-		if from == ">" {
-			found, err = r.claim(ctx, 1)
-		}
-		if err == nil && len(found) == 0 {
-			found, err = r.read(ctx, from, 1)
-		}
-		switch {
-		case err != nil:
-			return err
-		case len(found) == 0:
-			from = ">"
-			continue
-		case from != ">":
-			from = found[0].ID
-		}
-		posting, err := parsePosting(found[0].XMessage)
-		if err != nil {
-			slog.ErrorContext(ctx, "skip an unreadable entry of the paid stream", "id", found[0].ID, "err", err)
-		} else if err = handle(ctx, posting); err != nil {
-			return fmt.Errorf("hand over order %s: %w", posting.Order, err)
-		}
-		if err := s.acknowledge(ctx, group, found[0].ID); err != nil {
-			return err
-		}
-		left--
-	}
-	return nil
 }
 
 // Append adds postings in their order. The documented group exists from the first entry on, so that nothing is trimmed

@@ -1,7 +1,6 @@
 package streams
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -21,7 +20,7 @@ func posting(order app.ID, rev int) app.OutboxMessage {
 	}
 }
 
-// office reads the stream with Tail and keeps what it took.
+// office reads the stream with XREADGROUP, as a program of the shop does, and keeps what it took.
 type office struct {
 	f               *fixture
 	group, consumer string
@@ -33,17 +32,37 @@ func (f *fixture) office(group, consumer string) *office {
 	return &office{f: f, group: group, consumer: consumer, fail: map[app.ID]error{}}
 }
 
-// take tails until n postings are taken or one fails.
+// take reads and acknowledges n postings, pending ones first, until one fails.
 func (o *office) take(n int) error {
-	s := NewPaidStream(o.f.client)
-	return s.Tail(o.f.ctx, o.group, o.consumer, n, func(_ context.Context, p app.OutboxMessage) error {
+	if err := NewPaidStream(o.f.client).makeGroup(o.f.ctx, o.group); err != nil {
+		return err
+	}
+	for from := "0"; n > 0; {
+		found, err := o.f.client.XReadGroup(o.f.ctx, &redis.XReadGroupArgs{
+			Group: o.group, Consumer: o.consumer, Streams: []string{paidKey, from}, Count: 1,
+		}).Result()
+		if err != nil {
+			return err
+		}
+		if len(found[0].Messages) == 0 {
+			from = ">"
+			continue
+		}
+		p, err := parsePosting(found[0].Messages[0])
+		if err != nil {
+			return err
+		}
 		if err := o.fail[p.Order]; err != nil {
 			delete(o.fail, p.Order)
 			return err
 		}
 		o.got = append(o.got, p)
-		return nil
-	})
+		if err := o.f.client.XAck(o.f.ctx, paidKey, o.group, found[0].Messages[0].ID).Err(); err != nil {
+			return err
+		}
+		n--
+	}
+	return nil
 }
 
 // Postings reach every group once, in order, also one that is made later.
@@ -74,52 +93,6 @@ func (f *fixture) wantPaidPending(group string, n int64) {
 		if g.Name == group && g.Pending != n {
 			f.t.Errorf("group %s has %d pending, want %d", group, g.Pending, n)
 		}
-	}
-}
-
-// A posting that a reader could not take comes again before anything new. After a while, another reader gets it.
-func TestUntakenPaidOrdersAreReadAgain(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
-		s, down := NewPaidStream(f.client), errors.New("the receiver is down")
-		one, two := posting(newID(), 2), posting(newID(), 2)
-		f.must(s.Append(f.ctx, []app.OutboxMessage{one}))
-		o := f.office(BackOfficeGroup, "one")
-		o.fail[one.Order] = down
-		if err := o.take(1); !errors.Is(err, down) {
-			t.Fatal(err)
-		}
-		f.must(s.Append(f.ctx, []app.OutboxMessage{two}))
-		f.must(o.take(1))
-		o.fail[two.Order] = down
-		if err := o.take(1); !errors.Is(err, down) {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]app.OutboxMessage{one}, o.got); diff != "" {
-			t.Fatal(diff)
-		}
-		other := s.reader(f.client, BackOfficeGroup, "two", time.Millisecond, time.Millisecond)
-		time.Sleep(10 * time.Millisecond)
-		if found, err := other.claim(f.ctx, 2); err != nil || len(found) != 1 || found[0].number < 2 {
-			t.Errorf("claimed %+v, %v", found, err)
-		}
-	})
-}
-
-// An unreadable entry is acknowledged, and the next one is read.
-func TestUnreadableEntryDoesNotBlockThePaidStream(t *testing.T) {
-	t.Parallel()
-	f := onRedis(t)
-	s := NewPaidStream(f.client)
-	for _, fields := range [][]any{{"a", "b"}, {"order", "1", "rev", "2", "body", `{"order":"2","rev":2}`}} {
-		f.must(f.client.Do(f.ctx, append([]any{"XADD", paidKey, "*"}, fields...)...).Err())
-	}
-	fine := posting(newID(), 3)
-	f.must(s.Append(f.ctx, []app.OutboxMessage{fine}))
-	o := f.office(BackOfficeGroup, "one")
-	f.must(o.take(3))
-	if diff := cmp.Diff([]app.OutboxMessage{fine}, o.got); diff != "" {
-		t.Fatal(diff)
 	}
 }
 
