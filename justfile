@@ -70,7 +70,7 @@ archive *orders:
 alerts *part:
     @deploy/scripts/alerts.sh "$@"
 
-# Play the troubles of the runbook, mend each as it says, and audit (some by name; --write shows them there)
+# Make each trouble of the runbook, apply its remedy and audit; prints transcripts (all drills, or some by name)
 [no-exit-message]
 drills *names:
     @deploy/drills/run.sh "$@"

@@ -72,13 +72,13 @@ const (
 // checkParts are where the runbook goes on about each check.
 var checkParts = map[string]string{
 	"offer":      "setting-up-a-sale",
-	"stock":      "is-the-stock-right",
-	"partition":  "redis-was-lost-or-an-old-copy-came-back",
+	"stock":      "stock-audit",
+	"partition":  "redis-data-loss",
 	"backlog":    "the-lag-grows",
 	"nodes":      "a-node-is-not-ready",
 	"clock":      "setting-up-a-sale",
-	"payment":    "orders-that-are-paid-and-do-not-look-so-or-do-not-end",
-	"mail":       "e-mails-setting-up-and-what-is-not-sent",
+	"payment":    "payments",
+	"mail":       "e-mail",
 	"durability": "durability-of-the-stores",
 }
 

@@ -1,18 +1,17 @@
-# Sourced by every drill: nodes on the private stores that deploy/scripts/services.sh run started, people who buy, and the words
-# in which a drill shows what an operator types and sees.
+# Sourced by every drill: nodes on the private stores of `deploy/scripts/services.sh run`, simulated buyers, and functions that
+# print the transcript.
 #
-#   tell TEXT                          a sentence between the commands
-#   sees SECONDS PATTERN 'COMMAND'     shows the command and what it prints, once that matches the pattern; else the drill fails
-#   shows 'COMMAND'                    shows the command and what it prints
+#   tell TEXT                          prints a sentence
+#   sees SECONDS PATTERN 'COMMAND'     prints the command and its output once it matches the pattern; else the drill fails
+#   shows 'COMMAND'                    prints the command and its output
 #
-# What is shown also goes to the file DRILL_TRANSCRIPT, with the ports and folders of this run replaced by those of a
-# deployment. Commands in it reach the private stores: redis-cli, mariadb, stampede and curl stand for the real ones.
+# In these commands redis-cli, mariadb, stampede and curl reach the private stores and the nodes.
 # shellcheck shell=bash
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=deploy/scripts/ports.sh
 source deploy/scripts/ports.sh
-: "${STAMPEDE_TEST_REDIS:?run it by deploy/drills/run.sh}" "${STAMPEDE_TEST_MYSQL:?}" "${DRILL_TRANSCRIPT:?}"
+: "${STAMPEDE_TEST_REDIS:?run it by deploy/drills/run.sh}" "${STAMPEDE_TEST_MYSQL:?}"
 
 database_port=${STAMPEDE_TEST_MYSQL#*:} database_port=${database_port%%)*}
 redis_port=${STAMPEDE_TEST_REDIS##*:}
@@ -22,6 +21,7 @@ export STAMPEDE_JWT_SECRET=a-key-for-tests-only-0123456789abcdef STAMPEDE_DATA=$
 export STAMPEDE_HANDSHAKE_RATE=0 STAMPEDE_BUY_RATE=0 STAMPEDE_BUY_USER_RATE=0 STAMPEDE_BUY_ALL_RATE=0
 export STAMPEDE_RETURN_WITHIN=0s STAMPEDE_PARTITIONS=2
 
+unset STAMPEDE_URL
 declare -A listen=() metrics=() nodes=()
 others=() # process ids that the drill ends with
 people= # the process id of the crowd
@@ -55,30 +55,17 @@ curl() {
 # log NODE: what a node has logged, without the instant.
 log() { sed 's/^time=[^ ]* //' "$TMPDIR/$1.log"; }
 
-# named puts the names of a deployment for the ports and folders of this run.
-named() {
-  local name replace=(-e "s/127\.0\.0\.1:$redis_port\b/redis:6379/g" -e "s/127\.0\.0\.1:$database_port\b/mysql:3306/g")
-  for name in "${!listen[@]}"; do
-    replace+=(-e "s/127\.0\.0\.1:${listen[$name]}\b/$name:8080/g" -e "s/127\.0\.0\.1:${metrics[$name]}\b/$name:9090/g")
-  done
-  sed "${replace[@]}" -e "s/\b$(uname -n)-\([0-9]\)/node-\1/g" -e "s#$TMPDIR#/var/lib/stampede#g" \
-    -e "s#$(dirname "$TMPDIR")#/var/lib#g" -e 's/[[:space:]]*$//'
-}
-
-# fit shortens what is printed: so many lines, so wide.
+# fit limits the output of a command to $lines lines of $width columns.
 fit() {
-  named |
-    LC_ALL=C.UTF-8 sed -E "s/^(.{$((width - 1))}).{2,}/\1…/" |
+  LC_ALL=C.UTF-8 sed -E "s/^(.{$((width - 1))}).{2,}/\1…/" |
     awk -v most="$lines" 'NR <= most; END { if (NR > most) print "… " NR - most " lines more" }'
 }
 
-# note prints for whoever watches, and into the transcript.
-note() { tee -a "$DRILL_TRANSCRIPT"; }
-tell() { printf '\n# %s\n' "$*" | note; }
+tell() { printf '\n# %s\n' "$*"; }
 
 shows() {
-  printf '$ %s\n' "$1" | named | note
-  { eval "$1" 2>&1 || true; } | fit | note
+  printf '$ %s\n' "$1"
+  { eval "$1" 2>&1 || true; } | fit
 }
 
 sees() {
@@ -88,16 +75,16 @@ sees() {
     ! grep -Eq -- "$pattern" <<<"$output" || break
     if ((SECONDS >= deadline)); then
       printf '$ %s\n%s\n' "$command" "$output"
-      printf 'not as the runbook says: nothing in it matches /%s/ after %s s\n' "$pattern" "$1" >&2
+      printf 'unexpected: no match for /%s/ after %s s\n' "$pattern" "$1" >&2
       return 1
     fi
     sleep 0.3
   done
-  printf '$ %s\n' "$command" | named | note
-  fit <<<"$output" | note
+  printf '$ %s\n' "$command"
+  fit <<<"$output"
 }
 
-# node NAME ROLES: starts a node and waits until it is ready.
+# node NAME ROLES: starts a node and waits until it is ready. Operators' commands call the first one with the role api.
 node() {
   listen[$1]=$(free_port) metrics[$1]=$(free_port)
   STAMPEDE_LISTEN=127.0.0.1:${listen[$1]} STAMPEDE_METRICS_LISTEN=127.0.0.1:${metrics[$1]} STAMPEDE_ROLES=$2 \
