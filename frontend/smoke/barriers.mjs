@@ -11,7 +11,10 @@ export async function barriers(report, browser, base, data, reader) {
   const frames = recordFrames(page)
   await page.goto(base)
   const dialog = page.locator('dialog[open]')
-  const setChallenge = (sale, kind) => stampede(data, ['challenge', '--sale', sale, '--kind', kind])
+  const token = (await stampede(data, ['token', '--user', '1', '--role', 'admin'])).trim()
+  const operator = { STAMPEDE_URL: base, STAMPEDE_TOKEN: token }
+  const setChallenge = (sale, kind) =>
+    stampede(data, ['challenge', '--sale', sale, '--kind', kind], undefined, operator)
   const cards = page.locator('[data-sale]')
   await soon(cards.first())
   // The other parts buy from the first cards.
