@@ -129,7 +129,8 @@ export async function consoleOfShop(report, browser, base, data, redis) {
     await operator.looks('report', { fullPage: true })
     const [file] = await Promise.all([page.waitForEvent('download'), press('Download CSV')])
     const lines = (await readFile(await file.path(), 'utf8')).split('\n')
-    if (lines[0] !== '\ufeffsection,name,orders,units,fen' || lines.length < 15) throw new Error(lines.join('\n'))
+    if (lines[0] !== '\ufeffsection,name,orders,units,fen' || lines.length < 15)
+      throw new Error(lines.join('\n'))
   })
 
   await report.check('console of a shop: a file of parcels is checked, then shipped', async () => {
