@@ -25,10 +25,10 @@ func (d *ArchiveDesk) ArchiveState(ctx context.Context) (ArchiveState, error) {
 	return d.Archivist.State(ctx)
 }
 
-// DropArchive removes the archived orders of all months before the one given, for good. What they add up to is written down
-// in the act's transaction, as it is by then; each sale keeps what the very orders that go add up to, and still
-// balances. The months go after the COMMIT; what a crash or the end of ctx leaves, the next run of the Archivist drops.
-// A dry run changes nothing. Conflict: orders are being moved.
+// DropArchive removes the archived orders of all months before the one given, for good. What they add up to is
+// written down in the act's transaction, as it is by then; each sale keeps what the very orders that go add up to,
+// and still balances. The months go after the COMMIT; what a crash or the end of ctx leaves, the next run of the
+// Archivist drops. A dry run changes nothing. Conflict: orders are being moved.
 func (d *ArchiveDesk) DropArchive(
 	ctx context.Context, actor Actor, month Month, dryRun bool,
 ) (out ArchiveDrop, err error) {

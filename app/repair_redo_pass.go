@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// redoPass is what was given back to a partition so far. A sale may have to wait, because its row is locked
-// or because the gateway does not respond; the other sales continue, and a retry does not read the stream again. It is good for one history of the database and one epoch.
+// redoPass is what was given back to a partition so far. A sale may have to wait, because its row is locked or
+// because the gateway does not respond; the other sales continue, and a retry does not read the stream again. It is
+// good for one history of the database and one epoch.
 type redoPass struct {
 	history string
 	epoch   int64

@@ -83,8 +83,8 @@ func earliest(told <-chan time.Time, failed <-chan error, servers int) (first ti
 	return first, err
 }
 
-// ClockDifference is how far the clocks of a cluster's primaries are apart, as far as round trips allow to tell; 0 where
-// there is one server. With an error it is that of those that have answered.
+// ClockDifference is how far the clocks of a cluster's primaries are apart, as far as round trips allow to tell; 0
+// where there is one server. With an error it is that of those that have answered.
 func ClockDifference(ctx context.Context, client redis.UniversalClient) (time.Duration, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {

@@ -91,7 +91,8 @@ func (c *claims) identity(key *signingKey) (app.Identity, error) {
 		return app.Identity{}, app.Fail(app.Unauthorized, "the token has an unknown role")
 	}
 	return app.Identity{
-		User: user, Role: role, Expires: app.MillisOf(c.ExpiresAt.Time), Device: device, Sale: sale, KeyNumber: key.generation,
-		Name: strings.Clone(c.Name), // cut out of the claims, which would all be kept with it
+		User: user, Role: role, Expires: app.MillisOf(c.ExpiresAt.Time), Device: device, Sale: sale,
+		KeyNumber: key.generation,
+		Name:      strings.Clone(c.Name), // cut out of the claims, which would all be kept with it
 	}, nil
 }

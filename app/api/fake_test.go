@@ -8,8 +8,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -338,7 +338,7 @@ type site struct {
 // options are those of an open shop, before a test changes them.
 func (s *site) options() Options {
 	return Options{
-		Catalogue:  &fakeCatalogue{}, Pictures: fakePictures{}, Readiness: func(context.Context,
+		Catalogue: &fakeCatalogue{}, Pictures: fakePictures{}, Readiness: func(context.Context,
 			app.ID,
 		) (app.Readiness, error) {
 			return app.Readiness{Sale: someSaleRecord(), Checks: []app.Check{

@@ -148,4 +148,3 @@ func TestSearchIsPassedOn(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
-

@@ -11,7 +11,8 @@
 // Connections are kept for the next e-mail (kept.go). What happens to one e-mail says nothing of another: a connection
 // on which anything went wrong is not used again.
 //
-// An e-mail is the same to the last byte each time it is sent: Message-ID and Date are made of its subject matter and the
-// instant at which it was posted, so that a repetition is recognised. What a person typed stands in one line of the text or in the encoded
-// subject, without control characters; addresses are checked once more. Errors name no address: they reach the log.
+// An e-mail is the same to the last byte each time it is sent: Message-ID and Date are made of its subject matter and
+// the instant at which it was posted, so that a repetition is recognised. What a person typed stands in one line of
+// the text or in the encoded subject, without control characters; addresses are checked once more. Errors name no
+// address: they reach the log.
 package mail

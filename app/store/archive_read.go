@@ -79,7 +79,8 @@ var summed = []string{
 	"ticket", "seq",
 }
 
-// rowsOfSale selects all orders of a sale, for sums. Most sales have none in the archive, and are read along their index.
+// rowsOfSale selects all orders of a sale, for sums. Most sales have none in the archive, and are read along their
+// index.
 func rowsOfSale(tx bun.IDB, moved bool, sale app.ID) *bun.SelectQuery {
 	// Left alone, MySQL may group by buyer along orders_key, through all orders there are. SQLite does not see the
 	// hint.

@@ -15,12 +15,14 @@ import (
 // salesAtOnce is how many rows of sales one statement changes; SQLite takes a union of 500 parts at most.
 const salesAtOnce = 250
 
-// SaveSales writes what an operator can edit of each of them. Stock changes only while nothing of the sale
-// is in Redis, and so does archived unless the sale is over: its loading takes no lock of acts, so the statement itself looks. See app.CatalogueKeeper.
+// SaveSales writes what an operator can edit of each of them. Stock changes only while nothing of the sale is in
+// Redis, and so does archived unless the sale is over: its loading takes no lock of acts, so the statement itself
+// looks. See app.CatalogueKeeper.
 func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.
-		edits := slices.SortedFunc(slices.Values(sales), func(a, b app.SaleRecord) int { return cmp.Compare(a.ID, b.ID) })
+		byID := func(a, b app.SaleRecord) int { return cmp.Compare(a.ID, b.ID) }
+		edits := slices.SortedFunc(slices.Values(sales), byID)
 		for some := range slices.Chunk(edits, salesAtOnce) {
 			if err := s.saveSales(ctx, tx, some); err != nil {
 				return err

@@ -8,8 +8,8 @@ import (
 	"stampede/app"
 )
 
-// LockSlots returns the slots that overlap [from, to), without hidden ones. The version of the catalogue, which it raises, keeps others from
-// adding or removing any until the act ends. See app.CatalogueKeeper.
+// LockSlots returns the slots that overlap [from, to), without hidden ones. The version of the catalogue, which it
+// raises, keeps others from adding or removing any until the act ends. See app.CatalogueKeeper.
 func (s *Store) LockSlots(ctx context.Context, from, to app.Millis) (slots []app.Slot, err error) {
 	err = s.edit(ctx, "lock slots", func(tx bun.Conn) error {
 		slots, err = readSlots(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery {

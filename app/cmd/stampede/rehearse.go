@@ -158,8 +158,8 @@ func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
 		return h, fmt.Errorf("create the hidden slot: %w", err)
 	}
 	draft := app.SaleDraft{
-		Slot: h.slot.ID, Product: like.Product.ID, PriceFen: like.PriceFen, Stock: like.Initial + like.Added - like.Withdrawn,
-		Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge,
+		Slot: h.slot.ID, Product: like.Product.ID, PriceFen: like.PriceFen,
+		Stock: like.Initial + like.Added - like.Withdrawn, Limit: like.Limit, Cap: like.Cap, Challenge: like.Challenge,
 	}
 	if c.Units > 0 {
 		draft.Stock = c.Units
@@ -179,7 +179,7 @@ func (c *rehearseCmd) offer(api *client) (h hidden, err error) {
 		h.tokens = append(h.tokens, added.Tokens...)
 	}
 	// Instants of this machine's clock from here on.
-	shift := time.Now().Sub(now.Time())
+	shift := time.Since(now.Time())
 	h.sale.OpensAt, h.sale.ClosesAt = h.sale.OpensAt.Add(shift), h.sale.ClosesAt.Add(shift)
 	return h, nil
 }

@@ -177,7 +177,11 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (app.ID, error) {
 		switch code := wsclient.CodeOf(err); {
 		case err == nil:
 			s.mine = append(s.mine, receipt.Order)
-			c.note(func() { c.orders[receipt.Order] = c.orders[receipt.Order] })
+			c.note(func() { // the order event may have come first
+				if _, known := c.orders[receipt.Order]; !known {
+					c.orders[receipt.Order] = ""
+				}
+			})
 			return receipt.Order, nil
 		case code != app.Busy && code != app.RateLimited:
 			return 0, err
@@ -284,8 +288,8 @@ func (c *rehearseCrowd) judge(cmd *rehearseCmd, sale app.SaleView) *rehearsal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &rehearsal{
-		Verdict: "GO", Shoppers: len(c.shoppers), Units: sale.Initial + sale.Added, Buys: c.bought, Reserved: len(c.orders),
-		Refused: c.refused,
+		Verdict: "GO", Shoppers: len(c.shoppers), Units: sale.Initial + sale.Added, Buys: c.bought,
+		Reserved: len(c.orders), Refused: c.refused,
 	}
 	r.within("connect, 99 %", c.connect, cmd.Limit.Connect)
 	r.within("answer, 99 %", c.answer, cmd.Limit.Answer)
@@ -296,8 +300,9 @@ func (c *rehearseCrowd) judge(cmd *rehearseCmd, sale app.SaleView) *rehearsal {
 		fmt.Sprintf("%d units = %d free + %d held + %d sold", r.Units, sale.Stock, sale.Held, sale.Sold), "all free")
 	r.check("connections lost", len(c.lost) == 0, fmt.Sprint(len(c.lost)), "0")
 	retried, odd := c.refused[app.Busy]+c.refused[app.RateLimited], 0
+	usual := []app.Code{app.SoldOut, app.LimitReached, app.NotOpen, app.Closed, app.Busy, app.RateLimited}
 	for code, n := range c.refused {
-		if !slices.Contains([]app.Code{app.SoldOut, app.LimitReached, app.NotOpen, app.Closed, app.Busy, app.RateLimited}, code) {
+		if !slices.Contains(usual, code) {
 			odd += n
 		}
 	}

@@ -51,9 +51,9 @@ func entered(t *testing.T, n *node, token string, sale app.ID) *client {
 	return c
 }
 
-// A hidden sale does not exist for any caller without a token that is bound to it, over every route and op. Bound guests
-// watch it and buy in it, and find no other sale. Its orders cannot be paid, and reports, the board and the export
-// exclude it.
+// A hidden sale does not exist for any caller without a token that is bound to it, over every route and op. Bound
+// guests watch it and buy in it, and find no other sale. Its orders cannot be paid, and reports, the board and the
+// export exclude it.
 func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -116,7 +116,8 @@ func TestHiddenSaleDoesNotExistForOthers(t *testing.T) {
 		{"/api/v1/operator/export/sales.csv", operator},
 	} {
 		status, answer := n.get(list.path, list.token)
-		if text := string(answer); status != http.StatusOK || strings.Contains(text, id) || strings.Contains(text, slot) {
+		text := string(answer)
+		if status != http.StatusOK || strings.Contains(text, id) || strings.Contains(text, slot) {
 			t.Errorf("%s: %d, with the hidden sale: %s", list.path, status, text)
 		}
 	}
