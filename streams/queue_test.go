@@ -340,6 +340,9 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 					r.result = func(context.Context, try) error { return nil }
 				}
 				stop := r.start(second)
+				if quarantined == 0 {
+					r.awaitAll([]string{name})
+				}
 				for _, m := range r.await(0, quarantined) {
 					r.result = func(context.Context, try) error { return nil }
 					if m.name != name {
