@@ -20,8 +20,8 @@ const (
 	// maxMails is how many e-mails may wait, about 60 MB of them: a mail server that is unreachable for days must not
 	// fill Redis.
 	maxMails = 100_000
-	// An e-mail is sent again after mailPause, then after pauses that double. It is quarantined after mailAttempts, about an
-	// hour after the first. An attempt takes less than mailPause.
+	// An e-mail is sent again after mailPause, then after pauses that double. It is quarantined after mailAttempts,
+	// about an hour after the first. An attempt takes less than mailPause.
 	mailPause, longestMailPause = 30 * time.Second, time.Hour
 	mailAttempts                = 8
 	// mailPlaces is how many new e-mails are sent at the same time, mailRepeatPlaces how many repeated ones.

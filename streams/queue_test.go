@@ -81,8 +81,8 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 	})
 }
 
-// A pending message is quarantined once, an acknowledged one never. Unreadable entries are quarantined, too. They can be
-// dropped, not replayed.
+// A pending message is quarantined once, an acknowledged one never. Unreadable entries are quarantined, too. They can
+// be dropped, not replayed.
 func TestQuarantineIsIdempotent(t *testing.T) {
 	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
