@@ -185,7 +185,7 @@ func (f *SaleFinisher) terms(ctx context.Context, partition int) error {
 	if err != nil || len(sales) == 0 {
 		return err
 	}
-	counters, err := f.Desk.Inventory.Counters(ctx, refsOf(sales))
+	counters, err := f.Desk.Inventory.Counters(ctx, refsOf(pointers(sales)))
 	if err != nil {
 		return fmt.Errorf("read the versions of sales: %w", err)
 	}

@@ -126,7 +126,7 @@ func (l *Leftovers) do(
 	return unsettled(e.kind, err)
 }
 
-// forgetting is work that does not mind when somebody else was faster.
+// forgetting makes an operation of a drop; an entry that another caller has dropped is no error.
 func forgetting(drop func(ctx context.Context, id string) (bool, error)) func(ctx context.Context, id string) error {
 	return func(ctx context.Context, id string) error {
 		_, err := drop(ctx, id)

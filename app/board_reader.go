@@ -178,7 +178,7 @@ func (r *BoardReader) sales(ctx context.Context, now Millis) ([]BoardSale, error
 	if len(sales) == 0 {
 		return []BoardSale{}, nil
 	}
-	counters, err := r.Inventory.Counters(ctx, refsOfSales(sales))
+	counters, err := r.Inventory.Counters(ctx, refsOf(sales))
 	if err != nil && AwayOf(err) == nil {
 		return nil, err
 	}

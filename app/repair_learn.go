@@ -18,7 +18,7 @@ func learnLoaded(ctx context.Context, from SaleStore, inventory Inventory, parti
 	if err != nil {
 		return err
 	}
-	counters, err := inventory.Counters(ctx, refsOf(sales))
+	counters, err := inventory.Counters(ctx, refsOf(pointers(sales)))
 	if err != nil {
 		return fmt.Errorf("look for sales that were not loaded: %w", err)
 	}
@@ -75,7 +75,7 @@ func (r *Rebuild) learn(ctx context.Context, partition int, epoch int64) error {
 	if err != nil {
 		return fmt.Errorf("list loaded sales: %w", err)
 	}
-	counters, err := r.Inventory.Counters(ctx, refsOf(sales))
+	counters, err := r.Inventory.Counters(ctx, refsOf(pointers(sales)))
 	if err != nil {
 		return fmt.Errorf("read counters of loaded sales: %w", err)
 	}

@@ -108,7 +108,7 @@ func (r *Rebuild) missingSale(ctx context.Context, partition int) (why string, e
 	if err != nil {
 		return "", fmt.Errorf("list loaded sales: %w", err)
 	}
-	counters, err := r.Inventory.Counters(ctx, refsOf(sales))
+	counters, err := r.Inventory.Counters(ctx, refsOf(pointers(sales)))
 	if err != nil {
 		return "", fmt.Errorf("look for loaded sales: %w", err)
 	}

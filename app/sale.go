@@ -109,15 +109,7 @@ type Sale struct {
 // Ref names the sale for the inventory.
 func (s *Sale) Ref() SaleRef { return SaleRef{ID: s.ID, Partition: s.Partition} }
 
-func refsOf(sales []Sale) []SaleRef {
-	refs := make([]SaleRef, len(sales))
-	for i := range sales {
-		refs[i] = sales[i].Ref()
-	}
-	return refs
-}
-
-func refsOfSales(sales []*Sale) []SaleRef {
+func refsOf(sales []*Sale) []SaleRef {
 	refs := make([]SaleRef, len(sales))
 	for i, s := range sales {
 		refs[i] = s.Ref()

@@ -120,7 +120,7 @@ func (f *Storefront) counters(ctx context.Context, sales []*Sale) ([]Counters, e
 // someCounters reads the numbers. Among several sales, one whose partition is away is shown as this node has seen it
 // last; of that one alone people are told that it cannot be read.
 func (f *Storefront) someCounters(ctx context.Context, sales []*Sale) ([]Counters, error) {
-	counters, err := f.Inventory.Counters(ctx, refsOfSales(sales))
+	counters, err := f.Inventory.Counters(ctx, refsOf(sales))
 	away := AwayOf(err)
 	if err != nil && away == nil {
 		return nil, err

@@ -60,7 +60,7 @@ func (p *Ticker) RunOnce(ctx context.Context) error {
 	if len(sales) == 0 {
 		return nil
 	}
-	refs := refsOfSales(sales)
+	refs := refsOf(sales)
 	counters, err := p.Inventory.Counters(ctx, refs)
 	if err != nil && AwayOf(err) == nil {
 		return err

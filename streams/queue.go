@@ -60,8 +60,8 @@ func (q *queue) acknowledge(ctx context.Context, group, id string) error {
 
 // isolate moves a pending entry to the quarantine; false: it is no longer pending. It may be repeated.
 func (q *queue) isolate(ctx context.Context, group, id, reason string) (bool, error) {
-	moved, err := q.move(ctx, quarantineScript, []string{q.stream, q.quarantine}, group, id, cut(reason, longReason),
-		map[bool]string{true: "1", false: "0"}[q.discard])
+	moved, err := q.move(ctx, quarantineScript, []string{q.stream, q.quarantine}, group, id,
+		cut(reason, longReason), q.discard)
 	return moved != "", err
 }
 

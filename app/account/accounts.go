@@ -15,7 +15,7 @@ import (
 const (
 	activateLife = 24 * time.Hour
 	resetLife    = time.Hour
-	// emailsAnHour bounds the mails that strangers can have sent to somebody.
+	// emailsAnHour is the maximum of e-mails per address and hour that anonymous requests can cause.
 	emailsAnHour = 5
 	// evenly is what the part of an answer takes that depends on whether an e-mail is known, either way: what follows
 	// for one that is known takes a tenth of it.

@@ -135,7 +135,7 @@ func TestActorIsPassedOn(t *testing.T) {
 	}
 }
 
-// What gives power or cannot be taken back is for admins; operators are refused, and nobody acts.
+// Operations that grant rights or cannot be reversed require an admin. An operator is rejected before the operation.
 func TestAdminRoutes(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

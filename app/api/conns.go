@@ -110,7 +110,7 @@ func (c *limitedConn) Close() error {
 func (c *limitedConn) SetWriteBuffer(bytes int) error { return setWriteBuffer(c.Conn, bytes) }
 
 // countFor counts a connection that a proxy opened for the client whose socket it becomes, and reports whether there
-// is room. One that the client opened itself is counted already. undo counts it for nobody again, if it
+// is room. One that the client opened itself is counted already. undo removes it from the count again if it
 // does not become a socket.
 func countFor(conn net.Conn, client netip.Addr) (undo func(), room bool) {
 	if again, ok := conn.(*replayed); ok {

@@ -89,7 +89,7 @@ type Shop interface {
 	// Repost sends to the back office once more what it received since the instant, and returns the number of entries.
 	Repost(ctx context.Context, actor app.Actor, since app.Millis) (int64, error)
 
-	// ArchiveState counts what is in the archive and what is due; DropArchive removes months before the one given.
+	// ArchiveState counts archived and due orders; DropArchive removes months before the one given.
 	ArchiveState(ctx context.Context) (app.ArchiveState, error)
 	DropArchive(ctx context.Context, actor app.Actor, before app.Month, dryRun bool) (app.ArchiveDrop, error)
 

@@ -16,7 +16,8 @@ func (s *Store) ArchiveState(
 		column string
 		before app.Millis
 	}{{&state.SalesToMove, "archive_at", closedBefore}, {&state.SalesToBlank, "blank_at", blankBefore}} {
-		err := s.db.NewRaw("SELECT COUNT(*) FROM sales WHERE "+count.column+" <= ? AND closes_at < ? AND retired_at > 0", now, count.before).Scan(ctx, count.into)
+		err := s.db.NewRaw("SELECT COUNT(*) FROM sales WHERE "+count.column+" <= ? AND closes_at < ? AND retired_at > 0",
+			now, count.before).Scan(ctx, count.into)
 		if err != nil {
 			return state, wrap("count sales that closed long ago", err)
 		}

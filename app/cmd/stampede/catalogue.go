@@ -12,7 +12,7 @@ import (
 )
 
 type (
-	// changing is part of each command that changes what is offered.
+	// changing is part of each command that changes the catalogue.
 	changing struct {
 		operating
 

@@ -61,7 +61,7 @@ func (c *challenge) Run(e *env) error {
 	})
 }
 
-// set sets what is named and returns how hard proofs of work are then.
+// set applies the given flags and returns the resulting difficulty of proofs of work.
 func (c *challenge) set(api *client, kind app.Challenge) (int, error) {
 	if c.Sale != 0 {
 		path := "/sales/" + c.Sale.String()

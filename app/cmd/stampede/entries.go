@@ -76,7 +76,7 @@ func (c *client) each(kind entries, do func(id string) error) error {
 			fresh++
 			seen[entry.ID] = true
 			switch err := do(entry.ID); {
-			case err == nil, errors.Is(err, &app.Error{Code: app.NotFound}): // somebody else was faster
+			case err == nil, errors.Is(err, &app.Error{Code: app.NotFound}): // sent or dropped by another caller
 			case errors.Is(err, &app.Error{Code: app.WrongState}): // it can only be dropped
 				failed = append(failed, err)
 			default:

@@ -126,16 +126,22 @@ func (c *client) auth(route string, body, into any) error {
 	return c.send(http.MethodPost, apiPath+"/auth/"+route, "application/json", "", content, into)
 }
 
+// savedClient makes a client with the saved log ins, and without a token.
+func (e *env) savedClient(server string) (*client, error) {
+	c, err := e.client(server)
+	if err == nil {
+		c.saved, err = e.sessions()
+	}
+	return c, err
+}
+
 // Run logs in.
 func (l *loginCmd) Run(e *env) error {
-	c, err := e.client(l.Server)
+	c, err := e.savedClient(l.Server)
 	if err != nil {
 		return err
 	}
 	defer c.http.CloseIdleConnections()
-	if c.saved, err = e.sessions(); err != nil {
-		return err
-	}
 	in := bufio.NewReader(io.LimitReader(e.in, 2*longestPassword))
 	if l.Email == "" {
 		fmt.Fprint(e.err, "E-mail: ")
@@ -186,14 +192,11 @@ func (e *env) password(in *bufio.Reader) (string, error) {
 
 // Run ends the log in, at the server and here.
 func (l *logoutCmd) Run(e *env) error {
-	c, err := e.client(l.Server)
+	c, err := e.savedClient(l.Server)
 	if err != nil {
 		return err
 	}
 	defer c.http.CloseIdleConnections()
-	if c.saved, err = e.sessions(); err != nil {
-		return err
-	}
 	one, found := c.saved.Of[c.base]
 	if !found {
 		fmt.Fprintln(e.out, "nobody is logged in at", c.base)

@@ -130,7 +130,7 @@ func (c *rehearseCmd) rehearse(ctx context.Context, api *client) (r *rehearsal, 
 	crowd.buy(ctx, time.Until(h.sale.ClosesAt.Time()), c.Rush)
 	c.progress(api, "they cancel their orders")
 	view, err := crowd.settle(ctx)
-	if err != nil {
+	if err = errors.Join(err, context.Cause(ctx)); err != nil { // interrupted: what was measured gives no verdict
 		return nil, err
 	}
 	return crowd.judge(c, view), nil
