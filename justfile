@@ -60,11 +60,6 @@ matrix *pairs:
 bench *flags:
     @deploy/scripts/bench.sh "$@"
 
-# Move 1,000,000 orders to the archive beside buys, and measure it (another number)
-[no-exit-message]
-archive *orders:
-    @deploy/scripts/archive.sh "$@"
-
 # Check the alert rules with the real Prometheus, and let each alert fire once in a live run (rules: only the first part)
 [no-exit-message]
 alerts *part:

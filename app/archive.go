@@ -10,80 +10,71 @@ import (
 )
 
 const (
-	// ArchiveLeast is the shortest time after which orders may move or be blanked: a sale has left Redis by then, and
-	// every buyer who comes back with a cursor that is younger finds what changed in orders itself (F6).
-	ArchiveLeast = 48 * time.Hour
+	// RefundWindow is how long Alipay refunds a payment: three months (alipay.trade.refund, "Use case"). Orders stay
+	// in orders at least that long after the end of their sale. A contract may grant more: set STAMPEDE_ARCHIVE_AFTER
+	// to it.
+	RefundWindow = 92 * 24 * time.Hour
+	// BlankLeast is the shortest time after which personal data is removed: the sale has left Redis by then.
+	BlankLeast = 48 * time.Hour
 
 	archiveEvery = 10 * time.Minute
 	// archiveChunk is how many orders one transaction locks: for some milliseconds.
 	archiveChunk = 200
 	archiveSales = 100 // in a list
-	// archiveRest is the least pause after a transaction; a longer one rests archiveShare times as long as it took.
+	// archiveRest is the minimum pause after a transaction; the pause is archiveShare times as long as the transaction.
 	archiveRest  = 20 * time.Millisecond
 	archiveShare = 4
-	// Around the opening of a sale nothing is moved, nor while so many reservations wait for their rows.
+
+	// Nothing moves around the opening of a sale, or while this many reservations wait for their rows.
 	archiveAhead   = 10 * time.Minute
 	archiveBehind  = 5 * time.Minute
 	archiveWaiting = 1000
-	// A sale with orders that are not at rest is looked at again after a day, or after a week if nothing moved.
+
+	// A sale with unsettled orders is checked again after a day, or after a week if nothing moved.
 	archiveSoon, archiveLater = 24 * time.Hour, 7 * 24 * time.Hour
-	// monthsAhead are made before anything needs them.
-	monthsAhead = 62 * 24 * time.Hour
 )
 
-// ArchivedMonth is a month of the archive.
+// ArchivedMonth sums the archived orders of a month.
 type ArchivedMonth struct {
 	Month       Month `json:"month"`
 	Orders      int64 `json:"orders"`
-	Sales       int   `json:"sales,omitempty"`
-	PaidFen     int64 `json:"paid_fen,omitempty"`
-	RefundedFen int64 `json:"refunded_fen,omitempty"`
-	Bytes       int64 `json:"bytes,omitempty"` // on disk, about
+	Sales       int   `json:"sales"`
+	PaidFen     int64 `json:"paid_fen"`
+	RefundedFen int64 `json:"refunded_fen"`
 }
 
-// ArchiveState is what is where.
+// ArchiveState counts rows per table and month.
 type ArchiveState struct {
 	ArchiveAfter string          `json:"archive_after"`
 	PersonalData string          `json:"personal_data_after"`
 	Orders       int64           `json:"orders"`         // in the archive
-	SalesToMove  int64           `json:"sales_to_move"`  // whose orders are due
-	SalesKept    int64           `json:"sales_kept"`     // with orders that were not at rest at the last look
-	PaidLeft     int64           `json:"paid_left"`      // orders of these sales that nobody has shipped
-	ShippedLeft  int64           `json:"shipped_left"`   // and that nobody has received
-	SalesToBlank int64           `json:"sales_to_blank"` // whose orders may say something of people
-	MonthsToDrop int64           `json:"months_to_drop"` // that were planned and are not dropped yet
-	OldNodes     int             `json:"nodes_without_archive"`
+	SalesToMove  int64           `json:"sales_to_move"`  // with due orders
+	SalesKept    int64           `json:"sales_kept"`     // with orders that were not settled at the last check
+	PaidLeft     int64           `json:"paid_left"`      // orders of these sales that were not shipped
+	ShippedLeft  int64           `json:"shipped_left"`   // and that were not received
+	SalesToBlank int64           `json:"sales_to_blank"` // that may have personal data
 	Months       []ArchivedMonth `json:"months"`
 }
 
-// Archived is what a run did.
+// Archived is the result of a run.
 type Archived struct {
-	Sales    int             `json:"sales"`  // that were looked at
-	Looked   int64           `json:"looked"` // orders
-	Moved    int64           `json:"moved"`
-	Blanked  int64           `json:"blanked"`          // orders whose personal data is gone
-	Books    int64           `json:"books"`            // addresses of guests
-	Months   map[Month]int64 `json:"months,omitempty"` // how many orders moved to each
-	Dropped  []ArchivedMonth `json:"dropped,omitempty"`
-	Postpone string          `json:"postponed,omitempty"` // why nothing more was done
+	Sales    int    // that were checked
+	Moved    int64  // orders
+	Blanked  int64  // orders without their personal data now
+	Books    int64  // addresses of guests
+	Postpone string // why the run ended early
 }
 
-// any reports whether the run changed anything.
-func (a *Archived) any() bool { return a.Moved+a.Blanked+a.Books > 0 || len(a.Dropped) > 0 }
-
-// Archivist moves orders of sales that closed long ago to the archive, and takes out of them what they say of people.
-// One process does so at a time, in short transactions with pauses, and not around openings. It may die anywhere: what
-// is moved is moved, what is left is found by the next run.
+// Archivist moves orders of sales that closed long ago to the archive, and removes personal data. One process does so at
+// a time, in short transactions with pauses, and not around openings. It may die anywhere: the next run goes on.
 type Archivist struct {
 	Store   ArchiveStore
 	Streams interface {
 		// PartitionFigures reads the state of all streams.
 		PartitionFigures(ctx context.Context) ([]PartitionFigures, error)
 	}
-	ArchiveAfter  time.Duration // 0: orders stay where they are
-	PersonalAfter time.Duration // 0: addresses stay
-	Anyway        bool          // also around openings, and with short pauses
-
+	ArchiveAfter  time.Duration // 0: orders do not move
+	PersonalAfter time.Duration // 0: personal data stays
 	// Counts are since the start.
 	Counts struct{ Moved, Blanked, Failed atomic.Int64 }
 }
@@ -93,20 +84,20 @@ func (a *Archivist) Run(ctx context.Context) error {
 	return Repeat(ctx, archiveEvery, "archive orders", func(ctx context.Context) error {
 		done, err := a.RunOnce(ctx)
 		switch {
-		case errors.Is(err, ErrArchiveTaken): // another node is at it
+		case errors.Is(err, ErrArchiveTaken): // by another node
 			return nil
 		case err != nil:
 			a.Counts.Failed.Add(1)
 			return err
-		case done.any():
+		case done.Moved+done.Blanked+done.Books > 0:
 			slog.InfoContext(ctx, "archived", "sales", done.Sales, "moved", done.Moved, "blanked", done.Blanked,
-				"books", done.Books, "dropped", len(done.Dropped), "postponed", done.Postpone)
+				"books", done.Books, "postponed", done.Postpone)
 		}
 		return nil
 	})
 }
 
-// RunOnce does everything that is due, or as much as there is quiet for. ErrArchiveTaken: another process is at it.
+// RunOnce performs all due archive work now, until a sale is about to open. ErrArchiveTaken: another process does.
 func (a *Archivist) RunOnce(ctx context.Context) (done Archived, err error) {
 	err = a.Store.LockArchive(ctx, func(ctx context.Context) error {
 		r := &archiveRun{Archivist: a, done: &done}
@@ -126,7 +117,10 @@ func (a *Archivist) State(ctx context.Context) (ArchiveState, error) {
 		return state, err
 	}
 	state.ArchiveAfter, state.PersonalData = orNever(a.ArchiveAfter), orNever(a.PersonalAfter)
-	state.OldNodes, err = a.Store.NodesWithoutArchive(ctx)
+	state.Months, err = a.Store.ArchivedMonths(ctx, 0)
+	for _, m := range state.Months {
+		state.Orders += m.Orders
+	}
 	return state, err
 }
 
@@ -152,19 +146,11 @@ type archiveRun struct {
 }
 
 func (r *archiveRun) all(ctx context.Context) error {
-	old, err := r.Store.NodesWithoutArchive(ctx)
-	if err != nil {
-		return err
-	}
-	if old > 0 {
-		r.done.Postpone = fmt.Sprintf("%d nodes of an earlier version would not find archived orders", old)
-		return nil
-	}
 	if r.done.Postpone = r.noise(ctx); r.done.Postpone != "" {
 		return nil
 	}
-	var failed []error // who may not make partitions blanks all the same
-	for _, work := range []func(context.Context) error{r.finishDrops, r.blank, r.move, r.forgetGuests} {
+	var failed []error
+	for _, work := range []func(context.Context) error{r.blank, r.move, r.forgetGuests} {
 		if r.done.Postpone == "" && ctx.Err() == nil {
 			failed = append(failed, work(ctx))
 		}
@@ -172,35 +158,17 @@ func (r *archiveRun) all(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// finishDrops drops months of which somebody began to.
-func (r *archiveRun) finishDrops(ctx context.Context) error {
-	return dropPlanned(ctx, r.Store, &r.done.Dropped, func(took time.Duration) bool {
-		r.rest(ctx, took)
-		return r.done.Postpone == ""
-	})
-}
-
 func (r *archiveRun) move(ctx context.Context) error {
-	if r.ArchiveAfter == 0 {
-		return nil
-	}
-	now, err := r.Store.Clock(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := r.Store.MakeMonths(ctx, now.At.Add(monthsAhead)); err != nil {
-		return err
-	}
 	return r.eachSale(ctx, r.ArchiveAfter, r.Store.SalesToArchive, r.moveSale)
 }
 
-// eachSale works on the sales that are due until none is: each is planned anew when it is done.
+// eachSale works on due sales until none is left: each is planned anew when it is done. after 0: never.
 func (r *archiveRun) eachSale(
 	ctx context.Context, after time.Duration,
 	due func(ctx context.Context, now, closedBefore Millis, limit int) ([]ID, error),
 	work func(ctx context.Context, sale ID, now, closedBefore Millis) error,
 ) error {
-	for {
+	for after > 0 {
 		now, err := r.Store.Clock(ctx)
 		if err != nil {
 			return err
@@ -216,9 +184,10 @@ func (r *archiveRun) eachSale(
 			r.done.Sales++
 		}
 		if len(sales) < archiveSales {
-			return nil
+			break
 		}
 	}
+	return nil
 }
 
 func (r *archiveRun) moveSale(ctx context.Context, sale ID, now, changedBefore Millis) error {
@@ -232,14 +201,7 @@ func (r *archiveRun) moveSale(ctx context.Context, sale ID, now, changedBefore M
 		}
 		step.After = done.Last
 		moved += done.Moved
-		r.done.Looked += int64(done.Looked)
 		r.done.Moved += int64(done.Moved)
-		for month, n := range done.Months {
-			if r.done.Months == nil {
-				r.done.Months = make(map[Month]int64)
-			}
-			r.done.Months[month] += n
-		}
 		r.Counts.Moved.Add(int64(done.Moved))
 		if done.Looked < archiveChunk {
 			break
@@ -252,7 +214,7 @@ func (r *archiveRun) moveSale(ctx context.Context, sale ID, now, changedBefore M
 	return err
 }
 
-// archiveLook is when a sale with orders that are left is looked at again.
+// archiveLook is the next check of a sale with remaining orders.
 func archiveLook(now Millis, moving bool) Millis {
 	if moving {
 		return now.Add(archiveSoon)
@@ -261,31 +223,26 @@ func archiveLook(now Millis, moving bool) Millis {
 }
 
 func (r *archiveRun) blank(ctx context.Context) error {
-	if r.PersonalAfter == 0 {
-		return nil
-	}
 	return r.eachSale(ctx, r.PersonalAfter, r.Store.SalesToBlank, r.blankSale)
 }
 
 func (r *archiveRun) blankSale(ctx context.Context, sale ID, now, _ Millis) error {
 	blanked := int64(0)
-	for _, archived := range []bool{false, true} {
-		for step := (BlankStep{Sale: sale, Archived: archived, Limit: archiveChunk}); ; {
-			began := time.Now()
-			n, last, err := r.Store.BlankOrders(ctx, step)
-			if err != nil {
-				return err
-			}
-			blanked += n
-			r.done.Blanked += n
-			r.Counts.Blanked.Add(n)
-			if last == 0 {
-				break
-			}
-			step.After = last
-			if r.rest(ctx, time.Since(began)); r.done.Postpone != "" {
-				return nil
-			}
+	for after := ID(0); ; {
+		began := time.Now()
+		n, last, err := r.Store.BlankOrders(ctx, sale, after, archiveChunk)
+		if err != nil {
+			return err
+		}
+		blanked += n
+		r.done.Blanked += n
+		r.Counts.Blanked.Add(n)
+		if last == 0 {
+			break
+		}
+		after = last
+		if r.rest(ctx, time.Since(began)); r.done.Postpone != "" {
+			return nil
 		}
 	}
 	_, err := r.Store.PlanBlank(ctx, sale, archiveLook(now, blanked > 0))
@@ -314,13 +271,9 @@ func (r *archiveRun) forgetGuests(ctx context.Context) error {
 	}
 }
 
-// rest pauses after a transaction, and says in Postpone when the run had better end.
+// rest pauses after a transaction, and sets Postpone when the run must end.
 func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
-	pause := max(archiveRest, archiveShare*took)
-	if r.Anyway {
-		pause = archiveRest
-	}
-	if !Sleep(ctx, pause) {
+	if !Sleep(ctx, max(archiveRest, archiveShare*took)) {
 		r.done.Postpone = "it was stopped"
 		return
 	}
@@ -329,11 +282,8 @@ func (r *archiveRun) rest(ctx context.Context, took time.Duration) {
 	}
 }
 
-// noise says why nothing is to be moved now; "": all is quiet. What cannot be read is no quiet either.
+// noise returns why nothing may move now, "" if it may. A store that does not answer is a reason, too.
 func (r *archiveRun) noise(ctx context.Context) string {
-	if r.Anyway {
-		return ""
-	}
 	now, err := r.Store.Clock(ctx)
 	if err != nil {
 		return "the database does not answer"

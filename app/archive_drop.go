@@ -7,7 +7,44 @@ import (
 	"time"
 )
 
-// ArchiveDrop is what of the archive was dropped, or would be.
+// Month is a month of UTC by its number, like 202611.
+type Month int
+
+// MonthOf is the month of an instant.
+func MonthOf(at Millis) Month {
+	t := at.Time().UTC()
+	return Month(t.Year()*100 + int(t.Month()))
+}
+
+// ParseMonth reads a month like 2026-11.
+func ParseMonth(text string) (Month, error) {
+	t, err := time.Parse("2006-01", text)
+	if err != nil {
+		return 0, Fail(BadRequest, fmt.Sprintf("%q is no month: want one like 2026-11", text))
+	}
+	return MonthOf(MillisOf(t)), nil
+}
+
+// Start is its first instant.
+func (m Month) Start() Millis {
+	return MillisOf(time.Date(int(m)/100, time.Month(m%100), 1, 0, 0, 0, 0, time.UTC))
+}
+
+// Next is the month after it.
+func (m Month) Next() Month { return MonthOf(MillisOf(m.Start().Time().UTC().AddDate(0, 1, 0))) }
+
+func (m Month) String() string { return fmt.Sprintf("%04d-%02d", int(m)/100, int(m)%100) }
+
+// MarshalText writes it like 2026-11.
+func (m Month) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads it.
+func (m *Month) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMonth(string(text))
+	return err
+}
+
+// ArchiveDrop is what was deleted of the archive, or would be.
 type ArchiveDrop struct {
 	Before Month           `json:"before"`
 	DryRun bool            `json:"dry_run"`
@@ -25,10 +62,9 @@ func (d *ArchiveDesk) ArchiveState(ctx context.Context) (ArchiveState, error) {
 	return d.Archivist.State(ctx)
 }
 
-// DropArchive removes the archived orders of all months before the one given, for good. What they add up to is
-// written down in the act's transaction, as it is by then; each sale keeps what the very orders that go add up to,
-// and still balances. The months go after the COMMIT; what a crash or the end of ctx leaves, the next run of the
-// Archivist drops. A dry run changes nothing. Conflict: orders are being moved.
+// DropArchive deletes the archived orders of all months before the one given. The journal gets the sums of each month
+// first; then the orders go in short transactions, but for those whose late money is not settled. If it does not get to
+// the end (busy, a crash), the same request goes on. A dry run changes nothing. Conflict: orders are being moved.
 func (d *ArchiveDesk) DropArchive(
 	ctx context.Context, actor Actor, month Month, dryRun bool,
 ) (out ArchiveDrop, err error) {
@@ -40,62 +76,34 @@ func (d *ArchiveDesk) DropArchive(
 	if month > MonthOf(now.At) {
 		return out, Fail(BadRequest, fmt.Sprintf("%s is not over: only whole months that are can be dropped", month))
 	}
+	sums := func(ctx context.Context) (ArchiveDrop, error) {
+		months, err := store.ArchivedMonths(ctx, month)
+		return ArchiveDrop{Before: month, DryRun: dryRun, Months: months}, err
+	}
 	if dryRun {
-		out = ArchiveDrop{Before: month, DryRun: true}
-		out.Months, err = store.PlanDrop(ctx, month, now.At, true)
-		return out, err
+		return sums(ctx)
 	}
 	err = store.LockArchive(ctx, func(ctx context.Context) error {
 		done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
-			plan := ArchiveDrop{Before: month}
-			var err error
-			plan.Months, err = store.PlanDrop(ctx, month, now.At, false)
+			plan, err := sums(ctx)
 			return Act{Kind: "archive.drop", Object: "archive", After: plan, Answer: plan}, err
 		})
 		if err == nil {
 			err = done.Into(&out)
 		}
-		if err != nil {
-			return err
+		for after := ID(0); err == nil; {
+			after, err = store.DropOrders(ctx, month.Start(), after, now.At, archiveChunk)
+			if after == 0 {
+				break
+			}
+			if !Sleep(ctx, archiveRest) {
+				return FailBusy("not all orders are deleted yet; repeat the request under the same Idempotency-Key", time.Second)
+			}
 		}
-		var dropped []ArchivedMonth
-		return dropPlanned(ctx, store, &dropped, func(time.Duration) bool { return Sleep(ctx, archiveRest) })
+		return err
 	})
 	if errors.Is(err, ErrArchiveTaken) {
-		err = Fail(Conflict, "orders are being moved to the archive right now; try again in a minute")
+		err = Fail(Conflict, "orders are being moved to the archive; try again in a minute")
 	}
 	return out, err
-}
-
-// dropPlanned drops all months that are planned, in short transactions, until rest says after one of them that it is
-// time to stop. What went is noted step by step.
-func dropPlanned(
-	ctx context.Context, store ArchiveStore, into *[]ArchivedMonth, rest func(took time.Duration) bool,
-) error {
-	now, err := store.Clock(ctx)
-	if err != nil {
-		return err
-	}
-	var sales map[ID]bool // of the month that goes
-	for {
-		began := time.Now()
-		step, err := store.DropSome(ctx, now.At, archiveChunk)
-		if err != nil || step.Month == 0 {
-			return err
-		}
-		if n := len(*into); n == 0 || (*into)[n-1].Month != step.Month {
-			*into, sales = append(*into, ArchivedMonth{Month: step.Month}), make(map[ID]bool)
-		}
-		month := &(*into)[len(*into)-1]
-		for _, sums := range step.Sums {
-			sales[sums.Sale] = true
-			month.Orders += sums.Orders
-			month.PaidFen += sums.PaidFen
-			month.RefundedFen += sums.RefundedFen
-		}
-		month.Sales = len(sales)
-		if !rest(time.Since(began)) {
-			return ctx.Err()
-		}
-	}
 }

@@ -26,7 +26,8 @@
 //     shop's back office hears
 //   - after a sale: after_ship.go, after_ship_bulk.go: parcels, and their receipt; after_finish.go: what follows them;
 //     after_search.go: orders, people and payments; after_report.go: what became of a sale; after_leftovers.go: what
-//     could not be done; archive.go: orders of long ago, and what they say of people; archive_drop.go: months that go
+//     could not be done; archive.go: moves old orders, removes personal data; archive_drop.go: deletes
+//     archived months
 //   - flow 4, buy_expire.go: unpaid orders end, their units are sold again; cancel; pay_closer.go, pay_close.go: at the
 //     gateway first, if a payment was opened
 //   - flow 5, repair_reconcile.go: what the quick ways lost; repair_recount.go: counts that no hold accounts for;

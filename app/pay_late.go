@@ -22,10 +22,12 @@ func (c *Cashier) resolve(ctx context.Context, o Order) error {
 		return fmt.Errorf("read sale %s: %w", o.Sale, err)
 	}
 	claimed, err := c.Orders.ClaimHold(ctx, o.ID, o.State)
-	if errors.Is(err, ErrNoRow) {
+	switch {
+	case errors.Is(err, ErrArchived): // its sale left Redis long ago
+		return c.giveUp(ctx, o, ReasonLateOver)
+	case errors.Is(err, ErrNoRow):
 		return c.resolved(ctx, o.ID)
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("claim a hold for order %s: %w", o.ID, err)
 	}
 	verdict, err := c.Inventory.Hold(ctx, HoldRequest{

@@ -112,6 +112,10 @@ func TestDecideAboutLateMoney(t *testing.T) {
 			func(w *lateWorld) { w.verdict, w.closes = VerdictNotLoaded, long }, false,
 			[]string{"claim", "hold 2", "refund R1: " + ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
 		},
+		"archived": {
+			func(w *lateWorld) { w.claim = ErrArchived }, false,
+			[]string{"claim", "refund R1: " + ReasonLateOver, "return 1", "tell 1", "resolved: refunded"},
+		},
 		"sale lost for a moment": {func(w *lateWorld) { w.verdict = VerdictNotLoaded }, true, []string{
 			"claim", "hold 2",
 		}},

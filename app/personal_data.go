@@ -30,8 +30,8 @@ type ErasureStore interface {
 	// ClaimErasures takes those whose orders are due to be looked at. What is not planned by then comes again after
 	// ErasureLease.
 	ClaimErasures(ctx context.Context, now Millis, limit int) ([]Erasure, error)
-	// BlankAddresses takes the addresses out of a user's orders that are over, and tells how many it was, and how many
-	// orders still have theirs.
+	// BlankAddresses removes personal data from a user's orders that are over, in both tables. It returns how many were
+	// changed, and how many orders still have theirs.
 	BlankAddresses(ctx context.Context, user ID) (blanked, left int64, err error)
 	// PlanErasure says when the orders are looked at next; 0: never.
 	PlanErasure(ctx context.Context, user ID, next Millis) error

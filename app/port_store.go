@@ -42,7 +42,7 @@ type OrderStore interface {
 	// answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.
 	Cancel(ctx context.Context, order, user ID, now Millis) (Order, error)
 	// ClaimHold raises the hold number of an order that is in the state given, so that a new hold can be
-	// taken under it, and answers the row. ErrNoRow: it is not in that state.
+	// taken under it, and answers the row. ErrNoRow: it is not in that state. ErrArchived: it is in the archive.
 	ClaimHold(ctx context.Context, order ID, in OrderState) (Order, error)
 	// Revive flips a refused order to pending under its claimed hold number with a new deadline and the texts of
 	// the order given, and takes its units through the guard, in one transaction. epoch must be the sale's, read before

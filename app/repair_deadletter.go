@@ -113,6 +113,9 @@ func (d *DeadLetters) replay(ctx context.Context, id string) (Order, error) {
 	if errors.Is(err, ErrNoRow) {
 		return Order{}, Fail(WrongState, "its order is not refused any more")
 	}
+	if errors.Is(err, ErrArchived) {
+		return Order{}, Fail(WrongState, "its order is archived and stays refused: drop the dead letter")
+	}
 	if err != nil {
 		return Order{}, fmt.Errorf("claim a hold for order %s: %w", letter.Order, err)
 	}

@@ -33,12 +33,12 @@ func (s *fakeShop) Repost(_ context.Context, actor app.Actor, _ app.Millis) (int
 }
 
 func someMonth() app.ArchivedMonth {
-	return app.ArchivedMonth{Month: 202601, Orders: 5, Sales: 1, PaidFen: 4900, Bytes: 8192}
+	return app.ArchivedMonth{Month: 202601, Orders: 5, Sales: 1, PaidFen: 4900}
 }
 
 func (s *fakeShop) ArchiveState(context.Context) (app.ArchiveState, error) {
 	return app.ArchiveState{
-		ArchiveAfter: "2160h0m0s", PersonalData: "never", Orders: 5, Months: []app.ArchivedMonth{someMonth()},
+		ArchiveAfter: "2208h0m0s", PersonalData: "never", Orders: 5, Months: []app.ArchivedMonth{someMonth()},
 	}, s.fail
 }
 

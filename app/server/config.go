@@ -95,7 +95,7 @@ type Config struct {
 	MailFrom string `env:"MAIL_FROM" does:"who mails are from, e.g. Shop <noreply@shop.example>"`
 
 	// What is kept how long.
-	ArchiveAfter  time.Duration `env:"ARCHIVE_AFTER" envDefault:"2160h" does:"after its end the orders of a sale that are settled move to the archive; 2160h is 90 days, at least 48h, 0: never"`
+	ArchiveAfter  time.Duration `env:"ARCHIVE_AFTER" envDefault:"2208h" does:"after its end the settled orders of a sale move to the archive; at least 2208h, the 92 days in which Alipay refunds, 0: never"`
 	PersonalAfter time.Duration `env:"PERSONAL_DATA_AFTER" envDefault:"0" does:"after its end the orders of a sale that are over lose address and parcel number, and guests their address books; at least 48h, e.g. 8760h for a year, 0: never"`
 
 	// The process.
@@ -155,12 +155,12 @@ func (c *Config) check() []Problem {
 	c.checkMail(&p)
 	p.lasts("PAY_WINDOW", c.PayWindow, time.Second, 24*time.Hour)
 	p.lasts("RETURN_WITHIN", c.ReturnWithin, 0, 10*time.Minute)
-	for name, after := range map[string]time.Duration{
-		"ARCHIVE_AFTER": c.ArchiveAfter, "PERSONAL_DATA_AFTER": c.PersonalAfter,
-	} {
-		if after != 0 {
-			p.lasts(name, after, app.ArchiveLeast, 50*365*24*time.Hour)
-		}
+	const most = 50 * 365 * 24 * time.Hour
+	if c.ArchiveAfter != 0 {
+		p.lasts("ARCHIVE_AFTER", c.ArchiveAfter, app.RefundWindow, most)
+	}
+	if c.PersonalAfter != 0 {
+		p.lasts("PERSONAL_DATA_AFTER", c.PersonalAfter, app.BlankLeast, most)
 	}
 	c.checkAlipay(&p)
 	if c.LogFormat != "text" && c.LogFormat != "json" {

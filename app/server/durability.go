@@ -30,8 +30,8 @@ type Lack struct {
 }
 
 // lacks tries everything. Migrations may be left to another account: what only they need is a lack while some of them
-// are not applied. What the archive needs is none where no order moves there.
-func (s *stores) lacks(ctx context.Context, archives bool) []Lack {
+// are not applied.
+func (s *stores) lacks(ctx context.Context) []Lack {
 	var found []Lack
 	for _, err := range streams.Needs(ctx, s.client) {
 		found = append(found, Lack{"Redis", err.Error()})
@@ -41,7 +41,7 @@ func (s *stores) lacks(ctx context.Context, archives bool) []Lack {
 		return append(found, Lack{"MySQL", "look for migrations: " + err.Error()})
 	}
 	for _, need := range s.db.Needs(ctx) {
-		if need.Err != nil && (!need.Migrate || len(pending) > 0) && (!need.Archive || archives) {
+		if need.Err != nil && (!need.Migrate || len(pending) > 0) {
 			found = append(found, Lack{"MySQL", need.Err.Error()})
 		}
 	}

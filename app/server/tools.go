@@ -209,7 +209,7 @@ func (t *Tools) Examine(ctx context.Context) ([]Lack, []Weakness, error) {
 	if err := t.connect(ctx); err != nil {
 		return nil, nil, err
 	}
-	lacks := t.stores.lacks(ctx, t.config.ArchiveAfter > 0)
+	lacks := t.stores.lacks(ctx)
 	weaknesses, err := t.stores.weaknesses(ctx)
 	return lacks, append(weaknesses, t.stores.replicaWeaknesses(ctx)...), err
 }

@@ -8,40 +8,78 @@ import (
 	"stampede/app"
 )
 
-// SalesToBlank lists sales whose orders may say something of people. See app.ArchiveStore.
+// SalesToBlank lists sales that may have personal data. See app.ArchiveStore.
 func (s *Store) SalesToBlank(ctx context.Context, now, closedBefore app.Millis, limit int) ([]app.ID, error) {
 	return s.salesDue(ctx, "blank_at", "sales_blank", now, closedBefore, limit)
 }
 
-// personal is what orders say of people: where a parcel went, and the number that leads its carrier there.
+// personal finds orders with personal data: an address, or a parcel's number, which leads to it.
 const personal = "(o.address IS NOT NULL OR o.tracking <> '')"
 
-// BlankOrders takes the next orders of a table. See app.ArchiveStore.
-func (s *Store) BlankOrders(ctx context.Context, step app.BlankStep) (blanked int64, last app.ID, err error) {
-	what := "blank orders of sale " + step.Sale.String()
-	table, narrow, keep := "orders", " AND "+over, ", "+unstamped
-	if step.Archived { // all of them are over, and no stamp changes by itself
-		table, narrow, keep = "orders_archive", "", ""
+// over finds orders that no goods and no money will move. A cancelled or expired one may still be paid late until the
+// gateway's last reply is known, and is sent then.
+const over = "(o.state IN ('finished', 'refused', 'refunded')" +
+	" OR (o.state IN ('cancelled', 'expired') AND o.trade_no = ''" +
+	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
+
+// BlankOrders removes personal data from the next orders of a sale. See app.ArchiveStore.
+func (s *Store) BlankOrders(
+	ctx context.Context, sale, after app.ID, limit int,
+) (blanked int64, last app.ID, err error) {
+	return s.blank(ctx, "sale_id", sale, after, limit)
+}
+
+// BlankAddresses removes personal data from orders of a user that are over. See app.ErasureStore.
+func (s *Store) BlankAddresses(ctx context.Context, user app.ID) (blanked, left int64, err error) {
+	for after := app.ID(0); ; {
+		n, last, err := s.blank(ctx, "user_id", user, after, idsAtOnce)
+		blanked += n
+		if err != nil {
+			return blanked, 0, err
+		}
+		if last == 0 {
+			break
+		}
+		after = last
 	}
+	err = s.db.NewRaw("SELECT COUNT(*) FROM orders AS o WHERE o.user_id = ? AND "+personal, user).Scan(ctx, &left)
+	return blanked, left, wrap("count orders of user "+user.String()+" with personal data", err)
+}
+
+// blank removes personal data from the next orders of a sale or a user, in both tables and in what belongs to the
+// orders. Orders in the archive are over. The others are found before anything is locked, so that the lock of an order
+// never waits for that of a trade; their state is checked again. orders is changed first: an order that moves meanwhile
+// is found in the archive.
+func (s *Store) blank(
+	ctx context.Context, column string, id, after app.ID, limit int,
+) (blanked int64, last app.ID, err error) {
+	what := "remove personal data of " + column + " " + id.String()
+	const part = "SELECT * FROM (SELECT o.id FROM ? AS o WHERE o.? = ? AND o.id > ? AND " + personal
 	var ids []app.ID
-	err = s.db.NewRaw("SELECT o.id FROM ? AS o WHERE o.sale_id = ? AND o.id > ? AND "+personal+narrow+
-		" ORDER BY o.id LIMIT ?", bun.Ident(table), step.Sale, step.After, step.Limit).Scan(ctx, &ids)
+	err = s.db.NewRaw(part+" AND "+over+" ORDER BY o.id LIMIT ?) AS live UNION ALL "+part+
+		" ORDER BY o.id LIMIT ?) AS archived ORDER BY id LIMIT ?",
+		bun.Ident("orders"), bun.Ident(column), id, after, limit,
+		bun.Ident("orders_archive"), bun.Ident(column), id, after, limit, limit).Scan(ctx, &ids)
 	if err != nil || len(ids) == 0 {
 		return 0, 0, wrap(what, err)
 	}
-	blanked, err = inTx(ctx, s, what, func(tx bun.Conn) (int64, error) {
-		n, err := exec(ctx, tx, "UPDATE "+table+" SET address = NULL, tracking = ''"+keep+" WHERE id IN (?)"+
-			" AND state IN ('finished', 'refused', 'refunded', 'cancelled', 'expired')", bun.List(ids))
-		if err != nil {
-			return 0, err
+	blanked, err = inTx(ctx, s, what, func(tx bun.Conn) (n int64, _ error) {
+		for _, update := range []string{
+			"orders SET address = NULL, tracking = '', " + unstamped +
+				" WHERE state IN ('finished', 'refused', 'refunded', 'cancelled', 'expired') AND id IN (?)",
+			"orders_archive SET address = NULL, tracking = '', " + unstamped + " WHERE id IN (?)",
+		} {
+			matched, err := exec(ctx, tx, "UPDATE "+update, bun.List(ids))
+			if n += matched; err != nil {
+				return n, err
+			}
 		}
 		return n, blankAround(ctx, tx, ids)
 	})
 	return blanked, ids[len(ids)-1], err
 }
 
-// blankAround takes out what hangs on orders that are over: the numbers of parcels, and what buyers wrote to have their
-// money back. Codes of the program stay, they name nobody.
+// blankAround removes the numbers of parcels and the texts of buyers' refund requests. Codes of the program stay.
 func blankAround(ctx context.Context, tx bun.Conn, orders []app.ID) error {
 	_, err := exec(ctx, tx, "UPDATE shipments SET tracking = '' WHERE order_id IN (?) AND finish_at IS NULL AND mail_at IS NULL",
 		bun.List(orders))

@@ -31,17 +31,14 @@ func (h *shop) wantNobody(where string) {
 
 func (h *shop) blank(sale app.ID, limit int) (blanked int64) {
 	h.t.Helper()
-	for _, archived := range []bool{false, true} {
-		for step := (app.BlankStep{Sale: sale, Archived: archived, Limit: limit}); ; {
-			n, last, err := h.BlankOrders(h.ctx, step)
-			h.must(err)
-			if blanked += n; last == 0 {
-				break
-			}
-			step.After = last
+	for after := app.ID(0); ; {
+		n, last, err := h.BlankOrders(h.ctx, sale, after, limit)
+		h.must(err)
+		if blanked += n; last == 0 {
+			return blanked
 		}
+		after = last
 	}
-	return blanked
 }
 
 // What orders say of people goes from both tables and from what hangs on them, in steps of any size; orders that are
@@ -92,21 +89,51 @@ func TestPersonalDataIsBlankedInBothTables(t *testing.T) {
 	})
 }
 
-// Who has their data deleted is blanked in the archive, too.
-func TestErasureReachesTheArchive(t *testing.T) {
+// The erasure of a user removes the same personal data from both tables and from shipments and refunds; orders of
+// others keep theirs.
+func TestErasureBlanksBothTables(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s, 10)
-		o, others := h.cancelled(h.sales[0]), h.cancelled(h.sales[0])
+		h := newShop(t, s, 20, 20)
+		user := nextID()
+		mine := func(o app.Order) app.Order {
+			t.Helper()
+			for _, table := range []string{"orders", "refunds"} {
+				column := map[string]string{
+					"orders":  "user_id = ?, changed_at = changed_at WHERE id = ?",
+					"refunds": "asked_by = ? WHERE order_id = ?",
+				}[table]
+				h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE "+table+" SET "+column, user, o.ID)))
+			}
+			return o
+		}
+		for _, sale := range h.sales {
+			mine(h.finished(sale))
+			mine(h.refunded(sale))
+			mine(h.cancelled(sale))
+		}
+		waiting := mine(h.paid(h.sales[0], 1))
 		h.quiet()
-		h.close(h.sales[0])
-		if moved := h.archive(h.sales[0], 10); moved != 2 {
+		h.close(h.sales[1])
+		if moved := h.archive(h.sales[1], 10); moved != 3 {
 			t.Fatalf("%d moved", moved)
 		}
-		h.must(h.Erase(h.ctx, o.User, opens, opens))
-		blanked, left, err := h.BlankAddresses(h.ctx, o.User)
+		h.must(h.Erase(h.ctx, user, opens, opens))
+		blanked, left, err := h.BlankAddresses(h.ctx, user)
 		h.must(err)
-		if blanked != 1 || left != 0 || h.read(o.ID).Address != nil || h.read(others.ID).Address == nil {
-			t.Errorf("%d blanked, %d left; %+v", blanked, left, h.read(o.ID))
+		if blanked != 6 || left != 1 || h.read(waiting.ID).Address == nil {
+			t.Errorf("%d blanked, %d left", blanked, left)
+		}
+		h.ship(sending, parcel(waiting.ID))
+		_, _, err = h.ConfirmReceipt(h.ctx, waiting.ID, user)
+		h.must(err)
+		h.quiet()
+		if blanked, left, err = h.BlankAddresses(h.ctx, user); err != nil || blanked != 1 || left != 0 {
+			t.Errorf("received: %d blanked, %d left (%v)", blanked, left, err)
+		}
+		h.wantNobody("erased")
+		others := h.cancelled(h.sales[0])
+		if _, _, err = h.BlankAddresses(h.ctx, user); err != nil || h.read(others.ID).Address == nil {
+			t.Errorf("an order of somebody else (%v): %+v", err, h.read(others.ID))
 		}
 	})
 }

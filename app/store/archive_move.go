@@ -9,11 +9,15 @@ import (
 	"github.com/uptrace/bun"
 
 	"stampede/app"
-	"stampede/app/snowflake"
 	"stampede/migrations/sqllock"
 )
 
 var _ app.ArchiveStore = (*Store)(nil)
+
+// orderColumns are those that both tables of orders have.
+const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_fen, amount_fen, sale_version, state, rev," +
+	" told_rev, untold_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
+	" tracking, reason, product_name, address, changed_at"
 
 // atRest are orders to which nothing will happen any more by itself: they are in a last state, and nothing of them is
 // unpaid, unsettled, under way at the gateway, in refund, untold to the buyer, or not posted yet.
@@ -54,13 +58,6 @@ func (s *Store) LockArchive(ctx context.Context, fn func(ctx context.Context) er
 	return wrap("lock the archive", err)
 }
 
-// NodesWithoutArchive counts nodes of earlier versions that may be alive. See app.ArchiveStore.
-func (s *Store) NodesWithoutArchive(ctx context.Context) (n int, err error) {
-	err = s.db.NewRaw("SELECT COUNT(*) FROM node_leases WHERE reads_archive <> holder AND expires_at > "+s.d.now).
-		Scan(ctx, &n)
-	return n, wrap("count nodes of earlier versions", err)
-}
-
 // OpensBetween reports whether a sale opens in that time. See app.ArchiveStore.
 func (s *Store) OpensBetween(ctx context.Context, from, to app.Millis) (opens bool, err error) {
 	opens, err = s.db.NewSelect().TableExpr("sales").Column("id").Where("opens_at >= ? AND opens_at < ?", from, to).
@@ -97,26 +94,24 @@ func (s *Store) MoveOrders(ctx context.Context, step app.ArchiveStep) (done app.
 	}
 	done.Looked, done.Last = len(window), window[len(window)-1]
 	// Which they are is read before anything is locked, so that orders that stay are not kept from anybody.
-	ids, err := s.resting(ctx, s.db, window, step.ChangedBefore)
+	ids, err := s.resting(ctx, s.db, "orders", window, step.ChangedBefore)
 	if err != nil || len(ids) == 0 {
 		return done, wrap(what, err)
 	}
 	err = s.inTx(ctx, what, func(tx bun.Conn) error {
 		moved, err := s.move(ctx, tx, step, ids)
-		done.Moved, done.Months = len(moved), make(map[app.Month]int64)
-		for _, id := range moved {
-			done.Months[app.MonthOf(snowflake.Time(id))]++
-		}
+		done.Moved = len(moved)
 		return err
 	})
 	return done, err
 }
 
+// resting finds those orders of a table that are settled and have not changed since the instant.
 func (s *Store) resting(
-	ctx context.Context, db bun.IDB, ids []app.ID, changedBefore app.Millis,
+	ctx context.Context, db bun.IDB, table string, ids []app.ID, changedBefore app.Millis,
 ) (found []app.ID, err error) {
-	err = db.NewRaw("SELECT o.id FROM orders AS o WHERE o.id IN (?) AND "+s.d.changed+" < ? AND "+atRest+
-		" ORDER BY o.id", bun.List(ids), changedBefore).Scan(ctx, &found)
+	err = db.NewRaw("SELECT o.id FROM ? AS o WHERE o.id IN (?) AND "+s.d.changed+" <= ? AND "+atRest+
+		" ORDER BY o.id", bun.Ident(table), bun.List(ids), changedBefore).Scan(ctx, &found)
 	return found, err
 }
 
@@ -127,7 +122,7 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step app.ArchiveStep, ids
 	if _, err := s.lockLive(ctx, tx, ids); err != nil {
 		return nil, err
 	}
-	ids, err := s.resting(ctx, tx, ids, step.ChangedBefore)
+	ids, err := s.resting(ctx, tx, "orders", ids, step.ChangedBefore)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -135,9 +130,6 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step app.ArchiveStep, ids
 		"INSERT INTO orders_archive ("+orderColumns+", moved_at) SELECT "+orderColumns+", ? FROM orders WHERE id IN (?)",
 		step.Now, bun.List(ids))
 	if err != nil {
-		return nil, err
-	}
-	if err := nothingDrops(ctx, tx); err != nil {
 		return nil, err
 	}
 	if err := execMatching(ctx, tx, len(ids), "take archived orders out of orders",
@@ -149,21 +141,10 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step app.ArchiveStep, ids
 	return ids, err
 }
 
-// nothingDrops refuses while a month is about to be dropped. It is asked after the copy: whoever drops notes the month
-// before looking at its rows under locks (Store.DropSome), so the one sees the note, or the other the rows.
-func nothingDrops(ctx context.Context, tx bun.Conn) error {
-	var month []int
-	err := tx.NewRaw("SELECT month FROM archive_drops WHERE dropped_at = 0 LIMIT 1").Scan(ctx, &month)
-	if err == nil && len(month) > 0 {
-		err = fmt.Errorf("%w: month %s of the archive is being dropped", app.ErrTransient, app.Month(month[0]))
-	}
-	return err
-}
-
 // PlanArchive says when the orders of a sale are looked at next; never, if none is left. See app.ArchiveStore.
 func (s *Store) PlanArchive(ctx context.Context, sale app.ID, next app.Millis) (left bool, err error) {
 	err = s.inTx(ctx, "plan the next look at sale "+sale.String(), func(tx bun.Conn) error {
-		// The sale is locked first: an order that comes back says so in its row.
+		// The sale is locked first: an order that is inserted meanwhile resets the plan.
 		var at app.Millis
 		if err := tx.QueryRowContext(ctx, "SELECT closes_at FROM sales WHERE id = ?"+s.d.forUpdate, sale).
 			Scan(&at); err != nil {

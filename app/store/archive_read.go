@@ -39,8 +39,7 @@ func bothTables(
 		part(liveOrders), part(archivedOrders), limit)
 }
 
-// withArchived adds those of the orders that are not among the rows because they are in the archive. Both tables are
-// read once more: a row may come back just now.
+// withArchived adds those of the orders that are not among the rows because they are in the archive.
 func (s *Store) withArchived(ctx context.Context, what string, rows []app.Order, ids []app.ID) ([]app.Order, error) {
 	missing := lacking(rows, ids)
 	if len(missing) == 0 {

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"stampede/app"
 	"stampede/app/store"
 )
@@ -30,7 +28,6 @@ func (h *shop) close(sale app.ID) {
 func (h *shop) archive(sale app.ID, limit int) (moved int) {
 	h.t.Helper()
 	now := h.longAfter()
-	h.must(errOf(h.MakeMonths(h.ctx, h.clock().At)))
 	step := app.ArchiveStep{Sale: sale, Limit: limit, ChangedBefore: now, Now: now}
 	for {
 		done, err := h.MoveOrders(h.ctx, step)
@@ -168,7 +165,6 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 		if moved := h.count("orders_archive"); moved != 0 {
 			t.Fatalf("%d moved by themselves", moved)
 		}
-		h.must(errOf(h.MakeMonths(h.ctx, h.clock().At)))
 		now := h.longAfter()
 		half, err := h.MoveOrders(h.ctx, app.ArchiveStep{
 			Sale: h.sales[0], Limit: 5, ChangedBefore: now, Now: now,
@@ -247,9 +243,10 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 	})
 }
 
-// P8, I1: whatever changes an order brings it back first, once, also when many do so at the same time; it moves again
-// when it has come to rest.
-func TestArchivedOrderComesBack(t *testing.T) {
+// P8, I1: money that arrives for an archived order is refunded on its row in the archive, once, also when several
+// processes receive it at the same time. Each new state is published, and found by a buyer who reconnects. No units are
+// held again, and nothing else changes an archived order.
+func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10)
 		sale := h.sales[0]
@@ -257,10 +254,11 @@ func TestArchivedOrderComesBack(t *testing.T) {
 		h.must(errOf(h.EndTraded(h.ctx, []app.ID{o.ID}, app.Expired, payBy)))
 		h.quiet()
 		h.close(sale)
+		h.stamp(o.ID, h.clock().At.Add(-1000*time.Hour))
 		if moved := h.archive(sale, 10); moved != 1 {
 			t.Fatalf("%d moved", moved)
 		}
-		before := h.read(o.ID)
+		before, start := h.read(o.ID), h.clock().At
 		trade := app.Trade{Order: o.ID, No: "L" + o.ID.String(), State: app.TradePaid, AmountFen: o.AmountFen}
 		late := make(chan app.PaymentOutcome)
 		for range 4 {
@@ -277,26 +275,46 @@ func TestArchivedOrderComesBack(t *testing.T) {
 				t.Errorf("late money of an archived order is %s", outcome)
 			}
 		}
-		if live, archived := h.count("orders"), h.count("orders_archive"); live != 1 || archived != 0 {
-			t.Errorf("%d rows in orders, %d in the archive", live, archived)
+		if now := h.read(o.ID); now.TradeNo != trade.No || now.Rev != before.Rev || now.PaidAt == 0 {
+			t.Errorf("with the money: %+v", now)
 		}
-		now := h.read(o.ID)
-		if now.TradeNo == "" || now.Rev != before.Rev {
-			t.Errorf("came back as %+v", now)
-		}
-		if moved := h.archive(sale, 10); moved != 0 {
-			t.Error("it moved with unsettled money")
+		wantErr(t, "hold units for it", errOf(h.ClaimHold(h.ctx, o.ID, app.Expired)), app.ErrArchived)
+		wantErr(t, "hold units for another state", errOf(h.ClaimHold(h.ctx, o.ID, app.Refused)), app.ErrNoRow)
+		if changes, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: o.User, Since: start}}, 9); err != nil ||
+			changes[0].More {
+			t.Errorf("money that is not a new state: %+v (%v)", changes, err)
 		}
 		ended := []app.OrderState{app.Expired}
-		h.must(errOf(h.BeginRefund(h.ctx, o.ID, ended, app.RefundNumber(o.ID), app.ReasonLateOver, payBy)))
-		h.must(h.Resolve(h.ctx, o.ID, app.PaymentRefunded))
-		h.must(errOf(h.FinishRefund(h.ctx, o.ID, payBy)))
-		h.quiet()
-		if moved := h.archive(sale, 10); moved != 1 {
-			t.Error("it did not move again")
+		for range 2 {
+			h.must(errOf(h.BeginRefund(h.ctx, o.ID, ended, app.RefundNumber(o.ID), app.ReasonLateOver, payBy)))
+			h.must(h.Resolve(h.ctx, o.ID, app.PaymentRefunded))
 		}
-		if got := h.read(o.ID); got.State != app.Refunded {
-			t.Errorf("it is %s", got.State)
+		for range 2 {
+			h.must(errOf(h.FinishRefund(h.ctx, o.ID, payBy)))
+		}
+		got := h.read(o.ID)
+		if got.State != app.Refunded || got.Rev != before.Rev+2 || got.Hold != before.Hold {
+			t.Errorf("it is %+v, was %+v", got, before)
+		}
+		changes, _, err := h.Changed(h.ctx, []app.ChangesQuery{{User: o.User, Since: start}}, 9)
+		h.must(err)
+		if !changes[0].More {
+			t.Error("a buyer who reconnects does not read the refund")
+		}
+		untold, err := h.Untold(h.ctx, app.Millis(1)<<42, 10)
+		h.must(err)
+		if len(untold) != 1 || untold[0].ID != o.ID {
+			t.Fatalf("to be published: %v", ids(untold))
+		}
+		h.must(h.MarkTold(h.ctx, []*app.Order{&untold[0]}))
+		if untold, err = h.Untold(h.ctx, app.Millis(1)<<42, 10); err != nil || len(untold) != 0 {
+			t.Errorf("published, and %v (%v)", ids(untold), err)
+		}
+		if again, err := h.Restamp(h.ctx, []app.ID{o.ID}); err != nil || len(again) != 1 {
+			t.Errorf("touched %v (%v)", ids(again), err)
+		}
+		if live, archived := h.count("orders"), h.count("orders_archive"); live != 0 || archived != 1 {
+			t.Errorf("%d rows in orders, %d in the archive", live, archived)
 		}
 		h.wantTaken(sale, 0)
 	})
@@ -363,28 +381,6 @@ func TestOldCursorMissesNoArchivedOrder(t *testing.T) {
 	})
 }
 
-// A node that does not know the archive is counted while its lease lives, also under a number that another one had.
-func TestNodesOfEarlierVersions(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		h := newShop(t, s)
-		lease, err := h.LeaseNode(h.ctx)
-		h.must(err)
-		want := func(n int) {
-			t.Helper()
-			if got, err := h.NodesWithoutArchive(h.ctx); err != nil || got != n {
-				t.Errorf("%d nodes without archive (%v), want %d", got, err, n)
-			}
-		}
-		want(0)
-		h.must(lease.Release(h.ctx))
-		_, err = h.DB().ExecContext(h.ctx, "UPDATE node_leases SET holder = 'earlier', expires_at = 4102444800000")
-		h.must(err)
-		want(1)
-		h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE node_leases SET expires_at = 0")))
-		want(0)
-	})
-}
-
 // One process works on the archive.
 func TestArchiveIsLocked(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -439,24 +435,4 @@ func TestSalesToArchive(t *testing.T) {
 			t.Errorf("that closed later: %v (%v)", got, err)
 		}
 	})
-}
-
-// Each month is made once, whoever makes months at the same time: nodes, and an ALTER whose answer nobody waited for.
-func TestMonthsAreMadeOnce(t *testing.T) {
-	t.Parallel()
-	h := newShop(t, onMariaDB(t), 1)
-	until := h.clock().At.Add(100 * 24 * time.Hour)
-	made := make([][]app.Month, 8)
-	var g errgroup.Group
-	for i := range made {
-		g.Go(func() (err error) {
-			made[i], err = h.MakeMonths(h.ctx, until)
-			return err
-		})
-	}
-	h.must(g.Wait())
-	all := slices.Sorted(slices.Values(slices.Concat(made...)))
-	if len(all) < 4 || len(slices.Compact(slices.Clone(all))) != len(all) {
-		t.Errorf("made %v, want four months or more, each once", all)
-	}
 }

@@ -40,38 +40,47 @@ func (s *Store) Changed(
 		if err != nil {
 			return nil, now, wrap("read changed orders", err)
 		}
-		moved, err := s.movedSince(ctx, conn, some, now.At)
+		archived, err := s.archivedSince(ctx, conn, some)
 		if err != nil {
 			return nil, now, wrap("look for archived orders that changed", err)
 		}
 		for _, q := range some {
 			c := changesOf(rows[q.User], q.Since, most)
-			c.More = c.More || moved[q.User]
+			at, found := archived[q.User]
+			c.More = c.More || found && at >= q.Since
 			changes = append(changes, c)
 		}
 	}
 	return changes, now, nil
 }
 
-// movedSince names users with orders in the archive that changed at the instant they ask from or later: they are told
-// to read all. Nothing gets there that changed less than app.ArchiveLeast ago, so hardly anybody needs this look, which
-// comes after the rows: what moves between the two is seen here.
-func (s *Store) movedSince(
-	ctx context.Context, conn bun.Conn, queries []app.ChangesQuery, now app.Millis,
-) (map[app.ID]bool, error) {
-	moved := make(map[app.ID]bool)
-	for _, q := range queries {
-		if q.Since > now.Add(-app.ArchiveLeast) {
-			continue
-		}
-		found, err := conn.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(archivedOrders).Column("id").
-			ForceIndex("orders_key").Where("user_id = ?", q.User).Where(s.d.changed+" >= ?", q.Since).Exists(ctx)
-		if err != nil {
-			return nil, err
-		}
-		moved[q.User] = found
+// archivedSince finds users with archived orders that changed since the earliest instant that is asked for: they are
+// told to read all. It is read after the rows of orders, so that an order that moves between the two is found here.
+func (s *Store) archivedSince(
+	ctx context.Context, conn bun.Conn, queries []app.ChangesQuery,
+) (map[app.ID]app.Millis, error) {
+	users, since := usersOf(queries)
+	var rows []struct {
+		User    app.ID     `bun:"user_id"`
+		Changed app.Millis `bun:"changed"`
 	}
-	return moved, nil
+	err := conn.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(archivedOrders).ForceIndex("orders_key").
+		Column("user_id").ColumnExpr("MAX("+s.d.changed+") AS changed").Where("user_id IN (?)", bun.List(users)).
+		Where(s.d.changed+" >= ?", since).Group("user_id").Scan(ctx, &rows)
+	changed := make(map[app.ID]app.Millis, len(rows))
+	for _, r := range rows {
+		changed[r.User] = r.Changed
+	}
+	return changed, err
+}
+
+// usersOf are the users of queries, and the earliest instant that one of them asks for.
+func usersOf(queries []app.ChangesQuery) (users []app.ID, since app.Millis) {
+	users, since = make([]app.ID, len(queries)), queries[0].Since
+	for i, q := range queries {
+		users[i], since = q.User, min(since, q.Since)
+	}
+	return users, since
 }
 
 // changedRow is an order with the instant of its stamp.
@@ -88,10 +97,7 @@ type changedRow struct {
 func (s *Store) latest(
 	ctx context.Context, conn bun.Conn, queries []app.ChangesQuery, most int,
 ) (map[app.ID][]changedRow, error) {
-	users, since := make([]app.ID, len(queries)), queries[0].Since
-	for i, q := range queries {
-		users[i], since = q.User, min(since, q.Since)
-	}
+	users, since := usersOf(queries)
 	// Left alone, MySQL may read all orders there are instead of those of many users. SQLite does not see the hint.
 	newest := conn.NewSelect().Model((*orderRow)(nil)).ForceIndex("orders_key").
 		Column("id").ColumnExpr(s.d.changed+" AS changed").

@@ -5,12 +5,12 @@
 //
 //   - An order's row is written once, and is in orders or in orders_archive, never in both or none (archive_read.go); a
 //     state changes only under a condition, and what changed is known from row counts or from a lock, never from a
-//     read before it (I1, I5). Whole months of the archive go by an operator's act.
+//     read before it (I1, I5). An operator may delete whole months of the archive (archive_drop.go).
 //   - The sale's column taken moves only in the transaction that writes or flips the row it counts (I5).
 //   - Locks are taken on orders by id, then on sales by id, so that no two transactions wait in a circle.
 //   - READ COMMITTED: nothing is decided by a snapshot, and without gap locks consumers that insert side by side
 //     do not block each other. Only SaleTotals wants a snapshot and asks for REPEATABLE READ.
 //   - The database's clock stamps a row with each new state of it (F1); a change that makes none says so (see
 //     unstamped).
-//   - Every error wraps app.ErrTransient, ErrPermanent, ErrStaleEpoch or ErrNoRow, or is an *app.Error (see fault.go).
+//   - Every error wraps app.ErrTransient, ErrPermanent, ErrStaleEpoch, ErrNoRow or ErrArchived, or is an *app.Error (see fault.go).
 package store

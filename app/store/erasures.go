@@ -59,67 +59,6 @@ func (s *Store) ClaimErasures(ctx context.Context, now app.Millis, limit int) ([
 	return convert(rows, func(r *erasureRow) app.Erasure { return app.Erasure{User: r.User, AskedAt: r.AskedAt} }), err
 }
 
-// over tells of an order that no goods and no money will move any more. One that ended while its payment was opened may
-// still be paid late, and is sent then: it is over when the gateway's last word is known.
-const over = "(o.state IN ('finished', 'refused', 'refunded')" +
-	" OR (o.state IN ('cancelled', 'expired') AND o.trade_no = ''" +
-	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)))"
-
-// BlankAddresses takes addresses out of orders that are over. Which they are is read before anything is locked, so that
-// the lock of an order never waits for that of a trade; the state is looked at once more. See app.ErasureStore.
-func (s *Store) BlankAddresses(ctx context.Context, user app.ID) (blanked, left int64, err error) {
-	what := "blank addresses of user " + user.String()
-	for {
-		var ids []app.ID
-		err := s.db.NewRaw("SELECT o.id FROM orders o WHERE o.user_id = ? AND o.address IS NOT NULL AND "+over+
-			" ORDER BY o.id LIMIT ?", user, idsAtOnce).Scan(ctx, &ids)
-		if err != nil {
-			return blanked, 0, wrap(what, err)
-		}
-		n, err := inTx(ctx, s, what, func(tx bun.Conn) (int64, error) {
-			if len(ids) == 0 {
-				return 0, nil
-			}
-			return exec(ctx, tx, "UPDATE orders SET address = NULL, "+unstamped+" WHERE id IN (?) AND user_id = ?"+
-				" AND address IS NOT NULL AND state IN ('finished', 'refused', 'refunded', 'cancelled', 'expired')",
-				bun.List(ids), user)
-		})
-		if err != nil {
-			return blanked, 0, err
-		}
-		blanked += n
-		if n == 0 || len(ids) < idsAtOnce { // what was not changed has become something else meanwhile
-			break
-		}
-	}
-	archived, err := s.blankArchived(ctx, user) // after orders: what moves meanwhile is found there
-	if err != nil {
-		return blanked, 0, err
-	}
-	err = s.db.NewRaw("SELECT COUNT(*) FROM orders WHERE user_id = ? AND address IS NOT NULL", user).Scan(ctx, &left)
-	return blanked + archived, left, wrap(what, err)
-}
-
-// blankArchived takes addresses out of a user's orders in the archive, all of which are over.
-func (s *Store) blankArchived(ctx context.Context, user app.ID) (blanked int64, err error) {
-	what := "blank addresses of archived orders of user " + user.String()
-	for {
-		var ids []app.ID
-		err := s.db.NewRaw("SELECT id FROM orders_archive WHERE user_id = ? AND address IS NOT NULL ORDER BY id LIMIT ?",
-			user, idsAtOnce).Scan(ctx, &ids)
-		if err != nil || len(ids) == 0 {
-			return blanked, wrap(what, err)
-		}
-		n, err := inTx(ctx, s, what, func(tx bun.Conn) (int64, error) {
-			return exec(ctx, tx, "UPDATE orders_archive SET address = NULL WHERE id IN (?) AND address IS NOT NULL",
-				bun.List(ids))
-		})
-		if blanked += n; err != nil || n == 0 {
-			return blanked, err
-		}
-	}
-}
-
 // PlanErasure says when orders are looked at next. See app.ErasureStore.
 func (s *Store) PlanErasure(ctx context.Context, user app.ID, next app.Millis) error {
 	return s.inTx(ctx, "plan the next look at the orders of user "+user.String(), func(tx bun.Conn) error {

@@ -94,14 +94,30 @@ func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) 
 	})
 }
 
-// lockOrders reads the rows that exist, in the order of their ids, and keeps them from changing until the
-// transaction ends. Those that are in the archive come back first.
+// lockOrders reads the rows that exist, in either table, in the order of their IDs, and locks them until the
+// transaction ends. Rows in the archive are final but for late money, so only flip, credit and Restamp change them.
 func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []app.ID) ([]app.Order, error) {
 	rows, err := s.lockLive(ctx, tx, ids)
-	if err != nil || len(rows) == len(ids) {
+	missing := lacking(rows, ids)
+	if err != nil || len(missing) == 0 {
 		return rows, err
 	}
-	return s.lockArchived(ctx, tx, rows, ids)
+	var archived []orderRow
+	q := tx.NewSelect().Model(&archived).ModelTableExpr(archivedOrders).Where("id IN (?)", bun.List(missing)).Order("id")
+	if err := s.locking(q).Scan(ctx); err != nil {
+		return nil, err
+	}
+	more, err := orders(archived)
+	return byID(append(rows, more...)), err
+}
+
+// updateLocked changes locked orders in whichever table they are; update follows the name of the table.
+func updateLocked(ctx context.Context, tx bun.Conn, want int, what, update string, args ...any) error {
+	matched, err := exec(ctx, tx, "UPDATE orders "+update, args...)
+	if err != nil || matched == int64(want) {
+		return err
+	}
+	return execMatching(ctx, tx, want-int(matched), what, "UPDATE orders_archive "+update, args...)
 }
 
 // lockLive is lockOrders for rows that are not in the archive.
@@ -135,7 +151,7 @@ func (s *Store) flip(
 	ctx context.Context, tx bun.Conn, o *app.Order, to app.OrderState, set string, values ...any,
 ) error {
 	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
-	err := execMatching(ctx, tx, 1, "flip the locked order", "UPDATE orders SET state = ?, "+set+
+	err := updateLocked(ctx, tx, 1, "flip the locked order", "SET state = ?, "+set+
 		", rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?", args...)
 	o.State, o.Rev, o.Stamped = to, o.Rev+1, true
 	return err

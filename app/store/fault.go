@@ -51,7 +51,9 @@ func wrap(what string, err error) error {
 
 // kindOf sorts an error of the drivers; nil when it has been sorted before.
 func kindOf(err error) error {
-	for _, sorted := range []error{app.ErrTransient, app.ErrPermanent, app.ErrStaleEpoch, app.ErrNoRow} {
+	for _, sorted := range []error{
+		app.ErrTransient, app.ErrPermanent, app.ErrStaleEpoch, app.ErrNoRow, app.ErrArchived,
+	} {
 		if errors.Is(err, sorted) {
 			return nil
 		}

@@ -17,8 +17,11 @@ func (s *Store) ClaimHold(ctx context.Context, order app.ID, in app.OrderState) 
 			return o, cmp.Or(err, app.ErrNoRow)
 		}
 		o.Hold++
-		return o, execMatching(ctx, tx, 1, "raise its hold",
-			"UPDATE orders SET hold = hold + 1, "+unstamped+" WHERE id = ?", order)
+		matched, err := exec(ctx, tx, "UPDATE orders SET hold = hold + 1, "+unstamped+" WHERE id = ?", order)
+		if err == nil && matched == 0 {
+			err = app.ErrArchived
+		}
+		return o, err
 	})
 }
 

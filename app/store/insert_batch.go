@@ -101,7 +101,7 @@ func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 		return nil
 	}
 	used := make(map[buyerKey]bool)
-	for _, table := range []string{"orders_archive", "orders"} { // what comes back meanwhile is found in the second
+	for _, table := range []string{"orders", "orders_archive"} { // an order that moves meanwhile is found in the second
 		var found []buyerKey // a few more than asked about: SQLite has no IN for tuples
 		err := s.db.NewSelect().TableExpr(table).Column("sale_id", "user_id", "idem_key").
 			Where("sale_id IN (?)", bun.List(sales)).Where("user_id IN (?)", bun.List(users)).

@@ -20,11 +20,10 @@ type Need struct {
 	What    string // e.g. "take locks by name"
 	Err     error  // nil: it works
 	Migrate bool   // only migrations need it
-	Archive bool   // only the archive needs it
 }
 
-// Needs tries what the program does on MySQL or MariaDB: locks by name, one server to hold them, its statements, what
-// migrations do, and what the archive does with its months. Nothing of it stays. What a settings file promises is not
+// Needs tries what the program does on MySQL or MariaDB: locks by name, one server to hold them, its statements, and
+// what migrations do. Nothing of it stays. What a settings file promises is not
 // believed, and neither is the version.
 func (s *Store) Needs(ctx context.Context) []Need {
 	if s.writer != nil {
@@ -55,11 +54,7 @@ func (s *Store) Needs(ctx context.Context) []Need {
 	if made == nil {
 		try("drop tables (DROP)", true, s.define(ctx, "DROP TABLE "+own))
 	}
-	archive, err := s.archiveNeeds(ctx)
-	if err != nil {
-		try("look for the archive", false, err)
-	}
-	return append(needs, archive...)
+	return needs
 }
 
 func (s *Store) define(ctx context.Context, statement string) error {

@@ -101,7 +101,7 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	held := false
 	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ?,"+
-			" serves = ?, reads_archive = holder WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, l.serving(),
+			" serves = ? WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, l.serving(),
 			m.Node(), l.holder)
 		held = matched == 1
 		return err
@@ -199,8 +199,8 @@ func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, 
 	}
 	ceiling := max(now, above).Add(leaseFor)
 	err = execMatching(ctx, tx, 1, "lease a locked node number",
-		"UPDATE node_leases SET holder = ?, reads_archive = ?, expires_at = "+d.now+" + ?, last_ms = ?, serves = ?"+
-			" WHERE node = ?", l.holder, l.holder, leaseFor.Milliseconds(), ceiling, l.serving(), node)
+		"UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ?, serves = ?"+
+			" WHERE node = ?", l.holder, leaseFor.Milliseconds(), ceiling, l.serving(), node)
 	if err != nil {
 		return nil, err
 	}

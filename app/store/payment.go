@@ -111,8 +111,8 @@ func again(known paymentRow, t app.Trade, outcome app.PaymentOutcome) (now app.P
 func (s *Store) credit(ctx context.Context, tx bun.Conn, o *app.Order, t app.Trade, now app.Millis) error {
 	o.TradeNo, o.PaidAt = t.No, paidAt(t, now)
 	if o.State != app.Pending {
-		return execMatching(ctx, tx, 1, "note late money",
-			"UPDATE orders SET trade_no = ?, paid_at = ?, "+unstamped+" WHERE id = ? AND state = ?", o.TradeNo,
+		return updateLocked(ctx, tx, 1, "note late money",
+			"SET trade_no = ?, paid_at = ?, "+unstamped+" WHERE id = ? AND state = ?", o.TradeNo,
 			o.PaidAt, o.ID, o.State)
 	}
 	if err := s.flip(ctx, tx, o, app.Paid, "trade_no = ?, paid_at = ?", o.TradeNo, o.PaidAt); err != nil {

@@ -53,11 +53,11 @@ func (s *Store) SumUp(ctx context.Context, sale app.ID, from, to app.Millis) (ap
 	return sums, err
 }
 
-// addDropped adds what is known of orders whose months were dropped: how many, and their money.
+// addDropped adds the sums of archived orders that an operator deleted.
 func addDropped(ctx context.Context, tx bun.Tx, sale app.ID, sums *app.SaleSums) error {
 	var paid, refunded int64
 	err := tx.NewRaw("SELECT COALESCE(SUM(orders), 0), COALESCE(SUM(paid_fen), 0), COALESCE(SUM(refunded_fen), 0)"+
-		" FROM archive_drops WHERE sale_id = ? AND dropped_at > 0", sale).Scan(ctx, &sums.Dropped, &paid, &refunded)
+		" FROM archive_drops WHERE sale_id = ?", sale).Scan(ctx, &sums.Dropped, &paid, &refunded)
 	sums.Money.PaidFen += paid
 	sums.Money.RefundedFen += refunded
 	return err

@@ -21,8 +21,8 @@ func (s *Store) Restamp(ctx context.Context, ids []app.ID) ([]app.Order, error) 
 			if err != nil || len(rows) == 0 {
 				return nil, err
 			}
-			return rows, execMatching(ctx, tx, len(rows), "stamp locked orders",
-				"UPDATE orders SET "+s.d.stamp+" WHERE id IN (?)", bun.List(some))
+			return rows, updateLocked(ctx, tx, len(rows), "stamp locked orders", "SET "+s.d.stamp+" WHERE id IN (?)",
+				bun.List(some))
 		})
 		if err != nil {
 			return nil, err

@@ -19,9 +19,12 @@ func (s *Store) MarkTold(ctx context.Context, told []*app.Order) error {
 	for rev, ids := range byRev {
 		for some := range inOrder(ids) {
 			err := s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
-				_, err := exec(ctx, tx,
-					"UPDATE orders SET told_rev = ?, untold_since = CASE WHEN rev > ? THEN untold_since END, "+
-						unstamped+" WHERE id IN (?) AND told_rev < ?", rev, rev, bun.List(some), rev)
+				const set = " SET told_rev = ?, untold_since = CASE WHEN rev > ? THEN untold_since END, " + unstamped +
+					" WHERE id IN (?) AND told_rev < ?"
+				matched, err := exec(ctx, tx, "UPDATE orders"+set, rev, rev, bun.List(some), rev)
+				if err == nil && matched < int64(len(some)) { // some were told already, or are in the archive
+					_, err = exec(ctx, tx, "UPDATE orders_archive"+set, rev, rev, bun.List(some), rev)
+				}
 				return err
 			})
 			if err != nil {

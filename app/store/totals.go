@@ -29,10 +29,10 @@ const sumRows = `SELECT COUNT(*) AS orders,
 	COALESCE(MAX(ticket), 0) AS max_ticket, COALESCE(MAX(seq), 0) AS max_seq
 	FROM ? AS o WHERE sale_id = ?`
 
-// droppedSums is what the orders of a sale added up to whose months were dropped.
+// droppedSums sums the archived orders of a sale that an operator deleted.
 const droppedSums = `SELECT COALESCE(SUM(orders), 0) AS orders, COALESCE(SUM(sold), 0) AS sold,
 	COALESCE(SUM(gone), 0) AS gone, COALESCE(MAX(max_ticket), 0) AS max_ticket, COALESCE(MAX(max_seq), 0) AS max_seq
-	FROM archive_drops WHERE sale_id = ? AND dropped_at > 0`
+	FROM archive_drops WHERE sale_id = ?`
 
 func (r *rowSums) add(more *rowSums) {
 	r.Orders += more.Orders

@@ -30,11 +30,11 @@ CREATE TABLE orders_archive (
   reason       VARCHAR(200) NOT NULL,
   product_name VARCHAR(200) NOT NULL,
   address      TEXT NULL,
-  changed_at   TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), -- as it was; moving is no change
+  changed_at   TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
   moved_at     BIGINT NOT NULL,
   -- named as those of orders, so that the same statement reads both tables
   KEY orders_key (user_id, id),
   KEY orders_sale (sale_id, id),
-  KEY orders_due (state, pay_by, id)
+  KEY orders_due (state, pay_by, id),
+  KEY orders_untold (untold_since)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
-PARTITION BY RANGE (id) (PARTITION p000000 VALUES LESS THAN (1))

@@ -37,3 +37,10 @@ CREATE INDEX orders_archive_user ON orders_archive (user_id, id)
 CREATE INDEX orders_archive_sale ON orders_archive (sale_id, id)
 --bun:split
 CREATE INDEX orders_archive_state ON orders_archive (state, pay_by, id)
+--bun:split
+CREATE INDEX orders_archive_untold ON orders_archive (untold_since)
+--bun:split
+CREATE TRIGGER orders_archive_changed AFTER UPDATE OF state, rev, reason ON orders_archive
+WHEN (OLD.state, OLD.rev, OLD.reason) <> (NEW.state, NEW.rev, NEW.reason) BEGIN
+  UPDATE orders_archive SET changed_at = CAST(unixepoch('subsec') * 1000 AS INTEGER) WHERE id = NEW.id;
+END

@@ -8,15 +8,15 @@ import (
 )
 
 type archiveCmd struct {
-	Status archiveStatus `cmd:"" help:"What is in the archive, and what is due."`
-	Drop   archiveDrop   `cmd:"" help:"Remove archived months for good."`
+	Status archiveStatus `cmd:"" help:"Archived months, and sales that are due."`
+	Drop   archiveDrop   `cmd:"" help:"Delete archived months for good."`
 }
 
 type (
 	archiveStatus struct{ reading }
 	archiveDrop   struct {
-		Before string `required:"" placeholder:"MONTH" help:"Months before this one go, like 2025-01 (UTC)."`
-		DryRun bool   `help:"Only show what would go."`
+		Before string `required:"" placeholder:"MONTH" help:"Delete the months before this one, like 2025-01 (UTC)."`
+		DryRun bool   `help:"Only show what would be deleted."`
 
 		operating
 	}
@@ -24,15 +24,15 @@ type (
 
 // Help says what moves when.
 func (archiveCmd) Help() string {
-	return "Orders of sales that closed longer ago than STAMPEDE_ARCHIVE_AFTER, and to which nothing more will happen, move to a table of " +
-		"its own with a partition for each month. Everything finds them there as before; one to which something happens after all comes " +
-		"back by itself. After STAMPEDE_PERSONAL_DATA_AFTER orders that are over lose address and parcel number, wherever they are. A " +
-		"node with the role sweeper does both by itself every ten minutes, not around openings. drop removes whole months of the " +
-		"archive; what they add up to is kept, and payments and refunds stay. It needs the role admin.\n\nExamples:\n\n" +
+	return "Orders of sales that closed longer ago than STAMPEDE_ARCHIVE_AFTER move to a table of their own when nothing of them is unpaid, " +
+		"unsettled, unpublished or in refund. All reads cover both tables. Money that arrives later is refunded. After " +
+		"STAMPEDE_PERSONAL_DATA_AFTER settled orders lose address and parcel number, in both tables. A node with the role sweeper does " +
+		"both every ten minutes, not around openings. drop deletes whole months of the archive; their sums stay, payments and refunds " +
+		"too. It needs the role admin.\n\nExamples:\n\n" +
 		"    stampede archive status\n    stampede archive drop --before 2025-01 --dry-run"
 }
 
-// Run shows what is where.
+// Run shows rows per table and month.
 func (c archiveStatus) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var s app.ArchiveState
@@ -47,14 +47,8 @@ func (c archiveStatus) Run(e *env) error {
 		fmt.Fprintf(e.out, "due: %d sales to move, %d to blank; %d sales have orders that are not settled\n", s.SalesToMove,
 			s.SalesToBlank, s.SalesKept)
 		if s.PaidLeft+s.ShippedLeft > 0 {
-			fmt.Fprintf(e.out, "of these stay %d paid orders that nobody shipped, and %d on their way: "+
+			fmt.Fprintf(e.out, "of these stay %d paid orders that were not shipped, and %d that were not received: "+
 				"stampede order list --state paid\n", s.PaidLeft, s.ShippedLeft)
-		}
-		if s.OldNodes > 0 {
-			fmt.Fprintf(e.out, "nothing moves while %d nodes of an earlier version are alive\n", s.OldNodes)
-		}
-		if s.MonthsToDrop > 0 {
-			fmt.Fprintf(e.out, "%d months are about to be dropped\n", s.MonthsToDrop)
 		}
 		fmt.Fprintf(e.out, "in the archive: %d orders\n", s.Orders)
 		return e.months(s.Months)
@@ -62,18 +56,13 @@ func (c archiveStatus) Run(e *env) error {
 }
 
 func (e *env) months(months []app.ArchivedMonth) error {
-	var some []app.ArchivedMonth
-	for _, m := range months {
-		if m.Orders > 0 {
-			some = append(some, m)
-		}
-	}
-	if len(some) == 0 {
+	if len(months) == 0 {
 		return nil
 	}
-	return table(e, 0, "month\torders\tMB", "%s\t%d\t%s", some, func(m app.ArchivedMonth) []any {
-		return []any{m.Month, m.Orders, fmt.Sprintf("%.1f", float64(m.Bytes)/1e6)}
-	})
+	return table(e, 0, "month\torders\tsales\tpaid\trefunded", "%s\t%d\t%d\t%s\t%s", months,
+		func(m app.ArchivedMonth) []any {
+			return []any{m.Month, m.Orders, m.Sales, app.FormatFen(m.PaidFen), app.FormatFen(m.RefundedFen)}
+		})
 }
 
 // Run drops.
@@ -91,7 +80,7 @@ func (c archiveDrop) Run(e *env) error {
 		case c.JSON:
 			return e.json(drop)
 		case len(drop.Months) == 0:
-			fmt.Fprintln(e.out, "the archive has no month before", before)
+			fmt.Fprintln(e.out, "the archive has no orders before", before)
 			return nil
 		}
 		says := "dropped"

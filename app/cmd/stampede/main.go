@@ -80,7 +80,7 @@ type commands struct {
 	Backoffice  backOffice  `cmd:"" help:"Read what the shop's back office is told: paid and refunded orders."`
 	Order       orderCmd    `cmd:"" help:"Search for orders, and enter what was sent."`
 	Report      reportCmd   `cmd:"" help:"What became of a sale."`
-	Archive     archiveCmd  `cmd:"" help:"Move orders of long ago out of the way, and what they say of people."`
+	Archive     archiveCmd  `cmd:"" help:"Show the archive of orders, delete months of it."`
 	Redo        redo        `cmd:"" help:"Give a promoted or restored database back what it lacks."`
 	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
 	Login       loginCmd    `cmd:"" help:"Log in at a server, for the commands that call one."`

@@ -6,16 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	"stampede/app"
 	"stampede/app/test/kit"
 )
 
-// dieArchiving: the orders of sales that closed long ago are being blanked, moved to the archive, or dropped from
-// there. Whatever is in either table counts; the next life finishes what the first one began.
+// dieArchiving: a process dies while it blanks or moves orders of sales that closed long ago. Rows of either table
+// count; the next process finishes the work.
 func dieArchiving(t *testing.T, point string) {
-	w := newWorld(t, "STAMPEDE_ARCHIVE_AFTER=48h", "STAMPEDE_PERSONAL_DATA_AFTER=48h")
+	w := newWorld(t, "STAMPEDE_ARCHIVE_AFTER=2208h", "STAMPEDE_PERSONAL_DATA_AFTER=48h")
 	w.twoSales()
 	w.invite(20)
 	n := w.start()
@@ -25,27 +23,15 @@ func dieArchiving(t *testing.T, point string) {
 	w.longAgo()
 	n.kill()
 	before := w.inBoth()
-	drops := strings.HasSuffix(point, "-drop")
-	if drops {
-		w.archived(0)
-		w.planDrop()
-	}
 	pass := 1
-	if point == "archive.after-drop" || point == "archive.after-blank" || point == "archive.after-plan" {
-		// Orders of the month, and the month itself; one table, and the other; one sale, and the other.
-		pass = w.passes(2)
+	if point == "archive.after-blank" || point == "archive.after-plan" {
+		pass = w.passes(2) // one sale, and the other
 	}
 	w.launch(w.crashAt(point, pass)).waitDeath(point)
-	if !drops {
-		w.same(before, w.inBoth())
-	}
+	w.same(before, w.inBoth())
 	w.audit()
-	if drops {
-		w.dropped(len(before))
-	} else {
-		w.archived(0)
-		w.same(before, w.inBoth())
-	}
+	w.archived(0)
+	w.same(before, w.inBoth())
 	w.audit()
 	if live := w.count("SELECT COUNT(*) FROM orders"); live != 0 {
 		t.Errorf("%d orders did not move", live)
@@ -77,7 +63,7 @@ func (w *world) longAgo() {
 		untold := w.count("SELECT COUNT(*) FROM orders WHERE untold_since IS NOT NULL")
 		return untold == 0, fmt.Sprintf("%d orders are untold", untold)
 	})
-	exec("UPDATE orders SET tracking = 'SF1', changed_at = '2026-01-02'")
+	exec("UPDATE orders SET tracking = 'SF1', changed_at = '2020-01-02'")
 }
 
 // inBoth reads all orders of both tables but what blanking takes out of them.
@@ -116,27 +102,4 @@ func (w *world) archived(left int64) {
 		return live == left && due == 0, fmt.Sprintf("%d orders have not moved, %d sales are due\n%s", live, due, n.tail())
 	})
 	n.kill()
-}
-
-// planDrop is what `stampede archive drop` commits before it drops.
-func (w *world) planDrop() {
-	w.t.Helper()
-	now := app.MillisOf(time.Now())
-	_, err := w.books.PlanDrop(kit.Context(w.t), app.MonthOf(now).Next(), now, false)
-	w.must(err)
-}
-
-// dropped starts a life and waits until the planned months are gone; what is kept of them is that many orders.
-func (w *world) dropped(orders int) {
-	w.t.Helper()
-	n := w.start()
-	kit.Eventually(w.t, healing, func() (bool, string) {
-		due := w.count("SELECT COUNT(*) FROM archive_drops WHERE dropped_at = 0")
-		return due == 0, fmt.Sprintf("%d months are there\n%s", due, n.tail())
-	})
-	n.kill()
-	kept := w.count("SELECT COALESCE(SUM(orders), 0) FROM archive_drops WHERE dropped_at > 0")
-	if there := w.count("SELECT COUNT(*) FROM orders_archive"); there != 0 || kept != int64(orders) {
-		w.t.Errorf("%d orders are there, %d are kept of %d", there, kept, orders)
-	}
 }

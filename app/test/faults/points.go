@@ -109,12 +109,9 @@ var points = []Point{
 	at("post.after-append", after, "OutboxStream.Append"), // the back office has it, the outbox does not know
 
 	at("archive.after-blank", after, "Archive.BlankOrders"), // addresses are gone, nobody knows which sale is through
-	at("archive.after-months", after, "Archive.MakeMonths"), // the partitions are there
 	at("archive.before-move", before, "Archive.MoveOrders"),
 	at("archive.after-move", after, "Archive.MoveOrders"),
 	at("archive.after-plan", after, "Archive.PlanArchive"), // a sale is through, the next one is not
-	at("archive.before-drop", before, "Archive.DropSome"),  // a month is planned
-	at("archive.after-drop", after, "Archive.DropSome"),    // its orders are gone, or some, or the month is
 }
 
 func at(name string, when moment, calls ...string) Point {

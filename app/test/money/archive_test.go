@@ -21,7 +21,7 @@ func (w *world) archive(n *node, o app.Order) {
 	w.over(o.Sale)
 	w.retire(n, o.Sale)
 	w.exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID) // the gateway's last word was that it is closed
-	w.exec("UPDATE orders SET untold_since = NULL, changed_at = '2026-01-02' WHERE id = ?", o.ID)
+	w.exec("UPDATE orders SET untold_since = NULL, changed_at = '2020-01-02' WHERE id = ?", o.ID)
 	w.until("the order moves", func() error {
 		done, err := w.archivist(w.db).RunOnce(w.ctx)
 		if err == nil && done.Moved != 1 {
@@ -32,7 +32,7 @@ func (w *world) archive(n *node, o app.Order) {
 }
 
 func (w *world) archivist(store app.ArchiveStore) *app.Archivist {
-	return &app.Archivist{Store: store, Streams: calm{}, ArchiveAfter: app.ArchiveLeast, Anyway: true}
+	return &app.Archivist{Store: store, Streams: calm{}, ArchiveAfter: app.RefundWindow}
 }
 
 // retire waits until a sale that is over has left Redis.
@@ -47,10 +47,11 @@ func (w *world) retire(n *node, sale app.ID) {
 	})
 }
 
-// over has a sale be over for long.
+// over makes a sale one that ended long ago. All sales opened long ago: nothing moves around openings.
 func (w *world) over(sale app.ID) {
 	w.t.Helper()
 	w.exec("UPDATE sales SET closes_at = 1000 WHERE id = ?", sale)
+	w.exec("UPDATE sales SET opens_at = 500")
 	w.must(w.client.HSet(w.ctx, fmt.Sprintf("stampede:{0}:sale:%s", sale), "closes", 1000).Err())
 }
 
@@ -103,7 +104,7 @@ func newTwoSales(t *testing.T) *twoSales {
 	paidFor := w.order(c.live, user)
 	sold(w, c.n, paidFor)
 	c.open = []app.ID{paidFor.ID, w.order(c.live, user).ID}
-	w.exec("UPDATE orders SET untold_since = NULL, changed_at = '2026-01-02' WHERE sale_id = ?", c.long.ID)
+	w.exec("UPDATE orders SET untold_since = NULL, changed_at = '2020-01-02' WHERE sale_id = ?", c.long.ID)
 	w.over(c.long.ID)
 	return c
 }
