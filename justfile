@@ -36,11 +36,6 @@ crash *flags:
 rolling *flags:
     @deploy/scripts/rolling.sh "$@"
 
-# Bring a shop of the release before to this version and back while people buy (flags as of go test)
-[no-exit-message]
-upgrade *flags:
-    @deploy/scripts/upgrade.sh "$@"
-
 # Let the demo run for long: every slot moves, nothing grows (how long, slots of, shoppers; 1h 5m 100)
 [no-exit-message]
 soak *args:

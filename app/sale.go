@@ -42,8 +42,8 @@ func (c Challenge) atLeast(least Challenge) Challenge {
 	return c
 }
 
-// NeedsPass reports whether a buy must come with a pass. What is not known needs one: a node of an older version than
-// the catalogue keeps people out rather than letting everybody in.
+// NeedsPass reports whether a buy must come with a pass. An unknown value needs one: it keeps buyers out rather than
+// letting everybody in.
 func (c Challenge) NeedsPass() bool { return c != ChallengeNone && c != "" }
 
 // task is what clients are told that they will have to solve: a pass for the asking is no task.

@@ -68,7 +68,7 @@ func TestSwitchboardFollows(t *testing.T) {
 	_, err = desk.EditSwitches(ctx, Actor{Name: "bob"}, SwitchesEdit{HTTPBuy: &off})
 	var conflict *Error
 	if !errors.As(err, &conflict) || conflict.Code != Conflict || conflict.Current.(Switches).Version != 1 {
-		t.Errorf("an older version: %v", err)
+		t.Errorf("an edit of an outdated version: %v", err)
 	}
 	past := board.Clock.Now().Add(-time.Second)
 	for _, n := range []NewNotice{

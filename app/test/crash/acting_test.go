@@ -105,7 +105,8 @@ func (w *world) deed(flow string) deed {
 	}
 }
 
-// undecided says what Redis does not have of what was decided about a sale, which was at the version before.
+// undecided describes which part of a decision about a sale is missing in Redis; "" when none is. before is the sale as
+// it was before the decision.
 func (w *world) undecided(before *app.Sale) string {
 	w.t.Helper()
 	ctx := kit.Context(w.t)

@@ -74,13 +74,13 @@ func (w *world) readSale(ctx context.Context, sale *app.Sale) (Sale, error) {
 	if err != nil {
 		return s, err
 	}
-	for order, hold := range open { // hold number::qty
+	for order, hold := range open { // hold number:qty
 		part := strings.Split(hold, ":")
-		if len(part) != 3 {
+		if len(part) != 2 {
 			return s, fmt.Errorf("hold %q of order %s", hold, order)
 		}
 		s.Holds = append(s.Holds, Hold{
-			Order: app.ID(number(order)), Qty: number(part[2]),
+			Order: app.ID(number(order)), Qty: number(part[1]),
 		})
 	}
 	buyers, err := w.redis.HGetAll(ctx, kit.SaleKey(sale)+":buyers").Result()

@@ -11,7 +11,6 @@
 //   - backlog_test.go: kill -9 with a backlog of answered reservations that have no row yet
 //   - nodes_test.go: five nodes for people, three workers, two sweepers, killed, frozen, stopped and added
 //   - rolling_test.go: every node is restarted in order, one after the other
-//   - upgrade_test.go: from the release before to this version, back, and forward (`just upgrade`)
 //   - rebuilding_test.go: Redis loses a partition while orders are cancelled, expire, and are paid and refunded
 //   - sweeping_test.go: kill -9 in the middle of ten thousand equal deadlines, and the second after it
 //   - stores_test.go: Redis and MariaDB killed in the middle of a backlog, or unfit for a minute

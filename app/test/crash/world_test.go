@@ -55,17 +55,6 @@ func newWorld(t *testing.T, settings ...string) *world {
 // openWorld makes tables in an empty database. The settings go to every node.
 func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	t.Helper()
-	w := bareWorld(t, redisURL, dsn, settings...)
-	ctx := kit.Context(t)
-	_, err := migrations.Up(ctx, w.books.DB())
-	w.must(err)
-	w.must(w.books.EnsurePartitions(ctx, partitions))
-	return w
-}
-
-// bareWorld is openWorld without the tables.
-func bareWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
-	t.Helper()
 	w := &world{t: t, name: t.Name(), dice: dice(t.Name()), folder: folderOf(t), program: binary, began: time.Now()}
 	w.memory.history.Seed = *seedFlag
 	t.Cleanup(w.remember)
@@ -84,6 +73,9 @@ func bareWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	w.must(err)
 	w.redis = redis.NewClient(options)
 	t.Cleanup(func() { _ = w.redis.Close() })
+	_, err = migrations.Up(ctx, w.books.DB())
+	w.must(err)
+	w.must(w.books.EnsurePartitions(ctx, partitions))
 	return w
 }
 
