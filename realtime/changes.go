@@ -3,17 +3,12 @@ package realtime
 import (
 	"encoding/json"
 	"log/slog"
-	"strconv"
-	"strings"
 	"time"
 
 	"stampede/app"
 )
 
-// oldChannels is how many channels nodes of the version before publish on: lines `user cursor order rev body`.
-const oldChannels = 16
-
-// newListener hears the changes of all partitions, notices, and the changes that nodes of the version before tell.
+// newListener returns a listener that receives the changes of all partitions and the notices.
 func (h *Hub) newListener() *listener {
 	l := &listener{
 		redis: h.options.Redis, made: h.subscribed,
@@ -22,9 +17,6 @@ func (h *Hub) newListener() *listener {
 	for partition := range h.options.Partitions {
 		name := app.ChangesChannel(h.options.Namespace, partition)
 		l.channels[name] = func(payload string) { h.hearMessage(partition, payload) }
-	}
-	for shard := range oldChannels {
-		l.channels["stampede:events:"+h.options.Namespace+":"+strconv.Itoa(shard)] = h.hearOldVersion
 	}
 	return l
 }
@@ -75,20 +67,6 @@ func (h *Hub) push(change app.Change, devices []*client) *app.Span {
 	push := h.options.Tracer.Follow(change.Trace, "push", time.Now())
 	push.NoteNumber("sockets", int64(len(devices)))
 	return push
-}
-
-// hearOldVersion reads rows of those users of this node whom a node of the version before tells of a change.
-func (h *Hub) hearOldVersion(payload string) {
-	for line := range strings.SplitSeq(payload, "\n") {
-		who, _, _ := strings.Cut(line, " ")
-		user, err := app.ParseID(who)
-		if err != nil {
-			continue
-		}
-		for _, c := range h.devices(user) {
-			c.owe(user)
-		}
-	}
 }
 
 func (h *Hub) hearNotice(payload string) {

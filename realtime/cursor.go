@@ -10,8 +10,7 @@ import (
 
 // Cursor is how far a client knows its orders: an instant of the database's clock, in one history of the database.
 // Whoever has read the rows that changed since then, or a little earlier (Options.Overlap), has missed nothing. On the
-// wire it is an opaque text, `<ms>.<history>`. It has no dash, which every cursor of the version before has: each
-// version answers the other one's with a reset.
+// wire it is an opaque text, `<ms>.<history>`.
 type Cursor app.Instant
 
 // noCursor stands for an instant that nobody knows; no database has its history, so that the next hello is told to

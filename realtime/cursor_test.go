@@ -8,7 +8,7 @@ func TestCursorsThatAreNone(t *testing.T) {
 		"", ".", "1", "1.", ".5f3a9c1e", "1.5f3a9c1", "1.5f3a9c1e0",
 		"1.5F3A9C1E", "1.5f3a9c1g", "-1.5f3a9c1e", "+1.5f3a9c1e",
 		"01.5f3a9c1e", "1 .5f3a9c1e", "1.5f3a9c1e ", "1.5f3a.c1e",
-		"9223372036854775808.5f3a9c1e", "1795222790123-42", "1-0",
+		"9223372036854775808.5f3a9c1e", "1-0",
 	} {
 		if c, err := ParseCursor(s); err == nil {
 			t.Errorf("%q is read as %v", s, c)
@@ -24,7 +24,7 @@ func TestCursorsThatAreNone(t *testing.T) {
 func FuzzCursor(f *testing.F) {
 	for _, s := range []string{
 		"", "1.00000000", "1795222790123.5f3a9c1e", "0.0000000g", "-1.5f3a9c1e",
-		"1795222790123-42", "1.5f3a9c1e.", "01.5f3a9c1e",
+		"1.5f3a9c1e.", "01.5f3a9c1e",
 	} {
 		f.Add(s)
 	}

@@ -194,20 +194,3 @@ func TestDatabaseClockGoesBack(t *testing.T) {
 		return n.hub.proven.Load().At <= now.At, "the proven instant is in the future"
 	})
 }
-
-// During an upgrade nodes of the version before tell of changes in their way.
-func TestNodesOfTheVersionBeforeAreHeard(t *testing.T) {
-	t.Parallel()
-	n, p := startProven(t)
-	before := n.resyncs()
-	n.feed.commit(state(7, 100, 1), state(8, 200, 1))
-	channel := "stampede:events:" + n.feed.namespace + ":7"
-	lines := "rubbish\n7 1795222790123-42 100 1 w5y94vgdmp5:2:9900:335:1:60000:key-of-it:Lamp\n23 1795222790123-1 5 1 {}"
-	if err := n.feed.redis.Publish(t.Context(), channel, lines).Err(); err != nil {
-		t.Fatal(err)
-	}
-	p.awaitFresh("100/1")
-	if n.resyncs() != before {
-		t.Error("everybody's rows were read")
-	}
-}

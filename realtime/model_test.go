@@ -40,7 +40,6 @@ func TestEveryDeviceLearnsTheNewestState(t *testing.T) {
 			"live":       func(*rapid.T) { w.live() },
 			"connect":    func(*rapid.T) { w.connect(w.someDevice(), w.someNode()) },
 			"disconnect": func(*rapid.T) { w.disconnect(w.someDevice()) },
-			"hint":       func(*rapid.T) { w.hint() },
 			"read":       func(*rapid.T) { w.read(w.someDevice(), 1+w.pick("frames", 4)) },
 			"away":       w.rarely(w.happen),
 			"subscribe":  w.rarely(func() { w.resubscribe(w.someNode()) }),
@@ -214,9 +213,7 @@ func (w *world) meanwhile() {
 	w.during = true
 	defer func() { w.during = false }()
 	for n := w.pick("meanwhile", 4); n > 0; n-- {
-		switch w.pick("what", 5) {
-		case 4:
-			w.hint()
+		switch w.pick("what", 4) {
 		case 0:
 			w.happen()
 		case 1:
@@ -227,11 +224,6 @@ func (w *world) meanwhile() {
 			w.pass(spans[w.pick("time", 4)])
 		}
 	}
-}
-
-// hint has a node of the version before say that there is something new of a user.
-func (w *world) hint() {
-	w.someNode().hub.hearOldVersion(fmt.Sprintf("%d 1795222790123-42 1 1 {}", 1+w.pick("user", modelUsers)))
 }
 
 // rarely is an action that is taken one time in eight that it could be.

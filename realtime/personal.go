@@ -14,7 +14,6 @@ type hearing struct {
 	held   []string // frames without a cursor
 	from   Cursor   // what frames carry instead of the proven instant
 	owed   bool     // rows since from are yet to be read; until then no frame may carry a later instant
-	queued bool     // with owed: a read for it has not begun
 }
 
 // tell queues an order event of a user, unless the connection is no longer that user's. The frame has no cursor yet.
@@ -27,35 +26,6 @@ func (c *client) tell(user app.ID, frame string) {
 		c.holdLocked(frame)
 	default:
 		c.tellLocked(frame)
-	}
-}
-
-// owe has the rows of a user's connection read in which there is something that nobody tells: what has changed since
-// the cursor of its next event, which stays as it is until then.
-func (c *client) owe(user app.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.identity.User != user {
-		return
-	}
-	if c.hearing == nil {
-		proven := c.hub.proven.Load()
-		if proven == nil {
-			c.departLocked(CloseResync, retryLatest)
-			return
-		}
-		c.hearing = &hearing{from: proven.Cursor}
-	}
-	c.oweLocked()
-}
-
-// oweLocked has the rows read that are owed; during hello that is done when it is answered.
-func (c *client) oweLocked() {
-	p := c.hearing
-	p.owed = true
-	if !p.greets && !p.queued {
-		p.queued = true
-		c.hub.owed.add(c)
 	}
 }
 

@@ -109,8 +109,7 @@ func (h *Hub) replaySome(ctx context.Context, some []*client) error {
 func (c *client) owes() (user app.ID, from Cursor, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.hearing; p != nil && p.owed && !p.greets && !c.gone && c.out.closing == 0 {
-		p.queued = false
+	if p := c.hearing; p != nil && p.owed && !c.gone && c.out.closing == 0 {
 		return c.identity.User, p.from, true
 	}
 	return 0, Cursor{}, false
@@ -127,7 +126,5 @@ func (c *client) replay(r missedRows, after Cursor) {
 	for i := range r.changes.Orders {
 		c.tellLocked(string(OrderFrame(&r.changes.Orders[i])))
 	}
-	if p := c.hearing; p == nil || !p.queued { // else there was something new since this read began
-		c.settleLocked(r.at)
-	}
+	c.settleLocked(r.at)
 }

@@ -103,9 +103,9 @@ func (c *client) snapshot(ctx context.Context, user app.ID, cursor string) (w we
 	return w, k, err
 }
 
-// missed reads what has changed since the cursor. Reset: it cannot be told, because the cursor cannot be read (the
-// version before wrote others), is of another history, or too much has changed. Owed: the database does not answer in
-// time; what has changed comes as events when it does.
+// missed reads the orders that have changed since the cursor. Reset: the client must read everything, because the cursor
+// is invalid or belongs to another history, or too many orders have changed. Owed: the database did not answer in time;
+// the changes follow as events when it does.
 func (h *Hub) missed(
 	ctx context.Context, user app.ID, cursor string,
 ) (frames []json.RawMessage, at Cursor, owed, reset bool) {
@@ -167,14 +167,14 @@ func (c *client) hearFromLocked(k knowledge) {
 		c.departLocked(CloseResync, retryLatest)
 		return
 	}
-	before := c.hearing
-	if k.owed || before.owed {
-		c.hearing = &hearing{from: k.at}
-		c.oweLocked()
+	held := c.hearing.held
+	if k.owed {
+		c.hearing = &hearing{from: k.at, owed: true}
+		c.hub.owed.add(c)
 	} else {
 		c.settleLocked(k.at)
 	}
-	for _, frame := range before.held {
+	for _, frame := range held {
 		c.tellLocked(frame)
 	}
 }
