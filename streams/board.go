@@ -98,13 +98,13 @@ func (l *Inventory) PartitionFigures(ctx context.Context) ([]app.PartitionFigure
 	return figures, nil
 }
 
-// parsed reads what nodes have written. What cannot be read was written by another version, and is left out.
+// parsed decodes the figures that the nodes have written, and leaves out unreadable ones.
 func parsed[T any](ctx context.Context, texts iter.Seq[string]) []T {
 	all := []T{}
 	for text := range texts {
 		var one T
 		if err := json.Unmarshal([]byte(text), &one); err != nil {
-			slog.DebugContext(ctx, "figures that this version cannot read", "err", err)
+			slog.DebugContext(ctx, "unreadable figures of a node", "err", err)
 			continue
 		}
 		all = append(all, one)

@@ -106,7 +106,7 @@ func parseLetter(partition int, m redis.XMessage) app.DeadLetter {
 			letter.Fields[name] = field(name)
 		}
 	}
-	if terms, ok := splitTerms(field("terms"), field("order")); ok {
+	if terms, ok := splitTerms(field("terms")); ok {
 		delete(letter.Fields, "terms")
 		for i, name := range termNames {
 			letter.Fields[name] = terms[i]

@@ -11,15 +11,9 @@ import (
 	"stampede/app"
 )
 
-// entryVersion is the first of the terms that reserve.lua writes. An entry of another version is unreadable here and
-// ends as a dead letter: a new layout is rolled out to all consumers before any node writes it. Entries of the version
-// before are read: they had the order in a field of its own, and the seq where base is now.
-//
-// Whoever does not know a field beside terms does not look at it: that is how a trace travels through older workers.
-const (
-	entryVersion    = "2"
-	entryVersionSeq = "1"
-)
+// entryVersion identifies the layout of the field terms; reserve.lua writes it as the first term. An entry with another
+// version is unreadable and becomes a dead letter.
+const entryVersion = "2"
 
 // The parts of the field terms, in their order. Only the last may contain the separator.
 const (
@@ -45,13 +39,8 @@ var termNames = [...]string{
 
 type terms [len(termNames)]string
 
-// splitTerms takes the field terms apart; false when it is not what reserve.lua writes. The field order is "" but in
-// entries of the version before.
-func splitTerms(field, order string) (t terms, ok bool) {
-	version, rest, _ := strings.Cut(field, ":")
-	if version == entryVersionSeq {
-		field = entryVersionSeq + ":" + order + ":" + rest
-	}
+// splitTerms splits the field terms; false: it has too few terms.
+func splitTerms(field string) (t terms, ok bool) {
 	for i := range t[:termAddress] {
 		if t[i], field, ok = strings.Cut(field, ":"); !ok {
 			return terms{}, false
@@ -104,9 +93,8 @@ type termReader struct {
 func readTerms(values map[string]any) termReader {
 	var r termReader
 	field, there := values["terms"].(string)
-	order, _ := values["order"].(string)
 	var whole bool
-	if r.terms, whole = splitTerms(field, order); !there || !whole {
+	if r.terms, whole = splitTerms(field); !there || !whole {
 		r.fail("terms", field)
 	}
 	return r
@@ -134,17 +122,13 @@ func (r *termReader) number(term int) int64 {
 
 // seq is the number of the reservation within its partition, from its base and its ticket.
 func (r *termReader) seq(ticket int64) int64 {
-	base := r.terms[termBase]
-	seq, err := strconv.ParseInt(base, 10, 64)
-	switch v := r.terms[termVersion]; v {
-	case entryVersion:
-		seq += ticket
-	case entryVersionSeq:
-	default:
+	if v := r.terms[termVersion]; v != entryVersion {
 		r.fail(termNames[termVersion], v)
 	}
+	base, err := strconv.ParseInt(r.terms[termBase], 10, 64)
+	seq := base + ticket
 	if err != nil || seq < 1 {
-		r.fail(termNames[termBase], base)
+		r.fail(termNames[termBase], r.terms[termBase])
 	}
 	return seq
 }

@@ -111,41 +111,6 @@ func TestWithdrawOnce(t *testing.T) {
 	})
 }
 
-// Holds that the version before made, or makes beside this one during an upgrade, name their buyer: they are sold,
-// withdrawn, returned and read like ours.
-func TestHoldsOfTheVersionBefore(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, f *fixture) {
-		s, g := f.openSale(10), f.gate(f.inventory)
-		var orders []app.ID
-		for user := app.ID(11); user <= 13; user++ {
-			order := f.wantVerdict(g, buyOf(s, user, 2, "key-one-1"), app.VerdictReserved).Order
-			open := f.inventory.parts[1].keys.open(s.ID)
-			f.must(f.client.HSet(f.ctx, open, order.String(), fmt.Sprintf("1:%d:2", user)).Err())
-			orders = append(orders, order)
-		}
-		once := func(what string, did []bool, err error) {
-			t.Helper()
-			if err != nil || len(did) != 1 || !did[0] {
-				t.Fatalf("%s: %v, %v", what, did, err)
-			}
-		}
-		did, err := f.inventory.Sell(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: orders[0], Hold: 1}})
-		once("sold", did, err)
-		did, err = f.inventory.Withdraw(f.ctx, []app.SoldHold{{Sale: s.Ref(), Order: orders[1], Hold: 1}})
-		once("withdrawn", did, err)
-		did, err = f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: orders[2], Hold: 1, User: 13}})
-		once("returned", did, err)
-		a := f.audit(s)
-		if a.Stock != 6 || a.Held != 0 || a.Sold != 2 || a.Withdrawn != 2 || a.Units[11] != 2 || a.Units[13] != 0 {
-			t.Fatalf("%+v units %v", a.Counters, a.Units)
-		}
-		if diff := cmp.Diff([]app.OpenHold{{Order: orders[0], Hold: 1, Qty: 2, Sold: true}}, a.Holds); diff != "" {
-			t.Fatal(diff)
-		}
-	})
-}
-
 // Returning from many goroutines at once gives each unit back once.
 func TestReturnConcurrently(t *testing.T) {
 	t.Parallel()
@@ -358,7 +323,7 @@ func TestRetire(t *testing.T) {
 		f.must(c.runOnce(f.ctx))
 		f.must(c.runOnce(f.ctx))
 		sold := newID()
-		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.open(s.ID), sold.String(), "1::1:sold").Err())
+		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.open(s.ID), sold.String(), "1:1:sold").Err())
 		retire(true)
 		retire(true)
 		left, err := f.client.Keys(f.ctx, "*:sale:*").Result()

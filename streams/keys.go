@@ -12,8 +12,8 @@ import "stampede/app"
 //	                                         history: of the server on which it may sell; began: epoch:seq of the last
 //	                                         rebuild; told: number of the last message to the nodes. Lua
 //	                                         reserve, finish, publish, dead_letter, pause, restore, resume, confirm
-//	stampede:{p}:orders              stream  one entry per reservation: order and terms (see reserve.lua);
-//	                                         group "fulfil", made at 0. Lua reserve; trim
+//	stampede:{p}:orders              stream  one entry per reservation: terms, of a traced buy also trace
+//	                                         (see reserve.lua); group "fulfil", made at 0. Lua reserve; trim
 //	stampede:{p}:waiting             hash    sale → how many of its reservations are not settled yet; without those that
 //	                                         have none. Lua reserve, finish, dead_letter, resume
 //	stampede:{p}:deadlines           zset    order → instant at which it is due, ms; raised by a lease while a
@@ -35,7 +35,7 @@ import "stampede/app"
 //	                                         among them (see unsettled.lua). Behind those, where the sale asks or
 //	                                         asked for passes, |<ms>: when the pass was issued that was spent
 //	                                         last. Lua reserve, return, hold, restore
-//	stampede:{p}:sale:<id>:open      hash    order → hold::qty, the live holds; with :sold behind it once the order
+//	stampede:{p}:sale:<id>:open      hash    order → hold:qty, the live holds; with :sold behind it once the order
 //	                                         is paid. Lua reserve, return, hold, sell, withdraw, restore
 //	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching (a hint; this one has a TTL).
 //	                                         SetWatching

@@ -112,7 +112,7 @@ func restored(sale *app.Sale, orders []app.Order) (buyers, open []any) {
 
 // holdValue is the value that the scripts would have given the order's hold.
 func holdValue(o *app.Order) string {
-	value := fmt.Sprintf("%d::%d", o.Hold, o.Qty)
+	value := fmt.Sprintf("%d:%d", o.Hold, o.Qty)
 	if o.State.Sold() {
 		value += soldMark
 	}

@@ -122,16 +122,16 @@ func (l *Inventory) Holds(ctx context.Context, sale app.SaleRef, cursor uint64) 
 	return holds, next, nil
 }
 
-// parseHold reads a field of a sale's open hash: order → hold::qty, see lua/hold_of.lua.
+// parseHold reads a field of a sale's open hash: order → hold:qty, see lua/hold_of.lua.
 func parseHold(order, value string) (app.OpenHold, error) {
 	value, sold := strings.CutSuffix(value, soldMark)
 	parts := strings.Split(value, ":")
 	id, err := app.ParseID(order)
-	if err != nil || len(parts) != 3 {
+	if err != nil || len(parts) != 2 {
 		return app.OpenHold{}, fmt.Errorf("%w: hold %q of order %q", app.ErrPermanent, value, order)
 	}
 	return app.OpenHold{
-		Order: id, Hold: number(parts[0]), Qty: int(number(parts[2])), Sold: sold,
+		Order: id, Hold: number(parts[0]), Qty: int(number(parts[1])), Sold: sold,
 	}, nil
 }
 

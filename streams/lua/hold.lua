@@ -39,7 +39,7 @@ local rest = tonumber(sale[4]) - redis_time()
 if rest > 0 then return {0, 11, rest} end
 
 -- 4. Take the units.
-redis.call('HSET', KEYS[4], order, ARGV[4] .. '::' .. ARGV[5])
+redis.call('HSET', KEYS[4], order, ARGV[4] .. ':' .. ARGV[5])
 redis.call('HSET', KEYS[3], user, string.format('%d', tonumber(units) + qty) .. '|' .. records)
 redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock - qty), 'held', string.format('%d', held + qty),
   'moves', moves)

@@ -32,7 +32,7 @@
 --   version of this layout:order:epoch:base:ticket:hold:quantity:price:sale version:content hash:key:sale:user:address
 -- where base is the seq of the reservation − its ticket: the same for all of a call, so that it is written out once. One
 -- field, because each costs Redis more than its bytes, most of all in the append-only file (deploy/DECISIONS.md).
--- Only the entry of a buy that is traced has a second one, trace: workers that do not know it do not see it.
+-- Only the entry of a traced buy has a second one, trace.
 --
 -- Sending the same call again is safe: whoever was accepted is found by his key (I6).
 
@@ -167,7 +167,7 @@ for b = 1, buys do
       fields[user] = qty .. '|1|' .. order .. ':' .. hash .. ':' .. t .. ':' .. key .. ';|' .. id
     end
     if spent then fields[user] = fields[user] .. '|' .. spent end
-    holds[2 * accepted - 1], holds[2 * accepted] = order, '1::' .. qty
+    holds[2 * accepted - 1], holds[2 * accepted] = order, '1:' .. qty
   else
     local n = #reply
     reply[n + 1], reply[n + 2], reply[n + 3] = b, verdict, value
