@@ -7,7 +7,6 @@ import { recall } from '../src/storage'
 import { asReadonly } from '../src/stores/readonly'
 import { useSession } from '../src/stores/session'
 import { askApi } from './http'
-import { useOffers } from './offers'
 
 /**
  * Who works here: `asking` until it is known, `out` without a log in, `stranger` with one that may not work here,
@@ -23,7 +22,6 @@ export const useAccess = defineStore('access', () => {
   const session = useSession()
   const access = ref<Access>('asking')
   const role = ref('')
-  const offers = useOffers()
 
   /** Finds out who is there. */
   async function look(): Promise<void> {
@@ -38,7 +36,6 @@ export const useAccess = defineStore('access', () => {
       }
       const me = fields(await askApi('GET', '/me', { token: session.token }), 'me')
       role.value = typeof me.role === 'string' ? me.role : ''
-      await offers.read()
       access.value = role.value === 'operator' || role.value === 'admin' ? 'in' : 'stranger'
     } catch (error) {
       const code = error instanceof Refused ? error.refusal.code : undefined

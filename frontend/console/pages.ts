@@ -10,8 +10,6 @@ export interface ConsolePage {
   icon: keyof typeof shapes
   /** Under which heading of the navigation it stands; a page without one is reached from another page. */
   group?: keyof ConsoleWords['groups']
-  /** The route without which it can do nothing: a server that does not describe it has no such page. */
-  needs?: string
   view: Component
 }
 
@@ -26,42 +24,36 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'sales/new',
-    needs: '/sales',
     name: 'sales',
     icon: 'tag',
     view: defineAsyncComponent(() => import('./catalogue/SaleNewPage.vue')),
   },
   {
     path: 'sales/new/*',
-    needs: '/sales',
     name: 'sales',
     icon: 'tag',
     view: defineAsyncComponent(() => import('./catalogue/SaleNewPage.vue')),
   },
   {
     path: 'sales/*/terms',
-    needs: '/sales',
     name: 'sales',
     icon: 'tag',
     view: defineAsyncComponent(() => import('./catalogue/SaleTermsPage.vue')),
   },
   {
     path: 'sales/slot-*',
-    needs: '/sales',
     name: 'sales',
     icon: 'tag',
     view: defineAsyncComponent(() => import('./catalogue/SalesPage.vue')),
   },
   {
     path: 'sales/*',
-    needs: '/sales/{id}/pause',
     name: 'sale',
     icon: 'tag',
     view: defineAsyncComponent(() => import('./acts/SalePage.vue')),
   },
   {
     path: 'broadcast',
-    needs: '/switches',
     name: 'broadcast',
     icon: 'horn',
     group: 'live',
@@ -69,7 +61,6 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'blocks',
-    needs: '/blocks',
     name: 'blocks',
     icon: 'shield',
     group: 'live',
@@ -84,14 +75,12 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'reports/*',
-    needs: '/sales/{id}/report',
     name: 'report',
     icon: 'chart',
     view: defineAsyncComponent(() => import('./report/ReportPage.vue')),
   },
   {
     path: 'sales',
-    needs: '/sales',
     name: 'sales',
     icon: 'tag',
     group: 'shop',
@@ -99,7 +88,6 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'slots',
-    needs: '/slots',
     name: 'slots',
     icon: 'days',
     group: 'shop',
@@ -107,14 +95,12 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'slots/*',
-    needs: '/slots',
     name: 'slots',
     icon: 'days',
     view: defineAsyncComponent(() => import('./catalogue/SlotsPage.vue')),
   },
   {
     path: 'products',
-    needs: '/products',
     name: 'products',
     icon: 'box',
     group: 'shop',
@@ -122,14 +108,12 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'products/*',
-    needs: '/products',
     name: 'products',
     icon: 'box',
     view: defineAsyncComponent(() => import('./catalogue/ProductPage.vue')),
   },
   {
     path: 'categories',
-    needs: '/categories',
     name: 'categories',
     icon: 'tree',
     group: 'shop',
@@ -137,7 +121,6 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'tables',
-    needs: '/import/products',
     name: 'tables',
     icon: 'table',
     group: 'shop',
@@ -165,7 +148,6 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'ship',
-    needs: '/ship',
     name: 'ship',
     icon: 'truck',
     group: 'after',
@@ -173,7 +155,6 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'payments',
-    needs: '/payments',
     name: 'payments',
     icon: 'card',
     group: 'after',
@@ -181,7 +162,6 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'users',
-    needs: '/users',
     name: 'users',
     icon: 'people',
     group: 'after',
@@ -189,14 +169,12 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'users/*',
-    needs: '/users',
     name: 'users',
     icon: 'people',
     view: defineAsyncComponent(() => import('./after/UsersPage.vue')),
   },
   {
     path: 'leftovers',
-    needs: '/dead',
     name: 'leftovers',
     icon: 'letter',
     group: 'after',
@@ -204,7 +182,6 @@ export const pages: readonly ConsolePage[] = [
   },
   {
     path: 'journal',
-    needs: '/journal',
     name: 'journal',
     icon: 'book',
     group: 'after',
@@ -213,8 +190,8 @@ export const pages: readonly ConsolePage[] = [
 ]
 
 /** The page of a path, and what of the path it reads itself; the first page for a path that there is not. */
-export function pageAt(path: string, among: readonly ConsolePage[]): { page: ConsolePage; rest: string } {
-  for (const page of among) {
+export function pageAt(path: string): { page: ConsolePage; rest: string } {
+  for (const page of pages) {
     if (page.path === path) return { page, rest: '' }
     const [before, after] = page.path.split('*')
     if (after === undefined || !before || !path.startsWith(before) || !path.endsWith(after)) continue

@@ -1,6 +1,5 @@
 import { computed, onScopeDispose, ref } from 'vue'
 import { useListener } from '../src/timers'
-import { useOffers } from './offers'
 import { pageAt } from './pages'
 
 const BASE = '/console'
@@ -46,8 +45,7 @@ function follow(): void {
 /** The page of the address bar; call it once, by whatever shows the page. */
 export function useRoute() {
   useListener(window, 'popstate', follow)
-  const offers = useOffers()
-  const found = computed(() => pageAt(path.value, offers.offered))
+  const found = computed(() => pageAt(path.value))
   return {
     page: computed(() => found.value.page),
     /** What of the path the page reads itself: an id, mostly. */
