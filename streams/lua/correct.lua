@@ -17,7 +17,7 @@ local code = turned_away()
 if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'tickets', 'done', 'moves', 'withdrawn', 'initial', 'added', 'stock')
 if not sale[7] then return {12} end
-if sale[1] ~= ARGV[2] or sale[2] ~= sale[1] or (sale[3] or '0') ~= ARGV[3] or sale[4] ~= ARGV[4] then return {0, 0} end
+if sale[1] ~= ARGV[2] or sale[2] ~= sale[1] or sale[3] ~= ARGV[3] or sale[4] ~= ARGV[4] then return {0, 0} end
 local held, sold, stock = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 if math.min(held, sold, stock) < 0 or held + sold + stock + tonumber(sale[4]) ~= tonumber(sale[5]) + tonumber(sale[6]) then
   return {18}

@@ -17,7 +17,7 @@ if code then return {code} end
 local sale = redis.call('HMGET', KEYS[2], 'stock', 'held', 'limit', 'rest_until', 'moves')
 if not sale[1] then return {12} end
 local order, user, hold, qty = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local moves = string.format('%d', tonumber(sale[5] or '0') + 1)
+local moves = string.format('%d', tonumber(sale[5]) + 1)
 
 -- 2. An open hold of this order: the units are taken already, at most their number changes.
 local open = redis.call('HGET', KEYS[4], order)

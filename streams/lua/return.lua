@@ -43,7 +43,7 @@ end
 if returned > 0 then
   redis.call('HSET', KEYS[2], 'stock', string.format('%d', stock), 'held', string.format('%d', held),
     'withdrawn', string.format('%d', withdrawn), 'burnt', string.format('%d', burnt),
-    'moves', string.format('%d', tonumber(sale[5] or '0') + 1))
+    'moves', string.format('%d', tonumber(sale[5]) + 1))
   if before == 0 and stock > 0 then
     redis.call('HSET', KEYS[2], 'rest_until', string.format('%d', redis_time() + tonumber(ARGV[2])))
   end

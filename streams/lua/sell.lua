@@ -34,6 +34,6 @@ end
 -- 3. The numbers.
 if moved > 0 then
   redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold),
-    'moves', string.format('%d', tonumber(sale[3] or '0') + 1))
+    'moves', string.format('%d', tonumber(sale[3]) + 1))
 end
 return reply

@@ -22,5 +22,5 @@ if sale[4] then return {0, tonumber(sale[4])} end
 local stock = tonumber(sale[1])
 local taken = math.max(0, math.min(stock, tonumber(ARGV[3])))
 redis.call('HSET', KEYS[2], field, string.format('%d', taken), 'stock', string.format('%d', stock - taken),
-  'withdrawn', string.format('%d', tonumber(sale[2]) + taken), 'moves', string.format('%d', tonumber(sale[3] or '0') + 1))
+  'withdrawn', string.format('%d', tonumber(sale[2]) + taken), 'moves', string.format('%d', tonumber(sale[3]) + 1))
 return {0, taken}

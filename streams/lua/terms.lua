@@ -30,7 +30,7 @@ redis.call('HSET', KEYS[2], 'version', ARGV[2], 'price', ARGV[3], 'limit', ARGV[
 --    every sold-out flag has ended (I9).
 if more > 0 then
   redis.call('HSET', KEYS[2], 'added', ARGV[9], 'stock', string.format('%d', before + more),
-    'moves', string.format('%d', tonumber(sale[4] or '0') + 1))
+    'moves', string.format('%d', tonumber(sale[4]) + 1))
   if before <= 0 and before + more > 0 then
     redis.call('HSET', KEYS[2], 'rest_until', string.format('%d', redis_time() + tonumber(ARGV[10])))
   end

@@ -36,6 +36,6 @@ end
 -- 3. The numbers.
 if moved > 0 then
   redis.call('HSET', KEYS[2], 'held', string.format('%d', held), 'sold', string.format('%d', sold),
-    'withdrawn', string.format('%d', withdrawn), 'moves', string.format('%d', tonumber(sale[4] or '0') + 1))
+    'withdrawn', string.format('%d', withdrawn), 'moves', string.format('%d', tonumber(sale[4]) + 1))
 end
 return reply
