@@ -135,7 +135,7 @@ type Hub struct {
 	lastProven atomic.Int64
 
 	hellos *queue[*replayAsk] // that wait for rows
-	owed   *queue[*client]    // connections whose rows could not be read then, or have something new that nobody tells
+	owed   *queue[*client]    // greeted connections whose missed rows could not be read yet
 	now    singleflight.Group // reads of the database's clock
 
 	starting atomic.Int64 // writers that were started and have not begun
