@@ -103,9 +103,9 @@ func (c *client) snapshot(ctx context.Context, user app.ID, cursor string) (w we
 	return w, k, err
 }
 
-// missed reads the orders that have changed since the cursor. Reset: the client must read everything, because the cursor
-// is invalid or belongs to another history, or too many orders have changed. Owed: the database did not answer in time;
-// the changes follow as events when it does.
+// missed reads the orders that have changed since the cursor. Reset: the client must read everything, because the
+// cursor is invalid or belongs to another history, or too many orders have changed. Owed: the database did not answer
+// in time; the changes follow as events when it does.
 func (h *Hub) missed(
 	ctx context.Context, user app.ID, cursor string,
 ) (frames []json.RawMessage, at Cursor, owed, reset bool) {

@@ -6,8 +6,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The seq of an entry is its base plus its ticket. Entries with another seq than a positive one, or with another version
-// of the layout, are unreadable.
+// The seq of an entry is its base plus its ticket. An entry is unreadable if its seq is not positive or its layout has
+// another version.
 func TestEntryHasAPositiveSeqAndAKnownVersion(t *testing.T) {
 	t.Parallel()
 	for terms, want := range map[string]int64{
