@@ -13,8 +13,7 @@ import (
 //	<number of the one before> <its own number>\n
 //	<user> <frame>\n                                  per change; a frame is an order event without its cursor
 //
-// The frame of a buy that is traced ends in a further field, "trace", which the node that hears it takes off: there it
-// is of no harm to nodes that know nothing of it.
+// The frame of a traced buy ends in a further field, "trace", which the receiving node removes.
 //
 // The numbers of a partition come from Redis, one after the other from 1 on. A Redis that has lost writes uses some of
 // them again.
