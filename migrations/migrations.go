@@ -1,7 +1,8 @@
 // Package migrations carries the schema, one folder per dialect, and brings a database to it.
 //
-// MySQL commits each statement of DDL by itself, so a MySQL file holds exactly one: a migration is applied
-// wholly or not at all, and it is marked only once it succeeded. SQLite files may split theirs.
+// A file holds the statements of one subject, separated by lines --bun:split. MySQL commits each DDL statement by
+// itself, so every statement is repeatable (CREATE … IF NOT EXISTS, INSERT IGNORE). A migration is recorded after its
+// last statement. If it is interrupted between two statements, the next Up repeats the whole file.
 package migrations
 
 import (
@@ -10,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -31,7 +34,7 @@ const lockSilence = 8 * time.Hour
 
 // State is one migration and what became of it.
 type State struct {
-	Name      string    // e.g. "20261121000009_orders"
+	Name      string    // e.g. "0004_orders"
 	Applied   bool      // in this database
 	AppliedAt time.Time // zero when it is not applied
 }
@@ -54,9 +57,9 @@ func Status(ctx context.Context, db *bun.DB) ([]State, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := hasTable(ctx, db, "bun_migrations")
+	known, err := hasRecords(ctx, db)
 	if err != nil {
-		return nil, fmt.Errorf("look for applied migrations: %w", err)
+		return nil, err
 	}
 	if !known {
 		all, err := discover(db)
@@ -104,6 +107,9 @@ func change(
 	}
 	var group *migrate.MigrationGroup
 	err = locked(ctx, db, func() error {
+		if _, err := hasRecords(ctx, db); err != nil {
+			return err
+		}
 		if err := m.Init(ctx); err != nil {
 			return fmt.Errorf("make the table of applied migrations: %w", err)
 		}
@@ -144,14 +150,33 @@ func discover(db *bun.DB) (*migrate.Migrations, error) {
 	return all, nil
 }
 
-func hasTable(ctx context.Context, db *bun.DB, name string) (bool, error) {
+// oldName matches the numbers of migrations before version 1, e.g. "20261121000009". Numbers of today have four digits.
+var oldName = regexp.MustCompile(`^\d{14}`)
+
+// hasRecords reports whether the database has the table of applied migrations. It returns an error if a migration from
+// before version 1 is recorded there: those migrations no longer exist, so the schema cannot be upgraded or dropped.
+// Records of later versions are accepted.
+func hasRecords(ctx context.Context, db *bun.DB) (bool, error) {
 	query := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?"
 	if db.Dialect().Name() == dialect.SQLite {
 		query = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
 	}
 	var n int
-	err := db.QueryRowContext(ctx, query, name).Scan(&n)
-	return n > 0, err
+	if err := db.QueryRowContext(ctx, query, "bun_migrations").Scan(&n); err != nil {
+		return false, fmt.Errorf("look for applied migrations: %w", err)
+	}
+	if n == 0 {
+		return false, nil
+	}
+	var names []string
+	if err := db.NewRaw("SELECT name FROM bun_migrations ORDER BY name").Scan(ctx, &names); err != nil {
+		return false, fmt.Errorf("read applied migrations: %w", err)
+	}
+	if i := slices.IndexFunc(names, oldName.MatchString); i >= 0 {
+		return false, fmt.Errorf("the database has migration %s, which was made before version 1: its schema cannot be "+
+			"upgraded; use an empty database", names[i])
+	}
+	return true, nil
 }
 
 // locked keeps other processes from migrating the same MySQL database meanwhile. A statement may take hours on a large

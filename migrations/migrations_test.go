@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -107,7 +108,8 @@ func TestUpAtOnce(t *testing.T) {
 	}
 }
 
-// Both dialects have the same migrations, each with its way back, and MySQL files hold one statement.
+// Both dialects have the same migrations, each with its way back. Every statement can be repeated: an interrupted
+// migration runs again from its first statement.
 func TestDialectsMatch(t *testing.T) {
 	t.Parallel()
 	names := func(folder string) string {
@@ -124,13 +126,65 @@ func TestDialectsMatch(t *testing.T) {
 	if ups, downs := strings.Count(mysql, ".up.sql"), strings.Count(mysql, ".down.sql"); ups != downs {
 		t.Errorf("%d ways up, %d down", ups, downs)
 	}
+	// MySQL has no CREATE INDEX IF NOT EXISTS: its keys stand in CREATE TABLE.
+	repeatable := map[string]*regexp.Regexp{
+		"mysql.up":    regexp.MustCompile(`^(CREATE TABLE IF NOT EXISTS|INSERT IGNORE INTO) `),
+		"mysql.down":  regexp.MustCompile(`^DROP TABLE IF EXISTS `),
+		"sqlite.up":   regexp.MustCompile(`(?s)^CREATE (TABLE|(UNIQUE )?INDEX|TRIGGER) IF NOT EXISTS |^INSERT .* ON CONFLICT DO NOTHING$`),
+		"sqlite.down": regexp.MustCompile(`^DROP (TABLE|INDEX|TRIGGER) IF EXISTS `),
+	}
+	comment := regexp.MustCompile(`(?m)^\s*--.*\n`)
 	for name := range strings.FieldsSeq(mysql) {
-		text, err := os.ReadFile("mysql/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(text), "--bun:split") {
-			t.Errorf("mysql/%s has more than one statement", name)
+		for _, folder := range []string{"mysql", "sqlite"} {
+			text, err := os.ReadFile(folder + "/" + name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, way, _ := strings.Cut(strings.TrimSuffix(name, ".sql"), ".")
+			for statement := range strings.SplitSeq(string(text), "--bun:split\n") {
+				statement = strings.TrimSpace(comment.ReplaceAllString(statement, ""))
+				if !repeatable[folder+"."+way].MatchString(statement) {
+					t.Errorf("%s/%s: not repeatable:\n%s", folder, name, statement)
+				}
+			}
 		}
 	}
+}
+
+// A database with a migration from before version 1 is rejected and not changed; one of a later version is not.
+func TestOldNumberingIsRejected(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, db := kit.Context(t), s.DB()
+		add := func(name string) {
+			t.Helper()
+			if _, err := migrations.Up(ctx, db); err != nil {
+				t.Fatal(err)
+			}
+			_, err := db.ExecContext(ctx, "INSERT INTO bun_migrations (name, group_id) VALUES (?, 1)", name)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		add("9999")
+		if _, err := migrations.Up(ctx, db); err != nil {
+			t.Errorf("a migration of a later version: %v", err)
+		}
+		add("20261121000009")
+		before := schema(t, db)
+		for name, call := range map[string]func() error{
+			"Up":      func() error { _, err := migrations.Up(ctx, db); return err },
+			"Down":    func() error { _, err := migrations.Down(ctx, db); return err },
+			"Status":  func() error { _, err := migrations.Status(ctx, db); return err },
+			"Pending": func() error { _, err := migrations.Pending(ctx, db); return err },
+		} {
+			const want = "the database has migration 20261121000009, which was made before version 1: its schema cannot be " +
+				"upgraded; use an empty database"
+			if err := call(); err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%s: got %v, want %s", name, err, want)
+			}
+		}
+		if after := schema(t, db); after != before {
+			t.Errorf("schema before\n%s\nafter\n%s", before, after)
+		}
+	})
 }

@@ -151,7 +151,7 @@ func (f *feed) meta(partition int) string { return fmt.Sprintf("meta:%d", partit
 
 // publishScript is the heart of the script that publishes.
 var publishScript = redis.NewScript(`
-local n = redis.call('HINCRBY', KEYS[1], 'told', 1)
+local n = redis.call('HINCRBY', KEYS[1], 'published', 1)
 redis.call('PUBLISH', ARGV[1], string.format('%d %d\n', n - 1, n) .. ARGV[2])
 return n`)
 
@@ -203,7 +203,7 @@ func (f *feed) publishText(t testing.TB, namespace string, partition int, lines 
 func (f *feed) ChainEnds(ctx context.Context) ([]app.ChainEnd, error) {
 	ends := make([]app.ChainEnd, partitions)
 	for p := range ends {
-		numbers, err := f.redis.HMGet(ctx, f.meta(p), "told", "epoch").Result()
+		numbers, err := f.redis.HMGet(ctx, f.meta(p), "published", "epoch").Result()
 		if err != nil {
 			return nil, fmt.Errorf("read meta: %w", err)
 		}

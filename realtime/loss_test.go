@@ -141,7 +141,7 @@ func TestNumbersThatAreUsedAgain(t *testing.T) {
 			}
 			p.awaitFresh("100/1", "100/2", "100/3", "100/4")
 			n.awaitProven()
-			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "told", -3).Err(); err != nil {
+			if err := n.feed.redis.HIncrBy(t.Context(), n.feed.meta(1), "published", -3).Err(); err != nil {
 				t.Fatal(err)
 			}
 			n.feed.lose(t, state(7, 103, 1))

@@ -10,7 +10,7 @@ import "stampede/app"
 //	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
 //	                                         settled yet; building: the epoch that the rebuild under way will begin;
 //	                                         history: of the server on which it may sell; began: epoch:seq of the last
-//	                                         rebuild; told: number of the last message to the nodes. Lua
+//	                                         rebuild; published: number of the last message to the nodes. Lua
 //	                                         reserve, finish, publish, dead_letter, pause, restore, resume, confirm
 //	stampede:{p}:orders              stream  one entry per reservation: terms, of a traced buy also trace
 //	                                         (see reserve.lua); group "fulfil", made at 0. Lua reserve; trim

@@ -81,7 +81,7 @@ func (l *Inventory) chainEndsOf(ctx context.Context, partitions []int) (map[int]
 	reads := make([]*redis.SliceCmd, len(partitions))
 	_, _ = l.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each read keeps its error
 		for i, p := range partitions {
-			reads[i] = pipe.HMGet(ctx, l.parts[p].keys.meta, "told", "epoch")
+			reads[i] = pipe.HMGet(ctx, l.parts[p].keys.meta, "published", "epoch")
 		}
 		return nil
 	})

@@ -89,7 +89,7 @@ func (s *Store) lockJournal(ctx context.Context, tx bun.Conn) (head app.JournalH
 func doneBefore(ctx context.Context, tx bun.Conn, actor *app.Actor) (done app.Done, known bool, err error) {
 	var rows []journalRow
 	err = tx.NewSelect().Model(&rows).
-		Where("actor_id = ? AND actor_name = ? AND act_key = ?", actor.User, actorName(actor), actor.Key).Scan(ctx)
+		Where("actor_id = ? AND actor_name = ? AND operation_key = ?", actor.User, actorName(actor), actor.Key).Scan(ctx)
 	switch {
 	case err != nil || len(rows) == 0:
 		return done, false, err

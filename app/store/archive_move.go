@@ -16,12 +16,12 @@ var _ app.ArchiveStore = (*Store)(nil)
 
 // orderColumns are those that both tables of orders have.
 const orderColumns = "id, sale_id, user_id, part, seq, ticket, hold, qty, price_fen, amount_fen, sale_version, state, rev," +
-	" told_rev, untold_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
+	" published_rev, unpublished_since, created_at, pay_by, paid_at, cancelled_at, trade_opened, idem_key, content_hash, trade_no," +
 	" tracking, reason, product_name, address, changed_at"
 
 // atRest are orders to which nothing will happen any more by itself: they are in a last state, and nothing of them is
 // unpaid, unsettled, under way at the gateway, in refund, untold to the buyer, or not posted yet.
-const atRest = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.untold_since IS NULL" +
+const atRest = "o.state IN ('finished', 'cancelled', 'expired', 'refused', 'refunded') AND o.unpublished_since IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM trades t WHERE t.order_id = o.id AND t.check_at IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.unsettled_since IS NOT NULL)" +
 	" AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.order_id = o.id AND r.state IN ('asked', 'open', 'stuck'))" +

@@ -50,7 +50,7 @@ func (h *shop) count(table string) (n int) {
 func (h *shop) quiet() {
 	h.t.Helper()
 	for _, statement := range []string{
-		"UPDATE orders SET untold_since = NULL, changed_at = changed_at", "UPDATE outbox SET next_at = NULL",
+		"UPDATE orders SET unpublished_since = NULL, changed_at = changed_at", "UPDATE outbox SET next_at = NULL",
 		"UPDATE trades SET check_at = NULL", "UPDATE shipments SET mail_at = NULL",
 	} {
 		h.must(errOf(h.DB().ExecContext(h.ctx, statement)))
@@ -210,7 +210,7 @@ func TestOrdersUnderWayAreNotArchived(t *testing.T) {
 			h.finished(sale), h.cancelled(sale), h.refunded(sale)
 		h.quiet()
 		for order, statement := range map[app.ID]string{
-			untold.ID:    "UPDATE orders SET untold_since = 5, changed_at = changed_at WHERE id = ?",
+			untold.ID:    "UPDATE orders SET unpublished_since = 5, changed_at = changed_at WHERE id = ?",
 			unposted.ID:  "INSERT INTO outbox (order_id, rev, state, at, next_at) VALUES (?, 2, 'paid', 1, 5)",
 			unwritten.ID: "UPDATE shipments SET mail_at = 5 WHERE order_id = ?",
 			odd.ID:       "UPDATE refunds SET state = 'stuck' WHERE order_id = ?",

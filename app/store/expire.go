@@ -152,7 +152,7 @@ func (s *Store) flip(
 ) error {
 	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
 	err := updateLocked(ctx, tx, 1, "flip the locked order", "SET state = ?, "+set+
-		", rev = rev + 1, untold_since = ? WHERE id = ? AND state = ?", args...)
+		", rev = rev + 1, unpublished_since = ? WHERE id = ? AND state = ?", args...)
 	o.State, o.Rev, o.Stamped = to, o.Rev+1, true
 	return err
 }
@@ -171,7 +171,7 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*app.Order, to app.O
 		o.State, o.CancelledAt, o.Rev, o.Stamped = to, now, o.Rev+1, true
 	}
 	err := execMatching(ctx, tx, len(ids), "flip locked orders",
-		"UPDATE orders SET state = ?, rev = rev + 1, cancelled_at = ?, untold_since = ? WHERE id IN (?) AND state = ?",
+		"UPDATE orders SET state = ?, rev = rev + 1, cancelled_at = ?, unpublished_since = ? WHERE id IN (?) AND state = ?",
 		to, now, wallClock(), bun.List(ids), app.Pending)
 	if err != nil {
 		return err

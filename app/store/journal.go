@@ -23,7 +23,7 @@ type journalRow struct {
 	Via         app.Via    `bun:"via"`
 	Source      string     `bun:"source"`
 	Request     string     `bun:"request"`
-	Key         string     `bun:"act_key"`
+	Key         string     `bun:"operation_key"`
 	RequestHash string     `bun:"request_hash"`
 	Kind        string     `bun:"kind"`
 	Object      string     `bun:"object"`

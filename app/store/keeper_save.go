@@ -35,7 +35,7 @@ func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 func (s *Store) saveSales(ctx context.Context, tx bun.Conn, edits []app.SaleRecord) error {
 	// The limit of before is remembered: who bought under it has not broken the new one. By a statement of its own,
 	// because one that changes rows by a table of values may assign its columns in any order.
-	_, err := exec(ctx, tx, "UPDATE sales SET limit_most = "+s.d.greatest+"(limit_most, buyer_limit) WHERE id IN (?)",
+	_, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit) WHERE id IN (?)",
 		bun.List(convert(edits, func(e *app.SaleRecord) app.ID { return e.ID })))
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 
 // keptRow is app.Kept as the table has it.
 type keptRow struct {
-	bun.BaseModel `bun:"table:kept"`
+	bun.BaseModel `bun:"table:versioned_settings"`
 
 	Name    string `bun:"name,pk"`
 	Version int64  `bun:"version"`
@@ -38,7 +38,7 @@ func (s *Store) Keep(ctx context.Context, name string, version int64, body strin
 			_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
 			return err
 		}
-		matched, err := exec(ctx, tx, "UPDATE kept SET version = version + 1, body = ? WHERE name = ? AND version = ?",
+		matched, err := exec(ctx, tx, "UPDATE versioned_settings SET version = version + 1, body = ? WHERE name = ? AND version = ?",
 			body, name, version)
 		return orNoRow(matched, err)
 	})

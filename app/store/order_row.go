@@ -29,8 +29,8 @@ type orderRow struct {
 	SaleVersion int64          `bun:"sale_version"`
 	State       app.OrderState `bun:"state"`
 	Rev         int            `bun:"rev"`
-	ToldRev     int            `bun:"told_rev"`
-	UntoldSince *app.Millis    `bun:"untold_since"`
+	ToldRev     int            `bun:"published_rev"`
+	UntoldSince *app.Millis    `bun:"unpublished_since"`
 	CreatedAt   app.Millis     `bun:"created_at"`
 	PayBy       app.Millis     `bun:"pay_by"`
 	PaidAt      app.Millis     `bun:"paid_at"`
@@ -79,8 +79,8 @@ var columnDefaults = []struct {
 	{"qty", func(r *orderRow) bool { return r.Qty == 1 }},
 	{"state", func(r *orderRow) bool { return r.State == app.Pending }},
 	{"rev", func(r *orderRow) bool { return r.Rev == 1 }},
-	{"told_rev", func(r *orderRow) bool { return r.ToldRev == 1 }},
-	{"untold_since", func(r *orderRow) bool { return r.UntoldSince == nil }},
+	{"published_rev", func(r *orderRow) bool { return r.ToldRev == 1 }},
+	{"unpublished_since", func(r *orderRow) bool { return r.UntoldSince == nil }},
 	{"paid_at", func(r *orderRow) bool { return r.PaidAt == 0 }},
 	{"cancelled_at", func(r *orderRow) bool { return r.CancelledAt == 0 }},
 	{"trade_opened", func(r *orderRow) bool { return r.TradeOpened == 0 }},

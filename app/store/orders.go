@@ -68,9 +68,9 @@ func (s *Store) OrdersOfSale(ctx context.Context, sale, after app.ID, limit int)
 // Untold lists orders whose newest state was not published yet, those that wait longest first: also archived ones whose
 // late money is being refunded. before is compared with the wall clock of the process that wrote the row.
 func (s *Store) Untold(ctx context.Context, before app.Millis, limit int, but ...int) ([]app.Order, error) {
-	return s.readBoth(ctx, "read untold orders", "untold_since", limit,
+	return s.readBoth(ctx, "read untold orders", "unpublished_since", limit,
 		func(q *bun.SelectQuery, _ string) *bun.SelectQuery {
-			return outside(but, q).Where("untold_since < ?", before).Order("untold_since").Limit(int64(limit))
+			return outside(but, q).Where("unpublished_since < ?", before).Order("unpublished_since").Limit(int64(limit))
 		})
 }
 

@@ -88,7 +88,7 @@ func TestUntoldUntilItsNewestStateIsTold(t *testing.T) {
 			t.Errorf("still untold: %v", left)
 		}
 		if o := h.read(rows[0].Order.ID); o.ToldRev != 2 {
-			t.Errorf("told_rev %d", o.ToldRev)
+			t.Errorf("published_rev %d", o.ToldRev)
 		}
 	}, 100)
 }

@@ -127,7 +127,7 @@ func (s *Store) MarkRetired(ctx context.Context, sale app.ID, epoch int64) error
 // RestoreTerms sets what operators had decided about a sale. See app.SaleStore.
 func (s *Store) RestoreTerms(ctx context.Context, sale app.ID, t app.SaleTerms) (restored bool, err error) {
 	err = s.edit(ctx, "restore the terms of sale "+sale.String(), func(tx bun.Conn) error {
-		n, err := exec(ctx, tx, "UPDATE sales SET limit_most = "+s.d.greatest+"(limit_most, buyer_limit), price_fen = ?,"+
+		n, err := exec(ctx, tx, "UPDATE sales SET limit_max = "+s.d.greatest+"(limit_max, buyer_limit), price_fen = ?,"+
 			" buyer_limit = ?, buyer_cap = ?, opens_at = ?, closes_at = ?, paused = ?, version = ?"+
 			" WHERE id = ? AND version < ?", t.PriceFen, t.Limit, t.Cap, t.OpensAt, t.ClosesAt, t.Paused,
 			t.Version, sale, t.Version)

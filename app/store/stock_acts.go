@@ -11,7 +11,7 @@ import (
 
 // stockRow is app.StockAct as the table has it.
 type stockRow struct {
-	bun.BaseModel `bun:"table:stock_acts"`
+	bun.BaseModel `bun:"table:stock_operations"`
 
 	ID        int64          `bun:"id,pk"`
 	Sale      app.ID         `bun:"sale_id"`
@@ -45,7 +45,7 @@ func (s *Store) AskStock(ctx context.Context, sale app.ID, units int64) (app.Sto
 				fmt.Sprintf("units were withdrawn from this sale %d times, which is the most there can be", n))
 		}
 		row := stockRow{Sale: sale, Units: units, State: app.StockPending}
-		err = tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1, "+s.d.now+" FROM stock_acts").
+		err = tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1, "+s.d.now+" FROM stock_operations").
 			Scan(&row.ID, &row.CreatedAt)
 		if err != nil {
 			return app.StockAct{}, err
@@ -141,6 +141,6 @@ func (s *Store) lockStock(ctx context.Context, tx bun.Conn, id int64) (row stock
 
 func (s *Store) endStock(ctx context.Context, tx bun.Conn, row *stockRow) error {
 	return execMatching(ctx, tx, 1, "end a withdrawal",
-		"UPDATE stock_acts SET state = ?, taken = ?, settled_at = "+s.d.now+" WHERE id = ? AND state = ?",
+		"UPDATE stock_operations SET state = ?, taken = ?, settled_at = "+s.d.now+" WHERE id = ? AND state = ?",
 		row.State, row.Taken, row.ID, app.StockPending)
 }

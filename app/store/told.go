@@ -19,8 +19,8 @@ func (s *Store) MarkTold(ctx context.Context, told []*app.Order) error {
 	for rev, ids := range byRev {
 		for some := range inOrder(ids) {
 			err := s.inTx(ctx, "mark orders told", func(tx bun.Conn) error {
-				const set = " SET told_rev = ?, untold_since = CASE WHEN rev > ? THEN untold_since END, " + unstamped +
-					" WHERE id IN (?) AND told_rev < ?"
+				const set = " SET published_rev = ?, unpublished_since = CASE WHEN rev > ? THEN unpublished_since END, " + unstamped +
+					" WHERE id IN (?) AND published_rev < ?"
 				matched, err := exec(ctx, tx, "UPDATE orders"+set, rev, rev, bun.List(some), rev)
 				if err == nil && matched < int64(len(some)) { // some were told already, or are in the archive
 					_, err = exec(ctx, tx, "UPDATE orders_archive"+set, rev, rev, bun.List(some), rev)
@@ -37,7 +37,7 @@ func (s *Store) MarkTold(ctx context.Context, told []*app.Order) error {
 
 // ToldUntil reads until when the new rows of a partition have been published. ErrNoRow if there is no such partition.
 func (s *Store) ToldUntil(ctx context.Context, partition int) (at app.Millis, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT told_until FROM partitions WHERE id = ?", partition).Scan(&at)
+	err = s.db.QueryRowContext(ctx, "SELECT published_until FROM partitions WHERE id = ?", partition).Scan(&at)
 	return at, wrap(fmt.Sprintf("read until when partition %d was told", partition), err)
 }
 
@@ -45,7 +45,7 @@ func (s *Store) ToldUntil(ctx context.Context, partition int) (at app.Millis, er
 func (s *Store) SetToldUntil(ctx context.Context, partition int, at app.Millis) error {
 	return s.inTx(ctx, fmt.Sprintf("note until when partition %d was told", partition), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx,
-			"UPDATE partitions SET told_until = "+s.d.greatest+"(told_until, ?) WHERE id = ?", at, partition)
+			"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)
 		if err == nil && matched == 0 {
 			err = app.ErrNoRow
 		}

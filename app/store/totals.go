@@ -102,7 +102,7 @@ func (s *Store) suspicious(ctx context.Context, tx bun.Tx, t *app.SaleTotals, mo
 	ofSale := func() *bun.SelectQuery { return rowsOfSale(tx, moved, t.Sale.ID) }
 	err := ofSale().Column("user_id").Where("state NOT IN (?)", bun.List(idle)).Where("cancelled_at = 0").
 		Group("user_id").
-		Having("SUM(qty) > (SELECT "+s.d.greatest+"(limit_most, buyer_limit) FROM sales WHERE id = ?)", t.Sale.ID).
+		Having("SUM(qty) > (SELECT "+s.d.greatest+"(limit_max, buyer_limit) FROM sales WHERE id = ?)", t.Sale.ID).
 		Order("user_id").Scan(ctx, &t.OverLimit)
 	if err != nil {
 		return err

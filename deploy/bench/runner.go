@@ -250,7 +250,7 @@ func (r *runner) settled(ctx context.Context) error {
 	}
 	began := time.Now()
 	for {
-		untold, err := r.shop.count(ctx, "SELECT COUNT(*) FROM orders WHERE untold_since IS NOT NULL")
+		untold, err := r.shop.count(ctx, "SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
 		switch {
 		case err != nil:
 			return err

@@ -13,7 +13,7 @@ local function too_late(since, within)
 end
 
 local function tell(meta, channel, lines)
-  local number = redis.call('HINCRBY', meta, 'told', 1)
+  local number = redis.call('HINCRBY', meta, 'published', 1)
   redis.call('PUBLISH', channel, string.format('%d %d\n', number - 1, number) .. lines)
   return number
 end

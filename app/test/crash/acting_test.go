@@ -115,7 +115,7 @@ func (w *world) undecided(before *app.Sale) string {
 	if sale.Version <= before.Version {
 		return fmt.Sprintf("the sale is at version %d", sale.Version)
 	}
-	if n := w.count("SELECT COUNT(*) FROM stock_acts WHERE state = 'pending'"); n > 0 {
+	if n := w.count("SELECT COUNT(*) FROM stock_operations WHERE state = 'pending'"); n > 0 {
 		return fmt.Sprintf("%d withdrawals are pending", n)
 	}
 	fields, err := w.redis.HMGet(ctx, kit.SaleKey(&sale), "version", "paused", "closes", "cap", "added").Result()

@@ -60,7 +60,7 @@ func (w *world) longAgo() {
 		return there == 0, fmt.Sprintf("%d sales are in Redis", there)
 	})
 	kit.Eventually(w.t, healing, func() (bool, string) {
-		untold := w.count("SELECT COUNT(*) FROM orders WHERE untold_since IS NOT NULL")
+		untold := w.count("SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
 		return untold == 0, fmt.Sprintf("%d orders are untold", untold)
 	})
 	exec("UPDATE orders SET tracking = 'SF1', changed_at = '2020-01-02'")

@@ -167,7 +167,7 @@ func (p *payer) astray() string {
 		return moving
 	}
 	for what, query := range map[string]string{
-		"events are not told":              "SELECT COUNT(*) FROM orders WHERE untold_since IS NOT NULL",
+		"events are not told":              "SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL",
 		"late payments are not decided on": "SELECT COUNT(*) FROM payments WHERE unsettled_since IS NOT NULL",
 		"refunds are open":                 "SELECT COUNT(*) FROM refunds WHERE next_at IS NOT NULL",
 		"postings are not sent":            "SELECT COUNT(*) FROM outbox WHERE next_at IS NOT NULL",

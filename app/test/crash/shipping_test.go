@@ -45,7 +45,7 @@ func dieShipping(t *testing.T, flow, point string) {
 	victim.waitDeath(point)
 	next := w.start()
 	kit.Eventually(t, healing, func() (bool, string) {
-		untold := w.count("SELECT COUNT(*) FROM orders WHERE untold_since IS NOT NULL")
+		untold := w.count("SELECT COUNT(*) FROM orders WHERE unpublished_since IS NOT NULL")
 		state := p.row().State
 		return state == last && untold == 0, fmt.Sprintf("the order is %s, %d events are not told", state, untold)
 	})

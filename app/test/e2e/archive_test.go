@@ -25,7 +25,7 @@ func (s *shop) archives(sale app.Sale, orders int) {
 	exec("UPDATE sales SET opens_at = 500, closes_at = 1000 WHERE id = ?", sale.ID)
 	s.must(s.redis.HSet(ctx, kit.SaleKey(&sale), "closes", 1000).Err())
 	for _, waits := range []string{
-		"FROM sales WHERE retired_at = 0 AND epoch > 0", "FROM orders WHERE untold_since IS NOT NULL",
+		"FROM sales WHERE retired_at = 0 AND epoch > 0", "FROM orders WHERE unpublished_since IS NOT NULL",
 		"FROM outbox WHERE next_at IS NOT NULL",
 	} {
 		kit.Eventually(s.t, patience, func() (bool, string) { return s.count("SELECT COUNT(*) "+waits) == 0, waits })

@@ -21,7 +21,7 @@ func (w *world) archive(n *node, o app.Order) {
 	w.over(o.Sale)
 	w.retire(n, o.Sale)
 	w.exec("UPDATE trades SET check_at = NULL WHERE order_id = ?", o.ID) // the gateway's last word was that it is closed
-	w.exec("UPDATE orders SET untold_since = NULL, changed_at = '2020-01-02' WHERE id = ?", o.ID)
+	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE id = ?", o.ID)
 	w.until("the order moves", func() error {
 		done, err := w.archivist(w.db).RunOnce(w.ctx)
 		if err == nil && done.Moved != 1 {
@@ -104,7 +104,7 @@ func newTwoSales(t *testing.T) *twoSales {
 	paidFor := w.order(c.live, user)
 	sold(w, c.n, paidFor)
 	c.open = []app.ID{paidFor.ID, w.order(c.live, user).ID}
-	w.exec("UPDATE orders SET untold_since = NULL, changed_at = '2020-01-02' WHERE sale_id = ?", c.long.ID)
+	w.exec("UPDATE orders SET unpublished_since = NULL, changed_at = '2020-01-02' WHERE sale_id = ?", c.long.ID)
 	w.over(c.long.ID)
 	return c
 }

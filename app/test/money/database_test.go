@@ -13,8 +13,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// databases are migrated, empty and not in use. The migrations are a hundred statements that the server writes to the
-// disk one by one: they took most of the time of this package when every test had a database of its own.
+// databases are migrated, empty and not in use. The migrations are about thirty statements, each of which the server
+// writes to the disk: they took most of the time of this package when every test had a database of its own.
 var databases struct {
 	sync.Mutex
 	free []string

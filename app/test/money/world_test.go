@@ -265,7 +265,7 @@ func (w *world) hurry() {
 	w.exec("UPDATE trades SET check_at = 1 WHERE check_at IS NOT NULL")
 	w.exec("UPDATE payments SET unsettled_since = 1 WHERE unsettled_since IS NOT NULL")
 	w.exec("UPDATE refunds SET next_at = 1 WHERE next_at IS NOT NULL")
-	w.exec("UPDATE orders SET untold_since = 1 WHERE untold_since IS NOT NULL")
+	w.exec("UPDATE orders SET unpublished_since = 1 WHERE unpublished_since IS NOT NULL")
 }
 
 // buyers remember the newest event of each order.

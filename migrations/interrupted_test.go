@@ -1,0 +1,122 @@
+package migrations_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect"
+
+	"stampede/app/store"
+	"stampede/app/test/kit"
+	"stampede/migrations"
+)
+
+// cut cancels statement number after+1 of the migrations before the database receives it. Statements are those of the
+// files, in which comments may come first, and the records of applied migrations.
+type cut struct {
+	after, seen int
+}
+
+var counted = regexp.MustCompile("^(--|CREATE|INSERT)")
+
+func (c *cut) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
+	if !counted.MatchString(e.Query) {
+		return ctx
+	}
+	c.seen++
+	if c.seen <= c.after {
+		return ctx
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return ctx
+}
+
+func (*cut) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// ownTables counts the statements with which each Up makes sure of the tables of bun.
+const ownTables = 2
+
+// After an interruption between any two statements, or between the last one and its record, Up makes the same schema
+// and rows as an undisturbed Up. To save time the files are interrupted one by one, while the others are applied.
+func TestUpIsRepeatedAfterAKillBetweenStatements(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		ctx, db := kit.Context(t), s.DB()
+		applied, err := migrations.Up(ctx, db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, points := schema(t, db), 0
+		takeBack := func(name string) {
+			t.Helper()
+			if down, err := migrations.Down(ctx, db); err != nil || len(down) != 1 || down[0] != name {
+				t.Fatalf("take %s back: %v (%v)", name, down, err)
+			}
+		}
+		for _, name := range applied {
+			number, _, _ := strings.Cut(name, "_")
+			_, err := db.ExecContext(ctx, "UPDATE bun_migrations SET group_id = 1000 WHERE name = ?", number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := ownTables; ; n++ {
+				takeBack(name)
+				c := &cut{after: n}
+				if _, err := migrations.Up(ctx, db.WithQueryHook(c)); err == nil {
+					break // there is no statement n+1
+				}
+				if c.seen != n+1 {
+					t.Fatalf("%s: %d statements began, want %d", name, c.seen, n+1)
+				}
+				if _, err := migrations.Up(ctx, db); err != nil {
+					t.Fatalf("%s: Up after an interruption after statement %d: %v", name, n-ownTables, err)
+				}
+				if got := schema(t, db); got != want {
+					t.Fatalf("%s: interrupted after statement %d: got\n%s\nwant\n%s", name, n-ownTables, got, want)
+				}
+				points++
+			}
+		}
+		if all := strings.Count(want, "CREATE ") + len(applied); points != all {
+			t.Errorf("interrupted at %d points, want %d: one per statement and record", points, all)
+		}
+	})
+}
+
+// schema returns the definitions and rows of all tables but those of bun; "" without tables.
+func schema(t *testing.T, db *bun.DB) string {
+	t.Helper()
+	ctx := kit.Context(t)
+	var out strings.Builder
+	var tables []string
+	sqlite := db.Dialect().Name() == dialect.SQLite
+	list := "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()" +
+		" AND table_name NOT LIKE 'bun%' ORDER BY table_name"
+	if sqlite {
+		list = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'bun%' AND name NOT LIKE 'sqlite%'" +
+			" ORDER BY name"
+	}
+	if err := db.NewRaw(list).Scan(ctx, &tables); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		definition := "SHOW CREATE TABLE " + table
+		if sqlite {
+			definition = "SELECT name, sql FROM sqlite_master WHERE tbl_name = '" + table + "' ORDER BY name"
+		}
+		for _, query := range []string{definition, "SELECT * FROM " + table + " ORDER BY 1"} {
+			var rows []map[string]any
+			if err := db.NewRaw(query).Scan(ctx, &rows); err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range rows {
+				fmt.Fprintln(&out, row)
+			}
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS versioned_settings
+--bun:split
+DROP TABLE IF EXISTS settings

@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS node_leases
+--bun:split
+DROP TABLE IF EXISTS partitions

@@ -1,0 +1,19 @@
+-- The state of each Redis partition.
+CREATE TABLE IF NOT EXISTS partitions (
+  id              SMALLINT NOT NULL PRIMARY KEY,
+  -- grows with every rebuild; transactions that carry an older epoch are rejected
+  epoch           BIGINT NOT NULL,
+  -- Unix ms: new orders with a changed_at before it are published; 0: unknown. A rebuild touches only younger rows.
+  published_until BIGINT NOT NULL DEFAULT 0,
+  -- the highest reservation number of an order whose sale was removed from Redis (I8). Sales in Redis have their own.
+  seq             BIGINT NOT NULL DEFAULT 0
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
+--bun:split
+-- Leases of the node numbers in ids. Times are Unix ms of the database's clock. Holders are case-sensitive.
+CREATE TABLE IF NOT EXISTS node_leases (
+  node       SMALLINT NOT NULL PRIMARY KEY,
+  holder     VARCHAR(64) NOT NULL,
+  expires_at BIGINT NOT NULL,
+  last_ms    BIGINT NOT NULL, -- the last millisecond the holder may use in an id; the next holder starts above it
+  serves     SMALLINT NOT NULL DEFAULT 0 -- 1: the holder serves shoppers; they share the limits of the shop
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin

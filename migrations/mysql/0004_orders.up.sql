@@ -1,0 +1,96 @@
+-- One row per order id. The state of the row decides the order (I1). Instants are Unix ms, 0 = not set. Ids come from
+-- the program: no AUTO_INCREMENT on a bulk table. Columns with a default are omitted by INSERT, which shortens the
+-- statement of hundreds of new orders by a third.
+CREATE TABLE IF NOT EXISTS orders (
+  id                BIGINT NOT NULL PRIMARY KEY,
+  sale_id           BIGINT NOT NULL,
+  user_id           BIGINT NOT NULL,
+  part              SMALLINT NOT NULL,
+  seq               BIGINT NOT NULL, -- number of the reservation within its partition
+  ticket            BIGINT NOT NULL, -- number of the reservation within its sale
+  hold              BIGINT NOT NULL DEFAULT 1, -- returns are keyed by (order, hold) (I3)
+  qty               INT NOT NULL DEFAULT 1,
+  price_fen         BIGINT NOT NULL,
+  amount_fen        BIGINT NOT NULL,
+  sale_version      BIGINT NOT NULL, -- of the sale that set the price
+  state             VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pending',
+  rev               INT NOT NULL DEFAULT 1, -- grows with each state
+  published_rev     INT NOT NULL DEFAULT 1, -- the last rev whose event is in the buyer's log
+  unpublished_since BIGINT NULL,     -- time of the newest state if no log has it yet; NULL: all published
+  created_at        BIGINT NOT NULL,
+  pay_by            BIGINT NOT NULL,
+  paid_at           BIGINT NOT NULL DEFAULT 0,
+  cancelled_at      BIGINT NOT NULL DEFAULT 0, -- also the instant of expiry
+  trade_opened      BIGINT NOT NULL DEFAULT 0, -- set before the payment gateway is first contacted
+  idem_key          VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL, -- NULL: refused because of its key
+  content_hash      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  trade_no          VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  tracking          VARCHAR(64) NOT NULL DEFAULT '',
+  reason            VARCHAR(200) NOT NULL DEFAULT '',
+  product_name      VARCHAR(200) NOT NULL,
+  address           TEXT NULL, -- JSON
+  -- The last change of the row by this server's clock (F1). No index: a replay reads the few orders of one buyer, and
+  -- every write would pay for it. TIMESTAMP: UNIX_TIMESTAMP reads it as stored in any session time zone. The type ends
+  -- in January 2038. Updates that make no new state set changed_at = changed_at.
+  changed_at        TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
+  -- one order per key of a buyer (P4), and a buyer's orders: beginning with the buyer saves a key (user_id, id)
+  UNIQUE KEY orders_key (user_id, sale_id, idem_key),
+  -- all orders of a sale, page by page in the order of ids
+  KEY orders_sale (sale_id, id),
+  -- pending orders by deadline; orders of a state
+  KEY orders_due (state, pay_by),
+  -- unpublished states; nearly all rows are NULL
+  KEY orders_unpublished (unpublished_since)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
+--bun:split
+-- Orders of sales that closed long ago. A row is in one of the two tables (I1). A row here changes only by money that
+-- arrives late, which is refunded, and by the removal of personal data.
+CREATE TABLE IF NOT EXISTS orders_archive (
+  id                BIGINT NOT NULL PRIMARY KEY,
+  sale_id           BIGINT NOT NULL,
+  user_id           BIGINT NOT NULL,
+  part              SMALLINT NOT NULL,
+  seq               BIGINT NOT NULL,
+  ticket            BIGINT NOT NULL,
+  hold              BIGINT NOT NULL,
+  qty               INT NOT NULL,
+  price_fen         BIGINT NOT NULL,
+  amount_fen        BIGINT NOT NULL,
+  sale_version      BIGINT NOT NULL,
+  state             VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  rev               INT NOT NULL,
+  published_rev     INT NOT NULL,
+  unpublished_since BIGINT NULL,
+  created_at        BIGINT NOT NULL,
+  pay_by            BIGINT NOT NULL,
+  paid_at           BIGINT NOT NULL,
+  cancelled_at      BIGINT NOT NULL,
+  trade_opened      BIGINT NOT NULL,
+  idem_key          VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NULL,
+  content_hash      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  trade_no          VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  tracking          VARCHAR(64) NOT NULL,
+  reason            VARCHAR(200) NOT NULL,
+  product_name      VARCHAR(200) NOT NULL,
+  address           TEXT NULL,
+  changed_at        TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3),
+  moved_at          BIGINT NOT NULL, -- Unix ms
+  -- keys are named as those of orders, so that one statement with index hints reads either table
+  KEY orders_key (user_id, id),
+  KEY orders_sale (sale_id, id),
+  KEY orders_due (state, pay_by, id),
+  KEY orders_unpublished (unpublished_since)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
+--bun:split
+-- Sums of archived orders that an operator deleted, so that a sale still balances.
+CREATE TABLE IF NOT EXISTS archive_drops (
+  sale_id      BIGINT NOT NULL PRIMARY KEY,
+  orders       BIGINT NOT NULL,
+  sold         BIGINT NOT NULL, -- units
+  gone         BIGINT NOT NULL, -- units of refunded orders
+  max_ticket   BIGINT NOT NULL,
+  max_seq      BIGINT NOT NULL,
+  paid_fen     BIGINT NOT NULL,
+  refunded_fen BIGINT NOT NULL,
+  dropped_at   BIGINT NOT NULL -- Unix ms, the last time
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4

@@ -1,0 +1,54 @@
+-- Orders whose trade may be known to the payment gateway, and the time of the next query. Instants are Unix ms.
+CREATE TABLE IF NOT EXISTS trades (
+  order_id   BIGINT NOT NULL PRIMARY KEY, -- also the shop's number of the trade
+  opened_at  BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL, -- the gateway accepts no payment after it
+  check_at   BIGINT NULL,     -- NULL: the final state is known
+  ended      TINYINT NOT NULL DEFAULT 0, -- 1: expired when the next query was planned; payable ones come first
+  -- due trades; nearly all rows have no check_at
+  KEY trades_turn (ended, check_at),
+  -- the trades of a day, in their order
+  KEY trades_opened (opened_at, order_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
+--bun:split
+-- Payments that the gateway reported: one row per trade, even if no order changes by it. Instants are Unix ms.
+CREATE TABLE IF NOT EXISTS payments (
+  trade_no   VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY, -- the gateway's number
+  order_id   BIGINT NOT NULL, -- reported by the gateway: the order may not exist
+  amount_fen BIGINT NOT NULL, -- reported by the gateway: may differ from the order's amount
+  paid_at    BIGINT NOT NULL, -- by the gateway's clock
+  seen_at    BIGINT NOT NULL, -- when the shop received the first report
+  outcome    VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- see app.PaymentOutcome
+  unsettled_since BIGINT NULL, -- late money without a decision; NULL: settled
+  -- the payments of an order
+  KEY payments_order (order_id),
+  -- unsettled payments; nearly all rows are NULL
+  KEY payments_unsettled (unsettled_since),
+  -- the payments of a day, in their order
+  KEY payments_paid (paid_at, trade_no),
+  -- payments that operators must check
+  KEY payments_outcome (outcome, seen_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
+--bun:split
+-- One refund per order, of the whole payment: an order has one trade, and the gateway identifies the refund by its
+-- request number. A declined refund may be requested again. Instants are Unix ms, 0 = not yet.
+CREATE TABLE IF NOT EXISTS refunds (
+  order_id   BIGINT NOT NULL PRIMARY KEY,
+  request    VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- the number at the gateway
+  state      VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- asked, open, stuck, done, declined
+  amount_fen BIGINT NOT NULL,
+  reason     VARCHAR(200) NOT NULL, -- a code of the program, or the buyer's text
+  asked_by   BIGINT NOT NULL,       -- a user; 0: the program, for late money
+  asked_at   BIGINT NOT NULL,
+  decided_by BIGINT NOT NULL,       -- an operator; 0: undecided, or decided by policy
+  decided_at BIGINT NOT NULL,
+  done_at    BIGINT NOT NULL,
+  attempts   INT NOT NULL,
+  next_at    BIGINT NULL,           -- the next request to the gateway; NULL: none
+  note       VARCHAR(200) NOT NULL, -- result of the last attempt, or the operator's note
+  UNIQUE KEY refunds_request (request),
+  -- due refunds; nearly all rows are NULL
+  KEY refunds_due (next_at),
+  -- refunds of a state, newest first
+  KEY refunds_state (state, order_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4

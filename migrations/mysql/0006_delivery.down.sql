@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS shipments
+--bun:split
+DROP TABLE IF EXISTS outbox

@@ -1,0 +1,29 @@
+-- Events for the shop's back office: an order was paid or refunded. The row is written in the transaction that changed
+-- the order; a background job appends it to the stream. Instants are Unix ms.
+CREATE TABLE IF NOT EXISTS outbox (
+  order_id BIGINT NOT NULL,
+  rev      INT NOT NULL,    -- of the order, with that state
+  state    VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- paid or refunded
+  at       BIGINT NOT NULL,
+  next_at  BIGINT NULL,     -- the next attempt to append it; NULL: it is in the stream
+  PRIMARY KEY (order_id, rev),
+  -- due events; nearly all rows are NULL
+  KEY outbox_due (next_at),
+  -- events of a period, to send them again
+  KEY outbox_at (at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
+--bun:split
+-- One parcel per order: the last one that was entered. Instants are Unix ms.
+CREATE TABLE IF NOT EXISTS shipments (
+  order_id   BIGINT NOT NULL PRIMARY KEY,
+  carrier    VARCHAR(24) NOT NULL,
+  tracking   VARCHAR(39) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- the carrier's number
+  shipped_at BIGINT NOT NULL,
+  shipped_by BIGINT NOT NULL, -- an operator; 0: the command line
+  finish_at  BIGINT NULL,     -- when the order finishes without the buyer; NULL: it is no longer in state shipped
+  mail_at    BIGINT NULL,     -- when the e-mail to the buyer is due; NULL: it was handed to the queue
+  -- shipped orders by the time they finish
+  KEY shipments_finish (finish_at),
+  -- due e-mails; nearly all rows are NULL
+  KEY shipments_mail (mail_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4

@@ -1,1 +1,0 @@
-ALTER TABLE node_leases CONVERT TO CHARACTER SET utf8mb4

@@ -1,1 +1,0 @@
-ALTER TABLE partitions DROP COLUMN told_until

@@ -1,4 +1,0 @@
-ALTER TABLE products
-  DROP COLUMN archived_at,
-  DROP COLUMN updated_at,
-  DROP COLUMN version

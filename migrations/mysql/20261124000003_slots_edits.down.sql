@@ -1,3 +1,0 @@
-ALTER TABLE slots
-  DROP COLUMN updated_at,
-  DROP COLUMN version

@@ -1,1 +1,0 @@
-ALTER TABLE users DROP KEY users_name, MODIFY name VARCHAR(40) NOT NULL

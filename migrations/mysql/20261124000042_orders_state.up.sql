@@ -1,2 +1,0 @@
--- orders_due has the orders of a state in their order here.
-DO 0

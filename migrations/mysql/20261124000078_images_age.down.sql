@@ -1,1 +1,0 @@
-DROP INDEX images_age ON images

@@ -1,0 +1,12 @@
+-- Settings of the whole platform, e.g. the number of partitions and the catalogue's version.
+CREATE TABLE IF NOT EXISTS settings (
+  name  TEXT NOT NULL PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT
+--bun:split
+-- Small documents that operators edit and all nodes follow: the state of the switches and the notice to shoppers.
+CREATE TABLE IF NOT EXISTS versioned_settings (
+  name    TEXT NOT NULL PRIMARY KEY,
+  version INTEGER NOT NULL, -- grows with each edit
+  body    TEXT NOT NULL
+) STRICT

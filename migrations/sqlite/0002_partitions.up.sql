@@ -1,0 +1,19 @@
+-- The state of each Redis partition.
+CREATE TABLE IF NOT EXISTS partitions (
+  id              INTEGER NOT NULL PRIMARY KEY,
+  -- grows with every rebuild; transactions that carry an older epoch are rejected
+  epoch           INTEGER NOT NULL,
+  -- Unix ms: new orders with a changed_at before it are published; 0: unknown. A rebuild touches only younger rows.
+  published_until INTEGER NOT NULL DEFAULT 0,
+  -- the highest reservation number of an order whose sale was removed from Redis (I8). Sales in Redis have their own.
+  seq             INTEGER NOT NULL DEFAULT 0
+) STRICT
+--bun:split
+-- Leases of the node numbers in ids. Times are Unix ms of the database's clock.
+CREATE TABLE IF NOT EXISTS node_leases (
+  node       INTEGER NOT NULL PRIMARY KEY,
+  holder     TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  last_ms    INTEGER NOT NULL, -- the last millisecond the holder may use in an id; the next holder starts above it
+  serves     INTEGER NOT NULL DEFAULT 0 -- 1: the holder serves shoppers; they share the limits of the shop
+) STRICT

@@ -1,0 +1,5 @@
+DROP TABLE IF EXISTS refunds
+--bun:split
+DROP TABLE IF EXISTS payments
+--bun:split
+DROP TABLE IF EXISTS trades

@@ -1,0 +1,61 @@
+-- Orders whose trade may be known to the payment gateway, and the time of the next query. Instants are Unix ms.
+CREATE TABLE IF NOT EXISTS trades (
+  order_id   INTEGER NOT NULL PRIMARY KEY, -- also the shop's number of the trade
+  opened_at  INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL, -- the gateway accepts no payment after it
+  check_at   INTEGER NULL,     -- NULL: the final state is known
+  ended      INTEGER NOT NULL DEFAULT 0 -- 1: expired when the next query was planned; payable ones come first
+) STRICT
+--bun:split
+-- due trades
+CREATE INDEX IF NOT EXISTS trades_turn ON trades (ended, check_at) WHERE check_at IS NOT NULL
+--bun:split
+-- the trades of a day, in their order
+CREATE INDEX IF NOT EXISTS trades_opened ON trades (opened_at, order_id)
+--bun:split
+-- Payments that the gateway reported: one row per trade, even if no order changes by it. Instants are Unix ms.
+CREATE TABLE IF NOT EXISTS payments (
+  trade_no   TEXT NOT NULL PRIMARY KEY CHECK (length(trade_no) <= 64), -- the gateway's number
+  order_id   INTEGER NOT NULL, -- reported by the gateway: the order may not exist
+  amount_fen INTEGER NOT NULL, -- reported by the gateway: may differ from the order's amount
+  paid_at    INTEGER NOT NULL, -- by the gateway's clock
+  seen_at    INTEGER NOT NULL, -- when the shop received the first report
+  outcome    TEXT NOT NULL CHECK (length(outcome) <= 16), -- see app.PaymentOutcome
+  unsettled_since INTEGER NULL -- late money without a decision; NULL: settled
+) STRICT
+--bun:split
+-- the payments of an order
+CREATE INDEX IF NOT EXISTS payments_order ON payments (order_id)
+--bun:split
+-- unsettled payments
+CREATE INDEX IF NOT EXISTS payments_unsettled ON payments (unsettled_since) WHERE unsettled_since IS NOT NULL
+--bun:split
+-- the payments of a day, in their order
+CREATE INDEX IF NOT EXISTS payments_paid ON payments (paid_at, trade_no)
+--bun:split
+-- payments that operators must check
+CREATE INDEX IF NOT EXISTS payments_outcome ON payments (outcome, seen_at)
+--bun:split
+-- One refund per order, of the whole payment: an order has one trade, and the gateway identifies the refund by its
+-- request number. A declined refund may be requested again. Instants are Unix ms, 0 = not yet.
+CREATE TABLE IF NOT EXISTS refunds (
+  order_id   INTEGER NOT NULL PRIMARY KEY,
+  request    TEXT NOT NULL UNIQUE CHECK (length(request) <= 64), -- the number at the gateway
+  state      TEXT NOT NULL CHECK (length(state) <= 12), -- asked, open, stuck, done, declined
+  amount_fen INTEGER NOT NULL,
+  reason     TEXT NOT NULL CHECK (length(reason) <= 200), -- a code of the program, or the buyer's text
+  asked_by   INTEGER NOT NULL, -- a user; 0: the program, for late money
+  asked_at   INTEGER NOT NULL,
+  decided_by INTEGER NOT NULL, -- an operator; 0: undecided, or decided by policy
+  decided_at INTEGER NOT NULL,
+  done_at    INTEGER NOT NULL,
+  attempts   INTEGER NOT NULL,
+  next_at    INTEGER NULL,     -- the next request to the gateway; NULL: none
+  note       TEXT NOT NULL CHECK (length(note) <= 200) -- result of the last attempt, or the operator's note
+) STRICT
+--bun:split
+-- due refunds
+CREATE INDEX IF NOT EXISTS refunds_due ON refunds (next_at) WHERE next_at IS NOT NULL
+--bun:split
+-- refunds of a state, newest first
+CREATE INDEX IF NOT EXISTS refunds_state ON refunds (state, order_id)

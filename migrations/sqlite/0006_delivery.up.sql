@@ -1,0 +1,33 @@
+-- Events for the shop's back office: an order was paid or refunded. The row is written in the transaction that changed
+-- the order; a background job appends it to the stream. Instants are Unix ms.
+CREATE TABLE IF NOT EXISTS outbox (
+  order_id INTEGER NOT NULL,
+  rev      INTEGER NOT NULL, -- of the order, with that state
+  state    TEXT NOT NULL CHECK (length(state) <= 12), -- paid or refunded
+  at       INTEGER NOT NULL,
+  next_at  INTEGER NULL,     -- the next attempt to append it; NULL: it is in the stream
+  PRIMARY KEY (order_id, rev)
+) STRICT
+--bun:split
+-- due events
+CREATE INDEX IF NOT EXISTS outbox_due ON outbox (next_at) WHERE next_at IS NOT NULL
+--bun:split
+-- events of a period, to send them again
+CREATE INDEX IF NOT EXISTS outbox_at ON outbox (at)
+--bun:split
+-- One parcel per order: the last one that was entered. Instants are Unix ms.
+CREATE TABLE IF NOT EXISTS shipments (
+  order_id   INTEGER NOT NULL PRIMARY KEY,
+  carrier    TEXT NOT NULL CHECK (length(carrier) <= 24),
+  tracking   TEXT NOT NULL CHECK (length(tracking) <= 39), -- the carrier's number
+  shipped_at INTEGER NOT NULL,
+  shipped_by INTEGER NOT NULL, -- an operator; 0: the command line
+  finish_at  INTEGER NULL,     -- when the order finishes without the buyer; NULL: it is no longer in state shipped
+  mail_at    INTEGER NULL      -- when the e-mail to the buyer is due; NULL: it was handed to the queue
+) STRICT
+--bun:split
+-- shipped orders by the time they finish
+CREATE INDEX IF NOT EXISTS shipments_finish ON shipments (finish_at) WHERE finish_at IS NOT NULL
+--bun:split
+-- due e-mails
+CREATE INDEX IF NOT EXISTS shipments_mail ON shipments (mail_at) WHERE mail_at IS NOT NULL

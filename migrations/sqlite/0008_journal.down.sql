@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS journal_head
+--bun:split
+DROP TABLE IF EXISTS journal

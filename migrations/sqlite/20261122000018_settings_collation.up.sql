@@ -1,2 +1,0 @@
--- SQLite tells texts apart to the byte.
-SELECT 1;

@@ -1,1 +1,0 @@
-ALTER TABLE node_leases DROP COLUMN serves

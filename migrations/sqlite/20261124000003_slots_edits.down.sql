@@ -1,3 +1,0 @@
-ALTER TABLE slots DROP COLUMN updated_at
---bun:split
-ALTER TABLE slots DROP COLUMN version

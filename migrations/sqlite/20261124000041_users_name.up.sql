@@ -1,2 +1,0 @@
--- FindUsers: accounts of a name, the newest first
-CREATE INDEX users_name ON users (name)

@@ -1,3 +1,0 @@
--- PartitionEpoch: the highest number of a reservation that a row had in a sale which Redis has no more, for what Redis must
--- know (I8). Sales that it has know theirs themselves.
-ALTER TABLE partitions ADD COLUMN seq INTEGER NOT NULL DEFAULT 0

@@ -1,2 +1,0 @@
--- What was noted goes with its column.
-SELECT 1
