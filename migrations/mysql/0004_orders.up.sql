@@ -15,8 +15,8 @@ CREATE TABLE IF NOT EXISTS orders (
   sale_version      BIGINT NOT NULL, -- of the sale that set the price
   state             VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pending',
   rev               INT NOT NULL DEFAULT 1, -- grows with each state
-  published_rev     INT NOT NULL DEFAULT 1, -- the last rev whose event is in the buyer's log
-  unpublished_since BIGINT NULL,     -- time of the newest state if no log has it yet; NULL: all published
+  published_rev     INT NOT NULL DEFAULT 1, -- the last rev that was published to the buyer
+  unpublished_since BIGINT NULL,     -- when the newest state was committed, if it is not published yet (F3); NULL: published
   created_at        BIGINT NOT NULL,
   pay_by            BIGINT NOT NULL,
   paid_at           BIGINT NOT NULL DEFAULT 0,

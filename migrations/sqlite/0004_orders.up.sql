@@ -13,8 +13,8 @@ CREATE TABLE IF NOT EXISTS orders (
   sale_version      INTEGER NOT NULL, -- of the sale that set the price
   state             TEXT NOT NULL CHECK (length(state) <= 12),
   rev               INTEGER NOT NULL, -- grows with each state
-  published_rev     INTEGER NOT NULL, -- the last rev whose event is in the buyer's log
-  unpublished_since INTEGER NULL,     -- time of the newest state if no log has it yet; NULL: all published
+  published_rev     INTEGER NOT NULL, -- the last rev that was published to the buyer
+  unpublished_since INTEGER NULL,     -- when the newest state was committed, if it is not published yet (F3); NULL: published
   created_at        INTEGER NOT NULL,
   pay_by            INTEGER NOT NULL,
   paid_at           INTEGER NOT NULL,
