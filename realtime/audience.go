@@ -1,9 +1,6 @@
 package realtime
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -188,17 +185,6 @@ func (h *Hub) SaleChanged(v app.SaleView) {
 	}
 }
 
-// Notify says a notice to everyone on all nodes; level is "info" or "warn". When the other nodes cannot be reached,
-// this node's clients hear it all the same and the error tells.
-func (h *Hub) Notify(ctx context.Context, level, text string) error {
-	n := noticeEvent{Ev: "notice", Level: level, Text: text}
-	if err := h.options.Redis.Publish(ctx, h.noticeChannel(), encode(n)).Err(); err != nil {
-		h.say(n)
-		return fmt.Errorf("publish notice: %w", errors.Join(app.ErrTransient, err))
-	}
-	return nil
-}
-
 // Say gives the notice of operators to everyone on this node; one without a text takes back the one before.
 func (h *Hub) Say(n app.Notice) {
 	frame := standingFrame(n)
@@ -226,15 +212,5 @@ func (c *client) sayStanding() {
 	}
 	if n, ok := c.hub.options.Standing(); ok {
 		c.offerNews(standingSubject, standingFrame(n))
-	}
-}
-
-// say gives a notice to everyone on this node. Two different notices are two subjects.
-func (h *Hub) say(n noticeEvent) {
-	frame := prepared(encode(n))
-	subject := "notice:" + n.Level + ":" + n.Text
-	for _, c := range h.everybody() {
-		c.offerNews(subject, frame)
-		h.letWritersBegin()
 	}
 }

@@ -1,27 +1,21 @@
 package realtime
 
 import (
-	"encoding/json"
 	"log/slog"
 	"time"
 
 	"stampede/app"
 )
 
-// newListener returns a listener that receives the changes of all partitions and the notices.
+// newListener returns a listener that receives the changes of all partitions.
 func (h *Hub) newListener() *listener {
-	l := &listener{
-		redis: h.options.Redis, made: h.subscribed,
-		channels: map[string]func(string){h.noticeChannel(): h.hearNotice},
-	}
+	l := &listener{redis: h.options.Redis, made: h.subscribed, channels: make(map[string]func(string))}
 	for partition := range h.options.Partitions {
 		name := app.ChangesChannel(h.options.Namespace, partition)
 		l.channels[name] = func(payload string) { h.hearMessage(partition, payload) }
 	}
 	return l
 }
-
-func (h *Hub) noticeChannel() string { return "stampede:notice:" + h.options.Namespace }
 
 // hearMessage gives the changes of a message to their users' connections, and counts the message as heard after that:
 // what a proven instant covers is queued before it is shown to anybody.
@@ -67,15 +61,6 @@ func (h *Hub) push(change app.Change, devices []*client) *app.Span {
 	push := h.options.Tracer.Follow(change.Trace, "push", time.Now())
 	push.NoteNumber("sockets", int64(len(devices)))
 	return push
-}
-
-func (h *Hub) hearNotice(payload string) {
-	var n noticeEvent
-	if err := json.Unmarshal([]byte(payload), &n); err != nil {
-		slog.Warn("unreadable notice", "err", err)
-		return
-	}
-	h.say(n)
 }
 
 // subscribed notes that messages come from here on; what came before is read from the rows.

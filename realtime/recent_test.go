@@ -95,21 +95,3 @@ func TestNewsDeskForgetsNothingNewer(t *testing.T) {
 		t.Errorf("since the mark: %+v", got)
 	}
 }
-
-func TestNoticeIsHeardOnAllNodes(t *testing.T) {
-	t.Parallel()
-	one, two := startPair(t)
-	a, b := one.dial(t), two.dial(t)
-	a.hello(0, "")
-	b.hello(7, "")
-	one.awaitProven()
-	two.awaitProven()
-	if err := one.hub.Notify(t.Context(), "info", "More kettles at noon."); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []*peer{a, b} {
-		if got := p.awaitEvents("notice", 1)[0].Event.(*wsclient.NoticeEvent); got.Text != "More kettles at noon." {
-			t.Errorf("heard %+v", got)
-		}
-	}
-}

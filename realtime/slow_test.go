@@ -118,7 +118,10 @@ func (n *node) neverReads(t *testing.T) {
 func (n *node) sayMuch() {
 	big := strings.Repeat("x", 32<<10)
 	for subject := range 8 {
-		n.hub.say(noticeEvent{"notice", fmt.Sprint(subject), big, 0, nil})
+		frame := prepared(encode(noticeEvent{"notice", "info", big, 0, nil}))
+		for _, c := range n.hub.everybody() {
+			c.offerNews(fmt.Sprint(subject), frame)
+		}
 	}
 }
 

@@ -62,7 +62,6 @@ import "stampede/app"
 //
 //	channel                              message
 //	stampede:changes:<namespace>:<p>     what has changed in partition p, see app.Message. Lua finish, publish
-//	stampede:notice:<namespace>          JSON of a notice. Package realtime
 
 // Names that operators type.
 const (
