@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"maps"
 	"math"
 
 	"stampede/app"
@@ -48,34 +49,19 @@ func (b *board) update(counters []app.Counters) {
 		}
 	}
 	if b.no%forgetAfter == 0 {
-		b.forget()
-	}
-}
-
-func (b *board) forget() {
-	for id, l := range b.lines {
-		if b.no-l.used >= forgetAfter {
-			delete(b.lines, id)
-		}
+		maps.DeleteFunc(b.lines, func(_ app.ID, l *line) bool { return b.no-l.used >= forgetAfter })
 	}
 }
 
 // changedOf lists the lines of the sales that changed in the newest tick.
-func (b *board) changedOf(sales []app.ID) [][]byte {
-	var lines [][]byte
-	for _, id := range sales {
-		if l := b.lines[id]; l != nil && l.changed == b.no {
-			lines = append(lines, l.text)
-		}
-	}
-	return lines
-}
+func (b *board) changedOf(sales []app.ID) [][]byte { return b.linesSince(b.no, sales) }
 
 // allOf lists the lines of all the sales that are on the board.
-func (b *board) allOf(sales []app.ID) [][]byte {
-	lines := make([][]byte, 0, len(sales))
+func (b *board) allOf(sales []app.ID) [][]byte { return b.linesSince(0, sales) }
+
+func (b *board) linesSince(tick int64, sales []app.ID) (lines [][]byte) {
 	for _, id := range sales {
-		if l := b.lines[id]; l != nil {
+		if l := b.lines[id]; l != nil && l.changed >= tick {
 			lines = append(lines, l.text)
 		}
 	}

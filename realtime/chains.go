@@ -6,22 +6,16 @@ import (
 	"stampede/app"
 )
 
-// chains is what this node has heard of the messages of all partitions, and what that proves. It is state alone:
-// whoever asks Redis and the database hands in what they said, with the time since the hub began.
+// chains records which messages of all partitions this node has received, and what that proves. It holds state only:
+// callers read Redis and the database and pass in the results, with the time since the hub began.
 //
 //	subscribed ─ ask ─ restart ─┬─ heard … ask ─ looked ─ proven …   as long as nothing is missing
 //	     ▲           ▲          │
 //	     └───────────┴──────────┴─ broken: messages may be lost; rows have to be read, from ask on again
 //
-// Messages of a partition have numbers one after the other, and each names the one before it. That shows a lost message
-// when the next one comes. Whether the last ones came is shown by the ends of the chains, which are looked at from time
-// to time: what was published before they were read is heard when every partition has been heard up to its end. The
-// instant of the database's clock that was read before them is proven then.
-//
-// Of a partition whose server is away nobody knows the end. Nothing is proven by a look then, while the other chains
-// are watched as always and rows are read for all of them when one breaks. What its own messages have said is kept; a
-// subscription of which its beginning is not known breaks once more when the partition is back, so that rows are read
-// whose messages came before it.
+// Each message of a partition names its predecessor, so the next message shows a loss. The ends of the chains, read
+// after the database's clock, show whether the last ones came: when every end is reached, that instant is proven.
+// A partition that is away has no end: nothing is proven then, and its new subscription breaks again when it is back.
 type chains struct {
 	within time.Duration // for a message to come after its number was read
 	parts  []chain

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -150,16 +151,11 @@ func (r *request) idList(name string) ([]app.ID, *app.Error) {
 		return nil, nil
 	}
 	var ids []app.ID
-	if err := json.Unmarshal(raw, &ids); err != nil {
-		return nil, app.Fail(app.BadRequest, name+" must be a list of ids in strings")
-	}
-	if len(ids) > maxWatchedSales {
+	switch err := json.Unmarshal(raw, &ids); {
+	case err == nil && len(ids) > maxWatchedSales:
 		return nil, app.Fail(app.BadRequest, name+" may list at most "+strconv.Itoa(maxWatchedSales))
-	}
-	for _, id := range ids {
-		if id == 0 { // null in the list
-			return nil, app.Fail(app.BadRequest, name+" must be a list of ids in strings")
-		}
+	case err != nil || slices.Contains(ids, 0): // 0: null in the list
+		return nil, app.Fail(app.BadRequest, name+" must be a list of ids in strings")
 	}
 	return ids, nil
 }
@@ -193,20 +189,10 @@ func (r *request) buyRequest() (buy app.BuyRequest, err *app.Error) {
 	if buy.Pass, err = r.text("pass"); err != nil {
 		return buy, err
 	}
-	buy.Address, err = address(r.raw("address"))
-	return buy, err
-}
-
-// address reads an optional address; absent is nil.
-func address(raw json.RawMessage) (*app.Address, *app.Error) {
-	if absent(raw) {
-		return nil, nil
+	if raw := r.raw("address"); !absent(raw) && json.Unmarshal(raw, &buy.Address) != nil {
+		return buy, app.Fail(app.BadRequest, "address must be an object with the texts name, phone and text")
 	}
-	var a *app.Address
-	if err := json.Unmarshal(raw, &a); err != nil {
-		return nil, app.Fail(app.BadRequest, "address must be an object with the texts name, phone and text")
-	}
-	return a, nil
+	return buy, nil
 }
 
 // ordersQuery reads the fields of orders; the user is the caller's to set.

@@ -18,8 +18,8 @@ type subject struct {
 
 // noteLocked remembers when what is watched closes, as the snapshot says; an instant that it does not say is 0.
 func (h *Hub) noteLocked(view *app.WatchView, singles []app.ID) {
-	if view.Slot != 0 {
-		h.closes[subject{view.Slot, true}] = closesAt(view, subject{view.Slot, true})
+	if slot := (subject{view.Slot, true}); slot.id != 0 {
+		h.closes[slot] = closesAt(view, slot)
 	}
 	for _, id := range singles {
 		h.closes[subject{id, false}] = closesAt(view, subject{id, false})

@@ -10,16 +10,14 @@ import (
 	"stampede/app"
 )
 
-// The node's proven instant is an instant of the database's clock: of all that was stamped up to then, less
-// Options.Overlap, every connection of this node has been told, or it was told by its hello. It moves in two ways (F5):
+// All changes stamped up to the node's proven instant, less Options.Overlap, are queued for every connection of this
+// node. The instant (of the database's clock) moves in two ways (F5):
 //
 //	look     clock, ends of the chains; when all messages up to the ends have been heard, the instant is proven
 //	resync   clock, ends of the chains, rows of all who are connected here; when they are queued, it is proven
 //
-// It rests on this: a change is published within app.PublishWithin of its stamp, or it is stamped anew. So what was
-// stamped before an instant less the overlap was published before the ends were read that prove the instant. The rest
-// of the overlap is for numbers that went back without being seen at once: at the latest the new epoch of Redis shows
-// that, and rows are read back to before it.
+// A change is published within app.PublishWithin of its stamp or stamped again, so it was published before the ends
+// were read. The rest of the overlap is for message numbers that went back unseen until the new epoch of Redis shows it.
 
 // provenInstant is a proven instant with its form on the wire.
 type provenInstant struct {

@@ -24,7 +24,7 @@ type Options struct {
 	Shop    Shop
 	Metrics prometheus.Registerer // nil: counted but not published
 
-	// Messages of changes and notices. Nodes that share a namespace hear each other; it must be the same for all nodes
+	// Messages of changes. Nodes that share a namespace hear each other; it must be the same for all nodes
 	// of one shop and differ between shops on one Redis server.
 	Redis      redis.UniversalClient
 	Namespace  string

@@ -102,7 +102,7 @@ func (o *outbox) next() (outgoing, bool) {
 		o.ping = false
 		return outgoing{control: websocket.PingMessage}, true
 	case len(o.news) > 0:
-		return outgoing{shared: o.shiftNews()}, true
+		return outgoing{shared: takeFirst(&o.news).frame}, true
 	case o.tick != nil:
 		p := outgoing{tick: o.tick, whole: o.wholeTick}
 		o.dropTick()
@@ -112,22 +112,19 @@ func (o *outbox) next() (outgoing, bool) {
 	}
 }
 
-// shift takes the oldest frame of the queue. An empty queue keeps no array: most clients are idle.
+// shift takes the oldest frame of the queue.
 func (o *outbox) shift() []byte {
-	frame := o.queue[0]
-	o.queue[0] = nil
-	if o.queue = o.queue[1:]; len(o.queue) == 0 {
-		o.queue = nil
-	}
+	frame := takeFirst(&o.queue)
 	o.queuedBytes -= len(frame)
 	return frame
 }
 
-func (o *outbox) shiftNews() *websocket.PreparedMessage {
-	frame := o.news[0].frame
-	o.news[0] = newsItem{}
-	if o.news = o.news[1:]; len(o.news) == 0 {
-		o.news = nil
+// takeFirst removes the first element. An empty list keeps no array: most clients are idle.
+func takeFirst[T any](list *[]T) T {
+	first := (*list)[0]
+	clear((*list)[:1])
+	if *list = (*list)[1:]; len(*list) == 0 {
+		*list = nil
 	}
-	return frame
+	return first
 }

@@ -2,8 +2,8 @@ package realtime
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -12,11 +12,7 @@ import (
 
 // newSession names a connection in logs and in the answer to hello. It is no secret.
 func newSession() string {
-	var b [8]byte
-	for i := range b {
-		b[i] = byte(rand.Uint32())
-	}
-	return hex.EncodeToString(b[:])
+	return fmt.Sprintf("%016x", rand.Uint64())
 }
 
 // hello says who is there. For a user the order of the steps is what makes personal events complete:
