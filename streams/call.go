@@ -178,7 +178,7 @@ func (q *saleQueue) answer(w *waiter, d app.GateAnswer, value any) {
 
 // conclude sets what a waiter is told, together with the others of the group.
 func (q *saleQueue) conclude(w *waiter, d app.GateAnswer, err error) {
-	w.set(d, err)
+	w.answer, w.err = d, err
 	q.answered = append(q.answered, w)
 }
 

@@ -88,7 +88,9 @@ func (c *Consumer) Run(ctx context.Context) error {
 			if ctx.Err() == nil {
 				slog.WarnContext(ctx, "consume", "partition", c.partition, "err", err)
 			}
-			c.startOver()
+			// Nothing is lost: it is all pending under this consumer's name, and read again.
+			c.history = "0"
+			clear(c.later)
 			app.Sleep(ctx, back.next())
 			continue
 		}
@@ -100,12 +102,6 @@ func (c *Consumer) Run(ctx context.Context) error {
 		slog.WarnContext(ctx, "leave the group", "partition", c.partition, "consumer", c.name, "err", err)
 	}
 	return nil
-}
-
-// startOver forgets what is at hand. Nothing is lost: it is all pending under this consumer's name, and read again.
-func (c *Consumer) startOver() {
-	c.history = "0"
-	clear(c.later)
 }
 
 // runOnce takes over what gone consumers left, tries again what failed, and handles one batch of what is new.

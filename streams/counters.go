@@ -34,29 +34,12 @@ func (l *Inventory) Counters(ctx context.Context, sales []app.SaleRef) ([]app.Co
 	if len(sales) == 0 {
 		return nil, nil
 	}
-	for _, sale := range sales {
-		if _, err := l.keys(sale.Partition); err != nil {
-			return nil, err
-		}
-	}
-	var result []app.Counters
-	var err error
-	if l.servers.cluster == nil {
-		result, err = l.countersOf(ctx, sales)
-	} else {
-		result, err = l.countersApart(ctx, sales)
-	}
-	if err != nil {
-		err = fmt.Errorf("read counters of %d sales: %w", len(sales), err)
-	}
-	return result, err
-}
-
-// countersApart reads the numbers from each primary of a cluster by itself.
-func (l *Inventory) countersApart(ctx context.Context, sales []app.SaleRef) ([]app.Counters, error) {
 	at := make(map[int][]int) // where the sales of a partition are among all
 	var partitions []int
 	for i, sale := range sales {
+		if _, err := l.keys(sale.Partition); err != nil {
+			return nil, err
+		}
 		if at[sale.Partition] == nil {
 			partitions = append(partitions, sale.Partition)
 		}
@@ -76,6 +59,9 @@ func (l *Inventory) countersApart(ctx context.Context, sales []app.SaleRef) ([]a
 		p.counters, err = l.countersOf(ctx, refs)
 		return p, err
 	})
+	if err != nil {
+		err = fmt.Errorf("read counters of %d sales: %w", len(sales), err)
+	}
 	if len(parts) == 0 {
 		return nil, err
 	}

@@ -35,18 +35,14 @@ func (l *Inventory) DeadLetters(ctx context.Context) ([]app.DeadLetter, error) {
 // deadLettersOf lists those of some partitions.
 func (l *Inventory) deadLettersOf(ctx context.Context, partitions []int) (letters []app.DeadLetter, err error) {
 	for _, p := range partitions {
-		for from := "-"; ; {
-			page, err := l.client.XRangeN(ctx, l.parts[p].keys.dead, from, "+", deadPage).Result()
-			if err != nil {
-				return nil, fmt.Errorf("partition %d: %w", p, transient(err))
-			}
+		err := eachPage(ctx, l.client, l.parts[p].keys.dead, deadPage, func(page []redis.XMessage) error {
 			for _, m := range page {
 				letters = append(letters, parseLetter(p, m))
-				from = "(" + m.ID
 			}
-			if len(page) < deadPage {
-				break
-			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("partition %d: %w", p, err)
 		}
 	}
 	return letters, nil

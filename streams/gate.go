@@ -74,9 +74,10 @@ func (g *Gate) Reserve(b app.Buy, until time.Time, then func(app.GateAnswer, err
 		then(app.GateAnswer{}, err)
 		return
 	}
-	w := newWaiter(b, until, then)
+	w := waiters.Get().(*waiter)
+	*w = waiter{buy: b, qty: int64(b.Qty), until: until, then: then}
 	if err := g.join(w); err != nil {
-		w.set(app.GateAnswer{}, err)
+		w.err = err
 		w.tell()
 	}
 }
@@ -128,15 +129,6 @@ type waiter struct {
 }
 
 var waiters = sync.Pool{New: func() any { return new(waiter) }}
-
-func newWaiter(b app.Buy, until time.Time, then func(app.GateAnswer, error)) *waiter {
-	w := waiters.Get().(*waiter)
-	*w = waiter{buy: b, qty: int64(b.Qty), until: until, then: then}
-	return w
-}
-
-// set sets what is to be told.
-func (w *waiter) set(d app.GateAnswer, err error) { w.answer, w.err = d, err }
 
 // tell ends the waiter: it must not be touched again.
 func (w *waiter) tell() {

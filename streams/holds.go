@@ -29,23 +29,20 @@ func (l *Inventory) Return(ctx context.Context, returns []app.Return) ([]bool, e
 // Sell moves units from held to sold. It answers which of them did something: a second sale of the same (order, hold)
 // does nothing, nor does one for a sale that is not in Redis.
 func (l *Inventory) Sell(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
-	done, err := l.onHolds(ctx, sellScript, len(sold), nil, func(i int) (app.SaleRef, []any) {
-		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sell units of %d orders: %w", len(sold), err)
-	}
-	return done, nil
+	return l.onSold(ctx, sellScript, sold)
 }
 
-// Withdraw takes the units of refunded orders out of the sale for good. It answers which of them did something: a
-// second withdrawal of the same (order, hold) does nothing, nor does one for a sale that is not in Redis.
+// Withdraw takes the units of refunded orders out of the sale for good. A repeated call does as little as one of Sell.
 func (l *Inventory) Withdraw(ctx context.Context, sold []app.SoldHold) ([]bool, error) {
-	done, err := l.onHolds(ctx, withdrawScript, len(sold), nil, func(i int) (app.SaleRef, []any) {
+	return l.onSold(ctx, withdrawScript, sold)
+}
+
+func (l *Inventory) onSold(ctx context.Context, s *script, sold []app.SoldHold) ([]bool, error) {
+	done, err := l.onHolds(ctx, s, len(sold), nil, func(i int) (app.SaleRef, []any) {
 		return sold[i].Sale, []any{int64(sold[i].Order), sold[i].Hold}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("withdraw units of %d orders: %w", len(sold), err)
+		return nil, fmt.Errorf("%s units of %d orders: %w", s.name, len(sold), err)
 	}
 	return done, nil
 }

@@ -120,20 +120,35 @@ func (q *queue) length(ctx context.Context, stream string) (int64, error) {
 }
 
 // readQuarantine returns all messages in the quarantine, oldest first.
-func readQuarantine[M any](ctx context.Context, q *queue, parse func(redis.XMessage) M) ([]M, error) {
-	var all []M
-	for from := "-"; ; {
-		page, err := q.client.XRangeN(ctx, q.quarantine, from, "+", quarantinePage).Result()
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", q.quarantine, transient(err))
-		}
+func readQuarantine[M any](ctx context.Context, q *queue, parse func(redis.XMessage) M) (all []M, err error) {
+	err = eachPage(ctx, q.client, q.quarantine, quarantinePage, func(page []redis.XMessage) error {
 		for _, m := range page {
 			all = append(all, parse(m))
-			from = "(" + m.ID
 		}
-		if len(page) < quarantinePage {
-			return all, nil
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", q.quarantine, err)
+	}
+	return all, nil
+}
+
+// eachPage reads a whole stream, oldest first, in pages of size entries. It stops at the first error.
+func eachPage(
+	ctx context.Context, client redis.UniversalClient, stream string, size int64, do func([]redis.XMessage) error,
+) error {
+	for from := "-"; ; {
+		page, err := client.XRangeN(ctx, stream, from, "+", size).Result()
+		if err != nil {
+			return transient(err)
 		}
+		if len(page) == 0 {
+			return nil
+		}
+		if err := do(page); err != nil || int64(len(page)) < size {
+			return err
+		}
+		from = "(" + page[len(page)-1].ID
 	}
 }
 

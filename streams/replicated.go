@@ -24,9 +24,13 @@ var errTooFew = fmt.Errorf("%w: too few replicas have it", app.ErrTransient)
 // Both go to one server on one connection. In a pipeline of the cluster's client a call that is sent elsewhere would
 // leave its WAIT behind, on a server that has nothing to wait for.
 func (l *Inventory) processReplicated(ctx context.Context, key string, call *redis.Cmd) ([]any, error) {
-	server, err := l.serverOf(ctx, key)
-	if err != nil {
-		return nil, err
+	cluster, server := l.servers.cluster, l.client
+	if cluster != nil {
+		primary, err := cluster.MasterForKey(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		server = primary
 	}
 	var have *redis.Cmd
 	_, _ = server.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -36,7 +40,9 @@ func (l *Inventory) processReplicated(ctx context.Context, key string, call *red
 	})
 	reply, err := call.Slice()
 	if err != nil {
-		l.lookAgain(ctx)
+		if cluster != nil {
+			cluster.ReloadState(ctx) // learns where slots are now; it does not wait
+		}
 		return nil, err
 	}
 	switch n, err := have.Int64(); {
@@ -46,19 +52,4 @@ func (l *Inventory) processReplicated(ctx context.Context, key string, call *red
 		return nil, errTooFew
 	}
 	return reply, nil
-}
-
-// serverOf is the client of the one server that has the key.
-func (l *Inventory) serverOf(ctx context.Context, key string) (redis.UniversalClient, error) {
-	if cluster, ok := l.client.(*redis.ClusterClient); ok {
-		return cluster.MasterForKey(ctx, key)
-	}
-	return l.client, nil
-}
-
-// lookAgain has a cluster's client learn where slots are now. It does not wait.
-func (l *Inventory) lookAgain(ctx context.Context) {
-	if cluster, ok := l.client.(*redis.ClusterClient); ok {
-		cluster.ReloadState(ctx)
-	}
 }

@@ -22,16 +22,12 @@ func (l *Inventory) Create(ctx context.Context, epoch int64, s app.SaleState) er
 
 // saleFields are the field, value pairs of a sale hash, unarmed.
 func saleFields(s app.SaleState) []any {
-	paused := 0
-	if s.Sale.Paused {
-		paused = 1
-	}
 	fields := []any{
 		"price", s.Sale.PriceFen, "version", s.Sale.Version,
 		"opens", int64(s.Sale.OpensAt), "closes", int64(s.Sale.ClosesAt), "limit", s.Sale.Limit, "cap", s.Sale.Cap,
 		"initial", s.Sale.Initial, "added", s.Sale.Added,
 		"stock", s.Stock, "held", s.Held, "sold", s.Sold, "withdrawn", s.Withdrawn, "burnt", 0,
-		"tickets", s.Tickets, "done", s.Tickets, "paused", paused, "armed", 0, "rest_until", 0, "moves", 0,
+		"tickets", s.Tickets, "done", s.Tickets, "paused", s.Sale.Paused, "armed", 0, "rest_until", 0, "moves", 0,
 	}
 	for _, a := range s.Acts { // settled: a late call of take_out finds that it was decided
 		fields = append(fields, outField+strconv.FormatInt(a.ID, 10), a.Taken)
@@ -65,18 +61,14 @@ func (l *Inventory) Audit(ctx context.Context, sale app.SaleRef) (app.SaleAudit,
 	if err != nil {
 		return app.SaleAudit{}, err
 	}
-	fields, buyers, open := list(reply[0]), list(reply[1]), list(reply[2])
-	hash := make(map[string]any, len(fields)/2)
-	for i := 0; i+1 < len(fields); i += 2 {
-		hash[text(fields[i])] = fields[i+1]
-	}
+	hash, buyers, open := fieldsOf(list(reply[0])), list(reply[1]), list(reply[2])
 	values := make([]any, len(counterFields))
 	for i, f := range counterFields {
 		values[i] = hash[f]
 	}
 	seen := app.SaleAudit{
-		Counters: counters(sale.ID, values), Burnt: number(text(hash["burnt"])), Units: make(map[app.ID]int64,
-			len(buyers)/2), Out: make(map[int64]int64),
+		Counters: counters(sale.ID, values), Burnt: number(text(hash["burnt"])),
+		Units: make(map[app.ID]int64, len(buyers)/2), Out: make(map[int64]int64),
 	}
 	for name, value := range hash {
 		if act, is := strings.CutPrefix(name, outField); is {
@@ -130,9 +122,7 @@ func parseHold(order, value string) (app.OpenHold, error) {
 	if err != nil || len(parts) != 2 {
 		return app.OpenHold{}, fmt.Errorf("%w: hold %q of order %q", app.ErrPermanent, value, order)
 	}
-	return app.OpenHold{
-		Order: id, Hold: number(parts[0]), Qty: int(number(parts[1])), Sold: sold,
-	}, nil
+	return app.OpenHold{Order: id, Hold: number(parts[0]), Qty: int(number(parts[1])), Sold: sold}, nil
 }
 
 // number reads a decimal that a script of this package has written; anything else is 0.

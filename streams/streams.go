@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,8 +44,6 @@ type Options struct {
 	// Metrics counts what happens here. Nil: nobody looks.
 	Metrics *Metrics
 }
-
-const defaultBacklog = 50_000
 
 // Inventory is the state of the sales in Redis. It implements app.Inventory, app.Rebuilder and
 // app.DeadLetterBox; gate, consumers and the other duties work on it. Safe for concurrent use.
@@ -93,15 +92,9 @@ func New(o Options) (*Inventory, error) {
 		return nil, fmt.Errorf("streams: %d partitions, want at least 1", o.Partitions)
 	}
 	l := &Inventory{
-		client: o.Client, blocking: o.BlockingClient, backlog: o.Backlog, replicas: o.Replicas,
-		onStale: o.OnStale, metrics: o.Metrics, parts: make([]partition, o.Partitions), namespace: o.Namespace,
-		frame: o.Frame, viewers: make(map[app.SaleRef]viewersReading),
-	}
-	if l.blocking == nil {
-		l.blocking = l.client
-	}
-	if l.backlog == 0 {
-		l.backlog = defaultBacklog
+		client: o.Client, blocking: cmp.Or(o.BlockingClient, o.Client), backlog: cmp.Or(o.Backlog, 50_000),
+		replicas: o.Replicas, onStale: o.OnStale, metrics: o.Metrics, parts: make([]partition, o.Partitions),
+		namespace: o.Namespace, frame: o.Frame, viewers: make(map[app.SaleRef]viewersReading),
 	}
 	if l.onStale == nil {
 		l.onStale = func(int) {}

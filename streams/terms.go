@@ -9,13 +9,9 @@ import (
 
 // SetTerms makes what an operator decided about a sale count for buys. See app.SaleKeeper.
 func (l *Inventory) SetTerms(ctx context.Context, s *app.Sale) error {
-	paused := 0
-	if s.Paused {
-		paused = 1
-	}
 	_, err := l.run(ctx, termsScript, s.Partition, saleKeys(s.ID), l.Epoch(s.Partition),
 		s.Version, s.PriceFen, s.Limit, s.Cap,
-		int64(s.OpensAt), int64(s.ClosesAt), paused, s.Added, restAfterEmpty.Milliseconds())
+		int64(s.OpensAt), int64(s.ClosesAt), s.Paused, s.Added, restAfterEmpty.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("set the terms of sale %s: %w", s.ID, err)
 	}

@@ -241,20 +241,15 @@ func (l *Inventory) readWaiting(ctx context.Context, entries []waitingEntry, ans
 	for i, e := range found {
 		switch answer := &answers[entries[i].ask]; {
 		case e.Bad == nil:
-			answer.found = append(answer.found, reservation(e))
+			answer.found = append(answer.found, app.Reservation{
+				Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: app.Reserved,
+				CreatedAt: e.ReservedAt, Entry: e,
+			})
 		case !errors.Is(e.Bad, errContentGone):
 			answer.err = fmt.Errorf("%w: waiting entry %s: %w", app.ErrPermanent, e.StreamID, e.Bad)
 		}
 	}
 	return err
-}
-
-// reservation is what an entry says to its buyer as long as it has no row.
-func reservation(e app.Entry) app.Reservation {
-	return app.Reservation{
-		Order: e.Order, Sale: e.Sale, Qty: e.Qty, Key: e.Key, Ticket: e.Ticket, State: app.Reserved,
-		CreatedAt: e.ReservedAt, Entry: e,
-	}
 }
 
 // entryRef names an entry.
