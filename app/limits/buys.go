@@ -16,20 +16,21 @@ type Buys struct {
 	paces BuyPaces
 	users *Table[app.ID]
 	addrs *Table[netip.Addr]
-	all   *Bucket
+	all   *bucket      // nil: no limit
 	now   func() int64 // one reading of the clock for all three
 }
 
 // NewBuys makes the buckets of a node that is alone; SetNodes says that it is not.
 func NewBuys(p BuyPaces) *Buys {
-	return &Buys{
-		paces: p, users: NewTable[app.ID](p.User), addrs: NewTable[netip.Addr](p.Addr), all: NewBucket(p.All),
-		now: sinceStart(),
+	b := &Buys{paces: p, users: NewTable[app.ID](p.User), addrs: NewTable[netip.Addr](p.Addr), now: sinceStart()}
+	if p.All.Rate > 0 {
+		b.all = &bucket{steps: p.All.steps()}
 	}
+	return b
 }
 
 // SetNodes says how many nodes share the pace of all.
-func (b *Buys) SetNodes(nodes int) { b.all.SetPace(b.paces.All.Shared(nodes)) }
+func (b *Buys) SetNodes(nodes int) { b.all.setPace(b.paces.All.Shared(nodes)) }
 
 // Take admits one press, or fails with RateLimited and the time until the next one counts. The narrowest comes first,
 // and what it admits is given back when a wider one refuses: a user who floods takes nothing from the others behind the

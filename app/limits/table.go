@@ -2,6 +2,7 @@ package limits
 
 import (
 	"hash/maphash"
+	"maps"
 	"sync"
 	"time"
 )
@@ -64,16 +65,11 @@ func (t *Table[K]) takeBy(key K, now int64, by steps) (wait time.Duration) {
 	s := t.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, known := s.buckets[key]
-	next, wait := by.take(before, now)
-	if wait > 0 {
-		return wait
+	next, wait := by.take(s.buckets[key], now)
+	if wait == 0 {
+		s.set(key, next, now)
 	}
-	if !known && len(s.buckets) >= bucketsKept/shards {
-		s.shrink(now)
-	}
-	s.buckets[key] = next
-	return 0
+	return wait
 }
 
 // GiveBack undoes a Take: what it was for is refused by somebody else.
@@ -111,22 +107,22 @@ func (t *Table[K]) Hold(key K, wait time.Duration) {
 	s := t.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.buckets[key]; !known && len(s.buckets) >= bucketsKept/shards {
-		s.shrink(now)
-	}
-	s.buckets[key] = now + t.steps.slack + int64(wait)
+	s.set(key, now+t.steps.slack+int64(wait), now)
 }
 
 func (t *Table[K]) of(key K) *shard[K] { return &t.shard[maphash.Comparable(t.seed, key)%shards] }
 
-// shrink forgets buckets that are full again, and, under a flood of keys, any others until half are left. Callers hold
-// mu.
-func (s *shard[K]) shrink(now int64) {
-	for key, bucket := range s.buckets {
-		if bucket <= now {
-			delete(s.buckets, key)
-		}
+// set stores a bucket. If the shard is at its bound, it forgets buckets that are full again, and, under a flood of keys,
+// any others until half are left. Callers hold mu.
+func (s *shard[K]) set(key K, bucket, now int64) {
+	if _, known := s.buckets[key]; !known && len(s.buckets) >= bucketsKept/shards {
+		s.shrink(now)
 	}
+	s.buckets[key] = bucket
+}
+
+func (s *shard[K]) shrink(now int64) {
+	maps.DeleteFunc(s.buckets, func(_ K, bucket int64) bool { return bucket <= now })
 	for key := range s.buckets {
 		if len(s.buckets) <= bucketsKept/shards/2 {
 			break
@@ -135,42 +131,25 @@ func (s *shard[K]) shrink(now int64) {
 	}
 }
 
-// Bucket is a single token bucket whose pace may change while it is used. A nil one lets everything pass.
-type Bucket struct {
-	mu     sync.Mutex
-	steps  steps
-	bucket int64
-	now    func() int64
+// bucket is a single token bucket whose pace may change while it is used. A nil one lets everything pass.
+type bucket struct {
+	mu    sync.Mutex
+	steps steps
+	level int64
 }
 
-// NewBucket answers nil for a pace without a limit.
-func NewBucket(p Pace) *Bucket {
-	if p.Rate <= 0 {
-		return nil
-	}
-	return &Bucket{steps: p.steps(), now: sinceStart()}
-}
-
-// Take takes a token, or answers how long to wait for one.
-func (b *Bucket) Take() (wait time.Duration) {
-	if b == nil {
-		return 0
-	}
-	return b.takeAt(b.now())
-}
-
-func (b *Bucket) takeAt(now int64) (wait time.Duration) {
+func (b *bucket) takeAt(now int64) (wait time.Duration) {
 	if b == nil {
 		return 0
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.bucket, wait = b.steps.take(b.bucket, now)
+	b.level, wait = b.steps.take(b.level, now)
 	return wait
 }
 
-// SetPace changes the pace from now on; what was taken stays taken.
-func (b *Bucket) SetPace(p Pace) {
+// setPace changes the pace from now on; what was taken stays taken.
+func (b *bucket) setPace(p Pace) {
 	if b == nil {
 		return
 	}

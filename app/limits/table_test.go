@@ -82,10 +82,10 @@ func TestTableMemoryIsBounded(t *testing.T) {
 
 func TestNoLimit(t *testing.T) {
 	t.Parallel()
-	table, bucket := NewTable[int](Pace{}), NewBucket(Pace{})
-	bucket.SetPace(Pace{}.Shared(4))
+	table, buys := NewTable[int](Pace{}), NewBuys(BuyPaces{})
+	buys.SetNodes(4)
 	for range 1000 {
-		if table.Take(1) > 0 || bucket.Take() > 0 || table.Wait(1) > 0 {
+		if table.Take(1) > 0 || buys.Take(7, office) != nil || table.Wait(1) > 0 {
 			t.Fatal("a limit where none is set")
 		}
 	}

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -17,11 +18,7 @@ func (p attending) act(l *loop) (time.Duration, bool) { return p(l) }
 
 // attend lets the whole crowd only hear.
 func (c *crowd) attend(ctx context.Context, p attending) error {
-	parts := make([]attending, len(c.loops))
-	for i := range parts {
-		parts[i] = p
-	}
-	return play(ctx, c, parts)
+	return play(ctx, c, slices.Repeat([]attending{p}, len(c.loops)))
 }
 
 // meanwhile does something that is not about the sockets while the crowd goes on hearing: a server gives up a socket

@@ -26,21 +26,21 @@ func (b *bench) time(ctx context.Context, r *Result) error {
 
 // buy measures reservations.
 func (b *bench) buy(ctx context.Context, r *Result) error {
-	w, err := b.shopping(ctx, fastestBuys, warmUp+b.For)
-	if err != nil {
-		return err
-	}
-	w.finish = replied
-	return b.measure(ctx, r, w)
+	return b.purchases(ctx, r, fastestBuys, replied)
 }
 
 // chain measures the whole way.
 func (b *bench) chain(ctx context.Context, r *Result) error {
-	w, err := b.shopping(ctx, fastestChain, warmUp+b.For)
+	return b.purchases(ctx, r, fastestChain, ordered)
+}
+
+// purchases measures a crowd that buys, each op until the finish.
+func (b *bench) purchases(ctx context.Context, r *Result, fastest float64, finish kind) error {
+	w, err := b.shopping(ctx, fastest, warmUp+b.For)
 	if err != nil {
 		return err
 	}
-	w.finish = ordered
+	w.finish = finish
 	return b.measure(ctx, r, w)
 }
 
@@ -112,16 +112,14 @@ func (b *bench) soldout(ctx context.Context, r *Result) error {
 	sale := sales[0].String()
 	first := b.crowd.sockets[0]
 	_, err = b.crowd.press(ctx, work{
-		op:    func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) },
-		joins: func(s *socket) bool { return s == first }, finish: replied, burst: true,
+		op: buysOf(sale), joins: func(s *socket) bool { return s == first }, finish: replied, burst: true,
 	})
 	if err != nil {
 		return err
 	}
 	return b.measure(ctx, r, work{
-		op:     func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) },
-		joins:  func(s *socket) bool { return s != first },
-		finish: replied, code: string(app.SoldOut), rate: b.Rate, warmUp: warmUp, window: b.For,
+		op: buysOf(sale), joins: func(s *socket) bool { return s != first }, finish: replied,
+		code: string(app.SoldOut), rate: b.Rate, warmUp: warmUp, window: b.For,
 	})
 }
 
@@ -138,9 +136,7 @@ func (b *bench) burst(ctx context.Context, r *Result) error {
 	for i := range bursts {
 		into, w := &times, work{op: (*loop).sendTime, finish: replied, burst: true}
 		if i%2 == 1 {
-			sale := sales[i/2].String()
-			into = &buys
-			w.op = func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }
+			into, w.op = &buys, buysOf(sales[i/2].String())
 		}
 		p, err := b.crowd.press(ctx, w)
 		if err != nil {

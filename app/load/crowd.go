@@ -76,12 +76,8 @@ func (c *crowd) share(n, number int) int {
 func (c *crowd) complaints() (refusals, losses map[string]int) {
 	refusals, losses = make(map[string]int), make(map[string]int)
 	for _, l := range c.loops {
-		for code, n := range l.refusals {
-			refusals[code] += n
-		}
-		for why, n := range l.losses {
-			losses[why] += n
-		}
+		addUp(refusals, l.refusals)
+		addUp(losses, l.losses)
 		clear(l.refusals)
 		clear(l.losses)
 	}

@@ -271,6 +271,11 @@ func (l *loop) sendBuy(s *socket, sale string, at time.Duration) {
 	s.send(l, l.op)
 }
 
+// buysOf buys one unit of a sale.
+func buysOf(sale string) func(l *loop, s *socket, at time.Duration) {
+	return func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }
+}
+
 // dueAt is the instant that the key of an order event carries.
 func dueAt(m message) time.Duration {
 	at, _ := number(m.after(`"key":"load-`))

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stampede/app"
@@ -278,7 +279,7 @@ func (p *working) ended(l *loop, s *socket, now time.Duration, by kind) {
 
 // settled reports whether everything that was sent has come to its end.
 func (p *working) settled(l *loop, now time.Duration) bool {
-	if p.quiet(l) {
+	if !slices.ContainsFunc(l.sockets, func(s *socket) bool { return s.fd >= 0 && !p.idle(s) }) {
 		return true
 	}
 	if now > p.stopped+settleWithin {
@@ -286,13 +287,4 @@ func (p *working) settled(l *loop, now time.Duration) bool {
 		return true
 	}
 	return false
-}
-
-func (p *working) quiet(l *loop) bool {
-	for _, s := range l.sockets {
-		if s.fd >= 0 && !p.idle(s) {
-			return false
-		}
-	}
-	return true
 }

@@ -129,10 +129,7 @@ func (b *bench) reconnect(ctx context.Context, r *Result) error {
 		return err
 	}
 	for _, sale := range texts(sales) {
-		_, err = b.crowd.press(ctx, work{
-			op: func(l *loop, s *socket, at time.Duration) { l.sendBuy(s, sale, at) }, finish: replied, burst: true,
-		})
-		if err != nil {
+		if _, err := b.crowd.press(ctx, work{op: buysOf(sale), finish: replied, burst: true}); err != nil {
 			return err
 		}
 	}
