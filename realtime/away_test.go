@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stampede/app"
 	"stampede/app/test/kit"
 )
@@ -120,9 +118,7 @@ func TestFailoverOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.LookEvery = 50 * time.Millisecond })
 	n.awaitProven()
-	p, nobody := n.dial(t), n.dial(t)
-	p.hello(7, "")
-	nobody.hello(0, "")
+	p, nobody := n.greet(t, 7), n.greet(t, 0)
 	n.feed.tell(t, state(7, 100, 3))
 	cursor := p.awaitOrders(1)[0].Cursor
 	n.feed.set(func(d *database) {
@@ -150,9 +146,8 @@ func TestResyncOfAUserWithManyChanges(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.awaitProven()
-	p, other := n.dial(t), n.dial(t)
+	p, other := n.dial(t), n.greet(t, 8)
 	cursor := p.hello(7, "").Cursor
-	other.hello(8, "")
 	for i := range mostChanges + 1 {
 		n.feed.commit(state(7, app.ID(1000+i), 1))
 	}
@@ -183,7 +178,5 @@ func TestHelloWaitsForRowsOnlySoLong(t *testing.T) {
 	n.feed.set(func(d *database) { d.before = nil })
 	close(hold)
 	p.awaitOrder("what was missed", func(h heard) bool { return h.Order.ID == 100 })
-	if diff := cmp.Diff([]string{"101/1", "100/1"}, p.fresh()); diff != "" {
-		t.Errorf("heard (-want +got):\n%s", diff)
-	}
+	wantSame(t, "heard", []string{"101/1", "100/1"}, p.fresh())
 }

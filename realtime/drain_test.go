@@ -19,8 +19,7 @@ func TestDrainSaysByeAndTakesNobodyNew(t *testing.T) {
 	n := startNode(t)
 	peers := make([]*peer, 20)
 	for i := range peers {
-		peers[i] = n.dial(t)
-		peers[i].hello(0, "")
+		peers[i] = n.greet(t, 0)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -62,14 +61,8 @@ func TestDrainDeliversWhatIsQueued(t *testing.T) {
 // Who has pressed Buy hears the answer before bye; everybody else does not wait for that.
 func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
-	pressed := make(chan func(app.Receipt, error), 1)
-	n.shop.set(func(s *fakeShop) { s.later = func(then func(app.Receipt, error)) { pressed <- then } })
-	idle, buyer := n.dial(t), n.dial(t)
-	idle.hello(6, "")
-	buyer.hello(7, "")
-	buyer.send(`{"id":2,"op":"buy","sale":"11","qty":1,"key":"the-key-7"}`)
-	tell := <-pressed
+	n, buyer, pressed := pressedBuy(t)
+	idle, tell := n.greet(t, 6), <-pressed
 	drained := make(chan error)
 	go func() { drained <- n.hub.Drain(t.Context(), 0) }()
 	idle.awaitClose(CloseDrain)
@@ -77,7 +70,7 @@ func TestDrainAnswersWhatIsUnderWay(t *testing.T) {
 		t.Error("bye came before the answer")
 	}
 	tell(app.Receipt{Order: 1011, Ticket: 1, State: app.Reserved}, nil)
-	if f := buyer.await("the answer", func(f *wsclient.Frame) bool { return f.ID == 2 }); f.OK == nil {
+	if f := buyer.await("the answer", func(f *wsclient.Frame) bool { return f.ID == 101 }); f.OK == nil {
 		t.Errorf("the press of Buy was answered %+v", f)
 	}
 	buyer.awaitClose(CloseDrain)

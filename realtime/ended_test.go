@@ -77,9 +77,7 @@ func TestFollowingTheCurrentSlotMeetsNoLimit(t *testing.T) {
 	for slot := app.ID(100); slot < 100+maxWatchedSlots; slot++ {
 		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot), nil)
 	}
-	if r := p.do(`"op":"watch","slot":"200"`); r.Error == nil || r.Error.Code != app.RateLimited {
-		t.Fatalf("got %+v, want rate_limited", r)
-	}
+	p.wantRefused(`"op":"watch","slot":"200"`, app.RateLimited)
 }
 
 // What has been closed for long leaves by itself, slots and single sales alike, and its ticks with it.
@@ -146,9 +144,7 @@ func TestClosedSalesMakeRoom(t *testing.T) {
 	for slot := 1; slot <= maxWatchedSales; slot++ {
 		p.must(fmt.Sprintf(`"op":"watch","sales":["%d"]`, 10*slot+3), nil)
 	}
-	if r := p.do(`"op":"watch","sales":["993"]`); r.Error == nil || r.Error.Code != app.RateLimited {
-		t.Fatalf("got %+v, want rate_limited", r)
-	}
+	p.wantRefused(`"op":"watch","sales":["993"]`, app.RateLimited)
 	later(2 * slotLength)
 	p.must(`"op":"watch","sales":["993"]`, nil)
 	if watched := n.hub.Watched(); len(watched) != maxWatchedSales || slices.Contains(watched, 13) ||

@@ -68,8 +68,8 @@ func TestBuysOfSocketsMeetTheLimits(t *testing.T) {
 	p := n.greet(t, 7)
 	const press = `"op":"buy","sale":"101","qty":1,"key":"first-press"`
 	p.must(press, nil)
-	if r := p.do(press); r.Error == nil || r.Error.Code != app.RateLimited || r.Error.RetryMS != 700 {
-		t.Errorf("the second press: %+v", r.Error)
+	if e := p.wantRefused(press, app.RateLimited); e.RetryMS != 700 {
+		t.Errorf("the second press: %+v", e)
 	}
 	p.do(`"op":"buy","sale":"101","qty":"x","key":"first-press"`) // counts as little as any frame that says nothing
 	if bought.Load() != 1 || asked.Load() != 2 {

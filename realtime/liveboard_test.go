@@ -28,22 +28,15 @@ func TestBoardIsShownToOperators(t *testing.T) {
 	t.Parallel()
 	n := operatorNode(t)
 	n.operates(1, 2)
-	one, two, shopper := n.dial(t), n.dial(t), n.dial(t)
-	one.hello(1, "")
-	two.hello(2, "")
-	shopper.hello(7, "")
+	one, two, shopper := n.greet(t, 1), n.greet(t, 2), n.greet(t, 7)
 	for who, code := range map[*peer]app.Code{shopper: app.Forbidden, n.greet(t, 0): app.Unauthorized} {
-		if r := who.do(`"op":"board","on":true`); r.Error == nil || r.Error.Code != code {
-			t.Errorf("a board for somebody: %+v, want %s", r, code)
-		}
+		who.wantRefused(`"op":"board","on":true`, code)
 	}
 	if n.hub.BoardWatched() {
 		t.Error("somebody looks who may not")
 	}
 	for _, bad := range []string{`"op":"board"`, `"op":"board","on":1`, `"op":"board","on":"true"`} {
-		if r := one.do(bad); r.Error == nil || r.Error.Code != app.BadRequest {
-			t.Errorf("%s: %+v", bad, r)
-		}
+		one.wantRefused(bad, app.BadRequest)
 	}
 	if before, err := one.conn.WatchBoard(); err != nil || len(before.History) != 1 || before.History[0].At != 5 {
 		t.Fatalf("before: %+v, %v", before, err)
@@ -69,9 +62,7 @@ func TestBoardEndsWithTheRole(t *testing.T) {
 	t.Parallel()
 	n := operatorNode(t)
 	n.operates(1, 2)
-	demoted, gone := n.dial(t), n.dial(t)
-	demoted.hello(1, "")
-	gone.hello(2, "")
+	demoted, gone := n.greet(t, 1), n.greet(t, 2)
 	for _, p := range []*peer{demoted, gone} {
 		if _, err := p.conn.WatchBoard(); err != nil {
 			t.Fatal(err)
@@ -95,10 +86,7 @@ func TestNodeWithoutBoard(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.operates(1)
-	p := n.greet(t, 1)
-	if r := p.do(`"op":"board","on":true`); r.Error == nil || r.Error.Code != app.UnknownOp {
-		t.Errorf("got %+v", r)
-	}
+	n.greet(t, 1).wantRefused(`"op":"board","on":true`, app.UnknownOp)
 }
 
 // Of all that is told of orders, the first word that one has its row is recognised, and nothing else.

@@ -95,11 +95,14 @@ func (n *node) awaitClients(want int) {
 	})
 }
 
-// startPair starts two nodes of one shop.
-func startPair(t *testing.T, change ...func(o *Options)) (*node, *node) {
+// startPair starts two nodes of one shop, and awaits that both have proven an instant.
+func startPair(t *testing.T) (*node, *node) {
 	t.Helper()
 	f := newFeed(t, kit.Redis(t))
-	return startNodeOn(t, f, change...), startNodeOn(t, f, change...)
+	one, two := startNodeOn(t, f), startNodeOn(t, f)
+	one.awaitProven()
+	two.awaitProven()
+	return one, two
 }
 
 // awaitProven waits until the node has proven an instant that is not before now: it hears changes, and has told all

@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,6 +89,16 @@ func (p *peer) must(op string, ok any) {
 			p.t.Fatalf("%s: %s: %v", op, r.OK, err)
 		}
 	}
+}
+
+// wantRefused is do for an op that has to be refused with the code and a text.
+func (p *peer) wantRefused(op string, code app.Code) *app.Error {
+	p.t.Helper()
+	e := cmp.Or(p.do(op).Error, &app.Error{})
+	if e.Code != code || e.Message == "" {
+		p.t.Errorf("%s: %+v, want %s", op, e, code)
+	}
+	return e
 }
 
 // hello greets as the user; 0 for nobody, cursor "" for a fresh client.

@@ -17,26 +17,26 @@ import (
 	"stampede/app/wsclient"
 )
 
-// told lists the (order, rev) of the order events a peer has heard, in order.
-func (p *peer) told() []string {
+// states lists the (order, rev) of order events.
+func states(events []*heard) []string {
 	var list []string
-	for _, e := range p.orders() {
+	for _, e := range events {
 		list = append(list, fmt.Sprintf("%s/%d", e.Order.ID, e.Order.Rev))
 	}
 	return list
 }
 
+// told lists the states that a peer has heard, in order.
+func (p *peer) told() []string { return states(p.orders()) }
+
 // fresh is what a client makes of it: what is not above the rev that it has is a repeat.
 func (p *peer) fresh() []string {
-	var list []string
 	revs := make(map[app.ID]int)
-	for _, h := range p.orders() {
-		if o := h.Order; o.Rev > revs[o.ID] {
-			revs[o.ID] = o.Rev
-			list = append(list, fmt.Sprintf("%s/%d", o.ID, o.Rev))
-		}
-	}
-	return list
+	return states(slices.DeleteFunc(p.orders(), func(h *heard) bool {
+		repeat := h.Order.Rev <= revs[h.Order.ID]
+		revs[h.Order.ID] = max(h.Order.Rev, revs[h.Order.ID])
+		return repeat
+	}))
 }
 
 // awaitFresh waits until a peer has heard these states, repeats not counted.
@@ -68,33 +68,36 @@ func (p *peer) awaitOrder(what string, fits func(h heard) bool) heard {
 	return *f.Event.(*wsclient.OrderEvent)
 }
 
-// missedStates lists the (order, rev) that a hello told.
-func missedStates(ok *wsclient.Welcome) []string {
-	var list []string
-	for _, h := range ok.Missed {
-		list = append(list, fmt.Sprintf("%s/%d", h.Order.ID, h.Order.Rev))
+// wantMissed demands that a hello told these states, without a reset.
+func wantMissed(t *testing.T, ok *wsclient.Welcome, want ...string) {
+	t.Helper()
+	var missed []*heard
+	for i := range ok.Missed {
+		missed = append(missed, &ok.Missed[i])
 	}
-	return list
+	wantSame(t, "missed", want, states(missed))
+	if ok.Reset {
+		t.Error("told to reset")
+	}
+}
+
+func wantSame(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 // "All devices of a user hear", on all nodes, and nobody else does.
 func TestAllDevicesOnAllNodesHear(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
-	one.awaitProven()
-	two.awaitProven()
-	phone, tablet, page, other := one.dial(t), one.dial(t), two.dial(t), two.dial(t)
-	for _, p := range []*peer{phone, tablet, page} {
-		p.hello(7, "")
-	}
-	other.hello(8, "")
+	mine, other := []*peer{one.greet(t, 7), one.greet(t, 7), two.greet(t, 7)}, two.greet(t, 8)
 	one.feed.tell(t, state(7, 100, 1), state(7, 103, 1))
 	one.feed.tell(t, state(7, 100, 2))
-	for _, p := range []*peer{phone, tablet, page} {
+	for _, p := range mine {
 		p.awaitEvents("order", 3)
-		if diff := cmp.Diff([]string{"100/1", "103/1", "100/2"}, p.told()); diff != "" {
-			t.Errorf("heard (-want +got):\n%s", diff)
-		}
+		wantSame(t, "heard", []string{"100/1", "103/1", "100/2"}, p.told())
 	}
 	other.fence()
 	if got := other.told(); len(got) != 0 {
@@ -118,10 +121,7 @@ func TestEventsComeByTheEmbeddedRedis(t *testing.T) {
 func TestReconnectWithCursorMissesNothing(t *testing.T) {
 	t.Parallel()
 	one, two := startPair(t)
-	one.awaitProven()
-	two.awaitProven()
-	p := one.dial(t)
-	p.hello(7, "")
+	p := one.greet(t, 7)
 	one.feed.tell(t, state(7, 100, 1))
 	p.awaitEvents("order", 1)
 	cursor := p.conn.Cursor()
@@ -133,9 +133,7 @@ func TestReconnectWithCursorMissesNothing(t *testing.T) {
 
 	again := two.dial(t)
 	ok := again.hello(7, cursor)
-	if diff := cmp.Diff([]string{"100/2", "101/2"}, missedStates(&ok)); ok.Reset || diff != "" {
-		t.Fatalf("reset %v, missed (-want +got):\n%s", ok.Reset, diff)
-	}
+	wantMissed(t, &ok, "100/2", "101/2")
 	for _, missed := range ok.Missed {
 		if missed.Ev != "order" || missed.Key != "key-of-it" || missed.Cursor != ok.Cursor {
 			t.Errorf("missed %+v, with the answer's cursor %s", missed, ok.Cursor)
@@ -153,9 +151,7 @@ func TestLongAbsenceIsNoReset(t *testing.T) {
 	n.feed.commitLongAgo(29*24*time.Hour, state(7, 102, 5))
 	now, _ := n.feed.Clock(t.Context())
 	ok := n.dial(t).hello(7, Cursor{now.At.Add(-30 * 24 * time.Hour), now.History}.String())
-	if diff := cmp.Diff([]string{"102/5"}, missedStates(&ok)); ok.Reset || diff != "" {
-		t.Errorf("reset %v, missed (-want +got):\n%s", ok.Reset, diff)
-	}
+	wantMissed(t, &ok, "102/5")
 }
 
 // F5, F6: a change may be told up to PublishWithin after its stamp. A cursor or a proven instant that was given out in
@@ -167,9 +163,7 @@ func TestWhatWasUnderWayIsReadToo(t *testing.T) {
 	n.feed.commitLongAgo(app.PublishWithin, state(7, 100, 1))
 	p := n.dial(t)
 	ok := p.hello(7, n.hub.proven.Load().text)
-	if diff := cmp.Diff([]string{"100/1"}, missedStates(&ok)); diff != "" {
-		t.Errorf("hello: missed (-want +got):\n%s", diff)
-	}
+	wantMissed(t, &ok, "100/1")
 	n.feed.commitLongAgo(app.PublishWithin, state(7, 101, 1))
 	n.hub.breakOff("a test")
 	p.awaitOrder("what was under way", func(h heard) bool { return h.Order.ID == 101 })
@@ -245,7 +239,7 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	if err := json.Unmarshal(answer.OK, &ok); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"100/1"}, missedStates(&ok)); diff != "" || len(ok.Reservations) != 1 {
+	if wantMissed(t, &ok, "100/1"); len(ok.Reservations) != 1 {
 		t.Fatalf("hello answered %+v", ok)
 	}
 	n.feed.tell(t, state(7, 103, 1))
@@ -326,8 +320,8 @@ func TestHelloIsBusyWhileReservationsCannotBeRead(t *testing.T) {
 		s.greet = func(app.ID) ([]app.Reservation, error) { return nil, app.FailBusy("later", time.Millisecond) }
 	})
 	p := n.dial(t)
-	if r := p.do(`"op":"hello","token":"user:7"`); r.Error == nil || r.Error.Code != app.Busy || r.Error.RetryMS == 0 {
-		t.Fatalf("got %+v, want busy", r)
+	if e := p.wantRefused(`"op":"hello","token":"user:7"`, app.Busy); e.RetryMS == 0 {
+		t.Fatalf("no pause in %+v", e)
 	}
 	n.feed.tell(t, state(7, 100, 1)) // for nobody
 	n.shop.set(func(s *fakeShop) { s.greet = nil })
@@ -370,9 +364,7 @@ func TestEndedTokenMayDoNothingAndIsSentAwayAfterAGrace(t *testing.T) {
 	renewing.must(hello, nil)
 
 	n.shop.set(func(s *fakeShop) { s.ahead = time.Hour + time.Second })
-	if r := p.do(buying(`1`)); r.Error == nil || r.Error.Code != app.Unauthorized {
-		t.Fatalf("buy with an ended token: %+v", r)
-	}
+	p.wantRefused(buying(`1`), app.Unauthorized)
 	p.fence() // within the grace the socket stays
 	var ok renewed
 	renewing.must(`"op":"renew","token":"user:7"`, &ok)

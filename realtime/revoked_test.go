@@ -10,7 +10,7 @@ import (
 // same user it stays, and so do those of others.
 func TestRevokedSocketsAreClosed(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(*Options) {})
+	n := startNode(t)
 	out, renewed, other := n.greetAs(t, "device:3:7"), n.greetAs(t, "user:7"), n.greetAs(t, "device:4:7")
 	renewed.must(`"op":"renew","token":"device:5:7"`, nil)
 	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{3: true, 7: true} })
@@ -50,9 +50,7 @@ func TestRevokedOpsAreRefused(t *testing.T) {
 	p := n.greetAs(t, "device:3:7")
 	n.shop.set(func(s *fakeShop) { s.revoked = map[app.ID]bool{3: true} })
 	for _, op := range []string{`"op":"orders"`, `"op":"buy","sale":"5","qty":1,"key":"12345678"`, `"op":"cancel","order":"6"`} {
-		if r := p.do(op); r.Error == nil || r.Error.Code != app.Unauthorized {
-			t.Errorf("%s: %+v", op, r)
-		}
+		p.wantRefused(op, app.Unauthorized)
 	}
 	p.must(`"op":"time","t0":1`, nil)
 }

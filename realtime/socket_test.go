@@ -105,9 +105,7 @@ func TestBadInputIsAnsweredAndTheSocketStaysOpen(t *testing.T) {
 		`"op":"orders","before":"x"`:                    app.BadRequest,
 		`"op":"seen"`:                                   app.BadRequest,
 	} {
-		if r := p.do(op); r.Error == nil || r.Error.Code != want || r.Error.Message == "" {
-			t.Errorf("%s: %v, want %s", op, r.Error, want)
-		}
+		p.wantRefused(op, want)
 	}
 	p.fence()
 }
@@ -146,12 +144,8 @@ func (p *peer) count(id int64) int {
 func TestNothingButHelloIsDoneBeforeHello(t *testing.T) {
 	t.Parallel()
 	p := startNode(t).dial(t)
-	if r := p.do(`"op":"time","t0":1`); r.Error == nil || r.Error.Code != app.BadRequest {
-		t.Fatalf("time before hello: %+v", r)
-	}
-	if r := p.do(`"op":"hello","token":"forged"`); r.Error == nil || r.Error.Code != app.Unauthorized {
-		t.Fatalf("hello with a forged token: %+v", r)
-	}
+	p.wantRefused(`"op":"time","t0":1`, app.BadRequest)
+	p.wantRefused(`"op":"hello","token":"forged"`, app.Unauthorized)
 	p.hello(7, "")
 	p.fence()
 }
@@ -170,9 +164,7 @@ func TestWithoutTokenOnlyWatchingWorks(t *testing.T) {
 		`"op":"refund","order":"5","reason":"x"`, `"op":"orders"`, `"op":"seen","cursor":"1-1"`,
 		`"op":"renew","token":"user:7"`,
 	} {
-		if r := p.do(op); r.Error == nil || r.Error.Code != app.Unauthorized {
-			t.Errorf("%s: %v, want unauthorized", op, r.Error)
-		}
+		p.wantRefused(op, app.Unauthorized)
 	}
 }
 
@@ -209,8 +201,8 @@ func TestTooManyOpsAreRefusedThenClosed(t *testing.T) {
 	for range 4 {
 		p.fence()
 	}
-	if r := p.do(`"op":"time","t0":1`); r.Error == nil || r.Error.Code != app.RateLimited || r.Error.RetryMS < 1 {
-		t.Fatalf("got %+v, want rate_limited with a pause", r.Error)
+	if e := p.wantRefused(`"op":"time","t0":1`, app.RateLimited); e.RetryMS < 1 {
+		t.Fatalf("no pause in %+v", e)
 	}
 	for range 5 {
 		p.send(`{"id":100,"op":"time","t0":1}`)
@@ -265,9 +257,7 @@ func TestOpsTakeTurnsWithABuyUnderWay(t *testing.T) {
 	n, p, pressed := pressedBuy(t)
 	p.send(`{"id":102,"op":"time","t0":1}`)
 	then := <-pressed
-	other := n.dial(t) // nobody else waits
-	other.hello(8, "")
-	other.fence()
+	n.greet(t, 8).fence() // nobody else waits
 	then(app.Receipt{Order: 5, Ticket: 1, State: app.Reserved}, nil)
 	p.await("answer", func(f *wsclient.Frame) bool { return answers(f, 102) })
 	var order []int64
@@ -300,9 +290,8 @@ func TestPanicOfTheShopStaysInside(t *testing.T) {
 		s.buy = func(app.ID, app.BuyRequest) (app.Receipt, error) { panic("secret of the shop") }
 	})
 	p := n.greet(t, 7)
-	r := p.do(buying(`1`))
-	if r.Error == nil || r.Error.Code != app.Internal || strings.Contains(r.Error.Message, "secret") {
-		t.Fatalf("got %+v", r.Error)
+	if e := p.wantRefused(buying(`1`), app.Internal); strings.Contains(e.Message, "secret") {
+		t.Fatalf("got %+v", e)
 	}
 	p.fence()
 }
@@ -310,10 +299,7 @@ func TestPanicOfTheShopStaysInside(t *testing.T) {
 func TestUserHasAtMostSoManyConnections(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(o *Options) { o.MaxPerUser = 2 })
-	oldest, second, newest := n.dial(t), n.dial(t), n.dial(t)
-	oldest.hello(7, "")
-	second.hello(7, "")
-	newest.hello(7, "")
+	oldest, second, newest := n.greet(t, 7), n.greet(t, 7), n.greet(t, 7)
 	oldest.awaitClose(CloseReplaced)
 	second.fence()
 	newest.fence()

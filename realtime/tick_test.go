@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -108,9 +107,7 @@ func TestTickNamesOnlyWhatChangedAndOnlyWhatIsWatched(t *testing.T) {
 	n.hub.Tick(2, []app.Counters{counters(11, 4), counters(12, 6), counters(77, 0)})
 	got := lines(p.awaitEvents("tick", before+1)[before])
 	want := map[app.ID]wsclient.TickLine{11: {ID: 11, Stock: 4, Held: 1, Sold: 2, Done: 3, Rate: 1.3, Watching: 4}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("tick (-want +got):\n%s", diff)
-	}
+	wantSame(t, "tick", want, got)
 }
 
 // A snapshot may be older than the board: soon after it comes the whole set, even when nothing changes any more.
@@ -158,13 +155,9 @@ func TestUnwatchedSalesAreNotTicked(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	p := n.watcher(t, `"op":"watch","sales":["5","6"]`)
-	if diff := cmp.Diff([]app.ID{5, 6}, n.hub.Watched()); diff != "" {
-		t.Errorf("watched (-want +got):\n%s", diff)
-	}
+	wantSame(t, "watched", []app.ID{5, 6}, n.hub.Watched())
 	p.must(`"op":"unwatch","sales":["5"]`, nil)
-	if diff := cmp.Diff(map[app.ID]int64{6: 1}, n.hub.WatchedBy()); diff != "" {
-		t.Errorf("watched (-want +got):\n%s", diff)
-	}
+	wantSame(t, "watched", map[app.ID]int64{6: 1}, n.hub.WatchedBy())
 	p.must(`"op":"unwatch"`, nil)
 	if got := n.hub.Watched(); len(got) != 0 {
 		t.Errorf("still watched: %v", got)
@@ -178,13 +171,11 @@ func TestWatchersOfTheSameShareASet(t *testing.T) {
 	n.watcher(t, `"op":"watch","sales":["6","5","5"]`)
 	p := n.greet(t, 0)
 	// The number of sets is bounded; beyond it the answer is clear.
-	if r := p.do(`"op":"watch","sales":["7"]`); r.Error == nil || r.Error.Code != app.Busy || r.Error.RetryMS == 0 {
-		t.Fatalf("got %+v, want busy", r)
+	if e := p.wantRefused(`"op":"watch","sales":["7"]`, app.Busy); e.RetryMS == 0 {
+		t.Fatalf("no pause in %+v", e)
 	}
 	p.must(`"op":"watch","sales":["5","6"]`, nil)
-	if diff := cmp.Diff(map[app.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy()); diff != "" {
-		t.Errorf("watched (-want +got):\n%s", diff)
-	}
+	wantSame(t, "watched", map[app.ID]int64{5: 3, 6: 3}, n.hub.WatchedBy())
 }
 
 func TestWatchingIsBounded(t *testing.T) {
@@ -193,9 +184,7 @@ func TestWatchingIsBounded(t *testing.T) {
 	for slot := range maxWatchedSlots {
 		p.must(fmt.Sprintf(`"op":"watch","slot":"%d"`, slot+1), nil)
 	}
-	if r := p.do(`"op":"watch","slot":"9"`); r.Error == nil || r.Error.Code != app.RateLimited {
-		t.Fatalf("got %+v, want rate_limited", r)
-	}
+	p.wantRefused(`"op":"watch","slot":"9"`, app.RateLimited)
 	p.must(`"op":"unwatch","slot":"1"`, nil)
 	p.must(`"op":"watch","slot":"9"`, nil)
 }
@@ -216,7 +205,5 @@ func TestMetricsAreRegistered(t *testing.T) {
 		}
 	}
 	want := map[string]float64{"stampede_live_clients": 1, "stampede_live_users": 0, "stampede_live_watch_sets": 1}
-	if diff := cmp.Diff(want, values); diff != "" {
-		t.Errorf("gauges (-want +got):\n%s", diff)
-	}
+	wantSame(t, "gauges", want, values)
 }

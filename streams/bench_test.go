@@ -26,13 +26,7 @@ const (
 // is 4. The two take turns in short rounds, one per iteration (-benchtime 12x), so that what else the machine does
 // falls on both.
 func BenchmarkRatioGate(b *testing.B) {
-	o, err := redis.ParseURL(kit.Redis(b))
-	if err != nil {
-		b.Fatal(err)
-	}
-	o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize = -1, true, benchCallers
-	client := redis.NewClient(o)
-	defer client.Close()
+	client := dial(b, kit.Redis(b), func(o *redis.Options) { o.PoolSize = benchCallers })
 	l, err := New(Options{Client: client, Partitions: 1, Backlog: benchBacklog})
 	if err != nil {
 		b.Fatal(err)

@@ -9,7 +9,6 @@ import (
 
 // What processes have counted of a sale stays side by side, each in the place of its own last word, for a while.
 func TestFiguresOfSalesAreKept(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		sale := newID()
 		say := func(by string, pressed int64) {

@@ -10,7 +10,6 @@ import (
 
 // What nodes say is there until they say something else; of a point of the history one of them is the author.
 func TestBoardIsKept(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		turn := app.Millis(1_795_222_800_000)
 		say := func(id, sockets int, turn app.Millis) bool {
@@ -56,7 +55,6 @@ func TestBoardIsKept(t *testing.T) {
 
 // The oldest reservation that waits is found, whether a consumer has it in hand or nobody.
 func TestOldestEntry(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		oldest := func() time.Duration {
 			figures, err := f.inventory.PartitionFigures(f.ctx)

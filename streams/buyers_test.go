@@ -34,7 +34,6 @@ func (f *fixture) wantBuyers(b app.Buyers, all bool, want ...app.ID) {
 // I9: with a mark only those are read who came after it, also when other sales of the partition sell in between, and
 // with the numbers of then.
 func TestBuyersSinceTheMark(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, other, g := f.openSale(10), f.openSale(9), f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), app.VerdictReserved)
@@ -85,7 +84,6 @@ func TestBuyersWhoseEntriesAreGone(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			onBoth(t, func(t *testing.T, f *fixture) {
 				s, g := f.openSale(10), f.gate(f.inventory)
 				f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
@@ -102,7 +100,6 @@ func TestBuyersWhoseEntriesAreGone(t *testing.T) {
 
 // I9: beside a rebuild nobody can say who has bought.
 func TestBuyersBesideARebuild(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 3)

@@ -157,7 +157,6 @@ func (f *fixture) run(duties ...interface{ Run(context.Context) error }) (stop f
 
 // I4: an entry carries all that its row needs; settling moves done, waiting and the user's list once.
 func TestConsumeAndSettle(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		b := buyOf(s, 4242, 2, "key-one-1")
@@ -205,7 +204,6 @@ func TestConsumeAndSettle(t *testing.T) {
 
 // I4: the same entries in two consumers at once, and a batch delivered twice, count once.
 func TestTwoConsumersOnTheSameEntries(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
 		f.reserveMany(s, 50)
@@ -295,7 +293,6 @@ func TestClaimIsRenewed(t *testing.T) {
 
 // Transient faults never count: with the database away for a while nothing dies and nothing is lost (P2).
 func TestTransientFaultsDoNotCount(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
@@ -321,7 +318,6 @@ func TestTransientFaultsDoNotCount(t *testing.T) {
 
 // A rebuild between reading and settling: nothing of the old epoch moves the new numbers, and the consumer goes on.
 func TestConsumerSurvivesRebuild(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
@@ -393,7 +389,6 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 
 // A consumer leaves the group when it ends, unless that would lose its pending entries.
 func TestLeaveOnlyWithoutPending(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 2)

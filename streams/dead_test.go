@@ -15,7 +15,6 @@ import (
 
 // A bad entry is tried five times, gets its refused row, and lies in the dead letters with its reason; the others flow.
 func TestBadEntryDies(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		made := f.reserveMany(s, 10)

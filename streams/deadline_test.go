@@ -54,7 +54,6 @@ func (f *fixture) now() app.Millis {
 
 // P5: orders come when they are due and not before, and leave the queue when they are finished.
 func TestSweepWhatIsDue(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		now := f.now()
 		due, soon, later := newID(), newID(), newID()
@@ -99,7 +98,6 @@ func TestScheduleOnce(t *testing.T) {
 
 // What a sweeper that died had taken comes back when its lease ends; what is not finished or failed comes again.
 func TestLeaseComesBack(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		kept, failed := newID(), newID()
 		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: kept, PayBy: 1}, {Order: failed, PayBy: 2}}))
@@ -132,7 +130,6 @@ func TestLeaseComesBack(t *testing.T) {
 
 // A lease is renewed while the handler works, and only its owner may drop under it.
 func TestLeaseIsRenewed(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		id := newID()
 		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: id, PayBy: 1}}))

@@ -123,7 +123,7 @@ func FuzzReserveArguments(f *testing.F) {
 		s := fix.openSale(5)
 		defer fix.client.Unlink(fix.ctx, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID))
 		defer fix.client.XTrimMaxLen(fix.ctx, k.orders, 0)
-		keys := []string{k.meta, k.orders, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID)}
+		keys := reserveKeys(fix.inventory, s.Ref())
 		for range 2 {
 			reply, err := reserveScript.run(fix.ctx, fix.client, keys, testEpoch, 1<<40, int64(s.ID), 0, 0, 0, order,
 				user, qty, key, hash, address)

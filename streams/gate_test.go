@@ -14,7 +14,6 @@ import (
 
 // P1: with 2,000 people after 100 units, exactly 100 are reserved, tickets are 1…100, and each is one stream entry.
 func TestNeverOversold(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(100), f.gate(f.inventory)
 		var mu sync.Mutex
@@ -57,7 +56,6 @@ func TestNeverOversold(t *testing.T) {
 
 // Every verdict of reserve.lua, in the order in which they go before one another.
 func TestVerdicts(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g := f.gate(f.inventory)
 		s := f.openSale(3)
@@ -104,7 +102,6 @@ func TestVerdicts(t *testing.T) {
 
 // P4, I9: the window closing changes nothing for who holds something.
 func TestRepeatAfterClose(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
@@ -119,7 +116,6 @@ func TestRepeatAfterClose(t *testing.T) {
 
 // The states of a partition in which nothing is decided, and that OnStale hears of them (I7, I8).
 func TestGateTurnsWholeCallsAway(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
 		b := buyOf(s, 11, 1, "key-one-1")
@@ -159,7 +155,6 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 
 // The bounded backlog: reservations that wait for the database stop at the bound, and go on when some are settled.
 func TestBacklogBound(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.inventory.backlog = 2
@@ -173,7 +168,6 @@ func TestBacklogBound(t *testing.T) {
 
 // I9: units that come back to an empty stock rest; a buy waits for them, a repeated key is answered at once.
 func TestRestingUnits(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
 		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
@@ -262,7 +256,6 @@ func TestGiveUpAndClose(t *testing.T) {
 // Who waits in a queue when the sale turns out to be sold out is told so without another call; who has something in it
 // is sent all the same (I9).
 func TestSoldOutWhileWaiting(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(3), f.gate(f.inventory)
 		mine := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)

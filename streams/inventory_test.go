@@ -15,7 +15,6 @@ import (
 
 // I3: units come back exactly once per (order, hold), to the stock and to the buyer's limit; burnt ones do not (I2).
 func TestReturnOnce(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
@@ -72,7 +71,6 @@ func (f *fixture) movesOnce(
 
 // I3: paid units move from held to sold once per (order, hold), keep counting to the limit, and never come back.
 func TestSellOnce(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
@@ -94,7 +92,6 @@ func TestSellOnce(t *testing.T) {
 
 // I3: refunded units are withdrawn once per (order, hold), sold or not marked as sold yet; the limit stays used up.
 func TestWithdrawOnce(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10), f.gate(f.inventory)
 		one := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
@@ -146,7 +143,6 @@ func TestReturnConcurrently(t *testing.T) {
 
 // A hold for an order that exists: gate's rules for stock and limit, a new number, once (I3).
 func TestHold(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(3), f.gate(f.inventory)
 		order := f.wantVerdict(g, buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved).Order
@@ -189,7 +185,6 @@ func TestHold(t *testing.T) {
 
 // I7: a sale is created once, sells only when armed, and absent ones are reported as lost.
 func TestCreateAndArm(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
 		f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 2, "key-one-1"), app.VerdictReserved)
@@ -232,7 +227,6 @@ func TestCreateAndArm(t *testing.T) {
 // A sale that was edited after somebody read it to load it is written anew, as long as it is unarmed; an older version
 // never takes the place of a newer one.
 func TestCreateAfterAnEdit(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := &app.Sale{
 			ID: newID(), Partition: 1, Initial: 5, Limit: 2, Cap: 2, PriceFen: 100, ClosesAt: 1 << 50,
@@ -257,7 +251,6 @@ func TestCreateAfterAnEdit(t *testing.T) {
 
 // Counters and holds of a sale; a sale that is not there is not loaded.
 func TestCountersAndHolds(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 12, 2, "key-one-1"), app.VerdictReserved)
@@ -302,7 +295,6 @@ func TestWatching(t *testing.T) {
 
 // A sale goes only when it is closed, holds nothing and has all tickets settled.
 func TestRetire(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
 		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
@@ -336,7 +328,6 @@ func TestRetire(t *testing.T) {
 
 // I8: a rebuild replaces what Redis has by what the database says; a repeated key still gives its order (P4).
 func TestRebuild(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(2000), f.gate(f.inventory)
 		for i := range 3 {
@@ -424,7 +415,6 @@ func (f *fixture) state(partition int) app.PartitionState {
 
 // A partition that Redis does not know can be paused, so that a rebuild broken off is seen.
 func TestStateOfNothing(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.must(f.client.FlushDB(f.ctx).Err())
 		if st := f.state(1); st != (app.PartitionState{}) {

@@ -99,7 +99,6 @@ func TestXinfoAfterRestart(t *testing.T) {
 // What waits is found by a count per sale, and who comes back looks where it is above 0. Entries that somebody took out
 // by hand must not leave it there for ever, and those that still wait must stay in it.
 func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		gone, left := f.openSale(100), f.openSale(100)
 		f.reserveMany(gone, 6)
@@ -150,7 +149,6 @@ func TestWaitingOfSalesHealsAfterRemovalByHand(t *testing.T) {
 
 // Trimming takes only what is delivered, settled and old, or beyond the length bound; XINFO stays true (P7).
 func TestTrim(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100)
 		f.reserveMany(s, 30)

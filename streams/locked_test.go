@@ -13,7 +13,6 @@ import (
 // P2: entries whose sale is locked are put off in one piece, count as nobody's failure, and hold nobody up who comes
 // after them.
 func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		stuck, other := f.openSale(10), f.openSale(10)
 		var unlocked atomic.Bool

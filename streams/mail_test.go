@@ -20,11 +20,10 @@ func anEmail(about string) app.Email {
 // An e-mail is sent once and then deleted with its link. Appending it again, as after a lost reply, does nothing, also
 // after it was sent.
 func TestEmailsAreSentOnce(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(mailChannel(f), func(context.Context, try) error { return nil })
 		r.send("one", "two", "one")
-		stop := r.start(r.node("one", time.Hour))
+		stop := r.f.run(r.node("one", time.Hour))
 		r.awaitAll([]string{"one", "two"})
 		r.send("two", "three")
 		r.awaitAll([]string{"three"})
@@ -48,7 +47,6 @@ const orderWeek = 7 * 24 * time.Hour
 
 // E-mails do not fill Redis: beyond the limit none is appended, and appending one again succeeds.
 func TestEmailsAreBounded(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := NewMailStream(f.client)
 		s.limit = 2

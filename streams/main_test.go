@@ -27,9 +27,11 @@ const testEpoch = 7
 // patience is how long a test waits for what must happen, also on a machine that is busy with other things.
 const patience = time.Minute
 
-// onBoth runs the test on real Redis and on the embedded one: both must run the same scripts to the same ends.
+// onBoth runs the test in parallel on real Redis and on the embedded one: both must run the same scripts to the same
+// ends.
 func onBoth(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
 		test(t, onRedis(t))

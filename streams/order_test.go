@@ -13,7 +13,6 @@ import (
 // P2, P3, I4: an entry is acknowledged, and a place moves on, only after its row is committed: as long as the handler
 // is at work or fails, everything is pending and nothing is done.
 func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
@@ -39,7 +38,6 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 
 // I7, P2: a group that is missing is made from the very first entry on; what nobody had read yet is delivered.
 func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 3)
@@ -55,7 +53,6 @@ func TestMissingGroupBeginsAtTheFirstEntry(t *testing.T) {
 
 // I7: absent is not empty, so nothing that a sale rests on may expire by itself, whichever script wrote it last.
 func TestNoKeyOfASaleExpires(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		made := f.reserveMany(s, 5)

@@ -19,7 +19,6 @@ func passed(b app.Buy, issued app.Millis) app.Buy {
 // A pass counts once: the accepted buy spends it, and all that were issued before it. A refused buy spends nothing. The
 // same key needs no pass (I9, P4).
 func TestPassCountsOnce(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap = 3, 10 }), f.gate(f.inventory)
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-no-pass"), 0), app.VerdictPass)
@@ -47,7 +46,6 @@ func TestPassCountsOnce(t *testing.T) {
 // The units of a buyer come and go, and who waits is found, with the pass in the record as without it; a record of
 // before the sale asked for passes takes one up, and one that has a pass keeps it when the sale asks for none any more.
 func TestRecordWithPass(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap = 9, 9 }), f.gate(f.inventory)
 		record := func() string {
@@ -112,7 +110,6 @@ func TestOnePassAtTwoNodes(t *testing.T) {
 // A rebuild does not know which pass was spent last. No pass of before the buyer's last reservation counts after it, so
 // none counts twice; a new one does, and the old keys are known without any (P4).
 func TestSpentPassStaysSpentAfterARebuild(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap, s.Challenge = 5, 5, app.ChallengeWork })
 		g := f.gate(f.inventory)
@@ -146,11 +143,9 @@ func TestSpentPassStaysSpentAfterARebuild(t *testing.T) {
 
 // Passes that are not one per buy are turned away before anything is written.
 func TestPassesMustBeOnePerBuy(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(5)
-		k := &f.inventory.parts[1].keys
-		keys := []string{k.meta, k.orders, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID)}
+		keys := reserveKeys(f.inventory, s.Ref())
 		for _, passes := range []string{"", "1 2", "x", "-1", "1.5", "1e9", "--"} {
 			reply, err := reserveScript.run(f.ctx, f.client, keys, f.inventory.Epoch(1), 1<<40, int64(s.ID), 0, 0, 0,
 				int64(newID()), 11, 1, "key-one-1", "h", "", passes)

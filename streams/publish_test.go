@@ -54,7 +54,6 @@ func (f *fixture) end() app.ChainEnd {
 
 // F4: every message names the one before it, and what Redis says is the end of the chain is the last of them.
 func TestMessagesAreAChain(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		messages := f.listen()
 		if end := f.end(); end != (app.ChainEnd{Epoch: testEpoch}) {
@@ -87,7 +86,6 @@ func TestMessagesAreAChain(t *testing.T) {
 // F2: what was stamped in a transaction that began more than PublishWithin ago, or in the future, is told to nobody,
 // neither alone nor with the acknowledgement of its entry.
 func TestWhatIsTooLateIsNotTold(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 1)
@@ -120,7 +118,6 @@ func TestWhatIsTooLateIsNotTold(t *testing.T) {
 // I4: message, deadline and acknowledgement are one step. A deadline that is there stays, an entry counts once; of a
 // partition of another epoch nothing is done.
 func TestFinishIsOneStep(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 3)
@@ -182,7 +179,6 @@ func TestFinishWithoutMemoryDoesNothing(t *testing.T) {
 // F3: how far the consumers are: the oldest entry that is not acknowledged, delivered or not, and nothing while nobody
 // has looked whether Redis lacks something.
 func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		look := func() app.Delivery {

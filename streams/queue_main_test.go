@@ -44,9 +44,9 @@ type isolated struct {
 // onQueues runs a test for postings and e-mails, on Redis and on the embedded one.
 func onQueues(t *testing.T, test func(t *testing.T, c *channel)) {
 	t.Helper()
+	t.Parallel()
 	for name, of := range map[string]func(*fixture) *channel{"postings": paidChannel, "mails": mailChannel} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			onBoth(t, func(t *testing.T, f *fixture) { test(t, of(f)) })
 		})
 	}
@@ -147,16 +147,6 @@ func (r *receiver) nodeOn(client redis.UniversalClient, consumer string, idle ti
 	d.setPauses(5*time.Millisecond, time.Millisecond, time.Millisecond)
 	d.first, d.longest, d.attempts = idle, idle, 0
 	return d
-}
-
-// start runs a node until the test ends.
-func (r *receiver) start(d *Deliverer) (stop func()) {
-	ctx, cancel := context.WithCancel(r.f.ctx)
-	var running sync.WaitGroup
-	running.Go(func() { _ = d.Run(ctx) })
-	stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	r.f.t.Cleanup(stop)
-	return stop
 }
 
 // turn does one round of Run: it delivers what is new and what is due.

@@ -18,7 +18,6 @@ import (
 
 // Messages that always fail delay neither repeated messages behind them nor new ones.
 func TestFailingMessagesHideNone(t *testing.T) {
-	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
 		r := newReceiver(c, func(_ context.Context, t try) error {
 			if t.marked || t.number == 1 {
@@ -26,7 +25,7 @@ func TestFailingMessagesHideNone(t *testing.T) {
 			}
 			return nil
 		})
-		r.start(r.node("one", soon))
+		r.f.run(r.node("one", soon))
 		r.sendNew(160, true)
 		r.awaitAll(r.sendNew(35, false))
 		r.awaitAll(r.sendNew(3, false))
@@ -37,7 +36,6 @@ func TestFailingMessagesHideNone(t *testing.T) {
 // A rejected message is quarantined with the reason and delays no other. An operator replays it, then the receiver gets
 // the same message, or drops it.
 func TestRejectedMessagesAreQuarantined(t *testing.T) {
-	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
 		var mended atomic.Bool
 		r := newReceiver(c, func(_ context.Context, t try) error {
@@ -47,7 +45,7 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 			return nil
 		})
 		d := r.node("one", time.Hour)
-		r.start(d)
+		r.f.run(d)
 		rejected := r.sendNew(160, true)
 		r.awaitAll(r.sendNew(35, false))
 		found := r.await(0, 160)
@@ -84,7 +82,6 @@ func TestRejectedMessagesAreQuarantined(t *testing.T) {
 // A pending message is quarantined once, an acknowledged one never. Unreadable entries are quarantined, too. They can
 // be dropped, not replayed.
 func TestQuarantineIsIdempotent(t *testing.T) {
-	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
 		r := newReceiver(c, func(context.Context, try) error { return nil })
 		d := r.node("one", time.Hour)
@@ -120,7 +117,6 @@ func TestQuarantineIsIdempotent(t *testing.T) {
 // A receiver that asks for a pause gets no delivery before its end, then one at a time. No attempt counts meanwhile,
 // and everything is delivered afterwards.
 func TestPausesAreRespected(t *testing.T) {
-	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
 		const asked = 100 * time.Millisecond
 		var opened atomic.Bool
@@ -133,7 +129,7 @@ func TestPausesAreRespected(t *testing.T) {
 		})
 		d := r.node("one", time.Millisecond)
 		d.attempts = 2
-		r.start(d)
+		r.f.run(d)
 		first := r.sendNew(1, false)
 		kit.Eventually(t, patience, func() (bool, string) {
 			return r.tried(first[0]) > 2*int(d.attempts), "too few attempts at a receiver without a time"
@@ -155,7 +151,6 @@ func TestPausesAreRespected(t *testing.T) {
 
 // While a receiver does not respond for some messages, all others are delivered, on one node.
 func TestSlowDeliveriesDelayNoOthers(t *testing.T) {
-	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
 		over := make(chan struct{})
 		r := newReceiver(c, func(_ context.Context, t try) error {
@@ -167,7 +162,7 @@ func TestSlowDeliveriesDelayNoOthers(t *testing.T) {
 			}
 			return errAway
 		})
-		r.start(r.node("one", soon))
+		r.f.run(r.node("one", soon))
 		t.Cleanup(func() { close(over) })
 		r.sendNew(50, true)
 		r.awaitAll(r.sendNew(100, false))
@@ -178,7 +173,6 @@ func TestSlowDeliveriesDelayNoOthers(t *testing.T) {
 // A message that fails by itself is quarantined after the last attempt, with the last reason; others are delivered
 // meanwhile. Replayed, it has all its attempts again.
 func TestFailingMessagesAreQuarantined(t *testing.T) {
-	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
 		r := newReceiver(c, func(_ context.Context, t try) error {
 			if t.marked && t.number != 8+3 {
@@ -234,7 +228,6 @@ func TestPausesGrow(t *testing.T) {
 
 // Nodes share the work. One that is told to end finishes what it is delivering.
 func TestNodesShareMessages(t *testing.T) {
-	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
 		delivering, goOn := make(chan struct{}), make(chan struct{})
 		r := newReceiver(c, func(ctx context.Context, t try) error {
@@ -245,9 +238,9 @@ func TestNodesShareMessages(t *testing.T) {
 			return ctx.Err()
 		})
 		held := r.sendNew(1, true)
-		stop := r.start(r.node("one", time.Hour))
+		stop := r.f.run(r.node("one", time.Hour))
 		<-delivering
-		r.start(r.node("two", time.Hour))
+		r.f.run(r.node("two", time.Hour))
 		r.awaitAll(r.sendNew(40, false))
 		go func() { time.Sleep(time.Millisecond); close(goOn) }() // after the stop has begun, or before
 		stop()
@@ -262,7 +255,6 @@ func TestNodesShareMessages(t *testing.T) {
 // A node that dies after a delivery and before its acknowledgement leaves the message to another, which delivers the
 // same message again, to the byte.
 func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
-	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
 		r := newReceiver(c, func(context.Context, try) error { return nil })
 		r.sendNew(1, false)
@@ -270,7 +262,7 @@ func TestMessagesOfDeadNodesAreTheSame(t *testing.T) {
 		found, err := dead.next(c.f.ctx, 1)
 		c.f.must(err)
 		c.f.must(dead.deliver(c.f.ctx, found[0].XMessage))
-		r.start(r.node("two", soon))
+		r.f.run(r.node("two", soon))
 		r.await(0, 0)
 		if len(r.wholes) != 2 || r.wholes[0] != r.wholes[1] {
 			t.Errorf("delivered %v", r.wholes)
@@ -314,7 +306,6 @@ func (d *dying) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // A process that dies between any two commands loses no message, and none is both delivered and quarantined, or
 // quarantined twice.
 func TestNothingIsLostBetweenSteps(t *testing.T) {
-	t.Parallel()
 	onQueues(t, func(t *testing.T, c *channel) {
 		for end, result := range map[string]error{
 			"delivered": nil, "rejected": app.ErrRejected, "failed": errAway, "paused": &app.PauseError{Err: errAway},
@@ -339,7 +330,7 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 				if end == "paused" { // the receiver is back
 					r.result = func(context.Context, try) error { return nil }
 				}
-				stop := r.start(second)
+				stop := r.f.run(second)
 				if quarantined == 0 {
 					r.awaitAll([]string{name})
 				}
@@ -383,7 +374,7 @@ func TestPostingsOfAnOrderKeepTheirOrder(t *testing.T) {
 	})
 	d.block = 5 * time.Millisecond
 	f.must(s.Append(f.ctx, []app.OutboxMessage{posting(blocked, 2), posting(blocked, 4), posting(blocked, 6)}))
-	stop := r.start(d)
+	stop := r.f.run(d)
 	r.awaitAll(r.sendNew(20, false))
 	close(over)
 	r.await(0, 0)

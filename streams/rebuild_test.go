@@ -11,7 +11,6 @@ import (
 // does it write into what the other one restores, nor does it open the partition. A rebuild that begins after both
 // counts anew.
 func TestLaterRebuildTakesOver(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.must(f.inventory.Pause(f.ctx, 1))

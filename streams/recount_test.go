@@ -9,7 +9,6 @@ import (
 
 // P1, I3: counters are set to what the holds add up to only while no hold has changed since they were read, and once.
 func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(4), f.gate(f.inventory)
 		var last app.Buy
@@ -76,7 +75,6 @@ func TestCorrectOnlyWhatHasNotMoved(t *testing.T) {
 
 // Whatever changes a hold changes the mark, also what leaves the sums as they were.
 func TestEveryMoveChangesTheMark(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.inventory)
 		a, b := buyOf(s, 1, 1, "key-00001"), buyOf(s, 1, 1, "key-00002")

@@ -108,7 +108,6 @@ func TestWhatIsBoughtDuringALookIsNotMissing(t *testing.T) {
 // I8: orders that rows know of are looked for, too; a node that has just begun, or only looks, takes what is newest for
 // seen. A sale that is not there is not asked about.
 func TestWitnessesAreLookedFor(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(50)
 		d := f.wantVerdict(f.gate(f.inventory), buyOf(s, 100, 1, "key-one-1"), app.VerdictReserved)

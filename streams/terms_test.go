@@ -10,7 +10,6 @@ import (
 
 // Terms count by version, whatever order they come in; units that were added are sold, and only once.
 func TestTerms(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(1), f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 1, 1, "key-00001"), app.VerdictReserved)
@@ -43,7 +42,6 @@ func TestTerms(t *testing.T) {
 
 // A withdrawal takes what is free, once; what a rebuild knows to be settled takes nothing any more.
 func TestTakeOut(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
 		f.wantVerdict(g, buyOf(s, 1, 2, "key-00001"), app.VerdictReserved)

@@ -45,7 +45,6 @@ func (f *fixture) entriesOf() map[app.ID]redis.XMessage {
 
 // The trace of a buy is in its entry, and in no other: what is not traced is as long as ever. With passes, too.
 func TestTracesTravelInEntries(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g, spans := f.gate(f.inventory), &spansKept{}
 		s, guarded := f.openSale(5), f.openSale(5)
@@ -80,11 +79,9 @@ func TestTracesTravelInEntries(t *testing.T) {
 
 // In a group each buy has its own trace, whatever becomes of those before it.
 func TestTracesOfAGroup(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(4)
-		k := &f.inventory.parts[1].keys
-		keys := []string{k.meta, k.orders, k.waiting, k.sale(s.ID), k.buyers(s.ID), k.open(s.ID)}
+		keys := reserveKeys(f.inventory, s.Ref())
 		ref := func(digit string) string { return strings.Repeat(digit, 32) + "-" + strings.Repeat(digit, 16) }
 		args := []any{f.inventory.Epoch(1), 1 << 40, int64(s.ID), 0, 0, 0}
 		for user, qty := range []int{1, 9, 1, 1} { // the second asks for more than there is
@@ -124,7 +121,6 @@ func TestOddTracesAreIgnored(t *testing.T) {
 
 // What a worker tells of an entry goes on behind its trace; a dead letter keeps it, for who looks for what went wrong.
 func TestTracesGoOnBehindAnEntry(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		g, spans := f.gate(f.inventory), &spansKept{}
 		s := f.openSale(5)

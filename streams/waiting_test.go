@@ -84,7 +84,6 @@ func TestOneLookForAllWhoAskMeanwhile(t *testing.T) {
 // P2: a reservation is listed from the call that made it until its entry is settled, whoever has the entry in hand, and
 // also when others of the same buyer are settled. Somebody who takes the group away by hand hides none.
 func TestWaitingFollowsTheGroup(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100, func(s *app.Sale) { s.Limit, s.Cap = 9, 9 })
 		g, stream := f.gate(f.inventory), f.inventory.parts[1].keys.orders
@@ -150,7 +149,6 @@ func TestWaitingFollowsTheGroup(t *testing.T) {
 // A record does not grow by what is settled: who buys again has the new entry in it, and those before only while one of
 // them waits.
 func TestRecordsForgetWhatIsSettled(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(100, func(s *app.Sale) { s.Limit, s.Cap = 9, 9 })
 		g, c := f.gate(f.inventory), f.consumer("node-1", newDesk())
@@ -222,7 +220,6 @@ func TestWaitingWithTheGroupMovedBack(t *testing.T) {
 
 // An entry that cannot be read is the trouble of its user alone.
 func TestWaitingTroublesOnlyWhoseItIs(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		f.reserveMany(s, 2)

@@ -60,7 +60,6 @@ func uneven(crew []*Workers) string {
 
 // Partitions are shared out evenly, and again after each worker that comes, leaves or says nothing any more.
 func TestWorkersShareThePartitions(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		crew := f.crew(5, time.Minute)
 		if crew[0].Attended() != 8 {
@@ -121,7 +120,6 @@ func TestWorkersWithoutAList(t *testing.T) {
 
 // The entries of a worker that stands still, and has not said so, are taken by another within about a second.
 func TestOthersLookIn(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10)
 		still, looks := NewWorkers(f.inventory, "a-1"), NewWorkers(f.inventory, "a-2")
