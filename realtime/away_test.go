@@ -14,9 +14,7 @@ func (f *feed) setAway(away bool) { f.set(func(d *database) { d.away = away }) }
 // comes as events when the database is back, and then the cursor moves on.
 func TestHelloWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
-	n.awaitProven()
-	cursor := n.hub.proven.Load().text
+	n, cursor := startWithCursor(t)
 	n.feed.commit(state(7, 100, 2)) // while nobody of the user was connected
 	n.feed.setAway(true)
 	p := n.dial(t)
@@ -53,9 +51,7 @@ func TestOwedRowsThatCannotBeTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := startNode(t)
-			n.awaitProven()
-			cursor := n.hub.proven.Load().text
+			n, cursor := startWithCursor(t)
 			n.feed.setAway(true)
 			p := n.dial(t)
 			p.hello(7, cursor)
@@ -163,9 +159,7 @@ func TestResyncOfAUserWithManyChanges(t *testing.T) {
 // One user's rows that cannot be read hold nobody else's events up.
 func TestHelloWaitsForRowsOnlySoLong(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(o *Options) { o.ReadWithin = 50 * time.Millisecond })
-	n.awaitProven()
-	cursor := n.hub.proven.Load().text
+	n, cursor := startWithCursor(t, func(o *Options) { o.ReadWithin = 50 * time.Millisecond })
 	n.feed.commit(state(7, 100, 1))
 	hold := make(chan struct{})
 	n.feed.set(func(d *database) { d.before = func() { <-hold } })

@@ -307,9 +307,7 @@ func TestServerFramesAreGolden(t *testing.T) {
 	t.Parallel()
 	want, got := goldenFrames(t, "server"), serverFrames()
 	for name, frame := range want {
-		if diff := cmp.Diff(string(frame), string(got[name])); diff != "" {
-			t.Errorf("%s (-golden +written):\n%s", name, diff)
-		}
+		wantSame(t, name, string(frame), string(got[name]))
 	}
 	for name := range got {
 		if want[name] == nil {

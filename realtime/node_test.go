@@ -35,6 +35,14 @@ func startProven(t *testing.T, change ...func(o *Options)) (*node, *peer) {
 	return n, n.greet(t, 7)
 }
 
+// startWithCursor starts a node and returns the cursor of an instant that it has proven.
+func startWithCursor(t *testing.T, change ...func(o *Options)) (n *node, cursor string) {
+	t.Helper()
+	n = startNode(t, change...)
+	n.awaitProven()
+	return n, n.hub.proven.Load().text
+}
+
 // startNodeOn starts a node of a shop that may have others.
 func startNodeOn(t *testing.T, f *feed, change ...func(o *Options)) *node {
 	t.Helper()

@@ -216,9 +216,7 @@ func TestUselessCursorIsReset(t *testing.T) {
 // What is told while hello is being answered comes after the answer, and nothing is lost.
 func TestEventsDuringHelloAreNotLost(t *testing.T) {
 	t.Parallel()
-	n := startNode(t)
-	n.awaitProven()
-	cursor := n.hub.proven.Load().text
+	n, cursor := startWithCursor(t)
 	n.feed.set(func(d *database) {
 		d.before = func() {
 			n.feed.set(func(d *database) { d.before = nil })
@@ -259,11 +257,9 @@ func TestEventsDuringHelloAreNotLost(t *testing.T) {
 func TestHellosShareReads(t *testing.T) {
 	t.Parallel()
 	const peers = 100
-	n := startNode(t, func(o *Options) { // on a busy machine it takes long until all have asked
+	n, cursor := startWithCursor(t, func(o *Options) { // on a busy machine it takes long until all have asked
 		o.HelloWithin, o.OpWithin, o.ReadWithin = patience, patience, patience
 	})
-	n.awaitProven()
-	cursor := n.hub.proven.Load().text
 	begun, hold := make(chan struct{}, peers), make(chan struct{})
 	release := sync.OnceFunc(func() { close(hold) })
 	t.Cleanup(release) // before the node ends, which waits for its reads

@@ -31,6 +31,18 @@ func floodOf(t *testing.T, server *httptest.Server, rate float64, lasts time.Dur
 	return f
 }
 
+func sendAndHear(t *testing.T, f *flood, n int) {
+	t.Helper()
+	for range n {
+		if err := f.send(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.hearOut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestFloodTellsAnswersApart: what is wrong with a server is a failure of the run, and nothing else is. The flood comes
 // whole, from as many addresses as it takes for none to be turned away unread.
 func TestFloodTellsAnswersApart(t *testing.T) {
@@ -148,14 +160,7 @@ func TestFloodIsHeardOut(t *testing.T) {
 			defer close(gone)
 			f := floodOf(t, server, 1000, many*time.Millisecond)
 			f.silent = silent
-			for range many {
-				if err := f.send(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := f.hearOut(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			sendAndHear(t, f, many)
 			if f.waiting != c.waiting || f.answers[disbelieved] != c.answers {
 				t.Errorf("%d answered %v, %d not, want %d and %d", f.sent, f.answers, f.waiting, c.answers, c.waiting)
 			}
@@ -191,14 +196,7 @@ func TestWhoIsAnsweredHangsUp(t *testing.T) {
 			server.Config.IdleTimeout = idle
 			server.Start()
 			f := floodOf(t, server, 2*perConnection, time.Second)
-			for range f.open {
-				if err := f.send(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := f.hearOut(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			sendAndHear(t, f, len(f.open))
 			if len(f.losses) != c.losses || f.answers[disbelieved] != f.sent-c.losses {
 				t.Errorf("of %d requests %v were answered, lost %v", f.sent, f.answers, f.losses)
 			}
