@@ -11,10 +11,9 @@ const longestPause = 5 * time.Second
 // answersWithin is how long a drain waits for the answer to an op under way.
 const answersWithin = 3 * time.Second
 
-// Drain ends all connections: no new ones are taken, everybody hears `bye` with an own pause of at most within (and at
-// most 5 s) before coming back elsewhere, then a close frame. Whoever has an op under way hears its answer before that:
-// a press of Buy would have to be repeated after the pause. It returns when all connections have ended; when
-// ctx ends it closes the rest and returns the error of ctx. Run must still be running, so that no event is missed.
+// Drain ends all connections and accepts no new ones. Each client receives the reply to its op under way, then `bye`
+// with its own pause of at most within (and at most 5 s), then a close frame. When ctx ends, Drain closes the rest and
+// returns its error. Run must still be running, so that no event is missed.
 func (h *Hub) Drain(ctx context.Context, within time.Duration) error {
 	h.mu.Lock()
 	h.draining = true

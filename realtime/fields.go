@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 )
 
-// fields cuts a JSON object into its members without copying, and calls set for each: the name and the value as they
-// are written, blanks around them left out. It reports whether the text is one valid JSON object and nothing else.
-//
-// A frame is read for every op, and encoding/json takes longer for that than anything else a node does itself. What is
-// usual is looked at here: names and texts without escapes, whole numbers. Everything else is left to encoding/json.
+// fields calls set for each member of a JSON object, with name and value as written, without copying. It reports
+// whether the text is one valid JSON object and nothing else. It runs for every op and is faster than encoding/json,
+// which handles only what is unusual: escapes, and numbers that are not whole.
 func fields(frame []byte, set func(name, value []byte)) bool {
 	s := scanner{text: frame}
 	if !s.next('{') {

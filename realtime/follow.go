@@ -17,7 +17,7 @@ import (
 //	resync   clock, ends of the chains, rows of all who are connected here; when they are queued, it is proven
 //
 // A change is published within app.PublishWithin of its stamp or stamped again, so it was published before the ends
-// were read. The rest of the overlap is for message numbers that went back unseen until the new epoch of Redis shows it.
+// were read. The rest of the overlap covers message numbers that went back before the new epoch of Redis shows it.
 
 // provenInstant is a proven instant with its form on the wire.
 type provenInstant struct {

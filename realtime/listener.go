@@ -21,11 +21,9 @@ const (
 	subscribeAgainAfter = 200 * time.Millisecond // before a broken subscription is tried again
 )
 
-// listener hears channels of Redis by one subscription. PubSub drops messages without a word: whenever the subscription
-// was made, the listener says so, and from then on every message comes, until it breaks.
-//
-// A connection that is silent is pinged, and given up when it stays so. One that only swallows messages looks alive
-// from here; who finds out that messages are missing calls renew.
+// listener receives channels of Redis by one subscription. PubSub drops messages silently, so it calls made whenever a
+// subscription is complete; every message comes from then on. A silent connection is pinged, then given up. One that
+// only swallows messages looks alive here; the caller that finds messages missing calls renew.
 type listener struct {
 	redis    redis.UniversalClient
 	channels map[string]func(payload string) // what to do with a message, by the channel's name

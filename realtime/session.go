@@ -15,12 +15,10 @@ func newSession() string {
 	return fmt.Sprintf("%016x", rand.Uint64())
 }
 
-// hello says who is there. For a user the order of the steps is what makes personal events complete:
+// hello authenticates. The order of its steps makes personal events complete: a change published meanwhile waits or is
+// in the rows, and a reservation that becomes a row meanwhile has an event:
 //
 //	own (messages find this connection, and wait) → rows since the cursor → reservations → reply → what has waited
-//
-// A change that is published meanwhile waits, or it is in the rows, or both; a reservation that becomes a row meanwhile
-// is missing from the snapshot, and its event comes.
 func (c *client) hello(ctx *opContext, r *request) (any, error) {
 	if c.isGreeted() {
 		return nil, app.Fail(app.WrongState, "hello was said already")

@@ -25,11 +25,8 @@ const (
 	kernelQueue = 64 << 10 // bytes that the kernel may hold for a client that does not read
 )
 
-// Mount serves the socket at path. Handlers in front of it (origin, limits by address) run first and may refuse.
-//
-// It makes the app's server keep hijacked connections open, so that closing them is ours alone: without that, Close
-// on a connection does nothing and a silent peer could not be cut off. Who serves the app's handler with
-// another server sets KeepHijackedConns there.
+// Mount serves the socket at path; handlers in front (origin, limits by address) run first and may refuse. It sets
+// KeepHijackedConns on the app's server: otherwise Close does nothing and a silent peer cannot be cut off.
 func (h *Hub) Mount(web *fiber.App, path string, front ...fiber.Handler) {
 	web.Server().KeepHijackedConns = true
 	web.Get(path, append(slices.Clone(front), h.door, h.upgrade())...)
@@ -77,10 +74,9 @@ func (h *Hub) upgrade() fiber.Handler {
 	}
 }
 
-// handedOver reports whether a socket may leave the handler of its handshake. The web server then reuses its request,
-// which saves 1.5 KB per socket. This requires that the server has read only the handshake: otherwise it may continue
-// to read through the request that the next handshake uses, and frames of one shopper would reach another. Only a
-// connection that counts its reads can report this (see api.replayed); all others are served in the handler.
+// handedOver reports whether a socket may leave the handler of its handshake, which saves 1.5 KB per socket: the web
+// server reuses the request. If it had read more than the handshake, frames of one shopper would reach another; only a
+// connection that counts its reads can exclude that (see api.replayed).
 func handedOver(conn net.Conn) bool {
 	known, ok := bare(conn).(interface{ HandedOver() bool })
 	return ok && known.HandedOver()
@@ -103,13 +99,9 @@ type opened struct {
 	addr    netip.Addr
 }
 
-// forgetHandshake releases request and response and the wrapper's copies of them. They are not needed after the
-// upgrade, but the web server, the wrapper or their pools would keep 5 KB of headers per socket. The request belongs
-// to the handler until it returns, and an empty one may go back to the server's pool. Returns the address of the
-// peer.
-//
-// They are replaced, not emptied: the inner connection keeps a view into their text (its subprotocol), which must never
-// be overwritten. forgotten reports whether they were released.
+// forgetHandshake releases request, response and the wrapper's copies of them, which pools would keep: 5 KB per socket.
+// They are replaced, not emptied, because the inner connection keeps a view into their text (its subprotocol). It
+// returns the address of the peer; forgotten reports whether they were released.
 func forgetHandshake(wrapper *contrib.Conn) (addr netip.Addr, forgotten bool) {
 	by, ok := wrapper.Locals(handshake).(opened)
 	if ok {

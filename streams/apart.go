@@ -97,12 +97,9 @@ func (s *servers) end(server string, call *asked) {
 	delete(s.late[server], call)
 }
 
-// apart reads from the partitions in one call per server, all servers at the same time. read answers for the partitions
-// that it is given; where some of them cannot be read it may answer for the others, with a PartitionsAway. A server
-// that fails or keeps silent fails its own partitions alone: the error is a PartitionsAway then, unless nobody has
-// answered at all.
-//
-// What read answers must be its own: it may come when nobody waits for it any more.
+// apart reads from the partitions in one call per server, in parallel. A server that fails or does not answer fails
+// only its own partitions (PartitionsAway), unless no server answers; read may also return a PartitionsAway for some.
+// The values of read must not be shared: a late one arrives when its caller is gone.
 func apart[T any](
 	ctx context.Context, l *Inventory, partitions []int, patience time.Duration,
 	read func(ctx context.Context, some []int) (T, error),

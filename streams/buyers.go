@@ -16,10 +16,9 @@ const (
 	recentMost = 20 * buyersPage
 )
 
-// Buyers lists who has had a reservation of the sale accepted since the mark, see app.Inventory. Every acceptance gives
-// out the next ticket and writes one entry into the partition's stream, in one step: who came since the mark is known
-// when the entry of every ticket since then was found. Where one is missing (trimmed, another epoch, too much in
-// between) everyone is read, page by page, so that no buy waits behind it.
+// Buyers lists who has had a reservation of the sale accepted since the mark, see app.Inventory. Each acceptance issues
+// the next ticket and one stream entry in one step, so the list is complete when the entry of every ticket was found.
+// If one is missing (trimmed, another epoch, too many in between), all buyers are read, page by page.
 func (l *Inventory) Buyers(ctx context.Context, sale app.SaleRef, since app.BuyersMark) (app.Buyers, error) {
 	k, err := l.keys(sale.Partition)
 	if err != nil {

@@ -14,10 +14,9 @@ import (
 // clockPatience is how long the clocks of other primaries are waited for once one has told its time.
 const clockPatience = 20 * time.Millisecond
 
-// serverTime is Redis TIME (I10). The primaries of a cluster have a clock each, and scripts of a partition go by
-// that of theirs: the earliest of them is an instant that has passed for every partition. An instant of a faster
-// clock would be in the future for a slower one, which publishes nothing that was stamped then (F2). A primary
-// that does not answer keeps the time from nobody. Only those are asked that hold one of the keys.
+// serverTime is Redis TIME (I10). In a cluster each primary has its own clock; the earliest is in the past for every
+// partition, while a later one may be in the future for some, which then publish nothing stamped by it (F2). It reads
+// from the primaries of the keys only, and does not wait for one that does not answer.
 func serverTime(ctx context.Context, client redis.UniversalClient, keys ...string) (time.Time, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {

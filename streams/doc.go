@@ -13,7 +13,7 @@
 //	streams.go, sales.go, holds.go, waiting.go, rebuild.go   what flows ask of the inventory
 //	consumer.go, finish.go, fail.go, claim.go, dead.go                entries to their handler and to their end
 //	workers.go                     which worker waits on which partition
-//	deadline.go, schedule.go       deadlines to their handler
+//	deadline.go                    deadlines to their handler
 //	lagkeeper.go, trim.go          what keeps XINFO truthful and the streams bounded
 //	metrics.go, stats.go, viewers.go numbers for people
 //

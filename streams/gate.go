@@ -23,12 +23,9 @@ var (
 	errQueueFull  = fmt.Errorf("%w: too many buys of this sale are waiting", app.ErrTransient)
 )
 
-// Gate answers buys. Those of one sale share a queue: while one script call is under way others gather, and the
-// next call takes all that have (at most 256). There is no timer: a lone buy goes at once, and the busier a
-// sale is, the larger its groups. A queue and its goroutine exist only while somebody waits in it.
-//
-// Nobody holds a goroutine while he waits: what a call brought is told by one goroutine to all who were in it. Waking
-// thousands of goroutines, whose stacks have gone cold, costs more than the calls themselves (deploy/DECISIONS.md).
+// Gate answers buys. Those of one sale share a queue: the buys that arrive during a script call form the next group (at
+// most 256), without a timer. A queue and its goroutine exist only while a buy waits. Waiting buys hold no goroutine,
+// because waking thousands of them costs more than the calls (deploy/DECISIONS.md).
 type Gate struct {
 	inventory *Inventory
 

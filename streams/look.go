@@ -53,11 +53,9 @@ func (l *Inventory) begun(ctx context.Context, partition int, epoch, at int64) {
 		"partition", partition, "at_least", lost, "epoch", epoch)
 }
 
-// Lacks answers which of the orders given, or of those that this node has seen accepted in the epoch, Redis does not
-// know. All of them were accepted before this is called, and whatever was accepted stays in its buyer's record as long
-// as its sale is there. Of sales that are not there nothing is said: they were retired, or lost as a whole.
-//
-// When nothing is missing the node has seen, from then on, what is the newest of the stream by now.
+// Lacks returns which of the given orders, and of those this node has seen accepted in the epoch, are missing in Redis.
+// An accepted order stays in its buyer's record while its sale exists; sales that do not exist are skipped. If nothing
+// is missing, the newest entry of the stream counts as seen from then on.
 func (l *Inventory) Lacks(ctx context.Context, partition int, epoch int64, rows []app.Witness) ([]app.Witness, error) {
 	k, err := l.keys(partition)
 	if err != nil {

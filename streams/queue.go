@@ -19,8 +19,7 @@ import (
 //	   │           └─ rejected, unreadable, or failed too often ─→ quarantined ── dropped
 //	   └─────────────────────────── replayed ──────────────────────────┘
 //
-// Each arrow is one command or one script. A process that dies between two of them leaves the message in the state
-// before.
+// Each arrow is one command or one script, so a process that dies in between leaves the message in the state before.
 type queue struct {
 	client     redis.UniversalClient
 	stream     string

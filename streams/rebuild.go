@@ -69,12 +69,9 @@ func (l *Inventory) Restore(ctx context.Context, epoch int64, s app.SaleState) e
 	return part("arm", []any{restAfterEmpty.Milliseconds()})
 }
 
-// restored makes the pairs of the buyers and open hashes from rows. Holds are kept for what counts as held or sold;
-// units count to the limit as long as the state holds them.
-//
-// Which pass a buyer spent last is not in the rows. It was issued before the buy was accepted, so every pass that is
-// not newer than the buyer's last reservation counts as spent: a spent one never counts again, and a buyer who had
-// another one at hand asks for a new one.
+// restored makes the pairs of the buyers and open hashes from rows. Holds are kept for held and sold units; units count
+// to the limit as long as the state holds them. The rows do not name the pass a buyer spent last, so every pass that is
+// not newer than the buyer's last reservation counts as spent.
 func restored(sale *app.Sale, orders []app.Order) (buyers, open []any) {
 	type buyer struct {
 		units   int

@@ -17,12 +17,9 @@ const replicaTimeout = 400 * time.Millisecond
 // errTooFew means that the buys are accepted on a primary that may die with them.
 var errTooFew = fmt.Errorf("%w: too few replicas have it", app.ErrTransient)
 
-// processReplicated makes a call on keys of one slot, and succeeds only when so many replicas have all that the server
-// had done by then. Otherwise the outcome is unknown, and the same call is repeated (I6): WAIT counts from the last
-// command of its connection on, so a call that finds everything done already waits as well.
-//
-// Both go to one server on one connection. In a pipeline of the cluster's client a call that is sent elsewhere would
-// leave its WAIT behind, on a server that has nothing to wait for.
+// processReplicated makes a call on keys of one slot and succeeds only when enough replicas have it. Otherwise the
+// outcome is unknown and the same call is repeated (I6), which waits as well. Call and WAIT go to one server on one
+// connection: in a pipeline of the cluster's client a redirected call would leave its WAIT behind.
 func (l *Inventory) processReplicated(ctx context.Context, key string, call *redis.Cmd) ([]any, error) {
 	cluster, server := l.servers.cluster, l.client
 	if cluster != nil {

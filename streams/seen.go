@@ -6,12 +6,9 @@ import (
 	"stampede/app"
 )
 
-// seen is what this node knows to have been accepted in one partition: with every call of reserve.lua it says so, and a
-// Redis that does not know of it has lost writes (I8). seq alone would not do: it is a number, and buys of others after
-// a loss raise it again. An order that was accepted can come from nowhere else.
-//
-// It is kept per sale because the calls of a sale come one after the other: each is checked against the one before. All
-// of it belongs to one epoch; a rebuild begins the next with what the rows say.
+// seen is what this node knows to have been accepted in one partition, in one epoch. Every call of reserve.lua carries
+// it: a Redis that lacks it has lost writes (I8). seq alone does not prove that, because later buys raise it again; the
+// last accepted order of each sale does.
 type seen struct {
 	mu    sync.Mutex
 	epoch int64

@@ -27,11 +27,9 @@ func slotOf(tag string) int {
 	return int(crc) % clusterSlots
 }
 
-// tagsOf are the hash tags of the partitions: {0}, {1} … on one server. On a cluster, where primaries
-// have ranges of slots, the tag of p is the first of p.0, p.1 … whose slot lies in the middle quarter of the p-th
-// of as many equal ranges: so each primary with an equal share of the slots gets an equal share of the
-// partitions, give or take one.
-// The tags depend on the number of partitions alone, which is fixed with the data.
+// tagsOf are the hash tags of the partitions: {0}, {1} … on one server. On a cluster the tag of p is the first of p.0,
+// p.1 … whose slot lies in the middle quarter of the p-th of as many equal ranges, so that primaries with equal shares
+// of the slots get equal shares of the partitions. The tags depend only on the number of partitions.
 func tagsOf(partitions int, cluster bool) []string {
 	tags := make([]string, partitions)
 	for p := range tags {

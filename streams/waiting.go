@@ -97,11 +97,9 @@ func (l *Inventory) lookForWaiting(asks []*waitingAsk) {
 	}
 }
 
-// waitingOf finds what waits in some partitions. Which sales have anything waiting, Redis counts; a user's record in
-// each names their entries, settled ones among them, and those that are not settled tell the rest.
-//
-// The reads follow each other, each on what the one before has found, so that it does not matter in which order the
-// commands of one are carried out: an entry that a record names is there, settled, or trimmed since.
+// waitingOf finds what waits in some partitions: Redis counts which sales have anything waiting, a user's record in
+// each names the entries, and those that are not settled are read. Each read uses the result of the one before: a named
+// entry is there, settled, or trimmed since.
 func (l *Inventory) waitingOf(ctx context.Context, partitions []int, asks []*waitingAsk) ([]waitingAnswer, error) {
 	answers := make([]waitingAnswer, len(asks))
 	sales, err := l.unsettledSales(ctx, partitions)

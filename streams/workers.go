@@ -17,15 +17,12 @@ const (
 	lookInEvery = time.Second
 )
 
-// Workers shares the partitions out among the workers of a shop, and nobody decides for others: each says once a
-// second that it is there, hears who else is, and puts all names in order; the n-th of k has the partitions n, n + k,
-// n + 2k … So each has as many as any other, give or take one, within a second of one that comes or goes in order,
-// and within four of one that dies or freezes.
+// Workers shares the partitions out among the workers of a shop without a leader: each announces itself once a second
+// and sorts all names; the n-th of k has the partitions n, n + k, n + 2k … A change takes a second, after a crash four.
 //
-// It is a hint (I11). To have a partition means to wait on it; the others look in once a second, and take part when
-// more waits than one batch. So two who believe to have the same one, or none who does, cost nothing but a moment: it
-// is the group that gives each entry to one consumer. What a worker had in hand that is not there any more, and has not
-// touched for five seconds, others take over (claim.go).
+// It is a hint (I11): a worker waits on its partitions, and the others look in once a second, or when more waits than
+// one batch. Errors cost only a moment, because the group gives each entry to one consumer. Entries of a worker that is
+// gone are taken over after five seconds (claim.go).
 type Workers struct {
 	inventory *Inventory
 	name      string

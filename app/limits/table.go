@@ -112,8 +112,8 @@ func (t *Table[K]) Hold(key K, wait time.Duration) {
 
 func (t *Table[K]) of(key K) *shard[K] { return &t.shard[maphash.Comparable(t.seed, key)%shards] }
 
-// set stores a bucket. If the shard is at its bound, it forgets buckets that are full again, and, under a flood of keys,
-// any others until half are left. Callers hold mu.
+// set stores a bucket. If the shard is at its bound, it forgets buckets that are full again, and, under a flood of
+// keys, any others until half are left. Callers hold mu.
 func (s *shard[K]) set(key K, bucket, now int64) {
 	if _, known := s.buckets[key]; !known && len(s.buckets) >= bucketsKept/shards {
 		s.shrink(now)

@@ -48,10 +48,9 @@ func (s *subject) key() string {
 	return "stampede:{w:a:" + s.addr.String() + "}:" + s.class
 }
 
-// Windows are sliding windows that all nodes of a shop count together in Redis: one pipeline for a request, with one
-// call of the same script for its user and one for its address. Whoever was refused is remembered until the next
-// request counts, and asks Redis for nothing meanwhile. While Redis is away each node counts by itself, its share of
-// the figures; in a cluster that is so for those alone whose counts are on the server that is away.
+// Windows are sliding windows that all nodes of a shop count together in Redis, in one pipeline per request. A rejected
+// caller is remembered and costs Redis nothing until its next request counts. While Redis (in a cluster: the server of
+// a count) is away, each node counts its share of the figures by itself.
 type Windows struct {
 	redis  redis.UniversalClient
 	length time.Duration

@@ -70,10 +70,9 @@ func (b *bench) measure(ctx context.Context, r *Result, w work) error {
 	return nil
 }
 
-// A crowd buys in so many rounds of fresh sales, one after the other. Within a round a shopper may buy as often as it
-// takes to last for the whole time: twice with the crowds of the benchmark, which is what flash sales let people buy.
-// What Redis keeps of a shopper in a sale, and reads and writes with each buy, is then as long as it would be there;
-// with a sale per buy the server would be busy loading sales.
+// saleRounds is how many rounds of fresh sales a crowd buys in. Within a round a shopper may buy as often as the run
+// takes (twice in the benchmark, as in flash sales), so that the records in Redis have their real length; with a sale
+// per buy the server would be busy loading sales.
 const saleRounds = 24
 
 // shopping makes sales for a crowd that buys at most so fast for so long, Hot of them at a time.

@@ -6,10 +6,10 @@
 //	Stampede-Timestamp: <Unix seconds>
 //	Stampede-Signature: v1=<hex>                HMAC-SHA256 of timestamp + "." + body under the shared secret
 //
-// Whoever receives checks the signature over the bytes as they came, refuses timestamps that are minutes old, and
-// answers any 2xx once it has the order for good. 401, 403, 408, 425, 429, 5xx, and no answer within ten seconds mean
-// "not now": it is delivered again, and a Retry-After is kept to, between a second and five minutes. Any other 4xx is a
-// no to this order: it is quarantined until an operator replays it (`stampede backoffice parked`).
+// A receiver checks the signature over the raw bytes, rejects timestamps that are minutes old, and returns any 2xx once
+// it has stored the order. After 401, 403, 408, 425, 429, 5xx, or ten seconds without a response the order is delivered
+// again, after Retry-After if given (1 s to 5 min). Any other 4xx quarantines it until an operator replays it
+// (`stampede backoffice parked`).
 package webhook
 
 import (
