@@ -29,18 +29,16 @@ type blockRow struct {
 }
 
 func (r *blockRow) block() app.Block {
-	b := app.Block{
-		ID: r.ID, Kind: r.Kind, Value: r.Value, Reason: r.Reason, CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+	return app.Block{
+		ID: r.ID, Kind: r.Kind, Value: r.Value, Reason: r.Reason, Until: orZero(r.Until), CreatedBy: r.CreatedBy,
+		CreatedAt: r.CreatedAt,
 	}
-	if r.Until != nil {
-		b.Until = *r.Until
-	}
-	return b
 }
 
 // BlocksVersion is how often the block list has changed. See app.BlockStore.
 func (s *Store) BlocksVersion(ctx context.Context) (int64, error) {
-	return s.numberOf(ctx, settingBlocks, "read the version of the block list")
+	n, err := counted(ctx, s.db, settingBlocks)
+	return n, wrap("read the version of the block list", err)
 }
 
 // Blocks lists what is in force. See app.BlockStore.
@@ -75,8 +73,7 @@ func (s *Store) AddBlock(ctx context.Context, b app.Block, lasts time.Duration) 
 			return b, err
 		}
 		if lasts > 0 {
-			until := row.CreatedAt.Add(lasts)
-			row.Until = &until
+			row.Until = new(row.CreatedAt.Add(lasts))
 		}
 		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
 		return row.block(), err

@@ -48,22 +48,18 @@ func readSlots(ctx context.Context, db bun.IDB, narrow selection) ([]app.Slot, e
 // Slots lists the slots that overlap [from, to) and are not hidden, in the order of their windows. Their phase is left
 // empty: it depends on the clock of the caller.
 func (s *Store) Slots(ctx context.Context, from, to app.Millis) ([]app.Slot, error) {
-	return s.slots(ctx, "read slots", func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("hidden = 0").Where("opens_at < ?", to).Where("closes_at > ?", from)
-	})
+	return s.slots(ctx, "read slots", where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
 }
 
 // AllSlots is Slots with the hidden ones.
 func (s *Store) AllSlots(ctx context.Context, from, to app.Millis) ([]app.Slot, error) {
-	return s.slots(ctx, "read slots", func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("opens_at < ?", to).Where("closes_at > ?", from)
-	})
+	return s.slots(ctx, "read slots", where("opens_at < ? AND closes_at > ?", to, from))
 }
 
 // Slot reads one slot. ErrNoRow if there is none.
 func (s *Store) Slot(ctx context.Context, id app.ID) (app.Slot, error) {
 	what := "read slot " + id.String()
-	found, err := s.slots(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("id = ?", id) })
+	found, err := s.slots(ctx, what, where("id = ?", id))
 	return only(what, found, err)
 }
 

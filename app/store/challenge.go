@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -29,10 +28,7 @@ func (s *Store) SetChallenge(ctx context.Context, sale app.ID, c app.Challenge) 
 
 // WorkBits is how difficult a proof of work is; 0: nobody has said so.
 func (s *Store) WorkBits(ctx context.Context) (int, error) {
-	bits, err := setting(ctx, s.db, settingWorkBits)
-	if errors.Is(err, app.ErrNoRow) {
-		return 0, nil
-	}
+	bits, err := counted(ctx, s.db, settingWorkBits)
 	return int(bits), wrap("read how difficult proofs of work are", err)
 }
 

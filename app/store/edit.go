@@ -13,10 +13,11 @@ import (
 // rowsAtOnce keeps a bulk INSERT well below max_allowed_packet, also with long descriptions.
 const rowsAtOnce = 500
 
-// edit changes the catalogue in one transaction under a new version.
+// edit changes the catalogue in one transaction. It raises the version first: the row lock keeps editors one after the
+// other, and no node sees the version before the change.
 func (s *Store) edit(ctx context.Context, what string, fn func(tx bun.Conn) error) error {
 	return s.inTx(ctx, what, func(tx bun.Conn) error {
-		if err := s.raiseVersion(ctx, tx); err != nil {
+		if err := s.raise(ctx, tx, settingVersion); err != nil {
 			return err
 		}
 		return fn(tx)

@@ -108,10 +108,7 @@ func readFrame(ctx context.Context, tx bun.Conn, sales []app.Sale) (*frame, erro
 	for _, id := range found {
 		f.products[id] = true
 	}
-	f.partitions, err = setting(ctx, tx, settingPartitions)
-	if errors.Is(err, app.ErrNoRow) {
-		err = nil
-	}
+	f.partitions, err = counted(ctx, tx, settingPartitions)
 	return f, err
 }
 

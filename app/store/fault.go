@@ -68,7 +68,7 @@ func kindOf(err error) error {
 		return app.ErrNoRow
 	case errors.As(err, &my) && dataErrors[my.Number], errors.Is(err, mysql.ErrPktTooLarge):
 		return app.ErrPermanent
-	case errors.As(err, &lite) && liteDataError(lite.Code()):
+	case errors.As(err, &lite) && slices.Contains(liteDataErrors, lite.Code()&0xff):
 		return app.ErrPermanent
 	case permanent(err):
 		return app.ErrMisconfigured
@@ -77,36 +77,22 @@ func kindOf(err error) error {
 	}
 }
 
-// liteDataError looks at the primary code, which is in the low byte.
-func liteDataError(code int) bool {
-	switch code & 0xff {
-	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
-		return true
-	default:
-		return false
-	}
+// liteDataErrors are primary codes of SQLite, which are in the low byte.
+var liteDataErrors = []int{
+	sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE,
 }
 
 // isDuplicate reports whether a primary or unique key was there already.
 func isDuplicate(err error) bool {
-	var my *mysql.MySQLError
-	if errors.As(err, &my) {
-		return my.Number == mysqlDuplicate
-	}
 	var lite *sqlite.Error
-	return errors.As(err, &lite) &&
+	return saysMySQL(err, mysqlDuplicate) || errors.As(err, &lite) &&
 		(lite.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || lite.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 }
 
-// isDeadlock reports whether the server rolled the transaction back to let another one pass.
-func isDeadlock(err error) bool {
-	return saysMySQL(err, mysqlDeadlock)
-}
-
-// saysMySQL reports whether the error is one of MySQL's, with one of the numbers.
-func saysMySQL(err error, numbers ...uint16) bool {
+// saysMySQL reports whether the error is one of MySQL's, with the number.
+func saysMySQL(err error, number uint16) bool {
 	var my *mysql.MySQLError
-	return errors.As(err, &my) && slices.Contains(numbers, my.Number)
+	return errors.As(err, &my) && my.Number == number
 }
 
 // locked names the sale in an error that says that its row stayed locked; any other error stays as it is.

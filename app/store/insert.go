@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -129,10 +130,7 @@ func bySale(all []app.Order) [][]*app.Order {
 	for i := range all {
 		groups[all[i].Sale] = append(groups[all[i].Sale], &all[i])
 	}
-	out := make([][]*app.Order, 0, len(groups))
-	for _, g := range groups {
-		out = append(out, g)
-	}
-	slices.SortFunc(out, func(a, b []*app.Order) int { return cmp.Compare(a[0].Sale, b[0].Sale) })
-	return out
+	return slices.SortedFunc(maps.Values(groups), func(a, b []*app.Order) int {
+		return cmp.Compare(a[0].Sale, b[0].Sale)
+	})
 }

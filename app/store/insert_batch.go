@@ -93,13 +93,11 @@ type buyerKey struct {
 }
 
 func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
-	sales, users := make([]app.ID, len(fresh)), make([]app.ID, len(fresh))
-	for i := range fresh {
-		sales[i], users[i] = fresh[i].Sale, fresh[i].User
-	}
 	if len(fresh) == 0 {
 		return nil
 	}
+	sales := convert(fresh, func(o *app.Order) app.ID { return o.Sale })
+	users := convert(fresh, func(o *app.Order) app.ID { return o.User })
 	used := make(map[buyerKey]bool)
 	for _, table := range []string{"orders", "orders_archive"} { // an order that moves meanwhile is found in the second
 		var found []buyerKey // a few more than asked about: SQLite has no IN for tuples

@@ -19,8 +19,3 @@ func (s *Store) reading(ctx context.Context) bun.IDB {
 func containing(text string) string {
 	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(text) + "%"
 }
-
-// saved demands that an UPDATE with a version met its row, which the act has locked before.
-func saved(ctx context.Context, tx bun.Conn, what, query string, args ...any) error {
-	return execMatching(ctx, tx, 1, what, query, args...)
-}

@@ -48,7 +48,7 @@ func (s *Store) LockCategory(ctx context.Context, id app.ID) (c app.CategoryReco
 		if err := s.lockRow(ctx, tx, "categories", id); err != nil {
 			return err
 		}
-		found, err := readCategoryRecords(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("c.id = ?", id) })
+		found, err := readCategoryRecords(ctx, tx, where("c.id = ?", id))
 		c, err = only(what, found, err)
 		return err
 	})
@@ -58,8 +58,9 @@ func (s *Store) LockCategory(ctx context.Context, id app.ID) (c app.CategoryReco
 // SaveCategory writes a category. See app.CatalogueKeeper.
 func (s *Store) SaveCategory(ctx context.Context, c *app.CategoryRecord) error {
 	return s.edit(ctx, "save category "+c.ID.String(), func(tx bun.Conn) error {
-		return saved(ctx, tx, "save a category", "UPDATE categories SET name = ?, position = ?, archived_at = ?,"+
-			" updated_at = ?, version = version + 1 WHERE id = ? AND version = ?",
+		return execMatching(ctx, tx, 1, "save a category",
+			"UPDATE categories SET name = ?, position = ?, archived_at = ?, updated_at = ?, version = version + 1"+
+				" WHERE id = ? AND version = ?",
 			c.Name, c.Position, c.ArchivedAt, wallClock(), c.ID, c.Version)
 	})
 }

@@ -20,13 +20,6 @@ type productRecordRow struct {
 	ArchivedAt app.Millis `bun:"archived_at"`
 }
 
-func (r *productRecordRow) record(images map[app.ID][]app.Image) app.ProductRecord {
-	return app.ProductRecord{
-		Product: r.product(images), Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-		ArchivedAt: r.ArchivedAt,
-	}
-}
-
 // readProductRecords reads products wholly.
 func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]app.ProductRecord, error) {
 	var rows []productRecordRow
@@ -42,7 +35,12 @@ func readProductRecords(ctx context.Context, db bun.IDB, narrow selection) ([]ap
 	if err != nil {
 		return nil, err
 	}
-	return convert(rows, func(r *productRecordRow) app.ProductRecord { return r.record(images) }), nil
+	return convert(rows, func(r *productRecordRow) app.ProductRecord {
+		return app.ProductRecord{
+			Product: r.product(images), Version: r.Version, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
+			ArchivedAt: r.ArchivedAt,
+		}
+	}), nil
 }
 
 // ProductRecords pages through products, the newest first.
@@ -67,9 +65,7 @@ func (s *Store) ProductRecords(ctx context.Context, q app.ProductsQuery) ([]app.
 
 // ProductRecord reads one product. ErrNoRow if there is none.
 func (s *Store) ProductRecord(ctx context.Context, id app.ID) (app.ProductRecord, error) {
-	found, err := readProductRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("p.id = ?", id)
-	})
+	found, err := readProductRecords(ctx, s.reading(ctx), where("p.id = ?", id))
 	what := "read product " + id.String()
 	return only(what, found, wrap(what, err))
 }
@@ -81,7 +77,7 @@ func (s *Store) LockProduct(ctx context.Context, id app.ID) (p app.ProductRecord
 		if err := s.lockRow(ctx, tx, "products", id); err != nil {
 			return err
 		}
-		found, err := readProductRecords(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("p.id = ?", id) })
+		found, err := readProductRecords(ctx, tx, where("p.id = ?", id))
 		p, err = only(what, found, err)
 		return err
 	})
@@ -97,8 +93,9 @@ func (s *Store) lockRow(ctx context.Context, tx bun.Conn, table string, id app.I
 // SaveProduct writes all but the pictures. See app.CatalogueKeeper.
 func (s *Store) SaveProduct(ctx context.Context, p *app.ProductRecord) error {
 	return s.edit(ctx, "save product "+p.ID.String(), func(tx bun.Conn) error {
-		return saved(ctx, tx, "save a product", "UPDATE products SET name = ?, category_id = ?, list_price_fen = ?,"+
-			" description = ?, rules = ?, archived_at = ?, updated_at = ?, version = version + 1 WHERE id = ? AND version = ?",
+		return execMatching(ctx, tx, 1, "save a product",
+			"UPDATE products SET name = ?, category_id = ?, list_price_fen = ?, description = ?, rules = ?,"+
+				" archived_at = ?, updated_at = ?, version = version + 1 WHERE id = ? AND version = ?",
 			p.Name, p.CategoryID, p.ListPriceFen, p.Description, p.Rules, p.ArchivedAt, wallClock(), p.ID, p.Version)
 	})
 }
@@ -120,9 +117,7 @@ func (s *Store) SaveProductImages(ctx context.Context, product app.ID, images []
 // ProductsByID reads those that exist.
 func (s *Store) ProductsByID(ctx context.Context, ids []app.ID) ([]app.ProductRecord, error) {
 	return byIDs(ids, func(some []app.ID) ([]app.ProductRecord, error) {
-		found, err := readProductRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("p.id IN (?)", bun.List(some))
-		})
+		found, err := readProductRecords(ctx, s.reading(ctx), where("p.id IN (?)", bun.List(some)))
 		return found, wrap("read products", err)
 	})
 }
@@ -130,9 +125,8 @@ func (s *Store) ProductsByID(ctx context.Context, ids []app.ID) ([]app.ProductRe
 // ProductsByName reads those that have one of the names, as the database compares them.
 func (s *Store) ProductsByName(ctx context.Context, names []string) ([]app.ProductRecord, error) {
 	return byIDs(names, func(some []string) ([]app.ProductRecord, error) {
-		found, err := readProductRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("p.name IN (?)", bun.List(some)).Where("p.archived_at = 0")
-		})
+		named := where("p.name IN (?) AND p.archived_at = 0", bun.List(some))
+		found, err := readProductRecords(ctx, s.reading(ctx), named)
 		return found, wrap("read products", err)
 	})
 }

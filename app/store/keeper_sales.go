@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -96,9 +96,7 @@ func (s *Store) SaleRecords(ctx context.Context, q app.SalesQuery) ([]app.SaleRe
 // SaleRecord reads one sale. ErrNoRow if there is none.
 func (s *Store) SaleRecord(ctx context.Context, id app.ID) (app.SaleRecord, error) {
 	what := "read sale " + id.String()
-	found, err := readSaleRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("s.id = ?", id)
-	})
+	found, err := readSaleRecords(ctx, s.reading(ctx), where("s.id = ?", id))
 	return only(what, found, wrap(what, err))
 }
 
@@ -109,9 +107,7 @@ func (s *Store) LockSale(ctx context.Context, id app.ID) (record app.SaleRecord,
 		if err := s.lockRow(ctx, tx, "sales", id); err != nil {
 			return locked(err, id)
 		}
-		found, err := readSaleRecords(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("s.id = ?", id)
-		})
+		found, err := readSaleRecords(ctx, tx, where("s.id = ?", id))
 		record, err = only(what, found, err)
 		return err
 	})
@@ -121,10 +117,7 @@ func (s *Store) LockSale(ctx context.Context, id app.ID) (record app.SaleRecord,
 // EmptiestPartition is the one with the fewest sales of a slot, and of those the lowest; of is how many there are.
 func (s *Store) EmptiestPartition(ctx context.Context, slot app.ID) (partition, of int, err error) {
 	db := s.reading(ctx)
-	partitions, err := setting(ctx, db, settingPartitions)
-	if errors.Is(err, app.ErrNoRow) {
-		partitions, err = 1, nil
-	}
+	partitions, err := counted(ctx, db, settingPartitions)
 	if err != nil {
 		return 0, 0, wrap("read how many partitions there are", err)
 	}
@@ -136,27 +129,19 @@ func (s *Store) EmptiestPartition(ctx context.Context, slot app.ID) (partition, 
 	if err != nil {
 		return 0, 0, wrap("count the sales of slot "+slot.String(), err)
 	}
-	counts := make([]int, partitions)
+	counts := make([]int, max(partitions, 1))
 	for _, r := range rows {
 		if r.Part < len(counts) {
 			counts[r.Part] += r.Count
 		}
 	}
-	emptiest := 0
-	for p, n := range counts {
-		if n < counts[emptiest] {
-			emptiest = p
-		}
-	}
-	return emptiest, len(counts), nil
+	return slices.Index(counts, slices.Min(counts)), len(counts), nil
 }
 
 // SalesByID reads those that exist.
 func (s *Store) SalesByID(ctx context.Context, ids []app.ID) ([]app.SaleRecord, error) {
 	return byIDs(ids, func(some []app.ID) ([]app.SaleRecord, error) {
-		found, err := readSaleRecords(ctx, s.reading(ctx), func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("s.id IN (?)", bun.List(some))
-		})
+		found, err := readSaleRecords(ctx, s.reading(ctx), where("s.id IN (?)", bun.List(some)))
 		return found, wrap("read sales", err)
 	})
 }

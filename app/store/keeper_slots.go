@@ -12,9 +12,7 @@ import (
 // raises, keeps others from adding or removing any until the act ends. See app.CatalogueKeeper.
 func (s *Store) LockSlots(ctx context.Context, from, to app.Millis) (slots []app.Slot, err error) {
 	err = s.edit(ctx, "lock slots", func(tx bun.Conn) error {
-		slots, err = readSlots(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("hidden = 0").Where("opens_at < ?", to).Where("closes_at > ?", from)
-		})
+		slots, err = readSlots(ctx, tx, where("hidden = 0 AND opens_at < ? AND closes_at > ?", to, from))
 		return err
 	})
 	return slots, err
@@ -24,7 +22,7 @@ func (s *Store) LockSlots(ctx context.Context, from, to app.Millis) (slots []app
 func (s *Store) LockSlot(ctx context.Context, id app.ID) (slot app.Slot, err error) {
 	what := "lock slot " + id.String()
 	err = s.edit(ctx, what, func(tx bun.Conn) error {
-		found, err := readSlots(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("id = ?", id) })
+		found, err := readSlots(ctx, tx, where("id = ?", id))
 		slot, err = only(what, found, err)
 		return err
 	})

@@ -101,7 +101,7 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	held := false
 	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx, "UPDATE node_leases SET expires_at = "+l.store.d.now+" + ?, last_ms = ?,"+
-			" serves = ? WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, l.serving(),
+			" serves = ? WHERE node = ? AND holder = ?", leaseFor.Milliseconds(), ceiling, l.serves,
 			m.Node(), l.holder)
 		held = matched == 1
 		return err
@@ -150,14 +150,6 @@ func (l *NodeLease) Release(ctx context.Context) error {
 	})
 }
 
-// serving is the flag as its column has it.
-func (l *NodeLease) serving() int {
-	if l.serves {
-		return 1
-	}
-	return 0
-}
-
 func (l *NodeLease) acquire(ctx context.Context) error {
 	for {
 		var m *snowflake.Minter
@@ -200,7 +192,7 @@ func (l *NodeLease) lease(ctx context.Context, tx bun.Conn) (*snowflake.Minter, 
 	ceiling := max(now, above).Add(leaseFor)
 	err = execMatching(ctx, tx, 1, "lease a locked node number",
 		"UPDATE node_leases SET holder = ?, expires_at = "+d.now+" + ?, last_ms = ?, serves = ?"+
-			" WHERE node = ?", l.holder, leaseFor.Milliseconds(), ceiling, l.serving(), node)
+			" WHERE node = ?", l.holder, leaseFor.Milliseconds(), ceiling, l.serves, node)
 	if err != nil {
 		return nil, err
 	}

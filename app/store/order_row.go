@@ -57,15 +57,14 @@ func newRow(o *app.Order) (orderRow, error) {
 		ProductName: o.ProductName,
 	}
 	if o.Key != "" {
-		row.Key = &o.Key
+		row.Key = &o.Key // no copy: this is on the way of every insert
 	}
 	if o.Address != nil {
 		text, err := json.Marshal(o.Address)
 		if err != nil {
 			return orderRow{}, fmt.Errorf("%w: encode address of order %s: %w", app.ErrPermanent, o.ID, err)
 		}
-		address := string(text)
-		row.Address = &address
+		row.Address = new(string(text))
 	}
 	return row, nil
 }
@@ -114,10 +113,7 @@ func (r *orderRow) order() (app.Order, error) {
 		CreatedAt: r.CreatedAt, PayBy: r.PayBy, PaidAt: r.PaidAt, CancelledAt: r.CancelledAt,
 		TradeOpened: r.TradeOpened,
 		ContentHash: r.ContentHash, TradeNo: r.TradeNo, Tracking: r.Tracking, Reason: r.Reason,
-		ProductName: r.ProductName,
-	}
-	if r.Key != nil {
-		o.Key = *r.Key
+		ProductName: r.ProductName, Key: orZero(r.Key),
 	}
 	if r.Address != nil {
 		o.Address = new(app.Address)

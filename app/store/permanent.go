@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/tls"
 	"errors"
+	"slices"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -47,13 +48,10 @@ func permanent(err error) bool {
 	if errors.As(err, &my) {
 		return permanentErrors[my.Number]
 	}
-	for _, refused := range []error{
+	refusals := []error{
 		mysql.ErrNoTLS, mysql.ErrOldProtocol, mysql.ErrOldPassword, mysql.ErrNativePassword, mysql.ErrCleartextPassword,
 		mysql.ErrUnknownPlugin,
-	} {
-		if errors.Is(err, refused) {
-			return true
-		}
 	}
-	return errors.As(err, &certificate)
+	return errors.As(err, &certificate) ||
+		slices.ContainsFunc(refusals, func(one error) bool { return errors.Is(err, one) })
 }

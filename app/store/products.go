@@ -27,22 +27,11 @@ func (s *Store) Products(ctx context.Context, category app.ID, page, size int) (
 // Product reads one product with description and rules. ErrNoRow if there is none.
 func (s *Store) Product(ctx context.Context, id app.ID) (app.Product, error) {
 	what := "read product " + id.String()
-	found, err := s.products(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("p.id = ?", id) })
+	found, err := s.products(ctx, what, where("p.id = ?", id))
 	return only(what, found, err)
 }
 
 func (s *Store) products(ctx context.Context, what string, narrow selection) ([]app.Product, error) {
-	var rows []productColumns
-	err := narrow(s.db.NewSelect().TableExpr("products AS p").
-		ColumnExpr("p.id AS product_id, p.name AS product_name, p.category_id, p.list_price_fen, p.description, p.rules").
-		ColumnExpr("COALESCE(c.name, '') AS category_name").
-		Join("LEFT JOIN categories AS c ON c.id = p.category_id")).Scan(ctx, &rows)
-	if err != nil {
-		return nil, wrap(what, err)
-	}
-	images, err := readImages(ctx, s.db, convert(rows, func(r *productColumns) app.ID { return r.Product }))
-	if err != nil {
-		return nil, wrap(what, err)
-	}
-	return convert(rows, func(r *productColumns) app.Product { return r.product(images) }), nil
+	found, err := readProductRecords(ctx, s.db, narrow)
+	return convert(found, func(p *app.ProductRecord) app.Product { return p.Product }), wrap(what, err)
 }

@@ -30,15 +30,11 @@ type refundRow struct {
 }
 
 func (r *refundRow) refund() app.Refund {
-	out := app.Refund{
+	return app.Refund{
 		Order: r.Order, Request: r.Request, State: r.State, AmountFen: r.AmountFen, Reason: r.Reason,
 		AskedBy: r.AskedBy, AskedAt: r.AskedAt, DecidedBy: r.DecidedBy, DecidedAt: r.DecidedAt, DoneAt: r.DoneAt,
-		Attempts: r.Attempts, Note: r.Note,
+		Attempts: r.Attempts, NextAt: orZero(r.NextAt), Note: r.Note,
 	}
-	if r.NextAt != nil {
-		out.NextAt = *r.NextAt
-	}
-	return out
 }
 
 // lockRefund reads the refund of an order, if it has one, and keeps it from changing until the transaction ends.

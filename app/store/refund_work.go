@@ -18,10 +18,9 @@ func (s *Store) ClaimRefunds(ctx context.Context, now app.Millis, limit int) ([]
 		for i := range rows {
 			r := &rows[i]
 			r.Attempts++
-			next := now.Add(app.RefundPause(r.Attempts))
-			r.NextAt = &next
+			r.NextAt = new(now.Add(app.RefundPause(r.Attempts)))
 			err := execMatching(ctx, tx, 1, "count an attempt",
-				"UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?", r.Attempts, next, r.Order)
+				"UPDATE refunds SET attempts = ?, next_at = ? WHERE order_id = ?", r.Attempts, *r.NextAt, r.Order)
 			if err != nil {
 				return err
 			}
@@ -49,10 +48,7 @@ func (s *Store) RetryRefund(ctx context.Context, order app.ID, now app.Millis) e
 	return s.inTx(ctx, "try the refund of order "+order.String()+" again", func(tx bun.Conn) error {
 		n, err := exec(ctx, tx, "UPDATE refunds SET state = ?, next_at = ? WHERE order_id = ? AND state = ?",
 			app.RefundOpen, now, order, app.RefundStuck)
-		if err == nil && n == 0 {
-			err = app.ErrNoRow
-		}
-		return err
+		return orNoRow(n, err)
 	})
 }
 

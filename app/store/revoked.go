@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -105,8 +104,8 @@ func (s *Store) RotateKey(ctx context.Context, from int64, only bool) (app.KeyGe
 		if err != nil {
 			return app.KeyGeneration{}, err
 		}
-		oldest, err := setting(ctx, tx, settingOldest)
-		if err != nil && !errors.Is(err, app.ErrNoRow) {
+		oldest, err := counted(ctx, tx, settingOldest)
+		if err != nil {
 			return app.KeyGeneration{}, err
 		}
 		next := app.KeyGeneration{Number: from + 1, Since: now.At, Oldest: oldest}

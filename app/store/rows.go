@@ -24,6 +24,11 @@ func inOrder(ids []app.ID) iter.Seq[[]app.ID] {
 // selection narrows a query down.
 type selection func(*bun.SelectQuery) *bun.SelectQuery
 
+// where narrows a query down by one condition.
+func where(condition string, args ...any) selection {
+	return func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where(condition, args...) }
+}
+
 // locking keeps the rows of a query from changing until the transaction ends.
 func (s *Store) locking(q *bun.SelectQuery) *bun.SelectQuery {
 	if s.d.forUpdate == "" { // SQLite: the transaction has the whole file

@@ -14,9 +14,7 @@ func (s *Store) EditTerms(
 	ctx context.Context, id app.ID, version int64, change func(s *app.Sale) error,
 ) (before, after app.Sale, err error) {
 	err = s.edit(ctx, "edit sale "+id.String(), func(tx bun.Conn) error {
-		rows, images, err := readSales(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("s.id = ?", id)
-		})
+		rows, images, err := readSales(ctx, tx, where("s.id = ?", id))
 		if err != nil {
 			return err
 		}

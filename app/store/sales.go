@@ -15,18 +15,15 @@ import (
 // sale that was loaded may have orders, so flows still find it by its id.
 func (s *Store) Sale(ctx context.Context, id app.ID) (app.Sale, error) {
 	what := "read sale " + id.String()
-	found, err := s.sales(ctx, what, func(q *bun.SelectQuery) *bun.SelectQuery {
-		return q.Where("s.id = ?", id).Where(withOrders)
-	})
+	found, err := s.sales(ctx, what, where("s.id = ? AND "+withOrders, id))
 	return only(what, found, err)
 }
 
 // Sales reads those of the sales that there are, with their products, as Sale does.
 func (s *Store) Sales(ctx context.Context, ids []app.ID) ([]app.Sale, error) {
 	return byIDs(ids, func(some []app.ID) ([]app.Sale, error) {
-		return s.sales(ctx, fmt.Sprintf("read %d sales", len(some)), func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("s.id IN (?)", bun.List(some)).Where(withOrders)
-		})
+		what := fmt.Sprintf("read %d sales", len(some))
+		return s.sales(ctx, what, where("s.id IN (?) AND "+withOrders, bun.List(some)))
 	})
 }
 

@@ -30,24 +30,19 @@ func setting(ctx context.Context, db bun.IDB, name string) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// Version grows with every change of the catalogue; 0 before the first.
-func (s *Store) Version(ctx context.Context) (int64, error) {
-	return s.numberOf(ctx, settingVersion, "read the catalogue's version")
-}
-
-// numberOf reads a setting that counts; 0 before it was ever raised.
-func (s *Store) numberOf(ctx context.Context, name, what string) (int64, error) {
-	n, err := setting(ctx, s.db, name)
+// counted is setting for a number that is 0 before it was ever set.
+func counted(ctx context.Context, db bun.IDB, name string) (int64, error) {
+	n, err := setting(ctx, db, name)
 	if errors.Is(err, app.ErrNoRow) {
 		return 0, nil
 	}
-	return n, wrap(what, err)
+	return n, err
 }
 
-// raiseVersion goes first in each change of the catalogue: its row lock makes editors go one after the
-// other, and the new version is seen no earlier than the change.
-func (s *Store) raiseVersion(ctx context.Context, tx bun.Conn) error {
-	return s.raise(ctx, tx, settingVersion)
+// Version grows with every change of the catalogue; 0 before the first.
+func (s *Store) Version(ctx context.Context) (int64, error) {
+	n, err := counted(ctx, s.db, settingVersion)
+	return n, wrap("read the catalogue's version", err)
 }
 
 // raise makes a setting that counts one larger, and holds its row until the transaction ends.

@@ -112,11 +112,7 @@ func (s *Store) LookShip(ctx context.Context, how app.Shipping, parcels []app.Pa
 }
 
 func ordersOfParcels(parcels []app.Parcel) []app.ID {
-	ids := make([]app.ID, len(parcels))
-	for i := range parcels {
-		ids[i] = parcels[i].Order
-	}
-	return ids
+	return convert(parcels, func(p *app.Parcel) app.ID { return p.Order })
 }
 
 // shipping is what decides on parcels: the orders, what was sent of them, and whose refund is asked for.
@@ -136,12 +132,10 @@ func (k *shipping) judge(p *app.Parcel, replace bool) (*app.Order, app.ShipOutco
 
 func shippingOf(ctx context.Context, db bun.IDB, rows []app.Order) (*shipping, error) {
 	k := &shipping{make(map[app.ID]*app.Order, len(rows)), make(map[app.ID]*app.Shipment), make(map[app.ID]bool)}
-	ids := make([]app.ID, len(rows))
 	for i := range rows {
-		ids[i] = rows[i].ID
 		k.orders[rows[i].ID] = &rows[i]
 	}
-	for some := range inOrder(ids) {
+	for some := range inOrder(convert(rows, func(o *app.Order) app.ID { return o.ID })) {
 		var sent []shipmentRow
 		if err := db.NewSelect().Model(&sent).Where("order_id IN (?)", bun.List(some)).Scan(ctx); err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ const mostStockActs = 200
 // acts go one after the other anyway. See app.SaleEditor.
 func (s *Store) AskStock(ctx context.Context, sale app.ID, units int64) (app.StockAct, error) {
 	return inTx(ctx, s, "ask for units of sale "+sale.String(), func(tx bun.Conn) (app.StockAct, error) {
-		if err := s.raiseVersion(ctx, tx); err != nil { // keeps those who ask one after the other
+		if err := s.raise(ctx, tx, settingVersion); err != nil { // keeps those who ask one after the other
 			return app.StockAct{}, err
 		}
 		n, err := tx.NewSelect().Model((*stockRow)(nil)).Where("sale_id = ?", sale).Count(ctx)

@@ -81,7 +81,7 @@ func (s *Store) inTx(ctx context.Context, what string, fn func(tx bun.Conn) erro
 	}
 	var err error
 	for range victimTries {
-		if err = s.tryTx(ctx, fn); !isDeadlock(err) {
+		if err = s.tryTx(ctx, fn); !saysMySQL(err, mysqlDeadlock) {
 			break
 		}
 	}

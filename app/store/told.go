@@ -46,9 +46,6 @@ func (s *Store) SetToldUntil(ctx context.Context, partition int, at app.Millis) 
 	return s.inTx(ctx, fmt.Sprintf("note until when partition %d was told", partition), func(tx bun.Conn) error {
 		matched, err := exec(ctx, tx,
 			"UPDATE partitions SET published_until = "+s.d.greatest+"(published_until, ?) WHERE id = ?", at, partition)
-		if err == nil && matched == 0 {
-			err = app.ErrNoRow
-		}
-		return err
+		return orNoRow(matched, err)
 	})
 }

@@ -64,9 +64,7 @@ func sumUp(ctx context.Context, tx bun.Tx, sale app.ID, moved bool) (sums rowSum
 func (s *Store) SaleTotals(ctx context.Context, sale app.ID) (app.SaleTotals, error) {
 	var t app.SaleTotals
 	err := s.inSnapshot(ctx, "sum up sale "+sale.String(), func(tx bun.Tx) error {
-		rows, images, err := readSales(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("s.id = ?", sale)
-		})
+		rows, images, err := readSales(ctx, tx, where("s.id = ?", sale))
 		if err != nil {
 			return err
 		}

@@ -48,8 +48,7 @@ func (s *Store) OpenTrade(
 		if err != nil {
 			return o, err
 		}
-		check := now.Add(firstCheck)
-		row := tradeRow{Order: order, OpenedAt: now, ExpiresAt: expires, CheckAt: &check}
+		row := tradeRow{Order: order, OpenedAt: now, ExpiresAt: expires, CheckAt: new(now.Add(firstCheck))}
 		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
 		return o, err
 	})
@@ -109,11 +108,8 @@ func (s *Store) ClaimTrades(ctx context.Context, now, until app.Millis, limit in
 func (s *Store) lockDue(
 	ctx context.Context, tx bun.Conn, rows *[]tradeRow, ended bool, now app.Millis, limit int,
 ) error {
-	kind := 0
-	if ended {
-		kind = 1
-	}
-	q := tx.NewSelect().Model(rows).Where("ended = ? AND check_at <= ?", kind, now).Order("check_at").Limit(int64(limit))
+	q := tx.NewSelect().Model(rows).Where("ended = ? AND check_at <= ?", ended, now).Order("check_at").
+		Limit(int64(limit))
 	return s.locking(q).Scan(ctx)
 }
 
@@ -129,13 +125,9 @@ func (s *Store) CheckTrades(ctx context.Context, now app.Millis, next map[app.ID
 	}
 	return s.inTx(ctx, "plan the next look at trades", func(tx bun.Conn) error {
 		for _, when := range slices.Sorted(maps.Keys(together)) {
-			var at *app.Millis
-			if when != 0 {
-				at = &when
-			}
 			for some := range slices.Chunk(together[when], idsAtOnce) {
 				_, err := exec(ctx, tx, "UPDATE trades SET check_at = ?, ended = (expires_at <= ?)"+
-					" WHERE order_id IN (?) AND check_at IS NOT NULL", at, now, bun.List(some))
+					" WHERE order_id IN (?) AND check_at IS NOT NULL", unlessZero(when), now, bun.List(some))
 				if err != nil {
 					return err
 				}

@@ -48,19 +48,15 @@ func (s *Store) Register(ctx context.Context, u app.User, activate app.MailToken
 				return err
 			}
 		}
-		if _, err := tx.NewInsert().Model(rowOfUser(&u)).Returning("NULL").Exec(ctx); err != nil {
-			return raced(err)
+		_, err = tx.NewInsert().Model(rowOfUser(&u)).Returning("NULL").Exec(ctx)
+		if isDuplicate(err) { // the same call, made again, sees the other one
+			return fmt.Errorf("%w: another registration was faster: %w", app.ErrTransient, err)
+		}
+		if err != nil {
+			return err
 		}
 		return addToken(ctx, tx, activate)
 	})
-}
-
-// raced is a registration that met another one of the same moment: the same call, made again, sees that one.
-func raced(err error) error {
-	if isDuplicate(err) {
-		return fmt.Errorf("%w: another registration was faster: %w", app.ErrTransient, err)
-	}
-	return err
 }
 
 // forgetPending removes a registration, if it is still pending, with its links.
