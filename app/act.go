@@ -8,13 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// An act is a change that an operator makes, over HTTP or from the command line. Its life:
-//
-//	who asks, under which key ──▶ one transaction: the change, its row in the journal, its answer ──▶ what follows
-//
-// What follows outside the database (Redis, sockets) is done after the COMMIT, at least once, by who acts or by a duty
-// that finishes what a crash left. The same act under the same key is done once: whoever lost the answer asks again and
-// gets it.
+// An act is a change that an operator makes. One transaction contains the change, its row in the journal and its
+// answer. Effects outside the database (Redis, sockets) follow the COMMIT at least once: by the caller, or by a duty
+// after a crash. The same act under the same key is done once; a repeat returns the stored answer.
 
 // Via is the way on which an operator came.
 type Via string
@@ -66,10 +62,9 @@ func (d *Done) Into(answer any) error {
 
 // ActStore is the durable truth about acts. Errors wrap ErrTransient or ErrPermanent.
 type ActStore interface {
-	// Act does something in one transaction with its row in the journal. Whatever do calls of the store with the
-	// context that it gets becomes part of that transaction; do may run several times, each time from scratch, and an
-	// error of it, or of any such call, takes all back. Acts go one after the other. DuplicateKey: the actor has used
-	// the key for something else.
+	// Act runs do and writes its row of the journal in one transaction, which store calls with the context of do join.
+	// do may run several times; an error of it or of a joined call rolls all back. Acts are serial. DuplicateKey: the
+	// actor used the key for something else.
 	Act(ctx context.Context, actor Actor, do func(ctx context.Context) (Act, error)) (Done, error)
 	// JournalPage reads rows of the journal, the newest first.
 	JournalPage(ctx context.Context, q JournalQuery) ([]JournalEntry, error)

@@ -100,7 +100,7 @@ type SaleAct struct {
 func (d *SaleDesk) Terms(ctx context.Context, sale ID) (SaleTerms, error) {
 	s, err := d.Sales.Sale(ctx, sale)
 	if err != nil {
-		return SaleTerms{}, Unreadable("the sale", noSale(sale, err))
+		return SaleTerms{}, Unreadable("the sale", missing("sale", sale, err))
 	}
 	return TermsOf(&s), nil
 }
@@ -188,24 +188,21 @@ func (d *SaleDesk) edit(
 	if err != nil {
 		return OperatorSale{}, Unreadable("Redis time", err)
 	}
-	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+	terms, err := actFor[SaleTerms](ctx, d.Journal, actor, func(ctx context.Context) (Act, error) {
 		before, after, err := d.Store.EditTerms(ctx, sale, a.Version, func(s *Sale) error { return change(s, now) })
 		if err != nil {
-			return Act{}, noSale(sale, err)
+			return Act{}, missing("sale", sale, err)
 		}
 		terms := TermsOf(&after)
 		return Act{
-			Kind: kind, Object: saleObject(sale), Before: TermsOf(&before), After: terms, Note: a.Note, Answer: terms,
+			Kind: kind, Object: object("sale", sale), Before: TermsOf(&before), After: terms, Note: a.Note,
+			Answer: terms,
 		}, nil
 	})
 	if err != nil {
 		return OperatorSale{}, d.moved(ctx, sale, err)
 	}
 	d.Tell(ctx, sale)
-	var terms SaleTerms
-	if err := done.Into(&terms); err != nil {
-		return OperatorSale{}, err
-	}
 	return d.show(ctx, sale, terms)
 }
 
@@ -214,7 +211,7 @@ func (d *SaleDesk) edit(
 func (d *SaleDesk) show(ctx context.Context, id ID, terms SaleTerms) (OperatorSale, error) {
 	sale, err := d.Sales.Sale(ctx, id)
 	if err != nil {
-		return OperatorSale{}, Unreadable("the sale", noSale(id, err))
+		return OperatorSale{}, Unreadable("the sale", missing("sale", id, err))
 	}
 	shown := OperatorSale{
 		SaleTerms: terms, Slot: sale.Slot, ProductName: sale.Product.Name,
@@ -252,26 +249,12 @@ func (d *SaleDesk) moved(ctx context.Context, id ID, err error) error {
 // committed.
 func (d *SaleDesk) Tell(ctx context.Context, sales ...ID) {
 	for _, id := range sales {
-		d.tell(ctx, id)
+		sale, err := d.Sales.Sale(ctx, id)
+		if err == nil && sale.Epoch != 0 {
+			err = d.Redis.SetTerms(ctx, &sale)
+		}
+		if err != nil {
+			slog.WarnContext(ctx, "Redis does not know yet what was decided about a sale", "sale", id, "err", err)
+		}
 	}
-}
-
-func (d *SaleDesk) tell(ctx context.Context, id ID) {
-	sale, err := d.Sales.Sale(ctx, id)
-	if err == nil && sale.Epoch != 0 {
-		err = d.Redis.SetTerms(ctx, &sale)
-	}
-	if err != nil {
-		slog.WarnContext(ctx, "Redis does not know yet what was decided about a sale", "sale", id, "err", err)
-	}
-}
-
-func saleObject(id ID) string { return "sale:" + id.String() }
-
-// noSale words a sale that is not there.
-func noSale(id ID, err error) error {
-	if errors.Is(err, ErrNoRow) {
-		return Fail(NotFound, "there is no sale "+id.String())
-	}
-	return err
 }

@@ -31,15 +31,13 @@ type StockAct struct {
 	At    Millis     `json:"at"`
 }
 
-// WithdrawStock takes units out of a sale, at most what is free: decreases go to Redis first (I2), which alone knows
-// what is free, and the database follows.
+// WithdrawStock takes at most the free units out of a sale: decreases go to Redis first (I2), the database follows.
 //
 //	COMMIT (pending, journal) ──▶ take_out.lua, once for the act ──▶ COMMIT (withdrawn + taken, done)
 //
-// The second COMMIT counts only under the epoch under which Redis decided: a Redis that was made anew in between was
-// made without it, and decides anew. A rebuild writes what is done into Redis, so that no late call takes it again
-// (SaleState.Acts). What a crash leaves pending is finished by the SaleFinisher; an act that is pending still when it
-// is answered says so.
+// The second COMMIT requires the epoch under which Redis decided, because a rebuilt Redis decides again. A rebuild
+// writes settled acts into Redis (SaleState.Acts), so that no late call takes twice. After a crash the SaleFinisher
+// completes it.
 func (d *SaleDesk) WithdrawStock(
 	ctx context.Context, actor Actor, sale ID, a SaleAct, units int64,
 ) (shown OperatorSale, asked StockAct, err error) {
@@ -61,7 +59,7 @@ func (d *SaleDesk) WithdrawStock(
 	} else {
 		asked = settled
 	}
-	d.tell(ctx, sale)
+	d.Tell(ctx, sale)
 	terms, err := d.Terms(ctx, sale)
 	if err == nil {
 		shown, err = d.show(ctx, sale, terms)
@@ -70,12 +68,12 @@ func (d *SaleDesk) WithdrawStock(
 }
 
 // askStock is the act; it answers the number of the withdrawal.
-func (d *SaleDesk) askStock(ctx context.Context, actor Actor, sale ID, a SaleAct, units int64) (id int64, err error) {
+func (d *SaleDesk) askStock(ctx context.Context, actor Actor, sale ID, a SaleAct, units int64) (int64, error) {
 	now, err := d.loaded(ctx, sale)
 	if err != nil {
 		return 0, err
 	}
-	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+	return actFor[int64](ctx, d.Journal, actor, func(ctx context.Context) (Act, error) {
 		before, after, err := d.Store.EditTerms(ctx, sale, a.Version, func(s *Sale) error {
 			if PhaseAt(now, s.OpensAt, s.ClosesAt) == Ended {
 				return Fail(WrongState, "the sale is closed; nothing of it is sold any more")
@@ -83,21 +81,17 @@ func (d *SaleDesk) askStock(ctx context.Context, actor Actor, sale ID, a SaleAct
 			return nil
 		})
 		if err != nil {
-			return Act{}, noSale(sale, err)
+			return Act{}, missing("sale", sale, err)
 		}
 		asked, err := d.Store.AskStock(ctx, sale, units)
 		return Act{
-			Kind: "sale.withdraw_stock", Object: saleObject(sale), Note: a.Note, Answer: asked.ID,
+			Kind: "sale.withdraw_stock", Object: object("sale", sale), Note: a.Note, Answer: asked.ID,
 			Before: TermsOf(&before), After: struct {
 				SaleTerms
 				Withdrawal StockAct `json:"withdrawal"`
 			}{TermsOf(&after), asked},
 		}, err
 	})
-	if err == nil {
-		err = done.Into(&id)
-	}
-	return id, err
 }
 
 // loaded makes sure that a sale is in Redis, which decides about its units, and tells what time it is there.
@@ -108,7 +102,7 @@ func (d *SaleDesk) loaded(ctx context.Context, id ID) (Millis, error) {
 	}
 	sale, err := d.Sales.Sale(ctx, id)
 	if err != nil {
-		return now, Unreadable("the sale", noSale(id, err))
+		return now, Unreadable("the sale", missing("sale", id, err))
 	}
 	if sale.Epoch == 0 {
 		err = d.Load(ctx, id)

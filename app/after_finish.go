@@ -14,9 +14,8 @@ const (
 	finishLater = 24 * time.Hour
 )
 
-// Finisher follows what was shipped: it writes to the buyer, and finishes orders of which nobody has said for long that
-// they came. What a crash leaves is due again: a letter is known by its parcel, a row is told by the Reconciler. Any
-// number of nodes may do this.
+// Finisher writes to buyers about shipped orders, and finishes orders whose receipt nobody has confirmed for long.
+// After a crash both are due again. Several nodes may run it.
 type Finisher struct {
 	Inventory Inventory
 	Orders    OrderStore

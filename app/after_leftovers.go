@@ -5,9 +5,8 @@ import (
 	"errors"
 )
 
-// Leftovers are what the shop could not do by itself, in the hands of operators: dead letters, quarantined postings and
-// e-mails. Each act is journalled before it is done in Redis: what dies in between was meant, and is done when the same
-// is asked again.
+// Leftovers are failed jobs for operators: dead letters, quarantined postings and e-mails. Each act is journalled
+// before it is done in Redis; after a crash in between, a repeat does it.
 type Leftovers struct {
 	Letters  *DeadLetters
 	Postings Quarantine[QuarantinedMessage]

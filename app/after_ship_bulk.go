@@ -37,10 +37,9 @@ type ShipReport struct {
 	Lines     []ShipLine `json:"lines"`
 }
 
-// ShipMany enters the parcels of a CSV file with the columns order, carrier and tracking. What cannot be shipped keeps
-// none of the others back; the same file again changes nothing. Each part of the file is an act of its own, under a key
-// that follows from the actor's: who repeats the request after a crash in between gets the rest done. BadRequest: it is
-// no such file.
+// ShipMany enters the parcels of a CSV file with the columns order, carrier and tracking. Lines are independent, and
+// the same file again changes nothing. Each part of the file is an act under a key derived from the actor's, so that a
+// repeat after a crash does the rest. BadRequest: the file is no such table.
 func (d *ShippingDesk) ShipMany(
 	ctx context.Context, actor Actor, file []byte, replace, dryRun bool,
 ) (ShipReport, error) {
@@ -95,15 +94,12 @@ func (d *ShippingDesk) shipSome(
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", actor.Key, part))
 	actor.Key = "ship-" + hex.EncodeToString(sum[:16])
-	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+	results, err = actFor[[]ShipLine](ctx, d.Journal, actor, func(ctx context.Context) (Act, error) {
 		shipped, err := d.Shipments.Ship(ctx, how, parcels)
 		return Act{
 			Kind: "order.ship_many", Object: "orders", After: shippedIn(shipped), Answer: resultsOf(shipped),
 		}, err
 	})
-	if err == nil {
-		err = done.Into(&results)
-	}
 	if err != nil {
 		return nil, unsettled("ship orders", err)
 	}

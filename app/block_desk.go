@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -29,7 +30,8 @@ const LongestBlock = 10 * 365 * 24 * time.Hour
 // AddBlock keeps somebody out, and answers the block as it is kept.
 func (d *BlockDesk) AddBlock(ctx context.Context, actor Actor, b Block, lasts time.Duration) (Block, error) {
 	if b.CreatedBy == "" {
-		b.CreatedBy = clipRunes(actor.Name, maxBlocker)
+		name := []rune(actor.Name)
+		b.CreatedBy = string(name[:min(maxBlocker, len(name))])
 	}
 	if err := b.Normalize(); err != nil {
 		return b, err
@@ -37,31 +39,20 @@ func (d *BlockDesk) AddBlock(ctx context.Context, actor Actor, b Block, lasts ti
 	if lasts < 0 || lasts > LongestBlock {
 		return b, Fail(BadRequest, "a block lasts at most ten years, or until it is removed")
 	}
-	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+	number, err := actFor[int64](ctx, d.Journal, actor, func(ctx context.Context) (Act, error) {
 		added, err := d.Store.AddBlock(ctx, b, lasts)
 		return Act{Kind: "block.add", Object: objectOf(&added), After: keptOf(&added), Answer: added.ID}, err
 	})
 	if err != nil {
 		return b, err
 	}
-	return d.block(ctx, &done, b)
-}
-
-// block reads what an act has added, which may have been removed since. The journal does not keep all of it.
-func (d *BlockDesk) block(ctx context.Context, done *Done, b Block) (Block, error) {
-	if err := done.Into(&b.ID); err != nil {
-		return b, err
-	}
+	// The journal does not keep all of the block, which may have been removed since.
 	all, err := d.Store.Blocks(ctx, 0)
-	if err != nil {
-		return b, Unreadable("the block list", err)
+	if i := slices.IndexFunc(all, func(one Block) bool { return one.ID == number }); i >= 0 {
+		return all[i], nil
 	}
-	for i := range all {
-		if all[i].ID == b.ID {
-			return all[i], nil
-		}
-	}
-	return b, nil
+	b.ID = number
+	return b, Unreadable("the block list", err)
 }
 
 // ListBlocks lists who is kept out now, oldest first.
@@ -92,10 +83,4 @@ func keptOf(b *Block) any {
 		kept.User = b.Value
 	}
 	return kept
-}
-
-// clipRunes cuts a text to so many characters.
-func clipRunes(s string, n int) string {
-	r := []rune(s)
-	return string(r[:min(n, len(r))])
 }

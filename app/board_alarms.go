@@ -101,9 +101,8 @@ func partitionsAway(partitions growing, since Millis) Alarm {
 	}
 }
 
-// nothingMoves reports since when nothing was confirmed although somebody wants something: entries wait for their rows,
-// or a sale is open, and buys are reserved or get no answer. Buys that are refused for a reason of their own (sold out,
-// say) want nothing.
+// nothingMoves reports since when nothing was confirmed although entries wait for their rows, or a sale is open and
+// buys are reserved or get no answer. Buys refused for a reason of their own do not count.
 func nothingMoves(points []BoardPoint) (since Millis, is bool) {
 	return streak(points, stillFor, func(p *BoardPoint) bool {
 		wants := p.Pending > 0 || slices.ContainsFunc(p.Lags, func(lag int64) bool { return lag > 0 }) ||

@@ -53,11 +53,9 @@ const (
 	countsWithin = 2 * time.Second
 )
 
-// SaleCounts counts what becomes of the presses of Buy, sale by sale. It is on the way of every one: a count is a look
-// into a map that nobody writes to, and an addition; no lock, and no allocation. Its life: a sale is counted from its
-// first press on; once a second what has changed is said, as sums, so that a lost answer costs nothing; what nothing
-// happens to any more is forgotten. A process that dies takes with it what it has counted since its last word, about a
-// second. A nil SaleCounts counts nothing.
+// SaleCounts counts the outcomes of buys by sale. Counting is a map lookup and an addition, without locks or
+// allocations. A sale is counted from its first buy on; changed sums are published once a second, and idle sales are
+// dropped. A process that dies loses about one second. A nil SaleCounts counts nothing.
 type SaleCounts struct {
 	Store   SaleFiguresStore
 	Process string // its name, which no other process has had

@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Expirer is flow 4: an order's time is over, or its buyer gives it up, and its units are sold again.
 //
 //	COMMIT of the terminal row → units go back → event → (sweeper) out of the delay queue
 //
-// An order whose payment was opened ends at the gateway first: TradeCloser does that beside the sweep, because the
-// gateway may take its time, and nobody else's units shall wait for it. Until it has, the order stays in the queue.
-//
-// The database alone decides whether the order ended (I1); Redis gives units back only because of a
-// committed terminal row, and the deadline stays in the queue until all of that has happened, so that a
-// crash between any two steps is finished by the next sweep.
+// The database alone decides whether the order ended (I1). The deadline stays in the queue until all steps are done, so
+// that the next sweep completes them after a crash. An order whose payment was opened ends at the gateway first, beside
+// the sweep (TradeCloser), because the gateway may be slow.
 type Expirer struct {
 	Inventory  Inventory
 	Orders     OrderStore
@@ -42,17 +40,11 @@ func (x *Expirer) Due(ctx context.Context, _ int, orders []ID) ([]ID, error) {
 	if err := x.Effects.Tell(ctx, now, pointers(rows)); err != nil {
 		return nil, err
 	}
-	stillPending := make(map[ID]bool)
-	for _, o := range rows {
-		stillPending[o.ID] = o.State == Pending
-	}
-	finished := make([]ID, 0, len(orders))
-	for _, id := range orders {
-		if !stillPending[id] {
-			finished = append(finished, id)
-		}
-	}
-	return finished, nil
+	found := byID(rows)
+	return slices.DeleteFunc(slices.Clone(orders), func(id ID) bool {
+		o := found[id]
+		return o != nil && o.State == Pending
+	}), nil
 }
 
 // expire ends the orders that are still unpaid and gives back the units of all that ended. Orders that were paid in

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// Fulfiller is flow 2: entries of the stream become rows, and their buyers hear of it. The order of its steps
-// is what makes a crash between any two of them harmless (I4):
+// Fulfiller is flow 2: entries of the stream become rows, and their buyers are notified. The order of its steps makes a
+// crash between any two of them harmless (I4):
 //
 //	COMMIT → units of refused orders go back → deadlines, message and acknowledgement in one step
 //
-// Rows are written once by their id; what follows is in Effects. That a new row was told needs no mark in it: its entry
-// is pending until then, and comes again if nobody did it. Should the entry be lost with Redis, the rebuild stamps the
-// row anew.
+// A row is written once by its id. Until its first state is published, its entry is pending and is delivered again; if
+// Redis loses the entry, the rebuild stamps the row.
 type Fulfiller struct {
 	Catalogue *Catalogue
 	Inventory Inventory
@@ -239,7 +238,7 @@ func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) er
 	}
 	w := writing{
 		epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)),
-		refuses: true, then: nothingFollows,
+		refuses: true, then: func(context.Context, *writing, []int, []Inserted) error { return nil },
 	}
 	all := make([]int, len(entries))
 	for i := range all {
@@ -261,5 +260,3 @@ func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) er
 	}
 	return nil
 }
-
-func nothingFollows(context.Context, *writing, []int, []Inserted) error { return nil }

@@ -51,7 +51,7 @@ func (f *Fulfiller) follow(entries []Entry) stages {
 // step begins a step of the batch in each of its traces, and answers what ends it.
 func (s stages) step(name string, batch []int) (finish func(err error)) {
 	if s == nil {
-		return untraced
+		return func(error) {}
 	}
 	var steps []*Span
 	for _, at := range batch {
@@ -66,8 +66,6 @@ func (s stages) step(name string, batch []int) (finish func(err error)) {
 		}
 	}
 }
-
-func untraced(error) {}
 
 // finish ends the spans of a batch: with the fault of all of it, or with the verdict on each.
 func (s stages) finish(verdicts []error, err error) {

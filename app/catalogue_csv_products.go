@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -40,8 +39,7 @@ func productLine(p *ProductRecord) []string {
 		pictures[i] = strings.TrimSpace(image.URL + " " + image.Alt)
 	}
 	return []string{
-		p.ID.String(), strconv.FormatInt(p.Version,
-			10), p.Name, p.Category, FormatFen(p.ListPriceFen), p.Description, p.Rules,
+		p.ID.String(), number(p.Version), p.Name, p.Category, FormatFen(p.ListPriceFen), p.Description, p.Rules,
 		strings.Join(pictures, "\n"), yesNo(p.ArchivedAt != 0),
 	}
 }
@@ -180,8 +178,8 @@ func known[T versioned](t *table, line *tableLine, what string, there map[ID]T, 
 		t.wrong(line, "id", "there is no "+what+" "+id.String())
 	case seen[id]:
 		t.wrong(line, "id", "stands in another line, too")
-	case line.has("version") && line.cells["version"] != strconv.FormatInt(found.version(), 10):
-		t.wrong(line, "version", "it was changed meanwhile, and has version "+strconv.FormatInt(found.version(), 10))
+	case line.has("version") && line.cells["version"] != number(found.version()):
+		t.wrong(line, "version", "it was changed meanwhile, and has version "+number(found.version()))
 	default:
 		seen[id] = true
 		return found, true

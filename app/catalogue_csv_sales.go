@@ -115,7 +115,7 @@ func (d *CatalogueDesk) importSales(ctx context.Context, t *table, r *ImportRepo
 		if len(t.problems) > problems {
 			continue
 		}
-		if err := d.checkLine(ctx, &before, &s); err != nil {
+		if err := d.checkLine(&before, &s); err != nil {
 			t.wrong(line, "", AsError(err).Message)
 			continue
 		}
@@ -137,7 +137,7 @@ func (d *CatalogueDesk) importSales(ctx context.Context, t *table, r *ImportRepo
 }
 
 // checkLine refuses terms that a sale cannot have, or cannot have any more.
-func (d *CatalogueDesk) checkLine(ctx context.Context, before, after *SaleRecord) error {
+func (d *CatalogueDesk) checkLine(before, after *SaleRecord) error {
 	if after.ID != 0 {
 		return d.mayEdit(before, after)
 	}

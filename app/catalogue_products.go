@@ -222,8 +222,7 @@ func (d *CatalogueDesk) checkProduct(p *Product) error {
 	}
 	if p.Description = d.Clean(p.Description); len(p.Description) > longestDescription {
 		return Fail(BadRequest, fmt.Sprintf("description has %d bytes as HTML: at most %d are taken",
-			len(p.Description),
-			longestDescription))
+			len(p.Description), longestDescription))
 	}
 	return checkImageTexts(p.Images)
 }

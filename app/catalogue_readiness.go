@@ -236,16 +236,10 @@ func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
 // backlog looks how much waits for the database.
 func (c *Checklist) backlog(ctx context.Context, s *SaleRecord) []Check {
 	all, err := c.Around.PartitionFigures(ctx)
-	if err != nil {
+	if err != nil || s.Partition >= len(all) || all[s.Partition].Away {
 		return unseen("the backlog")
 	}
-	if s.Partition >= len(all) || all[s.Partition].Away {
-		return unseen("the backlog")
-	}
-	return c.backlogOf(&all[s.Partition])
-}
-
-func (c *Checklist) backlogOf(f *PartitionFigures) []Check {
+	f := &all[s.Partition]
 	const do = "stampede status; see whether workers run and what the database does"
 	waiting := f.Lag + f.Pending
 	of := Facts{"waiting": waiting}

@@ -59,16 +59,13 @@ func (d *CatalogueDesk) editSale(ctx context.Context, id ID, edit SaleEdit) (bef
 	return before, after, err
 }
 
-// field is something of a sale that an edit may change.
-type field struct {
-	name    string
-	changed bool
-}
-
 // differences are the fields in which two states of a sale differ.
 func differences(a, b *SaleRecord) []string {
 	var names []string
-	for _, f := range []field{
+	for _, f := range []struct {
+		name    string
+		changed bool
+	}{
 		{"price_fen", a.PriceFen != b.PriceFen},
 		{"stock", a.Initial != b.Initial},
 		{"limit", a.Limit != b.Limit},

@@ -241,27 +241,16 @@ func (t SlotTime) on(day time.Time, zone *time.Location) (PlannedSlot, error) {
 		return line, err
 	}
 	if opens >= closes {
-		return line, Fail(BadRequest, fmt.Sprintf("the slot %s–%s must close after it opens, at 24:00 at the latest",
-			t.Opens,
-			t.Closes))
+		return line, Fail(BadRequest,
+			fmt.Sprintf("the slot %s–%s must close after it opens, at 24:00 at the latest", t.Opens, t.Closes))
 	}
 	var wrong [2]error
 	line.OpensAt, wrong[0] = instantOf(day, opens, zone)
 	line.ClosesAt, wrong[1] = instantOf(day, closes, zone)
 	if err := errors.Join(wrong[:]...); err != nil {
-		line.State, line.Says, line.OpensAt, line.ClosesAt = PlanImpossible, sayOf(wrong[:]), 0, 0
+		line.State, line.Says, line.OpensAt, line.ClosesAt = PlanImpossible, AsError(err).Message, 0, 0
 	}
 	return line, nil
-}
-
-// sayOf is what the first of the errors says to people.
-func sayOf(wrong []error) string {
-	for _, err := range wrong {
-		if err != nil {
-			return AsError(err).Message
-		}
-	}
-	return ""
 }
 
 // fitTemplate compares a plan with the slots that are there and with itself, and answers those that are to be made.

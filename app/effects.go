@@ -7,16 +7,14 @@ import (
 	"slices"
 )
 
-// Effects are what follows a COMMIT. Flows decide and commit, and then call this; what is to be done the rows say
-// alone:
+// Effects are the steps after a COMMIT, derived from the rows alone:
 //
 //	new rows   units of refused orders back → one step: deadlines, message, acknowledgement (Finish)
 //	others     units back │ sold │ withdrawn → deadline → message → mark of what was told
 //
-// Each step is keyed so that doing it again changes nothing: units by (order, hold) (I3), a deadline by its order, a
-// message by (order, rev). Somebody owes it until it is done (F3): for a new row its entry, which is pending until the
-// last step; for a later state the row, which is untold until then, and its hold or its deadline, which are still
-// there.
+// Each step is keyed, so that a repeat changes nothing: units by (order, hold) (I3), a deadline by its order, a message
+// by (order, rev). Each has an owner until it is done (F3): for a new row its pending entry, for a later state the
+// untold row and its hold or deadline.
 type Effects struct {
 	Inventory Inventory
 	Notifier  Notifier

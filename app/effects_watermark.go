@@ -9,13 +9,11 @@ import (
 
 const watermarkEvery = 5 * time.Second
 
-// ToldWatermark notes in the database up to which instant the new rows of each partition have been told. A rebuild
-// stamps anew only what is younger: without the mark it could not tell which rows nobody has heard of, because the
-// entries that owed it are lost with Redis.
+// ToldWatermark stores the instant up to which the new rows of each partition have been told, because their entries may
+// be lost with Redis. A rebuild stamps only younger rows.
 //
-// An instant T of the database's clock is proven as follows. After T was read, the newest entry of the stream is N.
-// Every row that was stamped by T comes from an entry up to N. Once all entries up to N are acknowledged, all those
-// rows are told.
+// Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row
+// stamped by T comes from an entry up to N, so all of them are told once all entries up to N are acknowledged.
 type ToldWatermark struct {
 	Partitions int
 	Inventory  Inventory

@@ -92,9 +92,8 @@ var (
 	// ErrTransient is a transient fault (connection lost, deadlock, lock wait, read-only, loading):
 	// the outcome is unknown or nothing happened; the same call is safe to repeat.
 	ErrTransient = errors.New("transient fault")
-	// ErrMisconfigured is an ErrTransient, too: no order is given up because of it. But no waiting mends it: a wrong
-	// password, a missing privilege, a command that the store does not know. Whoever waits at a start gives up and says
-	// so.
+	// ErrMisconfigured is an ErrTransient that no waiting mends: a wrong password, a missing privilege, an unknown
+	// command. A caller at a start gives up and reports it.
 	ErrMisconfigured error = misconfigured{}
 	// ErrPermanent is a permanent fault: the same call will fail again, alone it must not block others.
 	ErrPermanent = errors.New("permanent fault")

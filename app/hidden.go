@@ -61,13 +61,13 @@ func (d *SaleDesk) AddGuests(ctx context.Context, actor Actor, sale ID, n int) (
 	}
 	s, err := d.Sales.Sale(ctx, sale)
 	if err != nil {
-		return nil, Unreadable("the sale", noSale(sale, err))
+		return nil, Unreadable("the sale", missing("sale", sale, err))
 	}
 	if !s.Hidden {
 		return nil, Fail(WrongState, "only a hidden sale has guests of its own")
 	}
 	done, err := d.Journal.Act(ctx, actor, func(context.Context) (Act, error) {
-		return Act{Kind: "sale.add_guests", Object: saleObject(sale), After: map[string]int{"guests": n}}, nil
+		return Act{Kind: "sale.add_guests", Object: object("sale", sale), After: map[string]int{"guests": n}}, nil
 	})
 	if err != nil {
 		return nil, err

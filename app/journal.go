@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -108,22 +109,26 @@ func (j *Journal) Act(
 	if err := CheckNote(actor.Note); err != nil {
 		return Done{}, err
 	}
-	done, err := j.Store.Act(ctx, actor, noted(actor, do))
+	done, err := j.Store.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+		what, err := do(ctx)
+		what.Note = cmp.Or(what.Note, actor.Note)
+		return what, err
+	})
 	if errors.Is(err, ErrTransient) {
 		return done, unsettled("act", err)
 	}
 	return done, err
 }
 
-// noted gives an act without a note of its own the actor's.
-func noted(actor Actor, do func(ctx context.Context) (Act, error)) func(ctx context.Context) (Act, error) {
-	return func(ctx context.Context) (Act, error) {
-		what, err := do(ctx)
-		if what.Note == "" {
-			what.Note = actor.Note
-		}
-		return what, err
+// actFor is Journal.Act for an act whose answer is a T.
+func actFor[T any](
+	ctx context.Context, j *Journal, actor Actor, do func(ctx context.Context) (Act, error),
+) (answer T, err error) {
+	done, err := j.Act(ctx, actor, do)
+	if err == nil {
+		err = done.Into(&answer)
 	}
+	return answer, err
 }
 
 // ListJournal reads rows, the newest first; more reports whether older ones exist.

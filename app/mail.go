@@ -22,9 +22,8 @@ type QuarantinedEmail struct {
 // repeat from being a second e-mail stay longer.
 const orderMailFor = 7 * 24 * time.Hour
 
-// OrderMail tells buyers who have an e-mail that their order was paid or shipped, or that they got their money back. Of
-// payments and refunds it takes what the back office's stream has, under a group of its own; of shipments it hears from
-// the Finisher.
+// OrderMail sends e-mails about paid, refunded and shipped orders to buyers who have an e-mail. Payments and refunds
+// come from the back office's stream, under a group of its own; shipments from the Finisher.
 type OrderMail struct {
 	Users interface {
 		// UserByID reads an account in any state. ErrNoRow: a guest, or nobody.

@@ -7,16 +7,14 @@ import (
 	"strings"
 )
 
-// Message tells all nodes what has changed in a partition. It travels by PubSub, which drops without a word, so each
-// names the one before it: whoever finds that he has not heard that one reads the rows instead (F4, F5).
+// Message notifies all nodes of changes in a partition. PubSub may drop messages, so each names its predecessor: after
+// a gap a node reads the rows (F4, F5).
 //
 //	<number of the one before> <its own number>\n
 //	<user> <frame>\n                                  per change; a frame is an order event without its cursor
 //
-// The frame of a traced buy ends in a further field, "trace", which the receiving node removes.
-//
-// The numbers of a partition come from Redis, one after the other from 1 on. A Redis that has lost writes uses some of
-// them again.
+// The frame of a traced buy ends in the field "trace", which the receiving node removes. Redis numbers the messages of
+// a partition from 1; after it has lost writes, numbers repeat.
 type Message struct {
 	Before, Number int64
 	lines          string

@@ -1,5 +1,7 @@
 package app
 
+import "slices"
+
 // OrderState is the one fate of an order. Only MySQL decides it (I1):
 //
 //	             ┌──────────▶ refused                     (a row that says why)
@@ -39,22 +41,14 @@ const firstRev = 1
 
 // HasRow reports whether this is a state that a row of the orders table can have.
 func (s OrderState) HasRow() bool {
-	switch s {
-	case Pending, Paid, Shipped, Finished, Cancelled, Expired, Refused, Refunding, Refunded:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]OrderState{
+		Pending, Paid, Shipped, Finished, Cancelled, Expired, Refused, Refunding, Refunded,
+	}, s)
 }
 
 // Sold reports whether the units of an order in this state count as sold, if it holds any.
 func (s OrderState) Sold() bool {
-	switch s {
-	case Paid, Shipped, Finished, Refunding:
-		return true
-	default:
-		return false
-	}
+	return s == Paid || s == Shipped || s == Finished || s == Refunding
 }
 
 // Address is where the order goes. All three parts are asked for together.
@@ -124,9 +118,8 @@ type Order struct {
 	Stamped     bool   `json:"-"` // the call that answered this row has changed and stamped it, see Notifier
 }
 
-// HoldsUnits reports whether the order keeps its units away from others. Refunded counts as holding: its units were
-// withdrawn, they are not back on sale. Not so when the money came late: such an order had ended and given its units
-// back, and refunding it takes none.
+// HoldsUnits reports whether the order keeps its units from others. Refunded counts: its units were withdrawn and are
+// not sold again. An order that had ended before late money came holds none.
 func (o *Order) HoldsUnits() bool {
 	switch o.State {
 	case Cancelled, Expired, Refused:

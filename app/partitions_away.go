@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// PartitionsAway is the error of a read over several partitions of which some did not answer, because the server that
-// holds them is away: beside it stands what the others said. Whoever cannot use a part of it treats it like any other
-// error; when nothing at all was answered the error is another one.
+// PartitionsAway is the error of a read over several partitions of which some did not answer; the other results stand
+// beside it. If nothing answered, the error is another one.
 type PartitionsAway struct {
 	Partitions map[int]error
 }

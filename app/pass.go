@@ -9,13 +9,9 @@ const (
 	passLife = 2 * time.Minute
 )
 
-// Passes gives passes and reads them. A pass is a text that its buyer shows with a buy; it is bound to the user, the
-// sale and the time, and nobody keeps a list of them:
-//
-//	asked for ── issued (any node) ── shown with a buy (any node): ours? theirs? ended? ── spent in the Lua step
-//
-// It counts once: the Lua step takes a pass only if it was issued later than the one that the same buyer spent last in
-// the sale, and writes down the instant with the buy that it accepts. A buy that is refused leaves the pass as it is.
+// Passes issues and reads passes. A pass is bound to the user, the sale and the time, and is not stored. It counts
+// once: the Lua step accepts only a pass that was issued later than the last one that the buyer spent in the sale. A
+// refused buy does not spend it.
 type Passes struct {
 	key []byte
 }

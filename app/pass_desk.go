@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -124,9 +125,5 @@ func (d *PassDesk) admit(ctx context.Context, q PassQuestion) (*Sale, Millis, er
 
 // workBits is the difficulty of a task for an address under so much pressure.
 func (d *PassDesk) workBits(more int) int {
-	bits := int(d.bits.Load())
-	if bits == 0 {
-		bits = DefaultWorkBits
-	}
-	return min(bits+more, MostWorkBits)
+	return min(cmp.Or(int(d.bits.Load()), DefaultWorkBits)+more, MostWorkBits)
 }

@@ -7,9 +7,8 @@ import (
 	"encoding/binary"
 )
 
-// seal is what makes a text ours: a pass, or the task that it is given for. It is bound to what it is for, to one user
-// and to one sale; whoever shows it to us says again which, so that they need not stand in it. Nothing is remembered:
-// any node that has the key reads what another one wrote.
+// seal authenticates a pass or a task. It is bound to its purpose, one user and one sale, which the caller repeats on
+// reading. Any node that has the key can read it.
 //
 //	kind 1 byte · issued 8 · until 8 · bits 1 · the first 16 bytes of an HMAC-SHA256 over these, the sale, the user
 //	and what it is about

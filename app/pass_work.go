@@ -58,15 +58,7 @@ func (p *Passes) done(task, nonce string, sale, user ID, now Millis) (pass strin
 
 // isNonce reports whether it is a decimal number as one writes it.
 func isNonce(s string) bool {
-	if s == "" || len(s) > longestNonce || s[0] == '0' && len(s) > 1 {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
+	return s != "" && len(s) <= longestNonce && (s[0] != '0' || len(s) == 1) && digits(s)
 }
 
 // Solves reports whether the nonce is a solution of a proof of work with that text.

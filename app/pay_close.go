@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// end ends a pending order whose trade was opened: the gateway first, then the row, then the units. It answers the row
-// as it is afterwards: ended, or paid if the buyer was faster. An error is a transient fault: nothing is known to have
-// ended, ask again.
+// end ends a pending order whose trade was opened: the gateway first, then the row, then the units. It returns the row:
+// ended, or paid if the buyer was faster. Errors are transient: ask again.
 func (c *Cashier) end(ctx context.Context, o Order, to OrderState) (Order, error) {
 	row, over, err := c.overAtGateway(ctx, o, to)
 	if err != nil || !over {
@@ -24,12 +23,10 @@ func (c *Cashier) end(ctx context.Context, o Order, to OrderState) (Order, error
 	return rows[0], nil
 }
 
-// overAtGateway asks the gateway to end the trade. over is its definite word that nothing was paid and nothing can be;
-// else the row is what the money made of it.
-//
-// A trade begins to exist when the buyer comes to the gateway with what was signed, so one that the gateway does not
-// know is over for certain only at the deadline, Margin after the gateway stopped taking money for it. A buyer who
-// cancels earlier gives up a payment that was not begun; should it come all the same, it is late money.
+// overAtGateway ends the trade at the gateway. over: definitely nothing was paid and nothing can be; else row is the
+// result of the payment. A trade begins when the buyer comes to the gateway, so an unknown one is over only at the
+// deadline, Margin after the gateway stopped taking money. A buyer who cancels earlier gives up a payment that was not
+// begun; if it comes, it is late money.
 func (c *Cashier) overAtGateway(ctx context.Context, o Order, to OrderState) (row Order, over bool, err error) {
 	t, err := c.Gateway.Close(ctx, o.ID)
 	if errors.Is(err, ErrGatewayRefused) {

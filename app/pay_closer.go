@@ -23,10 +23,9 @@ const (
 	closePatience = 15 * time.Second
 )
 
-// TradeCloser ends orders whose deadline has come and whose payment was opened, beside the sweep: closers ask the
-// gateway, one order each, and enders write down in batches what it has answered meanwhile, so that thousands of
-// answers do not queue for the row of one sale. What is at hand is not offered to the database again and again; what is
-// forgotten in a crash is still in the delay queue.
+// TradeCloser ends due orders whose payment was opened, beside the sweep: closers call the gateway for one order each,
+// and enders commit its answers in batches, so that thousands of answers do not queue for one sale's row. Orders in
+// work are not offered again; after a crash they are still in the delay queue.
 type TradeCloser struct {
 	cashier *Cashier
 	queue   chan Order // due

@@ -7,14 +7,13 @@ import (
 	"log/slog"
 )
 
-// resolve finds out what becomes of an order whose money came after it had ended, at once (P8):
+// resolve decides at once about an order whose money came after it had ended (P8):
 //
 //	claim a hold number (database) → hold the units (Redis) ─┬▶ free: paid again, through the guard (database) → held → sold → event
 //	                                                         └▶ not free: refunding (database) → event → Refunder
 //
-// The limit per buyer counts, the window does not: the buyer had bought in time. Whoever claims the last number
-// resolves it; a hold taken under an older one becomes the newer one's, or comes back by it. A crash anywhere leaves
-// the payment unsettled, and PayReconciler begins anew.
+// The limit per buyer counts, the window does not. The last claimed number resolves it; an older hold is renumbered or
+// comes back. After a crash the payment is unsettled, and PayReconciler repeats.
 func (c *Cashier) resolve(ctx context.Context, o Order) error {
 	// before the hold: a rebuild in between changes the epoch, and nothing is revived
 	sale, err := c.Sales.Sale(ctx, o.Sale)

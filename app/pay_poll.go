@@ -28,16 +28,14 @@ const (
 	unresolvedFor = 5 * time.Second
 )
 
-// PayReconciler is the second half of flow 3: it asks the gateway about trades of which no last word has come, so that
-// a lost notification, or a shop without a public address for them, loses no payment (P8); and it finishes what a crash
-// left unresolved. Any number of nodes may run it: they share the trades by claiming them.
+// PayReconciler is the second half of flow 3: it queries trades without a final answer, so that no lost notification
+// loses a payment (P8), and completes what a crash left unresolved. Nodes share the trades by claiming them.
 //
 //	claim as many as there are places ─▶ read their orders ─▶ ask about each ─▶ plan their next turns
 //	                 ▲                                          │ a place is free again
 //	                 └──────────────────────────────────────────┘
 //
-// Nothing waits for the slowest answer of a claim but its own plan. When there are more trades than can be asked about,
-// those that can still be paid come first, and of them whoever waits longest.
+// Trades that can still be paid come first, then those that wait longest.
 type PayReconciler struct {
 	Cashier *Cashier
 	// Pace spaces the questions out, each waits for its turn; nil: as fast as the gateway answers.

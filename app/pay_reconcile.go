@@ -27,9 +27,8 @@ type PayDifference struct {
 	Message string `json:"message"`
 }
 
-// ReconciliationReport compares a day's payments with the gateway. A trade that was open at midnight is asked about for
-// both days, and what is wrong with it shows in both; its money counts on the day on which it was paid, and on no
-// other.
+// ReconciliationReport compares a day's payments with the gateway. A trade that was open at midnight appears on both
+// days; its money counts on the day on which it was paid.
 type ReconciliationReport struct {
 	Day         string          `json:"day"`
 	Orders      int             `json:"orders"`       // that were asked about

@@ -18,13 +18,9 @@ func (c *Cashier) Notified(ctx context.Context, form url.Values) error {
 	return c.Settle(ctx, trade)
 }
 
-// Settle takes the gateway's word on a trade, wherever it was said: in a notification, an answer to a query or to a
-// close. nil means that it has been taken and nobody needs to say it again. ErrTradeOdd: it does not fit the order. Any
-// other error is a transient fault: say it again.
-//
-// Only money changes anything here. That a trade waits, is closed or unknown ends no order: that happens at its
-// deadline, or because its buyer cancels it; and a trade that is closed after it was paid was refunded, which its
-// refund knows.
+// Settle processes a verified trade from a notification, a query or a close. nil: done, no repeat is needed.
+// ErrTradeOdd: it does not fit the order. Any other error is transient. Only money changes an order here: waiting,
+// closed and unknown trades do not; unpaid orders end at their deadline or by their buyer.
 func (c *Cashier) Settle(ctx context.Context, t Trade) error {
 	if t.State != TradePaid {
 		return nil

@@ -50,10 +50,9 @@ func (c *Cashier) TakesPayments() bool { return c.Gateway != nil }
 // Counts are for metrics.
 func (c *Cashier) Counts() *PayCounts { return &c.counts }
 
-// longestMargin covers what lies between the gateway's clock and ours: its time_expire has whole seconds, the clocks of
-// two houses may differ by a few more, and whatever was paid in the last moment needs one to be told. It ends at
-// pay_by, so that a trade which the gateway does not know by then can never be paid any more, and the unit is free at
-// once (P5).
+// longestMargin covers the whole seconds of the gateway's time_expire, clock differences of a few seconds, and the
+// delivery of a last payment. It ends at pay_by: a trade that the gateway does not know then can never be paid, and the
+// unit is free at once (P5).
 const longestMargin = 10 * time.Second
 
 // TradeMargin is how long before the deadline the gateway stops taking money, for a time to pay: ten seconds, or a

@@ -98,8 +98,7 @@ type Gateway interface {
 	Refund(ctx context.Context, r RefundRequest) error
 	// Refunded asks whether a refund was done.
 	Refunded(ctx context.Context, r RefundRequest) (bool, error)
-	// Notified verifies a notification, parsed from the body as it was sent, and answers the trade it states, or
-	// ErrForged. It looks at signature, app and seller; order, amount and state are the flow's to check. It makes no
-	// outgoing call.
+	// Notified verifies signature, app and seller of a notification and returns its trade, or ErrForged. Order, amount
+	// and state are the flow's to check. It makes no outgoing call.
 	Notified(form url.Values) (Trade, error)
 }

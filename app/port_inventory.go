@@ -60,10 +60,9 @@ type GateAnswer struct {
 
 // Gate answers buys, grouping those that wait for the same sale into one Lua call.
 type Gate interface {
-	// Reserve tells then the answer, or an error when the outcome is unknown (ErrTransient): the buy may or may not
-	// have been accepted, and repeating it with the same key is safe. A buy that could not be sent by the instant given
-	// is let go with an error, too. then is called exactly once, at once or from another goroutine; others are told
-	// after it, so it must not wait for anything.
+	// Reserve calls then exactly once, at once or from another goroutine, with the answer, or an error when the outcome
+	// is unknown (ErrTransient: repeat with the same key) or the buy was not sent by until. then must not block: other
+	// callers wait behind it.
 	Reserve(b Buy, until time.Time, then func(GateAnswer, error))
 }
 
@@ -213,9 +212,8 @@ type Inventory interface {
 	// Sell moves units from held to sold, all in the fewest calls; a second sale of the same (order, hold) does
 	// nothing. The result tells which ones did something.
 	Sell(ctx context.Context, sold []SoldHold) ([]bool, error)
-	// Withdraw takes the units of refunded orders out of the sale for good, all in the fewest calls; they still count
-	// to the limit. A second withdrawal of the same (order, hold) does nothing. The result tells which ones did
-	// something.
+	// Withdraw takes the units of refunded orders out of the sale for good; they still count to the limit. A repeat of
+	// the same (order, hold) does nothing. The result tells which ones did something.
 	Withdraw(ctx context.Context, sold []SoldHold) ([]bool, error)
 	// Hold takes units for an existing order (see HoldRequest). Taking the same (order, hold) twice changes nothing.
 	Hold(ctx context.Context, h HoldRequest) (Verdict, error)
@@ -228,10 +226,9 @@ type Inventory interface {
 	Buyers(ctx context.Context, sale SaleRef, since BuyersMark) (Buyers, error)
 	// Schedule enters deadlines into the delay queue; one that is there already keeps its score.
 	Schedule(ctx context.Context, partition int, deadlines []Deadline) error
-	// Finish is the one step out of new rows of a partition: their deadlines, one message, and the acknowledgement of
-	// their entries, together. asOf is Redis time, read before the transaction began that stamped the rows. ErrTooLate:
-	// see Notifier; nothing was done. All of it may happen again: a deadline that is there stays, an entry is
-	// acknowledged once.
+	// Finish adds the deadlines, publishes one message and acknowledges the entries of new rows of a partition in one
+	// step. asOf is Redis time, read before their transaction began. ErrTooLate: see Notifier; nothing was done. A
+	// repeat is safe.
 	Finish(ctx context.Context, partition int, asOf Millis, rows []*Order, entries []*Entry) error
 	// Delivery tells how far the consumers of a partition are. ErrTransient also while nobody has looked whether Redis
 	// lacks something.
@@ -330,10 +327,9 @@ func (e *Entry) order() Order {
 
 // EntryHandler is what the consumer does with what it reads (see Fulfiller).
 type EntryHandler interface {
-	// Fulfil writes the rows of the entries and does what follows, the acknowledgement included. It answers, per entry,
-	// nil (settled and acknowledged), ErrPermanent with the reason (this entry failed alone on its own account), or
-	// ErrTransient (its sale is locked: later again, while others go on). An error for the whole batch is a transient
-	// fault: all of it is tried again later.
+	// Fulfil writes the rows of the entries, applies their effects and acknowledges them. Per entry it returns nil
+	// (settled), ErrPermanent with the reason (it failed alone), or ErrTransient (its sale is locked; others go on). An
+	// error for the whole batch is transient.
 	Fulfil(ctx context.Context, entries []Entry) ([]error, error)
 	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its
 	// buyer. After it the entry goes to the dead letters.

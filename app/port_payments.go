@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -23,23 +24,15 @@ const (
 
 // Known reports whether it is one of these.
 func (o PaymentOutcome) Known() bool {
-	switch o {
-	case PaymentTaken, PaymentLate, PaymentRevived, PaymentRefunded, PaymentForeign, PaymentAmount, PaymentSecond,
-		PaymentNever:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]PaymentOutcome{
+		PaymentTaken, PaymentLate, PaymentRevived, PaymentRefunded, PaymentForeign, PaymentAmount, PaymentSecond,
+		PaymentNever,
+	}, o)
 }
 
 // Odd reports whether people have to look.
 func (o PaymentOutcome) Odd() bool {
-	switch o {
-	case PaymentTaken, PaymentLate, PaymentRevived, PaymentRefunded:
-		return false
-	default:
-		return true
-	}
+	return o != PaymentTaken && o != PaymentLate && o != PaymentRevived && o != PaymentRefunded
 }
 
 // Received is a row of the payments table: one trade that the gateway says was paid.
@@ -67,10 +60,9 @@ type PaymentStore interface {
 	// before and its time to pay does not end within margin of now. It answers the row as it is afterwards, noted or
 	// not; ErrNoRow if there is none or it is another user's.
 	OpenTrade(ctx context.Context, order, user ID, now Millis, margin time.Duration) (Order, error)
-	// Receive enters a paid trade once by its number, whatever becomes of it, and in the same transaction makes a
-	// pending order of that amount paid. The money of an order that has ended is noted in its row and is late:
-	// unresolved until ReviveLate or Resolve. It answers the order as it is afterwards (none for PaymentForeign) and
-	// the outcome; the same trade again changes nothing, unless it was odd before and is not any more.
+	// Receive enters a paid trade once by its number and, in the same transaction, pays a pending order of that amount.
+	// Money of an ended order is noted in its row and is late until ReviveLate or Resolve. It returns the order (none
+	// for PaymentForeign) and the outcome; a repeat changes nothing, unless the trade was odd before.
 	Receive(ctx context.Context, t Trade, now Millis) (Order, PaymentOutcome, error)
 	// ReviveLate makes an order that had ended, and whose money came late, paid under the hold number that was claimed
 	// for it, takes its units through the guard and settles its payment, in one transaction. ErrNoRow: it is in no such

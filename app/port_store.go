@@ -23,12 +23,10 @@ type OrdersQuery struct {
 // OrderStore is the durable truth about orders (MySQL). Errors wrap ErrTransient, ErrPermanent, ErrStaleEpoch or
 // ErrNoRow.
 type OrderStore interface {
-	// Insert writes the rows and takes their units from the sales, in one transaction. epoch must be the
-	// sales' epoch, else ErrStaleEpoch and nothing is written. A row that exists is left alone and
-	// returned as it is. A pending order whose key the buyer has used for another one becomes refused (ReasonKey).
-	// Pending orders for which their sale has no units, or that have no sale, are a *StuckSale of ErrScarce, and
-	// nothing is written. ErrPermanent names no row: halve and try again.
-	// Rows count as told from the beginning: the entry that they come from is the promise to tell (see Fulfiller).
+	// Insert writes the rows and takes their units from the sales, in one transaction. ErrStaleEpoch: epoch is not the
+	// sales'; nothing is written. An existing row is returned as it is. A pending order whose key the buyer has used
+	// becomes refused (ReasonKey). Without units or a sale: *StuckSale of ErrScarce, nothing is written. ErrPermanent
+	// names no row: halve and repeat. Rows count as told: the pending entry guarantees it (see Fulfiller).
 	Insert(ctx context.Context, epoch int64, rows []NewOrder) ([]Inserted, error)
 	// InsertOrRefuse is Insert where such orders become refused (ReasonGuard, ReasonNoSale), in the order of their
 	// tickets. Only the database of that history may refuse, so that one that was promoted, and lacks what it is about
@@ -44,10 +42,9 @@ type OrderStore interface {
 	// ClaimHold raises the hold number of an order that is in the state given, so that a new hold can be
 	// taken under it, and answers the row. ErrNoRow: it is not in that state. ErrArchived: it is in the archive.
 	ClaimHold(ctx context.Context, order ID, in OrderState) (Order, error)
-	// Revive flips a refused order to pending under its claimed hold number with a new deadline and the texts of
-	// the order given, and takes its units through the guard, in one transaction. epoch must be the sale's, read before
-	// the hold was taken, else ErrStaleEpoch: Redis has been made anew and may know nothing of the hold. ErrNoRow: the
-	// row is no longer refused with that hold. ErrPermanent: no unit is free, or the texts cannot be stored.
+	// Revive flips a refused order to pending under its claimed hold number with a new deadline and the given texts,
+	// and takes its units through the guard, in one transaction. ErrStaleEpoch: epoch, read before the hold, is not the
+	// sale's. ErrNoRow: it is not refused with that hold. ErrPermanent: no unit is free, or the texts cannot be stored.
 	Revive(ctx context.Context, claimed Order, epoch int64, payBy Millis) (Order, error)
 	// Order reads one row. ErrNoRow if there is none.
 	Order(ctx context.Context, id ID) (Order, error)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -24,12 +25,7 @@ const (
 
 // Known reports whether it is one of these.
 func (s RefundState) Known() bool {
-	switch s {
-	case RefundAsked, RefundOpen, RefundStuck, RefundDone, RefundDeclined:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]RefundState{RefundAsked, RefundOpen, RefundStuck, RefundDone, RefundDeclined}, s)
 }
 
 // Refund is a row of the refunds table: an order has at most one, of all that was paid.
@@ -93,11 +89,9 @@ type RefundBacklog struct {
 
 // RefundStore is the durable truth about refunds. Errors wrap ErrTransient, ErrPermanent or ErrNoRow.
 type RefundStore interface {
-	// BeginRefund flips an order that is in one of the states given to refunding, with the reason that its buyer reads,
-	// and enters its refund under the request number, in one transaction. The same request again answers the order as
-	// it is. ErrNoRow: there is no such order, or it is in no such state.
-	//
-	// A paid or shipped order keeps its units. Late money, of an order that had ended before, holds none.
+	// BeginRefund flips an order in one of the given states to refunding and enters its refund under the request
+	// number, in one transaction. A repeat returns the order. ErrNoRow: no such order in such a state. A paid or
+	// shipped order keeps its units; late money holds none.
 	BeginRefund(ctx context.Context, order ID, from []OrderState, request, reason string, now Millis) (Order, error)
 	// AskRefund enters what the buyer of a paid or shipped order wants, and tells so in the order's reason. It answers
 	// the row as it is afterwards, changed or not; ErrNoRow if there is none or it is another user's.

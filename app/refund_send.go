@@ -19,13 +19,9 @@ const (
 	backlogEvery = 10 * time.Second
 )
 
-// Refunder gives money back:
-//
-//	refunding, COMMIT → gateway → refunded, COMMIT → units withdrawn → event
-//
-// The gateway knows a refund by its request number, so that asking again after a lost answer gives nothing back twice
-// (I6). A crash before the second commit is finished by the next attempt, one after it by the Reconciler. Any number of
-// nodes may do this.
+// Refunder gives money back: refunding, COMMIT → gateway → refunded, COMMIT → units withdrawn → event. The gateway
+// identifies a refund by its request number, so that a repeat pays nothing twice (I6). The next attempt or the
+// Reconciler completes it after a crash. Several nodes may run it.
 type Refunder struct {
 	Gateway   Gateway
 	Refunds   RefundStore

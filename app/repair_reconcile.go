@@ -74,9 +74,8 @@ func (r *Reconciler) untold(ctx context.Context, now Millis) error {
 		func(rows []*Order) error { return r.Effects.Tell(ctx, now, rows) })
 }
 
-// eachPartition repairs the rows that are listed, partition by partition. Those of a partition that cannot be repaired
-// now, because its primary is away, stay the oldest: so that they hide no others, a list that was full is read again
-// without that partition.
+// eachPartition repairs the listed rows by partition. Rows of a partition whose primary is away stay the oldest, so a
+// full list is read again without that partition.
 func (r *Reconciler) eachPartition(
 	what string, list func(but []int) ([]Order, error), repair func([]*Order) error,
 ) error {

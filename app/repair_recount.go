@@ -11,11 +11,9 @@ import (
 //	units left in the database → mark → holds and their rows, page by page → what is wrong
 //	the next turn finds the very same → units left → correct, if the mark is still the same (one script)
 //
-// Reading takes long and others go on meanwhile, so what looks wrong once is nothing but a suspicion. It is believed
-// when two turns in a row found the same and nothing has moved since before the first, neither in Redis (the mark) nor
-// in the database: there units are taken for entries under way, of which there are none, and for holds, which would
-// move the mark; so the units left can only have grown, and that they are the same means that no order has ended
-// either.
+// A difference counts if two turns in a row found it and nothing has moved meanwhile: in Redis by the mark, in the
+// database by the units left. Units are taken there only for entries under way, of which there are none, and for holds,
+// which move the mark; so equal units left mean that no order has ended.
 type recount struct {
 	sale SaleRef
 	mark HoldsMark

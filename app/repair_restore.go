@@ -8,10 +8,9 @@ import (
 
 const restorePage = 2000 // orders
 
-// restore writes what the rows say of a sale into Redis, deadlines included. Held, sold and withdrawn units are summed
-// from the very rows that become the holds: a row that changes after it was read keeps its hold in Redis, counted as it
-// was, until what follows the change finds it there. All tickets given out so far count as settled: whatever had no row
-// is gone or was rescued.
+// restore writes a sale into Redis from its rows, deadlines included. Held, sold and withdrawn units are summed from
+// the very rows that become the holds: a row that changes later keeps its hold until its effects find it. All tickets
+// count as settled: whatever had no row is gone or was rescued.
 func (r *Rebuild) restore(ctx context.Context, epoch int64, sale *Sale, toldUntil Millis) error {
 	// None is settled any more under the old epoch, and none is decided before the partition is open again: they are
 	// those that sale.Withdrawn has.

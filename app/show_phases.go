@@ -11,10 +11,9 @@ const (
 	longestNap = 250 * time.Millisecond
 )
 
-// PhaseWatcher keeps this node's clock right and tells everyone when a slot, or a sale with
-// a window of its own, changes its phase, and when a sale was edited. Nothing counts down by messages: clients draw the
-// countdown. It looks at what the node knows, which Catalogue.Run keeps fresh, so that a database that hangs holds up
-// no opening.
+// PhaseWatcher keeps this node's clock right and announces phase changes of slots and watched sales, and edits of
+// sales. Clients draw the countdown. It reads the node's snapshot (Catalogue.Run), so that a hanging database delays no
+// opening.
 type PhaseWatcher struct {
 	Catalogue  *Catalogue
 	Inventory  Inventory
@@ -39,12 +38,8 @@ func (t *PhaseWatcher) Run(ctx context.Context) error {
 		if err := t.RunOnce(ctx); err != nil && ctx.Err() == nil {
 			slog.WarnContext(ctx, "timetable", "err", err)
 		}
-		nap := time.NewTimer(t.nap())
-		select {
-		case <-ctx.Done():
-			nap.Stop()
+		if !Sleep(ctx, t.nap()) {
 			return ctx.Err()
-		case <-nap.C:
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -183,9 +184,7 @@ func readSwitches(ctx context.Context, store KeptStore) (Switches, error) {
 	if err := all[keptSwitches].into(&s); err != nil {
 		return s, err
 	}
-	if s.WorkBits = DefaultWorkBits; bits != 0 {
-		s.WorkBits = bits
-	}
+	s.WorkBits = cmp.Or(bits, DefaultWorkBits)
 	s.Version = all[keptSwitches].Version
 	return s, nil
 }
@@ -202,11 +201,11 @@ func (k Kept) into(v any) error {
 }
 
 // EditSwitches turns some. Conflict: they are at another version.
-func (d *SwitchDesk) EditSwitches(ctx context.Context, actor Actor, e SwitchesEdit) (s Switches, err error) {
+func (d *SwitchDesk) EditSwitches(ctx context.Context, actor Actor, e SwitchesEdit) (Switches, error) {
 	if err := CheckNote(e.Note); err != nil {
-		return s, err
+		return Switches{}, err
 	}
-	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+	return actFor[Switches](ctx, d.Journal, actor, func(ctx context.Context) (Act, error) {
 		before, err := readSwitches(ctx, d.Kept)
 		if err != nil {
 			return Act{}, err
@@ -224,10 +223,6 @@ func (d *SwitchDesk) EditSwitches(ctx context.Context, actor Actor, e SwitchesEd
 		}
 		return Act{Kind: "switches.edit", Object: "switches", Before: before, After: after, Note: e.Note, Answer: after}, err
 	})
-	if err == nil {
-		err = done.Into(&s)
-	}
-	return s, err
 }
 
 // apply makes the switches of the edit.
@@ -235,21 +230,11 @@ func (e *SwitchesEdit) apply(s Switches) (Switches, error) {
 	if e.Version != s.Version {
 		return s, Changed("how the switches stand", s)
 	}
-	if e.TickMS != nil {
-		s.TickMS = *e.TickMS
-	}
-	if e.HTTPBuy != nil {
-		s.HTTPBuy = *e.HTTPBuy
-	}
-	if e.LeastChallenge != nil {
-		s.LeastChallenge = *e.LeastChallenge
-	}
-	if e.Lists != nil {
-		s.Lists = *e.Lists
-	}
-	if e.WorkBits != nil {
-		s.WorkBits = *e.WorkBits
-	}
+	set(&s.TickMS, e.TickMS)
+	set(&s.HTTPBuy, e.HTTPBuy)
+	set(&s.LeastChallenge, e.LeastChallenge)
+	set(&s.Lists, e.Lists)
+	set(&s.WorkBits, e.WorkBits)
 	s.Version++
 	return s, s.check()
 }
@@ -290,8 +275,8 @@ func (d *SwitchDesk) TakeBack(ctx context.Context, actor Actor) (Notice, error) 
 
 func (d *SwitchDesk) replaceNotice(
 	ctx context.Context, actor Actor, kind string, change func(before Notice) (Notice, error),
-) (n Notice, err error) {
-	done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+) (Notice, error) {
+	return actFor[Notice](ctx, d.Journal, actor, func(ctx context.Context) (Act, error) {
 		all, err := d.Kept.Kept(ctx)
 		if err != nil {
 			return Act{}, err
@@ -311,10 +296,6 @@ func (d *SwitchDesk) replaceNotice(
 		}
 		return Act{Kind: kind, Object: "notice", Before: before, After: after, Answer: after}, err
 	})
-	if err == nil {
-		err = done.Into(&n)
-	}
-	return n, err
 }
 
 const (
@@ -386,10 +367,7 @@ func (b *Switchboard) RunOnce(ctx context.Context) error {
 	if err := all[keptNotice].into(&n); err != nil {
 		return err
 	}
-	said := b.notice.Swap(&n)
-	if said == nil {
-		said = &Notice{}
-	}
+	said := cmp.Or(b.notice.Swap(&n), &Notice{})
 	if said.Version == n.Version || b.Say == nil {
 		return nil
 	}

@@ -47,9 +47,7 @@ func TestSwitchboardFollows(t *testing.T) {
 	}
 	look := func() {
 		t.Helper()
-		if err := board.RunOnce(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, board.RunOnce(ctx))
 	}
 	if s := board.Now(); !s.HTTPBuy || board.TickEvery() != 100*time.Millisecond {
 		t.Errorf("before the first look: %+v", s)
@@ -74,25 +72,19 @@ func TestSwitchboardFollows(t *testing.T) {
 	for _, n := range []NewNotice{
 		{Level: "info", Text: "first"}, {Level: "warning", Text: "second"}, {Level: "info", Text: "over", Until: past},
 	} {
-		if _, err := desk.TellAll(ctx, Actor{Name: "ada"}, n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(desk.TellAll(ctx, Actor{Name: "ada"}, n)))
 		look()
 		look()
 	}
 	if _, stands := board.Standing(); stands || !slices.Equal(said, []string{"first", "second", "over"}) {
 		t.Errorf("said %v; one stands: %v", said, stands)
 	}
-	if _, err := desk.TellAll(ctx, Actor{Name: "ada"}, NewNotice{Level: "info", Text: "third"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(desk.TellAll(ctx, Actor{Name: "ada"}, NewNotice{Level: "info", Text: "third"})))
 	look()
 	if n, stands := board.Standing(); !stands || n.Text != "third" {
 		t.Errorf("stands %+v, %v", n, stands)
 	}
-	if _, err := desk.TakeBack(ctx, Actor{Name: "ada"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(desk.TakeBack(ctx, Actor{Name: "ada"})))
 	look()
 	if last := said[len(said)-1]; last != "" {
 		t.Errorf("taken back, and the last word is %q", last)
@@ -123,14 +115,14 @@ func TestSwitchboardFollows(t *testing.T) {
 // done.
 func TestNoteOfAnActor(t *testing.T) {
 	t.Parallel()
-	j := &Journal{Store: &fakeActs{}}
-	do := func(note string) func(context.Context) (Act, error) {
-		return func(context.Context) (Act, error) { return Act{Kind: "x", Note: note}, nil }
-	}
-	for _, c := range []struct{ actor, own, want string }{{"why", "", "why"}, {"why", "mine", "mine"}, {"", "", ""}} {
-		what, err := noted(Actor{Note: c.actor}, do(c.own))(t.Context())
-		if err != nil || what.Note != c.want {
-			t.Errorf("%+v: %+v, %v", c, what, err)
+	acts := &fakeActs{}
+	j := &Journal{Store: acts}
+	for i, c := range []struct{ actor, own, want string }{{"why", "", "why"}, {"why", "mine", "mine"}, {"", "", ""}} {
+		_, err := j.Act(t.Context(), Actor{Note: c.actor}, func(context.Context) (Act, error) {
+			return Act{Kind: "x", Note: c.own}, nil
+		})
+		if err != nil || acts.rows[i].Note != c.want {
+			t.Errorf("%+v: %+v, %v", c, acts.rows, err)
 		}
 	}
 	_, err := j.Act(t.Context(), Actor{Note: "a\x00b"}, func(context.Context) (Act, error) {

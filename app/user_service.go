@@ -39,20 +39,16 @@ func (s *UserService) SetRole(ctx context.Context, actor Actor, id ID, role Role
 }
 
 // RevokeUser logs an account out on all its devices and returns their number. NotFound: there is no such account.
-func (s *UserService) RevokeUser(ctx context.Context, actor Actor, id ID) (n int, err error) {
+func (s *UserService) RevokeUser(ctx context.Context, actor Actor, id ID) (int, error) {
 	if _, err := s.account(ctx, id); err != nil {
 		return 0, err
 	}
-	done, err := s.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
+	return actFor[int](ctx, s.Journal, actor, func(ctx context.Context) (Act, error) {
 		gone, err := s.Devices.RevokeDevices(ctx, id, 0)
 		return Act{
 			Kind: "user.revoke", Object: userObject(id), After: map[string]any{"devices": gone}, Answer: len(gone),
 		}, err
 	})
-	if err == nil {
-		err = done.Into(&n)
-	}
-	return n, err
 }
 
 // DeleteUser deletes the data of an account or of a guest, of whom nothing but the id is known.

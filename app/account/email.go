@@ -17,10 +17,9 @@ const (
 	maxLabel = 63
 )
 
-// ParseEmail checks an e-mail address and answers it in the form in which it is stored and compared: lower case, and
-// the domain as the DNS has it. What a mail server would have to be asked about is not looked at; what could be taken
-// for two addresses, or for a header of a mail, is refused, and so is everything beyond ASCII before the @: not all
-// mail servers take it.
+// ParseEmail checks an e-mail address and returns its stored form: lower case, the domain as the DNS has it. It rejects
+// what could be two addresses or a header, and everything beyond ASCII before the @, which not all mail servers take.
+// It does not contact the mail server.
 func ParseEmail(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	local, domain, found := strings.Cut(s, "@")

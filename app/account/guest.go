@@ -29,10 +29,9 @@ type User struct {
 	Name string `json:"name"`
 }
 
-// Enter makes a new guest of who shows no token, and gives the bearer of a token that is still valid a new one for
-// the same user, unless it is an account's, whose tokens must not outlive its log in. It never grants more than the
-// role of a shopper. A token that has ended, or is no good, is Unauthorized: whoever shows one wants to remain who they
-// are, and as somebody else would be without their orders before anybody told them.
+// Enter creates a guest if no token is shown, and renews a valid guest's token. It never grants more than the role of a
+// shopper; an account's token must not outlive its log in. An ended or invalid token is Unauthorized: a new identity
+// would silently lose the orders.
 func (g *Guests) Enter(bearer string) (Session, error) {
 	user, err := g.who(bearer)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"stampede/app"
 )
 
-// Register writes an account that counts once its e-mail is proven, and mails the link that does so. A guest keeps the
-// id, and so the orders. If the e-mail has an account, its owner is told by mail, and whoever asked hears what
-// everybody hears.
+// Register writes an account that counts once its e-mail is proven, and mails the link. A guest keeps the id and the
+// orders. The owner of a known e-mail is told by mail; the caller's answer is the same.
 func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 	email, err := ParseEmail(r.Email)
 	if err != nil {

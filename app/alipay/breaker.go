@@ -18,14 +18,8 @@ const (
 	restFor = 2 * time.Second
 )
 
-// newBreaker keeps an absent gateway from being asked by everybody, each waiting for the timeout: after some faults in
-// a row calls fail at once, and one at a time looks whether it is back. A signed no is an answer; a call that was
-// abandoned, because nobody wanted the answer any more, says nothing about the gateway; one whose time was over does.
-//
-//	closed ── openAfter faults in a row ──▶ open ── restFor ──▶ one call may try
-//	   ▲                                     ▲                     │        │
-//	   └──────────── it worked ──────────────┼─────────────────────┘        │
-//	                                         └──────────── a fault ─────────┘
+// newBreaker protects callers from an absent gateway: after openAfter faults in a row calls fail at once for restFor,
+// then one call may try. A signed no counts as an answer, a timeout as a fault, and an abandoned call as neither.
 func newBreaker() *gobreaker.CircuitBreaker[struct{}] {
 	return gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Name:         "alipay",

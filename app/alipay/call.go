@@ -24,9 +24,8 @@ func (h *head) said() *alipay.Error { return &h.Error }
 // answer is a struct that begins with head.
 type answer interface{ said() *alipay.Error }
 
-// call asks the gateway once and reads its verified answer into out. The error is nil when the gateway says that it did
-// what was asked; a *businessError is its signed no; everything else wraps app.ErrTransient, because it may have been
-// done.
+// call asks the gateway once and reads its verified answer into out. A *businessError is its signed no; every other
+// error wraps app.ErrTransient, because the call may have been done.
 func (a *Alipay) call(ctx context.Context, question alipay.Param, out answer) error {
 	_, err := a.breaker.Execute(func() (struct{}, error) { return struct{}{}, a.exchange(ctx, question, out) })
 	if rejected(err) {

@@ -40,10 +40,9 @@ func readBook(ctx context.Context, q *bun.SelectQuery, user app.ID) (book []addr
 	return book, err
 }
 
-// inBook runs a change of a user's book. Its rows are locked, so that changes of one book come one after the other: in
-// the order of their ids, because a row whose default changes moves in the other index, and a scan that waits there
-// passes it over. The book is read once they are locked, as whoever was waited for has left it. One without rows has
-// none to lock: of two first entries the second meets the key of the default, and is made again when there is a row.
+// inBook runs a change of a user's book under a lock of its rows. They are locked in the order of their ids, because a
+// scan along the other index can miss a row whose default changes, and are read after that. An empty book has no row to
+// lock: of two first entries the second meets the key of the default and is repeated.
 func (s *Store) inBook(
 	ctx context.Context, what string, user app.ID,
 	change func(tx bun.Conn, book []addressRow) (app.SavedAddress, error),

@@ -55,9 +55,8 @@ func inForce(q *bun.SelectQuery, now app.Millis) *bun.SelectQuery {
 	return q.Where("removed_at IS NULL").Where("until IS NULL OR until > ?", now)
 }
 
-// AddBlock writes a block that is normalized, for as long as it is to last (0: until it is removed), and answers it
-// with its number. Conflict: the same is blocked already. The version is raised first: its row keeps editors one after
-// the other, and no node sees it before the block.
+// AddBlock writes a normalized block that lasts (0: until it is removed). Conflict: it exists. The version is raised
+// first: its row keeps editors serial, and no node sees it before the block.
 func (s *Store) AddBlock(ctx context.Context, b app.Block, lasts time.Duration) (app.Block, error) {
 	return inTx(ctx, s, "block somebody", func(tx bun.Conn) (app.Block, error) {
 		if err := s.raise(ctx, tx, settingBlocks); err != nil {

@@ -90,10 +90,8 @@ type changedRow struct {
 	Changed app.Millis `bun:"changed,scanonly"`
 }
 
-// latest reads the orders of each of the users that changed since the earliest instant that is asked for, the newest
-// change first and at most so many of each: a buyer with thousands of orders makes neither the answer nor its
-// sorting larger for the others. As those are a user's newest, whoever asks for a later instant finds all of his own
-// among them.
+// latest reads the newest changes of each user since the earliest requested instant, at most so many of each, so that a
+// buyer with thousands of orders slows no other. They include all that a later instant asks for.
 func (s *Store) latest(
 	ctx context.Context, conn bun.Conn, queries []app.ChangesQuery, most int,
 ) (map[app.ID][]changedRow, error) {

@@ -12,10 +12,9 @@ import (
 	"stampede/app"
 )
 
-// Expire flips what is due, up to idsAtOnce orders in a transaction: enough to make the commit cheap, few
-// enough to keep the sale's row locked for some milliseconds only. After an error, earlier transactions
-// have been committed; asking again is safe. Orders of a sale whose row somebody keeps locked are answered as they are,
-// so that those of other sales need not wait for it. See app.OrderStore.
+// Expire flips due orders, up to idsAtOnce in a transaction: a cheap commit that locks the sale's row for some
+// milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose row is
+// locked are returned as they are. See app.OrderStore.
 func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
 	select {
 	case s.expiring <- struct{}{}:

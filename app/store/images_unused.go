@@ -68,9 +68,8 @@ func (s *Store) shownURLs(ctx context.Context, images []oldImage) (map[string]bo
 	return shown, err
 }
 
-// removeUnusedImage looks again under the lock of the picture's row, which whoever gives it to a product holds until
-// that is committed (LockImages). The DELETE is a statement of its own behind the lock, so that it sees what was
-// committed before the lock was had.
+// removeUnusedImage checks again under the lock of the picture's row, which LockImages holds until a product's commit.
+// The DELETE follows the lock, so that it sees that commit.
 func (s *Store) removeUnusedImage(ctx context.Context, image oldImage, before app.Millis) (bool, error) {
 	return inTx(ctx, s, "remove picture "+image.ID, func(tx bun.Conn) (bool, error) {
 		var there string

@@ -15,9 +15,8 @@ import (
 // salesAtOnce is how many rows of sales one statement changes; SQLite takes a union of 500 parts at most.
 const salesAtOnce = 250
 
-// SaveSales writes what an operator can edit of each of them. Stock changes only while nothing of the sale is in
-// Redis, and so does archived unless the sale is over: its loading takes no lock of acts, so the statement itself
-// looks. See app.CatalogueKeeper.
+// SaveSales writes what an operator can edit. Stock, and archived before the end of a sale, change only while the sale
+// is not in Redis; the statement checks it, because loading takes no lock of acts.
 func (s *Store) SaveSales(ctx context.Context, sales ...app.SaleRecord) error {
 	return s.edit(ctx, fmt.Sprintf("save %d sales", len(sales)), func(tx bun.Conn) error {
 		// All transactions lock rows of sales in the order of their ids.

@@ -22,9 +22,8 @@ type Need struct {
 	Migrate bool   // only migrations need it
 }
 
-// Needs tries what the program does on MySQL or MariaDB: locks by name, one server to hold them, its statements, and
-// what migrations do. Nothing of it stays. What a settings file promises is not
-// believed, and neither is the version.
+// Needs tries on MySQL or MariaDB what the program does: locks by name, one server, its statements and those of
+// migrations. It leaves nothing behind, and trusts neither settings nor versions.
 func (s *Store) Needs(ctx context.Context) []Need {
 	if s.writer != nil {
 		return nil

@@ -31,15 +31,11 @@ const (
 	sqliteConns = 8
 )
 
-// session is what every MySQL connection is told first. The sql_mode makes values that do not fit an error
-// instead of cutting them silently, and does not contain NO_BACKSLASH_ESCAPES, on which the escaping of
-// strings rests.
-//
-// A process that stands still in the middle of a transaction, frozen or cut off, keeps others from its rows. The server
-// ends it: after ten seconds without a statement, or in which nothing of a statement came or nothing of an answer was
-// taken. For the first of these MariaDB has idle_transaction_timeout, and reads the rest as a comment; MySQL has only
-// the wait_timeout of all sessions, which is why connections that nobody uses are closed on our side long before
-// (idleFor). Whoever waits for such a row gives up after two seconds, so that a batch can go on without it.
+// session is set on every MySQL connection. The sql_mode turns values that do not fit into errors and lacks
+// NO_BACKSLASH_ESCAPES, on which the escaping of strings rests. The server ends a transaction after ten seconds without
+// a statement or progress, so that a frozen process blocks no rows: MariaDB by idle_transaction_timeout (a comment for
+// MySQL), MySQL by wait_timeout, which is why idle connections are closed earlier (idleFor). A lock wait ends after two
+// seconds, so that a batch can go on without the row.
 const session = `SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
 	time_zone = '+00:00', innodb_lock_wait_timeout = 2, net_read_timeout = 10, net_write_timeout = 10
 	/*M! , idle_transaction_timeout = 10 */ /*!80000 , wait_timeout = 10 */`

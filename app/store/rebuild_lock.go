@@ -12,9 +12,8 @@ import (
 // rebuildSilence is after how long a process that stands still in the middle of a rebuild has lost its turn.
 const rebuildSilence = 10 * time.Second
 
-// LockRebuild runs fn while no other process can rebuild the partition; it waits for its turn until ctx
-// ends. fn's context ends when the lock is lost. Should fn go on for a moment after that, the epoch fences
-// it.
+// LockRebuild runs fn while no other process can rebuild the partition; it waits until ctx ends. fn's context ends when
+// the lock is lost; the epoch fences what fn still does.
 func (s *Store) LockRebuild(ctx context.Context, partition int, fn func(ctx context.Context) error) error {
 	if s.writer != nil { // SQLite: one process
 		return s.lockInProcess(ctx, partition, fn)

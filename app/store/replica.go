@@ -22,11 +22,9 @@ const (
 	replicaRest = 5 * time.Second
 )
 
-// Replica reads lists and sums where a server follows the database, and takes their weight off it. A read sees all that
-// was committed before it began: the primary is asked how far it is, and the replica waits until it is there. One that
-// is behind, away or no replica of this database at all is left alone for a while, and the primary is read instead.
-//
-// Nothing is decided by it and no event is replayed from it: it has the methods that only show.
+// Replica reads lists and sums from a server that follows the database. It waits until the replica has what the primary
+// had committed; if the replica is late, away or no replica, the primary is read for a while. It has only methods that
+// show: nothing is decided by it and no event is replayed from it.
 type Replica struct {
 	primary *Store
 	open    func(ctx context.Context) (*Store, error)

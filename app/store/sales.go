@@ -67,9 +67,8 @@ func (s *Store) FreeUnits(ctx context.Context, sales []app.ID) (map[app.ID]int64
 	return left, nil
 }
 
-// MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so
-// that the epoch cannot advance past the sale meanwhile. What an operator edited after it was read to be loaded is read
-// and loaded anew.
+// MarkLoaded sets the epoch of a sale that was never loaded (I7). The partition's row is locked first, so that the
+// epoch cannot advance meanwhile. A sale that was edited since is loaded again.
 func (s *Store) MarkLoaded(ctx context.Context, sale app.ID, epoch, version int64) error {
 	return s.markLoaded(ctx, sale, epoch, version, "", " AND archived_at = 0")
 }

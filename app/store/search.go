@@ -32,9 +32,8 @@ func orderOf(q app.OrderSearch) string {
 	return "id DESC"
 }
 
-// findOrders is what one of the tables has. It says the index, which MySQL does not always find by itself; SQLite does
-// not see the hints. Ids grow with time, except that orders_due has those of a state in the order of their deadlines,
-// which is nearly the same.
+// findOrders is the query for one of the tables. It names the index, which MySQL does not always find; SQLite ignores
+// it. orders_due sorts by deadline, which is nearly the order of ids.
 func findOrders(sel *bun.SelectQuery, q app.OrderSearch) *bun.SelectQuery {
 	sel = sel.Limit(int64(q.Limit) + 1)
 	if q.ID != 0 {
