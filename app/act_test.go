@@ -70,9 +70,7 @@ func written(t *testing.T, acts int) *fakeActs {
 		_, err := f.Act(context.Background(), Actor{Name: "ada"}, func(context.Context) (Act, error) {
 			return Act{Kind: "sale.pause", Object: "sale:5", Note: "n"}, nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	return f
 }

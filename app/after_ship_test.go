@@ -196,9 +196,7 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 func TestFinisherWritesAndFinishes(t *testing.T) {
 	t.Parallel()
 	desk, p := newTestShipping(Paid)
-	if _, err := desk.Ship(t.Context(), Actor{Key: "key-00001"}, Parcel{1, "SF", "SF-1"}, false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(desk.Ship(t.Context(), Actor{Key: "key-00001"}, Parcel{1, "SF", "SF-1"}, false)))
 	r := &readers{users: map[ID]User{9: {ID: 9, Email: "a@mail.example", State: UserActive}}}
 	inventory := desk.Inventory.(*fakeInventory)
 	f := &Finisher{

@@ -78,9 +78,7 @@ func TestBlockListFollows(t *testing.T) {
 		}
 		look := func() {
 			t.Helper()
-			if err := l.RunOnce(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, l.RunOnce(ctx))
 		}
 		look()
 		store.version, store.blocks = 1, []Block{

@@ -68,9 +68,7 @@ func TestCountsOfSalesAddUp(t *testing.T) {
 		}
 		store.away = false
 		for range 3 {
-			if err := c.RunOnce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.RunOnce(t.Context()))
 		}
 	}
 	if store.words != 4 || len(store.said[8]) != 0 {
@@ -108,9 +106,7 @@ func TestCountsOfSalesAreBounded(t *testing.T) {
 	}
 	step := func(d time.Duration) {
 		*now = now.Add(d)
-		if err := c.RunOnce(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.RunOnce(t.Context()))
 	}
 	step(0)
 	c.pressOf(3)
@@ -185,9 +181,7 @@ func TestCheckoutCountsByLayer(t *testing.T) {
 			c.sale.ID, c.sale.ClosesAt = 7, 1<<43
 			checkout.Catalogue.known.sales[7] = &c.sale
 			_, _ = checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
-			if err := counts.RunOnce(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, counts.RunOnce(t.Context()))
 			said, _ := store.SaleFigures(t.Context(), 7)
 			got := pressesOf(said)
 			if got.Pressed != 1 || (c.want == nil) != (got.Reserved == 1) ||

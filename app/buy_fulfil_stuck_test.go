@@ -35,9 +35,7 @@ func TestFulfilGoesOnWithoutALockedSale(t *testing.T) {
 	}
 	f.Orders = &lockedStore{book, 2}
 	verdicts, err := f.Fulfil(context.Background(), entries)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, verdict := range verdicts {
 		stuck := entries[i].Sale == 2
 		if stuck != errors.Is(verdict, ErrTransient) || errors.Is(verdict, ErrPermanent) || !stuck && verdict != nil {
@@ -105,9 +103,7 @@ func TestOnlyAWholeDatabaseRefusesEntries(t *testing.T) {
 			list := entries(4)
 			list[1].Sale, list[3].Sale = 2, 2
 			verdicts, err := f.Fulfil(t.Context(), list)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for i, verdict := range verdicts {
 				waits := list[i].Sale == 2 && !c.refused
 				if waits != errors.Is(verdict, ErrScarce) || waits != errors.Is(verdict, ErrTransient) {

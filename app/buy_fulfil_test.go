@@ -174,9 +174,7 @@ func TestFulfilKeepsTheOrderThatMakesCrashesHarmless(t *testing.T) {
 func TestFulfilGivesUpWhileThereIsTimeToPay(t *testing.T) {
 	t.Parallel()
 	f, book, _, _ := newTestFulfiller()
-	if _, err := f.Fulfil(context.Background(), entries(1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Fulfil(context.Background(), entries(1))))
 	if book.within <= 0 || book.within > f.PayWindow/2 {
 		t.Errorf("the insert may take %v of a pay window of %v, want half of it", book.within, f.PayWindow)
 	}
@@ -188,9 +186,7 @@ func TestFulfilHalvesUntilTheBadEntryStandsAlone(t *testing.T) {
 	f, book, _, notifier := newTestFulfiller()
 	book.poison[6] = true
 	verdicts, err := f.Fulfil(context.Background(), entries(16))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, v := range verdicts {
 		if blamed := v != nil; blamed != (i == 5) {
 			t.Errorf("entry %d: verdict %v", i, v)
@@ -229,9 +225,7 @@ func TestFulfilBurnsWhatTheGuardRefused(t *testing.T) {
 	book.turn[1] = Order{ID: 1, Sale: 7, State: Refused, Reason: ReasonGuard, Hold: 1, Rev: 1}
 	book.turn[2] = Order{ID: 2, Sale: 7, State: Refused, Reason: ReasonKey, Hold: 1, Rev: 1}
 	book.turn[3] = Order{ID: 3, Sale: 7, State: Cancelled, Hold: 1, Rev: 2, ToldRev: 2}
-	if _, err := f.Fulfil(context.Background(), entries(4)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Fulfil(context.Background(), entries(4))))
 	burnt := map[ID]bool{}
 	for _, r := range inventory.returned {
 		burnt[r.Order] = r.Burn
@@ -251,9 +245,7 @@ func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 	book.poison[1] = true
 	e := entries(1)[0]
 	e.Address = `{"name":"a","phone":"1","text":"x"}`
-	if err := f.Refuse(context.Background(), e, ReasonDead); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Refuse(context.Background(), e, ReasonDead))
 	o := notifier.told[0]
 	if o.State != Refused || o.Reason != ReasonDead || o.Address != nil || len(inventory.returned) != 1 ||
 		inventory.returned[0].Burn {
@@ -279,9 +271,7 @@ func TestRedeliveryTellsAgain(t *testing.T) {
 	f, book, _, notifier := newTestFulfiller()
 	book.turn[2] = Order{ID: 2, Sale: 7, State: Pending, Hold: 1, Rev: 1, ToldRev: 1}
 	book.turn[3] = Order{ID: 3, Sale: 7, State: Expired, Hold: 1, Rev: 2, ToldRev: 2}
-	if _, err := f.Fulfil(context.Background(), entries(3)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Fulfil(context.Background(), entries(3))))
 	wantSteps(t, book.trace, "commit 3", "stamp 1", "finish 2 of 3")
 	for _, o := range notifier.told {
 		if !o.Stamped {
@@ -298,16 +288,12 @@ func TestTooLateIsStampedAnew(t *testing.T) {
 	t.Parallel()
 	f, book, inventory, notifier := newTestFulfiller()
 	inventory.late = 1
-	if _, err := f.Fulfil(context.Background(), entries(2)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Fulfil(context.Background(), entries(2))))
 	wantSteps(t, book.trace, "commit 2", "stamp 2", "finish 2 of 2")
 	book.steps, notifier.late = nil, 1
 	paid := &Order{ID: 9, Sale: 7, State: Refused, Rev: 2, ToldRev: 1, Stamped: true}
 	book.turn[9] = *paid
-	if err := f.Effects.Tell(context.Background(), 1, []*Order{paid}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Effects.Tell(context.Background(), 1, []*Order{paid}))
 	wantSteps(t, book.trace, "stamp 1", "tell 1")
 }
 
@@ -318,9 +304,7 @@ func TestToldMarksAreGroupedAndKept(t *testing.T) {
 	for id := range ID(3) {
 		book.turn[id+1] = Order{ID: id + 1, Sale: 7, State: Expired, Hold: 1, Rev: 2, ToldRev: 1}
 	}
-	if _, err := f.Fulfil(context.Background(), entries(3)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Fulfil(context.Background(), entries(3))))
 	if err := f.Effects.Told.RunOnce(context.Background()); err != nil || len(book.marked) != 3 {
 		t.Fatalf("marked %d, %v", len(book.marked), err)
 	}

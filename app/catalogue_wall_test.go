@@ -9,9 +9,7 @@ import (
 func zoneOf(t *testing.T, name string) *time.Location {
 	t.Helper()
 	zone, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return zone
 }
 
@@ -48,13 +46,9 @@ func TestTimesOfDay(t *testing.T) {
 		{"Pacific/Apia", "2011-12-31", "12:00", "2011-12-30T22:00:00Z"},
 	} {
 		day, err := Day(c.day).parse()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		minutes, err := parseWall(c.time)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		at, err := instantOf(day, minutes, zoneOf(t, c.zone))
 		got := at.Time().Format(time.RFC3339)
 		if err != nil {
@@ -88,9 +82,7 @@ func TestTimesOfDayAreWhatClocksShow(t *testing.T) {
 		for at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() < 2027; at = at.Add(15 * time.Minute) {
 			local := at.In(zone)
 			day, err := Day(local.Format(time.DateOnly)).parse()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			found, err := instantOf(day, local.Hour()*60+local.Minute(), zone)
 			switch {
 			case err != nil && strings.Contains(err.Error(), "comes twice"):

@@ -61,9 +61,7 @@ func TestUnreadableMessages(t *testing.T) {
 	// What stands before an unreadable line is still told.
 	for _, line := range []string{"7 {}", "7\n", "7 \n", " {}\n", "0 {}\n", "+7 {}\n", "\n"} {
 		m, err := ParseMessage("1 2\n5 {}\n" + line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, err := changesOf(m); !errors.Is(err, ErrPermanent) || len(got) != 1 || got[0].User != 5 {
 			t.Errorf("line %q: changes %v, %v", line, got, err)
 		}

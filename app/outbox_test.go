@@ -36,9 +36,7 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	t.Parallel()
 	box := &outbox{trace: &trace{}, waits: postBatch + 3}
 	p := &OutboxSender{Outbox: box, Stream: box, Inventory: &fakeInventory{trace: box.trace}}
-	if err := p.RunOnce(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.RunOnce(context.Background()))
 	wantSteps(t, box.trace, "append 500", "mark 500", "append 3", "mark 3")
 	if p.Waiting() != 7 {
 		t.Error("what waits was not counted")

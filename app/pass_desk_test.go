@@ -166,9 +166,7 @@ func TestUnreadPicturesAreTold(t *testing.T) {
 	ask := func() (task string) {
 		t.Helper()
 		a, err := d.AskPass(t.Context(), PassQuestion{User: 42, Sale: 3, From: from})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return a.Task.ID
 	}
 	answer := func(task, says string) {

@@ -54,9 +54,7 @@ func TestForgedPassIsNone(t *testing.T) {
 	t.Parallel()
 	pass := testPasses.issue(7, 42, 1_000_000, 1_120_000)
 	raw, err := base64.RawURLEncoding.DecodeString(pass)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range raw {
 		for bit := range 8 {
 			forged := append([]byte(nil), raw...)
@@ -89,9 +87,7 @@ func TestWork(t *testing.T) {
 		t.Error("the same solution sent again gives another pass")
 	}
 	n, err := strconv.Atoi(nonce)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n++; !Solves(task.Text, strconv.Itoa(n), bits); n++ {
 	}
 	if other, _, ok := testPasses.done(task.ID, strconv.Itoa(n), sale, user, now); !ok || other != pass {

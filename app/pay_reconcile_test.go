@@ -109,9 +109,7 @@ func TestReconciliationNamesEveryDifference(t *testing.T) {
 	}, make(chan struct{}, 1)}
 	p := &DailyReconciliation{Store: books, Gateway: books, pause: time.Nanosecond}
 	report, err := p.part(context.Background(), 0, 10, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, d := range report.Differences {
 		got = append(got, d.Order.String()+" "+d.Kind)
@@ -170,9 +168,7 @@ func TestReconciliationCountsEachTradeOnce(t *testing.T) {
 		{midnight + day, 1, 1, 100_000, 0},
 	} {
 		report, err := p.part(context.Background(), c.from, c.from+day, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if report.Orders != c.orders || report.Paid != c.paid || report.TakenFen != c.taken ||
 			report.ReturnedFen != c.returned {
 			t.Errorf("from %d: %+v, want %+v", c.from, report, c)
@@ -192,13 +188,9 @@ func TestCalendarDayIsTheShops(t *testing.T) {
 		"UTC":           {"2026-12-31", "2026-12-31T00:00:00Z", 24},
 	} {
 		place, err := time.LoadLocation(zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		date, err := time.Parse(time.DateOnly, want.date)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		from, to := CalendarDay(date, place)
 		if got := from.UTC().Format(time.RFC3339); got != want.from || to.Sub(from).Hours() != want.hours {
 			t.Errorf("%s: from %s, %v h", zone, got, to.Sub(from).Hours())

@@ -176,9 +176,7 @@ func TestSettleTellsAfterTheCommit(t *testing.T) {
 	c, _, book, _ := newTestCashier()
 	for range 2 {
 		trade := Trade{Order: 1, No: "T1", State: TradePaid, AmountFen: 4900}
-		if err := c.Settle(context.Background(), trade); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Settle(context.Background(), trade))
 		book.row.ToldRev = 2
 	}
 	if want := []string{"receive", "sell 1", "tell 1", "receive"}; !slices.Equal(book.steps, want) {

@@ -104,9 +104,7 @@ func TestChangesCarryTraces(t *testing.T) {
 		t.Errorf("nodes that know nothing of traces cannot take it for a frame: %s", text)
 	}
 	m, err := ParseMessage(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	changes, err := changesOf(m)
 	if err != nil || len(changes) != 3 {
 		t.Fatalf("%v, %v", changes, err)

@@ -129,9 +129,7 @@ func TestRefundOfLateMoneyWithdrawsNothing(t *testing.T) {
 	t.Parallel()
 	r, book, _, _ := newTestRefunder()
 	book.order.CancelledAt = 900_000
-	if err := r.RunOnce(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.RunOnce(context.Background()))
 	wantSteps(t, book.trace, "refund", "commit", "return 1", "tell 1")
 	if r.Backlog().Stuck != 1 {
 		t.Error("the stuck refund was not counted")
@@ -143,9 +141,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	t.Parallel()
 	r, book, gateway, inventory := newTestRefunder()
 	gateway.lost, gateway.silent = ErrTransient, ErrTransient
-	if err := r.RunOnce(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.RunOnce(context.Background()))
 	if book.refund.State != RefundOpen || book.refund.Note == "" {
 		t.Fatalf("%+v", book.refund)
 	}
@@ -155,9 +151,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 	wantSteps(t, book.trace, "refund", "ask")
 	gateway.silent = nil
 	inventory.later()
-	if err := r.RunOnce(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.RunOnce(context.Background()))
 	wantSteps(t, book.trace, "refund", "ask", "ask", "commit", "withdraw 1", "tell 1")
 	if gateway.given["R1"] != 500 {
 		t.Errorf("given back: %v", gateway.given)
@@ -175,9 +169,7 @@ func TestRefusedRefundIsStuckUnlessItWasDone(t *testing.T) {
 			gateway.given["R1"], want = 500, RefundDone
 		}
 		for range 2 {
-			if err := r.RunOnce(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.RunOnce(context.Background()))
 			inventory.later()
 		}
 		if book.refund.State != want {

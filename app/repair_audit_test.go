@@ -74,9 +74,7 @@ func TestAuditFindsEveryKindOfDefect(t *testing.T) {
 				sides := soundSides()
 				c.breakIt(sides)
 				report, err := (&Auditor{Inventory: sides, Orders: sides, Sales: sides}).Sale(context.Background(), 7)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				all := strings.Join(report.Failures, "\n")
 				if c.says == "" && all != "" || !strings.Contains(all, c.says) || c.says != "" && all == "" {
 					t.Errorf("failures %q, want them to say %q", all, c.says)

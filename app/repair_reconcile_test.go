@@ -52,9 +52,7 @@ func TestScanBringsHoldsToTheirRows(t *testing.T) {
 			c.row.ID, c.hold.Order = 5, 5
 			s := &scanned{fakeInventory: &fakeInventory{trace: tr}, holds: []OpenHold{c.hold}, rows: []Order{c.row}}
 			r := &Reconciler{Inventory: s, Orders: s, Effects: effectsOf(s, s, nil)}
-			if err := r.orphans(context.Background(), []SaleRef{{ID: 7}}, nil); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.orphans(context.Background(), []SaleRef{{ID: 7}}, nil))
 			if !slices.Equal(tr.steps, c.want) {
 				t.Errorf("steps %v, want %v", tr.steps, c.want)
 			}
@@ -85,9 +83,7 @@ func TestScanTakesTurns(t *testing.T) {
 	r := &Reconciler{Inventory: p, Orders: p, Effects: effectsOf(p, p, nil)}
 	pages := 0
 	for range 18 { // 18 pages a turn, five to a scan: five turns
-		if err := r.orphans(t.Context(), sales, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.orphans(t.Context(), sales, nil))
 		before := pages
 		pages = p.seen[1] + p.seen[2] + p.seen[3]
 		if pages-before != holdsPerScan/1000 {

@@ -94,9 +94,7 @@ func TestRecountBelievesOnlyWhatStays(t *testing.T) {
 				if s.moves != nil {
 					s.moves(turn)
 				}
-				if err := r.orphans(t.Context(), []SaleRef{{ID: 7}}, map[ID]int64{7: s.free}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.orphans(t.Context(), []SaleRef{{ID: 7}}, map[ID]int64{7: s.free}))
 			}
 			if !slices.Equal(tr.steps, c.want) || r.Mismatched() != c.mismatched ||
 				r.Corrected() != int64(len(c.want)) {
@@ -124,9 +122,7 @@ func TestRecountOverSeveralScans(t *testing.T) {
 	p := pagedHolds{s}
 	r := &Reconciler{Inventory: p, Orders: p, Effects: effectsOf(p, p, nil), Sales: countedStores{c: s}}
 	for range 6 { // three scans a turn
-		if err := r.orphans(t.Context(), []SaleRef{{ID: 7}}, map[ID]int64{7: s.free}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.orphans(t.Context(), []SaleRef{{ID: 7}}, map[ID]int64{7: s.free}))
 	}
 	if want := []string{fmt.Sprintf("held %d sold 0 stock 1", most)}; !slices.Equal(tr.steps, want) {
 		t.Errorf("steps %v, want %v", tr.steps, want)

@@ -12,9 +12,7 @@ import (
 func TestRunbookHasWhatAlarmsAndChecksName(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../" + strings.TrimSuffix(runbook, "#"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	marks := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	parts := map[string]bool{}
 	for line := range strings.Lines(string(text)) {

@@ -119,9 +119,7 @@ func TestFilterTurnsUnknownIDsAwayOnlyWhileItIsFresh(t *testing.T) {
 		source := &shelf{sales: map[ID]Sale{1: {ID: 1}}}
 		c := NewCatalogue(source, exactFilter, time.UTC)
 		ctx := context.Background()
-		if err := c.Refresh(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Refresh(ctx))
 		notFound := &Error{Code: NotFound}
 		if _, err := c.Sale(ctx, 2); !errors.Is(err, notFound) || source.asked != 0 {
 			t.Fatalf("fresh filter: %v, database asked %d times", err, source.asked)
@@ -151,19 +149,13 @@ func TestSnapshotIsReadAnewWhenTheVersionMoves(t *testing.T) {
 	ctx := t.Context()
 	refresh := func() {
 		t.Helper()
-		if err := c.Refresh(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Refresh(ctx))
 	}
 	reads := func(what string, want int64, asks int) {
 		t.Helper()
 		before := source.asked
-		if _, err := c.Today(ctx, now); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.SalesOfSlot(ctx, 7); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(c.Today(ctx, now)))
+		must(t, errOf(c.SalesOfSlot(ctx, 7)))
 		for _, id := range []ID{1, 2, 3} {
 			if sale, err := c.Sale(ctx, id); err != nil || sale.PriceFen != want {
 				t.Errorf("%s: sale %s costs %d (%v), want %d", what, id, sale.PriceFen, err, want)
@@ -199,9 +191,7 @@ func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	for name, moves := range map[string]func(t *testing.T, source *shelf, c *Catalogue){
 		"after the next one was read": func(t *testing.T, source *shelf, c *Catalogue) {
-			if err := c.Refresh(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Refresh(t.Context()))
 			source.breaks(false)
 		},
 		"while the next one is read": func(t *testing.T, source *shelf, c *Catalogue) {
@@ -235,9 +225,7 @@ func TestSnapshotStaysWhileTheDatabaseIsAway(t *testing.T) {
 					t.Errorf("%s: %d sales, %v", when, len(sales), err)
 				}
 			}
-			if err := c.Refresh(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Refresh(t.Context()))
 			asks("before")
 			source.version++
 			moves(t, source, c)

@@ -58,9 +58,7 @@ func TestEditsAndPhasesOfAWatchedSaleAreTold(t *testing.T) {
 		look := func(want ...SaleView) {
 			t.Helper()
 			time.Sleep(catalogueEvery)
-			if err := errors.Join(catalogue.Refresh(ctx), w.RunOnce(ctx)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(catalogue.Refresh(ctx), w.RunOnce(ctx)))
 			same := func(a, b SaleView) bool {
 				return a.ID == b.ID && a.Phase == b.Phase && a.Challenge == b.Challenge
 			}
@@ -108,9 +106,7 @@ func TestOpeningIsToldWithoutTheDatabase(t *testing.T) {
 				people := &listeners{watched: []ID{1}}
 				w := watcher(catalogue, clock, people)
 				time.Sleep(time.Until(midnight) - 2*time.Minute)
-				if err := errors.Join(catalogue.Refresh(ctx), clock.Sample(ctx, countersOnly{})); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(catalogue.Refresh(ctx), clock.Sample(ctx, countersOnly{})))
 				var duties sync.WaitGroup
 				for _, run := range []func(context.Context) error{catalogue.Run, w.Run} {
 					duties.Go(func() { _ = run(ctx) })

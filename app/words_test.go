@@ -90,9 +90,7 @@ func TestOnlyEndedOrdersGiveUnitsBack(t *testing.T) {
 func TestBuyRequestNamesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	good := BuyRequest{Sale: 1, Qty: 1, Key: "abcdefgh"}
-	if err := good.validate(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, good.validate())
 	for name, c := range map[string]struct {
 		change func(*BuyRequest)
 		code   Code
@@ -152,3 +150,13 @@ func TestUnknownErrorsDoNotLeak(t *testing.T) {
 		t.Fatalf("got %+v", wrapped)
 	}
 }
+
+// must ends the test if a step that it needs has failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }

@@ -16,13 +16,9 @@ import (
 // Nothing but a token that this key signed is a user; whatever else comes is unauthorized, and never a panic.
 func FuzzVerify(f *testing.F) {
 	i, err := NewIssuer(testKey, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	fine, err := i.Issue(42, "Ada", app.Shopper, 100*365*24*time.Hour)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	for _, token := range []string{
 		fine, fine[:len(fine)-1], fine + ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.eyJzdWIiOiI0MiJ9.",
 		"eyJhbGciOiJIUzI1NiIsImtpZCI6MX0.e30.AAAA", "eyJhbGciOlsiSFMyNTYiXX0.bnVsbA.",
@@ -46,18 +42,12 @@ func FuzzVerify(f *testing.F) {
 // What claimsOf reads, it reads as the library does; to what it does not know it says nothing.
 func FuzzClaims(f *testing.F) {
 	i, err := NewIssuer(testKey, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	for _, c := range []claims{{Name: "Ada", Role: app.Admin, Device: "7"}, {Name: "灵儿 \"<\\", Role: "root"}} {
 		token, _, err := i.sign(42, c, time.Hour)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		text, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(string(text))
 	}
 	const begin = `{"iss":"stampede","sub":"1","aud":["stampede"],`

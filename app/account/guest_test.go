@@ -41,13 +41,9 @@ func TestEndedGuestIsNotReplaced(t *testing.T) {
 	mint := g.Mint
 	g.Mint = func() (app.ID, error) { minted++; return mint() }
 	ended, err := g.Issuer.Issue(42, "Guest 4242", app.Shopper, -time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	foreign, err := issuer(t, otherKey, nil).Issue(42, "Guest 4242", app.Shopper, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, token := range map[string]string{"ended": ended, "of another key": foreign, "no token at all": "hello"} {
 		s, err := g.Enter(token)
 		if !errors.Is(err, &app.Error{Code: app.Unauthorized}) || s != (Session{}) {
@@ -63,13 +59,9 @@ func TestGuestLoginNeverGrantsMore(t *testing.T) {
 	t.Parallel()
 	g := guests(t)
 	token, err := g.Issuer.Issue(42, "boss", app.Admin, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := g.Enter(token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if who, err := g.Issuer.Verify(s.Access); err != nil || who.User != 42 || who.Role != app.Shopper {
 		t.Errorf("got %+v, %v", who, err)
 	}

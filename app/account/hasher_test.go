@@ -46,9 +46,7 @@ func TestHasherTurnsAway(t *testing.T) {
 	var leaves []func()
 	for range hashQueue + 1 {
 		leave, err := h.Enter()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		leaves = append(leaves, leave)
 	}
 	_, err := h.Enter()
@@ -69,9 +67,7 @@ func TestHasherUnderPressure(t *testing.T) {
 	h := newHasher(c.now)
 	enter := func() func() {
 		leave, err := h.Enter()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return leave
 	}
 	first := enter()

@@ -17,9 +17,7 @@ func TestKeyRotation(t *testing.T) {
 	issue := func(i *Issuer, life time.Duration) string {
 		t.Helper()
 		token, err := i.Issue(42, "Ada", app.Shopper, life)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return token
 	}
 	counts := func(what, token string, on *Issuer, want bool) {
@@ -77,9 +75,7 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 		var c testClock
 		i := issuer(t, testKey, c.now)
 		token, _, err := i.sign(42, claims{Name: "Ada", Role: app.Shopper, Device: "7"}, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 2 {
 			if who, err := i.Verify(token); err != nil || who.Device != 7 {
 				t.Fatalf("%+v, %v", who, err)
@@ -97,9 +93,7 @@ func TestTokensEndWithWhatTheyRestOn(t *testing.T) {
 // BenchmarkVerify is the token check on the way of a request: at most 5 µs.
 func BenchmarkVerify(b *testing.B) {
 	i, err := NewIssuer(testKey, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	revoked := make(map[app.ID]app.Millis)
 	for n := range app.ID(100_000) {
 		revoked[n+1] = 1 << 60
@@ -107,15 +101,11 @@ func BenchmarkVerify(b *testing.B) {
 	i.revoked.Store(&revoked)
 	u := app.User{ID: 7301444300000000007, Name: "Guest 7301", Role: app.Shopper}
 	token, _, err := i.IssueTo(&u, 7301444300000000008)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := i.Verify(token); err != nil {
-				b.Fatal(err)
-			}
+			must(b, errOf(i.Verify(token)))
 		}
 	})
 	b.Run("all by the library", func(b *testing.B) {

@@ -16,9 +16,7 @@ func TestCountsEnd(t *testing.T) {
 	t.Parallel()
 	embedded := miniredis.RunT(t)
 	real, err := redis.ParseURL(kit.Redis(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, options := range map[string]*redis.Options{"real": real, "embedded": {Addr: embedded.Addr()}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -26,9 +24,7 @@ func TestCountsEnd(t *testing.T) {
 			t.Cleanup(func() { _ = client.Close() })
 			shelf := NewShelf(client)
 			first, cutOff := t.Name()+":first", t.Name()+":cut off"
-			if err := client.Set(ctx, countPrefix+cutOff, 6, 0).Err(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, client.Set(ctx, countPrefix+cutOff, 6, 0).Err())
 			if n := shelf.count(ctx, time.Hour, first, cutOff); n[0] != 1 || n[1] != 7 {
 				t.Errorf("counted %v, want 1 and 7", n)
 			}

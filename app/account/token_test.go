@@ -21,9 +21,7 @@ var (
 func issuer(t *testing.T, key []byte, now func() time.Time) *Issuer {
 	t.Helper()
 	i, err := NewIssuer(key, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return i
 }
 
@@ -53,9 +51,7 @@ func TestVerifyRefuses(t *testing.T) {
 		token := jwt.NewWithClaims(method, c)
 		token.Header["kid"] = i.keys.Load().keys[0].kid
 		s, err := token.SignedString(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return s
 	}
 	hs := func(change func(*claims)) string { return sign(jwt.SigningMethodHS256, testKey, change) }
@@ -68,9 +64,7 @@ func TestVerifyRefuses(t *testing.T) {
 	parts := strings.Split(fine, ".")
 	forged := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","kid":"` + i.keys.Load().keys[0].kid + `"}`))
 	foreign, err := issuer(t, otherKey, nil).Issue(42, "x", app.Shopper, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	for name, token := range map[string]string{
 		"empty":              "",
@@ -129,9 +123,7 @@ func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
 			life = -time.Hour
 		}
 		token, _, err := i.sign(42, c, life)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		quick, key, quickErr := i.own(token)
 		whole, wholeKey, wholeErr := i.foreign(token)
 		if quick == nil {
@@ -144,9 +136,7 @@ func TestOurOwnTokensAreReadTheShortWay(t *testing.T) {
 		}
 	}
 	token, _, err := i.sign(42, claims{Name: `Ada "the first" <b>`, Role: app.Shopper}, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if quick, _, err := i.own(token); quick != nil || err != nil {
 		t.Errorf("a name with escapes: %+v, %v", quick, err)
 	}

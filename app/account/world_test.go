@@ -42,21 +42,15 @@ func onBoth(t *testing.T, test func(w *world)) {
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
 		s, err := store.OpenMySQL(kit.Context(t), kit.MySQL(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		options, err := redis.ParseURL(kit.Redis(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		test(newWorld(t, s, options))
 	})
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
 		s, err := store.OpenSQLite(kit.Context(t), filepath.Join(t.TempDir(), "shop.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		test(newWorld(t, s, &redis.Options{Addr: miniredis.RunT(t).Addr()}))
 	})
 }
@@ -64,9 +58,7 @@ func onBoth(t *testing.T, test func(w *world)) {
 func newWorld(t *testing.T, s *store.Store, options *redis.Options) *world {
 	t.Helper()
 	t.Cleanup(func() { _ = s.Close() })
-	if _, err := migrations.Up(kit.Context(t), s.DB()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(migrations.Up(kit.Context(t), s.DB())))
 	w := &world{t: t, ctx: kit.Context(t), store: s, redis: redis.NewClient(options)}
 	t.Cleanup(func() { _ = w.redis.Close() })
 	w.Accounts = w.node()
@@ -78,9 +70,7 @@ func newWorld(t *testing.T, s *store.Store, options *redis.Options) *world {
 func (w *world) node() *Accounts {
 	w.t.Helper()
 	issuer, err := NewIssuer(testKey, func() time.Time { return w.now().Time() })
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 	shelf := NewShelf(w.redis)
 	return &Accounts{
 		Users: w.store, Devices: w.store, Mailer: w, Issuer: issuer, Hasher: newHasherWithoutBudget(), Shelf: shelf,
@@ -147,9 +137,7 @@ func (w *world) solution() *app.CaptchaAnswer {
 
 func (w *world) must(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must(w.t, err)
 }
 
 // refused demands an error of a code, and answers its sentence.
@@ -193,3 +181,13 @@ func (w *world) who(access string) app.Identity {
 	w.must(err)
 	return who
 }
+
+// must ends the test if a step that it needs has failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }

@@ -24,9 +24,7 @@ func TestEveryWayToPay(t *testing.T) {
 			t.Parallel()
 			c := newCounter(t, nil)
 			order := app.ID(7301444480512000257 + i)
-			if _, err := c.Pay(t.Context(), request(order, via)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(c.Pay(t.Context(), request(order, via))))
 			if got := c.query(t, order); got != (app.Trade{Order: order, State: app.TradeAbsent}) {
 				t.Fatalf("before the buyer has come: %+v", got)
 			}
@@ -36,9 +34,7 @@ func TestEveryWayToPay(t *testing.T) {
 				got.PaidAt != 0 {
 				t.Fatalf("at the cashier: %+v", got)
 			}
-			if err := c.sim.Pay(order.String()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.sim.Pay(order.String()))
 			paid := c.query(t, order)
 			if paid.State != app.TradePaid || time.Since(paid.PaidAt.Time()).Abs() > time.Minute {
 				t.Fatalf("after the payment: %+v", paid)
@@ -67,15 +63,11 @@ func TestClose(t *testing.T) {
 		{"waiting", func(order app.ID) { c.pay(t, order, app.ViaPage) }, app.TradeClosed, app.TradeClosed},
 		{"paid", func(order app.ID) {
 			c.pay(t, order, app.ViaPage)
-			if err := c.sim.Pay(order.String()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.sim.Pay(order.String()))
 		}, app.TradePaid, app.TradePaid},
 		{"closed", func(order app.ID) {
 			c.pay(t, order, app.ViaPage)
-			if err := c.sim.GiveUp(order.String()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.sim.GiveUp(order.String()))
 		}, app.TradeClosed, app.TradeClosed},
 		{"paid this instant", func(order app.ID) {
 			c.pay(t, order, app.ViaPage)
@@ -107,16 +99,12 @@ func TestRefund(t *testing.T) {
 	if err := c.Refund(t.Context(), r); !errors.Is(err, app.ErrGatewayRefused) {
 		t.Fatalf("before the payment: %v", err)
 	}
-	if err := c.sim.Pay(order.String()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.sim.Pay(order.String()))
 	if done, err := c.Refunded(t.Context(), r); done || err != nil {
 		t.Fatalf("before the refund: %v, %v", done, err)
 	}
 	for range 3 {
-		if err := c.Refund(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Refund(t.Context(), r))
 	}
 	if done, err := c.Refunded(t.Context(), r); !done || err != nil {
 		t.Fatalf("after the refund: %v, %v", done, err)
@@ -130,9 +118,7 @@ func TestRefund(t *testing.T) {
 		t.Errorf("asked for another amount under the same number: %v", err)
 	}
 	rest := app.RefundRequest{Order: order, Request: "7-2", AmountFen: 10_000}
-	if err := c.Refund(t.Context(), rest); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Refund(t.Context(), rest))
 	if l := c.sim.Ledger(); l.RefundedFen != 19801 {
 		t.Errorf("given back: %d", l.RefundedFen)
 	}
@@ -186,12 +172,8 @@ func TestTimeExpireIsRoundedDown(t *testing.T) {
 	r := request(9, app.ViaPage)
 	r.ExpiresAt = app.MillisOf(time.Now().Add(time.Hour).Truncate(time.Second)) + 999
 	p, err := c.Pay(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.sim.Come(p.URL); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, errOf(c.sim.Come(p.URL)))
 	if got := c.sim.Ledger().Trades[0].ExpiresAt.UnixMilli(); got != int64(r.ExpiresAt)-999 {
 		t.Errorf("the trade ends at %d, asked for %d", got, r.ExpiresAt)
 	}

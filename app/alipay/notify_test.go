@@ -16,13 +16,9 @@ func TestForgedNotifications(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
 	c.pay(t, 1, app.ViaPage)
-	if err := c.sim.Pay("1"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.sim.Pay("1"))
 	good := c.letters(t, 1)[0]
-	if _, err := c.Notified(good); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(c.Notified(good)))
 	// An adapter whose gateway does not exist: any call of it would hang or fail otherwise than with ErrForged.
 	alone := newCounter(t, func(o *alipay.Options) { o.Gateway = "http://127.0.0.1:1/gateway.do" })
 	for name, change := range map[string]func(url.Values){
@@ -63,9 +59,7 @@ func TestSpoiltNotifications(t *testing.T) {
 			c := newCounter(t, nil)
 			c.pay(t, 1, app.ViaPage)
 			c.inject(t, sim.Fault{Kind: kind, Times: 1})
-			if err := c.sim.Pay("1"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.sim.Pay("1"))
 			trade, err := c.Notified(c.letters(t, 1)[0])
 			if errors.Is(err, app.ErrForged) != forged {
 				t.Errorf("got %v, want forged %v", err, forged)
@@ -82,13 +76,9 @@ func TestOwnSignatureIsNoNotification(t *testing.T) {
 	t.Parallel()
 	c := newCounter(t, nil)
 	p, err := c.Pay(t.Context(), request(1, app.ViaPage))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address, err := url.Parse(p.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	form := address.Query()
 	form.Set("seller_id", c.options.SellerID)
 	if _, err := c.Notified(form); !errors.Is(err, app.ErrForged) {
@@ -100,20 +90,12 @@ func TestOwnSignatureIsNoNotification(t *testing.T) {
 func BenchmarkNotified(b *testing.B) {
 	c := newCounter(b, nil)
 	p, err := c.Pay(b.Context(), request(1, app.ViaPage))
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := c.sim.Come(p.URL); err != nil {
-		b.Fatal(err)
-	}
-	if err := c.sim.Pay("1"); err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
+	must(b, errOf(c.sim.Come(p.URL)))
+	must(b, c.sim.Pay("1"))
 	form := c.letters(b, 1)[0]
 	for b.Loop() {
-		if _, err := c.Notified(form); err != nil {
-			b.Fatal(err)
-		}
+		must(b, errOf(c.Notified(form)))
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "notifications/s")
 }

@@ -36,22 +36,16 @@ type counter struct {
 func newCounter(t testing.TB, change func(*alipay.Options)) *counter {
 	t.Helper()
 	keys, err := sharedKeys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := &counter{say: "success", client: &http.Client{}}
 	c.sim, err = sim.New(sim.Options{
 		Keys: keys, Schedule: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mailbox := httptest.NewServer(http.HandlerFunc(c.receive))
 	gateway := httptest.NewServer(c.sim)
 	private, public, err := keys.PEM()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.options = alipay.Options{
 		Gateway: gateway.URL + "/gateway.do", AppID: keys.AppID, SellerID: keys.SellerID,
 		PrivateKey: private, PublicKey: public, NotifyURL: mailbox.URL, ReturnURL: "http://shop.example/?back",
@@ -96,9 +90,7 @@ func (c *counter) letters(t testing.TB, n int) []url.Values {
 func (c *counter) inject(t *testing.T, faults ...sim.Fault) {
 	t.Helper()
 	for _, f := range faults {
-		if _, err := c.sim.Inject(f); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(c.sim.Inject(f)))
 	}
 }
 
@@ -106,14 +98,10 @@ func (c *counter) inject(t *testing.T, faults ...sim.Fault) {
 func (c *counter) pay(t *testing.T, order app.ID, via app.PayVia) {
 	t.Helper()
 	p, err := c.Pay(t.Context(), request(order, via))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if via == app.ViaQR {
 		response, err := c.client.Get(p.QR)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = response.Body.Close()
 		return
 	}
@@ -132,8 +120,16 @@ func request(order app.ID, via app.PayVia) app.PayRequest {
 func (c *counter) query(t *testing.T, order app.ID) app.Trade {
 	t.Helper()
 	trade, err := c.Query(t.Context(), order)
+	must(t, err)
+	return trade
+}
+
+// must ends the test if a step that it needs has failed.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return trade
 }
+
+func errOf[T any](_ T, err error) error { return err }

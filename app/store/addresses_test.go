@@ -21,9 +21,7 @@ func saved(text string, isDefault bool) app.SavedAddress {
 func book(t *testing.T, s *store.Store, user app.ID) (texts []string) {
 	t.Helper()
 	all, err := s.AddressesOf(kit.Context(t), user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defaults := 0
 	for _, a := range all {
 		if a.Default {
@@ -45,9 +43,7 @@ func TestAddressBook(t *testing.T) {
 		ctx, user := kit.Context(t), nextID()
 		must := func(a app.SavedAddress, err error) app.SavedAddress {
 			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return a
 		}
 		want := func(texts ...string) {

@@ -56,9 +56,7 @@ func onMariaDB(t testing.TB) *store.Store {
 func openMySQL(t testing.TB, dsn string) *store.Store {
 	t.Helper()
 	s, err := store.OpenMySQL(kit.Context(t), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { closed(t, s) })
 	return s
 }
