@@ -65,8 +65,8 @@ type Archived struct {
 	Postpone string // why the run ended early
 }
 
-// Archivist moves orders of sales that closed long ago to the archive, and removes personal data. One process does so at
-// a time, in short transactions with pauses, and not around openings. It may die anywhere: the next run goes on.
+// Archivist moves orders of sales that closed long ago to the archive, and removes personal data. One process does so
+// at a time, in short transactions with pauses, and not around openings. It may die anywhere: the next run goes on.
 type Archivist struct {
 	Store   ArchiveStore
 	Streams interface {
