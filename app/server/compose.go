@@ -266,9 +266,9 @@ func compose(
 	return p, p.composeTraces(c, version, registry) // last, because it begins to run at once
 }
 
-// seeder writes demo data for this node.
-func (p *parts) seeder(partitions int) *demo.Seeder {
-	return &demo.Seeder{Catalogue: p.stores.db, Editor: p.stores.db, Mint: p.lease.Mint, Partitions: partitions}
+// newSeeder makes what writes demo data.
+func newSeeder(db *store.Store, lease *store.NodeLease, partitions int) *demo.Seeder {
+	return &demo.Seeder{Catalogue: db, Editor: db, Mint: lease.Mint, Partitions: partitions}
 }
 
 // handler makes the routes over the flows. closing ends long polls and refuses sockets.

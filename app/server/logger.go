@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
 )
 
 // The Redis library remarks on every connection that fails. Whoever made the call reports that, so its remarks
@@ -27,29 +29,42 @@ func (c *Config) Logger(w io.Writer) *slog.Logger {
 	if c.LogFormat == "json" {
 		handler = slog.NewJSONHandler(w, options)
 	}
-	return slog.New(countingHandler{idsHandler{handler}})
+	return slog.New(logHandler{handler})
 }
 
 // loggedErrors is how many errors the log of this process has: the log is the process's, as slog's default is.
 var loggedErrors atomic.Int64
 
-// countingHandler counts the errors that pass through it.
-type countingHandler struct{ slog.Handler }
+// logHandler counts errors, and adds to each line the ids that its context and its error carry (app.LogIDs), unless the
+// line has them.
+type logHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.
-func (h countingHandler) Handle(ctx context.Context, r slog.Record) error {
+func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelError {
 		loggedErrors.Add(1)
+	}
+	var err error
+	said := make(map[string]bool, r.NumAttrs())
+	r.Attrs(func(a slog.Attr) bool {
+		said[a.Key] = true
+		if e, ok := a.Value.Any().(error); ok && err == nil {
+			err = e
+		}
+		return true
+	})
+	for _, id := range app.LogIDs(ctx, err) {
+		if !said[id.Key] {
+			r.AddAttrs(id)
+		}
 	}
 	return h.Handler.Handle(ctx, r)
 }
 
 // WithAttrs implements slog.Handler.
-func (h countingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return countingHandler{h.Handler.WithAttrs(attrs)}
+func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return logHandler{h.Handler.WithAttrs(attrs)}
 }
 
 // WithGroup implements slog.Handler.
-func (h countingHandler) WithGroup(name string) slog.Handler {
-	return countingHandler{h.Handler.WithGroup(name)}
-}
+func (h logHandler) WithGroup(name string) slog.Handler { return logHandler{h.Handler.WithGroup(name)} }

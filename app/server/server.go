@@ -71,8 +71,7 @@ type Server struct {
 
 	notReady atomic.Pointer[obstacle] // nil: ready
 	closing  chan struct{}            // closed when a shutdown begins
-	closeRun sync.Once
-	release  func() error // what New took, given back once
+	release  func() error             // what New took, given back once
 }
 
 // New checks what can be checked at once and takes the addresses, so that a taken port, a data folder in use or a bad
@@ -255,7 +254,8 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	}
 	if s.options.Rolling {
 		p.keeper = &demo.Keeper{
-			Seeder: p.seeder(c.Partitions), Now: p.clock.Now, Slot: cmp.Or(s.options.Slot, demo.RollingSlot),
+			Seeder: newSeeder(stores.db, lease, c.Partitions), Now: p.clock.Now,
+			Slot: cmp.Or(s.options.Slot, demo.RollingSlot),
 		}
 	}
 	// Duties outlive ctx: at a shutdown they end in their turn.
@@ -325,7 +325,7 @@ func (s *Server) open(stores *stores, node int) {
 func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) error {
 	slog.Info("shutting down")
 	s.setNotReady("shutting down", nil)
-	s.closeRun.Do(func() { close(s.closing) })
+	close(s.closing)
 
 	drain, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
@@ -335,7 +335,9 @@ func (s *Server) shutDown(p *parts, d *duties, stopDuties context.CancelFunc) er
 	p.shop.Checkout.Close()
 	stopDuties()
 	d.wg.Wait()
-	p.closeTraces()
+	if p.traces != nil {
+		p.traces.Close()
+	}
 
 	last, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()

@@ -23,7 +23,7 @@ type Tools struct {
 	config Config
 	stores stores
 	told   *app.Told // what has been published by these tools; it is marked when they are closed
-	actor  app.Actor // as whom they change something; set by OpenActs
+	Actor  app.Actor // as whom they change something
 }
 
 // OpenTools opens the database. Close it.
@@ -56,15 +56,14 @@ func (t *Tools) Database() *bun.DB { return t.stores.db.DB() }
 // Seeder makes a seeder under a node number of its own; the function gives the number back. Embedded databases
 // are migrated first.
 func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) {
-	if err := prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions); err != nil {
+	if err := t.prepared(ctx); err != nil {
 		return nil, nil, err
 	}
 	lease, err := t.stores.db.LeaseNode(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("lease a node number: %w", err)
 	}
-	s := &demo.Seeder{Catalogue: t.stores.db, Editor: t.stores.db, Mint: lease.Mint, Partitions: t.config.Partitions}
-	return s, func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
+	return newSeeder(t.stores.db, lease, t.config.Partitions), func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
 }
 
 // RollingPlan plans the rolling schedule over the time given, from what is there.
@@ -127,7 +126,7 @@ func (t *Tools) ReplayDead(ctx context.Context, id string) (app.Order, error) {
 	if err != nil {
 		return app.Order{}, err
 	}
-	return dead.Replay(ctx, t.actor, id)
+	return dead.Replay(ctx, t.Actor, id)
 }
 
 // DropDead forgets a dead letter.
@@ -136,7 +135,7 @@ func (t *Tools) DropDead(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return dead.Drop(ctx, t.actor, id)
+	return dead.Drop(ctx, t.Actor, id)
 }
 
 // DeadLetters is what failed for good, and what an operator can do about it.
@@ -167,19 +166,14 @@ func (t *Tools) inventory(ctx context.Context) (*streams.Inventory, error) {
 	if err := prepareDatabase(ctx, t.stores.db, false, t.config.Partitions); err != nil {
 		return nil, err
 	}
-	return inventory, t.learnEpochs(ctx, inventory)
-}
-
-// learnEpochs has the inventory carry the epochs of the database.
-func (t *Tools) learnEpochs(ctx context.Context, inventory *streams.Inventory) error {
 	for p := range t.config.Partitions {
 		epoch, _, err := t.stores.db.PartitionEpoch(ctx, p)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		inventory.SetEpoch(p, epoch)
 	}
-	return nil
+	return inventory, nil
 }
 
 // connect reaches Redis, once.

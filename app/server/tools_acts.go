@@ -6,16 +6,6 @@ import (
 	"stampede/app"
 )
 
-// OpenActs is OpenTools for a command that changes something: what it does is journalled as done by the actor.
-func OpenActs(ctx context.Context, c Config, actor app.Actor) (*Tools, error) {
-	t, err := OpenTools(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	t.actor = actor
-	return t, nil
-}
-
 // journal is how these tools act.
 func (t *Tools) journal() *app.Journal { return &app.Journal{Store: t.stores.db} }
 
@@ -24,7 +14,7 @@ func (t *Tools) act(ctx context.Context, do func(ctx context.Context) (app.Act, 
 	if err := t.prepared(ctx); err != nil {
 		return app.Done{}, err
 	}
-	return t.journal().Act(ctx, t.actor, do)
+	return t.journal().Act(ctx, t.Actor, do)
 }
 
 // note journals what is done outside the database, before it is done.

@@ -46,7 +46,7 @@ func Issuer(ctx context.Context, c Config) (*account.Issuer, error) {
 // until they end, unless only the new one is to count; those of the generation before that end, so it is refused while
 // there may be any.
 func (t *Tools) RotateKey(ctx context.Context, only bool) (app.KeyGeneration, error) {
-	if err := prepareDatabase(ctx, t.stores.db, t.config.Embedded(), t.config.Partitions); err != nil {
+	if err := t.prepared(ctx); err != nil {
 		return app.KeyGeneration{}, err
 	}
 	present, err := t.stores.db.KeyGeneration(ctx)

@@ -34,10 +34,3 @@ func (p *parts) composeTraces(c *Config, version string, registry *prometheus.Re
 	p.traces, p.tracer.To = traces, traces
 	return nil
 }
-
-// closeTraces sends the last spans, for a bounded time.
-func (p *parts) closeTraces() {
-	if p.traces != nil {
-		p.traces.Close()
-	}
-}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,12 +52,7 @@ func (e *env) withActs(a acting, do func(t *server.Tools) error) error {
 	if err != nil {
 		return err
 	}
-	config, err := e.config()
-	if err != nil {
-		return err
-	}
-	tools, err := server.OpenActs(e.ctx, config, actor)
-	return closing(tools, err, do)
+	return e.withToolsOf(actor, do)
 }
 
 // actor is who acts from this command line. Whoever can run it has the stores in hand, which is what an admin may have.
@@ -67,8 +63,8 @@ func (e *env) actor(a acting) (app.Actor, error) {
 	if err := app.CheckActKey(a.Key); err != nil {
 		return app.Actor{}, fmt.Errorf("%w: --key must be 8 to 64 characters of A-Z a-z 0-9 _ -", errUsage)
 	}
-	if a.By == "" {
-		a.By = loginName()
+	if u, err := user.Current(); err == nil {
+		a.By = cmp.Or(a.By, u.Username)
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -76,15 +72,7 @@ func (e *env) actor(a acting) (app.Actor, error) {
 	}
 	asked := sha256.Sum256([]byte(strings.Join(e.args, "\x00")))
 	return app.Actor{
-		Name: a.By, Role: app.Admin, Via: app.ViaCLI, From: host, Key: a.Key, Hash: hex.EncodeToString(asked[:]),
+		Name: cmp.Or(a.By, "unknown"), Role: app.Admin, Via: app.ViaCLI, From: host, Key: a.Key, Hash: hex.EncodeToString(asked[:]),
 		Note: a.Note,
 	}, nil
-}
-
-// loginName is how the system knows who runs this.
-func loginName() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return "unknown"
 }

@@ -20,7 +20,6 @@ type alipaySim struct {
 	Data   string `default:"stampede-alipay" help:"Folder that gets the keys, and a file env with what serve needs."`
 }
 
-// Help shows how a server comes to it.
 func (alipaySim) Help() string {
 	return "A gateway as Alipay's, for trying out: shops sign, buyers pay at its cashier, and no real money moves. Everything " +
 		"is new with each start: the keys, and the ledger. Faults are put in force at /admin/faults, and /admin/ledger says " +
@@ -30,7 +29,6 @@ func (alipaySim) Help() string {
 		"    curl -d '{\"kind\":\"notify_lose\",\"times\":1}' http://127.0.0.1:8091/admin/faults"
 }
 
-// Run serves until told to stop.
 func (c *alipaySim) Run(e *env) error {
 	s, err := startSimulator(c.Listen)
 	if err != nil {

@@ -22,7 +22,6 @@ type (
 	}
 )
 
-// Help says what moves when.
 func (archiveCmd) Help() string {
 	return "Orders of sales that closed longer ago than STAMPEDE_ARCHIVE_AFTER move to a table of their own when nothing of them is unpaid, " +
 		"unsettled, unpublished or in refund. All reads cover both tables. Money that arrives later is refunded. After " +
@@ -32,7 +31,6 @@ func (archiveCmd) Help() string {
 		"    stampede archive status\n    stampede archive drop --before 2025-01 --dry-run"
 }
 
-// Run shows rows per table and month.
 func (c archiveStatus) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var s app.ArchiveState
@@ -51,21 +49,16 @@ func (c archiveStatus) Run(e *env) error {
 				"stampede order list --state paid\n", s.PaidLeft, s.ShippedLeft)
 		}
 		fmt.Fprintf(e.out, "in the archive: %d orders\n", s.Orders)
-		return e.months(s.Months)
+		if len(s.Months) == 0 {
+			return nil
+		}
+		return table(e, 0, "month\torders\tsales\tpaid\trefunded", "%s\t%d\t%d\t%s\t%s", s.Months,
+			func(m app.ArchivedMonth) []any {
+				return []any{m.Month, m.Orders, m.Sales, app.FormatFen(m.PaidFen), app.FormatFen(m.RefundedFen)}
+			})
 	})
 }
 
-func (e *env) months(months []app.ArchivedMonth) error {
-	if len(months) == 0 {
-		return nil
-	}
-	return table(e, 0, "month\torders\tsales\tpaid\trefunded", "%s\t%d\t%d\t%s\t%s", months,
-		func(m app.ArchivedMonth) []any {
-			return []any{m.Month, m.Orders, m.Sales, app.FormatFen(m.PaidFen), app.FormatFen(m.RefundedFen)}
-		})
-}
-
-// Run drops.
 func (c archiveDrop) Run(e *env) error {
 	before, err := app.ParseMonth(c.Before)
 	if err != nil {
@@ -87,14 +80,10 @@ func (c archiveDrop) Run(e *env) error {
 		if drop.DryRun {
 			says = "would be dropped"
 		}
-		e.dropped(says, drop.Months)
+		for _, m := range drop.Months {
+			fmt.Fprintf(e.out, "%s: %s: %d orders of %d sales, %s yuan paid, %s refunded\n", says, m.Month, m.Orders,
+				m.Sales, app.FormatFen(m.PaidFen), app.FormatFen(m.RefundedFen))
+		}
 		return nil
 	})
-}
-
-func (e *env) dropped(says string, months []app.ArchivedMonth) {
-	for _, m := range months {
-		fmt.Fprintf(e.out, "%s: %s: %d orders of %d sales, %s yuan paid, %s refunded\n", says, m.Month, m.Orders, m.Sales,
-			app.FormatFen(m.PaidFen), app.FormatFen(m.RefundedFen))
-	}
 }

@@ -13,7 +13,6 @@ type audit struct {
 	JSON bool   `name:"json" help:"For scripts."`
 }
 
-// Help says what is proved.
 func (audit) Help() string {
 	return "For each sale, initial + added = stock + held + sold + withdrawn must hold exactly, in one instant of Redis and in one " +
 		"of the database. Free units in Redis must not exceed those in the database, and once everything is drained both must agree. " +
@@ -21,7 +20,6 @@ func (audit) Help() string {
 		"Exit code 3 when anything of that fails.\n\nExamples:\n\n    stampede audit\n    stampede audit --sale 7301444403200000101 --json"
 }
 
-// Run audits.
 func (a *audit) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		var only []app.ID
@@ -39,16 +37,14 @@ func (a *audit) Run(e *env) error {
 			}
 		}
 		if a.JSON {
-			if err := e.json(reports); err != nil {
-				return err
-			}
-		} else if err := e.auditTable(reports, failed); err != nil {
-			return err
+			err = e.json(reports)
+		} else {
+			err = e.auditTable(reports, failed)
 		}
-		if failed > 0 {
-			return errAudit
+		if err == nil && failed > 0 {
+			err = errAudit
 		}
-		return nil
+		return err
 	})
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -11,7 +10,6 @@ type backOffice struct {
 	Parked officeParked `cmd:"" help:"What the webhook's receiver refuses for good."`
 }
 
-// Help says what the stream promises.
 func (backOffice) Help() string {
 	return "Each order that is paid or refunded is an entry of the Redis stream stampede:{backoffice}:paid: fields order, rev, state " +
 		"and body (JSON). Read it under a consumer group; the group backoffice is there from the beginning, every other one is " +
@@ -25,26 +23,17 @@ type officeRepost struct {
 	operating
 }
 
-// Help says when it is needed.
 func (officeRepost) Help() string {
 	return "For a back office that has lost entries, or a Redis that has: the database keeps what was sent. Readers that keep the " +
 		"largest rev of each order are not disturbed.\n\nExample:\n\n    stampede backoffice repost --since 2026-11-21T10:00:00+08:00"
 }
 
-// Run has the server do it.
 func (c *officeRepost) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var done struct {
 			Entries int64 `json:"entries"`
 		}
 		err := api.act(http.MethodPost, "/backoffice/repost", map[string]any{"since": c.Since.UnixMilli()}, &done)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(done)
-		}
-		fmt.Fprintf(e.out, "%d entries are sent again\n", done.Entries)
-		return nil
+		return e.result(c.JSON, err, done, "%d entries are sent again", done.Entries)
 	})
 }

@@ -32,7 +32,6 @@ type (
 	}
 )
 
-// Help says what a block does.
 func (block) Help() string {
 	return "All nodes follow within a second: connections of a blocked address are closed before a word is said, requests and " +
 		"handshakes answer forbidden, so do tokens of a blocked user, and open sockets are closed with 4507. What was reserved or " +
@@ -56,7 +55,6 @@ func (c *blockAdd) whom() app.Block {
 	return b
 }
 
-// Run blocks.
 func (c *blockAdd) Run(e *env) error {
 	b := c.whom()
 	if b.Kind == "" {
@@ -75,27 +73,17 @@ func (c *blockAdd) Run(e *env) error {
 		body := map[string]any{"kind": b.Kind, "value": b.Value, "reason": b.Reason, "until": b.Until}
 		var added app.Block
 		err := api.act(http.MethodPost, "/blocks", body, &added)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(added)
-		}
-		fmt.Fprintf(e.out, "blocked %s %s, number %d\n", added.Kind, added.Value, added.ID)
-		return nil
+		return e.result(c.JSON, err, added, "blocked %s %s, number %d", added.Kind, added.Value, added.ID)
 	})
 }
 
-// Run lists.
 func (c blockList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var all struct {
 			Blocks []app.Block `json:"blocks"`
 		}
-		if err := api.get("/blocks", nil, &all); err != nil {
-			return err
-		}
-		return list(e, c.JSON, all.Blocks, "nobody is blocked", "id\tkind\twhom\tsince\tuntil\tby\treason",
+		err := api.get("/blocks", nil, &all)
+		return list(e, c.JSON, err, all.Blocks, "nobody is blocked", "id\tkind\twhom\tsince\tuntil\tby\treason",
 			"%d\t%s\t%s\t%s\t%s\t%s\t%s", func(b app.Block) []any {
 				until := "removed"
 				if b.Until != 0 {
@@ -108,17 +96,9 @@ func (c blockList) Run(e *env) error {
 	})
 }
 
-// Run removes.
 func (c blockRemove) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		err := api.act(http.MethodDelete, fmt.Sprintf("/blocks/%d", c.ID), nil, nil)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json([]int64{c.ID})
-		}
-		fmt.Fprintln(e.out, "removed", c.ID)
-		return nil
+		return e.result(c.JSON, err, []int64{c.ID}, "removed %d", c.ID)
 	})
 }

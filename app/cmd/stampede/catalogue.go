@@ -12,40 +12,35 @@ import (
 )
 
 type (
+	trying struct {
+		DryRun bool `help:"Try it only: show what it would come to, and keep nothing of it."`
+	}
 	// changing is part of each command that changes the catalogue.
 	changing struct {
 		operating
-
-		DryRun bool `help:"Try it only: show what it would come to, and keep nothing of it."`
+		trying
 	}
 	// importing is part of each command that sends a table.
 	importing struct {
 		keyed
-
-		DryRun bool `help:"Try it only: show what it would come to, and keep nothing of it."`
+		trying
 	}
 )
 
 // at is the address of an operation, which may be tried only.
-func (c changing) at(path string) string { return dry(path, c.DryRun) }
-
-func dry(path string, only bool) string {
-	if only {
+func (t trying) at(path string) string {
+	if t.DryRun {
 		return path + "?dry_run=true"
 	}
 	return path
 }
 
-// did prints what an act came to: all of it for scripts, a sentence for people.
-func (e *env) did(c changing, answer any, format string, args ...any) error {
-	if c.JSON {
-		return e.json(answer)
-	}
+// did is result for an operation that may be tried only.
+func (e *env) did(c changing, err error, answer any, format string, args ...any) error {
 	if c.DryRun {
 		format = "would have " + format
 	}
-	_, err := fmt.Fprintf(e.out, format+"\n", args...)
-	return err
+	return e.result(c.JSON, err, answer, format, args...)
 }
 
 // instant reads a time by the clocks of the shop.
@@ -124,27 +119,17 @@ func (e *env) importTable(o importing, name, what string) error {
 	}
 	return e.operate(operating{keyed: o.keyed}, func(c *client) error {
 		var r app.ImportReport
-		if err := c.act(http.MethodPost, dry("/import/"+what, o.DryRun), file, &r); err != nil {
-			return err
-		}
-		if o.JSON {
-			if err := e.json(r); err != nil {
-				return err
-			}
-		} else {
+		err := c.act(http.MethodPost, o.at("/import/"+what), file, &r)
+		if !o.JSON {
 			for _, p := range r.Problems {
 				fmt.Fprintf(e.out, "line %d %s: %s\n", p.Line, p.Column, p.Says)
 			}
-			done := changing{operating: operating{keyed: o.keyed}, DryRun: o.DryRun}
-			err := e.did(done, r, "imported %d lines of %s: %d made, %d changed, %d the same", r.Lines, what, r.Created,
-				r.Changed, r.Same)
-			if err != nil {
-				return err
-			}
 		}
-		if len(r.Problems) > 0 {
-			return errors.New("the table has problems, so nothing of it would be imported")
+		err = e.did(changing{operating{keyed: o.keyed}, o.trying}, err, r,
+			"imported %d lines of %s: %d made, %d changed, %d the same", r.Lines, what, r.Created, r.Changed, r.Same)
+		if err == nil && len(r.Problems) > 0 {
+			err = errors.New("the table has problems, so nothing of it would be imported")
 		}
-		return nil
+		return err
 	})
 }

@@ -34,28 +34,22 @@ type (
 	}
 )
 
-// Run makes a category.
 func (c *categoryCreate) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var made app.CategoryRecord
 		body := map[string]string{"name": c.Name}
-		if err := api.act(http.MethodPost, c.at("/categories"), body, &made); err != nil {
-			return err
-		}
-		return e.did(c.changing, made, "made category %s, %s", made.ID, made.Name)
+		err := api.act(http.MethodPost, c.at("/categories"), body, &made)
+		return e.did(c.changing, err, made, "made category %s, %s", made.ID, made.Name)
 	})
 }
 
-// Run lists.
 func (c *categoryList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var all struct {
 			Categories []app.CategoryRecord `json:"categories"`
 		}
-		if err := api.get("/categories", nil, &all); err != nil {
-			return err
-		}
-		return list(e, c.JSON, all.Categories, "there are none", "id\tversion\tplace\tname\tproducts\tarchived",
+		err := api.get("/categories", nil, &all)
+		return list(e, c.JSON, err, all.Categories, "there are none", "id\tversion\tplace\tname\tproducts\tarchived",
 			"%s\t%d\t%d\t%s\t%d\t%v",
 			func(c app.CategoryRecord) []any {
 				return []any{c.ID, c.Version, c.Position, c.Name, c.Products, c.ArchivedAt != 0}
@@ -71,14 +65,11 @@ func (e *env) editCategory(c changing, id app.ID, edit app.CategoryEdit) error {
 			return err
 		}
 		var changed app.CategoryRecord
-		if err := api.act(http.MethodPatch, c.at(path), edit, &changed); err != nil {
-			return err
-		}
-		return e.did(c, changed, "changed category %s, now version %d", changed.ID, changed.Version)
+		err = api.act(http.MethodPatch, c.at(path), edit, &changed)
+		return e.did(c, err, changed, "changed category %s, now version %d", changed.ID, changed.Version)
 	})
 }
 
-// Run edits.
 func (c *categoryEdit) Run(e *env) error {
 	return e.editCategory(c.changing, c.ID, app.CategoryEdit{
 		Version: c.Version, Name: given(c.Name),
@@ -86,7 +77,6 @@ func (c *categoryEdit) Run(e *env) error {
 	})
 }
 
-// Run archives.
 func (c *categoryArchive) Run(e *env) error {
 	gone := !c.Restore
 	return e.editCategory(c.changing, c.ID, app.CategoryEdit{Version: c.Version, Archived: &gone})

@@ -15,7 +15,6 @@ type challenge struct {
 	operating
 }
 
-// Help says what the kinds are, and what a bit costs.
 func (challenge) Help() string {
 	return "All nodes follow within a second. A pass is for one user, one sale and one buy; it is given from a minute before the opening " +
 		"on and ends after a few minutes, so a request that was prepared before is worth nothing. Before it a buyer may have to read a " +

@@ -12,7 +12,6 @@ type checkconfig struct {
 	JSON    bool `name:"json" help:"For scripts."`
 }
 
-// Help says what is checked.
 func (checkconfig) Help() string {
 	return "Checks every variable, prints what is in force (secrets hidden), reaches the stores, tries on them what the program does there " +
 		"(locks, statements, migrations, commands; nothing of it stays), and names the settings of Redis and MySQL " +
@@ -43,7 +42,6 @@ func (c *checked) verdict(allowWeak bool) error {
 	return nil
 }
 
-// Run checks.
 func (c checkconfig) Run(e *env) error {
 	config, err := e.config()
 	if err != nil {

@@ -30,14 +30,12 @@ type (
 	}
 )
 
-// Help says when a letter comes into being.
 func (dead) Help() string {
 	return "An order whose row could not be written on its own account, several times, is refused: its units are back on sale, its buyer " +
 		"knows. The letter keeps the entry and the reason. Replay takes units by the rules of a new buy and makes the refused " +
 		"order pending, or says why not.\n\nExamples:\n\n    stampede dead list\n    stampede dead replay 3-1767225600000-0"
 }
 
-// Run lists.
 func (c deadList) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		dead, err := t.DeadLetters(e.ctx)
@@ -49,7 +47,7 @@ func (c deadList) Run(e *env) error {
 			return err
 		}
 		missing := err // of partitions that are away; said behind those of the others
-		err = list(e, c.JSON, letters, "no dead letters", "id\tat\torder\tsale\tuser\ttries\treason",
+		err = list(e, c.JSON, nil, letters, "no dead letters", "id\tat\torder\tsale\tuser\ttries\treason",
 			"%s\t%s\t%s\t%s\t%s\t%d\t%s", func(l app.DeadLetter) []any {
 				return []any{l.ID, e.wall(l.At), l.Order, l.Sale, l.User, l.Deliveries, l.Reason}
 			})
@@ -57,7 +55,6 @@ func (c deadList) Run(e *env) error {
 	})
 }
 
-// Run replays.
 func (c deadReplay) Run(e *env) error {
 	return e.withActs(c.acting, func(t *server.Tools) error {
 		order, err := t.ReplayDead(e.ctx, c.ID)
@@ -69,7 +66,6 @@ func (c deadReplay) Run(e *env) error {
 	})
 }
 
-// Run drops.
 func (c deadDrop) Run(e *env) error {
 	return e.withActs(c.acting, func(t *server.Tools) error {
 		err := t.DropDead(e.ctx, c.ID)

@@ -24,7 +24,6 @@ type demoShop struct {
 	Fresh    bool          `help:"Forget the shop of an earlier demo in that folder."`
 }
 
-// Help shows what to do with it.
 func (demoShop) Help() string {
 	return "Slots follow one another; the first is cut, so that with five minutes the next one opens after 90 seconds. " +
 		"An order has one minute to be paid, then its units are sold again.\n\nExamples:\n\n" +
@@ -41,7 +40,6 @@ var demoDefaults = []string{
 	"STAMPEDE_MAX_CONNS_PER_IP=100000", "STAMPEDE_RETURN_WITHIN=2s", "STAMPEDE_LOG_LEVEL=warn",
 }
 
-// Run serves the demo until told to stop.
 func (d *demoShop) Run(e *env) error {
 	if d.Shoppers < 0 || d.Shoppers > 10_000 {
 		return fmt.Errorf("%w: --shoppers is %d, want 0 to 10000", errUsage, d.Shoppers)

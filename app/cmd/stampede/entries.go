@@ -93,13 +93,6 @@ func (c *client) each(kind entries, do func(id string) error) error {
 func (e *env) dropEntry(o operating, path, id string) error {
 	return e.operate(o, func(c *client) error {
 		err := c.act(http.MethodPost, path+url.PathEscape(id)+"/drop", nil, nil)
-		switch {
-		case err != nil:
-			return err
-		case o.JSON:
-			return e.json([]string{id})
-		}
-		fmt.Fprintln(e.out, "dropped", id)
-		return nil
+		return e.result(o.JSON, err, []string{id}, "dropped %s", id)
 	})
 }

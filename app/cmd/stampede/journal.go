@@ -36,7 +36,6 @@ type (
 // errJournal makes the exit code of a journal that was changed; what does not fit has been printed.
 var errJournal = errors.New("the journal is not as it was written")
 
-// Help says what is in it.
 func (journalCmd) Help() string {
 	return "Every change that an operator makes, in the console, over HTTP or here, is a row: who, what, before, after, from where, why. " +
 		"Rows are never changed; each has a hash over what it says and over the row before it. Write the head that verify prints down " +
@@ -45,7 +44,6 @@ func (journalCmd) Help() string {
 		"    stampede journal verify"
 }
 
-// Run lists.
 func (c *journalList) Run(e *env) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
@@ -58,10 +56,7 @@ func (c *journalList) Run(e *env) error {
 		entries, err := pages(api, "/journal", "entries", query, c.Limit, func(j *app.JournalEntry) string {
 			return strconv.FormatInt(j.Seq, 10)
 		})
-		if err != nil {
-			return err
-		}
-		return list(e, c.JSON, entries, "nothing was done", "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
+		return list(e, c.JSON, err, entries, "nothing was done", "row\tat\twho\tfrom\twhat\tto\tbefore\tafter\tnote",
 			"%d\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s", func(j app.JournalEntry) []any {
 				return []any{
 					j.Seq, e.wall(j.At), j.ActorName, j.Via, j.Source, j.Kind, j.Object,
@@ -80,7 +75,6 @@ func short(text json.RawMessage) string {
 	return string(text)
 }
 
-// Run verifies.
 func (c journalVerify) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var report app.JournalReport

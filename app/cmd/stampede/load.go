@@ -35,7 +35,6 @@ type loadCmd struct {
 	IOwnThisHost bool `name:"i-own-this-host" help:"Press on a server that is not this machine."`
 }
 
-// Help lists the scenarios and shows how to use them.
 func (loadCmd) Help() string {
 	var b strings.Builder
 	b.WriteString("Presses on a running server as a crowd and says what it bears. It runs with the server's own settings (STAMPEDE_REDIS_URL, " +
@@ -59,7 +58,6 @@ const loadTokens = 2 * time.Hour
 // errLoad makes the exit code of a run whose checks failed; they have been printed.
 var errLoad = errors.New("checks failed: the figures are worth nothing")
 
-// Run measures.
 func (c *loadCmd) Run(e *env) error {
 	if c.Sockets < 1 || c.Sockets > 60_000 || c.For < 100*time.Millisecond || c.Rate < 0 || c.Hot < 1 ||
 		c.Stalled < 0 || c.Stalled > 0.5 || c.Sources < 1 || c.Sources > 250 {
@@ -99,7 +97,16 @@ func (c *loadCmd) Run(e *env) error {
 		if err != nil {
 			return err
 		}
-		return c.print(e, results)
+		if c.JSON {
+			err = e.json(results)
+		} else {
+			err = e.loadTable(results)
+		}
+		failed := func(r load.Result) bool { return len(r.Failures) > 0 }
+		if err == nil && slices.ContainsFunc(results, failed) {
+			err = errLoad
+		}
+		return err
 	})
 }
 
@@ -130,24 +137,6 @@ func terminal(w io.Writer) io.Writer {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 			return w
 		}
-	}
-	return nil
-}
-
-func (c *loadCmd) print(e *env, results []load.Result) error {
-	failed := false
-	for _, r := range results {
-		failed = failed || len(r.Failures) > 0
-	}
-	if c.JSON {
-		if err := e.json(results); err != nil {
-			return err
-		}
-	} else if err := e.loadTable(results); err != nil {
-		return err
-	}
-	if failed {
-		return errLoad
 	}
 	return nil
 }

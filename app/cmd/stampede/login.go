@@ -26,7 +26,6 @@ type (
 	logoutCmd struct{ remote }
 )
 
-// Help describes what is stored.
 func (loginCmd) Help() string {
 	return "Asks for the password, or reads it from standard input where that is no terminal. The tokens are stored in the user's " +
 		"configuration folder, readable for the user only, and renewed when they end. STAMPEDE_TOKEN wins over them: for scripts, " +
@@ -135,7 +134,6 @@ func (e *env) savedClient(server string) (*client, error) {
 	return c, err
 }
 
-// Run logs in.
 func (l *loginCmd) Run(e *env) error {
 	c, err := e.savedClient(l.Server)
 	if err != nil {
@@ -180,14 +178,7 @@ func (e *env) password(in *bufio.Reader) (string, error) {
 		text, err := term.ReadPassword(int(file.Fd()))
 		return string(text), err
 	}
-	line, err := in.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read the password: %w", err)
-	}
-	if line = strings.TrimRight(line, "\r\n"); line == "" {
-		return "", fmt.Errorf("%w: there is no password on standard input", errUsage)
-	}
-	return line, nil
+	return passwordLine(in, "there is no password on standard input")
 }
 
 // Run ends the log in, at the server and here.

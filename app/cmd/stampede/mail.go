@@ -27,7 +27,6 @@ type (
 	}
 )
 
-// Help says how a mail dies.
 func (mailCmd) Help() string {
 	return "A mail is dead when the mail server refused its address or its text for good, or when eight tries within an hour failed. " +
 		"While the mail server itself takes nothing, mails wait, however long that is. Find out why, mend it, and retry; a running " +
@@ -36,25 +35,21 @@ func (mailCmd) Help() string {
 		"    stampede mail retry 1795222790123-0\n    stampede mail retry --all"
 }
 
-// Run lists.
 func (c mailList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var all struct {
 			Mails []app.QuarantinedEmail `json:"mails"`
 			More  bool                   `json:"more"`
 		}
-		if err := api.get("/mails", mostEntries, &all); err != nil {
-			return err
-		}
+		err := api.get("/mails", mostEntries, &all)
 		e.more(all.More)
-		return list(e, c.JSON, all.Mails, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
+		return list(e, c.JSON, err, all.Mails, "no dead mails", "id\tat\tkind\tto\ttries\treason", "%s\t%s\t%s\t%s\t%d\t%s",
 			func(d app.QuarantinedEmail) []any {
 				return []any{d.ID, e.wall(d.At), d.Kind, d.To, d.Tries, d.Reason}
 			})
 	})
 }
 
-// Run has them sent.
 func (c mailRetry) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name dead mails, or say --all", errUsage)
@@ -62,7 +57,6 @@ func (c mailRetry) Run(e *env) error {
 	return e.resend(c.operating, entries{"/mails", "mails", "retry", "is sent again"}, c.IDs)
 }
 
-// Run drops.
 func (c mailDrop) Run(e *env) error {
 	return e.dropEntry(c.operating, "/mails/", c.ID)
 }

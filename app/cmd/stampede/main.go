@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -52,7 +53,7 @@ type env struct {
 
 // config reads the configuration, with flags of the command laid over the environment.
 func (e *env) config(over ...string) (server.Config, error) {
-	config, err := server.Load(append(append([]string(nil), e.environ...), over...))
+	config, err := server.Load(slices.Concat(e.environ, over))
 	if err == nil {
 		e.zone = config.TimeZone.Location
 	}
@@ -62,6 +63,7 @@ func (e *env) config(over ...string) (server.Config, error) {
 // errAudit makes the exit code of a failed audit; its report has been printed.
 var errAudit = errors.New("the audit found broken promises")
 
+// commands are all there are. kong calls Run of the one that is named; Help is text of its --help.
 type commands struct {
 	Serve       serve       `cmd:"" help:"Run a node."`
 	Demo        demoShop    `cmd:"" help:"Try it out: a whole shop on embedded stores, with simulated shoppers."`
@@ -141,25 +143,22 @@ func run(ctx context.Context, args, environ []string, in io.Reader, out, errOut 
 }
 
 func codeOf(err error, errOut io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(errOut, "stampede:", err)
 	var config *server.ConfigError
 	switch {
-	case err == nil:
-		return exitOK
 	case errors.Is(err, errAudit), errors.Is(err, errAlarms), errors.Is(err, errLoad),
 		errors.Is(err, errReconciliation), errors.Is(err, errUnfit), errors.Is(err, errJournal),
 		errors.Is(err, errNotReady), errors.Is(err, errLacking):
-		fmt.Fprintln(errOut, "stampede:", err)
 		return exitAudit
 	case errors.As(err, &config), errors.Is(err, errUsage):
-		fmt.Fprintln(errOut, "stampede:", err)
 		return exitUsage
 	case errors.Is(err, errNoVerdict):
-		fmt.Fprintln(errOut, "stampede:", err)
 		return exitNoVerdict
-	default: // errNoGo too
-		fmt.Fprintln(errOut, "stampede:", err)
-		return exitFailed
 	}
+	return exitFailed // errNoGo too
 }
 
 // errUsage marks arguments that kong cannot judge.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"stampede/app"
 	"stampede/app/server"
 	"stampede/migrations"
 )
@@ -26,19 +27,20 @@ type (
 
 // withTools opens the database for a command.
 func (e *env) withTools(do func(t *server.Tools) error) error {
+	return e.withToolsOf(app.Actor{}, do)
+}
+
+// withToolsOf is withTools for a command that changes something as the actor.
+func (e *env) withToolsOf(actor app.Actor, do func(t *server.Tools) error) (err error) {
 	config, err := e.config()
 	if err != nil {
 		return err
 	}
 	tools, err := server.OpenTools(e.ctx, config)
-	return closing(tools, err, do)
-}
-
-// closing does something with open tools, if they are, and closes them.
-func closing(tools *server.Tools, failed error, do func(t *server.Tools) error) (err error) {
-	if failed != nil {
-		return failed
+	if err != nil {
+		return err
 	}
+	tools.Actor = actor
 	defer func() {
 		if closeErr := tools.Close(); err == nil {
 			err = closeErr
@@ -47,7 +49,6 @@ func closing(tools *server.Tools, failed error, do func(t *server.Tools) error) 
 	return do(tools)
 }
 
-// Run applies migrations.
 func (migrateUp) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		names, err := migrations.Up(e.ctx, t.Database())
@@ -55,7 +56,6 @@ func (migrateUp) Run(e *env) error {
 	})
 }
 
-// Run takes migrations back.
 func (migrateDown) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		names, err := migrations.Down(e.ctx, t.Database())
@@ -76,14 +76,10 @@ func (e *env) told(what, nothing string, names []string, err error) error {
 	return nil
 }
 
-// Run lists migrations.
 func (c migrateStatus) Run(e *env) error {
 	return e.withTools(func(t *server.Tools) error {
 		all, err := migrations.Status(e.ctx, t.Database())
-		if err != nil {
-			return err
-		}
-		return list(e, c.JSON, all, "", "", "%s\t%s", func(m migrations.State) []any {
+		return list(e, c.JSON, err, all, "", "", "%s\t%s", func(m migrations.State) []any {
 			if m.Applied {
 				return []any{m.Name, "applied " + m.AppliedAt.UTC().Format(time.DateTime)}
 			}

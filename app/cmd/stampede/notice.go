@@ -25,7 +25,6 @@ type (
 	noticeEnd struct{ operating }
 )
 
-// Help says who hears it.
 func (noticeCmd) Help() string {
 	return "Whoever is connected to any node hears it within a second, whoever comes while it stands hears it then. There is one at a " +
 		"time: a new one takes the place of the one before.\n\nExamples:\n\n" +
@@ -33,7 +32,6 @@ func (noticeCmd) Help() string {
 		"    stampede notice end"
 }
 
-// Run says it.
 func (c *noticeSay) Run(e *env) error {
 	if c.For < 0 || c.For > app.LongestBlock {
 		return fmt.Errorf("%w: --for is %v, want at most %v", errUsage, c.For, app.LongestBlock)
@@ -48,29 +46,14 @@ func (c *noticeSay) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var said app.Notice
 		err := api.act(http.MethodPost, "/notice", n, &said)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(said)
-		}
-		fmt.Fprintln(e.out, "all nodes say so within a second")
-		return nil
+		return e.result(c.JSON, err, said, "all nodes say so within a second")
 	})
 }
 
-// Run ends it.
 func (c *noticeEnd) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var n app.Notice
 		err := api.act(http.MethodDelete, "/notice", nil, &n)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(n)
-		}
-		fmt.Fprintln(e.out, "nobody is told any more who comes")
-		return nil
+		return e.result(c.JSON, err, n, "nobody is told any more who comes")
 	})
 }

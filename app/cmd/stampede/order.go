@@ -48,7 +48,6 @@ type anyOrder struct {
 	User app.ID `json:"user"`
 }
 
-// Help shows the way of an order after it is paid.
 func (orderCmd) Help() string {
 	return "A paid order is shipped when its parcel is entered: its buyer reads carrier and number, and gets a letter. It is finished when " +
 		"they confirm that it has come, or after STAMPEDE_FINISH_AFTER.\n\nExamples:\n\n    stampede order list --state paid\n" +
@@ -57,7 +56,6 @@ func (orderCmd) Help() string {
 		"    stampede order ship-many parcels.csv --dry-run"
 }
 
-// Run lists.
 func (c *orderList) Run(e *env) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
@@ -71,10 +69,7 @@ func (c *orderList) Run(e *env) error {
 	}
 	return e.look(c.reading, func(api *client) error {
 		orders, err := pages(api, "/orders", "orders", query, c.Limit, func(o *anyOrder) string { return o.ID.String() })
-		if err != nil {
-			return err
-		}
-		return list(e, c.JSON, orders, "no orders", "order\tat\tsale\tuser\tunits\tyuan\tstate\treason\tparcel",
+		return list(e, c.JSON, err, orders, "no orders", "order\tat\tsale\tuser\tunits\tyuan\tstate\treason\tparcel",
 			"%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s", func(o anyOrder) []any {
 				return []any{
 					o.ID, e.wall(o.CreatedAt), o.Sale, o.User, o.Qty, app.FormatFen(o.AmountFen),
@@ -84,27 +79,18 @@ func (c *orderList) Run(e *env) error {
 	})
 }
 
-// Run ships.
 func (c *orderShip) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		body := map[string]any{"carrier": c.Carrier, "tracking": c.Tracking, "replace": c.Replace}
 		var order anyOrder
 		err := api.act(http.MethodPost, "/orders/"+c.Order.String()+"/ship", body, &order)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(order)
-		}
-		fmt.Fprintf(e.out, "order %s is %s with %s\n", order.ID, order.State, order.Tracking)
-		return nil
+		return e.result(c.JSON, err, order, "order %s is %s with %s", order.ID, order.State, order.Tracking)
 	})
 }
 
 // longestParcels bounds what is read of a file, bytes.
 const longestParcels = 1 << 20
 
-// Run ships what the file names.
 func (c *orderShipMany) Run(e *env) error {
 	in := e.in
 	if c.File != "-" {

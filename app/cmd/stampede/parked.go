@@ -27,7 +27,6 @@ type (
 	}
 )
 
-// Help says how a posting comes here.
 func (officeParked) Help() string {
 	return "A posting that the webhook's receiver answers with a 4xx other than 401, 403, 408, 425 and 429 is parked with what was " +
 		"answered, and the others go on. Find out why, mend the receiver, and replay: the posting is appended to the stream once " +
@@ -36,18 +35,15 @@ func (officeParked) Help() string {
 		"    stampede backoffice parked replay 1795222790123-0\n    stampede backoffice parked replay --all"
 }
 
-// Run lists.
 func (c parkedList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var all struct {
 			Postings []app.QuarantinedMessage `json:"postings"`
 			More     bool                     `json:"more"`
 		}
-		if err := api.get("/parked", mostEntries, &all); err != nil {
-			return err
-		}
+		err := api.get("/parked", mostEntries, &all)
 		e.more(all.More)
-		return list(e, c.JSON, all.Postings, "nothing is parked", "id\tat\torder\trev\tstate\tgroup\ttries\treason",
+		return list(e, c.JSON, err, all.Postings, "nothing is parked", "id\tat\torder\trev\tstate\tgroup\ttries\treason",
 			"%s\t%s\t%s\t%d\t%s\t%s\t%d\t%s", func(p app.QuarantinedMessage) []any {
 				m := &p.OutboxMessage
 				return []any{
@@ -57,7 +53,6 @@ func (c parkedList) Run(e *env) error {
 	})
 }
 
-// Run replays.
 func (c parkedReplay) Run(e *env) error {
 	if c.All == (len(c.IDs) > 0) {
 		return fmt.Errorf("%w: name parked postings, or say --all", errUsage)
@@ -65,7 +60,6 @@ func (c parkedReplay) Run(e *env) error {
 	return e.resend(c.operating, entries{"/parked", "postings", "replay", "sent again"}, c.IDs)
 }
 
-// Run drops.
 func (c parkedDrop) Run(e *env) error {
 	return e.dropEntry(c.operating, "/parked/", c.ID)
 }

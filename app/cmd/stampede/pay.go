@@ -28,7 +28,6 @@ type payList struct {
 	reading
 }
 
-// Run lists.
 func (c *payList) Run(e *env) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
@@ -40,10 +39,7 @@ func (c *payList) Run(e *env) error {
 	query := url.Values{"q": {c.Query}, "state": {string(c.State)}}
 	return e.look(c.reading, func(api *client) error {
 		payments, err := pages(api, "/payments", "payments", query, c.Limit, func(p *app.Received) string { return p.TradeNo })
-		if err != nil {
-			return err
-		}
-		return list(e, c.JSON, payments, "no payments", "trade\torder\tyuan\tpaid\tstate", "%s\t%s\t%s\t%s\t%s",
+		return list(e, c.JSON, err, payments, "no payments", "trade\torder\tyuan\tpaid\tstate", "%s\t%s\t%s\t%s\t%s",
 			func(p app.Received) []any {
 				return []any{
 					p.TradeNo, p.Order, app.FormatFen(p.AmountFen), e.wall(p.PaidAt), p.Outcome,
@@ -55,7 +51,6 @@ func (c *payList) Run(e *env) error {
 // errReconciliation makes the exit code of a comparison that found differences; they have been printed.
 var errReconciliation = errors.New("the books and the gateway differ")
 
-// Help says what is compared.
 func (payReconcile) Help() string {
 	return "Asks the gateway about each order of which a payment was entered, or a trade was open, on that day, and compares what it " +
 		"says now with the payments, the orders and the refunds of the shop. Money counts on the day on which it was paid; what was " +
@@ -64,7 +59,6 @@ func (payReconcile) Help() string {
 		"answer.\n\nExamples:\n\n    stampede pay reconcile --day 2026-11-20\n    stampede pay reconcile --day 2026-11-20 --json"
 }
 
-// Run compares.
 func (c *payReconcile) Run(e *env) error {
 	if _, err := time.Parse(time.DateOnly, c.Day); err != nil {
 		return fmt.Errorf("%w: --day is %q, want a day like 2026-11-20", errUsage, c.Day)

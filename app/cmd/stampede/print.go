@@ -35,9 +35,26 @@ func (e *env) clocks() *time.Location {
 	return e.zone
 }
 
-// list prints items for scripts, or for people: as a table, or, when there are none, as a sentence.
-func list[T any](e *env, asJSON bool, items []T, none, head, format string, columns func(item T) []any) error {
+// result prints what an operation answered, all of it for scripts, a line for people; an operation that failed has none.
+func (e *env) result(asJSON bool, err error, answer any, format string, args ...any) error {
 	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return e.json(answer)
+	}
+	_, err = fmt.Fprintf(e.out, format+"\n", args...)
+	return err
+}
+
+// list prints items for scripts, or for people: as a table, or, when there are none, as a sentence. err: they could not
+// be read.
+func list[T any](
+	e *env, asJSON bool, err error, items []T, none, head, format string, columns func(item T) []any,
+) error {
+	switch {
+	case err != nil:
+		return err
 	case asJSON:
 		return e.json(append([]T{}, items...)) // an empty list is none that scripts would stumble over
 	case len(items) == 0:

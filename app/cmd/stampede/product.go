@@ -20,7 +20,6 @@ type productCmd struct {
 	Export  productExport  `cmd:"" help:"Write all products as a table (CSV)."`
 }
 
-// Help leads from a product to a sale.
 func (productCmd) Help() string {
 	return "Prices are in yuan. Each change is a row of the journal. An edit names the version that was seen (--version), so that of two " +
 		"operators one is told; without it, whatever there is now is changed.\n\nExamples:\n\n" +
@@ -81,7 +80,6 @@ type (
 	}
 )
 
-// Run makes a product.
 func (c *productCreate) Run(e *env) error {
 	price, err := yuan(c.ListPrice)
 	if err != nil {
@@ -92,29 +90,21 @@ func (c *productCreate) Run(e *env) error {
 		err := api.act(http.MethodPost, c.at("/products"), app.ProductDraft{
 			Name: c.Name, CategoryID: c.Category, ListPriceFen: price, Description: c.Description, Rules: c.Rules,
 		}, &p)
-		if err != nil {
-			return err
-		}
-		return e.did(c.changing, p, "made product %s, %s", p.ID, p.Name)
+		return e.did(c.changing, err, p, "made product %s, %s", p.ID, p.Name)
 	})
 }
 
-// Run lists.
 func (c *productList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		query := url.Values{"q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
 		found, err := pages[app.ProductRecord](api, "/products", "products", query, c.Limit, nil)
-		if err != nil {
-			return err
-		}
-		return list(e, c.JSON, found, "there are none", "id\tversion\tname\tcategory\tlist price\tpictures",
+		return list(e, c.JSON, err, found, "there are none", "id\tversion\tname\tcategory\tlist price\tpictures",
 			"%s\t%d\t%s\t%s\t%s\t%d", func(p app.ProductRecord) []any {
 				return []any{p.ID, p.Version, p.Name, p.Category, app.FormatFen(p.ListPriceFen), len(p.Images)}
 			})
 	})
 }
 
-// Run shows.
 func (c *productShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var p app.ProductRecord
@@ -142,14 +132,11 @@ func (e *env) editProduct(c changing, id app.ID, edit app.ProductEdit) error {
 			return err
 		}
 		var p app.ProductRecord
-		if err := api.act(http.MethodPatch, c.at(path), edit, &p); err != nil {
-			return err
-		}
-		return e.did(c, p, "changed product %s, now version %d", p.ID, p.Version)
+		err = api.act(http.MethodPatch, c.at(path), edit, &p)
+		return e.did(c, err, p, "changed product %s, now version %d", p.ID, p.Version)
 	})
 }
 
-// Run edits.
 func (c *productEdit) Run(e *env) error {
 	price, err := optionalYuan(c.ListPrice)
 	if err != nil {
@@ -162,7 +149,6 @@ func (c *productEdit) Run(e *env) error {
 	})
 }
 
-// Run archives.
 func (c *productArchive) Run(e *env) error {
 	gone := !c.Restore
 	return e.editProduct(c.changing, c.ID, app.ProductEdit{Version: c.Version, Archived: &gone})
@@ -200,20 +186,16 @@ func (c *productImage) Run(e *env) error {
 			images = append(images, image)
 		}
 		if c.DryRun { // the pictures are not there, so they cannot be set
-			return e.did(c.changing, images, "given product %s %d pictures", p.ID, len(images))
+			return e.did(c.changing, nil, images, "given product %s %d pictures", p.ID, len(images))
 		}
 		body := map[string]any{"version": p.Version, "images": images}
-		if err := api.act(http.MethodPut, path+"/images", body, &p); err != nil {
-			return err
-		}
-		return e.did(c.changing, p, "given product %s %d pictures", p.ID, len(p.Images))
+		err := api.act(http.MethodPut, path+"/images", body, &p)
+		return e.did(c.changing, err, p, "given product %s %d pictures", p.ID, len(p.Images))
 	})
 }
 
-// Run imports.
 func (c *productImport) Run(e *env) error { return e.importTable(c.importing, c.File, "products") }
 
-// Run exports.
 func (c *productExport) Run(e *env) error {
 	return e.export(c.remote, c.File, "/export/products.csv", nil)
 }

@@ -16,7 +16,6 @@ type redo struct {
 // errLacking makes the exit code of a redo that could not give back everything; its report has been printed.
 var errLacking = errors.New("the database lacks what nobody can give back")
 
-// Help says when it is needed.
 func (redo) Help() string {
 	return "A replica of MySQL that is promoted may lack the last transactions, and so does a backup. Redis keeps each reservation for " +
 		"about an hour after its row was written, and knows what has become of it: rows that are missing are written again, orders that " +
@@ -25,7 +24,6 @@ func (redo) Help() string {
 		"Exit code 3 when something cannot be given back, which is listed.\n\nExamples:\n\n    stampede redo\n    stampede redo --json"
 }
 
-// Run gives back.
 func (c redo) Run(e *env) error {
 	return e.withActs(c.acting, func(t *server.Tools) error {
 		report, err := t.Redo(e.ctx)
@@ -33,9 +31,7 @@ func (c redo) Run(e *env) error {
 			return err
 		}
 		if c.JSON {
-			if err := e.json(report); err != nil {
-				return err
-			}
+			err = e.json(report)
 		} else {
 			fmt.Fprintf(e.out, "%d orders written again, %d ended again, %d paid again, %d added units restored, "+
 				"%d sales edited again, %d missing\n",
@@ -44,9 +40,9 @@ func (c redo) Run(e *env) error {
 				fmt.Fprintf(e.out, "sale %s, order %s: %s\n", m.Sale, m.Order, m.Says)
 			}
 		}
-		if len(report.Missing) > 0 {
-			return errLacking
+		if err == nil && len(report.Missing) > 0 {
+			err = errLacking
 		}
-		return nil
+		return err
 	})
 }

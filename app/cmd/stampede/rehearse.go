@@ -34,7 +34,6 @@ type rehearseLimits struct {
 	Retried float64       `default:"0.01" help:"Share of the answers that may be busy or rate_limited."`
 }
 
-// Help describes a rehearsal, what it leaves and the exit codes.
 func (rehearseCmd) Help() string {
 	return "Tests the deployment with a sale before it opens. The command creates a hidden slot and a hidden sale with the terms of " +
 		"the sale, adds guests that can buy in this sale only, and connects one simulated shopper per guest to the server. They watch, " +

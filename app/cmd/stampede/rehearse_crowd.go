@@ -194,12 +194,12 @@ func (s *rehearseShopper) buy(ctx context.Context, key string) (app.ID, error) {
 // answered counts the answer to a buy. An error without a code is a lost connection, which leave counts.
 func (c *rehearseCrowd) answered(err error, took time.Duration) {
 	code := wsclient.CodeOf(err)
+	if err != nil && code == "" {
+		return
+	}
 	c.note(func() {
-		switch {
-		case err == nil:
-			c.answer = append(c.answer, took)
-		case code != "":
-			c.answer = append(c.answer, took)
+		c.answer = append(c.answer, took)
+		if err != nil {
 			c.refused[code]++
 		}
 	})

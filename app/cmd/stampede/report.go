@@ -12,13 +12,11 @@ type reportCmd struct {
 	reading
 }
 
-// Help says what is in it.
 func (reportCmd) Help() string {
 	return "How fast reservations came, who was turned away by which layer, how long buyers took to pay, what became of the orders, the money, and the stock equation on both " +
 		"sides. It can be read while the sale goes on.\n\nExample:\n\n    stampede report 7301444403200000101"
 }
 
-// Run reports.
 func (c *reportCmd) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var r app.SaleReport

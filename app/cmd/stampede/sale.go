@@ -28,7 +28,6 @@ type saleCmd struct {
 	Withdraw saleWithdraw `cmd:"" help:"Take units out of a sale, at most what is free."`
 }
 
-// Help says what may be changed when.
 func (saleCmd) Help() string {
 	return "A sale is shown as soon as it is made, and loaded into Redis five minutes before it opens. Until then everything of it can be " +
 		"changed; while it is open limit, cap, challenge and place. Prices are in yuan, times are those of the shop's clocks.\n\nExamples:\n\n" +
@@ -128,14 +127,11 @@ func said[T any](value *T) (v T) {
 	return v
 }
 
-// sale prints one.
-func (e *env) sale(c changing, what string, s *app.SaleRecord) error {
-	return e.did(c, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", what, s.ID, s.Version,
-		s.Product.Name,
-		app.FormatFen(s.PriceFen), s.Initial, e.wall(s.OpensAt), e.wall(s.ClosesAt))
+func (e *env) sale(c changing, err error, what string, s *app.SaleRecord) error {
+	return e.did(c, err, s, "%s sale %s, version %d: %s at %s yuan, %d units, %s to %s", what, s.ID, s.Version,
+		s.Product.Name, app.FormatFen(s.PriceFen), s.Initial, e.wall(s.OpensAt), e.wall(s.ClosesAt))
 }
 
-// Run makes a sale.
 func (c *saleCreate) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		t, err := c.edit(e)
@@ -147,14 +143,10 @@ func (c *saleCreate) Run(e *env) error {
 			Slot: c.Slot, Product: c.Product, PriceFen: said(t.PriceFen), Stock: c.Stock, Limit: max(c.Limit, 1),
 			Cap: c.Cap, OpensAt: said(t.OpensAt), ClosesAt: said(t.ClosesAt), Challenge: said(t.Challenge),
 		}, &s)
-		if err != nil {
-			return err
-		}
-		return e.sale(c.changing, "made", &s)
+		return e.sale(c.changing, err, "made", &s)
 	})
 }
 
-// Run lists.
 func (c *saleList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		query := url.Values{"phase": {c.Phase}, "q": {c.Text}, "archived": {strconv.FormatBool(c.Archived)}}
@@ -162,10 +154,7 @@ func (c *saleList) Run(e *env) error {
 			query.Set("slot", c.Slot.String())
 		}
 		found, err := pages[app.SaleRecord](api, "/sales", "sales", query, c.Limit, nil)
-		if err != nil {
-			return err
-		}
-		return list(e, c.JSON, found, "there are none", "id\tversion\tproduct\tprice\tunits\topens\tphase",
+		return list(e, c.JSON, err, found, "there are none", "id\tversion\tproduct\tprice\tunits\topens\tphase",
 			"%s\t%d\t%s\t%s\t%d\t%s\t%s", func(s app.SaleRecord) []any {
 				return []any{
 					s.ID, s.Version, s.Product.Name, app.FormatFen(s.PriceFen), s.Initial + s.Added, e.wall(s.OpensAt),
@@ -175,7 +164,6 @@ func (c *saleList) Run(e *env) error {
 	})
 }
 
-// Run shows.
 func (c *saleShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var s app.SaleRecord
@@ -207,14 +195,11 @@ func (e *env) editSale(c changing, id app.ID, make func() (app.SaleEdit, error))
 			return err
 		}
 		var s app.SaleRecord
-		if err := api.act(http.MethodPatch, c.at(path), edit, &s); err != nil {
-			return err
-		}
-		return e.sale(c, "changed", &s)
+		err = api.act(http.MethodPatch, c.at(path), edit, &s)
+		return e.sale(c, err, "changed", &s)
 	})
 }
 
-// Run edits.
 func (c *saleEdit) Run(e *env) error {
 	return e.editSale(c.changing, c.ID, func() (app.SaleEdit, error) {
 		edit, err := c.edit(e)
@@ -223,7 +208,6 @@ func (c *saleEdit) Run(e *env) error {
 	})
 }
 
-// Run archives.
 func (c *saleArchive) Run(e *env) error {
 	gone := !c.Restore
 	return e.editSale(c.changing, c.ID, func() (app.SaleEdit, error) {
@@ -231,7 +215,6 @@ func (c *saleArchive) Run(e *env) error {
 	})
 }
 
-// Run copies.
 func (c *saleCopy) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		t, err := c.edit(e)
@@ -244,17 +227,13 @@ func (c *saleCopy) Run(e *env) error {
 			ClosesAt:  t.ClosesAt,
 			Challenge: t.Challenge,
 		}, &s)
-		if err != nil {
-			return err
-		}
-		return e.sale(c.changing, "made", &s)
+		return e.sale(c.changing, err, "made", &s)
 	})
 }
 
 // errNotReady makes the exit code of a checklist on which something fails; it has been printed.
 var errNotReady = errors.New("the sale is not ready")
 
-// Run runs through the checklist.
 func (c *saleReady) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var r app.Readiness
@@ -276,10 +255,8 @@ func (c *saleReady) Run(e *env) error {
 	})
 }
 
-// Run imports.
 func (c *saleImport) Run(e *env) error { return e.importTable(c.importing, c.File, "sales") }
 
-// Run exports.
 func (c *saleExport) Run(e *env) error {
 	query := url.Values{}
 	if c.Slot != 0 {

@@ -34,19 +34,16 @@ type (
 	}
 )
 
-// Help says what pausing leaves.
 func (salePause) Help() string {
 	return "Nobody can buy until it is resumed. Who has reserved keeps the place, who has an order pays on. Pages say so at once." +
 		"\n\nExamples:\n\n    stampede sale pause 7301444403200000101 --note 'the price is wrong'\n" +
 		"    stampede sale resume 7301444403200000101"
 }
 
-// Help says what becomes of orders.
 func (saleEnd) Help() string {
 	return "It closes at once. Unpaid orders keep the time in which they have to be paid; what expires is not sold again."
 }
 
-// Help says how many units go.
 func (saleWithdraw) Help() string {
 	return "Redis decides how many are free; units that somebody holds stay theirs. While Redis or the database is away the " +
 		"withdrawal is pending, and a running server finishes it.\n\nExample:\n\n    stampede sale withdraw 7301444403200000101 20"
@@ -81,13 +78,10 @@ func (c *saleAct) did(e *env, says string, terms app.OperatorSale) error {
 	return nil
 }
 
-// Run pauses.
 func (c *salePause) Run(e *env) error { return c.do(e, "pause", "is paused", map[string]any{}) }
 
-// Run resumes.
 func (c *saleResume) Run(e *env) error { return c.do(e, "resume", "goes on", map[string]any{}) }
 
-// Run ends.
 func (c *saleEnd) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("%w: buyers see it at once; say --yes", errUsage)
@@ -95,7 +89,6 @@ func (c *saleEnd) Run(e *env) error {
 	return c.do(e, "end", "is closed", map[string]any{})
 }
 
-// Run adds.
 func (c *saleAddStock) Run(e *env) error {
 	if c.Units < 1 {
 		return fmt.Errorf("%w: %d units: want 1 or more", errUsage, c.Units)
@@ -103,7 +96,6 @@ func (c *saleAddStock) Run(e *env) error {
 	return c.do(e, "stock", fmt.Sprintf("has %d units more", c.Units), map[string]any{"units": c.Units})
 }
 
-// Run withdraws.
 func (c *saleWithdraw) Run(e *env) error {
 	if c.Units < 1 {
 		return fmt.Errorf("%w: %d units: want 1 or more", errUsage, c.Units)

@@ -22,7 +22,6 @@ type seedCmd struct {
 	acting
 }
 
-// Help shows examples.
 func (seedCmd) Help() string {
 	return "Adds what is missing; running it again changes nothing that is there.\n\nExamples:\n\n" +
 		"    stampede seed                      (demo products in today's and tomorrow's slots)\n" +
@@ -41,7 +40,6 @@ func (c *seedCmd) journalled() any {
 	}{c.Rolling, c.Days, c.Products, c.Challenge}
 }
 
-// Run seeds.
 func (c *seedCmd) Run(e *env) error {
 	if c.Products < 0 || c.Days < 1 || c.Days > 366 {
 		return fmt.Errorf("%w: --products must be positive, --days from 1 to 366", errUsage)

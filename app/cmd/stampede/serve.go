@@ -36,7 +36,6 @@ func (serve) Help() string {
 	return b.String()
 }
 
-// Run serves until told to stop.
 func (s *serve) Run(e *env) error {
 	config, err := e.config()
 	if err != nil {

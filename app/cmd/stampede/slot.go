@@ -19,7 +19,6 @@ type slotCmd struct {
 	Remove   slotRemove   `cmd:"" help:"Remove a slot without sales, or with archived ones."`
 }
 
-// Help says whose clocks count.
 func (slotCmd) Help() string {
 	return "Times are those of the shop's clocks (STAMPEDE_TIME_ZONE). A time that they skip or show twice, because they are set forward or " +
 		"back, is named and never moved.\n\nExamples:\n\n" +
@@ -50,7 +49,6 @@ type (
 	}
 )
 
-// Run makes a slot.
 func (c *slotCreate) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		opens, err := e.instant(c.Opens)
@@ -63,14 +61,11 @@ func (c *slotCreate) Run(e *env) error {
 		}
 		var s app.Slot
 		draft := app.SlotDraft{OpensAt: opens, ClosesAt: closes}
-		if err := api.act(http.MethodPost, c.at("/slots"), draft, &s); err != nil {
-			return err
-		}
-		return e.did(c.changing, s, "made slot %s, %s to %s", s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt))
+		err = api.act(http.MethodPost, c.at("/slots"), draft, &s)
+		return e.did(c.changing, err, s, "made slot %s, %s to %s", s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt))
 	})
 }
 
-// Run lists.
 func (c *slotList) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		if c.From == "" {
@@ -80,17 +75,14 @@ func (c *slotList) Run(e *env) error {
 		var calendar struct {
 			Slots []app.Slot `json:"slots"`
 		}
-		if err := api.get("/slots", query, &calendar); err != nil {
-			return err
-		}
-		return list(e, c.JSON, calendar.Slots, "there are none", "id\topens\tcloses\tphase\tsales",
+		err := api.get("/slots", query, &calendar)
+		return list(e, c.JSON, err, calendar.Slots, "there are none", "id\topens\tcloses\tphase\tsales",
 			"%s\t%s\t%s\t%s\t%d", func(s app.Slot) []any {
 				return []any{s.ID, e.wall(s.OpensAt), e.wall(s.ClosesAt), s.Phase, s.Sales}
 			})
 	})
 }
 
-// Run makes what is missing.
 func (c *slotTemplate) Run(e *env) error {
 	t := app.SlotTemplate{From: c.From, To: cmp.Or(c.To, c.From)}
 	for _, text := range c.Times {
@@ -119,13 +111,10 @@ func (c *slotTemplate) Run(e *env) error {
 	})
 }
 
-// Run removes.
 func (c *slotRemove) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var s app.Slot
-		if err := api.act(http.MethodDelete, c.at("/slots/"+c.ID.String()), nil, &s); err != nil {
-			return err
-		}
-		return e.did(c.changing, s, "removed slot %s", s.ID)
+		err := api.act(http.MethodDelete, c.at("/slots/"+c.ID.String()), nil, &s)
+		return e.did(c.changing, err, s, "removed slot %s", s.ID)
 	})
 }

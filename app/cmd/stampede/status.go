@@ -14,7 +14,6 @@ type status struct {
 	reading
 }
 
-// Help says what is shown, and how a script hears of alarms.
 func (status) Help() string {
 	return "What all nodes do now: buys a second and what became of them, the time from press to order, the sales that are open and " +
 		"the next ones, how far every partition is behind, and the nodes. It is what the console's live board shows, and alarms say " +

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -50,11 +51,7 @@ func boardText(b *app.Board) string {
 
 // refusals names the reasons, the most frequent first.
 func refusals(b *app.Board) string {
-	var codes []app.Code
-	for code := range b.RefusedS {
-		codes = append(codes, code)
-	}
-	slices.SortFunc(codes, func(x, y app.Code) int {
+	codes := slices.SortedFunc(maps.Keys(b.RefusedS), func(x, y app.Code) int {
 		if b.RefusedS[x] != b.RefusedS[y] {
 			return int(10 * (b.RefusedS[y] - b.RefusedS[x]))
 		}

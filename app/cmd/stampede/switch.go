@@ -25,7 +25,6 @@ type (
 	}
 )
 
-// Help says what each costs and brings.
 func (switchCmd) Help() string {
 	return "Switches take load off a shop that goes on selling; all nodes follow within a second. Fewer ticks save the network most. " +
 		"Without buys over HTTP, the page goes on buying over its socket. A least challenge slows robots down in all sales at once.\n\n" +
@@ -42,7 +41,6 @@ func (e *env) showSwitches(asJSON bool, s app.Switches) error {
 	return nil
 }
 
-// Run shows.
 func (c switchShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		var s app.Switches
@@ -53,7 +51,6 @@ func (c switchShow) Run(e *env) error {
 	})
 }
 
-// Run sets.
 func (c *switchSet) Run(e *env) error {
 	edit := app.SwitchesEdit{
 		TickMS: c.TickMS, HTTPBuy: c.HTTPBuy, LeastChallenge: c.LeastChallenge, Lists: c.Lists,

@@ -28,14 +28,12 @@ type (
 	}
 )
 
-// Help shows examples.
 func (token) Help() string {
 	return "Signed with the present key: STAMPEDE_JWT_SECRET, or the key in the data folder on embedded stores, and what " +
 		"rotations have made of it.\n\nExamples:\n\n" +
 		"    stampede token --user 1001\n    stampede token --user 7 --role operator --ttl 8h\n    stampede token rotate"
 }
 
-// Help says what becomes of tokens.
 func (tokenRotate) Help() string {
 	return "Each rotation derives the next key from the secret; nodes follow within two seconds, without a restart. Tokens of the key " +
 		"before count for 12 hours more, as long as any that was given to people lives; refresh tokens are not signed and stay. " +
@@ -67,7 +65,6 @@ func (c *tokenSign) Run(e *env) error {
 	return err
 }
 
-// Run rotates, once.
 func (c tokenRotate) Run(e *env) error {
 	return e.withActs(c.acting, func(t *server.Tools) error {
 		g, err := t.RotateKey(e.ctx, c.Now)

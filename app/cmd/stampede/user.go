@@ -64,7 +64,6 @@ type (
 	}
 )
 
-// Help shows how a shop gets its first admin.
 func (userCmd) Help() string {
 	return "The first admin of a shop is made here; no server has to run for an account with a password. Changes count for tokens that " +
 		"are out within five seconds: a new role, a log out and a deletion end them.\n\nExamples:\n\n" +
@@ -74,7 +73,6 @@ func (userCmd) Help() string {
 		"    stampede user role ada@shop.example operator\n    stampede user revoke 7301444480512000257"
 }
 
-// Help says what becomes of orders.
 func (userDelete) Help() string {
 	return "What goes: e-mail, name, password, log ins, links and the address book. The id and the orders stay, without a name: the " +
 		"addresses in orders that are over are blanked within a minute, in others once they are over, by a running server with the " +
@@ -85,24 +83,24 @@ func (userDelete) Help() string {
 // longestPassword bounds what is read; the server says how long one may be.
 const longestPassword = 4096
 
-// password reads the first line of standard input.
-func (c *userAdd) password(e *env) (string, error) {
-	line, err := bufio.NewReader(io.LimitReader(e.in, longestPassword)).ReadString('\n')
+// passwordLine reads the first line of standard input.
+func passwordLine(in *bufio.Reader, missing string) (string, error) {
+	line, err := in.ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
-		return "", fmt.Errorf("%w: --password is given, and there is none on standard input", errUsage)
+		return "", fmt.Errorf("%w: %s", errUsage, missing)
 	}
 	return line, nil
 }
 
-// Run adds.
 func (c *userAdd) Run(e *env) error {
 	n := server.NewUser{Email: c.Email, Name: c.Name, Lang: c.Lang, Role: c.Role}
 	if c.Password {
+		in := bufio.NewReader(io.LimitReader(e.in, longestPassword))
 		var err error
-		if n.Password, err = c.password(e); err != nil {
+		if n.Password, err = passwordLine(in, "--password is given, and there is none on standard input"); err != nil {
 			return err
 		}
 	}
@@ -122,7 +120,6 @@ func (c *userAdd) Run(e *env) error {
 	})
 }
 
-// Run lists.
 func (c *userList) Run(e *env) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return fmt.Errorf("%w: --limit is %d, want 1 to 1000", errUsage, c.Limit)
@@ -135,10 +132,7 @@ func (c *userList) Run(e *env) error {
 		users, err := pages(api, "/users", "users", query, c.Limit, func(u *server.UserSummary) string {
 			return u.ID.String()
 		})
-		if err != nil {
-			return err
-		}
-		return list(e, c.JSON, users, "nobody has an account", "id\temail\tname\trole\tstate\tsince", "%s\t%s\t%s\t%s\t%s\t%s",
+		return list(e, c.JSON, err, users, "nobody has an account", "id\temail\tname\trole\tstate\tsince", "%s\t%s\t%s\t%s\t%s\t%s",
 			func(u server.UserSummary) []any {
 				return []any{u.ID, u.Email, u.Name, u.Role, u.State, e.wall(u.CreatedAt)}
 			})
@@ -197,7 +191,6 @@ func (c *client) details(who string) (d userDetails, err error) {
 	return userDetails{*file.Account, file.Devices}, nil
 }
 
-// Run shows.
 func (c *userShow) Run(e *env) error {
 	return e.look(c.reading, func(api *client) error {
 		u, err := api.details(c.Who)
@@ -209,7 +202,7 @@ func (c *userShow) Run(e *env) error {
 		}
 		fmt.Fprintf(e.out, "user    %s\ne-mail  %s\nname    %s\nrole    %s\nstate   %s\nsince   %s\n\n", u.ID, u.Email, u.Name,
 			u.Role, u.State, e.wall(u.CreatedAt))
-		return list(e, false, u.Devices, "logged in nowhere", "device\tname\tsince\tlast seen", "%s\t%s\t%s\t%s",
+		return list(e, false, nil, u.Devices, "logged in nowhere", "device\tname\tsince\tlast seen", "%s\t%s\t%s\t%s",
 			func(d app.ExportedDevice) []any {
 				return []any{
 					d.ID, d.Name, e.wall(d.CreatedAt), e.wall(d.LastSeenAt),
@@ -218,54 +211,30 @@ func (c *userShow) Run(e *env) error {
 	})
 }
 
-// Run sets the role.
 func (c *userRole) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var u server.UserSummary
 		_, err := api.onUser(c.Who, "role", map[string]any{"role": c.Role}, &u)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(u)
-		}
-		fmt.Fprintf(e.out, "user %s is %s\n", u.ID, u.Role)
-		return nil
+		return e.result(c.JSON, err, u, "user %s is %s", u.ID, u.Role)
 	})
 }
 
-// Run logs out.
 func (c *userRevoke) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var done struct {
 			Revoked int `json:"revoked"`
 		}
 		_, err := api.onUser(c.Who, "revoke", nil, &done)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json(done)
-		}
-		fmt.Fprintf(e.out, "logged out on %d devices\n", done.Revoked)
-		return nil
+		return e.result(c.JSON, err, done, "logged out on %d devices", done.Revoked)
 	})
 }
 
-// Run deletes.
 func (c *userDelete) Run(e *env) error {
 	if !c.Yes {
 		return fmt.Errorf("%w: this cannot be taken back; say --yes", errUsage)
 	}
 	return e.operate(c.operating, func(api *client) error {
 		id, err := api.onUser(c.Who, "delete", nil, nil)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.json([]app.ID{id})
-		}
-		fmt.Fprintf(e.out, "deleted user %s\n", id)
-		return nil
+		return e.result(c.JSON, err, []app.ID{id}, "deleted user %s", id)
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 type versionCmd struct{}
 
-// Run prints version, Go version and platform.
 func (versionCmd) Run(e *env) error {
 	_, err := fmt.Fprintf(e.out, "stampede %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
