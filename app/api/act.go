@@ -49,6 +49,15 @@ func requestHash(c *fiber.Ctx) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// actWith makes the handler of an act that the body describes.
+func actWith[B, T any](
+	call func(ctx context.Context, actor app.Actor, body B) (T, error),
+) func(c *fiber.Ctx, actor app.Actor) error {
+	return func(c *fiber.Ctx, actor app.Actor) error {
+		return withBody(func(ctx context.Context, body B) (T, error) { return call(ctx, actor, body) })(c)
+	}
+}
+
 // actOn makes the handler of an act on the object in the address. B is what the body says about it.
 func actOn[B, T any](
 	call func(ctx context.Context, actor app.Actor, id app.ID, body B) (T, error),

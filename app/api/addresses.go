@@ -8,19 +8,15 @@ import (
 	"stampede/app"
 )
 
-type (
-	addressesAnswer struct {
-		Addresses []app.SavedAddress `json:"addresses"`
-	}
-	// nothing is the answer of what has nothing to say.
-	nothing struct{}
-)
+type addressesAnswer struct {
+	Addresses []app.SavedAddress `json:"addresses"`
+}
 
 // addressRoutes are everybody's own address book, guests' too.
 func (a *api) addressRoutes(v1 fiber.Router) {
 	v1.Get("/me/addresses", a.asUser(a.addresses))
 	v1.Post("/me/addresses", a.asUser(a.addAddress))
-	v1.Put("/me/addresses/:id", a.asUser(a.changeAddress))
+	v1.Put("/me/addresses/:id", a.asUser(onMine(a.changeAddress)))
 	v1.Delete("/me/addresses/:id", a.asUser(a.removeAddress))
 }
 
@@ -32,26 +28,14 @@ func (a *api) addresses(c *fiber.Ctx, user app.ID) error {
 }
 
 func (a *api) addAddress(c *fiber.Ctx, user app.ID) error {
-	var entry app.SavedAddress
-	if err := decode(raw(c), &entry); err != nil {
-		return err
-	}
-	return flow(c, func(ctx context.Context) (app.SavedAddress, error) { return a.Shop.AddAddress(ctx, user, entry) })
+	return withBody(func(ctx context.Context, entry app.SavedAddress) (app.SavedAddress, error) {
+		return a.Shop.AddAddress(ctx, user, entry)
+	})(c)
 }
 
-func (a *api) changeAddress(c *fiber.Ctx, user app.ID) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	var entry app.SavedAddress
-	if err := decode(raw(c), &entry); err != nil {
-		return err
-	}
+func (a *api) changeAddress(ctx context.Context, user, id app.ID, entry app.SavedAddress) (app.SavedAddress, error) {
 	entry.ID = id
-	return flow(c, func(ctx context.Context) (app.SavedAddress, error) {
-		return a.Shop.ChangeAddress(ctx, user, entry)
-	})
+	return a.Shop.ChangeAddress(ctx, user, entry)
 }
 
 func (a *api) removeAddress(c *fiber.Ctx, user app.ID) error {
@@ -59,5 +43,5 @@ func (a *api) removeAddress(c *fiber.Ctx, user app.ID) error {
 	if err != nil {
 		return err
 	}
-	return flow(c, func(ctx context.Context) (nothing, error) { return nothing{}, a.Shop.RemoveAddress(ctx, user, id) })
+	return flow(c, func(ctx context.Context) (done, error) { return done{}, a.Shop.RemoveAddress(ctx, user, id) })
 }

@@ -48,7 +48,7 @@ func (a *api) admitSocket(c *fiber.Ctx) error {
 // keepOut goes in front of all routes. A connection of a blocked address is closed before a word is said on it; this is
 // for those that come through a proxy, and for what was open before.
 func (a *api) keepOut(c *fiber.Ctx) error {
-	if a.Blocked != nil && a.Blocked(hostAddr(c.IP())) {
+	if a.Blocked(hostAddr(c.IP())) {
 		return app.Fail(app.Forbidden, "your address is blocked")
 	}
 	return c.Next()

@@ -25,8 +25,8 @@ const (
 type Options struct {
 	Shop     Shop
 	Guest    func(bearer string) (session any, err error) // nil: guest login is off
-	Accounts Accounts                                     // nil: there are none
-	Data     PersonalData                                 // nil: nobody can ask for it
+	Accounts Accounts
+	Data     PersonalData
 	// Catalogue is what operators say about what is offered, Pictures what is shown of products.
 	Catalogue Catalogue
 	Pictures  Pictures
@@ -35,15 +35,15 @@ type Options struct {
 	// Mount serves sockets at the path, behind the handlers in front.
 	Mount func(web *fiber.App, path string, front ...fiber.Handler)
 	Page  fs.FS // the built page; nil: it was not built
-	// Zone is by whose clocks files for people tell times; nil: UTC.
+	// Zone is by whose clocks files for people tell times.
 	Zone *time.Location
 	// AsyncAPI describes the socket, for /docs/asyncapi.yaml.
 	AsyncAPI []byte
 
-	// Switches is how operators have turned them; nil: as nobody has touched them.
+	// Switches is how operators have turned them.
 	Switches func() app.Switches
 
-	// Blocked reports whether somebody at the address is kept out; nil: nobody is.
+	// Blocked reports whether somebody at the address is kept out.
 	Blocked func(addr netip.Addr) bool
 
 	Origins []string       // further origins that may open sockets
@@ -52,18 +52,18 @@ type Options struct {
 	// Handshakes are those of one address, whatever comes of them.
 	Handshakes limits.Pace
 	Passes     limits.Pace // asked for, or solved, by one address
-	// MayBuy admits a press of Buy on a sale, or fails with RateLimited; shared with the sockets. Nil: every one is.
+	// MayBuy admits a press of Buy on a sale, or fails with RateLimited; shared with the sockets.
 	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
-	// NoBuy hears of presses that are refused because none is taken over HTTP. Nil: nobody does.
+	// NoBuy hears of presses that are refused because none is taken over HTTP.
 	NoBuy  func(sale app.ID, err error)
 	Tracer *app.Tracer // samples buys; nil: nobody does
 	Counts Counts
 
-	// Board answers the live board of operators, with what it showed before; nil: there is none.
+	// Board answers the live board of operators, with what it showed before.
 	Board func(ctx context.Context) app.BoardHistory
 
 	Closing <-chan struct{} // closed when the shop drains: no more sockets, long polls answer at once
-	Metrics *Metrics        // nil: nobody looks
+	Metrics *Metrics
 }
 
 type api struct {
@@ -89,22 +89,6 @@ const realIP = "X-Real-IP"
 func New(o Options) fasthttp.RequestHandler { return newApp(o).Handler() }
 
 func newApp(o Options) *fiber.App {
-	if o.Metrics == nil {
-		o.Metrics = NewMetrics()
-	}
-	if o.Switches == nil {
-		board := &app.Switchboard{}
-		o.Switches = board.Now
-	}
-	if o.Zone == nil {
-		o.Zone = time.UTC
-	}
-	if o.NoBuy == nil {
-		o.NoBuy = func(app.ID, error) {}
-	}
-	if o.MayBuy == nil {
-		o.MayBuy = func(app.ID, netip.Addr, app.ID) error { return nil }
-	}
 	a := &api{
 		Options: o, logins: newLimiter(o.Logins), handshakes: newLimiter(o.Handshakes),
 		passes:  newLimiter(o.Passes),
@@ -133,9 +117,7 @@ func (a *api) routes(f *fiber.App) {
 		return c.Next()
 	}, a.counted, a.cached)
 	v1.Post("/auth/guest", a.guest)
-	if a.Accounts != nil {
-		a.accountRoutes(v1)
-	}
+	a.accountRoutes(v1)
 	v1.Get("/time", a.time)
 	v1.Get("/slots", a.slots)
 	v1.Get("/slots/:id/sales", byID(a.salesOfSlot))
@@ -149,14 +131,12 @@ func (a *api) routes(f *fiber.App) {
 	v1.Get("/categories", a.categories)
 	v1.Get("/orders", a.asUser(a.orders))
 	v1.Get("/orders/:id", a.asUser(a.order))
-	v1.Post("/orders/:id/cancel", a.asUser(a.cancel))
-	v1.Post("/orders/:id/pay", a.asUser(ofOrder(a.pay)))
-	v1.Post("/orders/:id/refund", a.asUser(ofOrder(a.refund)))
-	v1.Post("/orders/:id/receipt", a.asUser(a.confirmReceipt))
+	v1.Post("/orders/:id/cancel", a.asUser(newState(a.Shop.Cancel)))
+	v1.Post("/orders/:id/pay", a.asUser(onMine(a.pay)))
+	v1.Post("/orders/:id/refund", a.asUser(onMine(a.refund)))
+	v1.Post("/orders/:id/receipt", a.asUser(newState(a.Shop.ConfirmReceipt)))
 	a.addressRoutes(v1)
-	if a.Data != nil {
-		a.dataRoutes(v1)
-	}
+	a.dataRoutes(v1)
 	a.operatorRoutes(v1.Group("/operator"))
 	v1.Post("/payments/alipay/notify", a.notified)
 	v1.Use(func(*fiber.Ctx) error { return fiber.ErrNotFound })
@@ -176,26 +156,26 @@ func byID[T any](call func(ctx context.Context, id app.ID) (T, error)) fiber.Han
 	}
 }
 
-// ofOrder makes the handler of what somebody does with the order in the address. B is what the body says about it.
-func ofOrder[B, T any](
-	call func(ctx context.Context, who, order app.ID, body B) (T, error),
+// onMine makes the handler of what somebody does with what is theirs at the address. B is what the body says about it.
+func onMine[B, T any](
+	call func(ctx context.Context, who, id app.ID, body B) (T, error),
 ) func(c *fiber.Ctx, who app.ID) error {
 	return func(c *fiber.Ctx, who app.ID) error {
-		order, err := pathID(c)
+		id, err := pathID(c)
 		if err != nil {
 			return err
 		}
-		var body B
-		if err := decode(raw(c), &body); err != nil {
-			return err
-		}
-		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, who, order, body) })
+		return withBody(func(ctx context.Context, body B) (T, error) { return call(ctx, who, id, body) })(c)
 	}
 }
 
 // flow calls a flow with a bounded context and answers what it gives, or its error.
 func flow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
-	ctx, cancel := context.WithTimeout(logged(c), flowTimeout)
+	return flowWithin(c, flowTimeout, call)
+}
+
+func flowWithin[T any](c *fiber.Ctx, within time.Duration, call func(ctx context.Context) (T, error)) error {
+	ctx, cancel := context.WithTimeout(logged(c), within)
 	defer cancel()
 	answer, err := call(ctx)
 	if err != nil {

@@ -58,10 +58,8 @@ func bombs(t *testing.T) map[string]bomb {
 func everyRoute(t *testing.T) [][2]string {
 	t.Helper()
 	s := &site{t: t, shop: &fakeShop{}}
-	o := s.options()
-	o.Metrics = NewMetrics()
 	all := [][2]string{{"GET", "/healthz"}, {"POST", "/healthz"}, {"GET", "/readyz"}, {"POST", "/nowhere"}}
-	for _, r := range newApp(o).GetRoutes(true) {
+	for _, r := range newApp(s.options()).GetRoutes(true) {
 		all = append(all, [2]string{r.Method, strings.NewReplacer(":id", "7", "*", "index.html").Replace(r.Path)})
 	}
 	if len(all) < 30 {

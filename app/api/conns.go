@@ -3,13 +3,14 @@ package api
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"stampede/app"
 )
 
 // LimitConns wraps a listener so that one address has at most n connections at a time, sockets included; one more is
-// closed at once, and so is any of an address that is blocked (nil: none is). IPv6 clients are counted by their /64.
+// closed at once, and so is any of an address that is blocked. IPv6 clients are counted by their /64.
 // Proxies bring everybody: their connections count for nobody, until one of them becomes the socket of a client
 // (countFor).
 func LimitConns(
@@ -38,14 +39,12 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		c := &limitedConn{Conn: conn, from: l}
-		if addr, is := peerOf(conn); !is || l.trusts(addr) || !l.refuses(addr) && c.enter(app.CustomerAddr(addr)) {
+		if addr, is := peerOf(conn); !is || l.trusts(addr) || !l.blocked(addr) && c.enter(app.CustomerAddr(addr)) {
 			return c, nil
 		}
 		_ = conn.Close() // nothing was said on it yet
 	}
 }
-
-func (l *limitedListener) refuses(addr netip.Addr) bool { return l.blocked != nil && l.blocked(addr) }
 
 func peerOf(conn net.Conn) (netip.Addr, bool) {
 	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
@@ -56,12 +55,7 @@ func peerOf(conn net.Conn) (netip.Addr, bool) {
 }
 
 func (l *limitedListener) trusts(addr netip.Addr) bool {
-	for _, p := range l.proxies {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 type limitedConn struct {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -357,9 +358,13 @@ func (s *site) options() Options {
 			"console.html": {Data: []byte("<p>console</p>")}, "console/assets/b.1.js": {Data: []byte("2")},
 			".vite/manifest.json": {Data: []byte("{}")},
 		},
-		Closing: s.close, Board: emptyBoard,
+		Closing: s.close, Board: emptyBoard, Metrics: NewMetrics(), Zone: time.UTC,
+		Switches: (&app.Switchboard{}).Now, Blocked: noneBlocked,
+		MayBuy: func(app.ID, netip.Addr, app.ID) error { return nil }, NoBuy: func(app.ID, error) {},
 	}
 }
+
+func noneBlocked(netip.Addr) bool { return false }
 
 func emptyBoard(context.Context) app.BoardHistory {
 	return app.BoardHistory{Board: app.Board{

@@ -46,7 +46,7 @@ func TestLimitConns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := LimitConns(inner, 2, nil, nil).(*limitedListener)
+	l := LimitConns(inner, 2, nil, noneBlocked).(*limitedListener)
 	accepted := make(chan net.Conn, 4)
 	go func() {
 		for {

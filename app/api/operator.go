@@ -41,7 +41,7 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Get("/orders/:id", a.anyOperator(byID(a.anyOrder)))
 	r.Post("/orders/:id/refund", a.asActor(a.decide(true)))
 	r.Post("/orders/:id/ship", a.asActor(actOn(a.ship)))
-	r.Post("/ship", a.asActor(a.shipMany))
+	r.Post("/ship", a.asActor(actWith(a.shipMany)))
 	r.Get("/refunds", a.anyOperator(a.refunds))
 	r.Post("/refunds/:id/approve", a.asActor(a.decide(true)))
 	r.Post("/refunds/:id/decline", a.asActor(a.decide(false)))
@@ -52,13 +52,13 @@ func (a *api) operatorRoutes(r fiber.Router) {
 	r.Post("/sales/:id/stock", a.asActor(actOn(a.changeStock)))
 	r.Post("/sales/:id/challenge", a.asActor(actOn(a.setChallenge)))
 	r.Post("/sales/:id/guests", a.asActor(actOn(a.addGuests)))
-	r.Get("/switches", a.anyOperator(a.switches))
-	r.Patch("/switches", a.asActor(a.editSwitches))
+	r.Get("/switches", a.anyOperator(func(c *fiber.Ctx) error { return flow(c, a.Shop.Switches) }))
+	r.Patch("/switches", a.asActor(actWith(a.Shop.EditSwitches)))
 	r.Get("/notice", a.anyOperator(a.standingNotice))
-	r.Post("/notice", a.asActor(a.tellAll))
+	r.Post("/notice", a.asActor(actWith(a.Shop.TellAll)))
 	r.Delete("/notice", a.asActor(a.takeBack))
 	r.Get("/blocks", a.anyOperator(a.blocks))
-	r.Post("/blocks", a.asActor(a.addBlock))
+	r.Post("/blocks", a.asActor(actWith(a.addBlock)))
 	r.Delete("/blocks/:id", a.asActor(actOn(a.removeBlock)))
 	a.catalogueRoutes(r)
 	r.Get("/journal", a.anyOperator(a.journal))
@@ -91,9 +91,6 @@ func (a *api) anyOperator(handle fiber.Handler) fiber.Handler {
 }
 
 func (a *api) board(c *fiber.Ctx) error {
-	if a.Board == nil {
-		return fiber.ErrNotFound
-	}
 	return flow(c, func(ctx context.Context) (app.BoardHistory, error) { return a.Board(ctx), nil })
 }
 

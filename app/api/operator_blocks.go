@@ -29,21 +29,17 @@ func (a *api) blocks(c *fiber.Ctx) error {
 	})
 }
 
-func (a *api) addBlock(c *fiber.Ctx, actor app.Actor) error {
-	var b newBlock
-	if err := decode(raw(c), &b); err != nil {
-		return err
-	}
+func (a *api) addBlock(ctx context.Context, actor app.Actor, b newBlock) (app.Block, error) {
 	lasts := time.Duration(0)
 	if b.Until != 0 {
 		left := int64(b.Until) - int64(a.Shop.Now())
 		if left <= 0 || left > app.LongestBlock.Milliseconds() {
-			return app.Fail(app.BadRequest, "until must be within the next ten years, or left out for a block without an end")
+			return app.Block{}, app.Fail(app.BadRequest, "until must be within the next ten years, or left out for a block without an end")
 		}
 		lasts = time.Duration(left) * time.Millisecond
 	}
 	block := app.Block{Kind: b.Kind, Value: b.Value, Reason: b.Reason}
-	return flow(c, func(ctx context.Context) (app.Block, error) { return a.Shop.AddBlock(ctx, actor, block, lasts) })
+	return a.Shop.AddBlock(ctx, actor, block, lasts)
 }
 
 func (a *api) removeBlock(ctx context.Context, actor app.Actor, id app.ID, _ noteBody) (struct{}, error) {

@@ -145,11 +145,7 @@ func tryOrDo[B, T any](
 		if err != nil {
 			return err
 		}
-		var body B
-		if err := decode(raw(c), &body); err != nil {
-			return err
-		}
-		return flow(c, func(ctx context.Context) (T, error) { return call(ctx, actor, dry, body) })
+		return withBody(func(ctx context.Context, body B) (T, error) { return call(ctx, actor, dry, body) })(c)
 	}
 }
 

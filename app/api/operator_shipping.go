@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 
-	"github.com/gofiber/fiber/v2"
-
 	"stampede/app"
 )
 
@@ -21,18 +19,6 @@ func (a *api) ship(ctx context.Context, actor app.Actor, order app.ID, b shipBod
 	return operatorOrder{Order: shipped, User: shipped.User}, err
 }
 
-// confirmReceipt is the buyer's.
-func (a *api) confirmReceipt(c *fiber.Ctx, user app.ID) error {
-	order, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	return flow(c, func(ctx context.Context) (stateAnswer, error) {
-		state, err := a.Shop.ConfirmReceipt(ctx, user, order)
-		return stateAnswer{state}, err
-	})
-}
-
 // shipManyBody is a CSV file, in JSON so that it is asked for like everything else.
 type shipManyBody struct {
 	CSV     string `json:"csv"`
@@ -40,15 +26,8 @@ type shipManyBody struct {
 	DryRun  bool   `json:"dry_run"`
 }
 
-// shipMany enters the parcels of a CSV file.
-func (a *api) shipMany(c *fiber.Ctx, actor app.Actor) error {
-	var b shipManyBody
-	if err := decode(raw(c), &b); err != nil {
-		return err
-	}
-	return flow(c, func(ctx context.Context) (app.ShipReport, error) {
-		report, err := a.Shop.ShipMany(ctx, actor, []byte(b.CSV), b.Replace, b.DryRun)
-		report.Lines = list(report.Lines)
-		return report, err
-	})
+func (a *api) shipMany(ctx context.Context, actor app.Actor, b shipManyBody) (app.ShipReport, error) {
+	report, err := a.Shop.ShipMany(ctx, actor, []byte(b.CSV), b.Replace, b.DryRun)
+	report.Lines = list(report.Lines)
+	return report, err
 }

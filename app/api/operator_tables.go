@@ -13,7 +13,7 @@ import (
 const tableTimeout = 50 * time.Second
 
 func (a *api) exportProducts(c *fiber.Ctx) error {
-	return sendTable(c, "products.csv", a.Catalogue.ExportProducts)
+	return sendTable(c, tableTimeout, "products.csv", a.Catalogue.ExportProducts)
 }
 
 func (a *api) exportSales(c *fiber.Ctx) error {
@@ -21,16 +21,16 @@ func (a *api) exportSales(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return sendTable(c, "sales.csv", func(ctx context.Context) ([]byte,
-		error,
-	) {
+	return sendTable(c, tableTimeout, "sales.csv", func(ctx context.Context) ([]byte, error) {
 		return a.Catalogue.ExportSales(ctx, slot)
 	})
 }
 
 // sendTable answers a file that browsers save.
-func sendTable(c *fiber.Ctx, name string, write func(ctx context.Context) ([]byte, error)) error {
-	ctx, cancel := context.WithTimeout(context.Background(), tableTimeout)
+func sendTable(
+	c *fiber.Ctx, within time.Duration, name string, write func(ctx context.Context) ([]byte, error),
+) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	file, err := write(ctx)
 	if err != nil {
@@ -41,15 +41,21 @@ func sendTable(c *fiber.Ctx, name string, write func(ctx context.Context) ([]byt
 	return c.Send(file)
 }
 
-// slowFlow is flow for what takes longer.
-func slowFlow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
-	ctx, cancel := context.WithTimeout(logged(c), tableTimeout)
-	defer cancel()
-	answer, err := call(ctx)
+// saleReportCSV answers the report of a sale for spreadsheets.
+func (a *api) saleReportCSV(c *fiber.Ctx) error {
+	id, err := pathID(c)
 	if err != nil {
 		return err
 	}
-	return c.JSON(answer)
+	return sendTable(c, flowTimeout, "sale-"+id.String()+".csv", func(ctx context.Context) ([]byte, error) {
+		report, err := a.Shop.SaleReport(ctx, id)
+		return report.CSV(a.Zone), err
+	})
+}
+
+// slowFlow is flow for what takes longer.
+func slowFlow[T any](c *fiber.Ctx, call func(ctx context.Context) (T, error)) error {
+	return flowWithin(c, tableTimeout, call)
 }
 
 // importFile makes the handler of an import.

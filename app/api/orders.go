@@ -78,15 +78,20 @@ func (a *api) buy(c *fiber.Ctx, who app.Identity) error {
 	})
 }
 
-func (a *api) cancel(c *fiber.Ctx, user app.ID) error {
-	order, err := pathID(c)
-	if err != nil {
-		return err
+// newState makes the handler of what somebody does with the order in the address, without a body.
+func newState(
+	call func(ctx context.Context, user, order app.ID) (app.OrderState, error),
+) func(c *fiber.Ctx, user app.ID) error {
+	return func(c *fiber.Ctx, user app.ID) error {
+		order, err := pathID(c)
+		if err != nil {
+			return err
+		}
+		return flow(c, func(ctx context.Context) (stateAnswer, error) {
+			state, err := call(ctx, user, order)
+			return stateAnswer{state}, err
+		})
 	}
-	return flow(c, func(ctx context.Context) (stateAnswer, error) {
-		state, err := a.Shop.Cancel(ctx, user, order)
-		return stateAnswer{state}, err
-	})
 }
 
 func (a *api) orders(c *fiber.Ctx, user app.ID) error {
