@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -177,8 +178,7 @@ func (s *fakeShop) DecideRefund(
 }
 
 func (s *fakeShop) RetryRefund(_ context.Context, actor app.Actor, _ app.ID) error {
-	s.actor.Store(&actor)
-	return s.fail
+	return s.acted(actor)
 }
 
 func (s *fakeShop) onSale(actor app.Actor, sale app.ID, a app.SaleAct, added int64) (app.OperatorSale, error) {
@@ -443,6 +443,25 @@ func (s *site) ask(method, path, body string, headers ...string) answer {
 		s.t.Fatal(err)
 	}
 	return answer{res.StatusCode, string(text), res.Header}
+}
+
+// raw sends a text on a connection of its own, which may be answered before all of it is out.
+func (s *site) raw(text string) (*http.Response, []byte) {
+	s.t.Helper()
+	conn, err := s.dialFrom("127.0.0.1")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_, _ = io.WriteString(conn, text)
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		s.t.Fatalf("%.60q: %v", text, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, _ := io.ReadAll(res.Body)
+	return res, body
 }
 
 // want checks status and a part of the body.

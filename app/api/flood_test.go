@@ -1,12 +1,10 @@
 package api
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"runtime"
@@ -136,38 +134,6 @@ func TestTricklingRequestsAreEnded(t *testing.T) {
 			}
 			s.want(s.ask("GET", "/api/v1/time", ""), 200, "now")
 		})
-	}
-}
-
-// What is too large is refused before it is read.
-func TestBadRequestsAtTheDoor(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	for name, c := range map[string]struct {
-		request string
-		want    int
-	}{
-		"a large header": {"GET /api/v1/time HTTP/1.1\r\nHost: shop\r\nX-Long: " + strings.Repeat("a", headerLimit) + "\r\n\r\n", 431},
-		"many headers":   {"GET /api/v1/time HTTP/1.1\r\nHost: shop\r\n" + strings.Repeat("X-A: b\r\n", headerLimit/8) + "\r\n", 431},
-		"a large body": {
-			"POST /api/v1/auth/guest HTTP/1.1\r\nHost: shop\r\nContent-Length: 1000000000\r\n\r\n", 413,
-		},
-		"a large chunk": {
-			"POST /api/v1/auth/guest HTTP/1.1\r\nHost: shop\r\nTransfer-Encoding: chunked\r\n\r\n" +
-				fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", 2*bodyLimit, strings.Repeat("a", 2*bodyLimit)), 413,
-		},
-	} {
-		conn, err := s.dialFrom("127.0.0.1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = conn.SetDeadline(time.Now().Add(time.Minute))
-		_, _ = io.WriteString(conn, c.request) // it may be answered, and closed, before all of it is out
-		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil || res.StatusCode != c.want {
-			t.Errorf("%s: %v, %v, want %d", name, res, err, c.want)
-		}
-		_ = conn.Close()
 	}
 }
 

@@ -1,13 +1,10 @@
 package api
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"mime/multipart"
-	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -289,19 +286,7 @@ func TestLongBodiesAreOfOperators(t *testing.T) {
 	} {
 		head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n",
 			c.path, c.token, c.length)
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(conn, head); err != nil {
-			t.Fatal(err)
-		}
-		_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
-		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if _, _ = res.Body.Close(), conn.Close(); res.StatusCode != http.StatusRequestEntityTooLarge {
+		if res, _ := s.raw(head); res.StatusCode != http.StatusRequestEntityTooLarge {
 			t.Errorf("%s: %d", name, res.StatusCode)
 		}
 	}

@@ -1,10 +1,9 @@
 package api
 
 import (
-	"bufio"
+	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -183,8 +182,11 @@ func TestUnreadableRequestsAreAnsweredLikeOthers(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	for request, want := range map[string]int{
-		"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", headerLimit) + "\r\n\r\n":             431,
-		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n":                               413,
+		"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", headerLimit) + "\r\n\r\n":     431,
+		"GET / HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X-A: b\r\n", headerLimit/8) + "\r\n": 431,
+		"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n":                       413,
+		"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" +
+			fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", 2*bodyLimit, strings.Repeat("a", 2*bodyLimit)): 413,
 		"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n":                                       400,
 		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 somebody speaks TLS \r\n\r\n":                    400,
 		"GET /api/v1/time HTTP/1.1\r\n\r\n":                                                            400,
@@ -194,19 +196,7 @@ func TestUnreadableRequestsAreAnsweredLikeOthers(t *testing.T) {
 		"GET /api/v1/sales/1'%20OR%20'1'='1 HTTP/1.1\r\nHost: \"><script>alert(1)</script>\r\n\r\n":    400,
 		"POST /api/v1/sales/5/buy HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n": 400,
 	} {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(conn, request); err != nil {
-			t.Fatal(err)
-		}
-		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatalf("%.60q: %v", request, err)
-		}
-		text, _ := io.ReadAll(res.Body)
-		_, _ = res.Body.Close(), conn.Close()
+		res, text := s.raw(request)
 		asked, err := http.NewRequest("GET", s.url+"/nowhere", nil)
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -169,7 +168,7 @@ func (f *failover) othersWentOn(others []press) {
 // fallBehind cuts the replica off and keeps reservations from becoming rows, then lets people buy. Where answers or
 // writes need the replica, nobody is told that he has anything.
 func (f *failover) fallBehind(crowd *crowd, victim int) {
-	f.worker.kill()
+	f.worker.Kill()
 	for _, replica := range f.replicas {
 		replica.Do("CONFIG", "SET", "masterauth", "nobody-has-this-one")
 		replica.Do("CLIENT", "KILL", "TYPE", "master")
@@ -299,9 +298,7 @@ func (f *failover) told(p *press) {
 	t.Helper()
 	said := false
 	for _, n := range f.fronts {
-		text, err := os.ReadFile(n.log)
-		f.must(err)
-		said = said || strings.Contains(string(text), "reservations that were answered are lost")
+		said = said || strings.Contains(n.Text(), "reservations that were answered are lost")
 	}
 	if !said {
 		t.Error("I8: no log says that reservations are lost")

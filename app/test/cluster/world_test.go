@@ -57,6 +57,7 @@ func open(t *testing.T, redisURL string, settings ...string) *world {
 	w.db, err = sql.Open("mysql", dsn)
 	w.must(err)
 	t.Cleanup(func() { _ = w.db.Close() })
+	w.slot = kit.OpenSlot(t, w.books)
 	for p := range w.sales {
 		w.sales[p] = w.offer(p)
 	}
@@ -77,42 +78,17 @@ func (w *world) must(err error) {
 // offer puts a product on sale in the partition, for an hour.
 func (w *world) offer(partition int) app.Sale {
 	w.t.Helper()
-	ctx := kit.Context(w.t)
-	now := time.Now()
-	if w.slot.ID == 0 {
-		w.slot = app.Slot{
-			ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(time.Hour)),
-		}
-		w.must(w.books.AddSlots(ctx, []app.Slot{w.slot}))
-	}
-	category := app.Category{ID: kit.NewID()}
-	category.Name = "Things " + category.ID.String()
-	product := app.Product{ID: kit.NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900}
-	sale := app.Sale{
-		ID: kit.NewID(), Slot: w.slot.ID, Partition: partition, Product: product, PriceFen: 4900, Initial: units,
-		Limit: units, Cap: units, Challenge: app.ChallengeNone, Version: 1,
-		OpensAt: app.MillisOf(now.Add(-time.Second)), ClosesAt: w.slot.ClosesAt,
-	}
-	w.must(w.books.AddCategories(ctx, []app.Category{category}))
-	w.must(w.books.AddProducts(ctx, []app.Product{product}))
-	w.must(w.books.AddSales(ctx, []app.Sale{sale}))
-	return sale
+	now := app.MillisOf(time.Now())
+	return kit.Offer(w.t, w.books, app.Sale{
+		Slot: w.slot.ID, Partition: partition, Initial: units, Limit: units, Cap: units, Challenge: app.ChallengeNone,
+		OpensAt: now.Add(-time.Second), ClosesAt: now.Add(time.Hour),
+	})
 }
 
 // rows are the orders of the database.
 func (w *world) rows() map[app.ID]bool {
 	w.t.Helper()
-	found, err := w.db.QueryContext(kit.Context(w.t), "SELECT id FROM orders")
-	w.must(err)
-	defer func() { _ = found.Close() }()
-	rows := make(map[app.ID]bool)
-	for found.Next() {
-		var id app.ID
-		w.must(found.Scan(&id))
-		rows[id] = true
-	}
-	w.must(found.Err())
-	return rows
+	return kit.IDs(w.t, w.db, "SELECT id FROM orders")
 }
 
 // places are the primaries of the partitions in a cluster, host:port, as `checkconfig` lists them.

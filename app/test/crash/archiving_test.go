@@ -21,7 +21,7 @@ func dieArchiving(t *testing.T, point string) {
 	w.trade(habits{cancels: 25, presses: 10}).wait()
 	w.rest(n, "")
 	w.longAgo()
-	n.kill()
+	n.Kill()
 	before := w.inBoth()
 	pass := 1
 	if point == "archive.after-blank" || point == "archive.after-plan" {
@@ -99,7 +99,7 @@ func (w *world) archived(left int64) {
 	kit.Eventually(w.t, healing, func() (bool, string) {
 		live := w.count("SELECT COUNT(*) FROM orders")
 		due := w.count("SELECT COUNT(*) FROM sales WHERE archive_at IS NOT NULL OR blank_at IS NOT NULL")
-		return live == left && due == 0, fmt.Sprintf("%d orders have not moved, %d sales are due\n%s", live, due, n.tail())
+		return live == left && due == 0, fmt.Sprintf("%d orders have not moved, %d sales are due\n%s", live, due, n.Tail())
 	})
-	n.kill()
+	n.Kill()
 }

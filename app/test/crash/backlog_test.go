@@ -24,7 +24,7 @@ func TestKilledInBacklog(t *testing.T) {
 			writing := w.start()
 			w.enter(writing)
 			w.rows(w.dice.IntN(lost))
-			writing.kill()
+			writing.Kill()
 			next := w.start()
 			w.comeBack(next)
 			w.rest(next, fmt.Sprintf("%3d uncommitted", lost))
@@ -48,7 +48,7 @@ func (w *world) killInBacklog(n *node) int {
 	w.enter(n)
 	tr := w.trade(habits{})
 	w.answered(backlog + 20 + w.dice.IntN(200))
-	n.kill()
+	n.Kill()
 	tr.end()
 	lost := w.uncommitted()
 	if lost < backlog {

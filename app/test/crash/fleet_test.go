@@ -93,12 +93,12 @@ func (f *fleet) stop(m *member) {
 	f.w.t.Helper()
 	m.signal(syscall.SIGTERM)
 	select {
-	case <-m.ended:
+	case <-m.Ended:
 	case <-time.After(drainsWithin):
-		f.w.t.Fatalf("still running %v after SIGTERM:\n%s", drainsWithin, m.tail())
+		f.w.t.Fatalf("still running %v after SIGTERM:\n%s", drainsWithin, m.Tail())
 	}
-	if code := m.cmd.ProcessState.ExitCode(); code != 0 {
-		f.w.t.Errorf("exit code %d after SIGTERM:\n%s", code, m.tail())
+	if code := m.Cmd.ProcessState.ExitCode(); code != 0 {
+		f.w.t.Errorf("exit code %d after SIGTERM:\n%s", code, m.Tail())
 	}
 	f.forget(m)
 }
@@ -112,8 +112,8 @@ func (f *fleet) healthy() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, m := range f.nodes {
-		if m.dead() {
-			f.w.t.Fatalf("a node (%s) ended by itself:\n%s", m.roles, m.tail())
+		if m.Dead() {
+			f.w.t.Fatalf("a node (%s) ended by itself:\n%s", m.roles, m.Tail())
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (f *fleet) uneven() string {
 
 // attended is how many partitions a worker waits on, as its metrics say.
 func (m *member) attended() (int, error) {
-	resp, err := kit.HTTP.Get("http://" + m.said("metrics") + "/metrics")
+	resp, err := kit.HTTP.Get("http://" + m.Said("metrics") + "/metrics")
 	if err != nil {
 		return 0, err
 	}

@@ -19,7 +19,7 @@ func (n *node) thaw() { n.signal(syscall.SIGCONT) }
 
 func (n *node) signal(s syscall.Signal) {
 	n.t.Helper()
-	if err := n.cmd.Process.Signal(s); err != nil {
+	if err := n.Cmd.Process.Signal(s); err != nil {
 		n.t.Fatalf("signal %v to the program: %v", s, err)
 	}
 }
@@ -47,7 +47,7 @@ func TestFrozenConsumer(t *testing.T) {
 			worker.thaw()
 			w.comeBack(other)
 			w.rest(other, fmt.Sprintf("%3d uncommitted", lost))
-			worker.kill()
+			worker.Kill()
 		})
 	}
 }

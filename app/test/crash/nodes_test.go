@@ -79,7 +79,7 @@ func (f *fleet) one() *member {
 // killOne kills a node; another one of its role comes only when the others have gone on without.
 func (f *fleet) killOne() (string, *member) {
 	m := f.one()
-	m.kill()
+	m.Kill()
 	f.forget(m)
 	f.goesOn("killed: " + m.roles)
 	f.add(m.roles)
@@ -111,7 +111,7 @@ func (f *fleet) stopOne() (string, *member) {
 func (f *fleet) emptyHands(m *member) {
 	f.w.t.Helper()
 	ctx := kit.Context(f.w.t)
-	number := m.said("node")
+	number := m.Said("node")
 	kit.Eventually(f.w.t, sharedWithin, func() (bool, string) {
 		for p := range partitions {
 			pending, err := f.w.redis.XPending(ctx, fmt.Sprintf("stampede:{%d}:orders", p), "fulfil").Result()

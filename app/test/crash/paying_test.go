@@ -44,8 +44,8 @@ func diePaying(t *testing.T, flow, point string) {
 	victim.waitDeath(point)
 	next := w.start()
 	kit.Eventually(t, healing, func() (bool, string) {
-		if next.dead() {
-			t.Fatalf("the program ended by itself:\n%s", next.tail())
+		if next.Dead() {
+			t.Fatalf("the program ended by itself:\n%s", next.Tail())
 		}
 		astray := p.astray()
 		return astray == "", astray
@@ -130,7 +130,7 @@ func (p *payer) becomes(n *node, state app.OrderState) {
 		if err == nil && len(rows) == 1 {
 			row = rows[0]
 		}
-		return n.dead() || row.State == state, fmt.Sprintf("order %s is %s, not %s", p.order, row.State, state)
+		return n.Dead() || row.State == state, fmt.Sprintf("order %s is %s, not %s", p.order, row.State, state)
 	})
 }
 

@@ -80,11 +80,11 @@ func dieRebuilding(t *testing.T, point string) {
 	all := w.start()
 	w.enter(all)
 	w.trade(habits{cancels: 25, presses: 5}).wait()
-	all.kill()
+	all.Kill()
 	reserving := w.start("STAMPEDE_ROLES=api")
 	w.enter(reserving)
 	w.trade(habits{cancels: 10, presses: 5}).wait()
-	reserving.kill()
+	reserving.Kill()
 	lost := w.uncommitted()
 	// The database is an epoch ahead: what a rebuild leaves that died elsewhere.
 	_, err := w.books.AdvanceEpoch(kit.Context(t), w.sales[0].Partition, 0)

@@ -68,8 +68,8 @@ func (w *world) unsettled() string {
 // reconnect brings back phones that the node let go.
 func (w *world) reconnect(n *node) {
 	w.t.Helper()
-	if n.dead() {
-		w.t.Fatalf("the program ended by itself:\n%s", n.tail())
+	if n.Dead() {
+		w.t.Fatalf("the program ended by itself:\n%s", n.Tail())
 	}
 	for _, b := range w.people {
 		if err := b.connect(n.addr); err != nil {

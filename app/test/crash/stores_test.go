@@ -78,7 +78,7 @@ func TestStoresMariaDBKilled(t *testing.T) {
 			w.answered(before + backlog)
 			next := n
 			if nodeToo {
-				n.kill()
+				n.Kill()
 			}
 			tr.end()
 			lost := w.memory.answeredSoFar() - before // all of them wait until now

@@ -4,7 +4,6 @@ package crash
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -44,9 +43,8 @@ func TestFrozenWarming(t *testing.T) {
 func (n *node) waitFrozen(point string) {
 	n.t.Helper()
 	kit.Eventually(n.t, healing, func() (bool, string) {
-		text, _ := os.ReadFile(n.log)
-		return strings.Contains(string(text), "crash point "+point), "the program does not come to " + point + ":\n" +
-			n.tail()
+		return strings.Contains(n.Text(), "crash point "+point), "the program does not come to " + point + ":\n" +
+			n.Tail()
 	})
 }
 

@@ -106,7 +106,7 @@ func live(t *testing.T, f fault, kill bool) {
 	lost := w.uncommitted()
 	next := n
 	if kill {
-		n.kill()
+		n.Kill()
 		tr.end()
 		next = w.start()
 	} else {

@@ -76,6 +76,7 @@ func openWorld(t *testing.T, redisURL, dsn string, settings ...string) *world {
 	_, err = migrations.Up(ctx, w.books.DB())
 	w.must(err)
 	w.must(w.books.EnsurePartitions(ctx, partitions))
+	w.slot = kit.OpenSlot(t, w.books)
 	return w
 }
 
@@ -120,35 +121,11 @@ func (w *world) offer(units int64, limit, partition int) app.Sale {
 // stage puts a product on sale that opens and closes so long from now. Nobody buys it unless told to.
 func (w *world) stage(units int64, limit, partition int, opens, closes time.Duration) app.Sale {
 	w.t.Helper()
-	return w.stageWith(units, limit, partition, opens, closes, func(*app.Sale) {})
-}
-
-// stageWith has the sale changed before it is written.
-func (w *world) stageWith(
-	units int64, limit, partition int, opens, closes time.Duration, change func(s *app.Sale),
-) app.Sale {
-	w.t.Helper()
-	ctx := kit.Context(w.t)
-	now := time.Now()
-	if w.slot.ID == 0 {
-		w.slot = app.Slot{
-			ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(time.Hour)),
-		}
-		w.must(w.books.AddSlots(ctx, []app.Slot{w.slot}))
-	}
-	category := app.Category{ID: kit.NewID()}
-	category.Name = "Things " + category.ID.String()
-	product := app.Product{ID: kit.NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900}
-	sale := app.Sale{
-		ID: kit.NewID(), Slot: w.slot.ID, Partition: partition, Product: product, PriceFen: 4900, Initial: units,
-		Limit: limit, Cap: 10_000, Challenge: app.ChallengeNone, Version: 1,
-		OpensAt: app.MillisOf(now.Add(opens)), ClosesAt: min(app.MillisOf(now.Add(closes)), w.slot.ClosesAt),
-	}
-	change(&sale)
-	w.must(w.books.AddCategories(ctx, []app.Category{category}))
-	w.must(w.books.AddProducts(ctx, []app.Product{product}))
-	w.must(w.books.AddSales(ctx, []app.Sale{sale}))
-	return sale
+	now := app.MillisOf(time.Now())
+	return kit.Offer(w.t, w.books, app.Sale{
+		Slot: w.slot.ID, Partition: partition, Initial: units, Limit: limit, Cap: 10_000, Challenge: app.ChallengeNone,
+		OpensAt: now.Add(opens), ClosesAt: now.Add(closes),
+	})
 }
 
 // count asks the database for one number.
@@ -165,15 +142,6 @@ func (w *world) uncommitted() int {
 
 func (w *world) uncommittedOrders() []app.ID {
 	w.t.Helper()
-	rows, err := w.db.QueryContext(kit.Context(w.t), "SELECT id FROM orders")
-	w.must(err)
-	defer func() { _ = rows.Close() }()
-	written := make(map[app.ID]bool)
-	for rows.Next() {
-		var id app.ID
-		w.must(rows.Scan(&id))
-		written[id] = true
-	}
-	w.must(rows.Err())
+	written := kit.IDs(w.t, w.db, "SELECT id FROM orders")
 	return slices.DeleteFunc(w.memory.answeredOrders(), func(id app.ID) bool { return written[id] })
 }

@@ -136,7 +136,7 @@ func TestAGuestBecomesAnAccount(t *testing.T) {
 		}
 	}
 	for _, secret := range []string{email, accountPassword, phone.Refresh, refreshed.Access} {
-		if strings.Contains(n.log.String()+other.log.String(), secret) {
+		if strings.Contains(n.Text()+other.Text(), secret) {
 			t.Error("an e-mail, a password or a token is in the log")
 		}
 	}

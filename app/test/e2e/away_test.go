@@ -74,7 +74,7 @@ func TestStatusWithoutAStore(t *testing.T) {
 	database.Restore()
 	becomes()
 	s.audit(sale)
-	n.kill()
+	n.Kill()
 	if out, code := n.run("status"); code != 1 || !strings.Contains(out, "the server does not answer") {
 		t.Errorf("without a node it exits %d:\n%s", code, out)
 	}

@@ -45,7 +45,7 @@ func TestKilledUnderLoadNothingAnsweredIsLost(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("too few buys are answered")
 	}
-	n.kill()
+	n.Kill()
 	all.Wait()
 
 	s.start()

@@ -85,13 +85,13 @@ func TestPromotedReplicaUnderLoad(t *testing.T) {
 	s.drained(sale)
 	s.audit(sale)
 	s.onePerBuyer(sale, len(kept)+len(lost)+len(others))
-	if log := a.log.String() + b.log.String(); !strings.Contains(log, "a replica was promoted") {
+	if log := a.Text() + b.Text(); !strings.Contains(log, "a replica was promoted") {
 		t.Error("no log says that a replica was promoted")
 	}
 	if n := a.metric("stampede_reservations_lost_total"); n != unwritten {
 		t.Errorf("%v reservations are counted as lost, want %d", n, unwritten)
 	}
-	if !strings.Contains(a.log.String(), "reservations that were answered are lost") {
+	if !strings.Contains(a.Text(), "reservations that were answered are lost") {
 		t.Error("nobody is told of the loss")
 	}
 }
@@ -137,7 +137,7 @@ func TestRedisStartedAgainIsNotRebuilt(t *testing.T) {
 	s := openShop(t, server.URL, kit.MySQL(t))
 	sale := s.open(100, 1)
 	n := s.start()
-	before := strings.Count(n.log.String(), "partition rebuilt") // at the first start all are made
+	before := strings.Count(n.Text(), "partition rebuilt") // at the first start all are made
 	s.buyers(n, sale, 5)
 	server.Kill()
 	server.Start()
@@ -146,7 +146,7 @@ func TestRedisStartedAgainIsNotRebuilt(t *testing.T) {
 	t.Logf("the first 5 buys after the start of Redis took %v", time.Since(started).Round(time.Millisecond))
 	s.drained(sale)
 	s.audit(sale)
-	if got := strings.Count(n.log.String(), "partition rebuilt"); got != before {
+	if got := strings.Count(n.Text(), "partition rebuilt"); got != before {
 		t.Errorf("%d partitions were rebuilt after a plain start of Redis", got-before)
 	}
 }

@@ -27,8 +27,8 @@ func TestStoresUnreachableAtStart(t *testing.T) {
 		store.away()
 		n := launch(t, s.settings...)
 		kit.Eventually(t, patience, func() (bool, string) {
-			return strings.Contains(strings.ToLower(n.log.String()), what), "the log does not name " + what + ": " +
-				n.log.String()
+			return strings.Contains(strings.ToLower(n.Text()), what), "the log does not name " + what + ": " +
+				n.Text()
 		})
 		if kit.Ready(n.t, n.addr) {
 			t.Errorf("ready without %s", what)

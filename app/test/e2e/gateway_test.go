@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,23 +21,10 @@ type gateway struct {
 
 func startGateway(t *testing.T) *gateway {
 	t.Helper()
-	dir, log := t.TempDir(), &logBuffer{}
+	dir := t.TempDir()
 	g := &gateway{t: t}
-	cmd := exec.Command(binary, "alipay-sim", "--listen", "127.0.0.1:0", "--data", dir)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("log of the gateway:\n%s", log)
-		}
-	})
-	kit.Eventually(t, patience, func() (bool, string) {
-		return strings.Contains(log.String(), "is open at"), log.String()
-	})
+	p := kit.StartProgram(t, binary, filepath.Join(dir, "log"), nil, "alipay-sim", "--listen", "127.0.0.1:0", "--data", dir)
+	kit.Eventually(t, patience, func() (bool, string) { return strings.Contains(p.Text(), "is open at"), p.Text() })
 	text, err := os.ReadFile(filepath.Join(dir, "env"))
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -180,23 +180,19 @@ func TestInterruptedRehearsal(t *testing.T) {
 			s := newShop(t)
 			sale := s.open(15, 1)
 			n := s.start()
-			cmd := exec.Command(binary, "rehearse", "--sale", sale.ID.String(), "--shoppers", "20", "--for", "30s")
-			cmd.Env = append(os.Environ(), "STAMPEDE_URL=http://"+n.addr,
-				"STAMPEDE_TOKEN="+issue(t, kit.NewID(), "Admin", app.Admin))
-			said := &logBuffer{}
-			cmd.Stdout, cmd.Stderr = said, said
-			s.must(cmd.Start())
-			t.Cleanup(func() { _ = cmd.Process.Kill() })
-			kit.Eventually(t, patience, func() (bool, string) { return s.count(begun) == 1, said.String() })
-			s.must(cmd.Process.Signal(os.Interrupt))
-			if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 4 {
-				t.Errorf("exit code %d, %v; want 4:\n%s", cmd.ProcessState.ExitCode(), err, said)
+			p := kit.StartProgram(t, binary, filepath.Join(t.TempDir(), "log"), []string{
+				"STAMPEDE_URL=http://" + n.addr, "STAMPEDE_TOKEN=" + issue(t, kit.NewID(), "Admin", app.Admin),
+			}, "rehearse", "--sale", sale.ID.String(), "--shoppers", "20", "--for", "30s")
+			kit.Eventually(t, patience, func() (bool, string) { return s.count(begun) == 1, p.Text() })
+			s.must(p.Cmd.Process.Signal(os.Interrupt))
+			if <-p.Ended; p.Cmd.ProcessState.ExitCode() != 4 {
+				t.Errorf("exit code %d, want 4:\n%s", p.Cmd.ProcessState.ExitCode(), p.Text())
 			}
 			if n := s.count("SELECT COUNT(*) FROM sales WHERE hidden = 1 AND archived_at > 0"); n != 1 {
-				t.Errorf("%d archived hidden sales, want 1:\n%s", n, said)
+				t.Errorf("%d archived hidden sales, want 1:\n%s", n, p.Text())
 			}
 			if n := s.count("SELECT COUNT(*) FROM slots WHERE hidden = 1"); n != 0 {
-				t.Errorf("%d hidden slots are left:\n%s", n, said)
+				t.Errorf("%d hidden slots are left:\n%s", n, p.Text())
 			}
 		})
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -98,20 +97,9 @@ func (n *node) requestAs(key, method, url, token string, body []byte) (int, []by
 	return resp.StatusCode, text
 }
 
-// metric reads a figure without labels from the second listener; 0 when it is not there.
 func (n *node) metric(name string) float64 {
 	n.t.Helper()
-	_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, name+" "); ok {
-			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
-			if err != nil {
-				n.t.Fatalf("metric %s: %v", name, err)
-			}
-			return v
-		}
-	}
-	return 0
+	return kit.Metric(n.t, n.metrics, name)
 }
 
 // read is get with the form of post.

@@ -50,7 +50,7 @@ func (s *shop) everyScenario(n *node, moment time.Duration) []scenarioResult {
 	s.t.Helper()
 	scenarios := []string{"idle", "time", "buy", "soldout", "burst", "chain", "fanout", "reconnect"}
 	args := append([]string{"load"}, scenarios...)
-	args = append(args, "--target", n.addr, "--pid", strconv.Itoa(n.cmd.Process.Pid),
+	args = append(args, "--target", n.addr, "--pid", strconv.Itoa(n.Cmd.Process.Pid),
 		"--sockets", "40", "--for", moment.String(), "--stalled", "0.05", "--hot", "2", "--json")
 	out, code := s.run(args...)
 	var results []scenarioResult

@@ -21,7 +21,7 @@ type line struct {
 
 // lines are those of the log that are what is asked for.
 func (n *node) lines(is func(l *line) bool) (found []line) {
-	for text := range strings.Lines(n.log.String()) {
+	for text := range strings.Lines(n.Text()) {
 		var l line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			n.t.Fatalf("a line of the log that is no JSON: %s", text)
@@ -77,7 +77,7 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	}
 	kit.Eventually(t, patience, func() (bool, string) {
 		return len(n.lines(func(l *line) bool { return l.Entry != "" && l.Order == waiting.Order.String() })) > 0,
-			"no line says that the entry could not be written: " + tail(n.log.String(), 2000)
+			"no line says that the entry could not be written: " + n.Tail()
 	})
 	wire.Restore()
 	s.drained(sale)
@@ -118,7 +118,7 @@ func TestFailuresAreLoggedWithTheirIDs(t *testing.T) {
 	for _, private := range []string{
 		who, strings.Split(who, ".")[2], secret, "Zimmermann", "13955512345", "Lamplighter", "too bright", "PRIVATE KEY",
 	} {
-		if strings.Contains(n.log.String(), private) {
+		if strings.Contains(n.Text(), private) {
 			t.Errorf("the log has %q", private)
 		}
 	}

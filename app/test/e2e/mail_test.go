@@ -80,7 +80,7 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	if out := n.log.String(); strings.Contains(out, "mail.example") {
+	if out := n.Text(); strings.Contains(out, "mail.example") {
 		t.Errorf("an e-mail address is in the log:\n%s", out)
 	}
 	if left := dead(); len(left) != 0 {

@@ -42,7 +42,7 @@ func TestTwoNodesBehindNginx(t *testing.T) {
 		t.Errorf("Strict-Transport-Security: %q", hsts)
 	}
 
-	a.kill()
+	a.Kill()
 	for i := range 20 {
 		if answer, err := v.ask(ctx, http.MethodGet, "/api/v1/time", ""); err != nil || answer.code != http.StatusOK {
 			t.Fatalf("question %d after a node died: %v, %d %s", i, err, answer.code, answer.text)

@@ -172,7 +172,7 @@ func TestNginxRefusesInTheFormOfTheProgram(t *testing.T) {
 	s.must(err)
 	want(a, http.StatusBadRequest, app.BadRequest)
 
-	n.kill()
+	n.Kill()
 	a, err = w.visit(t, "127.0.0.18").ask(ctx, http.MethodGet, "/api/v1/time", "")
 	s.must(err)
 	want(a, http.StatusServiceUnavailable, app.Busy)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -61,11 +62,7 @@ func (h *hook) receive(w http.ResponseWriter, r *http.Request) {
 func (h *hook) heard() map[string]app.OutboxMessage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make(map[string]app.OutboxMessage, len(h.seen))
-	for k, v := range h.seen {
-		out[k] = v
-	}
-	return out
+	return maps.Clone(h.seen)
 }
 
 // bought is a pending order of the user.

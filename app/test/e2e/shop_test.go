@@ -109,29 +109,14 @@ func (s *shop) offer(units int64, limit int, opens, closes time.Time) app.Sale {
 // add completes the sale with a product of its own and stores both.
 func (s *shop) add(sale app.Sale) app.Sale {
 	s.t.Helper()
-	category := app.Category{ID: kit.NewID()}
-	category.Name = "Things " + category.ID.String()
-	sale.Product = app.Product{
-		ID: kit.NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900,
-		Images: []app.Image{{URL: "/products/lamp.svg", Alt: "A lamp"}},
-	}
-	sale.ID, sale.Slot, sale.PriceFen, sale.Version = kit.NewID(), s.theSlot().ID, 4900, 1
-	sale.Partition = int(sale.ID) % 8
-	ctx := kit.Context(s.t)
-	s.must(s.store.AddCategories(ctx, []app.Category{category}))
-	s.must(s.store.AddProducts(ctx, []app.Product{sale.Product}))
-	s.must(s.store.AddSales(ctx, []app.Sale{sale}))
-	return sale
+	sale.Slot, sale.Partition = s.theSlot().ID, int(kit.NewID())%8
+	return kit.Offer(s.t, s.store, sale)
 }
 
 func (s *shop) theSlot() app.Slot {
 	s.t.Helper()
 	if s.slot.ID == 0 {
-		now := time.Now()
-		s.slot = app.Slot{
-			ID: kit.NewID(), OpensAt: app.MillisOf(now.Add(-time.Hour)), ClosesAt: app.MillisOf(now.Add(2 * time.Hour)),
-		}
-		s.must(s.store.AddSlots(kit.Context(s.t), []app.Slot{s.slot}))
+		s.slot = kit.OpenSlot(s.t, s.store)
 	}
 	return s.slot
 }

@@ -55,7 +55,7 @@ func TestTenThousandSocketsThroughNginx(t *testing.T) {
 	a, b := startShipped(t, s.settings...), startShipped(t, s.settings...)
 	proxy := kit.StartNginxWorkers(t, 2, shippedSite, a.addr+","+b.addr)
 	h := &holders{s: s, node: a, way: way{proxy.Addr, proxy.TLS}, sale: sale}
-	front, nodes := proxy.Processes(t), []int{a.cmd.Process.Pid, b.cmd.Process.Pid}
+	front, nodes := proxy.Processes(t), []int{a.Cmd.Process.Pid, b.Cmd.Process.Pid}
 	frontBefore, nodesBefore := memoryOf(t, front), memoryOf(t, nodes)
 
 	began := time.Now()

@@ -16,9 +16,7 @@ const scriptPrefix = "script "
 
 // Scripts puts a fault before the scripts of the names given, wherever a client runs them: by their digest, in full
 // after a NOSCRIPT, or in a pipeline. All other commands pass.
-func Scripts(f Fault, names ...string) redis.Hook { return scriptsOf(f, names...) }
-
-func scriptsOf(f Fault, names ...string) scripts {
+func Scripts(f Fault, names ...string) redis.Hook {
 	h := scripts{f: f, names: make(map[string]string, len(names))}
 	for _, name := range names {
 		h.names[streams.ScriptSHA(name)] = scriptPrefix + name

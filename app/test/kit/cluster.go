@@ -67,12 +67,18 @@ func StartRedisClusterWith(t testing.TB, o ClusterOptions) *RedisCluster {
 	c.URL = o.TLS.scheme("redis-cluster") + strings.Join(hosts, ",")
 	for i, primary := range c.Primaries {
 		from, to := i*clusterSlots/primaries, (i+1)*clusterSlots/primaries-1
-		c.do(primary, "CLUSTER", "ADDSLOTSRANGE", from, to)
-		c.do(primary, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
+		primary.Do("CLUSTER", "ADDSLOTSRANGE", from, to)
+		primary.Do("CLUSTER", "SET-CONFIG-EPOCH", i+1)
 	}
-	c.meet(buses)
+	for i, s := range c.servers()[1:] { // they get to know each other
+		host, port, err := net.SplitHostPort(s.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Primaries[0].Do("CLUSTER", "MEET", host, port, buses[i+1])
+	}
 	for i, replica := range c.Replicas {
-		id := fmt.Sprint(c.do(c.Primaries[i%primaries], "CLUSTER", "MYID"))
+		id := fmt.Sprint(c.Primaries[i%primaries].Do("CLUSTER", "MYID"))
 		Eventually(t, startTimeout, func() (bool, string) {
 			_, err := c.try(replica, "CLUSTER", "REPLICATE", id)
 			return err == nil, fmt.Sprintf("CLUSTER REPLICATE: %v", err)
@@ -80,18 +86,6 @@ func StartRedisClusterWith(t testing.TB, o ClusterOptions) *RedisCluster {
 	}
 	c.serves()
 	return c
-}
-
-// meet makes the servers known to each other.
-func (c *RedisCluster) meet(buses []int) {
-	c.t.Helper()
-	for i, s := range c.servers()[1:] {
-		host, port, err := net.SplitHostPort(s.Addr())
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		c.do(c.Primaries[0], "CLUSTER", "MEET", host, port, buses[i+1])
-	}
 }
 
 // serves waits until every server knows all slots and every replica has its primary's data.
@@ -119,16 +113,7 @@ func (c *RedisCluster) serves() {
 }
 
 func (c *RedisCluster) servers() []*RedisServer {
-	return append(append([]*RedisServer(nil), c.Primaries...), c.Replicas...)
-}
-
-func (c *RedisCluster) do(s *RedisServer, command ...any) any {
-	c.t.Helper()
-	reply, err := c.try(s, command...)
-	if err != nil {
-		c.t.Fatalf("kit: cluster: %v: %v", command, err)
-	}
-	return reply
+	return slices.Concat(c.Primaries, c.Replicas)
 }
 
 func (c *RedisCluster) try(s *RedisServer, command ...any) (any, error) {

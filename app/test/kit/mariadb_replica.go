@@ -17,7 +17,7 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 	t.Helper()
 	args := func(id string, semiSyncArgs []string) []string {
 		args := []string{"--server-id=" + id, "--log-bin=binlog", "--binlog-format=ROW", "--sync-binlog=1"}
-		if program, err := sqlServer(); err == nil && program.mysql {
+		if isMySQL() {
 			args = append(args, "--gtid-mode=ON", "--enforce-gtid-consistency=ON") // as MariaDB always does
 		}
 		if semiSync {
@@ -37,7 +37,7 @@ func StartReplicated(t testing.TB, semiSync bool) (primary, replica *MariaDBServ
 // replica waits for nobody: MySQL writes what it applies to a log of its own, and would wait there for a replica of the
 // replica.
 func semiSyncArgs() (ofPrimary, ofReplica []string) {
-	if program, err := sqlServer(); err == nil && program.mysql {
+	if isMySQL() {
 		return []string{
 			"--plugin-load-add=semisync_source.so", "--rpl-semi-sync-source-enabled=ON",
 			"--rpl-semi-sync-source-timeout=60000", "--rpl-semi-sync-source-wait-point=AFTER_SYNC",
@@ -51,12 +51,18 @@ func semiSyncArgs() (ofPrimary, ofReplica []string) {
 	}, []string{"--rpl-semi-sync-slave-enabled=ON"}
 }
 
+// isMySQL reports whether private servers are MySQL, not MariaDB.
+func isMySQL() bool {
+	program, err := sqlServer()
+	return err == nil && program.mysql
+}
+
 // words are the statements of replication, which MySQL has renamed.
-func (s *MariaDBServer) words() (stop, start, reset, status, applier string) {
-	if program, err := sqlServer(); err == nil && program.mysql {
-		return "STOP REPLICA", "START REPLICA", "RESET REPLICA ALL", "SHOW REPLICA STATUS", "SQL_THREAD"
+func (s *MariaDBServer) words() (stop, start, reset, status string) {
+	if isMySQL() {
+		return "STOP REPLICA", "START REPLICA", "RESET REPLICA ALL", "SHOW REPLICA STATUS"
 	}
-	return "STOP SLAVE", "START SLAVE", "RESET SLAVE ALL", "SHOW SLAVE STATUS", "SQL_THREAD"
+	return "STOP SLAVE", "START SLAVE", "RESET SLAVE ALL", "SHOW SLAVE STATUS"
 }
 
 // Exec runs statements as root, on one connection.
@@ -79,32 +85,32 @@ func (s *MariaDBServer) follow(primary *MariaDBServer) {
 	}
 	change := fmt.Sprintf("CHANGE MASTER TO MASTER_HOST='%s', MASTER_PORT=%s, MASTER_USER='root', "+
 		"MASTER_LOG_FILE='binlog.000001', MASTER_LOG_POS=4, MASTER_CONNECT_RETRY=1", host, port)
-	if program, err := sqlServer(); err == nil && program.mysql {
+	if isMySQL() {
 		change = fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%s, SOURCE_USER='root', "+
 			"SOURCE_LOG_FILE='binlog.000001', SOURCE_LOG_POS=4, SOURCE_CONNECT_RETRY=1, GET_SOURCE_PUBLIC_KEY=1", host, port)
 	}
-	_, start, _, _, _ := s.words()
+	_, start, _, _ := s.words()
 	s.Exec(change, start, "SET GLOBAL read_only = 1")
 }
 
 // StopApplying has the replica take what its primary sends without applying it, as one does that is behind.
 func (s *MariaDBServer) StopApplying() {
 	s.t.Helper()
-	stop, _, _, _, applier := s.words()
-	s.Exec(stop + " " + applier)
+	stop, _, _, _ := s.words()
+	s.Exec(stop + " SQL_THREAD")
 }
 
 // Apply ends StopApplying.
 func (s *MariaDBServer) Apply() {
 	s.t.Helper()
-	_, start, _, _, applier := s.words()
-	s.Exec(start + " " + applier)
+	_, start, _, _ := s.words()
+	s.Exec(start + " SQL_THREAD")
 }
 
 // StopReceiving has the replica take nothing more of what its primary sends, for good.
 func (s *MariaDBServer) StopReceiving() {
 	s.t.Helper()
-	stop, _, _, _, _ := s.words()
+	stop, _, _, _ := s.words()
 	s.Exec(stop + " IO_THREAD")
 }
 
@@ -114,15 +120,9 @@ func (s *MariaDBServer) CatchUp(primary *MariaDBServer) {
 	primary.Exec("CREATE DATABASE IF NOT EXISTS kit_mark", "CREATE TABLE IF NOT EXISTS kit_mark.mark (n BIGINT)")
 	mark := time.Now().UnixNano()
 	primary.Exec(fmt.Sprintf("INSERT INTO kit_mark.mark VALUES (%d)", mark))
-	s.awaitMark(mark)
-}
-
-func (s *MariaDBServer) awaitMark(mark int64) {
-	s.t.Helper()
 	Eventually(s.t, startTimeout, func() (bool, string) {
-		var n int
-		err := s.ask(fmt.Sprintf("SELECT COUNT(*) FROM kit_mark.mark WHERE n = %d", mark), &n)
-		return err == nil && n > 0, fmt.Sprintf("the replica is behind: %v", err)
+		found, err := s.row(fmt.Sprintf("SELECT COUNT(*) AS n FROM kit_mark.mark WHERE n = %d", mark))
+		return err == nil && found["n"] != "0", fmt.Sprintf("the replica is behind: %v", err)
 	})
 }
 
@@ -131,7 +131,7 @@ func (s *MariaDBServer) awaitMark(mark int64) {
 func (s *MariaDBServer) ApplyAll() {
 	s.t.Helper()
 	s.Apply()
-	_, _, _, status, _ := s.words()
+	_, _, _, status := s.words()
 	Eventually(s.t, startTimeout, func() (bool, string) {
 		fields, err := s.row(status)
 		if err != nil {
@@ -149,19 +149,8 @@ func (s *MariaDBServer) ApplyAll() {
 // thrown away.
 func (s *MariaDBServer) Promote() {
 	s.t.Helper()
-	stop, _, reset, _, _ := s.words()
+	stop, _, reset, _ := s.words()
 	s.Exec(stop, reset, "SET GLOBAL read_only = 0")
-}
-
-func (s *MariaDBServer) ask(query string, into any) error {
-	db, err := sql.Open("mysql", s.DSN)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	return db.QueryRowContext(ctx, query).Scan(into)
 }
 
 // row is the only row of an answer, by the names of its columns.

@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -18,6 +19,58 @@ func init() { lastID.Store(time.Now().UnixMicro()) }
 
 // NewID is an id that no other test and no earlier run has used.
 func NewID() app.ID { return app.ID(lastID.Add(1)) }
+
+// OpenSlot adds a slot from an hour ago for three hours.
+func OpenSlot(t testing.TB, to app.CatalogueEditor) app.Slot {
+	t.Helper()
+	now := app.MillisOf(time.Now())
+	slot := app.Slot{ID: NewID(), OpensAt: now.Add(-time.Hour), ClosesAt: now.Add(2 * time.Hour)}
+	if err := to.AddSlots(Context(t), []app.Slot{slot}); err != nil {
+		t.Fatal(err)
+	}
+	return slot
+}
+
+// Offer completes a sale with an id, a price and a product of its own, and adds it.
+func Offer(t testing.TB, to app.CatalogueEditor, sale app.Sale) app.Sale {
+	t.Helper()
+	category := app.Category{ID: NewID()}
+	category.Name = "Things " + category.ID.String()
+	sale.Product = app.Product{
+		ID: NewID(), Name: "Lamp", CategoryID: category.ID, ListPriceFen: 9900,
+		Images: []app.Image{{URL: "/products/lamp.svg", Alt: "A lamp"}},
+	}
+	sale.ID, sale.PriceFen, sale.Version = NewID(), 4900, 1
+	ctx := Context(t)
+	err := errors.Join(to.AddCategories(ctx, []app.Category{category}),
+		to.AddProducts(ctx, []app.Product{sale.Product}), to.AddSales(ctx, []app.Sale{sale}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sale
+}
+
+// IDs are those that a query reads from the database.
+func IDs(t testing.TB, db *sql.DB, query string, args ...any) map[app.ID]bool {
+	t.Helper()
+	rows, err := db.QueryContext(Context(t), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	ids := make(map[app.ID]bool)
+	for rows.Next() {
+		var id app.ID
+		if err := rows.Scan(&id); err != nil {
+			t.Fatal(err)
+		}
+		ids[id] = true
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
 
 // SaleKey is the Redis key of a sale's numbers, as operators type it.
 func SaleKey(sale *app.Sale) string {

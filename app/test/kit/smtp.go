@@ -2,19 +2,14 @@ package kit
 
 import (
 	"bufio"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"fmt"
-	"math/big"
 	"net"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // Steps of a mail server at which a test may have it answer otherwise.
@@ -87,27 +82,14 @@ func NewMailServer(t testing.TB, setup ...func(*MailServer)) *MailServer {
 // WithCertificate makes the server's certificate, for 127.0.0.1.
 func WithCertificate(t testing.TB) func(*MailServer) {
 	return func(s *MailServer) {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		template := &x509.Certificate{
-			SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-			IsCA:        true, BasicConstraintsValid: true,
-			KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-		}
-		raw, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parsed, err := x509.ParseCertificate(raw)
+		c := NewCertificate(t)
+		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Roots = x509.NewCertPool()
-		s.Roots.AddCert(parsed)
-		s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}}
+		s.Roots.AppendCertsFromPEM([]byte(c.PEM(t)))
+		s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	}
 }
 

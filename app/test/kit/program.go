@@ -1,0 +1,153 @@
+package kit
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// MainWith is [Main] for tests that run the program: it is built first, as it ships.
+func MainWith(m *testing.M, binary *string) {
+	dir, err := sharedDir("program")
+	if err == nil {
+		*binary = filepath.Join(dir, "stampede")
+		err = Build(*binary)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	Main(m)
+}
+
+// Program is one process of the program.
+type Program struct {
+	Cmd   *exec.Cmd
+	Log   string        // file
+	Ended chan struct{} // closed when the process has ended
+}
+
+// StartProgram starts a process that is killed when the test ends. Of the settings of one name the last one counts.
+func StartProgram(t testing.TB, binary, log string, settings []string, args ...string) *Program {
+	t.Helper()
+	file, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	p := &Program{Cmd: exec.Command(binary, args...), Log: log, Ended: make(chan struct{})}
+	p.Cmd.Env = slices.Concat(os.Environ(), settings)
+	p.Cmd.Stdout, p.Cmd.Stderr = file, file
+	if err := p.Cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = p.Cmd.Wait() // how it ended is in its log
+		close(p.Ended)
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("%s:\n%s", log, p.Tail())
+		}
+	})
+	return p
+}
+
+// AwaitReady waits until a node is ready, and returns its address: the one given, or ("") the one that it has chosen.
+func (p *Program) AwaitReady(t testing.TB, within time.Duration, addr string) string {
+	t.Helper()
+	Eventually(t, within, func() (bool, string) {
+		if p.Dead() {
+			t.Fatalf("the program ended while starting:\n%s", p.Tail())
+		}
+		addr = cmp.Or(addr, p.Said("address"))
+		return addr != "" && Ready(t, addr), "not ready:\n" + p.Tail()
+	})
+	return addr
+}
+
+// Said is a word of the line with which a node says that it is open; "" before.
+func (p *Program) Said(name string) string {
+	_, line, _ := strings.Cut(p.Text(), " msg=open ")
+	_, rest, _ := strings.Cut(" "+line, " "+name+"=")
+	word, _, _ := strings.Cut(rest, " ")
+	return word
+}
+
+// Kill ends the process as a crash would; one that has ended stays so.
+func (p *Program) Kill() {
+	_ = p.Cmd.Process.Kill()
+	<-p.Ended
+}
+
+// Dead reports whether the process has ended.
+func (p *Program) Dead() bool {
+	select {
+	case <-p.Ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// Text is all that the process has printed.
+func (p *Program) Text() string {
+	text, _ := os.ReadFile(p.Log)
+	return string(text)
+}
+
+// Tail is the last 5 KB of Text.
+func (p *Program) Tail() string {
+	text := p.Text()
+	return text[max(0, len(text)-5000):]
+}
+
+// RunProgram runs one command of the program to its end.
+func RunProgram(t testing.TB, binary string, settings []string, args ...string) (out string, code int) {
+	t.Helper()
+	cmd := exec.CommandContext(Context(t), binary, args...)
+	cmd.Env = slices.Concat(os.Environ(), settings)
+	text, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+// Metric is a figure of the node whose metrics are at host:port, summed over its labels unless they are named; 0 when
+// it is not there.
+func Metric(t testing.TB, addr, name string) (sum float64) {
+	t.Helper()
+	response, err := HTTP.Get("http://" + addr + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("metrics of %s: %s, %v", addr, response.Status, err)
+	}
+	for line := range strings.Lines(string(text)) {
+		rest, ok := strings.CutPrefix(line, name)
+		if !ok || rest[0] != ' ' && rest[0] != '{' {
+			continue
+		}
+		fields := strings.Fields(line)
+		v, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil {
+			t.Fatalf("metric %s: %v", name, err)
+		}
+		sum += v
+	}
+	return sum
+}
