@@ -63,7 +63,8 @@ func (t *Tools) Seeder(ctx context.Context) (*demo.Seeder, func() error, error) 
 	if err != nil {
 		return nil, nil, fmt.Errorf("lease a node number: %w", err)
 	}
-	return newSeeder(t.stores.db, lease, t.config.Partitions), func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
+	s := newSeeder(t.stores.db, lease, t.config.Partitions)
+	return s, func() error { return lease.Release(context.WithoutCancel(ctx)) }, nil
 }
 
 // RollingPlan plans the rolling schedule over the time given, from what is there.

@@ -72,7 +72,7 @@ func (e *env) actor(a acting) (app.Actor, error) {
 	}
 	asked := sha256.Sum256([]byte(strings.Join(e.args, "\x00")))
 	return app.Actor{
-		Name: cmp.Or(a.By, "unknown"), Role: app.Admin, Via: app.ViaCLI, From: host, Key: a.Key, Hash: hex.EncodeToString(asked[:]),
-		Note: a.Note,
+		Name: cmp.Or(a.By, "unknown"), Role: app.Admin, Via: app.ViaCLI, From: host, Key: a.Key,
+		Hash: hex.EncodeToString(asked[:]), Note: a.Note,
 	}, nil
 }

@@ -35,7 +35,7 @@ func (e *env) clocks() *time.Location {
 	return e.zone
 }
 
-// result prints what an operation answered, all of it for scripts, a line for people; an operation that failed has none.
+// result prints the answer of an operation, as JSON for scripts or as a line for people, or returns its error.
 func (e *env) result(asJSON bool, err error, answer any, format string, args ...any) error {
 	switch {
 	case err != nil:
