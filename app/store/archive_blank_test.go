@@ -97,12 +97,10 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		user := nextID()
 		mine := func(o app.Order) app.Order {
 			t.Helper()
-			for _, table := range []string{"orders", "refunds"} {
-				column := map[string]string{
-					"orders":  "user_id = ?, changed_at = changed_at WHERE id = ?",
-					"refunds": "asked_by = ? WHERE order_id = ?",
-				}[table]
-				h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE "+table+" SET "+column, user, o.ID)))
+			for _, set := range []string{
+				"orders SET user_id = ?, changed_at = changed_at WHERE id = ?", "refunds SET asked_by = ? WHERE order_id = ?",
+			} {
+				h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE "+set, user, o.ID)))
 			}
 			return o
 		}
