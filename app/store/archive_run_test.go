@@ -284,13 +284,12 @@ func TestArchivistWaitsForQuiet(t *testing.T) {
 		waiting := h.archivist()
 		waiting.Streams = calm{5000}
 		run(waiting, 0, "5000 reservations")
-		set := func(statement string, args ...any) {
-			t.Helper()
-			h.must(errOf(h.DB().ExecContext(h.ctx, statement, args...)))
+		opens := func(at app.Millis) {
+			h.must(errOf(h.DB().ExecContext(h.ctx, "UPDATE sales SET opens_at = ? WHERE id = ?", at, h.sales[1])))
 		}
-		set("UPDATE sales SET opens_at = ? WHERE id = ?", h.clock().At.Add(time.Minute), h.sales[1])
+		opens(h.clock().At.Add(time.Minute))
 		run(h.archivist(), 0, "opens within minutes")
-		set("UPDATE sales SET opens_at = ? WHERE id = ?", closedAt, h.sales[1])
+		opens(closedAt)
 		run(h.archivist(), 1, "")
 		state, err := h.archivist().State(h.ctx)
 		if err != nil || state.Orders != 1 || state.SalesToMove != 0 || state.ArchiveAfter != "48h0m0s" ||

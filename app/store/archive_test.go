@@ -288,8 +288,6 @@ func TestLateMoneyOfAnArchivedOrderIsRefunded(t *testing.T) {
 		for range 2 {
 			h.must(errOf(h.BeginRefund(h.ctx, o.ID, ended, app.RefundNumber(o.ID), app.ReasonLateOver, payBy)))
 			h.must(h.Resolve(h.ctx, o.ID, app.PaymentRefunded))
-		}
-		for range 2 {
 			h.must(errOf(h.FinishRefund(h.ctx, o.ID, payBy)))
 		}
 		got := h.read(o.ID)
