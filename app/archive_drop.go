@@ -63,15 +63,16 @@ func (d *ArchiveDesk) ArchiveState(ctx context.Context) (ArchiveState, error) {
 }
 
 // DropArchive deletes the archived orders of all months before the one given. The journal gets the sums of each month
-// first; then the orders go in short transactions, but for those whose late money is not settled. If it does not get to
-// the end (busy, a crash), the same request goes on. A dry run changes nothing. Conflict: orders are being moved.
+// first; then the orders go in short transactions, but for those whose late money is not settled. If it does not get
+// to the end (busy: time is up, or the database does not answer), the same request goes on. A dry run changes
+// nothing. Conflict: orders are being moved.
 func (d *ArchiveDesk) DropArchive(
 	ctx context.Context, actor Actor, month Month, dryRun bool,
 ) (out ArchiveDrop, err error) {
 	store := d.Archivist.Store
 	now, err := store.Clock(ctx)
 	if err != nil {
-		return out, err
+		return out, Unreadable("the archive", err)
 	}
 	if month > MonthOf(now.At) {
 		return out, Fail(BadRequest, fmt.Sprintf("%s is not over: only whole months that are can be dropped", month))
@@ -81,29 +82,33 @@ func (d *ArchiveDesk) DropArchive(
 		return ArchiveDrop{Before: month, DryRun: dryRun, Months: months}, err
 	}
 	if dryRun {
-		return sums(ctx)
+		out, err = sums(ctx)
+		return out, Unreadable("the archive", err)
 	}
 	err = store.LockArchive(ctx, func(ctx context.Context) error {
-		done, err := d.Journal.Act(ctx, actor, func(ctx context.Context) (Act, error) {
-			plan, err := sums(ctx)
-			return Act{Kind: "archive.drop", Object: "archive", After: plan, Answer: plan}, err
-		})
-		if err == nil {
-			err = done.Into(&out)
+		plan, err := sums(ctx) // before the transaction of the journal, which must be short
+		if err != nil {
+			return err
 		}
+		out, err = actFor[ArchiveDrop](ctx, d.Journal, actor, func(context.Context) (Act, error) {
+			return Act{Kind: "archive.drop", Object: "archive", After: plan, Answer: plan}, nil
+		})
 		for after := ID(0); err == nil; {
 			after, err = store.DropOrders(ctx, month.Start(), after, now.At, archiveChunk)
 			if after == 0 {
 				break
 			}
 			if !Sleep(ctx, archiveRest) {
-				return FailBusy("not all orders are deleted yet; repeat the request under the same Idempotency-Key", time.Second)
+				err = ctx.Err()
 			}
 		}
 		return err
 	})
 	if errors.Is(err, ErrArchiveTaken) {
-		err = Fail(Conflict, "orders are being moved to the archive; try again in a minute")
+		return out, Fail(Conflict, "orders are being moved to the archive; try again in a minute")
+	}
+	if err != nil {
+		err = unsettled("delete archived orders", err)
 	}
 	return out, err
 }

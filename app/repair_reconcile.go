@@ -212,7 +212,7 @@ func (r *Reconciler) returnEnded(ctx context.Context, row Order, h OpenHold) err
 	if row.Hold == h.Hold && row.State == Refused {
 		// A replay may be about to revive the row under this very hold. Taking the next number first
 		// makes that impossible (I3).
-		if _, err := r.Orders.ClaimHold(ctx, row.ID, row.State); err != nil {
+		if _, err := r.Orders.ClaimHold(ctx, row.ID, row.State); err != nil && !errors.Is(err, ErrArchived) {
 			return nil // revived just now, or for the next scan
 		}
 	}

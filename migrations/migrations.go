@@ -174,7 +174,7 @@ func hasRecords(ctx context.Context, db *bun.DB) (bool, error) {
 	}
 	if i := slices.IndexFunc(names, oldName.MatchString); i >= 0 {
 		return false, fmt.Errorf("the database has migration %s, which was made before version 1: its schema cannot be "+
-			"upgraded; use an empty database", names[i])
+			"upgraded; use an empty database and an empty Redis", names[i])
 	}
 	return true, nil
 }

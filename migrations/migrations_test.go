@@ -178,7 +178,7 @@ func TestOldNumberingIsRejected(t *testing.T) {
 			"Pending": func() error { _, err := migrations.Pending(ctx, db); return err },
 		} {
 			const want = "the database has migration 20261121000009, which was made before version 1: its schema cannot be " +
-				"upgraded; use an empty database"
+				"upgraded; use an empty database and an empty Redis"
 			if err := call(); err == nil || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%s: got %v, want %s", name, err, want)
 			}

@@ -36,7 +36,7 @@ func (a *api) adminRoutes(r fiber.Router) {
 	r.Post("/users/:id/delete", a.asAdmin(actOn(a.deleteUser)))
 	r.Get("/payments/reconciliation", a.anyOperator(a.reconcileDay))
 	r.Post("/backoffice/repost", a.asActor(a.repost))
-	r.Get("/archive", a.anyOperator(func(c *fiber.Ctx) error { return flow(c, a.archiveState) }))
+	r.Get("/archive", a.anyOperator(func(c *fiber.Ctx) error { return slowFlow(c, a.archiveState) }))
 	r.Post("/archive/drop", a.asAdmin(a.dropArchive))
 }
 

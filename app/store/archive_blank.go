@@ -79,10 +79,11 @@ func (s *Store) blank(
 	return blanked, ids[len(ids)-1], err
 }
 
-// blankAround removes the numbers of parcels and the texts of buyers' refund requests. Codes of the program stay.
+// blankAround removes the numbers of parcels and the texts of buyers' refund requests. Codes of the program stay. A
+// refunded order may still have a shipment to finish or an e-mail about it to send: neither is needed.
 func blankAround(ctx context.Context, tx bun.Conn, orders []app.ID) error {
-	_, err := exec(ctx, tx, "UPDATE shipments SET tracking = '' WHERE order_id IN (?) AND finish_at IS NULL AND mail_at IS NULL",
-		bun.List(orders))
+	_, err := exec(ctx, tx,
+		"UPDATE shipments SET tracking = '', finish_at = NULL, mail_at = NULL WHERE order_id IN (?)", bun.List(orders))
 	if err != nil {
 		return err
 	}

@@ -98,41 +98,10 @@ func TestMonthsOfTheArchiveAreDropped(t *testing.T) {
 		h.wantReceived(app.Trade{
 			Order: all[0], No: "T" + all[0].String(), State: app.TradePaid, AmountFen: 4900,
 		}, app.PaymentTaken, "")
-		if again, err := h.dropAll(h.ctx, third, 3); err != nil || again != 0 {
-			t.Errorf("dropped again: %v (%v)", again, err)
-		}
 		if dropped, err = h.dropAll(h.ctx, third.Next(), 3); err != nil || dropped != 2 {
 			t.Errorf("dropped the last month: %v (%v)", dropped, err)
 		}
 		h.wantAll("all dropped", 6)
-	})
-}
-
-// I5: the deletion dies at each of its statements; the sale balances at each instant, and no order is counted twice.
-func TestDroppingDiesAtEachStatement(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		d := &death{}
-		s.HookQueries(d)
-		const n = 8
-		h, _ := dropping(t, s, n, 202602)
-		for at := int64(1); ; at++ {
-			ctx, die := context.WithCancel(h.ctx)
-			d.die = die
-			d.at.Store(at)
-			_, err := h.dropAll(ctx, 202603, 3)
-			done := d.at.Swap(0) > 0
-			die()
-			h.wantAll("died at "+d.last, n)
-			if done && err == nil {
-				break
-			}
-			if at > 1000 {
-				t.Fatal("it never ends")
-			}
-		}
-		if h.count("orders_archive") != 0 || h.count("shipments") != 0 {
-			t.Errorf("%d archived, %d parcels", h.count("orders_archive"), h.count("shipments"))
-		}
 	})
 }
 
@@ -173,6 +142,56 @@ func TestLateMoneyMeetsDropping(t *testing.T) {
 		if left := h.count("orders_archive"); found[app.PaymentLate] != left ||
 			found[app.PaymentForeign] != dropped || left+dropped != len(late) {
 			t.Errorf("%v, %d orders left, %d deleted", found, left, dropped)
+		}
+	})
+}
+
+// I1, I5: the command journals the sums of the months before it deletes their orders. It dies at each of its
+// statements: the sale balances, no order is counted twice, and the same request goes on, with the answer that the
+// journal has. When its time is up it answers busy. A dry run and an open month change nothing.
+func TestArchiveDropDiesAtEachStatement(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		d := &death{}
+		s.HookQueries(d)
+		h, _ := dropping(t, s, 3, 202602)
+		desk := &app.ArchiveDesk{Archivist: h.archivist(), Journal: &app.Journal{Store: s}}
+		const next app.Month = 202603
+		dry, err := desk.DropArchive(h.ctx, ada("drop-dry-run"), next, true)
+		h.must(err)
+		_, err = desk.DropArchive(h.ctx, ada("drop-open-month"), app.MonthOf(h.clock().At).Next(), false)
+		if app.AsError(err).Code != app.BadRequest || h.count("journal") != 0 || h.count("orders_archive") != 3 {
+			t.Errorf("%v; %d in the journal, %d in the archive", err, h.count("journal"), h.count("orders_archive"))
+		}
+		busy := 0
+		for at := int64(1); ; at++ {
+			ctx, die := context.WithCancel(h.ctx)
+			d.die = die
+			d.at.Store(at)
+			drop, err := desk.DropArchive(ctx, ada("drop-february"), next, false)
+			done := d.at.Swap(0) > 0
+			die()
+			if left := h.count("orders_archive"); left < 3 && h.count("journal") != 1 {
+				t.Fatalf("died at %s: %d orders are left, and the journal has nothing", d.last, left)
+			}
+			h.wantAll("died at "+d.last, 3)
+			if done {
+				h.must(err)
+				dry.DryRun = false
+				same(t, "answer (-dry run +drop)", dry, drop)
+				break
+			}
+			if app.AsError(err).Code == app.Busy {
+				busy++
+			} else if err != nil {
+				t.Errorf("died at %s: %v", d.last, err)
+			}
+			if at > 1000 {
+				t.Fatal("it never ends")
+			}
+		}
+		if busy == 0 || h.count("orders_archive") != 0 || h.count("journal") != 1 {
+			t.Errorf("busy %d times; %d orders are left, %d in the journal", busy, h.count("orders_archive"),
+				h.count("journal"))
 		}
 	})
 }

@@ -162,9 +162,6 @@ func TestArchivedOrdersAreReadAsBefore(t *testing.T) {
 			h.close(sale)
 		}
 		before := h.everything(user, all)
-		if moved := h.count("orders_archive"); moved != 0 {
-			t.Fatalf("%d moved by themselves", moved)
-		}
 		now := h.longAfter()
 		half, err := h.MoveOrders(h.ctx, app.ArchiveStep{
 			Sale: h.sales[0], Limit: 5, ChangedBefore: now, Now: now,

@@ -94,7 +94,7 @@ func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) 
 }
 
 // lockOrders reads the rows that exist, in either table, in the order of their IDs, and locks them until the
-// transaction ends. Rows in the archive are final but for late money, so only flip, credit and Restamp change them.
+// transaction ends. No order in the archive gets a new state but refunding and refunded, see flip.
 func (s *Store) lockOrders(ctx context.Context, tx bun.Conn, ids []app.ID) ([]app.Order, error) {
 	rows, err := s.lockLive(ctx, tx, ids)
 	missing := lacking(rows, ids)
@@ -150,8 +150,13 @@ func (s *Store) flip(
 	ctx context.Context, tx bun.Conn, o *app.Order, to app.OrderState, set string, values ...any,
 ) error {
 	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
-	err := updateLocked(ctx, tx, 1, "flip the locked order", "SET state = ?, "+set+
-		", rev = rev + 1, unpublished_since = ? WHERE id = ? AND state = ?", args...)
+	update := "SET state = ?, " + set + ", rev = rev + 1, unpublished_since = ? WHERE id = ? AND state = ?"
+	var err error
+	if to == app.Refunding || to == app.Refunded { // all that happens to an archived order
+		err = updateLocked(ctx, tx, 1, "flip the locked order", update, args...)
+	} else {
+		err = execMatching(ctx, tx, 1, "flip the locked order", "UPDATE orders "+update, args...)
+	}
 	o.State, o.Rev, o.Stamped = to, o.Rev+1, true
 	return err
 }

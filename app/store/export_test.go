@@ -18,18 +18,9 @@ func InTx(ctx context.Context, s *Store, fn func() error) error {
 
 // ExplainOrders are the statements of a search, one for each table of orders.
 func ExplainOrders(s *Store, q app.OrderSearch) []string {
-	return inEach(s, func(sel *bun.SelectQuery, _ string) *bun.SelectQuery { return findOrders(sel, q) })
-}
-
-// ExplainOrdersOf are the statements that read a page of a buyer's orders.
-func ExplainOrdersOf(s *Store, q app.OrdersQuery) []string {
-	return inEach(s, func(sel *bun.SelectQuery, table string) *bun.SelectQuery { return s.ordersOf(sel, table, q) })
-}
-
-func inEach(s *Store, narrow func(sel *bun.SelectQuery, table string) *bun.SelectQuery) []string {
 	var out []string
 	for _, table := range []string{liveOrders, archivedOrders} {
-		out = append(out, narrow(s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table), table).String())
+		out = append(out, findOrders(s.db.NewSelect().Model((*orderRow)(nil)).ModelTableExpr(table), q).String())
 	}
 	return out
 }

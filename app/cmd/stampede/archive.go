@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"stampede/app"
 )
@@ -66,7 +68,12 @@ func (c archiveDrop) Run(e *env) error {
 	}
 	return e.operate(c.operating, func(api *client) error {
 		var drop app.ArchiveDrop
-		err := api.act(http.MethodPost, "/archive/drop", map[string]any{"before": before, "dry_run": c.DryRun}, &drop)
+		body := map[string]any{"before": before, "dry_run": c.DryRun}
+		err := api.act(http.MethodPost, "/archive/drop", body, &drop)
+		for errors.Is(err, &app.Error{Code: app.Busy}) && app.Sleep(e.ctx, time.Second) {
+			clear(api.acts) // the same key: the server goes on
+			err = api.act(http.MethodPost, "/archive/drop", body, &drop)
+		}
 		switch {
 		case err != nil:
 			return err

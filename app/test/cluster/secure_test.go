@@ -4,8 +4,6 @@ package cluster
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,15 +15,7 @@ import (
 func TestAccountOfFewRightsOverTLS(t *testing.T) {
 	const password = "of-the-test-only"
 	certificate := kit.NewCertificate(t)
-	shipped, err := os.ReadFile("../../../deploy/redis.acl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	account := filepath.Join(t.TempDir(), "redis.acl")
-	text := strings.ReplaceAll(string(shipped), "CHANGE-ME", password)
-	if err := os.WriteFile(account, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	account, text := kit.ShippedACL(t, password)
 	sentinels := ""
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, "# sentinel: "); ok {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -34,7 +33,7 @@ func (s *shop) archives(sale app.Sale, orders int) {
 	exec("UPDATE trades SET check_at = NULL") // nothing more will be asked at the gateway
 	exec("UPDATE shipments SET mail_at = NULL")
 	exec("UPDATE sales SET opens_at = 500") // nothing moves around openings
-	archivist := &app.Archivist{Store: s.store, Streams: calm{}, ArchiveAfter: app.RefundWindow}
+	archivist := &app.Archivist{Store: s.store, Streams: kit.Calm{}, ArchiveAfter: app.RefundWindow}
 	kit.Eventually(s.t, patience, func() (bool, string) { // a node may be at it
 		done, err := archivist.RunOnce(ctx)
 		if errors.Is(err, app.ErrArchiveTaken) {
@@ -214,8 +213,3 @@ func (s *shop) drops(n *node, who, operator string, sale app.Sale, all []app.ID)
 	}
 	s.audit(sale)
 }
-
-// calm are streams without reservations that wait.
-type calm struct{}
-
-func (calm) PartitionFigures(context.Context) ([]app.PartitionFigures, error) { return nil, nil }

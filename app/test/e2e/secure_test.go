@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,15 +17,7 @@ func TestARedisOverTLSSells(t *testing.T) {
 	t.Parallel()
 	const password = "of-the-test-only"
 	certificate := kit.NewCertificate(t)
-	shipped, err := os.ReadFile("../../../deploy/redis.acl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	account := filepath.Join(t.TempDir(), "redis.acl")
-	text := strings.ReplaceAll(string(shipped), "CHANGE-ME", password)
-	if err := os.WriteFile(account, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	account, _ := kit.ShippedACL(t, password)
 	redis := kit.StartRedis(t, kit.RedisOptions{Durable: true, TLS: certificate, Args: []string{"--include", account}})
 	s := openShop(t, redis.URL, kit.MySQL(t), "STAMPEDE_REDIS_URL=rediss://stampede:"+password+"@"+redis.Addr()+"/0")
 	s.settings = append(s.settings, "STAMPEDE_REDIS_CA_FILE="+certificate.Cert)

@@ -21,13 +21,6 @@ const (
 	after
 )
 
-func (m moment) String() string {
-	if m == before {
-		return "before"
-	}
-	return "after"
-}
-
 // later are the steps in Redis that follow a change of an order's state.
 var later = []string{"Inventory.Return", "Inventory.Sell", "Inventory.Withdraw"}
 

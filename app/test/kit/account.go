@@ -3,6 +3,8 @@ package kit
 import (
 	"crypto/rand"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,4 +40,18 @@ func Kill(t testing.TB, dsn string, connection int64) {
 	if err := execOn(dsn, fmt.Sprintf("KILL %d", connection)); err != nil {
 		t.Errorf("kit: kill connection %d: %v", connection, err)
 	}
+}
+
+// ShippedACL writes the accounts of deploy/redis.acl with a password to a file that Redis can include.
+func ShippedACL(t testing.TB, password string) (file, text string) {
+	t.Helper()
+	shipped, err := os.ReadFile("../../../deploy/redis.acl")
+	if err == nil {
+		file, text = filepath.Join(t.TempDir(), "redis.acl"), strings.ReplaceAll(string(shipped), "CHANGE-ME", password)
+		err = os.WriteFile(file, []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatalf("kit: %v", err)
+	}
+	return file, text
 }

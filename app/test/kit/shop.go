@@ -106,3 +106,9 @@ func Ready(t testing.TB, addr string) bool {
 	_ = response.Body.Close()
 	return response.StatusCode == http.StatusOK
 }
+
+// Calm are streams in which no reservation waits.
+type Calm struct{}
+
+// PartitionFigures has none.
+func (Calm) PartitionFigures(context.Context) ([]app.PartitionFigures, error) { return nil, nil }

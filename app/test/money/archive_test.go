@@ -8,12 +8,8 @@ import (
 	"testing"
 
 	"stampede/app"
+	"stampede/app/test/kit"
 )
-
-// calm are streams in which nothing waits.
-type calm struct{}
-
-func (calm) PartitionFigures(context.Context) ([]app.PartitionFigures, error) { return nil, nil }
 
 // archive has the sale of an order be one that closed long ago: it leaves Redis, and the order moves to the archive.
 func (w *world) archive(n *node, o app.Order) {
@@ -32,7 +28,7 @@ func (w *world) archive(n *node, o app.Order) {
 }
 
 func (w *world) archivist(store app.ArchiveStore) *app.Archivist {
-	return &app.Archivist{Store: store, Streams: calm{}, ArchiveAfter: app.RefundWindow}
+	return &app.Archivist{Store: store, Streams: kit.Calm{}, ArchiveAfter: app.RefundWindow}
 }
 
 // retire waits until a sale that is over has left Redis.
