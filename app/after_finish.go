@@ -14,7 +14,7 @@ const (
 	finishLater = 24 * time.Hour
 )
 
-// Finisher writes to buyers about shipped orders, and finishes orders whose receipt nobody has confirmed for long.
+// Finisher sends e-mails about shipped orders, and finishes orders whose buyers did not confirm the receipt in time.
 // After a crash both are due again. Several nodes may run it.
 type Finisher struct {
 	Inventory Inventory

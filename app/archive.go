@@ -162,13 +162,16 @@ func (r *archiveRun) move(ctx context.Context) error {
 	return r.eachSale(ctx, r.ArchiveAfter, r.Store.SalesToArchive, r.moveSale)
 }
 
-// eachSale works on due sales until none is left: each is planned anew when it is done. after 0: never.
+// eachSale processes due sales until none is left: work sets the next check of its sale. after 0: none is due.
 func (r *archiveRun) eachSale(
 	ctx context.Context, after time.Duration,
 	due func(ctx context.Context, now, closedBefore Millis, limit int) ([]ID, error),
 	work func(ctx context.Context, sale ID, now, closedBefore Millis) error,
 ) error {
-	for after > 0 {
+	if after == 0 {
+		return nil
+	}
+	for {
 		now, err := r.Store.Clock(ctx)
 		if err != nil {
 			return err
@@ -184,10 +187,9 @@ func (r *archiveRun) eachSale(
 			r.done.Sales++
 		}
 		if len(sales) < archiveSales {
-			break
+			return nil
 		}
 	}
-	return nil
 }
 
 func (r *archiveRun) moveSale(ctx context.Context, sale ID, now, changedBefore Millis) error {

@@ -13,7 +13,7 @@ const watermarkEvery = 5 * time.Second
 // be lost with Redis. A rebuild stamps only younger rows.
 //
 // Proof for an instant T of the database's clock: N is the newest entry of the stream after T was read. Every row
-// stamped by T comes from an entry up to N, so all of them are told once all entries up to N are acknowledged.
+// stamped by T comes from an entry up to N, so all of them are published once all entries up to N are acknowledged.
 type ToldWatermark struct {
 	Partitions int
 	Inventory  Inventory

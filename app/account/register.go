@@ -10,7 +10,7 @@ import (
 )
 
 // Register writes an account that counts once its e-mail is proven, and mails the link. A guest keeps the id and the
-// orders. The owner of a known e-mail is told by mail; the caller's answer is the same.
+// orders. A known e-mail address gets a message instead of the link; the response is the same.
 func (a *Accounts) Register(ctx context.Context, r app.Registration) error {
 	email, err := ParseEmail(r.Email)
 	if err != nil {

@@ -43,7 +43,7 @@ type Options struct {
 	// Switches is how operators have turned them.
 	Switches func() app.Switches
 
-	// Blocked reports whether somebody at the address is kept out.
+	// Blocked reports whether requests from the address are rejected.
 	Blocked func(addr netip.Addr) bool
 
 	Origins []string       // further origins that may open sockets
@@ -54,7 +54,7 @@ type Options struct {
 	Passes     limits.Pace // asked for, or solved, by one address
 	// MayBuy admits a press of Buy on a sale, or fails with RateLimited; shared with the sockets.
 	MayBuy func(user app.ID, addr netip.Addr, sale app.ID) error
-	// NoBuy hears of presses that are refused because none is taken over HTTP.
+	// NoBuy is called for each buy over HTTP that the switch for such buys rejects.
 	NoBuy  func(sale app.ID, err error)
 	Tracer *app.Tracer // samples buys; nil: nobody does
 	Counts Counts
@@ -156,7 +156,7 @@ func byID[T any](call func(ctx context.Context, id app.ID) (T, error)) fiber.Han
 	}
 }
 
-// onMine makes the handler of what somebody does with what is theirs at the address. B is what the body says about it.
+// onMine returns the handler of an operation on an object of the caller, whose ID is in the path. B is the body.
 func onMine[B, T any](
 	call func(ctx context.Context, who, id app.ID, body B) (T, error),
 ) func(c *fiber.Ctx, who app.ID) error {

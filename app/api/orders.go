@@ -78,7 +78,7 @@ func (a *api) buy(c *fiber.Ctx, who app.Identity) error {
 	})
 }
 
-// newState makes the handler of what somebody does with the order in the address, without a body.
+// newState returns the handler of an operation without a body on an order of the caller, whose ID is in the path.
 func newState(
 	call func(ctx context.Context, user, order app.ID) (app.OrderState, error),
 ) func(c *fiber.Ctx, user app.ID) error {

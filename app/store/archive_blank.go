@@ -92,26 +92,11 @@ func blankAround(ctx context.Context, tx bun.Conn, orders []app.ID) error {
 	return err
 }
 
-// PlanBlank says when the orders of a sale are looked at next. See app.ArchiveStore.
+// PlanBlank sets the next check of a sale. See app.ArchiveStore.
 func (s *Store) PlanBlank(ctx context.Context, sale app.ID, next app.Millis) (left bool, err error) {
-	err = s.inTx(ctx, "plan the next blanking of sale "+sale.String(), func(tx bun.Conn) error {
-		var at app.Millis
-		if err := tx.QueryRowContext(ctx, "SELECT closes_at FROM sales WHERE id = ?"+s.d.forUpdate, sale).
-			Scan(&at); err != nil {
-			return err
-		}
-		err := tx.NewRaw("SELECT EXISTS (SELECT 1 FROM orders AS o WHERE o.sale_id = ? AND "+personal+") OR EXISTS"+
-			" (SELECT 1 FROM orders_archive AS o WHERE o.sale_id = ? AND "+personal+")", sale, sale).Scan(ctx, &left)
-		if err != nil {
-			return err
-		}
-		plan := &next
-		if !left {
-			plan = nil
-		}
-		return execMatching(ctx, tx, 1, "plan it", "UPDATE sales SET blank_at = ? WHERE id = ?", plan, sale)
-	})
-	return left, err
+	const of = " AS o WHERE o.sale_id = ? AND " + personal + ")"
+	return s.planSale(ctx, "blank_at", sale, next,
+		"EXISTS (SELECT 1 FROM orders"+of+" OR EXISTS (SELECT 1 FROM orders_archive"+of, sale, sale)
 }
 
 // ForgetGuests deletes the books of guests: nobody can open them any more. See app.ArchiveStore.

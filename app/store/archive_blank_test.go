@@ -135,7 +135,7 @@ func TestErasureBlanksBothTables(t *testing.T) {
 		h.wantNobody("erased")
 		others := h.cancelled(h.sales[0])
 		if _, _, err = h.BlankAddresses(h.ctx, user); err != nil || h.read(others.ID).Address == nil {
-			t.Errorf("an order of somebody else (%v): %+v", err, h.read(others.ID))
+			t.Errorf("an order of another user (%v): %+v", err, h.read(others.ID))
 		}
 	})
 }

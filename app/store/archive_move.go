@@ -141,24 +141,30 @@ func (s *Store) move(ctx context.Context, tx bun.Conn, step app.ArchiveStep, ids
 	return ids, err
 }
 
-// PlanArchive says when the orders of a sale are looked at next; never, if none is left. See app.ArchiveStore.
+// PlanArchive sets the next check of a sale. See app.ArchiveStore.
 func (s *Store) PlanArchive(ctx context.Context, sale app.ID, next app.Millis) (left bool, err error) {
-	err = s.inTx(ctx, "plan the next look at sale "+sale.String(), func(tx bun.Conn) error {
-		// The sale is locked first: an order that is inserted meanwhile resets the plan.
-		var at app.Millis
-		if err := tx.QueryRowContext(ctx, "SELECT closes_at FROM sales WHERE id = ?"+s.d.forUpdate, sale).
-			Scan(&at); err != nil {
-			return err
+	return s.planSale(ctx, "archive_at", sale, next, "EXISTS (SELECT 1 FROM orders WHERE sale_id = ?)", sale)
+}
+
+// planSale sets a column of a sale to its next check, or to NULL if the condition finds nothing left to do. The sale is
+// locked first: an order that is inserted meanwhile resets the plan.
+func (s *Store) planSale(
+	ctx context.Context, column string, sale app.ID, next app.Millis, condition string, args ...any,
+) (left bool, err error) {
+	err = s.inTx(ctx, "plan "+column+" of sale "+sale.String(), func(tx bun.Conn) error {
+		var id app.ID
+		err := tx.QueryRowContext(ctx, "SELECT id FROM sales WHERE id = ?"+s.d.forUpdate, sale).Scan(&id)
+		if err == nil {
+			err = tx.NewRaw("SELECT "+condition, args...).Scan(ctx, &left)
 		}
-		left, err = tx.NewSelect().Model((*orderRow)(nil)).Column("id").Where("sale_id = ?", sale).Exists(ctx)
 		if err != nil {
 			return err
 		}
-		plan := &next
+		at := &next
 		if !left {
-			plan = nil
+			at = nil
 		}
-		return execMatching(ctx, tx, 1, "plan it", "UPDATE sales SET archive_at = ? WHERE id = ?", plan, sale)
+		return execMatching(ctx, tx, 1, "plan it", "UPDATE sales SET "+column+" = ? WHERE id = ?", at, sale)
 	})
 	return left, err
 }

@@ -53,6 +53,9 @@ func (s *Store) withArchived(ctx context.Context, what string, rows []app.Order,
 
 // lacking are the ids that no row has, each once.
 func lacking(rows []app.Order, ids []app.ID) []app.ID {
+	if len(rows) == len(ids) { // nearly always: rows are distinct, and of these IDs
+		return nil
+	}
 	known := make(map[app.ID]bool, len(rows))
 	for i := range rows {
 		known[rows[i].ID] = true

@@ -69,10 +69,11 @@ func (c archiveDrop) Run(e *env) error {
 	return e.operate(c.operating, func(api *client) error {
 		var drop app.ArchiveDrop
 		body := map[string]any{"before": before, "dry_run": c.DryRun}
-		err := api.act(http.MethodPost, "/archive/drop", body, &drop)
+		drops := func() error { return api.act(http.MethodPost, "/archive/drop", body, &drop) }
+		err := drops()
 		for errors.Is(err, &app.Error{Code: app.Busy}) && app.Sleep(e.ctx, time.Second) {
 			clear(api.acts) // the same key: the server goes on
-			err = api.act(http.MethodPost, "/archive/drop", body, &drop)
+			err = drops()
 		}
 		switch {
 		case err != nil:

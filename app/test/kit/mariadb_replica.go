@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,12 +58,12 @@ func isMySQL() bool {
 	return err == nil && program.mysql
 }
 
-// words are the statements of replication, which MySQL has renamed.
-func (s *MariaDBServer) words() (stop, start, reset, status string) {
+// replicaSQL is a statement of MySQL with the word that MariaDB has kept.
+func replicaSQL(statement string) string {
 	if isMySQL() {
-		return "STOP REPLICA", "START REPLICA", "RESET REPLICA ALL", "SHOW REPLICA STATUS"
+		return statement
 	}
-	return "STOP SLAVE", "START SLAVE", "RESET SLAVE ALL", "SHOW SLAVE STATUS"
+	return strings.ReplaceAll(statement, "REPLICA", "SLAVE")
 }
 
 // Exec runs statements as root, on one connection.
@@ -89,29 +90,25 @@ func (s *MariaDBServer) follow(primary *MariaDBServer) {
 		change = fmt.Sprintf("CHANGE REPLICATION SOURCE TO SOURCE_HOST='%s', SOURCE_PORT=%s, SOURCE_USER='root', "+
 			"SOURCE_LOG_FILE='binlog.000001', SOURCE_LOG_POS=4, SOURCE_CONNECT_RETRY=1, GET_SOURCE_PUBLIC_KEY=1", host, port)
 	}
-	_, start, _, _ := s.words()
-	s.Exec(change, start, "SET GLOBAL read_only = 1")
+	s.Exec(change, replicaSQL("START REPLICA"), "SET GLOBAL read_only = 1")
 }
 
 // StopApplying has the replica take what its primary sends without applying it, as one does that is behind.
 func (s *MariaDBServer) StopApplying() {
 	s.t.Helper()
-	stop, _, _, _ := s.words()
-	s.Exec(stop + " SQL_THREAD")
+	s.Exec(replicaSQL("STOP REPLICA SQL_THREAD"))
 }
 
 // Apply ends StopApplying.
 func (s *MariaDBServer) Apply() {
 	s.t.Helper()
-	_, start, _, _ := s.words()
-	s.Exec(start + " SQL_THREAD")
+	s.Exec(replicaSQL("START REPLICA SQL_THREAD"))
 }
 
 // StopReceiving has the replica take nothing more of what its primary sends, for good.
 func (s *MariaDBServer) StopReceiving() {
 	s.t.Helper()
-	stop, _, _, _ := s.words()
-	s.Exec(stop + " IO_THREAD")
+	s.Exec(replicaSQL("STOP REPLICA IO_THREAD"))
 }
 
 // CatchUp returns when the replica has applied everything that its primary has committed by now.
@@ -131,9 +128,8 @@ func (s *MariaDBServer) CatchUp(primary *MariaDBServer) {
 func (s *MariaDBServer) ApplyAll() {
 	s.t.Helper()
 	s.Apply()
-	_, _, _, status := s.words()
 	Eventually(s.t, startTimeout, func() (bool, string) {
-		fields, err := s.row(status)
+		fields, err := s.row(replicaSQL("SHOW REPLICA STATUS"))
 		if err != nil {
 			return false, err.Error()
 		}
@@ -149,8 +145,7 @@ func (s *MariaDBServer) ApplyAll() {
 // thrown away.
 func (s *MariaDBServer) Promote() {
 	s.t.Helper()
-	stop, _, reset, _ := s.words()
-	s.Exec(stop, reset, "SET GLOBAL read_only = 0")
+	s.Exec(replicaSQL("STOP REPLICA"), replicaSQL("RESET REPLICA ALL"), "SET GLOBAL read_only = 0")
 }
 
 // row is the only row of an answer, by the names of its columns.

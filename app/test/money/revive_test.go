@@ -91,7 +91,7 @@ func (w *world) free(sale app.SaleRef) (units int64) {
 	return units
 }
 
-// P8: money that comes late for an order of a sale that was archived after it had ended is settled all the same.
+// P8: late money is settled for an order of a sale that an operator archived after its end.
 func TestLateMoneyOfAnArchivedSale(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
