@@ -21,7 +21,7 @@ func (c *Consumer) claimIdle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if int64(len(entries)) < c.options.Batch {
+	if c.claimFrom == claimStart {
 		c.claimAt = time.Now().Add(c.goneIdle() / 2)
 	}
 	if len(entries) == 0 {
@@ -42,29 +42,37 @@ func (c *Consumer) goneIdle() time.Duration {
 	return c.options.ClaimIdle / 2
 }
 
-// claim answers the entries that are now this consumer's.
+// claim takes over the claimable entries of the next page that has any. It continues where the last call stopped and
+// begins again after the last page, so that idle entries that wait for a retry do not hide the ones behind them.
 func (c *Consumer) claim(ctx context.Context) ([]app.Entry, error) {
-	pending, err := c.inventory.client.XPendingExt(ctx, &redis.XPendingExtArgs{
-		Stream: c.keys.orders, Group: group, Idle: c.goneIdle(), Start: "-", End: "+", Count: c.options.Batch,
-	}).Result()
-	if noGroup(err) {
-		return nil, c.ensureGroup(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look for idle entries: %w", transient(err))
-	}
-	ids := make([]string, 0, len(pending))
-	for _, p := range pending {
-		_, mine := c.later[p.ID]
-		if !mine && (p.Idle >= c.options.ClaimIdle || c.options.Workers.gone(p.Consumer)) {
-			ids = append(ids, p.ID)
+	var ids []string
+	for more := true; more && len(ids) == 0; more = c.claimFrom != claimStart {
+		pending, err := c.inventory.client.XPendingExt(ctx, &redis.XPendingExtArgs{
+			Stream: c.keys.orders, Group: group, Idle: c.goneIdle(), Start: c.claimFrom, End: "+",
+			Count: c.options.Batch,
+		}).Result()
+		if err != nil && !noGroup(err) {
+			return nil, fmt.Errorf("look for idle entries: %w", transient(err))
+		}
+		c.claimFrom = claimStart
+		if err != nil {
+			return nil, c.ensureGroup(ctx)
+		}
+		if n := len(pending); int64(n) == c.options.Batch {
+			c.claimFrom = followingID(pending[n-1].ID)
+		}
+		for _, p := range pending {
+			_, mine := c.later[p.ID]
+			if !mine && (p.Idle >= c.options.ClaimIdle || c.options.Workers.gone(p.Consumer)) {
+				ids = append(ids, p.ID)
+			}
 		}
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	// Redis checks the idle time once more: of two who claim at once, one gets the entry.
-	ids, err = c.inventory.client.XClaimJustID(ctx, &redis.XClaimArgs{
+	ids, err := c.inventory.client.XClaimJustID(ctx, &redis.XClaimArgs{
 		Stream: c.keys.orders, Group: group, Consumer: c.name, MinIdle: c.goneIdle(), Messages: ids,
 	}).Result()
 	if err != nil {

@@ -52,10 +52,11 @@ type Consumer struct {
 	options   ConsumerOptions
 
 	// What follows belongs to the goroutine in Run.
-	history string           // own pending entries up to here were read; "" when all were
-	later   map[string]retry // stream id → an entry that failed alone, or whose sale is stuck
-	claimAt time.Time        // when to look for idle entries again
-	lookAt  time.Time        // when to look in again on a partition that another one waits on
+	history   string           // own pending entries up to here were read; "" when all were
+	later     map[string]retry // stream id → an entry that failed alone, or whose sale is stuck
+	claimAt   time.Time        // when to look for idle entries again
+	lookAt    time.Time        // when to look in again on a partition that another one waits on
+	claimFrom string           // where the next claim continues
 }
 
 // retry is an entry that waits for its next attempt: it failed alone, and is tried alone, or its sale was stuck, and
@@ -71,7 +72,7 @@ type retry struct {
 func NewConsumer(l *Inventory, partition int, name string, handler app.EntryHandler, o ConsumerOptions) *Consumer {
 	return &Consumer{
 		inventory: l, partition: partition, keys: &l.parts[partition].keys, name: name, handler: handler,
-		options: o.withDefaults(), history: "0", later: make(map[string]retry),
+		options: o.withDefaults(), history: "0", later: make(map[string]retry), claimFrom: claimStart,
 	}
 }
 

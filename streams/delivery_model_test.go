@@ -149,6 +149,7 @@ func (m *deliveries) crash(rt *rapid.T) {
 func (m *deliveries) claim(rt *rapid.T) {
 	c := m.some(rt)
 	c.options.Batch = rapid.Int64Range(1, 4).Draw(rt, "batch")
+	c.claimFrom = claimStart
 	got, err := c.claim(m.f.ctx)
 	oldest := m.inHand("")
 	oldest = oldest[:min(len(oldest), int(c.options.Batch))]

@@ -84,6 +84,12 @@ func entryID(s string) (id app.EntryID, ok bool) {
 	return app.EntryID{Time: int64(at), Number: int64(n)}, two && errTime == nil && errNumber == nil
 }
 
+// followingID is the smallest stream id after one, for XPENDING: the embedded Redis has no exclusive ranges there.
+func followingID(s string) string {
+	id, _ := entryID(s)
+	return fmt.Sprintf("%d-%d", id.Time, id.Number+1)
+}
+
 // termReader reads terms and remembers the first that cannot be read.
 type termReader struct {
 	terms terms

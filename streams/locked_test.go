@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"stampede/app"
 	"stampede/app/test/kit"
@@ -57,6 +58,43 @@ func TestLockedEntriesWaitWhileOthersGoOn(t *testing.T) {
 		if n, err := f.client.Exists(f.ctx, f.inventory.parts[1].keys.attempts).Result(); err != nil || n != 0 ||
 			f.stats().Dead != 0 {
 			t.Errorf("counted: attempts %d (%v), %+v", n, err, f.stats())
+		}
+	})
+}
+
+// P2: entries of a locked sale do not hide the pending entries of dead workers, even if more than a batch of them is
+// idle. The search wraps around: it also finds entries before the place where it ended.
+func TestStuckEntriesHideNoDeadWorker(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		stuck, other := f.openSale(100), f.openSale(10)
+		box := newDesk()
+		box.fulfil = func(_ context.Context, entries []app.Entry) ([]error, error) {
+			fates := make([]error, len(entries))
+			for i, e := range entries {
+				if e.Sale == stuck.ID {
+					fates[i] = &app.StuckSale{Sale: e.Sale, Err: context.DeadlineExceeded}
+				}
+			}
+			return fates, nil
+		}
+		f.reserveMany(other, 1)
+		f.delivered("node-dies-last", 1)
+		f.reserveMany(stuck, 25)
+		c := f.consumer("node-1", box)
+		c.options.Batch, c.options.ClaimIdle = 10, time.Minute
+		for len(c.later) < 25 {
+			f.must(c.runOnce(f.ctx))
+		}
+		f.reserve(f.gate(f.inventory), buyOf(other, 7000, 1, "key-hidden-1"))
+		f.delivered("node-dead", 1)
+		f.keepIdle(c.name, time.Hour)
+		for i, dead := range []string{"node-dead", "node-dies-last"} {
+			f.keepIdle(dead, time.Hour)
+			c.claimAt = time.Time{}
+			f.must(c.claimIdle(f.ctx))
+			if got, want := f.counters(other).Done, int64(i+1); got != want {
+				t.Fatalf("entries of %s: %d done, want %d", dead, got, want)
+			}
 		}
 	})
 }

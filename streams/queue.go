@@ -217,8 +217,7 @@ func (r *reader) claim(ctx context.Context, n int) (claimed []attempt, err error
 		return nil, fmt.Errorf("list pending entries of %s: %w", r.stream, transient(err))
 	}
 	for _, p := range pending {
-		at, _ := entryID(p.ID)
-		r.from = fmt.Sprintf("%d-%d", at.Time, at.Number+1) // the embedded Redis has no exclusive ranges here
+		r.from = followingID(p.ID)
 		pause := r.pause(p.ID, p.RetryCount)
 		if p.Idle < pause {
 			continue
