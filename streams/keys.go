@@ -40,8 +40,8 @@ import "stampede/app"
 //	stampede:{p}:sale:<id>:watching  hash    node → count:expires_ms, people watching (a hint; this one has a TTL).
 //	                                         SetWatching
 //	stampede:{backoffice}:paid       stream  paid and refunded orders for the shop's back office (see PaidStream),
-//	                                         under a tag of its own: it is made from the database. Group
-//	                                         "backoffice". PaidStream, Lua replay
+//	                                         under a tag of its own: it is made from the database. Groups of its
+//	                                         readers: "mail", "webhook", those of the shop. PaidStream, Lua replay
 //	stampede:{backoffice}:parked     stream  quarantine of postings that a receiver rejects: the entry's fields, then
 //	                                         group, reason, stream, deliveries, at. Stays until an operator decides.
 //	                                         Lua quarantine, replay

@@ -13,9 +13,6 @@ import (
 	"stampede/app"
 )
 
-// BackOfficeGroup is the group that exists from the beginning, for the shop's own reader.
-const BackOfficeGroup = "backoffice"
-
 const (
 	paidTrimEvery = 10 * time.Minute
 	// paidRetention is how long read entries stay, so that a reader can be put back by a week (XGROUP SETID).
@@ -29,7 +26,7 @@ const (
 )
 
 // PaidStream is the stream of paid and refunded orders for the shop's back office. It is independent of the partitions:
-// it is filled from the database, and read by any programs of the shop, each under a consumer group of its own. An
+// it is filled from the database, and read by any programs of the shop, each under a consumer group that it makes. An
 // entry has the fields
 //
 //	order  decimal id      rev    decimal, grows with the order's state
@@ -75,12 +72,8 @@ func NewPaidDeliverer(
 	return d
 }
 
-// Append adds postings in their order. The documented group exists from the first entry on, so that nothing is trimmed
-// before its first reader starts.
+// Append adds postings in their order. It makes no group: one without a reader would keep all postings.
 func (s *PaidStream) Append(ctx context.Context, postings []app.OutboxMessage) error {
-	if err := s.makeGroup(ctx, BackOfficeGroup); err != nil {
-		return err
-	}
 	bodies := make([][]byte, len(postings))
 	for i := range postings {
 		var err error

@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -72,7 +73,7 @@ func TestPaidOrdersReachEveryGroup(t *testing.T) {
 		sent := []app.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 5)}
 		f.must(s.Append(f.ctx, sent[:2]))
 		f.must(s.Append(f.ctx, sent[2:]))
-		for _, group := range []string{BackOfficeGroup, "bookkeeping"} {
+		for _, group := range []string{"backoffice", "bookkeeping"} {
 			o := f.office(group, "one")
 			f.must(o.take(3))
 			if diff := cmp.Diff(sent, o.got); diff != "" {
@@ -101,7 +102,8 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		}
 		sent := []app.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 2)}
 		f.must(s.Append(f.ctx, sent))
-		o := f.office(BackOfficeGroup, "one")
+		f.must(s.makeGroup(f.ctx, "backoffice"))
+		o := f.office("backoffice", "one")
 		s.retention = -time.Minute // old enough already
 		wantTrimmed(0)             // not delivered
 		o.fail[sent[1].Order] = errors.New("the receiver is down")
@@ -110,10 +112,10 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		}
 		wantTrimmed(1) // the second one is pending
 		pending, err := f.client.XPendingExt(f.ctx, &redis.XPendingExtArgs{
-			Stream: paidKey, Group: BackOfficeGroup, Start: "-", End: "+", Count: 1,
+			Stream: paidKey, Group: "backoffice", Start: "-", End: "+", Count: 1,
 		}).Result()
 		f.must(err)
-		if did, err := s.isolate(f.ctx, BackOfficeGroup, pending[0].ID, "no"); !did || err != nil {
+		if did, err := s.isolate(f.ctx, "backoffice", pending[0].ID, "no"); !did || err != nil {
 			t.Fatal(did, err)
 		}
 		f.must(o.take(1))
@@ -121,5 +123,24 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 		wantTrimmed(0)             // too young
 		s.retention = -time.Minute // old enough already
 		wantTrimmed(1)             // the last delivered one stays
+	})
+}
+
+// Personal data: postings that only the webhook reads leave Redis after the retention. Only readers make groups: no
+// unused group keeps postings, and a group that an operator destroyed stays destroyed.
+func TestUnusedGroupsKeepNoPostings(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := NewPaidStream(f.client)
+		s.retention = -time.Minute // old enough already
+		r := newReceiver(paidChannel(f), func(context.Context, try) error { return nil })
+		d := r.node("one", time.Hour)
+		for i, want := range []int64{2, 3} { // the last delivered one stays
+			r.awaitAll(r.sendNew(3, false), d)
+			if n, err := s.trim(f.ctx); n != want || err != nil {
+				t.Errorf("round %d: trimmed %d, %v, want %d", i, n, err, want)
+			}
+			f.must(s.makeGroup(f.ctx, "backoffice"))
+			f.must(f.client.XGroupDestroy(f.ctx, paidKey, "backoffice").Err())
+		}
 	})
 }

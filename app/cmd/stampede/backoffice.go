@@ -12,9 +12,8 @@ type backOffice struct {
 
 func (backOffice) Help() string {
 	return "Each order that is paid or refunded is an entry of the Redis stream stampede:{backoffice}:paid: fields order, rev, state " +
-		"and body (JSON). Read it under a consumer group; the group backoffice is there from the beginning, every other one is " +
-		"made by its first reader and begins with the oldest entry. Entries come at least once: keep the largest rev of each " +
-		"order and ignore what is not above it."
+		"and body (JSON). Read it under a consumer group, which its reader creates once: XGROUP CREATE stampede:{backoffice}:paid " +
+		"NAME 0 MKSTREAM. Entries come at least once: keep the largest rev of each order and ignore what is not above it."
 }
 
 type officeRepost struct {
