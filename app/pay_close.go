@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // end ends a pending order whose trade was opened: the gateway first, then the row, then the units. It returns the row:
@@ -13,11 +14,13 @@ func (c *Cashier) end(ctx context.Context, o Order, to OrderState) (Order, error
 	if err != nil || !over {
 		return row, err
 	}
-	rows, err := c.endAll(ctx, []ID{o.ID}, to)
-	if err != nil {
+	rows, locked, err := c.endAll(ctx, []ID{o.ID}, to)
+	switch {
+	case err != nil:
 		return Order{}, err
-	}
-	if len(rows) == 0 {
+	case len(locked) > 0:
+		return Order{}, fmt.Errorf("end order %s: %w", o.ID, errLockedSale)
+	case len(rows) == 0:
 		return Order{}, fmt.Errorf("end order %s: %w", o.ID, ErrNoRow)
 	}
 	return rows[0], nil
@@ -53,18 +56,27 @@ func (c *Cashier) overAtGateway(ctx context.Context, o Order, to OrderState) (ro
 	return o, true, nil
 }
 
-// endAll ends pending orders whose trades are over, gives their units back and tells their buyers.
-func (c *Cashier) endAll(ctx context.Context, orders []ID, to OrderState) ([]Order, error) {
+var errLockedSale = fmt.Errorf("%w: the row of its sale is locked", ErrTransient)
+
+// endAll ends pending orders whose trades are over, returns their units and publishes their states. It returns the rows
+// that are not pending, and the IDs of orders that stay pending because the row of their sale is locked.
+func (c *Cashier) endAll(ctx context.Context, orders []ID, to OrderState) (rows []Order, locked []ID, err error) {
 	now, err := c.Inventory.Now(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
+		return nil, nil, fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
 	}
-	rows, err := c.Payments.EndTraded(ctx, orders, to, now)
+	rows, err = c.Payments.EndTraded(ctx, orders, to, now)
 	if err != nil {
-		return nil, fmt.Errorf("end %d orders: %w", len(orders), err)
+		return nil, nil, fmt.Errorf("end %d orders: %w", len(orders), err)
 	}
+	rows = slices.DeleteFunc(rows, func(o Order) bool {
+		if o.State == Pending {
+			locked = append(locked, o.ID)
+		}
+		return o.State == Pending
+	})
 	c.counts.Closed.Add(int64(len(rows)))
-	return rows, c.Effects.Do(ctx, now, pointers(rows)...)
+	return rows, locked, c.Effects.Do(ctx, now, pointers(rows)...)
 }
 
 // paidMeanwhile takes the money and answers the order that it has paid.

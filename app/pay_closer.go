@@ -129,11 +129,14 @@ func (t *TradeCloser) end(ctx context.Context, first ID) {
 	}
 	within, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
-	_, err := t.cashier.endAll(within, batch, Expired)
+	_, locked, err := t.cashier.endAll(within, batch, Expired)
 	t.release(ctx, batch, err)
+	if err == nil && len(locked) > 0 {
+		t.release(ctx, locked, errLockedSale)
+	}
 }
 
-// release forgets orders that are finished; after a fault they are left alone for a while.
+// release removes finished orders; after a fault they are not offered for closeRest.
 func (t *TradeCloser) release(ctx context.Context, orders []ID, err error) {
 	if err != nil && ctx.Err() == nil {
 		slog.WarnContext(ctx, "orders with an opened payment cannot end yet", "orders", len(orders), "first", orders[0],

@@ -58,6 +58,7 @@ type tradeStore struct {
 	row     Order
 	outcome PaymentOutcome
 	err     error
+	locked  bool // the row of the sale
 }
 
 func (b *tradeStore) OpenTrade(_ context.Context, _, user ID, now Millis, _ time.Duration) (Order, error) {
@@ -79,6 +80,9 @@ func (b *tradeStore) Receive(context.Context, Trade, Millis) (Order, PaymentOutc
 
 func (b *tradeStore) EndTraded(_ context.Context, _ []ID, to OrderState, now Millis) ([]Order, error) {
 	b.add("end as %s", to)
+	if b.locked {
+		return []Order{b.row}, nil
+	}
 	b.row.State, b.row.CancelledAt, b.row.Rev, b.row.Stamped = to, now, 2, true
 	return []Order{b.row}, b.err
 }
@@ -262,6 +266,22 @@ func TestSilentGatewayHoldsNobodyUp(t *testing.T) {
 		}
 		stop()
 	})
+}
+
+// P5: an order of a locked sale stays pending. A buyer who cancels it receives busy; the closer retries after a delay.
+func TestOrderOfLockedSaleStaysPending(t *testing.T) {
+	t.Parallel()
+	c, gateway, book, inventory := newTestCashier()
+	gateway.trade.State, book.locked, book.row.PayBy, book.row.TradeOpened = TradeClosed, true, 999_000, 900_000
+	closer := NewTradeCloser(c)
+	if _, err := closer.cancel(t.Context(), book.row); AsError(err).Code != Busy || !errors.Is(err, ErrTransient) {
+		t.Errorf("cancel returned %v, want busy", err)
+	}
+	closer.offer([]Order{book.row}, inventory.now)
+	closer.RunOnce(t.Context())
+	if rest := closer.others([]ID{1}); len(rest) != 0 || closer.Waiting() != 1 || c.counts.Closed.Load() != 0 {
+		t.Errorf("offered again at once: %v; waiting %d, want 1", rest, closer.Waiting())
+	}
 }
 
 // A trade is asked about soon, at least every half minute while its order lives, ever more rarely after that, and never

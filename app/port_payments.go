@@ -73,9 +73,9 @@ type PaymentStore interface {
 	// Unresolved lists late payments that came before the instant given, the oldest first, without
 	// the first ones.
 	Unresolved(ctx context.Context, before Millis, skip, limit int) ([]Received, error)
-	// EndTraded flips those of the orders that are pending, all of which have a trade that is over, to cancelled or
-	// expired, and gives their units back to the guard, in one transaction. It answers all the rows that exist, as they
-	// are afterwards.
+	// EndTraded sets pending orders, whose trades must be over, to cancelled or expired and returns their units to the
+	// guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It returns all rows
+	// that exist, in their new states.
 	EndTraded(ctx context.Context, orders []ID, to OrderState, now Millis) ([]Order, error)
 	// ClaimTrades answers trades that are due to be asked about, and puts their next turn off until the instant given.
 	// Those that can still be paid come before those whose time is over, which get an eighth of the limit in any case;

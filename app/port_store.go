@@ -32,9 +32,9 @@ type OrderStore interface {
 	// tickets. Only the database of that history may refuse, so that one that was promoted, and lacks what it is about
 	// to get back (Redo), does not; "": any.
 	InsertOrRefuse(ctx context.Context, epoch int64, rows []NewOrder, history string) ([]Inserted, error)
-	// Expire flips those of the orders that are pending and due at the instant now (pay_by ≤ now, no trade opened) to
-	// expired and gives their units back to the sales' guard, in one transaction. It answers all the rows
-	// that exist, as they are afterwards.
+	// Expire sets pending orders that are due at the instant now (pay_by ≤ now, no trade opened) to expired and returns
+	// their units to the guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It
+	// returns all rows that exist, in their new states.
 	Expire(ctx context.Context, orders []ID, now Millis) ([]Order, error)
 	// Cancel flips a pending order of the user, no trade opened, to cancelled and gives its units back to the guard. It
 	// answers the row as it is afterwards, flipped or not; ErrNoRow if there is none or it is another user's.

@@ -12,9 +12,7 @@ import (
 	"stampede/app"
 )
 
-// Expire flips due orders, up to idsAtOnce in a transaction: a cheap commit that locks the sale's row for some
-// milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose row is
-// locked are returned as they are. See app.OrderStore.
+// Expire ends due orders without an opened payment. See app.OrderStore.
 func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
 	select {
 	case s.expiring <- struct{}{}:
@@ -22,10 +20,33 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 	case <-ctx.Done():
 		return nil, wrap("expire orders", ctx.Err())
 	}
+	return s.endDue(ctx, ids, app.Expired, now, func(o *app.Order) bool {
+		return o.State == app.Pending && o.PayBy <= now && o.TradeOpened == 0
+	})
+}
+
+// endDue ends those of the orders that are due, up to idsAtOnce in a transaction: a cheap commit that locks the sale's
+// row for some milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose
+// row is locked are returned as they are.
+func (s *Store) endDue(
+	ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis, due func(o *app.Order) bool,
+) ([]app.Order, error) {
 	out := make([]app.Order, 0, len(ids))
 	stuck := make(map[app.ID]bool) // sales
 	for some := range inOrder(ids) {
-		part, err := s.expireSome(ctx, some, now, stuck)
+		part, err := s.endSome(ctx, some, stuck, func(tx bun.Conn, ids []app.ID) ([]app.Order, error) {
+			all, err := s.lockOrders(ctx, tx, ids)
+			if err != nil {
+				return nil, err
+			}
+			var ending []*app.Order
+			for i := range all {
+				if due(&all[i]) {
+					ending = append(ending, &all[i])
+				}
+			}
+			return all, s.end(ctx, tx, ending, to, now)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -34,9 +55,9 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 	return out, nil
 }
 
-// expireSome is one transaction, and one more for each sale that turns out to be locked; stuck remembers those.
-func (s *Store) expireSome(
-	ctx context.Context, ids []app.ID, now app.Millis, stuck map[app.ID]bool,
+// endSome is one transaction, and one more for each sale that turns out to be locked; stuck remembers those.
+func (s *Store) endSome(
+	ctx context.Context, ids []app.ID, stuck map[app.ID]bool, end func(bun.Conn, []app.ID) ([]app.Order, error),
 ) ([]app.Order, error) {
 	var waiting []app.Order // of stuck sales, as they are
 	for {
@@ -54,32 +75,16 @@ func (s *Store) expireSome(
 				}
 			}
 		}
-		ended, err := inTx(ctx, s, "expire orders", func(tx bun.Conn) ([]app.Order, error) {
-			return s.expire(ctx, tx, ids, now)
-		})
+		if len(ids) == 0 {
+			return waiting, nil
+		}
+		ended, err := inTx(ctx, s, "end orders", func(tx bun.Conn) ([]app.Order, error) { return end(tx, ids) })
 		var one *app.StuckSale
 		if err == nil || !errors.As(err, &one) {
 			return append(waiting, ended...), err
 		}
 		stuck[one.Sale] = true
 	}
-}
-
-func (s *Store) expire(ctx context.Context, tx bun.Conn, ids []app.ID, now app.Millis) ([]app.Order, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	all, err := s.lockOrders(ctx, tx, ids)
-	if err != nil {
-		return nil, err
-	}
-	var due []*app.Order
-	for i := range all {
-		if o := &all[i]; o.State == app.Pending && o.PayBy <= now && o.TradeOpened == 0 {
-			due = append(due, o)
-		}
-	}
-	return all, s.end(ctx, tx, due, app.Expired, now)
 }
 
 // Cancel flips a pending order of its buyer, if no trade was opened for it. See app.OrderStore.

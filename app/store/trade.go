@@ -56,21 +56,7 @@ func (s *Store) OpenTrade(
 
 // EndTraded flips pending orders whose trades are over. See app.PaymentStore.
 func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	return inTx(ctx, s, "end orders with their trades", func(tx bun.Conn) ([]app.Order, error) {
-		all, err := s.lockOrders(ctx, tx, ids)
-		if err != nil {
-			return nil, err
-		}
-		var ending []*app.Order
-		for i := range all {
-			if all[i].State == app.Pending {
-				ending = append(ending, &all[i])
-			}
-		}
-		return all, s.end(ctx, tx, ending, to, now)
-	})
+	return s.endDue(ctx, ids, to, now, func(o *app.Order) bool { return o.State == app.Pending })
 }
 
 // endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.
