@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // BoardReader reads the live board: what all nodes have said, and what Redis knows of sales and partitions. It is safe
@@ -185,18 +186,18 @@ func (r *BoardReader) sales(ctx context.Context, now Millis) ([]BoardSale, error
 	return r.rated(sales, counters, now), nil
 }
 
-// offered lists the sales that the board shows, as far as they can be read.
+// offered lists the sales that the board shows, as far as they can be read. The next slot is within a day.
 func (r *BoardReader) offered(ctx context.Context, now Millis) (sales []*Sale) {
 	if r.Catalogue == nil {
 		return nil
 	}
-	slots, err := r.Catalogue.Today(ctx, now)
+	slots, err := r.Catalogue.SlotsBetween(ctx, now, now.Add(24*time.Hour))
 	if err != nil {
 		return nil
 	}
 	next := false
 	for _, slot := range slots {
-		if slot.Phase == Ended || slot.Phase == Upcoming && next {
+		if slot.Phase == Upcoming && next {
 			continue
 		}
 		next = next || slot.Phase == Upcoming

@@ -39,12 +39,19 @@ type Catalogue struct {
 	// Least is what every sale asks of its buyers at least; nil: nothing. When its answer changes, call Forget.
 	Least func() Challenge
 
+	loadingSale  sharedLoad[loadKey, *Sale]
+	loadingSlot  sharedLoad[loadKey, []*Sale]
+	loadingSlots sharedLoad[loadKey, []Slot]
+
 	mu      sync.RWMutex
 	version int64
 	seen    time.Time // when the version was last read, monotonic
 	filter  IDFilter  // nil: none was read yet
 	known   snapshot
 }
+
+// loadKey includes the version, so that no caller waits for a load that began before a change that it can know.
+type loadKey struct{ version, of int64 }
 
 // snapshot is what was read of one version.
 type snapshot struct {
@@ -200,13 +207,26 @@ func (c *Catalogue) Sale(ctx context.Context, id ID) (*Sale, error) {
 	if filter != nil && !filter(id) && time.Since(seen) < catalogueAge {
 		return nil, errNoSale
 	}
-	return c.load(ctx, id)
+	return loadOnce(ctx, c, &c.loadingSale, int64(id), func(ctx context.Context, version int64) (*Sale, error) {
+		return c.load(ctx, version, id)
+	})
 }
 
-func (c *Catalogue) load(ctx context.Context, id ID) (*Sale, error) {
-	ctx, cancel := context.WithTimeout(ctx, readWithin)
-	defer cancel()
+// loadOnce shares one read of the database between concurrent callers. The read has its own time limit and does not end
+// with the caller that started it.
+func loadOnce[V any](
+	ctx context.Context, c *Catalogue, loads *sharedLoad[loadKey, V], of int64,
+	load func(ctx context.Context, version int64) (V, error),
+) (V, error) {
 	version := c.currentVersion()
+	return loads.do(ctx, loadKey{version, of}, func() (V, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+		defer cancel()
+		return load(ctx, version)
+	})
+}
+
+func (c *Catalogue) load(ctx context.Context, version int64, id ID) (*Sale, error) {
 	sale, err := c.source.Sale(ctx, id)
 	if errors.Is(err, ErrNoRow) {
 		return nil, errNoSale
@@ -242,13 +262,16 @@ func (c *Catalogue) keep(version int64, put func(known *snapshot)) {
 func (c *Catalogue) SalesOfSlot(ctx context.Context, slot ID) ([]*Sale, error) {
 	c.mu.RLock()
 	sales, ok := c.known.bySlot[slot]
-	version := c.version
 	c.mu.RUnlock()
 	if ok {
 		return sales, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readWithin)
-	defer cancel()
+	return loadOnce(ctx, c, &c.loadingSlot, int64(slot), func(ctx context.Context, version int64) ([]*Sale, error) {
+		return c.loadSlot(ctx, version, slot)
+	})
+}
+
+func (c *Catalogue) loadSlot(ctx context.Context, version int64, slot ID) ([]*Sale, error) {
 	if s, err := c.source.Slot(ctx, slot); errors.Is(err, ErrNoRow) || err == nil && s.Hidden {
 		return nil, Fail(NotFound, "no such slot")
 	}
@@ -293,6 +316,23 @@ func (c *Catalogue) Today(ctx context.Context, now Millis) ([]Slot, error) {
 	return around(shown, now), nil
 }
 
+// SlotsBetween lists the slots that are open within [from, to], with their phases at from; to is at most the end of the
+// next day. Background jobs use it; Today is a selection for shoppers.
+func (c *Catalogue) SlotsBetween(ctx context.Context, from, to Millis) ([]Slot, error) {
+	slots, err := c.slotsFrom(ctx, c.dayOf(from.Time()))
+	if err != nil {
+		return nil, err
+	}
+	var some []Slot
+	for _, s := range slots {
+		if s.OpensAt <= to && s.ClosesAt > from {
+			s.Phase = PhaseAt(from, s.OpensAt, s.ClosesAt)
+			some = append(some, s)
+		}
+	}
+	return some, nil
+}
+
 // around cuts a long list down to the slots around the current one.
 func around(slots []Slot, now Millis) []Slot {
 	if len(slots) <= slotsShown {
@@ -316,19 +356,19 @@ func (c *Catalogue) dayOf(at time.Time) time.Time {
 func (c *Catalogue) slotsFrom(ctx context.Context, day time.Time) ([]Slot, error) {
 	c.mu.RLock()
 	slots, ok := c.known.slotsFrom(day)
-	version := c.version
 	c.mu.RUnlock()
 	if ok {
 		return slots, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readWithin)
-	defer cancel()
-	slots, err := c.readDays(ctx, day)
-	if err != nil {
-		return nil, Unreadable("the slots", err)
-	}
-	c.keep(version, func(known *snapshot) { known.today, known.todayFor = slots, day.Format(time.DateOnly) })
-	return slots, nil
+	of := int64(MillisOf(day))
+	return loadOnce(ctx, c, &c.loadingSlots, of, func(ctx context.Context, version int64) ([]Slot, error) {
+		slots, err := c.readDays(ctx, day)
+		if err != nil {
+			return nil, Unreadable("the slots", err)
+		}
+		c.keep(version, func(known *snapshot) { known.today, known.todayFor = slots, day.Format(time.DateOnly) })
+		return slots, nil
+	})
 }
 
 func (c *Catalogue) readDays(ctx context.Context, day time.Time) ([]Slot, error) {
@@ -354,14 +394,11 @@ func (c *Catalogue) SlotsOfDay(ctx context.Context, day time.Time, now Millis) (
 
 // OpenSales counts the sales that are open now and not paused, as far as they can be read.
 func (c *Catalogue) OpenSales(ctx context.Context, now Millis) (n int) {
-	slots, err := c.Today(ctx, now)
+	slots, err := c.SlotsBetween(ctx, now, now)
 	if err != nil {
 		return 0
 	}
 	for _, slot := range slots {
-		if slot.Phase != Open {
-			continue
-		}
 		sales, _ := c.SalesOfSlot(ctx, slot.ID)
 		for _, s := range sales {
 			if PhaseAt(now, s.OpensAt, s.ClosesAt) == Open && !s.Paused {

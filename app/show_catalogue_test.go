@@ -23,6 +23,7 @@ type shelf struct {
 	asked int
 	away  error // what every question is answered with
 	hangs bool  // as long as whoever asks can wait
+	slow  time.Duration
 }
 
 // breaks has it hang, or fail, from now on.
@@ -50,6 +51,7 @@ func (s *shelf) answers(ctx context.Context) error {
 	s.mu.Lock()
 	away, hangs := s.away, s.hangs
 	s.mu.Unlock()
+	time.Sleep(s.slow)
 	if hangs {
 		<-ctx.Done()
 	}

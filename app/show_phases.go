@@ -21,7 +21,7 @@ type PhaseWatcher struct {
 	Audience   Audience
 	Clock      *Clock
 
-	slots   map[ID]Phase
+	slots   map[ID]Slot
 	sales   map[ID]saleSeen
 	sampled time.Time
 }
@@ -68,11 +68,17 @@ func (t *PhaseWatcher) announce(ctx context.Context) error {
 		return err
 	}
 	first := t.slots == nil
-	seen := make(map[ID]Phase, len(slots))
+	seen := make(map[ID]Slot, len(slots))
 	watched := make(map[ID]saleSeen)
 	for _, slot := range slots {
-		seen[slot.ID] = slot.Phase
-		if before, ok := t.slots[slot.ID]; !first && (!ok || before != slot.Phase) {
+		seen[slot.ID] = slot
+		if before, ok := t.slots[slot.ID]; !first && (!ok || before.Phase != slot.Phase) {
+			t.Audience.SlotChanged(slot)
+		}
+	}
+	for id, slot := range t.slots { // a slot that closes at midnight is absent the next day
+		if _, ok := seen[id]; !ok && slot.Phase == Open && slot.ClosesAt <= now {
+			slot.Phase = Ended
 			t.Audience.SlotChanged(slot)
 		}
 	}

@@ -25,41 +25,16 @@ type Warmer struct {
 	Clock     *Clock
 	OnLost    func(partition int) // a partition needs a rebuild
 
+	loads sharedLoad[ID, struct{}]
+
 	mu    sync.Mutex
 	known map[ID]int64 // sales that this node has armed → epoch
-	busy  map[ID]*warming
 }
 
-type warming struct {
-	done chan struct{}
-	err  error
-}
-
-// Ensure loads the sale unless it is loaded. Callers that come at the same time share one load.
+// Ensure loads the sale unless it is loaded. Concurrent callers share one load.
 func (w *Warmer) Ensure(ctx context.Context, sale ID) error {
-	w.mu.Lock()
-	if w.busy == nil {
-		w.busy, w.known = make(map[ID]*warming), make(map[ID]int64)
-	}
-	if other := w.busy[sale]; other != nil {
-		w.mu.Unlock()
-		select {
-		case <-other.done:
-			return other.err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	mine := &warming{done: make(chan struct{})}
-	w.busy[sale] = mine
-	w.mu.Unlock()
-
-	mine.err = w.load(ctx, sale)
-	w.mu.Lock()
-	delete(w.busy, sale)
-	w.mu.Unlock()
-	close(mine.done)
-	return mine.err
+	_, err := w.loads.do(ctx, sale, func() (struct{}, error) { return struct{}{}, w.load(ctx, sale) })
+	return err
 }
 
 func (w *Warmer) load(ctx context.Context, id ID) error {
@@ -88,6 +63,9 @@ func (w *Warmer) load(ctx context.Context, id ID) error {
 		return fmt.Errorf("arm sale %s: %w", id, err)
 	}
 	w.mu.Lock()
+	if w.known == nil {
+		w.known = make(map[ID]int64)
+	}
 	w.known[id] = epoch
 	w.mu.Unlock()
 	return nil
@@ -96,15 +74,12 @@ func (w *Warmer) load(ctx context.Context, id ID) error {
 // RunOnce loads what opens within the next five minutes or is open and was not loaded by this node yet.
 func (w *Warmer) RunOnce(ctx context.Context) error {
 	now := w.Clock.Now()
-	slots, err := w.Catalogue.Today(ctx, now)
+	slots, err := w.Catalogue.SlotsBetween(ctx, now, now.Add(warmAhead))
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for _, slot := range slots {
-		if slot.ClosesAt <= now || slot.OpensAt > now.Add(warmAhead) {
-			continue
-		}
 		sales, err := w.Catalogue.SalesOfSlot(ctx, slot.ID)
 		if err != nil {
 			failed = append(failed, err)
