@@ -8,8 +8,12 @@ import (
 	"time"
 )
 
-// warmAhead is how long before it opens a slot is loaded into Redis.
-const warmAhead = 5 * time.Minute
+const (
+	// warmAhead is how long before it opens a slot is loaded into Redis.
+	warmAhead = 5 * time.Minute
+	// warmWithin bounds a load, which may outlive the caller that started it.
+	warmWithin = 10 * time.Second
+)
 
 // Warmer is flow 0: a sale's stock goes into Redis before it opens, or when it is first watched. A sale is
 // created at most once per epoch of its partition (I7):
@@ -33,7 +37,11 @@ type Warmer struct {
 
 // Ensure loads the sale unless it is loaded. Concurrent callers share one load.
 func (w *Warmer) Ensure(ctx context.Context, sale ID) error {
-	_, err := w.loads.do(ctx, sale, func() (struct{}, error) { return struct{}{}, w.load(ctx, sale) })
+	_, err := w.loads.do(ctx, sale, func() (struct{}, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), warmWithin)
+		defer cancel()
+		return struct{}{}, w.load(ctx, sale)
+	})
 	return err
 }
 
