@@ -80,7 +80,7 @@ func TestEveryBuyIsToldOnce(t *testing.T) {
 		{"limit", scriptedGate{answer: GateAnswer{Verdict: VerdictLimit}}, rows, LimitReached},
 		{"unknown outcome", scriptedGate{err: ErrTransient}, rows, Busy},
 		{"backlog full", scriptedGate{answer: GateAnswer{Verdict: VerdictBacklog}}, rows, Busy},
-		{"rebuild", scriptedGate{answer: GateAnswer{Verdict: VerdictRebuild}}, rows, Busy},
+		{"rebuild", scriptedGate{answer: GateAnswer{Verdict: VerdictRecovering}}, rows, Busy},
 		{
 			"a repeat, and the database breaks down",
 			scriptedGate{answer: GateAnswer{Verdict: VerdictRepeated}},

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,9 +47,7 @@ func (f *Fulfiller) Fulfil(ctx context.Context, entries []Entry) (verdicts []err
 		byEpoch[e.Epoch] = append(byEpoch[e.Epoch], i)
 	}
 	for epoch, batch := range byEpoch {
-		w := writing{
-			epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, spans: spans, then: f.finish,
-		}
+		w := writing{epoch: epoch, now: now, until: until, entries: entries, verdicts: verdicts, spans: spans}
 		if err := f.write(ctx, &w, batch); err != nil {
 			return nil, err
 		}
@@ -70,8 +67,6 @@ type writing struct {
 	entries  []Entry
 	verdicts []error // per entry; nil means settled
 	spans    stages
-	refuses  bool // whatever database answers: what it lacks, it was given back as far as anybody can
-	then     func(ctx context.Context, w *writing, batch []int, inserted []Inserted) error
 }
 
 // without takes the entries of a sale that is stuck out of the batch: they wait, the others do not.
@@ -103,12 +98,12 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 		rows[i] = row
 	}
 	finished := w.spans.step("commit", batch)
-	inserted, err := f.insert(fresh, w, rows)
+	inserted, err := f.Orders.Insert(fresh, w.epoch, rows)
 	finished(err)
 	var stuck *StuckSale
 	switch {
 	case err == nil:
-		return w.then(ctx, w, batch, inserted)
+		return f.finish(ctx, w, batch, inserted)
 	case errors.As(err, &stuck):
 		return f.write(ctx, w, w.without(batch, stuck))
 	case !errors.Is(err, ErrPermanent):
@@ -124,32 +119,9 @@ func (f *Fulfiller) write(ctx context.Context, w *writing, batch []int) error {
 	return f.write(ctx, w, batch[half:])
 }
 
-// insert refuses orders only in a database that is known to lack nothing. One that was promoted may have forgotten
-// their units, and is about to get them back (Redo); a refusal could not be taken back.
-func (f *Fulfiller) insert(ctx context.Context, w *writing, rows []NewOrder) ([]Inserted, error) {
-	inserted, err := f.Orders.Insert(ctx, w.epoch, rows)
-	if !errors.Is(err, ErrScarce) {
-		return inserted, err
-	}
-	whole := ""
-	if !w.refuses {
-		if whole, err = f.Inventory.KnownDatabase(ctx, rows[0].Partition); err != nil {
-			return nil, err
-		}
-	}
-	return f.Orders.InsertOrRefuse(ctx, w.epoch, rows, whole)
-}
-
 // row is the pending order that an entry asks for.
 func (f *Fulfiller) row(ctx context.Context, e *Entry) (Order, error) {
-	o := e.order()
-	o.State, o.Rev = Pending, firstRev
-	if e.Address != "" {
-		o.Address = new(Address)
-		if err := json.Unmarshal([]byte(e.Address), o.Address); err != nil {
-			o.Address = nil // the gate wrote it, so it reads; if not, the order is worth more than the line
-		}
-	}
+	o := e.Row()
 	sale, err := f.Catalogue.Sale(ctx, e.Sale)
 	switch {
 	case err == nil:
@@ -226,37 +198,4 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]I
 		return nil, fmt.Errorf("refuse order %s: %w", e.Order, err)
 	}
 	return inserted, nil
-}
-
-// rescue writes rows for entries of a partition that is being rebuilt. Nothing follows in Redis: its state is about to
-// be made from these rows, and with the new epoch all nodes read what has changed.
-func (f *Fulfiller) rescue(ctx context.Context, epoch int64, entries []Entry) error {
-	until := f.patience()
-	now, err := f.Inventory.Now(ctx)
-	if err != nil {
-		return fmt.Errorf("read Redis time: %w", errors.Join(ErrTransient, err))
-	}
-	w := writing{
-		epoch: epoch, now: now, until: until, entries: entries, verdicts: make([]error, len(entries)),
-		refuses: true, then: func(context.Context, *writing, []int, []Inserted) error { return nil },
-	}
-	all := make([]int, len(entries))
-	for i := range all {
-		all[i] = i
-	}
-	if err := f.write(ctx, &w, all); err != nil {
-		return err
-	}
-	for i, verdict := range w.verdicts {
-		if verdict == nil {
-			continue
-		}
-		if errors.Is(verdict, ErrTransient) {
-			return verdict // its row is still to be written
-		}
-		if _, err := f.refusedRow(ctx, entries[i], ReasonDead); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -79,8 +79,6 @@ type fakeInventory struct {
 	database string        // that is known to lack nothing
 }
 
-func (l *fakeInventory) KnownDatabase(context.Context, int) (string, error) { return l.database, nil }
-
 func (l *fakeInventory) Now(context.Context) (Millis, error) { return l.now, nil }
 
 func (l *fakeInventory) Schedule(_ context.Context, _ int, d []Deadline) error {

@@ -24,7 +24,7 @@ const (
 	FoundStock        CheckCode = "stock_loaded"  // stock, held, sold
 
 	FoundNoPartition   CheckCode = "partition_missing"    // partition
-	FoundRebuilding    CheckCode = "partition_rebuilding" // partition
+	FoundRecovering    CheckCode = "partition_rebuilding" // partition
 	FoundEpochsDiffer  CheckCode = "epochs_differ"        // partition, redis, database
 	FoundPartition     CheckCode = "partition_fits"       // partition, epoch
 	FoundBacklogFull   CheckCode = "backlog_full"         // waiting, most
@@ -59,7 +59,7 @@ func CheckCodes() []CheckCode {
 	return []CheckCode{
 		FoundUnread, FoundArchived, FoundOver, FoundPaused, FoundProductArchived, FoundNoPicture, FoundPriceNotBelow,
 		FoundLimitAboveStock, FoundOffer, FoundLoadedLater, FoundNotLoadedYet, FoundNotLoaded, FoundStockDiffers,
-		FoundStock, FoundNoPartition, FoundRebuilding, FoundEpochsDiffer, FoundPartition, FoundBacklogFull,
+		FoundStock, FoundNoPartition, FoundRecovering, FoundEpochsDiffer, FoundPartition, FoundBacklogFull,
 		FoundBacklogGrows, FoundDeadLetters, FoundBacklog, FoundNoNode, FoundOneNode, FoundNodes, FoundClocksApart,
 		FoundClocks, FoundNoGateway, FoundGatewaySilent, FoundGatewayNo, FoundGateway, FoundNoMailServer,
 		FoundDeadMails, FoundMails, FoundEmbedded, FoundWeakSetting, FoundHiddenSetting, FoundLogNotWritten,

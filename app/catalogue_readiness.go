@@ -54,11 +54,13 @@ type Surroundings interface {
 type Checklist struct {
 	Desk      *CatalogueDesk
 	Inventory Inventory
-	Rebuilder Rebuilder
-	Sales     SaleStore
-	Gateway   Gateway // nil: nothing can be paid
-	Around    Surroundings
-	Backlog   int64 // how many reservations of a partition may wait
+	Redis     interface {
+		State(ctx context.Context, partition int) (PartitionState, error)
+	}
+	Sales   SaleStore
+	Gateway Gateway // nil: nothing can be paid
+	Around  Surroundings
+	Backlog int64 // how many reservations of a partition may wait
 }
 
 const (
@@ -210,8 +212,8 @@ func (c *Checklist) stock(ctx context.Context, s *SaleRecord) []Check {
 // partition compares the sale's partition in Redis with the epoch that the database has.
 func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
 	partition := s.Partition
-	const do = "Wait for the rebuild, which takes seconds; if it does not end, see the log for 'rebuild'"
-	state, err := c.Rebuilder.State(ctx, partition)
+	const do = "Wait for the recovery, which takes seconds; if it does not end, see the log for 'recover'"
+	state, err := c.Redis.State(ctx, partition)
 	if err != nil {
 		return unseen("the partition")
 	}
@@ -223,8 +225,8 @@ func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
 	switch {
 	case !state.Exists:
 		return failed(FoundNoPartition, of, do, "partition %d is not in Redis", partition)
-	case state.Rebuilding:
-		return failed(FoundRebuilding, of, do, "partition %d is being rebuilt", partition)
+	case state.Recovering:
+		return failed(FoundRecovering, of, do, "partition %d is being recovered", partition)
 	case state.Epoch != epoch:
 		return failed(FoundEpochsDiffer, Facts{"partition": partition, "redis": state.Epoch, "database": epoch}, do,
 			"partition %d is at epoch %d in Redis and %d in the database", partition, state.Epoch, epoch)

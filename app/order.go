@@ -137,6 +137,10 @@ func (o *Order) reviving() bool {
 	return (o.State == Expired || o.State == Cancelled) && o.TradeNo != ""
 }
 
+// LacksRevival reports whether the order ended before it got that hold, and the database has lost what followed: late
+// money, or a replay of its dead letter. The number of a hold is in the row before it is in Redis.
+func (o *Order) LacksRevival(h OpenHold) bool { return !o.HoldsUnits() && o.Hold < h.Hold }
+
 // Ref names the sale of the order for the inventory.
 func (o *Order) Ref() SaleRef { return SaleRef{ID: o.Sale, Partition: o.Partition} }
 
@@ -147,6 +151,9 @@ const (
 	ReasonLateLimit   = "paid_late_limit"    // given back: its buyer has reached the limit meanwhile
 	ReasonLateOver    = "paid_late_over"     // given back: the sale ended long ago
 )
+
+// ReasonRecovered is that of an order whose end the database had lost, and of which Redis shows that it had ended.
+const ReasonRecovered = "recovered"
 
 // Reasons of a refused order.
 const (

@@ -44,7 +44,7 @@ func (c *Cashier) resolve(ctx context.Context, o Order) error {
 		return c.giveUp(ctx, claimed, ReasonLateLimit)
 	}
 	now, err := c.Inventory.Now(ctx)
-	if err == nil && verdict == VerdictNotLoaded && now > sale.ClosesAt.Add(retireAfter) {
+	if err == nil && verdict == VerdictNotLoaded && now > sale.ClosesAt.Add(RetireAfter) {
 		return c.giveUp(ctx, claimed, ReasonLateOver)
 	}
 	// Being rebuilt, resting for too long, or somebody else resolves it now: it will pass.

@@ -119,7 +119,7 @@ func TestDecideAboutLateMoney(t *testing.T) {
 		"sale lost for a moment": {func(w *lateWorld) { w.verdict = VerdictNotLoaded }, true, []string{
 			"claim", "hold 2",
 		}},
-		"rebuilding": {func(w *lateWorld) { w.verdict = VerdictRebuild }, true, []string{"claim", "hold 2"}},
+		"rebuilding": {func(w *lateWorld) { w.verdict = VerdictRecovering }, true, []string{"claim", "hold 2"}},
 		"resting for too long": {func(w *lateWorld) { w.verdict = VerdictCooldown }, true, []string{
 			"claim", "hold 2",
 		}},

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -29,21 +30,21 @@ type Verdict int
 
 // Verdicts of reserve.lua. Their numbers are part of the script's contract.
 const (
-	VerdictReserved  Verdict = 1  // accepted now
-	VerdictRepeated  Verdict = 2  // the same key was accepted before: the stored answer
-	VerdictOtherHash Verdict = 3  // the same key with other content
-	VerdictNotOpen   Verdict = 4  // before the window, by Redis time
-	VerdictClosed    Verdict = 5  // after the window
-	VerdictPaused    Verdict = 6  // an operator paused the sale
-	VerdictLimit     Verdict = 7  // more units than the limit per buyer
-	VerdictCap       Verdict = 8  // more reservations than the cap per buyer
-	VerdictSoldOut   Verdict = 9  // not enough free units
-	VerdictBacklog   Verdict = 10 // too many orders wait for the database
-	VerdictCooldown  Verdict = 11 // units came back a moment ago and rest until every sold-out flag has ended (I9)
-	VerdictNotLoaded Verdict = 12 // the sale is not in Redis, or not armed yet
-	VerdictRebuild   Verdict = 13 // the partition is being rebuilt, or has no state at all
-	VerdictEpoch     Verdict = 14 // the caller's epoch is not the partition's
-	VerdictPass      Verdict = 15 // the sale asks for a pass, and none came that was not spent
+	VerdictReserved   Verdict = 1  // accepted now
+	VerdictRepeated   Verdict = 2  // the same key was accepted before: the stored answer
+	VerdictOtherHash  Verdict = 3  // the same key with other content
+	VerdictNotOpen    Verdict = 4  // before the window, by Redis time
+	VerdictClosed     Verdict = 5  // after the window
+	VerdictPaused     Verdict = 6  // an operator paused the sale
+	VerdictLimit      Verdict = 7  // more units than the limit per buyer
+	VerdictCap        Verdict = 8  // more reservations than the cap per buyer
+	VerdictSoldOut    Verdict = 9  // not enough free units
+	VerdictBacklog    Verdict = 10 // too many orders wait for the database
+	VerdictCooldown   Verdict = 11 // units came back a moment ago and rest until every sold-out flag has ended (I9)
+	VerdictNotLoaded  Verdict = 12 // the sale is not in Redis, or not armed yet
+	VerdictRecovering Verdict = 13 // the partition is being rebuilt, or has no state at all
+	VerdictEpoch      Verdict = 14 // the caller's epoch is not the partition's
+	VerdictPass       Verdict = 15 // the sale asks for a pass, and none came that was not spent
 )
 
 // GateAnswer is what became of a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the
@@ -131,18 +132,30 @@ type SaleState struct {
 	Orders    []Order // every order of the sale that has a row: for keys, limits, holds
 	// Acts are the withdrawals of operators that are settled: what they have taken is in Withdrawn.
 	Acts []StockAct
+	// Stuck is why an operator has to settle orders before the sale goes on; "": it sells.
+	Stuck string
 }
 
 // PartitionState is the state of a partition in Redis.
 type PartitionState struct {
 	Exists     bool
-	Rebuilding bool
+	Recovering bool   // closed for a recovery,
+	ClosedAt   Millis // since then,
+	Lost       bool   // which restores the sales from rows
 	Epoch      int64
 	Seq        int64
 	Seen       int64  // the highest seq that this node was told of in this epoch
 	History    string // of the server that answered: begins anew when it starts or is promoted; "" if it does not tell
 	Followed   string // the history that it continued as a replica that was promoted; "" for any other server
 	Confirmed  string // the history in which the partition may sell; "" if none
+	Database   RecordedHistory
+}
+
+// Evidence is what a partition in Redis knows of an order.
+type Evidence struct {
+	Hold  *OpenHold // nil: none is open
+	Named bool      // the buyer's record names the order, so it was accepted here
+	DueAt Millis    // its place in the delay queue; 0: it is not there
 }
 
 // Witness names an order that was accepted: a Redis that does not know of it has lost writes (I8).
@@ -246,9 +259,6 @@ type Inventory interface {
 	Terms(ctx context.Context, sale SaleRef) (SaleTerms, error)
 	// SetWatching says how many people watch which sale on the node; it counts for about three seconds.
 	SetWatching(ctx context.Context, node string, counts map[SaleRef]int64) error
-	// KnownDatabase is the history of the database up to which the partition is known to lack nothing; "" if none was
-	// noted.
-	KnownDatabase(ctx context.Context, partition int) (string, error)
 	// Retire deletes the keys of a closed sale of which nothing is left; false when something is.
 	Retire(ctx context.Context, sale SaleRef) (bool, error)
 }
@@ -267,31 +277,6 @@ type EntryID struct{ Time, Number int64 }
 // After reports whether the entry was added after the other one.
 func (e EntryID) After(other EntryID) bool {
 	return e.Time > other.Time || e.Time == other.Time && e.Number > other.Number
-}
-
-// Rebuilder is the part of the inventory that makes a partition anew from the database.
-type Rebuilder interface {
-	// State reads what Redis has of the partition.
-	State(ctx context.Context, partition int) (PartitionState, error)
-	// Lacks answers which of the orders given, or of those that this node has seen accepted in the epoch, Redis does
-	// not know. Sales that are not in Redis at all are left out.
-	Lacks(ctx context.Context, partition int, epoch int64, rows []Witness) ([]Witness, error)
-	// Confirm lets the partition sell in the history of the state given, after nothing was found missing in it.
-	Confirm(ctx context.Context, partition int, s PartitionState) error
-	// Pause marks the partition as rebuilding: from then on nothing is reserved, held or returned in it.
-	Pause(ctx context.Context, partition int) error
-	// Leftover walks through all entries that the old stream still has, oldest first, in batches.
-	Leftover(ctx context.Context, partition int, each func([]Entry) error) error
-	// Restore replaces one sale with the state given, for the epoch that is to begin. Only between Pause and Resume;
-	// ErrStaleEpoch when a rebuild for a later one is under way.
-	Restore(ctx context.Context, epoch int64, s SaleState) error
-	// Resume drops the old stream, makes a new one with its group, sets epoch and seq, and lets buys in again.
-	// ErrStaleEpoch when a rebuild for a later one is under way.
-	Resume(ctx context.Context, partition int, epoch, seq int64) error
-	// SetEpoch says which epoch this node's scripts carry for the partition from now on.
-	SetEpoch(partition int, epoch int64)
-	// NoteDatabase notes up to which history of the database the partition is known to lack nothing (see Redo).
-	NoteDatabase(ctx context.Context, partition int, history string) error
 }
 
 // Entry is one reservation as the stream carries it: all that its row needs.
@@ -316,7 +301,20 @@ type Entry struct {
 	Bad         error    // why the entry could not be read; then only StreamID and Partition are sure
 }
 
-// order is the row that an entry becomes; state, rev and deadline are the caller's.
+// Row is the pending order that an entry becomes, without product name and deadline.
+func (e *Entry) Row() Order {
+	o := e.order()
+	o.State, o.Rev = Pending, firstRev
+	if e.Address != "" {
+		o.Address = new(Address)
+		if err := json.Unmarshal([]byte(e.Address), o.Address); err != nil {
+			o.Address = nil // the gate wrote it, so it reads; if not, the order is worth more than the line
+		}
+	}
+	return o
+}
+
+// order is the order that an entry names; state, rev and deadline are the caller's.
 func (e *Entry) order() Order {
 	return Order{
 		ID: e.Order, Sale: e.Sale, User: e.User, Partition: e.Partition, Qty: e.Qty,

@@ -24,14 +24,17 @@ type OrdersQuery struct {
 // ErrNoRow.
 type OrderStore interface {
 	// Insert writes the rows and takes their units from the sales, in one transaction. ErrStaleEpoch: epoch is not the
-	// sales'; nothing is written. An existing row is returned as it is. A pending order whose key the buyer has used
-	// becomes refused (ReasonKey). Without units or a sale: *StuckSale of ErrScarce, nothing is written. ErrPermanent
-	// names no row: halve and repeat. Rows count as told: the pending entry guarantees it (see Fulfiller).
+	// sales'; nothing is written. An existing row is returned as it is. A pending order becomes refused whose key the
+	// buyer has used (ReasonKey), or that finds no units or no sale (ReasonGuard, ReasonNoSale), in the order of their
+	// tickets. ErrPermanent names no row: halve and repeat. Rows count as published: the pending entry guarantees it
+	// (see Fulfiller).
 	Insert(ctx context.Context, epoch int64, rows []NewOrder) ([]Inserted, error)
-	// InsertOrRefuse is Insert where such orders become refused (ReasonGuard, ReasonNoSale), in the order of their
-	// tickets. Only the database of that history may refuse, so that one that was promoted, and lacks what it is about
-	// to get back (Redo), does not; "": any.
-	InsertOrRefuse(ctx context.Context, epoch int64, rows []NewOrder, history string) ([]Inserted, error)
+	// InsertLost is Insert for orders that the database has lost: it refuses none. Without units or a sale: *StuckSale
+	// of ErrScarce, nothing is written. The rows count as not published, and are watched for money; nil: they are not.
+	InsertLost(ctx context.Context, epoch int64, rows []NewOrder, w *MoneyWatch) ([]Inserted, error)
+	// EndLost ends pending orders under their first hold, which Redis shows to have ended: expired if they are due at
+	// the instant now, otherwise cancelled (ReasonRecovered). It returns all rows that exist, in their new states.
+	EndLost(ctx context.Context, orders []ID, now Millis) ([]Order, error)
 	// Expire sets pending orders that are due at the instant now (pay_by ≤ now, no trade opened) to expired and returns
 	// their units to the guard, in one transaction per 500 orders. Orders of a sale whose row is locked stay pending. It
 	// returns all rows that exist, in their new states.
@@ -97,6 +100,9 @@ type SaleStore interface {
 	UnloadedSales(ctx context.Context, partition int, at Millis) ([]Sale, error)
 	// FreeUnits reads how many units the guard of each of the sales has left.
 	FreeUnits(ctx context.Context, sales []ID) (map[ID]int64, error)
+	// WriteOff counts units as withdrawn that Redis neither holds nor sells any more. ErrStaleEpoch: the sale has another
+	// epoch, or fewer units are free.
+	WriteOff(ctx context.Context, sale ID, units, epoch int64) error
 	// RestoreAdded raises the units that operators have added to a sale to a total that Redis has seen committed, and
 	// answers by how many; a sale that has as many is left as it is.
 	RestoreAdded(ctx context.Context, sale ID, added int64) (int64, error)

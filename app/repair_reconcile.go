@@ -18,9 +18,10 @@ const (
 	// holdsPerScan bounds what one scan reads: a few thousand open orders are all looked at each time, and for half a
 	// million a turn takes minutes, instead of reading them all every five seconds beside those who buy.
 	holdsPerScan = 5000
-	// retireAfter is how long after its end a sale keeps its keys, so that late retries of a buy are answered.
-	retireAfter = 24 * time.Hour
 )
+
+// RetireAfter is how long after its end a sale keeps its keys in Redis, so that late retries of a buy are answered.
+const RetireAfter = 24 * time.Hour
 
 // Reconciler is flow 5: the slow scan that finds what the quick ways lost. It repairs only what a committed
 // row proves; everything else is for the audit to report.
@@ -192,7 +193,7 @@ func (r *Reconciler) catchUp(ctx context.Context, sale SaleRef, holds []OpenHold
 	var moved []*Order
 	for _, row := range rows {
 		switch h := held[row.ID]; {
-		case row.lacksRevival(h): // whether it was paid is for the Redo to find out
+		case row.LacksRevival(h): // the database has lost it: see app/recovery
 		case !row.HoldsUnits():
 			if err := r.returnEnded(ctx, row, h); err != nil {
 				return err
@@ -222,7 +223,7 @@ func (r *Reconciler) returnEnded(ctx context.Context, row Order, h OpenHold) err
 
 // retire lets the keys of a sale go when it ended long ago and nothing of it is under way (I7).
 func (r *Reconciler) retire(ctx context.Context, sale *Sale, now Millis) error {
-	if now < sale.ClosesAt.Add(retireAfter) {
+	if now < sale.ClosesAt.Add(RetireAfter) {
 		return nil
 	}
 	totals, err := r.Sales.SaleTotals(ctx, sale.ID)

@@ -128,9 +128,10 @@ type Counters struct {
 	Withdrawn int64 // refunded and not put back, taken out by an operator, or burnt (I2)
 	Initial   int64
 	Added     int64
-	Tickets   int64 // tickets given out so far
-	Done      int64 // tickets settled so far
-	Paused    bool
+	Tickets   int64  // tickets given out so far
+	Done      int64  // tickets settled so far
+	Paused    bool   // by an operator, or because it is stuck
+	Stuck     string // why an operator has to settle orders before it goes on; "": it goes on
 	Version   int64
 	Epoch     int64   // of the sale's partition, read just before the numbers; 0 where nobody compares it
 	Rate      float64 // orders settled per second, averaged over 5 s; filled in by the ticker

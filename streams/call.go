@@ -194,10 +194,10 @@ func (q *saleQueue) turnAway(code int64) {
 	l := q.gate.inventory
 	err := l.turnedAway(q.sale.Partition, code)
 	switch code {
-	case codeNotLoaded, codeRebuilding, codeEpoch:
+	case codeNotLoaded, codeRecovering, codeEpoch:
 		q.answerAll(app.GateAnswer{Verdict: app.Verdict(code)}, nil)
 	case codeAbsent, codeBehind, codeHistory:
-		q.answerAll(app.GateAnswer{Verdict: app.VerdictRebuild}, nil)
+		q.answerAll(app.GateAnswer{Verdict: app.VerdictRecovering}, nil)
 	default:
 		q.answerAll(app.GateAnswer{}, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // counterFields are what Counters reads of a sale, in the order of counters.
 var counterFields = []string{
-	"stock", "held", "sold", "withdrawn", "initial", "added", "tickets", "done", "paused", "version",
+	"stock", "held", "sold", "withdrawn", "initial", "added", "tickets", "done", "paused", "version", "stuck",
 }
 
 // counters reads the values of counterFields; a sale without stock is not in Redis.
@@ -24,6 +24,8 @@ func counters(sale app.ID, values []any) app.Counters {
 	c.Loaded = true
 	c.Stock, c.Held, c.Sold, c.Withdrawn, c.Initial, c.Added = n(0), n(1), n(2), n(3), n(4), n(5)
 	c.Tickets, c.Done, c.Paused, c.Version = n(6), n(7), n(8) == 1, n(9)
+	c.Stuck = text(values[10])
+	c.Paused = c.Paused || c.Stuck != ""
 	return c
 }
 

@@ -125,9 +125,9 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 		f.inventory.SetEpoch(1, testEpoch)
 		f.must(f.inventory.Pause(f.ctx, 1))
 		f.stale.Store(0)
-		f.wantVerdict(g, b, app.VerdictRebuild)
+		f.wantVerdict(g, b, app.VerdictRecovering)
 		f.must(f.client.Del(f.ctx, f.inventory.parts[1].keys.meta).Err())
-		f.wantVerdict(g, b, app.VerdictRebuild)
+		f.wantVerdict(g, b, app.VerdictRecovering)
 		if f.stale.Load() != 2 {
 			t.Fatalf("OnStale called %d times, want 2", f.stale.Load())
 		}

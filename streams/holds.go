@@ -134,7 +134,7 @@ func (l *Inventory) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, e
 		}
 		switch code := integer(reply[0]); code {
 		case codeDone:
-		case codeNotLoaded, codeRebuilding:
+		case codeNotLoaded, codeRecovering:
 			return app.Verdict(code), nil
 		default:
 			return 0, l.turnedAway(h.Sale.Partition, code)

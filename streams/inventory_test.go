@@ -176,7 +176,7 @@ func TestHold(t *testing.T) {
 			t.Fatalf("held after %v", time.Since(begin))
 		}
 		f.must(f.inventory.Pause(f.ctx, 1))
-		hold(app.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, app.VerdictRebuild)
+		hold(app.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, app.VerdictRecovering)
 		f.must(f.inventory.Resume(f.ctx, 1, testEpoch, 0))
 		s.ID = newID()
 		hold(app.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, app.VerdictNotLoaded)

@@ -7,11 +7,13 @@ import "stampede/app"
 // "Lua" below names the scripts that write.
 //
 //	key                              type    what, who writes
-//	stampede:{p}:meta                hash    epoch, seq, state (open | rebuilding), waiting: reservations not
-//	                                         settled yet; building: the epoch that the rebuild under way will begin;
-//	                                         history: of the server on which it may sell; began: epoch:seq of the last
-//	                                         rebuild; published: number of the last message to the nodes. Lua
-//	                                         reserve, finish, publish, dead_letter, pause, restore, resume, confirm
+//	stampede:{p}:meta                hash    epoch, seq, state (open | recovering), waiting: reservations not
+//	                                         settled yet; claim: the epoch that the recovery under way will begin;
+//	                                         lost: Redis lacks writes; closed_at: since when; history: of the server on which it may sell; began:
+//	                                         epoch:seq of the last recovery; db_server db_generation db_beat
+//	                                         db_lossless db_replaced: of the database (app.RecordedHistory); published:
+//	                                         number of the last message to the nodes. Lua reserve, finish, publish,
+//	                                         dead_letter, close, open, note, set_aside, confirm
 //	stampede:{p}:orders              stream  one entry per reservation: terms, of a traced buy also trace
 //	                                         (see reserve.lua); group "fulfil", made at 0. Lua reserve; trim
 //	stampede:{p}:waiting             hash    sale → how many of its reservations are not settled yet; without those that
@@ -21,10 +23,9 @@ import "stampede/app"
 //	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at.
 //	                                         Lua dead_letter
 //	stampede:{p}:attempts            hash    stream id → failures of that entry on its own account. Consumer
-//	stampede:{p}:database            string  history of the database of which the partition is known to lack nothing
-//	                                         (see app.Redo). NoteDatabase
+//	stampede:{p}:orders:before       stream  the stream as it was before the partition was restored; for an hour. Lua open
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
-//	                                         withdrawn burnt · tickets done · paused armed rest_until · moves:
+//	                                         withdrawn burnt · tickets done · paused armed rest_until stuck · moves:
 //	                                         changes of holds but by reserve · out:<act>: units that an
 //	                                         operator's withdrawal has taken. Lua create, arm, reserve, return, hold,
 //	                                         sell, withdraw, finish, dead_letter, restore, correct, terms, take_out
@@ -80,9 +81,9 @@ const (
 	boardTurns   = "stampede:{board}:turn:"
 	boardSale    = "stampede:{board}:sale:"
 
-	stateOpen  = "open"
-	stateBuild = "rebuilding"
-	soldMark   = ":sold" // behind a hold whose order is paid
+	stateOpen   = "open"
+	stateClosed = "recovering"
+	soldMark    = ":sold" // behind a hold whose order is paid
 )
 
 // partitionKeys are the keys of one partition, made once.
@@ -94,7 +95,6 @@ type partitionKeys struct {
 	deadlines string
 	dead      string
 	attempts  string
-	database  string
 }
 
 func keysOf(tag string) partitionKeys {
@@ -107,7 +107,6 @@ func keysOf(tag string) partitionKeys {
 		deadlines: prefix + "deadlines",
 		dead:      prefix + "dead",
 		attempts:  prefix + "attempts",
-		database:  prefix + "database",
 	}
 }
 

@@ -37,7 +37,7 @@ var verdictNames = [...]string{
 	app.VerdictNotOpen: "not_open", app.VerdictClosed: "closed", app.VerdictPaused: "paused", app.VerdictLimit: "limit",
 	app.VerdictCap: "cap", app.VerdictSoldOut: "sold_out", app.VerdictBacklog: "backlog",
 	app.VerdictCooldown:  "resting",
-	app.VerdictNotLoaded: "not_loaded", app.VerdictRebuild: "rebuilding", app.VerdictEpoch: "epoch",
+	app.VerdictNotLoaded: "not_loaded", app.VerdictRecovering: "rebuilding", app.VerdictEpoch: "epoch",
 	app.VerdictPass: "pass",
 }
 

@@ -29,6 +29,9 @@ func saleFields(s app.SaleState) []any {
 		"stock", s.Stock, "held", s.Held, "sold", s.Sold, "withdrawn", s.Withdrawn, "burnt", 0,
 		"tickets", s.Tickets, "done", s.Tickets, "paused", s.Sale.Paused, "armed", 0, "rest_until", 0, "moves", 0,
 	}
+	if s.Stuck != "" {
+		fields = append(fields, "stuck", s.Stuck)
+	}
 	for _, a := range s.Acts { // settled: a late call of take_out finds that it was decided
 		fields = append(fields, outField+strconv.FormatInt(a.ID, 10), a.Taken)
 	}

@@ -31,9 +31,12 @@ var (
 	withdrawScript   = load("turned_away", "hold_of", "withdraw")
 	createScript     = load("turned_away", "create")
 	armScript        = load("turned_away", "arm")
-	restoreScript    = load("redis_time", "restore")
-	pauseScript      = load("history", "pause")
-	resumeScript     = load("history", "resume")
+	closeScript      = load("redis_time", "history", "close")
+	restoreScript    = load("redis_time", "claimed", "restore")
+	stickScript      = load("claimed", "stick")
+	setAsideScript   = load("redis_time", "claimed", "progress", "letter", "settled", "set_aside")
+	openScript       = load("claimed", "history", "open")
+	noteScript       = load("turned_away", "note")
 	lookScript       = load("history", "look")
 	confirmScript    = load("turned_away", "history", "confirm")
 	finishScript     = load("redis_time", "turned_away", "tell", "settled", "finish")
@@ -95,7 +98,7 @@ const (
 	codeDone       = 0
 	codeAlready    = 1 // nothing had to be done, or nothing can be yet; see the script
 	codeNotLoaded  = int64(app.VerdictNotLoaded)
-	codeRebuilding = int64(app.VerdictRebuild)
+	codeRecovering = int64(app.VerdictRecovering)
 	codeEpoch      = int64(app.VerdictEpoch)
 	codeAbsent     = 16 // Redis knows nothing of the partition
 	codeBroken     = 17 // a key has a wrong type: someone else wrote to it

@@ -48,12 +48,12 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	buy(mine, s, 103, app.VerdictReserved)
 	putBack()
 	f.stale.Store(0)
-	buy(mine, other, 200, app.VerdictRebuild) // behind
+	buy(mine, other, 200, app.VerdictRecovering) // behind
 	buy(theirs, s, 104, app.VerdictReserved)
 	buy(theirs, s, 105, app.VerdictReserved)
 	buy(theirs, s, 106, app.VerdictReserved)
 	before := f.audit(s)
-	buy(mine, s, 102, app.VerdictRebuild) // caught up, and more
+	buy(mine, s, 102, app.VerdictRecovering) // caught up, and more
 	if f.stale.Load() != 2 {
 		t.Errorf("a look was asked for %d times, want 2", f.stale.Load())
 	}
@@ -67,7 +67,7 @@ func TestNodeThatHasSeenMoreIsRefused(t *testing.T) {
 	if err != nil || len(lost) != 1 || lost[0].User != 103 {
 		t.Errorf("missing is %+v, %v; want the order of user 103", lost, err)
 	}
-	buy(mine, s, 107, app.VerdictRebuild) // still: what was seen is not forgotten by looking
+	buy(mine, s, 107, app.VerdictRecovering) // still: what was seen is not forgotten by looking
 }
 
 // afterLook does something when Redis has answered a look, and before whoever asked hears of it.
@@ -125,7 +125,7 @@ func TestWitnessesAreLookedFor(t *testing.T) {
 		lacks(young, 0, app.Witness{Sale: app.SaleRef{ID: newID(), Partition: 1}, User: 7, Order: newID()})
 		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.buyers(s.ID), "100").Err())
 		lacks(young, 1) // it has looked once, and has seen the order in the stream
-		f.wantVerdict(f.gate(young), buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
+		f.wantVerdict(f.gate(young), buyOf(s, 101, 1, "key-two-1"), app.VerdictRecovering)
 		f.must(f.client.Unlink(f.ctx, f.inventory.parts[1].keys.sale(s.ID)).Err())
 		lacks(young, 0)
 	})
@@ -148,8 +148,8 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	server.Kill()
 	server.Start()
 	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
-	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
-	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), app.VerdictRebuild)
+	f.wantVerdict(g, buyOf(s, 101, 1, "key-two-1"), app.VerdictRecovering)
+	f.wantVerdict(other, buyOf(s, 101, 1, "key-two-1"), app.VerdictRecovering)
 	again, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if again.History == first.History || again.Confirmed != first.History || again.Followed != "" {
@@ -169,7 +169,7 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	replica.Promote()
 	wire.Redirect(replica.URL)
 	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
-	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), app.VerdictRebuild)
+	f.wantVerdict(g, buyOf(s, 103, 1, "key-four1"), app.VerdictRecovering)
 	promoted, err := f.inventory.State(f.ctx, 1)
 	f.must(err)
 	if promoted.Confirmed != again.History || promoted.Followed == "" || promoted.History == again.History {

@@ -45,8 +45,8 @@ type Options struct {
 	Metrics *Metrics
 }
 
-// Inventory is the state of the sales in Redis. It implements app.Inventory, app.Rebuilder and
-// app.DeadLetterBox; gate, consumers and the other duties work on it. Safe for concurrent use.
+// Inventory is the state of the sales in Redis. It implements app.Inventory and
+// app.DeadLetterBox, and is what a recovery works on; gate, consumers and the other duties work on it. Safe for concurrent use.
 type Inventory struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient
@@ -75,7 +75,6 @@ type partition struct {
 
 var (
 	_ app.Inventory     = (*Inventory)(nil)
-	_ app.Rebuilder     = (*Inventory)(nil)
 	_ app.DeadLetterBox = (*Inventory)(nil)
 	_ app.Notifier      = (*Inventory)(nil)
 	_ app.Chains        = (*Inventory)(nil)
@@ -137,8 +136,8 @@ func (l *Inventory) turnedAway(partition int, code int64) error {
 		return nil
 	case codeNotLoaded:
 		return fmt.Errorf("%w: the sale is not in Redis", app.ErrLost)
-	case codeRebuilding:
-		err = fmt.Errorf("%w: the partition is being rebuilt", app.ErrTransient)
+	case codeRecovering:
+		err = fmt.Errorf("%w: the partition is being recovered", app.ErrTransient)
 	case codeEpoch:
 		err = app.ErrStaleEpoch
 	case codeAbsent:

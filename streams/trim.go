@@ -12,7 +12,7 @@ import (
 const (
 	trimEvery     = 10 * time.Second
 	trimChunk     = 1000      // entries beyond the length bound per call
-	trimRetention = time.Hour // the redo log after a failover of the database
+	trimRetention = time.Hour // the evidence of a recovery of the database
 	trimLength    = 200_000   // entries per partition, some 60 MB
 )
 
@@ -22,11 +22,12 @@ type Trimmer struct {
 	inventory *Inventory
 	retention time.Duration
 	length    int64
+	may       func() bool
 }
 
-// NewTrimmer makes the trimmer of all partitions.
-func NewTrimmer(l *Inventory) *Trimmer {
-	return &Trimmer{inventory: l, retention: trimRetention, length: trimLength}
+// NewTrimmer makes the trimmer of all partitions. It trims only while may returns true.
+func NewTrimmer(l *Inventory, may func() bool) *Trimmer {
+	return &Trimmer{inventory: l, may: may, retention: trimRetention, length: trimLength}
 }
 
 // Run trims from time to time until ctx ends.
@@ -39,6 +40,9 @@ func (t *Trimmer) Run(ctx context.Context) error {
 
 // runOnce answers how many entries it has trimmed. A partition that fails keeps the others from nothing.
 func (t *Trimmer) runOnce(ctx context.Context) (total int64, err error) {
+	if !t.may() {
+		return 0, nil
+	}
 	var failed []error
 	for p := range t.inventory.parts {
 		trimmed, err := t.trim(ctx, p)
@@ -54,8 +58,8 @@ func (t *Trimmer) runOnce(ctx context.Context) (total int64, err error) {
 // trim trims one partition, in steps.
 func (t *Trimmer) trim(ctx context.Context, partition int) (total int64, err error) {
 	for more := true; more && ctx.Err() == nil; {
-		key := t.inventory.parts[partition].keys.orders
-		reply, err := trimScript.run(ctx, t.inventory.client, []string{key}, t.retention.Milliseconds(), t.length,
+		k := &t.inventory.parts[partition].keys
+		reply, err := trimScript.run(ctx, t.inventory.client, []string{k.orders, k.meta}, t.retention.Milliseconds(), t.length,
 			trimChunk)
 		if err != nil {
 			return total, err

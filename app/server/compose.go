@@ -19,6 +19,7 @@ import (
 	"stampede/app/api"
 	"stampede/app/demo"
 	"stampede/app/limits"
+	"stampede/app/recovery"
 	"stampede/app/store"
 	"stampede/app/trace"
 	"stampede/frontend"
@@ -48,8 +49,7 @@ type parts struct {
 	fulfiller  *app.Fulfiller
 	expirer    *app.Expirer
 	reconciler *app.Reconciler
-	rebuild    *app.Rebuild
-	redo       *app.Redo
+	recovery   *recovery.Driver
 	ticker     *app.Ticker
 	soldOut    *app.SoldOutFlags
 	phases     *app.PhaseWatcher
@@ -223,10 +223,6 @@ func compose(
 	counter(registry, "stampede_sale_counts_corrected_total",
 		"How often this node has set the counters of a sale to the sums of its holds; each time there was a defect before.",
 		p.reconciler.Corrected)
-	p.rebuild = &app.Rebuild{
-		Partitions: c.Partitions, Redis: p.ports.rebuilder, Inventory: p.ports.inventory,
-		Orders: p.ports.orders, Sales: p.ports.sales, Fulfiller: p.fulfiller,
-	}
 	p.shop.Storefront, p.shop.Expirer = storefront, p.expirer
 	p.shop.BlockDesk = &app.BlockDesk{Store: s.db, Journal: p.shop.Journal, Time: p.clock.Now}
 	p.shop.SaleDesk = &app.SaleDesk{
@@ -236,7 +232,7 @@ func compose(
 	}
 	p.shop.AddressBook = &app.AddressBook{Store: s.db, Mint: lease.Mint}
 	p.composeMoney(c, registry)
-	p.composeRedo(c, registry)
+	p.composeRecovery(c, registry)
 	p.composeOutbox(c, registry)
 	if err := p.composeMails(c, registry); err != nil {
 		return nil, err
@@ -327,8 +323,8 @@ func (p *parts) onStale(partition int) {
 
 // onLost hears of a sale that the database says was loaded and Redis does not have.
 func (p *parts) onLost(partition int) {
-	slog.Error("Redis has lost a sale that was loaded; the partition needs a rebuild", "partition", partition)
-	p.rebuild.Suspect(partition)
+	slog.Error("Redis has lost a sale that was loaded; the partition has to be recovered", "partition", partition)
+	p.recovery.Suspect(partition)
 	p.onStale(partition)
 }
 
@@ -339,7 +335,7 @@ func (p *parts) lookAfterStale(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case partition := <-p.stale:
-			if err := p.rebuild.Check(ctx, partition); err != nil {
+			if err := p.recovery.Check(ctx, partition); err != nil {
 				return fmt.Errorf("look after partition %d: %w", partition, err)
 			}
 		}
@@ -358,7 +354,7 @@ func (p *parts) warmUp(ctx context.Context) error {
 	if err := p.catalogue.Refresh(ctx); err != nil {
 		return err
 	}
-	if err := p.rebuild.RunOnce(ctx); err != nil {
+	if err := p.recovery.RunOnce(ctx); err != nil {
 		return err
 	}
 	if p.keeper != nil {

@@ -55,7 +55,7 @@ func withFaults(p ports) ports {
 	}
 	p.inventory = faults.Inventory(p.inventory, a.Fault)
 	p.notifier = faults.Notifier(p.notifier, a.Fault)
-	p.rebuilder = faults.Rebuilder(p.rebuilder, a.Fault)
+	p.recovery = faults.Recovery(p.recovery, a.Fault)
 	p.acts = faults.Acts(p.acts, a.Fault)
 	p.orders = faults.Orders(p.orders, a.Fault)
 	p.sales = faults.Sales(p.sales, a.Fault)

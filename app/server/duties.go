@@ -66,8 +66,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 	d.start("memory", releaseMemory)
 	d.start("catalogue", p.catalogue.Run)
 	d.start("phases", p.phases.Run)
-	d.start("partitions", p.rebuild.Run)
-	d.start("redo", p.redo.Run)
+	d.start("partitions", p.recovery.Run)
 	d.start("stale partitions", p.lookAfterStale)
 	d.start("told", p.told.Run)
 	d.start("live board", p.board.feed.Run)
@@ -103,7 +102,7 @@ func (p *parts) startDuties(d *duties, c *Config) {
 		d.start("archive", p.archivist.Run)
 		d.start("old accounts", p.forgetOldAccounts)
 		d.start("unused pictures", p.forgetUnusedPictures)
-		d.start("trimmer", streams.NewTrimmer(p.inventory).Run)
+		d.start("trimmer", streams.NewTrimmer(p.inventory, p.recovery.Certain).Run)
 		d.start("lag keeper", streams.NewLagKeeper(p.inventory).Run)
 		for partition := range c.Partitions {
 			d.start(fmt.Sprintf("sweeper %d", partition), streams.NewSweeper(p.inventory, partition, p.expirer).Run)

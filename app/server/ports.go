@@ -2,6 +2,7 @@ package server
 
 import (
 	"stampede/app"
+	"stampede/app/recovery"
 	"stampede/app/store"
 	"stampede/streams"
 )
@@ -11,7 +12,7 @@ import (
 type ports struct {
 	inventory app.Inventory
 	notifier  app.Notifier
-	rebuilder app.Rebuilder
+	recovery  recovery.Redis
 	acts      app.ActStore
 	orders    app.OrderStore
 	sales     app.SaleStore
@@ -30,7 +31,7 @@ func newPorts(
 	db *store.Store, inventory *streams.Inventory, paid *streams.PaidStream, gateway app.Gateway,
 ) ports {
 	return withFaults(ports{
-		inventory: inventory, notifier: inventory, rebuilder: inventory,
+		inventory: inventory, notifier: inventory, recovery: inventory,
 		acts: db, orders: db, sales: db, editor: db, keeper: inventory, payments: db, refunds: db, shipments: db,
 		outbox:  db,
 		archive: db, paid: paid, gateway: gateway,

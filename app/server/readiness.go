@@ -16,7 +16,7 @@ func checklist(
 	desk *app.CatalogueDesk, s *stores, inventory *streams.Inventory, gateway app.Gateway, c *Config,
 ) *app.Checklist {
 	return &app.Checklist{
-		Desk: desk, Inventory: inventory, Rebuilder: inventory, Sales: s.db, Gateway: gateway, Backlog: c.Backlog,
+		Desk: desk, Inventory: inventory, Redis: inventory, Sales: s.db, Gateway: gateway, Backlog: c.Backlog,
 		Around: &surroundings{Inventory: inventory, stores: s, config: c},
 	}
 }

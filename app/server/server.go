@@ -18,6 +18,7 @@ import (
 	"stampede/app/account"
 	"stampede/app/api"
 	"stampede/app/demo"
+	"stampede/app/recovery"
 )
 
 const (
@@ -70,8 +71,9 @@ type Server struct {
 	back     *privateServer
 
 	notReady atomic.Pointer[obstacle] // nil: ready
-	closing  chan struct{}            // closed when a shutdown begins
-	release  func() error             // what New took, given back once
+	recovery atomic.Pointer[recovery.Driver]
+	closing  chan struct{} // closed when a shutdown begins
+	release  func() error  // what New took, given back once
 }
 
 // New checks what can be checked at once and takes the addresses, so that a taken port, a data folder in use or a bad
@@ -167,13 +169,22 @@ func (s *Server) ready() error {
 	if o := s.notReady.Load(); o != nil {
 		return errors.New(o.what)
 	}
+	if d := s.recovery.Load(); d != nil && d.Barred() != nil {
+		return recovery.ErrReplaced
+	}
 	return nil
 }
 
 // readyInDetail is ready for the listener that is not public.
 func (s *Server) readyInDetail() error {
 	o := s.notReady.Load()
-	if o == nil || o.err == nil {
+	if o == nil {
+		if d := s.recovery.Load(); d != nil {
+			return d.Barred()
+		}
+		return nil
+	}
+	if o.err == nil {
 		return s.ready()
 	}
 	return fmt.Errorf("%s: %w", o.what, o.err)
@@ -249,6 +260,7 @@ func (s *Server) work(ctx context.Context, stores *stores) error {
 	if err != nil {
 		return errors.Join(err, lease.Release(context.WithoutCancel(ctx)))
 	}
+	s.recovery.Store(p.recovery)
 	if p.mails.folder != nil {
 		p.mails.folder.Written = s.options.OnMail
 	}

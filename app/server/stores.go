@@ -32,6 +32,7 @@ const (
 // stores are the open connections.
 type stores struct {
 	db       *store.Store
+	unfenced *store.Store          // db on connections that may reach any server, for recovery
 	replica  *store.Replica        // reads lists and reports; nil: none is named
 	client   redis.UniversalClient // answers at once
 	blocking redis.UniversalClient // consumers wait on it
@@ -88,10 +89,14 @@ func (s *stores) openDatabase(ctx context.Context, c *Config) (err error) {
 	} else {
 		s.db, err = store.OpenTrustedMySQL(ctx, string(c.MySQLDSN), string(c.MySQLCA))
 	}
-	if err == nil && c.MySQLReplica != "" {
+	if err != nil {
+		return err
+	}
+	s.unfenced = s.db.Unfenced()
+	if c.MySQLReplica != "" {
 		s.replica = store.OpenReplica(s.db, string(c.MySQLReplica), string(c.MySQLCA))
 	}
-	return err
+	return nil
 }
 
 // ping names the address in its error: a timeout does not.
@@ -123,6 +128,9 @@ func (s *stores) close() error {
 	}
 	if s.db != nil {
 		failed = append(failed, s.db.Close())
+	}
+	if s.unfenced != s.db {
+		failed = append(failed, s.unfenced.Close())
 	}
 	if s.embedded != nil {
 		s.embedded.close()

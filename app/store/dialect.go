@@ -8,7 +8,8 @@ type dialect struct {
 	forUpdate string // ends a SELECT whose rows must not change before the commit
 	greatest  string // the larger of its arguments
 	now       string // the database's clock, Unix ms
-	history   string // identifies the server: 8 hex digits, different after a failover
+	server    string // identifies the server: 8 hex digits, different after a failover
+	history   string // identifies server and generation: 8 hex digits, different after each recovery
 	changed   string // when a row of orders was stamped, Unix ms of that clock
 	stamp     string // stamps a row of orders
 	byValues  string // changes rows of sales by a table of values with a row_id: the table, what is set, where
@@ -23,7 +24,8 @@ var mysqlWords = dialect{
 	greatest:  "GREATEST",
 	// SYSDATE is the instant of evaluation; NOW is that of the statement's start, before its waits.
 	now:     "CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED)",
-	history: "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id), 256), 8)",
+	server:  "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id), 256), 8)",
+	history: "LEFT(SHA2(CONCAT_WS('/', @@hostname, @@port, @@server_id, (SELECT generation FROM history)), 256), 8)",
 	changed: "CAST(UNIX_TIMESTAMP(changed_at) * 1000 AS SIGNED)",
 	stamp:   "changed_at = SYSDATE(3)",
 	// In this order of the tables, and so no row is locked that is not in the values.
@@ -39,7 +41,8 @@ var sqliteWords = dialect{
 	begin:    "BEGIN IMMEDIATE",
 	greatest: "MAX",
 	now:      "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
-	history:  "'00000001'", // not 00000000, which is nobody's
+	server:   "'00000001'", // not 00000000, which is nobody's
+	history:  "'00000001'",
 	changed:  "changed_at",
 	stamp:    "changed_at = CAST(unixepoch('subsec') * 1000 AS INTEGER)",
 	byValues: "UPDATE sales SET %[2]s FROM (%[1]s) AS v WHERE sales.id = v.row_id AND %[3]s",

@@ -20,7 +20,7 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 	case <-ctx.Done():
 		return nil, wrap("expire orders", ctx.Err())
 	}
-	return s.endDue(ctx, ids, app.Expired, now, func(o *app.Order) bool {
+	return s.endDue(ctx, ids, app.Expired, "", now, func(o *app.Order) bool {
 		return o.State == app.Pending && o.PayBy <= now && o.TradeOpened == 0
 	})
 }
@@ -29,7 +29,7 @@ func (s *Store) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app
 // row for some milliseconds. After an error earlier transactions are committed; a repeat is safe. Orders of a sale whose
 // row is locked are returned as they are.
 func (s *Store) endDue(
-	ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis, due func(o *app.Order) bool,
+	ctx context.Context, ids []app.ID, to app.OrderState, reason string, now app.Millis, due func(o *app.Order) bool,
 ) ([]app.Order, error) {
 	out := make([]app.Order, 0, len(ids))
 	stuck := make(map[app.ID]bool) // sales
@@ -45,7 +45,7 @@ func (s *Store) endDue(
 					ending = append(ending, &all[i])
 				}
 			}
-			return all, s.end(ctx, tx, ending, to, now)
+			return all, s.end(ctx, tx, ending, to, reason, now)
 		})
 		if err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (s *Store) Cancel(ctx context.Context, order, user app.ID, now app.Millis) 
 	return inTx(ctx, s, "cancel order "+order.String(), func(tx bun.Conn) (app.Order, error) {
 		o, err := s.lockOrderOf(ctx, tx, order, user)
 		if err == nil && o.State == app.Pending && o.TradeOpened == 0 {
-			err = s.end(ctx, tx, []*app.Order{&o}, app.Cancelled, now)
+			err = s.end(ctx, tx, []*app.Order{&o}, app.Cancelled, "", now)
 		}
 		return o, err
 	})
@@ -155,20 +155,22 @@ func (s *Store) flip(
 	ctx context.Context, tx bun.Conn, o *app.Order, to app.OrderState, set string, values ...any,
 ) error {
 	args := append(append([]any{to}, values...), wallClock(), o.ID, o.State)
-	update := "SET state = ?, " + set + ", rev = rev + 1, unpublished_since = ? WHERE id = ? AND state = ?"
+	update := "SET state = ?, " + set + ", rev = " + s.nextRev() + ", unpublished_since = ? WHERE id = ? AND state = ?"
 	var err error
 	if to == app.Refunding || to == app.Refunded { // all that happens to an archived order
 		err = updateLocked(ctx, tx, 1, "flip the locked order", update, args...)
 	} else {
 		err = execMatching(ctx, tx, 1, "flip the locked order", "UPDATE orders "+update, args...)
 	}
-	o.State, o.Rev, o.Stamped = to, o.Rev+1, true
+	o.State, o.Rev, o.Stamped = to, s.nextRevOf(o), true
 	return err
 }
 
 // end flips pending orders, whose rows are locked, to the state given, and gives their units back to the
 // guards of their sales (I5).
-func (s *Store) end(ctx context.Context, tx bun.Conn, due []*app.Order, to app.OrderState, now app.Millis) error {
+func (s *Store) end(
+	ctx context.Context, tx bun.Conn, due []*app.Order, to app.OrderState, reason string, now app.Millis,
+) error {
 	if len(due) == 0 {
 		return nil
 	}
@@ -177,11 +179,11 @@ func (s *Store) end(ctx context.Context, tx bun.Conn, due []*app.Order, to app.O
 	for i, o := range due {
 		ids[i] = o.ID
 		units[o.Sale] += int64(o.Qty)
-		o.State, o.CancelledAt, o.Rev, o.Stamped = to, now, o.Rev+1, true
+		o.State, o.Reason, o.CancelledAt, o.Rev, o.Stamped = to, reason, now, s.nextRevOf(o), true
 	}
 	err := execMatching(ctx, tx, len(ids), "flip locked orders",
-		"UPDATE orders SET state = ?, rev = rev + 1, cancelled_at = ?, unpublished_since = ? WHERE id IN (?) AND state = ?",
-		to, now, wallClock(), bun.List(ids), app.Pending)
+		"UPDATE orders SET state = ?, reason = ?, rev = "+s.nextRev()+", cancelled_at = ?, unpublished_since = ?"+
+			" WHERE id IN (?) AND state = ?", to, reason, now, wallClock(), bun.List(ids), app.Pending)
 	if err != nil {
 		return err
 	}

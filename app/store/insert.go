@@ -24,12 +24,15 @@ func (s *Store) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 	return s.insert(ctx, newBatch(epoch, rows), rows)
 }
 
-// InsertOrRefuse is Insert where the guard has the last word. See app.OrderStore.
-func (s *Store) InsertOrRefuse(
-	ctx context.Context, epoch int64, rows []app.NewOrder, history string,
+// InsertLost is Insert for orders that the database has lost. See app.OrderStore.
+func (s *Store) InsertLost(
+	ctx context.Context, epoch int64, rows []app.NewOrder, w *app.MoneyWatch,
 ) ([]app.Inserted, error) {
 	b := newBatch(epoch, rows)
-	b.refuses, b.history = true, history
+	b.lost, b.watch = true, w
+	for i := range b.fresh {
+		b.fresh[i].ToldRev = 0
+	}
 	return s.insert(ctx, b, rows)
 }
 
@@ -71,6 +74,9 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 		if err != nil {
 			return nil, err
 		}
+		if b.lost {
+			row.UntoldSince = new(wallClock())
+		}
 		rows[i] = row
 	}
 	insert := tx.NewInsert().Model(&rows).Returning("NULL")
@@ -79,6 +85,11 @@ func (s *Store) write(ctx context.Context, tx bun.Conn, b *batch) ([]refusal, er
 	}
 	if _, err := insert.Exec(ctx); err != nil {
 		return nil, err
+	}
+	if b.watch != nil {
+		if err := s.watch(ctx, tx, convert(fresh, func(o *app.Order) app.ID { return o.ID }), *b.watch); err != nil {
+			return nil, err
+		}
 	}
 	var refused []refusal
 	for _, of := range bySale(fresh) {

@@ -17,9 +17,9 @@ type batch struct {
 	fresh []app.Order          // by id, without repeats
 	known map[app.ID]app.Order // rows that exist
 
-	sifted  bool   // what is fresh was looked for in both tables
-	refuses bool   // orders that their sale has no units for, if the database has this history
-	history string // "": whichever
+	sifted bool // what is fresh was looked for in both tables
+	lost   bool // nothing is refused, and nothing was published yet: see InsertLost
+	watch  *app.MoneyWatch
 }
 
 func newBatch(epoch int64, rows []app.NewOrder) *batch {
@@ -82,7 +82,7 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 		}
 	}
 	b.fresh = left
-	return s.siftKeys(ctx, b.fresh)
+	return s.siftKeys(ctx, b)
 }
 
 // buyerKey is what the unique key of the table is about (P4).
@@ -92,7 +92,8 @@ type buyerKey struct {
 	Key  string `bun:"idem_key"`
 }
 
-func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
+func (s *Store) siftKeys(ctx context.Context, b *batch) error {
+	fresh := b.fresh
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -116,6 +117,8 @@ func (s *Store) siftKeys(ctx context.Context, fresh []app.Order) error {
 		k := buyerKey{o.Sale, o.User, o.Key}
 		switch {
 		case o.Key == "":
+		case used[k] && b.lost:
+			return fmt.Errorf("insert order %s: %w: its buyer has another order with its key", o.ID, app.ErrPermanent)
 		case used[k]:
 			o.State, o.Reason, o.Key, o.PayBy = app.Refused, app.ReasonKey, "", 0
 		default:
@@ -194,19 +197,9 @@ func (s *Store) refuse(
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	if may, err := s.mayRefuse(ctx, tx, b); err != nil || !may {
-		return nil, cmp.Or(err, error(&app.StuckSale{Sale: over[0].Sale, Err: app.ErrScarce}))
+	if b.lost {
+		return nil, &app.StuckSale{Sale: over[0].Sale, Err: app.ErrScarce}
 	}
 	return refused, execMatching(ctx, tx, len(ids), "refuse orders",
 		"UPDATE orders SET state = ?, reason = ?, pay_by = 0 WHERE id IN (?)", app.Refused, reason, bun.List(ids))
-}
-
-// mayRefuse asks the very server that the transaction is on.
-func (s *Store) mayRefuse(ctx context.Context, tx bun.Conn, b *batch) (bool, error) {
-	if !b.refuses || b.history == "" {
-		return b.refuses, nil
-	}
-	var history string
-	err := tx.QueryRowContext(ctx, "SELECT "+s.d.history).Scan(&history)
-	return history == b.history, err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
@@ -156,39 +157,45 @@ func TestGuardRefusesTheOverflowExactly(t *testing.T) {
 	}, 7, 100)
 }
 
-// P2, I2: a refusal is final, so only a database that is known to lack nothing may refuse. Any other writes nothing at
-// all, and says which sale has to wait.
-func TestOnlyAWholeDatabaseRefuses(t *testing.T) {
+// P2, I2: a refusal is final, so a recovery refuses nothing: it writes nothing at all, and says which sale has no units.
+// What it writes counts as not published, and is watched for money.
+func TestRecoveryRefusesNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 10, 3)
-		now := val(h.Clock(h.ctx))(h.t)
 		const unknown = 999
+		watch := &app.MoneyWatch{Now: 5000, Margin: time.Second}
 		for name, c := range map[string]struct {
 			sale   app.ID
 			reason string
 		}{"too few units": {h.sales[1], app.ReasonGuard}, "no such sale": {unknown, app.ReasonNoSale}} {
 			rows := append(h.orders(2, h.sales[0], 1), h.orders(4, c.sale, 1)...)
-			for which, insert := range map[string]func() ([]app.Inserted, error){
-				"any":            func() ([]app.Inserted, error) { return h.Insert(h.ctx, h.epoch, rows) },
-				"a promoted one": func() ([]app.Inserted, error) { return h.InsertOrRefuse(h.ctx, h.epoch, rows, "0badcafe") },
-			} {
-				_, err := insert()
-				var stuck *app.StuckSale
-				if !errors.As(err, &stuck) || stuck.Sale != c.sale || !errors.Is(err, app.ErrScarce) ||
-					!errors.Is(err, app.ErrTransient) {
-					t.Errorf("%s, %s database: %v; want sale %s stuck", name, which, err, c.sale)
-				}
+			_, err := h.InsertLost(h.ctx, h.epoch, rows, watch)
+			var stuck *app.StuckSale
+			if !errors.As(err, &stuck) || stuck.Sale != c.sale || !errors.Is(err, app.ErrScarce) {
+				t.Errorf("%s: %v; want sale %s stuck", name, err, c.sale)
 			}
 			if written, err := h.OrdersByID(h.ctx, ids(rows)); err != nil || len(written) != 0 {
 				t.Errorf("%s: %d rows were written (%v)", name, len(written), err)
 			}
-			got := val(h.InsertOrRefuse(h.ctx, h.epoch, rows, now.History))(h.t)
+			for range 2 { // a repeat answers what is there
+				got := val(h.InsertLost(h.ctx, h.epoch, rows[:2], watch))(h.t)
+				if o := got[0].Order; o.State != app.Pending || o.ToldRev != 0 {
+					t.Errorf("%s: what was lost is %s, published up to rev %d", name, o.State, o.ToldRev)
+				}
+			}
+			if row := val(h.Order(h.ctx, rows[0].ID))(h.t); row.TradeOpened != row.CreatedAt {
+				t.Errorf("%s: what was lost is not watched for money", name)
+			}
+			got := val(h.Insert(h.ctx, h.epoch, rows))(h.t)
 			if last := got[5].Order; last.State != app.Refused || last.Reason != c.reason {
-				t.Errorf("%s: the whole database says %s, reason %q", name, last.State, last.Reason)
+				t.Errorf("%s: Insert says %s, reason %q", name, last.State, last.Reason)
 			}
 		}
 		h.wantTaken(h.sales[0], 4)
 		h.wantTaken(h.sales[1], 3)
+		if trades := val(h.ClaimTrades(h.ctx, 5001, 9000, 10))(h.t); len(trades) != 4 {
+			t.Errorf("%d trades are watched, want 4", len(trades))
+		}
 	})
 }
 
@@ -198,7 +205,7 @@ func TestGuardHoldsUnderConcurrency(t *testing.T) {
 		var g errgroup.Group
 		for range 8 {
 			g.Go(func() error {
-				_, err := h.InsertOrRefuse(h.ctx, h.epoch, h.orders(25, h.sales[0], 1), "")
+				_, err := h.Insert(h.ctx, h.epoch, h.orders(25, h.sales[0], 1))
 				return err
 			})
 		}

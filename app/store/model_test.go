@@ -91,7 +91,7 @@ func (m *model) insert(*rapid.T) {
 		batch, fresh = append(batch, o), append(fresh, o)
 	}
 	free := m.units - m.taken()
-	got, err := m.h.InsertOrRefuse(m.h.ctx, m.h.epoch, batch, "")
+	got, err := m.h.Insert(m.h.ctx, m.h.epoch, batch)
 	m.must(err)
 	for _, o := range fresh { // tickets grow in the order of making
 		if n := int64(o.Qty); o.State == app.Pending && n <= free {

@@ -35,9 +35,10 @@ type NodeLease struct {
 	renewing sync.Mutex // one change of the lease at a time
 	serves   bool       // it answers shoppers; guarded by renewing
 
-	mu     sync.RWMutex
-	minter *snowflake.Minter
-	until  time.Time // by the monotonic clock
+	mu         sync.RWMutex
+	minter     *snowflake.Minter
+	until      time.Time // by the monotonic clock
+	generation int64     // of the database at the last renewal
 }
 
 // LeaseNode takes a node number that nobody holds. ErrTransient when the database cannot be reached or all
@@ -50,8 +51,18 @@ func (s *Store) LeaseNode(ctx context.Context) (*NodeLease, error) {
 	return l, nil
 }
 
-// Mint makes the next id. It fails with snowflake.ErrNoGrant when the lease could not be renewed in time.
-func (l *NodeLease) Mint() (app.ID, error) { return l.current().Mint() }
+// Mint makes the next id. It fails with snowflake.ErrNoGrant when the lease could not be renewed in time, or was not
+// renewed since the database was recovered: that may have lost the lease, and another process may have the number.
+func (l *NodeLease) Mint() (app.ID, error) {
+	l.mu.RLock()
+	m, generation := l.minter, l.generation
+	l.mu.RUnlock()
+	if now := l.store.fence.generation(); generation != now {
+		return 0, fmt.Errorf("%w: node %d was leased in generation %d of the database, which is at %d",
+			snowflake.ErrNoGrant, m.Node(), generation, now)
+	}
+	return m.Mint()
+}
 
 // Node is the number in the ids that are minted now.
 func (l *NodeLease) Node() int { return l.current().Node() }
@@ -69,10 +80,10 @@ func (l *NodeLease) Until() time.Time {
 	return l.until
 }
 
-func (l *NodeLease) hold(m *snowflake.Minter, asked time.Time) {
+func (l *NodeLease) hold(m *snowflake.Minter, asked time.Time, generation int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.minter, l.until = m, asked.Add(leaseFor)
+	l.minter, l.until, l.generation = m, asked.Add(leaseFor), generation
 }
 
 func (l *NodeLease) current() *snowflake.Minter {
@@ -96,7 +107,7 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 	l.renewing.Lock()
 	defer l.renewing.Unlock()
 	m := l.current()
-	asked := time.Now() // before the database counts, so that this side ends first
+	asked, generation := time.Now(), l.store.fence.generation() // before the database counts, so that this side ends first
 	ceiling := m.Now().Add(leaseFor)
 	held := false
 	err := l.store.inTx(ctx, fmt.Sprintf("renew node %d", m.Node()), func(tx bun.Conn) error {
@@ -115,7 +126,7 @@ func (l *NodeLease) RunOnce(ctx context.Context) error {
 		return l.acquire(ctx)
 	}
 	m.Renew(snowflake.Grant{Until: asked.Add(leaseFor - leaseMargin), Ceiling: ceiling})
-	l.hold(m, asked)
+	l.hold(m, asked, generation)
 	return nil
 }
 
@@ -153,7 +164,7 @@ func (l *NodeLease) Release(ctx context.Context) error {
 func (l *NodeLease) acquire(ctx context.Context) error {
 	for {
 		var m *snowflake.Minter
-		asked := time.Now()
+		asked, generation := time.Now(), l.store.fence.generation()
 		err := l.store.inTx(ctx, "lease a node number", func(tx bun.Conn) (err error) {
 			m, err = l.lease(ctx, tx)
 			return err
@@ -164,7 +175,7 @@ func (l *NodeLease) acquire(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l.hold(m, asked)
+		l.hold(m, asked, generation)
 		return nil
 	}
 }

@@ -26,9 +26,11 @@ const (
 	connLifetime = time.Minute
 	// idleFor is how long a connection of the pool may be of no use. It stays well below the session's wait_timeout, so
 	// that the server never ends one that is about to be used.
-	idleFor     = 5 * time.Second
-	mysqlConns  = 32
-	sqliteConns = 8
+	idleFor    = 5 * time.Second
+	mysqlConns = 32
+	// unfencedConns is one for the lock of a recovery, and some for its reads.
+	unfencedConns = 8
+	sqliteConns   = 8
 )
 
 // session is set on every MySQL connection. The sql_mode turns values that do not fit into errors and lacks
@@ -64,19 +66,25 @@ func OpenTrustedMySQL(ctx context.Context, dsn, certificates string) (*Store, er
 	if err != nil {
 		return nil, fmt.Errorf("MySQL DSN: %w", err)
 	}
-	db := sql.OpenDB(greeter{connector})
-	db.SetMaxOpenConns(mysqlConns)
-	db.SetMaxIdleConns(mysqlConns)
-	db.SetConnMaxLifetime(connLifetime)
-	db.SetConnMaxIdleTime(idleFor)
+	f := &fence{}
+	db := sql.OpenDB(greeter{connector, f})
 	if err := reach(ctx, db, "MySQL at "+cfg.Addr); err != nil {
 		return nil, err
 	}
-	// Only now: it asks the server for its version, once, and would carry on with a wrong idea of it.
+	return pooled(db, connector, f, mysqlConns), nil
+}
+
+// pooled makes a store of a pool that has reached its server: bun asks it for its version, once, and would carry on
+// with a wrong idea of it.
+func pooled(db *sql.DB, connector driver.Connector, f *fence, conns int) *Store {
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	db.SetConnMaxLifetime(connLifetime)
+	db.SetConnMaxIdleTime(idleFor)
 	return &Store{
 		db: bun.NewDB(db, mysqldialect.New(mysqldialect.WithTimeLocation("UTC"))), d: mysqlWords,
-		expiring: make(chan struct{}, mysqlConns/4),
-	}, nil
+		fence: f, connector: connector, expiring: make(chan struct{}, mysqlConns/4),
+	}
 }
 
 func mysqlConfig(dsn string) (*mysql.Config, error) {
@@ -88,6 +96,7 @@ func mysqlConfig(dsn string) (*mysql.Config, error) {
 		return nil, errors.New("MySQL DSN: no database named (want user:password@tcp(host:port)/database)")
 	}
 	cfg.ParseTime, cfg.Loc = true, time.UTC
+	cfg.RejectReadOnly = true       // a server that has become a replica: the next try may reach the primary
 	cfg.InterpolateParams = true    // one round trip instead of three
 	cfg.ClientFoundRows = true      // a row that matched counts, changed or not
 	cfg.Logger = &mysql.NopLogger{} // what it would print also comes back as an error, or was tried again
@@ -115,7 +124,11 @@ func trust(cfg *mysql.Config, certificates string) error {
 }
 
 // greeter tells each new connection what the session needs.
-type greeter struct{ driver.Connector }
+type greeter struct {
+	driver.Connector
+
+	fence *fence // nil: any server may be used
+}
 
 // Connect opens a connection, or fails if the server refuses the settings.
 func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
@@ -128,7 +141,14 @@ func (g greeter) Connect(ctx context.Context) (driver.Conn, error) {
 			return nil, errors.Join(fmt.Errorf("set up connection: %w", err), conn.Close())
 		}
 	}
-	return conn, nil
+	if g.fence == nil {
+		return conn, nil
+	}
+	fenced, err := g.fence.fenced(ctx, conn)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return fenced, nil
 }
 
 // OpenSQLite opens or creates the file. It is for one process at a time. A crash of the process loses
@@ -147,7 +167,7 @@ func OpenSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	return &Store{
-		db: bun.NewDB(db, sqlitedialect.New()), d: sqliteWords,
+		db: bun.NewDB(db, sqlitedialect.New()), d: sqliteWords, fence: &fence{},
 		writer: make(chan struct{}, 1), expiring: make(chan struct{}, 1), archiving: make(chan struct{}, 1),
 	}, nil
 }

@@ -43,6 +43,9 @@ func (s *Store) EnsurePartitions(ctx context.Context, n int) error {
 			return fmt.Errorf("%w: the database was made for %d, the configuration says %d; set STAMPEDE_PARTITIONS=%d",
 				ErrPartitions, stored, n, stored)
 		}
+		if err := s.addHistory(ctx, tx); err != nil {
+			return err
+		}
 		var rows int
 		if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM partitions").Scan(&rows); err != nil || rows >= n {
 			return err
@@ -132,26 +135,28 @@ func (s *Store) Witnesses(ctx context.Context, partition int) ([]app.Witness, er
 // to update.
 func (s *Store) AdvanceEpoch(ctx context.Context, partition int, above int64) (int64, error) {
 	what := fmt.Sprintf("advance the epoch of partition %d", partition)
-	return inTx(ctx, s, what, func(tx bun.Conn) (next int64, err error) {
-		if err := s.addPartition(ctx, tx, partition); err != nil {
-			return 0, err
-		}
-		current, err := s.lockPartition(ctx, tx, partition)
-		if err != nil {
-			return 0, err
-		}
-		next = max(current, above) + 1
-		if _, err := exec(ctx, tx, "UPDATE partitions SET epoch = ? WHERE id = ?", next, partition); err != nil {
-			return 0, err
-		}
-		// Sales are locked in the order of their ids, as everywhere.
-		var sales []app.ID
-		err = tx.NewRaw("SELECT id FROM sales WHERE part = ? AND epoch > 0 ORDER BY id"+s.d.forUpdate, partition).
-			Scan(ctx, &sales)
-		if err != nil || len(sales) == 0 {
-			return next, err
-		}
-		_, err = exec(ctx, tx, "UPDATE sales SET epoch = ? WHERE id IN (?)", next, bun.List(sales))
+	return inTx(ctx, s, what, func(tx bun.Conn) (int64, error) { return s.advanceEpoch(ctx, tx, partition, above) })
+}
+
+func (s *Store) advanceEpoch(ctx context.Context, tx bun.Conn, partition int, above int64) (next int64, err error) {
+	if err := s.addPartition(ctx, tx, partition); err != nil {
+		return 0, err
+	}
+	current, err := s.lockPartition(ctx, tx, partition)
+	if err != nil {
+		return 0, err
+	}
+	next = max(current, above) + 1
+	if _, err := exec(ctx, tx, "UPDATE partitions SET epoch = ? WHERE id = ?", next, partition); err != nil {
+		return 0, err
+	}
+	// Sales are locked in the order of their ids, as everywhere.
+	var sales []app.ID
+	err = tx.NewRaw("SELECT id FROM sales WHERE part = ? AND epoch > 0 ORDER BY id"+s.d.forUpdate, partition).
+		Scan(ctx, &sales)
+	if err != nil || len(sales) == 0 {
 		return next, err
-	})
+	}
+	_, err = exec(ctx, tx, "UPDATE sales SET epoch = ? WHERE id IN (?)", next, bun.List(sales))
+	return next, err
 }

@@ -25,10 +25,6 @@ func inserted(h *shop, rows ...app.Order) ([]app.Order, error) {
 	return ordersOf(h.Insert(h.ctx, h.epoch, rows))
 }
 
-func orRefused(h *shop, rows ...app.Order) ([]app.Order, error) {
-	return ordersOf(h.InsertOrRefuse(h.ctx, h.epoch, rows, ""))
-}
-
 func ordersOf(got []app.Inserted, err error) ([]app.Order, error) {
 	out := make([]app.Order, len(got))
 	for i := range got {
@@ -142,17 +138,23 @@ func finish(h *shop, o app.Order) ([]app.Order, error) {
 func insert(h *shop, o app.Order) ([]app.Order, error) { return inserted(h, o) }
 
 var stampCases = []stampCase{
+	{"InsertLost", "a new row", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+		return ordersOf(h.InsertLost(h.ctx, h.epoch, []app.Order{o}, nil))
+	}, true},
+	{"EndLost", "a pending order", isPending, func(h *shop, o app.Order) ([]app.Order, error) {
+		return h.EndLost(h.ctx, []app.ID{o.ID}, o.CreatedAt)
+	}, true},
 	{"Insert", "a new row", isNew, insert, true},
 	{"Insert", "the same one twice in a call", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
 		return inserted(h, o, o)
 	}, true},
-	{"InsertOrRefuse", "one that the guard refuses", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+	{"Insert", "one that the guard refuses", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
 		o.Qty = 1_000_000
-		return orRefused(h, o)
+		return inserted(h, o)
 	}, true},
-	{"InsertOrRefuse", "one of an unknown sale", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
+	{"Insert", "one of an unknown sale", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
 		o.Sale = 999
-		return orRefused(h, o)
+		return inserted(h, o)
 	}, true},
 	{"Insert", "one whose key is used", isNew, func(h *shop, o app.Order) ([]app.Order, error) {
 		first := isNew(h)

@@ -29,6 +29,9 @@ func (r *stockRow) act() app.StockAct {
 // mostStockActs bounds what Redis keeps with a sale.
 const mostStockActs = 200
 
+// actsPerGeneration is more than one generation of the database has of withdrawals.
+const actsPerGeneration = 1_000_000
+
 // AskStock enters a withdrawal. The row of the sale is locked: numbers are given out one after the other within it, and
 // acts go one after the other anyway. See app.SaleEditor.
 func (s *Store) AskStock(ctx context.Context, sale app.ID, units int64) (app.StockAct, error) {
@@ -45,7 +48,9 @@ func (s *Store) AskStock(ctx context.Context, sale app.ID, units int64) (app.Sto
 				fmt.Sprintf("units were withdrawn from this sale %d times, which is the most there can be", n))
 		}
 		row := stockRow{Sale: sale, Units: units, State: app.StockPending}
-		err = tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1, "+s.d.now+" FROM stock_operations").
+		// Redis keeps what it decided by the number, also of a withdrawal that the database has lost.
+		err = tx.QueryRowContext(ctx, "SELECT "+s.d.greatest+"(COALESCE(MAX(id), 0), ?) + 1, "+s.d.now+
+			" FROM stock_operations", s.fence.generation()*actsPerGeneration).
 			Scan(&row.ID, &row.CreatedAt)
 		if err != nil {
 			return app.StockAct{}, err

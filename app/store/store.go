@@ -18,6 +18,9 @@ type Store struct {
 	db *bun.DB
 	d  dialect
 
+	fence     *fence
+	connector driver.Connector // of MySQL, without a fence
+
 	// writer admits one write transaction at a time on SQLite, where they would otherwise find each other
 	// by polling; nil on MySQL.
 	writer chan struct{}

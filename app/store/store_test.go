@@ -209,7 +209,7 @@ func (h *shop) orders(n int, sale app.ID, qty int) []app.Order {
 
 func (h *shop) insert(rows ...app.Order) []app.Inserted {
 	h.t.Helper()
-	out, err := h.InsertOrRefuse(h.ctx, h.epoch, rows, "")
+	out, err := h.Insert(h.ctx, h.epoch, rows)
 	h.must(err)
 	return out
 }

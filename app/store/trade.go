@@ -56,7 +56,7 @@ func (s *Store) OpenTrade(
 
 // EndTraded flips pending orders whose trades are over. See app.PaymentStore.
 func (s *Store) EndTraded(ctx context.Context, ids []app.ID, to app.OrderState, now app.Millis) ([]app.Order, error) {
-	return s.endDue(ctx, ids, to, now, func(o *app.Order) bool { return o.State == app.Pending })
+	return s.endDue(ctx, ids, to, "", now, func(o *app.Order) bool { return o.State == app.Pending })
 }
 
 // endedShare is the part of a claim that trades get whose time to pay is over, also when others would fill it.

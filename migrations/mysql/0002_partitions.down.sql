@@ -1,3 +1,5 @@
+DROP TABLE IF EXISTS history
+--bun:split
 DROP TABLE IF EXISTS node_leases
 --bun:split
 DROP TABLE IF EXISTS partitions

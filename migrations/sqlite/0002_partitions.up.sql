@@ -17,3 +17,11 @@ CREATE TABLE IF NOT EXISTS node_leases (
   last_ms    INTEGER NOT NULL, -- the last millisecond the holder may use in an id; the next holder starts above it
   serves     INTEGER NOT NULL DEFAULT 0 -- 1: the holder serves shoppers; they share the limits of the shop
 ) STRICT
+--bun:split
+-- How far the database has come, in one row. Each partition in Redis keeps a copy (app/recovery).
+CREATE TABLE IF NOT EXISTS history (
+  id         INTEGER NOT NULL PRIMARY KEY,
+  server     TEXT NOT NULL,    -- the server for which the last recovery ran, 8 hex digits
+  generation INTEGER NOT NULL, -- grows with each recovery of the database
+  beat       INTEGER NOT NULL  -- grows every two seconds while nodes run
+) STRICT

@@ -4,7 +4,7 @@
 -- KEYS  1 meta (hash)
 -- ARGV  1 epoch   2 the history that was confirmed before ('': none)   3 the history that was looked at
 --
--- Returns {code}: 0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
+-- Returns {code}: 0 done, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
 --   20 it is another one by now: look again
 
 local code = turned_away()

@@ -9,7 +9,7 @@
 -- changes a hold moves `moves`. The same call again changes nothing: moves has moved.
 --
 -- Returns {code, result}
---   code    0 done, 12 sale absent, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
+--   code    0 done, 12 sale absent, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
 --           18 the figures do not add up to what the sale has
 --   result  1 corrected now, 0 a hold has changed, or reservations are under way: nothing is changed
 

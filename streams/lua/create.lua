@@ -4,7 +4,7 @@
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
 -- ARGV  1 epoch   2 version of the sale   3… field, value pairs of the sale hash
 --
--- Returns {code}: 0 written now, 1 it exists, 13 rebuilding, 14 epoch differs, 16 partition absent,
+-- Returns {code}: 0 written now, 1 it exists, 13 recovering, 14 epoch differs, 16 partition absent,
 --   17 a key has a wrong type
 
 local code = turned_away()

@@ -5,7 +5,7 @@
 -- ARGV  1 epoch   2 stream id   3 reason   4 deliveries (failures on its own account)
 --
 -- Returns {code, id of the dead letter or '' when the entry was acknowledged before}
---   code  0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
+--   code  0 done, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 
 -- 1. Look before writing.
 local code = turned_away({[2] = 'stream', [5] = 'stream'})

@@ -3,7 +3,7 @@
 -- KEYS  1 meta (hash)   2 orders (stream)
 --
 -- Returns {code, epoch, newest, open, delivered}
---   code       0 done, 13 rebuilding, 16 partition absent, 17 a key has a wrong type,
+--   code       0 done, 13 recovering, 16 partition absent, 17 a key has a wrong type,
 --              20 the server began another history, and nobody has looked yet what it has
 --   newest     id of the last entry that was ever added
 --   open       id of the oldest pending entry, '' when none is

@@ -10,7 +10,7 @@
 --       then two per deadline: instant (ms), order; then two per entry: stream id, index of its sale in KEYS
 --
 -- Returns {code, entries that were acknowledged now}
---   code  0 done, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type, 21 stamped too long ago
+--   code  0 done, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type, 21 stamped too long ago
 --
 -- The first write is one that Redis refuses when its memory is short; from then on it refuses none.
 

@@ -5,7 +5,7 @@
 -- ARGV  1 epoch   2 order id   3 user id   4 hold number   5 quantity (units)
 --
 -- Returns {code, verdict, number}
---   code     0 decided, 12 sale absent, 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
+--   code     0 decided, 12 sale absent, 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 --   verdict  1 held now, or an older hold of the order that was never returned has become this one
 --            2 held under this number before
 --            3 a newer hold of the order is open: this request is late

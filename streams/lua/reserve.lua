@@ -13,7 +13,7 @@
 --
 -- Returns {code, done, free, first, seq, then three per buy that was not reserved now: its number from 1, verdict, value}
 --   code    0 decided. The whole call was turned away, and nothing follows: 12 sale absent or not armed,
---           13 partition rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
+--           13 partition recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type,
 --           18 a quantity is not a positive whole number, or the passes are not one per buy, 19 the caller has seen what is not here,
 --           20 the server began another history since somebody has looked (see history.lua)
 --   done    tickets of the sale that are settled
@@ -49,7 +49,7 @@ if meta[1] ~= ARGV[1] then return {14} end
 if meta[5] ~= history() then return {20} end
 if tonumber(meta[2]) < tonumber(ARGV[4]) then return {19} end
 local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 'closes', 'limit', 'cap',
-  'stock', 'held', 'tickets', 'done', 'paused', 'rest_until')
+  'stock', 'held', 'tickets', 'done', 'paused', 'rest_until', 'stuck')
 if sale[1] ~= '1' then return {12} end
 local asks, buys, users = ARGV, math.floor((#ARGV - 6) / 6), {} -- a local name is found faster than a global one, six times a buy
 for b = 1, buys do
@@ -79,7 +79,7 @@ local seq, waiting, bound = tonumber(meta[2]), tonumber(meta[4]), tonumber(ARGV[
 local price, version, opens, closes = sale[2], sale[3], tonumber(sale[4]), tonumber(sale[5])
 local limit, cap = tonumber(sale[6]), tonumber(sale[7])
 local stock, held, tickets, done = tonumber(sale[8]), tonumber(sale[9]), tonumber(sale[10]), tonumber(sale[11])
-local paused, rest = sale[12] == '1', tonumber(sale[13]) - now
+local paused, rest = sale[12] == '1' or sale[14], tonumber(sale[13]) - now
 
 -- 2. What the buyers have, read at once. A buyer may come twice in one call: fields follows the decisions. Among them is
 --    who bought last as far as the caller has seen (I8). Whatever was accepted stays in its buyer's record as long as the

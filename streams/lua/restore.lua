@@ -1,24 +1,17 @@
--- restore: replace a sale with what the database says, while its partition is being rebuilt. Many buyers
+-- restore: replace a sale with what the database says, while its partition is closed for a recovery. Many buyers
 -- come in several calls; the sale sells only when the last of them has armed it.
 --
 -- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash)   4 sale open (hash)
--- ARGV  1 the epoch that this rebuild will begin
+-- ARGV  1 claim of the recovery
 --       2 part: 'sale' field, value pairs of the sale hash; all that was there is dropped
 --               'buyers' user, field pairs   'open' order, field pairs   'arm' rest (ms)
 --       3… what goes with the part
 --
--- Returns {code}: 0 done, 12 sale absent (its first part is missing), 14 a rebuild for a later epoch is under way,
---   18 partition not rebuilding
---
--- A rebuild that has lost its lock may go on for a moment beside the next one. The later epoch, which has read later,
--- takes over: from its first part on nothing is taken from the other.
+-- Returns {code}: 0 done, 12 sale absent (its first part is missing), 14 another recovery has claimed the partition since,
+--   18 no recovery runs
 
-local meta = redis.call('HMGET', KEYS[1], 'state', 'building')
-if meta[1] ~= 'rebuilding' then return {18} end
-if meta[2] ~= ARGV[1] then
-  if tonumber(meta[2] or '0') > tonumber(ARGV[1]) then return {14} end
-  redis.call('HSET', KEYS[1], 'building', ARGV[1])
-end
+local code = claimed()
+if code then return {code} end
 local part = ARGV[2]
 if part == 'sale' then
   redis.call('UNLINK', KEYS[2], KEYS[3], KEYS[4])
@@ -31,7 +24,7 @@ if part == 'buyers' then
 elseif part == 'open' then
   redis.call('HSET', KEYS[4], unpack(ARGV, 3))
 else
-  -- Flags that nodes raised before the rebuild must have ended before anything is sold (I9).
+  -- Flags that nodes raised before the recovery must have ended before anything is sold (I9).
   redis.call('HSET', KEYS[2], 'armed', '1', 'rest_until', string.format('%d', redis_time() + tonumber(ARGV[3])))
 end
 return {0}

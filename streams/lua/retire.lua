@@ -5,7 +5,7 @@
 --
 -- Returns {code}
 --   code  0 gone (now, or before), 1 not closed yet, or units are held, or tickets are not settled,
---         13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
+--         13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 
 local code = turned_away()
 if code then return {code} end

@@ -6,7 +6,7 @@
 --       again (I2))
 --
 -- Returns {code, then one per order: 1 returned now, 0 nothing to return under that hold number}
---   code  0 done, 12 sale absent (nothing to return), 13 rebuilding, 14 epoch differs, 16 partition absent,
+--   code  0 done, 12 sale absent (nothing to return), 13 recovering, 14 epoch differs, 16 partition absent,
 --         17 a key has a wrong type
 
 -- 1. Look before writing.

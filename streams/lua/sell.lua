@@ -5,7 +5,7 @@
 --       then two per order: order id, hold number
 --
 -- Returns {code, then one per order: 1 sold now, 0 sold before, or nothing is held under that number}
---   code  0 done, 12 sale absent (nothing to sell), 13 rebuilding, 14 epoch differs, 16 partition absent,
+--   code  0 done, 12 sale absent (nothing to sell), 13 recovering, 14 epoch differs, 16 partition absent,
 --         17 a key has a wrong type
 --
 -- A hold that is sold has ":sold" behind it, so that return never gives it back.

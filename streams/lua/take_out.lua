@@ -5,7 +5,7 @@
 -- ARGV  1 epoch   2 id of the act   3 units at most
 --
 -- Returns {code, taken}
---   code   0 decided, now or before, 12 sale absent, 13 rebuilding, 14 epoch differs, 16 partition absent,
+--   code   0 decided, now or before, 12 sale absent, 13 recovering, 14 epoch differs, 16 partition absent,
 --          17 a key has a wrong type, 18 units is not a positive whole number
 --   taken  units that the act has taken; 0: nothing was free then
 --

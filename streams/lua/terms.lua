@@ -7,7 +7,7 @@
 --       8 paused (0 or 1)   9 added (units, all of them)   10 rest after an empty stock (ms)
 --
 -- Returns {code}
---   code  0 set now, 1 this version or a newer one is here, 12 sale absent, 13 rebuilding, 14 epoch differs,
+--   code  0 set now, 1 this version or a newer one is here, 12 sale absent, 13 recovering, 14 epoch differs,
 --         16 partition absent, 17 a key has a wrong type, 18 fewer units were added than are here: units that are sold
 --         cannot become fewer by being added
 --

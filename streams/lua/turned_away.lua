@@ -2,7 +2,7 @@
 -- meta, and their first argument is the caller's epoch. All their keys are hashes, but for those whose index is in others, with
 -- the type that they are of. They ask before their first write, because a script that fails halfway is not undone.
 --
--- Returns a code, or nothing: 13 rebuilding, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
+-- Returns a code, or nothing: 13 recovering, 14 epoch differs, 16 partition absent, 17 a key has a wrong type
 
 local function turned_away(others)
   for i = 1, #KEYS do

@@ -6,7 +6,7 @@
 --       then two per order: order id, hold number
 --
 -- Returns {code, then one per order: 1 withdrawn now, 0 nothing is held or sold under that hold number}
---   code  0 done, 12 sale absent (nothing to withdraw), 13 rebuilding, 14 epoch differs, 16 partition absent,
+--   code  0 done, 12 sale absent (nothing to withdraw), 13 recovering, 14 epoch differs, 16 partition absent,
 --         17 a key has a wrong type
 --
 -- The stock stays as it is, so it makes no difference which side hears of it first (I2).

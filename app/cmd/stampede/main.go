@@ -83,7 +83,7 @@ type commands struct {
 	Order       orderCmd    `cmd:"" help:"Search for orders, and enter what was sent."`
 	Report      reportCmd   `cmd:"" help:"What became of a sale."`
 	Archive     archiveCmd  `cmd:"" help:"Show the archive of orders, delete months of it."`
-	Redo        redo        `cmd:"" help:"Give a promoted or restored database back what it lacks."`
+	Recover     recoverCmd  `cmd:"" help:"Restore the state of a shop after a store has lost writes."`
 	Dead        dead        `cmd:"" help:"Look after dead letters: orders that could not be written."`
 	Login       loginCmd    `cmd:"" help:"Log in at a server, for the commands that call one."`
 	Logout      logoutCmd   `cmd:"" help:"End that log in."`
@@ -107,7 +107,7 @@ On real stores:  stampede migrate up, stampede seed, stampede serve, with STAMPE
 
 Times are told by the clocks of the shop (STAMPEDE_TIME_ZONE); --json has milliseconds.
 
-Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, redo or checkconfig found that something is not as it must be; rehearse has its own.`
+Exit codes:  0 done, 1 failed, 2 wrong arguments or configuration, 3 audit, load, pay reconcile, journal verify, sale ready, status, recover or checkconfig found that something is not as it must be; rehearse has its own.`
 
 // exited carries kong's wish to end the program (after --help) up to run.
 type exited int
@@ -151,7 +151,7 @@ func codeOf(err error, errOut io.Writer) int {
 	switch {
 	case errors.Is(err, errAudit), errors.Is(err, errAlarms), errors.Is(err, errLoad),
 		errors.Is(err, errReconciliation), errors.Is(err, errUnfit), errors.Is(err, errJournal),
-		errors.Is(err, errNotReady), errors.Is(err, errLacking):
+		errors.Is(err, errNotReady), errors.Is(err, errUnsettled):
 		return exitAudit
 	case errors.As(err, &config), errors.Is(err, errUsage):
 		return exitUsage

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stampede/app"
+	"stampede/app/recovery"
 )
 
 // Inventory puts a fault before an inventory.
@@ -65,22 +66,33 @@ func (n notifier) Publish(ctx context.Context, partition int, asOf app.Millis, r
 	return n.f(ctx, "Notifier.Publish", func() error { return n.Notifier.Publish(ctx, partition, asOf, rows) })
 }
 
-// Rebuilder puts a fault before what makes a partition anew.
-func Rebuilder(to app.Rebuilder, f Fault) app.Rebuilder { return rebuilder{to, f} }
+// Recovery puts a fault before what a recovery changes in Redis.
+func Recovery(to recovery.Redis, f Fault) recovery.Redis { return recovering{to, f} }
 
-type rebuilder struct {
-	app.Rebuilder
+type recovering struct {
+	recovery.Redis
 	f Fault
 }
 
-func (r rebuilder) Pause(ctx context.Context, partition int) error {
-	return r.f(ctx, "Rebuilder.Pause", func() error { return r.Rebuilder.Pause(ctx, partition) })
+func (r recovering) Close(ctx context.Context, partition int, claim int64, lost bool) error {
+	return r.f(ctx, "Recovery.Close", func() error { return r.Redis.Close(ctx, partition, claim, lost) })
 }
 
-func (r rebuilder) Restore(ctx context.Context, epoch int64, s app.SaleState) error {
-	return r.f(ctx, "Rebuilder.Restore", func() error { return r.Rebuilder.Restore(ctx, epoch, s) })
+func (r recovering) Restore(ctx context.Context, claim int64, s app.SaleState) error {
+	return r.f(ctx, "Recovery.Restore", func() error { return r.Redis.Restore(ctx, claim, s) })
 }
 
-func (r rebuilder) Resume(ctx context.Context, partition int, epoch, seq int64) error {
-	return r.f(ctx, "Rebuilder.Resume", func() error { return r.Rebuilder.Resume(ctx, partition, epoch, seq) })
+func (r recovering) SetAside(ctx context.Context, claim int64, e *app.Entry, reason string) (bool, error) {
+	return through(ctx, r.f, "Recovery.SetAside",
+		func() (bool, error) { return r.Redis.SetAside(ctx, claim, e, reason) })
+}
+
+func (r recovering) Stick(ctx context.Context, claim int64, sale app.SaleRef, reason string) error {
+	return r.f(ctx, "Recovery.Stick", func() error { return r.Redis.Stick(ctx, claim, sale, reason) })
+}
+
+func (r recovering) Open(
+	ctx context.Context, partition int, claim, seq int64, rebuilt bool, h app.DatabaseHistory,
+) error {
+	return r.f(ctx, "Recovery.Open", func() error { return r.Redis.Open(ctx, partition, claim, seq, rebuilt, h) })
 }

@@ -19,11 +19,16 @@ func (o orders) Insert(ctx context.Context, epoch int64, rows []app.NewOrder) ([
 		func() ([]app.Inserted, error) { return o.OrderStore.Insert(ctx, epoch, rows) })
 }
 
-func (o orders) InsertOrRefuse(
-	ctx context.Context, epoch int64, rows []app.NewOrder, history string,
+func (o orders) InsertLost(
+	ctx context.Context, epoch int64, rows []app.NewOrder, w *app.MoneyWatch,
 ) ([]app.Inserted, error) {
-	return through(ctx, o.f, "Orders.InsertOrRefuse",
-		func() ([]app.Inserted, error) { return o.OrderStore.InsertOrRefuse(ctx, epoch, rows, history) })
+	return through(ctx, o.f, "Orders.InsertLost",
+		func() ([]app.Inserted, error) { return o.OrderStore.InsertLost(ctx, epoch, rows, w) })
+}
+
+func (o orders) EndLost(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {
+	return through(ctx, o.f, "Orders.EndLost",
+		func() ([]app.Order, error) { return o.OrderStore.EndLost(ctx, ids, now) })
 }
 
 func (o orders) Expire(ctx context.Context, ids []app.ID, now app.Millis) ([]app.Order, error) {

@@ -46,11 +46,13 @@ var points = []Point{
 	at("effects.after-units", after, later...).in("(*Effects).Do"),
 	at("effects.after-tell", after, "Notifier.Publish").in("(*Effects).Do"),
 
-	at("rebuild.after-pause", after, "Rebuilder.Pause"),
-	at("rebuild.after-advance", after, "Sales.AdvanceEpoch"),
-	at("rebuild.in-rescue", after, "Orders.Insert").in("(*Rebuild).rescue"), // a batch of the old stream has its rows
-	at("rebuild.after-restore", after, "Rebuilder.Restore"),
-	at("rebuild.before-resume", before, "Rebuilder.Resume"),
+	at("recover.after-advance", after, "Sales.AdvanceEpoch"),
+	at("recover.after-close", after, "Recovery.Close"),
+	at("recover.after-end", after, "Orders.EndLost"),     // orders of a sale that had ended have ended again
+	at("recover.in-write", after, "Orders.InsertLost"),   // a batch of the stream has its rows
+	at("recover.after-compare", after, "Recovery.Stick"), // of a sale
+	at("recover.after-restore", after, "Recovery.Restore"),
+	at("recover.before-open", before, "Recovery.Open"),
 
 	at("warm.after-read", before, "Inventory.Create"), // the database says that the sale was never loaded
 	at("warm.after-create", after, "Inventory.Create"),

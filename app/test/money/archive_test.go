@@ -141,7 +141,7 @@ func (c *twoSales) settled(moment string) {
 func TestOrdersMoveDuringARebuild(t *testing.T) {
 	t.Parallel()
 	for _, left := range []string{"left Redis before", "leaves Redis meanwhile"} {
-		for _, moment := range []string{paused, advanced, beforeRows, afterRows, afterWrites, beforeOpen} {
+		for _, moment := range []string{advanced, closed, beforeRows, afterRows, afterWrites, beforeOpen} {
 			t.Run(left+" "+moment, func(t *testing.T) {
 				t.Parallel()
 				c := newTwoSales(t)
@@ -150,7 +150,7 @@ func TestOrdersMoveDuringARebuild(t *testing.T) {
 				}
 				c.lose()
 				once, moved := false, int64(0)
-				c.must(c.n.rebuilds(func(at string, _ app.ID) {
+				c.must(c.n.recovers(func(at string, _ app.ID) {
 					if at != moment || once {
 						return
 					}
@@ -182,7 +182,7 @@ func TestRebuildDuringAMove(t *testing.T) {
 				if at == moment && !once {
 					once = true
 					c.lose()
-					c.must(c.n.rebuilds(nil))
+					c.must(c.n.recovers(nil))
 				}
 			}}).RunOnce(c.ctx)
 			if err != nil || !once || done.Moved != 2 {

@@ -113,7 +113,7 @@ func (l *lot) rebuild(rt *rapid.T) {
 	} else {
 		w.lose()
 	}
-	_ = l.n.rebuilds(func(_ string, of app.ID) {
+	_ = l.n.recovers(func(_ string, of app.ID) {
 		if of != 0 && of != l.sale.ID || len(l.orders) == 0 {
 			return
 		}
@@ -165,7 +165,7 @@ func TestAnyLife(t *testing.T) {
 	w := newWorld(t)
 	users := []app.ID{newID(), newID(), newID()}
 	rapid.Check(t, func(rt *rapid.T) {
-		w.must(w.node(nil).rebuilds(nil)) // a sequence that failed may have left it paused
+		w.must(w.node(nil).recovers(nil)) // a sequence that failed may have left it paused
 		l := &lot{w: w, n: w.node(nil), sale: w.offer(rapid.Int64Range(1, 4).Draw(rt, "units"), 2)}
 		rt.Repeat(l.steps(users))
 		for _, o := range l.orders {

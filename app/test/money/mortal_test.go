@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"stampede/app"
+	"stampede/app/recovery"
 	"stampede/app/store"
 	"stampede/app/test/faults"
 	"stampede/streams"
@@ -68,7 +69,7 @@ func (p ports) Inventory() app.Inventory {
 	return faults.Inventory(overheard{p.inventory, p.notifier}, p.m.fault)
 }
 
-func (p ports) Redis() app.Rebuilder       { return faults.Rebuilder(p.inventory, p.m.fault) }
+func (p ports) Redis() recovery.Redis      { return faults.Recovery(p.inventory, p.m.fault) }
 func (p ports) Orders() app.OrderStore     { return faults.Orders(p.db, p.m.fault) }
 func (p ports) Sales() app.SaleStore       { return faults.Sales(p.db, p.m.fault) }
 func (p ports) Payments() app.PaymentStore { return faults.Payments(p.db, p.m.fault) }

@@ -86,7 +86,7 @@ func (n *node) sweep(orders ...app.ID) error {
 // duties are one round of everything that runs by itself.
 func (n *node) duties(orders ...app.ID) {
 	n.w.hurry()
-	_ = n.rebuilds(nil)
+	_ = n.recovers(nil)
 	_ = n.watch.RunOnce(n.w.ctx)
 	_ = n.refunder.RunOnce(n.w.ctx)
 	_ = n.scan.RunOnce(n.w.ctx)

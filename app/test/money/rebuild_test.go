@@ -4,27 +4,29 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"stampede/app"
+	"stampede/app/recovery"
 )
 
-// lose has the partition rebuilt at the next look, as one that was broken off.
+// lose has the partition restored from rows at the next look, as after a recovery that was broken off.
 func (w *world) lose() {
 	w.t.Helper()
-	w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", "state", "rebuilding").Err())
+	w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", "state", "recovering", "lost", "1").Err())
 }
 
-// Moments of a rebuild.
+// Moments of a recovery.
 const (
-	paused      = "after the pause"
 	advanced    = "after the next epoch"
+	closed      = "after the close"
 	beforeRows  = "before the rows"
 	afterRows   = "after the rows"
 	afterWrites = "after the sale is written"
 	beforeOpen  = "before the end"
 )
 
-// meanwhile lets something else happen at the moments of a rebuild; sale is 0 at those of the whole partition.
+// meanwhile lets something else happen at the moments of a recovery; sale is 0 at those of the whole partition.
 type meanwhile func(moment string, sale app.ID)
 
 func (m meanwhile) comes(moment string, sale app.ID) {
@@ -34,25 +36,33 @@ func (m meanwhile) comes(moment string, sale app.ID) {
 }
 
 type interruptedRedis struct {
-	app.Rebuilder
+	recovery.Redis
 	m meanwhile
 }
 
-func (i interruptedRedis) Pause(ctx context.Context, partition int) error {
-	err := i.Rebuilder.Pause(ctx, partition)
-	i.m.comes(paused, 0)
+func (i interruptedRedis) Close(ctx context.Context, partition int, claim int64, lost bool) error {
+	err := i.Redis.Close(ctx, partition, claim, lost)
+	i.m.comes(closed, 0)
 	return err
 }
 
-func (i interruptedRedis) Restore(ctx context.Context, epoch int64, s app.SaleState) error {
-	err := i.Rebuilder.Restore(ctx, epoch, s)
+func (i interruptedRedis) Restore(ctx context.Context, claim int64, s app.SaleState) error {
+	err := i.Redis.Restore(ctx, claim, s)
 	i.m.comes(afterWrites, s.Sale.ID)
 	return err
 }
 
-func (i interruptedRedis) Resume(ctx context.Context, partition int, epoch, seq int64) error {
+func (i interruptedRedis) Stick(ctx context.Context, claim int64, sale app.SaleRef, reason string) error {
+	err := i.Redis.Stick(ctx, claim, sale, reason)
+	i.m.comes(afterWrites, sale.ID)
+	return err
+}
+
+func (i interruptedRedis) Open(
+	ctx context.Context, partition int, claim, seq int64, rebuilt bool, h app.DatabaseHistory,
+) error {
 	i.m.comes(beforeOpen, 0)
-	return i.Rebuilder.Resume(ctx, partition, epoch, seq)
+	return i.Redis.Open(ctx, partition, claim, seq, rebuilt, h)
 }
 
 type interruptedSales struct {
@@ -78,16 +88,23 @@ func (i interruptedOrders) OrdersOfSale(ctx context.Context, sale, after app.ID,
 	return page, err
 }
 
-// rebuilds makes the partition anew where that is needed; others may do something at its moments.
-func (n *node) rebuilds(others meanwhile) error {
+// driver is what recovers the partition on this node; others may do something at its moments.
+func (n *node) driver(others meanwhile) *recovery.Driver {
 	p := n.ports
-	r := app.Rebuild{
-		Partitions: 1, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(),
+	return &recovery.Driver{
+		Partitions: 1, History: n.w.db, Redis: interruptedRedis{p.Redis(), others}, Inventory: p.Inventory(),
 		Orders: interruptedOrders{p.Orders(), others}, Sales: interruptedSales{p.Sales(), others},
-		Fulfiller: n.fulfiller,
+		Refunds: p.Refunds(), Payments: p.Payments(), TakesPayments: true,
+		PayWindow: payWindow, Margin: app.TradeMargin(payWindow), Spread: time.Millisecond,
+		Trust: func(_ context.Context, server string, generation int64) error {
+			n.w.db.Trust(server, generation)
+			return nil
+		},
 	}
-	return r.RunOnce(n.w.ctx)
 }
+
+// recovers recovers the partition where that is needed.
+func (n *node) recovers(others meanwhile) error { return n.driver(others).RunOnce(n.w.ctx) }
 
 // counted says where the counters of a sale in Redis are not the sums of its holds (I3); "" if nowhere.
 func (w *world) counted(sale app.SaleRef) string {
@@ -150,7 +167,7 @@ func TestOrderChangesDuringARebuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			for _, moment := range []string{paused, advanced, beforeRows, afterRows, afterWrites, beforeOpen} {
+			for _, moment := range []string{advanced, closed, beforeRows, afterRows, afterWrites, beforeOpen} {
 				w.changes(c, moment)
 			}
 		})
@@ -167,7 +184,7 @@ func (w *world) changes(c life, moment string) {
 	}
 	w.lose()
 	once := false
-	err := n.rebuilds(func(at string, of app.ID) {
+	err := n.recovers(func(at string, of app.ID) {
 		if at == moment && (of == 0 || of == sale.ID) && !once {
 			once = true
 			c.then(n, o)

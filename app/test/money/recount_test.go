@@ -59,7 +59,7 @@ func TestCountsWithoutAHold(t *testing.T) {
 			t.Errorf("%d mismatched, %d corrected", n.scan.Mismatched(), n.scan.Corrected())
 		}
 		w.lose() // what the runbook says
-		w.must(n.rebuilds(nil))
+		w.must(n.recovers(nil))
 		scanned(n)
 		if wrong := w.audit(sale); wrong != "" || n.scan.Mismatched() != 0 {
 			t.Errorf("after a rebuild: %d mismatched: %s", n.scan.Mismatched(), wrong)

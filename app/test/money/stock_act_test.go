@@ -76,7 +76,7 @@ func TestStockActDiesAnywhere(t *testing.T) {
 				committed := w.sale(sale.ID).Version == 2
 				if then == "made anew and asked again" {
 					w.lose()
-					w.must(w.node(nil).rebuilds(nil))
+					w.must(w.node(nil).recovers(nil))
 				}
 				if then != "finished" {
 					if err := stockAct(w, w.saleDesk(nil), actor, sale.ID, 1, units); err != nil {
@@ -123,7 +123,7 @@ func (w *world) wantStock(what string, sale app.SaleRef, units int64, committed 
 func TestStockActDuringARebuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, moment := range []string{paused, advanced, beforeRows, afterRows, afterWrites, beforeOpen} {
+	for _, moment := range []string{advanced, closed, beforeRows, afterRows, afterWrites, beforeOpen} {
 		for _, units := range []int64{4, -3} {
 			sale, actor := w.offer(5, 2), operator()
 			w.order(sale, newID())
@@ -166,7 +166,7 @@ func (w *world) rebuildWith(moment string, sale app.SaleRef, happens func()) {
 	w.t.Helper()
 	w.lose()
 	once := false
-	err := w.node(nil).rebuilds(func(at string, of app.ID) {
+	err := w.node(nil).recovers(func(at string, of app.ID) {
 		if at == moment && (of == 0 || of == sale.ID) && !once {
 			once = true
 			happens()
@@ -189,7 +189,7 @@ func TestLateTakeOutTakesNothing(t *testing.T) {
 			t.Errorf("taken %d, %v; %+v", taken, err, c)
 		}
 		w.lose()
-		w.must(w.node(nil).rebuilds(nil))
+		w.must(w.node(nil).recovers(nil))
 	}
 	if wrong := w.audit(sale); wrong != "" {
 		t.Errorf("P1: %s", wrong)
@@ -280,7 +280,7 @@ func TestStockActsModel(t *testing.T) {
 				}
 			case "rebuild":
 				w.lose()
-				w.must(w.node(nil).rebuilds(nil))
+				w.must(w.node(nil).recovers(nil))
 			case "finish":
 				w.must(w.finish())
 			}

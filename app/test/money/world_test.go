@@ -142,11 +142,7 @@ func (w *world) openGateway() {
 // openPartition makes the partition, as a node does when it starts, and consumes its stream until the test ends.
 func (w *world) openPartition() {
 	n := w.node(nil)
-	rebuild := &app.Rebuild{
-		Partitions: 1, Redis: w.inventory, Inventory: w.inventory, Orders: w.db, Sales: w.db,
-		Fulfiller: n.fulfiller,
-	}
-	w.must(rebuild.RunOnce(w.ctx))
+	w.must(n.recovers(nil))
 	ctx, cancel := context.WithCancel(w.ctx)
 	consumer := streams.NewConsumer(w.inventory, 0, "node", n.fulfiller,
 		streams.ConsumerOptions{Block: 20 * time.Millisecond})

@@ -1,0 +1,264 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"stampede/app"
+)
+
+const (
+	lookEvery = 2 * time.Second
+	// looksAtOnce is how many partitions are looked at together, so that those of a server that keeps silent hold up
+	// no others. Only one of them is recovered at a time.
+	looksAtOnce = 8
+	pageSize    = 2000 // orders
+)
+
+// History is where the database says how far it has come. Errors are ErrTransient or ErrStaleEpoch.
+type History interface {
+	History(ctx context.Context) (app.DatabaseHistory, error)
+	// RaiseBeat raises the beat. ErrStaleEpoch: another history has begun.
+	RaiseBeat(ctx context.Context, h app.DatabaseHistory) (app.DatabaseHistory, error)
+	// NewGeneration begins a generation above the one given, and in every partition an epoch above the one given.
+	// ErrStaleEpoch: the history is not the one that was read any more.
+	NewGeneration(ctx context.Context, read app.DatabaseHistory, above int64, epochs map[int]int64) error
+	// WatchMoney has the gateway asked about all pending orders, as if their payments had been opened.
+	WatchMoney(ctx context.Context, w app.MoneyWatch) (int, error)
+}
+
+// Redis is what a recovery reads and writes of a partition beyond app.Inventory. Errors are ErrTransient, ErrStaleEpoch
+// when another recovery has claimed the partition since, or ErrLost.
+type Redis interface {
+	app.DeadLetterBox
+	State(ctx context.Context, partition int) (app.PartitionState, error)
+	// Lacks returns which of the orders given, or of those that this node has seen accepted in the epoch, Redis does
+	// not know. Sales that are not in Redis at all are left out.
+	Lacks(ctx context.Context, partition int, epoch int64, rows []app.Witness) ([]app.Witness, error)
+	// Confirm lets the partition sell in the history of the state given, after nothing was found missing in it.
+	Confirm(ctx context.Context, partition int, s app.PartitionState) error
+	// Note records how far the database has come.
+	Note(ctx context.Context, partition int, h app.DatabaseHistory) error
+	// Accept lets a server of the database be used again that was replaced.
+	Accept(ctx context.Context, partition int, server string) error
+	// SetEpoch says which epoch this node's scripts carry for the partition from now on.
+	SetEpoch(partition int, epoch int64)
+
+	// Close closes the partition for a recovery that will begin the epoch given, its claim. lost: Redis has lost writes,
+	// which is remembered until Open.
+	Close(ctx context.Context, partition int, claim int64, lost bool) error
+	// Leftover walks through all entries that the stream still has, oldest first, in batches.
+	Leftover(ctx context.Context, partition int, each func([]app.Entry) error) error
+	// Evidence reads what is known of orders of one sale; loaded is false when the sale is not in Redis.
+	Evidence(ctx context.Context, sale app.SaleRef, orders []app.Order) (e []app.Evidence, loaded bool, err error)
+	// Record reads the reservation of an order from its buyer's record. ErrNoRow: no record names the order.
+	Record(ctx context.Context, sale app.SaleRef, order app.ID) (app.Entry, error)
+	// SetAside makes a dead letter of an entry that cannot become a row, and reports whether it did so now.
+	SetAside(ctx context.Context, claim int64, e *app.Entry, reason string) (bool, error)
+	// Stick says why a sale may not go on; "": it may.
+	Stick(ctx context.Context, claim int64, sale app.SaleRef, reason string) error
+	// Restore replaces one sale with the state given.
+	Restore(ctx context.Context, claim int64, s app.SaleState) error
+	// Open lets buys in again. rebuilt: the sales were restored from rows, and the stream begins anew.
+	Open(ctx context.Context, partition int, claim, seq int64, rebuilt bool, h app.DatabaseHistory) error
+}
+
+// Driver looks after all partitions of a node, and recovers those that need it.
+type Driver struct {
+	Partitions int
+	History    History
+	Redis      Redis
+	Inventory  app.Inventory
+	Orders     app.OrderStore
+	Sales      app.SaleStore
+	Refunds    app.RefundStore
+	Payments   app.PaymentStore
+	// TakesPayments: there is a gateway, which knows what the stores have lost of payments.
+	TakesPayments bool
+	// PayWindow is the time to pay of an order that is written again and has no deadline; Margin is how long before a
+	// deadline the gateway stops taking money.
+	PayWindow, Margin time.Duration
+	// Spread is the time over which the gateway is asked about the orders that were pending.
+	Spread time.Duration
+	// Trust is called before this node works on another history of the database: only its server may be used, and
+	// nothing is minted or written under the one before. Nil: nobody has to know.
+	Trust func(ctx context.Context, server string, generation int64) error
+
+	counts  Counts
+	one     sync.Mutex // held while a partition is recovered
+	trusted atomic.Pointer[app.DatabaseHistory]
+	barred  atomic.Pointer[error] // why this node may not work on its database; nil: it may
+
+	doubt atomic.Bool // the last look at the database failed, or found that it has lost commits
+
+	mu      sync.Mutex
+	checked map[int]bool // partitions of which every loaded sale was seen in Redis; Suspect takes one out
+}
+
+// Counts are what this node has recovered.
+type Counts struct {
+	Passes    atomic.Int64 // partitions that were recovered
+	Written   atomic.Int64 // orders that the database had lost, written again
+	Ended     atomic.Int64 // orders that had ended and were pending again
+	Watched   atomic.Int64 // orders about which the gateway is asked
+	SetAside  atomic.Int64 // entries that became dead letters
+	Unsettled atomic.Int64 // problems that an operator has to settle, as the last pass has found them
+}
+
+// Counts are for metrics.
+func (d *Driver) Counts() *Counts { return &d.counts }
+
+// ErrReplaced means that the database server was replaced by another one and lacks what was done since.
+var ErrReplaced = errors.New("the database server was replaced")
+
+// Barred is why this node may not work on its database; nil: it may.
+func (d *Driver) Barred() error {
+	if err := d.barred.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Database is the history that this node works on, with what the server said of itself last.
+func (d *Driver) Database() app.DatabaseHistory {
+	if h := d.trusted.Load(); h != nil {
+		return *h
+	}
+	return app.DatabaseHistory{}
+}
+
+// Certain reports whether this node has nothing against the history of its database: what a recovery would need is not
+// trimmed until then.
+func (d *Driver) Certain() bool {
+	return d.Barred() == nil && !d.doubt.Load()
+}
+
+// Run looks after all partitions until ctx ends.
+func (d *Driver) Run(ctx context.Context) error {
+	return app.Repeat(ctx, lookEvery, "look after partitions", d.RunOnce)
+}
+
+// RunOnce recovers every partition that needs it, takes over the epochs of all, and raises the beat.
+func (d *Driver) RunOnce(ctx context.Context) error {
+	if err := d.Check(ctx, d.All()...); err != nil {
+		return err
+	}
+	return d.beat(ctx)
+}
+
+// Check looks at the database and at some partitions, and recovers what needs it.
+func (d *Driver) Check(ctx context.Context, partitions ...int) error {
+	h, err := d.history(ctx)
+	if err != nil {
+		return err
+	}
+	return d.each(partitions, func(p int) error { return d.check(ctx, p, h) })
+}
+
+// each does something for partitions, some of them at a time.
+func (d *Driver) each(partitions []int, do func(p int) error) error {
+	failed := make([]error, len(partitions))
+	free := make(chan struct{}, looksAtOnce)
+	var running sync.WaitGroup
+	for i, p := range partitions {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			if err := do(p); err != nil {
+				failed[i] = fmt.Errorf("partition %d: %w", p, err)
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(failed...)
+}
+
+// check recovers the partition if it needs it, and in any case makes this node carry its epoch.
+func (d *Driver) check(ctx context.Context, partition int, h app.DatabaseHistory) error {
+	seen, err := d.look(ctx, partition, h)
+	if err != nil {
+		return err
+	}
+	if !seen.lost() {
+		return d.trust(ctx, partition, seen)
+	}
+	d.one.Lock()
+	defer d.one.Unlock()
+	return d.Sales.LockRebuild(ctx, partition, func(ctx context.Context) error {
+		seen, err := d.look(ctx, partition, h) // another node may have done it meanwhile
+		if err != nil {
+			return err
+		}
+		if !seen.lost() {
+			return d.trust(ctx, partition, seen)
+		}
+		_, err = d.pass(ctx, partition, h, seen)
+		return err
+	})
+}
+
+// trust lets the partition sell as it is.
+func (d *Driver) trust(ctx context.Context, partition int, f finding) error {
+	if f.redis.History != f.redis.Confirmed {
+		if err := d.Redis.Confirm(ctx, partition, f.redis); err != nil {
+			return fmt.Errorf("confirm: %w", err)
+		}
+		slog.InfoContext(ctx, "Redis began another history, and nothing is missing in it", "partition", partition,
+			"epoch", f.epoch, "seq", f.redis.Seq)
+	}
+	d.Redis.SetEpoch(partition, f.epoch)
+	return nil
+}
+
+// Recover makes a pass of partitions by hand, whatever a look finds, and returns what it did.
+func (d *Driver) Recover(ctx context.Context, partitions ...int) (all Report, err error) {
+	h, err := d.history(ctx)
+	if err != nil {
+		return all, err
+	}
+	for _, p := range partitions {
+		err := d.Sales.LockRebuild(ctx, p, func(ctx context.Context) error {
+			seen, err := d.look(ctx, p, h)
+			if err != nil {
+				return err
+			}
+			seen.database = true
+			report, err := d.pass(ctx, p, h, seen)
+			all.add(report)
+			return err
+		})
+		if err != nil {
+			return all, fmt.Errorf("partition %d: %w", p, err)
+		}
+	}
+	return all, nil
+}
+
+// All are the numbers of all partitions.
+func (d *Driver) All() []int {
+	all := make([]int, d.Partitions)
+	for p := range all {
+		all[p] = p
+	}
+	return all
+}
+
+// watch is how the gateway is asked about orders; nil where there is none.
+func (d *Driver) watch(now app.Millis) *app.MoneyWatch {
+	if !d.TakesPayments {
+		return nil
+	}
+	return &app.MoneyWatch{Now: now, Margin: d.Margin, Spread: d.Spread}
+}
+
+// Suspect has the next look look for every single sale of the partition, as the first one does.
+func (d *Driver) Suspect(partition int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.checked, partition)
+}

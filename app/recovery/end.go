@@ -1,0 +1,79 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+
+	"stampede/app"
+)
+
+// end ends rows that hold units in the database and whose holds are gone. The gateway is asked about them for a day, as
+// about any order that has ended, so money that did arrive takes its normal way (app.Cashier). A sold row without a
+// hold may have been refunded: money moves on positive evidence only, so an operator decides, and until then the order
+// is not shipped. A sale that has left Redis proves nothing.
+func (p *pass) end(ctx context.Context, sale *app.Sale) error {
+	for after := app.ID(0); ; {
+		page, err := p.Orders.OrdersOfSale(ctx, sale.ID, after, pageSize)
+		if err != nil {
+			return fmt.Errorf("read orders: %w", err)
+		}
+		if err := p.endPage(ctx, sale, page); err != nil {
+			return err
+		}
+		if len(page) < pageSize {
+			return nil
+		}
+		after = page[len(page)-1].ID
+	}
+}
+
+func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) error {
+	var holding []app.Order
+	for i := range page {
+		if o := &page[i]; o.HoldsUnits() && o.State != app.Refunded && o.State != app.Refunding {
+			holding = append(holding, *o)
+		}
+	}
+	evidence, loaded, err := p.Redis.Evidence(ctx, sale.Ref(), holding)
+	if err != nil || !loaded {
+		return err
+	}
+	var ended []app.ID
+	for i := range holding {
+		o, e := &holding[i], &evidence[i]
+		switch {
+		case e.Hold != nil:
+		case o.State.Sold():
+			if err := p.askRefund(ctx, o); err != nil {
+				return err
+			}
+		case e.Named && o.Hold == 1:
+			ended = append(ended, o.ID)
+		default:
+			p.stop(o.Sale, o.ID, "it is pending under hold %d, which is not in Redis: nothing proves that it ended", o.Hold)
+		}
+	}
+	rows, err := p.Orders.EndLost(ctx, ended, p.now)
+	if err != nil {
+		return fmt.Errorf("end %d orders: %w", len(ended), err)
+	}
+	for i := range rows {
+		if rows[i].Reason == app.ReasonRecovered {
+			p.report.Ended++
+		}
+	}
+	return nil
+}
+
+// askRefund enters the refund of a sold order without a hold, for an operator to decide on: after yes, the gateway knows
+// by the number of the refund whether it was sent before (I6).
+func (p *pass) askRefund(ctx context.Context, o *app.Order) error {
+	_, err := p.Refunds.AskRefund(ctx, app.RefundAsk{
+		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.now,
+	})
+	if err != nil {
+		return fmt.Errorf("ask for the refund of order %s: %w", o.ID, err)
+	}
+	p.problem(o.Sale, o.ID, "it is %s, and its units were withdrawn, as after a refund: decide on its refund", o.State)
+	return nil
+}

@@ -1,0 +1,144 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"stampede/app"
+)
+
+// history reads how far the database has come, begins a generation if it has lost commits, and has this node work on
+// it. ErrReplaced: the server may not be used.
+func (d *Driver) history(ctx context.Context) (h app.DatabaseHistory, err error) {
+	defer func() { d.doubt.Store(err != nil) }()
+	recorded, epochs := d.recorded(ctx) // first: a database that has lost nothing is never behind it
+	h, err = d.History.History(ctx)
+	if err != nil {
+		return h, err
+	}
+	if by, is := replacedBy(h, recorded); is {
+		err := fmt.Errorf("%w: %s by %s (generation %d); connect this node to that one, or run `stampede recover "+
+			"--accept %s` to use the old one on purpose", ErrReplaced, h.Server, by.Server, by.Generation, h.Server)
+		d.barred.Store(&err)
+		return h, errors.Join(err, d.goOver(ctx, app.DatabaseHistory{Server: by.Server, Generation: by.Generation}))
+	}
+	d.barred.Store(nil)
+	if lostBy(h, recorded) {
+		if h.Unfit != "" {
+			return h, fmt.Errorf("%w: the database has lost commits, and cannot be recovered yet: %s", app.ErrTransient,
+				h.Unfit)
+		}
+		if err := d.begin(ctx, h, recorded, epochs); err != nil {
+			return h, err
+		}
+		if h, err = d.History.History(ctx); err != nil {
+			return h, err
+		}
+	}
+	return h, d.goOver(ctx, h)
+}
+
+// recorded reads what the partitions have recorded of the database, and their epochs. Those that do not answer are left
+// out: they are compared when they do.
+func (d *Driver) recorded(ctx context.Context) (recorded []app.RecordedHistory, epochs map[int]int64) {
+	epochs = make(map[int]int64)
+	var mu sync.Mutex
+	_ = d.each(d.All(), func(p int) error {
+		s, err := d.Redis.State(ctx, p)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		epochs[p] = s.Epoch
+		if s.Database.Server != "" {
+			recorded = append(recorded, s.Database)
+		}
+		return nil
+	})
+	return recorded, epochs
+}
+
+// replacedBy reports whether the server was in use before another one, which has done more since.
+func replacedBy(h app.DatabaseHistory, recorded []app.RecordedHistory) (by app.RecordedHistory, is bool) {
+	for _, r := range recorded {
+		if r.Generation > h.Generation && r.Generation > by.Generation && slices.Contains(r.Replaced, h.Server) {
+			by, is = r, true
+		}
+	}
+	return by, is
+}
+
+// lostBy reports whether the database may lack commits: another server answers than the one for which the last recovery
+// ran, or it is behind what was recorded of it. A generation that a partition has not reached yet is none: a recovery
+// of it is under way.
+func lostBy(h app.DatabaseHistory, recorded []app.RecordedHistory) bool {
+	return h.Server != h.Of || slices.ContainsFunc(recorded, func(r app.RecordedHistory) bool {
+		return r.Generation > h.Generation || r.Generation == h.Generation && (r.Server != h.Server || r.Beat > h.Beat)
+	})
+}
+
+// begin has the gateway asked about every pending order and begins a generation. Where no commit can be lost, it only
+// begins it. No transaction of an older epoch takes units from then on, in any partition.
+func (d *Driver) begin(
+	ctx context.Context, h app.DatabaseHistory, recorded []app.RecordedHistory, epochs map[int]int64,
+) error {
+	lossless, above := len(recorded) > 0, h.Generation
+	for _, r := range recorded {
+		lossless, above = lossless && r.Lossless && r.Generation == h.Generation, max(above, r.Generation)
+	}
+	watched := 0
+	now, err := d.now(ctx)
+	if err != nil {
+		return err
+	}
+	if watch := d.watch(now); watch != nil && !lossless {
+		if watched, err = d.History.WatchMoney(ctx, *watch); err != nil {
+			return fmt.Errorf("watch pending orders for money: %w", err)
+		}
+		d.counts.Watched.Add(int64(watched))
+	}
+	err = d.History.NewGeneration(ctx, h, above, epochs)
+	if errors.Is(err, app.ErrStaleEpoch) {
+		return nil // another node has begun it
+	}
+	if err != nil {
+		return fmt.Errorf("begin a generation: %w", err)
+	}
+	slog.WarnContext(ctx, "another history of the database began: a replica was promoted, or a backup restored",
+		"server", h.Server, "was", h.Of, "above", above, "lossless", lossless, "watched", watched)
+	return nil
+}
+
+// goOver has this node work on the history.
+func (d *Driver) goOver(ctx context.Context, h app.DatabaseHistory) error {
+	if old := d.trusted.Load(); d.Trust != nil &&
+		(old == nil || old.Server != h.Server || old.Generation != h.Generation) {
+		if err := d.Trust(ctx, h.Server, h.Generation); err != nil {
+			return fmt.Errorf("work on generation %d of database server %s: %w", h.Generation, h.Server, err)
+		}
+	}
+	d.trusted.Store(&h)
+	return nil
+}
+
+// beat raises the beat and records it in each partition. A partition that does not answer gets a later one.
+func (d *Driver) beat(ctx context.Context) error {
+	h, err := d.History.RaiseBeat(ctx, d.Database())
+	if err != nil {
+		return err
+	}
+	return d.each(d.All(), func(p int) error { return d.Redis.Note(ctx, p, h) })
+}
+
+func (d *Driver) now(ctx context.Context) (app.Millis, error) {
+	now, err := d.Inventory.Now(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read Redis time: %w", errors.Join(app.ErrTransient, err))
+	}
+	return now, nil
+}

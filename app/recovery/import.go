@@ -1,0 +1,94 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"stampede/app"
+)
+
+// load gives the database what only Redis knows of sales, upwards only, and lists those that are loaded: that they are
+// loaded, the terms that operators have set, and the units that they have added. Each of these comes into the database
+// first, so a Redis with more has seen a commit that is lost. Challenges are not in Redis. What was withdrawn is
+// compared at the end (see compare).
+func (p *pass) load(ctx context.Context) error {
+	if err := p.importLoaded(ctx); err != nil {
+		return err
+	}
+	sales, err := p.Sales.LoadedSales(ctx, p.partition)
+	if err != nil {
+		return fmt.Errorf("list loaded sales: %w", err)
+	}
+	counters, err := p.Inventory.Counters(ctx, refsOf(sales))
+	if err != nil {
+		return fmt.Errorf("read counters of loaded sales: %w", err)
+	}
+	changed := false
+	for i := range sales {
+		imported, err := p.importTerms(ctx, &sales[i], counters[i])
+		if err != nil {
+			return fmt.Errorf("sale %s: %w", sales[i].ID, err)
+		}
+		changed = changed || imported
+	}
+	if changed {
+		sales, err = p.Sales.LoadedSales(ctx, p.partition)
+	}
+	p.sales = sales
+	return err
+}
+
+// importLoaded marks sales as loaded of which only Redis knows that they are. Whatever has sold was armed, and was
+// marked before that; what has sold nothing counts if it is at least as new as the database has it (see app.Warmer).
+func (p *pass) importLoaded(ctx context.Context) error {
+	sales, err := p.Sales.UnloadedSales(ctx, p.partition, p.now)
+	if err != nil {
+		return err
+	}
+	counters, err := p.Inventory.Counters(ctx, refsOf(sales))
+	if err != nil {
+		return fmt.Errorf("look for sales that were not loaded: %w", err)
+	}
+	for i, c := range counters {
+		sale := &sales[i]
+		if !c.Loaded || c.Tickets == 0 && c.Version < sale.Version {
+			continue
+		}
+		if err := p.Sales.RestoreLoaded(ctx, sale.ID, p.claim, sale.Version, c.Initial); err != nil {
+			return fmt.Errorf("mark sale %s loaded: %w", sale.ID, err)
+		}
+		p.report.Imported++
+		slog.WarnContext(ctx, "the database had lost that a sale was loaded", "sale", sale.ID, "partition", p.partition)
+	}
+	return nil
+}
+
+// importTerms gives a sale the terms and the units that Redis has and the database has lost. Without the version of the
+// terms, what is decided next would count for an older one there.
+func (p *pass) importTerms(ctx context.Context, sale *app.Sale, has app.Counters) (imported bool, err error) {
+	if !has.Loaded {
+		return false, nil
+	}
+	added, edited := int64(0), false
+	if has.Added > sale.Added {
+		if added, err = p.Sales.RestoreAdded(ctx, sale.ID, has.Added); err != nil {
+			return false, err
+		}
+	}
+	if has.Version > sale.Version {
+		terms, err := p.Inventory.Terms(ctx, sale.Ref())
+		if err != nil {
+			return false, err
+		}
+		if edited, err = p.Sales.RestoreTerms(ctx, sale.ID, terms); err != nil {
+			return false, err
+		}
+	}
+	if added > 0 || edited {
+		p.report.Imported++
+		slog.WarnContext(ctx, "the database had lost what operators did to a sale", "sale", sale.ID, "added", added,
+			"edited", edited)
+	}
+	return added > 0 || edited, nil
+}

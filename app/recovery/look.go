@@ -1,0 +1,143 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+
+	"stampede/app"
+)
+
+// finding is what a look at a partition has found.
+type finding struct {
+	redisLost string // why Redis has to be restored from rows; "": it has lost nothing
+	database  bool   // the database may have lost commits of the partition
+	epoch     int64  // of the partition in the database
+	seq       int64  // the highest of its rows
+	redis     app.PartitionState
+}
+
+func (f *finding) lost() bool { return f.redisLost != "" || f.database }
+
+// why says why a partition is recovered.
+func (f *finding) why() string {
+	switch {
+	case f.redisLost == "":
+		return "the database may have lost commits"
+	case f.database:
+		return "the database may have lost commits, and " + f.redisLost
+	default:
+		return f.redisLost
+	}
+}
+
+// look finds out whether Redis has everything of the partition that anybody knows of (I8), and whether the partition
+// was open since the history of the database began. The database is read first: whatever it has seen, a healthy Redis
+// has seen before. What other nodes have seen they compare themselves, with every call of the gate and with looks of
+// their own.
+func (d *Driver) look(ctx context.Context, partition int, h app.DatabaseHistory) (f finding, err error) {
+	if f.epoch, f.seq, err = d.Sales.PartitionEpoch(ctx, partition); err != nil {
+		return f, fmt.Errorf("read epoch: %w", err)
+	}
+	rows, err := d.Sales.Witnesses(ctx, partition)
+	if err != nil {
+		return f, fmt.Errorf("read newest orders: %w", err)
+	}
+	if f.redis, err = d.Redis.State(ctx, partition); err != nil {
+		return f, fmt.Errorf("read state: %w", err)
+	}
+	s := &f.redis
+	if s.Database.Generation > h.Generation {
+		return f, fmt.Errorf("%w: generation %d of the database has begun", app.ErrTransient, s.Database.Generation)
+	}
+	f.database = s.Database.Server != "" && s.Database.Generation < h.Generation || s.Recovering && !s.Lost
+	switch {
+	case !s.Exists:
+		f.redisLost = "Redis has nothing of it"
+	case s.Lost:
+		f.redisLost = "an earlier recovery did not finish"
+	case s.Epoch != f.epoch && !f.database:
+		f.redisLost = fmt.Sprintf("Redis is at epoch %d, the database at %d", s.Epoch, f.epoch)
+	case s.Seq < f.seq:
+		f.redisLost = fmt.Sprintf("Redis is at seq %d, the database has seen %d", s.Seq, f.seq)
+	case s.Seq < s.Seen:
+		f.redisLost = fmt.Sprintf("Redis is at seq %d, this node has seen %d", s.Seq, s.Seen)
+	case promoted(s):
+		f.redisLost = "a replica was promoted, and nobody can tell what it lacks"
+	default:
+		f.redisLost, err = d.missing(ctx, partition, s, rows)
+	}
+	return f, err
+}
+
+// promoted reports whether the partition has come to a server that was a replica of another one when somebody looked
+// last. Replicas are behind by what was under way, and who knows of that may be gone, or not have spoken yet; rows of
+// it may be on their way into the database. So nothing is compared: a new epoch keeps all of them out.
+func promoted(s *app.PartitionState) bool {
+	return s.Confirmed != "" && s.History != s.Confirmed && s.Followed != ""
+}
+
+// missing says which accepted order, or which sale that was loaded, is not in Redis. A sale was there before it was
+// marked as loaded, so it was lost. Sales are looked for at the first look, in a new history and after a suspicion, not
+// every time.
+func (d *Driver) missing(
+	ctx context.Context, partition int, s *app.PartitionState, rows []app.Witness,
+) (why string, err error) {
+	lost, err := d.Redis.Lacks(ctx, partition, s.Epoch, rows)
+	if err != nil {
+		return "", fmt.Errorf("look for newest orders: %w", err)
+	}
+	if len(lost) > 0 {
+		return fmt.Sprintf("Redis does not know order %s of sale %s, which was accepted", lost[0].Order,
+			lost[0].Sale.ID), nil
+	}
+	if s.History != s.Confirmed {
+		d.Suspect(partition)
+	}
+	d.mu.Lock()
+	checked := d.checked[partition]
+	d.mu.Unlock()
+	if checked {
+		return "", nil
+	}
+	if why, err = d.missingSale(ctx, partition); why != "" || err != nil {
+		return why, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.checked == nil {
+		d.checked = make(map[int]bool)
+	}
+	d.checked[partition] = true
+	return "", nil
+}
+
+// missingSale leaves out sales that ended so long ago that their keys were let go: a crash, or a database that was
+// promoted or restored, may have forgotten to note that.
+func (d *Driver) missingSale(ctx context.Context, partition int) (why string, err error) {
+	now, err := d.now(ctx)
+	if err != nil {
+		return "", err
+	}
+	sales, err := d.Sales.LoadedSales(ctx, partition)
+	if err != nil {
+		return "", fmt.Errorf("list loaded sales: %w", err)
+	}
+	counters, err := d.Inventory.Counters(ctx, refsOf(sales))
+	if err != nil {
+		return "", fmt.Errorf("look for loaded sales: %w", err)
+	}
+	for i, c := range counters {
+		if !c.Loaded && now < sales[i].ClosesAt.Add(app.RetireAfter) {
+			return fmt.Sprintf("sale %s was loaded and is not in Redis", sales[i].ID), nil
+		}
+	}
+	return "", nil
+}
+
+func refsOf(sales []app.Sale) []app.SaleRef {
+	refs := make([]app.SaleRef, len(sales))
+	for i := range sales {
+		refs[i] = sales[i].Ref()
+	}
+	return refs
+}

@@ -1,0 +1,141 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"stampede/app"
+)
+
+// pass is one recovery of a partition.
+type pass struct {
+	*Driver
+	partition int
+	claim     int64 // the epoch that the recovery will begin
+	found     finding
+	now       app.Millis // Redis time at the close
+	sales     []app.Sale // that were loaded
+	stuck     map[app.ID]string
+	report    Report
+}
+
+// Report is what a recovery did, and what is left for an operator.
+type Report struct {
+	Written  int       `json:"written"`   // orders that have their row again
+	Ended    int       `json:"ended"`     // orders that had ended and were pending again
+	SetAside int       `json:"set_aside"` // entries that became dead letters
+	Imported int       `json:"imported"`  // sales whose terms, units or loading the database had lost
+	Problems []Problem `json:"problems"`  // what an operator has to settle
+}
+
+// Problem is something that an operator has to settle.
+type Problem struct {
+	Sale  app.ID `json:"sale"`
+	Order app.ID `json:"order,omitzero"` // 0: the whole sale
+	Says  string `json:"says"`
+}
+
+func (r *Report) add(other Report) {
+	r.Written += other.Written
+	r.Ended += other.Ended
+	r.SetAside += other.SetAside
+	r.Imported += other.Imported
+	r.Problems = append(r.Problems, other.Problems...)
+}
+
+func (p *pass) problem(sale, order app.ID, format string, args ...any) {
+	p.report.Problems = append(p.report.Problems, Problem{sale, order, fmt.Sprintf(format, args...)})
+}
+
+// stop is problem for one that keeps the sale from going on.
+func (p *pass) stop(sale, order app.ID, format string, args ...any) {
+	p.problem(sale, order, format, args...)
+	if p.stuck[sale] == "" {
+		p.stuck[sale] = "order " + order.String() + ": " + fmt.Sprintf(format, args...)
+	}
+}
+
+// pass recovers a partition whose lock the caller holds.
+func (d *Driver) pass(ctx context.Context, partition int, h app.DatabaseHistory, found finding) (Report, error) {
+	p := &pass{Driver: d, partition: partition, found: found, stuck: make(map[app.ID]string)}
+	if err := p.run(ctx, h); err != nil {
+		return p.report, err
+	}
+	d.counts.Passes.Add(1)
+	d.counts.Written.Add(int64(p.report.Written))
+	d.counts.Ended.Add(int64(p.report.Ended))
+	d.counts.SetAside.Add(int64(p.report.SetAside))
+	d.counts.Unsettled.Store(int64(len(p.report.Problems)))
+	slog.WarnContext(ctx, "partition recovered", "partition", partition, "why", found.why(), "epoch", p.claim,
+		"sales", len(p.sales), "written", p.report.Written, "ended", p.report.Ended, "set_aside", p.report.SetAside,
+		"imported", p.report.Imported, "problems", len(p.report.Problems))
+	for _, one := range p.report.Problems {
+		slog.ErrorContext(ctx, "an operator has to settle what a recovery cannot prove", "sale", one.Sale,
+			"order", one.Order, "what", one.Says)
+	}
+	return p.report, nil
+}
+
+func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
+	if p.claim, err = p.Sales.AdvanceEpoch(ctx, p.partition, p.found.redis.Epoch); err != nil {
+		return fmt.Errorf("advance epoch: %w", err)
+	}
+	if err := p.Redis.Close(ctx, p.partition, p.claim, p.found.redisLost != ""); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	if p.now, err = p.Driver.now(ctx); err != nil {
+		return err
+	}
+	closed, err := p.Redis.State(ctx, p.partition) // its seq stays from here on
+	if err != nil {
+		return fmt.Errorf("read state: %w", err)
+	}
+	if err := p.load(ctx); err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	if p.found.redisLost == "" {
+		if err := p.eachSale(ctx, "end orders", p.end); err != nil {
+			return err
+		}
+	}
+	if err := p.write(ctx); err != nil {
+		return fmt.Errorf("write rows of the stream: %w", err)
+	}
+	if p.found.redisLost == "" {
+		err = p.eachSale(ctx, "compare", p.compare)
+	} else {
+		err = p.restoreAll(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	_, seq, err := p.Sales.PartitionEpoch(ctx, p.partition)
+	if err != nil {
+		return fmt.Errorf("read seq: %w", err)
+	}
+	now, err := p.History.History(ctx)
+	if err == nil && (now.Server != h.Server || now.Generation != h.Generation) {
+		err = fmt.Errorf("%w: another history of the database began", app.ErrTransient)
+	}
+	if err != nil {
+		return err
+	}
+	now.Lossless = now.Lossless && h.Lossless
+	err = p.Redis.Open(ctx, p.partition, p.claim, max(seq, closed.Seq), p.found.redisLost != "", now)
+	if err != nil {
+		return fmt.Errorf("open: %w", err)
+	}
+	p.Redis.SetEpoch(p.partition, p.claim)
+	return nil
+}
+
+// eachSale does a step for each loaded sale.
+func (p *pass) eachSale(ctx context.Context, what string, step func(ctx context.Context, sale *app.Sale) error) error {
+	for i := range p.sales {
+		if err := step(ctx, &p.sales[i]); err != nil {
+			return fmt.Errorf("%s of sale %s: %w", what, p.sales[i].ID, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"stampede/app"
+)
+
+// restoreAll writes every loaded sale into Redis from its rows.
+func (p *pass) restoreAll(ctx context.Context) error {
+	publishedUntil, err := p.Sales.ToldUntil(ctx, p.partition)
+	if err != nil {
+		return fmt.Errorf("read until when rows were published: %w", err)
+	}
+	return p.eachSale(ctx, "restore", func(ctx context.Context, sale *app.Sale) error {
+		return p.restore(ctx, sale, publishedUntil)
+	})
+}
+
+// restore writes a sale into Redis from its rows, deadlines included. Held, sold and withdrawn units are summed from
+// the very rows that become the holds: a row that changes later keeps its hold until its effects find it. All tickets
+// count as settled: whatever had no row is gone or was written again.
+func (p *pass) restore(ctx context.Context, sale *app.Sale, publishedUntil app.Millis) error {
+	// None is settled any more under the old epoch, and none is decided before the partition is open again: they are
+	// those that sale.Withdrawn has.
+	acts, err := p.Sales.StockActs(ctx, sale.ID)
+	if err != nil {
+		return fmt.Errorf("read withdrawals: %w", err)
+	}
+	state := app.SaleState{Sale: sale, Withdrawn: sale.Withdrawn, Acts: acts}
+	for after := app.ID(0); ; {
+		page, err := p.Orders.OrdersOfSale(ctx, sale.ID, after, pageSize)
+		if err != nil {
+			return fmt.Errorf("read orders: %w", err)
+		}
+		enter(&state, page)
+		if err := p.restamp(ctx, page, publishedUntil); err != nil {
+			return fmt.Errorf("stamp orders anew: %w", err)
+		}
+		if len(page) < pageSize {
+			break
+		}
+		after = page[len(page)-1].ID
+	}
+	state.Stock = sale.Initial + sale.Added - state.Held - state.Sold - state.Withdrawn
+	if state.Stock < 0 { // the guard makes this impossible
+		state.Stuck = fmt.Sprintf("the database has given away %d units more than there are", -state.Stock)
+		state.Stock = 0
+		p.problem(sale.ID, 0, "%s", state.Stuck)
+		slog.ErrorContext(ctx, "a sale is stuck", "sale", sale.ID, "why", state.Stuck)
+	}
+	if err := p.Redis.Restore(ctx, p.claim, state); err != nil {
+		return err
+	}
+	return p.Inventory.Schedule(ctx, sale.Partition, deadlines(&state))
+}
+
+// enter counts the units of orders as their rows say, and keeps the orders.
+func enter(s *app.SaleState, orders []app.Order) {
+	for i := range orders {
+		o := &orders[i]
+		s.Tickets = max(s.Tickets, o.Ticket)
+		switch units := int64(o.Qty); {
+		case !o.HoldsUnits():
+		case o.State == app.Refunded:
+			s.Withdrawn += units
+		case o.State.Sold():
+			s.Sold += units
+		default:
+			s.Held += units
+		}
+	}
+	s.Orders = append(s.Orders, orders...)
+}
+
+func deadlines(s *app.SaleState) []app.Deadline {
+	var due []app.Deadline
+	for i := range s.Orders {
+		if o := &s.Orders[i]; o.State == app.Pending {
+			due = append(due, app.Deadline{Order: o.ID, PayBy: o.PayBy})
+		}
+	}
+	return due
+}
+
+// restamp makes the changes of those rows as new as now whose first state may not have been published: until its entry
+// is acknowledged nobody knows, and the entries are gone with what Redis has lost. With the new epoch every node reads
+// what has changed, and whoever is away finds it. Whoever heard it knows it by its rev.
+func (p *pass) restamp(ctx context.Context, rows []app.Order, since app.Millis) error {
+	var ids []app.ID
+	for i := range rows {
+		if rows[i].Rev == 1 {
+			ids = append(ids, rows[i].ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return p.Orders.RestampSince(ctx, ids, since)
+}

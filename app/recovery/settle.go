@@ -1,0 +1,151 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"stampede/app"
+)
+
+// Settlement is what an operator decides about an order of which nothing proves what became of it.
+type Settlement string
+
+// The settlements.
+const (
+	SettleEnd    Settlement = "end"    // it has ended: its units are for sale again
+	SettleWrite  Settlement = "write"  // it is pending: its row is written by what Redis knows of it
+	SettleRefund Settlement = "refund" // its money was given back: the refund is entered and sent, once
+)
+
+// Settle does what an operator has decided about an order, and recovers its partition, so that the sale goes on if it
+// was the last one. WrongState: the decision does not fit the order. NotFound: neither store knows it.
+func (d *Driver) Settle(ctx context.Context, order app.ID, how Settlement) (Report, error) {
+	row, err := d.Orders.Order(ctx, order)
+	sale := row.Ref()
+	switch {
+	case err == nil && how == SettleRefund:
+		err = d.refund(ctx, &row)
+	case err == nil && how == SettleEnd:
+		err = d.endRow(ctx, &row)
+	case err == nil:
+		err = app.Fail(app.WrongState, "the order has a row already: it is "+string(row.State))
+	case errors.Is(err, app.ErrNoRow) && how != SettleRefund:
+		sale, err = d.writeRow(ctx, order, how)
+	case errors.Is(err, app.ErrNoRow):
+		err = app.Fail(app.WrongState, "the order has no row: write it first")
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	return d.Recover(ctx, sale.Partition)
+}
+
+// refund enters the refund of a sold order: the gateway knows by its number whether it was sent before (I6).
+func (d *Driver) refund(ctx context.Context, row *app.Order) error {
+	now, err := d.now(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = d.Refunds.DecideRefund(ctx, app.RefundDecision{Order: row.ID, Yes: true, At: now})
+	if errors.Is(err, app.ErrNoRow) {
+		return app.Fail(app.WrongState, "an order that is "+string(row.State)+" cannot be refunded")
+	}
+	return err
+}
+
+// endRow ends a pending order, or takes the number of a hold that an ended order has again, after which its units go
+// back as those of any order that has ended (app.Reconciler).
+func (d *Driver) endRow(ctx context.Context, row *app.Order) error {
+	if row.State == app.Pending {
+		now, err := d.now(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = d.Payments.EndTraded(ctx, []app.ID{row.ID}, app.Cancelled, now)
+		return err
+	}
+	evidence, _, err := d.Redis.Evidence(ctx, row.Ref(), []app.Order{*row})
+	if err != nil {
+		return err
+	}
+	if hold := evidence[0].Hold; hold == nil || !row.LacksRevival(*hold) {
+		return app.Fail(app.WrongState, "an order that is "+string(row.State)+" needs no end")
+	}
+	for row.Hold < evidence[0].Hold.Hold {
+		claimed, err := d.Orders.ClaimHold(ctx, row.ID, row.State)
+		if err != nil {
+			return fmt.Errorf("claim the hold of order %s: %w", row.ID, err)
+		}
+		row.Hold = claimed.Hold
+	}
+	return nil
+}
+
+// writeRow writes the row of an order that only Redis knows: by its buyer's record, and by its dead letter or else at the
+// price of the sale and without an address.
+func (d *Driver) writeRow(ctx context.Context, order app.ID, how Settlement) (sale app.SaleRef, err error) {
+	for p := range d.Partitions {
+		sales, err := d.Sales.LoadedSales(ctx, p)
+		if err != nil {
+			return sale, fmt.Errorf("list sales of partition %d: %w", p, err)
+		}
+		for i := range sales {
+			e, err := d.Redis.Record(ctx, sales[i].Ref(), order)
+			if errors.Is(err, app.ErrNoRow) {
+				continue
+			}
+			if err != nil {
+				return sale, err
+			}
+			return sales[i].Ref(), d.writeRecord(ctx, &sales[i], e, how)
+		}
+	}
+	return sale, app.Fail(app.NotFound, "neither the database nor Redis knows order "+order.String())
+}
+
+func (d *Driver) writeRecord(ctx context.Context, sale *app.Sale, e app.Entry, how Settlement) error {
+	now, err := d.now(ctx)
+	if err != nil {
+		return err
+	}
+	e.PriceFen, e.SaleVersion, e.ReservedAt = sale.PriceFen, sale.Version, now
+	letter, err := d.letterOf(ctx, e.Order)
+	if err != nil {
+		return err
+	}
+	if letter.ID != "" { // it has what the buyer's record lacks
+		e.Address = letter.Fields["addr"]
+		price, priceErr := strconv.ParseInt(letter.Fields["price"], 10, 64)
+		version, versionErr := strconv.ParseInt(letter.Fields["version"], 10, 64)
+		if err := errors.Join(priceErr, versionErr); err != nil {
+			return fmt.Errorf("read dead letter %s: %w", letter.ID, err)
+		}
+		e.PriceFen, e.SaleVersion = price, version
+	}
+	row := e.Row()
+	row.ProductName, row.PayBy = sale.Product.Name, now.Add(d.PayWindow)
+	if how == SettleEnd {
+		row.State, row.Reason, row.CancelledAt = app.Cancelled, app.ReasonRecovered, now
+	}
+	if _, err = d.Orders.InsertLost(ctx, sale.Epoch, []app.NewOrder{row}, d.watch(now)); err != nil {
+		return fmt.Errorf("write order %s: %w", e.Order, err)
+	}
+	if letter.ID == "" {
+		return nil
+	}
+	_, err = d.Redis.RemoveDeadLetter(ctx, letter.ID)
+	return err
+}
+
+// letterOf is the dead letter that a recovery has made of the entry of an order; without ID if there is none.
+func (d *Driver) letterOf(ctx context.Context, order app.ID) (app.DeadLetter, error) {
+	letters, err := d.Redis.DeadLetters(ctx)
+	for _, letter := range letters {
+		if letter.Order == order && letter.Reason == reasonSetAside {
+			return letter, nil
+		}
+	}
+	return app.DeadLetter{}, err
+}

@@ -1,0 +1,138 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"stampede/app"
+)
+
+// write writes the rows that entries of the stream lack, the oldest first: pending ones with the hold and the deadline
+// that Redis has, cancelled ones for those whose hold is gone. No row is refused: an entry that does not fit becomes a
+// dead letter, and its hold is kept. The rows are published afterwards, as any state that was not (app.Reconciler).
+func (p *pass) write(ctx context.Context) error {
+	return p.Redis.Leftover(ctx, p.partition, func(entries []app.Entry) error {
+		missing, err := p.withoutRow(ctx, entries)
+		if err != nil {
+			return err
+		}
+		bySale := make(map[app.ID][]app.Entry)
+		for _, e := range missing {
+			bySale[e.Sale] = append(bySale[e.Sale], e)
+		}
+		for _, of := range bySale {
+			if err := p.writeSome(ctx, of); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// withoutRow are the entries that have none. One that cannot be read is left to the consumer.
+func (p *pass) withoutRow(ctx context.Context, entries []app.Entry) ([]app.Entry, error) {
+	ids := make([]app.ID, 0, len(entries))
+	for i := range entries {
+		if entries[i].Bad == nil {
+			ids = append(ids, entries[i].Order)
+		}
+	}
+	rows, err := p.Orders.OrdersByID(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read rows: %w", err)
+	}
+	written := make(map[app.ID]bool, len(rows))
+	for i := range rows {
+		written[rows[i].ID] = true
+	}
+	var missing []app.Entry
+	for _, e := range entries {
+		if e.Bad == nil && !written[e.Order] {
+			missing = append(missing, e)
+		}
+	}
+	return missing, nil
+}
+
+// writeSome writes rows of one sale.
+func (p *pass) writeSome(ctx context.Context, entries []app.Entry) error {
+	rows := make([]app.NewOrder, len(entries))
+	for i := range entries {
+		rows[i] = entries[i].Row()
+		rows[i].ProductName = p.productOf(entries[i].Sale)
+	}
+	sale := app.SaleRef{ID: entries[0].Sale, Partition: p.partition}
+	evidence, loaded, err := p.Redis.Evidence(ctx, sale, rows)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		o, e := &rows[i], &evidence[i]
+		o.PayBy = e.DueAt
+		if o.PayBy == 0 {
+			o.PayBy = p.now.Add(p.PayWindow)
+		}
+		switch {
+		case e.Hold != nil:
+			o.Hold = e.Hold.Hold
+		case loaded && p.found.redisLost == "":
+			o.State, o.Reason, o.CancelledAt = app.Cancelled, app.ReasonRecovered, p.now
+		}
+	}
+	return p.insert(ctx, entries, rows)
+}
+
+// insert halves what cannot be written until the entry that does not fit stands alone. Where Redis alone has lost
+// writes, no payment was opened of an order without a row.
+func (p *pass) insert(ctx context.Context, entries []app.Entry, rows []app.NewOrder) error {
+	var watch *app.MoneyWatch
+	if p.found.database {
+		watch = p.watch(p.now)
+	}
+	inserted, err := p.Orders.InsertLost(ctx, p.claim, rows, watch)
+	switch {
+	case err == nil:
+		for i := range inserted {
+			if inserted[i].Fresh {
+				p.report.Written++
+			}
+		}
+		return nil
+	case !errors.Is(err, app.ErrScarce) && !errors.Is(err, app.ErrPermanent):
+		return err
+	case len(rows) == 1:
+		return p.setAside(ctx, &entries[0], err)
+	}
+	half := len(rows) / 2
+	if err := p.insert(ctx, entries[:half], rows[:half]); err != nil {
+		return err
+	}
+	return p.insert(ctx, entries[half:], rows[half:])
+}
+
+func (p *pass) setAside(ctx context.Context, e *app.Entry, why error) error {
+	written, err := p.Redis.SetAside(ctx, p.claim, e, reasonSetAside)
+	if err != nil {
+		return fmt.Errorf("set the entry of order %s aside: %w", e.Order, err)
+	}
+	if written {
+		p.report.SetAside++
+		slog.ErrorContext(ctx, "an entry cannot become a row and is a dead letter", "order", e.Order, "sale", e.Sale,
+			"err", why)
+	}
+	return nil
+}
+
+// reasonSetAside is why an entry is a dead letter that a recovery could not write.
+const reasonSetAside = "recovery"
+
+func (p *pass) productOf(sale app.ID) string {
+	for i := range p.sales {
+		if p.sales[i].ID == sale {
+			return p.sales[i].Product.Name
+		}
+	}
+	return ""
+}

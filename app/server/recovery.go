@@ -1,0 +1,60 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stampede/app"
+	"stampede/app/recovery"
+	"stampede/app/store"
+)
+
+// composeRecovery connects what restores a partition after a store has lost writes. It has connections of its own, which
+// may reach any server.
+func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
+	db := p.stores.unfenced
+	p.recovery = newDriver(c, db, newPorts(db, p.inventory, p.office.paid, p.ports.gateway))
+	p.recovery.Trust = func(ctx context.Context, server string, generation int64) error {
+		p.stores.db.Trust(server, generation)
+		return p.lease.RunOnce(ctx)
+	}
+	counts := p.recovery.Counts()
+	counter(registry, "stampede_recovery_passes_total", "Partitions that this node recovered.", counts.Passes.Load)
+	counter(registry, "stampede_recovery_orders_total",
+		"Orders whose rows the database had lost, written again by a recovery of this node.", counts.Written.Load)
+	counter(registry, "stampede_recovery_ended_total",
+		"Orders that the database had lost the end of, ended again by a recovery of this node.", counts.Ended.Load)
+	counter(registry, "stampede_recovery_set_aside_total",
+		"Entries that could not become rows in a recovery of this node: dead letters.", counts.SetAside.Load)
+	gauge(registry, "stampede_recovery_problems",
+		"What the last recovery of this node left for an operator to settle: see the log.",
+		func() float64 { return float64(counts.Unsettled.Load()) })
+	gauge(registry, "stampede_database_lossless",
+		"1: a failover of the database loses no commit, as it says of its replication; 0: it may.",
+		func() float64 { return oneIf(p.recovery.Database().Lossless) })
+	gauge(registry, "stampede_database_semi_sync_fallback",
+		"1: semi-synchronous replication is configured and not active.",
+		func() float64 { return oneIf(p.recovery.Database().Fallback) })
+}
+
+func oneIf(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// newDriver makes the recovery of all partitions on the connections and ports given.
+func newDriver(c *Config, db *store.Store, p ports) *recovery.Driver {
+	return &recovery.Driver{
+		Partitions: c.Partitions, History: db, Redis: p.recovery, Inventory: p.inventory,
+		Orders: p.orders, Sales: p.sales, Refunds: p.refunds, Payments: p.payments, TakesPayments: p.gateway != nil,
+		PayWindow: c.PayWindow, Margin: app.TradeMargin(c.PayWindow), Spread: watchSpread,
+	}
+}
+
+// watchSpread is the time over which the gateway is asked about the orders that were pending when the database lost
+// commits, so that the questions of those who pay now do not wait behind them.
+const watchSpread = 30 * time.Second

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"sync/atomic"
+
+	"stampede/app"
+)
+
+// fence lets a pool use only one server, the one for which the last recovery ran. After a failover, a connection to
+// another server is refused before its first statement, and one that was open before its next.
+type fence struct {
+	trusted atomic.Pointer[trusted] // nil: any server
+}
+
+type trusted struct {
+	server     string
+	generation int64
+}
+
+// Trust names the server that may be used from now on, and the generation of its history.
+func (s *Store) Trust(server string, generation int64) {
+	s.fence.trusted.Store(&trusted{server, generation})
+}
+
+// generation is that of the server that may be used; 0 where nothing was ever lost.
+func (f *fence) generation() int64 {
+	if t := f.trusted.Load(); t != nil {
+		return t.generation
+	}
+	return 0
+}
+
+func (f *fence) admits(server string) bool {
+	t := f.trusted.Load()
+	return t == nil || t.server == server
+}
+
+// mysqlConn is all that database/sql asks of a connection of the MySQL driver.
+type mysqlConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.NamedValueChecker
+	driver.Pinger
+	driver.QueryerContext
+	driver.SessionResetter
+	driver.Validator
+}
+
+// fencedConn is a connection that knows its server.
+type fencedConn struct {
+	mysqlConn
+	fence  *fence
+	server string
+}
+
+// fenced compares the server of a new connection.
+func (f *fence) fenced(ctx context.Context, conn driver.Conn) (driver.Conn, error) {
+	c := &fencedConn{mysqlConn: conn.(mysqlConn), fence: f}
+	rows, err := c.QueryContext(ctx, "SELECT "+mysqlWords.server, nil)
+	if err != nil {
+		return nil, err
+	}
+	row := make([]driver.Value, 1)
+	if err := rows.Next(row); err != nil {
+		return nil, err
+	}
+	c.server = fmt.Sprintf("%s", row[0])
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if !f.admits(c.server) {
+		return nil, fmt.Errorf("%w: the address leads to database server %s, for which no recovery has run",
+			app.ErrTransient, c.server)
+	}
+	return c, nil
+}
+
+// ResetSession is called before each use but the first.
+func (c *fencedConn) ResetSession(ctx context.Context) error {
+	if !c.fence.admits(c.server) {
+		return driver.ErrBadConn
+	}
+	return c.mysqlConn.ResetSession(ctx)
+}
+
+// Unfenced opens a small pool of the same database that may use any server, for recovery. Close it.
+func (s *Store) Unfenced() *Store {
+	if s.connector == nil { // SQLite: there is one file
+		return s
+	}
+	return pooled(sql.OpenDB(greeter{s.connector, nil}), s.connector, s.fence, unfencedConns)
+}

@@ -1,0 +1,244 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"stampede/app"
+)
+
+// revsPerGeneration is how far apart the revs of an order are before and after a recovery: a state that was lost and
+// published must not have the number of one that follows. An order has fewer states.
+const revsPerGeneration = 32
+
+// nextRev is the rev of the next state of an order, in SQL and as a value.
+func (s *Store) nextRev() string {
+	return s.d.greatest + "(rev, " + strconv.FormatInt(s.fence.generation()*revsPerGeneration, 10) + ") + 1"
+}
+
+func (s *Store) nextRevOf(o *app.Order) int {
+	return max(o.Rev, int(s.fence.generation()*revsPerGeneration)) + 1
+}
+
+// addHistory makes the row of the history if there is none.
+func (s *Store) addHistory(ctx context.Context, tx bun.Conn) error {
+	_, err := exec(ctx, tx, "INSERT INTO history (id, server, generation, beat) SELECT 1, "+s.d.server+
+		", 0, 0 FROM (SELECT COUNT(*) AS n FROM history) AS h WHERE n = 0")
+	return err
+}
+
+// History reads which server answers and how far it has come. See recovery.History.
+func (s *Store) History(ctx context.Context) (app.DatabaseHistory, error) {
+	h, err := s.historyRow(ctx, s.db)
+	if err == nil && s.writer == nil {
+		err = s.replication(ctx, &h)
+	}
+	return h, wrap("read the history of the database", err)
+}
+
+func (s *Store) historyRow(ctx context.Context, db bun.IDB) (h app.DatabaseHistory, err error) {
+	err = db.QueryRowContext(ctx, "SELECT "+s.d.server+", server, generation, beat FROM history").
+		Scan(&h.Server, &h.Of, &h.Generation, &h.Beat)
+	return h, err
+}
+
+// replication reads what the server says of itself as a source and as a replica.
+func (s *Store) replication(ctx context.Context, h *app.DatabaseHistory) error {
+	says, err := s.pairs(ctx, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')"+
+		" OR Variable_name LIKE 'rpl\\_semi\\_sync\\_%'")
+	if err != nil {
+		return err
+	}
+	status, err := s.pairs(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('rpl_semi_sync_master_status',"+
+		" 'rpl_semi_sync_source_status', 'wsrep_cluster_status')")
+	if err != nil {
+		return err
+	}
+	for _, role := range []string{"master", "source"} { // MySQL has had both words, MariaDB has the first
+		prefix := "rpl_semi_sync_" + role + "_"
+		if says[prefix+"enabled"] != "on" && says[prefix+"enabled"] != "1" {
+			continue
+		}
+		wait, _ := strconv.Atoi(says[prefix+"timeout"])
+		active := status[prefix+"status"] == "on"
+		h.Fallback = !active
+		h.Lossless = active && says[prefix+"wait_point"] == "after_sync" && wait >= leastSemiSyncTimeout
+	}
+	h.Lossless = h.Lossless || says["wsrep_on"] == "on" && status["wsrep_cluster_status"] == "primary"
+	if says["read_only"] == "on" || says["read_only"] == "1" {
+		h.Unfit = "the server is read-only"
+		return nil
+	}
+	if behind := s.applying(ctx); behind != "" {
+		h.Unfit = behind
+	}
+	return nil
+}
+
+// leastSemiSyncTimeout is the shortest timeout of semi-synchronous replication, in milliseconds, with which it cannot
+// have fallen back and lost commits between two beats without a note.
+const leastSemiSyncTimeout = 10_000
+
+// pairs reads names and values, in lower case.
+func (s *Store) pairs(ctx context.Context, query string) (map[string]string, error) {
+	rows, err := s.db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := make(map[string]string)
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		found[strings.ToLower(name)] = strings.ToLower(value)
+	}
+	return found, rows.Err()
+}
+
+// applying says that the server still applies what it has received as a replica. Without the privilege to ask nothing
+// is known: then the server has to be writable only after its relay log was applied.
+func (s *Store) applying(ctx context.Context) string {
+	rows, err := s.db.QueryContext(ctx, "SHOW REPLICA STATUS")
+	if err != nil {
+		return ""
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil || !rows.Next() {
+		return ""
+	}
+	values, into := make([]sql.NullString, len(names)), make([]any, len(names))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if rows.Scan(into...) != nil {
+		return ""
+	}
+	of := make(map[string]string, len(names))
+	for i, name := range names {
+		of[strings.NewReplacer("Slave", "Replica", "Master", "Source").Replace(name)] = values[i].String
+	}
+	applied := of["Source_Log_File"] == of["Relay_Source_Log_File"] &&
+		of["Read_Source_Log_Pos"] == of["Exec_Source_Log_Pos"]
+	if of["Replica_SQL_Running"] != "Yes" || applied {
+		return ""
+	}
+	return "the server still applies its relay log"
+}
+
+// RaiseBeat raises the beat of the server that the history names, and returns the history. ErrStaleEpoch: it names
+// another server.
+func (s *Store) RaiseBeat(ctx context.Context, h app.DatabaseHistory) (app.DatabaseHistory, error) {
+	matched, err := exec(ctx, s.db, "UPDATE history SET beat = beat + 1 WHERE server = ? AND server = "+s.d.server+
+		" AND generation = ?", h.Server, h.Generation)
+	if err == nil && matched == 0 {
+		err = fmt.Errorf("%w: the history is not that of server %s in generation %d", app.ErrStaleEpoch, h.Server,
+			h.Generation)
+	}
+	if err != nil {
+		return h, wrap("raise the beat", err)
+	}
+	next, err := s.historyRow(ctx, s.db)
+	next.Lossless, next.Fallback = h.Lossless, h.Fallback
+	return next, wrap("read the beat", err)
+}
+
+// NewGeneration gives the database the next generation above both its own and the one given, on this server, and every
+// partition an epoch above both its own and the one given: no transaction of an older epoch takes units afterwards.
+// A history that has changed since it was read is left alone (ErrStaleEpoch).
+func (s *Store) NewGeneration(
+	ctx context.Context, read app.DatabaseHistory, above int64, epochs map[int]int64,
+) error {
+	return s.inTx(ctx, "begin a generation", func(tx bun.Conn) error {
+		matched, err := exec(ctx, tx, "UPDATE history SET generation = "+s.d.greatest+"(generation, ?) + 1, server = "+
+			s.d.server+" WHERE generation = ? AND server = ? AND ? = "+s.d.server, above, read.Generation, read.Of,
+			read.Server)
+		if err != nil {
+			return err
+		}
+		if matched == 0 {
+			return fmt.Errorf("%w: another process began one", app.ErrStaleEpoch)
+		}
+		var partitions []int
+		if err := tx.NewRaw("SELECT id FROM partitions ORDER BY id").Scan(ctx, &partitions); err != nil {
+			return err
+		}
+		for _, p := range partitions {
+			if _, err := s.advanceEpoch(ctx, tx, p, epochs[p]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// WatchMoney has the gateway asked about every pending order, as if its payment had been opened. It returns how many
+// were not watched before.
+func (s *Store) WatchMoney(ctx context.Context, w app.MoneyWatch) (n int, err error) {
+	var ids []app.ID
+	err = s.db.NewRaw("SELECT id FROM orders WHERE state = ? AND trade_opened = 0", app.Pending).Scan(ctx, &ids)
+	if err != nil {
+		return 0, wrap("list pending orders without a trade", err)
+	}
+	for some := range inOrder(ids) {
+		err := s.inTx(ctx, "watch for money", func(tx bun.Conn) error {
+			var open []app.ID
+			err := tx.NewRaw("SELECT id FROM orders WHERE id IN (?) AND trade_opened = 0 ORDER BY id"+s.d.forUpdate,
+				bun.List(some)).Scan(ctx, &open)
+			if err != nil || len(open) == 0 {
+				return err
+			}
+			return s.watch(ctx, tx, open, w)
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(ids), nil
+}
+
+// watch enters trades of locked orders.
+func (s *Store) watch(ctx context.Context, tx bun.Conn, orders []app.ID, w app.MoneyWatch) error {
+	_, err := exec(ctx, tx, "INSERT INTO trades (order_id, opened_at, expires_at, check_at)"+
+		" SELECT id, created_at, pay_by - ?, ? + id % ? FROM orders WHERE id IN (?) "+s.d.onTaken+
+		" check_at = trades.check_at", w.Margin.Milliseconds(), w.Now, max(w.Spread.Milliseconds(), 1), bun.List(orders))
+	if err != nil {
+		return err
+	}
+	return execMatching(ctx, tx, len(orders), "note trades",
+		"UPDATE orders SET trade_opened = created_at, "+unstamped+" WHERE id IN (?)", bun.List(orders))
+}
+
+// EndLost ends pending orders whose holds are gone under their first number: expired if they are due, otherwise
+// cancelled. It returns all rows that exist, in their new states. See app.OrderStore.
+func (s *Store) EndLost(ctx context.Context, orders []app.ID, now app.Millis) ([]app.Order, error) {
+	rows, err := s.endDue(ctx, orders, app.Expired, app.ReasonRecovered, now, func(o *app.Order) bool {
+		return o.State == app.Pending && o.Hold == 1 && o.PayBy <= now
+	})
+	if err != nil {
+		return rows, err
+	}
+	return s.endDue(ctx, orders, app.Cancelled, app.ReasonRecovered, now, func(o *app.Order) bool {
+		return o.State == app.Pending && o.Hold == 1
+	})
+}
+
+// WriteOff counts units as withdrawn that are in no hold and not for sale in Redis, under the epoch given.
+// ErrStaleEpoch: the sale has another epoch, or fewer units are free.
+func (s *Store) WriteOff(ctx context.Context, sale app.ID, units, epoch int64) error {
+	return s.inTx(ctx, fmt.Sprintf("write off %d units of sale %s", units, sale), func(tx bun.Conn) error {
+		matched, err := exec(ctx, tx, "UPDATE sales SET withdrawn = withdrawn + ? WHERE id = ? AND epoch = ?"+
+			" AND taken + withdrawn + ? <= initial + added", units, sale, epoch, units)
+		if err == nil && matched == 0 {
+			err = fmt.Errorf("%w: it changed meanwhile", app.ErrStaleEpoch)
+		}
+		return err
+	})
+}

@@ -1,0 +1,649 @@
+package money
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/alipay/sim"
+	"stampede/app/recovery"
+)
+
+// promoted makes the database one that was promoted: another server than the one for which the last recovery ran.
+func (w *world) promoted() {
+	w.t.Helper()
+	w.exec("UPDATE history SET server = '0badcafe'")
+}
+
+// recovered recovers all partitions on a node that lives, and returns what is left to settle.
+func (w *world) recovered(n *node) []recovery.Problem {
+	w.t.Helper()
+	d := n.driver(nil)
+	w.must(d.RunOnce(w.ctx))
+	report, err := d.Recover(w.ctx, 0)
+	w.must(err)
+	if report.Written+report.Ended+report.SetAside+report.Imported > 0 {
+		w.t.Errorf("a second recovery finds work: %+v", report)
+	}
+	return report.Problems
+}
+
+// tables that a replica behind by some transactions lacks rows of, with the column of the order.
+var tables = map[string]string{
+	"orders": "id", "trades": "order_id", "payments": "order_id", "outbox": "order_id", "refunds": "order_id",
+}
+
+// keep returns what makes the database lose all that happens to an order from now on.
+func (w *world) keep(o app.Order) (lose func()) {
+	w.t.Helper()
+	for table, column := range tables {
+		w.exec(fmt.Sprintf("CREATE TABLE IF NOT EXISTS kept_%s AS SELECT * FROM %s WHERE 1 = 0", table, table))
+		w.exec(fmt.Sprintf("INSERT INTO kept_%s SELECT * FROM %s WHERE %s = ?", table, table, column), o.ID)
+	}
+	return func() {
+		w.t.Helper()
+		for table, column := range tables {
+			w.exec(fmt.Sprintf("DELETE FROM %s WHERE %s = ?", table, column), o.ID)
+			w.exec(fmt.Sprintf("INSERT INTO %s SELECT * FROM kept_%s WHERE %s = ?", table, table, column), o.ID)
+		}
+		w.exec("UPDATE sales SET taken = (SELECT COALESCE(SUM(qty), 0) FROM orders WHERE sale_id = sales.id"+
+			" AND state NOT IN ('expired', 'cancelled', 'refused') AND (state NOT IN ('refunding', 'refunded')"+
+			" OR cancelled_at = 0)) WHERE id = ?", o.Sale)
+	}
+}
+
+// loseAll makes the database lose an order altogether.
+func (w *world) loseAll(orders ...app.Order) {
+	w.t.Helper()
+	for _, o := range orders {
+		for table, column := range tables {
+			w.exec(fmt.Sprintf("DELETE FROM %s WHERE %s = ?", table, column), o.ID)
+		}
+	}
+	w.exec("UPDATE sales SET taken = (SELECT COALESCE(SUM(qty), 0) FROM orders WHERE sale_id = sales.id" +
+		" AND state NOT IN ('expired', 'cancelled', 'refused') AND (state NOT IN ('refunding', 'refunded')" +
+		" OR cancelled_at = 0))")
+}
+
+// expires has a deadline come.
+func expires(w *world, n *node, o app.Order) {
+	w.age(o.ID)
+	w.until("the order expires", func() error {
+		err := n.sweep(o.ID)
+		if row := w.read(o.ID); err == nil && row.State != app.Expired {
+			err = fmt.Errorf("it is %s", row.State)
+		}
+		return err
+	})
+}
+
+// P1, P2, P8: within the replication lag a unit came back and was sold again. The promoted database has lost both; the
+// first buyer's order ends again, and the second one keeps the unit and the money (money_c7, money_c7b).
+func TestUnitSoldAgainWithinTheLag(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]struct{ pays, cancels, opened bool }{
+		"the second is pending, the first expired":                   {},
+		"the second is paid, the first expired":                      {pays: true},
+		"the second is pending, the first cancelled":                 {cancels: true},
+		"the second is paid, the payment of the first was opened":    {pays: true, opened: true},
+		"the second is pending, the payment of the first was opened": {opened: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			n, sale := w.node(nil), w.offer(1, 1)
+			first := w.order(sale, newID())
+			if how.opened {
+				pressed(w, n, first)
+			}
+			lose := w.keep(first)
+			if how.cancels {
+				w.must(errOf(n.expirer.Cancel(w.ctx, first.User, first.ID)))
+			} else {
+				expires(w, n, first)
+			}
+			second := w.order(sale, newID())
+			if how.pays {
+				sold(w, n, second)
+			}
+			before := w.read(second.ID)
+			w.loseAll(second)
+			lose()
+			w.promoted()
+			n = w.node(nil)
+			if left := w.recovered(n); len(left) > 0 {
+				t.Errorf("left to settle: %+v", left)
+			}
+			if row := w.read(first.ID); row.State != app.Cancelled || row.Reason != app.ReasonRecovered || row.Rev <= 32 {
+				t.Errorf("the first order is %s (%s), rev %d", row.State, row.Reason, row.Rev)
+			}
+			n.duties()
+			if row := w.read(second.ID); row.State != before.State {
+				t.Errorf("the second order was %s, it is %s (%s)", before.State, row.State, row.Reason)
+			}
+			w.rest(sale, []app.ID{first.ID, second.ID}, t.Errorf)
+		})
+	}
+}
+
+// P8: the promoted database has lost that a payment was opened. The gateway is asked about every order that was pending,
+// so money that it has, or gets, is received, and no order ends before it has answered (money_c3).
+func TestPaymentOpenedWithinTheLag(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]struct{ row, before bool }{
+		"the row is kept, paid before":  {true, true},
+		"the row is kept, paid after":   {true, false},
+		"the row is lost, paid before":  {false, true},
+		"the row is lost, paid at last": {false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			n, sale := w.node(nil), w.offer(3, 2)
+			o := w.order(sale, newID())
+			lose := w.keep(o)
+			pressed(w, n, o)
+			if how.before {
+				w.must(w.sim.Pay(o.ID.String()))
+			}
+			if lose(); !how.row {
+				w.loseAll(o)
+			}
+			w.promoted()
+			n = w.node(nil)
+			w.recovered(n)
+			if !how.before {
+				w.must(w.sim.Pay(o.ID.String()))
+			}
+			_, err := w.sim.Inject(sim.Fault{Kind: sim.Down})
+			w.must(err)
+			w.age(o.ID)
+			_ = n.sweep(o.ID)
+			if row := w.read(o.ID); row.State != app.Pending {
+				t.Errorf("the order is %s before the gateway has answered", row.State)
+			}
+			w.sim.Heal()
+			w.rest(sale, []app.ID{o.ID}, t.Errorf)
+			if row := w.read(o.ID); row.State != app.Paid {
+				t.Errorf("the order is %s (%s), and its money is there", row.State, row.Reason)
+			}
+		})
+	}
+}
+
+// P8: both stores are promoted at once. What Redis knew of a payment is gone with the restore; the gateway knows it
+// (money_c8).
+func TestBothStoresPromoted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, sale := w.node(nil), w.offer(3, 1)
+	kept, lost := w.order(sale, newID()), w.order(sale, newID())
+	pressed(w, n, kept)
+	sold(w, n, lost)
+	w.loseAll(lost)
+	w.promoted()
+	w.lose()
+	n = w.node(nil)
+	w.must(n.recovers(nil))
+	w.rest(sale, []app.ID{kept.ID, lost.ID}, t.Errorf)
+	if row := w.read(lost.ID); row.State != app.Paid {
+		t.Errorf("the order is %s", row.State)
+	}
+}
+
+// P8: an order was refunded within the lag. Money moves on positive evidence only: an operator decides, the order is not
+// shipped until then, and the refund is not sent twice. With the payment lost, too, nothing is left of the order.
+func TestRefundedWithinTheLag(t *testing.T) {
+	t.Parallel()
+	for name, payment := range map[string]bool{"the payment is kept": true, "the payment is lost, too": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			n, sale := w.node(nil), w.offer(3, 2)
+			o := w.order(sale, newID())
+			lose := w.keep(o)
+			sold(w, n, o)
+			if payment {
+				w.exec("DELETE FROM kept_orders")
+				w.exec("DELETE FROM kept_trades")
+				lose = w.keep(w.read(o.ID))
+			}
+			w.must(errOf(n.desk.AskRefund(w.ctx, o.User, o.ID, "no reason")))
+			w.until("refunded", func() error {
+				w.hurry()
+				err := n.refunder.RunOnce(w.ctx)
+				if row := w.read(o.ID); err == nil && row.State != app.Refunded {
+					err = fmt.Errorf("it is %s", row.State)
+				}
+				return err
+			})
+			lose()
+			w.promoted()
+			n = w.node(nil)
+			left := w.recovered(n)
+			if payment != (len(left) == 1) {
+				t.Errorf("left to settle: %+v", left)
+			}
+			if payment {
+				w.must(errOf(n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleRefund)))
+			}
+			w.rest(sale, []app.ID{o.ID}, t.Errorf)
+			if l := w.sim.Ledger(); l.TakenFen != l.RefundedFen {
+				t.Errorf("the gateway took %d and gave back %d", l.TakenFen, l.RefundedFen)
+			}
+			if c := w.inRedis(sale); c.Stock != 2 || w.free(sale) != 2 {
+				t.Errorf("%d units are free in Redis, %d in the database, want 2", c.Stock, w.free(sale))
+			}
+		})
+	}
+}
+
+// P1, P8: the promoted database has lost that late money revived an order, at any moment of that. Nobody gets its units
+// meanwhile, and the gateway says once more that they are paid.
+func TestLateMoneyLost(t *testing.T) {
+	t.Parallel()
+	for name, dies := range map[string]int{"the whole of it": 0, "the units were held": 6, "the order was paid": 8} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			sale := w.offer(3, 2)
+			o := w.order(sale, newID())
+			late(w, w.node(nil), o)
+			lose := w.keep(w.read(o.ID))
+			if dies == 0 {
+				w.until("late money", func() error { return w.node(nil).hear(o) })
+			} else {
+				_ = w.node(&mortal{left: dies}).hear(o)
+			}
+			held := w.inRedis(sale)
+			if held.Held+held.Sold != 1 {
+				t.Fatalf("nothing was lost: %+v", held)
+			}
+			lose()
+			w.promoted()
+			n := w.node(nil)
+			if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
+				t.Errorf("left to settle: %+v", left)
+			}
+			w.must(n.scan.RunOnce(w.ctx))
+			if now := w.inRedis(sale); now.Stock != held.Stock || now.Paused {
+				t.Errorf("the units of a revived order are on sale, or the sale is stuck: %+v, before %+v", now, held)
+			}
+			w.rest(sale, []app.ID{o.ID}, t.Errorf)
+			if row := w.read(o.ID); row.State != app.Paid {
+				t.Errorf("the order is %s (%s), hold %d", row.State, row.Reason, row.Hold)
+			}
+		})
+	}
+}
+
+// P1: the promoted database has lost that an operator had the entry of a refused order tried again. An operator ends it,
+// and its units are on sale again.
+func TestReplayLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offer(3, 2)
+	o := w.order(sale, newID())
+	w.refused(o)
+	lose := w.keep(w.read(o.ID))
+	n := w.node(nil)
+	w.until("tried again", func() error { return n.replay(o.ID, w.db) })
+	lose()
+	w.promoted()
+	if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
+		t.Errorf("left to settle: %+v", left)
+	}
+	report, err := n.driver(nil).Settle(w.ctx, o.ID, recovery.SettleEnd)
+	w.must(err)
+	if len(report.Problems) > 0 {
+		t.Errorf("left to settle: %+v", report.Problems)
+	}
+	w.must(n.scan.RunOnce(w.ctx))
+	if c := w.inRedis(sale); c.Stock != 3 || c.Held != 0 {
+		t.Errorf("%+v", c)
+	}
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+}
+
+// P1, P2: an order has neither a row nor an entry any more. Its sale is stuck and shown as paused, a repeated key keeps
+// its answer, and an operator settles it, by its buyer's record.
+func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
+	t.Parallel()
+	for how, state := range map[recovery.Settlement]app.OrderState{
+		recovery.SettleWrite: app.Pending, recovery.SettleEnd: app.Cancelled,
+	} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			n, sale := w.node(nil), w.offer(3, 2)
+			o := w.order(sale, newID())
+			w.must(w.client.XTrimMaxLen(w.ctx, "stampede:{0}:orders", 0).Err())
+			w.loseAll(o)
+			w.promoted()
+			if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
+				t.Errorf("left to settle: %+v", left)
+			}
+			repeat := app.Buy{Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash}
+			if d := w.reserve(repeat); d.Verdict != app.VerdictRepeated || d.Order != o.ID {
+				t.Errorf("a repeated key: %+v", d)
+			}
+			other := app.Buy{Order: newID(), User: newID(), Sale: sale, Qty: 1, Key: "key-other", Hash: o.ContentHash}
+			if d := w.reserve(other); d.Verdict != app.VerdictPaused || !w.inRedis(sale).Paused {
+				t.Errorf("a buy of a stuck sale: %+v", d)
+			}
+			n = w.node(nil)
+			report, err := n.driver(nil).Settle(w.ctx, o.ID, how)
+			if err != nil || len(report.Problems) > 0 {
+				t.Errorf("settled: %v, %+v", err, report)
+			}
+			if row := w.read(o.ID); row.State != state || row.User != o.User || row.AmountFen != o.AmountFen ||
+				row.Key != o.Key || row.Ticket != o.Ticket {
+				t.Errorf("the row is %+v, was %+v", row, o)
+			}
+			if _, bought := w.buy(sale, newID(), 1); !bought {
+				t.Error("the sale is still stuck")
+			}
+			w.rest(sale, []app.ID{o.ID}, t.Errorf)
+		})
+	}
+}
+
+// P1, P2: entries that do not fit become dead letters, once, however often a recovery begins again; the others have
+// their rows, and the sale is stuck until the operator has settled it.
+func TestEntriesThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, sale := w.node(nil), w.offer(3, 2)
+	orders := []app.Order{w.order(sale, newID()), w.order(sale, newID()), w.order(sale, newID())}
+	unknown := w.offer(1, 1)
+	stray := w.order(unknown, newID())
+	w.loseAll(append(orders, stray)...)
+	w.exec("UPDATE sales SET initial = 2 WHERE id = ?", sale.ID) // the sums differ
+	w.exec("DELETE FROM sales WHERE id = ?", unknown.ID)         // created within the lag
+	w.promoted()
+	for calls := 1; calls < 30; calls++ {
+		_ = w.node(&mortal{left: calls}).recovers(nil)
+	}
+	left := w.recovered(n)
+	if len(left) != 1 || !strings.Contains(left[0].Says, "has no row") {
+		t.Errorf("left to settle: %+v", left)
+	}
+	letters, err := w.inventory.DeadLetters(w.ctx)
+	w.must(err)
+	if len(letters) != 2 || slices.ContainsFunc(letters, func(l app.DeadLetter) bool { return l.Reason != "recovery" }) {
+		t.Errorf("dead letters: %+v", letters)
+	}
+	if rows, err := w.db.OrdersOfSale(w.ctx, sale.ID, 0, 10); err != nil || len(rows) != 2 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	w.exec("UPDATE sales SET initial = 3 WHERE id = ?", sale.ID)
+	report, err := n.driver(nil).Settle(w.ctx, left[0].Order, recovery.SettleWrite)
+	if err != nil || len(report.Problems) > 0 {
+		t.Errorf("settled: %v, %+v", err, report)
+	}
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+}
+
+// P1, P2: what operators decided within the lag is imported from Redis, upwards only, by a recovery of the database
+// alone and by one that restores Redis, too; what is decided next counts for something newer there.
+func TestActsOfOperatorsWithinTheLag(t *testing.T) {
+	t.Parallel()
+	for how, restores := range map[string]bool{"the database": false, "both": true} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			paused, edited, unsold, added := w.offer(5, 2), w.offer(5, 2), w.offer(4, 2), w.offer(2, 2)
+			o := w.order(edited, newID())
+			act := app.SaleAct{Version: w.sale(paused.ID).Version}
+			w.must(errOf(w.saleDesk(nil).PauseSale(w.ctx, operator(), paused.ID, act)))
+			w.must(w.finish())
+			want := w.sale(paused.ID)
+			w.must(stockAct(w, w.saleDesk(nil), operator(), added.ID, 1, 5))
+			var bought []app.Order
+			for range 6 {
+				bought = append(bought, w.order(added, newID()))
+			}
+			w.loseAll(bought...)
+			w.loseAll(o)
+			w.exec("UPDATE sales SET added = 0 WHERE id = ?", added.ID)
+			w.exec("UPDATE sales SET version = version - 1, paused = 0 WHERE id = ?", paused.ID)
+			// Before it was loaded it had nine units, another price and another limit; since then it was archived.
+			w.exec("UPDATE sales SET version = 0, epoch = 0, initial = 9, price_fen = 1, buyer_limit = 7, archived_at = 1"+
+				" WHERE id = ?", edited.ID)
+			w.exec("UPDATE sales SET version = 0, epoch = 0, initial = 9 WHERE id = ?", unsold.ID)
+			w.promoted()
+			if restores {
+				w.lose()
+			}
+			if left := w.recovered(w.node(nil)); len(left) > 0 {
+				t.Errorf("left to settle: %+v", left)
+			}
+			if now := w.sale(paused.ID); !now.Paused || now.Version != want.Version {
+				t.Errorf("the sale that was paused: %+v", now)
+			}
+			now := w.sale(edited.ID)
+			if now.Initial != 5 || now.PriceFen != priceFen || now.Limit != 2 || now.Version != 1 {
+				t.Errorf("the sale that was edited: %+v", now)
+			}
+			if now := w.sale(unsold.ID); now.Initial != 4 || now.Epoch == 0 || now.Version != 1 {
+				t.Errorf("the sale that has sold nothing: %+v", now)
+			}
+			if c := w.inRedis(added); c.Stock != 1 || c.Held != 6 {
+				t.Errorf("the sale with added units: %+v", c)
+			}
+			act = app.SaleAct{Version: w.sale(paused.ID).Version}
+			w.must(errOf(w.saleDesk(nil).ResumeSale(w.ctx, operator(), paused.ID, act)))
+			w.must(w.finish())
+			for _, ref := range []app.SaleRef{paused, edited, unsold, added} {
+				c := w.inRedis(ref)
+				if c.Paused || c.Version != w.sale(ref.ID).Version {
+					t.Errorf("sale %s: %+v, its row is at version %d", ref.ID, c, w.sale(ref.ID).Version)
+				}
+				if wrong := w.audit(ref); wrong != "" {
+					t.Errorf("P1: %s", wrong)
+				}
+			}
+		})
+	}
+}
+
+// P1: a withdrawal that was settled, or decided by Redis, within the lag keeps its units out of the sale, and the next
+// one is another one to Redis.
+func TestUnitsWithdrawnWithinTheLag(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, sale := w.node(nil), w.offer(9, 2)
+	w.must(stockAct(w, w.saleDesk(nil), operator(), sale.ID, 1, -2))
+	w.exec("DELETE FROM stock_operations")
+	w.exec("UPDATE sales SET withdrawn = 0 WHERE id = ?", sale.ID)
+	w.promoted()
+	if left := w.recovered(n); len(left) > 0 {
+		t.Errorf("left to settle: %+v", left)
+	}
+	h, err := w.db.History(w.ctx)
+	w.must(err)
+	w.db.Trust(h.Server, h.Generation)
+	w.must(stockAct(w, w.saleDesk(nil), operator(), sale.ID, w.sale(sale.ID).Version, -3))
+	if c := w.inRedis(sale); c.Stock != 4 || c.Withdrawn != 5 {
+		t.Errorf("%+v, want 4 free and 5 withdrawn", c)
+	}
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+}
+
+// I8: a database that was not replaced loses nothing: one pass, and no row changes. With a replication that may lose
+// commits, pending orders are watched for money; with one that cannot, not even that.
+func TestSwitchoverWithoutLossChangesNothing(t *testing.T) {
+	t.Parallel()
+	for name, lossless := range map[string]bool{"lossless": true, "it may have lost commits": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			n, sale := w.node(nil), w.offer(5, 2)
+			var orders []app.ID
+			for range 3 {
+				orders = append(orders, w.order(sale, newID()).ID)
+			}
+			expires(w, n, w.read(orders[1]))
+			sold(w, n, w.read(orders[2]))
+			w.must(n.recovers(nil)) // so that the history is recorded
+			if lossless {
+				w.must(w.client.HSet(w.ctx, "stampede:{0}:meta", "db_lossless", "1").Err())
+			}
+			before, epoch := w.rows(orders), w.sale(sale.ID).Epoch
+			w.promoted()
+			d := w.node(nil).driver(nil)
+			w.must(d.RunOnce(w.ctx))
+			if d.Counts().Passes.Load() != 1 || w.sale(sale.ID).Epoch <= epoch {
+				t.Errorf("%d passes, epoch %d", d.Counts().Passes.Load(), w.sale(sale.ID).Epoch)
+			}
+			after := w.rows(orders)
+			if !lossless {
+				before[0].TradeOpened = after[0].CreatedAt
+			}
+			if !slices.EqualFunc(before, after, func(a, b app.Order) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+				t.Errorf("rows before %+v, after %+v", before, after)
+			}
+			w.must(d.RunOnce(w.ctx))
+			if d.Counts().Passes.Load() != 1 {
+				t.Error("another pass follows")
+			}
+			w.rest(sale, orders, t.Errorf)
+		})
+	}
+}
+
+func (w *world) rows(orders []app.ID) []app.Order {
+	rows, err := w.db.OrdersByID(w.ctx, orders)
+	w.must(err)
+	return rows
+}
+
+// I8: a database server that was replaced and comes back as it was is not used: a node that reaches it again gets no
+// epoch, raises no beat, and says what to do. An operator may accept it; a backup of the server in use is recovered.
+func TestReplacedDatabaseIsNotUsed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sale := w.offer(5, 2)
+	o := w.order(sale, newID())
+	raw := w.db.Unfenced()
+	t.Cleanup(func() { _ = raw.Close() })
+	h, err := raw.History(w.ctx)
+	w.must(err)
+	meta := "stampede:{0}:meta"
+	w.must(w.client.HSet(w.ctx, meta, "db_server", "0badcafe", "db_generation", h.Generation+1, "db_replaced",
+		h.Server).Err())
+	d := w.node(nil).driver(nil)
+	d.History, d.Orders, d.Sales = raw, raw, raw
+	if err := d.RunOnce(w.ctx); !errors.Is(err, recovery.ErrReplaced) || d.Barred() == nil || d.Certain() ||
+		!strings.Contains(err.Error(), "stampede recover --accept "+h.Server) {
+		t.Errorf("a server that was replaced: %v", err)
+	}
+	if _, err := w.db.Order(w.ctx, o.ID); !errors.Is(err, app.ErrTransient) {
+		t.Errorf("a statement on a server that was replaced: %v", err)
+	}
+	if now, err := raw.History(w.ctx); err != nil || now.Beat != h.Beat || now.Generation != h.Generation {
+		t.Errorf("its history: %+v, %v; was %+v", now, err, h)
+	}
+	w.must(w.inventory.Accept(w.ctx, 0, h.Server))
+	w.must(d.RunOnce(w.ctx))
+	if now, err := raw.History(w.ctx); err != nil || now.Generation != h.Generation+2 || d.Barred() != nil {
+		t.Errorf("its history after it was accepted: %+v, %v", now, err)
+	}
+
+	if _, err := w.db.Order(w.ctx, o.ID); err != nil {
+		t.Errorf("the database cannot be used after it was accepted: %v", err)
+	}
+	w.exec("UPDATE history SET beat = 0") // a backup under the same name
+	passes := d.Counts().Passes.Load()
+	w.must(d.RunOnce(w.ctx))
+	if d.Counts().Passes.Load() != passes+1 {
+		t.Error("a backup of the server in use was not recovered")
+	}
+	w.order(sale, newID())
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+}
+
+// P1, P2, P8: a node dies after any of its calls in a recovery, and two go on at once. The result is that of one.
+func TestRecoveryDiesAnywhere(t *testing.T) {
+	t.Parallel()
+	for calls := 1; ; calls++ {
+		w := newWorld(t)
+		n, sale := w.node(nil), w.offer(3, 2)
+		first, second, third := w.order(sale, newID()), w.order(sale, newID()), w.order(sale, newID())
+		lose := w.keep(first)
+		expires(w, n, first)
+		last := w.order(sale, newID())
+		sold(w, n, last)
+		w.loseAll(second, last)
+		lose()
+		w.promoted()
+		m := &mortal{left: calls}
+		_ = w.node(m).recovers(nil)
+		done := make(chan error)
+		go func() { done <- w.node(nil).recovers(nil) }()
+		_ = w.node(nil).recovers(nil)
+		<-done
+		if left := w.recovered(w.node(nil)); len(left) > 0 {
+			t.Errorf("%d calls: left to settle: %+v", calls, left)
+		}
+		orders := []app.ID{first.ID, second.ID, third.ID, last.ID}
+		w.rest(sale, orders, t.Errorf)
+		if row := w.read(last.ID); row.State != app.Paid {
+			t.Errorf("%d calls: the last order is %s (%s)", calls, row.State, row.Reason)
+		}
+		if t.Failed() || !m.dead() {
+			return
+		}
+	}
+}
+
+// P1, P2: while a partition is closed, a key is repeated, a reservation without a row is cancelled, and a payment comes.
+// None of that is lost, and none counts twice.
+func TestWhatComesWhileAPartitionIsClosed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, sale := w.node(nil), w.offer(5, 2)
+	o, paying := w.order(sale, newID()), w.order(sale, newID())
+	paid(w, n, paying)
+	w.loseAll(o)
+	w.promoted()
+	n.expirer.Storefront = &app.Storefront{Inventory: w.inventory, Orders: w.db}
+	heard := errors.New("never closed")
+	w.must(w.node(nil).recovers(func(moment string, _ app.ID) {
+		if moment != closed {
+			return
+		}
+		if d, err := w.decided(app.Buy{
+			Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash,
+		}); err == nil && d.Verdict != app.VerdictRecovering {
+			t.Errorf("a repeated key: %+v", d)
+		}
+		if _, err := n.expirer.Cancel(w.ctx, o.User, o.ID); err == nil {
+			t.Error("an order without a row was cancelled")
+		}
+		heard = n.hear(paying)
+	}))
+	if heard == nil {
+		t.Error("a payment was settled although its units could not be moved")
+	}
+	w.rest(sale, []app.ID{o.ID, paying.ID}, t.Errorf)
+	if row := w.read(paying.ID); row.State != app.Paid {
+		t.Errorf("the order that was paid is %s", row.State)
+	}
+	if row := w.read(o.ID); row.State != app.Pending {
+		t.Errorf("the order that was lost is %s", row.State)
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }

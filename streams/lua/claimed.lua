@@ -1,0 +1,11 @@
+-- claimed: why a script of a recovery may not touch the partition. Put in front of those that ask (script.go): their first key is
+-- meta, and their first argument is the claim of the recovery, the epoch that it will begin (see close.lua).
+--
+-- Returns a code, or nothing: 14 another recovery has claimed the partition since, 18 no recovery runs
+
+local function claimed()
+  local meta = redis.call('HMGET', KEYS[1], 'state', 'claim')
+  if meta[1] ~= 'recovering' then return 18 end
+  if meta[2] ~= ARGV[1] then return 14 end
+end
+

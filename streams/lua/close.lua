@@ -1,0 +1,24 @@
+-- close: close a partition for a recovery. From here on nothing is reserved, held, returned, settled or trimmed in it, and keys
+-- stay valid. A partition that Redis does not know is made, so that State sees a recovery that was interrupted.
+--
+-- KEYS  1 meta (hash)
+-- ARGV  1 claim: the epoch that this recovery will begin
+--       2 lost: 1 when Redis has lost writes, so that the sales are restored from rows. It stays so until open.
+--
+-- Returns {code}: 0 closed, 14 the partition is at that epoch already, or another recovery claims a later one,
+--   17 the key has a wrong type
+--
+-- Of two recoveries at once the later claim continues: epochs come from the database, which gives out each one once.
+
+local t = redis.call('TYPE', KEYS[1]).ok
+if t ~= 'none' and t ~= 'hash' then return {17} end
+local meta = redis.call('HMGET', KEYS[1], 'epoch', 'claim')
+local claim = tonumber(ARGV[1])
+if claim <= tonumber(meta[1] or '0') or claim < tonumber(meta[2] or '0') then return {14} end
+redis.call('HSET', KEYS[1], 'state', 'recovering', 'claim', ARGV[1], 'history', (history())) -- open compares it
+if ARGV[2] == '1' then redis.call('HSET', KEYS[1], 'lost', '1') end
+redis.call('HSETNX', KEYS[1], 'closed_at', string.format('%d', redis_time()))
+redis.call('HSETNX', KEYS[1], 'epoch', '0')
+redis.call('HSETNX', KEYS[1], 'seq', '0')
+redis.call('HSETNX', KEYS[1], 'waiting', '0')
+return {0}

@@ -1,0 +1,12 @@
+-- stick: say why a sale may not go on before an operator has settled its orders, or that it may.
+--
+-- KEYS  1 meta (hash)   2 sale (hash)   3 sale buyers (hash, not touched)   4 sale open (hash, not touched)
+-- ARGV  1 claim of the recovery   2 reason, '' when the sale may go on
+--
+-- Returns {code}: 0 done, 12 sale absent, 14 another recovery has claimed the partition since, 18 no recovery runs
+
+local code = claimed()
+if code then return {code} end
+if redis.call('EXISTS', KEYS[2]) == 0 then return {12} end
+if ARGV[2] == '' then redis.call('HDEL', KEYS[2], 'stuck') else redis.call('HSET', KEYS[2], 'stuck', ARGV[2]) end
+return {0}

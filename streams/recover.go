@@ -1,0 +1,245 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+)
+
+const (
+	leftoverPage = 1000 // entries
+	restorePart  = 500  // buyers or holds per call
+	// oldStreamKept is how long the stream of a partition that was restored is kept, for people.
+	oldStreamKept = time.Hour
+)
+
+// Close closes the partition for a recovery that will begin the epoch given. ErrStaleEpoch: another one has begun, or
+// will begin, a later epoch. lost: Redis has lost writes, and the sales are restored from rows.
+func (l *Inventory) Close(ctx context.Context, partition int, claim int64, lost bool) error {
+	_, err := l.run(ctx, closeScript, partition, metaKey, claim, lost)
+	return err
+}
+
+// Open sets epoch, seq and the history of the database, and lets buys in again, from this node at once. rebuilt: the
+// sales were restored from rows, and the stream begins anew.
+func (l *Inventory) Open(
+	ctx context.Context, partition int, claim, seq int64, rebuilt bool, h app.DatabaseHistory,
+) error {
+	keys := func(k *partitionKeys) []string {
+		return []string{k.meta, k.orders, k.waiting, k.attempts, k.orders + ":before"}
+	}
+	_, err := l.run(ctx, openScript, partition, keys, claim, seq, rebuilt, oldStreamKept.Milliseconds(), h.Server,
+		h.Generation, h.Beat, h.Lossless)
+	if err != nil {
+		return err
+	}
+	l.begun(ctx, partition, claim, seq)
+	return nil
+}
+
+// Note records how far the database has come. ErrStaleEpoch: another history is recorded.
+func (l *Inventory) Note(ctx context.Context, partition int, h app.DatabaseHistory) error {
+	_, err := l.run(ctx, noteScript, partition, metaKey, l.Epoch(partition), h.Server, h.Generation, h.Beat, h.Lossless)
+	return err
+}
+
+// Accept lets a server of the database be used again that was replaced.
+func (l *Inventory) Accept(ctx context.Context, partition int, server string) error {
+	s, err := l.State(ctx, partition)
+	if err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(s.Database.Replaced, func(one string) bool { return one == server })
+	err = l.client.HSet(ctx, l.parts[partition].keys.meta, "db_replaced", strings.Join(left, " ")).Err()
+	if err != nil {
+		return fmt.Errorf("accept database server %s in partition %d: %w", server, partition, transient(err))
+	}
+	return nil
+}
+
+// Leftover walks through all entries that the stream still has, oldest first, settled ones included.
+func (l *Inventory) Leftover(ctx context.Context, partition int, each func([]app.Entry) error) error {
+	k, err := l.keys(partition)
+	if err != nil {
+		return err
+	}
+	return eachPage(ctx, l.client, k.orders, leftoverPage, func(page []redis.XMessage) error {
+		entries := make([]app.Entry, len(page))
+		for i, m := range page {
+			entries[i] = parseEntry(partition, m)
+		}
+		return each(entries)
+	})
+}
+
+// Evidence reads what the partition knows of orders of one sale: their holds, and whether their buyers' records name
+// them. It is of one instant only while the partition is closed. loaded is false when the sale is not in Redis.
+func (l *Inventory) Evidence(
+	ctx context.Context, sale app.SaleRef, orders []app.Order,
+) (found []app.Evidence, loaded bool, err error) {
+	k, err := l.keys(sale.Partition)
+	if err != nil || len(orders) == 0 {
+		return nil, err == nil, err
+	}
+	fields, users := make([]string, len(orders)), make([]string, len(orders))
+	for i, o := range orders {
+		fields[i], users[i] = o.ID.String(), o.User.String()
+	}
+	var there *redis.IntCmd
+	var holds, records *redis.SliceCmd
+	var deadlines *redis.FloatSliceCmd
+	_, err = l.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		there = p.Exists(ctx, k.sale(sale.ID))
+		holds = p.HMGet(ctx, k.open(sale.ID), fields...)
+		records = p.HMGet(ctx, k.buyers(sale.ID), users...)
+		deadlines = p.ZMScore(ctx, k.deadlines, fields...)
+		return nil
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("look for %d orders of sale %s: %w", len(orders), sale.ID, transient(err))
+	}
+	found = make([]app.Evidence, len(orders))
+	for i, id := range fields {
+		e := &found[i]
+		e.DueAt = app.Millis(deadlines.Val()[i])
+		e.Named = strings.Contains(text(records.Val()[i]), id+":")
+		if value, ok := holds.Val()[i].(string); ok {
+			hold, err := parseHold(id, value)
+			if err != nil {
+				return nil, false, err
+			}
+			e.Hold = &hold
+		}
+	}
+	return found, there.Val() == 1, nil
+}
+
+// Record reads the reservation of an order from its buyer's record, for an operator: user, key, hash, ticket and units.
+// It reads all buyers of the sale. ErrNoRow: no record names the order.
+func (l *Inventory) Record(ctx context.Context, sale app.SaleRef, order app.ID) (app.Entry, error) {
+	k, err := l.keys(sale.Partition)
+	if err != nil {
+		return app.Entry{}, err
+	}
+	hold, err := l.client.HGet(ctx, k.open(sale.ID), order.String()).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return app.Entry{}, fmt.Errorf("read the hold of order %s: %w", order, transient(err))
+	}
+	open, _ := parseHold(order.String(), hold)
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		var pairs []string
+		if pairs, cursor, err = l.client.HScan(ctx, k.buyers(sale.ID), cursor, "", buyersPage).Result(); err != nil {
+			return app.Entry{}, fmt.Errorf("read the buyers of sale %s: %w", sale.ID, transient(err))
+		}
+		for i := 0; i < len(pairs); i += 2 {
+			_, after, named := strings.Cut(pairs[i+1], order.String()+":")
+			if !named {
+				continue
+			}
+			parts := strings.SplitN(after[:strings.IndexByte(after, ';')], ":", 3) // hash:ticket:key
+			user, err := app.ParseID(pairs[i])
+			if err != nil || len(parts) != 3 {
+				return app.Entry{}, fmt.Errorf("%w: record of buyer %q in sale %s", app.ErrPermanent, pairs[i], sale.ID)
+			}
+			return app.Entry{
+				Order: order, Sale: sale.ID, Partition: sale.Partition, User: user, Hash: parts[0],
+				Ticket: number(parts[1]), Key: parts[2], Hold: max(open.Hold, 1), Qty: max(open.Qty, 1),
+			}, nil
+		}
+	}
+	return app.Entry{}, fmt.Errorf("order %s in the records of sale %s: %w", order, sale.ID, app.ErrNoRow)
+}
+
+// SetAside makes a dead letter of an entry that cannot become a row. Its hold is kept. It reports whether it was written
+// now.
+func (l *Inventory) SetAside(ctx context.Context, claim int64, e *app.Entry, reason string) (bool, error) {
+	keys := func(k *partitionKeys) []string {
+		return []string{k.meta, k.orders, k.waiting, k.dead, k.sale(e.Sale)}
+	}
+	reply, err := l.run(ctx, setAsideScript, e.Partition, keys, claim, e.StreamID, reason)
+	return err == nil && integer(reply[1]) == 1, err
+}
+
+// Stick says why a sale may not go on; "": it may.
+func (l *Inventory) Stick(ctx context.Context, claim int64, sale app.SaleRef, reason string) error {
+	_, err := l.run(ctx, stickScript, sale.Partition, saleKeys(sale.ID), claim, reason)
+	return err
+}
+
+// Restore replaces one sale with the state given, in the recovery that has the claim.
+func (l *Inventory) Restore(ctx context.Context, claim int64, s app.SaleState) error {
+	part := func(name string, args []any) error {
+		args = append([]any{claim, name}, args...)
+		if _, err := l.run(ctx, restoreScript, s.Sale.Partition, saleKeys(s.Sale.ID), args...); err != nil {
+			return fmt.Errorf("restore sale %s, part %s: %w", s.Sale.ID, name, err)
+		}
+		return nil
+	}
+	if err := part("sale", saleFields(s)); err != nil {
+		return err
+	}
+	buyers, open := restored(s.Sale, s.Orders)
+	for name, pairs := range map[string][]any{"buyers": buyers, "open": open} {
+		for some := range slices.Chunk(pairs, 2*restorePart) {
+			if err := part(name, some); err != nil {
+				return err
+			}
+		}
+	}
+	return part("arm", []any{restAfterEmpty.Milliseconds()})
+}
+
+// restored makes the pairs of the buyers and open hashes from rows. Holds are kept for held and sold units; units count
+// to the limit as long as the state holds them. The rows do not name the pass a buyer spent last, so every pass that is
+// not newer than the buyer's last reservation counts as spent.
+func restored(sale *app.Sale, orders []app.Order) (buyers, open []any) {
+	type buyer struct {
+		units   int
+		count   int
+		last    app.Millis // reservation
+		records strings.Builder
+	}
+	byUser := make(map[app.ID]*buyer)
+	for i := range orders {
+		o := &orders[i]
+		b := byUser[o.User]
+		if b == nil {
+			b = &buyer{}
+			byUser[o.User] = b
+		}
+		b.count++
+		b.last = max(b.last, o.CreatedAt)
+		fmt.Fprintf(&b.records, "%d:%s:%d:%s;", o.ID, o.ContentHash, o.Ticket, o.Key)
+		if o.HoldsUnits() {
+			b.units += o.Qty
+			if o.State != app.Refunded {
+				open = append(open, o.ID.String(), holdValue(o))
+			}
+		}
+	}
+	for user, b := range byUser {
+		record := fmt.Sprintf("%d|%d|%s", b.units, b.count, &b.records)
+		if sale.Challenge.NeedsPass() {
+			record += fmt.Sprintf("||%d", b.last)
+		}
+		buyers = append(buyers, user.String(), record)
+	}
+	return buyers, open
+}
+
+// holdValue is the value that the scripts would have given the order's hold.
+func holdValue(o *app.Order) string {
+	value := strconv.FormatInt(o.Hold, 10) + ":" + strconv.Itoa(o.Qty)
+	if o.State.Sold() {
+		value += soldMark
+	}
+	return value
+}
