@@ -59,11 +59,11 @@ func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string)
 	counts := make([]int64, len(keys))
 	answered := s.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.IntCmd, len(keys))
-		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		_, err := s.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
 				cmds[i] = p.Incr(ctx, countPrefix+key)
-				// After INCR: a key that expires before it, or a lost EXPIRE, would otherwise leave a counter without
-				// TTL.
+				// After INCR, in one transaction: a key that expires before it, or a crash or failover between the two,
+				// would otherwise leave a counter without a TTL.
 				p.ExpireNX(ctx, countPrefix+key, within)
 			}
 			return nil
@@ -81,10 +81,11 @@ func (s *Shelf) count(ctx context.Context, within time.Duration, keys ...string)
 	return counts
 }
 
-// counts reads counts; what was not counted is 0.
+// counts reads counts; what was not counted is 0. What this node has counted alone, while Redis rejected writes and
+// answered reads, counts as well.
 func (s *Shelf) counts(ctx context.Context, keys ...string) []int64 {
 	counts := make([]int64, len(keys))
-	answered := s.try(ctx, func(ctx context.Context) error {
+	s.try(ctx, func(ctx context.Context) error {
 		cmds := make([]*redis.StringCmd, len(keys))
 		_, err := s.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for i, key := range keys {
@@ -97,10 +98,8 @@ func (s *Shelf) counts(ctx context.Context, keys ...string) []int64 {
 		}
 		return err
 	})
-	if !answered {
-		for i, key := range keys {
-			counts[i] = s.memory.read(countPrefix + key)
-		}
+	for i, key := range keys {
+		counts[i] += s.memory.read(countPrefix + key)
 	}
 	return counts
 }

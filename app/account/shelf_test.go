@@ -39,3 +39,22 @@ func TestCountsEnd(t *testing.T) {
 		})
 	}
 }
+
+// While Redis answers reads and rejects writes, this node counts alone, and what it has counted is not forgotten.
+func TestCountsWhileWritesAreRejected(t *testing.T) {
+	t.Parallel()
+	options, err := redis.ParseURL(kit.StartRedis(t, kit.RedisOptions{}).URL)
+	must(t, err)
+	ctx, client := kit.Context(t), redis.NewClient(options)
+	t.Cleanup(func() { _ = client.Close() })
+	shelf := NewShelf(client)
+	shelf.count(ctx, time.Hour, "a")
+	must(t, client.ConfigSet(ctx, "maxmemory", "1").Err())
+	shelf.count(ctx, time.Hour, "a")
+	for _, memory := range []string{"1", "0"} {
+		must(t, client.ConfigSet(ctx, "maxmemory", memory).Err())
+		if n := shelf.counts(ctx, "a", "b"); n[0] != 2 || n[1] != 0 {
+			t.Errorf("counted %v, want 2 and 0", n)
+		}
+	}
+}
