@@ -99,7 +99,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if _, err := leaveScript.run(bye, c.inventory.client, []string{c.keys.orders}, c.name); err != nil {
+	if _, err := leaveScript.run(bye, c.inventory.client, []string{c.keys.orders}, group, c.name); err != nil {
 		slog.WarnContext(ctx, "leave the group", "partition", c.partition, "consumer", c.name, "err", err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -387,18 +388,30 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// A consumer leaves the group when it ends, unless that would lose its pending entries.
+// A consumer leaves the group when it ends, and that of a killed worker is deleted after a while, unless that would lose
+// pending entries.
 func TestLeaveOnlyWithoutPending(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 2)
 		key := f.inventory.parts[1].keys.orders
 		leave := func(name string) int64 {
-			reply, err := leaveScript.run(f.ctx, f.client, []string{key}, name)
+			reply, err := leaveScript.run(f.ctx, f.client, []string{key}, group, name)
 			f.must(err)
 			return integer(reply[0])
 		}
 		c, entries := f.delivered("node-1", 0)
+		f.must(f.client.XGroupCreateConsumer(f.ctx, key, group, "killed").Err())
+		trim := func(retention time.Duration, want ...string) {
+			t.Helper()
+			_, err := (&Trimmer{inventory: f.inventory, retention: retention, length: 100}).runOnce(f.ctx)
+			f.must(err)
+			if got := f.consumers(key, group); !slices.Equal(got, want) {
+				t.Fatalf("consumers %v, want %v", got, want)
+			}
+		}
+		trim(time.Hour, "killed", "node-1")
+		trim(-time.Minute, "node-1") // which has pending entries
 		if leave("node-1") != 0 || f.stats().Pending != 2 {
 			t.Fatalf("left with pending entries: %+v", f.stats())
 		}
@@ -411,4 +424,16 @@ func TestLeaveOnlyWithoutPending(t *testing.T) {
 			t.Fatal("left what is not there")
 		}
 	})
+}
+
+// consumers returns the names of a group's consumers, in order.
+func (f *fixture) consumers(stream, group string) (names []string) {
+	f.t.Helper()
+	all, err := f.client.XInfoConsumers(f.ctx, stream, group).Result()
+	f.must(err)
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return names
 }

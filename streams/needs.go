@@ -57,6 +57,7 @@ func Needs(ctx context.Context, client redis.UniversalClient) []error {
 		{"XCLAIM", stream, group, "checkconfig", 0, note, "JUSTID"},
 		{"XAUTOCLAIM", stream, group, "checkconfig", 0, "0"},
 		{"XINFO", "GROUPS", stream},
+		{"XINFO", "CONSUMERS", stream, group},
 		{"XINFO", "STREAM", stream},
 		{"XACK", stream, group, note},
 		{"XGROUP", "DELCONSUMER", stream, group, "checkconfig"},

@@ -161,7 +161,9 @@ type reader struct {
 	// first is the pause between the beginning of the first attempt and the second. It is longer than an attempt takes,
 	// so that no message is claimed during its delivery. Each further pause is twice as long, up to longest.
 	first, longest time.Duration
-	from           string // where the next claim continues; one goroutine claims
+	// deleteIdle is how long a consumer without pending entries is idle until it is deleted: its node is gone.
+	deleteIdle time.Duration
+	from       string // where the next claim continues; one goroutine claims
 }
 
 // reader makes a reader of the queue.
@@ -170,7 +172,7 @@ func (q *queue) reader(
 ) reader {
 	return reader{
 		queue: q, blocking: blocking, group: group, consumer: consumer, block: readBlock, first: first,
-		longest: longest, from: claimStart,
+		longest: longest, deleteIdle: consumerRetention, from: claimStart,
 	}
 }
 
@@ -178,6 +180,8 @@ const (
 	claimStart = "-"
 	claimPage  = 64
 	readBlock  = time.Second
+	// consumerRetention is far longer than a living consumer waits between two reads.
+	consumerRetention = time.Hour
 )
 
 // attempt is one delivery of a message; the first has the number 1.

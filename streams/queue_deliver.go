@@ -69,10 +69,12 @@ func (d *Deliverer) Run(ctx context.Context) error {
 // next returns new messages.
 func (d *Deliverer) next(ctx context.Context, n int) ([]attempt, error) { return d.read(ctx, ">", n) }
 
-// due returns messages that are due again, and pauses after each pass over all of them.
+// due returns messages that are due again. After each pass over all of them it deletes the consumers of gone nodes, and
+// pauses.
 func (d *Deliverer) due(ctx context.Context, n int) ([]attempt, error) {
 	claimed, err := d.claim(ctx, n)
 	if err == nil && len(claimed) == 0 && d.from == claimStart {
+		_, err = leaveScript.run(ctx, d.client, []string{d.stream}, d.group, "", d.deleteIdle.Milliseconds())
 		app.Sleep(ctx, d.claimEvery)
 	}
 	return claimed, err

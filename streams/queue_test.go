@@ -226,6 +226,28 @@ func TestPausesGrow(t *testing.T) {
 	}
 }
 
+// The consumers of gone nodes are deleted once they have no pending messages and have been idle for a while.
+func TestConsumersOfGoneNodesAreDeleted(t *testing.T) {
+	onQueues(t, func(t *testing.T, c *channel) {
+		f := c.f
+		f.must(c.makeGroup(f.ctx, c.group))
+		c.send("1")
+		holds := c.reader(f.client, c.group, "holds one", time.Hour, time.Hour)
+		_, err := holds.read(f.ctx, ">", 1)
+		f.must(err)
+		f.must(f.client.XGroupCreateConsumer(f.ctx, c.stream, c.group, "gone").Err())
+		d := newReceiver(c, nil).node("one", time.Hour)
+		for _, want := range [][]string{{"gone", "holds one"}, {"holds one"}} {
+			_, err := d.due(f.ctx, 1)
+			f.must(err)
+			if got := f.consumers(c.stream, c.group); !slices.Equal(got, want) {
+				t.Errorf("consumers %v, want %v", got, want)
+			}
+			d.deleteIdle = -time.Minute // the embedded Redis does not know since when
+		}
+	})
+}
+
 // Nodes share the work. One that is told to end finishes what it is delivering.
 func TestNodesShareMessages(t *testing.T) {
 	onQueues(t, func(t *testing.T, c *channel) {

@@ -17,7 +17,8 @@ const (
 )
 
 // Trimmer forgets settled entries of all partitions once they are older than the retention, or earlier when a
-// stream is longer than its bound. It never touches what is not delivered or not settled.
+// stream is longer than its bound. It never touches what is not delivered or not settled. It also deletes consumers
+// without pending entries that have been idle for the retention: those of killed workers do not leave by themselves.
 type Trimmer struct {
 	inventory *Inventory
 	retention time.Duration
@@ -57,8 +58,12 @@ func (t *Trimmer) runOnce(ctx context.Context) (total int64, err error) {
 
 // trim trims one partition, in steps.
 func (t *Trimmer) trim(ctx context.Context, partition int) (total int64, err error) {
+	k := &t.inventory.parts[partition].keys
+	_, err = leaveScript.run(ctx, t.inventory.client, []string{k.orders}, group, "", t.retention.Milliseconds())
+	if err != nil {
+		return 0, err
+	}
 	for more := true; more && ctx.Err() == nil; {
-		k := &t.inventory.parts[partition].keys
 		reply, err := trimScript.run(ctx, t.inventory.client, []string{k.orders, k.meta}, t.retention.Milliseconds(), t.length,
 			trimChunk)
 		if err != nil {

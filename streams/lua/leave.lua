@@ -1,12 +1,22 @@
--- leave: a consumer says goodbye. Deleting one that has pending entries would lose them, so it stays then.
+-- leave: delete consumers of a group that have no pending entries: one that ends, or all that have been idle for long. It
+-- is one step, because XGROUP DELCONSUMER drops the pending entries of a consumer. A consumer that is still in use is
+-- made again by its next read.
 --
--- KEYS  1 orders (stream)
--- ARGV  1 consumer
+-- KEYS  1 stream
+-- ARGV  1 group   2 consumer, '' for all   3 idle time (ms) from which on consumers are deleted; of all only
 --
--- Returns {1 deleted, 0 it has pending entries, or there is no such stream, group or consumer}
+-- Returns {number of deleted consumers}; 0 also when there is no such stream, group or consumer
 
-local pending = redis.pcall('XPENDING', KEYS[1], 'fulfil', '-', '+', '1', ARGV[1])
-if pending.err or #pending > 0 then return {0} end
-local gone = redis.pcall('XGROUP', 'DELCONSUMER', KEYS[1], 'fulfil', ARGV[1])
-if type(gone) == 'table' and gone.err then return {0} end
-return {1}
+local consumers = redis.pcall('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])
+if consumers.err then return {0} end
+local deleted = 0
+for _, list in ipairs(consumers) do
+  local c = {}
+  for i = 1, #list, 2 do c[list[i]] = list[i + 1] end
+  local ends = c['name'] == ARGV[2] or ARGV[2] == '' and c['idle'] >= tonumber(ARGV[3])
+  if ends and c['pending'] == 0 then
+    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], c['name'])
+    deleted = deleted + 1
+  end
+end
+return {deleted}
