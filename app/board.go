@@ -91,7 +91,8 @@ type PartitionFigures struct {
 	Dead      int64 `json:"dead"`      // dead letters
 	Deadlines int64 `json:"deadlines"` // unpaid orders in the delay queue
 
-	Away bool `json:"away,omitempty"` // it does not answer; the other numbers are nothing
+	Away    bool `json:"away,omitempty"`    // it does not answer; the other numbers are nothing
+	Rejects bool `json:"rejects,omitempty"` // it answers, and rejects writes
 }
 
 // NodeFigures are what a node says of itself.

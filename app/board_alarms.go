@@ -19,11 +19,13 @@ type Alarm struct {
 
 // The alarms that there are.
 const (
-	AlarmNothingMoves = "nothing_moving"
-	AlarmLagGrows     = "lag_grows"
-	AlarmRedisAway    = "redis_away"
-	AlarmDatabaseAway = "database_away"
-	AlarmDeadLetters  = "dead_letters"
+	AlarmNothingMoves   = "nothing_moving"
+	AlarmLagGrows       = "lag_grows"
+	AlarmRedisAway      = "redis_away"
+	AlarmWritesRejected = "writes_rejected"
+	AlarmDatabaseAway   = "database_away"
+	AlarmEntryStuck     = "entry_stuck"
+	AlarmDeadLetters    = "dead_letters"
 )
 
 const (
@@ -33,6 +35,8 @@ const (
 	growsFor = 30 * time.Second
 	// databaseSilence is how long a node may be without an answer of the database.
 	databaseSilence = 5 * time.Second
+	// stuckAfter is how long an entry may wait for its row. Its stream is not trimmed behind it.
+	stuckAfter = 5 * time.Minute
 	// pointGap is the longest distance between two points that follow each other: with a larger one nobody knows what
 	// was between them, and a streak is over.
 	pointGap = PointEvery + PointEvery/2
@@ -42,11 +46,13 @@ const (
 
 // alarmParts are where the runbook says what to do about each alarm.
 var alarmParts = map[string]string{
-	AlarmNothingMoves: "nothing-is-moving",
-	AlarmLagGrows:     "the-lag-grows",
-	AlarmRedisAway:    "redis-is-away",
-	AlarmDatabaseAway: "the-database-is-away",
-	AlarmDeadLetters:  "dead-letters",
+	AlarmNothingMoves:   "nothing-is-moving",
+	AlarmLagGrows:       "the-lag-grows",
+	AlarmRedisAway:      "redis-is-away",
+	AlarmWritesRejected: "redis-rejects-writes",
+	AlarmDatabaseAway:   "the-database-is-away",
+	AlarmEntryStuck:     "an-entry-is-stuck",
+	AlarmDeadLetters:    "dead-letters",
 }
 
 // alarmsOf are those that the last points of the history, the oldest first, and the newest figures call for.
@@ -71,6 +77,14 @@ func alarmsOf(points []BoardPoint, b *Board) []Alarm {
 			Name: AlarmDatabaseAway, Since: b.Now.Add(-longest), Link: runbook + alarmParts[AlarmDatabaseAway],
 			Says: fmt.Sprintf("The database does not answer %s.", strings.Join(silent, ", ")),
 			Do:   "Bring it back. What was reserved waits in Redis; buys are busy once the backlog is full.",
+		})
+	}
+	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
+		alarms = append(alarms, Alarm{
+			Name: AlarmEntryStuck, Since: b.Now.Add(-oldest), Link: runbook + alarmParts[AlarmEntryStuck],
+			Says: fmt.Sprintf("The oldest entry of %s has waited for its row for %v; the stream keeps all that follow it.",
+				partitions, oldest.Round(time.Second)),
+			Do: "Find what holds it up, usually a locked row of a sale: Redis needs more memory until then.",
 		})
 	}
 	if since, is := streak(points, 0, func(p *BoardPoint) bool { return p.Dead > 0 }); is {
@@ -98,6 +112,24 @@ func partitionsAway(partitions growing, since Millis) Alarm {
 		Name: AlarmRedisAway, Since: since, Link: runbook + alarmParts[AlarmRedisAway],
 		Says: fmt.Sprintf("The server of Redis that holds %s does not answer; the others go on.", partitions),
 		Do:   "Bring it back with its disk, or promote its replica. Until then people who buy there are told to repeat.",
+	}
+}
+
+// writesRejected is the alarm of a Redis that answers reads and rejects writes; where names what is not written.
+func writesRejected(where string, since Millis) Alarm {
+	return Alarm{
+		Name: AlarmWritesRejected, Since: since, Link: runbook + alarmParts[AlarmWritesRejected],
+		Says: fmt.Sprintf("Redis rejects the writes of %s, or does not finish them.", where),
+		Do:   "See whether its disk or its memory is full. Until then buys there are busy; they can be repeated.",
+	}
+}
+
+// busyNode is the alarm of a node that reserves nothing. Its own counters show it while no history can be written.
+func busyNode(since Millis) Alarm {
+	return Alarm{
+		Name: AlarmNothingMoves, Since: since, Link: runbook + alarmParts[AlarmNothingMoves],
+		Says: "For 10 s this node has answered buys with busy and has reserved none.",
+		Do:   "Look whether Redis accepts writes, and whether a partition is being rebuilt or its backlog is full.",
 	}
 }
 
@@ -166,6 +198,16 @@ func streak(points []BoardPoint, atLeast time.Duration, is func(p *BoardPoint) b
 	}
 	since = points[first].At.Add(-PointEvery)
 	return since, points[len(points)-1].At.Sub(since) >= atLeast
+}
+
+// stuckEntries names the partitions whose oldest entry has waited for too long, and how long at most.
+func stuckEntries(all []PartitionFigures) (partitions growing, oldest time.Duration) {
+	for _, p := range all {
+		if waits := time.Duration(p.OldestMS) * time.Millisecond; waits > stuckAfter {
+			partitions, oldest = append(partitions, p.P), max(oldest, waits)
+		}
+	}
+	return partitions, oldest
 }
 
 // silentNodes names the nodes that the database has not answered for too long, and for how long at most.

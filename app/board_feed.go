@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,6 +27,9 @@ type BoardFeed struct {
 	own  NodeFigures // as they were said last
 	turn Millis      // the newest point of the history that somebody makes
 	away Millis      // since when Redis has not answered; 0: it has
+	// What follows raises alarms that no figures in Redis can raise while it rejects writes.
+	written Millis // when this node's figures were written last, at first when it began
+	busy    Millis // since when buys on this node have got busy and none was reserved; 0: they have not
 }
 
 // beat is what this node had done at an instant.
@@ -69,6 +73,11 @@ func (f *BoardFeed) say(ctx context.Context, own NodeFigures, turn Millis) error
 	ctx, cancel := context.WithTimeout(ctx, boardWithin)
 	defer cancel()
 	first, err := f.Store.SayFigures(ctx, own, turn)
+	if err == nil {
+		f.mu.Lock()
+		f.written = own.Said.At
+		f.mu.Unlock()
+	}
 	if err != nil || !first {
 		return err
 	}
@@ -86,6 +95,7 @@ func (f *BoardFeed) Read(ctx context.Context) Board {
 	b, err := f.Reader.Read(ctx)
 	f.note(err)
 	if err == nil {
+		f.addOwnAlarms(&b)
 		return b
 	}
 	partitions := f.somePartitions(ctx)
@@ -95,9 +105,24 @@ func (f *BoardFeed) Read(ctx context.Context) Board {
 	b.sum([]NodeFigures{f.own})
 	b.Partitions = append(b.Partitions, partitions...)
 	b.Alarms = append(alarmsOf(nil, &b), redisAway(f.away))
-	b.Alarms = append(b.Alarms, f.Reader.awayAlarm(partitions, b.Now)...)
+	b.Alarms = append(b.Alarms, f.Reader.partitionAlarms(partitions, b.Now)...)
 	b.shorten()
 	return b
+}
+
+// addOwnAlarms adds the alarms that this node knows from its own memory and that the figures in Redis have not raised.
+func (f *BoardFeed) addOwnAlarms(b *Board) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	raised := func(name string) bool {
+		return slices.ContainsFunc(b.Alarms, func(a Alarm) bool { return a.Name == name })
+	}
+	if b.Now.Sub(f.written) > figuresLife && !raised(AlarmWritesRejected) {
+		b.Alarms = append(b.Alarms, writesRejected("this node's figures", f.written))
+	}
+	if f.busy != 0 && b.Now.Sub(f.busy) >= stillFor && !raised(AlarmNothingMoves) {
+		b.Alarms = append(b.Alarms, busyNode(f.busy))
+	}
 }
 
 // somePartitions reads those that answer while the figures of the nodes cannot be read: in a cluster they are on one
@@ -158,6 +183,11 @@ func (f *BoardFeed) beat(now time.Time) (own NodeFigures, turn Millis) {
 	}
 	own.Said = said
 	f.own = own
+	if f.written == 0 {
+		f.written = said.At
+	}
+	five := &said.Five
+	sinceFirst(&f.busy, five.Reserved == 0 && five.Refused[Busy]+five.Refused[Internal] > 0, said.At)
 	due := said.At - said.At%Millis(PointEvery.Milliseconds())
 	if due > f.turn {
 		f.turn, turn = due, due

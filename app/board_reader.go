@@ -16,9 +16,10 @@ type BoardReader struct {
 	Inventory Inventory
 	Now       func() Millis
 
-	mu        sync.Mutex
-	rates     map[ID]*saleRate
-	awaySince Millis // about when the first of the partitions that are away did not answer; 0: all do
+	mu            sync.Mutex
+	rates         map[ID]*saleRate
+	awaySince     Millis // about when the first of the partitions that are away did not answer; 0: all do
+	rejectedSince Millis // about when the first of the partitions that reject writes did so; 0: none does
 }
 
 // saleRate remembers how far a sale had come when the board was read before.
@@ -44,7 +45,7 @@ func (r *BoardReader) Read(ctx context.Context) (Board, error) {
 	if err != nil {
 		return Board{}, fmt.Errorf("read the history of the board: %w", err)
 	}
-	b.Alarms = append(alarmsOf(points, &b), r.awayAlarm(b.Partitions, b.Now)...)
+	b.Alarms = append(alarmsOf(points, &b), r.partitionAlarms(b.Partitions, b.Now)...)
 	b.shorten()
 	return b, nil
 }
@@ -66,24 +67,37 @@ func (r *BoardReader) figures(ctx context.Context) (b Board, gone []int, err err
 	return b, gone, nil
 }
 
-// awayAlarm names the partitions that do not answer, since when this reader has met any.
-func (r *BoardReader) awayAlarm(all []PartitionFigures, now Millis) []Alarm {
-	var away growing
+// partitionAlarms names the partitions that do not answer or reject writes, since when this reader has met any.
+func (r *BoardReader) partitionAlarms(all []PartitionFigures, now Millis) (alarms []Alarm) {
+	var away, rejecting growing
 	for _, p := range all {
 		if p.Away {
 			away = append(away, p.P)
 		}
+		if p.Rejects {
+			rejecting = append(rejecting, p.P)
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(away) == 0 {
-		r.awaySince = 0
-		return nil
+	if since := sinceFirst(&r.awaySince, len(away) > 0, now); since != 0 {
+		alarms = append(alarms, partitionsAway(away, since))
 	}
-	if r.awaySince == 0 {
-		r.awaySince = now
+	if since := sinceFirst(&r.rejectedSince, len(rejecting) > 0, now); since != 0 {
+		alarms = append(alarms, writesRejected(rejecting.String(), since))
 	}
-	return []Alarm{partitionsAway(away, r.awaySince)}
+	return alarms
+}
+
+// sinceFirst keeps since when something has been true without interruption; 0: it is not.
+func sinceFirst(since *Millis, is bool, now Millis) Millis {
+	switch {
+	case !is:
+		*since = 0
+	case *since == 0:
+		*since = now
+	}
+	return *since
 }
 
 // sum adds up what the nodes said that are there, and answers which have gone long ago.

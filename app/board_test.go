@@ -80,12 +80,16 @@ func TestLagThatGrowsIsAnAlarm(t *testing.T) {
 // Every alarm is complete. TestRunbookHasWhatAlarmsAndChecksName checks where its link leads.
 func TestAlarmsAreComplete(t *testing.T) {
 	t.Parallel()
-	b := Board{Now: 1_000_000, Nodes: []NodeFigures{{Name: "a", DatabaseMS: 5001}}}
+	b := Board{
+		Now: 1_000_000, Nodes: []NodeFigures{{Name: "a", DatabaseMS: 5001}},
+		Partitions: []PartitionFigures{{OldestMS: 299_000}, {P: 1, OldestMS: 301_000}},
+	}
 	var grows []BoardPoint
 	for lag := range int64(8) {
 		grows = append(grows, BoardPoint{Lags: []int64{lag}, Dead: 1})
 	}
-	all := append(alarmsOf(points(grows...), &b), redisAway(1))
+	all := append(alarmsOf(points(grows...), &b), redisAway(1), busyNode(1))
+	all = append(all, (&BoardReader{}).partitionAlarms([]PartitionFigures{{Away: true}, {Rejects: true}}, 1)...)
 	var names []string
 	for _, alarm := range all {
 		if alarm.Says == "" || alarm.Do == "" || alarm.Since == 0 || alarm.Link != runbook+alarmParts[alarm.Name] ||
@@ -94,7 +98,7 @@ func TestAlarmsAreComplete(t *testing.T) {
 		}
 		names = append(names, alarm.Name)
 	}
-	if len(names) != 5 {
+	if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(alarmParts) {
 		t.Errorf("not all alarms were seen: %v", names)
 	}
 }
@@ -185,6 +189,7 @@ func TestTallyAllocatesNothing(t *testing.T) {
 type fakeBoard struct {
 	BoardStore
 	away   bool
+	full   bool // it answers reads and rejects writes
 	said   []NodeFigures
 	points []BoardPoint
 	turns  map[Millis]bool
@@ -193,7 +198,7 @@ type fakeBoard struct {
 var errAway = errors.New("away")
 
 func (f *fakeBoard) SayFigures(_ context.Context, n NodeFigures, turn Millis) (bool, error) {
-	if f.away {
+	if f.away || f.full {
 		return false, errAway
 	}
 	first := turn != 0 && !f.turns[turn]
@@ -229,7 +234,7 @@ type fakeLookers struct{ shown []*Board }
 func (f *fakeLookers) BoardWatched() bool { return true }
 func (f *fakeLookers) ShowBoard(b *Board) { f.shown = append(f.shown, b) }
 
-// While Redis is away the board shows what the node itself knows, says so, and forgets it when Redis is back.
+// While Redis is away or rejects writes, the board shows what the node itself knows, and forgets it when that is over.
 func TestBoardWithoutRedis(t *testing.T) {
 	t.Parallel()
 	store, lookers := &fakeBoard{turns: make(map[Millis]bool)}, &fakeLookers{}
@@ -270,6 +275,28 @@ func TestBoardWithoutRedis(t *testing.T) {
 	if b := beat(false); len(b.Alarms) != 0 {
 		t.Errorf("with Redis again: %+v", b.Alarms)
 	}
+
+	// While Redis rejects writes, the age of the node's own figures and its own counters raise alarms.
+	wrote := now
+	beats := func(after Millis, wantErr bool, want ...string) {
+		t.Helper()
+		now += after
+		total.Refused = map[Code]int64{Busy: total.Refused[Busy] + 9}
+		b, got := beat(wantErr), []string(nil)
+		for _, a := range b.Alarms {
+			got = append(got, a.Name)
+		}
+		if !slices.Equal(got, want) || len(want) > 0 && b.Alarms[0].Since != wrote {
+			t.Errorf("alarms %+v, want %v since %d", b.Alarms, want, wrote)
+		}
+	}
+	store.full = true
+	beats(4000, true)
+	beats(2000, true, AlarmWritesRejected)
+	beats(8000, true, AlarmWritesRejected, AlarmNothingMoves)
+	store.full = false
+	total.Reserved++
+	beats(1000, false)
 	if len(store.points) != 2 || store.points[0].At != 1_000_000 || store.points[1].At != 1_010_000 {
 		t.Errorf("points %+v", store.points)
 	}

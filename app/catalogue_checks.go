@@ -23,26 +23,27 @@ const (
 	FoundStockDiffers CheckCode = "stock_differs" // redis_initial, redis_added, initial, added
 	FoundStock        CheckCode = "stock_loaded"  // stock, held, sold
 
-	FoundNoPartition   CheckCode = "partition_missing"    // partition
-	FoundRecovering    CheckCode = "partition_rebuilding" // partition
-	FoundEpochsDiffer  CheckCode = "epochs_differ"        // partition, redis, database
-	FoundPartition     CheckCode = "partition_fits"       // partition, epoch
-	FoundBacklogFull   CheckCode = "backlog_full"         // waiting, most
-	FoundBacklogGrows  CheckCode = "backlog_grows"        // waiting
-	FoundDeadLetters   CheckCode = "dead_letters"         // dead
-	FoundBacklog       CheckCode = "backlog_fits"         // waiting
-	FoundNoNode        CheckCode = "no_node"              // role
-	FoundOneNode       CheckCode = "one_node"             // role, node
-	FoundNodes         CheckCode = "nodes"                // role, nodes
-	FoundClocksApart   CheckCode = "clocks_apart"         // apart_ms
-	FoundClocks        CheckCode = "clocks_agree"         // apart_ms
-	FoundNoGateway     CheckCode = "no_gateway"
-	FoundGatewaySilent CheckCode = "gateway_silent"
-	FoundGatewayNo     CheckCode = "gateway_refuses"
-	FoundGateway       CheckCode = "gateway_answers"
-	FoundNoMailServer  CheckCode = "no_mail_server"
-	FoundDeadMails     CheckCode = "mails_dead" // dead
-	FoundMails         CheckCode = "mails_sent"
+	FoundNoPartition    CheckCode = "partition_missing"    // partition
+	FoundRecovering     CheckCode = "partition_rebuilding" // partition
+	FoundEpochsDiffer   CheckCode = "epochs_differ"        // partition, redis, database
+	FoundPartition      CheckCode = "partition_fits"       // partition, epoch
+	FoundWritesRejected CheckCode = "writes_rejected"      // partition
+	FoundBacklogFull    CheckCode = "backlog_full"         // waiting, most
+	FoundBacklogGrows   CheckCode = "backlog_grows"        // waiting
+	FoundDeadLetters    CheckCode = "dead_letters"         // dead
+	FoundBacklog        CheckCode = "backlog_fits"         // waiting
+	FoundNoNode         CheckCode = "no_node"              // role
+	FoundOneNode        CheckCode = "one_node"             // role, node
+	FoundNodes          CheckCode = "nodes"                // role, nodes
+	FoundClocksApart    CheckCode = "clocks_apart"         // apart_ms
+	FoundClocks         CheckCode = "clocks_agree"         // apart_ms
+	FoundNoGateway      CheckCode = "no_gateway"
+	FoundGatewaySilent  CheckCode = "gateway_silent"
+	FoundGatewayNo      CheckCode = "gateway_refuses"
+	FoundGateway        CheckCode = "gateway_answers"
+	FoundNoMailServer   CheckCode = "no_mail_server"
+	FoundDeadMails      CheckCode = "mails_dead" // dead
+	FoundMails          CheckCode = "mails_sent"
 
 	FoundEmbedded        CheckCode = "embedded"
 	FoundWeakSetting     CheckCode = "setting_weak"    // store, setting, is, want
@@ -59,7 +60,8 @@ func CheckCodes() []CheckCode {
 	return []CheckCode{
 		FoundUnread, FoundArchived, FoundOver, FoundPaused, FoundProductArchived, FoundNoPicture, FoundPriceNotBelow,
 		FoundLimitAboveStock, FoundOffer, FoundLoadedLater, FoundNotLoadedYet, FoundNotLoaded, FoundStockDiffers,
-		FoundStock, FoundNoPartition, FoundRecovering, FoundEpochsDiffer, FoundPartition, FoundBacklogFull,
+		FoundStock, FoundNoPartition, FoundRecovering, FoundEpochsDiffer, FoundPartition,
+		FoundWritesRejected, FoundBacklogFull,
 		FoundBacklogGrows, FoundDeadLetters, FoundBacklog, FoundNoNode, FoundOneNode, FoundNodes, FoundClocksApart,
 		FoundClocks, FoundNoGateway, FoundGatewaySilent, FoundGatewayNo, FoundGateway, FoundNoMailServer,
 		FoundDeadMails, FoundMails, FoundEmbedded, FoundWeakSetting, FoundHiddenSetting, FoundLogNotWritten,

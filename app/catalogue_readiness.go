@@ -46,7 +46,7 @@ type Surroundings interface {
 	Mail(ctx context.Context) (server bool, dead int64, err error)
 	// Figures are those of all nodes that said something within the last seconds.
 	Figures(ctx context.Context) ([]NodeFigures, error)
-	// PartitionFigures are those of all partitions, in their order.
+	// PartitionFigures are those of all partitions, in their order; a write is tried in each.
 	PartitionFigures(ctx context.Context) ([]PartitionFigures, error)
 }
 
@@ -76,6 +76,7 @@ var checkParts = map[string]string{
 	"offer":      "setting-up-a-sale",
 	"stock":      "stock-audit",
 	"partition":  "redis-data-loss",
+	"writes":     "redis-rejects-writes",
 	"backlog":    "the-lag-grows",
 	"nodes":      "a-node-is-not-ready",
 	"clock":      "setting-up-a-sale",
@@ -102,6 +103,7 @@ func (c *Checklist) Readiness(ctx context.Context, id ID) (Readiness, error) {
 		{"offer", func(context.Context, *SaleRecord) []Check { return checkOffer(&sale, &product) }},
 		{"stock", c.stock},
 		{"partition", c.partition},
+		{"writes", c.writes},
 		{"backlog", c.backlog},
 		{"nodes", c.nodes},
 		{"clock", c.clock},
@@ -233,6 +235,17 @@ func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
 	}
 	return passed(FoundPartition, Facts{"partition": partition, "epoch": epoch}, "partition %d is at epoch %d",
 		partition, epoch)
+}
+
+// writes fails when the sale's partition rejects a write. Otherwise it adds nothing to the list: backlog reports figures
+// that cannot be read.
+func (c *Checklist) writes(ctx context.Context, s *SaleRecord) []Check {
+	all, err := c.Around.PartitionFigures(ctx)
+	if err != nil || s.Partition >= len(all) || !all[s.Partition].Rejects {
+		return nil
+	}
+	return failed(FoundWritesRejected, Facts{"partition": s.Partition},
+		"See whether the disk or the memory of Redis is full", "partition %d rejects writes, so nobody can buy", s.Partition)
 }
 
 // backlog looks how much waits for the database.

@@ -14,7 +14,7 @@ type BoardStore interface {
 	AddPoint(ctx context.Context, p BoardPoint, gone []int) error
 	// Points answers the last points of the history, the oldest first.
 	Points(ctx context.Context, last int) ([]BoardPoint, error)
-	// PartitionFigures reads the state of all streams.
+	// PartitionFigures reads the state of all streams, and tries a write in each partition.
 	PartitionFigures(ctx context.Context) ([]PartitionFigures, error)
 }
 

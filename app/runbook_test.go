@@ -29,7 +29,8 @@ func TestRunbookHasWhatAlarmsAndChecksName(t *testing.T) {
 		}
 	}
 	for _, alarm := range []string{
-		AlarmNothingMoves, AlarmLagGrows, AlarmRedisAway, AlarmDatabaseAway, AlarmDeadLetters,
+		AlarmNothingMoves, AlarmLagGrows, AlarmRedisAway, AlarmWritesRejected, AlarmDatabaseAway, AlarmEntryStuck,
+		AlarmDeadLetters,
 	} {
 		if alarmParts[alarm] == "" {
 			t.Errorf("the alarm %s leads nowhere", alarm)

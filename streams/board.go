@@ -92,7 +92,7 @@ func (l *Inventory) PartitionFigures(ctx context.Context) ([]app.PartitionFigure
 	for i, s := range stats {
 		figures[i] = app.PartitionFigures{
 			P: s.Partition, Lag: s.Lag, Pending: s.Pending, OldestMS: s.Oldest.Milliseconds(), Dead: s.Dead,
-			Deadlines: s.Deadlines, Away: s.Away,
+			Deadlines: s.Deadlines, Away: s.Away, Rejects: s.Rejects,
 		}
 	}
 	return figures, nil

@@ -1,11 +1,17 @@
 package streams
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"stampede/app"
+	"stampede/app/test/kit"
 )
 
 // What nodes say is there until they say something else; of a point of the history one of them is the author.
@@ -83,6 +89,37 @@ func TestOldestEntry(t *testing.T) {
 		add(time.Hour)
 		about("in hand", 2*time.Hour)
 	})
+}
+
+// A Redis that answers reads and rejects writes is found, by what happens and by no setting, and so is its end.
+func TestRejectedWritesAreFound(t *testing.T) {
+	t.Parallel()
+	server := kit.StartRedis(t, kit.RedisOptions{})
+	f := newFixture(t, server.URL)
+	collector := NewStreamCollector(f.inventory)
+	set := func(name, value string) { f.must(f.client.ConfigSet(f.ctx, name, value).Err()) }
+	becomes := func(want bool) {
+		t.Helper()
+		kit.Eventually(t, patience, func() (bool, string) {
+			figures, err := f.inventory.PartitionFigures(f.ctx)
+			f.must(err)
+			return figures[0].Rejects == want && figures[1].Rejects == want, fmt.Sprintf("%+v", figures)
+		})
+		if n := testutil.CollectAndCount(collector, "stampede_partition_rejects_writes"); n != 2 {
+			t.Errorf("the metric has %d partitions", n)
+		}
+	}
+	becomes(false)
+	set("maxmemory", "1") // OOM
+	becomes(true)
+	set("maxmemory", "0")
+	becomes(false)
+	f.must(os.Mkdir(filepath.Join(server.Dir, "dump.rdb"), 0o700)) // MISCONF: in its place nothing can be saved
+	set("save", "3600 1")
+	f.must(f.client.BgSave(f.ctx).Err())
+	becomes(true)
+	set("save", "")
+	becomes(false)
 }
 
 // What processes have counted of a sale stays side by side, each in the place of its own last word, for a while.

@@ -24,6 +24,7 @@ import "stampede/app"
 //	                                         Lua dead_letter
 //	stampede:{p}:attempts            hash    stream id → failures of that entry on its own account. Consumer
 //	stampede:{p}:orders:before       stream  the stream as it was before the partition was restored; for an hour. Lua open
+//	stampede:{p}:probe               string  tries whether the partition accepts writes; with a TTL of 1 s. Stats
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
 //	                                         withdrawn burnt · tickets done · paused armed rest_until stuck · moves:
 //	                                         changes of holds but by reserve · out:<act>: units that an

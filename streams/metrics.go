@@ -120,7 +120,8 @@ type StreamStats struct {
 
 	Oldest time.Duration // age of the oldest entry that waits; 0: none does
 
-	Away bool // it does not answer; the other numbers are nothing
+	Away    bool // it does not answer; the other numbers are nothing
+	Rejects bool // it answers, and rejects writes
 }
 
 // StreamCollector reads StreamStats at each scrape.
@@ -149,6 +150,7 @@ func NewStreamCollector(l *Inventory) *StreamCollector {
 		gauge("dead_letters", "Entries that failed for good and wait for an operator."),
 		gauge("deadlines", "Unpaid orders in the delay queue."),
 		gauge("stream_oldest_seconds", "Age of the oldest reservation that waits for its row; 0: none does."),
+		gauge("partition_rejects_writes", "1 when the partition answered this scrape and rejected a write."),
 	}}
 }
 
@@ -178,9 +180,13 @@ func (c *StreamCollector) Collect(ch chan<- prometheus.Metric) {
 			continue
 		}
 		ch <- prometheus.MustNewConstMetric(c.partition, prometheus.GaugeValue, 1, name)
+		rejects := 0.0
+		if s.Rejects {
+			rejects = 1
+		}
 		for i, v := range []float64{
 			float64(s.Lag), float64(s.Pending), float64(s.Lag + s.Pending), float64(s.Length), float64(s.Dead),
-			float64(s.Deadlines), s.Oldest.Seconds(),
+			float64(s.Deadlines), s.Oldest.Seconds(), rejects,
 		} {
 			ch <- prometheus.MustNewConstMetric(c.gauges[i], prometheus.GaugeValue, v, name)
 		}

@@ -10,7 +10,12 @@ import (
 	"stampede/app"
 )
 
-// Stats reads the streams' numbers of all partitions. Of those that do not answer it says so, and nothing else.
+// probeLife is the TTL of the key by which a reading tries whether a partition accepts writes.
+const probeLife = time.Second
+
+// Stats reads the streams' numbers of all partitions, and tries a write in each: Redis may answer reads while it rejects
+// writes (MISCONF after a failed save, OOM at maxmemory, a replica). Partitions that do not answer are marked as away,
+// without numbers.
 func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	now, err := l.Now(ctx)
 	if err != nil {
@@ -50,6 +55,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 		waiting   *redis.StringCmd
 		length    *redis.IntCmd
 		dead      *redis.IntCmd
+		probe     *redis.StatusCmd
 		deadlines *redis.IntCmd
 	}
 	cmds := make([]reads, len(partitions))
@@ -60,6 +66,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 				groups: pipe.XInfoGroups(ctx, k.orders), pending: pipe.XPending(ctx, k.orders, group),
 				waiting: pipe.HGet(ctx, k.meta, "waiting"),
 				length:  pipe.XLen(ctx, k.orders), dead: pipe.XLen(ctx, k.dead),
+				probe:     pipe.Set(ctx, k.prefix+"probe", 1, probeLife),
 				deadlines: pipe.ZCard(ctx, k.deadlines),
 			}
 		}
@@ -74,6 +81,7 @@ func (l *Inventory) statsOf(ctx context.Context, partitions []int, now app.Milli
 		}
 		s := StreamStats{
 			Partition: partitions[i], Length: c.length.Val(), Dead: c.dead.Val(), Deadlines: c.deadlines.Val(),
+			Rejects: c.probe.Err() != nil,
 		}
 		for _, g := range c.groups.Val() {
 			if g.Name != group {

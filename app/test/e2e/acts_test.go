@@ -125,6 +125,10 @@ func TestReadinessOfALiveNode(t *testing.T) {
 			t.Errorf("nobody looked at %q: %v", name, states)
 		}
 	}
+	rejectWrites(t, redis.URL, true)
+	if r, states := list(); r.OK || !slices.Contains(states["writes"], app.CheckFail) {
+		t.Errorf("while writes are rejected: ready %v, %v", r.OK, states)
+	}
 	redis.Cut()
 	if r, states := list(); r.OK || !slices.Contains(states["stock"], app.CheckFail) ||
 		!slices.Contains(states["partition"], app.CheckFail) {

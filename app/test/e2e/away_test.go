@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"stampede/app"
 	"stampede/app/test/kit"
 )
@@ -22,6 +24,21 @@ func wired(t *testing.T, settings ...string) (s *shop, redis, database *kit.Prox
 	s = openShop(t, server.URL, dsn, settings...)
 	s.settings = append(s.settings, "STAMPEDE_REDIS_URL="+redis.URL, "STAMPEDE_MYSQL_DSN="+database.URL)
 	return s, redis, database
+}
+
+// rejectWrites makes Redis reject writes and answer reads, or ends that.
+func rejectWrites(t *testing.T, url string, on bool) {
+	t.Helper()
+	memory := map[bool]string{true: "1", false: "0"}[on]
+	options, err := goredis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := goredis.NewClient(options)
+	defer client.Close()
+	if err := client.ConfigSet(t.Context(), "maxmemory", memory).Err(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // With a store away `stampede status` shows what its node knows, and which store is missing; without a node it fails.
@@ -65,6 +82,10 @@ func TestStatusWithoutAStore(t *testing.T) {
 	if i < 0 || whole.Sales[i].Stock != 7 || whole.Sales[i].Held != 3 || len(whole.Nodes) != 1 {
 		t.Fatalf("with both stores: %+v", whole)
 	}
+	rejectWrites(t, redis.URL, true)
+	becomes(app.AlarmWritesRejected)
+	rejectWrites(t, redis.URL, false)
+	becomes()
 	redis.Cut()
 	becomes(app.AlarmRedisAway)
 	redis.Restore()

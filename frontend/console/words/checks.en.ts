@@ -64,6 +64,10 @@ export const checksEn: Record<string, CheckWords> = {
     do: rebuild,
   },
   partition_fits: { says: (of) => `partition ${of('partition')} is at epoch ${of('epoch')}` },
+  writes_rejected: {
+    says: (of) => `partition ${of('partition')} rejects writes, so nobody can buy`,
+    do: () => 'See whether the disk or the memory of Redis is full',
+  },
   backlog_full: {
     says: (of) =>
       `${of('waiting')} reservations wait for the database; at ${of('most')} buys are turned away`,

@@ -58,6 +58,10 @@ export const checksZh: Record<string, CheckWords> = {
     do: rebuild,
   },
   partition_fits: { says: (of) => `分区 ${of('partition')} 的纪元是 ${of('epoch')}` },
+  writes_rejected: {
+    says: (of) => `分区 ${of('partition')} 拒绝写入，无法抢购`,
+    do: () => '检查 Redis 的磁盘或内存是否已满',
+  },
   backlog_full: {
     says: (of) => `${of('waiting')} 个预留在等待数据库；达到 ${of('most')} 个时购买会被拒绝`,
     do: workers,
