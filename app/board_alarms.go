@@ -82,9 +82,9 @@ func alarmsOf(points []BoardPoint, b *Board) []Alarm {
 	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
 		alarms = append(alarms, Alarm{
 			Name: AlarmEntryStuck, Since: b.Now.Add(-oldest), Link: runbook + alarmParts[AlarmEntryStuck],
-			Says: fmt.Sprintf("The oldest entry of %s has waited for its row for %v; the stream keeps all that follow it.",
+			Says: fmt.Sprintf("The oldest entry of %s has waited for its row for %v, and the stream grows behind it.",
 				partitions, oldest.Round(time.Second)),
-			Do: "Find what holds it up, usually a locked row of a sale: Redis needs more memory until then.",
+			Do: "Find the reason, usually a locked row of a sale. Until then the stream is not trimmed.",
 		})
 	}
 	if since, is := streak(points, 0, func(p *BoardPoint) bool { return p.Dead > 0 }); is {

@@ -237,15 +237,16 @@ func (c *Checklist) partition(ctx context.Context, s *SaleRecord) []Check {
 		partition, epoch)
 }
 
-// writes fails when the sale's partition rejects a write. Otherwise it adds nothing to the list: backlog reports figures
-// that cannot be read.
+// writes fails when the sale's partition rejects a write. Otherwise it adds nothing to the list: backlog reports
+// figures that cannot be read.
 func (c *Checklist) writes(ctx context.Context, s *SaleRecord) []Check {
 	all, err := c.Around.PartitionFigures(ctx)
 	if err != nil || s.Partition >= len(all) || !all[s.Partition].Rejects {
 		return nil
 	}
 	return failed(FoundWritesRejected, Facts{"partition": s.Partition},
-		"See whether the disk or the memory of Redis is full", "partition %d rejects writes, so nobody can buy", s.Partition)
+		"See whether the disk or the memory of Redis is full",
+		"partition %d rejects writes, so nobody can buy", s.Partition)
 }
 
 // backlog looks how much waits for the database.

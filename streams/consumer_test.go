@@ -388,8 +388,8 @@ func TestLostStreamIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-// A consumer leaves the group when it ends, and that of a killed worker is deleted after a while, unless that would lose
-// pending entries.
+// A consumer leaves the group when it ends, and that of a killed worker is deleted after a while, unless that would
+// lose pending entries.
 func TestLeaveOnlyWithoutPending(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)

@@ -13,9 +13,9 @@ import (
 // probeLife is the TTL of the key by which a reading tries whether a partition accepts writes.
 const probeLife = time.Second
 
-// Stats reads the streams' numbers of all partitions, and tries a write in each: Redis may answer reads while it rejects
-// writes (MISCONF after a failed save, OOM at maxmemory, a replica). Partitions that do not answer are marked as away,
-// without numbers.
+// Stats reads the streams' numbers of all partitions, and tries a write in each: Redis may answer reads while it
+// rejects writes (MISCONF after a failed save, OOM at maxmemory, a replica). Partitions that do not answer are marked
+// as away, without numbers.
 func (l *Inventory) Stats(ctx context.Context) ([]StreamStats, error) {
 	now, err := l.Now(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
--- leave: delete consumers of a group that have no pending entries: one that ends, or all that have been idle for long. It
--- is one step, because XGROUP DELCONSUMER drops the pending entries of a consumer. A consumer that is still in use is
--- made again by its next read.
+-- leave: delete consumers of a group that have no pending entries: one that ends, or all that have been idle for long.
+-- It is one step, because XGROUP DELCONSUMER drops the pending entries of a consumer. A consumer that is still in use
+-- is made again by its next read.
 --
 -- KEYS  1 stream
 -- ARGV  1 group   2 consumer, '' for all   3 idle time (ms) from which on consumers are deleted; of all only

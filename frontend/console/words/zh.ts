@@ -452,7 +452,7 @@ export const zh: ConsoleWords = {
   },
   alarms: {
     nothing_moving: {
-      says: '有抢购进来或条目在等待，但 10 秒内没有任何订单落库。',
+      says: '有抢购进来或条目在等待，但 10 秒内没有任何订单落库，或某个节点的抢购全部返回繁忙。',
       do: '检查 worker 是否在运行、数据库是否响应，再看是否有行被锁。',
     },
     lag_grows: {
