@@ -82,7 +82,7 @@ func alarmsOf(points []BoardPoint, b *Board) []Alarm {
 	if partitions, oldest := stuckEntries(b.Partitions); len(partitions) > 0 {
 		alarms = append(alarms, Alarm{
 			Name: AlarmEntryStuck, Since: b.Now.Add(-oldest), Link: runbook + alarmParts[AlarmEntryStuck],
-			Says: fmt.Sprintf("The oldest entry of %s has waited for its row for %v, and the stream grows behind it.",
+			Says: fmt.Sprintf("The oldest entry of %s has waited for its row for %v; the stream grows behind it.",
 				partitions, oldest.Round(time.Second)),
 			Do: "Find the reason, usually a locked row of a sale. Until then the stream is not trimmed.",
 		})
@@ -115,12 +115,12 @@ func partitionsAway(partitions growing, since Millis) Alarm {
 	}
 }
 
-// writesRejected is the alarm of a Redis that answers reads and rejects writes; where names what is not written.
-func writesRejected(where string, since Millis) Alarm {
+// writesRejected is the alarm of a Redis that answers reads and rejects writes; says names what is not written.
+func writesRejected(says string, since Millis) Alarm {
 	return Alarm{
 		Name: AlarmWritesRejected, Since: since, Link: runbook + alarmParts[AlarmWritesRejected],
-		Says: fmt.Sprintf("Redis rejects the writes of %s, or does not finish them.", where),
-		Do:   "See whether its disk or its memory is full. Until then buys there are busy; they can be repeated.",
+		Says: says,
+		Do:   "See whether the disk or the memory of Redis is full. Until then buys are busy, and clients repeat them.",
 	}
 }
 

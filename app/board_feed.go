@@ -118,7 +118,8 @@ func (f *BoardFeed) addOwnAlarms(b *Board) {
 		return slices.ContainsFunc(b.Alarms, func(a Alarm) bool { return a.Name == name })
 	}
 	if b.Now.Sub(f.written) > figuresLife && !raised(AlarmWritesRejected) {
-		b.Alarms = append(b.Alarms, writesRejected("this node's figures", f.written))
+		b.Alarms = append(b.Alarms,
+			writesRejected("Redis answers, but this node could not write its figures for 5 s.", f.written))
 	}
 	if f.busy != 0 && b.Now.Sub(f.busy) >= stillFor && !raised(AlarmNothingMoves) {
 		b.Alarms = append(b.Alarms, busyNode(f.busy))

@@ -84,7 +84,7 @@ func (r *BoardReader) partitionAlarms(all []PartitionFigures, now Millis) (alarm
 		alarms = append(alarms, partitionsAway(away, since))
 	}
 	if since := sinceFirst(&r.rejectedSince, len(rejecting) > 0, now); since != 0 {
-		alarms = append(alarms, writesRejected(rejecting.String(), since))
+		alarms = append(alarms, writesRejected(fmt.Sprintf("Redis rejects writes of %s.", rejecting), since))
 	}
 	return alarms
 }
