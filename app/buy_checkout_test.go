@@ -60,6 +60,53 @@ func (g scriptedGate) Reserve(b Buy, _ time.Time, then func(GateAnswer, error)) 
 	go then(d, g.err)
 }
 
+// usedIDs is a gate that has seen so many of the ids that come.
+type usedIDs struct {
+	left int
+	sent []Buy
+}
+
+func (g *usedIDs) Reserve(b Buy, _ time.Time, then func(GateAnswer, error)) {
+	g.sent = append(g.sent, b)
+	d := GateAnswer{Verdict: VerdictReserved, Order: b.Order}
+	if g.left--; g.left >= 0 {
+		d.Verdict = VerdictUsedID
+	}
+	then(d, nil)
+}
+
+// An order id that another node has generated, too, is replaced under the same key, but not without end.
+func TestUsedOrderIDsAreReplaced(t *testing.T) {
+	t.Parallel()
+	for used, want := range map[int]Code{maxOrderIDs - 1: "", maxOrderIDs: Busy} {
+		g, last := &usedIDs{left: used}, ID(10)
+		checkout := tracedCheckout(g)
+		checkout.Mint = func() (ID, error) { last++; return last, nil }
+		receipt, err := checkout.Buy(t.Context(), 5, BuyRequest{Sale: 7, Qty: 1, Key: "key-of-it"})
+		if err == nil && (want != "" || receipt.Order != last) || err != nil && AsError(err).Code != want {
+			t.Errorf("%d used: %+v, %v, want %q", used, receipt, err, want)
+		}
+		for i, b := range g.sent {
+			if b.Key != "key-of-it" || b.Order != ID(11+i) || len(g.sent) != maxOrderIDs {
+				t.Errorf("%d used: sent %+v", used, g.sent)
+			}
+		}
+	}
+}
+
+// A repeated key never tells of the order of another buyer whose id is the same.
+func TestRepeatHidesTheOrderOfAnother(t *testing.T) {
+	t.Parallel()
+	row := Order{User: 6, Sale: 7, State: Paid}
+	checkout := &Checkout{Orders: &lateRow{row: row}}
+	for user, want := range map[ID]OrderState{5: Refused, 6: Paid} {
+		buy := Buy{User: user, Sale: SaleRef{ID: 7}}
+		if got := checkout.stateByNow(t.Context(), buy, Receipt{State: Reserved}).State; got != want {
+			t.Errorf("user %d: %s, want %s", user, got, want)
+		}
+	}
+}
+
 // brokenStore panics when it is asked for an order.
 type brokenStore struct{ OrderStore }
 

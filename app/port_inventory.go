@@ -42,9 +42,10 @@ const (
 	VerdictBacklog    Verdict = 10 // too many orders wait for the database
 	VerdictCooldown   Verdict = 11 // units came back a moment ago and rest until every sold-out flag has ended (I9)
 	VerdictNotLoaded  Verdict = 12 // the sale is not in Redis, or not armed yet
-	VerdictRecovering Verdict = 13 // the partition is being rebuilt, or has no state at all
+	VerdictRecovering Verdict = 13 // the partition is being recovered, or has no state at all
 	VerdictEpoch      Verdict = 14 // the caller's epoch is not the partition's
 	VerdictPass       Verdict = 15 // the sale asks for a pass, and none came that was not spent
+	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written. 16–21 are codes of calls
 )
 
 // GateAnswer is what became of a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the
@@ -330,7 +331,7 @@ type EntryHandler interface {
 	// error for the whole batch is transient.
 	Fulfil(ctx context.Context, entries []Entry) ([]error, error)
 	// Refuse gives an entry that failed for good its row (state refused), returns its units and tells its
-	// buyer. After it the entry goes to the dead letters.
+	// buyer. After it the entry goes to the dead letters. An entry whose order id belongs to another order gets no row.
 	Refuse(ctx context.Context, e Entry, reason string) error
 }
 

@@ -100,6 +100,36 @@ func TestVerdicts(t *testing.T) {
 	})
 }
 
+// An id that two nodes have generated becomes one reservation; the other buy is told to come with another id.
+func TestUsedOrderIDsAreRejected(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		g, s := f.gate(f.inventory), f.openSale(5)
+		first, second := buyOf(s, 11, 1, "key-one-1"), buyOf(s, 12, 1, "key-two-1")
+		second.Order = first.Order
+		reply, err := reserveScript.run(f.ctx, f.client, reserveKeys(f.inventory, s.Ref()), testEpoch, 1000,
+			s.ID.String(), 0, 0, 0, int64(first.Order), int64(first.User), 1, first.Key, first.Hash, "",
+			int64(second.Order), int64(second.User), 1, second.Key, second.Hash, "") // in one call
+		f.must(err)
+		if len(reply) != 8 || integer(reply[2]) != 4 || integer(reply[5]) != 2 ||
+			app.Verdict(integer(reply[6])) != app.VerdictUsedID {
+			t.Fatalf("reply %v, want the second buy rejected", reply)
+		}
+		f.wantVerdict(g, second, app.VerdictUsedID) // in a later call
+		a := f.audit(s)
+		if n := f.client.XLen(f.ctx, f.inventory.parts[1].keys.orders).Val(); n != 1 || a.Stock != 4 || a.Tickets != 1 ||
+			len(a.Holds) != 1 || len(a.Units) != 1 {
+			t.Fatalf("%d entries, %+v: a rejected buy was written", n, a)
+		}
+		second.Order = newID()
+		f.wantVerdict(g, second, app.VerdictReserved)
+		again := buyOf(s, 12, 1, "key-two-1")
+		again.Order = first.Order
+		if d := f.wantVerdict(g, again, app.VerdictRepeated); d.Order != second.Order {
+			t.Fatalf("I9: repeated as order %d, want %d", d.Order, second.Order)
+		}
+	})
+}
+
 // P4, I9: the window closing changes nothing for who holds something.
 func TestRepeatAfterClose(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

@@ -19,7 +19,7 @@ type Metrics struct {
 	gateSeconds prometheus.Histogram
 	gateFaults  prometheus.Counter
 	verdicts    *prometheus.CounterVec
-	byVerdict   [app.VerdictPass + 1]prometheus.Counter
+	byVerdict   [len(verdictNames)]prometheus.Counter // nil: no such verdict
 
 	settled     atomic.Int64
 	retried     prometheus.Counter
@@ -38,7 +38,7 @@ var verdictNames = [...]string{
 	app.VerdictCap: "cap", app.VerdictSoldOut: "sold_out", app.VerdictBacklog: "backlog",
 	app.VerdictCooldown:  "resting",
 	app.VerdictNotLoaded: "not_loaded", app.VerdictRecovering: "rebuilding", app.VerdictEpoch: "epoch",
-	app.VerdictPass: "pass",
+	app.VerdictPass: "pass", app.VerdictUsedID: "used_id",
 }
 
 // NewMetrics makes metrics that start at zero.
@@ -78,8 +78,10 @@ func NewMetrics() *Metrics {
 		Help: "Stream entries acknowledged after their row was committed.",
 	}, func() float64 { return float64(m.Settled()) })
 	m.all = append(counters, m.groupSize, m.gateSeconds, m.verdicts, settled)
-	for v := app.VerdictReserved; v <= app.VerdictPass; v++ {
-		m.byVerdict[v] = m.verdicts.WithLabelValues(verdictNames[v])
+	for v, name := range verdictNames {
+		if name != "" {
+			m.byVerdict[v] = m.verdicts.WithLabelValues(name)
+		}
 	}
 	return m
 }
@@ -89,7 +91,7 @@ func (m *Metrics) Settled() int64 { return m.settled.Load() }
 
 // verdict is the counter of a verdict; an unknown one counts as "epoch" would: something to look into.
 func (m *Metrics) verdict(v app.Verdict) prometheus.Counter {
-	if v < app.VerdictReserved || v > app.VerdictPass {
+	if v < 0 || int(v) >= len(m.byVerdict) || m.byVerdict[v] == nil {
 		v = app.VerdictEpoch
 	}
 	return m.byVerdict[v]

@@ -59,6 +59,8 @@ func (m *model) reserve(b app.Buy) app.GateAnswer {
 		d.Verdict = app.VerdictLimit
 	case qty > m.stock:
 		d.Verdict = app.VerdictSoldOut
+	case m.holds[b.Order].Order != 0:
+		d.Verdict = app.VerdictUsedID
 	default:
 		m.tickets++
 		m.accepted[b.User]++
@@ -172,6 +174,12 @@ func TestModel(t *testing.T) {
 					fmt.Sprintf("key-%04d", rapid.IntRange(1, 6).Draw(rt, "key")))
 				if asks == "always" || asks == "now and then" && rapid.Bool().Draw(rt, "asks now") {
 					b.NeedsPass, b.Passed = true, app.Millis(rapid.IntRange(0, 6).Draw(rt, "pass"))
+				}
+				if len(m.everHeld) > 0 && rapid.IntRange(0, 3).Draw(rt, "another id") == 0 {
+					other := rapid.SampledFrom(m.everHeld).Draw(rt, "id of")
+					if h := m.holds[other.Order]; h.Order != 0 && h.User != b.User {
+						b.Order = h.Order // as another node has generated it
+					}
 				}
 				got, err := untilKnown(f.ctx, g, b)
 				if want := m.reserve(b); err != nil || got != want {

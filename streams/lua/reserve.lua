@@ -27,6 +27,7 @@
 --           9 not enough units     10 backlog full                         value = 0
 --          15 no pass, or one that was not issued later than the one that this buyer spent last
 --          11 resting                             value = milliseconds until the units may be sold
+--          22 the order id is in use in this sale: repeat with another id under the same key        value = 0
 --
 -- A stream entry has one field, terms:
 --   version of this layout:order:epoch:base:ticket:hold:quantity:price:sale version:content hash:key:sale:user:address
@@ -51,11 +52,11 @@ if tonumber(meta[2]) < tonumber(ARGV[4]) then return {19} end
 local sale = redis.call('HMGET', KEYS[4], 'armed', 'price', 'version', 'opens', 'closes', 'limit', 'cap',
   'stock', 'held', 'tickets', 'done', 'paused', 'rest_until', 'stuck')
 if sale[1] ~= '1' then return {12} end
-local asks, buys, users = ARGV, math.floor((#ARGV - 6) / 6), {} -- a local name is found faster than a global one, six times a buy
+local asks, buys, users, orders = ARGV, math.floor((#ARGV - 6) / 6), {}, {} -- a local name is found faster
 for b = 1, buys do
   local qty = asks[6 * b + 3]
   if qty ~= '1' and not string.find(qty, '^[1-9]%d*$') then return {18} end
-  users[b] = asks[6 * b + 2]
+  orders[b], users[b] = asks[6 * b + 1], asks[6 * b + 2]
 end
 local passes -- one per buy, when the sale asks for them
 local extra = #ARGV % 6
@@ -84,8 +85,10 @@ local paused, rest = sale[12] == '1' or sale[14], tonumber(sale[13]) - now
 -- 2. What the buyers have, read at once. A buyer may come twice in one call: fields follows the decisions. Among them is
 --    who bought last as far as the caller has seen (I8). Whatever was accepted stays in its buyer's record as long as the
 --    sale lives: where it is missing this is an older state, whose seq has caught up with buys of others.
+--    An order id that has a hold was generated twice, by two nodes with the same node number.
 users[buys + 1] = ARGV[5]
 local stored, fields = redis.call('HMGET', KEYS[5], unpack(users)), {}
+local in_use = stock > 0 and redis.call('HMGET', KEYS[6], unpack(orders))
 if ARGV[6] ~= '0' and not string.find(stored[buys + 1] or '', ARGV[6] .. ':', 1, true) then return {19} end
 
 -- 3. The key comes before every refusal (I9, P4), also of who has no pass. Answers units, number of records, records, their
@@ -110,7 +113,8 @@ end
 --    many units are left, what a buyer has. A buy that is refused does not spend it.
 local number = tonumber
 local shut = paused and 6 or now < opens and 4 or now >= closes and 5
-local function refusal(units, count, qty, pass, spent)
+local used = {} -- order ids of this call that were accepted
+local function refusal(b, units, count, qty, pass, spent)
   if shut then return shut, 0 end
   if pass and pass ~= '-' and number(pass) <= number(spent or '0') then return 15, 0 end
   if count >= cap then return 8, 0 end
@@ -118,6 +122,7 @@ local function refusal(units, count, qty, pass, spent)
   if waiting >= bound then return 10, 0 end
   if qty > stock then return 9, 0 end
   if rest > 0 then return 11, rest end
+  if in_use[b] or used[orders[b]] then return 22, 0 end
 end
 
 -- 5. A record keeps the ids of its entries until one is added: then those go that are settled, as far as all of them are, and
@@ -139,7 +144,7 @@ local middle, tail = ':' .. price .. ':' .. version .. ':', ':' .. ARGV[3] .. ':
 local reply, accepted, holds = {0, done, stock, tickets + 1, seq}, 0, {}
 for b = 1, buys do
   local i, user = 6 * b + 1, users[b]
-  local order, qty, key, hash = asks[i], asks[i + 2], asks[i + 3], asks[i + 4]
+  local order, qty, key, hash = orders[b], asks[i + 2], asks[i + 3], asks[i + 4]
   local units = number(qty)
   local field = fields[user] or stored[b]
   local had, count, records, ids, spent, first, content, ticket = 0, 0, '', ''
@@ -149,7 +154,7 @@ for b = 1, buys do
   if first then
     verdict, value = content == hash and 2 or 3, ticket .. ':' .. first
   else
-    verdict, value = refusal(had, count, units, pass, spent)
+    verdict, value = refusal(b, had, count, units, pass, spent)
   end
   if not verdict then
     if pass and pass ~= '-' then spent = pass end
@@ -167,7 +172,7 @@ for b = 1, buys do
       fields[user] = qty .. '|1|' .. order .. ':' .. hash .. ':' .. t .. ':' .. key .. ';|' .. id
     end
     if spent then fields[user] = fields[user] .. '|' .. spent end
-    holds[2 * accepted - 1], holds[2 * accepted] = order, '1:' .. qty
+    holds[2 * accepted - 1], holds[2 * accepted], used[order] = order, '1:' .. qty, true
   else
     local n = #reply
     reply[n + 1], reply[n + 2], reply[n + 3] = b, verdict, value
