@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -182,7 +183,9 @@ func (f *Fulfiller) Refuse(ctx context.Context, e Entry, reason string) error {
 	return f.Effects.Finish(ctx, e.Partition, now, toFinish(inserted), nil)
 }
 
-// refusedRow writes the refused row; when even that cannot be stored in full, one without the buyer's texts.
+// refusedRow writes the refused row; when even that cannot be stored in full, one without the buyer's texts. A
+// reservation whose id belongs to another order gets none: what is returned looks like a row that was just written, so
+// that its units go back, its buyer is notified, and the row of the other order is not read.
 func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]Inserted, error) {
 	row, err := f.row(ctx, &e)
 	if err != nil {
@@ -190,6 +193,12 @@ func (f *Fulfiller) refusedRow(ctx context.Context, e Entry, reason string) ([]I
 	}
 	row.State, row.Reason = Refused, reason
 	inserted, err := f.Orders.Insert(ctx, e.Epoch, []NewOrder{row})
+	if errors.Is(err, ErrIDTaken) {
+		slog.ErrorContext(ctx, "reservation refused without a row", "order", row.ID, "user", row.User, "sale", row.Sale,
+			"ticket", row.Ticket, "err", err)
+		row.ToldRev, row.Stamped = row.Rev, true
+		return []Inserted{{Order: row}}, nil
+	}
 	if errors.Is(err, ErrPermanent) {
 		row.Address, row.Key, row.ContentHash, row.ProductName = nil, "", "", ""
 		inserted, err = f.Orders.Insert(ctx, e.Epoch, []NewOrder{row})

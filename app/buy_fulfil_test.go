@@ -251,6 +251,22 @@ func TestRefuseFallsBackToARowWithoutTexts(t *testing.T) {
 	}
 }
 
+// An entry whose id belongs to another order gets no row: its buyer is told, its unit goes back, nothing is read.
+func TestRefuseWithoutARowWhenTheIDIsTaken(t *testing.T) {
+	t.Parallel()
+	f, book, inventory, notifier := newTestFulfiller()
+	book.transient = ErrIDTaken
+	e := entries(1)[0]
+	must(t, f.Refuse(context.Background(), e, ReasonDead))
+	if want := []string{"return 1", "finish 1 of 0"}; !slices.Equal(book.steps, want) || len(book.sizes) != 1 {
+		t.Fatalf("steps %v, want %v", book.steps, want)
+	}
+	if o := notifier.told[0]; o.State != Refused || o.User != e.User || len(book.marked) != 0 ||
+		inventory.returned[0].Hold != e.Hold || inventory.returned[0].Sale.ID != e.Sale || inventory.returned[0].Burn {
+		t.Fatalf("told %+v, returned %+v, marked %v", o, inventory.returned, book.marked)
+	}
+}
+
 func TestUnreadableEntriesAreDataFaults(t *testing.T) {
 	t.Parallel()
 	f, _, _, _ := newTestFulfiller()

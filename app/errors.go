@@ -97,6 +97,8 @@ var (
 	ErrMisconfigured error = misconfigured{}
 	// ErrPermanent is a permanent fault: the same call will fail again, alone it must not block others.
 	ErrPermanent = errors.New("permanent fault")
+	// ErrIDTaken means that the order id belongs to an order of another buyer or sale: this one can never get a row.
+	ErrIDTaken = fmt.Errorf("%w: the order id belongs to another order", ErrPermanent)
 	// ErrStaleEpoch means the partition was rebuilt: what the caller knows of Redis is of an older epoch.
 	ErrStaleEpoch = errors.New("stale epoch")
 	// ErrLost means Redis no longer has what the database says was loaded: the partition needs a rebuild.

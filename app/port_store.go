@@ -26,8 +26,8 @@ type OrderStore interface {
 	// Insert writes the rows and takes their units from the sales, in one transaction. ErrStaleEpoch: epoch is not the
 	// sales'; nothing is written. An existing row is returned as it is. A pending order becomes refused whose key the
 	// buyer has used (ReasonKey), or that finds no units or no sale (ReasonGuard, ReasonNoSale), in the order of their
-	// tickets. ErrPermanent names no row: halve and repeat. Rows count as published: the pending entry guarantees it
-	// (see Fulfiller).
+	// tickets. ErrPermanent names no row: halve and repeat (of one row alone, ErrIDTaken is final). Rows count as
+	// published: the pending entry guarantees it (see Fulfiller).
 	Insert(ctx context.Context, epoch int64, rows []NewOrder) ([]Inserted, error)
 	// InsertLost is Insert for orders that the database has lost: it refuses none. Without units or a sale: *StuckSale
 	// of ErrScarce, nothing is written. The rows count as not published, and are watched for money; nil: they are not.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// DeadLetter is an entry that failed for good on its own account. Its order has a refused row and its units are
-// back; the letter waits for an operator.
+// DeadLetter is an entry that failed for good on its own account. Its order has a refused row, unless its id belongs to
+// another order, and its units are back; the letter waits for an operator.
 type DeadLetter struct {
 	ID         string            `json:"id"` // partition "-" id in the dead-letter stream, e.g. "3-1767225600000-0"
 	Partition  int               `json:"partition"`
@@ -109,7 +109,13 @@ func (d *DeadLetters) replay(ctx context.Context, id string) (Order, error) {
 	if letter.Order == 0 {
 		return Order{}, Fail(WrongState, "the entry could not be read at all; it can only be dropped")
 	}
-	row, err := d.Orders.ClaimHold(ctx, letter.Order, Refused)
+	row, err := d.Orders.Order(ctx, letter.Order)
+	if err == nil && (row.User != letter.User || row.Sale != letter.Sale) {
+		return Order{}, Fail(WrongState, "its order id belongs to another order; it can only be dropped")
+	}
+	if err == nil {
+		row, err = d.Orders.ClaimHold(ctx, letter.Order, Refused)
+	}
 	if errors.Is(err, ErrNoRow) {
 		return Order{}, Fail(WrongState, "its order is not refused any more")
 	}

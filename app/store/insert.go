@@ -40,6 +40,11 @@ func (s *Store) insert(ctx context.Context, b *batch, rows []app.NewOrder) ([]ap
 	if len(rows) == 0 {
 		return nil, nil
 	}
+	for i := 1; i < len(b.fresh); i++ {
+		if id := b.fresh[i].ID; id == b.fresh[i-1].ID {
+			return nil, fmt.Errorf("insert orders: %w: two of a batch have id %s", app.ErrIDTaken, id)
+		}
+	}
 	for range insertTries {
 		var refused []refusal
 		err := s.inTx(ctx, "insert orders", func(tx bun.Conn) (err error) {

@@ -25,7 +25,7 @@ type batch struct {
 func newBatch(epoch int64, rows []app.NewOrder) *batch {
 	b := &batch{epoch: epoch, fresh: slices.Clone(rows)}
 	slices.SortStableFunc(b.fresh, func(a, b app.Order) int { return cmp.Compare(a.ID, b.ID) })
-	b.fresh = slices.CompactFunc(b.fresh, func(a, b app.Order) bool { return a.ID == b.ID })
+	b.fresh = slices.CompactFunc(b.fresh, sameOrder)
 	for i := range b.fresh {
 		o := &b.fresh[i]
 		o.Rev, o.ToldRev = 1, 1 // see app.OrderStore
@@ -34,6 +34,9 @@ func newBatch(epoch int64, rows []app.NewOrder) *batch {
 	}
 	return b
 }
+
+// sameOrder reports whether two orders are one: nodes that took the same node number generate the same ids.
+func sameOrder(a, b app.Order) bool { return a.ID == b.ID && a.Sale == b.Sale && a.User == b.User }
 
 // result answers for each of the rows that were asked for, after the fresh ones were written.
 func (b *batch) result(asked []app.NewOrder) []app.Inserted {
@@ -76,9 +79,9 @@ func (s *Store) sift(ctx context.Context, b *batch) error {
 		switch {
 		case !exists:
 			left = append(left, o)
-		case row.Sale != o.Sale || row.User != o.User:
-			return fmt.Errorf("insert orders: %w: order %s exists, of user %s in sale %s", app.ErrPermanent, o.ID,
-				row.User, row.Sale)
+		case !sameOrder(row, o):
+			return fmt.Errorf("insert orders: %w: order %s is of user %s in sale %s", app.ErrIDTaken, o.ID, row.User,
+				row.Sale)
 		}
 	}
 	b.fresh = left

@@ -343,6 +343,9 @@ func TestForeignOrderIsNotAnswered(t *testing.T) {
 		mine, other := h.order(h.sales[0], 1), h.order(h.sales[0], 1)
 		h.insert(mine)
 		other.ID = mine.ID
-		wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, []app.Order{other})), app.ErrPermanent)
-	}, 10)
+		wantErr(t, "error", errOf(h.Insert(h.ctx, h.epoch, []app.Order{other})), app.ErrIDTaken)
+		third, fourth := h.order(h.sales[0], 1), h.order(h.sales[1], 1)
+		fourth.ID = third.ID
+		wantErr(t, "of one batch", errOf(h.Insert(h.ctx, h.epoch, []app.Order{third, fourth})), app.ErrIDTaken)
+	}, 10, 10)
 }

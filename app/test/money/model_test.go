@@ -144,7 +144,7 @@ func (l *lot) change(rt *rapid.T) {
 	case "give back":
 		_ = l.n.refunder.RunOnce(w.ctx)
 	case "replay":
-		_ = l.n.replay(o.ID, l.n.ports.Orders())
+		_ = l.n.replay(letterOf(o), l.n.ports.Orders())
 	}
 }
 
@@ -155,7 +155,7 @@ func (l *lot) replay(rt *rapid.T) {
 		rapid.Bool().Draw(rt, "refuse first") {
 		l.w.refused(row)
 	}
-	_ = l.n.replay(o.ID, l.n.ports.Orders())
+	_ = l.n.replay(letterOf(o), l.n.ports.Orders())
 }
 
 // P8, P1: whatever happens, in whatever order, with whatever faults and deaths: in the end every fen that the gateway

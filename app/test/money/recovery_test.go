@@ -290,7 +290,7 @@ func TestReplayLost(t *testing.T) {
 	w.refused(o)
 	lose := w.keep(w.read(o.ID))
 	n := w.node(nil)
-	w.until("tried again", func() error { return n.replay(o.ID, w.db) })
+	w.until("tried again", func() error { return n.replay(letterOf(o), w.db) })
 	lose()
 	w.promoted()
 	if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {

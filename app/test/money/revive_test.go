@@ -8,27 +8,30 @@ import (
 	"stampede/app/test/faults"
 )
 
-// letterBox has a letter of one order.
+// letterBox has one letter.
 type letterBox struct {
 	app.DeadLetterBox
-	order app.ID
+	letter app.DeadLetter
 }
 
-func (b letterBox) DeadLetter(_ context.Context, id string) (app.DeadLetter, error) {
-	return app.DeadLetter{ID: id, Order: b.order}, nil
-}
+func (b letterBox) DeadLetter(context.Context, string) (app.DeadLetter, error) { return b.letter, nil }
 
 func (b letterBox) RemoveDeadLetter(context.Context, string) (bool, error) { return true, nil }
 
-// replay tries the refused order once more, as an operator does.
-func (n *node) replay(order app.ID, orders app.OrderStore) error {
+// letterOf is the dead letter of a refused order.
+func letterOf(o app.Order) app.DeadLetter {
+	return app.DeadLetter{ID: "0-1-0", Order: o.ID, Sale: o.Sale, User: o.User}
+}
+
+// replay tries the order of a letter once more, as an operator does.
+func (n *node) replay(letter app.DeadLetter, orders app.OrderStore) error {
 	p := n.ports
 	letters := app.DeadLetters{
-		Box: letterBox{order: order}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Effects: n.effects,
+		Box: letterBox{letter: letter}, Inventory: p.Inventory(), Orders: orders, Sales: p.Sales(), Effects: n.effects,
 		PayWindow: payWindow, Journal: &app.Journal{Store: n.w.db},
 	}
-	actor := app.Actor{Name: "ada", Role: app.Admin, Via: app.ViaCLI, Key: "replay-" + order.String()}
-	_, err := letters.Replay(n.w.ctx, actor, "0-1-0")
+	actor := app.Actor{Name: "ada", Role: app.Admin, Via: app.ViaCLI, Key: "replay-" + letter.Order.String()}
+	_, err := letters.Replay(n.w.ctx, actor, letter.ID)
 	return err
 }
 
@@ -49,7 +52,8 @@ func TestReviveDuringARebuild(t *testing.T) {
 		n, sale := w.node(nil), w.offer(1, 1)
 		o := w.order(sale, newID())
 		w.refused(o)
-		err := n.replay(o.ID, faults.Orders(w.db, func(_ context.Context, name string, call func() error) (err error) {
+		letter := letterOf(o)
+		err := n.replay(letter, faults.Orders(w.db, func(_ context.Context, name string, call func() error) (err error) {
 			if name != "Orders.Revive" {
 				return call()
 			}
@@ -77,7 +81,7 @@ func TestReviveDuringARebuild(t *testing.T) {
 			t.Errorf("%s: I2: %d units are free in Redis, %d in the database, %v", moment, a.Stock, w.free(sale), err)
 		}
 		w.rest(sale, []app.ID{o.ID}, t.Errorf)
-		if err := n.replay(o.ID, w.db); err != nil {
+		if err := n.replay(letterOf(o), w.db); err != nil {
 			t.Errorf("%s: not even afterwards: %v", moment, err)
 		}
 	}
