@@ -22,6 +22,7 @@ type Finisher struct {
 	Shipments ShipmentStore
 	Effects   *Effects
 	Mail      *OrderMail
+	Queue     MailQueue
 }
 
 // Run works until ctx ends.
@@ -31,7 +32,25 @@ func (f *Finisher) Run(ctx context.Context) error {
 
 // RunOnce does everything that is due.
 func (f *Finisher) RunOnce(ctx context.Context) error {
-	return errors.Join(f.write(ctx), f.finish(ctx))
+	return errors.Join(f.recoverMails(ctx), f.write(ctx), f.finish(ctx))
+}
+
+// recoverMails repeats the e-mails about orders if Redis may have lost some. The others are known by their marks in
+// Redis. Postings that Redis has lost as well are repeated by OutboxSender.
+func (f *Finisher) recoverMails(ctx context.Context) error {
+	err := f.Queue.Check(ctx)
+	var lost *LostError
+	if !errors.As(err, &lost) {
+		return err
+	}
+	now, err := f.Inventory.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("read Redis time: %w", err)
+	}
+	if err := errors.Join(f.Queue.Reread(ctx), f.Shipments.Rewrite(ctx, now.Add(-orderMailFor))); err != nil {
+		return err
+	}
+	return f.Queue.Confirm(ctx, lost)
 }
 
 func (f *Finisher) finish(ctx context.Context) error {
@@ -66,7 +85,7 @@ func (f *Finisher) write(ctx context.Context) error {
 		}
 		var failed []error // one keeps no other back
 		for i := range due {
-			failed = append(failed, f.writeOf(ctx, &due[i]))
+			failed = append(failed, f.writeOf(ctx, &due[i], now))
 		}
 		if err := errors.Join(failed...); err != nil || len(due) < parcelBatch {
 			return err
@@ -74,7 +93,7 @@ func (f *Finisher) write(ctx context.Context) error {
 	}
 }
 
-func (f *Finisher) writeOf(ctx context.Context, s *Shipment) error {
+func (f *Finisher) writeOf(ctx context.Context, s *Shipment, claimed Millis) error {
 	o, err := f.Orders.Order(ctx, s.Order)
 	if err != nil {
 		return err
@@ -82,5 +101,5 @@ func (f *Finisher) writeOf(ctx context.Context, s *Shipment) error {
 	if err := f.Mail.Shipped(ctx, &o, s); err != nil {
 		return err
 	}
-	return f.Shipments.MarkWritten(ctx, *s)
+	return f.Shipments.MarkWritten(ctx, *s, claimed)
 }

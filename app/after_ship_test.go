@@ -72,8 +72,32 @@ func (p *parcels) ClaimShipped(context.Context, Millis, int) ([]Shipment, error)
 	return []Shipment{*p.sent}, p.falls("claim")
 }
 
-func (p *parcels) MarkWritten(context.Context, Shipment) error {
+func (p *parcels) MarkWritten(context.Context, Shipment, Millis) error {
 	p.letters--
+	return nil
+}
+
+func (p *parcels) Rewrite(_ context.Context, since Millis) error {
+	p.add("rewrite since %d", since)
+	return nil
+}
+
+// mailQueue lost e-mails until that is confirmed.
+type mailQueue struct {
+	*trace
+	lost error
+}
+
+func (q *mailQueue) Check(context.Context) error { return q.lost }
+
+func (q *mailQueue) Reread(context.Context) error {
+	q.add("reread")
+	return nil
+}
+
+func (q *mailQueue) Confirm(context.Context, *LostError) error {
+	q.add("confirm")
+	q.lost = nil
 	return nil
 }
 
@@ -192,7 +216,8 @@ func TestReceiptIsTheBuyers(t *testing.T) {
 	}
 }
 
-// The buyer is written to once, and what nobody confirmed finishes when its time is over, and is told.
+// The buyer is written to once, and what nobody confirmed finishes when its time is over, and is told. Lost e-mails are
+// repeated before the loss is confirmed.
 func TestFinisherWritesAndFinishes(t *testing.T) {
 	t.Parallel()
 	desk, p := newTestShipping(Paid)
@@ -201,7 +226,8 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 	inventory := desk.Inventory.(*fakeInventory)
 	f := &Finisher{
 		Inventory: inventory, Orders: p.refundStore, Shipments: p, Effects: desk.Effects,
-		Mail: &OrderMail{Users: r, Mailer: r, Now: func() Millis { return inventory.now }},
+		Mail:  &OrderMail{Users: r, Mailer: r, Now: func() Millis { return inventory.now }},
+		Queue: &mailQueue{trace: p.trace, lost: &LostError{}},
 	}
 	p.steps = nil
 	for _, step := range []struct {
@@ -224,5 +250,5 @@ func TestFinisherWritesAndFinishes(t *testing.T) {
 			t.Errorf("%+v: %d letters, %s", step, len(r.sent), p.order.State)
 		}
 	}
-	wantSteps(t, p.trace, "finished", "sell 1", "tell 1")
+	wantSteps(t, p.trace, "reread", "rewrite since -603800000", "confirm", "finished", "sell 1", "tell 1")
 }

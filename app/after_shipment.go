@@ -129,8 +129,11 @@ type ShipmentStore interface {
 	// ClaimShipped takes shipped orders whose buyers are to be written to; each comes again after OutboxLease unless it
 	// is marked by then.
 	ClaimShipped(ctx context.Context, now Millis, limit int) ([]Shipment, error)
-	// MarkWritten notes that the letter about a shipment was handed over.
-	MarkWritten(ctx context.Context, s Shipment) error
+	// MarkWritten notes that the letter about a shipment, claimed at the instant claimed, was handed over. It skips one
+	// that was claimed again, or made due again, since.
+	MarkWritten(ctx context.Context, s Shipment, claimed Millis) error
+	// Rewrite makes the letters about all orders due again that were shipped since the instant and did not finish.
+	Rewrite(ctx context.Context, since Millis) error
 	// ShipmentOf reads the parcel of an order. ErrNoRow: none was sent.
 	ShipmentOf(ctx context.Context, order ID) (Shipment, error)
 }

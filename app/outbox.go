@@ -2,7 +2,9 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 )
@@ -31,19 +33,48 @@ type OutboxMessage struct {
 type OutboxStore interface {
 	// ClaimOutbox takes what is due, oldest first. What is not marked by then comes again after OutboxLease.
 	ClaimOutbox(ctx context.Context, now Millis, limit int) ([]OutboxMessage, error)
-	// MarkSent notes that they are in the stream.
-	MarkSent(ctx context.Context, posted []OutboxMessage) error
-	// Repost has everything from the instant given on appended once more, and answers how much that is.
+	// MarkSent marks messages that were claimed at the instant claimed as appended with the mark sent. It skips those
+	// that were claimed again, or reposted, since.
+	MarkSent(ctx context.Context, posted []OutboxMessage, claimed, sent Millis) error
+	// LastSent returns the highest mark of a sent message; 0 if there is none.
+	LastSent(ctx context.Context) (Millis, error)
+	// Repost schedules everything that was sent after the instant once more, ends all claims, and returns how many
+	// messages were sent.
 	Repost(ctx context.Context, since Millis) (int64, error)
+	// NoteGroups records the groups of the stream, Groups returns them.
+	NoteGroups(ctx context.Context, groups []string) error
+	Groups(ctx context.Context) ([]string, error)
 	// Unposted counts what waits.
 	Unposted(ctx context.Context) (int64, error)
 }
 
 // OutboxStream is the stream that the back office reads.
 type OutboxStream interface {
-	// Append adds postings in their order. An error is a transient fault: some may have been added.
-	Append(ctx context.Context, postings []OutboxMessage) error
+	// Append adds postings in their order, all or none, and returns the high-water mark with which they were added.
+	// last is that of LastSent. It returns a LostError if Redis may lack sent postings; after any other error the
+	// postings may have been added.
+	Append(ctx context.Context, last Millis, postings []OutboxMessage) (sent Millis, err error)
+	// Check returns the same LostError without adding anything, otherwise the groups of the stream.
+	Check(ctx context.Context, last Millis) (groups []string, err error)
+	// MakeGroups makes missing groups.
+	MakeGroups(ctx context.Context, groups []string) error
+	// Confirm ends a loss whose postings are scheduled again.
+	Confirm(ctx context.Context, lost *LostError) error
 }
+
+// LostError means that Redis may lack messages that were appended: the server has another history, or the high-water
+// mark of the messages is missing, or behind the database. Postings are not appended until the loss is confirmed.
+type LostError struct {
+	History string // of the server
+	Mark    Millis // 0: there is none
+	Since   Millis // messages that were appended later may be missing
+}
+
+func (e *LostError) Error() string {
+	return fmt.Sprintf("Redis may lack messages that were appended after %d", e.Since)
+}
+
+func (e *LostError) Unwrap() error { return ErrTransient }
 
 // QuarantinedMessage is an entry of the back office's stream that a receiver has rejected.
 type QuarantinedMessage struct {
@@ -78,8 +109,20 @@ func (p *OutboxSender) Run(ctx context.Context) error {
 }
 
 // RunOnce posts everything that is due. It is appended first and marked after that: a crash in between appends it
-// again.
+// again. The mark of the database is read before that of Redis: whatever it is, an intact Redis has it.
 func (p *OutboxSender) RunOnce(ctx context.Context) error {
+	last, err := p.Outbox.LastSent(ctx)
+	if err != nil {
+		return err
+	}
+	groups, err := p.Stream.Check(ctx, last)
+	var lost *LostError
+	if errors.As(err, &lost) {
+		return p.repair(ctx, lost) // the next pass posts
+	}
+	if err != nil {
+		return err
+	}
 	for {
 		now, err := p.Inventory.Now(ctx)
 		if err != nil {
@@ -90,21 +133,46 @@ func (p *OutboxSender) RunOnce(ctx context.Context) error {
 			return err
 		}
 		if len(due) == 0 {
-			return p.count(ctx)
+			return p.count(ctx, groups)
 		}
-		if err := p.Stream.Append(ctx, due); err != nil {
+		sent, err := p.Stream.Append(ctx, last, due)
+		if err != nil {
 			return err
 		}
-		if err := p.Outbox.MarkSent(ctx, due); err != nil {
+		if err := p.Outbox.MarkSent(ctx, due, now, sent); err != nil {
 			return err
 		}
 	}
 }
 
-// count looks, from time to time, how much waits in the outbox: on any node, for any node.
-func (p *OutboxSender) count(ctx context.Context) error {
+// repair schedules again what Redis may have lost, and makes the groups that it had. Until the loss is confirmed no
+// node appends, so the mark stays; a crash before that repeats everything.
+func (p *OutboxSender) repair(ctx context.Context, lost *LostError) error {
+	n, err := p.Outbox.Repost(ctx, lost.Since)
+	if err != nil {
+		return err
+	}
+	groups, err := p.Outbox.Groups(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.Stream.MakeGroups(ctx, groups); err != nil {
+		return err
+	}
+	if n > 0 {
+		slog.WarnContext(ctx, "Redis may have lost postings, they are posted again", "entries", n, "since", lost.Since)
+	}
+	return p.Stream.Confirm(ctx, lost)
+}
+
+// count looks, from time to time, how much waits in the outbox: on any node, for any node. It also records the groups,
+// which only Redis knows.
+func (p *OutboxSender) count(ctx context.Context, groups []string) error {
 	if time.Since(p.counted) < backlogEvery {
 		return nil
+	}
+	if err := p.Outbox.NoteGroups(ctx, groups); err != nil {
+		return err
 	}
 	n, err := p.Outbox.Unposted(ctx)
 	if err == nil {

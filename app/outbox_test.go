@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 )
 
@@ -12,23 +13,51 @@ type outbox struct {
 	*trace
 	waits int
 	fail  error // of Append
+	lost  error // of Check
 }
 
 func (o *outbox) ClaimOutbox(_ context.Context, _ Millis, limit int) ([]OutboxMessage, error) {
 	return make([]OutboxMessage, min(o.waits, limit)), nil
 }
 
-func (o *outbox) MarkSent(_ context.Context, posted []OutboxMessage) error {
-	o.add("mark %d", len(posted))
+func (o *outbox) MarkSent(_ context.Context, posted []OutboxMessage, _, sent Millis) error {
+	o.add("mark %d at %d", len(posted), sent)
 	o.waits -= len(posted)
+	return nil
+}
+
+func (o *outbox) LastSent(context.Context) (Millis, error) { return 5, nil }
+
+func (o *outbox) Repost(_ context.Context, since Millis) (int64, error) {
+	o.add("repost since %d", since)
+	return 1, nil
+}
+
+func (o *outbox) NoteGroups(_ context.Context, groups []string) error {
+	o.add("note %v", groups)
+	return nil
+}
+
+func (o *outbox) Groups(context.Context) ([]string, error) { return []string{"noted"}, nil }
+
+func (o *outbox) Check(context.Context, Millis) ([]string, error) { return []string{"found"}, o.lost }
+
+func (o *outbox) MakeGroups(_ context.Context, groups []string) error {
+	o.add("make %v", groups)
+	return nil
+}
+
+func (o *outbox) Confirm(context.Context, *LostError) error {
+	o.add("confirm")
+	o.lost = nil
 	return nil
 }
 
 func (o *outbox) Unposted(context.Context) (int64, error) { return 7, nil }
 
-func (o *outbox) Append(_ context.Context, postings []OutboxMessage) error {
+func (o *outbox) Append(_ context.Context, last Millis, postings []OutboxMessage) (Millis, error) {
 	o.add("append %d", len(postings))
-	return o.fail
+	return last + 1, o.fail
 }
 
 // At least once: what is in the stream is marked after that, and what is not is not marked at all.
@@ -37,7 +66,7 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 	box := &outbox{trace: &trace{}, waits: postBatch + 3}
 	p := &OutboxSender{Outbox: box, Stream: box, Inventory: &fakeInventory{trace: box.trace}}
 	must(t, p.RunOnce(context.Background()))
-	wantSteps(t, box.trace, "append 500", "mark 500", "append 3", "mark 3")
+	wantSteps(t, box.trace, "append 500", "mark 500 at 6", "append 3", "mark 3 at 6", "note [found]")
 	if p.Waiting() != 7 {
 		t.Error("what waits was not counted")
 	}
@@ -48,4 +77,16 @@ func TestPostingsAreMarkedAfterTheyAreInTheStream(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	wantSteps(t, box.trace, "append 3")
+}
+
+// P8: what Redis has lost is due again before the loss is confirmed, and nothing is appended before that.
+func TestLostPostingsAreRepeatedBeforeTheLossIsConfirmed(t *testing.T) {
+	t.Parallel()
+	box := &outbox{trace: &trace{}, waits: 3, lost: fmt.Errorf("check: %w", &LostError{Mark: 3, Since: 3})}
+	p := &OutboxSender{Outbox: box, Stream: box, Inventory: &fakeInventory{trace: box.trace}}
+	must(t, p.RunOnce(context.Background()))
+	wantSteps(t, box.trace, "repost since 3", "make [noted]", "confirm")
+	box.steps = nil
+	must(t, p.RunOnce(context.Background()))
+	wantSteps(t, box.trace, "append 3", "mark 3 at 6", "note [found]")
 }

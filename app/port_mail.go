@@ -38,6 +38,16 @@ type OrderFacts struct {
 	Tracking    string `json:",omitempty"`
 }
 
+// MailQueue finds out and confirms that e-mails were lost with Redis.
+type MailQueue interface {
+	// Check returns a LostError if e-mails may be missing that were handed over.
+	Check(ctx context.Context) error
+	// Reread repeats the e-mails about the postings that are still in the back office's stream.
+	Reread(ctx context.Context) error
+	// Confirm ends the loss.
+	Confirm(ctx context.Context, lost *LostError) error
+}
+
 // Mailer takes e-mails over to be sent: once Send has answered nil, each of them is sent at least once, also after a
 // crash. It waits for no mail server.
 type Mailer interface {

@@ -47,9 +47,13 @@ import "stampede/app"
 //	stampede:{backoffice}:parked     stream  quarantine of postings that a receiver rejects: the entry's fields, then
 //	                                         group, reason, stream, deliveries, at. Stays until an operator decides.
 //	                                         Lua quarantine, replay
+//	stampede:{backoffice}:mark       hash    history: of the server on which postings are appended; at: high-water mark
+//	                                         of the postings (see post.lua). Lua post, confirm_mark
 //	stampede:{mail}:letters          stream  e-mails that are to be sent (see MailStream), deleted once they are. Group
 //	                                         "mailers". Lua mail_post, quarantine, replay; Deliverer
 //	stampede:{mail}:dead             stream  quarantine of e-mails, with the same fields. Lua quarantine, replay
+//	stampede:{mail}:mark             hash    as that of the postings; at stays the instant at which it was made. Lua
+//	                                         confirm_mark
 //	stampede:{mail}:posted:<kind>:<about>  string  that e-mail was appended; for eight days (this one has a TTL, too).
 //	                                         Lua mail_post
 //	stampede:{workers}:there         zset    worker → until when it counts, ms, if it says nothing more (see Workers); a
@@ -70,9 +74,11 @@ const (
 	group     = "fulfil"
 	paidKey   = "stampede:{backoffice}:paid"
 	parkedKey = "stampede:{backoffice}:parked"
+	paidMark  = "stampede:{backoffice}:mark"
 
 	mailKey     = "stampede:{mail}:letters"
 	mailDeadKey = "stampede:{mail}:dead"
+	mailMark    = "stampede:{mail}:mark"
 	mailMarks   = "stampede:{mail}:posted:"
 
 	workersKey = "stampede:{workers}:there"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,6 +15,8 @@ import (
 const (
 	// mailGroup is the group of the nodes that send e-mails.
 	mailGroup = "mailers"
+	// OrderMailGroup is the group on the paid stream that writes e-mails about orders.
+	OrderMailGroup = "mail"
 	// mailOnce is how long an e-mail is known as appended: longer than e-mails about an order are written after it was
 	// paid.
 	mailOnce = 8 * 24 * time.Hour
@@ -43,13 +46,15 @@ type MailStream struct {
 
 var (
 	_ app.Mailer                           = (*MailStream)(nil)
+	_ app.MailQueue                        = (*MailStream)(nil)
 	_ app.Quarantine[app.QuarantinedEmail] = (*MailStream)(nil)
 )
 
 // NewMailStream touches nothing in Redis yet.
 func NewMailStream(client redis.UniversalClient) *MailStream {
 	return &MailStream{limit: maxMails, queue: queue{
-		client: client, stream: mailKey, quarantine: mailDeadKey, list: "stampede mail list", discard: true,
+		client: client, stream: mailKey, quarantine: mailDeadKey, mark: mailMark, list: "stampede mail list",
+		discard: true,
 	}}
 }
 
@@ -85,7 +90,7 @@ func (s *MailStream) Send(ctx context.Context, mails ...app.Email) error {
 		if err != nil {
 			return fmt.Errorf("%w: encode an e-mail: %w", app.ErrPermanent, err)
 		}
-		keys := []string{mailKey, mailMark(m)}
+		keys := []string{mailKey, postedKey(m)}
 		reply, err := mailPostScript.run(ctx, s.client, keys, string(m.Kind), body, mailOnce.Milliseconds(), s.limit)
 		if err != nil {
 			return err
@@ -101,8 +106,28 @@ func (s *MailStream) Send(ctx context.Context, mails ...app.Email) error {
 	return nil
 }
 
-// mailMark is the key that marks an e-mail as appended.
-func mailMark(m *app.Email) string { return mailMarks + string(m.Kind) + ":" + m.About }
+// postedKey is the key that marks an e-mail as appended.
+func postedKey(m *app.Email) string { return mailMarks + string(m.Kind) + ":" + m.About }
+
+// Check returns a LostError if e-mails may be missing. The keys of the appended ones recognise the others.
+func (s *MailStream) Check(ctx context.Context) error {
+	_, err := s.post(ctx, 0)
+	return err
+}
+
+// Reread lets OrderMailGroup read the whole paid stream again: its reader makes the group that is removed here. On a
+// single server this is not needed: a posting is acknowledged after its e-mail was appended, so the acknowledgement is
+// lost as well.
+func (s *MailStream) Reread(ctx context.Context) error {
+	if _, cluster := s.client.(*redis.ClusterClient); !cluster {
+		return nil
+	}
+	err := s.client.XGroupDestroy(ctx, paidKey, OrderMailGroup).Err()
+	if err != nil && !strings.Contains(err.Error(), "requires the key to exist") {
+		return fmt.Errorf("read the stream of paid orders again: %w", transient(err))
+	}
+	return nil
+}
 
 // Waiting returns the number of e-mails that are not sent yet.
 func (s *MailStream) Waiting(ctx context.Context) (int64, error) { return s.length(ctx, mailKey) }

@@ -22,6 +22,13 @@ func anEmail(about string) app.Email {
 func TestEmailsAreSentOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		r := newReceiver(mailChannel(f), func(context.Context, try) error { return nil })
+		s := NewMailStream(f.client)
+		var lost *app.LostError // the mark
+		if !errors.As(s.Check(f.ctx), &lost) {
+			t.Error("a new Redis is not noticed")
+		}
+		f.must(s.Confirm(f.ctx, lost))
+		f.must(s.Check(f.ctx))
 		r.send("one", "two", "one")
 		stop := r.f.run(r.node("one", time.Hour))
 		r.awaitAll([]string{"one", "two"})
@@ -36,7 +43,7 @@ func TestEmailsAreSentOnce(t *testing.T) {
 			t.Errorf("the stream itself is gone: %d, %v", n, err)
 		}
 		one := anEmail("one")
-		if ttl := f.client.PTTL(f.ctx, mailMark(&one)).Val(); ttl <= orderWeek || ttl > mailOnce {
+		if ttl := f.client.PTTL(f.ctx, postedKey(&one)).Val(); ttl <= orderWeek || ttl > mailOnce {
 			t.Errorf("the mark lives for %v, want more than a week", ttl)
 		}
 	})

@@ -46,7 +46,8 @@ var (
 // NewPaidStream touches nothing in Redis yet.
 func NewPaidStream(client redis.UniversalClient) *PaidStream {
 	return &PaidStream{retention: paidRetention, queue: queue{
-		client: client, stream: paidKey, quarantine: parkedKey, list: "stampede backoffice parked list",
+		client: client, stream: paidKey, quarantine: parkedKey, mark: paidMark,
+		list: "stampede backoffice parked list",
 	}}
 }
 
@@ -73,25 +74,45 @@ func NewPaidDeliverer(
 }
 
 // Append adds postings in their order. It makes no group: one without a reader would keep all postings.
-func (s *PaidStream) Append(ctx context.Context, postings []app.OutboxMessage) error {
-	bodies := make([][]byte, len(postings))
+func (s *PaidStream) Append(
+	ctx context.Context, last app.Millis, postings []app.OutboxMessage,
+) (sent app.Millis, err error) {
+	args := make([]any, 0, 4*len(postings))
 	for i := range postings {
-		var err error
-		if bodies[i], err = json.Marshal(&postings[i]); err != nil {
-			return fmt.Errorf("%w: encode posting of order %s: %w", app.ErrPermanent, postings[i].Order, err)
+		o := &postings[i]
+		body, err := json.Marshal(o)
+		if err != nil {
+			return 0, fmt.Errorf("%w: encode posting of order %s: %w", app.ErrPermanent, o.Order, err)
 		}
+		args = append(args, o.Order.String(), o.Rev, string(o.State), body)
 	}
-	_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i := range postings {
-			o := &postings[i]
-			p.XAdd(ctx, &redis.XAddArgs{Stream: paidKey, Values: []any{
-				"order", o.Order.String(), "rev", o.Rev, "state", string(o.State), "body", bodies[i],
-			}})
-		}
-		return nil
-	})
+	reply, err := s.post(ctx, last, args...)
 	if err != nil {
-		return fmt.Errorf("append %d postings: %w", len(postings), transient(err))
+		return 0, fmt.Errorf("append %d postings: %w", len(postings), err)
+	}
+	return app.Millis(integer(reply[0])), nil
+}
+
+// Check returns the groups of the stream. See app.OutboxStream.
+func (s *PaidStream) Check(ctx context.Context, last app.Millis) ([]string, error) {
+	reply, err := s.post(ctx, last)
+	if err != nil {
+		return nil, fmt.Errorf("check the stream of paid orders: %w", err)
+	}
+	names := list(reply[1])
+	groups := make([]string, len(names))
+	for i := range names {
+		groups[i] = text(names[i])
+	}
+	return groups, nil
+}
+
+// MakeGroups makes groups that are missing. They read from the beginning.
+func (s *PaidStream) MakeGroups(ctx context.Context, groups []string) error {
+	for _, group := range groups {
+		if err := s.makeGroup(ctx, group); err != nil {
+			return err
+		}
 	}
 	return nil
 }

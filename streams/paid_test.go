@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +20,38 @@ func posting(order app.ID, rev int) app.OutboxMessage {
 		PriceFen: 4900, AmountFen: 9800, PaidAt: 1_800_000_000_000, TradeNo: "2026112122001400000000000001",
 		Address: &app.Address{Name: "李雷", Phone: "1", Text: "Road 1"},
 	}
+}
+
+// paidStream is the stream on a Redis in which the mark of an earlier one is not missed.
+func (f *fixture) paidStream() *PaidStream {
+	f.t.Helper()
+	s := NewPaidStream(f.client)
+	f.confirmLoss(s, 0)
+	return s
+}
+
+// confirmLoss wants a loss, with nothing appended, and confirms it.
+func (f *fixture) confirmLoss(s *PaidStream, last app.Millis) app.LostError {
+	f.t.Helper()
+	_, err := s.Append(f.ctx, last, []app.OutboxMessage{posting(newID(), 2)})
+	var lost *app.LostError
+	if !errors.As(err, &lost) {
+		f.t.Fatalf("appended: %v, want a LostError", err)
+	}
+	other := *lost
+	other.History += "0"
+	if err := s.Confirm(f.ctx, &other); !errors.Is(err, app.ErrTransient) {
+		f.t.Errorf("another history is confirmed: %v", err)
+	}
+	f.must(s.Confirm(f.ctx, lost))
+	return *lost
+}
+
+func (f *fixture) append(s *PaidStream, postings ...app.OutboxMessage) app.Millis {
+	f.t.Helper()
+	sent, err := s.Append(f.ctx, 0, postings)
+	f.must(err)
+	return sent
 }
 
 // office reads the stream with XREADGROUP, as a program of the shop does, and keeps what it took.
@@ -69,10 +102,10 @@ func (o *office) take(n int) error {
 // Postings reach every group once, in order, also one that is made later.
 func TestPaidOrdersReachEveryGroup(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s := NewPaidStream(f.client)
+		s := f.paidStream()
 		sent := []app.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 5)}
-		f.must(s.Append(f.ctx, sent[:2]))
-		f.must(s.Append(f.ctx, sent[2:]))
+		f.append(s, sent[:2]...)
+		f.append(s, sent[2:]...)
 		for _, group := range []string{"backoffice", "bookkeeping"} {
 			o := f.office(group, "one")
 			f.must(o.take(3))
@@ -90,7 +123,7 @@ func TestPaidOrdersReachEveryGroup(t *testing.T) {
 // is acknowledged.
 func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
-		s := NewPaidStream(f.client)
+		s := f.paidStream()
 		if n, err := s.trim(f.ctx); err != nil || n != 0 {
 			t.Fatalf("no stream yet: %d, %v", n, err)
 		}
@@ -101,7 +134,7 @@ func TestPaidStreamIsTrimmedBehindItsReaders(t *testing.T) {
 			}
 		}
 		sent := []app.OutboxMessage{posting(newID(), 2), posting(newID(), 2), posting(newID(), 2)}
-		f.must(s.Append(f.ctx, sent))
+		f.append(s, sent...)
 		f.must(s.makeGroup(f.ctx, "backoffice"))
 		o := f.office("backoffice", "one")
 		s.retention = -time.Minute // old enough already
@@ -141,6 +174,41 @@ func TestUnusedGroupsKeepNoPostings(t *testing.T) {
 			}
 			f.must(s.makeGroup(f.ctx, "backoffice"))
 			f.must(f.client.XGroupDestroy(f.ctx, paidKey, "backoffice").Err())
+		}
+	})
+}
+
+// P8: Append and Check report from which mark on postings may be missing, and append nothing, if the stream is behind
+// the database, on a server with another history, or emptied. Otherwise Check returns the groups.
+func TestLostPostingsAreNoticed(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.paidStream()
+		first := f.append(s, posting(newID(), 2))
+		second := f.append(s, posting(newID(), 2))
+		f.must(s.MakeGroups(f.ctx, []string{"backoffice", "backoffice"}))
+		if groups, err := s.Check(f.ctx, second); err != nil || !slices.Equal(groups, []string{"backoffice"}) {
+			t.Errorf("groups %q, %v", groups, err)
+		}
+		f.must(f.client.HSet(f.ctx, paidMark, "at", int64(first)).Err())
+		if lost := f.confirmLoss(s, second); lost.Since != first || second <= first {
+			t.Errorf("behind: %+v, want since %d", lost, first)
+		}
+		f.must(f.client.HSet(f.ctx, paidMark, "history", "another").Err())
+		if lost := f.confirmLoss(s, first); lost.Since != first {
+			t.Errorf("another history: %+v, want since %d", lost, first)
+		}
+		if n := f.client.XLen(f.ctx, paidKey).Val(); n != 2 {
+			t.Errorf("%d postings, want 2", n)
+		}
+		f.must(f.client.Del(f.ctx, paidKey, paidMark).Err())
+		now, err := f.inventory.Now(f.ctx)
+		f.must(err)
+		lost := f.confirmLoss(s, first)
+		if ago := now.Sub(lost.Since); lost.Mark != 0 || ago > paidRetention || ago < paidRetention-patience {
+			t.Errorf("emptied: %+v, want since %s before %d", lost, paidRetention, now)
+		}
+		if groups, err := s.Check(f.ctx, first); err != nil || len(groups) != 0 {
+			t.Errorf("groups of no stream: %q, %v", groups, err)
 		}
 	})
 }

@@ -24,6 +24,7 @@ type queue struct {
 	client     redis.UniversalClient
 	stream     string
 	quarantine string // a stream with the same hash tag
+	mark       string // a hash with the same hash tag, see post.lua
 	list       string // the command that lists the quarantine
 	discard    bool   // entries hold a secret and have one group: they are deleted when they are acknowledged
 }
@@ -32,6 +33,37 @@ const (
 	quarantinePage = 500
 	longReason     = 300 // bytes of it that are kept
 )
+
+// post appends the postings in args, or checks the mark if there are none, and returns the rest of the script's reply.
+// See post.lua. last is the highest mark that the database knows.
+func (q *queue) post(ctx context.Context, last app.Millis, args ...any) ([]any, error) {
+	reply, err := postScript.run(ctx, q.client, []string{q.stream, q.mark}, append([]any{int64(last)}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	switch code := integer(reply[0]); code {
+	case codeDone:
+		return reply[1:], nil
+	case codeHistory:
+		lost := &app.LostError{History: text(reply[2]), Mark: app.Millis(integer(reply[1]))}
+		lost.Since = lost.Mark
+		if lost.Mark == 0 {
+			lost.Since = app.Millis(integer(reply[3])).Add(-paidRetention)
+		}
+		return nil, lost
+	default:
+		return nil, fmt.Errorf("append to %s: code %d: it or %s has a wrong type", q.stream, code, q.mark)
+	}
+}
+
+// Confirm accepts the state of Redis in which the loss was found. An error is a transient fault: that state is over.
+func (q *queue) Confirm(ctx context.Context, lost *app.LostError) error {
+	reply, err := confirmMark.run(ctx, q.client, []string{q.mark}, lost.History, int64(lost.Mark))
+	if err == nil && integer(reply[0]) != codeDone {
+		err = fmt.Errorf("%w: Redis changed while lost entries of %s were looked for", app.ErrTransient, q.stream)
+	}
+	return err
+}
 
 // makeGroup makes a group that reads from the beginning, and the stream, unless they exist.
 func (q *queue) makeGroup(ctx context.Context, group string) error {

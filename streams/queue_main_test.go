@@ -53,7 +53,7 @@ func onQueues(t *testing.T, test func(t *testing.T, c *channel)) {
 }
 
 func paidChannel(f *fixture) *channel {
-	s := NewPaidStream(f.client)
+	s := f.paidStream()
 	return &channel{
 		queue: &s.queue, f: f, group: "webhook",
 		send: func(names ...string) {
@@ -62,7 +62,7 @@ func paidChannel(f *fixture) *channel {
 			for _, name := range names {
 				postings = append(postings, posting(app.ID(number(name)), 2))
 			}
-			f.must(s.Append(f.ctx, postings))
+			f.append(s, postings...)
 		},
 		deliverer: func(client redis.UniversalClient, consumer string, take take) *Deliverer {
 			deliver := func(ctx context.Context, p app.OutboxMessage) error {

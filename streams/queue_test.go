@@ -334,7 +334,7 @@ func TestNothingIsLostBetweenSteps(t *testing.T) {
 		} {
 			quarantined := map[string]int{"rejected": 1, "failed": 1}[end]
 			for steps, died := 0, true; died; steps++ {
-				c.f.must(c.client.FlushDB(c.f.ctx).Err())
+				c.f.must(c.client.Del(c.f.ctx, c.stream, c.quarantine).Err())
 				r := newReceiver(c, func(context.Context, try) error { return result })
 				name := r.sendNew(1, false)[0]
 				hook := &dying{left: steps}
@@ -395,7 +395,7 @@ func TestPostingsOfAnOrderKeepTheirOrder(t *testing.T) {
 		return nil
 	})
 	d.block = 5 * time.Millisecond
-	f.must(s.Append(f.ctx, []app.OutboxMessage{posting(blocked, 2), posting(blocked, 4), posting(blocked, 6)}))
+	f.append(s, posting(blocked, 2), posting(blocked, 4), posting(blocked, 6))
 	stop := r.f.run(d)
 	r.awaitAll(r.sendNew(20, false))
 	close(over)

@@ -55,6 +55,8 @@ var (
 	quarantineScript = load("redis_time", "letter", "quarantine")
 	replayScript     = load("replay")
 	mailPostScript   = load("mail_post")
+	postScript       = load("redis_time", "history", "post")
+	confirmMark      = load("redis_time", "history", "confirm_mark")
 	correctScript    = load("redis_time", "turned_away", "correct")
 	termsScript      = load("redis_time", "turned_away", "terms")
 	takeOutScript    = load("turned_away", "take_out")
@@ -104,7 +106,7 @@ const (
 	codeBroken     = 17 // a key has a wrong type: someone else wrote to it
 	codeRejected   = 18 // an argument or the partition's state does not fit
 	codeBehind     = 19 // the caller has seen what Redis does not have
-	codeHistory    = 20 // the server began another history, and nobody has looked yet what it has
+	codeHistory    = 20 // the server began another history, and nobody has looked yet what it has; see also post.lua
 	codeTooLate    = 21 // rows were stamped too long ago to be published
 )
 

@@ -11,7 +11,7 @@ func (p *parts) composeAfterwards(c *Config) {
 	}
 	p.finisher = &app.Finisher{
 		Inventory: ports.inventory, Orders: ports.orders, Shipments: ports.shipments, Effects: p.effects,
-		Mail: p.mails.orderMail,
+		Mail: p.mails.orderMail, Queue: p.mails.stream,
 	}
 	p.shop.SearchDesk = &app.SearchDesk{Search: p.stores.shows(), Users: db, Devices: db, Blocks: db, Clock: p.clock}
 	p.shop.ReportDesk = &app.ReportDesk{

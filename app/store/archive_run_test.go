@@ -247,7 +247,7 @@ func (h *shop) settleAll(all []app.Order) error {
 		if err != nil {
 			return err
 		}
-		if err := h.MarkSent(h.ctx, posted); err != nil {
+		if err := h.MarkSent(h.ctx, posted, app.Millis(1)<<42, 1); err != nil {
 			return err
 		}
 		some := ids(all)

@@ -114,11 +114,22 @@ func (s *Store) ClaimShipped(ctx context.Context, now app.Millis, limit int) ([]
 }
 
 // MarkWritten notes that the letter about a parcel was handed over; one that was replaced meanwhile still needs its
-// own.
-func (s *Store) MarkWritten(ctx context.Context, sent app.Shipment) error {
+// own. mail_at identifies the claim.
+func (s *Store) MarkWritten(ctx context.Context, sent app.Shipment, claimed app.Millis) error {
 	return s.inTx(ctx, "mark the letter about order "+sent.Order.String(), func(tx bun.Conn) error {
-		_, err := exec(ctx, tx, "UPDATE shipments SET mail_at = NULL WHERE order_id = ? AND shipped_at = ? AND tracking = ?",
-			sent.Order, sent.ShippedAt, sent.Tracking)
+		_, err := exec(ctx, tx, "UPDATE shipments SET mail_at = NULL"+
+			" WHERE order_id = ? AND shipped_at = ? AND tracking = ? AND mail_at = ?",
+			sent.Order, sent.ShippedAt, sent.Tracking, claimed.Add(app.OutboxLease))
+		return err
+	})
+}
+
+// Rewrite makes the letters about shipped orders due again. See app.ShipmentStore. Orders that are shipped have
+// finish_at, which has an index.
+func (s *Store) Rewrite(ctx context.Context, since app.Millis) error {
+	return s.inTx(ctx, "write about shipments again", func(tx bun.Conn) error {
+		_, err := exec(ctx, tx,
+			"UPDATE shipments SET mail_at = shipped_at WHERE finish_at IS NOT NULL AND shipped_at >= ?", since)
 		return err
 	})
 }

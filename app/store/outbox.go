@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -19,6 +22,7 @@ type outboxRow struct {
 	State  app.OrderState `bun:"state"`
 	At     app.Millis     `bun:"at"`
 	NextAt *app.Millis    `bun:"next_at"`
+	SentAt *app.Millis    `bun:"sent_at"`
 }
 
 // post notes for the back office that an order was paid or refunded, in the transaction in which that happens: once for
@@ -80,8 +84,8 @@ func ordersOf(rows []outboxRow) []app.ID {
 	return convert(rows, func(r *outboxRow) app.ID { return r.Order })
 }
 
-// MarkSent notes that postings are in the stream, with one statement per revision.
-func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage) error {
+// MarkSent marks postings with one statement per revision. See app.OutboxStore. next_at identifies the claim.
+func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage, claimed, sent app.Millis) error {
 	byRev := make(map[int][]app.ID, 2)
 	for i := range posted {
 		byRev[posted[i].Rev] = append(byRev[posted[i].Rev], posted[i].Order)
@@ -89,8 +93,9 @@ func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage) error 
 	for rev, ids := range byRev {
 		for some := range inOrder(ids) {
 			err := s.inTx(ctx, "mark postings", func(tx bun.Conn) error {
-				_, err := exec(ctx, tx, "UPDATE outbox SET next_at = NULL WHERE order_id IN (?) AND rev = ?",
-					bun.List(some), rev)
+				_, err := exec(ctx, tx,
+					"UPDATE outbox SET next_at = NULL, sent_at = ? WHERE order_id IN (?) AND rev = ? AND next_at = ?",
+					sent, bun.List(some), rev, claimed.Add(app.OutboxLease))
 				return err
 			})
 			if err != nil {
@@ -101,11 +106,42 @@ func (s *Store) MarkSent(ctx context.Context, posted []app.OutboxMessage) error 
 	return nil
 }
 
-// Repost has everything from an instant on appended once more. See app.OutboxStore.
+// LastSent returns the highest mark of a sent posting. See app.OutboxStore.
+func (s *Store) LastSent(ctx context.Context) (at app.Millis, err error) {
+	err = s.db.NewRaw("SELECT COALESCE((SELECT sent_at FROM outbox WHERE sent_at IS NOT NULL"+
+		" ORDER BY sent_at DESC LIMIT 1), 0)").Scan(ctx, &at)
+	return at, wrap("read the mark of the postings", err)
+}
+
+// Repost schedules what was sent after an instant. See app.OutboxStore. A node that has appended claimed postings to
+// the Redis that lost them must not mark them any more, so all claims end.
 func (s *Store) Repost(ctx context.Context, since app.Millis) (n int64, err error) {
 	return inTx(ctx, s, "post again", func(tx bun.Conn) (int64, error) {
-		return exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE at >= ?", since)
+		if _, err := exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE next_at > at"); err != nil {
+			return 0, err
+		}
+		return exec(ctx, tx, "UPDATE outbox SET next_at = at, sent_at = NULL WHERE sent_at > ?", since)
 	})
+}
+
+// NoteGroups records the names of the groups in one setting.
+func (s *Store) NoteGroups(ctx context.Context, groups []string) error {
+	return s.inTx(ctx, "record the groups of the back office", func(tx bun.Conn) error {
+		names := strings.Join(groups, "\n")
+		_, err := exec(ctx, tx, "INSERT INTO settings (name, value) VALUES (?, ?) "+s.d.onTaken+" value = ?",
+			settingGroups, names, names)
+		return err
+	})
+}
+
+// Groups returns the names that were recorded last.
+func (s *Store) Groups(ctx context.Context) ([]string, error) {
+	var names string
+	err := s.db.NewRaw("SELECT value FROM settings WHERE name = ?", settingGroups).Scan(ctx, &names)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && names == "" {
+		return nil, nil
+	}
+	return strings.Split(names, "\n"), wrap("read the groups of the back office", err)
 }
 
 // Unposted counts what waits.

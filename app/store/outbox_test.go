@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -29,18 +30,52 @@ func TestPostingsWaitUntilMarked(t *testing.T) {
 		if first[0].At > first[1].At {
 			t.Error("the newer one came first")
 		}
-		h.must(h.MarkSent(h.ctx, first[:1]))
+		h.must(h.MarkSent(h.ctx, first[:1], now+2, now+70))
 		claim(now+2, 10, 1)
 		h.wantUnposted(2)
 		again := claim(now.Add(app.OutboxLease)+2, 10, 2)
-		h.must(h.MarkSent(h.ctx, again))
+		h.must(h.MarkSent(h.ctx, again[:1], now+2, now+80)) // of a claim that is over
+		h.wantUnposted(2)
+		h.must(h.MarkSent(h.ctx, again, now.Add(app.OutboxLease)+2, now+80))
 		h.wantUnposted(0)
 		claim(now.Add(time.Hour), 10, 0)
-		if n, err := h.Repost(h.ctx, now+1); err != nil || n != 2 {
-			t.Errorf("posted again: %d, %v", n, err)
+		h.wantLastSent(now + 80)
+		repost := func(since app.Millis, want int64) {
+			t.Helper()
+			if n, err := h.Repost(h.ctx, since); err != nil || n != want {
+				t.Errorf("posted again after +%d: %d, %v, want %d", since-now, n, err, want)
+			}
 		}
-		claim(now.Add(time.Hour), 10, 2)
+		repost(now+80, 0)
+		repost(now+70, 2)
+		h.wantLastSent(now + 70)
+		later := now.Add(time.Hour)
+		lost := claim(later, 10, 2)
+		repost(now+70, 0)
+		h.must(h.MarkSent(h.ctx, lost, later, later)) // appended to the Redis that has lost them
+		claim(later+1, 10, 2)
 	}, 10)
+}
+
+// The groups of the back office's stream are as they were recorded last.
+func TestBackOfficeGroupsAreRecorded(t *testing.T) {
+	inShops(t, func(t *testing.T, h *shop) {
+		for _, want := range [][]string{nil, {"backoffice", "mail"}, {"mail"}, {}} {
+			if want != nil {
+				h.must(h.NoteGroups(h.ctx, want))
+			}
+			if got := val(h.Groups(h.ctx))(t); !slices.Equal(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+	}, 10)
+}
+
+func (h *shop) wantLastSent(want app.Millis) {
+	h.t.Helper()
+	if got := val(h.LastSent(h.ctx))(h.t); got != want {
+		h.t.Errorf("last sent at %d, want %d", got, want)
+	}
 }
 
 func (h *shop) wantUnposted(n int64) {

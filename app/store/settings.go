@@ -15,6 +15,7 @@ import (
 const (
 	settingPartitions = "partitions"
 	settingVersion    = "catalogue_version"
+	settingGroups     = "backoffice_groups" // one name per line
 )
 
 // setting reads a number; ErrNoRow when it was never set.

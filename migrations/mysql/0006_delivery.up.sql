@@ -5,12 +5,13 @@ CREATE TABLE IF NOT EXISTS outbox (
   rev      INT NOT NULL,    -- of the order, with that state
   state    VARCHAR(12) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- paid or refunded
   at       BIGINT NOT NULL,
-  next_at  BIGINT NULL,     -- the next attempt to append it; NULL: it is in the stream
+  next_at  BIGINT NULL,     -- the next attempt to append it; NULL: it was appended
+  sent_at  BIGINT NULL,     -- the mark of the stream with which it was appended; NULL: it is due
   PRIMARY KEY (order_id, rev),
   -- due events; nearly all rows are NULL
   KEY outbox_due (next_at),
-  -- events of a period, to send them again
-  KEY outbox_at (at)
+  -- the last mark, and events behind a mark, to send them again
+  KEY outbox_sent (sent_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4
 --bun:split
 -- One parcel per order: the last one that was entered. Instants are Unix ms.

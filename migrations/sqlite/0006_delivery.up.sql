@@ -5,15 +5,16 @@ CREATE TABLE IF NOT EXISTS outbox (
   rev      INTEGER NOT NULL, -- of the order, with that state
   state    TEXT NOT NULL CHECK (length(state) <= 12), -- paid or refunded
   at       INTEGER NOT NULL,
-  next_at  INTEGER NULL,     -- the next attempt to append it; NULL: it is in the stream
+  next_at  INTEGER NULL,     -- the next attempt to append it; NULL: it was appended
+  sent_at  INTEGER NULL,     -- the mark of the stream with which it was appended; NULL: it is due
   PRIMARY KEY (order_id, rev)
 ) STRICT
 --bun:split
 -- due events
 CREATE INDEX IF NOT EXISTS outbox_due ON outbox (next_at) WHERE next_at IS NOT NULL
 --bun:split
--- events of a period, to send them again
-CREATE INDEX IF NOT EXISTS outbox_at ON outbox (at)
+-- the last mark, and events behind a mark, to send them again
+CREATE INDEX IF NOT EXISTS outbox_sent ON outbox (sent_at) WHERE sent_at IS NOT NULL
 --bun:split
 -- One parcel per order: the last one that was entered. Instants are Unix ms.
 CREATE TABLE IF NOT EXISTS shipments (

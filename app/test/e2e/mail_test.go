@@ -9,7 +9,6 @@ import (
 
 	"stampede/app"
 	"stampede/app/test/kit"
-	"stampede/streams"
 )
 
 // mailTo are the settings of a shop that sends its mails to a server.
@@ -52,9 +51,7 @@ func TestOperatorLooksAfterDeadMails(t *testing.T) {
 	s := newShop(t, mailTo(server)...)
 	ada := s.buyerWithMail("ada@mail.example")
 	n := s.start("STAMPEDE_ROLES=api,worker")
-	s.must(streams.NewPaidStream(s.redis).Append(kit.Context(t), []app.OutboxMessage{
-		paidBy(ada.ID), paidBy(ada.ID), paidBy(ada.ID),
-	}))
+	s.appendPostings(paidBy(ada.ID), paidBy(ada.ID), paidBy(ada.ID))
 	dead := func() (list []app.QuarantinedEmail) {
 		t.Helper()
 		out, code := n.run("mail", "list", "--json")

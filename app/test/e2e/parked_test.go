@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -35,8 +36,8 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 			Order: kit.NewID(), Rev: 2, State: app.Paid, Sale: kit.NewID(), User: kit.NewID(),
 		}
 	}
-	s.must(streams.NewPaidStream(s.redis).Append(kit.Context(t), postings))
 	n := s.start("STAMPEDE_ROLES=api,worker")
+	s.appendPostings(postings...)
 	kit.Eventually(t, patience, func() (bool, string) {
 		_, text := n.request(http.MethodGet, "http://"+n.metrics+"/metrics", "", nil)
 		return strings.Contains(string(text), "\nstampede_postings_parked 3\n") &&
@@ -62,6 +63,15 @@ func TestOperatorSendsParkedPostingsAgain(t *testing.T) {
 	if left := list(); len(left) != 0 {
 		t.Errorf("%+v", left)
 	}
+}
+
+// appendPostings appends postings as soon as a worker allows it.
+func (s *shop) appendPostings(postings ...app.OutboxMessage) {
+	s.t.Helper()
+	kit.Eventually(s.t, patience, func() (bool, string) {
+		_, err := streams.NewPaidStream(s.redis).Append(kit.Context(s.t), 0, postings)
+		return err == nil, fmt.Sprint(err)
+	})
 }
 
 // handlesLetters drops the first of three quarantined messages by a command, sends the second again, then the rest, and

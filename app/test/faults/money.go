@@ -142,8 +142,8 @@ func (o outbox) ClaimOutbox(ctx context.Context, now app.Millis, limit int) ([]a
 		func() ([]app.OutboxMessage, error) { return o.OutboxStore.ClaimOutbox(ctx, now, limit) })
 }
 
-func (o outbox) MarkSent(ctx context.Context, posted []app.OutboxMessage) error {
-	return o.f(ctx, "Outbox.MarkSent", func() error { return o.OutboxStore.MarkSent(ctx, posted) })
+func (o outbox) MarkSent(ctx context.Context, posted []app.OutboxMessage, claimed, sent app.Millis) error {
+	return o.f(ctx, "Outbox.MarkSent", func() error { return o.OutboxStore.MarkSent(ctx, posted, claimed, sent) })
 }
 
 // OutboxStream puts a fault before the stream that the back office reads.
@@ -154,6 +154,9 @@ type outboxStream struct {
 	f Fault
 }
 
-func (o outboxStream) Append(ctx context.Context, postings []app.OutboxMessage) error {
-	return o.f(ctx, "OutboxStream.Append", func() error { return o.OutboxStream.Append(ctx, postings) })
+func (o outboxStream) Append(
+	ctx context.Context, last app.Millis, postings []app.OutboxMessage,
+) (app.Millis, error) {
+	return through(ctx, o.f, "OutboxStream.Append",
+		func() (app.Millis, error) { return o.OutboxStream.Append(ctx, last, postings) })
 }

@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"stampede/app"
+	"stampede/app/test/kit"
+	"stampede/streams"
+)
+
+// P8: the back office gets the posting of a paid order although a replica is promoted that lacks it, and the postings
+// of the last week again after Redis was emptied. The group of its reader is restored, and no other group is made.
+func TestPostingsSurviveTheLossOfRedis(t *testing.T) {
+	t.Parallel()
+	const stream = "stampede:{backoffice}:paid"
+	master := kit.StartRedis(t, kit.RedisOptions{Durable: true})
+	replica := kit.StartRedis(t, kit.RedisOptions{Durable: true})
+	wire, link := kit.NewProxy(t, master.URL), kit.NewProxy(t, master.URL)
+	g := startGateway(t)
+	s := openShop(t, wire.URL, kit.MySQL(t), g.settings...)
+	sale := s.open(10, 1)
+	before, promoted := plainRedis(t, master.URL), plainRedis(t, replica.URL)
+	replica.FollowVia(master, link)
+	s.must(before.XGroupCreateMkStream(kit.Context(t), stream, "backoffice", "0").Err())
+	n := s.start()
+	one, two := token(t, kit.NewID()), token(t, kit.NewID())
+	a, b := n.bought(sale, one, 1), n.bought(sale, two, 1)
+	n.paid(g, a, one)
+	s.posted(promoted, a)
+	kit.Eventually(t, patience, func() (bool, string) {
+		const groups = "SELECT COUNT(*) FROM settings WHERE name = 'backoffice_groups' AND value LIKE '%backoffice%'"
+		return s.count(groups) == 1, "the group is not recorded"
+	})
+	link.Stall()
+	n.paid(g, b, two)
+	s.posted(before, a, b)
+	kit.Eventually(t, patience, func() (bool, string) {
+		sent := s.count("SELECT COUNT(*) FROM outbox WHERE sent_at IS NOT NULL")
+		return sent == 2, fmt.Sprintf("%d of 2 postings are marked as sent", sent)
+	})
+	replica.Promote()
+	wire.Redirect(replica.URL)
+	master.Kill()
+	s.posted(promoted, a, b)
+	s.must(promoted.FlushAll(kit.Context(t)).Err())
+	s.posted(promoted, a, b)
+	kit.Eventually(t, patience, func() (bool, string) {
+		found, err := promoted.XInfoGroups(kit.Context(t), stream).Result()
+		var names []string
+		for _, group := range found {
+			names = append(names, group.Name)
+		}
+		slices.Sort(names)
+		want := []string{"backoffice", streams.OrderMailGroup}
+		return slices.Equal(names, want), fmt.Sprintf("groups %q, %v, want %q", names, err, want)
+	})
+}
+
+// posted waits until the stream of a Redis has a posting of each order.
+func (s *shop) posted(there *redis.Client, orders ...app.Order) {
+	s.t.Helper()
+	kit.Eventually(s.t, patience, func() (bool, string) {
+		found, err := there.XRange(kit.Context(s.t), "stampede:{backoffice}:paid", "-", "+").Result()
+		for i := range orders {
+			id := orders[i].ID.String()
+			if !slices.ContainsFunc(found, func(m redis.XMessage) bool { return m.Values["order"] == id }) {
+				return false, fmt.Sprintf("order %s is not among %d postings, %v", id, len(found), err)
+			}
+		}
+		return true, ""
+	})
+}
