@@ -323,6 +323,30 @@ func TestSlotMovesWhileItSells(t *testing.T) {
 	sweeping.Wait()
 }
 
+// P8: in a cluster the stream of e-mails may be lost alone. Then the postings are read for e-mails again, also those that
+// were acknowledged.
+func TestPostingsAreReadAgainForLostEmails(t *testing.T) {
+	t.Parallel()
+	c := onCluster(t, 3)
+	mails, paid := NewMailStream(c.redis), NewPaidStream(c.redis)
+	c.must(mails.Reread(c.ctx)) // there is no stream yet
+	c.confirmLoss(paid, 0)
+	c.append(paid, posting(newID(), 2))
+	r := paid.reader(c.redis, OrderMailGroup, "one", time.Hour, time.Hour)
+	r.block = -1
+	for range 2 {
+		_, err := r.read(c.ctx, ">", 1) // makes the group
+		c.must(err)
+		found, err := r.read(c.ctx, ">", 1)
+		c.must(err)
+		if len(found) != 1 {
+			t.Fatalf("%d postings were read, want 1", len(found))
+		}
+		c.must(r.acknowledge(c.ctx, r.group, found[0].ID))
+		c.must(mails.Reread(c.ctx))
+	}
+}
+
 func tagOf(key string) string {
 	_, tag, _ := strings.Cut(key, "{")
 	tag, _, _ = strings.Cut(tag, "}")

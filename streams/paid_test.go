@@ -38,10 +38,10 @@ func (f *fixture) confirmLoss(s *PaidStream, last app.Millis) app.LostError {
 	if !errors.As(err, &lost) {
 		f.t.Fatalf("appended: %v, want a LostError", err)
 	}
-	other := *lost
-	other.History += "0"
-	if err := s.Confirm(f.ctx, &other); !errors.Is(err, app.ErrTransient) {
-		f.t.Errorf("another history is confirmed: %v", err)
+	f.must(s.Confirm(f.ctx, &app.LostError{History: lost.History + "0", Mark: lost.Mark}))
+	f.must(s.Confirm(f.ctx, &app.LostError{History: lost.History, Mark: lost.Mark + 1}))
+	if _, err := s.Check(f.ctx, last); !errors.As(err, &lost) {
+		f.t.Errorf("another state was confirmed: %v", err)
 	}
 	f.must(s.Confirm(f.ctx, lost))
 	return *lost

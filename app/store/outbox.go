@@ -117,7 +117,7 @@ func (s *Store) LastSent(ctx context.Context) (at app.Millis, err error) {
 // the Redis that lost them must not mark them any more, so all claims end.
 func (s *Store) Repost(ctx context.Context, since app.Millis) (n int64, err error) {
 	return inTx(ctx, s, "post again", func(tx bun.Conn) (int64, error) {
-		if _, err := exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE next_at > at"); err != nil {
+		if _, err := exec(ctx, tx, "UPDATE outbox SET next_at = at WHERE next_at IS NOT NULL AND next_at > at"); err != nil {
 			return 0, err
 		}
 		return exec(ctx, tx, "UPDATE outbox SET next_at = at, sent_at = NULL WHERE sent_at > ?", since)
