@@ -1,0 +1,229 @@
+package recovery
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app"
+)
+
+// sightings is what the stores say of partition 0; whatever a pass would do ends with a panic.
+type sightings struct {
+	app.SaleStore
+	app.Inventory
+	Redis
+	epoch, seq int64
+	redis      app.PartitionState
+	loaded     []app.Sale
+	absent     map[app.ID]bool
+	unknown    []app.Witness // to Redis
+	confirmed  string
+	now        app.Millis
+}
+
+func (s *sightings) Now(context.Context) (app.Millis, error) { return s.now, nil }
+
+func (s *sightings) PartitionEpoch(context.Context, int) (epoch, seq int64, err error) {
+	return s.epoch, s.seq, nil
+}
+
+func (s *sightings) State(context.Context, int) (app.PartitionState, error) { return s.redis, nil }
+
+func (s *sightings) Witnesses(context.Context, int) ([]app.Witness, error) { return nil, nil }
+
+func (s *sightings) Lacks(context.Context, int, int64, []app.Witness) ([]app.Witness, error) {
+	return s.unknown, nil
+}
+
+func (s *sightings) Confirm(_ context.Context, _ int, state app.PartitionState) error {
+	s.confirmed = state.History
+	return nil
+}
+
+func (s *sightings) SetEpoch(int, int64) {}
+
+func (s *sightings) LoadedSales(context.Context, int) ([]app.Sale, error) { return s.loaded, nil }
+
+func (s *sightings) Counters(_ context.Context, sales []app.SaleRef) ([]app.Counters, error) {
+	found := make([]app.Counters, len(sales))
+	for i, ref := range sales {
+		found[i] = app.Counters{Sale: ref.ID, Loaded: !s.absent[ref.ID]}
+	}
+	return found, nil
+}
+
+// inUse is the history of a database that has lost nothing.
+var inUse = app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 9}
+
+// I7, I8: a Redis that has lost anything that anybody knows of is never trusted: not with another epoch, not behind
+// the highest seq of a row or of this node, not without an order that was accepted, not without its stream, not without
+// a sale that was loaded; and not after a replica was promoted, whatever it has. A partition that was closed before the
+// history of the database began is recovered without its sales being restored.
+func TestLostWritesAreNoticed(t *testing.T) {
+	t.Parallel()
+	fine := app.PartitionState{
+		Exists: true, Epoch: 4, Seq: 90, Seen: 80, History: "abc", Confirmed: "abc",
+		Database: app.RecordedHistory{Server: "b", Generation: 2, Beat: 8},
+	}
+	for name, c := range map[string]struct {
+		change   func(s *sightings)
+		says     string // "": Redis has lost nothing
+		database bool
+	}{
+		"nothing lost":                {func(*sightings) {}, "", false},
+		"rows not yet written":        {func(s *sightings) { s.redis.Seq = 95 }, "", false},
+		"everything lost":             {func(s *sightings) { s.redis = app.PartitionState{} }, "nothing of it", false},
+		"a restore was broken off":    {func(s *sightings) { s.redis.Recovering, s.redis.Lost = true, true }, "did not finish", false},
+		"a comparison was broken off": {func(s *sightings) { s.redis.Recovering = true }, "", true},
+		"an older copy":               {func(s *sightings) { s.redis.Seq = 89 }, "seq 89", false},
+		"a copy from before":          {func(s *sightings) { s.redis.Epoch = 3 }, "epoch 3", false},
+		"of another database":         {func(s *sightings) { s.redis.Epoch = 5 }, "epoch 5", false},
+		"one sale lost":               {func(s *sightings) { s.absent = map[app.ID]bool{8: true} }, "sale 8", false},
+		"one sale was let go": {func(s *sightings) {
+			s.absent, s.now = map[app.ID]bool{8: true}, app.Millis(0).Add(app.RetireAfter)
+		}, "", false},
+		"behind this node":        {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91", false},
+		"caught up by others":     {func(s *sightings) { s.unknown = []app.Witness{{Order: 55}} }, "order 55", false},
+		"a replica was promoted":  {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "abc" }, "promoted", false},
+		"promoted more than once": {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "fed" }, "promoted", false},
+		"promoted long ago":       {func(s *sightings) { s.redis.Followed = "fed" }, "", false},
+		"started again":           {func(s *sightings) { s.redis.History = "def" }, "", false},
+		"first look of all":       {func(s *sightings) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, "", false},
+		"a generation has begun": {func(s *sightings) {
+			s.redis.Database.Generation, s.redis.Epoch = 1, 3
+		}, "", true},
+		"a generation has begun, and an older copy": {func(s *sightings) {
+			s.redis.Database.Generation, s.redis.Seq = 1, 89
+		}, "seq 89", true},
+	} {
+		s := &sightings{epoch: 4, seq: 90, redis: fine, loaded: []app.Sale{{ID: 7}, {ID: 8}}}
+		c.change(s)
+		f, err := driverOf(s).look(t.Context(), 0, inUse)
+		if err != nil || f.epoch != 4 || (f.redisLost == "") != (c.says == "") || !strings.Contains(f.redisLost, c.says) ||
+			f.database != c.database {
+			t.Errorf("%s: %+v, %v; want %q, %v", name, f, err, c.says, c.database)
+		}
+	}
+}
+
+func driverOf(s *sightings) *Driver {
+	return &Driver{Partitions: 1, Redis: s, Inventory: s, Sales: s}
+}
+
+// I8: which database has lost commits, and which was replaced and is not used.
+func TestLostHistoriesAreNoticed(t *testing.T) {
+	t.Parallel()
+	recorded := app.RecordedHistory{Server: "b", Generation: 2, Beat: 9, Replaced: []string{"a"}}
+	for name, c := range map[string]struct {
+		database       app.DatabaseHistory
+		lost, replaced bool
+	}{
+		"the one in use":                          {inUse, false, false},
+		"later beats":                             {app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 12}, false, false},
+		"a generation that is on its way":         {app.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
+		"a backup under the same name":            {app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 8}, true, false},
+		"an older backup":                         {app.DatabaseHistory{Server: "b", Of: "b", Generation: 1, Beat: 90}, true, false},
+		"a replica of it":                         {app.DatabaseHistory{Server: "c", Of: "b", Generation: 2, Beat: 9}, true, false},
+		"a replica from before":                   {app.DatabaseHistory{Server: "c", Of: "a", Generation: 1, Beat: 5}, true, false},
+		"the one before":                          {app.DatabaseHistory{Server: "a", Of: "a", Generation: 1, Beat: 99}, true, true},
+		"the one before, as a replica since then": {app.DatabaseHistory{Server: "a", Of: "b", Generation: 2, Beat: 9}, true, false},
+	} {
+		all := []app.RecordedHistory{{Server: "b", Generation: 2, Beat: 7}, recorded}
+		if lost := lostBy(c.database, all); lost != c.lost {
+			t.Errorf("%s: lost %v", name, lost)
+		}
+		if by, replaced := replacedBy(c.database, all); replaced != c.replaced || replaced && by.Server != "b" {
+			t.Errorf("%s: replaced %v by %+v", name, replaced, by)
+		}
+	}
+	if lostBy(inUse, nil) {
+		t.Error("the first start of all")
+	}
+}
+
+// A sale that goes missing later is looked for again once somebody suspects it.
+func TestSuspicionLooksForEverySaleAgain(t *testing.T) {
+	t.Parallel()
+	s := &sightings{epoch: 4, redis: app.PartitionState{Exists: true, Epoch: 4}, loaded: []app.Sale{{ID: 7}}}
+	d := driverOf(s)
+	ask := func(want bool) {
+		t.Helper()
+		if f, err := d.look(t.Context(), 0, inUse); err != nil || f.lost() != want {
+			t.Fatalf("lost because %q, %v; wanted: %v", f.redisLost, err, want)
+		}
+	}
+	ask(false)
+	s.absent = map[app.ID]bool{7: true}
+	ask(false) // all were seen once: not asked every time
+	d.Suspect(0)
+	ask(true)
+}
+
+// I8: a server that was started again may sell once somebody has looked, at every loaded sale, too.
+func TestNewHistoryIsConfirmedAfterALook(t *testing.T) {
+	t.Parallel()
+	s := &sightings{
+		epoch: 4, redis: app.PartitionState{Exists: true, Epoch: 4, History: "abc", Confirmed: "abc"},
+		loaded: []app.Sale{{ID: 7}},
+	}
+	d := driverOf(s)
+	check := func(want string) {
+		t.Helper()
+		if err := d.check(t.Context(), 0, inUse); err != nil || s.confirmed != want {
+			t.Fatalf("confirmed %q, %v; want %q", s.confirmed, err, want)
+		}
+	}
+	check("")
+	s.redis.History = "def"
+	check("def")
+	s.redis.Confirmed = "def"
+	s.redis.History, s.absent = "ghi", map[app.ID]bool{7: true}
+	if f, err := d.look(t.Context(), 0, inUse); err != nil || !strings.Contains(f.redisLost, "sale 7") {
+		t.Fatalf("lost because %q, %v; sale 7 is missing", f.redisLost, err)
+	}
+}
+
+// lostHouse is a sale whose rows are known to the database alone.
+type lostHouse struct {
+	app.SaleStore
+	app.OrderStore
+	app.Inventory
+	Redis
+	rows    []app.Order
+	stamped []app.ID
+	since   app.Millis
+}
+
+func (l *lostHouse) OrdersOfSale(context.Context, app.ID, app.ID, int) ([]app.Order, error) {
+	return l.rows, nil
+}
+
+func (l *lostHouse) Restore(context.Context, int64, app.SaleState) error       { return nil }
+func (l *lostHouse) StockActs(context.Context, app.ID) ([]app.StockAct, error) { return nil, nil }
+func (l *lostHouse) Schedule(context.Context, int, []app.Deadline) error       { return nil }
+
+func (l *lostHouse) RestampSince(_ context.Context, ids []app.ID, since app.Millis) error {
+	l.stamped, l.since = append(l.stamped, ids...), since
+	return nil
+}
+
+// P6, F3: that a new row was published is known only from its entry, and the entries are lost. So those rows are stamped
+// anew that may not have been; of later states the rows say themselves what was published.
+func TestRestoreStampsNewRowsAnew(t *testing.T) {
+	t.Parallel()
+	house := &lostHouse{rows: []app.Order{
+		{ID: 1, User: 5, State: app.Pending, Rev: 1, ToldRev: 1},
+		{ID: 2, User: 6, State: app.Paid, Rev: 2, ToldRev: 2},
+		{ID: 3, User: 5, State: app.Refused, Rev: 1, ToldRev: 1},
+		{ID: 4, User: 7, State: app.Expired, Rev: 2, ToldRev: 1},
+	}}
+	p := &pass{Driver: &Driver{Redis: house, Inventory: house, Sales: house, Orders: house}}
+	if err := p.restore(t.Context(), &app.Sale{ID: 7, Initial: 9}, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(house.stamped, []app.ID{1, 3}) || house.since != 4711 {
+		t.Errorf("stamped %v since %d, want 1 and 3 since 4711", house.stamped, house.since)
+	}
+}

@@ -1,0 +1,120 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/snowflake"
+	"stampede/app/store"
+)
+
+// I8: the beat is that of one history; a generation is begun once, on the server that answers, and takes every epoch
+// with it.
+func TestGenerationsAndBeats(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 5)
+		first := val(h.History(h.ctx))(h.t)
+		if first.Server == "" || first.Of != first.Server || first.Generation != 0 || first.Unfit != "" {
+			t.Fatalf("%+v", first)
+		}
+		if next := val(h.RaiseBeat(h.ctx, first))(h.t); next.Beat != first.Beat+1 {
+			t.Errorf("beat %d after %d", next.Beat, first.Beat)
+		}
+		_, err := h.DB().ExecContext(h.ctx, "UPDATE history SET server = '0badcafe'")
+		h.must(err)
+		wantErr(t, "a beat of another server", errOf(h.RaiseBeat(h.ctx, first)), app.ErrStaleEpoch)
+		read := val(h.History(h.ctx))(h.t)
+		h.must(h.NewGeneration(h.ctx, read, 7, map[int]int64{0: 40}))
+		wantErr(t, "the same generation again", h.NewGeneration(h.ctx, read, 7, nil), app.ErrStaleEpoch)
+		now := val(h.History(h.ctx))(h.t)
+		if now.Generation != 8 || now.Of != now.Server || now.Of != first.Server {
+			t.Errorf("%+v", now)
+		}
+		epoch, _, err := h.PartitionEpoch(h.ctx, 0)
+		if sale := val(h.Sale(h.ctx, h.sales[0]))(h.t); err != nil || epoch != 41 || sale.Epoch != 41 {
+			t.Errorf("epoch %d, the sale's %d, %v; want 41", epoch, sale.Epoch, err)
+		}
+	})
+}
+
+// P1, P8, P6: pending orders are watched once; those whose holds are gone end with a rev that was never published; units
+// are written off under the current epoch, and never more than are free.
+func TestWhatARecoveryChanges(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		h := newShop(t, s, 5)
+		due, young, again := h.order(h.sales[0], 1), h.order(h.sales[0], 1), h.order(h.sales[0], 1)
+		due.PayBy, young.PayBy, again.PayBy, again.Hold = 1000, 9000, 1000, 2
+		h.insert(due, young, again)
+		for _, want := range []int{3, 0} {
+			if n := val(h.WatchMoney(h.ctx, app.MoneyWatch{Now: 500}))(h.t); n != want {
+				t.Errorf("%d orders are watched now, want %d", n, want)
+			}
+		}
+		s.Trust(val(h.History(h.ctx))(h.t).Server, 2)
+		rows := val(h.EndLost(h.ctx, []app.ID{due.ID, young.ID, again.ID}, 2000))(h.t)
+		for i, want := range []app.OrderState{app.Expired, app.Cancelled, app.Pending} {
+			if o := rows[i]; o.State != want || (o.Reason == app.ReasonRecovered) != (want != app.Pending) ||
+				o.State != app.Pending && o.Rev != 65 {
+				t.Errorf("order %d is %s (%s), rev %d; want %s", i, o.State, o.Reason, o.Rev, want)
+			}
+			if read := val(h.Order(h.ctx, rows[i].ID))(h.t); read.Rev != rows[i].Rev || read.Reason != rows[i].Reason {
+				t.Errorf("order %d has rev %d, its row %d", i, rows[i].Rev, read.Rev)
+			}
+		}
+		h.must(h.WriteOff(h.ctx, h.sales[0], 3, h.epoch))
+		wantErr(t, "more than is free", h.WriteOff(h.ctx, h.sales[0], 2, h.epoch), app.ErrStaleEpoch)
+		wantErr(t, "under another epoch", h.WriteOff(h.ctx, h.sales[0], 1, h.epoch+1), app.ErrStaleEpoch)
+		if free := val(h.FreeUnits(h.ctx, h.sales))(h.t); free[h.sales[0]] != 1 {
+			t.Errorf("%d units are free, want 1", free[h.sales[0]])
+		}
+	})
+}
+
+// P2, P8: once a server is trusted, no statement reaches another one, neither on a new connection nor on one that was
+// open; a recovery may use any.
+func TestFenceAdmitsOneServer(t *testing.T) {
+	t.Parallel()
+	s := onMariaDB(t)
+	h := newShop(t, s, 1)
+	server := val(h.History(h.ctx))(h.t).Server
+	raw := s.Unfenced()
+	t.Cleanup(func() { _ = raw.Close() })
+	for range 2 {
+		s.Trust("0badcafe", 1)
+		wantErr(t, "a statement", errOf(h.Sale(h.ctx, h.sales[0])), app.ErrTransient)
+		if _, err := raw.Sale(h.ctx, h.sales[0]); err != nil {
+			t.Errorf("a recovery: %v", err)
+		}
+		s.Trust(server, 1)
+		if _, err := h.Sale(h.ctx, h.sales[0]); err != nil {
+			t.Errorf("the server that is trusted: %v", err)
+		}
+	}
+}
+
+// I10: a promoted database has lost a lease, and another process has got its number. Under the new history neither mints
+// before it has renewed its lease, and then they have different numbers.
+func TestLeaseOfAnotherHistoryMintsNothing(t *testing.T) {
+	t.Parallel()
+	s := onMariaDB(t)
+	h := newShop(t, s, 1)
+	before := val(s.LeaseNode(h.ctx))(h.t)
+	_, err := h.DB().ExecContext(h.ctx, "DELETE FROM node_leases")
+	h.must(err)
+	other := val(s.LeaseNode(h.ctx))(h.t)
+	if before.Node() != other.Node() {
+		t.Fatalf("numbers %d and %d: nothing was lost", before.Node(), other.Node())
+	}
+	s.Trust(val(h.History(h.ctx))(h.t).Server, 1)
+	for _, l := range []*store.NodeLease{before, other} {
+		if _, err := l.Mint(); !errors.Is(err, snowflake.ErrNoGrant) {
+			t.Errorf("minted under a lease of another history: %v", err)
+		}
+	}
+	h.must(other.RunOnce(h.ctx))
+	h.must(before.RunOnce(h.ctx))
+	if _, err := before.Mint(); err != nil || before.Node() == other.Node() {
+		t.Errorf("numbers %d and %d, %v", before.Node(), other.Node(), err)
+	}
+}
