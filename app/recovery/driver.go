@@ -102,12 +102,11 @@ type Driver struct {
 
 // Counts are what this node has recovered.
 type Counts struct {
-	Passes    atomic.Int64 // partitions that were recovered
-	Written   atomic.Int64 // orders that the database had lost, written again
-	Ended     atomic.Int64 // orders that had ended and were pending again
-	Watched   atomic.Int64 // orders about which the gateway is asked
-	SetAside  atomic.Int64 // entries that became dead letters
-	Unsettled atomic.Int64 // problems that an operator has to settle, as the last pass has found them
+	Passes   atomic.Int64 // partitions that were recovered
+	Written  atomic.Int64 // orders that the database had lost, written again
+	Ended    atomic.Int64 // orders that had ended and were pending again
+	SetAside atomic.Int64 // entries that became dead letters
+	Problems atomic.Int64 // what an operator has to settle
 }
 
 // Counts are for metrics.

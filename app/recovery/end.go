@@ -53,7 +53,7 @@ func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) er
 			p.stop(o.Sale, o.ID, "it is pending under hold %d, which is not in Redis: nothing proves that it ended", o.Hold)
 		}
 	}
-	rows, err := p.Orders.EndLost(ctx, ended, p.now)
+	rows, err := p.Orders.EndLost(ctx, ended, p.closedAt)
 	if err != nil {
 		return fmt.Errorf("end %d orders: %w", len(ended), err)
 	}
@@ -69,7 +69,7 @@ func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) er
 // by the number of the refund whether it was sent before (I6).
 func (p *pass) askRefund(ctx context.Context, o *app.Order) error {
 	_, err := p.Refunds.AskRefund(ctx, app.RefundAsk{
-		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.now,
+		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.closedAt,
 	})
 	if err != nil {
 		return fmt.Errorf("ask for the refund of order %s: %w", o.ID, err)

@@ -100,7 +100,6 @@ func (d *Driver) begin(
 		if watched, err = d.History.WatchMoney(ctx, *watch); err != nil {
 			return fmt.Errorf("watch pending orders for money: %w", err)
 		}
-		d.counts.Watched.Add(int64(watched))
 	}
 	err = d.History.NewGeneration(ctx, h, above, epochs)
 	if errors.Is(err, app.ErrStaleEpoch) {

@@ -14,7 +14,7 @@ type pass struct {
 	partition int
 	claim     int64 // the epoch that the recovery will begin
 	found     finding
-	now       app.Millis // Redis time at the close
+	closedAt  app.Millis // Redis time
 	sales     []app.Sale // that were loaded
 	stuck     map[app.ID]string
 	report    Report
@@ -66,7 +66,7 @@ func (d *Driver) pass(ctx context.Context, partition int, h app.DatabaseHistory,
 	d.counts.Written.Add(int64(p.report.Written))
 	d.counts.Ended.Add(int64(p.report.Ended))
 	d.counts.SetAside.Add(int64(p.report.SetAside))
-	d.counts.Unsettled.Store(int64(len(p.report.Problems)))
+	d.counts.Problems.Add(int64(len(p.report.Problems)))
 	slog.WarnContext(ctx, "partition recovered", "partition", partition, "why", found.why(), "epoch", p.claim,
 		"sales", len(p.sales), "written", p.report.Written, "ended", p.report.Ended, "set_aside", p.report.SetAside,
 		"imported", p.report.Imported, "problems", len(p.report.Problems))
@@ -84,7 +84,7 @@ func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
 	if err := p.Redis.Close(ctx, p.partition, p.claim, p.found.redisLost != ""); err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
-	if p.now, err = p.Driver.now(ctx); err != nil {
+	if p.closedAt, err = p.now(ctx); err != nil {
 		return err
 	}
 	closed, err := p.Redis.State(ctx, p.partition) // its seq stays from here on

@@ -72,13 +72,13 @@ func (p *pass) writeSome(ctx context.Context, entries []app.Entry) error {
 		o, e := &rows[i], &evidence[i]
 		o.PayBy = e.DueAt
 		if o.PayBy == 0 {
-			o.PayBy = p.now.Add(p.PayWindow)
+			o.PayBy = p.closedAt.Add(p.PayWindow)
 		}
 		switch {
 		case e.Hold != nil:
 			o.Hold = e.Hold.Hold
 		case loaded && p.found.redisLost == "":
-			o.State, o.Reason, o.CancelledAt = app.Cancelled, app.ReasonRecovered, p.now
+			o.State, o.Reason, o.CancelledAt = app.Cancelled, app.ReasonRecovered, p.closedAt
 		}
 	}
 	return p.insert(ctx, entries, rows)
@@ -89,7 +89,7 @@ func (p *pass) writeSome(ctx context.Context, entries []app.Entry) error {
 func (p *pass) insert(ctx context.Context, entries []app.Entry, rows []app.NewOrder) error {
 	var watch *app.MoneyWatch
 	if p.found.database {
-		watch = p.watch(p.now)
+		watch = p.watch(p.closedAt)
 	}
 	inserted, err := p.Orders.InsertLost(ctx, p.claim, rows, watch)
 	switch {

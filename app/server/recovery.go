@@ -28,9 +28,8 @@ func (p *parts) composeRecovery(c *Config, registry *prometheus.Registry) {
 		"Orders that the database had lost the end of, ended again by a recovery of this node.", counts.Ended.Load)
 	counter(registry, "stampede_recovery_set_aside_total",
 		"Entries that could not become rows in a recovery of this node: dead letters.", counts.SetAside.Load)
-	gauge(registry, "stampede_recovery_problems",
-		"What the last recovery of this node left for an operator to settle: see the log.",
-		func() float64 { return float64(counts.Unsettled.Load()) })
+	counter(registry, "stampede_recovery_problems_total",
+		"What recoveries of this node left for an operator to settle: see the log.", counts.Problems.Load)
 	gauge(registry, "stampede_database_lossless",
 		"1: a failover of the database loses no commit, as it says of its replication; 0: it may.",
 		func() float64 { return oneIf(p.recovery.Database().Lossless) })
