@@ -231,7 +231,8 @@ func TestAnotherServerHasAnotherHistory(t *testing.T) {
 	t.Parallel()
 	one := &shop{Store: onMariaDB(t), t: t, ctx: kit.Context(t)}
 	same := &shop{Store: onMariaDB(t), t: t, ctx: one.ctx}
-	other := &shop{Store: openMySQL(t, kit.StartMariaDB(t, kit.MariaDBOptions{}).Database()), t: t, ctx: one.ctx}
+	otherServer := openMySQL(t, kit.StartMariaDB(t, kit.MariaDBOptions{}).Database())
+	other := &shop{Store: migrated(t, otherServer), t: t, ctx: one.ctx}
 	if a, b, c := one.clock().History, same.clock().History, other.clock().History; a != b || a == c {
 		t.Errorf("%s and %s on one server, %s on another", a, b, c)
 	}
