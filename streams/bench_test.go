@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -127,7 +126,7 @@ func buyFor(b *testing.B, l *Inventory, buyer func(c *benchCrowd)) float64 {
 	ctx := context.Background()
 	s := &app.Sale{ID: newID(), PriceFen: 100, Initial: 1 << 40, Limit: 1, Cap: 1, OpensAt: 1, ClosesAt: 1 << 50}
 	epoch := l.Epoch(0) + 1 // in the same one seq must not go back
-	if err := errors.Join(l.Pause(ctx, 0), l.Resume(ctx, 0, epoch, 0)); err != nil {
+	if err := begin(ctx, l, 0, epoch); err != nil {
 		b.Fatal(err)
 	}
 	if err := l.Create(ctx, epoch, app.SaleState{Sale: s, Stock: s.Initial}); err != nil {

@@ -40,8 +40,7 @@ func onCluster(t testing.TB, primaries int) *clusterFixture {
 	c.must(err)
 	c.inventory = l
 	for p := range l.Partitions() {
-		c.must(l.Pause(c.ctx, p))
-		c.must(l.Resume(c.ctx, p, testEpoch, 0))
+		c.must(begin(c.ctx, l, p, testEpoch))
 	}
 	c.stale.Store(0)
 	return c

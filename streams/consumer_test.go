@@ -317,8 +317,8 @@ func TestTransientFaultsDoNotCount(t *testing.T) {
 	})
 }
 
-// A rebuild between reading and settling: nothing of the old epoch moves the new numbers, and the consumer goes on.
-func TestConsumerSurvivesRebuild(t *testing.T) {
+// A recovery between reading and settling: nothing of the old epoch moves the new numbers, and the consumer goes on.
+func TestConsumerSurvivesRecovery(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(30)
 		f.reserveMany(s, 5)
@@ -327,9 +327,9 @@ func TestConsumerSurvivesRebuild(t *testing.T) {
 		box.fulfil = func(ctx context.Context, entries []app.Entry) ([]error, error) {
 			stale := false
 			once.Do(func() {
-				f.must(f.inventory.Pause(ctx, 1))
-				f.must(f.inventory.Restore(ctx, 1, app.SaleState{Sale: s, Stock: 25, Held: 5, Tickets: 5}))
-				f.must(f.inventory.Resume(ctx, 1, testEpoch+1, 5))
+				f.close(testEpoch+1, true)
+				f.must(f.inventory.Restore(ctx, testEpoch+1, app.SaleState{Sale: s, Stock: 25, Held: 5, Tickets: 5}))
+				f.open(testEpoch+1, 5, true)
 				stale = true
 			})
 			if stale {
@@ -339,10 +339,10 @@ func TestConsumerSurvivesRebuild(t *testing.T) {
 		}
 		f.run(f.consumer("node-1", box))
 		kit.Eventually(t, patience, func() (bool, string) {
-			return f.inventory.Epoch(1) == testEpoch+1, "not rebuilt"
+			return f.inventory.Epoch(1) == testEpoch+1, "not recovered"
 		})
 		g := f.gate(f.inventory)
-		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-rebuild"), app.VerdictReserved)
+		f.wantVerdict(g, buyOf(s, 777, 1, "key-after-recovery"), app.VerdictReserved)
 		kit.Eventually(t, patience, func() (bool, string) {
 			c := f.counters(s)
 			return c.Tickets == 6 && c.Done == 6, fmt.Sprintf("%+v", c)

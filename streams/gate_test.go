@@ -153,7 +153,7 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 		f.inventory.SetEpoch(1, testEpoch-1)
 		f.wantVerdict(g, b, app.VerdictEpoch)
 		f.inventory.SetEpoch(1, testEpoch)
-		f.must(f.inventory.Pause(f.ctx, 1))
+		f.close(testEpoch+1, true)
 		f.stale.Store(0)
 		f.wantVerdict(g, b, app.VerdictRecovering)
 		f.must(f.client.Del(f.ctx, f.inventory.parts[1].keys.meta).Err())
@@ -161,8 +161,7 @@ func TestGateTurnsWholeCallsAway(t *testing.T) {
 		if f.stale.Load() != 2 {
 			t.Fatalf("OnStale called %d times, want 2", f.stale.Load())
 		}
-		f.must(f.inventory.Pause(f.ctx, 1))
-		f.must(f.inventory.Resume(f.ctx, 1, testEpoch, 0))
+		f.must(begin(f.ctx, f.inventory, 1, testEpoch))
 
 		open := f.inventory.parts[1].keys.open(s.ID)
 		f.must(f.client.Set(f.ctx, open, "someone else's", 0).Err())

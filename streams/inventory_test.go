@@ -175,9 +175,9 @@ func TestHold(t *testing.T) {
 		if time.Since(begin) < app.FlagLife {
 			t.Fatalf("held after %v", time.Since(begin))
 		}
-		f.must(f.inventory.Pause(f.ctx, 1))
+		f.close(testEpoch+1, false)
 		hold(app.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, app.VerdictRecovering)
-		f.must(f.inventory.Resume(f.ctx, 1, testEpoch, 0))
+		f.open(testEpoch+1, 1, false)
 		s.ID = newID()
 		hold(app.HoldRequest{Order: last, User: 12, Hold: 4, Qty: 1}, app.VerdictNotLoaded)
 	})
@@ -326,19 +326,21 @@ func TestRetire(t *testing.T) {
 	})
 }
 
-// I8: a rebuild replaces what Redis has by what the database says; a repeated key still gives its order (P4).
-func TestRebuild(t *testing.T) {
+// I8: a recovery replaces what Redis has by the rows of the database; a repeated key still gives its order (P4).
+func TestRestoreFromRows(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(2000), f.gate(f.inventory)
 		for i := range 3 {
 			f.wantVerdict(g, buyOf(s, app.ID(100+i), 1, "key-before"), app.VerdictReserved)
 		}
-		f.must(f.inventory.Pause(f.ctx, 1))
-		if st := f.state(1); st != (app.PartitionState{
-			Exists: true, Rebuilding: true, Epoch: testEpoch, Seq: 3, Seen: 3,
-		}) {
-			t.Fatalf("state %+v", st)
+		f.close(testEpoch+1, true)
+		f.close(testEpoch+1, false) // in a repetition the loss stays known
+		recorded := app.RecordedHistory{
+			Server: database.Server, Generation: database.Generation, Beat: database.Beat, Replaced: []string{},
 		}
+		f.wantState(app.PartitionState{
+			Exists: true, Recovering: true, Lost: true, Epoch: testEpoch, Seq: 3, Seen: 3, Database: recorded,
+		})
 		var leftover []app.Entry
 		f.must(f.inventory.Leftover(f.ctx, 1, func(e []app.Entry) error {
 			leftover = append(leftover, e...)
@@ -366,12 +368,10 @@ func TestRebuild(t *testing.T) {
 		f.must(f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{
 			Sale: s, Stock: 2000 - 1204, Held: 1202, Sold: 1, Withdrawn: 1, Tickets: 1204, Orders: orders,
 		}))
-		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 1204))
-		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 1204)) // a lost reply
+		f.open(testEpoch+1, 1204, true)
+		f.open(testEpoch+1, 1204, true) // a lost reply
 
-		if st := f.state(1); st != (app.PartitionState{Exists: true, Epoch: testEpoch + 1, Seq: 1204}) {
-			t.Fatalf("state %+v", st)
-		}
+		f.wantState(app.PartitionState{Exists: true, Epoch: testEpoch + 1, Seq: 1204, Database: recorded})
 		a := f.audit(s)
 		if a.Done != 1204 || len(a.Holds) != 1202 || a.Units[1] != 2 || a.Units[2] != 1 || a.Units[3] != 1 {
 			t.Fatalf("%+v, %d holds", a.Counters, len(a.Holds))
@@ -395,8 +395,8 @@ func TestRebuild(t *testing.T) {
 		if err := f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{Sale: s}); err == nil {
 			t.Fatal("restored while the partition is open")
 		}
-		if err := f.inventory.Resume(f.ctx, 1, testEpoch+9, 0); err == nil {
-			t.Fatal("resumed what was not paused")
+		if err := f.inventory.Open(f.ctx, 1, testEpoch+9, 0, true, database); err == nil {
+			t.Fatal("opened a partition that was not closed")
 		}
 	})
 }
@@ -409,20 +409,28 @@ func (f *fixture) state(partition int) app.PartitionState {
 	if s.Exists && s.History != s.Confirmed || s.Followed != "" {
 		f.t.Fatalf("history %q, confirmed %q, followed %q", s.History, s.Confirmed, s.Followed)
 	}
-	s.History, s.Confirmed = "", ""
+	if s.Recovering != (s.ClosedAt != 0) {
+		f.t.Fatalf("recovering %v, closed at %d", s.Recovering, s.ClosedAt)
+	}
+	s.History, s.Confirmed, s.ClosedAt = "", "", 0
 	return s
 }
 
-// A partition that Redis does not know can be paused, so that a rebuild broken off is seen.
+func (f *fixture) wantState(want app.PartitionState) {
+	f.t.Helper()
+	if diff := cmp.Diff(want, f.state(1)); diff != "" {
+		f.t.Fatalf("state (-want +got):\n%s", diff)
+	}
+}
+
+// A partition that Redis does not know can be closed, so that a recovery broken off is seen.
 func TestStateOfNothing(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.must(f.client.FlushDB(f.ctx).Err())
-		if st := f.state(1); st != (app.PartitionState{}) {
+		f.wantState(app.PartitionState{Database: app.RecordedHistory{Replaced: []string{}}})
+		f.close(1, true)
+		if st := f.state(1); !st.Exists || !st.Recovering || !st.Lost {
 			t.Fatalf("state %+v", st)
-		}
-		f.must(f.inventory.Pause(f.ctx, 1))
-		if st, err := f.inventory.State(f.ctx, 1); err != nil || !st.Exists || !st.Rebuilding {
-			t.Fatalf("state %+v, %v", st, err)
 		}
 	})
 }

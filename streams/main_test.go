@@ -59,8 +59,7 @@ func newFixture(t testing.TB, url string) *fixture {
 	f := &fixture{t: t, ctx: kit.Context(t), url: url, client: dial(t, url)}
 	f.inventory = f.node(f.client)
 	for p := range f.inventory.Partitions() {
-		f.must(f.inventory.Pause(f.ctx, p))
-		f.must(f.inventory.Resume(f.ctx, p, testEpoch, 0))
+		f.must(begin(f.ctx, f.inventory, p, testEpoch))
 	}
 	f.stale.Store(0)
 	return f
@@ -75,6 +74,29 @@ func (f *fixture) node(client *redis.Client) *Inventory {
 		l.SetEpoch(p, testEpoch)
 	}
 	return l
+}
+
+// database is the history that the partitions of a fixture rest on.
+var database = app.DatabaseHistory{Server: "0a0b0c0d", Generation: 1, Beat: 5}
+
+// begin opens a partition at an epoch with an empty stream, as a recovery does after Redis has lost everything.
+func begin(ctx context.Context, l *Inventory, partition int, epoch int64) error {
+	err := errors.Join(l.Close(ctx, partition, epoch, true), l.Open(ctx, partition, epoch, 0, true, database))
+	l.SetEpoch(partition, epoch)
+	return err
+}
+
+// close closes partition 1 for a recovery.
+func (f *fixture) close(claim int64, lost bool) {
+	f.t.Helper()
+	f.must(f.inventory.Close(f.ctx, 1, claim, lost))
+}
+
+// open ends the recovery of partition 1 that has the claim, as the driver does.
+func (f *fixture) open(claim, seq int64, rebuilt bool) {
+	f.t.Helper()
+	f.must(f.inventory.Open(f.ctx, 1, claim, seq, rebuilt, database))
+	f.inventory.SetEpoch(1, claim)
 }
 
 // confirm lets the partition sell on, as a node does that has found nothing missing.

@@ -107,9 +107,9 @@ func TestOnePassAtTwoNodes(t *testing.T) {
 	}
 }
 
-// A rebuild does not know which pass was spent last. No pass of before the buyer's last reservation counts after it, so
+// A recovery does not know which pass was spent last. No pass of before the buyer's last reservation counts after it, so
 // none counts twice; a new one does, and the old keys are known without any (P4).
-func TestSpentPassStaysSpentAfterARebuild(t *testing.T) {
+func TestSpentPassStaysSpentAfterARecovery(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap, s.Challenge = 5, 5, app.ChallengeWork })
 		g := f.gate(f.inventory)
@@ -127,12 +127,12 @@ func TestSpentPassStaysSpentAfterARebuild(t *testing.T) {
 				}
 			}
 		}
-		f.must(f.inventory.Pause(f.ctx, 1))
+		f.close(testEpoch+1, true)
 		f.must(f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{
 			Sale: s, Stock: 9, Held: 1, Tickets: 1, Orders: []app.Order{row},
 		}))
-		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 1))
-		// What a rebuild brings back rests until every sold-out flag has ended; that has its own test.
+		f.open(testEpoch+1, 1, true)
+		// What a recovery brings back rests until every sold-out flag has ended; that has its own test.
 		f.must(f.client.HSet(f.ctx, f.inventory.parts[1].keys.sale(s.ID), "rest_until", 0).Err())
 		f.wantVerdict(g, b, app.VerdictReserved) // the same call again: it is the one that was accepted
 		f.wantVerdict(g, passed(buyOf(s, 11, 1, "key-one-2"), issued), app.VerdictPass)

@@ -75,10 +75,10 @@ func TestMessagesAreAChain(t *testing.T) {
 		if end := f.end(); end.Told != 3 || end.Epoch != testEpoch {
 			t.Fatalf("the chain ends at %+v", end)
 		}
-		f.must(f.inventory.Pause(f.ctx, 1)) // rows are true whatever Redis is going through
+		f.close(testEpoch+1, true) // rows are true whatever Redis is going through
 		f.must(f.inventory.Publish(f.ctx, 1, f.now(), rows[:1]))
 		if m := f.hear(messages); m.Number != 4 || m.changes[0].User != 100 {
-			t.Fatalf("while the partition is rebuilt: %+v", m)
+			t.Fatalf("while the partition is closed: %+v", m)
 		}
 	})
 }
@@ -207,9 +207,9 @@ func TestDeliveryNamesTheOldestOpenEntry(t *testing.T) {
 		if d := look(); d.Open != (app.EntryID{}) || d.Newest != first.Newest {
 			t.Fatalf("all acknowledged: %+v", d)
 		}
-		f.must(f.inventory.Pause(f.ctx, 1))
+		f.close(testEpoch+1, true)
 		if _, err := f.inventory.Delivery(f.ctx, 1); !errors.Is(err, app.ErrTransient) {
-			t.Fatalf("while it is rebuilt: %v", err)
+			t.Fatalf("while it is closed: %v", err)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -180,20 +181,21 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	f.wantGroup(1, 2)
 }
 
-// I8: what was restored before the server began another history may be gone with it, so the partition stays closed.
-func TestResumeOnAnotherServerIsRefused(t *testing.T) {
+// I8: what was read or restored before the server began another history may be gone with it, so the partition stays
+// closed.
+func TestOpenOnAnotherServerIsRefused(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	f := newFixture(t, server.URL)
-	f.must(f.inventory.Pause(f.ctx, 1))
+	f.close(testEpoch+1, false)
 	server.Kill()
 	server.Start()
 	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
-	if err := f.inventory.Resume(f.ctx, 1, testEpoch+1, 0); err == nil {
-		t.Fatal("resumed on a server that was started since the pause")
+	if err := f.inventory.Open(f.ctx, 1, testEpoch+1, 0, false, database); !errors.Is(err, app.ErrTransient) {
+		t.Fatalf("opened on a server that was started since the close: %v", err)
 	}
-	f.must(f.inventory.Pause(f.ctx, 1))
-	f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 0))
+	f.close(testEpoch+1, true)
+	f.open(testEpoch+1, 0, true)
 }
 
 // answers reports whether a new connection gets through.

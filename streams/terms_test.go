@@ -40,7 +40,7 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// A withdrawal takes what is free, once; what a rebuild knows to be settled takes nothing any more.
+// A withdrawal takes what is free, once; what a recovery knows to be settled takes nothing any more.
 func TestTakeOut(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s, g := f.openSale(5), f.gate(f.inventory)
@@ -62,14 +62,14 @@ func TestTakeOut(t *testing.T) {
 		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 14, 0); !errors.Is(err, app.ErrPermanent) {
 			t.Errorf("no units: %v", err)
 		}
-		f.must(f.inventory.Pause(f.ctx, 1))
+		f.close(testEpoch+1, true)
 		if _, _, err := f.inventory.TakeOut(f.ctx, s.Ref(), 15, 1); !errors.Is(err, app.ErrTransient) {
-			t.Errorf("while the partition is made anew: %v", err)
+			t.Errorf("while the partition is closed: %v", err)
 		}
 		f.must(f.inventory.Restore(f.ctx, testEpoch+1, app.SaleState{
 			Sale: s, Stock: 3, Withdrawn: 2, Acts: []app.StockAct{{ID: 11, Taken: 2, State: app.StockDone}},
 		}))
-		f.must(f.inventory.Resume(f.ctx, 1, testEpoch+1, 1))
+		f.open(testEpoch+1, 1, true)
 		takes(11, 2, 2)
 		takes(12, 1, 1)
 		if a := f.audit(s); a.Stock != 2 || a.Withdrawn != 3 {

@@ -1,0 +1,330 @@
+package streams
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stampede/app"
+)
+
+// leftover are the entries that the stream of partition 1 still has.
+func (f *fixture) leftover() (entries []app.Entry) {
+	f.t.Helper()
+	f.must(f.inventory.Leftover(f.ctx, 1, func(page []app.Entry) error {
+		entries = append(entries, page...)
+		return nil
+	}))
+	return entries
+}
+
+// ageless compares StreamStats without the age of the oldest entry.
+var ageless = cmpopts.IgnoreFields(StreamStats{}, "Oldest")
+
+// I8: of two recoveries at once only the one with the later claim changes the partition, and it opens the partition.
+// What the other one has read is older.
+func TestLaterRecoveryTakesOver(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		f.reserveMany(s, 1)
+		entry := f.leftover()[0]
+		state := func(stock int64) app.SaleState {
+			return app.SaleState{Sale: s, Stock: stock, Withdrawn: 10 - stock}
+		}
+		steps := func(claim int64, want error) {
+			t.Helper()
+			_, aside := f.inventory.SetAside(f.ctx, claim, &entry, "recovery")
+			for i, err := range []error{
+				f.inventory.Restore(f.ctx, claim, state(4)), f.inventory.Stick(f.ctx, claim, s.Ref(), "stuck"), aside,
+				f.inventory.Open(f.ctx, 1, claim, 0, true, database),
+			} {
+				if !errors.Is(err, want) {
+					t.Errorf("step %d of claim %d: %v, want %v", i, claim, err, want)
+				}
+			}
+		}
+		f.close(testEpoch+1, true)
+		f.close(testEpoch+2, true)
+		f.must(f.inventory.Restore(f.ctx, testEpoch+2, state(5)))
+		closes := func() {
+			t.Helper()
+			err := f.inventory.Close(f.ctx, 1, testEpoch+1, true)
+			if !errors.Is(err, app.ErrStaleEpoch) {
+				t.Errorf("closed by the earlier recovery: %v", err)
+			}
+		}
+		closes()
+		steps(testEpoch+1, app.ErrStaleEpoch)
+		f.open(testEpoch+2, 1, true)
+		closes()
+		steps(testEpoch+1, app.ErrPermanent) // none runs any more
+		if a, st := f.audit(s), f.stats(); a.Stock != 5 || a.Stuck != "" || st.Dead != 0 {
+			t.Errorf("%+v, %+v; want what the later recovery restored", a.Counters, st)
+		}
+	})
+}
+
+// I8: while a partition is closed, nothing reserves, moves, settles or trims what its recovery reads.
+func TestClosedPartitionKeepsItsState(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10), f.gate(f.inventory)
+		mine := buyOf(s, 11, 1, "key-one-1")
+		order := f.wantVerdict(g, mine, app.VerdictReserved).Order
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
+		c, entries := f.delivered("node-1", 0)
+		f.settle(entries[1])
+		before, streams := f.audit(s), f.stats()
+		f.close(testEpoch+1, false)
+		f.wantVerdict(g, mine, app.VerdictRecovering)
+		f.wantVerdict(g, buyOf(s, 13, 1, "key-new-1"), app.VerdictRecovering)
+		hold := app.HoldRequest{Sale: s.Ref(), Order: order, User: 11, Hold: 2, Qty: 1}
+		if v, err := f.inventory.Hold(f.ctx, hold); v != app.VerdictRecovering || err != nil {
+			t.Errorf("hold: verdict %d, %v", v, err)
+		}
+		sold := []app.SoldHold{{Sale: s.Ref(), Order: order, Hold: 1}}
+		_, returned := f.inventory.Return(f.ctx, []app.Return{{Sale: s.Ref(), Order: order, Hold: 1, User: 11}})
+		_, sell := f.inventory.Sell(f.ctx, sold)
+		_, withdraw := f.inventory.Withdraw(f.ctx, sold)
+		_, retire := f.inventory.Retire(f.ctx, s.Ref())
+		for name, err := range map[string]error{
+			"return": returned, "sell": sell, "withdraw": withdraw, "retire": retire,
+			"finish": f.inventory.Finish(f.ctx, 1, 0, nil, []*app.Entry{&entries[0]}),
+			"end":    c.end(f.ctx, testEpoch, entries[0], app.ErrPermanent, 5),
+			"terms":  f.inventory.SetTerms(f.ctx, &app.Sale{ID: s.ID, Partition: 1, Version: 99}),
+			"note":   f.inventory.Note(f.ctx, 1, database),
+		} {
+			if !errors.Is(err, app.ErrTransient) {
+				t.Errorf("%s: %v, want ErrTransient", name, err)
+			}
+		}
+		trimmer := &Trimmer{inventory: f.inventory, may: func() bool { return true }, retention: -time.Minute, length: 1}
+		if n, err := trimmer.runOnce(f.ctx); n != 0 || err != nil {
+			t.Errorf("trimmed %d, %v", n, err)
+		}
+		if diff := cmp.Diff(before, f.audit(s)) + cmp.Diff(streams, f.stats(), ageless); diff != "" {
+			t.Errorf("changed while closed (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// P2, I4: an entry that a recovery sets aside becomes one dead letter. It counts as settled once, whether it was
+// settled, pending or not delivered, and its hold stays. The lag stays true (P7), though no later entry is delivered.
+func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		f.reserveMany(s, 4)
+		entries := f.leftover()
+		f.delivered("node-1", 2)
+		f.settle(entries[0])
+		f.close(testEpoch+1, false)
+		gone := []int{0, 1, 3} // settled, pending, not delivered
+		for _, want := range []bool{true, false} {
+			for _, i := range gone {
+				now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &entries[i], "recovery")
+				if err != nil || now != want {
+					t.Errorf("entry %d: %v, %v; want %v", i, now, err, want)
+				}
+			}
+		}
+		letters, err := f.inventory.DeadLetters(f.ctx)
+		f.must(err)
+		if len(letters) != len(gone) {
+			t.Fatalf("%d dead letters, want %d", len(letters), len(gone))
+		}
+		for n, l := range letters {
+			e := entries[gone[n]]
+			if l.Order != e.Order || l.User != e.User || l.Sale != s.ID || l.Reason != "recovery" || l.At == 0 ||
+				l.Fields["key"] != e.Key || l.Fields["addr"] != e.Address {
+				t.Errorf("letter %+v of entry %+v", l, e)
+			}
+		}
+		wantSettled := func(done, waiting int64) {
+			t.Helper()
+			a := f.audit(s)
+			n, err := f.client.HGet(f.ctx, f.inventory.parts[1].keys.meta, "waiting").Int64()
+			f.must(err)
+			if a.Tickets != 4 || a.Done != done || n != waiting || a.Held != 4 {
+				t.Errorf("%+v, %d waiting; want %d done, %d waiting, 4 held", a.Counters, n, done, waiting)
+			}
+		}
+		wantSettled(3, 1)
+		f.open(testEpoch+1, 4, false)
+		_, rest := f.delivered("node-1", 0)
+		f.settle(rest...)
+		wantSettled(4, 0)
+		for _, e := range entries {
+			if left, err := f.inventory.Waiting(f.ctx, e.User); err != nil || len(left) != 0 {
+				t.Errorf("user %s waits for %+v, %v", e.User, left, err)
+			}
+		}
+		_, err = NewLagKeeper(f.inventory).runOnce(f.ctx)
+		f.must(err)
+		if st := f.stats(); st.Lag != 0 || st.Pending != 0 || st.Length != 1 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// P2: a recovery that lost nothing in Redis keeps stream, group and pending entries. One that restored the sales from
+// rows begins a new stream and keeps the old one for an hour.
+func TestOpenKeepsTheStreamUnlessRebuilt(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, k := f.openSale(10), &f.inventory.parts[1].keys
+		f.reserveMany(s, 2)
+		f.delivered("node-1", 1)
+		before := f.stats()
+		f.close(testEpoch+1, false)
+		f.open(testEpoch+1, 2, false)
+		if diff := cmp.Diff(before, f.stats(), ageless); diff != "" || before.Pending != 1 || before.Length != 2 {
+			t.Errorf("before %+v, (-before +after):\n%s", before, diff)
+		}
+		f.close(testEpoch+2, true)
+		f.open(testEpoch+2, 2, true)
+		if st := f.stats(); st.Pending != 0 || st.Length != 0 || st.Lag != 0 {
+			t.Errorf("rebuilt: %+v", st)
+		}
+		old, err := f.client.XLen(f.ctx, k.orders+":before").Result()
+		f.must(err)
+		ttl, err := f.client.PTTL(f.ctx, k.orders+":before").Result()
+		f.must(err)
+		waiting, err := f.client.HGet(f.ctx, k.meta, "waiting").Int()
+		f.must(err)
+		if old != 2 || ttl <= 0 || ttl > time.Hour || waiting != 0 {
+			t.Errorf("the old stream has %d entries for %v; %d wait", old, ttl, waiting)
+		}
+	})
+}
+
+// P2: a partition knows on which history of the database it was opened, and which servers were replaced before. A
+// server that is in use again is not among them.
+func TestOpenRecordsTheDatabase(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		for i, c := range []struct{ server, replaced string }{
+			{"aaaa0001", database.Server},
+			{"bbbb0002", database.Server + " aaaa0001"},
+			{"bbbb0002", database.Server + " aaaa0001"},
+			{"aaaa0001", database.Server + " bbbb0002"},
+		} {
+			h := app.DatabaseHistory{Server: c.server, Generation: int64(i) + 2, Beat: 7, Lossless: i%2 == 0}
+			claim := int64(testEpoch + 1 + i)
+			f.close(claim, false)
+			f.must(f.inventory.Open(f.ctx, 1, claim, 0, false, h))
+			f.inventory.SetEpoch(1, claim)
+			f.wantDatabase(h, c.replaced)
+			f.must(f.inventory.Open(f.ctx, 1, claim, 0, false, app.DatabaseHistory{})) // a lost reply
+			f.wantDatabase(h, c.replaced)
+		}
+		f.must(f.inventory.Accept(f.ctx, 1, "bbbb0002"))
+		if got := f.state(1).Database.Replaced; !slices.Equal(got, []string{database.Server}) {
+			t.Errorf("replaced after Accept: %v", got)
+		}
+	})
+}
+
+// wantDatabase compares what partition 1 has recorded of the database; replaced are servers with a space between.
+func (f *fixture) wantDatabase(h app.DatabaseHistory, replaced string) {
+	f.t.Helper()
+	want := app.RecordedHistory{
+		Server: h.Server, Generation: h.Generation, Beat: h.Beat, Lossless: h.Lossless,
+		Replaced: strings.Fields(replaced),
+	}
+	if diff := cmp.Diff(want, f.state(1).Database); diff != "" {
+		f.t.Errorf("recorded of the database (-want +got):\n%s", diff)
+	}
+}
+
+// P2: the recorded beat never decreases, and only a recovery records another server or generation.
+func TestNoteNeverGoesBack(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		h := app.DatabaseHistory{Server: database.Server, Generation: 1, Beat: 9, Lossless: true}
+		f.must(f.inventory.Note(f.ctx, 1, h))
+		f.must(f.inventory.Note(f.ctx, 1, database)) // late
+		f.wantDatabase(h, "")
+		for _, other := range []app.DatabaseHistory{
+			{Server: "bbbb0002", Generation: 1, Beat: 99}, {Server: h.Server, Generation: 2, Beat: 99},
+		} {
+			if err := f.inventory.Note(f.ctx, 1, other); !errors.Is(err, app.ErrStaleEpoch) {
+				t.Errorf("note of %+v: %v", other, err)
+			}
+		}
+		f.wantDatabase(h, "")
+		// A partition that an earlier version of the program opened has none.
+		f.must(f.client.HDel(f.ctx, f.inventory.parts[1].keys.meta, "db_server", "db_generation", "db_beat").Err())
+		f.must(f.inventory.Note(f.ctx, 1, database))
+		f.wantDatabase(database, "")
+	})
+}
+
+// P2: what the entry of an order said is found in its buyer's record, also after the units went back, and the evidence
+// of an order names its hold, its record and its deadline.
+func TestOrderIsFoundByItsBuyersRecord(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10, func(s *app.Sale) { s.Limit = 9 }), f.gate(f.inventory)
+		f.reserveMany(s, 3)
+		f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		b := buyOf(s, 11, 2, "key-one-2")
+		f.wantVerdict(g, b, app.VerdictReserved)
+		f.must(f.inventory.Schedule(f.ctx, 1, []app.Deadline{{Order: b.Order, PayBy: 5000}}))
+		want := app.Entry{
+			Order: b.Order, Sale: s.ID, Partition: 1, User: 11, Hash: b.Hash, Ticket: 5, Key: b.Key, Hold: 1, Qty: 2,
+		}
+		orders := []app.Order{{ID: b.Order, User: 11}, {ID: newID(), User: 11}}
+		look := func(want app.Entry, evidence ...app.Evidence) {
+			t.Helper()
+			got, err := f.inventory.Record(f.ctx, s.Ref(), b.Order)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("record: %v (-want +got):\n%s", err, diff)
+			}
+			found, loaded, err := f.inventory.Evidence(f.ctx, s.Ref(), orders)
+			if diff := cmp.Diff(evidence, found); err != nil || !loaded || diff != "" {
+				t.Errorf("evidence: loaded %v, %v (-want +got):\n%s", loaded, err, diff)
+			}
+		}
+		held := &app.OpenHold{Order: b.Order, Hold: 1, Qty: 2}
+		look(want, app.Evidence{Hold: held, Named: true, DueAt: 5000}, app.Evidence{})
+		f.wantReturn([]app.Return{{Sale: s.Ref(), Order: b.Order, Hold: 1, User: 11}}, true)
+		want.Qty = 1 // the record does not tell
+		look(want, app.Evidence{Named: true, DueAt: 5000}, app.Evidence{})
+		if _, err := f.inventory.Record(f.ctx, s.Ref(), newID()); !errors.Is(err, app.ErrNoRow) {
+			t.Errorf("record of an unknown order: %v", err)
+		}
+		absent := app.SaleRef{ID: newID(), Partition: 1}
+		if _, loaded, err := f.inventory.Evidence(f.ctx, absent, orders); loaded || err != nil {
+			t.Errorf("evidence of an absent sale: loaded %v, %v", loaded, err)
+		}
+	})
+}
+
+// P4, I9: a sale that waits for an operator is paused for new buys, and repeated keys keep their orders.
+func TestStuckSaleKeepsItsKeys(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s, g := f.openSale(10), f.gate(f.inventory)
+		first := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictReserved)
+		stick := func(claim int64, reason string) {
+			t.Helper()
+			f.close(claim, false)
+			f.must(f.inventory.Stick(f.ctx, claim, s.Ref(), reason))
+			absent := app.SaleRef{ID: newID(), Partition: 1}
+			if err := f.inventory.Stick(f.ctx, claim, absent, reason); !errors.Is(err, app.ErrLost) {
+				t.Errorf("stick an absent sale: %v", err)
+			}
+			f.open(claim, 1, false)
+			if c := f.counters(s); c.Stuck != reason || c.Paused != (reason != "") {
+				t.Errorf("%+v, want stuck %q", c, reason)
+			}
+			d := f.wantVerdict(g, buyOf(s, 11, 1, "key-one-1"), app.VerdictRepeated)
+			if d.Order != first.Order {
+				t.Errorf("repeated as order %s, want %s", d.Order, first.Order)
+			}
+		}
+		stick(testEpoch+1, "order 5: no hold")
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictPaused)
+		stick(testEpoch+2, "")
+		f.wantVerdict(g, buyOf(s, 12, 1, "key-two-1"), app.VerdictReserved)
+	})
+}
