@@ -144,7 +144,8 @@ func (l *Inventory) Record(ctx context.Context, sale app.SaleRef, order app.ID) 
 			if !named {
 				continue
 			}
-			parts := strings.SplitN(after[:strings.IndexByte(after, ';')], ":", 3) // hash:ticket:key
+			record, _, _ := strings.Cut(after, ";")
+			parts := strings.SplitN(record, ":", 3) // hash:ticket:key
 			user, err := app.ParseID(pairs[i])
 			if err != nil || len(parts) != 3 {
 				return app.Entry{}, fmt.Errorf("%w: record of buyer %q in sale %s", app.ErrPermanent, pairs[i], sale.ID)

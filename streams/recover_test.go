@@ -164,8 +164,25 @@ func TestEntrySetAsideIsSettledOnceAndKeepsItsHold(t *testing.T) {
 		}
 		_, err = NewLagKeeper(f.inventory).runOnce(f.ctx)
 		f.must(err)
+		if fixed, err := NewLagKeeper(f.inventory).runOnce(f.ctx); err != nil || fixed != 0 {
+			t.Errorf("the lag was not right after it was fixed: %d, %v", fixed, err)
+		}
 		if st := f.stats(); st.Lag != 0 || st.Pending != 0 || st.Length != 1 {
 			t.Errorf("%+v", st)
+		}
+	})
+}
+
+// I4: without a group nothing was delivered, so an entry that is set aside is settled, too.
+func TestEntrySetAsideWithoutGroupIsSettled(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		s := f.openSale(10)
+		f.reserveMany(s, 1)
+		f.must(f.client.XGroupDestroy(f.ctx, f.inventory.parts[1].keys.orders, group).Err())
+		f.close(testEpoch+1, false)
+		now, err := f.inventory.SetAside(f.ctx, testEpoch+1, &f.leftover()[0], "recovery")
+		if c := f.counters(s); err != nil || !now || c.Done != 1 {
+			t.Errorf("set aside %v, %v; %d done, want 1", now, err, c.Done)
 		}
 	})
 }

@@ -8,9 +8,9 @@
 --   code  0 nothing to do, 1 entries-read was set, 2 this server cannot (no XGROUP SETID ENTRIESREAD; the lag
 --         returned is right all the same), 3 no stream or no group
 --
--- Trimming only ever takes entries that were delivered and nobody deletes single ones, so
--- lag = entries added − entries read, and lag = entries behind the last delivered one. When those are too many to
--- count, meta.waiting − pending stands for them: both move in the same scripts as the stream.
+-- Trimming takes only entries that were delivered, so lag = entries added − entries read, and lag = entries behind the last
+-- delivered one. When those are too many to count, meta.waiting − pending stands for them: both move in the same scripts as
+-- the stream. An entry that was set aside before it was delivered (set_aside.lua) counts as read.
 --
 -- Somebody may all the same take entries out by hand (XACK, XDEL, XGROUP SETID). Then the counts of what waits, in all and per
 -- sale, are made again from the entries that do.
@@ -73,6 +73,7 @@ local added = stream['entries-added']
 if not added then return {2, lag, g['pending']} end
 local read = math.max(0, added - lag)
 if g['lag'] == lag then return {0, lag, g['pending']} end
+if known and lag == 0 then last = stream['last-generated-id'] end -- else entries that were set aside hide the lag
 local set = redis.pcall('XGROUP', 'SETID', KEYS[2], 'fulfil', last, 'ENTRIESREAD', string.format('%d', read))
 if set.err then return {2, lag, g['pending']} end
 return {1, lag, g['pending']}

@@ -15,7 +15,7 @@ redis.call('XADD', KEYS[4], '*', unpack(letter(KEYS[2], ARGV[2], {'reason', ARGV
 local last = progress(KEYS[2])
 local left = redis.call('XACK', KEYS[2], 'fulfil', ARGV[2])
 redis.call('XDEL', KEYS[2], ARGV[2])
-if left > 0 or last and entry_before(last, ARGV[2]) then -- it was pending, or not delivered yet
+if left > 0 or not last or entry_before(last, ARGV[2]) then -- it was pending, or not delivered yet
   redis.call('HINCRBY', KEYS[1], 'waiting', '-1')
   count_settled(KEYS[5], KEYS[3], 1)
 end
