@@ -103,13 +103,13 @@ func (l *Inventory) allBuyers(ctx context.Context, k *partitionKeys, sale app.Sa
 			}
 		}
 	}
-	// A rebuild takes the buyers away and brings them back: what was read beside one is not everybody.
+	// A recovery takes the buyers away and brings them back: what was read beside one is not everybody.
 	after, err := l.numbers(ctx, k, sale)
 	if err != nil {
 		return app.Buyers{}, err
 	}
 	if !numbers.open || !after.open || after.Epoch != b.Epoch {
-		return app.Buyers{}, fmt.Errorf("%w: the partition is being rebuilt", app.ErrTransient)
+		return app.Buyers{}, fmt.Errorf("%w: the partition is being recovered", app.ErrTransient)
 	}
 	return b, nil
 }

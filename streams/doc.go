@@ -10,7 +10,8 @@
 //	keys.go                        every key: type, life, who writes it
 //	script.go, lua/                the scripts, each with its contract in the header
 //	gate.go, salequeue.go, call.go      buys, grouped per sale
-//	streams.go, sales.go, holds.go, waiting.go, rebuild.go   what flows ask of the inventory
+//	streams.go, sales.go, holds.go, waiting.go   what flows ask of the inventory
+//	look.go, seen.go, recover.go   what a recovery reads and writes
 //	consumer.go, finish.go, fail.go, claim.go, dead.go                entries to their handler and to their end
 //	workers.go                     which worker waits on which partition
 //	deadline.go                    deadlines to their handler

@@ -119,7 +119,7 @@ func (l *Inventory) onHolds(
 
 // Hold takes units for an existing order. It answers Reserved, Repeated (held under this number before),
 // OtherHash (a newer hold is open: this request is late), Limit, SoldOut, Resting (for too long), or why
-// the partition cannot tell: NotLoaded, Rebuild.
+// the partition cannot tell: NotLoaded, Recovering.
 func (l *Inventory) Hold(ctx context.Context, h app.HoldRequest) (app.Verdict, error) {
 	k, err := l.keys(h.Sale.Partition)
 	if err != nil {

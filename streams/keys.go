@@ -9,27 +9,30 @@ import "stampede/app"
 //	key                              type    what, who writes
 //	stampede:{p}:meta                hash    epoch, seq, state (open | recovering), waiting: reservations not
 //	                                         settled yet; claim: the epoch that the recovery under way will begin;
-//	                                         lost: Redis lacks writes; closed_at: since when; history: of the server on which it may sell; began:
-//	                                         epoch:seq of the last recovery; db_server db_generation db_beat
-//	                                         db_lossless db_replaced: of the database (app.RecordedHistory); published:
-//	                                         number of the last message to the nodes. Lua reserve, finish, publish,
-//	                                         dead_letter, close, open, note, set_aside, confirm
+//	                                         lost: Redis lacks writes; closed_at: since when, ms; history: of the
+//	                                         server on which it may sell; began: epoch:seq of the last recovery;
+//	                                         db_server db_generation db_beat db_lossless db_replaced: of the database
+//	                                         (app.RecordedHistory); published: number of the last message to the
+//	                                         nodes. Lua reserve, finish, publish, dead_letter, close, open, note,
+//	                                         set_aside, confirm, lag; Accept
 //	stampede:{p}:orders              stream  one entry per reservation: terms, of a traced buy also trace
 //	                                         (see reserve.lua); group "fulfil", made at 0. Lua reserve; trim
 //	stampede:{p}:waiting             hash    sale → how many of its reservations are not settled yet; without those that
-//	                                         have none. Lua reserve, finish, dead_letter, resume
+//	                                         have none. Lua reserve, finish, dead_letter, open, set_aside, lag
 //	stampede:{p}:deadlines           zset    order → instant at which it is due, ms; raised by a lease while a
 //	                                         sweeper has it. Schedule, Lua finish, take, renew, drop
 //	stampede:{p}:dead                stream  dead letters: the entry's fields, then reason, stream, deliveries, at.
-//	                                         Lua dead_letter
+//	                                         Lua dead_letter, set_aside
 //	stampede:{p}:attempts            hash    stream id → failures of that entry on its own account. Consumer
-//	stampede:{p}:orders:before       stream  the stream as it was before the partition was restored; for an hour. Lua open
+//	stampede:{p}:orders:before       stream  the stream before the partition was restored from rows; with a TTL of an
+//	                                         hour. Lua open
 //	stampede:{p}:probe               string  tries whether the partition accepts writes; with a TTL of 1 s. Stats
 //	stampede:{p}:sale:<id>           hash    price version opens closes limit cap · initial added stock held sold
 //	                                         withdrawn burnt · tickets done · paused armed rest_until stuck · moves:
 //	                                         changes of holds but by reserve · out:<act>: units that an
 //	                                         operator's withdrawal has taken. Lua create, arm, reserve, return, hold,
-//	                                         sell, withdraw, finish, dead_letter, restore, correct, terms, take_out
+//	                                         sell, withdraw, finish, dead_letter, restore, correct, terms, take_out,
+//	                                         stick, set_aside
 //	stampede:{p}:sale:<id>:buyers    hash    user → units|records|order:hash:ticket:key;order:hash:ticket:key;… — the
 //	                                         units that count to the limit and every reservation ever accepted. Units go
 //	                                         down on return, records stay as long as the sale lives (P4, I9). Behind

@@ -158,7 +158,8 @@ func TestTrim(t *testing.T) {
 		certain := true
 		trim := func(retention time.Duration, length, want int64) {
 			t.Helper()
-			trimmer := &Trimmer{inventory: f.inventory, may: func() bool { return certain }, retention: retention, length: length}
+			trimmer := NewTrimmer(f.inventory, func() bool { return certain })
+			trimmer.retention, trimmer.length = retention, length
 			got, err := trimmer.runOnce(f.ctx)
 			f.must(err)
 			if got != want {

@@ -107,8 +107,8 @@ func TestOnePassAtTwoNodes(t *testing.T) {
 	}
 }
 
-// A recovery does not know which pass was spent last. No pass of before the buyer's last reservation counts after it, so
-// none counts twice; a new one does, and the old keys are known without any (P4).
+// A recovery does not know which pass was spent last. No pass of before the buyer's last reservation counts after it,
+// so none counts twice; a new one does, and the old keys are known without any (P4).
 func TestSpentPassStaysSpentAfterARecovery(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		s := f.openSale(10, func(s *app.Sale) { s.Limit, s.Cap, s.Challenge = 5, 5, app.ChallengeWork })

@@ -22,9 +22,10 @@ const (
 )
 
 // Close closes the partition for a recovery that will begin the epoch given. ErrStaleEpoch: another one has begun, or
-// will begin, a later epoch. lost: Redis has lost writes, and the sales are restored from rows.
-func (l *Inventory) Close(ctx context.Context, partition int, claim int64, lost bool) error {
-	_, err := l.run(ctx, closeScript, partition, metaKey, claim, lost)
+// will begin, a later epoch. lost: Redis has lost writes, and the sales are restored from rows. Otherwise nothing was
+// found missing in the history given; ErrTransient: another one has begun since.
+func (l *Inventory) Close(ctx context.Context, partition int, claim int64, lost bool, history string) error {
+	_, err := l.run(ctx, closeScript, partition, metaKey, claim, lost, history)
 	return err
 }
 
@@ -159,7 +160,7 @@ func (l *Inventory) Record(ctx context.Context, sale app.SaleRef, order app.ID) 
 	return app.Entry{}, fmt.Errorf("order %s in the records of sale %s: %w", order, sale.ID, app.ErrNoRow)
 }
 
-// SetAside makes a dead letter of an entry that cannot become a row. Its hold is kept. It reports whether it was written
+// SetAside makes a dead letter of an entry that cannot become a row. Its hold is kept. It reports whether it did so
 // now.
 func (l *Inventory) SetAside(ctx context.Context, claim int64, e *app.Entry, reason string) (bool, error) {
 	keys := func(k *partitionKeys) []string {

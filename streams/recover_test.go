@@ -53,7 +53,7 @@ func TestLaterRecoveryTakesOver(t *testing.T) {
 		f.must(f.inventory.Restore(f.ctx, testEpoch+2, state(5)))
 		closes := func() {
 			t.Helper()
-			err := f.inventory.Close(f.ctx, 1, testEpoch+1, true)
+			err := f.inventory.Close(f.ctx, 1, testEpoch+1, true, "")
 			if !errors.Is(err, app.ErrStaleEpoch) {
 				t.Errorf("closed by the earlier recovery: %v", err)
 			}
@@ -102,7 +102,8 @@ func TestClosedPartitionKeepsItsState(t *testing.T) {
 				t.Errorf("%s: %v, want ErrTransient", name, err)
 			}
 		}
-		trimmer := &Trimmer{inventory: f.inventory, may: func() bool { return true }, retention: -time.Minute, length: 1}
+		trimmer := NewTrimmer(f.inventory, func() bool { return true })
+		trimmer.retention, trimmer.length = -time.Minute, 1
 		if n, err := trimmer.runOnce(f.ctx); n != 0 || err != nil {
 			t.Errorf("trimmed %d, %v", n, err)
 		}

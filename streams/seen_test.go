@@ -181,16 +181,28 @@ func TestHistoryBeginsAnew(t *testing.T) {
 	f.wantGroup(1, 2)
 }
 
-// I8: what was read or restored before the server began another history may be gone with it, so the partition stays
-// closed.
-func TestOpenOnAnotherServerIsRefused(t *testing.T) {
+// I8: what a recovery has found or restored before the server began another history may be gone with it. The partition
+// is not closed on the findings of the earlier one, and stays closed if it was.
+func TestRecoveryOnAnotherServerStartsOver(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	f := newFixture(t, server.URL)
+	looked, err := f.inventory.State(f.ctx, 1)
+	f.must(err)
+	restart := func() {
+		server.Kill()
+		server.Start()
+		kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
+	}
+	restart()
+	if err := f.inventory.Close(f.ctx, 1, testEpoch+1, false, looked.History); !errors.Is(err, app.ErrTransient) {
+		t.Fatalf("closed on a server that was started since the look: %v", err)
+	}
+	if s, err := f.inventory.State(f.ctx, 1); err != nil || s.Recovering || s.Confirmed != looked.History {
+		t.Fatalf("state %+v, %v; want what was confirmed before", s, err)
+	}
 	f.close(testEpoch+1, false)
-	server.Kill()
-	server.Start()
-	kit.Eventually(t, patience, func() (bool, string) { return f.answers() })
+	restart()
 	if err := f.inventory.Open(f.ctx, 1, testEpoch+1, 0, false, database); !errors.Is(err, app.ErrTransient) {
 		t.Fatalf("opened on a server that was started since the close: %v", err)
 	}

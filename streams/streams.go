@@ -38,15 +38,15 @@ type Options struct {
 	Namespace string
 	// Frame encodes the order event that messages carry, without line breaks. Nil: the order as JSON.
 	Frame func(o *app.Order) []byte
-	// OnStale hears that the partition is not what this node believes: another epoch, being rebuilt, or gone.
+	// OnStale hears that the partition is not what this node believes: another epoch, being recovered, or gone.
 	// It is called often while that lasts and must return at once. Nil: nobody listens.
 	OnStale func(partition int)
 	// Metrics counts what happens here. Nil: nobody looks.
 	Metrics *Metrics
 }
 
-// Inventory is the state of the sales in Redis. It implements app.Inventory and
-// app.DeadLetterBox, and is what a recovery works on; gate, consumers and the other duties work on it. Safe for concurrent use.
+// Inventory is the state of the sales in Redis. It implements app.Inventory and app.DeadLetterBox, and is what a
+// recovery works on; gate, consumers and the other duties work on it. Safe for concurrent use.
 type Inventory struct {
 	client   redis.UniversalClient
 	blocking redis.UniversalClient

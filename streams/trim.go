@@ -64,8 +64,8 @@ func (t *Trimmer) trim(ctx context.Context, partition int) (total int64, err err
 		return 0, err
 	}
 	for more := true; more && ctx.Err() == nil; {
-		reply, err := trimScript.run(ctx, t.inventory.client, []string{k.orders, k.meta}, t.retention.Milliseconds(), t.length,
-			trimChunk)
+		reply, err := trimScript.run(ctx, t.inventory.client, []string{k.orders, k.meta}, t.retention.Milliseconds(),
+			t.length, trimChunk)
 		if err != nil {
 			return total, err
 		}

@@ -49,9 +49,10 @@ type Redis interface {
 	// SetEpoch says which epoch this node's scripts carry for the partition from now on.
 	SetEpoch(partition int, epoch int64)
 
-	// Close closes the partition for a recovery that will begin the epoch given, its claim. lost: Redis has lost writes,
-	// which is remembered until Open.
-	Close(ctx context.Context, partition int, claim int64, lost bool) error
+	// Close closes the partition for a recovery that will begin the epoch given, its claim. lost: Redis has lost
+	// writes, which is remembered until Open. Otherwise nothing was found missing in the history given; ErrTransient:
+	// Redis began another one since.
+	Close(ctx context.Context, partition int, claim int64, lost bool, history string) error
 	// Leftover walks through all entries that the stream still has, oldest first, in batches.
 	Leftover(ctx context.Context, partition int, each func([]app.Entry) error) error
 	// Evidence reads what is known of orders of one sale; loaded is false when the sale is not in Redis.

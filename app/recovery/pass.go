@@ -81,7 +81,8 @@ func (p *pass) run(ctx context.Context, h app.DatabaseHistory) (err error) {
 	if p.claim, err = p.Sales.AdvanceEpoch(ctx, p.partition, p.found.redis.Epoch); err != nil {
 		return fmt.Errorf("advance epoch: %w", err)
 	}
-	if err := p.Redis.Close(ctx, p.partition, p.claim, p.found.redisLost != ""); err != nil {
+	err = p.Redis.Close(ctx, p.partition, p.claim, p.found.redisLost != "", p.found.redis.History)
+	if err != nil {
 		return fmt.Errorf("close: %w", err)
 	}
 	if p.closedAt, err = p.now(ctx); err != nil {

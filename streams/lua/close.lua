@@ -4,9 +4,10 @@
 -- KEYS  1 meta (hash)
 -- ARGV  1 claim: the epoch that this recovery will begin
 --       2 lost: 1 when Redis has lost writes, so that the sales are restored from rows. It stays so until open.
+--       3 the history in which nothing was found missing; not used when Redis has lost writes
 --
 -- Returns {code}: 0 closed, 14 the partition is at that epoch already, or another recovery claims a later one,
---   17 the key has a wrong type
+--   17 the key has a wrong type, 20 the server began another history since: what it lacks is not known, so start over
 --
 -- Of two recoveries at once the later claim continues: epochs come from the database, which gives out each one once.
 
@@ -15,7 +16,9 @@ if t ~= 'none' and t ~= 'hash' then return {17} end
 local meta = redis.call('HMGET', KEYS[1], 'epoch', 'claim')
 local claim = tonumber(ARGV[1])
 if claim <= tonumber(meta[1] or '0') or claim < tonumber(meta[2] or '0') then return {14} end
-redis.call('HSET', KEYS[1], 'state', 'recovering', 'claim', ARGV[1], 'history', (history())) -- open compares it
+local now = history()
+if ARGV[2] ~= '1' and ARGV[3] ~= now then return {20} end
+redis.call('HSET', KEYS[1], 'state', 'recovering', 'claim', ARGV[1], 'history', now) -- open compares it
 if ARGV[2] == '1' then redis.call('HSET', KEYS[1], 'lost', '1') end
 redis.call('HSETNX', KEYS[1], 'closed_at', string.format('%d', redis_time()))
 redis.call('HSETNX', KEYS[1], 'epoch', '0')

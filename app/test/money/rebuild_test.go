@@ -40,8 +40,8 @@ type interruptedRedis struct {
 	m meanwhile
 }
 
-func (i interruptedRedis) Close(ctx context.Context, partition int, claim int64, lost bool) error {
-	err := i.Redis.Close(ctx, partition, claim, lost)
+func (i interruptedRedis) Close(ctx context.Context, partition int, claim int64, lost bool, history string) error {
+	err := i.Redis.Close(ctx, partition, claim, lost, history)
 	i.m.comes(closed, 0)
 	return err
 }
