@@ -21,6 +21,9 @@ const (
 	// The pauses between two questions about a trade grow with its age: a buyer who has just paid is heard soon, and no
 	// notification is missed for longer than a minute.
 	firstPayPause, lastPayPause = 5 * time.Second, 30 * time.Second
+	// watchedPause is that pause for orders of which no payment is known to have been opened (app/recovery): all that
+	// were pending, so that their questions leave the pace to the others.
+	watchedPause = 2 * time.Minute
 	// latePayLooks is how long after its end an order's trade is looked at, in pauses that double. The gateway has
 	// closed it then; this is for a gateway that takes money all the same and says nothing.
 	latePayLooks = 24 * time.Hour
@@ -248,6 +251,8 @@ func nextLook(o Order, t OpenedTrade, now Millis, failed bool) Millis {
 	switch {
 	case !watched(o):
 		return 0
+	case !failed && o.State == Pending && o.CreatedAt != 0 && o.TradeOpened == o.CreatedAt:
+		return now.Add(watchedPause)
 	case failed || o.State == Pending || now <= t.ExpiresAt:
 		return now.Add(min(max(age/2, firstPayPause), lastPayPause))
 	}

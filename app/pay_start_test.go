@@ -298,6 +298,9 @@ func TestNextLook(t *testing.T) {
 		"fresh":               {Order{State: Pending}, 1_002_000, false, 5_000},
 		"older":               {Order{State: Pending}, 1_040_000, false, 20_000},
 		"old":                 {Order{State: Pending}, 1_200_000, false, 30_000},
+		"watched": {
+			Order{State: Pending, CreatedAt: 1_000_000, TradeOpened: 1_000_000}, 1_002_000, false, 120_000,
+		},
 		"cancelled early":     {Order{State: Cancelled}, 1_200_000, false, 30_000},
 		"just over":           {Order{State: Expired}, 1_300_000, false, 30_000},
 		"over for long":       {Order{State: Expired}, 1_290_000 + 3_600_000, false, 3_600_000},
