@@ -30,9 +30,9 @@ tell 'The primary is gone, with its machine (kill -9).'
 store redis KILL
 sees 20 "$replica_port" "sentinel get-master-addr-by-name shop | paste -sd' '"
 redis_port=$replica_port
-rebuilt() { (($(log a | grep -c 'partition rebuilt.*promoted') >= 2)); }
-wait_for 60 rebuilt
-shows "log a | grep 'partition rebuilt' | tail -n 2"
+recovered() { (($(log a | grep -c 'partition recovered.*promoted') >= 2)); }
+wait_for 60 recovered
+shows "log a | grep 'partition recovered' | tail -n 2"
 tell 'What was answered and reached neither the replica nor a row is counted and logged: the loss that P2 excludes.'
 shows "curl http://a:9090/metrics | grep '^stampede_reservations_lost_total'"
 sees 30 '^0$' "stampede status 2>/dev/null | grep -c '^!'"

@@ -13,9 +13,9 @@ sees 30 'redis_away' "stampede status 2>/dev/null | sed -n '/^!/,\$p'"
 tell 'Remedy: an empty Redis with the same settings. Nothing else has to be done, and nothing should be deleted.'
 mkdir "$TMPDIR/../redis"
 redis_again
-rebuilt() { (($(log a | grep -c 'partition rebuilt.*epoch=[3-9]') >= 2)); }
-wait_for 60 rebuilt
-shows "log a | grep 'partition rebuilt' | tail -n 2"
+recovered() { (($(log a | grep -c 'partition recovered.*epoch=[3-9]') >= 2)); }
+wait_for 60 recovered
+shows "log a | grep 'partition recovered' | tail -n 2"
 tell 'What was answered and had no row is counted and logged: the one loss that P2 excludes.'
 shows "curl http://a:9090/metrics | grep '^stampede_reservations_lost_total'"
 sees 30 '^0$' "stampede status 2>/dev/null | grep -c '^!'"

@@ -36,7 +36,7 @@ wait_for 60 mariadb -e 'SELECT 1'
 sees 60 '^[1-9]' "mariadb -e 'CREATE DATABASE IF NOT EXISTS stampede' && mariadb stampede < $backup/stampede.sql && mariadb -N stampede -e 'SELECT COUNT(*) FROM orders'"
 sees 20 'PONG' 'redis-cli ping'
 node b api,worker,sweeper
-shows "log b | grep 'partition rebuilt'"
+shows "log b | grep 'partition recovered'"
 sees 60 '^[1-9][0-9]* sales audited, 0 failed$' 'stampede audit | tail -n 1'
 tell 'It sells, and clients that come back hear reset once and read their orders anew.'
 crowd b

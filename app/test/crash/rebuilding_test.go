@@ -13,8 +13,8 @@ import (
 	"stampede/app/test/kit"
 )
 
-// P1, P2, I3, I8: Redis loses a partition whose orders all have their rows. While it is made anew their buyers cancel
-// them, the deadlines of others come, and the node dies at a point of the rebuild; or it does not. Afterwards nothing
+// P1, P2, I3, I8: Redis loses a partition whose orders all have their rows. While it is recovered their buyers cancel
+// them, the deadlines of others come, and the node dies at a point of the recovery; or it does not. Afterwards nothing
 // is missing, and nothing had to be corrected.
 func TestRebuiltWhileOrdersEnd(t *testing.T) {
 	for point, pass := range pointsOfALoss {
@@ -101,14 +101,14 @@ func TestRebuiltWhileOrdersArePaid(t *testing.T) {
 	}
 }
 
-// pointsOfALoss are the points of a rebuild, each with the pass that is the first after the start: there every
-// partition is made once, when there is no sale to restore. Nothing is left to rescue. "" is nobody's death.
+// pointsOfALoss are the points of a recovery of Redis, each with the pass that is the first after the start: there every
+// partition is recovered once, when there is no sale to restore. No row is missing. "" is nobody's death.
 var pointsOfALoss = map[string]int{
 	"":                      0,
-	"rebuild.after-pause":   partitions + 1,
-	"rebuild.after-advance": partitions + 1,
-	"rebuild.after-restore": 1,
-	"rebuild.before-resume": partitions + 1,
+	"recover.after-close":   partitions + 1,
+	"recover.after-advance": partitions + 1,
+	"recover.after-restore": 1,
+	"recover.before-open":   partitions + 1,
 }
 
 func pointName(point string) string {

@@ -130,14 +130,14 @@ func TestOlderRedisUnderRunningNode(t *testing.T) {
 	s.onePerBuyer(sale, len(kept)+len(lost)+len(others))
 }
 
-// A Redis that is only started again has everything: nothing is rebuilt, and selling goes on within seconds.
-func TestRedisStartedAgainIsNotRebuilt(t *testing.T) {
+// A Redis that is only started again has everything: nothing is recovered, and selling goes on within seconds.
+func TestRedisStartedAgainIsNotRecovered(t *testing.T) {
 	t.Parallel()
 	server := kit.StartRedis(t, kit.RedisOptions{Durable: true})
 	s := openShop(t, server.URL, kit.MySQL(t))
 	sale := s.open(100, 1)
 	n := s.start()
-	before := strings.Count(n.Text(), "partition rebuilt") // at the first start all are made
+	before := strings.Count(n.Text(), "partition recovered") // at the first start all are
 	s.buyers(n, sale, 5)
 	server.Kill()
 	server.Start()
@@ -146,8 +146,8 @@ func TestRedisStartedAgainIsNotRebuilt(t *testing.T) {
 	t.Logf("the first 5 buys after the start of Redis took %v", time.Since(started).Round(time.Millisecond))
 	s.drained(sale)
 	s.audit(sale)
-	if got := strings.Count(n.Text(), "partition rebuilt"); got != before {
-		t.Errorf("%d partitions were rebuilt after a plain start of Redis", got-before)
+	if got := strings.Count(n.Text(), "partition recovered"); got != before {
+		t.Errorf("%d partitions were recovered after a plain start of Redis", got-before)
 	}
 }
 
