@@ -8,6 +8,8 @@ type History struct {
 	Ops    []Op    `json:"ops"`
 	Heard  []Heard `json:"heard"`
 	Resets []Reset `json:"resets"`
+	// Replaced: the database lost commits, so every device is told of a reset.
+	Replaced bool `json:"replaced,omitempty"`
 }
 
 // Outcome is all that a buyer knows of an op.

@@ -91,6 +91,7 @@ func dieRecovering(t *testing.T, point string) {
 	pass := 1
 	switch point {
 	case "recover.after-end", "recover.in-write", "recover.after-compare":
+		w.memory.history.Replaced = true
 		w.exec("UPDATE history SET server = 'replaced'")
 		w.exec("UPDATE sales SET taken = taken + (SELECT COALESCE(SUM(qty), 0) FROM orders WHERE sale_id = sales.id" +
 			" AND state = 'cancelled' AND hold = 1)")
