@@ -295,9 +295,9 @@ func TestNextLook(t *testing.T) {
 		fault bool
 		want  Millis // from now; 0: never
 	}{
-		"fresh":               {Order{State: Pending}, 1_002_000, false, 5_000},
-		"older":               {Order{State: Pending}, 1_040_000, false, 20_000},
-		"old":                 {Order{State: Pending}, 1_200_000, false, 30_000},
+		"fresh": {Order{State: Pending}, 1_002_000, false, 5_000},
+		"older": {Order{State: Pending}, 1_040_000, false, 20_000},
+		"old":   {Order{State: Pending}, 1_200_000, false, 30_000},
 		"watched": {
 			Order{State: Pending, CreatedAt: 1_000_000, TradeOpened: 1_000_000}, 1_002_000, false, 120_000,
 		},

@@ -45,7 +45,7 @@ const (
 	VerdictRecovering Verdict = 13 // the partition is being recovered, or has no state at all
 	VerdictEpoch      Verdict = 14 // the caller's epoch is not the partition's
 	VerdictPass       Verdict = 15 // the sale asks for a pass, and none came that was not spent
-	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written. 16–21 are codes of calls
+	VerdictUsedID     Verdict = 22 // the order id has a hold in this sale; nothing was written (16–21: codes of calls)
 )
 
 // GateAnswer is what became of a buy. Order and Ticket are those of the first acceptance; Done lets the caller tell the

@@ -10,9 +10,9 @@ import (
 // compareTries bounds how often a sale is compared whose orders end meanwhile.
 const compareTries = 10
 
-// compare lets a sale go on if each hold has its row and Redis has no more units free than the database. Else the sale
-// is stuck until an operator has settled its orders. Units that Redis neither holds nor sells any more were withdrawn by
-// commits that are lost (refunds, acts of operators): they are written off.
+// compare lets a sale go on if each hold has its row and Redis has no more units free than the database. Else the
+// sale is stuck until an operator has settled its orders. Units that Redis neither holds nor sells any more were
+// withdrawn by commits that are lost (refunds, acts of operators): they are written off.
 func (p *pass) compare(ctx context.Context, sale *app.Sale) error {
 	for range compareTries {
 		before, err := p.Sales.FreeUnits(ctx, []app.ID{sale.ID})

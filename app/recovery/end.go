@@ -65,8 +65,8 @@ func (p *pass) endPage(ctx context.Context, sale *app.Sale, page []app.Order) er
 	return nil
 }
 
-// askRefund enters the refund of a sold order without a hold, for an operator to decide on: after yes, the gateway knows
-// by the number of the refund whether it was sent before (I6).
+// askRefund enters the refund of a sold order without a hold, for an operator to decide on: after yes, the gateway
+// knows by the number of the refund whether it was sent before (I6).
 func (p *pass) askRefund(ctx context.Context, o *app.Order) error {
 	_, err := p.Refunds.AskRefund(ctx, app.RefundAsk{
 		Order: o.ID, User: o.User, Text: "recovery: its units were withdrawn, as after a refund", At: p.closedAt,

@@ -72,10 +72,12 @@ func TestLostWritesAreNoticed(t *testing.T) {
 		says     string // "": Redis has lost nothing
 		database bool
 	}{
-		"nothing lost":                {func(*sightings) {}, "", false},
-		"rows not yet written":        {func(s *sightings) { s.redis.Seq = 95 }, "", false},
-		"everything lost":             {func(s *sightings) { s.redis = app.PartitionState{} }, "nothing of it", false},
-		"a restore was broken off":    {func(s *sightings) { s.redis.Recovering, s.redis.Lost = true, true }, "did not finish", false},
+		"nothing lost":         {func(*sightings) {}, "", false},
+		"rows not yet written": {func(s *sightings) { s.redis.Seq = 95 }, "", false},
+		"everything lost":      {func(s *sightings) { s.redis = app.PartitionState{} }, "nothing of it", false},
+		"a restore was broken off": {func(s *sightings) {
+			s.redis.Recovering, s.redis.Lost = true, true
+		}, "did not finish", false},
 		"a comparison was broken off": {func(s *sightings) { s.redis.Recovering = true }, "", true},
 		"an older copy":               {func(s *sightings) { s.redis.Seq = 89 }, "seq 89", false},
 		"a copy from before":          {func(s *sightings) { s.redis.Epoch = 3 }, "epoch 3", false},
@@ -84,13 +86,17 @@ func TestLostWritesAreNoticed(t *testing.T) {
 		"one sale was let go": {func(s *sightings) {
 			s.absent, s.now = map[app.ID]bool{8: true}, app.Millis(0).Add(app.RetireAfter)
 		}, "", false},
-		"behind this node":        {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91", false},
-		"caught up by others":     {func(s *sightings) { s.unknown = []app.Witness{{Order: 55}} }, "order 55", false},
-		"a replica was promoted":  {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "abc" }, "promoted", false},
-		"promoted more than once": {func(s *sightings) { s.redis.History, s.redis.Followed = "def", "fed" }, "promoted", false},
-		"promoted long ago":       {func(s *sightings) { s.redis.Followed = "fed" }, "", false},
-		"started again":           {func(s *sightings) { s.redis.History = "def" }, "", false},
-		"first look of all":       {func(s *sightings) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, "", false},
+		"behind this node":    {func(s *sightings) { s.redis.Seen = 91 }, "has seen 91", false},
+		"caught up by others": {func(s *sightings) { s.unknown = []app.Witness{{Order: 55}} }, "order 55", false},
+		"a replica was promoted": {func(s *sightings) {
+			s.redis.History, s.redis.Followed = "def", "abc"
+		}, "promoted", false},
+		"promoted more than once": {func(s *sightings) {
+			s.redis.History, s.redis.Followed = "def", "fed"
+		}, "promoted", false},
+		"promoted long ago": {func(s *sightings) { s.redis.Followed = "fed" }, "", false},
+		"started again":     {func(s *sightings) { s.redis.History = "def" }, "", false},
+		"first look of all": {func(s *sightings) { s.redis.Confirmed, s.redis.Followed = "", "fed" }, "", false},
 		"a generation has begun": {func(s *sightings) {
 			s.redis.Database.Generation, s.redis.Epoch = 1, 3
 		}, "", true},
@@ -120,15 +126,15 @@ func TestLostHistoriesAreNoticed(t *testing.T) {
 		database       app.DatabaseHistory
 		lost, replaced bool
 	}{
-		"the one in use":                          {inUse, false, false},
-		"later beats":                             {app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 12}, false, false},
-		"a generation that is on its way":         {app.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
-		"a backup under the same name":            {app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 8}, true, false},
-		"an older backup":                         {app.DatabaseHistory{Server: "b", Of: "b", Generation: 1, Beat: 90}, true, false},
-		"a replica of it":                         {app.DatabaseHistory{Server: "c", Of: "b", Generation: 2, Beat: 9}, true, false},
-		"a replica from before":                   {app.DatabaseHistory{Server: "c", Of: "a", Generation: 1, Beat: 5}, true, false},
-		"the one before":                          {app.DatabaseHistory{Server: "a", Of: "a", Generation: 1, Beat: 99}, true, true},
-		"the one before, as a replica since then": {app.DatabaseHistory{Server: "a", Of: "b", Generation: 2, Beat: 9}, true, false},
+		"the one in use":                       {inUse, false, false},
+		"later beats":                          {app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 12}, false, false},
+		"a generation that is on its way":      {app.DatabaseHistory{Server: "c", Of: "c", Generation: 3}, false, false},
+		"a backup under the same name":         {app.DatabaseHistory{Server: "b", Of: "b", Generation: 2, Beat: 8}, true, false},
+		"an older backup":                      {app.DatabaseHistory{Server: "b", Of: "b", Generation: 1, Beat: 90}, true, false},
+		"a replica of it":                      {app.DatabaseHistory{Server: "c", Of: "b", Generation: 2, Beat: 9}, true, false},
+		"a replica from before":                {app.DatabaseHistory{Server: "c", Of: "a", Generation: 1, Beat: 5}, true, false},
+		"the one before":                       {app.DatabaseHistory{Server: "a", Of: "a", Generation: 1, Beat: 99}, true, true},
+		"the one before, a replica since then": {app.DatabaseHistory{Server: "a", Of: "b", Generation: 2, Beat: 9}, true, false},
 	} {
 		all := []app.RecordedHistory{{Server: "b", Generation: 2, Beat: 7}, recorded}
 		if lost := lostBy(c.database, all); lost != c.lost {

@@ -83,8 +83,8 @@ func (d *Driver) endRow(ctx context.Context, row *app.Order) error {
 	return nil
 }
 
-// writeRow writes the row of an order that only Redis knows: by its buyer's record, and by its dead letter or else at the
-// price of the sale and without an address.
+// writeRow writes the row of an order that only Redis knows: by its buyer's record, and by its dead letter or else at
+// the price of the sale and without an address.
 func (d *Driver) writeRow(ctx context.Context, order app.ID, how Settlement) (sale app.SaleRef, err error) {
 	for p := range d.Partitions {
 		sales, err := d.Sales.LoadedSales(ctx, p)

@@ -38,8 +38,8 @@ func TestGenerationsAndBeats(t *testing.T) {
 	})
 }
 
-// P1, P8, P6: pending orders are watched once; those whose holds are gone end with a rev that was never published; units
-// are written off under the current epoch, and never more than are free.
+// P1, P8, P6: pending orders are watched once; those whose holds are gone end with a rev that was never published;
+// units are written off under the current epoch, and never more than are free.
 func TestWhatARecoveryChanges(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		h := newShop(t, s, 5)

@@ -20,6 +20,7 @@ type layer struct {
 // layers is the import rule: imports point inward,
 //
 //	cmd → server → {api, account, alipay, mail, store, streams, realtime, frontend, migrations} → app
+//	      server → recovery → app
 //
 // app tells the story with the standard library alone. streams and realtime never meet except in
 // app's flows. Commands under cmd reach the packages only through the server, so that there is one
@@ -27,6 +28,7 @@ type layer struct {
 // wins.
 var layers = []layer{
 	{path: "app"},
+	{path: "app/recovery", imports: []string{"app"}},
 	{path: "streams", imports: []string{"app"}, thirdParty: true},
 	{path: "realtime", imports: []string{"app"}, thirdParty: true, inTests: []string{"app/wsclient"}},
 	{path: "frontend"},
@@ -55,19 +57,20 @@ var layers = []layer{
 		path: "app/server", thirdParty: true, inTests: []string{"app/test/faults"},
 		imports: []string{
 			"app", "app/account", "app/api", "app/alipay", "app/demo", "app/limits", "app/store",
-			"app/mail", "app/markup", "app/picture", "app/trace", "app/webhook", "streams", "realtime", "frontend", "migrations",
+			"app/mail", "app/markup", "app/picture", "app/recovery", "app/trace", "app/webhook", "streams", "realtime",
+			"frontend", "migrations",
 		},
 	},
 	{
 		path: "app/cmd", thirdParty: true, imports: []string{
-			"app", "app/server", "app/load", "app/demo", "app/wsclient", "app/alipay/sim", "migrations",
+			"app", "app/recovery", "app/server", "app/load", "app/demo", "app/wsclient", "app/alipay/sim", "migrations",
 		},
 	},
 	{path: testSupport, imports: []string{"app"}, thirdParty: true},
 	{path: "app/test/kit/contract", imports: []string{"app", "app/api/spec"}, thirdParty: true},
 	{path: "app/test/kit/asyncapi", imports: []string{"app/wsclient"}, thirdParty: true, inTests: []string{"realtime"}},
 	// stands between flows and ports; only a build for the crash suite has it, which this rule does not look at
-	{path: "app/test/faults", imports: []string{"app", "streams"}, thirdParty: true},
+	{path: "app/test/faults", imports: []string{"app", "app/recovery", "streams"}, thirdParty: true},
 	{path: "app/test/attack", imports: []string{"app", "app/wsclient"}, thirdParty: true},
 	{
 		path: "app/test/e2e", thirdParty: true, // it prepares shops with these, and meets the program from outside
@@ -78,7 +81,9 @@ var layers = []layer{
 	},
 	{
 		path: "app/test/money", thirdParty: true, // the flows of money on real stores and the simulated gateway
-		imports: []string{"app", "app/alipay", "app/store", "app/test/faults", "streams", "migrations"},
+		imports: []string{
+			"app", "app/alipay", "app/recovery", "app/store", "app/test/faults", "streams", "migrations",
+		},
 	},
 	{
 		path: "app/test/crash", thirdParty: true, // likewise; and it names the points at which the program dies

@@ -1,0 +1,179 @@
+package money
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"stampede/app"
+	"stampede/app/recovery"
+)
+
+// P1, P2: an order has neither a row nor an entry any more. Its sale is stuck and shown as paused, a repeated key keeps
+// its answer, and an operator settles it, by its buyer's record.
+func TestOrderOfWhichOnlyTheRecordIsLeft(t *testing.T) {
+	t.Parallel()
+	for how, state := range map[recovery.Settlement]app.OrderState{
+		recovery.SettleWrite: app.Pending, recovery.SettleEnd: app.Cancelled,
+	} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			n, sale := w.node(nil), w.offer(3, 2)
+			o := w.order(sale, newID())
+			w.must(w.client.XTrimMaxLen(w.ctx, "stampede:{0}:orders", 0).Err())
+			w.loseAll(o)
+			w.promoted()
+			if left := w.recovered(n); len(left) != 1 || left[0].Order != o.ID {
+				t.Errorf("left to settle: %+v", left)
+			}
+			repeat := app.Buy{Order: newID(), User: o.User, Sale: sale, Qty: 1, Key: o.Key, Hash: o.ContentHash}
+			if d := w.reserve(repeat); d.Verdict != app.VerdictRepeated || d.Order != o.ID {
+				t.Errorf("a repeated key: %+v", d)
+			}
+			other := app.Buy{Order: newID(), User: newID(), Sale: sale, Qty: 1, Key: "key-other", Hash: o.ContentHash}
+			if d := w.reserve(other); d.Verdict != app.VerdictPaused || !w.inRedis(sale).Paused {
+				t.Errorf("a buy of a stuck sale: %+v", d)
+			}
+			n = w.node(nil)
+			report, err := n.driver(nil).Settle(w.ctx, o.ID, how)
+			if err != nil || len(report.Problems) > 0 {
+				t.Errorf("settled: %v, %+v", err, report)
+			}
+			if row := w.read(o.ID); row.State != state || row.User != o.User || row.AmountFen != o.AmountFen ||
+				row.Key != o.Key || row.Ticket != o.Ticket {
+				t.Errorf("the row is %+v, was %+v", row, o)
+			}
+			if _, bought := w.buy(sale, newID(), 1); !bought {
+				t.Error("the sale is still stuck")
+			}
+			w.rest(sale, []app.ID{o.ID}, t.Errorf)
+		})
+	}
+}
+
+// P1, P2: entries that do not fit become dead letters, once, however often a recovery begins again; the others have
+// their rows, and the sale is stuck until the operator has settled it.
+func TestEntriesThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, sale := w.node(nil), w.offer(3, 2)
+	orders := []app.Order{w.order(sale, newID()), w.order(sale, newID()), w.order(sale, newID())}
+	unknown := w.offer(1, 1)
+	stray := w.order(unknown, newID())
+	w.loseAll(append(orders, stray)...)
+	w.exec("UPDATE sales SET initial = 2 WHERE id = ?", sale.ID) // the sums differ
+	w.exec("DELETE FROM sales WHERE id = ?", unknown.ID)         // created within the lag
+	w.promoted()
+	for calls := 1; calls < 30; calls++ {
+		_ = w.node(&mortal{left: calls}).recovers(nil)
+	}
+	left := w.recovered(n)
+	if len(left) != 1 || !strings.Contains(left[0].Says, "has no row") {
+		t.Errorf("left to settle: %+v", left)
+	}
+	letters, err := w.inventory.DeadLetters(w.ctx)
+	w.must(err)
+	if len(letters) != 2 || slices.ContainsFunc(letters, func(l app.DeadLetter) bool { return l.Reason != "recovery" }) {
+		t.Errorf("dead letters: %+v", letters)
+	}
+	if rows, err := w.db.OrdersOfSale(w.ctx, sale.ID, 0, 10); err != nil || len(rows) != 2 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+	w.exec("UPDATE sales SET initial = 3 WHERE id = ?", sale.ID)
+	report, err := n.driver(nil).Settle(w.ctx, left[0].Order, recovery.SettleWrite)
+	if err != nil || len(report.Problems) > 0 {
+		t.Errorf("settled: %v, %+v", err, report)
+	}
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+}
+
+// P1, P2: what operators decided within the lag is imported from Redis, upwards only, by a recovery of the database
+// alone and by one that restores Redis, too; what is decided next counts for something newer there.
+func TestActsOfOperatorsWithinTheLag(t *testing.T) {
+	t.Parallel()
+	for how, restores := range map[string]bool{"the database": false, "both": true} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			paused, edited, unsold, added := w.offer(5, 2), w.offer(5, 2), w.offer(4, 2), w.offer(2, 2)
+			o := w.order(edited, newID())
+			act := app.SaleAct{Version: w.sale(paused.ID).Version}
+			w.must(errOf(w.saleDesk(nil).PauseSale(w.ctx, operator(), paused.ID, act)))
+			w.must(w.finish())
+			want := w.sale(paused.ID)
+			w.must(stockAct(w, w.saleDesk(nil), operator(), added.ID, 1, 5))
+			var bought []app.Order
+			for range 6 {
+				bought = append(bought, w.order(added, newID()))
+			}
+			w.loseAll(bought...)
+			w.loseAll(o)
+			w.exec("UPDATE sales SET added = 0 WHERE id = ?", added.ID)
+			w.exec("UPDATE sales SET version = version - 1, paused = 0 WHERE id = ?", paused.ID)
+			// Before it was loaded it had nine units, another price and another limit; since then it was archived.
+			w.exec("UPDATE sales SET version = 0, epoch = 0, initial = 9, price_fen = 1, buyer_limit = 7, archived_at = 1"+
+				" WHERE id = ?", edited.ID)
+			w.exec("UPDATE sales SET version = 0, epoch = 0, initial = 9 WHERE id = ?", unsold.ID)
+			w.promoted()
+			if restores {
+				w.lose()
+			}
+			if left := w.recovered(w.node(nil)); len(left) > 0 {
+				t.Errorf("left to settle: %+v", left)
+			}
+			if now := w.sale(paused.ID); !now.Paused || now.Version != want.Version {
+				t.Errorf("the sale that was paused: %+v", now)
+			}
+			now := w.sale(edited.ID)
+			if now.Initial != 5 || now.PriceFen != priceFen || now.Limit != 2 || now.Version != 1 {
+				t.Errorf("the sale that was edited: %+v", now)
+			}
+			if now := w.sale(unsold.ID); now.Initial != 4 || now.Epoch == 0 || now.Version != 1 {
+				t.Errorf("the sale that has sold nothing: %+v", now)
+			}
+			if c := w.inRedis(added); c.Stock != 1 || c.Held != 6 {
+				t.Errorf("the sale with added units: %+v", c)
+			}
+			act = app.SaleAct{Version: w.sale(paused.ID).Version}
+			w.must(errOf(w.saleDesk(nil).ResumeSale(w.ctx, operator(), paused.ID, act)))
+			w.must(w.finish())
+			for _, ref := range []app.SaleRef{paused, edited, unsold, added} {
+				c := w.inRedis(ref)
+				if c.Paused || c.Version != w.sale(ref.ID).Version {
+					t.Errorf("sale %s: %+v, its row is at version %d", ref.ID, c, w.sale(ref.ID).Version)
+				}
+				if wrong := w.audit(ref); wrong != "" {
+					t.Errorf("P1: %s", wrong)
+				}
+			}
+		})
+	}
+}
+
+// P1: a withdrawal that was settled, or decided by Redis, within the lag keeps its units out of the sale, and the next
+// one is another one to Redis.
+func TestUnitsWithdrawnWithinTheLag(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	n, sale := w.node(nil), w.offer(9, 2)
+	w.must(stockAct(w, w.saleDesk(nil), operator(), sale.ID, 1, -2))
+	w.exec("DELETE FROM stock_operations")
+	w.exec("UPDATE sales SET withdrawn = 0 WHERE id = ?", sale.ID)
+	w.promoted()
+	if left := w.recovered(n); len(left) > 0 {
+		t.Errorf("left to settle: %+v", left)
+	}
+	h, err := w.db.History(w.ctx)
+	w.must(err)
+	w.db.Trust(h.Server, h.Generation)
+	w.must(stockAct(w, w.saleDesk(nil), operator(), sale.ID, w.sale(sale.ID).Version, -3))
+	if c := w.inRedis(sale); c.Stock != 4 || c.Withdrawn != 5 {
+		t.Errorf("%+v, want 4 free and 5 withdrawn", c)
+	}
+	if wrong := w.audit(sale); wrong != "" {
+		t.Errorf("P1: %s", wrong)
+	}
+}
